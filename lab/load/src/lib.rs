@@ -1,0 +1,1 @@
+//! SIP traffic generator.

@@ -1,0 +1,1 @@
+//! Programs that others wrote, started and stopped by the lab.

@@ -1,0 +1,1 @@
+//! Simulated worlds: links with loss, delay, reorder, duplicates, by seed.

@@ -1,0 +1,1 @@
+//! Signalling session controller.

@@ -1,0 +1,1 @@
+//! The site file: diagnostics with position and mend, candidate, commit, rollback.

@@ -1,0 +1,1 @@
+//! The system calls: UDP by the batch, TCP, TLS, epoll, pinning.

@@ -1,0 +1,1 @@
+//! HTTP API, metrics, alarms, logs, health.

@@ -1,0 +1,214 @@
+//! The contract between a shard and the function it runs.
+//!
+//! The shard owns sockets, clock and random source; the function owns the protocol. Everything
+//! goes in through [`In`], everything comes out through [`Effects`]; a simulation or a replay
+//! drives a function the same way.
+
+use crate::port::{Flow, PortId};
+use machine::Time;
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+/// What happened on a shard.
+#[derive(Debug)]
+pub enum In<'a> {
+    /// A whole message: a datagram, or what [`Function::frame`] cut from a stream.
+    Message {
+        /// Where it came from; answer here.
+        flow: Flow,
+        /// The bytes, valid during the step only.
+        bytes: &'a [u8],
+    },
+    /// A stream connection stands (accepted, or opened by a send).
+    Up {
+        /// The connection.
+        flow: Flow,
+    },
+    /// A stream connection ended or could not be opened; for datagrams: the far end is
+    /// unreachable (ICMP). Messages that were waiting for it are lost.
+    Down {
+        /// The flow, as it was given to `send` when it never stood.
+        flow: Flow,
+        /// Why, in words for a person.
+        why: &'static str,
+    },
+    /// The answer to [`Effects::resolve`].
+    Resolved {
+        /// The number the function gave its query.
+        query: u64,
+        /// The answer; empty when the name has no such record or nobody answered.
+        answer: Answer,
+    },
+    /// The site drains: finish what runs, take nothing new.
+    Drain,
+}
+
+/// A question to the DNS.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Query {
+    /// NAPTR of a domain (RFC 3263 §4.1).
+    Naptr(String),
+    /// SRV of `_sip._udp.example.org` (RFC 2782).
+    Srv(String),
+    /// A and AAAA of a host.
+    Host(String),
+}
+
+/// What the DNS said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// `(order, preference, flags, services, replacement)`.
+    Naptr(Vec<(u16, u16, String, String, String)>),
+    /// `(priority, weight, port, target)`.
+    Srv(Vec<(u16, u16, u16, String)>),
+    /// Addresses in the order to try.
+    Host(Vec<IpAddr>),
+}
+
+/// How [`Function::frame`] sees the head of a stream's buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Frame {
+    /// Nothing whole yet.
+    Partial,
+    /// These first bytes are not part of a message (keep-alive); drop them.
+    Skip(usize),
+    /// The next message is this long. Longer than the buffer means: wait for the rest.
+    Message(usize),
+    /// The stream is broken for good: close it.
+    Broken(&'static str),
+}
+
+/// What a function on a shard wants done, in order.
+///
+/// Sends are written straight into one arena, so that a step allocates nothing.
+#[derive(Debug, Default)]
+pub struct Effects {
+    arena: Vec<u8>,
+    sends: Vec<(Flow, u32, u32)>,
+    /// Connections to close once what was sent before is out.
+    pub closes: Vec<Flow>,
+    /// Names to look up: the function's own number and the question.
+    pub queries: Vec<(u64, Query)>,
+}
+
+impl Effects {
+    /// Sends what `write` appends to the buffer. Nothing is sent when it appends nothing.
+    pub fn send(&mut self, to: Flow, write: impl FnOnce(&mut Vec<u8>)) {
+        let start = self.arena.len();
+        write(&mut self.arena);
+        let end = self.arena.len();
+        if end > start {
+            self.sends.push((to, start as u32, end as u32));
+        }
+    }
+
+    /// Looks a name up; the answer comes as [`In::Resolved`].
+    pub fn resolve(&mut self, number: u64, query: Query) {
+        self.queries.push((number, query));
+    }
+
+    /// Closes a connection after the sends before it.
+    pub fn close(&mut self, flow: Flow) {
+        self.closes.push(flow);
+    }
+
+    /// The messages to send, in order.
+    pub fn sends(&self) -> impl ExactSizeIterator<Item = (Flow, &[u8])> + '_ {
+        self.sends.iter().map(|&(to, start, end)| (to, &self.arena[start as usize..end as usize]))
+    }
+
+    /// The bytes of the message sent last, for capture.
+    #[must_use]
+    pub fn last(&self) -> Option<(Flow, &[u8])> {
+        self.sends.last().map(|&(to, start, end)| (to, &self.arena[start as usize..end as usize]))
+    }
+
+    /// Number of messages waiting to be sent.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.sends.len()
+    }
+
+    /// Whether nothing is wanted.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.sends.is_empty() && self.closes.is_empty() && self.queries.is_empty()
+    }
+
+    /// Forgets everything, keeps the allocations.
+    pub fn clear(&mut self) {
+        self.arena.clear();
+        self.sends.clear();
+        self.closes.clear();
+        self.queries.clear();
+    }
+}
+
+/// Why a question from the management side has no answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AskError {
+    /// No such thing to ask about.
+    #[error("no such resource: {0}")]
+    NotFound(String),
+    /// A parameter is wrong.
+    #[error("{0}")]
+    BadParameter(String),
+    /// The function does not answer (draining, crashed, too busy).
+    #[error("the function does not answer")]
+    Unreachable,
+}
+
+/// A question from the management side: `show calls`, `show registrations`, an action.
+#[derive(Debug, Clone, Default)]
+pub struct Ask {
+    /// What about: `"calls"`, `"registrations"`, `"calls/terminate"`.
+    pub path: String,
+    /// Parameters as in the URL's query.
+    pub params: BTreeMap<String, String>,
+}
+
+/// A network function as one shard runs it.
+pub trait Function: Send + 'static {
+    /// Its validated configuration.
+    type Config: Send + Sync + 'static;
+
+    /// Takes one input.
+    fn step(&mut self, now: Time, input: In<'_>, out: &mut Effects);
+
+    /// Lets time pass: every timer due at `now` fires.
+    fn tick(&mut self, now: Time, out: &mut Effects);
+
+    /// When [`Function::tick`] wants to be called next.
+    fn deadline(&self) -> Option<Time>;
+
+    /// Takes a new configuration; the function finds the difference itself and drops no call.
+    fn configure(&mut self, now: Time, config: Arc<Self::Config>, out: &mut Effects);
+
+    /// Cuts the head of a stream's buffer into messages.
+    fn frame(port: PortId, buffer: &[u8]) -> Frame;
+
+    /// Which of `shards` owns this message; `None` lets the receiving shard keep it. Pure: it is
+    /// called on whichever shard the kernel chose.
+    fn steer(_config: &Self::Config, _flow: &Flow, _bytes: &[u8], _shards: u16) -> Option<u16> {
+        None
+    }
+
+    /// Answers a question from the management side. A shard's answer is an array of its own rows
+    /// or an object; the caller joins the arrays of all shards.
+    ///
+    /// # Errors
+    /// [`AskError::NotFound`] and [`AskError::BadParameter`].
+    fn ask(
+        &mut self,
+        now: Time,
+        ask: &Ask,
+        out: &mut Effects,
+    ) -> Result<serde_json::Value, AskError>;
+
+    /// Whether nothing runs any more (asked after [`In::Drain`]).
+    fn is_idle(&self) -> bool;
+
+    /// The cells of this shard, for the management side.
+    fn cells(&self) -> Vec<event::Cells>;
+}

@@ -1,0 +1,12 @@
+//! Shards, ports and the contract of a function.
+//!
+//! A *shard* is one pinned thread that owns a function's machines, timers, random source and
+//! port queues. Shards share nothing and talk by rings. Production binds a port to a driver
+//! (UDP, TCP, TLS); simulation binds it to a link.
+#![forbid(unsafe_code)]
+
+mod function;
+mod port;
+
+pub use function::{Answer, Ask, AskError, Effects, Frame, Function, In, Query};
+pub use port::{ConnId, Flow, PortId, Transport};

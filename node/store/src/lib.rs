@@ -1,0 +1,1 @@
+//! The durable, time-partitioned store.

@@ -1,0 +1,1 @@
+//! HEP3, Homer's capture protocol.

@@ -1,0 +1,1 @@
+//! SDP (RFC 8866) and offer/answer (RFC 3264).

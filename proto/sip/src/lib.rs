@@ -1,0 +1,1 @@
+//! SIP: messages, transactions, dialogs (RFC 3261 and its extensions).
