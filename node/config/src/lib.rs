@@ -1,1 +1,6 @@
 //! The site file: diagnostics with position and mend, candidate, commit, rollback.
+#![forbid(unsafe_code)]
+
+mod issue;
+
+pub use issue::{Diagnostic, Issue};
