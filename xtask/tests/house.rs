@@ -1,0 +1,223 @@
+//! The rules of the house that a machine can check: which way dependencies point, where `unsafe`
+//! may stand, how long a file and a function may be, and words that do not belong.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use syn::spanned::Spanned;
+use syn::visit::{self, Visit};
+
+const FILE_LINES_MAX: usize = 800;
+const FUNCTION_LINES_MAX: usize = 70;
+const LINE_COLUMNS_MAX: usize = 100;
+const CRATE_LINES_MAX: usize = 12_000;
+const FORBIDDEN_FILE_NAMES: &[&str] = &["utils", "util", "common", "helper", "helpers", "misc"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask stands in the root").to_path_buf()
+}
+
+/// The floor of a crate by its folder below the root; `None` for what stands beside the house.
+fn floor(folder: &str) -> Option<u8> {
+    match folder.split('/').next()? {
+        "kit" => Some(0),
+        "proto" | "plane" => Some(1),
+        "node" => Some(2),
+        "nf" => Some(3),
+        "lab" => Some(4),
+        "tandem" => Some(5),
+        _ => None,
+    }
+}
+
+/// Package name → (folder below the root, names of the packages it depends on).
+fn packages() -> BTreeMap<String, (String, Vec<String>)> {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
+        .current_dir(root())
+        .output()
+        .expect("cargo runs");
+    let metadata: serde_json::Value =
+        serde_json::from_slice(&output.stdout).expect("cargo prints JSON");
+    let list = metadata["packages"].as_array().expect("packages is a list");
+    list.iter()
+        .map(|package| {
+            let manifest = Path::new(package["manifest_path"].as_str().expect("a path"));
+            let folder = manifest.parent().expect("a folder").strip_prefix(root());
+            let folder = folder.expect("below the root").to_string_lossy().into_owned();
+            let needs = package["dependencies"].as_array().expect("a list").iter();
+            let needs = needs.filter_map(|d| d["name"].as_str()).map(str::to_owned).collect();
+            (package["name"].as_str().expect("a name").to_owned(), (folder, needs))
+        })
+        .collect()
+}
+
+/// Why a crate in `from` may not depend on one in `to`.
+fn offence(from: &str, to: &str) -> Option<&'static str> {
+    let (Some(upper), Some(lower)) = (floor(from), floor(to)) else { return None };
+    match () {
+        () if lower > upper => Some("points up"),
+        () if from.starts_with("nf/") && to.starts_with("nf/") => Some("functions may not meet"),
+        () if from.starts_with("node/") && to.starts_with("proto/") => {
+            Some("node never names a protocol")
+        }
+        () => None,
+    }
+}
+
+#[test]
+fn dependencies_point_down() {
+    let packages = packages();
+    assert!(packages.len() > 10, "the workspace was read");
+    let mut offences = Vec::new();
+    for (name, (from, needs)) in &packages {
+        for (to, _) in needs.iter().filter_map(|need| packages.get(need)) {
+            if let Some(why) = offence(from, to) {
+                offences.push(format!("{name} ({from}) → {to}: {why}"));
+            }
+        }
+    }
+    assert!(offences.is_empty(), "{}", offences.join("\n"));
+}
+
+#[test]
+fn the_check_of_dependencies_can_fail() {
+    assert_eq!(offence("kit/machine", "node/runtime"), Some("points up"));
+    assert_eq!(offence("nf/ssc", "nf/sas"), Some("functions may not meet"));
+    assert_eq!(offence("node/oam", "proto/sip"), Some("node never names a protocol"));
+    assert_eq!(offence("nf/ssc", "proto/sip"), None);
+}
+
+/// Every tracked or new Rust file, as a path below the root.
+fn rust_files() -> Vec<String> {
+    let output = Command::new("git")
+        .args(["ls-files", "--cached", "--others", "--exclude-standard", "*.rs"])
+        .current_dir(root())
+        .output()
+        .expect("git runs");
+    let text = String::from_utf8(output.stdout).expect("paths are UTF-8");
+    let files = text.lines().filter(|path| root().join(path).exists()).map(str::to_owned);
+    files.collect()
+}
+
+fn is_test_file(path: &str) -> bool {
+    ["/tests/", "/benches/", "/examples/"].iter().any(|part| path.contains(part))
+        || path.ends_with("/tests.rs")
+}
+
+/// Finds functions that are too long and code under `#[cfg(test)]`.
+#[derive(Default)]
+struct Reading {
+    long: Vec<(String, usize)>,
+    test_lines: usize,
+    unsafe_lines: Vec<usize>,
+}
+
+impl Reading {
+    fn measure(&mut self, name: &syn::Ident, whole: proc_macro2::Span) {
+        let lines = whole.end().line + 1 - whole.start().line;
+        if lines > FUNCTION_LINES_MAX {
+            self.long.push((name.to_string(), lines));
+        }
+    }
+}
+
+fn is_test_only(attributes: &[syn::Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        attribute.path().is_ident("cfg")
+            && attribute.parse_args::<syn::Path>().is_ok_and(|path| path.is_ident("test"))
+    })
+}
+
+impl<'ast> Visit<'ast> for Reading {
+    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
+        if is_test_only(&item.attrs) {
+            let span = item.span();
+            self.test_lines += span.end().line + 1 - span.start().line;
+            return;
+        }
+        visit::visit_item_mod(self, item);
+    }
+
+    fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
+        self.measure(&item.sig.ident, item.block.span());
+        if let Some(word) = item.sig.unsafety {
+            self.unsafe_lines.push(word.span.start().line);
+        }
+        visit::visit_item_fn(self, item);
+    }
+
+    fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
+        self.measure(&item.sig.ident, item.block.span());
+        visit::visit_impl_item_fn(self, item);
+    }
+
+    fn visit_expr_unsafe(&mut self, expression: &'ast syn::ExprUnsafe) {
+        self.unsafe_lines.push(expression.unsafe_token.span.start().line);
+        visit::visit_expr_unsafe(self, expression);
+    }
+}
+
+fn may_be_unsafe(path: &str) -> bool {
+    path.starts_with("node/driver/") || path.starts_with("plane/") || is_test_file(path)
+}
+
+#[test]
+fn files_functions_and_crates_stay_within_their_limits() {
+    let mut offences = Vec::new();
+    let mut crates: BTreeMap<String, usize> = BTreeMap::new();
+    for path in rust_files().into_iter().filter(|path| !path.starts_with("fuzz/")) {
+        let text = fs::read_to_string(root().join(&path)).expect("a tracked file is readable");
+        let parsed = syn::parse_file(&text).unwrap_or_else(|error| panic!("{path}: {error}"));
+        let mut reading = Reading::default();
+        reading.visit_file(&parsed);
+        let lines = text.lines().count() - reading.test_lines.min(text.lines().count());
+        if !is_test_file(&path) {
+            let folder: Vec<&str> = path.split('/').take_while(|part| *part != "src").collect();
+            *crates.entry(folder.join("/")).or_default() += lines;
+            if lines > FILE_LINES_MAX {
+                offences.push(format!("{path}: {lines} lines"));
+            }
+            for (name, lines) in &reading.long {
+                offences.push(format!("{path}: {name} has {lines} lines"));
+            }
+        }
+        if !may_be_unsafe(&path) {
+            offences.extend(reading.unsafe_lines.iter().map(|at| format!("{path}:{at}: unsafe")));
+        }
+        let wide = text.lines().position(|line| line.chars().count() > LINE_COLUMNS_MAX);
+        offences.extend(wide.map(|at| format!("{path}:{}: too wide", at + 1)));
+        let name = Path::new(&path).file_stem().expect("a file has a name").to_string_lossy();
+        if FORBIDDEN_FILE_NAMES.contains(&name.as_ref()) {
+            offences.push(format!("{path}: a name that says nothing"));
+        }
+    }
+    let heavy = crates.iter().filter(|(_, lines)| **lines > CRATE_LINES_MAX);
+    offences.extend(heavy.map(|(name, lines)| format!("{name}: {lines} lines in one crate")));
+    assert!(offences.is_empty(), "{}", offences.join("\n"));
+}
+
+#[test]
+fn a_function_past_the_limit_is_seen() {
+    let body = "let x = 1;\n".repeat(FUNCTION_LINES_MAX + 1);
+    let parsed = syn::parse_file(&format!("fn long() {{\n{body}}}")).expect("it is Rust");
+    let mut reading = Reading::default();
+    reading.visit_file(&parsed);
+    assert_eq!(reading.long.len(), 1);
+}
+
+#[test]
+fn every_library_of_the_pure_floors_is_held_to_the_bans() {
+    for floor in ["kit", "proto", "nf"] {
+        let rules = fs::read_to_string(root().join(floor).join("clippy.toml")).expect("rules");
+        for banned in ["Instant::now", "SystemTime::now", "UdpSocket", "thread::spawn"] {
+            assert!(rules.contains(banned), "{floor}/clippy.toml no longer bans {banned}");
+        }
+    }
+    for (name, (folder, _)) in packages() {
+        let manifest = fs::read_to_string(root().join(&folder).join("Cargo.toml")).expect("there");
+        let inherits = manifest.contains("[lints]\nworkspace = true");
+        assert!(inherits, "{name} does not take the workspace's lints");
+    }
+}
