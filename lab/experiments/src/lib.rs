@@ -1,1 +1,39 @@
-//! The published tables, rerun.
+//! The published tables, rerun: each experiment is one file that names its published rows, its
+//! topology, its load and its criterion.
+//!
+//! Another experiment is another file below `src/<report>/` and one line in [`list`].
+
+mod contract;
+pub mod published;
+
+pub use contract::{Options, Outcome, Peer, Row, thousands};
+
+/// An experiment as `tandem lab list` shows it.
+#[derive(Debug, Clone, Copy)]
+pub struct Experiment {
+    /// The name that `tandem lab run` takes.
+    pub name: &'static str,
+    /// What it measures, in a line.
+    pub line: &'static str,
+    run: fn(&Options) -> anyhow::Result<Outcome>,
+}
+
+const EXPERIMENTS: &[Experiment] = &[];
+
+/// Every experiment, in the order of the reports.
+#[must_use]
+pub const fn list() -> &'static [Experiment] {
+    EXPERIMENTS
+}
+
+/// Runs the experiment with this name. Progress goes to standard error.
+///
+/// # Errors
+/// When there is no such experiment, or it could not be set up. A check that did not hold is no
+/// error: see [`Outcome::held`].
+pub fn run(name: &str, options: &Options) -> anyhow::Result<Outcome> {
+    let experiment = EXPERIMENTS.iter().find(|experiment| experiment.name == name);
+    let experiment =
+        experiment.ok_or_else(|| anyhow::anyhow!("no experiment `{name}`; see `tandem lab list`"))?;
+    (experiment.run)(options)
+}

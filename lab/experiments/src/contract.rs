@@ -1,0 +1,193 @@
+//! What every experiment takes and gives: options, rows, one JSON object, one table.
+
+use comfy_table::{Cell, CellAlignment, Table, presets};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+/// How to run an experiment.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// End within 60 seconds on two cores, at the price of coarser figures.
+    pub quick: bool,
+    /// The `tandem` binary that is measured.
+    pub tandem: PathBuf,
+    /// Only the scenarios with these names; empty means all.
+    pub scenarios: Vec<String>,
+}
+
+impl Options {
+    /// Options that measure the running executable.
+    ///
+    /// # Errors
+    /// When the executable's own path cannot be told.
+    pub fn of_this_executable(quick: bool) -> anyhow::Result<Self> {
+        Ok(Self { quick, tandem: std::env::current_exe()?, scenarios: Vec::new() })
+    }
+
+    /// Whether a scenario was asked for.
+    #[must_use]
+    pub fn wants(&self, scenario: &str) -> bool {
+        self.scenarios.is_empty() || self.scenarios.iter().any(|name| name == scenario)
+    }
+}
+
+/// What a program that others wrote reached.
+#[derive(Debug, Clone, Serialize, Deserialize, PartialEq)]
+pub struct Peer {
+    /// Name and version.
+    pub name: String,
+    /// In the row's unit.
+    pub value: f64,
+}
+
+/// One line of a published table, rerun.
+#[derive(Debug, Clone, Serialize, Deserialize, PartialEq)]
+pub struct Row {
+    /// The name that the published table gives it.
+    pub scenario: String,
+    /// Unit of all three values.
+    pub unit: String,
+    /// What the report prints.
+    pub published: Option<f64>,
+    /// What a peer reached in this run.
+    pub peer: Option<Peer>,
+    /// What Tandem reached in this run; `None` when it cannot run, and `detail.why` says why.
+    pub tandem: Option<f64>,
+    /// Everything else that was measured.
+    pub detail: Value,
+}
+
+impl Row {
+    /// A row that cannot run yet.
+    #[must_use]
+    pub fn absent(scenario: &str, unit: &str, published: Option<f64>, why: &str) -> Self {
+        Self {
+            scenario: scenario.into(),
+            unit: unit.into(),
+            published,
+            peer: None,
+            tandem: None,
+            detail: json!({ "why": why }),
+        }
+    }
+}
+
+/// What an experiment found.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// The experiment's name.
+    pub experiment: &'static str,
+    /// The machine.
+    pub host: Value,
+    /// One row per row of the published table.
+    pub rows: Vec<Row>,
+    /// What did not hold, in words; empty when every check of the run itself held.
+    pub broken: Vec<String>,
+}
+
+impl Outcome {
+    /// Whether every check held: the exit status.
+    #[must_use]
+    pub const fn held(&self) -> bool {
+        self.broken.is_empty()
+    }
+
+    /// The one object that `--json` prints.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        let mut object = json!({
+            "experiment": self.experiment,
+            "host": self.host,
+            "rows": self.rows,
+        });
+        if !self.broken.is_empty() {
+            object["broken"] = json!(self.broken);
+        }
+        object
+    }
+
+    /// The table for people: published, peer and Tandem side by side.
+    #[must_use]
+    pub fn table(&self) -> String {
+        let mut table = Table::new();
+        table.load_preset(presets::UTF8_FULL_CONDENSED);
+        table.set_header(["scenario", "unit", "published", "peer", "Tandem", "x peer", "notes"]);
+        for row in &self.rows {
+            let value = |value: Option<f64>| {
+                Cell::new(value.map_or_else(|| "-".into(), thousands))
+                    .set_alignment(CellAlignment::Right)
+            };
+            let factor = match (&row.peer, row.tandem) {
+                (Some(peer), Some(tandem)) if peer.value > 0.0 => {
+                    format!("{:.1}", tandem / peer.value)
+                }
+                _ => "-".into(),
+            };
+            table.add_row([
+                Cell::new(&row.scenario),
+                Cell::new(&row.unit),
+                value(row.published),
+                value(row.peer.as_ref().map(|peer| peer.value)),
+                value(row.tandem),
+                Cell::new(factor).set_alignment(CellAlignment::Right),
+                Cell::new(notes(row)),
+            ]);
+        }
+        let peers: Vec<_> = self.rows.iter().filter_map(|row| row.peer.as_ref()).collect();
+        let peer = peers.first().map_or_else(String::new, |p| format!("peer: {}\n", p.name));
+        let broken: String = self.broken.iter().map(|b| format!("NOT HELD: {b}\n")).collect();
+        format!("{}\n{table}\n{peer}{broken}", self.experiment)
+    }
+}
+
+fn notes(row: &Row) -> String {
+    if let Some(why) = row.detail["why"].as_str() {
+        return why.to_owned();
+    }
+    let tandem = &row.detail["tandem"];
+    let Some(cpu) = tandem["cpu_us_per_call"].as_f64() else { return String::new() };
+    let p99 = tandem["setup_p99_us"].as_f64().unwrap_or_default() / 1_000.0;
+    format!("{cpu:.0} us CPU a call, set-up p99 {p99:.1} ms")
+}
+
+/// A number for people: rounded, with a space between thousands.
+#[must_use]
+pub fn thousands(value: f64) -> String {
+    let digits = format!("{:.0}", value.abs());
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    if value < 0.0 { format!("-{text}") } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_set_apart() {
+        assert_eq!(thousands(7.0), "7");
+        assert_eq!(thousands(700.4), "700");
+        assert_eq!(thousands(20_123.0), "20 123");
+        assert_eq!(thousands(-1_234_567.0), "-1 234 567");
+    }
+
+    #[test]
+    fn a_row_that_cannot_run_is_listed_with_its_reason() {
+        let outcome = Outcome {
+            experiment: "call-signalling",
+            host: json!({}),
+            rows: vec![Row::absent("VoLTE+IMS-AKA", "calls/s", Some(228.0), "needs IPsec")],
+            broken: Vec::new(),
+        };
+        let json = outcome.json();
+        assert_eq!(json["rows"][0]["tandem"], Value::Null);
+        assert_eq!(json["rows"][0]["detail"]["why"], "needs IPsec");
+        assert!(outcome.table().contains("needs IPsec") && outcome.held());
+    }
+}

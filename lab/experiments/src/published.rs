@@ -1,0 +1,74 @@
+//! What the test reports print, as data; each file names its source.
+
+use serde::Deserialize;
+
+const SBC: &str = include_str!("../published/sbc.toml");
+
+/// The tables of one report.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Report {
+    /// Where the figures come from.
+    pub source: Source,
+    /// One per printed table.
+    #[serde(rename = "table")]
+    pub tables: Vec<Table>,
+}
+
+/// A report's own description.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Source {
+    /// The document.
+    pub document: String,
+    /// What was tested.
+    pub system: String,
+}
+
+/// A printed table.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Table {
+    /// The experiment's name.
+    pub id: String,
+    /// Unit of its values.
+    pub unit: String,
+    /// Its rows.
+    pub rows: Vec<PublishedRow>,
+}
+
+/// A printed row.
+#[derive(Debug, Clone, Deserialize)]
+pub struct PublishedRow {
+    /// Its name.
+    pub scenario: String,
+    /// Its value in the table's unit.
+    pub value: f64,
+}
+
+/// The session border controller's report.
+#[must_use]
+pub fn sbc() -> Report {
+    toml::from_str(SBC).expect("the published figures are part of the program and tested")
+}
+
+impl Report {
+    /// The table with this name.
+    #[must_use]
+    pub fn table(&self, id: &str) -> Option<&Table> {
+        self.tables.iter().find(|table| table.id == id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_call_signalling_table_has_its_four_rows() {
+        let report = sbc();
+        let table = report.table("call-signalling").unwrap();
+        let rows: Vec<_> = table.rows.iter().map(|r| (r.scenario.as_str(), r.value)).collect();
+        assert_eq!(
+            rows,
+            [("SIP", 700.0), ("SIP+TLS", 600.0), ("VoLTE", 240.0), ("VoLTE+IMS-AKA", 228.0)]
+        );
+    }
+}
