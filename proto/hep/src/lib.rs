@@ -1,1 +1,40 @@
-//! HEP3, Homer's capture protocol.
+//! HEP3, Homer's capture protocol ("The Extensible Encapsulation Protocol", EEP, revision 3).
+//!
+//! A capture agent wraps each message it saw into one packet: `HEP3`, the length of everything,
+//! then chunks of vendor, type, length and body. [`Packet`] is what a collector needs of it;
+//! [`chunks`] walks everything else. Unknown and vendor chunks are skipped. Over TCP packets
+//! follow each other without more; [`frame`] cuts them.
+//!
+//! ```text
+//!  0        4     6        8        10       12
+//!  | "HEP3" | len | vendor | type   | length | body … | vendor | type | length | body …
+//! ```
+//!
+//! Messages that went over TLS carry protocol number [`TLS`] (22), as Kamailio writes them.
+#![forbid(unsafe_code)]
+
+mod chunk;
+mod packet;
+
+pub use chunk::{Chunk, Chunks, Generic, chunks};
+pub use packet::{Framing, Packet, compressed_payload, frame};
+
+/// Largest packet: the length field has 16 bits.
+pub const PACKET_BYTES_MAX: usize = 65_535;
+/// Octets before the first chunk.
+pub const HEADER_BYTES: usize = 6;
+/// Chunks that one packet may have; more is an offence.
+pub const CHUNKS_MAX: usize = 256;
+
+/// `protocol` of a message that went over UDP.
+pub const UDP: u8 = 17;
+/// `protocol` of a message that went over TCP.
+pub const TCP: u8 = 6;
+/// `protocol` of a message that went over TLS: Kamailio's choice (`IPPROTO_IDP`), which others
+/// understand; EEP itself has no number for it.
+pub const TLS: u8 = 22;
+
+/// `kind` of SIP.
+pub const KIND_SIP: u8 = 1;
+/// `kind` of a log line or event, here always JSON.
+pub const KIND_LOG: u8 = 100;
