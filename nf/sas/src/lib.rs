@@ -1,1 +1,4 @@
 //! Service assurance server.
+#![forbid(unsafe_code)]
+
+pub mod config;

@@ -105,7 +105,7 @@ fn a_payload_beyond_the_length_field_is_cut_not_wrapped() {
         capture_id: 3,
         correlation: b"c",
         auth_key: b"",
-        payload: &[b'x'; 70_000],
+        payload: &vec![b'x'; 70_000],
     };
     let mut out = Vec::new();
     packet.write(&mut out);
