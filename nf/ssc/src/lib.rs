@@ -1,1 +1,5 @@
 //! Signalling session controller.
+#![forbid(unsafe_code)]
+
+pub mod config;
+pub mod realm;

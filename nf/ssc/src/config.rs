@@ -1,0 +1,508 @@
+//! The `[[ssc]]` section of a site file: its shape, its help (the doc comments) and its checks.
+
+use crate::realm::{Address, CAPTURE_PORT, PORTS_MAX, REALMS_MAX, RealmId, Side};
+use config::Issue;
+use runtime::PortId;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A signalling session controller: a back-to-back user agent between realms.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Ssc {
+    /// Name of the function, unique in the site.
+    pub name: String,
+    /// Number of shards: threads that share nothing.
+    #[serde(default = "one")]
+    pub shards: u16,
+    /// Cores to pin the shards to, in order; empty leaves it to the kernel.
+    #[serde(default)]
+    pub cores: Vec<usize>,
+    /// Collector for captured messages and events (HEP3): `tcp:127.0.0.1:9060`; absent: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capture: Option<String>,
+    /// Number of this agent in the captured packets (HEP3 chunk 12).
+    #[serde(default = "capture_id")]
+    pub capture_id: u32,
+    /// The sides of the controller.
+    #[serde(default)]
+    pub realm: Vec<Realm>,
+    /// Where requests go.
+    #[serde(default)]
+    pub next_hop: Vec<NextHop>,
+    /// Which request goes to which next hop; the first match wins.
+    #[serde(default)]
+    pub route: Vec<Route>,
+    /// The registrar front.
+    #[serde(default)]
+    pub registrar: Registrar,
+    /// Timers.
+    #[serde(default)]
+    pub timers: Timers,
+    /// Limits, each per shard.
+    #[serde(default)]
+    pub limits: Limits,
+}
+
+/// A realm: a side of the controller with its own addresses and its own trust.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Realm {
+    /// Name, unique in the function.
+    pub name: String,
+    /// `access` (subscribers) or `core` (the operator's network).
+    #[serde(default)]
+    pub side: Side,
+    /// Addresses to listen on: `udp:127.0.0.1:5060`, `tcp:[::1]:5060`, `tls:127.0.0.1:5061`.
+    pub listen: Vec<String>,
+    /// Host to write into Via and Contact in place of the listening address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub advertise: Option<String>,
+    /// Whether the far ends belong to the trust domain of RFC 3325: identities asserted by them
+    /// are believed, ours are shown to them.
+    #[serde(default)]
+    pub trusted: bool,
+    /// Accept requests other than REGISTER only from registered contacts.
+    #[serde(default)]
+    pub register_required: bool,
+    /// Certificate and key for `tls:` addresses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<Tls>,
+}
+
+/// Files for TLS, PEM.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Tls {
+    /// Certificate chain of this side.
+    pub certificate: String,
+    /// Private key of this side.
+    pub key: String,
+    /// Certificates that sign the far ends' certificates; absent: those of the system.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub roots: Option<String>,
+    /// Ask every client for a certificate signed by `roots`.
+    #[serde(default)]
+    pub verify_clients: bool,
+    /// Check the certificate of the servers that this side connects to.
+    #[serde(default = "yes")]
+    pub verify_servers: bool,
+}
+
+/// A next hop: one peer at one or more targets.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NextHop {
+    /// Name, unique in the function.
+    pub name: String,
+    /// Realm it is reached through.
+    pub realm: String,
+    /// Targets in order of preference: `udp:127.0.0.1:5080`, or a domain for RFC 3263:
+    /// `sip:core.example.org`.
+    pub targets: Vec<String>,
+    /// Seconds between OPTIONS probes; 0 is off.
+    #[serde(default = "probe_interval_s")]
+    pub probe_interval_s: u32,
+    /// Probes that must fail in a row before the target counts as down.
+    #[serde(default = "probe_failures")]
+    pub probe_failures: u32,
+    /// Final answers after which the next target is tried.
+    #[serde(default = "failover_status")]
+    pub failover_status: Vec<u16>,
+}
+
+/// A route: which requests go to which next hops.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Route {
+    /// Realm the request comes from.
+    pub from: String,
+    /// Only these methods; empty: all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub method: Vec<String>,
+    /// Regular expression that the user part of the Request-URI must match.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// Host of the Request-URI.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// Next hops in the order to try; empty: refuse with `reject`.
+    #[serde(default)]
+    pub to: Vec<String>,
+    /// Status for requests that match and have no next hop.
+    #[serde(default = "reject")]
+    pub reject: u16,
+}
+
+/// The registrar front: bindings are cached, the core sees a refresh only when it needs one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Registrar {
+    /// Whether bindings are cached; otherwise REGISTER is forwarded every time.
+    pub enabled: bool,
+    /// Expiry told to clients, seconds.
+    pub client_expires_s: u32,
+    /// Expiry asked from the core, seconds.
+    pub core_expires_s: u32,
+    /// The shortest expiry a client may ask for, seconds (423 below).
+    pub client_expires_min_s: u32,
+    /// Contacts of one address of record at most.
+    pub contacts_max: u16,
+}
+
+impl Default for Registrar {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            client_expires_s: 30,
+            core_expires_s: 1800,
+            client_expires_min_s: 10,
+            contacts_max: 8,
+        }
+    }
+}
+
+/// Timers (RFC 3261 Table 4, RFC 4028).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Timers {
+    /// T1, round-trip estimate, milliseconds.
+    pub t1_ms: u32,
+    /// T2, longest retransmission interval, milliseconds.
+    pub t2_ms: u32,
+    /// T4, longest life of a message in the network, milliseconds.
+    pub t4_ms: u32,
+    /// Time without any answer after which the next target is tried, milliseconds. The last
+    /// target has the whole of timer B or F.
+    pub failover_ms: u32,
+    /// Time from the INVITE to a final answer, seconds; then the call is cancelled; 0 is off.
+    pub no_answer_s: u32,
+    /// Session interval asked for when the caller asks for none, seconds; 0 leaves session
+    /// timers to the far ends (their agreement is supervised all the same).
+    pub session_expires_s: u32,
+    /// Smallest session interval accepted, seconds (422 below; RFC 4028 says 90 at least).
+    pub min_se_s: u32,
+    /// Longest life of a call, seconds; 0 is off.
+    pub call_max_s: u32,
+    /// Longest time captured messages wait before they are sent, milliseconds.
+    pub capture_ms: u32,
+}
+
+impl Default for Timers {
+    fn default() -> Self {
+        Self {
+            t1_ms: 500,
+            t2_ms: 4_000,
+            t4_ms: 5_000,
+            failover_ms: 4_000,
+            no_answer_s: 180,
+            session_expires_s: 0,
+            min_se_s: 90,
+            call_max_s: 0,
+            capture_ms: 5,
+        }
+    }
+}
+
+/// Limits of one shard. What exceeds them is answered 503 with Retry-After and counted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Limits {
+    /// Calls and subscriptions at the same time.
+    pub calls_max: u32,
+    /// Requests under way at the same time.
+    pub relays_max: u32,
+    /// Transactions, those that only absorb retransmissions included.
+    pub transactions_max: u32,
+    /// Registered contacts.
+    pub bindings_max: u32,
+    /// Captured octets that wait for the collector.
+    pub capture_octets_max: u32,
+    /// Retry-After of a 503, seconds.
+    pub retry_after_s: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            calls_max: 500_000,
+            relays_max: 500_000,
+            transactions_max: 4_000_000,
+            bindings_max: 1_000_000,
+            capture_octets_max: 4 << 20,
+            retry_after_s: 5,
+        }
+    }
+}
+
+const fn one() -> u16 {
+    1
+}
+const fn capture_id() -> u32 {
+    2001
+}
+const fn yes() -> bool {
+    true
+}
+const fn probe_interval_s() -> u32 {
+    10
+}
+const fn probe_failures() -> u32 {
+    2
+}
+const fn reject() -> u16 {
+    404
+}
+fn failover_status() -> Vec<u16> {
+    vec![503]
+}
+
+/// A target of a next hop as written in the site file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// A transport and an address.
+    Address(Address),
+    /// A `sip:` or `sips:` URI whose host is looked up (RFC 3263).
+    Domain(String),
+}
+
+impl Target {
+    /// Reads a target.
+    ///
+    /// # Errors
+    /// A sentence that says what a target looks like.
+    pub fn parse(text: &str) -> Result<Self, &'static str> {
+        let Some(host) = text.strip_prefix("sip:").or_else(|| text.strip_prefix("sips:")) else {
+            return text.parse().map(Self::Address);
+        };
+        if host.is_empty() || host.contains(|c: char| c.is_whitespace() || c == '@' || c == '<') {
+            return Err("after sip: stands a domain");
+        }
+        Ok(Self::Domain(text.to_owned()))
+    }
+}
+
+impl Ssc {
+    /// Every door: its realm, its port, its address. A door's port is a hash of its address, so
+    /// that it stays the same when other doors come and go.
+    #[must_use]
+    pub fn doors(&self) -> Vec<(RealmId, PortId, Address)> {
+        let mut taken = vec![false; PORTS_MAX];
+        let mut doors = Vec::new();
+        for (index, realm) in self.realm.iter().enumerate().take(REALMS_MAX) {
+            for listen in &realm.listen {
+                let Ok(address) = listen.parse::<Address>() else { continue };
+                let mut port = fnv(listen.as_bytes()) as usize % PORTS_MAX;
+                while taken[port] {
+                    port = (port + 1) % PORTS_MAX;
+                }
+                taken[port] = true;
+                doors.push((RealmId(index as u16), PortId(port as u16), address));
+            }
+        }
+        doors
+    }
+
+    /// Finds what is wrong; paths begin inside the section (`realm[1].listen[0]`).
+    pub fn validate(&self, issues: &mut Vec<Issue>) {
+        if self.name.is_empty() {
+            issues.push(Issue::new("name", "the name is empty", "give it a name"));
+        }
+        if self.shards == 0 || self.shards > 256 {
+            issues.push(Issue::new("shards", "a function has 1 to 256 shards", "set 1"));
+        }
+        if let Some(Err(why)) = self.capture.as_deref().map(str::parse::<Address>) {
+            issues.push(Issue::new("capture", why, "write tcp:127.0.0.1:9060"));
+        }
+        self.validate_realms(issues);
+        self.validate_next_hops(issues);
+        self.validate_routes(issues);
+        self.validate_numbers(issues);
+    }
+
+    fn validate_realms(&self, issues: &mut Vec<Issue>) {
+        if self.realm.is_empty() {
+            issues.push(Issue::new("realm", "no realm", "add [[ssc.realm]] twice or more"));
+        }
+        if self.realm.len() > REALMS_MAX {
+            issues.push(Issue::new("realm", "more than 256 realms", "use several functions"));
+        }
+        let mut seen: Vec<Address> = Vec::new();
+        for (index, realm) in self.realm.iter().enumerate() {
+            let at = format!("realm[{index}]");
+            let twice = self.realm[..index].iter().any(|other| other.name == realm.name);
+            named(&realm.name, twice, &at, issues);
+            if realm.listen.is_empty() {
+                let mend = "add listen = [\"udp:127.0.0.1:5060\"]";
+                issues.push(Issue::new(at.clone(), "the realm listens nowhere", mend));
+            }
+            for (n, listen) in realm.listen.iter().enumerate() {
+                let at = format!("{at}.listen[{n}]");
+                match listen.parse::<Address>() {
+                    Err(why) => issues.push(Issue::new(at, why, "write udp:127.0.0.1:5060")),
+                    Ok(address) => check_listen(realm, address, &mut seen, at, issues),
+                }
+            }
+        }
+    }
+
+    fn validate_next_hops(&self, issues: &mut Vec<Issue>) {
+        for (index, hop) in self.next_hop.iter().enumerate() {
+            let at = format!("next_hop[{index}]");
+            let twice = self.next_hop[..index].iter().any(|other| other.name == hop.name);
+            named(&hop.name, twice, &at, issues);
+            let realm = self.realm.iter().find(|realm| realm.name == hop.realm);
+            if realm.is_none() {
+                let what = format!("no realm is called `{}`", hop.realm);
+                issues.push(Issue::new(format!("{at}.realm"), what, self.realm_names()));
+            }
+            if hop.targets.is_empty() {
+                let mend = "add targets = [\"udp:127.0.0.1:5080\"]";
+                issues.push(Issue::new(at.clone(), "the next hop has no target", mend));
+            }
+            for (n, target) in hop.targets.iter().enumerate() {
+                let at = format!("{at}.targets[{n}]");
+                check_target(target, realm, at, issues);
+            }
+            for (n, status) in hop.failover_status.iter().enumerate() {
+                if !(300..700).contains(status) {
+                    let at = format!("{at}.failover_status[{n}]");
+                    issues.push(Issue::new(at, "not a final failure", "use 300 to 699"));
+                }
+            }
+        }
+    }
+
+    fn validate_routes(&self, issues: &mut Vec<Issue>) {
+        for (index, route) in self.route.iter().enumerate() {
+            let at = format!("route[{index}]");
+            if !self.realm.iter().any(|realm| realm.name == route.from) {
+                let what = format!("no realm is called `{}`", route.from);
+                issues.push(Issue::new(format!("{at}.from"), what, self.realm_names()));
+            }
+            for (n, to) in route.to.iter().enumerate() {
+                if !self.next_hop.iter().any(|hop| hop.name == *to) {
+                    let what = format!("no next hop is called `{to}`");
+                    let mend = "add [[ssc.next_hop]] with that name";
+                    issues.push(Issue::new(format!("{at}.to[{n}]"), what, mend));
+                }
+            }
+            if let Some(Err(error)) = route.user.as_deref().map(regex::bytes::Regex::new) {
+                let what = error.to_string().lines().last().unwrap_or_default().to_owned();
+                let mend = "write a regular expression (crate regex)";
+                issues.push(Issue::new(format!("{at}.user"), what, mend));
+            }
+            if !(300..700).contains(&route.reject) {
+                let at = format!("{at}.reject");
+                issues.push(Issue::new(at, "not a final failure", "use 300 to 699"));
+            }
+        }
+    }
+
+    fn validate_numbers(&self, issues: &mut Vec<Issue>) {
+        let (t, l) = (&self.timers, &self.limits);
+        let checks = [
+            ("timers.t1_ms", t.t1_ms, 10, 10_000),
+            ("timers.t2_ms", t.t2_ms, t.t1_ms, 60_000),
+            ("timers.t4_ms", t.t4_ms, t.t1_ms, 60_000),
+            ("timers.failover_ms", t.failover_ms, 100, 64_000),
+            ("timers.no_answer_s", t.no_answer_s, 0, 3_600),
+            ("timers.session_expires_s", t.session_expires_s, 0, 86_400),
+            ("timers.min_se_s", t.min_se_s, 90, 86_400),
+            ("timers.call_max_s", t.call_max_s, 0, 31_536_000),
+            ("timers.capture_ms", t.capture_ms, 0, 1_000),
+            ("limits.calls_max", l.calls_max, 1, 1 << 24),
+            ("limits.relays_max", l.relays_max, 1, 1 << 24),
+            ("limits.transactions_max", l.transactions_max, 8, 1 << 26),
+            ("limits.bindings_max", l.bindings_max, 0, 1 << 26),
+            ("limits.capture_octets_max", l.capture_octets_max, 1 << 16, 1 << 30),
+            ("limits.retry_after_s", l.retry_after_s, 0, 86_400),
+        ];
+        for (path, value, least, most) in checks {
+            if !(least..=most).contains(&value) {
+                let what = format!("{value} is out of range");
+                issues.push(Issue::new(path, what, format!("use {least} to {most}")));
+            }
+        }
+        if t.session_expires_s != 0 && t.session_expires_s < t.min_se_s {
+            let mend = "raise session_expires_s or lower min_se_s";
+            issues.push(Issue::new("timers.session_expires_s", "shorter than min_se_s", mend));
+        }
+    }
+
+    fn realm_names(&self) -> String {
+        let names: Vec<_> = self.realm.iter().map(|realm| realm.name.as_str()).collect();
+        format!("the realms are {}", names.join(", "))
+    }
+
+    /// The collector's address.
+    #[must_use]
+    pub fn capture_address(&self) -> Option<Address> {
+        self.capture.as_deref().and_then(|text| text.parse().ok())
+    }
+}
+
+fn named(name: &str, twice: bool, at: &str, issues: &mut Vec<Issue>) {
+    if name.is_empty() {
+        issues.push(Issue::new(format!("{at}.name"), "the name is empty", "give it a name"));
+    } else if twice {
+        let what = format!("the name `{name}` is given twice");
+        issues.push(Issue::new(format!("{at}.name"), what, "names are unique"));
+    }
+}
+
+fn check_listen(
+    realm: &Realm,
+    address: Address,
+    seen: &mut Vec<Address>,
+    at: String,
+    issues: &mut Vec<Issue>,
+) {
+    let clash = |other: &Address| {
+        other.socket == address.socket
+            && other.transport.is_stream() == address.transport.is_stream()
+    };
+    if address.transport == runtime::Transport::Tls && realm.tls.is_none() {
+        let mend = format!("add [ssc.realm.tls] to realm `{}`", realm.name);
+        issues.push(Issue::new(at.clone(), "tls needs a certificate and a key", mend));
+    }
+    if address.socket.ip().is_unspecified() && realm.advertise.is_none() {
+        let mend = "set advertise to the host that others shall see";
+        issues.push(Issue::new(at.clone(), "others cannot reach an unspecified address", mend));
+    }
+    if seen.iter().any(clash) {
+        let what = format!("{} is listened on twice", address.socket);
+        issues.push(Issue::new(at, what, "use another port"));
+    }
+    seen.push(address);
+}
+
+fn check_target(target: &str, realm: Option<&Realm>, at: String, issues: &mut Vec<Issue>) {
+    let address = match Target::parse(target) {
+        Err(why) => {
+            let mend = "write udp:127.0.0.1:5080 or sip:core.example.org";
+            return issues.push(Issue::new(at, why, mend));
+        }
+        Ok(Target::Domain(_)) => return,
+        Ok(Target::Address(address)) => address,
+    };
+    let Some(realm) = realm else { return };
+    let speaks = realm.listen.iter().filter_map(|listen| listen.parse::<Address>().ok()).any(|l| {
+        l.transport == address.transport && l.socket.is_ipv4() == address.socket.is_ipv4()
+    });
+    if !speaks {
+        let what = format!("realm `{}` has no address that speaks to {target}", realm.name);
+        issues.push(Issue::new(at, what, "add one to its listen"));
+    }
+}
+
+/// FNV-1a, 32 bits.
+fn fnv(text: &[u8]) -> u32 {
+    text.iter().fold(0x811c_9dc5, |hash, &b| (hash ^ u32::from(b)).wrapping_mul(0x0100_0193))
+}
+
+/// The port that captured messages leave by.
+#[must_use]
+pub const fn capture_port() -> PortId {
+    CAPTURE_PORT
+}

@@ -1,0 +1,281 @@
+//! Realms: the sides of the controller, their doors (a transport at an address) and their trust.
+//!
+//! A message names its realm by the port it came in on; a message that leaves is written with
+//! the words its door has prepared (Via, Contact), so that nothing is formatted on the way.
+
+use crate::config;
+use runtime::{Flow, PortId, Transport};
+use std::fmt;
+use std::net::SocketAddr;
+use std::str::FromStr;
+
+/// Realms in one controller at most.
+pub const REALMS_MAX: usize = 256;
+/// Ports are numbered below this; a door's number is a hash of its address.
+pub const PORTS_MAX: usize = 4096;
+/// The port that captured messages leave by.
+pub const CAPTURE_PORT: PortId = PortId(PORTS_MAX as u16);
+
+/// Index of a realm in the configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct RealmId(pub u16);
+
+/// Which way a realm looks.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize, serde::Deserialize,
+    schemars::JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Side {
+    /// Towards subscribers: registrations come from here, far ends sit behind NATs.
+    #[default]
+    Access,
+    /// Towards the operator's own network.
+    Core,
+}
+
+/// Which way a message crosses the border of a realm.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
+    schemars::JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// From the realm into the controller.
+    In,
+    /// From the controller into the realm.
+    Out,
+}
+
+/// A transport and a socket address as a site file writes them: `udp:127.0.0.1:5060`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Address {
+    /// What carries the messages.
+    pub transport: Transport,
+    /// IP address and port.
+    pub socket: SocketAddr,
+}
+
+impl FromStr for Address {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (transport, socket) =
+            text.split_once(':').ok_or("an address is written transport:host:port")?;
+        let transport = match transport {
+            "udp" => Transport::Udp,
+            "tcp" => Transport::Tcp,
+            "tls" => Transport::Tls,
+            _ => return Err("the transport is udp, tcp or tls"),
+        };
+        let socket = socket
+            .parse()
+            .map_err(|_| "after the transport stands an IP address and a port")?;
+        Ok(Self { transport, socket })
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", transport_word(self.transport), self.socket)
+    }
+}
+
+/// The transport as a URI parameter writes it.
+#[must_use]
+pub const fn transport_word(transport: Transport) -> &'static str {
+    match transport {
+        Transport::Udp => "udp",
+        Transport::Tcp => "tcp",
+        Transport::Tls => "tls",
+    }
+}
+
+/// The transport as a Via header writes it (RFC 3261 §20.42).
+#[must_use]
+pub const fn via_word(transport: Transport) -> &'static str {
+    match transport {
+        Transport::Udp => "UDP",
+        Transport::Tcp => "TCP",
+        Transport::Tls => "TLS",
+    }
+}
+
+/// A place where a realm listens, and the words that messages leaving it begin with.
+#[derive(Debug, Clone)]
+pub struct Door {
+    /// The realm it belongs to.
+    pub realm: RealmId,
+    /// The runtime's port.
+    pub port: PortId,
+    /// What carries the messages.
+    pub transport: Transport,
+    /// Where it listens.
+    pub local: SocketAddr,
+    /// `host:port` as others shall write it: the advertised host or the listening address.
+    pub sent_by: String,
+    /// `Via: SIP/2.0/UDP host:port;rport;branch=`.
+    pub via: Vec<u8>,
+    /// `host:port` or `host:port;transport=tcp`, for Contact, Path and Record-Route.
+    pub uri_host: Vec<u8>,
+}
+
+impl Door {
+    /// The flow from this door to a far end that has not spoken yet.
+    #[must_use]
+    pub const fn flow(&self, remote: SocketAddr) -> Flow {
+        Flow::to(self.port, self.transport, self.local, remote)
+    }
+}
+
+/// One side of the controller.
+#[derive(Debug, Clone)]
+pub struct Realm {
+    /// Its index.
+    pub id: RealmId,
+    /// Its name.
+    pub name: String,
+    /// Access or core.
+    pub side: Side,
+    /// Whether identities asserted by or towards it are believed (RFC 3325's trust domain).
+    pub trusted: bool,
+    /// Whether requests other than REGISTER need a binding.
+    pub register_required: bool,
+    /// Where it listens, in the order of the configuration.
+    pub doors: Vec<Door>,
+}
+
+/// All realms, found by port or by name.
+#[derive(Debug, Clone)]
+pub struct Realms {
+    rows: Vec<Realm>,
+    /// By port number: realm and door, `u8::MAX` twice where nothing listens.
+    by_port: Vec<(u16, u16)>,
+}
+
+impl Realms {
+    /// The realms of a validated configuration.
+    #[must_use]
+    pub fn new(config: &config::Ssc) -> Self {
+        let mut rows: Vec<Realm> = config
+            .realm
+            .iter()
+            .enumerate()
+            .map(|(index, realm)| Realm {
+                id: RealmId(index as u16),
+                name: realm.name.clone(),
+                side: realm.side,
+                trusted: realm.trusted,
+                register_required: realm.register_required,
+                doors: Vec::new(),
+            })
+            .collect();
+        let mut by_port = vec![(u16::MAX, u16::MAX); PORTS_MAX];
+        for (realm, port, address) in config.doors() {
+            let row = &mut rows[usize::from(realm.0)];
+            by_port[usize::from(port.0)] = (realm.0, row.doors.len() as u16);
+            let advertised = config.realm[usize::from(realm.0)].advertise.as_deref();
+            row.doors.push(door(realm, port, address, advertised));
+        }
+        Self { rows, by_port }
+    }
+
+    /// The realm with this index.
+    #[must_use]
+    pub fn row(&self, id: RealmId) -> &Realm {
+        &self.rows[usize::from(id.0)]
+    }
+
+    /// Every realm.
+    #[must_use]
+    pub fn rows(&self) -> &[Realm] {
+        &self.rows
+    }
+
+    /// The realm called `name`.
+    #[must_use]
+    pub fn named(&self, name: &str) -> Option<RealmId> {
+        self.rows.iter().find(|realm| realm.name == name).map(|realm| realm.id)
+    }
+
+    /// The door behind a port.
+    #[must_use]
+    pub fn door(&self, port: PortId) -> Option<&Door> {
+        let &(realm, door) = self.by_port.get(usize::from(port.0))?;
+        self.rows.get(usize::from(realm))?.doors.get(usize::from(door))
+    }
+
+    /// The door of a realm that speaks `transport` to addresses like `remote`.
+    #[must_use]
+    pub fn door_for(
+        &self,
+        realm: RealmId,
+        transport: Transport,
+        remote: SocketAddr,
+    ) -> Option<&Door> {
+        self.row(realm).doors.iter().find(|door| {
+            door.transport == transport && door.local.is_ipv4() == remote.is_ipv4()
+        })
+    }
+
+    /// Whether `host:port` is one of our own doors, as listening or advertised address.
+    #[must_use]
+    pub fn is_ours(&self, host: &[u8], port: Option<u16>) -> bool {
+        self.rows.iter().flat_map(|realm| &realm.doors).any(|door| door.is_at(host, port))
+    }
+}
+
+impl Door {
+    fn is_at(&self, host: &[u8], port: Option<u16>) -> bool {
+        let ours = self.sent_by.as_bytes();
+        let split = ours.iter().rposition(|&b| b == b':').unwrap_or(ours.len());
+        let default = if self.transport == Transport::Tls { 5061 } else { 5060 };
+        let port = port.unwrap_or(default);
+        ours[..split].eq_ignore_ascii_case(host) && decimal(&ours[split..]) == port
+    }
+}
+
+/// The number after the colon of `:5060`.
+fn decimal(text: &[u8]) -> u16 {
+    text.iter().skip(1).fold(0u16, |n, &b| n.wrapping_mul(10).wrapping_add(u16::from(b - b'0')))
+}
+
+fn door(realm: RealmId, port: PortId, address: Address, advertised: Option<&str>) -> Door {
+    let Address { transport, socket } = address;
+    let sent_by = match advertised {
+        Some(host) if host.contains(':') && !host.starts_with('[') => {
+            format!("[{host}]:{}", socket.port())
+        }
+        Some(host) => format!("{host}:{}", socket.port()),
+        None => socket.to_string(),
+    };
+    let via = format!("Via: SIP/2.0/{} {sent_by};rport;branch=", via_word(transport));
+    let uri_host = match transport {
+        Transport::Udp => sent_by.clone(),
+        other => format!("{sent_by};transport={}", transport_word(other)),
+    };
+    Door {
+        realm,
+        port,
+        transport,
+        local: socket,
+        sent_by,
+        via: via.into_bytes(),
+        uri_host: uri_host.into_bytes(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_read_as_it_is_written() {
+        for text in ["udp:127.0.0.1:5060", "tcp:[::1]:5060", "tls:127.0.0.1:5061"] {
+            assert_eq!(text.parse::<Address>().map(|a| a.to_string()), Ok(text.to_owned()));
+        }
+        assert!("127.0.0.1:5060".parse::<Address>().is_err());
+        assert!("sctp:127.0.0.1:5060".parse::<Address>().is_err());
+        assert!("udp:localhost:5060".parse::<Address>().is_err());
+    }
+}
