@@ -18,11 +18,7 @@ pub struct Issue {
 impl Issue {
     /// An issue at `path`.
     #[must_use]
-    pub fn new(
-        path: impl Into<String>,
-        what: impl Into<String>,
-        mend: impl Into<String>,
-    ) -> Self {
+    pub fn new(path: impl Into<String>, what: impl Into<String>, mend: impl Into<String>) -> Self {
         Self { path: path.into(), what: what.into(), mend: mend.into() }
     }
 
@@ -73,8 +69,11 @@ impl Diagnostic {
         let source = text.lines().nth(self.line.saturating_sub(1)).unwrap_or("");
         let number = self.line.to_string();
         let gutter = " ".repeat(number.len());
-        let lead: String =
-            source.chars().take(self.column - 1).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
+        let lead: String = source
+            .chars()
+            .take(self.column - 1)
+            .map(|c| if c == '\t' { '\t' } else { ' ' })
+            .collect();
         let room = source.chars().count().saturating_sub(self.column - 1).max(1);
         let carets = "^".repeat(self.length.clamp(1, room));
         let mut out = format!("error: {}\n", self.what);

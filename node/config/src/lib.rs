@@ -1,6 +1,19 @@
 //! The site file: diagnostics with position and mend, candidate, commit, rollback.
 #![forbid(unsafe_code)]
 
+mod archive;
 mod issue;
+mod schema;
+mod site;
+mod source;
+mod store;
 
+pub use archive::{Archive, Cause, Disk, Entry, write_atomic};
 pub use issue::{Diagnostic, Issue};
+pub use schema::nearest;
+pub use site::{Doorway, Site, locate, read, schema_of};
+pub use source::{SITE_BYTES_MAX, Source};
+pub use store::{
+    CONFIRM_MAX, Candidate, Passed, Pending, Plant, REVISIONS_MAX, ROLLBACK_RETRY, Refused,
+    Running, Store,
+};

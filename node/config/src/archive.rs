@@ -1,0 +1,162 @@
+//! Where revisions are kept: a folder with one file per revision and an index, and the site file
+//! itself. Every write goes to a temporary file first, is synced, and is renamed into place.
+
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+/// Why a revision exists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// The site file as the process found it at its start.
+    Start,
+    /// A commit.
+    Commit,
+    /// A commit that had to be confirmed.
+    CommitConfirmed,
+    /// An operator's rollback.
+    Rollback,
+    /// A commit was not confirmed in time.
+    Expired,
+}
+
+/// A revision without its text, as the history lists it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Its number; numbers only grow.
+    pub revision: u64,
+    /// When it began to run, microseconds since the UNIX epoch.
+    pub at_us: u64,
+    /// Why it exists.
+    pub cause: Cause,
+    /// The revision whose text it took up again, for rollbacks.
+    pub of: Option<u64>,
+}
+
+/// The store behind the machine; tests put a failing one here.
+pub trait Archive: Send {
+    /// Every kept revision, oldest first.
+    ///
+    /// # Errors
+    /// What the disk says.
+    fn list(&self) -> io::Result<Vec<Entry>>;
+
+    /// The text of a kept revision.
+    ///
+    /// # Errors
+    /// `NotFound`, or what the disk says.
+    fn text(&self, revision: u64) -> io::Result<String>;
+
+    /// Keeps a revision durably.
+    ///
+    /// # Errors
+    /// What the disk says; nothing is kept then.
+    fn keep(&mut self, entry: &Entry, text: &str) -> io::Result<()>;
+
+    /// Forgets revisions.
+    ///
+    /// # Errors
+    /// What the disk says; nothing is forgotten then.
+    fn forget(&mut self, revisions: &[u64]) -> io::Result<()>;
+
+    /// Replaces the site file, so that the next start runs this text.
+    ///
+    /// # Errors
+    /// What the disk says; the site file is untouched then.
+    fn publish(&mut self, text: &str) -> io::Result<()>;
+}
+
+/// The archive on disk.
+#[derive(Debug)]
+pub struct Disk {
+    directory: PathBuf,
+    site_file: PathBuf,
+}
+
+impl Disk {
+    /// Opens (or makes) `directory`; `site_file` is followed if it is a symbolic link.
+    ///
+    /// # Errors
+    /// What the disk says.
+    pub fn open(directory: &Path, site_file: &Path) -> io::Result<Self> {
+        fs::create_dir_all(directory)?;
+        Ok(Self { directory: directory.to_owned(), site_file: fs::canonicalize(site_file)? })
+    }
+
+    fn file(&self, revision: u64) -> PathBuf {
+        self.directory.join(format!("{revision:08}.toml"))
+    }
+
+    fn index(&self) -> PathBuf {
+        self.directory.join("history.json")
+    }
+
+    fn write_index(&self, entries: &[Entry]) -> io::Result<()> {
+        let text = serde_json::to_vec_pretty(entries)?;
+        write_atomic(&self.index(), &text)
+    }
+}
+
+impl Archive for Disk {
+    fn list(&self) -> io::Result<Vec<Entry>> {
+        match fs::read(self.index()) {
+            Ok(bytes) => Ok(serde_json::from_slice(&bytes)?),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn text(&self, revision: u64) -> io::Result<String> {
+        fs::read_to_string(self.file(revision))
+    }
+
+    fn keep(&mut self, entry: &Entry, text: &str) -> io::Result<()> {
+        write_atomic(&self.file(entry.revision), text.as_bytes())?;
+        let mut entries = self.list()?;
+        entries.push(entry.clone());
+        self.write_index(&entries)
+    }
+
+    fn forget(&mut self, revisions: &[u64]) -> io::Result<()> {
+        let mut entries = self.list()?;
+        entries.retain(|old| !revisions.contains(&old.revision));
+        self.write_index(&entries)?;
+        for &revision in revisions {
+            // The index is the truth: a text that it does not name is overwritten or ignored.
+            let _ = fs::remove_file(self.file(revision));
+        }
+        Ok(())
+    }
+
+    fn publish(&mut self, text: &str) -> io::Result<()> {
+        write_atomic(&self.site_file, text.as_bytes())
+    }
+}
+
+/// Replaces `path` by `bytes` so that a crash at any moment leaves the old or the new content.
+///
+/// # Errors
+/// What the disk says; `path` is untouched then.
+pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".new");
+    let temporary = folder.join(name);
+    let written = (|| {
+        let mut file =
+            OpenOptions::new().write(true).create(true).truncate(true).open(&temporary)?;
+        if let Ok(old) = fs::metadata(path) {
+            file.set_permissions(old.permissions())?;
+        }
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&temporary, path)
+    })();
+    if written.is_err() {
+        let _ = fs::remove_file(&temporary);
+    }
+    written?;
+    File::open(folder)?.sync_all()
+}

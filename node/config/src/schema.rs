@@ -1,0 +1,271 @@
+//! The first look at a site file: every key and every value against the JSON schema that the
+//! section types carry, so that all mistakes are reported at once, each at its own place.
+
+use crate::source::{Node, Source};
+use crate::{Diagnostic, Issue};
+use serde_json::{Map, Value as Json};
+use std::ops::Range;
+use toml_edit::Value;
+
+/// Deepest nesting of tables and arrays that is looked into.
+const DEPTH_MAX: usize = 16;
+/// Most diagnostics that one look reports.
+const DIAGNOSTICS_MAX: usize = 100;
+/// Least similarity (Jaro-Winkler) of a key to one that it may be a misspelling of.
+const SIMILARITY_MIN: f64 = 0.75;
+
+/// Everything in `source` that the schema refuses, in the order of the text.
+pub(crate) fn look(source: &Source, schema: &Json) -> Vec<Diagnostic> {
+    let mut walk = Walk { source, root: schema, found: Vec::new() };
+    walk.node(source.root(), schema, "", None, 0);
+    walk.found.sort_by_key(|d| (d.line, d.column));
+    walk.found.truncate(DIAGNOSTICS_MAX);
+    walk.found
+}
+
+/// The known name most like `name`, if any is like it at all.
+#[must_use]
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .into_iter()
+        .map(|candidate| (strsim::jaro_winkler(name, candidate), candidate))
+        .filter(|(similarity, _)| *similarity >= SIMILARITY_MIN)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, candidate)| candidate)
+}
+
+struct Walk<'a> {
+    source: &'a Source,
+    root: &'a Json,
+    found: Vec<Diagnostic>,
+}
+
+impl<'a> Walk<'a> {
+    fn report(&mut self, span: Option<Range<usize>>, path: &str, what: String, mend: String) {
+        self.found.push(self.source.at(span, Issue::new(path, what, mend)));
+    }
+
+    /// Follows `$ref`, and an `Option`'s `anyOf [T, null]` to its `T`.
+    fn resolve(&self, schema: &'a Json) -> &'a Json {
+        let mut schema = schema;
+        for _ in 0..DEPTH_MAX {
+            if let Some(name) = schema.get("$ref").and_then(Json::as_str) {
+                let target = name.strip_prefix('#').and_then(|at| self.root.pointer(at));
+                let Some(target) = target else { return schema };
+                schema = target;
+            } else if let Some(only) = only_alternative(schema) {
+                schema = only;
+            } else {
+                return schema;
+            }
+        }
+        schema
+    }
+
+    fn node(
+        &mut self,
+        node: Node<'a>,
+        schema: &'a Json,
+        path: &str,
+        span: Option<Range<usize>>,
+        depth: usize,
+    ) {
+        let schema = self.resolve(schema);
+        if depth > DEPTH_MAX || has_alternatives(schema) {
+            return; // serde decides, and says where
+        }
+        let wanted = types(schema);
+        if let Some(entries) = node.entries() {
+            if self.takes(&wanted, "object", "a table", span, path) {
+                self.table(node, entries, schema, path, depth);
+            }
+        } else if let Some(elements) = node.elements() {
+            if self.takes(&wanted, "array", "an array", span, path)
+                && let Some(items) = schema.get("items")
+            {
+                for (index, element) in elements.into_iter().enumerate() {
+                    let path = format!("{path}[{index}]");
+                    self.node(element, items, &path, element.span(), depth + 1);
+                }
+            }
+        } else if let Some(value) = node.value() {
+            self.scalar(value, schema, &wanted, path);
+        }
+    }
+
+    fn takes(
+        &mut self,
+        wanted: &[&str],
+        kind: &str,
+        is: &str,
+        span: Option<Range<usize>>,
+        path: &str,
+    ) -> bool {
+        if wanted.is_empty() || wanted.contains(&kind) {
+            return true;
+        }
+        let what = format!("this is {is}, not {}", wording(wanted));
+        self.report(span, path, what, format!("write {}", wording(wanted)));
+        false
+    }
+
+    fn table(
+        &mut self,
+        node: Node<'a>,
+        entries: Vec<(&'a str, Node<'a>)>,
+        schema: &'a Json,
+        path: &str,
+        depth: usize,
+    ) {
+        let none = Map::new();
+        let known = schema.get("properties").and_then(Json::as_object);
+        let closed = schema.get("additionalProperties") == Some(&Json::Bool(false));
+        for &(key, child) in &entries {
+            let below = if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+            if let Some(schema) = known.and_then(|known| known.get(key)) {
+                let span = child.span().or_else(|| node.key_span(key));
+                self.node(child, schema, &below, span, depth + 1);
+            } else if let Some(schema) =
+                schema.get("additionalProperties").filter(|s| s.is_object())
+            {
+                self.node(child, schema, &below, child.span(), depth + 1);
+            } else if closed {
+                let names = known.unwrap_or(&none).keys().map(String::as_str);
+                let mend = unknown_mend(key, names);
+                self.report(node.key_span(key), &below, format!("unknown key `{key}`"), mend);
+            }
+        }
+        let required = schema.get("required").and_then(Json::as_array);
+        for name in required.into_iter().flatten().filter_map(Json::as_str) {
+            if !entries.iter().any(|(key, _)| *key == name) {
+                let place = if path.is_empty() { "the file" } else { path };
+                let what = format!("`{name}` is missing in {place}");
+                self.report(node.span(), path, what, format!("add `{name} = …` here"));
+            }
+        }
+    }
+
+    fn scalar(&mut self, value: &Value, schema: &Json, wanted: &[&str], path: &str) {
+        let (kind, is) = match value {
+            Value::String(_) => ("string", "text"),
+            Value::Integer(_) => ("integer", "a whole number"),
+            Value::Float(_) => ("number", "a number"),
+            Value::Boolean(_) => ("boolean", "true or false"),
+            _ => ("string", "a date"),
+        };
+        let fits = wanted.contains(&kind) || (kind == "integer" && wanted.contains(&"number"));
+        if !fits {
+            self.takes(wanted, kind, is, value.span(), path);
+            return;
+        }
+        if let Some(text) = value.as_str() {
+            self.word(text, schema, value, path);
+        }
+        if let Some(number) = value.as_integer() {
+            self.range(number, schema, value, path);
+        }
+    }
+
+    fn word(&mut self, text: &str, schema: &Json, value: &Value, path: &str) {
+        let words = words(schema);
+        if words.is_empty() || words.contains(&text) {
+            return;
+        }
+        let mend = match nearest(text, words.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`? Possible: {}", words.join(", ")),
+            None => format!("write one of: {}", words.join(", ")),
+        };
+        self.report(value.span(), path, format!("`{text}` is not possible here"), mend);
+    }
+
+    fn range(&mut self, number: i64, schema: &Json, value: &Value, path: &str) {
+        let bound = |key: &str| schema.get(key).and_then(Json::as_f64);
+        let least = bound("minimum");
+        let most = bound("maximum").or_else(|| format_maximum(schema));
+        let number_f = number as f64;
+        if least.is_some_and(|least| number_f < least) || most.is_some_and(|most| number_f > most) {
+            let mend = match (least, most) {
+                (Some(least), Some(most)) => format!("write a number from {least} to {most}"),
+                (Some(least), None) => format!("write a number of at least {least}"),
+                (_, most) => format!("write a number of at most {}", most.unwrap_or(f64::MAX)),
+            };
+            self.report(value.span(), path, format!("{number} is out of range"), mend);
+        }
+    }
+}
+
+fn unknown_mend<'k>(key: &str, known: impl Iterator<Item = &'k str> + Clone) -> String {
+    if let Some(near) = nearest(key, known.clone()) {
+        return format!("did you mean `{near}`?");
+    }
+    let names: Vec<&str> = known.collect();
+    if names.is_empty() { "remove it".into() } else { format!("known here: {}", names.join(", ")) }
+}
+
+/// The largest value of schemars' `format` of unsigned types, which carry no `maximum`.
+fn format_maximum(schema: &Json) -> Option<f64> {
+    match schema.get("format").and_then(Json::as_str)? {
+        "uint8" => Some(f64::from(u8::MAX)),
+        "uint16" => Some(f64::from(u16::MAX)),
+        "uint32" => Some(f64::from(u32::MAX)),
+        _ => None,
+    }
+}
+
+fn alternatives(schema: &Json) -> impl Iterator<Item = &Json> {
+    let list = |key| schema.get(key).and_then(Json::as_array);
+    list("anyOf").or_else(|| list("oneOf")).into_iter().flatten()
+}
+
+/// The one alternative of an `anyOf` that is not `null`.
+fn only_alternative(schema: &Json) -> Option<&Json> {
+    let mut real =
+        alternatives(schema).filter(|s| s.get("type").and_then(Json::as_str) != Some("null"));
+    let first = real.next()?;
+    real.next().is_none().then_some(first)
+}
+
+/// Whether the shape depends on the content; an enumeration of words does not.
+fn has_alternatives(schema: &Json) -> bool {
+    alternatives(schema).next().is_some() && words(schema).is_empty()
+}
+
+/// The words that a string may be: `enum`, or `oneOf` of constants (one with a doc comment each).
+fn words(schema: &Json) -> Vec<&str> {
+    let direct = schema.get("enum").and_then(Json::as_array).into_iter().flatten();
+    let mut words: Vec<&str> = direct.filter_map(Json::as_str).collect();
+    for one in alternatives(schema) {
+        let constant = one.get("const").and_then(Json::as_str);
+        let listed = one.get("enum").and_then(Json::as_array).into_iter().flatten();
+        let before = words.len();
+        words.extend(constant.into_iter().chain(listed.filter_map(Json::as_str)));
+        if words.len() == before {
+            return Vec::new(); // one alternative is no word
+        }
+    }
+    words
+}
+
+fn types(schema: &Json) -> Vec<&str> {
+    match schema.get("type") {
+        Some(Json::String(one)) => vec![one],
+        Some(Json::Array(many)) => {
+            many.iter().filter_map(Json::as_str).filter(|t| *t != "null").collect()
+        }
+        _ if !words(schema).is_empty() => vec!["string"],
+        _ => vec!["object", "array", "string", "integer", "number", "boolean"],
+    }
+}
+
+fn wording(types: &[&str]) -> String {
+    let name = |kind: &&str| match *kind {
+        "object" => "a table",
+        "array" => "an array `[…]`",
+        "string" => "text in quotes",
+        "integer" => "a whole number",
+        "number" => "a number",
+        "boolean" => "true or false",
+        _ => "another value",
+    };
+    types.iter().map(name).collect::<Vec<_>>().join(" or ")
+}
