@@ -1,1 +1,30 @@
 //! The system calls: UDP by the batch, TCP, TLS, epoll, pinning.
+//!
+//! The only crate of the house with `unsafe`: everything above calls safe wrappers and never sees
+//! a pointer. Nothing here blocks, except [`Poll::wait`] when it is asked to.
+//!
+//! ```text
+//!   recvmmsg + UDP_GRO ──→ ReceiveBatch::datagrams()          epoll_pwait2 ──→ Poll::wait()
+//!   SendBatch::fill()  ──→ sendmmsg + UDP_SEGMENT             eventfd      ──→ Waker
+//!   connect, accept4   ──→ tcp::{connect, accept, listen}     rustls       ──→ tls::Session
+//! ```
+#![allow(unsafe_code, reason = "the one crate that talks to the kernel directly")]
+
+mod address;
+mod clock;
+mod control;
+mod poll;
+mod process;
+mod receive;
+mod send;
+mod socket;
+pub mod tcp;
+mod udp;
+
+pub use clock::Clock;
+pub use poll::{Interest, Poll, Ready, Waker};
+pub use process::{cores, pin, random};
+pub use receive::{Datagram, RECEIVE_SLOTS, ReceiveBatch};
+pub use send::{Filling, SEND_MESSAGES_MAX, SEND_PARTS_MAX, SendBatch};
+pub use socket::SocketOptions;
+pub use udp::{UdpSocket, Unreachable};

@@ -7,7 +7,7 @@
 use crate::port::{Flow, PortId};
 use machine::Time;
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 /// What happened on a shard.
@@ -90,6 +90,8 @@ pub struct Effects {
     pub closes: Vec<Flow>,
     /// Names to look up: the function's own number and the question.
     pub queries: Vec<(u64, Query)>,
+    /// Names that the TLS certificates of remotes must carry.
+    pub names: Vec<(SocketAddr, String)>,
 }
 
 impl Effects {
@@ -108,7 +110,13 @@ impl Effects {
         self.queries.push((number, query));
     }
 
-    /// Closes a connection after the sends before it.
+    /// When a TLS connection to `remote` is opened from now on, its certificate must carry
+    /// `host` (RFC 5922 §7.1: the domain that RFC 3263 started from). Call it before the send.
+    pub fn name(&mut self, remote: SocketAddr, host: &str) {
+        self.names.push((remote, host.to_owned()));
+    }
+
+    /// Closes a connection after the sends before it. No [`In::Down`] follows.
     pub fn close(&mut self, flow: Flow) {
         self.closes.push(flow);
     }
@@ -133,7 +141,10 @@ impl Effects {
     /// Whether nothing is wanted.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.sends.is_empty() && self.closes.is_empty() && self.queries.is_empty()
+        self.sends.is_empty()
+            && self.closes.is_empty()
+            && self.queries.is_empty()
+            && self.names.is_empty()
     }
 
     /// Forgets everything, keeps the allocations.
@@ -142,6 +153,18 @@ impl Effects {
         self.sends.clear();
         self.closes.clear();
         self.queries.clear();
+        self.names.clear();
+    }
+
+    /// Bytes of all messages.
+    pub(crate) fn bytes(&self) -> usize {
+        self.arena.len()
+    }
+
+    /// Message number `at`.
+    pub(crate) fn message(&self, at: usize) -> (Flow, &[u8]) {
+        let (to, start, end) = self.sends[at];
+        (to, &self.arena[start as usize..end as usize])
     }
 }
 

@@ -5,8 +5,14 @@
 //! (UDP, TCP, TLS); simulation binds it to a link.
 #![forbid(unsafe_code)]
 
+mod error;
+mod facts;
 mod function;
 mod port;
+mod spec;
 
+pub use error::RuntimeError;
+pub use facts::RuntimeFact;
 pub use function::{Answer, Ask, AskError, Effects, Frame, Function, In, Query};
 pub use port::{ConnId, Flow, PortId, Transport};
+pub use spec::{ClientAuth, DnsSpec, PortSpec, SHARDS_MAX, Seed, ShardSpec, StreamLimits, TlsSpec};

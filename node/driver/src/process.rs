@@ -1,0 +1,69 @@
+//! Threads and randomness.
+
+use std::io;
+
+/// The cores that this process may run on.
+#[must_use]
+pub fn cores() -> Vec<usize> {
+    // SAFETY: `cpu_set_t` is a plain bit set; the kernel writes at most its size.
+    let set = unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        if libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set) != 0 {
+            return Vec::new();
+        }
+        set
+    };
+    let bits = 8 * size_of::<libc::cpu_set_t>();
+    // SAFETY: every index is below the number of bits of the set.
+    (0..bits).filter(|&core| unsafe { libc::CPU_ISSET(core, &set) }).collect()
+}
+
+/// Pins the calling thread to one core.
+///
+/// # Errors
+/// The kernel's, when there is no such core or it is not ours to use.
+pub fn pin(core: usize) -> io::Result<()> {
+    if core >= 8 * size_of::<libc::cpu_set_t>() {
+        return Err(io::Error::from_raw_os_error(libc::EINVAL));
+    }
+    // SAFETY: the index was checked against the set's size; the set lives over the call.
+    let failed = unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(core, &mut set);
+        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set)
+    };
+    if failed == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// 32 bytes from the kernel's random source.
+///
+/// # Errors
+/// The kernel's (no random source: no service).
+pub fn random() -> io::Result<[u8; 32]> {
+    let mut bytes = [0u8; 32];
+    // SAFETY: the kernel writes at most 32 bytes into the array.
+    let got = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) };
+    if got == bytes.len() as isize { Ok(bytes) } else { Err(io::Error::last_os_error()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_can_be_pinned_to_a_core_that_the_process_has_and_to_no_other() {
+        let core = *cores().first().expect("a process runs somewhere");
+        std::thread::spawn(move || {
+            pin(core).expect("our own core");
+            assert_eq!(cores(), vec![core]);
+            assert!(pin(100_000).is_err());
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn two_seeds_differ() {
+        assert_ne!(random().unwrap(), random().unwrap());
+    }
+}

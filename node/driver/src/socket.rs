@@ -1,0 +1,128 @@
+//! Sockets and their options, for datagrams and streams alike.
+
+use crate::address::{NAME_BYTES, RawAddress};
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+
+/// How a socket is made.
+#[derive(Debug, Clone, Default)]
+pub struct SocketOptions {
+    /// Wanted receive buffer in bytes; 0 keeps the system's. Above `rmem_max` only with
+    /// `CAP_NET_ADMIN`.
+    pub receive_buffer_bytes: usize,
+    /// Wanted send buffer in bytes; 0 keeps the system's.
+    pub send_buffer_bytes: usize,
+    /// Network device to bind to.
+    pub device: Option<String>,
+    /// `SO_REUSEPORT`: the kernel deals arrivals out to all sockets that share the address.
+    pub share: bool,
+}
+
+/// Turns the -1 of a system call into its error.
+pub(crate) fn check(result: libc::c_int) -> io::Result<libc::c_int> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
+/// A non-blocking socket of the address's family.
+pub(crate) fn open(address: &SocketAddr, kind: libc::c_int) -> io::Result<OwnedFd> {
+    let domain = if address.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
+    let kind = kind | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+    // SAFETY: a plain system call; a descriptor that it returns is ours alone.
+    unsafe { Ok(OwnedFd::from_raw_fd(check(libc::socket(domain, kind, 0))?)) }
+}
+
+/// Sets one integer option.
+pub(crate) fn set(fd: RawFd, level: i32, name: i32, value: i32) -> io::Result<()> {
+    // SAFETY: the kernel reads four bytes of an integer that lives over the call.
+    check(unsafe {
+        libc::setsockopt(
+            fd,
+            level,
+            name,
+            (&raw const value).cast(),
+            size_of::<libc::c_int>() as libc::socklen_t,
+        )
+    })
+    .map(drop)
+}
+
+/// Reads one integer option.
+pub(crate) fn get(fd: RawFd, level: i32, name: i32) -> io::Result<i32> {
+    let mut value: libc::c_int = 0;
+    let mut length = size_of::<libc::c_int>() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes into the integer.
+    check(unsafe {
+        libc::getsockopt(fd, level, name, (&raw mut value).cast(), &raw mut length)
+    })?;
+    Ok(value)
+}
+
+/// Applies `options`. Buffers past the system's limit are forced where that is allowed, and
+/// otherwise as large as the system grants.
+pub(crate) fn apply(fd: &OwnedFd, options: &SocketOptions) -> io::Result<()> {
+    let fd = fd.as_raw_fd();
+    let buffers = [
+        (options.receive_buffer_bytes, libc::SO_RCVBUFFORCE, libc::SO_RCVBUF),
+        (options.send_buffer_bytes, libc::SO_SNDBUFFORCE, libc::SO_SNDBUF),
+    ];
+    for (bytes, force, ask) in buffers {
+        let bytes = i32::try_from(bytes).unwrap_or(i32::MAX / 2);
+        if bytes > 0 && set(fd, libc::SOL_SOCKET, force, bytes).is_err() {
+            set(fd, libc::SOL_SOCKET, ask, bytes)?;
+        }
+    }
+    if options.share {
+        set(fd, libc::SOL_SOCKET, libc::SO_REUSEPORT, 1)?;
+    }
+    if let Some(device) = &options.device {
+        bind_to_device(fd, device)?;
+    }
+    Ok(())
+}
+
+fn bind_to_device(fd: RawFd, device: &str) -> io::Result<()> {
+    // SAFETY: the kernel reads `device.len()` bytes of a string that lives over the call.
+    check(unsafe {
+        libc::setsockopt(
+            fd,
+            libc::SOL_SOCKET,
+            libc::SO_BINDTODEVICE,
+            device.as_ptr().cast(),
+            device.len() as libc::socklen_t,
+        )
+    })
+    .map(drop)
+}
+
+/// Binds. IPv6 sockets take IPv6 only, so that `0.0.0.0` and `[::]` stand side by side.
+pub(crate) fn bind(fd: &OwnedFd, address: &SocketAddr) -> io::Result<()> {
+    if address.is_ipv6() {
+        set(fd.as_raw_fd(), libc::IPPROTO_IPV6, libc::IPV6_V6ONLY, 1)?;
+    }
+    let mut raw = RawAddress::zeroed();
+    let length = raw.set(address);
+    // SAFETY: the address and its length belong together and live over the call.
+    check(unsafe { libc::bind(fd.as_raw_fd(), (&raw const raw).cast(), length) }).map(drop)
+}
+
+/// Starts to connect; `true` when the connection stands at once.
+pub(crate) fn connect(fd: &OwnedFd, address: &SocketAddr) -> io::Result<bool> {
+    let mut raw = RawAddress::zeroed();
+    let length = raw.set(address);
+    // SAFETY: the address and its length belong together and live over the call.
+    match check(unsafe { libc::connect(fd.as_raw_fd(), (&raw const raw).cast(), length) }) {
+        Ok(_) => Ok(true),
+        Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// The address that the kernel gave the socket.
+pub(crate) fn local(fd: &OwnedFd) -> io::Result<SocketAddr> {
+    let mut raw = RawAddress::zeroed();
+    let mut length = NAME_BYTES;
+    // SAFETY: the kernel writes at most `length` bytes, which is the union's size.
+    check(unsafe { libc::getsockname(fd.as_raw_fd(), (&raw mut raw).cast(), &raw mut length) })?;
+    raw.address().ok_or_else(|| io::Error::from_raw_os_error(libc::EAFNOSUPPORT))
+}

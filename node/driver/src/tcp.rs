@@ -1,0 +1,114 @@
+//! Non-blocking TCP: listening, accepting, connecting.
+
+use crate::socket::{self, SocketOptions, check};
+use std::io::{self, IoSlice, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
+
+/// Connections that wait for [`accept`] in the kernel.
+const BACKLOG: libc::c_int = 4_096;
+
+/// Listens on `address`; port 0 lets the kernel choose.
+///
+/// # Errors
+/// The kernel's: address in use, not ours, no such device, not permitted.
+pub fn listen(address: SocketAddr, options: &SocketOptions) -> io::Result<TcpListener> {
+    let fd = socket::open(&address, libc::SOCK_STREAM)?;
+    socket::set(fd.as_raw_fd(), libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)?;
+    socket::apply(&fd, options)?;
+    socket::bind(&fd, &address)?;
+    // SAFETY: a plain system call on an open descriptor.
+    check(unsafe { libc::listen(fd.as_raw_fd(), BACKLOG) })?;
+    Ok(TcpListener::from(fd))
+}
+
+/// Accepts one connection, non-blocking and without Nagle's delay; `None` when none waits.
+///
+/// # Errors
+/// The kernel's; out of descriptors is the one to expect.
+pub fn accept(listener: &TcpListener) -> io::Result<Option<(TcpStream, SocketAddr)>> {
+    match listener.accept() {
+        Ok((stream, remote)) => {
+            stream.set_nonblocking(true)?;
+            // A connection that was reset meanwhile refuses the option; reading will tell.
+            let _: io::Result<()> = stream.set_nodelay(true);
+            Ok(Some((stream, remote)))
+        }
+        Err(error) => match error.kind() {
+            io::ErrorKind::WouldBlock
+            | io::ErrorKind::Interrupted
+            | io::ErrorKind::ConnectionAborted => Ok(None),
+            _ => Err(error),
+        },
+    }
+}
+
+/// Starts to connect from `source` (its address; the port too when it is not 0) to `remote`.
+/// The stream becomes writable when that succeeded or failed; [`outcome`] says which.
+///
+/// # Errors
+/// The kernel's, when it knows at once.
+pub fn connect(
+    source: Option<SocketAddr>,
+    remote: SocketAddr,
+    options: &SocketOptions,
+) -> io::Result<TcpStream> {
+    let fd = socket::open(&remote, libc::SOCK_STREAM)?;
+    socket::apply(&fd, options)?;
+    socket::set(fd.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)?;
+    if let Some(source) = source {
+        // The port is chosen when the remote is known, so that one can serve many remotes.
+        socket::set(fd.as_raw_fd(), libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1)?;
+        socket::bind(&fd, &source)?;
+    }
+    socket::connect(&fd, &remote)?;
+    Ok(TcpStream::from(fd))
+}
+
+/// How a connection attempt ended, once the stream is writable: our address, or why not.
+///
+/// # Errors
+/// Why the connection could not be opened.
+pub fn outcome(stream: &TcpStream) -> io::Result<SocketAddr> {
+    match stream.take_error()? {
+        Some(error) => Err(error),
+        None => {
+            stream.peer_addr()?; // not connected yet is an error too
+            stream.local_addr()
+        }
+    }
+}
+
+/// Reads what is there: `Ok(None)` when nothing is, `Ok(Some(0))` at the end of the stream.
+///
+/// # Errors
+/// The connection is lost.
+pub fn read(stream: &TcpStream, into: &mut [u8]) -> io::Result<Option<usize>> {
+    let mut stream = stream;
+    settle(stream.read(into))
+}
+
+/// Writes as much as the kernel takes; `Ok(None)` when it takes nothing now.
+///
+/// # Errors
+/// The connection is lost.
+pub fn write(stream: &TcpStream, parts: &[IoSlice<'_>]) -> io::Result<Option<usize>> {
+    let mut stream = stream;
+    settle(stream.write_vectored(parts))
+}
+
+fn settle(result: io::Result<usize>) -> io::Result<Option<usize>> {
+    match result {
+        Ok(n) => Ok(Some(n)),
+        Err(error) => match error.kind() {
+            io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => Ok(None),
+            _ => Err(error),
+        },
+    }
+}
+
+/// Says that nothing more will be written.
+pub fn finish(stream: &TcpStream) {
+    // Already reset by the far end: nothing left to say.
+    let _: io::Result<()> = stream.shutdown(Shutdown::Write);
+}

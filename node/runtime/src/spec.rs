@@ -1,0 +1,203 @@
+//! What a function is started with: its ports, its shards, its limits.
+
+use crate::port::{PortId, Transport};
+use machine::{Duration, Time};
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Shards of one function.
+pub const SHARDS_MAX: u16 = 64;
+
+/// One doorway of a function.
+///
+/// Fill what you need and take the rest from [`PortSpec::default`]: fields may be added.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PortSpec {
+    /// Its index in the function's list.
+    pub id: PortId,
+    /// Its name for people: `"access udp"`.
+    pub name: String,
+    /// What carries the bytes.
+    pub transport: Transport,
+    /// Our address. Port 0 lets the kernel choose ([`crate::Running::local_addr`] tells).
+    pub listen: SocketAddr,
+    /// Keys and trust; needed by [`Transport::Tls`] only.
+    pub tls: Option<Arc<TlsSpec>>,
+    /// Network device to bind to.
+    pub device: Option<String>,
+    /// A stream port that only opens connections and accepts none; `listen` is then the source
+    /// address of those (its port is not used).
+    pub connect_only: bool,
+}
+
+impl Default for PortSpec {
+    fn default() -> Self {
+        Self {
+            id: PortId(0),
+            name: String::new(),
+            transport: Transport::Udp,
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            tls: None,
+            device: None,
+            connect_only: false,
+        }
+    }
+}
+
+/// Whether a TLS server asks its clients for certificates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ClientAuth {
+    /// No.
+    #[default]
+    Off,
+    /// Yes, but a client without one may come in.
+    Optional,
+    /// Yes, and one signed by the roots it must be (mutual TLS).
+    Required,
+}
+
+/// Keys and trust of a TLS port, for both directions. Files are PEM; they are read again at each
+/// [`crate::Running::configure`], so that renewed certificates take effect without a restart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TlsSpec {
+    /// Our certificate chain, ours first. Needed to accept connections; sent to servers that
+    /// ask for one.
+    pub certificate: Option<PathBuf>,
+    /// The private key of the first certificate (PKCS #8, PKCS #1 or SEC1).
+    pub key: Option<PathBuf>,
+    /// Authorities that sign the certificates of our peers; `None`: the system's.
+    pub roots: Option<PathBuf>,
+    /// Whether clients must show a certificate.
+    pub client_auth: ClientAuth,
+    /// Whether the certificate of a server that we connect to is checked. Off is for labs.
+    pub verify: bool,
+    /// The name that the certificates of servers must carry when [`crate::Effects::name`] gave
+    /// none; without either it is their address.
+    pub peer_name: Option<String>,
+}
+
+impl Default for TlsSpec {
+    fn default() -> Self {
+        Self {
+            certificate: None,
+            key: None,
+            roots: None,
+            client_auth: ClientAuth::Off,
+            verify: true,
+            peer_name: None,
+        }
+    }
+}
+
+/// Limits of stream connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StreamLimits {
+    /// Connections of one shard; more are refused and counted.
+    pub connections_max: usize,
+    /// Bytes that wait for one slow reader. What comes on top is shed, newest first, whole
+    /// messages only, and counted; the connection stands.
+    pub queue_bytes_max: usize,
+    /// The longest message; a longer one ends its connection.
+    pub message_bytes_max: usize,
+    /// A connection on which nothing was read or written for this long is closed.
+    pub idle_timeout: Duration,
+    /// A connection whose reader takes nothing for this long, while something waits, is closed.
+    pub stall_timeout: Duration,
+    /// Time to connect, and time for a TLS handshake.
+    pub connect_timeout: Duration,
+    /// After a failed connect nothing is tried for this long; doubles with each failure …
+    pub backoff: Duration,
+    /// … up to this.
+    pub backoff_max: Duration,
+}
+
+impl Default for StreamLimits {
+    fn default() -> Self {
+        Self {
+            connections_max: 15_000,
+            queue_bytes_max: 4 << 20,
+            message_bytes_max: 128 << 10,
+            idle_timeout: Duration::from_secs(1_200),
+            stall_timeout: Duration::from_secs(30),
+            connect_timeout: Duration::from_secs(5),
+            backoff: Duration::from_millis(500),
+            backoff_max: Duration::from_secs(8),
+        }
+    }
+}
+
+/// Where names are looked up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DnsSpec {
+    /// Servers to ask; empty: those of the system's `resolv.conf`.
+    pub servers: Vec<SocketAddr>,
+    /// Hosts that are known without asking, names in lower case.
+    pub hosts: BTreeMap<String, Vec<IpAddr>>,
+    /// Questions of all shards in flight; more are answered with nothing and counted.
+    pub outstanding_max: usize,
+    /// Time for one answer, all retries included.
+    pub timeout: Duration,
+}
+
+impl Default for DnsSpec {
+    fn default() -> Self {
+        Self {
+            servers: Vec::new(),
+            hosts: BTreeMap::new(),
+            outstanding_max: 1_024,
+            timeout: Duration::from_secs(4),
+        }
+    }
+}
+
+/// One function and the shards that run it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShardSpec {
+    /// The function's instance; its threads are named after it.
+    pub name: String,
+    /// Number of shards, 1 to [`SHARDS_MAX`].
+    pub shards: u16,
+    /// Cores to pin the shards to, in turn; empty: the kernel moves them.
+    pub cores: Vec<usize>,
+    /// Its doorways.
+    pub ports: Vec<PortSpec>,
+    /// Receive buffer of each UDP socket in bytes.
+    pub receive_buffer_bytes: usize,
+    /// Limits of stream connections.
+    pub streams: StreamLimits,
+    /// Where names are looked up.
+    pub dns: DnsSpec,
+    /// How long a shard looks for more work before it sleeps. Longer is quicker to answer and
+    /// burns its core.
+    pub spin: Duration,
+}
+
+impl Default for ShardSpec {
+    fn default() -> Self {
+        Self {
+            name: String::from("function"),
+            shards: 1,
+            cores: Vec::new(),
+            ports: Vec::new(),
+            receive_buffer_bytes: 16 << 20,
+            streams: StreamLimits::default(),
+            dns: DnsSpec::default(),
+            spin: Duration::from_micros(20),
+        }
+    }
+}
+
+/// What a shard's function is made from, beside its configuration.
+#[derive(Debug, Clone, Copy)]
+pub struct Seed {
+    /// Number of this shard, from 0.
+    pub shard: u16,
+    /// Number of shards.
+    pub shards: u16,
+    /// From the kernel's random source; another one for each shard.
+    pub random: [u8; 32],
+    /// The time at which the shard starts.
+    pub now: Time,
+}
