@@ -1,0 +1,258 @@
+//! Transactions (RFC 3261 §17 with the corrections of RFC 6026): the four machines, and the
+//! table that owns them with their keys, stored bytes and timers.
+//!
+//! How to use [`Transactions`]:
+//! - **A request out**: [`Transactions::reserve`] gives an id and the branch to write into the
+//!   Via; send the request yourself, then [`Transactions::start_client`] with the same bytes.
+//!   A branch that is not used after all is given back by [`Transactions::release`].
+//! - **Whatever comes in**: [`Transactions::receive`] classifies it and answers retransmissions.
+//!   An INVITE wants its 100 from you at once (§17.2.1).
+//! - **A response out**: send it yourself, then [`Transactions::respond`] with the same bytes.
+//! - **The ACK for a 2xx** is yours (§13.2.2.4); its branch comes from
+//!   [`Transactions::loose_branch`]. So are the retransmissions of a 2xx (§13.3.1.4).
+//!   ACKs for other final responses and CANCELs are made here.
+//! - Time: call [`Transactions::tick`] at [`Transactions::deadline`].
+//!
+//! Every [`Out::Send`] carries its bytes, shared with the table, not copied.
+//!
+//! What it costs: a client transaction is found by the index inside its branch; a server
+//! transaction by one seeded hash and one comparison; one timer entry stands in the wheel for
+//! each transaction, however often its timers move; the only allocation is that of the stored
+//! bytes, which are given back at the first 2xx (INVITE) or final response (others, client), and
+//! at the ACK (server).
+
+pub mod act;
+mod branch;
+mod client;
+mod clients;
+mod clock;
+mod follow_up;
+pub mod invite_client;
+pub mod invite_server;
+mod key;
+mod keyed_hash;
+pub mod non_invite_client;
+pub mod non_invite_server;
+mod server;
+mod servers;
+mod slab;
+pub mod timers;
+
+pub use branch::{BRANCH_BYTES, Branch, ClientId, ServerId, has_cookie, shard_of};
+pub use keyed_hash::KeyedHash;
+pub use timers::Timers;
+
+use crate::Message;
+use branch::Mint;
+use client::{ClientSlot, NONE};
+use core::hash::Hash;
+use key::Probe;
+use machine::{Time, Wheel};
+use server::Server;
+use slab::Slab;
+use std::sync::Arc;
+
+/// How many transactions may live at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Client transactions, reserved ones included.
+    pub clients_max: u32,
+    /// Server transactions.
+    pub servers_max: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { clients_max: 4 << 20, servers_max: 4 << 20 }
+    }
+}
+
+/// No table is larger than this, whatever its limits say: one bit of an index names the side.
+const ENTRIES_MAX: u32 = (1 << 31) - 1;
+/// Buckets of far ends from which responses are awaited.
+const FLOW_BUCKETS: usize = 4096;
+
+/// What a message that came in is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arrival<U> {
+    /// A request that began a server transaction.
+    Request(ServerId),
+    /// A CANCEL that began a server transaction of its own: answer it with 200 and end the
+    /// INVITE with 487, or answer 481 when there is no such INVITE (§9.2).
+    Cancel {
+        /// The CANCEL itself.
+        id: ServerId,
+        /// The INVITE that it cancels and that INVITE's user. Present also when the INVITE has
+        /// its final response already; then the CANCEL has no effect but is answered with 200.
+        invite: Option<(ServerId, U)>,
+    },
+    /// An ACK that no transaction knows: it belongs to a dialog's 2xx.
+    Ack2xx,
+    /// The ACK for a final response other than 2xx; it ends the user's part.
+    AckNon2xx(U),
+    /// A response for the user. Its transaction may be over already.
+    Response {
+        /// The transaction.
+        id: ClientId,
+        /// Its user.
+        user: U,
+    },
+    /// A retransmission; dealt with.
+    Absorbed,
+    /// A response to nothing that lives here; to be dropped (RFC 6026 §8.9).
+    StrayResponse,
+    /// The table is full: nothing was kept. A request may be answered 503, statelessly.
+    Overload,
+}
+
+/// What the table wants done.
+#[derive(Debug, Clone)]
+pub enum Out<F, U> {
+    /// Send `bytes` to `to`.
+    Send {
+        /// The far end.
+        to: F,
+        /// The whole message.
+        bytes: Arc<[u8]>,
+    },
+    /// No final response came (timers B and F, or none to a CANCEL); the transaction is over and
+    /// counts as answered with 408 (§8.1.3.1).
+    Timeout {
+        /// The transaction.
+        id: ClientId,
+        /// Its user.
+        user: U,
+    },
+    /// The request could not be delivered; the transaction is over and counts as answered with
+    /// 503 (§8.1.3.1).
+    TransportError {
+        /// The transaction.
+        id: ClientId,
+        /// Its user.
+        user: U,
+    },
+    /// No ACK came for a final response other than 2xx (timer H); the transaction is over.
+    AckMissing {
+        /// The transaction.
+        id: ServerId,
+        /// Its user.
+        user: U,
+    },
+}
+
+/// Every transaction of one shard. `F` is a far end (a flow), `U` the transaction's user.
+#[derive(Debug)]
+pub struct Transactions<F, U> {
+    timers: Timers,
+    mint: Mint,
+    hash: KeyedHash,
+    /// How many branches without a transaction were made.
+    loose: u32,
+    wheel: Wheel<WheelKey>,
+    due: Vec<WheelKey>,
+    clients: Slab<ClientSlot<F, U>>,
+    /// First of the clients that await a response, by bucket of far ends.
+    flows: Box<[u32]>,
+    servers: Slab<Server<F, U>>,
+    /// First server of each bucket, plus one; zero is none.
+    heads: Box<[u32]>,
+    probe: Probe,
+}
+
+/// A transaction as the wheel knows it.
+#[derive(Debug, Clone, Copy)]
+enum WheelKey {
+    Client(u32, u32),
+    Server(u32, u32),
+}
+
+impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
+    /// An empty table. `seed` is secret and new at each start; `shard` is written into branches.
+    #[must_use]
+    pub fn new(timers: Timers, limits: Limits, seed: [u8; 32], shard: u16, now: Time) -> Self {
+        let (one, two) = seed.split_at(16);
+        let hash = |half: &[u8]| KeyedHash::new(half.try_into().expect("half a seed is 16 bytes"));
+        let buckets = limits.servers_max.clamp(16, ENTRIES_MAX).next_power_of_two() as usize;
+        Self {
+            timers,
+            mint: Mint::new(shard, hash(one)),
+            hash: hash(two),
+            loose: 0,
+            wheel: Wheel::new(now),
+            due: Vec::new(),
+            clients: Slab::new(limits.clients_max.min(ENTRIES_MAX)),
+            flows: vec![NONE; FLOW_BUCKETS].into(),
+            servers: Slab::new(limits.servers_max.min(ENTRIES_MAX)),
+            heads: vec![0; buckets].into(),
+            probe: Probe::default(),
+        }
+    }
+
+    /// Classifies a message that came in from `from` over a transport that is `reliable` or not;
+    /// answers retransmissions through `out`.
+    pub fn receive(
+        &mut self,
+        now: Time,
+        from: F,
+        reliable: bool,
+        message: &Message<'_>,
+        out: &mut Vec<Out<F, U>>,
+    ) -> Arrival<U> {
+        match message.status() {
+            Some(status) => self.receive_response(now, status, message, out),
+            None => self.receive_request(now, from, reliable, message, out),
+        }
+    }
+
+    /// Lets time pass: every timer due at `now` fires.
+    pub fn tick(&mut self, now: Time, out: &mut Vec<Out<F, U>>) {
+        let mut due = core::mem::take(&mut self.due);
+        self.wheel.expire(now, &mut due);
+        for key in due.drain(..) {
+            match key {
+                WheelKey::Client(index, generation) => {
+                    self.fire_client(now, ClientId(index, generation), out);
+                }
+                WheelKey::Server(index, generation) => {
+                    self.fire_server(now, ServerId(index, generation), out);
+                }
+            }
+        }
+        self.due = due;
+    }
+
+    /// When [`Transactions::tick`] wants to be called next; nothing fires before.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Time> {
+        self.wheel.deadline()
+    }
+
+    /// Takes new timer values; transactions that run keep what is set already.
+    pub const fn set_timers(&mut self, timers: Timers) {
+        self.timers = timers;
+    }
+
+    /// Number of transactions alive, client and server, reserved ones included.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.clients.len() + self.servers.len()
+    }
+
+    /// Whether no transaction is alive.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Number of client transactions alive, reserved ones included.
+    #[must_use]
+    pub const fn clients(&self) -> usize {
+        self.clients.len()
+    }
+
+    /// Number of server transactions alive.
+    #[must_use]
+    pub const fn servers(&self) -> usize {
+        self.servers.len()
+    }
+}
