@@ -1,0 +1,103 @@
+//! The end-to-end run: the demo by itself, SIPp at rate through the SSC, Chromium on the console.
+
+use crate::site::Site;
+use anyhow::{Context, Result, ensure};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+const CALLS: u32 = 20;
+const STEP_MAX: Duration = Duration::from_secs(240);
+
+/// Runs every step; the first failure ends it.
+pub fn run(binary: &Path) -> Result<()> {
+    let binary = binary.canonicalize().with_context(|| format!("{}", binary.display()))?;
+    step("tandem demo, without a terminal", || command(&binary, &["demo"]))?;
+    step("tandem demo, a second time", || command(&binary, &["demo"]))?;
+    step("SIPp through the SSC at 1,000 calls/s, every call in the SAS", || {
+        command(&binary, &["lab", "run", "sipp", "--quick"])
+    })?;
+    step("the console in Chromium, against a live site", || console(&binary))
+}
+
+fn step(name: &str, body: impl FnOnce() -> Result<()>) -> Result<()> {
+    println!("   -- {name}");
+    let started = Instant::now();
+    body().with_context(|| name.to_owned())?;
+    println!("      ok, {:.1} s", started.elapsed().as_secs_f32());
+    Ok(())
+}
+
+/// Runs a command without a terminal; its output is shown when it fails.
+fn command(program: &Path, words: &[&str]) -> Result<()> {
+    finish(Command::new(program).args(words))
+}
+
+fn finish(command: &mut Command) -> Result<()> {
+    let log = std::env::temp_dir().join(format!("tandem-step-{}", std::process::id()));
+    let file = std::fs::File::create(&log)?;
+    let child = command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file).spawn()?;
+    let ended = await_end(child);
+    let output = std::fs::read_to_string(&log).unwrap_or_default();
+    std::fs::remove_file(&log)?;
+    let status = ended.with_context(|| output.clone())?;
+    ensure!(status.success(), "ended with {status}:\n{output}");
+    Ok(())
+}
+
+fn await_end(mut child: Child) -> Result<std::process::ExitStatus> {
+    let until = Instant::now() + STEP_MAX;
+    while Instant::now() < until {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    child.kill()?;
+    child.wait()?;
+    anyhow::bail!("not finished after {STEP_MAX:?}, ended")
+}
+
+fn console(binary: &Path) -> Result<()> {
+    let site = Site::start(binary)?;
+    let (host, port) = site.core.split_once(':').context("an address has a port")?;
+    let mut answerer = Command::new("sipp")
+        .args(["-sn", "uas", "-i", host, "-p", port, "-nostdin"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .context("sipp (Debian: sip-tester)")?;
+    let calls = CALLS.to_string();
+    let placed = finish(Command::new("sipp").args([
+        "-sn",
+        "uac",
+        "-i",
+        "127.0.0.1",
+        "-s",
+        "15550100",
+        "-r",
+        "10",
+        "-d",
+        "100",
+        "-m",
+        &calls,
+        "-nostdin",
+        "-timeout",
+        "60s",
+        "-timeout_error",
+        &site.access,
+    ]));
+    let shown = placed.and_then(|()| {
+        finish(
+            Command::new("npm")
+                .args(["run", "--silent", "e2e"])
+                .current_dir("console")
+                .env("TANDEM_URL", &site.url)
+                .env("TANDEM_TOKEN", site.token()?),
+        )
+    });
+    answerer.kill()?;
+    answerer.wait()?;
+    shown?;
+    site.stop()
+}
