@@ -1,1 +1,57 @@
 //! SIP: messages, transactions, dialogs (RFC 3261 and its extensions).
+//!
+//! The message layer borrows: [`Message::parse`] allocates nothing, copies nothing and keeps every
+//! octet where it found it, so that what nobody touched leaves as it came. Words of the protocol
+//! are rows: methods in `method.rs`, headers in `header.rs`.
+//!
+//! ```
+//! let bytes = b"OPTIONS sip:bob@example.org SIP/2.0\r\n\
+//!     Via: SIP/2.0/UDP 192.0.2.1;branch=z9hG4bK7\r\n\
+//!     From: <sip:alice@example.com>;tag=1\r\n\
+//!     To: <sip:bob@example.org>\r\n\
+//!     i: 7@192.0.2.1\r\n\
+//!     CSeq: 1 OPTIONS\r\n\r\n";
+//! let message = sip::Message::parse(bytes)?;
+//! assert_eq!(message.method(), sip::Method::Options);
+//! assert_eq!(message.call_id(), b"7@192.0.2.1");
+//!
+//! let mut out = Vec::new();
+//! let mut answer = sip::Writer::response(&mut out, 200, sip::reason(200).as_bytes());
+//! message.lines().filter(|line| sip::Header::Via == line.header).for_each(|l| answer.copy(&l));
+//! answer.end();
+//! # Ok::<(), wire::Malformed>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod address;
+mod check;
+mod cseq;
+mod frame;
+mod header;
+mod message;
+mod method;
+mod octet;
+mod param;
+mod parse;
+mod refuse;
+mod status;
+pub mod transaction;
+mod uri;
+mod via;
+pub mod view;
+mod write;
+
+pub use address::NameAddr;
+pub use cseq::{CSEQ_MAX, CSeq};
+pub use frame::{Framing, frame};
+pub use header::{Grammar, Header, Shape};
+pub use message::{HEADERS_MAX, Line, MESSAGE_BYTES_MAX, Message, Start};
+pub use method::Method;
+pub use param::{Items, Param, Params, param, unquoted};
+pub use parse::{HEADER_NAME_BYTES_MAX, WRONG_VERSION};
+pub use refuse::{refuse, status as refusal_status};
+pub use status::reason;
+pub use uri::{Scheme, Uri};
+pub use via::{MAGIC_COOKIE, Via};
+pub use wire::Malformed;
+pub use write::{Writer, decimal};

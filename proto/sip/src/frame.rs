@@ -1,0 +1,131 @@
+//! Cutting a stream into messages (RFC 3261 §18.3; RFC 5626 §3.5.1 for keep-alives).
+
+use crate::header::Header;
+use crate::message::MESSAGE_BYTES_MAX;
+use crate::octet::{self, SPACE, TOKEN};
+use memchr::memmem;
+use wire::Malformed;
+
+const SPEC: &str = "RFC 3261 §18.3";
+
+/// What the head of a stream's buffer holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Framing {
+    /// Nothing whole yet.
+    Partial,
+    /// That many octets of CRLF: a keep-alive; a double CRLF wants a single one in return.
+    Skip(usize),
+    /// The next message is this long; longer than the buffer means that its body is on its way.
+    Message(usize),
+    /// The stream cannot be understood any more: close it.
+    Broken(Malformed),
+}
+
+/// Looks at the head of a stream's buffer. Every message of a stream says its length
+/// (RFC 3261 §20.14); without Content-Length the stream is broken.
+#[must_use]
+pub fn frame(buffer: &[u8]) -> Framing {
+    let blank = buffer.iter().take_while(|&&octet| octet == b'\r' || octet == b'\n').count();
+    if blank > 0 {
+        return Framing::Skip(blank);
+    }
+    if buffer.first().is_some_and(|&octet| !octet::is(octet, TOKEN)) {
+        return Framing::Broken(Malformed::new(0, "stream does not speak SIP", SPEC));
+    }
+    let head = &buffer[..buffer.len().min(MESSAGE_BYTES_MAX)];
+    let Some(head_end) = memmem::find(head, b"\r\n\r\n") else {
+        return if buffer.len() >= MESSAGE_BYTES_MAX {
+            Framing::Broken(Malformed::new(head.len(), "message is too long", SPEC))
+        } else {
+            Framing::Partial
+        };
+    };
+    match content_length(&head[..head_end + 2]) {
+        Ok(length) if head_end + 4 + length <= MESSAGE_BYTES_MAX => {
+            Framing::Message(head_end + 4 + length)
+        }
+        Ok(_) => Framing::Broken(Malformed::new(head_end, "message is too long", SPEC)),
+        Err(offence) => Framing::Broken(offence),
+    }
+}
+
+/// The value of the only Content-Length in `head`, whose lines all end in CRLF.
+fn content_length(head: &[u8]) -> Result<usize, Malformed> {
+    let mut found = None;
+    let mut at = 0;
+    for feed in memchr::memchr_iter(b'\n', head) {
+        let line = &head[at..feed];
+        let start = at;
+        at = feed + 1;
+        let name_end = octet::run(line, 0, TOKEN);
+        let is_length = matches!(line.first(), Some(b'C' | b'c' | b'L' | b'l'))
+            && Header::parse(&line[..name_end]) == Header::ContentLength;
+        if !is_length {
+            continue;
+        }
+        let colon = octet::run(line, name_end, SPACE);
+        let value = octet::trim(line.get(colon + 1..).unwrap_or(b""));
+        let what = "Content-Length is not a number within the limit";
+        let offence = Malformed::new(start, what, "RFC 3261 §20.14");
+        let is_folded = matches!(head.get(at), Some(b' ' | b'\t'));
+        let length = octet::number(value, MESSAGE_BYTES_MAX as u64).filter(|_| !is_folded);
+        if found.replace(length.ok_or(offence)? as usize).is_some() {
+            return Err(Malformed::new(start, "header stands twice", "RFC 3261 §7.3.1"));
+        }
+    }
+    found.ok_or(Malformed::new(head.len(), "no Content-Length in a stream", SPEC))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: &str = "OPTIONS sip:a@b SIP/2.0\r\n";
+
+    #[test]
+    fn a_message_is_as_long_as_its_header_and_its_content_length() {
+        for (header, length) in
+            [("Content-Length: 5\r\n", 5), ("l:0\r\n", 0), ("CONTENT-length \t :  12  \r\n", 12)]
+        {
+            let text = format!("{HEAD}{header}X: y\r\n\r\nhello");
+            let expected = text.len() - 5 + length;
+            assert_eq!(frame(text.as_bytes()), Framing::Message(expected));
+        }
+    }
+
+    #[test]
+    fn a_stream_is_partial_until_the_empty_line_came() {
+        let text = format!("{HEAD}l: 0\r\n\r\n");
+        for end in 0..text.len() {
+            assert_eq!(frame(&text.as_bytes()[..end]), Framing::Partial, "{end}");
+        }
+    }
+
+    #[test]
+    fn keep_alives_are_skipped() {
+        assert_eq!(frame(b"\r\n\r\nOPTIONS"), Framing::Skip(4));
+        assert_eq!(frame(b"\r\n"), Framing::Skip(2));
+    }
+
+    #[test]
+    fn a_stream_that_cannot_be_cut_is_broken() {
+        for (text, what) in [
+            (format!("{HEAD}X: y\r\n\r\n"), "no Content-Length in a stream"),
+            (format!("{HEAD}l: x\r\n\r\n"), "Content-Length is not a number within the limit"),
+            (format!("{HEAD}l: -1\r\n\r\n"), "Content-Length is not a number within the limit"),
+            (
+                format!("{HEAD}l: 1\r\n 2\r\n\r\n"),
+                "Content-Length is not a number within the limit",
+            ),
+            (format!("{HEAD}l: 1\r\nl: 1\r\n\r\n"), "header stands twice"),
+            (format!("{HEAD}l: 65535\r\n\r\n"), "message is too long"),
+            ("\u{16}\u{3}".to_owned(), "stream does not speak SIP"),
+            ("A".repeat(MESSAGE_BYTES_MAX), "message is too long"),
+        ] {
+            match frame(text.as_bytes()) {
+                Framing::Broken(offence) => assert_eq!(offence.what, what),
+                other => panic!("{text:?} gave {other:?}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! A message as it stands in its bytes (RFC 3261 §7).
+//!
+//! [`Message::parse`] copies and allocates nothing: the message borrows its bytes and keeps an
+//! index of its header lines inline.
+
+use crate::address::NameAddr;
+use crate::cseq::CSeq;
+use crate::header::{Header, Shape};
+use crate::method::Method;
+use crate::octet;
+use crate::param::Items;
+use crate::uri::Uri;
+use crate::via::Via;
+use core::fmt;
+
+/// Octets of a message, body included: what a UDP datagram can hold (RFC 3261 §18.1.1).
+pub const MESSAGE_BYTES_MAX: usize = 65_535;
+/// Header lines of a message.
+pub const HEADERS_MAX: usize = 128;
+
+/// The first line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Start<'a> {
+    /// `METHOD uri SIP/2.0`.
+    Request {
+        /// The method's row.
+        method: Method,
+        /// The method's name as written.
+        name: &'a [u8],
+        /// The Request-URI.
+        uri: &'a [u8],
+    },
+    /// `SIP/2.0 status reason`.
+    Response {
+        /// 100 to 699.
+        status: u16,
+        /// The reason phrase; may be empty.
+        reason: &'a [u8],
+    },
+}
+
+/// One header line, folds included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Line<'a> {
+    /// The row.
+    pub header: Header,
+    /// The name as written.
+    pub name: &'a [u8],
+    /// The value without the white space around it; folds inside stay.
+    pub value: &'a [u8],
+    /// The whole line or lines with their CRLF.
+    pub raw: &'a [u8],
+}
+
+/// Where one header line stands; its raw end is where the next one starts.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Entry {
+    pub start: u16,
+    pub value: u16,
+    pub value_end: u16,
+    pub name_len: u8,
+    pub row: u8,
+}
+
+/// The header lines of a message.
+#[derive(Clone, Copy)]
+pub(crate) struct Index {
+    pub entries: [Entry; HEADERS_MAX],
+    pub count: usize,
+    /// Per row: 1 + the number of its first line; 0 means absent.
+    pub first: [u8; Header::COUNT],
+    /// Where the empty line starts.
+    pub end: usize,
+}
+
+/// A SIP message, borrowed from its bytes. The headers every message must have (RFC 3261 §8.1.1)
+/// were read and found well-formed.
+#[derive(Clone, Copy)]
+pub struct Message<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) start: Start<'a>,
+    pub(crate) uri: Option<Uri<'a>>,
+    pub(crate) via: Via<'a>,
+    pub(crate) from: NameAddr<'a>,
+    pub(crate) to: NameAddr<'a>,
+    pub(crate) from_tag: Option<&'a [u8]>,
+    pub(crate) to_tag: Option<&'a [u8]>,
+    pub(crate) call_id: &'a [u8],
+    pub(crate) cseq: CSeq<'a>,
+    pub(crate) max_forwards: Option<u8>,
+    pub(crate) body: &'a [u8],
+    pub(crate) index: Index,
+}
+
+impl<'a> Message<'a> {
+    /// The message's octets, from the start line to the end of the body.
+    #[must_use]
+    pub const fn raw(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// The first line.
+    #[must_use]
+    pub const fn start(&self) -> Start<'a> {
+        self.start
+    }
+
+    /// The first line's octets with its CRLF.
+    #[must_use]
+    pub fn start_line(&self) -> &'a [u8] {
+        let end =
+            if self.index.count == 0 { self.index.end } else { self.index.entries[0].start.into() };
+        &self.bytes[..end]
+    }
+
+    /// Whether this is a request.
+    #[must_use]
+    pub const fn is_request(&self) -> bool {
+        matches!(self.start, Start::Request { .. })
+    }
+
+    /// The method of a request; of a response the method of its CSeq.
+    #[must_use]
+    pub const fn method(&self) -> Method {
+        self.cseq.method
+    }
+
+    /// The status of a response.
+    #[must_use]
+    pub const fn status(&self) -> Option<u16> {
+        match self.start {
+            Start::Response { status, .. } => Some(status),
+            Start::Request { .. } => None,
+        }
+    }
+
+    /// The Request-URI of a request.
+    #[must_use]
+    pub const fn request_uri(&self) -> Option<&'a [u8]> {
+        match self.start {
+            Start::Request { uri, .. } => Some(uri),
+            Start::Response { .. } => None,
+        }
+    }
+
+    /// The Request-URI, taken apart; [`crate::Scheme::Other`] wants a 416 (RFC 3261 §8.2.2.1).
+    #[must_use]
+    pub const fn uri(&self) -> Option<&Uri<'a>> {
+        self.uri.as_ref()
+    }
+
+    /// The topmost Via.
+    #[must_use]
+    pub const fn via(&self) -> Via<'a> {
+        self.via
+    }
+
+    /// The Call-ID.
+    #[must_use]
+    pub const fn call_id(&self) -> &'a [u8] {
+        self.call_id
+    }
+
+    /// The CSeq.
+    #[must_use]
+    pub const fn cseq(&self) -> CSeq<'a> {
+        self.cseq
+    }
+
+    /// From.
+    #[must_use]
+    pub const fn from(&self) -> NameAddr<'a> {
+        self.from
+    }
+
+    /// To.
+    #[must_use]
+    pub const fn to(&self) -> NameAddr<'a> {
+        self.to
+    }
+
+    /// From's tag; agents of RFC 2543 have none.
+    #[must_use]
+    pub const fn from_tag(&self) -> Option<&'a [u8]> {
+        self.from_tag
+    }
+
+    /// To's tag; present within a dialog.
+    #[must_use]
+    pub const fn to_tag(&self) -> Option<&'a [u8]> {
+        self.to_tag
+    }
+
+    /// Max-Forwards; agents of RFC 2543 send none.
+    #[must_use]
+    pub const fn max_forwards(&self) -> Option<u8> {
+        self.max_forwards
+    }
+
+    /// The body.
+    #[must_use]
+    pub const fn body(&self) -> &'a [u8] {
+        self.body
+    }
+
+    /// The offset of the empty line that ends the header.
+    #[must_use]
+    pub const fn head_end(&self) -> usize {
+        self.index.end
+    }
+
+    /// The header lines in their order.
+    pub fn lines(&self) -> impl DoubleEndedIterator<Item = Line<'a>> + ExactSizeIterator + '_ {
+        (0..self.index.count).map(|number| self.line(number))
+    }
+
+    /// The header lines of one row.
+    pub fn lines_of(&self, header: Header) -> impl Iterator<Item = Line<'a>> + '_ {
+        self.numbers(header).map(|number| self.line(number))
+    }
+
+    /// The value of a header's first line.
+    #[must_use]
+    #[inline]
+    pub fn header(&self, header: Header) -> Option<&'a [u8]> {
+        match self.index.first[header as usize] {
+            0 => None,
+            number => Some(self.value(usize::from(number) - 1)),
+        }
+    }
+
+    /// Whether the header stands in the message.
+    #[must_use]
+    #[inline]
+    pub const fn has(&self, header: Header) -> bool {
+        self.index.first[header as usize] != 0
+    }
+
+    /// The values of the lines with that name, known or not, long or compact, in any case.
+    pub fn named<'m>(&'m self, name: &'m [u8]) -> impl Iterator<Item = &'a [u8]> + 'm {
+        let header = Header::parse(name);
+        self.lines_of(header)
+            .filter(move |line| header != Header::Unknown || octet::same(line.name, name))
+            .map(|line| line.value)
+    }
+
+    /// All values of all lines of a header; lines of a list are split at their commas.
+    pub fn values(&self, header: Header) -> impl Iterator<Item = &'a [u8]> + '_ {
+        let is_list = header.shape() == Shape::List;
+        self.numbers(header).flat_map(move |number| {
+            let value = self.value(number);
+            let (whole, items) = if is_list { (None, value) } else { (Some(value), &b""[..]) };
+            whole.into_iter().chain(Items::new(items))
+        })
+    }
+
+    /// Whether a list of tokens (Supported, Require, Allow, …) holds that token.
+    #[must_use]
+    pub fn lists(&self, header: Header, token: &[u8]) -> bool {
+        self.values(header).any(|value| octet::same(value, token))
+    }
+
+    fn numbers(&self, header: Header) -> impl Iterator<Item = usize> + '_ {
+        let from = match self.index.first[header as usize] {
+            0 => self.index.count,
+            number => usize::from(number) - 1,
+        };
+        let row = header as u8;
+        (from..self.index.count).filter(move |&number| self.index.entries[number].row == row)
+    }
+
+    #[inline]
+    fn value(&self, number: usize) -> &'a [u8] {
+        let entry = self.index.entries[number];
+        &self.bytes[usize::from(entry.value)..usize::from(entry.value_end)]
+    }
+
+    fn line(&self, number: usize) -> Line<'a> {
+        let entry = self.index.entries[number];
+        let start = usize::from(entry.start);
+        let next = number + 1;
+        let end = if next < self.index.count {
+            usize::from(self.index.entries[next].start)
+        } else {
+            self.index.end
+        };
+        Line {
+            header: Header::nth(entry.row.into()).unwrap_or(Header::Unknown),
+            name: &self.bytes[start..start + usize::from(entry.name_len)],
+            value: self.value(number),
+            raw: &self.bytes[start..end],
+        }
+    }
+}
+
+impl fmt::Debug for Message<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", String::from_utf8_lossy(self.bytes))
+    }
+}
