@@ -153,7 +153,9 @@ mod tests {
 
     #[test]
     fn branches_of_others_are_no_branches_of_ours() {
-        for foreign in [&b"z9hG4bK776asdhds"[..], b"", b"1", b"z9hG4bK-zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz"] {
+        for foreign in
+            [&b"z9hG4bK776asdhds"[..], b"", b"1", b"z9hG4bK-zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz"]
+        {
             assert_eq!(mint(0).read(foreign), None);
         }
     }

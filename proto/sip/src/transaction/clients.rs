@@ -351,9 +351,8 @@ impl<F, U> Client<F, U> {
     /// Replaces the INVITE by the ACK for `response`, once; later the same ACK is sent again.
     fn acknowledge(&mut self, response: Option<&Message<'_>>, first: bool) {
         let (true, Some(response), Some(invite)) = (first, response, &self.bytes) else { return };
-        self.bytes = Message::parse(invite)
-            .ok()
-            .map(|invite| follow_up::ack(&invite, response).into());
+        self.bytes =
+            Message::parse(invite).ok().map(|invite| follow_up::ack(&invite, response).into());
     }
 }
 

@@ -45,10 +45,9 @@ fn follow(
 fn copy(writer: &mut Writer<'_>, line: &Line<'_>, to: Option<&[u8]>) {
     match (line.header, to) {
         (Header::To, Some(to)) => writer.header(Header::To, to),
-        (
-            Header::To | Header::From | Header::CallId | Header::Route | Header::MaxForwards,
-            _,
-        ) => writer.copy(line),
+        (Header::To | Header::From | Header::CallId | Header::Route | Header::MaxForwards, _) => {
+            writer.copy(line)
+        }
         _ => {}
     }
 }

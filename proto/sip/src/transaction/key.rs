@@ -107,6 +107,10 @@ impl Probe {
 
     /// Whether `key` is the one looked for.
     pub(super) fn matches(&self, key: &Key) -> bool {
-        if self.any_to_tag { key.bytes().starts_with(&self.bytes) } else { key.bytes() == self.bytes }
+        if self.any_to_tag {
+            key.bytes().starts_with(&self.bytes)
+        } else {
+            key.bytes() == self.bytes
+        }
     }
 }

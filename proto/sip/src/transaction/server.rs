@@ -64,6 +64,11 @@ impl ServerMachine {
         )
     }
 
+    /// Whether a final response to an INVITE was sent.
+    pub(super) const fn answered(self) -> bool {
+        !matches!(self, Self::Invite(invite_server::State::Proceeding))
+    }
+
     /// Whether a 2xx was sent: an ACK belongs to the dialog, not to the transaction.
     pub(super) const fn accepted(self) -> bool {
         matches!(self, Self::Invite(invite_server::State::Accepted))

@@ -37,8 +37,16 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
         self.signal_server(now, id.0, signal, bytes, &mut none);
     }
 
-    /// The responses of `id` cannot be delivered, or its user is gone: the transaction is over
-    /// (§17.2.4).
+    /// A response of `id` could not be delivered (§17.2.4): one that is owed or repeated is given
+    /// up, and the transaction with it.
+    pub fn response_failed(&mut self, now: Time, id: ServerId) {
+        if self.servers.get(id.0, id.1).is_some() {
+            let mut none = Vec::new();
+            self.signal_server(now, id.0, Signal::TransportError, &[], &mut none);
+        }
+    }
+
+    /// The user of `id` is gone and will never answer: the transaction is over, in any state.
     pub fn abandon(&mut self, id: ServerId) {
         if self.servers.get(id.0, id.1).is_some() {
             self.end_server(id.0);
@@ -57,7 +65,7 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
         let sought = if method == Method::Ack { Method::Invite } else { method };
         let found = self.find(message, sought);
         match (found, method) {
-            (Some(index), Method::Ack) => self.receive_ack(now, index, message, out),
+            (Some(index), Method::Ack) => self.receive_ack(now, index, out),
             (Some(index), _) => {
                 let start = out.len();
                 self.signal_server(now, index, Signal::Request, &[], out);
@@ -114,7 +122,8 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
         let hash = self.hash.hash(self.probe.hashed()) as u32;
         let mut next = self.heads[hash as usize & (self.heads.len() - 1)];
         while let Some((_, server)) = next.checked_sub(1).and_then(|index| self.servers.at(index)) {
-            if server.hash == hash && self.probe.matches(&server.key) {
+            let same = server.hash == hash && self.probe.matches(&server.key);
+            if same && (!self.probe.any_to_tag || server.sent_tag_of(message)) {
                 return Some(next - 1);
             }
             next = server.next;
@@ -122,15 +131,9 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
         None
     }
 
-    fn receive_ack(
-        &mut self,
-        now: Time,
-        index: u32,
-        ack: &Message<'_>,
-        out: &mut Vec<Out<F, U>>,
-    ) -> Arrival<U> {
+    fn receive_ack(&mut self, now: Time, index: u32, out: &mut Vec<Out<F, U>>) -> Arrival<U> {
         let Some((_, server)) = self.servers.at(index) else { return Arrival::Ack2xx };
-        if server.machine.accepted() || self.probe.any_to_tag && !server.sent_tag_of(ack) {
+        if server.machine.accepted() {
             return Arrival::Ack2xx;
         }
         let user = server.user;
@@ -237,10 +240,10 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
 }
 
 impl<F, U> Server<F, U> {
-    /// Whether the To tag of `ack` is the one in the response that was sent (§17.2.3). Once the
-    /// response is forgotten the ACK is a retransmission.
+    /// Whether the To tag of `ack` is the one in the response that was sent (§17.2.3). A response
+    /// that was sent and is forgotten fits: the ACK is a retransmission then.
     fn sent_tag_of(&self, ack: &Message<'_>) -> bool {
-        let Some(bytes) = self.bytes.as_deref() else { return true };
+        let Some(bytes) = self.bytes.as_deref() else { return self.machine.answered() };
         Message::parse(bytes).is_ok_and(|response| response.to_tag() == ack.to_tag())
     }
 }
