@@ -37,6 +37,7 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
 
     /// Starts the reserved transaction `id`: `bytes` is the request that was just sent to `to`,
     /// kept for as long as it may have to be sent again or be followed by an ACK or a CANCEL.
+    #[expect(clippy::too_many_arguments, reason = "a struct for one call would only rename them")]
     pub fn start_client(
         &mut self,
         now: Time,
