@@ -1,0 +1,367 @@
+//! Opening, searching and reading a store; what its threads share.
+
+use crate::block::{self, Kind};
+use crate::disk::{Disk, QUEUE_MAX};
+use crate::facts::Fact;
+use crate::partition::Partition;
+use crate::query::{Hit, Newest, Query};
+use crate::record::{Place, Record, decode, u64_at};
+use crate::writer::Writer;
+use crate::{Options, StoreError};
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, RwLock};
+use std::time::{Duration, Instant};
+
+/// What the writer, the disk thread and the readers share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub options: Options,
+    partitions: RwLock<Vec<Arc<Partition>>>,
+    durable: Mutex<Place>,
+    moved: Condvar,
+    failing: Mutex<Option<String>>,
+    stopping: AtomicBool,
+}
+
+impl Shared {
+    fn list(&self) -> Vec<Arc<Partition>> {
+        self.partitions.read().expect("no thread panics while it holds the list").clone()
+    }
+
+    pub fn add(&self, partition: Arc<Partition>) {
+        self.partitions.write().expect("no thread panics while it holds the list").push(partition);
+    }
+
+    pub fn remove(&self, seq: u32) {
+        let mut list = self.partitions.write().expect("no thread panics while it holds the list");
+        list.retain(|p| p.seq != seq);
+    }
+
+    fn find(&self, seq: u32) -> Option<Arc<Partition>> {
+        let list = self.partitions.read().expect("no thread panics while it holds the list");
+        let at = list.binary_search_by_key(&seq, |p| p.seq).ok()?;
+        Some(Arc::clone(&list[at]))
+    }
+
+    pub fn partition_bytes(&self, seq: u32) -> u64 {
+        self.find(seq).map_or(0, |p| p.bytes())
+    }
+
+    /// The oldest partition, the number of partitions, the octets of all.
+    pub fn oldest(&self) -> (Option<Arc<Partition>>, usize, u64) {
+        let list = self.list();
+        (list.first().cloned(), list.len(), list.iter().map(|p| p.bytes()).sum())
+    }
+
+    /// Everything before `place` is safe now.
+    pub fn durable(&self, place: Place) {
+        *self.durable.lock().expect("no thread panics while it holds the place") = place;
+        self.moved.notify_all();
+    }
+
+    pub fn failing(&self, why: Option<String>) {
+        *self.failing.lock().expect("no thread panics while it holds the reason") = why;
+    }
+
+    pub fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Relaxed)
+    }
+}
+
+/// What [`Store::open`] gives to the shard that writes.
+#[derive(Debug)]
+pub struct Opened {
+    /// To search and read with, from any thread.
+    pub store: Arc<Store>,
+    /// To write with.
+    pub writer: Writer,
+    /// What still ran when the last process ended.
+    pub recovery: Recovery,
+}
+
+/// Ids that had no record when the last process ended: their last open record and the entries
+/// since.
+#[derive(Debug, Default)]
+pub struct Recovery {
+    partitions: Vec<Arc<Partition>>,
+    open: HashMap<u64, Record>,
+    finished: HashSet<u64>,
+    /// Octets cut from a torn journal.
+    pub torn_bytes: u64,
+}
+
+/// A store that is open; dropping the last handle stops it.
+#[derive(Debug)]
+pub struct Store {
+    shared: Arc<Shared>,
+    cells: event::Cells,
+    thread: Mutex<Option<std::thread::JoinHandle<()>>>,
+}
+
+/// What a store looks like from outside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Status {
+    /// Partitions on disk.
+    pub partitions: usize,
+    /// Octets on disk.
+    pub bytes: u64,
+    /// Octets allowed.
+    pub size_max_bytes: u64,
+    /// Earliest and latest time kept, microseconds since the UNIX epoch.
+    pub span_us: Option<(u64, u64)>,
+    /// Why writing fails, while it does.
+    pub failing: Option<String>,
+}
+
+impl Store {
+    /// Opens or makes the store in `options.directory`: repairs the journal that was written
+    /// last, indexes what it holds, begins a new partition and starts the disk thread.
+    ///
+    /// # Errors
+    /// The directory cannot be used. A damaged index file is made again from its journal.
+    pub fn open(options: Options) -> Result<Opened, StoreError> {
+        std::fs::create_dir_all(&options.directory)?;
+        let found = partitions_in(&options.directory)?;
+        let next = found.last().map_or(1, |p| p.seq + 1);
+        let recovery = Recovery::read(&found)?;
+        let sheet = event::Sheet::<Fact>::new();
+        sheet.add(Fact::RepairedBytes, recovery.torn_bytes);
+        for partition in found.iter().filter(|p| !p.is_sealed()) {
+            if partition.blocks() == 0 {
+                // Its index was damaged; recovery had no reason to read it.
+                partition.scan(false, |_, _, _| {})?;
+            }
+            let indexed = partition.seal()?;
+            sheet.add(Fact::Runs, u64::from(indexed));
+        }
+        let start = Place { partition: next, block: 0, entry: 0 };
+        let shared = Arc::new(Shared {
+            options,
+            partitions: RwLock::new(found),
+            durable: Mutex::new(start),
+            moved: Condvar::new(),
+            failing: Mutex::new(None),
+            stopping: AtomicBool::new(false),
+        });
+        let (work, queue) = crossbeam_channel::bounded(QUEUE_MAX);
+        let (spare_in, spare) = crossbeam_channel::bounded(QUEUE_MAX / 8);
+        let cells = sheet.cells();
+        let disk = Disk::new(Arc::clone(&shared), queue, spare_in, sheet, next)?;
+        let thread =
+            std::thread::Builder::new().name("store".to_owned()).spawn(move || disk.run())?;
+        let writer = Writer::new(work, spare, Arc::clone(&shared), next);
+        let store = Arc::new(Self { shared, cells, thread: Mutex::new(Some(thread)) });
+        Ok(Opened { store, writer, recovery })
+    }
+
+    /// The newest records that match.
+    ///
+    /// # Errors
+    /// The disk cannot be read.
+    pub fn search(&self, query: &Query) -> Result<Vec<Hit>, StoreError> {
+        let mut newest = Newest::new(query.limit);
+        for partition in self.shared.list().iter().rev() {
+            partition.search(query, &mut newest)?;
+        }
+        Ok(newest.hits)
+    }
+
+    /// A reader that keeps the blocks it opened.
+    #[must_use]
+    pub fn reader(&self) -> Reader<'_> {
+        Reader { store: self, blocks: Vec::new() }
+    }
+
+    /// Waits until everything before `place` is safe on disk; `false` when that takes longer
+    /// than `patience`.
+    #[must_use]
+    pub fn wait(&self, place: Place, patience: Duration) -> bool {
+        let until = Instant::now() + patience;
+        let mut durable = self.shared.durable.lock().expect("no thread panics with the place");
+        while *durable < place {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            let waited = self.shared.moved.wait_timeout(durable, left);
+            durable = waited.expect("no thread panics with the place").0;
+        }
+        true
+    }
+
+    /// Everything before this place is safe on disk.
+    #[must_use]
+    pub fn durable(&self) -> Place {
+        *self.shared.durable.lock().expect("no thread panics with the place")
+    }
+
+    /// What the store looks like.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        let (_, partitions, bytes) = self.shared.oldest();
+        let spans = self.shared.list().iter().filter_map(|p| p.span_us()).collect::<Vec<_>>();
+        let first = spans.iter().map(|s| s.0).min();
+        let last = spans.iter().map(|s| s.1).max();
+        Status {
+            partitions,
+            bytes,
+            size_max_bytes: self.shared.options.size_max_bytes,
+            span_us: first.zip(last),
+            failing: self.shared.failing.lock().expect("no thread panics with the reason").clone(),
+        }
+    }
+
+    /// The store's metrics.
+    #[must_use]
+    pub fn cells(&self) -> event::Cells {
+        self.cells.clone()
+    }
+
+    /// Ends the disk thread once everything that was handed over is on disk. Call it after the
+    /// writer is dropped; with the writer alive, what it hands over later is lost.
+    pub fn stop(&self) {
+        self.shared.stopping.store(true, Ordering::Relaxed);
+        let thread = self.thread.lock().expect("no thread panics with the handle").take();
+        if let Some(thread) = thread {
+            // A panic of the disk thread was reported when it happened.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// Opened blocks that a reader keeps.
+const BLOCKS_KEPT: usize = 16;
+
+/// Reads entries and records; keeps the last blocks, because neighbours are read together.
+#[derive(Debug)]
+pub struct Reader<'a> {
+    store: &'a Store,
+    blocks: Vec<((u32, u32), Vec<u8>)>,
+}
+
+impl Reader<'_> {
+    /// The item at `place`; `None` when its partition was deleted or its block is damaged.
+    fn item(&mut self, place: Place) -> Result<Option<&[u8]>, StoreError> {
+        let key = (place.partition, place.block);
+        let held = self.blocks.iter().position(|(k, _)| *k == key);
+        let at = match held {
+            Some(at) => at,
+            None => {
+                let Some(partition) = self.store.shared.find(place.partition) else {
+                    return Ok(None);
+                };
+                let Some(raw) = partition.block(place.block)? else { return Ok(None) };
+                if self.blocks.len() >= BLOCKS_KEPT {
+                    self.blocks.remove(0);
+                }
+                self.blocks.push((key, raw));
+                self.blocks.len() - 1
+            }
+        };
+        Ok(block::items(&self.blocks[at].1).nth(usize::from(place.entry)))
+    }
+
+    /// The id and the octets of the entry at `place`; `None` when it was deleted.
+    ///
+    /// # Errors
+    /// The disk cannot be read.
+    pub fn entry(&mut self, place: Place) -> Result<Option<(u64, &[u8])>, StoreError> {
+        let item = self.item(place)?;
+        Ok(item.and_then(|item| item.split_at_checked(8)).map(|(id, body)| (u64_at(id, 0), body)))
+    }
+
+    /// The record of a hit; `None` when it was deleted.
+    ///
+    /// # Errors
+    /// The disk cannot be read.
+    pub fn record(&mut self, place: Place) -> Result<Option<Record>, StoreError> {
+        Ok(self.item(place)?.and_then(decode))
+    }
+}
+
+/// The partitions of a directory in their order; a journal without content is removed.
+fn partitions_in(root: &Path) -> Result<Vec<Arc<Partition>>, StoreError> {
+    let mut found = Vec::new();
+    for item in std::fs::read_dir(root)? {
+        let path = item?.path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("");
+        let Some(seq) = name.strip_prefix('p').and_then(|n| n.parse::<u32>().ok()) else {
+            continue;
+        };
+        let empty = std::fs::metadata(path.join("journal")).map_or(true, |m| m.len() == 0);
+        if empty {
+            std::fs::remove_dir_all(&path)?;
+        } else {
+            found.push(Arc::new(Partition::open(&path, seq)?));
+        }
+    }
+    found.sort_by_key(|p| p.seq);
+    Ok(found)
+}
+
+impl Recovery {
+    /// Repairs the partitions that were not sealed and gathers what still ran: back to the last
+    /// partition that began with a complete list.
+    fn read(found: &[Arc<Partition>]) -> Result<Self, StoreError> {
+        let mut it = Self::default();
+        for partition in found.iter().rev() {
+            let mut open = HashMap::new();
+            let scan = partition.scan(false, |kind, _, raw| {
+                let records = block::items(&raw).filter_map(decode);
+                match kind {
+                    Kind::Records => it.finished.extend(records.map(|r| r.head.id)),
+                    Kind::Open => open.extend(records.map(|r| (r.head.id, r))),
+                    Kind::Entries | Kind::Complete => {}
+                }
+            })?;
+            // A newer partition knows more of an id than an older one.
+            for (id, record) in open {
+                it.open.entry(id).or_insert(record);
+            }
+            it.torn_bytes += scan.torn_bytes;
+            it.partitions.insert(0, Arc::clone(partition));
+            if scan.is_complete {
+                break;
+            }
+        }
+        it.open.retain(|id, _| !it.finished.contains(id));
+        Ok(it)
+    }
+
+    /// The open records, then every entry of an id without a finished record, in their order.
+    /// An entry may be contained in its open record already: its place says so.
+    ///
+    /// # Errors
+    /// The disk cannot be read.
+    pub fn replay(
+        self,
+        mut open: impl FnMut(&Record),
+        mut entry: impl FnMut(Place, u64, &[u8]),
+    ) -> Result<(), StoreError> {
+        self.open.values().for_each(&mut open);
+        for partition in &self.partitions {
+            partition.scan(true, |kind, block, raw| {
+                if kind != Kind::Entries {
+                    return;
+                }
+                for (n, item) in block::items(&raw).enumerate() {
+                    let Some((id, body)) = item.split_at_checked(8) else { continue };
+                    let id = u64_at(id, 0);
+                    if !self.finished.contains(&id) {
+                        let partition = partition.seq;
+                        entry(Place { partition, block, entry: n as u16 }, id, body);
+                    }
+                }
+            })?;
+        }
+        Ok(())
+    }
+}
