@@ -3,6 +3,7 @@
 //! A response needs Via, From, To, Call-ID and CSeq of the request (RFC 3261 §8.2.6.2); when
 //! those lines can be found, they are copied, whatever stands in them.
 
+use crate::address::NameAddr;
 use crate::header::Header;
 use crate::message::{Message, Start};
 use crate::method::Method;
@@ -21,7 +22,8 @@ pub fn status(offence: &Malformed) -> u16 {
 /// reason phrase names the offence (RFC 3261 §21.4.1), `tag` becomes To's tag if it has none.
 ///
 /// Appends nothing and returns `None` when no answer may be given: it is a response or an ACK, or
-/// there is no readable top Via to send it to. Otherwise returns the status.
+/// there is no Via at all. Otherwise returns the status; the answer goes back to where the request
+/// came from, because its Via may be what is malformed.
 pub fn refuse(bytes: &[u8], offence: &Malformed, tag: &[u8], out: &mut Vec<u8>) -> Option<u16> {
     if bytes.len() > crate::MESSAGE_BYTES_MAX || bytes.get(..4).is_some_and(is_response) {
         return None;
@@ -48,17 +50,17 @@ fn is_response(head: &[u8]) -> bool {
     octet::same(head, b"SIP/")
 }
 
-/// Copies the lines a response needs; says whether a readable Via was among them.
+/// Copies the lines a response needs; says whether a Via was among them.
 fn copy_lines(bytes: &[u8], head: usize, tag: &[u8], writer: &mut Writer<'_>) -> bool {
     let mut has_via = false;
     for (header, value, raw) in (RawLines { bytes, at: head }) {
         match header {
             Header::Via => {
-                has_via |= crate::Via::parse(value).is_ok();
+                has_via = true;
                 writer.copy_raw(raw);
             }
             Header::From | Header::CallId | Header::CSeq => writer.copy_raw(raw),
-            Header::To if memchr::memmem::find(value, b"tag").is_some() => writer.copy_raw(raw),
+            Header::To if is_tagged(value) => writer.copy_raw(raw),
             Header::To => writer.header_with(Header::To, |out| {
                 out.extend_from_slice(value);
                 out.extend_from_slice(b";tag=");
@@ -68,6 +70,14 @@ fn copy_lines(bytes: &[u8], head: usize, tag: &[u8], writer: &mut Writer<'_>) ->
         }
     }
     has_via
+}
+
+/// Whether a To has a tag, as far as a malformed one can tell.
+fn is_tagged(value: &[u8]) -> bool {
+    match NameAddr::parse_tagged(value) {
+        Ok((_, tag)) => tag.is_some(),
+        Err(_) => memchr::memmem::find(value, b";tag=").is_some(),
+    }
 }
 
 /// Header lines as far as they can be told apart; what is none is skipped.
@@ -135,7 +145,7 @@ mod tests {
         for text in [
             "SIP/2.0 999 Odd\r\nVia: SIP/2.0/UDP h\r\n\r\n",
             "ACK sip:a@b SIP/2.0\r\nVia: SIP/2.0/UDP h\r\n\r\n",
-            "INVITE sip:a@b SIP/2.0\r\nVia: SIP/2.0/UDP\r\n\r\n",
+            "INVITE sip:a@b SIP/2.0\r\nFrom: <sip:a@b>\r\n\r\n",
             "INVITE sip:a@b SIP/2.0",
             "",
         ] {
