@@ -57,8 +57,7 @@ pub(crate) unsafe fn read(header: &libc::msghdr) -> Beside {
                 (libc::SOL_SOCKET, libc::SO_RXQ_OVFL) => {
                     beside.lost = Some(data.cast::<u32>().read_unaligned());
                 }
-                (libc::IPPROTO_IP, libc::IP_RECVERR)
-                | (libc::IPPROTO_IPV6, libc::IPV6_RECVERR) => {
+                (libc::IPPROTO_IP, libc::IP_RECVERR) | (libc::IPPROTO_IPV6, libc::IPV6_RECVERR) => {
                     let error = data.cast::<libc::sock_extended_err>().read_unaligned();
                     beside.errno = i32::try_from(error.ee_errno).ok();
                 }

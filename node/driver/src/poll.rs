@@ -64,10 +64,8 @@ impl Poll {
     fn change(&self, what: i32, fd: BorrowedFd<'_>, token: u64, bits: u32) -> io::Result<()> {
         let mut event = libc::epoll_event { events: bits, u64: token };
         // SAFETY: both descriptors are open (borrowed); the event lives over the call.
-        check(unsafe {
-            libc::epoll_ctl(self.fd.as_raw_fd(), what, fd.as_raw_fd(), &raw mut event)
-        })
-        .map(drop)
+        check(unsafe { libc::epoll_ctl(self.fd.as_raw_fd(), what, fd.as_raw_fd(), &raw mut event) })
+            .map(drop)
     }
 
     /// Watches a descriptor. Closing it ends that.
@@ -190,22 +188,24 @@ impl Waker {
         self.dozing.store(true, SeqCst);
     }
 
-    /// The owner is awake: wakes cost nothing, and one that was written is forgotten.
+    /// The owner is awake: from now on wakes cost nothing.
     pub fn rise(&self) {
-        if !self.dozing.swap(false, SeqCst) {
-            let mut count = 0u64;
-            // SAFETY: an eventfd reads eight bytes into the integer; empty is EAGAIN.
-            let _: isize =
-                unsafe { libc::read(self.fd.as_raw_fd(), (&raw mut count).cast(), 8) };
-        }
+        self.dozing.store(false, SeqCst);
+    }
+
+    /// Forgets the wakes that were written; call it when the waker is reported readable.
+    pub fn clear(&self) {
+        let mut count = 0u64;
+        // SAFETY: an eventfd reads eight bytes into the integer; empty is EAGAIN.
+        let _: isize = unsafe { libc::read(self.fd.as_raw_fd(), (&raw mut count).cast(), 8) };
     }
 
     /// Wakes the owner if it sleeps. Put what it shall find into its queue before.
     pub fn wake(&self) {
         if self.dozing.swap(false, SeqCst) {
             let one = 1u64;
-            // SAFETY: an eventfd takes eight bytes. It cannot be full: the owner reads it before
-            // it dozes again.
+            // SAFETY: an eventfd takes eight bytes. It cannot be full: that takes 2^64 wakes
+            // without a read.
             let _: isize = unsafe { libc::write(self.fd.as_raw_fd(), (&raw const one).cast(), 8) };
         }
     }
@@ -243,6 +243,7 @@ mod tests {
         assert_eq!(ready.iter().map(|r| (r.token, r.readable)).collect::<Vec<_>>(), [(7, true)]);
         thread.join().unwrap();
         waker.rise();
-        assert!(poll.wait(Some(Duration::ZERO)).unwrap().is_empty(), "rising forgets the wake");
+        waker.clear();
+        assert!(poll.wait(Some(Duration::ZERO)).unwrap().is_empty(), "a cleared wake is forgotten");
     }
 }

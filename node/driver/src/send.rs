@@ -163,8 +163,11 @@ mod tests {
     fn a_run_of_equal_datagrams_crosses_the_kernel_as_one_and_arrives_as_many() {
         for wildcard in ["0.0.0.0:0", "[::]:0"] {
             let receiver = socket(wildcard);
-            let loopback: IpAddr =
-                if receiver.local().is_ipv4() { [127, 0, 0, 1].into() } else { "::1".parse().unwrap() };
+            let loopback: IpAddr = if receiver.local().is_ipv4() {
+                [127, 0, 0, 1].into()
+            } else {
+                "::1".parse().unwrap()
+            };
             let sender = socket(&SocketAddr::new(loopback, 0).to_string());
             let remote = SocketAddr::new(loopback, receiver.local().port());
             let pieces: Vec<Vec<u8>> = (0..5u8).map(|n| vec![n; 100]).collect();

@@ -52,9 +52,7 @@ pub(crate) fn get(fd: RawFd, level: i32, name: i32) -> io::Result<i32> {
     let mut value: libc::c_int = 0;
     let mut length = size_of::<libc::c_int>() as libc::socklen_t;
     // SAFETY: the kernel writes at most `length` bytes into the integer.
-    check(unsafe {
-        libc::getsockopt(fd, level, name, (&raw mut value).cast(), &raw mut length)
-    })?;
+    check(unsafe { libc::getsockopt(fd, level, name, (&raw mut value).cast(), &raw mut length) })?;
     Ok(value)
 }
 

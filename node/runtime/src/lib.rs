@@ -5,14 +5,25 @@
 //! (UDP, TCP, TLS); simulation binds it to a link.
 #![forbid(unsafe_code)]
 
+mod bind;
+mod control;
+mod datagram;
+mod engine;
 mod error;
 mod facts;
 mod function;
+mod group;
+mod io;
 mod port;
+mod ring;
+mod running;
+mod shard;
 mod spec;
 
+pub use control::ShardState;
 pub use error::RuntimeError;
 pub use facts::RuntimeFact;
 pub use function::{Answer, Ask, AskError, Effects, Frame, Function, In, Query};
 pub use port::{ConnId, Flow, PortId, Transport};
+pub use running::{Running, start};
 pub use spec::{ClientAuth, DnsSpec, PortSpec, SHARDS_MAX, Seed, ShardSpec, StreamLimits, TlsSpec};

@@ -1,0 +1,171 @@
+//! Binding the ports of a function, for all its shards, before anything is changed.
+
+use crate::error::RuntimeError;
+use crate::port::{PortId, Transport};
+use crate::spec::PortSpec;
+use driver::{SocketOptions, UdpSocket, tcp};
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+
+/// Ports of one function.
+const PORTS_MAX: usize = 1_024;
+
+/// One shard's part of a port.
+#[derive(Debug)]
+pub(crate) enum Socket {
+    Datagrams(UdpSocket),
+    Listener(TcpListener),
+    /// Opens connections only.
+    Silent,
+}
+
+/// A port as it stands.
+#[derive(Debug, Clone)]
+pub(crate) struct Held {
+    pub(crate) spec: PortSpec,
+    pub(crate) local: SocketAddr,
+}
+
+/// A port of the new list: a kept one under its old number, or new sockets, one per shard.
+#[derive(Debug)]
+pub(crate) struct Place {
+    pub(crate) held: Held,
+    pub(crate) kept: Option<PortId>,
+    pub(crate) sockets: Vec<Socket>,
+}
+
+/// Checks a list of ports in itself.
+pub(crate) fn check(ports: &[PortSpec]) -> Result<(), RuntimeError> {
+    if ports.len() > PORTS_MAX {
+        return Err(RuntimeError::Limit(format!("more than {PORTS_MAX} ports")));
+    }
+    for (at, port) in ports.iter().enumerate() {
+        if usize::from(port.id.0) >= PORTS_MAX {
+            return Err(RuntimeError::Limit(format!("port number {} is too high", port.id.0)));
+        }
+        if port.transport == Transport::Tls && port.tls.is_none() {
+            let what = String::from("a TLS port needs certificates or roots");
+            return Err(RuntimeError::Tls { port: port.name.clone(), what });
+        }
+        for other in &ports[..at] {
+            if other.id == port.id {
+                let (first, second) = (&other.name, &port.name);
+                let what = format!("ports \"{first}\" and \"{second}\" have the same number");
+                return Err(RuntimeError::Limit(what));
+            }
+            if clash(other, port) {
+                return Err(RuntimeError::Conflict {
+                    first: other.name.clone(),
+                    second: port.name.clone(),
+                    listen: port.listen,
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+fn binds(port: &PortSpec) -> bool {
+    port.listen.port() != 0 && !(port.connect_only && port.transport.is_stream())
+}
+
+fn clash(a: &PortSpec, b: &PortSpec) -> bool {
+    binds(a)
+        && binds(b)
+        && a.listen == b.listen
+        && a.device == b.device
+        && a.transport.is_stream() == b.transport.is_stream()
+}
+
+/// Whether a standing port can serve as the wanted one.
+fn serves(held: &PortSpec, wanted: &PortSpec) -> bool {
+    held.transport == wanted.transport
+        && held.listen == wanted.listen
+        && held.device == wanted.device
+        && held.connect_only == wanted.connect_only
+}
+
+/// Binds what `ports` needs beyond `held`, for `shards` shards.
+pub(crate) fn bind(
+    ports: &[PortSpec],
+    held: &[Held],
+    shards: u16,
+    receive_buffer_bytes: usize,
+) -> Result<Vec<Place>, RuntimeError> {
+    check(ports)?;
+    let mut taken = vec![false; held.len()];
+    let mut places = Vec::with_capacity(ports.len());
+    for port in ports {
+        let same = |at: &usize| !taken[*at] && serves(&held[*at].spec, port);
+        let found = (0..held.len())
+            .filter(same)
+            .max_by_key(|&at| (held[at].spec.id == port.id, held[at].spec.name == port.name));
+        if let Some(at) = found {
+            taken[at] = true;
+            places.push(Place {
+                held: Held { spec: port.clone(), local: held[at].local },
+                kept: Some(held[at].spec.id),
+                sockets: Vec::new(),
+            });
+            continue;
+        }
+        let bind_error =
+            |source| RuntimeError::Bind { port: port.name.clone(), listen: port.listen, source };
+        probe(port, held).map_err(bind_error)?;
+        let (local, sockets) = bind_port(port, shards, receive_buffer_bytes).map_err(bind_error)?;
+        places.push(Place { held: Held { spec: port.clone(), local }, kept: None, sockets });
+    }
+    Ok(places)
+}
+
+/// Several sockets of one user may share an address, so binding alone would not notice that
+/// another program of ours listens there: this does, by asking for the address alone.
+pub(crate) fn probe(port: &PortSpec, held: &[Held]) -> io::Result<()> {
+    let ours = held.iter().any(|other| {
+        binds(&other.spec)
+            && other.local.port() == port.listen.port()
+            && other.spec.transport.is_stream() == port.transport.is_stream()
+    });
+    if ours || !binds(port) {
+        return Ok(());
+    }
+    bind_one(port, port.listen, &SocketOptions { device: port.device.clone(), ..no_options() })
+        .map(drop)
+}
+
+fn no_options() -> SocketOptions {
+    SocketOptions::default()
+}
+
+fn bind_port(
+    port: &PortSpec,
+    shards: u16,
+    receive_buffer_bytes: usize,
+) -> io::Result<(SocketAddr, Vec<Socket>)> {
+    let options = SocketOptions {
+        receive_buffer_bytes: if port.transport.is_stream() { 0 } else { receive_buffer_bytes },
+        send_buffer_bytes: if port.transport.is_stream() { 0 } else { receive_buffer_bytes },
+        device: port.device.clone(),
+        share: true,
+    };
+    let mut local = port.listen;
+    let mut sockets = Vec::with_capacity(usize::from(shards));
+    for _ in 0..shards {
+        let socket = bind_one(port, local, &options)?;
+        local = match &socket {
+            Socket::Datagrams(socket) => socket.local(),
+            Socket::Listener(listener) => listener.local_addr()?,
+            Socket::Silent => port.listen,
+        };
+        sockets.push(socket);
+    }
+    Ok((local, sockets))
+}
+
+fn bind_one(port: &PortSpec, at: SocketAddr, options: &SocketOptions) -> io::Result<Socket> {
+    Ok(match (port.transport, port.connect_only) {
+        (Transport::Udp, _) => Socket::Datagrams(UdpSocket::bind(at, options)?),
+        (_, false) => Socket::Listener(tcp::listen(at, options)?),
+        (_, true) => Socket::Silent,
+    })
+}

@@ -1,0 +1,98 @@
+//! How the management side and the shards talk.
+
+use crate::bind::{Held, Socket};
+use crate::function::{Ask, AskError};
+use crate::port::PortId;
+use crossbeam_channel::Sender;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// One port of a shard's new list.
+#[derive(Debug)]
+pub(crate) struct ShardPort {
+    pub(crate) held: Held,
+    /// The port that becomes this one, sockets and all.
+    pub(crate) kept: Option<PortId>,
+    /// Or a new socket.
+    pub(crate) socket: Option<Socket>,
+}
+
+/// What a shard gives to a question.
+pub(crate) type Reply = Result<serde_json::Value, AskError>;
+
+/// What a shard is told to do.
+pub(crate) enum Control<C> {
+    Ask(Ask, Sender<(u16, Reply)>),
+    Configure(Arc<C>, Vec<ShardPort>, Sender<()>),
+    Drain,
+    Stop,
+}
+
+/// How a shard is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ShardState {
+    /// Not yet in its loop.
+    Starting,
+    /// Running.
+    Running,
+    /// Finishing what runs.
+    Draining,
+    /// Ended as it was told.
+    Stopped,
+    /// Its function panicked; other shards go on.
+    Failed,
+}
+
+/// What a shard shows of itself.
+#[derive(Debug)]
+pub(crate) struct Status {
+    state: AtomicU8,
+    pub(crate) idle: AtomicBool,
+    failure: Mutex<Option<String>>,
+    cells: Mutex<(Vec<event::Cells>, Vec<event::Cells>)>,
+}
+
+impl Status {
+    pub(crate) fn new() -> Self {
+        Self {
+            state: AtomicU8::new(ShardState::Starting as u8),
+            idle: AtomicBool::new(false),
+            failure: Mutex::new(None),
+            cells: Mutex::new((Vec::new(), Vec::new())),
+        }
+    }
+
+    pub(crate) fn state(&self) -> ShardState {
+        let state = self.state.load(SeqCst);
+        [ShardState::Starting, ShardState::Running, ShardState::Draining, ShardState::Stopped]
+            .into_iter()
+            .find(|&known| known as u8 == state)
+            .unwrap_or(ShardState::Failed)
+    }
+
+    pub(crate) fn enter(&self, state: ShardState) {
+        self.state.store(state as u8, SeqCst);
+    }
+
+    pub(crate) fn fail(&self, why: String) {
+        *lock(&self.failure) = Some(why);
+        self.enter(ShardState::Failed);
+    }
+
+    pub(crate) fn failure(&self) -> Option<String> {
+        lock(&self.failure).clone()
+    }
+
+    pub(crate) fn set_cells(&self, own: Vec<event::Cells>, runtime: Vec<event::Cells>) {
+        *lock(&self.cells) = (own, runtime);
+    }
+
+    pub(crate) fn cells(&self) -> (Vec<event::Cells>, Vec<event::Cells>) {
+        lock(&self.cells).clone()
+    }
+}
+
+/// Locks; a panic of another holder does not spoil plain data.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

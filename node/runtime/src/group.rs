@@ -1,0 +1,173 @@
+//! Sorting the sends of a flush by far end, so that what goes to one goes at once.
+//!
+//! The order towards one far end never changes; the order between far ends may, as on any network.
+
+use crate::function::Effects;
+use crate::port::{Flow, PortId};
+use std::net::{IpAddr, SocketAddr};
+
+/// Slots of the hash table; more than twice the messages of a flush.
+const TABLE_SLOTS: usize = 8_192;
+/// Messages of one flush.
+pub(crate) const FLUSH_MESSAGES_MAX: usize = 2_048;
+const EMPTY: u32 = u32::MAX;
+
+/// The messages for one far end: a slice of [`Groups::order`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Group {
+    /// The flow of its first message.
+    pub(crate) flow: Flow,
+    hash: u32,
+    first: u32,
+    last: u32,
+    /// Start in the order.
+    pub(crate) start: u32,
+    /// End in the order.
+    pub(crate) end: u32,
+}
+
+/// Reused room for sorting.
+#[derive(Debug)]
+pub(crate) struct Groups {
+    seed: u64,
+    table: Vec<u32>,
+    next: Vec<u32>,
+    groups: Vec<Group>,
+    order: Vec<u32>,
+    ports: Vec<PortId>,
+}
+
+impl Groups {
+    /// `seed` keeps strangers from choosing addresses that collide.
+    pub(crate) fn new(seed: u64) -> Self {
+        Self {
+            seed: seed | 1,
+            table: vec![EMPTY; TABLE_SLOTS],
+            next: Vec::new(),
+            groups: Vec::new(),
+            order: Vec::new(),
+            ports: Vec::new(),
+        }
+    }
+
+    /// Sorts messages `from..to` of `effects`, at most [`FLUSH_MESSAGES_MAX`].
+    pub(crate) fn sort(&mut self, effects: &Effects, from: usize, to: usize) {
+        for group in &self.groups {
+            self.table[group.hash as usize] = EMPTY;
+        }
+        self.groups.clear();
+        self.next.clear();
+        for at in from..to {
+            let (flow, _) = effects.message(at);
+            self.next.push(EMPTY);
+            self.append(flow, (at - from) as u32);
+        }
+        self.lay_out(from as u32);
+    }
+
+    fn append(&mut self, flow: Flow, at: u32) {
+        if let Some(last) = self.groups.last_mut()
+            && same(&last.flow, &flow)
+        {
+            self.next[last.last as usize] = at;
+            last.last = at;
+            return;
+        }
+        let mut slot = self.hash(flow.port, &flow.remote);
+        loop {
+            let found = self.table[slot];
+            if found == EMPTY {
+                self.table[slot] = self.groups.len() as u32;
+                let hash = slot as u32;
+                self.groups.push(Group { flow, hash, first: at, last: at, start: 0, end: 0 });
+                return;
+            }
+            let group = &mut self.groups[found as usize];
+            if same(&group.flow, &flow) {
+                self.next[group.last as usize] = at;
+                group.last = at;
+                return;
+            }
+            slot = (slot + 1) % TABLE_SLOTS;
+        }
+    }
+
+    fn lay_out(&mut self, from: u32) {
+        self.order.clear();
+        self.ports.clear();
+        for group in &mut self.groups {
+            group.start = self.order.len() as u32;
+            let mut at = group.first;
+            while at != EMPTY {
+                self.order.push(from + at);
+                at = self.next[at as usize];
+            }
+            group.end = self.order.len() as u32;
+            if !self.ports.contains(&group.flow.port) {
+                self.ports.push(group.flow.port);
+            }
+        }
+    }
+
+    fn hash(&self, port: PortId, remote: &SocketAddr) -> usize {
+        let ip = match remote.ip() {
+            IpAddr::V4(ip) => u64::from(ip.to_bits()),
+            IpAddr::V6(ip) => {
+                let bits = ip.to_bits();
+                (bits as u64).wrapping_mul(self.seed).rotate_left(29) ^ (bits >> 64) as u64
+            }
+        };
+        let all = ip ^ (u64::from(remote.port()) << 32) ^ (u64::from(port.0) << 48);
+        (all.wrapping_mul(self.seed).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 51) as usize
+    }
+
+    /// The groups, in the order of their first messages.
+    pub(crate) fn groups(&self) -> &[Group] {
+        &self.groups
+    }
+
+    /// The ports that have groups.
+    pub(crate) fn ports(&self) -> &[PortId] {
+        &self.ports
+    }
+
+    /// Message numbers, group by group.
+    pub(crate) fn order(&self) -> &[u32] {
+        &self.order
+    }
+}
+
+fn same(a: &Flow, b: &Flow) -> bool {
+    a.port == b.port && a.remote == b.remote
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::port::Transport;
+
+    #[test]
+    fn messages_are_sorted_by_far_end_and_keep_their_order_towards_each() {
+        let mut effects = Effects::default();
+        let local = "127.0.0.1:1".parse().unwrap();
+        for n in 0..600u32 {
+            let remote = SocketAddr::from(([10, 0, 0, (n % 7) as u8], (n % 3) as u16));
+            effects.send(Flow::to(PortId((n % 2) as u16), Transport::Udp, local, remote), |out| {
+                out.extend_from_slice(&n.to_be_bytes());
+            });
+        }
+        let mut groups = Groups::new(12345);
+        for _ in 0..3 {
+            groups.sort(&effects, 100, 600);
+            assert_eq!(groups.groups().len(), 42);
+            let mut seen = 0;
+            for group in groups.groups() {
+                let members = &groups.order()[group.start as usize..group.end as usize];
+                seen += members.len();
+                assert!(members.is_sorted());
+                assert!(members.iter().all(|&n| same(&effects.message(n as usize).0, &group.flow)));
+            }
+            assert_eq!(seen, 500);
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Rings between shards: parcels of messages, bounded, one wake-up a turn.
+//!
+//! ```text
+//!   shard 0 ──Parcel──→ ring of shard 1     what one turn has for one shard travels as one
+//!   shard 2 ──Parcel──→ (ArrayQueue)        parcel: two allocations and at most one wake-up,
+//!                                           however many messages it carries
+//! ```
+
+use crate::facts::RuntimeFact;
+use crate::port::Flow;
+use crossbeam_queue::ArrayQueue;
+use driver::Waker;
+use event::Sheet;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// Parcels that wait for one shard; more are shed and counted.
+const PARCELS_MAX: usize = 1_024;
+/// Bytes after which a parcel is sent before the turn ends.
+const PARCEL_BYTES: usize = 256 << 10;
+
+/// What a shard tells another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Errand {
+    /// A message that came in here belongs to you.
+    Take,
+    /// Send this over your connection.
+    Send,
+    /// This far end is gone.
+    Down(&'static str),
+}
+
+/// What one turn of one shard has for another shard.
+#[derive(Debug, Default)]
+pub(crate) struct Parcel {
+    items: Vec<(Errand, Flow, u32, u32)>,
+    bytes: Vec<u8>,
+}
+
+impl Parcel {
+    /// The errands in order.
+    pub(crate) fn items(&self) -> impl Iterator<Item = (Errand, Flow, &[u8])> {
+        self.items.iter().map(|&(errand, flow, start, end)| {
+            (errand, flow, &self.bytes[start as usize..end as usize])
+        })
+    }
+
+    fn push(&mut self, errand: Errand, flow: Flow, bytes: &[u8]) {
+        let start = self.bytes.len() as u32;
+        self.bytes.extend_from_slice(bytes);
+        self.items.push((errand, flow, start, self.bytes.len() as u32));
+    }
+}
+
+/// The door of a shard for other threads.
+#[derive(Debug)]
+pub(crate) struct Door {
+    pub(crate) ring: ArrayQueue<Parcel>,
+    pub(crate) waker: Waker,
+    /// Cleared when the shard ends; nobody takes its messages then.
+    pub(crate) open: AtomicBool,
+}
+
+impl Door {
+    pub(crate) fn new() -> io::Result<Self> {
+        Ok(Self {
+            ring: ArrayQueue::new(PARCELS_MAX),
+            waker: Waker::new()?,
+            open: AtomicBool::new(true),
+        })
+    }
+}
+
+/// One shard's view of all doors, and its parcels in the making.
+#[derive(Debug)]
+pub(crate) struct Rings {
+    pub(crate) own: u16,
+    doors: Arc<[Door]>,
+    parcels: Vec<Parcel>,
+}
+
+impl Rings {
+    pub(crate) fn new(own: u16, doors: Arc<[Door]>) -> Self {
+        let parcels = doors.iter().map(|_| Parcel::default()).collect();
+        Self { own, doors, parcels }
+    }
+
+    /// Number of shards.
+    pub(crate) fn shards(&self) -> u16 {
+        self.doors.len() as u16
+    }
+
+    /// Our own door.
+    pub(crate) fn door(&self) -> &Door {
+        &self.doors[usize::from(self.own)]
+    }
+
+    /// Whether `shard` is another one that takes messages.
+    pub(crate) fn is_other(&self, shard: u16) -> bool {
+        shard != self.own
+            && self.doors.get(usize::from(shard)).is_some_and(|door| door.open.load(Relaxed))
+    }
+
+    /// Gives another shard an errand; it leaves with [`Rings::post`].
+    pub(crate) fn push(
+        &mut self,
+        shard: u16,
+        (errand, flow, bytes): (Errand, Flow, &[u8]),
+        sheet: &Sheet<RuntimeFact>,
+    ) {
+        let parcel = &mut self.parcels[usize::from(shard)];
+        parcel.push(errand, flow, bytes);
+        if parcel.bytes.len() >= PARCEL_BYTES {
+            self.dispatch(usize::from(shard), sheet);
+        }
+    }
+
+    /// Tells every other shard that a far end is gone.
+    pub(crate) fn broadcast_down(&mut self, flow: Flow, why: &'static str) {
+        let own = usize::from(self.own);
+        for (shard, parcel) in self.parcels.iter_mut().enumerate() {
+            if shard != own && self.doors[shard].open.load(Relaxed) {
+                parcel.push(Errand::Down(why), flow, &[]);
+            }
+        }
+    }
+
+    /// Sends the parcels of this turn.
+    pub(crate) fn post(&mut self, sheet: &Sheet<RuntimeFact>) {
+        for shard in 0..self.parcels.len() {
+            if !self.parcels[shard].items.is_empty() {
+                self.dispatch(shard, sheet);
+            }
+        }
+    }
+
+    fn dispatch(&mut self, shard: usize, sheet: &Sheet<RuntimeFact>) {
+        let parcel = std::mem::take(&mut self.parcels[shard]);
+        let door = &self.doors[shard];
+        match door.ring.push(parcel) {
+            Ok(()) => door.waker.wake(),
+            Err(parcel) => sheet.add(RuntimeFact::RingShed, parcel.items.len() as u64),
+        }
+    }
+}

@@ -1,0 +1,394 @@
+//! Starting a function, and the handle on it while it runs.
+
+use crate::bind::{self, Held, Place};
+use crate::control::{Control, Reply, ShardPort, ShardState, Status, lock};
+use crate::engine::Engine;
+use crate::error::RuntimeError;
+use crate::facts::RuntimeFact;
+use crate::function::{Ask, AskError, Effects, Function};
+use crate::io::{Io, Token};
+use crate::port::PortId;
+use crate::ring::{Door, Rings};
+use crate::shard::Shard;
+use crate::spec::{PortSpec, SHARDS_MAX, Seed, ShardSpec};
+use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
+use driver::{Clock, Interest, ReceiveBatch};
+use machine::{Duration, Time};
+use std::any::Any;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::Instant;
+
+/// Time for all shards to answer a question.
+const ASK_TIMEOUT: Duration = Duration::from_secs(2);
+/// Time for all shards to take a configuration; it stays queued for one that is late.
+const CONFIGURE_TIMEOUT: Duration = Duration::from_secs(10);
+/// How often a drain looks whether the shards are idle.
+const DRAIN_PERIOD: Duration = Duration::from_millis(5);
+
+/// A function that runs. Any thread may use it; dropping it stops the function at once.
+pub struct Running<F: Function> {
+    spec: ShardSpec,
+    shards: Vec<Handle<F::Config>>,
+    doors: Arc<[Door]>,
+    ports: Mutex<Vec<Held>>,
+}
+
+struct Handle<C> {
+    control: Sender<Control<C>>,
+    status: Arc<Status>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// What a shard's thread is born with.
+struct Birth<C> {
+    spec: ShardSpec,
+    shard: u16,
+    clock: Clock,
+    random: [u8; 32],
+    config: Arc<C>,
+    control: Receiver<Control<C>>,
+    status: Arc<Status>,
+    doors: Arc<[Door]>,
+    ports: Vec<ShardPort>,
+}
+
+/// Binds all ports, starts the shards and returns when all of them run.
+///
+/// `make` builds the function of one shard, on that shard's thread.
+///
+/// # Errors
+/// A port that cannot be bound, certificates that cannot be used, limits, cores that are not
+/// there, a `make` that panics. Nothing runs then.
+pub fn start<F: Function>(
+    spec: ShardSpec,
+    config: Arc<F::Config>,
+    make: impl Fn(Seed, Arc<F::Config>) -> F + Send + Sync + 'static,
+) -> Result<Running<F>, RuntimeError> {
+    check_spec(&spec)?;
+    let places = bind::bind(&spec.ports, &[], spec.shards, spec.receive_buffer_bytes)?;
+    let held = places.iter().map(|place| place.held.clone()).collect();
+    let doors: Arc<[Door]> =
+        (0..spec.shards).map(|_| Door::new()).collect::<Result<Vec<_>, _>>()?.into();
+    let clock = Clock::start();
+    let make = Arc::new(make);
+    let (born, births) = unbounded();
+    let mut running =
+        Running { spec: spec.clone(), shards: Vec::new(), doors, ports: Mutex::new(held) };
+    for (shard, ports) in deal(places, spec.shards).into_iter().enumerate() {
+        let (control, commands) = unbounded();
+        let status = Arc::new(Status::new());
+        let birth = Birth {
+            spec: spec.clone(),
+            shard: shard as u16,
+            clock,
+            random: driver::random()?,
+            config: Arc::clone(&config),
+            control: commands,
+            status: Arc::clone(&status),
+            doors: Arc::clone(&running.doors),
+            ports,
+        };
+        let (make, born) = (Arc::clone(&make), born.clone());
+        let thread = std::thread::Builder::new()
+            .name(format!("{}/{shard}", spec.name))
+            .spawn(move || live(birth, &*make, &born))?;
+        let thread = Mutex::new(Some(thread));
+        running.shards.push(Handle { control, status, thread });
+    }
+    drop(born);
+    for _ in 0..spec.shards {
+        births.recv().unwrap_or(Err(RuntimeError::Failed))?;
+    }
+    Ok(running)
+}
+
+fn check_spec(spec: &ShardSpec) -> Result<(), RuntimeError> {
+    if spec.shards == 0 || spec.shards > SHARDS_MAX {
+        let what = format!("{} shards: 1 to {SHARDS_MAX} are possible", spec.shards);
+        return Err(RuntimeError::Limit(what));
+    }
+    Ok(())
+}
+
+/// Deals the sockets of all ports out to the shards.
+fn deal(mut places: Vec<Place>, shards: u16) -> Vec<Vec<ShardPort>> {
+    let one = |place: &mut Place| ShardPort {
+        held: place.held.clone(),
+        kept: place.kept,
+        socket: place.sockets.pop(),
+    };
+    (0..shards).map(|_| places.iter_mut().map(one).collect()).collect()
+}
+
+/// The life of a shard's thread.
+fn live<F: Function>(
+    birth: Birth<F::Config>,
+    make: &(impl Fn(Seed, Arc<F::Config>) -> F + ?Sized),
+    born: &Sender<Result<(), RuntimeError>>,
+) {
+    let (status, doors, number) =
+        (Arc::clone(&birth.status), Arc::clone(&birth.doors), birth.shard);
+    let name = birth.spec.name.clone();
+    let sheet = Rc::new(event::Sheet::<RuntimeFact>::new());
+    let outcome = catch_unwind(AssertUnwindSafe(|| match raise(birth, make, Rc::clone(&sheet)) {
+        Ok(mut shard) => {
+            shard.status.enter(ShardState::Running);
+            // The starter waits for every birth; it may only be gone after another's failure.
+            let _ = born.send(Ok(()));
+            shard.run();
+        }
+        Err(error) => {
+            let _ = born.send(Err(error));
+        }
+    }));
+    doors[usize::from(number)].open.store(false, SeqCst);
+    match outcome {
+        Ok(()) => status.enter(ShardState::Stopped),
+        Err(panic) => {
+            let why = words(&*panic);
+            tracing::error!(function = name, shard = number, why, "a shard crashed");
+            sheet.add(RuntimeFact::Crashed, 1);
+            status.fail(why.to_owned());
+            let _ = born.send(Err(RuntimeError::Failed));
+        }
+    }
+}
+
+fn words(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no words")
+}
+
+/// Builds a shard on its own thread.
+fn raise<F: Function>(
+    birth: Birth<F::Config>,
+    make: &(impl Fn(Seed, Arc<F::Config>) -> F + ?Sized),
+    sheet: Rc<event::Sheet<RuntimeFact>>,
+) -> Result<Shard<F>, RuntimeError> {
+    let Birth { spec, shard, clock, random, config, control, status, doors, ports } = birth;
+    if !spec.cores.is_empty() {
+        let core = spec.cores[usize::from(shard) % spec.cores.len()];
+        driver::pin(core).map_err(|source| RuntimeError::Core { core, source })?;
+    }
+    status.set_cells(Vec::new(), vec![sheet.cells()]);
+    let now = Time::from_nanos(clock.now_ns());
+    let seed = Seed { shard, shards: spec.shards, random, now };
+    let function = make(seed, Arc::clone(&config));
+    let own = driver::random()?;
+    let hash_seed = own.iter().fold(0u64, |sum, &byte| sum << 7 ^ sum >> 57 ^ u64::from(byte));
+    let io = Io::new(Rc::clone(&sheet), hash_seed)?;
+    let rings = Rings::new(shard, doors);
+    io.poll.add(&rings.door().waker, Token::Waker.bits(), Interest::Read)?;
+    let engine = Engine { function, config, effects: Effects::default(), rings, sheet };
+    let mut shard = Shard {
+        engine,
+        io,
+        receive: ReceiveBatch::new(),
+        control,
+        status,
+        clock,
+        spin: spec.spin,
+        ready: Vec::new(),
+        busy_until: now,
+        draining: false,
+        stopping: false,
+    };
+    shard.place(ports);
+    shard.publish();
+    Ok(shard)
+}
+
+impl<F: Function> Running<F> {
+    fn tell(&self, at: usize, command: Control<F::Config>) -> bool {
+        let sent = self.shards[at].control.send(command).is_ok();
+        self.doors[at].waker.wake();
+        sent
+    }
+
+    /// Asks every shard and joins the answers: arrays become one array; where one shard answers
+    /// an object, that; several objects become an array in the order of the shards. A shard that
+    /// knows nothing of it (`NotFound`) is passed over when another one answers.
+    ///
+    /// # Errors
+    /// What the function says; [`AskError::Unreachable`] when a shard that runs does not answer
+    /// within two seconds, or none runs.
+    pub fn ask(&self, ask: Ask) -> Result<serde_json::Value, AskError> {
+        let (reply, replies) = bounded(self.shards.len());
+        let asked = (0..self.shards.len())
+            .filter(|&at| self.tell(at, Control::Ask(ask.clone(), reply.clone())))
+            .count();
+        drop(reply);
+        let until = Instant::now() + ASK_TIMEOUT;
+        let mut answers = Vec::with_capacity(asked);
+        for _ in 0..asked {
+            match replies.recv_deadline(until) {
+                Ok(answer) => answers.push(answer),
+                Err(crossbeam_channel::RecvTimeoutError::Disconnected) => break, // a shard crashed
+                Err(crossbeam_channel::RecvTimeoutError::Timeout) => {
+                    return Err(AskError::Unreachable);
+                }
+            }
+        }
+        answers.sort_by_key(|&(shard, _)| shard);
+        join(answers.into_iter().map(|(_, answer)| answer).collect())
+    }
+
+    /// Takes a new configuration. New ports are bound first; when that fails nothing changes.
+    /// Ports that stay keep their sockets and connections, whatever their new number.
+    ///
+    /// # Errors
+    /// Like [`start`].
+    pub fn configure(
+        &self,
+        config: Arc<F::Config>,
+        ports: Vec<PortSpec>,
+    ) -> Result<(), RuntimeError> {
+        let mut held = lock(&self.ports);
+        let shards = self.spec.shards;
+        let places = bind::bind(&ports, &held, shards, self.spec.receive_buffer_bytes)?;
+        let next = places.iter().map(|place| place.held.clone()).collect();
+        let (done, dones) = bounded(self.shards.len());
+        let mut told = 0;
+        for (at, ports) in deal(places, shards).into_iter().enumerate() {
+            let config = Arc::clone(&config);
+            told += usize::from(self.tell(at, Control::Configure(config, ports, done.clone())));
+        }
+        if told == 0 {
+            return Err(RuntimeError::Failed);
+        }
+        *held = next;
+        drop(done);
+        let until = Instant::now() + CONFIGURE_TIMEOUT;
+        for _ in 0..told {
+            if dones.recv_deadline(until).is_err() {
+                tracing::warn!(
+                    function = self.spec.name,
+                    "a shard is late to take its configuration"
+                );
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether [`Running::configure`] could bind these ports now. Changes nothing.
+    ///
+    /// # Errors
+    /// The first port that cannot be bound or whose certificates cannot be used.
+    pub fn check_ports(&self, ports: &[PortSpec]) -> Result<(), RuntimeError> {
+        let held = lock(&self.ports).clone();
+        bind::bind(ports, &held, 1, 0).map(drop)
+    }
+
+    /// Tells the function to finish what runs and take nothing new.
+    pub fn drain(&self) {
+        for at in 0..self.shards.len() {
+            self.tell(at, Control::Drain);
+        }
+    }
+
+    /// Whether nothing runs any more, after [`Running::drain`].
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.shards.iter().all(|shard| match shard.status.state() {
+            ShardState::Draining => shard.status.idle.load(Relaxed),
+            ShardState::Stopped | ShardState::Failed => true,
+            ShardState::Starting | ShardState::Running => false,
+        })
+    }
+
+    /// Drains, waits for that until `deadline` has passed, and ends all threads.
+    pub fn stop(self, deadline: Duration) {
+        self.drain();
+        let until = Instant::now() + deadline;
+        while !self.is_idle() && Instant::now() < until {
+            std::thread::sleep(DRAIN_PERIOD);
+        }
+    }
+
+    /// The state of each shard.
+    #[must_use]
+    pub fn states(&self) -> Vec<ShardState> {
+        self.shards.iter().map(|shard| shard.status.state()).collect()
+    }
+
+    /// Why shards have failed: `(shard, the panic's words)`.
+    #[must_use]
+    pub fn failures(&self) -> Vec<(u16, String)> {
+        let shards = self.shards.iter().enumerate();
+        shards.filter_map(|(n, shard)| Some((n as u16, shard.status.failure()?))).collect()
+    }
+
+    /// The function's own cells, shard by shard.
+    #[must_use]
+    pub fn cells(&self) -> Vec<(u16, Vec<event::Cells>)> {
+        let shards = self.shards.iter().enumerate();
+        shards.map(|(n, shard)| (n as u16, shard.status.cells().0)).collect()
+    }
+
+    /// The runtime's cells ([`RuntimeFact`]), shard by shard.
+    #[must_use]
+    pub fn port_cells(&self) -> Vec<(u16, Vec<event::Cells>)> {
+        let shards = self.shards.iter().enumerate();
+        shards.map(|(n, shard)| (n as u16, shard.status.cells().1)).collect()
+    }
+
+    /// The address of a port; the unspecified address when there is no such port.
+    #[must_use]
+    pub fn local_addr(&self, port: PortId) -> SocketAddr {
+        let held = lock(&self.ports);
+        let found = held.iter().find(|held| held.spec.id == port).map(|held| held.local);
+        found.unwrap_or_else(|| SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)))
+    }
+
+    /// The ports as they stand, each with its address.
+    #[must_use]
+    pub fn ports(&self) -> Vec<(PortSpec, SocketAddr)> {
+        lock(&self.ports).iter().map(|held| (held.spec.clone(), held.local)).collect()
+    }
+}
+
+impl<F: Function> Drop for Running<F> {
+    fn drop(&mut self) {
+        for at in 0..self.shards.len() {
+            self.tell(at, Control::Stop);
+        }
+        for shard in &self.shards {
+            if let Some(thread) = lock(&shard.thread).take() {
+                // Panics were caught on the thread itself.
+                let _ = thread.join();
+            }
+        }
+    }
+}
+
+fn join(answers: Vec<Reply>) -> Reply {
+    let mut values = Vec::with_capacity(answers.len());
+    let mut refusal = None;
+    for answer in answers {
+        match answer {
+            Ok(value) => values.push(value),
+            Err(error @ AskError::BadParameter(_)) => return Err(error),
+            Err(error) => refusal = Some(error),
+        }
+    }
+    if values.is_empty() {
+        return Err(refusal.unwrap_or(AskError::Unreachable));
+    }
+    if values.len() == 1 {
+        return Ok(values.swap_remove(0));
+    }
+    let mut rows = Vec::new();
+    for value in values {
+        match value {
+            serde_json::Value::Array(more) => rows.extend(more),
+            other => rows.push(other),
+        }
+    }
+    Ok(serde_json::Value::Array(rows))
+}

@@ -1,0 +1,313 @@
+//! A shard: one thread, one function, one loop.
+//!
+//! ```text
+//!        ┌──────────────────────────────── turn ─────────────────────────────────┐
+//!        │ wait      epoll, or not at all while there is work; else to deadline  │
+//!        │ control   ask · configure · drain · stop                              │
+//!        │ ring      parcels of other shards: take, send, down                   │
+//!        │ sockets   recvmmsg · accept · read ──→ steer ─┬→ step                 │
+//!        │                                               └→ parcel to its owner  │
+//!        │ news      Up · Down · Resolved ──→ step                               │
+//!        │ tick      when the function's deadline has come                       │
+//!        │ flush     sends sorted by far end ──→ sendmmsg · writev · TLS records │
+//!        └───────────────────────────────────────────────────────────────────────┘
+//! ```
+//!
+//! Everything that a turn produced leaves in one flush (early when it grows large), so that the
+//! batches grow with the load and the cost of a message falls.
+
+use crate::bind::Socket;
+use crate::control::{Control, ShardPort, ShardState, Status};
+use crate::datagram::DatagramPort;
+use crate::engine::Engine;
+use crate::facts::RuntimeFact;
+use crate::function::{Ask, Function, In};
+use crate::io::{Io, News, Port, PortKind, Token};
+use crate::port::{ConnId, Flow, PortId, Transport};
+use crate::ring::{Errand, Parcel};
+use crossbeam_channel::Receiver;
+use driver::{Clock, Interest, Ready, ReceiveBatch};
+use machine::{Duration, Time};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::SeqCst;
+
+/// Parcels that one turn takes.
+const PARCELS_PER_TURN: usize = 64;
+/// Commands that one turn takes.
+const COMMANDS_PER_TURN: usize = 16;
+
+/// One function on one thread.
+pub(crate) struct Shard<F: Function> {
+    pub(crate) engine: Engine<F>,
+    pub(crate) io: Io,
+    pub(crate) receive: ReceiveBatch,
+    pub(crate) control: Receiver<Control<F::Config>>,
+    pub(crate) status: Arc<Status>,
+    pub(crate) clock: Clock,
+    pub(crate) spin: Duration,
+    pub(crate) ready: Vec<Ready>,
+    pub(crate) busy_until: Time,
+    pub(crate) draining: bool,
+    pub(crate) stopping: bool,
+}
+
+impl<F: Function> Shard<F> {
+    /// Runs until told to stop.
+    pub(crate) fn run(&mut self) {
+        while !self.stopping {
+            self.wait();
+            let now = self.now();
+            let worked = self.turn(now);
+            if worked {
+                let end = self.now();
+                let us = end.since(now).as_micros() as u64;
+                self.engine.sheet.observe(RuntimeFact::TurnTime, us);
+                self.busy_until = end + self.spin;
+            }
+        }
+    }
+
+    fn now(&self) -> Time {
+        Time::from_nanos(self.clock.now_ns())
+    }
+
+    /// Waits for something to do: not at all shortly after work, else until the next deadline.
+    fn wait(&mut self) {
+        let now = self.now();
+        let mut timeout = Some(Duration::ZERO);
+        let dozing = now >= self.busy_until && self.io.news.is_empty();
+        if dozing {
+            self.engine.rings.door().waker.doze();
+            if self.engine.rings.door().ring.is_empty() && self.control.is_empty() {
+                timeout = self.deadline().map(|at| at.since(now));
+            }
+        }
+        self.ready.clear();
+        match self.io.poll.wait(timeout) {
+            Ok(ready) => self.ready.extend_from_slice(ready),
+            Err(error) => tracing::error!(%error, "epoll failed"),
+        }
+        if dozing {
+            self.engine.rings.door().waker.rise();
+        }
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        self.engine.function.deadline()
+    }
+
+    /// One turn of the loop; whether there was anything to do.
+    fn turn(&mut self, now: Time) -> bool {
+        let mut worked = self.commands(now);
+        worked |= self.parcels(now);
+        let ready = std::mem::take(&mut self.ready);
+        for event in &ready {
+            worked |= self.dispatch(now, event);
+        }
+        self.ready = ready;
+        worked |= self.news(now);
+        if self.engine.function.deadline().is_some_and(|at| at <= now) {
+            self.engine.tick(now);
+            worked = true;
+        }
+        self.flush(now);
+        self.engine.rings.post(&self.engine.sheet);
+        if self.draining {
+            self.status.idle.store(self.engine.function.is_idle(), SeqCst);
+        }
+        worked
+    }
+
+    fn flush(&mut self, now: Time) {
+        self.io.flush(now, &mut self.engine.effects, &mut self.engine.rings);
+    }
+
+    fn dispatch(&mut self, now: Time, event: &Ready) -> bool {
+        match Token::from_bits(event.token) {
+            Token::Waker => {
+                self.engine.rings.door().waker.clear();
+                false
+            }
+            Token::Port(id) => self.port_ready(now, id, event),
+            Token::Connection(_) => false,
+        }
+    }
+
+    fn port_ready(&mut self, now: Time, id: PortId, event: &Ready) -> bool {
+        let port = self.io.ports.get(usize::from(id.0)).and_then(Option::as_ref);
+        let Some(port) = port else { return false };
+        match port.kind {
+            PortKind::Datagrams(_) => {
+                if event.error {
+                    self.io.icmp_errors(id, &mut self.engine.rings);
+                }
+                if event.writable {
+                    self.io.resume(id);
+                }
+                self.datagrams(now, id)
+            }
+            PortKind::Streams => false,
+        }
+    }
+
+    /// Receives one batch and gives it to the function.
+    fn datagrams(&mut self, now: Time, id: PortId) -> bool {
+        let Self { engine, io, receive, .. } = self;
+        let port = io.ports.get_mut(usize::from(id.0)).and_then(Option::as_mut);
+        let Some(Port { kind: PortKind::Datagrams(port), local, .. }) = port else { return false };
+        let local = *local;
+        // An ICMP error that came meanwhile; the next turn fetches it.
+        let Ok(count) = receive.receive(&port.socket) else { return true };
+        if count == 0 {
+            return false;
+        }
+        engine.sheet.add(RuntimeFact::ReceiveBatch, 1);
+        if let Some(lost) = receive.datagrams().filter_map(|datagram| datagram.lost).last() {
+            let fresh = lost.wrapping_sub(port.lost);
+            port.lost = lost;
+            engine.sheet.add(RuntimeFact::KernelDropped, u64::from(fresh));
+        }
+        for datagram in receive.datagrams() {
+            let ip = datagram.local.unwrap_or(local.ip());
+            let flow = Flow {
+                port: id,
+                transport: Transport::Udp,
+                conn: ConnId(0),
+                local: SocketAddr::new(ip, local.port()),
+                remote: datagram.remote,
+            };
+            for bytes in datagram.segments() {
+                engine.message(now, flow, bytes);
+            }
+            if Io::is_heavy(&engine.effects) {
+                io.flush(now, &mut engine.effects, &mut engine.rings);
+            }
+        }
+        true
+    }
+
+    /// Tells the function what happened to its far ends.
+    fn news(&mut self, now: Time) -> bool {
+        let count = self.io.news.len();
+        for _ in 0..count {
+            let Some(news) = self.io.news.pop_front() else { break };
+            let input = match news {
+                News::Up(flow) => In::Up { flow },
+                News::Down(flow, why) => In::Down { flow, why },
+            };
+            self.engine.step(now, input);
+        }
+        count > 0
+    }
+
+    fn parcels(&mut self, now: Time) -> bool {
+        let mut worked = false;
+        for _ in 0..PARCELS_PER_TURN {
+            let Some(parcel) = self.engine.rings.door().ring.pop() else { break };
+            self.unpack(now, &parcel);
+            worked = true;
+        }
+        worked
+    }
+
+    fn unpack(&mut self, now: Time, parcel: &Parcel) {
+        for (errand, flow, bytes) in parcel.items() {
+            match errand {
+                Errand::Take => self.engine.step(now, In::Message { flow, bytes }),
+                Errand::Send => self.engine.effects.send(flow, |out| out.extend_from_slice(bytes)),
+                Errand::Down(why) => self.engine.step(now, In::Down { flow, why }),
+            }
+            if Io::is_heavy(&self.engine.effects) {
+                self.flush(now);
+            }
+        }
+    }
+
+    fn commands(&mut self, now: Time) -> bool {
+        let mut worked = false;
+        for _ in 0..COMMANDS_PER_TURN {
+            let Ok(command) = self.control.try_recv() else { break };
+            worked = true;
+            match command {
+                Control::Ask(ask, reply) => {
+                    let answer = self.ask(now, &ask);
+                    // Whoever asked may have given up waiting.
+                    let _ = reply.send((self.engine.rings.own, answer));
+                }
+                Control::Configure(config, ports, done) => {
+                    self.configure(now, config, ports);
+                    let _ = done.send(());
+                }
+                Control::Drain => self.drain(now),
+                Control::Stop => self.stopping = true,
+            }
+        }
+        worked
+    }
+
+    fn ask(&mut self, now: Time, ask: &Ask) -> crate::control::Reply {
+        let Engine { function, effects, .. } = &mut self.engine;
+        function.ask(now, ask, effects)
+    }
+
+    fn configure(&mut self, now: Time, config: Arc<F::Config>, ports: Vec<ShardPort>) {
+        self.place(ports);
+        let Engine { function, effects, .. } = &mut self.engine;
+        function.configure(now, Arc::clone(&config), effects);
+        self.engine.config = config;
+        self.publish();
+    }
+
+    fn drain(&mut self, now: Time) {
+        if !self.draining {
+            self.draining = true;
+            self.status.enter(ShardState::Draining);
+            self.engine.step(now, In::Drain);
+        }
+    }
+
+    /// Shows the management side where the cells are.
+    pub(crate) fn publish(&self) {
+        self.status.set_cells(self.engine.function.cells(), vec![self.engine.sheet.cells()]);
+    }
+
+    /// Takes a new list of ports: kept ones move, new ones come, the others close.
+    pub(crate) fn place(&mut self, ports: Vec<ShardPort>) {
+        let mut old = std::mem::take(&mut self.io.ports);
+        for port in ports {
+            let ShardPort { held, kept, socket } = port;
+            let kind = match kept {
+                Some(id) => old.get_mut(usize::from(id.0)).and_then(Option::take).map(|p| p.kind),
+                None => socket.map(into_kind),
+            };
+            let Some(kind) = kind else { continue };
+            let id = held.spec.id;
+            if let PortKind::Datagrams(datagrams) = &kind {
+                let token = Token::Port(id).bits();
+                let known = kept.is_some();
+                let poll = &self.io.poll;
+                let done = if known {
+                    poll.modify(&datagrams.socket, token, Interest::Read)
+                } else {
+                    poll.add(&datagrams.socket, token, Interest::Read)
+                };
+                if let Err(error) = done {
+                    tracing::error!(%error, port = held.spec.name, "a port cannot be watched");
+                }
+            }
+            let at = usize::from(id.0);
+            if self.io.ports.len() <= at {
+                self.io.ports.resize_with(at + 1, || None);
+            }
+            self.io.ports[at] = Some(Port { spec: held.spec, local: held.local, kind });
+        }
+    }
+}
+
+fn into_kind(socket: Socket) -> PortKind {
+    match socket {
+        Socket::Datagrams(socket) => PortKind::Datagrams(DatagramPort::new(socket)),
+        Socket::Listener(_) | Socket::Silent => PortKind::Streams,
+    }
+}
