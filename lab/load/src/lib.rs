@@ -1,1 +1,29 @@
-//! SIP traffic generator.
+//! SIP traffic at rates that SIPp cannot reach: both ends of every call on one shard.
+//!
+//! A [`Ladder`] is the flow as data. Each [`End`] (the caller's and the answerer's) follows it:
+//! it sends its own steps and checks that the others come, in order. Arrivals are open-loop
+//! ([`Arrivals`]); what happened is a [`Report`]. [`Generator`] is the function on a shard.
+//!
+//! How it stays fast: messages are templates with fixed-width holes; the identity in tags,
+//! branches and Call-IDs is the slot of the call, so that nothing is looked up; what is sent
+//! within a grain of time leaves grouped by kind, in runs of equal length that the runtime hands
+//! to the kernel in one piece.
+#![forbid(unsafe_code)]
+
+mod arrivals;
+mod end;
+mod generator;
+mod ladder;
+mod leg;
+mod receive;
+mod report;
+mod scan;
+mod script;
+mod template;
+
+pub use arrivals::{Arrivals, Spread};
+pub use end::{Door, End, LEGS_MAX};
+pub use generator::{Generator, LoadConfig, Trial};
+pub use ladder::{Body, FlowError, Ladder, STEPS_MAX, Side, Step, What};
+pub use report::{Cause, Report, Tally, Times};
+pub use scan::Scan;

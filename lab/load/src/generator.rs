@@ -1,0 +1,291 @@
+//! The generator as a function on a shard: both ends of all calls, and the sink of captures.
+//!
+//! Asked `trial/start` it places calls at the rate it is told; `trial` tells what happened so
+//! far; `trial/abandon` ends it. What is to be sent gathers for [`Trial::grain`] and leaves
+//! grouped by kind, as a network card's interrupt coalescing would do it.
+
+use crate::arrivals::{Arrivals, Spread};
+use crate::end::{Door, End};
+use crate::ladder::{Ladder, Side};
+use crate::report::{Cause, Tally};
+use crate::scan::Scan;
+use machine::{Duration, Time};
+use runtime::{Ask, AskError, Effects, Flow, Frame, Function, In, PortId, Seed};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Calls started in one go; the rest is due at once.
+const ARRIVALS_AT_ONCE_MAX: usize = 1_024;
+/// Octets of a HEP3 header: `HEP3` and the length of the whole packet.
+const HEP_HEADER: usize = 6;
+
+/// What a generator runs.
+#[derive(Debug, Clone)]
+pub struct LoadConfig {
+    /// The flow of every call.
+    pub ladder: Arc<Ladder>,
+    /// Where calls come from, in turn.
+    pub callers: Vec<Door>,
+    /// Where they are answered.
+    pub answerers: Vec<Door>,
+    /// The port on which captures arrive, to be counted and thrown away.
+    pub capture: Option<PortId>,
+}
+
+/// One run of load.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Trial {
+    /// Calls per second.
+    pub rate: f64,
+    /// How long calls are placed.
+    pub length: Duration,
+    /// How long each answered call stands.
+    pub hold: Duration,
+    /// Subscribers that call in rotation.
+    pub subscribers: u32,
+    /// How arrivals are spread.
+    pub spread: Spread,
+    /// How long messages gather before they leave together.
+    pub grain: Duration,
+}
+
+impl Default for Trial {
+    fn default() -> Self {
+        Self {
+            rate: 1_000.0,
+            length: Duration::from_secs(1),
+            hold: Duration::ZERO,
+            subscribers: 1_000_000,
+            spread: Spread::Uniform,
+            grain: Duration::from_micros(200),
+        }
+    }
+}
+
+impl Trial {
+    /// The parameters of `trial/start`.
+    #[must_use]
+    pub fn ask(&self) -> Ask {
+        let us = |time: Duration| time.as_micros().to_string();
+        let poisson = self.spread == Spread::Poisson;
+        let params = [
+            ("rate", self.rate.to_string()),
+            ("length_us", us(self.length)),
+            ("hold_us", us(self.hold)),
+            ("subscribers", self.subscribers.to_string()),
+            ("poisson", poisson.to_string()),
+            ("grain_us", us(self.grain)),
+        ];
+        let params = params.into_iter().map(|(name, value)| (name.to_owned(), value));
+        Ask { path: "trial/start".into(), params: params.collect() }
+    }
+
+    fn read(params: &BTreeMap<String, String>) -> Result<Self, AskError> {
+        fn parse<T: std::str::FromStr>(
+            params: &BTreeMap<String, String>,
+            name: &str,
+        ) -> Result<T, AskError> {
+            let value = params.get(name).and_then(|text| text.parse().ok());
+            value.ok_or_else(|| AskError::BadParameter(format!("{name} is missing or no number")))
+        }
+        let us = |name| parse(params, name).map(Duration::from_micros);
+        let subscribers: u32 = parse(params, "subscribers")?;
+        let poisson: bool = parse(params, "poisson")?;
+        Ok(Self {
+            rate: parse(params, "rate")?,
+            length: us("length_us")?,
+            hold: us("hold_us")?,
+            subscribers: subscribers.max(1),
+            spread: if poisson { Spread::Poisson } else { Spread::Uniform },
+            grain: us("grain_us")?,
+        })
+    }
+}
+
+/// Both ends of all calls.
+#[derive(Debug)]
+pub struct Generator {
+    config: Arc<LoadConfig>,
+    caller: End,
+    answerer: End,
+    arrivals: Option<Arrivals>,
+    trial: Trial,
+    subscriber: u32,
+    flushed: Time,
+    tally: Tally,
+    seed: u64,
+}
+
+fn ends(config: &LoadConfig, seed: u64, now: Time) -> Result<(End, End), crate::FlowError> {
+    let end = |side, doors: &[Door]| {
+        End::new(side, Arc::clone(&config.ladder), doors.to_vec(), seed as u32, now)
+    };
+    Ok((end(Side::Caller, &config.callers)?, end(Side::Answerer, &config.answerers)?))
+}
+
+impl Generator {
+    /// A generator that rests.
+    ///
+    /// # Errors
+    /// When the ladder's header lines hold a brace that names nothing.
+    pub fn new(seed: Seed, config: Arc<LoadConfig>) -> Result<Self, crate::FlowError> {
+        let random = seed.random.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+        let (caller, answerer) = ends(&config, random, seed.now)?;
+        Ok(Self {
+            config,
+            caller,
+            answerer,
+            arrivals: None,
+            trial: Trial::default(),
+            subscriber: 0,
+            flushed: seed.now,
+            tally: Tally::default(),
+            seed: random,
+        })
+    }
+
+    /// Starts a trial; what the one before left over is forgotten.
+    pub fn start(&mut self, now: Time, trial: Trial) {
+        self.abandon();
+        self.tally = Tally::default();
+        self.trial = trial;
+        (self.caller.hold, self.answerer.hold) = (trial.hold, trial.hold);
+        self.seed = self.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(1);
+        self.arrivals = Some(Arrivals::new(now, trial.rate, trial.length, trial.spread, self.seed));
+    }
+
+    fn abandon(&mut self) {
+        self.arrivals = None;
+        self.caller.abandon(&mut self.tally);
+        self.answerer.abandon(&mut self.tally);
+    }
+
+    /// What happened so far.
+    #[must_use]
+    pub fn report(&self) -> crate::Report {
+        let mut report = self.tally.report();
+        report.live = self.caller.live;
+        let placing = self.arrivals.as_ref().is_some_and(|a| a.peek().is_some());
+        report.running = placing || self.caller.live > 0 || self.answerer.live > 0;
+        report
+    }
+
+    fn arrive(&mut self, now: Time) {
+        let Some(arrivals) = &mut self.arrivals else { return };
+        for _ in 0..ARRIVALS_AT_ONCE_MAX {
+            let Some(at) = arrivals.due(now) else { break };
+            let report = &mut self.tally.report;
+            report.started += 1;
+            report.lag_max_us = report.lag_max_us.max(now.since(at).as_micros() as u64);
+            self.caller.call(now, at, self.subscriber, &mut self.tally);
+            self.subscriber = (self.subscriber + 1) % self.trial.subscribers;
+        }
+        let report = &mut self.tally.report;
+        report.live_max = report.live_max.max(self.caller.live);
+    }
+
+    fn message(&mut self, now: Time, flow: Flow, bytes: &[u8], out: &mut Effects) {
+        if Some(flow.port) == self.config.capture {
+            self.tally.report.captured += 1;
+            return;
+        }
+        let answers = self.config.answerers.iter().any(|door| door.port == flow.port);
+        let end = if answers { &mut self.answerer } else { &mut self.caller };
+        match Scan::read(bytes) {
+            Some(scan) => end.receive(now, flow, &scan, out, &mut self.tally),
+            None if bytes.iter().all(u8::is_ascii_whitespace) => {} // keep-alive
+            None => {
+                let side = if answers { Side::Answerer } else { Side::Caller };
+                let head: Vec<u8> = bytes.iter().take(60).copied().collect();
+                self.tally
+                    .fail(side, Cause::Malformed, || String::from_utf8_lossy(&head).into_owned());
+            }
+        }
+    }
+}
+
+impl Function for Generator {
+    type Config = LoadConfig;
+
+    fn step(&mut self, now: Time, input: In<'_>, out: &mut Effects) {
+        match input {
+            In::Message { flow, bytes } => self.message(now, flow, bytes, out),
+            In::Down { flow, why } if Some(flow.port) != self.config.capture => {
+                self.caller.lost(&flow, why, &mut self.tally);
+                self.answerer.lost(&flow, why, &mut self.tally);
+            }
+            In::Drain => self.arrivals = None,
+            In::Up { .. } | In::Down { .. } | In::Resolved { .. } => {}
+        }
+    }
+
+    fn tick(&mut self, now: Time, out: &mut Effects) {
+        self.caller.expire(now, &mut self.tally);
+        self.answerer.expire(now, &mut self.tally);
+        self.arrive(now);
+        self.caller.flush(now, out, &mut self.tally);
+        self.answerer.flush(now, out, &mut self.tally);
+        self.flushed = now;
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        let work = self.caller.has_work() || self.answerer.has_work();
+        let arrival = self.arrivals.as_ref().and_then(Arrivals::peek);
+        let times = [
+            self.caller.deadline(),
+            self.answerer.deadline(),
+            arrival.map(|at| at.max(self.flushed + self.trial.grain)),
+            work.then(|| self.flushed + self.trial.grain),
+        ];
+        times.into_iter().flatten().min()
+    }
+
+    fn configure(&mut self, now: Time, config: Arc<LoadConfig>, _out: &mut Effects) {
+        self.abandon();
+        self.seed = self.seed.wrapping_add(1 << 20); // identities must not come again
+        if let Ok((caller, answerer)) = ends(&config, self.seed, now) {
+            (self.caller, self.answerer, self.config) = (caller, answerer, config);
+        }
+    }
+
+    fn frame(_port: PortId, buffer: &[u8]) -> Frame {
+        if buffer.starts_with(b"HEP3") {
+            let Some(&[.., high, low]) = buffer.first_chunk::<HEP_HEADER>() else {
+                return Frame::Partial;
+            };
+            return match usize::from(u16::from_be_bytes([high, low])) {
+                0..HEP_HEADER => Frame::Broken("a HEP packet shorter than its header"),
+                length => Frame::Message(length),
+            };
+        }
+        match sip::frame(buffer) {
+            sip::Framing::Partial => Frame::Partial,
+            sip::Framing::Skip(bytes) => Frame::Skip(bytes),
+            sip::Framing::Message(bytes) => Frame::Message(bytes),
+            sip::Framing::Broken(malformed) => Frame::Broken(malformed.what),
+        }
+    }
+
+    fn ask(
+        &mut self,
+        now: Time,
+        ask: &Ask,
+        _out: &mut Effects,
+    ) -> Result<serde_json::Value, AskError> {
+        match ask.path.as_str() {
+            "trial/start" => self.start(now, Trial::read(&ask.params)?),
+            "trial/abandon" => self.abandon(),
+            "trial" => {}
+            other => return Err(AskError::NotFound(other.to_owned())),
+        }
+        serde_json::to_value(self.report()).map_err(|_| AskError::Unreachable)
+    }
+
+    fn is_idle(&self) -> bool {
+        self.caller.live == 0 && self.answerer.live == 0
+    }
+
+    fn cells(&self) -> Vec<event::Cells> {
+        Vec::new()
+    }
+}

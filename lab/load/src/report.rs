@@ -1,0 +1,169 @@
+//! What a run of load found: counts, failures by cause, times as HDR histograms.
+
+use crate::ladder::Side;
+use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Failures told in words.
+const EXAMPLES_MAX: usize = 8;
+/// Longest time that is told apart, microseconds.
+const TIME_MAX_US: u64 = 60_000_000;
+
+/// Why a call failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// Nothing came within 64 x T1, or the run ended first.
+    Timeout,
+    /// A final status that the flow does not have.
+    Status,
+    /// 503: the element under test was too busy.
+    Shed,
+    /// A message that the flow does not have.
+    Unexpected,
+    /// A message that came before or after its turn in the dialog.
+    Order,
+    /// A CSeq that does not fit the dialog (RFC 3261 §12.2.2).
+    Cseq,
+    /// The transport lost the connection or refused the message.
+    Transport,
+    /// Bytes that are no SIP message.
+    Malformed,
+    /// The generator has no room for the call.
+    Full,
+}
+
+/// Quantiles of one distribution, microseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Times {
+    /// How many.
+    pub count: u64,
+    /// Half are at most this.
+    pub p50_us: u64,
+    /// Of a hundred, 99.
+    pub p99_us: u64,
+    /// Of a thousand, 999.
+    pub p999_us: u64,
+    /// The longest.
+    pub max_us: u64,
+}
+
+impl Times {
+    fn of(histogram: &Histogram<u64>) -> Self {
+        let at = |quantile| histogram.value_at_quantile(quantile);
+        Self {
+            count: histogram.len(),
+            p50_us: at(0.5),
+            p99_us: at(0.99),
+            p999_us: at(0.999),
+            max_us: histogram.max(),
+        }
+    }
+}
+
+/// What happened so far, as the controller reads it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Report {
+    /// Whether calls are still placed or still running.
+    pub running: bool,
+    /// Calls placed.
+    pub started: u64,
+    /// Calls that ended as the flow says, on the caller's side.
+    pub completed: u64,
+    /// The same on the answerer's side.
+    pub answered: u64,
+    /// Calls that run, on the caller's side.
+    pub live: u64,
+    /// The most that ran at once.
+    pub live_max: u64,
+    /// Failures by cause, both sides.
+    pub failures: BTreeMap<Cause, u64>,
+    /// The first failures, told.
+    pub examples: Vec<String>,
+    /// Messages sent again for want of an answer.
+    pub retransmissions: u64,
+    /// Messages that came again.
+    pub duplicates: u64,
+    /// Mandatory messages that never came although the call succeeded (lost datagrams).
+    pub missing: u64,
+    /// Messages of calls that had already ended.
+    pub late: u64,
+    /// Messages received.
+    pub messages_in: u64,
+    /// Messages sent.
+    pub messages_out: u64,
+    /// Capture packets received and thrown away.
+    pub captured: u64,
+    /// The longest that an arrival waited for the generator itself.
+    pub lag_max_us: u64,
+    /// From the arrival's scheduled time to the final answer.
+    pub setup: Times,
+    /// From a request to its final answer, by method.
+    pub responses: BTreeMap<String, Times>,
+}
+
+impl Report {
+    /// Failed calls, whatever the cause.
+    #[must_use]
+    pub fn failed(&self) -> u64 {
+        self.failures.values().sum()
+    }
+}
+
+/// Counts as they happen.
+#[derive(Debug)]
+pub struct Tally {
+    /// Plain counts.
+    pub report: Report,
+    setup: Histogram<u64>,
+    responses: Vec<(sip::Method, Histogram<u64>)>,
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        Self { report: Report::default(), setup: histogram(), responses: Vec::new() }
+    }
+}
+
+fn histogram() -> Histogram<u64> {
+    Histogram::new_with_max(TIME_MAX_US, 3).expect("three digits up to a minute is a valid range")
+}
+
+impl Tally {
+    /// Counts a failure and keeps the words of the first ones.
+    pub fn fail(&mut self, side: Side, cause: Cause, words: impl FnOnce() -> String) {
+        *self.report.failures.entry(cause).or_default() += 1;
+        if self.report.examples.len() < EXAMPLES_MAX {
+            self.report.examples.push(format!("{side:?} {cause:?}: {}", words()));
+        }
+    }
+
+    /// A call stands.
+    pub fn set_up(&mut self, us: u64) {
+        self.setup.saturating_record(us);
+    }
+
+    /// A request was answered for good.
+    pub fn responded(&mut self, method: sip::Method, us: u64) {
+        let known = self.responses.iter_mut().find(|(m, _)| *m == method);
+        if let Some((_, times)) = known {
+            times.saturating_record(us);
+            return;
+        }
+        let mut times = histogram();
+        times.saturating_record(us);
+        self.responses.push((method, times));
+    }
+
+    /// The report with its quantiles.
+    #[must_use]
+    pub fn report(&self) -> Report {
+        let mut report = self.report.clone();
+        report.setup = Times::of(&self.setup);
+        let responses = self.responses.iter();
+        report.responses =
+            responses.map(|(m, times)| (m.name().to_owned(), Times::of(times))).collect();
+        report
+    }
+}
