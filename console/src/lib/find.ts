@@ -1,0 +1,73 @@
+// A search: from the address's parameters to the API's, and whether a trail that the live tail
+// brings belongs to it.
+import type { Trail } from './api';
+
+export const FIELDS = [
+  ['', 'Anything'],
+  ['number', 'Number'],
+  ['call_id', 'Call-ID'],
+  ['address', 'Address'],
+] as const;
+
+export const KINDS = ['call', 'registration', 'subscription', 'message', 'options', 'rejected'];
+
+export const OUTCOMES = [
+  'answered', 'busy', 'cancelled', 'no-answer', 'rejected', 'failed', 'in-progress', 'registered',
+];
+
+export const METHODS = [
+  'INVITE', 'REGISTER', 'SUBSCRIBE', 'NOTIFY', 'MESSAGE', 'OPTIONS', 'REFER', 'PUBLISH',
+];
+
+/** Time ranges, in seconds back from now. */
+export const RANGES: [string, string, number][] = [
+  ['15m', 'Last 15 minutes', 900],
+  ['1h', 'Last hour', 3_600],
+  ['24h', 'Last 24 hours', 86_400],
+  ['7d', 'Last 7 days', 604_800],
+];
+
+const PASSED_ON = ['kind', 'outcome', 'method', 'status'];
+
+type Query = Record<string, string>;
+
+/** The parameters of `GET /sas/trails`; times in µs. `from` and `to` are local dates with time. */
+export function parameters(query: Query, now_ms: number): Record<string, string | number> {
+  const out: Record<string, string | number> = {};
+  const text = (query['q'] ?? '').trim();
+  if (text) out[query['in'] || 'q'] = text;
+  for (const name of PASSED_ON) if (query[name]) out[name] = query[name];
+  const range = RANGES.find(([name]) => name === query['range']);
+  if (range) out['from_us'] = Math.round((now_ms - range[2] * 1000) * 1000);
+  if (query['range'] === 'between') {
+    const from = Date.parse(query['from'] ?? '');
+    const to = Date.parse(query['to'] ?? '');
+    if (Number.isFinite(from)) out['from_us'] = from * 1000;
+    if (Number.isFinite(to)) out['to_us'] = to * 1000;
+  }
+  return out;
+}
+
+/** Whether the trail belongs to the search, as far as its own record tells. */
+export function belongs(trail: Trail, query: Query): boolean {
+  if (query['kind'] && trail.kind !== query['kind']) return false;
+  if (query['outcome'] && trail.outcome !== query['outcome']) return false;
+  if (query['method'] && trail.method !== query['method']) return false;
+  if (query['status'] && !statusBelongs(trail.status, query['status'])) return false;
+  const text = (query['q'] ?? '').trim().toLowerCase();
+  if (!text) return true;
+  const field = query['in'] ?? '';
+  const places: Record<string, string[]> = {
+    number: [trail.from, trail.to],
+    call_id: trail.call_ids,
+    address: trail.hosts,
+  };
+  const among = places[field] ?? Object.values(places).flat();
+  return among.some((place) => place.toLowerCase().includes(text));
+}
+
+/** `486` is one status, `4xx` a class. */
+function statusBelongs(status: number | null, wanted: string): boolean {
+  if (status === null) return false;
+  return wanted.endsWith('xx') ? String(status)[0] === wanted[0] : String(status) === wanted;
+}

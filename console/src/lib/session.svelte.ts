@@ -1,0 +1,125 @@
+// Who we are to the site: signed in or not, what the site is, the theme, and what just happened.
+import { api, ApiError, onSignedOut, type Site, type TrailDetail } from './api';
+import { go, replace } from './router.svelte';
+import { tokenIn } from './route';
+
+type Standing = 'unknown' | 'in' | 'out' | 'unreachable';
+type Theme = 'light' | 'dark' | 'system';
+
+const THEME_KEY = 'tandem-theme';
+/** How long a notice stays. */
+const NOTICE_MS = 5_000;
+
+interface Notice {
+  text: string;
+  bad: boolean;
+}
+
+export const session = $state({
+  standing: 'unknown' as Standing,
+  site: null as Site | null,
+  problem: '',
+  theme: (localStorage.getItem(THEME_KEY) ?? 'system') as Theme,
+  notice: null as Notice | null,
+  help: false,
+});
+
+/** Trails read from a capture that was dropped on the page; they live in this tab only. */
+export const capture = $state({ name: '', reading: false, trails: [] as TrailDetail[] });
+
+onSignedOut(() => {
+  session.standing = 'out';
+});
+
+/** Reads the site; tells whether the session stands. */
+export async function enter(): Promise<void> {
+  try {
+    session.site = await api.site();
+    session.standing = 'in';
+    document.title = `${session.site.name} · Tandem`;
+  } catch (error) {
+    const unauthorised = error instanceof ApiError && error.status === 401;
+    session.standing = unauthorised ? 'out' : 'unreachable';
+    session.problem = messageOf(error);
+  }
+}
+
+/** Signs in with a token; gives the reason if the site refuses it. */
+export async function signIn(token: string): Promise<string | null> {
+  try {
+    await api.signIn(token.trim());
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 401) return 'The site does not know this token.';
+    return messageOf(error);
+  }
+  await enter();
+  return null;
+}
+
+/** The page's beginning: a token in the fragment signs in and leaves the address. */
+export async function begin(): Promise<void> {
+  const found = tokenIn(location.hash);
+  if (found) {
+    replace(found.rest);
+    const refused = await signIn(found.token);
+    if (refused === null) return;
+    session.problem = refused;
+    session.standing = 'out';
+    return;
+  }
+  await enter();
+}
+
+/** The token of a link that was opened in a tab that already shows the page. */
+window.addEventListener('hashchange', () => {
+  if (tokenIn(location.hash)) void begin();
+});
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+let timer = 0;
+
+export function notify(text: string, bad = false): void {
+  session.notice = { text, bad };
+  clearTimeout(timer);
+  timer = window.setTimeout(() => (session.notice = null), NOTICE_MS);
+}
+
+export function applyTheme(theme: Theme): void {
+  session.theme = theme;
+  if (theme === 'system') {
+    localStorage.removeItem(THEME_KEY);
+    delete document.documentElement.dataset['theme'];
+  } else {
+    localStorage.setItem(THEME_KEY, theme);
+    document.documentElement.dataset['theme'] = theme;
+  }
+}
+
+/** Whether the page is dark now, by choice or by the system. */
+export function isDark(): boolean {
+  if (session.theme !== 'system') return session.theme === 'dark';
+  return matchMedia('(prefers-color-scheme: dark)').matches;
+}
+
+/** Has the site read a capture file, and shows what it holds. */
+export async function readCapture(file: File, limit: number): Promise<void> {
+  if (file.size > limit) {
+    notify(`${file.name} is larger than ${limit >> 20} MiB.`, true);
+    return;
+  }
+  capture.reading = true;
+  try {
+    const { trails } = await api.read(file);
+    capture.trails = trails;
+    capture.name = file.name;
+    if (trails.length) go('file', trails.length === 1 ? { t: '0' } : {});
+    else notify(`${file.name} holds no SIP.`, true);
+  } catch (error) {
+    notify(`${file.name}: ${messageOf(error)}`, true);
+  } finally {
+    capture.reading = false;
+  }
+}

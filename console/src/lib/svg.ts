@@ -1,0 +1,107 @@
+// The ladder as an SVG file that stands alone: own colours, own fonts, no style sheet.
+import { offset } from './format';
+import { headPath, labelX, linePath, type Arrow, type Class, type Scene } from './ladder';
+
+export interface Palette {
+  paper: string;
+  ink: string;
+  faint: string;
+  line: string;
+  band: string;
+  accent: string;
+  classes: Record<Class, string>;
+}
+
+export const LIGHT: Palette = {
+  paper: '#ffffff',
+  ink: '#15191c',
+  faint: '#66717a',
+  line: '#d3d9dd',
+  band: '#eaf3f6',
+  accent: '#0d6479',
+  classes: {
+    request: '#2457b8',
+    provisional: '#65707b',
+    success: '#1a7a4a',
+    redirect: '#8d6206',
+    failure: '#bf3127',
+  },
+};
+
+const AXIS = 88;
+const HEAD = 92;
+
+function escape(text: string): string {
+  return text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
+}
+
+/** Draws the scene with a title; the text is UTF-8. */
+export function draw(scene: Scene, heading: string, palette: Palette = LIGHT): string {
+  const width = scene.width + AXIS;
+  const height = scene.height + HEAD;
+  const parts = [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" ` +
+      `viewBox="0 0 ${width} ${height}" font-family="Geist, system-ui, sans-serif" font-size="12">`,
+    `<title>${escape(heading)}</title>`,
+    `<rect width="100%" height="100%" fill="${palette.paper}"/>`,
+    `<text x="16" y="26" font-size="14" font-weight="600" fill="${palette.ink}">` +
+      `${escape(heading)}</text>`,
+    `<g transform="translate(${AXIS} ${HEAD})">`,
+    ...frame(scene, palette),
+    ...scene.links.map(
+      (link) =>
+        `<path d="${link.path}" fill="none" stroke="${palette.classes[link.class]}" ` +
+        `stroke-opacity=".4" stroke-dasharray="2 3"/>`,
+    ),
+    ...scene.arrows.map((arrow) => arrowPart(arrow, palette)),
+    ...scene.pills.map((pill) => {
+      const wide = pill.event.name.length * 6.4 + 16;
+      return (
+        `<rect x="${pill.x - wide / 2}" y="${pill.y - 9}" width="${wide}" height="18" rx="9" ` +
+        `fill="${palette.paper}" stroke="${palette.accent}"/>` +
+        `<text x="${pill.x}" y="${pill.y + 4}" font-size="11" text-anchor="middle" ` +
+        `fill="${palette.accent}">${escape(pill.event.name)}</text>`
+      );
+    }),
+    '</g></svg>',
+  ];
+  return parts.join('\n');
+}
+
+function frame(scene: Scene, palette: Palette): string[] {
+  const parts: string[] = [];
+  if (scene.band) {
+    const { x1, x2 } = scene.band;
+    parts.push(
+      `<rect x="${x1}" y="-46" width="${x2 - x1}" height="${scene.height + 38}" rx="8" ` +
+        `fill="${palette.band}"/>`,
+    );
+  }
+  for (const column of scene.columns) {
+    const weight = column.host.self ? palette.accent : palette.ink;
+    const name = column.host.label || column.host.address;
+    parts.push(
+      `<line x1="${column.x}" x2="${column.x}" y1="0" y2="${scene.height - 12}" ` +
+        `stroke="${column.host.self ? palette.accent : palette.line}"/>`,
+      `<text x="${column.x}" y="-28" text-anchor="middle" font-weight="600" ` +
+        `fill="${weight}">${escape(name)}</text>`,
+      `<text x="${column.x}" y="-12" text-anchor="middle" font-size="10.5" ` +
+        `fill="${palette.faint}">${escape(column.host.label ? column.host.address : '')}</text>`,
+    );
+  }
+  return parts;
+}
+
+function arrowPart(arrow: Arrow, palette: Palette): string {
+  const colour = palette.classes[arrow.class];
+  const dash = arrow.message.retransmission_of === null ? '' : ' stroke-dasharray="5 4"';
+  const marks = arrow.marks.length ? ` (${arrow.marks.join(', ')})` : '';
+  return (
+    `<text x="-12" y="${arrow.y + 4}" text-anchor="end" font-size="11" ` +
+    `fill="${palette.faint}">${offset(arrow.since_us)}</text>` +
+    `<path d="${linePath(arrow)}" fill="none" stroke="${colour}" stroke-width="1.5"${dash}/>` +
+    `<path d="${headPath(arrow)}" fill="${colour}"/>` +
+    `<text x="${labelX(arrow)}" y="${arrow.y - 6}" text-anchor="middle" fill="${colour}">` +
+    `${escape(arrow.label + marks)}</text>`
+  );
+}

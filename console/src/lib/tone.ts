@@ -1,0 +1,46 @@
+// Which colour token says what: outcomes, states, severities.
+import type { Severity } from './api';
+
+const OUTCOMES: Record<string, string> = {
+  answered: 'success',
+  registered: 'success',
+  ok: 'success',
+  completed: 'success',
+  busy: 'redirect',
+  'no-answer': 'redirect',
+  cancelled: 'provisional',
+  rejected: 'failure',
+  failed: 'failure',
+  'in-progress': 'accent',
+};
+
+const STATES: Record<string, string> = {
+  running: 'success',
+  starting: 'accent',
+  draining: 'redirect',
+  failed: 'failure',
+  confirmed: 'success',
+  early: 'accent',
+  ending: 'provisional',
+};
+
+/** A CSS value for `--tone`. */
+export function outcomeTone(outcome: string): string {
+  return `var(--${OUTCOMES[outcome] ?? 'ink-2'})`;
+}
+
+export function stateTone(state: string): string {
+  return `var(--${STATES[state] ?? 'ink-2'})`;
+}
+
+export const SEVERITIES: Severity[] = ['critical', 'major', 'minor', 'warning'];
+
+export function severityTone(severity: Severity): string {
+  return `var(--${severity})`;
+}
+
+/** `no-answer` → `No answer`. */
+export function words(name: string): string {
+  const text = name.replaceAll('-', ' ').replaceAll('_', ' ');
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

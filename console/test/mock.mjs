@@ -1,0 +1,352 @@
+// A stand-in for the site's HTTP server, for development and tests: the built page under the same
+// content policy, and the API with made-up but coherent data. `node test/mock.mjs [PORT]`.
+import { createServer } from 'node:http';
+import { readFile } from 'node:fs/promises';
+import { extname, join, normalize } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { liveTrail, makeTrails } from './trails.mjs';
+
+export const TOKEN = 'mock-token';
+const DIST = fileURLToPath(new URL('../dist', import.meta.url));
+const POLICY =
+  "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; " +
+  "img-src 'self' data: blob:; connect-src 'self'; font-src 'self'; frame-ancestors 'none'";
+const TYPES = {
+  '.html': 'text/html; charset=utf-8', '.js': 'text/javascript', '.css': 'text/css',
+  '.svg': 'image/svg+xml', '.woff2': 'font/woff2', '.txt': 'text/plain; charset=utf-8',
+};
+const TAIL_MS = 1_500;
+const HISTORY_S = 3_600;
+
+const FACTS = [
+  ['ssc_calls_offered_total', 'counter', 'A call was offered', 118, 22],
+  ['ssc_calls_answered_total', 'counter', 'A call was answered', 96, 18],
+  ['ssc_calls_rejected_total', 'counter', 'A call was rejected', 7, 4],
+  ['ssc_calls_standing', 'gauge', 'Calls that stand', 4120, 300],
+  ['ssc_registrations', 'gauge', 'Bindings that are kept', 18230, 60],
+  ['ssc_registers_total', 'counter', 'A REGISTER was received', 611, 40],
+  ['ssc_registers_local_total', 'counter', 'A REGISTER was answered from the binding', 590, 40],
+  ['ssc_messages_received_total', 'counter', 'SIP messages received', 2240, 300],
+  ['ssc_messages_sent_total', 'counter', 'SIP messages sent', 2231, 300],
+  ['ssc_retransmissions_total', 'counter', 'A message was sent again', 3, 3],
+  ['ssc_post_dial_delay_ms', 'histogram', 'From INVITE to the first ringing', 96, 18],
+  ['sas_packets_received_total', 'counter', 'HEP packets received', 4480, 500],
+  ['sas_packets_shed_total', 'counter', 'Packets that were shed', 0, 0],
+  ['sas_trails_total', 'counter', 'A trail was begun', 122, 20],
+];
+
+/** A smooth made-up figure: a slow wave, a fast one, and a notch now and then. */
+function figure(base, swing, s) {
+  const wave = Math.sin(s / 97) * 0.6 + Math.sin(s / 11 + base) * 0.25 + Math.sin(s * 1.7) * 0.15;
+  return Math.max(0, base + wave * swing);
+}
+
+const CONFIGURATION = `[site]
+name = "demo"
+directory = "var/demo"
+
+[oam]
+listen = "127.0.0.1:8080"
+
+[[ssc]]
+name = "ssc1"
+shards = 1
+capture = "tcp:127.0.0.1:9060"
+
+[[ssc.realm]]
+name = "access"
+side = "access"
+listen = ["udp:203.0.113.5:5060", "tcp:203.0.113.5:5060", "tls:203.0.113.5:5061"]
+trusted = false
+register_required = true
+
+[[ssc.realm]]
+name = "core"
+side = "core"
+listen = ["udp:10.20.0.5:5060"]
+
+[[ssc.next_hop]]
+name = "softswitch"
+realm = "core"
+targets = ["udp:10.20.0.40:5060"]
+probe_interval_s = 10
+
+[[ssc.route]]
+from = "access"
+to = ["softswitch"]
+
+[sas]
+listen = ["udp:127.0.0.1:9060", "tcp:127.0.0.1:9060"]
+age_max_h = 72
+size_max_mb = 10240
+`;
+
+class Mock {
+  constructor() {
+    this.start_us = Date.now() * 1000;
+    this.details = makeTrails(this.start_us);
+    this.candidate = CONFIGURATION;
+    this.running = CONFIGURATION;
+    this.revision = 7;
+    this.confirm_until_ms = 0;
+    this.streams = new Set();
+    this.next = 7100;
+  }
+
+  site() {
+    const now = Date.now() * 1000;
+    return {
+      name: 'demo', version: '0.1.0', started_at_us: this.start_us - 9_300_000_000,
+      functions: [
+        {
+          name: 'ssc1', kind: 'ssc', state: 'running', shards: 2,
+          uptime_s: 9_300 + (now - this.start_us) / 1e6,
+          ports: [
+            { name: 'access', transport: 'udp', address: '203.0.113.5:5060' },
+            { name: 'access', transport: 'tcp', address: '203.0.113.5:5060' },
+            { name: 'access', transport: 'tls', address: '203.0.113.5:5061' },
+            { name: 'core', transport: 'udp', address: '10.20.0.5:5060' },
+          ],
+        },
+        {
+          name: 'sas1', kind: 'sas', state: 'running', shards: 1, uptime_s: 9_300,
+          ports: [
+            { name: 'hep', transport: 'udp', address: '127.0.0.1:9060' },
+            { name: 'hep', transport: 'tcp', address: '127.0.0.1:9060' },
+          ],
+        },
+      ],
+    };
+  }
+
+  alarms(history) {
+    const ago = (s) => this.start_us - s * 1_000_000;
+    const rows = [
+      { id: 'a41', severity: 'major', function: 'ssc1', name: 'next_hop_down', subject: 'softswitch-b', text: 'Next hop softswitch-b does not answer OPTIONS', probable_cause: 'communications protocol error', raised_at_us: ago(340), cleared_at_us: null, count: 3 },
+      { id: 'a44', severity: 'warning', function: 'ssc1', name: 'certificate_expires', subject: 'realm access', text: 'The certificate of realm access expires in 12 days', probable_cause: 'certificate expiry', raised_at_us: ago(7_200), cleared_at_us: null, count: 1 },
+      { id: 'a40', severity: 'critical', function: 'sas1', name: 'capture_shed', subject: 'tcp:127.0.0.1:9060', text: '1 204 packets were shed: the store fell behind', probable_cause: 'congestion', raised_at_us: ago(5_900), cleared_at_us: ago(5_842), count: 1 },
+      { id: 'a38', severity: 'minor', function: 'ssc1', name: 'registrations_near_limit', subject: 'bindings', text: 'Bindings are at 92 % of their limit', probable_cause: 'threshold crossed', raised_at_us: ago(8_800), cleared_at_us: ago(6_100), count: 6 },
+    ];
+    return history ? rows : rows.filter((row) => row.cleared_at_us === null);
+  }
+
+  live() {
+    const s = Date.now() / 1000;
+    const of = (kind) =>
+      Object.fromEntries(
+        FACTS.filter((fact) => (fact[1] === 'gauge') === (kind === 'gauge') && fact[1] !== 'histogram')
+          .map(([name, , , base, swing]) => [name, Math.round(figure(base, swing, s) * 10) / 10]),
+      );
+    return {
+      at_us: Date.now() * 1000, rates: of('counter'),
+      gauges: Object.fromEntries(Object.entries(of('gauge')).map(([k, v]) => [k, Math.round(v)])),
+      alarms: { critical: 0, major: 1, minor: 0, warning: 1 },
+      functions: this.site().functions.map(({ name, kind, state }) => ({ name, kind, state })),
+    };
+  }
+
+  history(query) {
+    const names = (query.get('name') ?? '').split(',').filter(Boolean);
+    const since = Math.min(HISTORY_S, Number(query.get('since_s') ?? 600));
+    const end_s = Math.floor(Date.now() / 1000);
+    const series = [];
+    for (const [name, kind, , base, swing] of FACTS) {
+      const rows = kind === 'histogram' ? [[name, base, swing], [`${name}:p50`, 128, 20], [`${name}:p99`, 900, 300]] : [[name, base, swing]];
+      for (const [row, b, w] of rows) {
+        if (names.length && !names.includes(row)) continue;
+        series.push({
+          function: name.startsWith('sas') ? 'sas1' : 'ssc1', name: row,
+          kind: row.includes(':') ? 'quantile' : kind,
+          values: Array.from({ length: since }, (_, i) => Math.round(figure(b, w, end_s - since + i) * 10) / 10),
+        });
+      }
+    }
+    return { step_s: 1, end_s, series };
+  }
+
+  registrations() {
+    const now = Date.now() * 1000;
+    return Array.from({ length: 64 }, (_, n) => {
+      const number = 4930555_0100 + n * 17;
+      const host = `198.51.100.${20 + n}`;
+      return {
+        aor: `sip:+${number}@ims.example.net`, contact: `sip:${number}@${host}:5060;transport=udp`,
+        realm: 'access', source: `${host}:${5060 + (n % 3)}`, transport: n % 5 ? 'udp' : 'tls',
+        expires_at_us: now + ((n * 7) % 30) * 1e6, core_expires_at_us: now + (400 + n * 20) * 1e6,
+        registered_at_us: now - n * 41e6,
+        user_agent: ['Acme-Phone/4.2', 'Linphone/5.2', 'Groundwire', 'Fritz!OS'][n % 4],
+        aliases: n % 4 === 0 ? [`tel:+${number}`] : [],
+      };
+    });
+  }
+
+  /** The search, with the filters of the API. */
+  trails(query) {
+    const has = (places, name) => {
+      const wanted = query.get(name)?.toLowerCase();
+      return !wanted || places.some((place) => place.toLowerCase().includes(wanted));
+    };
+    const equal = (value, name) => !query.get(name) || String(value) === query.get(name);
+    const found = this.details.map((d) => d.trail).filter((t) =>
+      has([t.from, t.to, ...t.call_ids, ...t.hosts], 'q') && has([t.from, t.to], 'number') &&
+      has(t.call_ids, 'call_id') && has(t.hosts, 'address') && equal(t.kind, 'kind') &&
+      equal(t.outcome, 'outcome') && equal(t.method, 'method') && equal(t.status, 'status') &&
+      t.started_at_us >= Number(query.get('from_us') ?? 0) &&
+      t.started_at_us <= Number(query.get('to_us') ?? Infinity));
+    const at = Number(query.get('cursor') ?? 0);
+    const limit = Number(query.get('limit') ?? 50);
+    const next = at + limit < found.length ? String(at + limit) : null;
+    return { trails: found.slice(at, at + limit), next, took_us: 3_140, total_known: found.length };
+  }
+
+  check() {
+    const issues = [];
+    this.candidate.split('\n').forEach((line, i) => {
+      if (/^\s*(name|side|listen|targets|trusted|to|from|shards|capture|directory|register_required|probe_interval_s|age_max_h|size_max_mb)\s*=|^\s*(\[|#|$)/.test(line)) return;
+      issues.push({ line: i + 1, column: 1, path: line.split('=')[0].trim(), what: 'is not known here.', mend: 'Remove it, or look at the names that `tandem check --help` lists.' });
+    });
+    return { issues };
+  }
+
+  difference() {
+    if (this.candidate === this.running) return '';
+    const before = this.running.split('\n');
+    const after = this.candidate.split('\n');
+    const first = before.findIndex((line, i) => line !== after[i]);
+    let tail = 0;
+    while (tail < before.length - first && before.at(-1 - tail) === after.at(-1 - tail)) tail++;
+    return ['--- running', '+++ candidate', `@@ -${first + 1} +${first + 1} @@`,
+      ...before.slice(first, before.length - tail).map((l) => `-${l}`),
+      ...after.slice(first, after.length - tail).map((l) => `+${l}`)].join('\n');
+  }
+
+  commit(body) {
+    this.running = this.candidate;
+    this.revision += 1;
+    this.confirm_until_ms = body.confirm_s ? Date.now() + body.confirm_s * 1000 : 0;
+    return { revision: this.revision };
+  }
+}
+
+async function body(request) {
+  const parts = [];
+  for await (const part of request) parts.push(part);
+  return Buffer.concat(parts);
+}
+
+function refuse(response, status, code, message) {
+  send(response, status, { error: { code, message, details: [] } });
+}
+
+function send(response, status, value, type = 'application/json') {
+  const data = type === 'application/json' ? JSON.stringify(value) : value;
+  response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' }).end(data);
+}
+
+function stream(mock, response, first, every_ms, make) {
+  response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
+  const say = (value) => response.write(`data: ${JSON.stringify(value)}\n\n`);
+  if (first) say(make());
+  const timer = setInterval(() => say(make()), every_ms);
+  mock.streams.add(timer);
+  response.on('close', () => clearInterval(timer));
+}
+
+async function page(path, response) {
+  const wanted = normalize(path === '/' ? '/index.html' : path);
+  try {
+    const data = await readFile(join(DIST, wanted));
+    response.writeHead(200, {
+      'content-type': TYPES[extname(wanted)] ?? 'application/octet-stream',
+      'content-security-policy': POLICY, 'x-content-type-options': 'nosniff',
+    }).end(data);
+  } catch {
+    refuse(response, 404, 'not_found', `There is no ${path}.`);
+  }
+}
+
+const GET = {
+  '/site': (mock) => mock.site(),
+  '/counters': () => FACTS.map(([name, kind, help, value]) => ({ function: name.startsWith('sas') ? 'sas1' : 'ssc1', shard: 0, name, kind, help, value: value * 1000 })),
+  '/metrics/history': (mock, query) => mock.history(query),
+  '/alarms': (mock, query) => mock.alarms(query.get('history') === 'true'),
+  '/functions/ssc1/registrations': (mock) => mock.registrations(),
+  '/functions/ssc1/calls': () => [],
+  '/sas/trails': (mock, query) => mock.trails(query),
+  '/config': (mock) => ({ text: mock.running, revision: mock.revision, confirm_within_s: mock.confirm_until_ms > Date.now() ? Math.ceil((mock.confirm_until_ms - Date.now()) / 1000) : null }),
+  '/config/candidate': (mock) => ({ text: mock.candidate, revision: mock.revision }),
+  '/config/history': (mock) => [
+    { revision: mock.revision, at_us: mock.start_us, note: 'commit' },
+    { revision: mock.revision - 1, at_us: mock.start_us - 86_400e6, note: 'commit' },
+  ],
+};
+
+const POST = {
+  '/config/candidate/check': (mock) => mock.check(),
+  '/config/candidate/commit': (mock, data) => mock.commit(JSON.parse(String(data) || '{}')),
+  '/config/confirm': (mock) => ((mock.confirm_until_ms = 0), {}),
+  '/config/rollback': (mock) => ((mock.running = mock.candidate = CONFIGURATION), (mock.confirm_until_ms = 0), {}),
+};
+
+function trailPath(mock, path, response) {
+  const [, id, form] = /^\/sas\/trails\/([^/]+)(?:\/(\w+))?$/.exec(path) ?? [];
+  if (!id) return false;
+  const detail = mock.details.find((d) => d.trail.id === decodeURIComponent(id));
+  if (!detail) refuse(response, 404, 'not_found', 'No trail has this number, or it has been removed by age.');
+  else if (!form || form === 'json') send(response, 200, detail);
+  else if (form === 'text') send(response, 200, detail.messages.map((m) => m.text).join('\n'), 'text/plain');
+  else send(response, 200, Buffer.from('0a0d0d0a1c0000004d3c2b1a01000000ffffffffffffffff1c000000', 'hex'), 'application/x-pcapng');
+  return true;
+}
+
+async function answer(mock, request, response) {
+  const url = new URL(request.url, 'http://mock');
+  if (!url.pathname.startsWith('/api/v1')) return page(url.pathname, response);
+  const path = url.pathname.slice('/api/v1'.length);
+  const data = request.method === 'GET' ? null : await body(request);
+  if (path === '/session') {
+    if (JSON.parse(String(data)).token !== TOKEN) return refuse(response, 401, 'unauthorised', 'The token is not known.');
+    response.setHeader('set-cookie', `tandem_session=${TOKEN}; HttpOnly; SameSite=Strict; Path=/`);
+    return send(response, 200, {});
+  }
+  const known = request.headers.cookie?.includes(`tandem_session=${TOKEN}`) || request.headers.authorization === `Bearer ${TOKEN}`;
+  if (!known) return refuse(response, 401, 'unauthorised', 'Sign in first.');
+  if (path === '/live') return stream(mock, response, true, 1_000, () => mock.live());
+  if (path === '/sas/tail') return stream(mock, response, false, TAIL_MS, () => {
+    const detail = liveTrail(mock.next++, Date.now() * 1000);
+    mock.details.unshift(detail);
+    return detail.trail;
+  });
+  if (path === '/sas/read') {
+    if (data.length < 24) return refuse(response, 400, 'malformed', 'This is neither pcap nor pcapng.');
+    return send(response, 200, { trails: mock.details.slice(1, 4) });
+  }
+  if (path === '/config/candidate/compare') return send(response, 200, mock.difference(), 'text/plain');
+  if (path === '/config/candidate' && request.method === 'PUT') {
+    mock.candidate = String(data);
+    return send(response, 200, {});
+  }
+  const handler = (request.method === 'GET' ? GET : POST)[path];
+  if (handler) return send(response, 200, handler(mock, data ?? url.searchParams));
+  if (!trailPath(mock, path, response)) refuse(response, 404, 'not_found', `There is no ${path}.`);
+}
+
+/** Starts the mock; port 0 takes any. Gives its URL and a way to stop it. */
+export async function startMock(port = 0) {
+  const mock = new Mock();
+  const server = createServer((request, response) => {
+    answer(mock, request, response).catch((error) => refuse(response, 500, 'fault', String(error)));
+  });
+  await new Promise((resolve) => server.listen(port, '127.0.0.1', resolve));
+  const stop = () => {
+    for (const timer of mock.streams) clearInterval(timer);
+    server.closeAllConnections();
+    return new Promise((resolve) => server.close(resolve));
+  };
+  return { url: `http://127.0.0.1:${server.address().port}`, token: TOKEN, mock, stop };
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const { url, token } = await startMock(Number(process.argv[2] ?? 26000));
+  console.log(`${url}/#token=${token}`);
+}
