@@ -1,4 +1,5 @@
 //! Stores as their owner sees them: found again, after every kind of end, and never beyond limits.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests and the child they start")]
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -207,7 +208,7 @@ fn a_writer_whose_disk_stands_still_refuses_and_forgets_nothing_it_took() {
     opened.writer.append(1, 1, |out| out.push(1)).unwrap();
     opened.writer.roll(1);
     let mut taken = Vec::new();
-    let text = [7; 60_000];
+    let text = vec![7; 60_000];
     while let Some(place) = opened.writer.append(1, 2, |out| out.extend_from_slice(&text)) {
         taken.push(place);
         assert!(taken.len() < 100_000, "the queue has a limit");
