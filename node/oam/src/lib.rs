@@ -1,1 +1,25 @@
-//! HTTP API, metrics, alarms, logs, health.
+//! HTTP API, metrics, alarms, logs, health, console: everything an operator sees of a site.
+//!
+//! A function takes part through [`Managed`]; the binary puts its functions into a [`Registry`]
+//! and starts [`Oam`]. Metrics are read from the cells of the shards, nothing is counted twice.
+#![forbid(unsafe_code)]
+
+pub mod alarm;
+pub mod clock;
+mod console;
+pub mod core;
+pub mod exposition;
+pub mod facts;
+pub mod history;
+pub mod http;
+pub mod log;
+mod managed;
+pub mod notify;
+pub mod section;
+mod server;
+mod ticker;
+pub mod token;
+
+pub use managed::{Extra, Managed, PortRow, Registry, State};
+pub use section::Section;
+pub use server::{Oam, Spec};

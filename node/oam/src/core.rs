@@ -1,0 +1,196 @@
+//! What every part of the management side shares.
+
+use crate::alarm::{Alarms, Change, Condition, Identity};
+use crate::exposition::Labelled;
+use crate::facts::{Facts, OamFact};
+use crate::history::History;
+use crate::log::Levels;
+use crate::managed::Registry;
+use crate::token::Gate;
+use config::Store;
+use machine::Time;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::watch;
+
+/// Name under which the management side's own alarms and metrics stand.
+pub const OAM: &str = "oam";
+
+/// Silence of the ticker after which the process counts as stuck, microseconds.
+const STUCK_US: u64 = 10_000_000;
+
+/// The shared state. Locks are held briefly and never two at a time, but for the store: a commit
+/// holds it while the functions take the new configuration.
+pub struct Core {
+    /// The site's name.
+    pub name: String,
+    /// Version of the program.
+    pub version: &'static str,
+    /// When the process started.
+    pub started: Time,
+    /// The functions.
+    pub registry: Arc<Registry>,
+    /// What the management side reports of itself.
+    pub facts: Facts,
+    /// The log levels.
+    pub levels: Levels,
+    /// Serve `/metrics` without a token.
+    pub metrics_open: AtomicBool,
+    /// Whether the site has started and does not drain.
+    pub ready: AtomicBool,
+    /// Last turn of the ticker, microseconds since the UNIX epoch.
+    pub ticked_us: AtomicU64,
+    pub(crate) live: watch::Sender<Arc<str>>,
+    pub(crate) streams: Arc<tokio::sync::Semaphore>,
+    pub(crate) drain: Box<dyn Fn() + Send + Sync>,
+    store: Arc<Mutex<Store>>,
+    alarms: Mutex<Alarms>,
+    history: Mutex<History>,
+    gate: Mutex<Gate>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What a panicking thread left behind is whole: every change is a single call.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What [`Core::new`] needs.
+pub(crate) struct Parts {
+    pub name: String,
+    pub version: &'static str,
+    pub registry: Arc<Registry>,
+    pub store: Arc<Mutex<Store>>,
+    pub levels: Levels,
+    pub token: String,
+    pub metrics_open: bool,
+    pub drain: Box<dyn Fn() + Send + Sync>,
+}
+
+impl Core {
+    pub(crate) fn new(parts: Parts) -> Self {
+        Self {
+            name: parts.name,
+            version: parts.version,
+            started: crate::clock::now(),
+            registry: parts.registry,
+            facts: Facts::default(),
+            levels: parts.levels,
+            metrics_open: AtomicBool::new(parts.metrics_open),
+            ready: AtomicBool::new(false),
+            ticked_us: AtomicU64::new(crate::clock::now().as_micros()),
+            live: watch::Sender::new(Arc::from("{}")),
+            streams: Arc::new(tokio::sync::Semaphore::new(crate::http::STREAMS_MAX)),
+            drain: parts.drain,
+            store: parts.store,
+            alarms: Mutex::default(),
+            history: Mutex::default(),
+            gate: Mutex::new(Gate::new(parts.token)),
+        }
+    }
+
+    /// The time.
+    #[must_use]
+    pub fn now(&self) -> Time {
+        crate::clock::now()
+    }
+
+    /// The configuration.
+    pub fn store(&self) -> MutexGuard<'_, Store> {
+        lock(&self.store)
+    }
+
+    /// The last hour.
+    pub fn history(&self) -> MutexGuard<'_, History> {
+        lock(&self.history)
+    }
+
+    /// Token and sessions.
+    pub fn gate(&self) -> MutexGuard<'_, Gate> {
+        lock(&self.gate)
+    }
+
+    /// The alarms, to read.
+    pub fn alarms(&self) -> MutexGuard<'_, Alarms> {
+        lock(&self.alarms)
+    }
+
+    /// Raises an alarm of the site itself or of a function.
+    pub fn raise(&self, function: &str, condition: Condition) {
+        let change = self.alarms().raise(self.now(), function, condition);
+        self.note(change);
+    }
+
+    /// Clears an alarm.
+    pub fn clear(&self, function: &str, name: &str, subject: &str) {
+        let identity = Identity {
+            function: function.to_owned(),
+            name: name.to_owned(),
+            subject: subject.to_owned(),
+        };
+        let change = self.alarms().clear(self.now(), &identity);
+        self.note(change);
+    }
+
+    /// Takes the whole list of a reporter's conditions.
+    pub(crate) fn report(&self, function: &str, found: Vec<Condition>) {
+        let changes = self.alarms().report(self.now(), function, found);
+        self.note(changes);
+    }
+
+    fn note(&self, changes: impl IntoIterator<Item = Change>) {
+        for change in changes {
+            match change {
+                Change::Raised(alarm) => {
+                    self.facts.add(OamFact::AlarmRaised, 1);
+                    tracing::warn!(
+                        target: "alarm", id = alarm.id, severity = ?alarm.severity,
+                        function = alarm.function, name = alarm.name, subject = alarm.subject,
+                        "raised: {}", alarm.text
+                    );
+                }
+                Change::Cleared(alarm) => {
+                    self.facts.add(OamFact::AlarmCleared, 1);
+                    tracing::info!(
+                        target: "alarm", id = alarm.id, function = alarm.function,
+                        name = alarm.name, subject = alarm.subject, "cleared: {}", alarm.text
+                    );
+                }
+                Change::Shed(identity) => {
+                    self.facts.add(OamFact::AlarmShed, 1);
+                    tracing::error!(target: "alarm", ?identity, "the list of alarms is full");
+                }
+            }
+        }
+        let standing = self.alarms().standing();
+        let active = standing.critical + standing.major + standing.minor + standing.warning;
+        self.facts.set(OamFact::AlarmsActive, active);
+    }
+
+    /// The cells of everything.
+    #[must_use]
+    pub fn sheets(&self) -> Vec<Labelled> {
+        let mut sheets =
+            vec![Labelled { function: OAM.into(), shard: 0, cells: self.facts.cells() }];
+        for function in self.registry.functions() {
+            let name = function.name();
+            for (shard, cells) in function.cells() {
+                let labelled = |cells| Labelled { function: name.clone(), shard, cells };
+                sheets.extend(cells.into_iter().map(labelled));
+            }
+        }
+        sheets
+    }
+
+    /// Whether the ticker still turns.
+    #[must_use]
+    pub fn is_alive(&self) -> bool {
+        self.now().as_micros().saturating_sub(self.ticked_us.load(Relaxed)) < STUCK_US
+    }
+
+    /// Whether the site serves: started, not draining, every function running.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        let running = |f: &Arc<dyn crate::Managed>| f.state() == crate::State::Running;
+        self.ready.load(Relaxed) && self.registry.functions().iter().all(running)
+    }
+}

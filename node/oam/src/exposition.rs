@@ -1,0 +1,178 @@
+//! Metrics as Prometheus reads them (text format 0.0.4), and as rows of the API.
+
+use event::{Cells, Kind, Reading, Row};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use utoipa::ToSchema;
+
+/// Content type of [`prometheus`].
+pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// The cells of one shard of one function.
+#[derive(Debug, Clone)]
+pub struct Labelled {
+    /// Name of the function.
+    pub function: String,
+    /// Number of the shard.
+    pub shard: u16,
+    /// Its cells.
+    pub cells: Cells,
+}
+
+/// One metric of one shard.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct CounterRow {
+    /// Name of the function.
+    pub function: String,
+    /// Number of the shard.
+    pub shard: u16,
+    /// Name of the metric.
+    pub name: String,
+    /// `counter`, `gauge` or `histogram`.
+    pub kind: String,
+    /// One sentence.
+    pub help: String,
+    /// The value; of a histogram the number of values.
+    pub value: u64,
+    /// Sum of all values of a histogram.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sum: Option<u64>,
+    /// Values of a histogram by bucket: bucket `i` holds values in `(2^(i-1), 2^i]`, the last one
+    /// all above.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buckets: Option<Vec<u64>>,
+}
+
+/// Name of a kind, as Prometheus has it.
+#[must_use]
+pub const fn kind_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Counter => "counter",
+        Kind::Gauge => "gauge",
+        Kind::Histogram => "histogram",
+    }
+}
+
+/// Every metric as a row.
+#[must_use]
+pub fn rows(sheets: &[Labelled]) -> Vec<CounterRow> {
+    let mut rows = Vec::new();
+    for sheet in sheets {
+        for (row, reading) in sheet.cells.readings() {
+            let (value, sum, buckets) = match reading {
+                Reading::Value(value) => (value, None, None),
+                Reading::Histogram { buckets, sum, count } => (count, Some(sum), Some(buckets)),
+            };
+            rows.push(CounterRow {
+                function: sheet.function.clone(),
+                shard: sheet.shard,
+                name: row.name.to_owned(),
+                kind: kind_name(row.kind).to_owned(),
+                help: row.help.to_owned(),
+                value,
+                sum,
+                buckets,
+            });
+        }
+    }
+    rows
+}
+
+/// Every metric in Prometheus' text format: HELP and TYPE once a name, all its series under them,
+/// buckets cumulative.
+#[must_use]
+pub fn prometheus(sheets: &[Labelled]) -> String {
+    let mut families: BTreeMap<&str, (&Row, Vec<(&Labelled, Reading)>)> = BTreeMap::new();
+    for sheet in sheets {
+        for (row, reading) in sheet.cells.readings() {
+            families.entry(row.name).or_insert((row, Vec::new())).1.push((sheet, reading));
+        }
+    }
+    let mut out = String::new();
+    for (name, (row, series)) in families {
+        let _ = writeln!(out, "# HELP {name} {}", escape_help(row.help));
+        let _ = writeln!(out, "# TYPE {name} {}", kind_name(row.kind));
+        for (sheet, reading) in series {
+            let labels =
+                format!("function=\"{}\",shard=\"{}\"", escape(&sheet.function), sheet.shard);
+            write_series(&mut out, name, &labels, &reading);
+        }
+    }
+    out
+}
+
+fn write_series(out: &mut String, name: &str, labels: &str, reading: &Reading) {
+    match reading {
+        Reading::Value(value) => {
+            let _ = writeln!(out, "{name}{{{labels}}} {value}");
+        }
+        Reading::Histogram { buckets, sum, count } => {
+            let mut below = 0;
+            for (power, in_bucket) in buckets.iter().enumerate().take(buckets.len() - 1) {
+                below += in_bucket;
+                let le = 1u64 << power;
+                let _ = writeln!(out, "{name}_bucket{{{labels},le=\"{le}\"}} {below}");
+            }
+            let _ = writeln!(out, "{name}_bucket{{{labels},le=\"+Inf\"}} {count}");
+            let _ = writeln!(out, "{name}_sum{{{labels}}} {sum}");
+            let _ = writeln!(out, "{name}_count{{{labels}}} {count}");
+        }
+    }
+}
+
+fn escape(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+fn escape_help(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('\n', "\\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use event::Sheet;
+
+    event::facts! {
+        enum Toy {
+            Thrown = Counter, Info, "toy_thrown_total", "A ball was thrown";
+            Flight = Histogram, Debug, "toy_flight_us", "Time in the air";
+        }
+    }
+
+    fn sheets() -> Vec<Labelled> {
+        let sheet = |function: &str, shard, thrown| {
+            let sheet = Sheet::<Toy>::new();
+            sheet.add(Toy::Thrown, thrown);
+            for us in [1, 3, 4, 1 << 40] {
+                sheet.observe(Toy::Flight, us);
+            }
+            Labelled { function: function.into(), shard, cells: sheet.cells() }
+        };
+        vec![sheet("a\"b", 0, 3), sheet("a\"b", 1, 5)]
+    }
+
+    #[test]
+    fn help_and_type_stand_once_before_all_series_of_a_name() {
+        let text = prometheus(&sheets());
+        assert_eq!(text.matches("# TYPE toy_thrown_total counter").count(), 1);
+        assert_eq!(text.matches("# HELP toy_flight_us Time in the air").count(), 1);
+        assert!(text.contains("toy_thrown_total{function=\"a\\\"b\",shard=\"0\"} 3\n"));
+        assert!(text.contains("toy_thrown_total{function=\"a\\\"b\",shard=\"1\"} 5\n"));
+    }
+
+    #[test]
+    fn buckets_are_cumulative_and_end_with_infinity() {
+        let text = prometheus(&sheets()[..1]);
+        let bucket = |le: &str| {
+            let start =
+                format!("toy_flight_us_bucket{{function=\"a\\\"b\",shard=\"0\",le=\"{le}\"}} ");
+            let line = text.lines().find_map(|line| line.strip_prefix(&start)).unwrap();
+            line.parse::<u64>().unwrap()
+        };
+        assert_eq!([bucket("1"), bucket("2"), bucket("4"), bucket("67108864")], [1, 1, 3, 3]);
+        assert_eq!(bucket("+Inf"), 4);
+        assert!(text.contains("toy_flight_us_count{function=\"a\\\"b\",shard=\"0\"} 4\n"));
+    }
+}

@@ -1,0 +1,321 @@
+//! The configuration: what runs, the candidate, commit, confirm, rollback, history.
+
+use super::error::{ApiError, Body, ErrorBody, Params};
+use crate::core::Core;
+use crate::facts::OamFact;
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use config::{Cause, Diagnostic, Entry, Store};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use std::time::Duration;
+use utoipa::{IntoParams, ToSchema};
+
+/// What runs.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct RunningConfig {
+    /// The site file's text.
+    text: String,
+    /// Its revision.
+    revision: u64,
+    /// Since when it runs, microseconds since the UNIX epoch.
+    since_us: u64,
+    /// Seconds until an unconfirmed commit is taken back; null if none waits.
+    confirm_within_s: Option<u64>,
+    /// The revision that runs again then.
+    back_to: Option<u64>,
+}
+
+/// The text being edited.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct CandidateConfig {
+    /// The text.
+    text: String,
+    /// The running revision that the edit began with.
+    revision: u64,
+    /// Whether it differs from what runs.
+    changed: bool,
+}
+
+/// A mistake with its place.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Mistake {
+    /// Line, from 1.
+    line: usize,
+    /// Column in characters, from 1.
+    column: usize,
+    /// Length of the offending text in characters.
+    length: usize,
+    /// Path of keys: `ssc[0].realm[1].listen[0]`.
+    path: String,
+    /// What is wrong.
+    what: String,
+    /// What to do about it.
+    mend: String,
+}
+
+impl From<Diagnostic> for Mistake {
+    fn from(d: Diagnostic) -> Self {
+        let Diagnostic { line, column, length, path, what, mend } = d;
+        Self { line, column, length, path, what, mend }
+    }
+}
+
+/// All mistakes of the candidate.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Mistakes {
+    /// Empty: a commit would be taken.
+    issues: Vec<Mistake>,
+}
+
+/// A revision in the history.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct RevisionRow {
+    /// Its number.
+    revision: u64,
+    /// When it began to run, microseconds since the UNIX epoch.
+    at_us: u64,
+    /// Why it exists: `start`, `commit`, `commit-confirmed`, `rollback`, `expired`.
+    #[schema(value_type = String)]
+    cause: Cause,
+    /// The revision whose text it took up again.
+    of: Option<u64>,
+    /// The same for people.
+    note: String,
+    /// Whether it runs now.
+    running: bool,
+}
+
+/// What now runs.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Done {
+    /// The revision that runs.
+    revision: u64,
+    /// Seconds within which it must be confirmed; null if it is for good.
+    confirm_within_s: Option<u64>,
+}
+
+/// A commit.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CommitOrder {
+    /// The running revision that the change is based on; another one running is a conflict.
+    revision: u64,
+    /// Take it back unless confirmed within this many seconds.
+    confirm_s: Option<u64>,
+}
+
+/// A rollback.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RollbackOrder {
+    /// The revision to take up again; absent: that before the pending commit, or the previous one.
+    to: Option<u64>,
+}
+
+/// A kept revision.
+#[derive(Debug, Deserialize, IntoParams)]
+pub struct RevisionQuery {
+    /// A kept revision in place of the running one.
+    revision: Option<u64>,
+}
+
+/// What an edit is based on.
+#[derive(Debug, Deserialize, IntoParams)]
+pub struct EditQuery {
+    /// The running revision that the edit began with; absent: whatever runs.
+    revision: Option<u64>,
+}
+
+type Answer<T> = Result<Json<T>, ApiError>;
+
+/// Works on the store on a thread that may block: a commit waits for functions and disk.
+async fn with<T: Send + 'static>(
+    core: &Arc<Core>,
+    work: impl FnOnce(&mut Store, &Core) -> Result<T, ApiError> + Send + 'static,
+) -> Result<T, ApiError> {
+    let core = Arc::clone(core);
+    let done = tokio::task::spawn_blocking(move || work(&mut core.store(), &core)).await;
+    done.map_err(|error| ApiError::internal(error.to_string()))?
+}
+
+fn left_s(store: &Store, core: &Core) -> Option<u64> {
+    store.pending().map(|pending| pending.until.since(core.now()).as_secs())
+}
+
+fn done(store: &Store, core: &Core) -> Done {
+    Done { revision: store.running().revision, confirm_within_s: left_s(store, core) }
+}
+
+/// The configuration that runs, or a kept revision.
+#[utoipa::path(get, path = "/api/v1/config", tag = "config", params(RevisionQuery),
+    responses((status = 200, body = RunningConfig), (status = 404, body = ErrorBody)))]
+pub async fn running(
+    State(core): State<Arc<Core>>,
+    Params(query): Params<RevisionQuery>,
+) -> Answer<RunningConfig> {
+    with(&core, move |store, core| {
+        let running = store.running().clone();
+        let (revision, text) = match query.revision {
+            Some(revision) => (revision, store.text_of(revision)?),
+            None => (running.revision, running.text),
+        };
+        Ok(Json(RunningConfig {
+            text,
+            revision,
+            since_us: running.since.as_micros(),
+            confirm_within_s: left_s(store, core),
+            back_to: store.pending().map(|pending| pending.back_to),
+        }))
+    })
+    .await
+}
+
+/// The JSON schema of the site file.
+#[utoipa::path(get, path = "/api/v1/config/schema", tag = "config",
+    responses((status = 200, body = Object)))]
+pub async fn schema(State(core): State<Arc<Core>>) -> Answer<serde_json::Value> {
+    with(&core, |store, _| Ok(Json(store.schema()))).await
+}
+
+/// The text being edited; what runs, if nobody edits.
+#[utoipa::path(get, path = "/api/v1/config/candidate", tag = "config",
+    responses((status = 200, body = CandidateConfig)))]
+pub async fn candidate(State(core): State<Arc<Core>>) -> Answer<CandidateConfig> {
+    with(&core, |store, _| {
+        let candidate = store.candidate();
+        let changed = candidate.text != store.running().text;
+        Ok(Json(CandidateConfig { text: candidate.text, revision: candidate.base, changed }))
+    })
+    .await
+}
+
+/// Replaces the candidate by the body, the text of a site file; it may still be wrong.
+#[utoipa::path(put, path = "/api/v1/config/candidate", tag = "config", params(EditQuery),
+    request_body(content = String, content_type = "application/toml"),
+    responses((status = 204), (status = 409, body = ErrorBody)))]
+pub async fn edit(
+    State(core): State<Arc<Core>>,
+    Params(query): Params<EditQuery>,
+    text: String,
+) -> Result<StatusCode, ApiError> {
+    with(&core, move |store, _| {
+        let base = query.revision.unwrap_or(store.running().revision);
+        store.edit(base, text)?;
+        Ok(StatusCode::NO_CONTENT)
+    })
+    .await
+}
+
+/// Throws the candidate away.
+#[utoipa::path(delete, path = "/api/v1/config/candidate", tag = "config",
+    responses((status = 204)))]
+pub async fn discard(State(core): State<Arc<Core>>) -> Result<StatusCode, ApiError> {
+    with(&core, |store, _| {
+        store.discard();
+        Ok(StatusCode::NO_CONTENT)
+    })
+    .await
+}
+
+/// Everything that would hinder a commit of the candidate.
+#[utoipa::path(post, path = "/api/v1/config/candidate/check", tag = "config",
+    responses((status = 200, body = Mistakes)))]
+pub async fn check(State(core): State<Arc<Core>>) -> Answer<Mistakes> {
+    with(&core, |store, _| {
+        Ok(Json(Mistakes { issues: store.check().into_iter().map(Mistake::from).collect() }))
+    })
+    .await
+}
+
+/// What a commit would change, as a unified diff.
+#[utoipa::path(get, path = "/api/v1/config/candidate/compare", tag = "config",
+    responses((status = 200, body = String, content_type = "text/plain")))]
+pub async fn compare(State(core): State<Arc<Core>>) -> Result<String, ApiError> {
+    with(&core, |store, _| Ok(store.compare())).await
+}
+
+/// Makes the candidate run.
+#[utoipa::path(post, path = "/api/v1/config/candidate/commit", tag = "config",
+    request_body = CommitOrder,
+    responses((status = 200, body = Done), (status = 409, body = ErrorBody),
+        (status = 422, body = ErrorBody)))]
+pub async fn commit(State(core): State<Arc<Core>>, Body(order): Body<CommitOrder>) -> Answer<Done> {
+    with(&core, move |store, core| {
+        let confirm = order.confirm_s.map(Duration::from_secs);
+        match store.commit(core.now(), order.revision, confirm) {
+            Ok(revision) => {
+                core.facts.add(OamFact::Committed, 1);
+                tracing::info!(target: "config", revision, ?confirm, "committed");
+                Ok(Json(done(store, core)))
+            }
+            Err(refused) => {
+                core.facts.add(OamFact::CommitRefused, 1);
+                tracing::info!(target: "config", %refused, "commit refused");
+                Err(refused.into())
+            }
+        }
+    })
+    .await
+}
+
+/// Confirms the pending commit.
+#[utoipa::path(post, path = "/api/v1/config/confirm", tag = "config",
+    responses((status = 200, body = Done), (status = 409, body = ErrorBody)))]
+pub async fn confirm(State(core): State<Arc<Core>>) -> Answer<Done> {
+    with(&core, |store, core| {
+        let revision = store.confirm()?;
+        tracing::info!(target: "config", revision, "confirmed");
+        Ok(Json(done(store, core)))
+    })
+    .await
+}
+
+/// Makes an old revision run again.
+#[utoipa::path(post, path = "/api/v1/config/rollback", tag = "config",
+    request_body = RollbackOrder,
+    responses((status = 200, body = Done), (status = 404, body = ErrorBody),
+        (status = 422, body = ErrorBody)))]
+pub async fn rollback(
+    State(core): State<Arc<Core>>,
+    Body(order): Body<RollbackOrder>,
+) -> Answer<Done> {
+    with(&core, move |store, core| {
+        let revision = store.rollback(core.now(), order.to)?;
+        core.facts.add(OamFact::RolledBack, 1);
+        tracing::info!(target: "config", revision, "rolled back");
+        Ok(Json(done(store, core)))
+    })
+    .await
+}
+
+/// Every kept revision, newest first.
+#[utoipa::path(get, path = "/api/v1/config/history", tag = "config",
+    responses((status = 200, body = Vec<RevisionRow>)))]
+pub async fn history(State(core): State<Arc<Core>>) -> Answer<Vec<RevisionRow>> {
+    with(&core, |store, _| {
+        let running = store.running().revision;
+        Ok(Json(store.history().iter().rev().map(|entry| row(entry, running)).collect()))
+    })
+    .await
+}
+
+fn row(entry: &Entry, running: u64) -> RevisionRow {
+    let of = entry.of.unwrap_or_default();
+    let note = match entry.cause {
+        Cause::Start => "the site file at start".to_owned(),
+        Cause::Commit => "commit".to_owned(),
+        Cause::CommitConfirmed => "commit, to be confirmed".to_owned(),
+        Cause::Rollback => format!("rollback to {of}"),
+        Cause::Expired => format!("not confirmed: back to {of}"),
+    };
+    RevisionRow {
+        revision: entry.revision,
+        at_us: entry.at_us,
+        cause: entry.cause,
+        of: entry.of,
+        note,
+        running: entry.revision == running,
+    }
+}

@@ -1,0 +1,79 @@
+//! Questions and actions that a function answers itself.
+
+use super::error::{ApiError, Body, ErrorBody, Params};
+use crate::core::Core;
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use runtime::Ask;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Parameters of one question at most.
+const PARAMETERS_MAX: usize = 32;
+
+type Parameters = BTreeMap<String, String>;
+
+/// Asks a function: `calls`, `registrations`, `next-hops`, `realms`, `rules`, …
+#[utoipa::path(get, path = "/api/v1/functions/{name}/{path}", tag = "functions",
+    params(("name" = String, Path, description = "name of the function"),
+        ("path" = String, Path, description = "what about, may contain slashes")),
+    responses((status = 200, body = Object), (status = 404, body = ErrorBody),
+        (status = 503, body = ErrorBody)))]
+pub async fn ask(
+    State(core): State<Arc<Core>>,
+    Path((name, path)): Path<(String, String)>,
+    Params(params): Params<Parameters>,
+) -> Result<Json<Value>, ApiError> {
+    forward(core, name, Ask { path, params }, false).await
+}
+
+/// Tells a function to do something: `calls/terminate`, … Parameters stand in the query or in a
+/// JSON object.
+#[utoipa::path(post, path = "/api/v1/functions/{name}/{path}", tag = "functions",
+    params(("name" = String, Path, description = "name of the function"),
+        ("path" = String, Path, description = "what to do, may contain slashes")),
+    request_body = Object,
+    responses((status = 200, body = Object), (status = 404, body = ErrorBody),
+        (status = 503, body = ErrorBody)))]
+pub async fn act(
+    State(core): State<Arc<Core>>,
+    Path((name, path)): Path<(String, String)>,
+    Params(mut params): Params<Parameters>,
+    Body(body): Body<BTreeMap<String, Value>>,
+) -> Result<Json<Value>, ApiError> {
+    for (key, value) in body {
+        let text = match value {
+            Value::String(text) => text,
+            other => other.to_string(),
+        };
+        params.insert(key, text);
+    }
+    forward(core, name, Ask { path, params }, true).await
+}
+
+async fn forward(
+    core: Arc<Core>,
+    name: String,
+    ask: Ask,
+    acts: bool,
+) -> Result<Json<Value>, ApiError> {
+    let Some(function) = core.registry.function(&name) else {
+        let known: Vec<String> = core.registry.functions().iter().map(|f| f.name()).collect();
+        let message = format!("no function is called `{name}`; there are: {}", known.join(", "));
+        return Err(ApiError::not_found(message));
+    };
+    if function.actions().contains(&ask.path.as_str()) != acts {
+        let method = if acts { "GET" } else { "POST" };
+        let message = format!("`{}` takes {method}", ask.path);
+        let status = StatusCode::METHOD_NOT_ALLOWED;
+        return Err(ApiError::new(status, "method-not-allowed", message));
+    }
+    if ask.params.len() > PARAMETERS_MAX {
+        return Err(ApiError::bad(format!("at most {PARAMETERS_MAX} parameters")));
+    }
+    let answer = tokio::task::spawn_blocking(move || function.ask(ask)).await;
+    let answer = answer.map_err(|error| ApiError::internal(error.to_string()))?;
+    Ok(Json(answer?))
+}

@@ -1,0 +1,186 @@
+//! The HTTP API: its routes, each of them described, and the server under them.
+//!
+//! ```text
+//!   /livez /readyz POST /api/v1/session      open
+//!   /metrics                                 token, unless metrics_open
+//!   /api/v1/…                                token or session
+//!   /api/v1/PREFIX/… of a function           token or session, routes the function brought along
+//!   everything else                          the console
+//! ```
+
+pub mod auth;
+pub mod configuration;
+pub mod error;
+pub mod functions;
+pub mod limit;
+pub mod metrics;
+pub mod site;
+
+use crate::console;
+use crate::core::Core;
+use crate::facts::OamFact;
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::get;
+use error::ApiError;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Instant;
+use tower::ServiceExt as _;
+use utoipa::OpenApi as _;
+use utoipa::openapi::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+/// Live streams at the same time.
+pub const STREAMS_MAX: usize = 64;
+/// Connections at the same time; more wait in the kernel's queue.
+pub const CONNECTIONS_MAX: usize = 512;
+/// Longest body of a request, octets, where a route does not say otherwise.
+pub const BODY_BYTES_MAX: usize = config::SITE_BYTES_MAX + 1024;
+
+#[derive(utoipa::OpenApi)]
+#[openapi(
+    info(title = "Tandem", description = "Operation and maintenance of a Tandem site"),
+    modifiers(&Security),
+    security(("token" = []), ("session" = []))
+)]
+struct Description;
+
+struct Security;
+
+impl utoipa::Modify for Security {
+    fn modify(&self, openapi: &mut OpenApi) {
+        use utoipa::openapi::security::{
+            ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme,
+        };
+        let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build();
+        let cookie = ApiKey::Cookie(ApiKeyValue::new("tandem_session"));
+        let components = openapi.components.get_or_insert_default();
+        components.add_security_scheme("token", SecurityScheme::Http(bearer));
+        components.add_security_scheme("session", SecurityScheme::ApiKey(cookie));
+    }
+}
+
+/// The routes that need a token or a session.
+fn closed() -> OpenApiRouter<Arc<Core>> {
+    OpenApiRouter::new()
+        .routes(routes!(site::site))
+        .routes(routes!(site::drain))
+        .routes(routes!(site::log, site::set_log))
+        .routes(routes!(auth::close))
+        .routes(routes!(metrics::counters))
+        .routes(routes!(metrics::history))
+        .routes(routes!(metrics::live))
+        .routes(routes!(metrics::alarms))
+        .routes(routes!(configuration::running))
+        .routes(routes!(configuration::schema))
+        .routes(routes!(configuration::candidate, configuration::edit, configuration::discard))
+        .routes(routes!(configuration::check))
+        .routes(routes!(configuration::compare))
+        .routes(routes!(configuration::commit))
+        .routes(routes!(configuration::confirm))
+        .routes(routes!(configuration::rollback))
+        .routes(routes!(configuration::history))
+}
+
+fn open() -> OpenApiRouter<Arc<Core>> {
+    OpenApiRouter::new()
+        .routes(routes!(site::livez))
+        .routes(routes!(site::readyz))
+        .routes(routes!(auth::open))
+}
+
+/// The description of the routes below, without those that functions bring along.
+pub fn description() -> OpenApi {
+    let asks = OpenApiRouter::<Arc<Core>>::new().routes(routes!(functions::ask, functions::act));
+    let exposition = OpenApiRouter::<Arc<Core>>::new().routes(routes!(metrics::exposition));
+    let mut openapi = Description::openapi();
+    env!("CARGO_PKG_VERSION").clone_into(&mut openapi.info.version);
+    for router in [open(), closed(), asks, exposition] {
+        openapi.merge(router.into_openapi());
+    }
+    openapi
+}
+
+/// Every route of the server.
+pub fn router(core: &Arc<Core>) -> Router {
+    let require = || from_fn_with_state(Arc::clone(core), auth::require);
+    let (open, _) = open().split_for_parts();
+    let (closed, _) = closed().split_for_parts();
+    // One segment in the description, any number here: OpenAPI cannot say it.
+    let closed = closed
+        .route("/api/v1/functions/{name}/{*path}", get(functions::ask).post(functions::act))
+        .route("/api/v1/openapi.json", get(openapi))
+        .route_layer(require());
+    let guarded = Router::new()
+        .route("/metrics", get(metrics::exposition))
+        .route_layer(from_fn_with_state(Arc::clone(core), metrics_guard));
+    let extras = Router::new().fallback(extra).layer(require()).with_state(Arc::clone(core));
+    open.merge(closed)
+        .merge(guarded)
+        .fallback(move |uri: Uri, headers: HeaderMap, request: Request| async move {
+            if uri.path().starts_with("/api/") {
+                answer(extras, request).await
+            } else {
+                console::serve(uri, headers).await
+            }
+        })
+        .method_not_allowed_fallback(wrong_method)
+        .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
+        .layer(from_fn_with_state(Arc::clone(core), measure))
+        .with_state(Arc::clone(core))
+}
+
+/// The API's description, with the routes that functions bring along.
+async fn openapi(State(core): State<Arc<Core>>) -> axum::Json<OpenApi> {
+    let mut openapi = description();
+    for extra in core.registry.extras() {
+        openapi.merge(extra.openapi);
+    }
+    axum::Json(openapi)
+}
+
+async fn answer(router: Router, request: Request) -> Response {
+    match router.oneshot(request).await {
+        Ok(response) => response,
+        Err(never) => match never {},
+    }
+}
+
+/// Passes a request on to the routes of the function whose prefix it names.
+async fn extra(State(core): State<Arc<Core>>, request: Request) -> Response {
+    let path = request.uri().path().to_owned();
+    let prefix = path.strip_prefix("/api/v1/").and_then(|rest| rest.split('/').next());
+    match prefix.and_then(|prefix| core.registry.extra(prefix)) {
+        Some(extra) => answer(extra.router, request).await,
+        None => ApiError::not_found(format!("no such path: {path}")).into_response(),
+    }
+}
+
+async fn wrong_method() -> ApiError {
+    let message = "the path takes other methods; see /api/v1/openapi.json";
+    ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", message)
+}
+
+async fn metrics_guard(State(core): State<Arc<Core>>, request: Request, next: Next) -> Response {
+    if core.metrics_open.load(Relaxed) {
+        return next.run(request).await;
+    }
+    auth::require(State(core), request, next).await
+}
+
+async fn measure(State(core): State<Arc<Core>>, request: Request, next: Next) -> Response {
+    let start = Instant::now();
+    let response = next.run(request).await;
+    let us = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
+    core.facts.add(OamFact::Request, 1);
+    core.facts.observe(OamFact::RequestTime, us);
+    if response.status().is_server_error() {
+        core.facts.add(OamFact::Failed, 1);
+    }
+    response
+}

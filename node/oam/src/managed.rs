@@ -1,0 +1,130 @@
+//! What the management side needs to know of a running function, and the list of all of them.
+
+use event::Cells;
+use runtime::{Ask, AskError};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock};
+use utoipa::ToSchema;
+
+/// Where a function is in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// Its shards are being started.
+    Starting,
+    /// It serves.
+    Running,
+    /// It finishes what runs and takes nothing new.
+    Draining,
+    /// A shard crashed; the supervisor tries again.
+    Failed,
+}
+
+/// A doorway as it is bound.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct PortRow {
+    /// Its name: `access udp`.
+    pub name: String,
+    /// `udp`, `tcp` or `tls`.
+    pub transport: String,
+    /// The address as bound.
+    pub address: String,
+}
+
+/// A running function as the management side sees it. The methods are called from any thread;
+/// [`Managed::ask`] may take two seconds, the others must be quick.
+pub trait Managed: Send + Sync {
+    /// Name of the instance, unique in the site.
+    fn name(&self) -> String;
+
+    /// What it is: `ssc`, `sas`.
+    fn kind(&self) -> &'static str;
+
+    /// Where it is in its life.
+    fn state(&self) -> State;
+
+    /// Number of shards.
+    fn shards(&self) -> u16;
+
+    /// When it was started, microseconds since the UNIX epoch.
+    fn started_at_us(&self) -> u64;
+
+    /// Its doorways.
+    fn ports(&self) -> Vec<PortRow>;
+
+    /// The cells of each shard, the runtime's own included.
+    fn cells(&self) -> Vec<(u16, Vec<Cells>)>;
+
+    /// Answers a question.
+    ///
+    /// # Errors
+    /// [`AskError`].
+    fn ask(&self, ask: Ask) -> Result<serde_json::Value, AskError>;
+
+    /// The paths of [`Managed::ask`] that change something: only `POST` reaches them.
+    fn actions(&self) -> &'static [&'static str];
+}
+
+/// Routes that a function brings along, with their part of the API's description. The paths are
+/// whole (`/api/v1/sas/trails`).
+#[derive(Clone)]
+pub struct Extra {
+    /// First segment after `/api/v1/` of all its paths: `sas`.
+    pub prefix: String,
+    /// The routes.
+    pub router: axum::Router,
+    /// Their description.
+    pub openapi: utoipa::openapi::OpenApi,
+}
+
+/// The functions of a site, as a commit changes them.
+#[derive(Default)]
+pub struct Registry {
+    functions: RwLock<Vec<Arc<dyn Managed>>>,
+    extras: RwLock<BTreeMap<String, Extra>>,
+}
+
+impl Registry {
+    /// No function.
+    #[must_use]
+    pub fn new() -> Arc<Self> {
+        Arc::default()
+    }
+
+    /// The functions, in the order of the site file.
+    #[must_use]
+    pub fn functions(&self) -> Vec<Arc<dyn Managed>> {
+        self.functions.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The function called `name`.
+    #[must_use]
+    pub fn function(&self, name: &str) -> Option<Arc<dyn Managed>> {
+        self.functions().into_iter().find(|function| function.name() == name)
+    }
+
+    /// Replaces the list.
+    pub fn set_functions(&self, functions: Vec<Arc<dyn Managed>>) {
+        *self.functions.write().unwrap_or_else(PoisonError::into_inner) = functions;
+    }
+
+    /// Adds routes, in place of those with the same prefix.
+    pub fn add_extra(&self, extra: Extra) {
+        let mut extras = self.extras.write().unwrap_or_else(PoisonError::into_inner);
+        extras.insert(extra.prefix.clone(), extra);
+    }
+
+    /// Takes routes away.
+    pub fn remove_extra(&self, prefix: &str) {
+        self.extras.write().unwrap_or_else(PoisonError::into_inner).remove(prefix);
+    }
+
+    pub(crate) fn extra(&self, prefix: &str) -> Option<Extra> {
+        self.extras.read().unwrap_or_else(PoisonError::into_inner).get(prefix).cloned()
+    }
+
+    pub(crate) fn extras(&self) -> Vec<Extra> {
+        self.extras.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+    }
+}

@@ -1,0 +1,213 @@
+//! Start, change and end of the management side.
+
+use crate::core::{Core, Parts};
+use crate::http::limit::Limited;
+use crate::log::Levels;
+use crate::managed::Registry;
+use crate::section::Section;
+use crate::{http, notify, ticker, token};
+use config::Store;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tokio::runtime::Runtime;
+use tokio::sync::oneshot;
+
+/// Threads that answer requests.
+const WORKERS: usize = 2;
+/// Threads for answers that have to wait (asks, commits).
+const BLOCKING_MAX: usize = 64;
+/// Time for open requests to end when the process stops.
+const STOP_GRACE: Duration = Duration::from_secs(1);
+
+/// What a management side is started with.
+pub struct Spec {
+    /// Name of the site.
+    pub name: String,
+    /// Version of the program.
+    pub version: &'static str,
+    /// Where the token is kept if the section names no file.
+    pub token_file: PathBuf,
+    /// The functions.
+    pub registry: Arc<Registry>,
+    /// The configuration.
+    pub store: Arc<Mutex<Store>>,
+    /// The log levels.
+    pub levels: Levels,
+    /// What `POST /api/v1/drain` does.
+    pub drain: Box<dyn Fn() + Send + Sync>,
+}
+
+struct Door {
+    /// As written in the site file, port 0 included.
+    wanted: SocketAddr,
+    bound: SocketAddr,
+    /// Dropped: the server takes no new connection.
+    _stop: oneshot::Sender<()>,
+}
+
+/// The running management side.
+pub struct Oam {
+    core: Arc<Core>,
+    runtime: Option<Runtime>,
+    door: Mutex<Door>,
+    stop: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Oam {
+    /// Binds the address, reads or makes the token, starts serving.
+    ///
+    /// # Errors
+    /// What the kernel or the disk says, with the address or the file.
+    pub fn start(spec: Spec, section: &Section) -> io::Result<Self> {
+        let wanted = address(section)?;
+        let listener = bind(wanted)?;
+        let path = section.token_file.as_ref().map_or(spec.token_file, PathBuf::from);
+        let token = token::read_or_make(&path).map_err(|error| {
+            io::Error::new(error.kind(), format!("token {}: {error}", path.display()))
+        })?;
+        let core = Arc::new(Core::new(Parts {
+            name: spec.name,
+            version: spec.version,
+            registry: spec.registry,
+            store: spec.store,
+            levels: spec.levels,
+            token,
+            metrics_open: section.metrics_open,
+            drain: spec.drain,
+        }));
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(WORKERS)
+            .max_blocking_threads(BLOCKING_MAX)
+            .thread_name("oam")
+            .enable_all()
+            .build()?;
+        let door = Mutex::new(open(&runtime, &core, wanted, listener)?);
+        let stop = Arc::new(AtomicBool::new(false));
+        let threads = ticker::start(&core, &stop)?;
+        if let Some(interval) = notify::watchdog_interval() {
+            runtime.spawn(watchdog(Arc::clone(&core), interval));
+        }
+        Ok(Self { core, runtime: Some(runtime), door, stop, threads })
+    }
+
+    /// What all parts share.
+    #[must_use]
+    pub fn core(&self) -> &Arc<Core> {
+        &self.core
+    }
+
+    fn door(&self) -> MutexGuard<'_, Door> {
+        self.door.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The address as bound.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.door().bound
+    }
+
+    /// Whether [`Oam::configure`] could bind the section's address.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn check(&self, section: &Section) -> io::Result<()> {
+        let wanted = address(section)?;
+        if wanted == self.door().wanted { Ok(()) } else { bind(wanted).map(drop) }
+    }
+
+    /// Takes a new section: binds a new address before it leaves the old one.
+    ///
+    /// # Errors
+    /// What the kernel says; nothing changed then.
+    pub fn configure(&self, section: &Section) -> io::Result<()> {
+        let wanted = address(section)?;
+        let mut door = self.door();
+        if wanted != door.wanted
+            && let Some(runtime) = &self.runtime
+        {
+            *door = open(runtime, &self.core, wanted, bind(wanted)?)?;
+        }
+        self.core.metrics_open.store(section.metrics_open, Relaxed);
+        if self.core.levels.text() != section.log.filter {
+            self.core.levels.set(&section.log.filter).map_err(io::Error::other)?;
+        }
+        Ok(())
+    }
+
+    /// Ends: no new request, a moment for those under way.
+    pub fn stop(&mut self) {
+        self.stop.store(true, Relaxed);
+        for thread in self.threads.drain(..) {
+            if thread.join().is_err() {
+                tracing::error!(target: "oam", "a thread of the ticker panicked");
+            }
+        }
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_timeout(STOP_GRACE);
+        }
+    }
+}
+
+impl Drop for Oam {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn address(section: &Section) -> io::Result<SocketAddr> {
+    let what = || format!("oam.listen: `{}` is not an address", section.listen);
+    let address =
+        section.address().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, what()))?;
+    if !address.ip().is_loopback() && !section.allow_remote {
+        let what = format!("oam.listen: {address} needs allow_remote = true");
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, what));
+    }
+    Ok(address)
+}
+
+fn bind(address: SocketAddr) -> io::Result<TcpListener> {
+    let named = |error: io::Error| io::Error::new(error.kind(), format!("{address}: {error}"));
+    let listener = TcpListener::bind(address).map_err(named)?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
+}
+
+fn open(
+    runtime: &Runtime,
+    core: &Arc<Core>,
+    wanted: SocketAddr,
+    listener: TcpListener,
+) -> io::Result<Door> {
+    let bound = listener.local_addr()?;
+    let _inside = runtime.enter();
+    let listener =
+        Limited::new(tokio::net::TcpListener::from_std(listener)?, http::CONNECTIONS_MAX);
+    let (stop, stopped) = oneshot::channel::<()>();
+    let serve = axum::serve(listener, http::router(core)).with_graceful_shutdown(async {
+        let _ = stopped.await;
+    });
+    runtime.spawn(async move {
+        if let Err(error) = serve.await {
+            tracing::error!(target: "oam", %error, "the API's server ended");
+        }
+    });
+    tracing::info!(target: "oam", address = %bound, "API and console are served");
+    Ok(Door { wanted, bound, _stop: stop })
+}
+
+/// Tells the service manager that we live, as long as the ticker does.
+async fn watchdog(core: Arc<Core>, interval: Duration) {
+    let mut ticks = tokio::time::interval(interval);
+    loop {
+        ticks.tick().await;
+        if core.is_alive() {
+            notify::watchdog();
+        }
+    }
+}
