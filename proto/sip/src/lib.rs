@@ -26,6 +26,7 @@
 mod address;
 mod check;
 mod cseq;
+pub mod dialog;
 mod frame;
 mod header;
 mod message;
