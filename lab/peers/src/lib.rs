@@ -1,1 +1,17 @@
 //! Programs that others wrote, started and stopped by the lab.
+//!
+//! Every program is a [`Process`]: its own process group, pinned to a core where that matters, its
+//! output in a file, its end when the handle is dropped, however the lab ends.
+#![forbid(unsafe_code)]
+
+mod kamailio;
+mod port;
+mod priority;
+mod process;
+mod sipp;
+
+pub use kamailio::{Kamailio, KamailioSpec, TlsFiles};
+pub use port::{free_port, wait_for_sip};
+pub use priority::{Priority, pin};
+pub use process::{Process, ProcessSpec, Usage};
+pub use sipp::{Sipp, SippCounts, SippSpec};

@@ -1,0 +1,178 @@
+//! Kamailio as a dialog-stateful, record-routing proxy between an access port and one next hop.
+
+use crate::port::wait_for_sip;
+use crate::process::{Process, ProcessSpec, Usage};
+use anyhow::Context;
+use std::fmt::Write as _;
+use std::fs;
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+const READY_MAX: Duration = Duration::from_secs(10);
+
+/// Keys of a TLS port, PEM.
+#[derive(Debug, Clone)]
+pub struct TlsFiles {
+    /// The certificate.
+    pub certificate: PathBuf,
+    /// Its private key.
+    pub key: PathBuf,
+}
+
+/// What to run.
+#[derive(Debug, Clone)]
+pub struct KamailioSpec {
+    /// Where calls come in, and go out to the next hop, over UDP.
+    pub listen: SocketAddr,
+    /// Where calls come in over TLS, and its keys.
+    pub tls: Option<(SocketAddr, TlsFiles)>,
+    /// Where calls go.
+    pub next_hop: SocketAddr,
+    /// The core for all of its processes.
+    pub core: Option<usize>,
+}
+
+/// A running Kamailio.
+#[derive(Debug)]
+pub struct Kamailio {
+    process: Process,
+    /// `kamailio 5.6.3`.
+    pub version: String,
+}
+
+impl Kamailio {
+    /// Starts it with one worker a socket, Kamailio's fast allocator and large receive buffers, and
+    /// waits until it answers. Its files go to `directory`.
+    ///
+    /// # Errors
+    /// When it is not installed or does not come up.
+    pub fn start(spec: &KamailioSpec, directory: &Path) -> anyhow::Result<Self> {
+        let program = program();
+        let version = version(&program)?;
+        let file = directory.join("kamailio.cfg");
+        fs::write(&file, configuration(spec))?;
+        let options = "-DD -E -x fm -b 4000000 -m 3072 -M 64 -f kamailio.cfg -Y . -w .";
+        let mut process = ProcessSpec::new("kamailio", program, directory).with(options.split(' '));
+        process.core = spec.core;
+        let mut process = Process::start(&process)?;
+        process.wait_until(READY_MAX, || {
+            let tls = spec.tls.as_ref().is_none_or(|(at, _)| TcpStream::connect(at).is_ok());
+            tls && wait_for_sip(spec.listen, Duration::from_millis(200))
+        })?;
+        Ok(Self { process, version })
+    }
+
+    /// What its processes have used so far.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        self.process.usage()
+    }
+
+    /// The last lines of its log.
+    #[must_use]
+    pub fn log_end(&self) -> String {
+        self.process.log_end()
+    }
+}
+
+/// Debian keeps it where only root looks.
+fn program() -> PathBuf {
+    let debian = PathBuf::from("/usr/sbin/kamailio");
+    if debian.exists() { debian } else { PathBuf::from("kamailio") }
+}
+
+fn version(program: &Path) -> anyhow::Result<String> {
+    let output = Command::new(program).arg("-v").output();
+    let output = output.context("kamailio is not installed (Debian: kamailio)")?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let words: Vec<&str> = text.split_whitespace().take(3).collect();
+    match words[..] {
+        ["version:", name, number] => Ok(format!("{name} {number}")),
+        _ => anyhow::bail!("kamailio -v printed `{}`", text.lines().next().unwrap_or_default()),
+    }
+}
+
+fn configuration(spec: &KamailioSpec) -> String {
+    let mut text = String::from(
+        "#!KAMAILIO\ndebug=0\nlog_stderror=yes\nfork=yes\nchildren=1\nauto_aliases=no\n\
+        dns=no\nrev_dns=no\n",
+    );
+    let mut line = |words: String| {
+        text += &words;
+        text.push('\n');
+    };
+    line(format!("listen=udp:{}", spec.listen));
+    match &spec.tls {
+        Some((at, _)) => {
+            line("enable_tls=yes\ntcp_children=1\ntcp_max_connections=4096".into());
+            line("tcp_connection_lifetime=3605".into());
+            line(format!("listen=tls:{at}"));
+        }
+        None => line("disable_tcp=yes".into()),
+    }
+    for module in ["tm", "sl", "rr", "pv", "maxfwd", "textops", "dialog"] {
+        line(format!("loadmodule \"{module}.so\""));
+    }
+    if let Some((_, files)) = &spec.tls {
+        line("loadmodule \"tls.so\"".into());
+        line("modparam(\"tls\", \"tls_method\", \"TLSv1.2+\")".into());
+        let _ = writeln!(
+            text,
+            "modparam(\"tls\", \"certificate\", \"{}\")\nmodparam(\"tls\", \"private_key\", \"{}\")",
+            files.certificate.display(),
+            files.key.display()
+        );
+    }
+    let next_hop = spec.next_hop;
+    let _ = write!(text, "{}", ROUTES.replace("NEXT_HOP", &next_hop.to_string()));
+    text
+}
+
+const ROUTES: &str = r#"
+modparam("rr", "enable_full_lr", 1)
+modparam("tm", "fr_timer", 32000)
+modparam("tm", "fr_inv_timer", 120000)
+modparam("dialog", "default_timeout", 7200)
+
+request_route {
+    if (is_method("OPTIONS") && $rU == "ready") { sl_send_reply("200", "OK"); exit; }
+    if (!mf_process_maxfwd_header("70")) { sl_send_reply("483", "Too Many Hops"); exit; }
+    if (has_totag()) {
+        if (loose_route()) { t_relay(); exit; }
+        if (is_method("ACK")) { if (t_check_trans()) { t_relay(); } exit; }
+        sl_send_reply("404", "Not here");
+        exit;
+    }
+    if (is_method("CANCEL")) { if (t_check_trans()) { t_relay(); } exit; }
+    t_check_trans();
+    record_route();
+    if (is_method("INVITE")) { dlg_manage(); }
+    $du = "sip:NEXT_HOP";
+    t_relay();
+}
+"#;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::port::free_port;
+
+    #[test]
+    fn kamailio_starts_answers_and_is_gone_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let local = [127, 0, 0, 1].into();
+        let spec = KamailioSpec {
+            listen: free_port(local).unwrap(),
+            tls: None,
+            next_hop: free_port(local).unwrap(),
+            core: None,
+        };
+        let kamailio = Kamailio::start(&spec, directory.path()).unwrap();
+        assert!(kamailio.version.starts_with("kamailio "), "{}", kamailio.version);
+        assert!(kamailio.usage().resident_bytes > 0);
+        drop(kamailio);
+        assert!(!wait_for_sip(spec.listen, Duration::from_millis(300)));
+    }
+}

@@ -1,0 +1,265 @@
+//! One started program: pinned, logged, and gone when its handle is.
+
+use anyhow::Context;
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// Time to end in peace before the program is killed.
+const GRACE: Duration = Duration::from_secs(3);
+const POLL: Duration = Duration::from_millis(10);
+/// Octets of a log that are quoted in an error.
+const QUOTE_MAX: usize = 1_500;
+
+/// What to start.
+#[derive(Debug, Clone)]
+pub struct ProcessSpec {
+    /// Name for people and for the log's file.
+    pub name: String,
+    /// The program.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+    /// The core to pin it to.
+    pub core: Option<usize>,
+    /// Where it runs, and where its log is kept.
+    pub directory: PathBuf,
+}
+
+impl ProcessSpec {
+    /// A program in `directory`, not pinned.
+    #[must_use]
+    pub fn new(name: &str, program: impl Into<PathBuf>, directory: &Path) -> Self {
+        Self {
+            name: name.into(),
+            program: program.into(),
+            arguments: Vec::new(),
+            core: None,
+            directory: directory.into(),
+        }
+    }
+
+    /// The same with arguments.
+    #[must_use]
+    pub fn with<A: Into<OsString>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
+        self.arguments.extend(arguments.into_iter().map(Into::into));
+        self
+    }
+}
+
+/// What a program and its children have used so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Usage {
+    /// Processor time, user and system.
+    pub cpu: Duration,
+    /// Resident memory, bytes.
+    pub resident_bytes: u64,
+}
+
+/// A running program. Dropping the handle ends it and its children.
+#[derive(Debug)]
+pub struct Process {
+    name: String,
+    child: Child,
+    log: PathBuf,
+}
+
+impl Process {
+    /// Starts a program in a process group of its own. It gets a termination signal when the
+    /// thread that started it ends, so that nothing stays behind a killed lab.
+    ///
+    /// # Errors
+    /// When the program cannot be started or its log cannot be written.
+    pub fn start(spec: &ProcessSpec) -> anyhow::Result<Self> {
+        let log = spec.directory.join(format!("{}.log", spec.name));
+        let file =
+            File::create(&log).with_context(|| format!("{} cannot be made", log.display()))?;
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "TERM", "--"]);
+        if let Some(core) = spec.core {
+            command.args(["taskset", "--cpu-list", &core.to_string()]);
+        }
+        let child = command
+            .arg(&spec.program)
+            .args(&spec.arguments)
+            .current_dir(&spec.directory)
+            .stdin(Stdio::null())
+            .stdout(file.try_clone()?)
+            .stderr(file)
+            .process_group(0)
+            .spawn()
+            .with_context(|| format!("{} cannot be started", spec.program.display()))?;
+        Ok(Self { name: spec.name.clone(), child, log })
+    }
+
+    /// The process.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// How it ended, if it has.
+    ///
+    /// # Errors
+    /// When the kernel does not tell.
+    pub fn ended(&mut self) -> anyhow::Result<Option<ExitStatus>> {
+        Ok(self.child.try_wait()?)
+    }
+
+    /// Waits for its end, at most `limit`.
+    ///
+    /// # Errors
+    /// When it still runs then.
+    pub fn wait(&mut self, limit: Duration) -> anyhow::Result<ExitStatus> {
+        let until = Instant::now() + limit;
+        loop {
+            if let Some(status) = self.child.try_wait()? {
+                return Ok(status);
+            }
+            anyhow::ensure!(Instant::now() < until, "{} still runs after {limit:?}", self.name);
+            std::thread::sleep(POLL);
+        }
+    }
+
+    /// Waits until `ready` says yes, at most `limit`.
+    ///
+    /// # Errors
+    /// When the program ends first or the time is over; the log's end is quoted.
+    pub fn wait_until(
+        &mut self,
+        limit: Duration,
+        mut ready: impl FnMut() -> bool,
+    ) -> anyhow::Result<()> {
+        let until = Instant::now() + limit;
+        while !ready() {
+            if let Some(status) = self.child.try_wait()? {
+                anyhow::bail!("{} ended ({status}):\n{}", self.name, self.log_end());
+            }
+            if Instant::now() >= until {
+                anyhow::bail!("{} is not ready after {limit:?}:\n{}", self.name, self.log_end());
+            }
+            std::thread::sleep(POLL);
+        }
+        Ok(())
+    }
+
+    /// The last lines of what it printed.
+    #[must_use]
+    pub fn log_end(&self) -> String {
+        let text = fs::read(&self.log).unwrap_or_default();
+        let from = text.len().saturating_sub(QUOTE_MAX);
+        String::from_utf8_lossy(&text[from..]).into_owned()
+    }
+
+    /// What it and its children have used so far.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        let group = i64::from(self.child.id());
+        let Ok(entries) = fs::read_dir("/proc") else { return Usage::default() };
+        let stats = entries
+            .flatten()
+            .filter_map(|entry| fs::read_to_string(entry.path().join("stat")).ok());
+        let mut usage = Usage::default();
+        for (own_group, ticks, pages) in stats.filter_map(|stat| read_stat(&stat)) {
+            if own_group == group {
+                let per_second = rustix::param::clock_ticks_per_second().max(1);
+                usage.cpu += Duration::from_micros(ticks * 1_000_000 / per_second);
+                usage.resident_bytes += pages * rustix::param::page_size() as u64;
+            }
+        }
+        usage
+    }
+
+    fn signal(&self, signal: Signal) {
+        let group = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        if let Some(group) = group {
+            // It may have ended already.
+            let _ = kill_process_group(group, signal);
+        }
+    }
+
+    /// Asks it to end and waits for that; kills it when it does not.
+    pub fn stop(&mut self) -> Option<ExitStatus> {
+        if let Ok(Some(status)) = self.child.try_wait() {
+            self.signal(Signal::KILL); // children that it left behind
+            return Some(status);
+        }
+        self.signal(Signal::TERM);
+        let status = self.wait(GRACE).ok();
+        self.signal(Signal::KILL);
+        status.or_else(|| self.child.wait().ok())
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// Process group, ticks of processor time and resident pages from `/proc/PID/stat` (proc(5)).
+fn read_stat(stat: &str) -> Option<(i64, u64, u64)> {
+    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+    let field = |at: usize| fields.get(at).and_then(|text| text.parse::<u64>().ok());
+    Some((fields.get(2)?.parse().ok()?, field(11)? + field(12)?, field(21)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_gone_when_its_handle_is() {
+        let directory = tempfile::tempdir().unwrap();
+        let spec = ProcessSpec::new("sleeper", "sh", directory.path())
+            .with(["-c", "sleep 60 & echo started; wait"]);
+        let mut process = Process::start(&spec).unwrap();
+        let log = directory.path().join("sleeper.log");
+        let started = || fs::read_to_string(&log).is_ok_and(|text| text.contains("started"));
+        process.wait_until(Duration::from_secs(5), started).unwrap();
+        let group = process.id();
+        assert!(members(group) >= 2);
+        drop(process);
+        let until = Instant::now() + Duration::from_secs(2);
+        while members(group) > 0 && Instant::now() < until {
+            std::thread::sleep(POLL);
+        }
+        assert_eq!(members(group), 0);
+    }
+
+    fn members(group: u32) -> usize {
+        let stats = fs::read_dir("/proc").unwrap().flatten();
+        let stats = stats.filter_map(|e| fs::read_to_string(e.path().join("stat")).ok());
+        stats.filter_map(|s| read_stat(&s)).filter(|(g, ..)| *g == i64::from(group)).count()
+    }
+
+    #[test]
+    fn a_program_that_ends_early_is_told_with_its_last_words() {
+        let directory = tempfile::tempdir().unwrap();
+        let spec = ProcessSpec::new("failing", "sh", directory.path())
+            .with(["-c", "echo no such luck >&2; exit 3"]);
+        let mut process = Process::start(&spec).unwrap();
+        let error = process.wait_until(Duration::from_secs(5), || false).unwrap_err();
+        assert!(error.to_string().contains("no such luck"), "{error}");
+    }
+
+    #[test]
+    fn processor_time_and_memory_are_read() {
+        let stat = "77 (a (b) c) S 1 70 70 0 -1 0 0 0 0 0 150 50 0 0 20 0 1 0 9 1000 25 0";
+        assert_eq!(read_stat(stat), Some((70, 200, 25)));
+        let directory = tempfile::tempdir().unwrap();
+        let spec = ProcessSpec::new("busy", "sh", directory.path())
+            .with(["-c", "i=0; while [ $i -lt 300000000 ]; do i=$((i+1)); done"]);
+        let process = Process::start(&spec).unwrap();
+        let until = Instant::now() + Duration::from_secs(10);
+        while process.usage().cpu < Duration::from_millis(50) && Instant::now() < until {
+            std::thread::sleep(POLL);
+        }
+        let usage = process.usage();
+        assert!(usage.cpu >= Duration::from_millis(50) && usage.resident_bytes > 0, "{usage:?}");
+    }
+}
