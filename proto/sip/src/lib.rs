@@ -29,6 +29,7 @@ mod cseq;
 pub mod dialog;
 mod frame;
 mod header;
+pub mod locate;
 mod message;
 mod method;
 mod octet;
