@@ -4,7 +4,11 @@
 //! Another experiment is another file below `src/<report>/` and one line in [`list`].
 
 mod contract;
+mod host;
+mod progress;
 pub mod published;
+pub mod sbc;
+mod search;
 
 pub use contract::{Options, Outcome, Peer, Row, thousands};
 
@@ -18,7 +22,18 @@ pub struct Experiment {
     run: fn(&Options) -> anyhow::Result<Outcome>,
 }
 
-const EXPERIMENTS: &[Experiment] = &[];
+const EXPERIMENTS: &[Experiment] = &[
+    Experiment {
+        name: "call-signalling",
+        line: "calls per second on one core: SIP, SIP over TLS, VoLTE, beside Kamailio",
+        run: sbc::call_signalling::run,
+    },
+    Experiment {
+        name: "generator",
+        line: "the lab's own SIP generator against itself: the ceiling of every call rate",
+        run: sbc::generator::run,
+    },
+];
 
 /// Every experiment, in the order of the reports.
 #[must_use]
@@ -33,7 +48,7 @@ pub const fn list() -> &'static [Experiment] {
 /// error: see [`Outcome::held`].
 pub fn run(name: &str, options: &Options) -> anyhow::Result<Outcome> {
     let experiment = EXPERIMENTS.iter().find(|experiment| experiment.name == name);
-    let experiment =
-        experiment.ok_or_else(|| anyhow::anyhow!("no experiment `{name}`; see `tandem lab list`"))?;
+    let experiment = experiment
+        .ok_or_else(|| anyhow::anyhow!("no experiment `{name}`; see `tandem lab list`"))?;
     (experiment.run)(options)
 }

@@ -1,0 +1,142 @@
+//! `call-signalling`: calls per second on one core, Table 1 of the report.
+//!
+//! | what | how |
+//! |---|---|
+//! | load | 1 M subscribers in rotation, open-loop arrivals, both ends on the other core |
+//! | criterion | no failed call, in-dialog order at both ends, no growing queue |
+//! | search | ramp, bisection, a longer confirmation; a fresh system after each failure |
+//! | Tandem | the B2BUA, one shard, HEP capture on |
+//! | peer | Kamailio, dialog-stateful record-routing proxy, one worker a socket, no capture |
+
+use super::measure::{Measured, Plan, highest_rate};
+use super::topology::{Ground, Load, System};
+use crate::contract::{Options, Outcome, Peer, Row};
+use crate::host;
+use crate::progress::Progress;
+use crate::published;
+use crate::search::Found;
+use load::Ladder;
+use peers::Priority;
+use runtime::Transport;
+use serde_json::json;
+
+const NAME: &str = "call-signalling";
+
+struct Scenario {
+    name: &'static str,
+    flow: &'static str,
+    transport: Transport,
+    /// Where the searches begin: the peer's, Tandem's. Below what either holds.
+    first_rates: (f64, f64),
+}
+
+const SCENARIOS: &[Scenario] = &[
+    Scenario {
+        name: "SIP",
+        flow: "SIP",
+        transport: Transport::Udp,
+        first_rates: (6_000.0, 12_000.0),
+    },
+    Scenario {
+        name: "SIP+TLS",
+        flow: "SIP",
+        transport: Transport::Tls,
+        first_rates: (4_000.0, 9_000.0),
+    },
+    Scenario {
+        name: "VoLTE",
+        flow: "VoLTE",
+        transport: Transport::Udp,
+        first_rates: (2_000.0, 4_500.0),
+    },
+];
+
+/// Runs it.
+///
+/// # Errors
+/// When the topology cannot be set up.
+pub fn run(options: &Options) -> anyhow::Result<Outcome> {
+    let priority = Priority::claim();
+    let report = published::sbc();
+    let table = report.table(NAME).expect("the published table is part of the program and tested");
+    let progress = Progress::new(NAME, 2 * SCENARIOS.len() as u64);
+    let mut outcome =
+        Outcome { experiment: NAME, host: host::describe(), rows: Vec::new(), broken: Vec::new() };
+    if host::cores() < 2 {
+        outcome.broken.push("one core only: generator and system under test share it".into());
+    }
+    for row in table.rows.iter().filter(|row| options.wants(&row.scenario)) {
+        let published = Some(row.value);
+        let Some(scenario) = SCENARIOS.iter().find(|s| s.name == row.scenario) else {
+            let why = "needs IPsec between terminal and SSC, which Tandem does not speak yet";
+            outcome.rows.push(Row::absent(&row.scenario, &table.unit, published, why));
+            continue;
+        };
+        let (peer, tandem) = measure(scenario, options, &progress)?;
+        outcome.broken.extend(offences(scenario, &tandem.0, &peer.0));
+        let rate = |found: &Found<Measured>| found.best.as_ref().map(|(rate, _)| *rate);
+        let mut detail = json!({
+            "messages_per_call": Ladder::built_in(scenario.flow)?.messages(),
+            "subscribers": Plan::of(options.quick).subscribers,
+            "priority": priority.granted,
+        });
+        for (name, found) in [("tandem", &tandem.0), ("peer", &peer.0)] {
+            detail[name] = found.best.as_ref().map_or(json!({}), |(_, best)| best.json());
+            detail[name]["trials"] = json!(found.trials);
+            detail[name]["first_failure"] =
+                json!(found.first_failure.as_ref().map(|(_, failed)| failed.json()));
+        }
+        outcome.rows.push(Row {
+            scenario: row.scenario.clone(),
+            unit: table.unit.clone(),
+            published,
+            peer: rate(&peer.0).map(|value| Peer { name: peer.1, value }),
+            tandem: rate(&tandem.0),
+            detail,
+        });
+    }
+    Ok(outcome)
+}
+
+type Side = (Found<Measured>, String);
+
+/// The peer and Tandem, one after the other, on the same ground.
+fn measure(
+    scenario: &Scenario,
+    options: &Options,
+    progress: &Progress,
+) -> anyhow::Result<(Side, Side)> {
+    let plan = Plan::of(options.quick);
+    let ground = Ground::new()?;
+    let tls = scenario.transport == Transport::Tls;
+    let (peer_rate, tandem_rate) = scenario.first_rates;
+    let load = Load::start(&ground, Ladder::built_in(scenario.flow)?, scenario.transport)?;
+    progress.say(&format!("{}: the peer", scenario.name));
+    let peer = highest_rate(&plan, &load, peer_rate, progress, || {
+        Ok(Some(System::kamailio(&ground, tls)?))
+    })?;
+    progress.say(&format!("{}: Tandem", scenario.name));
+    let tandem = highest_rate(&plan, &load, tandem_rate, progress, || {
+        Ok(Some(System::tandem(&ground, &options.tandem)?))
+    })?;
+    Ok((peer, tandem))
+}
+
+/// What did not hold in the run itself.
+fn offences(scenario: &Scenario, tandem: &Found<Measured>, peer: &Found<Measured>) -> Vec<String> {
+    let mut offences = Vec::new();
+    for (name, found) in [("Tandem", tandem), ("the peer", peer)] {
+        match &found.best {
+            None => offences.push(format!("{}: {name} held no rate", scenario.name)),
+            Some((_, best)) if !best.held() => {
+                offences.push(format!("{}: {name} failed calls", scenario.name));
+            }
+            Some(_) => {}
+        }
+    }
+    let captured = tandem.best.as_ref().map_or(0, |(_, best)| best.report.captured);
+    if tandem.best.is_some() && captured == 0 {
+        offences.push(format!("{}: nothing was captured", scenario.name));
+    }
+    offences
+}

@@ -1,0 +1,9 @@
+//! The session border controller's report.
+
+pub mod call_signalling;
+pub mod generator;
+mod measure;
+mod topology;
+
+pub use measure::{Measured, Plan};
+pub use topology::{Ground, Load, System, is_ready};

@@ -1,0 +1,303 @@
+//! The signalling topology: the generator on one core, the system under test on another.
+//!
+//! ```text
+//!   core 1: caller ──udp/tls──→ core 0: SSC or Kamailio ──udp──→ core 1: answerer
+//!           capture sink ←──────tcp (HEP3)─── SSC
+//! ```
+
+use crate::host::cores;
+use anyhow::Context;
+use load::{Door, Generator, Ladder, LoadConfig, Report, Trial};
+use peers::{Kamailio, KamailioSpec, Process, ProcessSpec, TlsFiles, Usage, free_port};
+use runtime::{Ask, PortId, PortSpec, Running, ShardSpec, TlsSpec, Transport};
+use std::fs;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const READY_MAX: Duration = Duration::from_secs(15);
+const POLL: Duration = Duration::from_millis(20);
+/// Kept TLS connections that the callers share.
+const TLS_CONNECTIONS: u16 = 16;
+const ANSWERER: PortId = PortId(0);
+const CAPTURE: PortId = PortId(1);
+const FIRST_CALLER: u16 = 2;
+
+/// Addresses and files of one run.
+#[derive(Debug)]
+pub struct Ground {
+    /// Where the system under test takes calls over UDP.
+    pub access: SocketAddr,
+    /// The same over TLS.
+    pub access_tls: SocketAddr,
+    /// Where it speaks to the core, if that is another address.
+    pub core: SocketAddr,
+    /// Where calls are answered.
+    pub answerer: SocketAddr,
+    /// Where captures go.
+    pub capture: SocketAddr,
+    /// The site's API.
+    pub api: SocketAddr,
+    /// Certificate and key of the system under test; the certificate is its own authority.
+    pub tls: TlsFiles,
+    directory: tempfile::TempDir,
+}
+
+impl Ground {
+    /// Chooses ports of 127.0.0.1 and makes a certificate.
+    ///
+    /// # Errors
+    /// When there is no free port or no room for files.
+    pub fn new() -> anyhow::Result<Self> {
+        let local = IpAddr::from(Ipv4Addr::LOCALHOST);
+        let directory = tempfile::Builder::new().prefix("tandem-lab-").tempdir()?;
+        let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()])?;
+        let certificate = directory.path().join("certificate.pem");
+        let key = directory.path().join("key.pem");
+        fs::write(&certificate, made.cert.pem())?;
+        fs::write(&key, made.signing_key.serialize_pem())?;
+        Ok(Self {
+            access: free_port(local)?,
+            access_tls: free_port(local)?,
+            core: free_port(local)?,
+            answerer: free_port(local)?,
+            capture: free_port(local)?,
+            api: free_port(local)?,
+            tls: TlsFiles { certificate, key },
+            directory,
+        })
+    }
+
+    /// Where files may be kept until the run ends.
+    #[must_use]
+    pub fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// The core of the system under test, and that of the generator.
+    #[must_use]
+    pub fn cores() -> (usize, usize) {
+        (0, 1.min(cores() - 1))
+    }
+}
+
+/// The generator on its core.
+pub struct Load {
+    running: Running<Generator>,
+    config: LoadConfig,
+}
+
+impl Load {
+    /// Starts it. `transport` is that of the callers.
+    ///
+    /// # Errors
+    /// When a port cannot be bound.
+    pub fn start(ground: &Ground, ladder: Ladder, transport: Transport) -> anyhow::Result<Self> {
+        let local = IpAddr::from(Ipv4Addr::LOCALHOST);
+        let mut ports = vec![
+            port(ANSWERER, "answerer", Transport::Udp, ground.answerer),
+            port(CAPTURE, "capture", Transport::Tcp, ground.capture),
+        ];
+        let count = if transport == Transport::Udp { 1 } else { TLS_CONNECTIONS };
+        let remote = if transport == Transport::Tls { ground.access_tls } else { ground.access };
+        let mut callers = Vec::new();
+        for number in 0..count {
+            let id = PortId(FIRST_CALLER + number);
+            let address = free_port(local)?;
+            let mut spec = port(id, "caller", transport, address);
+            spec.connect_only = transport.is_stream();
+            spec.tls = (transport == Transport::Tls).then(|| {
+                Arc::new(TlsSpec {
+                    roots: Some(ground.tls.certificate.clone()),
+                    peer_name: Some("127.0.0.1".into()),
+                    ..TlsSpec::default()
+                })
+            });
+            ports.push(spec);
+            callers.push(Door { port: id, transport, local: address, remote });
+        }
+        let answerer = Door {
+            port: ANSWERER,
+            transport: Transport::Udp,
+            local: ground.answerer,
+            remote: ground.answerer,
+        };
+        let config = LoadConfig {
+            ladder: Arc::new(ladder),
+            callers,
+            answerers: vec![answerer],
+            capture: Some(CAPTURE),
+        };
+        let (_, core) = Ground::cores();
+        let spec =
+            ShardSpec { name: "load".into(), cores: vec![core], ports, ..Default::default() };
+        let running = runtime::start(spec, Arc::new(config.clone()), |seed, config| {
+            Generator::new(seed, config).expect("the ladder was read before it was given")
+        })?;
+        Ok(Self { running, config })
+    }
+
+    /// What happened so far.
+    ///
+    /// # Errors
+    /// When the generator's shard does not answer.
+    pub fn report(&self) -> anyhow::Result<Report> {
+        self.ask(Ask { path: "trial".into(), ..Ask::default() })
+    }
+
+    fn ask(&self, ask: Ask) -> anyhow::Result<Report> {
+        let answer = self.running.ask(ask).context("the generator does not answer")?;
+        Ok(serde_json::from_value(answer)?)
+    }
+
+    /// Runs one trial to its end; `drain` after the last call was due to end, what still runs is
+    /// a failure.
+    ///
+    /// # Errors
+    /// When the generator's shard does not answer.
+    pub fn run(&self, trial: Trial, drain: Duration) -> anyhow::Result<Report> {
+        self.ask(trial.ask())?;
+        let until = Instant::now() + trial.length + trial.hold + drain;
+        std::thread::sleep(trial.length);
+        while Instant::now() < until {
+            let report = self.report()?;
+            if !report.running {
+                return Ok(report);
+            }
+            std::thread::sleep(POLL);
+        }
+        self.ask(Ask { path: "trial/abandon".into(), ..Ask::default() })
+    }
+
+    /// The flow of its calls.
+    #[must_use]
+    pub fn ladder(&self) -> &Ladder {
+        &self.config.ladder
+    }
+}
+
+fn port(id: PortId, name: &str, transport: Transport, listen: SocketAddr) -> PortSpec {
+    PortSpec { id, name: name.into(), transport, listen, ..PortSpec::default() }
+}
+
+/// A system under test.
+#[derive(Debug)]
+pub enum System {
+    /// Tandem's SSC in a site of its own.
+    Tandem(Process),
+    /// The peer.
+    Kamailio(Kamailio),
+}
+
+impl System {
+    /// Starts a site with one SSC of one shard, capture on.
+    ///
+    /// # Errors
+    /// When the binary does not come up.
+    pub fn tandem(ground: &Ground, binary: &Path) -> anyhow::Result<Self> {
+        let file = ground.directory().join("site.toml");
+        fs::write(&file, site(ground))?;
+        let mut spec = ProcessSpec::new("tandem", binary, ground.directory())
+            .with(["run".into(), PathBuf::from("site.toml").into_os_string()]);
+        spec.core = Some(Ground::cores().0);
+        let mut process = Process::start(&spec)?;
+        process.wait_until(READY_MAX, || is_ready(ground.api))?;
+        Ok(Self::Tandem(process))
+    }
+
+    /// Starts Kamailio, one worker a socket.
+    ///
+    /// # Errors
+    /// When it is not installed or does not come up.
+    pub fn kamailio(ground: &Ground, tls: bool) -> anyhow::Result<Self> {
+        let spec = KamailioSpec {
+            listen: ground.access,
+            tls: tls.then(|| (ground.access_tls, ground.tls.clone())),
+            next_hop: ground.answerer,
+            core: Some(Ground::cores().0),
+        };
+        Ok(Self::Kamailio(Kamailio::start(&spec, ground.directory())?))
+    }
+
+    /// Name and version.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self {
+            Self::Tandem(_) => format!("tandem {}", env!("CARGO_PKG_VERSION")),
+            Self::Kamailio(kamailio) => kamailio.version.clone(),
+        }
+    }
+
+    /// What it has used so far.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        match self {
+            Self::Tandem(process) => process.usage(),
+            Self::Kamailio(kamailio) => kamailio.usage(),
+        }
+    }
+
+    /// The last lines of its log.
+    #[must_use]
+    pub fn log_end(&self) -> String {
+        match self {
+            Self::Tandem(process) => process.log_end(),
+            Self::Kamailio(kamailio) => kamailio.log_end(),
+        }
+    }
+}
+
+/// Whether a site's API says that all functions run.
+#[must_use]
+pub fn is_ready(api: SocketAddr) -> bool {
+    TcpStream::connect_timeout(&api, Duration::from_millis(200)).is_ok()
+        && ureq::get(format!("http://{api}/readyz")).call().is_ok()
+}
+
+fn site(ground: &Ground) -> String {
+    let Ground { access, access_tls, core, answerer, capture, api, tls, directory } = ground;
+    let (under_test, _) = Ground::cores();
+    let directory = directory.path().join("var");
+    format!(
+        r#"[site]
+name = "lab"
+directory = {directory:?}
+
+[oam]
+listen = "{api}"
+
+[[ssc]]
+name = "ssc"
+cores = [{under_test}]
+capture = "tcp:{capture}"
+
+[[ssc.realm]]
+name = "access"
+side = "access"
+listen = ["udp:{access}", "tls:{access_tls}"]
+
+[ssc.realm.tls]
+certificate = {certificate:?}
+key = {key:?}
+
+[[ssc.realm]]
+name = "core"
+side = "core"
+listen = ["udp:{core}"]
+trusted = true
+
+[[ssc.next_hop]]
+name = "far-end"
+realm = "core"
+targets = ["udp:{answerer}"]
+probe_interval_s = 0
+
+[[ssc.route]]
+from = "access"
+to = ["far-end"]
+"#,
+        certificate = tls.certificate,
+        key = tls.key,
+    )
+}
