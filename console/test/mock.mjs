@@ -35,9 +35,19 @@ const FACTS = [
   ['sas_trails_total', 'counter', 'A trail was begun', 122, 20],
 ];
 
-/** A smooth made-up figure: a slow wave, a fast one, and a notch now and then. */
+/** Noise that is the same for the same second, in -1 to 1. */
+function noise(n) {
+  let x = Math.imul(Math.floor(n) ^ 0x9e3779b9, 2246822519);
+  x = Math.imul(x ^ (x >>> 13), 3266489917);
+  return ((x ^ (x >>> 16)) >>> 0) / 2 ** 31 - 1;
+}
+
+/** A made-up figure: a slow drift, a walk over half minutes, and the scatter of single seconds. */
 function figure(base, swing, s) {
-  const wave = Math.sin(s / 97) * 0.6 + Math.sin(s / 11 + base) * 0.25 + Math.sin(s * 1.7) * 0.15;
+  const part = s / 24 + base;
+  const ease = (1 - Math.cos((part % 1) * Math.PI)) / 2;
+  const walk = noise(part) * (1 - ease) + noise(part + 1) * ease;
+  const wave = Math.sin(s / 610 + base) * 0.5 + walk * 0.6 + noise(s * 31 + base) * 0.16;
   return Math.max(0, base + wave * swing);
 }
 

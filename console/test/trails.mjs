@@ -229,7 +229,7 @@ function answered(n, party, { rule = false, lost = false, talk_s = 42, running =
     id: `T${n}`, outcome: 'answered', status: 200, answered: answer_us,
     ringing: call.messages[ringing].at_us,
   };
-  if (running) return { ...call.detail({ ...options, outcome: 'in-progress', ended: false }) };
+  if (running) return { ...call.detail({ ...options, answered: null, outcome: 'in-progress', ended: false }) };
   call.after(talk_s * 1000);
   call.through('core', 'BYE', { cseq: 2 });
   call.after(3.3);

@@ -18,7 +18,7 @@ interface Wish {
 const WISHES: Wish[] = [
   {
     title: 'Calls',
-    unit: 'per second',
+    unit: 'per s',
     kind: 'rates',
     names: [/^ssc_calls_(offered|started|received|attempted)/, /^ssc_calls?_.*total$/],
   },
@@ -30,25 +30,25 @@ const WISHES: Wish[] = [
   },
   {
     title: 'Registrations',
-    unit: 'bindings',
+    unit: 'now',
     kind: 'gauges',
     names: [/^ssc_(registrations|bindings)/, /^ssc_regist/],
   },
   {
     title: 'SIP messages',
-    unit: 'received per second',
+    unit: 'per s',
     kind: 'rates',
     names: [/^ssc_messages_(in|received)/, /^(port|runtime)_messages_(in|received)/],
   },
   {
     title: 'Captured',
-    unit: 'packets per second',
+    unit: 'per s',
     kind: 'rates',
     names: [/^sas_(packets|messages)_(in|received|ingested|stored)/, /^sas_.*(packets|messages)/],
   },
   {
     title: 'Trails',
-    unit: 'per second',
+    unit: 'per s',
     kind: 'rates',
     names: [/^sas_trails/],
   },

@@ -1,0 +1,43 @@
+// Pictures of the page for the documentation, from the mock: docs/pictures/*.png.
+import { mkdir, stat } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { openBrowser, openPage } from './browser.mjs';
+import { startMock } from './mock.mjs';
+
+const PLACE = fileURLToPath(new URL('../../docs/pictures/', import.meta.url));
+const BYTES_MAX = 300_000;
+const LADDER = '/calls/T7002?m=4&view=changes';
+const PHONE = { viewport: { width: 390, height: 780 }, deviceScaleFactor: 2, isMobile: true };
+const DARK = { colorScheme: 'dark' };
+
+const PICTURES = [
+  ['call', LADDER, {}],
+  ['call-dark', LADDER, DARK],
+  ['overview', '/', {}],
+  ['overview-dark', '/', DARK],
+  ['calls', '/calls', {}],
+  ['metrics', '/metrics', DARK],
+  ['phone', '/calls/T7002', PHONE],
+];
+
+const site = await startMock();
+const browser = await openBrowser();
+await mkdir(PLACE, { recursive: true });
+for (const [name, path, options] of PICTURES) {
+  const { page, context, faults } = await openPage(browser, site.url, {
+    reducedMotion: 'reduce', deviceScaleFactor: 1.5, ...options,
+  });
+  await page.goto(`${site.url}/#token=${site.token}&${path}`);
+  await page.waitForTimeout(3_500);
+  const file = `${PLACE}${name}.png`;
+  await page.screenshot({ path: file });
+  await context.close();
+  const { size } = await stat(file);
+  console.log(`${name}.png ${Math.round(size / 1000)} kB`);
+  if (faults.length || size > BYTES_MAX) {
+    console.error(faults.length ? faults : `${name}.png is larger than ${BYTES_MAX} octets`);
+    process.exitCode = 1;
+  }
+}
+await browser.close();
+await site.stop();
