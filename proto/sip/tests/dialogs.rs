@@ -1,4 +1,5 @@
 //! Dialogs: made, matched, ordered, refreshed, confirmed; and the requests they write.
+#![allow(clippy::unwrap_used, reason = "a test may stop here")]
 
 use sip::dialog::{Dialog, Side, Verdict};
 use sip::{Header, Message};

@@ -1,4 +1,5 @@
 //! The transaction table in virtual time: what is sent when, what the user hears, what is left.
+#![allow(clippy::unwrap_used, reason = "a test may stop here")]
 
 use core::time::Duration;
 use machine::Time;
