@@ -1,10 +1,14 @@
 //! The `[[ssc]]` section of a site file: its shape, its help (the doc comments) and its checks.
 
-use crate::realm::{Address, CAPTURE_PORT, PORTS_MAX, REALMS_MAX, RealmId, Side};
+use crate::realm::{
+    Address, CAPTURE_PORT, PORTS_MAX, REALMS_MAX, RealmId, Side, transport_word,
+};
 use config::Issue;
-use runtime::PortId;
+use runtime::{ClientAuth, Flow, PortId, PortSpec, TlsSpec, Transport};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
 
 /// A signalling session controller: a back-to-back user agent between realms.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -303,6 +307,46 @@ impl Ssc {
         doors
     }
 
+    /// The doorways that the runtime shall open: every door and the way to the collector.
+    #[must_use]
+    pub fn ports(&self) -> Vec<PortSpec> {
+        let doors = self.doors().into_iter().map(|(realm, id, address)| {
+            let realm = &self.realm[usize::from(realm.0)];
+            let is_tls = address.transport == Transport::Tls;
+            PortSpec {
+                id,
+                name: format!("{} {}", realm.name, transport_word(address.transport)),
+                transport: address.transport,
+                listen: address.socket,
+                tls: realm.tls.as_ref().filter(|_| is_tls).map(|tls| Arc::new(tls.spec())),
+                ..PortSpec::default()
+            }
+        });
+        let capture = self.capture_flow().map(|flow| PortSpec {
+            id: CAPTURE_PORT,
+            name: String::from("capture"),
+            transport: flow.transport,
+            listen: flow.local,
+            connect_only: true,
+            ..PortSpec::default()
+        });
+        doors.chain(capture).collect()
+    }
+
+    /// From us to the collector.
+    #[must_use]
+    pub fn capture_flow(&self) -> Option<Flow> {
+        let address = self.capture.as_deref()?.parse::<Address>().ok()?;
+        let any = match address.socket.ip() {
+            IpAddr::V4(ip) if ip.is_loopback() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+            IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+            IpAddr::V6(ip) if ip.is_loopback() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+            IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+        };
+        let local = SocketAddr::new(any, 0);
+        Some(Flow::to(CAPTURE_PORT, address.transport, local, address.socket))
+    }
+
     /// Finds what is wrong; paths begin inside the section (`realm[1].listen[0]`).
     pub fn validate(&self, issues: &mut Vec<Issue>) {
         if self.name.is_empty() {
@@ -434,11 +478,18 @@ impl Ssc {
         let names: Vec<_> = self.realm.iter().map(|realm| realm.name.as_str()).collect();
         format!("the realms are {}", names.join(", "))
     }
+}
 
-    /// The collector's address.
-    #[must_use]
-    pub fn capture_address(&self) -> Option<Address> {
-        self.capture.as_deref().and_then(|text| text.parse().ok())
+impl Tls {
+    fn spec(&self) -> TlsSpec {
+        TlsSpec {
+            certificate: Some(self.certificate.clone().into()),
+            key: Some(self.key.clone().into()),
+            roots: self.roots.clone().map(Into::into),
+            client_auth: if self.verify_clients { ClientAuth::Required } else { ClientAuth::Off },
+            verify: self.verify_servers,
+            ..TlsSpec::default()
+        }
     }
 }
 
@@ -462,7 +513,7 @@ fn check_listen(
         other.socket == address.socket
             && other.transport.is_stream() == address.transport.is_stream()
     };
-    if address.transport == runtime::Transport::Tls && realm.tls.is_none() {
+    if address.transport == Transport::Tls && realm.tls.is_none() {
         let mend = format!("add [ssc.realm.tls] to realm `{}`", realm.name);
         issues.push(Issue::new(at.clone(), "tls needs a certificate and a key", mend));
     }
@@ -499,10 +550,4 @@ fn check_target(target: &str, realm: Option<&Realm>, at: String, issues: &mut Ve
 /// FNV-1a, 32 bits.
 fn fnv(text: &[u8]) -> u32 {
     text.iter().fold(0x811c_9dc5, |hash, &b| (hash ^ u32::from(b)).wrapping_mul(0x0100_0193))
-}
-
-/// The port that captured messages leave by.
-#[must_use]
-pub const fn capture_port() -> PortId {
-    CAPTURE_PORT
 }

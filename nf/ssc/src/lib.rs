@@ -1,5 +1,296 @@
-//! Signalling session controller.
+//! Signalling session controller: a back-to-back user agent between access and core.
+//!
+//! ```text
+//!            ┌───────────────────────── Controller ─────────────────────────┐
+//!  access ── │ transactions ─ call/{open,answer,in_dialog,ack} ─ transactions │ ── core
+//!            │      │            route · next_hop · trust           │        │
+//!            └──────┴──── wire: counted, captured, sent ────────────┴────────┘
+//! ```
+//! This page routes: what comes in goes to the transactions, what they pass on goes to the block
+//! of the standard that deals with it; everything leaves through [`wire`].
 #![forbid(unsafe_code)]
 
+mod ask;
+mod call;
+mod capture;
 pub mod config;
+mod facts;
+mod media;
+mod next_hop;
+mod probe;
 pub mod realm;
+mod refusal;
+mod route;
+mod slots;
+mod token;
+mod trust;
+mod wire;
+mod write;
+
+pub use facts::Fact;
+
+use call::Call;
+use call::relay::Relay;
+use capture::Capture;
+use machine::{Duration, Time};
+use next_hop::NextHops;
+use realm::{RealmId, Realms};
+use refusal::Refusal;
+use route::Routes;
+use runtime::{Ask, AskError, Effects, Flow, Frame, Function, In, PortId, Seed};
+use sip::transaction::{Arrival, Out, ServerId, Timers, Transactions};
+use sip::{Message, Method};
+use slots::{Key, Slots};
+use std::sync::Arc;
+use token::{Side, mix};
+use wire::Wire;
+
+/// Whose client transaction it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum User {
+    /// A request between two legs.
+    Relay(Key),
+    /// A BYE of our own on one leg of a call.
+    Bye(Key, Side),
+    /// A probe of a next hop's target.
+    Probe(u16, u16),
+    /// Nobody's: its answer changes nothing.
+    Nobody,
+}
+
+/// A message and where it came in.
+struct Arrived<'a> {
+    now: Time,
+    flow: Flow,
+    realm: RealmId,
+    message: &'a Message<'a>,
+}
+
+/// The controller, as one shard runs it.
+pub struct Controller {
+    config: Arc<config::Ssc>,
+    realms: Realms,
+    routes: Routes,
+    hops: NextHops,
+    transactions: Transactions<Flow, User>,
+    calls: Slots<Call>,
+    relays: Slots<Relay>,
+    wire: Wire,
+    shard: u16,
+    random: u64,
+    is_draining: bool,
+    outs: Vec<Out<Flow, User>>,
+    due: Vec<Key>,
+}
+
+impl Controller {
+    /// A controller without calls.
+    #[must_use]
+    pub fn new(seed: Seed, config: Arc<config::Ssc>) -> Self {
+        let now = seed.now;
+        let realms = Realms::new(&config);
+        let routes = Routes::new(&config, &realms);
+        let hops = NextHops::new(&config, &realms, now);
+        let half = config.limits.transactions_max;
+        let limits = sip::transaction::Limits { clients_max: half, servers_max: half };
+        let (key, rest) = seed.random.split_at(16);
+        let mut table_seed = [0; 32];
+        table_seed[..16].copy_from_slice(key);
+        table_seed[16..].copy_from_slice(rest);
+        let random = rest.iter().fold(0, |word, &b| mix(word ^ u64::from(b)));
+        Self {
+            transactions: Transactions::new(timers(&config), limits, table_seed, seed.shard, now),
+            calls: Slots::new(config.limits.calls_max, now),
+            relays: Slots::new(config.limits.relays_max, now),
+            wire: Wire::new(Capture::new(&config)),
+            shard: seed.shard,
+            random,
+            is_draining: false,
+            outs: Vec::new(),
+            due: Vec::new(),
+            config,
+            realms,
+            routes,
+            hops,
+        }
+    }
+
+    /// The next secret number (a counter through a mixer, seeded by the kernel's randomness).
+    fn random(&mut self) -> u64 {
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        mix(mix(self.random))
+    }
+
+    fn message(&mut self, now: Time, flow: Flow, bytes: &[u8], out: &mut Effects) {
+        if self.wire.capture.owns(&flow) {
+            return;
+        }
+        let Some(realm) = self.realms.door(flow.port).map(|door| door.realm) else { return };
+        self.wire.facts.add(Fact::MessagesReceived, 1);
+        match Message::parse(bytes) {
+            Ok(message) => {
+                let at = Arrived { now, flow, realm, message: &message };
+                self.arrived(&at, out);
+            }
+            Err(offence) => self.malformed(now, flow, bytes, &offence, out),
+        }
+    }
+
+    /// The router: who deals with a message.
+    fn arrived(&mut self, at: &Arrived<'_>, out: &mut Effects) {
+        let reliable = at.flow.transport.is_stream();
+        let outs = &mut self.outs;
+        let arrival = self.transactions.receive(at.now, at.flow, reliable, at.message, outs);
+        match arrival {
+            Arrival::Request(server) => self.request(at, server, out),
+            Arrival::Response { id, user } => self.response(at, id, user, out),
+            Arrival::Ack2xx => self.ack(at, out),
+            Arrival::Cancel { id, invite } => self.cancelled(at, id, invite, out),
+            Arrival::AckNon2xx(_) => self.seen(at, None),
+            Arrival::Absorbed => {
+                self.wire.facts.add(Fact::Retransmissions, 1);
+                self.seen(at, None);
+            }
+            Arrival::StrayResponse => self.stray(at, false, out),
+            Arrival::Overload => self.refuse(at, None, Refusal::OVERLOAD, out),
+        }
+        self.transacted(at.now, out);
+    }
+
+    fn request(&mut self, at: &Arrived<'_>, server: ServerId, out: &mut Effects) {
+        if at.message.to_tag().is_some() {
+            self.in_dialog(at, server, out);
+        } else {
+            self.open(at, server, out);
+        }
+    }
+
+    /// Captures a message that came in.
+    fn seen(&mut self, at: &Arrived<'_>, trail: Option<u64>) {
+        self.wire.received(at.now, &at.flow, trail, at.message.raw());
+    }
+
+    /// Carries out what the transactions ask for.
+    fn transacted(&mut self, now: Time, out: &mut Effects) {
+        while !self.outs.is_empty() {
+            let mut outs = core::mem::take(&mut self.outs);
+            for ask in outs.drain(..) {
+                match ask {
+                    Out::Send { to, bytes } => {
+                        self.wire.facts.add(Fact::Resent, 1);
+                        self.wire.send(now, to, None, out, |buffer| {
+                            buffer.extend_from_slice(&bytes);
+                        });
+                    }
+                    Out::Timeout { user, .. } => self.unanswered(now, user, 408, out),
+                    Out::TransportError { user, .. } => self.unanswered(now, user, 503, out),
+                    Out::AckMissing { .. } => {}
+                }
+            }
+            if self.outs.is_empty() {
+                self.outs = outs; // keeps the allocation
+            }
+        }
+    }
+
+    /// Nobody answered a request of ours.
+    fn unanswered(&mut self, now: Time, user: User, status: u16, out: &mut Effects) {
+        match user {
+            User::Relay(key) => self.relay_failed(now, key, status, out),
+            User::Bye(call, _) => self.bye_done(now, call),
+            User::Probe(hop, target) => self.probed(now, hop, target, false),
+            User::Nobody => {}
+        }
+    }
+}
+
+fn timers(config: &config::Ssc) -> Timers {
+    let ms = |ms: u32| Duration::from_millis(ms.into());
+    let timers = &config.timers;
+    Timers { t1: ms(timers.t1_ms), t2: ms(timers.t2_ms), t4: ms(timers.t4_ms) }
+}
+
+impl Function for Controller {
+    type Config = config::Ssc;
+
+    fn step(&mut self, now: Time, input: In<'_>, out: &mut Effects) {
+        match input {
+            In::Message { flow, bytes } => self.message(now, flow, bytes, out),
+            In::Up { flow } => {
+                if self.wire.capture.owns(&flow) {
+                    self.wire.capture.up();
+                }
+            }
+            In::Down { flow, why } => self.down(now, flow, why, out),
+            In::Drain => self.is_draining = true,
+            _ => {}
+        }
+        self.wire.capture.flush(now, out);
+    }
+
+    fn tick(&mut self, now: Time, out: &mut Effects) {
+        self.transactions.tick(now, &mut self.outs);
+        self.transacted(now, out);
+        self.relays_due(now, out);
+        self.calls_due(now, out);
+        self.probe(now, out);
+        self.transacted(now, out);
+        self.wire.capture.flush(now, out);
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        let deadlines = [
+            self.transactions.deadline(),
+            self.relays.deadline(),
+            self.calls.deadline(),
+            self.hops.deadline(),
+            self.wire.capture.deadline(),
+        ];
+        deadlines.into_iter().flatten().min()
+    }
+
+    fn configure(&mut self, now: Time, config: Arc<config::Ssc>, out: &mut Effects) {
+        self.wire.capture.flush_all(out);
+        self.realms = Realms::new(&config);
+        self.routes = Routes::new(&config, &self.realms);
+        let mut hops = NextHops::new(&config, &self.realms, now);
+        hops.inherit(&self.hops);
+        self.hops = hops;
+        self.transactions.set_timers(timers(&config));
+        self.calls.set_max(config.limits.calls_max);
+        self.relays.set_max(config.limits.relays_max);
+        self.wire.capture.configure(&config);
+        self.config = config;
+    }
+
+    fn frame(_port: PortId, buffer: &[u8]) -> Frame {
+        match sip::frame(buffer) {
+            sip::Framing::Partial => Frame::Partial,
+            sip::Framing::Skip(octets) => Frame::Skip(octets),
+            sip::Framing::Message(octets) => Frame::Message(octets),
+            sip::Framing::Broken(offence) => Frame::Broken(offence.what),
+        }
+    }
+
+    fn ask(
+        &mut self,
+        now: Time,
+        ask: &Ask,
+        out: &mut Effects,
+    ) -> Result<serde_json::Value, AskError> {
+        self.answer(now, ask, out)
+    }
+
+    fn is_idle(&self) -> bool {
+        self.calls.len() == 0 && self.relays.len() == 0
+    }
+
+    fn cells(&self) -> Vec<event::Cells> {
+        vec![self.wire.facts.cells()]
+    }
+}
+
+/// Whether a request may begin a dialog whose record must be kept.
+const fn begins_dialog(method: Method) -> bool {
+    matches!(method, Method::Invite | Method::Subscribe | Method::Refer)
+}

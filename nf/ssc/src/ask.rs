@@ -1,0 +1,190 @@
+//! What the management side may ask: rows for people and programs.
+
+use crate::Controller;
+use crate::call::{Call, State};
+use crate::facts::Fact;
+use crate::next_hop::Health;
+use crate::slots::Key;
+use crate::token::{hex, unhex};
+use machine::Time;
+use runtime::{Ask, AskError, Effects};
+use serde_json::{Value, json};
+
+/// Rows of one answer at most, unless `limit` asks for fewer.
+const ROWS_MAX: usize = 1000;
+
+impl Controller {
+    /// Answers a question, or does what is asked.
+    pub(crate) fn answer(
+        &mut self,
+        now: Time,
+        ask: &Ask,
+        out: &mut Effects,
+    ) -> Result<Value, AskError> {
+        self.gauges();
+        match ask.path.as_str() {
+            "calls" => self.show_calls(ask),
+            "calls/terminate" => self.terminate(now, ask, out),
+            "next-hops" => Ok(self.show_next_hops()),
+            "realms" => Ok(self.show_realms()),
+            "alarms" => Ok(self.show_alarms(now)),
+            "capture" => Ok(self.show_capture(now)),
+            other => Err(AskError::NotFound(other.to_owned())),
+        }
+    }
+
+    /// Brings the gauges up to date.
+    pub(crate) fn gauges(&self) {
+        let facts = &self.wire.facts;
+        facts.set(Fact::CallsLive, self.calls.len() as u64);
+        facts.set(Fact::RelaysLive, self.relays.len() as u64);
+        facts.set(Fact::TransactionsLive, self.transactions.len() as u64);
+        facts.set(Fact::TargetsDown, self.hops.down() as u64);
+    }
+
+    fn show_calls(&self, ask: &Ask) -> Result<Value, AskError> {
+        let limit = match ask.params.get("limit").map(|text| text.parse::<usize>()) {
+            None => ROWS_MAX,
+            Some(Ok(limit)) => limit.min(ROWS_MAX),
+            Some(Err(_)) => return Err(AskError::BadParameter("limit is a number".into())),
+        };
+        let rows = self.calls.iter().take(limit).map(|(key, call)| self.call_row(key, call));
+        Ok(Value::Array(rows.collect()))
+    }
+
+    fn call_row(&self, key: Key, call: &Call) -> Value {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let (to, from) = call.a.parties();
+        let state = match call.state {
+            State::Early => "early",
+            State::Answered | State::Confirmed => "confirmed",
+            State::Ending => "ending",
+        };
+        let answered = (call.answered != Time::ZERO).then(|| call.answered.as_micros());
+        json!({
+            "id": identity(self.shard, key),
+            "state": state,
+            "from": uri_of(&text(from)),
+            "to": uri_of(&text(to)),
+            "realm_in": self.realms.row(call.a.realm).name,
+            "realm_out": self.realms.row(call.b.realm).name,
+            "started_at_us": call.started.as_micros(),
+            "answered_at_us": answered,
+            "call_id_a": text(call.a.call_id()),
+            "call_id_b": text(call.b.call_id()),
+            "trail": text(&hex(call.trail())),
+        })
+    }
+
+    fn terminate(&mut self, now: Time, ask: &Ask, out: &mut Effects) -> Result<Value, AskError> {
+        let wrong = || AskError::BadParameter("id names a call as `calls` shows it".into());
+        let id = ask.params.get("id").ok_or_else(wrong)?;
+        let (shard, key) = read_identity(id).ok_or_else(wrong)?;
+        if shard != self.shard {
+            return Ok(json!([])); // another shard's
+        }
+        if self.calls.at(key).is_none() {
+            return Err(AskError::NotFound(format!("call {id}")));
+        }
+        self.tear_down(now, key, 480, "ended by the operator", out);
+        self.transacted(now, out);
+        Ok(json!([{ "id": id, "ended": true }]))
+    }
+
+    fn show_next_hops(&self) -> Value {
+        let rows = self.hops.rows().iter().flat_map(|hop| {
+            hop.endpoints.iter().map(|endpoint| {
+                json!({
+                    "name": hop.name,
+                    "realm": self.realms.row(hop.realm).name,
+                    "target": endpoint.flow.remote.to_string(),
+                    "transport": crate::realm::transport_word(endpoint.flow.transport),
+                    "state": if endpoint.health == Health::Up { "up" } else { "down" },
+                    "since_us": endpoint.since.as_micros(),
+                    "failures": endpoint.failures,
+                })
+            })
+        });
+        Value::Array(rows.collect())
+    }
+
+    fn show_realms(&self) -> Value {
+        let rows = self.realms.rows().iter().map(|realm| {
+            let listen: Vec<String> = realm
+                .doors
+                .iter()
+                .map(|door| {
+                    let word = crate::realm::transport_word(door.transport);
+                    format!("{word}:{}", door.local)
+                })
+                .collect();
+            json!({
+                "name": realm.name,
+                "side": realm.side,
+                "trusted": realm.trusted,
+                "register_required": realm.register_required,
+                "listen": listen,
+            })
+        });
+        Value::Array(rows.collect())
+    }
+
+    fn show_alarms(&self, now: Time) -> Value {
+        let mut rows = Vec::new();
+        for hop in self.hops.rows() {
+            for endpoint in hop.endpoints.iter().filter(|e| e.health == Health::Down) {
+                let all = hop.endpoints.iter().all(|e| e.health == Health::Down);
+                rows.push(json!({
+                    "name": "next-hop-down",
+                    "subject": format!("{}/{}", hop.name, endpoint.flow.remote),
+                    "severity": if all { "critical" } else { "major" },
+                    "text": format!("{} of next hop {} does not answer its probes",
+                        endpoint.flow.remote, hop.name),
+                    "probable_cause": "communications-subsystem-failure",
+                }));
+            }
+        }
+        if let Some(why) = self.wire.capture.trouble(now) {
+            rows.push(json!({
+                "name": "capture-shed",
+                "subject": "capture",
+                "severity": "major",
+                "text": format!("captured messages are lost: {why}; {} so far",
+                    self.wire.capture.shed),
+                "probable_cause": "communications-subsystem-failure",
+            }));
+        }
+        Value::Array(rows)
+    }
+
+    fn show_capture(&self, now: Time) -> Value {
+        let capture = &self.wire.capture;
+        json!([{
+            "shard": self.shard,
+            "collector": self.config.capture,
+            "captured": capture.captured,
+            "shed": capture.shed,
+            "trouble": capture.trouble(now),
+        }])
+    }
+}
+
+/// How a call is named towards people: shard, slot, generation.
+fn identity(shard: u16, key: Key) -> String {
+    format!("{shard:x}-{:x}-{:x}", key.index, key.generation)
+}
+
+fn read_identity(text: &str) -> Option<(u16, Key)> {
+    let mut words = text.split('-').map(|word| unhex(word.as_bytes()));
+    let shard = words.next()?? as u16;
+    let (index, generation) = (words.next()?? as u32, words.next()?? as u32);
+    words.next().is_none().then_some((shard, Key { index, generation }))
+}
+
+/// The URI in a From or To value.
+fn uri_of(value: &str) -> String {
+    sip::NameAddr::parse(value.as_bytes())
+        .map_or_else(|_| value.to_owned(), |address| {
+            String::from_utf8_lossy(address.uri).into_owned()
+        })
+}

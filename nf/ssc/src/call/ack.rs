@@ -1,0 +1,210 @@
+//! The ACK of a 2xx, end to end, and what comes after the call was answered: the 2xx again,
+//! further 2xx of other forks.
+
+use super::State;
+use super::leg::{Leg, Part};
+use super::relay::Phase;
+use crate::facts::Fact;
+use crate::realm::Door;
+use crate::slots::Key;
+use crate::token::{Side, TAG_BYTES, Token, hex, mix};
+use crate::write;
+use crate::{Arrived, Controller, User};
+use machine::Time;
+use runtime::{Effects, Flow};
+use sip::{Header, Message, Method};
+
+impl Controller {
+    /// An ACK that no transaction knows: that of a 2xx.
+    pub(crate) fn ack(&mut self, at: &Arrived<'_>, out: &mut Effects) {
+        let token = at.message.to_tag().and_then(Token::read);
+        let Some((key, side)) = token.and_then(|token| self.call_of(&token)) else {
+            return self.seen(at, None);
+        };
+        let Some(call) = self.calls.at_mut(key) else { return };
+        let trail = call.trail();
+        self.wire.received(at.now, &at.flow, Some(trail), at.message.raw());
+        let Some(relay) = call.invite.filter(|_| call.invite_from == side) else { return };
+        let Some(waiting) = self.relays.at(relay) else { return };
+        let is_mine = call.leg(side).owns(at.message, at.message.from_tag());
+        let cseq = at.message.cseq().number;
+        if waiting.phase != Phase::Answered || !is_mine || waiting.cseq_up != cseq {
+            return;
+        }
+        call.invite = None;
+        if call.state == State::Answered {
+            call.state = State::Confirmed;
+        }
+        self.relays.give_back(relay);
+        let due = call.due();
+        if due < Time::MAX {
+            self.calls.arm(key, due);
+        }
+        self.describe(key, side, at.message);
+        self.acknowledge(at, key, side.other(), out);
+    }
+
+    /// Sends the ACK on to the other leg.
+    fn acknowledge(&mut self, at: &Arrived<'_>, key: Key, side: Side, out: &mut Effects) {
+        let Some(call) = self.calls.at_mut(key) else { return };
+        let leg = call.leg(side);
+        let (flow, trail) = (leg.flow, call.trail());
+        let Some(door) = self.realms.door(flow.port) else { return };
+        let branch = ack_branch(call.check(side), leg.invite_cseq);
+        let message = at.message;
+        self.wire.send(at.now, flow, Some(trail), out, |buffer| {
+            begin(buffer, b"ACK", leg, door, &branch, hops_left(message));
+            write::cseq(buffer, leg.invite_cseq, b"ACK");
+            write::contact(buffer, message, door);
+            write::lines(buffer, message, write::REQUEST);
+            write::body(buffer, message);
+        });
+        let plain = message.body().is_empty() && !message.has(Header::ProxyAuthorization);
+        call.ack = match out.last() {
+            Some((_, bytes)) if !plain => Some(bytes.into()),
+            _ => None,
+        };
+    }
+
+    /// A response that no relay waits for: a 2xx to an INVITE may be one that we acknowledged
+    /// already, or that of another fork. `is_ours` says that its branch is that of a transaction
+    /// of ours; only then a stranger is answered.
+    pub(crate) fn stray(&mut self, at: &Arrived<'_>, is_ours: bool, out: &mut Effects) {
+        let message = at.message;
+        let is_2xx = message.status().is_some_and(|status| (200..300).contains(&status));
+        if !is_2xx || message.method() != Method::Invite {
+            self.wire.facts.add(Fact::StrayResponses, 1);
+            return self.seen(at, None);
+        }
+        let token = message.from_tag().and_then(Token::read);
+        let found = token.and_then(|token| self.call_of(&token));
+        let Some((key, side)) = found else {
+            self.seen(at, None);
+            if is_ours {
+                self.release_fork(at, out);
+            }
+            return;
+        };
+        let Some(call) = self.calls.at(key) else { return };
+        let trail = call.trail();
+        self.wire.received(at.now, &at.flow, Some(trail), message.raw());
+        let leg = call.leg(side);
+        if !leg.owns(message, message.to_tag()) {
+            if is_ours {
+                self.release_fork(at, out);
+            }
+            return;
+        }
+        let pending = call.invite.is_some();
+        if !pending && leg.invite_cseq == message.cseq().number {
+            self.wire.facts.add(Fact::Retransmissions, 1);
+            self.acknowledge_again(at.now, key, side, out);
+        }
+    }
+
+    /// Sends the ACK of the last INVITE on a leg once more, or for the first time without one
+    /// from the other side.
+    pub(crate) fn acknowledge_again(
+        &mut self,
+        now: Time,
+        key: Key,
+        side: Side,
+        out: &mut Effects,
+    ) {
+        let Some(call) = self.calls.at(key) else { return };
+        let leg = call.leg(side);
+        let Some(door) = self.realms.door(leg.flow.port) else { return };
+        let branch = ack_branch(call.check(side), leg.invite_cseq);
+        self.wire.send(now, leg.flow, Some(call.trail()), out, |buffer| match &call.ack {
+            Some(ack) if side == Side::B => buffer.extend_from_slice(ack),
+            _ => {
+                begin(buffer, b"ACK", leg, door, &branch, 70);
+                write::cseq(buffer, leg.invite_cseq, b"ACK");
+                write::no_body(buffer);
+            }
+        });
+    }
+
+    /// A further 2xx of a forked INVITE: acknowledged and released (RFC 3261 §13.2.2.4).
+    fn release_fork(&mut self, at: &Arrived<'_>, out: &mut Effects) {
+        let message = at.message;
+        let Some(from_tag) = message.from_tag() else { return };
+        let Ok(ours) = <[u8; TAG_BYTES]>::try_from(from_tag) else { return };
+        let Some(token) = Token::read(&ours).filter(|token| token.shard == self.shard) else {
+            return;
+        };
+        let mut leg = Leg::new(at.realm, message.cseq().number);
+        leg.establish(message, Part::Client, &ours);
+        leg.aim(&self.realms, at.flow);
+        leg.local_cseq += 1;
+        self.wire.facts.add(Fact::ForksReleased, 1);
+        let Some(door) = self.realms.door(leg.flow.port) else { return };
+        let branch = ack_branch(token.check ^ mix(u64::from(leg.flow.remote.port())), leg.invite_cseq);
+        self.wire.send(at.now, leg.flow, None, out, |buffer| {
+            begin(buffer, b"ACK", &leg, door, &branch, 70);
+            write::cseq(buffer, leg.invite_cseq, b"ACK");
+            write::no_body(buffer);
+        });
+        self.bye(at.now, &leg, None, User::Nobody, b"", out);
+    }
+
+    /// Sends a BYE of our own on a leg.
+    pub(crate) fn bye(
+        &mut self,
+        now: Time,
+        leg: &Leg,
+        trail: Option<u64>,
+        user: User,
+        reason: &[u8],
+        out: &mut Effects,
+    ) -> bool {
+        let Some(door) = self.realms.door(leg.flow.port) else { return false };
+        let Some((client, branch)) = self.transactions.reserve() else { return false };
+        self.wire.send(now, leg.flow, trail, out, |buffer| {
+            begin(buffer, b"BYE", leg, door, &branch, 70);
+            write::cseq(buffer, leg.local_cseq, b"BYE");
+            if !reason.is_empty() {
+                write::line(buffer, "Reason", reason);
+            }
+            write::no_body(buffer);
+        });
+        let flow: Flow = leg.flow;
+        if let Some((_, bytes)) = out.last() {
+            let reliable = flow.transport.is_stream();
+            self.transactions.start_client(now, client, flow, reliable, bytes, user);
+        }
+        true
+    }
+}
+
+/// Start line, Via, Max-Forwards, Route, From, To and Call-ID of a request on a leg.
+pub(crate) fn begin(
+    out: &mut Vec<u8>,
+    method: &[u8],
+    leg: &Leg,
+    door: &Door,
+    branch: &[u8],
+    hops: u8,
+) {
+    out.extend_from_slice(method);
+    out.push(b' ');
+    out.extend_from_slice(leg.target());
+    out.extend_from_slice(b" SIP/2.0\r\n");
+    out.extend_from_slice(&door.via);
+    out.extend_from_slice(branch);
+    out.extend_from_slice(b"\r\n");
+    write::max_forwards(out, hops);
+    out.extend_from_slice(leg.block());
+}
+
+/// Hops that a request has left when it leaves.
+pub(crate) fn hops_left(message: &Message<'_>) -> u8 {
+    message.max_forwards().unwrap_or(70).saturating_sub(1)
+}
+
+/// The branch of the ACK to a 2xx: the same each time it is sent again, no transaction's.
+fn ack_branch(check: u64, cseq: u32) -> [u8; 7 + 16] {
+    let mut branch = *b"z9hG4bK0000000000000000";
+    branch[7..].copy_from_slice(&hex(mix(check ^ u64::from(cseq) << 32)));
+    branch
+}

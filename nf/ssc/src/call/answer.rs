@@ -1,0 +1,330 @@
+//! Responses: back over the relay they belong to, under the names of the asking leg.
+
+use super::leg::{Leg, Part};
+use super::open::tag;
+use super::relay::Phase;
+use super::{Kind, State};
+use crate::facts::Fact;
+use crate::refusal::status_line;
+use crate::slots::Key;
+use crate::token::{FORKS_MAX, Side};
+use crate::wire::Field;
+use crate::write::{self, Set};
+use crate::{Arrived, Controller, User};
+use machine::{Duration, Time};
+use runtime::Effects;
+use sip::transaction::ClientId;
+use sip::{Header, Message, Method};
+
+/// A subscription without a NOTIFY ends this long after its Expires.
+const SUBSCRIPTION_GRACE: Duration = Duration::from_secs(32);
+/// Expiry of a subscription that does not say.
+const SUBSCRIPTION_S: u64 = 3600;
+
+impl Controller {
+    /// A response that a client transaction passed on.
+    pub(crate) fn response(
+        &mut self,
+        at: &Arrived<'_>,
+        id: ClientId,
+        user: User,
+        out: &mut Effects,
+    ) {
+        let status = at.message.status().unwrap_or(0);
+        match user {
+            User::Relay(key) => match self.relays.at(key) {
+                Some(relay) if relay.client == Some(id) && relay.phase != Phase::Answered => {
+                    let trail = relay.trail();
+                    self.seen(at, Some(trail));
+                    self.relayed(at, key, status, out);
+                }
+                _ => self.stray(at, true, out),
+            },
+            User::Bye(call, _) => {
+                let trail = self.calls.at(call).map(super::Call::trail);
+                self.seen(at, trail);
+                if status >= 200 {
+                    self.bye_done(at.now, call);
+                }
+            }
+            User::Probe(hop, target) => {
+                self.seen(at, None);
+                if status >= 200 {
+                    self.probed(at.now, hop, target, status != 503 && status != 408);
+                }
+            }
+            User::Nobody => self.seen(at, None),
+        }
+    }
+
+    fn relayed(&mut self, at: &Arrived<'_>, key: Key, status: u16, out: &mut Effects) {
+        if status < 200 {
+            self.proceeding(key);
+        }
+        if status == 100 {
+            return;
+        }
+        if status >= 300 && self.try_next(at.now, key, status, out) {
+            return;
+        }
+        let Some(relay) = self.relays.at(key) else { return };
+        let (call, initial) = (relay.call, relay.initial);
+        match call.filter(|&call| self.calls.at(call).is_some()) {
+            None => {
+                self.pass_back(at, key, status, out);
+                if status >= 200 {
+                    self.relays.give_back(key);
+                }
+            }
+            Some(call) if initial => self.first_answer(at, key, call, status, out),
+            Some(call) => self.further_answer(at, key, call, status, out),
+        }
+    }
+
+    /// The far end is alive: no other target is tried, and the INVITE may take its time.
+    fn proceeding(&mut self, key: Key) {
+        let Some(relay) = self.relays.at_mut(key) else { return };
+        if relay.phase == Phase::Calling {
+            relay.phase = Phase::Proceeding;
+        }
+        if relay.again_at < Time::MAX {
+            relay.again_at = Time::MAX;
+            let due = relay.due();
+            self.relays.arm(key, due);
+        }
+    }
+
+    /// An answer to the request that begins a dialog.
+    fn first_answer(
+        &mut self,
+        at: &Arrived<'_>,
+        key: Key,
+        call: Key,
+        status: u16,
+        out: &mut Effects,
+    ) {
+        if status < 300 && at.message.to_tag().is_some() {
+            let Some(fork) = self.fork_for(at, key, call) else {
+                return; // a fork too many: its early dialog is not shown
+            };
+            if let Some(relay) = self.relays.at_mut(key) {
+                relay.set_fork(fork);
+                relay.fork = fork;
+            }
+        }
+        self.describe(call, Side::B, at.message);
+        if status < 200 {
+            self.note_provisional(at, key);
+        }
+        self.pass_back(at, key, status, out);
+        match status {
+            0..200 => {}
+            200..300 => self.answered(at, key, call, out),
+            _ => self.rejected(at, key, call, status),
+        }
+    }
+
+    fn note_provisional(&mut self, at: &Arrived<'_>, key: Key) {
+        let Some(relay) = self.relays.at_mut(key) else { return };
+        if at.message.has(Header::RSeq) {
+            self.wire.facts.add(Fact::Reliable, 1);
+        }
+        if !relay.ringing && relay.method == Method::Invite {
+            relay.ringing = true;
+            let delay = at.now.since(relay.started).as_micros() as u64;
+            self.wire.facts.observe(Fact::PostDialDelay, delay);
+        }
+    }
+
+    /// The fork of the call that a response belongs to; a new tag makes a new fork.
+    fn fork_for(&mut self, at: &Arrived<'_>, key: Key, call_key: Key) -> Option<u8> {
+        let call = self.calls.at_mut(call_key)?;
+        let message = at.message;
+        let theirs = message.to_tag();
+        let is_final = message.status().is_some_and(|status| status >= 200);
+        let known = core::iter::once(&mut call.b)
+            .chain(&mut call.forks)
+            .find(|leg| leg.stands() && leg.tag() == theirs.unwrap_or(b""));
+        if let Some(leg) = known {
+            if is_final {
+                // The route set is that of the 2xx (RFC 3261 §13.2.2.4).
+                let ours = tag(call.random, self.shard, call_key, Side::B, 0);
+                let fork = leg.fork;
+                leg.establish(message, Part::Client, &ours);
+                leg.fork = fork;
+                leg.aim(&self.realms, at.flow);
+            }
+            return Some(leg.fork);
+        }
+        if call.forks_seen >= FORKS_MAX {
+            return None;
+        }
+        let fork = call.forks_seen;
+        call.forks_seen += 1;
+        let ours = tag(call.random, self.shard, call_key, Side::B, 0);
+        let cseq = self.relays.at(key).map_or(call.b.invite_cseq, |relay| relay.cseq_up);
+        let leg = if call.b.stands() {
+            let realm = call.b.realm;
+            call.forks.push(Leg::new(realm, cseq));
+            call.forks.last_mut()?
+        } else {
+            &mut call.b
+        };
+        leg.establish(message, Part::Client, &ours);
+        leg.fork = fork;
+        leg.aim(&self.realms, at.flow);
+        Some(fork)
+    }
+
+    /// Writes the response for the asking side: their status line, our head and Contact, and
+    /// everything else as it came.
+    fn pass_back(&mut self, at: &Arrived<'_>, key: Key, status: u16, out: &mut Effects) {
+        let Some(relay) = self.relays.at(key) else { return };
+        let Some(server) = relay.server else { return };
+        let message = at.message;
+        let door = self.realms.door(relay.upstream.port);
+        let drop = self.realms.distrusted(relay.realm_down, relay.realm_up, message);
+        let is_redirect = (300..400).contains(&status);
+        self.wire.send(at.now, relay.upstream, Some(relay.trail()), out, |buffer| {
+            buffer.extend_from_slice(message.start_line());
+            buffer.extend_from_slice(&relay.head);
+            match door {
+                Some(door) if !is_redirect => write::contact(buffer, message, door),
+                _ => {
+                    for line in message.lines_of(Header::Contact) {
+                        buffer.extend_from_slice(line.raw);
+                    }
+                }
+            }
+            write::lines(buffer, message, write::RESPONSE.and(drop).and(PER_HOP));
+            write::body(buffer, message);
+        });
+        if let Some((_, bytes)) = out.last() {
+            self.transactions.respond(at.now, server, status, bytes);
+        }
+    }
+
+    /// A 2xx went back to the request that began the dialog.
+    fn answered(&mut self, at: &Arrived<'_>, key: Key, call_key: Key, out: &Effects) {
+        let Some(call) = self.calls.at_mut(call_key) else { return };
+        let Some(relay) = self.relays.at(key) else { return };
+        let (fork, upstream, trail) = (relay.fork, relay.upstream, relay.trail());
+        call.choose(fork);
+        call.a.set_fork(fork);
+        if call.kind == Kind::Subscription {
+            call.state = State::Confirmed;
+            call.invite = None;
+            let expires = number(at.message, Header::Expires).unwrap_or(SUBSCRIPTION_S);
+            call.call_end = at.now + Duration::from_secs(expires) + SUBSCRIPTION_GRACE;
+            let due = call.due();
+            self.calls.arm(call_key, due);
+            return self.relays.give_back(key);
+        }
+        call.state = State::Answered;
+        call.answered = at.now;
+        self.wire.facts.add(Fact::CallsAnswered, 1);
+        let ringing_us = at.now.since(call.started).as_micros() as u64;
+        let fields = [("leg", Field::Text(b"a")), ("after_us", Field::Number(ringing_us))];
+        self.wire.event(at.now, &upstream, trail, "CallAnswered", &fields);
+        self.await_ack(at.now, key, out);
+    }
+
+    /// Keeps the 2xx just sent until its ACK: sent again after T1, 2 T1, … up to T2, given up
+    /// after 64 T1 (RFC 3261 §13.3.1.4).
+    pub(crate) fn await_ack(&mut self, now: Time, key: Key, out: &Effects) {
+        let t1 = Duration::from_millis(self.config.timers.t1_ms.into());
+        let Some(relay) = self.relays.at_mut(key) else { return };
+        relay.phase = Phase::Answered;
+        relay.reply.clear();
+        if let Some((_, bytes)) = out.last() {
+            relay.reply.extend_from_slice(bytes);
+        }
+        relay.interval = t1;
+        relay.again_at = now + t1;
+        relay.end_at = now + t1 * 64;
+        let due = relay.due();
+        self.relays.arm(key, due);
+    }
+
+    /// A final answer other than 2xx went back to the request that would have begun the dialog.
+    fn rejected(&mut self, at: &Arrived<'_>, key: Key, call_key: Key, status: u16) {
+        let Some(relay) = self.relays.at(key) else { return };
+        let (upstream, trail, method) = (relay.upstream, relay.trail(), relay.method);
+        if method == Method::Invite {
+            self.wire.facts.add(Fact::CallsFailed, 1);
+            let fields = [("status", Field::Number(status.into()))];
+            self.wire.event(at.now, &upstream, trail, "CallRejected", &fields);
+        }
+        self.relays.give_back(key);
+        self.calls.give_back(call_key);
+    }
+
+    /// An answer to a request inside a dialog.
+    fn further_answer(
+        &mut self,
+        at: &Arrived<'_>,
+        key: Key,
+        call_key: Key,
+        status: u16,
+        out: &mut Effects,
+    ) {
+        let Some(relay) = self.relays.at(key) else { return };
+        let (from, fork, method) = (relay.from, relay.fork, relay.method);
+        self.describe(call_key, from.other(), at.message);
+        self.pass_back(at, key, status, out);
+        if status < 200 {
+            return;
+        }
+        if status < 300 {
+            self.refreshed(at, call_key, method, from, fork);
+        }
+        if method == Method::Invite && status < 300 {
+            return self.await_ack(at.now, key, out);
+        }
+        self.relay_done(at.now, key, call_key, method, status, out);
+    }
+
+    /// A 2xx inside the dialog: the answering side may have moved, a session timer starts anew.
+    fn refreshed(&mut self, at: &Arrived<'_>, key: Key, method: Method, from: Side, fork: u8) {
+        let Some(call) = self.calls.at_mut(key) else { return };
+        if matches!(method, Method::Invite | Method::Update | Method::Subscribe) {
+            let leg = match from {
+                Side::A if call.b.fork != fork => call.forks.iter_mut().find(|l| l.fork == fork),
+                _ => Some(call.leg_mut(from.other())),
+            };
+            if let Some(leg) = leg {
+                leg.refresh(at.message);
+            }
+        }
+        if method == Method::Subscribe && call.kind == Kind::Subscription {
+            let expires = number(at.message, Header::Expires).unwrap_or(SUBSCRIPTION_S);
+            call.call_end = at.now + Duration::from_secs(expires) + SUBSCRIPTION_GRACE;
+            let due = call.due();
+            self.calls.arm(key, due);
+        }
+    }
+
+    /// A final answer made here, in place of one that never came.
+    pub(crate) fn answer_locally(&mut self, now: Time, key: Key, status: u16, out: &mut Effects) {
+        let Some(relay) = self.relays.at(key) else { return };
+        let Some(server) = relay.server else { return };
+        self.wire.send(now, relay.upstream, Some(relay.trail()), out, |buffer| {
+            status_line(buffer, status);
+            buffer.extend_from_slice(&relay.head);
+            write::no_body(buffer);
+        });
+        if let Some((_, bytes)) = out.last() {
+            self.transactions.respond(now, server, status, bytes);
+        }
+    }
+}
+
+/// Lines of a response that are meant for the next hop only.
+const PER_HOP: Set = Set::of(&[Header::Path, Header::ServiceRoute]);
+
+/// The number that a header begins with.
+pub(crate) fn number(message: &Message<'_>, header: Header) -> Option<u64> {
+    let value = message.header(header)?;
+    let digits = value.iter().take_while(|b| b.is_ascii_digit()).count();
+    std::str::from_utf8(&value[..digits]).ok()?.parse().ok()
+}

@@ -1,0 +1,61 @@
+//! CANCEL (RFC 3261 §9): answered at once, passed on hop by hop; the INVITE ends with what the
+//! far end says, a 487 as a rule.
+
+use super::relay::Phase;
+use crate::facts::Fact;
+use crate::slots::Key;
+use crate::{Arrived, Controller, User};
+use machine::Time;
+use runtime::Effects;
+use sip::Header;
+use sip::transaction::ServerId;
+
+impl Controller {
+    /// A CANCEL came; `invite` is the INVITE it means.
+    pub(crate) fn cancelled(
+        &mut self,
+        at: &Arrived<'_>,
+        id: ServerId,
+        invite: Option<(ServerId, User)>,
+        out: &mut Effects,
+    ) {
+        let relay = match invite {
+            Some((_, User::Relay(key))) => self.relays.at(key).map(|relay| (key, relay.trail())),
+            _ => None,
+        };
+        let trail = relay.map(|(_, trail)| trail).unwrap_or_else(|| self.random());
+        self.seen(at, Some(trail));
+        let status = if invite.is_some() { 200 } else { 481 };
+        self.reply(at, Some(id), trail, status, out, |_| {});
+        let Some((key, _)) = relay else { return };
+        if !self.is_waiting(key) {
+            return;
+        }
+        self.wire.facts.add(Fact::CallsCancelled, 1);
+        self.wire.event(at.now, &at.flow, trail, "CallCancelled", &[]);
+        let reason = at.message.header(Header::Reason);
+        self.cancel(at.now, key, reason, out);
+    }
+
+    /// Gives up the INVITE of a relay. Its end comes as the answer to it, or as a timeout.
+    pub(crate) fn cancel(
+        &mut self,
+        now: Time,
+        key: Key,
+        reason: Option<&[u8]>,
+        out: &mut Effects,
+    ) {
+        let Some(relay) = self.relays.at_mut(key) else { return };
+        relay.phase = Phase::Cancelled;
+        relay.again_at = Time::MAX;
+        relay.end_at = Time::MAX;
+        let client = relay.client;
+        self.relays.arm(key, Time::MAX);
+        let is_sent = client.is_some_and(|client| {
+            self.transactions.cancel(now, client, reason, &mut self.outs)
+        });
+        if !is_sent {
+            self.relay_failed(now, key, 487, out);
+        }
+    }
+}

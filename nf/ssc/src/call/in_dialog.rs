@@ -1,0 +1,327 @@
+//! Requests inside a dialog: found by our tag, checked against the leg, sent on over the other.
+
+use super::ack::{begin, hops_left};
+use super::leg::{Leg, Part};
+use super::open::tag;
+use super::relay::Phase;
+use super::{Kind, State};
+use crate::facts::Fact;
+use crate::realm::Side as RealmSide;
+use crate::refusal::{Refusal, status_line, upstream};
+use crate::slots::Key;
+use crate::token::{Side, Token, fork_of};
+use crate::wire::Field;
+use crate::write::{self, Set};
+use crate::{Arrived, Controller, User};
+use machine::{Duration, Time};
+use runtime::Effects;
+use sip::transaction::ServerId;
+use sip::{Header, Message, Method, Start};
+
+const RACK: Set = Set::of(&[Header::RAck]);
+/// A subscription whose last NOTIFY came, or that REFER made, is remembered this long.
+const REFER_GRACE: Duration = Duration::from_secs(180);
+
+/// A dialog, as a message names it.
+#[derive(Debug, Clone, Copy)]
+struct Found {
+    key: Key,
+    /// The leg the message came on.
+    side: Side,
+    /// The fork it belongs to.
+    fork: u8,
+}
+
+impl Controller {
+    /// The call and side that a token names, if it is one of ours and the call lives.
+    pub(crate) fn call_of(&self, token: &Token) -> Option<(Key, Side)> {
+        if token.shard != self.shard {
+            return None;
+        }
+        let key = self.calls.user_of(token.index)?;
+        let call = self.calls.at(key)?;
+        let same = key.generation as u16 & 0x7fff == token.generation;
+        (same && call.check(token.side) == token.check).then_some((key, token.side))
+    }
+
+    /// A request with a To tag.
+    pub(crate) fn in_dialog(&mut self, at: &Arrived<'_>, server: ServerId, out: &mut Effects) {
+        let found = match self.dialog(at) {
+            Ok(found) => found,
+            Err(refusal) => return self.refuse(at, Some(server), refusal, out),
+        };
+        let Some(call) = self.calls.at(found.key) else { return };
+        let trail = call.trail();
+        self.seen(at, Some(trail));
+        if let Some(status) = self.order(at, found) {
+            return self.reply(at, Some(server), trail, status, out, |_| {});
+        }
+        self.latch(at, found);
+        match at.message.method() {
+            Method::Bye => self.ending(at, found, server, out),
+            Method::Invite => self.reinvite(at, found, server, out),
+            _ => self.forward(at, found, server, out),
+        }
+    }
+
+    /// Finds the dialog of a request, or says why there is none.
+    fn dialog(&mut self, at: &Arrived<'_>) -> Result<Found, Refusal> {
+        let message = at.message;
+        let ours = message.to_tag().unwrap_or_default();
+        let (key, side) = Token::read(ours)
+            .and_then(|token| self.call_of(&token))
+            .ok_or(Refusal::NO_DIALOG)?;
+        let fork = fork_of(ours).ok_or(Refusal::NO_DIALOG)?;
+        if message.max_forwards() == Some(0) {
+            return Err(Refusal::new(483, "no hops are left"));
+        }
+        let Some(call) = self.calls.at_mut(key) else { return Err(Refusal::NO_DIALOG) };
+        let theirs = message.from_tag();
+        if side == Side::A {
+            let is_known = call.a.owns(message, theirs) && call.fork(fork).is_some();
+            return is_known.then_some(Found { key, side, fork }).ok_or(Refusal::NO_DIALOG);
+        }
+        let mut legs = core::iter::once(&call.b).chain(&call.forks);
+        if let Some(leg) = legs.find(|leg| leg.stands() && leg.owns(message, theirs)) {
+            return Ok(Found { key, side, fork: leg.fork });
+        }
+        // A NOTIFY may come before the 2xx to its SUBSCRIBE (RFC 6665 §4.1.2.4).
+        let may_begin = call.kind == Kind::Subscription && !call.b.stands();
+        if !may_begin || message.method() != Method::Notify {
+            return Err(Refusal::NO_DIALOG);
+        }
+        let ours = tag(call.random, self.shard, key, Side::B, 0);
+        call.b.establish(message, Part::Server, &ours);
+        call.b.aim(&self.realms, at.flow);
+        call.forks_seen = 1;
+        Ok(Found { key, side, fork: 0 })
+    }
+
+    /// Checks the CSeq (RFC 3261 §12.2.2): an old number is refused. Forks of one INVITE share
+    /// our leg A, where their numbers need not follow each other.
+    fn order(&mut self, at: &Arrived<'_>, found: Found) -> Option<u16> {
+        let call = self.calls.at_mut(found.key)?;
+        let is_shared = found.side == Side::A && call.forks_seen > 1;
+        let leg = leg_at(call, found)?;
+        let number = at.message.cseq().number;
+        if number < leg.remote_cseq && !is_shared {
+            return Some(500);
+        }
+        leg.remote_cseq = leg.remote_cseq.max(number);
+        None
+    }
+
+    /// Follows the far end to where it sends from, if it sits behind a NAT or on a connection.
+    fn latch(&mut self, at: &Arrived<'_>, found: Found) {
+        let is_access = self.realms.row(at.realm).side == RealmSide::Access;
+        let Some(call) = self.calls.at_mut(found.key) else { return };
+        let Some(leg) = leg_at(call, found) else { return };
+        if (is_access || at.flow.transport.is_stream()) && leg.flow != at.flow {
+            leg.flow = at.flow;
+        }
+        let moves = matches!(
+            at.message.method(),
+            Method::Invite | Method::Update | Method::Subscribe | Method::Notify | Method::Refer
+        );
+        if moves {
+            leg.refresh(at.message);
+        }
+    }
+
+    /// BYE: both legs end with its answer.
+    fn ending(&mut self, at: &Arrived<'_>, found: Found, server: ServerId, out: &mut Effects) {
+        let Some(call) = self.calls.at_mut(found.key) else { return };
+        let trail = call.trail();
+        if call.state == State::Ending {
+            // Both sides hung up at once, or we did: nobody is left to ask.
+            return self.reply(at, Some(server), trail, 200, out, |_| {});
+        }
+        let was = call.state;
+        if was != State::Early {
+            call.state = State::Ending;
+        }
+        if was == State::Answered && found.side == Side::A {
+            // The caller never sent its ACK; the callee must have one before the BYE.
+            self.acknowledge_again(at.now, found.key, Side::B, out);
+        }
+        let leg = if found.side == Side::A { "a" } else { "b" };
+        let fields = [("leg", Field::Text(leg.as_bytes()))];
+        self.wire.event(at.now, &at.flow, trail, "CallReleased", &fields);
+        self.forward(at, found, server, out);
+    }
+
+    /// A re-INVITE; two at the same time are both refused (RFC 3261 §14.1).
+    fn reinvite(&mut self, at: &Arrived<'_>, found: Found, server: ServerId, out: &mut Effects) {
+        let Some(call) = self.calls.at_mut(found.key) else { return };
+        let trail = call.trail();
+        if call.kind == Kind::Subscription || call.state == State::Ending {
+            return self.reply(at, Some(server), trail, 481, out, |_| {});
+        }
+        if call.invite.is_some() {
+            let glare = call.invite_from != found.side;
+            let status = if glare { 491 } else { 500 };
+            return self.reply(at, Some(server), trail, status, out, |head| {
+                if status == 500 {
+                    write::line(head, "Retry-After", b"2");
+                }
+            });
+        }
+        let (side, cseq) = (found.side, at.message.cseq().number);
+        call.invite_from = side;
+        call.leg_mut(side).invite_cseq = cseq;
+        let y = call.leg_mut(side.other());
+        y.invite_cseq = y.local_cseq + 1;
+        self.forward(at, found, server, out);
+    }
+
+    /// Sends a request on over the other leg.
+    fn forward(&mut self, at: &Arrived<'_>, found: Found, server: ServerId, out: &mut Effects) {
+        let message = at.message;
+        let method = message.method();
+        let Some((key, relay)) = self.relays.take() else {
+            return self.refuse(at, Some(server), Refusal::OVERLOAD, out);
+        };
+        let Some((client, branch)) = self.transactions.reserve() else {
+            self.relays.give_back(key);
+            return self.refuse(at, Some(server), Refusal::OVERLOAD, out);
+        };
+        let Some(call) = self.calls.at_mut(found.key) else { return };
+        relay.server = Some(server);
+        relay.client = Some(client);
+        relay.call = Some(found.key);
+        relay.from = found.side;
+        relay.fork = found.fork;
+        relay.method = method;
+        relay.random = call.random;
+        relay.upstream = upstream(&at.flow, message);
+        relay.realm_up = at.realm;
+        relay.cseq_up = message.cseq().number;
+        relay.started = at.now;
+        write::response_head(&mut relay.head, message, &at.flow, None);
+        if method == Method::Invite {
+            call.invite = Some(key);
+        }
+        let (trail, a_invite) = (call.trail(), call.a.invite_cseq);
+        let y = match found.side {
+            Side::A if call.b.fork != found.fork => {
+                call.forks.iter_mut().find(|leg| leg.fork == found.fork)
+            }
+            _ => Some(call.leg_mut(found.side.other())),
+        };
+        let Some(y) = y else { return };
+        y.local_cseq += 1;
+        let flow = y.flow;
+        relay.realm_down = y.realm;
+        let rack = match found.side {
+            Side::A => y.invite_cseq,
+            Side::B => a_invite,
+        };
+        self.transactions.set_user(server, User::Relay(key));
+        if method == Method::Invite {
+            self.wire.send(at.now, relay.upstream, Some(trail), out, |buffer| {
+                status_line(buffer, 100);
+                buffer.extend_from_slice(&relay.head);
+                write::no_body(buffer);
+            });
+            if let Some((_, bytes)) = out.last() {
+                self.transactions.respond(at.now, server, 100, bytes);
+            }
+        }
+        let Some(door) = self.realms.door(flow.port) else {
+            self.transactions.release(client);
+            return self.relay_failed(at.now, key, 503, out);
+        };
+        let drop = self.realms.distrusted(at.realm, y.realm, message);
+        self.wire.send(at.now, flow, Some(trail), out, |buffer| {
+            let Start::Request { name, .. } = message.start() else { return };
+            begin(buffer, name, y, door, &branch, hops_left(message));
+            write::cseq(buffer, y.local_cseq, name);
+            write::contact(buffer, message, door);
+            let drop = if method == Method::Prack { drop.and(RACK) } else { drop };
+            if method == Method::Prack {
+                reacknowledged(buffer, message, rack);
+            }
+            write::lines(buffer, message, write::REQUEST.and(drop));
+            write::body(buffer, message);
+        });
+        if let Some((_, bytes)) = out.last() {
+            let reliable = flow.transport.is_stream();
+            let user = User::Relay(key);
+            self.transactions.start_client(at.now, client, flow, reliable, bytes, user);
+        }
+        self.wire.facts.add(Fact::RequestsRelayed, 1);
+        self.describe(found.key, found.side, message);
+    }
+
+    /// The final answer to a request inside a dialog is on its way back; `status` is what it was
+    /// or what stands for its absence.
+    pub(crate) fn relay_done(
+        &mut self,
+        now: Time,
+        key: Key,
+        call_key: Key,
+        method: Method,
+        status: u16,
+        out: &mut Effects,
+    ) {
+        let terminated = self.relays.at(key).is_some_and(|relay| relay.ends_subscription);
+        let accepted = status < 300;
+        self.relays.give_back(key);
+        let Some(call) = self.calls.at_mut(call_key) else { return };
+        if call.invite == Some(key) {
+            call.invite = None;
+        }
+        let gone = status == 481 || status == 408 && method != Method::Info;
+        match method {
+            Method::Bye if call.state == State::Ending => self.ended(now, call_key),
+            Method::Refer if accepted && call.kind == Kind::Session => {
+                call.refer_until = now + REFER_GRACE;
+            }
+            Method::Notify if terminated || gone => self.unsubscribed(now, call_key),
+            Method::Subscribe if gone => self.unsubscribed(now, call_key),
+            Method::Invite | Method::Update if gone => {
+                self.tear_down(now, call_key, status, "the far end lost the dialog", out);
+            }
+            _ => {}
+        }
+    }
+
+    fn unsubscribed(&mut self, now: Time, key: Key) {
+        let Some(call) = self.calls.at_mut(key) else { return };
+        call.refer_until = Time::ZERO;
+        if call.kind == Kind::Subscription {
+            self.finish(now, key);
+        }
+    }
+}
+
+impl Controller {
+    /// Whether a call's asked leg is early only.
+    pub(crate) fn is_waiting(&self, key: Key) -> bool {
+        self.relays.at(key).is_some_and(|relay| {
+            matches!(relay.phase, Phase::Calling | Phase::Proceeding | Phase::Cancelled)
+        })
+    }
+}
+
+fn leg_at(call: &mut super::Call, found: Found) -> Option<&mut Leg> {
+    match found.side {
+        Side::A => Some(&mut call.a),
+        Side::B if call.b.fork == found.fork => Some(&mut call.b),
+        Side::B => call.forks.iter_mut().find(|leg| leg.fork == found.fork),
+    }
+}
+
+/// RAck names the INVITE by its CSeq, which differs between the legs (RFC 3262 §7.2).
+fn reacknowledged(out: &mut Vec<u8>, message: &Message<'_>, cseq: u32) {
+    let Some(value) = message.header(Header::RAck) else { return };
+    let mut words = value.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let (rseq, method) = (words.next().unwrap_or_default(), words.nth(1).unwrap_or_default());
+    out.extend_from_slice(b"RAck: ");
+    out.extend_from_slice(rseq);
+    out.push(b' ');
+    write::number(out, cseq.into());
+    out.push(b' ');
+    out.extend_from_slice(method);
+    out.extend_from_slice(b"\r\n");
+}

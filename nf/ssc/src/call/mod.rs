@@ -1,0 +1,159 @@
+//! Calls: two legs and what is under way between them.
+//!
+//! ```text
+//!  caller ── leg A ── Call ── leg B (and early forks) ── callee
+//!            tag a           tag b, own Call-ID
+//! ```
+//! A [`Relay`] is one request on its way from one leg to the other, with all that its response
+//! needs. Calls and relays live in [`crate::slots`]; a message inside a dialog names its call by
+//! our own tag.
+
+mod ack;
+mod answer;
+mod cancel;
+mod in_dialog;
+pub(crate) mod leg;
+mod open;
+pub(crate) mod relay;
+mod teardown;
+
+use crate::slots::{Key, Reuse};
+use crate::token::{Side, mix};
+use leg::Leg;
+use machine::Time;
+
+/// What a call record stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Kind {
+    /// A session begun by INVITE.
+    #[default]
+    Session,
+    /// A subscription begun by SUBSCRIBE or REFER.
+    Subscription,
+}
+
+/// How far a call is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum State {
+    /// No final answer yet.
+    #[default]
+    Early,
+    /// The 2xx went to the asking side; its ACK has not come.
+    Answered,
+    /// Both legs stand.
+    Confirmed,
+    /// A BYE is under way.
+    Ending,
+}
+
+/// Two legs that belong together.
+#[derive(Debug, Default)]
+pub struct Call {
+    /// Secret of this call; its tokens and its trail are made from it.
+    pub random: u64,
+    /// What it stands for.
+    pub kind: Kind,
+    /// How far it is.
+    pub state: State,
+    /// The asking leg.
+    pub a: Leg,
+    /// The asked leg: the answered fork, or the first one.
+    pub b: Leg,
+    /// Early dialogs of further forks.
+    pub forks: Vec<Leg>,
+    /// Forks seen so far.
+    pub forks_seen: u8,
+    /// The INVITE under way: the first one, or a re-INVITE. It stays until its ACK.
+    pub invite: Option<Key>,
+    /// Side that the INVITE under way came from.
+    pub invite_from: Side,
+    /// The ACK that the asked leg got, kept when it had more than a bare ACK.
+    pub ack: Option<Box<[u8]>>,
+    /// BYEs of our own that wait for their answer.
+    pub byes: u8,
+    /// Whether a subscription made by REFER inside the session still lives.
+    pub refer_until: Time,
+    /// When the INVITE came.
+    pub started: Time,
+    /// When the 2xx went out; `Time::ZERO` before.
+    pub answered: Time,
+    /// Agreed session interval, seconds; 0 is none.
+    pub session_s: u32,
+    /// When the session is over unless it is refreshed; `Time::MAX` is never.
+    pub session_end: Time,
+    /// When the call is over whatever happens; `Time::MAX` is never.
+    pub call_end: Time,
+}
+
+impl Reuse for Call {
+    fn reuse(&mut self) {
+        self.a.clear();
+        self.b.clear();
+        self.forks.clear();
+        let (a, b) = (core::mem::take(&mut self.a), core::mem::take(&mut self.b));
+        let forks = core::mem::take(&mut self.forks);
+        *self = Self { a, b, forks, ..Self::default() };
+    }
+}
+
+impl Call {
+    /// The check that the tokens of one leg carry.
+    pub const fn check(&self, side: Side) -> u64 {
+        check(self.random, side)
+    }
+
+    /// Names the call's trail in the service assurance.
+    pub const fn trail(&self) -> u64 {
+        trail(self.random)
+    }
+
+    /// A leg; of several forks the answered or first one.
+    pub const fn leg(&self, side: Side) -> &Leg {
+        match side {
+            Side::A => &self.a,
+            Side::B => &self.b,
+        }
+    }
+
+    /// A leg, to change.
+    pub const fn leg_mut(&mut self, side: Side) -> &mut Leg {
+        match side {
+            Side::A => &mut self.a,
+            Side::B => &mut self.b,
+        }
+    }
+
+    /// The asked leg with that fork number.
+    pub fn fork(&self, fork: u8) -> Option<&Leg> {
+        core::iter::once(&self.b).chain(&self.forks).find(|leg| leg.stands() && leg.fork == fork)
+    }
+
+    /// Makes the fork the call's asked leg; the one it takes the place of stays among the forks.
+    pub fn choose(&mut self, fork: u8) {
+        if self.b.fork == fork {
+            return;
+        }
+        if let Some(chosen) = self.forks.iter_mut().find(|leg| leg.fork == fork) {
+            core::mem::swap(chosen, &mut self.b);
+        }
+    }
+
+    /// When the call wants to be looked at.
+    pub fn due(&self) -> Time {
+        let refer = if self.refer_until == Time::ZERO { Time::MAX } else { self.refer_until };
+        self.session_end.min(self.call_end).min(refer)
+    }
+}
+
+/// The check of one side's tokens, made from the call's secret.
+pub const fn check(random: u64, side: Side) -> u64 {
+    match side {
+        Side::A => mix(random ^ 0x6c65_675f_615f_6c65),
+        Side::B => mix(random ^ 0x6c65_675f_625f_6c65),
+    }
+}
+
+/// The trail of a call, made from its secret.
+pub const fn trail(random: u64) -> u64 {
+    mix(random ^ 0x7472_6169_6c5f_7472)
+}

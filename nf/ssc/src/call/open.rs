@@ -1,0 +1,314 @@
+//! A request outside of any dialog: looked at, routed, sent on with names of our own.
+
+use super::leg::Part;
+use super::relay::{Phase, Relay};
+use super::{Call, Kind, check, trail};
+use crate::facts::Fact;
+use crate::realm::Door;
+use crate::refusal::{Refusal, status_line, upstream};
+use crate::route::{NoWay, Way};
+use crate::slots::Key;
+use crate::token::{Side, TAG_BYTES, TOKEN_BYTES, Token, fork_digit};
+use crate::wire::Field;
+use crate::write::{self, Set};
+use crate::{Arrived, Controller, User, begins_dialog};
+use machine::{Duration, Time};
+use runtime::Effects;
+use sip::transaction::ServerId;
+use sip::{Header, Message, Method, Scheme, Start};
+
+/// Hops given to a request that does not say (RFC 3261 §16.6).
+const MAX_FORWARDS: u8 = 70;
+
+impl Controller {
+    /// A request without a To tag.
+    pub(crate) fn open(&mut self, at: &Arrived<'_>, server: ServerId, out: &mut Effects) {
+        if let Some(refusal) = self.objection(at.message) {
+            return self.refuse(at, Some(server), refusal, out);
+        }
+        if at.message.method() == Method::Options && self.is_for_us(at.message) {
+            return self.capabilities(at, server, out);
+        }
+        if self.is_draining {
+            return self.refuse(at, Some(server), Refusal::DRAINING, out);
+        }
+        match self.routes.find(at.realm, at.message, &self.hops) {
+            Ok(way) => self.start(at, server, &way, out),
+            Err(NoWay::Refused(status)) => {
+                self.refuse(at, Some(server), Refusal::new(status, "no route matches"), out);
+            }
+            Err(NoWay::Down) => self.refuse(at, Some(server), Refusal::NO_TARGET, out),
+        }
+    }
+
+    /// What is wrong with a request before anybody looks at where it goes (RFC 3261 §8.2, §16.3).
+    fn objection(&self, message: &Message<'_>) -> Option<Refusal> {
+        let refuse = |status, why| Some(Refusal::new(status, why));
+        if message.uri().is_some_and(|uri| uri.scheme == Scheme::Other) {
+            return refuse(416, "the scheme of the Request-URI is not known");
+        }
+        if message.max_forwards() == Some(0) && message.method() != Method::Options {
+            return refuse(483, "no hops are left");
+        }
+        if message.has(Header::ProxyRequire) {
+            return refuse(420, "an extension is required of proxies");
+        }
+        if begins_dialog(message.method()) && !message.has(Header::Contact) {
+            return refuse(400, "a request that begins a dialog has no Contact");
+        }
+        self.is_loop(message).then_some(Refusal::LOOP)
+    }
+
+    /// Whether the request is our own, back with the Request-URI that it left with. With another
+    /// Request-URI it went a spiral, which is normal (RFC 3261 §16.3).
+    fn is_loop(&self, message: &Message<'_>) -> bool {
+        let Some(token) = Token::read(message.call_id()) else { return false };
+        let Some((key, Side::B)) = self.call_of(&token) else { return false };
+        let sent = self.calls.at(key).and_then(|call| call.invite);
+        let relay = sent.and_then(|relay| self.relays.at(relay));
+        relay.is_some_and(|relay| relay.initial && message.request_uri() == Some(&relay.uri))
+    }
+
+    fn is_for_us(&self, message: &Message<'_>) -> bool {
+        message.uri().is_some_and(|uri| {
+            uri.user.is_none() && self.realms.is_ours(uri.host, uri.port)
+        }) || message.max_forwards() == Some(0)
+    }
+
+    /// OPTIONS to the controller itself (RFC 3261 §11.2).
+    fn capabilities(&mut self, at: &Arrived<'_>, server: ServerId, out: &mut Effects) {
+        let trail = self.random();
+        self.seen(at, Some(trail));
+        let status = if self.is_draining { 503 } else { 200 };
+        self.reply(at, Some(server), trail, status, out, |head| {
+            write::line(head, "Allow", ALLOW.as_bytes());
+            write::line(head, "Accept", b"application/sdp");
+            write::line(head, "Supported", b"100rel, timer, replaces, path, outbound");
+        });
+    }
+
+    /// Makes the records of a request that has a way, and sends it there.
+    fn start(&mut self, at: &Arrived<'_>, server: ServerId, way: &Way, out: &mut Effects) {
+        let random = self.random();
+        let method = at.message.method();
+        let Some((key, relay)) = self.relays.take() else {
+            return self.refuse(at, Some(server), Refusal::OVERLOAD, out);
+        };
+        fill(relay, at, server, random);
+        let mut names = key;
+        if begins_dialog(method) {
+            let Some((call_key, call)) = self.calls.take() else {
+                self.relays.give_back(key);
+                return self.refuse(at, Some(server), Refusal::OVERLOAD, out);
+            };
+            names = call_key;
+            relay.call = Some(call_key);
+            let tag = tag(random, self.shard, call_key, Side::A, 0);
+            begin(call, at, random, &tag);
+            call.a.aim(&self.realms, at.flow);
+            call.invite = Some(key);
+        }
+        let tag = tag(random, self.shard, names, Side::A, 0);
+        relay.fork_at = write::response_head(&mut relay.head, at.message, &at.flow, Some(&tag));
+        if way.plan.is_some() {
+            relay.request.extend_from_slice(at.message.raw());
+        }
+        self.transactions.set_user(server, User::Relay(key));
+        self.seen(at, Some(trail(random)));
+        if method == Method::Invite {
+            self.trying(at, key, server, out);
+        } else {
+            self.wire.facts.add(Fact::RequestsRelayed, 1);
+        }
+        if let Some(call) = self.relays.at(key).and_then(|relay| relay.call) {
+            self.describe(call, Side::A, at.message);
+        }
+        self.launch(at.now, key, at.message, way, out);
+    }
+
+    /// 100 at once: it stops the retransmissions (RFC 3261 §17.2.1).
+    fn trying(&mut self, at: &Arrived<'_>, key: Key, server: ServerId, out: &mut Effects) {
+        self.wire.facts.add(Fact::CallsStarted, 1);
+        let Some(relay) = self.relays.at(key) else { return };
+        self.wire.send(at.now, relay.upstream, Some(relay.trail()), out, |buffer| {
+            status_line(buffer, 100);
+            buffer.extend_from_slice(&relay.head);
+            if let Some(stamp) = at.message.header(Header::Timestamp) {
+                write::line(buffer, "Timestamp", stamp);
+            }
+            write::no_body(buffer);
+        });
+        if let Some((_, bytes)) = out.last() {
+            self.transactions.respond(at.now, server, 100, bytes);
+        }
+    }
+
+    /// Sends the request of a relay to where `way` leads.
+    pub(crate) fn launch(
+        &mut self,
+        now: Time,
+        key: Key,
+        message: &Message<'_>,
+        way: &Way,
+        out: &mut Effects,
+    ) {
+        let Some(relay) = self.relays.at_mut(key) else { return };
+        let Some((client, branch)) = self.transactions.reserve() else {
+            return self.relay_failed(now, key, 503, out);
+        };
+        let Some(door) = self.realms.door(way.flow.port) else {
+            self.transactions.release(client);
+            return self.relay_failed(now, key, 503, out);
+        };
+        relay.client = Some(client);
+        relay.realm_down = way.realm;
+        relay.plan = way.plan;
+        let names = relay.call.unwrap_or(key);
+        let token = Token::new(check(relay.random, Side::B), self.shard, names, Side::B).write();
+        relay.uri.clear();
+        self.realms.write_uri(&mut relay.uri, message, way);
+        let drop = self.realms.distrusted(relay.realm_up, way.realm, message);
+        self.wire.send(now, way.flow, Some(relay.trail()), out, |buffer| {
+            let request = Initial { message, door, branch: &branch, uri: &relay.uri, drop };
+            request.write(buffer, &token);
+        });
+        let Some((_, bytes)) = out.last() else { return };
+        let reliable = way.flow.transport.is_stream();
+        self.transactions.start_client(now, client, way.flow, reliable, bytes, User::Relay(key));
+        if let Some(call) = relay.call.and_then(|call| self.calls.at_mut(call)) {
+            call.b.realm = way.realm;
+            call.b.flow = way.flow;
+            call.b.local_cseq = relay.cseq_up;
+            call.b.invite_cseq = relay.cseq_up;
+        }
+        self.patience(now, key);
+    }
+
+    /// Sets the relay's clock: how long this target has, how long the whole may take.
+    fn patience(&mut self, now: Time, key: Key) {
+        let timers = &self.config.timers;
+        let Some(relay) = self.relays.at_mut(key) else { return };
+        relay.again_at = match relay.plan {
+            Some(_) => now + Duration::from_millis(timers.failover_ms.into()),
+            None => Time::MAX,
+        };
+        if relay.method == Method::Invite && timers.no_answer_s > 0 && relay.initial {
+            relay.end_at = relay.started + Duration::from_secs(timers.no_answer_s.into());
+        }
+        let due = relay.due();
+        self.relays.arm(key, due);
+    }
+
+    /// Tries the next target of a relay that failed at the last one with `status`.
+    pub(crate) fn try_next(&mut self, now: Time, key: Key, status: u16, out: &mut Effects) -> bool {
+        let Some(relay) = self.relays.at_mut(key) else { return false };
+        let open = relay.initial && matches!(relay.phase, Phase::Calling | Phase::Proceeding);
+        let Some(plan) = relay.plan.filter(|_| open) else { return false };
+        let local = status == 408 || status == 503;
+        if !local && !self.routes.fails_over(plan, status, &self.hops) {
+            return false;
+        }
+        let Some(way) = self.routes.next(plan, &self.hops) else { return false };
+        self.wire.facts.add(Fact::Failovers, 1);
+        let flow = relay.upstream;
+        let trail = relay.trail();
+        relay.phase = Phase::Calling;
+        let request = core::mem::take(&mut relay.request);
+        let target = way.flow.remote.to_string();
+        let fields =
+            [("status", Field::Number(status.into())), ("host", Field::Text(target.as_bytes()))];
+        self.wire.event(now, &flow, trail, "NextTargetTried", &fields);
+        let parsed = Message::parse(&request);
+        if let Ok(message) = &parsed {
+            self.launch(now, key, message, &way, out);
+        }
+        let is_sent = parsed.is_ok();
+        if let Some(relay) = self.relays.at_mut(key) {
+            relay.request = request;
+        }
+        is_sent
+    }
+}
+
+/// Methods that cross the controller.
+const ALLOW: &str = "INVITE, ACK, CANCEL, BYE, OPTIONS, PRACK, UPDATE, INFO, REFER, SUBSCRIBE, \
+    NOTIFY, MESSAGE, PUBLISH, REGISTER";
+
+/// The record of a request that came in.
+fn fill(relay: &mut Relay, at: &Arrived<'_>, server: ServerId, random: u64) {
+    relay.server = Some(server);
+    relay.initial = true;
+    relay.from = Side::A;
+    relay.method = at.message.method();
+    relay.random = random;
+    relay.upstream = upstream(&at.flow, at.message);
+    relay.realm_up = at.realm;
+    relay.cseq_up = at.message.cseq().number;
+    relay.started = at.now;
+}
+
+/// The record of the call that a request begins.
+fn begin(call: &mut Call, at: &Arrived<'_>, random: u64, tag: &[u8; TAG_BYTES]) {
+    call.random = random;
+    call.kind = match at.message.method() {
+        Method::Invite => Kind::Session,
+        _ => Kind::Subscription,
+    };
+    call.started = at.now;
+    call.session_end = Time::MAX;
+    call.call_end = Time::MAX;
+    call.invite_from = Side::A;
+    call.a.realm = at.realm;
+    call.a.remote_cseq = at.message.cseq().number;
+    call.a.invite_cseq = at.message.cseq().number;
+    // Contact stands in the request: without it the request was refused.
+    call.a.establish(at.message, Part::Server, tag);
+}
+
+/// Our tag on one leg.
+pub(crate) fn tag(random: u64, shard: u16, key: Key, side: Side, fork: u8) -> [u8; TAG_BYTES] {
+    let mut tag = [0; TAG_BYTES];
+    tag[..TOKEN_BYTES].copy_from_slice(&Token::new(check(random, side), shard, key, side).write());
+    tag[TOKEN_BYTES] = fork_digit(fork);
+    tag
+}
+
+/// The first request on leg B.
+struct Initial<'a> {
+    message: &'a Message<'a>,
+    door: &'a Door,
+    branch: &'a [u8],
+    uri: &'a [u8],
+    drop: Set,
+}
+
+impl Initial<'_> {
+    fn write(&self, out: &mut Vec<u8>, token: &[u8; TOKEN_BYTES]) {
+        let message = self.message;
+        if let Start::Request { name, .. } = message.start() {
+            out.extend_from_slice(name);
+        }
+        out.push(b' ');
+        out.extend_from_slice(self.uri);
+        out.extend_from_slice(b" SIP/2.0\r\n");
+        out.extend_from_slice(&self.door.via);
+        out.extend_from_slice(self.branch);
+        out.extend_from_slice(b"\r\n");
+        write::max_forwards(out, message.max_forwards().unwrap_or(MAX_FORWARDS).saturating_sub(1));
+        out.extend_from_slice(b"From: ");
+        let mut tag = [b'0'; TAG_BYTES];
+        tag[..TOKEN_BYTES].copy_from_slice(token);
+        let from = message.header(Header::From).unwrap_or_default();
+        write::retagged(out, from, message.from_tag(), &tag);
+        out.extend_from_slice(b"\r\nTo: ");
+        out.extend_from_slice(message.header(Header::To).unwrap_or_default());
+        out.extend_from_slice(b"\r\nCall-ID: ");
+        out.extend_from_slice(token);
+        out.extend_from_slice(b"\r\n");
+        let cseq = message.cseq();
+        write::cseq(out, cseq.number, cseq.name);
+        write::contact(out, message, self.door);
+        write::lines(out, message, write::REQUEST.and(self.drop));
+        write::body(out, message);
+    }
+}

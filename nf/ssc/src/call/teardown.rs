@@ -1,0 +1,279 @@
+//! Ends: what runs out of time, what fails, what we end ourselves; both legs, always.
+
+use super::relay::Phase;
+use super::{Kind, State};
+use crate::facts::Fact;
+use crate::slots::Key;
+use crate::token::Side;
+use crate::wire::Field;
+use crate::{Controller, User};
+use machine::{Duration, Time};
+use runtime::{Effects, Flow};
+use sip::Method;
+
+impl Controller {
+    /// A request got no answer, or could not be sent: `status` stands for that.
+    pub(crate) fn relay_failed(
+        &mut self,
+        now: Time,
+        key: Key,
+        status: u16,
+        out: &mut Effects,
+    ) {
+        if self.try_next(now, key, status, out) {
+            return;
+        }
+        let Some(relay) = self.relays.at(key) else { return };
+        if relay.phase == Phase::Answered {
+            return; // the INVITE was answered; its ACK is what is waited for
+        }
+        let status = if relay.phase == Phase::Cancelled { 487 } else { status };
+        let (call, initial, method) = (relay.call, relay.initial, relay.method);
+        let (upstream, trail) = (relay.upstream, relay.trail());
+        self.answer_locally(now, key, status, out);
+        let Some(call_key) = call.filter(|&call| self.calls.at(call).is_some()) else {
+            return self.relays.give_back(key);
+        };
+        if !initial {
+            return self.relay_done(now, key, call_key, method, status, out);
+        }
+        if method == Method::Invite {
+            self.wire.facts.add(Fact::CallsFailed, 1);
+            let fields = [("status", Field::Number(status.into()))];
+            self.wire.event(now, &upstream, trail, "CallFailed", &fields);
+        }
+        self.relays.give_back(key);
+        self.calls.give_back(call_key);
+    }
+
+    /// Relays whose clock ran out.
+    pub(crate) fn relays_due(&mut self, now: Time, out: &mut Effects) {
+        let mut due = core::mem::take(&mut self.due);
+        self.relays.expire(now, &mut due);
+        for key in due.drain(..) {
+            self.relay_due(now, key, out);
+        }
+        self.due = due;
+    }
+
+    fn relay_due(&mut self, now: Time, key: Key, out: &mut Effects) {
+        let Some(relay) = self.relays.at(key) else { return };
+        match relay.phase {
+            Phase::Answered if relay.end_at <= now => self.ack_missing(now, key, out),
+            Phase::Answered => self.answer_again(now, key, out),
+            Phase::Cancelled => {}
+            _ if relay.end_at <= now => self.no_answer(now, key, out),
+            _ => self.silent(now, key, out),
+        }
+    }
+
+    /// The 2xx once more (RFC 3261 §13.3.1.4).
+    fn answer_again(&mut self, now: Time, key: Key, out: &mut Effects) {
+        let t2 = Duration::from_millis(self.config.timers.t2_ms.into());
+        let Some(relay) = self.relays.at_mut(key) else { return };
+        if relay.again_at <= now {
+            self.wire.facts.add(Fact::Resent, 1);
+            self.wire.send(now, relay.upstream, Some(relay.trail()), out, |buffer| {
+                buffer.extend_from_slice(&relay.reply);
+            });
+            relay.interval = (relay.interval * 2).min(t2);
+            relay.again_at = now + relay.interval;
+        }
+        let due = relay.due();
+        self.relays.arm(key, due);
+    }
+
+    /// Nobody acknowledged the 2xx: both legs end.
+    fn ack_missing(&mut self, now: Time, key: Key, out: &mut Effects) {
+        self.wire.facts.add(Fact::AckMissing, 1);
+        let Some(relay) = self.relays.at(key) else { return };
+        match relay.call {
+            Some(call) => self.tear_down(now, call, 408, "the ACK did not come", out),
+            None => self.relays.give_back(key),
+        }
+    }
+
+    /// The caller waited long enough: the INVITE is cancelled, and ends with 408 at once.
+    fn no_answer(&mut self, now: Time, key: Key, out: &mut Effects) {
+        let Some(relay) = self.relays.at_mut(key) else { return };
+        relay.plan = None;
+        let client = relay.client.take();
+        if let Some(client) = client {
+            let reason = Some(&b"SIP;cause=408;text=\"No answer\""[..]);
+            self.transactions.cancel(now, client, reason, &mut self.outs);
+        }
+        self.relay_failed(now, key, 408, out);
+    }
+
+    /// A target said nothing: the next one is tried, this one is cancelled.
+    fn silent(&mut self, now: Time, key: Key, out: &mut Effects) {
+        let Some(relay) = self.relays.at_mut(key) else { return };
+        if relay.again_at > now {
+            let due = relay.due();
+            return self.relays.arm(key, due);
+        }
+        relay.again_at = Time::MAX;
+        let (client, method, call) = (relay.client, relay.method, relay.call);
+        let due = relay.due();
+        self.relays.arm(key, due);
+        if !self.try_next(now, key, 408, out) {
+            return;
+        }
+        if let (Some(client), Method::Invite) = (client, method) {
+            self.transactions.cancel(now, client, None, &mut self.outs);
+        }
+        if let Some(call) = call.and_then(|call| self.calls.at_mut(call)) {
+            call.forks.clear();
+        }
+    }
+
+    /// Ends a call from our side: what is under way is answered with `status`, legs that stand
+    /// get a BYE.
+    pub(crate) fn tear_down(
+        &mut self,
+        now: Time,
+        key: Key,
+        status: u16,
+        why: &'static str,
+        out: &mut Effects,
+    ) {
+        let Some(call) = self.calls.at_mut(key) else { return };
+        let (state, trail, invite) = (call.state, call.trail(), call.invite.take());
+        if state == State::Ending {
+            return;
+        }
+        self.wire.facts.add(Fact::CallsTornDown, 1);
+        let (flow, is_session) = (call.a.flow, call.kind == Kind::Session);
+        let fields = [("text", Field::Text(why.as_bytes())), ("status", Field::Number(status.into()))];
+        self.wire.event(now, &flow, trail, "CallTornDown", &fields);
+        if let Some(relay) = invite {
+            self.drop_invite(now, relay, status, out);
+        }
+        if state == State::Early || !is_session {
+            return self.finish(now, key);
+        }
+        if state == State::Answered {
+            self.acknowledge_again(now, key, Side::B, out);
+        }
+        self.bye_both(now, key, why, out);
+    }
+
+    /// Ends the INVITE of a call that is being torn down.
+    fn drop_invite(&mut self, now: Time, key: Key, status: u16, out: &mut Effects) {
+        let Some(relay) = self.relays.at(key) else { return };
+        if relay.phase != Phase::Answered {
+            if let Some(client) = relay.client {
+                self.transactions.cancel(now, client, None, &mut self.outs);
+            }
+            self.answer_locally(now, key, status, out);
+            if relay_is_first(self, key) {
+                self.wire.facts.add(Fact::CallsFailed, 1);
+            }
+        }
+        self.relays.give_back(key);
+    }
+
+    fn bye_both(&mut self, now: Time, key: Key, why: &'static str, out: &mut Effects) {
+        let reason = format!("SIP;cause=200;text=\"{why}\"");
+        for side in [Side::A, Side::B] {
+            let Some(call) = self.calls.at_mut(key) else { return };
+            call.state = State::Ending;
+            let trail = call.trail();
+            let leg = call.leg_mut(side);
+            if !leg.stands() {
+                continue;
+            }
+            leg.local_cseq += 1;
+            let leg = core::mem::take(leg);
+            let user = User::Bye(key, side);
+            let is_sent = self.bye(now, &leg, Some(trail), user, reason.as_bytes(), out);
+            if let Some(call) = self.calls.at_mut(key) {
+                *call.leg_mut(side) = leg;
+                call.byes += u8::from(is_sent);
+            }
+        }
+        if self.calls.at(key).is_some_and(|call| call.byes == 0) {
+            self.finish(now, key);
+        }
+    }
+
+    /// A BYE of ours was answered, or never will be.
+    pub(crate) fn bye_done(&mut self, now: Time, key: Key) {
+        let Some(call) = self.calls.at_mut(key) else { return };
+        call.byes = call.byes.saturating_sub(1);
+        if call.byes == 0 {
+            self.finish(now, key);
+        }
+    }
+
+    /// The BYE of one side was answered by the other.
+    pub(crate) fn ended(&mut self, now: Time, key: Key) {
+        let Some(call) = self.calls.at(key) else { return };
+        if call.refer_until > now {
+            return; // a REFER inside the call still gets its NOTIFYs
+        }
+        self.finish(now, key);
+    }
+
+    /// Forgets a call; what is still under way in it ends by itself.
+    pub(crate) fn finish(&mut self, now: Time, key: Key) {
+        let Some(call) = self.calls.at(key) else { return };
+        if call.answered != Time::ZERO {
+            self.wire.facts.add(Fact::CallsEnded, 1);
+            let seconds = now.since(call.answered).as_secs();
+            self.wire.facts.observe(Fact::CallSeconds, seconds);
+            let flow = call.a.flow;
+            let fields = [("duration_ms", Field::Number(now.since(call.answered).as_millis() as u64))];
+            self.wire.event(now, &flow, call.trail(), "CallEnded", &fields);
+        }
+        if let Some(relay) = call.invite.filter(|&relay| !self.is_waiting(relay)) {
+            self.relays.give_back(relay);
+        }
+        self.calls.give_back(key);
+    }
+
+    /// Calls whose clock ran out.
+    pub(crate) fn calls_due(&mut self, now: Time, out: &mut Effects) {
+        let mut due = core::mem::take(&mut self.due);
+        self.calls.expire(now, &mut due);
+        for key in due.drain(..) {
+            self.call_due(now, key, out);
+        }
+        self.due = due;
+    }
+
+    fn call_due(&mut self, now: Time, key: Key, out: &mut Effects) {
+        let Some(call) = self.calls.at(key) else { return };
+        if call.session_end <= now {
+            self.wire.facts.add(Fact::SessionsExpired, 1);
+            return self.tear_down(now, key, 408, "the session was not refreshed", out);
+        }
+        if call.call_end <= now {
+            return self.tear_down(now, key, 408, "the call lasted too long", out);
+        }
+        if call.state == State::Ending && call.refer_until <= now && call.byes == 0 {
+            return self.finish(now, key);
+        }
+        let due = call.due();
+        self.calls.arm(key, due);
+    }
+
+    /// A connection ended, or a far end cannot be reached.
+    pub(crate) fn down(
+        &mut self,
+        now: Time,
+        flow: Flow,
+        why: &'static str,
+        out: &mut Effects,
+    ) {
+        if self.wire.capture.owns(&flow) {
+            return self.wire.capture.down(now, why);
+        }
+        self.transactions.transport_failed(now, flow, &mut self.outs);
+        self.transacted(now, out);
+    }
+}
+
+fn relay_is_first(controller: &Controller, key: Key) -> bool {
+    controller.relays.at(key).is_some_and(|relay| relay.initial)
+}

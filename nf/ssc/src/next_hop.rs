@@ -1,0 +1,190 @@
+//! Next hops: their targets, whether these answer, and the OPTIONS that find out.
+//!
+//! ```text
+//! Up ── probe_failures probes unanswered ──→ Down ── a probe answered ──→ Up
+//! ```
+//! A target without probes is always up. Any answer counts as alive, except 503 and 408.
+
+use crate::config::{self, Target};
+use crate::realm::{RealmId, Realms};
+use machine::{Duration, Time};
+use runtime::Flow;
+
+/// Whether a target takes requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Health {
+    /// It answers, or nobody asks it.
+    Up,
+    /// It does not answer its probes.
+    Down,
+}
+
+/// One address of a next hop.
+#[derive(Debug, Clone)]
+pub struct Endpoint {
+    /// The far end.
+    pub flow: Flow,
+    /// Whether it takes requests.
+    pub health: Health,
+    /// Probes in a row without an answer.
+    pub failures: u32,
+    /// When it is probed next; `Time::MAX` is never.
+    pub probe_at: Time,
+    /// Since when it is up or down.
+    pub since: Time,
+}
+
+/// A next hop.
+#[derive(Debug)]
+pub struct Hop {
+    /// Its name.
+    pub name: String,
+    /// The realm it is reached through.
+    pub realm: RealmId,
+    /// Domains to look up (RFC 3263), as written.
+    pub domains: Vec<String>,
+    /// Its addresses in order of preference.
+    pub endpoints: Vec<Endpoint>,
+    failover_status: Vec<u16>,
+    interval: Duration,
+    failures_max: u32,
+}
+
+/// All next hops.
+#[derive(Debug)]
+pub struct NextHops {
+    hops: Vec<Hop>,
+}
+
+impl NextHops {
+    /// The next hops of a validated configuration; the first probes go out at once.
+    pub fn new(config: &config::Ssc, realms: &Realms, now: Time) -> Self {
+        let hops = config.next_hop.iter().filter_map(|hop| {
+            let realm = realms.named(&hop.realm)?;
+            let mut row = Hop {
+                name: hop.name.clone(),
+                realm,
+                domains: Vec::new(),
+                endpoints: Vec::new(),
+                failover_status: hop.failover_status.clone(),
+                interval: Duration::from_secs(hop.probe_interval_s.into()),
+                failures_max: hop.probe_failures.max(1),
+            };
+            for target in &hop.targets {
+                match Target::parse(target) {
+                    Ok(Target::Address(address)) => {
+                        let door = realms.door_for(realm, address.transport, address.socket);
+                        let flow = door.map(|door| door.flow(address.socket));
+                        row.endpoints.extend(flow.map(|flow| row.endpoint(flow, now)));
+                    }
+                    Ok(Target::Domain(domain)) => row.domains.push(domain),
+                    Err(_) => {}
+                }
+            }
+            Some(row)
+        });
+        Self { hops: hops.collect() }
+    }
+
+    /// Takes over what is known about targets that are configured again.
+    pub fn inherit(&mut self, old: &Self) {
+        for hop in &mut self.hops {
+            let Some(before) = old.hops.iter().find(|other| other.name == hop.name) else {
+                continue;
+            };
+            for endpoint in &mut hop.endpoints {
+                if let Some(known) = before.endpoints.iter().find(|e| e.flow == endpoint.flow) {
+                    endpoint.health = known.health;
+                    endpoint.failures = known.failures;
+                    endpoint.since = known.since;
+                }
+            }
+        }
+    }
+
+    /// Every next hop.
+    pub fn rows(&self) -> &[Hop] {
+        &self.hops
+    }
+
+    /// The targets of a hop that take requests, from number `first` on.
+    pub fn usable(
+        &self,
+        hop: u16,
+        first: u16,
+    ) -> impl Iterator<Item = (u16, RealmId, Flow)> + '_ {
+        let hop = self.hops.get(usize::from(hop));
+        hop.into_iter().flat_map(move |hop| {
+            let up = move |(_, endpoint): &(usize, &Endpoint)| endpoint.health == Health::Up;
+            let row = move |(n, endpoint): (usize, &Endpoint)| (n as u16, hop.realm, endpoint.flow);
+            hop.endpoints.iter().enumerate().skip(first.into()).filter(up).map(row)
+        })
+    }
+
+    /// Whether `status` from this hop is a reason to try the next target.
+    pub fn fails_over(&self, hop: u16, status: u16) -> bool {
+        self.hops.get(usize::from(hop)).is_some_and(|hop| hop.failover_status.contains(&status))
+    }
+
+    /// Targets that do not take requests.
+    pub fn down(&self) -> usize {
+        self.hops.iter().flat_map(|hop| &hop.endpoints).filter(|e| e.health == Health::Down).count()
+    }
+
+    /// When the next probe is due.
+    pub fn deadline(&self) -> Option<Time> {
+        let due = self.hops.iter().flat_map(|hop| &hop.endpoints).map(|e| e.probe_at).min();
+        due.filter(|&due| due < Time::MAX)
+    }
+
+    /// A target whose probe is due; the next one is due an interval later.
+    pub fn due(&mut self, now: Time) -> Option<(u16, u16, RealmId, Flow)> {
+        for (h, hop) in self.hops.iter_mut().enumerate() {
+            let (interval, realm) = (hop.interval, hop.realm);
+            for (e, endpoint) in hop.endpoints.iter_mut().enumerate() {
+                if endpoint.probe_at <= now {
+                    endpoint.probe_at = now + interval;
+                    return Some((h as u16, e as u16, realm, endpoint.flow));
+                }
+            }
+        }
+        None
+    }
+
+    /// A probe was answered, or not; says whether the target's health changed.
+    pub fn probed(&mut self, now: Time, hop: u16, target: u16, alive: bool) -> Option<Health> {
+        let hop = self.hops.get_mut(usize::from(hop))?;
+        let failures_max = hop.failures_max;
+        let endpoint = hop.endpoints.get_mut(usize::from(target))?;
+        endpoint.failures = if alive { 0 } else { endpoint.failures.saturating_add(1) };
+        let health = match (alive, endpoint.failures >= failures_max) {
+            (true, _) => Health::Up,
+            (false, true) => Health::Down,
+            (false, false) => endpoint.health,
+        };
+        if health == endpoint.health {
+            return None;
+        }
+        endpoint.health = health;
+        endpoint.since = now;
+        Some(health)
+    }
+
+    /// Takes the addresses that a hop's domains lead to; known ones keep their health.
+    pub fn resolved(&mut self, hop: u16, flows: &[Flow], now: Time) {
+        let Some(hop) = self.hops.get_mut(usize::from(hop)) else { return };
+        let fixed: Vec<Endpoint> = hop.endpoints.drain(..).collect();
+        let fresh = flows.iter().map(|&flow| {
+            let known = fixed.iter().find(|endpoint| endpoint.flow == flow).cloned();
+            known.unwrap_or_else(|| hop.endpoint(flow, now))
+        });
+        hop.endpoints = fresh.collect();
+    }
+}
+
+impl Hop {
+    fn endpoint(&self, flow: Flow, now: Time) -> Endpoint {
+        let probe_at = if self.interval == Duration::ZERO { Time::MAX } else { now };
+        Endpoint { flow, health: Health::Up, failures: 0, probe_at, since: now }
+    }
+}

@@ -1,0 +1,82 @@
+//! OPTIONS to the targets of next hops (RFC 3261 §11): whoever answers is alive.
+
+use crate::facts::Fact;
+use crate::next_hop::Health;
+use crate::realm::{Door, RealmId};
+use crate::token::hex;
+use crate::write;
+use crate::{Controller, User};
+use machine::Time;
+use runtime::{Effects, Flow};
+
+/// Probes sent in one go at most; the others follow with the next tick.
+const PROBES_PER_TICK: usize = 64;
+
+impl Controller {
+    /// Sends the probes that are due.
+    pub(crate) fn probe(&mut self, now: Time, out: &mut Effects) {
+        for _ in 0..PROBES_PER_TICK {
+            let Some((hop, target, realm, flow)) = self.hops.due(now) else { return };
+            self.probe_one(now, (hop, target), realm, flow, out);
+        }
+    }
+
+    fn probe_one(
+        &mut self,
+        now: Time,
+        (hop, target): (u16, u16),
+        _realm: RealmId,
+        flow: Flow,
+        out: &mut Effects,
+    ) {
+        let call = self.random();
+        let Some(door) = self.realms.door(flow.port) else { return };
+        let Some((client, branch)) = self.transactions.reserve() else { return };
+        self.wire.send(now, flow, Some(call), out, |buffer| {
+            options(buffer, door, &flow, &branch, call);
+        });
+        self.wire.facts.add(Fact::Probes, 1);
+        if let Some((_, bytes)) = out.last() {
+            let user = User::Probe(hop, target);
+            let reliable = flow.transport.is_stream();
+            self.transactions.start_client(now, client, flow, reliable, bytes, user);
+        }
+    }
+
+    /// A probe has its answer, or none.
+    pub(crate) fn probed(&mut self, now: Time, hop: u16, target: u16, alive: bool) {
+        let changed = self.hops.probed(now, hop, target, alive);
+        if changed.is_none() {
+            return;
+        }
+        self.wire.facts.set(Fact::TargetsDown, self.hops.down() as u64);
+        let row = self.hops.rows().get(usize::from(hop));
+        let Some(endpoint) = row.and_then(|row| row.endpoints.get(usize::from(target))) else {
+            return;
+        };
+        let name = if changed == Some(Health::Up) { "TargetUp" } else { "TargetDown" };
+        let flow = endpoint.flow;
+        let trail = self.random();
+        self.wire.event(now, &flow, trail, name, &[]);
+    }
+}
+
+fn options(out: &mut Vec<u8>, door: &Door, flow: &Flow, branch: &[u8], call: u64) {
+    let remote = flow.remote.to_string();
+    let (uri, name) = (remote.as_bytes(), hex(call));
+    out.extend_from_slice(b"OPTIONS sip:");
+    out.extend_from_slice(uri);
+    out.extend_from_slice(b" SIP/2.0\r\n");
+    out.extend_from_slice(&door.via);
+    out.extend_from_slice(branch);
+    out.extend_from_slice(b"\r\nMax-Forwards: 1\r\nFrom: <sip:probe@");
+    out.extend_from_slice(door.sent_by.as_bytes());
+    out.extend_from_slice(b">;tag=");
+    out.extend_from_slice(&name[..8]);
+    out.extend_from_slice(b"\r\nTo: <sip:");
+    out.extend_from_slice(uri);
+    out.extend_from_slice(b">\r\nCall-ID: ");
+    out.extend_from_slice(&name);
+    out.extend_from_slice(b"\r\nCSeq: 1 OPTIONS\r\n");
+    write::no_body(out);
+}

@@ -1,0 +1,161 @@
+//! Requests that the controller itself refuses, and messages that it cannot read.
+
+use crate::facts::Fact;
+use crate::token::hex;
+use crate::wire::Field;
+use crate::write;
+use crate::{Arrived, Controller};
+use machine::Time;
+use runtime::{Effects, Flow, Transport};
+use sip::transaction::ServerId;
+use sip::{Header, Malformed, Message, Method};
+use std::net::SocketAddr;
+
+/// Why a request is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    /// Status of the response.
+    pub status: u16,
+    /// What the service assurance is told.
+    pub why: &'static str,
+}
+
+impl Refusal {
+    /// A limit is reached.
+    pub const OVERLOAD: Self = Self::new(503, "a limit is reached");
+    /// The site drains.
+    pub const DRAINING: Self = Self::new(503, "the site drains");
+    /// Every target is down.
+    pub const NO_TARGET: Self = Self::new(503, "every target of the route is down");
+    /// The dialog is not known.
+    pub const NO_DIALOG: Self = Self::new(481, "no such dialog");
+    /// It came round.
+    pub const LOOP: Self = Self::new(482, "the request came back unchanged");
+
+    /// A refusal with this status.
+    pub const fn new(status: u16, why: &'static str) -> Self {
+        Self { status, why }
+    }
+}
+
+impl Controller {
+    /// Answers a request itself. Without a transaction the answer is stateless.
+    pub(crate) fn refuse(
+        &mut self,
+        at: &Arrived<'_>,
+        server: Option<ServerId>,
+        refusal: Refusal,
+        out: &mut Effects,
+    ) {
+        let trail = self.random();
+        self.seen(at, Some(trail));
+        if at.message.method() == Method::Ack || !at.message.is_request() {
+            return;
+        }
+        let fact = match refusal.status {
+            482 | 483 => Fact::Loops,
+            404 => Fact::NoRoute,
+            503 => Fact::Overload,
+            _ => Fact::Refused,
+        };
+        if fact != Fact::Refused {
+            self.wire.facts.add(Fact::Refused, 1);
+        }
+        self.wire.facts.add(fact, 1);
+        let fields = [
+            ("status", Field::Number(refusal.status.into())),
+            ("text", Field::Text(refusal.why.as_bytes())),
+            ("method", Field::Text(at.message.cseq().name)),
+            ("from", Field::Text(at.message.from().uri)),
+            ("to", Field::Text(at.message.to().uri)),
+        ];
+        self.wire.event(at.now, &at.flow, trail, "RequestRejected", &fields);
+        let retry_after_s = self.config.limits.retry_after_s;
+        self.reply(at, server, trail, refusal.status, out, |head| {
+            if refusal.status == 503 {
+                write::line(head, "Retry-After", retry_after_s.to_string().as_bytes());
+            }
+            if refusal.status == 420 {
+                unsupported(head, at.message);
+            }
+        });
+    }
+
+    /// Answers a request with a response of our own: head, what `more` adds, no body.
+    pub(crate) fn reply(
+        &mut self,
+        at: &Arrived<'_>,
+        server: Option<ServerId>,
+        trail: u64,
+        status: u16,
+        out: &mut Effects,
+        more: impl FnOnce(&mut Vec<u8>),
+    ) {
+        let tag = hex(crate::token::mix(trail));
+        let to = upstream(&at.flow, at.message);
+        self.wire.send(at.now, to, Some(trail), out, |buffer| {
+            status_line(buffer, status);
+            write::response_head(buffer, at.message, &at.flow, Some(&tag));
+            more(buffer);
+            write::no_body(buffer);
+        });
+        if let (Some(server), Some((_, bytes))) = (server, out.last()) {
+            self.transactions.respond(at.now, server, status, bytes);
+        }
+    }
+
+    /// Counts bytes that are no SIP message, tells the service assurance, and answers where
+    /// RFC 3261 says so.
+    pub(crate) fn malformed(
+        &mut self,
+        now: Time,
+        flow: Flow,
+        bytes: &[u8],
+        offence: &Malformed,
+        out: &mut Effects,
+    ) {
+        if bytes.iter().all(|&b| b == b'\r' || b == b'\n' || b == 0) {
+            return; // a keep-alive (RFC 5626 §3.5.1) or an empty datagram
+        }
+        self.wire.facts.add(Fact::Malformed, 1);
+        let trail = self.random();
+        self.wire.received(now, &flow, Some(trail), bytes);
+        let fields = [
+            ("text", Field::Text(offence.what.as_bytes())),
+            ("offset", Field::Number(offence.at as u64)),
+            ("spec", Field::Text(offence.spec.as_bytes())),
+        ];
+        self.wire.event(now, &flow, trail, "MessageMalformed", &fields);
+        let tag = hex(crate::token::mix(trail));
+        self.wire.send(now, flow, Some(trail), out, |buffer| {
+            sip::refuse(bytes, offence, &tag, buffer);
+        });
+    }
+}
+
+/// `SIP/2.0 status reason`.
+pub(crate) fn status_line(out: &mut Vec<u8>, status: u16) {
+    out.extend_from_slice(b"SIP/2.0 ");
+    write::number(out, status.into());
+    out.push(b' ');
+    out.extend_from_slice(sip::reason(status).as_bytes());
+    out.extend_from_slice(b"\r\n");
+}
+
+/// The extensions of Proxy-Require, none of which we need (RFC 3261 §16.3).
+fn unsupported(out: &mut Vec<u8>, message: &Message<'_>) {
+    if let Some(value) = message.header(Header::ProxyRequire) {
+        write::line(out, "Unsupported", value);
+    }
+}
+
+/// Where the responses to a request go (RFC 3261 §18.2.2, RFC 3581 §4): its connection, the
+/// port it was sent from if it asks for that, else the port in its Via.
+pub(crate) fn upstream(flow: &Flow, message: &Message<'_>) -> Flow {
+    let via = message.via();
+    if flow.transport != Transport::Udp || via.rport.is_some() {
+        return *flow;
+    }
+    let port = via.port.unwrap_or(5060);
+    Flow { remote: SocketAddr::new(flow.remote.ip(), port), ..*flow }
+}

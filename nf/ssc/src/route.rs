@@ -1,0 +1,144 @@
+//! Where a request goes: the first route that matches it, then the next hops of that route.
+
+use crate::config;
+use crate::next_hop::NextHops;
+use crate::realm::{RealmId, Realms};
+use regex::bytes::Regex;
+use runtime::Flow;
+use sip::Message;
+
+/// A position in a route: what was tried last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Plan {
+    /// The route.
+    pub route: u16,
+    /// Which of its next hops.
+    pub hop: u16,
+    /// Which of that hop's targets.
+    pub target: u16,
+}
+
+/// Where a request goes now.
+#[derive(Debug, Clone)]
+pub struct Way {
+    /// The realm it leaves through.
+    pub realm: RealmId,
+    /// The far end.
+    pub flow: Flow,
+    /// What could be tried next; `None` when there is only this way.
+    pub plan: Option<Plan>,
+}
+
+/// Why a request goes nowhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoWay {
+    /// No route matches, or it says so: answer with this status.
+    Refused(u16),
+    /// Every target is down.
+    Down,
+}
+
+#[derive(Debug)]
+struct Route {
+    from: RealmId,
+    method: Vec<Vec<u8>>,
+    user: Option<Regex>,
+    host: Option<Vec<u8>>,
+    to: Vec<u16>,
+    reject: u16,
+}
+
+/// All routes in order.
+#[derive(Debug)]
+pub struct Routes {
+    rows: Vec<Route>,
+}
+
+impl Routes {
+    /// The routes of a validated configuration.
+    pub fn new(config: &config::Ssc, realms: &Realms) -> Self {
+        let hop = |name: &String| config.next_hop.iter().position(|hop| hop.name == *name);
+        let rows = config.route.iter().filter_map(|route| {
+            Some(Route {
+                from: realms.named(&route.from)?,
+                method: route.method.iter().map(|m| m.clone().into_bytes()).collect(),
+                user: route.user.as_deref().and_then(|user| Regex::new(user).ok()),
+                host: route.host.clone().map(String::into_bytes),
+                to: route.to.iter().filter_map(hop).map(|hop| hop as u16).collect(),
+                reject: route.reject,
+            })
+        });
+        Self { rows: rows.collect() }
+    }
+
+    /// The way of a new request that came from realm `from`.
+    pub fn find(
+        &self,
+        from: RealmId,
+        message: &Message<'_>,
+        hops: &NextHops,
+    ) -> Result<Way, NoWay> {
+        let found = self.rows.iter().position(|route| route.matches(from, message));
+        let Some(index) = found else { return Err(NoWay::Refused(404)) };
+        let route = &self.rows[index];
+        if route.to.is_empty() {
+            return Err(NoWay::Refused(route.reject));
+        }
+        let start = Plan { route: index as u16, hop: 0, target: 0 };
+        self.from_plan(start, hops).ok_or(NoWay::Down)
+    }
+
+    /// The way after `plan`, when that failed.
+    pub fn next(&self, plan: Plan, hops: &NextHops) -> Option<Way> {
+        self.from_plan(Plan { target: plan.target.checked_add(1)?, ..plan }, hops)
+    }
+
+    /// Whether `status` from the hop in `plan` is a reason to try the next target.
+    pub fn fails_over(&self, plan: Plan, status: u16, hops: &NextHops) -> bool {
+        let hop = self.rows.get(usize::from(plan.route)).and_then(|route| {
+            route.to.get(usize::from(plan.hop))
+        });
+        hop.is_some_and(|&hop| hops.fails_over(hop, status))
+    }
+
+    /// The first usable target at or after `plan`.
+    fn from_plan(&self, plan: Plan, hops: &NextHops) -> Option<Way> {
+        let mut usable = self.usable(plan, hops);
+        let (plan, realm, flow) = usable.next()?;
+        let more = usable.next().is_some();
+        Some(Way { realm, flow, plan: more.then_some(plan) })
+    }
+
+    fn usable<'a>(
+        &'a self,
+        plan: Plan,
+        hops: &'a NextHops,
+    ) -> impl Iterator<Item = (Plan, RealmId, Flow)> + 'a {
+        let to = self.rows.get(usize::from(plan.route)).map_or(&[][..], |route| &route.to);
+        to.iter().enumerate().skip(plan.hop.into()).flat_map(move |(n, &hop)| {
+            let first = if n == usize::from(plan.hop) { plan.target } else { 0 };
+            hops.usable(hop, first).map(move |(target, realm, flow)| {
+                (Plan { route: plan.route, hop: n as u16, target }, realm, flow)
+            })
+        })
+    }
+}
+
+impl Route {
+    fn matches(&self, from: RealmId, message: &Message<'_>) -> bool {
+        if self.from != from {
+            return false;
+        }
+        let name = message.cseq().name;
+        if !self.method.is_empty() && !self.method.iter().any(|method| method == name) {
+            return false;
+        }
+        let uri = message.uri();
+        let host = uri.map_or(&b""[..], |uri| uri.host);
+        if self.host.as_ref().is_some_and(|wanted| !wanted.eq_ignore_ascii_case(host)) {
+            return false;
+        }
+        let user = uri.and_then(|uri| uri.user).unwrap_or_default();
+        self.user.as_ref().is_none_or(|wanted| wanted.is_match(user))
+    }
+}

@@ -1,0 +1,212 @@
+//! Records with a generation and one deadline each, reused in place.
+//!
+//! A record that is given back keeps its buffers for the next user, so that a call in a steady
+//! load allocates nothing. A slot has at most a few entries in the wheel whatever its users ask
+//! for: a later deadline waits for the earlier entry to fire and is armed then.
+
+use machine::{Time, Wheel};
+
+/// Names a record: its slot and which user of the slot is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Key {
+    /// The slot.
+    pub index: u32,
+    /// Counts the users of the slot.
+    pub generation: u32,
+}
+
+/// What can be emptied for its next user while it keeps its allocations.
+pub trait Reuse: Default {
+    /// Forgets the last user.
+    fn reuse(&mut self);
+}
+
+#[derive(Debug)]
+struct Slot<T> {
+    generation: u32,
+    live: bool,
+    /// When the user wants to be told; `Time::MAX` is never.
+    due: Time,
+    /// The earliest entry of this slot in the wheel.
+    armed: Time,
+    value: T,
+}
+
+/// A bounded table of records.
+#[derive(Debug)]
+pub struct Slots<T> {
+    slots: Vec<Slot<T>>,
+    free: Vec<u32>,
+    wheel: Wheel<u32>,
+    fired: Vec<u32>,
+    max: usize,
+}
+
+impl<T: Reuse> Slots<T> {
+    /// An empty table for at most `max` records; memory grows as it fills.
+    pub fn new(max: u32, now: Time) -> Self {
+        Self {
+            slots: Vec::new(),
+            free: Vec::new(),
+            wheel: Wheel::new(now),
+            fired: Vec::new(),
+            max: max as usize,
+        }
+    }
+
+    /// Changes the limit; records beyond it stay until they are given back.
+    pub const fn set_max(&mut self, max: u32) {
+        self.max = max as usize;
+    }
+
+    /// Records in use.
+    pub const fn len(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// A fresh record; `None` when the table is full.
+    pub fn take(&mut self) -> Option<(Key, &mut T)> {
+        if self.len() >= self.max {
+            return None;
+        }
+        let index = match self.free.pop() {
+            Some(index) => index,
+            None => {
+                self.slots.push(Slot {
+                    generation: 0,
+                    live: false,
+                    due: Time::MAX,
+                    armed: Time::MAX,
+                    value: T::default(),
+                });
+                self.slots.len() as u32 - 1
+            }
+        };
+        let slot = &mut self.slots[index as usize];
+        slot.live = true;
+        Some((Key { index, generation: slot.generation }, &mut slot.value))
+    }
+
+    /// Gives a record back.
+    pub fn give_back(&mut self, key: Key) {
+        let Some(slot) = self.slots.get_mut(key.index as usize) else { return };
+        if !slot.live || slot.generation != key.generation {
+            return;
+        }
+        slot.live = false;
+        slot.due = Time::MAX;
+        slot.generation = slot.generation.wrapping_add(1);
+        slot.value.reuse();
+        self.free.push(key.index);
+    }
+
+    /// The record, unless its slot has another user by now.
+    #[inline]
+    pub fn at(&self, key: Key) -> Option<&T> {
+        let slot = self.slots.get(key.index as usize)?;
+        (slot.live && slot.generation == key.generation).then_some(&slot.value)
+    }
+
+    /// The record, unless its slot has another user by now.
+    #[inline]
+    pub fn at_mut(&mut self, key: Key) -> Option<&mut T> {
+        let slot = self.slots.get_mut(key.index as usize)?;
+        (slot.live && slot.generation == key.generation).then_some(&mut slot.value)
+    }
+
+    /// The present user of a slot.
+    #[inline]
+    pub fn user_of(&self, index: u32) -> Option<Key> {
+        let slot = self.slots.get(index as usize)?;
+        slot.live.then_some(Key { index, generation: slot.generation })
+    }
+
+    /// Every record in use.
+    pub fn iter(&self) -> impl Iterator<Item = (Key, &T)> {
+        self.slots.iter().enumerate().filter(|(_, slot)| slot.live).map(|(index, slot)| {
+            (Key { index: index as u32, generation: slot.generation }, &slot.value)
+        })
+    }
+
+    /// The record is due at `at`; `Time::MAX` is never.
+    #[inline]
+    pub fn arm(&mut self, key: Key, at: Time) {
+        let Some(slot) = self.slots.get_mut(key.index as usize) else { return };
+        if slot.live && slot.generation == key.generation {
+            slot.due = at;
+            if at < slot.armed {
+                slot.armed = at;
+                self.wheel.arm(at, key.index);
+            }
+        }
+    }
+
+    /// A time before which no record is due.
+    pub fn deadline(&self) -> Option<Time> {
+        self.wheel.deadline()
+    }
+
+    /// Appends the records due at `now`; each is due no more until it is armed again.
+    pub fn expire(&mut self, now: Time, due: &mut Vec<Key>) {
+        let mut fired = core::mem::take(&mut self.fired);
+        self.wheel.expire(now, &mut fired);
+        for index in fired.drain(..) {
+            let slot = &mut self.slots[index as usize];
+            if slot.armed <= now {
+                slot.armed = Time::MAX;
+            }
+            if slot.due <= now {
+                slot.due = Time::MAX;
+                due.push(Key { index, generation: slot.generation });
+            } else if slot.due < slot.armed {
+                slot.armed = slot.due;
+                self.wheel.arm(slot.due, index);
+            }
+        }
+        self.fired = fired;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, Default)]
+    struct Word(Vec<u8>);
+    impl Reuse for Word {
+        fn reuse(&mut self) {
+            self.0.clear();
+        }
+    }
+
+    #[test]
+    fn an_old_key_finds_nothing_when_its_slot_has_another_user() {
+        let mut slots = Slots::<Word>::new(1, Time::ZERO);
+        let (old, word) = slots.take().unwrap();
+        word.0.push(1);
+        assert!(slots.take().is_none(), "the table is full");
+        slots.give_back(old);
+        slots.give_back(old);
+        let (new, word) = slots.take().unwrap();
+        assert!(word.0.is_empty());
+        assert!(slots.at(old).is_none() && slots.at(new).is_some());
+        assert_eq!(slots.len(), 1);
+    }
+
+    #[test]
+    fn a_deadline_that_moves_fires_once_at_its_last_value() {
+        let mut slots = Slots::<Word>::new(4, Time::ZERO);
+        let key = slots.take().unwrap().0;
+        for ms in [500, 4_000, 700] {
+            slots.arm(key, Time::from_millis(ms));
+        }
+        let mut due = Vec::new();
+        slots.expire(Time::from_millis(600), &mut due);
+        assert!(due.is_empty());
+        slots.expire(Time::from_millis(701), &mut due);
+        assert_eq!(due, [key]);
+        slots.expire(Time::from_millis(9_000), &mut due);
+        assert_eq!(due.len(), 1, "and not again");
+        assert!(slots.deadline().is_none());
+    }
+}
