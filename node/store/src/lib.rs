@@ -40,7 +40,7 @@ mod writer;
 pub use facts::Fact;
 pub use query::{Hit, KeyRange, LIMIT_MAX, Query};
 pub use record::{BODY_BYTES_MAX, CLASSES, Head, KEYS_MAX, Key, Place, Record, TAGS};
-pub use store::{Opened, Reader, Recovery, Status, Store};
+pub use store::{Opened, Reader, Recovery, Replayed, Status, Store};
 pub use writer::{LINGER_US, Writer};
 
 use std::path::PathBuf;

@@ -341,12 +341,8 @@ impl Recovery {
     ///
     /// # Errors
     /// The disk cannot be read.
-    pub fn replay(
-        self,
-        mut open: impl FnMut(&Record),
-        mut entry: impl FnMut(Place, u64, &[u8]),
-    ) -> Result<(), StoreError> {
-        self.open.values().for_each(&mut open);
+    pub fn replay(self, mut each: impl FnMut(Replayed<'_>)) -> Result<(), StoreError> {
+        self.open.values().for_each(|record| each(Replayed::Open(record)));
         for partition in &self.partitions {
             partition.scan(true, |kind, block, raw| {
                 if kind != Kind::Entries {
@@ -356,12 +352,28 @@ impl Recovery {
                     let Some((id, body)) = item.split_at_checked(8) else { continue };
                     let id = u64_at(id, 0);
                     if !self.finished.contains(&id) {
-                        let partition = partition.seq;
-                        entry(Place { partition, block, entry: n as u16 }, id, body);
+                        let place = Place { partition: partition.seq, block, entry: n as u16 };
+                        each(Replayed::Entry { place, id, body });
                     }
                 }
             })?;
         }
         Ok(())
     }
+}
+
+/// What [`Recovery::replay`] tells.
+#[derive(Debug)]
+pub enum Replayed<'a> {
+    /// An id that ran, as it stood when its partition began.
+    Open(&'a Record),
+    /// An entry of an id that has no finished record.
+    Entry {
+        /// Where it stands.
+        place: Place,
+        /// Whose it is.
+        id: u64,
+        /// What was written.
+        body: &'a [u8],
+    },
 }

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 use std::time::Duration;
-use store::{Head, Key, KeyRange, Opened, Options, Place, Query, Record, Store};
+use store::{Head, Key, KeyRange, Opened, Options, Place, Query, Record, Replayed, Store};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -105,8 +105,7 @@ fn what_was_written_is_found_newest_first_before_and_after_a_restart() {
     drop(opened);
     let opened = open(directory.path());
     look(&opened.store);
-    let must_not = |id: u64| panic!("id {id} was finished");
-    opened.recovery.replay(|r| must_not(r.head.id), |_, id, _| must_not(id)).unwrap();
+    opened.recovery.replay(|item| panic!("everything was finished, but {item:?}")).unwrap();
 }
 
 #[test]
@@ -336,12 +335,12 @@ fn adopt(opened: &mut Opened) {
     let mut known: HashMap<u64, Vec<Place>> = HashMap::new();
     let recovery = std::mem::take(&mut opened.recovery);
     recovery
-        .replay(
-            |record| {
+        .replay(|item| match item {
+            Replayed::Open(record) => {
                 known.insert(record.head.id, places(record));
-            },
-            |place, id, _| found.entry(id).or_default().push(place),
-        )
+            }
+            Replayed::Entry { place, id, .. } => found.entry(id).or_default().push(place),
+        })
         .unwrap();
     for (id, held) in known {
         let entries = found.entry(id).or_default();

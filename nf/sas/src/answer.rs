@@ -1,0 +1,115 @@
+//! What the management side may ask the shard: the trails in memory, the state, the alarms.
+
+use crate::facts::Fact;
+use crate::function::Sas;
+use crate::search;
+use crate::trail::Trail;
+use runtime::{Ask, AskError};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use store::{Place, Query};
+
+/// The alarm about shed messages stays for so long after the last one.
+const SHED_ALARM_US: u64 = 60_000_000;
+
+impl Sas {
+    /// Answers a question: `live` (trails in memory that match a search, and the place after
+    /// which the store knows everything else), `status`, `alarms`.
+    pub(crate) fn answer(&mut self, now_us: u64, ask: &Ask) -> Result<Value, AskError> {
+        match ask.path.as_str() {
+            "live" => {
+                let wrong = |bad: search::BadParameter| {
+                    AskError::BadParameter(format!("{}: {}", bad.name, bad.what))
+                };
+                let mut query = search::query(&ask.params).map_err(wrong)?;
+                if let Some(id) = ask.params.get("id").and_then(|id| Trail::parse_id(id)) {
+                    query.all_of.push(crate::keys::id_ranges(id));
+                }
+                Ok(self.live(now_us, &query))
+            }
+            "status" => Ok(self.status()),
+            "alarms" => Ok(self.alarms(now_us)),
+            other => Err(AskError::NotFound(other.to_owned())),
+        }
+    }
+
+    fn live(&mut self, now_us: u64, query: &Query) -> Value {
+        let mut found: Vec<_> = self
+            .table
+            .iter()
+            .filter(|live| query.admits(&live.trail.head()) && query.admits_keys(&live.keys))
+            .map(|live| &live.trail)
+            .collect();
+        found.sort_unstable_by_key(|trail| core::cmp::Reverse((trail.started_us, trail.id)));
+        found.truncate(query.limit + 1);
+        let rows: Vec<_> = found.iter().map(|trail| hex(&trail.encode())).collect();
+        let end = self.writer.flush(now_us);
+        json!({ "rows": rows, "end": [end.partition, end.block] })
+    }
+
+    fn status(&self) -> Value {
+        let store = self.store.status();
+        json!({
+            "name": self.config.name,
+            "live": self.table.len(),
+            "live_max": self.config.live_max,
+            "messages": self.sheet.read(Fact::Messages),
+            "events": self.sheet.read(Fact::Events),
+            "shed": self.sheet.read(Fact::Shed),
+            "partitions": store.partitions,
+            "bytes": store.bytes,
+            "bytes_max": store.size_max_bytes,
+            "first_us": store.span_us.map(|span| span.0),
+            "last_us": store.span_us.map(|span| span.1),
+            "failing": store.failing,
+        })
+    }
+
+    fn alarms(&self, now_us: u64) -> Value {
+        let mut rows = Vec::new();
+        let mut raise = |name: &str, severity: &str, text: String, cause: &str| {
+            rows.push(json!({
+                "name": name, "subject": self.config.name, "severity": severity,
+                "text": text, "probable_cause": cause,
+            }));
+        };
+        if self.shed_us.is_some_and(|shed_us| now_us < shed_us + SHED_ALARM_US) {
+            let count = self.sheet.read(Fact::Shed);
+            let text = format!("messages are not kept: {count} since the start");
+            raise("sas-shedding", "major", text, "the disk is slower than what comes in");
+        }
+        if let Some(why) = self.store.status().failing {
+            let text = format!("the store cannot write: {why}");
+            raise("sas-store-failing", "critical", text, "disk full or broken");
+        }
+        if self.table.len() >= self.config.live_max as usize {
+            let text = format!("{} trails run, as many as may", self.table.len());
+            raise("sas-live-full", "minor", text, "more calls at once than `live_max` allows");
+        }
+        Value::Array(rows)
+    }
+}
+
+/// A row of the answer to `live`.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut out, octet| {
+        let _ = write!(out, "{octet:02x}");
+        out
+    })
+}
+
+/// Reads what [`hex`] wrote.
+pub(crate) fn unhex(text: &str) -> Option<Vec<u8>> {
+    let pair = |at: usize| u8::from_str_radix(text.get(at..at + 2)?, 16).ok();
+    (0..text.len()).step_by(2).map(pair).collect()
+}
+
+/// Reads the answer to `live`: the trails and the place to wait for.
+pub(crate) fn read_live(answer: &Value) -> (Vec<Trail>, Option<Place>) {
+    let row = |row: &Value| Trail::decode(&unhex(row.as_str()?)?);
+    let rows = answer["rows"].as_array().map(|rows| rows.iter().filter_map(row).collect());
+    let number = |at: usize| answer["end"][at].as_u64().map(|n| n as u32);
+    let end = number(0).zip(number(1));
+    let end = end.map(|(partition, block)| Place { partition, block, entry: 0 });
+    (rows.unwrap_or_default(), end)
+}

@@ -1,0 +1,51 @@
+//! What the SAS reports.
+
+event::facts! {
+    /// Facts of one SAS.
+    pub enum Fact {
+        /// HEP packets that came in.
+        Packets = Counter, Debug, "sas_packets_total", "HEP packets that came in";
+        /// SIP messages kept.
+        Messages = Counter, Debug, "sas_messages_total", "SIP messages kept";
+        /// Events kept.
+        Events = Counter, Debug, "sas_events_total", "Events kept";
+        /// Packets that were not HEP3.
+        MalformedPackets = Counter, Warn, "sas_malformed_packets_total",
+            "Packets that were not HEP3";
+        /// Messages that were not SIP; they are kept.
+        MalformedMessages = Counter, Info, "sas_malformed_messages_total",
+            "Messages that were not SIP; they are kept";
+        /// Packets of a kind that is not kept, or with the wrong key.
+        Refused = Counter, Warn, "sas_refused_packets_total",
+            "Packets of a kind that is not kept, or with the wrong key";
+        /// The same message captured by a second agent.
+        Duplicates = Counter, Debug, "sas_duplicates_total",
+            "Messages that a second agent captured as well";
+        /// Messages sent again.
+        Retransmissions = Counter, Debug, "sas_retransmissions_total", "Messages sent again";
+        /// Messages that the disk had no time for.
+        Shed = Counter, Error, "sas_shed_messages_total",
+            "Messages that were not kept because the disk lags behind";
+        /// Trails begun.
+        Opened = Counter, Debug, "sas_trails_opened_total", "Trails begun";
+        /// Trails that ended.
+        Closed = Counter, Debug, "sas_trails_closed_total", "Trails that ended";
+        /// Trails in memory.
+        Live = Gauge, Debug, "sas_trails_live", "Trails in memory";
+        /// Trails put on disk early because too many ran.
+        Evicted = Counter, Warn, "sas_trails_evicted_total",
+            "Trails put on disk before their end because too many ran";
+        /// Trails taken over from the journal at the start.
+        Recovered = Counter, Info, "sas_trails_recovered_total",
+            "Trails that ran when the last process ended";
+        /// Changes that a live tail did not show.
+        TailDropped = Counter, Debug, "sas_tail_dropped_total",
+            "Changes that live tails did not show because there were too many";
+        /// Time from INVITE to ringing.
+        PostDialDelay = Histogram, Debug, "sas_post_dial_delay_ms",
+            "Time from INVITE to the first ringing, milliseconds";
+        /// Time from answer to end.
+        CallDuration = Histogram, Debug, "sas_call_duration_ms",
+            "Time from answer to end of a call, milliseconds";
+    }
+}

@@ -1,0 +1,345 @@
+//! A trail that still runs: what its messages mean for its outcome.
+//!
+//! ```text
+//!            2xx                    BYE
+//!  Early ─────────▶ Answered ───────────────▶ Over ── quiet for a while ──▶ closed
+//!    └── other final answer ────────────────▶ Over
+//!            401, 407: Over, and Early again when the request comes with credentials
+//! ```
+//! The first leg decides: what the caller saw is how the call went.
+
+use crate::keys;
+use crate::trail::{CALL_IDS_MAX, HOSTS_MAX, Kind, Outcome, Trail, printable};
+use core::time::Duration;
+use sip::{Header, Message, Method};
+use std::net::SocketAddr;
+use store::{Key, Record};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+/// A call that is over is closed when it was quiet for so long (retransmissions of BYE).
+pub const LINGER_CALL: Duration = Duration::from_secs(4);
+/// Anything else that is over.
+pub const LINGER: Duration = Duration::from_millis(1_500);
+/// A call without final answer: longer than timer C (RFC 3261 §16.6).
+pub const LINGER_EARLY: Duration = Duration::from_secs(200);
+/// An answered call without any message (a lost BYE): longer than any session interval in use.
+pub const LINGER_ANSWERED: Duration = Duration::from_secs(4 * 3_600);
+/// Any other request without final answer: longer than timer F.
+pub const LINGER_REQUEST: Duration = Duration::from_secs(40);
+/// Messages that are remembered to recognise their repetition.
+pub const SEEN_MAX: usize = 64;
+/// Octets of a URI or Call-ID that are kept in the summary.
+const TEXT_BYTES_MAX: usize = 256;
+
+/// Where a trail stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// No final answer yet.
+    Early,
+    /// A call that was answered.
+    Answered,
+    /// Nothing more is expected.
+    Over,
+}
+
+/// What a message is in view of those before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Repeat {
+    /// The first of its kind.
+    New,
+    /// Sent again.
+    Retransmission,
+    /// Sent once, captured by a second agent.
+    Duplicate,
+}
+
+/// A trail that still runs.
+#[derive(Debug)]
+pub struct Live {
+    /// What is known so far.
+    pub trail: Trail,
+    /// What it is found by.
+    pub keys: Vec<Key>,
+    /// Hashes under which the table finds it.
+    pub joins: Vec<u64>,
+    /// Hash of the Call-ID of each leg.
+    pub legs: Vec<u64>,
+    /// Hash of the correlation seen last, 0 for none.
+    pub correlation: u64,
+    /// When the last message came, by our clock.
+    pub last_us: u64,
+    /// When the wheel will look at it next.
+    pub armed_us: u64,
+    /// Where it stands.
+    pub phase: Phase,
+    seen: Vec<(u64, u32)>,
+    seen_at: usize,
+    /// Number of the request whose answer decides; `None` takes any.
+    cseq: Option<u32>,
+    has_request: bool,
+    is_cancelled: bool,
+    is_deregistration: bool,
+}
+
+impl Live {
+    /// A trail that begins with a message captured at `at_us`.
+    #[must_use]
+    pub fn new(id: u64, at_us: u64, now_us: u64) -> Self {
+        Self::resumed(Trail::new(id, at_us), vec![Key { class: keys::ID, value: id }], now_us)
+    }
+
+    /// A trail that ran when the last process ended.
+    #[must_use]
+    pub fn resumed(trail: Trail, keys: Vec<Key>, now_us: u64) -> Self {
+        let phase = match trail.outcome {
+            _ if trail.ended_us > 0 => Phase::Over,
+            Outcome::InProgress => Phase::Early,
+            Outcome::Answered => Phase::Answered,
+            _ => Phase::Over,
+        };
+        Self {
+            keys,
+            joins: Vec::new(),
+            legs: Vec::new(),
+            correlation: 0,
+            last_us: now_us,
+            armed_us: 0,
+            phase,
+            seen: Vec::new(),
+            seen_at: 0,
+            cseq: None,
+            has_request: trail.method != Method::Other,
+            is_cancelled: false,
+            is_deregistration: false,
+            trail,
+        }
+    }
+
+    /// How long it may be quiet before it is closed.
+    #[must_use]
+    pub const fn patience(&self) -> Duration {
+        match (self.phase, self.trail.kind) {
+            (Phase::Over, Kind::Call) => LINGER_CALL,
+            (Phase::Over, _) => LINGER,
+            (Phase::Answered, _) => LINGER_ANSWERED,
+            (Phase::Early, Kind::Call) => LINGER_EARLY,
+            (Phase::Early, Kind::Rejected) => LINGER,
+            (Phase::Early, _) => LINGER_REQUEST,
+        }
+    }
+
+    /// When it is closed if nothing more comes.
+    #[must_use]
+    pub const fn due_us(&self) -> u64 {
+        self.last_us + self.patience().as_micros() as u64
+    }
+
+    /// Whether these octets between these hosts were seen before.
+    pub fn recognise(
+        &mut self,
+        payload: &[u8],
+        from: SocketAddr,
+        to: SocketAddr,
+        agent: u32,
+    ) -> Repeat {
+        let print = xxh3_64_with_seed(payload, way(from) ^ way(to).rotate_left(29));
+        if let Some(&(_, first)) = self.seen.iter().rev().find(|(p, _)| *p == print) {
+            return if first == agent { Repeat::Retransmission } else { Repeat::Duplicate };
+        }
+        if self.seen.len() < SEEN_MAX {
+            self.seen.push((print, agent));
+        } else {
+            self.seen[self.seen_at] = (print, agent);
+            self.seen_at = (self.seen_at + 1) % SEEN_MAX;
+        }
+        Repeat::New
+    }
+
+    /// Takes note of a host; returns whether it was new.
+    pub fn add_host(&mut self, host: SocketAddr) {
+        if !self.trail.hosts.contains(&host) && self.trail.hosts.len() < HOSTS_MAX {
+            self.trail.hosts.push(host);
+            keys::add_address(&mut self.keys, host);
+        }
+    }
+
+    /// The number of the leg with this Call-ID, a new one if need be.
+    pub fn leg(&mut self, hash: u64, call_id: &[u8]) -> usize {
+        if let Some(at) = self.legs.iter().position(|&leg| leg == hash) {
+            return at;
+        }
+        if self.legs.len() < CALL_IDS_MAX {
+            self.legs.push(hash);
+            self.keys.push(keys::call_id(call_id));
+            self.trail.call_ids.push(text(call_id));
+        }
+        self.legs.len() - 1
+    }
+
+    /// Takes a message of a leg in; returns whether the outcome changed.
+    pub fn observe(&mut self, at_us: u64, leg: usize, message: &Message<'_>) -> bool {
+        let before = (self.phase, self.trail.outcome, self.trail.status);
+        if message.is_request() {
+            self.request(at_us, leg, message);
+        } else if leg == 0 {
+            self.response(at_us, message);
+        }
+        if message.has(Header::PAssertedIdentity) {
+            for value in message.values(Header::PAssertedIdentity) {
+                if let Ok(address) = sip::NameAddr::parse(value) {
+                    keys::add_uri(&mut self.keys, address.uri);
+                }
+            }
+        }
+        before != (self.phase, self.trail.outcome, self.trail.status)
+    }
+
+    fn request(&mut self, at_us: u64, leg: usize, message: &Message<'_>) {
+        let method = message.method();
+        let is_initial = message.to_tag().is_none();
+        if !self.has_request {
+            self.begin(message);
+        }
+        if is_initial && method != Method::Cancel && method != Method::Ack {
+            self.find_by(message);
+            if leg == 0 && method == self.trail.method {
+                self.cseq = Some(message.cseq().number);
+                if self.phase == Phase::Over && matches!(self.trail.status, 401 | 407) {
+                    self.phase = Phase::Early;
+                    self.trail.outcome = Outcome::InProgress;
+                    self.trail.ended_us = 0;
+                }
+            }
+        }
+        match method {
+            Method::Cancel if leg == 0 => self.is_cancelled = true,
+            Method::Bye if self.trail.ended_us == 0 => {
+                self.trail.ended_us = at_us;
+                if self.trail.method != Method::Bye {
+                    self.phase = Phase::Over;
+                }
+            }
+            Method::Register => self.is_deregistration = is_deregistration(message),
+            _ => {}
+        }
+    }
+
+    /// The first request says what the trail is about.
+    fn begin(&mut self, message: &Message<'_>) {
+        self.has_request = true;
+        let method = message.method();
+        self.trail.method = method;
+        self.trail.kind = match method {
+            Method::Register => Kind::Registration,
+            Method::Subscribe | Method::Notify | Method::Publish => Kind::Subscription,
+            Method::Message => Kind::Message,
+            Method::Options => Kind::Options,
+            Method::Other => Kind::Other,
+            Method::Info | Method::Refer if message.to_tag().is_none() => Kind::Other,
+            _ => Kind::Call,
+        };
+        self.cseq = Some(message.cseq().number);
+        self.trail.from = text(message.from().uri);
+        self.trail.to = text(message.to().uri);
+        self.find_by(message);
+    }
+
+    /// Adds what an initial request can be found by.
+    fn find_by(&mut self, message: &Message<'_>) {
+        keys::add_uri(&mut self.keys, message.from().uri);
+        keys::add_uri(&mut self.keys, message.to().uri);
+        if let Some(uri) = message.request_uri() {
+            keys::add_uri(&mut self.keys, uri);
+        }
+    }
+
+    fn response(&mut self, at_us: u64, message: &Message<'_>) {
+        let (Some(status), cseq) = (message.status(), message.cseq()) else { return };
+        if !self.has_request {
+            // The trail begins with an answer: its request was not captured.
+            self.has_request = true;
+            self.trail.method = cseq.method;
+            self.trail.kind = if cseq.method == Method::Invite { Kind::Call } else { Kind::Other };
+            self.trail.from = text(message.from().uri);
+            self.trail.to = text(message.to().uri);
+            self.find_by(message);
+        }
+        let decides = cseq.method == self.trail.method
+            && self.cseq.is_none_or(|number| number == cseq.number)
+            && self.phase == Phase::Early;
+        if !decides {
+            return;
+        }
+        match status {
+            180 | 183 if self.trail.rang_us == 0 => self.trail.rang_us = at_us,
+            100..200 => {}
+            _ => self.finish(at_us, status),
+        }
+    }
+
+    fn finish(&mut self, at_us: u64, status: u16) {
+        self.trail.status = status;
+        let success = (200..300).contains(&status);
+        self.trail.outcome = match (self.trail.kind, status) {
+            (Kind::Call, 200..300) if self.trail.method == Method::Invite => Outcome::Answered,
+            (Kind::Registration, 200..300) if self.is_deregistration => Outcome::Deregistered,
+            (Kind::Registration, 200..300) => Outcome::Registered,
+            (_, 200..300) => Outcome::Ok,
+            (_, 300..400) => Outcome::Redirected,
+            (_, 487) if self.is_cancelled => Outcome::Cancelled,
+            (_, 408 | 480 | 487) => Outcome::NoAnswer,
+            (_, 486 | 600) => Outcome::Busy,
+            (_, 500..600) => Outcome::Failed,
+            _ => Outcome::Rejected,
+        };
+        if success && self.trail.outcome == Outcome::Answered {
+            self.trail.answered_us = at_us;
+            self.phase = Phase::Answered;
+        } else {
+            self.trail.ended_us = at_us;
+            self.phase = Phase::Over;
+        }
+    }
+
+    /// It was quiet for too long: whatever is still open stays so for good.
+    pub fn give_up(&mut self) {
+        if self.trail.outcome == Outcome::InProgress && self.trail.kind != Kind::Rejected {
+            self.trail.outcome = Outcome::NoAnswer;
+        } else if self.trail.outcome == Outcome::InProgress {
+            self.trail.outcome = Outcome::Rejected;
+        }
+    }
+
+    /// Its record as it stands now.
+    #[must_use]
+    pub fn record(&self) -> Record {
+        Record { head: self.trail.head(), keys: self.keys.clone(), body: self.trail.encode() }
+    }
+}
+
+/// A number for an address, for fingerprints only.
+fn way(address: SocketAddr) -> u64 {
+    let ip = match address.ip() {
+        std::net::IpAddr::V4(ip) => u64::from(u32::from(ip)),
+        std::net::IpAddr::V6(ip) => {
+            let bits = u128::from(ip);
+            (bits ^ (bits >> 64)) as u64
+        }
+    };
+    (ip << 16 | u64::from(address.port())).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+fn text(bytes: &[u8]) -> Box<str> {
+    printable(&bytes[..bytes.len().min(TEXT_BYTES_MAX)]).into()
+}
+
+/// Whether a REGISTER takes bindings away (RFC 3261 §10.2.2).
+fn is_deregistration(message: &Message<'_>) -> bool {
+    let zero = |value: &[u8]| value.trim_ascii() == b"0";
+    let contacts_go = message.header(Header::Contact).is_some_and(|contact| {
+        contact.trim_ascii() == b"*"
+            || sip::NameAddr::parse(contact)
+                .is_ok_and(|c| c.param(b"expires").is_some_and(zero))
+    });
+    contacts_go || message.header(Header::Expires).is_some_and(zero)
+}

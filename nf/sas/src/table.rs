@@ -1,0 +1,159 @@
+//! The trails that run: found by the hashes of what joins messages to them.
+
+use crate::live::Live;
+use hashbrown::HashTable;
+use sip::{Header, Message};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+/// Hashes under which one trail may be found.
+const JOINS_MAX: usize = 128;
+/// Slots that are compared when the quietest trail has to go.
+const EVICTION_SAMPLE: usize = 32;
+
+/// A trail's slot and how often the slot was used before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Slot {
+    /// Index of the slot.
+    pub index: u32,
+    /// Grows with each use.
+    pub generation: u32,
+}
+
+/// The trails that run.
+#[derive(Debug)]
+pub struct Table {
+    slots: Vec<(u32, Option<Box<Live>>)>,
+    free: Vec<u32>,
+    joins: HashTable<(u64, u32)>,
+    seed: u64,
+    hand: usize,
+}
+
+impl Table {
+    /// An empty table whose hashes nobody can foresee.
+    #[must_use]
+    pub const fn new(seed: u64) -> Self {
+        Self { slots: Vec::new(), free: Vec::new(), joins: HashTable::new(), seed, hand: 0 }
+    }
+
+    /// Trails in it.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// Number of slots, used or not.
+    #[must_use]
+    pub const fn slots(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// The hash of a Call-ID, a correlation or another mark; never 0.
+    #[must_use]
+    pub fn hash(&self, mark: &[u8]) -> u64 {
+        xxh3_64_with_seed(mark, self.seed).max(1)
+    }
+
+    /// The trail that a hash leads to.
+    #[must_use]
+    pub fn find(&self, hash: u64) -> Option<u32> {
+        self.joins.find(hash, |&(h, _)| h == hash).map(|&(_, index)| index)
+    }
+
+    /// The trail in a slot.
+    #[must_use]
+    pub fn at(&mut self, index: u32) -> Option<&mut Live> {
+        self.slots.get_mut(index as usize)?.1.as_deref_mut()
+    }
+
+    /// The slot with this index as it is used now.
+    #[must_use]
+    pub fn slot(&self, index: u32) -> Slot {
+        let generation = self.slots.get(index as usize).map_or(0, |slot| slot.0);
+        Slot { index, generation }
+    }
+
+    /// The trail in a slot, if the slot was not used again since.
+    #[must_use]
+    pub fn live(&mut self, slot: Slot) -> Option<&mut Live> {
+        let (generation, live) = self.slots.get_mut(slot.index as usize)?;
+        live.as_deref_mut().filter(|_| *generation == slot.generation)
+    }
+
+    /// All trails.
+    pub fn iter(&self) -> impl Iterator<Item = &Live> {
+        self.slots.iter().filter_map(|(_, live)| live.as_deref())
+    }
+
+    /// Puts a trail in.
+    pub fn insert(&mut self, live: Live) -> Slot {
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.slots.push((0, None));
+            self.slots.len() as u32 - 1
+        });
+        let slot = &mut self.slots[index as usize];
+        slot.0 = slot.0.wrapping_add(1);
+        slot.1 = Some(Box::new(live));
+        Slot { index, generation: slot.0 }
+    }
+
+    /// Lets `hash` lead to the trail in a slot from now on.
+    pub fn join(&mut self, hash: u64, index: u32) {
+        let Some(live) = self.slots[index as usize].1.as_deref_mut() else { return };
+        if live.joins.contains(&hash) || live.joins.len() >= JOINS_MAX {
+            return;
+        }
+        live.joins.push(hash);
+        self.joins.insert_unique(hash, (hash, index), |&(h, _)| h);
+    }
+
+    /// Takes a trail out.
+    pub fn remove(&mut self, index: u32) -> Option<Box<Live>> {
+        let live = self.slots.get_mut(index as usize)?.1.take()?;
+        for &hash in &live.joins {
+            let found = self.joins.find_entry(hash, |&(h, i)| h == hash && i == index);
+            if let Ok(entry) = found {
+                entry.remove();
+            }
+        }
+        self.free.push(index);
+        Some(live)
+    }
+
+    /// A trail that was quiet long, to make room: the quietest of the next few slots.
+    #[must_use]
+    pub fn quiet(&mut self) -> Option<Slot> {
+        let mut quietest: Option<(u64, Slot)> = None;
+        for _ in 0..EVICTION_SAMPLE.min(self.slots.len()) {
+            self.hand = (self.hand + 1) % self.slots.len();
+            let (generation, Some(live)) = &self.slots[self.hand] else { continue };
+            if quietest.is_none_or(|(last, _)| live.last_us < last) {
+                let slot = Slot { index: self.hand as u32, generation: *generation };
+                quietest = Some((live.last_us, slot));
+            }
+        }
+        quietest.map(|(_, slot)| slot)
+    }
+}
+
+/// What a message may be joined by beyond its Call-ID: `X-CID`, the first part of `Session-ID`
+/// (RFC 7989), the `icid-value` of P-Charging-Vector (RFC 7315 §4.6).
+pub fn marks<'a>(message: &Message<'a>, mut each: impl FnMut(&'a [u8])) {
+    for name in [&b"X-CID"[..], b"X-Call-ID"] {
+        message.named(name).map(<[u8]>::trim_ascii).filter(|v| !v.is_empty()).for_each(&mut each);
+    }
+    if let Some(value) = message.header(Header::SessionId) {
+        let local = value.split(|&b| b == b';').next().unwrap_or_default().trim_ascii();
+        // The nil UUID stands for "not known yet" (RFC 7989 §5).
+        if local.iter().any(|&b| b != b'0') {
+            each(local);
+        }
+    }
+    if let Some(value) = message.header(Header::PChargingVector) {
+        let icid = value.split(|&b| b == b';').map(<[u8]>::trim_ascii);
+        let icid = icid.filter_map(|part| part.strip_prefix(b"icid-value=")).next();
+        if let Some(icid) = icid.map(|v| v.trim_ascii()) {
+            each(icid.strip_prefix(b"\"").and_then(|v| v.strip_suffix(b"\"")).unwrap_or(icid));
+        }
+    }
+}

@@ -1,0 +1,420 @@
+//! A trail: everything that belongs to one call, registration or other exchange, over all legs.
+
+use crate::entry;
+use serde::Serialize;
+use std::fmt::Write as _;
+use std::net::SocketAddr;
+use store::{Head, Place};
+use utoipa::ToSchema;
+
+/// Call-IDs kept of one trail.
+pub const CALL_IDS_MAX: usize = 32;
+/// Hosts kept of one trail.
+pub const HOSTS_MAX: usize = 32;
+/// Messages of one trail; what follows begins another one.
+pub const MESSAGES_MAX: usize = 4_000;
+
+macro_rules! words {
+    ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $row:ident = $word:literal),+ $(,)? }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, ToSchema)]
+        #[repr(u8)]
+        pub enum $name { $($(#[$doc])* #[serde(rename = $word)] $row),+ }
+
+        impl $name {
+            /// Every row, in the order of their numbers.
+            pub const ALL: &'static [Self] = &[$(Self::$row),+];
+
+            /// The word that the interface uses.
+            #[must_use]
+            pub const fn word(self) -> &'static str {
+                match self { $(Self::$row => $word),+ }
+            }
+
+            /// The row of a word.
+            #[must_use]
+            pub fn of_word(word: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|row| row.word() == word)
+            }
+
+            fn of_number(number: u8) -> Option<Self> {
+                Self::ALL.get(usize::from(number)).copied()
+            }
+        }
+    };
+}
+
+words! {
+    /// What a trail is about.
+    Kind {
+        /// An INVITE and its dialogs.
+        Call = "call",
+        /// A REGISTER.
+        Registration = "registration",
+        /// SUBSCRIBE, NOTIFY or PUBLISH.
+        Subscription = "subscription",
+        /// A MESSAGE.
+        Message = "message",
+        /// An OPTIONS.
+        Options = "options",
+        /// Something that was refused before it was understood.
+        Rejected = "rejected",
+        /// Anything else.
+        Other = "other",
+    }
+}
+
+words! {
+    /// How it went.
+    Outcome {
+        /// Nothing final yet.
+        InProgress = "in-progress",
+        /// The call was answered.
+        Answered = "answered",
+        /// The callee was busy (486, 600).
+        Busy = "busy",
+        /// The caller gave up.
+        Cancelled = "cancelled",
+        /// Nobody answered in time (408, 480, 487 without CANCEL, or nothing at all).
+        NoAnswer = "no-answer",
+        /// Refused (any other 4xx or 6xx).
+        Rejected = "rejected",
+        /// A server failed (5xx).
+        Failed = "failed",
+        /// Sent elsewhere (3xx).
+        Redirected = "redirected",
+        /// The contact is registered.
+        Registered = "registered",
+        /// The contact is no longer registered.
+        Deregistered = "deregistered",
+        /// Done (2xx of anything else).
+        Ok = "ok",
+    }
+}
+
+/// A trail.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trail {
+    /// Its number, unique in the store: milliseconds since the epoch, then a count.
+    pub id: u64,
+    /// What it is about.
+    pub kind: Kind,
+    /// How it went.
+    pub outcome: Outcome,
+    /// Method of the first request; [`sip::Method::Other`] when there was none.
+    pub method: sip::Method,
+    /// Last final status of the first leg, 0 when there is none.
+    pub status: u16,
+    /// First message, microseconds since the UNIX epoch.
+    pub started_us: u64,
+    /// When it ended; 0 while it runs.
+    pub ended_us: u64,
+    /// When it was answered; 0 when it was not.
+    pub answered_us: u64,
+    /// When it first rang; 0 when it did not.
+    pub rang_us: u64,
+    /// Messages sent again.
+    pub retransmissions: u32,
+    /// Who asked: the URI of From.
+    pub from: Box<str>,
+    /// Who was asked: the URI of To.
+    pub to: Box<str>,
+    /// The Call-ID of each leg, in the order they appeared.
+    pub call_ids: Vec<Box<str>>,
+    /// Everyone who sent or received, in the order they appeared.
+    pub hosts: Vec<SocketAddr>,
+    /// Where the messages are, in the order they came.
+    pub places: Vec<Place>,
+}
+
+impl Trail {
+    /// An empty trail.
+    #[must_use]
+    pub fn new(id: u64, started_us: u64) -> Self {
+        Self {
+            id,
+            kind: Kind::Other,
+            outcome: Outcome::InProgress,
+            method: sip::Method::Other,
+            status: 0,
+            started_us,
+            ended_us: 0,
+            answered_us: 0,
+            rang_us: 0,
+            retransmissions: 0,
+            from: Box::default(),
+            to: Box::default(),
+            call_ids: Vec::new(),
+            hosts: Vec::new(),
+            places: Vec::new(),
+        }
+    }
+
+    /// The number as it stands in addresses: 16 hexadecimal digits.
+    #[must_use]
+    pub fn id_text(id: u64) -> String {
+        format!("{id:016x}")
+    }
+
+    /// Reads what [`Trail::id_text`] wrote.
+    #[must_use]
+    pub fn parse_id(text: &str) -> Option<u64> {
+        let plain = text.len() == 16 && text.bytes().all(|b| b.is_ascii_hexdigit());
+        u64::from_str_radix(text, 16).ok().filter(|_| plain)
+    }
+
+    /// What a search filters by.
+    #[must_use]
+    pub const fn head(&self) -> Head {
+        let tags = [self.kind as u16, self.method as u16, self.status, self.outcome as u16];
+        Head { id: self.id, start_us: self.started_us, tags }
+    }
+
+    /// Time from answer to end in milliseconds, of an answered call that ended.
+    #[must_use]
+    pub const fn duration_ms(&self) -> Option<u64> {
+        if self.answered_us == 0 || self.ended_us < self.answered_us {
+            return None;
+        }
+        Some((self.ended_us - self.answered_us) / 1_000)
+    }
+
+    /// Time from the INVITE to the first ringing in milliseconds.
+    #[must_use]
+    pub const fn post_dial_delay_ms(&self) -> Option<u64> {
+        if self.rang_us < self.started_us || self.rang_us == 0 {
+            return None;
+        }
+        Some((self.rang_us - self.started_us) / 1_000)
+    }
+
+    /// The octets of its record.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(160 + self.places.len() * 6);
+        out.extend_from_slice(&[self.kind as u8, self.outcome as u8, self.method as u8]);
+        for number in [
+            self.id,
+            u64::from(self.status),
+            self.started_us,
+            self.ended_us,
+            self.answered_us,
+            self.rang_us,
+            u64::from(self.retransmissions),
+        ] {
+            push_number(&mut out, number);
+        }
+        push_text(&mut out, &self.from);
+        push_text(&mut out, &self.to);
+        push_number(&mut out, self.call_ids.len() as u64);
+        self.call_ids.iter().for_each(|text| push_text(&mut out, text));
+        push_number(&mut out, self.hosts.len() as u64);
+        self.hosts.iter().for_each(|host| entry::push_address(&mut out, *host));
+        push_number(&mut out, self.places.len() as u64);
+        let mut last = Place { partition: 0, block: 0, entry: 0 };
+        for place in &self.places {
+            // Mostly the same partition and a block shortly after: one octet each.
+            push_number(&mut out, u64::from(place.partition.wrapping_sub(last.partition)));
+            push_number(&mut out, u64::from(place.block.wrapping_sub(last.block)));
+            push_number(&mut out, u64::from(place.entry));
+            last = *place;
+        }
+        out
+    }
+
+    /// Reads what [`Trail::encode`] wrote; `None` when it is not that.
+    #[must_use]
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let (words, mut rest) = bytes.split_first_chunk::<3>()?;
+        let mut it = Self::new(number(&mut rest)?, 0);
+        it.kind = Kind::of_number(words[0])?;
+        it.outcome = Outcome::of_number(words[1])?;
+        it.method = sip::Method::ALL.get(usize::from(words[2])).copied()?;
+        it.status = number(&mut rest)? as u16;
+        it.started_us = number(&mut rest)?;
+        it.ended_us = number(&mut rest)?;
+        it.answered_us = number(&mut rest)?;
+        it.rang_us = number(&mut rest)?;
+        it.retransmissions = number(&mut rest)? as u32;
+        it.from = text(&mut rest)?;
+        it.to = text(&mut rest)?;
+        for _ in 0..number(&mut rest)?.min(CALL_IDS_MAX as u64) {
+            it.call_ids.push(text(&mut rest)?);
+        }
+        for _ in 0..number(&mut rest)?.min(HOSTS_MAX as u64) {
+            let (host, after) = entry::address(rest)?;
+            it.hosts.push(host);
+            rest = after;
+        }
+        let mut last = Place { partition: 0, block: 0, entry: 0 };
+        for _ in 0..number(&mut rest)?.min(MESSAGES_MAX as u64) {
+            last = Place {
+                partition: last.partition.wrapping_add(number(&mut rest)? as u32),
+                block: last.block.wrapping_add(number(&mut rest)? as u32),
+                entry: number(&mut rest)? as u16,
+            };
+            it.places.push(last);
+        }
+        Some(it)
+    }
+
+    /// What the interface shows of it.
+    #[must_use]
+    pub fn view(&self) -> TrailView {
+        let known = |us: u64| (us > 0).then_some(us);
+        TrailView {
+            id: Self::id_text(self.id),
+            kind: self.kind,
+            started_at_us: self.started_us,
+            ended_at_us: known(self.ended_us),
+            from: self.from.to_string(),
+            to: self.to.to_string(),
+            method: self.method.name(),
+            call_ids: self.call_ids.iter().map(ToString::to_string).collect(),
+            hosts: self.hosts.iter().map(ToString::to_string).collect(),
+            status: (self.status > 0).then_some(self.status),
+            outcome: self.outcome,
+            duration_ms: self.duration_ms(),
+            post_dial_delay_ms: self.post_dial_delay_ms(),
+            messages: self.places.len(),
+            retransmissions: self.retransmissions,
+        }
+    }
+}
+
+/// A trail as the interface shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct TrailView {
+    /// 16 hexadecimal digits.
+    pub id: String,
+    /// What it is about.
+    pub kind: Kind,
+    /// First message, microseconds since the UNIX epoch.
+    pub started_at_us: u64,
+    /// When it ended; null while it runs.
+    pub ended_at_us: Option<u64>,
+    /// URI of From.
+    pub from: String,
+    /// URI of To.
+    pub to: String,
+    /// Method of the first request.
+    pub method: &'static str,
+    /// Call-ID of each leg.
+    pub call_ids: Vec<String>,
+    /// Everyone who sent or received, as `address:port`.
+    pub hosts: Vec<String>,
+    /// Last final status of the first leg.
+    pub status: Option<u16>,
+    /// How it went.
+    pub outcome: Outcome,
+    /// From answer to end.
+    pub duration_ms: Option<u64>,
+    /// From INVITE to the first ringing.
+    pub post_dial_delay_ms: Option<u64>,
+    /// Messages and events.
+    pub messages: usize,
+    /// Messages sent again.
+    pub retransmissions: u32,
+}
+
+/// Text of a message as a string; octets that are not UTF-8 become `\xNN`.
+#[must_use]
+pub fn printable(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        out.push_str(chunk.valid());
+        for octet in chunk.invalid() {
+            let _ = write!(out, "\\x{octet:02x}");
+        }
+    }
+    out
+}
+
+fn push_number(out: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        out.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}
+
+fn number(rest: &mut &[u8]) -> Option<u64> {
+    let (mut value, mut shift) = (0u64, 0);
+    loop {
+        let (&octet, after) = rest.split_first()?;
+        *rest = after;
+        value |= u64::from(octet & 0x7f).checked_shl(shift)?;
+        if octet < 0x80 {
+            return Some(value);
+        }
+        shift += 7;
+    }
+}
+
+fn push_text(out: &mut Vec<u8>, text: &str) {
+    push_number(out, text.len() as u64);
+    out.extend_from_slice(text.as_bytes());
+}
+
+fn text(rest: &mut &[u8]) -> Option<Box<str>> {
+    let length = usize::try_from(number(rest)?).ok()?;
+    let (text, after) = rest.split_at_checked(length)?;
+    *rest = after;
+    core::str::from_utf8(text).ok().map(Into::into)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn sample() -> Trail {
+        let mut trail = Trail::new(0x0123_4567_89ab_cdef, 1_700_000_000_000_000);
+        trail.kind = Kind::Call;
+        trail.outcome = Outcome::Answered;
+        trail.method = sip::Method::Invite;
+        trail.status = 200;
+        trail.rang_us = trail.started_us + 120_500;
+        trail.answered_us = trail.started_us + 2_000_000;
+        trail.ended_us = trail.started_us + 62_000_000;
+        trail.retransmissions = 2;
+        trail.from = "sip:alice@example.org".into();
+        trail.to = "tel:+4930123".into();
+        trail.call_ids = vec!["a@b".into(), "c".into()];
+        trail.hosts = vec!["192.0.2.1:5060".parse().unwrap(), "[::1]:5061".parse().unwrap()];
+        trail.places = (0..14u32)
+            .map(|n| Place { partition: 7 - n / 10, block: n * 300, entry: (n * 5) as u16 })
+            .collect();
+        trail
+    }
+
+    #[test]
+    fn a_trail_survives_the_round_trip_and_tells_its_times() {
+        let trail = sample();
+        assert_eq!(Trail::decode(&trail.encode()), Some(trail.clone()));
+        assert_eq!(trail.duration_ms(), Some(60_000));
+        assert_eq!(trail.post_dial_delay_ms(), Some(120));
+        assert_eq!(Trail::parse_id(&Trail::id_text(trail.id)), Some(trail.id));
+        assert_eq!(Trail::parse_id("+123456789abcdef"), None);
+        let json = serde_json::to_value(trail.view()).unwrap();
+        assert_eq!(json["outcome"], "answered");
+        assert_eq!(json["hosts"][1], "[::1]:5061");
+    }
+
+    #[test]
+    fn octets_that_are_no_text_are_shown_as_numbers() {
+        assert_eq!(printable(b"a\xffb\xc3\xa4"), "a\\xffb\u{e4}");
+    }
+
+    proptest! {
+        /// Damaged octets are refused or read as some trail, and never panic.
+        #[test]
+        fn damaged_octets_never_panic(at in 0usize..150, value: u8, cut in 0usize..200) {
+            let mut bytes = sample().encode();
+            let length = bytes.len();
+            bytes[at % length] = value;
+            bytes.truncate(cut.min(length));
+            let _ = Trail::decode(&bytes);
+        }
+    }
+}
