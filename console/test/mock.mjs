@@ -9,8 +9,9 @@ import { liveTrail, makeTrails } from './trails.mjs';
 export const TOKEN = 'mock-token';
 const DIST = fileURLToPath(new URL('../dist', import.meta.url));
 const POLICY =
-  "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; " +
-  "img-src 'self' data: blob:; connect-src 'self'; font-src 'self'; frame-ancestors 'none'";
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; " +
+  "img-src 'self' data: blob:; font-src 'self'; connect-src 'self'; manifest-src 'self'; " +
+  "worker-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 const TYPES = {
   '.html': 'text/html; charset=utf-8', '.js': 'text/javascript', '.css': 'text/css',
   '.svg': 'image/svg+xml', '.woff2': 'font/woff2', '.txt': 'text/plain; charset=utf-8',
@@ -19,20 +20,20 @@ const TAIL_MS = 1_500;
 const HISTORY_S = 3_600;
 
 const FACTS = [
-  ['ssc_calls_offered_total', 'counter', 'A call was offered', 118, 22],
-  ['ssc_calls_answered_total', 'counter', 'A call was answered', 96, 18],
-  ['ssc_calls_rejected_total', 'counter', 'A call was rejected', 7, 4],
-  ['ssc_calls_standing', 'gauge', 'Calls that stand', 4120, 300],
-  ['ssc_registrations', 'gauge', 'Bindings that are kept', 18230, 60],
-  ['ssc_registers_total', 'counter', 'A REGISTER was received', 611, 40],
-  ['ssc_registers_local_total', 'counter', 'A REGISTER was answered from the binding', 590, 40],
+  ['ssc_calls_started_total', 'counter', 'Calls that began with an INVITE', 118, 22],
+  ['ssc_calls_answered_total', 'counter', 'Calls answered with a 2xx', 96, 18],
+  ['ssc_calls_failed_total', 'counter', 'Calls that ended without an answer', 7, 4],
+  ['ssc_calls_live', 'gauge', 'Calls and subscriptions at this moment', 4120, 300],
+  ['ssc_bindings_live', 'gauge', 'Registered contacts at this moment', 18230, 60],
+  ['ssc_registers_forwarded_total', 'counter', 'REGISTER requests passed to the core', 21, 8],
+  ['ssc_registers_local_total', 'counter', 'REGISTER requests answered from the cache', 590, 40],
   ['ssc_messages_received_total', 'counter', 'SIP messages received', 2240, 300],
   ['ssc_messages_sent_total', 'counter', 'SIP messages sent', 2231, 300],
-  ['ssc_retransmissions_total', 'counter', 'A message was sent again', 3, 3],
-  ['ssc_post_dial_delay_ms', 'histogram', 'From INVITE to the first ringing', 96, 18],
-  ['sas_packets_received_total', 'counter', 'HEP packets received', 4480, 500],
-  ['sas_packets_shed_total', 'counter', 'Packets that were shed', 0, 0],
-  ['sas_trails_total', 'counter', 'A trail was begun', 122, 20],
+  ['ssc_retransmissions_sent_total', 'counter', 'Messages sent again because no answer came', 3, 3],
+  ['ssc_post_dial_delay_us', 'histogram', 'Time from the INVITE to the first 18x, microseconds', 96, 18],
+  ['sas_messages_total', 'counter', 'SIP messages kept', 4480, 500],
+  ['sas_shed_messages_total', 'counter', 'Messages that were not kept because the disk lags behind', 0, 0],
+  ['sas_trails_opened_total', 'counter', 'Trails begun', 122, 20],
 ];
 
 /** Noise that is the same for the same second, in -1 to 1. */
@@ -161,7 +162,7 @@ class Mock {
     const end_s = Math.floor(Date.now() / 1000);
     const series = [];
     for (const [name, kind, , base, swing] of FACTS) {
-      const rows = kind === 'histogram' ? [[name, base, swing], [`${name}:p50`, 128, 20], [`${name}:p99`, 900, 300]] : [[name, base, swing]];
+      const rows = kind === 'histogram' ? [[name, base, swing], [`${name}:p50`, 131_072, 9_000], [`${name}:p99`, 524_288, 90_000]] : [[name, base, swing]];
       for (const [row, b, w] of rows) {
         if (names.length && !names.includes(row)) continue;
         series.push({
@@ -212,7 +213,7 @@ class Mock {
   check() {
     const issues = [];
     this.candidate.split('\n').forEach((line, i) => {
-      if (/^\s*(name|side|listen|targets|trusted|to|from|shards|capture|directory|register_required|probe_interval_s|age_max_h|size_max_mb)\s*=|^\s*(\[|#|$)/.test(line)) return;
+      if (/^\s*(name|side|realm|listen|targets|trusted|to|from|shards|capture|directory|register_required|probe_interval_s|age_max_h|size_max_mb)\s*=|^\s*(\[|#|$)/.test(line)) return;
       issues.push({ line: i + 1, column: 1, path: line.split('=')[0].trim(), what: 'is not known here.', mend: 'Remove it, or look at the names that `tandem check --help` lists.' });
     });
     return { issues };
@@ -249,8 +250,9 @@ function refuse(response, status, code, message) {
 }
 
 function send(response, status, value, type = 'application/json') {
+  if (value === undefined) return response.writeHead(status).end();
   const data = type === 'application/json' ? JSON.stringify(value) : value;
-  response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' }).end(data);
+  return response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' }).end(data);
 }
 
 function stream(mock, response, first, every_ms, make) {
@@ -286,8 +288,8 @@ const GET = {
   '/config': (mock) => ({ text: mock.running, revision: mock.revision, confirm_within_s: mock.confirm_until_ms > Date.now() ? Math.ceil((mock.confirm_until_ms - Date.now()) / 1000) : null }),
   '/config/candidate': (mock) => ({ text: mock.candidate, revision: mock.revision }),
   '/config/history': (mock) => [
-    { revision: mock.revision, at_us: mock.start_us, note: 'commit' },
-    { revision: mock.revision - 1, at_us: mock.start_us - 86_400e6, note: 'commit' },
+    { revision: mock.revision, at_us: mock.start_us, cause: 'commit', of: null, note: 'commit', running: true },
+    { revision: mock.revision - 1, at_us: mock.start_us - 86_400e6, cause: 'start', of: null, note: 'the site file at start', running: false },
   ],
 };
 
@@ -317,7 +319,7 @@ async function answer(mock, request, response) {
   if (path === '/session') {
     if (JSON.parse(String(data)).token !== TOKEN) return refuse(response, 401, 'unauthorised', 'The token is not known.');
     response.setHeader('set-cookie', `tandem_session=${TOKEN}; HttpOnly; SameSite=Strict; Path=/`);
-    return send(response, 200, {});
+    return send(response, 204, undefined);
   }
   const known = request.headers.cookie?.includes(`tandem_session=${TOKEN}`) || request.headers.authorization === `Bearer ${TOKEN}`;
   if (!known) return refuse(response, 401, 'unauthorised', 'Sign in first.');
@@ -334,7 +336,11 @@ async function answer(mock, request, response) {
   if (path === '/config/candidate/compare') return send(response, 200, mock.difference(), 'text/plain');
   if (path === '/config/candidate' && request.method === 'PUT') {
     mock.candidate = String(data);
-    return send(response, 200, {});
+    return send(response, 204, undefined);
+  }
+  if (path === '/config/candidate' && request.method === 'DELETE') {
+    mock.candidate = mock.running;
+    return send(response, 204, undefined);
   }
   const handler = (request.method === 'GET' ? GET : POST)[path];
   if (handler) return send(response, 200, handler(mock, data ?? url.searchParams));

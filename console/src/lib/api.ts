@@ -179,7 +179,8 @@ export interface ConfigIssue {
 export interface ConfigRevision {
   revision: number;
   at_us: number;
-  note?: string;
+  note: string;
+  running: boolean;
 }
 
 /** The largest capture the server reads, octets. */
@@ -284,12 +285,14 @@ export const api = {
 
   config: () => json<ConfigText>('/config'),
   candidate: () => json<ConfigText>('/config/candidate'),
-  writeCandidate: (text: string) =>
-    call('/config/candidate', {
+  /** Replaces the candidate; `revision` is the running one that the edit began with. */
+  writeCandidate: (text: string, revision: number | string) =>
+    call(`/config/candidate${search({ revision })}`, {
       method: 'PUT',
       headers: { 'content-type': 'application/toml' },
       body: text,
     }),
+  discard: () => call('/config/candidate', { method: 'DELETE' }),
   check: () => json<{ issues: ConfigIssue[] }>('/config/candidate/check', { method: 'POST' }),
   compare: async () => (await call('/config/candidate/compare')).text(),
   commit: (revision: number | string, confirm_s?: number) =>

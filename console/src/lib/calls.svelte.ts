@@ -78,15 +78,12 @@ export function follow(query: () => Record<string, string>): () => void {
   calls.dropped = 0;
   source.onopen = () => (calls.tail = true);
   source.onerror = () => (calls.tail = false);
+  let before: number | null = null;
   source.onmessage = (event: MessageEvent<string>) => {
-    const told = JSON.parse(event.data) as Trail | { dropped: number };
-    if ('dropped' in told) calls.dropped += told.dropped;
-    else take(told, query());
+    const { dropped, ...trail } = JSON.parse(event.data) as Trail & { dropped?: number };
+    if (dropped !== undefined) calls.dropped = dropped - (before ??= dropped);
+    if (trail.id) take(trail, query());
   };
-  source.addEventListener('dropped', (event: MessageEvent<string>) => {
-    const told = JSON.parse(event.data) as number | { dropped: number };
-    calls.dropped += typeof told === 'number' ? told : told.dropped;
-  });
   return () => {
     source.close();
     calls.tail = false;

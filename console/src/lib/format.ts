@@ -45,6 +45,12 @@ export function duration(ms: number | null | undefined): string {
   return `${Math.floor(s / 86_400)} d ${Math.floor(s / 3600) % 24} h`;
 }
 
+/** A short time within a machine: `410 µs`, `2.3 ms`. */
+export function brief(us: number): string {
+  if (us < 1_000) return `${us} µs`;
+  return us < 100_000 ? `${(us / 1000).toFixed(1)} ms` : duration(us / 1000);
+}
+
 /** Time until or since, in one unit: `in 28 s`, `3 min ago`. */
 export function relative(at_us: number, now_ms: number): string {
   const s = Math.round(at_us / 1e6 - now_ms / 1000);
@@ -97,6 +103,7 @@ export function title(name: string): string {
   const words = name
     .replace(/^(ssc|sas|oam|runtime|store)_/, '')
     .replace(/_total$/, '')
+    .replace(/_(us|ms|s|bytes)$/, '')
     .replaceAll('_', ' ');
   return words.charAt(0).toUpperCase() + words.slice(1);
 }

@@ -52,6 +52,10 @@ export interface Link {
   to: number;
   class: Class;
   path: string;
+  /** Middle of the line, and how long the way through took. */
+  x: number;
+  y: number;
+  took_us: number;
 }
 
 export interface Scene {
@@ -230,7 +234,17 @@ function linksOf(arrows: Arrow[]): Link[] {
     const path =
       `M${arrow.x2} ${arrow.y}C${middle + bend} ${arrow.y} ` +
       `${middle + bend} ${pair.y} ${pair.x1} ${pair.y}`;
-    return [{ from: arrow.message.n, to: pair.message.n, class: arrow.class, path }];
+    return [
+      {
+        from: arrow.message.n,
+        to: pair.message.n,
+        class: arrow.class,
+        path,
+        x: middle + bend,
+        y: (arrow.y + pair.y) / 2,
+        took_us: pair.message.at_us - arrow.message.at_us,
+      },
+    ];
   });
 }
 

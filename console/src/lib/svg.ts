@@ -1,5 +1,5 @@
 // The ladder as an SVG file that stands alone: own colours, own fonts, no style sheet.
-import { offset } from './format';
+import { brief, offset } from './format';
 import { headPath, labelX, linePath, type Arrow, type Class, type Scene } from './ladder';
 
 export interface Palette {
@@ -21,9 +21,9 @@ export const LIGHT: Palette = {
   accent: '#0d6479',
   classes: {
     request: '#2457b8',
-    provisional: '#65707b',
-    success: '#1a7a4a',
-    redirect: '#8d6206',
+    provisional: '#5b6670',
+    success: '#17744a',
+    redirect: '#855c05',
     failure: '#bf3127',
   },
 };
@@ -51,7 +51,10 @@ export function draw(scene: Scene, heading: string, palette: Palette = LIGHT): s
     ...scene.links.map(
       (link) =>
         `<path d="${link.path}" fill="none" stroke="${palette.classes[link.class]}" ` +
-        `stroke-opacity=".4" stroke-dasharray="2 3"/>`,
+        `stroke-opacity=".4" stroke-dasharray="2 3"/>` +
+        `<text x="${link.x}" y="${link.y + 4}" font-size="10.5" text-anchor="middle" ` +
+        `fill="${palette.faint}" stroke="${palette.band}" stroke-width="5" ` +
+        `paint-order="stroke">${brief(link.took_us)}</text>`,
     ),
     ...scene.arrows.map((arrow) => arrowPart(arrow, palette)),
     ...scene.pills.map((pill) => {

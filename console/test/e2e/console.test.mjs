@@ -155,7 +155,7 @@ test('the configuration is checked with line marks, committed, confirmed', async
 
 test('figures are drawn for what is chosen, and the choice stands in the address', async () => {
   const { page } = seen;
-  await enter('/metrics?name=ssc_calls_offered_total,ssc_post_dial_delay_ms');
+  await enter('/metrics?name=ssc_calls_started_total,ssc_post_dial_delay_us');
   await page.waitForFunction(() => document.querySelectorAll('canvas').length === 2, null, WAIT);
   await page.getByText('p99').first().waitFor(WAIT);
   await page.getByLabel('Registers local').check();

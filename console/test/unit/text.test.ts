@@ -31,7 +31,8 @@ it('parties lose their dress', () => {
   expect(party('"A" <sip:+4930@x.net;user=phone>;tag=1')).toBe('+4930');
   expect(party('tel:+49-30-55')).toBe('+49-30-55');
   expect(domain('sip:a@x.net:5060;lr')).toBe('x.net:5060');
-  expect(title('ssc_calls_offered_total')).toBe('Calls offered');
+  expect(title('ssc_calls_started_total')).toBe('Calls started');
+  expect(title('ssc_post_dial_delay_us')).toBe('Post dial delay');
 });
 
 it('the pieces of a highlighted message are the message', () => {
