@@ -19,6 +19,7 @@ mod receive;
 mod send;
 mod socket;
 pub mod tcp;
+pub mod tls;
 mod udp;
 
 pub use clock::Clock;

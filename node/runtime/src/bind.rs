@@ -3,9 +3,11 @@
 use crate::error::RuntimeError;
 use crate::port::{PortId, Transport};
 use crate::spec::PortSpec;
+use driver::tls::Context;
 use driver::{SocketOptions, UdpSocket, tcp};
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
 
 /// Ports of one function.
 const PORTS_MAX: usize = 1_024;
@@ -30,6 +32,7 @@ pub(crate) struct Held {
 #[derive(Debug)]
 pub(crate) struct Place {
     pub(crate) held: Held,
+    pub(crate) tls: Option<Arc<Context>>,
     pub(crate) kept: Option<PortId>,
     pub(crate) sockets: Vec<Socket>,
 }
@@ -96,6 +99,7 @@ pub(crate) fn bind(
     let mut taken = vec![false; held.len()];
     let mut places = Vec::with_capacity(ports.len());
     for port in ports {
+        let tls = context(port)?;
         let same = |at: &usize| !taken[*at] && serves(&held[*at].spec, port);
         let found = (0..held.len())
             .filter(same)
@@ -104,6 +108,7 @@ pub(crate) fn bind(
             taken[at] = true;
             places.push(Place {
                 held: Held { spec: port.clone(), local: held[at].local },
+                tls,
                 kept: Some(held[at].spec.id),
                 sockets: Vec::new(),
             });
@@ -113,9 +118,21 @@ pub(crate) fn bind(
             |source| RuntimeError::Bind { port: port.name.clone(), listen: port.listen, source };
         probe(port, held).map_err(bind_error)?;
         let (local, sockets) = bind_port(port, shards, receive_buffer_bytes).map_err(bind_error)?;
-        places.push(Place { held: Held { spec: port.clone(), local }, kept: None, sockets });
+        places.push(Place { held: Held { spec: port.clone(), local }, tls, kept: None, sockets });
     }
     Ok(places)
+}
+
+/// Reads keys and trust of a TLS port.
+fn context(port: &PortSpec) -> Result<Option<Arc<Context>>, RuntimeError> {
+    match &port.tls {
+        Some(tls) if port.transport == Transport::Tls => {
+            Context::load(tls, !port.connect_only).map(|context| Some(Arc::new(context))).map_err(
+                |error| RuntimeError::Tls { port: port.name.clone(), what: error.to_string() },
+            )
+        }
+        _ => Ok(None),
+    }
 }
 
 /// Several sockets of one user may share an address, so binding alone would not notice that

@@ -4,6 +4,7 @@ use crate::bind::{Held, Socket};
 use crate::function::{Ask, AskError};
 use crate::port::PortId;
 use crossbeam_channel::Sender;
+use driver::tls::Context;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -11,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[derive(Debug)]
 pub(crate) struct ShardPort {
     pub(crate) held: Held,
+    pub(crate) tls: Option<Arc<Context>>,
     /// The port that becomes this one, sockets and all.
     pub(crate) kept: Option<PortId>,
     /// Or a new socket.

@@ -161,6 +161,12 @@ impl Effects {
         self.arena.len()
     }
 
+    /// The bytes of messages `first..=last`, which stand next to each other.
+    pub(crate) fn span(&self, first: u32, last: u32) -> &[u8] {
+        let (start, end) = (self.sends[first as usize].1, self.sends[last as usize].2);
+        &self.arena[start as usize..end as usize]
+    }
+
     /// Message number `at`.
     pub(crate) fn message(&self, at: usize) -> (Flow, &[u8]) {
         let (to, start, end) = self.sends[at];

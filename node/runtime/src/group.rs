@@ -27,7 +27,7 @@ pub(crate) struct Group {
 }
 
 /// Reused room for sorting.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Groups {
     seed: u64,
     table: Vec<u32>,
@@ -121,9 +121,14 @@ impl Groups {
         (all.wrapping_mul(self.seed).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 51) as usize
     }
 
-    /// The groups, in the order of their first messages.
-    pub(crate) fn groups(&self) -> &[Group] {
-        &self.groups
+    /// The groups of a port, in the order of their first messages.
+    pub(crate) fn of(&self, port: PortId) -> impl Iterator<Item = &Group> {
+        self.groups.iter().filter(move |group| group.flow.port == port)
+    }
+
+    /// The message numbers of a group.
+    pub(crate) fn members(&self, group: &Group) -> &[u32] {
+        &self.order[group.start as usize..group.end as usize]
     }
 
     /// The ports that have groups.
@@ -159,10 +164,10 @@ mod tests {
         let mut groups = Groups::new(12345);
         for _ in 0..3 {
             groups.sort(&effects, 100, 600);
-            assert_eq!(groups.groups().len(), 42);
+            assert_eq!(groups.groups.len(), 42);
             let mut seen = 0;
-            for group in groups.groups() {
-                let members = &groups.order()[group.start as usize..group.end as usize];
+            for group in &groups.groups {
+                let members = groups.members(group);
                 seen += members.len();
                 assert!(members.is_sorted());
                 assert!(members.iter().all(|&n| same(&effects.message(n as usize).0, &group.flow)));

@@ -1,12 +1,14 @@
 //! The outside of a shard: its ports, and the flush that carries a turn's effects out.
 
 use crate::datagram::{DatagramPort, Sender};
+use crate::dns::nothing;
 use crate::facts::RuntimeFact;
-use crate::function::Effects;
+use crate::function::{Answer, Effects, Query};
 use crate::group::{FLUSH_MESSAGES_MAX, Groups};
 use crate::port::{ConnId, Flow, PortId, Transport};
-use crate::ring::Rings;
+use crate::ring::{Errand, Rings};
 use crate::spec::PortSpec;
+use crate::stream::{StreamPort, Streams};
 use driver::{Interest, Poll, Unreachable};
 use event::Sheet;
 use machine::Time;
@@ -32,14 +34,18 @@ pub(crate) struct Port {
 /// What stands behind a port.
 pub(crate) enum PortKind {
     Datagrams(DatagramPort),
-    Streams,
+    Streams(StreamPort),
 }
 
 /// What shall be told to the function at the next turn.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(crate) enum News {
-    Up(Flow),
+    /// A far end that this shard wanted cannot be reached.
     Down(Flow, &'static str),
+    /// A connection that stood is gone: all shards may hold its flow.
+    Lost(Flow, &'static str),
+    /// A name was looked up.
+    Resolved(u64, Answer),
 }
 
 /// What an epoll token stands for.
@@ -73,17 +79,23 @@ pub(crate) struct Io {
     pub(crate) poll: Poll,
     pub(crate) ports: Vec<Option<Port>>,
     pub(crate) news: VecDeque<News>,
+    pub(crate) streams: Streams,
     pub(crate) sheet: Rc<Sheet<RuntimeFact>>,
     groups: Groups,
     sender: Sender,
 }
 
 impl Io {
-    pub(crate) fn new(sheet: Rc<Sheet<RuntimeFact>>, seed: u64) -> io::Result<Self> {
+    pub(crate) fn new(
+        sheet: Rc<Sheet<RuntimeFact>>,
+        seed: u64,
+        streams: Streams,
+    ) -> io::Result<Self> {
         Ok(Self {
             poll: Poll::new()?,
             ports: Vec::new(),
             news: VecDeque::new(),
+            streams,
             sheet,
             groups: Groups::new(seed),
             sender: Sender::new(),
@@ -100,6 +112,10 @@ impl Io {
         if effects.is_empty() {
             return;
         }
+        for (remote, name) in effects.names.drain(..) {
+            self.streams.name(remote, name);
+        }
+        self.streams.start_flush();
         let mut from = 0;
         while from < effects.len() {
             let to = effects.len().min(from + FLUSH_MESSAGES_MAX);
@@ -107,36 +123,90 @@ impl Io {
             self.send_groups(now, effects, rings);
             from = to;
         }
+        for flow in effects.closes.drain(..) {
+            match flow.conn.shard() {
+                Some(shard) if rings.is_other(shard) => {
+                    rings.push(shard, (Errand::Close, flow, &[]), &self.sheet);
+                }
+                _ => self.close(now, flow),
+            }
+        }
+        for (number, query) in effects.queries.drain(..) {
+            self.resolve(rings.own, number, query);
+        }
         effects.clear();
         rings.post(&self.sheet);
     }
 
+    fn resolve(&mut self, shard: u16, number: u64, query: Query) {
+        self.sheet.add(RuntimeFact::Resolved, 1);
+        let helpers = self.streams.helpers();
+        let empty = nothing(&query);
+        let answer = match helpers.known(&query) {
+            Some(answer) => answer,
+            None if helpers.resolve(shard, number, query) => return,
+            None => {
+                self.sheet.add(RuntimeFact::ResolveShed, 1);
+                empty
+            }
+        };
+        tell(&mut self.news, News::Resolved(number, answer));
+    }
+
+    /// Bytes that wait for the queues of datagram ports.
+    pub(crate) fn backlog(&self) -> usize {
+        let ports = self.ports.iter().flatten();
+        let queued = ports.filter_map(|port| match &port.kind {
+            PortKind::Datagrams(port) => Some(port.queued_bytes()),
+            PortKind::Streams(_) => None,
+        });
+        queued.sum()
+    }
+
     /// Sends the sorted groups, port by port.
-    fn send_groups(&mut self, _now: Time, effects: &Effects, _rings: &mut Rings) {
-        let (groups, order) = (self.groups.groups(), self.groups.order());
-        for &id in self.groups.ports() {
-            let mine = groups.iter().filter(|group| group.flow.port == id);
-            let port = self.ports.get_mut(usize::from(id.0)).and_then(Option::as_mut);
-            match port {
-                Some(Port { kind: PortKind::Datagrams(port), .. }) => {
-                    for group in mine {
-                        let range = group.start as usize..group.end as usize;
-                        self.sender.add(port, effects, &order[range], group.start as usize);
-                    }
-                    let waited = port.waits();
-                    self.sender.flush(port, effects, order, &self.sheet);
-                    if port.waits() && !waited {
-                        watch(&self.poll, port, id, Interest::ReadWrite);
+    fn send_groups(&mut self, now: Time, effects: &Effects, rings: &mut Rings) {
+        let groups = std::mem::take(&mut self.groups);
+        for &id in groups.ports() {
+            let port = self.ports.get(usize::from(id.0)).and_then(Option::as_ref);
+            match port.map(|port| (&port.kind, port.spec.transport)) {
+                Some((PortKind::Datagrams(_), _)) => self.send_datagrams(id, effects, &groups),
+                Some((PortKind::Streams(_), transport)) => {
+                    for group in groups.of(id) {
+                        if group.flow.transport == transport {
+                            self.send_stream(now, effects, groups.members(group), rings);
+                        } else {
+                            self.unroutable(groups.members(group));
+                        }
                     }
                 }
-                _ => {
-                    let lost: u32 = mine.map(|group| group.end - group.start).sum();
-                    self.sheet.add(RuntimeFact::Unroutable, u64::from(lost));
-                }
+                None => groups.of(id).for_each(|group| self.unroutable(groups.members(group))),
             }
         }
+        self.groups = groups;
         for (flow, why) in self.sender.unreachable.drain(..) {
             tell(&mut self.news, News::Down(flow, why));
+        }
+    }
+
+    fn unroutable(&self, messages: &[u32]) {
+        self.sheet.add(RuntimeFact::Unroutable, messages.len() as u64);
+    }
+
+    fn send_datagrams(&mut self, id: PortId, effects: &Effects, groups: &Groups) {
+        let port = self.ports.get_mut(usize::from(id.0)).and_then(Option::as_mut);
+        let Some(Port { kind: PortKind::Datagrams(port), .. }) = port else { return };
+        for group in groups.of(id) {
+            if group.flow.transport == Transport::Udp {
+                self.sender.add(port, effects, groups.members(group), group.start as usize);
+            } else {
+                let lost = groups.members(group).len() as u64;
+                self.sheet.add(RuntimeFact::Unroutable, lost);
+            }
+        }
+        let waited = port.waits();
+        self.sender.flush(port, effects, groups.order(), &self.sheet);
+        if port.waits() && !waited {
+            watch(&self.poll, port, id, Interest::ReadWrite);
         }
     }
 
@@ -148,6 +218,29 @@ impl Io {
             if !port.waits() {
                 watch(&self.poll, port, id, Interest::Read);
             }
+        }
+    }
+
+    /// Watches a port for arrivals; `known`: it is watched already, under another number.
+    pub(crate) fn watch_port(&self, kind: &PortKind, id: PortId, known: bool) -> io::Result<()> {
+        let token = Token::Port(id).bits();
+        match kind {
+            PortKind::Datagrams(port) if known => {
+                let interest = if port.waits() { Interest::ReadWrite } else { Interest::Read };
+                self.poll.modify(&port.socket, token, interest)
+            }
+            PortKind::Datagrams(port) => self.poll.add(&port.socket, token, Interest::Read),
+            PortKind::Streams(StreamPort { listener: Some(listener), .. }) => {
+                if known {
+                    // Not watched while accepting pauses: then it is added.
+                    self.poll
+                        .modify(listener, token, Interest::Read)
+                        .or_else(|_| self.poll.add(listener, token, Interest::Read))
+                } else {
+                    self.poll.add(listener, token, Interest::Read)
+                }
+            }
+            PortKind::Streams(_) => Ok(()),
         }
     }
 

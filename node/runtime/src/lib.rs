@@ -6,24 +6,32 @@
 #![forbid(unsafe_code)]
 
 mod bind;
+mod connection;
 mod control;
 mod datagram;
+mod dns;
 mod engine;
 mod error;
 mod facts;
 mod function;
 mod group;
+mod handshake;
+mod helpers;
 mod io;
 mod port;
+mod reading;
 mod ring;
 mod running;
 mod shard;
 mod spec;
+mod stream;
+mod table;
 
 pub use control::ShardState;
+pub use driver::tls::{ClientAuth, TlsSpec};
 pub use error::RuntimeError;
 pub use facts::RuntimeFact;
 pub use function::{Answer, Ask, AskError, Effects, Frame, Function, In, Query};
 pub use port::{ConnId, Flow, PortId, Transport};
 pub use running::{Running, start};
-pub use spec::{ClientAuth, DnsSpec, PortSpec, SHARDS_MAX, Seed, ShardSpec, StreamLimits, TlsSpec};
+pub use spec::{DnsSpec, PortSpec, SHARDS_MAX, Seed, ShardSpec, StreamLimits};

@@ -27,6 +27,8 @@ pub(crate) enum Errand {
     Take,
     /// Send this over your connection.
     Send,
+    /// Close your connection.
+    Close,
     /// This far end is gone.
     Down(&'static str),
 }

@@ -6,11 +6,14 @@ use crate::engine::Engine;
 use crate::error::RuntimeError;
 use crate::facts::RuntimeFact;
 use crate::function::{Ask, AskError, Effects, Function};
+use crate::helpers::{Delivery, Hatch, Helpers};
 use crate::io::{Io, Token};
 use crate::port::PortId;
+use crate::reading::Reader;
 use crate::ring::{Door, Rings};
 use crate::shard::Shard;
 use crate::spec::{PortSpec, SHARDS_MAX, Seed, ShardSpec};
+use crate::stream::Streams;
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use driver::{Clock, Interest, ReceiveBatch};
 use machine::{Duration, Time};
@@ -54,6 +57,8 @@ struct Birth<C> {
     control: Receiver<Control<C>>,
     status: Arc<Status>,
     doors: Arc<[Door]>,
+    deliveries: Receiver<Delivery>,
+    helpers: Arc<Helpers>,
     ports: Vec<ShardPort>,
 }
 
@@ -74,12 +79,16 @@ pub fn start<F: Function>(
     let held = places.iter().map(|place| place.held.clone()).collect();
     let doors: Arc<[Door]> =
         (0..spec.shards).map(|_| Door::new()).collect::<Result<Vec<_>, _>>()?.into();
+    let (senders, receivers): (Vec<_>, Vec<_>) = (0..spec.shards).map(|_| unbounded()).unzip();
+    let hatch = Hatch { doors: Arc::clone(&doors), deliveries: senders.into() };
+    let helpers = Arc::new(Helpers::new(&spec.name, hatch, spec.dns.clone()));
     let clock = Clock::start();
     let make = Arc::new(make);
     let (born, births) = unbounded();
     let mut running =
         Running { spec: spec.clone(), shards: Vec::new(), doors, ports: Mutex::new(held) };
-    for (shard, ports) in deal(places, spec.shards).into_iter().enumerate() {
+    let parts = deal(places, spec.shards).into_iter().zip(receivers);
+    for (shard, (ports, deliveries)) in parts.enumerate() {
         let (control, commands) = unbounded();
         let status = Arc::new(Status::new());
         let birth = Birth {
@@ -91,6 +100,8 @@ pub fn start<F: Function>(
             control: commands,
             status: Arc::clone(&status),
             doors: Arc::clone(&running.doors),
+            deliveries,
+            helpers: Arc::clone(&helpers),
             ports,
         };
         let (make, born) = (Arc::clone(&make), born.clone());
@@ -119,6 +130,7 @@ fn check_spec(spec: &ShardSpec) -> Result<(), RuntimeError> {
 fn deal(mut places: Vec<Place>, shards: u16) -> Vec<Vec<ShardPort>> {
     let one = |place: &mut Place| ShardPort {
         held: place.held.clone(),
+        tls: place.tls.clone(),
         kept: place.kept,
         socket: place.sockets.pop(),
     };
@@ -170,7 +182,7 @@ fn raise<F: Function>(
     make: &(impl Fn(Seed, Arc<F::Config>) -> F + ?Sized),
     sheet: Rc<event::Sheet<RuntimeFact>>,
 ) -> Result<Shard<F>, RuntimeError> {
-    let Birth { spec, shard, clock, random, config, control, status, doors, ports } = birth;
+    let Birth { spec, shard, clock, random, config, control, status, doors, .. } = birth;
     if !spec.cores.is_empty() {
         let core = spec.cores[usize::from(shard) % spec.cores.len()];
         driver::pin(core).map_err(|source| RuntimeError::Core { core, source })?;
@@ -181,7 +193,8 @@ fn raise<F: Function>(
     let function = make(seed, Arc::clone(&config));
     let own = driver::random()?;
     let hash_seed = own.iter().fold(0u64, |sum, &byte| sum << 7 ^ sum >> 57 ^ u64::from(byte));
-    let io = Io::new(Rc::clone(&sheet), hash_seed)?;
+    let streams = Streams::new(shard, spec.streams, birth.helpers, now);
+    let io = Io::new(Rc::clone(&sheet), hash_seed, streams)?;
     let rings = Rings::new(shard, doors);
     io.poll.add(&rings.door().waker, Token::Waker.bits(), Interest::Read)?;
     let engine = Engine { function, config, effects: Effects::default(), rings, sheet };
@@ -189,7 +202,9 @@ fn raise<F: Function>(
         engine,
         io,
         receive: ReceiveBatch::new(),
+        reader: Reader::new(&spec.streams),
         control,
+        deliveries: birth.deliveries,
         status,
         clock,
         spin: spec.spin,
@@ -198,7 +213,7 @@ fn raise<F: Function>(
         draining: false,
         stopping: false,
     };
-    shard.place(ports);
+    shard.place(birth.ports);
     shard.publish();
     Ok(shard)
 }

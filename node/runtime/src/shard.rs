@@ -22,11 +22,14 @@ use crate::datagram::DatagramPort;
 use crate::engine::Engine;
 use crate::facts::RuntimeFact;
 use crate::function::{Ask, Function, In};
+use crate::helpers::Delivery;
 use crate::io::{Io, News, Port, PortKind, Token};
 use crate::port::{ConnId, Flow, PortId, Transport};
+use crate::reading::Reader;
 use crate::ring::{Errand, Parcel};
+use crate::stream::StreamPort;
 use crossbeam_channel::Receiver;
-use driver::{Clock, Interest, Ready, ReceiveBatch};
+use driver::{Clock, Ready, ReceiveBatch};
 use machine::{Duration, Time};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -36,13 +39,17 @@ use std::sync::atomic::Ordering::SeqCst;
 const PARCELS_PER_TURN: usize = 64;
 /// Commands that one turn takes.
 const COMMANDS_PER_TURN: usize = 16;
+/// Deliveries of helper threads that one turn takes.
+const DELIVERIES_PER_TURN: usize = 256;
 
 /// One function on one thread.
 pub(crate) struct Shard<F: Function> {
     pub(crate) engine: Engine<F>,
     pub(crate) io: Io,
     pub(crate) receive: ReceiveBatch,
+    pub(crate) reader: Reader,
     pub(crate) control: Receiver<Control<F::Config>>,
+    pub(crate) deliveries: Receiver<Delivery>,
     pub(crate) status: Arc<Status>,
     pub(crate) clock: Clock,
     pub(crate) spin: Duration,
@@ -60,6 +67,7 @@ impl<F: Function> Shard<F> {
             let now = self.now();
             let worked = self.turn(now);
             if worked {
+                self.io.show_gauges();
                 let end = self.now();
                 let us = end.since(now).as_micros() as u64;
                 self.engine.sheet.observe(RuntimeFact::TurnTime, us);
@@ -79,7 +87,10 @@ impl<F: Function> Shard<F> {
         let dozing = now >= self.busy_until && self.io.news.is_empty();
         if dozing {
             self.engine.rings.door().waker.doze();
-            if self.engine.rings.door().ring.is_empty() && self.control.is_empty() {
+            let empty = self.engine.rings.door().ring.is_empty()
+                && self.control.is_empty()
+                && self.deliveries.is_empty();
+            if empty {
                 timeout = self.deadline().map(|at| at.since(now));
             }
         }
@@ -94,13 +105,15 @@ impl<F: Function> Shard<F> {
     }
 
     fn deadline(&self) -> Option<Time> {
-        self.engine.function.deadline()
+        let streams = self.io.streams.deadline();
+        [self.engine.function.deadline(), streams].into_iter().flatten().min()
     }
 
     /// One turn of the loop; whether there was anything to do.
     fn turn(&mut self, now: Time) -> bool {
         let mut worked = self.commands(now);
         worked |= self.parcels(now);
+        worked |= self.deliveries(now);
         let ready = std::mem::take(&mut self.ready);
         for event in &ready {
             worked |= self.dispatch(now, event);
@@ -110,6 +123,9 @@ impl<F: Function> Shard<F> {
         if self.engine.function.deadline().is_some_and(|at| at <= now) {
             self.engine.tick(now);
             worked = true;
+        }
+        if self.io.streams.deadline().is_some_and(|at| at <= now) {
+            self.io.expire(now);
         }
         self.flush(now);
         self.engine.rings.post(&self.engine.sheet);
@@ -130,7 +146,7 @@ impl<F: Function> Shard<F> {
                 false
             }
             Token::Port(id) => self.port_ready(now, id, event),
-            Token::Connection(_) => false,
+            Token::Connection(id) => self.connection_ready(now, id, event),
         }
     }
 
@@ -147,8 +163,47 @@ impl<F: Function> Shard<F> {
                 }
                 self.datagrams(now, id)
             }
-            PortKind::Streams => false,
+            PortKind::Streams(_) => {
+                let standing = self.io.accept(now, id);
+                for flow in &standing {
+                    self.engine.step(now, In::Up { flow: *flow });
+                }
+                !standing.is_empty()
+            }
         }
+    }
+
+    fn connection_ready(&mut self, now: Time, id: ConnId, event: &Ready) -> bool {
+        if event.writable
+            && let Some(flow) = self.io.writable(now, id)
+        {
+            self.engine.step(now, In::Up { flow });
+        }
+        if event.readable {
+            self.reader.read(now, id, &mut self.engine, &mut self.io);
+        }
+        true
+    }
+
+    /// Takes what the helper threads have done.
+    fn deliveries(&mut self, now: Time) -> bool {
+        let mut worked = false;
+        for _ in 0..DELIVERIES_PER_TURN {
+            let Ok(delivery) = self.deliveries.try_recv() else { break };
+            worked = true;
+            match delivery {
+                Delivery::Resolved(query, answer) => {
+                    self.engine.step(now, In::Resolved { query, answer });
+                }
+                Delivery::Shaken(shaken) => {
+                    if let Some((flow, plain)) = self.io.shaken(now, shaken) {
+                        self.engine.step(now, In::Up { flow });
+                        self.reader.resume(now, (flow.conn, plain), &mut self.engine, &mut self.io);
+                    }
+                }
+            }
+        }
+        worked
     }
 
     /// Receives one batch and gives it to the function.
@@ -193,8 +248,12 @@ impl<F: Function> Shard<F> {
         for _ in 0..count {
             let Some(news) = self.io.news.pop_front() else { break };
             let input = match news {
-                News::Up(flow) => In::Up { flow },
                 News::Down(flow, why) => In::Down { flow, why },
+                News::Resolved(query, answer) => In::Resolved { query, answer },
+                News::Lost(flow, why) => {
+                    self.engine.rings.broadcast_down(flow, why);
+                    In::Down { flow, why }
+                }
             };
             self.engine.step(now, input);
         }
@@ -216,6 +275,7 @@ impl<F: Function> Shard<F> {
             match errand {
                 Errand::Take => self.engine.step(now, In::Message { flow, bytes }),
                 Errand::Send => self.engine.effects.send(flow, |out| out.extend_from_slice(bytes)),
+                Errand::Close => self.engine.effects.close(flow),
                 Errand::Down(why) => self.engine.step(now, In::Down { flow, why }),
             }
             if Io::is_heavy(&self.engine.effects) {
@@ -275,26 +335,21 @@ impl<F: Function> Shard<F> {
     /// Takes a new list of ports: kept ones move, new ones come, the others close.
     pub(crate) fn place(&mut self, ports: Vec<ShardPort>) {
         let mut old = std::mem::take(&mut self.io.ports);
+        let moved: Vec<(PortId, PortId)> =
+            ports.iter().filter_map(|port| Some((port.kept?, port.held.spec.id))).collect();
         for port in ports {
-            let ShardPort { held, kept, socket } = port;
+            let ShardPort { held, tls, kept, socket } = port;
             let kind = match kept {
                 Some(id) => old.get_mut(usize::from(id.0)).and_then(Option::take).map(|p| p.kind),
                 None => socket.map(into_kind),
             };
-            let Some(kind) = kind else { continue };
+            let Some(mut kind) = kind else { continue };
+            if let PortKind::Streams(streams) = &mut kind {
+                streams.tls = tls;
+            }
             let id = held.spec.id;
-            if let PortKind::Datagrams(datagrams) = &kind {
-                let token = Token::Port(id).bits();
-                let known = kept.is_some();
-                let poll = &self.io.poll;
-                let done = if known {
-                    poll.modify(&datagrams.socket, token, Interest::Read)
-                } else {
-                    poll.add(&datagrams.socket, token, Interest::Read)
-                };
-                if let Err(error) = done {
-                    tracing::error!(%error, port = held.spec.name, "a port cannot be watched");
-                }
+            if let Err(error) = self.io.watch_port(&kind, id, kept.is_some()) {
+                tracing::error!(%error, port = held.spec.name, "a port cannot be watched");
             }
             let at = usize::from(id.0);
             if self.io.ports.len() <= at {
@@ -302,12 +357,19 @@ impl<F: Function> Shard<F> {
             }
             self.io.ports[at] = Some(Port { spec: held.spec, local: held.local, kind });
         }
+        let new = |id| moved.iter().find(|&&(from, _)| from == id).map(|&(_, to)| to);
+        for id in self.io.streams.table.relabel(new) {
+            self.io.lose(id, "its port was removed");
+        }
     }
 }
 
 fn into_kind(socket: Socket) -> PortKind {
     match socket {
         Socket::Datagrams(socket) => PortKind::Datagrams(DatagramPort::new(socket)),
-        Socket::Listener(_) | Socket::Silent => PortKind::Streams,
+        Socket::Listener(listener) => {
+            PortKind::Streams(StreamPort { listener: Some(listener), tls: None })
+        }
+        Socket::Silent => PortKind::Streams(StreamPort { listener: None, tls: None }),
     }
 }

@@ -1,10 +1,10 @@
 //! What a function is started with: its ports, its shards, its limits.
 
 use crate::port::{PortId, Transport};
+use driver::tls::TlsSpec;
 use machine::{Duration, Time};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Shards of one function.
@@ -42,51 +42,6 @@ impl Default for PortSpec {
             tls: None,
             device: None,
             connect_only: false,
-        }
-    }
-}
-
-/// Whether a TLS server asks its clients for certificates.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ClientAuth {
-    /// No.
-    #[default]
-    Off,
-    /// Yes, but a client without one may come in.
-    Optional,
-    /// Yes, and one signed by the roots it must be (mutual TLS).
-    Required,
-}
-
-/// Keys and trust of a TLS port, for both directions. Files are PEM; they are read again at each
-/// [`crate::Running::configure`], so that renewed certificates take effect without a restart.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TlsSpec {
-    /// Our certificate chain, ours first. Needed to accept connections; sent to servers that
-    /// ask for one.
-    pub certificate: Option<PathBuf>,
-    /// The private key of the first certificate (PKCS #8, PKCS #1 or SEC1).
-    pub key: Option<PathBuf>,
-    /// Authorities that sign the certificates of our peers; `None`: the system's.
-    pub roots: Option<PathBuf>,
-    /// Whether clients must show a certificate.
-    pub client_auth: ClientAuth,
-    /// Whether the certificate of a server that we connect to is checked. Off is for labs.
-    pub verify: bool,
-    /// The name that the certificates of servers must carry when [`crate::Effects::name`] gave
-    /// none; without either it is their address.
-    pub peer_name: Option<String>,
-}
-
-impl Default for TlsSpec {
-    fn default() -> Self {
-        Self {
-            certificate: None,
-            key: None,
-            roots: None,
-            client_auth: ClientAuth::Off,
-            verify: true,
-            peer_name: None,
         }
     }
 }

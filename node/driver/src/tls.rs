@@ -1,0 +1,8 @@
+//! TLS 1.2 and 1.3 by rustls with aws-lc-rs: keys and trust ([`Context`]), one connection's
+//! state ([`Session`]).
+
+mod context;
+mod session;
+
+pub use context::{ClientAuth, Context, TlsFileError, TlsSpec};
+pub use session::{Progress, Session};

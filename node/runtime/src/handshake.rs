@@ -1,0 +1,283 @@
+//! TLS handshakes, on a thread of their own: a key exchange takes as long as hundreds of messages.
+//!
+//! ```text
+//!   shard ──Shaking{stream, session}──→ this thread ──Shaken{stream, session, leftovers}──→ shard
+//! ```
+
+use crate::helpers::{Delivery, Hatch};
+use crate::port::ConnId;
+use crossbeam_channel::{Receiver, Sender, TryRecvError, unbounded};
+use driver::tls::{Progress, Session};
+use driver::{Interest, Poll, Ready, Waker, tcp};
+use std::io::{self, IoSlice};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+/// Handshakes of one function at the same time.
+const HANDSHAKES_MAX: usize = 4_096;
+/// Bytes of one read.
+const READ_BYTES: usize = 16 << 10;
+/// Reads of one connection before the next one has its turn.
+const READS_MAX: usize = 4;
+/// Bytes that a far end may send before its handshake is done.
+const UNREAD_BYTES_MAX: usize = 256 << 10;
+/// How often those that take too long are looked for.
+const SWEEP: Duration = Duration::from_millis(500);
+const WAKER: u64 = u64::MAX;
+
+/// A handshake to do.
+pub(crate) struct Shaking {
+    pub(crate) shard: u16,
+    pub(crate) conn: ConnId,
+    pub(crate) stream: TcpStream,
+    pub(crate) session: Box<Session>,
+    pub(crate) timeout: Duration,
+}
+
+/// What a handshake left, beside its session.
+pub(crate) struct Established {
+    pub(crate) stream: TcpStream,
+    pub(crate) session: Box<Session>,
+    /// Application data that came with it.
+    pub(crate) plain: Vec<u8>,
+    /// Bytes that make no whole record yet.
+    pub(crate) sealed: Vec<u8>,
+    /// Bytes that are not out yet.
+    pub(crate) wire: Vec<u8>,
+}
+
+/// A handshake that is done.
+pub(crate) struct Shaken {
+    pub(crate) conn: ConnId,
+    pub(crate) outcome: Result<Established, &'static str>,
+}
+
+/// The thread that shakes hands.
+pub(crate) struct Handshakes {
+    queue: Sender<Shaking>,
+    waker: Arc<Waker>,
+    in_flight: Arc<AtomicUsize>,
+}
+
+impl Handshakes {
+    pub(crate) fn start(name: &str, hatch: Hatch) -> io::Result<Self> {
+        let (queue, jobs) = unbounded();
+        let waker = Arc::new(Waker::new()?);
+        let in_flight = Arc::new(AtomicUsize::new(0));
+        let poll = Poll::new()?;
+        poll.add(&*waker, WAKER, Interest::Read)?;
+        let mut desk = Desk {
+            poll,
+            jobs,
+            waker: Arc::clone(&waker),
+            hatch,
+            entries: Vec::new(),
+            in_flight: Arc::clone(&in_flight),
+        };
+        std::thread::Builder::new().name(format!("{name}/tls")).spawn(move || desk.run())?;
+        Ok(Self { queue, waker, in_flight })
+    }
+
+    /// Takes a job, or gives it back when too many are in flight.
+    pub(crate) fn push(&self, job: Shaking) -> Result<(), Shaking> {
+        if self.in_flight.load(Relaxed) >= HANDSHAKES_MAX {
+            return Err(job);
+        }
+        self.in_flight.fetch_add(1, Relaxed);
+        self.queue.send(job).map_err(|refused| refused.0)?;
+        self.waker.wake();
+        Ok(())
+    }
+}
+
+impl Drop for Handshakes {
+    fn drop(&mut self) {
+        let (nobody, _) = unbounded();
+        self.queue = nobody; // the thread sees the end of its queue
+        self.waker.wake();
+    }
+}
+
+struct Entry {
+    shard: u16,
+    conn: ConnId,
+    established: Established,
+    until: Instant,
+}
+
+struct Desk {
+    poll: Poll,
+    jobs: Receiver<Shaking>,
+    waker: Arc<Waker>,
+    hatch: Hatch,
+    entries: Vec<Option<Entry>>,
+    in_flight: Arc<AtomicUsize>,
+}
+
+/// What a turn with one connection came to.
+enum Turn {
+    Waiting,
+    Done,
+    Failed(&'static str),
+}
+
+impl Desk {
+    fn run(&mut self) {
+        let mut swept = Instant::now();
+        let mut ready: Vec<Ready> = Vec::new();
+        loop {
+            self.waker.doze();
+            if !self.take_jobs() {
+                return;
+            }
+            let busy = self.entries.iter().any(Option::is_some);
+            ready.clear();
+            match self.poll.wait(busy.then_some(SWEEP)) {
+                Ok(events) => ready.extend_from_slice(events),
+                Err(error) => tracing::error!(%error, "epoll failed"),
+            }
+            self.waker.rise();
+            for event in &ready {
+                if event.token == WAKER {
+                    self.waker.clear();
+                } else {
+                    self.advance(event.token as usize);
+                }
+            }
+            if swept.elapsed() >= SWEEP {
+                swept = Instant::now();
+                self.sweep(swept);
+            }
+        }
+    }
+
+    /// Takes what is queued; `false` at the end of the queue.
+    fn take_jobs(&mut self) -> bool {
+        loop {
+            match self.jobs.try_recv() {
+                Ok(job) => self.take(job),
+                Err(TryRecvError::Empty) => return true,
+                Err(TryRecvError::Disconnected) => return false,
+            }
+        }
+    }
+
+    fn take(&mut self, job: Shaking) {
+        let at = self.entries.iter().position(Option::is_none).unwrap_or_else(|| {
+            self.entries.push(None);
+            self.entries.len() - 1
+        });
+        let Shaking { shard, conn, stream, session, timeout } = job;
+        let (plain, sealed, wire) = (Vec::new(), Vec::new(), Vec::new());
+        let established = Established { stream, session, plain, sealed, wire };
+        let watched = self.poll.add(&established.stream, at as u64, Interest::Read);
+        let until = Instant::now() + timeout;
+        self.entries[at] = Some(Entry { shard, conn, established, until });
+        match watched {
+            Ok(()) => self.advance(at),
+            Err(_) => self.finish(at, Some("the connection cannot be watched")),
+        }
+    }
+
+    fn advance(&mut self, at: usize) {
+        let Some(Some(entry)) = self.entries.get_mut(at) else { return };
+        match turn(&mut entry.established) {
+            Turn::Done => self.finish(at, None),
+            Turn::Failed(why) => self.finish(at, Some(why)),
+            Turn::Waiting => {
+                let established = &entry.established;
+                let interest =
+                    if established.wire.is_empty() { Interest::Read } else { Interest::ReadWrite };
+                if self.poll.modify(&established.stream, at as u64, interest).is_err() {
+                    self.finish(at, Some("the connection cannot be watched"));
+                }
+            }
+        }
+    }
+
+    fn sweep(&mut self, now: Instant) {
+        for at in 0..self.entries.len() {
+            if self.entries[at].as_ref().is_some_and(|entry| entry.until <= now) {
+                self.finish(at, Some("the TLS handshake took too long"));
+            }
+        }
+    }
+
+    fn finish(&mut self, at: usize, failure: Option<&'static str>) {
+        let Some(entry) = self.entries[at].take() else { return };
+        self.in_flight.fetch_sub(1, Relaxed);
+        // A descriptor that cannot be removed was never watched.
+        let _ = self.poll.remove(&entry.established.stream);
+        let outcome = match failure {
+            None => Ok(entry.established),
+            Some(why) => Err(why),
+        };
+        let shaken = Shaken { conn: entry.conn, outcome };
+        self.hatch.deliver(entry.shard, Delivery::Shaken(shaken));
+    }
+}
+
+/// Reads, thinks, writes.
+fn turn(at: &mut Established) -> Turn {
+    let mut buffer = [0u8; READ_BYTES];
+    for _ in 0..READS_MAX {
+        let read = match tcp::read(&at.stream, &mut buffer) {
+            Ok(Some(0)) => return Turn::Failed("the far end left during the TLS handshake"),
+            Ok(read) => read,
+            Err(_) => return Turn::Failed("the connection broke during the TLS handshake"),
+        };
+        at.sealed.extend_from_slice(&buffer[..read.unwrap_or(0)]);
+        if at.sealed.len() + at.plain.len() > UNREAD_BYTES_MAX {
+            return Turn::Failed("the far end sends too much during the TLS handshake");
+        }
+        let progress = at.session.process(&mut at.sealed, &mut at.plain, &mut at.wire);
+        if let Ok((done, _)) = progress {
+            at.sealed.drain(..done);
+        }
+        if write(at).is_err() {
+            return Turn::Failed("the connection broke during the TLS handshake");
+        }
+        match progress {
+            Ok((_, Progress::Open)) => return Turn::Done,
+            Ok((_, Progress::Closed)) => return Turn::Failed("the far end closed the TLS session"),
+            Ok((_, Progress::Shaking)) if read.is_none() => return Turn::Waiting,
+            Ok((_, Progress::Shaking)) => {}
+            Err(error) => return Turn::Failed(words(&error)),
+        }
+    }
+    Turn::Waiting
+}
+
+fn write(at: &mut Established) -> io::Result<()> {
+    while !at.wire.is_empty() {
+        match tcp::write(&at.stream, &[IoSlice::new(&at.wire)])? {
+            Some(count) => drop(at.wire.drain(..count)),
+            None => break,
+        }
+    }
+    Ok(())
+}
+
+/// The offence in words for a person.
+pub(crate) fn words(error: &rustls::Error) -> &'static str {
+    use rustls::CertificateError as Certificate;
+    match error {
+        rustls::Error::InvalidCertificate(what) => match what {
+            Certificate::UnknownIssuer => "its certificate is not signed by a root that we trust",
+            Certificate::Expired | Certificate::ExpiredContext { .. } => {
+                "its certificate has expired"
+            }
+            Certificate::NotValidForName | Certificate::NotValidForNameContext { .. } => {
+                "its certificate carries another name"
+            }
+            _ => "its certificate is not valid",
+        },
+        rustls::Error::NoCertificatesPresented => "it shows no certificate",
+        rustls::Error::AlertReceived(_) => "it refused the TLS session (alert)",
+        rustls::Error::PeerIncompatible(_) => "it has no TLS version or cipher in common with us",
+        rustls::Error::InvalidMessage(_) => "what it sends is not TLS",
+        _ => "the TLS session failed",
+    }
+}

@@ -1,0 +1,217 @@
+//! Reading streams: bytes from the kernel, out of TLS, cut into messages, given to the function.
+
+use crate::connection::{Connection, Phase};
+use crate::engine::Engine;
+use crate::facts::RuntimeFact;
+use crate::function::{Frame, Function};
+use crate::handshake::words;
+use crate::io::Io;
+use crate::port::{ConnId, Flow};
+use crate::spec::StreamLimits;
+use crate::stream::lost_words;
+use driver::tcp;
+use driver::tls::Progress;
+use machine::Time;
+
+/// Bytes of one read.
+const READ_BYTES: usize = 256 << 10;
+
+/// Room for reading, one per shard.
+pub(crate) struct Reader {
+    raw: Vec<u8>,
+    plain: Vec<u8>,
+    message_bytes_max: usize,
+}
+
+/// What became of a read.
+enum Outcome {
+    /// This many bytes stand at the front of the buffer, the partial message before them included.
+    Bytes(usize),
+    /// Nothing to cut (yet).
+    Nothing,
+    /// The stream ended.
+    Ended(&'static str),
+}
+
+impl Reader {
+    pub(crate) fn new(limits: &StreamLimits) -> Self {
+        Self {
+            raw: vec![0; READ_BYTES + limits.message_bytes_max],
+            plain: Vec::new(),
+            message_bytes_max: limits.message_bytes_max,
+        }
+    }
+
+    /// Reads once from a connection and gives its messages to the function.
+    pub(crate) fn read<F: Function>(
+        &mut self,
+        now: Time,
+        id: ConnId,
+        engine: &mut Engine<F>,
+        io: &mut Io,
+    ) {
+        let Some(connection) = io.streams.table.find(id) else { return };
+        let flow = connection.flow;
+        match connection.phase {
+            Phase::Open => {}
+            Phase::Closing => return self.discard(id, io),
+            Phase::Connecting | Phase::Shaking => return,
+        }
+        connection.active = now;
+        let sealed = connection.session.is_some();
+        let outcome =
+            if sealed { self.take_sealed(connection) } else { self.take_plain(connection) };
+        if sealed {
+            io.after_read(now, id);
+        }
+        let (length, ended) = match outcome {
+            Outcome::Bytes(length) => (length, None),
+            Outcome::Nothing => return,
+            Outcome::Ended(why) => (if sealed { self.plain.len() } else { 0 }, Some(why)),
+        };
+        let mut buffer = std::mem::take(if sealed { &mut self.plain } else { &mut self.raw });
+        self.cut(now, flow, &buffer[..length], engine, io);
+        if sealed {
+            buffer.clear();
+            self.plain = buffer;
+        } else {
+            self.raw = buffer;
+        }
+        if let Some(why) = ended {
+            io.flush(now, &mut engine.effects, &mut engine.rings); // the answers go out first
+            io.lose(id, why);
+        }
+    }
+
+    /// Takes application data that came with a handshake.
+    pub(crate) fn resume<F: Function>(
+        &mut self,
+        now: Time,
+        (id, plain): (ConnId, Vec<u8>),
+        engine: &mut Engine<F>,
+        io: &mut Io,
+    ) {
+        let Some(connection) = io.streams.table.find(id) else { return };
+        let flow = connection.flow;
+        self.cut(now, flow, &plain, engine, io);
+        // Records may wait behind the handshake, and the kernel has nothing more to report.
+        self.read(now, id, engine, io);
+    }
+
+    /// We closed: what still comes is of no interest.
+    fn discard(&mut self, id: ConnId, io: &mut Io) {
+        let Some(connection) = io.streams.table.find(id) else { return };
+        let Some(stream) = &connection.stream else { return };
+        if !matches!(tcp::read(stream, &mut self.raw), Ok(None | Some(1..))) {
+            io.lose(id, "closed");
+        }
+    }
+
+    fn take_plain(&mut self, connection: &mut Connection) -> Outcome {
+        let Some(stream) = &connection.stream else { return Outcome::Nothing };
+        let start = connection.partial.len();
+        let count = match tcp::read(stream, &mut self.raw[start..]) {
+            Ok(None) => return Outcome::Nothing,
+            Ok(Some(0)) => return Outcome::Ended("the far end closed the connection"),
+            Ok(Some(count)) => count,
+            Err(error) => return Outcome::Ended(lost_words(&error)),
+        };
+        let end = start + count;
+        if end < connection.wanted {
+            connection.partial.extend_from_slice(&self.raw[start..end]);
+            return Outcome::Nothing;
+        }
+        self.raw[..start].copy_from_slice(&connection.partial);
+        connection.partial.clear();
+        Outcome::Bytes(end)
+    }
+
+    fn take_sealed(&mut self, connection: &mut Connection) -> Outcome {
+        let Some(stream) = &connection.stream else { return Outcome::Nothing };
+        let start = connection.sealed.len();
+        if start >= self.raw.len() / 2 {
+            return Outcome::Ended("its TLS records are too long");
+        }
+        let (count, mut ended) = match tcp::read(stream, &mut self.raw[start..]) {
+            Ok(None) => (0, None),
+            Ok(Some(0)) => (0, Some("the far end closed the connection")),
+            Ok(Some(count)) => (count, None),
+            Err(error) => return Outcome::Ended(lost_words(&error)),
+        };
+        self.raw[..start].copy_from_slice(&connection.sealed);
+        connection.sealed.clear();
+        let end = start + count;
+        self.plain.clear();
+        self.plain.append(&mut connection.partial);
+        let head = self.plain.len();
+        let Some(mut session) = connection.session.take() else { return Outcome::Nothing };
+        let result = session.process(&mut self.raw[..end], &mut self.plain, connection.wire());
+        connection.session = Some(session);
+        match result {
+            Ok((done, progress)) => {
+                connection.sealed.extend_from_slice(&self.raw[done..end]);
+                if progress == Progress::Closed {
+                    ended = ended.or(Some("the far end closed the connection"));
+                }
+            }
+            Err(error) => ended = Some(words(&error)),
+        }
+        if let Some(why) = ended {
+            return Outcome::Ended(why);
+        }
+        if self.plain.len() == head || self.plain.len() < connection.wanted {
+            std::mem::swap(&mut connection.partial, &mut self.plain);
+            return Outcome::Nothing;
+        }
+        Outcome::Bytes(self.plain.len())
+    }
+
+    /// Cuts a buffer into messages; what is left stays with the connection.
+    fn cut<F: Function>(
+        &mut self,
+        now: Time,
+        flow: Flow,
+        buffer: &[u8],
+        engine: &mut Engine<F>,
+        io: &mut Io,
+    ) {
+        let (mut at, mut wanted) = (0, 0);
+        let mut broken = None;
+        while at < buffer.len() {
+            let rest = &buffer[at..];
+            match F::frame(flow.port, rest) {
+                Frame::Partial if rest.len() > self.message_bytes_max => {
+                    broken = Some("its message is too long");
+                }
+                Frame::Partial => break,
+                Frame::Skip(count @ 1..) => at += count.min(rest.len()),
+                Frame::Message(count) if count > self.message_bytes_max => {
+                    broken = Some("its message is too long");
+                }
+                Frame::Message(count) if count > rest.len() => {
+                    wanted = count;
+                    break;
+                }
+                Frame::Message(count @ 1..) => {
+                    engine.message(now, flow, &rest[..count]);
+                    at += count;
+                }
+                Frame::Skip(_) | Frame::Message(_) => broken = Some("its message has no bytes"),
+                Frame::Broken(why) => broken = Some(why),
+            }
+            if broken.is_some() {
+                break;
+            }
+            if Io::is_heavy(&engine.effects) {
+                io.flush(now, &mut engine.effects, &mut engine.rings);
+            }
+        }
+        if let Some(why) = broken {
+            engine.sheet.add(RuntimeFact::Broken, 1);
+            io.lose(flow.conn, why);
+        } else if let Some(connection) = io.streams.table.find(flow.conn) {
+            connection.wanted = wanted;
+            connection.partial.extend_from_slice(&buffer[at..]);
+        }
+    }
+}

@@ -1,0 +1,608 @@
+//! Streams of a shard: accepting, opening, sending, closing.
+
+use crate::connection::{Connection, Phase};
+use crate::facts::RuntimeFact;
+use crate::function::Effects;
+use crate::handshake::{Established, Shaken, Shaking, words};
+use crate::helpers::Helpers;
+use crate::io::{Io, News, Port, PortKind, Token, tell};
+use crate::port::{ConnId, Flow, PortId, Transport};
+use crate::ring::{Errand, Rings};
+use crate::spec::StreamLimits;
+use crate::table::Table;
+use driver::tls::{Context, Session};
+use driver::{Interest, SocketOptions, tcp};
+use machine::{Duration, Time, Wheel};
+use std::collections::HashMap;
+use std::io;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+
+/// Connections accepted in one turn from one port.
+const ACCEPTS_PER_TURN: usize = 64;
+/// After running out of descriptors, a port accepts nothing for this long.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// How long a far end may take to finish after we closed.
+const LINGER: Duration = Duration::from_secs(2);
+/// Names remembered for the certificates of far ends; when full, all are forgotten.
+const NAMES_MAX: usize = 4_096;
+
+/// A stream port of a shard.
+pub(crate) struct StreamPort {
+    pub(crate) listener: Option<TcpListener>,
+    pub(crate) tls: Option<Arc<Context>>,
+}
+
+/// What a timer of the streams is for.
+#[derive(Debug, Clone, Copy)]
+enum Due {
+    Connection(ConnId),
+    Accept(PortId),
+}
+
+/// The streams of a shard.
+pub(crate) struct Streams {
+    pub(crate) table: Table,
+    pub(crate) names: HashMap<SocketAddr, String>,
+    shard: u16,
+    limits: StreamLimits,
+    wheel: Wheel<Due>,
+    due: Vec<Due>,
+    gather: Vec<u8>,
+    /// Far ends whose silence was told in this flush.
+    told: Vec<(PortId, SocketAddr)>,
+    queued: usize,
+    helpers: Arc<Helpers>,
+}
+
+impl Streams {
+    pub(crate) fn new(shard: u16, limits: StreamLimits, helpers: Arc<Helpers>, now: Time) -> Self {
+        Self {
+            table: Table::new(shard, limits),
+            names: HashMap::new(),
+            shard,
+            limits,
+            wheel: Wheel::new(now),
+            due: Vec::new(),
+            gather: Vec::new(),
+            told: Vec::new(),
+            queued: 0,
+            helpers,
+        }
+    }
+
+    pub(crate) fn helpers(&self) -> &Arc<Helpers> {
+        &self.helpers
+    }
+
+    /// When a connection must be looked at.
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        self.wheel.deadline()
+    }
+
+    /// Remembers the name that the certificate of `remote` must carry.
+    pub(crate) fn name(&mut self, remote: SocketAddr, name: String) {
+        if self.names.len() >= NAMES_MAX {
+            self.names.clear();
+        }
+        self.names.insert(remote, name);
+    }
+
+    pub(crate) fn start_flush(&mut self) {
+        self.told.clear();
+    }
+}
+
+impl Io {
+    fn stream_port(&self, id: PortId) -> Option<(&Port, &StreamPort)> {
+        let port = self.ports.get(usize::from(id.0))?.as_ref()?;
+        match &port.kind {
+            PortKind::Streams(streams) => Some((port, streams)),
+            PortKind::Datagrams(_) => None,
+        }
+    }
+
+    /// Shows the gauges, once a turn.
+    pub(crate) fn show_gauges(&self) {
+        self.sheet.set(RuntimeFact::Connections, self.streams.table.len() as u64);
+        self.sheet.set(RuntimeFact::Queued, (self.streams.queued + self.backlog()) as u64);
+    }
+
+    /// Brings the sum of the queues up to date after something changed with one connection.
+    fn recount(&mut self, id: ConnId) {
+        let streams = &mut self.streams;
+        if let Some(connection) = streams.table.find(id) {
+            streams.queued = streams.queued - connection.counted + connection.waiting();
+            connection.counted = connection.waiting();
+        }
+    }
+
+    /// Accepts what waits at a port; plain connections stand at once and are returned.
+    pub(crate) fn accept(&mut self, now: Time, id: PortId) -> Vec<Flow> {
+        let mut standing = Vec::new();
+        for _ in 0..ACCEPTS_PER_TURN {
+            let Some((port, streams)) = self.stream_port(id) else { break };
+            let (transport, tls) = (port.spec.transport, streams.tls.clone());
+            let Some(listener) = &streams.listener else { break };
+            match tcp::accept(listener) {
+                Ok(None) => break,
+                Ok(Some((stream, remote))) => {
+                    let local = stream.local_addr().unwrap_or(port.local);
+                    let flow = Flow::to(id, transport, local, remote);
+                    standing.extend(self.accepted(now, flow, stream, tls));
+                }
+                Err(error) => {
+                    self.pause_accept(now, id, &error);
+                    break;
+                }
+            }
+        }
+        standing
+    }
+
+    fn accepted(
+        &mut self,
+        now: Time,
+        flow: Flow,
+        stream: TcpStream,
+        tls: Option<Arc<Context>>,
+    ) -> Option<Flow> {
+        if !self.streams.table.has_room() {
+            self.sheet.add(RuntimeFact::Refused, 1);
+            return None;
+        }
+        if flow.transport == Transport::Tls {
+            let session = tls.and_then(|context| Session::server(&context).ok())?;
+            let id = self.streams.table.insert(Connection::new(flow, Phase::Shaking, None, now));
+            self.hand_over(id, stream, session);
+            return None;
+        }
+        let connection = Connection::new(flow, Phase::Open, Some(stream), now);
+        let id = self.streams.table.insert(connection);
+        if !self.watch_connection(id, Interest::Read, true) {
+            self.streams.table.remove(id);
+            return None;
+        }
+        self.sheet.add(RuntimeFact::Accepted, 1);
+        self.arm(now + self.streams.limits.idle_timeout, id);
+        self.recount(id);
+        Some(Flow { conn: id, ..flow })
+    }
+
+    /// Out of descriptors: looking again at once would burn the core.
+    fn pause_accept(&mut self, now: Time, id: PortId, error: &io::Error) {
+        self.sheet.add(RuntimeFact::Refused, 1);
+        tracing::warn!(%error, port = id.0, "connections cannot be accepted for a moment");
+        if let Some((_, StreamPort { listener: Some(listener), .. })) = self.stream_port(id) {
+            // One that cannot be removed is looked at again too early, no more.
+            let _ = self.poll.remove(listener);
+        }
+        self.streams.wheel.arm(now + ACCEPT_PAUSE, Due::Accept(id));
+    }
+
+    /// Gives a connection to the handshake thread.
+    fn hand_over(&mut self, id: ConnId, stream: TcpStream, session: Session) {
+        let job = Shaking {
+            shard: self.streams.shard,
+            conn: id,
+            stream,
+            session: Box::new(session),
+            timeout: self.streams.limits.connect_timeout,
+        };
+        if self.streams.helpers.shake(job).is_err() {
+            self.sheet.add(RuntimeFact::Refused, 1);
+            self.streams.table.remove(id);
+        }
+        self.recount(id);
+    }
+
+    fn arm(&mut self, at: Time, id: ConnId) {
+        self.streams.wheel.arm(at, Due::Connection(id));
+    }
+
+    /// Changes what the connection is watched for; whether that worked.
+    fn watch_connection(&mut self, id: ConnId, interest: Interest, fresh: bool) -> bool {
+        let Some(connection) = self.streams.table.find(id) else { return false };
+        let Some(stream) = &connection.stream else { return true };
+        let token = Token::Connection(id).bits();
+        let done = if fresh {
+            self.poll.add(stream, token, interest)
+        } else {
+            self.poll.modify(stream, token, interest)
+        };
+        done.is_ok()
+    }
+
+    /// Sends the messages of one group (one port, one remote) in order.
+    pub(crate) fn send_stream(
+        &mut self,
+        now: Time,
+        effects: &Effects,
+        order: &[u32],
+        rings: &mut Rings,
+    ) {
+        let mut start = 0;
+        while start < order.len() {
+            let (flow, _) = effects.message(order[start] as usize);
+            let same = |number: &&u32| effects.message(**number as usize).0.conn == flow.conn;
+            let end = start + order[start..].iter().take_while(same).count();
+            let run = &order[start..end];
+            start = end;
+            match flow.conn.shard() {
+                Some(shard) if rings.is_other(shard) => {
+                    for &number in run {
+                        let (flow, bytes) = effects.message(number as usize);
+                        rings.push(shard, (Errand::Send, flow, bytes), &self.sheet);
+                    }
+                }
+                Some(_) => self.send_to(now, flow.conn, flow, effects, run),
+                None => {
+                    if let Some(id) = self.connection_to(now, flow) {
+                        self.send_to(now, id, flow, effects, run);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The connection to the flow's far end: the one that stands, or one that is opened now.
+    /// `None` when it cannot be opened; the function is told.
+    fn connection_to(&mut self, now: Time, flow: Flow) -> Option<ConnId> {
+        let far = (flow.port, flow.remote);
+        if let Some(id) = self.streams.table.to(&far) {
+            return Some(id);
+        }
+        if let Some(why) = self.streams.table.cold(&far, now) {
+            if !self.streams.told.contains(&far) {
+                self.streams.told.push(far);
+                tell(&mut self.news, News::Down(flow, why));
+            }
+            return None;
+        }
+        if !self.streams.table.has_room() {
+            self.sheet.add(RuntimeFact::Refused, 1);
+            tell(&mut self.news, News::Down(flow, "too many connections"));
+            return None;
+        }
+        match self.open(now, flow) {
+            Ok(id) => Some(id),
+            Err(error) => {
+                let why = connect_words(&error);
+                self.sheet.add(RuntimeFact::ConnectFailed, 1);
+                self.streams.table.cool(far, now, why);
+                tell(&mut self.news, News::Down(flow, why));
+                None
+            }
+        }
+    }
+
+    fn open(&mut self, now: Time, flow: Flow) -> io::Result<ConnId> {
+        let (port, _) = self.stream_port(flow.port).ok_or(io::ErrorKind::NotFound)?;
+        let ip = if flow.local.ip().is_unspecified() { port.local.ip() } else { flow.local.ip() };
+        let source = (!ip.is_unspecified() && ip.is_ipv4() == flow.remote.is_ipv4())
+            .then_some(SocketAddr::new(ip, 0));
+        let options =
+            SocketOptions { device: port.spec.device.clone(), ..SocketOptions::default() };
+        let stream = tcp::connect(source, flow.remote, &options)?;
+        let mut connection = Connection::new(flow, Phase::Connecting, Some(stream), now);
+        connection.asked = Some(flow);
+        let id = self.streams.table.insert(connection);
+        if !self.watch_connection(id, Interest::Write, true) {
+            self.streams.table.remove(id);
+            return Err(io::Error::from(io::ErrorKind::OutOfMemory));
+        }
+        self.arm(now + self.streams.limits.connect_timeout, id);
+        self.recount(id);
+        Ok(id)
+    }
+
+    fn send_to(&mut self, now: Time, id: ConnId, flow: Flow, effects: &Effects, order: &[u32]) {
+        let streams = &mut self.streams;
+        let Some(connection) = streams.table.find(id).filter(|c| c.flow.remote == flow.remote)
+        else {
+            let far = (flow.port, flow.remote);
+            if !streams.told.contains(&far) {
+                streams.told.push(far);
+                tell(&mut self.news, News::Lost(flow, "the connection is gone"));
+            }
+            return;
+        };
+        let outcome = connection.send(effects, order, &streams.limits, &mut streams.gather);
+        match outcome {
+            Ok(sent) => {
+                self.sheet.add(RuntimeFact::MessageOut, sent.messages);
+                self.sheet.add(RuntimeFact::BytesOut, sent.bytes);
+                self.sheet.add(RuntimeFact::SendShed, sent.shed);
+                self.after_write(now, id);
+            }
+            Err(error) => self.lose(id, lost_words(&error)),
+        }
+    }
+
+    /// Watches for writability when something is left to write, and for silence.
+    fn after_write(&mut self, now: Time, id: ConnId) {
+        let Some(connection) = self.streams.table.find(id) else { return };
+        if !matches!(connection.phase, Phase::Open | Phase::Closing) {
+            return;
+        }
+        connection.active = now;
+        if connection.waiting() > 0 && connection.blocked.is_none() {
+            connection.blocked = Some(now);
+            self.watch_connection(id, Interest::ReadWrite, false);
+            self.arm(now + self.streams.limits.stall_timeout, id);
+        }
+        self.recount(id);
+    }
+
+    /// TLS may have answered what was read (key updates, alerts): it goes out.
+    pub(crate) fn after_read(&mut self, now: Time, id: ConnId) {
+        let Some(connection) = self.streams.table.find(id) else { return };
+        if connection.waiting() == 0 || connection.blocked.is_some() {
+            return;
+        }
+        match connection.push() {
+            Ok(_) => self.after_write(now, id),
+            Err(error) => self.lose(id, lost_words(&error)),
+        }
+    }
+
+    /// The kernel has something to say about a connection's writing side. Returns the flow of a
+    /// plain connection that stands since now.
+    pub(crate) fn writable(&mut self, now: Time, id: ConnId) -> Option<Flow> {
+        let connection = self.streams.table.find(id)?;
+        match connection.phase {
+            Phase::Connecting => self.connected(now, id),
+            Phase::Shaking => None,
+            Phase::Open | Phase::Closing => {
+                let before = connection.waiting();
+                let pushed = connection.push();
+                let after = connection.waiting();
+                match pushed {
+                    Err(error) => self.lose(id, lost_words(&error)),
+                    Ok(drained) => self.pushed(now, id, drained, after < before),
+                }
+                None
+            }
+        }
+    }
+
+    fn pushed(&mut self, now: Time, id: ConnId, drained: bool, moved: bool) {
+        let Some(connection) = self.streams.table.find(id) else { return };
+        if moved {
+            connection.active = now;
+            connection.blocked = (!drained).then_some(now);
+        }
+        if !drained {
+            self.recount(id);
+            return;
+        }
+        connection.blocked = None;
+        if connection.phase == Phase::Closing {
+            self.finish(now, id);
+        } else {
+            self.watch_connection(id, Interest::Read, false);
+        }
+        self.recount(id);
+    }
+
+    /// A connection attempt ended.
+    fn connected(&mut self, now: Time, id: ConnId) -> Option<Flow> {
+        let connection = self.streams.table.find(id)?;
+        let stream = connection.stream.as_ref()?;
+        let local = match tcp::outcome(stream) {
+            Ok(local) => local,
+            Err(error) => {
+                self.fail(now, id, connect_words(&error));
+                return None;
+            }
+        };
+        connection.flow.local = local;
+        let flow = connection.flow;
+        self.streams.table.warm(&(flow.port, flow.remote));
+        if flow.transport != Transport::Tls {
+            return self.stands(now, id, RuntimeFact::Opened);
+        }
+        let stream = self.streams.table.find(id)?.stream.take()?;
+        // The handshake thread watches it from now on.
+        let _ = self.poll.remove(&stream);
+        let name = self.streams.names.get(&flow.remote).map(String::as_str);
+        let context = self.stream_port(flow.port).and_then(|(_, port)| port.tls.clone())?;
+        match Session::client(&context, name, flow.remote.ip()) {
+            Ok(session) => {
+                self.streams.table.find(id)?.phase = Phase::Shaking;
+                self.hand_over(id, stream, session);
+            }
+            Err(error) => self.fail(now, id, words(&error)),
+        }
+        None
+    }
+
+    /// A connection stands: what was held for it goes out.
+    fn stands(&mut self, now: Time, id: ConnId, how: RuntimeFact) -> Option<Flow> {
+        let connection = self.streams.table.find(id)?;
+        let stood = connection.stand();
+        let (flow, blocked) = (connection.flow, connection.waiting() > 0);
+        if let Err(error) = stood {
+            self.lose(id, lost_words(&error));
+            return None;
+        }
+        self.sheet.add(how, 1);
+        self.watch_connection(id, Interest::Read, false);
+        self.arm(now + self.streams.limits.idle_timeout, id);
+        if blocked {
+            self.after_write(now, id);
+        }
+        self.recount(id);
+        Some(flow)
+    }
+
+    /// A handshake is done. Returns the flow that stands and the bytes that came with it.
+    pub(crate) fn shaken(&mut self, now: Time, shaken: Shaken) -> Option<(Flow, Vec<u8>)> {
+        let id = shaken.conn;
+        let connection = self.streams.table.find(id)?;
+        let Established { stream, session, plain, sealed, wire } = match shaken.outcome {
+            Ok(established) => established,
+            Err(why) => {
+                self.sheet.add(RuntimeFact::HandshakeFailed, 1);
+                self.fail(now, id, why);
+                return None;
+            }
+        };
+        connection.stream = Some(stream);
+        connection.session = Some(session);
+        connection.sealed = sealed;
+        connection.wire().extend_from_slice(&wire);
+        let opened = connection.asked.is_some();
+        let closing = connection.phase == Phase::Closing;
+        if !self.watch_connection(id, Interest::Read, true) {
+            self.lose(id, "the connection cannot be watched");
+            return None;
+        }
+        let how = if opened { RuntimeFact::Opened } else { RuntimeFact::Accepted };
+        let flow = self.stands(now, id, how)?;
+        if closing {
+            self.close(now, flow);
+            return None;
+        }
+        Some((flow, plain))
+    }
+
+    /// A connection that never stood is given up.
+    fn fail(&mut self, now: Time, id: ConnId, why: &'static str) {
+        let Some(connection) = self.streams.table.remove(id) else { return };
+        self.streams.queued -= connection.counted;
+        self.sheet.add(RuntimeFact::SendShed, connection.held_messages());
+        if let Some(asked) = connection.asked {
+            self.sheet.add(RuntimeFact::ConnectFailed, 1);
+            self.streams.table.cool((asked.port, asked.remote), now, why);
+            tell(&mut self.news, News::Down(asked, why));
+        }
+        self.recount(id);
+    }
+
+    /// A connection that stood is lost.
+    pub(crate) fn lose(&mut self, id: ConnId, why: &'static str) {
+        let Some(connection) = self.streams.table.remove(id) else { return };
+        self.streams.queued -= connection.counted;
+        if connection.phase != Phase::Closing {
+            tell(&mut self.news, News::Lost(connection.flow, why));
+        }
+        self.recount(id);
+    }
+
+    /// The function closes a connection: what is queued goes out first.
+    pub(crate) fn close(&mut self, now: Time, flow: Flow) {
+        let far = (flow.port, flow.remote);
+        let id = if flow.conn == ConnId(0) { self.streams.table.to(&far) } else { Some(flow.conn) };
+        let Some(id) = id else { return };
+        let Some(connection) = self.streams.table.find(id) else { return };
+        let far = (connection.flow.port, connection.flow.remote);
+        let phase = connection.phase;
+        if phase == Phase::Connecting {
+            if let Some(connection) = self.streams.table.remove(id) {
+                self.streams.queued -= connection.counted;
+            }
+            self.recount(id);
+            return;
+        }
+        connection.phase = Phase::Closing;
+        connection.asked = None;
+        if phase == Phase::Open {
+            connection.say_goodbye();
+        }
+        self.streams.table.hide(id, &far);
+        if phase == Phase::Open {
+            self.writable(now, id);
+        }
+    }
+
+    /// Everything is out: the far end may finish too.
+    fn finish(&mut self, now: Time, id: ConnId) {
+        let Some(connection) = self.streams.table.find(id) else { return };
+        if let Some(stream) = &connection.stream {
+            tcp::finish(stream);
+        }
+        self.watch_connection(id, Interest::Read, false);
+        self.arm(now + LINGER, id);
+        if let Some(connection) = self.streams.table.find(id) {
+            connection.active = now;
+        }
+    }
+
+    /// Looks after connections whose time has come.
+    pub(crate) fn expire(&mut self, now: Time) {
+        let mut due = std::mem::take(&mut self.streams.due);
+        self.streams.wheel.expire(now, &mut due);
+        for what in due.drain(..) {
+            match what {
+                Due::Accept(id) => self.resume_accept(id),
+                Due::Connection(id) => self.expire_connection(now, id),
+            }
+        }
+        self.streams.due = due;
+    }
+
+    fn resume_accept(&mut self, id: PortId) {
+        if let Some((_, StreamPort { listener: Some(listener), .. })) = self.stream_port(id)
+            && let Err(error) = self.poll.add(listener, Token::Port(id).bits(), Interest::Read)
+        {
+            tracing::error!(%error, port = id.0, "a port can no longer be watched");
+        }
+    }
+
+    fn expire_connection(&mut self, now: Time, id: ConnId) {
+        let limits = self.streams.limits;
+        let Some(connection) = self.streams.table.find(id) else { return };
+        match connection.phase {
+            Phase::Connecting => {
+                self.fail(now, id, "the connection attempt took too long");
+            }
+            Phase::Shaking => {} // the handshake thread has its own time
+            Phase::Closing => {
+                let patience = if connection.waiting() > 0 { limits.stall_timeout } else { LINGER };
+                let at = connection.active + patience;
+                if at <= now {
+                    self.lose(id, "closed");
+                } else {
+                    self.arm(at, id);
+                }
+            }
+            Phase::Open => {
+                let stalled = connection.blocked.map(|since| since + limits.stall_timeout);
+                let idle = connection.active + limits.idle_timeout;
+                if stalled.is_some_and(|at| at <= now) {
+                    self.sheet.add(RuntimeFact::TimedOut, 1);
+                    self.lose(id, "the far end does not read");
+                } else if idle <= now {
+                    self.sheet.add(RuntimeFact::TimedOut, 1);
+                    self.lose(id, "nothing moved for too long");
+                } else {
+                    let at = stalled.map_or(idle, |at| at.min(idle));
+                    self.arm(at, id);
+                }
+            }
+        }
+    }
+}
+
+fn connect_words(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::ConnectionRefused => "nobody listens there (connection refused)",
+        io::ErrorKind::HostUnreachable => "the host cannot be reached",
+        io::ErrorKind::NetworkUnreachable => "the network cannot be reached",
+        io::ErrorKind::TimedOut => "the connection attempt took too long",
+        io::ErrorKind::AddrNotAvailable => "our address or all of its ports are not available",
+        io::ErrorKind::NotFound => "there is no such port",
+        _ => "the connection cannot be opened",
+    }
+}
+
+/// Why a connection that stood is gone.
+pub(crate) fn lost_words(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::ConnectionReset => "the far end reset the connection",
+        io::ErrorKind::BrokenPipe => "the far end closed the connection",
+        io::ErrorKind::TimedOut => "the far end no longer answers",
+        _ => "the connection broke",
+    }
+}

@@ -1,0 +1,234 @@
+//! The connections of a shard, found by number or by far end; and the far ends that did not
+//! answer of late.
+
+use crate::connection::Connection;
+use crate::port::{ConnId, PortId};
+use crate::spec::StreamLimits;
+use machine::{Duration, Time};
+use std::collections::HashMap;
+use std::net::SocketAddr;
+
+/// Bits of a connection's number: `shard | generation | place + 1`.
+const PLACE_BITS: u32 = 20;
+const GENERATION_BITS: u32 = 6;
+const GENERATION_MASK: u32 = (1 << GENERATION_BITS) - 1;
+/// Connections that numbers can name.
+const PLACES_MAX: usize = (1 << PLACE_BITS) - 1;
+/// Far ends remembered as silent; when full, all are forgotten.
+const COLD_MAX: usize = 4_096;
+
+/// A port and a far end behind it.
+pub(crate) type Far = (PortId, SocketAddr);
+
+#[derive(Default)]
+struct Slot {
+    generation: u32,
+    connection: Option<Box<Connection>>,
+}
+
+/// A far end that did not answer.
+#[derive(Debug, Clone, Copy)]
+struct Cold {
+    until: Time,
+    wait: Duration,
+    why: &'static str,
+}
+
+/// All connections of one shard.
+pub(crate) struct Table {
+    shard: u16,
+    limits: StreamLimits,
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    live: usize,
+    by_far: HashMap<Far, ConnId>,
+    cold: HashMap<Far, Cold>,
+}
+
+impl ConnId {
+    /// The shard whose connection it is; `None` for "none yet".
+    pub(crate) fn shard(self) -> Option<u16> {
+        (self.0 != 0).then_some((self.0 >> (PLACE_BITS + GENERATION_BITS)) as u16)
+    }
+
+    fn place(self) -> usize {
+        (self.0 as usize & PLACES_MAX).wrapping_sub(1)
+    }
+
+    fn generation(self) -> u32 {
+        (self.0 >> PLACE_BITS) & GENERATION_MASK
+    }
+}
+
+impl Table {
+    pub(crate) fn new(shard: u16, limits: StreamLimits) -> Self {
+        Self {
+            shard,
+            limits,
+            slots: Vec::new(),
+            free: Vec::new(),
+            live: 0,
+            by_far: HashMap::new(),
+            cold: HashMap::new(),
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.live
+    }
+
+    /// Whether there is room for one more.
+    pub(crate) fn has_room(&self) -> bool {
+        self.live < self.limits.connections_max.min(PLACES_MAX)
+    }
+
+    /// Takes a connection and gives it its number.
+    pub(crate) fn insert(&mut self, mut connection: Connection) -> ConnId {
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(Slot::default());
+            self.slots.len() as u32 - 1
+        });
+        let slot = &mut self.slots[place as usize];
+        let shard = u32::from(self.shard) << (PLACE_BITS + GENERATION_BITS);
+        let id = ConnId(shard | slot.generation << PLACE_BITS | (place + 1));
+        connection.flow.conn = id;
+        self.by_far.insert((connection.flow.port, connection.flow.remote), id);
+        slot.connection = Some(Box::new(connection));
+        self.live += 1;
+        id
+    }
+
+    pub(crate) fn find(&mut self, id: ConnId) -> Option<&mut Connection> {
+        let slot = self.slots.get_mut(id.place())?;
+        if slot.generation != id.generation() {
+            return None;
+        }
+        slot.connection.as_deref_mut()
+    }
+
+    /// The connection to a far end.
+    pub(crate) fn to(&self, far: &Far) -> Option<ConnId> {
+        self.by_far.get(far).copied()
+    }
+
+    pub(crate) fn remove(&mut self, id: ConnId) -> Option<Box<Connection>> {
+        self.find(id)?;
+        let slot = &mut self.slots[id.place()];
+        let connection = slot.connection.take()?;
+        slot.generation = (slot.generation + 1) & GENERATION_MASK;
+        self.free.push(id.place() as u32);
+        self.live -= 1;
+        let far = (connection.flow.port, connection.flow.remote);
+        if self.by_far.get(&far) == Some(&id) {
+            self.by_far.remove(&far);
+        }
+        Some(connection)
+    }
+
+    /// No new message shall find this connection by its far end.
+    pub(crate) fn hide(&mut self, id: ConnId, far: &Far) {
+        if self.by_far.get(far) == Some(&id) {
+            self.by_far.remove(far);
+        }
+    }
+
+    /// Moves the connections of each port to its new number; those of ports that are gone (`None`)
+    /// are returned.
+    pub(crate) fn relabel(&mut self, moved: impl Fn(PortId) -> Option<PortId>) -> Vec<ConnId> {
+        let mut gone = Vec::new();
+        self.by_far.clear();
+        for slot in &mut self.slots {
+            let Some(connection) = &mut slot.connection else { continue };
+            let flow = &mut connection.flow;
+            match moved(flow.port) {
+                Some(port) => {
+                    flow.port = port;
+                    self.by_far.insert((port, flow.remote), flow.conn);
+                }
+                None => gone.push(flow.conn),
+            }
+        }
+        self.cold.clear();
+        gone
+    }
+
+    /// Why nothing is tried towards this far end now.
+    pub(crate) fn cold(&self, far: &Far, now: Time) -> Option<&'static str> {
+        self.cold.get(far).filter(|cold| cold.until > now).map(|cold| cold.why)
+    }
+
+    /// A far end could not be reached: nothing is tried for a while, longer each time.
+    pub(crate) fn cool(&mut self, far: Far, now: Time, why: &'static str) {
+        let last = self.cold.get(&far).map(|cold| cold.wait * 2);
+        let wait = last.unwrap_or(self.limits.backoff).min(self.limits.backoff_max);
+        if self.cold.len() >= COLD_MAX {
+            self.cold.clear();
+        }
+        self.cold.insert(far, Cold { until: now + wait, wait, why });
+    }
+
+    /// A far end answered.
+    pub(crate) fn warm(&mut self, far: &Far) {
+        self.cold.remove(far);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::connection::Phase;
+    use crate::port::{Flow, Transport};
+
+    fn flow(port: u16) -> Flow {
+        let local = "127.0.0.1:1".parse().unwrap();
+        let remote = SocketAddr::from(([127, 0, 0, 1], port));
+        Flow::to(PortId(0), Transport::Tcp, local, remote)
+    }
+
+    fn insert(table: &mut Table, port: u16) -> ConnId {
+        table.insert(Connection::new(flow(port), Phase::Open, None, Time::ZERO))
+    }
+
+    #[test]
+    fn a_number_names_its_connection_until_that_is_gone_and_none_after() {
+        let mut table = Table::new(5, StreamLimits::default());
+        let first = insert(&mut table, 1);
+        assert_eq!(first.shard(), Some(5));
+        assert!(table.remove(first).is_some() && table.remove(first).is_none());
+        let second = insert(&mut table, 2);
+        assert_ne!(first, second);
+        assert!(table.find(first).is_none() && table.find(second).is_some());
+        assert_eq!(ConnId(0).shard(), None);
+        assert!(table.find(ConnId(0)).is_none());
+    }
+
+    #[test]
+    fn a_silent_far_end_is_left_alone_for_longer_each_time() {
+        let mut table = Table::new(0, StreamLimits::default());
+        let far = (PortId(0), flow(1).remote);
+        let mut now = Time::ZERO;
+        let mut waits = Vec::new();
+        for _ in 0..6 {
+            table.cool(far, now, "refused");
+            let start = now;
+            while table.cold(&far, now).is_some() {
+                now += Duration::from_millis(500);
+            }
+            waits.push(now.since(start).as_millis());
+        }
+        assert_eq!(waits, [500, 1_000, 2_000, 4_000, 8_000, 8_000]);
+        table.warm(&far);
+        table.cool(far, now, "refused");
+        assert!(table.cold(&far, now + Duration::from_millis(500)).is_none());
+    }
+
+    #[test]
+    fn connections_follow_their_port_to_its_new_number_and_those_of_a_gone_port_are_named() {
+        let mut table = Table::new(0, StreamLimits::default());
+        let stays = insert(&mut table, 1);
+        assert!(table.relabel(|_| Some(PortId(9))).is_empty());
+        assert_eq!(table.to(&(PortId(9), flow(1).remote)), Some(stays));
+        assert_eq!(table.to(&(PortId(0), flow(1).remote)), None);
+        assert_eq!(table.relabel(|_| None), [stays]);
+    }
+}

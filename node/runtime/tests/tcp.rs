@@ -1,0 +1,237 @@
+//! Streams through a running function, on real sockets.
+
+mod echo;
+
+use echo::{Manner, Seen, count, framed, launch, port, say, until, wait_for};
+use runtime::*;
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::time::Duration;
+
+fn spec(ip: &str) -> ShardSpec {
+    ShardSpec { ports: vec![port(0, Transport::Tcp, ip)], ..ShardSpec::default() }
+}
+
+fn connect(to: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect(to).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream.set_nodelay(true).unwrap();
+    stream
+}
+
+fn receive(stream: &mut TcpStream) -> Vec<u8> {
+    let mut head = [0u8; 4];
+    stream.read_exact(&mut head).unwrap();
+    let mut payload = vec![0; u32::from_be_bytes(head) as usize];
+    stream.read_exact(&mut payload).unwrap();
+    payload
+}
+
+fn down(events: &std::sync::mpsc::Receiver<Seen>) -> (Flow, &'static str) {
+    wait_for(events, |seen| match seen {
+        Seen::Down(_, flow, why) => Some((*flow, *why)),
+        _ => None,
+    })
+}
+
+fn up(events: &std::sync::mpsc::Receiver<Seen>) -> Flow {
+    wait_for(events, |seen| match seen {
+        Seen::Up(_, flow) => Some(*flow),
+        _ => None,
+    })
+}
+
+#[test]
+fn a_connection_is_told_up_its_messages_are_answered_and_its_end_is_told() {
+    for ip in ["127.0.0.1", "::1"] {
+        let (running, events) = launch(spec(ip), Manner::default());
+        let mut stream = connect(running.local_addr(PortId(0)));
+        let flow = up(&events);
+        assert_eq!(flow.remote, stream.local_addr().unwrap());
+        assert_eq!(flow.local, stream.peer_addr().unwrap());
+        stream.write_all(&framed(b"ping")).unwrap();
+        assert_eq!(receive(&mut stream), b"ping");
+        drop(stream);
+        assert_eq!(down(&events).0, flow);
+        assert_eq!(count(&running, RuntimeFact::Accepted), 1);
+        until("the gauge falls", || count(&running, RuntimeFact::Connections) == 0);
+    }
+}
+
+#[test]
+fn messages_are_cut_whole_however_the_bytes_arrive() {
+    let (running, _events) = launch(spec("127.0.0.1"), Manner::default());
+    let mut stream = connect(running.local_addr(PortId(0)));
+    let payloads: Vec<Vec<u8>> =
+        [1usize, 3, 4, 5, 100, 70_000, 2, 120_000].iter().map(|&n| vec![n as u8; n]).collect();
+    let mut bytes = Vec::new();
+    for payload in &payloads {
+        bytes.push(0xFF); // a keep-alive between the messages
+        bytes.extend(framed(payload));
+    }
+    for step in [1usize, 7, 1_000, 33_333, bytes.len()] {
+        // One byte at a time only where it matters.
+        let (slow, fast) = if step == 1 { bytes.split_at(150) } else { (&bytes[..], &[][..]) };
+        for piece in slow.chunks(step) {
+            stream.write_all(piece).unwrap();
+        }
+        stream.write_all(fast).unwrap();
+        for payload in &payloads {
+            assert_eq!(&receive(&mut stream), payload);
+        }
+    }
+}
+
+#[test]
+fn what_is_no_message_or_too_long_ends_the_connection() {
+    let (running, events) = launch(spec("127.0.0.1"), Manner::default());
+    for (bytes, want) in
+        [(&[0xEEu8][..], "not a length"), (&[0, 0xF0, 0, 0][..], "its message is too long")]
+    {
+        let mut stream = connect(running.local_addr(PortId(0)));
+        stream.write_all(bytes).unwrap();
+        assert_eq!(down(&events).1, want);
+        assert_eq!(stream.read(&mut [0]).unwrap_or(0), 0);
+    }
+    assert_eq!(count(&running, RuntimeFact::Broken), 2);
+}
+
+#[test]
+fn speaking_first_opens_one_connection_and_keeps_it() {
+    let (running, events) = launch(spec("127.0.0.1"), Manner::default());
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let remote = listener.local_addr().unwrap();
+    say(&running, 0, remote, &[("transport", "tcp"), ("times", "3")]);
+    let (mut stream, _) = listener.accept().unwrap();
+    for _ in 0..3 {
+        assert_eq!(receive(&mut stream), b"hello");
+    }
+    assert_eq!(up(&events).remote, remote);
+    say(&running, 0, remote, &[("transport", "tcp"), ("text", "again")]);
+    assert_eq!(receive(&mut stream), b"again");
+    assert_eq!(count(&running, RuntimeFact::Opened), 1);
+    // And what comes back over it arrives.
+    stream.write_all(&framed(b"answer")).unwrap();
+    assert_eq!(receive(&mut stream), b"answer");
+}
+
+#[test]
+fn a_refused_connection_is_told_with_the_flow_as_sent_and_not_retried_at_once() {
+    let (running, events) = launch(spec("127.0.0.1"), Manner::default());
+    let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    for _ in 0..3 {
+        say(&running, 0, gone, &[("transport", "tcp")]);
+        let (flow, why) = down(&events);
+        assert_eq!((flow.remote, flow.conn), (gone, ConnId(0)));
+        assert!(why.contains("refused"), "{why}");
+    }
+    assert!(count(&running, RuntimeFact::ConnectFailed) < 3, "backing off");
+}
+
+#[test]
+fn a_slow_reader_loses_the_newest_messages_whole_and_keeps_its_connection() {
+    let mut spec = spec("127.0.0.1");
+    spec.streams.queue_bytes_max = 100_000;
+    let (running, _events) = launch(spec, Manner { quiet: true, copies: 200, ..Manner::default() });
+    let mut stream = connect(running.local_addr(PortId(0)));
+    // 40 × 200 × 5,004 bytes is far more than the kernel and the queue hold.
+    for n in 0..40u8 {
+        stream.write_all(&framed(&[n; 5_000])).unwrap();
+    }
+    until("something is shed", || count(&running, RuntimeFact::SendShed) > 0);
+    until("all came in", || count(&running, RuntimeFact::MessageIn) == 40);
+    let sent = count(&running, RuntimeFact::MessageOut);
+    let mut last = 0;
+    for _ in 0..sent {
+        let payload = receive(&mut stream);
+        assert!(payload.iter().all(|&b| b == payload[0]) && payload.len() == 5_000);
+        assert!(payload[0] >= last, "the order stays");
+        last = payload[0];
+    }
+    assert_eq!(sent + count(&running, RuntimeFact::SendShed), 40 * 200);
+    stream.write_all(&framed(b"close")).unwrap();
+    assert_eq!(receive(&mut stream), b"bye", "the connection still works");
+}
+
+#[test]
+fn a_reader_that_stalls_for_too_long_is_given_up() {
+    let mut spec = spec("127.0.0.1");
+    spec.streams.stall_timeout = Duration::from_millis(100);
+    let (running, events) =
+        launch(spec, Manner { quiet: true, copies: 2_000, ..Manner::default() });
+    let mut stream = connect(running.local_addr(PortId(0)));
+    for _ in 0..4 {
+        stream.write_all(&framed(&[1; 5_000])).unwrap();
+    }
+    assert_eq!(down(&events).1, "the far end does not read");
+    assert_eq!(count(&running, RuntimeFact::TimedOut), 1);
+}
+
+#[test]
+fn a_connection_on_which_nothing_moves_is_closed() {
+    let mut spec = spec("127.0.0.1");
+    spec.streams.idle_timeout = Duration::from_millis(80);
+    let (running, events) = launch(spec, Manner::default());
+    let mut stream = connect(running.local_addr(PortId(0)));
+    assert_eq!(down(&events).1, "nothing moved for too long");
+    assert_eq!(stream.read(&mut [0]).unwrap(), 0);
+}
+
+#[test]
+fn closing_sends_what_was_sent_before_and_tells_nothing() {
+    let (running, events) = launch(spec("127.0.0.1"), Manner::default());
+    let mut stream = connect(running.local_addr(PortId(0)));
+    stream.write_all(&framed(b"close")).unwrap();
+    assert_eq!(receive(&mut stream), b"bye");
+    assert_eq!(stream.read(&mut [0]).unwrap(), 0);
+    drop(stream);
+    until("it is gone", || count(&running, RuntimeFact::Connections) == 0);
+    drop(running);
+    assert!(!events.iter().any(|seen| matches!(seen, Seen::Down(..))));
+}
+
+#[test]
+fn what_a_far_end_sent_before_it_finished_is_still_answered_to() {
+    let (running, events) = launch(spec("127.0.0.1"), Manner::default());
+    let mut stream = connect(running.local_addr(PortId(0)));
+    stream.write_all(&framed(b"last words")).unwrap();
+    stream.shutdown(Shutdown::Write).unwrap();
+    assert_eq!(receive(&mut stream), b"last words");
+    assert_eq!(down(&events).1, "the far end closed the connection");
+}
+
+#[test]
+fn a_full_table_refuses_newcomers_and_counts_them() {
+    let mut spec = spec("127.0.0.1");
+    spec.streams.connections_max = 2;
+    let (running, _events) = launch(spec, Manner::default());
+    let to = running.local_addr(PortId(0));
+    let (first, second) = (connect(to), connect(to));
+    until("both stand", || count(&running, RuntimeFact::Connections) == 2);
+    let mut third = connect(to);
+    assert_eq!(third.read(&mut [0]).unwrap_or(0), 0);
+    assert_eq!(count(&running, RuntimeFact::Refused), 1);
+    drop((first, second));
+}
+
+#[test]
+fn a_megabyte_for_one_reader_arrives_in_order() {
+    let (running, _events) = launch(spec("127.0.0.1"), Manner { quiet: true, ..Manner::default() });
+    let mut stream = connect(running.local_addr(PortId(0)));
+    let mut writer = stream.try_clone().unwrap();
+    let feeder = std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        for n in 0..2_000u32 {
+            let mut payload = n.to_be_bytes().to_vec();
+            payload.resize(500 + n as usize % 300, 7);
+            bytes.extend(framed(&payload));
+        }
+        writer.write_all(&bytes).unwrap();
+    });
+    for n in 0..2_000u32 {
+        let payload = receive(&mut stream);
+        assert_eq!(payload[..4], n.to_be_bytes());
+        assert_eq!(payload.len(), 500 + n as usize % 300);
+    }
+    feeder.join().unwrap();
+}
