@@ -327,16 +327,22 @@ impl Ssc {
             name: String::from("capture"),
             transport: flow.transport,
             listen: flow.local,
-            connect_only: true,
+            connect_only: flow.transport.is_stream(),
             ..PortSpec::default()
         });
         doors.chain(capture).collect()
     }
 
+    /// The collector's address.
+    #[must_use]
+    pub fn capture_address(&self) -> Option<Address> {
+        self.capture.as_deref()?.parse().ok()
+    }
+
     /// From us to the collector.
     #[must_use]
     pub fn capture_flow(&self) -> Option<Flow> {
-        let address = self.capture.as_deref()?.parse::<Address>().ok()?;
+        let address = self.capture_address()?;
         let any = match address.socket.ip() {
             IpAddr::V4(ip) if ip.is_loopback() => IpAddr::V4(Ipv4Addr::LOCALHOST),
             IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
@@ -545,6 +551,12 @@ fn check_target(target: &str, realm: Option<&Realm>, at: String, issues: &mut Ve
         let what = format!("realm `{}` has no address that speaks to {target}", realm.name);
         issues.push(Issue::new(at, what, "add one to its listen"));
     }
+}
+
+/// The port that captured messages leave by.
+#[must_use]
+pub const fn capture_port() -> PortId {
+    CAPTURE_PORT
 }
 
 /// FNV-1a, 32 bits.

@@ -1,0 +1,221 @@
+//! A seven-message call through the controller with in-memory endpoints: what the controller
+//! itself costs, kernel and runtime left out. 14 messages cross it and 2 are its own.
+//!
+//! `cargo bench -p tandem-ssc` measures; `-- --calls N` places N calls and ends, for callgrind.
+
+use machine::{Duration, Time};
+use runtime::{Effects, Flow, Function, In, Seed, Transport};
+use ssc::{Controller, config};
+use std::sync::Arc;
+
+const SITE: &str = r#"
+name = "bench"
+[[realm]]
+name = "access"
+listen = ["udp:127.0.0.1:5060"]
+[[realm]]
+name = "core"
+side = "core"
+listen = ["udp:127.0.0.1:5070"]
+trusted = true
+[[next_hop]]
+name = "switch"
+realm = "core"
+targets = ["udp:127.0.0.1:5080"]
+probe_interval_s = 0
+[[route]]
+from = "access"
+to = ["switch"]
+"#;
+
+const SDP: &str = "v=0\r\no=user1 53655765 2353687637 IN IP4 127.0.0.1\r\ns=-\r\n\
+    c=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 6000 RTP/AVP 0\r\na=rtpmap:0 PCMU/8000\r\n";
+
+struct Bench {
+    controller: Controller,
+    out: Effects,
+    now: Time,
+    access: Flow,
+    core: Flow,
+    calls: u64,
+    text: Vec<u8>,
+    invite: Vec<u8>,
+    target: Vec<u8>,
+    tag: Vec<u8>,
+}
+
+impl Bench {
+    fn new(capture: bool) -> Self {
+        let mut site: config::Ssc = toml::from_str(SITE).expect("the site is well-formed");
+        site.capture = capture.then(|| String::from("tcp:127.0.0.1:9060"));
+        let ports = site.ports();
+        let flow = |at: usize, remote: &str| {
+            let port = &ports[at];
+            Flow::to(port.id, Transport::Udp, port.listen, remote.parse().expect("an address"))
+        };
+        let (access, core) = (flow(0, "127.0.0.1:5062"), flow(1, "127.0.0.1:5080"));
+        let now = Time::from_millis(1_700_000_000_000);
+        let seed = Seed { shard: 0, shards: 1, random: [7; 32], now };
+        Self {
+            controller: Controller::new(seed, Arc::new(site)),
+            out: Effects::default(),
+            now,
+            access,
+            core,
+            calls: 0,
+            text: Vec::new(),
+            invite: Vec::new(),
+            target: Vec::new(),
+            tag: Vec::new(),
+        }
+    }
+
+    fn step(&mut self, flow: Flow) {
+        self.out.clear();
+        let input = In::Message { flow, bytes: &self.text };
+        self.controller.step(self.now, input, &mut self.out);
+    }
+
+    fn request(&mut self, method: &str, cseq: u32, body: &str) {
+        use std::io::Write as _;
+        let n = self.calls;
+        self.text.clear();
+        let first = self.tag.is_empty();
+        let text = &mut self.text;
+        let _ = write!(text, "{method} ");
+        text.extend_from_slice(if first { b"sip:service@127.0.0.1:5060" } else { &self.target });
+        let _ = write!(
+            text,
+            " SIP/2.0\r\nVia: SIP/2.0/UDP 127.0.0.1:5062;branch=z9hG4bK-{n}-{cseq}-{method}\r\n\
+             From: sipp <sip:sipp@127.0.0.1:5062>;tag={n}SIPpTag001\r\n\
+             To: service <sip:service@127.0.0.1:5060>"
+        );
+        if !first {
+            text.extend_from_slice(b";tag=");
+            text.extend_from_slice(&self.tag);
+        }
+        let _ = write!(
+            text,
+            "\r\nCall-ID: {n}-1234@127.0.0.1\r\nCSeq: {cseq} {method}\r\n\
+             Contact: sip:sipp@127.0.0.1:5062\r\nMax-Forwards: 70\r\n\
+             Subject: Performance Test\r\n"
+        );
+        if !body.is_empty() {
+            text.extend_from_slice(b"Content-Type: application/sdp\r\n");
+        }
+        let _ = write!(text, "Content-Length: {}\r\n\r\n{body}", body.len());
+    }
+
+    fn answer(&mut self, status: &str, body: &str) {
+        use std::io::Write as _;
+        self.text.clear();
+        let _ = write!(self.text, "SIP/2.0 {status}\r\n");
+        let wanted = [&b"Via"[..], b"From", b"To:", b"Call", b"CSeq"];
+        for line in self.invite.split_inclusive(|&b| b == b'\n') {
+            if line == b"\r\n" {
+                break;
+            }
+            if !wanted.iter().any(|name| line.starts_with(name)) {
+                continue;
+            }
+            let line = line.trim_ascii_end();
+            self.text.extend_from_slice(line);
+            if line.starts_with(b"To:") && memchr::memmem::find(line, b";tag=").is_none() {
+                self.text.extend_from_slice(b";tag=1234SIPpTag01");
+            }
+            self.text.extend_from_slice(b"\r\n");
+        }
+        self.text.extend_from_slice(b"Contact: <sip:127.0.0.1:5080;transport=UDP>\r\n");
+        if !body.is_empty() {
+            self.text.extend_from_slice(b"Content-Type: application/sdp\r\n");
+        }
+        let _ = write!(self.text, "Content-Length: {}\r\n\r\n{body}", body.len());
+    }
+
+    /// Keeps the last message sent, as the far end got it.
+    fn keep(&mut self, start: &[u8]) {
+        let mut sends = self.out.sends().filter(|(flow, _)| flow.port == self.core.port);
+        let (_, bytes) = sends.next().expect("something went to the core");
+        assert!(bytes.starts_with(start), "{}", String::from_utf8_lossy(bytes));
+        self.invite.clear();
+        self.invite.extend_from_slice(bytes);
+    }
+
+    /// What the caller learns from the 2xx.
+    fn learn(&mut self) {
+        let (_, bytes) = self.out.sends().next().expect("the 2xx went to the caller");
+        assert!(bytes.starts_with(b"SIP/2.0 200"));
+        let find = |what: &[u8]| memchr::memmem::find(bytes, what).expect("stands there");
+        let to = find(b"\r\nTo: ");
+        let start = to + memchr::memmem::find(&bytes[to..], b";tag=").expect("a tag") + 5;
+        let end = start + memchr::memchr(b'\r', &bytes[start..]).expect("a line's end");
+        self.tag.clear();
+        self.tag.extend_from_slice(&bytes[start..end]);
+        let start = find(b"\r\nContact: <") + 12;
+        let end = start + memchr::memchr(b'>', &bytes[start..]).expect("a bracket");
+        self.target.clear();
+        self.target.extend_from_slice(&bytes[start..end]);
+    }
+
+    fn call(&mut self) {
+        self.calls += 1;
+        self.now += Duration::from_micros(50);
+        if self.controller.deadline().is_some_and(|at| at <= self.now) {
+            self.out.clear();
+            self.controller.tick(self.now, &mut self.out);
+        }
+        self.tag.clear();
+        self.request("INVITE", 1, SDP);
+        self.step(self.access);
+        self.keep(b"INVITE");
+        self.answer("180 Ringing", "");
+        self.step(self.core);
+        self.answer("200 OK", SDP);
+        self.step(self.core);
+        self.learn();
+        self.request("ACK", 1, "");
+        self.step(self.access);
+        self.keep(b"ACK");
+        self.request("BYE", 2, "");
+        self.step(self.access);
+        self.keep(b"BYE");
+        self.answer("200 OK", "");
+        self.step(self.core);
+        assert_eq!(self.out.len(), 1, "the 200 of the BYE went back");
+    }
+
+    /// What the endpoints themselves cost: the same messages made, none stepped.
+    fn endpoints(&mut self) {
+        self.tag.clear();
+        self.request("INVITE", 1, SDP);
+        self.answer("180 Ringing", "");
+        self.answer("200 OK", SDP);
+        self.tag.extend_from_slice(b"0123456789abcdef0123456789abcdef0");
+        self.request("ACK", 1, "");
+        self.request("BYE", 2, "");
+        self.answer("200 OK", "");
+    }
+}
+
+fn main() {
+    let mut args = std::env::args().skip_while(|arg| arg != "--calls");
+    let calls: u64 = args.nth(1).and_then(|n| n.parse().ok()).unwrap_or(0);
+    if calls > 0 {
+        let capture = std::env::args().any(|arg| arg == "--capture");
+        let mut bench = Bench::new(capture);
+        (0..calls).for_each(|_| bench.call());
+        return;
+    }
+    let mut criterion = criterion::Criterion::default()
+        .warm_up_time(Duration::from_millis(500))
+        .measurement_time(Duration::from_secs(2))
+        .sample_size(10)
+        .configure_from_args();
+    for (name, capture) in [("call", false), ("call with capture", true)] {
+        let mut bench = Bench::new(capture);
+        criterion.bench_function(name, |b| b.iter(|| bench.call()));
+    }
+    let mut bench = Bench::new(false);
+    bench.call();
+    criterion.bench_function("endpoints alone", |b| b.iter(|| bench.endpoints()));
+}
