@@ -1,1 +1,26 @@
-//! Simulated worlds: links with loss, delay, reorder, duplicates, by seed.
+//! Simulated worlds in virtual time: links that lose, delay, reorder and duplicate by a seed,
+//! and the functions and scripted endpoints that talk over them.
+//!
+//! ```
+//! use sim::{Link, LinkSpec};
+//! use machine::Time;
+//! let mut link = Link::new(7, LinkSpec { loss: 0.0, ..LinkSpec::default() });
+//! link.send(Time::ZERO, b"hello", 1);
+//! let at = link.deadline().expect("it is on its way");
+//! assert_eq!(link.deliver(at), Some((1, b"hello".to_vec())));
+//! ```
+//!
+//! A [`World`] owns one link and any number of [`Node`]s; [`World::run_until`] moves time from
+//! one deadline to the next. The same seed gives the same run, byte for byte: compare
+//! [`World::digest`].
+#![forbid(unsafe_code)]
+
+mod function;
+mod link;
+mod random;
+mod world;
+
+pub use function::Hosted;
+pub use link::{Counts, Link, LinkSpec};
+pub use random::Random;
+pub use world::{Node, NodeId, Outbox, World};
