@@ -1,2 +1,54 @@
-//! Tandem.
-fn main() {}
+//! Tandem: one binary that runs a site, checks it, steers it and measures it.
+//!
+//! Exit status: 0 done, 1 failed, 2 usage, 3 invalid configuration, 4 unreachable, 5 conflict,
+//! 6 timed out.
+#![forbid(unsafe_code)]
+
+mod check;
+mod cli;
+mod compose;
+mod ctl;
+mod exit;
+mod lab;
+mod man;
+mod output;
+mod plant;
+mod probe;
+mod run;
+mod site;
+mod supervise;
+
+use clap::Parser as _;
+use cli::{Cli, Command};
+use exit::Exit;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error),
+    };
+    match dispatch(cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(exit) => exit.report(),
+    }
+}
+
+fn dispatch(cli: Cli) -> Result<(), Exit> {
+    match cli.command {
+        Command::Run { site } => run::run(&site),
+        Command::Check { site } => check::check(&site),
+        Command::Ctl(ctl) => ctl::ctl(ctl),
+        Command::Lab(lab) => lab::lab(lab),
+        Command::Demo(demo) => lab::demo(&demo),
+        Command::Completion { shell } => man::completion(shell),
+        Command::Man { directory } => man::pages(&directory),
+    }
+}
+
+/// Help and version are no errors; everything else is a wrong usage.
+fn usage(error: &clap::Error) -> ExitCode {
+    // Nowhere to complain when standard error is gone.
+    let _ = error.print();
+    if error.use_stderr() { ExitCode::from(exit::USAGE) } else { ExitCode::SUCCESS }
+}

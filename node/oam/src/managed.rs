@@ -44,6 +44,11 @@ pub trait Managed: Send + Sync {
     /// Where it is in its life.
     fn state(&self) -> State;
 
+    /// Why it failed last and what is done about it, while [`State::Failed`].
+    fn failure(&self) -> Option<String> {
+        None
+    }
+
     /// Number of shards.
     fn shards(&self) -> u16;
 

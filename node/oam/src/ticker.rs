@@ -81,7 +81,7 @@ fn poll_alarms(core: &Core) {
     for function in &functions {
         let name = function.name();
         match function.state() {
-            State::Failed => core.report(&name, vec![failed(&name)]),
+            State::Failed => core.report(&name, vec![failed(&name, function.failure())]),
             State::Running | State::Draining => {
                 let ask = Ask { path: "alarms".into(), ..Ask::default() };
                 // Who does not answer keeps the alarms that stand; its state says the rest.
@@ -118,12 +118,13 @@ fn conditions(function: &str, answer: serde_json::Value) -> Vec<Condition> {
     rows.into_iter().take(CONDITIONS_MAX).filter_map(read).collect()
 }
 
-fn failed(name: &str) -> Condition {
+fn failed(name: &str, why: Option<String>) -> Condition {
+    let why = why.unwrap_or_else(|| "it does not run".into());
     Condition {
         name: "function-failed".into(),
         subject: name.into(),
         severity: Severity::Critical,
-        text: format!("{name} has failed; the supervisor starts it again"),
+        text: format!("{name} has failed: {why}"),
         probable_cause: "softwareProgramAbnormallyTerminated".into(),
     }
 }

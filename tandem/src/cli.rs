@@ -1,0 +1,265 @@
+//! The command line: what clap parses, prints as help, completes and writes as man pages.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use std::path::PathBuf;
+
+const STATUS: &str = "Exit status: 0 done, 1 failed, 2 usage, 3 invalid configuration, \
+    4 unreachable, 5 conflict, 6 timed out.";
+
+/// Carrier-grade virtual network functions.
+#[derive(Debug, Parser)]
+#[command(name = "tandem", version, about, after_help = STATUS, arg_required_else_help = true)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Start the functions of a site and supervise them.
+    Run {
+        /// The site file.
+        site: PathBuf,
+    },
+    /// Check a site file, ports of this machine included; nothing is started.
+    Check {
+        /// The site file.
+        site: PathBuf,
+    },
+    /// Look at a running site and steer it.
+    Ctl(Ctl),
+    /// Rerun published measurements.
+    Lab(Lab),
+    /// Show live calls in the console: a site, subscribers and a network, all on this machine.
+    Demo(Demo),
+    /// Print the completion script of a shell.
+    Completion {
+        /// The shell.
+        shell: Shell,
+    },
+    /// Write the man pages into a directory.
+    Man {
+        /// The directory; made if absent.
+        directory: PathBuf,
+    },
+}
+
+/// How rows are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Output {
+    /// A table for people.
+    Table,
+    /// What the API answered.
+    Json,
+    /// Comma-separated values with a header line (RFC 4180).
+    Csv,
+}
+
+/// Look at a running site and steer it.
+#[derive(Debug, Args)]
+pub struct Ctl {
+    /// Where the site's API is: http://127.0.0.1:8080.
+    #[arg(long, global = true, env = "TANDEM_URL")]
+    pub url: Option<String>,
+    /// The site's token; else it is read from the site's directory.
+    #[arg(long, global = true, env = "TANDEM_TOKEN", hide_env_values = true)]
+    pub token: Option<String>,
+    /// The site file, to find address and token.
+    #[arg(long, global = true, env = "TANDEM_SITE", value_name = "SITE.toml")]
+    pub site: Option<PathBuf>,
+    /// Form of the answer.
+    #[arg(long, short, global = true, value_enum, default_value = "table")]
+    pub output: Output,
+    /// Seconds to wait for an answer.
+    #[arg(long, global = true, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub timeout: u64,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: CtlCommand,
+}
+
+/// Which function a question goes to.
+#[derive(Debug, Args)]
+pub struct Of {
+    /// Name of the function; absent: all that answer.
+    pub function: Option<String>,
+}
+
+/// What `tandem ctl` does.
+#[derive(Debug, Subcommand)]
+pub enum CtlCommand {
+    /// The site and its functions.
+    Site,
+    /// Wait until the site serves.
+    Wait,
+    /// Running calls.
+    Calls(Of),
+    /// End a call.
+    Terminate {
+        /// Name of the function.
+        function: String,
+        /// The call's id, as `calls` shows it.
+        call: String,
+    },
+    /// Registered contacts.
+    Registrations(Of),
+    /// Next hops and their state.
+    NextHops(Of),
+    /// Realms and their addresses.
+    Realms(Of),
+    /// Header manipulation rules and how often they applied.
+    Rules(Of),
+    /// Metrics.
+    Counters {
+        /// Only those whose name begins so.
+        #[arg(long)]
+        name: Option<String>,
+        /// Only those of this function.
+        #[arg(long)]
+        function: Option<String>,
+        /// Those that are zero as well.
+        #[arg(long)]
+        all: bool,
+    },
+    /// Alarms that stand.
+    Alarms {
+        /// The cleared ones as well.
+        #[arg(long)]
+        history: bool,
+    },
+    /// Recorded calls and other trails.
+    Trails(Trails),
+    /// One trail as a ladder.
+    Trail {
+        /// Its id, as `trails` shows it.
+        id: String,
+    },
+    /// The configuration.
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Finish what runs, take nothing new, then end the process.
+    Drain,
+    /// Show or set the log levels.
+    Log {
+        /// Levels by target: info,ssc=debug.
+        filter: Option<String>,
+    },
+}
+
+/// Which trails.
+#[derive(Debug, Args)]
+pub struct Trails {
+    /// A number, URI, Call-ID or address.
+    pub query: Option<String>,
+    /// Number or user part of From, To or an asserted identity.
+    #[arg(long)]
+    pub number: Option<String>,
+    /// Call-ID of any leg.
+    #[arg(long)]
+    pub call_id: Option<String>,
+    /// Address of a host.
+    #[arg(long)]
+    pub address: Option<String>,
+    /// Method of the first request.
+    #[arg(long)]
+    pub method: Option<String>,
+    /// Final status.
+    #[arg(long)]
+    pub status: Option<u16>,
+    /// call, registration, subscription, message, options, rejected, other.
+    #[arg(long)]
+    pub kind: Option<String>,
+    /// answered, busy, cancelled, no-answer, rejected, failed, …
+    #[arg(long)]
+    pub outcome: Option<String>,
+    /// Rows at most.
+    #[arg(long, default_value_t = 50)]
+    pub limit: u32,
+}
+
+/// What `tandem ctl config` does.
+#[derive(Debug, Subcommand)]
+pub enum ConfigCommand {
+    /// Print what runs, or a kept revision.
+    Show {
+        /// A kept revision.
+        #[arg(long)]
+        revision: Option<u64>,
+        /// The candidate in place of what runs.
+        #[arg(long, conflicts_with = "revision")]
+        candidate: bool,
+    },
+    /// Edit the candidate in $EDITOR.
+    Edit,
+    /// Make a file the candidate.
+    SetFile {
+        /// The file; `-` is standard input.
+        file: PathBuf,
+    },
+    /// Throw the candidate away.
+    Discard,
+    /// What a commit would change.
+    Compare,
+    /// Everything that would hinder a commit.
+    Check,
+    /// Make the candidate run.
+    Commit {
+        /// Take it back unless confirmed within this many seconds.
+        #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86400))]
+        confirm: Option<u64>,
+        /// The revision that the change is based on; absent: that of the candidate.
+        #[arg(long)]
+        revision: Option<u64>,
+    },
+    /// Confirm the pending commit.
+    Confirm,
+    /// Make an old revision run again.
+    Rollback {
+        /// The revision; absent: that before the pending commit, or the previous one.
+        to: Option<u64>,
+    },
+    /// Kept revisions.
+    History,
+    /// The JSON schema of the site file.
+    Schema,
+}
+
+/// Rerun published measurements.
+#[derive(Debug, Args)]
+pub struct Lab {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: LabCommand,
+}
+
+/// What `tandem lab` does.
+#[derive(Debug, Subcommand)]
+pub enum LabCommand {
+    /// Name the experiments, a line each.
+    List,
+    /// Run an experiment and compare with the published figures.
+    Run {
+        /// Its name.
+        name: String,
+        /// End within 60 seconds, at the price of coarser figures.
+        #[arg(long)]
+        quick: bool,
+        /// One JSON object on standard output and nothing else.
+        #[arg(long)]
+        json: bool,
+        /// Only these scenarios.
+        #[arg(long = "scenario")]
+        scenarios: Vec<String>,
+    },
+}
+
+/// The demonstration.
+#[derive(Debug, Args)]
+pub struct Demo {
+    /// End by itself once the calls are shown, on a terminal too.
+    #[arg(long)]
+    pub once: bool,
+}

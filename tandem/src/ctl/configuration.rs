@@ -1,0 +1,146 @@
+//! `tandem ctl config`: candidate, compare, check, commit, confirm, rollback.
+
+use super::client::{Client, mistakes, query};
+use crate::cli::{ConfigCommand, Output};
+use crate::exit::Exit;
+use crate::output::{self, Column, plain, time};
+use serde_json::{Value, json};
+use std::io::Read as _;
+use std::path::Path;
+use std::process::Command;
+
+const CANDIDATE: &str = "/api/v1/config/candidate";
+
+const HISTORY: &[Column] = &[
+    plain("revision", "REVISION"),
+    time("at_us", "SINCE"),
+    plain("note", "WHY"),
+    plain("running", "RUNNING"),
+];
+
+/// Carries a command out.
+pub fn config(client: &Client, form: Output, command: ConfigCommand) -> Result<(), Exit> {
+    match command {
+        ConfigCommand::Show { revision, candidate } => show(client, form, revision, candidate),
+        ConfigCommand::Edit => edit(client),
+        ConfigCommand::SetFile { file } => put(client, &contents(&file)?, running(client)?),
+        ConfigCommand::Discard => client.delete(CANDIDATE),
+        ConfigCommand::Compare => output::text(&client.text(&format!("{CANDIDATE}/compare"))?),
+        ConfigCommand::Check => check(client),
+        ConfigCommand::Commit { confirm, revision } => commit(client, form, confirm, revision),
+        ConfigCommand::Confirm => done(form, &client.post("/api/v1/config/confirm", &json!({}))?),
+        ConfigCommand::Rollback { to } => {
+            let order = to.map_or(json!({}), |to| json!({ "to": to }));
+            done(form, &client.post("/api/v1/config/rollback", &order)?)
+        }
+        ConfigCommand::History => {
+            let whole = client.get("/api/v1/config/history")?;
+            let rows = whole.as_array().map(Vec::as_slice).unwrap_or_default();
+            output::rows(form, &whole, rows, HISTORY)
+        }
+        ConfigCommand::Schema => output::text(&output::json(&client.get("/api/v1/config/schema")?)),
+    }
+}
+
+fn show(client: &Client, form: Output, revision: Option<u64>, candidate: bool) -> Result<(), Exit> {
+    let query = query(&[("revision", revision.map(|revision| revision.to_string()))]);
+    let path = if candidate { CANDIDATE.to_owned() } else { format!("/api/v1/config{query}") };
+    let answer = client.get(&path)?;
+    if form == Output::Json {
+        return output::text(&output::json(&answer));
+    }
+    output::text(text_of(&answer))
+}
+
+fn text_of(answer: &Value) -> &str {
+    answer["text"].as_str().unwrap_or_default()
+}
+
+fn revision_of(answer: &Value) -> u64 {
+    answer["revision"].as_u64().unwrap_or_default()
+}
+
+fn running(client: &Client) -> Result<u64, Exit> {
+    Ok(revision_of(&client.get("/api/v1/config")?))
+}
+
+fn contents(file: &Path) -> Result<String, Exit> {
+    let mut text = String::new();
+    let read = if file == Path::new("-") {
+        std::io::stdin().read_to_string(&mut text).map(drop)
+    } else {
+        std::fs::read_to_string(file).map(|read| text = read)
+    };
+    read.map_err(|error| Exit::Failed(format!("{}: {error}", file.display())))?;
+    Ok(text)
+}
+
+fn put(client: &Client, text: &str, base: u64) -> Result<(), Exit> {
+    client.put_text(&format!("{CANDIDATE}?revision={base}"), text)
+}
+
+/// Opens the candidate in the operator's editor and puts back what was written.
+fn edit(client: &Client) -> Result<(), Exit> {
+    let candidate = client.get(CANDIDATE)?;
+    let file = tempfile::Builder::new().prefix("candidate-").suffix(".toml").tempfile()?;
+    std::fs::write(file.path(), text_of(&candidate))?;
+    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let editor = variable("VISUAL").or_else(|| variable("EDITOR")).unwrap_or_else(|| "vi".into());
+    // An editor may be written with its arguments, as in `code --wait`.
+    let mut words = editor.split_whitespace();
+    let program = words.next().unwrap_or("vi");
+    let status = Command::new(program)
+        .args(words)
+        .arg(file.path())
+        .status()
+        .map_err(|error| Exit::Failed(format!("{editor}: {error}")))?;
+    if !status.success() {
+        return Err(Exit::Failed(format!("{editor} failed, the candidate is unchanged")));
+    }
+    let text = contents(file.path())?;
+    if text == text_of(&candidate) {
+        eprintln!("the candidate is unchanged");
+        return Ok(());
+    }
+    put(client, &text, revision_of(&candidate))
+}
+
+fn check(client: &Client) -> Result<(), Exit> {
+    let answer = client.post(&format!("{CANDIDATE}/check"), &json!({}))?;
+    let found = answer["issues"].as_array().map_or(0, Vec::len);
+    if found == 0 {
+        eprintln!("the candidate is right");
+        return Ok(());
+    }
+    Err(Exit::Invalid(mistakes(&answer["issues"], &format!("the candidate has {found} mistakes"))))
+}
+
+fn commit(
+    client: &Client,
+    form: Output,
+    confirm: Option<u64>,
+    revision: Option<u64>,
+) -> Result<(), Exit> {
+    let base = match revision {
+        Some(revision) => revision,
+        None => revision_of(&client.get(CANDIDATE)?),
+    };
+    let mut order = json!({ "revision": base });
+    if let Some(confirm) = confirm {
+        order["confirm_s"] = confirm.into();
+    }
+    done(form, &client.post(&format!("{CANDIDATE}/commit"), &order)?)
+}
+
+fn done(form: Output, answer: &Value) -> Result<(), Exit> {
+    if form == Output::Json {
+        return output::text(&output::json(answer));
+    }
+    let revision = revision_of(answer);
+    match answer["confirm_within_s"].as_u64() {
+        Some(left_s) => output::text(&format!(
+            "revision {revision} runs; confirm within {left_s} s: tandem ctl config confirm\n"
+        )),
+        None => output::text(&format!("revision {revision} runs\n")),
+    }
+}

@@ -1,0 +1,73 @@
+//! `tandem ctl`: a running site, seen and steered through its API.
+
+mod client;
+mod configuration;
+mod show;
+
+use crate::cli::{Ctl, CtlCommand};
+use crate::exit::Exit;
+use crate::output;
+use client::Client;
+use serde_json::json;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Pause between two looks whether the site serves.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Carries a command out.
+pub fn ctl(ctl: Ctl) -> Result<(), Exit> {
+    let client = Client::new(&ctl)?;
+    let form = ctl.output;
+    match ctl.command {
+        CtlCommand::Site => show::site(&client, form),
+        CtlCommand::Wait => wait(&client, Duration::from_secs(ctl.timeout)),
+        CtlCommand::Calls(of) => show::asked(&client, form, of.function, "calls", show::CALLS),
+        CtlCommand::Registrations(of) => {
+            show::asked(&client, form, of.function, "registrations", show::REGISTRATIONS)
+        }
+        CtlCommand::NextHops(of) => {
+            show::asked(&client, form, of.function, "next-hops", show::NEXT_HOPS)
+        }
+        CtlCommand::Realms(of) => show::asked(&client, form, of.function, "realms", show::REALMS),
+        CtlCommand::Rules(of) => show::asked(&client, form, of.function, "rules", show::RULES),
+        CtlCommand::Terminate { function, call } => {
+            let path = format!("/api/v1/functions/{}/calls/terminate", client::segment(&function));
+            let answer = client.post(&path, &json!({ "id": call }))?;
+            output::text(&output::json(&answer))
+        }
+        CtlCommand::Counters { name, function, all } => {
+            show::counters(&client, form, name, function, all)
+        }
+        CtlCommand::Alarms { history } => show::alarms(&client, form, history),
+        CtlCommand::Trails(trails) => show::trails(&client, form, &trails),
+        CtlCommand::Trail { id } => show::trail(&client, form, &id),
+        CtlCommand::Config(command) => configuration::config(&client, form, command),
+        CtlCommand::Drain => client.post("/api/v1/drain", &json!({})).map(drop),
+        CtlCommand::Log { filter } => log(&client, filter),
+    }
+}
+
+fn log(client: &Client, filter: Option<String>) -> Result<(), Exit> {
+    let answer = match filter {
+        Some(filter) => client.put("/api/v1/log", &json!({ "filter": filter }))?,
+        None => client.get("/api/v1/log")?,
+    };
+    let filter = answer["filter"].as_str().unwrap_or_default();
+    output::text(&format!("{filter}\n"))
+}
+
+/// Waits until every function runs.
+fn wait(client: &Client, limit: Duration) -> Result<(), Exit> {
+    let until = Instant::now() + limit;
+    let mut last = String::from("it was never asked");
+    while Instant::now() < until {
+        match client.get("/readyz") {
+            Ok(_) => return Ok(()),
+            Err(Exit::Unreachable(why) | Exit::Failed(why) | Exit::TimedOut(why)) => last = why,
+            Err(other) => return Err(other),
+        }
+        thread::sleep(LOOK);
+    }
+    Err(Exit::TimedOut(format!("the site does not serve after {} s: {last}", limit.as_secs())))
+}

@@ -1,0 +1,23 @@
+//! Completion scripts and man pages, both from the command line's own definition.
+
+use crate::cli::Cli;
+use crate::exit::Exit;
+use clap::CommandFactory as _;
+use clap_complete::Shell;
+use std::io::{self, Write as _};
+use std::path::Path;
+
+/// Prints the completion script of a shell.
+pub fn completion(shell: Shell) -> Result<(), Exit> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "tandem", &mut script);
+    io::stdout().write_all(&script)?;
+    Ok(())
+}
+
+/// Writes `tandem.1`, `tandem-ctl.1`, … into a directory.
+pub fn pages(directory: &Path) -> Result<(), Exit> {
+    std::fs::create_dir_all(directory)?;
+    clap_mangen::generate_to(Cli::command(), directory)?;
+    Ok(())
+}

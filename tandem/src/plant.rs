@@ -1,0 +1,236 @@
+//! The running functions of a site, and how a new configuration becomes the running one.
+//!
+//! A change is a difference: functions that stay take their new section and keep their calls,
+//! what is gone ends, what is new starts. It happens as a whole or not at all.
+
+use crate::compose::{Hindrance, Part};
+use crate::probe::{probe, refusal};
+use crate::site::{Section, Site};
+use crate::supervise::Unit;
+use config::{Doorway, Issue, Site as _};
+use oam::{Oam, Registry};
+use runtime::RuntimeError;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+/// The functions, in the order of the site file, and how long they may drain.
+#[derive(Clone, Default)]
+pub struct Parts {
+    list: Arc<Mutex<Vec<(String, Part)>>>,
+    drain_s: Arc<AtomicU32>,
+}
+
+impl Parts {
+    fn lock(&self) -> MutexGuard<'_, Vec<(String, Part)>> {
+        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Longest time to drain, seconds.
+    pub fn drain_s(&self) -> u32 {
+        self.drain_s.load(Relaxed)
+    }
+
+    /// All of them.
+    pub fn units(&self) -> Vec<Arc<dyn Unit>> {
+        self.lock().iter().map(|(_, part)| part.unit()).collect()
+    }
+}
+
+/// What a commit steers.
+pub struct Plant {
+    site: Site,
+    parts: Parts,
+    registry: Arc<Registry>,
+    oam: Arc<OnceLock<Arc<Oam>>>,
+}
+
+type Refusals = Vec<Issue>;
+
+impl Plant {
+    /// Starts every function of a site.
+    pub fn start(
+        site: &Site,
+        registry: Arc<Registry>,
+        oam: Arc<OnceLock<Arc<Oam>>>,
+    ) -> Result<Self, Refusals> {
+        let empty = Site { ssc: Vec::new(), sas: None, ..site.clone() };
+        let mut plant = Self { site: empty, parts: Parts::default(), registry, oam };
+        plant.change(site)?;
+        Ok(plant)
+    }
+
+    /// The functions.
+    pub fn parts(&self) -> Parts {
+        self.parts.clone()
+    }
+
+    /// Makes the functions those of `site`, or leaves them as they are.
+    fn change(&mut self, site: &Site) -> Result<(), Refusals> {
+        let sections = site.sections();
+        let old = self.parts.lock().clone();
+        let wanted = |name: &str| sections.iter().any(|(_, section)| section.name() == name);
+        let (stay, gone): (Vec<_>, Vec<_>) = old.iter().cloned().partition(|(n, _)| wanted(n));
+        // First what is gone: others may want its addresses.
+        for (_, part) in &gone {
+            part.unit().end();
+        }
+        let mut next = Vec::new();
+        let done =
+            reconfigure(&stay, &sections).and_then(|()| start_new(&stay, &sections, &mut next));
+        if let Err(issues) = done {
+            self.undo(&next, &stay, &gone);
+            return Err(issues);
+        }
+        *self.parts.lock() = in_order(stay, next, &sections);
+        self.parts.drain_s.store(site.oam.drain_s, Relaxed);
+        self.site = site.clone();
+        self.publish();
+        Ok(())
+    }
+
+    /// Back to what ran: the new ones end, the others take their old sections, those that ended
+    /// start again.
+    fn undo(&self, new: &[(String, Part)], stay: &[(String, Part)], gone: &[(String, Part)]) {
+        for (_, part) in new {
+            part.unit().end();
+        }
+        let sections = self.site.sections();
+        if let Err(issues) = reconfigure(stay, &sections) {
+            tracing::error!(target: "site", ?issues, "a function did not take its section back");
+        }
+        let mut again = Vec::new();
+        if !gone.is_empty() {
+            if let Err(issues) = start_new(stay, &sections, &mut again) {
+                tracing::error!(target: "site", ?issues, "a function did not start again");
+            }
+            let mut parts = self.parts.lock();
+            *parts = in_order(stay.to_vec(), again, &sections);
+        }
+        self.publish();
+    }
+
+    fn publish(&self) {
+        let units = self.parts.units();
+        let managed = units.into_iter().map(|unit| unit as Arc<dyn oam::Managed>).collect();
+        self.registry.set_functions(managed);
+    }
+
+    fn own_doorways(&self) -> Vec<Doorway> {
+        self.site.doorways()
+    }
+}
+
+/// Gives every function that stays its section. Ports may move from one function to another, so
+/// that those who were refused are asked again as long as that helps.
+fn reconfigure(stay: &[(String, Part)], sections: &[(String, Section)]) -> Result<(), Refusals> {
+    let mut waiting: Vec<&(String, Part)> = stay.iter().collect();
+    loop {
+        let before = waiting.len();
+        let mut refused = Vec::new();
+        let mut issues = Vec::new();
+        for entry in waiting {
+            let section = sections.iter().find(|(_, section)| section.name() == entry.0);
+            let Some((path, section)) = section else { continue };
+            if let Err(hindrance) = entry.1.configure(section) {
+                issues.push(issue(path, section, hindrance));
+                refused.push(entry);
+            }
+        }
+        if refused.is_empty() {
+            return Ok(());
+        }
+        if refused.len() == before {
+            return Err(issues);
+        }
+        waiting = refused;
+    }
+}
+
+fn start_new(
+    stay: &[(String, Part)],
+    sections: &[(String, Section)],
+    next: &mut Vec<(String, Part)>,
+) -> Result<(), Refusals> {
+    for (path, section) in sections {
+        if stay.iter().any(|(name, _)| name == section.name()) {
+            continue;
+        }
+        match Part::start(section) {
+            Ok(part) => next.push((section.name().to_owned(), part)),
+            Err(error) => return Err(vec![issue(path, section, error.into())]),
+        }
+    }
+    Ok(())
+}
+
+fn in_order(
+    stay: Vec<(String, Part)>,
+    new: Vec<(String, Part)>,
+    sections: &[(String, Section)],
+) -> Vec<(String, Part)> {
+    let place = |name: &str| sections.iter().position(|(_, section)| section.name() == name);
+    let mut all: Vec<_> = stay.into_iter().chain(new).collect();
+    all.sort_by_key(|(name, _)| place(name));
+    all
+}
+
+/// Where in the file the runtime's refusal belongs.
+fn issue(path: &str, section: &Section, hindrance: Hindrance) -> Issue {
+    match hindrance {
+        Hindrance::Runtime(RuntimeError::Bind { listen, source, .. }) => {
+            let door = doorway_of(path, section, listen);
+            refusal(&door, &source)
+        }
+        Hindrance::Shards => Issue::new(format!("{path}.shards"), hindrance.to_string(), ""),
+        Hindrance::Kind => Issue::new(format!("{path}.name"), hindrance.to_string(), ""),
+        Hindrance::Runtime(error) => Issue::new(path, error.to_string(), ""),
+    }
+}
+
+fn doorway_of(path: &str, section: &Section, address: std::net::SocketAddr) -> Doorway {
+    let site = Site {
+        site: crate::site::SiteSection { name: String::new(), directory: String::new() },
+        oam: oam::Section { listen: String::new(), ..oam::Section::default() },
+        ssc: match section {
+            Section::Ssc(ssc) => vec![ssc.clone()],
+            Section::Sas(_) => Vec::new(),
+        },
+        sas: match section {
+            Section::Sas(sas) => Some(sas.clone()),
+            Section::Ssc(_) => None,
+        },
+    };
+    let found = site.doorways().into_iter().find(|door| door.address == address);
+    let mut door = found.unwrap_or(Doorway { path: String::new(), datagram: false, address });
+    // The lone section was number 0 of its kind.
+    door.path = match door.path.strip_prefix("ssc[0]") {
+        Some(rest) => format!("{path}{rest}"),
+        None if door.path.is_empty() => path.to_owned(),
+        None => door.path,
+    };
+    door
+}
+
+impl config::Plant<Site> for Plant {
+    fn check(&self, site: &Site) -> Vec<Issue> {
+        let mut issues = probe(site, &self.own_doorways());
+        if site.site.directory != self.site.site.directory {
+            let what = "the directory changes only with a restart of the site";
+            issues.push(Issue::new("site.directory", what, ""));
+        }
+        issues
+    }
+
+    fn apply(&mut self, site: &Site) -> Result<(), Vec<Issue>> {
+        let before = self.site.clone();
+        self.change(site)?;
+        let Some(oam) = self.oam.get() else { return Ok(()) };
+        if let Err(error) = oam.configure(&site.oam) {
+            if let Err(issues) = self.change(&before) {
+                tracing::error!(target: "site", ?issues, "the functions did not come back");
+            }
+            return Err(vec![Issue::new("oam.listen", error.to_string(), "")]);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,72 @@
+//! Whether this machine would let a site bind its addresses and read its keys.
+
+use crate::site::{Section, Site};
+use config::{Doorway, Issue, Site as _};
+use std::io;
+use std::net::{TcpListener, UdpSocket};
+
+/// Everything that hinders; `own` are addresses that the running site holds itself.
+pub fn probe(site: &Site, own: &[Doorway]) -> Vec<Issue> {
+    let doorways = site.doorways();
+    let others = doorways.iter().filter(|door| !own.iter().any(|held| held.conflicts(door)));
+    let mut issues: Vec<Issue> = others.filter_map(|door| bindable(door).err()).collect();
+    for (path, section) in site.sections() {
+        if let Section::Ssc(ssc) = section {
+            issues.extend(unreadable(&path, &ssc));
+        }
+    }
+    issues
+}
+
+fn bindable(door: &Doorway) -> Result<(), Issue> {
+    let tried = if door.datagram {
+        UdpSocket::bind(door.address).map(drop)
+    } else {
+        TcpListener::bind(door.address).map(drop)
+    };
+    tried.map_err(|error| refusal(door, &error))
+}
+
+/// What the kernel's refusal of an address means, and how to mend it.
+pub fn refusal(door: &Doorway, error: &io::Error) -> Issue {
+    let kind = if door.datagram { "UDP" } else { "TCP" };
+    let address = door.address;
+    let (what, mend) = match error.kind() {
+        io::ErrorKind::AddrInUse => (
+            format!("{kind} {address} is taken by another program on this machine"),
+            "stop that program (ss -lnp shows it) or choose another port",
+        ),
+        io::ErrorKind::AddrNotAvailable => (
+            format!("no interface of this machine has the address {}", address.ip()),
+            "use an address that `ip address` shows",
+        ),
+        io::ErrorKind::PermissionDenied => (
+            format!("{kind} {address} may not be bound by this user"),
+            "choose a port from 1024 up or grant CAP_NET_BIND_SERVICE",
+        ),
+        _ => (format!("{kind} {address} cannot be bound: {error}"), ""),
+    };
+    Issue::new(&*door.path, what, mend)
+}
+
+fn unreadable(path: &str, ssc: &ssc::config::Ssc) -> Vec<Issue> {
+    let mut issues = Vec::new();
+    for (r, realm) in ssc.realm.iter().enumerate() {
+        let Some(tls) = &realm.tls else { continue };
+        let files = [
+            ("certificate", Some(&tls.certificate)),
+            ("key", Some(&tls.key)),
+            ("roots", tls.roots.as_ref()),
+        ];
+        for (key, file) in files {
+            if let Some(file) = file
+                && let Err(error) = std::fs::File::open(file)
+            {
+                let what = format!("{file} cannot be read: {error}");
+                let path = format!("{path}.realm[{r}].tls.{key}");
+                issues.push(Issue::new(path, what, "give the path of a PEM file"));
+            }
+        }
+    }
+    issues
+}

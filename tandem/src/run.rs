@@ -1,0 +1,181 @@
+//! `tandem run`: start the functions of a site, supervise them, drain and end.
+
+use crate::check::{self, LOCK};
+use crate::exit::Exit;
+use crate::plant::{Parts, Plant};
+use crate::probe::probe;
+use crate::site::Site;
+use config::{Disk, Issue, Refused, Store};
+use oam::log::Levels;
+use oam::{Oam, Registry, notify};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Pause between two looks at signals and functions.
+const LOOK: Duration = Duration::from_millis(50);
+/// Name of the file in the site's directory with the URL of the API, while the site runs.
+pub const ADDRESS: &str = "address";
+/// Folder in the site's directory with the kept revisions.
+const REVISIONS: &str = "config";
+
+/// What ends a run.
+struct Wishes {
+    /// Signals so far; one drains, two end at once.
+    signals: Arc<AtomicUsize>,
+    /// The wish to drain from the API.
+    drain: Arc<AtomicBool>,
+}
+
+impl Wishes {
+    fn install() -> io::Result<Self> {
+        let signals = Arc::new(AtomicUsize::new(0));
+        let mut arriving = Signals::new([SIGTERM, SIGINT])?;
+        let count = Arc::clone(&signals);
+        thread::Builder::new().name("signals".into()).spawn(move || {
+            for _ in arriving.forever() {
+                count.fetch_add(1, Relaxed);
+            }
+        })?;
+        Ok(Self { signals, drain: Arc::default() })
+    }
+
+    fn drains(&self) -> bool {
+        self.signals.load(Relaxed) > 0 || self.drain.load(Relaxed)
+    }
+
+    fn ends_at_once(&self) -> bool {
+        self.signals.load(Relaxed) + usize::from(self.drain.load(Relaxed)) > 1
+    }
+}
+
+/// Runs a site until a signal or the API drains it.
+pub fn run(file: &Path) -> Result<(), Exit> {
+    let (text, site) = check::read(file)?;
+    let directory = site.directory(file);
+    fs::create_dir_all(&directory)
+        .map_err(|error| Exit::Failed(format!("{}: {error}", directory.display())))?;
+    let _lock = lock(&directory)?;
+    check::refuse(file, &text, probe(&site, &[]))?;
+    let levels = Levels::install(&site.oam.log).map_err(Exit::Failed)?;
+    let wishes = Wishes::install()?;
+    let running = Running::start(file, &text, &site, levels, &wishes)?;
+    running.serve(&wishes)
+}
+
+/// Holds the site's directory for this process alone.
+fn lock(directory: &Path) -> Result<File, Exit> {
+    let file = File::create(directory.join(LOCK))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => {
+            let what = format!("another process runs the site of {}", directory.display());
+            Err(Exit::Conflict(what))
+        }
+        Err(TryLockError::Error(error)) => Err(error.into()),
+    }
+}
+
+/// A started site.
+struct Running {
+    oam: Arc<Oam>,
+    parts: Parts,
+    address: std::path::PathBuf,
+}
+
+impl Running {
+    fn start(
+        file: &Path,
+        text: &str,
+        site: &Site,
+        levels: Levels,
+        wishes: &Wishes,
+    ) -> Result<Self, Exit> {
+        let directory = site.directory(file);
+        let registry = Registry::new();
+        let slot = Arc::new(OnceLock::new());
+        let refuse = |issues| check::refuse(file, text, issues);
+        let plant = match Plant::start(site, Arc::clone(&registry), Arc::clone(&slot)) {
+            Ok(plant) => plant,
+            Err(issues) => return Err(refuse(issues).err().unwrap_or(Exit::Failed(String::new()))),
+        };
+        let parts = plant.parts();
+        let disk = Disk::open(&directory.join(REVISIONS), file)?;
+        let store = Store::open(oam::clock::now(), text, plant, Box::new(disk))
+            .map_err(|refused: Refused| Exit::Failed(refused.to_string()))?;
+        let drain = Arc::clone(&wishes.drain);
+        let spec = oam::Spec {
+            name: site.site.name.clone(),
+            version: env!("CARGO_PKG_VERSION"),
+            token_file: directory.join("token"),
+            registry,
+            store: Arc::new(Mutex::new(store)),
+            levels,
+            drain: Box::new(move || drain.store(true, Relaxed)),
+        };
+        let oam = match Oam::start(spec, &site.oam) {
+            Ok(oam) => Arc::new(oam),
+            Err(error) => {
+                refuse(vec![Issue::new("oam.listen", error.to_string(), "")])?;
+                return Err(error.into());
+            }
+        };
+        // Set once, here.
+        let _ = slot.set(Arc::clone(&oam));
+        let address = directory.join(ADDRESS);
+        Ok(Self { oam, parts, address })
+    }
+
+    /// Supervises until it is time to drain, then drains.
+    fn serve(self, wishes: &Wishes) -> Result<(), Exit> {
+        let core = Arc::clone(self.oam.core());
+        core.ready.store(true, Relaxed);
+        let mut url = String::new();
+        notify::ready("serving");
+        tracing::info!(target: "site", name = core.name, "the site serves");
+        while !wishes.drains() {
+            let now = Instant::now();
+            self.parts.units().iter().for_each(|unit| unit.watch(now));
+            let current = format!("http://{}", self.oam.address());
+            if current != url {
+                config::write_atomic(&self.address, current.as_bytes())?;
+                url = current;
+            }
+            thread::sleep(LOOK);
+        }
+        core.ready.store(false, Relaxed);
+        notify::stopping();
+        let ended = self.drain(wishes);
+        // The address is of no use any more; the lock says so too.
+        let _ = fs::remove_file(&self.address);
+        ended
+    }
+
+    fn drain(&self, wishes: &Wishes) -> Result<(), Exit> {
+        let (units, drain_s) = (self.parts.units(), self.parts.drain_s());
+        tracing::info!(target: "site", deadline_s = drain_s, "draining");
+        units.iter().for_each(|unit| unit.drain());
+        let until = Instant::now() + Duration::from_secs(u64::from(drain_s));
+        let mut outcome = Ok(());
+        while !units.iter().all(|unit| unit.is_idle()) {
+            if wishes.ends_at_once() {
+                outcome = Err(Exit::Failed("ended before the site was drained".into()));
+                break;
+            }
+            if Instant::now() >= until {
+                tracing::warn!(target: "site", "the deadline has passed, calls are cut off");
+                break;
+            }
+            thread::sleep(LOOK);
+        }
+        units.iter().for_each(|unit| unit.end());
+        tracing::info!(target: "site", "ended");
+        outcome
+    }
+}

@@ -1,0 +1,144 @@
+//! The site file: which sections it has, and what must hold across them.
+
+use config::{Doorway, Issue};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// Functions of one site at most.
+const FUNCTIONS_MAX: usize = 64;
+
+/// A site: one process, its functions, its management.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Site {
+    /// The site itself.
+    pub site: SiteSection,
+    /// Operation and maintenance.
+    #[serde(default)]
+    pub oam: oam::Section,
+    /// Signalling session controllers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ssc: Vec<ssc::config::Ssc>,
+    /// The service assurance server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sas: Option<sas::config::Sas>,
+}
+
+/// The site itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SiteSection {
+    /// Its name, for people.
+    pub name: String,
+    /// Where token, revisions and recordings are kept; relative to the site file's folder.
+    pub directory: String,
+}
+
+/// A section that is a function.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Section {
+    /// A signalling session controller.
+    Ssc(ssc::config::Ssc),
+    /// The service assurance server.
+    Sas(sas::config::Sas),
+}
+
+impl Section {
+    /// Name of the function.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Ssc(ssc) => &ssc.name,
+            Self::Sas(sas) => &sas.name,
+        }
+    }
+}
+
+impl Site {
+    /// The functions, each with its path in the file.
+    pub fn sections(&self) -> Vec<(String, Section)> {
+        let sscs = self.ssc.iter().enumerate();
+        let sscs = sscs.map(|(at, ssc)| (format!("ssc[{at}]"), Section::Ssc(ssc.clone())));
+        let sas = self.sas.iter().map(|sas| ("sas".to_owned(), Section::Sas(sas.clone())));
+        sscs.chain(sas).collect()
+    }
+
+    /// The site's directory, for a site file at `file`.
+    pub fn directory(&self, file: &Path) -> PathBuf {
+        let folder = file.parent().unwrap_or(Path::new(""));
+        folder.join(&self.site.directory)
+    }
+}
+
+/// Pushes a section's own issues under its path.
+fn within(path: &str, issues: &mut Vec<Issue>, validate: impl FnOnce(&mut Vec<Issue>)) {
+    let mut own = Vec::new();
+    validate(&mut own);
+    issues.extend(own.into_iter().map(|issue| issue.under(path)));
+}
+
+impl config::Site for Site {
+    fn validate(&self, issues: &mut Vec<Issue>) {
+        if self.site.name.is_empty() {
+            issues.push(Issue::new("site.name", "the name is empty", "give the site a name"));
+        }
+        if self.site.directory.is_empty() {
+            let mend = "write a path, as in `directory = \"var\"`";
+            issues.push(Issue::new("site.directory", "the directory is empty", mend));
+        }
+        within("oam", issues, |own| self.oam.validate(own));
+        let sections = self.sections();
+        if sections.len() > FUNCTIONS_MAX {
+            let what = format!("{} functions in one site", sections.len());
+            let mend = format!("a site has at most {FUNCTIONS_MAX}");
+            issues.push(Issue::new("ssc", what, mend));
+        }
+        for (at, (path, section)) in sections.iter().enumerate() {
+            within(path, issues, |own| match section {
+                Section::Ssc(ssc) => ssc.validate(own),
+                Section::Sas(sas) => sas.validate(own),
+            });
+            let name = section.name();
+            let taken = sections[..at].iter().find(|(_, other)| other.name() == name);
+            let reserved = name == oam::core::OAM;
+            if let Some((other, _)) = taken {
+                let what = format!("the name `{name}` is that of `{other}` already");
+                issues.push(Issue::new(format!("{path}.name"), what, "names are unique"));
+            } else if reserved {
+                let what = format!("the name `{name}` is the management side's own");
+                issues.push(Issue::new(format!("{path}.name"), what, "choose another name"));
+            }
+        }
+    }
+
+    fn doorways(&self) -> Vec<Doorway> {
+        let mut doorways = Vec::new();
+        if let Some(address) = self.oam.address() {
+            doorways.push(Doorway { path: "oam.listen".into(), datagram: false, address });
+        }
+        for (at, ssc) in self.ssc.iter().enumerate() {
+            doorways.extend(ssc_doorways(at, ssc));
+        }
+        let listens = self.sas.iter().flat_map(|sas| sas.listen.iter().enumerate());
+        for (n, listen) in listens {
+            doorways.extend(doorway(format!("sas.listen[{n}]"), listen));
+        }
+        doorways
+    }
+}
+
+fn ssc_doorways(at: usize, ssc: &ssc::config::Ssc) -> Vec<Doorway> {
+    let mut doorways = Vec::new();
+    for (r, realm) in ssc.realm.iter().enumerate() {
+        for (n, listen) in realm.listen.iter().enumerate() {
+            doorways.extend(doorway(format!("ssc[{at}].realm[{r}].listen[{n}]"), listen));
+        }
+    }
+    doorways
+}
+
+/// Reads `udp:127.0.0.1:5060`; what cannot be read, the section itself refuses.
+fn doorway(path: String, text: &str) -> Option<Doorway> {
+    let (transport, address) = text.split_once(':')?;
+    Some(Doorway { path, datagram: transport == "udp", address: address.parse().ok()? })
+}

@@ -1,0 +1,265 @@
+//! A function under supervision: started again when a shard crashes, a little later each time.
+
+use oam::{Managed, PortRow, State};
+use runtime::{
+    Ask, AskError, Function, PortSpec, Running, RuntimeError, Seed, ShardSpec, ShardState,
+};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Pause before the first new start; doubles with each failure …
+const BACKOFF: Duration = Duration::from_millis(500);
+/// … up to this.
+const BACKOFF_MAX: Duration = Duration::from_secs(60);
+/// New starts without a stable time between them; then an operator must look.
+const RESTARTS_MAX: u32 = 10;
+/// A function that ran this long is stable: its failures are forgotten.
+const STABLE: Duration = Duration::from_secs(600);
+
+/// A function of a site, whatever it is.
+pub trait Unit: Managed {
+    /// Looks after it: a crashed function is started again when its pause is over.
+    fn watch(&self, now: Instant);
+
+    /// Tells it to finish what runs and take nothing new.
+    fn drain(&self);
+
+    /// Whether nothing runs any more.
+    fn is_idle(&self) -> bool;
+
+    /// Ends it at once.
+    fn end(&self);
+}
+
+type Make<F> = Arc<dyn Fn(Seed, Arc<<F as Function>::Config>) -> F + Send + Sync>;
+
+/// One function and its shards.
+pub struct Supervised<F: Function> {
+    kind: &'static str,
+    actions: &'static [&'static str],
+    make: Make<F>,
+    life: Mutex<Life<F>>,
+}
+
+struct Life<F: Function> {
+    spec: ShardSpec,
+    config: Arc<F::Config>,
+    running: Option<Arc<Running<F>>>,
+    started_at_us: u64,
+    started: Instant,
+    draining: bool,
+    failure: Option<Failure>,
+}
+
+#[derive(Debug, Clone)]
+struct Failure {
+    why: String,
+    restarts: u32,
+    /// `None`: no more attempts.
+    next: Option<Instant>,
+}
+
+impl<F: Function> Supervised<F> {
+    /// Starts a function.
+    ///
+    /// # Errors
+    /// As [`runtime::start`].
+    pub fn start(
+        kind: &'static str,
+        actions: &'static [&'static str],
+        spec: ShardSpec,
+        config: Arc<F::Config>,
+        make: impl Fn(Seed, Arc<F::Config>) -> F + Send + Sync + 'static,
+    ) -> Result<Self, RuntimeError> {
+        let make: Make<F> = Arc::new(make);
+        let running = Some(Arc::new(launch(&spec, &config, &make)?));
+        let life = Mutex::new(Life {
+            spec,
+            config,
+            running,
+            started_at_us: oam::clock::now().as_micros(),
+            started: Instant::now(),
+            draining: false,
+            failure: None,
+        });
+        Ok(Self { kind, actions, make, life })
+    }
+
+    fn life(&self) -> MutexGuard<'_, Life<F>> {
+        self.life.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn running(&self) -> Option<Arc<Running<F>>> {
+        self.life().running.clone()
+    }
+
+    /// What it runs with now.
+    pub fn present(&self) -> (Arc<F::Config>, ShardSpec) {
+        let life = self.life();
+        (Arc::clone(&life.config), life.spec.clone())
+    }
+
+    /// Takes a new configuration without a restart.
+    ///
+    /// # Errors
+    /// As [`Running::configure`]; what ran runs on then.
+    pub fn configure(
+        &self,
+        config: Arc<F::Config>,
+        ports: Vec<PortSpec>,
+    ) -> Result<(), RuntimeError> {
+        let mut life = self.life();
+        let running = life.running.clone().ok_or(RuntimeError::Failed)?;
+        running.configure(Arc::clone(&config), ports.clone())?;
+        life.config = config;
+        life.spec.ports = ports;
+        Ok(())
+    }
+}
+
+fn launch<F: Function>(
+    spec: &ShardSpec,
+    config: &Arc<F::Config>,
+    make: &Make<F>,
+) -> Result<Running<F>, RuntimeError> {
+    let make = Arc::clone(make);
+    runtime::start(spec.clone(), Arc::clone(config), move |seed, config| make(seed, config))
+}
+
+impl<F: Function> Life<F> {
+    /// Notes a failure and when to try again.
+    fn fail(&mut self, now: Instant, why: String) {
+        let stable = now.duration_since(self.started) >= STABLE;
+        let restarts = match &self.failure {
+            Some(failure) if !stable => failure.restarts + 1,
+            _ => 0,
+        };
+        let pause = BACKOFF.saturating_mul(1 << restarts.min(16)).min(BACKOFF_MAX);
+        let next = (restarts < RESTARTS_MAX).then(|| now + pause);
+        let name = &self.spec.name;
+        tracing::error!(target: "site", function = name, why, restarts, ?pause, "function failed");
+        self.failure = Some(Failure { why, restarts, next });
+        self.running = None;
+    }
+
+    fn is_due(&self, now: Instant) -> bool {
+        let next = self.failure.as_ref().and_then(|failure| failure.next);
+        self.running.is_none() && next.is_some_and(|next| next <= now)
+    }
+}
+
+impl<F: Function> Unit for Supervised<F> {
+    fn watch(&self, now: Instant) {
+        let mut life = self.life();
+        if let Some(running) = life.running.clone() {
+            let failures = running.failures();
+            if let Some((shard, why)) = failures.into_iter().next() {
+                life.fail(now, format!("shard {shard}: {why}"));
+            }
+        }
+        if life.draining || !life.is_due(now) {
+            return;
+        }
+        match launch(&life.spec, &life.config, &self.make) {
+            Ok(running) => {
+                tracing::info!(target: "site", function = life.spec.name, "started again");
+                life.running = Some(Arc::new(running));
+                life.started = now;
+                life.started_at_us = oam::clock::now().as_micros();
+            }
+            Err(error) => life.fail(now, error.to_string()),
+        }
+    }
+
+    fn drain(&self) {
+        let mut life = self.life();
+        life.draining = true;
+        if let Some(running) = &life.running {
+            running.drain();
+        }
+    }
+
+    fn is_idle(&self) -> bool {
+        self.running().is_none_or(|running| running.is_idle())
+    }
+
+    fn end(&self) {
+        let running = {
+            let mut life = self.life();
+            life.draining = true;
+            life.running.take()
+        };
+        drop(running);
+    }
+}
+
+impl<F: Function> Managed for Supervised<F> {
+    fn name(&self) -> String {
+        self.life().spec.name.clone()
+    }
+
+    fn kind(&self) -> &'static str {
+        self.kind
+    }
+
+    fn state(&self) -> State {
+        let life = self.life();
+        let Some(running) = &life.running else {
+            return if life.draining { State::Draining } else { State::Failed };
+        };
+        let states = running.states();
+        if states.contains(&ShardState::Failed) {
+            State::Failed
+        } else if states.contains(&ShardState::Starting) {
+            State::Starting
+        } else if life.draining {
+            State::Draining
+        } else {
+            State::Running
+        }
+    }
+
+    fn failure(&self) -> Option<String> {
+        let life = self.life();
+        let failure = life.failure.as_ref()?;
+        Some(match failure.next {
+            Some(_) => format!("{}; it is started again", failure.why),
+            None => format!("{}; given up after {RESTARTS_MAX} restarts", failure.why),
+        })
+    }
+
+    fn shards(&self) -> u16 {
+        self.life().spec.shards
+    }
+
+    fn started_at_us(&self) -> u64 {
+        self.life().started_at_us
+    }
+
+    fn ports(&self) -> Vec<PortRow> {
+        let Some(running) = self.running() else { return Vec::new() };
+        let accepting = running.ports().into_iter().filter(|(spec, _)| !spec.connect_only);
+        accepting
+            .map(|(spec, local)| PortRow {
+                name: spec.name,
+                transport: format!("{:?}", spec.transport).to_lowercase(),
+                address: local.to_string(),
+            })
+            .collect()
+    }
+
+    fn cells(&self) -> Vec<(u16, Vec<event::Cells>)> {
+        let Some(running) = self.running() else { return Vec::new() };
+        let mut cells = running.cells();
+        cells.extend(running.port_cells());
+        cells
+    }
+
+    fn ask(&self, ask: Ask) -> Result<serde_json::Value, AskError> {
+        self.running().ok_or(AskError::Unreachable)?.ask(ask)
+    }
+
+    fn actions(&self) -> &'static [&'static str] {
+        self.actions
+    }
+}
