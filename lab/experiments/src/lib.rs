@@ -4,13 +4,17 @@
 //! Another experiment is another file below `src/<report>/` and one line in [`list`].
 
 mod contract;
+pub mod demo;
 mod host;
 mod progress;
 pub mod published;
 pub mod sbc;
 mod search;
+mod sipp;
+mod site;
 
 pub use contract::{Options, Outcome, Peer, Row, thousands};
+pub use sipp::{SippCheck, SippFound, sipp_check};
 
 /// An experiment as `tandem lab list` shows it.
 #[derive(Debug, Clone, Copy)]
@@ -32,6 +36,11 @@ const EXPERIMENTS: &[Experiment] = &[
         name: "generator",
         line: "the lab's own SIP generator against itself: the ceiling of every call rate",
         run: sbc::generator::run,
+    },
+    Experiment {
+        name: "sipp",
+        line: "SIPp's own scenarios through the SSC, every call found in the SAS",
+        run: sipp::run,
     },
 ];
 

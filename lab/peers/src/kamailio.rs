@@ -112,7 +112,7 @@ fn configuration(spec: &KamailioSpec) -> String {
         }
         None => line("disable_tcp=yes".into()),
     }
-    for module in ["tm", "sl", "rr", "pv", "maxfwd", "textops", "dialog"] {
+    for module in ["tm", "sl", "rr", "pv", "maxfwd", "siputils", "textops", "dialog"] {
         line(format!("loadmodule \"{module}.so\""));
     }
     if let Some((_, files)) = &spec.tls {

@@ -1,0 +1,149 @@
+//! A site that runs: the `tandem` binary with a site file, and its API.
+
+use anyhow::Context;
+use peers::{Process, ProcessSpec};
+use serde_json::Value;
+use std::collections::HashMap;
+use std::fs;
+use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
+use std::path::Path;
+use std::time::Duration;
+
+const READY_MAX: Duration = Duration::from_secs(15);
+/// Trails of one page of a search.
+const PAGE: usize = 500;
+/// Pages of one search.
+const PAGES_MAX: usize = 2_000;
+
+/// `address` with the port that people expect there, or another free one.
+///
+/// # Errors
+/// When no port is free.
+pub fn address(address: IpAddr, preferred: u16) -> anyhow::Result<SocketAddr> {
+    let wanted = SocketAddr::new(address, preferred);
+    let free = UdpSocket::bind(wanted).is_ok() && TcpListener::bind(wanted).is_ok();
+    if free { Ok(wanted) } else { peers::free_port(address) }
+}
+
+/// A running site. Dropping it stops it.
+#[derive(Debug)]
+pub struct Site {
+    process: Process,
+    api: SocketAddr,
+    token: String,
+}
+
+impl Site {
+    /// Writes `text` to `directory/site.toml`, starts it and waits until all functions run. The
+    /// site's own directory must be `directory/var`.
+    ///
+    /// # Errors
+    /// When it does not come up; the end of its log is quoted.
+    pub fn start(
+        binary: &Path,
+        text: &str,
+        api: SocketAddr,
+        directory: &Path,
+    ) -> anyhow::Result<Self> {
+        fs::write(directory.join("site.toml"), text)?;
+        let spec = ProcessSpec::new("tandem", binary, directory).with(["run", "site.toml"]);
+        let mut process = Process::start(&spec)?;
+        process.wait_until(READY_MAX, || crate::sbc::is_ready(api))?;
+        let file = directory.join("var/token");
+        let token =
+            fs::read_to_string(&file).with_context(|| format!("no token in {}", file.display()))?;
+        Ok(Self { process, api, token: token.trim().to_owned() })
+    }
+
+    /// The console, logged in.
+    #[must_use]
+    pub fn console(&self) -> String {
+        format!("http://{}/#token={}", self.api, self.token)
+    }
+
+    /// The last lines of its log.
+    #[must_use]
+    pub fn log_end(&self) -> String {
+        self.process.log_end()
+    }
+
+    /// Asks the API.
+    ///
+    /// # Errors
+    /// When it does not answer or refuses.
+    pub fn get(&self, path: &str) -> anyhow::Result<Value> {
+        let url = format!("http://{}/api/v1/{path}", self.api);
+        let request = ureq::get(&url).header("Authorization", format!("Bearer {}", self.token));
+        let mut answer = request.call().with_context(|| url.clone())?;
+        let text = answer.body_mut().with_config().limit(256 << 20).read_to_string()?;
+        serde_json::from_str(&text).with_context(|| url)
+    }
+
+    /// Every trail that a query of the SAS finds, by each of its Call-IDs.
+    ///
+    /// # Errors
+    /// When the API does not answer.
+    pub fn trails(&self, query: &str) -> anyhow::Result<HashMap<String, Value>> {
+        let mut found = HashMap::new();
+        let mut cursor: Option<String> = None;
+        for _ in 0..PAGES_MAX {
+            let after = cursor.map(|c| format!("&cursor={}", escape(&c))).unwrap_or_default();
+            let page = self.get(&format!("sas/trails?limit={PAGE}{query}{after}"))?;
+            let trails = page["trails"].as_array().cloned().unwrap_or_default();
+            for trail in trails {
+                let ids = trail["call_ids"].as_array().cloned().unwrap_or_default();
+                for id in ids.iter().filter_map(Value::as_str) {
+                    found.insert(id.to_owned(), trail.clone());
+                }
+            }
+            cursor = match &page["next"] {
+                Value::String(next) => Some(next.clone()),
+                Value::Number(next) => Some(next.to_string()),
+                _ => return Ok(found),
+            };
+        }
+        Ok(found)
+    }
+
+    /// The trail of one Call-ID.
+    ///
+    /// # Errors
+    /// When the API does not answer.
+    pub fn trail(&self, call_id: &str) -> anyhow::Result<Option<Value>> {
+        let page = self.get(&format!("sas/trails?limit=2&call_id={}", escape(call_id)))?;
+        Ok(page["trails"].get(0).cloned())
+    }
+}
+
+/// Percent-encodes what a query may not hold (RFC 3986 §2.3).
+fn escape(text: &str) -> String {
+    let mut escaped = String::new();
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                escaped.push(char::from(byte));
+            }
+            other => escaped += &format!("%{other:02X}"),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_query_is_escaped() {
+        assert_eq!(escape("1-2@127.0.0.1"), "1-2%40127.0.0.1");
+        assert_eq!(escape("a b&c"), "a%20b%26c");
+    }
+
+    #[test]
+    fn a_taken_port_is_replaced() {
+        let local = IpAddr::from([127, 0, 0, 1]);
+        let taken = peers::free_port(local).unwrap();
+        let held = UdpSocket::bind(taken).unwrap();
+        assert_ne!(address(local, taken.port()).unwrap(), held.local_addr().unwrap());
+    }
+}
