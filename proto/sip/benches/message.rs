@@ -9,13 +9,13 @@ const INVITE: &[u8] = b"INVITE sip:+15551230042@192.0.2.20:5060;transport=udp SI
 Via: SIP/2.0/UDP 192.0.2.10:5060;branch=z9hG4bK776asdhds;rport\r\n\
 Max-Forwards: 70\r\n\
 Route: <sip:192.0.2.1;lr>\r\n\
-From: \"Alice\" <sip:alice@example.com>;tag=1928301774\r\n\
+From: \"Alice B.\" <sip:alice@example.com>;tag=1928301774\r\n\
 To: <sip:+15551230042@example.com>\r\n\
 Call-ID: a84b4c76e66710@192.0.2.10\r\n\
 CSeq: 314159 INVITE\r\n\
 Contact: <sip:alice@192.0.2.10:5060>\r\n\
 Content-Type: application/sdp\r\n\
-Content-Length: 124\r\n\
+Content-Length: 136\r\n\
 \r\n\
 v=0\r\n\
 o=alice 2890844526 2890844526 IN IP4 192.0.2.10\r\n\
@@ -23,7 +23,8 @@ s=-\r\n\
 c=IN IP4 192.0.2.10\r\n\
 t=0 0\r\n\
 m=audio 49172 RTP/AVP 8\r\n\
-a=sendrecv\r\n";
+a=sendrecv\r\n\
+a=ptime:20\r\n";
 
 /// The routing headers, understood: branch and sent-by, tags, CSeq, Call-ID, hops, R-URI, first
 /// Route, Contact.
@@ -37,7 +38,7 @@ fn understand(bytes: &[u8]) -> usize {
     sum += message.call_id().len() + message.cseq().number as usize;
     sum += usize::from(message.max_forwards().unwrap_or(0));
     for header in [Header::Route, Header::Contact] {
-        let value = message.values(header).next().expect("it stands there");
+        let value = message.first(header).expect("it stands there");
         let address = NameAddr::parse(value).expect("it is well-formed");
         let uri = Uri::parse(address.uri).expect("it is well-formed");
         sum += uri.host.len() + usize::from(uri.lr());

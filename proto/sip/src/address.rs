@@ -1,6 +1,6 @@
 //! `name-addr` and `addr-spec` with parameters: From, To, Contact, Route, … (RFC 3261 §20.10).
 
-use crate::octet::{self, SPACE, TOKEN, URI};
+use crate::octet::{self, SPACE, TOKEN};
 use crate::param::{self, Params};
 use crate::uri::Uri;
 use wire::Malformed;
@@ -42,7 +42,8 @@ impl<'a> NameAddr<'a> {
         }
         let end = params_start + params.position();
         if end < value.len() {
-            return Err(Malformed::new(end, "comma in a single value", SPEC));
+            let what = "comma or question mark in a single value";
+            return Err(Malformed::new(end, what, SPEC));
         }
         Ok((address, tag))
     }
@@ -103,15 +104,13 @@ impl<'a> NameAddr<'a> {
         bracket: usize,
     ) -> Result<(Self, usize), Malformed> {
         let start = bracket + 1;
-        let end = octet::run(value, start, URI);
-        if value.get(end) != Some(&b'>') {
-            return Err(Malformed::new(
-                end,
-                "URI holds an octet it may not, or no > ends it",
-                SPEC,
-            ));
-        }
+        let end = octet::find_near(value, start, b'>').unwrap_or(value.len());
         let uri = &value[start..end];
+        if end == value.len() || !octet::is_uri(uri) {
+            let at = octet::uri_run(value, start);
+            let what = "URI holds an octet it may not, or no > ends it";
+            return Err(Malformed::new(at, what, SPEC));
+        }
         check_scheme(uri, start)?;
         let params_start = octet::skip_space(value, end + 1);
         Ok((Self { display, uri, params: &value[params_start..] }, params_start))
@@ -137,6 +136,9 @@ impl<'a> NameAddr<'a> {
 /// Every URI begins with a letter and has a colon behind its scheme (RFC 3986 §3.1).
 #[inline]
 fn check_scheme(uri: &[u8], at: usize) -> Result<(), Malformed> {
+    if uri.starts_with(b"sip:") {
+        return Ok(());
+    }
     let colon = octet::run(uri, 0, TOKEN);
     let is_scheme = uri.first().is_some_and(u8::is_ascii_alphabetic);
     if !is_scheme || uri.get(colon) != Some(&b':') {
@@ -198,7 +200,7 @@ mod tests {
             ),
             ("<a@b>", 1, "URI without a scheme"),
             ("", 0, "URI without a scheme"),
-            ("<sip:a@b>;tag=1,<sip:c@d>", 15, "comma in a single value"),
+            ("<sip:a@b>;tag=1,<sip:c@d>", 15, "comma or question mark in a single value"),
         ] {
             let offence = NameAddr::parse(text.as_bytes()).unwrap_err();
             assert_eq!((offence.at, offence.what), (at, what), "{text}");

@@ -5,6 +5,8 @@
 //! [`crate::Message::check`] holds it to) and the section that defines it. The lookup by name is
 //! a perfect hash that the compiler finds by itself.
 
+use crate::octet;
+
 /// How often a header may stand in a message (RFC 3261 §7.3.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
@@ -331,43 +333,94 @@ impl Header {
     #[must_use]
     #[inline]
     pub fn parse(name: &[u8]) -> Self {
-        let candidate = match name {
+        match name {
             [] => return Self::Unknown,
             &[letter] => return compact_row(letter),
-            _ => ROWS[HASHED[slot(name, SEED)] as usize].header,
-        };
-        let known = candidate.name().as_bytes();
-        if name == known || crate::octet::same(name, known) { candidate } else { Self::Unknown }
+            _ => {}
+        }
+        let row = usize::from(HASHED[slot(key(name), SEED)]);
+        let known = ROWS[row].name.as_bytes();
+        if octet::equal(name, known) || octet::same(name, known) {
+            ROWS[row].header
+        } else {
+            Self::Unknown
+        }
+    }
+
+    /// The row of a header line that begins with a name of less than eight octets, written as its
+    /// specification writes it, and the position of its colon: the common case in few steps.
+    #[inline]
+    pub(crate) fn parse_short(line: &[u8]) -> Option<(Self, usize)> {
+        let word = u64::from_le_bytes(*line.first_chunk()?);
+        let colons = octet::matches(word, b':');
+        let first = colons & colons.wrapping_neg();
+        if first == 0 {
+            return None;
+        }
+        let key = word & ((first >> 7) - 1);
+        let colon = first.trailing_zeros() as usize / 8;
+        let row = usize::from(HASHED[slot(key, SEED)]);
+        let is_exact = key == KEYS[row] && colon == ROWS[row].name.len() && row > 0;
+        is_exact.then_some((ROWS[row].header, colon))
     }
 }
 
 /// Slots of the perfect hash; a power of two, ten times the rows so that a seed is found soon.
 const SLOTS: usize = 1024;
 /// Seeds the compiler tries before it gives up and asks for a better hash.
-const SEEDS_MAX: u32 = 4096;
-const SEED: u32 = seed();
+const SEEDS_MAX: u64 = 4096;
+const SEED: u64 = seed();
 const HASHED: [u8; SLOTS] = match table(SEED) {
     Some(table) => table,
     None => panic!("seed() returns only seeds without a collision"),
 };
 const COMPACT: [u8; 32] = compact_table();
 
-#[inline]
-const fn slot(name: &[u8], seed: u32) -> usize {
-    let length = name.len();
-    let first = (name[0] | 0x20) as u32;
-    let middle = (name[length / 2] | 0x20) as u32;
-    let last = (name[length - 1] | 0x20) as u32;
-    let near_end = (name[(length * 3) / 4] | 0x20) as u32;
-    let key = first ^ (middle << 8) ^ (last << 16) ^ (near_end << 24) ^ ((length as u32) << 5);
-    (key.wrapping_mul(seed) >> (32 - SLOTS.trailing_zeros())) as usize
+/// What turns upper case into lower case (and some other octets into others).
+const LOWER: u64 = u64::MAX / 255 * 0x20;
+const KEYS: [u64; ROWS.len()] = keys();
+
+const fn keys() -> [u64; ROWS.len()] {
+    let mut keys = [0; ROWS.len()];
+    let mut row = 0;
+    while row < ROWS.len() {
+        keys[row] = key(ROWS[row].name.as_bytes());
+        row += 1;
+    }
+    keys
 }
 
-const fn table(seed: u32) -> Option<[u8; SLOTS]> {
+/// A short name as a number, or first and last eight octets of a longer one.
+#[inline]
+const fn key(name: &[u8]) -> u64 {
+    match (name.first_chunk(), name.last_chunk()) {
+        (Some(first), Some(last)) => {
+            u64::from_le_bytes(*first) ^ u64::from_le_bytes(*last).rotate_left(19)
+        }
+        _ => {
+            let mut key = 0;
+            let mut at = name.len();
+            while at > 0 {
+                at -= 1;
+                key = key << 8 | name[at] as u64;
+            }
+            key
+        }
+    }
+}
+
+/// The slot of a key. Bit 5 is left out: it tells upper from lower case.
+#[inline]
+const fn slot(key: u64, seed: u64) -> usize {
+    let caseless = (key & !LOWER) & !(LOWER.rotate_left(19));
+    (caseless.wrapping_mul(seed) >> (u64::BITS - SLOTS.trailing_zeros())) as usize
+}
+
+const fn table(seed: u64) -> Option<[u8; SLOTS]> {
     let mut table = [0; SLOTS];
     let mut row = 1;
     while row < ROWS.len() {
-        let at = slot(ROWS[row].name.as_bytes(), seed);
+        let at = slot(KEYS[row], seed);
         if table[at] != 0 {
             return None;
         }
@@ -378,16 +431,16 @@ const fn table(seed: u32) -> Option<[u8; SLOTS]> {
 }
 
 #[allow(long_running_const_eval, reason = "bounded by SEEDS_MAX; takes milliseconds")]
-const fn seed() -> u32 {
+const fn seed() -> u64 {
     let mut tried = 1;
     while tried <= SEEDS_MAX {
-        let seed = tried.wrapping_mul(0x9E37_79B1) | 1;
+        let seed = tried.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
         if table(seed).is_some() {
             return seed;
         }
         tried += 1;
     }
-    panic!("two header names agree in length and in four letters: widen slot()")
+    panic!("no seed without a collision: widen SLOTS or key()")
 }
 
 const fn compact_table() -> [u8; 32] {

@@ -52,15 +52,19 @@ pub struct Line<'a> {
     pub raw: &'a [u8],
 }
 
-/// Where one header line stands; its raw end is where the next one starts.
-#[derive(Debug, Clone, Copy, Default)]
+/// Where one header line stands; it ends where the next one starts.
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Entry {
+    /// Where the name starts.
     pub start: u16,
-    pub value: u16,
-    pub value_end: u16,
-    pub name_len: u8,
+    /// Octets from there to the value, or [`FAR`].
+    pub offset: u8,
+    /// The header's row.
     pub row: u8,
 }
+
+/// The offset of a value that starts too far behind its name to be remembered.
+pub(crate) const FAR: u8 = u8::MAX;
 
 /// The header lines of a message.
 #[derive(Clone, Copy)]
@@ -71,6 +75,47 @@ pub(crate) struct Index {
     pub first: [u8; Header::COUNT],
     /// Where the empty line starts.
     pub end: usize,
+}
+
+impl Index {
+    pub(crate) const EMPTY: Self = Self {
+        entries: [Entry { start: 0, offset: 0, row: 0 }; HEADERS_MAX],
+        count: 0,
+        first: [0; Header::COUNT],
+        end: 0,
+    };
+
+    /// The number of the first line of a row.
+    #[inline]
+    pub(crate) const fn first(&self, header: Header) -> Option<usize> {
+        match self.first[header as usize] {
+            0 => None,
+            number => Some(number as usize - 1),
+        }
+    }
+
+    /// Where a line starts and ends in the message.
+    #[inline]
+    pub(crate) fn line(&self, number: usize) -> (usize, usize) {
+        let next = number + 1;
+        let end = if next < self.count { self.entries[next].start.into() } else { self.end };
+        (self.entries[number].start.into(), end)
+    }
+
+    /// Where the value of a line starts and ends, white space around it left out.
+    #[inline]
+    pub(crate) fn value(&self, bytes: &[u8], number: usize) -> (usize, usize) {
+        let (start, next) = self.line(number);
+        let end = next - 2;
+        let offset = self.entries[number].offset;
+        let value = if offset == FAR {
+            let colon = memchr::memchr(b':', &bytes[start..end]).unwrap_or(0);
+            octet::skip_space(&bytes[..end], start + colon + 1)
+        } else {
+            start + usize::from(offset)
+        };
+        (value, value + octet::trim_end(&bytes[value..end]).len())
+    }
 }
 
 /// A SIP message, borrowed from its bytes. The headers every message must have (RFC 3261 §8.1.1)
@@ -223,10 +268,7 @@ impl<'a> Message<'a> {
     #[must_use]
     #[inline]
     pub fn header(&self, header: Header) -> Option<&'a [u8]> {
-        match self.index.first[header as usize] {
-            0 => None,
-            number => Some(self.value(usize::from(number) - 1)),
-        }
+        self.index.first(header).map(|number| self.value(number))
     }
 
     /// Whether the header stands in the message.
@@ -249,9 +291,19 @@ impl<'a> Message<'a> {
         let is_list = header.shape() == Shape::List;
         self.numbers(header).flat_map(move |number| {
             let value = self.value(number);
-            let (whole, items) = if is_list { (None, value) } else { (Some(value), &b""[..]) };
-            whole.into_iter().chain(Items::new(items))
+            if is_list { Items::new(value) } else { Items::whole(value) }
         })
+    }
+
+    /// The first value of a header's first line.
+    #[must_use]
+    #[inline]
+    pub fn first(&self, header: Header) -> Option<&'a [u8]> {
+        let value = self.header(header)?;
+        if header.shape() != Shape::List || memchr::memchr(b',', value).is_none() {
+            return Some(value);
+        }
+        Items::new(value).next()
     }
 
     /// Whether a list of tokens (Supported, Require, Allow, …) holds that token.
@@ -261,34 +313,25 @@ impl<'a> Message<'a> {
     }
 
     fn numbers(&self, header: Header) -> impl Iterator<Item = usize> + '_ {
-        let from = match self.index.first[header as usize] {
-            0 => self.index.count,
-            number => usize::from(number) - 1,
-        };
+        let from = self.index.first(header).unwrap_or(self.index.count);
         let row = header as u8;
         (from..self.index.count).filter(move |&number| self.index.entries[number].row == row)
     }
 
     #[inline]
     fn value(&self, number: usize) -> &'a [u8] {
-        let entry = self.index.entries[number];
-        &self.bytes[usize::from(entry.value)..usize::from(entry.value_end)]
+        let (start, end) = self.index.value(self.bytes, number);
+        &self.bytes[start..end]
     }
 
     fn line(&self, number: usize) -> Line<'a> {
-        let entry = self.index.entries[number];
-        let start = usize::from(entry.start);
-        let next = number + 1;
-        let end = if next < self.index.count {
-            usize::from(self.index.entries[next].start)
-        } else {
-            self.index.end
-        };
+        let (start, end) = self.index.line(number);
+        let raw = &self.bytes[start..end];
         Line {
-            header: Header::nth(entry.row.into()).unwrap_or(Header::Unknown),
-            name: &self.bytes[start..start + usize::from(entry.name_len)],
+            header: Header::nth(self.index.entries[number].row.into()).unwrap_or(Header::Unknown),
+            name: &raw[..octet::run(raw, 0, octet::TOKEN)],
             value: self.value(number),
-            raw: &self.bytes[start..end],
+            raw,
         }
     }
 }

@@ -9,8 +9,10 @@ pub(crate) const HOST: u8 = 4;
 /// What may stand in a URI at all: printable ASCII but blank, `"`, `<`, `>`, `\`.
 pub(crate) const URI: u8 = 8;
 /// What may stand in a parameter's unquoted value: a URI octet that ends neither parameter nor
-/// list item.
+/// list item nor the parameters of a URI.
 pub(crate) const VALUE: u8 = 16;
+/// What may stand in a parameter's name: as in its value, but no `=`.
+pub(crate) const NAME: u8 = 64;
 /// `0` to `9`.
 pub(crate) const DIGIT: u8 = 32;
 
@@ -45,8 +47,11 @@ const fn class(octet: u8) -> u8 {
     }
     if octet.is_ascii_graphic() && !matches!(octet, b'"' | b'<' | b'>' | b'\\') {
         bits |= URI;
-        if !matches!(octet, b';' | b',') {
+        if !matches!(octet, b';' | b',' | b'?') {
             bits |= VALUE;
+            if octet != b'=' {
+                bits |= NAME;
+            }
         }
     }
     bits
@@ -68,6 +73,137 @@ pub(crate) fn run(bytes: &[u8], at: usize, bits: u8) -> usize {
     end
 }
 
+const WORD: usize = size_of::<u64>();
+const ONES: u64 = u64::MAX / 255;
+const HIGH: u64 = ONES * 0x80;
+
+/// Eight octets as one number; the first is the lowest.
+#[inline]
+fn word(bytes: &[u8], at: usize) -> Option<u64> {
+    bytes[at..].first_chunk().map(|chunk| u64::from_le_bytes(*chunk))
+}
+
+/// The high bit of every octet of `word` that equals `octet`.
+#[inline]
+pub(crate) const fn matches(word: u64, octet: u8) -> u64 {
+    let other = word ^ (ONES * octet as u64);
+    !(((other & !HIGH) + !HIGH) | other | !HIGH)
+}
+
+/// The high bit of every octet of `word` that is outside of [`URI`].
+#[inline]
+const fn outside_uri(word: u64) -> u64 {
+    let low = word & !HIGH;
+    let blank_or_control = !(low + ONES * (0x80 - 0x21)) | word | (low + ONES);
+    (blank_or_control & HIGH)
+        | matches(word, b'<')
+        | matches(word, b'>')
+        | matches(word, b'"')
+        | matches(word, b'\\')
+}
+
+/// Whether every octet is of [`URI`]; sixteen at once, which compilers turn into vectors.
+#[inline]
+pub(crate) fn is_uri(bytes: &[u8]) -> bool {
+    let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) else {
+        return uri_run(bytes, 0) == bytes.len();
+    };
+    let mut outside = either(lanes(first), lanes(last));
+    let mut at = LANES;
+    while at + LANES < bytes.len() {
+        if let Some(chunk) = bytes[at..].first_chunk() {
+            outside = either(outside, lanes(chunk));
+        }
+        at += LANES;
+    }
+    u128::from_ne_bytes(outside) == 0
+}
+
+#[inline]
+fn either(mut a: [u8; LANES], b: [u8; LANES]) -> [u8; LANES] {
+    for lane in 0..LANES {
+        a[lane] |= b[lane];
+    }
+    a
+}
+
+const LANES: usize = 16;
+
+/// Not zero where an octet is outside of [`URI`].
+#[inline]
+fn lanes(chunk: &[u8; LANES]) -> [u8; LANES] {
+    let mut outside = [0; LANES];
+    for (lane, &octet) in outside.iter_mut().zip(chunk) {
+        let is_graphic = octet.wrapping_sub(0x21) < 0x7F - 0x21;
+        let is_delimiter = (octet == b'<') | (octet == b'>') | (octet == b'"') | (octet == b'\\');
+        *lane = u8::from(!is_graphic | is_delimiter);
+    }
+    outside
+}
+
+/// The first position from `at` on whose octet is outside of [`URI`], or the end.
+#[inline]
+pub(crate) fn uri_run(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(word) = word(bytes, at) {
+        let found = outside_uri(word);
+        if found != 0 {
+            return at + found.trailing_zeros() as usize / 8;
+        }
+        at += WORD;
+    }
+    let Some(start) = bytes.len().checked_sub(WORD) else { return run(bytes, at, URI) };
+    let before = 8 * (at - start) as u32;
+    let found =
+        word(bytes, start).map_or(0, outside_uri) & u64::MAX.checked_shl(before).unwrap_or(0);
+    start + if found == 0 { WORD } else { found.trailing_zeros() as usize / 8 }
+}
+
+/// The position of the first `octet` from `at` on, for one that is near.
+#[inline]
+pub(crate) fn find_near(bytes: &[u8], mut at: usize, octet: u8) -> Option<usize> {
+    while let Some(word) = word(bytes, at) {
+        let found = matches(word, octet);
+        if found != 0 {
+            return Some(at + found.trailing_zeros() as usize / 8);
+        }
+        at += WORD;
+    }
+    bytes[at..].iter().position(|&other| other == octet).map(|offset| at + offset)
+}
+
+/// The same as [`run`] for text that goes on for a while: four octets at once.
+#[inline]
+pub(crate) fn long_run(bytes: &[u8], at: usize, bits: u8) -> usize {
+    let mut end = at;
+    while let Some(&[a, b, c, d]) = bytes[end..].first_chunk() {
+        let [a, b, c, d] = [a, b, c, d].map(|octet| CLASSES[octet as usize]);
+        if a & b & c & d & bits == 0 {
+            break;
+        }
+        end += 4;
+    }
+    run(bytes, end, bits)
+}
+
+/// Equality of short texts, without a call.
+#[inline]
+pub(crate) fn equal(a: &[u8], b: &[u8]) -> bool {
+    if a.len() != b.len() {
+        return false;
+    }
+    if a.len() < WORD {
+        return a.iter().zip(b).all(|(a, b)| a == b);
+    }
+    let mut at = 0;
+    while at + WORD < a.len() {
+        if word(a, at) != word(b, at) {
+            return false;
+        }
+        at += WORD;
+    }
+    word(a, a.len() - WORD) == word(b, b.len() - WORD)
+}
+
 /// The first position from `at` on that is not linear white space.
 #[inline]
 pub(crate) fn skip_space(bytes: &[u8], at: usize) -> usize {
@@ -77,12 +213,18 @@ pub(crate) fn skip_space(bytes: &[u8], at: usize) -> usize {
 /// Without the white space around it.
 #[inline]
 pub(crate) fn trim(bytes: &[u8]) -> &[u8] {
-    let start = skip_space(bytes, 0);
-    let mut end = bytes.len();
-    while end > start && is(bytes[end - 1], SPACE) {
-        end -= 1;
+    trim_end(&bytes[skip_space(bytes, 0)..])
+}
+
+/// Without the white space behind it.
+#[inline]
+pub(crate) fn trim_end(mut bytes: &[u8]) -> &[u8] {
+    while let [rest @ .., last] = bytes
+        && is(*last, SPACE)
+    {
+        bytes = rest;
     }
-    &bytes[start..end]
+    bytes
 }
 
 /// Whether every octet is of a token and there is at least one.
@@ -139,6 +281,28 @@ mod tests {
         assert_eq!(number(b"255", 255), Some(255));
         for bad in [&b""[..], b"-1", b"256", b"1 ", b"99999999999999999999999999"] {
             assert_eq!(number(bad, 255), None);
+        }
+    }
+
+    #[test]
+    fn the_scans_by_the_word_find_what_the_scans_by_the_octet_find() {
+        let mut bytes = [b'a'; 27];
+        for length in 0..=bytes.len() {
+            for odd in 0..=255u8 {
+                for place in 0..length {
+                    bytes[place] = odd;
+                    let text = &bytes[..length];
+                    for at in [0, place / 2, place, length] {
+                        assert_eq!(uri_run(text, at), run(text, at, URI), "{text:?} from {at}");
+                        assert_eq!(is_uri(text), run(text, 0, URI) == length, "{text:?}");
+                        let near = text[at..].iter().position(|&o| o == odd).map(|o| at + o);
+                        assert_eq!(find_near(text, at, odd), near, "{text:?} from {at}");
+                        assert_eq!(long_run(text, at, HOST), run(text, at, HOST), "{text:?}");
+                    }
+                    assert_eq!(equal(text, &[b'a'; 27][..length]), odd == b'a');
+                    bytes[place] = b'a';
+                }
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! Parameters: `;name`, `;name=value`, `;name="quoted value"` (RFC 3261 §25.1, generic-param).
 
-use crate::octet::{self, SPACE, VALUE};
+use crate::octet::{self, NAME, SPACE, VALUE};
 use wire::Malformed;
 
 const SPEC: &str = "RFC 3261 §25.1";
@@ -28,16 +28,20 @@ impl<'a> Params<'a> {
         Self { bytes, at: 0 }
     }
 
-    /// Reads the next parameter; `None` at the end, be it of the octets or at a `,`.
+    /// Reads the next parameter; `None` at the end, be it of the octets or at a `,` or `?`.
     ///
     /// # Errors
     /// A parameter without a name, an unclosed quote, or an octet that no parameter may hold.
     #[inline]
     pub fn read(&mut self) -> Result<Option<Param<'a>>, Malformed> {
+        if self.at == self.bytes.len() { Ok(None) } else { self.read_some() }
+    }
+
+    fn read_some(&mut self) -> Result<Option<Param<'a>>, Malformed> {
         let bytes = self.bytes;
         let semicolon = octet::skip_space(bytes, self.at);
         match bytes.get(semicolon) {
-            None | Some(b',') => {
+            None | Some(b',' | b'?') => {
                 self.at = semicolon;
                 return Ok(None);
             }
@@ -45,10 +49,7 @@ impl<'a> Params<'a> {
             Some(_) => return Err(Malformed::new(semicolon, "text after a value", SPEC)),
         }
         let start = octet::skip_space(bytes, semicolon + 1);
-        let mut end = start;
-        while end < bytes.len() && bytes[end] != b'=' && octet::is(bytes[end], VALUE) {
-            end += 1;
-        }
+        let end = octet::run(bytes, start, NAME);
         if end == start {
             return Err(Malformed::new(start, "parameter without a name", SPEC));
         }
@@ -69,7 +70,7 @@ impl<'a> Params<'a> {
     }
 }
 
-#[inline]
+#[inline(always)]
 fn value_end(bytes: &[u8], at: usize) -> Result<usize, Malformed> {
     if bytes.get(at) == Some(&b'"') {
         return octet::quoted_end(bytes, at).ok_or(Malformed::new(
@@ -78,7 +79,7 @@ fn value_end(bytes: &[u8], at: usize) -> Result<usize, Malformed> {
             SPEC,
         ));
     }
-    let end = octet::run(bytes, at, VALUE);
+    let end = octet::long_run(bytes, at, VALUE);
     if end == at {
         return Err(Malformed::new(at, "parameter without its value", SPEC));
     }
@@ -119,13 +120,19 @@ pub fn unquoted(value: &[u8]) -> &[u8] {
 #[derive(Debug, Clone)]
 pub struct Items<'a> {
     rest: &'a [u8],
+    is_list: bool,
 }
 
 impl<'a> Items<'a> {
     /// Splits `value`.
     #[must_use]
     pub const fn new(value: &'a [u8]) -> Self {
-        Self { rest: value }
+        Self { rest: value, is_list: true }
+    }
+
+    /// Gives `value` as the only item.
+    pub(crate) const fn whole(value: &'a [u8]) -> Self {
+        Self { rest: value, is_list: false }
     }
 }
 
@@ -133,6 +140,10 @@ impl<'a> Iterator for Items<'a> {
     type Item = &'a [u8];
 
     fn next(&mut self) -> Option<&'a [u8]> {
+        if !self.is_list {
+            self.is_list = true;
+            return Some(core::mem::take(&mut self.rest));
+        }
         while !self.rest.is_empty() {
             let end = item_end(self.rest);
             let item = octet::trim(&self.rest[..end]);
@@ -147,6 +158,10 @@ impl<'a> Iterator for Items<'a> {
 
 /// The position of the comma that ends the first item, or the end.
 pub(crate) fn item_end(bytes: &[u8]) -> usize {
+    let Some(comma) = memchr::memchr(b',', bytes) else { return bytes.len() };
+    if memchr::memchr2(b'<', b'"', &bytes[..comma]).is_none() {
+        return comma;
+    }
     let mut at = 0;
     let mut in_brackets = false;
     while at < bytes.len() {
@@ -170,7 +185,8 @@ pub(crate) fn check(params: &[u8]) -> Result<(), Malformed> {
     let mut reader = Params::new(params);
     while reader.read()?.is_some() {}
     if octet::run(params, reader.position(), SPACE) < params.len() {
-        return Err(Malformed::new(reader.position(), "comma in a single value", SPEC));
+        let what = "comma or question mark in a single value";
+        return Err(Malformed::new(reader.position(), what, SPEC));
     }
     Ok(())
 }
@@ -199,7 +215,7 @@ mod tests {
             (b";a=", "parameter without its value"),
             (b";a=\"x", "quoted string without its end"),
             (b";a b", "text after a value"),
-            (b";a,b", "comma in a single value"),
+            (b";a,b", "comma or question mark in a single value"),
         ] {
             assert_eq!(check(text).unwrap_err().what, what, "{text:?}");
         }

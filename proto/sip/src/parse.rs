@@ -3,9 +3,9 @@
 use crate::address::NameAddr;
 use crate::cseq::CSeq;
 use crate::header::Header;
-use crate::message::{Entry, HEADERS_MAX, Index, MESSAGE_BYTES_MAX, Message, Start};
+use crate::message::{Entry, FAR, HEADERS_MAX, Index, MESSAGE_BYTES_MAX, Message, Start};
 use crate::method::Method;
-use crate::octet::{self, SPACE, TOKEN};
+use crate::octet::{self, TOKEN};
 use crate::uri::Uri;
 use crate::via::Via;
 use wire::Malformed;
@@ -30,51 +30,146 @@ impl<'a> Message<'a> {
     /// # Errors
     /// A start line, a header line or a mandatory header that does not follow RFC 3261; a body
     /// shorter than announced; more than a limit allows. `crate::refuse` makes the answer.
+    #[inline]
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Malformed> {
+        let mut message = Self::unread();
+        message.read(bytes)?;
+        Ok(message)
+    }
+
+    /// What [`Message::read`] fills; never seen from outside.
+    const fn unread() -> Self {
+        const NOBODY: NameAddr<'_> = NameAddr { display: b"", uri: b"", params: b"" };
+        Self {
+            bytes: b"",
+            start: Start::Response { status: 0, reason: b"" },
+            uri: None,
+            via: Via::EMPTY,
+            from: NOBODY,
+            to: NOBODY,
+            from_tag: None,
+            to_tag: None,
+            call_id: b"",
+            cseq: CSeq { number: 0, method: Method::Other, name: b"" },
+            max_forwards: None,
+            body: b"",
+            index: Index::EMPTY,
+        }
+    }
+
+    fn read(&mut self, bytes: &'a [u8]) -> Result<(), Malformed> {
         if bytes.len() > MESSAGE_BYTES_MAX {
             return Err(Malformed::new(MESSAGE_BYTES_MAX, "message is too long", MESSAGE));
         }
         let (start, head) = start_line(bytes)?;
-        let index = index(bytes, head)?;
-        let reader = Reader { bytes, index: &index };
-        let uri = match start {
-            Start::Request { name, uri, .. } => Some(request_uri(uri, name.len() + 1)?),
-            Start::Response { .. } => None,
-        };
-        let via = reader.read(Header::Via, "no Via", Via::parse)?;
-        let (from, from_tag) = reader.read(Header::From, "no From", NameAddr::parse_tagged)?;
-        let (to, to_tag) = reader.read(Header::To, "no To", NameAddr::parse_tagged)?;
-        let call_id = reader.read(Header::CallId, "no Call-ID", call_id)?;
-        let cseq = reader.read(Header::CSeq, "no CSeq", CSeq::parse)?;
-        check_method(start, cseq, reader.offset(Header::CSeq))?;
-        let max_forwards = reader.number(Header::MaxForwards, 255)?.map(|hops| hops as u8);
-        let body_start = index.end + 2;
-        let body_end = match reader.number(Header::ContentLength, MESSAGE_BYTES_MAX as u64)? {
-            None => bytes.len(),
-            Some(length) if body_start + length as usize <= bytes.len() => {
-                body_start + length as usize
+        self.start = start;
+        if let Start::Request { name, uri, .. } = start {
+            self.uri = Some(request_uri(uri, name.len() + 1)?);
+        }
+        self.bytes = bytes;
+        let length = self.read_lines(head)?;
+        self.check_mandatory()?;
+        self.read_body(length)
+    }
+
+    /// Finds all header lines from `at` to the empty line and reads those that steer; returns
+    /// Content-Length.
+    fn read_lines(&mut self, mut at: usize) -> Result<Option<usize>, Malformed> {
+        let mut length = None;
+        loop {
+            let end = line_end(self.bytes, at)?;
+            if end == at {
+                self.index.end = at;
+                return Ok(length);
             }
-            Some(_) => {
-                let at = reader.offset(Header::ContentLength);
-                let what = "Content-Length is larger than the body";
-                return Err(Malformed::new(at, what, "RFC 3261 §18.3"));
+            let line = header_line(self.bytes, at, end)?;
+            let number = self.index.count;
+            if number == HEADERS_MAX {
+                return Err(Malformed::new(at, "too many header lines", HEADER_LINE));
             }
-        };
-        Ok(Self {
-            bytes: &bytes[..body_end],
-            start,
-            uri,
-            via,
-            from,
-            to,
-            from_tag,
-            to_tag,
-            call_id,
-            cseq,
-            max_forwards,
-            body: &bytes[body_start..body_end],
-            index,
-        })
+            let offset = (line.value - at).min(FAR.into()) as u8;
+            self.index.entries[number] = Entry { start: at as u16, offset, row: line.header as u8 };
+            self.index.count = number + 1;
+            let first = &mut self.index.first[line.header as usize];
+            if *first == 0 {
+                *first = number as u8 + 1;
+                let value = octet::trim_end(&self.bytes[line.value..line.end]);
+                self.take(line.header, value, &mut length).map_err(|m| m.shifted(line.value))?;
+            } else if is_once(line.header) {
+                return Err(Malformed::new(at, "header stands twice", HEADER_LINE));
+            }
+            at = line.end + 2;
+        }
+    }
+
+    /// Reads the first line of a header that steers transactions, dialogs and framing.
+    #[inline]
+    fn take(
+        &mut self,
+        header: Header,
+        value: &'a [u8],
+        length: &mut Option<usize>,
+    ) -> Result<(), Malformed> {
+        match header {
+            Header::Via => self.via = Via::parse(value)?,
+            Header::From => (self.from, self.from_tag) = NameAddr::parse_tagged(value)?,
+            Header::To => (self.to, self.to_tag) = NameAddr::parse_tagged(value)?,
+            Header::CallId => self.call_id = call_id(value)?,
+            Header::CSeq => self.cseq = CSeq::parse(value)?,
+            Header::MaxForwards => {
+                let offence = Malformed::new(0, "Max-Forwards is not 0 to 255", header.spec());
+                self.max_forwards = Some(octet::number(value, 255).ok_or(offence)? as u8);
+            }
+            Header::ContentLength => {
+                let what = "Content-Length is not a number within the limit";
+                let offence = Malformed::new(0, what, header.spec());
+                let number = octet::number(value, MESSAGE_BYTES_MAX as u64).ok_or(offence)?;
+                *length = Some(number as usize);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The headers every request has, and every response gets from it (RFC 3261 §8.1.1, §8.2.6.2).
+    fn check_mandatory(&self) -> Result<(), Malformed> {
+        for (header, missing) in [
+            (Header::Via, "no Via"),
+            (Header::From, "no From"),
+            (Header::To, "no To"),
+            (Header::CallId, "no Call-ID"),
+            (Header::CSeq, "no CSeq"),
+        ] {
+            if !self.has(header) {
+                return Err(Malformed::new(self.index.end, missing, MANDATORY));
+            }
+        }
+        match self.start {
+            Start::Request { name, .. } if !octet::equal(name, self.cseq.name) => {
+                let what = "CSeq names another method than the request";
+                Err(Malformed::new(self.offset(Header::CSeq), what, "RFC 3261 §8.1.1.5"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn read_body(&mut self, length: Option<usize>) -> Result<(), Malformed> {
+        let start = self.index.end + 2;
+        let end = length.map_or(self.bytes.len(), |length| start + length);
+        if end > self.bytes.len() {
+            let at = self.offset(Header::ContentLength);
+            let what = "Content-Length is larger than the body";
+            return Err(Malformed::new(at, what, "RFC 3261 §18.3"));
+        }
+        self.body = &self.bytes[start..end];
+        self.bytes = &self.bytes[..end];
+        Ok(())
+    }
+
+    #[cold]
+    fn offset(&self, header: Header) -> usize {
+        let number = self.index.first(header);
+        number.map_or(self.index.end, |number| self.index.value(self.bytes, number).0)
     }
 }
 
@@ -143,128 +238,79 @@ fn status_line(line: &[u8]) -> Result<Start<'_>, Malformed> {
 
 /// Where the line that starts at `at` ends: the position of its CRLF.
 #[inline]
-fn line_end(bytes: &[u8], at: usize) -> Result<usize, Malformed> {
-    match memchr::memchr2(b'\r', b'\n', &bytes[at..]) {
-        Some(length) if bytes[at + length..].starts_with(b"\r\n") => Ok(at + length),
-        Some(length) => Err(Malformed::new(at + length, "CR or LF that is no line end", MESSAGE)),
+pub(crate) fn line_end(bytes: &[u8], at: usize) -> Result<usize, Malformed> {
+    match memchr::memchr2(b'\r', b'\n', &bytes[at..]).map(|length| at + length) {
+        Some(end) if bytes[end..].starts_with(b"\r\n") => Ok(end),
+        Some(end) => Err(Malformed::new(end, "CR or LF that is no line end", MESSAGE)),
         None => Err(Malformed::new(bytes.len(), "no empty line after the header", MESSAGE)),
     }
 }
 
-/// Finds all header lines from `at` to the empty line.
-pub(crate) fn index(bytes: &[u8], mut at: usize) -> Result<Index, Malformed> {
-    let mut index = Index {
-        entries: [Entry::default(); HEADERS_MAX],
-        count: 0,
-        first: [0; Header::COUNT],
-        end: 0,
-    };
-    while !bytes[at..].starts_with(b"\r\n") {
-        let (entry, next) = header_line(bytes, at)?;
-        if index.count == HEADERS_MAX {
-            return Err(Malformed::new(at, "too many header lines", HEADER_LINE));
-        }
-        index.entries[index.count] = entry;
-        index.count += 1;
-        let first = &mut index.first[usize::from(entry.row)];
-        if *first == 0 {
-            *first = index.count as u8;
-        } else if is_once(entry.row) {
-            return Err(Malformed::new(at, "header stands twice", HEADER_LINE));
-        }
-        at = next;
-    }
-    index.end = at;
-    Ok(index)
-}
-
 /// Headers that steer transactions, dialogs and framing: a second one is an attack or a fault.
-const fn is_once(row: u8) -> bool {
-    row == Header::From as u8
-        || row == Header::To as u8
-        || row == Header::CallId as u8
-        || row == Header::CSeq as u8
-        || row == Header::MaxForwards as u8
-        || row == Header::ContentLength as u8
+const fn is_once(header: Header) -> bool {
+    matches!(
+        header,
+        Header::From
+            | Header::To
+            | Header::CallId
+            | Header::CSeq
+            | Header::MaxForwards
+            | Header::ContentLength
+    )
 }
 
-/// One header line with its folds, and where the next one starts.
+/// A header line, folds included.
+pub(crate) struct HeaderLine {
+    /// The row.
+    pub header: Header,
+    /// Where the value starts, white space before it left out.
+    pub value: usize,
+    /// The position of the CRLF that ends it.
+    pub end: usize,
+}
+
+/// Reads the header line that starts at `start` and whose first CRLF is at `end`.
 #[inline]
-pub(crate) fn header_line(bytes: &[u8], start: usize) -> Result<(Entry, usize), Malformed> {
-    let name_end = octet::run(bytes, start, TOKEN);
-    let mut colon = name_end;
-    while colon < bytes.len() && matches!(bytes[colon], b' ' | b'\t') {
-        colon += 1;
-    }
-    let name_len = name_end - start;
-    if name_len == 0 || bytes.get(colon) != Some(&b':') {
-        return Err(Malformed::new(start, "header line without a name and a colon", HEADER_LINE));
-    }
-    if name_len > HEADER_NAME_BYTES_MAX {
-        return Err(Malformed::new(start, "header name is too long", HEADER_LINE));
-    }
-    let mut end = line_end(bytes, colon + 1)?;
+pub(crate) fn header_line(bytes: &[u8], start: usize, end: usize) -> Result<HeaderLine, Malformed> {
+    let line = &bytes[start..end];
+    let (header, colon) = match Header::parse_short(line) {
+        Some(found) => found,
+        None => long_name(line).ok_or_else(|| nameless(bytes, start))?,
+    };
+    let end = unfolded_end(bytes, end)?;
+    let value = match line.get(colon + 1..colon + 3) {
+        Some(&[b' ', next]) if next > b' ' => start + colon + 2,
+        _ => octet::skip_space(&bytes[..end], start + colon + 1),
+    };
+    Ok(HeaderLine { header, value, end })
+}
+
+/// The row of a line and the position of its colon.
+#[inline]
+fn long_name(line: &[u8]) -> Option<(Header, usize)> {
+    let window = &line[..line.len().min(HEADER_NAME_BYTES_MAX + 1)];
+    let colon = octet::find_near(window, 0, b':')?;
+    let name = octet::trim_end(&line[..colon]);
+    let header = Header::parse(name);
+    (header != Header::Unknown || octet::is_token(name)).then_some((header, colon))
+}
+
+/// The CRLF that no fold follows, at or behind the one at `end`.
+#[inline]
+fn unfolded_end(bytes: &[u8], mut end: usize) -> Result<usize, Malformed> {
     while matches!(bytes.get(end + 2), Some(b' ' | b'\t')) {
         end = line_end(bytes, end + 2)?;
     }
-    let value = octet::run(&bytes[..end], colon + 1, SPACE);
-    let mut value_end = end;
-    while value_end > value && octet::is(bytes[value_end - 1], SPACE) {
-        value_end -= 1;
-    }
-    let entry = Entry {
-        start: start as u16,
-        value: value as u16,
-        value_end: value_end as u16,
-        name_len: name_len as u8,
-        row: Header::parse(&bytes[start..name_end]) as u8,
-    };
-    Ok((entry, end + 2))
+    Ok(end)
 }
 
-/// Reads single headers by their row.
-struct Reader<'a, 'i> {
-    bytes: &'a [u8],
-    index: &'i Index,
-}
-
-impl<'a> Reader<'a, '_> {
-    #[inline]
-    fn entry(&self, header: Header) -> Option<Entry> {
-        match self.index.first[header as usize] {
-            0 => None,
-            number => Some(self.index.entries[usize::from(number) - 1]),
-        }
-    }
-
-    fn offset(&self, header: Header) -> usize {
-        self.entry(header).map_or(self.index.end, |entry| entry.value.into())
-    }
-
-    #[inline]
-    fn read<T>(
-        &self,
-        header: Header,
-        missing: &'static str,
-        read: impl FnOnce(&'a [u8]) -> Result<T, Malformed>,
-    ) -> Result<T, Malformed> {
-        let offence = Malformed::new(self.index.end, missing, MANDATORY);
-        let entry = self.entry(header).ok_or(offence)?;
-        let value = usize::from(entry.value);
-        read(&self.bytes[value..usize::from(entry.value_end)]).map_err(|m| m.shifted(value))
-    }
-
-    #[inline]
-    fn number(&self, header: Header, max: u64) -> Result<Option<u64>, Malformed> {
-        let Some(entry) = self.entry(header) else { return Ok(None) };
-        let digits = &self.bytes[usize::from(entry.value)..usize::from(entry.value_end)];
-        let what = match header {
-            Header::MaxForwards => "Max-Forwards is not 0 to 255",
-            _ => "Content-Length is not a number within the limit",
-        };
-        let offence = Malformed::new(entry.value.into(), what, header.spec());
-        octet::number(digits, max).map(Some).ok_or(offence)
-    }
+/// Why there is no header at `start`.
+#[cold]
+fn nameless(bytes: &[u8], start: usize) -> Malformed {
+    let is_long = octet::run(bytes, start, TOKEN) - start > HEADER_NAME_BYTES_MAX;
+    let what =
+        if is_long { "header name is too long" } else { "header line without a name and a colon" };
+    Malformed::new(start, what, HEADER_LINE)
 }
 
 #[inline]
@@ -272,16 +318,5 @@ fn call_id(value: &[u8]) -> Result<&[u8], Malformed> {
     match memchr::memchr2(b' ', b'\t', value) {
         None if !value.is_empty() => Ok(value),
         at => Err(Malformed::new(at.unwrap_or(0), "Call-ID is no word", Header::CallId.spec())),
-    }
-}
-
-/// A request's CSeq names the request's method (RFC 3261 §8.1.1.5).
-fn check_method(start: Start<'_>, cseq: CSeq<'_>, at: usize) -> Result<(), Malformed> {
-    match start {
-        Start::Request { name, .. } if name != cseq.name => {
-            let what = "CSeq names another method than the request";
-            Err(Malformed::new(at, what, "RFC 3261 §8.1.1.5"))
-        }
-        _ => Ok(()),
     }
 }

@@ -91,12 +91,14 @@ impl<'a> Iterator for RawLines<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         while self.at < self.bytes.len() && !self.bytes[self.at..].starts_with(b"\r\n") {
-            match parse::header_line(self.bytes, self.at) {
-                Ok((entry, next)) => {
-                    let raw = &self.bytes[self.at..next];
-                    let value = &self.bytes[entry.value.into()..entry.value_end.into()];
-                    self.at = next;
-                    return Some((Header::nth(entry.row.into())?, value, raw));
+            let line = parse::line_end(self.bytes, self.at)
+                .and_then(|end| parse::header_line(self.bytes, self.at, end));
+            match line {
+                Ok(line) => {
+                    let raw = &self.bytes[self.at..line.end + 2];
+                    let value = octet::trim(&self.bytes[line.value..line.end]);
+                    self.at = line.end + 2;
+                    return Some((line.header, value, raw));
                 }
                 Err(_) => {
                     self.at += memchr::memchr(b'\n', &self.bytes[self.at..])? + 1;

@@ -5,7 +5,7 @@
 //! tel:+358-555-1234567;phone-context=…
 //! ```
 
-use crate::octet::{self, DIGIT, HOST, URI};
+use crate::octet::{self, DIGIT, HOST};
 use crate::param::{self, Params};
 use core::net::Ipv6Addr;
 use wire::Malformed;
@@ -63,10 +63,7 @@ impl<'a> Uri<'a> {
             Scheme::Sip | Scheme::Sips => Self::parse_sip(bytes, scheme, start),
             Scheme::Tel => Self::parse_tel(bytes, start),
             Scheme::Other => {
-                let end = octet::run(bytes, 0, URI);
-                if end < bytes.len() {
-                    return Err(Malformed::new(end, "URI holds an octet it may not", SPEC));
-                }
+                check_octets(bytes)?;
                 Ok(Self { scheme, ..Self::empty(bytes) })
             }
         }
@@ -88,6 +85,7 @@ impl<'a> Uri<'a> {
     #[inline]
     fn parse_sip(bytes: &'a [u8], scheme: Scheme, start: usize) -> Result<Self, Malformed> {
         let mut uri = Self { scheme, ..Self::empty(bytes) };
+        check_octets(bytes)?;
         let host_start = uri.read_user(bytes, start)?;
         let host_end = host_end(bytes, host_start)?;
         uri.host = &bytes[host_start..host_end];
@@ -107,57 +105,39 @@ impl<'a> Uri<'a> {
     /// Reads `user[:password]@` if it is there; returns where the host starts.
     #[inline]
     fn read_user(&mut self, bytes: &'a [u8], start: usize) -> Result<usize, Malformed> {
-        let mut colon = None;
-        let mut at = start;
-        while at < bytes.len() && bytes[at] != b'@' {
-            if bytes[at] == b':' && colon.is_none() {
-                colon = Some(at);
-            }
-            at += 1;
-        }
-        if at == bytes.len() {
-            return Ok(start);
-        }
-        let user_end = colon.unwrap_or(at);
-        if user_end == start {
+        let Some(at) = octet::find_near(bytes, start, b'@') else { return Ok(start) };
+        let user = &bytes[start..at];
+        let colon = octet::find_near(user, 0, b':');
+        let (user, password) = match colon {
+            Some(colon) => (&user[..colon], Some(&user[colon + 1..])),
+            None => (user, None),
+        };
+        if user.is_empty() {
             return Err(Malformed::new(start, "empty user before @", SPEC));
         }
-        let bad = octet::run(bytes, start, URI);
-        if bad < at {
-            return Err(Malformed::new(bad, "URI holds an octet it may not", SPEC));
-        }
-        self.user = Some(&bytes[start..user_end]);
-        self.password = colon.map(|colon| &bytes[colon + 1..at]);
+        self.user = Some(user);
+        self.password = password;
         Ok(at + 1)
     }
 
     /// Parameters and headers from `at` on.
     fn read_params(&mut self, bytes: &'a [u8], at: usize) -> Result<(), Malformed> {
-        let mut end = at;
-        while end < bytes.len() && octet::is(bytes[end], URI) && bytes[end] != b'?' {
-            end += 1;
-        }
         if !matches!(bytes[at], b';' | b'?') {
             return Err(Malformed::new(at, "host is not followed by port, ; or ?", SPEC));
         }
-        self.params = &bytes[at..end];
-        if bytes.get(end) == Some(&b'?') {
-            self.headers = &bytes[end + 1..];
-            end = octet::run(bytes, end, URI);
-        }
-        if end < bytes.len() {
-            return Err(Malformed::new(end, "URI holds an octet it may not", SPEC));
-        }
-        let mut params = Params::new(self.params);
+        let mut params = Params::new(&bytes[at..]);
         while params.read().map_err(|m| m.shifted(at))?.is_some() {}
-        if params.position() < self.params.len() {
-            let here = at + params.position();
-            return Err(Malformed::new(here, "comma in a URI parameter", SPEC));
+        let end = at + params.position();
+        if bytes.get(end) == Some(&b',') {
+            return Err(Malformed::new(end, "comma in a URI parameter", SPEC));
         }
+        self.params = &bytes[at..end];
+        self.headers = bytes.get(end + 1..).unwrap_or(b"");
         Ok(())
     }
 
     fn parse_tel(bytes: &'a [u8], start: usize) -> Result<Self, Malformed> {
+        check_octets(bytes)?;
         let mut end = start;
         while end < bytes.len() && is_phone_octet(bytes[end]) {
             end += 1;
@@ -213,6 +193,14 @@ impl<'a> Uri<'a> {
     }
 }
 
+#[inline]
+fn check_octets(bytes: &[u8]) -> Result<(), Malformed> {
+    if octet::is_uri(bytes) {
+        return Ok(());
+    }
+    Err(Malformed::new(octet::uri_run(bytes, 0), "URI holds an octet it may not", SPEC))
+}
+
 /// The scheme and the position behind its colon.
 #[inline]
 fn scheme(bytes: &[u8]) -> Result<(Scheme, usize), Malformed> {
@@ -243,7 +231,7 @@ fn host_end(bytes: &[u8], start: usize) -> Result<usize, Malformed> {
     if bytes.get(start) == Some(&b'[') {
         return ipv6_end(bytes, start);
     }
-    let end = octet::run(bytes, start, HOST);
+    let end = octet::long_run(bytes, start, HOST);
     if end == start {
         return Err(Malformed::new(start, "URI without a host", SPEC));
     }
@@ -350,7 +338,8 @@ mod tests {
             ("sip:@b", 4, "empty user before @"),
             ("sip:a@", 6, "URI without a host"),
             ("sip:a b@c", 5, "URI holds an octet it may not"),
-            ("sip:a@b c", 7, "host is not followed by port, ; or ?"),
+            ("sip:a@b c", 7, "URI holds an octet it may not"),
+            ("sip:a@b$", 7, "host is not followed by port, ; or ?"),
             ("sip:a@b; lr", 8, "URI holds an octet it may not"),
             ("sip:a@b;;lr", 8, "parameter without a name"),
             ("sip:a@b:", 8, "port is not 0 to 65535"),

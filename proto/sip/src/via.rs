@@ -35,6 +35,20 @@ pub struct Via<'a> {
 }
 
 impl<'a> Via<'a> {
+    /// A Via without any of its parts.
+    pub(crate) const EMPTY: Self = Self {
+        transport: b"",
+        host: b"",
+        port: None,
+        branch: None,
+        received: None,
+        rport: None,
+        maddr: None,
+        ttl: None,
+        params: b"",
+        raw: b"",
+    };
+
     /// Reads the first Via of a comma-separated list.
     ///
     /// # Errors
@@ -47,18 +61,7 @@ impl<'a> Via<'a> {
         }
         let host_end = host_end(value, host_start)?;
         let (port, params_start) = port(value, host_end)?;
-        let mut via = Self {
-            transport,
-            host: &value[host_start..host_end],
-            port,
-            branch: None,
-            received: None,
-            rport: None,
-            maddr: None,
-            ttl: None,
-            params: b"",
-            raw: b"",
-        };
+        let mut via = Self { transport, host: &value[host_start..host_end], port, ..Self::EMPTY };
         via.read_params(value, params_start)?;
         Ok(via)
     }
@@ -135,7 +138,7 @@ fn host_end(value: &[u8], start: usize) -> Result<usize, Malformed> {
     if value.get(start) == Some(&b'[') {
         return uri::ipv6_end(value, start);
     }
-    let end = octet::run(value, start, HOST);
+    let end = octet::long_run(value, start, HOST);
     if end == start {
         return Err(Malformed::new(start, "Via without a host", SPEC));
     }
