@@ -162,7 +162,7 @@ class Mock {
     const end_s = Math.floor(Date.now() / 1000);
     const series = [];
     for (const [name, kind, , base, swing] of FACTS) {
-      const rows = kind === 'histogram' ? [[name, base, swing], [`${name}:p50`, 131_072, 9_000], [`${name}:p99`, 524_288, 90_000]] : [[name, base, swing]];
+      const rows = kind === 'histogram' ? [[name, base, swing], [`${name}:p50`, 86_000, 9_000], [`${name}:p99`, 524_000, 90_000]] : [[name, base, swing]];
       for (const [row, b, w] of rows) {
         if (names.length && !names.includes(row)) continue;
         series.push({
@@ -283,7 +283,10 @@ const GET = {
   '/metrics/history': (mock, query) => mock.history(query),
   '/alarms': (mock, query) => mock.alarms(query.get('history') === 'true'),
   '/functions/ssc1/registrations': (mock) => mock.registrations(),
-  '/functions/ssc1/calls': () => [],
+  '/functions/ssc1/next-hops': (mock) => [
+    { name: 'softswitch', realm: 'core', target: '10.20.0.40:5060', transport: 'udp', state: 'up', since_us: mock.start_us - 9_200e6, failures: 0 },
+    { name: 'softswitch-b', realm: 'core', target: '10.20.0.41:5060', transport: 'udp', state: 'down', since_us: mock.start_us - 340e6, failures: 34 },
+  ],
   '/sas/trails': (mock, query) => mock.trails(query),
   '/config': (mock) => ({ text: mock.running, revision: mock.revision, confirm_within_s: mock.confirm_until_ms > Date.now() ? Math.ceil((mock.confirm_until_ms - Date.now()) / 1000) : null }),
   '/config/candidate': (mock) => ({ text: mock.candidate, revision: mock.revision }),

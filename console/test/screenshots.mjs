@@ -6,7 +6,7 @@ import { startMock } from './mock.mjs';
 
 const PLACE = fileURLToPath(new URL('../../docs/pictures/', import.meta.url));
 const BYTES_MAX = 300_000;
-const LADDER = '/calls/T7002?m=4&view=changes';
+const LADDER = '/calls/T7002?m=2&view=changes';
 const PHONE = { viewport: { width: 390, height: 780 }, deviceScaleFactor: 2, isMobile: true };
 const DARK = { colorScheme: 'dark' };
 
@@ -25,7 +25,8 @@ const browser = await openBrowser();
 await mkdir(PLACE, { recursive: true });
 for (const [name, path, options] of PICTURES) {
   const { page, context, faults } = await openPage(browser, site.url, {
-    reducedMotion: 'reduce', deviceScaleFactor: 1.5, ...options,
+    reducedMotion: 'reduce', deviceScaleFactor: 1.25,
+    viewport: { width: 1280, height: 780 }, ...options,
   });
   await page.goto(`${site.url}/#token=${site.token}&${path}`);
   await page.waitForTimeout(3_500);

@@ -148,7 +148,8 @@ class Call {
   }
 
   /** A message from one side to the other, through the SSC. */
-  through(toward, what, options = {}, delay_ms = 0.4) {
+  through(toward, what, options = {}) {
+    const delay_ms = 0.21 + (parseInt(this.hex(2), 16) % 40) / 100;
     const right = toward === 'core';
     const first = this.send(right ? 0 : 1, toward, what, options);
     this.after(delay_ms);

@@ -68,18 +68,14 @@ export interface Alarm {
   count: number;
 }
 
-export interface ActiveCall {
-  id: string;
-  state: string;
-  from: string;
-  to: string;
-  realm_in: string;
-  realm_out: string;
-  started_at_us: number;
-  answered_at_us: number | null;
-  call_id_a: string;
-  call_id_b: string;
-  trail: string;
+export interface NextHop {
+  name: string;
+  realm: string;
+  target: string;
+  transport: string;
+  state: 'up' | 'down';
+  since_us: number;
+  failures: number;
 }
 
 export interface Registration {
@@ -268,7 +264,7 @@ export const api = {
   history: (names: string[], since_s: number) =>
     json<History>(`/metrics/history${search({ name: names.join(','), since_s })}`),
   alarms: (history: boolean) => json<Alarm[]>(`/alarms${history ? '?history=true' : ''}`),
-  activeCalls: (name: string) => json<ActiveCall[]>(`/functions/${part(name)}/calls`),
+  nextHops: (name: string) => json<NextHop[]>(`/functions/${part(name)}/next-hops`),
   registrations: (name: string) => json<Registration[]>(`/functions/${part(name)}/registrations`),
 
   trails: (query: Record<string, string | number | undefined>, signal?: AbortSignal) =>

@@ -85,6 +85,15 @@ export function octets(value: number): string {
   return `${(value / (1 << 20)).toFixed(1)} MiB`;
 }
 
+/** A metric's value in the unit that its name ends with. */
+export function measure(name: string, value: number | null | undefined): string {
+  if (value === null || value === undefined) return NONE;
+  if (name.endsWith('_us')) return value < 1 ? '0' : brief(Math.round(value));
+  if (name.endsWith('_ms')) return value < 1 ? '0' : duration(value);
+  if (name.endsWith('_s')) return value < 1 ? '0' : duration(value * 1000);
+  return name.endsWith('_bytes') ? octets(value) : count(value);
+}
+
 /** What people call a party: the user of a URI, else its host, without scheme and brackets. */
 export function party(uri: string): string {
   const inner = /<([^>]*)>/.exec(uri)?.[1] ?? uri;

@@ -4,7 +4,7 @@ import type { Host, TrailDetail, TrailEvent, TrailMessage } from './api';
 
 export const MESSAGE_PX = 36;
 export const EVENT_PX = 30;
-export const COLUMN_PX_MIN = 136;
+export const COLUMN_PX_MIN = 128;
 export const COLUMN_PX_MAX = 300;
 const TOP_PX = 14;
 const BOTTOM_PX = 24;

@@ -64,7 +64,7 @@ describe('columns', () => {
   it('never come closer than a label needs', () => {
     const { columns } = layout(twoLegs(), 100, ALL);
     for (let i = 1; i < columns.length; i++) {
-      expect((columns[i]?.x ?? 0) - (columns[i - 1]?.x ?? 0)).toBeGreaterThanOrEqual(135);
+      expect((columns[i]?.x ?? 0) - (columns[i - 1]?.x ?? 0)).toBeGreaterThanOrEqual(127);
     }
   });
 });
