@@ -40,8 +40,6 @@ pub(crate) struct Connection {
     /// The head of a message that is not whole yet, and its length when that is known.
     pub(crate) partial: Vec<u8>,
     pub(crate) wanted: usize,
-    /// Bytes from the network that make no whole TLS record yet.
-    pub(crate) sealed: Vec<u8>,
     /// Bytes for the network, as they go out; those before `head` are out.
     queue: Vec<u8>,
     head: usize,
@@ -81,7 +79,6 @@ impl Connection {
             session: None,
             partial: Vec::new(),
             wanted: 0,
-            sealed: Vec::new(),
             queue: Vec::new(),
             head: 0,
             held: Vec::new(),

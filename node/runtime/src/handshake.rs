@@ -42,8 +42,6 @@ pub(crate) struct Established {
     pub(crate) session: Box<Session>,
     /// Application data that came with it.
     pub(crate) plain: Vec<u8>,
-    /// Bytes that make no whole record yet.
-    pub(crate) sealed: Vec<u8>,
     /// Bytes that are not out yet.
     pub(crate) wire: Vec<u8>,
 }
@@ -170,8 +168,8 @@ impl Desk {
             self.entries.len() - 1
         });
         let Shaking { shard, conn, stream, session, timeout } = job;
-        let (plain, sealed, wire) = (Vec::new(), Vec::new(), Vec::new());
-        let established = Established { stream, session, plain, sealed, wire };
+        let (plain, wire) = (Vec::new(), Vec::new());
+        let established = Established { stream, session, plain, wire };
         let watched = self.poll.add(&established.stream, at as u64, Interest::Read);
         let until = Instant::now() + timeout;
         self.entries[at] = Some(Entry { shard, conn, established, until });
@@ -221,29 +219,30 @@ impl Desk {
 
 /// Reads, thinks, writes.
 fn turn(at: &mut Established) -> Turn {
-    let mut buffer = [0u8; READ_BYTES];
+    let mut buffer = Vec::new();
     for _ in 0..READS_MAX {
-        let read = match tcp::read(&at.stream, &mut buffer) {
+        buffer.clear();
+        buffer.extend_from_slice(at.session.pending());
+        let start = buffer.len();
+        buffer.resize(start + READ_BYTES, 0);
+        let read = match tcp::read(&at.stream, &mut buffer[start..]) {
             Ok(Some(0)) => return Turn::Failed("the far end left during the TLS handshake"),
             Ok(read) => read,
             Err(_) => return Turn::Failed("the connection broke during the TLS handshake"),
         };
-        at.sealed.extend_from_slice(&buffer[..read.unwrap_or(0)]);
-        if at.sealed.len() + at.plain.len() > UNREAD_BYTES_MAX {
+        buffer.truncate(start + read.unwrap_or(0));
+        if buffer.len() + at.plain.len() > UNREAD_BYTES_MAX {
             return Turn::Failed("the far end sends too much during the TLS handshake");
         }
-        let progress = at.session.process(&mut at.sealed, &mut at.plain, &mut at.wire);
-        if let Ok((done, _)) = progress {
-            at.sealed.drain(..done);
-        }
+        let progress = at.session.process(&mut buffer, &mut at.plain, &mut at.wire);
         if write(at).is_err() {
             return Turn::Failed("the connection broke during the TLS handshake");
         }
         match progress {
-            Ok((_, Progress::Open)) => return Turn::Done,
-            Ok((_, Progress::Closed)) => return Turn::Failed("the far end closed the TLS session"),
-            Ok((_, Progress::Shaking)) if read.is_none() => return Turn::Waiting,
-            Ok((_, Progress::Shaking)) => {}
+            Ok(Progress::Open) => return Turn::Done,
+            Ok(Progress::Closed) => return Turn::Failed("the far end closed the TLS session"),
+            Ok(Progress::Shaking) if read.is_none() => return Turn::Waiting,
+            Ok(Progress::Shaking) => {}
             Err(error) => return Turn::Failed(words(&error)),
         }
     }

@@ -128,32 +128,27 @@ impl Reader {
 
     fn take_sealed(&mut self, connection: &mut Connection) -> Outcome {
         let Some(stream) = &connection.stream else { return Outcome::Nothing };
-        let start = connection.sealed.len();
+        let Some(mut session) = connection.session.take() else { return Outcome::Nothing };
+        let start = session.pending().len();
         if start >= self.raw.len() / 2 {
             return Outcome::Ended("its TLS records are too long");
         }
+        self.raw[..start].copy_from_slice(session.pending());
         let (count, mut ended) = match tcp::read(stream, &mut self.raw[start..]) {
             Ok(None) => (0, None),
             Ok(Some(0)) => (0, Some("the far end closed the connection")),
             Ok(Some(count)) => (count, None),
             Err(error) => return Outcome::Ended(lost_words(&error)),
         };
-        self.raw[..start].copy_from_slice(&connection.sealed);
-        connection.sealed.clear();
-        let end = start + count;
         self.plain.clear();
         self.plain.append(&mut connection.partial);
         let head = self.plain.len();
-        let Some(mut session) = connection.session.take() else { return Outcome::Nothing };
-        let result = session.process(&mut self.raw[..end], &mut self.plain, connection.wire());
+        let bytes = &mut self.raw[..start + count];
+        let result = session.process(bytes, &mut self.plain, connection.wire());
         connection.session = Some(session);
         match result {
-            Ok((done, progress)) => {
-                connection.sealed.extend_from_slice(&self.raw[done..end]);
-                if progress == Progress::Closed {
-                    ended = ended.or(Some("the far end closed the connection"));
-                }
-            }
+            Ok(Progress::Closed) => ended = ended.or(Some("the far end closed the connection")),
+            Ok(_) => {}
             Err(error) => ended = Some(words(&error)),
         }
         if let Some(why) = ended {

@@ -440,7 +440,7 @@ impl Io {
     pub(crate) fn shaken(&mut self, now: Time, shaken: Shaken) -> Option<(Flow, Vec<u8>)> {
         let id = shaken.conn;
         let connection = self.streams.table.find(id)?;
-        let Established { stream, session, plain, sealed, wire } = match shaken.outcome {
+        let Established { stream, session, plain, wire } = match shaken.outcome {
             Ok(established) => established,
             Err(why) => {
                 self.sheet.add(RuntimeFact::HandshakeFailed, 1);
@@ -450,7 +450,6 @@ impl Io {
         };
         connection.stream = Some(stream);
         connection.session = Some(session);
-        connection.sealed = sealed;
         connection.wire().extend_from_slice(&wire);
         let opened = connection.asked.is_some();
         let closing = connection.phase == Phase::Closing;

@@ -12,6 +12,7 @@ use rustls::pki_types::ServerName;
 use rustls::server::{ServerConnectionData, UnbufferedServerConnection};
 use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError, UnbufferedStatus};
 use std::net::IpAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// Room that records add to application data: 16 KB each, with header, nonce and tag.
@@ -39,6 +40,9 @@ pub enum Progress {
 /// One side of a TLS connection.
 pub struct Session {
     side: Side,
+    /// Bytes from the network that are not done with. rustls keeps places in them, so that it must
+    /// see them at every call.
+    pending: Vec<u8>,
 }
 
 enum Side {
@@ -60,7 +64,7 @@ impl Session {
     pub fn server(context: &Context) -> Result<Self, rustls::Error> {
         let config = context.server.as_ref().ok_or(rustls::Error::NoCertificatesPresented)?;
         let connection = UnbufferedServerConnection::new(Arc::clone(config))?;
-        Ok(Self { side: Side::Server(Box::new(connection)) })
+        Ok(Self { side: Side::Server(Box::new(connection)), pending: Vec::new() })
     }
 
     /// The connecting side. The far end's certificate must carry `name`, or the context's
@@ -80,12 +84,18 @@ impl Session {
             })?,
         };
         let connection = UnbufferedClientConnection::new(Arc::clone(&context.client), name)?;
-        Ok(Self { side: Side::Client(Box::new(connection)) })
+        Ok(Self { side: Side::Client(Box::new(connection)), pending: Vec::new() })
     }
 
-    /// Takes bytes from the network (none to start a client): application data is appended to
-    /// `plain`, what must go back to `wire`. Returns how many bytes of `incoming` are done with;
-    /// keep the others for the next call.
+    /// Bytes of the last [`Session::process`] that make no whole record yet. The next call's
+    /// `incoming` begins with them.
+    #[must_use]
+    pub fn pending(&self) -> &[u8] {
+        &self.pending
+    }
+
+    /// Takes bytes from the network: what was pending, then what came (nothing, to start a
+    /// client). Application data is appended to `plain`, what must go back to `wire`.
     ///
     /// # Errors
     /// The far end offends against TLS or shows no certificate that we trust; `wire` then ends
@@ -95,10 +105,16 @@ impl Session {
         incoming: &mut [u8],
         plain: &mut Vec<u8>,
         wire: &mut Vec<u8>,
-    ) -> Result<(usize, Progress), rustls::Error> {
+    ) -> Result<Progress, rustls::Error> {
+        let pending = &mut self.pending;
+        pending.clear();
         match &mut self.side {
-            Side::Server(connection) => process(&mut **connection, incoming, plain, wire),
-            Side::Client(connection) => process(&mut **connection, incoming, plain, wire),
+            Side::Server(connection) => {
+                guard(|| process(&mut **connection, incoming, pending, plain, wire))
+            }
+            Side::Client(connection) => {
+                guard(|| process(&mut **connection, incoming, pending, plain, wire))
+            }
         }
     }
 
@@ -107,17 +123,19 @@ impl Session {
     /// # Errors
     /// The session is not open, or its keys are used up.
     pub fn encrypt(&mut self, plain: &[u8], wire: &mut Vec<u8>) -> Result<(), rustls::Error> {
+        let pending = &mut self.pending;
         match &mut self.side {
-            Side::Server(connection) => encrypt(&mut **connection, plain, wire),
-            Side::Client(connection) => encrypt(&mut **connection, plain, wire),
+            Side::Server(connection) => encrypt(&mut **connection, pending, plain, wire),
+            Side::Client(connection) => encrypt(&mut **connection, pending, plain, wire),
         }
     }
 
     /// Appends the alert that says that nothing more comes.
     pub fn close(&mut self, wire: &mut Vec<u8>) {
+        let pending = &mut self.pending;
         match &mut self.side {
-            Side::Server(connection) => close(&mut **connection, wire),
-            Side::Client(connection) => close(&mut **connection, wire),
+            Side::Server(connection) => close(&mut **connection, pending, wire),
+            Side::Client(connection) => close(&mut **connection, pending, wire),
         }
     }
 
@@ -164,22 +182,32 @@ impl Records for UnbufferedClientConnection {
     }
 }
 
-/// Drives rustls over `incoming` until it needs more.
+/// What strangers send must never end a shard: a panic of the library ends the session only.
+fn guard<T>(work: impl FnOnce() -> Result<T, rustls::Error>) -> Result<T, rustls::Error> {
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|_| Err(rustls::Error::General(String::from("the TLS library panicked"))))
+}
+
+/// Drives rustls over `incoming` until it needs more; what is left goes to `pending`.
 fn process<R: Records>(
     connection: &mut R,
     incoming: &mut [u8],
+    pending: &mut Vec<u8>,
     plain: &mut Vec<u8>,
     wire: &mut Vec<u8>,
-) -> Result<(usize, Progress), rustls::Error> {
+) -> Result<Progress, rustls::Error> {
     let mut done = 0;
     for _ in 0..STEPS_MAX {
         let status = connection.records(&mut incoming[done..]);
         done += status.discard;
         match status.state.and_then(|state| handle(state, plain, wire)) {
             Ok(Step::Again) => {}
-            Ok(Step::Stop(progress)) => return Ok((done, progress)),
+            Ok(Step::Stop(progress)) => {
+                pending.extend_from_slice(&incoming[done..]);
+                return Ok(progress);
+            }
             Err(error) => {
-                flush(connection, wire);
+                alert(connection, &mut incoming[done..], wire);
                 return Err(error);
             }
         }
@@ -187,14 +215,11 @@ fn process<R: Records>(
     Err(rustls::Error::General(String::from("the session makes no progress")))
 }
 
-/// Takes the alert that follows an error, or anything else that waits to go out.
-fn flush<R: Records>(connection: &mut R, wire: &mut Vec<u8>) {
-    let mut nothing = Vec::new();
-    for _ in 0..ALERTS_MAX {
-        let Ok(state) = connection.records(&mut []).state else { return };
-        if !matches!(handle(state, &mut nothing, wire), Ok(Step::Again)) {
-            return;
-        }
+/// Takes the alert that follows an error.
+fn alert<R: Records>(connection: &mut R, rest: &mut [u8], wire: &mut Vec<u8>) {
+    if let Ok(state @ ConnectionState::EncodeTlsData(_)) = connection.records(rest).state {
+        // One that does not fit anywhere is not sent; the session is over either way.
+        let _ = handle(state, &mut Vec::new(), wire);
     }
 }
 
@@ -233,11 +258,14 @@ fn handle<Data>(
 
 fn encrypt<R: Records>(
     connection: &mut R,
+    pending: &mut Vec<u8>,
     plain: &[u8],
     wire: &mut Vec<u8>,
 ) -> Result<(), rustls::Error> {
     for _ in 0..ALERTS_MAX {
-        match connection.records(&mut []).state? {
+        let status = connection.records(pending);
+        let discard = status.discard;
+        let step = match status.state? {
             ConnectionState::WriteTraffic(mut traffic) => {
                 return append(wire, with_records(plain.len()), |room| {
                     traffic.encrypt(plain, room).map_err(|error| match error {
@@ -247,18 +275,21 @@ fn encrypt<R: Records>(
                 });
             }
             // Session tickets and key updates go first.
-            state => match handle(state, &mut Vec::new(), wire)? {
-                Step::Again => {}
-                Step::Stop(_) => break,
-            },
+            state => handle(state, &mut Vec::new(), wire)?,
+        };
+        pending.drain(..discard);
+        if matches!(step, Step::Stop(_)) {
+            break;
         }
     }
     Err(rustls::Error::HandshakeNotComplete)
 }
 
-fn close<R: Records>(connection: &mut R, wire: &mut Vec<u8>) {
+fn close<R: Records>(connection: &mut R, pending: &mut Vec<u8>, wire: &mut Vec<u8>) {
     for _ in 0..ALERTS_MAX {
-        match connection.records(&mut []).state {
+        let status = connection.records(pending);
+        let discard = status.discard;
+        match status.state {
             Ok(ConnectionState::WriteTraffic(mut traffic)) => {
                 // A session whose keys are used up ends without the courtesy.
                 let _ = append(wire, RECORD_ROOM, |room| {
@@ -270,7 +301,7 @@ fn close<R: Records>(connection: &mut R, wire: &mut Vec<u8>) {
                 return;
             }
             Ok(state) => match handle(state, &mut Vec::new(), wire) {
-                Ok(Step::Again) => {}
+                Ok(Step::Again) => drop(pending.drain(..discard)),
                 _ => return,
             },
             Err(_) => return,

@@ -1,0 +1,267 @@
+//! TLS through running functions, with certificates made for the test.
+
+mod echo;
+
+use echo::{Echo, Manner, Seen, count, framed, launch, port, say, until, wait_for};
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use runtime::*;
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+use std::time::Duration;
+
+/// An authority and what it signed, as PEM files.
+struct Authority {
+    directory: PathBuf,
+    issuer: Issuer<'static, KeyPair>,
+}
+
+impl Authority {
+    fn new(name: &str) -> Self {
+        let directory = std::env::temp_dir().join(format!(
+            "tandem-runtime-{}-{name}-{:?}",
+            std::process::id(),
+            std::thread::current().id()
+        ));
+        std::fs::create_dir_all(&directory).unwrap();
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.distinguished_name.push(rcgen::DnType::CommonName, name);
+        let key = KeyPair::generate().unwrap();
+        let certificate = params.self_signed(&key).unwrap();
+        std::fs::write(directory.join("roots.pem"), certificate.pem()).unwrap();
+        Self { directory, issuer: Issuer::new(params, key) }
+    }
+
+    fn roots(&self) -> Option<PathBuf> {
+        Some(self.directory.join("roots.pem"))
+    }
+
+    /// Certificate and key for these names, in files called `file`.
+    fn sign(&self, file: &str, names: &[&str]) -> (Option<PathBuf>, Option<PathBuf>) {
+        let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+        let key = KeyPair::generate().unwrap();
+        let params = CertificateParams::new(names).unwrap();
+        let certificate = params.signed_by(&key, &self.issuer).unwrap();
+        let path = |ending: &str| self.directory.join(format!("{file}.{ending}"));
+        std::fs::write(path("crt"), certificate.pem()).unwrap();
+        std::fs::write(path("key"), key.serialize_pem()).unwrap();
+        (Some(path("crt")), Some(path("key")))
+    }
+}
+
+impl Drop for Authority {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.directory);
+    }
+}
+
+fn spec(tls: TlsSpec) -> ShardSpec {
+    let mut port = port(0, Transport::Tls, "127.0.0.1");
+    port.connect_only = tls.certificate.is_none();
+    port.tls = Some(Arc::new(tls));
+    ShardSpec { ports: vec![port], ..ShardSpec::default() }
+}
+
+fn server(
+    authority: &Authority,
+    names: &[&str],
+    auth: ClientAuth,
+) -> (Running<Echo>, Receiver<Seen>) {
+    let (certificate, key) = authority.sign("server", names);
+    let roots = authority.roots();
+    launch(
+        spec(TlsSpec { certificate, key, roots, client_auth: auth, ..TlsSpec::default() }),
+        Manner::default(),
+    )
+}
+
+fn client(tls: TlsSpec) -> (Running<Echo>, Receiver<Seen>) {
+    // Quiet would hide the answers; the echo of an echo goes on for ever, which is load enough.
+    launch(spec(tls), Manner::default())
+}
+
+fn trusting(authority: &Authority) -> TlsSpec {
+    TlsSpec { roots: authority.roots(), ..TlsSpec::default() }
+}
+
+fn message(events: &Receiver<Seen>) -> Vec<u8> {
+    wait_for(events, |seen| match seen {
+        Seen::Message(_, _, bytes) => Some(bytes.clone()),
+        _ => None,
+    })
+}
+
+fn why(events: &Receiver<Seen>) -> &'static str {
+    wait_for(events, |seen| match seen {
+        Seen::Down(_, _, why) => Some(*why),
+        _ => None,
+    })
+}
+
+const TLS: (&str, &str) = ("transport", "tls");
+
+#[test]
+fn two_functions_talk_over_tls_and_the_far_end_is_known_by_its_address() {
+    let authority = Authority::new("plain");
+    let (server, served) = server(&authority, &["127.0.0.1"], ClientAuth::Off);
+    let (client, events) = client(trusting(&authority));
+    say(&client, 0, server.local_addr(PortId(0)), &[TLS, ("text", "ping")]);
+    assert_eq!(message(&served), framed(b"ping"));
+    assert_eq!(message(&events), framed(b"ping"));
+    assert_eq!(count(&server, RuntimeFact::Accepted), 1);
+    assert_eq!(count(&client, RuntimeFact::Opened), 1);
+}
+
+#[test]
+fn long_messages_and_many_of_them_cross_whole_and_in_order() {
+    let authority = Authority::new("long");
+    let (certificate, key) = authority.sign("server", &["127.0.0.1"]);
+    let tls = TlsSpec { certificate, key, ..TlsSpec::default() };
+    let (server, served) = launch(spec(tls), Manner::default());
+    // The client must not echo the echo: it counts only.
+    let (client, events) =
+        launch(spec(trusting(&authority)), Manner { quiet: false, ..Manner::default() });
+    let text = "x".repeat(100_000);
+    say(&client, 0, server.local_addr(PortId(0)), &[TLS, ("text", &text), ("times", "5")]);
+    for _ in 0..5 {
+        assert_eq!(message(&served).len(), 100_004);
+        assert_eq!(message(&events).len(), 100_004);
+    }
+}
+
+#[test]
+fn the_name_that_the_function_gives_decides_over_the_certificate() {
+    let authority = Authority::new("names");
+    let (server, served) = server(&authority, &["core.example.org"], ClientAuth::Off);
+    let to = server.local_addr(PortId(0));
+    let (wrong, events) = client(trusting(&authority));
+    say(&wrong, 0, to, &[TLS]);
+    assert_eq!(why(&events), "its certificate carries another name");
+    assert_eq!(count(&wrong, RuntimeFact::ConnectFailed), 1);
+    let (right, _events) = client(trusting(&authority));
+    say(&right, 0, to, &[TLS, ("name", "core.example.org")]);
+    assert_eq!(message(&served), framed(b"hello"));
+    let peer_name = Some("core.example.org".to_owned());
+    let (configured, _events) = client(TlsSpec { peer_name, ..trusting(&authority) });
+    say(&configured, 0, to, &[TLS]);
+    assert_eq!(message(&served), framed(b"hello"));
+}
+
+#[test]
+fn a_server_signed_by_a_stranger_is_refused_unless_verification_is_off() {
+    let (authority, stranger) = (Authority::new("ours"), Authority::new("stranger"));
+    let (server, served) = server(&stranger, &["127.0.0.1"], ClientAuth::Off);
+    let to = server.local_addr(PortId(0));
+    let (careful, events) = client(trusting(&authority));
+    say(&careful, 0, to, &[TLS]);
+    assert_eq!(why(&events), "its certificate is not signed by a root that we trust");
+    until("the server counts it", || count(&server, RuntimeFact::HandshakeFailed) == 1);
+    let (careless, _events) = client(TlsSpec { verify: false, ..TlsSpec::default() });
+    say(&careless, 0, to, &[TLS]);
+    assert_eq!(message(&served), framed(b"hello"));
+}
+
+#[test]
+fn mutual_tls_lets_in_who_shows_a_certificate_of_the_roots_and_nobody_else() {
+    let (authority, stranger) = (Authority::new("mutual"), Authority::new("outsider"));
+    let (server, served) = server(&authority, &["127.0.0.1"], ClientAuth::Required);
+    let to = server.local_addr(PortId(0));
+    let (certificate, key) = authority.sign("client", &["client.example.org"]);
+    let (member, _events) = client(TlsSpec { certificate, key, ..trusting(&authority) });
+    say(&member, 0, to, &[TLS, ("text", "let me in")]);
+    assert_eq!(message(&served), framed(b"let me in"));
+    let (naked, events) = client(trusting(&authority));
+    say(&naked, 0, to, &[TLS]);
+    assert_eq!(why(&events), "it refused the TLS session (alert)");
+    let (certificate, key) = stranger.sign("client", &["client.example.org"]);
+    let (outsider, events) = client(TlsSpec { certificate, key, ..trusting(&authority) });
+    say(&outsider, 0, to, &[TLS]);
+    assert_eq!(why(&events), "it refused the TLS session (alert)");
+    until("both are counted", || count(&server, RuntimeFact::HandshakeFailed) == 2);
+    assert_eq!(count(&server, RuntimeFact::Accepted), 1);
+}
+
+#[test]
+fn a_client_that_never_shakes_hands_is_given_up() {
+    let authority = Authority::new("silent");
+    let (certificate, key) = authority.sign("server", &["127.0.0.1"]);
+    let mut spec = spec(TlsSpec { certificate, key, ..TlsSpec::default() });
+    spec.streams.connect_timeout = Duration::from_millis(50);
+    let (server, _served) = launch(spec, Manner::default());
+    let silent = TcpStream::connect(server.local_addr(PortId(0))).unwrap();
+    until("it is counted", || count(&server, RuntimeFact::HandshakeFailed) == 1);
+    until("its place is free", || count(&server, RuntimeFact::Connections) == 0);
+    drop(silent);
+}
+
+#[test]
+fn a_renewed_certificate_takes_effect_with_the_next_configuration() {
+    let (authority, renewed) = (Authority::new("old"), Authority::new("new"));
+    let (server, served) = server(&authority, &["127.0.0.1"], ClientAuth::Off);
+    let to = server.local_addr(PortId(0));
+    let (first, events) = client(trusting(&authority));
+    say(&first, 0, to, &[TLS]);
+    assert_eq!(message(&events), framed(b"hello"));
+    // The same files, another authority.
+    for ending in ["crt", "key"] {
+        renewed.sign("server", &["127.0.0.1"]);
+        let file = format!("server.{ending}");
+        std::fs::copy(renewed.directory.join(&file), authority.directory.join(&file)).unwrap();
+    }
+    let (fresh_certificate, fresh_key) = renewed.sign("server", &["127.0.0.1"]);
+    for (from, file) in [(fresh_certificate, "server.crt"), (fresh_key, "server.key")] {
+        std::fs::copy(from.unwrap(), authority.directory.join(file)).unwrap();
+    }
+    let ports = server.ports().into_iter().map(|(spec, _)| spec).collect();
+    server.configure(Arc::new(Manner { version: 2, ..Manner::default() }), ports).unwrap();
+    let (second, events) = client(trusting(&renewed));
+    say(&second, 0, to, &[TLS, ("text", "after")]);
+    assert_eq!(message(&events), framed(b"after"));
+    drop(served);
+}
+
+fn refusal(tls: TlsSpec) -> String {
+    let mut spec = spec(tls);
+    spec.ports[0].connect_only = false;
+    echo::try_launch(spec, Manner::default()).err().unwrap().to_string()
+}
+
+#[test]
+fn files_that_cannot_be_used_are_refused_with_their_name_and_the_reason() {
+    let authority = Authority::new("files");
+    let (certificate, key) = authority.sign("a", &["127.0.0.1"]);
+    let (_, other_key) = authority.sign("b", &["127.0.0.1"]);
+    let missing = Some(Path::new("/nowhere/x.pem").to_owned());
+    let cases = [
+        (missing.clone(), key.clone(), "/nowhere/x.pem"),
+        (certificate.clone(), missing, "/nowhere/x.pem"),
+        (key.clone(), key.clone(), "no certificate in PEM form"),
+        (certificate.clone(), certificate.clone(), "no private key in PEM form"),
+        (certificate.clone(), None, "belong together"),
+        (None, None, "needs a certificate"),
+        (certificate.clone(), other_key, "cannot be used"),
+    ];
+    for (certificate, key, want) in cases {
+        let text = refusal(TlsSpec { certificate, key, ..TlsSpec::default() });
+        assert!(text.contains(want) && text.contains("port 0"), "{text} must say {want}");
+    }
+    let tls = TlsSpec { certificate, key, client_auth: ClientAuth::Required, ..TlsSpec::default() };
+    assert!(refusal(tls).contains("needs the roots"));
+}
+
+#[test]
+fn bytes_that_are_no_tls_end_the_connection_with_a_count() {
+    use std::io::{Read, Write};
+    let authority = Authority::new("garbage");
+    let (server, _served) = server(&authority, &["127.0.0.1"], ClientAuth::Off);
+    let to: SocketAddr = server.local_addr(PortId(0));
+    let mut stream = TcpStream::connect(to).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream.write_all(b"INVITE sip:a@b SIP/2.0\r\n\r\n").unwrap();
+    let mut answer = Vec::new();
+    // An alert, then the end (or a reset, for what was not read).
+    let _ = stream.read_to_end(&mut answer);
+    until("it is counted", || count(&server, RuntimeFact::HandshakeFailed) == 1);
+}
