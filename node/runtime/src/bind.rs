@@ -10,7 +10,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 
 /// Ports of one function.
-const PORTS_MAX: usize = 1_024;
+const PORTS_MAX: usize = 8_192;
 
 /// One shard's part of a port.
 #[derive(Debug)]
