@@ -255,9 +255,9 @@ function send(response, status, value, type = 'application/json') {
   return response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' }).end(data);
 }
 
-function stream(mock, response, first, every_ms, make) {
+function stream(mock, response, { first, every_ms, event }, make) {
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
-  const say = (value) => response.write(`data: ${JSON.stringify(value)}\n\n`);
+  const say = (value) => response.write(`${event ? `event: ${event}\n` : ''}data: ${JSON.stringify(value)}\n\n`);
   if (first) say(make());
   const timer = setInterval(() => say(make()), every_ms);
   mock.streams.add(timer);
@@ -326,11 +326,11 @@ async function answer(mock, request, response) {
   }
   const known = request.headers.cookie?.includes(`tandem_session=${TOKEN}`) || request.headers.authorization === `Bearer ${TOKEN}`;
   if (!known) return refuse(response, 401, 'unauthorised', 'Sign in first.');
-  if (path === '/live') return stream(mock, response, true, 1_000, () => mock.live());
-  if (path === '/sas/tail') return stream(mock, response, false, TAIL_MS, () => {
+  if (path === '/live') return stream(mock, response, { first: true, every_ms: 1_000 }, () => mock.live());
+  if (path === '/sas/tail') return stream(mock, response, { every_ms: TAIL_MS, event: 'trail' }, () => {
     const detail = liveTrail(mock.next++, Date.now() * 1000);
     mock.details.unshift(detail);
-    return detail.trail;
+    return { ...detail.trail, dropped: 0 };
   });
   if (path === '/sas/read') {
     if (data.length < 24) return refuse(response, 400, 'malformed', 'This is neither pcap nor pcapng.');

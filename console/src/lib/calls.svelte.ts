@@ -79,11 +79,11 @@ export function follow(query: () => Record<string, string>): () => void {
   source.onopen = () => (calls.tail = true);
   source.onerror = () => (calls.tail = false);
   let before: number | null = null;
-  source.onmessage = (event: MessageEvent<string>) => {
+  source.addEventListener('trail', (event: MessageEvent<string>) => {
     const { dropped, ...trail } = JSON.parse(event.data) as Trail & { dropped?: number };
     if (dropped !== undefined) calls.dropped = dropped - (before ??= dropped);
-    if (trail.id) take(trail, query());
-  };
+    take(trail, query());
+  });
   return () => {
     source.close();
     calls.tail = false;

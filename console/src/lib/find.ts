@@ -12,7 +12,8 @@ export const FIELDS = [
 export const KINDS = ['call', 'registration', 'subscription', 'message', 'options', 'rejected'];
 
 export const OUTCOMES = [
-  'answered', 'busy', 'cancelled', 'no-answer', 'rejected', 'failed', 'in-progress', 'registered',
+  'answered', 'busy', 'cancelled', 'no-answer', 'rejected', 'failed', 'redirected', 'in-progress',
+  'registered', 'deregistered', 'ok',
 ];
 
 export const METHODS = [
@@ -54,7 +55,7 @@ export function belongs(trail: Trail, query: Query): boolean {
   if (query['outcome'] && trail.outcome !== query['outcome']) return false;
   if (query['method'] && trail.method !== query['method']) return false;
   if (query['status'] && !statusBelongs(trail.status, query['status'])) return false;
-  const text = (query['q'] ?? '').trim().toLowerCase();
+  const text = (query['q'] ?? '').trim().toLowerCase().replaceAll('*', '');
   if (!text) return true;
   const field = query['in'] ?? '';
   const places: Record<string, string[]> = {
@@ -63,7 +64,8 @@ export function belongs(trail: Trail, query: Query): boolean {
     address: trail.hosts,
   };
   const among = places[field] ?? Object.values(places).flat();
-  return among.some((place) => place.toLowerCase().includes(text));
+  const wanted = /^[+\d\s()/-]+$/.test(text) ? text.replace(/^\+|^0+|[\s()/-]/g, '') : text;
+  return among.some((place) => place.toLowerCase().includes(wanted));
 }
 
 /** `486` is one status, `4xx` a class. */

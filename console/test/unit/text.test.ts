@@ -60,6 +60,8 @@ it('the live tail keeps to the search', () => {
   } as unknown as Trail;
   expect(belongs(trail, {})).toBe(true);
   expect(belongs(trail, { q: '4940', outcome: 'busy', status: '4xx' })).toBe(true);
+  expect(belongs(trail, { q: '0030', in: 'number' })).toBe(true);
+  expect(belongs(trail, { q: '30*' })).toBe(true);
   expect(belongs(trail, { q: 'abc', in: 'number' })).toBe(false);
   expect(belongs(trail, { status: '200' })).toBe(false);
 });
