@@ -9,6 +9,9 @@ const NEVER_IGNORED: [&[u8]; 5] = [b"user", b"ttl", b"method", b"maddr", b"trans
 
 impl PartialEq for Uri<'_> {
     fn eq(&self, other: &Self) -> bool {
+        if self.raw == other.raw {
+            return true;
+        }
         if self.scheme != other.scheme {
             return false;
         }

@@ -1,0 +1,23 @@
+//! Any octets as a URI and as an address: no panic, a URI equals itself, offences lie inside.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use sip::{NameAddr, Uri, Via};
+
+fuzz_target!(|bytes: &[u8]| {
+    match Uri::parse(bytes) {
+        Ok(uri) => {
+            assert!(uri == uri);
+            assert!(uri.digits().count() <= bytes.len());
+            let _ = (uri.ipv6(), uri.lr());
+        }
+        Err(offence) => assert!(offence.at <= bytes.len()),
+    }
+    match NameAddr::parse(bytes) {
+        Ok(address) => drop((address.parse_uri(), address.tag(), address.expires_s())),
+        Err(offence) => assert!(offence.at <= bytes.len()),
+    }
+    if let Err(offence) = Via::parse(bytes) {
+        assert!(offence.at <= bytes.len());
+    }
+});
