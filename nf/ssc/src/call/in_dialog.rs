@@ -197,6 +197,7 @@ impl Controller {
         relay.realm_up = at.realm;
         relay.cseq_up = message.cseq().number;
         relay.started = at.now;
+        relay.ends_subscription = method == Method::Notify && is_terminated(message);
         write::response_head(&mut relay.head, message, &at.flow, None);
         if method == Method::Invite {
             call.invite = Some(key);
@@ -310,6 +311,13 @@ fn leg_at(call: &mut super::Call, found: Found) -> Option<&mut Leg> {
         Side::B if call.b.fork == found.fork => Some(&mut call.b),
         Side::B => call.forks.iter_mut().find(|leg| leg.fork == found.fork),
     }
+}
+
+/// Whether a NOTIFY is the last of its subscription (RFC 6665 §4.1.2.3).
+fn is_terminated(message: &Message<'_>) -> bool {
+    let state = message.header(Header::SubscriptionState).unwrap_or_default();
+    let word = state.split(|&b| b == b';').next().unwrap_or_default();
+    word.trim_ascii().eq_ignore_ascii_case(b"terminated")
 }
 
 /// RAck names the INVITE by its CSeq, which differs between the legs (RFC 3262 §7.2).

@@ -55,6 +55,7 @@ pub struct World {
     pub now: Time,
     pub sent: VecDeque<Sent>,
     pub config: config::Ssc,
+    raw: Vec<(SocketAddr, Vec<u8>)>,
     out: Effects,
 }
 
@@ -67,7 +68,7 @@ impl World {
         let now = Time::from_millis(1_700_000_000_000);
         let seed = Seed { shard: 0, shards: 1, random: [7; 32], now };
         let controller = Controller::new(seed, Arc::new(config.clone()));
-        Self { controller, now, sent: VecDeque::new(), config, out: Effects::default() }
+        Self { controller, now, sent: VecDeque::new(), config, raw: Vec::new(), out: Effects::default() }
     }
 
     pub fn port(&self, local: &str, transport: Transport) -> PortId {
@@ -112,10 +113,20 @@ impl World {
 
     fn collect(&mut self) {
         for (flow, bytes) in self.out.sends() {
+            if flow.port == ssc::realm::CAPTURE_PORT {
+                self.raw.push((flow.remote, bytes.to_vec()));
+                continue;
+            }
             let text = String::from_utf8_lossy(bytes).into_owned();
             self.sent.push_back(Sent { at: self.now, to: flow.remote, text });
         }
         self.out.clear();
+    }
+
+    /// What was sent to the collector, as bytes.
+    pub fn raw_to(&mut self, to: &str) -> Vec<u8> {
+        let to: SocketAddr = to.parse().unwrap();
+        self.raw.drain(..).filter(|(at, _)| *at == to).flat_map(|(_, bytes)| bytes).collect()
     }
 
     /// Lets time pass, every timer at its time.
