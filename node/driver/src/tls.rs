@@ -5,4 +5,5 @@ mod context;
 mod session;
 
 pub use context::{ClientAuth, Context, TlsFileError, TlsSpec};
+pub use rustls::Error as TlsError;
 pub use session::{Progress, Session};

@@ -43,6 +43,8 @@ pub struct Session {
     /// Bytes from the network that are not done with. rustls keeps places in them, so that it must
     /// see them at every call.
     pending: Vec<u8>,
+    /// After an error rustls must not be asked again.
+    over: bool,
 }
 
 enum Side {
@@ -64,7 +66,7 @@ impl Session {
     pub fn server(context: &Context) -> Result<Self, rustls::Error> {
         let config = context.server.as_ref().ok_or(rustls::Error::NoCertificatesPresented)?;
         let connection = UnbufferedServerConnection::new(Arc::clone(config))?;
-        Ok(Self { side: Side::Server(Box::new(connection)), pending: Vec::new() })
+        Ok(Self { side: Side::Server(Box::new(connection)), pending: Vec::new(), over: false })
     }
 
     /// The connecting side. The far end's certificate must carry `name`, or the context's
@@ -84,7 +86,7 @@ impl Session {
             })?,
         };
         let connection = UnbufferedClientConnection::new(Arc::clone(&context.client), name)?;
-        Ok(Self { side: Side::Client(Box::new(connection)), pending: Vec::new() })
+        Ok(Self { side: Side::Client(Box::new(connection)), pending: Vec::new(), over: false })
     }
 
     /// Bytes of the last [`Session::process`] that make no whole record yet. The next call's
@@ -106,16 +108,21 @@ impl Session {
         plain: &mut Vec<u8>,
         wire: &mut Vec<u8>,
     ) -> Result<Progress, rustls::Error> {
+        if self.over {
+            return Err(over());
+        }
         let pending = &mut self.pending;
         pending.clear();
-        match &mut self.side {
+        let outcome = match &mut self.side {
             Side::Server(connection) => {
                 guard(|| process(&mut **connection, incoming, pending, plain, wire))
             }
             Side::Client(connection) => {
                 guard(|| process(&mut **connection, incoming, pending, plain, wire))
             }
-        }
+        };
+        self.over = outcome.is_err();
+        outcome
     }
 
     /// Appends the records that carry `plain` to `wire`.
@@ -123,6 +130,9 @@ impl Session {
     /// # Errors
     /// The session is not open, or its keys are used up.
     pub fn encrypt(&mut self, plain: &[u8], wire: &mut Vec<u8>) -> Result<(), rustls::Error> {
+        if self.over {
+            return Err(over());
+        }
         let pending = &mut self.pending;
         match &mut self.side {
             Side::Server(connection) => encrypt(&mut **connection, pending, plain, wire),
@@ -132,6 +142,9 @@ impl Session {
 
     /// Appends the alert that says that nothing more comes.
     pub fn close(&mut self, wire: &mut Vec<u8>) {
+        if self.over {
+            return;
+        }
         let pending = &mut self.pending;
         match &mut self.side {
             Side::Server(connection) => close(&mut **connection, pending, wire),
@@ -148,6 +161,10 @@ impl Session {
         };
         kind == Some(rustls::HandshakeKind::Resumed)
     }
+}
+
+fn over() -> rustls::Error {
+    rustls::Error::General(String::from("the session is over"))
 }
 
 /// What both sides of rustls have in common.
