@@ -13,7 +13,7 @@ use crate::config;
 use crate::entry::{Entry, MALFORMED, RETRANSMISSION};
 use crate::facts::Fact;
 use crate::live::{Live, Repeat};
-use crate::table::{Slot, Table, marks};
+use crate::table::{Slot, Table};
 use crate::tail::{Subscribe, Tail};
 use crate::trail::{Kind, MESSAGES_MAX};
 use event::Sheet;
@@ -50,6 +50,8 @@ pub struct Sas {
     look_at: Time,
     pub(crate) shed_us: Option<u64>,
     due: Vec<Slot>,
+    /// Cells that others write and this function shows with its own.
+    beside: Vec<event::Cells>,
 }
 
 /// One packet, understood as far as it can be.
@@ -84,9 +86,17 @@ impl Sas {
             look_at: seed.now,
             shed_us: None,
             due: Vec::new(),
+            beside: Vec::new(),
         };
         it.recover(seed.now, recovery);
         it
+    }
+
+    /// The same server, showing `cells` with its own.
+    #[must_use]
+    pub fn with_cells(mut self, cells: event::Cells) -> Self {
+        self.beside.push(cells);
+        self
     }
 
     fn packet(&mut self, now: Time, bytes: &[u8]) {
@@ -195,9 +205,10 @@ impl Sas {
             if !entry.is_retransmission() {
                 changed |= live.observe(entry.at_us, leg, message);
             }
-        } else if is_first {
-            live.trail.kind = if entry.flags & MALFORMED != 0 { Kind::Rejected } else { Kind::Other };
+        } else if is_first && entry.flags & MALFORMED != 0 {
+            live.trail.kind = Kind::Rejected;
         }
+        changed |= live.hear(entry);
         if changed && self.tail.show(now_us, &live.trail) {
             self.sheet.add(Fact::TailDropped, 1);
         }
@@ -224,28 +235,17 @@ impl Sas {
 
     /// The slot of the trail that a message belongs to; begins one if there is none.
     fn trail_of(&mut self, now_us: u64, arrival: &Arrival<'_, '_>) -> u32 {
-        let entry = &arrival.entry;
-        let call_id = arrival.message.map(|message| self.table.hash(message.call_id()));
+        let Arrival { entry, message } = arrival;
+        let call_id = message.map(|message| self.table.hash(message.call_id()));
         let known = call_id.and_then(|hash| self.table.find(hash));
         if let Some(index) = known.and_then(|index| self.with_room(now_us, index)) {
-            self.correlate(index, entry.correlation);
+            self.table.correlate(index, entry.correlation);
             return index;
         }
-        let correlated = match entry.correlation {
-            [] => None,
-            correlation => self.table.find(self.table.hash(correlation)),
-        };
-        let mut found = correlated;
-        if let (None, Some(message)) = (found, arrival.message) {
-            marks(message, |mark| found = found.or(self.table.find(self.table.hash(mark))));
-        }
+        let found = self.table.locate_otherwise(*message, entry.correlation);
         let found = found.and_then(|index| self.with_room(now_us, index));
         let index = found.unwrap_or_else(|| self.begin(now_us, entry.at_us));
-        if let (Some(hash), Some(message)) = (call_id, arrival.message) {
-            self.table.join(hash, index);
-            marks(message, |mark| self.table.join(self.table.hash(mark), index));
-        }
-        self.correlate(index, entry.correlation);
+        self.table.adopt(index, *message, entry.correlation);
         index
     }
 
@@ -256,21 +256,6 @@ impl Sas {
             return None;
         }
         Some(index)
-    }
-
-    /// Lets an agent's correlation lead to the trail from now on.
-    pub(crate) fn correlate(&mut self, index: u32, correlation: &[u8]) {
-        if correlation.is_empty() {
-            return;
-        }
-        let hash = self.table.hash(correlation);
-        let is_new = self.table.at(index).is_some_and(|live| live.correlation != hash);
-        if is_new && self.table.find(hash).is_none() {
-            self.table.join(hash, index);
-        }
-        if let Some(live) = self.table.at(index) {
-            live.correlation = hash;
-        }
     }
 
     /// Begins a trail; the quietest goes when there are too many.
@@ -426,6 +411,7 @@ impl Function for Sas {
     }
 
     fn cells(&self) -> Vec<event::Cells> {
-        vec![self.sheet.cells(), self.store.cells()]
+        let own = [self.sheet.cells(), self.store.cells()];
+        own.into_iter().chain(self.beside.iter().cloned()).collect()
     }
 }

@@ -4,20 +4,33 @@
 //! call, kept in a [`store::Store`] and found by number, URI, Call-ID, address, time, method,
 //! status and outcome. This is the one place where identities are shown in full; they are never
 //! logged.
+//!
+//! ```text
+//!  HEP ─▶ function (table, live) ─▶ store ◀─ archive ◀─ api ◀─ console, tandem ctl
+//!                 └────────────── ask: what is still in memory ──┘
+//! ```
 #![forbid(unsafe_code)]
 
 mod answer;
+pub mod api;
+pub mod archive;
+pub mod capture_file;
 pub mod config;
+pub mod detail;
 pub mod entry;
 mod facts;
 mod function;
+pub mod import;
 mod keys;
+pub mod ladder;
 mod live;
+pub mod pcapng;
 mod recover;
 mod search;
 mod table;
 pub mod tail;
 pub mod trail;
 
+pub use archive::{Archive, AskFn, SasError, SearchFact};
 pub use facts::Fact;
 pub use function::Sas;

@@ -8,6 +8,7 @@
 //! ```
 //! The first leg decides: what the caller saw is how the call went.
 
+use crate::entry::Entry;
 use crate::keys;
 use crate::trail::{CALL_IDS_MAX, HOSTS_MAX, Kind, Outcome, Trail, printable};
 use core::time::Duration;
@@ -30,6 +31,10 @@ pub const LINGER_REQUEST: Duration = Duration::from_secs(40);
 pub const SEEN_MAX: usize = 64;
 /// Octets of a URI or Call-ID that are kept in the summary.
 const TEXT_BYTES_MAX: usize = 256;
+
+/// How the events begin that say so of a request.
+const REFUSALS: [&[u8]; 2] =
+    [b"{\"event\":\"RequestRejected\"", b"{\"event\":\"MessageMalformed\""];
 
 /// Where a trail stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -299,6 +304,19 @@ impl Live {
             self.trail.ended_us = at_us;
             self.phase = Phase::Over;
         }
+    }
+
+    /// Takes an event in: a request of no call that was refused at the door is shown as such.
+    /// Returns whether the trail changed.
+    pub fn hear(&mut self, entry: &Entry<'_>) -> bool {
+        let is_refusal = entry.kind == hep::KIND_LOG
+            && REFUSALS.iter().any(|start| entry.payload.starts_with(start));
+        let is_call = matches!(self.trail.kind, Kind::Call | Kind::Registration);
+        if !is_refusal || is_call || self.legs.len() > 1 {
+            return false;
+        }
+        self.trail.kind = Kind::Rejected;
+        true
     }
 
     /// It was quiet for too long: whatever is still open stays so for good.

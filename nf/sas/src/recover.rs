@@ -41,23 +41,17 @@ impl Sas {
 
     fn resume(&mut self, now_us: u64, record: &Record) -> Option<u32> {
         let trail = Trail::decode(&record.body)?;
-        let hashes: Vec<u64> =
-            trail.call_ids.iter().map(|call_id| self.table.hash(call_id.as_bytes())).collect();
+        let hash = |call_id: &Box<str>| self.table.hash(call_id.as_bytes());
+        let legs = trail.call_ids.iter().map(hash).collect();
         let mut live = Live::resumed(trail, record.keys.clone(), now_us);
-        live.legs = hashes.clone();
-        let index = self.table.insert(live).index;
-        hashes.into_iter().for_each(|hash| self.table.join(hash, index));
-        Some(index)
+        live.legs = legs;
+        Some(self.table.resume(live))
     }
 
     fn replay(&mut self, now_us: u64, index: u32, place: Place, entry: &Entry<'_>) {
         let message = sip::Message::parse(entry.payload).ok();
         let message = message.as_ref().filter(|_| entry.kind == hep::KIND_SIP);
-        self.correlate(index, entry.correlation);
-        if let Some(message) = message {
-            self.table.join(self.table.hash(message.call_id()), index);
-            crate::table::marks(message, |mark| self.table.join(self.table.hash(mark), index));
-        }
+        self.table.adopt(index, message, entry.correlation);
         let Some(live) = self.table.at(index) else { return };
         live.recognise(entry.payload, entry.source, entry.destination, entry.capture_id);
         if live.trail.places.contains(&place) {

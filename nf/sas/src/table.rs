@@ -98,13 +98,73 @@ impl Table {
     }
 
     /// Lets `hash` lead to the trail in a slot from now on.
-    pub fn join(&mut self, hash: u64, index: u32) {
+    fn join(&mut self, hash: u64, index: u32) {
         let Some(live) = self.slots[index as usize].1.as_deref_mut() else { return };
         if live.joins.contains(&hash) || live.joins.len() >= JOINS_MAX {
             return;
         }
         live.joins.push(hash);
         self.joins.insert_unique(hash, (hash, index), |&(h, _)| h);
+    }
+
+    /// The trail that a message or an event belongs to: by Call-ID, by what its agent says, by the
+    /// marks that back-to-back user agents leave.
+    #[must_use]
+    pub fn locate(&self, message: Option<&Message<'_>>, correlation: &[u8]) -> Option<u32> {
+        let call_id = message.and_then(|message| self.find(self.hash(message.call_id())));
+        call_id.or_else(|| self.locate_otherwise(message, correlation))
+    }
+
+    /// As [`Table::locate`], for a Call-ID that is not known.
+    #[must_use]
+    pub fn locate_otherwise(
+        &self,
+        message: Option<&Message<'_>>,
+        correlation: &[u8],
+    ) -> Option<u32> {
+        let known = |mark: &[u8]| self.find(self.hash(mark));
+        let mut found = Some(correlation).filter(|c| !c.is_empty()).and_then(known);
+        if let (None, Some(message)) = (found, message) {
+            marks(message, |mark| found = found.or_else(|| known(mark)));
+        }
+        found
+    }
+
+    /// Lets everything that a message can be joined by lead to the trail in a slot.
+    pub fn adopt(&mut self, index: u32, message: Option<&Message<'_>>, correlation: &[u8]) {
+        if let Some(message) = message {
+            self.join_new(self.hash(message.call_id()), index);
+            marks(message, |mark| self.join_new(self.hash(mark), index));
+        }
+        self.correlate(index, correlation);
+    }
+
+    /// Lets an agent's correlation lead to the trail in a slot.
+    pub fn correlate(&mut self, index: u32, correlation: &[u8]) {
+        if correlation.is_empty() {
+            return;
+        }
+        let hash = self.hash(correlation);
+        if self.at(index).is_some_and(|live| live.correlation != hash) {
+            self.join_new(hash, index);
+            if let Some(live) = self.at(index) {
+                live.correlation = hash;
+            }
+        }
+    }
+
+    fn join_new(&mut self, hash: u64, index: u32) {
+        if self.find(hash).is_none() {
+            self.join(hash, index);
+        }
+    }
+
+    /// Puts a trail in that is found by its Call-IDs from now on.
+    pub fn resume(&mut self, live: Live) -> u32 {
+        let legs = live.legs.clone();
+        let index = self.insert(live).index;
+        legs.into_iter().for_each(|hash| self.join_new(hash, index));
+        index
     }
 
     /// Takes a trail out.

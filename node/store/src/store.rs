@@ -98,6 +98,7 @@ pub struct Store {
     shared: Arc<Shared>,
     cells: event::Cells,
     thread: Mutex<Option<std::thread::JoinHandle<()>>>,
+    opened_at: Instant,
 }
 
 /// What a store looks like from outside.
@@ -152,7 +153,8 @@ impl Store {
         let thread =
             std::thread::Builder::new().name("store".to_owned()).spawn(move || disk.run())?;
         let writer = Writer::new(work, spare, Arc::clone(&shared), next);
-        let store = Arc::new(Self { shared, cells, thread: Mutex::new(Some(thread)) });
+        let (thread, opened_at) = (Mutex::new(Some(thread)), Instant::now());
+        let store = Arc::new(Self { shared, cells, thread, opened_at });
         Ok(Opened { store, writer, recovery })
     }
 
@@ -211,6 +213,12 @@ impl Store {
             span_us: first.zip(last),
             failing: self.shared.failing.lock().expect("no thread panics with the reason").clone(),
         }
+    }
+
+    /// Microseconds since it was opened, for measuring how long something took.
+    #[must_use]
+    pub fn clock_us(&self) -> u64 {
+        self.opened_at.elapsed().as_micros() as u64
     }
 
     /// The store's metrics.

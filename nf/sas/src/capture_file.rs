@@ -1,0 +1,283 @@
+//! Capture files (pcap, pcapng) cut into the application payloads they hold.
+//!
+//! Links: Ethernet with VLANs, Linux cooked (1 and 2), raw IP, BSD loopback, Wireshark's upper
+//! PDUs as [`crate::pcapng`] writes them. IPv4 and IPv6 fragments are put together; TCP streams
+//! are read in order, repetitions are dropped, segments that came early wait.
+
+use crate::archive::SasError;
+use etherparse::{NetSlice, SlicedPacket, TransportSlice};
+use pcap_file::DataLink;
+use pcap_file::pcap::PcapReader;
+use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption;
+use pcap_file::pcapng::{Block, PcapNgReader};
+use std::collections::{BTreeMap, HashMap};
+use std::net::{IpAddr, SocketAddr};
+
+/// Largest file that is read.
+pub const FILE_BYTES_MAX: usize = 32 << 20;
+/// Packets of one file.
+const PACKETS_MAX: usize = 1_000_000;
+/// TCP directions followed at once.
+const STREAMS_MAX: usize = 20_000;
+/// Octets that one direction may hold without a whole message.
+const STREAM_BYTES_MAX: usize = 256 * 1024;
+
+/// One datagram, or one whole message of a stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Payload {
+    /// When, microseconds since the UNIX epoch.
+    pub at_us: u64,
+    /// [`hep::UDP`], [`hep::TCP`] or [`hep::TLS`].
+    pub protocol: u8,
+    /// Sender.
+    pub source: SocketAddr,
+    /// Receiver.
+    pub destination: SocketAddr,
+    /// The octets.
+    pub bytes: Vec<u8>,
+}
+
+/// Reads a file.
+///
+/// # Errors
+/// It is neither pcap nor pcapng, or too large. A file that is cut short gives what it has.
+pub fn read(bytes: &[u8]) -> Result<Vec<Payload>, SasError> {
+    if bytes.len() > FILE_BYTES_MAX {
+        return Err(SasError::BadFile("the file is larger than 32 MiB".to_owned()));
+    }
+    let mut cutter = Cutter::default();
+    if bytes.starts_with(&[0x0a, 0x0d, 0x0d, 0x0a]) {
+        pcapng(bytes, &mut cutter)?;
+    } else {
+        pcap(bytes, &mut cutter)?;
+    }
+    Ok(cutter.out)
+}
+
+fn bad(error: impl std::fmt::Display) -> SasError {
+    SasError::BadFile(format!("neither pcap nor pcapng: {error}"))
+}
+
+fn pcap(bytes: &[u8], cutter: &mut Cutter) -> Result<(), SasError> {
+    let mut reader = PcapReader::new(bytes).map_err(bad)?;
+    let link = reader.header().datalink;
+    for _ in 0..PACKETS_MAX {
+        let Some(Ok(packet)) = reader.next_packet() else { break };
+        cutter.packet(packet.timestamp.as_micros() as u64, link, &packet.data);
+    }
+    Ok(())
+}
+
+fn pcapng(bytes: &[u8], cutter: &mut Cutter) -> Result<(), SasError> {
+    let mut reader = PcapNgReader::new(bytes).map_err(bad)?;
+    // Of each interface its link and the octet that tells the resolution of its clock.
+    let mut interfaces: Vec<(DataLink, u8)> = Vec::new();
+    for _ in 0..PACKETS_MAX {
+        match reader.next_block() {
+            Some(Ok(Block::SectionHeader(_))) => interfaces.clear(),
+            Some(Ok(Block::InterfaceDescription(interface))) => {
+                let resolution = interface.options.iter().find_map(|option| match option {
+                    InterfaceDescriptionOption::IfTsResol(octet) => Some(*octet),
+                    _ => None,
+                });
+                interfaces.push((interface.linktype, resolution.unwrap_or(6)));
+            }
+            Some(Ok(Block::EnhancedPacket(packet))) => {
+                let interface = interfaces.get(packet.interface_id as usize);
+                let Some(&(link, resolution)) = interface else { continue };
+                // The crate takes every unit for a nanosecond.
+                let at_us = micros(packet.timestamp.as_nanos() as u64, resolution);
+                cutter.packet(at_us, link, &packet.data);
+            }
+            Some(Ok(_)) => {}
+            Some(Err(_)) | None => break,
+        }
+    }
+    Ok(())
+}
+
+/// Microseconds of a time in units of `10^-n` seconds, or `2^-n` with the highest bit set.
+fn micros(units: u64, resolution: u8) -> u64 {
+    let exponent = u32::from(resolution & 0x7f).min(63);
+    if resolution & 0x80 != 0 {
+        return (u128::from(units) * 1_000_000 >> exponent) as u64;
+    }
+    let per_second = 10u128.pow(exponent.min(18));
+    (u128::from(units) * 1_000_000 / per_second) as u64
+}
+
+#[derive(Default)]
+struct Cutter {
+    fragments: etherparse::defrag::IpDefragPool,
+    streams: HashMap<(SocketAddr, SocketAddr), Stream>,
+    out: Vec<Payload>,
+}
+
+impl Cutter {
+    fn packet(&mut self, at_us: u64, link: DataLink, data: &[u8]) {
+        let sliced = match link {
+            DataLink::ETHERNET => SlicedPacket::from_ethernet(data),
+            DataLink::LINUX_SLL => SlicedPacket::from_linux_sll(data),
+            DataLink::LINUX_SLL2 => SlicedPacket::from_ip(data.get(20..).unwrap_or_default()),
+            DataLink::NULL | DataLink::LOOP => {
+                SlicedPacket::from_ip(data.get(4..).unwrap_or_default())
+            }
+            DataLink::RAW | DataLink::IPV4 | DataLink::IPV6 => SlicedPacket::from_ip(data),
+            _ if u32::from(link) == 252 => return self.upper_pdu(at_us, data),
+            _ => return,
+        };
+        let Ok(sliced) = sliced else { return };
+        let Some((from, to)) = addresses(&sliced) else { return };
+        if sliced.is_ip_payload_fragmented() {
+            let whole = self.fragments.process_sliced_packet(&sliced, (), ());
+            if let Ok(Some(whole)) = whole
+                && whole.ip_number == etherparse::IpNumber::UDP
+                && let Ok(udp) = etherparse::UdpSlice::from_slice(&whole.payload)
+            {
+                self.datagram(at_us, (from, to), &udp);
+            }
+            return;
+        }
+        match sliced.transport {
+            Some(TransportSlice::Udp(udp)) => self.datagram(at_us, (from, to), &udp),
+            Some(TransportSlice::Tcp(tcp)) => self.segment(at_us, (from, to), &tcp),
+            _ => {}
+        }
+    }
+
+    fn datagram(&mut self, at_us: u64, (from, to): (IpAddr, IpAddr), udp: &etherparse::UdpSlice) {
+        self.out.push(Payload {
+            at_us,
+            protocol: hep::UDP,
+            source: SocketAddr::new(from, udp.source_port()),
+            destination: SocketAddr::new(to, udp.destination_port()),
+            bytes: udp.payload().to_vec(),
+        });
+    }
+
+    fn segment(&mut self, at_us: u64, (from, to): (IpAddr, IpAddr), tcp: &etherparse::TcpSlice) {
+        let source = SocketAddr::new(from, tcp.source_port());
+        let destination = SocketAddr::new(to, tcp.destination_port());
+        if tcp.syn() || tcp.rst() {
+            self.streams.remove(&(source, destination));
+        }
+        if tcp.payload().is_empty() {
+            return;
+        }
+        if self.streams.len() >= STREAMS_MAX && !self.streams.contains_key(&(source, destination)) {
+            return;
+        }
+        let stream = self.streams.entry((source, destination)).or_default();
+        let first = tcp.sequence_number().wrapping_add(u32::from(tcp.syn()));
+        stream.take(first, tcp.payload());
+        while let Some(bytes) = stream.message() {
+            let protocol = hep::TCP;
+            self.out.push(Payload { at_us, protocol, source, destination, bytes });
+        }
+    }
+
+    /// Reads the tags of an exported PDU; only those that carry SIP are taken.
+    fn upper_pdu(&mut self, at_us: u64, data: &[u8]) {
+        let mut rest = data;
+        let mut ips = [None, None];
+        let mut ports = [0u16; 2];
+        loop {
+            let Some((&[a, b, c, d], after)) = rest.split_first_chunk::<4>() else { return };
+            let length = usize::from(u16::from_be_bytes([c, d]));
+            let Some((body, after)) = after.split_at_checked(length) else { return };
+            rest = after;
+            let tag = u16::from_be_bytes([a, b]);
+            match (tag, body.len()) {
+                (0, _) => break,
+                (20 | 21, 4) => {
+                    let octets: [u8; 4] = body.try_into().unwrap_or_default();
+                    ips[usize::from(tag - 20)] = Some(IpAddr::from(octets));
+                }
+                (22 | 23, 16) => {
+                    let octets: [u8; 16] = body.try_into().unwrap_or_default();
+                    ips[usize::from(tag - 22)] = Some(IpAddr::from(octets));
+                }
+                (25 | 26, 4) => {
+                    ports[usize::from(tag - 25)] = u16::from_be_bytes([body[2], body[3]]);
+                }
+                _ => {}
+            }
+        }
+        if let [Some(from), Some(to)] = ips {
+            let source = SocketAddr::new(from, ports[0]);
+            let destination = SocketAddr::new(to, ports[1]);
+            let bytes = rest.to_vec();
+            self.out.push(Payload { at_us, protocol: hep::TLS, source, destination, bytes });
+        }
+    }
+}
+
+fn addresses(sliced: &SlicedPacket<'_>) -> Option<(IpAddr, IpAddr)> {
+    match &sliced.net {
+        Some(NetSlice::Ipv4(ip)) => {
+            let header = ip.header();
+            Some((header.source_addr().into(), header.destination_addr().into()))
+        }
+        Some(NetSlice::Ipv6(ip)) => {
+            let header = ip.header();
+            Some((header.source_addr().into(), header.destination_addr().into()))
+        }
+        _ => None,
+    }
+}
+
+/// One direction of a TCP connection.
+#[derive(Default)]
+struct Stream {
+    /// Sequence number of the octet after the buffer.
+    next: Option<u32>,
+    buffer: Vec<u8>,
+    /// Segments that came early, by their distance from `next` when they came.
+    early: BTreeMap<u32, Vec<u8>>,
+}
+
+impl Stream {
+    fn take(&mut self, first: u32, payload: &[u8]) {
+        let next = *self.next.get_or_insert(first);
+        let ahead = first.wrapping_sub(next) as i32;
+        if ahead > 0 {
+            let held: usize = self.early.values().map(Vec::len).sum();
+            if held + payload.len() <= STREAM_BYTES_MAX {
+                self.early.insert(first, payload.to_vec());
+            }
+            return;
+        }
+        // What was there already is a repetition.
+        let known = ahead.unsigned_abs() as usize;
+        if let Some(new) = payload.get(known..) {
+            self.buffer.extend_from_slice(new);
+            self.next = Some(next.wrapping_add(new.len() as u32));
+        }
+        let follows = |first: &u32| {
+            self.next.is_some_and(|next| next.wrapping_sub(*first) as i32 >= 0)
+        };
+        if let Some(first) = self.early.keys().copied().find(follows)
+            && let Some(payload) = self.early.remove(&first)
+        {
+            self.take(first, &payload);
+        }
+    }
+
+    /// The next whole message. What is no SIP is thrown away.
+    fn message(&mut self) -> Option<Vec<u8>> {
+        loop {
+            match sip::frame(&self.buffer) {
+                sip::Framing::Partial if self.buffer.len() <= STREAM_BYTES_MAX => return None,
+                sip::Framing::Partial | sip::Framing::Broken(_) => {
+                    self.buffer.clear();
+                    return None;
+                }
+                sip::Framing::Skip(length) => drop(self.buffer.drain(..length)),
+                sip::Framing::Message(length) if length <= self.buffer.len() => {
+                    return Some(self.buffer.drain(..length).collect());
+                }
+                sip::Framing::Message(_) => return None,
+            }
+        }
+    }
+}

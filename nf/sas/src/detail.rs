@@ -1,0 +1,344 @@
+//! One trail in full: its messages, who sent them, which became which on the other leg.
+
+use crate::entry::{Entry, MALFORMED, RETRANSMISSION};
+use crate::trail::{Trail, TrailView, printable};
+use serde::Serialize;
+use sip::{Header, Message, Method};
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use utoipa::ToSchema;
+
+/// Longest time between a message and what it became on the other leg, microseconds.
+const PAIR_MAX_US: u64 = 2_000_000;
+/// Octets of a host's label.
+const LABEL_BYTES_MAX: usize = 80;
+
+/// A stored message, owned.
+#[derive(Debug, Clone)]
+pub struct Read {
+    /// As [`Entry`].
+    pub at_us: u64,
+    /// As [`Entry`].
+    pub protocol: u8,
+    /// As [`Entry`].
+    pub kind: u8,
+    /// As [`Entry`].
+    pub flags: u8,
+    /// As [`Entry`].
+    pub source: SocketAddr,
+    /// As [`Entry`].
+    pub destination: SocketAddr,
+    /// As [`Entry`].
+    pub payload: Vec<u8>,
+}
+
+impl Read {
+    /// Reads what [`Entry::encode`] wrote.
+    #[must_use]
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        Entry::decode(bytes).map(|entry| Self::from(&entry))
+    }
+}
+
+impl From<&Entry<'_>> for Read {
+    fn from(entry: &Entry<'_>) -> Self {
+        Self {
+            at_us: entry.at_us,
+            protocol: entry.protocol,
+            kind: entry.kind,
+            flags: entry.flags,
+            source: entry.source,
+            destination: entry.destination,
+            payload: entry.payload.to_vec(),
+        }
+    }
+}
+
+/// A trail in full.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Detail {
+    /// The summary.
+    pub trail: TrailView,
+    /// Who took part, in the order of appearance.
+    pub hosts: Vec<Host>,
+    /// The messages, in the order of time.
+    pub messages: Vec<MessageView>,
+    /// What functions said about it.
+    pub events: Vec<EventView>,
+    /// Messages that are not shown: deleted by age or size, or too many octets.
+    pub left_out: usize,
+}
+
+/// Someone who sent or received.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Host {
+    /// `address:port`.
+    pub address: String,
+    /// What it calls itself (User-Agent, Server); its address when it does not say.
+    pub label: String,
+    /// `access` or `core` where an event tells, else null.
+    pub side: Option<String>,
+    /// Whether it stands between the legs.
+    #[serde(rename = "self")]
+    pub is_self: bool,
+}
+
+/// A message of a trail.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct MessageView {
+    /// Its position in the list, from 0.
+    pub n: usize,
+    /// Microseconds since the UNIX epoch.
+    pub at_us: u64,
+    /// Index of the sending host.
+    pub from: usize,
+    /// Index of the receiving host.
+    pub to: usize,
+    /// `udp`, `tcp` or `tls`.
+    pub transport: &'static str,
+    /// Its Call-ID; empty when it is not SIP.
+    pub call_id: String,
+    /// Index of its Call-ID in the trail's list.
+    pub leg: usize,
+    /// Method of a request.
+    pub method: Option<String>,
+    /// Status of a response.
+    pub status: Option<u16>,
+    /// Reason of a response.
+    pub reason: Option<String>,
+    /// Number of its CSeq.
+    pub cseq: Option<u32>,
+    /// Method of its CSeq.
+    pub cseq_method: Option<String>,
+    /// The message that this one repeats.
+    pub retransmission_of: Option<usize>,
+    /// The message on the other leg that this one became, or came from.
+    pub pair: Option<usize>,
+    /// Whether it carries a session description.
+    pub has_sdp: bool,
+    /// The message.
+    pub text: String,
+}
+
+/// What a function said about a trail.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct EventView {
+    /// Microseconds since the UNIX epoch.
+    pub at_us: u64,
+    /// Past tense: `CallAnswered`.
+    pub name: String,
+    /// The rest in words.
+    pub text: String,
+    /// The leg it is about.
+    pub leg: Option<usize>,
+    /// Index of the host that said it.
+    pub host: Option<usize>,
+}
+
+/// Puts a trail's page together. `entries` come in any order and go out in that of the page.
+#[must_use]
+pub fn build(trail: &Trail, mut entries: Vec<Read>, left_out: usize) -> (Detail, Vec<Read>) {
+    entries.sort_by_key(|entry| entry.at_us);
+    let mut page = Page::new(trail);
+    for entry in entries.iter().filter(|entry| entry.kind != hep::KIND_LOG) {
+        page.message(entry);
+    }
+    page.pair();
+    for entry in entries.iter().filter(|entry| entry.kind == hep::KIND_LOG) {
+        page.event(entry);
+    }
+    let Page { hosts, messages, events, .. } = page;
+    (Detail { trail: trail.view(), hosts, messages, events, left_out }, entries)
+}
+
+struct Page<'t> {
+    trail: &'t Trail,
+    hosts: Vec<Host>,
+    addresses: Vec<SocketAddr>,
+    messages: Vec<MessageView>,
+    events: Vec<EventView>,
+    first_of: HashMap<(usize, usize, Vec<u8>), usize>,
+}
+
+impl<'t> Page<'t> {
+    fn new(trail: &'t Trail) -> Self {
+        Self {
+            trail,
+            hosts: Vec::new(),
+            addresses: Vec::new(),
+            messages: Vec::new(),
+            events: Vec::new(),
+            first_of: HashMap::new(),
+        }
+    }
+
+    fn host(&mut self, address: SocketAddr) -> usize {
+        if let Some(at) = self.addresses.iter().position(|known| *known == address) {
+            return at;
+        }
+        self.addresses.push(address);
+        self.hosts.push(Host {
+            address: address.to_string(),
+            label: address.to_string(),
+            side: None,
+            is_self: false,
+        });
+        self.hosts.len() - 1
+    }
+
+    fn message(&mut self, entry: &Read) {
+        let (from, to) = (self.host(entry.source), self.host(entry.destination));
+        let n = self.messages.len();
+        let first = *self.first_of.entry((from, to, entry.payload.clone())).or_insert(n);
+        let repeats = entry.flags & RETRANSMISSION != 0 && first != n;
+        let mut view = MessageView {
+            n,
+            at_us: entry.at_us,
+            from,
+            to,
+            transport: transport(entry.protocol),
+            call_id: String::new(),
+            leg: 0,
+            method: None,
+            status: None,
+            reason: None,
+            cseq: None,
+            cseq_method: None,
+            retransmission_of: repeats.then_some(first),
+            pair: None,
+            has_sdp: false,
+            text: printable(&entry.payload),
+        };
+        if entry.flags & MALFORMED == 0
+            && let Ok(message) = Message::parse(&entry.payload)
+        {
+            self.describe(&mut view, &message);
+        }
+        self.messages.push(view);
+    }
+
+    fn describe(&mut self, view: &mut MessageView, message: &Message<'_>) {
+        view.call_id = printable(message.call_id());
+        let leg = self.trail.call_ids.iter().position(|known| **known == *view.call_id);
+        view.leg = leg.unwrap_or(0);
+        match message.start() {
+            sip::Start::Request { name, .. } => view.method = Some(printable(name)),
+            sip::Start::Response { status, reason } => {
+                (view.status, view.reason) = (Some(status), Some(printable(reason)));
+            }
+        }
+        let cseq = message.cseq();
+        (view.cseq, view.cseq_method) = (Some(cseq.number), Some(printable(cseq.name)));
+        let sdp = |media: &[u8]| media.to_ascii_lowercase().starts_with(b"application/sdp");
+        view.has_sdp = message.header(Header::ContentType).is_some_and(sdp)
+            || message.body().starts_with(b"v=0");
+        let agent = message.header(Header::UserAgent).or(message.header(Header::Server));
+        let host = &mut self.hosts[view.from];
+        if let Some(agent) = agent.filter(|_| host.label == host.address) {
+            host.label = printable(&agent[..agent.len().min(LABEL_BYTES_MAX)]);
+        }
+    }
+
+    /// Finds for each message the one on another leg that it came from: the oldest one of the
+    /// same kind that is not taken. What ends at each hop (100, the answer to CANCEL, the ACK of
+    /// a failure) has none.
+    fn pair(&mut self) {
+        let mut waiting: Vec<usize> = Vec::new();
+        for n in 0..self.messages.len() {
+            if !self.is_end_to_end(n) {
+                continue;
+            }
+            let now_us = self.messages[n].at_us;
+            waiting.retain(|&at| now_us - self.messages[at].at_us <= PAIR_MAX_US);
+            let found = waiting.iter().position(|&at| self.became(at, n));
+            if let Some(at) = found {
+                let earlier = waiting.remove(at);
+                self.messages[earlier].pair = Some(n);
+                self.messages[n].pair = Some(earlier);
+                let (receiver, sender) = (self.messages[earlier].to, self.messages[n].from);
+                self.hosts[receiver].is_self = true;
+                self.hosts[sender].is_self = true;
+            } else {
+                waiting.push(n);
+            }
+        }
+    }
+
+    fn became(&self, earlier: usize, later: usize) -> bool {
+        let (a, b) = (&self.messages[earlier], &self.messages[later]);
+        a.leg != b.leg
+            && a.from != b.from
+            && a.to != b.to
+            && (&a.method, a.status, &a.cseq_method) == (&b.method, b.status, &b.cseq_method)
+    }
+
+    fn is_end_to_end(&self, n: usize) -> bool {
+        let message = &self.messages[n];
+        let of = |method: Method| message.cseq_method.as_deref() == Some(method.name());
+        if message.retransmission_of.is_some() || message.cseq.is_none() {
+            return false;
+        }
+        match (&message.method, message.status) {
+            (_, Some(100)) => false,
+            (_, Some(_)) => !of(Method::Cancel),
+            (Some(_), _) if of(Method::Ack) => !self.messages[..n].iter().any(|earlier| {
+                (earlier.leg, earlier.cseq) == (message.leg, message.cseq)
+                    && earlier.status.is_some_and(|status| status >= 300)
+            }),
+            (Some(_), _) => true,
+            (None, None) => false,
+        }
+    }
+
+    fn event(&mut self, entry: &Read) {
+        // An agent tells its own address as the destination.
+        let host = self.addresses.iter().position(|known| *known == entry.destination);
+        if let Some(host) = host {
+            self.hosts[host].is_self = true;
+        }
+        let json: serde_json::Value = serde_json::from_slice(&entry.payload).unwrap_or_default();
+        let word = |key: &str| json.get(key).and_then(serde_json::Value::as_str);
+        if let (Some(side), Some(other)) = (word("side"), self.peer(entry.source)) {
+            self.hosts[other].side = Some(side.to_owned());
+        }
+        let leg = match word("leg") {
+            Some("a") => Some(0),
+            Some("b") => Some(1),
+            Some(number) => number.parse().ok(),
+            None => json.get("leg").and_then(serde_json::Value::as_u64).map(|n| n as usize),
+        };
+        let name = word("event").or(word("name")).unwrap_or("Log").to_owned();
+        let text = match json.as_object() {
+            Some(fields) => sentence(fields),
+            None => printable(&entry.payload),
+        };
+        self.events.push(EventView { at_us: entry.at_us, name, text, leg, host });
+    }
+
+    fn peer(&self, address: SocketAddr) -> Option<usize> {
+        self.addresses.iter().position(|known| *known == address)
+    }
+}
+
+/// The fields of an event in words: its text first, then the others.
+fn sentence(fields: &serde_json::Map<String, serde_json::Value>) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    parts.extend(fields.get("text").and_then(|text| text.as_str()).map(str::to_owned));
+    let rest = fields.iter().filter(|(key, _)| !matches!(key.as_str(), "event" | "name" | "text"));
+    parts.extend(rest.map(|(key, value)| match value.as_str() {
+        Some(text) => format!("{key} {text}"),
+        None => format!("{key} {value}"),
+    }));
+    parts.join(", ")
+}
+
+/// The name of what carried a message.
+#[must_use]
+pub const fn transport(protocol: u8) -> &'static str {
+    match protocol {
+        hep::UDP => "udp",
+        hep::TLS => "tls",
+        hep::TCP => "tcp",
+        _ => "other",
+    }
+}

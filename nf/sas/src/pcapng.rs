@@ -1,0 +1,195 @@
+//! A trail as a pcapng file (draft-ietf-opsawg-pcapng) that Wireshark opens.
+//!
+//! Interface 0 has raw IP packets with real headers, made again from what the capture agent told:
+//! IPv4 or IPv6, UDP or TCP with running sequence numbers. Interface 1 has upper PDUs
+//! (`LINKTYPE_WIRESHARK_UPPER_PDU`): what went over TLS, with its addresses and ports as tags, so
+//! that it is shown as the SIP it was and not as broken TLS.
+
+use crate::detail::Read;
+use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
+
+const LINK_RAW: u16 = 101;
+const LINK_UPPER_PDU: u16 = 252;
+/// Largest IP packet.
+const PACKET_BYTES_MAX: usize = 65_535;
+/// Octets of one TCP segment.
+const SEGMENT_BYTES: usize = 60_000;
+
+/// Writes the file.
+#[must_use]
+pub fn write(entries: &[Read]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut section = vec![0x4d, 0x3c, 0x2b, 0x1a, 1, 0, 0, 0];
+    section.extend_from_slice(&u64::MAX.to_le_bytes());
+    block(&mut out, 0x0a0d_0d0a, &section);
+    for link in [LINK_RAW, LINK_UPPER_PDU] {
+        let mut interface = link.to_le_bytes().to_vec();
+        interface.extend_from_slice(&[0, 0]);
+        interface.extend_from_slice(&0x0004_0000_u32.to_le_bytes());
+        block(&mut out, 1, &interface);
+    }
+    let mut streams = HashMap::new();
+    for entry in entries.iter().filter(|entry| entry.kind != hep::KIND_LOG) {
+        match entry.protocol {
+            hep::TLS => packet(&mut out, 1, entry.at_us, &upper_pdu(entry)),
+            hep::TCP => segments(&mut out, entry, &mut streams),
+            _ => packet(&mut out, 0, entry.at_us, &udp(entry)),
+        }
+    }
+    out
+}
+
+fn block(out: &mut Vec<u8>, kind: u32, body: &[u8]) {
+    let padding = body.len().wrapping_neg() & 3;
+    let length = (body.len() + padding + 12) as u32;
+    out.extend_from_slice(&kind.to_le_bytes());
+    out.extend_from_slice(&length.to_le_bytes());
+    out.extend_from_slice(body);
+    out.extend_from_slice(&[0; 3][..padding]);
+    out.extend_from_slice(&length.to_le_bytes());
+}
+
+/// An Enhanced Packet Block; time in microseconds, which is the default resolution.
+fn packet(out: &mut Vec<u8>, interface: u32, at_us: u64, bytes: &[u8]) {
+    let mut body = Vec::with_capacity(bytes.len() + 20);
+    let length = bytes.len() as u32;
+    for number in [interface, (at_us >> 32) as u32, at_us as u32, length, length] {
+        body.extend_from_slice(&number.to_le_bytes());
+    }
+    body.extend_from_slice(bytes);
+    block(out, 6, &body);
+}
+
+/// Both addresses in one family.
+fn families(source: SocketAddr, destination: SocketAddr) -> (IpAddr, IpAddr) {
+    match (source.ip(), destination.ip()) {
+        (IpAddr::V4(a), IpAddr::V4(b)) => (a.into(), b.into()),
+        (a, b) => {
+            let v6 = |ip| match ip {
+                IpAddr::V4(ip) => std::net::Ipv4Addr::to_ipv6_mapped(&ip),
+                IpAddr::V6(ip) => ip,
+            };
+            (v6(a).into(), v6(b).into())
+        }
+    }
+}
+
+/// An IP packet around `segment`, whose checksum field at `checksum_at` is filled in.
+fn ip(entry: &Read, protocol: u8, mut segment: Vec<u8>, checksum_at: usize) -> Vec<u8> {
+    let (source, destination) = families(entry.source, entry.destination);
+    let length = segment.len() as u32;
+    let mut pseudo = Vec::with_capacity(segment.len() + 40);
+    let mut out = Vec::with_capacity(segment.len() + 40);
+    match (source, destination) {
+        (IpAddr::V4(a), IpAddr::V4(b)) => {
+            pseudo.extend_from_slice(&a.octets());
+            pseudo.extend_from_slice(&b.octets());
+            let total = (length as u16 + 20).to_be_bytes();
+            out.extend_from_slice(&[0x45, 0, total[0], total[1], 0, 0, 0x40, 0, 64, protocol, 0, 0]);
+            out.extend_from_slice(&pseudo);
+            let sum = checksum(&out);
+            out[10..12].copy_from_slice(&sum.to_be_bytes());
+        }
+        (a, b) => {
+            for ip in [a, b] {
+                if let IpAddr::V6(ip) = ip {
+                    pseudo.extend_from_slice(&ip.octets());
+                }
+            }
+            let total = (length as u16).to_be_bytes();
+            out.extend_from_slice(&[0x60, 0, 0, 0, total[0], total[1], protocol, 64]);
+            out.extend_from_slice(&pseudo);
+        }
+    }
+    pseudo.extend_from_slice(&length.to_be_bytes());
+    pseudo.extend_from_slice(&[0, 0, 0, protocol]);
+    pseudo.extend_from_slice(&segment);
+    let sum = checksum(&pseudo);
+    // For UDP 0 would mean "no checksum" (RFC 768).
+    let sum = if sum == 0 { 0xffff } else { sum };
+    segment[checksum_at..checksum_at + 2].copy_from_slice(&sum.to_be_bytes());
+    out.extend_from_slice(&segment);
+    out
+}
+
+/// The Internet checksum (RFC 1071).
+fn checksum(bytes: &[u8]) -> u16 {
+    let pairs = bytes.chunks(2);
+    let word = |pair: &[u8]| u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0));
+    let mut sum: u32 = pairs.map(word).sum();
+    while sum > 0xffff {
+        sum = (sum >> 16) + (sum & 0xffff);
+    }
+    !(sum as u16)
+}
+
+fn udp(entry: &Read) -> Vec<u8> {
+    let room = PACKET_BYTES_MAX - 48;
+    let payload = &entry.payload[..entry.payload.len().min(room)];
+    let mut segment = Vec::with_capacity(payload.len() + 8);
+    segment.extend_from_slice(&entry.source.port().to_be_bytes());
+    segment.extend_from_slice(&entry.destination.port().to_be_bytes());
+    segment.extend_from_slice(&(payload.len() as u16 + 8).to_be_bytes());
+    segment.extend_from_slice(&[0, 0]);
+    segment.extend_from_slice(payload);
+    ip(entry, hep::UDP, segment, 6)
+}
+
+/// TCP segments that continue the stream between the two; each direction acknowledges all of the
+/// other.
+fn segments(
+    out: &mut Vec<u8>,
+    entry: &Read,
+    streams: &mut HashMap<(SocketAddr, SocketAddr), u32>,
+) {
+    let there = (entry.source, entry.destination);
+    let back = (entry.destination, entry.source);
+    for payload in entry.payload.chunks(SEGMENT_BYTES) {
+        let sequence = *streams.entry(there).or_insert(1);
+        let acknowledged = *streams.entry(back).or_insert(1);
+        let mut segment = Vec::with_capacity(payload.len() + 20);
+        segment.extend_from_slice(&entry.source.port().to_be_bytes());
+        segment.extend_from_slice(&entry.destination.port().to_be_bytes());
+        segment.extend_from_slice(&sequence.to_be_bytes());
+        segment.extend_from_slice(&acknowledged.to_be_bytes());
+        // Five words, PSH and ACK, full window.
+        segment.extend_from_slice(&[0x50, 0x18, 0xff, 0xff, 0, 0, 0, 0]);
+        segment.extend_from_slice(payload);
+        streams.insert(there, sequence.wrapping_add(payload.len() as u32));
+        packet(out, 0, entry.at_us, &ip(entry, hep::TCP, segment, 16));
+    }
+}
+
+/// Tags of Wireshark's "exported PDU" (`epan/exported_pdu.h`), then the message.
+fn upper_pdu(entry: &Read) -> Vec<u8> {
+    let mut out = Vec::with_capacity(entry.payload.len() + 80);
+    let mut tag = |number: u16, body: &[u8]| {
+        let padding = body.len().wrapping_neg() & 3;
+        out.extend_from_slice(&number.to_be_bytes());
+        out.extend_from_slice(&((body.len() + padding) as u16).to_be_bytes());
+        out.extend_from_slice(body);
+        out.extend_from_slice(&[0; 3][..padding]);
+    };
+    tag(12, b"sip");
+    match families(entry.source, entry.destination) {
+        (IpAddr::V4(a), IpAddr::V4(b)) => {
+            tag(20, &a.octets());
+            tag(21, &b.octets());
+        }
+        (a, b) => {
+            for (number, ip) in [(22, a), (23, b)] {
+                if let IpAddr::V6(ip) = ip {
+                    tag(number, &ip.octets());
+                }
+            }
+        }
+    }
+    // 2 is TCP in Wireshark's list of port types.
+    tag(24, &2u32.to_be_bytes());
+    tag(25, &u32::from(entry.source.port()).to_be_bytes());
+    tag(26, &u32::from(entry.destination.port()).to_be_bytes());
+    tag(0, &[]);
+    out.extend_from_slice(&entry.payload);
+    out
+}
