@@ -61,6 +61,8 @@ pub enum Body {
     Offer,
     /// A session description that answers.
     Answer,
+    /// The session description again, its resources reserved (RFC 3312 §5).
+    Reserved,
 }
 
 /// One message of a ladder, checked.

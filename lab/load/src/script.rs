@@ -217,7 +217,7 @@ fn text(step: &Step, contact: String, volte: bool, reliable: bool) -> Result<Tex
         tail += line;
         tail += "\r\n";
     }
-    tail += &body(step.body, volte);
+    tail += &body(step, volte);
     let cseq = format!("CSeq: {} {}\r\n", step.number + 1, step.method().name());
     Ok(Text { head: Template::new(&head)?, tail: Template::new(&tail)?, cseq: cseq.into() })
 }
@@ -238,14 +238,23 @@ const fn carries_contact(step: &Step) -> bool {
     }
 }
 
-fn body(body: Body, volte: bool) -> String {
-    let sdp = match (body, volte) {
+fn body(step: &Step, volte: bool) -> String {
+    let sdp = match (step.body, volte) {
         (Body::None, _) => return String::from_utf8_lossy(EMPTY).into_owned(),
-        (Body::Offer, true) => VOLTE_OFFER,
-        (Body::Answer, true) => VOLTE_ANSWER,
-        (Body::Offer | Body::Answer, false) => OFFER,
+        (Body::Offer, true) => VOLTE_OFFER.to_owned(),
+        (Body::Answer, true) => VOLTE_ANSWER.to_owned(),
+        (Body::Reserved, true) if step.side == Side::Caller => reserved(VOLTE_OFFER),
+        (Body::Reserved, true) => reserved(VOLTE_ANSWER),
+        (Body::Offer | Body::Answer | Body::Reserved, false) => OFFER.to_owned(),
     };
     format!("Content-Type: application/sdp\r\nContent-Length: {}\r\n\r\n{sdp}", sdp.len())
+}
+
+/// The next version of a description, its resources reserved (RFC 3264 §8, RFC 3312 §5).
+fn reserved(sdp: &str) -> String {
+    let next = sdp.replace("o=- 1 1", "o=- 1 2").replace("o=- 2 2", "o=- 2 3");
+    next.replace("curr:qos local none", "curr:qos local sendrecv")
+        .replace("a=conf:qos remote sendrecv\r\n", "")
 }
 
 /// What a leg's messages are filled with.
