@@ -288,6 +288,7 @@ const GET = {
     { name: 'softswitch-b', realm: 'core', target: '10.20.0.41:5060', transport: 'udp', state: 'down', since_us: mock.start_us - 340e6, failures: 34 },
   ],
   '/sas/trails': (mock, query) => mock.trails(query),
+  '/sas/status': (mock) => ({ name: 'sas1', live: 12, live_max: 1e6, messages: 91_204, events: 40_112, shed: 0, partitions: 3, bytes: 41_204_112, bytes_max: 10_737_418_240, first_us: mock.start_us - 9_280e6, last_us: mock.start_us, failing: null }),
   '/config': (mock) => ({ text: mock.running, revision: mock.revision, confirm_within_s: mock.confirm_until_ms > Date.now() ? Math.ceil((mock.confirm_until_ms - Date.now()) / 1000) : null }),
   '/config/candidate': (mock) => ({ text: mock.candidate, revision: mock.revision }),
   '/config/history': (mock) => [

@@ -157,6 +157,18 @@ export interface TrailPage {
   total_known: number | null;
 }
 
+/** What the SAS keeps; times in µs, sizes in octets. */
+export interface SasStatus {
+  name: string;
+  live: number;
+  messages: number;
+  shed: number;
+  bytes: number;
+  bytes_max: number;
+  first_us: number | null;
+  failing: string | null;
+}
+
 export interface ConfigText {
   text: string;
   revision: number | string;
@@ -272,6 +284,7 @@ export const api = {
   trail: (id: string) => json<TrailDetail>(`/sas/trails/${part(id)}`),
   trailFile: (id: string, form: 'pcapng' | 'text' | 'json') =>
     `${ROOT}/sas/trails/${part(id)}/${form}`,
+  sasStatus: () => json<SasStatus>('/sas/status'),
   read: (file: Blob) =>
     json<{ trails: TrailDetail[] }>('/sas/read', {
       method: 'POST',

@@ -82,7 +82,8 @@ export function count(value: number | null | undefined): string {
 export function octets(value: number): string {
   if (value < 1024) return `${value} B`;
   if (value < 1 << 20) return `${(value / 1024).toFixed(1)} KiB`;
-  return `${(value / (1 << 20)).toFixed(1)} MiB`;
+  if (value < 1 << 30) return `${(value / (1 << 20)).toFixed(1)} MiB`;
+  return `${(value / (1 << 30)).toFixed(1)} GiB`;
 }
 
 /** A metric's value in the unit that its name ends with. */

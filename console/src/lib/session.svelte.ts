@@ -36,7 +36,6 @@ export async function enter(): Promise<void> {
   try {
     session.site = await api.site();
     session.standing = 'in';
-    document.title = `${session.site.name} · Tandem`;
   } catch (error) {
     const unauthorised = error instanceof ApiError && error.status === 401;
     session.standing = unauthorised ? 'out' : 'unreachable';

@@ -142,14 +142,14 @@ test('the configuration is checked with line marks, committed, confirmed', async
   await page.getByRole('button', { name: 'Check', exact: true }).click();
   await page.locator('li.mark').getByText('1', { exact: true }).waitFor(WAIT);
   await editor.fill(before.replace('shards = 1', 'shards = 2'));
-  await page.getByRole('button', { name: 'Compare' }).click();
+  await page.locator('.body').getByRole('button', { name: 'Compare' }).click();
   await page.getByText('+shards = 2').waitFor(WAIT);
-  await page.getByRole('tab', { name: 'Candidate' }).click();
+  await page.getByRole('group', { name: 'View' }).getByRole('button', { name: 'Candidate' }).click();
   await page.getByRole('button', { name: /Commit for/ }).click();
   await page.getByText('Not confirmed.').waitFor(WAIT);
   await page.getByRole('button', { name: 'Confirm', exact: true }).click();
   await page.getByText('Not confirmed.').waitFor({ ...WAIT, state: 'detached' });
-  await page.getByRole('tab', { name: 'Running' }).click();
+  await page.getByRole('group', { name: 'View' }).getByRole('button', { name: 'Running' }).click();
   assert.match(await page.getByLabel('Running configuration').inputValue(), /shards = 2/);
 });
 

@@ -78,7 +78,7 @@ test('a message shows its text and what changed on the other leg', async () => {
   await text.waitFor(WAIT);
   assert.match(await text.innerText(), /Call-ID: ?\S+/i);
   assert.match(page.url(), /[?&]m=\d+/);
-  const changes = page.getByRole('tab', { name: 'Changes' });
+  const changes = page.getByRole('button', { name: 'Changes' });
   if (await changes.isEnabled()) {
     await changes.click();
     await text.locator('ins b').first().waitFor(WAIT);

@@ -4,6 +4,7 @@ import type { Trail } from '../../src/lib/api';
 import { belongs, parameters } from '../../src/lib/find';
 import { count, domain, duration, offset, party, relative, title } from '../../src/lib/format';
 import { highlight } from '../../src/lib/highlight';
+import { tokens } from '../../src/lib/toml';
 
 it('lengths of time choose their unit', () => {
   expect([0.2, 86, 2_940, 42_500, 125_000, 7_265_000, 190_000_000].map(duration)).toEqual([
@@ -64,4 +65,14 @@ it('the live tail keeps to the search', () => {
   expect(belongs(trail, { q: '30*' })).toBe(true);
   expect(belongs(trail, { q: 'abc', in: 'number' })).toBe(false);
   expect(belongs(trail, { status: '200' })).toBe(false);
+});
+
+it('the pieces of a coloured site file are the site file', () => {
+  const text = '# top\n[[ssc.realm]]\nname = "a # b"\nlisten = ["udp:1", \'x\']\nshards = 2 # two\nbad line';
+  const pieces = tokens(text);
+  expect(pieces.map((piece) => piece.text).join('')).toBe(text);
+  expect(pieces.filter((piece) => piece.shade === 'comment').map((piece) => piece.text)).toEqual([
+    '# top', '# two',
+  ]);
+  expect(pieces.find((piece) => piece.shade === 'table')?.text).toBe('[[ssc.realm]]');
 });
