@@ -1,19 +1,36 @@
 //! What a section of the site file becomes: a function, its shards and its ports.
 
 use crate::site::Section;
-use crate::supervise::{Supervised, Unit};
-use runtime::{RuntimeError, ShardSpec};
+use crate::supervise::{Nature, StartError, Supervised, Unit};
+use oam::{Extra, Registry};
+use runtime::{Ask, AskError, PortId, PortSpec, RuntimeError, ShardSpec};
+use sas::Archive;
+use sas::config::Sas;
 use ssc::config::Ssc;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 /// Questions to a controller that change something.
 const SSC_ACTIONS: &[&str] = &["calls/terminate"];
+/// First segment of the SAS's routes after `/api/v1/`.
+const SAS_PREFIX: &str = "sas";
+
+/// What functions stand on.
+#[derive(Clone)]
+pub struct Ground {
+    /// The site's directory.
+    pub directory: PathBuf,
+    /// Where functions leave their routes.
+    pub registry: Arc<Registry>,
+}
 
 /// A function of the site, by its kind, so that it can take a new section of that kind.
 #[derive(Clone)]
 pub enum Part {
     /// A signalling session controller.
     Ssc(Arc<Supervised<ssc::Controller>>),
+    /// The service assurance server.
+    Sas(Arc<Supervised<sas::Sas>>, Arc<Registry>),
 }
 
 /// A change that a running function cannot take.
@@ -22,43 +39,67 @@ pub enum Hindrance {
     /// The runtime refuses.
     #[error(transparent)]
     Runtime(#[from] RuntimeError),
+    /// What the function stands on does not.
+    #[error("{0}")]
+    Prepare(String),
     /// The section became one of another kind under the same name.
     #[error("a function cannot become another kind: give it another name")]
     Kind,
-    /// Shards are threads with state of their own.
-    #[error("`shards` and `cores` change only with a restart of the site")]
-    Shards,
+    /// These keys say how the function is started.
+    #[error("`{0}` changes only with a restart of the site")]
+    Restart(&'static str),
+}
+
+impl From<StartError> for Hindrance {
+    fn from(error: StartError) -> Self {
+        match error {
+            StartError::Runtime(error) => Self::Runtime(error),
+            StartError::Prepare(why) => Self::Prepare(why),
+        }
+    }
 }
 
 impl Part {
     /// Starts the function of a section.
-    pub fn start(section: &Section) -> Result<Self, RuntimeError> {
+    pub fn start(section: &Section, ground: &Ground) -> Result<Self, StartError> {
         match section {
-            Section::Ssc(section) => {
-                let make = |seed, config| ssc::Controller::new(seed, config);
-                let config = Arc::new(section.clone());
-                let spec = ssc_spec(section);
-                let unit = Supervised::start("ssc", SSC_ACTIONS, spec, config, make)?;
-                Ok(Self::Ssc(Arc::new(unit)))
-            }
-            Section::Sas(_) => Err(RuntimeError::Failed),
+            Section::Ssc(section) => start_ssc(section),
+            Section::Sas(section) => start_sas(section, ground),
         }
     }
 
     /// Takes a new section without a restart.
     pub fn configure(&self, section: &Section) -> Result<(), Hindrance> {
         match (self, section) {
-            (Self::Ssc(unit), Section::Ssc(section)) => {
+            (Self::Ssc(unit), Section::Ssc(new)) => {
                 let (old, spec) = unit.present();
-                if (old.shards, &old.cores) != (section.shards, &section.cores) {
-                    return Err(Hindrance::Shards);
+                if old.shards != new.shards {
+                    return Err(Hindrance::Restart("shards"));
                 }
-                if *old == *section && spec.ports == section.ports() {
+                if old.cores != new.cores {
+                    return Err(Hindrance::Restart("cores"));
+                }
+                let ports = new.ports();
+                if *old == *new && spec.ports == ports {
                     return Ok(());
                 }
-                Ok(unit.configure(Arc::new(section.clone()), section.ports())?)
+                Ok(unit.configure(Arc::new(new.clone()), ports)?)
             }
-            (Self::Ssc(_), Section::Sas(_)) => Err(Hindrance::Kind),
+            (Self::Sas(unit, _), Section::Sas(new)) => {
+                let (old, spec) = unit.present();
+                if old.directory != new.directory {
+                    return Err(Hindrance::Restart("directory"));
+                }
+                if old.cores != new.cores {
+                    return Err(Hindrance::Restart("cores"));
+                }
+                let ports = sas_ports(new);
+                if *old == *new && spec.ports == ports {
+                    return Ok(());
+                }
+                Ok(unit.configure(Arc::new(new.clone()), ports)?)
+            }
+            _ => Err(Hindrance::Kind),
         }
     }
 
@@ -66,16 +107,91 @@ impl Part {
     pub fn unit(&self) -> Arc<dyn Unit> {
         match self {
             Self::Ssc(unit) => Arc::clone(unit) as Arc<dyn Unit>,
+            Self::Sas(unit, _) => Arc::clone(unit) as Arc<dyn Unit>,
+        }
+    }
+
+    /// Ends the function at once and takes its routes away.
+    pub fn end(&self) {
+        self.unit().end();
+        if let Self::Sas(_, registry) = self {
+            registry.remove_extra(SAS_PREFIX);
         }
     }
 }
 
-fn ssc_spec(section: &Ssc) -> ShardSpec {
-    ShardSpec {
+fn start_ssc(section: &Ssc) -> Result<Part, StartError> {
+    let spec = ShardSpec {
         name: section.name.clone(),
         shards: section.shards,
         cores: section.cores.clone(),
         ports: section.ports(),
         ..ShardSpec::default()
-    }
+    };
+    let nature = Nature { kind: "ssc", actions: SSC_ACTIONS, prepare: Box::new(|| Ok(())) };
+    let make = |seed, config| ssc::Controller::new(seed, config);
+    let unit = Supervised::start(nature, spec, Arc::new(section.clone()), make)?;
+    Ok(Part::Ssc(Arc::new(unit)))
+}
+
+type Slot = Arc<Mutex<Option<Arc<Archive>>>>;
+
+fn start_sas(section: &Sas, ground: &Ground) -> Result<Part, StartError> {
+    let slot = Slot::default();
+    let unit = Arc::new(OnceLock::new());
+    let prepare = {
+        let (section, ground) = (section.clone(), ground.clone());
+        let (slot, unit) = (Arc::clone(&slot), Arc::clone(&unit));
+        Box::new(move || open_archive(&section, &ground, &slot, &unit))
+    };
+    let nature = Nature { kind: "sas", actions: &[], prepare };
+    let spec = ShardSpec {
+        name: section.name.clone(),
+        cores: section.cores.clone(),
+        ports: sas_ports(section),
+        ..ShardSpec::default()
+    };
+    let make = move |seed, config| {
+        let archive = slot.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        archive.expect("the archive is opened before each start").function(&seed, config)
+    };
+    let supervised = Arc::new(Supervised::start(nature, spec, Arc::new(section.clone()), make)?);
+    // Set once, here.
+    let _ = unit.set(Arc::downgrade(&supervised));
+    Ok(Part::Sas(supervised, Arc::clone(&ground.registry)))
+}
+
+/// Opens the store for the next start: an archive is filled by one function only. The old one is
+/// closed first.
+fn open_archive(
+    section: &Sas,
+    ground: &Ground,
+    slot: &Slot,
+    unit: &Arc<OnceLock<Weak<Supervised<sas::Sas>>>>,
+) -> Result<(), String> {
+    ground.registry.remove_extra(SAS_PREFIX);
+    let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+    *slot = None;
+    let archive = Archive::open(section, Path::new(&ground.directory));
+    let archive = archive.map_err(|error| format!("the store does not open: {error}"))?;
+    let unit = Arc::clone(unit);
+    let ask = move |ask: Ask| {
+        let unit = unit.get().and_then(Weak::upgrade).ok_or(AskError::Unreachable)?;
+        oam::Managed::ask(&*unit, ask)
+    };
+    let (router, openapi) = sas::api::router(Arc::clone(&archive), Arc::new(ask));
+    ground.registry.add_extra(Extra { prefix: SAS_PREFIX.into(), router, openapi });
+    *slot = Some(archive);
+    Ok(())
+}
+
+fn sas_ports(section: &Sas) -> Vec<PortSpec> {
+    let port = |(n, (transport, listen))| PortSpec {
+        id: PortId(n as u16),
+        name: format!("hep {}", format!("{transport:?}").to_lowercase()),
+        transport,
+        listen,
+        ..PortSpec::default()
+    };
+    section.doorways().into_iter().enumerate().map(port).collect()
 }

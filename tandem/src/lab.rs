@@ -34,7 +34,9 @@ fn list() -> Result<(), Exit> {
     output::text(&experiments::list().iter().map(line).collect::<String>())
 }
 
-/// Shows live calls.
-pub fn demo(_demo: &Demo) -> Result<(), Exit> {
-    Err(Exit::Failed("the demonstration is not part of this build".into()))
+/// Shows live calls in the console.
+pub fn demo(demo: &Demo) -> Result<(), Exit> {
+    let tandem = std::env::current_exe()?;
+    let right = experiments::demo::run(&experiments::demo::Options { tandem, once: demo.once })?;
+    if right { Ok(()) } else { Err(Exit::Failed("not everything went as it should".into())) }
 }

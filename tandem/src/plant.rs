@@ -3,15 +3,15 @@
 //! A change is a difference: functions that stay take their new section and keep their calls,
 //! what is gone ends, what is new starts. It happens as a whole or not at all.
 
-use crate::compose::{Hindrance, Part};
+use crate::compose::{Ground, Hindrance, Part};
 use crate::probe::{probe, refusal};
 use crate::site::{Section, Site};
 use crate::supervise::Unit;
 use config::{Doorway, Issue, Site as _};
-use oam::{Oam, Registry};
+use oam::Oam;
 use runtime::RuntimeError;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 /// The functions, in the order of the site file, and how long they may drain.
 #[derive(Clone, Default)]
@@ -40,8 +40,8 @@ impl Parts {
 pub struct Plant {
     site: Site,
     parts: Parts,
-    registry: Arc<Registry>,
-    oam: Arc<OnceLock<Arc<Oam>>>,
+    ground: Ground,
+    oam: Arc<OnceLock<Weak<Oam>>>,
 }
 
 type Refusals = Vec<Issue>;
@@ -50,11 +50,11 @@ impl Plant {
     /// Starts every function of a site.
     pub fn start(
         site: &Site,
-        registry: Arc<Registry>,
-        oam: Arc<OnceLock<Arc<Oam>>>,
+        ground: Ground,
+        oam: Arc<OnceLock<Weak<Oam>>>,
     ) -> Result<Self, Refusals> {
         let empty = Site { ssc: Vec::new(), sas: None, ..site.clone() };
-        let mut plant = Self { site: empty, parts: Parts::default(), registry, oam };
+        let mut plant = Self { site: empty, parts: Parts::default(), ground, oam };
         plant.change(site)?;
         Ok(plant)
     }
@@ -72,11 +72,11 @@ impl Plant {
         let (stay, gone): (Vec<_>, Vec<_>) = old.iter().cloned().partition(|(n, _)| wanted(n));
         // First what is gone: others may want its addresses.
         for (_, part) in &gone {
-            part.unit().end();
+            part.end();
         }
         let mut next = Vec::new();
-        let done =
-            reconfigure(&stay, &sections).and_then(|()| start_new(&stay, &sections, &mut next));
+        let done = reconfigure(&stay, &sections)
+            .and_then(|()| start_new(&self.ground, &stay, &sections, &mut next));
         if let Err(issues) = done {
             self.undo(&next, &stay, &gone);
             return Err(issues);
@@ -92,7 +92,7 @@ impl Plant {
     /// start again.
     fn undo(&self, new: &[(String, Part)], stay: &[(String, Part)], gone: &[(String, Part)]) {
         for (_, part) in new {
-            part.unit().end();
+            part.end();
         }
         let sections = self.site.sections();
         if let Err(issues) = reconfigure(stay, &sections) {
@@ -100,7 +100,7 @@ impl Plant {
         }
         let mut again = Vec::new();
         if !gone.is_empty() {
-            if let Err(issues) = start_new(stay, &sections, &mut again) {
+            if let Err(issues) = start_new(&self.ground, stay, &sections, &mut again) {
                 tracing::error!(target: "site", ?issues, "a function did not start again");
             }
             let mut parts = self.parts.lock();
@@ -112,7 +112,7 @@ impl Plant {
     fn publish(&self) {
         let units = self.parts.units();
         let managed = units.into_iter().map(|unit| unit as Arc<dyn oam::Managed>).collect();
-        self.registry.set_functions(managed);
+        self.ground.registry.set_functions(managed);
     }
 
     fn own_doorways(&self) -> Vec<Doorway> {
@@ -147,6 +147,7 @@ fn reconfigure(stay: &[(String, Part)], sections: &[(String, Section)]) -> Resul
 }
 
 fn start_new(
+    ground: &Ground,
     stay: &[(String, Part)],
     sections: &[(String, Section)],
     next: &mut Vec<(String, Part)>,
@@ -155,7 +156,7 @@ fn start_new(
         if stay.iter().any(|(name, _)| name == section.name()) {
             continue;
         }
-        match Part::start(section) {
+        match Part::start(section, ground) {
             Ok(part) => next.push((section.name().to_owned(), part)),
             Err(error) => return Err(vec![issue(path, section, error.into())]),
         }
@@ -181,7 +182,8 @@ fn issue(path: &str, section: &Section, hindrance: Hindrance) -> Issue {
             let door = doorway_of(path, section, listen);
             refusal(&door, &source)
         }
-        Hindrance::Shards => Issue::new(format!("{path}.shards"), hindrance.to_string(), ""),
+        Hindrance::Restart(key) => Issue::new(format!("{path}.{key}"), hindrance.to_string(), ""),
+        Hindrance::Prepare(why) => Issue::new(path, why, ""),
         Hindrance::Kind => Issue::new(format!("{path}.name"), hindrance.to_string(), ""),
         Hindrance::Runtime(error) => Issue::new(path, error.to_string(), ""),
     }
@@ -224,7 +226,7 @@ impl config::Plant<Site> for Plant {
     fn apply(&mut self, site: &Site) -> Result<(), Vec<Issue>> {
         let before = self.site.clone();
         self.change(site)?;
-        let Some(oam) = self.oam.get() else { return Ok(()) };
+        let Some(oam) = self.oam.get().and_then(Weak::upgrade) else { return Ok(()) };
         if let Err(error) = oam.configure(&site.oam) {
             if let Err(issues) = self.change(&before) {
                 tracing::error!(target: "site", ?issues, "the functions did not come back");

@@ -1,6 +1,7 @@
 //! `tandem run`: start the functions of a site, supervise them, drain and end.
 
 use crate::check::{self, LOCK};
+use crate::compose::Ground;
 use crate::exit::Exit;
 use crate::plant::{Parts, Plant};
 use crate::probe::probe;
@@ -99,9 +100,10 @@ impl Running {
     ) -> Result<Self, Exit> {
         let directory = site.directory(file);
         let registry = Registry::new();
+        let ground = Ground { directory: directory.clone(), registry: Arc::clone(&registry) };
         let slot = Arc::new(OnceLock::new());
         let refuse = |issues| check::refuse(file, text, issues);
-        let plant = match Plant::start(site, Arc::clone(&registry), Arc::clone(&slot)) {
+        let plant = match Plant::start(site, ground, Arc::clone(&slot)) {
             Ok(plant) => plant,
             Err(issues) => return Err(refuse(issues).err().unwrap_or(Exit::Failed(String::new()))),
         };
@@ -127,7 +129,7 @@ impl Running {
             }
         };
         // Set once, here.
-        let _ = slot.set(Arc::clone(&oam));
+        let _ = slot.set(Arc::downgrade(&oam));
         let address = directory.join(ADDRESS);
         Ok(Self { oam, parts, address })
     }

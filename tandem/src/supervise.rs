@@ -31,14 +31,39 @@ pub trait Unit: Managed {
     fn end(&self);
 }
 
+/// What must stand before each start of a function; says why if it does not.
+pub type Prepare = Box<dyn Fn() -> Result<(), String> + Send + Sync>;
+
 type Make<F> = Arc<dyn Fn(Seed, Arc<<F as Function>::Config>) -> F + Send + Sync>;
 
 /// One function and its shards.
 pub struct Supervised<F: Function> {
     kind: &'static str,
     actions: &'static [&'static str],
+    prepare: Prepare,
     make: Make<F>,
     life: Mutex<Life<F>>,
+}
+
+/// What a function is, beside its configuration.
+pub struct Nature {
+    /// Its kind: `ssc`.
+    pub kind: &'static str,
+    /// Questions to it that change something.
+    pub actions: &'static [&'static str],
+    /// What must stand before each start.
+    pub prepare: Prepare,
+}
+
+/// Why a function does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The runtime refuses.
+    #[error(transparent)]
+    Runtime(#[from] RuntimeError),
+    /// What it stands on does not.
+    #[error("{0}")]
+    Prepare(String),
 }
 
 struct Life<F: Function> {
@@ -63,16 +88,16 @@ impl<F: Function> Supervised<F> {
     /// Starts a function.
     ///
     /// # Errors
-    /// As [`runtime::start`].
+    /// As [`runtime::start`], and what hinders its preparation.
     pub fn start(
-        kind: &'static str,
-        actions: &'static [&'static str],
+        nature: Nature,
         spec: ShardSpec,
         config: Arc<F::Config>,
         make: impl Fn(Seed, Arc<F::Config>) -> F + Send + Sync + 'static,
-    ) -> Result<Self, RuntimeError> {
+    ) -> Result<Self, StartError> {
         let make: Make<F> = Arc::new(make);
-        let running = Some(Arc::new(launch(&spec, &config, &make)?));
+        let Nature { kind, actions, prepare } = nature;
+        let running = Some(Arc::new(launch(&prepare, &spec, &config, &make)?));
         let life = Mutex::new(Life {
             spec,
             config,
@@ -82,7 +107,7 @@ impl<F: Function> Supervised<F> {
             draining: false,
             failure: None,
         });
-        Ok(Self { kind, actions, make, life })
+        Ok(Self { kind, actions, prepare, make, life })
     }
 
     fn life(&self) -> MutexGuard<'_, Life<F>> {
@@ -118,12 +143,15 @@ impl<F: Function> Supervised<F> {
 }
 
 fn launch<F: Function>(
+    prepare: &Prepare,
     spec: &ShardSpec,
     config: &Arc<F::Config>,
     make: &Make<F>,
-) -> Result<Running<F>, RuntimeError> {
+) -> Result<Running<F>, StartError> {
+    prepare().map_err(StartError::Prepare)?;
     let make = Arc::clone(make);
-    runtime::start(spec.clone(), Arc::clone(config), move |seed, config| make(seed, config))
+    let start = runtime::start(spec.clone(), Arc::clone(config), move |s, config| make(s, config));
+    Ok(start?)
 }
 
 impl<F: Function> Life<F> {
@@ -160,7 +188,7 @@ impl<F: Function> Unit for Supervised<F> {
         if life.draining || !life.is_due(now) {
             return;
         }
-        match launch(&life.spec, &life.config, &self.make) {
+        match launch(&self.prepare, &life.spec, &life.config, &self.make) {
             Ok(running) => {
                 tracing::info!(target: "site", function = life.spec.name, "started again");
                 life.running = Some(Arc::new(running));

@@ -1,6 +1,7 @@
 //! Structured logs: text or JSON on standard error, levels by target, changeable at run time.
 
 use crate::section::{Format, Log};
+use std::io::IsTerminal as _;
 use std::sync::{Arc, Mutex, PoisonError};
 use tracing_subscriber::filter::EnvFilter;
 use tracing_subscriber::layer::SubscriberExt as _;
@@ -37,7 +38,10 @@ impl Levels {
     pub fn install(log: &Log) -> Result<Self, String> {
         let (filter, handle) = reload::Layer::new(filter(&log.filter)?);
         let lines = match log.format {
-            Format::Text => fmt::layer().with_writer(std::io::stderr).boxed(),
+            Format::Text => {
+                let colours = std::io::stderr().is_terminal();
+                fmt::layer().with_ansi(colours).with_writer(std::io::stderr).boxed()
+            }
             Format::Json => fmt::layer().json().with_writer(std::io::stderr).boxed(),
         };
         let installed = tracing_subscriber::registry().with(filter).with(lines).try_init().is_ok();
