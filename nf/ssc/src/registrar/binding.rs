@@ -3,7 +3,7 @@
 //! Its texts share one allocation; with the usual lengths a binding costs some 500 octets, its
 //! places in the indices included.
 
-use crate::call::NOWHERE;
+use crate::call::leg::NOWHERE;
 use crate::realm::RealmId;
 use crate::slots::Reuse;
 use machine::Time;
@@ -170,6 +170,11 @@ pub(super) fn write_contact(out: &mut Vec<u8>, contact: &NameAddr<'_>) {
     out.push(b'<');
     out.extend_from_slice(contact.uri);
     out.push(b'>');
+    write_features(out, contact);
+}
+
+/// Appends every parameter of a contact but `expires`.
+pub(super) fn write_features(out: &mut Vec<u8>, contact: &NameAddr<'_>) {
     for param in Params::new(contact.params) {
         if param.name.eq_ignore_ascii_case(b"expires") {
             continue;

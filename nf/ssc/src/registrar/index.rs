@@ -35,6 +35,8 @@ impl Index {
             .map(|&(_, slot)| slot)
     }
 
+    /// Number of entries: it returns to zero when every binding is gone.
+    #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.table.len()
     }

@@ -1,0 +1,441 @@
+//! The registrar front (RFC 3261 §10, RFC 3327, RFC 3608, RFC 5626): the core registers a contact
+//! of ours, the client's own contact and flow stay here, and a refresh reaches the core only when
+//! the core's binding needs one.
+//!
+//! ```text
+//! REGISTER ──→ on_register ──┬─ Answer  (known, same source, core's binding fresh) ──→ 200
+//!                            ├─ Forward (write_core: our Contact and Path) ──→ core
+//!                            └─ Reject                                           │
+//! 200 ←── Answered (write_answer: the client's contacts) ←── on_core_answer ←────┘
+//! ```
+//! A client that comes from another address, with another contact or another Call-ID goes to the
+//! core, whose challenge decides; only its 200 moves a binding. A binding is found by the token
+//! in the Contact that the core has, by address of record or alias, and by source.
+
+mod accept;
+mod aor;
+mod binding;
+mod index;
+mod pending;
+mod write;
+
+pub use accept::{Change, CoreVerdict};
+pub use aor::{AOR_BYTES_MAX, Aor};
+pub use binding::{AGENT_BYTES_MAX, Binding, TEXT_BYTES_MAX};
+pub use pending::{PENDING_MAX, Pending};
+pub use write::DROPPED;
+
+use crate::config;
+use crate::realm::RealmId;
+use crate::slots::{Key, Slots};
+use crate::token::{Side, TOKEN_BYTES, Token};
+use binding::{same_contact, write_contact};
+use index::Index;
+use machine::{Duration, Time};
+use runtime::{Flow, Transport};
+use sip::transaction::KeyedHash;
+use sip::view::Contact;
+use sip::{Header, Message, NameAddr};
+use std::net::IpAddr;
+
+/// Aliases of one binding that can be found; further ones are only told to the client.
+pub const ALIASES_MAX: usize = 16;
+
+/// What shall become of a REGISTER.
+#[derive(Debug, Clone, Copy)]
+pub enum Verdict {
+    /// Answer 200 with what [`Registrar::write_answer`] writes.
+    Answer(Aor),
+    /// Send it to the core with what [`Registrar::write_core`] writes in place of
+    /// [`DROPPED`]; tell [`Registrar::on_core_answer`] what comes back, or
+    /// [`Registrar::abandon`] that nothing did.
+    Forward(Key),
+    /// Refuse it.
+    Reject(Reject),
+}
+
+/// Why a REGISTER is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reject {
+    /// Status of the response.
+    pub status: u16,
+    /// Words for the service assurance.
+    pub why: &'static str,
+    /// Min-Expires of a 423, seconds.
+    pub min_expires_s: Option<u32>,
+}
+
+impl Reject {
+    const fn new(status: u16, why: &'static str) -> Self {
+        Self { status, why, min_expires_s: None }
+    }
+}
+
+/// A binding that ended by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gone {
+    /// Its address of record.
+    pub aor: Box<[u8]>,
+    /// Its contact.
+    pub contact: Box<[u8]>,
+    /// Its source.
+    pub flow: Flow,
+    /// In words: it was not refreshed, or its connection ended.
+    pub why: &'static str,
+}
+
+/// Every binding of one shard.
+#[derive(Debug)]
+pub struct Registrar {
+    config: config::Registrar,
+    shard: u16,
+    hash: KeyedHash,
+    bindings: Slots<Binding>,
+    pending: Slots<Pending>,
+    /// By hash of the address of record and of each alias.
+    identities: Index,
+    /// By hash of the source.
+    sources: Index,
+    /// The core asked for at least this many seconds (423).
+    core_floor_s: u32,
+    scratch: Vec<u8>,
+    due: Vec<Key>,
+}
+
+impl Registrar {
+    /// An empty registrar for at most `bindings_max` bindings; `seed` is secret.
+    #[must_use]
+    pub fn new(
+        config: config::Registrar,
+        bindings_max: u32,
+        shard: u16,
+        seed: &[u8; 16],
+        now: Time,
+    ) -> Self {
+        Self {
+            config,
+            shard,
+            hash: KeyedHash::new(seed),
+            bindings: Slots::new(bindings_max, now),
+            pending: Slots::new(PENDING_MAX, now),
+            identities: Index::default(),
+            sources: Index::default(),
+            core_floor_s: 0,
+            scratch: Vec::new(),
+            due: Vec::new(),
+        }
+    }
+
+    /// Takes a new configuration; bindings stay as they are until their next refresh.
+    pub fn configure(&mut self, config: config::Registrar, bindings_max: u32) {
+        self.config = config;
+        self.bindings.set_max(bindings_max);
+    }
+
+    /// Judges a REGISTER that came from `flow` in `realm`.
+    pub fn on_register(
+        &mut self,
+        now: Time,
+        flow: &Flow,
+        realm: RealmId,
+        message: &Message<'_>,
+    ) -> Verdict {
+        let Some(aor) = Aor::parse(message.to().uri) else {
+            return Verdict::Reject(Reject::new(404, "the To names no address of record"));
+        };
+        match self.judge(now, flow, &aor, message) {
+            Ok(Some((key, granted_s))) => {
+                self.refresh(now, key, granted_s, message.cseq().number);
+                Verdict::Answer(aor)
+            }
+            Ok(None) => match self.suspend(now, flow, realm, message) {
+                Some(pending) => Verdict::Forward(pending),
+                None => Verdict::Reject(Reject::new(503, "no room for another registration")),
+            },
+            Err(reject) => Verdict::Reject(reject),
+        }
+    }
+
+    /// The binding that can be refreshed here, with the seconds to grant; `None`: ask the core.
+    fn judge(
+        &mut self,
+        now: Time,
+        flow: &Flow,
+        aor: &Aor,
+        message: &Message<'_>,
+    ) -> Result<Option<(Key, u32)>, Reject> {
+        let mut contacts = message.values(Header::Contact);
+        let (first, second) = (contacts.next(), contacts.next());
+        let Some(first) = first else { return Ok(None) };
+        let contact = match Contact::parse(first) {
+            Ok(Contact::Address(contact)) => contact,
+            Ok(Contact::All) if second.is_none() && header_expires(message) == Some(0) => {
+                return Ok(None);
+            }
+            Ok(Contact::All) => return Err(Reject::new(400, "Contact: * without Expires: 0")),
+            Err(_) => return Err(Reject::new(400, "a Contact cannot be read")),
+        };
+        if second.is_some() {
+            return self.judge_many(message);
+        }
+        let asked_s = self.asked(&contact, message)?;
+        let Some(key) = self.find(aor, &contact) else { return self.judge_new(aor, asked_s) };
+        let Some(binding) = self.bindings.at(key) else { return Ok(None) };
+        let same_call = binding.call_id == self.hash.hash(message.call_id());
+        if same_call && message.cseq().number <= binding.cseq {
+            return Err(Reject::new(500, "a newer REGISTER was seen before"));
+        }
+        let granted_s = asked_s.min(self.config.client_expires_s);
+        self.scratch.clear();
+        write_contact(&mut self.scratch, &contact);
+        let is_fresh = asked_s > 0
+            && same_call
+            && binding.is_from(flow)
+            && binding.contact() == self.scratch
+            && now < binding.core_refresh
+            && now + seconds(granted_s) <= binding.core_expires;
+        Ok(is_fresh.then_some((key, granted_s)))
+    }
+
+    fn judge_new(&self, aor: &Aor, asked_s: u32) -> Result<Option<(Key, u32)>, Reject> {
+        let contacts = self.bindings_of(aor).count();
+        if asked_s > 0 && contacts >= usize::from(self.config.contacts_max) {
+            return Err(Reject::new(403, "the address of record has too many contacts"));
+        }
+        Ok(None)
+    }
+
+    /// Several contacts at once always go to the core.
+    fn judge_many(&self, message: &Message<'_>) -> Result<Option<(Key, u32)>, Reject> {
+        let mut count = 0;
+        for value in message.values(Header::Contact) {
+            match Contact::parse(value) {
+                Ok(Contact::Address(contact)) => self.asked(&contact, message)?,
+                Ok(Contact::All) => return Err(Reject::new(400, "Contact: * beside others")),
+                Err(_) => return Err(Reject::new(400, "a Contact cannot be read")),
+            };
+            count += 1;
+        }
+        if count > usize::from(self.config.contacts_max) {
+            return Err(Reject::new(403, "the address of record has too many contacts"));
+        }
+        Ok(None)
+    }
+
+    /// Seconds asked for: by the contact, by the message, or as many as we give (§10.2.1.1).
+    fn asked(&self, contact: &NameAddr<'_>, message: &Message<'_>) -> Result<u32, Reject> {
+        let asked = contact.expires_s().or_else(|| header_expires(message));
+        let asked_s = asked.unwrap_or(self.config.client_expires_s);
+        let least = self.config.client_expires_min_s;
+        if asked_s > 0 && asked_s < least {
+            let mut reject = Reject::new(423, "the interval is too brief");
+            reject.min_expires_s = Some(least);
+            return Err(reject);
+        }
+        Ok(asked_s)
+    }
+
+    fn refresh(&mut self, now: Time, key: Key, granted_s: u32, cseq: u32) {
+        let Some(binding) = self.bindings.at_mut(key) else { return };
+        binding.cseq = cseq;
+        binding.granted_s = granted_s;
+        binding.expires = now + seconds(granted_s);
+        self.bindings.arm(key, now + seconds(granted_s));
+    }
+
+    /// The active binding of that contact.
+    fn find(&self, aor: &Aor, contact: &NameAddr<'_>) -> Option<Key> {
+        self.bindings_of(aor).find_map(|(key, binding)| {
+            let known = NameAddr::parse(binding.contact()).ok()?;
+            same_contact(&known, contact).then_some(key)
+        })
+    }
+
+    /// The active bindings of an address of record.
+    pub fn bindings_of<'a>(
+        &'a self,
+        aor: &'a [u8],
+    ) -> impl Iterator<Item = (Key, &'a Binding)> + 'a {
+        self.identified(aor).filter(move |(_, binding)| binding.aor() == aor)
+    }
+
+    fn identified(&self, identity: &[u8]) -> impl Iterator<Item = (Key, &Binding)> {
+        let hash = self.hash.hash(identity) as u32;
+        self.identities.find(hash).filter_map(|slot| {
+            let key = self.bindings.user_of(slot)?;
+            Some((key, self.bindings.at(key)?))
+        })
+    }
+
+    /// The bindings to which a request for `identity` may go: those of that address of record,
+    /// or those that have it as an alias.
+    pub fn reached_by<'a>(
+        &'a self,
+        identity: &'a Aor,
+    ) -> impl Iterator<Item = (Key, &'a Binding)> + 'a {
+        self.identified(identity).filter(move |(_, binding)| {
+            binding.aor() == &**identity
+                || aliases(binding.associated()).any(|alias| alias == *identity)
+        })
+    }
+
+    /// The binding whose token is the user of a Request-URI (or of a Path) that the core sent.
+    #[must_use]
+    pub fn by_token(&self, user: &[u8]) -> Option<(Key, &Binding)> {
+        if user.len() != TOKEN_BYTES {
+            return None;
+        }
+        let token = Token::read(user)?;
+        let key = self.bindings.user_of(token.index)?;
+        let binding = self.bindings.at(key).filter(|binding| binding.is_active())?;
+        (self.token(key) == token.write()).then_some((key, binding))
+    }
+
+    /// The bindings registered from `flow`: whether a request from there comes from a registered
+    /// client, and from which.
+    pub fn by_source<'a>(&'a self, flow: &'a Flow) -> impl Iterator<Item = (Key, &'a Binding)> + 'a {
+        let hash = self.source_hash(flow);
+        self.sources.find(hash).filter_map(|slot| {
+            let key = self.bindings.user_of(slot)?;
+            Some((key, self.bindings.at(key).filter(|binding| binding.is_from(flow))?))
+        })
+    }
+
+    /// The binding, while it lives.
+    #[must_use]
+    pub fn binding(&self, key: Key) -> Option<&Binding> {
+        self.bindings.at(key)
+    }
+
+    /// Every active binding.
+    pub fn iter(&self) -> impl Iterator<Item = (Key, &Binding)> {
+        self.bindings.iter().filter(|(_, binding)| binding.is_active())
+    }
+
+    /// Number of bindings, those that wait for the core's answer included.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.bindings.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Number of REGISTERs that wait for the core's answer.
+    #[must_use]
+    pub const fn waiting(&self) -> usize {
+        self.pending.len()
+    }
+
+    /// A connection ended: what was registered over it cannot be reached any more
+    /// (RFC 5626 §4.4).
+    pub fn connection_ended(&mut self, flow: &Flow, gone: &mut Vec<Gone>) {
+        if flow.transport == Transport::Udp {
+            return;
+        }
+        let keys: Vec<Key> = self.by_source(flow).map(|(key, _)| key).collect();
+        for key in keys {
+            self.end(key, "its connection ended", gone);
+        }
+    }
+
+    /// Lets time pass: bindings that were not refreshed end.
+    pub fn tick(&mut self, now: Time, gone: &mut Vec<Gone>) {
+        let mut due = core::mem::take(&mut self.due);
+        self.bindings.expire(now, &mut due);
+        for key in due.drain(..) {
+            self.end(key, "it was not refreshed", gone);
+        }
+        self.pending.expire(now, &mut due);
+        for key in due.drain(..) {
+            self.abandon(key);
+        }
+        self.due = due;
+    }
+
+    /// When [`Registrar::tick`] wants to be called.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Time> {
+        self.bindings.deadline().into_iter().chain(self.pending.deadline()).min()
+    }
+
+    fn end(&mut self, key: Key, why: &'static str, gone: &mut Vec<Gone>) {
+        if let Some(binding) = self.bindings.at(key).filter(|binding| binding.is_active()) {
+            let (aor, contact) = (binding.aor().into(), binding.contact().into());
+            gone.push(Gone { aor, contact, flow: binding.flow, why });
+        }
+        self.remove(key);
+    }
+
+    /// Takes a binding out of the table and of every index.
+    fn remove(&mut self, key: Key) {
+        self.unlist(key);
+        self.bindings.give_back(key);
+    }
+
+    /// Puts an active binding into the indices.
+    fn list(&mut self, key: Key) {
+        let Some(binding) = self.bindings.at(key) else { return };
+        let source = self.source_hash(&binding.flow);
+        self.identities.insert(self.hash.hash(binding.aor()) as u32, key.index);
+        for alias in aliases(binding.associated()) {
+            self.identities.insert(self.hash.hash(&alias) as u32, key.index);
+        }
+        self.sources.insert(source, key.index);
+    }
+
+    fn unlist(&mut self, key: Key) {
+        let Some(binding) = self.bindings.at(key) else { return };
+        let source = self.source_hash(&binding.flow);
+        self.identities.remove(self.hash.hash(binding.aor()) as u32, key.index);
+        for alias in aliases(binding.associated()) {
+            self.identities.remove(self.hash.hash(&alias) as u32, key.index);
+        }
+        self.sources.remove(source, key.index);
+    }
+
+    /// The user part of the contact that the core gets for a binding.
+    fn token(&self, key: Key) -> [u8; TOKEN_BYTES] {
+        let mut bytes = [0; 10];
+        bytes[..4].copy_from_slice(&key.index.to_le_bytes());
+        bytes[4..8].copy_from_slice(&key.generation.to_le_bytes());
+        bytes[8..].copy_from_slice(&self.shard.to_le_bytes());
+        Token::new(self.hash.hash(&bytes), self.shard, key, Side::B).write()
+    }
+
+    fn source_hash(&self, flow: &Flow) -> u32 {
+        let mut bytes = [0; 25];
+        match flow.remote.ip() {
+            IpAddr::V4(ip) => bytes[..4].copy_from_slice(&ip.octets()),
+            IpAddr::V6(ip) => bytes[..16].copy_from_slice(&ip.octets()),
+        }
+        bytes[16..18].copy_from_slice(&flow.remote.port().to_le_bytes());
+        bytes[18..20].copy_from_slice(&flow.port.0.to_le_bytes());
+        bytes[20] = flow.transport as u8;
+        bytes[21..].copy_from_slice(&flow.conn.0.to_le_bytes());
+        self.hash.hash(&bytes) as u32
+    }
+}
+
+/// The aliases in a P-Associated-URI list that can be found.
+fn aliases(associated: &[u8]) -> impl Iterator<Item = Aor> + '_ {
+    sip::Items::new(associated)
+        .take(ALIASES_MAX)
+        .filter_map(|item| Aor::parse(NameAddr::parse(item).ok()?.uri))
+}
+
+/// The Expires header; what is no number counts as absent (§10.2.1.1).
+fn header_expires(message: &Message<'_>) -> Option<u32> {
+    let value = message.header(Header::Expires)?;
+    core::str::from_utf8(value).ok()?.trim().parse().ok()
+}
+
+const fn seconds(seconds: u32) -> Duration {
+    Duration::from_secs(seconds as u64)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,107 @@
+//! A REGISTER on its way to the core: what must be remembered until the answer.
+
+use super::binding::{AGENT_BYTES_MAX, write_contact};
+use super::{Aor, Registrar};
+use crate::call::leg::NOWHERE;
+use crate::realm::RealmId;
+use crate::slots::{Key, Reuse};
+use machine::{Duration, Time};
+use runtime::Flow;
+use sip::view::Contact;
+use sip::{Header, Message, NameAddr};
+
+/// REGISTERs that wait for the core's answer at once.
+pub const PENDING_MAX: u32 = 65_536;
+/// Whatever becomes of the request, after this nobody waits any more (longer than timer F).
+const WAIT: Duration = Duration::from_secs(64);
+
+/// A REGISTER on its way.
+#[derive(Debug)]
+pub struct Pending {
+    /// The request as it came.
+    pub(super) request: Vec<u8>,
+    pub(super) flow: Flow,
+    pub(super) realm: RealmId,
+    /// The binding of each contact, in their order: a new one or the one that is refreshed.
+    pub(super) keys: Vec<Key>,
+}
+
+impl Default for Pending {
+    fn default() -> Self {
+        Self { request: Vec::new(), flow: NOWHERE, realm: RealmId(0), keys: Vec::new() }
+    }
+}
+
+impl Reuse for Pending {
+    fn reuse(&mut self) {
+        *self = Self::default();
+    }
+}
+
+impl Registrar {
+    /// Makes the record of a REGISTER that goes to the core, with a binding for each contact that
+    /// has none yet; `None` when there is no room.
+    pub(super) fn suspend(
+        &mut self,
+        now: Time,
+        flow: &Flow,
+        realm: RealmId,
+        message: &Message<'_>,
+    ) -> Option<Key> {
+        let (pending, record) = self.pending.take()?;
+        record.request.extend_from_slice(message.raw());
+        record.flow = *flow;
+        record.realm = realm;
+        self.pending.arm(pending, now + WAIT);
+        for value in message.values(Header::Contact) {
+            let Ok(Contact::Address(contact)) = Contact::parse(value) else { continue };
+            let aor = Aor::parse(message.to().uri)?;
+            let known = self.find(&aor, &contact);
+            let key = known.or_else(|| self.prepare(&aor, &contact, message));
+            let Some(key) = key else {
+                self.abandon(pending);
+                return None;
+            };
+            self.pending.at_mut(pending)?.keys.push(key);
+        }
+        Some(pending)
+    }
+
+    /// A binding that waits for the core's answer; nobody finds it before.
+    fn prepare(
+        &mut self,
+        aor: &Aor,
+        contact: &NameAddr<'_>,
+        message: &Message<'_>,
+    ) -> Option<Key> {
+        let mut text = core::mem::take(&mut self.scratch);
+        text.clear();
+        write_contact(&mut text, contact);
+        let agent = message.header(Header::UserAgent).unwrap_or_default();
+        let agent = &agent[..agent.len().min(AGENT_BYTES_MAX)];
+        let made = self.bindings.take().map(|(key, binding)| {
+            (key, binding.set_texts([aor, &text, agent, b"", b""]))
+        });
+        self.scratch = text;
+        match made {
+            Some((key, true)) => Some(key),
+            Some((key, false)) => {
+                self.bindings.give_back(key);
+                None
+            }
+            None => None,
+        }
+    }
+
+    /// Nobody answered, or the answer was not 2xx: everything is as before.
+    pub fn abandon(&mut self, pending: Key) {
+        let Some(record) = self.pending.at_mut(pending) else { return };
+        let keys = core::mem::take(&mut record.keys);
+        self.pending.give_back(pending);
+        for key in keys {
+            if self.bindings.at(key).is_some_and(|binding| !binding.is_active()) {
+                self.bindings.give_back(key);
+            }
+        }
+    }
+}
