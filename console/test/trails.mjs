@@ -186,6 +186,7 @@ class Call {
       hosts: this.hosts,
       messages: this.messages.map(({ address: _, ...message }) => message),
       events: this.events,
+      left_out: 0,
     };
   }
 }

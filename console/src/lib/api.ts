@@ -127,8 +127,8 @@ export interface TrailMessage {
   method: string | null;
   status: number | null;
   reason: string | null;
-  cseq: number;
-  cseq_method: string;
+  cseq: number | null;
+  cseq_method: string | null;
   retransmission_of: number | null;
   pair: number | null;
   has_sdp: boolean;
@@ -148,6 +148,8 @@ export interface TrailDetail {
   hosts: Host[];
   messages: TrailMessage[];
   events: TrailEvent[];
+  /** Messages that are not shown: deleted by age or size, or too many. */
+  left_out: number;
 }
 
 export interface TrailPage {

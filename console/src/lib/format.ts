@@ -115,5 +115,5 @@ export function title(name: string): string {
     .replace(/_total$/, '')
     .replace(/_(us|ms|s|bytes)$/, '')
     .replaceAll('_', ' ');
-  return words.charAt(0).toUpperCase() + words.slice(1);
+  return (words.charAt(0).toUpperCase() + words.slice(1)).replace(/^Http/, 'HTTP');
 }

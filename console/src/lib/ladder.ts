@@ -86,7 +86,7 @@ export function classOf(message: TrailMessage): Class {
 }
 
 export function labelOf(message: TrailMessage): string {
-  if (message.status === null) return message.method ?? 'request';
+  if (message.status === null) return message.method ?? 'not SIP';
   return `${message.status} ${message.reason ?? ''}`.trim();
 }
 

@@ -89,7 +89,7 @@ function frame(scene: Scene, palette: Palette): string[] {
       `<text x="${column.x}" y="-28" text-anchor="middle" font-weight="600" ` +
         `fill="${weight}">${escape(name)}</text>`,
       `<text x="${column.x}" y="-12" text-anchor="middle" font-size="10.5" ` +
-        `fill="${palette.faint}">${escape(column.host.label ? column.host.address : '')}</text>`,
+        `fill="${palette.faint}">${escape(column.host.label === column.host.address ? '' : column.host.address)}</text>`,
     );
   }
   return parts;

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Host, TrailDetail, TrailMessage } from '../../src/lib/api';
 import { layout, order, classOf, linePath } from '../../src/lib/ladder';
+import { named } from '../../src/lib/hosts';
 import { draw } from '../../src/lib/svg';
 
 const ALL = { leg: null, events: true, retransmissions: true };
@@ -20,7 +21,7 @@ function message(n: number, at_ms: number, from: number, to: number, more: Parti
 
 function detail(hosts: Host[], messages: TrailMessage[]): TrailDetail {
   return {
-    hosts, messages, events: [],
+    hosts, messages, events: [], left_out: 0,
     trail: {
       id: 't', kind: 'call', started_at_us: 0, ended_at_us: null, from: 'sip:a@x', to: 'sip:b@x',
       method: 'INVITE', call_ids: [], hosts: [], status: null, outcome: 'answered',
@@ -125,4 +126,17 @@ it('the drawing escapes what the network sent', () => {
   expect(svg).not.toContain('<script>');
   expect(svg).toContain('&#60;script&#62;');
   expect(svg).toContain('stroke-dasharray="5 4"');
+});
+
+it('hosts that are ours carry the name of their port, whatever their messages say', () => {
+  const hosts = [
+    { ...host('10.0.0.1:5060', null), label: 'Phone/1' },
+    { ...host('10.0.0.2:5060', null), label: 'Phone/1' },
+    { ...host('10.0.0.3:5060', null, true), label: 'Phone/1' },
+  ];
+  const ports = [{ name: 'access udp', transport: 'udp', address: '10.0.0.2:5060' }];
+  const site = [{ name: 'ssc1', kind: 'ssc', state: 'running' as const, shards: 1, uptime_s: 1, ports }];
+  expect(named(detail(hosts, []), site).hosts.map((h) => [h.label, h.self])).toEqual([
+    ['Phone/1', false], ['ssc1 access', true], ['10.0.0.3:5060', true],
+  ]);
 });
