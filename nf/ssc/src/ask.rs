@@ -144,6 +144,16 @@ impl Controller {
                 }));
             }
         }
+        for (hop, uri, why) in self.lookups.lost() {
+            let hop = self.hops.rows().get(usize::from(hop)).map_or("", |hop| hop.name.as_str());
+            rows.push(json!({
+                "name": "next-hop-unresolved",
+                "subject": format!("{hop}/{uri}"),
+                "severity": "major",
+                "text": format!("{uri} of next hop {hop} leads nowhere: {why}"),
+                "probable_cause": "communications-subsystem-failure",
+            }));
+        }
         if let Some(why) = self.wire.capture.trouble(now) {
             rows.push(json!({
                 "name": "capture-shed",

@@ -15,13 +15,17 @@ mod call;
 mod capture;
 pub mod config;
 mod facts;
+mod lookup;
+pub mod manipulation;
 mod media;
 mod next_hop;
 mod probe;
 pub mod realm;
 mod refusal;
+pub mod registrar;
 mod route;
 mod slots;
+mod steer;
 mod token;
 mod trust;
 mod wire;
@@ -32,6 +36,7 @@ pub use facts::Fact;
 use call::Call;
 use call::relay::Relay;
 use capture::Capture;
+use lookup::Lookups;
 use machine::{Duration, Time};
 use next_hop::NextHops;
 use realm::{RealmId, Realms};
@@ -72,6 +77,7 @@ pub struct Controller {
     realms: Realms,
     routes: Routes,
     hops: NextHops,
+    lookups: Lookups,
     transactions: Transactions<Flow, User>,
     calls: Slots<Call>,
     relays: Slots<Relay>,
@@ -81,6 +87,8 @@ pub struct Controller {
     is_draining: bool,
     outs: Vec<Out<Flow, User>>,
     due: Vec<Key>,
+    /// Connections that ended since the calls on them were last looked for.
+    lost: Vec<Flow>,
 }
 
 impl Controller {
@@ -108,6 +116,8 @@ impl Controller {
             is_draining: false,
             outs: Vec::new(),
             due: Vec::new(),
+            lookups: Lookups::new(&hops, now),
+            lost: Vec::new(),
             config,
             realms,
             routes,
@@ -222,8 +232,8 @@ impl Function for Controller {
                 }
             }
             In::Down { flow, why } => self.down(now, flow, why, out),
+            In::Resolved { query, answer } => self.resolved(now, query, answer, out),
             In::Drain => self.is_draining = true,
-            _ => {}
         }
         self.wire.capture.flush(now, out);
     }
@@ -233,7 +243,9 @@ impl Function for Controller {
         self.transacted(now, out);
         self.relays_due(now, out);
         self.calls_due(now, out);
+        self.look_up(now, out);
         self.probe(now, out);
+        self.lost(now, out);
         self.transacted(now, out);
         self.wire.capture.flush(now, out);
     }
@@ -244,6 +256,8 @@ impl Function for Controller {
             self.relays.deadline(),
             self.calls.deadline(),
             self.hops.deadline(),
+            self.lookups.deadline(),
+            self.lost_at(),
             self.wire.capture.deadline(),
         ];
         deadlines.into_iter().flatten().min()
@@ -255,6 +269,7 @@ impl Function for Controller {
         self.routes = Routes::new(&config, &self.realms);
         let mut hops = NextHops::new(&config, &self.realms, now);
         hops.inherit(&self.hops);
+        self.lookups = Lookups::new(&hops, now);
         self.hops = hops;
         self.transactions.set_timers(timers(&config));
         self.calls.set_max(config.limits.calls_max);
@@ -270,6 +285,10 @@ impl Function for Controller {
             sip::Framing::Message(octets) => Frame::Message(octets),
             sip::Framing::Broken(offence) => Frame::Broken(offence.what),
         }
+    }
+
+    fn steer(_config: &Self::Config, _flow: &Flow, bytes: &[u8], shards: u16) -> Option<u16> {
+        if shards > 1 { steer::steer(bytes, shards) } else { None }
     }
 
     fn ask(

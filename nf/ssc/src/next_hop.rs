@@ -32,6 +32,8 @@ pub struct Endpoint {
     pub probe_at: Time,
     /// Since when it is up or down.
     pub since: Time,
+    /// Which target of the configuration it comes from.
+    pub target: u16,
 }
 
 /// A next hop.
@@ -41,8 +43,8 @@ pub struct Hop {
     pub name: String,
     /// The realm it is reached through.
     pub realm: RealmId,
-    /// Domains to look up (RFC 3263), as written.
-    pub domains: Vec<String>,
+    /// Domains to look up (RFC 3263): which target, and the URI as written.
+    pub domains: Vec<(u16, String)>,
     /// Its addresses in order of preference.
     pub endpoints: Vec<Endpoint>,
     failover_status: Vec<u16>,
@@ -70,14 +72,15 @@ impl NextHops {
                 interval: Duration::from_secs(hop.probe_interval_s.into()),
                 failures_max: hop.probe_failures.max(1),
             };
-            for target in &hop.targets {
+            for (n, target) in hop.targets.iter().enumerate() {
+                let n = n as u16;
                 match Target::parse(target) {
                     Ok(Target::Address(address)) => {
                         let door = realms.door_for(realm, address.transport, address.socket);
                         let flow = door.map(|door| door.flow(address.socket));
-                        row.endpoints.extend(flow.map(|flow| row.endpoint(flow, now)));
+                        row.endpoints.extend(flow.map(|flow| row.endpoint(flow, n, now)));
                     }
-                    Ok(Target::Domain(domain)) => row.domains.push(domain),
+                    Ok(Target::Domain(domain)) => row.domains.push((n, domain)),
                     Err(_) => {}
                 }
             }
@@ -92,6 +95,12 @@ impl NextHops {
             let Some(before) = old.hops.iter().find(|other| other.name == hop.name) else {
                 continue;
             };
+            let resolved = before.endpoints.iter().filter(|endpoint| {
+                hop.domains.iter().any(|(target, _)| *target == endpoint.target)
+                    && before.domains == hop.domains
+            });
+            hop.endpoints.extend(resolved.cloned());
+            hop.endpoints.sort_by_key(|endpoint| endpoint.target);
             for endpoint in &mut hop.endpoints {
                 if let Some(known) = before.endpoints.iter().find(|e| e.flow == endpoint.flow) {
                     endpoint.health = known.health;
@@ -138,13 +147,13 @@ impl NextHops {
     }
 
     /// A target whose probe is due; the next one is due an interval later.
-    pub fn due(&mut self, now: Time) -> Option<(u16, u16, RealmId, Flow)> {
+    pub fn due(&mut self, now: Time) -> Option<(u16, u16, Flow)> {
         for (h, hop) in self.hops.iter_mut().enumerate() {
-            let (interval, realm) = (hop.interval, hop.realm);
+            let interval = hop.interval;
             for (e, endpoint) in hop.endpoints.iter_mut().enumerate() {
                 if endpoint.probe_at <= now {
                     endpoint.probe_at = now + interval;
-                    return Some((h as u16, e as u16, realm, endpoint.flow));
+                    return Some((h as u16, e as u16, endpoint.flow));
                 }
             }
         }
@@ -170,21 +179,25 @@ impl NextHops {
         Some(health)
     }
 
-    /// Takes the addresses that a hop's domains lead to; known ones keep their health.
-    pub fn resolved(&mut self, hop: u16, flows: &[Flow], now: Time) {
+    /// Takes the addresses that the domain of a hop's target leads to; known ones keep their
+    /// health.
+    pub fn resolved(&mut self, hop: u16, target: u16, flows: &[Flow], now: Time) {
         let Some(hop) = self.hops.get_mut(usize::from(hop)) else { return };
-        let fixed: Vec<Endpoint> = hop.endpoints.drain(..).collect();
+        let before = core::mem::take(&mut hop.endpoints);
         let fresh = flows.iter().map(|&flow| {
-            let known = fixed.iter().find(|endpoint| endpoint.flow == flow).cloned();
-            known.unwrap_or_else(|| hop.endpoint(flow, now))
+            let known = before.iter().find(|e| e.flow == flow && e.target == target).cloned();
+            known.unwrap_or_else(|| hop.endpoint(flow, target, now))
         });
-        hop.endpoints = fresh.collect();
+        let fresh: Vec<_> = fresh.collect();
+        let kept = before.into_iter().filter(|endpoint| endpoint.target != target);
+        hop.endpoints = kept.chain(fresh).collect();
+        hop.endpoints.sort_by_key(|endpoint| endpoint.target);
     }
 }
 
 impl Hop {
-    fn endpoint(&self, flow: Flow, now: Time) -> Endpoint {
+    fn endpoint(&self, flow: Flow, target: u16, now: Time) -> Endpoint {
         let probe_at = if self.interval == Duration::ZERO { Time::MAX } else { now };
-        Endpoint { flow, health: Health::Up, failures: 0, probe_at, since: now }
+        Endpoint { flow, health: Health::Up, failures: 0, probe_at, since: now, target }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::facts::Fact;
 use crate::next_hop::Health;
-use crate::realm::{Door, RealmId};
+use crate::realm::Door;
 use crate::token::hex;
 use crate::write;
 use crate::{Controller, User};
@@ -16,8 +16,8 @@ impl Controller {
     /// Sends the probes that are due.
     pub(crate) fn probe(&mut self, now: Time, out: &mut Effects) {
         for _ in 0..PROBES_PER_TICK {
-            let Some((hop, target, realm, flow)) = self.hops.due(now) else { return };
-            self.probe_one(now, (hop, target), realm, flow, out);
+            let Some((hop, target, flow)) = self.hops.due(now) else { return };
+            self.probe_one(now, (hop, target), flow, out);
         }
     }
 
@@ -25,7 +25,6 @@ impl Controller {
         &mut self,
         now: Time,
         (hop, target): (u16, u16),
-        _realm: RealmId,
         flow: Flow,
         out: &mut Effects,
     ) {

@@ -32,10 +32,15 @@ struct Slot<T> {
     value: T,
 }
 
+/// Slots of one piece of memory: a table grows by pieces, so that nothing is ever moved.
+const PIECE: usize = 1 << 12;
+
 /// A bounded table of records.
 #[derive(Debug)]
 pub struct Slots<T> {
-    slots: Vec<Slot<T>>,
+    pieces: Vec<Vec<Slot<T>>>,
+    /// Slots in all pieces.
+    made: usize,
     free: Vec<u32>,
     wheel: Wheel<u32>,
     fired: Vec<u32>,
@@ -46,7 +51,8 @@ impl<T: Reuse> Slots<T> {
     /// An empty table for at most `max` records; memory grows as it fills.
     pub fn new(max: u32, now: Time) -> Self {
         Self {
-            slots: Vec::new(),
+            pieces: Vec::new(),
+            made: 0,
             free: Vec::new(),
             wheel: Wheel::new(now),
             fired: Vec::new(),
@@ -61,7 +67,7 @@ impl<T: Reuse> Slots<T> {
 
     /// Records in use.
     pub const fn len(&self) -> usize {
-        self.slots.len() - self.free.len()
+        self.made - self.free.len()
     }
 
     /// A fresh record; `None` when the table is full.
@@ -71,25 +77,39 @@ impl<T: Reuse> Slots<T> {
         }
         let index = match self.free.pop() {
             Some(index) => index,
-            None => {
-                self.slots.push(Slot {
-                    generation: 0,
-                    live: false,
-                    due: Time::MAX,
-                    armed: Time::MAX,
-                    value: T::default(),
-                });
-                self.slots.len() as u32 - 1
-            }
+            None => self.make(),
         };
-        let slot = &mut self.slots[index as usize];
+        let slot = &mut self.pieces[index as usize / PIECE][index as usize % PIECE];
         slot.live = true;
         Some((Key { index, generation: slot.generation }, &mut slot.value))
     }
 
+    /// One more slot.
+    fn make(&mut self) -> u32 {
+        if self.made % PIECE == 0 {
+            self.pieces.push(Vec::with_capacity(PIECE));
+        }
+        let never = Time::MAX;
+        let value = T::default();
+        let slot = Slot { generation: 0, live: false, due: never, armed: never, value };
+        self.pieces[self.made / PIECE].push(slot);
+        self.made += 1;
+        self.made as u32 - 1
+    }
+
+    #[inline]
+    fn slot(&self, index: u32) -> Option<&Slot<T>> {
+        self.pieces.get(index as usize / PIECE)?.get(index as usize % PIECE)
+    }
+
+    #[inline]
+    fn slot_mut(&mut self, index: u32) -> Option<&mut Slot<T>> {
+        self.pieces.get_mut(index as usize / PIECE)?.get_mut(index as usize % PIECE)
+    }
+
     /// Gives a record back.
     pub fn give_back(&mut self, key: Key) {
-        let Some(slot) = self.slots.get_mut(key.index as usize) else { return };
+        let Some(slot) = self.slot_mut(key.index) else { return };
         if !slot.live || slot.generation != key.generation {
             return;
         }
@@ -103,27 +123,27 @@ impl<T: Reuse> Slots<T> {
     /// The record, unless its slot has another user by now.
     #[inline]
     pub fn at(&self, key: Key) -> Option<&T> {
-        let slot = self.slots.get(key.index as usize)?;
+        let slot = self.slot(key.index)?;
         (slot.live && slot.generation == key.generation).then_some(&slot.value)
     }
 
     /// The record, unless its slot has another user by now.
     #[inline]
     pub fn at_mut(&mut self, key: Key) -> Option<&mut T> {
-        let slot = self.slots.get_mut(key.index as usize)?;
+        let slot = self.slot_mut(key.index)?;
         (slot.live && slot.generation == key.generation).then_some(&mut slot.value)
     }
 
     /// The present user of a slot.
     #[inline]
     pub fn user_of(&self, index: u32) -> Option<Key> {
-        let slot = self.slots.get(index as usize)?;
+        let slot = self.slot(index)?;
         slot.live.then_some(Key { index, generation: slot.generation })
     }
 
     /// Every record in use.
     pub fn iter(&self) -> impl Iterator<Item = (Key, &T)> {
-        self.slots.iter().enumerate().filter(|(_, slot)| slot.live).map(|(index, slot)| {
+        self.pieces.iter().flatten().enumerate().filter(|(_, slot)| slot.live).map(|(index, slot)| {
             (Key { index: index as u32, generation: slot.generation }, &slot.value)
         })
     }
@@ -131,7 +151,8 @@ impl<T: Reuse> Slots<T> {
     /// The record is due at `at`; `Time::MAX` is never.
     #[inline]
     pub fn arm(&mut self, key: Key, at: Time) {
-        let Some(slot) = self.slots.get_mut(key.index as usize) else { return };
+        let (piece, place) = (key.index as usize / PIECE, key.index as usize % PIECE);
+        let Some(slot) = self.pieces.get_mut(piece).and_then(|p| p.get_mut(place)) else { return };
         if slot.live && slot.generation == key.generation {
             slot.due = at;
             if at < slot.armed {
@@ -151,7 +172,7 @@ impl<T: Reuse> Slots<T> {
         let mut fired = core::mem::take(&mut self.fired);
         self.wheel.expire(now, &mut fired);
         for index in fired.drain(..) {
-            let slot = &mut self.slots[index as usize];
+            let slot = &mut self.pieces[index as usize / PIECE][index as usize % PIECE];
             if slot.armed <= now {
                 slot.armed = Time::MAX;
             }

@@ -3,6 +3,7 @@
 use super::leg::{Leg, Part};
 use super::open::tag;
 use super::relay::Phase;
+use super::session::Asked;
 use super::{Kind, State};
 use crate::facts::Fact;
 use crate::refusal::status_line;
@@ -184,6 +185,7 @@ impl Controller {
         let message = at.message;
         let door = self.realms.door(relay.upstream.port);
         let drop = self.realms.distrusted(relay.realm_down, relay.realm_up, message);
+        let owed_s = relay.session.owed(message, relay.method, status);
         let is_redirect = (300..400).contains(&status);
         self.wire.send(at.now, relay.upstream, Some(relay.trail()), out, |buffer| {
             buffer.extend_from_slice(message.start_line());
@@ -195,6 +197,9 @@ impl Controller {
                         buffer.extend_from_slice(line.raw);
                     }
                 }
+            }
+            if let Some(interval_s) = owed_s {
+                Asked::write_owed(buffer, interval_s);
             }
             write::lines(buffer, message, write::RESPONSE.and(drop).and(PER_HOP));
             write::body(buffer, message);
@@ -222,10 +227,12 @@ impl Controller {
         }
         call.state = State::Answered;
         call.answered = at.now;
+        let session = relay.session;
         self.wire.facts.add(Fact::CallsAnswered, 1);
         let ringing_us = at.now.since(call.started).as_micros() as u64;
         let fields = [("leg", Field::Text(b"a")), ("after_us", Field::Number(ringing_us))];
         self.wire.event(at.now, &upstream, trail, "CallAnswered", &fields);
+        self.session_agreed(at, call_key, session);
         self.await_ack(at.now, key, out);
     }
 
@@ -270,6 +277,7 @@ impl Controller {
     ) {
         let Some(relay) = self.relays.at(key) else { return };
         let (from, fork, method) = (relay.from, relay.fork, relay.method);
+        let session = relay.session;
         self.describe(call_key, from.other(), at.message);
         self.pass_back(at, key, status, out);
         if status < 200 {
@@ -277,6 +285,7 @@ impl Controller {
         }
         if status < 300 {
             self.refreshed(at, call_key, method, from, fork);
+            self.session_agreed(at, call_key, session);
         }
         if method == Method::Invite && status < 300 {
             return self.await_ack(at.now, key, out);

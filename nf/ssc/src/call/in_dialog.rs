@@ -178,6 +178,10 @@ impl Controller {
     fn forward(&mut self, at: &Arrived<'_>, found: Found, server: ServerId, out: &mut Effects) {
         let message = at.message;
         let method = message.method();
+        let session = match self.session_asked(message) {
+            Ok(session) => session,
+            Err(min_se_s) => return self.too_brief(at, server, min_se_s, out),
+        };
         let Some((key, relay)) = self.relays.take() else {
             return self.refuse(at, Some(server), Refusal::OVERLOAD, out);
         };
@@ -197,6 +201,7 @@ impl Controller {
         relay.realm_up = at.realm;
         relay.cseq_up = message.cseq().number;
         relay.started = at.now;
+        relay.session = session;
         relay.ends_subscription = method == Method::Notify && is_terminated(message);
         write::response_head(&mut relay.head, message, &at.flow, None);
         if method == Method::Invite {
@@ -238,6 +243,7 @@ impl Controller {
             begin(buffer, name, y, door, &branch, hops_left(message));
             write::cseq(buffer, y.local_cseq, name);
             write::contact(buffer, message, door);
+            relay.session.write(buffer);
             let drop = if method == Method::Prack { drop.and(RACK) } else { drop };
             if method == Method::Prack {
                 reacknowledged(buffer, message, rack);

@@ -270,6 +270,16 @@ impl Leg {
         }
     }
 
+    /// The connection ended: the next request opens another, to where the dialog's route or
+    /// target points, else to the same far end.
+    pub fn reconnect(&mut self, realms: &Realms) {
+        self.flow.conn = runtime::ConnId(0);
+        let Some((transport, remote)) = self.next_address() else { return };
+        if let Some(door) = realms.door_for(self.realm, transport, remote) {
+            self.flow = door.flow(remote);
+        }
+    }
+
     fn next_address(&self) -> Option<(Transport, SocketAddr)> {
         let routes = &self.text[usize::from(self.target_end)..usize::from(self.routes_end)];
         if routes.is_empty() {

@@ -13,9 +13,13 @@ mod answer;
 mod cancel;
 mod in_dialog;
 pub(crate) mod leg;
+mod lost;
 mod open;
 pub(crate) mod relay;
+mod session;
 mod teardown;
+
+pub(crate) use leg::NOWHERE;
 
 use crate::slots::{Key, Reuse};
 use crate::token::{Side, mix};
@@ -77,8 +81,6 @@ pub struct Call {
     pub started: Time,
     /// When the 2xx went out; `Time::ZERO` before.
     pub answered: Time,
-    /// Agreed session interval, seconds; 0 is none.
-    pub session_s: u32,
     /// When the session is over unless it is refreshed; `Time::MAX` is never.
     pub session_end: Time,
     /// When the call is over whatever happens; `Time::MAX` is never.

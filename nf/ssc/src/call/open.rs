@@ -2,6 +2,7 @@
 
 use super::leg::Part;
 use super::relay::{Phase, Relay};
+use super::session::Asked;
 use super::{Call, Kind, check, trail};
 use crate::facts::Fact;
 use crate::realm::Door;
@@ -32,13 +33,33 @@ impl Controller {
         if self.is_draining {
             return self.refuse(at, Some(server), Refusal::DRAINING, out);
         }
+        let session = match self.session_asked(at.message) {
+            Ok(session) => session,
+            Err(min_se_s) => return self.too_brief(at, server, min_se_s, out),
+        };
         match self.routes.find(at.realm, at.message, &self.hops) {
-            Ok(way) => self.start(at, server, &way, out),
+            Ok(way) => self.start(at, server, &way, session, out),
             Err(NoWay::Refused(status)) => {
                 self.refuse(at, Some(server), Refusal::new(status, "no route matches"), out);
             }
             Err(NoWay::Down) => self.refuse(at, Some(server), Refusal::NO_TARGET, out),
         }
+    }
+
+    /// 422: the session interval is shorter than we accept (RFC 4028 §6).
+    pub(crate) fn too_brief(
+        &mut self,
+        at: &Arrived<'_>,
+        server: ServerId,
+        min_se_s: u32,
+        out: &mut Effects,
+    ) {
+        let trail = self.random();
+        self.seen(at, Some(trail));
+        self.wire.facts.add(Fact::Refused, 1);
+        self.reply(at, Some(server), trail, 422, out, |head| {
+            write::line(head, "Min-SE", min_se_s.to_string().as_bytes());
+        });
     }
 
     /// What is wrong with a request before anybody looks at where it goes (RFC 3261 §8.2, §16.3).
@@ -88,13 +109,21 @@ impl Controller {
     }
 
     /// Makes the records of a request that has a way, and sends it there.
-    fn start(&mut self, at: &Arrived<'_>, server: ServerId, way: &Way, out: &mut Effects) {
+    fn start(
+        &mut self,
+        at: &Arrived<'_>,
+        server: ServerId,
+        way: &Way,
+        session: Asked,
+        out: &mut Effects,
+    ) {
         let random = self.random();
         let method = at.message.method();
         let Some((key, relay)) = self.relays.take() else {
             return self.refuse(at, Some(server), Refusal::OVERLOAD, out);
         };
         fill(relay, at, server, random);
+        relay.session = session;
         let mut names = key;
         if begins_dialog(method) {
             let Some((call_key, call)) = self.calls.take() else {
@@ -169,8 +198,9 @@ impl Controller {
         self.realms.write_uri(&mut relay.uri, message, way);
         let drop = self.realms.distrusted(relay.realm_up, way.realm, message);
         self.wire.send(now, way.flow, Some(relay.trail()), out, |buffer| {
-            let request = Initial { message, door, branch: &branch, uri: &relay.uri, drop };
-            request.write(buffer, &token);
+            let uri = &relay.uri;
+            let request = Initial { message, door, branch: &branch, uri, drop };
+            request.write(buffer, &token, relay.session);
         });
         let Some((_, bytes)) = out.last() else { return };
         let reliable = way.flow.transport.is_stream();
@@ -283,7 +313,7 @@ struct Initial<'a> {
 }
 
 impl Initial<'_> {
-    fn write(&self, out: &mut Vec<u8>, token: &[u8; TOKEN_BYTES]) {
+    fn write(&self, out: &mut Vec<u8>, token: &[u8; TOKEN_BYTES], session: Asked) {
         let message = self.message;
         if let Start::Request { name, .. } = message.start() {
             out.extend_from_slice(name);
@@ -308,6 +338,7 @@ impl Initial<'_> {
         let cseq = message.cseq();
         write::cseq(out, cseq.number, cseq.name);
         write::contact(out, message, self.door);
+        session.write(out);
         write::lines(out, message, write::REQUEST.and(self.drop));
         write::body(out, message);
     }

@@ -1,6 +1,7 @@
 //! A request on its way from one leg to the other, and what its response needs.
 
 use super::leg::NOWHERE;
+use super::session::Asked;
 use crate::realm::RealmId;
 use crate::route::Plan;
 use crate::slots::{Key, Reuse};
@@ -70,6 +71,8 @@ pub struct Relay {
     pub plan: Option<Plan>,
     /// When it came.
     pub started: Time,
+    /// Its session interval, as it left.
+    pub session: Asked,
     /// Whether it is the NOTIFY that ends its subscription.
     pub ends_subscription: bool,
     /// Whether ringing was reported.
@@ -105,6 +108,7 @@ impl Default for Relay {
             uri: Vec::new(),
             plan: None,
             started: Time::ZERO,
+            session: Asked::default(),
             ends_subscription: false,
             ringing: false,
             again_at: Time::MAX,

@@ -8,7 +8,7 @@ use crate::token::Side;
 use crate::wire::Field;
 use crate::{Controller, User};
 use machine::{Duration, Time};
-use runtime::{Effects, Flow};
+use runtime::Effects;
 use sip::Method;
 
 impl Controller {
@@ -256,21 +256,6 @@ impl Controller {
         }
         let due = call.due();
         self.calls.arm(key, due);
-    }
-
-    /// A connection ended, or a far end cannot be reached.
-    pub(crate) fn down(
-        &mut self,
-        now: Time,
-        flow: Flow,
-        why: &'static str,
-        out: &mut Effects,
-    ) {
-        if self.wire.capture.owns(&flow) {
-            return self.wire.capture.down(now, why);
-        }
-        self.transactions.transport_failed(now, flow, &mut self.outs);
-        self.transacted(now, out);
     }
 }
 

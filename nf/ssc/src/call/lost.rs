@@ -1,0 +1,69 @@
+//! Far ends that went away: connections that ended, addresses that cannot be reached.
+
+use super::leg::Leg;
+use crate::Controller;
+use crate::realm::Side as RealmSide;
+use crate::slots::Key;
+use crate::token::Side;
+use machine::Time;
+use runtime::{Effects, Flow};
+
+/// Connections that ended are looked for in the calls together, at most this many at once; one
+/// search goes through all calls.
+const LOST_MAX: usize = 1024;
+
+impl Controller {
+    /// A connection ended, or a far end cannot be reached.
+    pub(crate) fn down(
+        &mut self,
+        now: Time,
+        flow: Flow,
+        why: &'static str,
+        out: &mut Effects,
+    ) {
+        if self.wire.capture.owns(&flow) {
+            return self.wire.capture.down(now, why);
+        }
+        self.transactions.transport_failed(now, flow, &mut self.outs);
+        self.transacted(now, out);
+        if flow.transport.is_stream() && self.lost.len() < LOST_MAX {
+            self.lost.push(flow);
+        }
+    }
+
+    /// When [`Controller::lost`] wants to be called.
+    pub(crate) fn lost_at(&self) -> Option<Time> {
+        (!self.lost.is_empty()).then_some(Time::ZERO)
+    }
+
+    /// Calls on connections that ended: a subscriber behind a NAT cannot be reached any more and
+    /// both legs end; towards the core the next request opens a new connection.
+    pub(crate) fn lost(&mut self, now: Time, out: &mut Effects) {
+        if self.lost.is_empty() {
+            return;
+        }
+        let lost = core::mem::take(&mut self.lost);
+        let is_lost = |leg: &Leg| leg.flow.transport.is_stream() && lost.contains(&leg.flow);
+        let hit: Vec<(Key, Side)> = self
+            .calls
+            .iter()
+            .filter_map(|(key, call)| {
+                let side = match () {
+                    () if is_lost(&call.a) => Side::A,
+                    () if is_lost(&call.b) => Side::B,
+                    () => return None,
+                };
+                Some((key, side))
+            })
+            .collect();
+        for (key, side) in hit {
+            let Some(call) = self.calls.at_mut(key) else { continue };
+            let realm = call.leg(side).realm;
+            if self.realms.row(realm).side == RealmSide::Core {
+                call.leg_mut(side).reconnect(&self.realms);
+            } else {
+                self.tear_down(now, key, 480, "the connection of one leg ended", out);
+            }
+        }
+    }
+}

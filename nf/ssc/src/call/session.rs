@@ -1,0 +1,111 @@
+//! Session timers (RFC 4028): the controller plays the proxy's part of §8 on behalf of both legs
+//! and ends the call when nobody refreshed it.
+//!
+//! ```text
+//! request   Session-Expires there: passed; absent: ours is added, if the configuration has one
+//! 2xx       Session-Expires there: passed; absent, and the asking side supports timers: added,
+//!           refresher=uac
+//! then      a 2xx to INVITE or UPDATE starts the clock anew; at its end both legs get a BYE
+//! ```
+
+use crate::slots::Key;
+use crate::write;
+use crate::{Arrived, Controller};
+use machine::{Duration, Time};
+use sip::view::SessionExpires;
+use sip::{Header, Message, Method};
+
+/// What a request says about its session, as it leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Asked {
+    /// Seconds; 0 is no session timer.
+    pub interval_s: u32,
+    /// Whether the interval is ours, to be written.
+    pub is_ours: bool,
+    /// Whether the asking side can refresh.
+    pub can_refresh: bool,
+}
+
+impl Asked {
+    /// Adds our interval to a request that has none.
+    pub fn write(self, out: &mut Vec<u8>) {
+        if self.is_ours {
+            out.extend_from_slice(b"Session-Expires: ");
+            write::number(out, self.interval_s.into());
+            out.extend_from_slice(b"\r\n");
+        }
+    }
+
+    /// The interval to add to the 2xx, if it must have one from us (RFC 4028 §8.2).
+    pub fn owed(self, message: &Message<'_>, method: Method, status: u16) -> Option<u32> {
+        let applies = is_refresh(method) && (200..300).contains(&status);
+        let owed = applies && self.interval_s > 0 && self.can_refresh;
+        (owed && !message.has(Header::SessionExpires)).then_some(self.interval_s)
+    }
+
+    /// Adds what [`Asked::owed`] said.
+    pub fn write_owed(out: &mut Vec<u8>, interval_s: u32) {
+        out.extend_from_slice(b"Session-Expires: ");
+        write::number(out, interval_s.into());
+        out.extend_from_slice(b";refresher=uac\r\nRequire: timer\r\n");
+    }
+}
+
+/// The methods that begin or refresh a session interval.
+const fn is_refresh(method: Method) -> bool {
+    matches!(method, Method::Invite | Method::Update)
+}
+
+impl Controller {
+    /// What a request asks for; `Err` is the Min-SE of a 422 (RFC 4028 §6).
+    pub(crate) fn session_asked(&self, message: &Message<'_>) -> Result<Asked, u32> {
+        if !is_refresh(message.method()) {
+            return Ok(Asked::default());
+        }
+        let timers = &self.config.timers;
+        let can_refresh = || message.lists(Header::Supported, b"timer");
+        match message.header(Header::SessionExpires).map(SessionExpires::parse) {
+            Some(Ok(asked)) if asked.interval_s < timers.min_se_s && can_refresh() => {
+                Err(timers.min_se_s)
+            }
+            Some(Ok(asked)) => Ok(Asked {
+                interval_s: asked.interval_s,
+                is_ours: false,
+                can_refresh: can_refresh(),
+            }),
+            Some(Err(_)) => Ok(Asked::default()),
+            None if timers.session_expires_s == 0 => Ok(Asked::default()),
+            None => Ok(Asked {
+                interval_s: timers.session_expires_s,
+                is_ours: true,
+                can_refresh: can_refresh(),
+            }),
+        }
+    }
+
+    /// A 2xx to INVITE or UPDATE crossed: the session lives until then.
+    pub(crate) fn session_agreed(&mut self, at: &Arrived<'_>, key: Key, asked: Asked) {
+        let method = at.message.method();
+        if !is_refresh(method) {
+            return;
+        }
+        let told = at.message.header(Header::SessionExpires).map(SessionExpires::parse);
+        let interval_s = match told {
+            Some(Ok(told)) => told.interval_s,
+            _ => asked.owed(at.message, method, 200).unwrap_or(0),
+        };
+        let call_max_s = self.config.timers.call_max_s;
+        let Some(call) = self.calls.at_mut(key) else { return };
+        call.session_end = match interval_s {
+            0 => Time::MAX,
+            interval_s => at.now + Duration::from_secs(interval_s.into()),
+        };
+        if call.call_end == Time::MAX && call_max_s > 0 {
+            call.call_end = at.now + Duration::from_secs(call_max_s.into());
+        }
+        let due = call.due();
+        if due < Time::MAX {
+            self.calls.arm(key, due);
+        }
+    }
+}

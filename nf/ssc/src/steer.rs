@@ -1,0 +1,95 @@
+//! Which shard owns a message, told from its bytes alone.
+//!
+//! A response names its shard in the branch, a request inside a dialog in the To tag; what is
+//! new goes by its subscriber: REGISTER by To, everything else by From, so that a subscriber's
+//! calls meet his binding. A request to a binding names the shard in its Request-URI.
+
+use crate::token::Token;
+use memchr::memmem;
+use sip::transaction::shard_of;
+
+/// The shard, or `None` where the message does not say.
+pub(crate) fn steer(bytes: &[u8], shards: u16) -> Option<u16> {
+    let head = &bytes[..memmem::find(bytes, b"\r\n\r\n").unwrap_or(bytes.len())];
+    let owned = |shard: u16| (shard < shards).then_some(shard);
+    if head.starts_with(b"SIP/2.0 ") {
+        let via = line(head, b"Via", b'v')?;
+        return shard_of(param(via, b";branch=")?).and_then(owned);
+    }
+    let to = line(head, b"To", b't')?;
+    if let Some(token) = param(to, b";tag=").and_then(Token::read) {
+        return owned(token.shard);
+    }
+    let (method, rest) = head.split_at(memchr::memchr(b' ', head)?);
+    let uri = rest[1..].split(|&b| b == b' ').next().unwrap_or_default();
+    if let Some(token) = user(uri).and_then(Token::read) {
+        return owned(token.shard);
+    }
+    let party = if method == b"REGISTER" { to } else { line(head, b"From", b'f')? };
+    let start = memchr::memchr(b'<', party).map_or(0, |at| at + 1);
+    let end = party[start..].iter().position(|b| b"<>;".contains(b));
+    let uri = &party[start..end.map_or(party.len(), |end| start + end)];
+    Some((hash(uri) % u64::from(shards)) as u16)
+}
+
+/// The value of the first line with that name, long or compact.
+fn line<'a>(head: &'a [u8], name: &[u8], compact: u8) -> Option<&'a [u8]> {
+    head.split(|&b| b == b'\n').skip(1).find_map(|line| {
+        let colon = memchr::memchr(b':', line)?;
+        let found = line[..colon].trim_ascii();
+        let is_it = found.eq_ignore_ascii_case(name)
+            || matches!(found, [letter] if letter.to_ascii_lowercase() == compact);
+        is_it.then(|| line[colon + 1..].trim_ascii())
+    })
+}
+
+/// The value of a parameter, up to the next one.
+fn param<'a>(value: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
+    let start = memmem::find(value, name)? + name.len();
+    let rest = &value[start..];
+    let end = rest.iter().position(|b| b";, \t\r".contains(b)).unwrap_or(rest.len());
+    Some(&rest[..end])
+}
+
+fn user(uri: &[u8]) -> Option<&[u8]> {
+    let at = memchr::memchr(b'@', uri)?;
+    let start = memchr::memchr(b':', &uri[..at])? + 1;
+    Some(&uri[start..at])
+}
+
+/// FNV-1a, 64 bits, over the URI in small letters.
+fn hash(uri: &[u8]) -> u64 {
+    uri.iter().fold(0xcbf2_9ce4_8422_2325, |hash, b| {
+        (hash ^ u64::from(b.to_ascii_lowercase())).wrapping_mul(0x100_0000_01b3)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::slots::Key;
+    use crate::token::Side;
+
+    #[test]
+    fn what_belongs_together_goes_to_one_shard() {
+        let invite = "INVITE sip:b@x SIP/2.0\r\nf: <sip:Alice@x>;tag=1\r\nTo: <sip:b@x>\r\n\r\n";
+        let cancel = invite.replace("INVITE", "CANCEL");
+        let register = "REGISTER sip:x SIP/2.0\r\nFrom: <sip:z@x>;tag=2\r\nt: sip:alice@x\r\n\r\n";
+        let shard = steer(invite.as_bytes(), 7).unwrap();
+        assert!(shard < 7);
+        assert_eq!(steer(cancel.as_bytes(), 7), Some(shard));
+        assert_eq!(steer(register.as_bytes(), 7), Some(shard));
+    }
+
+    #[test]
+    fn a_dialog_names_its_shard_in_our_tag() {
+        let key = Key { index: 5, generation: 9 };
+        let token = Token::new(77, 3, key, Side::A).write();
+        let tag = String::from_utf8_lossy(&token);
+        let bye = format!("BYE sip:b@x SIP/2.0\r\nFrom: <sip:c@x>\r\nTo: <sip:b@x>;tag={tag}0\r\n\r\n");
+        assert_eq!(steer(bye.as_bytes(), 7), Some(3));
+        assert_eq!(steer(bye.as_bytes(), 2), None, "a shard that is not there");
+        let call = format!("INVITE sip:{tag}@h SIP/2.0\r\nFrom: <sip:c@x>\r\nTo: <sip:b@x>\r\n\r\n");
+        assert_eq!(steer(call.as_bytes(), 7), Some(3));
+    }
+}
