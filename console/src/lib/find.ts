@@ -9,7 +9,11 @@ export const FIELDS = [
   ['address', 'Address'],
 ] as const;
 
-export const KINDS = ['call', 'registration', 'subscription', 'message', 'options', 'rejected'];
+/** The kind of a search that names none. */
+const KIND = 'call';
+/** The word for no kind in particular. */
+export const ANY_KIND = 'any';
+export const KINDS = ['registration', 'subscription', 'message', 'options', 'rejected', 'other'];
 
 export const OUTCOMES = [
   'answered', 'busy', 'cancelled', 'no-answer', 'rejected', 'failed', 'redirected', 'in-progress',
@@ -28,7 +32,7 @@ export const RANGES: [string, string, number][] = [
   ['7d', 'Last 7 days', 604_800],
 ];
 
-const PASSED_ON = ['kind', 'outcome', 'method', 'status'];
+const PASSED_ON = ['outcome', 'method', 'status'];
 
 type Query = Record<string, string>;
 
@@ -37,6 +41,8 @@ export function parameters(query: Query, now_ms: number): Record<string, string 
   const out: Record<string, string | number> = {};
   const text = (query['q'] ?? '').trim();
   if (text) out[query['in'] || 'q'] = text;
+  const kind = query['kind'] || KIND;
+  if (kind !== ANY_KIND) out['kind'] = kind;
   for (const name of PASSED_ON) if (query[name]) out[name] = query[name];
   const range = RANGES.find(([name]) => name === query['range']);
   if (range) out['from_us'] = Math.round((now_ms - range[2] * 1000) * 1000);
@@ -51,7 +57,8 @@ export function parameters(query: Query, now_ms: number): Record<string, string 
 
 /** Whether the trail belongs to the search, as far as its own record tells. */
 export function belongs(trail: Trail, query: Query): boolean {
-  if (query['kind'] && trail.kind !== query['kind']) return false;
+  const kind = query['kind'] || KIND;
+  if (kind !== ANY_KIND && trail.kind !== kind) return false;
   if (query['outcome'] && trail.outcome !== query['outcome']) return false;
   if (query['method'] && trail.method !== query['method']) return false;
   if (query['status'] && !statusBelongs(trail.status, query['status'])) return false;

@@ -108,6 +108,11 @@ export function domain(uri: string): string {
   return inner.replace(/[;?].*$/, '').split('@')[1] ?? '';
 }
 
+/** A sentence's beginning. */
+export function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 /** A metric's name as a title: `ssc_calls_offered_total` → `Calls offered`. */
 export function title(name: string): string {
   const words = name
@@ -115,5 +120,5 @@ export function title(name: string): string {
     .replace(/_total$/, '')
     .replace(/_(us|ms|s|bytes)$/, '')
     .replaceAll('_', ' ');
-  return (words.charAt(0).toUpperCase() + words.slice(1)).replace(/^Http/, 'HTTP');
+  return capital(words).replace(/^Http/, 'HTTP');
 }

@@ -52,9 +52,11 @@ export function draw(scene: Scene, heading: string, palette: Palette = LIGHT): s
       (link) =>
         `<path d="${link.path}" fill="none" stroke="${palette.classes[link.class]}" ` +
         `stroke-opacity=".4" stroke-dasharray="2 3"/>` +
-        `<text x="${link.x}" y="${link.y + 4}" font-size="10.5" text-anchor="middle" ` +
-        `fill="${palette.faint}" stroke="${palette.band}" stroke-width="5" ` +
-        `paint-order="stroke">${brief(link.took_us)}</text>`,
+        (link.took_us > 0
+          ? `<text x="${link.x}" y="${link.y + 4}" font-size="10.5" text-anchor="middle" ` +
+            `fill="${palette.faint}" stroke="${palette.band}" stroke-width="5" ` +
+            `paint-order="stroke">${brief(link.took_us)}</text>`
+          : ''),
     ),
     ...scene.arrows.map((arrow) => arrowPart(arrow, palette)),
     ...scene.pills.map((pill) => {

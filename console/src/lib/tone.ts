@@ -1,5 +1,6 @@
 // Which colour token says what: outcomes, states, severities.
 import type { Severity } from './api';
+import { capital } from './format';
 
 const OUTCOMES: Record<string, string> = {
   answered: 'success',
@@ -42,6 +43,5 @@ export function severityTone(severity: Severity): string {
 
 /** `no-answer` → `No answer`. */
 export function words(name: string): string {
-  const text = name.replaceAll('-', ' ').replaceAll('_', ' ');
-  return text.charAt(0).toUpperCase() + text.slice(1);
+  return capital(name.replaceAll('-', ' ').replaceAll('_', ' '));
 }

@@ -48,10 +48,10 @@ it('the pieces of a highlighted message are the message', () => {
 
 it('a search becomes the parameters of the API', () => {
   expect(parameters({ q: ' 4940 ', in: 'number', status: '486', live: '1' }, 0)).toEqual({
-    number: '4940', status: '486',
+    kind: 'call', number: '4940', status: '486',
   });
-  expect(parameters({ range: '15m' }, 1_000_000)).toEqual({ from_us: 100_000_000 });
-  expect(parameters({ range: 'between', from: 'never' }, 0)).toEqual({});
+  expect(parameters({ range: '15m' }, 1_000_000)).toEqual({ kind: 'call', from_us: 100_000_000 });
+  expect(parameters({ range: 'between', from: 'never', kind: 'any' }, 0)).toEqual({});
 });
 
 it('the live tail keeps to the search', () => {
