@@ -125,7 +125,34 @@ to = ["softswitch"]
 
 /// What the rules of the site do to the scene `rules`: two headers of the INVITE change, one is
 /// added, one is removed.
-const RULES: &str = "";
+const RULES: &str = r#"
+[[ssc.rule]]
+name = "devices in words"
+realm = "core"
+direction = "out"
+message = "request"
+method = ["INVITE"]
+
+[[ssc.rule.when]]
+header = "X-Device"
+matches = '^model-(\d+) build-(\d+)$'
+
+[[ssc.rule.do]]
+set = "X-Device"
+value = "build $2 of model $1"
+
+[[ssc.rule.do]]
+replace = "User-Agent"
+pattern = '^(.*)$'
+value = "$1 via Tandem"
+
+[[ssc.rule.do]]
+add = "X-Network"
+value = "demo"
+
+[[ssc.rule.do]]
+remove = "X-Secret"
+"#;
 
 /// Headers that the rules touch, and what they must be behind the SSC.
 const RULED: &[(&str, Option<&str>)] = &[
