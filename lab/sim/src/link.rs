@@ -63,13 +63,16 @@ pub struct Counts {
     pub delivered: u64,
 }
 
+/// Arrival, number, destination, octets.
+type Flying<A> = (Time, u64, A, Vec<u8>);
+
 /// A link to any number of destinations `A`.
 #[derive(Debug)]
 pub struct Link<A> {
     spec: LinkSpec,
     random: Random,
     /// By time of arrival, then in the order of sending.
-    flying: BinaryHeap<Reverse<(Time, u64, A, Vec<u8>)>>,
+    flying: BinaryHeap<Reverse<Flying<A>>>,
     /// When the last datagram that kept its place arrives, by destination.
     last: BTreeMap<A, Time>,
     number: u64,

@@ -21,7 +21,7 @@ impl Random {
 
     /// A number below `end`; 0 when `end` is 0.
     pub fn below(&mut self, end: u64) -> u64 {
-        (u128::from(self.0.next_u64()) * u128::from(end) >> 64) as u64
+        ((u128::from(self.0.next_u64()) * u128::from(end)) >> 64) as u64
     }
 
     /// True with that probability, 0 to 1.

@@ -293,7 +293,10 @@ impl Registrar {
 
     /// The bindings registered from `flow`: whether a request from there comes from a registered
     /// client, and from which.
-    pub fn by_source<'a>(&'a self, flow: &'a Flow) -> impl Iterator<Item = (Key, &'a Binding)> + 'a {
+    pub fn by_source<'a>(
+        &'a self,
+        flow: &'a Flow,
+    ) -> impl Iterator<Item = (Key, &'a Binding)> + 'a {
         let hash = self.source_hash(flow);
         self.sources.find(hash).filter_map(|slot| {
             let key = self.bindings.user_of(slot)?;

@@ -65,9 +65,9 @@ impl Registrar {
 
     /// The core finds our interval too brief: from now on it is asked for what it wants.
     fn learn_floor(&mut self, response: &Message<'_>) {
-        let least = response.header(Header::MinExpires).and_then(|value| {
-            core::str::from_utf8(value).ok()?.trim().parse::<u32>().ok()
-        });
+        let least = response
+            .header(Header::MinExpires)
+            .and_then(|value| core::str::from_utf8(value).ok()?.trim().parse::<u32>().ok());
         self.core_floor_s = self.core_floor_s.max(least.unwrap_or(0));
     }
 
@@ -94,7 +94,8 @@ impl Registrar {
             let known = self.bindings.at(key).is_some_and(super::Binding::is_active);
             let moved = Update { aor, contact, request: &request, response, record };
             let granted_s = asked_s.min(self.config.client_expires_s).min(core_s);
-            if self.activate(now, key, &moved, [granted_s, core_s]) && change != Change::Registered {
+            if self.activate(now, key, &moved, [granted_s, core_s]) && change != Change::Registered
+            {
                 change = if known { Change::Refreshed } else { Change::Registered };
             }
         }

@@ -80,7 +80,11 @@ mod tests {
     #[test]
     fn one_user_has_one_form() {
         let alice = Some("alice@example.com".to_owned());
-        for uri in ["sip:alice@Example.COM", "sips:alice@example.com;user=phone", "sip:alice@example.com:5060"] {
+        for uri in [
+            "sip:alice@Example.COM",
+            "sips:alice@example.com;user=phone",
+            "sip:alice@example.com:5060",
+        ] {
             assert_eq!(form(uri), alice, "{uri}");
         }
         assert_ne!(form("sip:Alice@example.com"), alice);

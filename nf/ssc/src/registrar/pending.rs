@@ -68,20 +68,16 @@ impl Registrar {
     }
 
     /// A binding that waits for the core's answer; nobody finds it before.
-    fn prepare(
-        &mut self,
-        aor: &Aor,
-        contact: &NameAddr<'_>,
-        message: &Message<'_>,
-    ) -> Option<Key> {
+    fn prepare(&mut self, aor: &Aor, contact: &NameAddr<'_>, message: &Message<'_>) -> Option<Key> {
         let mut text = core::mem::take(&mut self.scratch);
         text.clear();
         write_contact(&mut text, contact);
         let agent = message.header(Header::UserAgent).unwrap_or_default();
         let agent = &agent[..agent.len().min(AGENT_BYTES_MAX)];
-        let made = self.bindings.take().map(|(key, binding)| {
-            (key, binding.set_texts([aor, &text, agent, b"", b""]))
-        });
+        let made = self
+            .bindings
+            .take()
+            .map(|(key, binding)| (key, binding.set_texts([aor, &text, agent, b"", b""])));
         self.scratch = text;
         match made {
             Some((key, true)) => Some(key),

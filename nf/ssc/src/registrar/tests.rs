@@ -41,8 +41,11 @@ fn alice() -> Client {
 
 impl Client {
     fn register(&self) -> Vec<u8> {
-        let contact =
-            if self.contact.is_empty() { String::new() } else { format!("Contact: {}\r\n", self.contact) };
+        let contact = if self.contact.is_empty() {
+            String::new()
+        } else {
+            format!("Contact: {}\r\n", self.contact)
+        };
         let expires = self.expires.map_or(String::new(), |s| format!("Expires: {s}\r\n"));
         format!(
             "REGISTER sip:example.com SIP/2.0\r\n\
@@ -295,11 +298,7 @@ fn a_client_behind_a_nat_that_moved_is_latched_anew_after_the_core_agreed() {
 fn a_deregistration_ends_one_contact_and_a_star_all() {
     let mut bench = bench();
     let desk = alice();
-    let mobile = Client {
-        contact: "<sip:alice@192.168.1.3>".to_owned(),
-        call_id: "c2",
-        ..alice()
-    };
+    let mobile = Client { contact: "<sip:alice@192.168.1.3>".to_owned(), call_id: "c2", ..alice() };
     bench.register(&desk, &flow(1));
     bench.register(&mobile, &flow(2));
     assert_eq!(bench.answer("alice").matches("Contact: ").count(), 2);
@@ -352,7 +351,10 @@ fn aliases_and_service_route_of_the_core_are_kept_and_told() {
     bench.core(pending, 200, extra);
     let answer = bench.answer("alice");
     assert!(answer.contains("Service-Route: <sip:10.0.0.1:5060;lr>\r\n"));
-    assert!(answer.contains("P-Associated-URI: <sip:alice@example.com>, \"Alice\" <tel:+49-30-123>\r\n"));
+    assert!(
+        answer
+            .contains("P-Associated-URI: <sip:alice@example.com>, \"Alice\" <tel:+49-30-123>\r\n")
+    );
     for uri in ["tel:+4930123", "sip:alice@EXAMPLE.com;user=phone"] {
         let identity = Aor::parse(uri.as_bytes()).unwrap();
         let (_, binding) = bench.registrar.reached_by(&identity).next().unwrap();
@@ -413,11 +415,8 @@ fn a_connection_that_ends_takes_its_bindings_along() {
 #[test]
 fn limits_hold_for_contacts_of_a_name_and_for_all_bindings() {
     let mut bench = bench_of(10);
-    let phone = |user, n: u32| Client {
-        user,
-        contact: format!("<sip:{user}@192.168.1.{n}>"),
-        ..alice()
-    };
+    let phone =
+        |user, n: u32| Client { user, contact: format!("<sip:{user}@192.168.1.{n}>"), ..alice() };
     for n in 0..8 {
         bench.register(&phone("alice", n), &flow(1));
     }

@@ -1,8 +1,8 @@
 //! The lines that the registrar puts into messages: toward the core our Contact, Expires and
 //! Path, toward the client its own contacts and what the core told about it.
 
-use super::binding::{Binding, write_features};
 use super::Registrar;
+use super::binding::{Binding, write_features};
 use crate::slots::Key;
 use crate::token::TOKEN_BYTES;
 use crate::write::{Set, line, number};
