@@ -178,7 +178,7 @@ mod tests {
                 wheel.arm(at, key);
                 armed.push(at);
                 // Let some time pass between two arms, as life does.
-                now = now + core::time::Duration::from_millis(jump);
+                now += core::time::Duration::from_millis(jump);
                 let mut due = Vec::new();
                 wheel.expire(now, &mut due);
                 for key in due {

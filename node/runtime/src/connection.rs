@@ -48,6 +48,8 @@ pub(crate) struct Connection {
     held_messages: u64,
     /// What the shard's sum of queues counts for this connection.
     pub(crate) counted: usize,
+    /// When we opened it, until the far end said something.
+    pub(crate) unheard_since: Option<Time>,
     /// When something moved last.
     pub(crate) active: Time,
     /// Since when the kernel takes nothing more.
@@ -84,6 +86,7 @@ impl Connection {
             held: Vec::new(),
             held_messages: 0,
             counted: 0,
+            unheard_since: None,
             active: now,
             blocked: None,
         }

@@ -70,6 +70,11 @@ impl Reader {
             Outcome::Ended(why) => (if sealed { self.plain.len() } else { 0 }, Some(why)),
         };
         let mut buffer = std::mem::take(if sealed { &mut self.plain } else { &mut self.raw });
+        if length > 0
+            && let Some(connection) = io.streams.table.find(id)
+        {
+            connection.unheard_since = None;
+        }
         self.cut(now, flow, &buffer[..length], engine, io);
         if sealed {
             buffer.clear();
@@ -79,7 +84,7 @@ impl Reader {
         }
         if let Some(why) = ended {
             io.flush(now, &mut engine.effects, &mut engine.rings); // the answers go out first
-            io.lose(id, why);
+            io.lose_at(now, id, why);
         }
     }
 

@@ -39,6 +39,8 @@ use std::sync::atomic::Ordering::SeqCst;
 const PARCELS_PER_TURN: usize = 64;
 /// Commands that one turn takes.
 const COMMANDS_PER_TURN: usize = 16;
+/// Events between two looks at the clock.
+const EVENTS_PER_LOOK: usize = 16;
 /// Deliveries of helper threads that one turn takes.
 const DELIVERIES_PER_TURN: usize = 256;
 
@@ -115,7 +117,12 @@ impl<F: Function> Shard<F> {
         worked |= self.parcels(now);
         worked |= self.deliveries(now);
         let ready = std::mem::take(&mut self.ready);
-        for event in &ready {
+        let mut now = now;
+        for (number, event) in ready.iter().enumerate() {
+            if number % EVENTS_PER_LOOK == EVENTS_PER_LOOK - 1 {
+                now = self.now();
+                self.engine.tick(now); // timers do not wait for a crowd of connections
+            }
             worked |= self.dispatch(now, event);
         }
         self.ready = ready;

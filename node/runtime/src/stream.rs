@@ -24,6 +24,8 @@ const ACCEPTS_PER_TURN: usize = 64;
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// How long a far end may take to finish after we closed.
 const LINGER: Duration = Duration::from_secs(2);
+/// A connection that we opened and that ends within this time, without a word, was refused.
+const QUICK_END: Duration = Duration::from_secs(1);
 /// Names remembered for the certificates of far ends; when full, all are forgotten.
 const NAMES_MAX: usize = 4_096;
 
@@ -398,7 +400,6 @@ impl Io {
         };
         connection.flow.local = local;
         let flow = connection.flow;
-        self.streams.table.warm(&(flow.port, flow.remote));
         if flow.transport != Transport::Tls {
             return self.stands(now, id, RuntimeFact::Opened);
         }
@@ -420,6 +421,7 @@ impl Io {
     /// A connection stands: what was held for it goes out.
     fn stands(&mut self, now: Time, id: ConnId, how: RuntimeFact) -> Option<Flow> {
         let connection = self.streams.table.find(id)?;
+        connection.unheard_since = connection.asked.is_some().then_some(now);
         let stood = connection.stand();
         let (flow, blocked) = (connection.flow, connection.waiting() > 0);
         if let Err(error) = stood {
@@ -477,6 +479,20 @@ impl Io {
             tell(&mut self.news, News::Down(asked, why));
         }
         self.recount(id);
+    }
+
+    /// A connection that stood is lost by the far end's doing. One that we opened and that ended
+    /// at once without a word counts as refused: opening it again and again would be no better.
+    pub(crate) fn lose_at(&mut self, now: Time, id: ConnId, why: &'static str) {
+        let opened = self.streams.table.find(id).and_then(|connection| {
+            let since = connection.unheard_since?;
+            let far = (connection.flow.port, connection.flow.remote);
+            (since + QUICK_END > now).then_some(far)
+        });
+        self.lose(id, why);
+        if let Some(far) = opened {
+            self.streams.table.cool(far, now, why);
+        }
     }
 
     /// A connection that stood is lost.

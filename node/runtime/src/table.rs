@@ -159,17 +159,14 @@ impl Table {
 
     /// A far end could not be reached: nothing is tried for a while, longer each time.
     pub(crate) fn cool(&mut self, far: Far, now: Time, why: &'static str) {
-        let last = self.cold.get(&far).map(|cold| cold.wait * 2);
+        // One that answered for a while since starts anew.
+        let recent = |cold: &&Cold| now.since(cold.until) < self.limits.backoff_max * 2;
+        let last = self.cold.get(&far).filter(recent).map(|cold| cold.wait * 2);
         let wait = last.unwrap_or(self.limits.backoff).min(self.limits.backoff_max);
         if self.cold.len() >= COLD_MAX {
             self.cold.clear();
         }
         self.cold.insert(far, Cold { until: now + wait, wait, why });
-    }
-
-    /// A far end answered.
-    pub(crate) fn warm(&mut self, far: &Far) {
-        self.cold.remove(far);
     }
 }
 
@@ -217,7 +214,7 @@ mod tests {
             waits.push(now.since(start).as_millis());
         }
         assert_eq!(waits, [500, 1_000, 2_000, 4_000, 8_000, 8_000]);
-        table.warm(&far);
+        now += StreamLimits::default().backoff_max * 3;
         table.cool(far, now, "refused");
         assert!(table.cold(&far, now + Duration::from_millis(500)).is_none());
     }

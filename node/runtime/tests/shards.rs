@@ -1,4 +1,5 @@
 //! Several shards, the management side, and what happens when things change or break.
+#![allow(clippy::unwrap_used, reason = "a test says no by panicking")]
 
 mod echo;
 

@@ -1,4 +1,5 @@
 //! Streams through a running function, on real sockets.
+#![allow(clippy::unwrap_used, reason = "a test says no by panicking")]
 
 mod echo;
 
@@ -129,6 +130,20 @@ fn a_refused_connection_is_told_with_the_flow_as_sent_and_not_retried_at_once() 
 }
 
 #[test]
+fn a_far_end_that_hangs_up_at_once_is_not_called_again_at_once() {
+    let (running, events) = launch(spec("127.0.0.1"), Manner::default());
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let remote = listener.local_addr().unwrap();
+    let door = std::thread::spawn(move || listener.accept().map(drop));
+    say(&running, 0, remote, &[("transport", "tcp")]);
+    door.join().unwrap().unwrap();
+    assert_ne!(down(&events).0.conn, ConnId(0), "it stood");
+    say(&running, 0, remote, &[("transport", "tcp")]);
+    assert_eq!(down(&events).0.conn, ConnId(0), "it was not opened again");
+    assert_eq!(count(&running, RuntimeFact::Opened), 1);
+}
+
+#[test]
 fn a_slow_reader_loses_the_newest_messages_whole_and_keeps_its_connection() {
     let mut spec = spec("127.0.0.1");
     spec.streams.queue_bytes_max = 100_000;
@@ -140,6 +155,7 @@ fn a_slow_reader_loses_the_newest_messages_whole_and_keeps_its_connection() {
     }
     until("something is shed", || count(&running, RuntimeFact::SendShed) > 0);
     until("all came in", || count(&running, RuntimeFact::MessageIn) == 40);
+    until("the gauge shows it", || count(&running, RuntimeFact::Queued) > 50_000);
     let sent = count(&running, RuntimeFact::MessageOut);
     let mut last = 0;
     for _ in 0..sent {

@@ -1,4 +1,5 @@
 //! TLS through running functions, with certificates made for the test.
+#![allow(clippy::unwrap_used, reason = "a test says no by panicking")]
 
 mod echo;
 

@@ -1,4 +1,5 @@
 //! Datagrams through a running function, on real sockets.
+#![allow(clippy::unwrap_used, reason = "a test says no by panicking")]
 
 mod echo;
 
@@ -18,7 +19,7 @@ fn one(ip: &str) -> ShardSpec {
 }
 
 fn receive(socket: &UdpSocket) -> (Vec<u8>, SocketAddr) {
-    let mut buffer = [0u8; 65_536];
+    let mut buffer = vec![0u8; 65_536];
     let (length, from) = socket.recv_from(&mut buffer).unwrap();
     (buffer[..length].to_vec(), from)
 }
@@ -124,4 +125,45 @@ fn an_address_that_another_function_of_ours_holds_is_refused_too() {
     let mut spec = one("127.0.0.1");
     spec.ports[0].listen = running.local_addr(PortId(0));
     assert!(matches!(echo::try_launch(spec, Manner::default()), Err(RuntimeError::Bind { .. })));
+}
+
+#[test]
+fn a_datagram_that_the_kernel_refuses_is_counted_and_told_and_the_others_leave() {
+    let (running, events) = launch(one("0.0.0.0"), Manner::default());
+    // Broadcasts are not asked for; and nothing is longer than IP.
+    let refused: SocketAddr = "255.255.255.255:9".parse().unwrap();
+    say(&running, 0, refused, &[("times", "3")]);
+    let socket = client("127.0.0.1");
+    let text = "x".repeat(66_000);
+    say(&running, 0, socket.local_addr().unwrap(), &[("text", &text)]);
+    say(&running, 0, socket.local_addr().unwrap(), &[]);
+    assert_eq!(receive(&socket).0, b"hello");
+    until("all are counted", || count(&running, RuntimeFact::SendRefused) == 4);
+    let remote = wait_for(&events, |seen| match seen {
+        Seen::Down(_, flow, _) => Some(flow.remote),
+        _ => None,
+    });
+    assert_eq!(remote, refused);
+}
+
+#[test]
+fn the_plain_counters_add_up() {
+    let (running, _events) = launch(one("127.0.0.1"), Manner::default());
+    let socket = client("127.0.0.1");
+    for _ in 0..10 {
+        socket.send_to(b"12345", running.local_addr(PortId(0))).unwrap();
+        receive(&socket);
+    }
+    until("the last is counted", || count(&running, RuntimeFact::MessageOut) == 10);
+    assert_eq!(count(&running, RuntimeFact::MessageIn), 10);
+    assert_eq!(count(&running, RuntimeFact::BytesIn), 50);
+    assert_eq!(count(&running, RuntimeFact::BytesOut), 50);
+    assert!(count(&running, RuntimeFact::ReceiveBatch) > 0);
+    until("the turns are timed", || count(&running, RuntimeFact::TurnTime) > 0);
+}
+
+#[test]
+fn the_handle_may_be_used_from_any_thread() {
+    fn any_thread<T: Send + Sync>(_: &T) {}
+    any_thread(&launch(one("127.0.0.1"), Manner::default()).0);
 }
