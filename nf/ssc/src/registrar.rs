@@ -43,6 +43,7 @@ pub const ALIASES_MAX: usize = 16;
 
 /// What shall become of a REGISTER.
 #[derive(Debug, Clone, Copy)]
+#[expect(clippy::large_enum_variant, reason = "lives for one step; a box would cost more")]
 pub enum Verdict {
     /// Answer 200 with what [`Registrar::write_answer`] writes.
     Answer(Aor),

@@ -14,6 +14,7 @@ const REFRESH_MARGIN_S: u32 = 600;
 
 /// What a final answer of the core means.
 #[derive(Debug, Clone, Copy)]
+#[expect(clippy::large_enum_variant, reason = "lives for one step; a box would cost more")]
 pub enum CoreVerdict {
     /// The core accepted: answer 200 with what [`Registrar::write_answer`] writes.
     Answered(Aor, Change),
