@@ -124,6 +124,27 @@ test('the ladder marks retransmissions, hides them on demand, and goes to the pa
   await page.waitForFunction(() => !/m=/.test(location.hash), null, WAIT);
 });
 
+test('a trail of thousands of messages is drawn where it is looked at', async () => {
+  const { page } = seen;
+  const long = structuredClone(site.mock.details.find((d) => d.trail.id === 'T7002'));
+  const round = long.messages;
+  long.trail.id = 'long';
+  long.messages = Array.from({ length: 60 }, (_, turn) =>
+    round.map((m) => ({
+      ...m, n: m.n + turn * round.length, at_us: m.at_us + turn * 60e6, retransmission_of: null,
+      pair: m.pair === null ? null : m.pair + turn * round.length,
+    })),
+  ).flat();
+  site.mock.details.push(long);
+  await enter('/calls/long');
+  await page.getByRole('option').first().waitFor(WAIT);
+  assert.ok((await page.getByRole('option').count()) < long.messages.length);
+  await page.keyboard.press('End');
+  await page.locator(`#message-${long.messages.length - 1}.on`).waitFor(WAIT);
+  await page.keyboard.press('Home');
+  await page.locator('#message-0.on').waitFor(WAIT);
+});
+
 test('a trail that is gone is told, with a way back', async () => {
   const { page } = seen;
   await enter('/calls/T1');
