@@ -102,6 +102,7 @@ class Mock {
     this.confirm_until_ms = 0;
     this.streams = new Set();
     this.next = 7100;
+    this.dropped = 0;
   }
 
   site() {
@@ -331,7 +332,7 @@ async function answer(mock, request, response) {
   if (path === '/sas/tail') return stream(mock, response, { every_ms: TAIL_MS, event: 'trail' }, () => {
     const detail = liveTrail(mock.next++, Date.now() * 1000);
     mock.details.unshift(detail);
-    return { ...detail.trail, dropped: 0 };
+    return { ...detail.trail, dropped: mock.dropped++ };
   });
   if (path === '/sas/read') {
     if (data.length < 24) return refuse(response, 400, 'malformed', 'This is neither pcap nor pcapng.');

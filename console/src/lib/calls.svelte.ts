@@ -5,6 +5,8 @@ import { belongs, parameters } from './find';
 export const PAGE_ROWS = 50;
 /** Rows the live tail lets grow before it cuts the oldest. */
 const ROWS_MAX = 500;
+/** How often the list is read again while the tail leaves out changes. */
+const CATCH_UP_MS = 2_000;
 
 export const calls = $state({
   /** The list's own address, for the way back. */
@@ -72,6 +74,14 @@ function take(trail: Trail, query: Record<string, string>): void {
   }
 }
 
+/** Reads the newest page again: the tail left out changes, and rows must not stay behind. */
+async function catchUp(query: Record<string, string>): Promise<void> {
+  const found = parameters(query, Date.now());
+  const page = await api.trails({ ...found, limit: PAGE_ROWS });
+  for (const trail of page.trails.reverse()) take(trail, query);
+  calls.trails.sort((a, b) => b.started_at_us - a.started_at_us);
+}
+
 /** Follows new trails until the returned function is called. */
 export function follow(query: () => Record<string, string>): () => void {
   const source = api.tail();
@@ -79,12 +89,21 @@ export function follow(query: () => Record<string, string>): () => void {
   source.onopen = () => (calls.tail = true);
   source.onerror = () => (calls.tail = false);
   let before: number | null = null;
+  let behind = false;
   source.addEventListener('trail', (event: MessageEvent<string>) => {
     const { dropped, ...trail } = JSON.parse(event.data) as Trail & { dropped?: number };
-    if (dropped !== undefined) calls.dropped = dropped - (before ??= dropped);
+    before ??= dropped ?? 0;
+    behind ||= (dropped ?? 0) - before > calls.dropped;
+    calls.dropped = (dropped ?? 0) - before;
     take(trail, query());
   });
+  const timer = setInterval(() => {
+    if (!behind) return;
+    behind = false;
+    catchUp(query()).catch(() => (behind = true));
+  }, CATCH_UP_MS);
   return () => {
+    clearInterval(timer);
     source.close();
     calls.tail = false;
   };
