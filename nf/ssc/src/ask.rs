@@ -25,6 +25,8 @@ impl Controller {
         match ask.path.as_str() {
             "calls" => self.show_calls(ask),
             "calls/terminate" => self.terminate(now, ask, out),
+            "registrations" => self.show_registrations(now, ask),
+            "rules" => Ok(self.show_rules()),
             "next-hops" => Ok(self.show_next_hops()),
             "realms" => Ok(self.show_realms()),
             "alarms" => Ok(self.show_alarms(now)),
@@ -39,15 +41,40 @@ impl Controller {
         facts.set(Fact::CallsLive, self.calls.len() as u64);
         facts.set(Fact::RelaysLive, self.relays.len() as u64);
         facts.set(Fact::TransactionsLive, self.transactions.len() as u64);
+        facts.set(Fact::BindingsLive, self.registrar.len() as u64);
         facts.set(Fact::TargetsDown, self.hops.down() as u64);
     }
 
+    fn show_registrations(&self, now: Time, ask: &Ask) -> Result<Value, AskError> {
+        let limit = limit(ask)?;
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let rows = self.registrar.iter().take(limit).map(|(_, binding)| {
+            let aliases: Vec<String> =
+                sip::Items::new(binding.associated()).map(text).collect();
+            json!({
+                "aor": text(binding.aor()),
+                "contact": text(binding.contact()),
+                "realm": self.realms.row(binding.realm).name,
+                "source": binding.flow.remote.to_string(),
+                "transport": crate::realm::transport_word(binding.flow.transport),
+                "expires_at_us": binding.expires.as_micros(),
+                "expires_s": binding.expires.since(now).as_secs(),
+                "core_expires_at_us": binding.core_expires.as_micros(),
+                "registered_at_us": binding.registered.as_micros(),
+                "user_agent": text(binding.user_agent()),
+                "aliases": aliases,
+            })
+        });
+        Ok(Value::Array(rows.collect()))
+    }
+
+    fn show_rules(&self) -> Value {
+        let rows = self.config.rule.iter().enumerate();
+        Value::Array(rows.map(|(n, rule)| json!({ "number": n, "rule": rule })).collect())
+    }
+
     fn show_calls(&self, ask: &Ask) -> Result<Value, AskError> {
-        let limit = match ask.params.get("limit").map(|text| text.parse::<usize>()) {
-            None => ROWS_MAX,
-            Some(Ok(limit)) => limit.min(ROWS_MAX),
-            Some(Err(_)) => return Err(AskError::BadParameter("limit is a number".into())),
-        };
+        let limit = limit(ask)?;
         let rows = self.calls.iter().take(limit).map(|(key, call)| self.call_row(key, call));
         Ok(Value::Array(rows.collect()))
     }
@@ -176,6 +203,15 @@ impl Controller {
             "shed": capture.shed,
             "trouble": capture.trouble(now),
         }])
+    }
+}
+
+/// Rows asked for.
+fn limit(ask: &Ask) -> Result<usize, AskError> {
+    match ask.params.get("limit").map(|text| text.parse::<usize>()) {
+        None => Ok(ROWS_MAX),
+        Some(Ok(limit)) => Ok(limit.min(ROWS_MAX)),
+        Some(Err(_)) => Err(AskError::BadParameter("limit is a number".into())),
     }
 }
 

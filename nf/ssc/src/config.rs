@@ -1,5 +1,6 @@
 //! The `[[ssc]]` section of a site file: its shape, its help (the doc comments) and its checks.
 
+use crate::manipulation::{RuleConfig, Rules};
 use crate::realm::{
     Address, CAPTURE_PORT, PORTS_MAX, REALMS_MAX, RealmId, Side, transport_word,
 };
@@ -37,6 +38,9 @@ pub struct Ssc {
     /// Which request goes to which next hop; the first match wins.
     #[serde(default)]
     pub route: Vec<Route>,
+    /// Rules that change headers where messages cross the border of a realm.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rule: Vec<RuleConfig>,
     /// The registrar front.
     #[serde(default)]
     pub registrar: Registrar,
@@ -368,6 +372,10 @@ impl Ssc {
         self.validate_next_hops(issues);
         self.validate_routes(issues);
         self.validate_numbers(issues);
+        let realms: Vec<&str> = self.realm.iter().map(|realm| realm.name.as_str()).collect();
+        if let Err(found) = Rules::compile(&self.rule, &realms) {
+            issues.extend(found);
+        }
     }
 
     fn validate_realms(&self, issues: &mut Vec<Issue>) {

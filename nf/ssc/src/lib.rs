@@ -22,6 +22,7 @@ mod next_hop;
 mod probe;
 pub mod realm;
 mod refusal;
+mod register;
 pub mod registrar;
 mod route;
 mod slots;
@@ -41,6 +42,7 @@ use machine::{Duration, Time};
 use next_hop::NextHops;
 use realm::{RealmId, Realms};
 use refusal::Refusal;
+use registrar::Registrar;
 use route::Routes;
 use runtime::{Ask, AskError, Effects, Flow, Frame, Function, In, PortId, Seed};
 use sip::transaction::{Arrival, Out, ServerId, Timers, Transactions};
@@ -69,6 +71,8 @@ struct Arrived<'a> {
     flow: Flow,
     realm: RealmId,
     message: &'a Message<'a>,
+    /// The message as it came, before any rule.
+    raw: &'a [u8],
 }
 
 /// The controller, as one shard runs it.
@@ -82,6 +86,8 @@ pub struct Controller {
     calls: Slots<Call>,
     relays: Slots<Relay>,
     wire: Wire,
+    registrar: Registrar,
+    inbox: Vec<u8>,
     shard: u16,
     random: u64,
     is_draining: bool,
@@ -105,12 +111,18 @@ impl Controller {
         let mut table_seed = [0; 32];
         table_seed[..16].copy_from_slice(key);
         table_seed[16..].copy_from_slice(rest);
+        let registrar_seed: [u8; 16] =
+            core::array::from_fn(|n| rest[n].rotate_left(3) ^ key[n].wrapping_mul(31));
+        let mut wire = Wire::new(Capture::new(&config));
+        wire.rule(&config, &realms);
         let random = rest.iter().fold(0, |word, &b| mix(word ^ u64::from(b)));
         Self {
             transactions: Transactions::new(timers(&config), limits, table_seed, seed.shard, now),
             calls: Slots::new(config.limits.calls_max, now),
             relays: Slots::new(config.limits.relays_max, now),
-            wire: Wire::new(Capture::new(&config)),
+            registrar: register::registrar(&config, seed.shard, &registrar_seed, now),
+            wire,
+            inbox: Vec::new(),
             shard: seed.shard,
             random,
             is_draining: false,
@@ -139,8 +151,13 @@ impl Controller {
         self.wire.facts.add(Fact::MessagesReceived, 1);
         match Message::parse(bytes) {
             Ok(message) => {
-                let at = Arrived { now, flow, realm, message: &message };
-                self.arrived(&at, out);
+                let mut inbox = core::mem::take(&mut self.inbox);
+                inbox.clear();
+                let is_changed = self.wire.ruled_in(realm, &message, &mut inbox).is_some();
+                let changed = if is_changed { Message::parse(&inbox).ok() } else { None };
+                let message = changed.as_ref().unwrap_or(&message);
+                self.arrived(&Arrived { now, flow, realm, message, raw: bytes }, out);
+                self.inbox = inbox;
             }
             Err(offence) => self.malformed(now, flow, bytes, &offence, out),
         }
@@ -177,7 +194,7 @@ impl Controller {
 
     /// Captures a message that came in.
     fn seen(&mut self, at: &Arrived<'_>, trail: Option<u64>) {
-        self.wire.received(at.now, &at.flow, trail, at.message.raw());
+        self.wire.received(at.now, &at.flow, trail, at.raw);
     }
 
     /// Carries out what the transactions ask for.
@@ -243,6 +260,7 @@ impl Function for Controller {
         self.transacted(now, out);
         self.relays_due(now, out);
         self.calls_due(now, out);
+        self.registrar_tick(now);
         self.look_up(now, out);
         self.probe(now, out);
         self.lost(now, out);
@@ -257,6 +275,7 @@ impl Function for Controller {
             self.calls.deadline(),
             self.hops.deadline(),
             self.lookups.deadline(),
+            self.registrar.deadline(),
             self.lost_at(),
             self.wire.capture.deadline(),
         ];
@@ -275,6 +294,8 @@ impl Function for Controller {
         self.calls.set_max(config.limits.calls_max);
         self.relays.set_max(config.limits.relays_max);
         self.wire.capture.configure(&config);
+        self.wire.rule(&config, &self.realms);
+        self.registrar.configure(config.registrar.clone(), config.limits.bindings_max);
         self.config = config;
     }
 

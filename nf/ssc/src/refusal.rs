@@ -18,6 +18,8 @@ pub(crate) struct Refusal {
     pub status: u16,
     /// What the service assurance is told.
     pub why: &'static str,
+    /// Min-Expires of a 423, seconds.
+    pub min_expires_s: Option<u32>,
 }
 
 impl Refusal {
@@ -34,7 +36,7 @@ impl Refusal {
 
     /// A refusal with this status.
     pub const fn new(status: u16, why: &'static str) -> Self {
-        Self { status, why }
+        Self { status, why, min_expires_s: None }
     }
 }
 
@@ -74,6 +76,9 @@ impl Controller {
         self.reply(at, server, trail, refusal.status, out, |head| {
             if refusal.status == 503 {
                 write::line(head, "Retry-After", retry_after_s.to_string().as_bytes());
+            }
+            if let Some(seconds) = refusal.min_expires_s {
+                write::line(head, "Min-Expires", seconds.to_string().as_bytes());
             }
             if refusal.status == 420 {
                 unsupported(head, at.message);

@@ -3,6 +3,7 @@
 use crate::config;
 use crate::next_hop::NextHops;
 use crate::realm::{RealmId, Realms};
+use crate::slots::Key;
 use regex::bytes::Regex;
 use runtime::Flow;
 use sip::Message;
@@ -27,6 +28,8 @@ pub struct Way {
     pub flow: Flow,
     /// What could be tried next; `None` when there is only this way.
     pub plan: Option<Plan>,
+    /// The registered contact it leads to.
+    pub binding: Option<Key>,
 }
 
 /// Why a request goes nowhere.
@@ -106,7 +109,7 @@ impl Routes {
         let mut usable = self.usable(plan, hops);
         let (plan, realm, flow) = usable.next()?;
         let more = usable.next().is_some();
-        Some(Way { realm, flow, plan: more.then_some(plan) })
+        Some(Way { realm, flow, plan: more.then_some(plan), binding: None })
     }
 
     fn usable<'a>(

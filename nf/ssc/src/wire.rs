@@ -2,11 +2,15 @@
 
 use crate::capture::{Capture, Seen};
 use crate::facts::Fact;
+use crate::config::Ssc;
+use crate::manipulation::{Rules, Scratch};
+use crate::realm::{Direction, RealmId, Realms};
 use crate::token::hex;
 use crate::write::number;
 use event::Sheet;
 use machine::Time;
-use runtime::{Effects, Flow};
+use runtime::{Effects, Flow, PortId};
+use sip::Message;
 
 /// What every message passes on its way in and out.
 #[derive(Debug)]
@@ -15,13 +19,71 @@ pub struct Wire {
     pub capture: Capture,
     /// The counters.
     pub facts: Sheet<Fact>,
+    /// Rules that change what crosses the border of a realm.
+    pub rules: Rules,
+    /// Ports whose realm has rules for what leaves.
+    ruled: Vec<(PortId, RealmId)>,
+    splices: Scratch,
+    draft: Vec<u8>,
     scratch: Vec<u8>,
 }
 
 impl Wire {
     /// With this way to the collector and all counters at zero.
     pub fn new(capture: Capture) -> Self {
-        Self { capture, facts: Sheet::new(), scratch: Vec::new() }
+        Self {
+            capture,
+            facts: Sheet::new(),
+            rules: Rules::default(),
+            ruled: Vec::new(),
+            splices: Scratch::default(),
+            draft: Vec::new(),
+            scratch: Vec::new(),
+        }
+    }
+
+    /// Takes the rules of a validated configuration.
+    pub fn rule(&mut self, config: &Ssc, realms: &Realms) {
+        let names: Vec<&str> = config.realm.iter().map(|realm| realm.name.as_str()).collect();
+        self.rules = Rules::compile(&config.rule, &names).unwrap_or_default();
+        let doors = realms.rows().iter().flat_map(|realm| &realm.doors);
+        let ruled = doors.filter(|door| self.rules.has_any(door.realm, Direction::Out));
+        self.ruled = ruled.map(|door| (door.port, door.realm)).collect();
+    }
+
+    /// The message as the rules for what comes in change it; `None`: as it is.
+    pub fn ruled_in(
+        &mut self,
+        realm: RealmId,
+        message: &Message<'_>,
+        inbox: &mut Vec<u8>,
+    ) -> Option<()> {
+        let wanted = self.rules.has_any(realm, Direction::In)
+            && self.rules.applies(realm, Direction::In, message);
+        let splices = &mut self.splices;
+        (wanted && self.rules.apply(realm, Direction::In, message, splices, inbox)).then_some(())
+    }
+
+    /// Sends what `write` writes as the rules for what leaves change it.
+    fn send_ruled(
+        &mut self,
+        realm: RealmId,
+        to: Flow,
+        out: &mut Effects,
+        write: impl FnOnce(&mut Vec<u8>),
+    ) {
+        self.draft.clear();
+        write(&mut self.draft);
+        let (draft, rules, splices) = (&self.draft, &self.rules, &mut self.splices);
+        out.send(to, |buffer| {
+            let is_changed = Message::parse(draft).is_ok_and(|message| {
+                rules.applies(realm, Direction::Out, &message)
+                    && rules.apply(realm, Direction::Out, &message, splices, buffer)
+            });
+            if !is_changed {
+                buffer.extend_from_slice(draft);
+            }
+        });
     }
 
     /// A message came in.
@@ -42,7 +104,10 @@ impl Wire {
         out: &mut Effects,
         write: impl FnOnce(&mut Vec<u8>),
     ) {
-        out.send(to, write);
+        match self.ruled.iter().find(|(port, _)| *port == to.port) {
+            Some(&(_, realm)) => self.send_ruled(realm, to, out, write),
+            None => out.send(to, write),
+        }
         self.facts.add(Fact::MessagesSent, 1);
         if self.capture.is_on() {
             let Some((to, bytes)) = out.last() else { return };

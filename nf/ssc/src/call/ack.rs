@@ -23,7 +23,7 @@ impl Controller {
         };
         let Some(call) = self.calls.at_mut(key) else { return };
         let trail = call.trail();
-        self.wire.received(at.now, &at.flow, Some(trail), at.message.raw());
+        self.wire.received(at.now, &at.flow, Some(trail), at.raw);
         let Some(relay) = call.invite.filter(|_| call.invite_from == side) else { return };
         let Some(waiting) = self.relays.at(relay) else { return };
         let is_mine = call.leg(side).owns(at.message, at.message.from_tag());
@@ -87,7 +87,7 @@ impl Controller {
         };
         let Some(call) = self.calls.at(key) else { return };
         let trail = call.trail();
-        self.wire.received(at.now, &at.flow, Some(trail), message.raw());
+        self.wire.received(at.now, &at.flow, Some(trail), at.raw);
         let leg = call.leg(side);
         if !leg.owns(message, message.to_tag()) {
             if is_ours {

@@ -71,14 +71,25 @@ impl Controller {
         let Some(relay) = self.relays.at(key) else { return };
         let (call, initial) = (relay.call, relay.initial);
         match call.filter(|&call| self.calls.at(call).is_some()) {
-            None => {
-                self.pass_back(at, key, status, out);
-                if status >= 200 {
-                    self.relays.give_back(key);
-                }
-            }
+            None => self.only_answer(at, key, status, out),
             Some(call) if initial => self.first_answer(at, key, call, status, out),
             Some(call) => self.further_answer(at, key, call, status, out),
+        }
+    }
+
+    /// An answer to a request outside of any dialog.
+    fn only_answer(&mut self, at: &Arrived<'_>, key: Key, status: u16, out: &mut Effects) {
+        let register = self.relays.at_mut(key).and_then(|relay| match status {
+            0..200 => None,
+            _ => relay.register.take(),
+        });
+        let is_answered =
+            register.is_some_and(|pending| self.registered(at, key, pending, out));
+        if !is_answered {
+            self.pass_back(at, key, status, out);
+        }
+        if status >= 200 {
+            self.relays.give_back(key);
         }
     }
 

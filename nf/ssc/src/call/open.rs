@@ -7,6 +7,7 @@ use super::{Call, Kind, check, trail};
 use crate::facts::Fact;
 use crate::realm::Door;
 use crate::refusal::{Refusal, status_line, upstream};
+use crate::register::Registered;
 use crate::route::{NoWay, Way};
 use crate::slots::Key;
 use crate::token::{Side, TAG_BYTES, TOKEN_BYTES, Token, fork_digit};
@@ -33,17 +34,40 @@ impl Controller {
         if self.is_draining {
             return self.refuse(at, Some(server), Refusal::DRAINING, out);
         }
+        let register = match at.message.method() {
+            Method::Register => match self.register(at, server, out) {
+                Registered::Done => return,
+                Registered::Forward(pending) => Some(pending),
+                Registered::Nothing => None,
+            },
+            _ => None,
+        };
         let session = match self.session_asked(at.message) {
             Ok(session) => session,
             Err(min_se_s) => return self.too_brief(at, server, min_se_s, out),
         };
-        match self.routes.find(at.realm, at.message, &self.hops) {
-            Ok(way) => self.start(at, server, &way, session, out),
-            Err(NoWay::Refused(status)) => {
-                self.refuse(at, Some(server), Refusal::new(status, "no route matches"), out);
-            }
-            Err(NoWay::Down) => self.refuse(at, Some(server), Refusal::NO_TARGET, out),
+        let subscriber = self.subscriber(&at.flow);
+        let is_known = subscriber.is_some() || at.message.method() == Method::Register;
+        if !is_known && self.realms.row(at.realm).register_required {
+            let refusal = Refusal::new(403, "the sender is not registered");
+            return self.refuse(at, Some(server), refusal, out);
         }
+        let way = match self.way_to_binding(at.realm, at.message) {
+            Some(way) => Ok(way),
+            None => self.routes.find(at.realm, at.message, &self.hops),
+        };
+        let refusal = match way {
+            Ok(way) => {
+                let extra = Extra { session, register, subscriber };
+                return self.start(at, server, &way, extra, out);
+            }
+            Err(NoWay::Refused(status)) => Refusal::new(status, "no route matches"),
+            Err(NoWay::Down) => Refusal::NO_TARGET,
+        };
+        if let Some(pending) = register {
+            self.registrar.abandon(pending);
+        }
+        self.refuse(at, Some(server), refusal, out);
     }
 
     /// 422: the session interval is shorter than we accept (RFC 4028 §6).
@@ -114,7 +138,7 @@ impl Controller {
         at: &Arrived<'_>,
         server: ServerId,
         way: &Way,
-        session: Asked,
+        extra: Extra,
         out: &mut Effects,
     ) {
         let random = self.random();
@@ -123,7 +147,12 @@ impl Controller {
             return self.refuse(at, Some(server), Refusal::OVERLOAD, out);
         };
         fill(relay, at, server, random);
-        relay.session = session;
+        relay.session = extra.session;
+        relay.register = extra.register;
+        relay.subscriber = extra.subscriber;
+        if extra.register.is_some() {
+            self.wire.facts.add(Fact::RegistersForwarded, 1);
+        }
         let mut names = key;
         if begins_dialog(method) {
             let Some((call_key, call)) = self.calls.take() else {
@@ -195,12 +224,21 @@ impl Controller {
         let names = relay.call.unwrap_or(key);
         let token = Token::new(check(relay.random, Side::B), self.shard, names, Side::B).write();
         relay.uri.clear();
-        self.realms.write_uri(&mut relay.uri, message, way);
+        match way.binding.and_then(|binding| self.registrar.binding(binding)) {
+            Some(binding) => relay.uri.extend_from_slice(binding.contact_uri()),
+            None => self.realms.write_uri(&mut relay.uri, message, way),
+        }
+        let subscriber = relay.subscriber.and_then(|binding| self.registrar.binding(binding));
+        let route = subscriber.map_or(&b""[..], |binding| binding.service_route());
         let drop = self.realms.distrusted(relay.realm_up, way.realm, message);
         self.wire.send(now, way.flow, Some(relay.trail()), out, |buffer| {
             let uri = &relay.uri;
-            let request = Initial { message, door, branch: &branch, uri, drop };
-            request.write(buffer, &token, relay.session);
+            let request = Initial { message, door, branch: &branch, uri, route, drop };
+            request.write(buffer, &token, relay.session, |buffer| {
+                if let Some(pending) = relay.register {
+                    self.registrar.write_core(buffer, pending, &door.uri_host);
+                }
+            });
         });
         let Some((_, bytes)) = out.last() else { return };
         let reliable = way.flow.transport.is_stream();
@@ -260,6 +298,16 @@ impl Controller {
     }
 }
 
+/// What is known of a request beside its way.
+struct Extra {
+    session: Asked,
+    register: Option<Key>,
+    subscriber: Option<Key>,
+}
+
+/// What a REGISTER loses; the registrar writes its own.
+const REGISTER: Set = write::REQUEST.and(crate::registrar::DROPPED);
+
 /// Methods that cross the controller.
 const ALLOW: &str = "INVITE, ACK, CANCEL, BYE, OPTIONS, PRACK, UPDATE, INFO, REFER, SUBSCRIBE, \
     NOTIFY, MESSAGE, PUBLISH, REGISTER";
@@ -309,11 +357,18 @@ struct Initial<'a> {
     door: &'a Door,
     branch: &'a [u8],
     uri: &'a [u8],
+    route: &'a [u8],
     drop: Set,
 }
 
 impl Initial<'_> {
-    fn write(&self, out: &mut Vec<u8>, token: &[u8; TOKEN_BYTES], session: Asked) {
+    fn write(
+        &self,
+        out: &mut Vec<u8>,
+        token: &[u8; TOKEN_BYTES],
+        session: Asked,
+        more: impl FnOnce(&mut Vec<u8>),
+    ) {
         let message = self.message;
         if let Start::Request { name, .. } = message.start() {
             out.extend_from_slice(name);
@@ -337,9 +392,18 @@ impl Initial<'_> {
         out.extend_from_slice(b"\r\n");
         let cseq = message.cseq();
         write::cseq(out, cseq.number, cseq.name);
-        write::contact(out, message, self.door);
-        session.write(out);
-        write::lines(out, message, write::REQUEST.and(self.drop));
+        if !self.route.is_empty() {
+            write::line(out, "Route", self.route);
+        }
+        let drop = if message.method() == Method::Register {
+            more(out);
+            REGISTER
+        } else {
+            write::contact(out, message, self.door);
+            session.write(out);
+            write::REQUEST
+        };
+        write::lines(out, message, drop.and(self.drop));
         write::body(out, message);
     }
 }

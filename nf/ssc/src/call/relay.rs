@@ -1,6 +1,6 @@
 //! A request on its way from one leg to the other, and what its response needs.
 
-use super::leg::NOWHERE;
+use super::NOWHERE;
 use super::session::Asked;
 use crate::realm::RealmId;
 use crate::route::Plan;
@@ -71,6 +71,10 @@ pub struct Relay {
     pub plan: Option<Plan>,
     /// When it came.
     pub started: Time,
+    /// The registrar's record, when it is a REGISTER on its way to the core.
+    pub register: Option<Key>,
+    /// The binding it was sent by.
+    pub subscriber: Option<Key>,
     /// Its session interval, as it left.
     pub session: Asked,
     /// Whether it is the NOTIFY that ends its subscription.
@@ -108,6 +112,8 @@ impl Default for Relay {
             uri: Vec::new(),
             plan: None,
             started: Time::ZERO,
+            register: None,
+            subscriber: None,
             session: Asked::default(),
             ends_subscription: false,
             ringing: false,

@@ -31,6 +31,7 @@ impl Controller {
         let (call, initial, method) = (relay.call, relay.initial, relay.method);
         let (upstream, trail) = (relay.upstream, relay.trail());
         self.answer_locally(now, key, status, out);
+        self.forget_register(key);
         let Some(call_key) = call.filter(|&call| self.calls.at(call).is_some()) else {
             return self.relays.give_back(key);
         };

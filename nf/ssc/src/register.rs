@@ -1,0 +1,184 @@
+//! REGISTER between the registrar front and the two legs, and requests to those registered.
+
+use crate::call::relay::Relay;
+use crate::config::Ssc;
+use crate::facts::Fact;
+use crate::realm::{RealmId, Side};
+use crate::refusal::{Refusal, status_line};
+use crate::registrar::{Aor, Change, CoreVerdict, Gone, Registrar, Reject, Verdict};
+use crate::route::Way;
+use crate::slots::Key;
+use crate::wire::Field;
+use crate::write;
+use crate::{Arrived, Controller};
+use machine::Time;
+use runtime::{Effects, Flow};
+use sip::transaction::ServerId;
+use sip::{Header, Message, NameAddr};
+
+/// What the registrar says about a request outside of any dialog.
+pub(crate) enum Registered {
+    /// Answered here, or refused: nothing is left to do.
+    Done,
+    /// A REGISTER for the core.
+    Forward(Key),
+    /// Nothing: the request is routed as any other.
+    Nothing,
+}
+
+impl Controller {
+    /// A REGISTER from the access side, if the registrar front is on.
+    pub(crate) fn register(
+        &mut self,
+        at: &Arrived<'_>,
+        server: ServerId,
+        out: &mut Effects,
+    ) -> Registered {
+        let is_access = self.realms.row(at.realm).side == Side::Access;
+        if !self.config.registrar.enabled || !is_access {
+            return Registered::Nothing;
+        }
+        match self.registrar.on_register(at.now, &at.flow, at.realm, at.message) {
+            Verdict::Answer(aor) => self.answer_register(at, server, &aor, out),
+            Verdict::Forward(pending) => return Registered::Forward(pending),
+            Verdict::Reject(reject) => self.refuse_register(at, server, reject, out),
+        }
+        Registered::Done
+    }
+
+    fn answer_register(
+        &mut self,
+        at: &Arrived<'_>,
+        server: ServerId,
+        aor: &Aor,
+        out: &mut Effects,
+    ) {
+        let trail = self.random();
+        self.seen(at, Some(trail));
+        self.wire.facts.add(Fact::RegistersLocal, 1);
+        let tag = crate::token::hex(crate::token::mix(trail));
+        let to = crate::refusal::upstream(&at.flow, at.message);
+        let Some(door) = self.realms.door(at.flow.port) else { return };
+        self.wire.send(at.now, to, Some(trail), out, |buffer| {
+            status_line(buffer, 200);
+            write::response_head(buffer, at.message, &at.flow, Some(&tag));
+            self.registrar.write_answer(buffer, at.now, aor, &door.uri_host);
+            write::no_body(buffer);
+        });
+        if let Some((_, bytes)) = out.last() {
+            self.transactions.respond(at.now, server, 200, bytes);
+        }
+    }
+
+    fn refuse_register(
+        &mut self,
+        at: &Arrived<'_>,
+        server: ServerId,
+        reject: Reject,
+        out: &mut Effects,
+    ) {
+        let refusal = Refusal { min_expires_s: reject.min_expires_s, ..Refusal::new(reject.status, reject.why) };
+        self.refuse(at, Some(server), refusal, out);
+    }
+
+    /// The core's answer to a forwarded REGISTER; `true` when it was answered from here.
+    pub(crate) fn registered(
+        &mut self,
+        at: &Arrived<'_>,
+        key: Key,
+        pending: Key,
+        out: &mut Effects,
+    ) -> bool {
+        let verdict = self.registrar.on_core_answer(at.now, pending, at.message);
+        self.wire.facts.set(Fact::BindingsLive, self.registrar.len() as u64);
+        let CoreVerdict::Answered(aor, change) = verdict else { return false };
+        let Some(relay) = self.relays.at(key) else { return false };
+        let Some(door) = self.realms.door(relay.upstream.port) else { return false };
+        let (upstream, trail) = (relay.upstream, relay.trail());
+        self.wire.send(at.now, upstream, Some(trail), out, |buffer| {
+            status_line(buffer, 200);
+            buffer.extend_from_slice(&relay.head);
+            self.registrar.write_answer(buffer, at.now, &aor, &door.uri_host);
+            write::no_body(buffer);
+        });
+        if let (Some(server), Some((_, bytes))) = (relay.server, out.last()) {
+            self.transactions.respond(at.now, server, 200, bytes);
+        }
+        let name = match change {
+            Change::Registered => "Registered",
+            Change::Refreshed => "RegistrationRefreshed",
+            Change::Removed => "Unregistered",
+            Change::None => return true,
+        };
+        self.wire.event(at.now, &upstream, trail, name, &[("aor", Field::Text(&aor))]);
+        true
+    }
+
+    /// The way to a registered subscriber: by the token in the Request-URI or the Path that the
+    /// core got from us, or by the name it knows him by.
+    pub(crate) fn way_to_binding(&self, from: RealmId, message: &Message<'_>) -> Option<Way> {
+        if self.registrar.is_empty() || self.realms.row(from).side == Side::Access {
+            return None;
+        }
+        let uri = message.uri()?;
+        let by_uri = uri.user.and_then(|user| self.registrar.by_token(user));
+        let (key, binding) = by_uri.or_else(|| self.by_path(message)).or_else(|| {
+            let aor = Aor::of(uri)?;
+            let found = self.registrar.reached_by(&aor).max_by_key(|(_, binding)| binding.expires);
+            found.map(|(key, _)| key).and_then(|key| Some((key, self.registrar.binding(key)?)))
+        })?;
+        let (realm, flow) = (binding.realm, binding.flow);
+        Some(Way { realm, flow, plan: None, binding: Some(key) })
+    }
+
+    fn by_path(&self, message: &Message<'_>) -> Option<(Key, &crate::registrar::Binding)> {
+        let route = message.values(Header::Route).next()?;
+        let uri = NameAddr::parse(route).ok()?.parse_uri().ok()?;
+        self.registrar.by_token(uri.user?)
+    }
+
+    /// The binding that a request from the access side was sent by.
+    pub(crate) fn subscriber(&self, flow: &Flow) -> Option<Key> {
+        if self.registrar.is_empty() {
+            return None;
+        }
+        self.registrar.by_source(flow).next().map(|(key, _)| key)
+    }
+
+    /// Bindings that ended.
+    pub(crate) fn registrar_tick(&mut self, now: Time) {
+        let mut gone = Vec::new();
+        self.registrar.tick(now, &mut gone);
+        self.gone(now, &gone);
+    }
+
+    /// Tells what became of bindings.
+    pub(crate) fn gone(&mut self, now: Time, gone: &[Gone]) {
+        for binding in gone {
+            let trail = self.random();
+            let fields = [
+                ("aor", Field::Text(&binding.aor)),
+                ("contact", Field::Text(&binding.contact)),
+                ("text", Field::Text(binding.why.as_bytes())),
+            ];
+            self.wire.event(now, &binding.flow, trail, "RegistrationEnded", &fields);
+        }
+        if !gone.is_empty() {
+            self.wire.facts.set(Fact::BindingsLive, self.registrar.len() as u64);
+        }
+    }
+
+    /// A relay will not be answered: a REGISTER in it is forgotten.
+    pub(crate) fn forget_register(&mut self, key: Key) {
+        let pending = self.relays.at_mut(key).and_then(|relay: &mut Relay| relay.register.take());
+        if let Some(pending) = pending {
+            self.registrar.abandon(pending);
+        }
+    }
+}
+
+/// A registrar as the configuration wants it.
+pub(crate) fn registrar(config: &Ssc, shard: u16, seed: &[u8; 16], now: Time) -> Registrar {
+    let (section, bindings_max) = (config.registrar.clone(), config.limits.bindings_max);
+    Registrar::new(section, bindings_max, shard, seed, now)
+}
