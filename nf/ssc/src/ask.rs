@@ -49,8 +49,7 @@ impl Controller {
         let limit = limit(ask)?;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let rows = self.registrar.iter().take(limit).map(|(_, binding)| {
-            let aliases: Vec<String> =
-                sip::Items::new(binding.associated()).map(text).collect();
+            let aliases: Vec<String> = sip::Items::new(binding.associated()).map(text).collect();
             json!({
                 "aor": text(binding.aor()),
                 "contact": text(binding.contact()),
@@ -229,8 +228,8 @@ fn read_identity(text: &str) -> Option<(u16, Key)> {
 
 /// The URI in a From or To value.
 fn uri_of(value: &str) -> String {
-    sip::NameAddr::parse(value.as_bytes())
-        .map_or_else(|_| value.to_owned(), |address| {
-            String::from_utf8_lossy(address.uri).into_owned()
-        })
+    sip::NameAddr::parse(value.as_bytes()).map_or_else(
+        |_| value.to_owned(),
+        |address| String::from_utf8_lossy(address.uri).into_owned(),
+    )
 }

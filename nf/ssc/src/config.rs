@@ -1,9 +1,7 @@
 //! The `[[ssc]]` section of a site file: its shape, its help (the doc comments) and its checks.
 
 use crate::manipulation::{RuleConfig, Rules};
-use crate::realm::{
-    Address, CAPTURE_PORT, PORTS_MAX, REALMS_MAX, RealmId, Side, transport_word,
-};
+use crate::realm::{Address, CAPTURE_PORT, PORTS_MAX, REALMS_MAX, RealmId, Side, transport_word};
 use config::Issue;
 use runtime::{ClientAuth, Flow, PortId, PortSpec, TlsSpec, Transport};
 use schemars::JsonSchema;

@@ -83,8 +83,7 @@ impl Controller {
 
     /// The DNS answered.
     pub(crate) fn resolved(&mut self, now: Time, number: u64, answer: Answer, out: &mut Effects) {
-        let is_open =
-            |row: &Lookup| row.open.as_ref().is_some_and(|(asked, _)| *asked == number);
+        let is_open = |row: &Lookup| row.open.as_ref().is_some_and(|(asked, _)| *asked == number);
         let Some(n) = self.lookups.rows.iter().position(is_open) else { return };
         let Some((_, mut locator)) = self.lookups.rows[n].open.take() else { return };
         let step = locator.answer(match answer {
@@ -102,11 +101,14 @@ impl Controller {
                 self.lookups.asked += 1;
                 let number = self.lookups.asked;
                 row.open = Some((number, locator));
-                out.resolve(number, match query {
-                    locate::Query::Naptr(domain) => Query::Naptr(domain),
-                    locate::Query::Srv(service) => Query::Srv(service),
-                    locate::Query::Host(host) => Query::Host(host),
-                });
+                out.resolve(
+                    number,
+                    match query {
+                        locate::Query::Naptr(domain) => Query::Naptr(domain),
+                        locate::Query::Srv(service) => Query::Srv(service),
+                        locate::Query::Host(host) => Query::Host(host),
+                    },
+                );
             }
             Out::Found(targets) => {
                 (row.at, row.why) = (now + AGAIN, None);

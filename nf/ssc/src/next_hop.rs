@@ -117,11 +117,7 @@ impl NextHops {
     }
 
     /// The targets of a hop that take requests, from number `first` on.
-    pub fn usable(
-        &self,
-        hop: u16,
-        first: u16,
-    ) -> impl Iterator<Item = (u16, RealmId, Flow)> + '_ {
+    pub fn usable(&self, hop: u16, first: u16) -> impl Iterator<Item = (u16, RealmId, Flow)> + '_ {
         let hop = self.hops.get(usize::from(hop));
         hop.into_iter().flat_map(move |hop| {
             let up = move |(_, endpoint): &(usize, &Endpoint)| endpoint.health == Health::Up;

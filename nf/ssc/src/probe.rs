@@ -21,13 +21,7 @@ impl Controller {
         }
     }
 
-    fn probe_one(
-        &mut self,
-        now: Time,
-        (hop, target): (u16, u16),
-        flow: Flow,
-        out: &mut Effects,
-    ) {
+    fn probe_one(&mut self, now: Time, (hop, target): (u16, u16), flow: Flow, out: &mut Effects) {
         let call = self.random();
         let Some(door) = self.realms.door(flow.port) else { return };
         let Some((client, branch)) = self.transactions.reserve() else { return };

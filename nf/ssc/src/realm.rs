@@ -22,7 +22,15 @@ pub struct RealmId(pub u16);
 
 /// Which way a realm looks.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize, serde::Deserialize,
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Hash,
+    Default,
+    serde::Serialize,
+    serde::Deserialize,
     schemars::JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
@@ -36,7 +44,14 @@ pub enum Side {
 
 /// Which way a message crosses the border of a realm.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Hash,
+    serde::Serialize,
+    serde::Deserialize,
     schemars::JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
@@ -68,9 +83,8 @@ impl FromStr for Address {
             "tls" => Transport::Tls,
             _ => return Err("the transport is udp, tcp or tls"),
         };
-        let socket = socket
-            .parse()
-            .map_err(|_| "after the transport stands an IP address and a port")?;
+        let socket =
+            socket.parse().map_err(|_| "after the transport stands an IP address and a port")?;
         Ok(Self { transport, socket })
     }
 }
@@ -213,9 +227,10 @@ impl Realms {
         transport: Transport,
         remote: SocketAddr,
     ) -> Option<&Door> {
-        self.row(realm).doors.iter().find(|door| {
-            door.transport == transport && door.local.is_ipv4() == remote.is_ipv4()
-        })
+        self.row(realm)
+            .doors
+            .iter()
+            .find(|door| door.transport == transport && door.local.is_ipv4() == remote.is_ipv4())
     }
 
     /// Whether `host:port` is one of our own doors, as listening or advertised address.

@@ -77,7 +77,10 @@ impl Controller {
         reject: Reject,
         out: &mut Effects,
     ) {
-        let refusal = Refusal { min_expires_s: reject.min_expires_s, ..Refusal::new(reject.status, reject.why) };
+        let refusal = Refusal {
+            min_expires_s: reject.min_expires_s,
+            ..Refusal::new(reject.status, reject.why)
+        };
         self.refuse(at, Some(server), refusal, out);
     }
 

@@ -98,9 +98,10 @@ impl Routes {
 
     /// Whether `status` from the hop in `plan` is a reason to try the next target.
     pub fn fails_over(&self, plan: Plan, status: u16, hops: &NextHops) -> bool {
-        let hop = self.rows.get(usize::from(plan.route)).and_then(|route| {
-            route.to.get(usize::from(plan.hop))
-        });
+        let hop = self
+            .rows
+            .get(usize::from(plan.route))
+            .and_then(|route| route.to.get(usize::from(plan.hop)));
         hop.is_some_and(|&hop| hops.fails_over(hop, status))
     }
 

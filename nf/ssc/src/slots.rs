@@ -143,9 +143,9 @@ impl<T: Reuse> Slots<T> {
 
     /// Every record in use.
     pub fn iter(&self) -> impl Iterator<Item = (Key, &T)> {
-        self.pieces.iter().flatten().enumerate().filter(|(_, slot)| slot.live).map(|(index, slot)| {
-            (Key { index: index as u32, generation: slot.generation }, &slot.value)
-        })
+        self.pieces.iter().flatten().enumerate().filter(|(_, slot)| slot.live).map(
+            |(index, slot)| (Key { index: index as u32, generation: slot.generation }, &slot.value),
+        )
     }
 
     /// The record is due at `at`; `Time::MAX` is never.

@@ -86,10 +86,12 @@ mod tests {
         let key = Key { index: 5, generation: 9 };
         let token = Token::new(77, 3, key, Side::A).write();
         let tag = String::from_utf8_lossy(&token);
-        let bye = format!("BYE sip:b@x SIP/2.0\r\nFrom: <sip:c@x>\r\nTo: <sip:b@x>;tag={tag}0\r\n\r\n");
+        let bye =
+            format!("BYE sip:b@x SIP/2.0\r\nFrom: <sip:c@x>\r\nTo: <sip:b@x>;tag={tag}0\r\n\r\n");
         assert_eq!(steer(bye.as_bytes(), 7), Some(3));
         assert_eq!(steer(bye.as_bytes(), 2), None, "a shard that is not there");
-        let call = format!("INVITE sip:{tag}@h SIP/2.0\r\nFrom: <sip:c@x>\r\nTo: <sip:b@x>\r\n\r\n");
+        let call =
+            format!("INVITE sip:{tag}@h SIP/2.0\r\nFrom: <sip:c@x>\r\nTo: <sip:b@x>\r\n\r\n");
         assert_eq!(steer(call.as_bytes(), 7), Some(3));
     }
 }

@@ -7,10 +7,7 @@ use crate::write::Set;
 use sip::{Header, Message, Scheme};
 
 /// Believed only from, and told only to, the trust domain.
-const CHARGING: Set = Set::of(&[
-    Header::PChargingVector,
-    Header::PChargingFunctionAddresses,
-]);
+const CHARGING: Set = Set::of(&[Header::PChargingVector, Header::PChargingFunctionAddresses]);
 const IDENTITY: Set = Set::of(&[Header::PAssertedIdentity]);
 const PREFERRED: Set = Set::of(&[Header::PPreferredIdentity]);
 
@@ -64,7 +61,7 @@ impl Realms {
 /// `Privacy: id` or more (RFC 3325 §9.3, RFC 3323 §4.2).
 fn wants_privacy(message: &Message<'_>) -> bool {
     let value = message.header(Header::Privacy).unwrap_or_default();
-    value.split(|&b| b == b';' || b == b',').any(|word| {
-        word.trim_ascii().eq_ignore_ascii_case(b"id")
-    })
+    value
+        .split(|&b| b == b';' || b == b',')
+        .any(|word| word.trim_ascii().eq_ignore_ascii_case(b"id"))
 }

@@ -1,8 +1,8 @@
 //! The last step of every message: counted, captured, sent.
 
 use crate::capture::{Capture, Seen};
-use crate::facts::Fact;
 use crate::config::Ssc;
+use crate::facts::Fact;
 use crate::manipulation::{Rules, Scratch};
 use crate::realm::{Direction, RealmId, Realms};
 use crate::token::hex;

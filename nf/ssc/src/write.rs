@@ -173,9 +173,8 @@ pub fn contact(out: &mut Vec<u8>, message: &Message<'_>, door: &Door) {
     out.extend_from_slice(&door.uri_host);
     out.push(b'>');
     let uri = bracket(value);
-    let features = memchr::memchr(b'>', &value[uri..]).map_or(b"".as_slice(), |end| {
-        &value[uri + end + 1..]
-    });
+    let features =
+        memchr::memchr(b'>', &value[uri..]).map_or(b"".as_slice(), |end| &value[uri + end + 1..]);
     out.extend_from_slice(features);
     out.extend_from_slice(b"\r\n");
 }

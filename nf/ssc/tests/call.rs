@@ -151,7 +151,8 @@ fn a_2xx_is_repeated_until_its_ack_and_the_call_ends_when_none_comes() {
     let count = world.sent.drain(..).filter(|s| s.text.starts_with("SIP/2.0 200")).count();
     assert_eq!(count, 9, "after 0.5, 1.5, 3.5, then every 4 s");
     world.pass(Duration::from_secs(2));
-    let starts: Vec<_> = world.sent.drain(..).map(|s| (s.text[..4].to_owned(), s.to.port())).collect();
+    let starts: Vec<_> =
+        world.sent.drain(..).map(|s| (s.text[..4].to_owned(), s.to.port())).collect();
     assert!(starts.contains(&("ACK ".to_owned(), 5080)), "{starts:?}");
     assert!(starts.contains(&("BYE ".to_owned(), 5080)), "{starts:?}");
     assert!(starts.contains(&("BYE ".to_owned(), 5062)), "{starts:?}");

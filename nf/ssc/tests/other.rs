@@ -10,7 +10,8 @@ use world::*;
 fn a_message_crosses_and_its_answer_comes_back() {
     let mut world = World::new(SITE);
     let alice = Caller::new("m1");
-    let text = alice.request("MESSAGE", "", "").replace("Contact: <sip:alice@10.0.0.1:5062>\r\n", "");
+    let text =
+        alice.request("MESSAGE", "", "").replace("Contact: <sip:alice@10.0.0.1:5062>\r\n", "");
     world.receive(ALICE, ACCESS, &text);
     let message = world.expect(BOB, "MESSAGE sip:bob@example.org");
     assert_ne!(header(&message, "Call-ID"), "m1");
@@ -191,7 +192,8 @@ fn a_next_hop_that_does_not_answer_its_probes_raises_an_alarm_and_gets_no_calls(
 
 #[test]
 fn captured_messages_share_the_trail_of_both_legs_and_losses_raise_an_alarm() {
-    let site = SITE.replacen("name = \"ssc1\"", "name = \"ssc1\"\ncapture = \"tcp:127.0.0.1:9060\"", 1);
+    let site =
+        SITE.replacen("name = \"ssc1\"", "name = \"ssc1\"\ncapture = \"tcp:127.0.0.1:9060\"", 1);
     let mut world = World::new(&site);
     world.receive(ALICE, ACCESS, &Caller::new("cap").request("INVITE", "", SDP));
     world.pass(Duration::from_millis(10));
@@ -243,7 +245,11 @@ fn a_new_configuration_keeps_the_calls() {
     world.receive(ALICE, ACCESS, &alice.request("INVITE", "", SDP));
     world.expect(ALICE, "SIP/2.0 100");
     let invite = world.expect(BOB, "INVITE");
-    let site = SITE.replacen("[[realm]]", "[[realm]]\nname = \"new\"\nlisten = [\"udp:127.0.0.1:5090\"]\n[[realm]]", 1);
+    let site = SITE.replacen(
+        "[[realm]]",
+        "[[realm]]\nname = \"new\"\nlisten = [\"udp:127.0.0.1:5090\"]\n[[realm]]",
+        1,
+    );
     world.configure(&site);
     world.receive(BOB, CORE, &respond(&invite, "200 OK", "b1", BOB_CONTACT, SDP));
     alice.learn(&world.expect(ALICE, "SIP/2.0 200"));

@@ -104,13 +104,7 @@ impl Controller {
 
     /// Sends the ACK of the last INVITE on a leg once more, or for the first time without one
     /// from the other side.
-    pub(crate) fn acknowledge_again(
-        &mut self,
-        now: Time,
-        key: Key,
-        side: Side,
-        out: &mut Effects,
-    ) {
+    pub(crate) fn acknowledge_again(&mut self, now: Time, key: Key, side: Side, out: &mut Effects) {
         let Some(call) = self.calls.at(key) else { return };
         let leg = call.leg(side);
         let Some(door) = self.realms.door(leg.flow.port) else { return };
@@ -139,7 +133,8 @@ impl Controller {
         leg.local_cseq += 1;
         self.wire.facts.add(Fact::ForksReleased, 1);
         let Some(door) = self.realms.door(leg.flow.port) else { return };
-        let branch = ack_branch(token.check ^ mix(u64::from(leg.flow.remote.port())), leg.invite_cseq);
+        let branch =
+            ack_branch(token.check ^ mix(u64::from(leg.flow.remote.port())), leg.invite_cseq);
         self.wire.send(at.now, leg.flow, None, out, |buffer| {
             begin(buffer, b"ACK", &leg, door, &branch, 70);
             write::cseq(buffer, leg.invite_cseq, b"ACK");

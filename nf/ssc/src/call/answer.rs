@@ -83,8 +83,7 @@ impl Controller {
             0..200 => None,
             _ => relay.register.take(),
         });
-        let is_answered =
-            register.is_some_and(|pending| self.registered(at, key, pending, out));
+        let is_answered = register.is_some_and(|pending| self.registered(at, key, pending, out));
         if !is_answered {
             self.pass_back(at, key, status, out);
         }

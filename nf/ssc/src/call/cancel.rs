@@ -38,22 +38,15 @@ impl Controller {
     }
 
     /// Gives up the INVITE of a relay. Its end comes as the answer to it, or as a timeout.
-    pub(crate) fn cancel(
-        &mut self,
-        now: Time,
-        key: Key,
-        reason: Option<&[u8]>,
-        out: &mut Effects,
-    ) {
+    pub(crate) fn cancel(&mut self, now: Time, key: Key, reason: Option<&[u8]>, out: &mut Effects) {
         let Some(relay) = self.relays.at_mut(key) else { return };
         relay.phase = Phase::Cancelled;
         relay.again_at = Time::MAX;
         relay.end_at = Time::MAX;
         let client = relay.client;
         self.relays.arm(key, Time::MAX);
-        let is_sent = client.is_some_and(|client| {
-            self.transactions.cancel(now, client, reason, &mut self.outs)
-        });
+        let is_sent = client
+            .is_some_and(|client| self.transactions.cancel(now, client, reason, &mut self.outs));
         if !is_sent {
             self.relay_failed(now, key, 487, out);
         }

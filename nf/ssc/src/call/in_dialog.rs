@@ -68,9 +68,8 @@ impl Controller {
     fn dialog(&mut self, at: &Arrived<'_>) -> Result<Found, Refusal> {
         let message = at.message;
         let ours = message.to_tag().unwrap_or_default();
-        let (key, side) = Token::read(ours)
-            .and_then(|token| self.call_of(&token))
-            .ok_or(Refusal::NO_DIALOG)?;
+        let (key, side) =
+            Token::read(ours).and_then(|token| self.call_of(&token)).ok_or(Refusal::NO_DIALOG)?;
         let fork = fork_of(ours).ok_or(Refusal::NO_DIALOG)?;
         if message.max_forwards() == Some(0) {
             return Err(Refusal::new(483, "no hops are left"));

@@ -194,8 +194,7 @@ impl Leg {
             self.target_end = self.text.len() as u16;
             return;
         }
-        let mut routes: Vec<&[u8]> =
-            message.values(Header::RecordRoute).take(ROUTES_MAX).collect();
+        let mut routes: Vec<&[u8]> = message.values(Header::RecordRoute).take(ROUTES_MAX).collect();
         if part == Part::Client {
             routes.reverse();
         }

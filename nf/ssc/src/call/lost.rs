@@ -14,13 +14,7 @@ const LOST_MAX: usize = 1024;
 
 impl Controller {
     /// A connection ended, or a far end cannot be reached.
-    pub(crate) fn down(
-        &mut self,
-        now: Time,
-        flow: Flow,
-        why: &'static str,
-        out: &mut Effects,
-    ) {
+    pub(crate) fn down(&mut self, now: Time, flow: Flow, why: &'static str, out: &mut Effects) {
         if self.wire.capture.owns(&flow) {
             return self.wire.capture.down(now, why);
         }

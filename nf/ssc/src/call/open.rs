@@ -115,9 +115,10 @@ impl Controller {
     }
 
     fn is_for_us(&self, message: &Message<'_>) -> bool {
-        message.uri().is_some_and(|uri| {
-            uri.user.is_none() && self.realms.is_ours(uri.host, uri.port)
-        }) || message.max_forwards() == Some(0)
+        message
+            .uri()
+            .is_some_and(|uri| uri.user.is_none() && self.realms.is_ours(uri.host, uri.port))
+            || message.max_forwards() == Some(0)
     }
 
     /// OPTIONS to the controller itself (RFC 3261 §11.2).

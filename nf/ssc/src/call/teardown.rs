@@ -13,13 +13,7 @@ use sip::Method;
 
 impl Controller {
     /// A request got no answer, or could not be sent: `status` stands for that.
-    pub(crate) fn relay_failed(
-        &mut self,
-        now: Time,
-        key: Key,
-        status: u16,
-        out: &mut Effects,
-    ) {
+    pub(crate) fn relay_failed(&mut self, now: Time, key: Key, status: u16, out: &mut Effects) {
         if self.try_next(now, key, status, out) {
             return;
         }
@@ -145,7 +139,8 @@ impl Controller {
         }
         self.wire.facts.add(Fact::CallsTornDown, 1);
         let (flow, is_session) = (call.a.flow, call.kind == Kind::Session);
-        let fields = [("text", Field::Text(why.as_bytes())), ("status", Field::Number(status.into()))];
+        let fields =
+            [("text", Field::Text(why.as_bytes())), ("status", Field::Number(status.into()))];
         self.wire.event(now, &flow, trail, "CallTornDown", &fields);
         if let Some(relay) = invite {
             self.drop_invite(now, relay, status, out);
@@ -224,7 +219,8 @@ impl Controller {
             let seconds = now.since(call.answered).as_secs();
             self.wire.facts.observe(Fact::CallSeconds, seconds);
             let flow = call.a.flow;
-            let fields = [("duration_ms", Field::Number(now.since(call.answered).as_millis() as u64))];
+            let fields =
+                [("duration_ms", Field::Number(now.since(call.answered).as_millis() as u64))];
             self.wire.event(now, &flow, call.trail(), "CallEnded", &fields);
         }
         if let Some(relay) = call.invite.filter(|&relay| !self.is_waiting(relay)) {

@@ -68,7 +68,14 @@ impl World {
         let now = Time::from_millis(1_700_000_000_000);
         let seed = Seed { shard: 0, shards: 1, random: [7; 32], now };
         let controller = Controller::new(seed, Arc::new(config.clone()));
-        Self { controller, now, sent: VecDeque::new(), config, raw: Vec::new(), out: Effects::default() }
+        Self {
+            controller,
+            now,
+            sent: VecDeque::new(),
+            config,
+            raw: Vec::new(),
+            out: Effects::default(),
+        }
     }
 
     pub fn port(&self, local: &str, transport: Transport) -> PortId {
@@ -147,7 +154,12 @@ impl World {
     #[track_caller]
     pub fn expect(&mut self, to: &str, start: &str) -> String {
         let sent = self.sent.pop_front().unwrap_or_else(|| panic!("nothing sent, wanted {start}"));
-        assert!(sent.text.starts_with(start), "wanted {start}, sent to {}:\n{}", sent.to, sent.text);
+        assert!(
+            sent.text.starts_with(start),
+            "wanted {start}, sent to {}:\n{}",
+            sent.to,
+            sent.text
+        );
         assert_eq!(sent.to, to.parse().unwrap(), "{}", sent.text);
         sent.text
     }
@@ -179,9 +191,9 @@ impl World {
 /// The value of a header's first line.
 pub fn header<'a>(text: &'a str, name: &str) -> &'a str {
     let prefix = format!("{name}: ");
-    text.lines().find_map(|line| line.strip_prefix(prefix.as_str())).unwrap_or_else(|| {
-        panic!("no {name} in\n{text}")
-    })
+    text.lines()
+        .find_map(|line| line.strip_prefix(prefix.as_str()))
+        .unwrap_or_else(|| panic!("no {name} in\n{text}"))
 }
 
 /// The tag of From or To.
@@ -225,8 +237,16 @@ impl Caller {
              Max-Forwards: 70\r\nFrom: \"Alice\" <sip:alice@example.com>;tag=a-{}\r\n\
              To: <sip:bob@example.org>{to_tag}\r\nCall-ID: {}\r\nCSeq: {} {method}\r\n\
              Contact: <sip:alice@{}>\r\n{more}{kind}Content-Length: {}\r\n\r\n{body}",
-            self.target, self.at, method, self.call_id, self.cseq, self.call_id, self.call_id,
-            self.cseq, self.at, body.len()
+            self.target,
+            self.at,
+            method,
+            self.call_id,
+            self.cseq,
+            self.call_id,
+            self.call_id,
+            self.cseq,
+            self.at,
+            body.len()
         )
     }
 
@@ -273,6 +293,8 @@ pub fn from_bob(invite: &str, tag_: &str, method: &str, cseq: u32, more: &str) -
         "{method} {target} SIP/2.0\r\nVia: SIP/2.0/UDP {BOB};rport;branch=z9hG4bKb{method}{cseq}{tag_}\r\n\
          Max-Forwards: 70\r\nFrom: {};tag={tag_}\r\nTo: {}\r\nCall-ID: {}\r\nCSeq: {cseq} {method}\r\n\
          {BOB_CONTACT}{more}Content-Length: 0\r\n\r\n",
-        header(invite, "To"), header(invite, "From"), header(invite, "Call-ID"),
+        header(invite, "To"),
+        header(invite, "From"),
+        header(invite, "Call-ID"),
     )
 }
