@@ -3,8 +3,10 @@
 
 use machine::{Duration, Time};
 use sim::{Node, Outbox, Random};
+use sip::dialog::Dialog;
 use sip::transaction::{Arrival, Limits, Out, ServerId, Timers, Transactions};
 use sip::{Header, Message, Method, Writer};
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 /// Effects of the table, as both endpoints keep them.
@@ -43,19 +45,30 @@ impl Kind {
     }
 }
 
-/// A list of things to do at their time.
+/// Things to do at their time, in the order in which they were noted.
 #[derive(Debug)]
-struct Agenda<T>(Vec<(Time, T)>);
+struct Agenda<T> {
+    todo: BTreeMap<(Time, u64), T>,
+    noted: u64,
+}
 
-impl<T: Copy> Agenda<T> {
+impl<T> Agenda<T> {
+    fn new() -> Self {
+        Self { todo: BTreeMap::new(), noted: 0 }
+    }
+
+    fn note(&mut self, at: Time, what: T) {
+        self.noted += 1;
+        self.todo.insert((at, self.noted), what);
+    }
+
     fn deadline(&self) -> Option<Time> {
-        self.0.iter().map(|(at, _)| *at).min()
+        self.todo.first_key_value().map(|((at, _), _)| *at)
     }
 
     fn due(&mut self, now: Time) -> Vec<T> {
-        let due = self.0.iter().filter(|(at, _)| *at <= now).map(|(_, what)| *what).collect();
-        self.0.retain(|(at, _)| *at > now);
-        due
+        let later = self.todo.split_off(&(now, u64::MAX));
+        core::mem::replace(&mut self.todo, later).into_values().collect()
     }
 }
 
@@ -78,9 +91,11 @@ enum Todo {
 #[derive(Debug, Default)]
 struct Placed {
     invite: Option<sip::transaction::ClientId>,
+    request: Vec<u8>,
+    dialog: Option<Dialog>,
     /// The BYE is on its way, or was.
     hangs_up: bool,
-    ack: Option<Vec<u8>>,
+    ack: Vec<u8>,
 }
 
 /// Places calls.
@@ -96,9 +111,13 @@ pub struct Caller {
 }
 
 impl Caller {
-    pub fn new(seed: u64, ends: [SocketAddr; 2], calls: usize, now: Time) -> Self {
+    /// Places `calls` calls from the first of `ends` by way of the second, one every `pace`.
+    pub fn new(seed: u64, ends: [SocketAddr; 2], calls: usize, pace: Duration, now: Time) -> Self {
         let seed = Random::new(seed).seed();
-        let at = |n: usize| now + Duration::from_millis(20 * n as u64);
+        let mut agenda = Agenda::new();
+        for call in 0..calls {
+            agenda.note(now + pace * call as u32, Todo::Invite(call));
+        }
         Self {
             table: Transactions::new(Timers::default(), Limits::default(), seed, 0, now),
             outcomes: vec![Vec::new(); calls],
@@ -106,50 +125,65 @@ impl Caller {
             here: ends[0],
             there: ends[1],
             calls: (0..calls).map(|_| Placed::default()).collect(),
-            agenda: Agenda((0..calls).map(|n| (at(n), Todo::Invite(n))).collect()),
+            agenda,
             effects: Vec::new(),
         }
     }
 
-    fn request(&self, method: Method, call: usize, branch: &[u8], to_tag: &str) -> Vec<u8> {
+    fn invite(&self, call: usize, branch: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::new();
-        let uri = format!("sip:{}@{}", Kind::of(call).word(), self.there);
-        let name = method.name();
-        let mut writer = Writer::request(&mut bytes, name.as_bytes(), uri.as_bytes());
-        let via = format!("SIP/2.0/UDP {};branch={}", self.here, String::from_utf8_lossy(branch));
-        writer.header(Header::Via, via.as_bytes());
-        writer.header(Header::MaxForwards, b"70");
+        let uri = format!("sip:{}-{call}@{}", Kind::of(call).word(), self.there);
+        let mut writer = Writer::request(&mut bytes, b"INVITE", uri.as_bytes());
         writer.header(Header::From, format!("<sip:caller@x>;tag=c{call}").as_bytes());
-        let tag = if to_tag.is_empty() { String::new() } else { format!(";tag={to_tag}") };
-        writer.header(Header::To, format!("<{uri}>{tag}").as_bytes());
+        writer.header(Header::To, format!("<{uri}>").as_bytes());
         writer.header(Header::CallId, call.to_string().as_bytes());
-        let number = if method == Method::Bye { 2 } else { 1 };
-        writer.header(Header::CSeq, format!("{number} {name}").as_bytes());
-        writer.end();
+        writer.header(Header::CSeq, b"1 INVITE");
+        self.finish(writer, call, branch);
         bytes
     }
 
-    fn start(&mut self, now: Time, method: Method, call: usize, tag: &str, out: &mut Outbox) {
+    /// The lines that every request of ours has.
+    fn finish(&self, mut writer: Writer<'_>, call: usize, branch: &[u8]) {
+        let via = format!("SIP/2.0/UDP {};branch={}", self.here, String::from_utf8_lossy(branch));
+        writer.header(Header::Via, via.as_bytes());
+        writer.header(Header::MaxForwards, b"70");
+        writer.header(Header::Contact, format!("<sip:caller-{call}@{}>", self.here).as_bytes());
+        writer.end();
+    }
+
+    fn in_dialog(&self, method: &[u8], cseq: u32, call: usize, branch: &[u8]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let dialog = self.calls[call].dialog.as_ref().expect("the call was answered");
+        let writer = dialog.begin_request(&mut bytes, method, cseq);
+        self.finish(writer, call, branch);
+        bytes
+    }
+
+    fn start(&mut self, now: Time, method: Method, call: usize, out: &mut Outbox) {
         let (id, branch) = self.table.reserve().expect("the table is large enough");
-        let bytes = self.request(method, call, &branch, tag);
+        let bytes = match method {
+            Method::Invite => self.invite(call, &branch),
+            _ => self.in_dialog(b"BYE", 2, call, &branch),
+        };
         self.table.start_client(now, id, self.there, false, &bytes, call);
         if method == Method::Invite {
             self.calls[call].invite = Some(id);
+            self.calls[call].request.clone_from(&bytes);
         }
         out.send(self.here, self.there, bytes);
     }
 
     fn answered(&mut self, now: Time, call: usize, answer: &Message<'_>, out: &mut Outbox) {
-        if self.calls[call].ack.is_none() {
+        if self.calls[call].dialog.is_none() {
+            let invite = Message::parse(&self.calls[call].request).expect("we wrote it");
+            let dialog = Dialog::from_response(&invite, answer).expect("a 2xx makes a dialog");
+            self.calls[call].dialog = Some(dialog);
             let branch = self.table.loose_branch();
-            let tag = String::from_utf8_lossy(answer.to_tag().unwrap_or_default());
-            self.calls[call].ack = Some(self.request(Method::Ack, call, &branch, &tag));
+            self.calls[call].ack = self.in_dialog(b"ACK", 1, call, &branch);
             self.outcomes[call].push(Outcome::Answered);
-            self.agenda.0.push((now + Duration::from_secs(2), Todo::Bye(call)));
+            self.agenda.note(now + Duration::from_secs(2), Todo::Bye(call));
         }
-        if let Some(ack) = &self.calls[call].ack {
-            out.send(self.here, self.there, ack.clone());
-        }
+        out.send(self.here, self.there, self.calls[call].ack.clone());
     }
 
     fn response(&mut self, now: Time, call: usize, answer: &Message<'_>, out: &mut Outbox) {
@@ -185,10 +219,10 @@ impl Node for Caller {
         for todo in self.agenda.due(now) {
             match todo {
                 Todo::Invite(call) => {
-                    self.start(now, Method::Invite, call, "", out);
+                    self.start(now, Method::Invite, call, out);
                     if Kind::of(call) == Kind::Cancel {
                         let wait = Duration::from_millis(40 * (call % 20) as u64);
-                        self.agenda.0.push((now + wait, Todo::Cancel(call)));
+                        self.agenda.note(now + wait, Todo::Cancel(call));
                     }
                 }
                 Todo::Cancel(call) => {
@@ -197,7 +231,7 @@ impl Node for Caller {
                 }
                 Todo::Bye(call) if !self.calls[call].hangs_up => {
                     self.calls[call].hangs_up = true;
-                    self.start(now, Method::Bye, call, "callee", out);
+                    self.start(now, Method::Bye, call, out);
                 }
                 Todo::Bye(_) => {}
             }
@@ -255,7 +289,7 @@ impl Callee {
             here,
             calls: vec![Taken::default(); calls],
             unacknowledged: Vec::new(),
-            agenda: Agenda(Vec::new()),
+            agenda: Agenda::new(),
             effects: Vec::new(),
         }
     }
@@ -269,7 +303,8 @@ impl Callee {
         out: &mut Outbox,
     ) {
         let (status, request) = answer;
-        let bytes = response(&Message::parse(request).expect("it was parsed before"), status);
+        let bytes =
+            response(&Message::parse(request).expect("it was parsed before"), status, self.here);
         self.table.respond(now, id, status, &bytes);
         out.send(self.here, to, bytes);
     }
@@ -286,7 +321,8 @@ impl Callee {
         self.outcomes[call].push(outcome);
         if status == 200 {
             let t1 = Duration::from_millis(500);
-            let bytes = response(&Message::parse(&request).expect("it was parsed before"), 200);
+            let bytes =
+                response(&Message::parse(&request).expect("it was parsed before"), 200, self.here);
             self.unacknowledged.push(Unacknowledged {
                 call,
                 bytes,
@@ -318,17 +354,21 @@ impl Callee {
         self.calls[call].invite = Some((id, from, bytes.to_vec()));
         match Kind::of(call) {
             Kind::Refuse => self.finish(now, call, 486, out),
-            Kind::Answer => self.agenda.0.push((now + Duration::from_millis(300), call)),
+            Kind::Answer => self.agenda.note(now + Duration::from_millis(300), call),
             Kind::Cancel => {}
         }
     }
 }
 
+/// The number behind the dash of the Request-URI's user.
 fn call_of(message: &Message<'_>) -> usize {
-    String::from_utf8_lossy(message.call_id()).parse().expect("a Call-ID is a call's number")
+    let user = message.uri().and_then(|uri| uri.user).unwrap_or_default();
+    let user = String::from_utf8_lossy(user);
+    let (_, number) = user.rsplit_once('-').expect("the user names the call");
+    number.parse().expect("a call is a number")
 }
 
-fn response(request: &Message<'_>, status: u16) -> Vec<u8> {
+fn response(request: &Message<'_>, status: u16, here: SocketAddr) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut writer = Writer::response(&mut bytes, status, sip::reason(status).as_bytes());
     for line in request.lines() {
@@ -343,6 +383,10 @@ fn response(request: &Message<'_>, status: u16) -> Vec<u8> {
             Header::To => writer.copy(&line),
             _ => {}
         }
+    }
+    if request.method() == Method::Invite && (101..300).contains(&status) {
+        let contact = format!("<sip:callee-{}@{here}>", call_of(request));
+        writer.header(Header::Contact, contact.as_bytes());
     }
     writer.end();
     bytes
