@@ -33,6 +33,14 @@ impl Message<'_> {
     }
 }
 
+/// Holds one line's value to the grammar of its header, as [`Message::check`] does.
+///
+/// # Errors
+/// The first offence; its offset counts from the start of the value.
+pub fn check_header(header: Header, value: &[u8]) -> Result<(), Malformed> {
+    check_line(&Line { header, name: b"", value, raw: b"" })
+}
+
 /// Checks the values of one line; offsets count from the start of the line's value.
 fn check_line(line: &Line<'_>) -> Result<(), Malformed> {
     let grammar = line.header.grammar();
@@ -89,7 +97,11 @@ fn check_value(header: Header, grammar: Grammar, value: &[u8]) -> Result<(), Mal
         Grammar::Date => date(header, value),
         Grammar::RAck => view::RAck::parse(value).map(|_| ()),
         Grammar::Replaces => view::Replaces::parse(value).map(|_| ()),
-        Grammar::Seconds => view::RetryAfter::parse(value).map(|_| ()),
+        Grammar::Seconds => match header {
+            Header::SessionExpires => view::SessionExpires::parse(value).map(|_| ()),
+            Header::MinSe => view::min_se(value).map(|_| ()),
+            _ => view::RetryAfter::parse(value).map(|_| ()),
+        },
         Grammar::Warning => warning(header, value),
     }
 }
@@ -225,8 +237,7 @@ mod tests {
     use super::*;
 
     fn check(header: Header, value: &str) -> Result<(), &'static str> {
-        let line = Line { header, name: b"", value: value.as_bytes(), raw: b"" };
-        check_line(&line).map_err(|offence| offence.what)
+        check_header(header, value.as_bytes()).map_err(|offence| offence.what)
     }
 
     #[test]

@@ -44,6 +44,7 @@ pub mod view;
 mod write;
 
 pub use address::NameAddr;
+pub use check::check_header;
 pub use cseq::{CSEQ_MAX, CSeq};
 pub use frame::{Framing, frame};
 pub use header::{Grammar, Header, Shape};

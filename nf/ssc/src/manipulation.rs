@@ -1,0 +1,149 @@
+//! Header manipulation: rules in the configuration, compiled once, applied where messages cross
+//! the border of a realm.
+//!
+//! ```text
+//! [[ssc.rule]]           realm, direction, message, method, status   which messages
+//! [[ssc.rule.when]]      header/present/matches, uri                 conditions, with groups
+//! [[ssc.rule.do]]        add set remove replace rename uri_… reason  what is done
+//! ```
+//! Rules run in their order and each sees what those before it did. All that do not look at each
+//! other's headers go into one pass: the message is copied once, spliced where something changes,
+//! every other octet as it came. A body is never touched, so Content-Length stays right.
+//!
+//! A new action is a row in [`RuleConfig`]'s `do` (`manipulation/config.rs`) and an arm in
+//! `manipulation/action.rs`.
+
+mod action;
+mod compile;
+mod condition;
+mod config;
+mod pattern;
+mod splice;
+mod target;
+mod template;
+
+pub use config::{Action as ActionConfig, Condition as ConditionConfig, Kind, RuleConfig};
+
+use crate::realm::{Direction, RealmId};
+use action::Action;
+use condition::{Condition, Filter, Groups};
+use sip::Message;
+use splice::Splices;
+
+/// All rules of a function.
+#[derive(Debug, Clone, Default)]
+pub struct Rules {
+    rules: Vec<Rule>,
+    /// By realm and direction: numbers of rules in their order.
+    slots: Vec<Vec<u16>>,
+}
+
+/// One rule, compiled.
+#[derive(Debug, Clone)]
+struct Rule {
+    filter: Filter,
+    conditions: Vec<Condition>,
+    actions: Vec<Action>,
+    /// What it looks at or changes, one bit per header.
+    touches: u128,
+}
+
+/// Room for the changes of one message; kept between messages so that nothing is allocated.
+#[derive(Debug, Default)]
+pub struct Scratch(Splices);
+
+const fn slot(realm: u16, direction: Direction) -> usize {
+    2 * realm as usize + matches!(direction, Direction::Out) as usize
+}
+
+impl Rules {
+    fn numbers(&self, realm: RealmId, direction: Direction) -> &[u16] {
+        self.slots.get(slot(realm.0, direction)).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether any rule stands at this border.
+    #[must_use]
+    #[inline]
+    pub fn has_any(&self, realm: RealmId, direction: Direction) -> bool {
+        !self.numbers(realm, direction).is_empty()
+    }
+
+    /// Whether a rule takes messages like this one; cheap, conditions are not looked at.
+    #[must_use]
+    pub fn applies(&self, realm: RealmId, direction: Direction, message: &Message<'_>) -> bool {
+        self.numbers(realm, direction)
+            .iter()
+            .any(|&number| self.rules[usize::from(number)].filter.takes(message))
+    }
+
+    /// Appends the message as the rules change it; `false` and nothing appended when they do not.
+    pub fn apply(
+        &self,
+        realm: RealmId,
+        direction: Direction,
+        message: &Message<'_>,
+        scratch: &mut Scratch,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        let rest = self.pass(self.numbers(realm, direction), message, &mut scratch.0);
+        if rest.is_empty() {
+            let is_changed = scratch.0.len() > 0;
+            if is_changed {
+                scratch.0.apply(message.raw(), out);
+            }
+            return is_changed;
+        }
+        let mut bytes = Vec::new();
+        scratch.0.apply(message.raw(), &mut bytes);
+        self.apply_rest(rest, bytes, scratch, out);
+        true
+    }
+
+    /// The rules that look at what those before them changed: they get the message anew.
+    fn apply_rest(
+        &self,
+        mut rest: &[u16],
+        mut bytes: Vec<u8>,
+        scratch: &mut Scratch,
+        out: &mut Vec<u8>,
+    ) {
+        while !rest.is_empty() {
+            let Ok(message) = Message::parse(&bytes) else { break };
+            rest = self.pass(rest, &message, &mut scratch.0);
+            let mut next = Vec::new();
+            scratch.0.apply(&bytes, &mut next);
+            bytes = next;
+        }
+        out.extend_from_slice(&bytes);
+    }
+
+    /// Plans the changes of as many rules as can share a pass; returns those that cannot.
+    fn pass<'r>(
+        &self,
+        numbers: &'r [u16],
+        message: &Message<'_>,
+        splices: &mut Splices,
+    ) -> &'r [u16] {
+        splices.clear();
+        let mut changed = 0;
+        for (position, &number) in numbers.iter().enumerate() {
+            let rule = &self.rules[usize::from(number)];
+            if !rule.filter.takes(message) {
+                continue;
+            }
+            if rule.touches & changed != 0 {
+                return &numbers[position..];
+            }
+            let mut groups = Groups::default();
+            if !rule.conditions.iter().all(|condition| condition.holds(message, &mut groups)) {
+                continue;
+            }
+            for action in &rule.actions {
+                if action.plan(message, &groups, splices) {
+                    changed |= action.bits();
+                }
+            }
+        }
+        &[]
+    }
+}

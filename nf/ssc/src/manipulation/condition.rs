@@ -1,0 +1,112 @@
+//! Which messages a rule takes.
+
+use super::config::Kind;
+use super::pattern::{GROUPS_MAX, Pattern};
+use super::target::Target;
+use sip::{Message, Method};
+
+/// What the conditions of one rule caught, as places in the message.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Groups {
+    spans: [(u16, u16); GROUPS_MAX],
+    count: usize,
+}
+
+impl Groups {
+    /// The octets of `$number` in the message; empty when the group caught nothing.
+    #[inline]
+    pub fn text<'a>(&self, message: &'a [u8], number: usize) -> &'a [u8] {
+        let (start, end) = number.checked_sub(1).map_or((0, 0), |index| self.spans[index]);
+        &message[start.into()..end.into()]
+    }
+
+    fn push(&mut self, start: usize, end: usize) {
+        if self.count < GROUPS_MAX {
+            self.spans[self.count] = (start as u16, end as u16);
+            self.count += 1;
+        }
+    }
+}
+
+/// The cheap part: kind, method, status.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    /// Requests, responses or both.
+    pub kind: Kind,
+    /// One bit per method; 0 takes all.
+    pub methods: u32,
+    /// Names of methods without a row.
+    pub other_methods: Vec<Vec<u8>>,
+    /// Ranges of statuses; empty takes all.
+    pub statuses: Vec<(u16, u16)>,
+}
+
+impl Filter {
+    /// Whether the message is of the kind, method and status asked for.
+    #[inline]
+    pub fn takes(&self, message: &Message<'_>) -> bool {
+        let is_kind = match self.kind {
+            Kind::Any => true,
+            Kind::Request => message.is_request(),
+            Kind::Response => !message.is_request(),
+        };
+        is_kind && self.takes_method(message) && self.takes_status(message)
+    }
+
+    #[inline]
+    fn takes_method(&self, message: &Message<'_>) -> bool {
+        let is_any = self.methods == 0 && self.other_methods.is_empty();
+        let method = message.method();
+        is_any
+            || self.methods >> method as u32 & 1 == 1
+            || (method == Method::Other
+                && self.other_methods.iter().any(|name| name == message.cseq().name))
+    }
+
+    #[inline]
+    fn takes_status(&self, message: &Message<'_>) -> bool {
+        self.statuses.is_empty()
+            || message.status().is_some_and(|status| {
+                self.statuses.iter().any(|&(least, most)| (least..=most).contains(&status))
+            })
+    }
+}
+
+/// One condition, compiled.
+#[derive(Debug, Clone)]
+pub enum Condition {
+    /// The header stands in the message, or does not.
+    Present(Target, bool),
+    /// A line's value matches.
+    Matches(Target, Pattern),
+    /// The Request-URI matches.
+    Uri(Pattern),
+}
+
+impl Condition {
+    /// Whether it holds; what its groups caught is appended.
+    pub fn holds(&self, message: &Message<'_>, groups: &mut Groups) -> bool {
+        match self {
+            Self::Present(target, wanted) => target.is_in(message) == *wanted,
+            Self::Matches(target, pattern) => {
+                target.lines(message).any(|line| catches(pattern, message, line.value, groups))
+            }
+            Self::Uri(pattern) => {
+                message.request_uri().is_some_and(|uri| catches(pattern, message, uri, groups))
+            }
+        }
+    }
+}
+
+fn catches(pattern: &Pattern, message: &Message<'_>, text: &[u8], groups: &mut Groups) -> bool {
+    if pattern.groups() == 0 {
+        return pattern.is_match(text);
+    }
+    let Some(caught) = pattern.find(text, 0) else { return false };
+    let base = super::splice::offset(message, text);
+    for group in 1..=pattern.groups() {
+        let (start, end) = caught.span(group).unwrap_or((0, 0));
+        groups.push(base + start, base + end);
+    }
+    true
+}

@@ -1,0 +1,82 @@
+//! Regular expressions over octets, searched without allocating.
+
+use regex_automata::meta::{Config, Regex};
+use regex_automata::util::primitives::NonMaxUsize;
+use regex_automata::util::syntax;
+use regex_automata::{Input, Span};
+
+/// Octets of a regular expression in the configuration.
+const PATTERN_BYTES_MAX: usize = 1_024;
+/// Octets one compiled regular expression may take.
+const PROGRAM_BYTES_MAX: usize = 256 << 10;
+/// Groups that `$1` to `$9` can name.
+pub const GROUPS_MAX: usize = 9;
+const SLOTS: usize = 2 * (GROUPS_MAX + 1);
+
+/// A compiled regular expression; `.` is any octet but a line feed.
+#[derive(Debug, Clone)]
+pub struct Pattern {
+    regex: Regex,
+    groups: usize,
+}
+
+/// What a match caught: the whole match first, then its groups.
+#[derive(Debug, Clone, Copy)]
+pub struct Caught([Option<NonMaxUsize>; SLOTS]);
+
+impl Caught {
+    /// Where a group lies in the text; 0 is the whole match.
+    #[inline]
+    pub fn span(&self, group: usize) -> Option<(usize, usize)> {
+        let start = self.0.get(2 * group).copied().flatten()?;
+        let end = self.0.get(2 * group + 1).copied().flatten()?;
+        Some((start.get(), end.get()))
+    }
+}
+
+impl Pattern {
+    /// Compiles a regular expression; the error says what is wrong with it.
+    pub fn compile(text: &str) -> Result<Self, String> {
+        if text.len() > PATTERN_BYTES_MAX {
+            return Err(format!("the pattern is longer than {PATTERN_BYTES_MAX} octets"));
+        }
+        let regex = Regex::builder()
+            .configure(Config::new().utf8_empty(false).nfa_size_limit(Some(PROGRAM_BYTES_MAX)))
+            .syntax(syntax::Config::new().utf8(false).unicode(false))
+            .build(text)
+            .map_err(|error| match error.syntax_error() {
+                Some(error) => {
+                    let text = error.to_string();
+                    let last = text.lines().last().unwrap_or_default();
+                    format!("bad regular expression: {}", last.trim_start_matches("error: "))
+                }
+                None => error.to_string(),
+            })?;
+        let groups = regex.captures_len() - 1;
+        if groups > GROUPS_MAX {
+            return Err(format!(
+                "{groups} groups, {GROUPS_MAX} at most; write (?:…) for the others"
+            ));
+        }
+        Ok(Self { regex, groups })
+    }
+
+    /// How many groups it has.
+    pub const fn groups(&self) -> usize {
+        self.groups
+    }
+
+    /// Whether it matches somewhere.
+    #[inline]
+    pub fn is_match(&self, text: &[u8]) -> bool {
+        self.regex.is_match(Input::new(text))
+    }
+
+    /// The first match from `at` on.
+    #[inline]
+    pub fn find(&self, text: &[u8], at: usize) -> Option<Caught> {
+        let mut caught = Caught([None; SLOTS]);
+        let input = Input::new(text).span(Span { start: at, end: text.len() });
+        self.regex.search_slots(&input, &mut caught.0).map(|_| caught)
+    }
+}

@@ -1,0 +1,97 @@
+//! Pieces of a message to leave out, and octets to write in their place.
+//!
+//! What no splice covers is copied byte for byte, in as few pieces as there are gaps.
+
+use sip::Message;
+
+/// The splices of one pass over a message, and the octets they write.
+#[derive(Debug, Default)]
+pub struct Splices {
+    rows: Vec<Splice>,
+    text: Vec<u8>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Splice {
+    /// Where it begins in the message.
+    at: u32,
+    /// Octets it leaves out.
+    length: u32,
+    /// Where its text begins and ends.
+    text: (u32, u32),
+}
+
+impl Splice {
+    const fn is_behind(&self, other: &Self) -> bool {
+        self.at > other.at || (self.at == other.at && self.length > 0 && other.length == 0)
+    }
+}
+
+impl Splices {
+    /// Forgets everything, keeps the allocations.
+    pub fn clear(&mut self) {
+        self.rows.clear();
+        self.text.clear();
+    }
+
+    /// How many splices there are.
+    pub const fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Leaves octets out.
+    #[inline]
+    pub fn drop(&mut self, at: usize, length: usize) {
+        self.write(at, length, |_| ());
+    }
+
+    /// Leaves octets out and writes what `write` appends in their place.
+    #[inline]
+    pub fn write(&mut self, at: usize, length: usize, write: impl FnOnce(&mut Vec<u8>)) {
+        self.write_checked(at, length, |out| {
+            write(out);
+            true
+        });
+    }
+
+    /// The same, unless `write` says that what it appended will not do.
+    #[inline]
+    pub fn write_checked(
+        &mut self,
+        at: usize,
+        length: usize,
+        write: impl FnOnce(&mut Vec<u8>) -> bool,
+    ) {
+        let start = self.text.len();
+        if !write(&mut self.text) {
+            return self.text.truncate(start);
+        }
+        let text = (start as u32, self.text.len() as u32);
+        let splice = Splice { at: at as u32, length: length as u32, text };
+        // In order of place; at one place insertions first, in order of time. Mostly the last.
+        let mut before = self.rows.len();
+        while before > 0 && self.rows[before - 1].is_behind(&splice) {
+            before -= 1;
+        }
+        self.rows.insert(before, splice);
+    }
+
+    /// Appends the message with all splices made.
+    pub fn apply(&self, message: &[u8], out: &mut Vec<u8>) {
+        out.reserve(message.len() + self.text.len());
+        let mut at = 0;
+        for splice in &self.rows {
+            let start = splice.at as usize;
+            out.extend_from_slice(&message[at..start.max(at)]);
+            out.extend_from_slice(&self.text[splice.text.0 as usize..splice.text.1 as usize]);
+            at = at.max(start + splice.length as usize);
+        }
+        out.extend_from_slice(&message[at..]);
+    }
+}
+
+/// Where a part of a message begins in it.
+#[inline]
+pub fn offset(message: &Message<'_>, part: &[u8]) -> usize {
+    part.as_ptr() as usize - message.raw().as_ptr() as usize
+}
