@@ -6,7 +6,7 @@
 //! | [`RouteSet`] | the hops a request passes | RFC 3261 §12.1, §16.12 |
 //! | [`Forks`] | the early dialogs that one INVITE made | RFC 3261 §13.2.2.4 |
 //! | [`ReliableSender`], [`ReliableReceiver`] | reliable provisional responses | RFC 3262 |
-//! | [`Dialog`] | whose a message is, in which order, where the next goes | RFC 3261 §12 |
+//! | [`OfferAnswer`] | which description is an offer, which its answer | RFC 3264, RFC 6337 |
 //! | [`InviteUsage`] | whose INVITE may run now, and when to try again | RFC 3261 §14 |
 //! | [`SessionTimer`] | when to refresh, when to hang up | RFC 4028 |
 //! | [`Subscription`] | whether a subscription lives | RFC 6665 |
