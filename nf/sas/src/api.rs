@@ -51,9 +51,7 @@ pub fn router(archive: Arc<Archive>, ask: AskFn) -> (Router, utoipa::openapi::Op
         .routes(routes!(tail))
         .routes(routes!(status))
         .merge(
-            OpenApiRouter::new()
-                .routes(routes!(read))
-                .layer(DefaultBodyLimit::max(FILE_BYTES_MAX)),
+            OpenApiRouter::new().routes(routes!(read)).layer(DefaultBodyLimit::max(FILE_BYTES_MAX)),
         )
         .with_state(Api { archive, ask, readers, tails })
         .split_for_parts()
@@ -149,10 +147,7 @@ async fn trails(
 #[utoipa::path(get, path = "/api/v1/sas/trails/{id}", tag = "sas",
     params(("id" = String, Path, description = "16 hexadecimal digits")),
     responses((status = 200, body = Detail), (status = 404, description = "no such trail")))]
-async fn trail(
-    State(api): State<Api>,
-    Path(id): Path<String>,
-) -> Result<Json<Detail>, SasError> {
+async fn trail(State(api): State<Api>, Path(id): Path<String>) -> Result<Json<Detail>, SasError> {
     let page = api.beside(move |archive, ask| archive::read(archive, ask, &id));
     Ok(Json(page.await?.0))
 }
@@ -191,7 +186,9 @@ async fn tail(State(api): State<Api>) -> Result<Response, SasError> {
     let permit = Arc::clone(&api.tails).try_acquire_owned();
     let permit = permit.map_err(|_| SasError::Unreachable)?;
     let state = (api.archive.tail().subscribe(), 0u64, permit);
-    Ok(Sse::new(stream::unfold(state, next_change)).keep_alive(KeepAlive::default()).into_response())
+    Ok(Sse::new(stream::unfold(state, next_change))
+        .keep_alive(KeepAlive::default())
+        .into_response())
 }
 
 type TailState = (Receiver<Change>, u64, OwnedSemaphorePermit);

@@ -136,9 +136,8 @@ pub fn search(
     ask: &AskFn,
     params: BTreeMap<String, String>,
 ) -> Result<Page, SasError> {
-    let wrong = |bad: search::BadParameter| {
-        SasError::BadParameter(format!("{}: {}", bad.name, bad.what))
-    };
+    let wrong =
+        |bad: search::BadParameter| SasError::BadParameter(format!("{}: {}", bad.name, bad.what));
     let query = search::query(&params).map_err(wrong)?;
     let limit = query.limit;
     let mut trails = gather(archive, ask, params, Query { limit: limit + 1, ..query })?;

@@ -253,9 +253,8 @@ impl Stream {
             self.buffer.extend_from_slice(new);
             self.next = Some(next.wrapping_add(new.len() as u32));
         }
-        let follows = |first: &u32| {
-            self.next.is_some_and(|next| next.wrapping_sub(*first) as i32 >= 0)
-        };
+        let follows =
+            |first: &u32| self.next.is_some_and(|next| next.wrapping_sub(*first) as i32 >= 0);
         if let Some(first) = self.early.keys().copied().find(follows)
             && let Some(payload) = self.early.remove(&first)
         {

@@ -96,7 +96,8 @@ impl Sas {
         limit("age_max_h", u64::from(self.age_max_h), 1, 24 * 366);
         limit("size_max_mb", self.size_max_mb, 16, 64 << 20);
         limit("live_max", u64::from(self.live_max), 1_000, 4_000_000);
-        if self.name.is_empty() || !self.name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+        if self.name.is_empty()
+            || !self.name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
         {
             let mend = "use letters, digits and hyphens";
             issues.push(Issue::new("name", format!("`{}` is not a name", self.name), mend));
@@ -117,8 +118,7 @@ fn address(text: &str) -> Result<(runtime::Transport, std::net::SocketAddr), Str
         Some(("tcp", rest)) => (runtime::Transport::Tcp, rest),
         _ => return Err(format!("`{text}` does not begin with udp: or tcp:")),
     };
-    let address =
-        rest.parse().map_err(|_| format!("`{rest}` is not an IP address with a port"))?;
+    let address = rest.parse().map_err(|_| format!("`{rest}` is not an IP address with a port"))?;
     Ok((transport, address))
 }
 

@@ -37,8 +37,9 @@ const INFLATED_BYTES_MAX: usize = 65_535;
 #[derive(Debug)]
 pub struct Sas {
     pub(crate) config: Arc<config::Sas>,
-    pub(crate) store: Arc<Store>,
+    /// Dropped before the store, so that what it holds is written.
     pub(crate) writer: Writer,
+    pub(crate) store: Arc<Store>,
     pub(crate) table: Table,
     pub(crate) wheel: Wheel<Slot>,
     pub(crate) sheet: Sheet<Fact>,
@@ -97,6 +98,12 @@ impl Sas {
     pub fn with_cells(mut self, cells: event::Cells) -> Self {
         self.beside.push(cells);
         self
+    }
+
+    /// Whether the disk lags so far behind that the next message would be shed.
+    #[must_use]
+    pub fn is_behind(&self) -> bool {
+        self.writer.is_full()
     }
 
     fn packet(&mut self, now: Time, bytes: &[u8]) {

@@ -59,6 +59,21 @@ fn add(keys: &mut Vec<Key>, key: Key) {
     }
 }
 
+/// Everything that a trail's summary can be found by.
+#[must_use]
+pub fn of(trail: &Trail) -> Vec<Key> {
+    let mut keys = vec![Key { class: ID, value: trail.id }];
+    for id in &trail.call_ids {
+        add(&mut keys, call_id(id.as_bytes()));
+    }
+    add_uri(&mut keys, trail.from.as_bytes());
+    add_uri(&mut keys, trail.to.as_bytes());
+    for host in &trail.hosts {
+        add_address(&mut keys, *host);
+    }
+    keys
+}
+
 /// The key of a Call-ID.
 #[must_use]
 pub fn call_id(call_id: &[u8]) -> Key {
@@ -177,9 +192,9 @@ pub fn name_ranges(text: &str) -> Vec<KeyRange> {
     let bare = bare.split([';', '?']).next().unwrap_or_default();
     let key = match bare.split_once('@') {
         Some((user, host)) => {
-            let host = host.rsplit_once(':').map_or(host, |(name, port)| {
-                if port.parse::<u16>().is_ok() { name } else { host }
-            });
+            let host = host
+                .rsplit_once(':')
+                .map_or(host, |(name, port)| if port.parse::<u16>().is_ok() { name } else { host });
             name_at_host(user.as_bytes(), host.as_bytes())
         }
         None => hash_lower(NAME, bare.as_bytes()),
@@ -221,8 +236,17 @@ mod tests {
     fn a_number_is_found_by_its_digits_with_or_without_prefix() {
         let stored = "sip:+49301234567@example.org;user=phone";
         for typed in [
-            "+49301234567", "0049301234567", "0301234567", "+49 (30) 123-4567", "1234567", "567",
-            "4930*", "+4930*", "*4567", "sip:+49301234567@example.org", "tel:+49301234567",
+            "+49301234567",
+            "0049301234567",
+            "0301234567",
+            "+49 (30) 123-4567",
+            "1234567",
+            "567",
+            "4930*",
+            "+4930*",
+            "*4567",
+            "sip:+49301234567@example.org",
+            "tel:+49301234567",
         ] {
             assert!(finds(typed, stored), "{typed}");
         }

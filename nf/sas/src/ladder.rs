@@ -20,7 +20,9 @@ pub fn draw(detail: &Detail) -> String {
         let _ = writeln!(out, "call {call_id}");
     }
     out.push('\n');
-    for line in [|h: &crate::detail::Host| h.address.clone(), |h: &crate::detail::Host| h.label.clone()] {
+    for line in
+        [|h: &crate::detail::Host| h.address.clone(), |h: &crate::detail::Host| h.label.clone()]
+    {
         let _ = write!(out, "{:MARGIN$}", "");
         for host in &detail.hosts {
             let name: String = line(host).chars().take(WIDTH - 2).collect();

@@ -34,3 +34,9 @@ pub mod trail;
 pub use archive::{Archive, AskFn, SasError, SearchFact};
 pub use facts::Fact;
 pub use function::Sas;
+
+/// The record that a trail leaves in the store, for those who fill a store without capturing.
+#[must_use]
+pub fn record_of(trail: &trail::Trail) -> store::Record {
+    store::Record { head: trail.head(), keys: keys::of(trail), body: trail.encode() }
+}

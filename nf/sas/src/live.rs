@@ -356,8 +356,7 @@ fn is_deregistration(message: &Message<'_>) -> bool {
     let zero = |value: &[u8]| value.trim_ascii() == b"0";
     let contacts_go = message.header(Header::Contact).is_some_and(|contact| {
         contact.trim_ascii() == b"*"
-            || sip::NameAddr::parse(contact)
-                .is_ok_and(|c| c.param(b"expires").is_some_and(zero))
+            || sip::NameAddr::parse(contact).is_ok_and(|c| c.param(b"expires").is_some_and(zero))
     });
     contacts_go || message.header(Header::Expires).is_some_and(zero)
 }

@@ -86,7 +86,9 @@ fn ip(entry: &Read, protocol: u8, mut segment: Vec<u8>, checksum_at: usize) -> V
             pseudo.extend_from_slice(&a.octets());
             pseudo.extend_from_slice(&b.octets());
             let total = (length as u16 + 20).to_be_bytes();
-            out.extend_from_slice(&[0x45, 0, total[0], total[1], 0, 0, 0x40, 0, 64, protocol, 0, 0]);
+            out.extend_from_slice(&[
+                0x45, 0, total[0], total[1], 0, 0, 0x40, 0, 64, protocol, 0, 0,
+            ]);
             out.extend_from_slice(&pseudo);
             let sum = checksum(&out);
             out[10..12].copy_from_slice(&sum.to_be_bytes());
@@ -138,11 +140,7 @@ fn udp(entry: &Read) -> Vec<u8> {
 
 /// TCP segments that continue the stream between the two; each direction acknowledges all of the
 /// other.
-fn segments(
-    out: &mut Vec<u8>,
-    entry: &Read,
-    streams: &mut HashMap<(SocketAddr, SocketAddr), u32>,
-) {
+fn segments(out: &mut Vec<u8>, entry: &Read, streams: &mut HashMap<(SocketAddr, SocketAddr), u32>) {
     let there = (entry.source, entry.destination);
     let back = (entry.destination, entry.source);
     for payload in entry.payload.chunks(SEGMENT_BYTES) {

@@ -75,9 +75,7 @@ pub fn query(params: &BTreeMap<String, String>) -> Result<Query, BadParameter> {
     Ok(query)
 }
 
-fn groups<'p>(
-    text: &impl Fn(&str) -> Option<&'p str>,
-) -> Result<Vec<Vec<KeyRange>>, BadParameter> {
+fn groups<'p>(text: &impl Fn(&str) -> Option<&'p str>) -> Result<Vec<Vec<KeyRange>>, BadParameter> {
     let mut groups = Vec::new();
     if let Some(q) = text("q") {
         groups.push(keys::text_ranges(q));

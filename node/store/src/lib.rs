@@ -86,6 +86,9 @@ pub enum StoreError {
     /// The disk says no.
     #[error("disk: {0}")]
     Io(#[from] std::io::Error),
+    /// Another process has it open.
+    #[error("{0} is used by another process")]
+    InUse(String),
     /// A file is not what was written.
     #[error("{0} is damaged")]
     Damaged(String),

@@ -3,7 +3,8 @@
 //! ```text
 //!  columns: one row of 32 octets a record, newest first (start, id, tags, block, entry)
 //!  per class: values (8 octets each, ascending), then for each its row (4 octets)
-//!  footer: per class where it begins, how many, and every 512th value (the fence);
+//!  footer: the values of each tag; per class where it begins, how many, every 512th value (the
+//!          fence);
 //!          earliest and latest start; the journal's blocks that are covered
 //!  trailer: length of the footer, checksum of the footer, magic
 //! ```
@@ -21,7 +22,9 @@ use xxhash_rust::xxh3::xxh3_64;
 const ROW_BYTES: usize = 32;
 const FENCE: usize = 512;
 const TRAILER_BYTES: usize = 24;
-const MAGIC: u64 = u64::from_le_bytes(*b"TRUN0001");
+/// Distinct values of a tag that are listed.
+const VALUES_MAX: usize = 256;
+const MAGIC: u64 = u64::from_le_bytes(*b"TRUN0002");
 /// Largest footer that is believed.
 const FOOTER_BYTES_MAX: u64 = 64 << 20;
 
@@ -41,6 +44,8 @@ pub(crate) struct Run {
     records: usize,
     sections: [Section; CLASSES],
     pub start_us: (u64, u64),
+    /// The values that each tag has, ascending; `None` when there are too many to list.
+    tags: [Option<Vec<u16>>; TAGS],
     /// Blocks of the journal below this number are indexed by this file or an earlier one.
     pub blocks: u32,
     pub bytes: u64,
@@ -72,6 +77,9 @@ pub(crate) fn write(
         footer.extend_from_slice(&at.map_or(0, |&at| head(at).start_us).to_le_bytes());
     }
     footer.extend_from_slice(&u64::from(blocks).to_le_bytes());
+    for tag in 0..TAGS {
+        push_values(records.iter().map(|(record, _)| record.head.tags[tag]), &mut footer);
+    }
     for class in &mut classes {
         push_class(class, &mut bytes, &mut footer);
     }
@@ -105,6 +113,31 @@ fn push_row(bytes: &mut Vec<u8>, head: &Head, place: Place) {
     bytes.extend_from_slice(&u32::from(place.entry).to_le_bytes());
 }
 
+/// The distinct values of a tag: their count in two octets, then they, two octets each.
+fn push_values(values: impl Iterator<Item = u16>, footer: &mut Vec<u8>) {
+    let mut distinct = std::collections::BTreeSet::new();
+    for value in values {
+        if distinct.insert(value) && distinct.len() > VALUES_MAX {
+            return footer.extend_from_slice(&u16::MAX.to_le_bytes());
+        }
+    }
+    footer.extend_from_slice(&(distinct.len() as u16).to_le_bytes());
+    footer.extend(distinct.iter().flat_map(|value| value.to_le_bytes()));
+}
+
+/// Reads what [`push_values`] wrote and moves on; `None` outside when it is cut short.
+fn values(footer: &[u8], at: &mut usize) -> Option<Option<Vec<u16>>> {
+    let number = |bytes: &[u8]| u16::from_le_bytes([bytes[0], bytes[1]]);
+    let count = number(footer.get(*at..*at + 2)?);
+    *at += 2;
+    if count == u16::MAX {
+        return Some(None);
+    }
+    let bytes = footer.get(*at..*at + usize::from(count) * 2)?;
+    *at += bytes.len();
+    Some(Some(bytes.chunks_exact(2).map(number).collect()))
+}
+
 fn push_class(class: &mut Vec<(u64, u32)>, bytes: &mut Vec<u8>, footer: &mut Vec<u8>) {
     class.sort_unstable();
     class.dedup();
@@ -134,6 +167,10 @@ impl Run {
             return Err(damaged());
         }
         let mut at = 32;
+        let mut tags: [Option<Vec<u16>>; TAGS] = Default::default();
+        for tag in &mut tags {
+            *tag = values(&footer, &mut at).ok_or_else(damaged)?;
+        }
         let mut sections: [Section; CLASSES] = Default::default();
         for section in &mut sections {
             let head = footer.get(at..at + 16).ok_or_else(damaged)?;
@@ -150,6 +187,7 @@ impl Run {
             partition,
             records: u64_at(&footer, 0) as usize,
             sections,
+            tags,
             start_us: (u64_at(&footer, 8), u64_at(&footer, 16)),
             blocks: u64_at(&footer, 24) as u32,
             bytes,
@@ -161,7 +199,11 @@ impl Run {
         let (earliest, latest) = self.start_us;
         let late = query.to_us.is_some_and(|to| earliest > to)
             || query.before.is_some_and(|(start, _)| earliest > start);
-        if late || latest < query.from_us || !newest.wants(latest) || self.records == 0 {
+        let wanted = query.tags.iter().zip(&self.tags).all(|(range, values)| {
+            let (Some((low, high)), Some(values)) = (range, values) else { return true };
+            values.iter().any(|value| (low..=high).contains(&value))
+        });
+        if late || latest < query.from_us || !wanted || !newest.wants(latest) {
             return Ok(());
         }
         let file = match File::open(&self.path) {

@@ -9,6 +9,7 @@ use crate::record::{Place, Record, decode, u64_at};
 use crate::writer::Writer;
 use crate::{Options, StoreError};
 use std::collections::{HashMap, HashSet};
+use std::fs::File;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, RwLock};
@@ -73,10 +74,10 @@ impl Shared {
 /// What [`Store::open`] gives to the shard that writes.
 #[derive(Debug)]
 pub struct Opened {
+    /// To write with; dropped before the store, so that what it holds is written.
+    pub writer: Writer,
     /// To search and read with, from any thread.
     pub store: Arc<Store>,
-    /// To write with.
-    pub writer: Writer,
     /// What still ran when the last process ended.
     pub recovery: Recovery,
 }
@@ -99,6 +100,8 @@ pub struct Store {
     cells: event::Cells,
     thread: Mutex<Option<std::thread::JoinHandle<()>>>,
     opened_at: Instant,
+    /// Held as long as the store is open, so that no second process writes into it.
+    _lock: File,
 }
 
 /// What a store looks like from outside.
@@ -121,9 +124,10 @@ impl Store {
     /// last, indexes what it holds, begins a new partition and starts the disk thread.
     ///
     /// # Errors
-    /// The directory cannot be used. A damaged index file is made again from its journal.
+    /// The directory cannot be used, or another process uses it. A damaged index file is made again from its journal.
     pub fn open(options: Options) -> Result<Opened, StoreError> {
         std::fs::create_dir_all(&options.directory)?;
+        let lock = lock(&options.directory)?;
         let found = partitions_in(&options.directory)?;
         let next = found.last().map_or(1, |p| p.seq + 1);
         let recovery = Recovery::read(&found)?;
@@ -154,7 +158,7 @@ impl Store {
             std::thread::Builder::new().name("store".to_owned()).spawn(move || disk.run())?;
         let writer = Writer::new(work, spare, Arc::clone(&shared), next);
         let (thread, opened_at) = (Mutex::new(Some(thread)), Instant::now());
-        let store = Arc::new(Self { shared, cells, thread, opened_at });
+        let store = Arc::new(Self { shared, cells, thread, opened_at, _lock: lock });
         Ok(Opened { store, writer, recovery })
     }
 
@@ -292,6 +296,18 @@ impl Reader<'_> {
     /// The disk cannot be read.
     pub fn record(&mut self, place: Place) -> Result<Option<Record>, StoreError> {
         Ok(self.item(place)?.and_then(decode))
+    }
+}
+
+/// Takes the directory for this store alone; the kernel lets go of it when the process ends.
+fn lock(directory: &Path) -> Result<File, StoreError> {
+    let file = File::create(directory.join("lock"))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(std::fs::TryLockError::WouldBlock) => {
+            Err(StoreError::InUse(directory.display().to_string()))
+        }
+        Err(std::fs::TryLockError::Error(error)) => Err(error.into()),
     }
 }
 

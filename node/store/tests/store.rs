@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 use store::{Head, Key, KeyRange, Opened, Options, Place, Query, Record, Replayed, Store};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 fn options(directory: &Path) -> Options {
     Options::new(directory, Duration::from_secs(3_600), 1 << 30)
@@ -106,6 +106,16 @@ fn what_was_written_is_found_newest_first_before_and_after_a_restart() {
     let opened = open(directory.path());
     look(&opened.store);
     opened.recovery.replay(|item| panic!("everything was finished, but {item:?}")).unwrap();
+}
+
+#[test]
+fn a_store_that_is_open_is_not_opened_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let opened = open(directory.path());
+    let again = Store::open(options(directory.path()));
+    assert!(matches!(again, Err(store::StoreError::InUse(_))));
+    drop(opened);
+    open(directory.path());
 }
 
 #[test]
