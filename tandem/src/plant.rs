@@ -152,7 +152,10 @@ fn start_new(
     sections: &[(String, Section)],
     next: &mut Vec<(String, Part)>,
 ) -> Result<(), Refusals> {
-    for (path, section) in sections {
+    // The collector first: others connect to it as soon as they start.
+    let (first, then): (Vec<_>, Vec<_>) =
+        sections.iter().partition(|(_, section)| matches!(section, Section::Sas(_)));
+    for (path, section) in first.into_iter().chain(then) {
         if stay.iter().any(|(name, _)| name == section.name()) {
             continue;
         }

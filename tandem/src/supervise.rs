@@ -291,3 +291,114 @@ impl<F: Function> Managed for Supervised<F> {
         self.actions
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use machine::Time;
+    use runtime::{Effects, Flow, Frame, In, PortId};
+    use serde_json::{Value, json};
+    use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+    /// Crashes when it is asked to.
+    struct Glass;
+
+    impl Function for Glass {
+        type Config = u32;
+        fn step(&mut self, _: Time, _: In<'_>, _: &mut Effects) {}
+        fn tick(&mut self, _: Time, _: &mut Effects) {}
+        fn deadline(&self) -> Option<Time> {
+            None
+        }
+        fn configure(&mut self, _: Time, _: Arc<u32>, _: &mut Effects) {}
+        fn frame(_: PortId, buffer: &[u8]) -> Frame {
+            Frame::Message(buffer.len())
+        }
+        fn steer(_: &u32, _: &Flow, _: &[u8], _: u16) -> Option<u16> {
+            None
+        }
+        fn ask(&mut self, _: Time, ask: &Ask, _: &mut Effects) -> Result<Value, AskError> {
+            assert_ne!(ask.path, "break", "it was told to");
+            Ok(json!([]))
+        }
+        fn is_idle(&self) -> bool {
+            true
+        }
+        fn cells(&self) -> Vec<event::Cells> {
+            Vec::new()
+        }
+    }
+
+    fn glass(starts: &Arc<AtomicU32>, refuse_from: u32) -> Supervised<Glass> {
+        let starts = Arc::clone(starts);
+        let prepare = Box::new(move || {
+            let start = starts.fetch_add(1, Relaxed);
+            if start >= refuse_from { Err("no more glasses".to_owned()) } else { Ok(()) }
+        });
+        let nature = Nature { kind: "glass", actions: &[], prepare };
+        let spec = ShardSpec { name: "glass1".into(), ..ShardSpec::default() };
+        Supervised::start(nature, spec, Arc::new(0), |_, _| Glass).unwrap()
+    }
+
+    fn shatter(unit: &Supervised<Glass>) {
+        let _ = unit.ask(Ask { path: "break".into(), ..Ask::default() });
+        let until = Instant::now() + Duration::from_secs(5);
+        while unit.state() != State::Failed {
+            assert!(Instant::now() < until, "the crash is not seen");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    #[test]
+    fn a_crashed_function_is_started_again_after_its_pause() {
+        let starts = Arc::new(AtomicU32::new(0));
+        let unit = glass(&starts, u32::MAX);
+        assert_eq!((unit.state(), starts.load(Relaxed)), (State::Running, 1));
+        shatter(&unit);
+        let now = Instant::now();
+        unit.watch(now);
+        assert!(unit.failure().unwrap().contains("it was told to"), "{:?}", unit.failure());
+        unit.watch(now + BACKOFF / 2);
+        assert_eq!((unit.state(), starts.load(Relaxed)), (State::Failed, 1), "not yet");
+        unit.watch(now + BACKOFF);
+        assert_eq!((unit.state(), starts.load(Relaxed)), (State::Running, 2));
+        assert_eq!(unit.ask(Ask::default()), Ok(json!([])));
+    }
+
+    #[test]
+    fn the_pause_doubles_and_restarts_are_limited() {
+        let starts = Arc::new(AtomicU32::new(0));
+        let unit = glass(&starts, 1);
+        shatter(&unit);
+        let mut now = Instant::now();
+        unit.watch(now);
+        let mut pauses = Vec::new();
+        for _ in 0..RESTARTS_MAX {
+            let before = starts.load(Relaxed);
+            let mut pause = Duration::ZERO;
+            while starts.load(Relaxed) == before {
+                pause += BACKOFF;
+                assert!(pause <= BACKOFF_MAX, "it is tried again within the longest pause");
+                unit.watch(now + pause);
+            }
+            now += pause;
+            pauses.push(pause.as_millis());
+        }
+        assert_eq!(pauses[..4], [500, 1_000, 2_000, 4_000]);
+        assert_eq!(pauses[9], BACKOFF_MAX.as_millis());
+        unit.watch(now + STABLE);
+        assert_eq!(starts.load(Relaxed), 1 + RESTARTS_MAX, "then an operator must look");
+        assert!(unit.failure().unwrap().contains("given up"), "{:?}", unit.failure());
+    }
+
+    #[test]
+    fn a_function_that_ended_is_not_started_again() {
+        let starts = Arc::new(AtomicU32::new(0));
+        let unit = glass(&starts, u32::MAX);
+        unit.drain();
+        assert_eq!(unit.state(), State::Draining);
+        unit.end();
+        unit.watch(Instant::now() + STABLE);
+        assert_eq!((starts.load(Relaxed), unit.is_idle()), (1, true));
+    }
+}

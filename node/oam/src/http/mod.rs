@@ -68,6 +68,7 @@ impl utoipa::Modify for Security {
 /// The routes that need a token or a session.
 fn closed() -> OpenApiRouter<Arc<Core>> {
     OpenApiRouter::new()
+        .routes(routes!(openapi))
         .routes(routes!(site::site))
         .routes(routes!(site::drain))
         .routes(routes!(site::log, site::set_log))
@@ -114,7 +115,6 @@ pub fn router(core: &Arc<Core>) -> Router {
     // One segment in the description, any number here: OpenAPI cannot say it.
     let closed = closed
         .route("/api/v1/functions/{name}/{*path}", get(functions::ask).post(functions::act))
-        .route("/api/v1/openapi.json", get(openapi))
         .route_layer(require());
     let guarded = Router::new()
         .route("/metrics", get(metrics::exposition))
@@ -136,6 +136,8 @@ pub fn router(core: &Arc<Core>) -> Router {
 }
 
 /// The API's description, with the routes that functions bring along.
+#[utoipa::path(get, path = "/api/v1/openapi.json", tag = "site",
+    responses((status = 200, body = Object)))]
 async fn openapi(State(core): State<Arc<Core>>) -> axum::Json<OpenApi> {
     let mut openapi = description();
     for extra in core.registry.extras() {
