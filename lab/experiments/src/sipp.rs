@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// Calls that are live at once at most, in SIPp.
-const LIVE_MAX: u32 = 50_000;
+const LIVE_MAX: u32 = 15_000;
 /// Longest time until the SAS shows the last call.
 const SHOWN_MAX: Duration = Duration::from_secs(30);
 const SETTLE: Duration = Duration::from_millis(500);
@@ -169,7 +169,7 @@ fn complaint(found: &SippFound, calls: u64) -> String {
         "of {calls} calls {succeeded} succeeded, {failed} failed, {} in the SAS (missing: {}) {}",
         found.in_sas,
         found.missing.join(", "),
-        found.errors.lines().take(3).collect::<Vec<_>>().join(" | "),
+        found.errors.lines().take(10).collect::<Vec<_>>().join(" | "),
     )
 }
 

@@ -8,6 +8,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::time::Duration;
 
+/// Lines of an error log that are quoted.
+const ERROR_LINES_MAX: usize = 12;
+/// Words by which SIPp tells that it gave a call up.
+const FATAL: &[&str] = &["Aborting", "aborted", "Unexpected", "retransmission", "imeout"];
+
 /// What SIPp plays.
 #[derive(Debug, Clone)]
 pub struct SippSpec {
@@ -123,11 +128,14 @@ impl Sipp {
         read_counts(&text).with_context(|| format!("{} is odd", self.statistics.display()))
     }
 
-    /// The first errors it logged.
+    /// The first errors it logged that made a call fail, and what came next in the log.
     #[must_use]
     pub fn errors(&self) -> String {
         let text = fs::read_to_string(&self.errors).unwrap_or_default();
-        text.lines().take(12).collect::<Vec<_>>().join("\n")
+        let lines: Vec<&str> = text.lines().collect();
+        let fatal = |line: &&str| FATAL.iter().any(|word| line.contains(word));
+        let first = lines.iter().position(fatal).unwrap_or(0);
+        lines[first..].iter().take(ERROR_LINES_MAX).copied().collect::<Vec<_>>().join("\n")
     }
 
     /// The last lines it printed.
