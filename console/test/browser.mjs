@@ -3,20 +3,29 @@
 import { chromium } from 'playwright-core';
 
 const FLAGS = [
-  '--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
-  '--disable-background-networking', '--disable-component-update', '--disable-sync',
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
 ];
 
 export async function openBrowser() {
   return chromium.launch({
-    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: FLAGS,
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    args: FLAGS,
   });
 }
 
 /** A page of its own session; `faults` fills with what went wrong. */
 export async function openPage(browser, url, options = {}) {
   const context = await browser.newContext({
-    viewport: { width: 1360, height: 860 }, acceptDownloads: true, ...options,
+    viewport: { width: 1360, height: 860 },
+    acceptDownloads: true,
+    ...options,
   });
   const page = await context.newPage();
   const faults = [];

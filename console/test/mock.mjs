@@ -13,8 +13,12 @@ const POLICY =
   "img-src 'self' data: blob:; font-src 'self'; connect-src 'self'; manifest-src 'self'; " +
   "worker-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 const TYPES = {
-  '.html': 'text/html; charset=utf-8', '.js': 'text/javascript', '.css': 'text/css',
-  '.svg': 'image/svg+xml', '.woff2': 'font/woff2', '.txt': 'text/plain; charset=utf-8',
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript',
+  '.css': 'text/css',
+  '.svg': 'image/svg+xml',
+  '.woff2': 'font/woff2',
+  '.txt': 'text/plain; charset=utf-8',
 };
 const TAIL_MS = 1_500;
 const HISTORY_S = 3_600;
@@ -30,9 +34,21 @@ const FACTS = [
   ['ssc_messages_received_total', 'counter', 'SIP messages received', 2240, 300],
   ['ssc_messages_sent_total', 'counter', 'SIP messages sent', 2231, 300],
   ['ssc_retransmissions_sent_total', 'counter', 'Messages sent again because no answer came', 3, 3],
-  ['ssc_post_dial_delay_us', 'histogram', 'Time from the INVITE to the first 18x, microseconds', 96, 18],
+  [
+    'ssc_post_dial_delay_us',
+    'histogram',
+    'Time from the INVITE to the first 18x, microseconds',
+    96,
+    18,
+  ],
   ['sas_messages_total', 'counter', 'SIP messages kept', 4480, 500],
-  ['sas_shed_messages_total', 'counter', 'Messages that were not kept because the disk lags behind', 0, 0],
+  [
+    'sas_shed_messages_total',
+    'counter',
+    'Messages that were not kept because the disk lags behind',
+    0,
+    0,
+  ],
   ['sas_trails_opened_total', 'counter', 'Trails begun', 122, 20],
 ];
 
@@ -108,10 +124,15 @@ class Mock {
   site() {
     const now = Date.now() * 1000;
     return {
-      name: 'demo', version: '0.1.0', started_at_us: this.start_us - 9_300_000_000,
+      name: 'demo',
+      version: '0.1.0',
+      started_at_us: this.start_us - 9_300_000_000,
       functions: [
         {
-          name: 'ssc1', kind: 'ssc', state: 'running', shards: 2,
+          name: 'ssc1',
+          kind: 'ssc',
+          state: 'running',
+          shards: 2,
           uptime_s: 9_300 + (now - this.start_us) / 1e6,
           ports: [
             { name: 'access', transport: 'udp', address: '203.0.113.5:5060' },
@@ -121,7 +142,11 @@ class Mock {
           ],
         },
         {
-          name: 'sas1', kind: 'sas', state: 'running', shards: 1, uptime_s: 9_300,
+          name: 'sas1',
+          kind: 'sas',
+          state: 'running',
+          shards: 1,
+          uptime_s: 9_300,
           ports: [
             { name: 'hep', transport: 'udp', address: '127.0.0.1:9060' },
             { name: 'hep', transport: 'tcp', address: '127.0.0.1:9060' },
@@ -134,10 +159,54 @@ class Mock {
   alarms(history) {
     const ago = (s) => this.start_us - s * 1_000_000;
     const rows = [
-      { id: 'a41', severity: 'major', function: 'ssc1', name: 'next_hop_down', subject: 'softswitch-b', text: 'Next hop softswitch-b does not answer OPTIONS', probable_cause: 'communications protocol error', raised_at_us: ago(340), cleared_at_us: null, count: 3 },
-      { id: 'a44', severity: 'warning', function: 'ssc1', name: 'certificate_expires', subject: 'realm access', text: 'The certificate of realm access expires in 12 days', probable_cause: 'certificate expiry', raised_at_us: ago(7_200), cleared_at_us: null, count: 1 },
-      { id: 'a40', severity: 'critical', function: 'sas1', name: 'capture_shed', subject: 'tcp:127.0.0.1:9060', text: '1 204 packets were shed: the store fell behind', probable_cause: 'congestion', raised_at_us: ago(5_900), cleared_at_us: ago(5_842), count: 1 },
-      { id: 'a38', severity: 'minor', function: 'ssc1', name: 'registrations_near_limit', subject: 'bindings', text: 'Bindings are at 92 % of their limit', probable_cause: 'threshold crossed', raised_at_us: ago(8_800), cleared_at_us: ago(6_100), count: 6 },
+      {
+        id: 'a41',
+        severity: 'major',
+        function: 'ssc1',
+        name: 'next_hop_down',
+        subject: 'softswitch-b',
+        text: 'Next hop softswitch-b does not answer OPTIONS',
+        probable_cause: 'communications protocol error',
+        raised_at_us: ago(340),
+        cleared_at_us: null,
+        count: 3,
+      },
+      {
+        id: 'a44',
+        severity: 'warning',
+        function: 'ssc1',
+        name: 'certificate_expires',
+        subject: 'realm access',
+        text: 'The certificate of realm access expires in 12 days',
+        probable_cause: 'certificate expiry',
+        raised_at_us: ago(7_200),
+        cleared_at_us: null,
+        count: 1,
+      },
+      {
+        id: 'a40',
+        severity: 'critical',
+        function: 'sas1',
+        name: 'capture_shed',
+        subject: 'tcp:127.0.0.1:9060',
+        text: '1 204 packets were shed: the store fell behind',
+        probable_cause: 'congestion',
+        raised_at_us: ago(5_900),
+        cleared_at_us: ago(5_842),
+        count: 1,
+      },
+      {
+        id: 'a38',
+        severity: 'minor',
+        function: 'ssc1',
+        name: 'registrations_near_limit',
+        subject: 'bindings',
+        text: 'Bindings are at 92 % of their limit',
+        probable_cause: 'threshold crossed',
+        raised_at_us: ago(8_800),
+        cleared_at_us: ago(6_100),
+        count: 6,
+      },
     ];
     return history ? rows : rows.filter((row) => row.cleared_at_us === null);
   }
@@ -146,11 +215,13 @@ class Mock {
     const s = Date.now() / 1000;
     const of = (kind) =>
       Object.fromEntries(
-        FACTS.filter((fact) => (fact[1] === 'gauge') === (kind === 'gauge') && fact[1] !== 'histogram')
-          .map(([name, , , base, swing]) => [name, Math.round(figure(base, swing, s) * 10) / 10]),
+        FACTS.filter(
+          (fact) => (fact[1] === 'gauge') === (kind === 'gauge') && fact[1] !== 'histogram',
+        ).map(([name, , , base, swing]) => [name, Math.round(figure(base, swing, s) * 10) / 10]),
       );
     return {
-      at_us: Date.now() * 1000, rates: of('counter'),
+      at_us: Date.now() * 1000,
+      rates: of('counter'),
       gauges: Object.fromEntries(Object.entries(of('gauge')).map(([k, v]) => [k, Math.round(v)])),
       alarms: { critical: 0, major: 1, minor: 0, warning: 1 },
       functions: this.site().functions.map(({ name, kind, state }) => ({ name, kind, state })),
@@ -163,13 +234,24 @@ class Mock {
     const end_s = Math.floor(Date.now() / 1000);
     const series = [];
     for (const [name, kind, , base, swing] of FACTS) {
-      const rows = kind === 'histogram' ? [[name, base, swing], [`${name}:p50`, 86_000, 9_000], [`${name}:p99`, 524_000, 90_000]] : [[name, base, swing]];
+      const rows =
+        kind === 'histogram'
+          ? [
+              [name, base, swing],
+              [`${name}:p50`, 86_000, 9_000],
+              [`${name}:p99`, 524_000, 90_000],
+            ]
+          : [[name, base, swing]];
       for (const [row, b, w] of rows) {
         if (names.length && !names.includes(row)) continue;
         series.push({
-          function: name.startsWith('sas') ? 'sas1' : 'ssc1', name: row,
+          function: name.startsWith('sas') ? 'sas1' : 'ssc1',
+          name: row,
           kind: row.includes(':') ? 'quantile' : kind,
-          values: Array.from({ length: since }, (_, i) => Math.round(figure(b, w, end_s - since + i) * 10) / 10),
+          values: Array.from(
+            { length: since },
+            (_, i) => Math.round(figure(b, w, end_s - since + i) * 10) / 10,
+          ),
         });
       }
     }
@@ -182,9 +264,13 @@ class Mock {
       const number = 4930555_0100 + n * 17;
       const host = `198.51.100.${20 + n}`;
       return {
-        aor: `sip:+${number}@ims.example.net`, contact: `sip:${number}@${host}:5060;transport=udp`,
-        realm: 'access', source: `${host}:${5060 + (n % 3)}`, transport: n % 5 ? 'udp' : 'tls',
-        expires_at_us: now + ((n * 7) % 30) * 1e6, core_expires_at_us: now + (400 + n * 20) * 1e6,
+        aor: `sip:+${number}@ims.example.net`,
+        contact: `sip:${number}@${host}:5060;transport=udp`,
+        realm: 'access',
+        source: `${host}:${5060 + (n % 3)}`,
+        transport: n % 5 ? 'udp' : 'tls',
+        expires_at_us: now + ((n * 7) % 30) * 1e6,
+        core_expires_at_us: now + (400 + n * 20) * 1e6,
         registered_at_us: now - n * 41e6,
         user_agent: ['Acme-Phone/4.2', 'Linphone/5.2', 'Groundwire', 'Fritz!OS'][n % 4],
         aliases: n % 4 === 0 ? [`tel:+${number}`] : [],
@@ -199,12 +285,21 @@ class Mock {
       return !wanted || places.some((place) => place.toLowerCase().includes(wanted));
     };
     const equal = (value, name) => !query.get(name) || String(value) === query.get(name);
-    const found = this.details.map((d) => d.trail).filter((t) =>
-      has([t.from, t.to, ...t.call_ids, ...t.hosts], 'q') && has([t.from, t.to], 'number') &&
-      has(t.call_ids, 'call_id') && has(t.hosts, 'address') && equal(t.kind, 'kind') &&
-      equal(t.outcome, 'outcome') && equal(t.method, 'method') && equal(t.status, 'status') &&
-      t.started_at_us >= Number(query.get('from_us') ?? 0) &&
-      t.started_at_us <= Number(query.get('to_us') ?? Infinity));
+    const found = this.details
+      .map((d) => d.trail)
+      .filter(
+        (t) =>
+          has([t.from, t.to, ...t.call_ids, ...t.hosts], 'q') &&
+          has([t.from, t.to], 'number') &&
+          has(t.call_ids, 'call_id') &&
+          has(t.hosts, 'address') &&
+          equal(t.kind, 'kind') &&
+          equal(t.outcome, 'outcome') &&
+          equal(t.method, 'method') &&
+          equal(t.status, 'status') &&
+          t.started_at_us >= Number(query.get('from_us') ?? 0) &&
+          t.started_at_us <= Number(query.get('to_us') ?? Infinity),
+      );
     const at = Number(query.get('cursor') ?? 0);
     const limit = Number(query.get('limit') ?? 50);
     const next = at + limit < found.length ? String(at + limit) : null;
@@ -214,8 +309,19 @@ class Mock {
   check() {
     const issues = [];
     this.candidate.split('\n').forEach((line, i) => {
-      if (/^\s*(name|side|realm|listen|targets|trusted|to|from|shards|capture|directory|register_required|probe_interval_s|age_max_h|size_max_mb)\s*=|^\s*(\[|#|$)/.test(line)) return;
-      issues.push({ line: i + 1, column: 1, path: line.split('=')[0].trim(), what: 'is not known here.', mend: 'Remove it, or look at the names that `tandem check --help` lists.' });
+      if (
+        /^\s*(name|side|realm|listen|targets|trusted|to|from|shards|capture|directory|register_required|probe_interval_s|age_max_h|size_max_mb)\s*=|^\s*(\[|#|$)/.test(
+          line,
+        )
+      )
+        return;
+      issues.push({
+        line: i + 1,
+        column: 1,
+        path: line.split('=')[0].trim(),
+        what: 'is not known here.',
+        mend: 'Remove it, or look at the names that `tandem check --help` lists.',
+      });
     });
     return { issues };
   }
@@ -227,9 +333,13 @@ class Mock {
     const first = before.findIndex((line, i) => line !== after[i]);
     let tail = 0;
     while (tail < before.length - first && before.at(-1 - tail) === after.at(-1 - tail)) tail++;
-    return ['--- running', '+++ candidate', `@@ -${first + 1} +${first + 1} @@`,
+    return [
+      '--- running',
+      '+++ candidate',
+      `@@ -${first + 1} +${first + 1} @@`,
       ...before.slice(first, before.length - tail).map((l) => `-${l}`),
-      ...after.slice(first, after.length - tail).map((l) => `+${l}`)].join('\n');
+      ...after.slice(first, after.length - tail).map((l) => `+${l}`),
+    ].join('\n');
   }
 
   commit(body) {
@@ -253,12 +363,15 @@ function refuse(response, status, code, message) {
 function send(response, status, value, type = 'application/json') {
   if (value === undefined) return response.writeHead(status).end();
   const data = type === 'application/json' ? JSON.stringify(value) : value;
-  return response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' }).end(data);
+  return response
+    .writeHead(status, { 'content-type': type, 'cache-control': 'no-store' })
+    .end(data);
 }
 
 function stream(mock, response, { first, every_ms, event }, make) {
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
-  const say = (value) => response.write(`${event ? `event: ${event}\n` : ''}data: ${JSON.stringify(value)}\n\n`);
+  const say = (value) =>
+    response.write(`${event ? `event: ${event}\n` : ''}data: ${JSON.stringify(value)}\n\n`);
   if (first) say(make());
   const timer = setInterval(() => say(make()), every_ms);
   mock.streams.add(timer);
@@ -269,10 +382,13 @@ async function page(path, response) {
   const wanted = normalize(path === '/' ? '/index.html' : path);
   try {
     const data = await readFile(join(DIST, wanted));
-    response.writeHead(200, {
-      'content-type': TYPES[extname(wanted)] ?? 'application/octet-stream',
-      'content-security-policy': POLICY, 'x-content-type-options': 'nosniff',
-    }).end(data);
+    response
+      .writeHead(200, {
+        'content-type': TYPES[extname(wanted)] ?? 'application/octet-stream',
+        'content-security-policy': POLICY,
+        'x-content-type-options': 'nosniff',
+      })
+      .end(data);
   } catch {
     refuse(response, 404, 'not_found', `There is no ${path}.`);
   }
@@ -280,21 +396,79 @@ async function page(path, response) {
 
 const GET = {
   '/site': (mock) => mock.site(),
-  '/counters': () => FACTS.map(([name, kind, help, value]) => ({ function: name.startsWith('sas') ? 'sas1' : 'ssc1', shard: 0, name, kind, help, value: value * 1000 })),
+  '/counters': () =>
+    FACTS.map(([name, kind, help, value]) => ({
+      function: name.startsWith('sas') ? 'sas1' : 'ssc1',
+      shard: 0,
+      name,
+      kind,
+      help,
+      value: value * 1000,
+    })),
   '/metrics/history': (mock, query) => mock.history(query),
   '/alarms': (mock, query) => mock.alarms(query.get('history') === 'true'),
   '/functions/ssc1/registrations': (mock) => mock.registrations(),
   '/functions/ssc1/next-hops': (mock) => [
-    { name: 'softswitch', realm: 'core', target: '10.20.0.40:5060', transport: 'udp', state: 'up', since_us: mock.start_us - 9_200e6, failures: 0 },
-    { name: 'softswitch-b', realm: 'core', target: '10.20.0.41:5060', transport: 'udp', state: 'down', since_us: mock.start_us - 340e6, failures: 34 },
+    {
+      name: 'softswitch',
+      realm: 'core',
+      target: '10.20.0.40:5060',
+      transport: 'udp',
+      state: 'up',
+      since_us: mock.start_us - 9_200e6,
+      failures: 0,
+    },
+    {
+      name: 'softswitch-b',
+      realm: 'core',
+      target: '10.20.0.41:5060',
+      transport: 'udp',
+      state: 'down',
+      since_us: mock.start_us - 340e6,
+      failures: 34,
+    },
   ],
   '/sas/trails': (mock, query) => mock.trails(query),
-  '/sas/status': (mock) => ({ name: 'sas1', live: 12, live_max: 1e6, messages: 91_204, events: 40_112, shed: 0, partitions: 3, bytes: 41_204_112, bytes_max: 10_737_418_240, first_us: mock.start_us - 9_280e6, last_us: mock.start_us, failing: null }),
-  '/config': (mock) => ({ text: mock.running, revision: mock.revision, confirm_within_s: mock.confirm_until_ms > Date.now() ? Math.ceil((mock.confirm_until_ms - Date.now()) / 1000) : null }),
+  '/sas/status': (mock) => ({
+    name: 'sas1',
+    live: 12,
+    live_max: 1e6,
+    messages: 91_204,
+    events: 40_112,
+    shed: 0,
+    partitions: 3,
+    bytes: 41_204_112,
+    bytes_max: 10_737_418_240,
+    first_us: mock.start_us - 9_280e6,
+    last_us: mock.start_us,
+    failing: null,
+  }),
+  '/config': (mock) => ({
+    text: mock.running,
+    revision: mock.revision,
+    confirm_within_s:
+      mock.confirm_until_ms > Date.now()
+        ? Math.ceil((mock.confirm_until_ms - Date.now()) / 1000)
+        : null,
+  }),
   '/config/candidate': (mock) => ({ text: mock.candidate, revision: mock.revision }),
   '/config/history': (mock) => [
-    { revision: mock.revision, at_us: mock.start_us, cause: 'commit', of: null, note: 'commit', running: true },
-    { revision: mock.revision - 1, at_us: mock.start_us - 86_400e6, cause: 'start', of: null, note: 'the site file at start', running: false },
+    {
+      revision: mock.revision,
+      at_us: mock.start_us,
+      cause: 'commit',
+      of: null,
+      note: 'commit',
+      running: true,
+    },
+    {
+      revision: mock.revision - 1,
+      at_us: mock.start_us - 86_400e6,
+      cause: 'start',
+      of: null,
+      note: 'the site file at start',
+      running: false,
+    },
   ],
 };
 
@@ -302,17 +476,29 @@ const POST = {
   '/config/candidate/check': (mock) => mock.check(),
   '/config/candidate/commit': (mock, data) => mock.commit(JSON.parse(String(data) || '{}')),
   '/config/confirm': (mock) => ((mock.confirm_until_ms = 0), {}),
-  '/config/rollback': (mock) => ((mock.running = mock.candidate = CONFIGURATION), (mock.confirm_until_ms = 0), {}),
+  '/config/rollback': (mock) => (
+    (mock.running = mock.candidate = CONFIGURATION),
+    (mock.confirm_until_ms = 0),
+    {}
+  ),
 };
 
 function trailPath(mock, path, response) {
   const [, id, form] = /^\/sas\/trails\/([^/]+)(?:\/(\w+))?$/.exec(path) ?? [];
   if (!id) return false;
   const detail = mock.details.find((d) => d.trail.id === decodeURIComponent(id));
-  if (!detail) refuse(response, 404, 'not_found', 'No trail has this number, or it has been removed by age.');
+  if (!detail)
+    refuse(response, 404, 'not_found', 'No trail has this number, or it has been removed by age.');
   else if (!form || form === 'json') send(response, 200, detail);
-  else if (form === 'text') send(response, 200, detail.messages.map((m) => m.text).join('\n'), 'text/plain');
-  else send(response, 200, Buffer.from('0a0d0d0a1c0000004d3c2b1a01000000ffffffffffffffff1c000000', 'hex'), 'application/x-pcapng');
+  else if (form === 'text')
+    send(response, 200, detail.messages.map((m) => m.text).join('\n'), 'text/plain');
+  else
+    send(
+      response,
+      200,
+      Buffer.from('0a0d0d0a1c0000004d3c2b1a01000000ffffffffffffffff1c000000', 'hex'),
+      'application/x-pcapng',
+    );
   return true;
 }
 
@@ -322,23 +508,30 @@ async function answer(mock, request, response) {
   const path = url.pathname.slice('/api/v1'.length);
   const data = request.method === 'GET' ? null : await body(request);
   if (path === '/session') {
-    if (JSON.parse(String(data)).token !== TOKEN) return refuse(response, 401, 'unauthorised', 'The token is not known.');
+    if (JSON.parse(String(data)).token !== TOKEN)
+      return refuse(response, 401, 'unauthorised', 'The token is not known.');
     response.setHeader('set-cookie', `tandem_session=${TOKEN}; HttpOnly; SameSite=Strict; Path=/`);
     return send(response, 204, undefined);
   }
-  const known = request.headers.cookie?.includes(`tandem_session=${TOKEN}`) || request.headers.authorization === `Bearer ${TOKEN}`;
+  const known =
+    request.headers.cookie?.includes(`tandem_session=${TOKEN}`) ||
+    request.headers.authorization === `Bearer ${TOKEN}`;
   if (!known) return refuse(response, 401, 'unauthorised', 'Sign in first.');
-  if (path === '/live') return stream(mock, response, { first: true, every_ms: 1_000 }, () => mock.live());
-  if (path === '/sas/tail') return stream(mock, response, { every_ms: TAIL_MS, event: 'trail' }, () => {
-    const detail = liveTrail(mock.next++, Date.now() * 1000);
-    mock.details.unshift(detail);
-    return { ...detail.trail, dropped: mock.dropped++ };
-  });
+  if (path === '/live')
+    return stream(mock, response, { first: true, every_ms: 1_000 }, () => mock.live());
+  if (path === '/sas/tail')
+    return stream(mock, response, { every_ms: TAIL_MS, event: 'trail' }, () => {
+      const detail = liveTrail(mock.next++, Date.now() * 1000);
+      mock.details.unshift(detail);
+      return { ...detail.trail, dropped: mock.dropped++ };
+    });
   if (path === '/sas/read') {
-    if (data.length < 24) return refuse(response, 400, 'malformed', 'This is neither pcap nor pcapng.');
+    if (data.length < 24)
+      return refuse(response, 400, 'malformed', 'This is neither pcap nor pcapng.');
     return send(response, 200, { trails: mock.details.slice(1, 4) });
   }
-  if (path === '/config/candidate/compare') return send(response, 200, mock.difference(), 'text/plain');
+  if (path === '/config/candidate/compare')
+    return send(response, 200, mock.difference(), 'text/plain');
   if (path === '/config/candidate' && request.method === 'PUT') {
     mock.candidate = String(data);
     return send(response, 204, undefined);

@@ -25,8 +25,10 @@ const browser = await openBrowser();
 await mkdir(PLACE, { recursive: true });
 for (const [name, path, options] of PICTURES) {
   const { page, context, faults } = await openPage(browser, site.url, {
-    reducedMotion: 'reduce', deviceScaleFactor: 1.25,
-    viewport: { width: 1280, height: 780 }, ...options,
+    reducedMotion: 'reduce',
+    deviceScaleFactor: 1.25,
+    viewport: { width: 1280, height: 780 },
+    ...options,
   });
   await page.goto(`${site.url}/#token=${site.token}&${path}`);
   await page.waitForTimeout(3_500);

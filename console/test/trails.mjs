@@ -74,39 +74,70 @@ class Call {
   push(message) {
     const n = this.messages.length;
     this.messages.push({
-      n, at_us: this.at_us, transport: 'udp', method: null, status: null, reason: null,
-      retransmission_of: null, pair: null, has_sdp: message.text.includes('\r\nv=0'), ...message,
+      n,
+      at_us: this.at_us,
+      transport: 'udp',
+      method: null,
+      status: null,
+      reason: null,
+      retransmission_of: null,
+      pair: null,
+      has_sdp: message.text.includes('\r\nv=0'),
+      ...message,
       call_id: this.callIds[message.leg],
     });
     return n;
   }
 
   /** One message on one leg. `toward` is `core` or `access`. */
-  send(leg, toward, what, { sdp: body = false, cseq = 1, method = null, rule = false, tag = true } = {}) {
+  send(
+    leg,
+    toward,
+    what,
+    { sdp: body = false, cseq = 1, method = null, rule = false, tag = true } = {},
+  ) {
     const right = toward === 'core';
     const [from, to] = leg === 0 ? (right ? [0, 1] : [1, 0]) : right ? [2, 3] : [3, 2];
     const answer = typeof what === 'number';
     const cseqMethod = method ?? (answer ? 'INVITE' : what);
     const headers = this.headers(leg, right !== answer, cseqMethod, cseq, {
-      tag: tag && what !== 100 && !(what === 'INVITE' && cseq === 1), answer, rule, what,
+      tag: tag && what !== 100 && !(what === 'INVITE' && cseq === 1),
+      answer,
+      rule,
+      what,
     });
     const start = answer
       ? `SIP/2.0 ${what} ${REASONS[what]}`
       : `${what} ${this.target(leg, right, what)} SIP/2.0`;
     const address = (right ? (leg ? CORE : this.phone) : leg ? SWITCH : ACCESS).split(':')[0];
     return this.push({
-      from, to, leg, cseq, cseq_method: cseqMethod,
+      from,
+      to,
+      leg,
+      cseq,
+      cseq_method: cseqMethod,
       method: answer ? null : what,
       status: answer ? what : null,
       reason: answer ? REASONS[what] : null,
-      text: text(start, headers, body ? sdp(right ? this.phone.split(':')[0] : '10.20.0.61', 40_000 + this.n * 2, 3_900_000 + this.n) : ''),
+      text: text(
+        start,
+        headers,
+        body
+          ? sdp(
+              right ? this.phone.split(':')[0] : '10.20.0.61',
+              40_000 + this.n * 2,
+              3_900_000 + this.n,
+            )
+          : '',
+      ),
       address,
     });
   }
 
   target(leg, right, method) {
     if (method === 'REGISTER') return `sip:${this.domain}`;
-    if (method === 'INVITE' || method === 'CANCEL') return `sip:+${this.to}@${this.domain};user=phone`;
+    if (method === 'INVITE' || method === 'CANCEL')
+      return `sip:+${this.to}@${this.domain};user=phone`;
     if (right) return leg ? `sip:+${this.to}@${SWITCH}` : `sip:${this.tagC}@${ACCESS}`;
     return leg ? `sip:${this.tagC}@${CORE}` : `sip:${this.from}@${this.phone}`;
   }
@@ -114,7 +145,9 @@ class Call {
   headers(leg, caller, method, cseq, { tag, answer, rule, what }) {
     const a = `<sip:+${this.from}@${this.domain}>;tag=${leg ? this.tagC : this.tagA}`;
     const b = `<sip:+${this.to}@${this.domain};user=phone>${tag ? `;tag=${this.tagB}` : ''}`;
-    const via = leg ? `SIP/2.0/UDP ${CORE};branch=${this.branches[1]}` : `SIP/2.0/UDP ${this.phone};branch=${this.branches[0]};rport${answer ? `=${this.phone.split(':')[1]};received=${this.phone.split(':')[0]}` : ''}`;
+    const via = leg
+      ? `SIP/2.0/UDP ${CORE};branch=${this.branches[1]}`
+      : `SIP/2.0/UDP ${this.phone};branch=${this.branches[0]};rport${answer ? `=${this.phone.split(':')[1]};received=${this.phone.split(':')[0]}` : ''}`;
     const out = [`Via: ${via}`];
     if (!answer) out.push(`Max-Forwards: ${leg ? 69 : 70}`);
     out.push(
@@ -160,7 +193,13 @@ class Call {
 
   repeat(n) {
     const { n: _, pair: __, ...same } = this.messages[n];
-    this.messages.push({ ...same, n: this.messages.length, at_us: this.at_us, retransmission_of: n, pair: null });
+    this.messages.push({
+      ...same,
+      n: this.messages.length,
+      at_us: this.at_us,
+      retransmission_of: n,
+      pair: null,
+    });
     return this;
   }
 
@@ -170,7 +209,10 @@ class Call {
     const legs = new Set(this.messages.map((m) => m.leg)).size;
     return {
       trail: {
-        id, kind, outcome, status,
+        id,
+        kind,
+        outcome,
+        status,
         started_at_us: this.start_us,
         ended_at_us: ended ? last : null,
         from: `sip:+${this.from}@${this.domain}`,
@@ -193,8 +235,14 @@ class Call {
 
 const NAMES = ['Anna Weber', 'Front desk', 'B. Okafor', 'Lena', 'Night line'];
 const REASONS = {
-  100: 'Trying', 180: 'Ringing', 183: 'Session Progress', 200: 'OK', 403: 'Forbidden',
-  480: 'Temporarily Unavailable', 486: 'Busy Here', 487: 'Request Terminated',
+  100: 'Trying',
+  180: 'Ringing',
+  183: 'Session Progress',
+  200: 'OK',
+  403: 'Forbidden',
+  480: 'Temporarily Unavailable',
+  486: 'Busy Here',
+  487: 'Request Terminated',
 };
 
 function begin(call, { rule = false, lost = false } = {}) {
@@ -228,10 +276,14 @@ function answered(n, party, { rule = false, lost = false, talk_s = 42, running =
   call.after(4.2);
   call.through('core', 'ACK');
   const options = {
-    id: `T${n}`, outcome: 'answered', status: 200, answered: answer_us,
+    id: `T${n}`,
+    outcome: 'answered',
+    status: 200,
+    answered: answer_us,
     ringing: call.messages[ringing].at_us,
   };
-  if (running) return { ...call.detail({ ...options, answered: null, outcome: 'in-progress', ended: false }) };
+  if (running)
+    return { ...call.detail({ ...options, answered: null, outcome: 'in-progress', ended: false }) };
   call.after(talk_s * 1000);
   call.through('core', 'BYE', { cseq: 2 });
   call.after(3.3);
@@ -280,7 +332,10 @@ function cancelled(n, party, { wait_ms = 6_200, outcome = 'cancelled' } = {}) {
   call.after(2);
   call.send(0, 'core', 'ACK');
   const made = call.detail({
-    id: `T${n}`, outcome, status: final, ringing: call.messages[ringing].at_us,
+    id: `T${n}`,
+    outcome,
+    status: final,
+    ringing: call.messages[ringing].at_us,
   });
   return made;
 }
@@ -312,7 +367,12 @@ function registered(n, party) {
   return call.detail({ id: `T${n}`, kind: 'registration', outcome: 'registered', status: 200 });
 }
 
-const PHONES = ['198.51.100.23:5060', '198.51.100.71:6112', '192.0.2.140:5062', '198.51.100.9:5060'];
+const PHONES = [
+  '198.51.100.23:5060',
+  '198.51.100.71:6112',
+  '192.0.2.140:5062',
+  '198.51.100.9:5060',
+];
 
 /** The newest first; `now_us` is when the mock starts. */
 export function makeTrails(now_us, many = 140) {
@@ -328,13 +388,31 @@ export function makeTrails(now_us, many = 140) {
   trails.push(answered(7002, fixed(7002, 61, '49405550142'), { rule: true, lost: true }));
   trails.push(busy(7003, fixed(7003, 94, '49405550177')));
   trails.push(cancelled(7004, fixed(7004, 121, '49405550118')));
-  trails.push(cancelled(7005, fixed(7005, 190, '49405550190'), { wait_ms: 30_000, outcome: 'no-answer' }));
+  trails.push(
+    cancelled(7005, fixed(7005, 190, '49405550190'), { wait_ms: 30_000, outcome: 'no-answer' }),
+  );
   trails.push(rejected(7006, fixed(7006, 214, '49009000000')));
   trails.push(registered(7007, fixed(7007, 260, '')));
-  const makers = [answered, answered, answered, busy, answered, cancelled, registered, answered, rejected];
+  const makers = [
+    answered,
+    answered,
+    answered,
+    busy,
+    answered,
+    cancelled,
+    registered,
+    answered,
+    rejected,
+  ];
   for (let n = 0; n < many; n++) {
     const make = makers[n % makers.length];
-    trails.push(make(6999 - n, party(n, 300 + n * 23), make === answered ? { talk_s: 8 + ((n * 37) % 400), lost: n % 11 === 0 } : undefined));
+    trails.push(
+      make(
+        6999 - n,
+        party(n, 300 + n * 23),
+        make === answered ? { talk_s: 8 + ((n * 37) % 400), lost: n % 11 === 0 } : undefined,
+      ),
+    );
   }
   return trails.sort((a, b) => b.trail.started_at_us - a.trail.started_at_us);
 }

@@ -18,15 +18,33 @@ const LINES_MAX = 1_000;
 const TOKENS_MAX = 400;
 
 const COMPACT: Record<string, string> = {
-  a: 'accept-contact', b: 'referred-by', c: 'content-type', d: 'request-disposition',
-  e: 'content-encoding', f: 'from', i: 'call-id', j: 'reject-contact', k: 'supported',
-  l: 'content-length', m: 'contact', o: 'event', r: 'refer-to', s: 'subject', t: 'to',
-  u: 'allow-events', v: 'via', x: 'session-expires', y: 'identity',
+  a: 'accept-contact',
+  b: 'referred-by',
+  c: 'content-type',
+  d: 'request-disposition',
+  e: 'content-encoding',
+  f: 'from',
+  i: 'call-id',
+  j: 'reject-contact',
+  k: 'supported',
+  l: 'content-length',
+  m: 'contact',
+  o: 'event',
+  r: 'refer-to',
+  s: 'subject',
+  t: 'to',
+  u: 'allow-events',
+  v: 'via',
+  x: 'session-expires',
+  y: 'identity',
 };
 
 /** The header's full name in lower case. */
 export function headerName(line: string): string {
-  const name = line.slice(0, Math.max(0, line.indexOf(':'))).trim().toLowerCase();
+  const name = line
+    .slice(0, Math.max(0, line.indexOf(':')))
+    .trim()
+    .toLowerCase();
   return COMPACT[name] ?? name;
 }
 
@@ -126,7 +144,7 @@ function common<T>(a: T[], b: T[]): [number, number][] {
     }
   }
   const pairs: [number, number][] = [];
-  for (let i = 0, j = 0; i < a.length && j < b.length; ) {
+  for (let i = 0, j = 0; i < a.length && j < b.length;) {
     if (a[i] === b[j]) pairs.push([i++, j++]);
     else if (at(i + 1, j) >= at(i, j + 1)) i++;
     else j++;
@@ -175,10 +193,7 @@ export function spans(before: string, after: string): [Span[], Span[]] {
     return [[{ text: before, changed: true }], [{ text: after, changed: true }]];
   }
   const pairs = common<string>(a, b);
-  return [
-    mark(a, new Set(pairs.map(([i]) => i))),
-    mark(b, new Set(pairs.map(([, j]) => j))),
-  ];
+  return [mark(a, new Set(pairs.map(([i]) => i))), mark(b, new Set(pairs.map(([, j]) => j)))];
 }
 
 /** Joins neighbours of one kind; a lone separator between two changes is part of the change. */

@@ -16,12 +16,28 @@ export const ANY_KIND = 'any';
 export const KINDS = ['registration', 'subscription', 'message', 'options', 'rejected', 'other'];
 
 export const OUTCOMES = [
-  'answered', 'busy', 'cancelled', 'no-answer', 'rejected', 'failed', 'redirected', 'in-progress',
-  'registered', 'deregistered', 'ok',
+  'answered',
+  'busy',
+  'cancelled',
+  'no-answer',
+  'rejected',
+  'failed',
+  'redirected',
+  'in-progress',
+  'registered',
+  'deregistered',
+  'ok',
 ];
 
 export const METHODS = [
-  'INVITE', 'REGISTER', 'SUBSCRIBE', 'NOTIFY', 'MESSAGE', 'OPTIONS', 'REFER', 'PUBLISH',
+  'INVITE',
+  'REGISTER',
+  'SUBSCRIBE',
+  'NOTIFY',
+  'MESSAGE',
+  'OPTIONS',
+  'REFER',
+  'PUBLISH',
 ];
 
 /** Time ranges, in seconds back from now. */

@@ -2,7 +2,16 @@
 // joined, are the line.
 
 export type Shade =
-  | 'plain' | 'method' | 'status' | 'good' | 'bad' | 'uri' | 'name' | 'param' | 'quoted' | 'number'
+  | 'plain'
+  | 'method'
+  | 'status'
+  | 'good'
+  | 'bad'
+  | 'uri'
+  | 'name'
+  | 'param'
+  | 'quoted'
+  | 'number'
   | 'faint';
 
 export interface Piece {
@@ -17,7 +26,7 @@ const VALUE = new RegExp(
   [
     '("(?:[^"\\\\]|\\\\.)*")',
     '((?:sips?|tel|urn|https?):[^\\s<>;,"?]+)',
-    '([;?&])([\\w.!%*+`~\'-]+)(=?)',
+    "([;?&])([\\w.!%*+`~'-]+)(=?)",
     '(\\b\\d+(?:\\.\\d+)*\\b)',
   ].join('|'),
   'gi',

@@ -197,9 +197,7 @@ export function layout(detail: TrailDetail, width: number, choice: Choice): Scen
     width: last + first,
     height: y + BOTTOM_PX,
     columns,
-    band: own.length
-      ? { x1: Math.min(...own) - BAND_PX, x2: Math.max(...own) + BAND_PX }
-      : null,
+    band: own.length ? { x1: Math.min(...own) - BAND_PX, x2: Math.max(...own) + BAND_PX } : null,
     arrows,
     pills,
     gaps,
@@ -219,7 +217,17 @@ function arrowOf(
   if (message.has_sdp) marks.push('SDP');
   if (message.retransmission_of !== null) marks.push('repeat');
   const loop = x1 === x2;
-  return { message, class: classOf(message), label: labelOf(message), marks, x1, x2, y, loop, since_us };
+  return {
+    message,
+    class: classOf(message),
+    label: labelOf(message),
+    marks,
+    x1,
+    x2,
+    y,
+    loop,
+    since_us,
+  };
 }
 
 /** Through Tandem: from where a message came in to where its pair went out. */

@@ -48,7 +48,8 @@ export async function signIn(token: string): Promise<string | null> {
   try {
     await api.signIn(token.trim());
   } catch (error) {
-    if (error instanceof ApiError && error.status === 401) return 'The site does not know this token.';
+    if (error instanceof ApiError && error.status === 401)
+      return 'The site does not know this token.';
     return messageOf(error);
   }
   await enter();

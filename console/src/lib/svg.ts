@@ -85,13 +85,14 @@ function frame(scene: Scene, palette: Palette): string[] {
   for (const column of scene.columns) {
     const weight = column.host.self ? palette.accent : palette.ink;
     const name = column.host.label || column.host.address;
+    const address = name === column.host.address ? '' : column.host.address;
     parts.push(
       `<line x1="${column.x}" x2="${column.x}" y1="0" y2="${scene.height - 12}" ` +
         `stroke="${column.host.self ? palette.accent : palette.line}"/>`,
       `<text x="${column.x}" y="-28" text-anchor="middle" font-weight="600" ` +
         `fill="${weight}">${escape(name)}</text>`,
       `<text x="${column.x}" y="-12" text-anchor="middle" font-size="10.5" ` +
-        `fill="${palette.faint}">${escape(column.host.label === column.host.address ? '' : column.host.address)}</text>`,
+        `fill="${palette.faint}">${escape(address)}</text>`,
     );
   }
   return parts;

@@ -5,7 +5,7 @@ import { after, afterEach, before, beforeEach, test } from 'node:test';
 import { openBrowser, openPage } from '../browser.mjs';
 import { startMock } from '../mock.mjs';
 
-const WAIT = { timeout: 10_000 };
+const WAIT = { timeout: 30_000 };
 let site;
 let browser;
 let seen;
@@ -66,10 +66,14 @@ test('filters narrow the list, stand in the address, and survive a reload', asyn
   await page.getByLabel('Outcome').selectOption('busy');
   await page.waitForURL(/outcome=busy/, WAIT);
   const busy = () =>
-    page.waitForFunction(() => {
-      const pills = [...document.querySelectorAll('tbody .pill')];
-      return pills.length > 0 && pills.every((pill) => /Busy/.test(pill.textContent));
-    }, null, WAIT);
+    page.waitForFunction(
+      () => {
+        const pills = [...document.querySelectorAll('tbody .pill')];
+        return pills.length > 0 && pills.every((pill) => /Busy/.test(pill.textContent));
+      },
+      null,
+      WAIT,
+    );
   await busy();
   await page.reload();
   await busy();
@@ -88,7 +92,9 @@ test('the live tail puts new calls on top', async () => {
   await page.keyboard.press('l');
   await page.waitForURL(/live=1/, WAIT);
   await page.waitForFunction(
-    (old) => document.querySelector('a.way')?.dataset.id !== old, before, WAIT,
+    (old) => document.querySelector('a.way')?.dataset.id !== old,
+    before,
+    WAIT,
   );
 });
 
@@ -131,7 +137,10 @@ test('a trail of thousands of messages is drawn where it is looked at', async ()
   long.trail.id = 'long';
   long.messages = Array.from({ length: 60 }, (_, turn) =>
     round.map((m) => ({
-      ...m, n: m.n + turn * round.length, at_us: m.at_us + turn * 60e6, retransmission_of: null,
+      ...m,
+      n: m.n + turn * round.length,
+      at_us: m.at_us + turn * 60e6,
+      retransmission_of: null,
       pair: m.pair === null ? null : m.pair + turn * round.length,
     })),
   ).flat();
@@ -165,7 +174,10 @@ test('the configuration is checked with line marks, committed, confirmed', async
   await editor.fill(before.replace('shards = 1', 'shards = 2'));
   await page.locator('.body').getByRole('button', { name: 'Compare' }).click();
   await page.getByText('+shards = 2').waitFor(WAIT);
-  await page.getByRole('group', { name: 'View' }).getByRole('button', { name: 'Candidate' }).click();
+  await page
+    .getByRole('group', { name: 'View' })
+    .getByRole('button', { name: 'Candidate' })
+    .click();
   await page.getByRole('button', { name: /Commit for/ }).click();
   await page.getByText('Not confirmed.').waitFor(WAIT);
   await page.getByRole('button', { name: 'Confirm', exact: true }).click();
@@ -221,7 +233,15 @@ test('on a phone nothing is wider than the screen, except the ladder, which scro
   const phone = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true };
   seen = await openPage(browser, site.url, phone);
   const { page } = seen;
-  for (const path of ['/', '/calls', '/calls/T7002', '/registrations', '/alarms', '/metrics', '/configuration']) {
+  for (const path of [
+    '/',
+    '/calls',
+    '/calls/T7002',
+    '/registrations',
+    '/alarms',
+    '/metrics',
+    '/configuration',
+  ]) {
     await enter(path);
     await page.waitForTimeout(500);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth);
@@ -248,25 +268,36 @@ function contrasts() {
     return [...canvas.getImageData(0, 0, 1, 1).data].map((v, i) => (i < 3 ? v : v / 255));
   };
   const light = ([r, g, b]) => {
-    const [x, y, z] = [r, g, b].map((v) => (v / 255 <= 0.04045 ? v / 3294.6 : ((v / 255 + 0.055) / 1.055) ** 2.4));
+    const [x, y, z] = [r, g, b].map((v) =>
+      v / 255 <= 0.04045 ? v / 3294.6 : ((v / 255 + 0.055) / 1.055) ** 2.4,
+    );
     return 0.2126 * x + 0.7152 * y + 0.0722 * z;
   };
   const over = (top, under) => top.slice(0, 3).map((v, i) => v * top[3] + under[i] * (1 - top[3]));
   const behind = (element) => {
     const layers = [];
-    for (let e = element; e; e = e.parentElement) layers.push(rgba(getComputedStyle(e).backgroundColor));
+    for (let e = element; e; e = e.parentElement)
+      layers.push(rgba(getComputedStyle(e).backgroundColor));
     return layers.reverse().reduce((under, top) => over(top, under), [255, 255, 255]);
   };
   const weak = [];
   for (const element of document.querySelectorAll('body *')) {
     const own = [...element.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
-    if (!own || !element.checkVisibility({ opacityProperty: true }) || element.closest('.unseen, :disabled, option, [aria-hidden=true]')) continue;
+    if (
+      !own ||
+      !element.checkVisibility({ opacityProperty: true }) ||
+      element.closest('.unseen, :disabled, option, [aria-hidden=true]')
+    )
+      continue;
     const style = getComputedStyle(element);
     const back = behind(element);
     const ink = over(rgba(element instanceof SVGElement ? style.fill : style.color), back);
     const [a, b] = [light(ink), light(back)].sort((x, y) => y - x);
     const ratio = (a + 0.05) / (b + 0.05);
-    if (ratio < 4.5) weak.push(`${ratio.toFixed(2)} ${element.tagName}.${element.className?.baseVal ?? element.className} ${element.textContent.trim().slice(0, 30)}`);
+    if (ratio < 4.5)
+      weak.push(
+        `${ratio.toFixed(2)} ${element.tagName}.${element.className?.baseVal ?? element.className} ${element.textContent.trim().slice(0, 30)}`,
+      );
   }
   return [...new Set(weak)];
 }
@@ -275,7 +306,15 @@ for (const colorScheme of ['light', 'dark']) {
   test(`text stands out from its ground, ${colorScheme}`, async () => {
     await seen.context.close();
     seen = await openPage(browser, site.url, { colorScheme, reducedMotion: 'reduce' });
-    for (const path of ['/', '/calls', '/calls/T7002?m=2&view=changes', '/calls/T7003?m=0', '/registrations', '/alarms', '/configuration?view=candidate']) {
+    for (const path of [
+      '/',
+      '/calls',
+      '/calls/T7002?m=2&view=changes',
+      '/calls/T7003?m=0',
+      '/registrations',
+      '/alarms',
+      '/configuration?view=candidate',
+    ]) {
       await enter(path);
       await seen.page.waitForTimeout(700);
       assert.deepEqual(await seen.page.evaluate(contrasts), [], path);

@@ -6,14 +6,16 @@ import { after, before, test } from 'node:test';
 import { openBrowser, openPage } from '../browser.mjs';
 import { startMock } from '../mock.mjs';
 
-const WAIT = { timeout: 15_000 };
+const WAIT = { timeout: 30_000 };
 let site;
 let browser;
 let seen;
 
 before(async () => {
   const { TANDEM_URL: url, TANDEM_TOKEN: token } = process.env;
-  site = url ? { url: url.replace(/\/$/, ''), token, stop: async () => undefined } : await startMock();
+  site = url
+    ? { url: url.replace(/\/$/, ''), token, stop: async () => undefined }
+    : await startMock();
   browser = await openBrowser();
   seen = await openPage(browser, site.url);
   await seen.page.goto(`${site.url}/#token=${encodeURIComponent(site.token)}`);
@@ -46,7 +48,8 @@ test('the token leaves the address and the overview stands', async () => {
   assert.doesNotMatch(page.url(), /token/);
   await page.getByRole('heading', { name: 'Functions' }).waitFor(WAIT);
   const { functions } = await api('/site');
-  for (const { name } of functions) await page.getByText(name, { exact: true }).first().waitFor(WAIT);
+  for (const { name } of functions)
+    await page.getByText(name, { exact: true }).first().waitFor(WAIT);
   await page.locator('.figure').first().waitFor(WAIT);
 });
 
@@ -67,7 +70,10 @@ test('a call is found by its Call-ID and opens as a ladder', async () => {
   await messages.first().waitFor(WAIT);
   const detail = await api(`/sas/trails/${encodeURIComponent(call.id)}`);
   assert.equal(await messages.count(), detail.messages.length);
-  assert.match(await messages.first().getAttribute('aria-label'), /^[A-Z]+ from .* to .* at \+0\.000/);
+  assert.match(
+    await messages.first().getAttribute('aria-label'),
+    /^[A-Z]+ from .* to .* at \+0\.000/,
+  );
 });
 
 test('a message shows its text and what changed on the other leg', async () => {

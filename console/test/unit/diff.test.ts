@@ -6,7 +6,10 @@ const CRLF = '\r\n';
 const text = (lines: string[], body = '') => [...lines, '', body].join(CRLF);
 
 it('a message equals itself', () => {
-  const invite = text(['INVITE sip:b@x SIP/2.0', 'Via: SIP/2.0/UDP a', 'Max-Forwards: 70'], 'v=0\r\n');
+  const invite = text(
+    ['INVITE sip:b@x SIP/2.0', 'Via: SIP/2.0/UDP a', 'Max-Forwards: 70'],
+    'v=0\r\n',
+  );
   expect(compare(invite, invite).every((change) => change.kind === 'same')).toBe(true);
 });
 
@@ -32,33 +35,44 @@ it('of several headers of one name the equal ones find each other', () => {
   const before = text(['INVITE sip:b SIP/2.0', 'Via: one', 'Via: two']);
   const after = text(['INVITE sip:b SIP/2.0', 'Via: new', 'Via: one', 'Via: two']);
   const changes = compare(before, after);
-  expect(changes.filter((change) => change.kind === 'added')).toEqual([{ kind: 'added', text: 'Via: new' }]);
+  expect(changes.filter((change) => change.kind === 'added')).toEqual([
+    { kind: 'added', text: 'Via: new' },
+  ]);
   expect(changes.filter((change) => change.kind === 'same')).toHaveLength(3);
 });
 
 it('lines of a body that share their type are one change', () => {
   const before = text(['SIP/2.0 200 OK'], 'v=0\r\nc=IN IP4 1.1.1.1\r\na=x\r\n');
   const after = text(['SIP/2.0 200 OK'], 'v=0\r\nc=IN IP4 2.2.2.2\r\na=x\r\na=y\r\n');
-  expect(compare(before, after).slice(1).map((change) => change.kind)).toEqual([
-    'same', 'same', 'changed', 'same', 'added',
-  ]);
+  expect(
+    compare(before, after)
+      .slice(1)
+      .map((change) => change.kind),
+  ).toEqual(['same', 'same', 'changed', 'same', 'added']);
 });
 
 it('within a line only the pieces that differ are marked', () => {
   const [before, after] = spans('Via: a;branch=one', 'Via: a;branch=two');
-  expect(before).toEqual([{ text: 'Via: a;branch=', changed: false }, { text: 'one', changed: true }]);
+  expect(before).toEqual([
+    { text: 'Via: a;branch=', changed: false },
+    { text: 'one', changed: true },
+  ]);
   expect(after.at(-1)).toEqual({ text: 'two', changed: true });
 });
 
 it('folded lines belong to their header', () => {
   expect(split('OPTIONS sip:b SIP/2.0\r\nSubject: a\r\n b\r\nTo: c\r\n\r\n').headers).toEqual([
-    'Subject: a\n b', 'To: c',
+    'Subject: a\n b',
+    'To: c',
   ]);
   expect(headerName('i : x')).toBe('call-id');
 });
 
 it('a body of thousands of lines is compared in bounded time', () => {
   const lines = (word: string) => Array.from({ length: 5_000 }, (_, i) => `${word}${i}`).join(CRLF);
-  const changes = compare(text(['SIP/2.0 200 OK'], lines('a')), text(['SIP/2.0 200 OK'], lines('b')));
+  const changes = compare(
+    text(['SIP/2.0 200 OK'], lines('a')),
+    text(['SIP/2.0 200 OK'], lines('b')),
+  );
   expect(changes.length).toBe(10_002);
 });

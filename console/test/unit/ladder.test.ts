@@ -11,27 +11,64 @@ function host(address: string, side: Host['side'], self = false): Host {
   return { address, side, self, label: '' };
 }
 
-function message(n: number, at_ms: number, from: number, to: number, more: Partial<TrailMessage> = {}): TrailMessage {
+function message(
+  n: number,
+  at_ms: number,
+  from: number,
+  to: number,
+  more: Partial<TrailMessage> = {},
+): TrailMessage {
   return {
-    n, at_us: at_ms * 1000, from, to, transport: 'udp', call_id: 'x', leg: 0, method: 'INVITE',
-    status: null, reason: null, cseq: 1, cseq_method: 'INVITE', retransmission_of: null, pair: null,
-    has_sdp: false, text: '', ...more,
+    n,
+    at_us: at_ms * 1000,
+    from,
+    to,
+    transport: 'udp',
+    call_id: 'x',
+    leg: 0,
+    method: 'INVITE',
+    status: null,
+    reason: null,
+    cseq: 1,
+    cseq_method: 'INVITE',
+    retransmission_of: null,
+    pair: null,
+    has_sdp: false,
+    text: '',
+    ...more,
   };
 }
 
 function detail(hosts: Host[], messages: TrailMessage[]): TrailDetail {
   return {
-    hosts, messages, events: [], left_out: 0,
+    hosts,
+    messages,
+    events: [],
+    left_out: 0,
     trail: {
-      id: 't', kind: 'call', started_at_us: 0, ended_at_us: null, from: 'sip:a@x', to: 'sip:b@x',
-      method: 'INVITE', call_ids: [], hosts: [], status: null, outcome: 'answered',
-      duration_ms: null, post_dial_delay_ms: null, messages: messages.length, retransmissions: 0,
+      id: 't',
+      kind: 'call',
+      started_at_us: 0,
+      ended_at_us: null,
+      from: 'sip:a@x',
+      to: 'sip:b@x',
+      method: 'INVITE',
+      call_ids: [],
+      hosts: [],
+      status: null,
+      outcome: 'answered',
+      duration_ms: null,
+      post_dial_delay_ms: null,
+      messages: messages.length,
+      retransmissions: 0,
     },
   };
 }
 
 const HOSTS = [
-  host('core', 'core'), host('own-core', 'core', true), host('phone', 'access'),
+  host('core', 'core'),
+  host('own-core', 'core', true),
+  host('phone', 'access'),
   host('own-access', 'access', true),
 ];
 
@@ -47,12 +84,20 @@ function twoLegs(): TrailDetail {
 describe('columns', () => {
   it('put the access side left, Tandem in the middle, the core side right', () => {
     expect(order(twoLegs()).map((i) => HOSTS[i]?.address)).toEqual([
-      'phone', 'own-access', 'own-core', 'core',
+      'phone',
+      'own-access',
+      'own-core',
+      'core',
     ]);
   });
 
   it('place a host without a side by the Tandem address that it speaks with', () => {
-    const hosts = [host('own-core', 'core', true), host('far', null), host('near', null), host('own', 'access', true)];
+    const hosts = [
+      host('own-core', 'core', true),
+      host('far', null),
+      host('near', null),
+      host('own', 'access', true),
+    ];
     const trail = detail(hosts, [message(0, 0, 0, 1), message(1, 1, 2, 3)]);
     expect(order(trail).map((i) => hosts[i]?.address)).toEqual(['near', 'own', 'own-core', 'far']);
   });
@@ -115,7 +160,13 @@ describe('rows', () => {
 it('classes follow the status', () => {
   const of = (status: number | null) => classOf(message(0, 0, 0, 0, { status }));
   expect([null, 100, 200, 302, 486, 503, 603].map(of)).toEqual([
-    'request', 'provisional', 'success', 'redirect', 'failure', 'failure', 'failure',
+    'request',
+    'provisional',
+    'success',
+    'redirect',
+    'failure',
+    'failure',
+    'failure',
   ]);
 });
 
@@ -135,8 +186,12 @@ it('hosts that are ours carry the name of their port, whatever their messages sa
     { ...host('10.0.0.3:5060', null, true), label: 'Phone/1' },
   ];
   const ports = [{ name: 'access udp', transport: 'udp', address: '10.0.0.2:5060' }];
-  const site = [{ name: 'ssc1', kind: 'ssc', state: 'running' as const, shards: 1, uptime_s: 1, ports }];
+  const site = [
+    { name: 'ssc1', kind: 'ssc', state: 'running' as const, shards: 1, uptime_s: 1, ports },
+  ];
   expect(named(detail(hosts, []), site).hosts.map((h) => [h.label, h.self])).toEqual([
-    ['Phone/1', false], ['ssc1 access', true], ['10.0.0.3:5060', true],
+    ['Phone/1', false],
+    ['ssc1 access', true],
+    ['10.0.0.3:5060', true],
   ]);
 });

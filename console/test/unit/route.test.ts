@@ -18,7 +18,8 @@ describe('routes', () => {
   });
 
   it('lead to the overview when unknown', () => {
-    for (const hash of ['', '#', '#/', '#/nowhere', '#/call']) expect(parse(hash).page).toBe('overview');
+    for (const hash of ['', '#', '#/', '#/nowhere', '#/call'])
+      expect(parse(hash).page).toBe('overview');
   });
 
   it('stand a percent sign that escapes nothing', () => {
@@ -29,7 +30,10 @@ describe('routes', () => {
 describe('the token', () => {
   it('is taken from the fragment, with what follows it', () => {
     expect(tokenIn('#token=a%2Bb')).toEqual({ token: 'a+b', rest: '#/' });
-    expect(tokenIn('#token=x&/calls?q=1&live=1')).toEqual({ token: 'x', rest: '#/calls?q=1&live=1' });
+    expect(tokenIn('#token=x&/calls?q=1&live=1')).toEqual({
+      token: 'x',
+      rest: '#/calls?q=1&live=1',
+    });
   });
 
   it('is not seen elsewhere', () => {

@@ -8,14 +8,25 @@ import { tokens } from '../../src/lib/toml';
 
 it('lengths of time choose their unit', () => {
   expect([0.2, 86, 2_940, 42_500, 125_000, 7_265_000, 190_000_000].map(duration)).toEqual([
-    '<1 ms', '86 ms', '2.94 s', '42.5 s', '2:05 min', '2:01 h', '2 d 4 h',
+    '<1 ms',
+    '86 ms',
+    '2.94 s',
+    '42.5 s',
+    '2:05 min',
+    '2:01 h',
+    '2 d 4 h',
   ]);
   expect([null, undefined, NaN].map((value) => duration(value))).toEqual(['–', '–', '–']);
 });
 
 it('counts stay readable', () => {
   expect([0, 7.25, 42.25, 4120, 123_456, 12_500_000].map(count)).toEqual([
-    '0', '7.25', '42.3', '4\u202f120', '123 k', '12.50 M',
+    '0',
+    '7.25',
+    '42.3',
+    '4\u202f120',
+    '123 k',
+    '12.50 M',
   ]);
 });
 
@@ -48,7 +59,9 @@ it('the pieces of a highlighted message are the message', () => {
 
 it('a search becomes the parameters of the API', () => {
   expect(parameters({ q: ' 4940 ', in: 'number', status: '486', live: '1' }, 0)).toEqual({
-    kind: 'call', number: '4940', status: '486',
+    kind: 'call',
+    number: '4940',
+    status: '486',
   });
   expect(parameters({ range: '15m' }, 1_000_000)).toEqual({ kind: 'call', from_us: 100_000_000 });
   expect(parameters({ range: 'between', from: 'never', kind: 'any' }, 0)).toEqual({});
@@ -56,8 +69,14 @@ it('a search becomes the parameters of the API', () => {
 
 it('the live tail keeps to the search', () => {
   const trail = {
-    kind: 'call', outcome: 'busy', method: 'INVITE', status: 486, from: 'sip:+4930@x',
-    to: 'sip:+4940@x', call_ids: ['abc'], hosts: ['10.0.0.1:5060'],
+    kind: 'call',
+    outcome: 'busy',
+    method: 'INVITE',
+    status: 486,
+    from: 'sip:+4930@x',
+    to: 'sip:+4940@x',
+    call_ids: ['abc'],
+    hosts: ['10.0.0.1:5060'],
   } as unknown as Trail;
   expect(belongs(trail, {})).toBe(true);
   expect(belongs(trail, { q: '4940', outcome: 'busy', status: '4xx' })).toBe(true);
@@ -68,11 +87,13 @@ it('the live tail keeps to the search', () => {
 });
 
 it('the pieces of a coloured site file are the site file', () => {
-  const text = '# top\n[[ssc.realm]]\nname = "a # b"\nlisten = ["udp:1", \'x\']\nshards = 2 # two\nbad line';
+  const text =
+    '# top\n[[ssc.realm]]\nname = "a # b"\nlisten = ["udp:1", \'x\']\nshards = 2 # two\nbad line';
   const pieces = tokens(text);
   expect(pieces.map((piece) => piece.text).join('')).toBe(text);
   expect(pieces.filter((piece) => piece.shade === 'comment').map((piece) => piece.text)).toEqual([
-    '# top', '# two',
+    '# top',
+    '# two',
   ]);
   expect(pieces.find((piece) => piece.shade === 'table')?.text).toBe('[[ssc.realm]]');
 });
