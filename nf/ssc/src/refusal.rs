@@ -73,7 +73,7 @@ impl Controller {
         ];
         self.wire.event(at.now, &at.flow, trail, "RequestRejected", &fields);
         let retry_after_s = self.config.limits.retry_after_s;
-        self.reply(at, server, trail, refusal.status, out, |head| {
+        self.reply(at, (server, trail), refusal.status, out, |head| {
             if refusal.status == 503 {
                 write::line(head, "Retry-After", retry_after_s.to_string().as_bytes());
             }
@@ -90,8 +90,7 @@ impl Controller {
     pub(crate) fn reply(
         &mut self,
         at: &Arrived<'_>,
-        server: Option<ServerId>,
-        trail: u64,
+        (server, trail): (Option<ServerId>, u64),
         status: u16,
         out: &mut Effects,
         more: impl FnOnce(&mut Vec<u8>),

@@ -88,12 +88,12 @@ impl Routes {
             return Err(NoWay::Refused(route.reject));
         }
         let start = Plan { route: index as u16, hop: 0, target: 0 };
-        self.from_plan(start, hops).ok_or(NoWay::Down)
+        self.at_plan(start, hops).ok_or(NoWay::Down)
     }
 
     /// The way after `plan`, when that failed.
     pub fn next(&self, plan: Plan, hops: &NextHops) -> Option<Way> {
-        self.from_plan(Plan { target: plan.target.checked_add(1)?, ..plan }, hops)
+        self.at_plan(Plan { target: plan.target.checked_add(1)?, ..plan }, hops)
     }
 
     /// Whether `status` from the hop in `plan` is a reason to try the next target.
@@ -106,7 +106,7 @@ impl Routes {
     }
 
     /// The first usable target at or after `plan`.
-    fn from_plan(&self, plan: Plan, hops: &NextHops) -> Option<Way> {
+    fn at_plan(&self, plan: Plan, hops: &NextHops) -> Option<Way> {
         let mut usable = self.usable(plan, hops);
         let (plan, realm, flow) = usable.next()?;
         let more = usable.next().is_some();

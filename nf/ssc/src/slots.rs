@@ -86,7 +86,7 @@ impl<T: Reuse> Slots<T> {
 
     /// One more slot.
     fn make(&mut self) -> u32 {
-        if self.made % PIECE == 0 {
+        if self.made.is_multiple_of(PIECE) {
             self.pieces.push(Vec::with_capacity(PIECE));
         }
         let never = Time::MAX;

@@ -1,4 +1,5 @@
 //! Requests outside of calls, limits, probes, capture, management.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod world;
 

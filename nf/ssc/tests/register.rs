@@ -1,4 +1,5 @@
 //! Registrations through the controller, and requests to those registered.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod world;
 

@@ -1,5 +1,6 @@
 //! Hundreds of calls over links that lose one message in a hundred: every call ends, and the
 //! state of the controller returns to zero.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod world;
 
@@ -21,7 +22,7 @@ impl Dice {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
-        self.0 % 100 == 0
+        self.0.is_multiple_of(100)
     }
 }
 
@@ -62,7 +63,7 @@ struct Soak {
 }
 
 impl Soak {
-    fn to_controller(&mut self, from: &str, door: &str, text: &str) {
+    fn feed(&mut self, from: &str, door: &str, text: &str) {
         if !self.dice.lost() {
             self.world.receive(from, door, text);
         }
@@ -87,7 +88,7 @@ impl Soak {
         if text.starts_with("BYE") {
             self.callers[n].1.is_over = true;
             self.callers[n].1.hang_up_at = None;
-            return self.to_controller(ALICE, ACCESS, &respond(text, "200 OK", "", "", ""));
+            return self.feed(ALICE, ACCESS, &respond(text, "200 OK", "", "", ""));
         }
         let status: u16 = text[8..11].parse().unwrap();
         let is_invite = header(text, "CSeq").ends_with("INVITE");
@@ -108,7 +109,7 @@ impl Soak {
         if status >= 300 {
             state.is_over = true;
             let text = ack.request("ACK", "", "").replace("z9hG4bKACK", "z9hG4bKINVITE");
-            return self.to_controller(ALICE, ACCESS, &text);
+            return self.feed(ALICE, ACCESS, &text);
         }
         if !state.is_answered {
             state.is_answered = true;
@@ -117,7 +118,7 @@ impl Soak {
             caller.cseq = 2;
             state.hang_up_at = Some(now + Duration::from_secs(n as u64 % 7));
         }
-        self.to_controller(ALICE, ACCESS, &ack.request("ACK", "", ""));
+        self.feed(ALICE, ACCESS, &ack.request("ACK", "", ""));
     }
 
     fn bob(&mut self, text: &str, at: &str) {
@@ -129,7 +130,7 @@ impl Soak {
             "INVITE" if callee.invite.is_empty() => {
                 callee.invite = text.to_owned();
                 let number = self.callers.len() as u64 + now.as_nanos() / 50_000_000;
-                if number % 5 == 0 {
+                if number.is_multiple_of(5) {
                     let busy = respond(text, "486 Busy Here", "b", BOB_CONTACT, "");
                     callee.answer = Some(Repeated::new(busy, now));
                     vec![]
@@ -162,7 +163,7 @@ impl Soak {
             other => panic!("Bob got {other}"),
         };
         for answer in answers {
-            self.to_controller(at, CORE, &answer);
+            self.feed(at, CORE, &answer);
         }
     }
 
@@ -188,7 +189,7 @@ impl Soak {
         }
         due.sort(); // a map's order is no seed's
         for (from, door, text) in due {
-            self.to_controller(from, door, &text);
+            self.feed(from, door, &text);
         }
     }
 

@@ -140,7 +140,8 @@ impl Controller {
             write::cseq(buffer, leg.invite_cseq, b"ACK");
             write::no_body(buffer);
         });
-        self.bye(at.now, &leg, None, User::Nobody, b"", out);
+        let farewell = Farewell { trail: None, user: User::Nobody, reason: b"" };
+        self.bye(at.now, &leg, &farewell, out);
     }
 
     /// Sends a BYE of our own on a leg.
@@ -148,11 +149,10 @@ impl Controller {
         &mut self,
         now: Time,
         leg: &Leg,
-        trail: Option<u64>,
-        user: User,
-        reason: &[u8],
+        farewell: &Farewell<'_>,
         out: &mut Effects,
     ) -> bool {
+        let &Farewell { trail, user, reason } = farewell;
         let Some(door) = self.realms.door(leg.flow.port) else { return false };
         let Some((client, branch)) = self.transactions.reserve() else { return false };
         self.wire.send(now, leg.flow, trail, out, |buffer| {
@@ -170,6 +170,16 @@ impl Controller {
         }
         true
     }
+}
+
+/// What a BYE of our own is about.
+pub(crate) struct Farewell<'a> {
+    /// The trail it belongs to.
+    pub trail: Option<u64>,
+    /// Who wants to know its end.
+    pub user: User,
+    /// Value of its Reason header (RFC 3326); empty for none.
+    pub reason: &'a [u8],
 }
 
 /// Start line, Via, Max-Forwards, Route, From, To and Call-ID of a request on a leg.

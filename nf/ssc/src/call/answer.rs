@@ -300,7 +300,7 @@ impl Controller {
         if method == Method::Invite && status < 300 {
             return self.await_ack(at.now, key, out);
         }
-        self.relay_done(at.now, key, call_key, method, status, out);
+        self.relay_done(at.now, key, call_key, status, out);
     }
 
     /// A 2xx inside the dialog: the answering side may have moved, a session timer starts anew.

@@ -26,7 +26,7 @@ impl Controller {
         let trail = relay.map(|(_, trail)| trail).unwrap_or_else(|| self.random());
         self.seen(at, Some(trail));
         let status = if invite.is_some() { 200 } else { 481 };
-        self.reply(at, Some(id), trail, status, out, |_| {});
+        self.reply(at, (Some(id), trail), status, out, |_| {});
         let Some((key, _)) = relay else { return };
         if !self.is_waiting(key) {
             return;

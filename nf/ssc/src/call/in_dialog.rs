@@ -7,7 +7,7 @@ use super::relay::Phase;
 use super::{Kind, State};
 use crate::facts::Fact;
 use crate::realm::Side as RealmSide;
-use crate::refusal::{Refusal, status_line, upstream};
+use crate::refusal::{Refusal, upstream};
 use crate::slots::Key;
 use crate::token::{Side, Token, fork_of};
 use crate::wire::Field;
@@ -54,7 +54,7 @@ impl Controller {
         let trail = call.trail();
         self.seen(at, Some(trail));
         if let Some(status) = self.order(at, found) {
-            return self.reply(at, Some(server), trail, status, out, |_| {});
+            return self.reply(at, (Some(server), trail), status, out, |_| {});
         }
         self.latch(at, found);
         match at.message.method() {
@@ -133,7 +133,7 @@ impl Controller {
         let trail = call.trail();
         if call.state == State::Ending {
             // Both sides hung up at once, or we did: nobody is left to ask.
-            return self.reply(at, Some(server), trail, 200, out, |_| {});
+            return self.reply(at, (Some(server), trail), 200, out, |_| {});
         }
         let was = call.state;
         if was != State::Early {
@@ -154,12 +154,12 @@ impl Controller {
         let Some(call) = self.calls.at_mut(found.key) else { return };
         let trail = call.trail();
         if call.kind == Kind::Subscription || call.state == State::Ending {
-            return self.reply(at, Some(server), trail, 481, out, |_| {});
+            return self.reply(at, (Some(server), trail), 481, out, |_| {});
         }
         if call.invite.is_some() {
             let glare = call.invite_from != found.side;
             let status = if glare { 491 } else { 500 };
-            return self.reply(at, Some(server), trail, status, out, |head| {
+            return self.reply(at, (Some(server), trail), status, out, |head| {
                 if status == 500 {
                     write::line(head, "Retry-After", b"2");
                 }
@@ -176,7 +176,6 @@ impl Controller {
     /// Sends a request on over the other leg.
     fn forward(&mut self, at: &Arrived<'_>, found: Found, server: ServerId, out: &mut Effects) {
         let message = at.message;
-        let method = message.method();
         let session = match self.session_asked(message) {
             Ok(session) => session,
             Err(min_se_s) => return self.too_brief(at, server, min_se_s, out),
@@ -184,69 +183,73 @@ impl Controller {
         let Some((key, relay)) = self.relays.take() else {
             return self.refuse(at, Some(server), Refusal::OVERLOAD, out);
         };
-        let Some((client, branch)) = self.transactions.reserve() else {
-            self.relays.give_back(key);
-            return self.refuse(at, Some(server), Refusal::OVERLOAD, out);
-        };
-        let Some(call) = self.calls.at_mut(found.key) else { return };
         relay.server = Some(server);
-        relay.client = Some(client);
+        relay.session = session;
+        self.transactions.set_user(server, User::Relay(key));
+        let Some(rack) = self.carry(at, found, key) else {
+            self.relays.give_back(key);
+            return self.refuse(at, Some(server), Refusal::NO_DIALOG, out);
+        };
+        if message.method() == Method::Invite {
+            self.trying(at, key, server, out);
+        }
+        self.send_on(at, found, key, rack, out);
+        self.wire.facts.add(Fact::RequestsRelayed, 1);
+        self.describe(found.key, found.side, message);
+    }
+
+    /// Fills the record of a request inside a dialog and gives it a number on the other leg.
+    /// Returns the CSeq that the other leg knows the INVITE by.
+    fn carry(&mut self, at: &Arrived<'_>, found: Found, key: Key) -> Option<u32> {
+        let message = at.message;
+        let call = self.calls.at_mut(found.key)?;
+        let relay = self.relays.at_mut(key)?;
         relay.call = Some(found.key);
         relay.from = found.side;
         relay.fork = found.fork;
-        relay.method = method;
+        relay.method = message.method();
         relay.random = call.random;
         relay.upstream = upstream(&at.flow, message);
         relay.realm_up = at.realm;
         relay.cseq_up = message.cseq().number;
         relay.started = at.now;
-        relay.session = session;
-        relay.ends_subscription = method == Method::Notify && is_terminated(message);
+        relay.ends_subscription = relay.method == Method::Notify && is_terminated(message);
         write::response_head(&mut relay.head, message, &at.flow, None);
-        if method == Method::Invite {
+        if relay.method == Method::Invite {
             call.invite = Some(key);
         }
-        let (trail, a_invite) = (call.trail(), call.a.invite_cseq);
-        let y = match found.side {
-            Side::A if call.b.fork != found.fork => {
-                call.forks.iter_mut().find(|leg| leg.fork == found.fork)
-            }
-            _ => Some(call.leg_mut(found.side.other())),
-        };
-        let Some(y) = y else { return };
+        let a_invite = call.a.invite_cseq;
+        let y = opposite(call, found)?;
         y.local_cseq += 1;
-        let flow = y.flow;
         relay.realm_down = y.realm;
-        let rack = match found.side {
-            Side::A => y.invite_cseq,
-            Side::B => a_invite,
+        Some(if found.side == Side::A { y.invite_cseq } else { a_invite })
+    }
+
+    fn send_on(&mut self, at: &Arrived<'_>, found: Found, key: Key, rack: u32, out: &mut Effects) {
+        let message = at.message;
+        let Start::Request { name, .. } = message.start() else { return };
+        let Some(y) = self.calls.at_mut(found.key).and_then(|call| opposite(call, found)) else {
+            return;
         };
-        self.transactions.set_user(server, User::Relay(key));
-        if method == Method::Invite {
-            self.wire.send(at.now, relay.upstream, Some(trail), out, |buffer| {
-                status_line(buffer, 100);
-                buffer.extend_from_slice(&relay.head);
-                write::no_body(buffer);
-            });
-            if let Some((_, bytes)) = out.last() {
-                self.transactions.respond(at.now, server, 100, bytes);
-            }
-        }
-        let Some(door) = self.realms.door(flow.port) else {
-            self.transactions.release(client);
+        let Some(relay) = self.relays.at_mut(key) else { return };
+        let flow = y.flow;
+        let door = self.realms.door(flow.port);
+        let (Some(door), Some((client, branch))) = (door, self.transactions.reserve()) else {
             return self.relay_failed(at.now, key, 503, out);
         };
+        relay.client = Some(client);
         let drop = self.realms.distrusted(at.realm, y.realm, message);
-        self.wire.send(at.now, flow, Some(trail), out, |buffer| {
-            let Start::Request { name, .. } = message.start() else { return };
+        self.wire.send(at.now, flow, Some(relay.trail()), out, |buffer| {
             begin(buffer, name, y, door, &branch, hops_left(message));
             write::cseq(buffer, y.local_cseq, name);
             write::contact(buffer, message, door);
             relay.session.write(buffer);
-            let drop = if method == Method::Prack { drop.and(RACK) } else { drop };
-            if method == Method::Prack {
+            let drop = if relay.method == Method::Prack {
                 reacknowledged(buffer, message, rack);
-            }
+                drop.and(RACK)
+            } else {
+                drop
+            };
             write::lines(buffer, message, write::REQUEST.and(drop));
             write::body(buffer, message);
         });
@@ -255,8 +258,6 @@ impl Controller {
             let user = User::Relay(key);
             self.transactions.start_client(at.now, client, flow, reliable, bytes, user);
         }
-        self.wire.facts.add(Fact::RequestsRelayed, 1);
-        self.describe(found.key, found.side, message);
     }
 
     /// The final answer to a request inside a dialog is on its way back; `status` is what it was
@@ -266,11 +267,11 @@ impl Controller {
         now: Time,
         key: Key,
         call_key: Key,
-        method: Method,
         status: u16,
         out: &mut Effects,
     ) {
-        let terminated = self.relays.at(key).is_some_and(|relay| relay.ends_subscription);
+        let Some(relay) = self.relays.at(key) else { return };
+        let (terminated, method) = (relay.ends_subscription, relay.method);
         let accepted = status < 300;
         self.relays.give_back(key);
         let Some(call) = self.calls.at_mut(call_key) else { return };
@@ -315,6 +316,16 @@ fn leg_at(call: &mut super::Call, found: Found) -> Option<&mut Leg> {
         Side::A => Some(&mut call.a),
         Side::B if call.b.fork == found.fork => Some(&mut call.b),
         Side::B => call.forks.iter_mut().find(|leg| leg.fork == found.fork),
+    }
+}
+
+/// The leg that a request which came on another goes out on.
+fn opposite(call: &mut super::Call, found: Found) -> Option<&mut Leg> {
+    match found.side {
+        Side::A if call.b.fork != found.fork => {
+            call.forks.iter_mut().find(|leg| leg.fork == found.fork)
+        }
+        side => Some(call.leg_mut(side.other())),
     }
 }
 

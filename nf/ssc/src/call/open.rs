@@ -81,7 +81,7 @@ impl Controller {
         let trail = self.random();
         self.seen(at, Some(trail));
         self.wire.facts.add(Fact::Refused, 1);
-        self.reply(at, Some(server), trail, 422, out, |head| {
+        self.reply(at, (Some(server), trail), 422, out, |head| {
             write::line(head, "Min-SE", min_se_s.to_string().as_bytes());
         });
     }
@@ -126,7 +126,7 @@ impl Controller {
         let trail = self.random();
         self.seen(at, Some(trail));
         let status = if self.is_draining { 503 } else { 200 };
-        self.reply(at, Some(server), trail, status, out, |head| {
+        self.reply(at, (Some(server), trail), status, out, |head| {
             write::line(head, "Allow", ALLOW.as_bytes());
             write::line(head, "Accept", b"application/sdp");
             write::line(head, "Supported", b"100rel, timer, replaces, path, outbound");
@@ -175,6 +175,7 @@ impl Controller {
         self.transactions.set_user(server, User::Relay(key));
         self.seen(at, Some(trail(random)));
         if method == Method::Invite {
+            self.wire.facts.add(Fact::CallsStarted, 1);
             self.trying(at, key, server, out);
         } else {
             self.wire.facts.add(Fact::RequestsRelayed, 1);
@@ -186,8 +187,13 @@ impl Controller {
     }
 
     /// 100 at once: it stops the retransmissions (RFC 3261 §17.2.1).
-    fn trying(&mut self, at: &Arrived<'_>, key: Key, server: ServerId, out: &mut Effects) {
-        self.wire.facts.add(Fact::CallsStarted, 1);
+    pub(crate) fn trying(
+        &mut self,
+        at: &Arrived<'_>,
+        key: Key,
+        server: ServerId,
+        out: &mut Effects,
+    ) {
         let Some(relay) = self.relays.at(key) else { return };
         self.wire.send(at.now, relay.upstream, Some(relay.trail()), out, |buffer| {
             status_line(buffer, 100);

@@ -1,5 +1,6 @@
 //! Ends: what runs out of time, what fails, what we end ourselves; both legs, always.
 
+use super::ack::Farewell;
 use super::relay::Phase;
 use super::{Kind, State};
 use crate::facts::Fact;
@@ -30,7 +31,7 @@ impl Controller {
             return self.relays.give_back(key);
         };
         if !initial {
-            return self.relay_done(now, key, call_key, method, status, out);
+            return self.relay_done(now, key, call_key, status, out);
         }
         if method == Method::Invite {
             self.wire.facts.add(Fact::CallsFailed, 1);
@@ -182,7 +183,8 @@ impl Controller {
             leg.local_cseq += 1;
             let leg = core::mem::take(leg);
             let user = User::Bye(key, side);
-            let is_sent = self.bye(now, &leg, Some(trail), user, reason.as_bytes(), out);
+            let farewell = Farewell { trail: Some(trail), user, reason: reason.as_bytes() };
+            let is_sent = self.bye(now, &leg, &farewell, out);
             if let Some(call) = self.calls.at_mut(key) {
                 *call.leg_mut(side) = leg;
                 call.byes += u8::from(is_sent);
