@@ -1,9 +1,14 @@
 //! The search for the highest rate without a failure: a ramp, a bisection, a confirmation.
 
+use std::time::{Duration, Instant};
+
 /// Rates tried in one search.
 const TRIALS_MAX: usize = 40;
 /// Times that a confirmation may fail before the search gives up.
 const CONFIRMATIONS_MAX: usize = 6;
+
+/// Share of the time budget after which no further rate is tried before the confirmation.
+const TRY_SHARE: f64 = 0.55;
 
 /// How to search.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -16,6 +21,8 @@ pub struct Search {
     pub precision: f64,
     /// What a rate that was not confirmed is multiplied with before the next attempt.
     pub step_back: f64,
+    /// Time for the whole search; then it is content with less precision. `None`: no limit.
+    pub budget: Option<Duration>,
 }
 
 /// What a search found.
@@ -49,9 +56,14 @@ impl Search {
         mut trial: impl FnMut(f64, Purpose) -> anyhow::Result<(bool, T)>,
     ) -> anyhow::Result<Found<T>> {
         let mut found = Found { best: None, first_failure: None, trials: Vec::new() };
+        let begun = Instant::now();
+        let spent = |share: f64| self.budget.is_some_and(|b| begun.elapsed() > b.mul_f64(share));
         let (mut low, mut high) = (0.0, f64::INFINITY);
         let mut rate = self.start;
         while found.trials.len() < TRIALS_MAX && high / low > self.precision && rate >= 1.0 {
+            if low > 0.0 && spent(TRY_SHARE) {
+                break;
+            }
             let (held, measured) = trial(rate, Purpose::Try)?;
             found.trials.push((rate, held));
             if held {
@@ -77,7 +89,7 @@ impl Search {
                 found.best = Some((rate, measured));
                 break;
             }
-            rate *= self.step_back;
+            rate *= if spent(1.0) { self.step_back.powi(4) } else { self.step_back };
         }
         Ok(found)
     }
@@ -87,7 +99,15 @@ impl Search {
 mod tests {
     use super::*;
 
-    const SEARCH: Search = Search { start: 1_000.0, factor: 1.5, precision: 1.03, step_back: 0.95 };
+    const SEARCH: Search =
+        Search { start: 1_000.0, factor: 1.5, precision: 1.03, step_back: 0.95, budget: None };
+
+    #[test]
+    fn a_search_without_time_left_is_content_with_the_first_rate_that_holds() {
+        let hasty = Search { budget: Some(Duration::ZERO), ..SEARCH };
+        let found = hasty.run(|rate, _| Ok((rate <= 23_456.0, ()))).unwrap();
+        assert_eq!(found.trials, [(1_000.0, true), (1_000.0, true)]);
+    }
 
     #[test]
     fn the_highest_rate_that_holds_is_found_within_the_precision() {

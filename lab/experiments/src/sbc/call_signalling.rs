@@ -18,7 +18,8 @@ use crate::search::Found;
 use load::Ladder;
 use peers::Priority;
 use runtime::Transport;
-use serde_json::json;
+use serde_json::{Value, json};
+use std::time::Instant;
 
 const NAME: &str = "call-signalling";
 
@@ -26,7 +27,7 @@ struct Scenario {
     name: &'static str,
     flow: &'static str,
     transport: Transport,
-    /// Where the searches begin: the peer's, Tandem's. Below what either holds.
+    /// Where the searches begin: the peer's, Tandem's.
     first_rates: (f64, f64),
 }
 
@@ -35,19 +36,19 @@ const SCENARIOS: &[Scenario] = &[
         name: "SIP",
         flow: "SIP",
         transport: Transport::Udp,
-        first_rates: (6_000.0, 12_000.0),
+        first_rates: (6_000.0, 25_000.0),
     },
     Scenario {
         name: "SIP+TLS",
         flow: "SIP",
         transport: Transport::Tls,
-        first_rates: (4_000.0, 9_000.0),
+        first_rates: (4_000.0, 12_000.0),
     },
     Scenario {
         name: "VoLTE",
         flow: "VoLTE",
         transport: Transport::Udp,
-        first_rates: (2_000.0, 4_500.0),
+        first_rates: (2_000.0, 7_000.0),
     },
 ];
 
@@ -60,6 +61,8 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     let report = published::sbc();
     let table = report.table(NAME).expect("the published table is part of the program and tested");
     let progress = Progress::new(NAME, 2 * SCENARIOS.len() as u64);
+    let begun = Instant::now();
+    let mut searches_left = 2 * SCENARIOS.iter().filter(|s| options.wants(s.name)).count() as u32;
     let mut outcome =
         Outcome { experiment: NAME, host: host::describe(), rows: Vec::new(), broken: Vec::new() };
     if host::cores() < 2 {
@@ -72,20 +75,14 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
             outcome.rows.push(Row::absent(&row.scenario, &table.unit, published, why));
             continue;
         };
-        let (peer, tandem) = measure(scenario, options, &progress)?;
+        let plan = Plan::of(options.quick);
+        let left = plan.budget.map(|budget| budget.saturating_sub(begun.elapsed()));
+        let budget = left.map(|left| left / searches_left.max(1));
+        searches_left -= 2;
+        let plan = Plan { budget, ..plan };
+        let (peer, tandem) = measure(scenario, &plan, options, &progress)?;
         outcome.broken.extend(offences(scenario, &tandem.0, &peer.0));
-        let rate = |found: &Found<Measured>| found.best.as_ref().map(|(rate, _)| *rate);
-        let mut detail = json!({
-            "messages_per_call": Ladder::built_in(scenario.flow)?.messages(),
-            "subscribers": Plan::of(options.quick).subscribers,
-            "priority": priority.granted,
-        });
-        for (name, found) in [("tandem", &tandem.0), ("peer", &peer.0)] {
-            detail[name] = found.best.as_ref().map_or(json!({}), |(_, best)| best.json());
-            detail[name]["trials"] = json!(found.trials);
-            detail[name]["first_failure"] =
-                json!(found.first_failure.as_ref().map(|(_, failed)| failed.json()));
-        }
+        let detail = detail(scenario, &plan, &tandem.0, &peer.0, priority.granted)?;
         outcome.rows.push(Row {
             scenario: row.scenario.clone(),
             unit: table.unit.clone(),
@@ -98,25 +95,51 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     Ok(outcome)
 }
 
+fn rate(found: &Found<Measured>) -> Option<f64> {
+    found.best.as_ref().map(|(rate, _)| *rate)
+}
+
+/// Everything that was measured, for both.
+fn detail(
+    scenario: &Scenario,
+    plan: &Plan,
+    tandem: &Found<Measured>,
+    peer: &Found<Measured>,
+    priority: bool,
+) -> anyhow::Result<Value> {
+    let mut detail = json!({
+        "messages_per_call": Ladder::built_in(scenario.flow)?.messages(),
+        "subscribers": plan.subscribers,
+        "priority": priority,
+    });
+    for (name, found) in [("tandem", tandem), ("peer", peer)] {
+        detail[name] = found.best.as_ref().map_or(json!({}), |(_, best)| best.json());
+        detail[name]["trials"] = json!(found.trials);
+        detail[name]["first_failure"] =
+            json!(found.first_failure.as_ref().map(|(_, failed)| failed.json()));
+    }
+    Ok(detail)
+}
+
 type Side = (Found<Measured>, String);
 
 /// The peer and Tandem, one after the other, on the same ground.
 fn measure(
     scenario: &Scenario,
+    plan: &Plan,
     options: &Options,
     progress: &Progress,
 ) -> anyhow::Result<(Side, Side)> {
-    let plan = Plan::of(options.quick);
     let ground = Ground::new()?;
     let tls = scenario.transport == Transport::Tls;
     let (peer_rate, tandem_rate) = scenario.first_rates;
     let load = Load::start(&ground, Ladder::built_in(scenario.flow)?, scenario.transport)?;
     progress.say(&format!("{}: the peer", scenario.name));
-    let peer = highest_rate(&plan, &load, peer_rate, progress, || {
+    let peer = highest_rate(plan, &load, peer_rate, progress, || {
         Ok(Some(System::kamailio(&ground, tls)?))
     })?;
     progress.say(&format!("{}: Tandem", scenario.name));
-    let tandem = highest_rate(&plan, &load, tandem_rate, progress, || {
+    let tandem = highest_rate(plan, &load, tandem_rate, progress, || {
         Ok(Some(System::tandem(&ground, &options.tandem)?))
     })?;
     Ok((peer, tandem))

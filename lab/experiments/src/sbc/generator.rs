@@ -20,7 +20,9 @@ const FIRST_RATE: f64 = 20_000.0;
 /// When the topology cannot be set up.
 pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     let priority = Priority::claim();
-    let plan = Plan { confirm_hold: Plan::QUICK.hold, ..Plan::of(options.quick) };
+    let plan = Plan::of(options.quick);
+    let budget = plan.budget.map(|budget| budget / 2);
+    let plan = Plan { confirm_hold: Plan::QUICK.hold, budget, ..plan };
     let mut outcome = Outcome {
         experiment: "generator",
         host: host::describe(),

@@ -14,8 +14,7 @@ const DRAIN: Duration = Duration::from_millis(1_500);
 const SETUP_P99_MAX: Duration = Duration::from_millis(100);
 /// A system that used less of its core than this was not the one that was late.
 const IDLE_SHARE: f64 = 0.75;
-/// Warm-up: connections, caches, allocations.
-const WARM_UP: Duration = Duration::from_millis(700);
+/// Rate of the warm-up, as a share of the first rate.
 const WARM_UP_SHARE: f64 = 0.25;
 
 /// How long and how exactly to measure.
@@ -35,18 +34,24 @@ pub struct Plan {
     pub precision: f64,
     /// Subscribers in rotation.
     pub subscribers: u32,
+    /// Warm-up: connections, caches, allocations.
+    pub warm_up: Duration,
+    /// Time for the whole experiment.
+    pub budget: Option<Duration>,
 }
 
 impl Plan {
     /// Coarse enough for three scenarios and two systems in a minute.
     pub const QUICK: Self = Self {
-        trial: Duration::from_millis(1_000),
+        trial: Duration::from_millis(700),
         hold: Duration::from_millis(50),
-        confirm: Duration::from_millis(2_000),
-        confirm_hold: Duration::from_millis(200),
-        factor: 1.5,
-        precision: 1.12,
+        confirm: Duration::from_millis(1_500),
+        confirm_hold: Duration::from_millis(100),
+        factor: 1.6,
+        precision: 1.15,
         subscribers: 1_000_000,
+        warm_up: Duration::from_millis(300),
+        budget: Some(Duration::from_secs(46)),
     };
     /// The report's method: one million subscribers in rotation, calls of 30 seconds in the
     /// confirmation.
@@ -58,6 +63,8 @@ impl Plan {
         factor: 1.3,
         precision: 1.03,
         subscribers: 1_000_000,
+        warm_up: Duration::from_secs(2),
+        budget: None,
     };
 
     /// The plan that the options ask for.
@@ -163,12 +170,13 @@ pub fn highest_rate(
         factor: plan.factor,
         precision: plan.precision,
         step_back: 0.94,
+        budget: plan.budget,
     };
     let mut fresh = |rate: f64| -> anyhow::Result<Option<System>> {
         let system = start()?;
         let warm = Trial {
             rate: rate * WARM_UP_SHARE,
-            length: WARM_UP,
+            length: plan.warm_up,
             subscribers: plan.subscribers,
             ..Trial::default()
         };
