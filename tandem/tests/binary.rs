@@ -63,8 +63,10 @@ impl Site {
     fn of(text: &str, environment: &[(&str, &Path)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("site.toml"), text).unwrap();
-        let mut command = Command::new(TANDEM);
-        command.args(["run", "site.toml"]).current_dir(folder.path()).stderr(Stdio::piped());
+        // As systemd does: the watchdog is for this very process.
+        let mut command = Command::new("sh");
+        let script = "WATCHDOG_PID=$$ exec \"$0\" run site.toml";
+        command.args(["-c", script, TANDEM]).current_dir(folder.path()).stderr(Stdio::piped());
         command.envs(environment.iter().copied());
         let site = Self { child: command.spawn().unwrap(), folder };
         let waited = site.ctl(&["wait"]);
@@ -260,8 +262,8 @@ fn a_commit_that_cannot_bind_changes_nothing() {
     let before = site.text(&["config", "show"]);
     let taken = UdpSocket::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
-    let wrong =
-        before.replace("listen = [\"udp:", &format!("listen = [\"udp:127.0.0.1:{port}\", \"udp:"));
+    let more = format!("listen = [\"udp:127.0.0.1:{port}\", \"udp:");
+    let wrong = before.replacen("listen = [\"udp:", &more, 1);
     assert_eq!(site.set(&wrong), 0);
     let refused = site.ctl(&["config", "commit"]);
     assert_eq!(refused.status.code(), Some(3));

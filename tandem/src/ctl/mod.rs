@@ -17,11 +17,14 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// Carries a command out.
 pub fn ctl(ctl: Ctl) -> Result<(), Exit> {
+    if matches!(ctl.command, CtlCommand::Wait) {
+        return wait(&ctl);
+    }
     let client = Client::new(&ctl)?;
     let form = ctl.output;
     match ctl.command {
+        CtlCommand::Wait => Ok(()),
         CtlCommand::Site => show::site(&client, form),
-        CtlCommand::Wait => wait(&client, Duration::from_secs(ctl.timeout)),
         CtlCommand::Calls(of) => show::asked(&client, form, of.function, "calls", show::CALLS),
         CtlCommand::Registrations(of) => {
             show::asked(&client, form, of.function, "registrations", show::REGISTRATIONS)
@@ -57,12 +60,14 @@ fn log(client: &Client, filter: Option<String>) -> Result<(), Exit> {
     output::text(&format!("{filter}\n"))
 }
 
-/// Waits until every function runs.
-fn wait(client: &Client, limit: Duration) -> Result<(), Exit> {
+/// Waits until every function runs. A site that starts may not have told its address yet, so
+/// that it is looked up each time.
+fn wait(ctl: &Ctl) -> Result<(), Exit> {
+    let limit = Duration::from_secs(ctl.timeout);
     let until = Instant::now() + limit;
     let mut last = String::from("it was never asked");
     while Instant::now() < until {
-        match client.get("/readyz") {
+        match Client::new(ctl)?.get("/readyz") {
             Ok(_) => return Ok(()),
             Err(Exit::Unreachable(why) | Exit::Failed(why) | Exit::TimedOut(why)) => last = why,
             Err(other) => return Err(other),
