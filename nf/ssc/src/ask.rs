@@ -40,6 +40,8 @@ impl Controller {
         let facts = &self.wire.facts;
         facts.set(Fact::CallsLive, self.calls.len() as u64);
         facts.set(Fact::RelaysLive, self.relays.len() as u64);
+        facts.set(Fact::Captured, self.wire.capture.captured);
+        facts.set(Fact::CaptureShed, self.wire.capture.shed);
         facts.set(Fact::TransactionsLive, self.transactions.len() as u64);
         facts.set(Fact::BindingsLive, self.registrar.len() as u64);
         facts.set(Fact::TargetsDown, self.hops.down() as u64);

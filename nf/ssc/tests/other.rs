@@ -218,6 +218,9 @@ fn captured_messages_share_the_trail_of_both_legs_and_losses_raise_an_alarm() {
     let alarms = world.ask("alarms", &[]);
     assert_eq!(alarms[0]["name"], "capture-shed");
     assert!(world.ask("capture", &[])[0]["shed"].as_u64() > Some(0));
+    assert!(
+        world.fact("ssc_capture_shed_total") > 0 && world.fact("ssc_capture_packets_total") > 2
+    );
 }
 
 #[test]

@@ -159,3 +159,16 @@ pub const fn check(random: u64, side: Side) -> u64 {
 pub const fn trail(random: u64) -> u64 {
     mix(random ^ 0x7472_6169_6c5f_7472)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_record_is_small() {
+        // Beside it a live call has the text of two legs, 400 octets each as a rule, and four
+        // transactions that only absorb.
+        assert!(size_of::<Call>() <= 640, "{}", size_of::<Call>());
+        assert!(size_of::<relay::Relay>() <= 512, "{}", size_of::<relay::Relay>());
+    }
+}
