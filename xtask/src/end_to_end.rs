@@ -90,7 +90,7 @@ fn console(binary: &Path) -> Result<()> {
     let shown = placed.and_then(|()| {
         finish(
             Command::new("npm")
-                .args(["run", "--silent", "e2e"])
+                .args(["run", "--silent", "e2e:site"])
                 .current_dir("console")
                 .env("TANDEM_URL", &site.url)
                 .env("TANDEM_TOKEN", site.token()?),
