@@ -4,6 +4,7 @@
 //! `cargo run --release -p tandem-sas --example ingest -- [--small] [DIRECTORY]`; pin it with
 //! `taskset -c 1`. It prints one line: messages, seconds, messages/s, octets on disk a message.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a measurement for people")]
+#![allow(clippy::disallowed_methods, reason = "a measurement needs a clock")]
 
 #[path = "../tests/support/calls.rs"]
 mod calls;
@@ -16,8 +17,13 @@ use std::time::Instant;
 fn main() {
     let small = std::env::args().any(|arg| arg == "--small");
     let named = std::env::args().skip(1).find(|arg| !arg.starts_with("--"));
+    run(small, named.map(Into::into));
+}
+
+/// The measurement; a small one only shows that it works.
+pub fn run(small: bool, named: Option<std::path::PathBuf>) {
     let temporary = tempfile::tempdir().unwrap();
-    let directory = named.map_or_else(|| temporary.path().to_owned(), Into::into);
+    let directory = named.unwrap_or_else(|| temporary.path().to_owned());
     let messages_wanted = if small { 28_000 } else { 1_400_000 };
 
     let config = Arc::new(sas::config::Sas { live_max: 500_000, ..sas::config::Sas::default() });

@@ -3,6 +3,7 @@
 //! `cargo run --release -p tandem-sas --example search -- [--small] [DIRECTORY]`. It writes the
 //! records of the calls (no messages), opens the store again, and prints one line per search.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a measurement for people")]
+#![allow(clippy::disallowed_methods, reason = "a measurement needs a clock")]
 
 #[path = "../tests/support/calls.rs"]
 mod calls;
@@ -18,8 +19,13 @@ const START_US: u64 = 1_800_000_000_000_000;
 fn main() {
     let small = std::env::args().any(|arg| arg == "--small");
     let named = std::env::args().skip(1).find(|arg| !arg.starts_with("--"));
+    run(small, named.map(Into::into));
+}
+
+/// The measurement; a small one only shows that it works.
+pub fn run(small: bool, named: Option<std::path::PathBuf>) {
     let temporary = tempfile::tempdir().unwrap();
-    let directory = named.map_or_else(|| temporary.path().to_owned(), Into::into);
+    let directory = named.unwrap_or_else(|| temporary.path().to_owned());
     let calls = if small { 100_000 } else { 10_000_000 };
     fill(&directory, calls);
     let config = sas::config::Sas { size_max_mb: 1 << 20, ..sas::config::Sas::default() };

@@ -40,7 +40,6 @@ struct Api {
 }
 
 /// The routes and their description. `ask` reaches the function that fills the archive.
-#[must_use]
 pub fn router(archive: Arc<Archive>, ask: AskFn) -> (Router, utoipa::openapi::OpenApi) {
     let readers = Arc::new(Semaphore::new(READERS_MAX));
     let tails = Arc::new(Semaphore::new(TAILS_MAX));

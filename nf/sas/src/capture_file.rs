@@ -100,7 +100,7 @@ fn pcapng(bytes: &[u8], cutter: &mut Cutter) -> Result<(), SasError> {
 fn micros(units: u64, resolution: u8) -> u64 {
     let exponent = u32::from(resolution & 0x7f).min(63);
     if resolution & 0x80 != 0 {
-        return (u128::from(units) * 1_000_000 >> exponent) as u64;
+        return ((u128::from(units) * 1_000_000) >> exponent) as u64;
     }
     let per_second = 10u128.pow(exponent.min(18));
     (u128::from(units) * 1_000_000 / per_second) as u64

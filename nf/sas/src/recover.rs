@@ -41,8 +41,8 @@ impl Sas {
 
     fn resume(&mut self, now_us: u64, record: &Record) -> Option<u32> {
         let trail = Trail::decode(&record.body)?;
-        let hash = |call_id: &Box<str>| self.table.hash(call_id.as_bytes());
-        let legs = trail.call_ids.iter().map(hash).collect();
+        let texts = trail.call_ids.iter().map(|call_id| call_id.as_bytes());
+        let legs = texts.map(|call_id| self.table.hash(call_id)).collect();
         let mut live = Live::resumed(trail, record.keys.clone(), now_us);
         live.legs = legs;
         Some(self.table.resume(live))

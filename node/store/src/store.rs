@@ -124,7 +124,8 @@ impl Store {
     /// last, indexes what it holds, begins a new partition and starts the disk thread.
     ///
     /// # Errors
-    /// The directory cannot be used, or another process uses it. A damaged index file is made again from its journal.
+    /// The directory cannot be used, or another process uses it. A damaged index file is made
+    /// again from its journal.
     pub fn open(options: Options) -> Result<Opened, StoreError> {
         std::fs::create_dir_all(&options.directory)?;
         let lock = lock(&options.directory)?;
