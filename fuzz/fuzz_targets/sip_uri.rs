@@ -7,7 +7,8 @@ use sip::{NameAddr, Uri, Via};
 fuzz_target!(|bytes: &[u8]| {
     match Uri::parse(bytes) {
         Ok(uri) => {
-            assert!(uri == uri);
+            let same = uri;
+            assert!(uri == same);
             assert!(uri.digits().count() <= bytes.len());
             let _ = (uri.ipv6(), uri.lr());
         }

@@ -46,14 +46,14 @@ fn compile(text: &str) -> Result<Rules, Vec<Issue>> {
 /// What the rules make of a message on its way out to the core.
 fn apply(rules: &str, message: &str) -> String {
     let rules = compile(rules).unwrap_or_else(|issues| panic!("{rules}: {issues:#?}"));
-    let message = Message::parse(message.as_bytes()).unwrap();
+    let message = Message::parse(message.as_bytes()).expect("a message");
     let (mut scratch, mut out) = (Scratch::default(), Vec::new());
     if !rules.apply(CORE, Direction::Out, &message, &mut scratch, &mut out) {
         assert!(out.is_empty(), "a message that does not change is not written");
-        return String::from_utf8(message.raw().to_vec()).unwrap();
+        return String::from_utf8(message.raw().to_vec()).expect("UTF-8");
     }
     Message::parse(&out).expect("what rules make is a message");
-    String::from_utf8(out).unwrap()
+    String::from_utf8(out).expect("UTF-8")
 }
 
 #[test]
@@ -215,7 +215,8 @@ fn lines_added_by_several_rules_keep_their_order() {
 
 #[test]
 fn applies_is_a_cheap_yes_for_messages_some_rule_takes() {
-    let rules = compile("[[rule]]\nrealm='core'\nmethod=['BYE']\n[[rule.do]]\nremove='X-A'").unwrap();
+    let rules =
+        compile("[[rule]]\nrealm='core'\nmethod=['BYE']\n[[rule.do]]\nremove='X-A'").unwrap();
     let message = Message::parse(INVITE.as_bytes()).unwrap();
     assert!(rules.has_any(CORE, Direction::In));
     assert!(!rules.has_any(RealmId(0), Direction::In));

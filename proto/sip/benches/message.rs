@@ -2,7 +2,7 @@
 #![allow(missing_docs, reason = "the macros of criterion make public items")]
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use sip::{Header, Message, NameAddr, Uri, Writer, frame};
+use sip::{Header, Message, NameAddr, Writer, frame};
 use std::hint::black_box;
 
 const INVITE: &[u8] = b"INVITE sip:+15551230042@192.0.2.20:5060;transport=udp SIP/2.0\r\n\
@@ -40,7 +40,7 @@ fn understand(bytes: &[u8]) -> usize {
     for header in [Header::Route, Header::Contact] {
         let value = message.first(header).expect("it stands there");
         let address = NameAddr::parse(value).expect("it is well-formed");
-        let uri = Uri::parse(address.uri).expect("it is well-formed");
+        let uri = address.parse_uri().expect("it is well-formed");
         sum += uri.host.len() + usize::from(uri.lr());
     }
     sum

@@ -19,33 +19,38 @@ pub struct NameAddr<'a> {
 }
 
 impl<'a> NameAddr<'a> {
+    /// An address without any of its parts.
+    pub(crate) const EMPTY: Self = Self { display: b"", uri: b"", params: b"" };
+
     /// Reads one address; parameters are checked.
     ///
     /// # Errors
     /// An unbalanced quote or bracket, a display name that is neither tokens nor quoted, a URI
     /// with white space or without a scheme, a bad parameter.
     pub fn parse(value: &'a [u8]) -> Result<Self, Malformed> {
-        let (address, params_start) = Self::parse_name(value)?;
-        param::check(&value[params_start..]).map_err(|m| m.shifted(params_start))?;
+        let mut address = Self::EMPTY;
+        address.read(value)?;
+        let start = value.len() - address.params.len();
+        param::check(address.params).map_err(|m| m.shifted(start))?;
         Ok(address)
     }
 
-    /// Reads one address with the `tag` among its parameters, which are checked.
-    pub(crate) fn parse_tagged(value: &'a [u8]) -> Result<(Self, Option<&'a [u8]>), Malformed> {
-        let (address, params_start) = Self::parse_name(value)?;
-        let mut params = Params::new(&value[params_start..]);
+    /// Reads one address with the `tag` among its parameters, which are checked, into this one.
+    pub(crate) fn read_tagged(&mut self, value: &'a [u8]) -> Result<Option<&'a [u8]>, Malformed> {
+        self.read(value)?;
+        let start = value.len() - self.params.len();
+        let mut params = Params::new(self.params);
         let mut tag = None;
-        while let Some(param) = params.read().map_err(|m| m.shifted(params_start))? {
+        while let Some(param) = params.read().map_err(|m| m.shifted(start))? {
             if param.name.len() == 3 && octet::same(param.name, b"tag") && tag.is_none() {
                 tag = param.value;
             }
         }
-        let end = params_start + params.position();
-        if end < value.len() {
+        if params.position() < self.params.len() {
             let what = "comma or question mark in a single value";
-            return Err(Malformed::new(end, what, SPEC));
+            return Err(Malformed::new(start + params.position(), what, SPEC));
         }
-        Ok((address, tag))
+        Ok(tag)
     }
 
     /// The URI, parsed.
@@ -53,7 +58,7 @@ impl<'a> NameAddr<'a> {
     /// # Errors
     /// As [`Uri::parse`]; offsets count from the start of the URI.
     pub fn parse_uri(&self) -> Result<Uri<'a>, Malformed> {
-        Uri::parse(self.uri)
+        Uri::parse_clean(self.uri)
     }
 
     /// The `tag` parameter.
@@ -74,62 +79,56 @@ impl<'a> NameAddr<'a> {
         param::unquoted(self.display)
     }
 
+    /// Reads display name and URI; what follows them is taken as parameters, unread.
     #[inline]
-    fn parse_name(value: &'a [u8]) -> Result<(Self, usize), Malformed> {
+    fn read(&mut self, value: &'a [u8]) -> Result<(), Malformed> {
         let start = octet::skip_space(value, 0);
-        match value.get(start) {
-            Some(b'<') => Self::bracketed(value, b"", start),
+        let bracket = match value.get(start) {
+            Some(b'<') => start,
             Some(b'"') => {
                 let offence = Malformed::new(start, "quoted string without its end", SPEC);
                 let end = octet::quoted_end(value, start).ok_or(offence)?;
-                let bracket = octet::skip_space(value, end);
-                if value.get(bracket) != Some(&b'<') {
-                    return Err(Malformed::new(bracket, "display name without <URI>", SPEC));
-                }
-                Self::bracketed(value, &value[start..end], bracket)
+                self.display = &value[start..end];
+                octet::skip_space(value, end)
             }
             _ => match memchr::memchr(b'<', value) {
                 Some(bracket) if octet::run(value, start, TOKEN | SPACE) == bracket => {
-                    Self::bracketed(value, octet::trim(&value[..bracket]), bracket)
+                    self.display = octet::trim(&value[start..bracket]);
+                    bracket
                 }
-                _ => Self::bare(value, start),
+                _ => return self.read_bare(value, start),
             },
+        };
+        if value.get(bracket) != Some(&b'<') {
+            return Err(Malformed::new(bracket, "display name without <URI>", SPEC));
         }
+        self.read_bracketed(value, bracket + 1)
     }
 
     #[inline]
-    fn bracketed(
-        value: &'a [u8],
-        display: &'a [u8],
-        bracket: usize,
-    ) -> Result<(Self, usize), Malformed> {
-        let start = bracket + 1;
+    fn read_bracketed(&mut self, value: &'a [u8], start: usize) -> Result<(), Malformed> {
         let end = octet::find_near(value, start, b'>').unwrap_or(value.len());
-        let uri = &value[start..end];
-        if end == value.len() || !octet::is_uri(uri) {
+        self.uri = &value[start..end];
+        if end == value.len() || !octet::is_uri(self.uri) {
             let at = octet::uri_run(value, start);
             let what = "URI holds an octet it may not, or no > ends it";
             return Err(Malformed::new(at, what, SPEC));
         }
-        check_scheme(uri, start)?;
-        let params_start = octet::skip_space(value, end + 1);
-        Ok((Self { display, uri, params: &value[params_start..] }, params_start))
+        self.params = &value[octet::skip_space(value, end + 1)..];
+        check_scheme(self.uri, start)
     }
 
     /// `addr-spec`: what follows the first `;` belongs to the header, not to the URI.
-    fn bare(value: &'a [u8], start: usize) -> Result<(Self, usize), Malformed> {
-        let mut end = start;
-        while end < value.len() && octet::is(value[end], octet::VALUE) && value[end] != b'?' {
-            end += 1;
-        }
-        let params_start = octet::skip_space(value, end);
-        if params_start < value.len() && value[params_start] != b';' {
+    fn read_bare(&mut self, value: &'a [u8], start: usize) -> Result<(), Malformed> {
+        let end = octet::run(value, start, octet::VALUE);
+        let params = octet::skip_space(value, end);
+        if params < value.len() && value[params] != b';' {
             let what = "URI with a comma, question mark or space stands outside of < >";
-            return Err(Malformed::new(params_start, what, SPEC));
+            return Err(Malformed::new(params, what, SPEC));
         }
-        let uri = &value[start..end];
-        check_scheme(uri, start)?;
-        Ok((Self { display: b"", uri, params: &value[params_start..] }, params_start))
+        self.uri = &value[start..end];
+        self.params = &value[params..];
+        check_scheme(self.uri, start)
     }
 }
 
@@ -172,7 +171,8 @@ mod tests {
             ("isbn:2983792873", "", "isbn:2983792873", None),
             ("<http://www.example.com>;q=0.1", "", "http://www.example.com", None),
         ] {
-            let (address, found) = NameAddr::parse_tagged(text.as_bytes()).unwrap();
+            let mut address = NameAddr::EMPTY;
+            let found = address.read_tagged(text.as_bytes()).unwrap();
             assert_eq!(address, NameAddr::parse(text.as_bytes()).unwrap());
             assert_eq!(address.display, display.as_bytes(), "{text}");
             assert_eq!(address.uri, uri.as_bytes(), "{text}");
@@ -204,7 +204,8 @@ mod tests {
         ] {
             let offence = NameAddr::parse(text.as_bytes()).unwrap_err();
             assert_eq!((offence.at, offence.what), (at, what), "{text}");
-            assert!(NameAddr::parse_tagged(text.as_bytes()).is_err(), "{text}");
+            let mut tagged = NameAddr::EMPTY;
+            assert!(tagged.read_tagged(text.as_bytes()).is_err(), "{text}");
         }
     }
 }

@@ -39,14 +39,13 @@ impl<'a> Message<'a> {
 
     /// What [`Message::read`] fills; never seen from outside.
     const fn unread() -> Self {
-        const NOBODY: NameAddr<'_> = NameAddr { display: b"", uri: b"", params: b"" };
         Self {
             bytes: b"",
             start: Start::Response { status: 0, reason: b"" },
             uri: None,
             via: Via::EMPTY,
-            from: NOBODY,
-            to: NOBODY,
+            from: NameAddr::EMPTY,
+            to: NameAddr::EMPTY,
             from_tag: None,
             to_tag: None,
             call_id: b"",
@@ -111,9 +110,9 @@ impl<'a> Message<'a> {
         length: &mut Option<usize>,
     ) -> Result<(), Malformed> {
         match header {
-            Header::Via => self.via = Via::parse(value)?,
-            Header::From => (self.from, self.from_tag) = NameAddr::parse_tagged(value)?,
-            Header::To => (self.to, self.to_tag) = NameAddr::parse_tagged(value)?,
+            Header::Via => self.via.read(value)?,
+            Header::From => self.from_tag = self.from.read_tagged(value)?,
+            Header::To => self.to_tag = self.to.read_tagged(value)?,
             Header::CallId => self.call_id = call_id(value)?,
             Header::CSeq => self.cseq = CSeq::parse(value)?,
             Header::MaxForwards => {

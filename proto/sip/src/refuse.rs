@@ -74,8 +74,8 @@ fn copy_lines(bytes: &[u8], head: usize, tag: &[u8], writer: &mut Writer<'_>) ->
 
 /// Whether a To has a tag, as far as a malformed one can tell.
 fn is_tagged(value: &[u8]) -> bool {
-    match NameAddr::parse_tagged(value) {
-        Ok((_, tag)) => tag.is_some(),
+    match NameAddr::parse(value) {
+        Ok(address) => address.tag().is_some(),
         Err(_) => memchr::memmem::find(value, b";tag=").is_some(),
     }
 }

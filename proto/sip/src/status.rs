@@ -38,10 +38,17 @@ pub const fn reason(status: u16) -> &'static str {
         606 => "Not Acceptable",
         607 => "Unwanted",
         608 => "Rejected",
-        101..=199 => "Session Progress",
-        201..=299 => "OK",
-        301..=399 => "Moved Temporarily",
-        501..=599 => "Server Internal Error",
+        _ => of_class(status),
+    }
+}
+
+/// The phrase of a class's `x00`, for codes that are not registered.
+const fn of_class(status: u16) -> &'static str {
+    match status / 100 {
+        1 => "Session Progress",
+        2 => "OK",
+        3 => "Moved Temporarily",
+        5 => "Server Internal Error",
         _ => "Decline",
     }
 }

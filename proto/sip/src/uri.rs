@@ -58,14 +58,22 @@ impl<'a> Uri<'a> {
     /// reference, a bad parameter. Offsets count from the start of the URI.
     #[inline]
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Malformed> {
+        if octet::is_uri(bytes) {
+            return Self::parse_clean(bytes);
+        }
+        let (_, start) = scheme(bytes)?;
+        let at = octet::uri_run(bytes, start);
+        Err(Malformed::new(at, "URI holds an octet it may not", SPEC))
+    }
+
+    /// Takes a URI apart whose octets are known to be of a URI.
+    #[inline]
+    pub(crate) fn parse_clean(bytes: &'a [u8]) -> Result<Self, Malformed> {
         let (scheme, start) = scheme(bytes)?;
         match scheme {
             Scheme::Sip | Scheme::Sips => Self::parse_sip(bytes, scheme, start),
             Scheme::Tel => Self::parse_tel(bytes, start),
-            Scheme::Other => {
-                check_octets(bytes)?;
-                Ok(Self { scheme, ..Self::empty(bytes) })
-            }
+            Scheme::Other => Ok(Self { scheme, ..Self::empty(bytes) }),
         }
     }
 
@@ -85,7 +93,6 @@ impl<'a> Uri<'a> {
     #[inline]
     fn parse_sip(bytes: &'a [u8], scheme: Scheme, start: usize) -> Result<Self, Malformed> {
         let mut uri = Self { scheme, ..Self::empty(bytes) };
-        check_octets(bytes)?;
         let host_start = uri.read_user(bytes, start)?;
         let host_end = host_end(bytes, host_start)?;
         uri.host = &bytes[host_start..host_end];
@@ -137,7 +144,6 @@ impl<'a> Uri<'a> {
     }
 
     fn parse_tel(bytes: &'a [u8], start: usize) -> Result<Self, Malformed> {
-        check_octets(bytes)?;
         let mut end = start;
         while end < bytes.len() && is_phone_octet(bytes[end]) {
             end += 1;
@@ -191,14 +197,6 @@ impl<'a> Uri<'a> {
             _ => None,
         }
     }
-}
-
-#[inline]
-fn check_octets(bytes: &[u8]) -> Result<(), Malformed> {
-    if octet::is_uri(bytes) {
-        return Ok(());
-    }
-    Err(Malformed::new(octet::uri_run(bytes, 0), "URI holds an octet it may not", SPEC))
 }
 
 /// The scheme and the position behind its colon.

@@ -54,6 +54,13 @@ impl<'a> Via<'a> {
     /// # Errors
     /// A version other than `SIP/2.0`, a missing host, a bad port or parameter.
     pub fn parse(value: &'a [u8]) -> Result<Self, Malformed> {
+        let mut via = Self::EMPTY;
+        via.read(value)?;
+        Ok(via)
+    }
+
+    /// Reads the first Via of a list into this one, which is empty.
+    pub(crate) fn read(&mut self, value: &'a [u8]) -> Result<(), Malformed> {
         let (transport, at) = sent_protocol(value)?;
         let host_start = octet::skip_space(value, at);
         if host_start == at {
@@ -61,9 +68,10 @@ impl<'a> Via<'a> {
         }
         let host_end = host_end(value, host_start)?;
         let (port, params_start) = port(value, host_end)?;
-        let mut via = Self { transport, host: &value[host_start..host_end], port, ..Self::EMPTY };
-        via.read_params(value, params_start)?;
-        Ok(via)
+        self.transport = transport;
+        self.host = &value[host_start..host_end];
+        self.port = port;
+        self.read_params(value, params_start)
     }
 
     /// Whether the branch begins with the magic cookie and goes on, so that it alone names the

@@ -18,10 +18,7 @@ use crate::octet;
 use wire::Malformed;
 
 /// A decimal number of 32 bits and the parameters behind it.
-fn number_with_params<'a>(
-    value: &'a [u8],
-    offence: Malformed,
-) -> Result<(u32, &'a [u8]), Malformed> {
+fn number_with_params(value: &[u8], offence: Malformed) -> Result<(u32, &[u8]), Malformed> {
     let end = octet::run(value, 0, octet::DIGIT);
     let number = octet::number(&value[..end], u32::MAX.into()).ok_or(offence)?;
     let params = octet::skip_space(value, end);
@@ -30,10 +27,7 @@ fn number_with_params<'a>(
 }
 
 /// A token and the parameters behind it.
-fn token_with_params<'a>(
-    value: &'a [u8],
-    offence: Malformed,
-) -> Result<(&'a [u8], &'a [u8]), Malformed> {
+fn token_with_params(value: &[u8], offence: Malformed) -> Result<(&[u8], &[u8]), Malformed> {
     let end = octet::run(value, 0, octet::TOKEN);
     if end == 0 {
         return Err(offence);

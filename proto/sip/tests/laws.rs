@@ -172,6 +172,7 @@ proptest! {
         prop_assert_eq!(uri.host, host.as_bytes());
         prop_assert_eq!(uri.port, Some(port));
         prop_assert_eq!(uri.param(name.as_bytes()), Some(value.as_bytes()));
-        prop_assert!(uri == uri);
+        let same = uri;
+        prop_assert!(uri == same);
     }
 }

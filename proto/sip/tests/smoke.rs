@@ -87,7 +87,8 @@ fn read_value(value: &[u8]) {
         let _ = (address.tag(), address.expires_s(), address.q_thousandths(), address.reg_id());
         let _ = (address.instance(), address.is_outbound());
         if let Ok(uri) = Uri::parse(address.uri) {
-            assert!(uri == uri);
+            let same = uri;
+            assert!(uri == same);
             let _ = (uri.digits().count(), uri.ipv6(), uri.is_phone());
         }
     }
