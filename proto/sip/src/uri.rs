@@ -296,7 +296,11 @@ mod tests {
 
     #[test]
     fn a_user_may_hold_semicolons_slashes_and_question_marks() {
-        let uri = Uri::parse(b"sip:1_unusual.URI~(to-be!sure)&isn't+it$/crazy?,/;;*:&it+has=1,weird!*pas$wo~d_too.(doesn't-it)@example.com").unwrap();
+        let uri = Uri::parse(
+            b"sip:1_unusual.URI~(to-be!sure)&isn't+it$/crazy?,/;;*\
+              :&it+has=1,weird!*pas$wo~d_too.(doesn't-it)@example.com",
+        )
+        .unwrap();
         assert_eq!(uri.user, Some(&b"1_unusual.URI~(to-be!sure)&isn't+it$/crazy?,/;;*"[..]));
         assert_eq!(uri.host, b"example.com");
         let uri = Uri::parse(b"sip:user;par=u%40example.net@example.com").unwrap();

@@ -174,7 +174,11 @@ mod tests {
 
     #[test]
     fn a_via_is_read_with_white_space_and_folds_wherever_the_grammar_has_them() {
-        let via = Via::parse(b"SIP  / 2.0\r\n  / TCP     spindle.example.com   ;\r\n  branch  =   z9hG4bK9ikj8  ,\r\n SIP/2.0/UDP x").unwrap();
+        let via = Via::parse(
+            b"SIP  / 2.0\r\n  / TCP     spindle.example.com   ;\r\n\
+              \x20 branch  =   z9hG4bK9ikj8  ,\r\n SIP/2.0/UDP x",
+        )
+        .unwrap();
         assert_eq!(via.transport, b"TCP");
         assert_eq!(via.host, b"spindle.example.com");
         assert_eq!(via.branch, Some(&b"z9hG4bK9ikj8"[..]));
