@@ -1,11 +1,18 @@
 //! The command line: what clap parses, prints as help, completes and writes as man pages.
 
+use clap::builder::RangedU64ValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 const STATUS: &str = "Exit status: 0 done, 1 failed, 2 usage, 3 invalid configuration, \
     4 unreachable, 5 conflict, 6 timed out.";
+
+/// A number of seconds within a range.
+fn seconds(range: RangeInclusive<u64>) -> RangedU64ValueParser {
+    RangedU64ValueParser::new().range(range)
+}
 
 /// Carrier-grade virtual network functions.
 #[derive(Debug, Parser)]
@@ -30,7 +37,7 @@ pub enum Command {
         site: PathBuf,
     },
     /// Look at a running site and steer it.
-    Ctl(Ctl),
+    Ctl(Box<Ctl>),
     /// Rerun published measurements.
     Lab(Lab),
     /// Show live calls in the console: a site, subscribers and a network, all on this machine.
@@ -74,7 +81,7 @@ pub struct Ctl {
     #[arg(long, short, global = true, value_enum, default_value = "table")]
     pub output: Output,
     /// Seconds to wait for an answer.
-    #[arg(long, global = true, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    #[arg(long, global = true, default_value_t = 30, value_parser = seconds(1..=3600))]
     pub timeout: u64,
     /// What to do.
     #[command(subcommand)]
@@ -208,7 +215,7 @@ pub enum ConfigCommand {
     /// Make the candidate run.
     Commit {
         /// Take it back unless confirmed within this many seconds.
-        #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86400))]
+        #[arg(long, value_name = "SECONDS", value_parser = seconds(1..=86_400))]
         confirm: Option<u64>,
         /// The revision that the change is based on; absent: that of the candidate.
         #[arg(long)]

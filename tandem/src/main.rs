@@ -38,7 +38,7 @@ fn dispatch(cli: Cli) -> Result<(), Exit> {
     match cli.command {
         Command::Run { site } => run::run(&site),
         Command::Check { site } => check::check(&site),
-        Command::Ctl(ctl) => ctl::ctl(ctl),
+        Command::Ctl(ctl) => ctl::ctl(*ctl),
         Command::Lab(lab) => lab::lab(lab),
         Command::Demo(demo) => lab::demo(&demo),
         Command::Completion { shell } => man::completion(shell),

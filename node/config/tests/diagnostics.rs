@@ -1,4 +1,5 @@
 //! Every mistake in a site file is reported with its line, its column and its mend.
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
 use config::{Diagnostic, Doorway, Issue, Site};
 use schemars::JsonSchema;

@@ -79,11 +79,14 @@ pub fn rows(sheets: &[Labelled]) -> Vec<CounterRow> {
     rows
 }
 
+/// A metric and all its series.
+type Family<'a> = (&'a Row, Vec<(&'a Labelled, Reading)>);
+
 /// Every metric in Prometheus' text format: HELP and TYPE once a name, all its series under them,
 /// buckets cumulative.
 #[must_use]
 pub fn prometheus(sheets: &[Labelled]) -> String {
-    let mut families: BTreeMap<&str, (&Row, Vec<(&Labelled, Reading)>)> = BTreeMap::new();
+    let mut families: BTreeMap<&str, Family<'_>> = BTreeMap::new();
     for sheet in sheets {
         for (row, reading) in sheet.cells.readings() {
             families.entry(row.name).or_insert((row, Vec::new())).1.push((sheet, reading));

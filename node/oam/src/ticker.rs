@@ -65,7 +65,10 @@ fn pulse(core: &Core) -> serde_json::Value {
         rates.extend(history.newest(Kind::Histogram));
         (rates, history.newest(Kind::Gauge))
     };
-    let function = |f: &Arc<dyn Managed>| serde_json::json!({"name": f.name(), "kind": f.kind(), "state": f.state()});
+    let function = |f: &Arc<dyn Managed>| {
+        let (name, kind, state) = (f.name(), f.kind(), f.state());
+        serde_json::json!({ "name": name, "kind": kind, "state": state })
+    };
     let functions: Vec<_> = core.registry.functions().iter().map(function).collect();
     serde_json::json!({
         "at_us": core.now().as_micros(),
