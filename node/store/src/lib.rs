@@ -22,9 +22,11 @@
 //! 302,000 keys/s, 3.3 us of CPU a key once compaction runs. A seven-message call has some ten
 //! keys: 33 us, of the 47 us that 150,000 messages/s on one core allow for all seven messages
 //! with parsing, correlation, compression and disk. The same keys as sorted immutable files
-//! (below) cost 0.15 us each, need no compaction because a partition is only ever deleted whole,
-//! and no second copy in a write-ahead log because the journal is one. A point or range search
-//! reads one page of each file.
+//! (below) cost 0.26 us each, and that is with everything: encoding, compressing, journal, sort
+//! and sync of ten million records of seventeen keys in 45 s of CPU. They need no compaction,
+//! because a partition is only ever deleted whole, and no second copy in a write-ahead log,
+//! because the journal is one. A point or range search reads one page of each file: a number
+//! among ten million records is found in 2 ms.
 #![forbid(unsafe_code)]
 
 mod block;
