@@ -1,6 +1,6 @@
 // The ladder's geometry: where hosts stand, what rows there are, what is joined.
 import { describe, expect, it } from 'vitest';
-import type { Host, TrailDetail, TrailMessage } from '../../src/lib/api';
+import type { Host, NextHop, TrailDetail, TrailMessage } from '../../src/lib/api';
 import { layout, order, classOf, linePath } from '../../src/lib/ladder';
 import { named } from '../../src/lib/hosts';
 import { draw } from '../../src/lib/svg';
@@ -189,6 +189,8 @@ it('hosts that are ours carry the name of their port, whatever their messages sa
   const site = [
     { name: 'ssc1', kind: 'ssc', state: 'running' as const, shards: 1, uptime_s: 1, ports },
   ];
+  const hop = { name: 'softswitch', target: '10.0.0.1:5060' } as NextHop;
+  expect(named(detail(hosts, []), site, [hop]).hosts[0]?.label).toBe('softswitch');
   expect(named(detail(hosts, []), site).hosts.map((h) => [h.label, h.self])).toEqual([
     ['Phone/1', false],
     ['ssc1 access', true],
