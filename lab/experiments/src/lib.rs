@@ -9,6 +9,7 @@ mod host;
 mod progress;
 pub mod published;
 pub mod sbc;
+mod scratch;
 mod search;
 mod sipp;
 mod site;

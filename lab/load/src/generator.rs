@@ -18,6 +18,8 @@ use std::sync::Arc;
 const ARRIVALS_AT_ONCE_MAX: usize = 1_024;
 /// Octets of a HEP3 header: `HEP3` and the length of the whole packet.
 const HEP_HEADER: usize = 6;
+/// Chunks of a packet that are looked at.
+const HEP_CHUNKS_MAX: usize = 32;
 
 /// What a generator runs.
 #[derive(Debug, Clone)]
@@ -100,6 +102,23 @@ impl Trial {
             grain: us("grain_us")?,
         })
     }
+}
+
+/// Whether a HEP3 packet holds a SIP message (chunk 11 is 1) and not a line of a log.
+fn is_sip(packet: &[u8]) -> bool {
+    const PROTOCOL_TYPE: u16 = 11;
+    const SIP: u8 = 1;
+    let word =
+        |at: usize| packet.get(at..at + 2).map(|bytes| u16::from_be_bytes([bytes[0], bytes[1]]));
+    let mut at = HEP_HEADER;
+    for _ in 0..HEP_CHUNKS_MAX {
+        let (Some(kind), Some(length)) = (word(at + 2), word(at + 4)) else { return false };
+        if kind == PROTOCOL_TYPE {
+            return packet.get(at + 6) == Some(&SIP);
+        }
+        at += usize::from(length.max(1));
+    }
+    false
 }
 
 /// Both ends of all calls.
@@ -186,7 +205,7 @@ impl Generator {
 
     fn message(&mut self, now: Time, flow: Flow, bytes: &[u8], out: &mut Effects) {
         if Some(flow.port) == self.config.capture {
-            self.tally.report.captured += 1;
+            self.tally.report.captured += u64::from(is_sip(bytes));
             return;
         }
         let answers = self.config.answerers.iter().any(|door| door.port == flow.port);
@@ -287,5 +306,25 @@ impl Function for Generator {
 
     fn cells(&self) -> Vec<event::Cells> {
         Vec::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_captured_message_is_told_from_a_captured_log_line() {
+        let packet = |kind: u8| {
+            let mut bytes = b"HEP3\0\x14".to_vec();
+            bytes.extend([0, 0, 0, 1, 0, 7, 2, 0, 0, 0, 11, 0, 7, kind]);
+            bytes
+        };
+        assert!(is_sip(&packet(1)) && !is_sip(&packet(100)));
+        for end in 0..packet(1).len() {
+            assert!(!is_sip(&packet(1)[..end]));
+        }
+        assert_eq!(Generator::frame(PortId(1), &packet(1)), Frame::Message(20));
+        assert!(matches!(Generator::frame(PortId(1), b"HEP3\0\x02"), Frame::Broken(_)));
     }
 }

@@ -93,7 +93,7 @@ pub struct Report {
     pub messages_in: u64,
     /// Messages sent.
     pub messages_out: u64,
-    /// Capture packets received and thrown away.
+    /// SIP messages in the capture packets received and thrown away.
     pub captured: u64,
     /// The longest that an arrival waited for the generator itself.
     pub lag_max_us: u64,

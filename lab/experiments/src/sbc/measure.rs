@@ -87,16 +87,26 @@ pub struct Measured {
     pub resident_bytes: u64,
     /// Hold time of the calls.
     pub hold: Duration,
+    /// Captured messages that each call must have left.
+    pub captures: u64,
 }
 
 impl Measured {
-    /// Whether the rate holds: every call ended as its flow says, and no queue grew.
+    /// Captured messages that did not reach the sink.
+    #[must_use]
+    pub const fn captures_shed(&self) -> u64 {
+        (self.captures * self.report.started).saturating_sub(self.report.captured)
+    }
+
+    /// Whether the rate holds: every call ended as its flow says, every capture arrived, and no
+    /// queue grew.
     #[must_use]
     pub fn held(&self) -> bool {
         let report = &self.report;
         report.failed() == 0
             && report.started > 0
             && report.completed == report.started
+            && self.captures_shed() == 0
             && u128::from(report.setup.p99_us) <= SETUP_P99_MAX.as_micros()
     }
 
@@ -105,7 +115,7 @@ impl Measured {
     #[must_use]
     pub fn stalled(&self) -> bool {
         let share = self.cpu_us_per_call * self.rate / 1e6;
-        !self.held() && self.report.failed() == 0 && share < IDLE_SHARE
+        !self.held() && self.report.failed() + self.captures_shed() == 0 && share < IDLE_SHARE
     }
 
     /// For the row's detail.
@@ -127,6 +137,7 @@ impl Measured {
             "duplicates": report.duplicates,
             "missing": report.missing,
             "captured": report.captured,
+            "captures_shed": self.captures_shed(),
             "live_max": report.live_max,
             "hold_s": self.hold.as_secs_f64(),
             "generator_lag_max_us": report.lag_max_us,
@@ -141,7 +152,8 @@ impl Measured {
 pub fn trial(load: &Load, system: Option<&System>, trial: Trial) -> anyhow::Result<Measured> {
     let used = |system: Option<&System>| system.map(System::usage).unwrap_or_default();
     let before = used(system);
-    let report = load.run(trial, DRAIN)?;
+    let captures = system.map_or(0, |system| system.captures(load.ladder()));
+    let report = load.run(trial, DRAIN, captures)?;
     let after = used(system);
     let cpu = after.cpu.saturating_sub(before.cpu);
     Ok(Measured {
@@ -149,6 +161,7 @@ pub fn trial(load: &Load, system: Option<&System>, trial: Trial) -> anyhow::Resu
         cpu_us_per_call: cpu.as_secs_f64() * 1e6 / report.started.max(1) as f64,
         resident_bytes: after.resident_bytes,
         hold: trial.hold,
+        captures,
         report,
     })
 }
@@ -222,9 +235,11 @@ fn sentence(name: &str, measured: &Measured, purpose: Purpose) -> String {
     let confirm = if purpose == Purpose::Confirm { "confirmation: " } else { "" };
     let first = report.examples.first().filter(|_| !measured.held());
     format!(
-        "{confirm}{name} at {:.0} calls/s {verdict}: {} failed, p99 {:.1} ms, {:.1} us CPU a call{}",
+        "{confirm}{name} at {:.0} calls/s {verdict}: {} failed, {} captures shed, p99 {:.1} ms, \
+        {:.1} us CPU a call{}",
         measured.rate,
         report.failed(),
+        measured.captures_shed(),
         report.setup.p99_us as f64 / 1e3,
         measured.cpu_us_per_call,
         first.map(|words| format!(" ({words})")).unwrap_or_default(),

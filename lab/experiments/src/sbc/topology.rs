@@ -6,6 +6,7 @@
 //! ```
 
 use crate::host::cores;
+use crate::scratch::Scratch;
 use anyhow::Context;
 use load::{Door, Generator, Ladder, LoadConfig, Report, Trial};
 use peers::{Kamailio, KamailioSpec, Process, ProcessSpec, TlsFiles, Usage, free_port};
@@ -18,6 +19,8 @@ use std::time::{Duration, Instant};
 
 const READY_MAX: Duration = Duration::from_secs(15);
 const POLL: Duration = Duration::from_millis(20);
+/// Captures may lag behind the calls by this much.
+const CAPTURES_MAX: Duration = Duration::from_millis(400);
 /// Kept TLS connections that the callers share.
 const TLS_CONNECTIONS: u16 = 16;
 const ANSWERER: PortId = PortId(0);
@@ -41,7 +44,7 @@ pub struct Ground {
     pub api: SocketAddr,
     /// Certificate and key of the system under test; the certificate is its own authority.
     pub tls: TlsFiles,
-    directory: tempfile::TempDir,
+    directory: Scratch,
 }
 
 impl Ground {
@@ -51,7 +54,7 @@ impl Ground {
     /// When there is no free port or no room for files.
     pub fn new() -> anyhow::Result<Self> {
         let local = IpAddr::from(Ipv4Addr::LOCALHOST);
-        let directory = tempfile::Builder::new().prefix("tandem-lab-").tempdir()?;
+        let directory = Scratch::new("tandem-lab-")?;
         let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()])?;
         let certificate = directory.path().join("certificate.pem");
         let key = directory.path().join("key.pem");
@@ -152,22 +155,32 @@ impl Load {
     }
 
     /// Runs one trial to its end; `drain` after the last call was due to end, what still runs is
-    /// a failure.
+    /// a failure. `captures` are those of each call that the sink waits for a moment longer.
     ///
     /// # Errors
     /// When the generator's shard does not answer.
-    pub fn run(&self, trial: Trial, drain: Duration) -> anyhow::Result<Report> {
+    pub fn run(&self, trial: Trial, drain: Duration, captures: u64) -> anyhow::Result<Report> {
         self.ask(trial.ask())?;
         let until = Instant::now() + trial.length + trial.hold + drain;
         std::thread::sleep(trial.length);
         while Instant::now() < until {
             let report = self.report()?;
             if !report.running {
-                return Ok(report);
+                return self.captured(report, captures);
             }
             std::thread::sleep(POLL);
         }
         self.ask(Ask { path: "trial/abandon".into(), ..Ask::default() })
+    }
+
+    /// The report once all captures of its calls have come, or no more come.
+    fn captured(&self, mut report: Report, captures: u64) -> anyhow::Result<Report> {
+        let until = Instant::now() + CAPTURES_MAX;
+        while report.captured < captures * report.started && Instant::now() < until {
+            std::thread::sleep(POLL);
+            report = self.report()?;
+        }
+        Ok(report)
     }
 
     /// The flow of its calls.
@@ -235,6 +248,16 @@ impl System {
         match self {
             Self::Tandem(process) => process.usage(),
             Self::Kamailio(kamailio) => kamailio.usage(),
+        }
+    }
+
+    /// Captured messages that each call of a flow makes: both legs, but the SSC's own 100 and the
+    /// answerer's are one.
+    #[must_use]
+    pub fn captures(&self, ladder: &Ladder) -> u64 {
+        match self {
+            Self::Tandem(_) => 2 * ladder.messages() as u64 - 1,
+            Self::Kamailio(_) => 0,
         }
     }
 
