@@ -3,7 +3,6 @@
 use crate::header::Header;
 use crate::message::MESSAGE_BYTES_MAX;
 use crate::octet::{self, SPACE, TOKEN};
-use memchr::memmem;
 use wire::Malformed;
 
 const SPEC: &str = "RFC 3261 §18.3";
@@ -33,47 +32,53 @@ pub fn frame(buffer: &[u8]) -> Framing {
         return Framing::Broken(Malformed::new(0, "stream does not speak SIP", SPEC));
     }
     let head = &buffer[..buffer.len().min(MESSAGE_BYTES_MAX)];
-    let Some(head_end) = memmem::find(head, b"\r\n\r\n") else {
-        return if buffer.len() >= MESSAGE_BYTES_MAX {
-            Framing::Broken(Malformed::new(head.len(), "message is too long", SPEC))
-        } else {
-            Framing::Partial
-        };
-    };
-    match content_length(&head[..head_end + 2]) {
-        Ok(length) if head_end + 4 + length <= MESSAGE_BYTES_MAX => {
-            Framing::Message(head_end + 4 + length)
+    match read_head(head) {
+        Ok(Some((body, length))) if body + length <= MESSAGE_BYTES_MAX => {
+            Framing::Message(body + length)
         }
-        Ok(_) => Framing::Broken(Malformed::new(head_end, "message is too long", SPEC)),
+        Ok(None) if buffer.len() < MESSAGE_BYTES_MAX => Framing::Partial,
+        Ok(_) => Framing::Broken(Malformed::new(head.len(), "message is too long", SPEC)),
         Err(offence) => Framing::Broken(offence),
     }
 }
 
-/// The value of the only Content-Length in `head`, whose lines all end in CRLF.
-fn content_length(head: &[u8]) -> Result<usize, Malformed> {
+/// Where the body starts, and the value of the only Content-Length before it; `None` until the
+/// empty line came.
+fn read_head(head: &[u8]) -> Result<Option<(usize, usize)>, Malformed> {
     let mut found = None;
     let mut at = 0;
-    for feed in memchr::memchr_iter(b'\n', head) {
-        let line = &head[at..feed];
+    while let Some(length) = memchr::memchr(b'\n', &head[at..]) {
+        let line = &head[at..at + length];
         let start = at;
-        at = feed + 1;
-        let name_end = octet::run(line, 0, TOKEN);
-        let is_length = matches!(line.first(), Some(b'C' | b'c' | b'L' | b'l'))
-            && Header::parse(&line[..name_end]) == Header::ContentLength;
-        if !is_length {
-            continue;
+        at += length + 1;
+        if line == b"\r" {
+            let missing = Malformed::new(start, "no Content-Length in a stream", SPEC);
+            return found.ok_or(missing).map(|length| Some((at, length)));
         }
-        let colon = octet::run(line, name_end, SPACE);
-        let value = octet::trim(line.get(colon + 1..).unwrap_or(b""));
-        let what = "Content-Length is not a number within the limit";
-        let offence = Malformed::new(start, what, "RFC 3261 §20.14");
-        let is_folded = matches!(head.get(at), Some(b' ' | b'\t'));
-        let length = octet::number(value, MESSAGE_BYTES_MAX as u64).filter(|_| !is_folded);
-        if found.replace(length.ok_or(offence)? as usize).is_some() {
-            return Err(Malformed::new(start, "header stands twice", "RFC 3261 §7.3.1"));
+        if matches!(line.first(), Some(b'C' | b'c' | b'L' | b'l')) {
+            let is_folded = matches!(head.get(at), Some(b' ' | b'\t'));
+            if let Some(length) = content_length(line, start, is_folded)?
+                && found.replace(length).is_some()
+            {
+                return Err(Malformed::new(start, "header stands twice", "RFC 3261 §7.3.1"));
+            }
         }
     }
-    found.ok_or(Malformed::new(head.len(), "no Content-Length in a stream", SPEC))
+    Ok(None)
+}
+
+/// The value of a Content-Length line, or `None` if it is another's.
+fn content_length(line: &[u8], start: usize, is_folded: bool) -> Result<Option<usize>, Malformed> {
+    let name_end = octet::run(line, 0, TOKEN);
+    if Header::parse(&line[..name_end]) != Header::ContentLength {
+        return Ok(None);
+    }
+    let colon = octet::run(line, name_end, SPACE);
+    let value = octet::trim(line.get(colon + 1..).unwrap_or(b""));
+    let length = octet::number(value, MESSAGE_BYTES_MAX as u64).filter(|_| !is_folded);
+    let what = "Content-Length is not a number within the limit";
+    let offence = Malformed::new(start, what, "RFC 3261 §20.14");
+    length.map(|length| Some(length as usize)).ok_or(offence)
 }
 
 #[cfg(test)]
