@@ -188,7 +188,8 @@ pub struct Timers {
     pub session_expires_s: u32,
     /// Smallest session interval accepted, seconds (422 below; RFC 4028 says 90 at least).
     pub min_se_s: u32,
-    /// Longest life of a call, seconds; 0 is off.
+    /// Longest life of an answered call, seconds; then both legs get a BYE; 0 is off. Without
+    /// it a call whose network died, and whose ends agreed on no session timer, stands forever.
     pub call_max_s: u32,
     /// Longest time captured messages wait before they are sent, milliseconds.
     pub capture_ms: u32,
@@ -204,7 +205,7 @@ impl Default for Timers {
             no_answer_s: 180,
             session_expires_s: 0,
             min_se_s: 90,
-            call_max_s: 0,
+            call_max_s: CALL_MAX_S,
             capture_ms: 5,
         }
     }
@@ -240,6 +241,9 @@ impl Default for Limits {
         }
     }
 }
+
+/// Twelve hours: longer than any call that people hold.
+const CALL_MAX_S: u32 = 43_200;
 
 const fn one() -> u16 {
     1

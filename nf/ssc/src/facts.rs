@@ -10,55 +10,72 @@ event::facts! {
         /// A message could not be understood.
         Malformed = Counter, Warn, "ssc_messages_malformed_total", "Messages that are not SIP";
         /// A retransmission was answered or absorbed.
-        Retransmissions = Counter, Debug, "ssc_retransmissions_received_total", "Retransmissions received and absorbed";
+        Retransmissions = Counter, Debug, "ssc_retransmissions_received_total",
+            "Retransmissions received and absorbed";
         /// A transaction sent its message again.
-        Resent = Counter, Debug, "ssc_retransmissions_sent_total", "Messages sent again because no answer came";
+        Resent = Counter, Debug, "ssc_retransmissions_sent_total",
+            "Messages sent again because no answer came";
         /// A response to nothing.
-        StrayResponses = Counter, Debug, "ssc_stray_responses_total", "Responses that belong to no transaction";
+        StrayResponses = Counter, Debug, "ssc_stray_responses_total",
+            "Responses that belong to no transaction";
         /// An INVITE began a call.
         CallsStarted = Counter, Debug, "ssc_calls_started_total", "Calls that began with an INVITE";
         /// A call was answered.
         CallsAnswered = Counter, Debug, "ssc_calls_answered_total", "Calls answered with a 2xx";
         /// A call got a final answer other than 2xx.
-        CallsFailed = Counter, Debug, "ssc_calls_failed_total", "Calls that ended without an answer";
+        CallsFailed = Counter, Debug, "ssc_calls_failed_total",
+            "Calls that ended without an answer";
         /// The caller gave up.
-        CallsCancelled = Counter, Debug, "ssc_calls_cancelled_total", "Calls cancelled by the caller";
+        CallsCancelled = Counter, Debug, "ssc_calls_cancelled_total",
+            "Calls cancelled by the caller";
         /// An answered call ended.
         CallsEnded = Counter, Debug, "ssc_calls_ended_total", "Answered calls that ended";
         /// The controller ended a call by itself.
-        CallsTornDown = Counter, Info, "ssc_calls_torn_down_total", "Calls that the controller ended on both legs";
+        CallsTornDown = Counter, Info, "ssc_calls_torn_down_total",
+            "Calls that the controller ended on both legs";
         /// Calls and subscriptions at this moment.
         CallsLive = Gauge, Debug, "ssc_calls_live", "Calls and subscriptions at this moment";
         /// Requests under way.
         RelaysLive = Gauge, Debug, "ssc_requests_live", "Requests that wait for their final answer";
         /// Transactions at this moment.
-        TransactionsLive = Gauge, Debug, "ssc_transactions_live", "Transactions at this moment, absorbing ones included";
+        TransactionsLive = Gauge, Debug, "ssc_transactions_live",
+            "Transactions at this moment, absorbing ones included";
         /// Time from INVITE to the first ringing.
-        PostDialDelay = Histogram, Debug, "ssc_post_dial_delay_us", "Time from the INVITE to the first 18x, microseconds";
+        PostDialDelay = Histogram, Debug, "ssc_post_dial_delay_us",
+            "Time from the INVITE to the first 18x, microseconds";
         /// Length of answered calls.
         CallSeconds = Histogram, Debug, "ssc_call_duration_s", "Length of answered calls, seconds";
         /// A request was refused by the controller itself.
-        Refused = Counter, Debug, "ssc_requests_refused_total", "Requests that the controller itself refused";
+        Refused = Counter, Debug, "ssc_requests_refused_total",
+            "Requests that the controller itself refused";
         /// A request was refused because a limit was reached.
-        Overload = Counter, Warn, "ssc_overload_refused_total", "Requests answered 503 because a limit was reached";
+        Overload = Counter, Warn, "ssc_overload_refused_total",
+            "Requests answered 503 because a limit was reached";
         /// A request went round in a circle.
         Loops = Counter, Warn, "ssc_loops_total", "Requests answered 482 or 483";
         /// A request found no route.
         NoRoute = Counter, Info, "ssc_no_route_total", "Requests that no route or binding matched";
         /// Another target was tried.
-        Failovers = Counter, Warn, "ssc_failovers_total", "Requests sent to another target after the first failed";
+        Failovers = Counter, Warn, "ssc_failovers_total",
+            "Requests sent to another target after the first failed";
         /// A request outside of calls was passed.
-        RequestsRelayed = Counter, Debug, "ssc_requests_relayed_total", "Requests passed from one leg to the other";
+        RequestsRelayed = Counter, Debug, "ssc_requests_relayed_total",
+            "Requests passed from one leg to the other";
         /// A fork answered after the call had been answered.
-        ForksReleased = Counter, Debug, "ssc_forks_released_total", "Further 2xx acknowledged and released";
+        ForksReleased = Counter, Debug, "ssc_forks_released_total",
+            "Further 2xx acknowledged and released";
         /// A 2xx had no ACK.
-        AckMissing = Counter, Info, "ssc_ack_missing_total", "Answered calls ended because no ACK came";
+        AckMissing = Counter, Info, "ssc_ack_missing_total",
+            "Answered calls ended because no ACK came";
         /// A session was not refreshed.
-        SessionsExpired = Counter, Info, "ssc_sessions_expired_total", "Calls ended because their session timer ran out";
+        SessionsExpired = Counter, Info, "ssc_sessions_expired_total",
+            "Calls ended because their session timer ran out";
         /// A reliable provisional response was passed.
-        Reliable = Counter, Debug, "ssc_reliable_provisionals_total", "Reliable provisional responses passed";
+        Reliable = Counter, Debug, "ssc_reliable_provisionals_total",
+            "Reliable provisional responses passed";
         /// A session description crossed.
-        Descriptions = Counter, Debug, "ssc_media_descriptions_total", "Session descriptions that crossed the controller";
+        Descriptions = Counter, Debug, "ssc_media_descriptions_total",
+            "Session descriptions that crossed the controller";
         /// A probe was sent.
         Probes = Counter, Debug, "ssc_probes_sent_total", "OPTIONS probes sent to next hops";
         /// A next hop does not answer.
@@ -66,11 +83,14 @@ event::facts! {
         /// Captured packets.
         Captured = Counter, Debug, "ssc_capture_packets_total", "Packets given to the capture flow";
         /// Captured packets lost.
-        CaptureShed = Counter, Warn, "ssc_capture_shed_total", "Packets not captured because the collector is away or slow";
+        CaptureShed = Counter, Warn, "ssc_capture_shed_total",
+            "Packets not captured because the collector is away or slow";
         /// A REGISTER was answered here.
-        RegistersLocal = Counter, Debug, "ssc_registers_local_total", "REGISTER requests answered from the cache";
+        RegistersLocal = Counter, Debug, "ssc_registers_local_total",
+            "REGISTER requests answered from the cache";
         /// A REGISTER was passed on.
-        RegistersForwarded = Counter, Debug, "ssc_registers_forwarded_total", "REGISTER requests passed to the core";
+        RegistersForwarded = Counter, Debug, "ssc_registers_forwarded_total",
+            "REGISTER requests passed to the core";
         /// Bindings at this moment.
         BindingsLive = Gauge, Debug, "ssc_bindings_live", "Registered contacts at this moment";
     }

@@ -181,3 +181,23 @@ fn a_repeated_2xx_is_acknowledged_again_with_the_same_ack() {
     world.receive(ALICE, ACCESS, &alice.request("ACK", "", SDP));
     world.expect_nothing();
 }
+
+#[test]
+fn a_call_whose_network_died_ends_after_twelve_hours_unless_told_otherwise() {
+    let mut world = World::new(SITE);
+    answered(&mut world, "dead");
+    world.pass(Duration::from_secs(43_199));
+    world.expect_nothing();
+    assert_eq!(world.ask("calls", &[]).as_array().unwrap().len(), 1);
+    world.pass(Duration::from_secs(1));
+    let bye = world.expect(ALICE, "BYE sip:alice@10.0.0.1:5062");
+    assert!(header(&bye, "Reason").contains("lasted too long"), "{bye}");
+    world.expect(BOB, "BYE sip:bob@10.0.1.1:5080");
+    world.expect_idle();
+    assert_eq!(world.fact("ssc_calls_torn_down_total"), 1);
+
+    let mut world = World::new(&format!("{SITE}\n[timers]\ncall_max_s = 0\n"));
+    answered(&mut world, "immortal");
+    world.pass(Duration::from_secs(100_000));
+    world.expect_nothing();
+}

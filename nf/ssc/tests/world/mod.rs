@@ -290,8 +290,10 @@ pub fn from_bob(invite: &str, tag_: &str, method: &str, cseq: u32, more: &str) -
     let contact = header(invite, "Contact");
     let target = contact.trim_start_matches('<').split('>').next().unwrap();
     format!(
-        "{method} {target} SIP/2.0\r\nVia: SIP/2.0/UDP {BOB};rport;branch=z9hG4bKb{method}{cseq}{tag_}\r\n\
-         Max-Forwards: 70\r\nFrom: {};tag={tag_}\r\nTo: {}\r\nCall-ID: {}\r\nCSeq: {cseq} {method}\r\n\
+        "{method} {target} SIP/2.0\r\n\
+         Via: SIP/2.0/UDP {BOB};rport;branch=z9hG4bKb{method}{cseq}{tag_}\r\n\
+         Max-Forwards: 70\r\nFrom: {};tag={tag_}\r\nTo: {}\r\n\
+         Call-ID: {}\r\nCSeq: {cseq} {method}\r\n\
          {BOB_CONTACT}{more}Content-Length: 0\r\n\r\n",
         header(invite, "To"),
         header(invite, "From"),
