@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 /// Rates tried in one search.
 const TRIALS_MAX: usize = 40;
 /// Times that a confirmation may fail before the search gives up.
-const CONFIRMATIONS_MAX: usize = 6;
+const CONFIRMATIONS_MAX: usize = 12;
 
 /// Share of the time budget after which no further rate is tried before the confirmation.
 const TRY_SHARE: f64 = 0.55;

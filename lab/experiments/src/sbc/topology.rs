@@ -295,6 +295,12 @@ name = "ssc"
 cores = [{under_test}]
 capture = "tcp:{capture}"
 
+[ssc.limits]
+calls_max = 4000000
+relays_max = 4000000
+transactions_max = 16000000
+capture_octets_max = 67108864
+
 [[ssc.realm]]
 name = "access"
 side = "access"
