@@ -47,6 +47,8 @@ pub enum Command {
         /// The shell.
         shell: Shell,
     },
+    /// Print the reference of the site file (docs/configuration.md).
+    Reference,
     /// Write the man pages into a directory.
     Man {
         /// The directory; made if absent.

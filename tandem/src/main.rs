@@ -14,6 +14,7 @@ mod man;
 mod output;
 mod plant;
 mod probe;
+mod reference;
 mod run;
 mod site;
 mod supervise;
@@ -42,6 +43,7 @@ fn dispatch(cli: Cli) -> Result<(), Exit> {
         Command::Lab(lab) => lab::lab(lab),
         Command::Demo(demo) => lab::demo(&demo),
         Command::Completion { shell } => man::completion(shell),
+        Command::Reference => reference::print(),
         Command::Man { directory } => man::pages(&directory),
     }
 }

@@ -118,12 +118,9 @@ fn configuration(spec: &KamailioSpec) -> String {
     if let Some((_, files)) = &spec.tls {
         line("loadmodule \"tls.so\"".into());
         line("modparam(\"tls\", \"tls_method\", \"TLSv1.2+\")".into());
-        let _ = writeln!(
-            text,
-            "modparam(\"tls\", \"certificate\", \"{}\")\nmodparam(\"tls\", \"private_key\", \"{}\")",
-            files.certificate.display(),
-            files.key.display()
-        );
+        for (name, path) in [("certificate", &files.certificate), ("private_key", &files.key)] {
+            line(format!("modparam(\"tls\", \"{name}\", \"{}\")", path.display()));
+        }
     }
     let next_hop = spec.next_hop;
     let _ = write!(text, "{}", ROUTES.replace("NEXT_HOP", &next_hop.to_string()));

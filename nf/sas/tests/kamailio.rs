@@ -30,7 +30,8 @@ fn script(listen: &str, collector: std::net::SocketAddr, run: &std::path::Path) 
          modparam(\"siptrace\", \"hep_capture_id\", 42)\n\
          modparam(\"siptrace\", \"trace_to_database\", 0)\n\
          modparam(\"siptrace\", \"trace_on\", 1)\nmodparam(\"siptrace\", \"trace_mode\", 1)\n\
-         request_route {{\n  if (is_method(\"INVITE\")) {{ sl_send_reply(\"486\", \"Busy Here\"); }}\n}}\n\
+         request_route {{\n  if (is_method(\"INVITE\")) \
+         {{ sl_send_reply(\"486\", \"Busy Here\"); }}\n}}\n\
          # runs in {}\n",
         run.display()
     )

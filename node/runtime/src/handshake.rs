@@ -4,7 +4,7 @@
 //!   shard ──Shaking{stream, session}──→ this thread ──Shaken{stream, session, leftovers}──→ shard
 //! ```
 
-use crate::helpers::{Delivery, Hatch};
+use crate::assistants::{Delivery, Hatch};
 use crate::port::ConnId;
 use crossbeam_channel::{Receiver, Sender, TryRecvError, unbounded};
 use driver::tls::{Progress, Session};

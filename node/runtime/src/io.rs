@@ -140,11 +140,11 @@ impl Io {
 
     fn resolve(&mut self, shard: u16, number: u64, query: Query) {
         self.sheet.add(RuntimeFact::Resolved, 1);
-        let helpers = self.streams.helpers();
+        let assistants = self.streams.assistants();
         let empty = nothing(&query);
-        let answer = match helpers.known(&query) {
+        let answer = match assistants.known(&query) {
             Some(answer) => answer,
-            None if helpers.resolve(shard, number, query) => return,
+            None if assistants.resolve(shard, number, query) => return,
             None => {
                 self.sheet.add(RuntimeFact::ResolveShed, 1);
                 empty

@@ -5,6 +5,7 @@
 //! (UDP, TCP, TLS); simulation binds it to a link.
 #![forbid(unsafe_code)]
 
+mod assistants;
 mod bind;
 mod connection;
 mod control;
@@ -16,7 +17,6 @@ mod facts;
 mod function;
 mod group;
 mod handshake;
-mod helpers;
 mod io;
 mod port;
 mod reading;

@@ -1,12 +1,12 @@
 //! Starting a function, and the handle on it while it runs.
 
+use crate::assistants::{Assistants, Delivery, Hatch};
 use crate::bind::{self, Held, Place};
 use crate::control::{Control, Reply, ShardPort, ShardState, Status, lock};
 use crate::engine::Engine;
 use crate::error::RuntimeError;
 use crate::facts::RuntimeFact;
 use crate::function::{Ask, AskError, Effects, Function};
-use crate::helpers::{Delivery, Hatch, Helpers};
 use crate::io::{Io, Token};
 use crate::port::PortId;
 use crate::reading::Reader;
@@ -58,7 +58,7 @@ struct Birth<C> {
     status: Arc<Status>,
     doors: Arc<[Door]>,
     deliveries: Receiver<Delivery>,
-    helpers: Arc<Helpers>,
+    assistants: Arc<Assistants>,
     ports: Vec<ShardPort>,
 }
 
@@ -81,7 +81,7 @@ pub fn start<F: Function>(
         (0..spec.shards).map(|_| Door::new()).collect::<Result<Vec<_>, _>>()?.into();
     let (senders, receivers): (Vec<_>, Vec<_>) = (0..spec.shards).map(|_| unbounded()).unzip();
     let hatch = Hatch { doors: Arc::clone(&doors), deliveries: senders.into() };
-    let helpers = Arc::new(Helpers::new(&spec.name, hatch, spec.dns.clone()));
+    let assistants = Arc::new(Assistants::new(&spec.name, hatch, spec.dns.clone()));
     let clock = Clock::start();
     let make = Arc::new(make);
     let (born, births) = unbounded();
@@ -101,7 +101,7 @@ pub fn start<F: Function>(
             status: Arc::clone(&status),
             doors: Arc::clone(&running.doors),
             deliveries,
-            helpers: Arc::clone(&helpers),
+            assistants: Arc::clone(&assistants),
             ports,
         };
         let (make, born) = (Arc::clone(&make), born.clone());
@@ -193,7 +193,7 @@ fn raise<F: Function>(
     let function = make(seed, Arc::clone(&config));
     let own = driver::random()?;
     let hash_seed = own.iter().fold(0u64, |sum, &byte| sum << 7 ^ sum >> 57 ^ u64::from(byte));
-    let streams = Streams::new(shard, spec.streams, birth.helpers, now);
+    let streams = Streams::new(shard, spec.streams, birth.assistants, now);
     let io = Io::new(Rc::clone(&sheet), hash_seed, streams)?;
     let rings = Rings::new(shard, doors);
     io.poll.add(&rings.door().waker, Token::Waker.bits(), Interest::Read)?;

@@ -16,13 +16,13 @@
 //! Everything that a turn produced leaves in one flush (early when it grows large), so that the
 //! batches grow with the load and the cost of a message falls.
 
+use crate::assistants::Delivery;
 use crate::bind::Socket;
 use crate::control::{Control, ShardPort, ShardState, Status};
 use crate::datagram::DatagramPort;
 use crate::engine::Engine;
 use crate::facts::RuntimeFact;
 use crate::function::{Ask, Function, In};
-use crate::helpers::Delivery;
 use crate::io::{Io, News, Port, PortKind, Token};
 use crate::port::{ConnId, Flow, PortId, Transport};
 use crate::reading::Reader;

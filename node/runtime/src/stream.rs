@@ -1,10 +1,10 @@
 //! Streams of a shard: accepting, opening, sending, closing.
 
+use crate::assistants::Assistants;
 use crate::connection::{Connection, Phase};
 use crate::facts::RuntimeFact;
 use crate::function::Effects;
 use crate::handshake::{Established, Shaken, Shaking, words};
-use crate::helpers::Helpers;
 use crate::io::{Io, News, Port, PortKind, Token, tell};
 use crate::port::{ConnId, Flow, PortId, Transport};
 use crate::ring::{Errand, Rings};
@@ -54,11 +54,16 @@ pub(crate) struct Streams {
     /// Far ends whose silence was told in this flush.
     told: Vec<(PortId, SocketAddr)>,
     queued: usize,
-    helpers: Arc<Helpers>,
+    assistants: Arc<Assistants>,
 }
 
 impl Streams {
-    pub(crate) fn new(shard: u16, limits: StreamLimits, helpers: Arc<Helpers>, now: Time) -> Self {
+    pub(crate) fn new(
+        shard: u16,
+        limits: StreamLimits,
+        assistants: Arc<Assistants>,
+        now: Time,
+    ) -> Self {
         Self {
             table: Table::new(shard, limits),
             names: HashMap::new(),
@@ -69,12 +74,12 @@ impl Streams {
             gather: Vec::new(),
             told: Vec::new(),
             queued: 0,
-            helpers,
+            assistants,
         }
     }
 
-    pub(crate) fn helpers(&self) -> &Arc<Helpers> {
-        &self.helpers
+    pub(crate) fn assistants(&self) -> &Arc<Assistants> {
+        &self.assistants
     }
 
     /// When a connection must be looked at.
@@ -191,7 +196,7 @@ impl Io {
             session: Box::new(session),
             timeout: self.streams.limits.connect_timeout,
         };
-        if self.streams.helpers.shake(job).is_err() {
+        if self.streams.assistants.shake(job).is_err() {
             self.sheet.add(RuntimeFact::Refused, 1);
             self.streams.table.remove(id);
         }

@@ -92,7 +92,7 @@ proptest! {
             .map(|line| (String::from_utf8_lossy(line.name), String::from_utf8_lossy(line.value)))
             .collect();
         let written: Vec<_> =
-            lines.iter().map(|(name, value)| (name.as_str().into(), value.as_str().into())).collect();
+            lines.iter().map(|(n, value)| (n.as_str().into(), value.as_str().into())).collect();
         prop_assert_eq!(&read, &written);
         for (name, value) in &lines {
             prop_assert!(message.named(name.as_bytes()).any(|found| found == value.as_bytes()));

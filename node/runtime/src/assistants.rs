@@ -16,7 +16,7 @@ pub(crate) enum Delivery {
     Resolved(u64, Answer),
 }
 
-/// Where helpers put what they have done.
+/// Where assistants put what they have done.
 #[derive(Clone)]
 pub(crate) struct Hatch {
     pub(crate) doors: Arc<[Door]>,
@@ -34,7 +34,7 @@ impl Hatch {
 }
 
 /// The helper threads of one function.
-pub(crate) struct Helpers {
+pub(crate) struct Assistants {
     name: String,
     hatch: Hatch,
     dns: DnsSpec,
@@ -42,7 +42,7 @@ pub(crate) struct Helpers {
     resolver: Mutex<Option<Resolver>>,
 }
 
-impl Helpers {
+impl Assistants {
     pub(crate) fn new(name: &str, hatch: Hatch, dns: DnsSpec) -> Self {
         Self {
             name: name.to_owned(),
