@@ -68,6 +68,10 @@ pub struct Realm {
     /// are believed, ours are shown to them.
     #[serde(default)]
     pub trusted: bool,
+    /// Hide this realm's IP addresses from the other realms: in From, To, P-Asserted-Identity and
+    /// Referred-By an IP address becomes that of the realm it goes to; domain names stay.
+    #[serde(default = "yes")]
+    pub hide_hosts: bool,
     /// Accept requests other than REGISTER only from registered contacts.
     #[serde(default)]
     pub register_required: bool,

@@ -15,9 +15,11 @@ mod call;
 mod capture;
 pub mod config;
 mod facts;
+mod hide;
 mod lookup;
 pub mod manipulation;
 mod media;
+mod merged;
 mod next_hop;
 mod probe;
 pub mod realm;
@@ -39,6 +41,7 @@ use call::relay::Relay;
 use capture::Capture;
 use lookup::Lookups;
 use machine::{Duration, Time};
+use merged::Merged;
 use next_hop::NextHops;
 use realm::{RealmId, Realms};
 use refusal::Refusal;
@@ -85,6 +88,7 @@ pub struct Controller {
     transactions: Transactions<Flow, User>,
     calls: Slots<Call>,
     relays: Slots<Relay>,
+    merged: Merged,
     wire: Wire,
     registrar: Registrar,
     inbox: Vec<u8>,
@@ -120,6 +124,7 @@ impl Controller {
             transactions: Transactions::new(timers(&config), limits, table_seed, seed.shard, now),
             calls: Slots::new(config.limits.calls_max, now),
             relays: Slots::new(config.limits.relays_max, now),
+            merged: Merged::new(mix(!random)),
             registrar: register::registrar(&config, seed.shard, &registrar_seed, now),
             wire,
             inbox: Vec::new(),

@@ -153,6 +153,8 @@ pub struct Realm {
     pub side: Side,
     /// Whether identities asserted by or towards it are believed (RFC 3325's trust domain).
     pub trusted: bool,
+    /// Whether IP addresses of its far ends are hidden from other realms.
+    pub hide_hosts: bool,
     /// Whether requests other than REGISTER need a binding.
     pub register_required: bool,
     /// Where it listens, in the order of the configuration.
@@ -180,6 +182,7 @@ impl Realms {
                 name: realm.name.clone(),
                 side: realm.side,
                 trusted: realm.trusted,
+                hide_hosts: realm.hide_hosts,
                 register_required: realm.register_required,
                 doors: Vec::new(),
             })
@@ -241,9 +244,16 @@ impl Realms {
 }
 
 impl Door {
+    /// The host as others shall write it, without the port.
+    #[must_use]
+    pub fn host(&self) -> &[u8] {
+        let ours = self.sent_by.as_bytes();
+        &ours[..ours.iter().rposition(|&b| b == b':').unwrap_or(ours.len())]
+    }
+
     fn is_at(&self, host: &[u8], port: Option<u16>) -> bool {
         let ours = self.sent_by.as_bytes();
-        let split = ours.iter().rposition(|&b| b == b':').unwrap_or(ours.len());
+        let split = self.host().len();
         let default = if self.transport == Transport::Tls { 5061 } else { 5060 };
         let port = port.unwrap_or(default);
         ours[..split].eq_ignore_ascii_case(host) && decimal(&ours[split..]) == port

@@ -34,6 +34,9 @@ impl Refusal {
     /// It came round.
     pub const LOOP: Self = Self::new(482, "the request came back unchanged");
 
+    /// It came already, by another way.
+    pub const MERGED: Self = Self::new(482, "the request came already, by another way");
+
     /// A refusal with this status.
     pub const fn new(status: u16, why: &'static str) -> Self {
         Self { status, why, min_expires_s: None }

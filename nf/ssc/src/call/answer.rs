@@ -6,6 +6,7 @@ use super::relay::Phase;
 use super::session::Asked;
 use super::{Kind, State};
 use crate::facts::Fact;
+use crate::hide;
 use crate::refusal::status_line;
 use crate::slots::Key;
 use crate::token::{FORKS_MAX, Side};
@@ -196,6 +197,7 @@ impl Controller {
         let door = self.realms.door(relay.upstream.port);
         let drop = self.realms.distrusted(relay.realm_down, relay.realm_up, message);
         let owed_s = relay.session.owed(message, relay.method, status);
+        let host = door.and_then(|door| self.realms.veil(relay.realm_down, door, message));
         let is_redirect = (300..400).contains(&status);
         self.wire.send(at.now, relay.upstream, Some(relay.trail()), out, |buffer| {
             buffer.extend_from_slice(message.start_line());
@@ -211,7 +213,8 @@ impl Controller {
             if let Some(interval_s) = owed_s {
                 Asked::write_owed(buffer, interval_s);
             }
-            write::lines(buffer, message, write::RESPONSE.and(drop).and(PER_HOP));
+            let hidden = hide::parties(buffer, message, host, drop);
+            write::lines(buffer, message, write::RESPONSE.and(drop).and(PER_HOP).and(hidden));
             write::body(buffer, message);
         });
         if let Some((_, bytes)) = out.last() {

@@ -6,6 +6,7 @@ use super::open::tag;
 use super::relay::Phase;
 use super::{Kind, State};
 use crate::facts::Fact;
+use crate::hide;
 use crate::realm::Side as RealmSide;
 use crate::refusal::{Refusal, upstream};
 use crate::slots::Key;
@@ -228,6 +229,9 @@ impl Controller {
     fn send_on(&mut self, at: &Arrived<'_>, found: Found, key: Key, rack: u32, out: &mut Effects) {
         let message = at.message;
         let Start::Request { name, .. } = message.start() else { return };
+        let port = self.calls.at_mut(found.key).and_then(|call| opposite(call, found));
+        let Some(port) = port.map(|leg| leg.flow.port) else { return };
+        let transfer = self.transfer(message, port);
         let Some(y) = self.calls.at_mut(found.key).and_then(|call| opposite(call, found)) else {
             return;
         };
@@ -239,6 +243,7 @@ impl Controller {
         };
         relay.client = Some(client);
         let drop = self.realms.distrusted(at.realm, y.realm, message);
+        let host = self.realms.veil(at.realm, door, message);
         self.wire.send(at.now, flow, Some(relay.trail()), out, |buffer| {
             begin(buffer, name, y, door, &branch, hops_left(message));
             write::cseq(buffer, y.local_cseq, name);
@@ -250,7 +255,10 @@ impl Controller {
             } else {
                 drop
             };
-            write::lines(buffer, message, write::REQUEST.and(drop));
+            buffer.extend_from_slice(&transfer.lines);
+            let drop = drop.and(transfer.drop);
+            let hidden = hide::parties(buffer, message, host, drop);
+            write::lines(buffer, message, write::REQUEST.and(drop).and(hidden));
             write::body(buffer, message);
         });
         if let Some((_, bytes)) = out.last() {

@@ -106,6 +106,18 @@ impl Leg {
         &self.text[usize::from(self.target_end)..]
     }
 
+    /// The routes of requests on the leg, as a Route value; empty when there are none.
+    pub fn routes(&self) -> &[u8] {
+        let line = &self.text[usize::from(self.target_end)..usize::from(self.routes_end)];
+        line.strip_prefix(b"Route: ").unwrap_or_default().trim_ascii_end()
+    }
+
+    /// Our own tag.
+    pub fn our_tag(&self) -> &[u8] {
+        let end = usize::from(self.fork_at) + 1;
+        self.text.get(end.saturating_sub(TAG_BYTES)..end).unwrap_or_default()
+    }
+
     /// The far end's tag.
     pub fn tag(&self) -> &[u8] {
         self.span(self.tag)

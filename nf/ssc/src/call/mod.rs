@@ -18,6 +18,7 @@ mod open;
 pub(crate) mod relay;
 mod session;
 mod teardown;
+mod transfer;
 
 pub(crate) use leg::NOWHERE;
 

@@ -3,8 +3,10 @@
 use super::leg::Part;
 use super::relay::{Phase, Relay};
 use super::session::Asked;
+use super::transfer::Transfer;
 use super::{Call, Kind, check, trail};
 use crate::facts::Fact;
+use crate::hide;
 use crate::realm::Door;
 use crate::refusal::{Refusal, status_line, upstream};
 use crate::register::Registered;
@@ -27,6 +29,9 @@ impl Controller {
     pub(crate) fn open(&mut self, at: &Arrived<'_>, server: ServerId, out: &mut Effects) {
         if let Some(refusal) = self.objection(at.message) {
             return self.refuse(at, Some(server), refusal, out);
+        }
+        if self.is_merged(at.message) {
+            return self.refuse(at, Some(server), Refusal::MERGED, out);
         }
         if at.message.method() == Method::Options && self.is_for_us(at.message) {
             return self.capabilities(at, server, out);
@@ -52,7 +57,9 @@ impl Controller {
             let refusal = Refusal::new(403, "the sender is not registered");
             return self.refuse(at, Some(server), refusal, out);
         }
-        let way = match self.way_to_binding(at.realm, at.message) {
+        let known = self.way_to_replaced(at.message);
+        let known = known.or_else(|| self.way_to_binding(at.realm, at.message));
+        let way = match known {
             Some(way) => Ok(way),
             None => self.routes.find(at.realm, at.message, &self.hops),
         };
@@ -173,6 +180,7 @@ impl Controller {
             relay.request.extend_from_slice(at.message.raw());
         }
         self.transactions.set_user(server, User::Relay(key));
+        self.remember(at.message, key);
         self.seen(at, Some(trail(random)));
         if method == Method::Invite {
             self.wire.facts.add(Fact::CallsStarted, 1);
@@ -217,6 +225,7 @@ impl Controller {
         way: &Way,
         out: &mut Effects,
     ) {
+        let transfer = self.transfer(message, way.flow.port);
         let Some(relay) = self.relays.at_mut(key) else { return };
         let Some((client, branch)) = self.transactions.reserve() else {
             return self.relay_failed(now, key, 503, out);
@@ -231,16 +240,23 @@ impl Controller {
         let names = relay.call.unwrap_or(key);
         let token = Token::new(check(relay.random, Side::B), self.shard, names, Side::B).write();
         relay.uri.clear();
-        match way.binding.and_then(|binding| self.registrar.binding(binding)) {
-            Some(binding) => relay.uri.extend_from_slice(binding.contact_uri()),
-            None => self.realms.write_uri(&mut relay.uri, message, way),
+        let binding = way.binding.and_then(|binding| self.registrar.binding(binding));
+        match (&transfer.to, binding) {
+            (Some(to), _) => relay.uri.extend_from_slice(&to.target),
+            (None, Some(binding)) => relay.uri.extend_from_slice(binding.contact_uri()),
+            (None, None) => self.realms.write_uri(&mut relay.uri, message, way),
         }
         let subscriber = relay.subscriber.and_then(|binding| self.registrar.binding(binding));
-        let route = subscriber.map_or(&b""[..], |binding| binding.service_route());
+        let route = match &transfer.to {
+            Some(to) => &to.route,
+            None => subscriber.map_or(&b""[..], |binding| binding.service_route()),
+        };
         let drop = self.realms.distrusted(relay.realm_up, way.realm, message);
+        let host = self.realms.veil(relay.realm_up, door, message);
         self.wire.send(now, way.flow, Some(relay.trail()), out, |buffer| {
-            let uri = &relay.uri;
-            let request = Initial { message, door, branch: &branch, uri, route, drop };
+            let (uri, transfer) = (&relay.uri, &transfer);
+            let branch = &branch;
+            let request = Initial { message, door, branch, uri, route, drop, host, transfer };
             request.write(buffer, &token, relay.session, |buffer| {
                 if let Some(pending) = relay.register {
                     self.registrar.write_core(buffer, pending, &door.uri_host);
@@ -366,6 +382,9 @@ struct Initial<'a> {
     uri: &'a [u8],
     route: &'a [u8],
     drop: Set,
+    /// What takes the place of IP addresses.
+    host: Option<&'a [u8]>,
+    transfer: &'a Transfer,
 }
 
 impl Initial<'_> {
@@ -391,9 +410,12 @@ impl Initial<'_> {
         let mut tag = [b'0'; TAG_BYTES];
         tag[..TOKEN_BYTES].copy_from_slice(token);
         let from = message.header(Header::From).unwrap_or_default();
-        write::retagged(out, from, message.from_tag(), &tag);
+        let rest = hide::begin(out, from, message.from().uri, self.host);
+        write::retagged(out, rest, message.from_tag(), &tag);
         out.extend_from_slice(b"\r\nTo: ");
-        out.extend_from_slice(message.header(Header::To).unwrap_or_default());
+        let to = message.header(Header::To).unwrap_or_default();
+        let rest = hide::begin(out, to, message.to().uri, self.host);
+        out.extend_from_slice(rest);
         out.extend_from_slice(b"\r\nCall-ID: ");
         out.extend_from_slice(token);
         out.extend_from_slice(b"\r\n");
@@ -410,7 +432,10 @@ impl Initial<'_> {
             session.write(out);
             write::REQUEST
         };
-        write::lines(out, message, drop.and(self.drop));
+        out.extend_from_slice(&self.transfer.lines);
+        let drop = drop.and(self.drop).and(self.transfer.drop);
+        let hidden = hide::parties(out, message, self.host, drop);
+        write::lines(out, message, drop.and(hidden));
         write::body(out, message);
     }
 }

@@ -55,6 +55,8 @@ pub struct World {
     pub now: Time,
     pub sent: VecDeque<Sent>,
     pub config: config::Ssc,
+    /// What the controller asked of the DNS.
+    pub queries: Vec<(u64, runtime::Query)>,
     raw: Vec<(SocketAddr, Vec<u8>)>,
     out: Effects,
 }
@@ -73,6 +75,7 @@ impl World {
             now,
             sent: VecDeque::new(),
             config,
+            queries: Vec::new(),
             raw: Vec::new(),
             out: Effects::default(),
         }
@@ -127,6 +130,7 @@ impl World {
             let text = String::from_utf8_lossy(bytes).into_owned();
             self.sent.push_back(Sent { at: self.now, to: flow.remote, text });
         }
+        self.queries.append(&mut self.out.queries);
         self.out.clear();
     }
 

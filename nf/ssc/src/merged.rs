@@ -1,0 +1,72 @@
+//! Merged requests (RFC 3261 §8.2.2.2): one request that forked before us and came by two ways.
+//! It bears the same Call-ID, From tag and CSeq, but another branch.
+//!
+//! A table of fixed size remembers the requests outside of dialogs by a keyed hash; a younger
+//! request takes the place of an older one with the same slot. So a merged request may pass when
+//! very many are under way, which costs the far end a second call, and nothing here.
+
+use crate::Controller;
+use crate::slots::Key;
+use crate::token::mix;
+use sip::Message;
+
+/// Requests remembered per shard.
+const REMEMBERED: usize = 1 << 14;
+
+/// The requests under way, by hash.
+#[derive(Debug)]
+pub(crate) struct Merged {
+    secret: u64,
+    rows: Box<[Row]>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Row {
+    hash: u64,
+    relay: Key,
+}
+
+impl Merged {
+    /// An empty table whose slots an outsider cannot foresee.
+    pub(crate) fn new(secret: u64) -> Self {
+        let nobody = Row { hash: 0, relay: Key { index: u32::MAX, generation: u32::MAX } };
+        Self { secret, rows: vec![nobody; REMEMBERED].into_boxed_slice() }
+    }
+
+    /// What a request is remembered by.
+    fn hash(&self, message: &Message<'_>) -> u64 {
+        let cseq = message.cseq();
+        let start = mix(self.secret ^ u64::from(cseq.number) << 8 ^ cseq.method as u64);
+        let hash = absorb(start, message.call_id());
+        absorb(hash, message.from_tag().unwrap_or_default())
+    }
+}
+
+/// Eight octets at a time; the length is part of it.
+fn absorb(hash: u64, text: &[u8]) -> u64 {
+    let (words, rest) = text.as_chunks::<8>();
+    let hash = words.iter().fold(hash, |hash, word| mix(hash ^ u64::from_le_bytes(*word)));
+    let mut last = [0; 8];
+    last[..rest.len()].copy_from_slice(rest);
+    mix(hash ^ u64::from_le_bytes(last) ^ (text.len() as u64) << 56)
+}
+
+impl Controller {
+    /// Whether the request came already, by another way, and still runs.
+    pub(crate) fn is_merged(&self, message: &Message<'_>) -> bool {
+        let hash = self.merged.hash(message);
+        let row = self.merged.rows[hash as usize % REMEMBERED];
+        let same = |relay: &crate::call::relay::Relay| {
+            relay.initial
+                && relay.cseq_up == message.cseq().number
+                && relay.method == message.method()
+        };
+        row.hash == hash && self.relays.at(row.relay).is_some_and(same)
+    }
+
+    /// Remembers a request outside of dialogs.
+    pub(crate) fn remember(&mut self, message: &Message<'_>, relay: Key) {
+        let hash = self.merged.hash(message);
+        self.merged.rows[hash as usize % REMEMBERED] = Row { hash, relay };
+    }
+}

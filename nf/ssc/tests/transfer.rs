@@ -1,0 +1,115 @@
+//! Call transfer across the controller (RFC 3515, RFC 3891, RFC 5589).
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod world;
+
+use world::*;
+
+const CAROL: &str = "10.0.1.9:5080";
+const CAROL_CONTACT: &str = "Contact: <sip:carol@10.0.1.9:5080>\r\n";
+
+/// A call of Alice, answered at `at`; returns the caller and the INVITE as it got there.
+fn answered(
+    world: &mut World,
+    call_id: &str,
+    at: &str,
+    (tag, contact): (&str, &str),
+) -> (Caller, String) {
+    let mut alice = Caller::new(call_id);
+    world.receive(ALICE, ACCESS, &alice.request("INVITE", "", SDP));
+    world.expect(ALICE, "SIP/2.0 100");
+    let invite = world.expect(BOB, "INVITE");
+    world.receive(BOB, CORE, &respond(&invite, "200 OK", tag, contact, SDP));
+    alice.learn(&world.expect(ALICE, "SIP/2.0 200"));
+    world.receive(ALICE, ACCESS, &alice.request("ACK", "", ""));
+    world.expect(at, "ACK");
+    (alice, invite)
+}
+
+#[test]
+fn a_blind_transfer_crosses_and_its_progress_comes_back() {
+    let mut world = World::new(SITE);
+    let (mut alice, invite) = answered(&mut world, "blind", BOB, ("b1", BOB_CONTACT));
+    alice.cseq = 2;
+    world.receive(
+        ALICE,
+        ACCESS,
+        &alice.request("REFER", "Refer-To: <sip:carol@example.org>\r\n", ""),
+    );
+    let refer = world.expect(BOB, "REFER sip:bob@10.0.1.1:5080");
+    assert_eq!(header(&refer, "Refer-To"), "<sip:carol@example.org>");
+    world.receive(BOB, CORE, &respond(&refer, "202 Accepted", "", BOB_CONTACT, ""));
+    world.expect(ALICE, "SIP/2.0 202");
+    let state = "Event: refer\r\nSubscription-State: terminated;reason=noresource\r\n";
+    let notify = from_bob(&invite, "b1", "NOTIFY", 3, state);
+    let sipfrag = "Content-Type: message/sipfrag\r\nContent-Length: 16\r\n\r\nSIP/2.0 200 OK\r\n";
+    let notify = notify.replace("Content-Length: 0\r\n\r\n", sipfrag);
+    world.receive(BOB, CORE, &notify);
+    let notify = world.expect(ALICE, "NOTIFY sip:alice@10.0.0.1:5062");
+    assert_eq!(header(&notify, "Content-Type"), "message/sipfrag");
+    assert!(notify.ends_with("\r\n\r\nSIP/2.0 200 OK\r\n"));
+    world.receive(ALICE, ACCESS, &respond(&notify, "200 OK", "", "", ""));
+    world.expect(BOB, "SIP/2.0 200");
+    alice.cseq = 3;
+    world.receive(ALICE, ACCESS, &alice.request("BYE", "", ""));
+    let bye = world.expect(BOB, "BYE");
+    world.receive(BOB, CORE, &respond(&bye, "200 OK", "", "", ""));
+    world.expect(ALICE, "SIP/2.0 200");
+    world.expect_idle();
+}
+
+#[test]
+fn in_an_attended_transfer_replaces_names_the_dialog_that_its_receiver_knows() {
+    let mut world = World::new(SITE);
+    let (mut alice, with_bob) = answered(&mut world, "one", BOB, ("b1", BOB_CONTACT));
+    let (second, with_carol) = answered(&mut world, "two@10.0.0.1", CAROL, ("c1", CAROL_CONTACT));
+    alice.cseq = 2;
+    let refer_to = format!(
+        "Refer-To: \"C\" <{}?Replaces=two%4010.0.0.1%3Bto-tag%3D{}%3Bfrom-tag%3Da-{}&X=1>\r\n",
+        second.target, second.to_tag, second.call_id
+    );
+    world.receive(ALICE, ACCESS, &alice.request("REFER", &refer_to, ""));
+    let refer = world.expect(BOB, "REFER");
+    let (call_id, ours) = (header(&with_carol, "Call-ID"), tag(&with_carol, "From"));
+    assert_eq!(
+        header(&refer, "Refer-To"),
+        format!(
+            "\"C\" <sip:carol@127.0.0.1:5070\
+             ?Replaces={call_id}%3bto-tag%3dc1%3bfrom-tag%3d{ours}&X=1>"
+        )
+    );
+    world.receive(BOB, CORE, &respond(&refer, "202 Accepted", "", BOB_CONTACT, ""));
+    world.expect(ALICE, "SIP/2.0 202");
+    // Bob does as he was told; his INVITE goes straight to Carol.
+    let mut bob = Caller::new("three");
+    (bob.at, bob.door, bob.target) = (BOB, CORE, "sip:carol@127.0.0.1:5070".into());
+    let replaces = format!("Replaces: {call_id};to-tag=c1;from-tag={ours}\r\n");
+    let more = format!("Require: replaces\r\n{replaces}");
+    world.receive(BOB, CORE, &bob.request("INVITE", &more, SDP));
+    world.expect(BOB, "SIP/2.0 100");
+    let invite = world.expect(CAROL, "INVITE sip:carol@10.0.1.9:5080");
+    assert!(invite.contains(&replaces), "{invite}");
+    // Carol gives up her dialog with Alice.
+    let bye = from_bob(&with_carol, "c1", "BYE", 1, "");
+    world.receive(CAROL, CORE, &bye);
+    assert_eq!(header(&world.expect(ALICE, "BYE"), "Call-ID"), "two@10.0.0.1");
+    drop(with_bob);
+}
+
+#[test]
+fn an_invite_whose_replaces_names_the_senders_own_dialog_gets_that_of_the_far_end() {
+    let mut world = World::new(SITE);
+    let (alice, with_bob) = answered(&mut world, "mine", BOB, ("b1", BOB_CONTACT));
+    let replaces = format!("Replaces: mine;from-tag=a-mine;to-tag={};early-only\r\n", alice.to_tag);
+    world.receive(ALICE, ACCESS, &Caller::new("new").request("INVITE", &replaces, SDP));
+    world.expect(ALICE, "SIP/2.0 100");
+    let invite = world.expect(BOB, "INVITE sip:bob@10.0.1.1:5080");
+    let (call_id, ours) = (header(&with_bob, "Call-ID"), tag(&with_bob, "From"));
+    let wanted = format!("{call_id};to-tag=b1;from-tag={ours};early-only");
+    assert_eq!(header(&invite, "Replaces"), wanted);
+    // A dialog of others, or one that is guessed, is not ours to change.
+    let guessed = format!("Replaces: mine;from-tag=wrong;to-tag={}\r\n", alice.to_tag);
+    world.receive(ALICE, ACCESS, &Caller::new("guess").request("INVITE", &guessed, SDP));
+    world.expect(ALICE, "SIP/2.0 100");
+    assert!(world.expect(BOB, "INVITE sip:bob@example.org").contains(&guessed));
+}
