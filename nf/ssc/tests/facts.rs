@@ -1,0 +1,157 @@
+//! Every fact that the controller declares moves: one small scene for each.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod world;
+
+use machine::Duration;
+use runtime::{Function, In};
+use std::collections::BTreeSet;
+use world::*;
+
+/// Names of facts, those that moved and all.
+#[derive(Default)]
+struct Seen {
+    moved: BTreeSet<&'static str>,
+    all: BTreeSet<&'static str>,
+}
+
+impl Seen {
+    /// Reads a world's facts.
+    fn read(&mut self, world: &mut World) {
+        let _ = world.ask("realms", &[]);
+        for cells in world.controller.cells() {
+            for (row, reading) in cells.readings() {
+                self.all.insert(row.name);
+                let moved = match reading {
+                    event::Reading::Value(value) => value > 0,
+                    event::Reading::Histogram { count, .. } => count > 0,
+                };
+                if moved {
+                    self.moved.insert(row.name);
+                }
+            }
+        }
+    }
+}
+
+/// An INVITE of Alice, as Bob got it.
+fn invited(world: &mut World, call_id: &str) -> (Caller, String) {
+    let alice = Caller::new(call_id);
+    world.receive(ALICE, ACCESS, &alice.request("INVITE", "Supported: timer\r\n", SDP));
+    world.expect(ALICE, "SIP/2.0 100");
+    let invite = world.expect(BOB, "INVITE");
+    (alice, invite)
+}
+
+/// A call from ringing to its end, and one that a second fork answers too.
+fn calls(seen: &mut Seen) {
+    let mut world = World::new(SITE);
+    let (mut alice, invite) = invited(&mut world, "whole");
+    seen.read(&mut world);
+    let more = format!("{BOB_CONTACT}Require: 100rel\r\nRSeq: 1\r\n");
+    world.pass(Duration::from_millis(50));
+    world.receive(BOB, CORE, &respond(&invite, "180 Ringing", "b1", &more, ""));
+    world.expect(ALICE, "SIP/2.0 180");
+    world.receive(BOB, CORE, &respond(&invite, "200 OK", "b1", BOB_CONTACT, SDP));
+    world.receive(BOB, CORE, &respond(&invite, "200 OK", "b2", BOB_CONTACT, SDP));
+    alice.learn(&world.expect(ALICE, "SIP/2.0 200"));
+    world.receive(ALICE, ACCESS, &alice.request("ACK", "", ""));
+    world.pass(Duration::from_secs(2));
+    world.sent.clear();
+    world.receive(BOB, CORE, &from_bob(&invite, "b1", "BYE", 1, ""));
+    let bye = world.expect(ALICE, "BYE");
+    world.receive(ALICE, ACCESS, &respond(&bye, "200 OK", "", "", ""));
+    seen.read(&mut world);
+}
+
+/// Calls that end otherwise: rejected, cancelled, without ACK, without refresh.
+fn endings(seen: &mut Seen) {
+    let mut world = World::new(SITE);
+    let (_, invite) = invited(&mut world, "busy");
+    world.receive(BOB, CORE, &respond(&invite, "503 Service Unavailable", "b1", "", ""));
+    let second = world.expect(BACKUP, "INVITE");
+    world.receive(BACKUP, CORE, &respond(&second, "486 Busy Here", "b2", "", ""));
+    world.sent.clear();
+    let (alice, _) = invited(&mut world, "cancelled");
+    let cancel = alice.request("CANCEL", "", "").replace("z9hG4bKCANCEL", "z9hG4bKINVITE");
+    world.receive(ALICE, ACCESS, &cancel);
+    world.sent.clear();
+    let (_, invite) = invited(&mut world, "no-ack");
+    world.receive(BOB, CORE, &respond(&invite, "200 OK", "b1", BOB_CONTACT, SDP));
+    world.pass(Duration::from_secs(40));
+    world.sent.clear();
+    let (mut alice, invite) = invited(&mut world, "no-refresh");
+    let more = format!("{BOB_CONTACT}Session-Expires: 90;refresher=uac\r\n");
+    world.receive(BOB, CORE, &respond(&invite, "200 OK", "b1", &more, SDP));
+    alice.learn(&world.expect(ALICE, "SIP/2.0 200"));
+    world.receive(ALICE, ACCESS, &alice.request("ACK", "", ""));
+    world.pass(Duration::from_secs(91));
+    seen.read(&mut world);
+}
+
+/// What is refused, repeated, stray or no SIP, and a request outside of calls.
+fn oddities(seen: &mut Seen) {
+    let site = SITE.replacen("from = \"access\"", "from = \"access\"\nuser = \"^bob$\"", 1);
+    let mut world = World::new(&format!("{site}\n[limits]\ncalls_max = 1\n"));
+    world.receive(ALICE, ACCESS, "rubbish");
+    let (alice, invite) = invited(&mut world, "only");
+    world.receive(ALICE, ACCESS, &alice.request("INVITE", "Supported: timer\r\n", SDP));
+    world.receive(ALICE, ACCESS, &Caller::new("too-many").request("INVITE", "", SDP));
+    let stray = respond(&invite, "200 OK", "x", "", "").replace("z9hG4bK", "z9hG4bKstray");
+    world.receive(BOB, CORE, &stray.replace("1 INVITE", "1 INFO"));
+    let mut other = Caller::new("other");
+    world.receive(ALICE, ACCESS, &other.request("MESSAGE", "", ""));
+    other.target = "sip:nobody@example.org".into();
+    other.cseq = 2;
+    world.receive(ALICE, ACCESS, &other.request("MESSAGE", "", ""));
+    other.cseq = 3;
+    let spent = other.request("INVITE", "", SDP).replace("Max-Forwards: 70", "Max-Forwards: 0");
+    world.receive(ALICE, ACCESS, &spent);
+    seen.read(&mut world);
+}
+
+/// Probes that nobody answers, and a collector that is away.
+fn surroundings(seen: &mut Seen) {
+    let site = SITE.replacen("probe_interval_s = 0", "probe_interval_s = 10", 1).replacen(
+        "name = \"ssc1\"",
+        "name = \"ssc1\"\ncapture = \"tcp:127.0.0.1:9060\"",
+        1,
+    );
+    let mut world = World::new(&site);
+    world.pass(Duration::from_secs(90));
+    let flow = world.config.capture_flow().unwrap();
+    world.step(In::Down { flow, why: "connection refused" });
+    world.receive(ALICE, ACCESS, &Caller::new("shed").request("INVITE", "", SDP));
+    seen.read(&mut world);
+}
+
+/// A registration and its refresh.
+fn registrations(seen: &mut Seen) {
+    let mut world = World::new(SITE);
+    let register = |cseq: u32| {
+        format!(
+            "REGISTER sip:example.com SIP/2.0\r\nVia: SIP/2.0/UDP {ALICE};rport;branch=z9hG4bKr{cseq}\
+             \r\nMax-Forwards: 70\r\nFrom: <sip:alice@example.com>;tag=r\r\n\
+             To: <sip:alice@example.com>\r\nCall-ID: r\r\nCSeq: {cseq} REGISTER\r\n\
+             Contact: <sip:alice@{ALICE}>\r\nExpires: 600\r\nContent-Length: 0\r\n\r\n"
+        )
+    };
+    world.receive(ALICE, ACCESS, &register(1));
+    let forwarded = world.expect(BOB, "REGISTER");
+    let more = format!("Contact: {};expires=1800\r\n", header(&forwarded, "Contact"));
+    world.receive(BOB, CORE, &respond(&forwarded, "200 OK", "b", &more, ""));
+    world.pass(Duration::from_secs(5));
+    world.receive(ALICE, ACCESS, &register(2));
+    seen.read(&mut world);
+}
+
+#[test]
+fn every_fact_moves() {
+    let mut seen = Seen::default();
+    for scene in [calls, endings, oddities, surroundings, registrations] {
+        scene(&mut seen);
+    }
+    assert!(seen.all.len() > 30, "the facts were read");
+    let still: Vec<_> = seen.all.difference(&seen.moved).collect();
+    assert!(still.is_empty(), "these never moved: {still:?}");
+}
