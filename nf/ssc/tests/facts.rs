@@ -131,7 +131,8 @@ fn registrations(seen: &mut Seen) {
     let register = |cseq: u32| {
         format!(
             "REGISTER sip:example.com SIP/2.0\r\n\
-             Via: SIP/2.0/UDP {ALICE};rport;branch=z9hG4bKr{cseq}\r\nMax-Forwards: 70\r\nFrom: <sip:alice@example.com>;tag=r\r\n\
+             Via: SIP/2.0/UDP {ALICE};rport;branch=z9hG4bKr{cseq}\r\n\
+             Max-Forwards: 70\r\nFrom: <sip:alice@example.com>;tag=r\r\n\
              To: <sip:alice@example.com>\r\nCall-ID: r\r\nCSeq: {cseq} REGISTER\r\n\
              Contact: <sip:alice@{ALICE}>\r\nExpires: 600\r\nContent-Length: 0\r\n\r\n"
         )
