@@ -72,6 +72,10 @@ fn benches(criterion: &mut Criterion) {
     group.bench_function("parse_invite_with_routing_understood", |b| {
         b.iter(|| understand(black_box(INVITE)));
     });
+    // What any reader of lines must pay on this machine: the measure for the two above.
+    group.bench_function("line_scan", |b| {
+        b.iter(|| memchr::memchr_iter(b'\n', black_box(INVITE)).sum::<usize>());
+    });
     group.bench_function("frame_invite", |b| b.iter(|| frame(black_box(INVITE))));
     let message = Message::parse(INVITE).expect("the INVITE is well-formed");
     let mut out = Vec::with_capacity(sip::MESSAGE_BYTES_MAX);

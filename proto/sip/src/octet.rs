@@ -171,6 +171,27 @@ pub(crate) fn find_near(bytes: &[u8], mut at: usize, octet: u8) -> Option<usize>
     bytes[at..].iter().position(|&other| other == octet).map(|offset| at + offset)
 }
 
+/// The first position from `at` on whose octet is a control (the tab is one), or the end.
+#[inline]
+pub(crate) fn text_run(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<LANES>()) {
+        if chunk.iter().fold(false, |found, &octet| found | (octet < 0x20)) {
+            break;
+        }
+        at += LANES;
+    }
+    while let Some(word) = word(bytes, at) {
+        // The lowest bit set is right; a borrow can only set wrong ones above it.
+        let found = word.wrapping_sub(ONES * 0x20) & !word & HIGH;
+        if found != 0 {
+            return at + found.trailing_zeros() as usize / 8;
+        }
+        at += WORD;
+    }
+    let rest = &bytes[at..];
+    rest.iter().position(|&octet| octet < 0x20).map_or(bytes.len(), |offset| at + offset)
+}
+
 /// The same as [`run`] for text that goes on for a while: four octets at once.
 #[inline]
 pub(crate) fn long_run(bytes: &[u8], at: usize, bits: u8) -> usize {
@@ -207,7 +228,7 @@ pub(crate) fn equal(a: &[u8], b: &[u8]) -> bool {
 /// The first position from `at` on that is not linear white space.
 #[inline]
 pub(crate) fn skip_space(bytes: &[u8], at: usize) -> usize {
-    run(bytes, at, SPACE)
+    if bytes.get(at).is_none_or(|&octet| octet > b' ') { at } else { run(bytes, at, SPACE) }
 }
 
 /// Without the white space around it.
@@ -298,6 +319,9 @@ mod tests {
                         let near = text[at..].iter().position(|&o| o == odd).map(|o| at + o);
                         assert_eq!(find_near(text, at, odd), near, "{text:?} from {at}");
                         assert_eq!(long_run(text, at, HOST), run(text, at, HOST), "{text:?}");
+                        let control = text[at..].iter().position(|&o| o < 0x20);
+                        let end = control.map_or(length, |offset| at + offset);
+                        assert_eq!(text_run(text, at), end, "{text:?} from {at}");
                     }
                     assert_eq!(equal(text, &[b'a'; 27][..length]), odd == b'a');
                     bytes[place] = b'a';

@@ -49,7 +49,7 @@ impl<'a> Params<'a> {
             Some(_) => return Err(Malformed::new(semicolon, "text after a value", SPEC)),
         }
         let start = octet::skip_space(bytes, semicolon + 1);
-        let end = octet::run(bytes, start, NAME);
+        let end = octet::long_run(bytes, start, NAME);
         if end == start {
             return Err(Malformed::new(start, "parameter without a name", SPEC));
         }

@@ -238,10 +238,16 @@ fn status_line(line: &[u8]) -> Result<Start<'_>, Malformed> {
 /// Where the line that starts at `at` ends: the position of its CRLF.
 #[inline]
 pub(crate) fn line_end(bytes: &[u8], at: usize) -> Result<usize, Malformed> {
-    match memchr::memchr2(b'\r', b'\n', &bytes[at..]).map(|length| at + length) {
-        Some(end) if bytes[end..].starts_with(b"\r\n") => Ok(end),
-        Some(end) => Err(Malformed::new(end, "CR or LF that is no line end", MESSAGE)),
-        None => Err(Malformed::new(bytes.len(), "no empty line after the header", MESSAGE)),
+    let mut end = octet::text_run(bytes, at);
+    loop {
+        match bytes.get(end..) {
+            Some([b'\r', b'\n', ..]) => return Ok(end),
+            Some([b'\r' | b'\n', ..]) => {
+                return Err(Malformed::new(end, "CR or LF that is no line end", MESSAGE));
+            }
+            Some([_, ..]) => end = octet::text_run(bytes, end + 1),
+            _ => return Err(Malformed::new(end, "no empty line after the header", MESSAGE)),
+        }
     }
 }
 
