@@ -34,6 +34,11 @@ const EXPERIMENTS: &[Experiment] = &[
         run: sbc::call_signalling::run,
     },
     Experiment {
+        name: "registration",
+        line: "registrations per second on one core: first and from the cache, plain and TLS",
+        run: sbc::registration::run,
+    },
+    Experiment {
         name: "generator",
         line: "the lab's own SIP generator against itself: the ceiling of every call rate",
         run: sbc::generator::run,

@@ -82,7 +82,7 @@ impl Trial {
         Ask { path: "trial/start".into(), params: params.collect() }
     }
 
-    fn read(params: &BTreeMap<String, String>) -> Result<Self, AskError> {
+    pub(crate) fn read(params: &BTreeMap<String, String>) -> Result<Self, AskError> {
         fn parse<T: std::str::FromStr>(
             params: &BTreeMap<String, String>,
             name: &str,

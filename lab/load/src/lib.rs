@@ -2,7 +2,8 @@
 //!
 //! A [`Ladder`] is the flow as data. Each [`End`] (the caller's and the answerer's) follows it:
 //! it sends its own steps and checks that the others come, in order. Arrivals are open-loop
-//! ([`Arrivals`]); what happened is a [`Report`]. [`Generator`] is the function on a shard.
+//! ([`Arrivals`]); what happened is a [`Report`]. [`Generator`] is the function on a shard;
+//! [`Registrants`] is the one that registers subscribers.
 //!
 //! How it stays fast: messages are templates with fixed-width holes; the identity in tags,
 //! branches and Call-IDs is the slot of the call, so that nothing is looked up; what is sent
@@ -16,6 +17,7 @@ mod generator;
 mod ladder;
 mod leg;
 mod receive;
+mod registrants;
 mod report;
 mod scan;
 mod script;
@@ -25,5 +27,6 @@ pub use arrivals::{Arrivals, Spread};
 pub use end::{Door, End, LEGS_MAX};
 pub use generator::{Generator, LoadConfig, Trial};
 pub use ladder::{Body, FlowError, Ladder, STEPS_MAX, Side, Step, What};
+pub use registrants::{Registrants, RegistrantsConfig, UNDER_WAY_MAX};
 pub use report::{Cause, Report, Tally, Times};
 pub use scan::Scan;

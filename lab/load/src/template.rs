@@ -109,6 +109,12 @@ impl Template {
     }
 }
 
+/// The number of the subscriber who calls, as `{user}` writes it.
+#[must_use]
+pub fn caller(subscriber: u32) -> [u8; NUMBER_DIGITS] {
+    digits(CALLER_NUMBERS, subscriber)
+}
+
 fn digits(base: u64, subscriber: u32) -> [u8; NUMBER_DIGITS] {
     let mut value = base + u64::from(subscriber);
     let mut text = [b'0'; NUMBER_DIGITS];

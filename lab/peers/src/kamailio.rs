@@ -1,4 +1,5 @@
-//! Kamailio as a dialog-stateful, record-routing proxy between an access port and one next hop.
+//! Kamailio as a dialog-stateful, record-routing proxy between an access port and one next hop,
+//! or as a registrar that keeps its bindings in memory.
 
 use crate::port::wait_for_sip;
 use crate::process::{Process, ProcessSpec, Usage};
@@ -49,10 +50,22 @@ impl Kamailio {
     /// # Errors
     /// When it is not installed or does not come up.
     pub fn start(spec: &KamailioSpec, directory: &Path) -> anyhow::Result<Self> {
+        Self::launch(spec, directory, &configuration(spec, PROXY, ROUTES))
+    }
+
+    /// The same as a registrar: `save()` into usrloc, in memory, answered without a transaction.
+    ///
+    /// # Errors
+    /// As those of [`Kamailio::start`].
+    pub fn start_registrar(spec: &KamailioSpec, directory: &Path) -> anyhow::Result<Self> {
+        Self::launch(spec, directory, &configuration(spec, REGISTRAR, REGISTRAR_ROUTES))
+    }
+
+    fn launch(spec: &KamailioSpec, directory: &Path, text: &str) -> anyhow::Result<Self> {
         let program = program();
         let version = version(&program)?;
         let file = directory.join("kamailio.cfg");
-        fs::write(&file, configuration(spec))?;
+        fs::write(&file, text)?;
         let options = "-DD -E -x fm -b 4000000 -m 3072 -M 64 -f kamailio.cfg -Y . -w .";
         let mut process = ProcessSpec::new("kamailio", program, directory).with(options.split(' '));
         process.core = spec.core;
@@ -94,7 +107,7 @@ fn version(program: &Path) -> anyhow::Result<String> {
     }
 }
 
-fn configuration(spec: &KamailioSpec) -> String {
+fn configuration(spec: &KamailioSpec, modules: &[&str], routes: &str) -> String {
     let mut text = String::from(
         "#!KAMAILIO\ndebug=0\nlog_stderror=yes\nfork=yes\nchildren=1\nauto_aliases=no\n\
         dns=no\nrev_dns=no\n",
@@ -112,7 +125,7 @@ fn configuration(spec: &KamailioSpec) -> String {
         }
         None => line("disable_tcp=yes".into()),
     }
-    for module in ["tm", "sl", "rr", "pv", "maxfwd", "siputils", "textops", "dialog"] {
+    for module in modules {
         line(format!("loadmodule \"{module}.so\""));
     }
     if let Some((_, files)) = &spec.tls {
@@ -123,9 +136,25 @@ fn configuration(spec: &KamailioSpec) -> String {
         }
     }
     let next_hop = spec.next_hop;
-    let _ = write!(text, "{}", ROUTES.replace("NEXT_HOP", &next_hop.to_string()));
+    let _ = write!(text, "{}", routes.replace("NEXT_HOP", &next_hop.to_string()));
     text
 }
+
+const PROXY: &[&str] = &["tm", "sl", "rr", "pv", "maxfwd", "siputils", "textops", "dialog"];
+const REGISTRAR: &[&str] = &["sl", "pv", "siputils", "textops", "usrloc", "registrar"];
+
+const REGISTRAR_ROUTES: &str = r#"
+modparam("usrloc", "db_mode", 0)
+modparam("usrloc", "hash_size", 18)
+modparam("usrloc", "timer_interval", 3600)
+modparam("registrar", "max_expires", 3600)
+
+request_route {
+    if (is_method("OPTIONS") && $rU == "ready") { sl_send_reply("200", "OK"); exit; }
+    if (is_method("REGISTER")) { save("location"); exit; }
+    sl_send_reply("404", "Not here");
+}
+"#;
 
 const ROUTES: &str = r#"
 modparam("rr", "enable_full_lr", 1)

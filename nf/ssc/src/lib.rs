@@ -170,6 +170,9 @@ impl Controller {
 
     /// The router: who deals with a message.
     fn arrived(&mut self, at: &Arrived<'_>, out: &mut Effects) {
+        if self.refresh_register(at, out) {
+            return;
+        }
         let reliable = at.flow.transport.is_stream();
         let outs = &mut self.outs;
         let arrival = self.transactions.receive(at.now, at.flow, reliable, at.message, outs);

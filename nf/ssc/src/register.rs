@@ -14,7 +14,7 @@ use crate::{Arrived, Controller};
 use machine::Time;
 use runtime::{Effects, Flow};
 use sip::transaction::ServerId;
-use sip::{Header, Message, NameAddr};
+use sip::{Header, Message, Method, NameAddr};
 
 /// What the registrar says about a request outside of any dialog.
 pub(crate) enum Registered {
@@ -39,35 +39,40 @@ impl Controller {
             return Registered::Nothing;
         }
         match self.registrar.on_register(at.now, &at.flow, at.realm, at.message) {
-            Verdict::Answer(aor) => self.answer_register(at, server, &aor, out),
             Verdict::Forward(pending) => return Registered::Forward(pending),
             Verdict::Reject(reject) => self.refuse_register(at, server, reject, out),
         }
         Registered::Done
     }
 
-    fn answer_register(
-        &mut self,
-        at: &Arrived<'_>,
-        server: ServerId,
-        aor: &Aor,
-        out: &mut Effects,
-    ) {
-        let trail = self.random();
-        self.seen(at, Some(trail));
-        self.wire.facts.add(Fact::RegistersLocal, 1);
-        let tag = crate::token::hex(crate::token::mix(trail));
+    /// Answers a REGISTER that only refreshes what is known, without a transaction; `false`: it
+    /// is no such message.
+    pub(crate) fn refresh_register(&mut self, at: &Arrived<'_>, out: &mut Effects) -> bool {
+        let is_register = at.message.method() == Method::Register && at.message.is_request();
+        if !is_register || self.is_draining || !self.config.registrar.enabled {
+            return false;
+        }
+        let is_access = self.realms.row(at.realm).side == Side::Access;
+        if !is_access || self.objection(at.message).is_some() {
+            return false;
+        }
+        let Some(door) = self.realms.door(at.flow.port) else { return false };
+        let Some(refreshed) = self.registrar.refresh(at.now, &at.flow, at.message) else {
+            return false;
+        };
+        let trail = Some(refreshed.mark);
+        self.wire.received(at.now, &at.flow, trail, at.raw);
+        let fact = if refreshed.is_repeated { Fact::Retransmissions } else { Fact::RegistersLocal };
+        self.wire.facts.add(fact, 1);
+        let tag = crate::token::hex(crate::token::mix(refreshed.mark));
         let to = crate::refusal::upstream(&at.flow, at.message);
-        let Some(door) = self.realms.door(at.flow.port) else { return };
-        self.wire.send(at.now, to, Some(trail), out, |buffer| {
-            status_line(buffer, 200);
+        self.wire.send(at.now, to, trail, out, |buffer| {
+            buffer.extend_from_slice(b"SIP/2.0 200 OK\r\n");
             write::response_head(buffer, at.message, &at.flow, Some(&tag));
-            self.registrar.write_answer(buffer, at.now, aor, &door.uri_host);
+            self.registrar.write_answer(buffer, at.now, &refreshed.aor, &door.uri_host);
             write::no_body(buffer);
         });
-        if let Some((_, bytes)) = out.last() {
-            self.transactions.respond(at.now, server, 200, bytes);
-        }
+        true
     }
 
     fn refuse_register(
@@ -94,7 +99,7 @@ impl Controller {
     ) -> bool {
         let verdict = self.registrar.on_core_answer(at.now, pending, at.message);
         self.wire.facts.set(Fact::BindingsLive, self.registrar.len() as u64);
-        let CoreVerdict::Answered(aor, change) = verdict else { return false };
+        let CoreVerdict::Answered(aor, change, repeated) = verdict else { return false };
         let Some(relay) = self.relays.at(key) else { return false };
         let Some(door) = self.realms.door(relay.upstream.port) else { return false };
         let (upstream, trail) = (relay.upstream, relay.trail());
@@ -104,8 +109,12 @@ impl Controller {
             self.registrar.write_answer(buffer, at.now, &aor, &door.uri_host);
             write::no_body(buffer);
         });
-        if let (Some(server), Some((_, bytes))) = (relay.server, out.last()) {
-            self.transactions.respond(at.now, server, 200, bytes);
+        match (relay.server, repeated, out.last()) {
+            (Some(server), Some(_), _) => self.transactions.abandon(server),
+            (Some(server), None, Some((_, bytes))) => {
+                self.transactions.respond(at.now, server, 200, bytes);
+            }
+            _ => {}
         }
         let name = match change {
             Change::Registered => "Registered",

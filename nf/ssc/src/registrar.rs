@@ -3,8 +3,8 @@
 //! the core's binding needs one.
 //!
 //! ```text
-//! REGISTER ──→ on_register ──┬─ Answer  (known, same source, core's binding fresh) ──→ 200
-//!                            ├─ Forward (write_core: our Contact and Path) ──→ core
+//! REGISTER ──→ refresh (known, same source, core's binding fresh) ──→ 200
+//!      else ─→ on_register ──┬─ Forward (write_core: our Contact and Path) ──→ core
 //!                            └─ Reject                                           │
 //! 200 ←── Answered (write_answer: the client's contacts) ←── on_core_answer ←────┘
 //! ```
@@ -17,36 +17,40 @@ mod aor;
 mod binding;
 mod index;
 mod pending;
+mod refresh;
+mod source;
 mod write;
 
 pub use accept::{Change, CoreVerdict};
 pub use aor::{AOR_BYTES_MAX, Aor};
 pub use binding::{AGENT_BYTES_MAX, Binding, TEXT_BYTES_MAX};
 pub use pending::{PENDING_MAX, Pending};
+pub use refresh::Refreshed;
 pub use write::DROPPED;
 
 use crate::config;
 use crate::realm::RealmId;
 use crate::slots::{Key, Slots};
 use crate::token::{Side, TOKEN_BYTES, Token};
-use binding::{same_contact, write_contact};
+use binding::same_contact;
 use index::Index;
 use machine::{Duration, Time};
 use runtime::{Flow, Transport};
 use sip::transaction::KeyedHash;
 use sip::view::Contact;
 use sip::{Header, Message, NameAddr};
-use std::net::IpAddr;
+use source::Sources;
+use std::collections::VecDeque;
 
 /// Aliases of one binding that can be found; further ones are only told to the client.
 pub const ALIASES_MAX: usize = 16;
+/// Bindings that end in one tick: when very many end at once, the messages that came meanwhile
+/// are dealt with in between.
+pub const ENDED_PER_TICK_MAX: usize = 256;
 
 /// What shall become of a REGISTER.
 #[derive(Debug, Clone, Copy)]
-#[expect(clippy::large_enum_variant, reason = "lives for one step; a box would cost more")]
 pub enum Verdict {
-    /// Answer 200 with what [`Registrar::write_answer`] writes.
-    Answer(Aor),
     /// Send it to the core with what [`Registrar::write_core`] writes in place of
     /// [`DROPPED`]; tell [`Registrar::on_core_answer`] what comes back, or
     /// [`Registrar::abandon`] that nothing did.
@@ -95,12 +99,15 @@ pub struct Registrar {
     pending: Slots<Pending>,
     /// By hash of the address of record and of each alias.
     identities: Index,
-    /// By hash of the source.
-    sources: Index,
+    sources: Sources,
     /// The core asked for at least this many seconds (423).
     core_floor_s: u32,
     scratch: Vec<u8>,
     due: Vec<Key>,
+    /// Bindings whose time is over, in order; at most as many as there are bindings.
+    over: VecDeque<Key>,
+    /// Connections that ended, whose bindings end with them; at most as many as had bindings.
+    closed: VecDeque<Flow>,
 }
 
 impl Registrar {
@@ -120,10 +127,12 @@ impl Registrar {
             bindings: Slots::new(bindings_max, now),
             pending: Slots::new(PENDING_MAX, now),
             identities: Index::default(),
-            sources: Index::default(),
+            sources: Sources::default(),
             core_floor_s: 0,
             scratch: Vec::new(),
             due: Vec::new(),
+            over: VecDeque::new(),
+            closed: VecDeque::new(),
         }
     }
 
@@ -133,7 +142,8 @@ impl Registrar {
         self.bindings.set_max(bindings_max);
     }
 
-    /// Judges a REGISTER that came from `flow` in `realm`.
+    /// Judges a REGISTER that [`Registrar::refresh`] did not answer; it came from `flow` in
+    /// `realm`.
     pub fn on_register(
         &mut self,
         now: Time,
@@ -144,34 +154,24 @@ impl Registrar {
         let Some(aor) = Aor::parse(message.to().uri) else {
             return Verdict::Reject(Reject::new(404, "the To names no address of record"));
         };
-        match self.judge(now, flow, &aor, message) {
-            Ok(Some((key, granted_s))) => {
-                self.refresh(now, key, granted_s, message.cseq().number);
-                Verdict::Answer(aor)
-            }
-            Ok(None) => match self.suspend(now, flow, realm, message) {
-                Some(pending) => Verdict::Forward(pending),
-                None => Verdict::Reject(Reject::new(503, "no room for another registration")),
-            },
-            Err(reject) => Verdict::Reject(reject),
+        if let Err(reject) = self.judge(&aor, message) {
+            return Verdict::Reject(reject);
+        }
+        match self.suspend(now, (flow, realm), &aor, message) {
+            Some(pending) => Verdict::Forward(pending),
+            None => Verdict::Reject(Reject::new(503, "no room for another registration")),
         }
     }
 
-    /// The binding that can be refreshed here, with the seconds to grant; `None`: ask the core.
-    fn judge(
-        &mut self,
-        now: Time,
-        flow: &Flow,
-        aor: &Aor,
-        message: &Message<'_>,
-    ) -> Result<Option<(Key, u32)>, Reject> {
+    /// Whether the core shall be asked.
+    fn judge(&self, aor: &Aor, message: &Message<'_>) -> Result<(), Reject> {
         let mut contacts = message.values(Header::Contact);
         let (first, second) = (contacts.next(), contacts.next());
-        let Some(first) = first else { return Ok(None) };
+        let Some(first) = first else { return Ok(()) };
         let contact = match Contact::parse(first) {
             Ok(Contact::Address(contact)) => contact,
             Ok(Contact::All) if second.is_none() && header_expires(message) == Some(0) => {
-                return Ok(None);
+                return Ok(());
             }
             Ok(Contact::All) => return Err(Reject::new(400, "Contact: * without Expires: 0")),
             Err(_) => return Err(Reject::new(400, "a Contact cannot be read")),
@@ -181,33 +181,24 @@ impl Registrar {
         }
         let asked_s = self.asked(&contact, message)?;
         let Some(key) = self.find(aor, &contact) else { return self.judge_new(aor, asked_s) };
-        let Some(binding) = self.bindings.at(key) else { return Ok(None) };
+        let Some(binding) = self.bindings.at(key) else { return Ok(()) };
         let same_call = binding.call_id == self.hash.hash(message.call_id());
         if same_call && message.cseq().number <= binding.cseq {
             return Err(Reject::new(500, "a newer REGISTER was seen before"));
         }
-        let granted_s = asked_s.min(self.config.client_expires_s);
-        self.scratch.clear();
-        write_contact(&mut self.scratch, &contact);
-        let is_fresh = asked_s > 0
-            && same_call
-            && binding.is_from(flow)
-            && binding.contact() == self.scratch
-            && now < binding.core_refresh
-            && now + seconds(granted_s) <= binding.core_expires;
-        Ok(is_fresh.then_some((key, granted_s)))
+        Ok(())
     }
 
-    fn judge_new(&self, aor: &Aor, asked_s: u32) -> Result<Option<(Key, u32)>, Reject> {
+    fn judge_new(&self, aor: &Aor, asked_s: u32) -> Result<(), Reject> {
         let contacts = self.bindings_of(aor).count();
         if asked_s > 0 && contacts >= usize::from(self.config.contacts_max) {
             return Err(Reject::new(403, "the address of record has too many contacts"));
         }
-        Ok(None)
+        Ok(())
     }
 
     /// Several contacts at once always go to the core.
-    fn judge_many(&self, message: &Message<'_>) -> Result<Option<(Key, u32)>, Reject> {
+    fn judge_many(&self, message: &Message<'_>) -> Result<(), Reject> {
         let mut count = 0;
         for value in message.values(Header::Contact) {
             match Contact::parse(value) {
@@ -220,7 +211,7 @@ impl Registrar {
         if count > usize::from(self.config.contacts_max) {
             return Err(Reject::new(403, "the address of record has too many contacts"));
         }
-        Ok(None)
+        Ok(())
     }
 
     /// Seconds asked for: by the contact, by the message, or as many as we give (§10.2.1.1).
@@ -234,14 +225,6 @@ impl Registrar {
             return Err(reject);
         }
         Ok(asked_s)
-    }
-
-    fn refresh(&mut self, now: Time, key: Key, granted_s: u32, cseq: u32) {
-        let Some(binding) = self.bindings.at_mut(key) else { return };
-        binding.cseq = cseq;
-        binding.granted_s = granted_s;
-        binding.expires = now + seconds(granted_s);
-        self.bindings.arm(key, now + seconds(granted_s));
     }
 
     /// The active binding of that contact.
@@ -298,9 +281,7 @@ impl Registrar {
         &'a self,
         flow: &'a Flow,
     ) -> impl Iterator<Item = (Key, &'a Binding)> + 'a {
-        let hash = self.source_hash(flow);
-        self.sources.find(hash).filter_map(|slot| {
-            let key = self.bindings.user_of(slot)?;
+        self.chain(flow).filter_map(|key| {
             Some((key, self.bindings.at(key).filter(|binding| binding.is_from(flow))?))
         })
     }
@@ -335,34 +316,58 @@ impl Registrar {
     }
 
     /// A connection ended: what was registered over it cannot be reached any more
-    /// (RFC 5626 §4.4).
-    pub fn connection_ended(&mut self, flow: &Flow, gone: &mut Vec<Gone>) {
-        if flow.transport == Transport::Udp {
-            return;
-        }
-        let keys: Vec<Key> = self.by_source(flow).map(|(key, _)| key).collect();
-        for key in keys {
-            self.end(key, "its connection ended", gone);
+    /// (RFC 5626 §4.4) and ends in the ticks to come.
+    pub fn connection_ended(&mut self, flow: &Flow) {
+        if flow.transport != Transport::Udp && self.by_source(flow).next().is_some() {
+            self.closed.push_back(*flow);
         }
     }
 
-    /// Lets time pass: bindings that were not refreshed end.
+    /// Lets time pass: bindings that were not refreshed end, at most [`ENDED_PER_TICK_MAX`] of
+    /// them; the rest is due at once.
     pub fn tick(&mut self, now: Time, gone: &mut Vec<Gone>) {
         let mut due = core::mem::take(&mut self.due);
         self.bindings.expire(now, &mut due);
-        for key in due.drain(..) {
-            self.end(key, "it was not refreshed", gone);
-        }
+        self.over.extend(due.drain(..));
         self.pending.expire(now, &mut due);
         for key in due.drain(..) {
             self.abandon(key);
         }
         self.due = due;
+        for _ in 0..ENDED_PER_TICK_MAX {
+            if let Some(key) = self.over.pop_front() {
+                self.expired(now, key, gone);
+            } else if let Some(&flow) = self.closed.front() {
+                self.disconnected(&flow, gone);
+            } else {
+                self.over.shrink_to(ENDED_PER_TICK_MAX);
+                return;
+            }
+        }
+    }
+
+    /// The binding may have been refreshed while it waited for its turn.
+    fn expired(&mut self, now: Time, key: Key, gone: &mut Vec<Gone>) {
+        if self.bindings.at(key).is_some_and(|binding| binding.expires <= now) {
+            self.end(key, "it was not refreshed", gone);
+        }
+    }
+
+    /// Ends one binding of a connection that is gone.
+    fn disconnected(&mut self, flow: &Flow, gone: &mut Vec<Gone>) {
+        let last = self.by_source(flow).next().map(|(key, _)| key);
+        match last {
+            Some(key) => self.end(key, "its connection ended", gone),
+            None => drop(self.closed.pop_front()),
+        }
     }
 
     /// When [`Registrar::tick`] wants to be called.
     #[must_use]
     pub fn deadline(&self) -> Option<Time> {
+        if !self.over.is_empty() || !self.closed.is_empty() {
+            return Some(Time::ZERO);
+        }
         self.bindings.deadline().into_iter().chain(self.pending.deadline()).min()
     }
 
@@ -383,22 +388,23 @@ impl Registrar {
     /// Puts an active binding into the indices.
     fn list(&mut self, key: Key) {
         let Some(binding) = self.bindings.at(key) else { return };
-        let source = self.source_hash(&binding.flow);
         self.identities.insert(self.hash.hash(binding.aor()) as u32, key.index);
         for alias in aliases(binding.associated()) {
             self.identities.insert(self.hash.hash(&alias) as u32, key.index);
         }
-        self.sources.insert(source, key.index);
+        self.link(key);
     }
 
+    /// Takes an active binding out of the indices; no other stands there.
     fn unlist(&mut self, key: Key) {
-        let Some(binding) = self.bindings.at(key) else { return };
-        let source = self.source_hash(&binding.flow);
+        let Some(binding) = self.bindings.at(key).filter(|binding| binding.is_active()) else {
+            return;
+        };
         self.identities.remove(self.hash.hash(binding.aor()) as u32, key.index);
         for alias in aliases(binding.associated()) {
             self.identities.remove(self.hash.hash(&alias) as u32, key.index);
         }
-        self.sources.remove(source, key.index);
+        self.unlink(key);
     }
 
     /// The user part of the contact that the core gets for a binding.
@@ -408,19 +414,6 @@ impl Registrar {
         bytes[4..8].copy_from_slice(&key.generation.to_le_bytes());
         bytes[8..].copy_from_slice(&self.shard.to_le_bytes());
         Token::new(self.hash.hash(&bytes), self.shard, key, Side::B).write()
-    }
-
-    fn source_hash(&self, flow: &Flow) -> u32 {
-        let mut bytes = [0; 25];
-        match flow.remote.ip() {
-            IpAddr::V4(ip) => bytes[..4].copy_from_slice(&ip.octets()),
-            IpAddr::V6(ip) => bytes[..16].copy_from_slice(&ip.octets()),
-        }
-        bytes[16..18].copy_from_slice(&flow.remote.port().to_le_bytes());
-        bytes[18..20].copy_from_slice(&flow.port.0.to_le_bytes());
-        bytes[20] = flow.transport as u8;
-        bytes[21..].copy_from_slice(&flow.conn.0.to_le_bytes());
-        self.hash.hash(&bytes) as u32
     }
 }
 

@@ -141,6 +141,12 @@ impl<T: Reuse> Slots<T> {
         slot.live.then_some(Key { index, generation: slot.generation })
     }
 
+    /// The record of the present user of a slot.
+    #[inline]
+    pub fn user_mut(&mut self, index: u32) -> Option<&mut T> {
+        self.slot_mut(index).filter(|slot| slot.live).map(|slot| &mut slot.value)
+    }
+
     /// Every record in use.
     pub fn iter(&self) -> impl Iterator<Item = (Key, &T)> {
         self.pieces.iter().flatten().enumerate().filter(|(_, slot)| slot.live).map(

@@ -4,6 +4,7 @@ use crate::realm::Door;
 use runtime::Flow;
 use sip::{Header, Message};
 use std::io::Write as _;
+use std::net::IpAddr;
 
 /// A set of header rows, one bit each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -242,37 +243,53 @@ fn first_via(head: &mut Vec<u8>, message: &Message<'_>, value: &[u8], flow: &Flo
     let ip = flow.remote.ip();
     let end = value.len().min(via.raw.len());
     let (own, rest) = value.split_at(end);
-    let at = head.len();
-    head.extend_from_slice(own);
-    if wants_rport && via.rport == Some(None) {
-        fill_rport(head, at, flow.remote.port());
+    match rport(own).filter(|_| via.rport == Some(None)) {
+        Some(at) => {
+            head.extend_from_slice(&own[..at]);
+            head.push(b'=');
+            number(head, flow.remote.port().into());
+            head.extend_from_slice(&own[at..]);
+        }
+        None => head.extend_from_slice(own),
     }
     if via.received.is_none() && (wants_rport || !is_address(via.host, ip)) {
         head.extend_from_slice(b";received=");
-        write!(head, "{ip}").expect("writing to memory does not fail");
+        put_ip(head, ip);
     }
     head.extend_from_slice(rest);
     head.extend_from_slice(b"\r\n");
 }
 
-/// Puts `=port` behind the `rport` flag of the Via that begins at `at`.
-fn fill_rport(head: &mut Vec<u8>, at: usize, port: u16) {
+/// Where the `rport` flag of a Via ends.
+fn rport(via: &[u8]) -> Option<usize> {
     let is_flag = |window: &[u8]| window.eq_ignore_ascii_case(b"rport");
-    let Some(place) = head[at..].windows(5).rposition(is_flag) else { return };
-    let rest = head.split_off(at + place + 5);
-    head.push(b'=');
-    number(head, port.into());
-    head.extend_from_slice(&rest);
+    let place = memchr::memmem::rfind(via, b"rport");
+    place.or_else(|| via.windows(5).rposition(is_flag)).map(|at| at + 5)
+}
+
+/// An IP address as text, without brackets.
+fn put_ip(out: &mut Vec<u8>, ip: IpAddr) {
+    match ip {
+        IpAddr::V4(ip) => {
+            for (at, octet) in ip.octets().into_iter().enumerate() {
+                if at > 0 {
+                    out.push(b'.');
+                }
+                number(out, octet.into());
+            }
+        }
+        IpAddr::V6(ip) => write!(out, "{ip}").expect("writing to memory does not fail"),
+    }
 }
 
 /// Whether the host of a sent-by is this address, as text.
-fn is_address(host: &[u8], ip: std::net::IpAddr) -> bool {
+fn is_address(host: &[u8], ip: IpAddr) -> bool {
     address(host) == Some(ip)
 }
 
 /// A host that is an IP address, brackets allowed.
 #[must_use]
-pub fn address(host: &[u8]) -> Option<std::net::IpAddr> {
+pub fn address(host: &[u8]) -> Option<IpAddr> {
     let inner = match host {
         [b'[', inner @ .., b']'] => inner,
         _ => host,

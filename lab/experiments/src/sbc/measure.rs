@@ -11,9 +11,9 @@ use std::time::Duration;
 const DRAIN: Duration = Duration::from_millis(1_500);
 /// A set-up time that 1 % of the calls exceed and that grows past this is a queue that grows: the
 /// rate does not hold, whatever the buffers still swallow.
-const SETUP_P99_MAX: Duration = Duration::from_millis(100);
+pub const SETUP_P99_MAX: Duration = Duration::from_millis(100);
 /// A system that used less of its core than this was not the one that was late.
-const IDLE_SHARE: f64 = 0.75;
+pub const IDLE_SHARE: f64 = 0.75;
 /// Rate of the warm-up, as a share of the first rate.
 const WARM_UP_SHARE: f64 = 0.25;
 

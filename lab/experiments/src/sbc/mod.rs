@@ -3,6 +3,8 @@
 pub mod call_signalling;
 pub mod generator;
 mod measure;
+mod registrants;
+pub mod registration;
 mod topology;
 
 pub use measure::{Measured, Plan};

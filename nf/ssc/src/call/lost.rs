@@ -20,9 +20,7 @@ impl Controller {
         }
         self.transactions.transport_failed(now, flow, &mut self.outs);
         self.transacted(now, out);
-        let mut gone = Vec::new();
-        self.registrar.connection_ended(&flow, &mut gone);
-        self.gone(now, &gone);
+        self.registrar.connection_ended(&flow);
         if flow.transport.is_stream() && self.lost.len() < LOST_MAX {
             self.lost.push(flow);
         }

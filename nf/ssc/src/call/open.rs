@@ -94,7 +94,7 @@ impl Controller {
     }
 
     /// What is wrong with a request before anybody looks at where it goes (RFC 3261 §8.2, §16.3).
-    fn objection(&self, message: &Message<'_>) -> Option<Refusal> {
+    pub(crate) fn objection(&self, message: &Message<'_>) -> Option<Refusal> {
         let refuse = |status, why| Some(Refusal::new(status, why));
         if message.uri().is_some_and(|uri| uri.scheme == Scheme::Other) {
             return refuse(416, "the scheme of the Request-URI is not known");

@@ -16,8 +16,9 @@ const REFRESH_MARGIN_S: u32 = 600;
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::large_enum_variant, reason = "lives for one step; a box would cost more")]
 pub enum CoreVerdict {
-    /// The core accepted: answer 200 with what [`Registrar::write_answer`] writes.
-    Answered(Aor, Change),
+    /// The core accepted: answer 200 with what [`Registrar::write_answer`] writes. With a key:
+    /// [`Registrar::refresh`] repeats the answer, no transaction need keep it.
+    Answered(Aor, Change, Option<Key>),
     /// Pass the response to the client (a challenge, a refusal).
     Pass,
 }
@@ -79,9 +80,10 @@ impl Registrar {
         if contacts.peek() == Some(&&b"*"[..]) {
             let keys: Vec<Key> = self.bindings_of(&aor).map(|(key, _)| key).collect();
             keys.into_iter().for_each(|key| self.remove(key));
-            return CoreVerdict::Answered(aor, Change::Removed);
+            return CoreVerdict::Answered(aor, Change::Removed, None);
         }
         let mut change = Change::None;
+        let mut active = None;
         for (value, &key) in contacts.zip(&record.keys) {
             let Ok(Contact::Address(contact)) = Contact::parse(value) else { continue };
             let asked_s = contact.expires_s().or_else(|| header_expires(&request));
@@ -95,12 +97,15 @@ impl Registrar {
             let known = self.bindings.at(key).is_some_and(super::Binding::is_active);
             let moved = Update { aor, contact, request: &request, response, record };
             let granted_s = asked_s.min(self.config.client_expires_s).min(core_s);
-            if self.activate(now, key, &moved, [granted_s, core_s]) && change != Change::Registered
-            {
+            if !self.activate(now, key, &moved, [granted_s, core_s]) {
+                continue;
+            }
+            active = (record.keys.len() == 1).then_some(key);
+            if change != Change::Registered {
                 change = if known { Change::Refreshed } else { Change::Registered };
             }
         }
-        CoreVerdict::Answered(aor, change)
+        CoreVerdict::Answered(aor, change, active)
     }
 
     /// Seconds that the core gave our contact for a binding; 0 when it does not list it.
@@ -134,6 +139,7 @@ impl Registrar {
         let service_route = list(response, Header::ServiceRoute);
         let associated = list(response, Header::PAssociatedUri);
         let call_id = self.hash.hash(request.call_id());
+        let is_outbound = update.contact.instance().is_some() && update.contact.reg_id().is_some();
         let Some(binding) = self.bindings.at_mut(key) else { return false };
         let texts = [&*update.aor, &contact, agent, &service_route, &associated];
         if !binding.set_texts(texts) {
@@ -145,6 +151,7 @@ impl Registrar {
         binding.realm = update.record.realm;
         binding.flow = update.record.flow;
         binding.call_id = call_id;
+        binding.is_outbound = is_outbound;
         binding.cseq = request.cseq().number;
         binding.granted_s = granted_s;
         binding.registered = if binding.is_active() { binding.registered } else { now };

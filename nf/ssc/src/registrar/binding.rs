@@ -3,6 +3,7 @@
 //! Its texts share one allocation; with the usual lengths a binding costs some 500 octets, its
 //! places in the indices included.
 
+use super::source::Links;
 use crate::call::leg::NOWHERE;
 use crate::realm::RealmId;
 use crate::slots::Reuse;
@@ -37,6 +38,9 @@ const TEXTS: usize = 5;
 pub struct Binding {
     text: Box<[u8]>,
     ends: [u16; TEXTS],
+    /// Whether the client keeps its flow (RFC 5626): an instance and a flow number.
+    pub(super) is_outbound: bool,
+    pub(super) links: Links,
     /// The realm the client is in.
     pub realm: RealmId,
     /// The number of the last REGISTER that counted.
@@ -63,6 +67,8 @@ impl Default for Binding {
         Self {
             text: Box::default(),
             ends: [0; TEXTS],
+            is_outbound: false,
+            links: Links::default(),
             realm: RealmId(0),
             cseq: 0,
             granted_s: 0,

@@ -10,7 +10,7 @@ pub(super) struct Index {
 }
 
 /// Spreads a stored hash over the bits that the table looks at.
-const fn spread(hash: u32) -> u64 {
+pub(super) const fn spread(hash: u32) -> u64 {
     (hash as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 

@@ -44,8 +44,8 @@ impl Registrar {
     pub(super) fn suspend(
         &mut self,
         now: Time,
-        flow: &Flow,
-        realm: RealmId,
+        (flow, realm): (&Flow, RealmId),
+        aor: &Aor,
         message: &Message<'_>,
     ) -> Option<Key> {
         let (pending, record) = self.pending.take()?;
@@ -55,9 +55,8 @@ impl Registrar {
         self.pending.arm(pending, now + WAIT);
         for value in message.values(Header::Contact) {
             let Ok(Contact::Address(contact)) = Contact::parse(value) else { continue };
-            let aor = Aor::parse(message.to().uri)?;
-            let known = self.find(&aor, &contact);
-            let key = known.or_else(|| self.prepare(&aor, &contact, message));
+            let known = self.find(aor, &contact);
+            let key = known.or_else(|| self.prepare(aor, &contact, message));
             let Some(key) = key else {
                 self.abandon(pending);
                 return None;

@@ -79,8 +79,7 @@ impl Registrar {
         if !binding.associated().is_empty() {
             line(out, "P-Associated-URI", binding.associated());
         }
-        let contact = NameAddr::parse(binding.contact());
-        if contact.is_ok_and(|contact| contact.instance().is_some() && contact.reg_id().is_some()) {
+        if binding.is_outbound {
             line(out, "Require", OPTION_OUTBOUND);
         }
     }

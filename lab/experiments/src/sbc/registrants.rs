@@ -1,0 +1,196 @@
+//! The registration topology: subscribers and core on one core, the system under test on another.
+//!
+//! ```text
+//!   core 1: subscribers ──udp/tls──→ core 0: SSC ──udp──→ core 1: the core, which says 200
+//!           subscribers ──udp/tls──→ core 0: Kamailio as registrar
+//! ```
+
+use super::topology::{Ground, System, is_ready};
+use anyhow::Context;
+use load::{Door, Registrants, RegistrantsConfig, Report, Trial};
+use peers::{Kamailio, KamailioSpec, Process, ProcessSpec, free_port};
+use runtime::{Ask, PortId, PortSpec, Running, ShardSpec, TlsSpec, Transport};
+use std::fs;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const READY_MAX: Duration = Duration::from_secs(15);
+const POLL: Duration = Duration::from_millis(20);
+/// Kept TLS connections that the subscribers share.
+pub const TLS_CONNECTIONS: u16 = 16;
+/// Seconds that subscribers ask for and the SSC grants: longer than any run.
+const EXPIRES_S: u32 = 3_000;
+const CORE: PortId = PortId(0);
+const FIRST_CLIENT: u16 = 1;
+
+/// The subscribers and the core they belong to, on the generator's processor core.
+pub struct Subscribers {
+    running: Running<Registrants>,
+}
+
+impl Subscribers {
+    /// Starts them. `transport` is theirs; the core speaks UDP.
+    ///
+    /// # Errors
+    /// When a port cannot be bound.
+    pub fn start(ground: &Ground, transport: Transport) -> anyhow::Result<Self> {
+        let local = IpAddr::from(Ipv4Addr::LOCALHOST);
+        let mut ports = vec![port(CORE, "core", Transport::Udp, ground.answerer)];
+        let mut clients = Vec::new();
+        let is_tls = transport == Transport::Tls;
+        let remote = if is_tls { ground.access_tls } else { ground.access };
+        let count = if transport.is_stream() { TLS_CONNECTIONS } else { 1 };
+        for number in 0..count {
+            let id = PortId(FIRST_CLIENT + number);
+            let address = free_port(local)?;
+            let mut spec = port(id, "client", transport, address);
+            spec.connect_only = transport.is_stream();
+            spec.tls = is_tls.then(|| {
+                Arc::new(TlsSpec {
+                    roots: Some(ground.tls.certificate.clone()),
+                    peer_name: Some("127.0.0.1".into()),
+                    ..TlsSpec::default()
+                })
+            });
+            ports.push(spec);
+            clients.push(Door { port: id, transport, local: address, remote });
+        }
+        let config = RegistrantsConfig { clients, core: Some(CORE), expires_s: EXPIRES_S };
+        let (_, core) = Ground::cores();
+        let name = "subscribers".into();
+        let spec = ShardSpec { name, cores: vec![core], ports, ..Default::default() };
+        let running = runtime::start(spec, Arc::new(config), |seed, config| {
+            Registrants::new(seed, config).expect("the REGISTER's template names what it has")
+        })?;
+        Ok(Self { running })
+    }
+
+    fn ask(&self, ask: Ask) -> anyhow::Result<Report> {
+        let answer = self.running.ask(ask).context("the generator does not answer")?;
+        Ok(serde_json::from_value(answer)?)
+    }
+
+    /// Runs one trial to its end; what is unanswered `drain` after the last REGISTER is a failure.
+    ///
+    /// # Errors
+    /// When the generator's shard does not answer.
+    pub fn run(&self, trial: Trial, drain: Duration) -> anyhow::Result<Report> {
+        self.ask(trial.ask())?;
+        let until = Instant::now() + trial.length + drain;
+        std::thread::sleep(trial.length);
+        while Instant::now() < until {
+            let report = self.ask(Ask { path: "trial".into(), ..Ask::default() })?;
+            if !report.running {
+                return Ok(report);
+            }
+            std::thread::sleep(POLL);
+        }
+        self.ask(Ask { path: "trial/abandon".into(), ..Ask::default() })
+    }
+}
+
+fn port(id: PortId, name: &str, transport: Transport, listen: SocketAddr) -> PortSpec {
+    PortSpec { id, name: name.into(), transport, listen, ..PortSpec::default() }
+}
+
+/// Starts a site with one SSC of one shard that answers refreshes from its cache.
+///
+/// # Errors
+/// When the binary does not come up.
+pub fn tandem(ground: &Ground, binary: &Path) -> anyhow::Result<System> {
+    let file = ground.directory().join("site.toml");
+    fs::write(&file, site(ground))?;
+    let mut spec =
+        ProcessSpec::new("tandem", binary, ground.directory()).with(["run", "site.toml"]);
+    spec.core = Some(Ground::cores().0);
+    let mut process = Process::start(&spec)?;
+    process.wait_until(READY_MAX, || is_ready(ground.api))?;
+    Ok(System::Tandem(process))
+}
+
+/// Starts Kamailio as a registrar, one worker a socket, bindings in memory.
+///
+/// # Errors
+/// When it is not installed or does not come up.
+pub fn kamailio(ground: &Ground, tls: bool) -> anyhow::Result<System> {
+    let spec = KamailioSpec {
+        listen: ground.access,
+        tls: tls.then(|| (ground.access_tls, ground.tls.clone())),
+        next_hop: ground.answerer,
+        core: Some(Ground::cores().0),
+    };
+    Ok(System::Kamailio(Kamailio::start_registrar(&spec, ground.directory())?))
+}
+
+/// Bindings that stand in the SSC, as its metrics tell.
+#[must_use]
+pub fn standing(ground: &Ground) -> Option<u64> {
+    let mut answer = ureq::get(format!("http://{}/metrics", ground.api)).call().ok()?;
+    let text = answer.body_mut().read_to_string().ok()?;
+    let lines = text.lines().filter(|line| line.starts_with("tandem_ssc_bindings_live"));
+    let lines = lines.chain(text.lines().filter(|line| line.starts_with("ssc_bindings_live")));
+    let values = lines.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok());
+    values.reduce(|a, b| a + b).map(|value| value as u64)
+}
+
+fn site(ground: &Ground) -> String {
+    let (under_test, _) = Ground::cores();
+    let directory = ground.directory().join("var");
+    format!(
+        r#"[site]
+name = "lab"
+directory = {directory:?}
+
+[oam]
+listen = "{api}"
+metrics_open = true
+
+[[ssc]]
+name = "ssc"
+cores = [{under_test}]
+
+[ssc.limits]
+relays_max = 1000000
+transactions_max = 4000000
+bindings_max = 8000000
+
+[ssc.registrar]
+client_expires_s = {EXPIRES_S}
+core_expires_s = 7200
+
+[[ssc.realm]]
+name = "access"
+side = "access"
+listen = ["udp:{access}", "tls:{access_tls}"]
+
+[ssc.realm.tls]
+certificate = {certificate:?}
+key = {key:?}
+
+[[ssc.realm]]
+name = "core"
+side = "core"
+listen = ["udp:{core}"]
+trusted = true
+
+[[ssc.next_hop]]
+name = "registrar"
+realm = "core"
+targets = ["udp:{answerer}"]
+probe_interval_s = 0
+
+[[ssc.route]]
+from = "access"
+to = ["registrar"]
+"#,
+        api = ground.api,
+        access = ground.access,
+        access_tls = ground.access_tls,
+        core = ground.core,
+        answerer = ground.answerer,
+        certificate = ground.tls.certificate,
+        key = ground.tls.key,
+    )
+}
