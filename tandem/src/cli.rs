@@ -262,6 +262,9 @@ pub enum LabCommand {
         /// Only these scenarios.
         #[arg(long = "scenario")]
         scenarios: Vec<String>,
+        /// Directory for the page and the data of a report (`sbc`); absent: target/lab.
+        #[arg(long, value_name = "DIR")]
+        output: Option<PathBuf>,
     },
 }
 

@@ -9,13 +9,13 @@ use experiments::Options;
 pub fn lab(lab: Lab) -> Result<(), Exit> {
     match lab.command {
         LabCommand::List => list(),
-        LabCommand::Run { name, quick, json, scenarios } => {
+        LabCommand::Run { name, quick, json, scenarios, output } => {
             let known = experiments::list().iter().any(|experiment| experiment.name == name);
             if !known {
                 let what = format!("no experiment is called `{name}`; see `tandem lab list`");
                 return Err(Exit::Usage(what));
             }
-            let options = Options { scenarios, ..Options::of_this_executable(quick)? };
+            let options = Options { scenarios, output, ..Options::of_this_executable(quick)? };
             let outcome = experiments::run(&name, &options)?;
             let printed = if json { format!("{}\n", outcome.json()) } else { outcome.table() };
             output::text(&printed)?;

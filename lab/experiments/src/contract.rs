@@ -14,6 +14,8 @@ pub struct Options {
     pub tandem: PathBuf,
     /// Only the scenarios with these names; empty means all.
     pub scenarios: Vec<String>,
+    /// Directory for a report's page and its data; absent: the report's own choice.
+    pub output: Option<PathBuf>,
 }
 
 impl Options {
@@ -22,7 +24,7 @@ impl Options {
     /// # Errors
     /// When the executable's own path cannot be told.
     pub fn of_this_executable(quick: bool) -> anyhow::Result<Self> {
-        Ok(Self { quick, tandem: std::env::current_exe()?, scenarios: Vec::new() })
+        Ok(Self { quick, tandem: std::env::current_exe()?, scenarios: Vec::new(), output: None })
     }
 
     /// Whether a scenario was asked for.
@@ -141,7 +143,8 @@ impl Outcome {
     }
 }
 
-fn notes(row: &Row) -> String {
+/// What a table says beside the values.
+pub(crate) fn notes(row: &Row) -> String {
     if let Some(why) = row.detail["why"].as_str() {
         return why.to_owned();
     }

@@ -6,6 +6,7 @@
 mod contract;
 pub mod demo;
 mod host;
+mod page;
 mod progress;
 pub mod published;
 pub mod sbc;
@@ -37,6 +38,16 @@ const EXPERIMENTS: &[Experiment] = &[
         name: "registration",
         line: "registrations per second on one core: first and from the cache, plain and TLS",
         run: sbc::registration::run,
+    },
+    Experiment {
+        name: "service-assurance",
+        line: "every call of a full-rate run is found in the SAS by its Call-ID, none missing",
+        run: sbc::service_assurance::run,
+    },
+    Experiment {
+        name: "sbc",
+        line: "all of the report's signalling tables and their page (an hour; --quick 10 minutes)",
+        run: sbc::report::run,
     },
     Experiment {
         name: "generator",

@@ -41,6 +41,9 @@ pub struct PublishedRow {
     pub scenario: String,
     /// Its value in the table's unit.
     pub value: f64,
+    /// Its own unit, where that is not the table's.
+    #[serde(default)]
+    pub unit: Option<String>,
 }
 
 /// The session border controller's report.

@@ -7,8 +7,7 @@ use crate::scratch::Scratch;
 use crate::site::{Site, address};
 use anyhow::Context;
 use peers::{Sipp, SippCounts, SippSpec};
-use serde_json::{Value, json};
-use std::collections::HashMap;
+use serde_json::json;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -114,21 +113,22 @@ to = ["far-end"]
     let limit = Duration::from_secs_f64(check.calls as f64 / check.rate * 2.0 + 60.0);
     sipp.wait(limit).with_context(|| sipp.log_end())?;
     let elapsed = begun.elapsed();
-    let ids = (1..=check.calls).map(|number| format!("sipp-{number}@{}", caller.ip())).collect();
-    let (in_sas, missing) = look_up(&site, ids)?;
+    let id = |number| format!("sipp-{number}@{}", caller.ip());
+    let ids: Vec<String> = (1..=check.calls).map(id).collect();
+    let (in_sas, missing) = look_up(&site, &ids)?;
     Ok(SippFound { counts: sipp.counts()?, in_sas, missing, errors: sipp.errors(), elapsed })
 }
 
-/// How many of the calls the SAS shows as answered, and some that it does not.
-fn look_up(site: &Site, ids: Vec<String>) -> anyhow::Result<(u64, Vec<String>)> {
+/// How many of the calls the SAS shows as answered, and some that it does not. Waits for the last
+/// of them.
+pub(crate) fn look_up(site: &Site, ids: &[String]) -> anyhow::Result<(u64, Vec<String>)> {
     let until = Instant::now() + SHOWN_MAX;
     loop {
-        let trails: HashMap<String, Value> = site.trails("")?;
-        let shown = |id: &&String| trails.get(*id).is_some_and(|t| t["outcome"] == "answered");
-        let in_sas = ids.iter().filter(shown).count() as u64;
-        if in_sas == ids.len() as u64 || Instant::now() > until {
-            let missing = ids.iter().filter(|id| !shown(id)).take(EXAMPLES_MAX);
-            return Ok((in_sas, missing.cloned().collect()));
+        let answered = site.answered()?;
+        let in_sas = ids.iter().filter(|id| answered.contains(*id)).count();
+        if in_sas == ids.len() || Instant::now() > until {
+            let missing = ids.iter().filter(|id| !answered.contains(*id)).take(EXAMPLES_MAX);
+            return Ok((in_sas as u64, missing.cloned().collect()));
         }
         std::thread::sleep(SETTLE);
     }

@@ -3,7 +3,7 @@
 use anyhow::Context;
 use peers::{Process, ProcessSpec};
 use serde_json::Value;
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::fs;
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
 use std::path::Path;
@@ -79,22 +79,20 @@ impl Site {
         serde_json::from_str(&text).with_context(|| url)
     }
 
-    /// Every trail that a query of the SAS finds, by each of its Call-IDs.
+    /// The Call-IDs of every answered call in the SAS, read a page at a time.
     ///
     /// # Errors
     /// When the API does not answer.
-    pub fn trails(&self, query: &str) -> anyhow::Result<HashMap<String, Value>> {
-        let mut found = HashMap::new();
+    pub fn answered(&self) -> anyhow::Result<HashSet<String>> {
+        let mut found = HashSet::new();
         let mut cursor: Option<String> = None;
         for _ in 0..PAGES_MAX {
             let after = cursor.map(|c| format!("&cursor={}", escape(&c))).unwrap_or_default();
-            let page = self.get(&format!("sas/trails?limit={PAGE}{query}{after}"))?;
-            let trails = page["trails"].as_array().cloned().unwrap_or_default();
-            for trail in trails {
-                let ids = trail["call_ids"].as_array().cloned().unwrap_or_default();
-                for id in ids.iter().filter_map(Value::as_str) {
-                    found.insert(id.to_owned(), trail.clone());
-                }
+            let page = self.get(&format!("sas/trails?limit={PAGE}{after}"))?;
+            let trails = page["trails"].as_array().into_iter().flatten();
+            for trail in trails.filter(|trail| trail["outcome"] == "answered") {
+                let ids = trail["call_ids"].as_array().into_iter().flatten();
+                found.extend(ids.filter_map(Value::as_str).map(str::to_owned));
             }
             cursor = match &page["next"] {
                 Value::String(next) => Some(next.clone()),
@@ -103,6 +101,16 @@ impl Site {
             };
         }
         Ok(found)
+    }
+
+    /// A counter of a function, over all its shards; 0 when there is none of that name.
+    ///
+    /// # Errors
+    /// When the API does not answer.
+    pub fn counter(&self, name: &str) -> anyhow::Result<u64> {
+        let rows = self.get("counters")?;
+        let rows = rows.as_array().into_iter().flatten().filter(|row| row["name"] == name);
+        Ok(rows.filter_map(|row| row["value"].as_u64()).sum())
     }
 
     /// The trail of one Call-ID.

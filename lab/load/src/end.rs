@@ -127,6 +127,22 @@ impl End {
         self.advance(now, slot, tally);
     }
 
+    /// The Call-IDs of every call that this end has placed since it was made; `None` with several
+    /// doors, for then a leg that was used again no longer says through which it went.
+    #[must_use]
+    pub fn call_ids(&self) -> Option<Vec<String>> {
+        let [local] = self.door_names.as_slice() else { return None };
+        let local = String::from_utf8_lossy(local);
+        let first = self.first_generation;
+        let legs = self.legs.iter().enumerate();
+        let ids = legs.flat_map(|(slot, leg)| {
+            let uses = leg.generation.wrapping_sub(first) + u32::from(leg.live);
+            (0..uses).map(move |n| Id { slot: slot as u32, generation: first.wrapping_add(n) })
+        });
+        let text = |id: Id| format!("{}@{local}", String::from_utf8_lossy(&id.digits()));
+        Some(ids.map(text).collect())
+    }
+
     /// Takes a free slot for a call whose far end is behind `flow`.
     pub(crate) fn open(&mut self, flow: Flow, door: usize) -> Option<u32> {
         let slot = match self.free.pop() {

@@ -1,8 +1,9 @@
 //! The generator as a function on a shard: both ends of all calls, and the sink of captures.
 //!
 //! Asked `trial/start` it places calls at the rate it is told; `trial` tells what happened so
-//! far; `trial/abandon` ends it. What is to be sent gathers for [`Trial::grain`] and leaves
-//! grouped by kind, as a network card's interrupt coalescing would do it.
+//! far; `trial/abandon` ends it; `call-ids` names every call of all trials. What is to be
+//! sent gathers for [`Trial::grain`] and leaves grouped by kind, as a network card's interrupt
+//! coalescing would do it.
 
 use crate::arrivals::{Arrivals, Spread};
 use crate::end::{Door, End};
@@ -295,6 +296,12 @@ impl Function for Generator {
             "trial/start" => self.start(now, Trial::read(&ask.params)?),
             "trial/abandon" => self.abandon(),
             "trial" => {}
+            "call-ids" => {
+                let ids = self.caller.call_ids();
+                return ids.map(|ids| serde_json::json!(ids)).ok_or_else(|| {
+                    AskError::BadParameter("the calls went through several doors".into())
+                });
+            }
             other => return Err(AskError::NotFound(other.to_owned())),
         }
         serde_json::to_value(self.report()).map_err(|_| AskError::Unreachable)

@@ -219,3 +219,24 @@ fn set_up_time_counts_from_the_schedule() {
     assert!((2_000..2_100).contains(&report.setup.p50_us), "{report:?}");
     assert_eq!(report.responses["BYE"].count, 100);
 }
+
+#[test]
+fn every_call_that_was_placed_is_named_by_its_call_id_once() {
+    let seen: Arc<std::sync::Mutex<std::collections::BTreeSet<String>>> = Arc::default();
+    let wire = Arc::clone(&seen);
+    let fate: Fate = Box::new(move |_, message| {
+        let id = String::from_utf8_lossy(message.call_id()).into_owned();
+        wire.lock().unwrap().insert(id);
+        vec![0]
+    });
+    let mut world = World::new("SIP", fate);
+    for _ in 0..2 {
+        world.run(trial(150), Duration::from_secs(60));
+    }
+    let ask = runtime::Ask { path: "call-ids".into(), ..runtime::Ask::default() };
+    let ids = world.generator.ask(world.now, &ask, &mut Effects::default()).unwrap();
+    let mut ids: Vec<String> = serde_json::from_value(ids).unwrap();
+    ids.sort();
+    assert_eq!(ids.len(), 300);
+    assert!(ids.iter().eq(seen.lock().unwrap().iter()), "what was on the wire, each once");
+}

@@ -5,6 +5,8 @@ pub mod generator;
 mod measure;
 mod registrants;
 pub mod registration;
+pub mod report;
+pub mod service_assurance;
 mod topology;
 
 pub use measure::{Measured, Plan};

@@ -97,11 +97,32 @@ impl Load {
     /// # Errors
     /// When a port cannot be bound.
     pub fn start(ground: &Ground, ladder: Ladder, transport: Transport) -> anyhow::Result<Self> {
+        let sink = port(CAPTURE, "capture", Transport::Tcp, ground.capture);
+        Self::start_with(ground, ladder, transport, Some(sink))
+    }
+
+    /// Starts it where captures go elsewhere: to a SAS.
+    ///
+    /// # Errors
+    /// When a port cannot be bound.
+    pub fn start_without_sink(
+        ground: &Ground,
+        ladder: Ladder,
+        transport: Transport,
+    ) -> anyhow::Result<Self> {
+        Self::start_with(ground, ladder, transport, None)
+    }
+
+    fn start_with(
+        ground: &Ground,
+        ladder: Ladder,
+        transport: Transport,
+        sink: Option<PortSpec>,
+    ) -> anyhow::Result<Self> {
         let local = IpAddr::from(Ipv4Addr::LOCALHOST);
-        let mut ports = vec![
-            port(ANSWERER, "answerer", Transport::Udp, ground.answerer),
-            port(CAPTURE, "capture", Transport::Tcp, ground.capture),
-        ];
+        let capture = sink.as_ref().map(|sink| sink.id);
+        let mut ports = vec![port(ANSWERER, "answerer", Transport::Udp, ground.answerer)];
+        ports.extend(sink);
         let count = if transport == Transport::Udp { 1 } else { TLS_CONNECTIONS };
         let remote = if transport == Transport::Tls { ground.access_tls } else { ground.access };
         let mut callers = Vec::new();
@@ -126,12 +147,8 @@ impl Load {
             local: ground.answerer,
             remote: ground.answerer,
         };
-        let config = LoadConfig {
-            ladder: Arc::new(ladder),
-            callers,
-            answerers: vec![answerer],
-            capture: Some(CAPTURE),
-        };
+        let config =
+            LoadConfig { ladder: Arc::new(ladder), callers, answerers: vec![answerer], capture };
         let (_, core) = Ground::cores();
         let spec =
             ShardSpec { name: "load".into(), cores: vec![core], ports, ..Default::default() };
@@ -147,6 +164,15 @@ impl Load {
     /// When the generator's shard does not answer.
     pub fn report(&self) -> anyhow::Result<Report> {
         self.ask(Ask { path: "trial".into(), ..Ask::default() })
+    }
+
+    /// The Call-IDs of every call placed so far, in all trials.
+    ///
+    /// # Errors
+    /// When the calls went through several doors, or the generator does not answer.
+    pub fn call_ids(&self) -> anyhow::Result<Vec<String>> {
+        let answer = self.running.ask(Ask { path: "call-ids".into(), ..Ask::default() })?;
+        Ok(serde_json::from_value(answer)?)
     }
 
     fn ask(&self, ask: Ask) -> anyhow::Result<Report> {
