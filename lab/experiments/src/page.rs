@@ -72,8 +72,8 @@ fn heading(out: &mut String, source: &Source, host: &Value, chapters: &[Chapter]
     let cores = host["cores"].as_u64().unwrap_or_default();
     let memory_gb = host["memory_mb"].as_f64().unwrap_or_default() / 1_024.0;
     fact("machine", &format!("{cores} cores, {memory_gb:.0} GB"), "");
-    fact("processor", host["cpu"].as_str().unwrap_or("unknown"), "wide");
     fact("kernel", host["kernel"].as_str().unwrap_or("unknown"), "");
+    fact("processor", host["cpu"].as_str().unwrap_or("unknown"), "wide");
     fact("report", &source.document, "wide");
     out.push_str("</dl></header>");
 }

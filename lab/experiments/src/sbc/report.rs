@@ -79,7 +79,9 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
                 .unwrap_or_else(|error| json!({ "rows": [], "broken": [format!("{error:#}")] }));
             let answer = stamped(answer, options.quick);
             fs::write(&file, format!("{answer:#}\n"))?;
-            take(&mut outcome, part, &answer, report.table(part.experiment));
+            take(&mut outcome, part, Some(&answer), report.table(part.experiment));
+        } else if !listed && options.wants(part.experiment) {
+            take(&mut outcome, part, None, report.table(part.experiment));
         }
         chapters.push(chapter(part, listed, &file, report.table(part.experiment)));
         // After each one: a run that is interrupted leaves what it has.
@@ -129,15 +131,16 @@ fn measure(name: &str, options: &Options) -> anyhow::Result<Value> {
 }
 
 /// The rows of one experiment become rows of the whole, with its name in their detail.
-fn take(outcome: &mut Outcome, part: &Part, answer: &Value, table: Option<&Table>) {
-    for mut row in rows(part, Some(answer), table, part.absent) {
+fn take(outcome: &mut Outcome, part: &Part, answer: Option<&Value>, table: Option<&Table>) {
+    for mut row in rows(part, answer, table, part.absent) {
         if !row.detail.is_object() {
             row.detail = json!({});
         }
         row.detail["experiment"] = json!(part.experiment);
         outcome.rows.push(row);
     }
-    outcome.broken.extend(broken(answer).map(|what| format!("{}: {what}", part.experiment)));
+    let broken = answer.into_iter().flat_map(broken);
+    outcome.broken.extend(broken.map(|what| format!("{}: {what}", part.experiment)));
 }
 
 fn broken(answer: &Value) -> impl Iterator<Item = String> {
@@ -210,7 +213,7 @@ mod tests {
         let mut outcome =
             Outcome { experiment: NAME, host: json!({}), rows: Vec::new(), broken: Vec::new() };
         let answer = json!({ "rows": [], "broken": ["a call failed"] });
-        take(&mut outcome, &PARTS[1], &answer, published::sbc().table("header-manipulation"));
+        take(&mut outcome, &PARTS[1], Some(&answer), published::sbc().table("header-manipulation"));
         assert_eq!(outcome.rows[0].detail["experiment"], "header-manipulation");
         assert_eq!(outcome.broken, ["header-manipulation: a call failed"]);
     }
