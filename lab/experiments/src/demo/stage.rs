@@ -93,6 +93,9 @@ listen = ["tcp:{collector}", "udp:{collector}"]
 name = "ssc1"
 capture = "tcp:{collector}"
 
+[ssc.registrar]
+client_expires_s = 600
+
 [[ssc.realm]]
 name = "access"
 side = "access"
