@@ -55,6 +55,21 @@ const EXPERIMENTS: &[Experiment] = &[
         run: sbc::generator::run,
     },
     Experiment {
+        name: "overload",
+        line: "calls served at twice and four times the maximum, beside Kamailio",
+        run: sbc::overload::run,
+    },
+    Experiment {
+        name: "softswitch-shielding",
+        line: "a next hop gets exactly its rate, the excess is answered 486",
+        run: sbc::softswitch_shielding::run,
+    },
+    Experiment {
+        name: "header-manipulation",
+        line: "what two changed and two added headers a message cost, beside Kamailio",
+        run: sbc::header_manipulation::run,
+    },
+    Experiment {
         name: "sipp",
         line: "SIPp's own scenarios through the SSC, every call found in the SAS",
         run: sipp::run,

@@ -53,7 +53,7 @@ pub struct End {
     pub(crate) ladder: Arc<Ladder>,
     pub(crate) script: Script,
     pub(crate) doors: Vec<Door>,
-    door_names: Vec<Vec<u8>>,
+    pub(crate) door_names: Vec<Vec<u8>>,
     pub(crate) legs: Vec<Leg>,
     free: Vec<u32>,
     ready: Vec<Vec<Key>>,
@@ -169,7 +169,7 @@ impl End {
     }
 
     /// Ends a call and frees its slot.
-    fn release(&mut self, slot: u32) {
+    pub(crate) fn release(&mut self, slot: u32) {
         let leg = &mut self.legs[slot as usize];
         leg.live = false;
         leg.generation = leg.generation.wrapping_add(1);

@@ -6,7 +6,7 @@ use crate::ladder::{Side, What};
 use crate::leg::repeat;
 use crate::report::{Cause, Tally};
 use crate::scan::{Scan, tag};
-use crate::script::write_plain_ok;
+use crate::script::{Voice, names, write_plain_ok};
 use crate::template::Id;
 use machine::Time;
 use runtime::{Effects, Flow};
@@ -34,6 +34,9 @@ impl End {
                 self.on_opening(now, flow, scan, out, tally);
             }
             (0, None) => self.on_stray(flow, scan, out, tally),
+            (_, Some(slot)) if self.is_refusal(slot, scan) => {
+                self.on_refusal(now, slot, scan, out, tally);
+            }
             (_, Some(slot)) => self.on_response(now, slot, scan, tally),
             (_, None) => tally.report.late += 1,
         }
@@ -263,6 +266,36 @@ impl End {
             }
         }
         self.advance(now, slot, tally);
+    }
+
+    /// Whether the element under test refuses the call: 503 or 486 to the INVITE that opens it,
+    /// where the flow has no such answer.
+    fn is_refusal(&self, slot: u32, scan: &Scan<'_>) -> bool {
+        let is_opening = scan.method == Method::Invite && scan.cseq == 1;
+        let wanted = What::Response(scan.status, scan.method);
+        matches!(scan.status, 486 | 503)
+            && is_opening
+            && self.side == Side::Caller
+            && self.ladder.steps[0].method() == Method::Invite
+            && self.legs[slot as usize].dialog.target().is_empty()
+            && !self.ladder.steps.iter().any(|step| step.what == wanted)
+    }
+
+    /// Acknowledges the refusal and ends the call, which counts as refused and not as failed.
+    fn on_refusal(
+        &mut self,
+        now: Time,
+        slot: u32,
+        scan: &Scan<'_>,
+        out: &mut Effects,
+        tally: &mut Tally,
+    ) {
+        let leg = &self.legs[slot as usize];
+        let voice = Voice { at: 0, names: names(leg, slot, &self.door_names[leg.door as usize]) };
+        out.send(leg.flow, |bytes| self.script.write_ack_of(bytes, &voice, scan));
+        tally.report.messages_out += 1;
+        tally.reject(scan.status, now.since(leg.scheduled).as_micros() as u64);
+        self.release(slot);
     }
 
     /// A response again: a 2xx to an INVITE is acknowledged again (RFC 3261 §13.2.2.4).

@@ -79,6 +79,10 @@ pub struct Report {
     pub live_max: u64,
     /// Failures by cause, both sides.
     pub failures: BTreeMap<Cause, u64>,
+    /// Calls that the element under test refused by status, with its 503 or 486 to the request that
+    /// opens them: no failures.
+    #[serde(default)]
+    pub rejected: BTreeMap<u16, u64>,
     /// The first failures, told.
     pub examples: Vec<String>,
     /// Messages sent again for want of an answer.
@@ -99,6 +103,9 @@ pub struct Report {
     pub lag_max_us: u64,
     /// From the arrival's scheduled time to the final answer.
     pub setup: Times,
+    /// From the arrival's scheduled time to the refusal.
+    #[serde(default)]
+    pub refusal: Times,
     /// From a request to its final answer, by method.
     pub responses: BTreeMap<String, Times>,
 }
@@ -109,6 +116,12 @@ impl Report {
     pub fn failed(&self) -> u64 {
         self.failures.values().sum()
     }
+
+    /// Refused calls, whatever the status.
+    #[must_use]
+    pub fn refused(&self) -> u64 {
+        self.rejected.values().sum()
+    }
 }
 
 /// Counts as they happen.
@@ -117,12 +130,18 @@ pub struct Tally {
     /// Plain counts.
     pub report: Report,
     setup: Histogram<u64>,
+    refusal: Histogram<u64>,
     responses: Vec<(sip::Method, Histogram<u64>)>,
 }
 
 impl Default for Tally {
     fn default() -> Self {
-        Self { report: Report::default(), setup: histogram(), responses: Vec::new() }
+        Self {
+            report: Report::default(),
+            setup: histogram(),
+            refusal: histogram(),
+            responses: Vec::new(),
+        }
     }
 }
 
@@ -137,6 +156,12 @@ impl Tally {
         if self.report.examples.len() < EXAMPLES_MAX {
             self.report.examples.push(format!("{side:?} {cause:?}: {}", words()));
         }
+    }
+
+    /// A call was refused.
+    pub fn reject(&mut self, status: u16, us: u64) {
+        *self.report.rejected.entry(status).or_default() += 1;
+        self.refusal.saturating_record(us);
     }
 
     /// A call stands.
@@ -161,6 +186,7 @@ impl Tally {
     pub fn report(&self) -> Report {
         let mut report = self.report.clone();
         report.setup = Times::of(&self.setup);
+        report.refusal = Times::of(&self.refusal);
         let responses = self.responses.iter();
         report.responses =
             responses.map(|(m, times)| (m.name().to_owned(), Times::of(times))).collect();

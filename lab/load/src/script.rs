@@ -2,6 +2,7 @@
 
 use crate::ladder::{Body, FlowError, Ladder, Side, Step, What};
 use crate::leg::Leg;
+use crate::scan::Scan;
 use crate::template::{Id, Names, Template};
 use runtime::Transport;
 use sip::Method;
@@ -156,6 +157,19 @@ impl Script {
             }
         }
         put(out, &[EMPTY]);
+    }
+
+    /// Writes the ACK of a refusal straight from it: cheap, for there may be many.
+    pub fn write_ack_of(&self, out: &mut Vec<u8>, voice: &Voice<'_>, refusal: &Scan<'_>) {
+        const METHODS: usize = b"INVITE".len() - b"ACK".len();
+        let start = out.len();
+        self.texts[0].head.fill(out, &voice.names);
+        out.drain(start..start + METHODS);
+        out[start..start + b"ACK".len()].copy_from_slice(b"ACK");
+        self.write_via(out, voice, 0);
+        let of = |span: crate::scan::Span| span.of(refusal.bytes).trim_ascii();
+        put(out, &[b"Max-Forwards: 70\r\nFrom: ", of(refusal.from), b"\r\nTo: ", of(refusal.to)]);
+        put(out, &[b"\r\nCall-ID: ", of(refusal.call_id), b"\r\nCSeq: 1 ACK\r\n", EMPTY]);
     }
 
     /// Writes a response: `head` is what it repeats of its request.

@@ -33,6 +33,9 @@ pub struct KamailioSpec {
     pub next_hop: SocketAddr,
     /// The core for all of its processes.
     pub core: Option<usize>,
+    /// Whether it changes User-Agent and Organization and adds two headers on each message that
+    /// it forwards.
+    pub manipulates: bool,
 }
 
 /// A running Kamailio.
@@ -136,7 +139,10 @@ fn configuration(spec: &KamailioSpec, modules: &[&str], routes: &str) -> String 
         }
     }
     let next_hop = spec.next_hop;
-    let _ = write!(text, "{}", routes.replace("NEXT_HOP", &next_hop.to_string()));
+    let (manipulate, replies) =
+        if spec.manipulates { ("route(MANIPULATE);", MANIPULATION) } else { ("", "") };
+    let routes = routes.replace("NEXT_HOP", &next_hop.to_string());
+    let _ = write!(text, "{}{replies}", routes.replace("MANIPULATE_HERE", manipulate));
     text
 }
 
@@ -165,6 +171,7 @@ modparam("dialog", "default_timeout", 7200)
 request_route {
     if (is_method("OPTIONS") && $rU == "ready") { sl_send_reply("200", "OK"); exit; }
     if (!mf_process_maxfwd_header("70")) { sl_send_reply("483", "Too Many Hops"); exit; }
+    MANIPULATE_HERE
     if (has_totag()) {
         if (loose_route()) { t_relay(); exit; }
         if (is_method("ACK")) { if (t_check_trans()) { t_relay(); } exit; }
@@ -177,6 +184,21 @@ request_route {
     if (is_method("INVITE")) { dlg_manage(); }
     $du = "sip:NEXT_HOP";
     t_relay();
+}
+"#;
+
+const MANIPULATION: &str = r#"
+route[MANIPULATE] {
+    remove_hf("User-Agent");
+    append_hf("User-Agent: another/2.0\r\n");
+    remove_hf("Organization");
+    append_hf("Organization: changed\r\n");
+    append_hf("X-First: one\r\n");
+    append_hf("X-Second: two\r\n");
+}
+
+onreply_route {
+    route(MANIPULATE);
 }
 "#;
 
@@ -194,6 +216,7 @@ mod tests {
             tls: None,
             next_hop: free_port(local).unwrap(),
             core: None,
+            manipulates: false,
         };
         let kamailio = Kamailio::start(&spec, directory.path()).unwrap();
         assert!(kamailio.version.starts_with("kamailio "), "{}", kamailio.version);

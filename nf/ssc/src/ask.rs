@@ -26,6 +26,7 @@ impl Controller {
             "calls" => self.show_calls(ask),
             "calls/terminate" => self.terminate(now, ask, out),
             "registrations" => self.show_registrations(now, ask),
+            "limits" => Ok(self.limits.show()),
             "rules" => Ok(self.show_rules()),
             "next-hops" => Ok(self.show_next_hops()),
             "realms" => Ok(self.show_realms()),
@@ -44,6 +45,8 @@ impl Controller {
         facts.set(Fact::CaptureShed, self.wire.capture.shed);
         facts.set(Fact::TransactionsLive, self.transactions.len() as u64);
         facts.set(Fact::BindingsLive, self.registrar.len() as u64);
+        facts.set(Fact::UnitsLive, self.limits.units().into());
+        facts.set(Fact::Overloaded, self.admission.overloaded_since().is_some().into());
         facts.set(Fact::TargetsDown, self.hops.down() as u64);
     }
 
@@ -180,6 +183,15 @@ impl Controller {
                 "severity": "major",
                 "text": format!("{uri} of next hop {hop} leads nowhere: {why}"),
                 "probable_cause": "communications-subsystem-failure",
+            }));
+        }
+        if self.admission.overloaded_since().is_some() {
+            rows.push(json!({
+                "name": "overload",
+                "subject": "admission",
+                "severity": "major",
+                "text": "messages wait too long: new calls are refused with 503",
+                "probable_cause": "congestion",
             }));
         }
         if let Some(why) = self.wire.capture.trouble(now) {

@@ -1,5 +1,9 @@
 //! The `[[ssc]]` section of a site file: its shape, its help (the doc comments) and its checks.
 
+mod limits;
+
+pub use limits::{CallLimit, Overload, Resources};
+
 use crate::manipulation::{RuleConfig, Rules};
 use crate::realm::{Address, CAPTURE_PORT, PORTS_MAX, REALMS_MAX, RealmId, Side, transport_word};
 use config::Issue;
@@ -48,6 +52,12 @@ pub struct Ssc {
     /// Limits, each per shard.
     #[serde(default)]
     pub limits: Limits,
+    /// Overload control.
+    #[serde(default)]
+    pub overload: Overload,
+    /// What calls cost.
+    #[serde(default)]
+    pub resources: Resources,
 }
 
 /// A realm: a side of the controller with its own addresses and its own trust.
@@ -78,6 +88,13 @@ pub struct Realm {
     /// Certificate and key for `tls:` addresses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<Tls>,
+    /// Limits of the calls that come from this realm.
+    #[serde(default)]
+    pub limit: CallLimit,
+    /// Limits of each subscriber of this realm: the address of record he is registered with, else
+    /// the URI in From.
+    #[serde(default)]
+    pub subscriber_limit: CallLimit,
 }
 
 /// Files for TLS, PEM.
@@ -119,6 +136,9 @@ pub struct NextHop {
     /// Final answers after which the next target is tried.
     #[serde(default = "failover_status")]
     pub failover_status: Vec<u16>,
+    /// Limits of the calls that go to this next hop.
+    #[serde(default)]
+    pub limit: CallLimit,
 }
 
 /// A route: which requests go to which next hops.
@@ -378,6 +398,7 @@ impl Ssc {
         self.validate_next_hops(issues);
         self.validate_routes(issues);
         self.validate_numbers(issues);
+        limits::validate(self, issues);
         let realms: Vec<&str> = self.realm.iter().map(|realm| realm.name.as_str()).collect();
         if let Err(found) = Rules::compile(&self.rule, &realms) {
             issues.extend(found);

@@ -51,6 +51,34 @@ event::facts! {
         /// A request was refused because a limit was reached.
         Overload = Counter, Warn, "ssc_overload_refused_total",
             "Requests answered 503 because a limit was reached";
+        /// A call or another new request waited too long.
+        CallsShed = Counter, Warn, "ssc_overload_calls_shed_total",
+            "Calls and other new requests refused because messages waited too long";
+        /// A first registration waited too long.
+        RegistrationsShed = Counter, Warn, "ssc_overload_registrations_shed_total",
+            "First registrations refused because messages waited too long";
+        /// The refresh of a registration waited too long.
+        RefreshesShed = Counter, Warn, "ssc_overload_refreshes_shed_total",
+            "Refreshes of registrations refused because messages waited too long";
+        /// How long messages wait.
+        QueueDelay = Histogram, Debug, "ssc_queue_delay_us",
+            "Time that messages waited before they were looked at, microseconds";
+        /// Whether new requests are being refused.
+        Overloaded = Gauge, Warn, "ssc_overloaded", "1 while messages wait too long, else 0";
+        /// A realm's limit is reached.
+        RealmRefused = Counter, Info, "ssc_limit_realm_refused_total",
+            "Calls refused because a limit of the realm they came from was reached";
+        /// A next hop's limit is reached.
+        NextHopRefused = Counter, Info, "ssc_limit_next_hop_refused_total",
+            "Calls refused because a limit of their next hop was reached";
+        /// A subscriber's limit is reached.
+        SubscriberRefused = Counter, Info, "ssc_limit_subscriber_refused_total",
+            "Calls refused because a limit of their subscriber was reached";
+        /// The resource units are used up.
+        UnitsRefused = Counter, Warn, "ssc_limit_units_refused_total",
+            "Calls refused because the resource units of the shard were used up";
+        /// Resource units in use.
+        UnitsLive = Gauge, Debug, "ssc_resource_units_live", "Resource units that calls hold";
         /// A request went round in a circle.
         Loops = Counter, Warn, "ssc_loops_total", "Requests answered 482 or 483";
         /// A request found no route.

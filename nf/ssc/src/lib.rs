@@ -10,12 +10,14 @@
 //! of the standard that deals with it; everything leaves through [`wire`].
 #![forbid(unsafe_code)]
 
+mod admission;
 mod ask;
 mod call;
 mod capture;
 pub mod config;
 mod facts;
 mod hide;
+mod limit;
 mod lookup;
 pub mod manipulation;
 mod media;
@@ -27,6 +29,7 @@ mod refusal;
 mod register;
 pub mod registrar;
 mod route;
+mod shed;
 mod slots;
 mod steer;
 mod token;
@@ -36,9 +39,11 @@ mod write;
 
 pub use facts::Fact;
 
+use admission::Admission;
 use call::Call;
 use call::relay::Relay;
 use capture::Capture;
+use limit::Limits;
 use lookup::Lookups;
 use machine::{Duration, Time};
 use merged::Merged;
@@ -48,6 +53,7 @@ use refusal::Refusal;
 use registrar::Registrar;
 use route::Routes;
 use runtime::{Ask, AskError, Effects, Flow, Frame, Function, In, PortId, Seed};
+use shed::Shed;
 use sip::transaction::{Arrival, Out, ServerId, Timers, Transactions};
 use sip::{Message, Method};
 use slots::{Key, Slots};
@@ -89,6 +95,9 @@ pub struct Controller {
     calls: Slots<Call>,
     relays: Slots<Relay>,
     merged: Merged,
+    admission: Admission,
+    shed: Shed,
+    limits: Limits,
     wire: Wire,
     registrar: Registrar,
     inbox: Vec<u8>,
@@ -125,6 +134,9 @@ impl Controller {
             calls: Slots::new(config.limits.calls_max, now),
             relays: Slots::new(config.limits.relays_max, now),
             merged: Merged::new(mix(!random)),
+            admission: Admission::new(target(&config)),
+            shed: Shed::new(mix(random ^ 0x7368_6564)),
+            limits: Limits::new(&config, seed.shard, seed.shards),
             registrar: register::registrar(&config, seed.shard, &registrar_seed, now),
             wire,
             inbox: Vec::new(),
@@ -154,6 +166,9 @@ impl Controller {
         }
         let Some(realm) = self.realms.door(flow.port).map(|door| door.realm) else { return };
         self.wire.facts.add(Fact::MessagesReceived, 1);
+        if self.shed(now, flow, realm, bytes, out) {
+            return;
+        }
         match Message::parse(bytes) {
             Ok(message) => {
                 let mut inbox = core::mem::take(&mut self.inbox);
@@ -239,6 +254,10 @@ impl Controller {
     }
 }
 
+fn target(config: &config::Ssc) -> Duration {
+    Duration::from_millis(config.overload.delay_target_ms.into())
+}
+
 fn timers(config: &config::Ssc) -> Timers {
     let ms = |ms: u32| Duration::from_millis(ms.into());
     let timers = &config.timers;
@@ -261,6 +280,10 @@ impl Function for Controller {
             In::Drain => self.is_draining = true,
         }
         self.wire.capture.flush(now, out);
+    }
+
+    fn waited(&mut self, _now: Time, delay: Duration) {
+        self.queued(delay);
     }
 
     fn tick(&mut self, now: Time, out: &mut Effects) {
@@ -301,6 +324,8 @@ impl Function for Controller {
         self.transactions.set_timers(timers(&config));
         self.calls.set_max(config.limits.calls_max);
         self.relays.set_max(config.limits.relays_max);
+        self.limits.configure(&config);
+        self.admission.set_target(target(&config));
         self.wire.capture.configure(&config);
         self.wire.rule(&config, &self.realms);
         self.registrar.configure(config.registrar.clone(), config.limits.bindings_max);

@@ -33,6 +33,11 @@ impl Merged {
         Self { secret, rows: vec![nobody; REMEMBERED].into_boxed_slice() }
     }
 
+    /// A subscriber of a realm, hashed.
+    pub(crate) fn name(&self, realm: crate::realm::RealmId, uri: &[u8]) -> u64 {
+        absorb(mix(self.secret ^ u64::from(realm.0)), uri)
+    }
+
     /// What a request is remembered by.
     fn hash(&self, message: &Message<'_>) -> u64 {
         let cseq = message.cseq();
@@ -43,7 +48,7 @@ impl Merged {
 }
 
 /// Eight octets at a time; the length is part of it.
-fn absorb(hash: u64, text: &[u8]) -> u64 {
+pub(crate) fn absorb(hash: u64, text: &[u8]) -> u64 {
     let (words, rest) = text.as_chunks::<8>();
     let hash = words.iter().fold(hash, |hash, word| mix(hash ^ u64::from_le_bytes(*word)));
     let mut last = [0; 8];

@@ -1,6 +1,7 @@
 //! Requests that the controller itself refuses, and messages that it cannot read.
 
 use crate::facts::Fact;
+use crate::limit::Excess;
 use crate::token::hex;
 use crate::wire::Field;
 use crate::write;
@@ -20,6 +21,10 @@ pub(crate) struct Refusal {
     pub why: &'static str,
     /// Min-Expires of a 423, seconds.
     pub min_expires_s: Option<u32>,
+    /// The limit that it exceeds.
+    pub excess: Option<Excess>,
+    /// Retry-After of a 503, if not that of all.
+    pub retry_after_s: Option<u32>,
 }
 
 impl Refusal {
@@ -39,7 +44,7 @@ impl Refusal {
 
     /// A refusal with this status.
     pub const fn new(status: u16, why: &'static str) -> Self {
-        Self { status, why, min_expires_s: None }
+        Self { status, why, min_expires_s: None, excess: None, retry_after_s: None }
     }
 }
 
@@ -67,15 +72,18 @@ impl Controller {
             self.wire.facts.add(Fact::Refused, 1);
         }
         self.wire.facts.add(fact, 1);
+        let limit = refusal.excess.map_or("", |excess| self.limits.name(&excess));
         let fields = [
             ("status", Field::Number(refusal.status.into())),
             ("text", Field::Text(refusal.why.as_bytes())),
             ("method", Field::Text(at.message.cseq().name)),
             ("from", Field::Text(at.message.from().uri)),
             ("to", Field::Text(at.message.to().uri)),
+            ("limit", Field::Text(limit.as_bytes())),
         ];
-        self.wire.event(at.now, &at.flow, trail, "RequestRejected", &fields);
-        let retry_after_s = self.config.limits.retry_after_s;
+        let count = fields.len() - usize::from(limit.is_empty());
+        self.wire.event(at.now, &at.flow, trail, "RequestRejected", &fields[..count]);
+        let retry_after_s = refusal.retry_after_s.unwrap_or(self.config.limits.retry_after_s);
         self.reply(at, (server, trail), refusal.status, out, |head| {
             if refusal.status == 503 {
                 write::line(head, "Retry-After", retry_after_s.to_string().as_bytes());

@@ -140,7 +140,7 @@ impl Controller {
             found.map(|(key, _)| key).and_then(|key| Some((key, self.registrar.binding(key)?)))
         })?;
         let (realm, flow) = (binding.realm, binding.flow);
-        Some(Way { realm, flow, plan: None, binding: Some(key) })
+        Some(Way { realm, flow, plan: None, binding: Some(key), hop: None })
     }
 
     fn by_path(&self, message: &Message<'_>) -> Option<(Key, &crate::registrar::Binding)> {

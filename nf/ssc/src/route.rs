@@ -30,6 +30,8 @@ pub struct Way {
     pub plan: Option<Plan>,
     /// The registered contact it leads to.
     pub binding: Option<Key>,
+    /// The next hop, by its number in the configuration.
+    pub hop: Option<u16>,
 }
 
 /// Why a request goes nowhere.
@@ -110,7 +112,9 @@ impl Routes {
         let mut usable = self.usable(plan, hops);
         let (plan, realm, flow) = usable.next()?;
         let more = usable.next().is_some();
-        Some(Way { realm, flow, plan: more.then_some(plan), binding: None })
+        let route = self.rows.get(usize::from(plan.route));
+        let hop = route.and_then(|route| route.to.get(usize::from(plan.hop)).copied());
+        Some(Way { realm, flow, plan: more.then_some(plan), binding: None, hop })
     }
 
     fn usable<'a>(

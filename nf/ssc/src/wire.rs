@@ -117,6 +117,13 @@ impl Wire {
         }
     }
 
+    /// Captures a message that was sent past the rules.
+    pub fn sent(&mut self, now: Time, to: Flow, trail: Option<u64>, bytes: &[u8]) {
+        let (source, destination) = (to.local, to.remote);
+        let transport = to.transport;
+        self.capture.message(now, &Seen { source, destination, transport, trail, bytes });
+    }
+
     /// Tells the service assurance what happened, in the past tense: a JSON object with `event`
     /// and the given fields.
     pub fn event(

@@ -217,7 +217,7 @@ pub fn response_head(
         match line.header {
             Header::Via if is_first_via => {
                 is_first_via = false;
-                first_via(head, message, line.value, flow);
+                first_via(head, &message.via(), line.value, flow);
             }
             Header::To if message.to_tag().is_none() && tag.is_some() => {
                 head.extend_from_slice(b"To: ");
@@ -236,8 +236,7 @@ pub fn response_head(
 }
 
 /// The top Via with `received` and `rport` filled in.
-fn first_via(head: &mut Vec<u8>, message: &Message<'_>, value: &[u8], flow: &Flow) {
-    let via = message.via();
+pub fn first_via(head: &mut Vec<u8>, via: &sip::Via<'_>, value: &[u8], flow: &Flow) {
     head.extend_from_slice(b"Via: ");
     let wants_rport = via.rport.is_some();
     let ip = flow.remote.ip();

@@ -146,10 +146,45 @@ fn registrations(seen: &mut Seen) {
     seen.read(&mut world);
 }
 
+/// An overload, and every limit.
+fn refusals(seen: &mut Seen) {
+    let mut world = World::new(SITE);
+    world.controller.waited(world.now, Duration::from_millis(200));
+    world.receive(ALICE, ACCESS, &Caller::new("late").request("INVITE", "", SDP));
+    let register = Caller::new("register").request("REGISTER", "", "");
+    world.receive(ALICE, ACCESS, &register);
+    seen.read(&mut world);
+    let mut world = World::new(SITE);
+    let register = |cseq: u32| {
+        let mut alice = Caller::new("refresh");
+        alice.cseq = cseq;
+        alice.request("REGISTER", "", "").replace("bob@example.org", "alice@example.com")
+    };
+    world.receive(ALICE, ACCESS, &register(1));
+    let forwarded = world.expect(BOB, "REGISTER");
+    let more = format!("Contact: {};expires=1800\r\n", header(&forwarded, "Contact"));
+    world.receive(BOB, CORE, &respond(&forwarded, "200 OK", "b", &more, ""));
+    world.controller.waited(world.now, Duration::from_millis(200));
+    world.receive(ALICE, ACCESS, &register(2));
+    seen.read(&mut world);
+    let none = "limit = { calls_max = 0 }";
+    let places = [
+        SITE.replacen("name = \"access\"", &format!("name = \"access\"\n{none}"), 1),
+        SITE.replacen("name = \"access\"", &format!("name = \"access\"\nsubscriber_{none}"), 1),
+        SITE.replacen("name = \"switch\"", &format!("name = \"switch\"\n{none}"), 1),
+        format!("{SITE}\n[resources]\nunits_max = 0\n"),
+    ];
+    for site in places {
+        let mut world = World::new(&site);
+        world.receive(ALICE, ACCESS, &Caller::new("excess").request("INVITE", "", SDP));
+        seen.read(&mut world);
+    }
+}
+
 #[test]
 fn every_fact_moves() {
     let mut seen = Seen::default();
-    for scene in [calls, endings, oddities, surroundings, registrations] {
+    for scene in [calls, endings, oddities, surroundings, registrations, refusals] {
         scene(&mut seen);
     }
     assert!(seen.all.len() > 30, "the facts were read");

@@ -21,6 +21,14 @@ impl Clock {
         }
     }
 
+    /// The system's date, nanoseconds since the UNIX epoch: what the kernel stamps arrivals with.
+    /// It jumps when the operator sets it, so that only short differences mean something.
+    #[must_use]
+    pub fn date_ns() -> u64 {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        u64::try_from(since.as_nanos()).unwrap_or(u64::MAX / 2)
+    }
+
     /// Nanoseconds since the UNIX epoch.
     #[must_use]
     pub fn now_ns(&self) -> u64 {

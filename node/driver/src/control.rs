@@ -4,7 +4,7 @@ use std::mem::size_of;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Room for the control messages of one datagram: segment size, packet information of either
-/// family, lost datagrams, an error with its offender.
+/// family, lost datagrams, time of arrival, an error with its offender.
 pub(crate) const CONTROL_BYTES: usize = 160;
 
 /// A control buffer, aligned as the kernel's header wants it.
@@ -21,6 +21,8 @@ pub(crate) struct Beside {
     pub(crate) local: Option<IpAddr>,
     /// Datagrams that this socket lost since it was made (`SO_RXQ_OVFL`).
     pub(crate) lost: Option<u32>,
+    /// When the kernel took it, nanoseconds since the UNIX epoch (`SO_TIMESTAMPNS`).
+    pub(crate) arrived_ns: Option<u64>,
     /// The `errno` of an error that came back (`IP_RECVERR`).
     pub(crate) errno: Option<i32>,
 }
@@ -57,6 +59,10 @@ pub(crate) unsafe fn read(header: &libc::msghdr) -> Beside {
                 (libc::SOL_SOCKET, libc::SO_RXQ_OVFL) => {
                     beside.lost = Some(data.cast::<u32>().read_unaligned());
                 }
+                (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) => {
+                    let stamp = data.cast::<libc::timespec>().read_unaligned();
+                    beside.arrived_ns = nanoseconds(&stamp);
+                }
                 (libc::IPPROTO_IP, libc::IP_RECVERR) | (libc::IPPROTO_IPV6, libc::IPV6_RECVERR) => {
                     let error = data.cast::<libc::sock_extended_err>().read_unaligned();
                     beside.errno = i32::try_from(error.ee_errno).ok();
@@ -67,6 +73,12 @@ pub(crate) unsafe fn read(header: &libc::msghdr) -> Beside {
         }
     }
     beside
+}
+
+/// A time stamp in nanoseconds; zero is none.
+fn nanoseconds(stamp: &libc::timespec) -> Option<u64> {
+    let (seconds, nanos) = (u64::try_from(stamp.tv_sec).ok()?, u64::try_from(stamp.tv_nsec).ok()?);
+    Some(seconds.saturating_mul(1_000_000_000) + nanos).filter(|&ns| ns > 0)
 }
 
 /// Writes the control messages for a datagram to send; returns their length in bytes.

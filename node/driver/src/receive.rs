@@ -36,6 +36,9 @@ pub struct Datagram<'a> {
     pub segment: usize,
     /// Datagrams that the socket lost since it was made, when it lost any.
     pub lost: Option<u32>,
+    /// When the kernel took it, nanoseconds since the UNIX epoch by the system's date; compare
+    /// with [`crate::Clock::date_ns`].
+    pub arrived_ns: Option<u64>,
 }
 
 impl<'a> Datagram<'a> {
@@ -124,6 +127,7 @@ impl ReceiveBatch {
                 bytes,
                 segment: beside.segment.unwrap_or(length).max(1),
                 lost: beside.lost,
+                arrived_ns: beside.arrived_ns,
             })
         })
     }

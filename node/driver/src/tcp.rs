@@ -1,5 +1,6 @@
 //! Non-blocking TCP: listening, accepting, connecting.
 
+use crate::control::{self, CONTROL_BYTES, Control};
 use crate::socket::{self, SocketOptions, check};
 use std::io::{self, IoSlice, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -32,6 +33,7 @@ pub fn accept(listener: &TcpListener) -> io::Result<Option<(TcpStream, SocketAdd
             stream.set_nonblocking(true)?;
             // A connection that was reset meanwhile refuses the option; reading will tell.
             let _: io::Result<()> = stream.set_nodelay(true);
+            let _ = socket::set(stream.as_raw_fd(), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1);
             Ok(Some((stream, remote)))
         }
         Err(error) => match error.kind() {
@@ -56,6 +58,7 @@ pub fn connect(
     let fd = socket::open(&remote, libc::SOCK_STREAM)?;
     socket::apply(&fd, options)?;
     socket::set(fd.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)?;
+    socket::set(fd.as_raw_fd(), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)?;
     if let Some(source) = source {
         // The port is chosen when the remote is known, so that one can serve many remotes.
         socket::set(fd.as_raw_fd(), libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1)?;
@@ -86,6 +89,33 @@ pub fn outcome(stream: &TcpStream) -> io::Result<SocketAddr> {
 pub fn read(stream: &TcpStream, into: &mut [u8]) -> io::Result<Option<usize>> {
     let mut stream = stream;
     settle(stream.read(into))
+}
+
+/// The same, and when the kernel took the last of the octets: nanoseconds since the UNIX epoch.
+///
+/// # Errors
+/// The connection is lost.
+pub fn read_stamped(
+    stream: &TcpStream,
+    into: &mut [u8],
+) -> io::Result<Option<(usize, Option<u64>)>> {
+    let mut control = Control([0; CONTROL_BYTES]);
+    let mut part = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
+    // SAFETY: a header of integers and null pointers is a value; every pointer set below outlives
+    // the call, with its true length.
+    let (count, beside) = unsafe {
+        let mut header: libc::msghdr = std::mem::zeroed();
+        header.msg_iov = &raw mut part;
+        header.msg_iovlen = 1;
+        header.msg_control = control.0.as_mut_ptr().cast();
+        header.msg_controllen = CONTROL_BYTES;
+        let count = libc::recvmsg(stream.as_raw_fd(), &raw mut header, libc::MSG_DONTWAIT);
+        if count < 0 {
+            return Ok(settle(Err(io::Error::last_os_error()))?.map(|count| (count, None)));
+        }
+        (count, control::read(&header))
+    };
+    Ok(Some((count.cast_unsigned(), beside.arrived_ns)))
 }
 
 /// Writes as much as the kernel takes; `Ok(None)` when it takes nothing now.

@@ -8,8 +8,8 @@ use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
 /// A bound, unconnected, non-blocking UDP socket: joined receives (`UDP_GRO`), our own address
-/// beside each datagram when bound to a wildcard, a count of what the kernel dropped, and ICMP
-/// errors by [`UdpSocket::errors`].
+/// beside each datagram when bound to a wildcard, the time of arrival, a count of what the kernel
+/// dropped, and ICMP errors by [`UdpSocket::errors`].
 #[derive(Debug)]
 pub struct UdpSocket {
     fd: OwnedFd,
@@ -44,6 +44,7 @@ impl UdpSocket {
         }
         socket::set(raw, level, errors, 1)?;
         socket::set(raw, libc::SOL_SOCKET, libc::SO_RXQ_OVFL, 1)?;
+        socket::set(raw, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)?;
         // Kernels before 5.0 do not know it; then every datagram comes alone.
         let _: io::Result<()> = socket::set(raw, libc::SOL_UDP, libc::UDP_GRO, 1);
         socket::bind(&fd, &address)?;

@@ -3,11 +3,15 @@
 use crate::facts::RuntimeFact;
 use crate::function::{Effects, Function, In};
 use crate::port::Flow;
-use crate::ring::{Errand, Rings};
+use crate::ring::Rings;
+use driver::Clock;
 use event::Sheet;
-use machine::Time;
+use machine::{Duration, Time};
 use std::rc::Rc;
 use std::sync::Arc;
+
+/// A message that seems to have waited longer came over a change of the system's date.
+const WAIT_MAX: Duration = Duration::from_secs(60);
 
 /// A function, its configuration and what it wants done.
 pub(crate) struct Engine<F: Function> {
@@ -16,9 +20,24 @@ pub(crate) struct Engine<F: Function> {
     pub(crate) effects: Effects,
     pub(crate) rings: Rings,
     pub(crate) sheet: Rc<Sheet<RuntimeFact>>,
+    /// How long the messages that are given now have waited.
+    pub(crate) waited: Duration,
 }
 
 impl<F: Function> Engine<F> {
+    /// The next messages arrived at that time by the system's date; says how long they waited.
+    pub(crate) fn arrived(&mut self, now: Time, arrived_ns: Option<u64>) {
+        let Some(arrived_ns) = arrived_ns else { return };
+        let waited = Duration::from_nanos(Clock::date_ns().saturating_sub(arrived_ns));
+        self.waited(now, waited);
+    }
+
+    /// The next messages waited so long.
+    pub(crate) fn waited(&mut self, now: Time, delay: Duration) {
+        self.waited = if delay > WAIT_MAX { Duration::ZERO } else { delay };
+        self.function.waited(now, self.waited);
+    }
+
     /// A message came in from outside.
     pub(crate) fn message(&mut self, now: Time, flow: Flow, bytes: &[u8]) {
         self.sheet.add(RuntimeFact::MessageIn, 1);
@@ -29,7 +48,9 @@ impl<F: Function> Engine<F> {
             && self.rings.is_other(owner)
         {
             self.sheet.add(RuntimeFact::Steered, 1);
-            self.rings.push(owner, (Errand::Take, flow, bytes), &self.sheet);
+            let waited_ns = self.waited.as_nanos() as u64; // a minute at most
+            let arrived = Time::from_nanos(now.as_nanos().saturating_sub(waited_ns));
+            self.rings.hand_over(owner, arrived, (flow, bytes), &self.sheet);
             return;
         }
         self.step(now, In::Message { flow, bytes });

@@ -5,7 +5,7 @@
 //! drives a function the same way.
 
 use crate::port::{Flow, PortId};
-use machine::Time;
+use machine::{Duration, Time};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -204,6 +204,11 @@ pub trait Function: Send + 'static {
 
     /// Takes one input.
     fn step(&mut self, now: Time, input: In<'_>, out: &mut Effects);
+
+    /// The messages of the steps that follow waited this long between the network and their step:
+    /// in the kernel's queue, behind others of their batch, on their way from another shard. Told
+    /// before the messages of each buffer; what waits for nothing is told too.
+    fn waited(&mut self, _now: Time, _delay: Duration) {}
 
     /// Lets time pass: every timer due at `now` fires.
     fn tick(&mut self, now: Time, out: &mut Effects);

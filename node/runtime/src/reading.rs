@@ -25,8 +25,9 @@ pub(crate) struct Reader {
 
 /// What became of a read.
 enum Outcome {
-    /// This many bytes stand at the front of the buffer, the partial message before them included.
-    Bytes(usize),
+    /// This many bytes stand at the front of the buffer, the partial message before them included;
+    /// when the last of them arrived.
+    Bytes(usize, Option<u64>),
     /// Nothing to cut (yet).
     Nothing,
     /// The stream ended.
@@ -65,7 +66,10 @@ impl Reader {
             io.after_read(now, id);
         }
         let (length, ended) = match outcome {
-            Outcome::Bytes(length) => (length, None),
+            Outcome::Bytes(length, arrived_ns) => {
+                engine.arrived(now, arrived_ns);
+                (length, None)
+            }
             Outcome::Nothing => return,
             Outcome::Ended(why) => (if sealed { self.plain.len() } else { 0 }, Some(why)),
         };
@@ -115,10 +119,10 @@ impl Reader {
     fn take_plain(&mut self, connection: &mut Connection) -> Outcome {
         let Some(stream) = &connection.stream else { return Outcome::Nothing };
         let start = connection.partial.len();
-        let count = match tcp::read(stream, &mut self.raw[start..]) {
+        let (count, arrived_ns) = match tcp::read_stamped(stream, &mut self.raw[start..]) {
             Ok(None) => return Outcome::Nothing,
-            Ok(Some(0)) => return Outcome::Ended("the far end closed the connection"),
-            Ok(Some(count)) => count,
+            Ok(Some((0, _))) => return Outcome::Ended("the far end closed the connection"),
+            Ok(Some(read)) => read,
             Err(error) => return Outcome::Ended(lost_words(&error)),
         };
         let end = start + count;
@@ -128,7 +132,7 @@ impl Reader {
         }
         self.raw[..start].copy_from_slice(&connection.partial);
         connection.partial.clear();
-        Outcome::Bytes(end)
+        Outcome::Bytes(end, arrived_ns)
     }
 
     fn take_sealed(&mut self, connection: &mut Connection) -> Outcome {
@@ -139,12 +143,13 @@ impl Reader {
             return Outcome::Ended("its TLS records are too long");
         }
         self.raw[..start].copy_from_slice(session.pending());
-        let (count, mut ended) = match tcp::read(stream, &mut self.raw[start..]) {
-            Ok(None) => (0, None),
-            Ok(Some(0)) => (0, Some("the far end closed the connection")),
-            Ok(Some(count)) => (count, None),
-            Err(error) => return Outcome::Ended(lost_words(&error)),
-        };
+        let ((count, arrived_ns), mut ended) =
+            match tcp::read_stamped(stream, &mut self.raw[start..]) {
+                Ok(None) => ((0, None), None),
+                Ok(Some((0, _))) => ((0, None), Some("the far end closed the connection")),
+                Ok(Some(read)) => (read, None),
+                Err(error) => return Outcome::Ended(lost_words(&error)),
+            };
         self.plain.clear();
         self.plain.append(&mut connection.partial);
         let head = self.plain.len();
@@ -163,7 +168,7 @@ impl Reader {
             std::mem::swap(&mut connection.partial, &mut self.plain);
             return Outcome::Nothing;
         }
-        Outcome::Bytes(self.plain.len())
+        Outcome::Bytes(self.plain.len(), arrived_ns)
     }
 
     /// Cuts a buffer into messages; what is left stays with the connection.

@@ -11,6 +11,7 @@ use crate::port::Flow;
 use crossbeam_queue::ArrayQueue;
 use driver::Waker;
 use event::Sheet;
+use machine::{Duration, Time};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -36,6 +37,8 @@ pub(crate) enum Errand {
 /// What one turn of one shard has for another shard.
 #[derive(Debug, Default)]
 pub(crate) struct Parcel {
+    /// When the first of its messages came in; `Time::ZERO` while it has none.
+    arrived: Time,
     items: Vec<(Errand, Flow, u32, u32)>,
     bytes: Vec<u8>,
 }
@@ -46,6 +49,11 @@ impl Parcel {
         self.items.iter().map(|&(errand, flow, start, end)| {
             (errand, flow, &self.bytes[start as usize..end as usize])
         })
+    }
+
+    /// How long its first message has waited.
+    pub(crate) fn waited(&self, now: Time) -> Duration {
+        if self.arrived == Time::ZERO { Duration::ZERO } else { now.since(self.arrived) }
     }
 
     fn push(&mut self, errand: Errand, flow: Flow, bytes: &[u8]) {
@@ -102,6 +110,21 @@ impl Rings {
     pub(crate) fn is_other(&self, shard: u16) -> bool {
         shard != self.own
             && self.doors.get(usize::from(shard)).is_some_and(|door| door.open.load(Relaxed))
+    }
+
+    /// Gives another shard a message that came in at `arrived`; it leaves with [`Rings::post`].
+    pub(crate) fn hand_over(
+        &mut self,
+        shard: u16,
+        arrived: Time,
+        (flow, bytes): (Flow, &[u8]),
+        sheet: &Sheet<RuntimeFact>,
+    ) {
+        let parcel = &mut self.parcels[usize::from(shard)];
+        if parcel.arrived == Time::ZERO {
+            parcel.arrived = arrived;
+        }
+        self.push(shard, (Errand::Take, flow, bytes), sheet);
     }
 
     /// Gives another shard an errand; it leaves with [`Rings::post`].

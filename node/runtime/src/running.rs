@@ -197,7 +197,8 @@ fn raise<F: Function>(
     let io = Io::new(Rc::clone(&sheet), hash_seed, streams)?;
     let rings = Rings::new(shard, doors);
     io.poll.add(&rings.door().waker, Token::Waker.bits(), Interest::Read)?;
-    let engine = Engine { function, config, effects: Effects::default(), rings, sheet };
+    let waited = Duration::ZERO;
+    let engine = Engine { function, config, effects: Effects::default(), rings, sheet, waited };
     let mut shard = Shard {
         engine,
         io,

@@ -239,6 +239,7 @@ impl<F: Function> Shard<F> {
                 local: SocketAddr::new(ip, local.port()),
                 remote: datagram.remote,
             };
+            engine.arrived(now, datagram.arrived_ns);
             for bytes in datagram.segments() {
                 engine.message(now, flow, bytes);
             }
@@ -278,6 +279,7 @@ impl<F: Function> Shard<F> {
     }
 
     fn unpack(&mut self, now: Time, parcel: &Parcel) {
+        self.engine.waited(now, parcel.waited(now));
         for (errand, flow, bytes) in parcel.items() {
             match errand {
                 Errand::Take => self.engine.step(now, In::Message { flow, bytes }),

@@ -2,11 +2,14 @@
 
 pub mod call_signalling;
 pub mod generator;
+pub mod header_manipulation;
 mod measure;
+pub mod overload;
 mod registrants;
 pub mod registration;
 pub mod report;
 pub mod service_assurance;
+pub mod softswitch_shielding;
 mod topology;
 
 pub use measure::{Measured, Plan};

@@ -120,6 +120,7 @@ pub fn kamailio(ground: &Ground, tls: bool) -> anyhow::Result<System> {
         tls: tls.then(|| (ground.access_tls, ground.tls.clone())),
         next_hop: ground.answerer,
         core: Some(Ground::cores().0),
+        manipulates: false,
     };
     Ok(System::Kamailio(Kamailio::start_registrar(&spec, ground.directory())?))
 }

@@ -235,8 +235,25 @@ impl System {
     /// # Errors
     /// When the binary does not come up.
     pub fn tandem(ground: &Ground, binary: &Path) -> anyhow::Result<Self> {
+        Self::tandem_with(ground, binary, &[])
+    }
+
+    /// The same; in the site file each text is replaced by the other one.
+    ///
+    /// # Errors
+    /// When a text does not stand in the site file, or the binary does not come up.
+    pub fn tandem_with(
+        ground: &Ground,
+        binary: &Path,
+        changes: &[(&str, &str)],
+    ) -> anyhow::Result<Self> {
         let file = ground.directory().join("site.toml");
-        fs::write(&file, site(ground))?;
+        let mut text = site(ground);
+        for (from, to) in changes {
+            anyhow::ensure!(text.contains(from), "the site file does not hold `{from}`");
+            text = text.replacen(from, to, 1);
+        }
+        fs::write(&file, text)?;
         let mut spec = ProcessSpec::new("tandem", binary, ground.directory())
             .with(["run".into(), PathBuf::from("site.toml").into_os_string()]);
         spec.core = Some(Ground::cores().0);
@@ -250,11 +267,20 @@ impl System {
     /// # Errors
     /// When it is not installed or does not come up.
     pub fn kamailio(ground: &Ground, tls: bool) -> anyhow::Result<Self> {
+        Self::kamailio_with(ground, tls, false)
+    }
+
+    /// The same; `manipulates` lets it change two headers and add two on each message it forwards.
+    ///
+    /// # Errors
+    /// When it is not installed or does not come up.
+    pub fn kamailio_with(ground: &Ground, tls: bool, manipulates: bool) -> anyhow::Result<Self> {
         let spec = KamailioSpec {
             listen: ground.access,
             tls: tls.then(|| (ground.access_tls, ground.tls.clone())),
             next_hop: ground.answerer,
             core: Some(Ground::cores().0),
+            manipulates,
         };
         Ok(Self::Kamailio(Kamailio::start(&spec, ground.directory())?))
     }

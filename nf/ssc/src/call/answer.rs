@@ -276,7 +276,7 @@ impl Controller {
             self.wire.event(at.now, &upstream, trail, "CallRejected", &fields);
         }
         self.relays.give_back(key);
-        self.calls.give_back(call_key);
+        self.give_back(call_key);
     }
 
     /// An answer to a request inside a dialog.

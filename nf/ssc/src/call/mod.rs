@@ -22,6 +22,7 @@ mod transfer;
 
 pub(crate) use leg::NOWHERE;
 
+use crate::limit::Grant;
 use crate::slots::{Key, Reuse};
 use crate::token::{Side, mix};
 use leg::Leg;
@@ -86,6 +87,8 @@ pub struct Call {
     pub session_end: Time,
     /// When the call is over whatever happens; `Time::MAX` is never.
     pub call_end: Time,
+    /// What it takes of the limits.
+    pub grant: Grant,
 }
 
 impl Reuse for Call {

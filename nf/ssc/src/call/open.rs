@@ -7,6 +7,7 @@ use super::transfer::Transfer;
 use super::{Call, Kind, check, trail};
 use crate::facts::Fact;
 use crate::hide;
+use crate::limit::Grant;
 use crate::realm::Door;
 use crate::refusal::{Refusal, status_line, upstream};
 use crate::register::Registered;
@@ -64,10 +65,13 @@ impl Controller {
             None => self.routes.find(at.realm, at.message, &self.hops),
         };
         let refusal = match way {
-            Ok(way) => {
-                let extra = Extra { session, register, subscriber };
-                return self.start(at, server, &way, extra, out);
-            }
+            Ok(way) => match self.granted(at, &way, subscriber) {
+                Ok(grant) => {
+                    let extra = Extra { session, register, subscriber, grant };
+                    return self.start(at, server, &way, extra, out);
+                }
+                Err(refusal) => refusal,
+            },
             Err(NoWay::Refused(status)) => Refusal::new(status, "no route matches"),
             Err(NoWay::Down) => Refusal::NO_TARGET,
         };
@@ -152,6 +156,7 @@ impl Controller {
         let random = self.random();
         let method = at.message.method();
         let Some((key, relay)) = self.relays.take() else {
+            self.limits.release(extra.grant);
             return self.refuse(at, Some(server), Refusal::OVERLOAD, out);
         };
         fill(relay, at, server, random);
@@ -165,12 +170,14 @@ impl Controller {
         if begins_dialog(method) {
             let Some((call_key, call)) = self.calls.take() else {
                 self.relays.give_back(key);
+                self.limits.release(extra.grant);
                 return self.refuse(at, Some(server), Refusal::OVERLOAD, out);
             };
             names = call_key;
             relay.call = Some(call_key);
             let tag = tag(random, self.shard, call_key, Side::A, 0);
             begin(call, at, random, &tag);
+            call.grant = extra.grant;
             call.a.aim(&self.realms, at.flow);
             call.invite = Some(key);
         }
@@ -304,6 +311,9 @@ impl Controller {
         let flow = relay.upstream;
         let trail = relay.trail();
         relay.phase = Phase::Calling;
+        if let Some(call) = relay.call.and_then(|call| self.calls.at_mut(call)) {
+            self.limits.moved(&mut call.grant, way.hop);
+        }
         let request = core::mem::take(&mut relay.request);
         let target = way.flow.remote.to_string();
         let fields =
@@ -326,6 +336,7 @@ struct Extra {
     session: Asked,
     register: Option<Key>,
     subscriber: Option<Key>,
+    grant: Grant,
 }
 
 /// What a REGISTER loses; the registrar writes its own.

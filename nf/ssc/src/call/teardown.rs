@@ -39,7 +39,7 @@ impl Controller {
             self.wire.event(now, &upstream, trail, "CallFailed", &fields);
         }
         self.relays.give_back(key);
-        self.calls.give_back(call_key);
+        self.give_back(call_key);
     }
 
     /// Relays whose clock ran out.
@@ -228,7 +228,7 @@ impl Controller {
         if let Some(relay) = call.invite.filter(|&relay| !self.is_waiting(relay)) {
             self.relays.give_back(relay);
         }
-        self.calls.give_back(key);
+        self.give_back(key);
     }
 
     /// Calls whose clock ran out.

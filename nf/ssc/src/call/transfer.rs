@@ -79,7 +79,7 @@ impl Controller {
     pub(crate) fn way_to_replaced(&self, message: &Message<'_>) -> Option<Way> {
         let leg = self.replaced(message.header(Header::Replaces)?)?.leg;
         let (realm, flow): (RealmId, Flow) = (leg.realm, leg.flow);
-        Some(Way { realm, flow, plan: None, binding: None })
+        Some(Way { realm, flow, plan: None, binding: None, hop: None })
     }
 
     /// What changes in Replaces and Refer-To of a request that leaves by `port`.

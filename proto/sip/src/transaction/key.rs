@@ -5,7 +5,7 @@
 //! To tag of an ACK is that of the response, so it stands last and outside the hash.
 
 use super::branch::has_cookie;
-use crate::{Header, Message, Method};
+use crate::{Header, Message, Method, Via};
 
 /// Longest key kept without an allocation of its own.
 const INLINE_BYTES: usize = 62;
@@ -57,15 +57,31 @@ impl Probe {
         match via.branch {
             Some(branch) if has_cookie(branch) => {
                 self.method(request, method, 0);
-                let port = via.port.unwrap_or(0);
-                self.bytes.extend_from_slice(&port.to_be_bytes());
-                self.bytes.extend(via.host.iter().map(u8::to_ascii_lowercase));
-                self.bytes.push(0);
-                self.bytes.extend_from_slice(branch);
-                self.hashed = self.bytes.len();
+                self.sent_by(&via, branch);
             }
             _ => self.fill_legacy(request, method),
         }
+    }
+
+    /// Makes the key of a request of a known method with this top Via; says whether that is
+    /// enough of it.
+    pub(super) fn fill_via(&mut self, via: &Via<'_>, method: Method) -> bool {
+        let branch = via.branch.filter(|branch| has_cookie(branch));
+        let Some(branch) = branch.filter(|_| method != Method::Other) else { return false };
+        self.bytes.clear();
+        self.any_to_tag = false;
+        self.bytes.push(method as u8);
+        self.sent_by(via, branch);
+        true
+    }
+
+    fn sent_by(&mut self, via: &Via<'_>, branch: &[u8]) {
+        let port = via.port.unwrap_or(0);
+        self.bytes.extend_from_slice(&port.to_be_bytes());
+        self.bytes.extend(via.host.iter().map(u8::to_ascii_lowercase));
+        self.bytes.push(0);
+        self.bytes.extend_from_slice(branch);
+        self.hashed = self.bytes.len();
     }
 
     fn method(&mut self, request: &Message<'_>, method: Method, mark: u8) {

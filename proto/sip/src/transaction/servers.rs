@@ -4,7 +4,7 @@ use super::act::Act;
 use super::clock::Clock;
 use super::server::{Server, ServerMachine, Signal};
 use super::{Arrival, Out, ServerId, Transactions, WheelKey};
-use crate::{Message, Method};
+use crate::{Message, Method, Via};
 use core::hash::Hash;
 use machine::Time;
 
@@ -113,6 +113,24 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
         let index = self.find(cancel, Method::Invite)?;
         let (generation, server) = self.servers.at(index)?;
         Some((ServerId(index, generation), server.user?))
+    }
+
+    /// Whether a request of this method with this top Via would be a retransmission, told
+    /// without parsing the rest of it. `true` also where only the whole request could tell
+    /// (RFC 2543, methods without a row).
+    pub fn is_known(&mut self, via: &Via<'_>, method: Method) -> bool {
+        if !self.probe.fill_via(via, method) {
+            return true;
+        }
+        let hash = self.hash.hash(self.probe.hashed()) as u32;
+        let mut next = self.heads[hash as usize & (self.heads.len() - 1)];
+        while let Some((_, server)) = next.checked_sub(1).and_then(|index| self.servers.at(index)) {
+            if server.hash == hash && self.probe.matches(&server.key) {
+                return true;
+            }
+            next = server.next;
+        }
+        false
     }
 
     /// Index of the transaction that `message` belongs to if its method counts as `method`.

@@ -1,0 +1,267 @@
+//! `overload`: what is still served when twice and four times the maximum is offered.
+//!
+//! | what | how |
+//! |---|---|
+//! | maximum | the highest rate without a failure, as `call-signalling` finds it, in this run |
+//! | load | open loop at 2 and 4 times that rate: the generator does not slow down when refused |
+//! | goodput | calls that ended as their flow says, of each second of the arrivals |
+//! | checks | no admitted call failed, goodput at 2 and 4 times the maximum, in-dialog latency |
+//! | peer | Kamailio at 1.5 and 2 times its own maximum |
+
+use super::measure::{Measured, Plan, highest_rate, trial};
+use super::topology::{Ground, Load, System};
+use crate::contract::{Options, Outcome, Peer, Row};
+use crate::host;
+use crate::progress::Progress;
+use crate::published;
+use load::{Ladder, Trial};
+use peers::Priority;
+use runtime::Transport;
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+const NAME: &str = "overload";
+/// Goodput at 2 and at 4 times the maximum, as shares of it, that a run must reach.
+const SHARES_MIN: [(f64, f64); 2] = [(2.0, 0.98), (4.0, 0.95)];
+/// What the short trials of a quick run may be off by.
+const QUICK_SLACK: f64 = 0.1;
+/// In-dialog requests are answered within this, at whatever load, 99 of 100.
+const IN_DIALOG_P99_MAX_US: u64 = 100_000;
+/// A generator later than this share of a trial did not offer what it was told.
+const LAG_SHARE_MAX: f64 = 0.1;
+/// Share of a quick run's budget for the search of a maximum.
+const QUICK_SEARCH: Duration = Duration::from_secs(7);
+
+struct Scenario {
+    name: &'static str,
+    /// Where the searches begin: the peer's, Tandem's.
+    first_rates: (f64, f64),
+}
+
+const SCENARIOS: &[Scenario] = &[
+    Scenario { name: "SIP", first_rates: (6_000.0, 20_000.0) },
+    Scenario { name: "VoLTE", first_rates: (2_000.0, 6_000.0) },
+];
+
+/// Length and hold time of a trial above the maximum: the hold time is short beside the length,
+/// so that calls are ended at nearly the rate they begin at throughout.
+const fn overload_times(quick: bool) -> (Duration, Duration) {
+    if quick {
+        (Duration::from_millis(2_500), Duration::from_millis(50))
+    } else {
+        (Duration::from_secs(15), Duration::from_millis(250))
+    }
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When the topology cannot be set up.
+pub fn run(options: &Options) -> anyhow::Result<Outcome> {
+    let priority = Priority::claim();
+    let report = published::sbc();
+    let table = report.table(NAME).expect("the published table is part of the program and tested");
+    let wanted = SCENARIOS.iter().filter(|scenario| options.wants(scenario.name));
+    let wanted: Vec<&Scenario> = wanted.collect();
+    let progress = Progress::new(NAME, 2 * wanted.len() as u64);
+    let mut outcome =
+        Outcome { experiment: NAME, host: host::describe(), rows: Vec::new(), broken: Vec::new() };
+    for scenario in wanted {
+        let ground = Ground::new()?;
+        let load = Load::start(&ground, Ladder::built_in(scenario.name)?, Transport::Udp)?;
+        let bench = Bench { options, load: &load, progress: &progress };
+        let (peer_rate, tandem_rate) = scenario.first_rates;
+        let kamailio = || System::kamailio(&ground, false);
+        let peer = bench.measure(peer_rate, &[1.5, 2.0], &kamailio)?;
+        let tandem = || System::tandem(&ground, &options.tandem);
+        let found = bench.measure(tandem_rate, &[2.0, 4.0], &tandem)?;
+        outcome.broken.extend(found.offences(scenario.name, options.quick));
+        let row = table.rows.iter().find(|row| row.scenario == scenario.name);
+        outcome.rows.push(Row {
+            scenario: scenario.name.into(),
+            unit: table.unit.clone(),
+            published: row.map(|row| row.value),
+            peer: peer.goodput(2.0).map(|value| Peer { name: peer.name.clone(), value }),
+            tandem: found.goodput(2.0),
+            detail: detail(&found, &peer, priority.granted),
+        });
+    }
+    Ok(outcome)
+}
+
+struct Bench<'a> {
+    options: &'a Options,
+    load: &'a Load,
+    progress: &'a Progress,
+}
+
+/// What one system did.
+struct Found {
+    name: String,
+    maximum: Option<(f64, Measured)>,
+    /// By factor.
+    above: Vec<(f64, Above)>,
+}
+
+/// A trial above the maximum.
+struct Above {
+    measured: Measured,
+    length: Duration,
+}
+
+impl Above {
+    fn goodput(&self) -> f64 {
+        self.measured.report.completed as f64 / self.length.as_secs_f64()
+    }
+
+    fn json(&self, maximum: f64) -> Value {
+        let report = &self.measured.report;
+        let mut json = self.measured.json();
+        json["goodput"] = json!(self.goodput());
+        json["share_of_max"] = json!(self.goodput() / maximum);
+        json["rejected"] = json!(report.rejected);
+        json["refusal_p99_us"] = json!(report.refusal.p99_us);
+        json["in_dialog_p99_us"] = json!(self.in_dialog_p99_us());
+        json["generator_was_late"] = json!(self.is_generator_late());
+        json
+    }
+
+    /// The slowest of the methods inside a dialog.
+    fn in_dialog_p99_us(&self) -> u64 {
+        let responses = self.measured.report.responses.iter();
+        let inside = responses.filter(|(method, _)| *method != "INVITE");
+        inside.map(|(_, times)| times.p99_us).max().unwrap_or_default()
+    }
+
+    fn is_generator_late(&self) -> bool {
+        let lag = Duration::from_micros(self.measured.report.lag_max_us);
+        lag > self.length.mul_f64(LAG_SHARE_MAX)
+    }
+}
+
+impl Bench<'_> {
+    /// Finds the maximum of a system, then offers it more.
+    fn measure(
+        &self,
+        first_rate: f64,
+        factors: &[f64],
+        start: &dyn Fn() -> anyhow::Result<System>,
+    ) -> anyhow::Result<Found> {
+        let begun = Instant::now();
+        let quick = self.options.quick;
+        let plan = Plan::of(quick);
+        let budget = plan.budget.map(|_| QUICK_SEARCH);
+        let plan = Plan { budget, confirm_hold: overload_times(quick).1, ..plan };
+        let (search, name) =
+            highest_rate(&plan, self.load, first_rate, self.progress, || Ok(Some(start()?)))?;
+        let mut found = Found { name, maximum: search.best, above: Vec::new() };
+        let Some((maximum, _)) = found.maximum else { return Ok(found) };
+        for &factor in factors {
+            let system = start()?;
+            let (length, hold) = overload_times(quick);
+            let subscribers = plan.subscribers;
+            let warm = Trial {
+                rate: maximum / 4.0,
+                length: plan.warm_up,
+                subscribers,
+                ..Trial::default()
+            };
+            trial(self.load, Some(&system), warm)?;
+            let rate = factor * maximum;
+            let asked = Trial { rate, length, hold, subscribers, ..Trial::default() };
+            let measured = trial(self.load, Some(&system), asked)?;
+            let above = Above { measured, length };
+            self.progress.say(&sentence(&found.name, maximum, factor, &above, begun.elapsed()));
+            found.above.push((factor, above));
+        }
+        Ok(found)
+    }
+}
+
+fn sentence(name: &str, maximum: f64, factor: f64, above: &Above, spent: Duration) -> String {
+    let report = &above.measured.report;
+    format!(
+        "{name}, {factor} x {maximum:.0} calls/s: {:.0} served ({:.1} %), {} refused, {} failed, \
+        in-dialog p99 {:.1} ms ({:.0} s)",
+        above.goodput(),
+        above.goodput() / maximum * 100.0,
+        report.refused(),
+        report.failed(),
+        above.in_dialog_p99_us() as f64 / 1e3,
+        spent.as_secs_f64(),
+    )
+}
+
+impl Found {
+    fn at(&self, factor: f64) -> Option<&Above> {
+        let found = self.above.iter().find(|(at, _)| (at - factor).abs() < 1e-6);
+        found.map(|(_, above)| above)
+    }
+
+    fn goodput(&self, factor: f64) -> Option<f64> {
+        self.at(factor).map(Above::goodput)
+    }
+
+    fn share(&self, factor: f64) -> Option<f64> {
+        let (maximum, _) = self.maximum.as_ref()?;
+        self.goodput(factor).map(|goodput| goodput / maximum)
+    }
+
+    /// What did not hold.
+    fn offences(&self, scenario: &str, quick: bool) -> Vec<String> {
+        let mut offences = Vec::new();
+        if self.maximum.is_none() {
+            offences.push(format!("{scenario}: {} held no rate", self.name));
+        }
+        let slack = if quick { QUICK_SLACK } else { 0.0 };
+        for (factor, least) in SHARES_MIN {
+            let (Some(above), Some(share)) = (self.at(factor), self.share(factor)) else {
+                continue;
+            };
+            let report = &above.measured.report;
+            if share < least - slack {
+                let words = format!("{share:.3} of the maximum at {factor} x, wanted {least}");
+                offences.push(format!("{scenario}: {words}"));
+            }
+            if report.failed() > 0 {
+                let words = report.examples.first().cloned().unwrap_or_default();
+                let count = report.failed();
+                offences.push(format!("{scenario} at {factor} x: {count} calls failed ({words})"));
+            }
+            if above.in_dialog_p99_us() > IN_DIALOG_P99_MAX_US {
+                let us = above.in_dialog_p99_us();
+                offences.push(format!("{scenario} at {factor} x: in-dialog p99 {us} us"));
+            }
+        }
+        offences
+    }
+}
+
+fn detail(tandem: &Found, peer: &Found, priority: bool) -> Value {
+    let side = |found: &Found| {
+        let maximum = found.maximum.as_ref().map(|(rate, _)| *rate);
+        let above = found
+            .above
+            .iter()
+            .map(|(factor, above)| (format!("{factor}x"), above.json(maximum.unwrap_or(f64::NAN))));
+        let mut json = json!({ "maximum": maximum });
+        json["above"] = Value::Object(above.collect());
+        json
+    };
+    let mut detail = json!({
+        "priority": priority,
+        "share_of_max": tandem.share(2.0),
+        "share_of_max_4x": tandem.share(4.0),
+        "in_dialog_p99_us": tandem.at(2.0).map(Above::in_dialog_p99_us),
+        "in_dialog_p99_us_4x": tandem.at(4.0).map(Above::in_dialog_p99_us),
+        "peer_share_of_max": peer.share(2.0),
+        "peer_share_of_max_1.5x": peer.share(1.5),
+        "tandem": side(tandem),
+        "peer": side(peer),
+    });
+    if let Some(above) = tandem.at(2.0) {
+        detail["tandem"]["cpu_us_per_call"] = json!(above.measured.cpu_us_per_call);
+        detail["tandem"]["setup_p99_us"] = json!(above.measured.report.setup.p99_us);
+    }
+    detail
+}

@@ -1,0 +1,116 @@
+//! `softswitch-shielding`: a next hop gets exactly the rate it may get, the excess its status.
+//!
+//! 700 calls/s are offered and 400 may pass, as in the report; then the same shares of a rate
+//! fifty times as high. Nothing but the limit may refuse a call, and no call may fail.
+
+use super::measure::{Measured, trial};
+use super::topology::{Ground, Load, System};
+use crate::contract::{Options, Outcome, Row};
+use crate::host;
+use crate::progress::Progress;
+use crate::published;
+use load::{Ladder, Trial};
+use peers::Priority;
+use runtime::Transport;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+const NAME: &str = "softswitch-shielding";
+const OFFERED: f64 = 700.0;
+const LIMIT: f64 = 400.0;
+/// How far the rate that passes may be from the limit.
+const PRECISION: f64 = 0.01;
+/// The second measurement offers, and lets pass, so many times as much.
+const HIGHER: f64 = 20.0;
+/// The answer to the excess.
+const BUSY: u16 = 486;
+const HOLD: Duration = Duration::from_millis(500);
+const FAR_END: &str = "name = \"far-end\"";
+
+/// Runs it.
+///
+/// # Errors
+/// When the topology cannot be set up.
+pub fn run(options: &Options) -> anyhow::Result<Outcome> {
+    let priority = Priority::claim();
+    let report = published::sbc();
+    let table = report.table(NAME).expect("the published table is part of the program and tested");
+    let progress = Progress::new(NAME, 2);
+    let length = Duration::from_secs(if options.quick { 10 } else { 30 });
+    let shielded = measure(options, 1.0, length)?;
+    progress.step();
+    let higher = measure(options, HIGHER, length)?;
+    progress.step();
+    let mut outcome =
+        Outcome { experiment: NAME, host: host::describe(), rows: Vec::new(), broken: Vec::new() };
+    for (factor, measured) in [(1.0, &shielded), (HIGHER, &higher)] {
+        outcome.broken.extend(offences(factor, measured, length));
+    }
+    for row in table.rows.iter().filter(|row| options.wants(&row.scenario)) {
+        let is_passed = row.scenario == "passed";
+        let value = |measured: &Measured| {
+            let report = &measured.report;
+            let count = if is_passed { report.completed } else { busy(measured) };
+            count as f64 / length.as_secs_f64()
+        };
+        outcome.rows.push(Row {
+            scenario: row.scenario.clone(),
+            unit: table.unit.clone(),
+            published: Some(row.value),
+            peer: None,
+            tandem: Some(value(&shielded)),
+            detail: json!({
+                "offered": OFFERED,
+                "limit": LIMIT,
+                "priority": priority.granted,
+                "tandem": side(&shielded),
+                "higher": {
+                    "offered": OFFERED * HIGHER,
+                    "limit": LIMIT * HIGHER,
+                    "value": value(&higher),
+                    "tandem": side(&higher),
+                },
+            }),
+        });
+    }
+    Ok(outcome)
+}
+
+fn busy(measured: &Measured) -> u64 {
+    measured.report.rejected.get(&BUSY).copied().unwrap_or_default()
+}
+
+fn side(measured: &Measured) -> Value {
+    let mut json = measured.json();
+    json["completed"] = json!(measured.report.completed);
+    json["rejected"] = json!(measured.report.rejected);
+    json
+}
+
+fn measure(options: &Options, factor: f64, length: Duration) -> anyhow::Result<Measured> {
+    let ground = Ground::new()?;
+    let load = Load::start(&ground, Ladder::built_in("SIP")?, Transport::Udp)?;
+    let limit = format!("{FAR_END}\nlimit = {{ calls_per_s = {:.1} }}", LIMIT * factor);
+    let system = System::tandem_with(&ground, &options.tandem, &[(FAR_END, &limit)])?;
+    let rate = OFFERED * factor;
+    trial(&load, Some(&system), Trial { rate, length, hold: HOLD, ..Trial::default() })
+}
+
+fn offences(factor: f64, measured: &Measured, length: Duration) -> Vec<String> {
+    let report = &measured.report;
+    let mut offences = Vec::new();
+    let passed = report.completed as f64 / length.as_secs_f64();
+    let limit = LIMIT * factor;
+    if (passed / limit - 1.0).abs() > PRECISION {
+        offences.push(format!("{passed:.1} calls/s passed at a limit of {limit}"));
+    }
+    if report.failed() > 0 {
+        let words = report.examples.first().cloned().unwrap_or_default();
+        offences.push(format!("{} calls failed: {words}", report.failed()));
+    }
+    if report.completed + busy(measured) != report.started {
+        let other = report.started - report.completed.min(report.started) - busy(measured);
+        offences.push(format!("{other} calls neither passed nor were answered {BUSY}"));
+    }
+    offences
+}

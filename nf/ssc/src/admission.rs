@@ -1,0 +1,289 @@
+//! Overload control: who is let in when messages wait too long.
+//!
+//! ```text
+//!            delay of new requests, mean of a window
+//!  Calm ──(two windows above target, or one delay of 10 targets)──→ Overloaded
+//!    ↑                                                                 │
+//!    └──(no delay above half a target for a fifth of a second)─────────┘
+//!
+//!  admitted
+//!   100 % ──────╲        ╲        ╲                 held, emergency: always
+//!                ╲ calls  ╲ first  ╲ refresh
+//!     0 % ────────╲────────╲────────╲────→ delay of this very message
+//!              ½ ··· 2   2 ··· 3   3 ··· 4  targets
+//! ```
+//! What is measured is what hurts: the time that a message waited before anybody looked at it
+//! (Nichols and Jacobson, CoDel, RFC 8289 §4: sojourn time, not queue length or processor load).
+//! The share that is admitted falls along a line with the delay of the message itself, so that
+//! the queue stays short and never runs empty: no rate is guessed, capacity may change at any
+//! time. Priority is the order of the lines (RFC 7339 §5.10.1 leaves it to the server).
+//!
+//! Registrations stand before calls, yet a restart storm must not stop all calls: of every
+//! [`CALL_SHARE`] registrations admitted under overload one call may come in whatever the delay.
+
+use machine::{Duration, Time};
+
+/// Length of a window.
+const WINDOW: Duration = Duration::from_millis(50);
+/// Windows above the target in a row that are more than a burst.
+const WINDOWS_HIGH: u8 = 2;
+/// A single delay of so many targets is an overload at once.
+const PANIC_TARGETS: u32 = 10;
+/// Without a delay above half a target for so long, the overload is over.
+const CALM: Duration = Duration::from_millis(200);
+/// Registrations admitted under overload for each call that is admitted beyond its line.
+const CALL_SHARE: u32 = 4;
+/// Calls that may be saved up that way.
+const CALL_CREDIT_MAX: u32 = 64;
+/// A whole request in the accounts that share admissions out evenly.
+const WHOLE: u32 = 1 << 16;
+
+/// What a message is worth, the most valuable first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Class {
+    /// Part of something that was admitted: responses, everything inside a dialog, CANCEL; and
+    /// emergency calls (RFC 5031) and those with a Resource-Priority (RFC 4412).
+    Held,
+    /// A registration by a flow that has a binding.
+    Refresh,
+    /// A first registration.
+    Registration,
+    /// A call, or anything else outside of a dialog.
+    Call,
+}
+
+/// Classes that may be refused.
+const CLASSES: usize = 3;
+
+impl Class {
+    /// Its line: everything is admitted up to the first delay, nothing from the second on; in
+    /// halves of the target.
+    const fn line(self) -> Option<(usize, u32, u32)> {
+        match self {
+            Self::Held => None,
+            Self::Refresh => Some((0, 6, 8)),
+            Self::Registration => Some((1, 4, 6)),
+            Self::Call => Some((2, 1, 4)),
+        }
+    }
+}
+
+/// The controller of one shard.
+#[derive(Debug)]
+pub struct Admission {
+    /// Zero: off.
+    target: Duration,
+    /// How long the message that is looked at waited.
+    delay: Duration,
+    window_end: Time,
+    sum: Duration,
+    count: u32,
+    windows_high: u8,
+    overloaded_since: Option<Time>,
+    /// When a delay above half a target was last seen.
+    high_at: Time,
+    /// Shares of an admission saved up by each class.
+    accounts: [u32; CLASSES],
+    call_credit: u32,
+}
+
+impl Admission {
+    /// A controller that aims at `target`; zero admits everything.
+    #[must_use]
+    pub const fn new(target: Duration) -> Self {
+        Self {
+            target,
+            delay: Duration::ZERO,
+            window_end: Time::ZERO,
+            sum: Duration::ZERO,
+            count: 0,
+            windows_high: 0,
+            overloaded_since: None,
+            high_at: Time::ZERO,
+            accounts: [0; CLASSES],
+            call_credit: 0,
+        }
+    }
+
+    /// Takes another target.
+    pub const fn set_target(&mut self, target: Duration) {
+        self.target = target;
+        if target.is_zero() {
+            self.overloaded_since = None;
+        }
+    }
+
+    /// The messages that follow waited so long.
+    #[inline]
+    pub const fn waited(&mut self, delay: Duration) {
+        self.delay = delay;
+    }
+
+    /// The delay of the messages that are looked at.
+    #[must_use]
+    pub const fn delay(&self) -> Duration {
+        self.delay
+    }
+
+    /// Since when there is too much to do.
+    #[must_use]
+    pub const fn overloaded_since(&self) -> Option<Time> {
+        self.overloaded_since
+    }
+
+    /// A request that may be refused came in: keeps the account of delays; says whether there is
+    /// too much to do, so that [`Admission::admits`] must be asked.
+    #[inline]
+    pub fn observe(&mut self, now: Time) -> bool {
+        if self.target.is_zero() {
+            return false;
+        }
+        if now >= self.window_end {
+            self.close_window(now);
+        }
+        self.sum += self.delay;
+        self.count += 1;
+        if self.delay > self.target / 2 {
+            self.high_at = now;
+        }
+        if self.overloaded_since.is_none() && self.delay >= self.target * PANIC_TARGETS {
+            self.overloaded_since = Some(now);
+        }
+        self.overloaded_since.is_some()
+    }
+
+    fn close_window(&mut self, now: Time) {
+        let mean = self.sum.checked_div(self.count).unwrap_or_default();
+        let is_next = now < self.window_end + WINDOW; // else nothing came for a whole window
+        let is_high = is_next && mean > self.target;
+        self.windows_high = if is_high { self.windows_high.saturating_add(1) } else { 0 };
+        if self.windows_high >= WINDOWS_HIGH && self.overloaded_since.is_none() {
+            self.overloaded_since = Some(now);
+        }
+        if now >= self.high_at + CALM {
+            self.overloaded_since = None;
+        }
+        (self.sum, self.count) = (Duration::ZERO, 0);
+        self.window_end = now + WINDOW;
+    }
+
+    /// Whether a request of this class is let in under overload, with the delay that it had.
+    pub fn admits(&mut self, class: Class) -> bool {
+        let Some((account, full, none)) = class.line() else { return true };
+        let half_us = (self.target.as_micros() as u64 / 2).max(1);
+        let delay_us = self.delay.as_micros() as u64;
+        let (full_us, none_us) = (half_us * u64::from(full), half_us * u64::from(none));
+        let share = u64::from(WHOLE) * none_us.saturating_sub(delay_us) / (none_us - full_us);
+        // An account instead of a die: of four at 25 % exactly one is admitted.
+        let saved = &mut self.accounts[account];
+        *saved += share.min(u64::from(WHOLE)) as u32;
+        let is_due = *saved >= WHOLE;
+        if is_due {
+            *saved -= WHOLE;
+        }
+        match class {
+            Class::Call if !is_due && self.call_credit >= CALL_SHARE => {
+                self.call_credit -= CALL_SHARE;
+                true
+            }
+            Class::Registration | Class::Refresh if is_due => {
+                self.call_credit = (self.call_credit + 1).min(CALL_CREDIT_MAX * CALL_SHARE);
+                true
+            }
+            _ => is_due,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TARGET: Duration = Duration::from_millis(10);
+
+    fn at(ms: u64) -> Time {
+        Time::from_millis(1_000 + ms)
+    }
+
+    fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    /// A controller that has seen `delay` for a quarter of a second.
+    fn under(delay: Duration) -> Admission {
+        let mut admission = Admission::new(TARGET);
+        for step in 0..250 {
+            admission.waited(delay);
+            admission.observe(at(step));
+        }
+        admission
+    }
+
+    /// Of a thousand, how many are admitted.
+    fn admitted(admission: &mut Admission, class: Class) -> usize {
+        (0..1_000).filter(|_| admission.admits(class)).count()
+    }
+
+    #[test]
+    fn a_burst_is_no_overload_and_a_standing_queue_is() {
+        let mut admission = Admission::new(TARGET);
+        for step in 0..1_000 {
+            admission.waited(if step % 100 < 40 { ms(30) } else { ms(1) });
+            assert!(!admission.observe(at(step)), "at {step} ms");
+        }
+        assert!(under(ms(12)).overloaded_since().is_some());
+        assert!(under(ms(9)).overloaded_since().is_none());
+    }
+
+    #[test]
+    fn a_very_long_wait_is_an_overload_at_once_and_calm_ends_it() {
+        let mut admission = Admission::new(TARGET);
+        admission.waited(ms(100));
+        assert!(admission.observe(at(0)));
+        admission.waited(ms(1));
+        assert!(admission.observe(at(100)), "not calm for long enough");
+        assert!(!admission.observe(at(260)));
+    }
+
+    #[test]
+    fn what_is_worth_less_is_refused_first() {
+        let classes = [Class::Call, Class::Registration, Class::Refresh, Class::Held];
+        for delay in 0..60 {
+            let shares = classes.map(|class| admitted(&mut under(ms(delay)), class));
+            assert!(shares.is_sorted(), "{shares:?} at {delay} ms");
+            assert_eq!(shares[3], 1_000);
+        }
+        assert_eq!(admitted(&mut under(ms(5)), Class::Call), 1_000);
+        assert_eq!(admitted(&mut under(ms(20)), Class::Call), 0);
+        assert_eq!(admitted(&mut under(ms(20)), Class::Registration), 1_000);
+        assert_eq!(admitted(&mut under(ms(30)), Class::Registration), 0);
+        assert_eq!(admitted(&mut under(ms(40)), Class::Refresh), 0);
+    }
+
+    #[test]
+    fn admissions_are_shared_out_evenly() {
+        let mut admission = under(Duration::from_micros(16_250));
+        let pattern: Vec<bool> = (0..12).map(|_| admission.admits(Class::Call)).collect();
+        assert_eq!(pattern.iter().filter(|&&is| is).count(), 3, "a quarter: {pattern:?}");
+        assert!(pattern.windows(4).all(|four| four.iter().filter(|&&is| is).count() == 1));
+    }
+
+    #[test]
+    fn a_storm_of_registrations_does_not_stop_all_calls() {
+        let mut admission = under(ms(25));
+        let (mut registrations, mut calls) = (0, 0);
+        for _ in 0..4_000 {
+            registrations += u32::from(admission.admits(Class::Registration));
+            calls += u32::from(admission.admits(Class::Call));
+        }
+        assert_eq!(registrations, 2_000);
+        assert_eq!(calls, registrations / CALL_SHARE);
+    }
+
+    #[test]
+    fn without_a_target_everything_is_admitted() {
+        let mut admission = Admission::new(Duration::ZERO);
+        admission.waited(Duration::from_secs(10));
+        assert!(!admission.observe(at(0)));
+    }
+}

@@ -1,0 +1,134 @@
+//! Limits where calls begin and end.
+
+use super::{Asking, Excess, Grant, Kind, Limits};
+use crate::facts::Fact;
+use crate::refusal::Refusal;
+use crate::route::Way;
+use crate::slots::Key;
+use crate::{Arrived, Controller};
+use runtime::Transport;
+use serde_json::{Value, json};
+use sip::{Header, Message, Method};
+
+impl Limits {
+    /// Whether subscribers of the realm have limits of their own.
+    fn has_subscribers(&self, realm: crate::realm::RealmId) -> bool {
+        self.subscriber_limits.get(usize::from(realm.0)).is_some_and(super::Limit::is_on)
+    }
+
+    /// What a call costs, by the transport it comes over, its flow and its media.
+    fn cost(&self, transport: Transport, message: &Message<'_>) -> u16 {
+        let units = &self.resources;
+        let way = match transport {
+            Transport::Udp => 0,
+            Transport::Tcp => units.tcp,
+            Transport::Tls => units.tls,
+        };
+        let lists = |header| message.lists(header, b"100rel");
+        let is_reliable = lists(Header::Supported) || lists(Header::Require);
+        let flow = if is_reliable { units.reliable } else { 0 };
+        let lines = memchr::memmem::find_iter(message.body(), b"\nm=").count() as u16;
+        let media = units.media.saturating_mul(lines.saturating_sub(1));
+        units.call.saturating_add(way).saturating_add(flow).saturating_add(media)
+    }
+
+    /// Rows for people and programs.
+    pub(crate) fn show(&self) -> Value {
+        let counters = self.counters.iter().filter(|c| c.limit.is_on() || c.live > 0);
+        let rows = counters.map(|counter| {
+            json!({
+                "kind": counter.kind.word(),
+                "name": counter.name,
+                "calls": counter.live,
+                "calls_max": counter.limit.calls_max,
+                "calls_per_s": counter.limit.rate.map(super::Rate::per_s),
+                "refused": counter.refused,
+            })
+        });
+        let units = json!({
+            "kind": Kind::Units.word(),
+            "name": "",
+            "units": self.units,
+            "units_max": self.resources.units_max,
+        });
+        Value::Array(rows.chain([units]).collect())
+    }
+}
+
+impl Kind {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Units => "resource-units",
+            Self::Realm => "realm",
+            Self::NextHop => "next-hop",
+            Self::Subscriber => "subscriber",
+        }
+    }
+
+    const fn fact(self) -> Fact {
+        match self {
+            Self::Units => Fact::UnitsRefused,
+            Self::Realm => Fact::RealmRefused,
+            Self::NextHop => Fact::NextHopRefused,
+            Self::Subscriber => Fact::SubscriberRefused,
+        }
+    }
+}
+
+impl Excess {
+    fn refusal(self) -> Refusal {
+        let why = match (self.kind, self.is_rate) {
+            (Kind::Units, _) => "the resource units are used up",
+            (Kind::Realm, true) => "the realm's calls per second are reached",
+            (Kind::Realm, false) => "the realm's calls at once are reached",
+            (Kind::NextHop, true) => "the next hop's calls per second are reached",
+            (Kind::NextHop, false) => "the next hop's calls at once are reached",
+            (Kind::Subscriber, true) => "the subscriber's calls per second are reached",
+            (Kind::Subscriber, false) => "the subscriber's calls at once are reached",
+        };
+        Refusal {
+            excess: Some(self),
+            retry_after_s: self.retry_after_s,
+            ..Refusal::new(self.status, why)
+        }
+    }
+}
+
+impl Controller {
+    /// What an INVITE that goes this way takes of the limits; nothing for other requests. An
+    /// emergency call beyond a limit goes uncounted and is not refused.
+    pub(crate) fn granted(
+        &mut self,
+        at: &Arrived<'_>,
+        way: &Way,
+        subscriber: Option<Key>,
+    ) -> Result<Grant, Refusal> {
+        if at.message.method() != Method::Invite {
+            return Ok(Grant::default());
+        }
+        let binding = subscriber.and_then(|key| self.registrar.binding(key));
+        let caller = binding.map_or(at.message.from().uri, |binding| binding.aor());
+        let is_own = self.limits.has_subscribers(at.realm);
+        let asking = Asking {
+            realm: at.realm,
+            hop: way.hop,
+            subscriber: if is_own { self.merged.name(at.realm, caller) } else { 0 },
+            units: self.limits.cost(at.flow.transport, at.message),
+        };
+        self.limits.admit(at.now, &asking).or_else(|excess| {
+            if crate::shed::is_emergency(at.message) {
+                return Ok(Grant::default());
+            }
+            self.wire.facts.add(excess.kind.fact(), 1);
+            Err(excess.refusal())
+        })
+    }
+
+    /// A call is over: its record and what it holds are given back.
+    pub(crate) fn give_back(&mut self, key: Key) {
+        if let Some(call) = self.calls.at_mut(key) {
+            self.limits.release(core::mem::take(&mut call.grant));
+        }
+        self.calls.give_back(key);
+    }
+}

@@ -1,0 +1,340 @@
+//! Refusing under overload: 503 written straight from the request, before it is parsed, without
+//! a transaction (RFC 3261 §8.2.7, §21.5.4).
+//!
+//! The tag of the answer is made from the request's own words and a secret, so that a
+//! retransmission gets the same answer and the ACK is known again, without a record of the
+//! request. A small table remembers whom we refused: a retransmission that comes when there is
+//! time again must not begin the call that its client has given up.
+
+use crate::admission::Class;
+use crate::facts::Fact;
+use crate::merged::absorb;
+use crate::realm::RealmId;
+use crate::token::{hex, mix};
+use crate::wire::Field;
+use crate::{Controller, write};
+use machine::{Duration, Time};
+use runtime::{Effects, Flow, Transport};
+use sip::{Header, Message, Method, NameAddr, Via};
+use std::net::SocketAddr;
+
+/// Refused requests that are remembered; a younger one takes the place of an older one.
+const REMEMBERED: usize = 1 << 16;
+/// Lines that an answer copies at most; a request with more is read as any other.
+const LINES_MAX: usize = 16;
+/// How long an ACK to a refusal may come (timer H).
+const ACK_MAX: Duration = Duration::from_secs(32);
+/// Refusals under overload that are captured in full each second; all are counted.
+const CAPTURED_PER_S_MAX: u32 = 100;
+/// What our tags of refusals begin with.
+const TAG: &[u8; 2] = b"ov";
+/// Length of such a tag.
+const TAG_BYTES: usize = TAG.len() + 16;
+/// The service that help is called by, and all below it (RFC 5031 §4.2).
+const SOS: &[u8] = b"urn:service:sos";
+
+/// What is remembered of refusals.
+#[derive(Debug)]
+pub(crate) struct Shed {
+    secret: u64,
+    /// Made when the first request is refused.
+    refused: Box<[u64]>,
+    /// Until when ACKs are looked for.
+    acks_until: Time,
+    second: u64,
+    captured: u32,
+}
+
+impl Shed {
+    /// Nothing refused yet.
+    pub(crate) fn new(secret: u64) -> Self {
+        Self { secret, refused: Box::default(), acks_until: Time::ZERO, second: 0, captured: 0 }
+    }
+
+    /// Names a transaction by what an INVITE, its retransmissions and its ACK share.
+    fn name(&self, peek: &Peek<'_>) -> u64 {
+        absorb(absorb(self.secret, peek.via), peek.call_id)
+    }
+
+    fn remembers(&self, name: u64) -> bool {
+        self.refused.get(name as usize % REMEMBERED).is_some_and(|&row| row == name)
+    }
+
+    fn remember(&mut self, now: Time, name: u64) {
+        if self.refused.is_empty() {
+            self.refused = vec![0; REMEMBERED].into_boxed_slice();
+        }
+        self.refused[name as usize % REMEMBERED] = name;
+        self.acks_until = now + ACK_MAX;
+    }
+
+    /// Whether another refusal is captured in this second.
+    const fn may_capture(&mut self, now: Time) -> bool {
+        let second = now.as_micros() / 1_000_000;
+        if second != self.second {
+            (self.second, self.captured) = (second, 0);
+        }
+        self.captured += 1;
+        self.captured <= CAPTURED_PER_S_MAX
+    }
+}
+
+/// The words of a request that a stateless answer needs.
+struct Peek<'a> {
+    method: &'a [u8],
+    uri: &'a [u8],
+    /// Value of the top Via line.
+    via: &'a [u8],
+    to: &'a [u8],
+    call_id: &'a [u8],
+    /// Whole lines, line ends included, that go into the answer as they are.
+    lines: [&'a [u8]; LINES_MAX],
+    count: usize,
+    has_priority: bool,
+}
+
+impl<'a> Peek<'a> {
+    /// Reads the head of a request; `None` when it is out of the ordinary.
+    fn read(bytes: &'a [u8]) -> Option<Self> {
+        let first = memchr::memchr(b'\n', bytes)?;
+        let mut words = bytes[..first].splitn(3, |&b| b == b' ');
+        let (method, uri) = (words.next()?, words.next()?);
+        let empty = &bytes[..0];
+        let mut peek = Self {
+            method,
+            uri,
+            via: empty,
+            to: empty,
+            call_id: empty,
+            lines: [empty; LINES_MAX],
+            count: 0,
+            has_priority: false,
+        };
+        let mut has = 0u8;
+        let mut at = first + 1;
+        loop {
+            let end = at + memchr::memchr(b'\n', &bytes[at..])? + 1;
+            match bytes[at] {
+                b'\r' => break,
+                b' ' | b'\t' => return None, // a folded line
+                _ => has |= peek.line(&bytes[at..end])?,
+            }
+            at = end;
+        }
+        (has == 0b1_1111).then_some(peek)
+    }
+
+    /// Takes a line; a bit for each that a request must have.
+    fn line(&mut self, line: &'a [u8]) -> Option<u8> {
+        if !matches!(line[0] | 0x20, b'v' | b't' | b'f' | b'i' | b'c' | b'r') {
+            return Some(0);
+        }
+        let colon = memchr::memchr(b':', line)?;
+        let value = line[colon + 1..].trim_ascii();
+        let name = line[..colon].trim_ascii_end();
+        let is = |long: &[u8], short: u8| {
+            name.eq_ignore_ascii_case(long) || matches!(name, [b] if b | 0x20 == short)
+        };
+        let bit = match line[0] | 0x20 {
+            b'v' if is(b"Via", b'v') && self.via.is_empty() => {
+                self.via = value;
+                return Some(1);
+            }
+            b'v' if is(b"Via", b'v') => 1,
+            b't' if is(b"To", b't') => {
+                self.to = value;
+                return Some(2);
+            }
+            b'f' if is(b"From", b'f') => 4,
+            b'c' if name.eq_ignore_ascii_case(b"CSeq") => 8,
+            b'i' | b'c' if is(b"Call-ID", b'i') => {
+                self.call_id = value;
+                16
+            }
+            b'r' if name.eq_ignore_ascii_case(b"Resource-Priority") => {
+                self.has_priority = true;
+                0
+            }
+            _ => 0,
+        };
+        if bit > 0 {
+            *self.lines.get_mut(self.count)? = line;
+            self.count += 1;
+        }
+        Some(bit)
+    }
+
+    /// Our own tag in its To, when it is one of a refusal.
+    fn refusal_tag(&self) -> Option<&'a [u8]> {
+        let at = memchr::memmem::rfind(self.to, b";tag=")? + 5;
+        let tag = self.to.get(at..at + TAG_BYTES)?;
+        tag.starts_with(TAG).then_some(tag)
+    }
+
+    /// Whether it stands in a dialog.
+    fn is_tagged(&self) -> bool {
+        let params = memchr::memrchr(b'>', self.to).map_or(self.to, |at| &self.to[at..]);
+        memchr::memchr(b';', params).is_some()
+            && NameAddr::parse(self.to).map_or(true, |to| to.tag().is_some())
+    }
+
+    fn is_emergency(&self) -> bool {
+        begins(self.uri, SOS) || holds_sos(self.to)
+    }
+}
+
+fn begins(text: &[u8], start: &[u8]) -> bool {
+    text.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start))
+}
+
+/// Whether a To value holds the service URN.
+fn holds_sos(to: &[u8]) -> bool {
+    let uri = memchr::memchr(b'<', to).map_or(to, |at| &to[at + 1..]);
+    begins(uri, SOS)
+}
+
+/// Whether a request calls for help (RFC 5031).
+pub(crate) fn is_emergency(message: &Message<'_>) -> bool {
+    message.request_uri().is_some_and(|uri| begins(uri, SOS))
+        || message.header(Header::To).is_some_and(holds_sos)
+}
+
+/// Methods that never begin anything: they are let in without a look.
+fn is_held(bytes: &[u8]) -> bool {
+    [&b"SIP/2.0 "[..], b"ACK ", b"BYE ", b"CANCEL ", b"PRACK ", b"UPDATE ", b"INFO "]
+        .iter()
+        .any(|start| bytes.starts_with(start))
+}
+
+impl Controller {
+    /// Looks at a message before it is parsed: `true` when it was refused here, or is the ACK to
+    /// such a refusal.
+    pub(crate) fn shed(
+        &mut self,
+        now: Time,
+        flow: Flow,
+        realm: RealmId,
+        bytes: &[u8],
+        out: &mut Effects,
+    ) -> bool {
+        if bytes.starts_with(b"ACK ") {
+            return now < self.shed.acks_until && self.is_ack_to_refusal(bytes);
+        }
+        if is_held(bytes) || !self.admission.observe(now) {
+            return false;
+        }
+        let Some(peek) = Peek::read(bytes) else { return false };
+        let Ok(via) = Via::parse(peek.via) else { return false };
+        let name = self.shed.name(&peek);
+        if !self.shed.remembers(name) {
+            let class = self.class(&flow, realm, &peek);
+            if self.admission.admits(class) {
+                return false;
+            }
+            if self.transactions.is_known(&via, Method::parse(peek.method)) {
+                return false; // it was let in, and asks again
+            }
+            self.shed.remember(now, name);
+            self.wire.facts.add(fact(class), 1);
+        }
+        self.refuse_unread(now, &flow, (&peek, &via, name), bytes, out);
+        true
+    }
+
+    fn class(&self, flow: &Flow, realm: RealmId, peek: &Peek<'_>) -> Class {
+        let is_trusted = self.realms.row(realm).trusted;
+        if peek.is_tagged() || peek.is_emergency() || (peek.has_priority && is_trusted) {
+            return Class::Held;
+        }
+        match peek.method {
+            b"REGISTER" if self.subscriber(flow).is_some() => Class::Refresh,
+            b"REGISTER" => Class::Registration,
+            _ => Class::Call,
+        }
+    }
+
+    fn is_ack_to_refusal(&self, bytes: &[u8]) -> bool {
+        let peek = Peek::read(bytes);
+        let found = peek.and_then(|peek| Some((peek.refusal_tag()?, self.shed.name(&peek))));
+        found.is_some_and(|(tag, name)| tag[TAG.len()..] == hex(mix(name)))
+    }
+
+    /// 503 with Retry-After, straight from the words of the request.
+    fn refuse_unread(
+        &mut self,
+        now: Time,
+        flow: &Flow,
+        (peek, via, name): (&Peek<'_>, &Via<'_>, u64),
+        bytes: &[u8],
+        out: &mut Effects,
+    ) {
+        let base_s = self.config.limits.retry_after_s;
+        // Spread, so that those who were refused together do not come back together.
+        let retry_s = base_s + (name >> 40) as u32 % (base_s + 1);
+        let to = match (flow.transport, via.rport) {
+            (Transport::Udp, None) => {
+                let port = via.port.unwrap_or(5060);
+                Flow { remote: SocketAddr::new(flow.remote.ip(), port), ..*flow }
+            }
+            _ => *flow,
+        };
+        out.send(to, |answer| {
+            answer.extend_from_slice(b"SIP/2.0 503 Service Unavailable\r\n");
+            write::first_via(answer, via, peek.via, flow);
+            for line in &peek.lines[..peek.count] {
+                answer.extend_from_slice(line);
+            }
+            answer.extend_from_slice(b"To: ");
+            answer.extend_from_slice(peek.to);
+            answer.extend_from_slice(b";tag=");
+            answer.extend_from_slice(TAG);
+            answer.extend_from_slice(&hex(mix(name)));
+            answer.extend_from_slice(b"\r\nRetry-After: ");
+            write::number(answer, retry_s.into());
+            answer.extend_from_slice(b"\r\n");
+            write::no_body(answer);
+        });
+        self.wire.facts.add(Fact::MessagesSent, 1);
+        self.wire.facts.add(Fact::Overload, 1);
+        if self.wire.capture.is_on() && self.shed.may_capture(now) {
+            self.capture_refusal(now, flow, (peek, name), bytes, out);
+        }
+    }
+
+    fn capture_refusal(
+        &mut self,
+        now: Time,
+        flow: &Flow,
+        (peek, trail): (&Peek<'_>, u64),
+        bytes: &[u8],
+        out: &Effects,
+    ) {
+        self.wire.received(now, flow, Some(trail), bytes);
+        let delay_us = self.admission.delay().as_micros() as u64;
+        let fields = [
+            ("status", Field::Number(503)),
+            ("text", Field::Text(b"overload: messages wait too long")),
+            ("method", Field::Text(peek.method)),
+            ("to", Field::Text(peek.to)),
+            ("queue_delay_us", Field::Number(delay_us)),
+        ];
+        self.wire.event(now, flow, trail, "RequestRejected", &fields);
+        if let Some((to, answer)) = out.last() {
+            self.wire.sent(now, to, Some(trail), answer);
+        }
+    }
+
+    /// The messages of the steps that follow waited so long.
+    pub(crate) fn queued(&mut self, delay: Duration) {
+        self.admission.waited(delay);
+        self.wire.facts.observe(Fact::QueueDelay, delay.as_micros() as u64);
+    }
+}
+
+const fn fact(class: Class) -> Fact {
+    match class {
+        Class::Refresh => Fact::RefreshesShed,
+        Class::Registration => Fact::RegistrationsShed,
+        Class::Call | Class::Held => Fact::CallsShed,
+    }
+}
