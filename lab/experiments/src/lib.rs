@@ -50,6 +50,11 @@ const EXPERIMENTS: &[Experiment] = &[
         run: sbc::report::run,
     },
     Experiment {
+        name: "session-capacity",
+        line: "calls standing at once and what each costs in memory: SIP, SIP over TLS, VoLTE",
+        run: sbc::session_capacity::run,
+    },
+    Experiment {
         name: "generator",
         line: "the lab's own SIP generator against itself: the ceiling of every call rate",
         run: sbc::generator::run,

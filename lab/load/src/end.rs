@@ -248,6 +248,15 @@ impl End {
         }
     }
 
+    /// Ends the hold time of the first call at or behind `slot` that stands; the slot behind it, or
+    /// `None` when no more stand.
+    pub fn hang_up(&mut self, now: Time, slot: u32, tally: &mut Tally) -> Option<u32> {
+        let rest = self.legs.get(slot as usize..)?;
+        let found = slot + rest.iter().position(|leg| leg.live && leg.holding)? as u32;
+        self.advance(now, found, tally);
+        Some(found + 1)
+    }
+
     /// Whether our message ends the hold time.
     fn keeps_hold(&self, slot: u32) -> bool {
         let next = self.legs[slot as usize].at as usize + 1;

@@ -1,9 +1,10 @@
 //! The generator as a function on a shard: both ends of all calls, and the sink of captures.
 //!
 //! Asked `trial/start` it places calls at the rate it is told; `trial` tells what happened so
-//! far; `trial/abandon` ends it; `call-ids` names every call of all trials. What is to be
-//! sent gathers for [`Trial::grain`] and leaves grouped by kind, as a network card's interrupt
-//! coalescing would do it.
+//! far; `trial/release` with a `rate` ends the hold time of calls that stand; `trial/abandon`
+//! ends it all; `call-ids` names every call of all trials. What is to be sent gathers for
+//! [`Trial::grain`] and leaves grouped by kind, as a network card's interrupt coalescing would
+//! do it.
 
 use crate::arrivals::{Arrivals, Spread};
 use crate::end::{Door, End};
@@ -129,6 +130,8 @@ pub struct Generator {
     caller: End,
     answerer: End,
     arrivals: Option<Arrivals>,
+    /// Calls that stand are released at these times, from this slot on.
+    releases: Option<(Arrivals, u32)>,
     trial: Trial,
     subscriber: u32,
     flushed: Time,
@@ -156,6 +159,7 @@ impl Generator {
             caller,
             answerer,
             arrivals: None,
+            releases: None,
             trial: Trial::default(),
             subscriber: 0,
             flushed: seed.now,
@@ -174,8 +178,28 @@ impl Generator {
         self.arrivals = Some(Arrivals::new(now, trial.rate, trial.length, trial.spread, self.seed));
     }
 
+    /// Releases the calls that stand, at `rate` per second, whatever their hold time.
+    pub fn release(&mut self, now: Time, rate: f64) {
+        let ever = Duration::from_secs(u64::from(u32::MAX));
+        self.releases = Some((Arrivals::new(now, rate, ever, Spread::Uniform, self.seed), 0));
+    }
+
+    fn hang_up(&mut self, now: Time) {
+        for _ in 0..ARRIVALS_AT_ONCE_MAX {
+            let Some((releases, slot)) = &mut self.releases else { return };
+            if releases.due(now).is_none() {
+                return;
+            }
+            match self.caller.hang_up(now, *slot, &mut self.tally) {
+                Some(next) => *slot = next,
+                None => self.releases = None,
+            }
+        }
+    }
+
     fn abandon(&mut self) {
         self.arrivals = None;
+        self.releases = None;
         self.caller.abandon(&mut self.tally);
         self.answerer.abandon(&mut self.tally);
     }
@@ -243,6 +267,7 @@ impl Function for Generator {
         self.caller.expire(now, &mut self.tally);
         self.answerer.expire(now, &mut self.tally);
         self.arrive(now);
+        self.hang_up(now);
         self.caller.flush(now, out, &mut self.tally);
         self.answerer.flush(now, out, &mut self.tally);
         self.flushed = now;
@@ -251,10 +276,12 @@ impl Function for Generator {
     fn deadline(&self) -> Option<Time> {
         let work = self.caller.has_work() || self.answerer.has_work();
         let arrival = self.arrivals.as_ref().and_then(Arrivals::peek);
+        let release = self.releases.as_ref().and_then(|(releases, _)| releases.peek());
         let times = [
             self.caller.deadline(),
             self.answerer.deadline(),
             arrival.map(|at| at.max(self.flushed + self.trial.grain)),
+            release.map(|at| at.max(self.flushed + self.trial.grain)),
             work.then(|| self.flushed + self.trial.grain),
         ];
         times.into_iter().flatten().min()
@@ -294,6 +321,11 @@ impl Function for Generator {
     ) -> Result<serde_json::Value, AskError> {
         match ask.path.as_str() {
             "trial/start" => self.start(now, Trial::read(&ask.params)?),
+            "trial/release" => {
+                let rate = ask.params.get("rate").and_then(|rate| rate.parse().ok());
+                let wrong = || AskError::BadParameter("rate is missing or no number".into());
+                self.release(now, rate.ok_or_else(wrong)?);
+            }
             "trial/abandon" => self.abandon(),
             "trial" => {}
             "call-ids" => {

@@ -79,8 +79,13 @@ impl World {
 
     /// Runs a trial until nothing moves or `limit` has passed.
     fn run(&mut self, trial: Trial, limit: Duration) -> Report {
-        let end = self.now + limit;
         self.generator.start(self.now, trial);
+        self.go_on(limit)
+    }
+
+    /// Goes on until nothing moves or `limit` has passed.
+    fn go_on(&mut self, limit: Duration) -> Report {
+        let end = self.now + limit;
         let mut out = Effects::default();
         for _ in 0..10_000_000 {
             let arrival = self.flying.keys().next().map(|(at, _)| *at);
@@ -239,4 +244,15 @@ fn every_call_that_was_placed_is_named_by_its_call_id_once() {
     ids.sort();
     assert_eq!(ids.len(), 300);
     assert!(ids.iter().eq(seen.lock().unwrap().iter()), "what was on the wire, each once");
+}
+
+#[test]
+fn calls_that_stand_are_released_when_told() {
+    let mut world = World::new("SIP", clean());
+    let hold = Duration::from_secs(1_000);
+    let report = world.run(Trial { hold, ..trial(100) }, Duration::from_secs(5));
+    assert_eq!((report.live, report.completed, report.failed()), (100, 0, 0), "{report:?}");
+    world.generator.release(world.now, 50.0);
+    let report = world.go_on(Duration::from_secs(5));
+    assert_eq!((report.live, report.completed, report.failed()), (0, 100, 0), "{report:?}");
 }

@@ -86,7 +86,25 @@ impl Controller {
             min_expires_s: reject.min_expires_s,
             ..Refusal::new(reject.status, reject.why)
         };
+        if reject.status == 503 {
+            // A storm of registrations must not fill the table with refusals for 32 s each: a
+            // copy of the request is judged anew.
+            self.transactions.abandon(server);
+            return self.refuse(at, None, refusal, out);
+        }
         self.refuse(at, Some(server), refusal, out);
+    }
+
+    /// A REGISTER that the core should be asked for finds the table of relays full.
+    pub(crate) fn no_room_for_register(
+        &mut self,
+        at: &Arrived<'_>,
+        server: ServerId,
+        pending: Key,
+        out: &mut Effects,
+    ) {
+        self.registrar.abandon(pending);
+        self.refuse_register(at, server, Reject::NO_ROOM, out);
     }
 
     /// The core's answer to a forwarded REGISTER; `true` when it was answered from here.

@@ -71,6 +71,9 @@ pub struct Reject {
 }
 
 impl Reject {
+    /// A limit is reached.
+    pub const NO_ROOM: Self = Self::new(503, "no room for another registration");
+
     const fn new(status: u16, why: &'static str) -> Self {
         Self { status, why, min_expires_s: None }
     }
@@ -159,7 +162,7 @@ impl Registrar {
         }
         match self.suspend(now, (flow, realm), &aor, message) {
             Some(pending) => Verdict::Forward(pending),
-            None => Verdict::Reject(Reject::new(503, "no room for another registration")),
+            None => Verdict::Reject(Reject::NO_ROOM),
         }
     }
 

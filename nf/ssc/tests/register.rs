@@ -112,3 +112,22 @@ fn a_core_that_does_not_answer_leaves_no_record() {
     assert!(world.ask("registrations", &[]).as_array().unwrap().is_empty());
     world.expect_idle();
 }
+
+#[test]
+fn a_register_that_comes_again_gets_the_same_answer_and_no_transaction_stands_for_it() {
+    let mut world = World::new(SITE);
+    registered(&mut world);
+    world.receive(ALICE, ACCESS, &register(2, ""));
+    let again = world.expect(ALICE, "SIP/2.0 200");
+    assert_eq!(header(&again, "CSeq"), "2 REGISTER", "the forwarded one, lost on its way back");
+    world.pass(Duration::from_secs(20));
+    world.receive(ALICE, ACCESS, &register(3, ""));
+    let first = world.expect(ALICE, "SIP/2.0 200");
+    world.receive(ALICE, ACCESS, &register(3, ""));
+    assert_eq!(world.expect(ALICE, "SIP/2.0 200"), first);
+    world.expect_nothing();
+    assert_eq!(world.fact("ssc_registers_local_total"), 1);
+    assert_eq!(world.fact("ssc_retransmissions_received_total"), 2);
+    world.pass(Duration::from_secs(13));
+    assert_eq!(world.fact("ssc_transactions_live"), 0, "only the challenge left some");
+}

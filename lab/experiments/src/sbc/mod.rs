@@ -9,6 +9,7 @@ mod registrants;
 pub mod registration;
 pub mod report;
 pub mod service_assurance;
+pub mod session_capacity;
 pub mod softswitch_shielding;
 mod topology;
 

@@ -199,6 +199,23 @@ impl Load {
         self.ask(Ask { path: "trial/abandon".into(), ..Ask::default() })
     }
 
+    /// Starts a trial and leaves it running.
+    ///
+    /// # Errors
+    /// When the generator's shard does not answer.
+    pub fn begin(&self, trial: Trial) -> anyhow::Result<()> {
+        self.ask(trial.ask()).map(drop)
+    }
+
+    /// Releases the calls that stand, `rate` per second.
+    ///
+    /// # Errors
+    /// When the generator's shard does not answer.
+    pub fn release(&self, rate: f64) -> anyhow::Result<()> {
+        let params = [("rate".to_owned(), rate.to_string())].into();
+        self.ask(Ask { path: "trial/release".into(), params }).map(drop)
+    }
+
     /// The report once all captures of its calls have come, or no more come.
     fn captured(&self, mut report: Report, captures: u64) -> anyhow::Result<Report> {
         let until = Instant::now() + CAPTURES_MAX;

@@ -335,7 +335,9 @@ impl Controller {
             buffer.extend_from_slice(&relay.head);
             write::no_body(buffer);
         });
-        if let Some((_, bytes)) = out.last() {
+        if status == 503 && relay.method == Method::Register {
+            self.transactions.abandon(server); // a storm must not fill the table with refusals
+        } else if let Some((_, bytes)) = out.last() {
             self.transactions.respond(now, server, status, bytes);
         }
     }

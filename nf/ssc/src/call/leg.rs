@@ -16,6 +16,9 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 /// Routes of a dialog at most; more are cut.
 const ROUTES_MAX: usize = 32;
 
+/// What stands around a route in its line, beside the route.
+const ROUTE_BYTES: usize = b"Route: \r\n".len();
+
 /// A flow that leads nowhere.
 pub const NOWHERE: Flow = Flow::to(
     PortId(u16::MAX),
@@ -152,6 +155,7 @@ impl Leg {
     /// all the same and its requests go to the far end's own URI.
     pub fn establish(&mut self, message: &Message<'_>, part: Part, ours: &[u8; TAG_BYTES]) -> bool {
         self.text.clear();
+        self.text.reserve_exact(text_bytes(message));
         let contact = message.header(Header::Contact).and_then(first_address);
         let (mine, theirs) = match part {
             Part::Server => (Header::To, message.from()),
@@ -300,6 +304,16 @@ impl Leg {
         let first = NameAddr::parse(first.trim_ascii()).ok()?;
         uri_address(&first.parse_uri().ok()?)
     }
+}
+
+/// Room for the text of a leg made from `message`, a few octets more than it takes:
+/// it stands for as long as the call, so that doubling would waste half of it.
+fn text_bytes(message: &Message<'_>) -> usize {
+    const WORDS: usize = b"From: ;tag=\r\nTo: \r\nCall-ID: \r\n".len() + TAG_BYTES;
+    let kept = [Header::Contact, Header::RecordRoute, Header::From, Header::To, Header::CallId];
+    let lines = message.lines().filter(|line| kept.contains(&line.header));
+    let is_route = |header| usize::from(header == Header::RecordRoute);
+    WORDS + lines.map(|l| l.value.len() + ROUTE_BYTES * is_route(l.header)).sum::<usize>()
 }
 
 /// The first address of a header value that may be a list.

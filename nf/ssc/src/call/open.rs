@@ -157,6 +157,9 @@ impl Controller {
         let method = at.message.method();
         let Some((key, relay)) = self.relays.take() else {
             self.limits.release(extra.grant);
+            if let Some(pending) = extra.register {
+                return self.no_room_for_register(at, server, pending, out);
+            }
             return self.refuse(at, Some(server), Refusal::OVERLOAD, out);
         };
         fill(relay, at, server, random);

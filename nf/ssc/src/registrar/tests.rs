@@ -508,3 +508,30 @@ fn bindings_of_one_source_leave_it_in_any_order() {
     }
     assert!(bench.is_spotless());
 }
+
+#[test]
+fn when_very_many_bindings_end_at_once_each_tick_takes_its_share() {
+    const MANY: usize = 3 * ENDED_PER_TICK_MAX + 10;
+    let mut bench = bench_of(10_000);
+    let phone = |n: usize, cseq| Client {
+        contact: format!("<sip:alice@192.168.{}.{}>", n / 250, n % 250),
+        user: Box::leak(format!("u{n}").into_boxed_str()),
+        cseq,
+        ..alice()
+    };
+    for n in 0..MANY {
+        bench.register(&phone(n, 1), &flow(1));
+    }
+    bench.now += Duration::from_secs(31);
+    let mut gone = Vec::new();
+    bench.registrar.tick(bench.now, &mut gone);
+    assert_eq!(gone.len(), ENDED_PER_TICK_MAX);
+    assert_eq!(bench.registrar.deadline(), Some(Time::ZERO), "the rest is due at once");
+    // The last one is still there and may be refreshed while it waits.
+    assert!(bench.refresh(&phone(MANY - 1, 2), &flow(1)).is_some());
+    for _ in 0..3 {
+        bench.registrar.tick(bench.now, &mut gone);
+    }
+    assert_eq!((gone.len(), bench.registrar.len()), (MANY - 1, 1));
+    assert_ne!(bench.registrar.deadline(), Some(Time::ZERO));
+}

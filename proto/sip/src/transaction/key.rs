@@ -4,39 +4,20 @@
 //! Without it (RFC 2543): Request-URI, To tag, From tag, Call-ID, CSeq and the whole top Via; the
 //! To tag of an ACK is that of the response, so it stands last and outside the hash.
 
+use super::KeyedHash;
 use super::branch::has_cookie;
 use crate::{Header, Message, Method, Via};
 
-/// Longest key kept without an allocation of its own.
-const INLINE_BYTES: usize = 62;
 /// Marks the keys of RFC 2543, so that they never equal one of RFC 3261.
 const LEGACY: u8 = 0x80;
 
-/// A stored key.
-#[derive(Debug)]
-pub(super) enum Key {
-    Inline(u8, [u8; INLINE_BYTES]),
-    Heap(Box<[u8]>),
-}
-
-impl Key {
-    pub(super) fn new(bytes: &[u8]) -> Self {
-        let mut inline = [0; INLINE_BYTES];
-        match inline.get_mut(..bytes.len()) {
-            Some(room) => {
-                room.copy_from_slice(bytes);
-                Self::Inline(bytes.len() as u8, inline)
-            }
-            None => Self::Heap(bytes.into()),
-        }
-    }
-
-    pub(super) fn bytes(&self) -> &[u8] {
-        match self {
-            Self::Inline(length, bytes) => &bytes[..usize::from(*length)],
-            Self::Heap(bytes) => bytes,
-        }
-    }
+/// A stored key: what is compared is hashes under secrets of this table, 64 bits beside the 32
+/// that name the bucket, so that nobody can make two requests alike and a key takes 16 octets.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Key {
+    request: u64,
+    /// Of the To tag (RFC 2543), else zero.
+    to_tag: u64,
 }
 
 /// A key being looked for; the buffer is used again and again.
@@ -44,13 +25,27 @@ impl Key {
 pub(super) struct Probe {
     bytes: Vec<u8>,
     hashed: usize,
+    pub(super) key: Key,
+    pub(super) hash: u32,
     /// Whether the To tag is left out of the comparison (an ACK of RFC 2543).
     pub(super) any_to_tag: bool,
 }
 
 impl Probe {
-    /// Makes the key of `request` as if its method were `method`.
-    pub(super) fn fill(&mut self, request: &Message<'_>, method: Method) {
+    /// Makes the key of `request` as if its method were `method`, with these two secrets.
+    pub(super) fn fill(&mut self, request: &Message<'_>, method: Method, secrets: [&KeyedHash; 2]) {
+        self.write(request, method);
+        self.hash(secrets);
+    }
+
+    fn hash(&mut self, [bucket, key]: [&KeyedHash; 2]) {
+        let (hashed, to_tag) = self.bytes.split_at(self.hashed);
+        self.hash = bucket.hash(hashed) as u32;
+        let to_tag = if to_tag.is_empty() { 0 } else { key.hash(to_tag) };
+        self.key = Key { request: key.hash(hashed), to_tag };
+    }
+
+    fn write(&mut self, request: &Message<'_>, method: Method) {
         self.bytes.clear();
         self.any_to_tag = false;
         let via = request.via();
@@ -65,13 +60,19 @@ impl Probe {
 
     /// Makes the key of a request of a known method with this top Via; says whether that is
     /// enough of it.
-    pub(super) fn fill_via(&mut self, via: &Via<'_>, method: Method) -> bool {
+    pub(super) fn fill_via(
+        &mut self,
+        via: &Via<'_>,
+        method: Method,
+        secrets: [&KeyedHash; 2],
+    ) -> bool {
         let branch = via.branch.filter(|branch| has_cookie(branch));
         let Some(branch) = branch.filter(|_| method != Method::Other) else { return false };
         self.bytes.clear();
         self.any_to_tag = false;
         self.bytes.push(method as u8);
         self.sent_by(via, branch);
+        self.hash(secrets);
         true
     }
 
@@ -112,21 +113,9 @@ impl Probe {
         }
     }
 
-    /// The part that is hashed.
-    pub(super) fn hashed(&self) -> &[u8] {
-        &self.bytes[..self.hashed]
-    }
-
-    pub(super) fn key(&self) -> Key {
-        Key::new(&self.bytes)
-    }
-
     /// Whether `key` is the one looked for.
     pub(super) fn matches(&self, key: &Key) -> bool {
-        if self.any_to_tag {
-            key.bytes().starts_with(&self.bytes)
-        } else {
-            key.bytes() == self.bytes
-        }
+        let same_tag = self.any_to_tag || key.to_tag == self.key.to_tag;
+        same_tag && key.request == self.key.request
     }
 }

@@ -69,6 +69,10 @@ impl Default for Limits {
 
 /// No table is larger than this, whatever its limits say: one bit of an index names the side.
 const ENTRIES_MAX: u32 = (1 << 31) - 1;
+/// Buckets of server transactions at first; they double as the table fills.
+const BUCKETS_MIN: usize = 1 << 12;
+/// Transactions of one bucket, on average, before the buckets double.
+const BUCKET_FILL_MAX: usize = 2;
 /// Buckets of far ends from which responses are awaited.
 const FLOW_BUCKETS: usize = 4096;
 
@@ -146,6 +150,8 @@ pub struct Transactions<F, U> {
     timers: Timers,
     mint: Mint,
     hash: KeyedHash,
+    /// A second secret: what is stored of a server transaction's key.
+    proof: KeyedHash,
     /// How many branches without a transaction were made.
     loose: u32,
     wheel: Wheel<WheelKey>,
@@ -172,18 +178,19 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
     pub fn new(timers: Timers, limits: Limits, seed: [u8; 32], shard: u16, now: Time) -> Self {
         let (one, two) = seed.split_at(16);
         let hash = |half: &[u8]| KeyedHash::new(half.try_into().expect("half a seed is 16 bytes"));
-        let buckets = limits.servers_max.clamp(16, ENTRIES_MAX).next_power_of_two() as usize;
+        let third = [b"k0", b"k1"].map(|name| hash(two).hash(name).to_le_bytes());
         Self {
             timers,
             mint: Mint::new(shard, hash(one)),
             hash: hash(two),
+            proof: hash(third.as_flattened()),
             loose: 0,
             wheel: Wheel::new(now),
             due: Vec::new(),
             clients: Slab::new(limits.clients_max.min(ENTRIES_MAX)),
             flows: vec![NONE; FLOW_BUCKETS].into(),
             servers: Slab::new(limits.servers_max.min(ENTRIES_MAX)),
-            heads: vec![0; buckets].into(),
+            heads: vec![0; BUCKETS_MIN].into(),
             probe: Probe::default(),
         }
     }

@@ -34,6 +34,11 @@ impl<T> Slab<T> {
         self.len
     }
 
+    /// Slots in use and free: every index is below.
+    pub(super) const fn slots(&self) -> u32 {
+        self.slots.len() as u32
+    }
+
     /// Index and generation of the new entry; `None` when the slab is full.
     pub(super) fn insert(&mut self, entry: T) -> Option<(u32, u32)> {
         if self.free == NONE {
