@@ -167,7 +167,18 @@ impl Controller {
         self.registrar.by_token(uri.user?)
     }
 
-    /// The binding that a request from the access side was sent by.
+    /// The binding that a request from the access side was sent by: of those of its source, which
+    /// many subscribers may share, the one that bears its From.
+    pub(crate) fn sender(&self, flow: &Flow, message: &Message<'_>) -> Option<Key> {
+        let any = self.subscriber(flow)?;
+        let named = Aor::parse(message.from().uri).and_then(|aor| {
+            let mut reached = self.registrar.reached_by(&aor);
+            reached.find(|(_, binding)| binding.is_from(flow)).map(|(key, _)| key)
+        });
+        Some(named.unwrap_or(any))
+    }
+
+    /// A binding that was registered from `flow`, whosever it is.
     pub(crate) fn subscriber(&self, flow: &Flow) -> Option<Key> {
         if self.registrar.is_empty() {
             return None;

@@ -131,3 +131,24 @@ fn a_register_that_comes_again_gets_the_same_answer_and_no_transaction_stands_fo
     world.pass(Duration::from_secs(13));
     assert_eq!(world.fact("ssc_transactions_live"), 0, "only the challenge left some");
 }
+
+#[test]
+fn of_two_subscribers_behind_one_address_each_follows_his_own_service_route() {
+    let mut world = World::new(SITE);
+    for (user, cseq) in [("alice", 1), ("carol", 2), ("dave", 3)] {
+        let text = register(cseq, "").replace("alice", user).replace("reg-1", user);
+        world.receive(ALICE, ACCESS, &text);
+        let forwarded = world.expect(BOB, "REGISTER");
+        let contact = header(&forwarded, "Contact");
+        let more = format!("Contact: {contact}\r\nService-Route: <sip:{user}@10.0.1.1;lr>\r\n");
+        world.receive(BOB, CORE, &respond(&forwarded, "200 OK", "b", &more, ""));
+        world.expect(ALICE, "SIP/2.0 200");
+    }
+    for user in ["carol", "alice", "dave"] {
+        let invite = Caller::new(user).request("INVITE", "", SDP);
+        world.receive(ALICE, ACCESS, &invite.replace("sip:alice@", &format!("sip:{user}@")));
+        world.expect(ALICE, "SIP/2.0 100");
+        let invite = world.expect(BOB, "INVITE");
+        assert_eq!(header(&invite, "Route"), format!("<sip:{user}@10.0.1.1;lr>"));
+    }
+}

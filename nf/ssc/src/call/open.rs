@@ -52,7 +52,7 @@ impl Controller {
             Ok(session) => session,
             Err(min_se_s) => return self.too_brief(at, server, min_se_s, out),
         };
-        let subscriber = self.subscriber(&at.flow);
+        let subscriber = self.sender(&at.flow, at.message);
         let is_known = subscriber.is_some() || at.message.method() == Method::Register;
         if !is_known && self.realms.row(at.realm).register_required {
             let refusal = Refusal::new(403, "the sender is not registered");
