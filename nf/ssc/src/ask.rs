@@ -22,6 +22,7 @@ impl Controller {
         out: &mut Effects,
     ) -> Result<Value, AskError> {
         self.gauges();
+        self.shield_gauges(now);
         match ask.path.as_str() {
             "calls" => self.show_calls(ask),
             "calls/terminate" => self.terminate(now, ask, out),
@@ -31,6 +32,9 @@ impl Controller {
             "next-hops" => Ok(self.show_next_hops()),
             "realms" => Ok(self.show_realms()),
             "alarms" => Ok(self.show_alarms(now)),
+            "shield" => Ok(self.show_shield(now)),
+            "blacklist" => Ok(self.show_blacklist(now)),
+            "blacklist/clear" => self.clear_blacklist(ask),
             "capture" => Ok(self.show_capture(now)),
             other => Err(AskError::NotFound(other.to_owned())),
         }
@@ -160,8 +164,9 @@ impl Controller {
         Value::Array(rows.collect())
     }
 
-    fn show_alarms(&self, now: Time) -> Value {
+    fn show_alarms(&mut self, now: Time) -> Value {
         let mut rows = Vec::new();
+        rows.extend(self.flood_alarm(now));
         for hop in self.hops.rows() {
             for endpoint in hop.endpoints.iter().filter(|e| e.health == Health::Down) {
                 let all = hop.endpoints.iter().all(|e| e.health == Health::Down);

@@ -6,6 +6,7 @@ pub use limits::{CallLimit, Overload, Resources};
 
 use crate::manipulation::{RuleConfig, Rules};
 use crate::realm::{Address, CAPTURE_PORT, PORTS_MAX, REALMS_MAX, RealmId, Side, transport_word};
+pub use crate::shield::config::Shield;
 use config::Issue;
 use runtime::{ClientAuth, Flow, PortId, PortSpec, TlsSpec, Transport};
 use schemars::JsonSchema;
@@ -58,6 +59,9 @@ pub struct Ssc {
     /// What calls cost.
     #[serde(default)]
     pub resources: Resources,
+    /// Policing of sources.
+    #[serde(default)]
+    pub shield: Shield,
 }
 
 /// A realm: a side of the controller with its own addresses and its own trust.
@@ -399,6 +403,7 @@ impl Ssc {
         self.validate_routes(issues);
         self.validate_numbers(issues);
         limits::validate(self, issues);
+        self.shield.validate(issues);
         let realms: Vec<&str> = self.realm.iter().map(|realm| realm.name.as_str()).collect();
         if let Err(found) = Rules::compile(&self.rule, &realms) {
             issues.extend(found);

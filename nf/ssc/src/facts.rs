@@ -121,5 +121,24 @@ event::facts! {
             "REGISTER requests passed to the core";
         /// Bindings at this moment.
         BindingsLive = Gauge, Debug, "ssc_bindings_live", "Registered contacts at this moment";
+        /// An INVITE of an unknown source was refused unread.
+        ShieldInvites = Counter, Debug, "ssc_shield_refused_invites_total",
+            "INVITEs of unknown sources refused before parsing";
+        /// A REGISTER of an unknown source was refused unread.
+        ShieldRegisters = Counter, Debug, "ssc_shield_refused_registers_total",
+            "REGISTERs of unknown sources refused before parsing";
+        /// Something else of an unknown source was refused unread.
+        ShieldOthers = Counter, Debug, "ssc_shield_refused_others_total",
+            "Other messages of unknown sources refused before parsing";
+        /// Something came from a blacklisted source.
+        ShieldBlacklisted = Counter, Debug, "ssc_shield_refused_blacklisted_total",
+            "Messages of blacklisted sources refused before parsing";
+        /// Blacklisted sources at this moment.
+        ShieldBlacklist = Gauge, Info, "ssc_shield_blacklist", "Blacklisted sources at this moment";
+        /// Unknown sources that are remembered.
+        ShieldSources = Gauge, Debug, "ssc_shield_sources",
+            "Unknown sources whose rate is remembered";
+        /// A flood was recognised.
+        ShieldFloods = Counter, Warn, "ssc_shield_floods_total", "Floods recognised since the start";
     }
 }

@@ -30,6 +30,7 @@ mod register;
 pub mod registrar;
 mod route;
 mod shed;
+mod shield;
 mod slots;
 mod steer;
 mod token;
@@ -52,6 +53,7 @@ use realm::{RealmId, Realms};
 use refusal::Refusal;
 use registrar::Registrar;
 use route::Routes;
+use runtime::shield::Shield;
 use runtime::{Ask, AskError, Effects, Flow, Frame, Function, In, PortId, Seed};
 use shed::Shed;
 use sip::transaction::{Arrival, Out, ServerId, Timers, Transactions};
@@ -100,6 +102,7 @@ pub struct Controller {
     limits: Limits,
     wire: Wire,
     registrar: Registrar,
+    shield: Shield,
     inbox: Vec<u8>,
     shard: u16,
     random: u64,
@@ -138,6 +141,7 @@ impl Controller {
             shed: Shed::new(mix(random ^ 0x7368_6564)),
             limits: Limits::new(&config, seed.shard, seed.shards),
             registrar: register::registrar(&config, seed.shard, &registrar_seed, now),
+            shield: shield::shield(&config, &hops, [mix(random), mix(random ^ 1)], now),
             wire,
             inbox: Vec::new(),
             shard: seed.shard,
@@ -165,6 +169,9 @@ impl Controller {
             return;
         }
         let Some(realm) = self.realms.door(flow.port).map(|door| door.realm) else { return };
+        if !self.is_admitted(now, &flow, realm, bytes) {
+            return;
+        }
         self.wire.facts.add(Fact::MessagesReceived, 1);
         if self.shed(now, flow, realm, bytes, out) {
             return;
@@ -276,7 +283,10 @@ impl Function for Controller {
                 }
             }
             In::Down { flow, why } => self.down(now, flow, why, out),
-            In::Resolved { query, answer } => self.resolved(now, query, answer, out),
+            In::Resolved { query, answer } => {
+                self.resolved(now, query, answer, out);
+                shield::know(&mut self.shield, &self.hops);
+            }
             In::Drain => self.is_draining = true,
         }
         self.wire.capture.flush(now, out);
@@ -330,6 +340,7 @@ impl Function for Controller {
         self.wire.rule(&config, &self.realms);
         self.registrar.configure(config.registrar.clone(), config.limits.bindings_max);
         self.config = config;
+        self.reshield(now);
     }
 
     fn frame(_port: PortId, buffer: &[u8]) -> Frame {

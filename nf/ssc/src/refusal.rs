@@ -133,6 +133,7 @@ impl Controller {
             return; // a keep-alive (RFC 5626 §3.5.1) or an empty datagram
         }
         self.wire.facts.add(Fact::Malformed, 1);
+        self.offended(now, &flow);
         let trail = self.random();
         self.wire.received(now, &flow, Some(trail), bytes);
         let fields = [

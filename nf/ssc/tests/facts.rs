@@ -181,10 +181,24 @@ fn refusals(seen: &mut Seen) {
     }
 }
 
+/// A flood of every kind from unknown sources, one of which is blacklisted.
+fn floods(seen: &mut Seen) {
+    let shield = "\n[shield]\nunknown_burst = 10\nunknown_rate = 10\nflood_rate = 1\n\
+        flood_refused = 10\nrefused_max = 5\nsource_burst = 5\nsource_rate = 5\n";
+    let mut world = World::new(&format!("{SITE}{shield}"));
+    for n in 0..60 {
+        let method = ["INVITE", "REGISTER", "OPTIONS"][n % 3];
+        let text = Caller::new(&format!("flood{n}")).request(method, "", "");
+        world.receive(&format!("11.0.0.{n}:5060"), ACCESS, &text);
+        world.receive("11.0.1.1:5060", ACCESS, &text);
+    }
+    seen.read(&mut world);
+}
+
 #[test]
 fn every_fact_moves() {
     let mut seen = Seen::default();
-    for scene in [calls, endings, oddities, surroundings, registrations, refusals] {
+    for scene in [calls, endings, oddities, surroundings, registrations, refusals, floods] {
         scene(&mut seen);
     }
     assert!(seen.all.len() > 30, "the facts were read");

@@ -13,6 +13,7 @@
 mod address;
 mod clock;
 mod control;
+mod frame;
 mod poll;
 mod process;
 mod receive;
@@ -23,6 +24,7 @@ pub mod tls;
 mod udp;
 
 pub use clock::Clock;
+pub use frame::{FRAMES_MAX, FrameSocket};
 pub use poll::{Interest, Poll, Ready, Waker};
 pub use process::{cores, pin, random};
 pub use receive::{Datagram, RECEIVE_SLOTS, ReceiveBatch};

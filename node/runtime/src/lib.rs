@@ -23,6 +23,7 @@ mod reading;
 mod ring;
 mod running;
 mod shard;
+pub mod shield;
 mod spec;
 mod stream;
 mod table;

@@ -36,6 +36,8 @@ pub struct Ground {
     pub access_tls: SocketAddr,
     /// Where it speaks to the core, if that is another address.
     pub core: SocketAddr,
+    /// Where calls come from, if that shall be a certain port.
+    pub caller: Option<SocketAddr>,
     /// Where calls are answered.
     pub answerer: SocketAddr,
     /// Where captures go.
@@ -64,6 +66,7 @@ impl Ground {
             access: free_port(local)?,
             access_tls: free_port(local)?,
             core: free_port(local)?,
+            caller: None,
             answerer: free_port(local)?,
             capture: free_port(local)?,
             api: free_port(local)?,
@@ -119,7 +122,7 @@ impl Load {
         transport: Transport,
         sink: Option<PortSpec>,
     ) -> anyhow::Result<Self> {
-        let local = IpAddr::from(Ipv4Addr::LOCALHOST);
+        let local = ground.answerer.ip();
         let capture = sink.as_ref().map(|sink| sink.id);
         let mut ports = vec![port(ANSWERER, "answerer", Transport::Udp, ground.answerer)];
         ports.extend(sink);
@@ -128,7 +131,10 @@ impl Load {
         let mut callers = Vec::new();
         for number in 0..count {
             let id = PortId(FIRST_CALLER + number);
-            let address = free_port(local)?;
+            let address = match ground.caller {
+                Some(caller) if number == 0 => caller,
+                _ => free_port(local)?,
+            };
             let mut spec = port(id, "caller", transport, address);
             spec.connect_only = transport.is_stream();
             spec.tls = (transport == Transport::Tls).then(|| {

@@ -1,0 +1,104 @@
+//! Floods of forged packets: what an attacker sends, at a set rate, for a set time, and only
+//! inside a network namespace that the lab made (or on loopback).
+//!
+//! ```text
+//!   Place (refuses anything but a veth in a `tq-` namespace, or lo)
+//!     └→ Frame (Ethernet · IPv4 · UDP/TCP/ICMP, a new source each) ×64 ─→ FrameSocket
+//! ```
+#![forbid(unsafe_code)]
+
+mod frame;
+mod namespace;
+mod place;
+
+pub use frame::{Kind, Sources};
+pub use namespace::{NAMESPACE_PREFIX, Namespace, Veth, enter, run_ip};
+pub use place::Place;
+
+use driver::{FRAMES_MAX, FrameSocket};
+use frame::Frame;
+use serde::{Deserialize, Serialize};
+use std::net::SocketAddrV4;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// The longest flood.
+pub const TIME_MAX: Duration = Duration::from_secs(600);
+/// The highest rate, frames a second.
+pub const RATE_MAX: u32 = 5_000_000;
+/// A pause while the next frames are not yet due.
+const PAUSE: Duration = Duration::from_micros(100);
+
+/// A flood.
+#[derive(Debug, Clone)]
+pub struct Attack {
+    /// What it consists of.
+    pub kind: Kind,
+    /// Where it goes.
+    pub target: SocketAddrV4,
+    /// Where it claims to come from.
+    pub sources: Sources,
+    /// Frames a second; at most [`RATE_MAX`].
+    pub rate: u32,
+    /// How long; at most [`TIME_MAX`].
+    pub time: Duration,
+}
+
+/// What was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// When the first frame left, microseconds since 1970.
+    pub began_at_us: u64,
+    /// Frames that the kernel took.
+    pub frames: u64,
+    /// Their octets, link-layer headers included.
+    pub octets: u64,
+    /// Time it took.
+    pub seconds: f64,
+    /// Frames a second.
+    pub frames_per_s: f64,
+    /// Megabits a second.
+    pub mbit_s: f64,
+}
+
+/// Carries a flood out.
+///
+/// # Errors
+/// When the limits are passed or the kernel refuses.
+pub fn run(attack: &Attack, place: &Place) -> anyhow::Result<Report> {
+    anyhow::ensure!(attack.rate > 0 && attack.rate <= RATE_MAX, "1 to {RATE_MAX} frames a second");
+    anyhow::ensure!(attack.time <= TIME_MAX, "at most {} s", TIME_MAX.as_secs());
+    place.allows(attack)?;
+    let socket = FrameSocket::open(place.interface())?;
+    let mut frame = Frame::new(attack, place);
+    let length = frame.length();
+    let mut batch = vec![0; FRAMES_MAX * length];
+    let wall = SystemTime::now().duration_since(UNIX_EPOCH)?.as_micros() as u64;
+    let begun = Instant::now();
+    let mut frames = 0u64;
+    while begun.elapsed() < attack.time {
+        let due = (begun.elapsed().as_secs_f64() * f64::from(attack.rate)) as u64;
+        let count = due.saturating_sub(frames).min(FRAMES_MAX as u64) as usize;
+        if count == 0 {
+            std::thread::sleep(PAUSE);
+            continue;
+        }
+        for slot in batch.chunks_exact_mut(length).take(count) {
+            frame.write(slot);
+        }
+        let mut sent = 0;
+        while sent < count && begun.elapsed() < attack.time {
+            sent += socket.send(&batch[sent * length..count * length], length)?;
+        }
+        frames += sent as u64;
+    }
+    let seconds = begun.elapsed().as_secs_f64();
+    let octets = frames * length as u64;
+    Ok(Report {
+        began_at_us: wall,
+        frames,
+        octets,
+        seconds,
+        frames_per_s: frames as f64 / seconds,
+        mbit_s: octets as f64 * 8.0 / seconds / 1e6,
+    })
+}

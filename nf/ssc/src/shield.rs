@@ -1,0 +1,162 @@
+//! The shield: who may speak to us at all, decided before a message is parsed.
+//!
+//! [`runtime::shield`] does the policing; here stands who is known: far ends of trusted realms,
+//! next hops, registered contacts (by the flow they registered from), and the site's own list.
+
+pub mod config;
+
+use crate::Controller;
+use crate::config::Ssc;
+use crate::facts::Fact;
+use crate::next_hop::NextHops;
+use crate::realm::RealmId;
+use machine::Time;
+use runtime::shield::{Shield, Source, Verdict};
+use runtime::{Ask, AskError, Flow};
+use serde_json::{Value, json};
+use std::net::IpAddr;
+
+/// Kinds of messages, by what they begin with.
+const KINDS: [&str; 3] = ["other", "INVITE", "REGISTER"];
+/// Rows of the blacklist that are shown.
+const ROWS_MAX: usize = 1_000;
+
+fn kind(bytes: &[u8]) -> usize {
+    match bytes {
+        [b'I', b'N', b'V', b'I', b'T', b'E', b' ', ..] => 1,
+        [b'R', b'E', b'G', b'I', b'S', b'T', b'E', b'R', b' ', ..] => 2,
+        _ => 0,
+    }
+}
+
+const fn source(flow: &Flow) -> Source {
+    Source { address: flow.remote.ip(), is_proven: flow.transport.is_stream() }
+}
+
+/// A shield as the configuration wants it.
+pub(crate) fn shield(config: &Ssc, hops: &NextHops, secret: [u64; 2], now: Time) -> Shield {
+    let mut shield = Shield::new(config.shield.rules(), secret, now);
+    know(&mut shield, hops);
+    shield
+}
+
+/// The addresses of all next hops pass.
+pub(crate) fn know(shield: &mut Shield, hops: &NextHops) {
+    let endpoints = hops.rows().iter().flat_map(|hop| &hop.endpoints);
+    shield.know(endpoints.map(|endpoint| endpoint.flow.remote.ip()));
+}
+
+impl Controller {
+    /// Whether a message is looked at; what is refused is counted.
+    pub(crate) fn is_admitted(
+        &mut self,
+        now: Time,
+        flow: &Flow,
+        realm: RealmId,
+        bytes: &[u8],
+    ) -> bool {
+        if self.realms.row(realm).trusted {
+            return true;
+        }
+        let registrar = &self.registrar;
+        let is_known = || !registrar.is_empty() && registrar.by_source(flow).next().is_some();
+        let kind = kind(bytes);
+        let fact = match (self.shield.admit(now, source(flow), kind, is_known), kind) {
+            (Verdict::Pass, _) => return true,
+            (Verdict::Blacklisted, _) => Fact::ShieldBlacklisted,
+            (Verdict::Excess | Verdict::Crowded, 1) => Fact::ShieldInvites,
+            (Verdict::Excess | Verdict::Crowded, 2) => Fact::ShieldRegisters,
+            (Verdict::Excess | Verdict::Crowded, _) => Fact::ShieldOthers,
+        };
+        self.wire.facts.add(fact, 1);
+        false
+    }
+
+    /// A message could not be read: that counts against its source.
+    pub(crate) fn offended(&mut self, now: Time, flow: &Flow) {
+        let trusted = self.realms.door(flow.port).map(|door| self.realms.row(door.realm).trusted);
+        if trusted != Some(false) {
+            return;
+        }
+        let registrar = &self.registrar;
+        let is_known = || registrar.by_source(flow).next().is_some();
+        self.shield.malformed(now, source(flow), is_known);
+    }
+
+    /// Next hops changed, or the configuration did.
+    pub(crate) fn reshield(&mut self, now: Time) {
+        let secret = [self.random(), self.random()];
+        self.shield.configure(self.config.shield.rules(), secret, now);
+        know(&mut self.shield, &self.hops);
+    }
+
+    /// `shield`: what it does now, a row a shard.
+    pub(crate) fn show_shield(&mut self, now: Time) -> Value {
+        let flood = self.shield.flood(now).map(|flood| {
+            json!({
+                "kind": KINDS[flood.kind.min(KINDS.len() - 1)],
+                "recognised_at_us": flood.since.as_micros(),
+                "refused": flood.count,
+                "peak_per_s": flood.peak_per_s,
+            })
+        });
+        json!([{
+            "shard": self.shard,
+            "flood": flood,
+            "floods": self.shield.floods(),
+            "sources": self.shield.remembered(),
+            "table_bytes": self.shield.table_bytes(),
+            "blacklisted": self.shield.blacklisted(now).count(),
+        }])
+    }
+
+    /// `blacklist`: who is on it and why.
+    pub(crate) fn show_blacklist(&self, now: Time) -> Value {
+        let rows = self.shield.blacklisted(now).take(ROWS_MAX).map(|row| {
+            json!({
+                "shard": self.shard,
+                "address": row.address.to_string(),
+                "reason": row.offence.words(),
+                "count": row.count,
+                "refused": row.refused,
+                "since_us": row.since.as_micros(),
+                "last_us": row.last.as_micros(),
+                "until_us": row.until.as_micros(),
+            })
+        });
+        Value::Array(rows.collect())
+    }
+
+    /// `blacklist/clear`: takes one address, or all, off the blacklist.
+    pub(crate) fn clear_blacklist(&mut self, ask: &Ask) -> Result<Value, AskError> {
+        let address = match ask.params.get("address").map(|text| text.parse::<IpAddr>()) {
+            None => None,
+            Some(Ok(address)) => Some(address),
+            Some(Err(_)) => return Err(AskError::BadParameter("address is an IP address".into())),
+        };
+        let cleared = self.shield.pardon(address);
+        Ok(json!([{ "shard": self.shard, "cleared": cleared }]))
+    }
+
+    /// The alarm of a flood that goes on.
+    pub(crate) fn flood_alarm(&mut self, now: Time) -> Option<Value> {
+        let flood = self.shield.flood(now)?;
+        let kind = KINDS[flood.kind.min(KINDS.len() - 1)];
+        Some(json!({
+            "name": "flood",
+            "subject": kind,
+            "severity": "major",
+            "text": format!("a flood of {kind} from unknown sources is refused, up to {} a second",
+                flood.peak_per_s),
+            "probable_cause": "denial-of-service",
+        }))
+    }
+
+    /// Brings the shield's gauges up to date.
+    pub(crate) fn shield_gauges(&self, now: Time) {
+        let facts = &self.wire.facts;
+        facts.set(Fact::ShieldBlacklist, self.shield.blacklisted(now).count() as u64);
+        facts.set(Fact::ShieldSources, self.shield.remembered() as u64);
+        facts.set(Fact::ShieldFloods, self.shield.floods());
+    }
+}

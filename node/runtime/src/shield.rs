@@ -1,0 +1,262 @@
+//! A policer of sources, in front of everything that costs time: who sent it is all it looks at.
+//!
+//! ```text
+//!  loopback · known address · trusted prefix · whoever the caller knows ─────────→ Pass
+//!  blacklisted ──────────────────────────────────────────────────────────────────→ Refuse
+//!  unknown ─→ own bucket ─→ (datagrams: the sender may be forged) shared bucket ─→ Pass
+//!                 └ empty, or too many offences: blacklist       └ empty: refuse, or a flood
+//! ```
+//! While a flood of unknown sources is recognised, the shared bucket refills slowly. Every table
+//! has a fixed size, nothing is allocated for a message that is refused, and places in the tables
+//! are chosen by a secret.
+
+mod blacklist;
+mod bucket;
+mod flood;
+mod prefix;
+mod sources;
+
+pub use blacklist::{Offence, Sentence};
+pub use flood::Flood;
+pub use prefix::Prefix;
+pub use sources::WINDOW;
+
+use blacklist::Blacklist;
+use bucket::Bucket;
+use flood::Recognition;
+use machine::{Duration, Time};
+use prefix::place;
+use sources::Sources;
+use std::net::IpAddr;
+
+/// Kinds of messages that are told apart.
+pub const KINDS_MAX: usize = 4;
+/// Addresses that pass because the configuration names them.
+pub const KNOWN_MAX: usize = 65_536;
+/// Trusted prefixes; each costs a look for every message of an unknown source.
+pub const TRUSTED_MAX: usize = 64;
+
+/// What the policer goes by. Rates are messages a second.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rules {
+    /// Off: everything passes.
+    pub enabled: bool,
+    /// Prefixes that pass.
+    pub trusted: Vec<Prefix>,
+    /// What each unknown source may send.
+    pub source_rate: u32,
+    /// What it may send at once.
+    pub source_burst: u32,
+    /// What all unknown sources of datagrams may send together.
+    pub unknown_rate: u32,
+    /// What they may send at once.
+    pub unknown_burst: u32,
+    /// What they may send together while a flood is recognised.
+    pub flood_rate: u32,
+    /// Refused messages a second at which a flood is recognised.
+    pub flood_refused: u32,
+    /// Refusals of one source within [`WINDOW`] after which it is blacklisted; 0: never.
+    pub refused_max: u32,
+    /// Malformed messages of one source in that time after which it is blacklisted; 0: never.
+    pub malformed_max: u32,
+    /// How long a source stays blacklisted.
+    pub blacklist: Duration,
+    /// Sources in the blacklist at most.
+    pub blacklist_max: u32,
+    /// Unknown sources that are remembered.
+    pub sources_max: u32,
+}
+
+/// Who sent a message.
+#[derive(Debug, Clone, Copy)]
+pub struct Source {
+    /// Its address.
+    pub address: IpAddr,
+    /// Whether the address has answered (a connection stands), so that it is not forged.
+    pub is_proven: bool,
+}
+
+/// What shall become of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is looked at.
+    Pass,
+    /// Its source is blacklisted.
+    Blacklisted,
+    /// Its source sends more than it may.
+    Excess,
+    /// All unknown sources together send more than they may.
+    Crowded,
+}
+
+/// The policer of one shard.
+#[derive(Debug)]
+pub struct Shield {
+    rules: Rules,
+    known: Vec<u64>,
+    sources: Sources,
+    blacklist: Blacklist,
+    shared: Bucket,
+    refusals: Recognition,
+    crowd: Recognition,
+}
+
+impl Shield {
+    /// A policer that has seen nothing; `secret` chooses places in its tables.
+    #[must_use]
+    pub fn new(rules: Rules, secret: [u64; 2], now: Time) -> Self {
+        Self {
+            known: Vec::new(),
+            sources: Sources::new(rules.sources_max, secret, now),
+            blacklist: Blacklist::new(rules.blacklist_max, secret),
+            shared: Bucket::full(rules.unknown_burst, now),
+            refusals: refusals(&rules, now),
+            crowd: crowd(&rules, now),
+            rules,
+        }
+    }
+
+    /// Takes other rules; who is blacklisted stays so.
+    pub fn configure(&mut self, rules: Rules, secret: [u64; 2], now: Time) {
+        if rules == self.rules {
+            return;
+        }
+        if rules.sources_max != self.rules.sources_max {
+            self.sources = Sources::new(rules.sources_max, secret, now);
+        }
+        self.blacklist.set_max(rules.blacklist_max);
+        self.shared = Bucket::full(rules.unknown_burst, now);
+        self.refusals = refusals(&rules, now);
+        self.crowd = crowd(&rules, now);
+        self.rules = rules;
+    }
+
+    /// The addresses that pass, in place of those before; more than [`KNOWN_MAX`] are not taken.
+    pub fn know(&mut self, addresses: impl Iterator<Item = IpAddr>) {
+        self.known.clear();
+        self.known.extend(addresses.take(KNOWN_MAX).map(place));
+        self.known.sort_unstable();
+        self.known.dedup();
+    }
+
+    /// Whether a message may be looked at. `kind` is below [`KINDS_MAX`] and only counted;
+    /// `is_known` is asked when nothing else says that the source is known.
+    pub fn admit(
+        &mut self,
+        now: Time,
+        source: Source,
+        kind: usize,
+        is_known: impl FnOnce() -> bool,
+    ) -> Verdict {
+        if !self.rules.enabled || self.is_exempt(source.address) || is_known() {
+            return Verdict::Pass;
+        }
+        let verdict = self.police(now, source, kind);
+        if verdict != Verdict::Pass {
+            self.refusals.see(now, kind);
+        }
+        verdict
+    }
+
+    fn police(&mut self, now: Time, source: Source, kind: usize) -> Verdict {
+        let place = place(source.address);
+        if self.blacklist.holds(place, now) {
+            return Verdict::Blacklisted;
+        }
+        let rules = &self.rules;
+        let entry = self.sources.entry(place, now, rules.source_burst);
+        if !entry.take(now, rules.source_rate, rules.source_burst) {
+            entry.refused += 1;
+            if rules.refused_max > 0 && entry.refused >= rules.refused_max {
+                let count = entry.refused;
+                self.condemn(now, source.address, Offence::Excess, count);
+            }
+            return Verdict::Excess;
+        }
+        if source.is_proven {
+            return Verdict::Pass;
+        }
+        self.crowd.see(now, kind);
+        let crowded = self.crowd.raised().is_some();
+        let rate = if crowded { self.rules.flood_rate } else { self.rules.unknown_rate };
+        if self.shared.take(now, rate, self.rules.unknown_burst) {
+            return Verdict::Pass;
+        }
+        Verdict::Crowded
+    }
+
+    /// A message of an unknown source could not be read: it counts against it. Says whether the
+    /// source is blacklisted from now on.
+    pub fn malformed(
+        &mut self,
+        now: Time,
+        source: Source,
+        is_known: impl FnOnce() -> bool,
+    ) -> bool {
+        let (max, burst) = (self.rules.malformed_max, self.rules.source_burst);
+        if !self.rules.enabled || max == 0 || self.is_exempt(source.address) || is_known() {
+            return false;
+        }
+        let entry = self.sources.entry(place(source.address), now, burst);
+        entry.malformed += 1;
+        let count = entry.malformed;
+        count >= max && self.condemn(now, source.address, Offence::Malformed, count)
+    }
+
+    fn condemn(&mut self, now: Time, address: IpAddr, offence: Offence, count: u32) -> bool {
+        let until = now + self.rules.blacklist;
+        self.blacklist.add(place(address), Sentence::new(address, offence, count, now, until))
+    }
+
+    fn is_exempt(&self, address: IpAddr) -> bool {
+        address.to_canonical().is_loopback()
+            || self.known.binary_search(&place(address)).is_ok()
+            || self.rules.trusted.iter().any(|prefix| prefix.holds(address))
+    }
+
+    /// The flood that goes on: its kind is that of most of what was refused.
+    pub fn flood(&mut self, now: Time) -> Option<Flood> {
+        self.crowd.roll(now);
+        self.refusals.roll(now);
+        self.refusals.raised()
+    }
+
+    /// Floods recognised so far.
+    #[must_use]
+    pub const fn floods(&self) -> u64 {
+        self.refusals.times()
+    }
+
+    /// Who is blacklisted.
+    pub fn blacklisted(&self, now: Time) -> impl Iterator<Item = &Sentence> {
+        self.blacklist.rows().filter(move |row| row.until > now)
+    }
+
+    /// Takes an address, or all, off the blacklist; says how many.
+    pub fn pardon(&mut self, address: Option<IpAddr>) -> usize {
+        self.blacklist.pardon(address.map(place))
+    }
+
+    /// Unknown sources that are remembered.
+    #[must_use]
+    pub const fn remembered(&self) -> usize {
+        self.sources.len()
+    }
+
+    /// Octets of the table of sources, whatever happens.
+    #[must_use]
+    pub const fn table_bytes(&self) -> usize {
+        self.sources.bytes()
+    }
+}
+
+fn refusals(rules: &Rules, now: Time) -> Recognition {
+    Recognition::new(rules.flood_refused, rules.flood_refused / 2, now)
+}
+
+fn crowd(rules: &Rules, now: Time) -> Recognition {
+    Recognition::new(rules.unknown_rate, rules.unknown_rate / 2, now)
+}
+
+#[cfg(test)]
+mod tests;
