@@ -3,6 +3,7 @@
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use std::net::{IpAddr, SocketAddrV4};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
@@ -119,6 +120,15 @@ pub enum CtlCommand {
     NextHops(Of),
     /// Realms and their addresses.
     Realms(Of),
+    /// Sources of which nothing is read for a time, and why.
+    Blacklist(Of),
+    /// Take sources off the blacklist.
+    Pardon {
+        /// Name of the function.
+        function: String,
+        /// Only this address; absent: all.
+        address: Option<IpAddr>,
+    },
     /// Header manipulation rules and how often they applied.
     Rules(Of),
     /// Metrics.
@@ -249,6 +259,8 @@ pub struct Lab {
 pub enum LabCommand {
     /// Name the experiments, a line each.
     List,
+    /// Send a flood of packets with forged sources; refused outside of the lab's namespaces.
+    Attack(Attack),
     /// Run an experiment and compare with the published figures.
     Run {
         /// Its name.
@@ -266,6 +278,48 @@ pub enum LabCommand {
         #[arg(long, value_name = "DIR")]
         output: Option<PathBuf>,
     },
+}
+
+/// A flood of forged packets.
+#[derive(Debug, Args)]
+pub struct Attack {
+    /// What it consists of.
+    #[arg(value_enum)]
+    pub kind: AttackKind,
+    /// The interface: a veth in a namespace whose name begins with `tq-`, or lo.
+    #[arg(long)]
+    pub interface: String,
+    /// Where it goes: 10.0.0.1:5060.
+    #[arg(long)]
+    pub to: SocketAddrV4,
+    /// The target's link-layer address; absent: the kernel is asked for it.
+    #[arg(long)]
+    pub mac: Option<String>,
+    /// Packets a second.
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=5_000_000))]
+    pub rate: u32,
+    /// How long, seconds.
+    #[arg(long, default_value_t = 10, value_parser = seconds(1..=600))]
+    pub seconds: u64,
+    /// Addresses that it claims to come from.
+    #[arg(long, default_value = "198.18.0.0/15")]
+    pub sources: String,
+    /// One JSON object on standard output and nothing else.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What a flood consists of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum AttackKind {
+    /// SIP INVITEs over UDP.
+    Invite,
+    /// SIP REGISTERs over UDP.
+    Register,
+    /// ICMP echo requests.
+    Icmp,
+    /// TCP SYNs.
+    Syn,
 }
 
 /// The demonstration.

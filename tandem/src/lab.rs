@@ -1,14 +1,16 @@
 //! `tandem lab`: the published tables, rerun.
 
-use crate::cli::{Demo, Lab, LabCommand};
+use crate::cli::{Attack, AttackKind, Demo, Lab, LabCommand};
 use crate::exit::Exit;
 use crate::output;
 use experiments::Options;
+use std::time::Duration;
 
 /// Lists or runs experiments.
 pub fn lab(lab: Lab) -> Result<(), Exit> {
     match lab.command {
         LabCommand::List => list(),
+        LabCommand::Attack(attack) => flood(&attack),
         LabCommand::Run { name, quick, json, scenarios, output } => {
             let known = experiments::list().iter().any(|experiment| experiment.name == name);
             if !known {
@@ -25,6 +27,28 @@ pub fn lab(lab: Lab) -> Result<(), Exit> {
             Err(Exit::Failed(format!("{} checks did not hold", outcome.broken.len())))
         }
     }
+}
+
+/// Sends a flood of forged packets.
+fn flood(asked: &Attack) -> Result<(), Exit> {
+    let sources = asked.sources.parse().map_err(|why| Exit::Usage(format!("--sources: {why}")))?;
+    let kind = match asked.kind {
+        AttackKind::Invite => attack::Kind::Invite,
+        AttackKind::Register => attack::Kind::Register,
+        AttackKind::Icmp => attack::Kind::Icmp,
+        AttackKind::Syn => attack::Kind::Syn,
+    };
+    let place = attack::Place::find(&asked.interface, *asked.to.ip(), asked.mac.as_deref())?;
+    let time = Duration::from_secs(asked.seconds);
+    let flood = attack::Attack { kind, target: asked.to, sources, rate: asked.rate, time };
+    let report = attack::run(&flood, &place)?;
+    if asked.json {
+        return output::text(&format!("{}\n", serde_json::json!(report)));
+    }
+    output::text(&format!(
+        "{} packets in {:.1} s: {:.0} packets/s, {:.0} Mbit/s\n",
+        report.frames, report.seconds, report.frames_per_s, report.mbit_s
+    ))
 }
 
 fn list() -> Result<(), Exit> {

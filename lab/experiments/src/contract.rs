@@ -148,6 +148,9 @@ pub(crate) fn notes(row: &Row) -> String {
     if let Some(why) = row.detail["why"].as_str() {
         return why.to_owned();
     }
+    if let Some(note) = row.detail["note"].as_str() {
+        return note.to_owned();
+    }
     let tandem = &row.detail["tandem"];
     let Some(cpu) = tandem["cpu_us_per_call"].as_f64() else { return String::new() };
     let p99 = tandem["setup_p99_us"].as_f64().unwrap_or_default() / 1_000.0;

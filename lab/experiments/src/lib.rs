@@ -55,6 +55,11 @@ const EXPERIMENTS: &[Experiment] = &[
         run: sbc::session_capacity::run,
     },
     Experiment {
+        name: "ddos",
+        line: "calls held under INVITE, REGISTER, ICMP and SYN floods of forged sources",
+        run: sbc::ddos::run,
+    },
+    Experiment {
         name: "generator",
         line: "the lab's own SIP generator against itself: the ceiling of every call rate",
         run: sbc::generator::run,

@@ -139,6 +139,7 @@ event::facts! {
         ShieldSources = Gauge, Debug, "ssc_shield_sources",
             "Unknown sources whose rate is remembered";
         /// A flood was recognised.
-        ShieldFloods = Counter, Warn, "ssc_shield_floods_total", "Floods recognised since the start";
+        ShieldFloods = Counter, Warn, "ssc_shield_floods_total",
+            "Floods recognised since the start";
     }
 }

@@ -33,6 +33,14 @@ pub fn ctl(ctl: Ctl) -> Result<(), Exit> {
             show::asked(&client, form, of.function, "next-hops", show::NEXT_HOPS)
         }
         CtlCommand::Realms(of) => show::asked(&client, form, of.function, "realms", show::REALMS),
+        CtlCommand::Blacklist(of) => {
+            show::asked(&client, form, of.function, "blacklist", show::BLACKLIST)
+        }
+        CtlCommand::Pardon { function, address } => {
+            let path = format!("/api/v1/functions/{}/blacklist/clear", client::segment(&function));
+            let whom = address.map_or_else(|| json!({}), |address| json!({ "address": address }));
+            output::text(&output::json(&client.post(&path, &whom)?))
+        }
         CtlCommand::Rules(of) => show::asked(&client, form, of.function, "rules", show::RULES),
         CtlCommand::Terminate { function, call } => {
             let path = format!("/api/v1/functions/{}/calls/terminate", client::segment(&function));

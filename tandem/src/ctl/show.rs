@@ -53,6 +53,17 @@ pub const RULES: &[Column] = &[
     plain("applied", "APPLIED"),
 ];
 
+pub const BLACKLIST: &[Column] = &[
+    plain("function", "FUNCTION"),
+    plain("address", "ADDRESS"),
+    plain("reason", "REASON"),
+    plain("count", "COUNT"),
+    plain("refused", "REFUSED"),
+    time("since_us", "SINCE"),
+    time("last_us", "LAST"),
+    time("until_us", "UNTIL"),
+];
+
 const FUNCTIONS: &[Column] = &[
     plain("name", "NAME"),
     plain("kind", "KIND"),

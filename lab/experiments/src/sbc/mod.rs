@@ -1,6 +1,7 @@
 //! The session border controller's report.
 
 pub mod call_signalling;
+pub mod ddos;
 pub mod generator;
 pub mod header_manipulation;
 mod measure;

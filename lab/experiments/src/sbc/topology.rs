@@ -354,7 +354,7 @@ pub fn is_ready(api: SocketAddr) -> bool {
 }
 
 fn site(ground: &Ground) -> String {
-    let Ground { access, access_tls, core, answerer, capture, api, tls, directory } = ground;
+    let Ground { access, access_tls, core, answerer, capture, api, tls, directory, .. } = ground;
     let (under_test, _) = Ground::cores();
     let directory = directory.path().join("var");
     format!(
