@@ -89,7 +89,7 @@ impl Guarded {
         fs::write(ground.directory().join("site.toml"), site(ground))?;
         let arguments = ["netns", "exec", field.sut.name()];
         let mut spec = ProcessSpec::new("tandem", "ip", ground.directory()).with(arguments);
-        spec.arguments.extend([binary.into(), "run".into(), "site.toml".into()]);
+        spec.arguments.extend([binary.as_os_str().into(), "run".into(), "site.toml".into()]);
         spec.core = Some(Ground::cores().0);
         let mut process = Process::start(&spec)?;
         process.wait_until(READY_MAX, || is_ready(ground.api))?;
@@ -121,15 +121,10 @@ impl Guarded {
 /// When there is no room for files.
 pub fn ground() -> anyhow::Result<Ground> {
     let at = |ip: Ipv4Addr, port| SocketAddr::new(IpAddr::V4(ip), port);
-    Ok(Ground {
-        access: at(SUT, 5060),
-        core: at(SUT, 5070),
-        api: at(SUT, 8080),
-        caller: Some(at(GOOD, 5060)),
-        answerer: at(GOOD, 5070),
-        capture: at(GOOD, 9060),
-        ..Ground::new()?
-    })
+    let mut ground = Ground::new()?;
+    (ground.access, ground.core, ground.api) = (at(SUT, 5060), at(SUT, 5070), at(SUT, 8080));
+    (ground.caller, ground.answerer) = (Some(at(GOOD, 5060)), at(GOOD, 5070));
+    Ok(ground)
 }
 
 const REGISTRAR: SocketAddr = SocketAddr::new(IpAddr::V4(GOOD), 5090);
