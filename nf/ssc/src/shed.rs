@@ -220,7 +220,7 @@ impl Controller {
         if bytes.starts_with(b"ACK ") {
             return now < self.shed.acks_until && self.is_ack_to_refusal(bytes);
         }
-        if is_held(bytes) || !self.admission.observe(now) {
+        if is_held(bytes) || !self.admission.observe(now, realm) {
             return false;
         }
         let Some(peek) = Peek::read(bytes) else { return false };

@@ -149,6 +149,7 @@ fn registrations(seen: &mut Seen) {
 /// An overload, and every limit.
 fn refusals(seen: &mut Seen) {
     let mut world = World::new(SITE);
+    world.overload();
     world.controller.waited(world.now, Duration::from_millis(200));
     world.receive(ALICE, ACCESS, &Caller::new("late").request("INVITE", "", SDP));
     let register = Caller::new("register").request("REGISTER", "", "");
@@ -164,6 +165,7 @@ fn refusals(seen: &mut Seen) {
     let forwarded = world.expect(BOB, "REGISTER");
     let more = format!("Contact: {};expires=1800\r\n", header(&forwarded, "Contact"));
     world.receive(BOB, CORE, &respond(&forwarded, "200 OK", "b", &more, ""));
+    world.overload();
     world.controller.waited(world.now, Duration::from_millis(200));
     world.receive(ALICE, ACCESS, &register(2));
     seen.read(&mut world);

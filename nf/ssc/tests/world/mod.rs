@@ -101,6 +101,19 @@ impl World {
         self.collect();
     }
 
+    /// New requests of the access realm have waited long for a while: three OPTIONS, of which the
+    /// last one is refused.
+    pub fn overload(&mut self) {
+        for n in 0..3 {
+            self.controller.waited(self.now, Duration::from_millis(200));
+            let mut probe = Caller::new(&format!("probe{n}"));
+            probe.target = format!("sip:{ACCESS}");
+            self.receive(ALICE, ACCESS, &probe.request("OPTIONS", "", ""));
+            self.pass(Duration::from_millis(21));
+        }
+        self.sent.clear();
+    }
+
     pub fn step(&mut self, input: In<'_>) {
         self.controller.step(self.now, input, &mut self.out);
         self.collect();
