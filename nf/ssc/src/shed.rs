@@ -18,8 +18,11 @@ use runtime::{Effects, Flow, Transport};
 use sip::{Header, Message, Method, NameAddr, Via};
 use std::net::SocketAddr;
 
-/// Refused requests that are remembered; a younger one takes the place of an older one.
-const REMEMBERED: usize = 1 << 16;
+/// Sets of refused requests that are remembered; in each the youngest takes the place of the
+/// oldest. One set is a cache line.
+const SETS: usize = 1 << 13;
+/// Requests in one set.
+const WAYS: usize = 8;
 /// Lines that an answer copies at most; a request with more is read as any other.
 const LINES_MAX: usize = 16;
 /// How long an ACK to a refusal may come (timer H).
@@ -38,7 +41,7 @@ const SOS: &[u8] = b"urn:service:sos";
 pub(crate) struct Shed {
     secret: u64,
     /// Made when the first request is refused.
-    refused: Box<[u64]>,
+    refused: Box<[[u64; WAYS]]>,
     /// Until when ACKs are looked for.
     acks_until: Time,
     second: u64,
@@ -57,14 +60,16 @@ impl Shed {
     }
 
     fn remembers(&self, name: u64) -> bool {
-        self.refused.get(name as usize % REMEMBERED).is_some_and(|&row| row == name)
+        self.refused.get(name as usize % SETS).is_some_and(|set| set.contains(&name))
     }
 
     fn remember(&mut self, now: Time, name: u64) {
         if self.refused.is_empty() {
-            self.refused = vec![0; REMEMBERED].into_boxed_slice();
+            self.refused = vec![[0; WAYS]; SETS].into_boxed_slice();
         }
-        self.refused[name as usize % REMEMBERED] = name;
+        let set = &mut self.refused[name as usize % SETS];
+        set.rotate_right(1);
+        set[0] = name;
         self.acks_until = now + ACK_MAX;
     }
 
@@ -220,15 +225,19 @@ impl Controller {
         if bytes.starts_with(b"ACK ") {
             return now < self.shed.acks_until && self.is_ack_to_refusal(bytes);
         }
-        if is_held(bytes) || !self.admission.observe(now, realm) {
+        if is_held(bytes) {
             return false;
+        }
+        let is_busy = self.admission.observe(now, realm);
+        if !is_busy && now >= self.shed.acks_until {
+            return false; // nobody who was refused still asks again
         }
         let Some(peek) = Peek::read(bytes) else { return false };
         let Ok(via) = Via::parse(peek.via) else { return false };
         let name = self.shed.name(&peek);
         if !self.shed.remembers(name) {
             let class = self.class(&flow, realm, &peek);
-            if self.admission.admits(class) {
+            if !is_busy || self.admission.admits(class) {
                 return false;
             }
             if self.transactions.is_known(&via, Method::parse(peek.method)) {
