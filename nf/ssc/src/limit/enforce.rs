@@ -6,6 +6,7 @@ use crate::refusal::Refusal;
 use crate::route::Way;
 use crate::slots::Key;
 use crate::{Arrived, Controller};
+use machine::Time;
 use runtime::Transport;
 use serde_json::{Value, json};
 use sip::{Header, Message, Method};
@@ -115,7 +116,10 @@ impl Controller {
             subscriber: if is_own { self.merged.name(at.realm, caller) } else { 0 },
             units: self.limits.cost(at.flow.transport, at.message),
         };
-        self.limits.admit(at.now, &asking).or_else(|excess| {
+        // Rates are those of arrivals: a pause of the machine takes nothing from anybody.
+        let waited_ns = self.admission.delay().as_nanos() as u64; // a minute at most
+        let arrived = Time::from_nanos(at.now.as_nanos().saturating_sub(waited_ns));
+        self.limits.admit(arrived, &asking).or_else(|excess| {
             if crate::shed::is_emergency(at.message) {
                 return Ok(Grant::default());
             }
