@@ -114,6 +114,11 @@ pub enum CtlCommand {
         /// The call's id, as `calls` shows it.
         call: String,
     },
+    /// Read keys and certificates again; connections stay, new handshakes use the new ones.
+    ReloadCertificates {
+        /// Name of the function.
+        function: String,
+    },
     /// Registered contacts.
     Registrations(Of),
     /// Next hops and their state.

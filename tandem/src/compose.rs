@@ -1,7 +1,7 @@
 //! What a section of the site file becomes: a function, its shards and its ports.
 
 use crate::site::Section;
-use crate::supervise::{Nature, StartError, Supervised, Unit};
+use crate::supervise::{Nature, RELOAD, StartError, Supervised, Unit};
 use oam::{Extra, Registry};
 use runtime::{Ask, AskError, PortId, PortSpec, RuntimeError, ShardSpec};
 use sas::Archive;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 /// Questions to a controller that change something.
-const SSC_ACTIONS: &[&str] = &["calls/terminate"];
+const SSC_ACTIONS: &[&str] = &["calls/terminate", RELOAD];
 /// First segment of the SAS's routes after `/api/v1/`.
 const SAS_PREFIX: &str = "sas";
 

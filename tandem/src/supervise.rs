@@ -31,6 +31,9 @@ pub trait Unit: Managed {
     fn end(&self);
 }
 
+/// The question that makes any function read its certificates again.
+pub const RELOAD: &str = "certificates/reload";
+
 /// What must stand before each start of a function; says why if it does not.
 pub type Prepare = Box<dyn Fn() -> Result<(), String> + Send + Sync>;
 
@@ -122,6 +125,16 @@ impl<F: Function> Supervised<F> {
     pub fn present(&self) -> (Arc<F::Config>, ShardSpec) {
         let life = self.life();
         (Arc::clone(&life.config), life.spec.clone())
+    }
+
+    /// Reads keys and certificates again: connections stay with what they have, the next handshake
+    /// uses the new ones. A file that cannot be used changes nothing.
+    fn reload(&self) -> Result<serde_json::Value, AskError> {
+        let (config, spec) = self.present();
+        let ports = spec.ports.iter().filter(|port| port.tls.is_some()).count();
+        let done = self.configure(config, spec.ports);
+        done.map_err(|error| AskError::BadParameter(error.to_string()))?;
+        Ok(serde_json::json!([{ "function": spec.name, "ports": ports }]))
     }
 
     /// Takes a new configuration without a restart.
@@ -284,6 +297,9 @@ impl<F: Function> Managed for Supervised<F> {
     }
 
     fn ask(&self, ask: Ask) -> Result<serde_json::Value, AskError> {
+        if ask.path == RELOAD {
+            return self.reload();
+        }
         self.running().ok_or(AskError::Unreachable)?.ask(ask)
     }
 

@@ -259,7 +259,7 @@ impl Function for Generator {
                 self.answerer.lost(&flow, why, &mut self.tally);
             }
             In::Drain => self.arrivals = None,
-            In::Up { .. } | In::Down { .. } | In::Resolved { .. } => {}
+            In::Up { .. } | In::Proved { .. } | In::Down { .. } | In::Resolved { .. } => {}
         }
     }
 

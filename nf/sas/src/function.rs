@@ -370,7 +370,7 @@ impl Function for Sas {
             In::Drain => {
                 self.writer.flush(now.as_micros());
             }
-            In::Up { .. } | In::Down { .. } | In::Resolved { .. } => {}
+            In::Up { .. } | In::Proved { .. } | In::Down { .. } | In::Resolved { .. } => {}
         }
     }
 

@@ -82,6 +82,13 @@ pub struct Realm {
     /// are believed, ours are shown to them.
     #[serde(default)]
     pub trusted: bool,
+    /// Names in certificates of far ends (`verify_clients`) that are believed although the realm is
+    /// not trusted: `core.example.org`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trusted_peers: Vec<String>,
+    /// Octets that wait for one far end that reads slowly (TCP, TLS); what comes on top is shed.
+    #[serde(default = "send_queue_octets_max")]
+    pub send_queue_octets_max: u32,
     /// Hide this realm's IP addresses from the other realms: in From, To, P-Asserted-Identity and
     /// Referred-By an IP address becomes that of the realm it goes to; domain names stay.
     #[serde(default = "yes")]
@@ -131,6 +138,10 @@ pub struct NextHop {
     /// Targets in order of preference: `udp:127.0.0.1:5080`, or a domain for RFC 3263:
     /// `sip:core.example.org`.
     pub targets: Vec<String>,
+    /// Name that the certificates of its `tls:` targets must carry; absent: the domain looked up,
+    /// or the target's address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls_name: Option<String>,
     /// Seconds between OPTIONS probes; 0 is off.
     #[serde(default = "probe_interval_s")]
     pub probe_interval_s: u32,
@@ -282,6 +293,9 @@ const fn capture_id() -> u32 {
 const fn yes() -> bool {
     true
 }
+const fn send_queue_octets_max() -> u32 {
+    4 << 20
+}
 const fn probe_interval_s() -> u32 {
     10
 }
@@ -352,6 +366,7 @@ impl Ssc {
                 name: format!("{} {}", realm.name, transport_word(address.transport)),
                 transport: address.transport,
                 listen: address.socket,
+                queue_bytes_max: Some(realm.send_queue_octets_max as usize),
                 tls: realm.tls.as_ref().filter(|_| is_tls).map(|tls| Arc::new(tls.spec())),
                 ..PortSpec::default()
             }
@@ -425,6 +440,17 @@ impl Ssc {
             if realm.listen.is_empty() {
                 let mend = "add listen = [\"udp:127.0.0.1:5060\"]";
                 issues.push(Issue::new(at.clone(), "the realm listens nowhere", mend));
+            }
+            let checks_clients = realm.tls.as_ref().is_some_and(|tls| tls.verify_clients);
+            if !realm.trusted_peers.is_empty() && !checks_clients {
+                let mend = "set verify_clients = true in [ssc.realm.tls]";
+                let at = format!("{at}.trusted_peers");
+                issues.push(Issue::new(at, "nobody proves a name here", mend));
+            }
+            if !(1 << 16..=1 << 30).contains(&realm.send_queue_octets_max) {
+                let what = format!("{} is out of range", realm.send_queue_octets_max);
+                let at = format!("{at}.send_queue_octets_max");
+                issues.push(Issue::new(at, what, "use 65536 to 1073741824"));
             }
             for (n, listen) in realm.listen.iter().enumerate() {
                 let at = format!("{at}.listen[{n}]");

@@ -24,10 +24,12 @@ mod media;
 mod merged;
 mod next_hop;
 mod probe;
+mod proof;
 pub mod realm;
 mod refusal;
 mod register;
 pub mod registrar;
+mod reseat;
 mod route;
 mod shed;
 mod shield;
@@ -49,9 +51,11 @@ use lookup::Lookups;
 use machine::{Duration, Time};
 use merged::Merged;
 use next_hop::NextHops;
+use proof::Proofs;
 use realm::{RealmId, Realms};
 use refusal::Refusal;
 use registrar::Registrar;
+use reseat::Moves;
 use route::Routes;
 use runtime::shield::Shield;
 use runtime::{Ask, AskError, Effects, Flow, Frame, Function, In, PortId, Seed};
@@ -62,6 +66,9 @@ use slots::{Key, Slots};
 use std::sync::Arc;
 use token::{Side, mix};
 use wire::Wire;
+
+/// Octets of a ping: two line ends.
+const PING_OCTETS: usize = 4;
 
 /// Whose client transaction it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,6 +110,7 @@ pub struct Controller {
     wire: Wire,
     registrar: Registrar,
     shield: Shield,
+    proofs: Proofs,
     inbox: Vec<u8>,
     shard: u16,
     random: u64,
@@ -131,6 +139,8 @@ impl Controller {
             core::array::from_fn(|n| rest[n].rotate_left(3) ^ key[n].wrapping_mul(31));
         let mut wire = Wire::new(Capture::new(&config));
         wire.rule(&config, &realms);
+        let mut proofs = Proofs::default();
+        proofs.configure(&config, &realms);
         let random = rest.iter().fold(0, |word, &b| mix(word ^ u64::from(b)));
         Self {
             transactions: Transactions::new(timers(&config), limits, table_seed, seed.shard, now),
@@ -143,6 +153,7 @@ impl Controller {
             registrar: register::registrar(&config, seed.shard, &registrar_seed, now),
             shield: shield::shield(&config, &hops, [mix(random), mix(random ^ 1)], now),
             wire,
+            proofs,
             inbox: Vec::new(),
             shard: seed.shard,
             random,
@@ -275,6 +286,7 @@ impl Function for Controller {
     type Config = config::Ssc;
 
     fn step(&mut self, now: Time, input: In<'_>, out: &mut Effects) {
+        self.introduce(out);
         match input {
             In::Message { flow, bytes } => self.message(now, flow, bytes, out),
             In::Up { flow } => {
@@ -282,6 +294,7 @@ impl Function for Controller {
                     self.wire.capture.up();
                 }
             }
+            In::Proved { flow, names } => self.proved(&flow, names),
             In::Down { flow, why } => self.down(now, flow, why, out),
             In::Resolved { query, answer } => {
                 self.resolved(now, query, answer, out);
@@ -297,6 +310,7 @@ impl Function for Controller {
     }
 
     fn tick(&mut self, now: Time, out: &mut Effects) {
+        self.introduce(out);
         self.transactions.tick(now, &mut self.outs);
         self.transacted(now, out);
         self.relays_due(now, out);
@@ -325,7 +339,14 @@ impl Function for Controller {
 
     fn configure(&mut self, now: Time, config: Arc<config::Ssc>, out: &mut Effects) {
         self.wire.capture.flush_all(out);
-        self.realms = Realms::new(&config);
+        let realms = Realms::new(&config);
+        let moves = Moves::between(&self.realms, &realms);
+        self.leave(now, &moves, out);
+        self.realms = realms;
+        self.reseat(&moves);
+        self.proofs.reseat(|realm| moves.of(realm));
+        self.proofs.configure(&config, &self.realms);
+        self.forget_plans(&Arc::clone(&self.config), &config);
         self.routes = Routes::new(&config, &self.realms);
         let mut hops = NextHops::new(&config, &self.realms, now);
         hops.inherit(&self.hops);
@@ -346,6 +367,8 @@ impl Function for Controller {
     fn frame(_port: PortId, buffer: &[u8]) -> Frame {
         match sip::frame(buffer) {
             sip::Framing::Partial => Frame::Partial,
+            // A ping (RFC 5626 §4.4.1) wants its pong; less is a pong or the half of a ping.
+            sip::Framing::Skip(octets @ PING_OCTETS..) => Frame::Answer(octets, b"\r\n"),
             sip::Framing::Skip(octets) => Frame::Skip(octets),
             sip::Framing::Message(octets) => Frame::Message(octets),
             sip::Framing::Broken(offence) => Frame::Broken(offence.what),

@@ -119,6 +119,14 @@ impl Controller {
                     Some(door.flow(target.address))
                 };
                 let flows: Vec<Flow> = targets.iter().filter_map(flow).collect();
+                let domain = Uri::parse(self.lookups.rows[n].uri.as_bytes());
+                let domain = domain
+                    .map_or(String::new(), |uri| String::from_utf8_lossy(uri.host).into_owned());
+                let section = self.config.next_hop.get(usize::from(hop));
+                let name = section.and_then(|hop| hop.tls_name.as_deref()).unwrap_or(&domain);
+                for flow in flows.iter().filter(|flow| flow.transport == Transport::Tls) {
+                    out.name(flow.remote, name);
+                }
                 self.hops.resolved(hop, target, &flows, now);
             }
             // What was found before is kept: the DNS may be down, the next hop need not be.

@@ -191,8 +191,15 @@ impl Realms {
         for (realm, port, address) in config.doors() {
             let row = &mut rows[usize::from(realm.0)];
             by_port[usize::from(port.0)] = (realm.0, row.doors.len() as u16);
-            let advertised = config.realm[usize::from(realm.0)].advertise.as_deref();
-            row.doors.push(door(realm, port, address, advertised));
+            let section = &config.realm[usize::from(realm.0)];
+            // RFC 5923 §5: only where both sides show a certificate.
+            let is_mutual = section.tls.as_ref().is_some_and(|tls| tls.verify_clients);
+            let alias =
+                if is_mutual && address.transport == Transport::Tls { ";alias" } else { "" };
+            let advertised = section.advertise.as_deref();
+            let mut made = door(realm, port, address, advertised);
+            made.via = via(address.transport, &made.sent_by, alias);
+            row.doors.push(made);
         }
         Self { rows, by_port }
     }
@@ -265,6 +272,10 @@ fn decimal(text: &[u8]) -> u16 {
     text.iter().skip(1).fold(0u16, |n, &b| n.wrapping_mul(10).wrapping_add(u16::from(b - b'0')))
 }
 
+fn via(transport: Transport, sent_by: &str, alias: &str) -> Vec<u8> {
+    format!("Via: SIP/2.0/{} {sent_by}{alias};rport;branch=", via_word(transport)).into_bytes()
+}
+
 fn door(realm: RealmId, port: PortId, address: Address, advertised: Option<&str>) -> Door {
     let Address { transport, socket } = address;
     let sent_by = match advertised {
@@ -274,7 +285,6 @@ fn door(realm: RealmId, port: PortId, address: Address, advertised: Option<&str>
         Some(host) => format!("{host}:{}", socket.port()),
         None => socket.to_string(),
     };
-    let via = format!("Via: SIP/2.0/{} {sent_by};rport;branch=", via_word(transport));
     let uri_host = match transport {
         Transport::Udp => sent_by.clone(),
         other => format!("{sent_by};transport={}", transport_word(other)),
@@ -285,7 +295,7 @@ fn door(realm: RealmId, port: PortId, address: Address, advertised: Option<&str>
         transport,
         local: socket,
         sent_by,
-        via: via.into_bytes(),
+        via: Vec::new(),
         uri_host: uri_host.into_bytes(),
     }
 }

@@ -36,6 +36,10 @@ impl Refusal {
     pub const NO_TARGET: Self = Self::new(503, "every target of the route is down");
     /// The dialog is not known.
     pub const NO_DIALOG: Self = Self::new(481, "no such dialog");
+    /// `sips:` came over a hop that is not TLS (RFC 3261 §26.2.2).
+    pub const INSECURE: Self = Self::new(403, "sips: came over a hop that is not TLS");
+    /// `sips:` can be taken on by no TLS hop (RFC 5630 §5.3).
+    pub const NO_SIPS: Self = Self::new(480, "sips: leads to no TLS hop");
     /// It came round.
     pub const LOOP: Self = Self::new(482, "the request came back unchanged");
 
@@ -90,6 +94,9 @@ impl Controller {
             }
             if let Some(seconds) = refusal.min_expires_s {
                 write::line(head, "Min-Expires", seconds.to_string().as_bytes());
+            }
+            if refusal == Refusal::NO_SIPS {
+                write::line(head, "Warning", b"380 tandem \"SIPS Not Allowed\"");
             }
             if refusal.status == 420 {
                 unsupported(head, at.message);

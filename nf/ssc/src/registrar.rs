@@ -295,6 +295,16 @@ impl Registrar {
         self.bindings.at(key)
     }
 
+    /// Realms moved to other indices; bindings of one that is gone are forgotten at their expiry.
+    pub(crate) fn reseat(&mut self, to: impl Fn(RealmId) -> Option<RealmId>) {
+        let keys: Vec<Key> = self.bindings.iter().map(|(key, _)| key).collect();
+        for key in keys {
+            if let Some(binding) = self.bindings.at_mut(key) {
+                binding.realm = to(binding.realm).unwrap_or_default();
+            }
+        }
+    }
+
     /// Every active binding.
     pub fn iter(&self) -> impl Iterator<Item = (Key, &Binding)> {
         self.bindings.iter().filter(|(_, binding)| binding.is_active())

@@ -5,8 +5,8 @@ use crate::next_hop::NextHops;
 use crate::realm::{RealmId, Realms};
 use crate::slots::Key;
 use regex::bytes::Regex;
-use runtime::Flow;
-use sip::Message;
+use runtime::{Flow, Transport};
+use sip::{Message, Scheme};
 
 /// A position in a route: what was tried last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +17,8 @@ pub struct Plan {
     pub hop: u16,
     /// Which of that hop's targets.
     pub target: u16,
+    /// Whether only TLS will do (`sips:`, RFC 3261 §26.2.2).
+    pub secure: bool,
 }
 
 /// Where a request goes now.
@@ -41,6 +43,8 @@ pub enum NoWay {
     Refused(u16),
     /// Every target is down.
     Down,
+    /// The Request-URI is `sips:` and no target is reached over TLS.
+    Insecure,
 }
 
 #[derive(Debug)]
@@ -89,8 +93,12 @@ impl Routes {
         if route.to.is_empty() {
             return Err(NoWay::Refused(route.reject));
         }
-        let start = Plan { route: index as u16, hop: 0, target: 0 };
-        self.at_plan(start, hops).ok_or(NoWay::Down)
+        let secure = message.uri().is_some_and(|uri| uri.scheme == Scheme::Sips);
+        let start = Plan { route: index as u16, hop: 0, target: 0, secure };
+        self.at_plan(start, hops).ok_or_else(|| {
+            let open = Plan { secure: false, ..start };
+            if self.at_plan(open, hops).is_some() { NoWay::Insecure } else { NoWay::Down }
+        })
     }
 
     /// The way after `plan`, when that failed.
@@ -125,8 +133,10 @@ impl Routes {
         let to = self.rows.get(usize::from(plan.route)).map_or(&[][..], |route| &route.to);
         to.iter().enumerate().skip(plan.hop.into()).flat_map(move |(n, &hop)| {
             let first = if n == usize::from(plan.hop) { plan.target } else { 0 };
-            hops.usable(hop, first).map(move |(target, realm, flow)| {
-                (Plan { route: plan.route, hop: n as u16, target }, realm, flow)
+            let will_do = move |flow: &Flow| !plan.secure || flow.transport == Transport::Tls;
+            let usable = hops.usable(hop, first).filter(move |(_, _, flow)| will_do(flow));
+            usable.map(move |(target, realm, flow)| {
+                (Plan { hop: n as u16, target, ..plan }, realm, flow)
             })
         })
     }

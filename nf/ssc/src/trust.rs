@@ -13,10 +13,11 @@ const PREFERRED: Set = Set::of(&[Header::PPreferredIdentity]);
 
 impl Realms {
     /// The headers that a message loses on its way from one realm to another.
-    pub(crate) fn distrusted(&self, from: RealmId, to: RealmId, message: &Message<'_>) -> Set {
-        let (from, to) = (self.row(from).trusted, self.row(to).trusted);
+    /// `believed`: whether what the sender asserts is.
+    pub(crate) fn distrusted(&self, believed: bool, to: RealmId, message: &Message<'_>) -> Set {
+        let to = self.row(to).trusted;
         let mut drop = Set::default();
-        if !from {
+        if !believed {
             drop = drop.and(IDENTITY).and(CHARGING);
         }
         if !to {
@@ -50,7 +51,7 @@ impl Realms {
                 out.extend_from_slice(value);
             }
         }
-        if way.flow.transport.is_stream() {
+        if way.flow.transport.is_stream() && uri.scheme != Scheme::Sips {
             out.extend_from_slice(b";transport=");
             let word = crate::realm::transport_word(way.flow.transport);
             out.extend_from_slice(word.as_bytes());

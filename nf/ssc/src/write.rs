@@ -1,7 +1,7 @@
 //! Writing messages: what stays is copied in one piece, what changes is written between.
 
 use crate::realm::Door;
-use runtime::Flow;
+use runtime::{Flow, Transport};
 use sip::{Header, Message};
 use std::io::Write as _;
 use std::net::IpAddr;
@@ -169,15 +169,23 @@ pub fn retagged(out: &mut Vec<u8>, value: &[u8], old: Option<&[u8]>, new: &[u8])
 #[inline]
 pub fn contact(out: &mut Vec<u8>, message: &Message<'_>, door: &Door) {
     let Some(value) = message.header(Header::Contact) else { return };
-    out.extend_from_slice(b"Contact: <sip:");
+    // Theirs is `sips:` when the dialog is secure end to end; then ours is (RFC 3261 §12.1.1). It
+    // says TLS by itself: `transport=tls` does not stand beside it (§26.2.2).
+    let is_secure = door.transport == Transport::Tls && is_sips(&value[bracket(value)..]);
+    out.extend_from_slice(if is_secure { b"Contact: <sips:" } else { b"Contact: <sip:" });
     out.extend_from_slice(user_and_at(value));
-    out.extend_from_slice(&door.uri_host);
+    let host = if is_secure { door.sent_by.as_bytes() } else { &door.uri_host };
+    out.extend_from_slice(host);
     out.push(b'>');
     let uri = bracket(value);
     let features =
         memchr::memchr(b'>', &value[uri..]).map_or(b"".as_slice(), |end| &value[uri + end + 1..]);
     out.extend_from_slice(features);
     out.extend_from_slice(b"\r\n");
+}
+
+fn is_sips(uri: &[u8]) -> bool {
+    uri.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case(b"sips:"))
 }
 
 /// Where the URI of a header value begins: behind its bracket, if it has one.

@@ -26,7 +26,7 @@ mod udp;
 pub use clock::Clock;
 pub use frame::{FRAMES_MAX, FrameSocket};
 pub use poll::{Interest, Poll, Ready, Waker};
-pub use process::{cores, pin, random};
+pub use process::{cores, pin, random, stand_back};
 pub use receive::{Datagram, RECEIVE_SLOTS, ReceiveBatch};
 pub use send::{Filling, SEND_MESSAGES_MAX, SEND_PARTS_MAX, SendBatch};
 pub use socket::SocketOptions;

@@ -2,7 +2,10 @@
 
 use std::io;
 
-/// The cores that this process may run on.
+/// Niceness of threads that stand back (19 is the least share of a core).
+const BACKGROUND_NICE: i32 = 15;
+
+/// The cores that the calling thread may run on.
 #[must_use]
 pub fn cores() -> Vec<usize> {
     // SAFETY: `cpu_set_t` is a plain bit set; the kernel writes at most its size.
@@ -35,6 +38,33 @@ pub fn pin(core: usize) -> io::Result<()> {
     if failed == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
+/// Lets the calling thread run on any of `cores`, and behind every thread that keeps its priority:
+/// what it does never takes a core from a shard that has work. A core that is not there is left
+/// out by the kernel.
+///
+/// # Errors
+/// The kernel's, when none of the cores is ours to use.
+pub fn stand_back(cores: &[usize]) -> io::Result<()> {
+    let bits = 8 * size_of::<libc::cpu_set_t>();
+    // SAFETY: every index is below the number of bits of the set, which lives over the call.
+    let failed = unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        for &core in cores.iter().filter(|&&core| core < bits) {
+            libc::CPU_SET(core, &mut set);
+        }
+        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set)
+    };
+    if failed != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: plain numbers; on Linux 0 names the calling thread.
+    if unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, BACKGROUND_NICE) } == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
 /// 32 bytes from the kernel's random source.
 ///
 /// # Errors
@@ -60,6 +90,19 @@ mod tests {
         })
         .join()
         .unwrap();
+    }
+
+    #[test]
+    fn a_thread_that_stands_back_leaves_the_core_that_it_was_born_on() {
+        let all = cores();
+        let first = all[0];
+        let there = std::thread::spawn(move || {
+            pin(first).expect("our own core");
+            stand_back(&all).expect("our own cores");
+            (all, cores())
+        });
+        let (all, there) = there.join().unwrap();
+        assert_eq!(there, all);
     }
 
     #[test]

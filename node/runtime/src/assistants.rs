@@ -38,6 +38,8 @@ pub(crate) struct Assistants {
     name: String,
     hatch: Hatch,
     dns: DnsSpec,
+    /// Cores of the process, as they were before any shard was pinned.
+    cores: Vec<usize>,
     handshakes: Mutex<Option<Handshakes>>,
     resolver: Mutex<Option<Resolver>>,
 }
@@ -48,6 +50,7 @@ impl Assistants {
             name: name.to_owned(),
             hatch,
             dns,
+            cores: driver::cores(),
             handshakes: Mutex::new(None),
             resolver: Mutex::new(None),
         }
@@ -57,7 +60,7 @@ impl Assistants {
     pub(crate) fn shake(&self, job: Shaking) -> Result<(), Shaking> {
         let mut slot = crate::control::lock(&self.handshakes);
         if slot.is_none() {
-            match Handshakes::start(&self.name, self.hatch.clone()) {
+            match Handshakes::start(&self.name, self.hatch.clone(), self.cores.clone()) {
                 Ok(started) => *slot = Some(started),
                 Err(error) => {
                     report(&self.name, "handshakes", &error);

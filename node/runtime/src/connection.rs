@@ -7,7 +7,7 @@ use driver::tcp;
 use driver::tls::Session;
 use machine::Time;
 use std::io::{self, IoSlice};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 
 /// Pieces of one vectored write.
 const PARTS_MAX: usize = 64;
@@ -31,6 +31,8 @@ pub(crate) enum Phase {
 pub(crate) struct Connection {
     /// The far end, with the connection's number.
     pub(crate) flow: Flow,
+    /// Further addresses that lead here.
+    pub(crate) aliases: Vec<SocketAddr>,
     /// The flow that was given to `send`, until the connection stands.
     pub(crate) asked: Option<Flow>,
     pub(crate) phase: Phase,
@@ -75,6 +77,7 @@ impl Connection {
     pub(crate) fn new(flow: Flow, phase: Phase, stream: Option<TcpStream>, now: Time) -> Self {
         Self {
             flow,
+            aliases: Vec::new(),
             asked: None,
             phase,
             stream,
@@ -128,6 +131,27 @@ impl Connection {
             Phase::Open => self.send_plain(effects, order, limits, &mut sent)?,
         }
         Ok(sent)
+    }
+
+    /// Whether messages to this address may go over it.
+    pub(crate) fn leads_to(&self, remote: SocketAddr) -> bool {
+        self.flow.remote == remote || self.aliases.contains(&remote)
+    }
+
+    /// Sends the answer to a keep-alive; a queue that is full has no room for it.
+    ///
+    /// # Errors
+    /// The connection is lost.
+    pub(crate) fn answer(&mut self, bytes: &[u8], limits: &StreamLimits) -> io::Result<()> {
+        if self.phase != Phase::Open || !self.fits(bytes.len(), limits) {
+            return Ok(());
+        }
+        if self.session.is_some() {
+            self.encrypt(bytes)?;
+        } else {
+            self.queue.extend_from_slice(bytes);
+        }
+        if self.blocked.is_none() { self.push().map(drop) } else { Ok(()) }
     }
 
     fn fits(&self, bytes: usize, limits: &StreamLimits) -> bool {

@@ -56,6 +56,12 @@ event::facts! {
         /// A TLS handshake failed.
         HandshakeFailed = Counter, Info, "runtime_tls_handshakes_failed_total",
             "TLS handshakes that failed or timed out";
+        /// A TLS handshake was shortened by an earlier session.
+        Resumed = Counter, Debug, "runtime_tls_resumed_total",
+            "TLS sessions that were resumed, accepted and opened ones";
+        /// Too many TLS handshakes were under way.
+        HandshakeShed = Counter, Warn, "runtime_tls_handshakes_shed_total",
+            "Connections closed before their TLS handshake because too many were under way";
         /// A connection was closed because nothing moved.
         TimedOut = Counter, Info, "runtime_connections_timed_out_total",
             "Connections closed because they were idle or their reader stalled";

@@ -25,6 +25,13 @@ pub enum In<'a> {
         /// The connection.
         flow: Flow,
     },
+    /// The far end of a TLS connection has proved who it is; [`In::Up`] follows.
+    Proved {
+        /// The connection.
+        flow: Flow,
+        /// What its certificate carries: DNS names and URIs (`sip:example.org`, RFC 5922 §7.1).
+        names: &'a [String],
+    },
     /// A stream connection ended or could not be opened; for datagrams: the far end is
     /// unreachable (ICMP). Messages that were waiting for it are lost.
     Down {
@@ -73,6 +80,9 @@ pub enum Frame {
     Partial,
     /// These first bytes are not part of a message (keep-alive); drop them.
     Skip(usize),
+    /// These first bytes are not part of a message and want these in return (the pong to the
+    /// ping of RFC 5626 §3.5.1).
+    Answer(usize, &'static [u8]),
     /// The next message is this long. Longer than the buffer means: wait for the rest.
     Message(usize),
     /// The stream is broken for good: close it.
@@ -92,6 +102,8 @@ pub struct Effects {
     pub queries: Vec<(u64, Query)>,
     /// Names that the TLS certificates of remotes must carry.
     pub names: Vec<(SocketAddr, String)>,
+    /// Further addresses of far ends whose connections stand.
+    pub aliases: Vec<(Flow, SocketAddr)>,
 }
 
 impl Effects {
@@ -114,6 +126,13 @@ impl Effects {
     /// `host` (RFC 5922 §7.1: the domain that RFC 3263 started from). Call it before the send.
     pub fn name(&mut self, remote: SocketAddr, host: &str) {
         self.names.push((remote, host.to_owned()));
+    }
+
+    /// What is sent to `remote` through the flow's port from now on goes over the flow's own
+    /// connection while it stands (RFC 5923 §5). The function must know that the far end may
+    /// speak for that address. On the shard that has the connection only.
+    pub fn alias(&mut self, flow: Flow, remote: SocketAddr) {
+        self.aliases.push((flow, remote));
     }
 
     /// Closes a connection after the sends before it. No [`In::Down`] follows.
@@ -145,6 +164,7 @@ impl Effects {
             && self.closes.is_empty()
             && self.queries.is_empty()
             && self.names.is_empty()
+            && self.aliases.is_empty()
     }
 
     /// Forgets everything, keeps the allocations.
@@ -154,6 +174,7 @@ impl Effects {
         self.closes.clear();
         self.queries.clear();
         self.names.clear();
+        self.aliases.clear();
     }
 
     /// Bytes of all messages.

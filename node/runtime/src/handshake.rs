@@ -1,4 +1,5 @@
 //! TLS handshakes, on a thread of their own: a key exchange takes as long as hundreds of messages.
+//! The thread runs on any core of the process, behind the shards: they never wait for it.
 //!
 //! ```text
 //!   shard ──Shaking{stream, session}──→ this thread ──Shaken{stream, session, leftovers}──→ shard
@@ -15,8 +16,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// Handshakes of one function at the same time.
-const HANDSHAKES_MAX: usize = 4_096;
 /// Bytes of one read.
 const READ_BYTES: usize = 16 << 10;
 /// Reads of one connection before the next one has its turn.
@@ -34,6 +33,8 @@ pub(crate) struct Shaking {
     pub(crate) stream: TcpStream,
     pub(crate) session: Box<Session>,
     pub(crate) timeout: Duration,
+    /// How many may be under way before this one.
+    pub(crate) handshakes_max: usize,
 }
 
 /// What a handshake left, beside its session.
@@ -60,7 +61,7 @@ pub(crate) struct Handshakes {
 }
 
 impl Handshakes {
-    pub(crate) fn start(name: &str, hatch: Hatch) -> io::Result<Self> {
+    pub(crate) fn start(name: &str, hatch: Hatch, cores: Vec<usize>) -> io::Result<Self> {
         let (queue, jobs) = unbounded();
         let waker = Arc::new(Waker::new()?);
         let in_flight = Arc::new(AtomicUsize::new(0));
@@ -72,15 +73,21 @@ impl Handshakes {
             waker: Arc::clone(&waker),
             hatch,
             entries: Vec::new(),
+            free: Vec::new(),
             in_flight: Arc::clone(&in_flight),
         };
-        std::thread::Builder::new().name(format!("{name}/tls")).spawn(move || desk.run())?;
+        std::thread::Builder::new().name(format!("{name}/tls")).spawn(move || {
+            if let Err(error) = driver::stand_back(&cores) {
+                tracing::warn!(%error, "handshakes take their share of a shard's core");
+            }
+            desk.run();
+        })?;
         Ok(Self { queue, waker, in_flight })
     }
 
     /// Takes a job, or gives it back when too many are in flight.
     pub(crate) fn push(&self, job: Shaking) -> Result<(), Shaking> {
-        if self.in_flight.load(Relaxed) >= HANDSHAKES_MAX {
+        if self.in_flight.load(Relaxed) >= job.handshakes_max {
             return Err(job);
         }
         self.in_flight.fetch_add(1, Relaxed);
@@ -111,6 +118,7 @@ struct Desk {
     waker: Arc<Waker>,
     hatch: Hatch,
     entries: Vec<Option<Entry>>,
+    free: Vec<usize>,
     in_flight: Arc<AtomicUsize>,
 }
 
@@ -130,7 +138,7 @@ impl Desk {
             if !self.take_jobs() {
                 return;
             }
-            let busy = self.entries.iter().any(Option::is_some);
+            let busy = self.free.len() < self.entries.len();
             ready.clear();
             match self.poll.wait(busy.then_some(SWEEP)) {
                 Ok(events) => ready.extend_from_slice(events),
@@ -163,11 +171,11 @@ impl Desk {
     }
 
     fn take(&mut self, job: Shaking) {
-        let at = self.entries.iter().position(Option::is_none).unwrap_or_else(|| {
+        let at = self.free.pop().unwrap_or_else(|| {
             self.entries.push(None);
             self.entries.len() - 1
         });
-        let Shaking { shard, conn, stream, session, timeout } = job;
+        let Shaking { shard, conn, stream, session, timeout, .. } = job;
         let (plain, wire) = (Vec::new(), Vec::new());
         let established = Established { stream, session, plain, wire };
         let watched = self.poll.add(&established.stream, at as u64, Interest::Read);
@@ -205,6 +213,7 @@ impl Desk {
 
     fn finish(&mut self, at: usize, failure: Option<&'static str>) {
         let Some(entry) = self.entries[at].take() else { return };
+        self.free.push(at);
         self.in_flight.fetch_sub(1, Relaxed);
         // A descriptor that cannot be removed was never watched.
         let _ = self.poll.remove(&entry.established.stream);

@@ -115,6 +115,9 @@ impl Io {
         for (remote, name) in effects.names.drain(..) {
             self.streams.name(remote, name);
         }
+        for (flow, remote) in effects.aliases.drain(..) {
+            self.streams.table.alias(flow, remote);
+        }
         self.streams.start_flush();
         let mut from = 0;
         while from < effects.len() {

@@ -190,6 +190,12 @@ impl Reader {
                 }
                 Frame::Partial => break,
                 Frame::Skip(count @ 1..) => at += count.min(rest.len()),
+                Frame::Answer(count @ 1.., words) => {
+                    // What the function said before goes first.
+                    io.flush(now, &mut engine.effects, &mut engine.rings);
+                    io.answer(now, flow.conn, words);
+                    at += count.min(rest.len());
+                }
                 Frame::Message(count) if count > self.message_bytes_max => {
                     broken = Some("its message is too long");
                 }
@@ -201,7 +207,9 @@ impl Reader {
                     engine.message(now, flow, &rest[..count]);
                     at += count;
                 }
-                Frame::Skip(_) | Frame::Message(_) => broken = Some("its message has no bytes"),
+                Frame::Skip(_) | Frame::Answer(..) | Frame::Message(_) => {
+                    broken = Some("its message has no bytes");
+                }
                 Frame::Broken(why) => broken = Some(why),
             }
             if broken.is_some() {

@@ -32,6 +32,8 @@ pub(crate) enum Errand {
     Close,
     /// This far end is gone.
     Down(&'static str),
+    /// This far end has proved these names, one a line.
+    Proved,
 }
 
 /// What one turn of one shard has for another shard.
@@ -143,10 +145,19 @@ impl Rings {
 
     /// Tells every other shard that a far end is gone.
     pub(crate) fn broadcast_down(&mut self, flow: Flow, why: &'static str) {
+        self.broadcast(Errand::Down(why), flow, &[]);
+    }
+
+    /// Tells every other shard who a far end is.
+    pub(crate) fn broadcast_proved(&mut self, flow: Flow, names: &[String]) {
+        self.broadcast(Errand::Proved, flow, names.join("\n").as_bytes());
+    }
+
+    fn broadcast(&mut self, errand: Errand, flow: Flow, bytes: &[u8]) {
         let own = usize::from(self.own);
         for (shard, parcel) in self.parcels.iter_mut().enumerate() {
             if shard != own && self.doors[shard].open.load(Relaxed) {
-                parcel.push(Errand::Down(why), flow, &[]);
+                parcel.push(errand, flow, bytes);
             }
         }
     }

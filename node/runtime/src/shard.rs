@@ -27,7 +27,7 @@ use crate::io::{Io, News, Port, PortKind, Token};
 use crate::port::{ConnId, Flow, PortId, Transport};
 use crate::reading::Reader;
 use crate::ring::{Errand, Parcel};
-use crate::stream::StreamPort;
+use crate::stream::{Stood, StreamPort};
 use crossbeam_channel::Receiver;
 use driver::{Clock, Ready, ReceiveBatch};
 use machine::{Duration, Time};
@@ -203,14 +203,24 @@ impl<F: Function> Shard<F> {
                     self.engine.step(now, In::Resolved { query, answer });
                 }
                 Delivery::Shaken(shaken) => {
-                    if let Some((flow, plain)) = self.io.shaken(now, shaken) {
-                        self.engine.step(now, In::Up { flow });
-                        self.reader.resume(now, (flow.conn, plain), &mut self.engine, &mut self.io);
+                    if let Some(stood) = self.io.shaken(now, shaken) {
+                        self.stands(now, stood);
                     }
                 }
             }
         }
         worked
+    }
+
+    /// Tells the function of a connection that stands after its handshake.
+    fn stands(&mut self, now: Time, stood: Stood) {
+        let Stood { flow, plain, names } = stood;
+        if !names.is_empty() {
+            self.engine.rings.broadcast_proved(flow, &names);
+            self.engine.step(now, In::Proved { flow, names: &names });
+        }
+        self.engine.step(now, In::Up { flow });
+        self.reader.resume(now, (flow.conn, plain), &mut self.engine, &mut self.io);
     }
 
     /// Receives one batch and gives it to the function.
@@ -286,6 +296,11 @@ impl<F: Function> Shard<F> {
                 Errand::Send => self.engine.effects.send(flow, |out| out.extend_from_slice(bytes)),
                 Errand::Close => self.engine.effects.close(flow),
                 Errand::Down(why) => self.engine.step(now, In::Down { flow, why }),
+                Errand::Proved => {
+                    let text = String::from_utf8_lossy(bytes);
+                    let names: Vec<String> = text.lines().map(str::to_owned).collect();
+                    self.engine.step(now, In::Proved { flow, names: &names });
+                }
             }
             if Io::is_heavy(&self.engine.effects) {
                 self.flush(now);

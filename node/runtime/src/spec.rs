@@ -30,6 +30,9 @@ pub struct PortSpec {
     /// A stream port that only opens connections and accepts none; `listen` is then the source
     /// address of those (its port is not used).
     pub connect_only: bool,
+    /// Bytes that wait for one slow reader of a stream port; `None`: as
+    /// [`StreamLimits::queue_bytes_max`] says. Changes with the next configuration.
+    pub queue_bytes_max: Option<usize>,
 }
 
 impl Default for PortSpec {
@@ -42,6 +45,7 @@ impl Default for PortSpec {
             tls: None,
             device: None,
             connect_only: false,
+            queue_bytes_max: None,
         }
     }
 }
@@ -60,6 +64,10 @@ pub struct StreamLimits {
     pub idle_timeout: Duration,
     /// A connection whose reader takes nothing for this long, while something waits, is closed.
     pub stall_timeout: Duration,
+    /// TLS handshakes of the function at the same time, those that wait for their far end included.
+    /// What comes on top is shed, the newest first: its connection is closed at once and counted,
+    /// so that the ones under way come to their end.
+    pub handshakes_max: usize,
     /// Time to connect, and time for a TLS handshake.
     pub connect_timeout: Duration,
     /// After a failed connect nothing is tried for this long; doubles with each failure …
@@ -76,6 +84,7 @@ impl Default for StreamLimits {
             message_bytes_max: 128 << 10,
             idle_timeout: Duration::from_secs(1_200),
             stall_timeout: Duration::from_secs(30),
+            handshakes_max: 4_096,
             connect_timeout: Duration::from_secs(5),
             backoff: Duration::from_millis(500),
             backoff_max: Duration::from_secs(8),

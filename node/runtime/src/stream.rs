@@ -35,6 +35,15 @@ pub(crate) struct StreamPort {
     pub(crate) tls: Option<Arc<Context>>,
 }
 
+/// A connection that stands since now, after its handshake.
+pub(crate) struct Stood {
+    pub(crate) flow: Flow,
+    /// Application data that came with the handshake.
+    pub(crate) plain: Vec<u8>,
+    /// What the far end's certificate carries.
+    pub(crate) names: Vec<String>,
+}
+
 /// What a timer of the streams is for.
 #[derive(Debug, Clone, Copy)]
 enum Due {
@@ -195,9 +204,10 @@ impl Io {
             stream,
             session: Box::new(session),
             timeout: self.streams.limits.connect_timeout,
+            handshakes_max: self.streams.limits.handshakes_max,
         };
         if self.streams.assistants.shake(job).is_err() {
-            self.sheet.add(RuntimeFact::Refused, 1);
+            self.sheet.add(RuntimeFact::HandshakeShed, 1);
             self.streams.table.remove(id);
         }
         self.recount(id);
@@ -304,9 +314,10 @@ impl Io {
     }
 
     fn send_to(&mut self, now: Time, id: ConnId, flow: Flow, effects: &Effects, order: &[u32]) {
+        let own = self.stream_port(flow.port).and_then(|(port, _)| port.spec.queue_bytes_max);
+        let queue_bytes_max = own.unwrap_or(self.streams.limits.queue_bytes_max);
         let streams = &mut self.streams;
-        let Some(connection) = streams.table.find(id).filter(|c| c.flow.remote == flow.remote)
-        else {
+        let Some(connection) = streams.table.find(id).filter(|c| c.leads_to(flow.remote)) else {
             let far = (flow.port, flow.remote);
             if !streams.told.contains(&far) {
                 streams.told.push(far);
@@ -314,7 +325,8 @@ impl Io {
             }
             return;
         };
-        let outcome = connection.send(effects, order, &streams.limits, &mut streams.gather);
+        let limits = StreamLimits { queue_bytes_max, ..streams.limits };
+        let outcome = connection.send(effects, order, &limits, &mut streams.gather);
         match outcome {
             Ok(sent) => {
                 self.sheet.add(RuntimeFact::MessageOut, sent.messages);
@@ -349,6 +361,15 @@ impl Io {
         }
         match connection.push() {
             Ok(_) => self.after_write(now, id),
+            Err(error) => self.lose(id, lost_words(&error)),
+        }
+    }
+
+    /// Answers a keep-alive on the connection it came on.
+    pub(crate) fn answer(&mut self, now: Time, id: ConnId, bytes: &[u8]) {
+        let Some(connection) = self.streams.table.find(id) else { return };
+        match connection.answer(bytes, &self.streams.limits) {
+            Ok(()) => self.after_write(now, id),
             Err(error) => self.lose(id, lost_words(&error)),
         }
     }
@@ -443,8 +464,9 @@ impl Io {
         Some(flow)
     }
 
-    /// A handshake is done. Returns the flow that stands and the bytes that came with it.
-    pub(crate) fn shaken(&mut self, now: Time, shaken: Shaken) -> Option<(Flow, Vec<u8>)> {
+    /// A handshake is done. Returns the flow that stands, the bytes that came with it, and the
+    /// names that the far end has proved.
+    pub(crate) fn shaken(&mut self, now: Time, shaken: Shaken) -> Option<Stood> {
         let id = shaken.conn;
         let connection = self.streams.table.find(id)?;
         let Established { stream, session, plain, wire } = match shaken.outcome {
@@ -455,6 +477,8 @@ impl Io {
                 return None;
             }
         };
+        let (names, resumed) = (session.peer_names(), session.is_resumed());
+        self.sheet.add(RuntimeFact::Resumed, u64::from(resumed));
         connection.stream = Some(stream);
         connection.session = Some(session);
         connection.wire().extend_from_slice(&wire);
@@ -470,7 +494,7 @@ impl Io {
             self.close(now, flow);
             return None;
         }
-        Some((flow, plain))
+        Some(Stood { flow, plain, names })
     }
 
     /// A connection that never stood is given up.
@@ -516,7 +540,6 @@ impl Io {
         let id = if flow.conn == ConnId(0) { self.streams.table.to(&far) } else { Some(flow.conn) };
         let Some(id) = id else { return };
         let Some(connection) = self.streams.table.find(id) else { return };
-        let far = (connection.flow.port, connection.flow.remote);
         let phase = connection.phase;
         if phase == Phase::Connecting {
             if let Some(connection) = self.streams.table.remove(id) {
@@ -530,7 +553,7 @@ impl Io {
         if phase == Phase::Open {
             connection.say_goodbye();
         }
-        self.streams.table.hide(id, &far);
+        self.streams.table.hide_all(id);
         if phase == Phase::Open {
             self.writable(now, id);
         }

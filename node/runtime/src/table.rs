@@ -1,8 +1,8 @@
 //! The connections of a shard, found by number or by far end; and the far ends that did not
 //! answer of late.
 
-use crate::connection::Connection;
-use crate::port::{ConnId, PortId};
+use crate::connection::{Connection, Phase};
+use crate::port::{ConnId, Flow, PortId};
 use crate::spec::StreamLimits;
 use machine::{Duration, Time};
 use std::collections::HashMap;
@@ -14,6 +14,8 @@ const GENERATION_BITS: u32 = 6;
 const GENERATION_MASK: u32 = (1 << GENERATION_BITS) - 1;
 /// Connections that numbers can name.
 const PLACES_MAX: usize = (1 << PLACE_BITS) - 1;
+/// Further addresses of one connection's far end.
+const ALIASES_MAX: usize = 4;
 /// Far ends remembered as silent; when full, all are forgotten.
 const COLD_MAX: usize = 4_096;
 
@@ -118,15 +120,41 @@ impl Table {
         slot.generation = (slot.generation + 1) & GENERATION_MASK;
         self.free.push(id.place() as u32);
         self.live -= 1;
-        let far = (connection.flow.port, connection.flow.remote);
-        if self.by_far.get(&far) == Some(&id) {
-            self.by_far.remove(&far);
+        let port = connection.flow.port;
+        for remote in connection.aliases.iter().copied().chain([connection.flow.remote]) {
+            self.hide(id, &(port, remote));
         }
         Some(connection)
     }
 
-    /// No new message shall find this connection by its far end.
-    pub(crate) fn hide(&mut self, id: ConnId, far: &Far) {
+    /// What goes to `remote` goes over the flow's connection from now on, unless another one to
+    /// that address stands.
+    pub(crate) fn alias(&mut self, flow: Flow, remote: SocketAddr) {
+        let far = (flow.port, remote);
+        let ours = flow.conn.shard() == Some(self.shard);
+        if !ours || remote == flow.remote || self.by_far.contains_key(&far) {
+            return;
+        }
+        let Some(connection) = self.find(flow.conn) else { return };
+        if connection.phase != Phase::Open || connection.aliases.len() >= ALIASES_MAX {
+            return;
+        }
+        connection.aliases.push(remote);
+        self.by_far.insert(far, flow.conn);
+    }
+
+    /// No new message shall find this connection by any address.
+    pub(crate) fn hide_all(&mut self, id: ConnId) {
+        let Some(connection) = self.find(id) else { return };
+        let port = connection.flow.port;
+        let mut remotes = std::mem::take(&mut connection.aliases);
+        remotes.push(connection.flow.remote);
+        for remote in remotes {
+            self.hide(id, &(port, remote));
+        }
+    }
+
+    fn hide(&mut self, id: ConnId, far: &Far) {
         if self.by_far.get(far) == Some(&id) {
             self.by_far.remove(far);
         }
@@ -144,6 +172,9 @@ impl Table {
                 Some(port) => {
                     flow.port = port;
                     self.by_far.insert((port, flow.remote), flow.conn);
+                    for &alias in &connection.aliases {
+                        self.by_far.insert((port, alias), flow.conn);
+                    }
                 }
                 None => gone.push(flow.conn),
             }
@@ -173,8 +204,7 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::connection::Phase;
-    use crate::port::{Flow, Transport};
+    use crate::port::Transport;
 
     fn flow(port: u16) -> Flow {
         let local = "127.0.0.1:1".parse().unwrap();
@@ -217,6 +247,24 @@ mod tests {
         now += StreamLimits::default().backoff_max * 3;
         table.cool(far, now, "refused");
         assert!(table.cold(&far, now + Duration::from_millis(500)).is_none());
+    }
+
+    #[test]
+    fn an_alias_leads_to_its_connection_until_that_is_gone_and_takes_nobodys_place() {
+        let mut table = Table::new(0, StreamLimits::default());
+        let first = insert(&mut table, 1);
+        let second = insert(&mut table, 2);
+        let of = |id: ConnId, port: u16| Flow { conn: id, ..flow(port) };
+        let (theirs, other) = (flow(5061).remote, flow(2).remote);
+        table.alias(of(first, 1), theirs);
+        table.alias(of(second, 2), theirs);
+        table.alias(of(first, 1), other);
+        assert_eq!(table.to(&(PortId(0), theirs)), Some(first), "the first one keeps it");
+        assert_eq!(table.to(&(PortId(0), other)), Some(second));
+        assert!(table.relabel(Some).is_empty());
+        assert_eq!(table.to(&(PortId(0), theirs)), Some(first));
+        assert!(table.remove(first).is_some());
+        assert_eq!(table.to(&(PortId(0), theirs)), None);
     }
 
     #[test]

@@ -251,3 +251,63 @@ fn a_megabyte_for_one_reader_arrives_in_order() {
     }
     feeder.join().unwrap();
 }
+
+#[test]
+fn a_ping_is_answered_on_its_connection_in_order_with_what_came_before_it() {
+    let (running, _events) = launch(spec("127.0.0.1"), Manner::default());
+    let mut stream = connect(running.local_addr(PortId(0)));
+    let mut bytes = framed(b"first");
+    bytes.extend([0xFF, 0xFE]);
+    bytes.extend(framed(b"second"));
+    stream.write_all(&bytes).unwrap();
+    assert_eq!(receive(&mut stream), b"first");
+    let mut pong = [0; 4];
+    stream.read_exact(&mut pong).unwrap();
+    assert_eq!(&pong, b"pong", "what is to be skipped has no answer");
+    assert_eq!(receive(&mut stream), b"second");
+}
+
+#[test]
+fn what_goes_to_an_alias_goes_over_the_connection_that_bears_it() {
+    let (running, events) = launch(spec("127.0.0.1"), Manner::default());
+    let mut stream = connect(running.local_addr(PortId(0)));
+    let alias = "127.0.0.1:9"; // nobody listens there
+    stream.write_all(&framed(format!("alias:{alias}").as_bytes())).unwrap();
+    stream.write_all(&framed(b"done")).unwrap();
+    assert_eq!(receive(&mut stream), b"done");
+    let params = [("transport", "tcp"), ("text", "back")];
+    say(&running, 0, alias.parse().unwrap(), &params);
+    assert_eq!(receive(&mut stream), b"back");
+    assert_eq!(count(&running, RuntimeFact::Opened), 0);
+    drop(stream);
+    let gone = down(&events).0;
+    say(&running, 0, alias.parse().unwrap(), &params);
+    let (flow, _) = down(&events);
+    assert_ne!(flow, gone, "without its connection the alias is an address like any other");
+}
+
+#[test]
+fn the_queue_for_a_slow_reader_is_as_long_as_its_port_says_now() {
+    let mut spec = spec("127.0.0.1");
+    spec.ports[0].queue_bytes_max = Some(1_000);
+    let (running, events) = launch(spec, Manner::default());
+    let slow = connect(running.local_addr(PortId(0)));
+    let flow = up(&events);
+    let text = "x".repeat(60_000);
+    let params = [("transport", "tcp"), ("text", text.as_str()), ("times", "400")];
+    say(&running, 0, flow.remote, &params);
+    until("what does not fit is shed", || count(&running, RuntimeFact::SendShed) > 0);
+    assert!(count(&running, RuntimeFact::Queued) <= 61_000, "no more than the last one's rest");
+    let mut ports: Vec<PortSpec> = running.ports().into_iter().map(|(spec, _)| spec).collect();
+    ports[0].queue_bytes_max = None;
+    running.configure(std::sync::Arc::new(Manner::default()), ports).unwrap();
+    let shed = count(&running, RuntimeFact::SendShed);
+    say(&running, 0, flow.remote, &[("transport", "tcp"), ("text", text.as_str()), ("times", "9")]);
+    until("they wait", || count(&running, RuntimeFact::Queued) > 9 * 60_000);
+    assert_eq!(
+        count(&running, RuntimeFact::SendShed),
+        shed,
+        "the connection stands and takes more"
+    );
+    drop(slow);
+}

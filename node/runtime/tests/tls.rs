@@ -266,3 +266,141 @@ fn bytes_that_are_no_tls_end_the_connection_with_a_count() {
     let _ = stream.read_to_end(&mut answer);
     until("it is counted", || count(&server, RuntimeFact::HandshakeFailed) == 1);
 }
+
+#[test]
+fn the_names_that_a_far_end_proves_are_told_before_it_is_up() {
+    let authority = Authority::new("proved");
+    let (server, served) = server(&authority, &["127.0.0.1"], ClientAuth::Required);
+    let (certificate, key) = authority.sign("client", &["client.example.org", "other.example.org"]);
+    let (member, _events) = client(TlsSpec { certificate, key, ..trusting(&authority) });
+    say(&member, 0, server.local_addr(PortId(0)), &[TLS]);
+    let first = wait_for(&served, |seen| match seen {
+        Seen::Proved(_, flow, names) => Some((*flow, names.clone())),
+        Seen::Up(..) => panic!("too early"),
+        _ => None,
+    });
+    assert_eq!(first.1, ["client.example.org", "other.example.org"]);
+    let flow = wait_for(&served, |seen| match seen {
+        Seen::Up(_, flow) => Some(*flow),
+        _ => None,
+    });
+    assert_eq!(flow, first.0);
+}
+
+fn openssl(to: SocketAddr, authority: &Authority, more: &[&str]) -> String {
+    use std::process::{Command, Stdio};
+    let mut command = Command::new("timeout");
+    command.args(["20", "openssl", "s_client", "-connect", &to.to_string(), "-CAfile"]);
+    command.arg(authority.directory.join("roots.pem")).args(more);
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = piped.spawn().unwrap();
+    let stdin = child.stdin.take();
+    // It reads until the end of its input, so that the tickets of TLS 1.3 reach it.
+    std::thread::sleep(Duration::from_millis(500));
+    drop(stdin);
+    String::from_utf8_lossy(&child.wait_with_output().unwrap().stdout).into_owned()
+}
+
+#[test]
+fn openssl_resumes_its_session_with_either_version_and_it_is_counted() {
+    let authority = Authority::new("openssl");
+    let (server, _served) = server(&authority, &["127.0.0.1"], ClientAuth::Off);
+    let to = server.local_addr(PortId(0));
+    for (n, version) in ["-tls1_2", "-tls1_3"].into_iter().enumerate() {
+        let file = authority.directory.join(version).display().to_string();
+        let first = openssl(to, &authority, &[version, "-sess_out", &file]);
+        assert!(first.contains("Verify return code: 0"), "{first}");
+        let again = openssl(to, &authority, &[version, "-sess_in", &file]);
+        assert!(again.contains("Reused, TLSv1"), "{again}");
+        until("it is counted", || count(&server, RuntimeFact::Resumed) == n as u64 + 1);
+    }
+}
+
+#[test]
+fn a_client_resumes_towards_a_server_that_it_knows() {
+    let authority = Authority::new("again");
+    let (server, served) = server(&authority, &["127.0.0.1"], ClientAuth::Off);
+    let (client, events) = client(trusting(&authority));
+    let to = server.local_addr(PortId(0));
+    for n in 0..2 {
+        say(&client, 0, to, &[TLS, ("text", "close")]);
+        assert_eq!(message(&events), framed(b"bye"));
+        let _ = why(&events);
+        assert_eq!(count(&client, RuntimeFact::Resumed), n);
+        until("its place is free", || count(&client, RuntimeFact::Connections) == 0);
+    }
+    assert_eq!(count(&server, RuntimeFact::Accepted), 2);
+    drop(served);
+}
+
+#[test]
+fn messages_are_answered_while_more_handshakes_wait_than_may_and_the_newest_are_shed() {
+    const HANDSHAKES_MAX: usize = 64;
+    let authority = Authority::new("storm");
+    let (certificate, key) = authority.sign("server", &["127.0.0.1"]);
+    let mut spec = spec(TlsSpec { certificate, key, ..TlsSpec::default() });
+    spec.ports.push(port(1, Transport::Udp, "127.0.0.1"));
+    spec.streams.handshakes_max = HANDSHAKES_MAX;
+    let (server, _served) = launch(spec, Manner { quiet: true, ..Manner::default() });
+    let (tls, udp) = (server.local_addr(PortId(0)), server.local_addr(PortId(1)));
+    let silent: Vec<_> =
+        (0..HANDSHAKES_MAX / 2).map(|_| TcpStream::connect(tls).unwrap()).collect();
+    let over = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let storm: Vec<_> = (0..2)
+        .map(|_| {
+            let (over, authority) = (Arc::clone(&over), trusting(&authority));
+            std::thread::spawn(move || shake_until(tls, &authority, &over))
+        })
+        .collect();
+    let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let mut slowest = Duration::ZERO;
+    until("handshakes ran beside many messages", || {
+        for n in 0..200u32 {
+            let begun = std::time::Instant::now();
+            socket.send_to(&n.to_be_bytes(), udp).unwrap();
+            let mut answer = [0; 16];
+            let length = socket.recv(&mut answer).unwrap();
+            assert_eq!(&answer[..length], n.to_be_bytes(), "one answer for each, in order");
+            slowest = slowest.max(begun.elapsed());
+        }
+        count(&server, RuntimeFact::Accepted) >= 300
+    });
+    println!("slowest answer during the storm: {slowest:?}");
+    let more: Vec<_> = (0..HANDSHAKES_MAX).map(|_| TcpStream::connect(tls).unwrap()).collect();
+    until("the newest are shed", || count(&server, RuntimeFact::HandshakeShed) > 0);
+    over.store(true, std::sync::atomic::Ordering::Relaxed);
+    assert!(storm.into_iter().map(|thread| thread.join().unwrap()).sum::<u64>() > 0);
+    drop((silent, more));
+}
+
+/// Shakes hands in full, again and again; how often.
+fn shake_until(to: SocketAddr, tls: &TlsSpec, over: &std::sync::atomic::AtomicBool) -> u64 {
+    use std::io::{Read, Write};
+    let mut count = 0;
+    while !over.load(std::sync::atomic::Ordering::Relaxed) {
+        // A new context remembers no session, so that nothing is shortened.
+        let context = driver::tls::Context::load(tls, false).unwrap();
+        let mut session = driver::tls::Session::client(&context, None, to.ip()).unwrap();
+        let mut stream = TcpStream::connect(to).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        let (mut incoming, mut plain) = (Vec::new(), Vec::new());
+        for _ in 0..20 {
+            let mut wire = Vec::new();
+            let progress = session.process(&mut incoming, &mut plain, &mut wire);
+            if !matches!(progress, Ok(driver::tls::Progress::Shaking)) {
+                let _ = stream.write_all(&wire); // shed connections are closed
+                count += u64::from(progress.is_ok());
+                break;
+            }
+            let mut room = [0; 16 << 10];
+            let sent = stream.write_all(&wire);
+            let Ok(length @ 1..) = stream.read(&mut room) else { break };
+            if sent.is_err() {
+                break;
+            }
+            incoming = [session.pending(), &room[..length]].concat();
+        }
+    }
+    count
+}

@@ -47,6 +47,12 @@ pub fn ctl(ctl: Ctl) -> Result<(), Exit> {
             let answer = client.post(&path, &json!({ "id": call }))?;
             output::text(&output::json(&answer))
         }
+        CtlCommand::ReloadCertificates { function } => {
+            let name = client::segment(&function);
+            let path = format!("/api/v1/functions/{name}/certificates/reload");
+            let answer = client.post(&path, &json!({}))?;
+            output::text(&output::json(&answer))
+        }
         CtlCommand::Counters { name, function, all } => {
             show::counters(&client, form, name, function, all)
         }

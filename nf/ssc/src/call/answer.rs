@@ -195,7 +195,8 @@ impl Controller {
         let Some(server) = relay.server else { return };
         let message = at.message;
         let door = self.realms.door(relay.upstream.port);
-        let drop = self.realms.distrusted(relay.realm_down, relay.realm_up, message);
+        let believed = self.believes(relay.realm_down, &at.flow);
+        let drop = self.realms.distrusted(believed, relay.realm_up, message);
         let owed_s = relay.session.owed(message, relay.method, status);
         let host = door.and_then(|door| self.realms.veil(relay.realm_down, door, message));
         let is_redirect = (300..400).contains(&status);

@@ -232,6 +232,7 @@ impl Controller {
         let port = self.calls.at_mut(found.key).and_then(|call| opposite(call, found));
         let Some(port) = port.map(|leg| leg.flow.port) else { return };
         let transfer = self.transfer(message, port);
+        let believed = self.believes(at.realm, &at.flow);
         let Some(y) = self.calls.at_mut(found.key).and_then(|call| opposite(call, found)) else {
             return;
         };
@@ -242,7 +243,7 @@ impl Controller {
             return self.relay_failed(at.now, key, 503, out);
         };
         relay.client = Some(client);
-        let drop = self.realms.distrusted(at.realm, y.realm, message);
+        let drop = self.realms.distrusted(believed, y.realm, message);
         let host = self.realms.veil(at.realm, door, message);
         self.wire.send(at.now, flow, Some(relay.trail()), out, |buffer| {
             begin(buffer, name, y, door, &branch, hops_left(message));

@@ -20,6 +20,7 @@ impl Controller {
         }
         self.transactions.transport_failed(now, flow, &mut self.outs);
         self.transacted(now, out);
+        self.proofs.forget(&flow);
         self.registrar.connection_ended(&flow);
         if flow.transport.is_stream() && self.lost.len() < LOST_MAX {
             self.lost.push(flow);

@@ -18,7 +18,7 @@ use crate::wire::Field;
 use crate::write::{self, Set};
 use crate::{Arrived, Controller, User, begins_dialog};
 use machine::{Duration, Time};
-use runtime::Effects;
+use runtime::{Effects, Transport};
 use sip::transaction::ServerId;
 use sip::{Header, Message, Method, Scheme, Start};
 
@@ -28,8 +28,12 @@ const MAX_FORWARDS: u8 = 70;
 impl Controller {
     /// A request without a To tag.
     pub(crate) fn open(&mut self, at: &Arrived<'_>, server: ServerId, out: &mut Effects) {
+        self.reuse(at, out);
         if let Some(refusal) = self.objection(at.message) {
             return self.refuse(at, Some(server), refusal, out);
+        }
+        if is_sips(at.message) && at.flow.transport != Transport::Tls {
+            return self.refuse(at, Some(server), Refusal::INSECURE, out);
         }
         if self.is_merged(at.message) {
             return self.refuse(at, Some(server), Refusal::MERGED, out);
@@ -61,6 +65,7 @@ impl Controller {
         let known = self.way_to_replaced(at.message);
         let known = known.or_else(|| self.way_to_binding(at.realm, at.message));
         let way = match known {
+            Some(way) if self.is_exposed(at.message, &way) => Err(NoWay::Insecure),
             Some(way) => Ok(way),
             None => self.routes.find(at.realm, at.message, &self.hops),
         };
@@ -74,6 +79,7 @@ impl Controller {
             },
             Err(NoWay::Refused(status)) => Refusal::new(status, "no route matches"),
             Err(NoWay::Down) => Refusal::NO_TARGET,
+            Err(NoWay::Insecure) => Refusal::NO_SIPS,
         };
         if let Some(pending) = register {
             self.registrar.abandon(pending);
@@ -95,6 +101,16 @@ impl Controller {
         self.reply(at, (Some(server), trail), 422, out, |head| {
             write::line(head, "Min-SE", min_se_s.to_string().as_bytes());
         });
+    }
+
+    /// Whether a `sips:` request would leave TLS on its way to a subscriber, or reach a contact
+    /// that is not `sips:` (RFC 5630 §5.3).
+    fn is_exposed(&self, message: &Message<'_>, way: &Way) -> bool {
+        let binding = way.binding.and_then(|binding| self.registrar.binding(binding));
+        let plain = binding.is_some_and(|binding| {
+            !binding.contact_uri().get(..5).is_some_and(|uri| uri.eq_ignore_ascii_case(b"sips:"))
+        });
+        is_sips(message) && (plain || way.flow.transport != Transport::Tls)
     }
 
     /// What is wrong with a request before anybody looks at where it goes (RFC 3261 §8.2, §16.3).
@@ -236,6 +252,8 @@ impl Controller {
         out: &mut Effects,
     ) {
         let transfer = self.transfer(message, way.flow.port);
+        let from = self.relays.at(key).map(|relay| (relay.realm_up, relay.upstream));
+        let believed = from.is_some_and(|(realm, flow)| self.believes(realm, &flow));
         let Some(relay) = self.relays.at_mut(key) else { return };
         let Some((client, branch)) = self.transactions.reserve() else {
             return self.relay_failed(now, key, 503, out);
@@ -261,7 +279,7 @@ impl Controller {
             Some(to) => &to.route,
             None => subscriber.map_or(&b""[..], |binding| binding.service_route()),
         };
-        let drop = self.realms.distrusted(relay.realm_up, way.realm, message);
+        let drop = self.realms.distrusted(believed, way.realm, message);
         let host = self.realms.veil(relay.realm_up, door, message);
         self.wire.send(now, way.flow, Some(relay.trail()), out, |buffer| {
             let (uri, transfer) = (&relay.uri, &transfer);
@@ -332,6 +350,10 @@ impl Controller {
         }
         is_sent
     }
+}
+
+fn is_sips(message: &Message<'_>) -> bool {
+    message.uri().is_some_and(|uri| uri.scheme == Scheme::Sips)
 }
 
 /// What is known of a request beside its way.

@@ -57,6 +57,9 @@ pub struct World {
     pub config: config::Ssc,
     /// What the controller asked of the DNS.
     pub queries: Vec<(u64, runtime::Query)>,
+    /// Addresses that shall lead to a connection, and names that certificates must carry.
+    pub aliases: Vec<(Flow, SocketAddr)>,
+    pub names: Vec<(SocketAddr, String)>,
     raw: Vec<(SocketAddr, Vec<u8>)>,
     out: Effects,
 }
@@ -76,6 +79,8 @@ impl World {
             sent: VecDeque::new(),
             config,
             queries: Vec::new(),
+            aliases: Vec::new(),
+            names: Vec::new(),
             raw: Vec::new(),
             out: Effects::default(),
         }
@@ -144,6 +149,8 @@ impl World {
             self.sent.push_back(Sent { at: self.now, to: flow.remote, text });
         }
         self.queries.append(&mut self.out.queries);
+        self.aliases.append(&mut self.out.aliases);
+        self.names.append(&mut self.out.names);
         self.out.clear();
     }
 

@@ -12,6 +12,8 @@ use std::sync::Arc;
 
 /// Sessions that a server remembers for resumption without tickets (TLS 1.2).
 const SESSIONS_MAX: usize = 10_000;
+/// Servers whose sessions a client remembers for resumption.
+const SERVERS_MAX: usize = 1_024;
 /// Certificates in one file.
 const CERTIFICATES_MAX: usize = 10_000;
 
@@ -91,6 +93,8 @@ pub struct Context {
     pub(crate) server: Option<Arc<ServerConfig>>,
     pub(crate) client: Arc<ClientConfig>,
     pub(crate) peer_name: Option<String>,
+    /// Whether certificates of servers are checked.
+    pub(crate) verifies: bool,
 }
 
 type Identity = Option<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)>;
@@ -111,7 +115,8 @@ impl Context {
             _ => None,
         };
         let client = Arc::new(client(spec, roots, identity)?);
-        Ok(Self { server, client, peer_name: spec.peer_name.clone() })
+        let peer_name = spec.peer_name.clone();
+        Ok(Self { server, client, peer_name, verifies: spec.verify })
     }
 
     /// Whether connections can be accepted.
@@ -227,10 +232,12 @@ fn client(
     } else {
         builder.dangerous().with_custom_certificate_verifier(Arc::new(Anyone(provider())))
     };
-    match identity {
-        None => Ok(builder.with_no_client_auth()),
-        Some((chain, key)) => builder.with_client_auth_cert(chain, key).map_err(unusable),
-    }
+    let mut config = match identity {
+        None => builder.with_no_client_auth(),
+        Some((chain, key)) => builder.with_client_auth_cert(chain, key).map_err(unusable)?,
+    };
+    config.resumption = rustls::client::Resumption::in_memory_sessions(SERVERS_MAX);
+    Ok(config)
 }
 
 /// Believes every certificate, for labs; signatures are checked all the same.

@@ -14,7 +14,10 @@ use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError, UnbufferedS
 use std::net::IpAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use webpki::EndEntityCert;
 
+/// Names of one certificate that are looked at.
+const PEER_NAMES_MAX: usize = 64;
 /// Room that records add to application data: 16 KB each, with header, nonce and tag.
 const fn with_records(bytes: usize) -> usize {
     bytes + (bytes / 16_384 + 2) * 64
@@ -45,6 +48,8 @@ pub struct Session {
     pending: Vec<u8>,
     /// After an error rustls must not be asked again.
     over: bool,
+    /// Whether the far end's certificate was checked.
+    verified: bool,
 }
 
 enum Side {
@@ -66,7 +71,8 @@ impl Session {
     pub fn server(context: &Context) -> Result<Self, rustls::Error> {
         let config = context.server.as_ref().ok_or(rustls::Error::NoCertificatesPresented)?;
         let connection = UnbufferedServerConnection::new(Arc::clone(config))?;
-        Ok(Self { side: Side::Server(Box::new(connection)), pending: Vec::new(), over: false })
+        let side = Side::Server(Box::new(connection));
+        Ok(Self { side, pending: Vec::new(), over: false, verified: true })
     }
 
     /// The connecting side. The far end's certificate must carry `name`, or the context's
@@ -86,7 +92,8 @@ impl Session {
             })?,
         };
         let connection = UnbufferedClientConnection::new(Arc::clone(&context.client), name)?;
-        Ok(Self { side: Side::Client(Box::new(connection)), pending: Vec::new(), over: false })
+        let side = Side::Client(Box::new(connection));
+        Ok(Self { side, pending: Vec::new(), over: false, verified: context.verifies })
     }
 
     /// Bytes of the last [`Session::process`] that make no whole record yet. The next call's
@@ -150,6 +157,24 @@ impl Session {
             Side::Server(connection) => close(&mut **connection, pending, wire),
             Side::Client(connection) => close(&mut **connection, pending, wire),
         }
+    }
+
+    /// The names that the far end's certificate carries and that a root we trust has signed: DNS
+    /// names, and URIs as they are written (`sip:example.org`; RFC 5922 §7.1). Empty when it
+    /// showed none, or when certificates are not checked.
+    #[must_use]
+    pub fn peer_names(&self) -> Vec<String> {
+        let chain = match &self.side {
+            Side::Server(connection) => connection.peer_certificates(),
+            Side::Client(_) if !self.verified => None,
+            Side::Client(connection) => connection.peer_certificates(),
+        };
+        let first = chain.and_then(|chain| chain.first());
+        let Some(certificate) = first.and_then(|der| EndEntityCert::try_from(der).ok()) else {
+            return Vec::new();
+        };
+        let names = certificate.valid_uri_names().chain(certificate.valid_dns_names());
+        names.take(PEER_NAMES_MAX).map(str::to_owned).collect()
     }
 
     /// Whether the handshake was shortened by an earlier session (TLS 1.2 and 1.3).

@@ -17,6 +17,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 pub enum Seen {
     Message(u16, Flow, Vec<u8>),
     Up(u16, Flow),
+    Proved(u16, Flow, Vec<String>),
     Down(u16, Flow, &'static str),
     Resolved(u64, Answer),
     Drained(u16),
@@ -71,6 +72,10 @@ impl Echo {
         }
         if let Some(ms) = command(payload, "timer:") {
             self.timer = Some(now + Duration::from_millis(ms.parse().expect("a number")));
+            return true;
+        }
+        if let Some(remote) = command(payload, "alias:") {
+            out.alias(flow, remote.parse().expect("an address"));
             return true;
         }
         if command(payload, "close").is_some() {
@@ -134,6 +139,7 @@ impl Function for Echo {
                 Seen::Message(self.shard, flow, bytes.to_vec())
             }
             In::Up { flow } => Seen::Up(self.shard, flow),
+            In::Proved { flow, names } => Seen::Proved(self.shard, flow, names.to_vec()),
             In::Down { flow, why } => Seen::Down(self.shard, flow, why),
             In::Resolved { query, answer } => Seen::Resolved(query, answer),
             In::Drain => {
@@ -163,6 +169,7 @@ impl Function for Echo {
     fn frame(_port: PortId, buffer: &[u8]) -> Frame {
         match buffer {
             [0xFF, ..] => Frame::Skip(1),
+            [0xFE, ..] => Frame::Answer(1, b"pong"),
             [0xEE, ..] => Frame::Broken("not a length"),
             [a, b, c, d, ..] => Frame::Message(4 + u32::from_be_bytes([*a, *b, *c, *d]) as usize),
             _ => Frame::Partial,
