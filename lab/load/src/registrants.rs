@@ -381,7 +381,7 @@ impl Function for Registrants {
                 self.tally.fail(Side::Caller, Cause::Transport, || why.to_owned());
             }
             In::Drain => self.arrivals = None,
-            In::Up { .. } | In::Down { .. } | In::Resolved { .. } => {}
+            In::Up { .. } | In::Proved { .. } | In::Down { .. } | In::Resolved { .. } => {}
         }
     }
 

@@ -86,8 +86,8 @@ fn sip_fails_over_between_transports_and_sips_never_does() {
     world.expect(ALICE, "SIP/2.0 100");
     let invite = world.expect(BOB, "INVITE");
     world.receive(BOB, CORE, &respond(&invite, "503 Busy", "b", "", ""));
-    world.expect(BOB, "ACK");
     world.expect(SECURE, "INVITE");
+    world.expect(BOB, "ACK");
 }
 
 fn asserted(world: &mut World, conn: u32) -> bool {
