@@ -37,6 +37,7 @@ pub struct SiteSection {
 
 /// A section that is a function.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "a site has a handful of them")]
 pub enum Section {
     /// A signalling session controller.
     Ssc(ssc::config::Ssc),
