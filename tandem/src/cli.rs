@@ -134,6 +134,13 @@ pub enum CtlCommand {
         /// Only this address; absent: all.
         address: Option<IpAddr>,
     },
+    /// The pair: role, epoch, what the standby lacks.
+    Replica(Of),
+    /// Let the standby of a pair take over; nothing that stands is lost.
+    Switchover {
+        /// Name of the function.
+        function: String,
+    },
     /// Header manipulation rules and how often they applied.
     Rules(Of),
     /// Metrics.

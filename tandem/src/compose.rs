@@ -1,9 +1,11 @@
 //! What a section of the site file becomes: a function, its shards and its ports.
 
+use crate::paired::Paired;
 use crate::site::Section;
 use crate::supervise::{Nature, RELOAD, StartError, Supervised, Unit};
 use oam::{Extra, Registry};
-use runtime::{Ask, AskError, PortId, PortSpec, RuntimeError, ShardSpec};
+use replica::Node;
+use runtime::{Ask, AskError, MirrorRef, PortId, PortSpec, RuntimeError, ShardSpec};
 use sas::Archive;
 use sas::config::Sas;
 use ssc::config::Ssc;
@@ -29,6 +31,8 @@ pub struct Ground {
 pub enum Part {
     /// A signalling session controller.
     Ssc(Arc<Supervised<ssc::Controller>>),
+    /// One of a pair.
+    Pair(Arc<Paired>),
     /// The service assurance server.
     Sas(Arc<Supervised<sas::Sas>>, Arc<Registry>),
 }
@@ -71,8 +75,16 @@ impl Part {
     /// Takes a new section without a restart.
     pub fn configure(&self, section: &Section) -> Result<(), Hindrance> {
         match (self, section) {
-            (Self::Ssc(unit), Section::Ssc(new)) => {
+            (Self::Ssc(_) | Self::Pair(_), Section::Ssc(new)) => {
+                let unit = match self {
+                    Self::Pair(paired) => &paired.unit,
+                    Self::Ssc(unit) => unit,
+                    Self::Sas(..) => return Err(Hindrance::Kind),
+                };
                 let (old, spec) = unit.present();
+                if old.replica != new.replica {
+                    return Err(Hindrance::Restart("replica"));
+                }
                 if old.shards != new.shards {
                     return Err(Hindrance::Restart("shards"));
                 }
@@ -107,6 +119,7 @@ impl Part {
     pub fn unit(&self) -> Arc<dyn Unit> {
         match self {
             Self::Ssc(unit) => Arc::clone(unit) as Arc<dyn Unit>,
+            Self::Pair(paired) => Arc::clone(paired) as Arc<dyn Unit>,
             Self::Sas(unit, _) => Arc::clone(unit) as Arc<dyn Unit>,
         }
     }
@@ -121,17 +134,30 @@ impl Part {
 }
 
 fn start_ssc(section: &Ssc) -> Result<Part, StartError> {
+    let node = match &section.replica {
+        None => None,
+        Some(replica) => {
+            let node = Node::start(replica, section.shards);
+            let refuse = |error| StartError::Prepare(format!("replica.listen: {error}"));
+            Some(Arc::new(node.map_err(refuse)?))
+        }
+    };
     let spec = ShardSpec {
         name: section.name.clone(),
         shards: section.shards,
         cores: section.cores.clone(),
         ports: section.ports(),
+        mirror: node.clone().map(|node| MirrorRef(node)),
         ..ShardSpec::default()
     };
     let nature = Nature { kind: "ssc", actions: SSC_ACTIONS, prepare: Box::new(|| Ok(())) };
     let make = |seed, config| ssc::Controller::new(seed, config);
     let unit = Supervised::start(nature, spec, Arc::new(section.clone()), make)?;
-    Ok(Part::Ssc(Arc::new(unit)))
+    let unit = Arc::new(unit);
+    Ok(match node {
+        Some(node) => Part::Pair(Arc::new(Paired { unit, node })),
+        None => Part::Ssc(unit),
+    })
 }
 
 type Slot = Arc<Mutex<Option<Arc<Archive>>>>;

@@ -12,6 +12,7 @@ mod exit;
 mod lab;
 mod man;
 mod output;
+mod paired;
 mod plant;
 mod probe;
 mod reference;

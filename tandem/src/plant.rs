@@ -204,6 +204,7 @@ fn doorway_of(path: &str, section: &Section, address: std::net::SocketAddr) -> D
             Section::Sas(sas) => Some(sas.clone()),
             Section::Ssc(_) => None,
         },
+        arbiter: None,
     };
     let found = site.doorways().into_iter().find(|door| door.address == address);
     let mut door = found.unwrap_or(Doorway { path: String::new(), datagram: false, address });

@@ -9,6 +9,9 @@ use std::net::{TcpListener, UdpSocket};
 pub fn probe(site: &Site, own: &[Doorway]) -> Vec<Issue> {
     let doorways = site.doorways();
     let others = doorways.iter().filter(|door| !own.iter().any(|held| held.conflicts(door)));
+    // An address of the active node of a pair is bound ahead of its coming.
+    let is_ahead = |door: &&Doorway| site.ssc.iter().any(|ssc| ssc.holds(door.address.ip()));
+    let others = others.filter(|door| !is_ahead(door));
     let mut issues: Vec<Issue> = others.filter_map(|door| bindable(door).err()).collect();
     for (path, section) in site.sections() {
         if let Section::Ssc(ssc) = section {

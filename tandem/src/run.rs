@@ -88,6 +88,8 @@ struct Running {
     oam: Arc<Oam>,
     parts: Parts,
     address: std::path::PathBuf,
+    /// Serves other machines while the site runs.
+    _arbiter: Option<replica::ArbiterServer>,
 }
 
 impl Running {
@@ -101,6 +103,8 @@ impl Running {
         let directory = site.directory(file);
         let registry = Registry::new();
         let ground = Ground { directory: directory.clone(), registry: Arc::clone(&registry) };
+        let arbiter = site.arbiter.as_ref().map(|section| section.listen);
+        let arbiter = arbiter.map(replica::ArbiterServer::start).transpose()?;
         let slot = Arc::new(OnceLock::new());
         let refuse = |issues| check::refuse(file, text, issues);
         let plant = match Plant::start(site, ground, Arc::clone(&slot)) {
@@ -131,7 +135,7 @@ impl Running {
         // Set once, here.
         let _ = slot.set(Arc::downgrade(&oam));
         let address = directory.join(ADDRESS);
-        Ok(Self { oam, parts, address })
+        Ok(Self { oam, parts, address, _arbiter: arbiter })
     }
 
     /// Supervises until it is time to drain, then drains.

@@ -23,6 +23,17 @@ pub struct Site {
     /// The service assurance server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sas: Option<sas::config::Sas>,
+    /// An arbiter for pairs on other machines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arbiter: Option<ArbiterSection>,
+}
+
+/// The third vote of pairs whose nodes run on other machines (`[ssc.replica]`, `arbiter`).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ArbiterSection {
+    /// UDP address to listen on; changes with a restart of the site.
+    pub listen: std::net::SocketAddr,
 }
 
 /// The site itself.
@@ -120,6 +131,10 @@ impl config::Site for Site {
         for (at, ssc) in self.ssc.iter().enumerate() {
             doorways.extend(ssc_doorways(at, ssc));
         }
+        if let Some(arbiter) = &self.arbiter {
+            let path = "arbiter.listen".into();
+            doorways.push(Doorway { path, datagram: true, address: arbiter.listen });
+        }
         let listens = self.sas.iter().flat_map(|sas| sas.listen.iter().enumerate());
         for (n, listen) in listens {
             doorways.extend(doorway(format!("sas.listen[{n}]"), listen));
@@ -130,6 +145,10 @@ impl config::Site for Site {
 
 fn ssc_doorways(at: usize, ssc: &ssc::config::Ssc) -> Vec<Doorway> {
     let mut doorways = Vec::new();
+    if let Some(replica) = &ssc.replica {
+        let path = format!("ssc[{at}].replica.listen");
+        doorways.extend(doorway(path, &format!("udp:{}", replica.listen)));
+    }
     for (r, realm) in ssc.realm.iter().enumerate() {
         for (n, listen) in realm.listen.iter().enumerate() {
             doorways.extend(doorway(format!("ssc[{at}].realm[{r}].listen[{n}]"), listen));

@@ -80,6 +80,11 @@ const EXPERIMENTS: &[Experiment] = &[
         run: sbc::header_manipulation::run,
     },
     Experiment {
+        name: "ssc-failover",
+        line: "the active SSC of a pair killed under 1,000 calls/s, then a planned switchover",
+        run: sbc::ssc_failover::run,
+    },
+    Experiment {
         name: "sipp",
         line: "SIPp's own scenarios through the SSC, every call found in the SAS",
         run: sipp::run,

@@ -182,6 +182,11 @@ impl Process {
         }
     }
 
+    /// Kills it and its children at once.
+    pub fn kill(&mut self) {
+        self.signal(Signal::KILL);
+    }
+
     /// Asks it to end and waits for that; kills it when it does not.
     pub fn stop(&mut self) -> Option<ExitStatus> {
         if let Ok(Some(status)) = self.child.try_wait() {

@@ -26,6 +26,7 @@ impl Controller {
         match ask.path.as_str() {
             "calls" => self.show_calls(ask),
             "calls/terminate" => self.terminate(now, ask, out),
+            "hand-over" => self.hand_over(ask),
             "registrations" => self.show_registrations(now, ask),
             "limits" => Ok(self.limits.show()),
             "rules" => Ok(self.show_rules()),
@@ -124,6 +125,16 @@ impl Controller {
         self.tear_down(now, key, 480, "ended by the operator", out);
         self.transacted(now, out);
         Ok(json!([{ "id": id, "ended": true }]))
+    }
+
+    /// Leaves new requests to the other node of the pair, or no more; tells what still runs.
+    fn hand_over(&mut self, ask: &Ask) -> Result<Value, AskError> {
+        match ask.params.get("begin").map(String::as_str) {
+            Some("true") => self.mirror.hand_over(true),
+            Some("false") => self.mirror.hand_over(false),
+            _ => return Err(AskError::BadParameter("begin is true or false".into())),
+        }
+        Ok(json!([{ "shard": self.shard, "requests": self.relays.len() }]))
     }
 
     fn show_next_hops(&self) -> Value {

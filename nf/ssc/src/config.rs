@@ -32,6 +32,9 @@ pub struct Ssc {
     /// Number of this agent in the captured packets (HEP3 chunk 12).
     #[serde(default = "capture_id")]
     pub capture_id: u32,
+    /// The other node of a pair that stands in for this one; absent: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replica: Option<replica::Replica>,
     /// The sides of the controller.
     #[serde(default)]
     pub realm: Vec<Realm>,
@@ -355,6 +358,12 @@ impl Ssc {
         doors
     }
 
+    /// Whether `ip` is an address that the active node of the pair holds.
+    #[must_use]
+    pub fn holds(&self, ip: IpAddr) -> bool {
+        self.replica.as_ref().is_some_and(|replica| replica.holds(ip))
+    }
+
     /// The doorways that the runtime shall open: every door and the way to the collector.
     #[must_use]
     pub fn ports(&self) -> Vec<PortSpec> {
@@ -367,6 +376,7 @@ impl Ssc {
                 transport: address.transport,
                 listen: address.socket,
                 queue_bytes_max: Some(realm.send_queue_octets_max as usize),
+                ahead: self.holds(address.socket.ip()),
                 tls: realm.tls.as_ref().filter(|_| is_tls).map(|tls| Arc::new(tls.spec())),
                 ..PortSpec::default()
             }
@@ -412,6 +422,11 @@ impl Ssc {
         }
         if let Some(Err(why)) = self.capture.as_deref().map(str::parse::<Address>) {
             issues.push(Issue::new("capture", why, "write tcp:127.0.0.1:9060"));
+        }
+        if let Some(replica) = &self.replica {
+            let mut own = Vec::new();
+            replica.validate(&mut own);
+            issues.extend(own.into_iter().map(|issue| issue.under("replica")));
         }
         self.validate_realms(issues);
         self.validate_next_hops(issues);

@@ -29,6 +29,7 @@ pub mod realm;
 mod refusal;
 mod register;
 pub mod registrar;
+mod replica;
 mod reseat;
 mod route;
 mod shed;
@@ -58,7 +59,7 @@ use registrar::Registrar;
 use reseat::Moves;
 use route::Routes;
 use runtime::shield::Shield;
-use runtime::{Ask, AskError, Effects, Flow, Frame, Function, In, PortId, Seed};
+use runtime::{Ask, AskError, Effects, Flow, Frame, Function, In, Mirrored, PortId, Seed};
 use shed::Shed;
 use sip::transaction::{Arrival, Out, ServerId, Timers, Transactions};
 use sip::{Message, Method};
@@ -119,6 +120,9 @@ pub struct Controller {
     due: Vec<Key>,
     /// Connections that ended since the calls on them were last looked for.
     lost: Vec<Flow>,
+    /// The other node of the pair.
+    mirror: replica::Mirror,
+    told: Vec<u8>,
 }
 
 impl Controller {
@@ -162,6 +166,8 @@ impl Controller {
             due: Vec::new(),
             lookups: Lookups::new(&hops, now),
             lost: Vec::new(),
+            mirror: replica::Mirror::default(),
+            told: Vec::new(),
             config,
             realms,
             routes,
@@ -203,6 +209,9 @@ impl Controller {
 
     /// The router: who deals with a message.
     fn arrived(&mut self, at: &Arrived<'_>, out: &mut Effects) {
+        if self.mirror.is_handing_over() && begins(at.message) {
+            return;
+        }
         if self.refresh_register(at, out) {
             return;
         }
@@ -286,6 +295,10 @@ impl Function for Controller {
     type Config = config::Ssc;
 
     fn step(&mut self, now: Time, input: In<'_>, out: &mut Effects) {
+        if self.mirror.is_standby() {
+            self.is_draining |= matches!(input, In::Drain);
+            return; // the other node answers
+        }
         self.introduce(out);
         match input {
             In::Message { flow, bytes } => self.message(now, flow, bytes, out),
@@ -303,6 +316,7 @@ impl Function for Controller {
             In::Drain => self.is_draining = true,
         }
         self.wire.capture.flush(now, out);
+        self.tell(out);
     }
 
     fn waited(&mut self, _now: Time, delay: Duration) {
@@ -310,6 +324,10 @@ impl Function for Controller {
     }
 
     fn tick(&mut self, now: Time, out: &mut Effects) {
+        if self.mirror.is_standby() {
+            return;
+        }
+        self.snapshot(out);
         self.introduce(out);
         self.transactions.tick(now, &mut self.outs);
         self.transacted(now, out);
@@ -321,10 +339,15 @@ impl Function for Controller {
         self.lost(now, out);
         self.transacted(now, out);
         self.wire.capture.flush(now, out);
+        self.tell(out);
     }
 
     fn deadline(&self) -> Option<Time> {
+        if self.mirror.is_standby() {
+            return None;
+        }
         let deadlines = [
+            self.mirror.deadline(),
             self.transactions.deadline(),
             self.relays.deadline(),
             self.calls.deadline(),
@@ -385,7 +408,13 @@ impl Function for Controller {
         ask: &Ask,
         out: &mut Effects,
     ) -> Result<serde_json::Value, AskError> {
-        self.answer(now, ask, out)
+        let answer = self.answer(now, ask, out);
+        self.tell(out);
+        answer
+    }
+
+    fn mirror(&mut self, now: Time, input: Mirrored<'_>, out: &mut Effects) {
+        self.mirrored(now, input, out);
     }
 
     fn is_idle(&self) -> bool {
@@ -395,6 +424,13 @@ impl Function for Controller {
     fn cells(&self) -> Vec<event::Cells> {
         vec![self.wire.facts.cells()]
     }
+}
+
+/// Whether a message is a request that stands in no dialog and in no transaction.
+fn begins(message: &Message<'_>) -> bool {
+    message.status().is_none()
+        && message.to_tag().is_none()
+        && !matches!(message.method(), Method::Ack | Method::Cancel)
 }
 
 /// Whether a request may begin a dialog whose record must be kept.

@@ -18,6 +18,7 @@ mod binding;
 mod index;
 mod pending;
 mod refresh;
+mod replica;
 mod source;
 mod write;
 
@@ -98,6 +99,8 @@ pub struct Registrar {
     config: config::Registrar,
     shard: u16,
     hash: KeyedHash,
+    /// The key of `hash`.
+    secret: [u8; 16],
     bindings: Slots<Binding>,
     pending: Slots<Pending>,
     /// By hash of the address of record and of each alias.
@@ -127,6 +130,7 @@ impl Registrar {
             config,
             shard,
             hash: KeyedHash::new(seed),
+            secret: *seed,
             bindings: Slots::new(bindings_max, now),
             pending: Slots::new(PENDING_MAX, now),
             identities: Index::default(),

@@ -15,6 +15,15 @@ pub struct Key {
     pub generation: u32,
 }
 
+/// What [`Slots::tell`] has to say.
+#[derive(Debug)]
+pub enum Told<'a, T> {
+    /// A user who may have changed, and the number for what was said of him last.
+    Stands(Key, &'a T, u64),
+    /// The user of that slot, of whom something was said, is gone; the key is that of the next.
+    Gone(Key),
+}
+
 /// What can be emptied for its next user while it keeps its allocations.
 pub trait Reuse: Default {
     /// Forgets the last user.
@@ -25,6 +34,10 @@ pub trait Reuse: Default {
 struct Slot<T> {
     generation: u32,
     live: bool,
+    /// Whether it stands in `touched`.
+    touched: bool,
+    /// What was last told of the user; see [`Slots::tell`].
+    told: u64,
     /// When the user wants to be told; `Time::MAX` is never.
     due: Time,
     /// The earliest entry of this slot in the wheel.
@@ -45,6 +58,12 @@ pub struct Slots<T> {
     wheel: Wheel<u32>,
     fired: Vec<u32>,
     max: usize,
+    /// Whether slots that change are noted.
+    is_watched: bool,
+    /// Slots that changed since [`Slots::tell`].
+    touched: Vec<u32>,
+    /// Slots in use.
+    used: usize,
 }
 
 impl<T: Reuse> Slots<T> {
@@ -57,6 +76,9 @@ impl<T: Reuse> Slots<T> {
             wheel: Wheel::new(now),
             fired: Vec::new(),
             max: max as usize,
+            is_watched: false,
+            touched: Vec::new(),
+            used: 0,
         }
     }
 
@@ -67,7 +89,7 @@ impl<T: Reuse> Slots<T> {
 
     /// Records in use.
     pub const fn len(&self) -> usize {
-        self.made - self.free.len()
+        self.used
     }
 
     /// A fresh record; `None` when the table is full.
@@ -81,6 +103,11 @@ impl<T: Reuse> Slots<T> {
         };
         let slot = &mut self.pieces[index as usize / PIECE][index as usize % PIECE];
         slot.live = true;
+        self.used += 1;
+        if self.is_watched && !slot.touched {
+            slot.touched = true;
+            self.touched.push(index);
+        }
         Some((Key { index, generation: slot.generation }, &mut slot.value))
     }
 
@@ -91,7 +118,8 @@ impl<T: Reuse> Slots<T> {
         }
         let never = Time::MAX;
         let value = T::default();
-        let slot = Slot { generation: 0, live: false, due: never, armed: never, value };
+        let (due, armed) = (never, never);
+        let slot = Slot { generation: 0, live: false, touched: false, told: 0, due, armed, value };
         self.pieces[self.made / PIECE].push(slot);
         self.made += 1;
         self.made as u32 - 1
@@ -117,7 +145,12 @@ impl<T: Reuse> Slots<T> {
         slot.due = Time::MAX;
         slot.generation = slot.generation.wrapping_add(1);
         slot.value.reuse();
+        if !slot.touched && slot.told != 0 {
+            slot.touched = true;
+            self.touched.push(key.index);
+        }
         self.free.push(key.index);
+        self.used -= 1;
     }
 
     /// The record, unless its slot has another user by now.
@@ -130,8 +163,111 @@ impl<T: Reuse> Slots<T> {
     /// The record, unless its slot has another user by now.
     #[inline]
     pub fn at_mut(&mut self, key: Key) -> Option<&mut T> {
-        let slot = self.slot_mut(key.index)?;
-        (slot.live && slot.generation == key.generation).then_some(&mut slot.value)
+        let (piece, place) = (key.index as usize / PIECE, key.index as usize % PIECE);
+        let slot = self.pieces.get_mut(piece)?.get_mut(place)?;
+        if !slot.live || slot.generation != key.generation {
+            return None;
+        }
+        if self.is_watched && !slot.touched {
+            slot.touched = true;
+            self.touched.push(key.index);
+        }
+        Some(&mut slot.value)
+    }
+
+    /// Notes from now on which slots may have changed, or no more.
+    pub const fn watch(&mut self, is_watched: bool) {
+        self.is_watched = is_watched;
+    }
+
+    /// Every slot from `from` on that has a user, at most `most` of them, counts as changed and as
+    /// not told. Returns where to go on; `None` at the end.
+    pub fn touch(&mut self, from: u32, most: usize) -> Option<u32> {
+        let mut left = most;
+        for index in from..self.made as u32 {
+            if left == 0 {
+                return Some(index);
+            }
+            let slot = &mut self.pieces[index as usize / PIECE][index as usize % PIECE];
+            slot.told = 0;
+            if slot.live {
+                left -= 1;
+                if !slot.touched {
+                    slot.touched = true;
+                    self.touched.push(index);
+                }
+            }
+        }
+        None
+    }
+
+    /// Tells what changed. Of a user that stands `tell` returns a number for what it said, another
+    /// one for something else, and zero when there is nothing to say of him yet. A user of whom
+    /// something was said is gone as [`Told::Gone`].
+    pub fn tell(&mut self, mut tell: impl FnMut(Told<'_, T>) -> u64) {
+        let mut touched = core::mem::take(&mut self.touched);
+        for index in touched.drain(..) {
+            let slot = &mut self.pieces[index as usize / PIECE][index as usize % PIECE];
+            slot.touched = false;
+            let key = Key { index, generation: slot.generation };
+            let was = slot.told;
+            slot.told = if slot.live { tell(Told::Stands(key, &slot.value, was)) } else { 0 };
+            if was != 0 && slot.told == 0 {
+                tell(Told::Gone(key));
+            }
+        }
+        self.touched = touched;
+    }
+
+    /// The record in that slot, made the user that `key` names: a copy of another table's.
+    /// `None` beyond the limit.
+    pub fn put(&mut self, key: Key) -> Option<&mut T> {
+        if key.index as usize >= self.max {
+            return None;
+        }
+        while self.made <= key.index as usize {
+            self.make();
+        }
+        let (piece, place) = (key.index as usize / PIECE, key.index as usize % PIECE);
+        let slot = self.pieces.get_mut(piece)?.get_mut(place)?;
+        self.used += usize::from(!slot.live);
+        slot.live = true;
+        slot.generation = key.generation;
+        slot.value.reuse();
+        Some(&mut slot.value)
+    }
+
+    /// The user of that slot is gone from the other table, where `next` names the next one.
+    pub fn take_away(&mut self, next: Key) {
+        if let Some(slot) = self.slot_mut(next.index) {
+            let was_live = core::mem::take(&mut slot.live);
+            slot.due = Time::MAX;
+            slot.generation = next.generation;
+            slot.value.reuse();
+            self.used -= usize::from(was_live);
+        }
+    }
+
+    /// The copy becomes the table itself: its free slots are found. Until then none is taken.
+    pub fn settle(&mut self) {
+        let slots = self.pieces.iter().flatten().enumerate();
+        self.free = slots.filter(|(_, s)| !s.live).map(|(index, _)| index as u32).collect();
+        self.free.reverse(); // the lowest are taken first
+    }
+
+    /// Empties the table.
+    pub fn clear(&mut self) {
+        self.touched.clear();
+        for slot in self.pieces.iter_mut().flatten() {
+            if slot.live {
+                slot.live = false;
+                slot.generation = slot.generation.wrapping_add(1);
+                slot.value.reuse();
+            }
+            (slot.touched, slot.told, slot.due) = (false, 0, Time::MAX);
+        }
+        self.used = 0;
+        self.settle();
     }
 
     /// The present user of a slot.

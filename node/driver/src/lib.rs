@@ -14,6 +14,7 @@ mod address;
 mod clock;
 mod control;
 mod frame;
+pub mod link;
 mod poll;
 mod process;
 mod receive;

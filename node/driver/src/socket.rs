@@ -17,6 +17,8 @@ pub struct SocketOptions {
     pub device: Option<String>,
     /// `SO_REUSEPORT`: the kernel deals arrivals out to all sockets that share the address.
     pub share: bool,
+    /// `IP_FREEBIND`: the address may be one that this machine does not have yet.
+    pub ahead: bool,
 }
 
 /// Turns the -1 of a system call into its error.
@@ -72,6 +74,10 @@ pub(crate) fn apply(fd: &OwnedFd, options: &SocketOptions) -> io::Result<()> {
     }
     if options.share {
         set(fd, libc::SOL_SOCKET, libc::SO_REUSEPORT, 1)?;
+    }
+    if options.ahead {
+        // Works on sockets of either family (ip(7)).
+        set(fd, libc::SOL_IP, libc::IP_FREEBIND, 1)?;
     }
     if let Some(device) = &options.device {
         bind_to_device(fd, device)?;

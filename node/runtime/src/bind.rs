@@ -146,8 +146,8 @@ pub(crate) fn probe(port: &PortSpec, held: &[Held]) -> io::Result<()> {
     if ours || !binds(port) {
         return Ok(());
     }
-    bind_one(port, port.listen, &SocketOptions { device: port.device.clone(), ..no_options() })
-        .map(drop)
+    let (device, ahead) = (port.device.clone(), port.ahead);
+    bind_one(port, port.listen, &SocketOptions { device, ahead, ..no_options() }).map(drop)
 }
 
 fn no_options() -> SocketOptions {
@@ -164,6 +164,7 @@ fn bind_port(
         send_buffer_bytes: if port.transport.is_stream() { 0 } else { receive_buffer_bytes },
         device: port.device.clone(),
         share: true,
+        ahead: port.ahead,
     };
     let mut local = port.listen;
     let mut sockets = Vec::with_capacity(usize::from(shards));

@@ -73,6 +73,22 @@ pub enum Answer {
     Host(Vec<IpAddr>),
 }
 
+/// What the pair that a function's node belongs to wants of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mirrored<'a> {
+    /// This node serves from now on: timers run, messages are answered.
+    Activate,
+    /// The other node serves: keep still until told otherwise. A function with a mirror starts so.
+    Deactivate,
+    /// Forget what was replicated; a snapshot follows.
+    Forget,
+    /// A change that the active node made.
+    Delta(&'a [u8]),
+    /// Tell everything that stands by [`Effects::delta`], a little in each tick, and this number
+    /// by [`Effects::snapshot_ended`] at the end.
+    Snapshot(u64),
+}
+
 /// How [`Function::frame`] sees the head of a stream's buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Frame {
@@ -104,6 +120,10 @@ pub struct Effects {
     pub names: Vec<(SocketAddr, String)>,
     /// Further addresses of far ends whose connections stand.
     pub aliases: Vec<(Flow, SocketAddr)>,
+    changes: Vec<u8>,
+    deltas: Vec<(u32, u32)>,
+    /// Number of the snapshot that was told to its end.
+    pub snapshot_ended: Option<u64>,
 }
 
 impl Effects {
@@ -115,6 +135,34 @@ impl Effects {
         if end > start {
             self.sends.push((to, start as u32, end as u32));
         }
+    }
+
+    /// Tells the standby what `write` appends: a change of durable state. Deltas leave before the
+    /// messages of the same flush.
+    pub fn delta(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        let start = self.changes.len();
+        write(&mut self.changes);
+        let end = self.changes.len();
+        if end > start {
+            self.deltas.push((start as u32, end as u32));
+        }
+    }
+
+    /// The changes for the standby, in order.
+    pub fn deltas(&self) -> impl ExactSizeIterator<Item = &[u8]> + '_ {
+        self.deltas.iter().map(|&(start, end)| &self.changes[start as usize..end as usize])
+    }
+
+    /// Whether the standby has something to be told.
+    pub(crate) fn has_deltas(&self) -> bool {
+        !self.deltas.is_empty() || self.snapshot_ended.is_some()
+    }
+
+    /// Forgets the changes, once they were told.
+    pub fn clear_deltas(&mut self) {
+        self.changes.clear();
+        self.deltas.clear();
+        self.snapshot_ended = None;
     }
 
     /// Looks a name up; the answer comes as [`In::Resolved`].
@@ -175,11 +223,12 @@ impl Effects {
         self.queries.clear();
         self.names.clear();
         self.aliases.clear();
+        self.clear_deltas();
     }
 
     /// Bytes of all messages.
     pub(crate) fn bytes(&self) -> usize {
-        self.arena.len()
+        self.arena.len() + self.changes.len()
     }
 
     /// The bytes of messages `first..=last`, which stand next to each other.
@@ -260,6 +309,10 @@ pub trait Function: Send + 'static {
         ask: &Ask,
         out: &mut Effects,
     ) -> Result<serde_json::Value, AskError>;
+
+    /// Follows the other node of a pair, or becomes the one that serves. Functions without
+    /// durable state need nothing of it.
+    fn mirror(&mut self, _now: Time, _input: Mirrored<'_>, _out: &mut Effects) {}
 
     /// Whether nothing runs any more (asked after [`In::Drain`]).
     fn is_idle(&self) -> bool;

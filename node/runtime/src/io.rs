@@ -5,6 +5,7 @@ use crate::dns::nothing;
 use crate::facts::RuntimeFact;
 use crate::function::{Answer, Effects, Query};
 use crate::group::{FLUSH_MESSAGES_MAX, Groups};
+use crate::mirror::MirrorRef;
 use crate::port::{ConnId, Flow, PortId, Transport};
 use crate::ring::{Errand, Rings};
 use crate::spec::PortSpec;
@@ -81,6 +82,8 @@ pub(crate) struct Io {
     pub(crate) news: VecDeque<News>,
     pub(crate) streams: Streams,
     pub(crate) sheet: Rc<Sheet<RuntimeFact>>,
+    /// The other node of the pair.
+    pub(crate) mirror: Option<MirrorRef>,
     groups: Groups,
     sender: Sender,
 }
@@ -97,6 +100,7 @@ impl Io {
             news: VecDeque::new(),
             streams,
             sheet,
+            mirror: None,
             groups: Groups::new(seed),
             sender: Sender::new(),
         })
@@ -109,6 +113,16 @@ impl Io {
 
     /// Carries out what the function wants, in order, and forgets it.
     pub(crate) fn flush(&mut self, now: Time, effects: &mut Effects, rings: &mut Rings) {
+        if let Some(MirrorRef(mirror)) = &self.mirror {
+            // Write before speaking; and whoever is not the active node does not speak.
+            if effects.has_deltas() {
+                mirror.publish(rings.own, effects);
+                effects.clear_deltas();
+            }
+            if !effects.is_empty() && !mirror.may_speak() {
+                return effects.clear();
+            }
+        }
         if effects.is_empty() {
             return;
         }

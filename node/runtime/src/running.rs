@@ -6,8 +6,9 @@ use crate::control::{Control, Reply, ShardPort, ShardState, Status, lock};
 use crate::engine::Engine;
 use crate::error::RuntimeError;
 use crate::facts::RuntimeFact;
-use crate::function::{Ask, AskError, Effects, Function};
+use crate::function::{Ask, AskError, Effects, Function, Mirrored};
 use crate::io::{Io, Token};
+use crate::mirror::{MirrorRef, Order, Orders};
 use crate::port::PortId;
 use crate::reading::Reader;
 use crate::ring::{Door, Rings};
@@ -60,6 +61,7 @@ struct Birth<C> {
     deliveries: Receiver<Delivery>,
     assistants: Arc<Assistants>,
     ports: Vec<ShardPort>,
+    orders: Receiver<Order>,
 }
 
 /// Binds all ports, starts the shards and returns when all of them run.
@@ -87,8 +89,9 @@ pub fn start<F: Function>(
     let (born, births) = unbounded();
     let mut running =
         Running { spec: spec.clone(), shards: Vec::new(), doors, ports: Mutex::new(held) };
-    let parts = deal(places, spec.shards).into_iter().zip(receivers);
-    for (shard, (ports, deliveries)) in parts.enumerate() {
+    let (orders, ordered) = Orders::new(&running.doors);
+    let parts = deal(places, spec.shards).into_iter().zip(receivers).zip(ordered);
+    for (shard, ((ports, deliveries), orders)) in parts.enumerate() {
         let (control, commands) = unbounded();
         let status = Arc::new(Status::new());
         let birth = Birth {
@@ -103,6 +106,7 @@ pub fn start<F: Function>(
             deliveries,
             assistants: Arc::clone(&assistants),
             ports,
+            orders,
         };
         let (make, born) = (Arc::clone(&make), born.clone());
         let thread = std::thread::Builder::new()
@@ -114,6 +118,9 @@ pub fn start<F: Function>(
     drop(born);
     for _ in 0..spec.shards {
         births.recv().unwrap_or(Err(RuntimeError::Failed))?;
+    }
+    if let Some(MirrorRef(mirror)) = &spec.mirror {
+        mirror.attach(orders);
     }
     Ok(running)
 }
@@ -194,11 +201,15 @@ fn raise<F: Function>(
     let own = driver::random()?;
     let hash_seed = own.iter().fold(0u64, |sum, &byte| sum << 7 ^ sum >> 57 ^ u64::from(byte));
     let streams = Streams::new(shard, spec.streams, birth.assistants, now);
-    let io = Io::new(Rc::clone(&sheet), hash_seed, streams)?;
+    let mut io = Io::new(Rc::clone(&sheet), hash_seed, streams)?;
+    io.mirror = spec.mirror.clone();
     let rings = Rings::new(shard, doors);
     io.poll.add(&rings.door().waker, Token::Waker.bits(), Interest::Read)?;
     let waited = Duration::ZERO;
-    let engine = Engine { function, config, effects: Effects::default(), rings, sheet, waited };
+    let mut engine = Engine { function, config, effects: Effects::default(), rings, sheet, waited };
+    if io.mirror.is_some() {
+        engine.function.mirror(now, Mirrored::Deactivate, &mut engine.effects);
+    }
     let mut shard = Shard {
         engine,
         io,
@@ -206,6 +217,7 @@ fn raise<F: Function>(
         reader: Reader::new(&spec.streams),
         control,
         deliveries: birth.deliveries,
+        orders: birth.orders,
         status,
         clock,
         spin: spec.spin,

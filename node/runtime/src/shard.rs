@@ -22,8 +22,9 @@ use crate::control::{Control, ShardPort, ShardState, Status};
 use crate::datagram::DatagramPort;
 use crate::engine::Engine;
 use crate::facts::RuntimeFact;
-use crate::function::{Ask, Function, In};
+use crate::function::{Ask, Function, In, Mirrored};
 use crate::io::{Io, News, Port, PortKind, Token};
+use crate::mirror::{MirrorRef, Order};
 use crate::port::{ConnId, Flow, PortId, Transport};
 use crate::reading::Reader;
 use crate::ring::{Errand, Parcel};
@@ -43,6 +44,8 @@ const COMMANDS_PER_TURN: usize = 16;
 const EVENTS_PER_LOOK: usize = 16;
 /// Deliveries of helper threads that one turn takes.
 const DELIVERIES_PER_TURN: usize = 256;
+/// Orders of the mirror that one turn takes.
+const ORDERS_PER_TURN: usize = 1_024;
 
 /// One function on one thread.
 pub(crate) struct Shard<F: Function> {
@@ -52,6 +55,7 @@ pub(crate) struct Shard<F: Function> {
     pub(crate) reader: Reader,
     pub(crate) control: Receiver<Control<F::Config>>,
     pub(crate) deliveries: Receiver<Delivery>,
+    pub(crate) orders: Receiver<Order>,
     pub(crate) status: Arc<Status>,
     pub(crate) clock: Clock,
     pub(crate) spin: Duration,
@@ -91,7 +95,8 @@ impl<F: Function> Shard<F> {
             self.engine.rings.door().waker.doze();
             let empty = self.engine.rings.door().ring.is_empty()
                 && self.control.is_empty()
-                && self.deliveries.is_empty();
+                && self.deliveries.is_empty()
+                && self.orders.is_empty();
             if empty {
                 timeout = self.deadline().map(|at| at.since(now));
             }
@@ -114,6 +119,7 @@ impl<F: Function> Shard<F> {
     /// One turn of the loop; whether there was anything to do.
     fn turn(&mut self, now: Time) -> bool {
         let mut worked = self.commands(now);
+        worked |= self.mirrored(now);
         worked |= self.parcels(now);
         worked |= self.deliveries(now);
         let ready = std::mem::take(&mut self.ready);
@@ -325,6 +331,32 @@ impl<F: Function> Shard<F> {
                 }
                 Control::Drain => self.drain(now),
                 Control::Stop => self.stopping = true,
+            }
+        }
+        worked
+    }
+
+    /// Takes what the other node of the pair wants.
+    fn mirrored(&mut self, now: Time) -> bool {
+        let mut worked = false;
+        for _ in 0..ORDERS_PER_TURN {
+            let Ok(order) = self.orders.try_recv() else { break };
+            worked = true;
+            let Engine { function, effects, .. } = &mut self.engine;
+            match &order {
+                Order::Activate => function.mirror(now, Mirrored::Activate, effects),
+                Order::Forget => function.mirror(now, Mirrored::Forget, effects),
+                Order::Delta(delta) => function.mirror(now, Mirrored::Delta(delta), effects),
+                Order::Snapshot(number) => {
+                    function.mirror(now, Mirrored::Snapshot(*number), effects);
+                }
+                Order::Deactivate => {
+                    function.mirror(now, Mirrored::Deactivate, effects);
+                    self.flush(now); // what it changed before is told first
+                    if let Some(MirrorRef(mirror)) = &self.io.mirror {
+                        mirror.quiet(self.engine.rings.own);
+                    }
+                }
             }
         }
         worked

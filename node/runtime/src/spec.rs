@@ -1,5 +1,6 @@
 //! What a function is started with: its ports, its shards, its limits.
 
+use crate::mirror::MirrorRef;
 use crate::port::{PortId, Transport};
 use driver::tls::TlsSpec;
 use machine::{Duration, Time};
@@ -27,6 +28,8 @@ pub struct PortSpec {
     pub tls: Option<Arc<TlsSpec>>,
     /// Network device to bind to.
     pub device: Option<String>,
+    /// The address may be one that this machine does not have yet (`IP_FREEBIND`).
+    pub ahead: bool,
     /// A stream port that only opens connections and accepts none; `listen` is then the source
     /// address of those (its port is not used).
     pub connect_only: bool,
@@ -44,6 +47,7 @@ impl Default for PortSpec {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             tls: None,
             device: None,
+            ahead: false,
             connect_only: false,
             queue_bytes_max: None,
         }
@@ -136,6 +140,8 @@ pub struct ShardSpec {
     /// How long a shard looks for more work before it sleeps. Longer is quicker to answer and
     /// burns its core.
     pub spin: Duration,
+    /// The other node of a pair, if there is one.
+    pub mirror: Option<MirrorRef>,
 }
 
 impl Default for ShardSpec {
@@ -149,6 +155,7 @@ impl Default for ShardSpec {
             streams: StreamLimits::default(),
             dns: DnsSpec::default(),
             spin: Duration::from_micros(20),
+            mirror: None,
         }
     }
 }

@@ -42,6 +42,13 @@ pub fn ctl(ctl: Ctl) -> Result<(), Exit> {
             output::text(&output::json(&client.post(&path, &whom)?))
         }
         CtlCommand::Rules(of) => show::asked(&client, form, of.function, "rules", show::RULES),
+        CtlCommand::Replica(of) => {
+            show::asked(&client, form, of.function, "replica", show::REPLICA)
+        }
+        CtlCommand::Switchover { function } => {
+            let path = format!("/api/v1/functions/{}/switchover", client::segment(&function));
+            output::text(&output::json(&client.post(&path, &json!({}))?))
+        }
         CtlCommand::Terminate { function, call } => {
             let path = format!("/api/v1/functions/{}/calls/terminate", client::segment(&function));
             let answer = client.post(&path, &json!({ "id": call }))?;

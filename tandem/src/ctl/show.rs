@@ -45,6 +45,17 @@ pub const REALMS: &[Column] = &[
     plain("trusted", "TRUSTED"),
 ];
 
+pub const REPLICA: &[Column] = &[
+    plain("function", "FUNCTION"),
+    plain("node", "NODE"),
+    plain("role", "ROLE"),
+    plain("epoch", "EPOCH"),
+    plain("peer", "PEER"),
+    plain("peer_alive", "ALIVE"),
+    plain("synced", "SYNCED"),
+    plain("lag", "LAG"),
+];
+
 pub const RULES: &[Column] = &[
     plain("function", "FUNCTION"),
     plain("rule", "RULE"),

@@ -2,6 +2,7 @@
 
 pub mod call_signalling;
 pub mod ddos;
+mod failover_ends;
 pub mod generator;
 pub mod header_manipulation;
 mod measure;
@@ -12,6 +13,7 @@ pub mod report;
 pub mod service_assurance;
 pub mod session_capacity;
 pub mod softswitch_shielding;
+pub mod ssc_failover;
 mod topology;
 
 pub use measure::{Measured, Plan};

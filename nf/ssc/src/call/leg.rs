@@ -6,6 +6,8 @@
 //! A request on the leg is a start line, our Via, this text in one piece, and what the other
 //! leg's request brings along.
 
+mod record;
+
 use crate::realm::{RealmId, Realms};
 use crate::token::{TAG_BYTES, fork_digit};
 use crate::write;

@@ -60,6 +60,8 @@ pub struct World {
     /// Addresses that shall lead to a connection, and names that certificates must carry.
     pub aliases: Vec<(Flow, SocketAddr)>,
     pub names: Vec<(SocketAddr, String)>,
+    /// What it told its standby.
+    pub deltas: Vec<Vec<u8>>,
     raw: Vec<(SocketAddr, Vec<u8>)>,
     out: Effects,
 }
@@ -81,6 +83,7 @@ impl World {
             queries: Vec::new(),
             aliases: Vec::new(),
             names: Vec::new(),
+            deltas: Vec::new(),
             raw: Vec::new(),
             out: Effects::default(),
         }
@@ -148,6 +151,7 @@ impl World {
             let text = String::from_utf8_lossy(bytes).into_owned();
             self.sent.push_back(Sent { at: self.now, to: flow.remote, text });
         }
+        self.deltas.extend(self.out.deltas().map(<[u8]>::to_vec));
         self.queries.append(&mut self.out.queries);
         self.aliases.append(&mut self.out.aliases);
         self.names.append(&mut self.out.names);

@@ -1,0 +1,80 @@
+//! A leg as fields of a delta.
+
+use super::{Leg, Span};
+use crate::realm::RealmId;
+use crate::replica::flow;
+use replica::field::{self, Fields};
+
+mod tag {
+    pub const REALM: u8 = 1;
+    pub const FLOW: u8 = 2;
+    pub const FORK: u8 = 3;
+    pub const LOCAL_CSEQ: u8 = 4;
+    pub const REMOTE_CSEQ: u8 = 5;
+    pub const INVITE_CSEQ: u8 = 6;
+    pub const TEXT: u8 = 7;
+    pub const TARGET_END: u8 = 8;
+    pub const ROUTES_END: u8 = 9;
+    pub const FORK_AT: u8 = 10;
+    pub const TAG: u8 = 11;
+    pub const CALL_ID: u8 = 12;
+}
+
+fn span((start, end): Span) -> u64 {
+    u64::from(start) << 16 | u64::from(end)
+}
+
+fn unspan(number: u64) -> Span {
+    ((number >> 16) as u16, number as u16)
+}
+
+impl Leg {
+    /// Appends everything that the leg is.
+    pub fn record(&self, out: &mut Vec<u8>) {
+        let numbers = [
+            (tag::REALM, self.realm.0.into()),
+            (tag::FORK, self.fork.into()),
+            (tag::LOCAL_CSEQ, self.local_cseq.into()),
+            (tag::REMOTE_CSEQ, self.remote_cseq.into()),
+            (tag::INVITE_CSEQ, self.invite_cseq.into()),
+            (tag::TARGET_END, self.target_end.into()),
+            (tag::ROUTES_END, self.routes_end.into()),
+            (tag::FORK_AT, self.fork_at.into()),
+            (tag::TAG, span(self.tag)),
+            (tag::CALL_ID, span(self.call_id)),
+        ];
+        for (tag, number) in numbers {
+            field::number(out, tag, number);
+        }
+        field::nested(out, tag::FLOW, |out| flow::write(out, &self.flow));
+        field::bytes(out, tag::TEXT, &self.text);
+    }
+
+    /// Makes the leg what `record` wrote. Returns whether that is a leg.
+    pub fn restore(&mut self, fields: &[u8]) -> bool {
+        self.clear();
+        for (tag, value) in Fields::new(fields) {
+            let number = field::read(value);
+            match tag {
+                tag::REALM => self.realm = RealmId(number as u16),
+                tag::FLOW => self.flow = flow::read(value),
+                tag::FORK => self.fork = number as u8,
+                tag::LOCAL_CSEQ => self.local_cseq = number as u32,
+                tag::REMOTE_CSEQ => self.remote_cseq = number as u32,
+                tag::INVITE_CSEQ => self.invite_cseq = number as u32,
+                tag::TEXT => self.text.extend_from_slice(value),
+                tag::TARGET_END => self.target_end = number as u16,
+                tag::ROUTES_END => self.routes_end = number as u16,
+                tag::FORK_AT => self.fork_at = number as u16,
+                tag::TAG => self.tag = unspan(number),
+                tag::CALL_ID => self.call_id = unspan(number),
+                _ => {}
+            }
+        }
+        let ends = [self.target_end, self.routes_end, self.tag.1, self.call_id.1];
+        ends.into_iter().all(|end| usize::from(end) <= self.text.len())
+            && self.target_end <= self.routes_end
+            && self.tag.0 <= self.tag.1
+            && self.call_id.0 <= self.call_id.1
+    }
+}

@@ -1,0 +1,180 @@
+//! Bindings as deltas. The standby gets the key of the registrar's hash as well: the names that
+//! the core knows a binding by are made with it.
+
+use super::Registrar;
+use super::binding::{Binding, Text};
+use crate::realm::RealmId;
+use crate::replica::{REGISTRAR, flow, read_key, tell_record, write_key};
+use crate::slots::Told;
+use machine::Time;
+use replica::field::{self, Fields};
+use runtime::Effects;
+use sip::transaction::KeyedHash;
+
+const SECRET: u8 = REGISTRAR;
+const BINDING: u8 = REGISTRAR + 1;
+const BINDING_ENDED: u8 = REGISTRAR + 2;
+
+mod tag {
+    // 1 and 2 are the key.
+    pub const REALM: u8 = 3;
+    pub const CSEQ: u8 = 4;
+    pub const GRANTED: u8 = 5;
+    pub const FLOW: u8 = 6;
+    pub const CALL_ID: u8 = 7;
+    pub const REGISTERED: u8 = 8;
+    pub const EXPIRES: u8 = 9;
+    pub const CORE_EXPIRES: u8 = 10;
+    pub const CORE_REFRESH: u8 = 11;
+    pub const OUTBOUND: u8 = 12;
+    pub const AOR: u8 = 13;
+    pub const CONTACT: u8 = 14;
+    pub const AGENT: u8 = 15;
+    pub const SERVICE_ROUTE: u8 = 16;
+    pub const ASSOCIATED: u8 = 17;
+    pub const KEY: u8 = 18;
+}
+
+const TEXTS: [(u8, Text); 5] = [
+    (tag::AOR, Text::Aor),
+    (tag::CONTACT, Text::Contact),
+    (tag::AGENT, Text::Agent),
+    (tag::SERVICE_ROUTE, Text::ServiceRoute),
+    (tag::ASSOCIATED, Text::Associated),
+];
+
+impl Registrar {
+    /// Notes which bindings change from now on, or no more.
+    pub(crate) const fn watch(&mut self, is_watched: bool) {
+        self.bindings.watch(is_watched);
+    }
+
+    /// The copy becomes the registrar itself.
+    pub(crate) fn settle(&mut self) {
+        self.bindings.settle();
+    }
+
+    /// The next bindings of a snapshot.
+    pub(crate) fn touch(&mut self, from: u32, most: usize) -> Option<u32> {
+        self.bindings.touch(from, most)
+    }
+
+    /// Tells the key of the hash.
+    pub(crate) fn tell_secret(&self, out: &mut Effects) {
+        out.delta(|buffer| {
+            buffer.push(SECRET);
+            field::bytes(buffer, tag::KEY, &self.secret);
+        });
+    }
+
+    /// Tells what changed.
+    pub(crate) fn tell(&mut self, out: &mut Effects, scratch: &mut Vec<u8>) {
+        self.bindings.tell(|told| match told {
+            Told::Stands(_, binding, _) if !binding.is_active() => 0,
+            Told::Stands(key, binding, was) => tell_record(out, scratch, was, |buffer| {
+                buffer.push(BINDING);
+                write_key(buffer, key);
+                record(binding, buffer);
+            }),
+            Told::Gone(next) => {
+                out.delta(|buffer| {
+                    buffer.push(BINDING_ENDED);
+                    write_key(buffer, next);
+                });
+                0
+            }
+        });
+    }
+
+    /// Forgets everything.
+    pub(crate) fn clear(&mut self) {
+        let keys: Vec<_> = self.bindings.iter().map(|(key, _)| key).collect();
+        for key in keys {
+            if self.bindings.at(key).is_some_and(Binding::is_active) {
+                self.unlist(key);
+            }
+        }
+        self.bindings.clear();
+        self.pending.clear();
+        self.over.clear();
+        self.closed.clear();
+    }
+
+    /// Makes the change that the active node made.
+    pub(crate) fn apply(&mut self, _now: Time, kind: u8, fields: &[u8]) {
+        if kind == SECRET {
+            let found = Fields::new(fields).find(|&(tag, _)| tag == tag::KEY);
+            if let Some(key) = found.and_then(|(_, value)| <[u8; 16]>::try_from(value).ok()) {
+                self.secret = key;
+                self.hash = KeyedHash::new(&key);
+            }
+            return;
+        }
+        let Some(key) = read_key(fields) else { return };
+        if let Some(known) = self.bindings.user_of(key.index)
+            && self.bindings.at(known).is_some_and(Binding::is_active)
+        {
+            self.unlist(known);
+        }
+        if kind != BINDING {
+            return self.bindings.take_away(key);
+        }
+        let Some(binding) = self.bindings.put(key) else { return };
+        restore(binding, fields);
+        let expires = binding.expires;
+        if binding.is_active() {
+            self.bindings.arm(key, expires);
+            self.list(key);
+        } else {
+            self.bindings.take_away(key);
+        }
+    }
+}
+
+fn record(binding: &Binding, out: &mut Vec<u8>) {
+    let numbers = [
+        (tag::REALM, binding.realm.0.into()),
+        (tag::CSEQ, binding.cseq.into()),
+        (tag::GRANTED, binding.granted_s.into()),
+        (tag::CALL_ID, binding.call_id),
+        (tag::REGISTERED, binding.registered.as_nanos()),
+        (tag::EXPIRES, binding.expires.as_nanos()),
+        (tag::CORE_EXPIRES, binding.core_expires.as_nanos()),
+        (tag::CORE_REFRESH, binding.core_refresh.as_nanos()),
+        (tag::OUTBOUND, binding.is_outbound.into()),
+    ];
+    for (tag, number) in numbers {
+        field::number(out, tag, number);
+    }
+    field::nested(out, tag::FLOW, |out| flow::write(out, &binding.flow));
+    for (tag, which) in TEXTS {
+        field::bytes(out, tag, binding.text(which));
+    }
+}
+
+fn restore(binding: &mut Binding, fields: &[u8]) {
+    let mut texts = [&b""[..]; 5];
+    for (tag, value) in Fields::new(fields) {
+        let number = field::read(value);
+        match tag {
+            tag::REALM => binding.realm = RealmId(number as u16),
+            tag::CSEQ => binding.cseq = number as u32,
+            tag::GRANTED => binding.granted_s = number as u32,
+            tag::FLOW => binding.flow = flow::read(value),
+            tag::CALL_ID => binding.call_id = number,
+            tag::REGISTERED => binding.registered = Time::from_nanos(number),
+            tag::EXPIRES => binding.expires = Time::from_nanos(number),
+            tag::CORE_EXPIRES => binding.core_expires = Time::from_nanos(number),
+            tag::CORE_REFRESH => binding.core_refresh = Time::from_nanos(number),
+            tag::OUTBOUND => binding.is_outbound = number == 1,
+            _ => {
+                if let Some(at) = TEXTS.iter().position(|&(text, _)| text == tag) {
+                    texts[at] = value;
+                }
+            }
+        }
+    }
+    if !binding.set_texts(texts) {
+        binding.registered = Time::MAX;
+    }
+}

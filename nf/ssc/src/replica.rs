@@ -1,0 +1,273 @@
+//! The standby's copy: calls that stand and bindings, as deltas of tagged fields.
+//!
+//! ```text
+//! active    slot touched in a step ──→ its record, if it says something new ──→ Effects::delta
+//! standby   delta ──→ the same slot, the same generation: names of ours find their call
+//! ```
+//! Every record is whole, so that a snapshot is nothing but each record once more and may mix
+//! with the changes of the meantime. What a call was doing when its node died is not kept:
+//! transactions and early dialogs end with it, retransmissions find the call again.
+//! Times are those of the wall clock; the clocks of a pair agree within a second.
+
+pub(crate) mod flow;
+
+use crate::Controller;
+use crate::call::{Call, Kind, State};
+use crate::slots::{Key, Told};
+use crate::token::mix;
+use machine::Time;
+use replica::field::{self, Fields};
+use runtime::{Effects, Mirrored};
+
+/// Records of a snapshot that one tick tells.
+const SNAPSHOT_RECORDS: usize = 256;
+
+const CALL: u8 = 1;
+const CALL_ENDED: u8 = 2;
+/// Kinds of the registrar's deltas stand above this.
+pub(crate) const REGISTRAR: u8 = 16;
+
+mod tag {
+    pub const INDEX: u8 = 1;
+    pub const GENERATION: u8 = 2;
+    pub const RANDOM: u8 = 3;
+    pub const KIND: u8 = 4;
+    pub const STARTED: u8 = 5;
+    pub const ANSWERED: u8 = 6;
+    pub const SESSION_END: u8 = 7;
+    pub const CALL_END: u8 = 8;
+    pub const REFER_UNTIL: u8 = 9;
+    pub const FORKS_SEEN: u8 = 10;
+    pub const ACK: u8 = 11;
+    pub const LEG_A: u8 = 12;
+    pub const LEG_B: u8 = 13;
+}
+
+/// What the controller is in its pair.
+#[derive(Debug, Default)]
+pub(crate) struct Mirror {
+    /// Whether there is another node.
+    is_on: bool,
+    is_standby: bool,
+    /// Whether calls that begin are left to the other node, which takes over soon.
+    is_handing_over: bool,
+    snapshot: Option<Snapshot>,
+}
+
+/// A snapshot under way: its number, the next call and the next binding to touch.
+#[derive(Debug)]
+struct Snapshot {
+    number: u64,
+    calls: Option<u32>,
+    bindings: Option<u32>,
+}
+
+impl Mirror {
+    /// Whether the controller keeps still.
+    pub(crate) const fn is_standby(&self) -> bool {
+        self.is_standby
+    }
+
+    /// Whether new calls are left unanswered, so that their retransmission meets the other node.
+    pub(crate) const fn is_handing_over(&self) -> bool {
+        self.is_handing_over
+    }
+
+    /// Leaves new calls to the other node from now on, or no more.
+    pub(crate) const fn hand_over(&mut self, is_handing_over: bool) {
+        self.is_handing_over = is_handing_over;
+    }
+
+    /// When the next piece of a snapshot is due.
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        self.snapshot.as_ref().map(|_| Time::ZERO)
+    }
+}
+
+/// Appends which slot a delta is about.
+pub(crate) fn write_key(out: &mut Vec<u8>, key: Key) {
+    field::number(out, tag::INDEX, key.index.into());
+    field::number(out, tag::GENERATION, key.generation.into());
+}
+
+/// Reads which slot a delta is about.
+pub(crate) fn read_key(fields: &[u8]) -> Option<Key> {
+    let find = |wanted| {
+        let found = Fields::new(fields).find(|&(tag, _)| tag == wanted);
+        found.map(|(_, value)| field::read(value) as u32)
+    };
+    Some(Key { index: find(tag::INDEX)?, generation: find(tag::GENERATION)? })
+}
+
+/// Appends a delta unless it says what was said before; the number for what it says.
+pub(crate) fn tell_record(
+    out: &mut Effects,
+    scratch: &mut Vec<u8>,
+    was: u64,
+    write: impl FnOnce(&mut Vec<u8>),
+) -> u64 {
+    scratch.clear();
+    write(scratch);
+    let digest = digest(scratch);
+    if digest != was {
+        out.delta(|buffer| buffer.extend_from_slice(scratch));
+    }
+    digest
+}
+
+/// A number for a text, never zero.
+fn digest(text: &[u8]) -> u64 {
+    let word = |chunk: &[u8]| chunk.iter().fold(0, |word, &octet| word << 8 | u64::from(octet));
+    text.chunks(8).fold(text.len() as u64, |sum, chunk| mix(sum ^ word(chunk)).rotate_left(7)) | 1
+}
+
+impl Controller {
+    /// Takes what the pair wants.
+    pub(crate) fn mirrored(&mut self, now: Time, input: Mirrored<'_>, out: &mut Effects) {
+        match input {
+            Mirrored::Deactivate => {
+                self.mirror.is_on = true;
+                self.mirror.is_standby = true;
+                self.mirror.is_handing_over = false;
+                self.mirror.snapshot = None;
+                self.tell(out);
+                self.watch(false);
+            }
+            Mirrored::Activate => {
+                self.mirror.is_standby = false;
+                self.mirror.is_handing_over = false;
+                self.calls.settle();
+                self.registrar.settle();
+                self.watch(true);
+            }
+            Mirrored::Forget => {
+                self.calls.clear();
+                self.relays.clear();
+                self.registrar.clear();
+            }
+            Mirrored::Delta(delta) => self.apply(now, delta),
+            Mirrored::Snapshot(number) => {
+                let from = Some(0);
+                self.mirror.snapshot = Some(Snapshot { number, calls: from, bindings: from });
+                self.registrar.tell_secret(out);
+            }
+        }
+    }
+
+    fn watch(&mut self, is_watched: bool) {
+        self.calls.watch(is_watched);
+        self.registrar.watch(is_watched);
+    }
+
+    /// A piece of the snapshot, if one is under way.
+    pub(crate) fn snapshot(&mut self, out: &mut Effects) {
+        let Some(snapshot) = &mut self.mirror.snapshot else { return };
+        if let Some(from) = snapshot.calls {
+            snapshot.calls = self.calls.touch(from, SNAPSHOT_RECORDS);
+        } else if let Some(from) = snapshot.bindings {
+            snapshot.bindings = self.registrar.touch(from, SNAPSHOT_RECORDS);
+        } else {
+            out.snapshot_ended = Some(snapshot.number);
+            self.mirror.snapshot = None;
+        }
+    }
+
+    /// Tells the standby what this step changed.
+    pub(crate) fn tell(&mut self, out: &mut Effects) {
+        if !self.mirror.is_on {
+            return;
+        }
+        let scratch = &mut self.told;
+        self.calls.tell(|told| match told {
+            Told::Stands(_, call, _) if call.state == State::Early => 0,
+            Told::Stands(key, call, was) => tell_record(out, scratch, was, |buffer| {
+                buffer.push(CALL);
+                write_key(buffer, key);
+                record(call, buffer);
+            }),
+            Told::Gone(next) => {
+                out.delta(|buffer| {
+                    buffer.push(CALL_ENDED);
+                    write_key(buffer, next);
+                });
+                0
+            }
+        });
+        self.registrar.tell(out, scratch);
+    }
+
+    /// Makes the change that the active node made. What cannot be read is of a later version, or
+    /// of another configuration, and is passed over.
+    fn apply(&mut self, now: Time, delta: &[u8]) {
+        let Some((&kind, fields)) = delta.split_first() else { return };
+        if kind >= REGISTRAR {
+            return self.registrar.apply(now, kind, fields);
+        }
+        let Some(key) = read_key(fields) else { return };
+        match kind {
+            CALL_ENDED => self.calls.take_away(key),
+            CALL => {
+                let realms = self.realms.rows().len();
+                let Some(call) = self.calls.put(key) else { return };
+                let is_whole = restore(call, fields)
+                    && [&call.a, &call.b].iter().all(|leg| usize::from(leg.realm.0) < realms);
+                let due = call.due();
+                if !is_whole {
+                    self.calls.take_away(key);
+                } else if due < Time::MAX {
+                    self.calls.arm(key, due);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn record(call: &Call, out: &mut Vec<u8>) {
+    let numbers = [
+        (tag::RANDOM, call.random),
+        (tag::KIND, u64::from(call.kind == Kind::Subscription)),
+        (tag::STARTED, call.started.as_nanos()),
+        (tag::ANSWERED, call.answered.as_nanos()),
+        (tag::SESSION_END, call.session_end.as_nanos()),
+        (tag::CALL_END, call.call_end.as_nanos()),
+        (tag::REFER_UNTIL, call.refer_until.as_nanos()),
+        (tag::FORKS_SEEN, call.forks_seen.into()),
+    ];
+    for (tag, number) in numbers {
+        field::number(out, tag, number);
+    }
+    if let Some(ack) = &call.ack {
+        field::bytes(out, tag::ACK, ack);
+    }
+    field::nested(out, tag::LEG_A, |out| call.a.record(out));
+    field::nested(out, tag::LEG_B, |out| call.b.record(out));
+}
+
+/// Whether a call could be made of the fields.
+fn restore(call: &mut Call, fields: &[u8]) -> bool {
+    let mut legs = 0;
+    // Answered: the ACK may still have to be passed; a BYE that was under way comes again.
+    call.state = State::Answered;
+    for (tag, value) in Fields::new(fields) {
+        let number = field::read(value);
+        match tag {
+            tag::RANDOM => call.random = number,
+            tag::KIND if number == 1 => {
+                call.kind = Kind::Subscription;
+                call.state = State::Confirmed;
+            }
+            tag::STARTED => call.started = Time::from_nanos(number),
+            tag::ANSWERED => call.answered = Time::from_nanos(number),
+            tag::SESSION_END => call.session_end = Time::from_nanos(number),
+            tag::CALL_END => call.call_end = Time::from_nanos(number),
+            tag::REFER_UNTIL => call.refer_until = Time::from_nanos(number),
+            tag::FORKS_SEEN => call.forks_seen = number as u8,
+            tag::ACK => call.ack = Some(value.into()),
+            tag::LEG_A => legs += u8::from(call.a.restore(value)),
+            tag::LEG_B => legs += u8::from(call.b.restore(value)),
+            _ => {}
+        }
+    }
+    legs == 2
+}

@@ -1,0 +1,63 @@
+//! A flow as a value of a delta. A connection does not outlive its process: the next request on
+//! it opens another one.
+
+use crate::call::NOWHERE;
+use replica::field::{self, Fields};
+use runtime::{ConnId, Flow, PortId, Transport};
+use std::net::SocketAddr;
+
+mod tag {
+    pub const PORT: u8 = 1;
+    pub const TRANSPORT: u8 = 2;
+    pub const LOCAL: u8 = 3;
+    pub const REMOTE: u8 = 4;
+}
+
+fn address(out: &mut Vec<u8>, tag: u8, address: SocketAddr) {
+    field::nested(out, tag, |out| {
+        out.extend_from_slice(&address.port().to_be_bytes());
+        match address {
+            SocketAddr::V4(v4) => out.extend_from_slice(&v4.ip().octets()),
+            SocketAddr::V6(v6) => out.extend_from_slice(&v6.ip().octets()),
+        }
+    });
+}
+
+fn read_address(value: &[u8]) -> Option<SocketAddr> {
+    let (port, ip) = value.split_first_chunk()?;
+    let port = u16::from_be_bytes(*port);
+    match ip.len() {
+        4 => Some(SocketAddr::from((<[u8; 4]>::try_from(ip).ok()?, port))),
+        16 => Some(SocketAddr::from((<[u8; 16]>::try_from(ip).ok()?, port))),
+        _ => None,
+    }
+}
+
+/// Appends a flow.
+pub(crate) fn write(out: &mut Vec<u8>, flow: &Flow) {
+    field::number(out, tag::PORT, flow.port.0.into());
+    field::number(out, tag::TRANSPORT, flow.transport as u64);
+    address(out, tag::LOCAL, flow.local);
+    address(out, tag::REMOTE, flow.remote);
+}
+
+/// Reads a flow; what is missing leads nowhere.
+pub(crate) fn read(fields: &[u8]) -> Flow {
+    let mut flow = NOWHERE;
+    for (tag, value) in Fields::new(fields) {
+        match tag {
+            tag::PORT => flow.port = PortId(field::read(value) as u16),
+            tag::TRANSPORT => {
+                let number = field::read(value);
+                let all = [Transport::Udp, Transport::Tcp, Transport::Tls];
+                let found = all.into_iter().find(|&transport| transport as u64 == number);
+                flow.transport = found.unwrap_or(Transport::Udp);
+            }
+            tag::LOCAL => flow.local = read_address(value).unwrap_or(flow.local),
+            tag::REMOTE => flow.remote = read_address(value).unwrap_or(flow.remote),
+            _ => {}
+        }
+    }
+    flow.conn = ConnId(0);
+    flow
+}

@@ -1,0 +1,91 @@
+//! The virtual addresses: taken and announced by the active node, given away by the other.
+
+use crate::config::VirtualAddress;
+use machine::{Duration, Time};
+
+/// An address ends by itself this long after its holder has died, seconds.
+const VALID_S: u32 = 3;
+/// How often its life is renewed.
+const RENEW: Duration = Duration::from_millis(500);
+/// When it is announced again after it was taken: neighbours may have lost the first one.
+const AGAIN: [Duration; 5] = [
+    Duration::from_millis(20),
+    Duration::from_millis(100),
+    Duration::from_millis(500),
+    Duration::from_secs(1),
+    Duration::from_secs(3),
+];
+
+/// The addresses of one pair.
+#[derive(Debug)]
+pub(crate) struct Addresses {
+    list: Vec<VirtualAddress>,
+    /// When they were taken, and the announcements since; `None` while the other node has them.
+    held: Option<(Time, usize)>,
+    renew_at: Time,
+    /// What went wrong last.
+    pub(crate) trouble: Option<String>,
+}
+
+impl Addresses {
+    /// Addresses that nobody holds: what an earlier life left behind is taken away.
+    pub(crate) fn new(list: Vec<VirtualAddress>) -> Self {
+        let mut addresses = Self { list, held: None, renew_at: Time::MAX, trouble: None };
+        addresses.release();
+        addresses
+    }
+
+    /// Takes and announces them.
+    pub(crate) fn take(&mut self, now: Time) {
+        self.held = Some((now, 0));
+        self.trouble = None;
+        self.renew(now);
+        self.announce();
+    }
+
+    /// Gives them away.
+    pub(crate) fn release(&mut self) {
+        self.held = None;
+        self.renew_at = Time::MAX;
+        for address in &self.list {
+            let removed = driver::link::interface(&address.interface)
+                .and_then(|at| driver::link::remove_address(at, address.ip, address.prefix));
+            if let Err(error) = removed {
+                let (ip, interface) = (address.ip, &address.interface);
+                self.trouble = Some(format!("{ip} cannot be taken from {interface}: {error}"));
+            }
+        }
+    }
+
+    fn renew(&mut self, now: Time) {
+        self.renew_at = now + RENEW;
+        for VirtualAddress { ip, prefix, interface } in &self.list {
+            let added = driver::link::interface(interface)
+                .and_then(|at| driver::link::add_address(at, *ip, *prefix, VALID_S));
+            if let Err(error) = added {
+                self.trouble = Some(format!("{ip} cannot be given to {interface}: {error}"));
+            }
+        }
+    }
+
+    fn announce(&mut self) {
+        for VirtualAddress { ip, interface, .. } in &self.list {
+            if let Err(error) = driver::link::announce(interface, *ip) {
+                self.trouble = Some(format!("{ip} cannot be announced on {interface}: {error}"));
+            }
+        }
+    }
+
+    /// Renews and announces what is due.
+    pub(crate) fn tick(&mut self, now: Time) {
+        if now >= self.renew_at {
+            self.renew(now);
+        }
+        if let Some((since, told)) = self.held
+            && AGAIN.get(told).is_some_and(|&after| now >= since + after)
+        {
+            self.held = Some((since, told + 1));
+            self.announce();
+        }
+    }
+}

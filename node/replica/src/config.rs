@@ -1,0 +1,162 @@
+//! The `[ssc.replica]` section of a site file: this node's place in a pair.
+
+use crate::election::{Name, detect_min};
+use config::Issue;
+use machine::Duration;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::net::{IpAddr, SocketAddr};
+
+/// Virtual addresses of one pair.
+const ADDRESSES_MAX: usize = 64;
+
+/// One of two nodes that stand in for each other.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Replica {
+    /// Number of the pair, the same at both nodes; one arbiter may serve many pairs.
+    #[serde(default = "one")]
+    pub pair: u32,
+    /// Which of the two this node is: `a` or `b`.
+    pub node: Node,
+    /// Address and UDP port of this node for heartbeats and deltas. The link must be private: it
+    /// is not encrypted and carries the state of all calls.
+    pub listen: String,
+    /// The same of the other node.
+    pub peer: String,
+    /// UDP address of an arbiter (`[arbiter]` in the site file of a third machine). With it two
+    /// nodes never speak at once, whatever is cut; without it a cut link makes both active until
+    /// it heals.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arbiter: Option<String>,
+    /// Who serves when both start at once: the higher. A node that comes back does not take over.
+    #[serde(default)]
+    pub priority: u8,
+    /// Time between two heartbeats, milliseconds.
+    #[serde(default = "heartbeat_ms")]
+    pub heartbeat_ms: u32,
+    /// Silence after which the other node counts as dead, milliseconds; at least three heartbeats
+    /// and more than twice the round trip.
+    #[serde(default = "detect_ms")]
+    pub detect_ms: u32,
+    /// Longest time that a planned switchover waits for requests under way, milliseconds. New
+    /// calls are left unanswered meanwhile: their retransmission meets the other node.
+    #[serde(default = "drain_ms")]
+    pub drain_ms: u32,
+    /// Addresses that the active node holds: `10.0.0.9/24@eth0`. Sockets on them are bound ahead.
+    #[serde(default)]
+    pub addresses: Vec<String>,
+}
+
+/// Which node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Node {
+    /// The one.
+    A,
+    /// The other.
+    B,
+}
+
+const fn one() -> u32 {
+    1
+}
+const fn heartbeat_ms() -> u32 {
+    10
+}
+const fn detect_ms() -> u32 {
+    50
+}
+const fn drain_ms() -> u32 {
+    5_000
+}
+
+/// An address of the active node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VirtualAddress {
+    /// The address.
+    pub ip: IpAddr,
+    /// Length of its prefix, bits.
+    pub prefix: u8,
+    /// The interface that gets it.
+    pub interface: String,
+}
+
+impl VirtualAddress {
+    /// Reads `10.0.0.9/24@eth0`.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let (address, interface) = text.split_once('@')?;
+        let (ip, prefix) = address.split_once('/')?;
+        let (ip, prefix): (IpAddr, u8) = (ip.parse().ok()?, prefix.parse().ok()?);
+        let most = if ip.is_ipv4() { 32 } else { 128 };
+        let fits = prefix <= most && !interface.is_empty();
+        fits.then(|| Self { ip, prefix, interface: interface.to_owned() })
+    }
+}
+
+impl Replica {
+    /// The node's name in the pair.
+    #[must_use]
+    pub const fn name(&self) -> Name {
+        match self.node {
+            Node::A => Name::A,
+            Node::B => Name::B,
+        }
+    }
+
+    /// The addresses that the active node holds.
+    #[must_use]
+    pub fn addresses(&self) -> Vec<VirtualAddress> {
+        self.addresses.iter().filter_map(|text| VirtualAddress::parse(text)).collect()
+    }
+
+    /// Whether `ip` is one of them.
+    #[must_use]
+    pub fn holds(&self, ip: IpAddr) -> bool {
+        self.addresses().iter().any(|address| address.ip == ip)
+    }
+
+    /// Time between two heartbeats.
+    #[must_use]
+    pub fn heartbeat(&self) -> Duration {
+        Duration::from_millis(self.heartbeat_ms.into())
+    }
+
+    /// Silence that counts as death.
+    #[must_use]
+    pub fn detect(&self) -> Duration {
+        Duration::from_millis(self.detect_ms.into())
+    }
+
+    /// Pushes what the types alone cannot refuse; paths are relative to the section.
+    pub fn validate(&self, issues: &mut Vec<Issue>) {
+        let links = [("listen", Some(&self.listen)), ("peer", Some(&self.peer))];
+        for (key, text) in links.into_iter().chain([("arbiter", self.arbiter.as_ref())]) {
+            if let Some(text) = text
+                && text.parse::<SocketAddr>().is_err()
+            {
+                let what = format!("`{text}` is not an IP address with a port");
+                issues.push(Issue::new(key, what, "write 192.0.2.1:5999"));
+            }
+        }
+        if !(1..=10_000).contains(&self.heartbeat_ms) {
+            let what = format!("{} is out of range", self.heartbeat_ms);
+            issues.push(Issue::new("heartbeat_ms", what, "use 1 to 10000"));
+        }
+        if self.detect() < detect_min(self.heartbeat()) || self.detect_ms > 60_000 {
+            let what = format!("{} is out of range", self.detect_ms);
+            let mend = "use three times heartbeat_ms to 60000";
+            issues.push(Issue::new("detect_ms", what, mend));
+        }
+        if self.addresses.len() > ADDRESSES_MAX {
+            issues.push(Issue::new("addresses", "more than 64 addresses", "use fewer"));
+        }
+        for (n, text) in self.addresses.iter().enumerate() {
+            if VirtualAddress::parse(text).is_none() {
+                let what = format!("`{text}` is no address of an interface");
+                issues.push(Issue::new(format!("addresses[{n}]"), what, "write 192.0.2.9/24@eth0"));
+            }
+        }
+    }
+}

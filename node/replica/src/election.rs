@@ -1,0 +1,270 @@
+//! Who is active: heartbeats heard, votes given and got, and the lease that follows from them.
+//!
+//! ```text
+//!           the peer's vote · the arbiter's · (no arbiter) silence for `detect`
+//! Standby ────────────────────────────────────────────────────────────────────→ Active
+//!         ←──── a higher epoch is heard · the lease ran out (arbiter) · resigned
+//! ```
+
+use crate::message::Beat;
+use crate::pair::Params;
+use machine::{Duration, Time};
+
+/// A node of the pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum Name {
+    /// The one.
+    #[default]
+    A,
+    /// The other.
+    B,
+}
+
+impl Name {
+    pub(crate) const fn number(self) -> u64 {
+        match self {
+            Self::A => 1,
+            Self::B => 2,
+        }
+    }
+
+    pub(crate) const fn of(number: u64) -> Option<Self> {
+        match number {
+            1 => Some(Self::A),
+            2 => Some(Self::B),
+            _ => None,
+        }
+    }
+}
+
+/// What a node does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Role {
+    /// It follows and is silent.
+    #[default]
+    Standby,
+    /// It serves.
+    Active,
+}
+
+/// What a node has to offer; the greater is elected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Merit {
+    /// Epoch of the state it holds; zero: none.
+    pub epoch: u64,
+    /// Whether that state is whole.
+    pub synced: bool,
+    /// What the operator prefers.
+    pub priority: u8,
+}
+
+/// What is known of the peer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Peer {
+    pub(crate) heard: Time,
+    pub(crate) beat: Beat,
+}
+
+/// The machine.
+#[derive(Debug)]
+pub(crate) struct Election {
+    params: Params,
+    pub(crate) role: Role,
+    pub(crate) epoch: u64,
+    pub(crate) merit: Merit,
+    pub(crate) peer: Option<Peer>,
+    started: Time,
+    active_since: Time,
+    /// Until then nobody else is elected here.
+    promised_until: Time,
+    vote: (u64, Time),
+    /// Until then the arbiter may answer our request: no vote for the peer meanwhile.
+    asking_until: Time,
+    lease: Time,
+    /// The next vote goes to the peer whatever it has to offer.
+    pub(crate) yields: bool,
+}
+
+impl Election {
+    pub(crate) fn new(params: Params, now: Time) -> Self {
+        let merit = Merit { priority: params.priority, ..Merit::default() };
+        Self {
+            params,
+            role: Role::Standby,
+            epoch: 0,
+            merit,
+            peer: None,
+            started: now,
+            active_since: Time::MAX,
+            promised_until: now + params.detect,
+            vote: (0, Time::ZERO),
+            asking_until: Time::ZERO,
+            lease: Time::ZERO,
+            yields: false,
+        }
+    }
+
+    /// Until when the node may speak.
+    pub(crate) const fn lease(&self) -> Time {
+        match self.role {
+            Role::Active => self.lease,
+            Role::Standby => Time::ZERO,
+        }
+    }
+
+    /// The peer, if it was heard lately.
+    pub(crate) fn living(&self, now: Time) -> Option<&Beat> {
+        let peer = self.peer.as_ref()?;
+        (now < peer.heard + self.params.detect).then_some(&peer.beat)
+    }
+
+    /// What a heartbeat says of the election.
+    pub(crate) fn write(&self, now: Time, beat: &mut Beat) {
+        beat.node = self.params.node;
+        beat.incarnation = self.params.incarnation;
+        beat.stamp = now;
+        beat.echo = self.peer.map_or(Time::ZERO, |peer| peer.beat.stamp);
+        beat.role = self.role;
+        beat.epoch = self.epoch;
+        beat.merit = self.merit;
+        if now < self.promised_until && self.role == Role::Standby {
+            (beat.vote, beat.vote_echo) = self.vote;
+        }
+    }
+
+    /// Takes a heartbeat. Returns whether it is news.
+    pub(crate) fn hear(&mut self, now: Time, beat: &Beat) -> bool {
+        let is_old = self.peer.is_some_and(|known| {
+            known.beat.incarnation == beat.incarnation && beat.stamp < known.beat.stamp
+        });
+        if beat.node == self.params.node || is_old {
+            return false;
+        }
+        self.peer = Some(Peer { heard: now, beat: *beat });
+        match (self.role, beat.role) {
+            (Role::Active, Role::Active) => {
+                if (beat.epoch, self.params.node) > (self.epoch, beat.node) {
+                    self.step_down(beat.epoch);
+                    self.promised_until = now + self.params.detect;
+                }
+            }
+            (Role::Active, Role::Standby) => self.acknowledged(beat),
+            (Role::Standby, Role::Active) => {
+                self.epoch = self.epoch.max(beat.epoch);
+                self.promised_until = self.promised_until.max(now + self.params.detect);
+                self.vote = (0, Time::ZERO);
+            }
+            (Role::Standby, Role::Standby) => self.both_standby(now, beat),
+        }
+        true
+    }
+
+    /// The standby heard us: it will elect nobody for `detect` from then.
+    fn acknowledged(&mut self, beat: &Beat) {
+        if beat.epoch > self.epoch {
+            self.epoch = beat.epoch + 1; // it had been active, while we did not hear each other
+        }
+        if beat.echo >= self.active_since {
+            self.lease = self.lease.max(beat.echo + self.params.lease);
+        }
+    }
+
+    fn both_standby(&mut self, now: Time, beat: &Beat) {
+        self.epoch = self.epoch.max(beat.epoch);
+        let is_free = now >= self.promised_until && now >= self.asking_until;
+        let lease = beat.vote_echo + self.params.lease;
+        // Who votes for us while we owe it a promise has given that promise back, unless it is a
+        // vote of our own that crossed this one.
+        let is_released = self.vote.0 == 0 && now >= self.asking_until;
+        if beat.vote > self.epoch && now < lease && (is_free || is_released) {
+            return self.activate(now, beat.vote, lease);
+        }
+        let theirs = (beat.merit, self.params.node);
+        let ours = (self.merit, beat.node);
+        if is_free && (self.yields || theirs > ours) {
+            self.vote = (self.epoch + 1, beat.stamp);
+            self.promised_until = now + self.params.detect;
+            self.yields = false;
+        }
+    }
+
+    /// The arbiter answered our request of `stamp`.
+    pub(crate) fn granted(&mut self, now: Time, stamp: Time) {
+        let lease = stamp + self.params.lease;
+        match self.role {
+            Role::Active => self.lease = self.lease.max(lease),
+            Role::Standby if now < lease && now >= self.promised_until => {
+                self.activate(now, self.epoch + 1, lease);
+            }
+            Role::Standby => {}
+        }
+    }
+
+    /// Lets time pass. Returns whether the arbiter shall be asked.
+    pub(crate) fn tick(&mut self, now: Time) -> bool {
+        let has_arbiter = self.params.has_arbiter;
+        if self.role == Role::Active {
+            if has_arbiter && now >= self.lease {
+                self.step_down(self.epoch);
+            }
+            if !has_arbiter {
+                self.lease = now + self.params.lease;
+            }
+            return has_arbiter;
+        }
+        let is_settled = now >= self.started + self.params.detect * 2;
+        let is_alone = self.living(now).is_none();
+        if !is_settled || !is_alone || now < self.promised_until {
+            return false;
+        }
+        if has_arbiter {
+            self.asking_until = now + self.params.lease;
+            return true;
+        }
+        self.activate(now, self.epoch + 1, now + self.params.lease);
+        false
+    }
+
+    fn activate(&mut self, now: Time, epoch: u64, lease: Time) {
+        self.role = Role::Active;
+        self.epoch = epoch;
+        self.active_since = now;
+        self.lease = lease;
+        self.vote = (0, Time::ZERO);
+        self.yields = false;
+        self.merit.epoch = epoch;
+        self.merit.synced = true;
+    }
+
+    /// Becomes the standby at once.
+    pub(crate) fn step_down(&mut self, epoch: u64) {
+        self.role = Role::Standby;
+        self.epoch = self.epoch.max(epoch);
+        self.active_since = Time::MAX;
+        self.lease = Time::ZERO;
+    }
+
+    /// Gives the activity to the peer.
+    pub(crate) fn resign(&mut self, now: Time) {
+        self.step_down(self.epoch);
+        self.yields = true;
+        if let Some(Peer { beat, .. }) = self.peer {
+            self.vote = (self.epoch + 1, beat.stamp);
+            self.promised_until = now + self.params.detect;
+            self.yields = false;
+        }
+    }
+
+    /// When something of the election is due beside the heartbeats.
+    pub(crate) fn deadline(&self, now: Time) -> Option<Time> {
+        let silent_at = self.peer.map_or(Time::ZERO, |peer| peer.heard + self.params.detect);
+        let settled_at = self.started + self.params.detect * 2;
+        let at = self.promised_until.max(silent_at).max(settled_at);
+        (self.role == Role::Standby && at > now).then_some(at)
+    }
+}
+
+/// The shortest `detect` that heartbeats at this interval allow.
+pub(crate) fn detect_min(heartbeat: Duration) -> Duration {
+    heartbeat * 3
+}

@@ -1,0 +1,41 @@
+//! Active and standby: a pair of nodes of which at most one speaks.
+//!
+//! ```text
+//!  shards ──deltas──→ Pair (active) ══numbered, acknowledged══→ Pair (standby) ──apply──→ shards
+//!                      │  heartbeats, votes, leases  ⇅                │
+//!                      └────────── requests ──→ Arbiter ←─────────────┘
+//! ```
+//! [`Pair`] and [`Arbiter`] are machines: time is an argument, datagrams go in and out. [`Node`]
+//! is the edge: a UDP socket, a thread, virtual addresses, and the gate that shards look at
+//! before they send. A function sees none of it but [`runtime::Mirrored`].
+//!
+//! **Who may speak.** An active node holds a *lease*: until when nobody else can have become
+//! active. Whoever gives one promises to elect nobody else for `detect`; the lease that comes
+//! from it is shorter, and is counted from before the promise was made.
+//!
+//! - With an arbiter two of three rule (node, peer, arbiter): the active node renews its lease
+//!   with both others and falls silent, and steps down, when it has lost both. Never do two speak.
+//! - Without one, two nodes cannot tell a dead peer from a cut cable. Then availability rules: a
+//!   node that has not heard its peer for `detect` presumes it dead. While the link between them
+//!   is cut both may be active; when it heals the one with the lower epoch steps down at once.
+//!   Give the link two paths, or name an arbiter.
+#![forbid(unsafe_code)]
+
+mod address;
+mod arbiter;
+pub mod config;
+mod election;
+mod facts;
+pub mod field;
+mod message;
+mod node;
+mod pair;
+mod sink;
+mod source;
+
+pub use arbiter::Arbiter;
+pub use config::Replica;
+pub use election::{Name, Role};
+pub use facts::ReplicaFact;
+pub use node::{ArbiterServer, Node};
+pub use pair::{In, Out, Pair, Params, Standing};

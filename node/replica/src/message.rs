@@ -1,0 +1,258 @@
+//! What the two nodes and the arbiter tell each other: datagrams of tagged fields.
+
+use crate::election::{Merit, Name, Role};
+use crate::field::{self, Fields};
+use machine::{Duration, Time};
+
+/// First octets of every datagram.
+const MAGIC: &[u8; 4] = b"TDR1";
+
+const KIND_BEAT: u8 = 1;
+const KIND_DELTAS: u8 = 2;
+const KIND_REQUEST: u8 = 3;
+const KIND_GRANT: u8 = 4;
+
+mod tag {
+    pub const PAIR: u8 = 1;
+    pub const NODE: u8 = 2;
+    pub const INCARNATION: u8 = 3;
+    pub const STAMP: u8 = 4;
+    pub const ECHO: u8 = 5;
+    pub const ROLE: u8 = 6;
+    pub const EPOCH: u8 = 7;
+    pub const STATE_EPOCH: u8 = 8;
+    pub const SYNCED: u8 = 9;
+    pub const APPLIED: u8 = 10;
+    pub const PRIORITY: u8 = 11;
+    pub const VOTE: u8 = 12;
+    pub const VOTE_ECHO: u8 = 13;
+    pub const STREAM: u8 = 14;
+    pub const FIRST: u8 = 15;
+    pub const DELTA: u8 = 16;
+    pub const SNAPSHOT_END: u8 = 17;
+    pub const PROMISE: u8 = 18;
+    pub const STREAM_EPOCH: u8 = 19;
+}
+
+/// A heartbeat, and at the same time the acknowledgement of the stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Beat {
+    /// Who sends it.
+    pub node: Name,
+    /// Number of this life of the sender.
+    pub incarnation: u64,
+    /// The sender's time.
+    pub stamp: Time,
+    /// The newest stamp of the receiver that the sender has heard; zero: none.
+    pub echo: Time,
+    /// The sender's role.
+    pub role: Role,
+    /// The highest epoch it knows; its own while it is active.
+    pub epoch: u64,
+    /// What it could offer as the active node.
+    pub merit: Merit,
+    /// The epoch for which it votes for the receiver; zero: it does not.
+    pub vote: u64,
+    /// The receiver's stamp that the vote counts from.
+    pub vote_echo: Time,
+    /// The stream it follows, and in which epoch; zero: none.
+    pub stream: (u64, u64),
+    /// The last delta of it that was applied.
+    pub applied: u64,
+}
+
+/// An entry of the stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Entry<'a> {
+    /// A delta of one lane.
+    Delta(u16, &'a [u8]),
+    /// Everything that stood when the stream began has been told.
+    SnapshotEnd,
+}
+
+/// A datagram that was understood.
+#[derive(Debug, Clone)]
+pub enum Datagram<'a> {
+    /// A heartbeat.
+    Beat(Beat),
+    /// A piece of the stream.
+    Deltas {
+        /// Epoch and number of the stream.
+        stream: (u64, u64),
+        /// Number of the first entry.
+        first: u64,
+        /// Its fields; see [`entries`].
+        fields: Fields<'a>,
+    },
+    /// A node asks the arbiter for its vote.
+    Request {
+        /// Which node.
+        node: Name,
+        /// Its time.
+        stamp: Time,
+        /// How long the arbiter shall vote for nobody else.
+        promise: Duration,
+    },
+    /// The arbiter votes for the receiver.
+    Grant {
+        /// The stamp of the request.
+        stamp: Time,
+    },
+}
+
+fn head(out: &mut Vec<u8>, pair: u64, kind: u8) {
+    out.extend_from_slice(MAGIC);
+    out.push(kind);
+    field::number(out, tag::PAIR, pair);
+}
+
+/// A heartbeat as a datagram.
+pub fn beat(pair: u64, beat: &Beat) -> Vec<u8> {
+    let mut out = Vec::with_capacity(220);
+    head(&mut out, pair, KIND_BEAT);
+    let fields = [
+        (tag::NODE, beat.node.number()),
+        (tag::INCARNATION, beat.incarnation),
+        (tag::STAMP, beat.stamp.as_nanos()),
+        (tag::ECHO, beat.echo.as_nanos()),
+        (tag::ROLE, u64::from(beat.role == Role::Active)),
+        (tag::EPOCH, beat.epoch),
+        (tag::STATE_EPOCH, beat.merit.epoch),
+        (tag::SYNCED, beat.merit.synced.into()),
+        (tag::PRIORITY, beat.merit.priority.into()),
+        (tag::VOTE, beat.vote),
+        (tag::VOTE_ECHO, beat.vote_echo.as_nanos()),
+        (tag::STREAM_EPOCH, beat.stream.0),
+        (tag::STREAM, beat.stream.1),
+        (tag::APPLIED, beat.applied),
+    ];
+    for (tag, value) in fields {
+        field::number(&mut out, tag, value);
+    }
+    out
+}
+
+/// The begin of a piece of the stream; entries follow by [`delta`] and [`snapshot_end`].
+pub fn deltas(pair: u64, stream: (u64, u64), first: u64) -> Vec<u8> {
+    let mut out = Vec::with_capacity(2048);
+    head(&mut out, pair, KIND_DELTAS);
+    field::number(&mut out, tag::STREAM_EPOCH, stream.0);
+    field::number(&mut out, tag::STREAM, stream.1);
+    field::number(&mut out, tag::FIRST, first);
+    out
+}
+
+/// Appends an entry: a delta of a lane.
+pub fn delta(out: &mut Vec<u8>, lane: u16, delta: &[u8]) {
+    field::nested(out, tag::DELTA, |out| {
+        out.extend_from_slice(&lane.to_be_bytes());
+        out.extend_from_slice(delta);
+    });
+}
+
+/// Appends the entry that ends a snapshot.
+pub fn snapshot_end(out: &mut Vec<u8>) {
+    field::bytes(out, tag::SNAPSHOT_END, &[]);
+}
+
+/// A request to the arbiter.
+pub fn request(pair: u64, node: Name, stamp: Time, promise: Duration) -> Vec<u8> {
+    let mut out = Vec::with_capacity(64);
+    head(&mut out, pair, KIND_REQUEST);
+    field::number(&mut out, tag::NODE, node.number());
+    field::number(&mut out, tag::STAMP, stamp.as_nanos());
+    field::number(&mut out, tag::PROMISE, promise.as_nanos() as u64);
+    out
+}
+
+/// The arbiter's vote.
+pub fn grant(pair: u64, stamp: Time) -> Vec<u8> {
+    let mut out = Vec::with_capacity(40);
+    head(&mut out, pair, KIND_GRANT);
+    field::number(&mut out, tag::STAMP, stamp.as_nanos());
+    out
+}
+
+/// The entries among the fields of a piece of the stream.
+pub fn entries(fields: Fields<'_>) -> impl Iterator<Item = Entry<'_>> {
+    fields.filter_map(|(tag, value)| match tag {
+        tag::DELTA => {
+            let (lane, delta) = value.split_first_chunk()?;
+            Some(Entry::Delta(u16::from_be_bytes(*lane), delta))
+        }
+        tag::SNAPSHOT_END => Some(Entry::SnapshotEnd),
+        _ => None,
+    })
+}
+
+/// Reads a datagram; its pair's number stands before it. `None`: it is not ours, or of a kind
+/// that this version does not know.
+pub fn read(bytes: &[u8]) -> Option<(u64, Datagram<'_>)> {
+    let rest = bytes.strip_prefix(MAGIC)?;
+    let (&kind, rest) = rest.split_first()?;
+    let fields = Fields::new(rest);
+    let found = |wanted: u8| {
+        let mut all = fields.clone();
+        all.find(|&(tag, _)| tag == wanted).map_or(0, |(_, value)| field::read(value))
+    };
+    let time = |tag| Time::from_nanos(found(tag));
+    let stream = (found(tag::STREAM_EPOCH), found(tag::STREAM));
+    let datagram = match kind {
+        KIND_BEAT => Datagram::Beat(Beat {
+            node: Name::of(found(tag::NODE))?,
+            incarnation: found(tag::INCARNATION),
+            stamp: time(tag::STAMP),
+            echo: time(tag::ECHO),
+            role: if found(tag::ROLE) == 1 { Role::Active } else { Role::Standby },
+            epoch: found(tag::EPOCH),
+            merit: Merit {
+                epoch: found(tag::STATE_EPOCH),
+                synced: found(tag::SYNCED) == 1,
+                priority: found(tag::PRIORITY) as u8,
+            },
+            vote: found(tag::VOTE),
+            vote_echo: time(tag::VOTE_ECHO),
+            stream,
+            applied: found(tag::APPLIED),
+        }),
+        KIND_DELTAS => {
+            Datagram::Deltas { stream, first: found(tag::FIRST), fields: fields.clone() }
+        }
+        KIND_REQUEST => Datagram::Request {
+            node: Name::of(found(tag::NODE))?,
+            stamp: time(tag::STAMP),
+            promise: Duration::from_nanos(found(tag::PROMISE)),
+        },
+        KIND_GRANT => Datagram::Grant { stamp: time(tag::STAMP) },
+        _ => return None,
+    };
+    Some((found(tag::PAIR), datagram))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_beat_is_read_as_it_was_written_and_fields_of_a_newer_version_are_skipped() {
+        let written = Beat {
+            node: Name::B,
+            incarnation: 9,
+            stamp: Time::from_millis(5),
+            echo: Time::from_millis(4),
+            role: Role::Active,
+            epoch: 3,
+            merit: Merit { epoch: 3, synced: true, priority: 7 },
+            vote: 4,
+            vote_echo: Time::from_millis(2),
+            stream: (3, 1),
+            applied: 1_000,
+        };
+        let mut bytes = beat(77, &written);
+        field::bytes(&mut bytes, 250, b"what a later version says");
+        let Some((77, Datagram::Beat(found))) = read(&bytes) else { panic!("a beat") };
+        assert_eq!(found, written);
+        bytes[4] = 99;
+        assert!(read(&bytes).is_none(), "a kind of a later version is passed over");
+    }
+}

@@ -1,0 +1,430 @@
+//! The edge of a pair: a socket, a thread, virtual addresses, and the gate before the shards.
+//!
+//! ```text
+//! shard ── publish ──→ Pair (under a lock, some microseconds) ──→ sendto: the kernel has it
+//! thread ── recv ──→ Pair ──→ orders to shards · addresses · lease ──→ may_speak
+//! ```
+//! A shard sends its deltas itself, before its messages: a process that is killed between the
+//! two has told its standby more than the network, never less.
+
+use crate::address::Addresses;
+use crate::arbiter::Arbiter;
+use crate::config::Replica;
+use crate::election::Role;
+use crate::facts::ReplicaFact;
+use crate::pair::{In, Out, Pair, Params, Standing};
+use driver::Clock;
+use event::Sheet;
+use machine::{Duration, Time};
+use runtime::{Effects, Mirror, Order, Orders};
+use serde_json::{Value, json};
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+/// Octets of the longest datagram.
+const DATAGRAM_MAX: usize = 65_536;
+/// Datagrams that one turn takes before it looks at the clock.
+const DATAGRAMS_PER_TURN: usize = 64;
+/// Longest wait of the thread.
+const WAIT_MAX: Duration = Duration::from_millis(5);
+
+struct Inner {
+    pair: Pair,
+    orders: Option<Orders>,
+    /// What happened on shards, for the thread.
+    late: Vec<Out>,
+}
+
+struct Shared {
+    config: Replica,
+    clock: Clock,
+    socket: UdpSocket,
+    peer: SocketAddr,
+    arbiter: Option<SocketAddr>,
+    inner: Mutex<Inner>,
+    /// Until when shards may send, nanoseconds.
+    lease: AtomicU64,
+    is_ending: AtomicBool,
+    trouble: Mutex<Option<String>>,
+    sheet: Mutex<Sheet<ReplicaFact>>,
+}
+
+/// A node of a pair that runs. Dropping it ends its thread and gives the addresses away.
+pub struct Node {
+    shared: Arc<Shared>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn address(text: &str) -> io::Result<SocketAddr> {
+    text.parse().map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, text.to_owned()))
+}
+
+impl Node {
+    /// Starts a standby for a function with as many shards as `lanes`.
+    ///
+    /// # Errors
+    /// The socket cannot be bound; no randomness; no thread.
+    pub fn start(config: &Replica, lanes: u16) -> io::Result<Self> {
+        let clock = Clock::start();
+        let now = Time::from_nanos(clock.now_ns());
+        let random = driver::random()?;
+        let detect = config.detect();
+        let params = Params {
+            pair: config.pair.into(),
+            node: config.name(),
+            priority: config.priority,
+            incarnation: random.iter().fold(0, |sum: u64, &b| sum.rotate_left(8) ^ u64::from(b)),
+            heartbeat: config.heartbeat(),
+            detect,
+            lease: detect * 4 / 5,
+            has_arbiter: config.arbiter.is_some(),
+            lanes,
+        };
+        let socket = UdpSocket::bind(address(&config.listen)?)?;
+        let arbiter = config.arbiter.as_deref().map(address).transpose()?;
+        let inner = Inner { pair: Pair::new(params, now), orders: None, late: Vec::new() };
+        let shared = Arc::new(Shared {
+            config: config.clone(),
+            clock,
+            socket,
+            peer: address(&config.peer)?,
+            arbiter,
+            inner: Mutex::new(inner),
+            lease: AtomicU64::new(0),
+            is_ending: AtomicBool::new(false),
+            trouble: Mutex::new(None),
+            sheet: Mutex::new(Sheet::new()),
+        });
+        let own = Arc::clone(&shared);
+        let thread = std::thread::Builder::new().name("replica".into()).spawn(move || {
+            if let Err(error) = driver::link::urgent() {
+                tracing::warn!(%error, "the heartbeats run at common priority");
+            }
+            let addresses = Addresses::new(own.config.addresses());
+            own.run(addresses);
+        })?;
+        Ok(Self { shared, thread: Mutex::new(Some(thread)) })
+    }
+
+    /// Asks for a planned switchover; the result shows in [`Node::standing`].
+    pub fn switch_over(&self) {
+        let now = self.shared.now();
+        let mut inner = lock(&self.shared.inner);
+        let mut outs = Vec::new();
+        inner.pair.step(now, In::Switchover, &mut outs);
+        self.shared.gate(&inner);
+        inner.late.append(&mut outs);
+    }
+
+    /// Longest time to wait for requests under way before a planned switchover.
+    #[must_use]
+    pub fn drain(&self) -> Duration {
+        Duration::from_millis(self.shared.config.drain_ms.into())
+    }
+
+    /// What the node is now.
+    #[must_use]
+    pub fn standing(&self) -> Standing {
+        let now = self.shared.now();
+        lock(&self.shared.inner).pair.standing(now)
+    }
+
+    /// Its row for people and programs.
+    #[must_use]
+    pub fn row(&self) -> Value {
+        let standing = self.standing();
+        json!([{
+            "node": self.shared.config.node,
+            "role": if standing.role == Role::Active { "active" } else { "standby" },
+            "epoch": standing.epoch,
+            "peer": self.shared.peer.to_string(),
+            "peer_alive": standing.is_peer_alive,
+            "synced": standing.is_synced,
+            "lag": standing.lag,
+            "applied": standing.applied,
+            "switching_over": standing.is_handing_over,
+        }])
+    }
+
+    /// The alarms that stand.
+    #[must_use]
+    pub fn alarms(&self) -> Vec<Value> {
+        let standing = self.standing();
+        let peer = self.shared.peer.to_string();
+        let mut rows = Vec::new();
+        let mut alarm = |name: &str, severity: &str, text: String| {
+            rows.push(json!({
+                "name": name, "subject": peer, "severity": severity, "text": text,
+                "probable_cause": "communications-subsystem-failure",
+            }));
+        };
+        if !standing.is_peer_alive {
+            alarm("replica-peer-lost", "major", format!("the other node, {peer}, is not heard"));
+        } else if !standing.is_synced {
+            let text = "the standby does not have everything: a failure now would lose calls";
+            alarm("replica-out-of-date", "major", text.into());
+        }
+        if let Some(trouble) = &*lock(&self.shared.trouble) {
+            alarm("replica-address", "critical", trouble.clone());
+        }
+        rows
+    }
+
+    /// What it counts.
+    #[must_use]
+    pub fn cells(&self) -> event::Cells {
+        let standing = self.standing();
+        let sheet = lock(&self.shared.sheet);
+        sheet.set(ReplicaFact::Active, u64::from(standing.role == Role::Active));
+        sheet.set(ReplicaFact::Epoch, standing.epoch);
+        sheet.set(ReplicaFact::Lag, standing.lag);
+        sheet.set(ReplicaFact::Overflows, standing.overflows);
+        sheet.cells()
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl Node {
+    /// Ends: the node is silent from now on and its addresses are given away.
+    pub fn end(&self) {
+        self.shared.is_ending.store(true, Relaxed);
+        if let Some(thread) = lock(&self.thread).take() {
+            // A panic of the thread was reported when it happened.
+            let _ = thread.join();
+        }
+        self.shared.lease.store(0, Relaxed);
+    }
+}
+
+impl Mirror for Node {
+    fn attach(&self, orders: Orders) {
+        let now = self.shared.now();
+        let mut inner = lock(&self.shared.inner);
+        let is_first = inner.orders.replace(orders).is_none();
+        if !is_first {
+            let mut outs = Vec::new();
+            inner.pair.step(now, In::StateLost, &mut outs);
+            self.shared.gate(&inner);
+            inner.late.append(&mut outs);
+        }
+    }
+
+    fn publish(&self, shard: u16, effects: &Effects) {
+        let now = self.shared.now();
+        let mut outs = Vec::new();
+        lock(&self.shared.sheet).add(ReplicaFact::Told, effects.deltas().len() as u64);
+        let mut inner = lock(&self.shared.inner);
+        inner.pair.deltas(now, shard, effects.deltas(), &mut outs);
+        if let Some(number) = effects.snapshot_ended {
+            inner.pair.step(now, In::SnapshotEnded(number), &mut outs);
+        }
+        let datagrams = sorted(outs, &mut inner.late);
+        drop(inner);
+        self.shared.speak(datagrams);
+    }
+
+    fn may_speak(&self) -> bool {
+        self.shared.clock.now_ns() < self.shared.lease.load(Relaxed)
+    }
+
+    fn quiet(&self, _shard: u16) {
+        let now = self.shared.now();
+        let mut outs = Vec::new();
+        let mut inner = lock(&self.shared.inner);
+        inner.pair.step(now, In::Quiet, &mut outs);
+        self.shared.gate(&inner);
+        let datagrams = sorted(outs, &mut inner.late);
+        drop(inner);
+        self.shared.speak(datagrams);
+    }
+}
+
+/// What leaves at once; the rest is the thread's.
+fn sorted(outs: Vec<Out>, late: &mut Vec<Out>) -> Vec<Vec<u8>> {
+    let mut datagrams = Vec::with_capacity(outs.len());
+    for out in outs {
+        match out {
+            Out::ToPeer(bytes) => datagrams.push(bytes),
+            other => late.push(other),
+        }
+    }
+    datagrams
+}
+
+impl Shared {
+    fn now(&self) -> Time {
+        Time::from_nanos(self.clock.now_ns())
+    }
+
+    /// Opens or closes the gate.
+    fn gate(&self, inner: &Inner) {
+        self.lease.store(inner.pair.lease().as_nanos(), Relaxed);
+    }
+
+    /// Sends, not under the lock: the kernel may let the heartbeats' thread run in between, which
+    /// must not wait for a shard that waits for a core.
+    fn speak(&self, datagrams: Vec<Vec<u8>>) {
+        for bytes in datagrams {
+            // What cannot be sent is sent again, or its absence noticed.
+            let _ = self.socket.send_to(&bytes, self.peer);
+        }
+    }
+
+    fn run(&self, mut addresses: Addresses) {
+        let mut buffer = vec![0; DATAGRAM_MAX];
+        let mut outs = Vec::new();
+        while !self.is_ending.load(Relaxed) {
+            self.wait();
+            for turn in 0..DATAGRAMS_PER_TURN {
+                // After the first one nothing is waited for.
+                if turn == 1 {
+                    let _ = self.socket.set_nonblocking(true);
+                }
+                let Ok((length, _)) = self.socket.recv_from(&mut buffer) else { break };
+                let mut inner = lock(&self.inner);
+                inner.pair.step(self.now(), In::Heard(&buffer[..length]), &mut outs);
+                self.gate(&inner);
+            }
+            let _ = self.socket.set_nonblocking(false);
+            let now = self.now();
+            let orders_left = {
+                let mut inner = lock(&self.inner);
+                if inner.pair.deadline(now) <= now {
+                    inner.pair.tick(now, &mut outs);
+                }
+                self.gate(&inner);
+                let mut late = std::mem::take(&mut inner.late);
+                late.append(&mut outs);
+                late
+            };
+            for out in orders_left {
+                self.carry_out(out, &mut addresses);
+            }
+            addresses.tick(now);
+            *lock(&self.trouble) = addresses.trouble.clone();
+        }
+        addresses.release();
+    }
+
+    /// Lets the socket wait until the next deadline at most.
+    fn wait(&self) {
+        let now = self.now();
+        let left = lock(&self.inner).pair.deadline(now).since(now).min(WAIT_MAX);
+        let left = left.max(Duration::from_micros(50));
+        if let Err(error) = self.socket.set_read_timeout(Some(left)) {
+            tracing::error!(%error, "the socket takes no timeout");
+            std::thread::sleep(left);
+        }
+    }
+
+    fn carry_out(&self, out: Out, addresses: &mut Addresses) {
+        match out {
+            Out::ToPeer(bytes) => drop(self.socket.send_to(&bytes, self.peer)),
+            Out::ToArbiter(bytes) => {
+                if let Some(arbiter) = self.arbiter {
+                    // An arbiter that is away does not answer; that is all there is to it.
+                    let _ = self.socket.send_to(&bytes, arbiter);
+                }
+            }
+            Out::Activate(epoch) => {
+                self.all(&Order::Activate);
+                addresses.take(self.now());
+                lock(&self.sheet).add(ReplicaFact::Activations, 1);
+                tracing::warn!(target: "replica", epoch, "this node is active");
+            }
+            Out::Deactivate => {
+                self.all(&Order::Deactivate);
+                addresses.release();
+                tracing::warn!(target: "replica", "this node is the standby");
+            }
+            Out::Forget => self.all(&Order::Forget),
+            Out::Apply(lane, delta) => {
+                lock(&self.sheet).add(ReplicaFact::Applied, 1);
+                self.order(lane, Order::Delta(delta));
+            }
+            Out::Snapshot(number) => {
+                lock(&self.sheet).add(ReplicaFact::Snapshots, 1);
+                self.all(&Order::Snapshot(number));
+            }
+        }
+    }
+
+    fn all(&self, order: &Order) {
+        let shards = lock(&self.inner).orders.as_ref().map_or(0, Orders::shards);
+        for shard in 0..shards {
+            self.order(shard, order.clone());
+        }
+    }
+
+    /// Orders a shard; waits a little for one that is behind, so that the stream is held up.
+    fn order(&self, shard: u16, order: Order) {
+        for _ in 0..ORDER_TRIES {
+            let inner = lock(&self.inner);
+            let Some(orders) = &inner.orders else { return };
+            if orders.give(shard, order.clone()) || !orders.are_alive() {
+                return;
+            }
+            drop(inner);
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        tracing::error!(target: "replica", shard, "a shard takes no orders");
+    }
+}
+
+/// Attempts to give an order to a shard.
+const ORDER_TRIES: usize = 50;
+
+/// An arbiter that runs. Dropping it ends it.
+pub struct ArbiterServer {
+    is_ending: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl ArbiterServer {
+    /// Serves at a UDP address.
+    ///
+    /// # Errors
+    /// The socket cannot be bound; no thread.
+    pub fn start(listen: SocketAddr) -> io::Result<Self> {
+        let socket = UdpSocket::bind(listen)?;
+        socket.set_read_timeout(Some(Duration::from_millis(100)))?;
+        let is_ending = Arc::new(AtomicBool::new(false));
+        let ending = Arc::clone(&is_ending);
+        let thread = std::thread::Builder::new().name("arbiter".into()).spawn(move || {
+            let clock = Clock::start();
+            let mut arbiter = Arbiter::new(Time::from_nanos(clock.now_ns()));
+            let mut buffer = [0; 512];
+            while !ending.load(Relaxed) {
+                let Ok((length, from)) = socket.recv_from(&mut buffer) else { continue };
+                let now = Time::from_nanos(clock.now_ns());
+                if let Some(answer) = arbiter.step(now, &buffer[..length]) {
+                    // Who does not get it asks again.
+                    let _ = socket.send_to(&answer, from);
+                }
+            }
+        })?;
+        Ok(Self { is_ending, thread: Some(thread) })
+    }
+}
+
+impl Drop for ArbiterServer {
+    fn drop(&mut self) {
+        self.is_ending.store(true, Relaxed);
+        if let Some(thread) = self.thread.take() {
+            // A panic of the thread was reported when it happened.
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,339 @@
+//! One node of the pair, as a machine: the election, the stream, and what both want done.
+
+use crate::election::{Election, Merit, Name, Role};
+use crate::message::{self, Beat, Datagram};
+use crate::sink::{Change, Sink};
+use crate::source::Source;
+use machine::{Duration, Time};
+
+/// Datagrams of the stream after which the standby acknowledges at once.
+const ACKNOWLEDGE_EVERY: u32 = 16;
+/// A planned switchover that takes longer is given up.
+const HANDOVER_MAX: Duration = Duration::from_secs(2);
+
+/// What a node is started with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Params {
+    /// Number of the pair, the same at both nodes and no other pair's.
+    pub pair: u64,
+    /// Which of the two it is.
+    pub node: Name,
+    /// The higher is elected when both have the same state.
+    pub priority: u8,
+    /// Number of this life of the node, another one after each start.
+    pub incarnation: u64,
+    /// Time between two heartbeats.
+    pub heartbeat: Duration,
+    /// Silence after which the peer counts as dead.
+    pub detect: Duration,
+    /// How long a vote lasts; shorter than `detect` by more than the clocks may drift in it.
+    pub lease: Duration,
+    /// Whether an arbiter has the third vote.
+    pub has_arbiter: bool,
+    /// Shards, each with deltas of its own.
+    pub lanes: u16,
+}
+
+/// What happened.
+#[derive(Debug)]
+pub enum In<'a> {
+    /// A datagram came from the peer or the arbiter.
+    Heard(&'a [u8]),
+    /// A lane has told everything for the snapshot of that number.
+    SnapshotEnded(u64),
+    /// A lane does nothing more after [`Out::Deactivate`].
+    Quiet,
+    /// The operator wants the peer to be active.
+    Switchover,
+    /// The function was started again and has lost its state.
+    StateLost,
+}
+
+/// What shall be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Out {
+    /// Send to the peer.
+    ToPeer(Vec<u8>),
+    /// Send to the arbiter.
+    ToArbiter(Vec<u8>),
+    /// Serve, in this epoch: take the addresses, announce them, speak.
+    Activate(u64),
+    /// Be silent: give the addresses away; every lane answers [`In::Quiet`].
+    Deactivate,
+    /// Forget the replicated state of all lanes.
+    Forget,
+    /// A change of one lane's state.
+    Apply(u16, Vec<u8>),
+    /// Tell everything that stands, as deltas, under this number.
+    Snapshot(u64),
+}
+
+/// What a node says of itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standing {
+    /// Its role.
+    pub role: Role,
+    /// The epoch it knows.
+    pub epoch: u64,
+    /// Whether the peer was heard within `detect`.
+    pub is_peer_alive: bool,
+    /// Whether the standby of the two has everything.
+    pub is_synced: bool,
+    /// Deltas that the peer has not acknowledged.
+    pub lag: u64,
+    /// Deltas applied here in the present stream.
+    pub applied: u64,
+    /// Whether a planned switchover is under way.
+    pub is_handing_over: bool,
+    /// Times that the log overflowed.
+    pub overflows: u64,
+}
+
+/// A node of the pair.
+#[derive(Debug)]
+pub struct Pair {
+    params: Params,
+    election: Election,
+    source: Source,
+    sink: Sink,
+    was: Role,
+    next_beat: Time,
+    unacknowledged: u32,
+    /// Lanes that are not quiet yet, and when the switchover is given up.
+    handover: Option<(u16, Time)>,
+    changes: Vec<Change>,
+}
+
+impl Pair {
+    /// A standby that knows nothing.
+    #[must_use]
+    pub fn new(params: Params, now: Time) -> Self {
+        Self {
+            params,
+            election: Election::new(params, now),
+            source: Source::new(params.lanes, params.heartbeat * 2),
+            sink: Sink::default(),
+            was: Role::Standby,
+            next_beat: now,
+            unacknowledged: 0,
+            handover: None,
+            changes: Vec::new(),
+        }
+    }
+
+    /// Until when the node may speak; look at it before each send.
+    #[must_use]
+    pub const fn lease(&self) -> Time {
+        match self.handover {
+            Some(_) => Time::ZERO,
+            None => self.election.lease(),
+        }
+    }
+
+    /// What the node is now.
+    #[must_use]
+    pub fn standing(&self, now: Time) -> Standing {
+        let peer = self.election.living(now);
+        let is_active = self.election.role == Role::Active;
+        Standing {
+            role: self.election.role,
+            epoch: self.election.epoch,
+            is_peer_alive: peer.is_some(),
+            is_synced: match is_active {
+                true => peer.is_some_and(|beat| self.follows(beat)),
+                false => self.election.merit.synced,
+            },
+            lag: self.source.lag(),
+            applied: self.sink.applied,
+            is_handing_over: self.handover.is_some(),
+            overflows: self.source.overflows,
+        }
+    }
+
+    fn follows(&self, beat: &Beat) -> bool {
+        beat.merit.synced && beat.stream == self.source.stream && self.source.is_running()
+    }
+
+    /// Takes one input.
+    pub fn step(&mut self, now: Time, input: In<'_>, out: &mut Vec<Out>) {
+        match input {
+            In::Heard(bytes) => self.heard(now, bytes, out),
+            In::SnapshotEnded(number) => self.source.lane_ended(number),
+            In::Quiet => {
+                if let Some((lanes, _)) = &mut self.handover {
+                    *lanes = lanes.saturating_sub(1);
+                }
+            }
+            In::Switchover => self.switch_over(now, out),
+            In::StateLost => self.state_lost(now, out),
+        }
+        self.settle(now, out);
+        self.flush(now, out);
+    }
+
+    /// Takes deltas of a lane; what they lead to is [`Out::ToPeer`] only.
+    pub fn deltas<'a>(
+        &mut self,
+        now: Time,
+        lane: u16,
+        deltas: impl Iterator<Item = &'a [u8]>,
+        out: &mut Vec<Out>,
+    ) {
+        for delta in deltas {
+            self.source.push(lane, delta);
+        }
+        self.flush(now, out);
+    }
+
+    fn flush(&mut self, now: Time, out: &mut Vec<Out>) {
+        if self.source.is_running() {
+            self.source.flush(now, self.params.pair, |datagram| out.push(Out::ToPeer(datagram)));
+        }
+    }
+
+    fn heard(&mut self, now: Time, bytes: &[u8], out: &mut Vec<Out>) {
+        let Some((pair, datagram)) = message::read(bytes) else { return };
+        if pair != self.params.pair {
+            return;
+        }
+        match datagram {
+            Datagram::Beat(beat) => self.beat_heard(now, &beat, out),
+            Datagram::Deltas { stream, first, fields } => {
+                if self.election.role == Role::Active || stream.0 != self.election.epoch {
+                    return;
+                }
+                self.sink.take(stream, first, fields, &mut self.changes);
+                self.apply(out);
+                self.unacknowledged += 1;
+                if self.unacknowledged >= ACKNOWLEDGE_EVERY {
+                    self.beat(now, out);
+                }
+            }
+            Datagram::Grant { stamp } => self.election.granted(now, stamp),
+            Datagram::Request { .. } => {}
+        }
+    }
+
+    fn apply(&mut self, out: &mut Vec<Out>) {
+        for change in self.changes.drain(..) {
+            out.push(match change {
+                Change::Forget => {
+                    let priority = self.params.priority;
+                    self.election.merit = Merit { epoch: 0, synced: false, priority };
+                    Out::Forget
+                }
+                Change::Apply(lane, delta) => Out::Apply(lane, delta),
+                Change::Whole => {
+                    self.election.merit.epoch = self.sink.stream.0;
+                    self.election.merit.synced = true;
+                    continue;
+                }
+            });
+        }
+    }
+
+    fn beat_heard(&mut self, now: Time, beat: &Beat, out: &mut Vec<Out>) {
+        let voted = self.election.role == Role::Standby && beat.role == Role::Standby;
+        if !self.election.hear(now, beat) {
+            return;
+        }
+        if self.election.role == Role::Active && beat.role == Role::Standby {
+            self.source.acknowledged(now, beat.stream, beat.applied);
+            let is_current = self.source.stream.0 == self.election.epoch;
+            if (!is_current || self.source.is_lost(beat.stream))
+                && self.handover.is_none()
+                && self.source.begin(now, self.election.epoch)
+            {
+                out.push(Out::Snapshot(self.source.stream.1));
+            }
+        }
+        if voted {
+            self.settle(now, out);
+            self.beat(now, out); // a vote, or the news that it was taken, does not wait
+        }
+    }
+
+    fn switch_over(&mut self, now: Time, out: &mut Vec<Out>) {
+        let is_ready = self.election.living(now).is_some_and(|beat| self.follows(beat));
+        if self.election.role == Role::Active && is_ready && self.handover.is_none() {
+            self.handover = Some((self.params.lanes, now + HANDOVER_MAX));
+            out.push(Out::Deactivate);
+        }
+    }
+
+    fn state_lost(&mut self, now: Time, out: &mut Vec<Out>) {
+        let priority = self.params.priority;
+        let is_safe = self.election.living(now).is_some_and(|beat| self.follows(beat));
+        self.election.merit = Merit { epoch: 0, synced: false, priority };
+        self.sink = Sink::default();
+        self.source.end();
+        match self.election.role {
+            Role::Active if is_safe => self.election.resign(now),
+            Role::Active => {
+                self.election.merit = Merit { epoch: self.election.epoch, synced: true, priority };
+                out.push(Out::Activate(self.election.epoch));
+            }
+            Role::Standby => {}
+        }
+    }
+
+    /// Finishes a switchover, and tells what became of the role.
+    fn settle(&mut self, now: Time, out: &mut Vec<Out>) {
+        if let Some((lanes, until)) = self.handover {
+            if lanes == 0 && self.source.is_drained() && self.election.living(now).is_some() {
+                self.handover = None;
+                self.was = Role::Standby;
+                self.election.resign(now);
+                self.source.end();
+                self.beat(now, out);
+            } else if now >= until || self.election.role == Role::Standby {
+                self.handover = None;
+                self.was = Role::Standby;
+            }
+        }
+        if self.handover.is_some() || self.was == self.election.role {
+            return;
+        }
+        self.was = self.election.role;
+        match self.was {
+            Role::Active => out.push(Out::Activate(self.election.epoch)),
+            Role::Standby => {
+                self.source.end();
+                out.push(Out::Deactivate);
+            }
+        }
+        self.beat(now, out);
+    }
+
+    fn beat(&mut self, now: Time, out: &mut Vec<Out>) {
+        let mut beat =
+            Beat { stream: self.sink.stream, applied: self.sink.applied, ..Beat::default() };
+        self.election.write(now, &mut beat);
+        self.unacknowledged = 0;
+        out.push(Out::ToPeer(message::beat(self.params.pair, &beat)));
+    }
+
+    /// Lets time pass; everything that came in before `now` must have been told.
+    pub fn tick(&mut self, now: Time, out: &mut Vec<Out>) {
+        let is_due = now >= self.next_beat;
+        let asks = self.election.tick(now);
+        self.settle(now, out);
+        if is_due {
+            self.beat(now, out);
+            self.next_beat = now + self.params.heartbeat;
+        }
+        if asks && (is_due || self.election.role == Role::Standby) {
+            let Params { pair, node, detect, .. } = self.params;
+            out.push(Out::ToArbiter(message::request(pair, node, now, detect)));
+        }
+        self.source.tick(now);
+        self.flush(now, out);
+    }
+
+    /// When [`Pair::tick`] wants to be called next.
+    #[must_use]
+    pub fn deadline(&self, now: Time) -> Time {
+        let others = [self.election.deadline(now), self.source.deadline()];
+        others.into_iter().flatten().fold(self.next_beat, Time::min)
+    }
+}

@@ -1,0 +1,198 @@
+//! The active end of the stream: a bounded log of numbered deltas, sent by a window, sent again
+//! from the last acknowledged one when nothing moves.
+
+use crate::message;
+use machine::{Duration, Time};
+use std::collections::VecDeque;
+
+/// Octets of deltas that wait for their acknowledgement; beyond it the standby is out of date and
+/// gets a snapshot instead.
+pub const LOG_BYTES_MAX: usize = 64 << 20;
+/// Octets that are on their way unacknowledged; they fit a socket's buffer as systems come.
+const WINDOW_BYTES: usize = 128 << 10;
+/// Octets of one datagram, after which the next one is begun.
+const DATAGRAM_BYTES: usize = 1_300;
+/// The longest delta; UDP carries 65,507 octets.
+pub const DELTA_BYTES_MAX: usize = 60_000;
+/// Time between two snapshots.
+const SNAPSHOT_PAUSE: Duration = Duration::from_secs(1);
+
+/// `None` is the end of the snapshot.
+type Logged = Option<(u16, Box<[u8]>)>;
+
+/// The stream as the active node keeps it.
+#[derive(Debug)]
+pub(crate) struct Source {
+    lanes: u16,
+    resend: Duration,
+    /// Epoch and number; while not [`Source::is_running`] that of the last one.
+    pub(crate) stream: (u64, u64),
+    log: VecDeque<Logged>,
+    /// Number of the first entry in the log; those before are acknowledged.
+    base: u64,
+    /// Number of the entry to send next.
+    next: u64,
+    bytes: usize,
+    flying: usize,
+    moved: Time,
+    /// Lanes whose snapshot has not ended.
+    open: u16,
+    is_running: bool,
+    began: Time,
+    /// Times that the log overflowed.
+    pub(crate) overflows: u64,
+}
+
+fn size(entry: &Logged) -> usize {
+    entry.as_ref().map_or(0, |(_, delta)| delta.len()) + 8
+}
+
+impl Source {
+    pub(crate) fn new(lanes: u16, resend: Duration) -> Self {
+        Self {
+            lanes,
+            resend,
+            stream: (0, 0),
+            log: VecDeque::new(),
+            base: 1,
+            next: 1,
+            bytes: 0,
+            flying: 0,
+            moved: Time::ZERO,
+            open: 0,
+            is_running: false,
+            began: Time::ZERO,
+            overflows: 0,
+        }
+    }
+
+    /// Whether deltas are kept.
+    pub(crate) const fn is_running(&self) -> bool {
+        self.is_running
+    }
+
+    /// Deltas that are not acknowledged.
+    pub(crate) fn lag(&self) -> u64 {
+        self.log.len() as u64
+    }
+
+    /// Forgets the stream.
+    pub(crate) fn end(&mut self) {
+        self.log.clear();
+        (self.bytes, self.flying) = (0, 0);
+        self.is_running = false;
+    }
+
+    /// Begins a stream, unless the last one began just now. Its snapshot must follow.
+    pub(crate) fn begin(&mut self, now: Time, epoch: u64) -> bool {
+        if self.stream.0 == epoch && now < self.began + SNAPSHOT_PAUSE {
+            return false;
+        }
+        self.end();
+        self.stream = (epoch, self.stream.1 + 1);
+        (self.base, self.next) = (1, 1);
+        self.open = self.lanes;
+        self.is_running = true;
+        (self.began, self.moved) = (now, now);
+        true
+    }
+
+    /// Whether the peer, which says that it follows `stream`, needs another one.
+    pub(crate) fn is_lost(&self, stream: (u64, u64)) -> bool {
+        !self.is_running || stream != self.stream && self.base > 1
+    }
+
+    /// Keeps a delta. A full log ends the stream.
+    pub(crate) fn push(&mut self, lane: u16, delta: &[u8]) {
+        if delta.len() <= DELTA_BYTES_MAX {
+            self.keep(Some((lane, delta.into())));
+        }
+    }
+
+    fn keep(&mut self, entry: Logged) {
+        if !self.is_running {
+            return;
+        }
+        self.bytes += size(&entry);
+        self.log.push_back(entry);
+        if self.bytes > LOG_BYTES_MAX {
+            self.overflows += 1;
+            self.end();
+        }
+    }
+
+    /// A lane has told everything that stood when stream `number` began.
+    pub(crate) fn lane_ended(&mut self, number: u64) {
+        if self.is_running && number == self.stream.1 && self.open > 0 {
+            self.open -= 1;
+            if self.open == 0 {
+                self.keep(None);
+            }
+        }
+    }
+
+    /// The peer has applied everything up to `applied`.
+    pub(crate) fn acknowledged(&mut self, now: Time, stream: (u64, u64), applied: u64) {
+        if stream != self.stream || !self.is_running {
+            return;
+        }
+        while self.base <= applied {
+            let Some(entry) = self.log.pop_front() else { break };
+            let size = size(&entry);
+            self.bytes -= size;
+            if self.base < self.next {
+                self.flying = self.flying.saturating_sub(size);
+            }
+            self.base += 1;
+            self.moved = now;
+        }
+        self.next = self.next.max(self.base);
+    }
+
+    /// Whether everything was acknowledged.
+    pub(crate) fn is_drained(&self) -> bool {
+        self.is_running && self.log.is_empty() && self.open == 0
+    }
+
+    /// Goes back to the first unacknowledged entry when nothing has moved for a while.
+    pub(crate) fn tick(&mut self, now: Time) {
+        if self.next > self.base && now >= self.moved + self.resend {
+            self.next = self.base;
+            self.flying = 0;
+            self.moved = now;
+        }
+    }
+
+    /// Sends what the window allows.
+    pub(crate) fn flush(&mut self, now: Time, pair: u64, mut send: impl FnMut(Vec<u8>)) {
+        if self.next == self.base {
+            self.moved = self.moved.max(now); // nothing was on its way: time counts from here
+        }
+        while self.flying < WINDOW_BYTES {
+            let at = (self.next - self.base) as usize;
+            if at >= self.log.len() {
+                return;
+            }
+            let mut datagram = message::deltas(pair, self.stream, self.next);
+            let empty = datagram.len();
+            for entry in self.log.range(at..) {
+                let size = size(entry);
+                if datagram.len() > empty && datagram.len() + size > DATAGRAM_BYTES {
+                    break;
+                }
+                match entry {
+                    Some((lane, delta)) => message::delta(&mut datagram, *lane, delta),
+                    None => message::snapshot_end(&mut datagram),
+                }
+                self.next += 1;
+                self.flying += size;
+            }
+            send(datagram);
+        }
+    }
+
+    /// When [`Source::tick`] has something to do.
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        (self.next > self.base).then_some(self.moved + self.resend)
+    }
+}

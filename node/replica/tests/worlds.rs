@@ -1,0 +1,457 @@
+//! Pairs in virtual time, by seed: crashes, partitions, slow and lossy links, restarts.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use machine::{Duration, Time};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{RngCore, SeedableRng};
+use replica::{Arbiter, In, Name, Out, Pair, Params, Role};
+use std::collections::{BTreeMap, VecDeque};
+
+const DETECT: Duration = Duration::from_millis(50);
+const LANES: u16 = 2;
+const ARBITER: usize = 2;
+
+/// One node: the pair's machine and the function's state, which is a table.
+struct Home {
+    pair: Pair,
+    table: BTreeMap<(u16, u64), u64>,
+    is_speaking: bool,
+    /// Entries that it told and the peer acknowledged, when it was last active.
+    told: BTreeMap<(u16, u64), u64>,
+    snapshot: Option<u64>,
+    quiet: u16,
+}
+
+struct World {
+    now: Time,
+    random: ChaCha8Rng,
+    homes: [Option<Home>; 2],
+    arbiter: Option<Arbiter>,
+    flying: VecDeque<(Time, usize, usize, Vec<u8>)>,
+    delay: Duration,
+    loss_percent: u64,
+    /// Cut ways, by their two ends.
+    cut: [[bool; 3]; 3],
+    lives: u64,
+    has_arbiter: bool,
+    next_change: Time,
+    both_spoke: u64,
+}
+
+fn delta(key: u64, value: u64) -> Vec<u8> {
+    [key.to_be_bytes(), value.to_be_bytes()].concat()
+}
+
+impl World {
+    fn new(seed: u64, has_arbiter: bool) -> Self {
+        let now = Time::from_millis(1_000_000);
+        let mut world = Self {
+            now,
+            random: ChaCha8Rng::seed_from_u64(seed),
+            homes: [None, None],
+            arbiter: has_arbiter.then(|| Arbiter::new(now)),
+            flying: VecDeque::new(),
+            delay: Duration::from_micros(300),
+            loss_percent: 0,
+            cut: [[false; 3]; 3],
+            lives: 0,
+            has_arbiter,
+            next_change: now,
+            both_spoke: 0,
+        };
+        world.start(0);
+        world.start(1);
+        world
+    }
+
+    fn chance(&mut self, below: u64) -> u64 {
+        self.random.next_u64() % below.max(1)
+    }
+
+    fn start(&mut self, at: usize) {
+        self.lives += 1;
+        let params = Params {
+            pair: 7,
+            node: if at == 0 { Name::A } else { Name::B },
+            priority: u8::from(at == 0),
+            incarnation: self.lives,
+            heartbeat: Duration::from_millis(10),
+            detect: DETECT,
+            lease: Duration::from_millis(40),
+            has_arbiter: self.has_arbiter,
+            lanes: LANES,
+        };
+        self.homes[at] = Some(Home {
+            pair: Pair::new(params, self.now),
+            table: BTreeMap::new(),
+            is_speaking: false,
+            told: BTreeMap::new(),
+            snapshot: None,
+            quiet: 0,
+        });
+    }
+
+    fn crash(&mut self, at: usize) {
+        self.homes[at] = None;
+    }
+
+    fn cut_peers(&mut self, is_cut: bool) {
+        self.cut[0][1] = is_cut;
+        self.cut[1][0] = is_cut;
+    }
+
+    fn cut_arbiter(&mut self, at: usize, is_cut: bool) {
+        self.cut[at][ARBITER] = is_cut;
+        self.cut[ARBITER][at] = is_cut;
+    }
+
+    fn send(&mut self, from: usize, to: usize, bytes: Vec<u8>) {
+        if self.cut[from][to] || self.chance(100) < self.loss_percent {
+            return;
+        }
+        let jitter = Duration::from_micros(self.chance(400));
+        self.flying.push_back((self.now + self.delay + jitter, from, to, bytes));
+    }
+
+    fn act(&mut self, at: usize, outs: Vec<Out>) {
+        for out in outs {
+            let Some(home) = &mut self.homes[at] else { return };
+            match out {
+                Out::ToPeer(bytes) => self.send(at, 1 - at, bytes),
+                Out::ToArbiter(bytes) => self.send(at, ARBITER, bytes),
+                Out::Activate(_) => home.is_speaking = true,
+                Out::Deactivate => {
+                    home.is_speaking = false;
+                    home.quiet = LANES;
+                }
+                Out::Forget => home.table.clear(),
+                Out::Apply(lane, bytes) => {
+                    let key = u64::from_be_bytes(bytes[..8].try_into().unwrap());
+                    let value = u64::from_be_bytes(bytes[8..].try_into().unwrap());
+                    home.table.insert((lane, key), value);
+                }
+                Out::Snapshot(number) => home.snapshot = Some(number),
+            }
+        }
+    }
+
+    fn input(&mut self, at: usize, input: In<'_>) {
+        let mut outs = Vec::new();
+        let now = self.now;
+        if let Some(home) = &mut self.homes[at] {
+            home.pair.step(now, input, &mut outs);
+        }
+        self.act(at, outs);
+    }
+
+    /// What the function does: a snapshot that was asked for, the news that it is quiet.
+    fn function(&mut self, at: usize) {
+        let Some(home) = &mut self.homes[at] else { return };
+        if let Some(number) = home.snapshot.take() {
+            let rows: Vec<_> = home.table.iter().map(|(&(l, k), &v)| (l, delta(k, v))).collect();
+            for (lane, row) in rows {
+                self.tell(at, lane, &row);
+            }
+            for _ in 0..LANES {
+                self.input(at, In::SnapshotEnded(number));
+            }
+        }
+        let quiet = self.homes[at].as_mut().map_or(0, |home| std::mem::take(&mut home.quiet));
+        for _ in 0..quiet {
+            self.input(at, In::Quiet);
+        }
+    }
+
+    fn tell(&mut self, at: usize, lane: u16, row: &[u8]) {
+        let mut outs = Vec::new();
+        let now = self.now;
+        if let Some(home) = &mut self.homes[at] {
+            home.pair.deltas(now, lane, std::iter::once(row), &mut outs);
+        }
+        self.act(at, outs);
+    }
+
+    fn speaks(&self, at: usize) -> bool {
+        let home = self.homes[at].as_ref();
+        home.is_some_and(|home| home.is_speaking && self.now < home.pair.lease())
+    }
+
+    fn role(&self, at: usize) -> Option<Role> {
+        Some(self.homes[at].as_ref()?.pair.standing(self.now).role)
+    }
+
+    /// A subscriber's wish: whoever speaks changes its state.
+    fn change(&mut self) {
+        for at in 0..2 {
+            if self.speaks(at) {
+                let (lane, key) = (self.chance(2) as u16, self.chance(50));
+                let value = self.random.next_u64();
+                self.homes[at].as_mut().unwrap().table.insert((lane, key), value);
+                self.tell(at, lane, &delta(key, value));
+            }
+        }
+        for at in 0..2 {
+            let now = self.now;
+            let Some(home) = &mut self.homes[at] else { continue };
+            let standing = home.pair.standing(now);
+            if standing.role == Role::Active && standing.is_synced && standing.lag == 0 {
+                home.told = home.table.clone();
+            }
+        }
+    }
+
+    fn run(&mut self, time: Duration) {
+        let end = self.now + time;
+        loop {
+            let mut at = self.next_change;
+            at = self.flying.iter().map(|flight| flight.0).fold(at, Time::min);
+            for home in self.homes.iter().flatten() {
+                at = at.min(home.pair.deadline(self.now).max(self.now));
+            }
+            if at > end {
+                break;
+            }
+            self.now = self.now.max(at);
+            self.step();
+            if self.speaks(0) && self.speaks(1) {
+                self.both_spoke += 1;
+            }
+        }
+        self.now = end;
+    }
+
+    fn step(&mut self) {
+        while let Some(place) = self.flying.iter().position(|flight| flight.0 <= self.now) {
+            let (_, from, to, bytes) = self.flying.remove(place).unwrap();
+            if to == ARBITER {
+                let answer = self.arbiter.as_mut().and_then(|a| a.step(self.now, &bytes));
+                if let Some(answer) = answer {
+                    self.send(ARBITER, from, answer);
+                }
+            } else {
+                self.input(to, In::Heard(&bytes));
+                self.function(to);
+            }
+        }
+        for at in 0..2 {
+            let now = self.now;
+            let mut outs = Vec::new();
+            if let Some(home) = &mut self.homes[at]
+                && home.pair.deadline(now) <= now
+            {
+                home.pair.tick(now, &mut outs);
+                assert!(home.pair.deadline(now) > now, "the deadline advances");
+            }
+            self.act(at, outs);
+            self.function(at);
+        }
+        if self.now >= self.next_change {
+            self.change();
+            self.next_change = self.now + Duration::from_millis(1);
+        }
+    }
+
+    /// The one that is active; panics unless exactly one is, and the other follows it.
+    #[track_caller]
+    fn settled(&self) -> usize {
+        let roles = [self.role(0), self.role(1)];
+        let active = roles.iter().position(|role| *role == Some(Role::Active)).expect("one serves");
+        assert_ne!(roles[1 - active], Some(Role::Active), "two are active");
+        assert!(self.speaks(active), "the active one speaks");
+        if let (Some(one), Some(two)) = (&self.homes[0], &self.homes[1]) {
+            let standing = self.homes[active].as_ref().unwrap().pair.standing(self.now);
+            assert!(standing.is_synced, "{standing:?}");
+            assert!(standing.lag < 20, "{standing:?}");
+            let differ = one.table.iter().filter(|(key, v)| two.table.get(key) != Some(v)).count();
+            assert!(differ <= 20, "{differ} rows differ beyond what is under way");
+        }
+        active
+    }
+
+    fn rest(&mut self) -> usize {
+        self.run(Duration::from_secs(3));
+        self.settled()
+    }
+
+    /// Stops the changes, lets the stream drain and compares.
+    #[track_caller]
+    fn compare(&mut self) {
+        self.next_change = Time::MAX;
+        self.run(Duration::from_millis(200));
+        let [Some(one), Some(two)] = &self.homes else { panic!("both live") };
+        assert_eq!(one.table, two.table, "the standby holds what the active holds");
+        self.next_change = self.now;
+    }
+}
+
+/// Milliseconds from now until `at` speaks.
+fn until_speaks(world: &mut World, at: usize) -> u64 {
+    let began = world.now;
+    for _ in 0..2_000 {
+        if world.speaks(at) {
+            break;
+        }
+        world.run(Duration::from_millis(1));
+    }
+    world.now.since(began).as_millis() as u64
+}
+
+#[test]
+fn the_preferred_node_becomes_active_and_the_other_follows_it() {
+    for has_arbiter in [false, true] {
+        let mut world = World::new(1, has_arbiter);
+        assert_eq!(world.rest(), 0);
+        world.compare();
+        assert_eq!(world.both_spoke, 0);
+    }
+}
+
+#[test]
+fn a_crash_at_any_time_is_detected_in_time_and_nothing_acknowledged_is_lost() {
+    for seed in 0..60 {
+        let mut world = World::new(seed, seed % 2 == 0);
+        let active = world.rest();
+        let more = world.chance(40_000);
+        world.run(Duration::from_micros(more));
+        let told = world.homes[active].as_ref().unwrap().told.clone();
+        world.crash(active);
+        let ms = until_speaks(&mut world, 1 - active);
+        assert!(ms <= 65, "seed {seed}: {ms} ms");
+        let table = &world.homes[1 - active].as_ref().unwrap().table;
+        let missing = told.keys().filter(|key| !table.contains_key(key)).count();
+        assert_eq!(missing, 0, "seed {seed}");
+        world.run(Duration::from_millis(200));
+        world.start(active);
+        assert_eq!(world.rest(), 1 - active, "who came back follows");
+        world.compare();
+        assert_eq!(world.both_spoke, 0, "seed {seed}");
+    }
+}
+
+#[test]
+fn with_an_arbiter_two_never_speak_whatever_is_cut() {
+    for seed in 0..40 {
+        let mut world = World::new(seed, true);
+        world.rest();
+        for _ in 0..12 {
+            let dice = world.chance(7);
+            let at = world.chance(2) as usize;
+            match dice {
+                0 => world.cut_peers(true),
+                1 => world.cut_arbiter(at, true),
+                2 => world.loss_percent = world.chance(60),
+                3 => world.delay = Duration::from_millis(world.chance(60)),
+                4 => world.crash(at),
+                5 if world.homes[at].is_none() => world.start(at),
+                _ => world.arbiter = Some(Arbiter::new(world.now)),
+            }
+            let time = world.chance(300);
+            world.run(Duration::from_millis(time));
+            if dice.is_multiple_of(2) {
+                world.cut_peers(false);
+                world.loss_percent = 0;
+            }
+        }
+        assert_eq!(world.both_spoke, 0, "seed {seed}");
+        world.delay = Duration::from_micros(300);
+        world.loss_percent = 0;
+        world.cut = [[false; 3]; 3];
+        for at in 0..2 {
+            if world.homes[at].is_none() {
+                world.start(at);
+            }
+        }
+        world.rest();
+        world.compare();
+        assert_eq!(world.both_spoke, 0, "seed {seed}");
+    }
+}
+
+#[test]
+fn the_active_one_falls_silent_when_it_reaches_neither_peer_nor_arbiter() {
+    let mut world = World::new(3, true);
+    let active = world.rest();
+    world.cut_peers(true);
+    world.cut_arbiter(active, true);
+    world.run(Duration::from_millis(45));
+    assert!(!world.speaks(active));
+    let ms = until_speaks(&mut world, 1 - active);
+    assert!(ms <= 50, "{ms}");
+    world.cut = [[false; 3]; 3];
+    assert_eq!(world.rest(), 1 - active);
+    world.compare();
+    assert_eq!(world.both_spoke, 0);
+}
+
+#[test]
+fn without_an_arbiter_the_lower_epoch_steps_down_as_soon_as_a_cut_link_heals() {
+    let mut world = World::new(4, false);
+    let active = world.rest();
+    world.cut_peers(true);
+    world.run(Duration::from_millis(300));
+    assert!(world.speaks(0) && world.speaks(1), "nobody can tell a cut from a crash");
+    world.cut_peers(false);
+    world.run(Duration::from_millis(15));
+    assert!(!world.speaks(active) && world.speaks(1 - active));
+    assert_eq!(world.rest(), 1 - active);
+    world.compare();
+}
+
+#[test]
+fn a_planned_switchover_hands_everything_over_within_milliseconds() {
+    for seed in 0..30 {
+        let mut world = World::new(seed, seed % 2 == 0);
+        let active = world.rest();
+        let before = world.homes[active].as_ref().unwrap().table.clone();
+        world.input(active, In::Switchover);
+        world.function(active);
+        let ms = until_speaks(&mut world, 1 - active);
+        assert!(ms <= 25, "seed {seed}: {ms} ms");
+        let table = &world.homes[1 - active].as_ref().unwrap().table;
+        let missing = before.keys().filter(|key| !table.contains_key(key)).count();
+        assert_eq!(missing, 0);
+        assert_eq!(world.rest(), 1 - active);
+        world.compare();
+        assert_eq!(world.both_spoke, 0, "seed {seed}");
+    }
+}
+
+#[test]
+fn a_lossy_link_delays_the_stream_and_changes_nothing_else() {
+    let mut world = World::new(5, true);
+    world.rest();
+    world.loss_percent = 10;
+    world.run(Duration::from_secs(20));
+    world.loss_percent = 0;
+    world.rest();
+    world.compare();
+    assert_eq!(world.both_spoke, 0);
+}
+
+#[test]
+fn both_start_again_and_one_serves() {
+    for has_arbiter in [false, true] {
+        let mut world = World::new(6, has_arbiter);
+        world.rest();
+        world.crash(0);
+        world.crash(1);
+        world.run(Duration::from_millis(20));
+        world.start(1);
+        world.start(0);
+        world.rest();
+        world.compare();
+        assert_eq!(world.both_spoke, 0);
+    }
+}
+
+#[test]
+fn a_function_that_lost_its_state_leaves_the_activity_to_the_standby() {
+    let mut world = World::new(8, true);
+    let active = world.rest();
+    world.homes[active].as_mut().unwrap().table.clear();
+    world.input(active, In::StateLost);
+    let ms = until_speaks(&mut world, 1 - active);
+    assert!(ms <= 60, "{ms}");
+    assert_eq!(world.rest(), 1 - active);
+    world.compare();
+}

@@ -1,0 +1,106 @@
+//! How a function's shards and the other node of a pair meet.
+//!
+//! ```text
+//! flush: deltas ──→ Mirror::publish ──→ the other node     then, and only while Mirror::may_speak:
+//!        messages ──→ the network
+//! Mirror ──Order──→ shard ──→ Function::mirror
+//! ```
+
+use crate::function::Effects;
+use crate::ring::Door;
+use crossbeam_channel::{Receiver, Sender, bounded};
+use std::fmt;
+use std::sync::Arc;
+
+/// Orders that wait for one shard; a mirror that gets no more in keeps what follows to itself.
+pub const ORDERS_MAX: usize = 1 << 16;
+
+/// What a shard is told by its mirror; see [`crate::Mirrored`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Order {
+    /// Serve.
+    Activate,
+    /// Keep still, then tell [`Mirror::quiet`].
+    Deactivate,
+    /// Forget what was replicated.
+    Forget,
+    /// A change that the active node made.
+    Delta(Vec<u8>),
+    /// Tell everything that stands.
+    Snapshot(u64),
+}
+
+/// The other node of a pair, as the runtime sees it. All methods are called by shards and must
+/// not wait.
+pub trait Mirror: Send + Sync {
+    /// The function starts (again): here its shards take orders. Until told to serve they keep
+    /// still.
+    fn attach(&self, orders: Orders);
+
+    /// What a shard changed, and perhaps the end of its snapshot.
+    fn publish(&self, shard: u16, effects: &Effects);
+
+    /// Whether this node may send; asked before each flush.
+    fn may_speak(&self) -> bool;
+
+    /// A shard keeps still after [`Order::Deactivate`].
+    fn quiet(&self, shard: u16);
+}
+
+/// A mirror in a [`crate::ShardSpec`]; two are equal when they are the same one.
+#[derive(Clone)]
+pub struct MirrorRef(pub Arc<dyn Mirror>);
+
+impl fmt::Debug for MirrorRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("MirrorRef")
+    }
+}
+
+impl PartialEq for MirrorRef {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for MirrorRef {}
+
+/// Where orders for the shards of a function go.
+pub struct Orders {
+    senders: Vec<Sender<Order>>,
+    doors: Arc<[Door]>,
+}
+
+impl fmt::Debug for Orders {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Orders({})", self.senders.len())
+    }
+}
+
+impl Orders {
+    /// Orders for as many shards as there are doors, and the receiving ends.
+    pub(crate) fn new(doors: &Arc<[Door]>) -> (Self, Vec<Receiver<Order>>) {
+        let (senders, receivers) = doors.iter().map(|_| bounded(ORDERS_MAX)).unzip();
+        (Self { senders, doors: Arc::clone(doors) }, receivers)
+    }
+
+    /// Number of shards.
+    #[must_use]
+    pub fn shards(&self) -> u16 {
+        self.senders.len() as u16
+    }
+
+    /// Orders one shard; `false` when its queue is full or it has ended.
+    pub fn give(&self, shard: u16, order: Order) -> bool {
+        let Some(sender) = self.senders.get(usize::from(shard)) else { return false };
+        let given = sender.try_send(order).is_ok();
+        self.doors[usize::from(shard)].waker.wake();
+        given
+    }
+
+    /// Whether every shard still runs.
+    #[must_use]
+    pub fn are_alive(&self) -> bool {
+        self.doors.iter().all(|door| door.open.load(std::sync::atomic::Ordering::Relaxed))
+    }
+}
