@@ -4,10 +4,10 @@ mod limits;
 
 pub use limits::{CallLimit, Overload, Resources};
 
-use crate::manipulation::{RuleConfig, Rules};
 use crate::realm::{Address, CAPTURE_PORT, PORTS_MAX, REALMS_MAX, RealmId, Side, transport_word};
 pub use crate::shield::config::Shield;
 use config::Issue;
+use manipulation::{RuleConfig, Rules};
 use runtime::{ClientAuth, Flow, PortId, PortSpec, TlsSpec, Transport};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -436,7 +436,7 @@ impl Ssc {
         self.shield.validate(issues);
         let realms: Vec<&str> = self.realm.iter().map(|realm| realm.name.as_str()).collect();
         if let Err(found) = Rules::compile(&self.rule, &realms) {
-            issues.extend(found);
+            issues.extend(found.into_iter().map(|f| Issue::new(f.path, f.what, f.mend)));
         }
     }
 

@@ -19,7 +19,6 @@ mod facts;
 mod hide;
 mod limit;
 mod lookup;
-pub mod manipulation;
 mod media;
 mod merged;
 mod next_hop;

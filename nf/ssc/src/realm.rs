@@ -42,26 +42,6 @@ pub enum Side {
     Core,
 }
 
-/// Which way a message crosses the border of a realm.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    Hash,
-    serde::Serialize,
-    serde::Deserialize,
-    schemars::JsonSchema,
-)]
-#[serde(rename_all = "lowercase")]
-pub enum Direction {
-    /// From the realm into the controller.
-    In,
-    /// From the controller into the realm.
-    Out,
-}
-
 /// A transport and a socket address as a site file writes them: `udp:127.0.0.1:5060`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Address {

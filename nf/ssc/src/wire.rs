@@ -3,12 +3,12 @@
 use crate::capture::{Capture, Seen};
 use crate::config::Ssc;
 use crate::facts::Fact;
-use crate::manipulation::{Rules, Scratch};
-use crate::realm::{Direction, RealmId, Realms};
+use crate::realm::{RealmId, Realms};
 use crate::token::hex;
 use crate::write::number;
 use event::Sheet;
 use machine::Time;
+use manipulation::{Direction, Rules, Scratch};
 use runtime::{Effects, Flow, PortId};
 use sip::Message;
 
@@ -47,7 +47,7 @@ impl Wire {
         let names: Vec<&str> = config.realm.iter().map(|realm| realm.name.as_str()).collect();
         self.rules = Rules::compile(&config.rule, &names).unwrap_or_default();
         let doors = realms.rows().iter().flat_map(|realm| &realm.doors);
-        let ruled = doors.filter(|door| self.rules.has_any(door.realm, Direction::Out));
+        let ruled = doors.filter(|door| self.rules.has_any(door.realm.0, Direction::Out));
         self.ruled = ruled.map(|door| (door.port, door.realm)).collect();
     }
 
@@ -58,10 +58,10 @@ impl Wire {
         message: &Message<'_>,
         inbox: &mut Vec<u8>,
     ) -> Option<()> {
-        let wanted = self.rules.has_any(realm, Direction::In)
-            && self.rules.applies(realm, Direction::In, message);
+        let wanted = self.rules.has_any(realm.0, Direction::In)
+            && self.rules.applies(realm.0, Direction::In, message);
         let splices = &mut self.splices;
-        (wanted && self.rules.apply(realm, Direction::In, message, splices, inbox)).then_some(())
+        (wanted && self.rules.apply(realm.0, Direction::In, message, splices, inbox)).then_some(())
     }
 
     /// Sends what `write` writes as the rules for what leaves change it.
@@ -77,8 +77,8 @@ impl Wire {
         let (draft, rules, splices) = (&self.draft, &self.rules, &mut self.splices);
         out.send(to, |buffer| {
             let is_changed = Message::parse(draft).is_ok_and(|message| {
-                rules.applies(realm, Direction::Out, &message)
-                    && rules.apply(realm, Direction::Out, &message, splices, buffer)
+                rules.applies(realm.0, Direction::Out, &message)
+                    && rules.apply(realm.0, Direction::Out, &message, splices, buffer)
             });
             if !is_changed {
                 buffer.extend_from_slice(draft);

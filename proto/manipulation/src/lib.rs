@@ -10,8 +10,9 @@
 //! other's headers go into one pass: the message is copied once, spliced where something changes,
 //! every other octet as it came. A body is never touched, so Content-Length stays right.
 //!
-//! A new action is a row in [`RuleConfig`]'s `do` (`manipulation/config.rs`) and an arm in
-//! `manipulation/action.rs`.
+//! A new action is a row in [`RuleConfig`]'s `do` (`config.rs`) and an arm in
+//! `action.rs`.
+#![forbid(unsafe_code)]
 
 mod action;
 mod compile;
@@ -22,9 +23,11 @@ mod splice;
 mod target;
 mod template;
 
-pub use config::{Action as ActionConfig, Condition as ConditionConfig, Kind, RuleConfig};
+pub use compile::Fault;
+pub use config::{
+    Action as ActionConfig, Condition as ConditionConfig, Direction, Kind, RuleConfig,
+};
 
-use crate::realm::{Direction, RealmId};
 use action::Action;
 use condition::{Condition, Filter, Groups};
 use sip::Message;
@@ -57,20 +60,20 @@ const fn slot(realm: u16, direction: Direction) -> usize {
 }
 
 impl Rules {
-    fn numbers(&self, realm: RealmId, direction: Direction) -> &[u16] {
-        self.slots.get(slot(realm.0, direction)).map_or(&[], Vec::as_slice)
+    fn numbers(&self, realm: u16, direction: Direction) -> &[u16] {
+        self.slots.get(slot(realm, direction)).map_or(&[], Vec::as_slice)
     }
 
     /// Whether any rule stands at this border.
     #[must_use]
     #[inline]
-    pub fn has_any(&self, realm: RealmId, direction: Direction) -> bool {
+    pub fn has_any(&self, realm: u16, direction: Direction) -> bool {
         !self.numbers(realm, direction).is_empty()
     }
 
     /// Whether a rule takes messages like this one; cheap, conditions are not looked at.
     #[must_use]
-    pub fn applies(&self, realm: RealmId, direction: Direction, message: &Message<'_>) -> bool {
+    pub fn applies(&self, realm: u16, direction: Direction, message: &Message<'_>) -> bool {
         self.numbers(realm, direction)
             .iter()
             .any(|&number| self.rules[usize::from(number)].filter.takes(message))
@@ -79,7 +82,7 @@ impl Rules {
     /// Appends the message as the rules change it; `false` and nothing appended when they do not.
     pub fn apply(
         &self,
-        realm: RealmId,
+        realm: u16,
         direction: Direction,
         message: &Message<'_>,
         scratch: &mut Scratch,

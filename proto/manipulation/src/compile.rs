@@ -7,9 +7,25 @@ use super::pattern::{GROUPS_MAX, Pattern};
 use super::target::{Target, URI_BIT};
 use super::template::Template;
 use super::{Rule, Rules, slot};
-use crate::realm::Direction;
-use ::config::Issue;
+use crate::config::Direction;
 use sip::{Header, Method, Shape};
+
+/// What is wrong with the rules, where, and what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// Where, as a path of keys and indexes: `rule[0].do[1].value`.
+    pub path: String,
+    /// What is wrong, one sentence without a full stop.
+    pub what: String,
+    /// What to do about it.
+    pub mend: String,
+}
+
+impl Fault {
+    fn new(path: impl Into<String>, what: impl Into<String>, mend: impl Into<String>) -> Self {
+        Self { path: path.into(), what: what.into(), mend: mend.into() }
+    }
+}
 
 /// Rules of one function.
 const RULES_MAX: usize = 256;
@@ -34,11 +50,11 @@ impl Rules {
     ///
     /// # Errors
     /// Everything that is wrong, with paths that begin inside the section: `rule[0].do[1].set`.
-    pub fn compile(rules: &[RuleConfig], realms: &[&str]) -> Result<Self, Vec<Issue>> {
+    pub fn compile(rules: &[RuleConfig], realms: &[&str]) -> Result<Self, Vec<Fault>> {
         let mut issues = Vec::new();
         if rules.len() > RULES_MAX {
             let what = format!("more than {RULES_MAX} rules");
-            issues.push(Issue::new("rule", what, "join rules with the same conditions"));
+            issues.push(Fault::new("rule", what, "join rules with the same conditions"));
         }
         let mut compiled = Self { rules: Vec::new(), slots: vec![Vec::new(); 2 * realms.len()] };
         for (index, rule) in rules.iter().enumerate() {
@@ -53,12 +69,12 @@ impl Rules {
 /// Compiles one rule.
 struct Compiler<'i> {
     at: String,
-    issues: &'i mut Vec<Issue>,
+    issues: &'i mut Vec<Fault>,
 }
 
 impl Compiler<'_> {
     fn issue(&mut self, path: &str, what: impl Into<String>, mend: impl Into<String>) {
-        self.issues.push(Issue::new(format!("{}{path}", self.at), what, mend));
+        self.issues.push(Fault::new(format!("{}{path}", self.at), what, mend));
     }
 
     fn rule(

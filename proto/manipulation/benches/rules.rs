@@ -2,9 +2,8 @@
 #![allow(missing_docs, reason = "the macros of criterion make public items")]
 
 use criterion::{Criterion, criterion_group, criterion_main};
+use manipulation::{Direction, RuleConfig, Rules, Scratch};
 use sip::Message;
-use ssc::manipulation::{RuleConfig, Rules, Scratch};
-use ssc::realm::{Direction, RealmId};
 use std::hint::black_box;
 
 const INVITE: &[u8] = b"INVITE sip:+15551230042@192.0.2.20:5060 SIP/2.0\r\n\
@@ -88,13 +87,13 @@ fn benches(criterion: &mut Criterion) {
             b.iter(|| {
                 out.clear();
                 let message = black_box(&message);
-                rules.apply(RealmId(0), Direction::Out, message, &mut scratch, &mut out)
+                rules.apply(0, Direction::Out, message, &mut scratch, &mut out)
             });
         });
     }
     let rules = rules(PLAIN);
     group.bench_function("no_rule_applies", |b| {
-        b.iter(|| rules.applies(RealmId(0), Direction::In, black_box(&message)));
+        b.iter(|| rules.applies(0, Direction::In, black_box(&message)));
     });
     group.finish();
 }

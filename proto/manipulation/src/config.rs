@@ -1,8 +1,27 @@
 //! `[[ssc.rule]]`: the shape of header manipulation in a site file, and its help.
 
-use crate::realm::Direction;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+/// Which way a message crosses the border of a realm.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Hash,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// From the realm into the controller.
+    In,
+    /// From the controller into the realm.
+    Out,
+}
 
 /// A header manipulation rule: which messages it takes, and what it does to them. Rules run in
 /// their order; each sees what those before it made of the message.

@@ -1,13 +1,11 @@
 //! Header manipulation: which messages a rule takes, what it does to them, what stays as it came,
 //! and what is refused when rules are compiled.
 
-use config::Issue;
+use manipulation::{Direction, Fault, RuleConfig, Rules, Scratch};
 use sip::Message;
-use ssc::manipulation::{RuleConfig, Rules, Scratch};
-use ssc::realm::{Direction, RealmId};
 
 const REALMS: [&str; 2] = ["access", "core"];
-const CORE: RealmId = RealmId(1);
+const CORE: u16 = 1;
 
 const INVITE: &str = "INVITE sip:+15551230042@192.0.2.20:5060;transport=udp SIP/2.0\r\n\
     Via: SIP/2.0/UDP 192.0.2.10:5060;branch=z9hG4bK776asdhds\r\n\
@@ -38,7 +36,7 @@ struct File {
     rule: Vec<RuleConfig>,
 }
 
-fn compile(text: &str) -> Result<Rules, Vec<Issue>> {
+fn compile(text: &str) -> Result<Rules, Vec<Fault>> {
     let file: File = toml::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"));
     Rules::compile(&file.rule, &REALMS)
 }
@@ -219,8 +217,8 @@ fn applies_is_a_cheap_yes_for_messages_some_rule_takes() {
         compile("[[rule]]\nrealm='core'\nmethod=['BYE']\n[[rule.do]]\nremove='X-A'").unwrap();
     let message = Message::parse(INVITE.as_bytes()).unwrap();
     assert!(rules.has_any(CORE, Direction::In));
-    assert!(!rules.has_any(RealmId(0), Direction::In));
-    assert!(!rules.has_any(RealmId(9), Direction::In), "a realm that is not there has no rules");
+    assert!(!rules.has_any(0, Direction::In));
+    assert!(!rules.has_any(9, Direction::In), "a realm that is not there has no rules");
     assert!(!rules.applies(CORE, Direction::In, &message));
 }
 
