@@ -136,7 +136,7 @@ pub enum CtlCommand {
     },
     /// The pair: role, epoch, what the standby lacks.
     Replica(Of),
-    /// Let the standby of a pair take over; nothing that stands is lost.
+    /// Let the standby of a pair take over; under load calls may be lost.
     Switchover {
         /// Name of the function.
         function: String,

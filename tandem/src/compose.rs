@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 /// Questions to a controller that change something.
-const SSC_ACTIONS: &[&str] = &["calls/terminate", RELOAD];
+const SSC_ACTIONS: &[&str] = &["calls/terminate", "blacklist/clear", "hand-over", RELOAD];
 /// First segment of the SAS's routes after `/api/v1/`.
 const SAS_PREFIX: &str = "sas";
 

@@ -1,6 +1,6 @@
 //! A controller that is one of a pair: its questions about the pair, its planned switchover.
 
-use crate::supervise::{Supervised, Unit};
+use crate::supervise::{RELOAD, Supervised, Unit};
 use event::Cells;
 use oam::{Managed, PortRow, State};
 use replica::{Node, Role};
@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Questions to a controller of a pair that change something.
-const ACTIONS: &[&str] = &["calls/terminate", "switchover"];
+const ACTIONS: &[&str] = &["calls/terminate", "blacklist/clear", RELOAD, "switchover"];
 /// Pause between two looks at a switchover.
 const LOOK: Duration = Duration::from_millis(5);
 /// Longest time for the nodes to change places once nothing is under way.
