@@ -112,16 +112,28 @@ impl Node {
     }
 
     fn start(&mut self) -> anyhow::Result<()> {
+        self.spawn()?;
+        self.ready()
+    }
+
+    /// Starts the process. On a thread that outlives it: the process ends with its thread.
+    fn spawn(&mut self) -> anyhow::Result<()> {
         let arguments = ["netns", "exec", &self.namespace];
         let spec = ProcessSpec::new("tandem", "ip", &self.directory).with(arguments).with([
             self.binary.clone().into_os_string(),
             "run".into(),
             "site.toml".into(),
         ]);
-        let mut process = Process::start(&spec)?;
-        process.wait_until(READY_MAX, || self.ask("replica").is_ok())?;
-        self.process = Some(process);
+        self.process = Some(Process::start(&spec)?);
         Ok(())
+    }
+
+    /// Waits until its API answers.
+    fn ready(&mut self) -> anyhow::Result<()> {
+        let Some(mut process) = self.process.take() else { anyhow::bail!("it was not started") };
+        let ready = process.wait_until(READY_MAX, || self.ask("replica").is_ok());
+        self.process = Some(process);
+        ready
     }
 
     fn call(&self, method: &str, about: &str) -> anyhow::Result<Value> {
@@ -284,11 +296,11 @@ fn measure(
     progress.say("the killed node comes back under load, then takes over as planned");
     let mut ends = Ends::new(places, Plan { rate: RATE, hold: HOLD })?;
     ends.run(Duration::from_secs(2), true);
-    nodes[dead].process = None;
+    nodes[dead].spawn()?;
     let nodes = thread::scope(|scope| {
         let work = scope.spawn(|| {
             network.enter()?;
-            nodes[dead].start()?;
+            nodes[dead].ready()?;
             found.catch_up_ms = wait("it has not caught up", || nodes[dead].is_synced())?;
             thread::sleep(Duration::from_secs(1));
             let answer = nodes[1 - dead].call("POST", "switchover")?;
