@@ -1,7 +1,9 @@
 //! A seven-message call through the controller with in-memory endpoints: what the controller
 //! itself costs, kernel and runtime left out. 14 messages cross it and 2 are its own.
 //!
-//! `cargo bench -p tandem-ssc` measures; `-- --calls N` places N calls and ends, for callgrind.
+//! `cargo bench -p tandem-ssc` measures; `-- --calls N` places N calls and ends, for callgrind;
+//! `-- --standing N` tells the resident octets of a call with N of them set up at 5,000/s and
+//! all their transactions still there: the INVITE and five more, as in a VoLTE call.
 
 use machine::{Duration, Time};
 use runtime::{Effects, Flow, Function, In, Seed, Transport};
@@ -158,6 +160,24 @@ impl Bench {
     }
 
     fn call(&mut self) {
+        self.set_up();
+        self.hang_up();
+    }
+
+    /// A call that stays, with requests inside its dialog.
+    fn stand(&mut self) {
+        self.now += Duration::from_micros(150);
+        self.set_up();
+        for cseq in 2..7 {
+            self.request("INFO", cseq, "");
+            self.step(self.access);
+            self.keep(b"INFO");
+            self.answer("200 OK", "");
+            self.step(self.core);
+        }
+    }
+
+    fn set_up(&mut self) {
         self.calls += 1;
         self.now += Duration::from_micros(50);
         if self.controller.deadline().is_some_and(|at| at <= self.now) {
@@ -176,6 +196,9 @@ impl Bench {
         self.request("ACK", 1, "");
         self.step(self.access);
         self.keep(b"ACK");
+    }
+
+    fn hang_up(&mut self) {
         self.request("BYE", 2, "");
         self.step(self.access);
         self.keep(b"BYE");
@@ -198,10 +221,32 @@ impl Bench {
     }
 }
 
+fn resident_octets() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kb = line.and_then(|rest| rest.trim().trim_end_matches("kB").trim().parse::<u64>().ok());
+    kb.unwrap_or_default() * 1024
+}
+
+fn standing(calls: u64) {
+    use std::io::Write as _;
+    let mut bench = Bench::new(false);
+    (0..500).for_each(|_| bench.stand());
+    let before = resident_octets();
+    (0..calls).for_each(|_| bench.stand());
+    let each = (resident_octets() - before) / calls;
+    let _ = writeln!(std::io::stdout(), "{calls} calls: {each} octets each");
+}
+
 fn main() {
-    let mut args = std::env::args().skip_while(|arg| arg != "--calls");
-    let calls: u64 = args.nth(1).and_then(|n| n.parse().ok()).unwrap_or(0);
-    if calls > 0 {
+    let asked = |name: &str| -> Option<u64> {
+        let mut args = std::env::args().skip_while(|arg| arg != name);
+        args.nth(1).and_then(|n| n.parse().ok())
+    };
+    if let Some(calls) = asked("--standing") {
+        return standing(calls);
+    }
+    if let Some(calls) = asked("--calls") {
         let capture = std::env::args().any(|arg| arg == "--capture");
         let mut bench = Bench::new(capture);
         (0..calls).for_each(|_| bench.call());

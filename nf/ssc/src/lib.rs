@@ -227,6 +227,7 @@ impl Controller {
                 self.wire.facts.add(Fact::Retransmissions, 1);
                 self.seen(at, None);
             }
+            Arrival::Repeated(server) => self.repeat(at, server, out),
             Arrival::StrayResponse => self.stray(at, false, out),
             Arrival::Overload => self.refuse(at, None, Refusal::OVERLOAD, out),
         }
@@ -252,12 +253,7 @@ impl Controller {
             let mut outs = core::mem::take(&mut self.outs);
             for ask in outs.drain(..) {
                 match ask {
-                    Out::Send { to, bytes } => {
-                        self.wire.facts.add(Fact::Resent, 1);
-                        self.wire.send(now, to, None, out, |buffer| {
-                            buffer.extend_from_slice(&bytes);
-                        });
-                    }
+                    Out::Send { to, bytes } => self.transact(now, to, &bytes, out),
                     Out::Timeout { user, .. } => self.unanswered(now, user, 408, out),
                     Out::TransportError { user, .. } => self.unanswered(now, user, 503, out),
                     Out::AckMissing { .. } => {}
@@ -266,6 +262,18 @@ impl Controller {
             if self.outs.is_empty() {
                 self.outs = outs; // keeps the allocation
             }
+        }
+    }
+
+    /// Sends what the transactions keep. What they made themselves has not passed the rules.
+    fn transact(&mut self, now: Time, to: Flow, bytes: &[u8], out: &mut Effects) {
+        let is_theirs = bytes.starts_with(b"ACK ") || bytes.starts_with(b"CANCEL ");
+        let write = |buffer: &mut Vec<u8>| buffer.extend_from_slice(bytes);
+        if is_theirs {
+            self.wire.facts.add(Fact::Resent, 1);
+            self.wire.send(now, to, None, out, write);
+        } else {
+            self.wire.send_again(now, to, out, write);
         }
     }
 

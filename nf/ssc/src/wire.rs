@@ -108,6 +108,25 @@ impl Wire {
             Some(&(_, realm)) => self.send_ruled(realm, to, out, write),
             None => out.send(to, write),
         }
+        self.left(now, trail, out);
+    }
+
+    /// Sends once more what has passed the rules already.
+    pub fn send_again(
+        &mut self,
+        now: Time,
+        to: Flow,
+        out: &mut Effects,
+        write: impl FnOnce(&mut Vec<u8>),
+    ) {
+        self.facts.add(Fact::Resent, 1);
+        out.send(to, write);
+        self.left(now, None, out);
+    }
+
+    /// Counts and captures the message that was just sent.
+    #[inline]
+    fn left(&mut self, now: Time, trail: Option<u64>, out: &Effects) {
         self.facts.add(Fact::MessagesSent, 1);
         if self.capture.is_on() {
             let Some((to, bytes)) = out.last() else { return };

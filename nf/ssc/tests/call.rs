@@ -44,6 +44,46 @@ fn a_call_crosses_with_seven_messages_and_leaves_nothing_behind() {
 }
 
 #[test]
+fn a_request_that_comes_again_is_answered_the_same_for_64_t1() {
+    let mut world = World::new(SITE);
+    let (mut alice, _) = answered(&mut world, "again");
+    alice.cseq = 2;
+    let info = alice.request("INFO", "", "how are you");
+    world.receive(ALICE, ACCESS, &info);
+    let theirs = world.expect(BOB, "INFO");
+    let fine = "Server: bob/1\r\nX-Unknown:  kept\r\n";
+    world.receive(BOB, CORE, &respond(&theirs, "200 Fine", "", fine, "thank you"));
+    let ok = world.expect(ALICE, "SIP/2.0 200 Fine");
+    assert!(ok.ends_with("thank you") && ok.contains(fine));
+    for seconds in [0, 1, 30] {
+        world.pass(Duration::from_secs(seconds));
+        world.receive(ALICE, ACCESS, &info);
+        assert_eq!(world.expect(ALICE, "SIP/2.0 200 Fine"), ok);
+        world.expect_nothing();
+    }
+    assert_eq!(world.fact("ssc_retransmissions_received_total"), 3);
+    world.pass(Duration::from_secs(2));
+    world.receive(ALICE, ACCESS, &info);
+    world.expect(BOB, "INFO");
+}
+
+#[test]
+fn a_refusal_of_a_change_is_sent_again_until_its_ack() {
+    let mut world = World::new(SITE);
+    let (mut alice, _) = answered(&mut world, "refused");
+    alice.cseq = 2;
+    world.receive(ALICE, ACCESS, &alice.request("INVITE", "", SDP));
+    world.expect(ALICE, "SIP/2.0 100");
+    let invite = world.expect(BOB, "INVITE");
+    world.receive(BOB, CORE, &respond(&invite, "488 Not Acceptable Here", "", "", ""));
+    let refused = world.expect(ALICE, "SIP/2.0 488");
+    world.expect(BOB, "ACK");
+    assert_eq!(header(&refused, "Call-ID"), "refused");
+    world.pass(Duration::from_millis(600));
+    assert_eq!(world.expect(ALICE, "SIP/2.0 488"), refused);
+}
+
+#[test]
 fn nothing_of_one_leg_shows_on_the_other() {
     let mut world = World::new(SITE);
     let alice = Caller::new("secret-call-id");

@@ -45,6 +45,38 @@ fn rules_change_what_leaves_and_what_comes_in() {
     assert_eq!(world.expect(BOB, "INVITE"), invite);
 }
 
+const ADDS: &str = r#"
+[[rule]]
+direction = "out"
+[[rule.do]]
+add = "X-Site"
+value = "tandem"
+"#;
+
+#[test]
+fn rules_apply_once_to_what_is_sent_again() {
+    let mut world = World::new(&format!("{SITE}{ADDS}"));
+    let mut alice = Caller::new("again");
+    world.receive(ALICE, ACCESS, &alice.request("INVITE", "", SDP));
+    world.expect(ALICE, "SIP/2.0 100");
+    let invite = world.expect(BOB, "INVITE");
+    world.pass(Duration::from_millis(600));
+    assert_eq!(world.expect(BOB, "INVITE"), invite);
+    world.receive(BOB, CORE, &respond(&invite, "200 OK", "b1", BOB_CONTACT, SDP));
+    alice.learn(&world.expect(ALICE, "SIP/2.0 200"));
+    world.receive(ALICE, ACCESS, &alice.request("ACK", "", ""));
+    world.expect(BOB, "ACK");
+    alice.cseq = 2;
+    let info = alice.request("INFO", "", "");
+    world.receive(ALICE, ACCESS, &info);
+    let theirs = world.expect(BOB, "INFO");
+    world.receive(BOB, CORE, &respond(&theirs, "200 OK", "", "", ""));
+    let ok = world.expect(ALICE, "SIP/2.0 200");
+    assert_eq!(ok.matches("X-Site: tandem\r\n").count(), 1);
+    world.receive(ALICE, ACCESS, &info);
+    assert_eq!(world.expect(ALICE, "SIP/2.0 200"), ok);
+}
+
 /// A call with session timers up to its ACK; returns the caller and the 2xx as he got it.
 fn with_timer(world: &mut World, asks: &str, answers: &str) -> (Caller, String, String) {
     let mut alice = Caller::new("se");

@@ -7,7 +7,7 @@ use super::session::Asked;
 use super::{Kind, State};
 use crate::facts::Fact;
 use crate::hide;
-use crate::refusal::status_line;
+use crate::refusal::{status_line, upstream};
 use crate::slots::Key;
 use crate::token::{FORKS_MAX, Side};
 use crate::wire::Field;
@@ -15,7 +15,7 @@ use crate::write::{self, Set};
 use crate::{Arrived, Controller, User};
 use machine::{Duration, Time};
 use runtime::Effects;
-use sip::transaction::ClientId;
+use sip::transaction::{ClientId, ServerId};
 use sip::{Header, Message, Method};
 
 /// A subscription without a NOTIFY ends this long after its Expires.
@@ -219,8 +219,22 @@ impl Controller {
             write::body(buffer, message);
         });
         if let Some((_, bytes)) = out.last() {
-            self.transactions.respond(at.now, server, status, bytes);
+            let head = relay.head_in(message.start_line().len(), bytes);
+            self.transactions.respond_without(at.now, server, status, bytes, head);
         }
+    }
+
+    /// Answers a request that came again as it was answered before.
+    pub(crate) fn repeat(&mut self, at: &Arrived<'_>, server: ServerId, out: &mut Effects) {
+        self.wire.facts.add(Fact::Retransmissions, 1);
+        self.seen(at, None);
+        let Some((start, end)) = self.transactions.repeated(server) else { return };
+        let to = upstream(&at.flow, at.message);
+        self.wire.send_again(at.now, to, out, |buffer| {
+            buffer.extend_from_slice(start);
+            write::response_head(buffer, at.message, &at.flow, None);
+            buffer.extend_from_slice(end);
+        });
     }
 
     /// A 2xx went back to the request that began the dialog.

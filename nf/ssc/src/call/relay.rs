@@ -6,6 +6,7 @@ use crate::realm::RealmId;
 use crate::route::Plan;
 use crate::slots::{Key, Reuse};
 use crate::token::{Side, fork_digit};
+use core::ops::Range;
 use machine::{Duration, Time};
 use runtime::Flow;
 use sip::Method;
@@ -154,6 +155,13 @@ impl Relay {
         if self.fork_at != 0 {
             self.head[self.fork_at] = fork_digit(fork);
         }
+    }
+
+    /// Where the response `bytes` holds, at `at`, only what can be made again from the request:
+    /// our head without a tag that we added. Empty when it does not.
+    pub fn head_in(&self, at: usize, bytes: &[u8]) -> Range<usize> {
+        let is_there = bytes.get(at..).is_some_and(|rest| rest.starts_with(&self.head));
+        if is_there && !self.initial { at..at + self.head.len() } else { 0..0 }
     }
 
     /// Names the trail in the service assurance.

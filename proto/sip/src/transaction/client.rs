@@ -121,9 +121,9 @@ pub(super) enum ClientSlot<F, U> {
 pub(super) struct Client<F, U> {
     pub(super) machine: ClientMachine,
     pub(super) method: Method,
-    pub(super) reliable: bool,
     pub(super) clock: Clock,
-    pub(super) to: F,
+    /// Where it went, while something may still have to be sent there.
+    pub(super) to: Option<Box<F>>,
     /// None for a CANCEL: its outcome is nobody's business.
     pub(super) user: Option<U>,
     /// The request, then (INVITE) the ACK; none once neither can be needed.

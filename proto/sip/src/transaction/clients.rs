@@ -2,7 +2,7 @@
 
 use super::act::Act;
 use super::client::{Client, ClientMachine, ClientSlot, NONE, Signal};
-use super::clock::Clock;
+use super::clock::{Clock, Fired};
 use super::{
     Arrival, Branch, ClientId, FLOW_BUCKETS, Out, Transactions, WheelKey, follow_up, invite_client,
 };
@@ -54,9 +54,8 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
         *slot = ClientSlot::Live(Client {
             machine: ClientMachine::new(method),
             method,
-            reliable,
-            clock: Clock::STOPPED,
-            to,
+            clock: Clock::stopped(reliable),
+            to: Some(Box::new(to)),
             user: Some(user),
             bytes: keep.then(|| bytes.into()),
             cancel: None,
@@ -80,19 +79,17 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
         if invite.method != Method::Invite || !invite.machine.awaits() || invite.cancel.is_some() {
             return false;
         }
-        let (to, reliable) = (invite.to, invite.reliable);
-        let Some(bytes) = invite.bytes.as_deref().and_then(|bytes| {
+        let reliable = invite.clock.is_reliable;
+        let bytes = invite.bytes.as_deref().and_then(|bytes| {
             let invite = Message::parse(bytes).ok()?;
             Some(follow_up::cancel(&invite, reason))
-        }) else {
-            return false;
-        };
+        });
+        let Some((bytes, to)) = bytes.zip(invite.to.as_deref().copied()) else { return false };
         let slot = ClientSlot::Live(Client {
             machine: ClientMachine::new(Method::Cancel),
             method: Method::Cancel,
-            reliable,
-            clock: Clock::STOPPED,
-            to,
+            clock: Clock::stopped(reliable),
+            to: Some(Box::new(to)),
             user: None,
             bytes: Some(bytes.into()),
             cancel: None,
@@ -112,15 +109,13 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
         let patience = self.timers.patience();
         let Some(invite) = self.live_client(index) else { return };
         let Some(cancel) = invite.cancel.filter(|_| invite.machine == PROCEEDING) else { return };
-        invite.clock.end = now + patience;
-        self.schedule_client(index);
+        invite.clock.end_at(now + patience);
+        self.schedule_client(now, index);
         let Some(ClientSlot::Live(client)) = self.clients.get_mut(cancel.0, cancel.1) else {
             return;
         };
-        if let Some(bytes) = &client.bytes {
-            out.push(Out::Send { to: client.to, bytes: Arc::clone(bytes) });
-        }
-        if client.reliable {
+        out.extend(client.send_stored());
+        if client.clock.is_reliable {
             client.bytes = None;
         }
         self.enter_client(now, cancel.0);
@@ -132,7 +127,7 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
         let mut failed = Vec::new();
         let mut next = self.flows[bucket(to)];
         while let Some((generation, ClientSlot::Live(client))) = self.clients.at(next) {
-            if client.to == to {
+            if client.to.as_deref() == Some(&to) {
                 failed.push(ClientId(next, generation));
             }
             next = client.chain.1;
@@ -213,19 +208,18 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
     }
 
     pub(super) fn fire_client(&mut self, now: Time, id: ClientId, out: &mut Vec<Out<F, U>>) {
+        let timers = self.timers;
         let Some(ClientSlot::Live(client)) = self.clients.get_mut(id.0, id.1) else { return };
-        if client.clock.armed > now {
-            return;
+        let signal = match client.clock.fire(now, &timers) {
+            None => return,
+            Some(Fired::Neither) => None,
+            Some(Fired::End) => Some(Signal::End),
+            Some(Fired::Resend) => Some(Signal::Resend),
+        };
+        if let Some(signal) = signal {
+            self.signal_client(now, id.0, signal, None, out);
         }
-        client.clock.armed = Time::MAX;
-        if client.clock.end <= now {
-            self.signal_client(now, id.0, Signal::End, None, out);
-        } else if client.clock.resend <= now {
-            let timers = self.timers;
-            client.clock.again(now, &timers);
-            self.signal_client(now, id.0, Signal::Resend, None, out);
-        }
-        self.schedule_client(id.0);
+        self.schedule_client(now, id.0);
     }
 
     /// Runs the machine of the transaction at `index` and carries out what it asks.
@@ -246,7 +240,7 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
             client.acknowledge(response, before != after);
         }
         if act.has(Act::RESEND) || act.has(Act::ACK) {
-            out.extend(client.bytes.clone().map(|bytes| Out::Send { to: client.to, bytes }));
+            out.extend(client.send_stored());
         }
         if act.has(Act::FORGET) {
             client.bytes = None;
@@ -272,6 +266,7 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
         let after = client.machine;
         if before.awaits() && !after.awaits() {
             self.unlink(index);
+            self.forget_place(index);
         }
         self.enter_client(now, index);
         if after == PROCEEDING {
@@ -283,15 +278,21 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
     fn enter_client(&mut self, now: Time, index: u32) {
         let timers = self.timers;
         let Some(client) = self.live_client(index) else { return };
-        let reliable = client.reliable;
-        let leave = client.clock.enter(now, client.machine.arming(), &timers, reliable);
+        let leave = client.clock.enter(now, client.machine.arming(), &timers);
         if leave {
             client.machine = client.machine.step(Signal::End).0;
         }
         if client.machine.is_over() {
             self.end_client(index);
         } else {
-            self.schedule_client(index);
+            self.schedule_client(now, index);
+        }
+    }
+
+    /// What only waits for the end of retransmissions needs no far end, unless it has an ACK.
+    fn forget_place(&mut self, index: u32) {
+        if let Some(client) = self.live_client(index).filter(|client| client.bytes.is_none()) {
+            client.to = None;
         }
     }
 
@@ -307,13 +308,11 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
         }
     }
 
-    fn schedule_client(&mut self, index: u32) {
+    fn schedule_client(&mut self, now: Time, index: u32) {
         let Some((generation, _)) = self.clients.at(index) else { return };
         let Some(client) = self.live_client(index) else { return };
-        let next = client.clock.next();
-        if next < client.clock.armed {
-            client.clock.armed = next;
-            self.wheel.arm(next, WheelKey::Client(index, generation));
+        if let Some(at) = client.clock.arm(now) {
+            self.wheel.arm(at, WheelKey::client(index, generation));
         }
     }
 
@@ -337,7 +336,10 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
 
     fn unlink(&mut self, index: u32) {
         let Some(client) = self.live_client(index) else { return };
-        let ((before, after), to) = (client.chain, client.to);
+        let Some(((before, after), to)) = Some(client.chain).zip(client.to.as_deref().copied())
+        else {
+            return;
+        };
         match self.live_client(before) {
             Some(client) => client.chain.1 = after,
             None => self.flows[bucket(to)] = after,
@@ -348,7 +350,13 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
     }
 }
 
-impl<F, U> Client<F, U> {
+impl<F: Copy, U> Client<F, U> {
+    /// The stored message, to be sent.
+    fn send_stored(&self) -> Option<Out<F, U>> {
+        let (to, bytes) = self.to.as_deref().zip(self.bytes.as_ref())?;
+        Some(Out::Send { to: *to, bytes: Arc::clone(bytes) })
+    }
+
     /// Replaces the INVITE by the ACK for `response`, once; later the same ACK is sent again.
     fn acknowledge(&mut self, response: Option<&Message<'_>>, first: bool) {
         let (true, Some(response), Some(invite)) = (first, response, &self.bytes) else { return };

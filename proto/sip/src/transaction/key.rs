@@ -16,8 +16,10 @@ const LEGACY: u8 = 0x80;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Key {
     request: u64,
+    /// Names the bucket.
+    pub(super) hash: u32,
     /// Of the To tag (RFC 2543), else zero.
-    to_tag: u64,
+    to_tag: u32,
 }
 
 /// A key being looked for; the buffer is used again and again.
@@ -26,7 +28,6 @@ pub(super) struct Probe {
     bytes: Vec<u8>,
     hashed: usize,
     pub(super) key: Key,
-    pub(super) hash: u32,
     /// Whether the To tag is left out of the comparison (an ACK of RFC 2543).
     pub(super) any_to_tag: bool,
 }
@@ -40,9 +41,8 @@ impl Probe {
 
     fn hash(&mut self, [bucket, key]: [&KeyedHash; 2]) {
         let (hashed, to_tag) = self.bytes.split_at(self.hashed);
-        self.hash = bucket.hash(hashed) as u32;
-        let to_tag = if to_tag.is_empty() { 0 } else { key.hash(to_tag) };
-        self.key = Key { request: key.hash(hashed), to_tag };
+        let to_tag = if to_tag.is_empty() { 0 } else { key.hash(to_tag) as u32 };
+        self.key = Key { request: key.hash(hashed), hash: bucket.hash(hashed) as u32, to_tag };
     }
 
     fn write(&mut self, request: &Message<'_>, method: Method) {
@@ -116,6 +116,6 @@ impl Probe {
     /// Whether `key` is the one looked for.
     pub(super) fn matches(&self, key: &Key) -> bool {
         let same_tag = self.any_to_tag || key.to_tag == self.key.to_tag;
-        same_tag && key.request == self.key.request
+        same_tag && key.request == self.key.request && key.hash == self.key.hash
     }
 }

@@ -8,6 +8,7 @@
 //! - **Whatever comes in**: [`Transactions::receive`] classifies it and answers retransmissions.
 //!   An INVITE wants its 100 from you at once (§17.2.1).
 //! - **A response out**: send it yourself, then [`Transactions::respond`] with the same bytes.
+//!   What of them the request says already need not be kept: [`Transactions::respond_without`].
 //! - **The ACK for a 2xx** is yours (§13.2.2.4); its branch comes from
 //!   [`Transactions::loose_branch`]. So are the retransmissions of a 2xx (§13.3.1.4).
 //!   ACKs for other final responses and CANCELs are made here.
@@ -103,6 +104,9 @@ pub enum Arrival<U> {
     },
     /// A retransmission; dealt with.
     Absorbed,
+    /// A retransmission to be answered with [`Transactions::repeated`] around the lines that a
+    /// response copies from its request.
+    Repeated(ServerId),
     /// A response to nothing that lives here; to be dropped (RFC 6026 §8.9).
     StrayResponse,
     /// The table is full: nothing was kept. A request may be answered 503, statelessly.
@@ -165,11 +169,24 @@ pub struct Transactions<F, U> {
     probe: Probe,
 }
 
-/// A transaction as the wheel knows it.
+/// A transaction as the wheel knows it: its index, a server's with the upper bit set.
 #[derive(Debug, Clone, Copy)]
-enum WheelKey {
-    Client(u32, u32),
-    Server(u32, u32),
+struct WheelKey {
+    place: u32,
+    generation: u32,
+}
+
+/// The bit that tells the index of a server from that of a client.
+const SERVERS: u32 = ENTRIES_MAX + 1;
+
+impl WheelKey {
+    const fn client(index: u32, generation: u32) -> Self {
+        Self { place: index, generation }
+    }
+
+    const fn server(index: u32, generation: u32) -> Self {
+        Self { place: index | SERVERS, generation }
+    }
 }
 
 impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
@@ -215,14 +232,10 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
     pub fn tick(&mut self, now: Time, out: &mut Vec<Out<F, U>>) {
         let mut due = core::mem::take(&mut self.due);
         self.wheel.expire(now, &mut due);
-        for key in due.drain(..) {
-            match key {
-                WheelKey::Client(index, generation) => {
-                    self.fire_client(now, ClientId(index, generation), out);
-                }
-                WheelKey::Server(index, generation) => {
-                    self.fire_server(now, ServerId(index, generation), out);
-                }
+        for WheelKey { place, generation } in due.drain(..) {
+            match place.checked_sub(SERVERS) {
+                None => self.fire_client(now, ClientId(place, generation), out),
+                Some(index) => self.fire_server(now, ServerId(index, generation), out),
             }
         }
         self.due = due;
@@ -261,5 +274,19 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
     #[must_use]
     pub const fn servers(&self) -> usize {
         self.servers.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_transaction_is_small_whatever_a_flow_is() {
+        type Flow = [u64; 10];
+        type User = (u32, u32, bool);
+        let entries = [Slab::<Server<Flow, User>>::ENTRY, Slab::<ClientSlot<Flow, User>>::ENTRY];
+        assert!(entries.iter().all(|&octets| octets <= 88), "{entries:?}");
+        assert_eq!(size_of::<WheelKey>(), 8);
     }
 }

@@ -21,6 +21,17 @@ pub(super) enum Signal {
     TransportError,
 }
 
+impl Signal {
+    /// The user sent a response with this status.
+    pub(super) const fn answer(status: u16) -> Self {
+        match status {
+            100..=199 => Self::Provisional,
+            200..=299 => Self::Success,
+            _ => Self::Failure,
+        }
+    }
+}
+
 /// One of the two server machines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ServerMachine {
@@ -108,14 +119,16 @@ const fn non_invite_event(signal: Signal) -> non_invite_server::Event {
 #[derive(Debug)]
 pub(super) struct Server<F, U> {
     pub(super) key: Key,
-    pub(super) hash: u32,
     /// The next entry of the same bucket.
     pub(super) next: u32,
     pub(super) machine: ServerMachine,
-    pub(super) reliable: bool,
     pub(super) clock: Clock,
-    pub(super) from: F,
+    /// Where the final response to an INVITE goes again; every other goes where the request
+    /// that it repeats came from.
+    pub(super) from: Option<Box<F>>,
     pub(super) user: Option<U>,
     /// The response to send again.
     pub(super) bytes: Option<Arc<[u8]>>,
+    /// Where the lines go in that are made from the request again; zero when all is stored.
+    pub(super) gap: u16,
 }

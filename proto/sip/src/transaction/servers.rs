@@ -1,12 +1,16 @@
 //! The server side of the table (RFC 3261 §17.2).
 
 use super::act::Act;
-use super::clock::Clock;
+use super::clock::{Clock, Fired};
 use super::server::{Server, ServerMachine, Signal};
 use super::{Arrival, BUCKET_FILL_MAX, Out, ServerId, Transactions, WheelKey};
 use crate::{Message, Method, Via};
 use core::hash::Hash;
+use core::ops::Range;
 use machine::Time;
+
+/// Nothing is left out of a response.
+const ALL: Range<usize> = 0..0;
 
 impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
     /// The user of a server transaction, once it was set and while the transaction lives.
@@ -25,24 +29,42 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
     /// The user sent the response `bytes` with `status`; it is kept for as long as it may have
     /// to be sent again. Responses after the final one are ignored.
     pub fn respond(&mut self, now: Time, id: ServerId, status: u16, bytes: &[u8]) {
+        self.respond_without(now, id, status, bytes, ALL);
+    }
+
+    /// As [`Transactions::respond`]; the octets `head` of the response are what its request says
+    /// already (Via, From, To, Call-ID, CSeq: §8.2.6.2) and need not be kept. When the request
+    /// comes again the user is asked to write them again: [`Arrival::Repeated`].
+    pub fn respond_without(
+        &mut self,
+        now: Time,
+        id: ServerId,
+        status: u16,
+        bytes: &[u8],
+        head: Range<usize>,
+    ) {
         if self.servers.get(id.0, id.1).is_none() {
             return;
         }
-        let signal = match status {
-            100..=199 => Signal::Provisional,
-            200..=299 => Signal::Success,
-            _ => Signal::Failure,
-        };
-        let mut none = Vec::new();
-        self.signal_server(now, id.0, signal, bytes, &mut none);
+        let act = self.signal_server(now, id.0, Signal::answer(status), &mut Vec::new());
+        if let (true, Some(server)) = (act.has(Act::STORE), self.servers.at_mut(id.0)) {
+            server.store(bytes, head);
+        }
+    }
+
+    /// The stored response of a request that came again, as what goes before and after the lines
+    /// that are made from the request.
+    #[must_use]
+    pub fn repeated(&self, id: ServerId) -> Option<(&[u8], &[u8])> {
+        let server = self.servers.get(id.0, id.1)?;
+        server.bytes.as_deref()?.split_at_checked(server.gap.into())
     }
 
     /// A response of `id` could not be delivered (§17.2.4): one that is owed or repeated is given
     /// up, and the transaction with it.
     pub fn response_failed(&mut self, now: Time, id: ServerId) {
         if self.servers.get(id.0, id.1).is_some() {
-            let mut none = Vec::new();
-            self.signal_server(now, id.0, Signal::TransportError, &[], &mut none);
+            self.signal_server(now, id.0, Signal::TransportError, &mut Vec::new());
         }
     }
 
@@ -66,12 +88,7 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
         let found = self.find(message, sought);
         match (found, method) {
             (Some(index), Method::Ack) => self.receive_ack(now, index, out),
-            (Some(index), _) => {
-                let start = out.len();
-                self.signal_server(now, index, Signal::Request, &[], out);
-                answer_where_it_came_from(&mut out[start..], from);
-                Arrival::Absorbed
-            }
+            (Some(index), _) => self.receive_again(now, index, from, out),
             (None, Method::Ack) => Arrival::Ack2xx,
             (None, _) => self.begin(from, reliable, message, method),
         }
@@ -87,18 +104,16 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
         if self.servers.len() >= BUCKET_FILL_MAX * self.heads.len() {
             self.double_buckets();
         }
-        let hash = self.probe.hash;
-        let bucket = hash as usize & (self.heads.len() - 1);
+        let bucket = self.probe.key.hash as usize & (self.heads.len() - 1);
         let server = Server {
             key: self.probe.key,
-            hash,
             next: self.heads[bucket],
             machine: ServerMachine::new(method),
-            reliable,
-            clock: Clock::STOPPED,
-            from,
+            clock: Clock::stopped(reliable),
+            from: (method == Method::Invite && !reliable).then(|| Box::new(from)),
             user: None,
             bytes: None,
+            gap: 0,
         };
         let Some((index, generation)) = self.servers.insert(server) else {
             return Arrival::Overload;
@@ -117,7 +132,7 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
         let mut heads = vec![0; 2 * self.heads.len()];
         for index in 0..self.servers.slots() {
             let Some(server) = self.servers.at_mut(index) else { continue };
-            let bucket = server.hash as usize & (heads.len() - 1);
+            let bucket = server.key.hash as usize & (heads.len() - 1);
             server.next = core::mem::replace(&mut heads[bucket], index + 1);
         }
         self.heads = heads.into();
@@ -137,10 +152,9 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
         if !self.probe.fill_via(via, method, [&self.hash, &self.proof]) {
             return true;
         }
-        let hash = self.probe.hash;
-        let mut next = self.heads[hash as usize & (self.heads.len() - 1)];
+        let mut next = self.heads[self.probe.key.hash as usize & (self.heads.len() - 1)];
         while let Some((_, server)) = next.checked_sub(1).and_then(|index| self.servers.at(index)) {
-            if server.hash == hash && self.probe.matches(&server.key) {
+            if self.probe.matches(&server.key) {
                 return true;
             }
             next = server.next;
@@ -152,10 +166,9 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
     /// Leaves the key in the probe.
     fn find(&mut self, message: &Message<'_>, method: Method) -> Option<u32> {
         self.probe.fill(message, method, [&self.hash, &self.proof]);
-        let hash = self.probe.hash;
-        let mut next = self.heads[hash as usize & (self.heads.len() - 1)];
+        let mut next = self.heads[self.probe.key.hash as usize & (self.heads.len() - 1)];
         while let Some((_, server)) = next.checked_sub(1).and_then(|index| self.servers.at(index)) {
-            let same = server.hash == hash && self.probe.matches(&server.key);
+            let same = self.probe.matches(&server.key);
             if same && (!self.probe.any_to_tag || server.sent_tag_of(message)) {
                 return Some(next - 1);
             }
@@ -170,7 +183,7 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
             return Arrival::Ack2xx;
         }
         let user = server.user;
-        let act = self.signal_server(now, index, Signal::Ack, &[], out);
+        let act = self.signal_server(now, index, Signal::Ack, out);
         match user {
             Some(user) if act.has(Act::PASS) => Arrival::AckNon2xx(user),
             _ => Arrival::Absorbed,
@@ -178,30 +191,61 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
     }
 
     pub(super) fn fire_server(&mut self, now: Time, id: ServerId, out: &mut Vec<Out<F, U>>) {
+        let timers = self.timers;
         let Some(server) = self.servers.get_mut(id.0, id.1) else { return };
-        if server.clock.armed > now {
-            return;
-        }
-        server.clock.armed = Time::MAX;
-        if server.clock.end <= now {
-            self.signal_server(now, id.0, Signal::End, &[], out);
-        } else if server.clock.resend <= now {
-            let timers = self.timers;
-            server.clock.again(now, &timers);
-            self.signal_server(now, id.0, Signal::Resend, &[], out);
+        match server.clock.fire(now, &timers) {
+            None => return,
+            Some(Fired::Neither) => {}
+            Some(Fired::End) => {
+                self.signal_server(now, id.0, Signal::End, out);
+            }
+            Some(Fired::Resend) => {
+                let to = server.from.as_deref().copied();
+                if self.signal_server(now, id.0, Signal::Resend, out).has(Act::RESEND) {
+                    self.send_stored(id.0, to, out);
+                }
+            }
         }
         if self.servers.get(id.0, id.1).is_some() {
-            self.schedule_server(id.0);
+            self.schedule_server(now, id.0);
         }
     }
 
-    /// Runs the machine of the transaction at `index` and carries out what it asks.
+    /// A request came again. A retransmission may come through another mapping of the same NAT:
+    /// that one is answered.
+    fn receive_again(
+        &mut self,
+        now: Time,
+        index: u32,
+        from: F,
+        out: &mut Vec<Out<F, U>>,
+    ) -> Arrival<U> {
+        if !self.signal_server(now, index, Signal::Request, out).has(Act::RESEND) {
+            return Arrival::Absorbed;
+        }
+        match self.servers.at(index) {
+            Some((generation, server)) if server.gap > 0 => {
+                Arrival::Repeated(ServerId(index, generation))
+            }
+            _ => {
+                self.send_stored(index, Some(from), out);
+                Arrival::Absorbed
+            }
+        }
+    }
+
+    fn send_stored(&self, index: u32, to: Option<F>, out: &mut Vec<Out<F, U>>) {
+        let bytes = self.servers.at(index).and_then(|(_, server)| server.bytes.clone());
+        out.extend(bytes.zip(to).map(|(bytes, to)| Out::Send { to, bytes }));
+    }
+
+    /// Runs the machine of the transaction at `index` and carries out what it asks; storing and
+    /// sending again are the caller's.
     fn signal_server(
         &mut self,
         now: Time,
         index: u32,
         signal: Signal,
-        bytes: &[u8],
         out: &mut Vec<Out<F, U>>,
     ) -> Act {
         let Some((generation, _)) = self.servers.at(index) else { return Act::NOTHING };
@@ -209,15 +253,8 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
         let before = server.machine;
         let (after, act) = before.step(signal);
         server.machine = after;
-        if act.has(Act::STORE) {
-            server.bytes = Some(bytes.into());
-        }
-        if act.has(Act::RESEND) {
-            let from = server.from;
-            out.extend(server.bytes.clone().map(|bytes| Out::Send { to: from, bytes }));
-        }
         if act.has(Act::FORGET) {
-            server.bytes = None;
+            (server.bytes, server.from) = (None, None);
         }
         if let (true, Some(user)) = (act.has(Act::TIMEOUT), server.user) {
             out.push(Out::AckMissing { id: ServerId(index, generation), user });
@@ -232,21 +269,20 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
     fn enter_server(&mut self, now: Time, index: u32) {
         let timers = self.timers;
         let Some(server) = self.servers.at_mut(index) else { return };
-        let reliable = server.reliable;
-        let leave = server.clock.enter(now, server.machine.arming(), &timers, reliable);
+        let leave = server.clock.enter(now, server.machine.arming(), &timers);
         if leave {
             server.machine = server.machine.step(Signal::End).0;
         }
         if server.machine.is_over() {
             self.end_server(index);
         } else {
-            self.schedule_server(index);
+            self.schedule_server(now, index);
         }
     }
 
     fn end_server(&mut self, index: u32) {
         let Some(server) = self.servers.remove(index) else { return };
-        let bucket = server.hash as usize & (self.heads.len() - 1);
+        let bucket = server.key.hash as usize & (self.heads.len() - 1);
         if self.heads[bucket] == index + 1 {
             self.heads[bucket] = server.next;
             return;
@@ -261,31 +297,33 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
         }
     }
 
-    fn schedule_server(&mut self, index: u32) {
+    fn schedule_server(&mut self, now: Time, index: u32) {
         let Some((generation, _)) = self.servers.at(index) else { return };
         let Some(server) = self.servers.at_mut(index) else { return };
-        let next = server.clock.next();
-        if next < server.clock.armed {
-            server.clock.armed = next;
-            self.wheel.arm(next, WheelKey::Server(index, generation));
+        if let Some(at) = server.clock.arm(now) {
+            self.wheel.arm(at, WheelKey::server(index, generation));
         }
     }
 }
 
 impl<F, U> Server<F, U> {
+    /// Keeps a response, in exactly the memory that it takes. One that a timer sends again has
+    /// no request at hand to be made from: it is kept whole.
+    fn store(&mut self, bytes: &[u8], head: Range<usize>) {
+        let is_repeated = matches!(self.machine, ServerMachine::Other(_));
+        let gap = u16::try_from(head.start).unwrap_or(0);
+        let tail = bytes.get(head.end..).filter(|_| is_repeated && gap > 0);
+        self.gap = if tail.is_some() { gap } else { 0 };
+        self.bytes = Some(match tail {
+            Some(tail) => bytes[..head.start].iter().chain(tail).copied().collect(),
+            None => bytes.into(),
+        });
+    }
+
     /// Whether the To tag of `ack` is the one in the response that was sent (§17.2.3). A response
     /// that was sent and is forgotten fits: the ACK is a retransmission then.
     fn sent_tag_of(&self, ack: &Message<'_>) -> bool {
         let Some(bytes) = self.bytes.as_deref() else { return self.machine.answered() };
         Message::parse(bytes).is_ok_and(|response| response.to_tag() == ack.to_tag())
-    }
-}
-
-/// A retransmission may come through another mapping of the same NAT: answer that one.
-fn answer_where_it_came_from<F: Copy, U>(out: &mut [Out<F, U>], from: F) {
-    for effect in out {
-        if let Out::Send { to, .. } = effect {
-            *to = from;
-        }
     }
 }

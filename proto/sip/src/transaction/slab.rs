@@ -25,6 +25,10 @@ pub(super) struct Slab<T> {
 }
 
 impl<T> Slab<T> {
+    /// Octets of an entry.
+    #[cfg(test)]
+    pub(super) const ENTRY: usize = size_of::<Slot<T>>();
+
     /// An empty slab for at most `max` entries; memory grows as it fills.
     pub(super) fn new(max: u32) -> Self {
         Self { slots: Vec::new(), free: NONE, len: 0, max: max.min(NONE - 1) }
