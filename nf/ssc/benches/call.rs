@@ -1,7 +1,8 @@
 //! A seven-message call through the controller with in-memory endpoints: what the controller
 //! itself costs, kernel and runtime left out. 14 messages cross it and 2 are its own.
 //!
-//! `cargo bench -p tandem-ssc` measures; `-- --calls N` places N calls and ends, for callgrind;
+//! `cargo bench -p tandem-ssc` measures; `-- --calls N` places N calls and ends, for callgrind
+//! (with `--capture`, `--carried`: two more headers, `--rules`: rules that change those and add two);
 //! `-- --standing N` tells the resident octets of a call with N of them set up at 5,000/s and
 //! all their transactions still there: the INVITE and five more, as in a VoLTE call.
 
@@ -33,12 +34,42 @@ to = ["switch"]
 const SDP: &str = "v=0\r\no=user1 53655765 2353687637 IN IP4 127.0.0.1\r\ns=-\r\n\
     c=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 6000 RTP/AVP 0\r\na=rtpmap:0 PCMU/8000\r\n";
 
+/// What rules change, on every message.
+const CARRIED: &str = "User-Agent: lab/1.0\r\nOrganization: the lab\r\n";
+/// Two headers changed and two added on each message that leaves.
+const RULES: &str = r#"
+[[rule]]
+direction = "out"
+[[rule.do]]
+set = "User-Agent"
+value = "another/2.0"
+[[rule.do]]
+set = "Organization"
+value = "changed"
+[[rule.do]]
+add = "X-First"
+value = "one"
+[[rule.do]]
+add = "X-Second"
+value = "two"
+"#;
+
+/// What is beside the call.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Beside {
+    Nothing,
+    Capture,
+    Carried,
+    Rules,
+}
+
 struct Bench {
     controller: Controller,
     out: Effects,
     now: Time,
     access: Flow,
     core: Flow,
+    carried: &'static str,
     calls: u64,
     text: Vec<u8>,
     invite: Vec<u8>,
@@ -47,9 +78,12 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(capture: bool) -> Self {
-        let mut site: config::Ssc = toml::from_str(SITE).expect("the site is well-formed");
-        site.capture = capture.then(|| String::from("tcp:127.0.0.1:9060"));
+    fn new(beside: Beside) -> Self {
+        let rules = if beside == Beside::Rules { RULES } else { "" };
+        let site = format!("{SITE}{rules}");
+        let mut site: config::Ssc = toml::from_str(&site).expect("the site is well-formed");
+        site.capture = (beside == Beside::Capture).then(|| String::from("tcp:127.0.0.1:9060"));
+        let is_carried = matches!(beside, Beside::Carried | Beside::Rules);
         let ports = site.ports();
         let flow = |at: usize, remote: &str| {
             let port = &ports[at];
@@ -64,6 +98,7 @@ impl Bench {
             now,
             access,
             core,
+            carried: if is_carried { CARRIED } else { "" },
             calls: 0,
             text: Vec::new(),
             invite: Vec::new(),
@@ -100,7 +135,8 @@ impl Bench {
             text,
             "\r\nCall-ID: {n}-1234@127.0.0.1\r\nCSeq: {cseq} {method}\r\n\
              Contact: sip:sipp@127.0.0.1:5062\r\nMax-Forwards: 70\r\n\
-             Subject: Performance Test\r\n"
+             Subject: Performance Test\r\n{}",
+            self.carried
         );
         if !body.is_empty() {
             text.extend_from_slice(b"Content-Type: application/sdp\r\n");
@@ -128,6 +164,7 @@ impl Bench {
             self.text.extend_from_slice(b"\r\n");
         }
         self.text.extend_from_slice(b"Contact: <sip:127.0.0.1:5080;transport=UDP>\r\n");
+        self.text.extend_from_slice(self.carried.as_bytes());
         if !body.is_empty() {
             self.text.extend_from_slice(b"Content-Type: application/sdp\r\n");
         }
@@ -230,7 +267,7 @@ fn resident_octets() -> u64 {
 
 fn standing(calls: u64) {
     use std::io::Write as _;
-    let mut bench = Bench::new(false);
+    let mut bench = Bench::new(Beside::Nothing);
     (0..500).for_each(|_| bench.stand());
     let before = resident_octets();
     (0..calls).for_each(|_| bench.stand());
@@ -247,8 +284,14 @@ fn main() {
         return standing(calls);
     }
     if let Some(calls) = asked("--calls") {
-        let capture = std::env::args().any(|arg| arg == "--capture");
-        let mut bench = Bench::new(capture);
+        let is_asked = |name: &str| std::env::args().any(|arg| arg == name);
+        let beside = match ["--capture", "--carried", "--rules"].map(is_asked) {
+            [true, ..] => Beside::Capture,
+            [_, _, true] => Beside::Rules,
+            [_, true, _] => Beside::Carried,
+            _ => Beside::Nothing,
+        };
+        let mut bench = Bench::new(beside);
         (0..calls).for_each(|_| bench.call());
         return;
     }
@@ -257,11 +300,16 @@ fn main() {
         .measurement_time(Duration::from_secs(2))
         .sample_size(10)
         .configure_from_args();
-    for (name, capture) in [("call", false), ("call with capture", true)] {
-        let mut bench = Bench::new(capture);
+    for (name, beside) in [
+        ("call", Beside::Nothing),
+        ("call with capture", Beside::Capture),
+        ("call with two more headers", Beside::Carried),
+        ("the same with rules", Beside::Rules),
+    ] {
+        let mut bench = Bench::new(beside);
         criterion.bench_function(name, |b| b.iter(|| bench.call()));
     }
-    let mut bench = Bench::new(false);
+    let mut bench = Bench::new(Beside::Nothing);
     bench.call();
     criterion.bench_function("endpoints alone", |b| b.iter(|| bench.endpoints()));
 }

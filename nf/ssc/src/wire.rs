@@ -10,7 +10,7 @@ use event::Sheet;
 use machine::Time;
 use manipulation::{Direction, Rules, Scratch};
 use runtime::{Effects, Flow, PortId};
-use sip::Message;
+use sip::{Lines, Message};
 
 /// What every message passes on its way in and out.
 #[derive(Debug)]
@@ -25,6 +25,7 @@ pub struct Wire {
     ruled: Vec<(PortId, RealmId)>,
     splices: Scratch,
     draft: Vec<u8>,
+    lines: Lines,
     scratch: Vec<u8>,
 }
 
@@ -38,6 +39,7 @@ impl Wire {
             ruled: Vec::new(),
             splices: Scratch::default(),
             draft: Vec::new(),
+            lines: Lines::default(),
             scratch: Vec::new(),
         }
     }
@@ -75,10 +77,10 @@ impl Wire {
         self.draft.clear();
         write(&mut self.draft);
         let (draft, rules, splices) = (&self.draft, &self.rules, &mut self.splices);
+        let message = self.lines.read(draft);
         out.send(to, |buffer| {
-            let is_changed = Message::parse(draft).is_ok_and(|message| {
-                rules.applies(realm.0, Direction::Out, &message)
-                    && rules.apply(realm.0, Direction::Out, &message, splices, buffer)
+            let is_changed = message.is_some_and(|message| {
+                rules.apply(realm.0, Direction::Out, message, splices, buffer)
             });
             if !is_changed {
                 buffer.extend_from_slice(draft);

@@ -3,7 +3,7 @@
 use super::config::Kind;
 use super::pattern::{GROUPS_MAX, Pattern};
 use super::target::Target;
-use sip::{Message, Method};
+use sip::{Method, Outline};
 
 /// What the conditions of one rule caught, as places in the message.
 #[derive(Debug, Clone, Copy, Default)]
@@ -44,7 +44,7 @@ pub struct Filter {
 impl Filter {
     /// Whether the message is of the kind, method and status asked for.
     #[inline]
-    pub fn takes(&self, message: &Message<'_>) -> bool {
+    pub fn takes(&self, message: &Outline<'_>) -> bool {
         let is_kind = match self.kind {
             Kind::Any => true,
             Kind::Request => message.is_request(),
@@ -54,17 +54,17 @@ impl Filter {
     }
 
     #[inline]
-    fn takes_method(&self, message: &Message<'_>) -> bool {
+    fn takes_method(&self, message: &Outline<'_>) -> bool {
         let is_any = self.methods == 0 && self.other_methods.is_empty();
         let method = message.method();
         is_any
             || self.methods >> method as u32 & 1 == 1
             || (method == Method::Other
-                && self.other_methods.iter().any(|name| name == message.cseq().name))
+                && self.other_methods.iter().any(|name| name == message.method_name()))
     }
 
     #[inline]
-    fn takes_status(&self, message: &Message<'_>) -> bool {
+    fn takes_status(&self, message: &Outline<'_>) -> bool {
         self.statuses.is_empty()
             || message.status().is_some_and(|status| {
                 self.statuses.iter().any(|&(least, most)| (least..=most).contains(&status))
@@ -85,7 +85,7 @@ pub enum Condition {
 
 impl Condition {
     /// Whether it holds; what its groups caught is appended.
-    pub fn holds(&self, message: &Message<'_>, groups: &mut Groups) -> bool {
+    pub fn holds(&self, message: &Outline<'_>, groups: &mut Groups) -> bool {
         match self {
             Self::Present(target, wanted) => target.is_in(message) == *wanted,
             Self::Matches(target, pattern) => {
@@ -98,7 +98,7 @@ impl Condition {
     }
 }
 
-fn catches(pattern: &Pattern, message: &Message<'_>, text: &[u8], groups: &mut Groups) -> bool {
+fn catches(pattern: &Pattern, message: &Outline<'_>, text: &[u8], groups: &mut Groups) -> bool {
     if pattern.groups() == 0 {
         return pattern.is_match(text);
     }

@@ -30,7 +30,7 @@ pub use config::{
 
 use action::Action;
 use condition::{Condition, Filter, Groups};
-use sip::Message;
+use sip::{Lines, Outline};
 use splice::Splices;
 
 /// All rules of a function.
@@ -73,22 +73,29 @@ impl Rules {
 
     /// Whether a rule takes messages like this one; cheap, conditions are not looked at.
     #[must_use]
-    pub fn applies(&self, realm: u16, direction: Direction, message: &Message<'_>) -> bool {
-        self.numbers(realm, direction)
-            .iter()
-            .any(|&number| self.rules[usize::from(number)].filter.takes(message))
-    }
-
-    /// Appends the message as the rules change it; `false` and nothing appended when they do not.
-    pub fn apply(
+    pub fn applies<'m>(
         &self,
         realm: u16,
         direction: Direction,
-        message: &Message<'_>,
+        message: impl Into<Outline<'m>>,
+    ) -> bool {
+        let message = message.into();
+        self.numbers(realm, direction)
+            .iter()
+            .any(|&number| self.rules[usize::from(number)].filter.takes(&message))
+    }
+
+    /// Appends the message as the rules change it; `false` and nothing appended when they do not.
+    pub fn apply<'m>(
+        &self,
+        realm: u16,
+        direction: Direction,
+        message: impl Into<Outline<'m>>,
         scratch: &mut Scratch,
         out: &mut Vec<u8>,
     ) -> bool {
-        let rest = self.pass(self.numbers(realm, direction), message, &mut scratch.0);
+        let message = message.into();
+        let rest = self.pass(self.numbers(realm, direction), &message, &mut scratch.0);
         if rest.is_empty() {
             let is_changed = scratch.0.len() > 0;
             if is_changed {
@@ -110,8 +117,9 @@ impl Rules {
         scratch: &mut Scratch,
         out: &mut Vec<u8>,
     ) {
+        let mut lines = Lines::default();
         while !rest.is_empty() {
-            let Ok(message) = Message::parse(&bytes) else { break };
+            let Some(message) = lines.read(&bytes) else { break };
             rest = self.pass(rest, &message, &mut scratch.0);
             let mut next = Vec::new();
             scratch.0.apply(&bytes, &mut next);
@@ -124,7 +132,7 @@ impl Rules {
     fn pass<'r>(
         &self,
         numbers: &'r [u16],
-        message: &Message<'_>,
+        message: &Outline<'_>,
         splices: &mut Splices,
     ) -> &'r [u16] {
         splices.clear();

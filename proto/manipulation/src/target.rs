@@ -1,6 +1,6 @@
 //! The header that a condition or an action is about.
 
-use sip::{Header, Line, Message};
+use sip::{Header, Line, Outline};
 
 /// A header by its row, or by its name when it has none.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,10 +30,10 @@ impl Target {
 
     /// The lines of the header in a message.
     #[inline]
-    pub fn lines<'m, 'a>(
-        &'m self,
-        message: &'m Message<'a>,
-    ) -> impl Iterator<Item = Line<'a>> + 'm {
+    pub fn lines<'m, 't>(
+        &'t self,
+        message: &Outline<'m>,
+    ) -> impl Iterator<Item = Line<'m>> + use<'m, 't> {
         message.lines_of(self.header).filter(|line| {
             self.header != Header::Unknown || line.name.eq_ignore_ascii_case(&self.name)
         })
@@ -41,7 +41,7 @@ impl Target {
 
     /// Whether the header stands in the message.
     #[inline]
-    pub fn is_in(&self, message: &Message<'_>) -> bool {
+    pub fn is_in(&self, message: &Outline<'_>) -> bool {
         message.has(self.header)
             && (self.header != Header::Unknown || self.lines(message).next().is_some())
     }

@@ -67,7 +67,7 @@ pub(crate) struct Entry {
 pub(crate) const FAR: u8 = u8::MAX;
 
 /// The header lines of a message.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Index {
     pub entries: [Entry; HEADERS_MAX],
     pub count: usize,
@@ -115,6 +115,28 @@ impl Index {
             start + usize::from(offset)
         };
         (value, value + octet::trim_end(&bytes[value..end]).len())
+    }
+
+    /// The numbers of the lines of a row.
+    #[inline]
+    pub(crate) fn numbers(&self, header: Header) -> impl Iterator<Item = usize> + use<'_> {
+        let from = self.first(header).unwrap_or(self.count);
+        let row = header as u8;
+        (from..self.count).filter(move |&number| self.entries[number].row == row)
+    }
+
+    /// A line of the message.
+    #[inline]
+    pub(crate) fn describe<'a>(&self, bytes: &'a [u8], number: usize) -> Line<'a> {
+        let (start, end) = self.line(number);
+        let (from, to) = self.value(bytes, number);
+        let raw = &bytes[start..end];
+        Line {
+            header: Header::nth(self.entries[number].row.into()).unwrap_or(Header::Unknown),
+            name: &raw[..octet::run(raw, 0, octet::TOKEN)],
+            value: &bytes[from..to],
+            raw,
+        }
     }
 }
 
@@ -313,9 +335,7 @@ impl<'a> Message<'a> {
     }
 
     fn numbers(&self, header: Header) -> impl Iterator<Item = usize> + '_ {
-        let from = self.index.first(header).unwrap_or(self.index.count);
-        let row = header as u8;
-        (from..self.index.count).filter(move |&number| self.index.entries[number].row == row)
+        self.index.numbers(header)
     }
 
     #[inline]
@@ -325,14 +345,7 @@ impl<'a> Message<'a> {
     }
 
     fn line(&self, number: usize) -> Line<'a> {
-        let (start, end) = self.index.line(number);
-        let raw = &self.bytes[start..end];
-        Line {
-            header: Header::nth(self.index.entries[number].row.into()).unwrap_or(Header::Unknown),
-            name: &raw[..octet::run(raw, 0, octet::TOKEN)],
-            value: self.value(number),
-            raw,
-        }
+        self.index.describe(self.bytes, number)
     }
 }
 

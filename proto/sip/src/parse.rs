@@ -75,23 +75,8 @@ impl<'a> Message<'a> {
     /// Content-Length.
     fn read_lines(&mut self, mut at: usize) -> Result<Option<usize>, Malformed> {
         let mut length = None;
-        loop {
-            let end = line_end(self.bytes, at)?;
-            if end == at {
-                self.index.end = at;
-                return Ok(length);
-            }
-            let line = header_line(self.bytes, at, end)?;
-            let number = self.index.count;
-            if number == HEADERS_MAX {
-                return Err(Malformed::new(at, "too many header lines", HEADER_LINE));
-            }
-            let offset = (line.value - at).min(FAR.into()) as u8;
-            self.index.entries[number] = Entry { start: at as u16, offset, row: line.header as u8 };
-            self.index.count = number + 1;
-            let first = &mut self.index.first[line.header as usize];
-            if *first == 0 {
-                *first = number as u8 + 1;
+        while let Some(Found { line, is_first }) = self.index.push(self.bytes, at)? {
+            if is_first {
                 let value = octet::trim_end(&self.bytes[line.value..line.end]);
                 self.take(line.header, value, &mut length).map_err(|m| m.shifted(line.value))?;
             } else if is_once(line.header) {
@@ -99,6 +84,7 @@ impl<'a> Message<'a> {
             }
             at = line.end + 2;
         }
+        Ok(length)
     }
 
     /// Reads the first line of a header that steers transactions, dialogs and framing.
@@ -169,6 +155,45 @@ impl<'a> Message<'a> {
     fn offset(&self, header: Header) -> usize {
         let number = self.index.first(header);
         number.map_or(self.index.end, |number| self.index.value(self.bytes, number).0)
+    }
+}
+
+/// A header line that was entered into an index.
+pub(crate) struct Found {
+    pub line: HeaderLine,
+    /// Whether no line before it is of its row.
+    pub is_first: bool,
+}
+
+impl Index {
+    /// Forgets all lines.
+    pub(crate) fn clear(&mut self) {
+        self.count = 0;
+        self.first = [0; Header::COUNT];
+    }
+
+    /// Enters the header line that starts at `at`; `None` at the empty line.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, bytes: &[u8], at: usize) -> Result<Option<Found>, Malformed> {
+        let end = line_end(bytes, at)?;
+        if end == at {
+            self.end = at;
+            return Ok(None);
+        }
+        let line = header_line(bytes, at, end)?;
+        let number = self.count;
+        if number == HEADERS_MAX {
+            return Err(Malformed::new(at, "too many header lines", HEADER_LINE));
+        }
+        let offset = (line.value - at).min(FAR.into()) as u8;
+        self.entries[number] = Entry { start: at as u16, offset, row: line.header as u8 };
+        self.count = number + 1;
+        let first = &mut self.first[line.header as usize];
+        let is_first = *first == 0;
+        if is_first {
+            *first = number as u8 + 1;
+        }
+        Ok(Some(Found { line, is_first }))
     }
 }
 

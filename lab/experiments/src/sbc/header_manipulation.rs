@@ -29,6 +29,13 @@ const QUICK_SEARCH: Duration = Duration::from_secs(10);
 const CARRIED: [&str; 2] = ["User-Agent: lab/1.0", "Organization: the lab"];
 /// Trials at one rate, without and with the rules in turn, for the processor time.
 const PAIRS: usize = 3;
+/// Searches of a full run in steps of [`FINE`], without and with the rules in turn: a share of 5 %
+/// is not judged by one search whose steps are 3 %.
+const FINE_SEARCHES: usize = 3;
+/// The last step of such a search, and its step back.
+const FINE: f64 = 1.01;
+/// The first step of such a search up or down from where the last one ended.
+const FINE_FACTOR: f64 = 1.04;
 
 const REALM: &str = "[[ssc.realm]]\nname = \"access\"";
 const RULES: &str = r#"[[ssc.rule]]
@@ -65,7 +72,8 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     let load = Load::start(&ground, ladder()?, Transport::Udp)?;
     let bench = Bench { options, ground: &ground, load: &load, progress: &progress };
     let peer = [bench.search(true, false)?, bench.search(true, true)?];
-    let tandem = [bench.search(false, false)?, bench.search(false, true)?];
+    let coarse = [bench.search(false, false)?, bench.search(false, true)?];
+    let tandem = if options.quick { coarse } else { bench.refine(coarse)? };
     let rate = tandem.iter().flatten().map(|(rate, _, _)| *rate).fold(f64::INFINITY, f64::min);
     let cpu = bench.cpu(if rate.is_finite() { rate * 0.8 } else { FIRST_RATES.1 / 4.0 })?;
     let mut outcome =
@@ -126,17 +134,45 @@ impl Bench<'_> {
     }
 
     fn search(&self, is_peer: bool, has_rules: bool) -> anyhow::Result<Side> {
-        let with = if has_rules { "with rules" } else { "baseline" };
-        self.progress.say(if is_peer { "the peer" } else { "Tandem" });
-        self.progress.say(with);
         let plan = Plan::of(self.options.quick);
         let plan =
             Plan { budget: plan.budget.map(|_| QUICK_SEARCH), confirm_hold: plan.hold, ..plan };
         let first = if is_peer { FIRST_RATES.0 } else { FIRST_RATES.1 };
-        let (found, name) = highest_rate(&plan, self.load, first, self.progress, || {
+        self.search_from(&plan, first, is_peer, has_rules)
+    }
+
+    fn search_from(
+        &self,
+        plan: &Plan,
+        first: f64,
+        is_peer: bool,
+        has_rules: bool,
+    ) -> anyhow::Result<Side> {
+        let with = if has_rules { "with rules" } else { "baseline" };
+        self.progress.say(if is_peer { "the peer" } else { "Tandem" });
+        self.progress.say(with);
+        let (found, name) = highest_rate(plan, self.load, first, self.progress, || {
             Ok(Some(self.start(is_peer, has_rules)?))
         })?;
         Ok(found.best.map(|(rate, best)| (rate, best, name)))
+    }
+
+    /// The best of some searches in fine steps, each from the best so far.
+    fn refine(&self, coarse: Both<Side>) -> anyhow::Result<Both<Side>> {
+        let plan =
+            Plan { factor: FINE_FACTOR, precision: FINE, step_back: 1.0 / FINE, ..Plan::FULL };
+        let plan = Plan { confirm_hold: plan.hold, ..plan };
+        let mut best = coarse;
+        for _ in 0..FINE_SEARCHES {
+            for (at, best) in best.iter_mut().enumerate() {
+                let Some((rate, ..)) = best else { continue };
+                let found = self.search_from(&plan, *rate, false, at == 1)?;
+                if found.as_ref().is_some_and(|(found, ..)| found > rate) {
+                    *best = found;
+                }
+            }
+        }
+        Ok(best)
     }
 
     /// Processor time of a call without and with the rules, at the same rate, the best of some.

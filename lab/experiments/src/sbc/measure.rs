@@ -32,6 +32,8 @@ pub struct Plan {
     pub factor: f64,
     /// The bisection ends when the bounds are this close, as a factor.
     pub precision: f64,
+    /// What a rate that was not confirmed is multiplied with.
+    pub step_back: f64,
     /// Subscribers in rotation.
     pub subscribers: u32,
     /// Warm-up: connections, caches, allocations.
@@ -49,6 +51,7 @@ impl Plan {
         confirm_hold: Duration::from_millis(100),
         factor: 1.6,
         precision: 1.15,
+        step_back: 0.92,
         subscribers: 1_000_000,
         warm_up: Duration::from_millis(300),
         budget: Some(Duration::from_secs(46)),
@@ -63,6 +66,7 @@ impl Plan {
         confirm_hold: Duration::from_secs(10),
         factor: 1.3,
         precision: 1.03,
+        step_back: 0.92,
         subscribers: 1_000_000,
         warm_up: Duration::from_secs(2),
         budget: None,
@@ -183,7 +187,7 @@ pub fn highest_rate(
         start: first_rate,
         factor: plan.factor,
         precision: plan.precision,
-        step_back: 0.92,
+        step_back: plan.step_back,
         budget: plan.budget,
     };
     let mut fresh = |rate: f64| -> anyhow::Result<Option<System>> {
