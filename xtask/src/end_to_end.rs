@@ -1,9 +1,11 @@
 //! The end-to-end run: the demo by itself, SIPp at rate through the SSC, Chromium on the console.
 
+use crate::live_change;
 use crate::site::Site;
 use anyhow::{Context, Result, ensure};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 const CALLS: u32 = 20;
@@ -17,6 +19,7 @@ pub fn run(binary: &Path) -> Result<()> {
     step("SIPp through the SSC at 1,000 calls/s, every call in the SAS", || {
         command(&binary, &["lab", "run", "sipp", "--quick"])
     })?;
+    step("limits, rules and realms change under calls that stand", || live_change::run(&binary))?;
     step("the console in Chromium, against a live site", || console(&binary))
 }
 
@@ -29,12 +32,15 @@ fn step(name: &str, body: impl FnOnce() -> Result<()>) -> Result<()> {
 }
 
 /// Runs a command without a terminal; its output is shown when it fails.
-fn command(program: &Path, words: &[&str]) -> Result<()> {
+pub fn command(program: &Path, words: &[&str]) -> Result<()> {
     finish(Command::new(program).args(words))
 }
 
-fn finish(command: &mut Command) -> Result<()> {
-    let log = std::env::temp_dir().join(format!("tandem-step-{}", std::process::id()));
+/// Runs a command to its end; its output is shown when it fails.
+pub fn finish(command: &mut Command) -> Result<()> {
+    static STEPS: AtomicU32 = AtomicU32::new(0);
+    let number = STEPS.fetch_add(1, Ordering::Relaxed);
+    let log = std::env::temp_dir().join(format!("tandem-step-{}-{number}", std::process::id()));
     let file = std::fs::File::create(&log)?;
     let child = command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file).spawn()?;
     let ended = await_end(child);
@@ -58,15 +64,20 @@ fn await_end(mut child: Child) -> Result<std::process::ExitStatus> {
     anyhow::bail!("not finished after {STEP_MAX:?}, ended")
 }
 
-fn console(binary: &Path) -> Result<()> {
-    let site = Site::start(binary)?;
+/// SIPp where the site sends calls of the core side.
+pub fn answerer(site: &Site) -> Result<Child> {
     let (host, port) = site.core.split_once(':').context("an address has a port")?;
-    let mut answerer = Command::new("sipp")
+    Command::new("sipp")
         .args(["-sn", "uas", "-i", host, "-p", port, "-nostdin"])
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
-        .context("sipp (Debian: sip-tester)")?;
+        .context("sipp (Debian: sip-tester)")
+}
+
+fn console(binary: &Path) -> Result<()> {
+    let site = Site::start(binary)?;
+    let mut answerer = answerer(&site)?;
     let calls = CALLS.to_string();
     let placed = finish(Command::new("sipp").args([
         "-sn",

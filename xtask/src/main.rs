@@ -1,8 +1,10 @@
 //! Chores of the house. `cargo xtask end-to-end BINARY` proves the finished binary with programs
-//! that nobody here wrote: SIPp places calls, Chromium reads them in the console.
+//! that nobody here wrote: SIPp places calls, Chromium reads them in the console. `live-change` is
+//! one step of it by itself.
 #![allow(clippy::print_stdout, reason = "a command line program speaks on standard output")]
 
 mod end_to_end;
+mod live_change;
 mod site;
 
 use std::path::Path;
@@ -11,6 +13,7 @@ fn main() -> anyhow::Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["end-to-end", binary] => end_to_end::run(Path::new(binary)),
-        _ => anyhow::bail!("usage: cargo xtask end-to-end PATH-OF-TANDEM"),
+        ["live-change", binary] => live_change::run(Path::new(binary)),
+        _ => anyhow::bail!("usage: cargo xtask end-to-end|live-change PATH-OF-TANDEM"),
     }
 }

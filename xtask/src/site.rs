@@ -94,6 +94,16 @@ directory = "{folder}/sas"
         fs::read_to_string(self.folder.join("log")).unwrap_or_default()
     }
 
+    /// Where its files are.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The site file.
+    pub fn text(&self) -> Result<String> {
+        Ok(fs::read_to_string(self.folder.join("site.toml"))?)
+    }
+
     /// The token that opens the API.
     pub fn token(&self) -> Result<String> {
         Ok(fs::read_to_string(self.folder.join("var/token"))?.trim().to_owned())
@@ -127,6 +137,7 @@ fn free_tcp() -> Result<String> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string())
 }
 
-fn free_udp() -> Result<String> {
+/// A UDP address of this host that is free.
+pub fn free_udp() -> Result<String> {
     Ok(UdpSocket::bind("127.0.0.1:0")?.local_addr()?.to_string())
 }

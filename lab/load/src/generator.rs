@@ -51,6 +51,9 @@ pub struct Trial {
     pub spread: Spread,
     /// How long messages gather before they leave together.
     pub grain: Duration,
+    /// Whether subscribers who are refused or not answered come again until they are registered;
+    /// calls never do.
+    pub again: bool,
 }
 
 impl Default for Trial {
@@ -62,6 +65,7 @@ impl Default for Trial {
             subscribers: 1_000_000,
             spread: Spread::Uniform,
             grain: Duration::from_micros(200),
+            again: false,
         }
     }
 }
@@ -79,6 +83,7 @@ impl Trial {
             ("subscribers", self.subscribers.to_string()),
             ("poisson", poisson.to_string()),
             ("grain_us", us(self.grain)),
+            ("again", self.again.to_string()),
         ];
         let params = params.into_iter().map(|(name, value)| (name.to_owned(), value));
         Ask { path: "trial/start".into(), params: params.collect() }
@@ -102,6 +107,7 @@ impl Trial {
             subscribers: subscribers.max(1),
             spread: if poisson { Spread::Poisson } else { Spread::Uniform },
             grain: us("grain_us")?,
+            again: parse(params, "again")?,
         })
     }
 }

@@ -8,6 +8,9 @@
 //! Subscribers come in rotation; nothing is kept of one between two rotations, so that a million
 //! of them cost nothing. Only requests under way take memory. Asked `trial/start`, `trial` and
 //! `trial/abandon` as the [`crate::Generator`] is.
+//!
+//! In a trial with [`Trial::again`] a subscriber who is refused comes again after the Retry-After
+//! (RFC 3261 §20.33), one who hears nothing after a while (RFC 5626 §4.5), until he stands.
 
 use crate::arrivals::Arrivals;
 use crate::end::Door;
@@ -33,6 +36,12 @@ const T1_MS: u32 = 500;
 const T2_MS: u32 = 4_000;
 /// Timer F: 64 x T1.
 const PATIENCE: Duration = Duration::from_millis(64 * T1_MS as u64);
+/// Who heard nothing rests for a half of this up to all of it (RFC 5626 §4.5, base-time-all-fail).
+const SILENCE_MS: u64 = 30_000;
+/// A 503 without Retry-After counts as one with this.
+const RETRY_AFTER_S: u64 = 5;
+/// Longest Retry-After that a subscriber heeds.
+const RETRY_AFTER_MAX_S: u64 = 600;
 /// CSeq of the first rotation: ten digits, as all that follow.
 const FIRST_CSEQ: u32 = 1_000_000_000;
 /// What a branch begins with (RFC 3261 §8.1.1.7).
@@ -54,6 +63,8 @@ pub struct RegistrantsConfig {
 struct Waiting {
     generation: u32,
     live: bool,
+    /// Whether it was refused, or not answered, and comes again when it is due.
+    rests: bool,
     subscriber: u32,
     cseq: u32,
     interval_ms: u32,
@@ -81,6 +92,9 @@ pub struct Registrants {
     trial: Trial,
     subscriber: u32,
     rotation: u32,
+    /// How many rotations further the next one begins: who came again has used their CSeq.
+    ahead: u32,
+    began: Time,
     flushed: Time,
     tally: Tally,
     seed: u64,
@@ -132,6 +146,8 @@ impl Registrants {
             trial: Trial::default(),
             subscriber: 0,
             rotation: 0,
+            ahead: 0,
+            began: seed.now,
             flushed: seed.now,
             tally: Tally::default(),
             seed: random,
@@ -143,6 +159,8 @@ impl Registrants {
     /// forgotten. Another number of subscribers begins another rotation.
     pub fn start(&mut self, now: Time, trial: Trial) {
         self.abandon();
+        self.rotation += core::mem::take(&mut self.ahead);
+        self.began = now;
         if trial.subscribers != self.trial.subscribers {
             (self.subscriber, self.rotation) = (0, self.rotation + 1);
         }
@@ -204,6 +222,7 @@ impl Registrants {
                 self.waiting.push(Waiting {
                     generation: self.seed as u32,
                     live: false,
+                    rests: false,
                     subscriber: 0,
                     cseq: 0,
                     interval_ms: 0,
@@ -217,14 +236,41 @@ impl Registrants {
             None => return None,
         };
         let one = &mut self.waiting[slot as usize];
-        one.live = true;
+        (one.live, one.rests) = (true, false);
         (one.subscriber, one.cseq) = (self.subscriber, FIRST_CSEQ + self.rotation);
-        (one.scheduled, one.sent, one.interval_ms) = (scheduled, now, T1_MS);
+        one.scheduled = scheduled;
         self.live += 1;
+        self.attempt(now, slot);
+        Some(slot)
+    }
+
+    /// A transaction begins.
+    fn attempt(&mut self, now: Time, slot: u32) {
+        let one = &mut self.waiting[slot as usize];
+        (one.sent, one.interval_ms) = (now, T1_MS);
         let is_reliable = self.config.clients[0].transport.is_stream();
         let first = if is_reliable { PATIENCE } else { Duration::from_millis(T1_MS.into()) };
         self.wait(slot, now + first);
-        Some(slot)
+    }
+
+    /// This transaction is over; the next one begins after a rest.
+    fn rest(&mut self, now: Time, slot: u32, rest: Duration) {
+        let one = &mut self.waiting[slot as usize];
+        one.rests = true;
+        one.generation = one.generation.wrapping_add(1);
+        self.wait(slot, now + rest);
+    }
+
+    /// Who rested begins anew, with the next number (RFC 3261 §8.1.3.5).
+    fn come_again(&mut self, now: Time, slot: u32) {
+        let one = &mut self.waiting[slot as usize];
+        one.rests = false;
+        one.cseq += 1;
+        let next = FIRST_CSEQ + self.rotation;
+        self.ahead = self.ahead.max((one.cseq + 1).saturating_sub(next));
+        self.tally.report.again += 1;
+        self.again.push(slot);
+        self.attempt(now, slot);
     }
 
     fn wait(&mut self, slot: u32, at: Time) {
@@ -286,6 +332,15 @@ impl Registrants {
     /// Timer E or F.
     fn on_time(&mut self, now: Time, slot: u32) {
         let one = &mut self.waiting[slot as usize];
+        if one.rests {
+            return self.come_again(now, slot);
+        }
+        if now.since(one.sent) >= PATIENCE && self.trial.again {
+            self.tally.report.unanswered += 1;
+            self.seed = self.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(1);
+            let rest_ms = SILENCE_MS / 2 + (self.seed >> 33) % (SILENCE_MS / 2);
+            return self.rest(now, slot, Duration::from_millis(rest_ms));
+        }
         if now.since(one.sent) >= PATIENCE {
             return self.fail(slot, Cause::Timeout, || "nothing came".into());
         }
@@ -337,7 +392,8 @@ impl Registrants {
             return self.tally.fail(Side::Caller, Cause::Malformed, || words(bytes));
         };
         let one = self.waiting.get(id.slot as usize);
-        let Some(one) = one.filter(|one| one.live && one.generation == id.generation) else {
+        let is_this = |one: &&Waiting| one.live && !one.rests && one.generation == id.generation;
+        let Some(one) = one.filter(is_this) else {
             self.tally.report.late += 1;
             return;
         };
@@ -347,7 +403,12 @@ impl Registrants {
                 let us = now.since(one.scheduled).as_micros() as u64;
                 self.tally.set_up(us);
                 self.tally.report.completed += 1;
+                self.tally.report.last_us = now.since(self.began).as_micros() as u64;
                 return self.release(id.slot);
+            }
+            b"503" if self.trial.again => {
+                self.tally.reject(503, now.since(one.sent).as_micros() as u64);
+                return self.rest(now, id.slot, Duration::from_secs(retry_after_s(bytes)));
             }
             b"200" => Cause::Unexpected,
             b"503" => Cause::Shed,
@@ -365,6 +426,15 @@ fn is_bound(bytes: &[u8], subscriber: u32) -> bool {
     memmem::find(contacts, &user).is_some()
         && memmem::find(contacts, b";expires=")
             .is_some_and(|at| contacts.get(at + 9).is_some_and(|digit| *digit != b'0'))
+}
+
+/// Seconds after which a refused request may come again.
+fn retry_after_s(bytes: &[u8]) -> u64 {
+    const NAME: &[u8] = b"\r\nRetry-After: ";
+    let Some(at) = memmem::find(bytes, NAME) else { return RETRY_AFTER_S };
+    let digits = bytes[at + NAME.len()..].iter().take_while(|byte| byte.is_ascii_digit()).take(9);
+    let value = digits.fold(0u64, |value, digit| value * 10 + u64::from(digit - b'0'));
+    value.min(RETRY_AFTER_MAX_S)
 }
 
 fn words(bytes: &[u8]) -> String {

@@ -87,6 +87,15 @@ pub struct Report {
     pub examples: Vec<String>,
     /// Messages sent again for want of an answer.
     pub retransmissions: u64,
+    /// Attempts after a refusal or a silence ([`crate::Trial::again`]).
+    #[serde(default)]
+    pub again: u64,
+    /// Attempts to which nothing came within 64 x T1.
+    #[serde(default)]
+    pub unanswered: u64,
+    /// From the begin of the trial to the last registration, microseconds.
+    #[serde(default)]
+    pub last_us: u64,
     /// Messages that came again.
     pub duplicates: u64,
     /// Mandatory messages that never came although the call succeeded (lost datagrams).

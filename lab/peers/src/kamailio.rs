@@ -69,8 +69,10 @@ impl Kamailio {
         let version = version(&program)?;
         let file = directory.join("kamailio.cfg");
         fs::write(&file, text)?;
-        let options = "-DD -E -x fm -b 4000000 -m 3072 -M 64 -f kamailio.cfg -Y . -w .";
-        let mut process = ProcessSpec::new("kamailio", program, directory).with(options.split(' '));
+        let shared = format!("-m {}", shared_mb());
+        let options = "-DD -E -x fm -b 4000000 -M 64 -f kamailio.cfg -Y . -w .";
+        let mut process = ProcessSpec::new("kamailio", program, directory)
+            .with(shared.split(' ').chain(options.split(' ')));
         process.core = spec.core;
         let mut process = Process::start(&process)?;
         process.wait_until(READY_MAX, || {
@@ -91,6 +93,15 @@ impl Kamailio {
     pub fn log_end(&self) -> String {
         self.process.log_end()
     }
+}
+
+/// Shared memory that it may take, MiB: a third of the machine's, so that it never is the bound;
+/// what it does not use costs nothing.
+fn shared_mb() -> u64 {
+    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
+    let kb = line.and_then(|rest| rest.trim().trim_end_matches("kB").trim().parse::<u64>().ok());
+    (kb.unwrap_or_default() / 3_072).clamp(1_024, 16_384)
 }
 
 /// Debian keeps it where only root looks.

@@ -13,14 +13,17 @@ use driver::tcp;
 use driver::tls::Progress;
 use machine::Time;
 
-/// Bytes of one read.
-const READ_BYTES: usize = 256 << 10;
+/// Bytes of one read: some hundred messages, so that one connection does not keep the others
+/// waiting for long.
+const READ_BYTES: usize = 64 << 10;
 
 /// Room for reading, one per shard.
 pub(crate) struct Reader {
     raw: Vec<u8>,
     plain: Vec<u8>,
     message_bytes_max: usize,
+    /// Bytes read since somebody asked.
+    taken: usize,
 }
 
 /// What became of a read.
@@ -40,7 +43,17 @@ impl Reader {
             raw: vec![0; READ_BYTES + limits.message_bytes_max],
             plain: Vec::new(),
             message_bytes_max: limits.message_bytes_max,
+            taken: 0,
         }
+    }
+
+    /// Whether more than `limit` bytes were read since it last was so.
+    pub(crate) const fn has_taken(&mut self, limit: usize) -> bool {
+        let has = self.taken > limit;
+        if has {
+            self.taken = 0;
+        }
+        has
     }
 
     /// Reads once from a connection and gives its messages to the function.
@@ -125,6 +138,7 @@ impl Reader {
             Ok(Some(read)) => read,
             Err(error) => return Outcome::Ended(lost_words(&error)),
         };
+        self.taken += count;
         let end = start + count;
         if end < connection.wanted {
             connection.partial.extend_from_slice(&self.raw[start..end]);
@@ -150,6 +164,7 @@ impl Reader {
                 Ok(Some(read)) => (read, None),
                 Err(error) => return Outcome::Ended(lost_words(&error)),
             };
+        self.taken += count;
         self.plain.clear();
         self.plain.append(&mut connection.partial);
         let head = self.plain.len();

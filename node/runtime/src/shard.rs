@@ -42,6 +42,9 @@ const PARCELS_PER_TURN: usize = 64;
 const COMMANDS_PER_TURN: usize = 16;
 /// Events between two looks at the clock.
 const EVENTS_PER_LOOK: usize = 16;
+/// Bytes from connections after which timers and datagrams are looked at: a few busy connections
+/// with many subscribers behind them must not keep everybody else waiting.
+const STREAM_BYTES_PER_LOOK: usize = 128 << 10;
 /// Deliveries of helper threads that one turn takes.
 const DELIVERIES_PER_TURN: usize = 256;
 /// Orders of the mirror that one turn takes.
@@ -130,6 +133,12 @@ impl<F: Function> Shard<F> {
                 self.engine.tick(now); // timers do not wait for a crowd of connections
             }
             worked |= self.dispatch(now, event);
+            if self.reader.has_taken(STREAM_BYTES_PER_LOOK) {
+                now = self.now();
+                self.engine.tick(now);
+                self.datagrams_again(now, &ready);
+                self.flush(now);
+            }
         }
         self.ready = ready;
         worked |= self.news(now);
@@ -227,6 +236,15 @@ impl<F: Function> Shard<F> {
         }
         self.engine.step(now, In::Up { flow });
         self.reader.resume(now, (flow.conn, plain), &mut self.engine, &mut self.io);
+    }
+
+    /// Receives another batch on the datagram ports that were ready in this turn.
+    fn datagrams_again(&mut self, now: Time, ready: &[Ready]) {
+        for event in ready {
+            if let Token::Port(id) = Token::from_bits(event.token) {
+                self.datagrams(now, id);
+            }
+        }
     }
 
     /// Receives one batch and gives it to the function.

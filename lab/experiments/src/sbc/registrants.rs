@@ -72,16 +72,32 @@ impl Subscribers {
         Ok(serde_json::from_value(answer)?)
     }
 
+    /// Starts a trial and leaves it running.
+    ///
+    /// # Errors
+    /// When the generator's shard does not answer.
+    pub fn begin(&self, trial: Trial) -> anyhow::Result<()> {
+        self.ask(trial.ask()).map(drop)
+    }
+
+    /// What happened so far.
+    ///
+    /// # Errors
+    /// When the generator's shard does not answer.
+    pub fn report(&self) -> anyhow::Result<Report> {
+        self.ask(Ask { path: "trial".into(), ..Ask::default() })
+    }
+
     /// Runs one trial to its end; what is unanswered `drain` after the last REGISTER is a failure.
     ///
     /// # Errors
     /// When the generator's shard does not answer.
     pub fn run(&self, trial: Trial, drain: Duration) -> anyhow::Result<Report> {
-        self.ask(trial.ask())?;
+        self.begin(trial)?;
         let until = Instant::now() + trial.length + drain;
         std::thread::sleep(trial.length);
         while Instant::now() < until {
-            let report = self.ask(Ask { path: "trial".into(), ..Ask::default() })?;
+            let report = self.report()?;
             if !report.running {
                 return Ok(report);
             }
@@ -100,8 +116,27 @@ fn port(id: PortId, name: &str, transport: Transport, listen: SocketAddr) -> Por
 /// # Errors
 /// When the binary does not come up.
 pub fn tandem(ground: &Ground, binary: &Path) -> anyhow::Result<System> {
+    launch(ground, binary, site(ground))
+}
+
+/// The same, with a realm of its own for calls, and `[ssc.limits] retry_after_s`.
+///
+/// # Errors
+/// When the binary does not come up.
+pub fn tandem_with_calls(
+    ground: &Ground,
+    binary: &Path,
+    calls: &Ground,
+    retry_after_s: u32,
+) -> anyhow::Result<System> {
+    const LIMITS: &str = "[ssc.limits]";
+    let limits = format!("{LIMITS}\nretry_after_s = {retry_after_s}");
+    launch(ground, binary, site(ground).replacen(LIMITS, &limits, 1) + &calls_section(calls))
+}
+
+fn launch(ground: &Ground, binary: &Path, text: String) -> anyhow::Result<System> {
     let file = ground.directory().join("site.toml");
-    fs::write(&file, site(ground))?;
+    fs::write(&file, text)?;
     let mut spec =
         ProcessSpec::new("tandem", binary, ground.directory()).with(["run", "site.toml"]);
     spec.core = Some(Ground::cores().0);
@@ -134,6 +169,29 @@ pub fn standing(ground: &Ground) -> Option<u64> {
     let lines = lines.chain(text.lines().filter(|line| line.starts_with("ssc_bindings_live")));
     let values = lines.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok());
     values.reduce(|a, b| a + b).map(|value| value as u64)
+}
+
+/// Where calls come from and go to.
+fn calls_section(calls: &Ground) -> String {
+    let Ground { access, answerer, .. } = calls;
+    format!(
+        r#"
+[[ssc.realm]]
+name = "calls"
+side = "access"
+listen = ["udp:{access}"]
+
+[[ssc.next_hop]]
+name = "far-end"
+realm = "core"
+targets = ["udp:{answerer}"]
+probe_interval_s = 0
+
+[[ssc.route]]
+from = "calls"
+to = ["far-end"]
+"#
+    )
 }
 
 fn site(ground: &Ground) -> String {

@@ -5,7 +5,8 @@
 //! | load | calls set up at a steady rate, none released until all stand; then all released |
 //! | value | calls that stood at once, every one set up and released as its flow says |
 //! | memory | growth of the SSC's resident memory by the calls that stand, everything included |
-//! | full run | twice as many again, until a limit of this machine: `detail.tandem.limit` |
+//! | full run | then four times as many, if the machine's memory allows: `detail.tandem.limit` |
+//! | bar | the published number stands in at most 4 KiB each, judged in a full run |
 //!
 //! Transactions of the last 32 seconds stand beside the calls (RFC 3261 §17, timers J, L and M):
 //! the faster the set-up, the more of them are in the figure.
@@ -33,13 +34,18 @@ const WARM_UP_CALLS: u32 = 500;
 const GENERATOR_BYTES_PER_CALL: u64 = 4_096;
 /// Share of the machine's free memory that a run may take.
 const MEMORY_SHARE: f64 = 0.8;
+/// What a call may take where the published number stands: a full run sets them up slowly enough
+/// for the figure to be theirs and not their transactions'.
+const CALL_BYTES_MAX: u64 = 4_096;
+/// How many times as many a full run asks for when the published number stood.
+const MORE: u32 = 4;
 
 struct Scenario {
     name: &'static str,
     flow: &'static str,
     transport: Transport,
-    /// Calls set up per second in a full run (at first: twice as many calls come twice as fast)
-    /// and in a quick run, and calls released per second.
+    /// Calls set up per second in a full run (at first: more calls come faster) and in a quick run,
+    /// and calls released per second.
     rates: (f64, f64, f64),
 }
 
@@ -85,11 +91,16 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
             continue;
         };
         let stage = Stage { scenario, options, progress: &progress };
-        let (best, limit) = stage.climb(row.value as u32)?;
+        let Climbed { best, limit, bytes_per_call } = stage.climb(row.value as u32)?;
         progress.step();
+        let octets = bytes_per_call.unwrap_or_default();
+        if octets == 0 || (!options.quick && octets > CALL_BYTES_MAX) {
+            outcome.broken.push(format!("{}: {octets} octets for each call", scenario.name));
+        }
         let value = best.as_ref().map(|stood| f64::from(stood.calls));
         let mut detail = best.as_ref().map_or(json!({}), |stood| stood.json(memory_mb));
         detail["limit"] = json!(limit);
+        detail["bytes_per_call_of_the_published_number"] = json!(bytes_per_call);
         if value.is_none_or(|value| value < row.value) {
             outcome.broken.push(format!("{}: {limit}", scenario.name));
         }
@@ -122,12 +133,26 @@ struct Stood {
     report: Report,
 }
 
+/// What came of the attempts.
+struct Climbed {
+    /// The most that stood.
+    best: Option<Stood>,
+    /// What kept more from standing.
+    limit: String,
+    /// Where the published number stood.
+    bytes_per_call: Option<u64>,
+}
+
 impl Stood {
+    fn bytes_per_call(&self) -> u64 {
+        self.grown_bytes / u64::from(self.calls.max(1))
+    }
+
     fn json(&self, memory_mb: u64) -> Value {
         let resident_mb = self.resident_bytes as f64 / 1_048_576.0;
         json!({
             "setup_rate": self.rate,
-            "bytes_per_call": self.grown_bytes / u64::from(self.calls.max(1)),
+            "bytes_per_call": self.bytes_per_call(),
             "resident_mb": resident_mb,
             "ram_percent": 100.0 * resident_mb / memory_mb.max(1) as f64,
             "cpu_us_per_call": self.cpu_us_per_call,
@@ -146,36 +171,33 @@ struct Stage<'a> {
 }
 
 impl Stage<'_> {
-    /// The most calls that stood, and what kept more from standing.
-    fn climb(&self, first: u32) -> anyhow::Result<(Option<Stood>, String)> {
-        let mut best: Option<Stood> = None;
-        let mut calls = first;
-        loop {
-            let per_call = best.as_ref().map_or(4_096, |b| b.grown_bytes / u64::from(b.calls));
-            let needed = (per_call + GENERATOR_BYTES_PER_CALL) * u64::from(calls);
-            let free = free_bytes();
-            if needed as f64 > free as f64 * MEMORY_SHARE {
-                let limit = format!(
-                    "memory of this machine: {calls} calls and their generator need {} MB of {}",
-                    needed >> 20,
-                    free >> 20
-                );
-                return Ok((best, limit));
-            }
-            let (slow, fast, _) = self.scenario.rates;
-            let slow = slow * f64::from(calls) / f64::from(first);
-            let rate = if self.options.quick { fast } else { slow.min(fast) };
-            match self.attempt(calls, rate)? {
-                Ok(stood) => best = Some(stood),
-                Err(limit) => return Ok((best, limit)),
-            }
-            if self.options.quick {
-                return Ok((best, format!("{calls} calls were asked for in a quick run")));
-            }
-            calls = calls.saturating_mul(2).min(load::LEGS_MAX as u32);
-            if best.as_ref().is_some_and(|best| best.calls == calls) {
-                return Ok((best, format!("the generator holds {calls} calls")));
-            }
+    /// The published number of calls, then more of them.
+    fn climb(&self, first: u32) -> anyhow::Result<Climbed> {
+        let (slow, fast, _) = self.scenario.rates;
+        let rate = if self.options.quick { fast } else { slow.min(fast) };
+        let stood = match self.attempt(first, rate)? {
+            Ok(stood) => stood,
+            Err(limit) => return Ok(Climbed { best: None, limit, bytes_per_call: None }),
+        };
+        let bytes_per_call = Some(stood.bytes_per_call());
+        let climbed = |best, limit| Ok(Climbed { best: Some(best), limit, bytes_per_call });
+        if self.options.quick {
+            return climbed(stood, format!("{first} calls were asked for in a quick run"));
+        }
+        let calls = first.saturating_mul(MORE).min(load::LEGS_MAX as u32);
+        let needed = (stood.bytes_per_call() + GENERATOR_BYTES_PER_CALL) * u64::from(calls);
+        let free = free_bytes();
+        if needed as f64 > free as f64 * MEMORY_SHARE {
+            let limit = format!(
+                "memory of this machine: {calls} calls and their generator need {} MB of {}",
+                needed >> 20,
+                free >> 20
+            );
+            return climbed(stood, limit);
+        }
+        match self.attempt(calls, (slow * f64::from(MORE)).min(fast))? {
+            Ok(more) => climbed(more, format!("{calls} calls were asked for")),
+            Err(limit) => climbed(stood, limit),
         }
     }
 
@@ -200,7 +222,8 @@ impl Stage<'_> {
             "{}: {stood} calls stand at {rate:.0}/s, {} failed, {:.0} octets each",
             self.scenario.name,
             report.failed(),
-            (standing.resident_bytes - before.resident_bytes) as f64 / stood.max(1) as f64,
+            standing.resident_bytes.saturating_sub(before.resident_bytes) as f64
+                / stood.max(1) as f64,
         ));
         if report.failed() > 0 || stood < u64::from(calls) {
             return Ok(Err(words("set up", calls, &report)));

@@ -19,6 +19,8 @@ use std::time::{Duration, Instant};
 
 const READY_MAX: Duration = Duration::from_secs(15);
 const POLL: Duration = Duration::from_millis(20);
+/// How often a trial that must hold is looked at.
+const LOOK: Duration = Duration::from_millis(250);
 /// Captures may lag behind the calls by this much.
 const CAPTURES_MAX: Duration = Duration::from_millis(400);
 /// Kept TLS connections that the callers share.
@@ -193,8 +195,36 @@ impl Load {
     /// When the generator's shard does not answer.
     pub fn run(&self, trial: Trial, drain: Duration, captures: u64) -> anyhow::Result<Report> {
         self.ask(trial.ask())?;
-        let until = Instant::now() + trial.length + trial.hold + drain;
         std::thread::sleep(trial.length);
+        self.finish(Instant::now() + trial.hold + drain, captures)
+    }
+
+    /// The same, but the first failed or refused call ends the trial: what is left over is
+    /// forgotten and counts neither as completed nor as failed.
+    ///
+    /// # Errors
+    /// When the generator's shard does not answer.
+    pub fn run_while_held(
+        &self,
+        trial: Trial,
+        drain: Duration,
+        captures: u64,
+    ) -> anyhow::Result<Report> {
+        self.ask(trial.ask())?;
+        let placed = Instant::now() + trial.length;
+        while Instant::now() < placed {
+            let report = self.report()?;
+            if report.failed() + report.refused() > 0 {
+                self.ask(Ask { path: "trial/abandon".into(), ..Ask::default() })?;
+                return Ok(report);
+            }
+            std::thread::sleep(LOOK.min(placed.saturating_duration_since(Instant::now())));
+        }
+        self.finish(placed + trial.hold + drain, captures)
+    }
+
+    /// Waits until the calls of a trial have ended, at most until then.
+    fn finish(&self, until: Instant, captures: u64) -> anyhow::Result<Report> {
         while Instant::now() < until {
             let report = self.report()?;
             if !report.running {
