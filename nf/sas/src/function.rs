@@ -144,15 +144,18 @@ impl Sas {
             payload: packet.payload,
         };
         let is_keep_alive = packet.payload.iter().all(|b| matches!(b, b'\r' | b'\n' | 0));
+        let mut room = None;
         match packet.kind {
-            hep::KIND_SIP if !is_keep_alive => match sip::Message::parse(packet.payload) {
-                Ok(message) => self.arrive(now_us, &Arrival { entry, message: Some(&message) }),
-                Err(_) => {
-                    self.sheet.add(Fact::MalformedMessages, 1);
-                    entry.flags |= MALFORMED;
-                    self.arrive(now_us, &Arrival { entry, message: None });
+            hep::KIND_SIP if !is_keep_alive => {
+                match sip::Message::parse_in(&mut room, packet.payload) {
+                    Ok(message) => self.arrive(now_us, &Arrival { entry, message: Some(message) }),
+                    Err(_) => {
+                        self.sheet.add(Fact::MalformedMessages, 1);
+                        entry.flags |= MALFORMED;
+                        self.arrive(now_us, &Arrival { entry, message: None });
+                    }
                 }
-            },
+            }
             hep::KIND_LOG => self.arrive(now_us, &Arrival { entry, message: None }),
             _ => self.sheet.add(Fact::Refused, 1),
         }

@@ -192,13 +192,16 @@ impl Controller {
         if self.shed(now, flow, realm, bytes, out) {
             return;
         }
-        match Message::parse(bytes) {
+        let mut room = None;
+        match Message::parse_in(&mut room, bytes) {
             Ok(message) => {
                 let mut inbox = core::mem::take(&mut self.inbox);
                 inbox.clear();
-                let is_changed = self.wire.ruled_in(realm, &message, &mut inbox).is_some();
-                let changed = if is_changed { Message::parse(&inbox).ok() } else { None };
-                let message = changed.as_ref().unwrap_or(&message);
+                let is_changed = self.wire.ruled_in(realm, message, &mut inbox).is_some();
+                let mut room = None;
+                let changed =
+                    if is_changed { Message::parse_in(&mut room, &inbox).ok() } else { None };
+                let message = changed.unwrap_or(message);
                 self.arrived(&Arrived { now, flow, realm, message, raw: bytes }, out);
                 self.inbox = inbox;
             }

@@ -29,7 +29,8 @@ a=ptime:20\r\n";
 /// The routing headers, understood: branch and sent-by, tags, CSeq, Call-ID, hops, R-URI, first
 /// Route, Contact.
 fn understand(bytes: &[u8]) -> usize {
-    let message = Message::parse(bytes).expect("the INVITE is well-formed");
+    let mut room = None;
+    let message = Message::parse_in(&mut room, bytes).expect("the INVITE is well-formed");
     let uri = message.uri().expect("a request has one");
     let mut sum = uri.host.len() + usize::from(uri.port.unwrap_or(0));
     let via = message.via();
@@ -67,7 +68,10 @@ fn benches(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("message");
     group.throughput(Throughput::Bytes(INVITE.len() as u64));
     group.bench_function("parse_invite", |b| {
-        b.iter(|| Message::parse(black_box(INVITE)).map(|message| message.cseq().number));
+        b.iter(|| {
+            let mut room = None;
+            Message::parse_in(&mut room, black_box(INVITE)).map(|message| message.cseq().number)
+        });
     });
     group.bench_function("parse_invite_with_routing_understood", |b| {
         b.iter(|| understand(black_box(INVITE)));

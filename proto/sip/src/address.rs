@@ -107,13 +107,12 @@ impl<'a> NameAddr<'a> {
 
     #[inline]
     fn read_bracketed(&mut self, value: &'a [u8], start: usize) -> Result<(), Malformed> {
-        let end = octet::find_near(value, start, b'>').unwrap_or(value.len());
-        self.uri = &value[start..end];
-        if end == value.len() || !octet::is_uri(self.uri) {
-            let at = octet::uri_run(value, start);
+        let end = octet::uri_run(value, start);
+        if value.get(end) != Some(&b'>') {
             let what = "URI holds an octet it may not, or no > ends it";
-            return Err(Malformed::new(at, what, SPEC));
+            return Err(Malformed::new(end, what, SPEC));
         }
+        self.uri = &value[start..end];
         self.params = &value[octet::skip_space(value, end + 1)..];
         check_scheme(self.uri, start)
     }

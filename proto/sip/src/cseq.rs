@@ -1,7 +1,7 @@
 //! CSeq (RFC 3261 §20.16).
 
 use crate::method::Method;
-use crate::octet::{self, DIGIT, TOKEN};
+use crate::octet::{self, TOKEN};
 use wire::Malformed;
 
 const SPEC: &str = "RFC 3261 §20.16";
@@ -26,8 +26,8 @@ impl<'a> CSeq<'a> {
     /// Anything but a number below 2^31 and a method.
     #[inline]
     pub fn parse(value: &'a [u8]) -> Result<Self, Malformed> {
-        let digits = octet::run(value, 0, DIGIT);
-        let Some(number) = octet::number(&value[..digits], u64::from(CSEQ_MAX)) else {
+        let (number, digits) = octet::digits(value, 0, u64::from(CSEQ_MAX));
+        let Some(number) = number else {
             return Err(Malformed::new(0, "CSeq number is not below 2^31", "RFC 3261 §8.1.1.5"));
         };
         let start = octet::skip_space(value, digits);

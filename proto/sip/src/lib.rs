@@ -29,6 +29,8 @@ mod cseq;
 pub mod dialog;
 mod frame;
 mod header;
+mod lanes;
+mod line;
 pub mod locate;
 mod message;
 mod method;

@@ -1,5 +1,7 @@
 //! Octet classes of RFC 3261 §25.1 and the few scans that every grammar of SIP shares.
 
+use crate::lanes::{self, Lanes};
+
 /// Letters, digits and `-.!%*_+`'~`: what a token is made of.
 pub(crate) const TOKEN: u8 = 1;
 /// Linear white space as it stands inside a value: blank, tab, and the CRLF of a fold.
@@ -90,120 +92,60 @@ pub(crate) const fn matches(word: u64, octet: u8) -> u64 {
     !(((other & !HIGH) + !HIGH) | other | !HIGH)
 }
 
-/// The high bit of every octet of `word` that is outside of [`URI`].
-#[inline]
-const fn outside_uri(word: u64) -> u64 {
-    let low = word & !HIGH;
-    let blank_or_control = !(low + ONES * (0x80 - 0x21)) | word | (low + ONES);
-    (blank_or_control & HIGH)
-        | matches(word, b'<')
-        | matches(word, b'>')
-        | matches(word, b'"')
-        | matches(word, b'\\')
-}
-
-/// Whether every octet is of [`URI`]; sixteen at once, which compilers turn into vectors.
-#[inline]
-pub(crate) fn is_uri(bytes: &[u8]) -> bool {
-    let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) else {
-        return uri_run(bytes, 0) == bytes.len();
-    };
-    let mut outside = either(lanes(first), lanes(last));
-    let mut at = LANES;
-    while at + LANES < bytes.len() {
-        if let Some(chunk) = bytes[at..].first_chunk() {
-            outside = either(outside, lanes(chunk));
-        }
-        at += LANES;
-    }
-    u128::from_ne_bytes(outside) == 0
-}
-
-#[inline]
-fn either(mut a: [u8; LANES], b: [u8; LANES]) -> [u8; LANES] {
-    for lane in 0..LANES {
-        a[lane] |= b[lane];
-    }
-    a
-}
-
-const LANES: usize = 16;
-
-/// Not zero where an octet is outside of [`URI`].
-#[inline]
-fn lanes(chunk: &[u8; LANES]) -> [u8; LANES] {
-    let mut outside = [0; LANES];
-    for (lane, &octet) in outside.iter_mut().zip(chunk) {
-        let is_graphic = octet.wrapping_sub(0x21) < 0x7F - 0x21;
-        let is_delimiter = (octet == b'<') | (octet == b'>') | (octet == b'"') | (octet == b'\\');
-        *lane = u8::from(!is_graphic | is_delimiter);
-    }
-    outside
+/// Those that no URI may hold.
+#[inline(always)]
+fn outside_uri(lanes: Lanes) -> Lanes {
+    let blank_or_odd = lanes.within(0, 0x20).or(lanes.within(0x7F, 0xFF));
+    let bracket = lanes.equal(b'<').or(lanes.equal(b'>'));
+    blank_or_odd.or(bracket).or(lanes.equal(b'"').or(lanes.equal(b'\\')))
 }
 
 /// The first position from `at` on whose octet is outside of [`URI`], or the end.
 #[inline]
-pub(crate) fn uri_run(bytes: &[u8], mut at: usize) -> usize {
-    while let Some(word) = word(bytes, at) {
-        let found = outside_uri(word);
-        if found != 0 {
-            return at + found.trailing_zeros() as usize / 8;
-        }
-        at += WORD;
-    }
-    let Some(start) = bytes.len().checked_sub(WORD) else { return run(bytes, at, URI) };
-    let before = 8 * (at - start) as u32;
-    let found =
-        word(bytes, start).map_or(0, outside_uri) & u64::MAX.checked_shl(before).unwrap_or(0);
-    start + if found == 0 { WORD } else { found.trailing_zeros() as usize / 8 }
+pub(crate) fn uri_run(bytes: &[u8], at: usize) -> usize {
+    lanes::find(bytes, at, outside_uri, |octet| !is(octet, URI))
 }
 
 /// The position of the first `octet` from `at` on, for one that is near.
 #[inline]
-pub(crate) fn find_near(bytes: &[u8], mut at: usize, octet: u8) -> Option<usize> {
-    while let Some(word) = word(bytes, at) {
-        let found = matches(word, octet);
-        if found != 0 {
-            return Some(at + found.trailing_zeros() as usize / 8);
-        }
-        at += WORD;
-    }
-    bytes[at..].iter().position(|&other| other == octet).map(|offset| at + offset)
+pub(crate) fn find_near(bytes: &[u8], at: usize, octet: u8) -> Option<usize> {
+    let found = lanes::find(bytes, at, |lanes| lanes.equal(octet), |other| other == octet);
+    (found < bytes.len()).then_some(found)
 }
 
-/// The first position from `at` on whose octet is a control (the tab is one), or the end.
+/// The first position from `at` on whose octet is outside of [`HOST`], or the end.
 #[inline]
-pub(crate) fn text_run(bytes: &[u8], mut at: usize) -> usize {
-    while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<LANES>()) {
-        if chunk.iter().fold(false, |found, &octet| found | (octet < 0x20)) {
-            break;
-        }
-        at += LANES;
-    }
-    while let Some(word) = word(bytes, at) {
-        // The lowest bit set is right; a borrow can only set wrong ones above it.
-        let found = word.wrapping_sub(ONES * 0x20) & !word & HIGH;
-        if found != 0 {
-            return at + found.trailing_zeros() as usize / 8;
-        }
-        at += WORD;
-    }
-    let rest = &bytes[at..];
-    rest.iter().position(|&octet| octet < 0x20).map_or(bytes.len(), |offset| at + offset)
+pub(crate) fn host_run(bytes: &[u8], at: usize) -> usize {
+    let outside = |lanes: Lanes| {
+        let letter = lanes.within(b'a', b'z').or(lanes.within(b'A', b'Z'));
+        let digit_or_mark = lanes.within(b'-', b'.').or(lanes.within(b'0', b'9'));
+        letter.or(digit_or_mark).or(lanes.equal(b'_')).not()
+    };
+    lanes::find(bytes, at, outside, |octet| !is(octet, HOST))
 }
 
-/// The same as [`run`] for text that goes on for a while: four octets at once.
+/// The first position from `at` on whose octet is outside of [`VALUE`], or the end.
 #[inline]
-pub(crate) fn long_run(bytes: &[u8], at: usize, bits: u8) -> usize {
+pub(crate) fn value_run(bytes: &[u8], at: usize) -> usize {
+    let outside = |lanes: Lanes| {
+        let ends = lanes.equal(b';').or(lanes.equal(b',')).or(lanes.equal(b'?'));
+        outside_uri(lanes).or(ends)
+    };
+    lanes::find(bytes, at, outside, |octet| !is(octet, VALUE))
+}
+
+/// The number whose digits begin at `at`, if there are any and it fits `max`, and where they end.
+#[inline]
+pub(crate) fn digits(bytes: &[u8], at: usize, max: u64) -> (Option<u64>, usize) {
+    let mut value: u64 = 0;
     let mut end = at;
-    while let Some(&[a, b, c, d]) = bytes[end..].first_chunk() {
-        let [a, b, c, d] = [a, b, c, d].map(|octet| CLASSES[octet as usize]);
-        if a & b & c & d & bits == 0 {
-            break;
-        }
-        end += 4;
+    while let Some(digit) = bytes.get(end).map(|octet| octet.wrapping_sub(b'0'))
+        && digit < 10
+    {
+        value = value.saturating_mul(10).saturating_add(digit.into());
+        end += 1;
     }
-    run(bytes, end, bits)
+    ((end > at && value <= max).then_some(value), end)
 }
 
 /// Equality of short texts, without a call.
@@ -262,34 +204,22 @@ pub(crate) fn same(a: &[u8], b: &[u8]) -> bool {
 /// A decimal number of digits only that fits `max`.
 #[inline]
 pub(crate) fn number(bytes: &[u8], max: u64) -> Option<u64> {
-    if bytes.is_empty() {
-        return None;
-    }
-    let mut value: u64 = 0;
-    for &octet in bytes {
-        if !octet.is_ascii_digit() {
-            return None;
-        }
-        value = value * 10 + u64::from(octet - b'0');
-        if value > max {
-            return None;
-        }
-    }
-    Some(value)
+    let (value, end) = digits(bytes, 0, max);
+    value.filter(|_| end == bytes.len())
 }
 
 /// Where the quoted string that opens at `at` ends: the position behind its closing quote.
 #[inline]
 pub(crate) fn quoted_end(bytes: &[u8], at: usize) -> Option<usize> {
     let mut next = at + 1;
-    while next < bytes.len() {
-        match bytes[next] {
+    loop {
+        let special = |lanes: Lanes| lanes.equal(b'"').or(lanes.equal(b'\\'));
+        next = lanes::find(bytes, next, special, |octet| matches!(octet, b'"' | b'\\'));
+        match bytes.get(next)? {
             b'"' => return Some(next + 1),
-            b'\\' => next += 2,
-            _ => next += 1,
+            _ => next += 2,
         }
     }
-    None
 }
 
 #[cfg(test)]
@@ -315,13 +245,10 @@ mod tests {
                     let text = &bytes[..length];
                     for at in [0, place / 2, place, length] {
                         assert_eq!(uri_run(text, at), run(text, at, URI), "{text:?} from {at}");
-                        assert_eq!(is_uri(text), run(text, 0, URI) == length, "{text:?}");
                         let near = text[at..].iter().position(|&o| o == odd).map(|o| at + o);
                         assert_eq!(find_near(text, at, odd), near, "{text:?} from {at}");
-                        assert_eq!(long_run(text, at, HOST), run(text, at, HOST), "{text:?}");
-                        let control = text[at..].iter().position(|&o| o < 0x20);
-                        let end = control.map_or(length, |offset| at + offset);
-                        assert_eq!(text_run(text, at), end, "{text:?} from {at}");
+                        assert_eq!(host_run(text, at), run(text, at, HOST), "{text:?}");
+                        assert_eq!(value_run(text, at), run(text, at, VALUE), "{text:?}");
                     }
                     assert_eq!(equal(text, &[b'a'; 27][..length]), odd == b'a');
                     bytes[place] = b'a';

@@ -5,6 +5,7 @@
 
 use crate::cseq::CSeq;
 use crate::header::Header;
+use crate::line::LineEnds;
 use crate::message::{Index, Line, MESSAGE_BYTES_MAX, Message, Start};
 use crate::method::Method;
 use crate::parse::start_line;
@@ -36,9 +37,12 @@ impl Lines {
         if bytes.len() > MESSAGE_BYTES_MAX {
             return None;
         }
-        let (start, mut at) = start_line(bytes).ok()?;
+        let mut ends = LineEnds::new(bytes, 0);
+        let end = ends.next().ok()?;
+        let start = start_line(&bytes[..end]).ok()?;
         self.0.clear();
-        while let Some(found) = self.0.push(bytes, at).ok()? {
+        let mut at = end + 2;
+        while let Some(found) = self.0.push(bytes, at, &mut ends).ok()? {
             at = found.line.end + 2;
         }
         let (method, name) = match start {

@@ -1,6 +1,6 @@
 //! Parameters: `;name`, `;name=value`, `;name="quoted value"` (RFC 3261 §25.1, generic-param).
 
-use crate::octet::{self, NAME, SPACE, VALUE};
+use crate::octet::{self, NAME, SPACE};
 use wire::Malformed;
 
 const SPEC: &str = "RFC 3261 §25.1";
@@ -49,7 +49,7 @@ impl<'a> Params<'a> {
             Some(_) => return Err(Malformed::new(semicolon, "text after a value", SPEC)),
         }
         let start = octet::skip_space(bytes, semicolon + 1);
-        let end = octet::long_run(bytes, start, NAME);
+        let end = octet::run(bytes, start, NAME);
         if end == start {
             return Err(Malformed::new(start, "parameter without a name", SPEC));
         }
@@ -79,7 +79,7 @@ fn value_end(bytes: &[u8], at: usize) -> Result<usize, Malformed> {
             SPEC,
         ));
     }
-    let end = octet::long_run(bytes, at, VALUE);
+    let end = octet::value_run(bytes, at);
     if end == at {
         return Err(Malformed::new(at, "parameter without its value", SPEC));
     }

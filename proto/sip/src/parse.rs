@@ -3,6 +3,7 @@
 use crate::address::NameAddr;
 use crate::cseq::CSeq;
 use crate::header::Header;
+use crate::line::LineEnds;
 use crate::message::{Entry, FAR, HEADERS_MAX, Index, MESSAGE_BYTES_MAX, Message, Start};
 use crate::method::Method;
 use crate::octet::{self, TOKEN};
@@ -30,52 +31,70 @@ impl<'a> Message<'a> {
     /// # Errors
     /// A start line, a header line or a mandatory header that does not follow RFC 3261; a body
     /// shorter than announced; more than a limit allows. `crate::refuse` makes the answer.
-    #[inline]
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Malformed> {
-        let mut message = Self::unread();
-        message.read(bytes)?;
-        Ok(message)
+        let mut room = None;
+        Self::parse_in(&mut room, bytes).copied()
+    }
+
+    /// The same without moving the message: it is read where it stays, in `room`.
+    ///
+    /// # Errors
+    /// As [`Message::parse`]; `room` is empty then.
+    #[inline]
+    pub fn parse_in<'r>(
+        room: &'r mut Option<Self>,
+        bytes: &'a [u8],
+    ) -> Result<&'r Self, Malformed> {
+        let read = room.insert(Self::UNREAD).read(bytes);
+        if read.is_err() {
+            *room = None;
+        }
+        let nothing = Malformed::new(0, "nothing was read", MESSAGE);
+        read.and_then(|()| room.as_ref().ok_or(nothing))
     }
 
     /// What [`Message::read`] fills; never seen from outside.
-    const fn unread() -> Self {
-        Self {
-            bytes: b"",
-            start: Start::Response { status: 0, reason: b"" },
-            uri: None,
-            via: Via::EMPTY,
-            from: NameAddr::EMPTY,
-            to: NameAddr::EMPTY,
-            from_tag: None,
-            to_tag: None,
-            call_id: b"",
-            cseq: CSeq { number: 0, method: Method::Other, name: b"" },
-            max_forwards: None,
-            body: b"",
-            index: Index::EMPTY,
-        }
-    }
+    const UNREAD: Self = Self {
+        bytes: b"",
+        start: Start::Response { status: 0, reason: b"" },
+        uri: None,
+        via: Via::EMPTY,
+        from: NameAddr::EMPTY,
+        to: NameAddr::EMPTY,
+        from_tag: None,
+        to_tag: None,
+        call_id: b"",
+        cseq: CSeq { number: 0, method: Method::Other, name: b"" },
+        max_forwards: None,
+        body: b"",
+        index: Index::EMPTY,
+    };
 
     fn read(&mut self, bytes: &'a [u8]) -> Result<(), Malformed> {
         if bytes.len() > MESSAGE_BYTES_MAX {
             return Err(Malformed::new(MESSAGE_BYTES_MAX, "message is too long", MESSAGE));
         }
-        let (start, head) = start_line(bytes)?;
-        self.start = start;
-        if let Start::Request { name, uri, .. } = start {
+        let mut ends = LineEnds::new(bytes, 0);
+        let head = ends.next()? + 2;
+        self.start = start_line(&bytes[..head - 2])?;
+        if let Start::Request { name, uri, .. } = self.start {
             self.uri = Some(request_uri(uri, name.len() + 1)?);
         }
         self.bytes = bytes;
-        let length = self.read_lines(head)?;
+        let length = self.read_lines(head, &mut ends)?;
         self.check_mandatory()?;
         self.read_body(length)
     }
 
     /// Finds all header lines from `at` to the empty line and reads those that steer; returns
     /// Content-Length.
-    fn read_lines(&mut self, mut at: usize) -> Result<Option<usize>, Malformed> {
+    fn read_lines(
+        &mut self,
+        mut at: usize,
+        ends: &mut LineEnds<'a>,
+    ) -> Result<Option<usize>, Malformed> {
         let mut length = None;
-        while let Some(Found { line, is_first }) = self.index.push(self.bytes, at)? {
+        while let Some(Found { line, is_first }) = self.index.push(self.bytes, at, ends)? {
             if is_first {
                 let value = octet::trim_end(&self.bytes[line.value..line.end]);
                 self.take(line.header, value, &mut length).map_err(|m| m.shifted(line.value))?;
@@ -172,15 +191,21 @@ impl Index {
         self.first = [0; Header::COUNT];
     }
 
-    /// Enters the header line that starts at `at`; `None` at the empty line.
+    /// Enters the header line that starts at `at` and is the next in `ends`; `None` at the empty
+    /// line.
     #[inline(always)]
-    pub(crate) fn push(&mut self, bytes: &[u8], at: usize) -> Result<Option<Found>, Malformed> {
-        let end = line_end(bytes, at)?;
+    pub(crate) fn push(
+        &mut self,
+        bytes: &[u8],
+        at: usize,
+        ends: &mut LineEnds<'_>,
+    ) -> Result<Option<Found>, Malformed> {
+        let end = ends.next()?;
         if end == at {
             self.end = at;
             return Ok(None);
         }
-        let line = header_line(bytes, at, end)?;
+        let line = header_line(bytes, at, end, ends)?;
         let number = self.count;
         if number == HEADERS_MAX {
             return Err(Malformed::new(at, "too many header lines", HEADER_LINE));
@@ -197,15 +222,12 @@ impl Index {
     }
 }
 
-/// Reads the start line; returns where the header starts.
-pub(crate) fn start_line(bytes: &[u8]) -> Result<(Start<'_>, usize), Malformed> {
-    let end = line_end(bytes, 0)?;
-    let line = &bytes[..end];
-    let start = match line.get(..4) {
-        Some(head) if octet::same(head, b"SIP/") => status_line(line)?,
-        _ => request_line(line)?,
-    };
-    Ok((start, end + 2))
+/// Reads the start line, which stands here without its CRLF.
+pub(crate) fn start_line(line: &[u8]) -> Result<Start<'_>, Malformed> {
+    match line.get(..4) {
+        Some(head) if octet::same(head, b"SIP/") => status_line(line),
+        _ => request_line(line),
+    }
 }
 
 fn request_line(line: &[u8]) -> Result<Start<'_>, Malformed> {
@@ -248,8 +270,8 @@ fn status_line(line: &[u8]) -> Result<Start<'_>, Malformed> {
         return Err(Malformed::new(0, WRONG_VERSION, STATUS_LINE));
     }
     let start = line.len().min(blank + 1);
-    let end = octet::run(line, start, octet::DIGIT);
-    let status = match octet::number(&line[start..end], 699) {
+    let (status, end) = octet::digits(line, start, 699);
+    let status = match status {
         Some(status) if end == start + 3 && status >= 100 => status as u16,
         _ => return Err(Malformed::new(start, "status is not 100 to 699", STATUS_LINE)),
     };
@@ -257,22 +279,6 @@ fn status_line(line: &[u8]) -> Result<Start<'_>, Malformed> {
         Some(b' ') => Ok(Start::Response { status, reason: &line[end + 1..] }),
         None => Ok(Start::Response { status, reason: b"" }),
         Some(_) => Err(Malformed::new(end, "status is not 100 to 699", STATUS_LINE)),
-    }
-}
-
-/// Where the line that starts at `at` ends: the position of its CRLF.
-#[inline]
-pub(crate) fn line_end(bytes: &[u8], at: usize) -> Result<usize, Malformed> {
-    let mut end = octet::text_run(bytes, at);
-    loop {
-        match bytes.get(end..) {
-            Some([b'\r', b'\n', ..]) => return Ok(end),
-            Some([b'\r' | b'\n', ..]) => {
-                return Err(Malformed::new(end, "CR or LF that is no line end", MESSAGE));
-            }
-            Some([_, ..]) => end = octet::text_run(bytes, end + 1),
-            _ => return Err(Malformed::new(end, "no empty line after the header", MESSAGE)),
-        }
     }
 }
 
@@ -299,15 +305,23 @@ pub(crate) struct HeaderLine {
     pub end: usize,
 }
 
-/// Reads the header line that starts at `start` and whose first CRLF is at `end`.
+/// Reads the header line that starts at `start` and whose first CRLF is at `end`; `ends` goes on
+/// behind that one.
 #[inline]
-pub(crate) fn header_line(bytes: &[u8], start: usize, end: usize) -> Result<HeaderLine, Malformed> {
+pub(crate) fn header_line(
+    bytes: &[u8],
+    start: usize,
+    mut end: usize,
+    ends: &mut LineEnds<'_>,
+) -> Result<HeaderLine, Malformed> {
     let line = &bytes[start..end];
     let (header, colon) = match Header::parse_short(line) {
         Some(found) => found,
         None => long_name(line).ok_or_else(|| nameless(bytes, start))?,
     };
-    let end = unfolded_end(bytes, end)?;
+    while matches!(bytes.get(end + 2), Some(b' ' | b'\t')) {
+        end = ends.next()?;
+    }
     let value = match line.get(colon + 1..colon + 3) {
         Some(&[b' ', next]) if next > b' ' => start + colon + 2,
         _ => octet::skip_space(&bytes[..end], start + colon + 1),
@@ -323,15 +337,6 @@ fn long_name(line: &[u8]) -> Option<(Header, usize)> {
     let name = octet::trim_end(&line[..colon]);
     let header = Header::parse(name);
     (header != Header::Unknown || octet::is_token(name)).then_some((header, colon))
-}
-
-/// The CRLF that no fold follows, at or behind the one at `end`.
-#[inline]
-fn unfolded_end(bytes: &[u8], mut end: usize) -> Result<usize, Malformed> {
-    while matches!(bytes.get(end + 2), Some(b' ' | b'\t')) {
-        end = line_end(bytes, end + 2)?;
-    }
-    Ok(end)
 }
 
 /// Why there is no header at `start`.

@@ -5,6 +5,7 @@
 
 use crate::address::NameAddr;
 use crate::header::Header;
+use crate::line::LineEnds;
 use crate::message::{Message, Start};
 use crate::method::Method;
 use crate::octet;
@@ -28,7 +29,8 @@ pub fn refuse(bytes: &[u8], offence: &Malformed, tag: &[u8], out: &mut Vec<u8>) 
     if bytes.len() > crate::MESSAGE_BYTES_MAX || bytes.get(..4).is_some_and(is_response) {
         return None;
     }
-    if matches!(parse::start_line(bytes), Ok((Start::Request { method: Method::Ack, .. }, _))) {
+    let end = LineEnds::new(bytes, 0).next().ok()?;
+    if matches!(parse::start_line(&bytes[..end]), Ok(Start::Request { method: Method::Ack, .. })) {
         return None;
     }
     let head = memchr::memchr(b'\n', bytes)? + 1;
@@ -91,8 +93,9 @@ impl<'a> Iterator for RawLines<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         while self.at < self.bytes.len() && !self.bytes[self.at..].starts_with(b"\r\n") {
-            let line = parse::line_end(self.bytes, self.at)
-                .and_then(|end| parse::header_line(self.bytes, self.at, end));
+            let mut ends = LineEnds::new(self.bytes, self.at);
+            let line =
+                ends.next().and_then(|end| parse::header_line(self.bytes, self.at, end, &mut ends));
             match line {
                 Ok(line) => {
                     let raw = &self.bytes[self.at..line.end + 2];

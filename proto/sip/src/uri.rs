@@ -5,7 +5,7 @@
 //! tel:+358-555-1234567;phone-context=…
 //! ```
 
-use crate::octet::{self, DIGIT, HOST};
+use crate::octet;
 use crate::param::{self, Params};
 use core::net::Ipv6Addr;
 use wire::Malformed;
@@ -58,12 +58,12 @@ impl<'a> Uri<'a> {
     /// reference, a bad parameter. Offsets count from the start of the URI.
     #[inline]
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Malformed> {
-        if octet::is_uri(bytes) {
+        let end = octet::uri_run(bytes, 0);
+        if end == bytes.len() {
             return Self::parse_clean(bytes);
         }
         let (_, start) = scheme(bytes)?;
-        let at = octet::uri_run(bytes, start);
-        Err(Malformed::new(at, "URI holds an octet it may not", SPEC))
+        Err(Malformed::new(end.max(start), "URI holds an octet it may not", SPEC))
     }
 
     /// Takes a URI apart whose octets are known to be of a URI.
@@ -98,9 +98,9 @@ impl<'a> Uri<'a> {
         uri.host = &bytes[host_start..host_end];
         let mut at = host_end;
         if bytes.get(at) == Some(&b':') {
-            let end = octet::run(bytes, at + 1, DIGIT);
+            let (port, end) = octet::digits(bytes, at + 1, 65_535);
             let offence = Malformed::new(at + 1, "port is not 0 to 65535", SPEC);
-            uri.port = Some(octet::number(&bytes[at + 1..end], 65_535).ok_or(offence)? as u16);
+            uri.port = Some(port.ok_or(offence)? as u16);
             at = end;
         }
         if at < bytes.len() {
@@ -229,7 +229,7 @@ fn host_end(bytes: &[u8], start: usize) -> Result<usize, Malformed> {
     if bytes.get(start) == Some(&b'[') {
         return ipv6_end(bytes, start);
     }
-    let end = octet::long_run(bytes, start, HOST);
+    let end = octet::host_run(bytes, start);
     if end == start {
         return Err(Malformed::new(start, "URI without a host", SPEC));
     }

@@ -1,6 +1,6 @@
 //! Via (RFC 3261 §20.42, RFC 3581 for `rport`).
 
-use crate::octet::{self, HOST, TOKEN};
+use crate::octet::{self, TOKEN};
 use crate::param::Params;
 use crate::uri;
 use wire::Malformed;
@@ -146,7 +146,7 @@ fn host_end(value: &[u8], start: usize) -> Result<usize, Malformed> {
     if value.get(start) == Some(&b'[') {
         return uri::ipv6_end(value, start);
     }
-    let end = octet::long_run(value, start, HOST);
+    let end = octet::host_run(value, start);
     if end == start {
         return Err(Malformed::new(start, "Via without a host", SPEC));
     }
@@ -161,10 +161,9 @@ fn port(value: &[u8], at: usize) -> Result<(Option<u16>, usize), Malformed> {
         return Ok((None, colon));
     }
     let start = octet::skip_space(value, colon + 1);
-    let end = octet::run(value, start, octet::DIGIT);
-    match octet::number(&value[start..end], 65_535) {
-        Some(port) => Ok((Some(port as u16), end)),
-        None => Err(Malformed::new(start, "sent-by port is not 0 to 65535", SPEC)),
+    match octet::digits(value, start, 65_535) {
+        (Some(port), end) => Ok((Some(port as u16), end)),
+        (None, _) => Err(Malformed::new(start, "sent-by port is not 0 to 65535", SPEC)),
     }
 }
 
