@@ -10,7 +10,7 @@ use event::Sheet;
 use machine::Time;
 use manipulation::{Direction, Rules, Scratch};
 use runtime::{Effects, Flow, PortId};
-use sip::{Lines, Message};
+use sip::Message;
 
 /// What every message passes on its way in and out.
 #[derive(Debug)]
@@ -25,7 +25,6 @@ pub struct Wire {
     ruled: Vec<(PortId, RealmId)>,
     splices: Scratch,
     draft: Vec<u8>,
-    lines: Lines,
     scratch: Vec<u8>,
 }
 
@@ -39,7 +38,6 @@ impl Wire {
             ruled: Vec::new(),
             splices: Scratch::default(),
             draft: Vec::new(),
-            lines: Lines::default(),
             scratch: Vec::new(),
         }
     }
@@ -77,12 +75,8 @@ impl Wire {
         self.draft.clear();
         write(&mut self.draft);
         let (draft, rules, splices) = (&self.draft, &self.rules, &mut self.splices);
-        let message = self.lines.read(draft);
         out.send(to, |buffer| {
-            let is_changed = message.is_some_and(|message| {
-                rules.apply(realm.0, Direction::Out, message, splices, buffer)
-            });
-            if !is_changed {
+            if !rules.apply_unread(realm.0, Direction::Out, draft, splices, buffer) {
                 buffer.extend_from_slice(draft);
             }
         });

@@ -67,16 +67,16 @@ pub fn lines(out: &mut Vec<u8>, message: &Message<'_>, drop: Set) {
     let base = message.raw().as_ptr() as usize;
     let bytes = message.raw();
     let (mut start, mut end) = (0, 0);
-    for line in message.lines() {
-        if drop.has(line.header) {
+    for (header, line) in message.rows() {
+        if drop.has(header) {
             continue;
         }
-        let at = line.raw.as_ptr() as usize - base;
+        let at = line.as_ptr() as usize - base;
         if at != end {
             out.extend_from_slice(&bytes[start..end]);
             start = at;
         }
-        end = at + line.raw.len();
+        end = at + line.len();
     }
     out.extend_from_slice(&bytes[start..end]);
 }
@@ -221,22 +221,24 @@ pub fn response_head(
 ) -> usize {
     let mut is_first_via = true;
     let mut fork_at = 0;
-    for line in message.lines() {
-        match line.header {
+    for (header, line) in message.rows() {
+        match header {
             Header::Via if is_first_via => {
                 is_first_via = false;
-                first_via(head, &message.via(), line.value, flow);
+                let value = message.header(header).unwrap_or_default();
+                first_via(head, &message.via(), value, flow);
             }
             Header::To if message.to_tag().is_none() && tag.is_some() => {
                 head.extend_from_slice(b"To: ");
-                retagged(head, line.value, None, tag.unwrap_or_default());
+                let value = message.header(header).unwrap_or_default();
+                retagged(head, value, None, tag.unwrap_or_default());
                 fork_at = head.len() - 1;
                 head.extend_from_slice(b"\r\n");
             }
             Header::Via | Header::RecordRoute | Header::From | Header::To => {
-                head.extend_from_slice(line.raw);
+                head.extend_from_slice(line);
             }
-            Header::CallId | Header::CSeq => head.extend_from_slice(line.raw),
+            Header::CallId | Header::CSeq => head.extend_from_slice(line),
             _ => {}
         }
     }

@@ -8,7 +8,7 @@ use super::target::{Target, URI_BIT};
 use super::template::Template;
 use super::{Rule, Rules, slot};
 use crate::config::Direction;
-use sip::{Header, Method, Shape};
+use sip::{Header, Initials, Method, Shape};
 
 /// What is wrong with the rules, where, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +27,8 @@ impl Fault {
     }
 }
 
+/// No lines.
+const NONE: Initials = Initials::NONE;
 /// Rules of one function.
 const RULES_MAX: usize = 256;
 /// Conditions of one rule.
@@ -56,12 +58,15 @@ impl Rules {
             let what = format!("more than {RULES_MAX} rules");
             issues.push(Fault::new("rule", what, "join rules with the same conditions"));
         }
-        let mut compiled = Self { rules: Vec::new(), slots: vec![Vec::new(); 2 * realms.len()] };
+        let mut compiled = Self { slots: vec![Vec::new(); 2 * realms.len()], ..Self::default() };
         for (index, rule) in rules.iter().enumerate() {
             let mut compiler = Compiler { at: format!("rule[{index}]"), issues: &mut issues };
             let rule = compiler.rule(rule, realms, &mut compiled.slots, index as u16);
             compiled.rules.push(rule);
         }
+        let initials = |number: &u16| compiled.rules[usize::from(*number)].initials;
+        let all = |numbers: &Vec<u16>| numbers.iter().map(initials).fold(NONE, Initials::and);
+        compiled.initials = compiled.slots.iter().map(all).collect();
         if issues.is_empty() { Ok(compiled) } else { Err(issues) }
     }
 }
@@ -104,7 +109,12 @@ impl Compiler<'_> {
         let looks_at = conditions.iter().map(Condition::bits).fold(0, |all, bits| all | bits);
         let changes = actions.iter().filter(|action| !action.only_adds());
         let touches = changes.map(Action::bits).fold(looks_at, |all, bits| all | bits);
-        Rule { filter, conditions, actions, touches }
+        let needs = if filter.has_methods() { Initials::ALL } else { NONE };
+        let seen = conditions.iter().filter_map(Condition::target);
+        let initials = seen
+            .chain(actions.iter().filter(|action| !action.only_adds()).filter_map(Action::target))
+            .fold(needs, |all, target| all.with(target.header, &target.name));
+        Rule { filter, conditions, actions, touches, initials }
     }
 
     /// Enters the rule where messages cross: realm and direction.
@@ -384,6 +394,14 @@ impl Compiler<'_> {
 }
 
 impl Condition {
+    /// The header that it looks at.
+    const fn target(&self) -> Option<&Target> {
+        match self {
+            Self::Present(target, _) | Self::Matches(target, _) => Some(target),
+            Self::Uri(_) => None,
+        }
+    }
+
     /// What it looks at, one bit per header.
     fn bits(&self) -> u128 {
         match self {

@@ -53,11 +53,15 @@ impl Filter {
         is_kind && self.takes_method(message) && self.takes_status(message)
     }
 
+    /// Whether it looks at the method, which a response has in its CSeq.
+    pub fn has_methods(&self) -> bool {
+        self.methods != 0 || !self.other_methods.is_empty()
+    }
+
     #[inline]
     fn takes_method(&self, message: &Outline<'_>) -> bool {
-        let is_any = self.methods == 0 && self.other_methods.is_empty();
         let method = message.method();
-        is_any
+        !self.has_methods()
             || self.methods >> method as u32 & 1 == 1
             || (method == Method::Other
                 && self.other_methods.iter().any(|name| name == message.method_name()))

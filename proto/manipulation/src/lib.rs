@@ -30,7 +30,7 @@ pub use config::{
 
 use action::Action;
 use condition::{Condition, Filter, Groups};
-use sip::{Lines, Outline};
+use sip::{Initials, Lines, Outline};
 use splice::Splices;
 
 /// All rules of a function.
@@ -39,6 +39,8 @@ pub struct Rules {
     rules: Vec<Rule>,
     /// By realm and direction: numbers of rules in their order.
     slots: Vec<Vec<u16>>,
+    /// By realm and direction: with which letters the lines begin that those rules look at.
+    initials: Vec<Initials>,
 }
 
 /// One rule, compiled.
@@ -49,11 +51,16 @@ struct Rule {
     actions: Vec<Action>,
     /// What it looks at or changes, one bit per header.
     touches: u128,
+    /// The same as letters.
+    initials: Initials,
 }
 
 /// Room for the changes of one message; kept between messages so that nothing is allocated.
 #[derive(Debug, Default)]
-pub struct Scratch(Splices);
+pub struct Scratch {
+    splices: Splices,
+    lines: Lines,
+}
 
 const fn slot(realm: u16, direction: Direction) -> usize {
     2 * realm as usize + matches!(direction, Direction::Out) as usize
@@ -94,18 +101,43 @@ impl Rules {
         scratch: &mut Scratch,
         out: &mut Vec<u8>,
     ) -> bool {
-        let message = message.into();
-        let rest = self.pass(self.numbers(realm, direction), &message, &mut scratch.0);
+        let numbers = self.numbers(realm, direction);
+        self.change(numbers, &message.into(), &mut scratch.splices, out)
+    }
+
+    /// The same for a message that is not read yet: only the lines are, that the rules look at.
+    /// `false` also when it is no message.
+    pub fn apply_unread(
+        &self,
+        realm: u16,
+        direction: Direction,
+        message: &[u8],
+        scratch: &mut Scratch,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        let wanted = self.initials.get(slot(realm, direction)).copied().unwrap_or_default();
+        let Some(message) = scratch.lines.read(message, wanted) else { return false };
+        self.change(self.numbers(realm, direction), &message, &mut scratch.splices, out)
+    }
+
+    fn change(
+        &self,
+        numbers: &[u16],
+        message: &Outline<'_>,
+        splices: &mut Splices,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        let rest = self.pass(numbers, message, splices);
         if rest.is_empty() {
-            let is_changed = scratch.0.len() > 0;
+            let is_changed = splices.len() > 0;
             if is_changed {
-                scratch.0.apply(message.raw(), out);
+                splices.apply(message.raw(), out);
             }
             return is_changed;
         }
         let mut bytes = Vec::new();
-        scratch.0.apply(message.raw(), &mut bytes);
-        self.apply_rest(rest, bytes, scratch, out);
+        splices.apply(message.raw(), &mut bytes);
+        self.apply_rest(rest, bytes, splices, out);
         true
     }
 
@@ -114,15 +146,15 @@ impl Rules {
         &self,
         mut rest: &[u16],
         mut bytes: Vec<u8>,
-        scratch: &mut Scratch,
+        splices: &mut Splices,
         out: &mut Vec<u8>,
     ) {
         let mut lines = Lines::default();
         while !rest.is_empty() {
-            let Some(message) = lines.read(&bytes) else { break };
-            rest = self.pass(rest, &message, &mut scratch.0);
+            let Some(message) = lines.read(&bytes, Initials::ALL) else { break };
+            rest = self.pass(rest, &message, splices);
             let mut next = Vec::new();
-            scratch.0.apply(&bytes, &mut next);
+            splices.apply(&bytes, &mut next);
             bytes = next;
         }
         out.extend_from_slice(&bytes);

@@ -51,6 +51,9 @@ fn apply(rules: &str, message: &str) -> String {
         return String::from_utf8(message.raw().to_vec()).expect("UTF-8");
     }
     Message::parse(&out).expect("what rules make is a message");
+    let mut unread = Vec::new();
+    assert!(rules.apply_unread(CORE, Direction::Out, message.raw(), &mut scratch, &mut unread));
+    assert_eq!(out, unread, "a message that is read before is changed in the same way");
     String::from_utf8(out).expect("UTF-8")
 }
 

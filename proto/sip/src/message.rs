@@ -281,6 +281,16 @@ impl<'a> Message<'a> {
         (0..self.index.count).map(|number| self.line(number))
     }
 
+    /// Row and octets of each header line, CRLF included, in their order: for who only copies.
+    #[inline]
+    pub fn rows(&self) -> impl Iterator<Item = (Header, &'a [u8])> + '_ {
+        (0..self.index.count).map(|number| {
+            let (start, end) = self.index.line(number);
+            let row = self.index.entries[number].row;
+            (Header::nth(row.into()).unwrap_or(Header::Unknown), &self.bytes[start..end])
+        })
+    }
+
     /// The header lines of one row.
     pub fn lines_of(&self, header: Header) -> impl Iterator<Item = Line<'a>> + '_ {
         self.numbers(header).map(|number| self.line(number))

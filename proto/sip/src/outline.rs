@@ -28,12 +28,45 @@ impl fmt::Debug for Lines {
     }
 }
 
+/// With which letters the names begin of the lines that somebody wants to see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Initials(u32);
+
+impl Initials {
+    /// All lines.
+    pub const ALL: Self = Self(u32::MAX);
+    /// No line.
+    pub const NONE: Self = Self(0);
+
+    const fn bit(initial: u8) -> u32 {
+        1 << (initial & 0x1F)
+    }
+
+    /// Lines of the header as well: of that row, or of that name where it has none.
+    #[must_use]
+    pub fn with(self, header: Header, name: &[u8]) -> Self {
+        let compact = header.compact().map_or(0, Self::bit);
+        Self(self.0 | compact | name.first().copied().map_or(0, Self::bit))
+    }
+
+    /// Both.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    const fn has(self, initial: u8) -> bool {
+        self.0 & Self::bit(initial) != 0
+    }
+}
+
 impl Lines {
-    /// Finds the lines of a message; `None` when its start line, a header line or CSeq is not
-    /// what RFC 3261 §7 asks for. What the other headers hold is not looked at.
+    /// Finds the lines of a message that begin with these letters; `None` when its start line, a
+    /// header line or CSeq is not what RFC 3261 §7 asks for. What the other headers hold is not
+    /// looked at. A response has a method only when its CSeq is among the lines.
     #[must_use]
     #[inline]
-    pub fn read<'m>(&'m mut self, bytes: &'m [u8]) -> Option<Outline<'m>> {
+    pub fn read<'m>(&'m mut self, bytes: &'m [u8], wanted: Initials) -> Option<Outline<'m>> {
         if bytes.len() > MESSAGE_BYTES_MAX {
             return None;
         }
@@ -42,16 +75,24 @@ impl Lines {
         let start = start_line(&bytes[..end]).ok()?;
         self.0.clear();
         let mut at = end + 2;
-        while let Some(found) = self.0.push(bytes, at, &mut ends).ok()? {
-            at = found.line.end + 2;
+        loop {
+            let is_wanted = bytes.get(at).is_some_and(|&initial| wanted.has(initial));
+            let found = if is_wanted {
+                self.0.push(bytes, at, &mut ends).ok()?.map(|found| found.line.end)
+            } else {
+                self.0.skip(bytes, at, &mut ends).ok()?
+            };
+            let Some(end) = found else { break };
+            at = end + 2;
         }
-        let (method, name) = match start {
-            Start::Request { method, name, .. } => (method, name),
-            Start::Response { .. } => {
-                let (from, to) = self.0.value(bytes, self.0.first(Header::CSeq)?);
+        let (method, name) = match (start, self.0.first(Header::CSeq)) {
+            (Start::Request { method, name, .. }, _) => (method, name),
+            (Start::Response { .. }, Some(number)) => {
+                let (from, to) = self.0.value(bytes, number);
                 let cseq = CSeq::parse(&bytes[from..to]).ok()?;
                 (cseq.method, cseq.name)
             }
+            (Start::Response { .. }, None) => (Method::Other, &b""[..]),
         };
         Some(Outline { bytes, start, method, name, index: &self.0 })
     }
@@ -163,7 +204,7 @@ mod tests {
         let message = Message::parse(BUSY).unwrap();
         let mut lines = Lines::default();
         for _ in 0..2 {
-            let outline = lines.read(BUSY).unwrap();
+            let outline = lines.read(BUSY, Initials::ALL).unwrap();
             assert_eq!((outline.method(), outline.status()), (Method::Invite, Some(486)));
             assert_eq!(outline.head_end(), message.head_end());
             for number in 0..Header::COUNT {
@@ -178,8 +219,23 @@ mod tests {
     fn what_has_no_lines_has_no_outline() {
         let mut lines = Lines::default();
         for broken in [&b"\r\n"[..], b"SIP/2.0 200 OK\r\nVia", b"BYE a SIP/2.0\r\n:x\r\n\r\n"] {
-            assert!(lines.read(broken).is_none());
+            assert!(lines.read(broken, Initials::ALL).is_none());
         }
-        assert!(lines.read(b"SIP/2.0 200 OK\r\nServer: no CSeq\r\n\r\n").is_none());
+        let cut = b"SIP/2.0 200 OK\r\nCSeq: x\r\n\r\n";
+        assert!(lines.read(cut, Initials::ALL).is_none());
+    }
+
+    #[test]
+    fn an_outline_of_some_initials_has_the_lines_that_begin_with_them() {
+        let message = Message::parse(BUSY).unwrap();
+        let mut lines = Lines::default();
+        let wanted =
+            Initials::default().with(Header::From, b"From").with(Header::Unknown, b"x-one");
+        let outline = lines.read(BUSY, wanted).unwrap();
+        for header in [Header::From, Header::Unknown] {
+            assert!(outline.lines_of(header).eq(message.lines_of(header)), "{header:?}");
+        }
+        assert!(!outline.has(Header::Server) && !outline.has(Header::CSeq));
+        assert_eq!((outline.method(), outline.head_end()), (Method::Other, message.head_end()));
     }
 }

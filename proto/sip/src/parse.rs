@@ -177,6 +177,9 @@ impl<'a> Message<'a> {
     }
 }
 
+/// In place of a row: lines that were not looked at.
+const SKIPPED: u8 = u8::MAX;
+
 /// A header line that was entered into an index.
 pub(crate) struct Found {
     pub line: HeaderLine,
@@ -219,6 +222,31 @@ impl Index {
             *first = number as u8 + 1;
         }
         Ok(Some(Found { line, is_first }))
+    }
+
+    /// Passes over the header line that starts at `at` and is the next in `ends`; returns where it
+    /// ends, `None` at the empty line.
+    #[inline(always)]
+    pub(crate) fn skip(
+        &mut self,
+        bytes: &[u8],
+        at: usize,
+        ends: &mut LineEnds<'_>,
+    ) -> Result<Option<usize>, Malformed> {
+        let end = ends.next()?;
+        if end == at {
+            self.end = at;
+            return Ok(None);
+        }
+        if self.count > 0 && self.entries[self.count - 1].row != SKIPPED {
+            if self.count == HEADERS_MAX {
+                return Err(Malformed::new(at, "too many header lines", HEADER_LINE));
+            }
+            let entry = Entry { start: at as u16, offset: FAR, row: SKIPPED };
+            self.entries[self.count] = entry; // where the line before ends
+            self.count += 1;
+        }
+        unfolded_end(bytes, end, ends).map(Some)
     }
 }
 
@@ -311,7 +339,7 @@ pub(crate) struct HeaderLine {
 pub(crate) fn header_line(
     bytes: &[u8],
     start: usize,
-    mut end: usize,
+    end: usize,
     ends: &mut LineEnds<'_>,
 ) -> Result<HeaderLine, Malformed> {
     let line = &bytes[start..end];
@@ -319,14 +347,21 @@ pub(crate) fn header_line(
         Some(found) => found,
         None => long_name(line).ok_or_else(|| nameless(bytes, start))?,
     };
-    while matches!(bytes.get(end + 2), Some(b' ' | b'\t')) {
-        end = ends.next()?;
-    }
+    let end = unfolded_end(bytes, end, ends)?;
     let value = match line.get(colon + 1..colon + 3) {
         Some(&[b' ', next]) if next > b' ' => start + colon + 2,
         _ => octet::skip_space(&bytes[..end], start + colon + 1),
     };
     Ok(HeaderLine { header, value, end })
+}
+
+/// The CRLF that no fold follows, at or behind the one at `end`.
+#[inline]
+fn unfolded_end(bytes: &[u8], mut end: usize, ends: &mut LineEnds<'_>) -> Result<usize, Malformed> {
+    while matches!(bytes.get(end + 2), Some(b' ' | b'\t')) {
+        end = ends.next()?;
+    }
+    Ok(end)
 }
 
 /// The row of a line and the position of its colon.
