@@ -2,7 +2,8 @@
 //! itself costs, kernel and runtime left out. 14 messages cross it and 2 are its own.
 //!
 //! `cargo bench -p tandem-ssc` measures; `-- --calls N` places N calls and ends, for callgrind
-//! (with `--capture`, `--carried`: two more headers, `--rules`: rules that change those and add two);
+//! (with `--capture`, with `--carried`: two more headers, or with `--rules`: rules that change
+//! those and add two);
 //! `-- --standing N` tells the resident octets of a call with N of them set up at 5,000/s and
 //! all their transactions still there: the INVITE and five more, as in a VoLTE call.
 
