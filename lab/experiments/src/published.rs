@@ -2,6 +2,10 @@
 
 use serde::Deserialize;
 
+/// Why a published row with IMS-AKA has no value.
+pub const NEEDS_IPSEC: &str =
+    "comes with IPsec between terminal and SSC, which Tandem does not speak yet";
+
 const SBC: &str = include_str!("../published/sbc.toml");
 
 /// The tables of one report.

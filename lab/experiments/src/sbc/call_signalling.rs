@@ -13,7 +13,7 @@ use super::topology::{Ground, Load, System};
 use crate::contract::{Options, Outcome, Peer, Row};
 use crate::host;
 use crate::progress::Progress;
-use crate::published;
+use crate::published::{self, NEEDS_IPSEC};
 use crate::search::Found;
 use load::Ladder;
 use peers::Priority;
@@ -71,8 +71,7 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     for row in table.rows.iter().filter(|row| options.wants(&row.scenario)) {
         let published = Some(row.value);
         let Some(scenario) = SCENARIOS.iter().find(|s| s.name == row.scenario) else {
-            let why = "needs IPsec between terminal and SSC, which Tandem does not speak yet";
-            outcome.rows.push(Row::absent(&row.scenario, &table.unit, published, why));
+            outcome.rows.push(Row::absent(&row.scenario, &table.unit, published, NEEDS_IPSEC));
             continue;
         };
         let plan = Plan::of(options.quick);

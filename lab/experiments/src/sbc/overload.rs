@@ -129,6 +129,7 @@ impl Above {
         json["refusal_p99_us"] = json!(report.refusal.p99_us);
         json["in_dialog_p99_us"] = json!(self.in_dialog_p99_us());
         json["offered"] = json!(self.offered());
+        json["offered_share"] = json!(self.offered() / maximum);
         json
     }
 
@@ -231,9 +232,16 @@ impl Found {
         self.at(factor).map(Above::goodput)
     }
 
+    /// What shares are shares of: the maximum, or what was served above it, whichever is more.
+    /// A search that stopped too early makes no share larger than one.
+    fn whole(&self) -> Option<f64> {
+        let served = self.above.iter().map(|(_, above)| above.goodput());
+        self.maximum.map(|maximum| served.fold(maximum, f64::max))
+    }
+
     fn share(&self, factor: f64) -> Option<f64> {
-        let maximum = self.maximum?;
-        self.goodput(factor).map(|goodput| goodput / maximum)
+        let whole = self.whole()?;
+        self.goodput(factor).map(|goodput| goodput / whole)
     }
 
     /// What did not hold.
@@ -257,9 +265,9 @@ impl Found {
                 let count = report.failed();
                 offences.push(format!("{scenario} at {factor} x: {count} calls failed ({words})"));
             }
-            let offered = above.offered() / self.maximum.unwrap_or(f64::INFINITY);
-            if offered < factor * OFFERED_MIN {
-                let words = format!("{offered:.2} x was offered, the generator was late");
+            let offered = above.offered() / self.whole().unwrap_or(f64::INFINITY);
+            if !quick && offered < factor * OFFERED_MIN {
+                let words = format!("{offered:.2} x of what can be served was offered");
                 offences.push(format!("{scenario} at {factor} x: {words}"));
             }
             if above.in_dialog_p99_us() > IN_DIALOG_P99_MAX_US {
@@ -273,13 +281,17 @@ impl Found {
 
 fn detail(tandem: &Found, peer: &Found, priority: bool) -> Value {
     let side = |found: &Found| {
-        let maximum = found.maximum;
+        let maximum = found.whole();
         let above = found
             .above
             .iter()
             .map(|(factor, above)| (format!("{factor}x"), above.json(maximum.unwrap_or(f64::NAN))));
         let captured = found.maximum_captured;
-        let mut json = json!({ "maximum": maximum, "maximum_without_shed_captures": captured });
+        let mut json = json!({
+            "maximum": found.maximum,
+            "maximum_without_shed_captures": captured,
+            "shares_are_of": maximum,
+        });
         json["above"] = Value::Object(above.collect());
         json
     };
@@ -299,4 +311,40 @@ fn detail(tandem: &Found, peer: &Found, priority: bool) -> Value {
         detail["tandem"]["setup_p99_us"] = json!(above.measured.report.setup.p99_us);
     }
     detail
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use load::Report;
+
+    fn above(served: u64, offered: u64) -> Above {
+        let report = Report { started: offered, completed: served, ..Report::default() };
+        let measured = Measured {
+            rate: 0.0,
+            report,
+            cpu_us_per_call: 0.0,
+            resident_bytes: 0,
+            hold: Duration::ZERO,
+            captures: 0,
+        };
+        Above { measured, length: Duration::from_secs(1) }
+    }
+
+    fn found(maximum: f64, above_maximum: [Above; 2]) -> Found {
+        let [twice, four] = above_maximum;
+        let above = vec![(2.0, twice), (4.0, four)];
+        Found { name: "tandem".into(), maximum: Some(maximum), maximum_captured: None, above }
+    }
+
+    #[test]
+    fn a_maximum_that_was_taken_too_low_makes_no_share_larger_than_one() {
+        let honest = found(1_000.0, [above(990, 2_000), above(960, 4_000)]);
+        assert_eq!(honest.share(2.0), Some(0.99));
+        let low = found(500.0, [above(900, 1_000), above(600, 2_000)]);
+        assert_eq!(low.share(2.0), Some(1.0));
+        assert!(low.share(4.0).unwrap() < 0.67, "and what is served at 4 x is seen to fall");
+        let words = low.offences("SIP", false).join("; ");
+        assert!(words.contains("1.11 x of what can be served was offered"), "{words}");
+    }
 }

@@ -5,7 +5,7 @@
 //!           subscribers ──udp/tls──→ core 0: Kamailio as registrar
 //! ```
 
-use super::topology::{Ground, System, is_ready};
+use super::topology::{self, Ground, Shape, System, is_ready};
 use anyhow::Context;
 use load::{Door, Registrants, RegistrantsConfig, Report, Trial};
 use peers::{Kamailio, KamailioSpec, Process, ProcessSpec, free_port};
@@ -22,6 +22,8 @@ const POLL: Duration = Duration::from_millis(20);
 pub const TLS_CONNECTIONS: u16 = 16;
 /// Seconds that subscribers ask for and the SSC grants: longer than any run.
 const EXPIRES_S: u32 = 3_000;
+/// What the SSC tells whom it refuses, unless a storm wants another.
+const RETRY_AFTER_S: u32 = 5;
 const CORE: PortId = PortId(0);
 const FIRST_CLIENT: u16 = 1;
 
@@ -116,7 +118,7 @@ fn port(id: PortId, name: &str, transport: Transport, listen: SocketAddr) -> Por
 /// # Errors
 /// When the binary does not come up.
 pub fn tandem(ground: &Ground, binary: &Path) -> anyhow::Result<System> {
-    launch(ground, binary, site(ground))
+    launch(ground, binary, site(ground, RETRY_AFTER_S, ""))
 }
 
 /// The same, with a realm of its own for calls, and `[ssc.limits] retry_after_s`.
@@ -129,9 +131,7 @@ pub fn tandem_with_calls(
     calls: &Ground,
     retry_after_s: u32,
 ) -> anyhow::Result<System> {
-    const LIMITS: &str = "[ssc.limits]";
-    let limits = format!("{LIMITS}\nretry_after_s = {retry_after_s}");
-    launch(ground, binary, site(ground).replacen(LIMITS, &limits, 1) + &calls_section(calls))
+    launch(ground, binary, site(ground, retry_after_s, &calls_section(calls)))
 }
 
 fn launch(ground: &Ground, binary: &Path, text: String) -> anyhow::Result<System> {
@@ -182,74 +182,25 @@ side = "access"
 listen = ["udp:{access}"]
 
 [[ssc.next_hop]]
-name = "far-end"
+name = "answerers"
 realm = "core"
 targets = ["udp:{answerer}"]
 probe_interval_s = 0
 
 [[ssc.route]]
 from = "calls"
-to = ["far-end"]
+to = ["answerers"]
 "#
     )
 }
 
-fn site(ground: &Ground) -> String {
-    let (under_test, _) = Ground::cores();
-    let directory = ground.directory().join("var");
-    format!(
-        r#"[site]
-name = "lab"
-directory = {directory:?}
-
-[oam]
-listen = "{api}"
-metrics_open = true
-
-[[ssc]]
-name = "ssc"
-cores = [{under_test}]
-
-[ssc.limits]
-relays_max = 1000000
-transactions_max = 4000000
-bindings_max = 8000000
-
-[ssc.registrar]
-client_expires_s = {EXPIRES_S}
-core_expires_s = 7200
-
-[[ssc.realm]]
-name = "access"
-side = "access"
-listen = ["udp:{access}", "tls:{access_tls}"]
-
-[ssc.realm.tls]
-certificate = {certificate:?}
-key = {key:?}
-
-[[ssc.realm]]
-name = "core"
-side = "core"
-listen = ["udp:{core}"]
-trusted = true
-
-[[ssc.next_hop]]
-name = "registrar"
-realm = "core"
-targets = ["udp:{answerer}"]
-probe_interval_s = 0
-
-[[ssc.route]]
-from = "access"
-to = ["registrar"]
-"#,
-        api = ground.api,
-        access = ground.access,
-        access_tls = ground.access_tls,
-        core = ground.core,
-        answerer = ground.answerer,
-        certificate = ground.tls.certificate,
-        key = ground.tls.key,
-    )
+fn site(ground: &Ground, retry_after_s: u32, calls: &str) -> String {
+    let limits = format!(
+        "relays_max = 1000000\ntransactions_max = 4000000\nbindings_max = 8000000\n\
+        retry_after_s = {retry_after_s}"
+    );
+    let registrar =
+        format!("[ssc.registrar]\nclient_expires_s = {EXPIRES_S}\ncore_expires_s = 7200\n{calls}");
+    let shape = Shape { oam: "metrics_open = true", ssc: "", limits: &limits, more: &registrar };
+    topology::site(ground, &shape)
 }

@@ -37,6 +37,7 @@ struct Part {
 }
 
 const NOT_BUILT: &str = "the experiment is not part of this build";
+const NOT_GIVEN: &str = "the experiment gave no such row";
 const MEDIA: &str = "needs the media controller, which Tandem does not have yet";
 
 /// The report, a line for each experiment.
@@ -130,13 +131,17 @@ fn measure(name: &str, options: &Options) -> anyhow::Result<Value> {
     serde_json::from_str(&text).context("it printed no result; its log says why")
 }
 
-/// The rows of one experiment become rows of the whole, with its name in their detail.
+/// The rows of one experiment become rows of the whole, with its name in their detail. A published
+/// row that an experiment of this build did not give is an offence.
 fn take(outcome: &mut Outcome, part: &Part, answer: Option<&Value>, table: Option<&Table>) {
     for mut row in rows(part, answer, table, part.absent) {
         if !row.detail.is_object() {
             row.detail = json!({});
         }
         row.detail["experiment"] = json!(part.experiment);
+        if row.detail["why"] == NOT_GIVEN {
+            outcome.broken.push(format!("{}: no row `{}`", part.experiment, row.scenario));
+        }
         outcome.rows.push(row);
     }
     let broken = answer.into_iter().flat_map(broken);
@@ -154,7 +159,7 @@ fn rows(part: &Part, answer: Option<&Value>, table: Option<&Table>, why: &str) -
     let mut rows: Vec<Row> =
         given.into_iter().filter_map(|row| serde_json::from_value(row).ok()).collect();
     let why = match answer {
-        Some(_) if part.absent == why => "the experiment gave no such row",
+        Some(_) if part.absent == why => NOT_GIVEN,
         _ => why,
     };
     for published in table.map_or(&[][..], |table| &table.rows) {
@@ -203,7 +208,7 @@ mod tests {
         let measured = rows(&PARTS[0], Some(&given), table, NOT_BUILT);
         let tandem: Vec<_> = measured.iter().map(|row| row.tandem).collect();
         assert_eq!(tandem, [Some(20_000.0), None, None, None]);
-        assert_eq!(measured[1].detail["why"], "the experiment gave no such row");
+        assert_eq!(measured[1].detail["why"], NOT_GIVEN);
         let absent = rows(&PARTS[0], None, table, NOT_BUILT);
         assert!(absent.iter().all(|row| row.detail["why"] == NOT_BUILT) && absent.len() == 4);
     }
@@ -215,6 +220,11 @@ mod tests {
         let answer = json!({ "rows": [], "broken": ["a call failed"] });
         take(&mut outcome, &PARTS[1], Some(&answer), published::sbc().table("header-manipulation"));
         assert_eq!(outcome.rows[0].detail["experiment"], "header-manipulation");
-        assert_eq!(outcome.broken, ["header-manipulation: a call failed"]);
+        let broken = [
+            "header-manipulation: no row `baseline`",
+            "header-manipulation: no row `with rules`",
+            "header-manipulation: a call failed",
+        ];
+        assert_eq!(outcome.broken, broken);
     }
 }

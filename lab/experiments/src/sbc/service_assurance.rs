@@ -7,7 +7,7 @@
 //! | criterion | no failed call, nothing shed on the way to the SAS or before its disk |
 //! | count | every call's Call-ID among what the API lists; 200 more asked for one by one |
 
-use super::topology::{Ground, Load};
+use super::topology::{self, Ground, Load, Shape};
 use crate::contract::{Options, Outcome, Row};
 use crate::host;
 use crate::progress::Progress;
@@ -266,42 +266,12 @@ fn sentence(rate: f64, traced: &Traced) -> String {
 }
 
 fn site(ground: &Ground) -> String {
-    let (under_test, other) = Ground::cores();
-    let Ground { access, core, answerer, capture, api, .. } = ground;
-    format!(
-        r#"[site]
-name = "lab"
-directory = {directory:?}
-[oam]
-listen = "{api}"
-[sas]
-listen = ["tcp:{capture}"]
-cores = [{other}]
-[[ssc]]
-name = "ssc"
-cores = [{under_test}]
-capture = "tcp:{capture}"
-[ssc.limits]
-capture_octets_max = 67108864
-[[ssc.realm]]
-name = "access"
-side = "access"
-listen = ["udp:{access}"]
-[[ssc.realm]]
-name = "core"
-side = "core"
-listen = ["udp:{core}"]
-[[ssc.next_hop]]
-name = "far-end"
-realm = "core"
-targets = ["udp:{answerer}"]
-probe_interval_s = 0
-[[ssc.route]]
-from = "access"
-to = ["far-end"]
-"#,
-        directory = ground.directory().join("var"),
-    )
+    let (_, other) = Ground::cores();
+    let capture = format!("capture = \"tcp:{}\"", ground.capture);
+    let sas = format!("[sas]\nlisten = [\"tcp:{}\"]\ncores = [{other}]", ground.capture);
+    let limits = "capture_octets_max = 67108864";
+    let shape = Shape { ssc: &capture, limits, more: &sas, ..Shape::default() };
+    topology::site(ground, &shape)
 }
 
 #[cfg(test)]

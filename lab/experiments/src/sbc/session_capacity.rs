@@ -15,7 +15,7 @@ use super::topology::{Ground, Load, System};
 use crate::contract::{Options, Outcome, Row};
 use crate::host;
 use crate::progress::Progress;
-use crate::published;
+use crate::published::{self, NEEDS_IPSEC};
 use load::{Ladder, Report, Trial};
 use peers::Priority;
 use runtime::Transport;
@@ -86,15 +86,14 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     for row in table.rows.iter().filter(|row| options.wants(&row.scenario)) {
         let published = Some(row.value);
         let Some(scenario) = SCENARIOS.iter().find(|s| s.name == row.scenario) else {
-            let why = "needs IPsec between terminal and SSC, which Tandem does not speak yet";
-            outcome.rows.push(Row::absent(&row.scenario, &table.unit, published, why));
+            outcome.rows.push(Row::absent(&row.scenario, &table.unit, published, NEEDS_IPSEC));
             continue;
         };
         let stage = Stage { scenario, options, progress: &progress };
         let Climbed { best, limit, bytes_per_call } = stage.climb(row.value as u32)?;
         progress.step();
-        let octets = bytes_per_call.unwrap_or_default();
-        if octets == 0 || (!options.quick && octets > CALL_BYTES_MAX) {
+        let may_be = if options.quick { 1..=u64::MAX } else { 1..=CALL_BYTES_MAX };
+        if let Some(octets) = bytes_per_call.filter(|octets| !may_be.contains(octets)) {
             outcome.broken.push(format!("{}: {octets} octets for each call", scenario.name));
         }
         let value = best.as_ref().map(|stood| f64::from(stood.calls));

@@ -29,6 +29,10 @@ const ANSWERER: PortId = PortId(0);
 const CAPTURE: PortId = PortId(1);
 const FIRST_CALLER: u16 = 2;
 
+/// More than any run fills.
+const LIMITS: &str = "calls_max = 4000000\nrelays_max = 4000000\n\
+    transactions_max = 16000000\ncapture_octets_max = 67108864";
+
 /// Addresses and files of one run.
 #[derive(Debug)]
 pub struct Ground {
@@ -301,7 +305,9 @@ impl System {
         changes: &[(&str, &str)],
     ) -> anyhow::Result<Self> {
         let file = ground.directory().join("site.toml");
-        let mut text = site(ground);
+        let capture = format!("capture = \"tcp:{}\"", ground.capture);
+        let shape = Shape { ssc: &capture, limits: LIMITS, ..Shape::default() };
+        let mut text = site(ground, &shape);
         for (from, to) in changes {
             anyhow::ensure!(text.contains(from), "the site file does not hold `{from}`");
             text = text.replacen(from, to, 1);
@@ -383,8 +389,25 @@ pub fn is_ready(api: SocketAddr) -> bool {
         && ureq::get(format!("http://{api}/readyz")).call().is_ok()
 }
 
-fn site(ground: &Ground) -> String {
-    let Ground { access, access_tls, core, answerer, capture, api, tls, directory, .. } = ground;
+/// What differs between the sites of the experiments: lines of `[oam]`, of `[[ssc]]` and of
+/// `[ssc.limits]`, and sections that follow.
+#[derive(Debug, Default)]
+pub struct Shape<'a> {
+    /// Lines of `[oam]`.
+    pub oam: &'a str,
+    /// Lines of `[[ssc]]`.
+    pub ssc: &'a str,
+    /// Lines of `[ssc.limits]`.
+    pub limits: &'a str,
+    /// Sections of the SSC, then others.
+    pub more: &'a str,
+}
+
+/// A site with one SSC of one shard between subscribers and one far end.
+#[must_use]
+pub fn site(ground: &Ground, shape: &Shape<'_>) -> String {
+    let Ground { access, access_tls, core, answerer, api, tls, directory, .. } = ground;
+    let Shape { oam, ssc, limits, more } = shape;
     let (under_test, _) = Ground::cores();
     let directory = directory.path().join("var");
     format!(
@@ -394,17 +417,15 @@ directory = {directory:?}
 
 [oam]
 listen = "{api}"
+{oam}
 
 [[ssc]]
 name = "ssc"
 cores = [{under_test}]
-capture = "tcp:{capture}"
+{ssc}
 
 [ssc.limits]
-calls_max = 4000000
-relays_max = 4000000
-transactions_max = 16000000
-capture_octets_max = 67108864
+{limits}
 
 [[ssc.realm]]
 name = "access"
@@ -430,6 +451,8 @@ probe_interval_s = 0
 [[ssc.route]]
 from = "access"
 to = ["far-end"]
+
+{more}
 "#,
         certificate = tls.certificate,
         key = tls.key,

@@ -66,10 +66,10 @@ impl Storm {
     pub const fn quick(subscribers: u32) -> Self {
         Self {
             subscribers,
-            within: Duration::from_millis(500),
+            within: Duration::from_millis(250),
             calls: 200,
-            calls_end_within: Duration::from_secs(2),
-            refresh_rate: 25_000.0,
+            calls_end_within: Duration::from_secs(1),
+            refresh_rate: 30_000.0,
             retry_after_s: 1,
             quick: true,
         }
