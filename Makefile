@@ -3,8 +3,8 @@
 # make lint   formatting and lints only
 # Both do all set-up themselves and skip what is already done; the first line of each says what.
 
-PACKAGES := build-essential ca-certificates chromium curl iproute2 kamailio kamailio-tls-modules \
-	procps sip-tester tshark
+PACKAGES := build-essential ca-certificates chromium clang curl iproute2 kamailio \
+	kamailio-tls-modules procps sip-tester tshark
 CARGO := cargo
 TANDEM = $(or $(CARGO_TARGET_DIR),target)/release/tandem
 

@@ -127,6 +127,8 @@ pub enum CtlCommand {
     Realms(Of),
     /// Sources of which nothing is read for a time, and why.
     Blacklist(Of),
+    /// What the shields refuse, shard by shard, and what the kernel drops for them.
+    Shield(Of),
     /// Take sources off the blacklist.
     Pardon {
         /// Name of the function.

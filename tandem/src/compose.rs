@@ -5,6 +5,7 @@ use crate::site::Section;
 use crate::supervise::{Nature, RELOAD, StartError, Supervised, Unit};
 use oam::{Extra, Registry};
 use replica::Node;
+use runtime::gate::{Gate, GateRef};
 use runtime::{Ask, AskError, MirrorRef, PortId, PortSpec, RuntimeError, ShardSpec};
 use sas::Archive;
 use sas::config::Sas;
@@ -95,7 +96,13 @@ impl Part {
                 if *old == *new && spec.ports == ports {
                     return Ok(());
                 }
-                Ok(unit.configure(Arc::new(new.clone()), ports)?)
+                unit.configure(Arc::new(new.clone()), ports)?;
+                match &spec.gate {
+                    Some(GateRef(standing)) if old.gate() != new.gate() => {
+                        Ok(standing.configure(new.gate()).map_err(refused)?)
+                    }
+                    _ => Ok(()),
+                }
             }
             (Self::Sas(unit, _), Section::Sas(new)) => {
                 let (old, spec) = unit.present();
@@ -133,7 +140,13 @@ impl Part {
     }
 }
 
+/// The kernel's part of the shield does not stand where it must.
+fn refused(why: String) -> StartError {
+    StartError::Prepare(format!("shield.kernel: {why}"))
+}
+
 fn start_ssc(section: &Ssc) -> Result<Part, StartError> {
+    let gate = Gate::start(section.gate()).map_err(refused)?;
     let node = match &section.replica {
         None => None,
         Some(replica) => {
@@ -148,6 +161,7 @@ fn start_ssc(section: &Ssc) -> Result<Part, StartError> {
         cores: section.cores.clone(),
         ports: section.ports(),
         mirror: node.clone().map(|node| MirrorRef(node)),
+        gate: Some(GateRef(Arc::new(gate))),
         ..ShardSpec::default()
     };
     let nature = Nature { kind: "ssc", actions: SSC_ACTIONS, prepare: Box::new(|| Ok(())) };

@@ -1,6 +1,7 @@
 //! A function under supervision: started again when a shard crashes, a little later each time.
 
 use oam::{Managed, PortRow, State};
+use runtime::gate::GateRef;
 use runtime::{
     Ask, AskError, Function, PortSpec, Running, RuntimeError, Seed, ShardSpec, ShardState,
 };
@@ -33,6 +34,8 @@ pub trait Unit: Managed {
 
 /// The question that makes any function read its certificates again.
 pub const RELOAD: &str = "certificates/reload";
+/// The question that the kernel's part of a shield has a row for.
+const SHIELD: &str = "shield";
 
 /// What must stand before each start of a function; says why if it does not.
 pub type Prepare = Box<dyn Fn() -> Result<(), String> + Send + Sync>;
@@ -119,6 +122,10 @@ impl<F: Function> Supervised<F> {
 
     fn running(&self) -> Option<Arc<Running<F>>> {
         self.life().running.clone()
+    }
+
+    fn gate(&self) -> Option<GateRef> {
+        self.life().spec.gate.clone()
     }
 
     /// What it runs with now.
@@ -225,12 +232,15 @@ impl<F: Function> Unit for Supervised<F> {
     }
 
     fn end(&self) {
-        let running = {
+        let (running, gate) = {
             let mut life = self.life();
             life.draining = true;
-            life.running.take()
+            (life.running.take(), life.spec.gate.take())
         };
         drop(running);
+        if let Some(GateRef(gate)) = gate {
+            gate.close();
+        }
     }
 }
 
@@ -293,6 +303,7 @@ impl<F: Function> Managed for Supervised<F> {
         let Some(running) = self.running() else { return Vec::new() };
         let mut cells = running.cells();
         cells.extend(running.port_cells());
+        cells.extend(self.gate().map(|GateRef(gate)| (0, vec![gate.cells()])));
         cells
     }
 
@@ -300,7 +311,12 @@ impl<F: Function> Managed for Supervised<F> {
         if ask.path == RELOAD {
             return self.reload();
         }
-        self.running().ok_or(AskError::Unreachable)?.ask(ask)
+        let gate = self.gate().filter(|_| ask.path == SHIELD);
+        let mut answer = self.running().ok_or(AskError::Unreachable)?.ask(ask)?;
+        if let (Some(GateRef(gate)), Some(rows)) = (gate, answer.as_array_mut()) {
+            rows.push(gate.row());
+        }
+        Ok(answer)
     }
 
     fn actions(&self) -> &'static [&'static str] {

@@ -134,6 +134,9 @@ impl Controller {
             }
             _ => {}
         }
+        if matches!(change, Change::Registered | Change::Refreshed) {
+            self.befriend(at.now, upstream.remote.ip());
+        }
         let name = match change {
             Change::Registered => "Registered",
             Change::Refreshed => "RegistrationRefreshed",

@@ -138,6 +138,7 @@ impl Controller {
                 self.mirror.is_handing_over = false;
                 self.calls.settle();
                 self.registrar.settle();
+                self.befriend_all(now);
                 self.watch(true);
             }
             Mirrored::Forget => {
@@ -174,6 +175,9 @@ impl Controller {
 
     /// Tells the standby what this step changed.
     pub(crate) fn tell(&mut self, out: &mut Effects) {
+        if self.shield.has_changes() {
+            self.shield.report(out);
+        }
         if !self.mirror.is_on {
             return;
         }

@@ -4,6 +4,7 @@
 //! next hops, registered contacts (by the flow they registered from), and the site's own list.
 
 pub mod config;
+mod gate;
 
 use crate::Controller;
 use crate::config::Ssc;
@@ -35,7 +36,7 @@ const fn source(flow: &Flow) -> Source {
 
 /// A shield as the configuration wants it.
 pub(crate) fn shield(config: &Ssc, hops: &NextHops, secret: [u64; 2], now: Time) -> Shield {
-    let mut shield = Shield::new(config.shield.rules(), secret, now);
+    let mut shield = Shield::new(config.shield.rules(config.known_for()), secret, now);
     know(&mut shield, hops);
     shield
 }
@@ -86,7 +87,8 @@ impl Controller {
     /// Next hops changed, or the configuration did.
     pub(crate) fn reshield(&mut self, now: Time) {
         let secret = [self.random(), self.random()];
-        self.shield.configure(self.config.shield.rules(), secret, now);
+        let rules = self.config.shield.rules(self.config.known_for());
+        self.shield.configure(rules, secret, now);
         know(&mut self.shield, &self.hops);
     }
 

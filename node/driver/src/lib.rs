@@ -13,7 +13,9 @@
 mod address;
 mod clock;
 mod control;
+pub mod fence;
 mod frame;
+mod interfaces;
 pub mod link;
 mod poll;
 mod process;
@@ -26,6 +28,7 @@ mod udp;
 
 pub use clock::Clock;
 pub use frame::{FRAMES_MAX, FrameSocket};
+pub use interfaces::{INTERFACES_MAX, Interface, interfaces};
 pub use poll::{Interest, Poll, Ready, Waker};
 pub use process::{cores, pin, random, stand_back};
 pub use receive::{Datagram, RECEIVE_SLOTS, ReceiveBatch};

@@ -45,11 +45,18 @@ impl UdpSocket {
         socket::set(raw, level, errors, 1)?;
         socket::set(raw, libc::SOL_SOCKET, libc::SO_RXQ_OVFL, 1)?;
         socket::set(raw, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)?;
-        // Kernels before 5.0 do not know it; then every datagram comes alone.
-        let _: io::Result<()> = socket::set(raw, libc::SOL_UDP, libc::UDP_GRO, 1);
         socket::bind(&fd, &address)?;
         let local = socket::local(&fd)?;
-        Ok(Self { fd, local })
+        let made = Self { fd, local };
+        made.join_runs(true);
+        Ok(made)
+    }
+
+    /// Whether the kernel may join datagrams of one sender that come as a run (`UDP_GRO`).
+    pub fn join_runs(&self, on: bool) {
+        // Kernels before 5.0 do not know it; then every datagram comes alone.
+        let _: io::Result<()> =
+            socket::set(self.raw(), libc::SOL_UDP, libc::UDP_GRO, libc::c_int::from(on));
     }
 
     /// The address that it is bound to.

@@ -68,6 +68,14 @@ impl DatagramPort {
         }
     }
 
+    /// Whether runs of datagrams travel as one, out (`UDP_SEGMENT`) and in (`UDP_GRO`).
+    pub(crate) fn set_runs(&mut self, on: bool) {
+        if on != (self.segment_max > 0) {
+            self.segment_max = if on { RUN_BYTES_MAX } else { 0 };
+            self.socket.join_runs(on);
+        }
+    }
+
     /// Whether something waits for the kernel's queue.
     pub(crate) fn waits(&self) -> bool {
         !self.backlog.is_empty()

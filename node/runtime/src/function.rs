@@ -5,6 +5,7 @@
 //! drives a function the same way.
 
 use crate::port::{Flow, PortId};
+use crate::shield::Change;
 use machine::{Duration, Time};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -120,7 +121,9 @@ pub struct Effects {
     pub names: Vec<(SocketAddr, String)>,
     /// Further addresses of far ends whose connections stand.
     pub aliases: Vec<(Flow, SocketAddr)>,
-    changes: Vec<u8>,
+    /// What the kernel's part of the shield shall know.
+    pub changes: Vec<Change>,
+    told: Vec<u8>,
     deltas: Vec<(u32, u32)>,
     /// Number of the snapshot that was told to its end.
     pub snapshot_ended: Option<u64>,
@@ -140,9 +143,9 @@ impl Effects {
     /// Tells the standby what `write` appends: a change of durable state. Deltas leave before the
     /// messages of the same flush.
     pub fn delta(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
-        let start = self.changes.len();
-        write(&mut self.changes);
-        let end = self.changes.len();
+        let start = self.told.len();
+        write(&mut self.told);
+        let end = self.told.len();
         if end > start {
             self.deltas.push((start as u32, end as u32));
         }
@@ -150,7 +153,7 @@ impl Effects {
 
     /// The changes for the standby, in order.
     pub fn deltas(&self) -> impl ExactSizeIterator<Item = &[u8]> + '_ {
-        self.deltas.iter().map(|&(start, end)| &self.changes[start as usize..end as usize])
+        self.deltas.iter().map(|&(start, end)| &self.told[start as usize..end as usize])
     }
 
     /// Whether the standby has something to be told.
@@ -160,7 +163,7 @@ impl Effects {
 
     /// Forgets the changes, once they were told.
     pub fn clear_deltas(&mut self) {
-        self.changes.clear();
+        self.told.clear();
         self.deltas.clear();
         self.snapshot_ended = None;
     }
@@ -223,12 +226,13 @@ impl Effects {
         self.queries.clear();
         self.names.clear();
         self.aliases.clear();
+        self.changes.clear();
         self.clear_deltas();
     }
 
     /// Bytes of all messages.
     pub(crate) fn bytes(&self) -> usize {
-        self.arena.len() + self.changes.len()
+        self.arena.len() + self.told.len()
     }
 
     /// The bytes of messages `first..=last`, which stand next to each other.

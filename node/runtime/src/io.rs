@@ -4,6 +4,7 @@ use crate::datagram::{DatagramPort, Sender};
 use crate::dns::nothing;
 use crate::facts::RuntimeFact;
 use crate::function::{Answer, Effects, Query};
+use crate::gate::GateRef;
 use crate::group::{FLUSH_MESSAGES_MAX, Groups};
 use crate::mirror::MirrorRef;
 use crate::port::{ConnId, Flow, PortId, Transport};
@@ -84,6 +85,8 @@ pub(crate) struct Io {
     pub(crate) sheet: Rc<Sheet<RuntimeFact>>,
     /// The other node of the pair.
     pub(crate) mirror: Option<MirrorRef>,
+    /// The shield's part in the kernel.
+    pub(crate) gate: Option<GateRef>,
     groups: Groups,
     sender: Sender,
 }
@@ -101,6 +104,7 @@ impl Io {
             streams,
             sheet,
             mirror: None,
+            gate: None,
             groups: Groups::new(seed),
             sender: Sender::new(),
         })
@@ -113,6 +117,10 @@ impl Io {
 
     /// Carries out what the function wants, in order, and forgets it.
     pub(crate) fn flush(&mut self, now: Time, effects: &mut Effects, rings: &mut Rings) {
+        if let Some(GateRef(gate)) = &self.gate {
+            effects.changes.drain(..).for_each(|change| gate.tell(change));
+        }
+        effects.changes.clear();
         if let Some(MirrorRef(mirror)) = &self.mirror {
             // Write before speaking; and whoever is not the active node does not speak.
             if effects.has_deltas() {

@@ -15,6 +15,7 @@ mod engine;
 mod error;
 mod facts;
 mod function;
+pub mod gate;
 mod group;
 mod handshake;
 mod io;

@@ -203,6 +203,7 @@ fn raise<F: Function>(
     let streams = Streams::new(shard, spec.streams, birth.assistants, now);
     let mut io = Io::new(Rc::clone(&sheet), hash_seed, streams)?;
     io.mirror = spec.mirror.clone();
+    io.gate = spec.gate.clone();
     let rings = Rings::new(shard, doors);
     io.poll.add(&rings.door().waker, Token::Waker.bits(), Interest::Read)?;
     let waited = Duration::ZERO;

@@ -421,6 +421,9 @@ impl<F: Function> Shard<F> {
             if let PortKind::Streams(streams) = &mut kind {
                 streams.tls = tls;
             }
+            if let PortKind::Datagrams(port) = &mut kind {
+                port.set_runs(held.spec.runs);
+            }
             let id = held.spec.id;
             if let Err(error) = self.io.watch_port(&kind, id, kept.is_some()) {
                 tracing::error!(%error, port = held.spec.name, "a port cannot be watched");

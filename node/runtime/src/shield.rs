@@ -12,17 +12,21 @@
 
 mod blacklist;
 mod bucket;
+mod change;
 mod flood;
 mod prefix;
 mod sources;
 
 pub use blacklist::{Offence, Sentence};
+pub use change::{CHANGES_MAX, Change};
 pub use flood::Flood;
 pub use prefix::Prefix;
 pub use sources::WINDOW;
 
+use crate::function::Effects;
 use blacklist::Blacklist;
 use bucket::Bucket;
+use change::Changes;
 use flood::Recognition;
 use machine::{Duration, Time};
 use prefix::place;
@@ -65,6 +69,8 @@ pub struct Rules {
     pub blacklist_max: u32,
     /// Unknown sources that are remembered.
     pub sources_max: u32,
+    /// How long the kernel lets a source pass that was known; zero: it is told nothing.
+    pub known_for: Duration,
 }
 
 /// Who sent a message.
@@ -94,6 +100,8 @@ pub enum Verdict {
 pub struct Shield {
     rules: Rules,
     known: Vec<u64>,
+    named: Vec<IpAddr>,
+    changes: Changes,
     sources: Sources,
     blacklist: Blacklist,
     shared: Bucket,
@@ -107,6 +115,8 @@ impl Shield {
     pub fn new(rules: Rules, secret: [u64; 2], now: Time) -> Self {
         Self {
             known: Vec::new(),
+            named: Vec::new(),
+            changes: Changes::new(secret),
             sources: Sources::new(rules.sources_max, secret, now),
             blacklist: Blacklist::new(rules.blacklist_max, secret),
             shared: Bucket::full(rules.unknown_burst, now),
@@ -133,10 +143,41 @@ impl Shield {
 
     /// The addresses that pass, in place of those before; more than [`KNOWN_MAX`] are not taken.
     pub fn know(&mut self, addresses: impl Iterator<Item = IpAddr>) {
-        self.known.clear();
-        self.known.extend(addresses.take(KNOWN_MAX).map(place));
+        let mut named: Vec<IpAddr> = addresses.take(KNOWN_MAX).collect();
+        named.sort_unstable();
+        named.dedup();
+        if named == self.named {
+            return;
+        }
+        let is_in = |list: &[IpAddr], address: IpAddr| list.binary_search(&address).is_ok();
+        for &address in self.named.iter().filter(|&&address| !is_in(&named, address)) {
+            self.changes.push(Change::Forget(address));
+        }
+        for &address in named.iter().filter(|&&address| !is_in(&self.named, address)) {
+            self.changes.push(Change::Know(address, None));
+        }
+        self.known = named.iter().copied().map(place).collect();
         self.known.sort_unstable();
         self.known.dedup();
+        self.named = named;
+    }
+
+    /// A source is known to the caller from now on: the kernel shall let it pass.
+    pub fn befriend(&mut self, now: Time, address: IpAddr) {
+        if !self.rules.known_for.is_zero() && !address.to_canonical().is_loopback() {
+            self.changes.know(now, address, self.rules.known_for);
+        }
+    }
+
+    /// Whether the kernel has something to be told.
+    #[must_use]
+    pub const fn has_changes(&self) -> bool {
+        !self.changes.is_empty()
+    }
+
+    /// Has the kernel told what changed.
+    pub fn report(&mut self, out: &mut Effects) {
+        out.changes.extend(self.changes.take());
     }
 
     /// Whether a message may be looked at. `kind` is below [`KINDS_MAX`] and only counted;
@@ -148,7 +189,11 @@ impl Shield {
         kind: usize,
         is_known: impl FnOnce() -> bool,
     ) -> Verdict {
-        if !self.rules.enabled || self.is_exempt(source.address) || is_known() {
+        if !self.rules.enabled || self.is_exempt(source.address) {
+            return Verdict::Pass;
+        }
+        if is_known() {
+            self.befriend(now, source.address);
             return Verdict::Pass;
         }
         let verdict = self.police(now, source, kind);
@@ -205,7 +250,12 @@ impl Shield {
 
     fn condemn(&mut self, now: Time, address: IpAddr, offence: Offence, count: u32) -> bool {
         let until = now + self.rules.blacklist;
-        self.blacklist.add(place(address), Sentence::new(address, offence, count, now, until))
+        let sentence = Sentence::new(address, offence, count, now, until);
+        let is_added = self.blacklist.add(place(address), sentence);
+        if is_added {
+            self.changes.push(Change::Block(address, self.rules.blacklist));
+        }
+        is_added
     }
 
     fn is_exempt(&self, address: IpAddr) -> bool {
@@ -234,6 +284,7 @@ impl Shield {
 
     /// Takes an address, or all, off the blacklist; says how many.
     pub fn pardon(&mut self, address: Option<IpAddr>) -> usize {
+        self.changes.push(Change::Pardon(address));
         self.blacklist.pardon(address.map(place))
     }
 

@@ -1,5 +1,6 @@
 //! What a function is started with: its ports, its shards, its limits.
 
+use crate::gate::GateRef;
 use crate::mirror::MirrorRef;
 use crate::port::{PortId, Transport};
 use driver::tls::TlsSpec;
@@ -33,6 +34,9 @@ pub struct PortSpec {
     /// A stream port that only opens connections and accepts none; `listen` is then the source
     /// address of those (its port is not used).
     pub connect_only: bool,
+    /// Whether runs of datagrams of equal size between the same two addresses travel the kernel as
+    /// one (`UDP_SEGMENT`, `UDP_GRO`). Changes with the next configuration.
+    pub runs: bool,
     /// Bytes that wait for one slow reader of a stream port; `None`: as
     /// [`StreamLimits::queue_bytes_max`] says. Changes with the next configuration.
     pub queue_bytes_max: Option<usize>,
@@ -49,6 +53,7 @@ impl Default for PortSpec {
             device: None,
             ahead: false,
             connect_only: false,
+            runs: true,
             queue_bytes_max: None,
         }
     }
@@ -142,6 +147,8 @@ pub struct ShardSpec {
     pub spin: Duration,
     /// The other node of a pair, if there is one.
     pub mirror: Option<MirrorRef>,
+    /// The shield's part in the kernel, if there is one.
+    pub gate: Option<GateRef>,
 }
 
 impl Default for ShardSpec {
@@ -156,6 +163,7 @@ impl Default for ShardSpec {
             dns: DnsSpec::default(),
             spin: Duration::from_micros(20),
             mirror: None,
+            gate: None,
         }
     }
 }

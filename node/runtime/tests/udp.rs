@@ -63,6 +63,27 @@ fn runs_of_many_sizes_arrive_whole_and_in_order() {
 }
 
 #[test]
+fn runs_travel_one_by_one_where_they_are_switched_off() {
+    for runs in [true, false] {
+        let mut spec = one("127.0.0.1");
+        spec.ports[0].runs = runs;
+        let (running, _events) = launch(spec, Manner { copies: 20, ..Manner::default() });
+        let any = "127.0.0.1:0".parse().unwrap();
+        let socket = driver::UdpSocket::bind(any, &driver::SocketOptions::default()).unwrap();
+        say(&running, 0, socket.local(), &[("times", "20")]);
+        let mut batch = driver::ReceiveBatch::new();
+        let (mut messages, mut pieces) = (0, 0);
+        until("all came", || {
+            pieces += batch.receive(&socket).unwrap();
+            messages +=
+                batch.datagrams().map(|datagram| datagram.segments().count()).sum::<usize>();
+            messages == 20
+        });
+        assert_eq!(pieces == 20, !runs, "{pieces} pieces");
+    }
+}
+
+#[test]
 fn many_far_ends_get_their_own_answers() {
     let (running, _events) = launch(one("127.0.0.1"), Manner { copies: 3, ..Manner::default() });
     let to = running.local_addr(PortId(0));

@@ -36,6 +36,7 @@ pub fn ctl(ctl: Ctl) -> Result<(), Exit> {
         CtlCommand::Blacklist(of) => {
             show::asked(&client, form, of.function, "blacklist", show::BLACKLIST)
         }
+        CtlCommand::Shield(of) => show::asked(&client, form, of.function, "shield", show::SHIELD),
         CtlCommand::Pardon { function, address } => {
             let path = format!("/api/v1/functions/{}/blacklist/clear", client::segment(&function));
             let whom = address.map_or_else(|| json!({}), |address| json!({ "address": address }));

@@ -75,6 +75,19 @@ pub const BLACKLIST: &[Column] = &[
     time("until_us", "UNTIL"),
 ];
 
+pub const SHIELD: &[Column] = &[
+    plain("function", "FUNCTION"),
+    plain("shard", "SHARD"),
+    plain("floods", "FLOODS"),
+    plain("sources", "SOURCES"),
+    plain("blacklisted", "BLACKLISTED"),
+    plain("interfaces", "INTERFACES"),
+    plain("passed_known", "KNOWN"),
+    plain("passed_unknown", "UNKNOWN"),
+    plain("dropped", "DROPPED"),
+    plain("why", "WHY NOT"),
+];
+
 const FUNCTIONS: &[Column] = &[
     plain("name", "NAME"),
     plain("kind", "KIND"),

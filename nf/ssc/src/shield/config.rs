@@ -38,6 +38,29 @@ pub struct Shield {
     pub blacklist_max: u32,
     /// Unknown sources whose rate is remembered; where room ends, the quietest is forgotten.
     pub sources_max: u32,
+    /// Whether the kernel drops (XDP): `auto` where it can, `off`, or `require`: the controller
+    /// does not start without. The kernel lets pass twice what all shards let pass together.
+    pub kernel: Kernel,
+    /// Interfaces before which the kernel drops; empty: those that carry an address of a realm.
+    pub kernel_interfaces: Vec<String>,
+    /// Connections a second that all unknown sources may open, as the kernel counts them: so many
+    /// to the realms, and so many to other ports of their addresses.
+    pub kernel_syn_rate: u32,
+    /// Echo requests a second that the kernel takes from all unknown sources together.
+    pub kernel_echo_rate: u32,
+}
+
+/// Whether the kernel drops what the shield would.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Kernel {
+    /// Where it can; otherwise the log says why not.
+    #[default]
+    Auto,
+    /// No.
+    Off,
+    /// Nothing starts without it.
+    Require,
 }
 
 impl Default for Shield {
@@ -56,13 +79,17 @@ impl Default for Shield {
             blacklist_s: 60,
             blacklist_max: 4_096,
             sources_max: 65_536,
+            kernel: Kernel::Auto,
+            kernel_interfaces: Vec::new(),
+            kernel_syn_rate: 20_000,
+            kernel_echo_rate: 1_000,
         }
     }
 }
 
 impl Shield {
     /// What the policer goes by; what is no prefix was refused by [`Shield::validate`].
-    pub(crate) fn rules(&self) -> Rules {
+    pub(crate) fn rules(&self, known_for: Duration) -> Rules {
         Rules {
             enabled: self.enabled,
             trusted: self.trusted.iter().filter_map(|text| text.parse().ok()).collect(),
@@ -77,6 +104,7 @@ impl Shield {
             blacklist: Duration::from_secs(self.blacklist_s.into()),
             blacklist_max: self.blacklist_max,
             sources_max: self.sources_max,
+            known_for,
         }
     }
 
@@ -104,6 +132,8 @@ impl Shield {
             ("shield.blacklist_s", self.blacklist_s, 1, 86_400),
             ("shield.blacklist_max", self.blacklist_max, 0, 1 << 20),
             ("shield.sources_max", self.sources_max, 64, 1 << 22),
+            ("shield.kernel_syn_rate", self.kernel_syn_rate, 1, rate),
+            ("shield.kernel_echo_rate", self.kernel_echo_rate, 1, rate),
         ];
         for (path, value, least, most) in checks {
             if !(least..=most).contains(&value) {

@@ -32,6 +32,12 @@ pub struct Prefix {
 }
 
 impl Prefix {
+    /// Its first address and how many bits of it count.
+    #[must_use]
+    pub const fn parts(&self) -> (IpAddr, u8) {
+        (self.address, self.bits)
+    }
+
     /// Whether an address is in the range.
     #[must_use]
     pub fn holds(&self, address: IpAddr) -> bool {

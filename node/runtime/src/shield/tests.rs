@@ -23,6 +23,7 @@ fn rules() -> Rules {
         blacklist: Duration::from_secs(60),
         blacklist_max: 100,
         sources_max: 4_096,
+        known_for: Duration::from_secs(600),
     }
 }
 
@@ -215,4 +216,33 @@ fn a_shield_that_is_off_and_loopback_let_everything_pass() {
     let local = from([127, 0, 0, 1]);
     let passed = (0..10_000).all(|_| on.admit(START, local, INVITE, || false) == Verdict::Pass);
     assert!(passed);
+}
+
+#[test]
+fn the_kernel_is_told_who_is_known_and_who_is_not_wanted() {
+    let (mut shield, mut out) = (shield(), Effects::default());
+    let (hop, other) = (IpAddr::from([203, 0, 113, 1]), IpAddr::from([203, 0, 113, 2]));
+    let mut told = |shield: &mut Shield| {
+        shield.report(&mut out);
+        std::mem::take(&mut out.changes)
+    };
+    shield.know([hop, hop].into_iter());
+    assert_eq!(told(&mut shield), [Change::Know(hop, None)]);
+    shield.know([other].into_iter());
+    assert_eq!(told(&mut shield), [Change::Forget(hop), Change::Know(other, None)]);
+    let friend = from([203, 0, 113, 3]);
+    for ms in [0, 10, 59_000, 60_000] {
+        shield.admit(START + Duration::from_millis(ms), friend, INVITE, || true);
+    }
+    let known = Change::Know(friend.address, Some(Duration::from_secs(600)));
+    assert_eq!(told(&mut shield), [known, known], "at first, and after a minute");
+    let foe = from([203, 0, 113, 4]);
+    for _ in 0..20 {
+        shield.malformed(START, foe, || false);
+    }
+    let blocked = Change::Block(foe.address, Duration::from_secs(60));
+    assert!(told(&mut shield).contains(&blocked));
+    shield.pardon(None);
+    assert_eq!(told(&mut shield), [Change::Pardon(None)]);
+    assert!(!shield.has_changes());
 }

@@ -1,0 +1,116 @@
+//! What the shield wants of the kernel: its doors, who passes, and how much of the rest.
+
+use super::config::Kernel;
+use crate::Controller;
+use crate::config::Ssc;
+use machine::{Duration, Time};
+use runtime::gate::{GateDoor, GateSpec, Rate, Rates, Wish};
+use runtime::shield::Prefix;
+use std::net::{IpAddr, SocketAddr};
+
+/// The kernel lets pass so many times what the shards do: these still see a flood, and name it.
+const HEADROOM: u32 = 2;
+/// A registered source passes for so long beyond its longest registration.
+const MARGIN: Duration = Duration::from_secs(120);
+
+impl Ssc {
+    /// How long the kernel lets a registered source pass; zero: it is told nothing.
+    pub(crate) fn known_for(&self) -> Duration {
+        if self.wish() == Wish::Off {
+            return Duration::ZERO;
+        }
+        let longest = self.registrar.client_expires_s.max(self.registrar.core_expires_s);
+        Duration::from_secs(longest.into()) + MARGIN
+    }
+
+    const fn wish(&self) -> Wish {
+        match self.shield.kernel {
+            Kernel::Auto if self.shield.enabled => Wish::Auto,
+            Kernel::Require if self.shield.enabled => Wish::Require,
+            _ => Wish::Off,
+        }
+    }
+
+    /// What the kernel's part of the shield goes by.
+    #[must_use]
+    pub fn gate(&self) -> GateSpec {
+        let shield = &self.shield;
+        let times = HEADROOM * u32::from(self.shards);
+        let rate = |per_s: u32, burst: u32| Rate {
+            per_s: per_s.saturating_mul(times),
+            burst: burst.saturating_mul(times),
+        };
+        let all = |per_s| Rate { per_s, burst: per_s };
+        let doors = self.doors().into_iter().map(|(realm, _, address)| GateDoor {
+            listen: address.socket,
+            transport: address.transport,
+            trusts: self.realm[usize::from(realm.0)].trusted,
+        });
+        let mut trusted: Vec<Prefix> =
+            shield.trusted.iter().filter_map(|text| text.parse().ok()).collect();
+        trusted.extend(self.neighbours());
+        GateSpec {
+            name: self.name.clone(),
+            wish: self.wish(),
+            interfaces: shield.kernel_interfaces.clone(),
+            doors: doors.collect(),
+            trusted,
+            rates: Rates {
+                source: rate(shield.source_rate, shield.source_burst),
+                datagrams: rate(shield.unknown_rate, shield.unknown_burst),
+                syns: all(shield.kernel_syn_rate),
+                echoes: all(shield.kernel_echo_rate),
+            },
+        }
+    }
+
+    /// The other node of the pair.
+    fn neighbours(&self) -> impl Iterator<Item = Prefix> {
+        let peer = self.replica.iter().filter_map(|replica| replica.peer.parse().ok());
+        peer.filter_map(|peer: SocketAddr| peer.ip().to_string().parse().ok())
+    }
+}
+
+impl Controller {
+    /// A source registered: the kernel shall let it pass.
+    pub(crate) fn befriend(&mut self, now: Time, address: IpAddr) {
+        self.shield.befriend(now, address);
+    }
+
+    /// This node serves from now on: the kernel shall let everybody pass who is registered.
+    pub(crate) fn befriend_all(&mut self, now: Time) {
+        for (_, binding) in self.registrar.iter() {
+            self.shield.befriend(now, binding.flow.remote.ip());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SITE: &str = r#"
+        name = "ssc"
+        shards = 3
+        realm = [
+            { name = "access", listen = ["udp:192.0.2.1:5060", "tls:192.0.2.1:5061"] },
+            { name = "core", side = "core", trusted = true, listen = ["udp:10.0.0.1:5060"] },
+        ]
+        [shield]
+        trusted = ["198.51.100.0/24"]
+    "#;
+
+    #[test]
+    fn the_kernel_gets_every_door_and_twice_what_all_shards_take() {
+        let site: Ssc = toml::from_str(SITE).unwrap();
+        let gate = site.gate();
+        let doors: Vec<_> =
+            gate.doors.iter().map(|door| (door.listen.port(), door.trusts)).collect();
+        assert_eq!(doors, [(5060, false), (5061, false), (5060, true)]);
+        assert_eq!((gate.wish, gate.trusted.len()), (Wish::Auto, 1));
+        assert_eq!(gate.rates.datagrams, Rate { per_s: 60_000, burst: 12_000 });
+        assert_eq!(site.known_for(), Duration::from_secs(1_920));
+        let off: Ssc = toml::from_str(&format!("{SITE}enabled = false")).unwrap();
+        assert_eq!((off.gate().wish, off.known_for()), (Wish::Off, Duration::ZERO));
+    }
+}

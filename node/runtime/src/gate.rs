@@ -1,0 +1,232 @@
+//! The shield's part in the kernel: a thread that keeps the fence (XDP) before the interfaces of
+//! a function's doors and tells it what the shards learn.
+//!
+//! ```text
+//! shard: Effects::changes ─→ Gate::tell ─┐                       ┌─ interfaces, once a second
+//! configuration ──────────→ configure ───┼─→ its thread: Keeper ─┼─ driver::fence
+//! console, ctl ───────────→ row ─────────┘                       └─ counters ─→ cells
+//! ```
+//! Where the kernel refuses, the shards police all by themselves, and the log says why, once.
+
+mod keeper;
+
+pub use driver::fence::{Rate, Rates};
+
+use crate::port::Transport;
+use crate::shield::{Change, Prefix};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
+use keeper::Keeper;
+use machine::Duration;
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Instant;
+
+/// Changes that wait for the gate's thread; more are shed and counted.
+const QUEUE_MAX: usize = 1 << 16;
+/// How often interfaces and counters are looked at.
+const LOOK: Duration = Duration::from_secs(1);
+/// Time for an answer of the gate's thread.
+const ANSWER_MAX: Duration = Duration::from_secs(2);
+/// Time for it to take a specification: some drivers restart their link.
+const CONFIGURE_MAX: Duration = Duration::from_secs(20);
+
+event::facts! {
+    /// What the kernel did with frames towards a function's doors.
+    pub enum GateFact {
+        /// A frame of an unknown source passed.
+        Passed = Counter, Debug, "runtime_fence_passed_unknown_total",
+            "Frames of unknown sources that the kernel let pass";
+        /// A frame of a known source passed.
+        Known = Counter, Debug, "runtime_fence_passed_known_total",
+            "Frames of known and trusted sources that the kernel let pass";
+        /// A frame of a blacklisted source was dropped.
+        Blacklisted = Counter, Debug, "runtime_fence_dropped_blacklisted_total",
+            "Frames of blacklisted sources that the kernel dropped";
+        /// A source sent more than it may.
+        Excess = Counter, Debug, "runtime_fence_dropped_excess_total",
+            "Frames that the kernel dropped because their source sent more than it may";
+        /// All unknown sources sent more datagrams than they may.
+        Crowded = Counter, Debug, "runtime_fence_dropped_crowded_total",
+            "Datagrams that the kernel dropped because unknown sources together sent too many";
+        /// Connections were opened too often.
+        Syns = Counter, Debug, "runtime_fence_dropped_syns_total",
+            "SYNs that the kernel dropped because unknown sources together sent too many";
+        /// Echo requests were too many.
+        Echoes = Counter, Debug, "runtime_fence_dropped_echoes_total",
+            "Echo requests that the kernel dropped because there were too many";
+        /// Interfaces that it stands before.
+        Interfaces = Gauge, Info, "runtime_fence_interfaces",
+            "Interfaces before which the kernel drops";
+        /// The gate's thread could not follow.
+        Shed = Counter, Warn, "runtime_fence_changes_shed_total",
+            "Known or blacklisted sources of which the kernel was not told: no room";
+    }
+}
+
+/// Whether the kernel shall drop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wish {
+    /// No.
+    Off,
+    /// Where it can.
+    Auto,
+    /// Yes: nothing starts without it.
+    Require,
+}
+
+/// Something that a function listens at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GateDoor {
+    /// Where; a wildcard stands for every address of this machine.
+    pub listen: SocketAddr,
+    /// What carries its bytes.
+    pub transport: Transport,
+    /// Whether everybody passes.
+    pub trusts: bool,
+}
+
+/// What a gate goes by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GateSpec {
+    /// The function's instance; the thread is named after it.
+    pub name: String,
+    /// Whether it shall stand at all.
+    pub wish: Wish,
+    /// The interfaces; empty: those that carry the doors' addresses.
+    pub interfaces: Vec<String>,
+    /// The doors.
+    pub doors: Vec<GateDoor>,
+    /// Prefixes that pass.
+    pub trusted: Vec<Prefix>,
+    /// What unknown sources may send.
+    pub rates: Rates,
+}
+
+/// What its thread is told.
+enum Command {
+    Change(Change),
+    Configure(Box<GateSpec>, Sender<Result<(), String>>),
+    Row(Sender<serde_json::Value>),
+    Stop,
+}
+
+/// The gate of one function. Any thread may use it; dropping it takes the fence away.
+pub struct Gate {
+    commands: Sender<Command>,
+    shed: Arc<AtomicU64>,
+    cells: event::Cells,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// A gate in a [`crate::ShardSpec`]; two are equal when they are the same one.
+#[derive(Clone)]
+pub struct GateRef(pub Arc<Gate>);
+
+impl fmt::Debug for GateRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("GateRef")
+    }
+}
+
+impl PartialEq for GateRef {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for GateRef {}
+
+impl Gate {
+    /// Starts the gate's thread in the calling thread's network namespace.
+    ///
+    /// # Errors
+    /// In words, and only with [`Wish::Require`], why the kernel does not drop; or that there is
+    /// no room for a thread.
+    pub fn start(spec: GateSpec) -> Result<Self, String> {
+        let (commands, told) = bounded(QUEUE_MAX);
+        let shed = Arc::new(AtomicU64::new(0));
+        let keeper = Keeper::new(Arc::clone(&shed));
+        let cells = keeper.cells();
+        let thread = std::thread::Builder::new()
+            .name(format!("{}/gate", spec.name))
+            .spawn(move || live(keeper, &told))
+            .map_err(|error| error.to_string())?;
+        let gate = Self { commands, shed, cells, thread: Mutex::new(Some(thread)) };
+        gate.configure(spec)?;
+        Ok(gate)
+    }
+
+    /// Takes another specification.
+    ///
+    /// # Errors
+    /// As those of [`Gate::start`].
+    pub fn configure(&self, spec: GateSpec) -> Result<(), String> {
+        let (reply, answer) = bounded(1);
+        let command = Command::Configure(Box::new(spec), reply);
+        self.commands.send(command).map_err(|_| "the gate has ended".to_owned())?;
+        let answer = answer.recv_timeout(CONFIGURE_MAX);
+        answer.map_err(|_| "the gate's thread does not answer".to_owned())?
+    }
+
+    /// Tells the kernel what a shard learned; never waits.
+    pub fn tell(&self, change: Change) {
+        if self.commands.try_send(Command::Change(change)).is_err() {
+            self.shed.fetch_add(1, Relaxed);
+        }
+    }
+
+    /// What it does now: a row for people and programs.
+    #[must_use]
+    pub fn row(&self) -> serde_json::Value {
+        let (reply, answer) = bounded(1);
+        let asked = self.commands.try_send(Command::Row(reply)).is_ok();
+        let answer = asked.then(|| answer.recv_timeout(ANSWER_MAX).ok()).flatten();
+        answer.unwrap_or(serde_json::Value::Null)
+    }
+
+    /// What it counts.
+    #[must_use]
+    pub fn cells(&self) -> event::Cells {
+        self.cells.clone()
+    }
+
+    /// Takes the fence away and ends the thread.
+    pub fn close(&self) {
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            // It ends by itself only when it panicked; then there is nothing to tell.
+            let _ = self.commands.send(Command::Stop);
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Gate {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// The life of the gate's thread.
+fn live(mut keeper: Keeper, told: &Receiver<Command>) {
+    let mut next = Instant::now() + LOOK;
+    loop {
+        match told.recv_deadline(next) {
+            Ok(Command::Change(change)) => keeper.change(change),
+            Ok(Command::Configure(spec, reply)) => {
+                // Who asked may have given up waiting.
+                let _ = reply.send(keeper.configure(*spec));
+            }
+            Ok(Command::Row(reply)) => drop(reply.send(keeper.row())),
+            Ok(Command::Stop) | Err(RecvTimeoutError::Disconnected) => return,
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        if Instant::now() >= next {
+            keeper.look();
+            next = Instant::now() + LOOK;
+        }
+    }
+}

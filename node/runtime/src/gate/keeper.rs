@@ -1,0 +1,363 @@
+//! What the gate's thread keeps: the fence, where it stands and where it was refused.
+
+use super::{GateFact, GateSpec, Wish};
+use crate::port::Transport;
+use crate::shield::Change;
+use driver::Interface;
+use driver::fence::{COUNTS, Count, Door, Fence, Mode, Protocol};
+use event::{Cells, Sheet};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Which fact counts which fate.
+const FACTS: [(Count, GateFact); COUNTS] = [
+    (Count::Passed, GateFact::Passed),
+    (Count::Known, GateFact::Known),
+    (Count::Blacklisted, GateFact::Blacklisted),
+    (Count::Excess, GateFact::Excess),
+    (Count::Crowded, GateFact::Crowded),
+    (Count::Syns, GateFact::Syns),
+    (Count::Echoes, GateFact::Echoes),
+];
+
+/// An interface that it shall stand before, or does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Place {
+    name: String,
+    /// How it stands, or why it does not.
+    outcome: Result<Mode, String>,
+}
+
+pub(super) struct Keeper {
+    spec: Option<GateSpec>,
+    fence: Option<Fence>,
+    places: BTreeMap<u32, Place>,
+    /// Why nothing is loaded.
+    why: Option<String>,
+    /// Sources that are known until they are forgotten, for a fence that is loaded later.
+    named: BTreeSet<IpAddr>,
+    sheet: Sheet<GateFact>,
+    counted: [u64; COUNTS],
+    shed: Arc<AtomicU64>,
+}
+
+impl Keeper {
+    pub(super) fn new(shed: Arc<AtomicU64>) -> Self {
+        Self {
+            spec: None,
+            fence: None,
+            places: BTreeMap::new(),
+            why: None,
+            named: BTreeSet::new(),
+            sheet: Sheet::new(),
+            counted: [0; COUNTS],
+            shed,
+        }
+    }
+
+    pub(super) fn cells(&self) -> Cells {
+        self.sheet.cells()
+    }
+
+    /// Takes a specification; says, where the fence is required, why it does not stand.
+    pub(super) fn configure(&mut self, spec: GateSpec) -> Result<(), String> {
+        let wish = spec.wish;
+        if let Some(fence) = &mut self.fence {
+            let done =
+                fence.set_rates(spec.rates).and_then(|()| fence.set_trusted(&prefixes(&spec)));
+            done.map_err(|error| error.to_string())?;
+        }
+        self.spec = Some(spec);
+        // What was refused once is tried again.
+        self.places.retain(|_, place| place.outcome.is_ok());
+        self.why = None;
+        self.look();
+        if wish != Wish::Require {
+            return Ok(());
+        }
+        let refused = self.places.values().find_map(|place| {
+            let why = place.outcome.as_ref().err()?;
+            Some(format!("{}: {why}", place.name))
+        });
+        self.why.clone().or(refused).map_or(Ok(()), Err)
+    }
+
+    /// Looks at interfaces and counters.
+    pub(super) fn look(&mut self) {
+        self.count();
+        let Some(spec) = self.spec.take() else { return };
+        let is_new = self.why.is_none();
+        match self.stand(&spec) {
+            Ok(()) => self.why = None,
+            Err(why) => {
+                if is_new && spec.wish != Wish::Off {
+                    let name = &spec.name;
+                    tracing::warn!(function = name, why, "floods are dropped in user space only");
+                }
+                self.why = Some(why);
+            }
+        }
+        self.spec = Some(spec);
+        let standing = self.places.values().filter(|place| place.outcome.is_ok()).count();
+        self.sheet.set(GateFact::Interfaces, standing as u64);
+    }
+
+    /// Stands where it shall; says why it stands nowhere.
+    fn stand(&mut self, spec: &GateSpec) -> Result<(), String> {
+        if spec.wish == Wish::Off {
+            self.leave();
+            return Err("it is switched off".into());
+        }
+        let interfaces = driver::interfaces().map_err(|error| error.to_string())?;
+        let wanted = wanted(spec, &interfaces);
+        if wanted.is_empty() {
+            self.leave();
+            return if spec.interfaces.is_empty() && are_local(spec) && spec.wish == Wish::Auto {
+                Ok(()) // nobody else can send there
+            } else {
+                Err("no interface carries an address of a door".into())
+            };
+        }
+        if self.fence.is_none() {
+            // What is refused is not tried again before the next configuration.
+            if let Some(why) = &self.why {
+                return Err(why.clone());
+            }
+            self.fence = Some(self.load(spec).map_err(|error| error.to_string())?);
+        }
+        let Some(fence) = &mut self.fence else { return Ok(()) };
+        fence.set_doors(&doors(spec, &interfaces)).map_err(|error| error.to_string())?;
+        let gone: Vec<u32> =
+            self.places.keys().filter(|index| !wanted.contains_key(*index)).copied().collect();
+        for index in gone {
+            fence.detach(index);
+            self.places.remove(&index);
+        }
+        for (index, name) in wanted {
+            if self.places.contains_key(&index) {
+                continue;
+            }
+            let outcome = fence.attach(index).map_err(|error| error.to_string());
+            tell(&spec.name, &name, &outcome);
+            self.places.insert(index, Place { name, outcome });
+        }
+        Ok(())
+    }
+
+    fn load(&self, spec: &GateSpec) -> Result<Fence, driver::fence::FenceError> {
+        let mut fence = Fence::load(spec.rates)?;
+        fence.set_trusted(&prefixes(spec))?;
+        for &address in &self.named {
+            fence.know(address, None)?;
+        }
+        Ok(fence)
+    }
+
+    /// Stands nowhere.
+    fn leave(&mut self) {
+        self.fence = None;
+        self.places.clear();
+        self.counted = [0; COUNTS];
+    }
+
+    pub(super) fn change(&mut self, change: Change) {
+        match change {
+            Change::Know(address, None) => drop(self.named.insert(address)),
+            Change::Forget(address) => drop(self.named.remove(&address)),
+            _ => {}
+        }
+        let Some(fence) = &mut self.fence else { return };
+        let done = match change {
+            Change::Know(address, time) => fence.know(address, time),
+            Change::Block(address, time) => fence.block(address, time),
+            Change::Forget(address) => {
+                fence.forget(address);
+                Ok(())
+            }
+            Change::Pardon(address) => {
+                fence.pardon(address);
+                Ok(())
+            }
+        };
+        if done.is_err() {
+            self.shed.fetch_add(1, Relaxed);
+        }
+    }
+
+    /// Reads the kernel's counters.
+    fn count(&mut self) {
+        self.sheet.set(GateFact::Shed, self.shed.load(Relaxed));
+        let Some(Ok(counts)) = self.fence.as_ref().map(Fence::counts) else { return };
+        for (count, fact) in FACTS {
+            let at = count as usize;
+            self.sheet.add(fact, counts[at].saturating_sub(self.counted[at]));
+        }
+        self.counted = counts;
+    }
+
+    pub(super) fn row(&mut self) -> Value {
+        self.count();
+        let place = |place: &Place| match &place.outcome {
+            Ok(mode) => json!(format!("{}: {}", place.name, word(*mode))),
+            Err(why) => json!(format!("{}: refused: {why}", place.name)),
+        };
+        let read = |fact| self.sheet.read(fact);
+        let dropped = FACTS[2..].iter().map(|&(_, fact)| read(fact));
+        json!({
+            "shard": "kernel",
+            "interfaces": self.places.values().map(place).collect::<Vec<_>>(),
+            "why": self.why,
+            "passed_unknown": read(GateFact::Passed),
+            "passed_known": read(GateFact::Known),
+            "dropped": dropped.sum::<u64>(),
+            "dropped_blacklisted": read(GateFact::Blacklisted),
+            "dropped_excess": read(GateFact::Excess),
+            "dropped_crowded": read(GateFact::Crowded),
+            "dropped_syns": read(GateFact::Syns),
+            "dropped_echoes": read(GateFact::Echoes),
+            "changes_shed": read(GateFact::Shed),
+        })
+    }
+}
+
+const fn word(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Native => "native",
+        Mode::Generic => "generic",
+    }
+}
+
+fn tell(function: &str, interface: &str, outcome: &Result<Mode, String>) {
+    match outcome {
+        Ok(mode) => {
+            let mode = word(*mode);
+            tracing::info!(function, interface, mode, "floods are dropped in the kernel");
+        }
+        Err(why) => {
+            tracing::warn!(function, interface, why, "floods are dropped in user space only");
+        }
+    }
+}
+
+fn prefixes(spec: &GateSpec) -> Vec<(IpAddr, u8)> {
+    spec.trusted.iter().map(crate::shield::Prefix::parts).collect()
+}
+
+/// Whether all doors are on loopback.
+fn are_local(spec: &GateSpec) -> bool {
+    spec.doors.iter().all(|door| door.listen.ip().to_canonical().is_loopback())
+}
+
+/// Whether an address is one that a door listens at.
+fn is_at(listen: IpAddr, address: IpAddr) -> bool {
+    listen == address || (listen.is_unspecified() && listen.is_ipv4() == address.is_ipv4())
+}
+
+/// The interfaces that it shall stand before: the named ones, or those that carry an address of
+/// a door; never loopback, whose frames come from this machine.
+fn wanted(spec: &GateSpec, interfaces: &[Interface]) -> BTreeMap<u32, String> {
+    let carries = |interface: &&Interface| {
+        let has = |listen| interface.addresses.iter().any(|&address| is_at(listen, address));
+        let is_named = spec.interfaces.contains(&interface.name);
+        let is_found = || spec.doors.iter().any(|door| has(door.listen.ip()));
+        !interface.is_loopback && (is_named || (spec.interfaces.is_empty() && is_found()))
+    };
+    let found = interfaces.iter().filter(carries);
+    found.map(|interface| (interface.index, interface.name.clone())).collect()
+}
+
+/// The doors, wildcards spread over the addresses of this machine.
+fn doors(spec: &GateSpec, interfaces: &[Interface]) -> Vec<Door> {
+    let own = || interfaces.iter().filter(|one| !one.is_loopback).flat_map(|one| &one.addresses);
+    let mut doors = Vec::new();
+    for door in &spec.doors {
+        let listen = door.listen.ip();
+        let protocol = match door.transport {
+            Transport::Udp => Protocol::Udp,
+            Transport::Tcp | Transport::Tls => Protocol::Tcp,
+        };
+        let (port, trusts) = (door.listen.port(), door.trusts);
+        let made = |address| Door { address, port, protocol, trusts };
+        if listen.is_unspecified() {
+            doors.extend(own().filter(|&&address| is_at(listen, address)).copied().map(made));
+        } else {
+            doors.push(made(listen));
+        }
+    }
+    doors
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use driver::fence::{Rate, Rates};
+
+    fn interface(index: u32, name: &str, addresses: &[&str]) -> Interface {
+        let addresses = addresses.iter().map(|text| text.parse().unwrap()).collect();
+        Interface { index, name: name.into(), is_loopback: name == "lo", addresses }
+    }
+
+    fn spec(listen: &[&str], interfaces: &[&str]) -> GateSpec {
+        let rate = Rate { per_s: 1, burst: 1 };
+        let door = |text: &&str| super::super::GateDoor {
+            listen: text.parse().unwrap(),
+            transport: Transport::Udp,
+            trusts: false,
+        };
+        GateSpec {
+            name: "ssc".into(),
+            wish: Wish::Auto,
+            interfaces: interfaces.iter().map(|&name| name.to_owned()).collect(),
+            doors: listen.iter().map(door).collect(),
+            trusted: Vec::new(),
+            rates: Rates { source: rate, datagrams: rate, syns: rate, echoes: rate },
+        }
+    }
+
+    fn machine() -> Vec<Interface> {
+        vec![
+            interface(1, "lo", &["127.0.0.1", "::1"]),
+            interface(2, "eth0", &["192.0.2.1", "2001:db8::1"]),
+            interface(3, "eth1", &["198.51.100.1"]),
+        ]
+    }
+
+    fn numbers(spec: &GateSpec) -> Vec<u32> {
+        wanted(spec, &machine()).into_keys().collect()
+    }
+
+    #[test]
+    fn interfaces_are_found_by_the_addresses_of_the_doors_and_never_loopback() {
+        assert_eq!(numbers(&spec(&["192.0.2.1:5060"], &[])), [2]);
+        assert_eq!(numbers(&spec(&["0.0.0.0:5060"], &[])), [2, 3]);
+        assert_eq!(numbers(&spec(&["[::]:5060"], &[])), [2]);
+        assert!(numbers(&spec(&["127.0.0.1:5060"], &["lo"])).is_empty());
+        assert_eq!(numbers(&spec(&["192.0.2.1:5060"], &["eth1", "eth9"])), [3]);
+    }
+
+    #[test]
+    fn a_wildcard_is_a_door_at_every_address() {
+        let found = doors(&spec(&["0.0.0.0:5060", "192.0.2.9:5070"], &[]), &machine());
+        let found: Vec<_> = found.iter().map(|door| (door.address, door.port)).collect();
+        let at = |text: &str, port| (text.parse::<IpAddr>().unwrap(), port);
+        assert_eq!(
+            found,
+            [at("192.0.2.1", 5060), at("198.51.100.1", 5060), at("192.0.2.9", 5070),]
+        );
+    }
+
+    #[test]
+    fn doors_on_loopback_need_no_kernel_unless_it_is_required() {
+        let mut keeper = Keeper::new(Arc::default());
+        keeper.configure(spec(&["127.0.0.1:5060"], &[])).unwrap();
+        assert_eq!((keeper.row()["why"].clone(), keeper.fence.is_none()), (Value::Null, true));
+        let required = GateSpec { wish: Wish::Require, ..spec(&["127.0.0.1:5060"], &[]) };
+        assert!(keeper.configure(required).unwrap_err().contains("no interface"));
+        let off = GateSpec { wish: Wish::Off, ..spec(&["0.0.0.0:5060"], &[]) };
+        keeper.configure(off).unwrap();
+        assert!(keeper.row()["why"].is_string() && keeper.places.is_empty());
+    }
+}
