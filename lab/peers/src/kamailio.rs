@@ -6,7 +6,7 @@ use crate::process::{Process, ProcessSpec, Usage};
 use anyhow::Context;
 use std::fmt::Write as _;
 use std::fs;
-use std::net::{SocketAddr, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -33,9 +33,24 @@ pub struct KamailioSpec {
     pub next_hop: SocketAddr,
     /// The core for all of its processes.
     pub core: Option<usize>,
-    /// Whether it changes User-Agent and Organization and adds two headers on each message that
-    /// it forwards.
-    pub manipulates: bool,
+    /// The network namespace that it stands in; `None`: the caller's.
+    pub namespace: Option<String>,
+    /// What it does with new requests before it forwards them.
+    pub duty: Duty,
+}
+
+/// What Kamailio does beside forwarding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Duty {
+    /// Nothing.
+    None,
+    /// It changes User-Agent and Organization and adds two headers on each message.
+    Manipulate,
+    /// It lets so many INVITEs a second pass (`pipelimit`, TAILDROP) and answers 486 to the rest.
+    Limit(u32),
+    /// It serves this address; others go through `pike` and a list of those that it banned
+    /// (`htable`), as its own configuration does it, and are refused.
+    Shield(IpAddr),
 }
 
 /// A running Kamailio.
@@ -71,8 +86,14 @@ impl Kamailio {
         fs::write(&file, text)?;
         let shared = format!("-m {}", shared_mb());
         let options = "-DD -E -x fm -b 4000000 -M 64 -f kamailio.cfg -Y . -w .";
-        let mut process = ProcessSpec::new("kamailio", program, directory)
-            .with(shared.split(' ').chain(options.split(' ')));
+        let plain = |program: &Path| ProcessSpec::new("kamailio", program, directory);
+        let mut process = match &spec.namespace {
+            Some(name) => {
+                plain(Path::new("ip")).with(["netns", "exec", name.as_str()]).with([program])
+            }
+            None => plain(&program),
+        }
+        .with(shared.split(' ').chain(options.split(' ')));
         process.core = spec.core;
         let mut process = Process::start(&process)?;
         process.wait_until(READY_MAX, || {
@@ -150,12 +171,44 @@ fn configuration(spec: &KamailioSpec, modules: &[&str], routes: &str) -> String 
         }
     }
     let next_hop = spec.next_hop;
-    let (manipulate, replies) =
-        if spec.manipulates { ("route(MANIPULATE);", MANIPULATION) } else { ("", "") };
+    let (begin, duty, more) = match spec.duty {
+        Duty::None => ("", String::new(), ""),
+        Duty::Manipulate => ("", "route(MANIPULATE);".into(), MANIPULATION),
+        Duty::Limit(per_s) => (LIMIT_MODULES, LIMIT.replace("LIMIT", &per_s.to_string()), ""),
+        Duty::Shield(known) => (SHIELD_MODULES, SHIELD.replace("KNOWN", &known.to_string()), ""),
+    };
     let routes = routes.replace("NEXT_HOP", &next_hop.to_string());
-    let _ = write!(text, "{}{replies}", routes.replace("MANIPULATE_HERE", manipulate));
+    let _ = write!(text, "{begin}{}{more}", routes.replace("DUTY_HERE", &duty));
     text
 }
+
+const LIMIT_MODULES: &str = r#"
+loadmodule "pipelimit.so"
+modparam("pipelimit", "timer_interval", 1)
+"#;
+
+const LIMIT: &str = r#"
+    if (is_method("INVITE") && !has_totag() && !pl_check("next-hop", "TAILDROP", "LIMIT")) {
+        sl_send_reply("486", "Busy Here");
+        exit;
+    }"#;
+
+const SHIELD_MODULES: &str = r#"
+loadmodule "htable.so"
+loadmodule "pike.so"
+modparam("htable", "htable", "ipban=>size=12;autoexpire=300;")
+modparam("pike", "sampling_time_unit", 2)
+modparam("pike", "reqs_density_per_unit", 30)
+modparam("pike", "remove_latency", 4)
+"#;
+
+const SHIELD: &str = r#"
+    if ($si != "KNOWN") {
+        if ($sht(ipban=>$si) != $null) { exit; }
+        if (!pike_check_req()) { $sht(ipban=>$si) = 1; exit; }
+        sl_send_reply("403", "Forbidden");
+        exit;
+    }"#;
 
 const PROXY: &[&str] = &["tm", "sl", "rr", "pv", "maxfwd", "siputils", "textops", "dialog"];
 const REGISTRAR: &[&str] = &["sl", "pv", "siputils", "textops", "usrloc", "registrar"];
@@ -182,7 +235,7 @@ modparam("dialog", "default_timeout", 7200)
 request_route {
     if (is_method("OPTIONS") && $rU == "ready") { sl_send_reply("200", "OK"); exit; }
     if (!mf_process_maxfwd_header("70")) { sl_send_reply("483", "Too Many Hops"); exit; }
-    MANIPULATE_HERE
+    DUTY_HERE
     if (has_totag()) {
         if (loose_route()) { t_relay(); exit; }
         if (is_method("ACK")) { if (t_check_trans()) { t_relay(); } exit; }
@@ -227,7 +280,8 @@ mod tests {
             tls: None,
             next_hop: free_port(local).unwrap(),
             core: None,
-            manipulates: false,
+            namespace: None,
+            duty: Duty::None,
         };
         let kamailio = Kamailio::start(&spec, directory.path()).unwrap();
         assert!(kamailio.version.starts_with("kamailio "), "{}", kamailio.version);

@@ -10,7 +10,7 @@ mod priority;
 mod process;
 mod sipp;
 
-pub use kamailio::{Kamailio, KamailioSpec, TlsFiles};
+pub use kamailio::{Duty, Kamailio, KamailioSpec, TlsFiles};
 pub use port::{free_port, wait_for_sip};
 pub use priority::{Priority, pin};
 pub use process::{Process, ProcessSpec, Usage};

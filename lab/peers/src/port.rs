@@ -27,8 +27,12 @@ pub fn free_port(address: IpAddr) -> anyhow::Result<SocketAddr> {
 #[must_use]
 pub fn wait_for_sip(to: SocketAddr, limit: Duration) -> bool {
     let until = Instant::now() + limit;
-    let local: IpAddr = if to.is_ipv4() { [127, 0, 0, 1].into() } else { [0u16; 8].into() };
-    let Ok(socket) = UdpSocket::bind((local, 0)) else { return false };
+    let any: IpAddr = if to.is_ipv4() { [0; 4].into() } else { [0u16; 8].into() };
+    let Ok(socket) = UdpSocket::bind((any, 0)) else { return false };
+    // The address of ours that leads there.
+    if socket.connect(to).is_err() {
+        return false;
+    }
     let Ok(from) = socket.local_addr() else { return false };
     let patience = Duration::from_millis(100);
     if socket.set_read_timeout(Some(patience)).is_err() {
@@ -38,10 +42,9 @@ pub fn wait_for_sip(to: SocketAddr, limit: Duration) -> bool {
     let mut number = 0;
     while Instant::now() < until {
         number += 1;
-        let sent = socket.send_to(options(to, from, number).as_bytes(), to);
-        let heard = socket.recv_from(&mut answer);
-        if sent.is_ok() && heard.is_ok_and(|(length, _)| answer[..length].starts_with(b"SIP/2.0 "))
-        {
+        let sent = socket.send(options(to, from, number).as_bytes());
+        let heard = socket.recv(&mut answer);
+        if sent.is_ok() && heard.is_ok_and(|length| answer[..length].starts_with(b"SIP/2.0 ")) {
             return true;
         }
         std::thread::sleep(Duration::from_millis(20));

@@ -26,6 +26,10 @@ pub struct Ssc {
     /// Cores to pin the shards to, in order; empty leaves it to the kernel.
     #[serde(default)]
     pub cores: Vec<usize>,
+    /// Whether datagrams of equal size between the same two addresses travel the kernel in one
+    /// piece (`UDP_SEGMENT`, `UDP_GRO`).
+    #[serde(default = "yes")]
+    pub udp_runs: bool,
     /// Collector for captured messages and events (HEP3): `tcp:127.0.0.1:9060`; absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capture: Option<String>,
@@ -375,6 +379,7 @@ impl Ssc {
                 name: format!("{} {}", realm.name, transport_word(address.transport)),
                 transport: address.transport,
                 listen: address.socket,
+                runs: self.udp_runs,
                 queue_bytes_max: Some(realm.send_queue_octets_max as usize),
                 ahead: self.holds(address.socket.ip()),
                 tls: realm.tls.as_ref().filter(|_| is_tls).map(|tls| Arc::new(tls.spec())),

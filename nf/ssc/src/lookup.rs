@@ -124,9 +124,10 @@ impl Controller {
                     .map_or(String::new(), |uri| String::from_utf8_lossy(uri.host).into_owned());
                 let section = self.config.next_hop.get(usize::from(hop));
                 let name = section.and_then(|hop| hop.tls_name.as_deref()).unwrap_or(&domain);
-                for flow in flows.iter().filter(|flow| flow.transport == Transport::Tls) {
-                    out.name(flow.remote, name);
-                }
+                let secure = flows.iter().filter(|flow| flow.transport == Transport::Tls);
+                let remotes = secure.map(|flow| flow.remote);
+                remotes.clone().for_each(|remote| out.name(remote, name));
+                self.proofs.found(n, realm, remotes, name);
                 self.hops.resolved(hop, target, &flows, now);
             }
             // What was found before is kept: the DNS may be down, the next hop need not be.

@@ -17,6 +17,8 @@ use std::net::SocketAddr;
 
 /// Connections whose far end is remembered; what comes on top is a far end without a name.
 const PROOFS_MAX: usize = 65_536;
+/// Targets that must prove a name.
+const NAMED_MAX: usize = 4_096;
 /// Port of a `sent-by` over TLS that names none (RFC 3261 §18.1.1).
 const PORT: u16 = 5061;
 
@@ -35,6 +37,8 @@ struct Named {
     realm: RealmId,
     remote: SocketAddr,
     name: String,
+    /// The search of the DNS that found it; `None`: it is configured.
+    search: Option<usize>,
 }
 
 /// All of them.
@@ -68,7 +72,12 @@ impl Proofs {
                 if let Ok(Target::Address(address)) = Target::parse(target)
                     && address.transport == Transport::Tls
                 {
-                    self.named.push(Named { realm, remote: address.socket, name: plain(name) });
+                    self.named.push(Named {
+                        realm,
+                        remote: address.socket,
+                        name: plain(name),
+                        search: None,
+                    });
                 }
             }
         }
@@ -77,6 +86,24 @@ impl Proofs {
         for proof in self.by_connection.values_mut() {
             proof.is_trusted = is_trusted(trusted, proof.realm, &proof.names);
         }
+    }
+
+    /// A search of the DNS found these targets, which must prove `name`, in place of those before.
+    pub(crate) fn found(
+        &mut self,
+        search: usize,
+        realm: RealmId,
+        remotes: impl Iterator<Item = SocketAddr>,
+        name: &str,
+    ) {
+        self.named.retain(|named| named.search != Some(search));
+        let (name, room) = (plain(name), NAMED_MAX.saturating_sub(self.named.len()));
+        self.named.extend(remotes.take(room).map(|remote| Named {
+            realm,
+            remote,
+            name: name.clone(),
+            search: Some(search),
+        }));
     }
 
     /// Realms moved to other indices.
@@ -156,7 +183,7 @@ impl Controller {
             return;
         }
         self.proofs.is_told = true;
-        for named in &self.proofs.named {
+        for named in self.proofs.named.iter().filter(|named| named.search.is_none()) {
             out.name(named.remote, &named.name);
         }
     }

@@ -177,3 +177,27 @@ fn a_ping_wants_its_pong_and_a_pong_wants_nothing() {
     assert_eq!(frame(b"\r\n\r\n"), Frame::Answer(4, b"\r\n"));
     assert_eq!(frame(b"\r\nINVITE"), Frame::Skip(2));
 }
+
+#[test]
+fn a_target_found_by_its_domain_is_reached_over_the_connection_that_proved_the_domain() {
+    use runtime::{Answer, Query};
+    let site = TLS_SITE
+        .replace("\"udp:10.0.1.1:5080\", \"tls:10.0.1.2:5061\"", "\"sips:core.example.org\"")
+        .replace("tls_name = \"core.example.org\"\n", "");
+    let mut world = World::new(&site);
+    world.pass(machine::Duration::from_millis(1));
+    for _ in 0..8 {
+        let Some((query, question)) = world.queries.pop() else { break };
+        let answer = match question {
+            Query::Naptr(_) => Answer::Naptr(Vec::new()),
+            Query::Srv(_) => Answer::Srv(vec![(1, 0, 5061, "host.example.org".to_owned())]),
+            Query::Host(_) => Answer::Host(vec!["10.0.1.2".parse().unwrap()]),
+        };
+        world.step(In::Resolved { query, answer });
+    }
+    offer(&mut world, 4, "host.example.org");
+    assert!(world.aliases.is_empty(), "the name that counts is the domain's (RFC 5922 §7.1)");
+    offer(&mut world, 5, "core.example.org");
+    let there = flow(&world, "127.0.0.1:5071", "10.0.1.2:40000", 5);
+    assert_eq!(world.aliases, [(there, SECURE.parse().unwrap())]);
+}

@@ -6,6 +6,7 @@
 //! | criterion | no failed call, in-dialog order at both ends, no growing queue |
 //! | search | ramp, bisection, a longer confirmation; a fresh system after each failure |
 //! | Tandem | the B2BUA, one shard, HEP capture on |
+//! | without runs | the same search with `UDP_SEGMENT` and `UDP_GRO` off at both ends (`detail`) |
 //! | peer | Kamailio, dialog-stateful record-routing proxy, one worker a socket, no capture |
 
 use super::measure::{Measured, Plan, highest_rate};
@@ -22,6 +23,8 @@ use serde_json::{Value, json};
 use std::time::Instant;
 
 const NAME: &str = "call-signalling";
+/// Where the search without runs of datagrams begins, as a share of the one with them.
+const APART_SHARE: f64 = 0.5;
 
 struct Scenario {
     name: &'static str,
@@ -60,7 +63,8 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     let priority = Priority::claim();
     let report = published::sbc();
     let table = report.table(NAME).expect("the published table is part of the program and tested");
-    let progress = Progress::new(NAME, 2 * SCENARIOS.len() as u64);
+    let searches = if options.quick { 2 } else { 3 };
+    let progress = Progress::new(NAME, searches * SCENARIOS.len() as u64);
     let begun = Instant::now();
     let mut searches_left = 2 * SCENARIOS.iter().filter(|s| options.wants(s.name)).count() as u32;
     let mut outcome =
@@ -80,8 +84,13 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
         searches_left -= 2;
         let plan = Plan { budget, ..plan };
         let (peer, tandem) = measure(scenario, &plan, options, &progress)?;
+        let apart = apart(scenario, &plan, options, &progress)?;
         outcome.broken.extend(offences(scenario, &tandem.0, &peer.0));
-        let detail = detail(scenario, &plan, &tandem.0, &peer.0, priority.granted)?;
+        let mut detail = detail(scenario, &plan, &tandem.0, &peer.0, priority.granted)?;
+        if let Some((found, _)) = &apart {
+            detail["without_udp_runs"] = json!(rate(found));
+            detail["tandem_without_udp_runs"] = side(found);
+        }
         outcome.rows.push(Row {
             scenario: row.scenario.clone(),
             unit: table.unit.clone(),
@@ -112,12 +121,36 @@ fn detail(
         "priority": priority,
     });
     for (name, found) in [("tandem", tandem), ("peer", peer)] {
-        detail[name] = found.best.as_ref().map_or(json!({}), |(_, best)| best.json());
-        detail[name]["trials"] = json!(found.trials);
-        detail[name]["first_failure"] =
-            json!(found.first_failure.as_ref().map(|(_, failed)| failed.json()));
+        detail[name] = side(found);
     }
     Ok(detail)
+}
+
+/// What a search found, and where it ended.
+fn side(found: &Found<Measured>) -> Value {
+    let mut side = found.best.as_ref().map_or(json!({}), |(_, best)| best.json());
+    side["trials"] = json!(found.trials);
+    side["first_failure"] = json!(found.first_failure.as_ref().map(|(_, failed)| failed.json()));
+    side
+}
+
+/// Tandem without runs of datagrams at either end. A quick run has no time for it.
+fn apart(
+    scenario: &Scenario,
+    plan: &Plan,
+    options: &Options,
+    progress: &Progress,
+) -> anyhow::Result<Option<Side>> {
+    if options.quick || scenario.transport != Transport::Udp {
+        return Ok(None);
+    }
+    let mut ground = Ground::new()?;
+    ground.udp_runs = false;
+    let load = Load::start(&ground, Ladder::built_in(scenario.flow)?, scenario.transport)?;
+    progress.say(&format!("{}: Tandem without runs of datagrams", scenario.name));
+    let (_, first) = scenario.first_rates;
+    let start = || Ok(Some(System::tandem(&ground, &options.tandem)?));
+    highest_rate(plan, &load, first * APART_SHARE, progress, start).map(Some)
 }
 
 type Side = (Found<Measured>, String);

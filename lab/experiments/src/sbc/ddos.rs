@@ -6,17 +6,19 @@
 //! | good load | calls of one registered address, open loop, both ends on core 1 |
 //! | attack | `tandem lab attack` on core 1 at low priority, as fast as the veth takes it |
 //! | under test | the SSC on core 0, calls from registered callers only, no capture |
+//! | beside it | the same floods with `kernel = "off"`: the shield in user space alone |
+//! | peer | Kamailio, which serves the callers' address, `pike` and a list of banned ones for the rest |
 //! | criterion | calls within 2 % of those without attack; none fails from 1 s after it began |
 
 mod field;
 
 use super::topology::{Ground, Load};
-use crate::contract::{Options, Outcome, Row};
+use crate::contract::{Options, Outcome, Peer, Row};
 use crate::host;
 use crate::progress::Progress;
 use crate::published::{self, PublishedRow, Table};
 use anyhow::Context;
-use field::{EVIL, Field, Guarded, Registrar, SUT_MAC};
+use field::{EVIL, Field, Guarded, Registrar, SUT_MAC, Target};
 use load::{Ladder, Report, Trial};
 use peers::{Priority, Process, ProcessSpec};
 use runtime::Transport;
@@ -42,6 +44,8 @@ const HELD_SHARE: f64 = 0.98;
 const ATTACK_RATE: &str = "2000000";
 const SOURCES: &str = "198.18.0.0/15";
 
+const GUARD: &str = "XDP; what it lets pass is policed by the SSC's shield";
+
 struct Scenario {
     name: &'static str,
     word: &'static str,
@@ -52,19 +56,19 @@ struct Scenario {
 }
 
 const SCENARIOS: &[Scenario] = &[
-    Scenario { name: "INVITE flood", word: "invite", is_sip: true, guard: "the SSC's shield" },
-    Scenario { name: "REGISTER flood", word: "register", is_sip: true, guard: "the SSC's shield" },
+    Scenario { name: "INVITE flood", word: "invite", is_sip: true, guard: GUARD },
+    Scenario { name: "REGISTER flood", word: "register", is_sip: true, guard: GUARD },
     Scenario {
         name: "ICMP echo flood",
         word: "icmp",
         is_sip: false,
-        guard: "the kernel: it answers echoes before any socket sees them",
+        guard: "XDP; what it lets pass, the kernel answers before any socket sees it",
     },
     Scenario {
         name: "TCP SYN flood",
         word: "syn",
         is_sip: false,
-        guard: "the kernel: SYN cookies once the listener's queue is full",
+        guard: "XDP; what it lets pass meets SYN cookies once the listener's queue is full",
     },
 ];
 
@@ -111,25 +115,48 @@ fn inside(
     wanted: &[&PublishedRow],
     field: &Field,
 ) -> anyhow::Result<Vec<Row>> {
-    let progress = Progress::new(NAME, 1 + wanted.len() as u64);
+    let progress = Progress::new(NAME, 1 + 3 * wanted.len() as u64);
     let ground = field::ground()?;
     let registrar = Registrar::start()?;
-    let guarded = Guarded::start(field, &ground, &options.tandem)?;
-    field::register(&ground)?;
-    let load = Load::start_without_sink(&ground, Ladder::built_in("SIP")?, Transport::Udp)?;
-    let length = Duration::from_secs(if options.quick { 5 } else { 21 });
-    let run = Run { options, field, ground: &ground, guarded: &guarded, load: &load, length };
-    run.trial(Duration::from_secs(1))?;
+    let known = |row: &&PublishedRow| SCENARIOS.iter().find(|s| s.name == row.scenario);
+    let scenarios: Vec<&Scenario> = wanted.iter().filter_map(known).collect();
+    let lengths = if options.quick { [3, 4] } else { [11, 21] }.map(Duration::from_secs);
+    let compared = |name: &str, target: Target| -> anyhow::Result<Vec<Value>> {
+        progress.say(name);
+        let run = Run::start(options, field, &ground, target, lengths[0])?;
+        let mut rows = Vec::new();
+        for scenario in &scenarios {
+            // A quick run's minute has no room for more.
+            let is_run = scenario.is_sip || !options.quick;
+            let done = is_run.then(|| run.flooded(scenario)).transpose()?;
+            rows.push(done.map_or(Value::Null, |flooded| flooded.brief(lengths[0])));
+            progress.step();
+        }
+        Ok(rows)
+    };
+    let peer = field::kamailio(field, &ground)?;
+    let version = peer.version.clone();
+    let peer = compared(&version, Target::Peer(peer))?;
+    let tandem = |kernel| Guarded::start(field, &ground, &options.tandem, kernel);
+    let without = compared("the shield in user space alone", Target::Tandem(tandem("off")?))?;
+    let target = Target::Tandem(tandem("auto")?);
+    let run = Run::start(options, field, &ground, target, lengths[1])?;
     progress.say("without attack");
-    let baseline = run.trial(length)?;
+    let baseline = run.trial(run.length)?;
     progress.step();
     let mut rows = Vec::new();
-    for row in wanted {
-        let Some(scenario) = SCENARIOS.iter().find(|s| s.name == row.scenario) else { continue };
+    for (at, scenario) in scenarios.iter().enumerate() {
         progress.say(scenario.name);
-        rows.push(run.row(scenario, (table, row), &baseline)?);
+        let mut row = run.row(scenario, (table, wanted[at]), &baseline)?;
+        row.detail["without_kernel"] = without[at].clone();
+        let held = peer[at]["value"].as_f64();
+        row.peer = held.map(|value| Peer { name: version.clone(), value });
+        row.detail["peer"] = peer[at].clone();
+        rows.push(row);
         progress.step();
-        std::thread::sleep(CALM);
+        if scenarios.get(at + 1).is_some_and(|next| next.is_sip) {
+            std::thread::sleep(CALM);
+        }
     }
     let passed = registrar.stop();
     for row in &mut rows {
@@ -143,8 +170,8 @@ struct Run<'a> {
     options: &'a Options,
     field: &'a Field,
     ground: &'a Ground,
-    guarded: &'a Guarded,
-    load: &'a Load,
+    target: Target,
+    load: Load,
     length: Duration,
 }
 
@@ -154,11 +181,45 @@ struct Flooded {
     /// Failures when the grace was over.
     failed_in_grace: u64,
     attack: attack::Report,
+    /// What the shield shows: the shard's row, and the kernel's.
     shield: Value,
-    cpu: Duration,
+    kernel: Value,
+    cpu_share: f64,
 }
 
-impl Run<'_> {
+impl Flooded {
+    /// The figures of a run that is compared.
+    fn brief(&self, length: Duration) -> Value {
+        let Self { report, failed_in_grace, attack, cpu_share, .. } = self;
+        json!({
+            "value": report.completed as f64 / length.as_secs_f64(),
+            "attack_packets_s": attack.frames_per_s,
+            "failed_in_first_second": failed_in_grace,
+            "failed_after": report.failed().saturating_sub(*failed_in_grace),
+            "setup_p99_us": report.setup.p99_us,
+            "cpu_share": cpu_share,
+        })
+    }
+}
+
+impl<'a> Run<'a> {
+    /// The generator before a fresh system, both warm.
+    fn start(
+        options: &'a Options,
+        field: &'a Field,
+        ground: &'a Ground,
+        target: Target,
+        length: Duration,
+    ) -> anyhow::Result<Self> {
+        if matches!(target, Target::Tandem(_)) {
+            field::register(ground)?;
+        }
+        let load = Load::start_without_sink(ground, Ladder::built_in("SIP")?, Transport::Udp)?;
+        let run = Self { options, field, ground, target, load, length };
+        run.trial(Duration::from_secs(1))?;
+        Ok(run)
+    }
+
     fn trial(&self, length: Duration) -> anyhow::Result<Report> {
         let trial = Trial { rate: RATE, length, hold: HOLD, ..Trial::default() };
         self.load.run(trial, DRAIN, 0)
@@ -166,7 +227,8 @@ impl Run<'_> {
 
     fn flooded(&self, scenario: &Scenario) -> anyhow::Result<Flooded> {
         let seconds = (self.length - LEAD).as_secs();
-        let before = self.guarded.cpu();
+        let (before, began) = (self.target.cpu(), Instant::now());
+        let dropped = self.target.shield()?[1].clone();
         std::thread::scope(|scope| {
             let calls = scope.spawn(|| self.trial(self.length));
             std::thread::sleep(LEAD);
@@ -174,13 +236,15 @@ impl Run<'_> {
             std::thread::sleep(GRACE);
             let failed_in_grace = self.load.report()?.failed();
             attacker.wait(Duration::from_secs(seconds + 5))?;
-            let cpu = self.guarded.cpu().saturating_sub(before);
-            let shield = self.guarded.ask("shield")?;
+            let used = self.target.cpu().saturating_sub(before).as_secs_f64();
+            let cpu_share = used / began.elapsed().as_secs_f64();
+            let shown = self.target.shield()?;
+            let (shield, kernel) = (shown[0].clone(), since(&shown[1], &dropped));
             let said = fs::read_to_string(self.ground.directory().join("attack.log"))?;
             let attack = serde_json::from_str(said.lines().last().unwrap_or_default())
                 .with_context(|| format!("the attacker says: {said}"))?;
             let report = calls.join().map_err(|_| anyhow::anyhow!("the generator failed"))??;
-            Ok(Flooded { report, failed_in_grace, attack, shield, cpu })
+            Ok(Flooded { report, failed_in_grace, attack, shield, kernel, cpu_share })
         })
     }
 
@@ -204,11 +268,11 @@ impl Run<'_> {
         (table, published): (&Table, &PublishedRow),
         baseline: &Report,
     ) -> anyhow::Result<Row> {
-        let begun = Instant::now();
-        let Flooded { report, failed_in_grace, attack, shield, cpu } = self.flooded(scenario)?;
+        let flooded = self.flooded(scenario)?;
+        let Flooded { report, failed_in_grace, attack, shield, kernel, cpu_share } = flooded;
         let seconds = self.length.as_secs_f64();
         let per_s = |report: &Report| report.completed as f64 / seconds;
-        let recognised = shield[0]["flood"]["recognised_at_us"].as_u64();
+        let recognised = shield["flood"]["recognised_at_us"].as_u64();
         let recognised_ms =
             recognised.map(|at| at.saturating_sub(attack.began_at_us) as f64 / 1_000.0);
         let note = format!(
@@ -232,10 +296,11 @@ impl Run<'_> {
             "setup_p99_us": report.setup.p99_us,
             "baseline_setup_p99_us": baseline.setup.p99_us,
             "recognised_after_ms": recognised_ms,
-            "recognised_as": shield[0]["flood"]["kind"],
+            "recognised_as": shield["flood"]["kind"],
             "must_be_recognised": scenario.is_sip,
-            "shield": shield[0],
-            "cpu_share": cpu.as_secs_f64() / begun.elapsed().as_secs_f64().max(seconds),
+            "shield": shield,
+            "kernel": kernel,
+            "cpu_share": cpu_share,
             "held_off_by": scenario.guard,
         });
         Ok(Row {
@@ -247,6 +312,17 @@ impl Run<'_> {
             detail,
         })
     }
+}
+
+/// What the kernel counted since an earlier look.
+fn since(now: &Value, before: &Value) -> Value {
+    let mut row = now.clone();
+    for (key, value) in row.as_object_mut().into_iter().flatten() {
+        if let (Some(now), Some(before)) = (value.as_u64(), before[key].as_u64()) {
+            *value = json!(now.saturating_sub(before));
+        }
+    }
+    row
 }
 
 /// What does not hold in a row.

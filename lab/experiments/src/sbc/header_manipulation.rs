@@ -12,7 +12,7 @@ use crate::host;
 use crate::progress::Progress;
 use crate::published;
 use load::{Ladder, Trial};
-use peers::Priority;
+use peers::{Duty, Priority};
 use runtime::Transport;
 use serde_json::json;
 use std::time::Duration;
@@ -126,7 +126,8 @@ struct Bench<'a> {
 impl Bench<'_> {
     fn start(&self, is_peer: bool, has_rules: bool) -> anyhow::Result<System> {
         if is_peer {
-            return System::kamailio_with(self.ground, false, has_rules);
+            let duty = if has_rules { Duty::Manipulate } else { Duty::None };
+            return System::kamailio_with(self.ground, false, duty);
         }
         let changes = [(REALM, RULES)];
         let changes = if has_rules { &changes[..] } else { &[] };

@@ -8,7 +8,7 @@
 use super::topology::{self, Ground, Shape, System, is_ready};
 use anyhow::Context;
 use load::{Door, Registrants, RegistrantsConfig, Report, Trial};
-use peers::{Kamailio, KamailioSpec, Process, ProcessSpec, free_port};
+use peers::{Duty, Kamailio, KamailioSpec, Process, ProcessSpec, free_port};
 use runtime::{Ask, PortId, PortSpec, Running, ShardSpec, TlsSpec, Transport};
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -155,7 +155,8 @@ pub fn kamailio(ground: &Ground, tls: bool) -> anyhow::Result<System> {
         tls: tls.then(|| (ground.access_tls, ground.tls.clone())),
         next_hop: ground.answerer,
         core: Some(Ground::cores().0),
-        manipulates: false,
+        namespace: None,
+        duty: Duty::None,
     };
     Ok(System::Kamailio(Kamailio::start_registrar(&spec, ground.directory())?))
 }

@@ -1,16 +1,17 @@
 //! `softswitch-shielding`: a next hop gets exactly the rate it may get, the excess its status.
 //!
 //! 700 calls/s are offered and 400 may pass, as in the report; then the same shares of a rate
-//! fifty times as high. Nothing but the limit may refuse a call, and no call may fail.
+//! twenty times as high. Nothing but the limit may refuse a call, and no call may fail. The peer is
+//! Kamailio with `pipelimit`, which counts by the second.
 
 use super::measure::{Measured, trial};
 use super::topology::{Ground, Load, System};
-use crate::contract::{Options, Outcome, Row};
+use crate::contract::{Options, Outcome, Peer, Row};
 use crate::host;
 use crate::progress::Progress;
 use crate::published;
 use load::{Ladder, Trial};
-use peers::Priority;
+use peers::{Duty, Priority};
 use runtime::Transport;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -35,15 +36,18 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     let priority = Priority::claim();
     let report = published::sbc();
     let table = report.table(NAME).expect("the published table is part of the program and tested");
-    let progress = Progress::new(NAME, 2);
+    let progress = Progress::new(NAME, 4);
     let length = Duration::from_secs(if options.quick { 10 } else { 30 });
-    let shielded = measure(options, 1.0, length)?;
-    progress.step();
-    let higher = measure(options, HIGHER, length)?;
-    progress.step();
+    let step = |who, factor| {
+        let measured = measure(options, who, factor, length);
+        progress.step();
+        measured
+    };
+    let (shielded, higher) = (step(Who::Tandem, 1.0)?, step(Who::Tandem, HIGHER)?);
+    let (peer, peer_higher) = (step(Who::Peer, 1.0)?, step(Who::Peer, HIGHER)?);
     let mut outcome =
         Outcome { experiment: NAME, host: host::describe(), rows: Vec::new(), broken: Vec::new() };
-    for (factor, measured) in [(1.0, &shielded), (HIGHER, &higher)] {
+    for (factor, (measured, _)) in [(1.0, &shielded), (HIGHER, &higher)] {
         outcome.broken.extend(offences(factor, measured, length));
     }
     for row in table.rows.iter().filter(|row| options.wants(&row.scenario)) {
@@ -57,18 +61,21 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
             scenario: row.scenario.clone(),
             unit: table.unit.clone(),
             published: Some(row.value),
-            peer: None,
-            tandem: Some(value(&shielded)),
+            peer: Some(Peer { name: peer.1.clone(), value: value(&peer.0) }),
+            tandem: Some(value(&shielded.0)),
             detail: json!({
                 "offered": OFFERED,
                 "limit": LIMIT,
                 "priority": priority.granted,
-                "tandem": side(&shielded),
+                "tandem": side(&shielded.0),
+                "peer": side(&peer.0),
                 "higher": {
                     "offered": OFFERED * HIGHER,
                     "limit": LIMIT * HIGHER,
-                    "value": value(&higher),
-                    "tandem": side(&higher),
+                    "value": value(&higher.0),
+                    "tandem": side(&higher.0),
+                    "peer_value": value(&peer_higher.0),
+                    "peer": side(&peer_higher.0),
                 },
             }),
         });
@@ -87,13 +94,32 @@ fn side(measured: &Measured) -> Value {
     json
 }
 
-fn measure(options: &Options, factor: f64, length: Duration) -> anyhow::Result<Measured> {
+/// Who is measured.
+#[derive(Debug, Clone, Copy)]
+enum Who {
+    Tandem,
+    Peer,
+}
+
+fn measure(
+    options: &Options,
+    who: Who,
+    factor: f64,
+    length: Duration,
+) -> anyhow::Result<(Measured, String)> {
     let ground = Ground::new()?;
     let load = Load::start(&ground, Ladder::built_in("SIP")?, Transport::Udp)?;
-    let limit = format!("{FAR_END}\nlimit = {{ calls_per_s = {:.1} }}", LIMIT * factor);
-    let system = System::tandem_with(&ground, &options.tandem, &[(FAR_END, &limit)])?;
+    let limit = LIMIT * factor;
+    let system = match who {
+        Who::Peer => System::kamailio_with(&ground, false, Duty::Limit(limit as u32))?,
+        Who::Tandem => {
+            let limit = format!("{FAR_END}\nlimit = {{ calls_per_s = {limit:.1} }}");
+            System::tandem_with(&ground, &options.tandem, &[(FAR_END, &limit)])?
+        }
+    };
     let rate = OFFERED * factor;
-    trial(&load, Some(&system), Trial { rate, length, hold: HOLD, ..Trial::default() })
+    let asked = Trial { rate, length, hold: HOLD, ..Trial::default() };
+    Ok((trial(&load, Some(&system), asked)?, system.name()))
 }
 
 fn offences(factor: f64, measured: &Measured, length: Duration) -> Vec<String> {

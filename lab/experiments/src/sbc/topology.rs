@@ -9,7 +9,7 @@ use crate::host::cores;
 use crate::scratch::Scratch;
 use anyhow::Context;
 use load::{Door, Generator, Ladder, LoadConfig, Report, Trial};
-use peers::{Kamailio, KamailioSpec, Process, ProcessSpec, TlsFiles, Usage, free_port};
+use peers::{Duty, Kamailio, KamailioSpec, Process, ProcessSpec, TlsFiles, Usage, free_port};
 use runtime::{Ask, PortId, PortSpec, Running, ShardSpec, TlsSpec, Transport};
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
@@ -50,6 +50,8 @@ pub struct Ground {
     pub capture: SocketAddr,
     /// The site's API.
     pub api: SocketAddr,
+    /// Whether runs of datagrams travel as one, at the generator's ends and the SSC's.
+    pub udp_runs: bool,
     /// Certificate and key of the system under test; the certificate is its own authority.
     pub tls: TlsFiles,
     directory: Scratch,
@@ -76,6 +78,7 @@ impl Ground {
             answerer: free_port(local)?,
             capture: free_port(local)?,
             api: free_port(local)?,
+            udp_runs: true,
             tls: TlsFiles { certificate, key },
             directory,
         })
@@ -161,6 +164,7 @@ impl Load {
         };
         let config =
             LoadConfig { ladder: Arc::new(ladder), callers, answerers: vec![answerer], capture };
+        ports.iter_mut().for_each(|port| port.runs = ground.udp_runs);
         let (_, core) = Ground::cores();
         let spec =
             ShardSpec { name: "load".into(), cores: vec![core], ports, ..Default::default() };
@@ -326,20 +330,21 @@ impl System {
     /// # Errors
     /// When it is not installed or does not come up.
     pub fn kamailio(ground: &Ground, tls: bool) -> anyhow::Result<Self> {
-        Self::kamailio_with(ground, tls, false)
+        Self::kamailio_with(ground, tls, Duty::None)
     }
 
-    /// The same; `manipulates` lets it change two headers and add two on each message it forwards.
+    /// The same with a duty beside forwarding.
     ///
     /// # Errors
     /// When it is not installed or does not come up.
-    pub fn kamailio_with(ground: &Ground, tls: bool, manipulates: bool) -> anyhow::Result<Self> {
+    pub fn kamailio_with(ground: &Ground, tls: bool, duty: Duty) -> anyhow::Result<Self> {
         let spec = KamailioSpec {
             listen: ground.access,
             tls: tls.then(|| (ground.access_tls, ground.tls.clone())),
             next_hop: ground.answerer,
             core: Some(Ground::cores().0),
-            manipulates,
+            namespace: None,
+            duty,
         };
         Ok(Self::Kamailio(Kamailio::start(&spec, ground.directory())?))
     }
@@ -422,6 +427,7 @@ listen = "{api}"
 [[ssc]]
 name = "ssc"
 cores = [{under_test}]
+udp_runs = {udp_runs}
 {ssc}
 
 [ssc.limits]
@@ -454,6 +460,7 @@ to = ["far-end"]
 
 {more}
 "#,
+        udp_runs = ground.udp_runs,
         certificate = tls.certificate,
         key = tls.key,
     )

@@ -8,7 +8,7 @@
 use super::super::topology::{Ground, is_ready};
 use anyhow::Context;
 use attack::{Namespace, Veth};
-use peers::{Process, ProcessSpec};
+use peers::{Duty, Kamailio, KamailioSpec, Process, ProcessSpec};
 use serde_json::Value;
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
@@ -73,6 +73,36 @@ impl Field {
     }
 }
 
+/// What is flooded.
+pub enum Target {
+    /// The SSC.
+    Tandem(Guarded),
+    /// The peer.
+    Peer(Kamailio),
+}
+
+impl Target {
+    /// What the shield shows: the shard's row and the kernel's; of the peer nothing.
+    ///
+    /// # Errors
+    /// When the API does not answer.
+    pub fn shield(&self) -> anyhow::Result<Value> {
+        match self {
+            Self::Tandem(guarded) => guarded.ask("shield"),
+            Self::Peer(_) => Ok(Value::Null),
+        }
+    }
+
+    /// Processor time used so far.
+    #[must_use]
+    pub fn cpu(&self) -> Duration {
+        match self {
+            Self::Tandem(guarded) => guarded.cpu(),
+            Self::Peer(kamailio) => kamailio.usage().cpu,
+        }
+    }
+}
+
 /// The system under test in its namespace; the calling thread stands in the generator's.
 pub struct Guarded {
     process: Process,
@@ -81,12 +111,18 @@ pub struct Guarded {
 }
 
 impl Guarded {
-    /// Starts a site with one SSC that takes calls from registered callers only.
+    /// Starts a site with one SSC that takes calls from registered callers only; `kernel` is
+    /// what its shield says of XDP.
     ///
     /// # Errors
     /// When it does not come up.
-    pub fn start(field: &Field, ground: &Ground, binary: &Path) -> anyhow::Result<Self> {
-        fs::write(ground.directory().join("site.toml"), site(ground))?;
+    pub fn start(
+        field: &Field,
+        ground: &Ground,
+        binary: &Path,
+        kernel: &str,
+    ) -> anyhow::Result<Self> {
+        fs::write(ground.directory().join("site.toml"), site(ground, kernel))?;
         let arguments = ["netns", "exec", field.sut.name()];
         let mut spec = ProcessSpec::new("tandem", "ip", ground.directory()).with(arguments);
         spec.arguments.extend([binary.as_os_str().into(), "run".into(), "site.toml".into()]);
@@ -113,6 +149,22 @@ impl Guarded {
     pub fn cpu(&self) -> Duration {
         self.process.usage().cpu
     }
+}
+
+/// Kamailio in the place of the SSC: it serves the callers' address, and holds others off.
+///
+/// # Errors
+/// When it is not installed or does not come up.
+pub fn kamailio(field: &Field, ground: &Ground) -> anyhow::Result<Kamailio> {
+    let spec = KamailioSpec {
+        listen: ground.access,
+        tls: None,
+        next_hop: ground.answerer,
+        core: Some(Ground::cores().0),
+        namespace: Some(field.sut.name().to_owned()),
+        duty: Duty::Shield(GOOD.into()),
+    };
+    Kamailio::start(&spec, ground.directory())
 }
 
 /// Addresses on the wire between generator and SSC.
@@ -216,7 +268,7 @@ pub fn register(ground: &Ground) -> anyhow::Result<()> {
     anyhow::bail!("the callers cannot register: {last}")
 }
 
-fn site(ground: &Ground) -> String {
+fn site(ground: &Ground, kernel: &str) -> String {
     let Ground { access, core, answerer, api, .. } = ground;
     let directory = ground.directory().join("var");
     let under_test = Ground::cores().0;
@@ -236,6 +288,10 @@ cores = [{under_test}]
 [ssc.registrar]
 client_expires_s = 3600
 core_expires_s = 7200
+
+[ssc.shield]
+kernel = "{kernel}"
+kernel_interfaces = ["{WIRE}", "{EVIL}"]
 
 [[ssc.realm]]
 name = "access"
