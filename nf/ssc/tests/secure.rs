@@ -34,6 +34,7 @@ to = ["switch"]
 "#;
 
 const SECURE: &str = "10.0.1.2:5061";
+const CORE_TLS: &str = "127.0.0.1:5071";
 
 fn flow(world: &World, local: &str, remote: &str, conn: u32) -> Flow {
     let port = world.port(local, Transport::Tls);
@@ -200,4 +201,18 @@ fn a_target_found_by_its_domain_is_reached_over_the_connection_that_proved_the_d
     offer(&mut world, 5, "core.example.org");
     let there = flow(&world, "127.0.0.1:5071", "10.0.1.2:40000", 5);
     assert_eq!(world.aliases, [(there, SECURE.parse().unwrap())]);
+}
+
+#[test]
+fn a_request_on_a_connection_that_ends_has_failed_at_once() {
+    let mut world = World::new(TLS_SITE);
+    let from = flow(&world, "127.0.0.1:5061", ALICE, 7);
+    world.receive_on(from, &sips("lost"));
+    world.expect(ALICE, "SIP/2.0 100");
+    world.expect(SECURE, "INVITE");
+    // It was sent to the address; the connection got its number, and an address of ours, later.
+    let ended =
+        Flow { local: "127.0.0.1:45678".parse().unwrap(), ..flow(&world, CORE_TLS, SECURE, 9) };
+    world.step(In::Down { flow: ended, why: "closed" });
+    world.expect(ALICE, "SIP/2.0 503");
 }

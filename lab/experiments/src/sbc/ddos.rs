@@ -7,7 +7,7 @@
 //! | attack | `tandem lab attack` on core 1 at low priority, as fast as the veth takes it |
 //! | under test | the SSC on core 0, calls from registered callers only, no capture |
 //! | beside it | the same floods with `kernel = "off"`: the shield in user space alone |
-//! | peer | Kamailio, which serves the callers' address, `pike` and a list of banned ones for the rest |
+//! | peer | Kamailio: it serves the callers' address; `pike` and a list of banned ones for others |
 //! | criterion | calls within 2 % of those without attack; none fails from 1 s after it began |
 
 mod field;

@@ -19,6 +19,11 @@ impl Controller {
             return self.wire.capture.down(now, why);
         }
         self.transactions.transport_failed(now, flow, &mut self.outs);
+        // What was sent before the connection stood was sent to the address alone.
+        let asked = self.realms.door(flow.port).map(|door| door.flow(flow.remote));
+        if let Some(asked) = asked.filter(|&asked| flow.transport.is_stream() && asked != flow) {
+            self.transactions.transport_failed(now, asked, &mut self.outs);
+        }
         self.transacted(now, out);
         self.proofs.forget(&flow);
         self.registrar.connection_ended(&flow);
