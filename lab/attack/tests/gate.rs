@@ -66,7 +66,9 @@ fn arrived(from: &Namespace, receiver: &UdpSocket, count: usize) -> usize {
         let sender = scope.spawn(|| {
             attack::enter(from.name()).unwrap();
             let socket = UdpSocket::bind((THEIRS, 0)).unwrap();
-            (0..count).for_each(|_| drop(socket.send_to(b"hello", (OURS, 5060)).unwrap()));
+            for _ in 0..count {
+                assert_eq!(socket.send_to(b"hello", (OURS, 5060)).unwrap(), 5);
+            }
         });
         sender.join().unwrap();
     });
