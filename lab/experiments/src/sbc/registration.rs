@@ -251,7 +251,11 @@ impl Bench<'_> {
             published: None,
             peer: peer.value().map(|value| Peer { name: peer.name.clone(), value }),
             tandem: tandem.value(),
-            detail: json!({ "tandem": tandem.json(maxima[1]), "peer": peer.json(maxima[0]) }),
+            detail: json!({
+                "note": tandem.note(),
+                "tandem": tandem.json(maxima[1]),
+                "peer": peer.json(maxima[0]),
+            }),
         };
         Ok((row, tandem.offences(name, maxima[1])))
     }

@@ -254,6 +254,13 @@ impl Weathered {
         )
     }
 
+    /// For the row's notes.
+    pub fn note(&self) -> String {
+        let (all, refused, seconds) = (self.all(), self.report.refused(), self.stood_s());
+        let stand = seconds.map_or("not all stand".into(), |s| format!("all stand after {s:.1} s"));
+        format!("{all} subscribers at once: {stand}, {refused} times refused at first")
+    }
+
     /// For the row's detail; `maximum` is the highest rate of first registrations.
     pub fn json(&self, maximum: Option<f64>) -> Value {
         let report = &self.report;
