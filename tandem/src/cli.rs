@@ -125,6 +125,10 @@ pub enum CtlCommand {
     NextHops(Of),
     /// Realms and their addresses.
     Realms(Of),
+    /// Limits of calls: what is used, what was refused.
+    Limits(Of),
+    /// The site's pool of sessions: what the keeper has leased, what each controller holds.
+    Pool(Of),
     /// Sources of which nothing is read for a time, and why.
     Blacklist(Of),
     /// What the shields refuse, shard by shard, and what the kernel drops for them.

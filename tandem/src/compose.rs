@@ -1,6 +1,7 @@
 //! What a section of the site file becomes: a function, its shards and its ports.
 
 use crate::paired::Paired;
+use crate::pool::{EXCHANGE, Steward};
 use crate::site::Section;
 use crate::supervise::{Nature, RELOAD, StartError, Supervised, Unit};
 use oam::{Extra, Registry};
@@ -14,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 /// Questions to a controller that change something.
-const SSC_ACTIONS: &[&str] = &["calls/terminate", "blacklist/clear", "hand-over", RELOAD];
+const SSC_ACTIONS: &[&str] = &["calls/terminate", "blacklist/clear", "hand-over", RELOAD, EXCHANGE];
 /// First segment of the SAS's routes after `/api/v1/`.
 const SAS_PREFIX: &str = "sas";
 
@@ -25,6 +26,8 @@ pub struct Ground {
     pub directory: PathBuf,
     /// Where functions leave their routes.
     pub registry: Arc<Registry>,
+    /// The pool of sessions.
+    pub pool: Arc<Steward>,
 }
 
 /// A function of the site, by its kind, so that it can take a new section of that kind.
@@ -93,10 +96,10 @@ impl Part {
                     return Err(Hindrance::Restart("cores"));
                 }
                 let ports = new.ports();
-                if *old == *new && spec.ports == ports {
+                if *old == **new && spec.ports == ports {
                     return Ok(());
                 }
-                unit.configure(Arc::new(new.clone()), ports)?;
+                unit.configure(Arc::new((**new).clone()), ports)?;
                 match &spec.gate {
                     Some(GateRef(standing)) if old.gate() != new.gate() => {
                         Ok(standing.configure(new.gate()).map_err(refused)?)

@@ -14,6 +14,7 @@ mod man;
 mod output;
 mod paired;
 mod plant;
+mod pool;
 mod probe;
 mod reference;
 mod run;

@@ -1,5 +1,6 @@
 //! A controller that is one of a pair: its questions about the pair, its planned switchover.
 
+use crate::pool::EXCHANGE;
 use crate::supervise::{RELOAD, Supervised, Unit};
 use event::Cells;
 use oam::{Managed, PortRow, State};
@@ -11,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Questions to a controller of a pair that change something.
-const ACTIONS: &[&str] = &["calls/terminate", "blacklist/clear", RELOAD, "switchover"];
+const ACTIONS: &[&str] = &["calls/terminate", "blacklist/clear", RELOAD, "switchover", EXCHANGE];
 /// Pause between two looks at a switchover.
 const LOOK: Duration = Duration::from_millis(5);
 /// Longest time for the nodes to change places once nothing is under way.
@@ -67,6 +68,11 @@ impl Paired {
 impl Unit for Paired {
     fn watch(&self, now: Instant) {
         self.unit.watch(now);
+    }
+
+    fn account(&self) -> String {
+        let replica = self.unit.present().0.replica.as_ref().map_or(0, |replica| replica.pair);
+        format!("pair-{replica}")
     }
 
     fn drain(&self) {

@@ -4,6 +4,7 @@
 //! what is gone ends, what is new starts. It happens as a whole or not at all.
 
 use crate::compose::{Ground, Hindrance, Part};
+use crate::pool::Section as PoolSection;
 use crate::probe::{probe, refusal};
 use crate::site::{Section, Site};
 use crate::supervise::Unit;
@@ -83,6 +84,7 @@ impl Plant {
         }
         *self.parts.lock() = in_order(stay, next, &sections);
         self.parts.drain_s.store(site.oam.drain_s, Relaxed);
+        self.ground.pool.configure(site.pool.as_ref());
         self.site = site.clone();
         self.publish();
         Ok(())
@@ -111,8 +113,9 @@ impl Plant {
 
     fn publish(&self) {
         let units = self.parts.units();
-        let managed = units.into_iter().map(|unit| unit as Arc<dyn oam::Managed>).collect();
-        self.ground.registry.set_functions(managed);
+        let managed = units.into_iter().map(|unit| unit as Arc<dyn oam::Managed>);
+        let keeping = self.ground.pool.keeping().map(|keeping| keeping as Arc<dyn oam::Managed>);
+        self.ground.registry.set_functions(managed.chain(keeping).collect());
     }
 
     fn own_doorways(&self) -> Vec<Doorway> {
@@ -196,8 +199,9 @@ fn doorway_of(path: &str, section: &Section, address: std::net::SocketAddr) -> D
     let site = Site {
         site: crate::site::SiteSection { name: String::new(), directory: String::new() },
         oam: oam::Section { listen: String::new(), ..oam::Section::default() },
+        pool: None,
         ssc: match section {
-            Section::Ssc(ssc) => vec![ssc.clone()],
+            Section::Ssc(ssc) => vec![(**ssc).clone()],
             Section::Sas(_) => Vec::new(),
         },
         sas: match section {
@@ -223,6 +227,13 @@ impl config::Plant<Site> for Plant {
         if site.site.directory != self.site.site.directory {
             let what = "the directory changes only with a restart of the site";
             issues.push(Issue::new("site.directory", what, ""));
+        }
+        let (old, new) = (self.site.pool.as_ref(), site.pool.as_ref());
+        for (was, is) in PoolSection::link(old).into_iter().zip(PoolSection::link(new)) {
+            if was != is {
+                let hindrance = Hindrance::Restart(was.0).to_string();
+                issues.push(Issue::new(format!("pool.{}", was.0), hindrance, ""));
+            }
         }
         issues
     }

@@ -4,6 +4,7 @@ use crate::check::{self, LOCK};
 use crate::compose::Ground;
 use crate::exit::Exit;
 use crate::plant::{Parts, Plant};
+use crate::pool::Steward;
 use crate::probe::probe;
 use crate::site::Site;
 use config::{Disk, Issue, Refused, Store};
@@ -102,7 +103,12 @@ impl Running {
     ) -> Result<Self, Exit> {
         let directory = site.directory(file);
         let registry = Registry::new();
-        let ground = Ground { directory: directory.clone(), registry: Arc::clone(&registry) };
+        let pool = Arc::new(Steward::new(site.pool.as_ref(), &directory)?);
+        let ground = Ground {
+            directory: directory.clone(),
+            registry: Arc::clone(&registry),
+            pool: Arc::clone(&pool),
+        };
         let arbiter = site.arbiter.as_ref().map(|section| section.listen);
         let arbiter = arbiter.map(replica::ArbiterServer::start).transpose()?;
         let slot = Arc::new(OnceLock::new());
@@ -112,6 +118,9 @@ impl Running {
             Err(issues) => return Err(refuse(issues).err().unwrap_or(Exit::Failed(String::new()))),
         };
         let parts = plant.parts();
+        let listed = parts.clone();
+        let listen = site.pool.as_ref().and_then(|own| own.listen);
+        pool.run(listen, move || listed.units())?;
         let disk = Disk::open(&directory.join(REVISIONS), file)?;
         let store = Store::open(oam::clock::now(), text, plant, Box::new(disk))
             .map_err(|refused: Refused| Exit::Failed(refused.to_string()))?;

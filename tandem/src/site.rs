@@ -17,6 +17,9 @@ pub struct Site {
     /// Operation and maintenance.
     #[serde(default)]
     pub oam: oam::Section,
+    /// The pool of sessions that the controllers share; absent: each has its own limits only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pool: Option<crate::pool::Section>,
     /// Signalling session controllers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ssc: Vec<ssc::config::Ssc>,
@@ -48,10 +51,9 @@ pub struct SiteSection {
 
 /// A section that is a function.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "a site has a handful of them")]
 pub enum Section {
     /// A signalling session controller.
-    Ssc(ssc::config::Ssc),
+    Ssc(Box<ssc::config::Ssc>),
     /// The service assurance server.
     Sas(sas::config::Sas),
 }
@@ -70,7 +72,8 @@ impl Site {
     /// The functions, each with its path in the file.
     pub fn sections(&self) -> Vec<(String, Section)> {
         let sscs = self.ssc.iter().enumerate();
-        let sscs = sscs.map(|(at, ssc)| (format!("ssc[{at}]"), Section::Ssc(ssc.clone())));
+        let sscs =
+            sscs.map(|(at, ssc)| (format!("ssc[{at}]"), Section::Ssc(Box::new(ssc.clone()))));
         let sas = self.sas.iter().map(|sas| ("sas".to_owned(), Section::Sas(sas.clone())));
         sscs.chain(sas).collect()
     }
@@ -99,6 +102,9 @@ impl config::Site for Site {
             issues.push(Issue::new("site.directory", "the directory is empty", mend));
         }
         within("oam", issues, |own| self.oam.validate(own));
+        if let Some(pool) = &self.pool {
+            within("pool", issues, |own| pool.validate(own));
+        }
         let sections = self.sections();
         if sections.len() > FUNCTIONS_MAX {
             let what = format!("{} functions in one site", sections.len());
@@ -112,7 +118,7 @@ impl config::Site for Site {
             });
             let name = section.name();
             let taken = sections[..at].iter().find(|(_, other)| other.name() == name);
-            let reserved = name == oam::core::OAM;
+            let reserved = [oam::core::OAM, crate::pool::POOL].contains(&name);
             if let Some((other, _)) = taken {
                 let what = format!("the name `{name}` is that of `{other}` already");
                 issues.push(Issue::new(format!("{path}.name"), what, "names are unique"));
@@ -130,6 +136,9 @@ impl config::Site for Site {
         }
         for (at, ssc) in self.ssc.iter().enumerate() {
             doorways.extend(ssc_doorways(at, ssc));
+        }
+        if let Some(listen) = self.pool.as_ref().and_then(|pool| pool.listen) {
+            doorways.push(Doorway { path: "pool.listen".into(), datagram: true, address: listen });
         }
         if let Some(arbiter) = &self.arbiter {
             let path = "arbiter.listen".into();

@@ -22,6 +22,11 @@ pub trait Unit: Managed {
     /// Looks after it: a crashed function is started again when its pause is over.
     fn watch(&self, now: Instant);
 
+    /// The name under which it draws sessions from the pool; the nodes of a pair have one.
+    fn account(&self) -> String {
+        self.name()
+    }
+
     /// Tells it to finish what runs and take nothing new.
     fn drain(&self);
 

@@ -23,12 +23,15 @@ impl Controller {
     ) -> Result<Value, AskError> {
         self.gauges();
         self.shield_gauges(now);
+        self.pool_gauges(now);
         match ask.path.as_str() {
             "calls" => self.show_calls(ask),
             "calls/terminate" => self.terminate(now, ask, out),
             "hand-over" => self.hand_over(ask),
             "registrations" => self.show_registrations(now, ask),
             "limits" => Ok(self.limits.show()),
+            "pool" => Ok(self.show_pool(now)),
+            "pool/exchange" => self.exchange(now, ask),
             "rules" => Ok(self.show_rules()),
             "next-hops" => Ok(self.show_next_hops()),
             "realms" => Ok(self.show_realms()),
@@ -178,6 +181,7 @@ impl Controller {
     fn show_alarms(&mut self, now: Time) -> Value {
         let mut rows = Vec::new();
         rows.extend(self.flood_alarm(now));
+        rows.extend(self.pool_alarm(now));
         for hop in self.hops.rows() {
             for endpoint in hop.endpoints.iter().filter(|e| e.health == Health::Down) {
                 let all = hop.endpoints.iter().all(|e| e.health == Health::Down);

@@ -79,6 +79,18 @@ event::facts! {
             "Calls refused because the resource units of the shard were used up";
         /// Resource units in use.
         UnitsLive = Gauge, Debug, "ssc_resource_units_live", "Resource units that calls hold";
+        /// Sessions of the site's pool.
+        PoolHeld = Gauge, Debug, "ssc_pool_sessions_held",
+            "Sessions that the shard holds of the site's pool";
+        /// The pool had no session for a call.
+        PoolRefused = Counter, Warn, "ssc_pool_refused_total",
+            "Calls refused because the site's pool of sessions was used up";
+        /// A call began beyond what the shard holds.
+        PoolOverdraft = Counter, Warn, "ssc_pool_overdraft_total",
+            "Calls begun beyond the held sessions: the keeper was away, or in an emergency";
+        /// The keeper of the pool does not answer.
+        PoolKeeperAway = Gauge, Warn, "ssc_pool_keeper_away",
+            "1 while the keeper of the site's pool does not answer";
         /// A request went round in a circle.
         Loops = Counter, Warn, "ssc_loops_total", "Requests answered 482 or 483";
         /// A request found no route.

@@ -31,6 +31,7 @@ pub mod registrar;
 mod replica;
 mod reseat;
 mod route;
+mod session_pool;
 mod shed;
 mod shield;
 mod slots;
@@ -59,6 +60,7 @@ use reseat::Moves;
 use route::Routes;
 use runtime::shield::Shield;
 use runtime::{Ask, AskError, Effects, Flow, Frame, Function, In, Mirrored, PortId, Seed};
+use session_pool::Purse;
 use shed::Shed;
 use sip::transaction::{Arrival, Out, ServerId, Timers, Transactions};
 use sip::{Message, Method};
@@ -107,6 +109,7 @@ pub struct Controller {
     admission: Admission,
     shed: Shed,
     limits: Limits,
+    purse: Purse,
     wire: Wire,
     registrar: Registrar,
     shield: Shield,
@@ -153,6 +156,7 @@ impl Controller {
             admission: Admission::new(target(&config)),
             shed: Shed::new(mix(random ^ 0x7368_6564)),
             limits: Limits::new(&config, seed.shard, seed.shards),
+            purse: Purse::new(now),
             registrar: register::registrar(&config, seed.shard, &registrar_seed, now),
             shield: shield::shield(&config, &hops, [mix(random), mix(random ^ 1)], now),
             wire,

@@ -2,7 +2,7 @@
 //! subscriber, and the units that calls take from a shard's stock.
 //!
 //! ```text
-//!  INVITE ─→ units ─→ realm it came from ─→ next hop it goes to ─→ subscriber ─→ Grant
+//!  INVITE ─→ pool ─→ units ─→ realm it came from ─→ next hop it goes to ─→ subscriber ─→ Grant
 //!              503          486, or what the configuration says         └─ released with the call
 //! ```
 //! A rate is kept by the generic cell rate algorithm (ITU-T I.371 annex A: one time per bucket,
@@ -12,6 +12,7 @@
 
 mod bucket;
 mod enforce;
+mod restore;
 mod subscribers;
 
 use crate::config::{CallLimit, Resources, Ssc};
@@ -43,9 +44,18 @@ impl Default for Grant {
     }
 }
 
+impl Grant {
+    /// The resource units.
+    pub const fn units(self) -> u16 {
+        self.units
+    }
+}
+
 /// What is limited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
+    /// The site's pool of sessions.
+    Pool,
     /// The stock of units.
     Units,
     /// A realm that calls come from.
@@ -69,6 +79,13 @@ pub struct Excess {
     pub status: u16,
     /// Retry-After of the answer when it is 503, seconds.
     pub retry_after_s: Option<u32>,
+}
+
+impl Excess {
+    /// Of a limit without a name, exceeded by the number at once.
+    pub(crate) const fn of(kind: Kind, status: u16) -> Self {
+        Self { kind, counter: NONE, is_rate: false, status, retry_after_s: None }
+    }
 }
 
 /// A limit as one shard keeps it.
@@ -148,6 +165,8 @@ pub struct Limits {
     subscribers: Subscribers,
     resources: Resources,
     units: u32,
+    /// Calls that hold units.
+    sessions: u32,
 }
 
 /// The call that asks to be let in.
@@ -176,6 +195,7 @@ impl Limits {
             subscribers: Subscribers::default(),
             resources: config.resources.clone(),
             units: 0,
+            sessions: 0,
         };
         limits.configure(config);
         limits
@@ -235,9 +255,7 @@ impl Limits {
     /// The first limit that has no room.
     pub fn admit(&mut self, now: Time, asking: &Asking) -> Result<Grant, Excess> {
         if u64::from(self.units) + u64::from(asking.units) > u64::from(self.resources.units_max) {
-            let (status, retry_after_s) = (503, None);
-            let kind = Kind::Units;
-            return Err(Excess { kind, counter: NONE, is_rate: false, status, retry_after_s });
+            return Err(Excess::of(Kind::Units, 503));
         }
         let realm = self.realms.get(usize::from(asking.realm.0)).copied().unwrap_or(NONE);
         let hop = asking.hop.and_then(|hop| self.hops.get(usize::from(hop)).copied());
@@ -250,6 +268,7 @@ impl Limits {
             self.take(now, counter);
         }
         self.units += u32::from(asking.units);
+        self.sessions += 1;
         Ok(Grant { realm, hop, units: asking.units, subscriber })
     }
 
@@ -290,6 +309,7 @@ impl Limits {
         }
         self.subscribers.release(grant.subscriber);
         self.units = self.units.saturating_sub(grant.units.into());
+        self.sessions = self.sessions.saturating_sub(u32::from(grant.units > 0));
     }
 
     /// A call went on to another next hop, which has to take it.
@@ -311,6 +331,12 @@ impl Limits {
     #[must_use]
     pub const fn units(&self) -> u32 {
         self.units
+    }
+
+    /// Calls that are counted at this moment.
+    #[must_use]
+    pub const fn sessions(&self) -> u32 {
+        self.sessions
     }
 
     /// The name of what is limited; empty where it has none.

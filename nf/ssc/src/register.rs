@@ -173,8 +173,13 @@ impl Controller {
     /// The binding that a request from the access side was sent by: of those of its source, which
     /// many subscribers may share, the one that bears its From.
     pub(crate) fn sender(&self, flow: &Flow, message: &Message<'_>) -> Option<Key> {
+        self.sender_of(flow, message.from().uri)
+    }
+
+    /// The same, of a request with this URI in its From.
+    pub(crate) fn sender_of(&self, flow: &Flow, from: &[u8]) -> Option<Key> {
         let any = self.subscriber(flow)?;
-        let named = Aor::parse(message.from().uri).and_then(|aor| {
+        let named = Aor::parse(from).and_then(|aor| {
             let mut reached = self.registrar.reached_by(&aor);
             reached.find(|(_, binding)| binding.is_from(flow)).map(|(key, _)| key)
         });

@@ -41,6 +41,8 @@ mod tag {
     pub const ACK: u8 = 11;
     pub const LEG_A: u8 = 12;
     pub const LEG_B: u8 = 13;
+    pub const UNITS: u8 = 14;
+    pub const HOP: u8 = 15;
 }
 
 /// What the controller is in its pair.
@@ -139,6 +141,8 @@ impl Controller {
                 self.calls.settle();
                 self.registrar.settle();
                 self.befriend_all(now);
+                self.recount();
+                self.purse.take_over(now);
                 self.watch(true);
             }
             Mirrored::Forget => {
@@ -181,13 +185,15 @@ impl Controller {
         if !self.mirror.is_on {
             return;
         }
-        let scratch = &mut self.told;
+        let (scratch, limits) = (&mut self.told, &self.limits);
         self.calls.tell(|told| match told {
             Told::Stands(_, call, _) if call.state == State::Early => 0,
             Told::Stands(key, call, was) => tell_record(out, scratch, was, |buffer| {
                 buffer.push(CALL);
                 write_key(buffer, key);
                 record(call, buffer);
+                field::number(buffer, tag::UNITS, call.grant.units().into());
+                field::bytes(buffer, tag::HOP, limits.hop_name(call.grant).as_bytes());
             }),
             Told::Gone(next) => {
                 out.delta(|buffer| {
@@ -213,6 +219,10 @@ impl Controller {
             CALL => {
                 let realms = self.realms.rows().len();
                 let Some(call) = self.calls.put(key) else { return };
+                let find = |wanted| Fields::new(fields).find(|&(tag, _)| tag == wanted);
+                let units = find(tag::UNITS).map_or(0, |(_, units)| field::read(units) as u16);
+                let hop = find(tag::HOP).map_or(&b""[..], |(_, hop)| hop);
+                call.grant = self.limits.read_grant(units, hop);
                 let is_whole = restore(call, fields)
                     && [&call.a, &call.b].iter().all(|leg| usize::from(leg.realm.0) < realms);
                 let due = call.due();

@@ -197,10 +197,28 @@ fn floods(seen: &mut Seen) {
     seen.read(&mut world);
 }
 
+/// A pool of sessions that is used up, and whose keeper goes away.
+fn pool(seen: &mut Seen) {
+    let mut world = World::new(SITE);
+    let terms = [("grace_s", "60"), ("overdraft", "5")];
+    for (serial, block) in [(1, 1), (2, 0)] {
+        let row = world.ask("pool/exchange", &terms);
+        let report = row[0]["report"].as_array().unwrap();
+        let grant = format!("7 {} {} {serial} {block} 1", report[1], report[2]);
+        world.pass(Duration::from_millis(20));
+        world.ask("pool/exchange", &[&terms[..], &[("0", &grant)]].concat());
+        seen.read(&mut world);
+    }
+    world.receive(ALICE, ACCESS, &Caller::new("no-session").request("INVITE", "", SDP));
+    world.pass(Duration::from_secs(10));
+    world.receive(ALICE, ACCESS, &Caller::new("grace").request("INVITE", "", SDP));
+    seen.read(&mut world);
+}
+
 #[test]
 fn every_fact_moves() {
     let mut seen = Seen::default();
-    for scene in [calls, endings, oddities, surroundings, registrations, refusals, floods] {
+    for scene in [calls, endings, oddities, surroundings, registrations, refusals, floods, pool] {
         scene(&mut seen);
     }
     assert!(seen.all.len() > 30, "the facts were read");

@@ -33,6 +33,8 @@ pub fn ctl(ctl: Ctl) -> Result<(), Exit> {
             show::asked(&client, form, of.function, "next-hops", show::NEXT_HOPS)
         }
         CtlCommand::Realms(of) => show::asked(&client, form, of.function, "realms", show::REALMS),
+        CtlCommand::Limits(of) => show::asked(&client, form, of.function, "limits", show::LIMITS),
+        CtlCommand::Pool(of) => show::asked(&client, form, of.function, "pool", show::POOL),
         CtlCommand::Blacklist(of) => {
             show::asked(&client, form, of.function, "blacklist", show::BLACKLIST)
         }

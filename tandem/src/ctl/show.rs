@@ -45,6 +45,27 @@ pub const REALMS: &[Column] = &[
     plain("trusted", "TRUSTED"),
 ];
 
+pub const LIMITS: &[Column] = &[
+    plain("function", "FUNCTION"),
+    plain("kind", "KIND"),
+    plain("name", "NAME"),
+    plain("calls", "CALLS"),
+    plain("calls_max", "MAX"),
+    plain("calls_per_s", "PER S"),
+    plain("refused", "REFUSED"),
+];
+
+pub const POOL: &[Column] = &[
+    plain("function", "FUNCTION"),
+    plain("drawer", "DRAWER"),
+    plain("keeper", "KEEPER"),
+    plain("sessions", "SESSIONS"),
+    plain("held", "HELD"),
+    plain("live", "LIVE"),
+    plain("refused", "REFUSED"),
+    plain("grace_left_s", "GRACE LEFT S"),
+];
+
 pub const REPLICA: &[Column] = &[
     plain("function", "FUNCTION"),
     plain("node", "NODE"),

@@ -13,7 +13,7 @@ use sip::{Header, Message, Method};
 
 impl Limits {
     /// Whether subscribers of the realm have limits of their own.
-    fn has_subscribers(&self, realm: crate::realm::RealmId) -> bool {
+    pub(super) fn has_subscribers(&self, realm: crate::realm::RealmId) -> bool {
         self.subscriber_limits.get(usize::from(realm.0)).is_some_and(super::Limit::is_on)
     }
 
@@ -59,6 +59,7 @@ impl Limits {
 impl Kind {
     const fn word(self) -> &'static str {
         match self {
+            Self::Pool => "pool",
             Self::Units => "resource-units",
             Self::Realm => "realm",
             Self::NextHop => "next-hop",
@@ -68,6 +69,7 @@ impl Kind {
 
     const fn fact(self) -> Fact {
         match self {
+            Self::Pool => Fact::PoolRefused,
             Self::Units => Fact::UnitsRefused,
             Self::Realm => Fact::RealmRefused,
             Self::NextHop => Fact::NextHopRefused,
@@ -79,6 +81,7 @@ impl Kind {
 impl Excess {
     fn refusal(self) -> Refusal {
         let why = match (self.kind, self.is_rate) {
+            (Kind::Pool, _) => "the site's pool of sessions is used up",
             (Kind::Units, _) => "the resource units are used up",
             (Kind::Realm, true) => "the realm's calls per second are reached",
             (Kind::Realm, false) => "the realm's calls at once are reached",
@@ -119,8 +122,10 @@ impl Controller {
         // Rates are those of arrivals: a pause of the machine takes nothing from anybody.
         let waited_ns = self.admission.delay().as_nanos() as u64; // a minute at most
         let arrived = Time::from_nanos(at.now.as_nanos().saturating_sub(waited_ns));
-        self.limits.admit(arrived, &asking).or_else(|excess| {
-            if crate::shed::is_emergency(at.message) {
+        let is_emergency = crate::shed::is_emergency(at.message);
+        let pooled = self.pool_admits(at.now, is_emergency);
+        pooled.and_then(|()| self.limits.admit(arrived, &asking)).or_else(|excess| {
+            if is_emergency {
                 return Ok(Grant::default());
             }
             self.wire.facts.add(excess.kind.fact(), 1);

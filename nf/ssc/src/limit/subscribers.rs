@@ -47,6 +47,15 @@ impl Subscribers {
         Ok(at)
     }
 
+    /// Counts a call that stands already.
+    pub fn count(&mut self, who: u64) -> u32 {
+        let at = self.row(Time::ZERO, who);
+        if let Some(at) = at {
+            self.rows[at as usize].live += 1;
+        }
+        at.unwrap_or(NOBODY)
+    }
+
     /// A call of the subscriber in that row ended.
     pub fn release(&mut self, at: u32) {
         if let Some(row) = self.rows.get_mut(at as usize) {

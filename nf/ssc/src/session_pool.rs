@@ -1,0 +1,136 @@
+//! The controller as a drawer of the site's pool of sessions (`[pool]`).
+//!
+//! The driver asks `pool/exchange` several times a second: it brings the keeper's grants and takes
+//! the report along. A call that begins looks at the block that is here, never at the keeper.
+
+use crate::Controller;
+use crate::facts::Fact;
+use crate::limit::{Excess, Kind};
+use machine::{Duration, Time};
+use pool::{Drawer, Grant, Report, Standing, Terms};
+use runtime::{Ask, AskError};
+use serde_json::{Value, json};
+
+/// What the shard has of the pool, and the answer to a call that exceeds it.
+#[derive(Debug)]
+pub(crate) struct Purse {
+    drawer: Drawer,
+    status: u16,
+}
+
+impl Purse {
+    /// Without a pool.
+    pub(crate) const fn new(now: Time) -> Self {
+        Self { drawer: Drawer::new(now), status: 503 }
+    }
+
+    /// Begins a new life: that of the node that takes over.
+    pub(crate) fn take_over(&mut self, now: Time) {
+        self.drawer.take_over(now);
+    }
+}
+
+impl Controller {
+    /// Whether the pool has room for one more call.
+    pub(crate) fn pool_admits(&mut self, now: Time, is_emergency: bool) -> Result<(), Excess> {
+        let live = self.limits.sessions();
+        if is_emergency || self.purse.drawer.admits(now, live) {
+            let beyond = live >= self.purse.drawer.held() && !self.is_free(now);
+            self.wire.facts.add(Fact::PoolOverdraft, beyond.into());
+            return Ok(());
+        }
+        Err(Excess::of(Kind::Pool, self.purse.status))
+    }
+
+    fn is_free(&self, now: Time) -> bool {
+        self.purse.drawer.standing(now) == Standing::Free
+    }
+
+    /// The driver's round: takes the grant for this shard and answers with its report, `[]`
+    /// where there is none. Parameters: `grace_s`, `overdraft` and `status`, or none of them when
+    /// there is no pool; SHARD = the numbers of a grant.
+    pub(crate) fn exchange(&mut self, now: Time, ask: &Ask) -> Result<Value, AskError> {
+        let wrong = |what: &str| AskError::BadParameter(format!("{what} is wrong"));
+        let number = |key: &str| match ask.params.get(key).map(|text| text.parse::<u32>()) {
+            None => Ok(None),
+            Some(Ok(number)) => Ok(Some(number)),
+            Some(Err(_)) => Err(wrong(key)),
+        };
+        let grace = number("grace_s")?.map(|seconds| Duration::from_secs(seconds.into()));
+        let overdraft = number("overdraft")?.unwrap_or_default();
+        self.purse.status = number("status")?.map_or(self.purse.status, |status| status as u16);
+        let drawer = &mut self.purse.drawer;
+        drawer.join(now, grace.map(|grace| Terms { grace, overdraft }));
+        if self.mirror.is_standby() {
+            return Ok(json!([])); // the active node holds the lease of both
+        }
+        if let Some(grant) = ask.params.get(&self.shard.to_string()) {
+            drawer.take(now, read_grant(grant).ok_or_else(|| wrong("a grant"))?);
+        }
+        let live = self.limits.sessions();
+        let is_low = drawer.is_low(live);
+        let Some(report) = drawer.report(now, live) else { return Ok(json!([])) };
+        let Report { keeper, life, stamp, serial, held, live, short } = report;
+        let numbers = [keeper, life, stamp.as_nanos(), serial, held.into(), live.into()];
+        Ok(json!([{
+            "shard": self.shard,
+            "report": numbers.into_iter().chain([u64::from(short)]).collect::<Vec<_>>(),
+            "low": is_low,
+        }]))
+    }
+
+    /// Brings the pool's gauges up to date.
+    pub(crate) fn pool_gauges(&self, now: Time) {
+        self.wire.facts.set(Fact::PoolHeld, self.purse.drawer.held().into());
+        self.wire.facts.set(Fact::PoolKeeperAway, self.purse.drawer.is_away(now).into());
+    }
+
+    /// What this shard has of the pool.
+    pub(crate) fn show_pool(&self, now: Time) -> Value {
+        let drawer = &self.purse.drawer;
+        let (is_granted, grace_s) = match drawer.standing(now) {
+            Standing::Free => return json!([]),
+            Standing::Within => (true, None),
+            Standing::Grace(until) => (false, Some(until.since(now).as_secs())),
+            Standing::Strict => (false, Some(0)),
+        };
+        let keeper = match (is_granted, drawer.is_away(now)) {
+            _ if self.mirror.is_standby() => "standby",
+            (true, _) => "present",
+            (false, false) => "learns",
+            (false, true) => "away",
+        };
+        json!([{
+            "drawer": self.shard.to_string(),
+            "keeper": keeper,
+            "held": drawer.held(),
+            "live": self.limits.sessions(),
+            "room": drawer.room(now),
+            "refused": self.wire.facts.read(Fact::PoolRefused),
+            "grace_left_s": grace_s,
+        }])
+    }
+
+    /// The alarm about a keeper that is away.
+    pub(crate) fn pool_alarm(&self, now: Time) -> Option<Value> {
+        let is_away = self.purse.drawer.is_away(now) && !self.mirror.is_standby();
+        is_away.then(|| {
+            json!({
+                "name": "pool-keeper-away",
+                "subject": "pool",
+                "severity": "major",
+                "text": "the keeper of the site's pool of sessions does not answer",
+                "probable_cause": "communications-subsystem-failure",
+            })
+        })
+    }
+}
+
+/// Reads `keeper life stamp serial block spare`.
+fn read_grant(text: &str) -> Option<Grant> {
+    let mut words = text.split(' ');
+    let mut next = || words.next()?.parse::<u64>().ok();
+    let (keeper, life, stamp) = (next()?, next()?, Time::from_nanos(next()?));
+    let (serial, block, spare) = (next()?, next()? as u32, next()? as u32);
+    Some(Grant { keeper, life, stamp, serial, block, spare })
+}

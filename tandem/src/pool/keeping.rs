@@ -1,0 +1,285 @@
+//! The keeper as a function of the site: it answers processes over UDP and its own controllers
+//! directly, counts, and raises the alarm when the pool runs low.
+
+use super::seal::{MESSAGE_BYTES_MAX, Secret};
+use super::{POOL, Section};
+use event::{Cells, Sheet};
+use machine::Time;
+use oam::{Managed, PortRow, State};
+use pool::message::{self, Message};
+use pool::{Grant, Keeper, LEASE, Level, Report};
+use runtime::{Ask, AskError};
+use serde_json::{Value, json};
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+event::facts! {
+    /// What the keeper counts.
+    enum PoolFact {
+        Sessions = Gauge, Info, "pool_sessions", "Sessions of the site's pool";
+        Held = Gauge, Debug, "pool_sessions_held", "Sessions leased to controllers";
+        Live = Gauge, Debug, "pool_sessions_live", "Sessions that run, as controllers report them";
+        Drawers = Gauge, Info, "pool_drawers", "Shards of controllers that hold a lease";
+        Reports = Counter, Debug, "pool_reports_total", "Reports of controllers";
+        Rejected = Counter, Warn, "pool_messages_rejected_total",
+            "Messages to the keeper that no process of the site has sealed, or that are old";
+    }
+}
+
+struct Inner {
+    keeper: Option<Keeper>,
+    sheet: Sheet<PoolFact>,
+}
+
+/// The keeper, if this process has it.
+pub struct Keeping {
+    listen: Option<SocketAddr>,
+    /// The clock: its time at the start, and when that was.
+    started: (Time, Instant),
+    inner: Mutex<Inner>,
+}
+
+impl Keeping {
+    /// No keeper until it is configured.
+    pub fn new(listen: Option<SocketAddr>) -> Arc<Self> {
+        let inner = Mutex::new(Inner { keeper: None, sheet: Sheet::new() });
+        Arc::new(Self { listen, started: (oam::clock::now(), Instant::now()), inner })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Time that never goes back.
+    fn now(&self) -> Time {
+        self.started.0 + self.started.1.elapsed()
+    }
+
+    /// Keeps what the section says.
+    pub fn configure(&self, section: Option<&Section>) {
+        let mut inner = self.lock();
+        let Some((section, sessions)) = section.and_then(|own| Some((own, own.sessions?))) else {
+            inner.keeper = None;
+            return;
+        };
+        // Without a doorway nobody else can hold anything from before.
+        let fresh = || Keeper::new(self.now(), sessions, self.listen.is_none());
+        inner.keeper.get_or_insert_with(fresh).configure(sessions, section.shares());
+    }
+
+    /// Whether this process keeps the pool.
+    pub fn is_on(&self) -> bool {
+        self.lock().keeper.is_some()
+    }
+
+    /// Takes a report and answers it.
+    pub fn take(&self, function: &str, shard: u16, report: Report) -> Option<Grant> {
+        let mut inner = self.lock();
+        let grant = inner.keeper.as_mut()?.take(self.now(), function, shard, report);
+        inner.sheet.add(PoolFact::Reports, 1);
+        if grant.is_none() {
+            inner.sheet.add(PoolFact::Rejected, 1);
+        }
+        grant
+    }
+
+    /// Answers what comes to the socket until it was silent for its timeout.
+    pub fn serve(&self, socket: &UdpSocket, secret: &Secret) {
+        let mut buffer = [0; MESSAGE_BYTES_MAX];
+        while let Ok((length, from)) = socket.recv_from(&mut buffer) {
+            let report = match secret.open(&buffer[..length]).and_then(message::read) {
+                Some(Message::Report(function, shard, report)) => Some((function, shard, report)),
+                _ => None,
+            };
+            let Some((function, shard, report)) = report else {
+                self.lock().sheet.add(PoolFact::Rejected, 1);
+                continue;
+            };
+            let Some(grant) = self.take(function, shard, report) else { continue };
+            let mut answer = Vec::with_capacity(MESSAGE_BYTES_MAX);
+            message::write(&mut answer, &Message::Grant(function, shard, grant));
+            secret.seal(&mut answer);
+            // Who does not get it reports again.
+            let _ = socket.send_to(&answer, from);
+        }
+    }
+
+    fn show(&self) -> Value {
+        let (now, inner) = (self.now(), self.lock());
+        let Some(keeper) = &inner.keeper else { return json!([]) };
+        let (held, live) = keeper.held();
+        let whole = json!({
+            "drawer": "",
+            "keeper": if keeper.is_learning(now) { "learns" } else { "keeps" },
+            "sessions": keeper.sessions(),
+            "held": held,
+            "live": live,
+            "free": u64::from(keeper.sessions()).saturating_sub(held),
+        });
+        let rows = keeper.rows().map(|row| {
+            json!({
+                "drawer": format!("{}/{}", row.function, row.shard),
+                "held": row.held,
+                "live": row.live,
+                "spare": row.spare,
+                "lease_left_s": (row.heard + LEASE).since(now).as_secs(),
+            })
+        });
+        Value::Array([whole].into_iter().chain(rows).collect())
+    }
+
+    fn alarms(&self) -> Value {
+        let mut inner = self.lock();
+        let now = self.now();
+        let Some(keeper) = &mut inner.keeper else { return json!([]) };
+        keeper.tick(now);
+        let (severity, percent) = match keeper.level() {
+            Level::Calm => return json!([]),
+            Level::High => ("minor", 80),
+            Level::Full => ("major", 95),
+        };
+        let (live, sessions) = (keeper.held().1, keeper.sessions());
+        json!([{
+            "name": "pool-nearly-used",
+            "subject": POOL,
+            "severity": severity,
+            "text": format!("{live} of {sessions} sessions run: more than {percent} %"),
+            "probable_cause": "threshold-crossed",
+        }])
+    }
+}
+
+impl Managed for Keeping {
+    fn name(&self) -> String {
+        POOL.to_owned()
+    }
+
+    fn kind(&self) -> &'static str {
+        POOL
+    }
+
+    fn state(&self) -> State {
+        State::Running
+    }
+
+    fn shards(&self) -> u16 {
+        1
+    }
+
+    fn started_at_us(&self) -> u64 {
+        self.started.0.as_micros()
+    }
+
+    fn ports(&self) -> Vec<PortRow> {
+        let row = |at: &SocketAddr| PortRow {
+            name: "keeper".to_owned(),
+            transport: "udp".to_owned(),
+            address: at.to_string(),
+        };
+        self.listen.iter().map(row).collect()
+    }
+
+    fn cells(&self) -> Vec<(u16, Vec<Cells>)> {
+        let mut inner = self.lock();
+        let now = self.now();
+        let Inner { keeper, sheet } = &mut *inner;
+        if let Some(keeper) = keeper {
+            keeper.tick(now);
+            let (held, live) = keeper.held();
+            sheet.set(PoolFact::Sessions, keeper.sessions().into());
+            sheet.set(PoolFact::Held, held);
+            sheet.set(PoolFact::Live, live);
+            sheet.set(PoolFact::Drawers, keeper.rows().count() as u64);
+        }
+        vec![(0, vec![sheet.cells()])]
+    }
+
+    fn ask(&self, ask: Ask) -> Result<Value, AskError> {
+        match ask.path.as_str() {
+            "pool" => Ok(self.show()),
+            "alarms" => Ok(self.alarms()),
+            other => Err(AskError::NotFound(other.to_owned())),
+        }
+    }
+
+    fn actions(&self) -> &'static [&'static str] {
+        &[]
+    }
+}
+
+/// A socket that gives up waiting after `wait`.
+pub fn socket(at: SocketAddr, wait: Duration) -> std::io::Result<UdpSocket> {
+    let socket = UdpSocket::bind(at)?;
+    socket.set_read_timeout(Some(wait))?;
+    Ok(socket)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use event::Reading;
+
+    fn section(sessions: u32) -> Section {
+        serde_json::from_value(json!({ "sessions": sessions })).unwrap()
+    }
+
+    fn report(keeping: &Keeping, stamp: u64, keeper: u64, serial: u64, live: u32) -> Grant {
+        let stamp = Time::from_nanos(stamp);
+        let held = if serial == 0 { 0 } else { live };
+        let report = Report { keeper, life: 1, stamp, serial, held, live, short: 0 };
+        keeping.take("ssc1", 0, report).unwrap()
+    }
+
+    #[test]
+    fn its_facts_move_and_the_alarm_rises_with_the_level() {
+        let keeping = Keeping::new(None);
+        keeping.configure(Some(&section(20)));
+        let greeting = report(&keeping, 1, 0, 0, 0);
+        let first = report(&keeping, 2, greeting.keeper, 0, 10);
+        assert_eq!((greeting.serial, first.block), (0, 15), "and half of what is unused");
+        assert_eq!(keeping.alarms(), json!([]));
+        for (n, live, severity) in [(0, 16, "minor"), (1, 19, "major")] {
+            report(&keeping, 3 + n, greeting.keeper, 1 + n, live);
+            assert_eq!(keeping.alarms()[0]["severity"], severity);
+        }
+        let old = Report {
+            keeper: greeting.keeper,
+            life: 1,
+            stamp: Time::from_nanos(1),
+            serial: 1,
+            held: 0,
+            live: 0,
+            short: 0,
+        };
+        assert!(keeping.take("ssc1", 0, old).is_none());
+        for (row, reading) in keeping.cells()[0].1[0].readings() {
+            assert!(matches!(reading, Reading::Value(1..)), "{} never moved", row.name);
+        }
+        assert_eq!(keeping.show()[1]["live"], 19);
+        keeping.configure(None);
+        assert!(!keeping.is_on());
+    }
+
+    #[test]
+    fn what_nobody_sealed_is_not_answered() {
+        let wait = Duration::from_millis(50);
+        let any = || socket("127.0.0.1:0".parse().unwrap(), wait).unwrap();
+        let (server, client) = (any(), any());
+        client.connect(server.local_addr().unwrap()).unwrap();
+        let keeping = Keeping::new(Some(server.local_addr().unwrap()));
+        keeping.configure(Some(&section(20)));
+        let stamp = Time::from_nanos(1);
+        let report = Report { keeper: 0, life: 1, stamp, serial: 0, held: 0, live: 0, short: 0 };
+        let mut bytes = Vec::new();
+        message::write(&mut bytes, &Message::Report("ssc1", 0, report));
+        let mut answer = [0; MESSAGE_BYTES_MAX];
+        for (secret, is_answered) in [("other", false), ("ours", true)] {
+            let mut bytes = bytes.clone();
+            Secret::new(secret).seal(&mut bytes);
+            client.send(&bytes).unwrap();
+            keeping.serve(&server, &Secret::new("ours"));
+            assert_eq!(client.recv(&mut answer).is_ok(), is_answered, "{secret}");
+        }
+    }
+}
