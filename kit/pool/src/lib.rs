@@ -1,8 +1,8 @@
 //! A pool of sessions that several functions draw from: one [`Keeper`], many [`Drawer`]s.
 //!
 //! ```text
-//!   Drawer ──Report{held, live, short, serial}──→ Keeper   what it holds, what runs, what it lacked
-//!          ←─Grant{block, spare, serial}─────────          what it may hold, how much of it idle
+//!   Drawer ──Report{held, live, short, serial}──→ Keeper   what it holds, runs and lacked
+//!          ←─Grant{block, spare, serial}─────────          what it may hold and let idle
 //! ```
 //! Each drawer holds a block and starts sessions within it without asking: no session waits for
 //! the keeper. The sessions that nobody uses are shared out as headroom: `spare` is the high mark

@@ -125,6 +125,7 @@ fn calls_that_a_standby_takes_over_count_in_its_limits_and_in_the_pool() {
     assert_eq!(call(&mut standby, "fourth"), "486", "and the limits know the two as well");
     callers[0].cseq = 2;
     standby.receive(ALICE, ACCESS, &callers[0].request("BYE", "", ""));
+    standby.expect(BOB, "ACK");
     let bye = standby.expect(BOB, "BYE");
     standby.receive(BOB, CORE, &respond(&bye, "200 OK", "", "", ""));
     standby.sent.clear();
