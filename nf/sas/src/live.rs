@@ -33,8 +33,11 @@ pub const SEEN_MAX: usize = 64;
 const TEXT_BYTES_MAX: usize = 256;
 
 /// How the events begin that say so of a request.
-const REFUSALS: [&[u8]; 2] =
-    [b"{\"event\":\"RequestRejected\"", b"{\"event\":\"MessageMalformed\""];
+const REFUSALS: [&[u8]; 3] = [
+    b"{\"event\":\"RequestRejected\"",
+    b"{\"event\":\"RequestsRejected\"",
+    b"{\"event\":\"MessageMalformed\"",
+];
 
 /// Where a trail stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -36,6 +36,7 @@ mod shed;
 mod shield;
 mod slots;
 mod steer;
+mod tally;
 mod token;
 mod trust;
 mod wire;
@@ -51,7 +52,7 @@ use limit::Limits;
 use lookup::Lookups;
 use machine::{Duration, Time};
 use merged::Merged;
-use next_hop::NextHops;
+use next_hop::{NextHops, Probed};
 use proof::Proofs;
 use realm::{RealmId, Realms};
 use refusal::Refusal;
@@ -66,6 +67,7 @@ use sip::transaction::{Arrival, Out, ServerId, Timers, Transactions};
 use sip::{Message, Method};
 use slots::{Key, Slots};
 use std::sync::Arc;
+use tally::Tally;
 use token::{Side, mix};
 use wire::Wire;
 
@@ -79,8 +81,8 @@ enum User {
     Relay(Key),
     /// A BYE of our own on one leg of a call.
     Bye(Key, Side),
-    /// A probe of a next hop's target.
-    Probe(u16, u16),
+    /// A probe of a next hop's target, as the next hops stood at that time.
+    Probe(Probed),
     /// Nobody's: its answer changes nothing.
     Nobody,
 }
@@ -108,6 +110,7 @@ pub struct Controller {
     merged: Merged,
     admission: Admission,
     shed: Shed,
+    tally: Tally,
     limits: Limits,
     purse: Purse,
     wire: Wire,
@@ -155,6 +158,7 @@ impl Controller {
             merged: Merged::new(mix(!random)),
             admission: Admission::new(target(&config)),
             shed: Shed::new(mix(random ^ 0x7368_6564)),
+            tally: Tally::default(),
             limits: Limits::new(&config, seed.shard, seed.shards),
             purse: Purse::new(now),
             registrar: register::registrar(&config, seed.shard, &registrar_seed, now),
@@ -289,7 +293,7 @@ impl Controller {
         match user {
             User::Relay(key) => self.relay_failed(now, key, status, out),
             User::Bye(call, _) => self.bye_done(now, call),
-            User::Probe(hop, target) => self.probed(now, hop, target, false),
+            User::Probe(probed) => self.probed(now, probed, false),
             User::Nobody => {}
         }
     }
@@ -351,6 +355,7 @@ impl Function for Controller {
         self.look_up(now, out);
         self.probe(now, out);
         self.lost(now, out);
+        self.tell_tally(now);
         self.transacted(now, out);
         self.wire.capture.flush(now, out);
         self.tell(out);
@@ -369,6 +374,7 @@ impl Function for Controller {
             self.lookups.deadline(),
             self.registrar.deadline(),
             self.lost_at(),
+            self.tally.deadline(),
             self.wire.capture.deadline(),
         ];
         deadlines.into_iter().flatten().min()
@@ -380,7 +386,7 @@ impl Function for Controller {
         let moves = Moves::between(&self.realms, &realms);
         self.leave(now, &moves, out);
         self.realms = realms;
-        self.reseat(&moves);
+        self.reseat(now, &moves);
         self.proofs.reseat(|realm| moves.of(realm));
         self.proofs.configure(&config, &self.realms);
         self.forget_plans(&Arc::clone(&self.config), &config);

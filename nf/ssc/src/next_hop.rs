@@ -52,10 +52,22 @@ pub struct Hop {
     failures_max: u32,
 }
 
+/// A target that was probed, by its place among those of that time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Probed {
+    /// The next hop.
+    pub hop: u16,
+    /// Which of its addresses.
+    pub target: u16,
+    /// How often the next hops had changed by then.
+    changes: u16,
+}
+
 /// All next hops.
 #[derive(Debug)]
 pub struct NextHops {
     hops: Vec<Hop>,
+    changes: u16,
 }
 
 impl NextHops {
@@ -86,11 +98,12 @@ impl NextHops {
             }
             Some(row)
         });
-        Self { hops: hops.collect() }
+        Self { hops: hops.collect(), changes: 0 }
     }
 
     /// Takes over what is known about targets that are configured again.
     pub fn inherit(&mut self, old: &Self) {
+        self.changes = old.changes.wrapping_add(1);
         for hop in &mut self.hops {
             let Some(before) = old.hops.iter().find(|other| other.name == hop.name) else {
                 continue;
@@ -143,13 +156,15 @@ impl NextHops {
     }
 
     /// A target whose probe is due; the next one is due an interval later.
-    pub fn due(&mut self, now: Time) -> Option<(u16, u16, Flow)> {
+    pub fn due(&mut self, now: Time) -> Option<(Probed, Flow)> {
+        let changes = self.changes;
         for (h, hop) in self.hops.iter_mut().enumerate() {
             let interval = hop.interval;
             for (e, endpoint) in hop.endpoints.iter_mut().enumerate() {
                 if endpoint.probe_at <= now {
                     endpoint.probe_at = now + interval;
-                    return Some((h as u16, e as u16, endpoint.flow));
+                    let probed = Probed { hop: h as u16, target: e as u16, changes };
+                    return Some((probed, endpoint.flow));
                 }
             }
         }
@@ -157,7 +172,11 @@ impl NextHops {
     }
 
     /// A probe was answered, or not; says whether the target's health changed.
-    pub fn probed(&mut self, now: Time, hop: u16, target: u16, alive: bool) -> Option<Health> {
+    pub fn probed(&mut self, now: Time, probed: Probed, alive: bool) -> Option<Health> {
+        let Probed { hop, target, changes } = probed;
+        if changes != self.changes {
+            return None;
+        }
         let hop = self.hops.get_mut(usize::from(hop))?;
         let failures_max = hop.failures_max;
         let endpoint = hop.endpoints.get_mut(usize::from(target))?;
@@ -185,9 +204,12 @@ impl NextHops {
             known.unwrap_or_else(|| hop.endpoint(flow, target, now))
         });
         let fresh: Vec<_> = fresh.collect();
-        let kept = before.into_iter().filter(|endpoint| endpoint.target != target);
+        let kept = before.iter().filter(|endpoint| endpoint.target != target).cloned();
         hop.endpoints = kept.chain(fresh).collect();
         hop.endpoints.sort_by_key(|endpoint| endpoint.target);
+        if !before.iter().map(|e| e.flow).eq(hop.endpoints.iter().map(|e| e.flow)) {
+            self.changes = self.changes.wrapping_add(1);
+        }
     }
 }
 

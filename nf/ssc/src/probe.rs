@@ -1,7 +1,7 @@
 //! OPTIONS to the targets of next hops (RFC 3261 §11): whoever answers is alive.
 
 use crate::facts::Fact;
-use crate::next_hop::Health;
+use crate::next_hop::{Health, Probed};
 use crate::realm::Door;
 use crate::token::hex;
 use crate::write;
@@ -16,12 +16,12 @@ impl Controller {
     /// Sends the probes that are due.
     pub(crate) fn probe(&mut self, now: Time, out: &mut Effects) {
         for _ in 0..PROBES_PER_TICK {
-            let Some((hop, target, flow)) = self.hops.due(now) else { return };
-            self.probe_one(now, (hop, target), flow, out);
+            let Some((probed, flow)) = self.hops.due(now) else { return };
+            self.probe_one(now, probed, flow, out);
         }
     }
 
-    fn probe_one(&mut self, now: Time, (hop, target): (u16, u16), flow: Flow, out: &mut Effects) {
+    fn probe_one(&mut self, now: Time, probed: Probed, flow: Flow, out: &mut Effects) {
         let call = self.random();
         let Some(door) = self.realms.door(flow.port) else { return };
         let Some((client, branch)) = self.transactions.reserve() else { return };
@@ -30,15 +30,17 @@ impl Controller {
         });
         self.wire.facts.add(Fact::Probes, 1);
         if let Some((_, bytes)) = out.last() {
-            let user = User::Probe(hop, target);
+            let user = User::Probe(probed);
             let reliable = flow.transport.is_stream();
             self.transactions.start_client(now, client, flow, reliable, bytes, user);
         }
     }
 
-    /// A probe has its answer, or none.
-    pub(crate) fn probed(&mut self, now: Time, hop: u16, target: u16, alive: bool) {
-        let changed = self.hops.probed(now, hop, target, alive);
+    /// A probe has its answer, or none. One that was sent before the next hops changed says
+    /// nothing about those of now.
+    pub(crate) fn probed(&mut self, now: Time, probed: Probed, alive: bool) {
+        let Probed { hop, target, .. } = probed;
+        let changed = self.hops.probed(now, probed, alive);
         if changed.is_none() {
             return;
         }

@@ -38,6 +38,9 @@ impl Refusal {
     pub const NO_DIALOG: Self = Self::new(481, "no such dialog");
     /// `sips:` came over a hop that is not TLS (RFC 3261 §26.2.2).
     pub const INSECURE: Self = Self::new(403, "sips: came over a hop that is not TLS");
+    /// A `sips:` contact is registered over a hop that is not TLS (RFC 3261 §26.2.2, RFC 5630).
+    pub const INSECURE_CONTACT: Self =
+        Self::new(403, "a sips: contact is registered over a hop that is not TLS");
     /// `sips:` can be taken on by no TLS hop (RFC 5630 §5.3).
     pub const NO_SIPS: Self = Self::new(480, "sips: leads to no TLS hop");
     /// It came round.

@@ -299,12 +299,25 @@ impl Registrar {
         self.bindings.at(key)
     }
 
-    /// Realms moved to other indices; bindings of one that is gone are forgotten at their expiry.
-    pub(crate) fn reseat(&mut self, to: impl Fn(RealmId) -> Option<RealmId>) {
+    /// Realms moved to other indices; bindings of one that is gone end: nobody can be reached
+    /// through it.
+    pub(crate) fn reseat(&mut self, to: impl Fn(RealmId) -> Option<RealmId>, gone: &mut Vec<Gone>) {
         let keys: Vec<Key> = self.bindings.iter().map(|(key, _)| key).collect();
         for key in keys {
-            if let Some(binding) = self.bindings.at_mut(key) {
-                binding.realm = to(binding.realm).unwrap_or_default();
+            let Some(binding) = self.bindings.at_mut(key).filter(|own| own.is_active()) else {
+                continue;
+            };
+            match to(binding.realm) {
+                Some(realm) => binding.realm = realm,
+                None => self.end(key, "its realm was removed", gone),
+            }
+        }
+        let waiting: Vec<Key> = self.pending.iter().map(|(key, _)| key).collect();
+        for key in waiting {
+            let realm = self.pending.at(key).and_then(|record| to(record.realm));
+            match (realm, self.pending.at_mut(key)) {
+                (Some(realm), Some(record)) => record.realm = realm,
+                _ => self.abandon(key),
             }
         }
     }

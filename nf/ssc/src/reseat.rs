@@ -50,7 +50,7 @@ impl Controller {
     }
 
     /// Gives calls, requests under way and bindings the new indices.
-    pub(crate) fn reseat(&mut self, moves: &Moves) {
+    pub(crate) fn reseat(&mut self, now: Time, moves: &Moves) {
         if moves.are_none() {
             return;
         }
@@ -69,7 +69,9 @@ impl Controller {
             relay.realm_up = to(relay.realm_up);
             relay.realm_down = to(relay.realm_down);
         }
-        self.registrar.reseat(|realm| moves.of(realm));
+        let mut gone = Vec::new();
+        self.registrar.reseat(|realm| moves.of(realm), &mut gone);
+        self.gone(now, &gone);
     }
 
     /// Requests under way keep the place that their route had for them, unless routes or next

@@ -27,7 +27,7 @@ const WAYS: usize = 8;
 const LINES_MAX: usize = 16;
 /// How long an ACK to a refusal may come (timer H).
 const ACK_MAX: Duration = Duration::from_secs(32);
-/// Refusals under overload that are captured in full each second; all are counted.
+/// Refusals under overload that are captured in full each second; the others are tallied.
 const CAPTURED_PER_S_MAX: u32 = 100;
 /// What our tags of refusals begin with.
 const TAG: &[u8; 2] = b"ov";
@@ -305,8 +305,13 @@ impl Controller {
         });
         self.wire.facts.add(Fact::MessagesSent, 1);
         self.wire.facts.add(Fact::Overload, 1);
-        if self.wire.capture.is_on() && self.shed.may_capture(now) {
+        if !self.wire.capture.is_on() {
+            return;
+        }
+        if self.shed.may_capture(now) {
             self.capture_refusal(now, flow, (peek, name), bytes, out);
+        } else {
+            self.tally.count(now, flow, peek.method);
         }
     }
 

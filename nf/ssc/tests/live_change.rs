@@ -125,3 +125,73 @@ fn calls_on_a_realm_that_is_removed_end_on_both_legs_and_the_others_stay() {
     assert_eq!(confirmed.count(), CALLS);
     end(&mut world, kept);
 }
+
+/// A registration of Alice at the trunk realm.
+fn registered(world: &mut World) {
+    let trunk = "127.0.0.1:5090";
+    let register = format!(
+        "REGISTER sip:example.com SIP/2.0\r\n\
+         Via: SIP/2.0/UDP {ALICE};rport;branch=z9hG4bKgone\r\n\
+         Max-Forwards: 70\r\nFrom: <sip:alice@example.com>;tag=r\r\n\
+         To: <sip:alice@example.com>\r\nCall-ID: gone\r\nCSeq: 1 REGISTER\r\n\
+         Contact: <sip:alice@{ALICE}>\r\nExpires: 600\r\nContent-Length: 0\r\n\r\n"
+    );
+    world.receive(ALICE, trunk, &register);
+}
+
+fn accept(world: &mut World, forwarded: &str) {
+    let more = format!("Contact: {};expires=1800\r\n", header(forwarded, "Contact"));
+    world.receive(BOB, CORE, &respond(forwarded, "200 OK", "b", &more, ""));
+    world.sent.clear();
+}
+
+#[test]
+fn registrations_of_a_realm_that_is_removed_end_and_those_under_way_come_to_nothing() {
+    let site = format!("{}[[route]]\nfrom = \"trunk\"\nto = [\"switch\"]\n", with_trunk());
+    let shown = |world: &mut World| world.ask("registrations", &[]).as_array().unwrap().len();
+    let mut world = World::new(&site);
+    registered(&mut world);
+    let forwarded = world.expect(BOB, "REGISTER");
+    accept(&mut world, &forwarded);
+    assert_eq!(shown(&mut world), 1);
+    world.configure(SITE);
+    assert_eq!(shown(&mut world), 0, "nobody is reached through another realm instead");
+    assert_eq!(world.fact("ssc_bindings_live"), 0);
+
+    let mut world = World::new(&site);
+    registered(&mut world);
+    let forwarded = world.expect(BOB, "REGISTER");
+    world.configure(SITE);
+    accept(&mut world, &forwarded);
+    assert_eq!(shown(&mut world), 0, "its answer comes too late");
+    assert_eq!(world.fact("ssc_bindings_live"), 0);
+}
+
+#[test]
+fn the_answer_to_a_probe_says_nothing_about_the_target_that_took_its_place() {
+    let site = SITE.replacen("probe_interval_s = 0", "probe_interval_s = 10", 1);
+    let mut world = World::new(&site);
+    world.pass(Duration::from_millis(1));
+    let probe = world.expect(BOB, "OPTIONS");
+    world.sent.clear();
+    // The same place now has a target that never answers.
+    world.configure(&site.replace("10.0.1.1:5080", "10.0.1.9:5080"));
+    let down = |world: &mut World| {
+        let rows = world.ask("next-hops", &[]);
+        rows[0]["state"] == "down"
+    };
+    let until = world.now + Duration::from_secs(100);
+    while !down(&mut world) && world.now < until {
+        world.pass(Duration::from_secs(1));
+    }
+    assert!(down(&mut world), "nobody answers at the new one");
+    world.receive(BOB, CORE, &respond(&probe, "200 OK", "p", "", ""));
+    assert!(down(&mut world), "the old one's answer is not its");
+    let mut world = World::new(&site);
+    world.pass(Duration::from_millis(1));
+    let probe = world.expect(BOB, "OPTIONS");
+    world.configure(&site.replace("10.0.1.1:5080", "10.0.1.9:5080"));
+    let failures = |world: &mut World| world.ask("next-hops", &[])[0]["failures"].clone();
+    world.receive(BOB, CORE, &respond(&probe, "503 Service Unavailable", "p", "", ""));
+    assert_eq!(failures(&mut world), 0, "nor its failure");
+}

@@ -49,10 +49,10 @@ impl Controller {
                     self.bye_done(at.now, call);
                 }
             }
-            User::Probe(hop, target) => {
+            User::Probe(probed) => {
                 self.seen(at, None);
                 if status >= 200 {
-                    self.probed(at.now, hop, target, status != 503 && status != 408);
+                    self.probed(at.now, probed, status != 503 && status != 408);
                 }
             }
             User::Nobody => self.seen(at, None),

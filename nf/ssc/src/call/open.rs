@@ -20,7 +20,7 @@ use crate::{Arrived, Controller, User, begins_dialog};
 use machine::{Duration, Time};
 use runtime::{Effects, Transport};
 use sip::transaction::ServerId;
-use sip::{Header, Message, Method, Scheme, Start};
+use sip::{Header, Message, Method, NameAddr, Scheme, Start};
 
 /// Hops given to a request that does not say (RFC 3261 §16.6).
 const MAX_FORWARDS: u8 = 70;
@@ -34,6 +34,9 @@ impl Controller {
         }
         if is_sips(at.message) && at.flow.transport != Transport::Tls {
             return self.refuse(at, Some(server), Refusal::INSECURE, out);
+        }
+        if at.flow.transport != Transport::Tls && registers_sips(at.message) {
+            return self.refuse(at, Some(server), Refusal::INSECURE_CONTACT, out);
         }
         if self.is_merged(at.message) {
             return self.refuse(at, Some(server), Refusal::MERGED, out);
@@ -350,6 +353,15 @@ impl Controller {
         }
         is_sent
     }
+}
+
+/// Whether a REGISTER has a contact that calls may reach over TLS only.
+fn registers_sips(message: &Message<'_>) -> bool {
+    let is_sips = |value: &[u8]| {
+        let uri = NameAddr::parse(value).map_or(&b""[..], |contact| contact.uri);
+        uri.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case(b"sips:"))
+    };
+    message.method() == Method::Register && message.values(Header::Contact).any(is_sips)
 }
 
 fn is_sips(message: &Message<'_>) -> bool {

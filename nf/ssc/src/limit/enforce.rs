@@ -11,6 +11,9 @@ use runtime::Transport;
 use serde_json::{Value, json};
 use sip::{Header, Message, Method};
 
+/// Refused subscribers that are shown, those with the most refusals.
+const SUBSCRIBERS_SHOWN_MAX: usize = 100;
+
 impl Limits {
     /// Whether subscribers of the realm have limits of their own.
     pub(super) fn has_subscribers(&self, realm: crate::realm::RealmId) -> bool {
@@ -33,6 +36,24 @@ impl Limits {
         units.call.saturating_add(way).saturating_add(flow).saturating_add(media)
     }
 
+    /// The subscribers who were refused and still have a call or a rate that is used.
+    fn show_subscribers(&self) -> impl Iterator<Item = Value> {
+        let mut refusals: Vec<_> = self.subscribers.refusals().collect();
+        refusals.sort_by_key(|(refused, _)| core::cmp::Reverse(refused.count));
+        refusals.truncate(SUBSCRIBERS_SHOWN_MAX);
+        refusals.into_iter().map(|(refused, live)| {
+            let limit = self.subscriber_limits.get(usize::from(refused.realm.0));
+            json!({
+                "kind": Kind::Subscriber.word(),
+                "name": String::from_utf8_lossy(&refused.uri),
+                "calls": live,
+                "calls_max": limit.and_then(|limit| limit.calls_max),
+                "calls_per_s": limit.and_then(|limit| limit.rate).map(super::Rate::per_s),
+                "refused": refused.count,
+            })
+        })
+    }
+
     /// Rows for people and programs.
     pub(crate) fn show(&self) -> Value {
         let counters = self.counters.iter().filter(|c| c.limit.is_on() || c.live > 0);
@@ -51,8 +72,9 @@ impl Limits {
             "name": "",
             "units": self.units,
             "units_max": self.resources.units_max,
+            "calls": self.sessions,
         });
-        Value::Array(rows.chain([units]).collect())
+        Value::Array(rows.chain(self.show_subscribers()).chain([units]).collect())
     }
 }
 
@@ -110,6 +132,8 @@ impl Controller {
         if at.message.method() != Method::Invite {
             return Ok(Grant::default());
         }
+        let is_emergency = crate::shed::is_emergency(at.message);
+        let pooled = self.pool_admits(at.now, is_emergency);
         let binding = subscriber.and_then(|key| self.registrar.binding(key));
         let caller = binding.map_or(at.message.from().uri, |binding| binding.aor());
         let is_own = self.limits.has_subscribers(at.realm);
@@ -122,13 +146,14 @@ impl Controller {
         // Rates are those of arrivals: a pause of the machine takes nothing from anybody.
         let waited_ns = self.admission.delay().as_nanos() as u64; // a minute at most
         let arrived = Time::from_nanos(at.now.as_nanos().saturating_sub(waited_ns));
-        let is_emergency = crate::shed::is_emergency(at.message);
-        let pooled = self.pool_admits(at.now, is_emergency);
         pooled.and_then(|()| self.limits.admit(arrived, &asking)).or_else(|excess| {
             if is_emergency {
                 return Ok(Grant::default());
             }
             self.wire.facts.add(excess.kind.fact(), 1);
+            if excess.kind == Kind::Subscriber {
+                self.limits.subscribers.refused(asking.subscriber, at.realm, caller);
+            }
             Err(excess.refusal())
         })
     }

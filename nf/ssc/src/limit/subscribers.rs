@@ -7,6 +7,7 @@
 
 use super::Limit;
 use super::bucket::Bucket;
+use crate::realm::RealmId;
 use hashbrown::HashMap;
 use machine::Time;
 
@@ -14,6 +15,8 @@ use machine::Time;
 pub const SUBSCRIBERS_MAX: usize = 1 << 20;
 /// Old rows that each new one looks at.
 const AGED_AT_ONCE: usize = 2;
+/// Octets of a subscriber's URI that are kept when he is refused.
+const URI_BYTES_MAX: usize = 256;
 /// No row.
 pub const NOBODY: u32 = u32::MAX;
 
@@ -23,6 +26,19 @@ struct Row {
     bucket: Bucket,
     live: u32,
     is_used: bool,
+    /// Who was refused, and how often; nothing for those who never were.
+    refused: Option<Box<Refused>>,
+}
+
+/// A subscriber who was refused.
+#[derive(Debug)]
+pub struct Refused {
+    /// The realm that he calls from.
+    pub realm: RealmId,
+    /// His address of record, or the URI in From.
+    pub uri: Vec<u8>,
+    /// How often.
+    pub count: u64,
 }
 
 /// The table.
@@ -56,6 +72,22 @@ impl Subscribers {
         at.unwrap_or(NOBODY)
     }
 
+    /// A call of the subscriber was refused.
+    pub fn refused(&mut self, who: u64, realm: RealmId, uri: &[u8]) {
+        let Some(row) = self.by_name.get(&who).and_then(|&at| self.rows.get_mut(at as usize))
+        else {
+            return;
+        };
+        let uri = &uri[..uri.len().min(URI_BYTES_MAX)];
+        let fresh = || Box::new(Refused { realm, uri: uri.to_vec(), count: 0 });
+        row.refused.get_or_insert_with(fresh).count += 1;
+    }
+
+    /// Those who were refused, with the calls that they have.
+    pub fn refusals(&self) -> impl Iterator<Item = (&Refused, u32)> {
+        self.rows.iter().filter_map(|row| Some((row.refused.as_deref()?, row.live)))
+    }
+
     /// A call of the subscriber in that row ended.
     pub fn release(&mut self, at: u32) {
         if let Some(row) = self.rows.get_mut(at as usize) {
@@ -74,7 +106,7 @@ impl Subscribers {
             return Some(at);
         }
         self.age(now);
-        let row = Row { who, bucket: Bucket::default(), live: 0, is_used: true };
+        let row = Row { who, bucket: Bucket::default(), live: 0, is_used: true, refused: None };
         let at = match self.free.pop() {
             Some(at) => {
                 self.rows[at as usize] = row;
@@ -97,6 +129,7 @@ impl Subscribers {
             let row = &mut self.rows[self.hand];
             if row.is_used && row.live == 0 && row.bucket.is_rested(now) {
                 row.is_used = false;
+                row.refused = None;
                 self.by_name.remove(&row.who);
                 self.free.push(self.hand as u32);
             }
