@@ -18,7 +18,7 @@
 //! - **A keeper that starts** learns the blocks from the reports for [`LEASE`] and grants nothing
 //!   meanwhile: it renews valid leases and greets the others.
 //! - **A keeper that is away** costs nothing for a while: after [`QUIET`] a drawer starts sessions
-//!   beyond its block, as many as the overdraft, until the grace time is over. Then the block holds.
+//!   beyond its block, as many as the overdraft, until the grace time ends. Then the block holds.
 //! - **An answer** bears the stamp of its report, a report the number of the keeper's life: what
 //!   was recorded on the wire and is sent again later changes nothing.
 #![forbid(unsafe_code)]
