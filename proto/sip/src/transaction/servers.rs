@@ -315,7 +315,7 @@ impl<F, U> Server<F, U> {
         let tail = bytes.get(head.end..).filter(|_| is_repeated && gap > 0);
         self.gap = if tail.is_some() { gap } else { 0 };
         self.bytes = Some(match tail {
-            Some(tail) => bytes[..head.start].iter().chain(tail).copied().collect(),
+            Some(tail) => [&bytes[..head.start], tail].concat().into(),
             None => bytes.into(),
         });
     }
