@@ -172,7 +172,7 @@ fn start_ssc(section: &Ssc) -> Result<Part, StartError> {
     let unit = Supervised::start(nature, spec, Arc::new(section.clone()), make)?;
     let unit = Arc::new(unit);
     Ok(match node {
-        Some(node) => Part::Pair(Arc::new(Paired { unit, node })),
+        Some(node) => Part::Pair(Arc::new(Paired::new(unit, node))),
         None => Part::Ssc(unit),
     })
 }

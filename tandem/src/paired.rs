@@ -7,8 +7,8 @@ use oam::{Managed, PortRow, State};
 use replica::{Node, Role};
 use runtime::{Ask, AskError};
 use serde_json::{Value, json};
-use std::sync::Arc;
-use std::thread;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// Questions to a controller of a pair that change something.
@@ -17,6 +17,11 @@ const ACTIONS: &[&str] = &["calls/terminate", "blacklist/clear", RELOAD, "switch
 const LOOK: Duration = Duration::from_millis(5);
 /// Longest time for the nodes to change places once nothing is under way.
 const CHANGE_MAX: Duration = Duration::from_secs(3);
+/// Longest time in which requests inside calls are left unanswered too: their far ends wait so
+/// long before they send again (RFC 3261 T1).
+const FREEZE_MAX: Duration = Duration::from_millis(400);
+/// Pause between two looks at those.
+const FREEZE_LOOK: Duration = Duration::from_millis(1);
 
 /// A controller and its node.
 pub struct Paired {
@@ -24,15 +29,36 @@ pub struct Paired {
     pub unit: Arc<Supervised<ssc::Controller>>,
     /// Its place in the pair.
     pub node: Arc<Node>,
+    /// The thread that hands everything over before the process ends.
+    leaving: Mutex<Option<JoinHandle<()>>>,
 }
 
-impl Paired {
-    /// Leaves new requests unanswered, or no more; how many are under way.
-    fn hand_over(&self, begin: bool) -> Result<u64, AskError> {
-        let params = [("begin".to_owned(), begin.to_string())].into();
+/// The two of them, for who hands over.
+#[derive(Clone)]
+struct Hands {
+    unit: Arc<Supervised<ssc::Controller>>,
+    node: Arc<Node>,
+}
+
+impl Hands {
+    /// Leaves requests unanswered: `nothing`, `beginnings` of calls, all `requests`; how many of
+    /// those are under way.
+    fn leave(&self, left: &str) -> Result<u64, AskError> {
+        let params = [("left".to_owned(), left.to_owned())].into();
         let rows = self.unit.ask(Ask { path: "hand-over".into(), params })?;
         let rows = rows.as_array().map(Vec::as_slice).unwrap_or_default();
         Ok(rows.iter().filter_map(|row| row["requests"].as_u64()).sum())
+    }
+
+    /// Leaves them for so long at most; how many are under way then.
+    fn settle(&self, left: &str, most: Duration, look: Duration) -> Result<u64, AskError> {
+        let began = Instant::now();
+        let mut under_way = self.leave(left)?;
+        while under_way > 0 && began.elapsed() < most {
+            thread::sleep(look);
+            under_way = self.leave(left)?;
+        }
+        Ok(under_way)
     }
 
     /// Waits until nothing is under way, then lets the nodes change places.
@@ -46,22 +72,60 @@ impl Paired {
             return refuse("the other node is away or does not have everything");
         }
         let began = Instant::now();
-        let mut left = self.hand_over(true)?;
-        while left > 0 && began.elapsed() < self.node.drain() {
-            thread::sleep(LOOK);
-            left = self.hand_over(true)?;
-        }
+        self.settle("beginnings", self.node.drain(), LOOK)?;
+        let left = self.settle("requests", FREEZE_MAX, FREEZE_LOOK)?;
         self.node.switch_over();
         let until = Instant::now() + CHANGE_MAX;
-        while self.node.standing().role == Role::Active && Instant::now() < until {
-            thread::sleep(LOOK);
+        let changed = || {
+            let standing = self.node.standing();
+            standing.role == Role::Standby && standing.is_peer_active
+        };
+        while !changed() && Instant::now() < until {
+            thread::sleep(FREEZE_LOOK);
         }
         if self.node.standing().role == Role::Active {
-            self.hand_over(false)?;
+            self.leave("nothing")?;
             return refuse("the other node did not take over; this one serves on");
         }
         let took_ms = began.elapsed().as_millis() as u64;
         Ok(json!([{ "switched": true, "took_ms": took_ms, "requests_lost": left }]))
+    }
+
+    /// Gives everything to the other node, then takes nothing new. A standby that still catches up
+    /// is waited for.
+    fn go(&self) {
+        let waits = || {
+            let standing = self.node.standing();
+            standing.role == Role::Active && standing.is_peer_alive && !standing.is_synced
+        };
+        let until = Instant::now() + self.node.drain();
+        while waits() && Instant::now() < until {
+            thread::sleep(LOOK);
+        }
+        if self.node.standing().role == Role::Active {
+            match self.switch_over() {
+                Ok(_) => tracing::info!(target: "replica", "the other node serves"),
+                Err(error) => {
+                    tracing::warn!(target: "replica", %error, "nobody takes over: draining");
+                }
+            }
+        }
+        self.unit.drain();
+    }
+}
+
+impl Paired {
+    /// A controller that is one of a pair.
+    pub fn new(unit: Arc<Supervised<ssc::Controller>>, node: Arc<Node>) -> Self {
+        Self { unit, node, leaving: Mutex::default() }
+    }
+
+    fn hands(&self) -> Hands {
+        Hands { unit: Arc::clone(&self.unit), node: Arc::clone(&self.node) }
+    }
+
+    fn leaving(&self) -> MutexGuard<'_, Option<JoinHandle<()>>> {
+        self.leaving.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -75,12 +139,26 @@ impl Unit for Paired {
         format!("pair-{replica}")
     }
 
+    /// Begins to leave; [`Unit::is_idle`] says when that is done.
     fn drain(&self) {
-        self.node.switch_over(); // does nothing unless the other one can take over
-        self.unit.drain();
+        let mut leaving = self.leaving();
+        if leaving.is_some() {
+            return;
+        }
+        let hands = self.hands();
+        match thread::Builder::new().name("leave".into()).spawn(move || hands.go()) {
+            Ok(thread) => *leaving = Some(thread),
+            Err(error) => {
+                tracing::warn!(target: "replica", %error, "no thread to hand over: draining");
+                self.unit.drain();
+            }
+        }
     }
 
     fn is_idle(&self) -> bool {
+        if self.leaving().as_ref().is_some_and(|thread| !thread.is_finished()) {
+            return false;
+        }
         let standing = self.node.standing();
         let is_standby = standing.role == Role::Standby && !standing.is_handing_over;
         is_standby || self.unit.is_idle()
@@ -130,7 +208,7 @@ impl Managed for Paired {
     fn ask(&self, ask: Ask) -> Result<Value, AskError> {
         match ask.path.as_str() {
             "replica" => Ok(self.node.row()),
-            "switchover" => self.switch_over(),
+            "switchover" => self.hands().switch_over(),
             "hand-over" => Err(AskError::NotFound(ask.path)),
             "alarms" => {
                 let mut rows = self.node.alarms();

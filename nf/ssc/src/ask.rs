@@ -4,6 +4,7 @@ use crate::Controller;
 use crate::call::{Call, State};
 use crate::facts::Fact;
 use crate::next_hop::Health;
+use crate::replica::Left;
 use crate::slots::Key;
 use crate::token::{hex, unhex};
 use machine::Time;
@@ -130,14 +131,19 @@ impl Controller {
         Ok(json!([{ "id": id, "ended": true }]))
     }
 
-    /// Leaves new requests to the other node of the pair, or no more; tells what still runs.
+    /// Leaves new requests to the other node of the pair, or no more; tells how many of the kind
+    /// that is left still run.
     fn hand_over(&mut self, ask: &Ask) -> Result<Value, AskError> {
-        match ask.params.get("begin").map(String::as_str) {
-            Some("true") => self.mirror.hand_over(true),
-            Some("false") => self.mirror.hand_over(false),
-            _ => return Err(AskError::BadParameter("begin is true or false".into())),
-        }
-        Ok(json!([{ "shard": self.shard, "requests": self.relays.len() }]))
+        let left = match ask.params.get("left").map(String::as_str) {
+            Some("nothing") => Left::Nothing,
+            Some("beginnings") => Left::Beginnings,
+            Some("requests") => Left::Requests,
+            _ => return Err(AskError::BadParameter("left is what is left unanswered".into())),
+        };
+        self.mirror.hand_over(left);
+        let counts = |initial: bool| initial || left != Left::Beginnings;
+        let requests = self.relays.iter().filter(|(_, relay)| counts(relay.initial)).count();
+        Ok(json!([{ "shard": self.shard, "requests": requests }]))
     }
 
     fn show_next_hops(&self) -> Value {

@@ -219,7 +219,7 @@ impl Controller {
 
     /// The router: who deals with a message.
     fn arrived(&mut self, at: &Arrived<'_>, out: &mut Effects) {
-        if self.mirror.is_handing_over() && begins(at.message) {
+        if self.mirror.leaves(at.message) {
             return;
         }
         if self.refresh_register(at, out) {
@@ -444,13 +444,6 @@ impl Function for Controller {
     fn cells(&self) -> Vec<event::Cells> {
         vec![self.wire.facts.cells()]
     }
-}
-
-/// Whether a message is a request that stands in no dialog and in no transaction.
-fn begins(message: &Message<'_>) -> bool {
-    message.status().is_none()
-        && message.to_tag().is_none()
-        && !matches!(message.method(), Method::Ack | Method::Cancel)
 }
 
 /// Whether a request may begin a dialog whose record must be kept.

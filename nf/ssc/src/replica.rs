@@ -7,7 +7,8 @@
 //! Every record is whole, so that a snapshot is nothing but each record once more and may mix
 //! with the changes of the meantime. What a call was doing when its node died is not kept:
 //! transactions and early dialogs end with it, retransmissions find the call again.
-//! Times are those of the wall clock; the clocks of a pair agree within a second.
+//! Times are those of the wall clock; the clocks of a pair agree within a second. What a call
+//! takes of the limits is counted when the copy becomes the active one.
 
 pub(crate) mod flow;
 
@@ -18,6 +19,7 @@ use crate::token::mix;
 use machine::Time;
 use replica::field::{self, Fields};
 use runtime::{Effects, Mirrored};
+use sip::{Message, Method};
 
 /// Records of a snapshot that one tick tells.
 const SNAPSHOT_RECORDS: usize = 256;
@@ -51,9 +53,21 @@ pub(crate) struct Mirror {
     /// Whether there is another node.
     is_on: bool,
     is_standby: bool,
-    /// Whether calls that begin are left to the other node, which takes over soon.
-    is_handing_over: bool,
+    /// What is left to the other node, which takes over soon.
+    left: Left,
     snapshot: Option<Snapshot>,
+}
+
+/// Requests that are left unanswered, so that their retransmission meets the other node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Left {
+    /// None.
+    #[default]
+    Nothing,
+    /// Those that stand in no dialog.
+    Beginnings,
+    /// All that would begin a transaction.
+    Requests,
 }
 
 /// A snapshot under way: its number, the next call and the next binding to touch.
@@ -70,14 +84,20 @@ impl Mirror {
         self.is_standby
     }
 
-    /// Whether new calls are left unanswered, so that their retransmission meets the other node.
-    pub(crate) const fn is_handing_over(&self) -> bool {
-        self.is_handing_over
+    /// Whether a message is left to the other node.
+    pub(crate) fn leaves(&self, message: &Message<'_>) -> bool {
+        let is_request = message.status().is_none()
+            && !matches!(message.method(), Method::Ack | Method::Cancel | Method::Prack);
+        match self.left {
+            Left::Nothing => false,
+            Left::Beginnings => is_request && message.to_tag().is_none(),
+            Left::Requests => is_request,
+        }
     }
 
-    /// Leaves new calls to the other node from now on, or no more.
-    pub(crate) const fn hand_over(&mut self, is_handing_over: bool) {
-        self.is_handing_over = is_handing_over;
+    /// Leaves that much to the other node from now on.
+    pub(crate) const fn hand_over(&mut self, left: Left) {
+        self.left = left;
     }
 
     /// When the next piece of a snapshot is due.
@@ -130,14 +150,14 @@ impl Controller {
             Mirrored::Deactivate => {
                 self.mirror.is_on = true;
                 self.mirror.is_standby = true;
-                self.mirror.is_handing_over = false;
+                self.mirror.left = Left::Nothing;
                 self.mirror.snapshot = None;
                 self.tell(out);
                 self.watch(false);
             }
             Mirrored::Activate => {
                 self.mirror.is_standby = false;
-                self.mirror.is_handing_over = false;
+                self.mirror.left = Left::Nothing;
                 self.calls.settle();
                 self.registrar.settle();
                 self.befriend_all(now);
@@ -149,6 +169,7 @@ impl Controller {
                 self.calls.clear();
                 self.relays.clear();
                 self.registrar.clear();
+                self.transactions.clear(now);
             }
             Mirrored::Delta(delta) => self.apply(now, delta),
             Mirrored::Snapshot(number) => {

@@ -33,5 +33,5 @@ pub use poll::{Interest, Poll, Ready, Waker};
 pub use process::{cores, pin, random, stand_back};
 pub use receive::{Datagram, RECEIVE_SLOTS, ReceiveBatch};
 pub use send::{Filling, SEND_MESSAGES_MAX, SEND_PARTS_MAX, SendBatch};
-pub use socket::SocketOptions;
+pub use socket::{SocketOptions, make_room};
 pub use udp::{UdpSocket, Unreachable};

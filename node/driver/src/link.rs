@@ -110,34 +110,43 @@ fn ask_kernel(message: &[u8]) -> io::Result<()> {
     if errno == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(-errno)) }
 }
 
-/// Tells everybody on an interface's link that `ip` is here now.
-///
-/// # Errors
-/// The kernel's: not permitted, no such interface, the interface is down.
-pub fn announce(name: &str, ip: IpAddr) -> io::Result<()> {
-    let index = interface(name)?;
-    let own = hardware_address(name)?;
-    let frame = match ip {
-        IpAddr::V4(ip) => arp(own, ip.octets()),
-        IpAddr::V6(ip) => advertisement(own, ip.octets()),
-    };
-    let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
-    // SAFETY: plain system calls; the descriptor is ours alone, address and frame live over the
-    // call with their true lengths, and all-zero is a value of the address.
-    unsafe {
-        let fd = OwnedFd::from_raw_fd(check(libc::socket(libc::AF_PACKET, kind, 0))?);
-        let mut to: libc::sockaddr_ll = std::mem::zeroed();
-        to.sll_family = libc::AF_PACKET as u16;
-        to.sll_ifindex = index as i32;
-        let length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
-        let sent = libc::sendto(
-            fd.as_raw_fd(),
-            frame.as_ptr().cast(),
-            frame.len(),
-            0,
-            (&raw const to).cast(),
-            length,
-        );
+/// Tells neighbours which addresses are here. It is kept: the kernel waits for a grace period
+/// whenever such a socket is closed, which is ten milliseconds and more.
+#[derive(Debug)]
+pub struct Announcer(OwnedFd);
+
+impl Announcer {
+    /// A socket that receives nothing.
+    ///
+    /// # Errors
+    /// The kernel's: not permitted.
+    pub fn open() -> io::Result<Self> {
+        let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
+        // SAFETY: a plain system call; a descriptor that it returns is ours alone.
+        unsafe { Ok(Self(OwnedFd::from_raw_fd(check(libc::socket(libc::AF_PACKET, kind, 0))?))) }
+    }
+
+    /// Tells everybody on an interface's link that `ip` is here now.
+    ///
+    /// # Errors
+    /// The kernel's: no such interface, the interface is down.
+    pub fn announce(&self, name: &str, ip: IpAddr) -> io::Result<()> {
+        let index = interface(name)?;
+        let own = hardware_address(name)?;
+        let frame = match ip {
+            IpAddr::V4(ip) => arp(own, ip.octets()),
+            IpAddr::V6(ip) => advertisement(own, ip.octets()),
+        };
+        // SAFETY: address and frame live over the call with their true lengths, and all-zero is a
+        // value of the address.
+        let sent = unsafe {
+            let mut to: libc::sockaddr_ll = std::mem::zeroed();
+            to.sll_family = libc::AF_PACKET as u16;
+            to.sll_ifindex = index as i32;
+            let length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
+            let (fd, bytes) = (self.0.as_raw_fd(), frame.as_ptr().cast());
+            libc::sendto(fd, bytes, frame.len(), 0, (&raw const to).cast(), length)
+        };
         if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 }

@@ -85,6 +85,17 @@ pub(crate) fn apply(fd: &OwnedFd, options: &SocketOptions) -> io::Result<()> {
     Ok(())
 }
 
+/// Gives a socket of the standard library `bytes` for what arrives, beyond the system's limit
+/// where that is allowed, and otherwise as many as the system grants.
+///
+/// # Errors
+/// The kernel's.
+pub fn make_room(socket: &impl AsRawFd, bytes: i32) -> io::Result<()> {
+    let fd = socket.as_raw_fd();
+    set(fd, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, bytes)
+        .or_else(|_| set(fd, libc::SOL_SOCKET, libc::SO_RCVBUF, bytes))
+}
+
 fn bind_to_device(fd: RawFd, device: &str) -> io::Result<()> {
     // SAFETY: the kernel reads `device.len()` bytes of a string that lives over the call.
     check(unsafe {

@@ -1,6 +1,7 @@
 //! The virtual addresses: taken and announced by the active node, given away by the other.
 
 use crate::config::VirtualAddress;
+use driver::link::Announcer;
 use machine::{Duration, Time};
 
 /// An address ends by itself this long after its holder has died, seconds.
@@ -20,6 +21,7 @@ const AGAIN: [Duration; 5] = [
 #[derive(Debug)]
 pub(crate) struct Addresses {
     list: Vec<VirtualAddress>,
+    announcer: Option<Announcer>,
     /// When they were taken, and the announcements since; `None` while the other node has them.
     held: Option<(Time, usize)>,
     renew_at: Time,
@@ -30,8 +32,10 @@ pub(crate) struct Addresses {
 impl Addresses {
     /// Addresses that nobody holds: what an earlier life left behind is taken away.
     pub(crate) fn new(list: Vec<VirtualAddress>) -> Self {
-        let mut addresses = Self { list, held: None, renew_at: Time::MAX, trouble: None };
+        let (held, renew_at, trouble) = (None, Time::MAX, None);
+        let mut addresses = Self { list, announcer: None, held, renew_at, trouble };
         addresses.release();
+        addresses.open();
         addresses
     }
 
@@ -68,9 +72,20 @@ impl Addresses {
         }
     }
 
+    fn open(&mut self) {
+        if self.announcer.is_none() && !self.list.is_empty() {
+            match Announcer::open() {
+                Ok(announcer) => self.announcer = Some(announcer),
+                Err(error) => self.trouble = Some(format!("nothing can be announced: {error}")),
+            }
+        }
+    }
+
     fn announce(&mut self) {
+        self.open();
+        let Some(announcer) = &self.announcer else { return };
         for VirtualAddress { ip, interface, .. } in &self.list {
-            if let Err(error) = driver::link::announce(interface, *ip) {
+            if let Err(error) = announcer.announce(interface, *ip) {
                 self.trouble = Some(format!("{ip} cannot be announced on {interface}: {error}"));
             }
         }

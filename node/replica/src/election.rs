@@ -122,6 +122,7 @@ impl Election {
     pub(crate) fn write(&self, now: Time, beat: &mut Beat) {
         beat.node = self.params.node;
         beat.incarnation = self.params.incarnation;
+        beat.version = self.params.version;
         beat.stamp = now;
         beat.echo = self.peer.map_or(Time::ZERO, |peer| peer.beat.stamp);
         beat.role = self.role;

@@ -38,4 +38,4 @@ pub use config::Replica;
 pub use election::{Name, Role};
 pub use facts::ReplicaFact;
 pub use node::{ArbiterServer, Node};
-pub use pair::{In, Out, Pair, Params, Standing};
+pub use pair::{In, Out, PROTOCOL, Pair, Params, Standing};

@@ -32,6 +32,7 @@ mod tag {
     pub const SNAPSHOT_END: u8 = 17;
     pub const PROMISE: u8 = 18;
     pub const STREAM_EPOCH: u8 = 19;
+    pub const VERSION: u8 = 20;
 }
 
 /// A heartbeat, and at the same time the acknowledgement of the stream.
@@ -59,6 +60,8 @@ pub struct Beat {
     pub stream: (u64, u64),
     /// The last delta of it that was applied.
     pub applied: u64,
+    /// Version of what the sender says; zero: one before there was a number.
+    pub version: u32,
 }
 
 /// An entry of the stream.
@@ -125,6 +128,7 @@ pub fn beat(pair: u64, beat: &Beat) -> Vec<u8> {
         (tag::STREAM_EPOCH, beat.stream.0),
         (tag::STREAM, beat.stream.1),
         (tag::APPLIED, beat.applied),
+        (tag::VERSION, beat.version.into()),
     ];
     for (tag, value) in fields {
         field::number(&mut out, tag, value);
@@ -214,6 +218,7 @@ pub fn read(bytes: &[u8]) -> Option<(u64, Datagram<'_>)> {
             vote_echo: time(tag::VOTE_ECHO),
             stream,
             applied: found(tag::APPLIED),
+            version: found(tag::VERSION) as u32,
         }),
         KIND_DELTAS => {
             Datagram::Deltas { stream, first: found(tag::FIRST), fields: fields.clone() }
@@ -247,6 +252,7 @@ mod tests {
             vote_echo: Time::from_millis(2),
             stream: (3, 1),
             applied: 1_000,
+            version: 1,
         };
         let mut bytes = beat(77, &written);
         field::bytes(&mut bytes, 250, b"what a later version says");

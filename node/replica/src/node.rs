@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! shard ── publish ──→ Pair (under a lock, some microseconds) ──→ sendto: the kernel has it
-//! thread ── recv ──→ Pair ──→ orders to shards · addresses · lease ──→ may_speak
+//! thread ── recv ──→ Pair ──→ orders to shards · lease ──→ may_speak
+//!                      └────→ another thread: addresses, for which the kernel takes its time
 //! ```
 //! A shard sends its deltas itself, before its messages: a process that is killed between the
 //! two has told its standby more than the network, never less.
@@ -12,7 +13,8 @@ use crate::arbiter::Arbiter;
 use crate::config::Replica;
 use crate::election::Role;
 use crate::facts::ReplicaFact;
-use crate::pair::{In, Out, Pair, Params, Standing};
+use crate::pair::{In, Out, PROTOCOL, Pair, Params, Standing, fit};
+use crate::source::WINDOW_BYTES;
 use driver::Clock;
 use event::Sheet;
 use machine::{Duration, Time};
@@ -21,13 +23,20 @@ use serde_json::{Value, json};
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 /// Octets of the longest datagram.
 const DATAGRAM_MAX: usize = 65_536;
+/// Room of the socket: a full window of small datagrams, each with what the kernel adds to it.
+const RECEIVE_BYTES: i32 = 4 * WINDOW_BYTES as i32;
 /// Datagrams that one turn takes before it looks at the clock.
 const DATAGRAMS_PER_TURN: usize = 64;
+/// Changes of the addresses that wait; a node changes its role less often than that.
+const CHANGES_MAX: usize = 64;
+/// Between two looks at what is due for the addresses.
+const ADDRESS_LOOK: std::time::Duration = std::time::Duration::from_millis(5);
 /// Longest wait of the thread.
 const WAIT_MAX: Duration = Duration::from_millis(5);
 
@@ -43,7 +52,7 @@ struct Shared {
     clock: Clock,
     socket: UdpSocket,
     peer: SocketAddr,
-    arbiter: Option<SocketAddr>,
+    arbiter: Option<Votes>,
     inner: Mutex<Inner>,
     /// Until when shards may send, nanoseconds.
     lease: AtomicU64,
@@ -55,7 +64,33 @@ struct Shared {
 /// A node of a pair that runs. Dropping it ends its thread and gives the addresses away.
 pub struct Node {
     shared: Arc<Shared>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+/// The way to the arbiter: not from the address of the private link, which it need not reach.
+struct Votes {
+    socket: UdpSocket,
+    arbiter: SocketAddr,
+}
+
+impl Votes {
+    fn new(arbiter: SocketAddr) -> io::Result<Self> {
+        let any = if arbiter.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
+        let socket = UdpSocket::bind(any)?;
+        socket.set_nonblocking(true)?;
+        Ok(Self { socket, arbiter })
+    }
+
+    fn heard(&self, buffer: &mut [u8]) -> Option<usize> {
+        let (length, from) = self.socket.recv_from(buffer).ok()?;
+        (from == self.arbiter).then_some(length)
+    }
+}
+
+/// What becomes of the addresses.
+enum Addressing {
+    Take,
+    Release,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -86,9 +121,14 @@ impl Node {
             lease: detect * 4 / 5,
             has_arbiter: config.arbiter.is_some(),
             lanes,
+            version: PROTOCOL,
         };
         let socket = UdpSocket::bind(address(&config.listen)?)?;
+        if let Err(error) = driver::make_room(&socket, RECEIVE_BYTES) {
+            tracing::warn!(%error, "the link to the other node has little room");
+        }
         let arbiter = config.arbiter.as_deref().map(address).transpose()?;
+        let arbiter = arbiter.map(Votes::new).transpose()?;
         let inner = Inner { pair: Pair::new(params, now), orders: None, late: Vec::new() };
         let shared = Arc::new(Shared {
             config: config.clone(),
@@ -102,15 +142,18 @@ impl Node {
             trouble: Mutex::new(None),
             sheet: Mutex::new(Sheet::new()),
         });
+        let (changes, changed) = sync_channel(CHANGES_MAX);
+        let own = Arc::clone(&shared);
+        let holder = std::thread::Builder::new().name("addresses".into());
+        let holder = holder.spawn(move || own.hold(&changed))?;
         let own = Arc::clone(&shared);
         let thread = std::thread::Builder::new().name("replica".into()).spawn(move || {
             if let Err(error) = driver::link::urgent() {
                 tracing::warn!(%error, "the heartbeats run at common priority");
             }
-            let addresses = Addresses::new(own.config.addresses());
-            own.run(addresses);
+            own.run(&changes);
         })?;
-        Ok(Self { shared, thread: Mutex::new(Some(thread)) })
+        Ok(Self { shared, threads: Mutex::new(vec![thread, holder]) })
     }
 
     /// Asks for a planned switchover; the result shows in [`Node::standing`].
@@ -146,6 +189,9 @@ impl Node {
             "epoch": standing.epoch,
             "peer": self.shared.peer.to_string(),
             "peer_alive": standing.is_peer_alive,
+            "version": PROTOCOL,
+            "peer_version": standing.peer_version,
+            "speaks": self.may_speak(),
             "synced": standing.is_synced,
             "lag": standing.lag,
             "applied": standing.applied,
@@ -165,7 +211,11 @@ impl Node {
                 "probable_cause": "communications-subsystem-failure",
             }));
         };
-        if !standing.is_peer_alive {
+        let is_strange = standing.peer_version.is_some_and(|other| !fit(PROTOCOL, other));
+        if standing.is_peer_alive && is_strange {
+            let text = "the versions of the two nodes are further apart than one: nothing is kept";
+            alarm("replica-version", "critical", text.into());
+        } else if !standing.is_peer_alive {
             alarm("replica-peer-lost", "major", format!("the other node, {peer}, is not heard"));
         } else if !standing.is_synced {
             let text = "the standby does not have everything: a failure now would lose calls";
@@ -200,7 +250,7 @@ impl Node {
     /// Ends: the node is silent from now on and its addresses are given away.
     pub fn end(&self) {
         self.shared.is_ending.store(true, Relaxed);
-        if let Some(thread) = lock(&self.thread).take() {
+        for thread in lock(&self.threads).drain(..) {
             // A panic of the thread was reported when it happened.
             let _ = thread.join();
         }
@@ -282,7 +332,33 @@ impl Shared {
         }
     }
 
-    fn run(&self, mut addresses: Addresses) {
+    /// Keeps the addresses until nobody changes them any more, then gives them away.
+    fn hold(&self, changes: &Receiver<Addressing>) {
+        if let Err(error) = driver::link::urgent() {
+            tracing::warn!(%error, "addresses are taken at common priority");
+        }
+        let mut addresses = Addresses::new(self.config.addresses());
+        loop {
+            match changes.recv_timeout(ADDRESS_LOOK) {
+                Ok(Addressing::Take) => addresses.take(self.now()),
+                Ok(Addressing::Release) => addresses.release(),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            addresses.tick(self.now());
+            self.trouble(&addresses);
+        }
+        addresses.release();
+    }
+
+    fn trouble(&self, addresses: &Addresses) {
+        let mut trouble = lock(&self.trouble);
+        if *trouble != addresses.trouble {
+            trouble.clone_from(&addresses.trouble);
+        }
+    }
+
+    fn run(&self, changes: &SyncSender<Addressing>) {
         let mut buffer = vec![0; DATAGRAM_MAX];
         let mut outs = Vec::new();
         while !self.is_ending.load(Relaxed) {
@@ -298,6 +374,11 @@ impl Shared {
                 self.gate(&inner);
             }
             let _ = self.socket.set_nonblocking(false);
+            while let Some(length) = self.arbiter.as_ref().and_then(|v| v.heard(&mut buffer)) {
+                let mut inner = lock(&self.inner);
+                inner.pair.step(self.now(), In::Heard(&buffer[..length]), &mut outs);
+                self.gate(&inner);
+            }
             let now = self.now();
             let orders_left = {
                 let mut inner = lock(&self.inner);
@@ -310,12 +391,9 @@ impl Shared {
                 late
             };
             for out in orders_left {
-                self.carry_out(out, &mut addresses);
+                self.carry_out(out, changes);
             }
-            addresses.tick(now);
-            *lock(&self.trouble) = addresses.trouble.clone();
         }
-        addresses.release();
     }
 
     /// Lets the socket wait until the next deadline at most.
@@ -329,24 +407,25 @@ impl Shared {
         }
     }
 
-    fn carry_out(&self, out: Out, addresses: &mut Addresses) {
+    fn carry_out(&self, out: Out, changes: &SyncSender<Addressing>) {
         match out {
             Out::ToPeer(bytes) => drop(self.socket.send_to(&bytes, self.peer)),
             Out::ToArbiter(bytes) => {
-                if let Some(arbiter) = self.arbiter {
+                if let Some(Votes { socket, arbiter }) = &self.arbiter {
                     // An arbiter that is away does not answer; that is all there is to it.
-                    let _ = self.socket.send_to(&bytes, arbiter);
+                    let _ = socket.send_to(&bytes, arbiter);
                 }
             }
             Out::Activate(epoch) => {
                 self.all(&Order::Activate);
-                addresses.take(self.now());
+                // Who holds the addresses lives as long as this thread.
+                let _ = changes.send(Addressing::Take);
                 lock(&self.sheet).add(ReplicaFact::Activations, 1);
                 tracing::warn!(target: "replica", epoch, "this node is active");
             }
             Out::Deactivate => {
                 self.all(&Order::Deactivate);
-                addresses.release();
+                let _ = changes.send(Addressing::Release);
                 tracing::warn!(target: "replica", "this node is the standby");
             }
             Out::Forget => self.all(&Order::Forget),

@@ -11,6 +11,15 @@ const ACKNOWLEDGE_EVERY: u32 = 16;
 /// A planned switchover that takes longer is given up.
 const HANDOVER_MAX: Duration = Duration::from_secs(2);
 
+/// Version of what the two nodes tell each other. It grows by one whenever a node of the version
+/// before would be misled by what it does not know.
+pub const PROTOCOL: u32 = 1;
+
+/// Whether nodes of these versions can be a pair: the two of a rolling upgrade.
+pub(crate) const fn fit(one: u32, other: u32) -> bool {
+    one.abs_diff(other) <= 1
+}
+
 /// What a node is started with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Params {
@@ -32,6 +41,8 @@ pub struct Params {
     pub has_arbiter: bool,
     /// Shards, each with deltas of its own.
     pub lanes: u16,
+    /// Version of what it says: [`PROTOCOL`].
+    pub version: u32,
 }
 
 /// What happened.
@@ -77,6 +88,10 @@ pub struct Standing {
     pub epoch: u64,
     /// Whether the peer was heard within `detect`.
     pub is_peer_alive: bool,
+    /// Whether it says that it is the active one.
+    pub is_peer_active: bool,
+    /// Version of what it says.
+    pub peer_version: Option<u32>,
     /// Whether the standby of the two has everything.
     pub is_synced: bool,
     /// Deltas that the peer has not acknowledged.
@@ -139,6 +154,8 @@ impl Pair {
             role: self.election.role,
             epoch: self.election.epoch,
             is_peer_alive: peer.is_some(),
+            is_peer_active: peer.is_some_and(|beat| beat.role == Role::Active),
+            peer_version: peer.map(|beat| beat.version),
             is_synced: match is_active {
                 true => peer.is_some_and(|beat| self.follows(beat)),
                 false => self.election.merit.synced,
@@ -242,6 +259,7 @@ impl Pair {
             let is_current = self.source.stream.0 == self.election.epoch;
             if (!is_current || self.source.is_lost(beat.stream))
                 && self.handover.is_none()
+                && fit(self.params.version, beat.version)
                 && self.source.begin(now, self.election.epoch)
             {
                 out.push(Out::Snapshot(self.source.stream.1));

@@ -8,8 +8,11 @@ use std::collections::VecDeque;
 /// Octets of deltas that wait for their acknowledgement; beyond it the standby is out of date and
 /// gets a snapshot instead.
 pub const LOG_BYTES_MAX: usize = 64 << 20;
-/// Octets that are on their way unacknowledged; they fit a socket's buffer as systems come.
-const WINDOW_BYTES: usize = 128 << 10;
+/// Octets that are on their way unacknowledged: what a standby misses that gets no processor for
+/// a while lies in its socket, and not here where it dies with the active node.
+pub(crate) const WINDOW_BYTES: usize = 1 << 20;
+/// Octets of them when they are sent again; twice as many after each acknowledgement.
+const AGAIN_BYTES: usize = 128 << 10;
 /// Octets of one datagram, after which the next one is begun.
 const DATAGRAM_BYTES: usize = 1_300;
 /// The longest delta; UDP carries 65,507 octets.
@@ -34,6 +37,8 @@ pub(crate) struct Source {
     next: u64,
     bytes: usize,
     flying: usize,
+    /// As many octets may be on their way now.
+    window: usize,
     moved: Time,
     /// Lanes whose snapshot has not ended.
     open: u16,
@@ -58,6 +63,7 @@ impl Source {
             next: 1,
             bytes: 0,
             flying: 0,
+            window: WINDOW_BYTES,
             moved: Time::ZERO,
             open: 0,
             is_running: false,
@@ -146,6 +152,9 @@ impl Source {
             self.base += 1;
             self.moved = now;
         }
+        if self.moved == now {
+            self.window = (self.window * 2).min(WINDOW_BYTES);
+        }
         self.next = self.next.max(self.base);
     }
 
@@ -159,6 +168,7 @@ impl Source {
         if self.next > self.base && now >= self.moved + self.resend {
             self.next = self.base;
             self.flying = 0;
+            self.window = AGAIN_BYTES;
             self.moved = now;
         }
     }
@@ -168,7 +178,7 @@ impl Source {
         if self.next == self.base {
             self.moved = self.moved.max(now); // nothing was on its way: time counts from here
         }
-        while self.flying < WINDOW_BYTES {
+        while self.flying < self.window {
             let at = (self.next - self.base) as usize;
             if at >= self.log.len() {
                 return;

@@ -36,6 +36,8 @@ struct World {
     has_arbiter: bool,
     next_change: Time,
     both_spoke: u64,
+    /// Versions of the two nodes.
+    versions: [u32; 2],
 }
 
 fn delta(key: u64, value: u64) -> Vec<u8> {
@@ -58,6 +60,7 @@ impl World {
             has_arbiter,
             next_change: now,
             both_spoke: 0,
+            versions: [1, 1],
         };
         world.start(0);
         world.start(1);
@@ -80,6 +83,7 @@ impl World {
             lease: Duration::from_millis(40),
             has_arbiter: self.has_arbiter,
             lanes: LANES,
+            version: self.versions[at],
         };
         self.homes[at] = Some(Home {
             pair: Pair::new(params, self.now),
@@ -454,4 +458,46 @@ fn a_function_that_lost_its_state_leaves_the_activity_to_the_standby() {
     assert!(ms <= 60, "{ms}");
     assert_eq!(world.rest(), 1 - active);
     world.compare();
+}
+
+#[test]
+fn a_pair_of_two_versions_is_upgraded_node_by_node_without_loss() {
+    for seed in 0..6 {
+        let mut world = World::new(seed, seed % 2 == 0);
+        let active = world.rest();
+        for at in [1 - active, active] {
+            world.crash(at); // it is the standby by now
+            world.versions[at] = 2;
+            world.run(Duration::from_millis(100));
+            world.start(at);
+            assert_eq!(world.rest(), 1 - at, "seed {seed}");
+            world.compare();
+            let before = world.homes[1 - at].as_ref().unwrap().table.clone();
+            world.input(1 - at, In::Switchover);
+            world.function(1 - at);
+            assert!(until_speaks(&mut world, at) <= 25, "seed {seed}");
+            let table = &world.homes[at].as_ref().unwrap().table;
+            assert!(before.keys().all(|key| table.contains_key(key)), "seed {seed}");
+            world.rest();
+        }
+        assert_eq!(world.both_spoke, 0, "seed {seed}");
+    }
+}
+
+#[test]
+fn nodes_that_are_two_versions_apart_neither_follow_each_other_nor_change_places() {
+    let mut world = World::new(1, false);
+    let active = world.rest();
+    world.crash(1 - active);
+    world.versions[1 - active] = 3;
+    world.start(1 - active);
+    world.run(Duration::from_secs(3));
+    let standing = world.homes[active].as_ref().unwrap().pair.standing(world.now);
+    assert_eq!((standing.role, standing.peer_version), (Role::Active, Some(3)));
+    assert!(!standing.is_synced && standing.is_peer_alive);
+    world.input(active, In::Switchover);
+    world.function(active);
+    world.run(Duration::from_millis(100));
+    assert!(world.speaks(active) && !world.speaks(1 - active));
+    assert!(world.homes[1 - active].as_ref().unwrap().table.is_empty());
 }

@@ -75,6 +75,8 @@ pub const REPLICA: &[Column] = &[
     plain("peer_alive", "ALIVE"),
     plain("synced", "SYNCED"),
     plain("lag", "LAG"),
+    plain("version", "VERSION"),
+    plain("peer_version", "OF PEER"),
 ];
 
 pub const RULES: &[Column] = &[

@@ -39,6 +39,8 @@ pub struct Places {
 pub struct Plan {
     pub rate: f64,
     pub hold: Duration,
+    /// What Call-IDs and branches begin with, different in each run.
+    pub name: &'static str,
 }
 
 /// A request or a 2xx that waits for its answer or ACK.
@@ -116,13 +118,14 @@ fn socket(at: SocketAddr) -> io::Result<UdpSocket> {
     Ok(socket)
 }
 
-/// The value of a header's first line.
-fn header<'a>(text: &'a str, name: &str) -> &'a str {
+/// The value of a header's first line; empty when there is none.
+pub fn header<'a>(text: &'a str, name: &str) -> &'a str {
     let found = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
     found.unwrap_or_default()
 }
 
-fn uri(value: &str) -> &str {
+/// The URI in a `<…>` value.
+pub fn uri(value: &str) -> &str {
     value.split_once('<').map_or(value, |(_, rest)| rest).split('>').next().unwrap_or_default()
 }
 
@@ -204,7 +207,7 @@ impl Ends {
     fn place(&mut self) {
         let (now, n) = (Instant::now(), self.calls.len());
         let caller = Leg {
-            call_id: format!("failover-{n}"),
+            call_id: format!("{}-{n}", self.plan.name),
             local: format!("<sip:c{n}@example.com>;tag=c{n}"),
             remote: format!("<sip:d{n}@example.org>"),
             target: format!("sip:d{n}@{}", self.places.access),
@@ -238,12 +241,13 @@ impl Ends {
     fn write(&mut self, n: usize, by_caller: bool, method: &str) -> (String, u32) {
         self.branch += 1;
         let own = if by_caller { self.places.caller } else { self.places.callee };
+        let name = self.plan.name;
         let leg = self.calls[n].leg(by_caller);
         let mut text = format!(
-            "{method} {} SIP/2.0\r\nVia: SIP/2.0/UDP {own};rport;branch=z9hG4bKf{}\r\n\
+            "{method} {} SIP/2.0\r\nVia: SIP/2.0/UDP {own};rport;branch=z9hG4bK{}{}\r\n\
              Max-Forwards: 70\r\nFrom: {}\r\nTo: {}\r\nCall-ID: {}\r\nCSeq: {} {method}\r\n\
              Contact: <sip:x{n}@{own}>\r\n",
-            leg.target, self.branch, leg.local, leg.remote, leg.call_id, leg.cseq,
+            leg.target, name, self.branch, leg.local, leg.remote, leg.call_id, leg.cseq,
         );
         body(&mut text, method == "INVITE");
         (text, leg.cseq)
@@ -478,7 +482,8 @@ impl Call {
     }
 }
 
-fn body(text: &mut String, has_sdp: bool) {
+/// Appends type, length and the body itself.
+pub fn body(text: &mut String, has_sdp: bool) {
     let (kind, sdp) = if has_sdp { ("Content-Type: application/sdp\r\n", SDP) } else { ("", "") };
     let _ = write!(text, "{kind}Content-Length: {}\r\n\r\n{sdp}", sdp.len());
 }

@@ -3,6 +3,9 @@
 pub mod call_signalling;
 pub mod ddos;
 mod failover_ends;
+mod failover_pair;
+mod failover_scenes;
+mod failover_stream;
 pub mod generator;
 pub mod header_manipulation;
 mod measure;

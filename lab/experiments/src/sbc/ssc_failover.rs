@@ -1,5 +1,6 @@
 //! `ssc-failover`: a pair of SSCs in two namespaces; the active one is killed under load, comes
-//! back, and then takes over again as planned.
+//! back, takes over again as planned, and is told to end. Then what else may happen to a pair:
+//! see [`super::failover_scenes`].
 //!
 //! ```text
 //!  ts-gen: caller, callee ── bridge ──┬── ts-a: SSC, 10.213.0.10/.11 while active
@@ -12,18 +13,16 @@
 //! | outage | from the kill to the last new call whose first INVITE brought no answer in 450 ms |
 
 use super::failover_ends::{Call, Ends, Places, Plan};
+use super::failover_pair::{Network, Node, settle, wait};
+use super::failover_scenes::{self, Scenes};
 use crate::contract::{Options, Outcome, Row};
 use crate::host;
 use crate::progress::Progress;
 use crate::published;
 use crate::scratch::Scratch;
 use anyhow::Context;
-use peers::{Process, ProcessSpec};
 use serde_json::{Value, json};
-use std::fs::{self, File};
-use std::os::fd::AsFd;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -36,158 +35,17 @@ const BEFORE: Duration = Duration::from_secs(4);
 const AFTER: Duration = Duration::from_secs(4);
 /// Longest time for calls to end.
 const DRAIN: Duration = Duration::from_secs(13);
-const READY_MAX: Duration = Duration::from_secs(15);
-const POLL: Duration = Duration::from_millis(20);
 /// New calls may fail for this long after a kill.
 const OUTAGE_MAX_MS: f64 = 200.0;
-const API_PORT: u16 = 8080;
 
-/// Network namespaces of one run; dropping them removes them.
-struct Network {
-    names: [String; 3],
-}
-
-fn ip(arguments: &str) -> anyhow::Result<()> {
-    let output = Command::new("ip").args(arguments.split_whitespace()).output()?;
-    let why = String::from_utf8_lossy(&output.stderr).into_owned();
-    anyhow::ensure!(output.status.success(), "ip {arguments}: {why}");
-    Ok(())
-}
-
-impl Network {
-    fn new() -> anyhow::Result<Self> {
-        let id = std::process::id();
-        let network = Self { names: ["gen", "a", "b"].map(|name| format!("ts-{name}-{id}")) };
-        let [hub, ..] = &network.names;
-        for name in &network.names {
-            ip(&format!("netns add {name}"))?;
-            ip(&format!("-n {name} link set lo up"))?;
-        }
-        ip(&format!("-n {hub} link add br0 type bridge"))?;
-        ip(&format!("-n {hub} addr add 10.213.0.1/24 dev br0"))?;
-        ip(&format!("-n {hub} addr add 10.213.0.2/24 dev br0"))?;
-        ip(&format!("-n {hub} link set br0 up"))?;
-        for (at, name) in network.names.iter().enumerate().skip(1) {
-            ip(&format!("-n {hub} link add p{at} type veth peer name eth0 netns {name}"))?;
-            ip(&format!("-n {hub} link set p{at} master br0 up"))?;
-            ip(&format!("-n {name} addr add 10.213.0.{}/24 dev eth0", 20 + at))?;
-            ip(&format!("-n {name} link set eth0 up"))?;
-        }
-        Ok(network)
-    }
-
-    /// Moves the calling thread to where the generator is.
-    fn enter(&self) -> anyhow::Result<()> {
-        let file = File::open(format!("/var/run/netns/{}", self.names[0]))?;
-        let kind = rustix::thread::LinkNameSpaceType::Network;
-        Ok(rustix::thread::move_into_link_name_space(file.as_fd(), Some(kind))?)
-    }
-}
-
-impl Drop for Network {
-    fn drop(&mut self) {
-        for name in &self.names {
-            // One that was never made is not there to be removed.
-            let _ = ip(&format!("netns del {name}"));
-        }
-    }
-}
-
-/// One node of the pair: its process, its API.
-struct Node {
-    at: usize,
-    namespace: String,
-    directory: PathBuf,
-    binary: PathBuf,
-    process: Option<Process>,
-}
-
-impl Node {
-    fn new(at: usize, network: &Network, scratch: &Path, binary: &Path) -> anyhow::Result<Self> {
-        let directory = scratch.join(["a", "b"][at]);
-        fs::create_dir(&directory)?;
-        fs::write(directory.join("site.toml"), site(at, &directory))?;
-        let namespace = network.names[at + 1].clone();
-        Ok(Self { at, namespace, directory, binary: binary.into(), process: None })
-    }
-
-    fn start(&mut self) -> anyhow::Result<()> {
-        self.spawn()?;
-        self.ready()
-    }
-
-    /// Starts the process. On a thread that outlives it: the process ends with its thread.
-    fn spawn(&mut self) -> anyhow::Result<()> {
-        let arguments = ["netns", "exec", &self.namespace];
-        let spec = ProcessSpec::new("tandem", "ip", &self.directory).with(arguments).with([
-            self.binary.clone().into_os_string(),
-            "run".into(),
-            "site.toml".into(),
-        ]);
-        self.process = Some(Process::start(&spec)?);
-        Ok(())
-    }
-
-    /// Waits until its API answers.
-    fn ready(&mut self) -> anyhow::Result<()> {
-        let Some(mut process) = self.process.take() else { anyhow::bail!("it was not started") };
-        let ready = process.wait_until(READY_MAX, || self.ask("replica").is_ok());
-        self.process = Some(process);
-        ready
-    }
-
-    fn call(&self, method: &str, about: &str) -> anyhow::Result<Value> {
-        let token = fs::read_to_string(self.directory.join("var/token"))?;
-        let host = format!("10.213.0.{}:{API_PORT}", 21 + self.at);
-        let url = format!("http://{host}/api/v1/functions/ssc/{about}");
-        let bearer = format!("Bearer {}", token.trim());
-        let agent: ureq::Agent = ureq::Agent::config_builder()
-            .timeout_global(Some(Duration::from_secs(20)))
-            .http_status_as_error(false)
-            .proxy(None)
-            .build()
-            .into();
-        let mut answer = match method {
-            "POST" => agent.post(&url).header("Authorization", bearer).send_json(json!({}))?,
-            _ => agent.get(&url).header("Authorization", bearer).call()?,
-        };
-        let text = answer.body_mut().read_to_string()?;
-        anyhow::ensure!(answer.status().is_success(), "{url}: {text}");
-        Ok(serde_json::from_str(&text)?)
-    }
-
-    fn ask(&self, about: &str) -> anyhow::Result<Value> {
-        self.call("GET", about)
-    }
-
-    fn is_active(&self) -> bool {
-        self.process.is_some() && self.ask("replica").is_ok_and(|rows| rows[0]["role"] == "active")
-    }
-
-    fn is_synced(&self) -> bool {
-        self.ask("replica").is_ok_and(|rows| rows[0]["synced"] == true)
-    }
-
-    fn log_end(&self) -> String {
-        self.process.as_ref().map(Process::log_end).unwrap_or_default()
-    }
-}
-
-fn site(at: usize, directory: &Path) -> String {
-    let directory = directory.join("var");
-    let (own, other) = (21 + at, 22 - at);
-    let node = ["a", "b"][at];
+/// The controller of one node.
+fn ssc(at: usize) -> String {
     format!(
-        r#"[site]
-name = "failover-{node}"
-directory = {directory:?}
-
-[oam]
-listen = "10.213.0.{own}:{API_PORT}"
-allow_remote = true
-
-[[ssc]]
+        r#"[[ssc]]
 name = "ssc"
+
+[ssc.shield]
+trusted = ["10.213.0.0/24"] # both agents are trunks
 
 [ssc.replica]
 node = "{node}"
@@ -216,7 +74,10 @@ probe_interval_s = 0
 from = "access"
 to = ["far-end"]
 "#,
+        node = ["a", "b"][at],
         priority = 1 - at,
+        own = 21 + at,
+        other = 22 - at,
     )
 }
 
@@ -230,6 +91,11 @@ struct Found {
     switchover_ms: f64,
     switchover_calls: usize,
     switchover_lost: Vec<String>,
+    /// What the API of the node that was told to end had to say of that, and the calls it cost.
+    leave_ended: bool,
+    leave_ms: f64,
+    leave_lost: Vec<String>,
+    scenes: Scenes,
 }
 
 /// Runs it.
@@ -239,26 +105,15 @@ struct Found {
 pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     let scratch = Scratch::new("tandem-lab-")?;
     let network = Network::new().context("namespaces need root and iproute2")?;
-    let progress = Progress::new(NAME, 4);
+    let progress = Progress::new(NAME, 5);
     let found = thread::scope(|scope| {
         let work = scope.spawn(|| {
-            network.enter()?;
+            network.enter(0)?;
             measure(&network, scratch.path(), &options.tandem, &progress)
         });
         work.join().unwrap_or_else(|_| Err(anyhow::anyhow!("the measurement crashed")))
     })?;
     Ok(outcome(options, &found))
-}
-
-fn wait(what: &str, until: impl Fn() -> bool) -> anyhow::Result<f64> {
-    let begun = Instant::now();
-    while begun.elapsed() < READY_MAX {
-        if until() {
-            return Ok(begun.elapsed().as_secs_f64() * 1_000.0);
-        }
-        thread::sleep(POLL);
-    }
-    anyhow::bail!("{what}: not within {READY_MAX:?}")
 }
 
 fn measure(
@@ -267,46 +122,40 @@ fn measure(
     binary: &Path,
     progress: &Progress,
 ) -> anyhow::Result<Found> {
-    let mut nodes =
-        [Node::new(0, network, scratch, binary)?, Node::new(1, network, scratch, binary)?];
+    let node = |at| {
+        let directory = scratch.join(["a", "b"][at]);
+        Node::new(at, network, (directory, binary), &ssc(at))
+    };
+    let mut nodes = [node(0)?, node(1)?];
     nodes[0].start()?;
     nodes[1].start()?;
-    let settled = || nodes.iter().any(Node::is_active) && nodes.iter().all(Node::is_synced);
-    wait("the pair has not settled", settled)
-        .with_context(|| nodes.each_ref().map(Node::log_end).join("\n"))?;
+    settle(&nodes)?;
     let places = Places {
         caller: "10.213.0.1:5060".parse()?,
         callee: "10.213.0.2:5060".parse()?,
         access: "10.213.0.10:5060".parse()?,
     };
-    let mut ends = Ends::new(places, Plan { rate: RATE, hold: HOLD })?;
+    let plan = |name| Plan { rate: RATE, hold: HOLD, name };
+    let mut ends = Ends::new(places, plan("killed"))?;
     progress.say("calls, then the active node is killed");
     ends.run(BEFORE, true);
     let dead = usize::from(!nodes[0].is_active());
     ends.run(Duration::from_millis(50), true);
-    if let Some(process) = &mut nodes[dead].process {
-        process.kill();
-    }
+    nodes[dead].kill();
     let killed = Instant::now();
     ends.run(AFTER, true);
     ends.run(DRAIN, false);
     let calls = std::mem::take(&mut ends.calls);
     drop(ends);
     let mut found = after_kill(&calls, killed);
-    progress.say("the killed node comes back under load, then takes over as planned");
-    let mut ends = Ends::new(places, Plan { rate: RATE, hold: HOLD })?;
+    progress.say("the killed node comes back under load, takes over as planned, is told to end");
+    let mut ends = Ends::new(places, plan("planned"))?;
     ends.run(Duration::from_secs(2), true);
     nodes[dead].spawn()?;
-    let nodes = thread::scope(|scope| {
+    let left = thread::scope(|scope| {
         let work = scope.spawn(|| {
-            network.enter()?;
-            nodes[dead].ready()?;
-            found.catch_up_ms = wait("it has not caught up", || nodes[dead].is_synced())?;
-            thread::sleep(Duration::from_secs(1));
-            let answer = nodes[1 - dead].call("POST", "switchover")?;
-            found.switchover_ms = answer[0]["took_ms"].as_f64().unwrap_or_default();
-            anyhow::ensure!(nodes[dead].is_active(), "the other node serves after a switchover");
-            anyhow::Ok(nodes)
+            network.enter(0)?;
+            planned(&mut nodes, dead, &mut found)
         });
         while !work.is_finished() {
             ends.run(Duration::from_millis(100), true);
@@ -317,8 +166,30 @@ fn measure(
     ends.run(DRAIN, false);
     drop(nodes);
     found.switchover_calls = ends.calls.len();
-    found.switchover_lost = lost(ends.calls.iter());
+    let (after, before) = ends.calls.iter().partition(|call: &&Call| call.started > left - HOLD);
+    found.switchover_lost = lost(Vec::into_iter(before));
+    found.leave_lost = lost(Vec::into_iter(after));
+    drop(ends);
+    progress.say("IPv6, two shards, an arbiter: links are cut; connections after a takeover");
+    found.scenes = failover_scenes::run(network, scratch, binary)?;
     Ok(found)
+}
+
+/// The restarted node catches up, takes over as planned, and is then told to end (SIGTERM). Returns
+/// when it was told.
+fn planned(nodes: &mut [Node; 2], dead: usize, found: &mut Found) -> anyhow::Result<Instant> {
+    nodes[dead].ready()?;
+    found.catch_up_ms = wait("it has not caught up", || nodes[dead].is_synced())?;
+    thread::sleep(Duration::from_secs(1));
+    let answer = nodes[1 - dead].call("POST", "switchover")?;
+    found.switchover_ms = answer[0]["took_ms"].as_f64().unwrap_or_default();
+    anyhow::ensure!(nodes[dead].is_active(), "the other node serves after a switchover");
+    thread::sleep(HOLD + Duration::from_secs(1));
+    let left = Instant::now();
+    found.leave_ended = nodes[dead].stop().is_some_and(|status| status.success());
+    found.leave_ms = left.elapsed().as_secs_f64() * 1_000.0;
+    anyhow::ensure!(nodes[1 - dead].is_active(), "the other node serves after one has left");
+    Ok(left)
 }
 
 /// Why calls were lost.
@@ -343,6 +214,10 @@ fn after_kill(calls: &[Call], killed: Instant) -> Found {
         switchover_ms: 0.0,
         switchover_calls: 0,
         switchover_lost: Vec::new(),
+        leave_ended: false,
+        leave_ms: 0.0,
+        leave_lost: Vec::new(),
+        scenes: Scenes::default(),
     }
 }
 
@@ -363,6 +238,12 @@ fn outcome(options: &Options, found: &Found) -> Outcome {
         found.switchover_lost.is_empty(),
         format!("{} calls were lost by a planned switchover", found.switchover_lost.len()),
     );
+    hold(found.leave_ended, "the node that was told to end did not end well".into());
+    hold(
+        found.leave_lost.is_empty(),
+        format!("{} calls were lost by a node that was told to end", found.leave_lost.len()),
+    );
+    broken.extend(found.scenes.broken());
     let why = "media flows between the far ends and is not touched";
     let causes = |lost: &[String]| json!(lost.iter().take(5).collect::<Vec<_>>());
     let figure = |scenario: &str, unit: &str, value: f64, detail: Value| Row {
@@ -397,6 +278,13 @@ fn outcome(options: &Options, found: &Found) -> Outcome {
         "causes": causes(&found.switchover_lost) });
     let lost = found.switchover_lost.len() as f64;
     rows.push(figure("calls lost by a planned switchover", "calls", lost, detail));
+    let detail = json!({ "ended_within_ms": found.leave_ms, "causes": causes(&found.leave_lost) });
+    let lost = found.leave_lost.len() as f64;
+    rows.push(figure("calls lost by ending the active node", "calls", lost, detail));
+    let scenes = found.scenes.rows().into_iter();
+    rows.extend(
+        scenes.map(|(scenario, unit, value, detail)| figure(scenario, unit, value, detail)),
+    );
     rows.retain(|row| options.wants(&row.scenario));
     Outcome { experiment: NAME, host: host::describe(), rows, broken }
 }

@@ -247,6 +247,19 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
         self.wheel.deadline()
     }
 
+    /// Forgets every transaction: nothing is sent, nobody is told. Their branches stay used.
+    pub fn clear(&mut self, now: Time) {
+        for index in 0..self.clients.slots() {
+            self.clients.remove(index);
+        }
+        for index in 0..self.servers.slots() {
+            self.servers.remove(index);
+        }
+        self.flows.fill(NONE);
+        self.heads.fill(0);
+        self.wheel = Wheel::new(now);
+    }
+
     /// Takes new timer values; transactions that run keep what is set already.
     pub const fn set_timers(&mut self, timers: Timers) {
         self.timers = timers;

@@ -1,0 +1,278 @@
+//! Two nodes of a pair in two namespaces on a bridge, with a link of their own between them.
+//!
+//! ```text
+//!  ts-gen: br0 10.213.0.1 .2, fd00:213::1 ::2 ── eth0 of ts-a, ts-b: 10.213.0.21, .22
+//!                                               ts-a eth1 ── eth1 ts-b: 10.214.0.1, .2
+//! ```
+
+use peers::{Process, ProcessSpec};
+use serde_json::{Value, json};
+use std::fs::{self, File};
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Longest time for a node to come up, and for a pair to settle.
+pub const READY_MAX: Duration = Duration::from_secs(15);
+const POLL: Duration = Duration::from_millis(20);
+const API_PORT: u16 = 8080;
+
+/// Network namespaces of one run; dropping them removes them.
+pub struct Network {
+    /// The generator's, and those of the two nodes.
+    names: [String; 3],
+}
+
+/// Runs `ip`.
+fn ip(arguments: &str) -> anyhow::Result<()> {
+    let output = Command::new("ip").args(arguments.split_whitespace()).output()?;
+    let why = String::from_utf8_lossy(&output.stderr).into_owned();
+    anyhow::ensure!(output.status.success(), "ip {arguments}: {why}");
+    Ok(())
+}
+
+impl Network {
+    /// Makes them.
+    ///
+    /// # Errors
+    /// Without root or iproute2.
+    pub fn new() -> anyhow::Result<Self> {
+        let id = std::process::id();
+        let network = Self { names: ["gen", "a", "b"].map(|name| format!("ts-{name}-{id}")) };
+        let [hub, ..] = &network.names;
+        for name in &network.names {
+            ip(&format!("netns add {name}"))?;
+            ip(&format!("-n {name} link set lo up"))?;
+        }
+        ip(&format!("-n {hub} link add br0 type bridge"))?;
+        ip(&format!("-n {hub} addr add 10.213.0.1/24 dev br0"))?;
+        ip(&format!("-n {hub} addr add 10.213.0.2/24 dev br0"))?;
+        ip(&format!("-n {hub} link set br0 up"))?;
+        for (at, name) in network.names.iter().enumerate().skip(1) {
+            ip(&format!("-n {hub} link add p{at} type veth peer name eth0 netns {name}"))?;
+            ip(&format!("-n {hub} link set p{at} master br0 up"))?;
+            ip(&format!("-n {name} addr add 10.213.0.{}/24 dev eth0", 20 + at))?;
+            ip(&format!("-n {name} addr add fd00:213::{}/64 dev eth0 nodad", 20 + at))?;
+            ip(&format!("-n {name} link set eth0 up"))?;
+        }
+        for end in [1, 2] {
+            ip(&format!("-n {hub} addr add fd00:213::{end}/64 dev br0 nodad"))?;
+        }
+        let [_, a, b] = &network.names;
+        ip(&format!("-n {a} link add eth1 type veth peer name eth1 netns {b}"))?;
+        for (name, end) in [(a, 1), (b, 2)] {
+            ip(&format!("-n {name} addr add 10.214.0.{end}/24 dev eth1"))?;
+            ip(&format!("-n {name} link set eth1 up"))?;
+        }
+        Ok(network)
+    }
+
+    /// Cuts the link between the nodes, or mends it.
+    ///
+    /// # Errors
+    /// When `ip` refuses.
+    pub fn cut_pair(&self, is_cut: bool) -> anyhow::Result<()> {
+        ip(&format!("-n {} link set eth1 {}", self.names[1], if is_cut { "down" } else { "up" }))
+    }
+
+    /// Takes a node's port from the bridge, or gives it back.
+    ///
+    /// # Errors
+    /// When `ip` refuses.
+    pub fn cut_off(&self, node: usize, is_cut: bool) -> anyhow::Result<()> {
+        let way = if is_cut { "down" } else { "up" };
+        ip(&format!("-n {} link set p{} {way}", self.names[0], node + 1))
+    }
+
+    /// Moves the calling thread to where the generator is (0), or to a node (1, 2).
+    ///
+    /// # Errors
+    /// When the kernel does not let it.
+    pub fn enter(&self, which: usize) -> anyhow::Result<()> {
+        let file = File::open(format!("/var/run/netns/{}", self.names[which]))?;
+        let kind = rustix::thread::LinkNameSpaceType::Network;
+        Ok(rustix::thread::move_into_link_name_space(file.as_fd(), Some(kind))?)
+    }
+}
+
+impl Drop for Network {
+    fn drop(&mut self) {
+        for name in &self.names {
+            // One that was never made is not there to be removed.
+            let _ = ip(&format!("netns del {name}"));
+        }
+    }
+}
+
+/// One node of the pair: its process, its API.
+pub struct Node {
+    /// Which of the two.
+    pub at: usize,
+    namespace: String,
+    directory: PathBuf,
+    binary: PathBuf,
+    process: Option<Process>,
+}
+
+impl Node {
+    /// A node that does not run yet; `ssc` is its controller's section.
+    ///
+    /// # Errors
+    /// When its directory cannot be made.
+    pub fn new(
+        at: usize,
+        network: &Network,
+        (directory, binary): (PathBuf, &Path),
+        ssc: &str,
+    ) -> anyhow::Result<Self> {
+        fs::create_dir_all(&directory)?;
+        fs::write(directory.join("site.toml"), site(at, &directory, ssc))?;
+        let namespace = network.names[at + 1].clone();
+        Ok(Self { at, namespace, directory, binary: binary.into(), process: None })
+    }
+
+    /// Starts it and waits for its API.
+    ///
+    /// # Errors
+    /// When it does not come up.
+    pub fn start(&mut self) -> anyhow::Result<()> {
+        self.spawn()?;
+        self.ready()
+    }
+
+    /// Starts the process. On a thread that outlives it: the process ends with its thread.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub fn spawn(&mut self) -> anyhow::Result<()> {
+        let arguments = ["netns", "exec", &self.namespace];
+        let spec = ProcessSpec::new("tandem", "ip", &self.directory).with(arguments).with([
+            self.binary.clone().into_os_string(),
+            "run".into(),
+            "site.toml".into(),
+        ]);
+        self.process = Some(Process::start(&spec)?);
+        Ok(())
+    }
+
+    /// Waits until its API answers.
+    ///
+    /// # Errors
+    /// When it ends first or takes too long.
+    pub fn ready(&mut self) -> anyhow::Result<()> {
+        let Some(mut process) = self.process.take() else { anyhow::bail!("it was not started") };
+        let ready = process.wait_until(READY_MAX, || self.ask("replica").is_ok());
+        self.process = Some(process);
+        ready
+    }
+
+    /// Kills it.
+    pub fn kill(&mut self) {
+        if let Some(process) = &mut self.process {
+            process.kill();
+        }
+    }
+
+    /// Asks it to end (SIGTERM) and waits for that; how it ended.
+    pub fn stop(&mut self) -> Option<ExitStatus> {
+        self.process.as_mut().and_then(Process::stop)
+    }
+
+    fn url(&self) -> String {
+        format!("http://10.213.0.{}:{API_PORT}", 21 + self.at)
+    }
+
+    /// Runs `tandem ctl` on it; whether it succeeded.
+    ///
+    /// # Errors
+    /// When it cannot be run.
+    pub fn ctl(&self, arguments: &[&str]) -> anyhow::Result<bool> {
+        let token = fs::read_to_string(self.directory.join("var/token"))?;
+        let mut command = Command::new(&self.binary);
+        command.args(["ctl", "--url", &self.url(), "--token", token.trim()]).args(arguments);
+        Ok(command.output()?.status.success())
+    }
+
+    /// Asks its controller, or has it do something.
+    ///
+    /// # Errors
+    /// When it does not answer or refuses.
+    pub fn call(&self, method: &str, about: &str) -> anyhow::Result<Value> {
+        let token = fs::read_to_string(self.directory.join("var/token"))?;
+        let url = format!("{}/api/v1/functions/ssc/{about}", self.url());
+        let bearer = format!("Bearer {}", token.trim());
+        let agent: ureq::Agent = ureq::Agent::config_builder()
+            .timeout_global(Some(Duration::from_secs(20)))
+            .http_status_as_error(false)
+            .proxy(None)
+            .build()
+            .into();
+        let mut answer = match method {
+            "POST" => agent.post(&url).header("Authorization", bearer).send_json(json!({}))?,
+            _ => agent.get(&url).header("Authorization", bearer).call()?,
+        };
+        let text = answer.body_mut().read_to_string()?;
+        anyhow::ensure!(answer.status().is_success(), "{url}: {text}");
+        Ok(serde_json::from_str(&text)?)
+    }
+
+    /// Asks its controller.
+    ///
+    /// # Errors
+    /// When it does not answer.
+    pub fn ask(&self, about: &str) -> anyhow::Result<Value> {
+        self.call("GET", about)
+    }
+
+    /// Whether it says that it is the active one.
+    pub fn is_active(&self) -> bool {
+        self.process.is_some() && self.ask("replica").is_ok_and(|rows| rows[0]["role"] == "active")
+    }
+
+    /// Whether it says that the standby has everything.
+    pub fn is_synced(&self) -> bool {
+        self.ask("replica").is_ok_and(|rows| rows[0]["synced"] == true)
+    }
+
+    /// The end of its log.
+    pub fn log_end(&self) -> String {
+        self.process.as_ref().map(Process::log_end).unwrap_or_default()
+    }
+}
+
+/// Waits for something; how long it took, milliseconds.
+///
+/// # Errors
+/// When it does not come.
+pub fn wait(what: &str, until: impl Fn() -> bool) -> anyhow::Result<f64> {
+    let begun = Instant::now();
+    while begun.elapsed() < READY_MAX {
+        if until() {
+            return Ok(begun.elapsed().as_secs_f64() * 1_000.0);
+        }
+        thread::sleep(POLL);
+    }
+    anyhow::bail!("{what}: not within {READY_MAX:?}")
+}
+
+/// Waits until one of two nodes is active and the other follows it.
+///
+/// # Errors
+/// When they do not; with the ends of their logs.
+pub fn settle(nodes: &[Node; 2]) -> anyhow::Result<f64> {
+    let settled = || nodes.iter().any(Node::is_active) && nodes.iter().all(Node::is_synced);
+    wait("the pair has not settled", settled)
+        .map_err(|error| error.context(nodes.each_ref().map(Node::log_end).join("\n")))
+}
+
+fn site(at: usize, directory: &Path, ssc: &str) -> String {
+    let directory = directory.join("var");
+    let node = ["a", "b"][at];
+    format!(
+        "[site]\nname = \"failover-{node}\"\ndirectory = {directory:?}\n\n\
+         [oam]\nlisten = \"10.213.0.{}:{API_PORT}\"\nallow_remote = true\n\n{ssc}",
+        21 + at
+    )
+}
