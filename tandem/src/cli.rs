@@ -142,7 +142,7 @@ pub enum CtlCommand {
     },
     /// The pair: role, epoch, what the standby lacks.
     Replica(Of),
-    /// Let the standby of a pair take over; under load calls may be lost.
+    /// Let the standby of a pair take over: new requests wait, nothing is lost.
     Switchover {
         /// Name of the function.
         function: String,

@@ -136,6 +136,11 @@ pub fn beat(pair: u64, beat: &Beat) -> Vec<u8> {
     out
 }
 
+/// Whether a datagram of ours is a heartbeat.
+pub fn is_beat(datagram: &[u8]) -> bool {
+    datagram.get(MAGIC.len()) == Some(&KIND_BEAT)
+}
+
 /// The begin of a piece of the stream; entries follow by [`delta`] and [`snapshot_end`].
 pub fn deltas(pair: u64, stream: (u64, u64), first: u64) -> Vec<u8> {
     let mut out = Vec::with_capacity(2048);

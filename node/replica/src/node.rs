@@ -13,6 +13,7 @@ use crate::arbiter::Arbiter;
 use crate::config::Replica;
 use crate::election::Role;
 use crate::facts::ReplicaFact;
+use crate::message;
 use crate::pair::{In, Out, PROTOCOL, Pair, Params, Standing, fit};
 use crate::source::WINDOW_BYTES;
 use driver::Clock;
@@ -24,7 +25,7 @@ use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::JoinHandle;
 
 /// Octets of the longest datagram.
@@ -33,6 +34,10 @@ const DATAGRAM_MAX: usize = 65_536;
 const RECEIVE_BYTES: i32 = 4 * WINDOW_BYTES as i32;
 /// Datagrams that one turn takes before it looks at the clock.
 const DATAGRAMS_PER_TURN: usize = 64;
+/// Between two looks at a lock that a shard holds.
+const LOCK_LOOK: std::time::Duration = std::time::Duration::from_micros(100);
+/// A shard that holds the lock for longer is stuck: the other node may take over.
+const STUCK_MAX: Duration = Duration::from_millis(500);
 /// Changes of the addresses that wait; a node changes its role less often than that.
 const CHANGES_MAX: usize = 64;
 /// Between two looks at what is due for the addresses.
@@ -54,6 +59,8 @@ struct Shared {
     peer: SocketAddr,
     arbiter: Option<Votes>,
     inner: Mutex<Inner>,
+    /// The last heartbeat that the thread sent.
+    pulse: Mutex<Vec<u8>>,
     /// Until when shards may send, nanoseconds.
     lease: AtomicU64,
     is_ending: AtomicBool,
@@ -137,6 +144,7 @@ impl Node {
             peer: address(&config.peer)?,
             arbiter,
             inner: Mutex::new(inner),
+            pulse: Mutex::default(),
             lease: AtomicU64::new(0),
             is_ending: AtomicBool::new(false),
             trouble: Mutex::new(None),
@@ -318,6 +326,25 @@ impl Shared {
         Time::from_nanos(self.clock.now_ns())
     }
 
+    /// The lock, for the heartbeats' thread. A shard that holds it may wait for a core: meanwhile
+    /// the last heartbeat is sent again, so that the other node does not take that for a death.
+    fn patient(&self) -> MutexGuard<'_, Inner> {
+        let began = self.now();
+        let mut next = began + self.config.heartbeat();
+        loop {
+            match self.inner.try_lock() {
+                Ok(inner) => return inner,
+                Err(TryLockError::Poisoned(poisoned)) => return poisoned.into_inner(),
+                Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_LOOK),
+            }
+            let now = self.now();
+            if now >= next && now < began + STUCK_MAX {
+                next = now + self.config.heartbeat();
+                let _ = self.socket.send_to(&lock(&self.pulse), self.peer);
+            }
+        }
+    }
+
     /// Opens or closes the gate.
     fn gate(&self, inner: &Inner) {
         self.lease.store(inner.pair.lease().as_nanos(), Relaxed);
@@ -369,19 +396,19 @@ impl Shared {
                     let _ = self.socket.set_nonblocking(true);
                 }
                 let Ok((length, _)) = self.socket.recv_from(&mut buffer) else { break };
-                let mut inner = lock(&self.inner);
+                let mut inner = self.patient();
                 inner.pair.step(self.now(), In::Heard(&buffer[..length]), &mut outs);
                 self.gate(&inner);
             }
             let _ = self.socket.set_nonblocking(false);
             while let Some(length) = self.arbiter.as_ref().and_then(|v| v.heard(&mut buffer)) {
-                let mut inner = lock(&self.inner);
+                let mut inner = self.patient();
                 inner.pair.step(self.now(), In::Heard(&buffer[..length]), &mut outs);
                 self.gate(&inner);
             }
             let now = self.now();
             let orders_left = {
-                let mut inner = lock(&self.inner);
+                let mut inner = self.patient();
                 if inner.pair.deadline(now) <= now {
                     inner.pair.tick(now, &mut outs);
                 }
@@ -399,7 +426,7 @@ impl Shared {
     /// Lets the socket wait until the next deadline at most.
     fn wait(&self) {
         let now = self.now();
-        let left = lock(&self.inner).pair.deadline(now).since(now).min(WAIT_MAX);
+        let left = self.patient().pair.deadline(now).since(now).min(WAIT_MAX);
         let left = left.max(Duration::from_micros(50));
         if let Err(error) = self.socket.set_read_timeout(Some(left)) {
             tracing::error!(%error, "the socket takes no timeout");
@@ -409,7 +436,13 @@ impl Shared {
 
     fn carry_out(&self, out: Out, changes: &SyncSender<Addressing>) {
         match out {
-            Out::ToPeer(bytes) => drop(self.socket.send_to(&bytes, self.peer)),
+            Out::ToPeer(bytes) => {
+                // What cannot be sent is sent again, or its absence noticed.
+                let _ = self.socket.send_to(&bytes, self.peer);
+                if message::is_beat(&bytes) {
+                    *lock(&self.pulse) = bytes;
+                }
+            }
             Out::ToArbiter(bytes) => {
                 if let Some(Votes { socket, arbiter }) = &self.arbiter {
                     // An arbiter that is away does not answer; that is all there is to it.
@@ -441,7 +474,7 @@ impl Shared {
     }
 
     fn all(&self, order: &Order) {
-        let shards = lock(&self.inner).orders.as_ref().map_or(0, Orders::shards);
+        let shards = self.patient().orders.as_ref().map_or(0, Orders::shards);
         for shard in 0..shards {
             self.order(shard, order.clone());
         }
@@ -450,7 +483,7 @@ impl Shared {
     /// Orders a shard; waits a little for one that is behind, so that the stream is held up.
     fn order(&self, shard: u16, order: Order) {
         for _ in 0..ORDER_TRIES {
-            let inner = lock(&self.inner);
+            let inner = self.patient();
             let Some(orders) = &inner.orders else { return };
             if orders.give(shard, order.clone()) || !orders.are_alive() {
                 return;

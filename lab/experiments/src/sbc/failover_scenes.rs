@@ -6,11 +6,11 @@
 //! | the link between the nodes is cut | one serves on by the arbiter's vote; no call is lost |
 //! | the active node is cut off from all | it falls silent, the other takes over; no call is lost |
 //! | all the time | never do both say that they speak |
-//! | a call over TCP | its connections end with their node; BYE over new ones ends it on both legs |
+//! | a call over TCP | connections end with their node; a BYE over new ones ends it on both legs |
 //! | `ctl pardon`, `ctl reload-certificates` | both nodes take them |
 
 use super::failover_ends::{Call, Ends, Places, Plan};
-use super::failover_pair::{Network, Node, READY_MAX, settle, wait};
+use super::failover_pair::{Network, Node, READY_MAX, settle};
 use super::failover_stream::{Ended, StreamCall};
 use peers::{Process, ProcessSpec};
 use serde_json::{Value, json};
@@ -235,9 +235,7 @@ fn play(network: &Network, nodes: &[Node; 2], scenes: &mut Scenes) -> anyhow::Re
     ends.run(LOAD, true);
     ends.run(DRAIN, false);
     scenes.stream = ended?;
-    wait("the node that was cut off follows again", || {
-        nodes[1 - active].is_active() && nodes.iter().all(Node::is_synced)
-    })?;
+    settle(nodes)?;
     scenes.is_ctl_taken = true;
     for node in nodes {
         for words in [["pardon", "ssc"], ["reload-certificates", "ssc"]] {
