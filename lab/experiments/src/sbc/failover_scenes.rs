@@ -78,7 +78,7 @@ impl Scenes {
             (self.both == 0, format!("both nodes spoke, {} times", self.both)),
             (self.held, "a cut link alone moved the activity".into()),
             (
-                self.stream.status == "200" && self.stream.connection == 2,
+                self.stream.status == "200" && self.stream.connection >= 2,
                 format!("the BYE over a new TCP connection: {:?}", self.stream),
             ),
             (self.stream.old_is_dead, "a connection outlived its node".into()),

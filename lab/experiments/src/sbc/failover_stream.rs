@@ -20,6 +20,8 @@ const ANSWER_MAX: Duration = Duration::from_millis(1_500);
 /// Longest wait for a connection to the node that came.
 const CONNECT_MAX: Duration = Duration::from_secs(5);
 const POLL: Duration = Duration::from_millis(20);
+/// Connections over which the caller tries to end its call.
+const BYES_MAX: usize = 4;
 /// Octets of the longest message.
 const MESSAGE_MAX: usize = 8_192;
 
@@ -209,14 +211,25 @@ impl StreamCall {
         let old = &mut self.old;
         let old_is_dead = old.write_all(options.as_bytes()).is_err() || final_answer(old).is_err();
         let begun = Instant::now();
-        let mut fresh = TcpStream::connect_timeout(&self.access, CONNECT_MAX)
-            .context("a new connection after the takeover")?;
-        let bye = self.request("BYE", 3);
-        fresh.write_all(bye.as_bytes())?;
-        let answer = final_answer(&mut fresh).context("the BYE over a new connection")?;
+        let mut answer = self.bye(3);
+        for number in (4..).take(BYES_MAX - 1) {
+            if answer.is_ok() {
+                break;
+            }
+            answer = self.bye(number);
+        }
+        let answer = answer?;
         let status = answer.split(' ').nth(1).unwrap_or_default().to_owned();
         let took_ms = begun.elapsed().as_secs_f64() * 1_000.0;
         let connection = self.callee.connection_of("BYE");
         Ok(Ended { old_is_dead, status, connection, took_ms })
+    }
+
+    /// A BYE over a new connection; its answer.
+    fn bye(&self, number: u32) -> anyhow::Result<String> {
+        let mut fresh = TcpStream::connect_timeout(&self.access, CONNECT_MAX)
+            .context("a new connection after the takeover")?;
+        fresh.write_all(self.request("BYE", number).as_bytes())?;
+        final_answer(&mut fresh).context("the BYE over a new connection")
     }
 }
