@@ -515,6 +515,9 @@ impl ArbiterServer {
         let is_ending = Arc::new(AtomicBool::new(false));
         let ending = Arc::clone(&is_ending);
         let thread = std::thread::Builder::new().name("arbiter".into()).spawn(move || {
+            if let Err(error) = driver::link::urgent() {
+                tracing::warn!(%error, "the arbiter runs at common priority");
+            }
             let clock = Clock::start();
             let mut arbiter = Arbiter::new(Time::from_nanos(clock.now_ns()));
             let mut buffer = [0; 512];

@@ -47,11 +47,21 @@ pub struct Scenes {
     held: bool,
     stream: Ended,
     is_ctl_taken: bool,
+    /// Why the scenes were not played to their end.
+    failure: Option<String>,
 }
 
 impl Scenes {
+    /// Scenes that were not played to their end.
+    pub fn failed(error: &anyhow::Error) -> Self {
+        Self { failure: Some(format!("the second pair: {error:#}")), ..Self::default() }
+    }
+
     /// The rows of the table: scenario, unit, value, detail.
     pub fn rows(&self) -> Vec<(&'static str, &'static str, f64, Value)> {
+        if self.failure.is_some() {
+            return Vec::new();
+        }
         let causes: Vec<_> = self.lost.iter().take(5).collect();
         let detail = json!({ "calls": self.calls, "calls_per_s": RATE, "addresses": "IPv6",
             "shards": 2, "new_calls_fail_for_ms": self.outage_ms, "causes": causes });
@@ -84,6 +94,9 @@ impl Scenes {
             (self.stream.old_is_dead, "a connection outlived its node".into()),
             (self.is_ctl_taken, "a node refused pardon or reload-certificates".into()),
         ];
+        if let Some(failure) = &self.failure {
+            return vec![failure.clone()];
+        }
         checks.into_iter().filter(|(held, _)| !held).map(|(_, what)| what).collect()
     }
 }

@@ -171,7 +171,8 @@ fn measure(
     found.leave_lost = lost(Vec::into_iter(after));
     drop(ends);
     progress.say("IPv6, two shards, an arbiter: links are cut; connections after a takeover");
-    found.scenes = failover_scenes::run(network, scratch, binary)?;
+    let scenes = failover_scenes::run(network, scratch, binary);
+    found.scenes = scenes.unwrap_or_else(|error| Scenes::failed(&error));
     Ok(found)
 }
 
