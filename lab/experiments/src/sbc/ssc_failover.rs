@@ -95,7 +95,7 @@ struct Found {
     leave_ended: bool,
     leave_ms: f64,
     leave_lost: Vec<String>,
-    scenes: Scenes,
+    scenes: Option<Scenes>,
 }
 
 /// Runs it.
@@ -109,7 +109,14 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     let found = thread::scope(|scope| {
         let work = scope.spawn(|| {
             network.enter(0)?;
-            measure(&network, scratch.path(), &options.tandem, &progress)
+            let (path, binary) = (scratch.path(), &options.tandem);
+            let mut found = measure(&network, path, binary, &progress)?;
+            if !options.quick {
+                progress.say("a second pair: IPv6, two shards, an arbiter, TCP; links are cut");
+                let scenes = failover_scenes::run(&network, path, binary);
+                found.scenes = Some(scenes.unwrap_or_else(|error| Scenes::failed(&error)));
+            }
+            Ok(found)
         });
         work.join().unwrap_or_else(|_| Err(anyhow::anyhow!("the measurement crashed")))
     })?;
@@ -170,9 +177,6 @@ fn measure(
     found.switchover_lost = lost(Vec::into_iter(before));
     found.leave_lost = lost(Vec::into_iter(after));
     drop(ends);
-    progress.say("IPv6, two shards, an arbiter: links are cut; connections after a takeover");
-    let scenes = failover_scenes::run(network, scratch, binary);
-    found.scenes = scenes.unwrap_or_else(|error| Scenes::failed(&error));
     Ok(found)
 }
 
@@ -218,7 +222,7 @@ fn after_kill(calls: &[Call], killed: Instant) -> Found {
         leave_ended: false,
         leave_ms: 0.0,
         leave_lost: Vec::new(),
-        scenes: Scenes::default(),
+        scenes: None,
     }
 }
 
@@ -244,7 +248,7 @@ fn outcome(options: &Options, found: &Found) -> Outcome {
         found.leave_lost.is_empty(),
         format!("{} calls were lost by a node that was told to end", found.leave_lost.len()),
     );
-    broken.extend(found.scenes.broken());
+    broken.extend(found.scenes.iter().flat_map(Scenes::broken));
     let why = "media flows between the far ends and is not touched";
     let causes = |lost: &[String]| json!(lost.iter().take(5).collect::<Vec<_>>());
     let figure = |scenario: &str, unit: &str, value: f64, detail: Value| Row {
@@ -282,7 +286,7 @@ fn outcome(options: &Options, found: &Found) -> Outcome {
     let detail = json!({ "ended_within_ms": found.leave_ms, "causes": causes(&found.leave_lost) });
     let lost = found.leave_lost.len() as f64;
     rows.push(figure("calls lost by ending the active node", "calls", lost, detail));
-    let scenes = found.scenes.rows().into_iter();
+    let scenes = found.scenes.iter().flat_map(Scenes::rows);
     rows.extend(
         scenes.map(|(scenario, unit, value, detail)| figure(scenario, unit, value, detail)),
     );
