@@ -4,6 +4,7 @@ use super::action::Action;
 use super::condition::{Condition, Filter};
 use super::config::{self, Kind, RuleConfig};
 use super::pattern::{GROUPS_MAX, Pattern};
+use super::plain::Plain;
 use super::target::{Target, URI_BIT};
 use super::template::Template;
 use super::{Rule, Rules, slot};
@@ -67,6 +68,9 @@ impl Rules {
         let initials = |number: &u16| compiled.rules[usize::from(*number)].initials;
         let all = |numbers: &Vec<u16>| numbers.iter().map(initials).fold(NONE, Initials::and);
         compiled.initials = compiled.slots.iter().map(all).collect();
+        let rule = |number: &u16| &compiled.rules[usize::from(*number)];
+        let plain = |numbers: &Vec<u16>| Plain::new(numbers.iter().map(rule));
+        compiled.plain = compiled.slots.iter().map(plain).collect();
         if issues.is_empty() { Ok(compiled) } else { Err(issues) }
     }
 }
@@ -413,7 +417,7 @@ impl Condition {
 
 impl Action {
     /// Whether it adds a line whatever else stands in the message.
-    fn only_adds(&self) -> bool {
+    pub(crate) fn only_adds(&self) -> bool {
         matches!(self, Self::Add(target, _) if target.header.shape() != Shape::Single)
     }
 

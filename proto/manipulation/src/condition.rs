@@ -29,7 +29,7 @@ impl Groups {
 }
 
 /// The cheap part: kind, method, status.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
     /// Requests, responses or both.
     pub kind: Kind,

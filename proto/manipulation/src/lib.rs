@@ -19,6 +19,7 @@ mod compile;
 mod condition;
 mod config;
 mod pattern;
+mod plain;
 mod splice;
 mod target;
 mod template;
@@ -30,6 +31,7 @@ pub use config::{
 
 use action::Action;
 use condition::{Condition, Filter, Groups};
+use plain::Plain;
 use sip::{Initials, Lines, Outline};
 use splice::Splices;
 
@@ -41,6 +43,8 @@ pub struct Rules {
     slots: Vec<Vec<u16>>,
     /// By realm and direction: with which letters the lines begin that those rules look at.
     initials: Vec<Initials>,
+    /// By realm and direction: the same rules where all of them do the same to every message.
+    plain: Vec<Option<Plain>>,
 }
 
 /// One rule, compiled.
@@ -115,7 +119,11 @@ impl Rules {
         scratch: &mut Scratch,
         out: &mut Vec<u8>,
     ) -> bool {
-        let wanted = self.initials.get(slot(realm, direction)).copied().unwrap_or_default();
+        let slot = slot(realm, direction);
+        if let Some(Some(plain)) = self.plain.get(slot) {
+            return plain.apply(message, out);
+        }
+        let wanted = self.initials.get(slot).copied().unwrap_or_default();
         let Some(message) = scratch.lines.read(message, wanted) else { return false };
         self.change(self.numbers(realm, direction), &message, &mut scratch.splices, out)
     }

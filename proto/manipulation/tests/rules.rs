@@ -407,3 +407,41 @@ fn untouched_octets_never_change_whatever_the_torture_message() {
     }
     assert!(seen > 25, "{seen} messages");
 }
+
+/// `apply` plans splices on a message that was read, `apply_unread` copies it once: both are asked
+/// by [`apply`], for every two actions on every message, in one rule and in two.
+#[test]
+fn rules_without_conditions_change_a_message_that_was_not_read_in_the_same_way() {
+    let actions = [
+        "set = 'User-Agent'\nvalue = 'Tandem'",
+        "set = 'Supported'\nvalue = 'path'",
+        "set = 'Subject'\nvalue = ''",
+        "set = 'X-Odd'\nvalue = 'even'",
+        "add = 'X-New'\nvalue = 'a, b'",
+        "add = 'User-Agent'\nvalue = 'second'",
+        "add = 'Server'\nvalue = 'first'",
+        "add = 'x-odd'\nvalue = 'more'",
+        "remove = 'Supported'",
+        "remove = 'x-ODD'",
+        "remove = 'Subject'",
+    ];
+    let twice = INVITE.replace("k: 100rel", "x-odd: 2\r\nk: 100rel\r\nX-ODD: 3\r\n\tfolded");
+    let mut tried = 0;
+    for first in actions {
+        for second in actions {
+            let one_rule = format!("[[rule]]\n[[rule.do]]\n{first}\n[[rule.do]]\n{second}");
+            let two_rules = format!(
+                "[[rule]]\n[[rule.do]]\n{first}\n[[rule]]\ndirection = 'out'\n[[rule.do]]\n{second}"
+            );
+            for rules in [one_rule, two_rules] {
+                if compile(&rules).is_ok() {
+                    for message in [INVITE, BUSY, &twice] {
+                        apply(&rules, message);
+                        tried += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(tried > 400, "{tried} were tried");
+}

@@ -53,7 +53,7 @@ pub use frame::{Framing, frame};
 pub use header::{Grammar, Header, Shape};
 pub use message::{HEADERS_MAX, Line, MESSAGE_BYTES_MAX, Message, Start};
 pub use method::Method;
-pub use outline::{Initials, Lines, Outline};
+pub use outline::{HeadStep, HeadWalk, Initials, Lines, Outline};
 pub use param::{Items, Param, Params, param, unquoted};
 pub use parse::{HEADER_NAME_BYTES_MAX, WRONG_VERSION};
 pub use refuse::{refuse, status as refusal_status};

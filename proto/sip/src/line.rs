@@ -8,7 +8,7 @@ const SPEC: &str = "RFC 3261 §7";
 const BLOCK: usize = u64::BITS as usize;
 
 /// The line ends of a text, one after the other.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub(crate) struct LineEnds<'a> {
     bytes: &'a [u8],
     /// Where the block starts that was looked at.

@@ -8,9 +8,11 @@ use crate::header::Header;
 use crate::line::LineEnds;
 use crate::message::{Index, Line, MESSAGE_BYTES_MAX, Message, Start};
 use crate::method::Method;
-use crate::parse::start_line;
+use crate::octet;
+use crate::parse::{header_line, start_line, unfolded_end};
 use crate::uri::Uri;
 use core::fmt;
+use wire::Malformed;
 
 /// Room for where the lines of a message stand; used for one message after the other.
 #[derive(Clone)]
@@ -95,6 +97,62 @@ impl Lines {
             (Start::Response { .. }, None) => (Method::Other, &b""[..]),
         };
         Some(Outline { bytes, start, method, name, index: &self.0 })
+    }
+}
+
+/// A walk over the header lines of a message that begin with some letters; nothing is kept.
+#[derive(Debug, Clone)]
+pub struct HeadWalk<'m> {
+    bytes: &'m [u8],
+    at: usize,
+    ends: LineEnds<'m>,
+    wanted: Initials,
+}
+
+/// What [`HeadWalk::step`] came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HeadStep<'m> {
+    /// A line that was wanted, and its offset.
+    Line(Line<'m>, usize),
+    /// The empty line that ends the header stands at this offset.
+    End(usize),
+}
+
+impl<'m> HeadWalk<'m> {
+    /// A walk that begins behind the start line, which is not looked at.
+    ///
+    /// # Errors
+    /// No line end.
+    #[inline]
+    pub fn new(bytes: &'m [u8], wanted: Initials) -> Result<Self, Malformed> {
+        let mut ends = LineEnds::new(bytes, 0);
+        let at = ends.next()? + 2;
+        Ok(Self { bytes, at, ends, wanted })
+    }
+
+    /// Goes on to the next line that is wanted, or to the end of the header.
+    ///
+    /// # Errors
+    /// As far as it went: a line without a name and a colon, no empty line.
+    #[inline]
+    pub fn step(&mut self) -> Result<HeadStep<'m>, Malformed> {
+        loop {
+            let (bytes, at) = (self.bytes, self.at);
+            let end = self.ends.next()?;
+            if end == at {
+                return Ok(HeadStep::End(at));
+            }
+            if !self.wanted.has(bytes[at]) {
+                self.at = unfolded_end(bytes, end, &mut self.ends)? + 2;
+                continue;
+            }
+            let found = header_line(bytes, at, end, &mut self.ends)?;
+            self.at = found.end + 2;
+            let raw = &bytes[at..self.at];
+            let value = octet::trim_end(&bytes[found.value..found.end]);
+            let name = &raw[..octet::run(raw, 0, octet::TOKEN)];
+            return Ok(HeadStep::Line(Line { header: found.header, name, value, raw }, at));
+        }
     }
 }
 
@@ -223,6 +281,23 @@ mod tests {
         }
         let cut = b"SIP/2.0 200 OK\r\nCSeq: x\r\n\r\n";
         assert!(lines.read(cut, Initials::ALL).is_none());
+    }
+
+    #[test]
+    fn a_walk_meets_the_same_lines_in_their_order() {
+        let message = Message::parse(BUSY).unwrap();
+        let wanted =
+            Initials::default().with(Header::From, b"From").with(Header::Unknown, b"x-one");
+        for wanted in [Initials::ALL, Initials::NONE, wanted] {
+            let mut walk = HeadWalk::new(BUSY, wanted).unwrap();
+            for line in message.lines().filter(|line| wanted.has(line.name[0])) {
+                let at = line.raw.as_ptr() as usize - BUSY.as_ptr() as usize;
+                assert_eq!(walk.step(), Ok(HeadStep::Line(line, at)));
+            }
+            assert_eq!(walk.step(), Ok(HeadStep::End(message.head_end())));
+        }
+        let mut walk = HeadWalk::new(b"SIP/2.0 200 OK\r\nVia", Initials::ALL).unwrap();
+        assert!(walk.step().is_err());
     }
 
     #[test]

@@ -357,7 +357,11 @@ pub(crate) fn header_line(
 
 /// The CRLF that no fold follows, at or behind the one at `end`.
 #[inline]
-fn unfolded_end(bytes: &[u8], mut end: usize, ends: &mut LineEnds<'_>) -> Result<usize, Malformed> {
+pub(crate) fn unfolded_end(
+    bytes: &[u8],
+    mut end: usize,
+    ends: &mut LineEnds<'_>,
+) -> Result<usize, Malformed> {
     while matches!(bytes.get(end + 2), Some(b' ' | b'\t')) {
         end = ends.next()?;
     }
