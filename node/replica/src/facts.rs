@@ -20,6 +20,9 @@ event::facts! {
         /// Snapshots.
         Snapshots = Counter, Info, "replica_snapshots_total",
             "Snapshots told because the standby was new or out of date";
+        /// Datagrams of neither node.
+        Strangers = Counter, Warn, "replica_strangers_total",
+            "Datagrams on the link that do not come from the other node's address; dropped";
         /// Overflows of the log.
         Overflows = Gauge, Warn, "replica_overflows_total",
             "Times that the log was full and the standby fell out of date";

@@ -395,7 +395,11 @@ impl Shared {
                 if turn == 1 {
                     let _ = self.socket.set_nonblocking(true);
                 }
-                let Ok((length, _)) = self.socket.recv_from(&mut buffer) else { break };
+                let Ok((length, from)) = self.socket.recv_from(&mut buffer) else { break };
+                if from.ip().to_canonical() != self.peer.ip().to_canonical() {
+                    lock(&self.sheet).add(ReplicaFact::Strangers, 1);
+                    continue;
+                }
                 let mut inner = self.patient();
                 inner.pair.step(self.now(), In::Heard(&buffer[..length]), &mut outs);
                 self.gate(&inner);
