@@ -204,7 +204,8 @@ fn arbiter(directory: &Path, binary: &Path) -> anyhow::Result<Process> {
     fs::create_dir_all(directory)?;
     let site = format!(
         "[site]\nname = \"arbiter\"\ndirectory = \"var\"\n\n\
-         [oam]\nlisten = \"10.213.0.1:8079\"\nallow_remote = true\n\n[arbiter]\nlisten = \"{ARBITER}\"\n"
+         [oam]\nlisten = \"10.213.0.1:8079\"\nallow_remote = true\n\n\
+         [arbiter]\nlisten = \"{ARBITER}\"\n"
     );
     fs::write(directory.join("site.toml"), site)?;
     let spec = ProcessSpec::new("arbiter", binary, directory).with(["run", "site.toml"]);
