@@ -34,6 +34,8 @@ const PAIRS: usize = 3;
 const FINE_SEARCHES: usize = 3;
 /// The last step of such a search, and its step back.
 const FINE: f64 = 1.01;
+/// Length of its trials: a rate that holds for a shorter one is rarely confirmed.
+const FINE_TRIAL: Duration = Duration::from_secs(8);
 /// The first step of such a search up or down from where the last one ended.
 const FINE_FACTOR: f64 = 1.04;
 
@@ -162,7 +164,7 @@ impl Bench<'_> {
     fn refine(&self, coarse: Both<Side>) -> anyhow::Result<Both<Side>> {
         let plan =
             Plan { factor: FINE_FACTOR, precision: FINE, step_back: 1.0 / FINE, ..Plan::FULL };
-        let plan = Plan { confirm_hold: plan.hold, ..plan };
+        let plan = Plan { trial: FINE_TRIAL, confirm: FINE_TRIAL, confirm_hold: plan.hold, ..plan };
         let mut best = coarse;
         for _ in 0..FINE_SEARCHES {
             for (at, best) in best.iter_mut().enumerate() {
