@@ -94,6 +94,8 @@ pub struct Call {
     pub ended: Option<Instant>,
     /// Why it failed.
     pub failure: Option<String>,
+    /// When that showed.
+    pub failed: Option<Instant>,
     caller: Leg,
     callee: Leg,
     ends_by_callee: bool,
@@ -222,6 +224,7 @@ impl Ends {
             is_over: false,
             ended: None,
             failure: None,
+            failed: None,
             caller,
             callee: Leg::default(),
             ends_by_callee: n % 2 == 1,
@@ -388,6 +391,9 @@ impl Ends {
         call.is_over = call.caller.is_over && call.callee.is_over;
         if call.is_over && call.ended.is_none() {
             call.ended = Some(Instant::now());
+        }
+        if call.failure.is_some() && call.failed.is_none() {
+            call.failed = Some(Instant::now());
         }
         if call.failure.is_some() || call.is_over {
             for leg in [&mut call.caller, &mut call.callee] {

@@ -88,6 +88,8 @@ struct Found {
     outage_ms: f64,
     late_calls: usize,
     catch_up_ms: f64,
+    /// When the switchover was asked for.
+    switched: Option<Instant>,
     switchover_ms: f64,
     switchover_calls: usize,
     switchover_lost: Vec<String>,
@@ -174,8 +176,9 @@ fn measure(
     drop(nodes);
     found.switchover_calls = ends.calls.len();
     let (after, before) = ends.calls.iter().partition(|call: &&Call| call.started > left - HOLD);
-    found.switchover_lost = lost(Vec::into_iter(before));
-    found.leave_lost = lost(Vec::into_iter(after));
+    let switched = found.switched.unwrap_or(left);
+    found.switchover_lost = lost(switched, Vec::into_iter(before));
+    found.leave_lost = lost(left, Vec::into_iter(after));
     drop(ends);
     Ok(found)
 }
@@ -186,6 +189,7 @@ fn planned(nodes: &mut [Node; 2], dead: usize, found: &mut Found) -> anyhow::Res
     nodes[dead].ready()?;
     found.catch_up_ms = wait("it has not caught up", || nodes[dead].is_synced())?;
     thread::sleep(Duration::from_secs(1));
+    found.switched = Some(Instant::now());
     let answer = nodes[1 - dead].call("POST", "switchover")?;
     found.switchover_ms = answer[0]["took_ms"].as_f64().unwrap_or_default();
     anyhow::ensure!(nodes[dead].is_active(), "the other node serves after a switchover");
@@ -197,10 +201,22 @@ fn planned(nodes: &mut [Node; 2], dead: usize, found: &mut Found) -> anyhow::Res
     Ok(left)
 }
 
-/// Why calls were lost.
-fn lost<'a>(calls: impl Iterator<Item = &'a Call>) -> Vec<String> {
+/// Why calls were lost, and when they began and failed, seen from `event`.
+fn lost<'a>(event: Instant, calls: impl Iterator<Item = &'a Call>) -> Vec<String> {
     let bad = calls.filter(|call| !call.is_good());
-    bad.map(|call| call.failure.clone().unwrap_or_else(|| "it did not end".into())).collect()
+    bad.map(|call| {
+        let failure = call.failure.as_deref().unwrap_or("it did not end");
+        let began = from(event, call.started);
+        let failed = call.failed.map_or(f64::NAN, |failed| from(event, failed));
+        format!("{failure}; begun at {began:+.3} s, failed at {failed:+.3} s")
+    })
+    .collect()
+}
+
+/// Seconds from `event` to `at`, negative when that was before.
+fn from(event: Instant, at: Instant) -> f64 {
+    (at.saturating_duration_since(event)).as_secs_f64()
+        - event.saturating_duration_since(at).as_secs_f64()
 }
 
 fn after_kill(calls: &[Call], killed: Instant) -> Found {
@@ -212,10 +228,11 @@ fn after_kill(calls: &[Call], killed: Instant) -> Found {
     let outages = late.map(|call| (call.started - killed).as_secs_f64() * 1_000.0);
     Found {
         standing: calls.iter().filter(stood).count(),
-        lost: lost(calls.iter().filter(stood)),
+        lost: lost(killed, calls.iter().filter(stood)),
         late_calls: outages.clone().count(),
         outage_ms: outages.fold(0.0, f64::max),
         catch_up_ms: 0.0,
+        switched: None,
         switchover_ms: 0.0,
         switchover_calls: 0,
         switchover_lost: Vec::new(),
