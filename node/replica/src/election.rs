@@ -58,6 +58,9 @@ pub struct Merit {
     pub priority: u8,
 }
 
+/// How many times as long a standby that does not have everything waits for its active peer.
+const PATIENCE: u32 = 10;
+
 /// What is known of the peer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Peer {
@@ -214,7 +217,7 @@ impl Election {
             return has_arbiter;
         }
         let is_settled = now >= self.started + self.params.detect * 2;
-        let is_alone = self.living(now).is_none();
+        let is_alone = now >= self.alone_at();
         if !is_settled || !is_alone || now < self.promised_until {
             return false;
         }
@@ -224,6 +227,14 @@ impl Election {
         }
         self.activate(now, self.epoch + 1, now + self.params.lease);
         false
+    }
+
+    /// From when on this node takes its peer for dead. One that does not have everything gives an
+    /// active peer more time: to take over would end the calls of a peer that was only late.
+    fn alone_at(&self) -> Time {
+        let Some(peer) = &self.peer else { return Time::ZERO };
+        let is_poor = peer.beat.role == Role::Active && !self.merit.synced;
+        peer.heard + self.params.detect * if is_poor { PATIENCE } else { 1 }
     }
 
     fn activate(&mut self, now: Time, epoch: u64, lease: Time) {
@@ -258,7 +269,7 @@ impl Election {
 
     /// When something of the election is due beside the heartbeats.
     pub(crate) fn deadline(&self, now: Time) -> Option<Time> {
-        let silent_at = self.peer.map_or(Time::ZERO, |peer| peer.heard + self.params.detect);
+        let silent_at = self.alone_at();
         let settled_at = self.started + self.params.detect * 2;
         let at = self.promised_until.max(silent_at).max(settled_at);
         (self.role == Role::Standby && at > now).then_some(at)

@@ -97,6 +97,8 @@ struct Found {
     leave_ended: bool,
     leave_ms: f64,
     leave_lost: Vec<String>,
+    /// How often the pair changed places since it was started, its first election included.
+    epoch: u64,
     scenes: Option<Scenes>,
 }
 
@@ -198,6 +200,7 @@ fn planned(nodes: &mut [Node; 2], dead: usize, found: &mut Found) -> anyhow::Res
     found.leave_ended = nodes[dead].stop().is_some_and(|status| status.success());
     found.leave_ms = left.elapsed().as_secs_f64() * 1_000.0;
     anyhow::ensure!(nodes[1 - dead].is_active(), "the other node serves after one has left");
+    found.epoch = nodes[1 - dead].call("GET", "replica")?[0]["epoch"].as_u64().unwrap_or_default();
     Ok(left)
 }
 
@@ -239,6 +242,7 @@ fn after_kill(calls: &[Call], killed: Instant) -> Found {
         leave_ended: false,
         leave_ms: 0.0,
         leave_lost: Vec::new(),
+        epoch: 0,
         scenes: None,
     }
 }
@@ -300,7 +304,8 @@ fn outcome(options: &Options, found: &Found) -> Outcome {
         "causes": causes(&found.switchover_lost) });
     let lost = found.switchover_lost.len() as f64;
     rows.push(figure("calls lost by a planned switchover", "calls", lost, detail));
-    let detail = json!({ "ended_within_ms": found.leave_ms, "causes": causes(&found.leave_lost) });
+    let detail = json!({ "ended_within_ms": found.leave_ms,
+        "epoch": found.epoch, "causes": causes(&found.leave_lost) });
     let lost = found.leave_lost.len() as f64;
     rows.push(figure("calls lost by ending the active node", "calls", lost, detail));
     let scenes = found.scenes.iter().flat_map(Scenes::rows);
