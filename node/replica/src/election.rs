@@ -163,6 +163,13 @@ impl Election {
         true
     }
 
+    /// The active peer said something that is no heartbeat.
+    pub(crate) fn noticed(&mut self, now: Time) {
+        if let Some(peer) = &mut self.peer {
+            peer.heard = now;
+        }
+    }
+
     /// The standby heard us: it will elect nobody for `detect` from then.
     fn acknowledged(&mut self, beat: &Beat) {
         if beat.epoch > self.epoch {

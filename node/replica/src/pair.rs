@@ -219,6 +219,7 @@ impl Pair {
                 if self.election.role == Role::Active || stream.0 != self.election.epoch {
                     return;
                 }
+                self.election.noticed(now);
                 self.sink.take(stream, first, fields, &mut self.changes);
                 self.apply(out);
                 self.unacknowledged += 1;

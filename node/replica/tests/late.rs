@@ -1,0 +1,98 @@
+//! When a standby takes its active peer for dead, and when it waits.
+
+use machine::{Duration, Time};
+use replica::{In, Name, Out, PROTOCOL, Pair, Params, Role};
+
+const HEARTBEAT: Duration = Duration::from_millis(10);
+const DETECT: Duration = Duration::from_millis(50);
+
+fn node(node: Name, now: Time) -> Pair {
+    let params = Params {
+        pair: 1,
+        node,
+        priority: u8::from(node == Name::A),
+        incarnation: 7 + now.as_millis(),
+        heartbeat: HEARTBEAT,
+        detect: DETECT,
+        lease: DETECT * 4 / 5,
+        has_arbiter: false,
+        lanes: 1,
+        version: PROTOCOL,
+    };
+    Pair::new(params, now)
+}
+
+/// Carries datagrams over and ends the snapshots that are asked for, if `whole`. What the answers
+/// are is lost on the way and comes again.
+fn carry(now: Time, to: &mut Pair, outs: Vec<Out>, whole: bool) {
+    for out in outs {
+        let Out::ToPeer(bytes) = out else { continue };
+        let mut answers = Vec::new();
+        to.step(now, In::Heard(&bytes), &mut answers);
+        for answer in answers {
+            if let (Out::Snapshot(number), true) = (answer, whole) {
+                to.step(now, In::SnapshotEnded(number), &mut Vec::new());
+            }
+        }
+    }
+}
+
+/// Lets both live for some milliseconds from `now`; `whole`: snapshots come to their end.
+fn live(now: &mut Time, a: &mut Pair, b: &mut Pair, ms: u64, whole: bool) {
+    for _ in 0..ms {
+        *now += Duration::from_millis(1);
+        for turn in 0..2 {
+            let (one, other) = if turn == 0 { (&mut *a, &mut *b) } else { (&mut *b, &mut *a) };
+            let mut outs = Vec::new();
+            one.tick(*now, &mut outs);
+            carry(*now, other, outs, whole);
+        }
+    }
+}
+
+/// How long `b` hears nothing until it is active, milliseconds.
+fn silence(now: &mut Time, b: &mut Pair) -> u64 {
+    for ms in 1..2_000 {
+        *now += Duration::from_millis(1);
+        b.tick(*now, &mut Vec::new());
+        if b.standing(*now).role == Role::Active {
+            return ms;
+        }
+    }
+    panic!("it never takes over");
+}
+
+#[test]
+fn a_standby_that_has_everything_takes_over_after_the_detection_time() {
+    let mut now = Time::ZERO;
+    let (mut a, mut b) = (node(Name::A, now), node(Name::B, now));
+    live(&mut now, &mut a, &mut b, 1_500, true);
+    assert_eq!((a.standing(now).role, b.standing(now).is_synced), (Role::Active, true));
+    let waited = silence(&mut now, &mut b);
+    assert!((40..=60).contains(&waited), "{waited}");
+}
+
+#[test]
+fn a_standby_that_lacks_something_waits_ten_times_as_long() {
+    let mut now = Time::ZERO;
+    let (mut a, mut b) = (node(Name::A, now), node(Name::B, now));
+    live(&mut now, &mut a, &mut b, 1_500, false);
+    assert_eq!((a.standing(now).role, b.standing(now).is_synced), (Role::Active, false));
+    let waited = silence(&mut now, &mut b);
+    assert!((490..=510).contains(&waited), "{waited}");
+}
+
+#[test]
+fn deltas_are_a_sign_of_life_when_heartbeats_are_late() {
+    let mut now = Time::ZERO;
+    let (mut a, mut b) = (node(Name::A, now), node(Name::B, now));
+    live(&mut now, &mut a, &mut b, 1_500, true);
+    for number in 0..300u32 {
+        now += Duration::from_millis(1);
+        let (mut outs, delta) = (Vec::new(), number.to_be_bytes());
+        a.deltas(now, 0, [&delta[..]].into_iter(), &mut outs);
+        carry(now, &mut b, outs, true);
+        b.tick(now, &mut Vec::new());
+        assert_eq!(b.standing(now).role, Role::Standby, "after {number} ms");
+    }
+}
