@@ -300,15 +300,27 @@ impl Reader<'_> {
     }
 }
 
+/// Longest wait for a store in the same directory that is about to end: a reader may still have
+/// it in hand.
+const LOCK_PATIENCE: Duration = Duration::from_secs(2);
+/// Between two tries to take the directory.
+const LOCK_LOOK: Duration = Duration::from_millis(10);
+
 /// Takes the directory for this store alone; the kernel lets go of it when the process ends.
 fn lock(directory: &Path) -> Result<File, StoreError> {
     let file = File::create(directory.join("lock"))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(std::fs::TryLockError::WouldBlock) => {
-            Err(StoreError::InUse(directory.display().to_string()))
+    let until = Instant::now() + LOCK_PATIENCE;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(std::fs::TryLockError::WouldBlock) if Instant::now() < until => {
+                std::thread::sleep(LOCK_LOOK);
+            }
+            Err(std::fs::TryLockError::WouldBlock) => {
+                return Err(StoreError::InUse(directory.display().to_string()));
+            }
+            Err(std::fs::TryLockError::Error(error)) => return Err(error.into()),
         }
-        Err(std::fs::TryLockError::Error(error)) => Err(error.into()),
     }
 }
 

@@ -119,6 +119,18 @@ fn a_store_that_is_open_is_not_opened_again() {
 }
 
 #[test]
+fn a_store_that_ends_meanwhile_is_waited_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let opened = open(directory.path());
+    let reader = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(100));
+        drop(opened);
+    });
+    open(directory.path());
+    reader.join().unwrap();
+}
+
+#[test]
 fn a_torn_tail_is_cut_and_everything_before_it_stays() {
     let directory = tempfile::tempdir().unwrap();
     let mut opened = open(directory.path());
