@@ -12,7 +12,7 @@ mod namespace;
 mod place;
 
 pub use frame::{Kind, Sources};
-pub use namespace::{NAMESPACE_PREFIX, Namespace, Veth, enter, run_ip};
+pub use namespace::{NAMESPACE_PREFIX, Namespace, Veth, enter, remove, run_ip};
 pub use place::Place;
 
 use driver::{FRAMES_MAX, FrameSocket};

@@ -1,11 +1,12 @@
 //! Network namespaces that the lab makes, told from all others by their name; gone with their
-//! handle.
+//! handle, and those of a lab that was killed before the next one makes any.
 
 use anyhow::Context;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::fs::{self, File};
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::process::Command;
 
 /// What the names of the lab's namespaces begin with (test quarters).
@@ -22,12 +23,13 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    /// Makes one with loopback up; its name begins with [`NAMESPACE_PREFIX`].
+    /// Makes `tq-PROCESS-PLACE` with loopback up.
     ///
     /// # Errors
-    /// Without root, or when there is one of that name.
-    pub fn new(name: &str) -> anyhow::Result<Self> {
-        let name = format!("{NAMESPACE_PREFIX}{name}");
+    /// Without root, or when this process has one of that name.
+    pub fn new(place: &str) -> anyhow::Result<Self> {
+        remove(|owner| !Path::new(&format!("/proc/{owner}")).exists());
+        let name = format!("{NAMESPACE_PREFIX}{}-{place}", std::process::id());
         run_ip(&["netns", "add", &name])?;
         let made = Self { name };
         made.ip(&["link", "set", "lo", "up"])?;
@@ -62,6 +64,18 @@ impl Drop for Namespace {
     fn drop(&mut self) {
         // What is gone already need not go again.
         let _ = run_ip(&["netns", "del", &self.name]);
+    }
+}
+
+/// Removes the namespaces that processes of these numbers made, `tq-PROCESS-PLACE`.
+pub fn remove(made_by: impl Fn(u32) -> bool) {
+    for entry in fs::read_dir(NAMED).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let rest = name.strip_prefix(NAMESPACE_PREFIX).and_then(|rest| rest.split_once('-'));
+        if rest.and_then(|(owner, _)| owner.parse().ok()).is_some_and(&made_by) {
+            // Another lab may have removed it meanwhile.
+            let _ = run_ip(&["netns", "del", &name]);
+        }
     }
 }
 

@@ -21,9 +21,8 @@ fn outside_of_the_lab_a_flood_is_refused() {
 
 #[test]
 fn a_flood_arrives_from_many_sources() {
-    let id = std::process::id();
-    let Ok(one) = Namespace::new(&format!("{id}-one")) else { return };
-    let two = Namespace::new(&format!("{id}-two")).unwrap();
+    let Ok(one) = Namespace::new("one") else { return };
+    let two = Namespace::new("two").unwrap();
     let end = |namespace, addresses, mac| Veth { namespace, interface: "wire", addresses, mac };
     Veth::pair(
         end(&one, &["10.198.1.1/24"], "02:00:00:00:03:01"),
@@ -61,4 +60,15 @@ fn a_flood_arrives_from_many_sources() {
         receiver.join().unwrap()
     });
     assert!(sources.len() > 100, "{} sources", sources.len());
+}
+
+#[test]
+fn what_a_killed_lab_left_is_removed_before_the_next_one_begins() {
+    let left = format!("tq-{}-left", u32::MAX); // no process has this number
+    if attack::run_ip(&["netns", "add", &left]).is_err() {
+        return eprintln!("skipped: no namespaces");
+    }
+    let own = Namespace::new("next").unwrap();
+    let shown = attack::run_ip(&["netns", "list"]).unwrap();
+    assert!(!shown.contains(&left) && shown.contains(own.name()), "{shown}");
 }

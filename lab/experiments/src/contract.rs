@@ -1,5 +1,6 @@
 //! What every experiment takes and gives: options, rows, one JSON object, one table.
 
+use crate::{host, published};
 use comfy_table::{Cell, CellAlignment, Table, presets};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -89,6 +90,21 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// That of an experiment which this machine does not let run: the rows of its table with the
+    /// reason, and nothing was checked.
+    #[must_use]
+    pub fn without_namespaces(
+        experiment: &'static str,
+        table: &published::Table,
+        options: &Options,
+        error: &anyhow::Error,
+    ) -> Self {
+        let why = format!("needs root, network namespaces and ip(8): {error:#}");
+        let rows = table.rows.iter().filter(|row| options.wants(&row.scenario));
+        let rows = rows.map(|row| table.absent(row, &why)).collect();
+        Self { experiment, host: host::describe(), rows, broken: vec![why] }
+    }
+
     /// Whether every check held: the exit status.
     #[must_use]
     pub const fn held(&self) -> bool {

@@ -1,5 +1,6 @@
 //! What the test reports print, as data; each file names its source.
 
+use crate::contract::Row;
 use serde::Deserialize;
 
 /// Why a published row with IMS-AKA has no value.
@@ -54,6 +55,15 @@ pub struct PublishedRow {
 #[must_use]
 pub fn sbc() -> Report {
     toml::from_str(SBC).expect("the published figures are part of the program and tested")
+}
+
+impl Table {
+    /// One of its rows, without a value.
+    #[must_use]
+    pub fn absent(&self, row: &PublishedRow, why: &str) -> Row {
+        let unit = row.unit.as_ref().unwrap_or(&self.unit);
+        Row::absent(&row.scenario, unit, Some(row.value), why)
+    }
 }
 
 impl Report {

@@ -1,4 +1,5 @@
-//! A directory for one run, gone at its end, also when the run is interrupted.
+//! A directory for one run, gone at its end, also when the run is interrupted; so are the network
+//! namespaces of the run then.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ pub struct Scratch {
 
 impl Scratch {
     /// A new directory whose name begins with `prefix`. From now on an interrupted process
-    /// removes it and ends; programs that it started get their own signal.
+    /// removes it and ends; programs that it started end with it.
     ///
     /// # Errors
     /// When there is no room.
@@ -54,6 +55,7 @@ fn watch() {
                 // What cannot be removed now is the system's to clean.
                 let _ = fs::remove_dir_all(path);
             }
+            attack::remove(|owner| owner == std::process::id());
             std::process::exit(128 + signal);
         }
     });

@@ -1,7 +1,7 @@
 //! Programs that others wrote, started and stopped by the lab.
 //!
 //! Every program is a [`Process`]: its own process group, pinned to a core where that matters, its
-//! output in a file, its end when the handle is dropped, however the lab ends.
+//! output in a file, its end when the handle is dropped or the lab ends, however that comes about.
 #![forbid(unsafe_code)]
 
 mod kamailio;
@@ -9,6 +9,7 @@ mod port;
 mod priority;
 mod process;
 mod sipp;
+mod warden;
 
 pub use kamailio::{Duty, Kamailio, KamailioSpec, TlsFiles};
 pub use port::{free_port, wait_for_sip};

@@ -1,7 +1,8 @@
 //! One started program: pinned, logged, and gone when its handle is.
 
+use crate::warden::Warden;
 use anyhow::Context;
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::Signal;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
@@ -66,11 +67,12 @@ pub struct Process {
     name: String,
     child: Child,
     log: PathBuf,
+    warden: Warden,
 }
 
 impl Process {
-    /// Starts a program in a process group of its own. It gets a termination signal when the
-    /// thread that started it ends, so that nothing stays behind a killed lab.
+    /// Starts a program in a process group of its own, whose [`Warden`] sees to it that nothing
+    /// stays behind a killed lab.
     ///
     /// # Errors
     /// When the program cannot be started or its log cannot be written.
@@ -78,28 +80,26 @@ impl Process {
         let log = spec.directory.join(format!("{}.log", spec.name));
         let file =
             File::create(&log).with_context(|| format!("{} cannot be made", log.display()))?;
-        let mut command = Command::new("setpriv");
-        command.args(["--pdeathsig", "TERM", "--"]);
-        if let Some(core) = spec.core {
-            command.args(["taskset", "--cpu-list", &core.to_string()]);
-        }
+        let mut command = match spec.core {
+            Some(core) => {
+                let mut pinned = Command::new("taskset");
+                pinned.args(["--cpu-list", &core.to_string()]).arg(&spec.program);
+                pinned
+            }
+            None => Command::new(&spec.program),
+        };
+        let warden = Warden::start()?;
+        let group = i32::try_from(warden.group())?;
         let child = command
-            .arg(&spec.program)
             .args(&spec.arguments)
             .current_dir(&spec.directory)
             .stdin(Stdio::null())
             .stdout(file.try_clone()?)
             .stderr(file)
-            .process_group(0)
+            .process_group(group)
             .spawn()
             .with_context(|| format!("{} cannot be started", spec.program.display()))?;
-        Ok(Self { name: spec.name.clone(), child, log })
-    }
-
-    /// The process.
-    #[must_use]
-    pub fn id(&self) -> u32 {
-        self.child.id()
+        Ok(Self { name: spec.name.clone(), child, log, warden })
     }
 
     /// How it ended, if it has.
@@ -158,11 +158,10 @@ impl Process {
     /// What it and its children have used so far.
     #[must_use]
     pub fn usage(&self) -> Usage {
-        let group = i64::from(self.child.id());
+        let group = i64::from(self.warden.group());
         let Ok(entries) = fs::read_dir("/proc") else { return Usage::default() };
-        let stats = entries
-            .flatten()
-            .filter_map(|entry| fs::read_to_string(entry.path().join("stat")).ok());
+        let others = entries.flatten().filter(|entry| *entry.file_name() != *group.to_string());
+        let stats = others.filter_map(|entry| fs::read_to_string(entry.path().join("stat")).ok());
         let mut usage = Usage::default();
         for (own_group, ticks, pages) in stats.filter_map(|stat| read_stat(&stat)) {
             if own_group == group {
@@ -174,28 +173,20 @@ impl Process {
         usage
     }
 
-    fn signal(&self, signal: Signal) {
-        let group = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
-        if let Some(group) = group {
-            // It may have ended already.
-            let _ = kill_process_group(group, signal);
-        }
-    }
-
     /// Kills it and its children at once.
     pub fn kill(&mut self) {
-        self.signal(Signal::KILL);
+        self.warden.signal(Signal::KILL);
     }
 
     /// Asks it to end and waits for that; kills it when it does not.
     pub fn stop(&mut self) -> Option<ExitStatus> {
         if let Ok(Some(status)) = self.child.try_wait() {
-            self.signal(Signal::KILL); // children that it left behind
+            self.warden.signal(Signal::KILL); // children that it left behind
             return Some(status);
         }
-        self.signal(Signal::TERM);
+        self.warden.signal(Signal::TERM);
         let status = self.wait(GRACE).ok();
-        self.signal(Signal::KILL);
+        self.warden.signal(Signal::KILL);
         status.or_else(|| self.child.wait().ok())
     }
 }
@@ -226,8 +217,8 @@ mod tests {
         let log = directory.path().join("sleeper.log");
         let started = || fs::read_to_string(&log).is_ok_and(|text| text.contains("started"));
         process.wait_until(Duration::from_secs(5), started).unwrap();
-        let group = process.id();
-        assert!(members(group) >= 2);
+        let group = process.warden.group();
+        assert!(members(group) >= 3, "the shell, its child and the warden");
         drop(process);
         let until = Instant::now() + Duration::from_secs(2);
         while members(group) > 0 && Instant::now() < until {

@@ -75,7 +75,7 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     for row in table.rows.iter().filter(|row| options.wants(&row.scenario)) {
         let published = Some(row.value);
         let Some(scenario) = SCENARIOS.iter().find(|s| s.name == row.scenario) else {
-            outcome.rows.push(Row::absent(&row.scenario, &table.unit, published, NEEDS_IPSEC));
+            outcome.rows.push(table.absent(row, NEEDS_IPSEC));
             continue;
         };
         let plan = Plan::of(options.quick);

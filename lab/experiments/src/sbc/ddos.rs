@@ -75,25 +75,16 @@ const SCENARIOS: &[Scenario] = &[
 /// Runs it.
 ///
 /// # Errors
-/// When the topology cannot be set up although there are namespaces.
+/// When the topology cannot be set up although there may be namespaces.
 pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     let _priority = Priority::claim();
     let report = published::sbc();
     let table = report.table(NAME).context("the published table is part of the program")?;
-    let mut outcome =
-        Outcome { experiment: NAME, host: host::describe(), rows: Vec::new(), broken: Vec::new() };
     let wanted: Vec<&PublishedRow> =
         table.rows.iter().filter(|row| options.wants(&row.scenario)).collect();
     let field = match Field::new() {
         Ok(field) => field,
-        Err(error) => {
-            let why = format!("needs root, network namespaces and ip(8): {error:#}");
-            let absent = |row: &&PublishedRow| {
-                Row::absent(&row.scenario, &table.unit, Some(row.value), &why)
-            };
-            outcome.rows = wanted.iter().map(absent).collect();
-            return Ok(outcome);
-        }
+        Err(error) => return Ok(Outcome::without_namespaces(NAME, table, options, &error)),
     };
     // A thread of its own, for it moves into a namespace and nobody else shall.
     let rows = std::thread::scope(|scope| {
@@ -103,9 +94,8 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
         });
         inside.join().unwrap_or_else(|_| anyhow::bail!("the measuring thread failed"))
     })?;
-    outcome.broken = rows.iter().flat_map(offences).collect();
-    outcome.rows = rows;
-    Ok(outcome)
+    let broken = rows.iter().flat_map(offences).collect();
+    Ok(Outcome { experiment: NAME, host: host::describe(), rows, broken })
 }
 
 /// Everything that happens in the generator's namespace.

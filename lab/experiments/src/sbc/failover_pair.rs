@@ -1,14 +1,14 @@
 //! Two nodes of a pair in two namespaces on a bridge, with a link of their own between them.
 //!
 //! ```text
-//!  ts-gen: br0 10.213.0.1 .2, fd00:213::1 ::2 ── eth0 of ts-a, ts-b: 10.213.0.21, .22
-//!                                               ts-a eth1 ── eth1 ts-b: 10.214.0.1, .2
+//!  tq-N-gen: br0 10.213.0.1 .2, fd00:213::1 ::2 ── eth0 of tq-N-a, -b: 10.213.0.21, .22
+//!                                               tq-N-a eth1 ── eth1 tq-N-b: 10.214.0.1, .2
 //! ```
 
+use attack::Namespace;
 use peers::{Process, ProcessSpec};
 use serde_json::{Value, json};
-use std::fs::{self, File};
-use std::os::fd::AsFd;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::thread;
@@ -22,15 +22,12 @@ const API_PORT: u16 = 8080;
 /// Network namespaces of one run; dropping them removes them.
 pub struct Network {
     /// The generator's, and those of the two nodes.
-    names: [String; 3],
+    places: [Namespace; 3],
 }
 
-/// Runs `ip`.
-fn ip(arguments: &str) -> anyhow::Result<()> {
-    let output = Command::new("ip").args(arguments.split_whitespace()).output()?;
-    let why = String::from_utf8_lossy(&output.stderr).into_owned();
-    anyhow::ensure!(output.status.success(), "ip {arguments}: {why}");
-    Ok(())
+/// Runs ip(8) in one of them.
+fn ip(place: &Namespace, words: &str) -> anyhow::Result<()> {
+    place.ip(&words.split(' ').collect::<Vec<_>>()).map(drop)
 }
 
 impl Network {
@@ -39,34 +36,29 @@ impl Network {
     /// # Errors
     /// Without root or iproute2.
     pub fn new() -> anyhow::Result<Self> {
-        let id = std::process::id();
-        let network = Self { names: ["gen", "a", "b"].map(|name| format!("ts-{name}-{id}")) };
-        let [hub, ..] = &network.names;
-        for name in &network.names {
-            ip(&format!("netns add {name}"))?;
-            ip(&format!("-n {name} link set lo up"))?;
-        }
-        ip(&format!("-n {hub} link add br0 type bridge"))?;
-        ip(&format!("-n {hub} addr add 10.213.0.1/24 dev br0"))?;
-        ip(&format!("-n {hub} addr add 10.213.0.2/24 dev br0"))?;
-        ip(&format!("-n {hub} link set br0 up"))?;
-        for (at, name) in network.names.iter().enumerate().skip(1) {
-            ip(&format!("-n {hub} link add p{at} type veth peer name eth0 netns {name}"))?;
-            ip(&format!("-n {hub} link set p{at} master br0 up"))?;
-            ip(&format!("-n {name} addr add 10.213.0.{}/24 dev eth0", 20 + at))?;
-            ip(&format!("-n {name} addr add fd00:213::{}/64 dev eth0 nodad", 20 + at))?;
-            ip(&format!("-n {name} link set eth0 up"))?;
-        }
+        let places = [Namespace::new("gen")?, Namespace::new("a")?, Namespace::new("b")?];
+        let [hub, nodes @ ..] = &places;
+        ip(hub, "link add br0 type bridge")?;
         for end in [1, 2] {
-            ip(&format!("-n {hub} addr add fd00:213::{end}/64 dev br0 nodad"))?;
+            ip(hub, &format!("addr add 10.213.0.{end}/24 dev br0"))?;
+            ip(hub, &format!("addr add fd00:213::{end}/64 dev br0 nodad"))?;
         }
-        let [_, a, b] = &network.names;
-        ip(&format!("-n {a} link add eth1 type veth peer name eth1 netns {b}"))?;
-        for (name, end) in [(a, 1), (b, 2)] {
-            ip(&format!("-n {name} addr add 10.214.0.{end}/24 dev eth1"))?;
-            ip(&format!("-n {name} link set eth1 up"))?;
+        ip(hub, "link set br0 up")?;
+        for (node, at) in nodes.iter().zip(1..) {
+            let name = node.name();
+            ip(hub, &format!("link add p{at} type veth peer name eth0 netns {name}"))?;
+            ip(hub, &format!("link set p{at} master br0 up"))?;
+            ip(node, &format!("addr add 10.213.0.{}/24 dev eth0", 20 + at))?;
+            ip(node, &format!("addr add fd00:213::{}/64 dev eth0 nodad", 20 + at))?;
+            ip(node, "link set eth0 up")?;
         }
-        Ok(network)
+        let [one, two] = nodes;
+        ip(one, &format!("link add eth1 type veth peer name eth1 netns {}", two.name()))?;
+        for (node, end) in [(one, 1), (two, 2)] {
+            ip(node, &format!("addr add 10.214.0.{end}/24 dev eth1"))?;
+            ip(node, "link set eth1 up")?;
+        }
+        Ok(Self { places })
     }
 
     /// Cuts the link between the nodes, or mends it.
@@ -74,7 +66,7 @@ impl Network {
     /// # Errors
     /// When `ip` refuses.
     pub fn cut_pair(&self, is_cut: bool) -> anyhow::Result<()> {
-        ip(&format!("-n {} link set eth1 {}", self.names[1], if is_cut { "down" } else { "up" }))
+        ip(&self.places[1], &format!("link set eth1 {}", if is_cut { "down" } else { "up" }))
     }
 
     /// Takes a node's port from the bridge, or gives it back.
@@ -83,7 +75,7 @@ impl Network {
     /// When `ip` refuses.
     pub fn cut_off(&self, node: usize, is_cut: bool) -> anyhow::Result<()> {
         let way = if is_cut { "down" } else { "up" };
-        ip(&format!("-n {} link set p{} {way}", self.names[0], node + 1))
+        ip(&self.places[0], &format!("link set p{} {way}", node + 1))
     }
 
     /// Moves the calling thread to where the generator is (0), or to a node (1, 2).
@@ -91,18 +83,7 @@ impl Network {
     /// # Errors
     /// When the kernel does not let it.
     pub fn enter(&self, which: usize) -> anyhow::Result<()> {
-        let file = File::open(format!("/var/run/netns/{}", self.names[which]))?;
-        let kind = rustix::thread::LinkNameSpaceType::Network;
-        Ok(rustix::thread::move_into_link_name_space(file.as_fd(), Some(kind))?)
-    }
-}
-
-impl Drop for Network {
-    fn drop(&mut self) {
-        for name in &self.names {
-            // One that was never made is not there to be removed.
-            let _ = ip(&format!("netns del {name}"));
-        }
+        attack::enter(self.places[which].name())
     }
 }
 
@@ -129,7 +110,7 @@ impl Node {
     ) -> anyhow::Result<Self> {
         fs::create_dir_all(&directory)?;
         fs::write(directory.join("site.toml"), site(at, &directory, ssc))?;
-        let namespace = network.names[at + 1].clone();
+        let namespace = network.places[at + 1].name().to_owned();
         Ok(Self { at, namespace, directory, binary: binary.into(), process: None })
     }
 
@@ -142,7 +123,7 @@ impl Node {
         self.ready()
     }
 
-    /// Starts the process. On a thread that outlives it: the process ends with its thread.
+    /// Starts the process.
     ///
     /// # Errors
     /// When it cannot be started.

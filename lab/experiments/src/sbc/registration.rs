@@ -135,9 +135,7 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     for row in &table.rows {
         let Some(scenario) = SCENARIOS.iter().find(|s| s.name == row.scenario) else {
             if options.wants(&row.scenario) {
-                let published = Some(row.value);
-                let absent = Row::absent(&row.scenario, &table.unit, published, NEEDS_IPSEC);
-                outcome.rows.push(absent);
+                outcome.rows.push(table.absent(row, NEEDS_IPSEC));
             }
             continue;
         };

@@ -7,7 +7,7 @@
 use crate::contract::{Options, Outcome, Row};
 use crate::host;
 use crate::page::{self, Chapter};
-use crate::published::{self, Table};
+use crate::published::{self, PublishedRow, Table};
 use anyhow::Context;
 use serde_json::{Value, json};
 use std::fs;
@@ -104,7 +104,9 @@ fn stamped(mut answer: Value, quick: bool) -> Value {
 
 /// Runs one experiment as a process and reads the object that it prints.
 fn measure(name: &str, options: &Options) -> anyhow::Result<Value> {
-    let mut command = Command::new(&options.tandem);
+    // It ends with this process; a group of its own it leaves for a session (`Priority`).
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "TERM", "--"]).arg(&options.tandem);
     command.args(["lab", "run", name, "--json"]).stdout(Stdio::piped()).stdin(Stdio::null());
     if options.quick {
         command.arg("--quick");
@@ -162,12 +164,10 @@ fn rows(part: &Part, answer: Option<&Value>, table: Option<&Table>, why: &str) -
         Some(_) if part.absent == why => NOT_GIVEN,
         _ => why,
     };
-    for published in table.map_or(&[][..], |table| &table.rows) {
-        if !rows.iter().any(|row| row.scenario == published.scenario) {
-            let unit = published.unit.as_ref().or(table.map(|table| &table.unit));
-            let unit = unit.map_or("", String::as_str);
-            rows.push(Row::absent(&published.scenario, unit, Some(published.value), why));
-        }
+    if let Some(table) = table {
+        let given = |row: &PublishedRow| rows.iter().any(|given| given.scenario == row.scenario);
+        let missing: Vec<_> = table.rows.iter().filter(|row| !given(row)).collect();
+        rows.extend(missing.into_iter().map(|row| table.absent(row, why)));
     }
     rows
 }

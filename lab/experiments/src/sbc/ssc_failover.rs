@@ -3,8 +3,8 @@
 //! see [`super::failover_scenes`].
 //!
 //! ```text
-//!  ts-gen: caller, callee ── bridge ──┬── ts-a: SSC, 10.213.0.10/.11 while active
-//!                                     └── ts-b: SSC
+//!  tq-N-gen: caller, callee ── bridge ──┬── tq-N-a: SSC, 10.213.0.10/.11 while active
+//!                                       └── tq-N-b: SSC
 //! ```
 //! | what | how |
 //! |---|---|
@@ -18,7 +18,7 @@ use super::failover_scenes::{self, Scenes};
 use crate::contract::{Options, Outcome, Row};
 use crate::host;
 use crate::progress::Progress;
-use crate::published;
+use crate::published::{self, Table};
 use crate::scratch::Scratch;
 use anyhow::Context;
 use serde_json::{Value, json};
@@ -105,10 +105,15 @@ struct Found {
 /// Runs it.
 ///
 /// # Errors
-/// When the namespaces cannot be made (it needs root) or a node does not come up.
+/// When a node does not come up.
 pub fn run(options: &Options) -> anyhow::Result<Outcome> {
+    let report = published::sbc();
+    let table = report.table(TABLE).context("the published table is part of the program")?;
+    let network = match Network::new() {
+        Ok(network) => network,
+        Err(error) => return Ok(Outcome::without_namespaces(NAME, table, options, &error)),
+    };
     let scratch = Scratch::new("tandem-lab-")?;
-    let network = Network::new().context("namespaces need root and iproute2")?;
     let progress = Progress::new(NAME, 5);
     let found = thread::scope(|scope| {
         let work = scope.spawn(|| {
@@ -124,7 +129,7 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
         });
         work.join().unwrap_or_else(|_| Err(anyhow::anyhow!("the measurement crashed")))
     })?;
-    Ok(outcome(options, &found))
+    Ok(outcome(options, table, &found))
 }
 
 fn measure(
@@ -247,7 +252,7 @@ fn after_kill(calls: &[Call], killed: Instant) -> Found {
     }
 }
 
-fn outcome(options: &Options, found: &Found) -> Outcome {
+fn outcome(options: &Options, table: &Table, found: &Found) -> Outcome {
     let mut broken = Vec::new();
     let mut hold = |held: bool, what: String| {
         if !held {
@@ -281,8 +286,7 @@ fn outcome(options: &Options, found: &Found) -> Outcome {
         detail,
     };
     let mut rows = Vec::new();
-    let report = published::sbc();
-    for row in report.table(TABLE).map(|table| table.rows.as_slice()).unwrap_or_default() {
+    for row in &table.rows {
         let made = match row.scenario.as_str() {
             "calls lost" => {
                 let detail = json!({ "calls_standing": found.standing,
@@ -292,7 +296,7 @@ fn outcome(options: &Options, found: &Found) -> Outcome {
             "degradation after forced failover" => {
                 figure(&row.scenario, "s", found.outage_ms / 1_000.0, json!({}))
             }
-            _ => Row::absent(&row.scenario, "packets", Some(row.value), why),
+            _ => table.absent(row, why),
         };
         rows.push(Row { published: Some(row.value), ..made });
     }

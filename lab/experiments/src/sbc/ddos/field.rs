@@ -49,9 +49,11 @@ impl Field {
     /// # Errors
     /// Without root or without ip(8).
     pub fn new() -> anyhow::Result<Self> {
-        let id = std::process::id();
-        let named = |place: &str| Namespace::new(&format!("{id}-{place}"));
-        let field = Self { sut: named("sut")?, good: named("good")?, evil: named("evil")? };
+        let field = Self {
+            sut: Namespace::new("sut")?,
+            good: Namespace::new("good")?,
+            evil: Namespace::new("evil")?,
+        };
         let end =
             |namespace, interface, addresses, mac| Veth { namespace, interface, addresses, mac };
         Veth::pair(
