@@ -14,6 +14,7 @@ mod scratch;
 mod search;
 mod sipp;
 mod site;
+mod site_file;
 
 pub use contract::{Options, Outcome, Peer, Row, thousands};
 pub use sipp::{SippCheck, SippFound, sipp_check};

@@ -5,6 +5,7 @@ use crate::host;
 use crate::progress::Progress;
 use crate::scratch::Scratch;
 use crate::site::{Site, address};
+use crate::site_file::SiteFile;
 use anyhow::Context;
 use peers::{Sipp, SippCounts, SippSpec};
 use serde_json::json;
@@ -69,37 +70,15 @@ pub fn sipp_check(check: &SippCheck) -> anyhow::Result<SippFound> {
     let (caller, answerer) = (address(loopback(31), 5060)?, address(loopback(32), 5060)?);
     let (access, core) = (address(loopback(1), 5070)?, address(loopback(2), 5070)?);
     let (api, collector) = (address(loopback(1), 8070)?, address(loopback(1), 9070)?);
-    let text = format!(
-        r#"[site]
-name = "sipp"
-directory = {var:?}
-[oam]
-listen = "{api}"
-[sas]
-listen = ["tcp:{collector}"]
-[[ssc]]
-name = "ssc1"
-capture = "tcp:{collector}"
-[[ssc.realm]]
-name = "access"
-side = "access"
-listen = ["udp:{access}"]
-[[ssc.realm]]
-name = "core"
-side = "core"
-listen = ["udp:{core}"]
-[[ssc.next_hop]]
-name = "far-end"
-realm = "core"
-targets = ["udp:{answerer}"]
-probe_interval_s = 0
-[[ssc.route]]
-from = "access"
-to = ["far-end"]
-"#,
-        var = directory.join("var"),
-    );
-    let site = Site::start(&check.tandem, &text, api, directory)?;
+    let text = SiteFile::new("sipp", directory, api)
+        .with(format_args!("[sas]\nlisten = [\"tcp:{collector}\"]"))
+        .with(format_args!("[[ssc]]\nname = \"ssc1\"\ncapture = \"tcp:{collector}\""))
+        .realm("access", "access", &[format!("udp:{access}")])
+        .realm("core", "core", &[format!("udp:{core}")])
+        .next_hop("far-end", format_args!("udp:{answerer}"))
+        .route("access", "far-end")
+        .text();
+    let site = Site::start(&Site::spec(&check.tandem, directory), &text, api)?;
     let _answerer = Sipp::start(&SippSpec::new("uas", "uas", answerer), directory)?;
     let mut spec = SippSpec::new("uac", "uac", caller);
     (spec.remote, spec.calls, spec.rate) = (Some(access), Some(check.calls), check.rate);

@@ -1,11 +1,11 @@
 //! A site that runs: the `tandem` binary with a site file, and its API.
 
 use anyhow::Context;
-use peers::{Process, ProcessSpec};
+use peers::{Process, ProcessSpec, Usage};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::fs;
-use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::path::Path;
 use std::time::Duration;
 
@@ -34,22 +34,21 @@ pub struct Site {
 }
 
 impl Site {
-    /// Writes `text` to `directory/site.toml`, starts it and waits until all functions run. The
-    /// site's own directory must be `directory/var`.
+    /// How to start what `directory/site.toml` says.
+    #[must_use]
+    pub fn spec(binary: &Path, directory: &Path) -> ProcessSpec {
+        ProcessSpec::new("tandem", binary, directory).with(["run", "site.toml"])
+    }
+
+    /// Writes the site file, starts it and waits until all functions run.
     ///
     /// # Errors
     /// When it does not come up; the end of its log is quoted.
-    pub fn start(
-        binary: &Path,
-        text: &str,
-        api: SocketAddr,
-        directory: &Path,
-    ) -> anyhow::Result<Self> {
-        fs::write(directory.join("site.toml"), text)?;
-        let spec = ProcessSpec::new("tandem", binary, directory).with(["run", "site.toml"]);
-        let mut process = Process::start(&spec)?;
-        process.wait_until(READY_MAX, || crate::sbc::is_ready(api))?;
-        let file = directory.join("var/token");
+    pub fn start(spec: &ProcessSpec, text: &str, api: SocketAddr) -> anyhow::Result<Self> {
+        fs::write(spec.directory.join("site.toml"), text)?;
+        let mut process = Process::start(spec)?;
+        process.wait_until(READY_MAX, || is_ready(api))?;
+        let file = spec.directory.join("var/token");
         let token =
             fs::read_to_string(&file).with_context(|| format!("no token in {}", file.display()))?;
         Ok(Self { process, api, token: token.trim().to_owned() })
@@ -65,6 +64,12 @@ impl Site {
     #[must_use]
     pub fn log_end(&self) -> String {
         self.process.log_end()
+    }
+
+    /// What it has used so far.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        self.process.usage()
     }
 
     /// Asks the API.
@@ -121,6 +126,12 @@ impl Site {
         let page = self.get(&format!("sas/trails?limit=2&call_id={}", escape(call_id)))?;
         Ok(page["trails"].get(0).cloned())
     }
+}
+
+/// Whether a site's API says that all functions run.
+fn is_ready(api: SocketAddr) -> bool {
+    TcpStream::connect_timeout(&api, Duration::from_millis(200)).is_ok()
+        && ureq::get(format!("http://{api}/readyz")).call().is_ok()
 }
 
 /// Percent-encodes what a query may not hold (RFC 3986 §2.3).

@@ -39,6 +39,14 @@ pub struct KamailioSpec {
     pub duty: Duty,
 }
 
+impl KamailioSpec {
+    /// One that forwards and does nothing else, not pinned.
+    #[must_use]
+    pub const fn new(listen: SocketAddr, next_hop: SocketAddr) -> Self {
+        Self { listen, tls: None, next_hop, core: None, namespace: None, duty: Duty::None }
+    }
+}
+
 /// What Kamailio does beside forwarding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Duty {
@@ -86,15 +94,9 @@ impl Kamailio {
         fs::write(&file, text)?;
         let shared = format!("-m {}", shared_mb());
         let options = "-DD -E -x fm -b 4000000 -M 64 -f kamailio.cfg -Y . -w .";
-        let plain = |program: &Path| ProcessSpec::new("kamailio", program, directory);
-        let mut process = match &spec.namespace {
-            Some(name) => {
-                plain(Path::new("ip")).with(["netns", "exec", name.as_str()]).with([program])
-            }
-            None => plain(&program),
-        }
-        .with(shared.split(' ').chain(options.split(' ')));
-        process.core = spec.core;
+        let mut process = ProcessSpec::new("kamailio", program, directory)
+            .with(shared.split(' ').chain(options.split(' ')));
+        (process.core, process.namespace) = (spec.core, spec.namespace.clone());
         let mut process = Process::start(&process)?;
         process.wait_until(READY_MAX, || {
             let tls = spec.tls.as_ref().is_none_or(|(at, _)| TcpStream::connect(at).is_ok());
@@ -275,14 +277,7 @@ mod tests {
     fn kamailio_starts_answers_and_is_gone_again() {
         let directory = tempfile::tempdir().unwrap();
         let local = [127, 0, 0, 1].into();
-        let spec = KamailioSpec {
-            listen: free_port(local).unwrap(),
-            tls: None,
-            next_hop: free_port(local).unwrap(),
-            core: None,
-            namespace: None,
-            duty: Duty::None,
-        };
+        let spec = KamailioSpec::new(free_port(local).unwrap(), free_port(local).unwrap());
         let kamailio = Kamailio::start(&spec, directory.path()).unwrap();
         assert!(kamailio.version.starts_with("kamailio "), "{}", kamailio.version);
         assert!(kamailio.usage().resident_bytes > 0);

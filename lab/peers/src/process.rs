@@ -27,6 +27,8 @@ pub struct ProcessSpec {
     pub arguments: Vec<OsString>,
     /// The core to pin it to.
     pub core: Option<usize>,
+    /// The named network namespace that it stands in; `None`: the caller's.
+    pub namespace: Option<String>,
     /// Where it runs, and where its log is kept.
     pub directory: PathBuf,
 }
@@ -40,6 +42,7 @@ impl ProcessSpec {
             program: program.into(),
             arguments: Vec::new(),
             core: None,
+            namespace: None,
             directory: directory.into(),
         }
     }
@@ -49,6 +52,17 @@ impl ProcessSpec {
     pub fn with<A: Into<OsString>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
         self.arguments.extend(arguments.into_iter().map(Into::into));
         self
+    }
+
+    /// The command, its place first.
+    fn words(&self) -> Vec<OsString> {
+        let core = self.core.map(|core| ["taskset".into(), "--cpu-list".into(), format!("{core}")]);
+        let place = self.namespace.iter().flat_map(|name| ["ip", "netns", "exec", name]);
+        let mut words: Vec<OsString> = core.into_iter().flatten().map(Into::into).collect();
+        words.extend(place.map(Into::into));
+        words.push(self.program.clone().into());
+        words.extend(self.arguments.iter().cloned());
+        words
     }
 }
 
@@ -80,18 +94,11 @@ impl Process {
         let log = spec.directory.join(format!("{}.log", spec.name));
         let file =
             File::create(&log).with_context(|| format!("{} cannot be made", log.display()))?;
-        let mut command = match spec.core {
-            Some(core) => {
-                let mut pinned = Command::new("taskset");
-                pinned.args(["--cpu-list", &core.to_string()]).arg(&spec.program);
-                pinned
-            }
-            None => Command::new(&spec.program),
-        };
         let warden = Warden::start()?;
         let group = i32::try_from(warden.group())?;
-        let child = command
-            .args(&spec.arguments)
+        let words = spec.words();
+        let child = Command::new(&words[0])
+            .args(&words[1..])
             .current_dir(&spec.directory)
             .stdin(Stdio::null())
             .stdout(file.try_clone()?)

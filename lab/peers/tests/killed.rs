@@ -1,7 +1,7 @@
 //! A lab that is killed leaves nothing behind, what its programs forked included.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use peers::{Duty, Kamailio, KamailioSpec, free_port};
+use peers::{Kamailio, KamailioSpec, free_port};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -15,14 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// A lab that holds a Kamailio until somebody kills it.
 fn hold(directory: &Path) {
     let local = [127, 0, 0, 1].into();
-    let spec = KamailioSpec {
-        listen: free_port(local).unwrap(),
-        tls: None,
-        next_hop: free_port(local).unwrap(),
-        core: None,
-        namespace: None,
-        duty: Duty::None,
-    };
+    let spec = KamailioSpec::new(free_port(local).unwrap(), free_port(local).unwrap());
     let _kamailio = Kamailio::start(&spec, directory).unwrap();
     fs::write(directory.join("up"), "").unwrap();
     thread::sleep(3 * PATIENCE);

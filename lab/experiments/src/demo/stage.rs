@@ -2,6 +2,7 @@
 
 use super::scenes::NETWORK;
 use crate::site::{Site, address};
+use crate::site_file::SiteFile;
 use peers::{Sipp, SippSpec};
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
@@ -70,60 +71,26 @@ impl Stage {
         let spec = SippSpec::new("network", &file.display().to_string(), addresses.network);
         let network = Sipp::start(&spec, directory)?;
         let text = site(&addresses, directory);
-        let site = Site::start(binary, &text, addresses.api, directory)?;
+        let site = Site::start(&Site::spec(binary, directory), &text, addresses.api)?;
         Ok(Self { site, network, addresses })
     }
 }
 
 fn site(at: &Addresses, directory: &Path) -> String {
     let Addresses { api, access, core, network, collector } = at;
-    let directory = directory.join("var");
-    format!(
-        r#"[site]
-name = "demo"
-directory = {directory:?}
-
-[oam]
-listen = "{api}"
-
-[sas]
-listen = ["tcp:{collector}", "udp:{collector}"]
-
-[[ssc]]
-name = "ssc1"
-capture = "tcp:{collector}"
-
-[ssc.registrar]
-client_expires_s = 600
-
-[[ssc.realm]]
-name = "access"
-side = "access"
-listen = ["udp:{access}", "tcp:{access}"]
-
-[[ssc.realm]]
-name = "core"
-side = "core"
-listen = ["udp:{core}"]
-trusted = true
-
-[[ssc.next_hop]]
-name = "softswitch"
-realm = "core"
-targets = ["udp:{network}"]
-probe_interval_s = 5
-
-# Numbers that end in 901 are nobody's business: the SSC refuses them itself.
-[[ssc.route]]
-from = "access"
-user = '901$'
-reject = 403
-
-[[ssc.route]]
-from = "access"
-to = ["softswitch"]
-{RULES}"#
-    )
+    SiteFile::new("demo", directory, *api)
+        .with(format_args!("[sas]\nlisten = [\"tcp:{collector}\", \"udp:{collector}\"]"))
+        .with(format_args!("[[ssc]]\nname = \"ssc1\"\ncapture = \"tcp:{collector}\""))
+        .with("[ssc.registrar]\nclient_expires_s = 600")
+        .realm("access", "access", &[format!("udp:{access}"), format!("tcp:{access}")])
+        .realm("core", "core", &[format!("udp:{core}")])
+        .with("trusted = true")
+        .next_hop("softswitch", format_args!("udp:{network}"))
+        // Numbers that end in 901 are nobody's business: the SSC refuses them itself.
+        .with("[[ssc.route]]\nfrom = \"access\"\nuser = '901$'\nreject = 403")
+        .route("access", "softswitch")
+        .with(RULES)
+        .text()
 }
 
 /// What the rules of the site do to the scene `rules`: two headers of the INVITE change, one is

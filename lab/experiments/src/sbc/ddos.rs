@@ -18,7 +18,7 @@ use crate::host;
 use crate::progress::Progress;
 use crate::published::{self, PublishedRow, Table};
 use anyhow::Context;
-use field::{EVIL, Field, Guarded, Registrar, SUT_MAC, Target};
+use field::{EVIL, Field, Registrar, SUT_MAC, Target};
 use load::{Ladder, Report, Trial};
 use peers::{Priority, Process, ProcessSpec};
 use runtime::Transport;
@@ -127,10 +127,9 @@ fn inside(
     let peer = field::kamailio(field, &ground)?;
     let version = peer.version.clone();
     let peer = compared(&version, Target::Peer(peer))?;
-    let tandem = |kernel| Guarded::start(field, &ground, &options.tandem, kernel);
-    let without = compared("the shield in user space alone", Target::Tandem(tandem("off")?))?;
-    let target = Target::Tandem(tandem("auto")?);
-    let run = Run::start(options, field, &ground, target, lengths[1])?;
+    let tandem = |kernel| field::tandem(field, &ground, &options.tandem, kernel);
+    let without = compared("the shield in user space alone", tandem("off")?)?;
+    let run = Run::start(options, field, &ground, tandem("auto")?, lengths[1])?;
     progress.say("without attack");
     let baseline = run.trial(run.length)?;
     progress.step();
@@ -241,10 +240,11 @@ impl<'a> Run<'a> {
     fn attacker(&self, scenario: &Scenario, seconds: u64) -> anyhow::Result<Process> {
         let program = self.options.tandem.to_string_lossy().into_owned();
         let (target, time) = (self.ground.access.to_string(), seconds.to_string());
-        let mut spec = ProcessSpec::new("attack", "ip", self.ground.directory());
+        let mut spec = ProcessSpec::new("attack", "nice", self.ground.directory());
         spec.core = Some(Ground::cores().1);
+        spec.namespace = Some(self.field.evil.name().to_owned());
         // Attacker and generator share a core: the attacker takes what the generator leaves.
-        let words = ["netns", "exec", self.field.evil.name(), "nice", "-n", "39", &program];
+        let words = ["-n", "39", &program];
         let attack = ["lab", "attack", scenario.word, "--interface", EVIL, "--to", &target];
         let how = ["--mac", SUT_MAC, "--rate", ATTACK_RATE, "--seconds", &time];
         let sources = ["--sources", SOURCES, "--json"];

@@ -5,10 +5,13 @@
 //!                                               tq-N-a eth1 ── eth1 tq-N-b: 10.214.0.1, .2
 //! ```
 
+use crate::site::Site;
+use crate::site_file::SiteFile;
 use attack::Namespace;
 use peers::{Process, ProcessSpec};
 use serde_json::{Value, json};
 use std::fs;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::thread;
@@ -18,6 +21,7 @@ use std::time::{Duration, Instant};
 pub const READY_MAX: Duration = Duration::from_secs(15);
 const POLL: Duration = Duration::from_millis(20);
 const API_PORT: u16 = 8080;
+const NODES: [&str; 2] = ["a", "b"];
 
 /// Network namespaces of one run; dropping them removes them.
 pub struct Network {
@@ -89,16 +93,13 @@ impl Network {
 
 /// One node of the pair: its process, its API.
 pub struct Node {
-    /// Which of the two.
-    pub at: usize,
-    namespace: String,
-    directory: PathBuf,
-    binary: PathBuf,
+    api: SocketAddr,
+    spec: ProcessSpec,
     process: Option<Process>,
 }
 
 impl Node {
-    /// A node that does not run yet; `ssc` is its controller's section.
+    /// A node that does not run yet; `ssc` adds its controller to its site file.
     ///
     /// # Errors
     /// When its directory cannot be made.
@@ -106,12 +107,16 @@ impl Node {
         at: usize,
         network: &Network,
         (directory, binary): (PathBuf, &Path),
-        ssc: &str,
+        ssc: impl Fn(usize, SiteFile) -> SiteFile,
     ) -> anyhow::Result<Self> {
         fs::create_dir_all(&directory)?;
-        fs::write(directory.join("site.toml"), site(at, &directory, ssc))?;
-        let namespace = network.places[at + 1].name().to_owned();
-        Ok(Self { at, namespace, directory, binary: binary.into(), process: None })
+        let api = SocketAddr::from(([10, 213, 0, 21 + at as u8], API_PORT));
+        let name = format!("failover-{}", NODES[at]);
+        let site = SiteFile::new(&name, &directory, api).with("allow_remote = true");
+        fs::write(directory.join("site.toml"), ssc(at, site).text())?;
+        let mut spec = Site::spec(binary, &directory);
+        spec.namespace = Some(network.places[at + 1].name().to_owned());
+        Ok(Self { api, spec, process: None })
     }
 
     /// Starts it and waits for its API.
@@ -128,13 +133,7 @@ impl Node {
     /// # Errors
     /// When it cannot be started.
     pub fn spawn(&mut self) -> anyhow::Result<()> {
-        let arguments = ["netns", "exec", &self.namespace];
-        let spec = ProcessSpec::new("tandem", "ip", &self.directory).with(arguments).with([
-            self.binary.clone().into_os_string(),
-            "run".into(),
-            "site.toml".into(),
-        ]);
-        self.process = Some(Process::start(&spec)?);
+        self.process = Some(Process::start(&self.spec)?);
         Ok(())
     }
 
@@ -162,7 +161,7 @@ impl Node {
     }
 
     fn url(&self) -> String {
-        format!("http://10.213.0.{}:{API_PORT}", 21 + self.at)
+        format!("http://{}", self.api)
     }
 
     /// Runs `tandem ctl` on it; whether it succeeded.
@@ -170,8 +169,8 @@ impl Node {
     /// # Errors
     /// When it cannot be run.
     pub fn ctl(&self, arguments: &[&str]) -> anyhow::Result<bool> {
-        let token = fs::read_to_string(self.directory.join("var/token"))?;
-        let mut command = Command::new(&self.binary);
+        let token = fs::read_to_string(self.spec.directory.join("var/token"))?;
+        let mut command = Command::new(&self.spec.program);
         command.args(["ctl", "--url", &self.url(), "--token", token.trim()]).args(arguments);
         Ok(command.output()?.status.success())
     }
@@ -181,7 +180,7 @@ impl Node {
     /// # Errors
     /// When it does not answer or refuses.
     pub fn call(&self, method: &str, about: &str) -> anyhow::Result<Value> {
-        let token = fs::read_to_string(self.directory.join("var/token"))?;
+        let token = fs::read_to_string(self.spec.directory.join("var/token"))?;
         let url = format!("{}/api/v1/functions/ssc/{about}", self.url());
         let bearer = format!("Bearer {}", token.trim());
         let agent: ureq::Agent = ureq::Agent::config_builder()
@@ -248,12 +247,11 @@ pub fn settle(nodes: &[Node; 2]) -> anyhow::Result<f64> {
         .map_err(|error| error.context(nodes.each_ref().map(Node::log_end).join("\n")))
 }
 
-fn site(at: usize, directory: &Path, ssc: &str) -> String {
-    let directory = directory.join("var");
-    let node = ["a", "b"][at];
-    format!(
-        "[site]\nname = \"failover-{node}\"\ndirectory = {directory:?}\n\n\
-         [oam]\nlisten = \"10.213.0.{}:{API_PORT}\"\nallow_remote = true\n\n{ssc}",
-        21 + at
-    )
+/// `[[ssc]]` of one node, with these lines of its own, up to its place in the pair; `link` are the
+/// ends of the link between the nodes. `[ssc.replica]` is open.
+#[must_use]
+pub fn paired(at: usize, site: SiteFile, lines: &str, link: [&str; 2]) -> SiteFile {
+    site.with(format_args!("[[ssc]]\nname = \"ssc\"\n{lines}"))
+        .with(format_args!("[ssc.replica]\nnode = \"{}\"\npriority = {}", NODES[at], 1 - at))
+        .with(format_args!("listen = \"{}\"\npeer = \"{}\"", link[at], link[1 - at]))
 }

@@ -10,9 +10,11 @@
 //! | `ctl pardon`, `ctl reload-certificates` | both nodes take them |
 
 use super::failover_ends::{Call, Ends, Places, Plan};
-use super::failover_pair::{Network, Node, READY_MAX, settle};
+use super::failover_pair::{Network, Node, READY_MAX, paired, settle};
 use super::failover_stream::{Ended, StreamCall};
-use peers::{Process, ProcessSpec};
+use crate::site::Site;
+use crate::site_file::SiteFile;
+use peers::Process;
 use serde_json::{Value, json};
 use std::fs;
 use std::net::UdpSocket;
@@ -31,6 +33,7 @@ const DRAIN: Duration = Duration::from_secs(13);
 const LOOK: Duration = Duration::from_millis(10);
 /// Where the arbiter listens.
 const ARBITER: &str = "10.213.0.1:5998";
+const API: &str = "10.213.0.1:8079";
 /// New calls may fail for this long after the active node was cut off.
 const OUTAGE_MAX_MS: f64 = 250.0;
 
@@ -102,63 +105,22 @@ impl Scenes {
 }
 
 /// The controller of one node.
-fn ssc(at: usize) -> String {
-    format!(
-        r#"[[ssc]]
-name = "ssc"
-shards = 2
-
-[ssc.shield]
-trusted = ["fd00:213::/64"]
-
-[ssc.replica]
-pair = 6
-node = "{node}"
-priority = {priority}
-listen = "10.214.0.{own}:5999"
-peer = "10.214.0.{other}:5999"
-arbiter = "{ARBITER}"
-addresses = ["fd00:213::10/64@eth0", "fd00:213::11/64@eth0", "fd00:213::12/64@eth0"]
-
-[[ssc.realm]]
-name = "access"
-listen = ["udp:[fd00:213::10]:5060"]
-
-[[ssc.realm]]
-name = "streams"
-listen = ["tcp:[fd00:213::12]:5060"]
-
-[[ssc.realm]]
-name = "core"
-side = "core"
-listen = ["udp:[fd00:213::11]:5060", "tcp:[fd00:213::11]:5060"]
-trusted = true
-
-[[ssc.next_hop]]
-name = "far-end"
-realm = "core"
-targets = ["udp:[fd00:213::2]:5060"]
-probe_interval_s = 0
-
-[[ssc.next_hop]]
-name = "far-stream"
-realm = "core"
-targets = ["tcp:[fd00:213::2]:5070"]
-probe_interval_s = 0
-
-[[ssc.route]]
-from = "access"
-to = ["far-end"]
-
-[[ssc.route]]
-from = "streams"
-to = ["far-stream"]
-"#,
-        node = ["a", "b"][at],
-        priority = 1 - at,
-        own = 1 + at,
-        other = 2 - at,
-    )
+fn ssc(at: usize, site: SiteFile) -> SiteFile {
+    paired(at, site, "shards = 2", ["10.214.0.1:5999", "10.214.0.2:5999"])
+        .with(format_args!("pair = 6\narbiter = \"{ARBITER}\""))
+        .with(format_args!(
+            "addresses = {:?}",
+            [10, 11, 12].map(|n| format!("fd00:213::{n}/64@eth0"))
+        ))
+        .with("[ssc.shield]\ntrusted = [\"fd00:213::/64\"]")
+        .realm("access", "access", &["udp:[fd00:213::10]:5060"])
+        .realm("streams", "access", &["tcp:[fd00:213::12]:5060"])
+        .realm("core", "core", &["udp:[fd00:213::11]:5060", "tcp:[fd00:213::11]:5060"])
+        .with("trusted = true")
+        .next_hop("far-end", "udp:[fd00:213::2]:5060")
+        .next_hop("far-stream", "tcp:[fd00:213::2]:5070")
+        .route("access", "far-end")
+        .route("streams", "far-stream")
 }
 
 /// Plays all scenes; on a thread that stands where the generator is.
@@ -169,7 +131,7 @@ pub fn run(network: &Network, scratch: &Path, binary: &Path) -> anyhow::Result<S
     let _arbiter = arbiter(&scratch.join("arbiter"), binary)?;
     let node = |at| {
         let directory = scratch.join(["six-a", "six-b"][at]);
-        Node::new(at, network, (directory, binary), &ssc(at))
+        Node::new(at, network, (directory, binary), ssc)
     };
     let mut nodes = [node(0)?, node(1)?];
     for node in &mut nodes {
@@ -202,14 +164,10 @@ pub fn run(network: &Network, scratch: &Path, binary: &Path) -> anyhow::Result<S
 /// An arbiter in a process of its own.
 fn arbiter(directory: &Path, binary: &Path) -> anyhow::Result<Process> {
     fs::create_dir_all(directory)?;
-    let site = format!(
-        "[site]\nname = \"arbiter\"\ndirectory = \"var\"\n\n\
-         [oam]\nlisten = \"10.213.0.1:8079\"\nallow_remote = true\n\n\
-         [arbiter]\nlisten = \"{ARBITER}\"\n"
-    );
-    fs::write(directory.join("site.toml"), site)?;
-    let spec = ProcessSpec::new("arbiter", binary, directory).with(["run", "site.toml"]);
-    let mut process = Process::start(&spec)?;
+    let site = SiteFile::new("arbiter", directory, API.parse()?)
+        .with(format_args!("allow_remote = true\n[arbiter]\nlisten = \"{ARBITER}\""));
+    fs::write(directory.join("site.toml"), site.text())?;
+    let mut process = Process::start(&Site::spec(binary, directory))?;
     // Its address is taken when it is up.
     process.wait_until(READY_MAX, || UdpSocket::bind(ARBITER).is_err())?;
     Ok(process)

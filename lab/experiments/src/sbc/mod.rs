@@ -20,4 +20,4 @@ pub mod ssc_failover;
 mod topology;
 
 pub use measure::{Measured, Plan};
-pub use topology::{Ground, Load, System, is_ready};
+pub use topology::{Ground, Load, System};

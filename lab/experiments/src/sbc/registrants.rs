@@ -5,18 +5,17 @@
 //!           subscribers ──udp/tls──→ core 0: Kamailio as registrar
 //! ```
 
-use super::topology::{self, Ground, Shape, System, is_ready};
+use super::topology::{self, Ground, Shape, System};
+use crate::site_file::SiteFile;
 use anyhow::Context;
 use load::{Door, Registrants, RegistrantsConfig, Report, Trial};
-use peers::{Duty, Kamailio, KamailioSpec, Process, ProcessSpec, free_port};
+use peers::{Kamailio, free_port};
 use runtime::{Ask, PortId, PortSpec, Running, ShardSpec, TlsSpec, Transport};
-use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-const READY_MAX: Duration = Duration::from_secs(15);
 const POLL: Duration = Duration::from_millis(20);
 /// Kept TLS connections that the subscribers share.
 pub const TLS_CONNECTIONS: u16 = 16;
@@ -118,7 +117,7 @@ fn port(id: PortId, name: &str, transport: Transport, listen: SocketAddr) -> Por
 /// # Errors
 /// When the binary does not come up.
 pub fn tandem(ground: &Ground, binary: &Path) -> anyhow::Result<System> {
-    launch(ground, binary, site(ground, RETRY_AFTER_S, ""))
+    System::of(ground, binary, &site(ground, RETRY_AFTER_S).text())
 }
 
 /// The same, with a realm of its own for calls, and `[ssc.limits] retry_after_s`.
@@ -131,18 +130,12 @@ pub fn tandem_with_calls(
     calls: &Ground,
     retry_after_s: u32,
 ) -> anyhow::Result<System> {
-    launch(ground, binary, site(ground, retry_after_s, &calls_section(calls)))
-}
-
-fn launch(ground: &Ground, binary: &Path, text: String) -> anyhow::Result<System> {
-    let file = ground.directory().join("site.toml");
-    fs::write(&file, text)?;
-    let mut spec =
-        ProcessSpec::new("tandem", binary, ground.directory()).with(["run", "site.toml"]);
-    spec.core = Some(Ground::cores().0);
-    let mut process = Process::start(&spec)?;
-    process.wait_until(READY_MAX, || is_ready(ground.api))?;
-    Ok(System::Tandem(process))
+    let text = site(ground, retry_after_s)
+        .realm("calls", "access", &[format!("udp:{}", calls.access)])
+        .next_hop("answerers", format_args!("udp:{}", calls.answerer))
+        .route("calls", "answerers")
+        .text();
+    System::of(ground, binary, &text)
 }
 
 /// Starts Kamailio as a registrar, one worker a socket, bindings in memory.
@@ -150,15 +143,7 @@ fn launch(ground: &Ground, binary: &Path, text: String) -> anyhow::Result<System
 /// # Errors
 /// When it is not installed or does not come up.
 pub fn kamailio(ground: &Ground, tls: bool) -> anyhow::Result<System> {
-    let spec = KamailioSpec {
-        listen: ground.access,
-        tls: tls.then(|| (ground.access_tls, ground.tls.clone())),
-        next_hop: ground.answerer,
-        core: Some(Ground::cores().0),
-        namespace: None,
-        duty: Duty::None,
-    };
-    Ok(System::Kamailio(Kamailio::start_registrar(&spec, ground.directory())?))
+    Ok(System::Kamailio(Kamailio::start_registrar(&ground.kamailio(tls), ground.directory())?))
 }
 
 /// Bindings that stand in the SSC, as its metrics tell.
@@ -172,36 +157,12 @@ pub fn standing(ground: &Ground) -> Option<u64> {
     values.reduce(|a, b| a + b).map(|value| value as u64)
 }
 
-/// Where calls come from and go to.
-fn calls_section(calls: &Ground) -> String {
-    let Ground { access, answerer, .. } = calls;
-    format!(
-        r#"
-[[ssc.realm]]
-name = "calls"
-side = "access"
-listen = ["udp:{access}"]
-
-[[ssc.next_hop]]
-name = "answerers"
-realm = "core"
-targets = ["udp:{answerer}"]
-probe_interval_s = 0
-
-[[ssc.route]]
-from = "calls"
-to = ["answerers"]
-"#
-    )
-}
-
-fn site(ground: &Ground, retry_after_s: u32, calls: &str) -> String {
+fn site(ground: &Ground, retry_after_s: u32) -> SiteFile {
     let limits = format!(
         "relays_max = 1000000\ntransactions_max = 4000000\nbindings_max = 8000000\n\
         retry_after_s = {retry_after_s}"
     );
-    let registrar =
-        format!("[ssc.registrar]\nclient_expires_s = {EXPIRES_S}\ncore_expires_s = 7200\n{calls}");
-    let shape = Shape { oam: "metrics_open = true", ssc: "", limits: &limits, more: &registrar };
-    topology::site(ground, &shape)
+    let shape = Shape { oam: "metrics_open = true", ssc: "", limits: &limits };
+    let expires = format!("client_expires_s = {EXPIRES_S}\ncore_expires_s = 7200");
+    topology::site(ground, &shape).with(format_args!("[ssc.registrar]\n{expires}"))
 }

@@ -121,8 +121,8 @@ impl Stage {
     fn start(options: &Options) -> anyhow::Result<Self> {
         let ground = Ground::new()?;
         let load = Load::start_without_sink(&ground, Ladder::built_in("SIP")?, Transport::Udp)?;
-        let text = site(&ground);
-        let site = Site::start(&options.tandem, &text, ground.api, ground.directory())?;
+        let spec = Site::spec(&options.tandem, ground.directory());
+        let site = Site::start(&spec, &site(&ground), ground.api)?;
         Ok(Self { load, site, expected: 0, _ground: ground })
     }
 
@@ -270,8 +270,8 @@ fn site(ground: &Ground) -> String {
     let capture = format!("capture = \"tcp:{}\"", ground.capture);
     let sas = format!("[sas]\nlisten = [\"tcp:{}\"]\ncores = [{other}]", ground.capture);
     let limits = "capture_octets_max = 67108864";
-    let shape = Shape { ssc: &capture, limits, more: &sas, ..Shape::default() };
-    topology::site(ground, &shape)
+    let shape = Shape { ssc: &capture, limits, ..Shape::default() };
+    topology::site(ground, &shape).with(sas).text()
 }
 
 #[cfg(test)]

@@ -13,13 +13,14 @@
 //! | outage | from the kill to the last new call whose first INVITE brought no answer in 450 ms |
 
 use super::failover_ends::{Call, Ends, Places, Plan};
-use super::failover_pair::{Network, Node, settle, wait};
+use super::failover_pair::{Network, Node, paired, settle, wait};
 use super::failover_scenes::{self, Scenes};
 use crate::contract::{Options, Outcome, Row};
 use crate::host;
 use crate::progress::Progress;
 use crate::published::{self, Table};
 use crate::scratch::Scratch;
+use crate::site_file::SiteFile;
 use anyhow::Context;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -38,47 +39,16 @@ const DRAIN: Duration = Duration::from_secs(13);
 /// New calls may fail for this long after a kill.
 const OUTAGE_MAX_MS: f64 = 200.0;
 
-/// The controller of one node.
-fn ssc(at: usize) -> String {
-    format!(
-        r#"[[ssc]]
-name = "ssc"
-
-[ssc.shield]
-trusted = ["10.213.0.0/24"] # both agents are trunks
-
-[ssc.replica]
-node = "{node}"
-priority = {priority}
-listen = "10.213.0.{own}:5999"
-peer = "10.213.0.{other}:5999"
-addresses = ["10.213.0.10/24@eth0", "10.213.0.11/24@eth0"]
-
-[[ssc.realm]]
-name = "access"
-listen = ["udp:10.213.0.10:5060"]
-
-[[ssc.realm]]
-name = "core"
-side = "core"
-listen = ["udp:10.213.0.11:5060"]
-trusted = true
-
-[[ssc.next_hop]]
-name = "far-end"
-realm = "core"
-targets = ["udp:10.213.0.2:5060"]
-probe_interval_s = 0
-
-[[ssc.route]]
-from = "access"
-to = ["far-end"]
-"#,
-        node = ["a", "b"][at],
-        priority = 1 - at,
-        own = 21 + at,
-        other = 22 - at,
-    )
+/// The controller of one node. Both agents are trunks.
+fn ssc(at: usize, site: SiteFile) -> SiteFile {
+    paired(at, site, "", ["10.213.0.21:5999", "10.213.0.22:5999"])
+        .with(r#"addresses = ["10.213.0.10/24@eth0", "10.213.0.11/24@eth0"]"#)
+        .with("[ssc.shield]\ntrusted = [\"10.213.0.0/24\"]")
+        .realm("access", "access", &["udp:10.213.0.10:5060"])
+        .realm("core", "core", &["udp:10.213.0.11:5060"])
+        .with("trusted = true")
+        .next_hop("far-end", "udp:10.213.0.2:5060")
+        .route("access", "far-end")
 }
 
 /// What was found.
@@ -140,7 +110,7 @@ fn measure(
 ) -> anyhow::Result<Found> {
     let node = |at| {
         let directory = scratch.join(["a", "b"][at]);
-        Node::new(at, network, (directory, binary), &ssc(at))
+        Node::new(at, network, (directory, binary), ssc)
     };
     let mut nodes = [node(0)?, node(1)?];
     nodes[0].start()?;

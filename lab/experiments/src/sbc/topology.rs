@@ -7,17 +7,18 @@
 
 use crate::host::cores;
 use crate::scratch::Scratch;
+use crate::site::Site;
+use crate::site_file::SiteFile;
 use anyhow::Context;
 use load::{Door, Generator, Ladder, LoadConfig, Report, Trial};
-use peers::{Duty, Kamailio, KamailioSpec, Process, ProcessSpec, TlsFiles, Usage, free_port};
+use peers::{Duty, Kamailio, KamailioSpec, TlsFiles, Usage, free_port};
 use runtime::{Ask, PortId, PortSpec, Running, ShardSpec, TlsSpec, Transport};
 use std::fs;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
-use std::path::{Path, PathBuf};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-const READY_MAX: Duration = Duration::from_secs(15);
 const POLL: Duration = Duration::from_millis(20);
 /// How often a trial that must hold is looked at.
 const LOOK: Duration = Duration::from_millis(250);
@@ -88,6 +89,16 @@ impl Ground {
     #[must_use]
     pub fn directory(&self) -> &Path {
         self.directory.path()
+    }
+
+    /// Kamailio in the place of the system under test.
+    #[must_use]
+    pub fn kamailio(&self, tls: bool) -> KamailioSpec {
+        KamailioSpec {
+            tls: tls.then(|| (self.access_tls, self.tls.clone())),
+            core: Some(Self::cores().0),
+            ..KamailioSpec::new(self.access, self.answerer)
+        }
     }
 
     /// The core of the system under test, and that of the generator.
@@ -285,7 +296,7 @@ fn port(id: PortId, name: &str, transport: Transport, listen: SocketAddr) -> Por
 #[derive(Debug)]
 pub enum System {
     /// Tandem's SSC in a site of its own.
-    Tandem(Process),
+    Tandem(Site),
     /// The peer.
     Kamailio(Kamailio),
 }
@@ -308,21 +319,24 @@ impl System {
         binary: &Path,
         changes: &[(&str, &str)],
     ) -> anyhow::Result<Self> {
-        let file = ground.directory().join("site.toml");
         let capture = format!("capture = \"tcp:{}\"", ground.capture);
         let shape = Shape { ssc: &capture, limits: LIMITS, ..Shape::default() };
-        let mut text = site(ground, &shape);
+        let mut text = site(ground, &shape).text();
         for (from, to) in changes {
             anyhow::ensure!(text.contains(from), "the site file does not hold `{from}`");
             text = text.replacen(from, to, 1);
         }
-        fs::write(&file, text)?;
-        let mut spec = ProcessSpec::new("tandem", binary, ground.directory())
-            .with(["run".into(), PathBuf::from("site.toml").into_os_string()]);
+        Self::of(ground, binary, &text)
+    }
+
+    /// Starts the site of this text on the core of the system under test.
+    ///
+    /// # Errors
+    /// When it does not come up.
+    pub fn of(ground: &Ground, binary: &Path, text: &str) -> anyhow::Result<Self> {
+        let mut spec = Site::spec(binary, ground.directory());
         spec.core = Some(Ground::cores().0);
-        let mut process = Process::start(&spec)?;
-        process.wait_until(READY_MAX, || is_ready(ground.api))?;
-        Ok(Self::Tandem(process))
+        Ok(Self::Tandem(Site::start(&spec, text, ground.api)?))
     }
 
     /// Starts Kamailio, one worker a socket.
@@ -338,14 +352,7 @@ impl System {
     /// # Errors
     /// When it is not installed or does not come up.
     pub fn kamailio_with(ground: &Ground, tls: bool, duty: Duty) -> anyhow::Result<Self> {
-        let spec = KamailioSpec {
-            listen: ground.access,
-            tls: tls.then(|| (ground.access_tls, ground.tls.clone())),
-            next_hop: ground.answerer,
-            core: Some(Ground::cores().0),
-            namespace: None,
-            duty,
-        };
+        let spec = KamailioSpec { duty, ..ground.kamailio(tls) };
         Ok(Self::Kamailio(Kamailio::start(&spec, ground.directory())?))
     }
 
@@ -362,7 +369,7 @@ impl System {
     #[must_use]
     pub fn usage(&self) -> Usage {
         match self {
-            Self::Tandem(process) => process.usage(),
+            Self::Tandem(site) => site.usage(),
             Self::Kamailio(kamailio) => kamailio.usage(),
         }
     }
@@ -381,21 +388,14 @@ impl System {
     #[must_use]
     pub fn log_end(&self) -> String {
         match self {
-            Self::Tandem(process) => process.log_end(),
+            Self::Tandem(site) => site.log_end(),
             Self::Kamailio(kamailio) => kamailio.log_end(),
         }
     }
 }
 
-/// Whether a site's API says that all functions run.
-#[must_use]
-pub fn is_ready(api: SocketAddr) -> bool {
-    TcpStream::connect_timeout(&api, Duration::from_millis(200)).is_ok()
-        && ureq::get(format!("http://{api}/readyz")).call().is_ok()
-}
-
 /// What differs between the sites of the experiments: lines of `[oam]`, of `[[ssc]]` and of
-/// `[ssc.limits]`, and sections that follow.
+/// `[ssc.limits]`.
 #[derive(Debug, Default)]
 pub struct Shape<'a> {
     /// Lines of `[oam]`.
@@ -404,64 +404,23 @@ pub struct Shape<'a> {
     pub ssc: &'a str,
     /// Lines of `[ssc.limits]`.
     pub limits: &'a str,
-    /// Sections of the SSC, then others.
-    pub more: &'a str,
 }
 
 /// A site with one SSC of one shard between subscribers and one far end.
 #[must_use]
-pub fn site(ground: &Ground, shape: &Shape<'_>) -> String {
-    let Ground { access, access_tls, core, answerer, api, tls, directory, .. } = ground;
-    let Shape { oam, ssc, limits, more } = shape;
+pub fn site(ground: &Ground, shape: &Shape<'_>) -> SiteFile {
+    let Ground { access, access_tls, core, answerer, api, udp_runs, .. } = ground;
+    let TlsFiles { certificate, key } = &ground.tls;
     let (under_test, _) = Ground::cores();
-    let directory = directory.path().join("var");
-    format!(
-        r#"[site]
-name = "lab"
-directory = {directory:?}
-
-[oam]
-listen = "{api}"
-{oam}
-
-[[ssc]]
-name = "ssc"
-cores = [{under_test}]
-udp_runs = {udp_runs}
-{ssc}
-
-[ssc.limits]
-{limits}
-
-[[ssc.realm]]
-name = "access"
-side = "access"
-listen = ["udp:{access}", "tls:{access_tls}"]
-
-[ssc.realm.tls]
-certificate = {certificate:?}
-key = {key:?}
-
-[[ssc.realm]]
-name = "core"
-side = "core"
-listen = ["udp:{core}"]
-trusted = true
-
-[[ssc.next_hop]]
-name = "far-end"
-realm = "core"
-targets = ["udp:{answerer}"]
-probe_interval_s = 0
-
-[[ssc.route]]
-from = "access"
-to = ["far-end"]
-
-{more}
-"#,
-        udp_runs = ground.udp_runs,
-        certificate = tls.certificate,
-        key = tls.key,
-    )
+    SiteFile::new("lab", ground.directory(), *api)
+        .with(shape.oam)
+        .with(format_args!("[[ssc]]\nname = \"ssc\"\ncores = [{under_test}]"))
+        .with(format_args!("udp_runs = {udp_runs}\n{}", shape.ssc))
+        .with(format_args!("[ssc.limits]\n{}", shape.limits))
+        .realm("access", "access", &[format!("udp:{access}"), format!("tls:{access_tls}")])
+        .with(format_args!("tls = {{ certificate = {certificate:?}, key = {key:?} }}"))
+        .realm("core", "core", &[format!("udp:{core}")])
+        .with("trusted = true")
+        .next_hop("far-end", format_args!("udp:{answerer}"))
+        .route("access", "far-end")
 }

@@ -5,12 +5,13 @@
 //!   generator, registrar           SSC, default route ───→                   attacker
 //! ```
 
-use super::super::topology::{Ground, is_ready};
+use super::super::topology::Ground;
+use crate::site::Site;
+use crate::site_file::SiteFile;
 use anyhow::Context;
 use attack::{Namespace, Veth};
-use peers::{Duty, Kamailio, KamailioSpec, Process, ProcessSpec};
+use peers::{Duty, Kamailio};
 use serde_json::Value;
-use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::path::Path;
 use std::sync::Arc;
@@ -27,7 +28,6 @@ const EVIL_MAC: &str = "02:00:00:00:02:02";
 /// The attacker's interface.
 pub const EVIL: &str = "evil";
 const WIRE: &str = "good";
-const READY_MAX: Duration = Duration::from_secs(15);
 /// Attempts to register the callers' address, and the patience of each.
 const TRIES_MAX: usize = 30;
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -78,7 +78,7 @@ impl Field {
 /// What is flooded.
 pub enum Target {
     /// The SSC.
-    Tandem(Guarded),
+    Tandem(Site),
     /// The peer.
     Peer(Kamailio),
 }
@@ -90,7 +90,7 @@ impl Target {
     /// When the API does not answer.
     pub fn shield(&self) -> anyhow::Result<Value> {
         match self {
-            Self::Tandem(guarded) => guarded.ask("shield"),
+            Self::Tandem(site) => site.get("functions/ssc/shield"),
             Self::Peer(_) => Ok(Value::Null),
         }
     }
@@ -99,58 +99,27 @@ impl Target {
     #[must_use]
     pub fn cpu(&self) -> Duration {
         match self {
-            Self::Tandem(guarded) => guarded.cpu(),
+            Self::Tandem(site) => site.usage().cpu,
             Self::Peer(kamailio) => kamailio.usage().cpu,
         }
     }
 }
 
-/// The system under test in its namespace; the calling thread stands in the generator's.
-pub struct Guarded {
-    process: Process,
-    api: SocketAddr,
-    token: String,
-}
-
-impl Guarded {
-    /// Starts a site with one SSC that takes calls from registered callers only; `kernel` is
-    /// what its shield says of XDP.
-    ///
-    /// # Errors
-    /// When it does not come up.
-    pub fn start(
-        field: &Field,
-        ground: &Ground,
-        binary: &Path,
-        kernel: &str,
-    ) -> anyhow::Result<Self> {
-        fs::write(ground.directory().join("site.toml"), site(ground, kernel))?;
-        let arguments = ["netns", "exec", field.sut.name()];
-        let mut spec = ProcessSpec::new("tandem", "ip", ground.directory()).with(arguments);
-        spec.arguments.extend([binary.as_os_str().into(), "run".into(), "site.toml".into()]);
-        spec.core = Some(Ground::cores().0);
-        let mut process = Process::start(&spec)?;
-        process.wait_until(READY_MAX, || is_ready(ground.api))?;
-        let token = fs::read_to_string(ground.directory().join("var/token"))?.trim().to_owned();
-        Ok(Self { process, api: ground.api, token })
-    }
-
-    /// What the SSC answers to a question: `shield`, `blacklist`.
-    ///
-    /// # Errors
-    /// When the API does not answer.
-    pub fn ask(&self, about: &str) -> anyhow::Result<Value> {
-        let url = format!("http://{}/api/v1/functions/ssc/{about}", self.api);
-        let bearer = format!("Bearer {}", self.token);
-        let answer = ureq::get(url).header("Authorization", bearer).call()?.into_body().read_json();
-        answer.context("the API does not answer with JSON")
-    }
-
-    /// Processor time used so far.
-    #[must_use]
-    pub fn cpu(&self) -> Duration {
-        self.process.usage().cpu
-    }
+/// Starts a site with one SSC that takes calls from registered callers only; `kernel` is what its
+/// shield says of XDP. The calling thread stands in the generator's namespace.
+///
+/// # Errors
+/// When it does not come up.
+pub fn tandem(
+    field: &Field,
+    ground: &Ground,
+    binary: &Path,
+    kernel: &str,
+) -> anyhow::Result<Target> {
+    let mut spec = Site::spec(binary, ground.directory());
+    spec.namespace = Some(field.sut.name().to_owned());
+    spec.core = Some(Ground::cores().0);
+    Ok(Target::Tandem(Site::start(&spec, &site(ground, kernel), ground.api)?))
 }
 
 /// Kamailio in the place of the SSC: it serves the callers' address, and holds others off.
@@ -158,14 +127,9 @@ impl Guarded {
 /// # Errors
 /// When it is not installed or does not come up.
 pub fn kamailio(field: &Field, ground: &Ground) -> anyhow::Result<Kamailio> {
-    let spec = KamailioSpec {
-        listen: ground.access,
-        tls: None,
-        next_hop: ground.answerer,
-        core: Some(Ground::cores().0),
-        namespace: Some(field.sut.name().to_owned()),
-        duty: Duty::Shield(GOOD.into()),
-    };
+    let mut spec = ground.kamailio(false);
+    spec.namespace = Some(field.sut.name().to_owned());
+    spec.duty = Duty::Shield(GOOD.into());
     Kamailio::start(&spec, ground.directory())
 }
 
@@ -272,61 +236,21 @@ pub fn register(ground: &Ground) -> anyhow::Result<()> {
 
 fn site(ground: &Ground, kernel: &str) -> String {
     let Ground { access, core, answerer, api, .. } = ground;
-    let directory = ground.directory().join("var");
     let under_test = Ground::cores().0;
-    format!(
-        r#"[site]
-name = "lab"
-directory = {directory:?}
-
-[oam]
-listen = "{api}"
-allow_remote = true
-
-[[ssc]]
-name = "ssc"
-cores = [{under_test}]
-
-[ssc.registrar]
-client_expires_s = 3600
-core_expires_s = 7200
-
-[ssc.shield]
-kernel = "{kernel}"
-kernel_interfaces = ["{WIRE}", "{EVIL}"]
-
-[[ssc.realm]]
-name = "access"
-side = "access"
-listen = ["udp:{access}", "tcp:{access}"]
-register_required = true
-
-[[ssc.realm]]
-name = "core"
-side = "core"
-listen = ["udp:{core}"]
-trusted = true
-
-[[ssc.next_hop]]
-name = "far-end"
-realm = "core"
-targets = ["udp:{answerer}"]
-probe_interval_s = 0
-
-[[ssc.next_hop]]
-name = "registrar"
-realm = "core"
-targets = ["udp:{REGISTRAR}"]
-probe_interval_s = 0
-
-[[ssc.route]]
-from = "access"
-method = ["REGISTER"]
-to = ["registrar"]
-
-[[ssc.route]]
-from = "access"
-to = ["far-end"]
-"#,
-    )
+    SiteFile::new("lab", ground.directory(), *api)
+        .with("allow_remote = true")
+        .with(format_args!("[[ssc]]\nname = \"ssc\"\ncores = [{under_test}]"))
+        .with("[ssc.registrar]\nclient_expires_s = 3600\ncore_expires_s = 7200")
+        .with(format_args!("[ssc.shield]\nkernel = \"{kernel}\""))
+        .with(format_args!("kernel_interfaces = [\"{WIRE}\", \"{EVIL}\"]"))
+        .realm("access", "access", &[format!("udp:{access}"), format!("tcp:{access}")])
+        .with("register_required = true")
+        .realm("core", "core", &[format!("udp:{core}")])
+        .with("trusted = true")
+        .next_hop("far-end", format_args!("udp:{answerer}"))
+        .next_hop("registrar", format_args!("udp:{REGISTRAR}"))
+        .route("access", "registrar")
+        .with("method = [\"REGISTER\"]")
+        .route("access", "far-end")
+        .text()
 }
