@@ -26,6 +26,11 @@ use cli::{Cli, Command};
 use exit::Exit;
 use std::process::ExitCode;
 
+/// Calls leave and come in all sizes: it saves a tenth of a call's time. Without huge pages: one of
+/// them takes milliseconds to be cleared, in which nobody is answered.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,

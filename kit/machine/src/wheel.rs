@@ -8,6 +8,8 @@ use crate::Time;
 const LEVELS: usize = 4;
 const SLOTS: usize = 256;
 const TICK_NS: u64 = 1_000_000;
+/// Emptied lists that each coarser level keeps for the slots that are filled next.
+const SPARES_MAX: usize = 4;
 /// Half a turn of the coarsest level: a key further away fires then (24 days) in vain.
 const REACH: u64 = 1 << 31;
 
@@ -18,6 +20,8 @@ pub struct Wheel<K> {
     next: u64,
     slots: Vec<Vec<(u64, K)>>,
     occupied: [[u64; SLOTS / 64]; LEVELS],
+    /// Lists that were emptied, by level: they are as long as the next ones will be.
+    spares: [Vec<Vec<(u64, K)>>; LEVELS],
     len: usize,
 }
 
@@ -29,6 +33,7 @@ impl<K: Copy> Wheel<K> {
             next: now.as_nanos() / TICK_NS,
             slots: (0..LEVELS * SLOTS).map(|_| Vec::new()).collect(),
             occupied: [[0; SLOTS / 64]; LEVELS],
+            spares: [const { Vec::new() }; LEVELS],
             len: 0,
         }
     }
@@ -57,13 +62,26 @@ impl<K: Copy> Wheel<K> {
         let level = if distance == 0 { 0 } else { distance.ilog2() as usize / 8 };
         let level = level.min(LEVELS - 1);
         let slot = (tick >> (8 * level)) as usize % SLOTS;
-        self.slots[level * SLOTS + slot].push((tick, key));
+        let keys = &mut self.slots[level * SLOTS + slot];
+        if keys.capacity() == 0
+            && let Some(spare) = self.spares[level].pop()
+        {
+            *keys = spare;
+        }
+        keys.push((tick, key));
         self.occupied[level][slot / 64] |= 1 << (slot % 64);
     }
 
     fn take(&mut self, level: usize, slot: usize) -> Vec<(u64, K)> {
         self.occupied[level][slot / 64] &= !(1 << (slot % 64));
         core::mem::take(&mut self.slots[level * SLOTS + slot])
+    }
+
+    /// Keeps the memory of a list that is empty now.
+    fn give_back(&mut self, level: usize, keys: Vec<(u64, K)>) {
+        if self.spares[level].len() < SPARES_MAX {
+            self.spares[level].push(keys);
+        }
     }
 
     /// A time at or before which nothing fires: the earliest key, or the moment at which a coarser
@@ -142,6 +160,7 @@ impl<K: Copy> Wheel<K> {
             for (tick, key) in keys.drain(..) {
                 self.place(tick.max(self.next), key);
             }
+            self.give_back(level, keys);
         }
     }
 }

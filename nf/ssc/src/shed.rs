@@ -1,9 +1,9 @@
 //! Refusing under overload: 503 written straight from the request, before it is parsed, without
 //! a transaction (RFC 3261 §8.2.7, §21.5.4).
 //!
-//! The tag of the answer is made from the request's own words and a secret, so that a
-//! retransmission gets the same answer and the ACK is known again, without a record of the
-//! request. A small table remembers whom we refused: a retransmission that comes when there is
+//! The tag of the answer is made from the request's own words and proves itself: a
+//! retransmission gets the same answer, and of the ACK nothing but its tag need be looked at,
+//! without a record of the request. A small table remembers whom we refused: a retransmission that comes when there is
 //! time again must not begin the call that its client has given up.
 
 use crate::admission::Class;
@@ -57,6 +57,21 @@ impl Shed {
     /// Names a transaction by what an INVITE, its retransmissions and its ACK share.
     fn name(&self, peek: &Peek<'_>) -> u64 {
         absorb(absorb(self.secret, peek.via), peek.call_id)
+    }
+
+    /// The number in the tag of a refusal: half of the name, and what the secret makes of that.
+    const fn tag(&self, name: u64) -> u64 {
+        self.proven(name >> 32)
+    }
+
+    const fn proven(&self, half: u64) -> u64 {
+        half << 32 | mix(self.secret ^ half) >> 32
+    }
+
+    /// Whether the To tag of a request is one that we gave a refusal.
+    fn wrote_tag_of(&self, bytes: &[u8]) -> bool {
+        let number = to_value(bytes).and_then(|to| refusal_tag(to));
+        number.is_some_and(|number| number == self.proven(number >> 32))
     }
 
     fn remembers(&self, name: u64) -> bool {
@@ -169,13 +184,6 @@ impl<'a> Peek<'a> {
         Some(bit)
     }
 
-    /// Our own tag in its To, when it is one of a refusal.
-    fn refusal_tag(&self) -> Option<&'a [u8]> {
-        let at = memchr::memmem::rfind(self.to, b";tag=")? + 5;
-        let tag = self.to.get(at..at + TAG_BYTES)?;
-        tag.starts_with(TAG).then_some(tag)
-    }
-
     /// Whether it stands in a dialog.
     fn is_tagged(&self) -> bool {
         let params = memchr::memrchr(b'>', self.to).map_or(self.to, |at| &self.to[at..]);
@@ -186,6 +194,40 @@ impl<'a> Peek<'a> {
     fn is_emergency(&self) -> bool {
         begins(self.uri, SOS) || holds_sos(self.to)
     }
+}
+
+/// The value of the first To line.
+fn to_value(bytes: &[u8]) -> Option<&[u8]> {
+    let mut at = 0;
+    loop {
+        at += memchr::memchr(b'\n', &bytes[at..])? + 1;
+        let rest = &bytes[at..];
+        let name = match rest {
+            [b't' | b'T', b'o' | b'O', ..] => 2,
+            [b't' | b'T', ..] => 1,
+            [b'\r', ..] => return None,
+            _ => continue,
+        };
+        let end = memchr::memchr(b'\n', rest)?;
+        let value = rest[name..end].trim_ascii_start();
+        if let Some((b':', value)) = value.split_first() {
+            return Some(value.trim_ascii());
+        }
+    }
+}
+
+/// The number in the tag of a To value, when the tag looks like one of a refusal.
+fn refusal_tag(to: &[u8]) -> Option<u64> {
+    // Last, where we wrote it; somebody may have written another parameter after it.
+    let (head, last) = to.split_at_checked(to.len().wrapping_sub(TAG_BYTES))?;
+    let tag = if head.ends_with(b";tag=") {
+        last
+    } else {
+        let at = memchr::memmem::rfind(to, b";tag=")? + 5;
+        to.get(at..at + TAG_BYTES)?
+    };
+    let digits = tag.strip_prefix(TAG)?;
+    u64::from_str_radix(core::str::from_utf8(digits).ok()?, 16).ok()
 }
 
 fn begins(text: &[u8], start: &[u8]) -> bool {
@@ -223,7 +265,7 @@ impl Controller {
         out: &mut Effects,
     ) -> bool {
         if bytes.starts_with(b"ACK ") {
-            return now < self.shed.acks_until && self.is_ack_to_refusal(bytes);
+            return now < self.shed.acks_until && self.shed.wrote_tag_of(bytes);
         }
         if is_held(bytes) {
             return false;
@@ -262,12 +304,6 @@ impl Controller {
         }
     }
 
-    fn is_ack_to_refusal(&self, bytes: &[u8]) -> bool {
-        let peek = Peek::read(bytes);
-        let found = peek.and_then(|peek| Some((peek.refusal_tag()?, self.shed.name(&peek))));
-        found.is_some_and(|(tag, name)| tag[TAG.len()..] == hex(mix(name)))
-    }
-
     /// 503 with Retry-After, straight from the words of the request.
     fn refuse_unread(
         &mut self,
@@ -287,6 +323,7 @@ impl Controller {
             }
             _ => *flow,
         };
+        let tag = self.shed.tag(name);
         out.send(to, |answer| {
             answer.extend_from_slice(b"SIP/2.0 503 Service Unavailable\r\n");
             write::first_via(answer, via, peek.via, flow);
@@ -297,7 +334,7 @@ impl Controller {
             answer.extend_from_slice(peek.to);
             answer.extend_from_slice(b";tag=");
             answer.extend_from_slice(TAG);
-            answer.extend_from_slice(&hex(mix(name)));
+            answer.extend_from_slice(&hex(tag));
             answer.extend_from_slice(b"\r\nRetry-After: ");
             write::number(answer, retry_s.into());
             answer.extend_from_slice(b"\r\n");

@@ -252,7 +252,7 @@ pub fn first_via(head: &mut Vec<u8>, via: &sip::Via<'_>, value: &[u8], flow: &Fl
     let ip = flow.remote.ip();
     let end = value.len().min(via.raw.len());
     let (own, rest) = value.split_at(end);
-    match rport(own).filter(|_| via.rport == Some(None)) {
+    match if via.rport == Some(None) { rport(own) } else { None } {
         Some(at) => {
             head.extend_from_slice(&own[..at]);
             head.push(b'=');
@@ -271,6 +271,9 @@ pub fn first_via(head: &mut Vec<u8>, via: &sip::Via<'_>, value: &[u8], flow: &Fl
 
 /// Where the `rport` flag of a Via ends.
 fn rport(via: &[u8]) -> Option<usize> {
+    if via.ends_with(b";rport") {
+        return Some(via.len());
+    }
     let is_flag = |window: &[u8]| window.eq_ignore_ascii_case(b"rport");
     let place = memchr::memmem::rfind(via, b"rport");
     place.or_else(|| via.windows(5).rposition(is_flag)).map(|at| at + 5)

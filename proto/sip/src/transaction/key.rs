@@ -39,10 +39,17 @@ impl Probe {
         self.hash(secrets);
     }
 
-    fn hash(&mut self, [bucket, key]: [&KeyedHash; 2]) {
+    /// Makes the whole key of what was written.
+    pub(super) fn hash(&mut self, secrets: [&KeyedHash; 2]) {
         let (hashed, to_tag) = self.bytes.split_at(self.hashed);
-        let to_tag = if to_tag.is_empty() { 0 } else { key.hash(to_tag) as u32 };
-        self.key = Key { request: key.hash(hashed), hash: bucket.hash(hashed) as u32, to_tag };
+        let to_tag = if to_tag.is_empty() { 0 } else { secrets[1].hash(to_tag) as u32 };
+        let request = secrets[1].hash(hashed);
+        self.key = Key { request, hash: self.bucket(secrets), to_tag };
+    }
+
+    /// The part of the key that tells where to look.
+    pub(super) fn bucket(&self, [bucket, _]: [&KeyedHash; 2]) -> u32 {
+        bucket.hash(&self.bytes[..self.hashed]) as u32
     }
 
     fn write(&mut self, request: &Message<'_>, method: Method) {
@@ -58,21 +65,15 @@ impl Probe {
         }
     }
 
-    /// Makes the key of a request of a known method with this top Via; says whether that is
-    /// enough of it.
-    pub(super) fn fill_via(
-        &mut self,
-        via: &Via<'_>,
-        method: Method,
-        secrets: [&KeyedHash; 2],
-    ) -> bool {
+    /// Writes down what the key of a request of a known method with this top Via is made from;
+    /// says whether that is enough of it.
+    pub(super) fn write_via(&mut self, via: &Via<'_>, method: Method) -> bool {
         let branch = via.branch.filter(|branch| has_cookie(branch));
         let Some(branch) = branch.filter(|_| method != Method::Other) else { return false };
         self.bytes.clear();
         self.any_to_tag = false;
         self.bytes.push(method as u8);
         self.sent_by(via, branch);
-        self.hash(secrets);
         true
     }
 

@@ -34,6 +34,7 @@ mod key;
 mod keyed_hash;
 pub mod non_invite_client;
 pub mod non_invite_server;
+mod places;
 mod server;
 mod servers;
 mod slab;
@@ -49,6 +50,7 @@ use client::{ClientSlot, NONE};
 use core::hash::Hash;
 use key::Probe;
 use machine::{Time, Wheel};
+use places::Places;
 use server::Server;
 use slab::Slab;
 use std::sync::Arc;
@@ -70,10 +72,6 @@ impl Default for Limits {
 
 /// No table is larger than this, whatever its limits say: one bit of an index names the side.
 const ENTRIES_MAX: u32 = (1 << 31) - 1;
-/// Buckets of server transactions at first; they double as the table fills.
-const BUCKETS_MIN: usize = 1 << 12;
-/// Transactions of one bucket, on average, before the buckets double.
-const BUCKET_FILL_MAX: usize = 2;
 /// Buckets of far ends from which responses are awaited.
 const FLOW_BUCKETS: usize = 4096;
 
@@ -164,8 +162,8 @@ pub struct Transactions<F, U> {
     /// First of the clients that await a response, by bucket of far ends.
     flows: Box<[u32]>,
     servers: Slab<Server<F, U>>,
-    /// First server of each bucket, plus one; zero is none.
-    heads: Box<[u32]>,
+    /// Where the servers are, by the hash of their keys.
+    places: Places,
     probe: Probe,
 }
 
@@ -207,7 +205,7 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
             clients: Slab::new(limits.clients_max.min(ENTRIES_MAX)),
             flows: vec![NONE; FLOW_BUCKETS].into(),
             servers: Slab::new(limits.servers_max.min(ENTRIES_MAX)),
-            heads: vec![0; BUCKETS_MIN].into(),
+            places: Places::new(),
             probe: Probe::default(),
         }
     }
@@ -256,7 +254,7 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
             self.servers.remove(index);
         }
         self.flows.fill(NONE);
-        self.heads.fill(0);
+        self.places.clear();
         self.wheel = Wheel::new(now);
     }
 

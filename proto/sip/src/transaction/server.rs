@@ -119,8 +119,6 @@ const fn non_invite_event(signal: Signal) -> non_invite_server::Event {
 #[derive(Debug)]
 pub(super) struct Server<F, U> {
     pub(super) key: Key,
-    /// The next entry of the same bucket.
-    pub(super) next: u32,
     pub(super) machine: ServerMachine,
     pub(super) clock: Clock,
     /// Where the final response to an INVITE goes again; every other goes where the request

@@ -3,7 +3,7 @@
 use super::act::Act;
 use super::clock::{Clock, Fired};
 use super::server::{Server, ServerMachine, Signal};
-use super::{Arrival, BUCKET_FILL_MAX, Out, ServerId, Transactions, WheelKey};
+use super::{Arrival, Out, ServerId, Transactions, WheelKey};
 use crate::{Message, Method, Via};
 use core::hash::Hash;
 use core::ops::Range;
@@ -101,13 +101,8 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
         message: &Message<'_>,
         method: Method,
     ) -> Arrival<U> {
-        if self.servers.len() >= BUCKET_FILL_MAX * self.heads.len() {
-            self.double_buckets();
-        }
-        let bucket = self.probe.key.hash as usize & (self.heads.len() - 1);
         let server = Server {
             key: self.probe.key,
-            next: self.heads[bucket],
             machine: ServerMachine::new(method),
             clock: Clock::stopped(reliable),
             from: (method == Method::Invite && !reliable).then(|| Box::new(from)),
@@ -118,24 +113,12 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
         let Some((index, generation)) = self.servers.insert(server) else {
             return Arrival::Overload;
         };
-        self.heads[bucket] = index + 1;
+        self.places.insert(self.probe.key.hash, index);
         let id = ServerId(index, generation);
         if method == Method::Cancel {
             return Arrival::Cancel { id, invite: self.cancelled_by(message) };
         }
         Arrival::Request(id)
-    }
-
-    /// Deals all transactions out to twice as many buckets: some 50 ns each, once for each time
-    /// that their number doubles.
-    fn double_buckets(&mut self) {
-        let mut heads = vec![0; 2 * self.heads.len()];
-        for index in 0..self.servers.slots() {
-            let Some(server) = self.servers.at_mut(index) else { continue };
-            let bucket = server.key.hash as usize & (heads.len() - 1);
-            server.next = core::mem::replace(&mut heads[bucket], index + 1);
-        }
-        self.heads = heads.into();
     }
 
     /// The INVITE that a CANCEL means, with its user (§9.2).
@@ -149,32 +132,31 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
     /// without parsing the rest of it. `true` also where only the whole request could tell
     /// (RFC 2543, methods without a row).
     pub fn is_known(&mut self, via: &Via<'_>, method: Method) -> bool {
-        if !self.probe.fill_via(via, method, [&self.hash, &self.proof]) {
+        let secrets = [&self.hash, &self.proof];
+        let Self { probe, places, servers, .. } = self;
+        if !probe.write_via(via, method) {
             return true;
         }
-        let mut next = self.heads[self.probe.key.hash as usize & (self.heads.len() - 1)];
-        while let Some((_, server)) = next.checked_sub(1).and_then(|index| self.servers.at(index)) {
-            if self.probe.matches(&server.key) {
-                return true;
-            }
-            next = server.next;
-        }
-        false
+        // Most are new: the second hash is made for those that are found under the first.
+        let hash = probe.bucket(secrets);
+        let is_it = |index| {
+            probe.hash(secrets);
+            servers.at(index).is_some_and(|(_, server)| probe.matches(&server.key))
+        };
+        places.find(hash, is_it).is_some()
     }
 
     /// Index of the transaction that `message` belongs to if its method counts as `method`.
     /// Leaves the key in the probe.
     fn find(&mut self, message: &Message<'_>, method: Method) -> Option<u32> {
         self.probe.fill(message, method, [&self.hash, &self.proof]);
-        let mut next = self.heads[self.probe.key.hash as usize & (self.heads.len() - 1)];
-        while let Some((_, server)) = next.checked_sub(1).and_then(|index| self.servers.at(index)) {
-            let same = self.probe.matches(&server.key);
-            if same && (!self.probe.any_to_tag || server.sent_tag_of(message)) {
-                return Some(next - 1);
-            }
-            next = server.next;
-        }
-        None
+        let probe = &self.probe;
+        self.places.find(probe.key.hash, |index| {
+            self.servers.at(index).is_some_and(|(_, server)| {
+                let same = probe.matches(&server.key);
+                same && (!probe.any_to_tag || server.sent_tag_of(message))
+            })
+        })
     }
 
     fn receive_ack(&mut self, now: Time, index: u32, out: &mut Vec<Out<F, U>>) -> Arrival<U> {
@@ -282,19 +264,7 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
 
     fn end_server(&mut self, index: u32) {
         let Some(server) = self.servers.remove(index) else { return };
-        let bucket = server.key.hash as usize & (self.heads.len() - 1);
-        if self.heads[bucket] == index + 1 {
-            self.heads[bucket] = server.next;
-            return;
-        }
-        let mut at = self.heads[bucket];
-        while let Some(entry) = at.checked_sub(1).and_then(|index| self.servers.at_mut(index)) {
-            if entry.next == index + 1 {
-                entry.next = server.next;
-                return;
-            }
-            at = entry.next;
-        }
+        self.places.remove(server.key.hash, index);
     }
 
     fn schedule_server(&mut self, now: Time, index: u32) {

@@ -15,10 +15,15 @@ struct Slot<T> {
     body: Body<T>,
 }
 
+/// Slots of one piece of memory: a slab grows by pieces, so that nothing is ever moved.
+const PIECE: usize = 1 << 12;
+
 /// Entries that stay where they are until they are removed.
 #[derive(Debug)]
 pub(super) struct Slab<T> {
-    slots: Vec<Slot<T>>,
+    pieces: Vec<Vec<Slot<T>>>,
+    /// Slots in all pieces.
+    made: u32,
     free: u32,
     len: usize,
     max: u32,
@@ -31,7 +36,7 @@ impl<T> Slab<T> {
 
     /// An empty slab for at most `max` entries; memory grows as it fills.
     pub(super) fn new(max: u32) -> Self {
-        Self { slots: Vec::new(), free: NONE, len: 0, max: max.min(NONE - 1) }
+        Self { pieces: Vec::new(), made: 0, free: NONE, len: 0, max: max.min(NONE - 1) }
     }
 
     pub(super) const fn len(&self) -> usize {
@@ -40,32 +45,51 @@ impl<T> Slab<T> {
 
     /// Slots in use and free: every index is below.
     pub(super) const fn slots(&self) -> u32 {
-        self.slots.len() as u32
+        self.made
+    }
+
+    #[inline]
+    fn slot(&self, index: u32) -> Option<&Slot<T>> {
+        self.pieces.get(index as usize / PIECE)?.get(index as usize % PIECE)
+    }
+
+    #[inline]
+    fn slot_mut(&mut self, index: u32) -> Option<&mut Slot<T>> {
+        self.pieces.get_mut(index as usize / PIECE)?.get_mut(index as usize % PIECE)
     }
 
     /// Index and generation of the new entry; `None` when the slab is full.
     pub(super) fn insert(&mut self, entry: T) -> Option<(u32, u32)> {
         if self.free == NONE {
-            if self.slots.len() as u32 >= self.max {
-                return None;
-            }
-            self.slots.push(Slot { generation: 0, body: Body::Full(entry) });
-            self.len += 1;
-            return Some((self.slots.len() as u32 - 1, 0));
+            return (self.made < self.max).then(|| self.make(entry));
         }
         let index = self.free;
-        let slot = &mut self.slots[index as usize];
-        if let Body::Free(next) = slot.body {
-            self.free = next;
-        }
+        let slot = self.slot_mut(index)?;
+        let free = match slot.body {
+            Body::Free(next) => next,
+            Body::Full(_) => NONE,
+        };
         slot.body = Body::Full(entry);
-        self.len += 1;
-        Some((index, slot.generation))
+        let generation = slot.generation;
+        (self.free, self.len) = (free, self.len + 1);
+        Some((index, generation))
+    }
+
+    /// One more slot.
+    fn make(&mut self, entry: T) -> (u32, u32) {
+        let index = self.made;
+        if (index as usize).is_multiple_of(PIECE) {
+            self.pieces.push(Vec::with_capacity(PIECE));
+        }
+        let piece = &mut self.pieces[index as usize / PIECE];
+        piece.push(Slot { generation: 0, body: Body::Full(entry) });
+        (self.made, self.len) = (index + 1, self.len + 1);
+        (index, 0)
     }
 
     #[inline]
     pub(super) fn get(&self, index: u32, generation: u32) -> Option<&T> {
-        match self.slots.get(index as usize) {
+        match self.slot(index) {
             Some(Slot { generation: g, body: Body::Full(entry) }) if *g == generation => {
                 Some(entry)
             }
@@ -75,7 +99,7 @@ impl<T> Slab<T> {
 
     #[inline]
     pub(super) fn get_mut(&mut self, index: u32, generation: u32) -> Option<&mut T> {
-        match self.slots.get_mut(index as usize) {
+        match self.slot_mut(index) {
             Some(Slot { generation: g, body: Body::Full(entry) }) if *g == generation => {
                 Some(entry)
             }
@@ -86,7 +110,7 @@ impl<T> Slab<T> {
     /// The entry at `index`, whatever its generation, with that generation.
     #[inline]
     pub(super) fn at(&self, index: u32) -> Option<(u32, &T)> {
-        match self.slots.get(index as usize) {
+        match self.slot(index) {
             Some(Slot { generation, body: Body::Full(entry) }) => Some((*generation, entry)),
             _ => None,
         }
@@ -94,7 +118,7 @@ impl<T> Slab<T> {
 
     #[inline]
     pub(super) fn at_mut(&mut self, index: u32) -> Option<&mut T> {
-        match self.slots.get_mut(index as usize) {
+        match self.slot_mut(index) {
             Some(Slot { body: Body::Full(entry), .. }) => Some(entry),
             _ => None,
         }
@@ -102,12 +126,13 @@ impl<T> Slab<T> {
 
     /// Takes the entry at `index` out; its generation is over.
     pub(super) fn remove(&mut self, index: u32) -> Option<T> {
-        let slot = self.slots.get_mut(index as usize)?;
+        let free = self.free;
+        let slot = self.slot_mut(index)?;
         if matches!(slot.body, Body::Free(_)) {
             return None;
         }
         slot.generation = slot.generation.wrapping_add(1);
-        let body = core::mem::replace(&mut slot.body, Body::Free(self.free));
+        let body = core::mem::replace(&mut slot.body, Body::Free(free));
         self.free = index;
         self.len -= 1;
         match body {
