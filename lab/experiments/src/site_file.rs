@@ -33,7 +33,8 @@ impl SiteFile {
         self.with(format_args!("{section}\nlisten = {listen:?}"))
     }
 
-    /// A far end in the realm `core`, `udp:127.0.0.1:5080`, that nobody probes; its section is open.
+    /// A far end in the realm `core`, `udp:127.0.0.1:5080`, that nobody probes; its section is
+    /// open.
     #[must_use]
     pub fn next_hop(self, name: &str, target: impl Display) -> Self {
         let section = format!("\n[[ssc.next_hop]]\nname = \"{name}\"\nrealm = \"core\"");
