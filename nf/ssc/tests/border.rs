@@ -192,14 +192,7 @@ fn towards_the_core_a_call_outlives_its_connection() {
 #[test]
 fn info_crosses_both_ways_with_its_body() {
     let mut world = World::new(SITE);
-    let mut alice = Caller::new("info");
-    world.receive(ALICE, ACCESS, &alice.request("INVITE", "", SDP));
-    world.expect(ALICE, "SIP/2.0 100");
-    let invite = world.expect(BOB, "INVITE");
-    world.receive(BOB, CORE, &respond(&invite, "200 OK", "b1", BOB_CONTACT, SDP));
-    alice.learn(&world.expect(ALICE, "SIP/2.0 200"));
-    world.receive(ALICE, ACCESS, &alice.request("ACK", "", ""));
-    world.expect(BOB, "ACK");
+    let (mut alice, invite) = world.call("info");
     alice.cseq = 2;
     let text = alice.request("INFO", "Info-Package: dtmf\r\n", "Signal=5\r\n");
     world.receive(ALICE, ACCESS, &text);

@@ -15,16 +15,6 @@ fn invited(world: &mut World, call_id: &str, more: &str) -> (Caller, String) {
     (alice, invite)
 }
 
-/// A call up to its ACK.
-fn answered(world: &mut World, call_id: &str) -> (Caller, String) {
-    let (mut alice, invite) = invited(world, call_id, "");
-    world.receive(BOB, CORE, &respond(&invite, "200 OK", "b1", BOB_CONTACT, SDP));
-    alice.learn(&world.expect(ALICE, "SIP/2.0 200 OK"));
-    world.receive(ALICE, ACCESS, &alice.request("ACK", "", ""));
-    world.expect(BOB, "ACK");
-    (alice, invite)
-}
-
 /// Alice hangs up; nothing is left.
 fn hang_up(world: &mut World, alice: &mut Caller) {
     alice.cseq += 1;
@@ -169,7 +159,7 @@ fn a_reliable_provisional_is_acknowledged_end_to_end() {
 #[test]
 fn bob_changes_the_session_with_numbers_of_his_own() {
     let mut world = World::new(SITE);
-    let (mut alice, invite) = answered(&mut world, "r1");
+    let (mut alice, invite) = world.call("r1");
     world.receive(BOB, CORE, &from_bob(&invite, "b1", "INVITE", 77, ""));
     world.expect(BOB, "SIP/2.0 100");
     let again = world.expect(ALICE, "INVITE sip:alice@10.0.0.1:5062");
@@ -191,7 +181,7 @@ fn bob_changes_the_session_with_numbers_of_his_own() {
 #[test]
 fn a_request_with_an_old_number_is_refused() {
     let mut world = World::new(SITE);
-    let (mut alice, _) = answered(&mut world, "o1");
+    let (mut alice, _) = world.call("o1");
     alice.cseq = 0;
     world.receive(ALICE, ACCESS, &alice.request("INFO", "", ""));
     world.expect(ALICE, "SIP/2.0 500");
@@ -202,7 +192,7 @@ fn a_request_with_an_old_number_is_refused() {
 #[test]
 fn a_stranger_with_the_right_tag_but_another_call_id_finds_no_dialog() {
     let mut world = World::new(SITE);
-    let (mut alice, _) = answered(&mut world, "s1");
+    let (mut alice, _) = world.call("s1");
     let mut eve = alice.clone();
     eve.call_id = "s2".into();
     eve.cseq = 5;
@@ -214,7 +204,7 @@ fn a_stranger_with_the_right_tag_but_another_call_id_finds_no_dialog() {
 #[test]
 fn both_hang_up_at_once() {
     let mut world = World::new(SITE);
-    let (mut alice, invite) = answered(&mut world, "h1");
+    let (mut alice, invite) = world.call("h1");
     alice.cseq = 2;
     world.receive(ALICE, ACCESS, &alice.request("BYE", "", ""));
     let bye = world.expect(BOB, "BYE");
@@ -228,7 +218,7 @@ fn both_hang_up_at_once() {
 #[test]
 fn a_bye_that_nobody_answers_ends_the_call_all_the_same() {
     let mut world = World::new(SITE);
-    let (mut alice, _) = answered(&mut world, "h2");
+    let (mut alice, _) = world.call("h2");
     alice.cseq = 2;
     world.receive(ALICE, ACCESS, &alice.request("BYE", "", ""));
     world.expect(BOB, "BYE");
@@ -240,7 +230,7 @@ fn a_bye_that_nobody_answers_ends_the_call_all_the_same() {
 #[test]
 fn the_operator_ends_a_call_on_both_legs() {
     let mut world = World::new(SITE);
-    let _ = answered(&mut world, "t1");
+    let _ = world.call("t1");
     let rows = world.ask("calls", &[]);
     assert_eq!(rows[0]["state"], "confirmed");
     assert_eq!(rows[0]["from"], "sip:alice@example.com");
@@ -293,7 +283,7 @@ fn a_2xx_that_crosses_the_cancel_goes_through() {
 #[test]
 fn the_far_end_lost_the_dialog_and_both_legs_end() {
     let mut world = World::new(SITE);
-    let (mut alice, _) = answered(&mut world, "l1");
+    let (mut alice, _) = world.call("l1");
     alice.cseq = 2;
     world.receive(ALICE, ACCESS, &alice.request("UPDATE", "", ""));
     let update = world.expect(BOB, "UPDATE");

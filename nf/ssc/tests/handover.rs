@@ -4,7 +4,8 @@
 mod world;
 
 use machine::Duration;
-use runtime::{ConnId, Effects, Flow, Function, Mirrored, Transport};
+use runtime::{ConnId, Flow, Mirrored, Transport};
+use world::pair::{Pair, follower, mirror};
 use world::*;
 
 /// Calls at once that the access realm may have: hardly more than a run needs.
@@ -15,32 +16,17 @@ fn site() -> String {
     SITE.replacen("name = \"access\"", &limit, 1)
 }
 
-fn mirror(world: &mut World, input: Mirrored<'_>) -> Effects {
-    let mut out = Effects::default();
-    let now = world.now;
-    world.controller.mirror(now, input, &mut out);
-    assert_eq!(out.len(), 0, "nothing is said");
-    out
-}
-
-/// The active controller, its standby, and a call's ends by its number.
-struct Pair {
-    active: World,
-    standby: World,
-    calls: Vec<(Caller, String)>,
+/// A pair, and a call's ends by its number.
+struct Life {
+    pair: Pair,
+    calls: Vec<Caller>,
     made: u64,
     dice: u64,
 }
 
-impl Pair {
-    fn new(site: &str, seed: u64) -> Self {
-        let (mut active, mut standby) = (World::new(site), World::new(site));
-        mirror(&mut active, Mirrored::Deactivate);
-        mirror(&mut active, Mirrored::Activate);
-        mirror(&mut standby, Mirrored::Deactivate);
-        let mut pair = Self { active, standby, calls: Vec::new(), made: 0, dice: seed };
-        pair.catch_up(0);
-        pair
+impl Life {
+    fn new(site: &str, dice: u64) -> Self {
+        Self { pair: Pair::new(site), calls: Vec::new(), made: 0, dice }
     }
 
     fn roll(&mut self, below: u64) -> u64 {
@@ -50,57 +36,40 @@ impl Pair {
 
     /// A snapshot while calls go on; `steps` of them happen before its first piece.
     fn catch_up(&mut self, steps: u64) {
-        mirror(&mut self.standby, Mirrored::Forget);
-        self.active.deltas.clear();
-        let secret = mirror(&mut self.active, Mirrored::Snapshot(1));
-        self.active.deltas.extend(secret.deltas().map(<[u8]>::to_vec));
+        self.pair.begin_snapshot();
         self.load(steps);
-        self.active.pass(Duration::from_millis(1));
+        self.pair.active.pass(Duration::from_millis(1));
         self.load(steps);
-        self.replicate();
+        self.pair.replicate();
     }
 
-    fn replicate(&mut self) {
-        self.standby.now = self.active.now;
-        for delta in std::mem::take(&mut self.active.deltas) {
-            mirror(&mut self.standby, Mirrored::Delta(&delta));
-        }
-        self.standby.expect_nothing();
-    }
-
-    /// The standby serves; the other one is the standby from now on, without anything.
-    fn change_places(&mut self) {
-        self.replicate();
-        mirror(&mut self.standby, Mirrored::Activate);
-        std::mem::swap(&mut self.active, &mut self.standby);
-    }
-
+    /// The standby serves; another one follows, without anything.
     fn kill(&mut self, site: &str) {
-        self.change_places();
-        self.standby = World::new(site);
-        mirror(&mut self.standby, Mirrored::Deactivate);
+        self.pair.fail_over();
+        self.pair.standby = follower(site);
     }
 
     /// As planned: what comes while the nodes change places is answered by the other one.
     fn switch_over(&mut self) {
-        self.active.pass(Duration::from_millis(600)); // ACKs of their own are through
-        let rows = self.active.ask("hand-over", &[("left", "requests")]);
+        self.pair.active.pass(Duration::from_millis(600)); // ACKs of their own are through
+        let rows = self.pair.active.ask("hand-over", &[("left", "requests")]);
         assert_eq!(rows[0]["requests"], 0);
         let late = Caller::new(&format!("late-{}", self.made)).request("INVITE", "", SDP);
-        let bye = self.calls.first_mut().map(|(alice, _)| {
-            alice.cseq += 1;
-            alice.request("BYE", "", "")
-        });
+        let bye = self
+            .calls
+            .first()
+            .map(|alice| Caller { cseq: alice.cseq + 1, ..alice.clone() }.request("BYE", "", ""));
+        let active = &mut self.pair.active;
         for request in bye.iter().chain([&late]) {
-            self.active.receive(ALICE, ACCESS, request);
+            active.receive(ALICE, ACCESS, request);
         }
-        self.active.expect_nothing();
-        let told = mirror(&mut self.active, Mirrored::Deactivate);
-        self.active.deltas.extend(told.deltas().map(<[u8]>::to_vec));
-        self.change_places();
-        if let Some(bye) = bye {
-            self.calls.remove(0);
-            self.say_goodbye(&bye);
+        active.expect_nothing();
+        let told = mirror(active, Mirrored::Deactivate);
+        active.deltas.extend(told.deltas().map(<[u8]>::to_vec));
+        self.pair.fail_over();
+        if bye.is_some() {
+            let mut alice = self.calls.remove(0);
+            self.pair.active.end(&mut alice);
         }
     }
 
@@ -118,54 +87,25 @@ impl Pair {
 
     fn begin(&mut self) {
         self.made += 1;
-        let mut alice = Caller::new(&format!("call-{}", self.made));
-        let world = &mut self.active;
-        world.receive(ALICE, ACCESS, &alice.request("INVITE", "", SDP));
-        world.expect(ALICE, "SIP/2.0 100");
-        let invite = world.expect(BOB, "INVITE");
-        world.receive(BOB, CORE, &respond(&invite, "200 OK", "b1", BOB_CONTACT, SDP));
-        alice.learn(&world.expect(ALICE, "SIP/2.0 200"));
-        world.receive(ALICE, ACCESS, &alice.request("ACK", "", ""));
-        world.expect(BOB, "ACK");
-        self.calls.push((alice, invite));
+        let (alice, _) = self.pair.active.call(&format!("call-{}", self.made));
+        self.calls.push(alice);
     }
 
     fn change(&mut self, at: usize) {
-        let (world, alice) = (&mut self.active, &mut self.calls[at].0);
-        alice.cseq += 1;
-        world.receive(ALICE, ACCESS, &alice.request("INVITE", "", SDP));
-        world.expect(ALICE, "SIP/2.0 100");
-        let invite = world.expect(BOB, "INVITE");
-        world.receive(BOB, CORE, &respond(&invite, "200 OK", "b1", BOB_CONTACT, SDP));
-        world.expect(ALICE, "SIP/2.0 200");
-        world.receive(ALICE, ACCESS, &alice.request("ACK", "", ""));
-        world.expect(BOB, "ACK");
+        self.pair.active.change(&mut self.calls[at]);
     }
 
     fn end(&mut self, at: usize) {
-        let (mut alice, _) = self.calls.swap_remove(at);
-        alice.cseq += 1;
-        self.say_goodbye(&alice.request("BYE", "", ""));
-    }
-
-    fn say_goodbye(&mut self, bye: &str) {
-        let world = &mut self.active;
-        world.receive(ALICE, ACCESS, bye);
-        // After a takeover the ACK goes first: whether it had come before is not kept.
-        if world.sent.front().is_some_and(|sent| sent.text.starts_with("ACK")) {
-            world.sent.pop_front();
-        }
-        let bye = world.expect(BOB, "BYE");
-        world.receive(BOB, CORE, &respond(&bye, "200 OK", "", "", ""));
-        world.expect(ALICE, "SIP/2.0 200");
+        let mut alice = self.calls.swap_remove(at);
+        self.pair.active.end(&mut alice);
     }
 
     /// What stands is what the limits count.
     #[track_caller]
     fn check(&mut self, seed: u64) {
-        let standing = self.active.ask("calls", &[]).as_array().unwrap().len();
+        let standing = self.pair.active.ask("calls", &[]).as_array().unwrap().len();
         assert_eq!(standing, self.calls.len(), "seed {seed}");
-        for row in self.active.ask("limits", &[]).as_array().unwrap() {
+        for row in self.pair.active.ask("limits", &[]).as_array().unwrap() {
             let counted = row.get("calls").map_or(row["units"].clone(), |calls| {
                 serde_json::json!(calls.as_u64().unwrap() * 10)
             });
@@ -178,53 +118,52 @@ impl Pair {
 fn killed_started_again_caught_up_and_switched_over_a_pair_loses_no_call_and_counts_them_right() {
     for seed in 0..6 {
         let site = site();
-        let mut pair = Pair::new(&site, seed);
+        let mut life = Life::new(&site, seed);
         for _ in 0..3 {
-            pair.load(40);
-            pair.kill(&site);
-            pair.load(20);
-            pair.catch_up(15);
-            pair.load(20);
-            pair.check(seed);
-            pair.switch_over();
-            pair.check(seed);
-            pair.catch_up(15); // the one that was active before forgets, and follows
-            pair.check(seed);
+            life.load(40);
+            life.kill(&site);
+            life.load(20);
+            life.catch_up(15);
+            life.load(20);
+            life.check(seed);
+            life.switch_over();
+            life.check(seed);
+            life.catch_up(15); // the one that was active before forgets, and follows
+            life.check(seed);
         }
-        while !pair.calls.is_empty() {
-            pair.end(0);
+        while !life.calls.is_empty() {
+            life.end(0);
         }
-        pair.check(seed);
-        pair.active.expect_idle();
-        assert_eq!(pair.standby.fact("ssc_transactions_live"), 0, "seed {seed}");
+        life.check(seed);
+        life.pair.active.expect_idle();
+        assert_eq!(life.pair.standby.fact("ssc_transactions_live"), 0, "seed {seed}");
     }
 }
 
 #[test]
 fn beginnings_are_left_first_and_then_requests_inside_calls_while_answers_and_acks_pass() {
-    let mut pair = Pair::new(SITE, 1);
-    pair.begin();
-    let early = Caller::new("early");
+    let mut pair = Pair::new(SITE);
     let world = &mut pair.active;
+    let (mut alice, _) = world.call("standing");
+    let early = Caller::new("early");
     world.receive(ALICE, ACCESS, &early.request("INVITE", "", SDP));
     world.expect(ALICE, "SIP/2.0 100");
     let invite = world.expect(BOB, "INVITE");
     assert_eq!(world.ask("hand-over", &[("left", "beginnings")])[0]["requests"], 1);
     world.receive(ALICE, ACCESS, &Caller::new("late").request("INVITE", "", SDP));
     world.expect_nothing();
-    pair.change(0);
-    let world = &mut pair.active;
+    world.change(&mut alice);
     world.receive(BOB, CORE, &respond(&invite, "200 OK", "b2", BOB_CONTACT, SDP));
     let mut early = early;
     early.learn(&world.expect(ALICE, "SIP/2.0 200"));
     assert_eq!(world.ask("hand-over", &[("left", "requests")])[0]["requests"], 1);
-    world.receive(ALICE, ACCESS, &pair.calls[0].0.request("BYE", "", ""));
+    world.receive(ALICE, ACCESS, &alice.request("BYE", "", ""));
     world.expect_nothing();
     world.receive(ALICE, ACCESS, &early.request("ACK", "", ""));
     world.expect(BOB, "ACK");
     assert_eq!(world.ask("hand-over", &[("left", "requests")])[0]["requests"], 0);
     world.ask("hand-over", &[("left", "nothing")]);
-    pair.end(0);
+    world.end(&mut alice);
 }
 
 /// The flow of a caller's connection.
@@ -237,7 +176,7 @@ fn connection(world: &World, number: u32, from: &str) -> Flow {
 #[test]
 fn a_bye_over_a_new_connection_finds_its_dialog_after_a_takeover_and_opens_one_to_the_core() {
     let site = SITE.replace("udp:10.0.1.1:5080", "tcp:10.0.1.1:5080");
-    let mut pair = Pair::new(&site, 1);
+    let mut pair = Pair::new(&site);
     let world = &mut pair.active;
     let mut alice = Caller::new("stream");
     let request = |alice: &Caller, method: &str, body: &str| {
@@ -256,8 +195,7 @@ fn a_bye_over_a_new_connection_finds_its_dialog_after_a_takeover_and_opens_one_t
     alice.learn(&world.expect(ALICE, "SIP/2.0 200"));
     world.receive_on(connection(world, 7, ALICE), &request(&alice, "ACK", ""));
     world.expect(BOB, "ACK");
-    pair.kill(&site);
-    let world = &mut pair.active;
+    let world = pair.fail_over();
     alice.cseq += 1;
     let elsewhere = "10.0.0.1:40001"; // the new connection has another port
     world.receive_on(connection(world, 1, elsewhere), &request(&alice, "BYE", ""));
@@ -271,13 +209,13 @@ fn a_bye_over_a_new_connection_finds_its_dialog_after_a_takeover_and_opens_one_t
 
 #[test]
 fn deltas_of_the_version_before_and_of_the_next_one_make_the_same_calls() {
-    let mut pair = Pair::new(SITE, 3);
-    pair.load(60);
-    let rows = pair.active.ask("calls", &[]);
-    pair.active.deltas.clear();
-    mirror(&mut pair.active, Mirrored::Snapshot(2));
-    pair.active.pass(Duration::from_millis(1));
-    let deltas = pair.active.deltas.clone();
+    let mut life = Life::new(SITE, 3);
+    life.load(60);
+    let active = &mut life.pair.active;
+    let rows = active.ask("calls", &[]);
+    active.deltas.clear();
+    mirror(active, Mirrored::Snapshot(2));
+    active.pass(Duration::from_millis(1));
     let next = |delta: &Vec<u8>| {
         let mut delta = delta.clone();
         replica::field::bytes(&mut delta, 250, b"what a later version says");
@@ -293,16 +231,15 @@ fn deltas_of_the_version_before_and_of_the_next_one_make_the_same_calls() {
         old
     };
     for change in [&next as &dyn Fn(&Vec<u8>) -> Vec<u8>, &before] {
-        let mut other = World::new(SITE);
-        mirror(&mut other, Mirrored::Deactivate);
+        let mut other = follower(SITE);
         mirror(&mut other, Mirrored::Forget);
         mirror(&mut other, Mirrored::Delta(&[9, 250, 0, 0, 0, 1, 7])); // of a kind not known here
-        for delta in &deltas {
+        for delta in &active.deltas {
             mirror(&mut other, Mirrored::Delta(&change(delta)));
         }
-        other.now = pair.active.now;
+        other.now = active.now;
         mirror(&mut other, Mirrored::Activate);
         assert_eq!(other.ask("calls", &[]), rows);
-        assert!(!pair.calls.is_empty());
+        assert!(!life.calls.is_empty());
     }
 }

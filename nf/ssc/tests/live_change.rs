@@ -18,18 +18,7 @@ fn with_trunk() -> String {
 }
 
 fn stand(world: &mut World, from: usize) -> Vec<(Caller, String)> {
-    let one = |n: usize| {
-        let mut alice = Caller::new(&format!("live-{from}-{n}"));
-        world.receive(ALICE, ACCESS, &alice.request("INVITE", "", SDP));
-        world.expect(ALICE, "SIP/2.0 100");
-        let invite = world.expect(BOB, "INVITE");
-        world.receive(BOB, CORE, &respond(&invite, "200 OK", &format!("b{n}"), BOB_CONTACT, SDP));
-        alice.learn(&world.expect(ALICE, "SIP/2.0 200"));
-        world.receive(ALICE, ACCESS, &alice.request("ACK", "", ""));
-        world.expect(BOB, "ACK");
-        (alice, invite)
-    };
-    (0..CALLS).map(one).collect()
+    (0..CALLS).map(|n| world.call(&format!("live-{from}-{n}"))).collect()
 }
 
 /// Every call answers a re-INVITE from either side and ends from either side.
@@ -43,11 +32,9 @@ fn end(world: &mut World, calls: Vec<(Caller, String)>) {
         world.expect(ALICE, "SIP/2.0 200");
         world.receive(ALICE, ACCESS, &alice.request("ACK", "", ""));
         world.expect(BOB, "ACK");
-        let bye = from_bob(&invite, &format!("b{n}"), "BYE", 7, "");
+        let bye = from_bob(&invite, "b1", "BYE", 7 + n as u32, "");
         world.receive(BOB, CORE, &bye);
-        let bye = world.expect(ALICE, "BYE");
-        world.receive(ALICE, ACCESS, &respond(&bye, "200 OK", "", "", ""));
-        world.expect(BOB, "SIP/2.0 200");
+        world.answer_bye(ALICE, ACCESS, BOB);
     }
     world.expect_nothing();
 }

@@ -102,15 +102,8 @@ fn retransmissions_get_what_their_first_one_got() {
 fn a_restart_storm_leaves_room_for_calls_and_never_touches_those_in_progress() {
     for seed in 0..SEEDS {
         let (mut queue, mut random) = (Queue::new(), Random(seed));
-        let mut alice = Caller::new("talk");
-        let world = &mut queue.world;
-        world.receive(ALICE, ACCESS, &alice.request("INVITE", "", SDP));
-        world.expect(ALICE, "SIP/2.0 100");
-        let invite = world.expect(BOB, "INVITE");
-        world.receive(BOB, CORE, &respond(&invite, "200 OK", "b1", BOB_CONTACT, SDP));
-        alice.learn(&world.expect(ALICE, "SIP/2.0 200"));
-        world.receive(ALICE, ACCESS, &alice.request("ACK", "", ""));
-        let (mut at, mut calls, mut inside) = (world.now, [0u32; 2], 0u32);
+        let (mut alice, _) = queue.world.call("talk");
+        let (mut at, mut calls, mut inside) = (queue.world.now, [0u32; 2], 0u32);
         for n in 0..6_000u32 {
             at += random.around(SERVED / 4);
             match random.next() % 10 {

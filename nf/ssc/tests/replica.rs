@@ -4,123 +4,44 @@
 mod world;
 
 use machine::Duration;
-use runtime::{Effects, Function, Mirrored};
+use runtime::{ConnId, Flow, Transport};
 use serde_json::Value;
+use world::pair::{Pair, follower};
 use world::*;
 
-/// An active controller and its standby, with what is on its way between them.
-struct Pair {
-    active: World,
-    standby: World,
-}
-
-fn mirror(world: &mut World, input: Mirrored<'_>) -> Effects {
-    let mut out = Effects::default();
-    let now = world.now;
-    world.controller.mirror(now, input, &mut out);
-    assert_eq!(out.len(), 0, "nothing is said");
-    out
-}
-
-impl Pair {
-    fn new() -> Self {
-        let mut active = World::new(SITE);
-        let mut standby = World::new(SITE);
-        mirror(&mut active, Mirrored::Deactivate);
-        mirror(&mut active, Mirrored::Activate);
-        mirror(&mut standby, Mirrored::Deactivate);
-        let mut pair = Self { active, standby };
-        pair.catch_up();
-        pair
-    }
-
-    /// A snapshot, from its begin to its end.
-    fn catch_up(&mut self) {
-        mirror(&mut self.standby, Mirrored::Forget);
-        self.active.deltas.clear();
-        let secret = mirror(&mut self.active, Mirrored::Snapshot(1));
-        self.active.deltas.extend(secret.deltas().map(<[u8]>::to_vec));
-        self.active.pass(Duration::from_millis(1));
-        self.replicate();
-    }
-
-    /// What the active one told reaches the standby.
-    fn replicate(&mut self) {
-        self.standby.now = self.active.now;
-        for delta in std::mem::take(&mut self.active.deltas) {
-            mirror(&mut self.standby, Mirrored::Delta(&delta));
-        }
-        self.standby.expect_nothing();
-    }
-
-    /// The active one dies; its far ends talk to the other from now on.
-    fn fail_over(&mut self) -> &mut World {
-        self.replicate();
-        mirror(&mut self.standby, Mirrored::Activate);
-        &mut self.standby
-    }
-
-    /// Both show the same calls and registrations.
-    #[track_caller]
-    fn compare(&mut self) {
-        self.replicate();
-        for about in ["calls", "registrations"] {
-            let rows = |world: &mut World| -> Vec<Value> {
-                let rows = world.ask(about, &[]).as_array().unwrap().clone();
-                let lasts = |row: &Value| row["state"] != "early" && row["state"] != "ending";
-                rows.into_iter().filter(lasts).collect()
-            };
-            let (one, two) = (rows(&mut self.active), rows(&mut self.standby));
-            assert_eq!(one, two, "{about}");
-        }
-    }
-
-    /// A call that stands; the INVITE as Bob got it.
-    fn call(&mut self, name: &str) -> (Caller, String) {
-        let world = &mut self.active;
-        let mut alice = Caller::new(name);
-        world.receive(ALICE, ACCESS, &alice.request("INVITE", "", SDP));
-        world.expect(ALICE, "SIP/2.0 100");
-        let invite = world.expect(BOB, "INVITE");
-        world.receive(BOB, CORE, &respond(&invite, "200 OK", "b1", BOB_CONTACT, SDP));
-        alice.learn(&world.expect(ALICE, "SIP/2.0 200"));
-        world.receive(ALICE, ACCESS, &alice.request("ACK", "", ""));
-        world.expect(BOB, "ACK");
-        (alice, invite)
+/// Both show the same calls and registrations.
+#[track_caller]
+fn compare(pair: &mut Pair) {
+    pair.replicate();
+    for about in ["calls", "registrations"] {
+        let rows = |world: &mut World| -> Vec<Value> {
+            let rows = world.ask(about, &[]).as_array().unwrap().clone();
+            let lasts = |row: &Value| row["state"] != "early" && row["state"] != "ending";
+            rows.into_iter().filter(lasts).collect()
+        };
+        let (one, two) = (rows(&mut pair.active), rows(&mut pair.standby));
+        assert_eq!(one, two, "{about}");
     }
 }
 
 #[test]
 fn a_call_is_changed_and_ended_by_either_side_after_a_failover() {
-    let mut pair = Pair::new();
-    let (mut alice, _) = pair.call("one");
-    let (_, invite) = pair.call("two");
-    pair.compare();
+    let mut pair = Pair::new(SITE);
+    let (mut alice, _) = pair.active.call("one");
+    let (_, invite) = pair.active.call("two");
+    compare(&mut pair);
     let world = pair.fail_over();
-    alice.cseq = 2;
-    world.receive(ALICE, ACCESS, &alice.request("INVITE", "", SDP));
-    world.expect(ALICE, "SIP/2.0 100");
-    let again = world.expect(BOB, "INVITE");
-    world.receive(BOB, CORE, &respond(&again, "200 OK", "b1", BOB_CONTACT, SDP));
-    world.expect(ALICE, "SIP/2.0 200");
-    world.receive(ALICE, ACCESS, &alice.request("ACK", "", ""));
-    world.expect(BOB, "ACK");
-    alice.cseq = 3;
-    world.receive(ALICE, ACCESS, &alice.request("BYE", "", ""));
-    let bye = world.expect(BOB, "BYE");
-    world.receive(BOB, CORE, &respond(&bye, "200 OK", "", "", ""));
-    world.expect(ALICE, "SIP/2.0 200");
+    world.change(&mut alice);
+    world.end(&mut alice);
     world.receive(BOB, CORE, &from_bob(&invite, "b1", "BYE", 1, ""));
-    let bye = world.expect(ALICE, "BYE");
-    world.receive(ALICE, ACCESS, &respond(&bye, "200 OK", "", "", ""));
-    world.expect(BOB, "SIP/2.0 200");
+    world.answer_bye(ALICE, ACCESS, BOB);
     world.expect_idle();
 }
 
 #[test]
 fn a_bye_that_was_under_way_when_its_node_died_is_sent_again_and_heard() {
-    let mut pair = Pair::new();
-    let (mut alice, _) = pair.call("one");
+    let mut pair = Pair::new(SITE);
+    let (mut alice, _) = pair.active.call("one");
     alice.cseq = 2;
     let bye = alice.request("BYE", "", "");
     pair.active.receive(ALICE, ACCESS, &bye);
@@ -137,7 +58,7 @@ fn a_bye_that_was_under_way_when_its_node_died_is_sent_again_and_heard() {
 
 #[test]
 fn the_ack_of_a_call_that_was_just_answered_is_made_up_after_a_failover() {
-    let mut pair = Pair::new();
+    let mut pair = Pair::new(SITE);
     let alice = Caller::new("one");
     pair.active.receive(ALICE, ACCESS, &alice.request("INVITE", "", SDP));
     pair.active.sent.pop_front();
@@ -151,7 +72,7 @@ fn the_ack_of_a_call_that_was_just_answered_is_made_up_after_a_failover() {
 
 #[test]
 fn a_standby_neither_answers_nor_sends_and_early_calls_are_not_kept() {
-    let mut pair = Pair::new();
+    let mut pair = Pair::new(SITE);
     let alice = Caller::new("early");
     pair.active.receive(ALICE, ACCESS, &alice.request("INVITE", "", SDP));
     pair.replicate();
@@ -164,65 +85,40 @@ fn a_standby_neither_answers_nor_sends_and_early_calls_are_not_kept() {
 #[test]
 fn whatever_happens_the_standby_holds_what_the_active_one_holds() {
     for seed in 0..20u64 {
-        let mut pair = Pair::new();
+        let mut pair = Pair::new(SITE);
         let mut calls = Vec::new();
         let mut dice = seed;
         for step in 0..120u64 {
             dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(step | 1);
             match (dice >> 33) % 8 {
-                0..=3 => calls.push(pair.call(&format!("call-{step}"))),
-                4 | 5 if !calls.is_empty() => end(&mut pair, &mut calls, dice),
-                6 if !calls.is_empty() => {
+                0..=3 => calls.push(pair.active.call(&format!("call-{step}"))),
+                4..=6 if !calls.is_empty() => {
                     let at = (dice >> 40) as usize % calls.len();
-                    reinvite(&mut pair, &mut calls[at].0);
+                    if (dice >> 33) % 8 == 6 {
+                        pair.active.change(&mut calls[at].0);
+                    } else {
+                        pair.active.end(&mut calls.swap_remove(at).0);
+                    }
                 }
                 7 if step % 3 == 0 => {
-                    pair.standby = World::new(SITE);
-                    mirror(&mut pair.standby, Mirrored::Deactivate);
+                    pair.standby = follower(SITE);
                     pair.catch_up();
                 }
                 _ => register(&mut pair, step % 5, dice),
             }
             if step % 7 == 0 {
-                pair.compare();
+                compare(&mut pair);
             }
         }
-        pair.compare();
+        compare(&mut pair);
         let count = calls.len();
         let world = pair.fail_over();
         for (alice, _) in &mut calls {
-            alice.cseq += 1;
-            world.receive(ALICE, ACCESS, &alice.request("BYE", "", ""));
-            world.expect(BOB, "ACK");
-            let bye = world.expect(BOB, "BYE");
-            world.receive(BOB, CORE, &respond(&bye, "200 OK", "", "", ""));
-            world.expect(ALICE, "SIP/2.0 200");
+            world.end(alice);
         }
         assert!(count > 0, "seed {seed}");
         assert!(world.ask("calls", &[]).as_array().unwrap().is_empty());
     }
-}
-
-fn end(pair: &mut Pair, calls: &mut Vec<(Caller, String)>, dice: u64) {
-    let (mut alice, _) = calls.swap_remove((dice >> 40) as usize % calls.len());
-    alice.cseq += 1;
-    let world = &mut pair.active;
-    world.receive(ALICE, ACCESS, &alice.request("BYE", "", ""));
-    let bye = world.expect(BOB, "BYE");
-    world.receive(BOB, CORE, &respond(&bye, "200 OK", "", "", ""));
-    world.expect(ALICE, "SIP/2.0 200");
-}
-
-fn reinvite(pair: &mut Pair, alice: &mut Caller) {
-    alice.cseq += 1;
-    let world = &mut pair.active;
-    world.receive(ALICE, ACCESS, &alice.request("INVITE", "", SDP));
-    world.expect(ALICE, "SIP/2.0 100");
-    let invite = world.expect(BOB, "INVITE");
-    world.receive(BOB, CORE, &respond(&invite, "200 OK", "b1", BOB_CONTACT, SDP));
-    world.expect(ALICE, "SIP/2.0 200");
-    world.receive(ALICE, ACCESS, &alice.request("ACK", "", ""));
-    world.expect(BOB, "ACK");
 }
 
 fn register(pair: &mut Pair, who: u64, dice: u64) {
@@ -248,4 +144,101 @@ fn register(pair: &mut Pair, who: u64, dice: u64) {
 /// The address in a header, without its parameters.
 fn first<'a>(text: &'a str, name: &str) -> &'a str {
     header(text, name).split(';').next().unwrap()
+}
+
+/// The door for TLS; where a phone's connections come from before a takeover and after it.
+const TLS_DOOR: &str = "127.0.0.1:5061";
+const BEFORE: &str = "10.0.0.1:40001";
+const AFTER: &str = "10.0.0.1:40002";
+
+/// A pair with a call of a phone that is registered over TLS; the INVITE as Bob got it.
+fn over_tls() -> (Pair, Caller, String) {
+    let door = format!("\"tls:{TLS_DOOR}\"]\ntls = {{ certificate = \"c\", key = \"k\" }}");
+    let site = SITE.replacen("\"tcp:127.0.0.1:5060\"]", &door, 1);
+    let mut pair = Pair::new(&site);
+    let mut alice = Caller::new("tls");
+    let world = &mut pair.active;
+    register_over_tls(world, BEFORE, 1);
+    say(world, BEFORE, &alice.request("INVITE", "", SDP));
+    world.expect(BEFORE, "SIP/2.0 100");
+    let invite = world.expect(BOB, "INVITE");
+    world.receive(BOB, CORE, &respond(&invite, "200 OK", "b1", BOB_CONTACT, SDP));
+    alice.learn(&world.expect(BEFORE, "SIP/2.0 200"));
+    say(world, BEFORE, &alice.request("ACK", "", ""));
+    world.expect(BOB, "ACK");
+    (pair, alice, invite)
+}
+
+/// A message of the phone over its connection from there.
+fn say(world: &mut World, from: &str, text: &str) {
+    let (local, remote) = (TLS_DOOR.parse().unwrap(), from.parse().unwrap());
+    let flow = Flow::to(world.port(TLS_DOOR, Transport::Tls), Transport::Tls, local, remote);
+    let flow = Flow { conn: ConnId(u32::from(remote.port())), ..flow };
+    world.receive_on(flow, &text.replace("SIP/2.0/UDP", "SIP/2.0/TLS"));
+}
+
+/// The phone registers from there; the core grants it.
+fn register_over_tls(world: &mut World, from: &str, cseq: u32) {
+    let phone = Caller { cseq, ..Caller::new("registration") };
+    let text = phone.request("REGISTER", "", "");
+    say(world, from, &text.replace("To: <sip:bob@example.org>", "To: <sip:alice@example.com>"));
+    let register = world.expect(BOB, "REGISTER");
+    let granted = format!("Contact: {};expires=1800\r\n", first(&register, "Contact"));
+    world.receive(BOB, CORE, &respond(&register, "200 OK", "reg", &granted, ""));
+    world.expect(from, "SIP/2.0 200");
+}
+
+/// Bob changes the call, then ends it; the phone is where it opened its new connection.
+fn changed_and_ended_by_bob(world: &mut World, invite: &str) {
+    world.receive(BOB, CORE, &from_bob(invite, "b1", "INVITE", 1, ""));
+    world.expect(BOB, "SIP/2.0 100");
+    let again = world.expect(AFTER, "INVITE");
+    say(
+        world,
+        AFTER,
+        &respond(&again, "200 OK", "", "Contact: <sip:alice@10.0.0.1:5062>\r\n", SDP),
+    );
+    world.expect(BOB, "SIP/2.0 200");
+    world.receive(BOB, CORE, &from_bob(invite, "b1", "ACK", 1, ""));
+    world.expect(AFTER, "ACK");
+    world.receive(BOB, CORE, &from_bob(invite, "b1", "BYE", 2, ""));
+    let bye = world.expect(AFTER, "BYE");
+    say(world, AFTER, &respond(&bye, "200 OK", "", "", ""));
+    world.expect(BOB, "SIP/2.0 200");
+    assert!(world.ask("calls", &[]).as_array().unwrap().is_empty());
+}
+
+#[test]
+fn a_call_over_tls_is_changed_by_both_sides_over_a_new_connection_after_a_failover() {
+    let (mut pair, mut alice, invite) = over_tls();
+    let world = pair.fail_over();
+    alice.cseq += 1;
+    say(world, AFTER, &alice.request("INVITE", "", SDP));
+    world.expect(AFTER, "SIP/2.0 100");
+    let again = world.expect(BOB, "INVITE");
+    world.receive(BOB, CORE, &respond(&again, "200 OK", "b1", BOB_CONTACT, SDP));
+    world.expect(AFTER, "SIP/2.0 200");
+    say(world, AFTER, &alice.request("ACK", "", ""));
+    world.expect(BOB, "ACK");
+    changed_and_ended_by_bob(world, &invite);
+}
+
+#[test]
+fn a_phone_that_registers_again_over_tls_after_a_failover_is_reached_in_its_call() {
+    for is_ended_by_bob in [true, false] {
+        let (mut pair, _, invite) = over_tls();
+        let world = pair.fail_over();
+        register_over_tls(world, AFTER, 2);
+        let rows = world.ask("registrations", &[]);
+        assert_eq!((rows.as_array().unwrap().len(), &rows[0]["source"]), (1, &AFTER.into()));
+        if is_ended_by_bob {
+            changed_and_ended_by_bob(world, &invite);
+            continue;
+        }
+        let id = world.ask("calls", &[])[0]["id"].as_str().unwrap().to_owned();
+        world.ask("calls/terminate", &[("id", &id)]);
+        world.expect(BOB, "ACK");
+        world.expect(AFTER, "BYE");
+        world.expect(BOB, "BYE");
+    }
 }

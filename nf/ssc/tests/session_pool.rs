@@ -4,8 +4,8 @@
 mod world;
 
 use machine::Duration;
-use runtime::{Effects, Function, Mirrored};
 use serde_json::Value;
+use world::pair::Pair;
 use world::*;
 
 const TERMS: [(&str, &str); 3] = [("grace_s", "60"), ("overdraft", "2"), ("status", "500")];
@@ -76,12 +76,6 @@ fn idle_sessions_go_back_and_without_a_pool_every_call_starts_again() {
     assert_eq!(world.ask("pool", &[]), Value::Array(Vec::new()));
 }
 
-fn mirror(world: &mut World, input: Mirrored<'_>) {
-    let mut out = Effects::default();
-    let now = world.now;
-    world.controller.mirror(now, input, &mut out);
-}
-
 #[test]
 fn calls_that_a_standby_takes_over_count_in_its_limits_and_in_the_pool() {
     let limits = "limit = { calls_max = 3 }\n";
@@ -92,44 +86,24 @@ fn calls_that_a_standby_takes_over_count_in_its_limits_and_in_the_pool() {
             1,
         )
         .replacen("name = \"switch\"", &format!("name = \"switch\"\n{limits}"), 1);
-    let (mut active, mut standby) = (World::new(&site), World::new(&site));
-    mirror(&mut active, Mirrored::Deactivate);
-    mirror(&mut active, Mirrored::Activate);
-    mirror(&mut standby, Mirrored::Deactivate);
-    assert_eq!(standby.ask("pool/exchange", &TERMS), Value::Array(Vec::new()), "it is silent");
-    let mut callers = Vec::new();
-    for name in ["one", "two"] {
-        let mut alice = Caller::new(name);
-        active.receive(ALICE, ACCESS, &alice.request("INVITE", "", SDP));
-        active.expect(ALICE, "SIP/2.0 100");
-        let invite = active.expect(BOB, "INVITE");
-        active.receive(BOB, CORE, &respond(&invite, "200 OK", "b1", BOB_CONTACT, SDP));
-        alice.learn(&active.expect(ALICE, "SIP/2.0 200"));
-        active.receive(ALICE, ACCESS, &alice.request("ACK", "", ""));
-        active.expect(BOB, "ACK");
-        callers.push(alice);
-    }
-    let before = active.ask("limits", &[]);
-    standby.now = active.now;
-    for delta in std::mem::take(&mut active.deltas) {
-        mirror(&mut standby, Mirrored::Delta(&delta));
-    }
-    mirror(&mut standby, Mirrored::Activate);
+    let mut pair = Pair::new(&site);
+    let silent = pair.standby.ask("pool/exchange", &TERMS);
+    assert_eq!(silent, Value::Array(Vec::new()), "it is silent");
+    let (mut alice, _) = pair.active.call("one");
+    pair.active.call("two");
+    let before = pair.active.ask("limits", &[]);
+    let standby = pair.fail_over();
     assert_eq!(standby.ask("limits", &[]), before, "the same is counted");
-    let row = exchange(&mut standby, Some((1, 2)));
+    let row = exchange(standby, Some((1, 2)));
     assert_eq!(row[0]["report"][5], 2, "two run");
-    assert_eq!(call(&mut standby, "beyond"), "500", "the pool's block is used up");
-    exchange(&mut standby, Some((2, 9)));
-    assert_eq!(call(&mut standby, "third"), "100");
-    exchange(&mut standby, Some((3, 9)));
-    assert_eq!(call(&mut standby, "fourth"), "486", "and the limits know the two as well");
-    callers[0].cseq = 2;
-    standby.receive(ALICE, ACCESS, &callers[0].request("BYE", "", ""));
-    standby.expect(BOB, "ACK");
-    let bye = standby.expect(BOB, "BYE");
-    standby.receive(BOB, CORE, &respond(&bye, "200 OK", "", "", ""));
+    assert_eq!(call(standby, "beyond"), "500", "the pool's block is used up");
+    exchange(standby, Some((2, 9)));
+    assert_eq!(call(standby, "third"), "100");
+    exchange(standby, Some((3, 9)));
+    assert_eq!(call(standby, "fourth"), "486", "and the limits know the two as well");
     standby.sent.clear();
+    standby.end(&mut alice);
     assert_eq!(standby.ask("pool", &[])[0]["live"], 2);
-    exchange(&mut standby, Some((4, 9)));
-    assert_eq!(call(&mut standby, "fifth"), "100", "one ended");
+    exchange(standby, Some((4, 9)));
+    assert_eq!(call(standby, "fifth"), "100", "one ended");
 }

@@ -4,7 +4,7 @@ use super::ack::{begin, hops_left};
 use super::leg::{Leg, Part};
 use super::open::tag;
 use super::relay::Phase;
-use super::{Kind, State};
+use super::{Kind, State, lost};
 use crate::facts::Fact;
 use crate::hide;
 use crate::realm::Side as RealmSide;
@@ -229,8 +229,10 @@ impl Controller {
     fn send_on(&mut self, at: &Arrived<'_>, found: Found, key: Key, rack: u32, out: &mut Effects) {
         let message = at.message;
         let Start::Request { name, .. } = message.start() else { return };
-        let port = self.calls.at_mut(found.key).and_then(|call| opposite(call, found));
-        let Some(port) = port.map(|leg| leg.flow.port) else { return };
+        let leg = self.calls.at_mut(found.key).and_then(|call| opposite(call, found));
+        let Some(leg) = leg else { return };
+        lost::follow(leg, &self.realms, &self.registrar);
+        let port = leg.flow.port;
         let transfer = self.transfer(message, port);
         let believed = self.believes(at.realm, &at.flow);
         let Some(y) = self.calls.at_mut(found.key).and_then(|call| opposite(call, found)) else {

@@ -2,11 +2,13 @@
 
 use super::leg::Leg;
 use crate::Controller;
-use crate::realm::Side as RealmSide;
+use crate::realm::{Realms, Side as RealmSide};
+use crate::registrar::{Aor, Registrar};
 use crate::slots::Key;
 use crate::token::Side;
 use machine::Time;
-use runtime::{Effects, Flow};
+use runtime::{ConnId, Effects, Flow};
+use sip::NameAddr;
 
 /// Connections that ended are looked for in the calls together, at most this many at once; one
 /// search goes through all calls.
@@ -66,5 +68,25 @@ impl Controller {
                 self.tear_down(now, key, 480, "the connection of one leg ended", out);
             }
         }
+    }
+}
+
+/// A subscriber whose connection ended with the node that this one took over from is where he has
+/// registered since: with the contact of his dialog, else with his only one.
+pub(super) fn follow(leg: &mut Leg, realms: &Realms, registrar: &Registrar) {
+    let has_connection = !leg.flow.transport.is_stream() || leg.flow.conn != ConnId(0);
+    if has_connection || realms.row(leg.realm).side == RealmSide::Core {
+        return;
+    }
+    let party = NameAddr::parse(leg.parties().1).ok();
+    let Some(aor) = party.and_then(|party| Aor::parse(party.uri)) else { return };
+    let bindings = || {
+        let all = registrar.reached_by(&aor).map(|(_, binding)| binding);
+        all.filter(|binding| binding.realm == leg.realm && binding.flow.conn != ConnId(0))
+    };
+    let known = bindings().find(|binding| binding.contact_uri() == leg.target());
+    let only = bindings().next().filter(|_| bindings().nth(1).is_none());
+    if let Some(binding) = known.or(only) {
+        leg.flow = binding.flow;
     }
 }

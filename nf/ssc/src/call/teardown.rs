@@ -2,7 +2,7 @@
 
 use super::ack::Farewell;
 use super::relay::Phase;
-use super::{Kind, State};
+use super::{Kind, State, lost};
 use crate::facts::Fact;
 use crate::slots::Key;
 use crate::token::Side;
@@ -181,6 +181,7 @@ impl Controller {
                 continue;
             }
             leg.local_cseq += 1;
+            lost::follow(leg, &self.realms, &self.registrar);
             let leg = core::mem::take(leg);
             let user = User::Bye(key, side);
             let farewell = Farewell { trail: Some(trail), user, reason: reason.as_bytes() };

@@ -1,6 +1,8 @@
 //! A controller between scripted endpoints in virtual time.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+pub mod pair;
+
 use machine::{Duration, Time};
 use runtime::{Effects, Flow, Function, In, PortId, Seed, Transport};
 use ssc::{Controller, config};
@@ -107,6 +109,52 @@ impl World {
         let input = In::Message { flow, bytes: text.as_bytes() };
         self.controller.step(self.now, input, &mut self.out);
         self.collect();
+    }
+
+    /// A call of Alice's that stands, Bob's tag is `b1`; the INVITE as Bob got it.
+    pub fn call(&mut self, call_id: &str) -> (Caller, String) {
+        let mut alice = Caller::new(call_id);
+        let invite = self.invite(&alice);
+        alice.learn(&self.expect(ALICE, "SIP/2.0 200"));
+        self.receive(ALICE, ACCESS, &alice.request("ACK", "", ""));
+        self.expect(BOB, "ACK");
+        (alice, invite)
+    }
+
+    /// Alice changes a call.
+    pub fn change(&mut self, alice: &mut Caller) {
+        alice.cseq += 1;
+        self.invite(alice);
+        self.expect(ALICE, "SIP/2.0 200");
+        self.receive(ALICE, ACCESS, &alice.request("ACK", "", ""));
+        self.expect(BOB, "ACK");
+    }
+
+    /// Alice's INVITE, answered by Bob; as he got it.
+    fn invite(&mut self, alice: &Caller) -> String {
+        self.receive(ALICE, ACCESS, &alice.request("INVITE", "", SDP));
+        self.expect(ALICE, "SIP/2.0 100");
+        let invite = self.expect(BOB, "INVITE");
+        self.receive(BOB, CORE, &respond(&invite, "200 OK", "b1", BOB_CONTACT, SDP));
+        invite
+    }
+
+    /// Alice ends a call. After a takeover its ACK goes first: whether that had come before is not
+    /// kept.
+    pub fn end(&mut self, alice: &mut Caller) {
+        alice.cseq += 1;
+        self.receive(ALICE, ACCESS, &alice.request("BYE", "", ""));
+        if self.sent.front().is_some_and(|sent| sent.text.starts_with("ACK")) {
+            self.sent.pop_front();
+        }
+        self.answer_bye(BOB, CORE, ALICE);
+    }
+
+    /// The BYE that has reached one end is answered by it.
+    pub fn answer_bye(&mut self, at: &str, door: &str, other: &str) {
+        let bye = self.expect(at, "BYE");
+        self.receive(at, door, &respond(&bye, "200 OK", "", "", ""));
+        self.expect(other, "SIP/2.0 200");
     }
 
     /// New requests of the access realm have waited long for a while: three OPTIONS, of which the

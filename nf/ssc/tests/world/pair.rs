@@ -1,0 +1,69 @@
+//! An active controller and its standby, with what is on its way between them.
+
+use super::World;
+use machine::Duration;
+use runtime::{Effects, Function, Mirrored};
+
+/// Two controllers of one site.
+pub struct Pair {
+    pub active: World,
+    pub standby: World,
+}
+
+/// Gives a controller what the pair wants of it.
+pub fn mirror(world: &mut World, input: Mirrored<'_>) -> Effects {
+    let mut out = Effects::default();
+    let now = world.now;
+    world.controller.mirror(now, input, &mut out);
+    assert_eq!(out.len(), 0, "nothing is said");
+    out
+}
+
+/// A controller that follows.
+pub fn follower(site: &str) -> World {
+    let mut world = World::new(site);
+    mirror(&mut world, Mirrored::Deactivate);
+    world
+}
+
+impl Pair {
+    /// The one serves, the other has caught up.
+    pub fn new(site: &str) -> Self {
+        let mut pair = Self { active: follower(site), standby: follower(site) };
+        mirror(&mut pair.active, Mirrored::Activate);
+        pair.catch_up();
+        pair
+    }
+
+    /// The standby forgets, and a snapshot for it begins.
+    pub fn begin_snapshot(&mut self) {
+        mirror(&mut self.standby, Mirrored::Forget);
+        self.active.deltas.clear();
+        let secret = mirror(&mut self.active, Mirrored::Snapshot(1));
+        self.active.deltas.extend(secret.deltas().map(<[u8]>::to_vec));
+    }
+
+    /// A snapshot, from its begin to its end.
+    pub fn catch_up(&mut self) {
+        self.begin_snapshot();
+        self.active.pass(Duration::from_millis(1));
+        self.replicate();
+    }
+
+    /// What the active one told reaches the standby.
+    pub fn replicate(&mut self) {
+        self.standby.now = self.active.now;
+        for delta in std::mem::take(&mut self.active.deltas) {
+            mirror(&mut self.standby, Mirrored::Delta(&delta));
+        }
+        self.standby.expect_nothing();
+    }
+
+    /// The standby serves from now on; its far ends talk to it.
+    pub fn fail_over(&mut self) -> &mut World {
+        self.replicate();
+        mirror(&mut self.standby, Mirrored::Activate);
+        std::mem::swap(&mut self.active, &mut self.standby);
+        &mut self.active
+    }
+}
