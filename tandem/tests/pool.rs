@@ -1,5 +1,5 @@
-//! The pool of sessions across processes: one keeps it, two controllers draw from it, and the
-//! keeper is killed and started again under calls.
+//! The pool of sessions across processes: one keeps it, controllers draw from it. The keeper is
+//! killed and started again under calls; so is, for good, the active node of a pair.
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
 use serde_json::Value;
@@ -14,6 +14,8 @@ const TANDEM: &str = env!("CARGO_BIN_EXE_tandem");
 const SESSIONS: usize = 20;
 /// Calls beyond its block that a controller may have while the keeper is away.
 const OVERDRAFT: usize = 5;
+/// Calls that a pair has.
+const PAIRED: usize = 12;
 
 fn free_port() -> u16 {
     UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
@@ -81,8 +83,13 @@ impl Process {
         }
     }
 
-    /// A call that rings on; the first final answer, or 180.
+    /// A call that rings on, or one that stands; the first final answer, or 180.
     fn call(&self, name: &str) -> u16 {
+        self.phone(name).0
+    }
+
+    /// The same with its phone and what that was answered.
+    fn phone(&self, name: &str) -> (u16, UdpSocket, String) {
         let phone = UdpSocket::bind("127.0.0.1:0").unwrap();
         phone.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
         let me = phone.local_addr().unwrap();
@@ -100,7 +107,7 @@ impl Process {
             let text = std::str::from_utf8(&buffer[..length]).unwrap();
             let status = text["SIP/2.0 ".len()..][..3].parse().unwrap();
             if status > 100 {
-                return status;
+                return (status, phone, text.to_owned());
             }
         }
     }
@@ -119,8 +126,21 @@ impl Process {
     }
 }
 
-/// Rings, and never answers, so that each call stands for minutes.
-fn ring(socket: &UdpSocket) {
+/// The ACK to an answer.
+fn ack(answer: &str) -> String {
+    let line = |name: &str| answer.lines().find(|line| line.starts_with(name)).unwrap();
+    let contact = line("Contact: <").trim_start_matches("Contact: <").split('>').next().unwrap();
+    let via = line("Via: ").split(";branch=").next().unwrap();
+    let [from, to, call_id] = ["From: ", "To: ", "Call-ID: "].map(line);
+    format!(
+        "ACK {contact} SIP/2.0\r\n{via};branch=z9hG4bK-ack\r\nMax-Forwards: 70\r\n\
+         {from}\r\n{to}\r\n{call_id}\r\nCSeq: 1 ACK\r\nContent-Length: 0\r\n\r\n"
+    )
+}
+
+/// The far end of all calls: this is what it says to an INVITE. Who hears 180 only has a call that
+/// rings for minutes.
+fn far_end(socket: &UdpSocket, status: &str) {
     let mut buffer = [0; 4096];
     while let Ok((length, from)) = socket.recv_from(&mut buffer) {
         let text = std::str::from_utf8(&buffer[..length]).unwrap();
@@ -130,12 +150,13 @@ fn ring(socket: &UdpSocket) {
         let kept = text.lines().filter(|line| {
             ["Via", "From", "To", "Call-ID", "CSeq"].contains(&line.split(':').next().unwrap())
         });
-        let mut answer = "SIP/2.0 180 Ringing\r\n".to_owned();
+        let mut answer = format!("SIP/2.0 {status}\r\n");
         for line in kept {
             let tag = if line.starts_with("To:") { ";tag=b" } else { "" };
             answer += &format!("{line}{tag}\r\n");
         }
-        answer += "Contact: <sip:b@127.0.0.1>\r\nContent-Length: 0\r\n\r\n";
+        let me = socket.local_addr().unwrap();
+        answer += &format!("Contact: <sip:b@{me}>\r\nContent-Length: 0\r\n\r\n");
         socket.send_to(answer.as_bytes(), from).unwrap();
     }
 }
@@ -147,10 +168,11 @@ fn site(pool: &str, ssc: &str) -> String {
     )
 }
 
-fn controller(name: &str, keeper: u16, switch: SocketAddr) -> (String, u16) {
+/// The site of a controller, `more` are lines of its section; and its port for calls.
+fn controller(name: &str, keeper: u16, switch: SocketAddr, more: &str) -> (String, u16) {
     let (access, core) = (free_port(), free_port());
     let ssc = format!(
-        "[[ssc]]\nname = \"{name}\"\n[[ssc.realm]]\nname = \"access\"\n\
+        "[[ssc]]\nname = \"{name}\"\n{more}[[ssc.realm]]\nname = \"access\"\n\
          listen = [\"udp:127.0.0.1:{access}\"]\n[[ssc.realm]]\nname = \"core\"\n\
          side = \"core\"\nlisten = [\"udp:127.0.0.1:{core}\"]\n[[ssc.next_hop]]\n\
          name = \"switch\"\nrealm = \"core\"\ntargets = [\"udp:{switch}\"]\n\
@@ -164,17 +186,29 @@ fn held(process: &Process) -> u64 {
     process.pool()[0]["held"].as_u64().unwrap()
 }
 
-#[test]
-fn two_controllers_share_the_pool_and_lose_no_call_while_its_keeper_is_away() {
-    let switch = UdpSocket::bind("127.0.0.1:0").unwrap();
-    let at = switch.local_addr().unwrap();
-    thread::spawn(move || ring(&switch));
+/// A process that keeps the pool, and its secret; the port where it does.
+fn keeper() -> (Process, String, u16) {
     let port = free_port();
     let text = site(&format!("sessions = {SESSIONS}\nlisten = \"127.0.0.1:{port}\""), "");
-    let mut keeper = Process::start(&text, port, None);
+    let keeper = Process::start(&text, port, None);
     let secret = std::fs::read_to_string(keeper.folder.path().join("var/pool-secret")).unwrap();
+    (keeper, secret, port)
+}
+
+/// Where the far end of all calls is.
+fn switch(status: &'static str) -> SocketAddr {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let at = socket.local_addr().unwrap();
+    thread::spawn(move || far_end(&socket, status));
+    at
+}
+
+#[test]
+fn two_controllers_share_the_pool_and_lose_no_call_while_its_keeper_is_away() {
+    let at = switch("180 Ringing");
+    let (mut keeper, secret, port) = keeper();
     let [one, two] = ["ssc1", "ssc2"].map(|name| {
-        let (text, access) = controller(name, port, at);
+        let (text, access) = controller(name, port, at, "");
         Process::start(&text, access, Some(&secret))
     });
     one.wait("keeper", "present");
@@ -207,4 +241,77 @@ fn two_controllers_share_the_pool_and_lose_no_call_while_its_keeper_is_away() {
     assert_eq!(rows[0]["live"], SESSIONS + 2 * OVERDRAFT);
     assert_eq!((one.calls("e", 2), two.calls("f", 2)), (0, 0), "{}", keeper.pool());
     assert_eq!(one.pool()[0]["live"], SESSIONS + OVERDRAFT);
+}
+
+/// Two nodes that stand in for each other. Each has an address of its own for calls: without root
+/// there is none that moves.
+fn pair(keeper: u16, secret: &str, at: SocketAddr) -> [Process; 2] {
+    let link = [free_port(), free_port()];
+    [0, 1].map(|n| {
+        let (node, own, other) = (["a", "b"][n], link[n], link[1 - n]);
+        // A busy machine is no dead node.
+        let replica = format!(
+            "[ssc.replica]\nnode = \"{node}\"\npriority = {}\nheartbeat_ms = 100\n\
+             detect_ms = 2000\nlisten = \"127.0.0.1:{own}\"\npeer = \"127.0.0.1:{other}\"\n",
+            1 - n
+        );
+        let (text, access) = controller("paired", keeper, at, &replica);
+        Process::start(&text, access, Some(secret))
+    })
+}
+
+#[test]
+fn a_pair_has_one_account_and_no_session_is_lost_or_leased_twice_by_a_takeover() {
+    let at = switch("200 OK");
+    let (keeper, secret, port) = keeper();
+    let [mut active, standby] = pair(port, &secret, at);
+    let (text, access) = controller("alone", port, at, "");
+    let alone = Process::start(&text, access, Some(&secret));
+    active.wait("keeper", "present");
+    alone.wait("keeper", "present");
+    standby.wait("keeper", "standby");
+
+    // Calls stand at the pair, and as many as there are left at the other controller.
+    let call = |process: &Process, name: String| {
+        thread::sleep(Duration::from_millis(100));
+        let (status, phone, answer) = process.phone(&name);
+        if status == 200 {
+            phone.send_to(ack(&answer).as_bytes(), process.access).unwrap();
+        }
+        status == 200
+    };
+    let calls = |process: &Process, name: &str, count: usize| {
+        (0..count).filter(|n| call(process, format!("{name}{n}"))).count()
+    };
+    assert_eq!(calls(&active, "pair", PAIRED), PAIRED, "{}", keeper.pool());
+    assert_eq!(calls(&alone, "alone", SESSIONS - PAIRED + 5), SESSIONS - PAIRED);
+    let account = |wanted: &str| {
+        let rows = keeper.pool();
+        let rows: Vec<Value> = rows.as_array().unwrap()[1..].to_vec();
+        assert_eq!(rows.len(), 2, "{rows:?}");
+        rows.into_iter().find(|row| row["drawer"] == wanted).unwrap()
+    };
+    assert_eq!((&account("pair-1/0")["live"], held(&keeper)), (&PAIRED.into(), SESSIONS as u64));
+
+    // The active node dies: at no time is more leased than there is.
+    active.kill();
+    let until = Instant::now() + Duration::from_secs(40);
+    while standby.pool()[0]["keeper"] != "present" {
+        assert!(held(&keeper) <= SESSIONS as u64, "{}", keeper.pool());
+        assert!(calls(&alone, "between", 1) == 0, "{}", keeper.pool());
+        assert!(Instant::now() < until, "nobody took over: {}", standby.pool());
+    }
+    let own = account("pair-1/0");
+    assert_eq!((&own["held"], &own["live"]), (&PAIRED.into(), &PAIRED.into()), "{own}");
+    assert!(calls(&standby, "beyond", 1) == 0, "the pool is used up: {}", keeper.pool());
+
+    // No call was lost; each gives its session back when it ends.
+    let rows: Value = serde_json::from_slice(&standby.ctl(&["calls", "-o", "json"])).unwrap();
+    let ids: Vec<&str> = rows.as_array().unwrap().iter().filter_map(|r| r["id"].as_str()).collect();
+    assert_eq!(ids.len(), PAIRED, "{rows}");
+    for id in ids {
+        standby.ctl(&["terminate", "paired", id]);
+    }
+    assert_eq!(calls(&alone, "then", PAIRED + 5), PAIRED, "{}", keeper.pool());
+    assert_eq!(keeper.pool()[0]["live"], SESSIONS);
 }

@@ -149,10 +149,11 @@ impl Keeper {
             Some(account) if life < account.life => return None,
             None if self.accounts.len() >= DRAWERS_MAX => return None,
             _ => {
-                self.accounts.remove(&name);
+                let before = self.accounts.remove(&name).map_or(0, |account| account.block);
                 let free = self.free(function);
                 let learned = if self.is_learning(now) { report.held } else { 0 };
-                let block = learned.min(free);
+                // A standby that takes over keeps what runs: others may be short of sessions.
+                let block = learned.max(report.live.min(before)).min(free);
                 let serial = report.serial + u64::from(block != report.held);
                 let (short, spare) = (0, 0);
                 Account { life, stamp, serial, block, live: 0, short, spare, heard: now }

@@ -323,6 +323,31 @@ fn a_standby_takes_over_the_lease_of_its_active_and_not_a_second_one() {
 }
 
 #[test]
+fn what_runs_at_a_standby_that_takes_over_stays_its_own_though_others_are_short() {
+    let now = Time::from_millis(5_000);
+    let mut keeper = Keeper::new(now, 20, true);
+    let (mut active, mut standby, mut other) = (drawer(now), drawer(now), drawer(now));
+    talk(&mut keeper, now, "pair-1", &mut active, 12, 3);
+    for round in 0..9 {
+        let now = now + Duration::from_millis(10 * round);
+        other.admits(now, other.held());
+        let live = other.held().min(8);
+        talk(&mut keeper, now, "other", &mut other, live, 1);
+        talk(&mut keeper, now, "pair-1", &mut active, 12, 1);
+    }
+    assert_eq!((active.held(), other.held()), (12, 8), "all of it runs");
+    let later = now + Duration::from_secs(1);
+    standby.take_over(later);
+    for round in 0..9 {
+        let now = later + Duration::from_millis(10 * round);
+        assert!(!other.admits(now, 8));
+        talk(&mut keeper, now, "other", &mut other, 8, 1);
+        talk(&mut keeper, now, "pair-1", &mut standby, 12, 1);
+    }
+    assert_eq!((standby.held(), other.held()), (12, 8));
+}
+
+#[test]
 fn a_function_gets_its_minimum_and_not_more_than_its_maximum() {
     let now = Time::from_millis(5_000);
     let mut keeper = Keeper::new(now, 100, true);
