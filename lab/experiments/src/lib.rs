@@ -47,7 +47,7 @@ const EXPERIMENTS: &[Experiment] = &[
     },
     Experiment {
         name: "sbc",
-        line: "all of the report's signalling tables and their page (40 minutes; --quick 10)",
+        line: "all of the report's signalling tables and their page (over an hour; --quick 10 minutes)",
         run: sbc::report::run,
     },
     Experiment {
