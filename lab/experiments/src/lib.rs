@@ -47,7 +47,7 @@ const EXPERIMENTS: &[Experiment] = &[
     },
     Experiment {
         name: "sbc",
-        line: "all of the report's signalling tables and their page (over an hour; --quick 10 minutes)",
+        line: "all of the report's signalling tables and their page (over an hour; --quick 10 min)",
         run: sbc::report::run,
     },
     Experiment {

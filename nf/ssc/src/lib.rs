@@ -210,6 +210,7 @@ impl Controller {
                 let changed =
                     if is_changed { Message::parse_in(&mut room, &inbox).ok() } else { None };
                 let message = changed.unwrap_or(message);
+                out.about(merged::absorb(0, message.call_id()) as u32);
                 self.arrived(&Arrived { now, flow, realm, message, raw: bytes }, out);
                 self.inbox = inbox;
             }

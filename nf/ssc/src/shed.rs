@@ -3,8 +3,8 @@
 //!
 //! The tag of the answer is made from the request's own words and proves itself: a
 //! retransmission gets the same answer, and of the ACK nothing but its tag need be looked at,
-//! without a record of the request. A small table remembers whom we refused: a retransmission that comes when there is
-//! time again must not begin the call that its client has given up.
+//! without a record of the request. A small table remembers whom we refused: a retransmission that
+//! comes when there is time again must not begin the call that its client has given up.
 
 use crate::admission::Class;
 use crate::facts::Fact;
@@ -70,7 +70,7 @@ impl Shed {
 
     /// Whether the To tag of a request is one that we gave a refusal.
     fn wrote_tag_of(&self, bytes: &[u8]) -> bool {
-        let number = to_value(bytes).and_then(|to| refusal_tag(to));
+        let number = to_value(bytes).and_then(refusal_tag);
         number.is_some_and(|number| number == self.proven(number >> 32))
     }
 
@@ -83,8 +83,10 @@ impl Shed {
             self.refused = vec![[0; WAYS]; SETS].into_boxed_slice();
         }
         let set = &mut self.refused[name as usize % SETS];
-        set.rotate_right(1);
-        set[0] = name;
+        if set[0] != name {
+            set.rotate_right(1);
+            set[0] = name;
+        }
         self.acks_until = now + ACK_MAX;
     }
 
@@ -277,17 +279,19 @@ impl Controller {
         let Some(peek) = Peek::read(bytes) else { return false };
         let Ok(via) = Via::parse(peek.via) else { return false };
         let name = self.shed.name(&peek);
-        if !self.shed.remembers(name) {
-            let class = self.class(&flow, realm, &peek);
-            if !is_busy || self.admission.admits(class) {
+        let class = self.class(&flow, realm, &peek);
+        if !is_busy || self.admission.admits(class) {
+            // One that was refused and asks again gets the same answer.
+            if !self.shed.remembers(name) {
                 return false;
             }
-            if self.transactions.is_known(&via, Method::parse(peek.method)) {
-                return false; // it was let in, and asks again
-            }
+        } else if self.transactions.is_known(&via, Method::parse(peek.method)) {
+            return false; // it was let in, and asks again
+        } else {
             self.shed.remember(now, name);
             self.wire.facts.add(fact(class), 1);
         }
+        out.about(name as u32);
         self.refuse_unread(now, &flow, (&peek, &via, name), bytes, out);
         true
     }

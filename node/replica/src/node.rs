@@ -32,8 +32,9 @@ use std::thread::JoinHandle;
 const DATAGRAM_MAX: usize = 65_536;
 /// Room of the socket: a full window of small datagrams, each with what the kernel adds to it.
 const RECEIVE_BYTES: i32 = 4 * WINDOW_BYTES as i32;
-/// Datagrams that one turn takes before it looks at the clock.
-const DATAGRAMS_PER_TURN: usize = 64;
+/// Datagrams that one turn takes before it looks at the clock: what waits after a pause is heard
+/// whole, since a heartbeat may stand behind many deltas and says that the other node lives.
+const DATAGRAMS_PER_TURN: usize = 4_096;
 /// Between two looks at a lock that a shard holds.
 const LOCK_LOOK: std::time::Duration = std::time::Duration::from_micros(100);
 /// A shard that holds the lock for longer is stuck: the other node may take over.
@@ -65,6 +66,8 @@ struct Shared {
     lease: AtomicU64,
     is_ending: AtomicBool,
     trouble: Mutex<Option<String>>,
+    /// Deltas told and not in the sheet yet: no shard may hold a lock that heartbeats wait for.
+    told: AtomicU64,
     sheet: Mutex<Sheet<ReplicaFact>>,
 }
 
@@ -148,6 +151,7 @@ impl Node {
             lease: AtomicU64::new(0),
             is_ending: AtomicBool::new(false),
             trouble: Mutex::new(None),
+            told: AtomicU64::new(0),
             sheet: Mutex::new(Sheet::new()),
         });
         let (changes, changed) = sync_channel(CHANGES_MAX);
@@ -240,6 +244,7 @@ impl Node {
     pub fn cells(&self) -> event::Cells {
         let standing = self.standing();
         let sheet = lock(&self.shared.sheet);
+        sheet.add(ReplicaFact::Told, self.shared.told.swap(0, Relaxed));
         sheet.set(ReplicaFact::Active, u64::from(standing.role == Role::Active));
         sheet.set(ReplicaFact::Epoch, standing.epoch);
         sheet.set(ReplicaFact::Lag, standing.lag);
@@ -282,7 +287,7 @@ impl Mirror for Node {
     fn publish(&self, shard: u16, effects: &Effects) {
         let now = self.shared.now();
         let mut outs = Vec::new();
-        lock(&self.shared.sheet).add(ReplicaFact::Told, effects.deltas().len() as u64);
+        self.shared.told.fetch_add(effects.deltas().len() as u64, Relaxed);
         let mut inner = lock(&self.shared.inner);
         inner.pair.deltas(now, shard, effects.deltas(), &mut outs);
         if let Some(number) = effects.snapshot_ended {

@@ -76,6 +76,11 @@ impl DatagramPort {
         }
     }
 
+    /// Whether runs of datagrams travel as one.
+    pub(crate) const fn has_runs(&self) -> bool {
+        self.segment_max > 0
+    }
+
     /// Whether something waits for the kernel's queue.
     pub(crate) fn waits(&self) -> bool {
         !self.backlog.is_empty()

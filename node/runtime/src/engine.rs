@@ -58,12 +58,14 @@ impl<F: Function> Engine<F> {
 
     /// Something happened that is ours.
     pub(crate) fn step(&mut self, now: Time, input: In<'_>) {
+        self.effects.about(0);
         self.function.step(now, input, &mut self.effects);
     }
 
     /// Fires the function's timers when they are due.
     pub(crate) fn tick(&mut self, now: Time) {
         if self.function.deadline().is_some_and(|at| at <= now) {
+            self.effects.about(0);
             self.function.tick(now, &mut self.effects);
         }
     }

@@ -106,13 +106,23 @@ pub enum Frame {
     Broken(&'static str),
 }
 
+/// A message to send: its place in the arena, and the conversation that it belongs to.
+#[derive(Debug, Clone, Copy)]
+struct Sending {
+    to: Flow,
+    start: u32,
+    end: u32,
+    about: u32,
+}
+
 /// What a function on a shard wants done, in order.
 ///
 /// Sends are written straight into one arena, so that a step allocates nothing.
 #[derive(Debug, Default)]
 pub struct Effects {
     arena: Vec<u8>,
-    sends: Vec<(Flow, u32, u32)>,
+    sends: Vec<Sending>,
+    about: u32,
     /// Connections to close once what was sent before is out.
     pub closes: Vec<Flow>,
     /// Names to look up: the function's own number and the question.
@@ -130,13 +140,21 @@ pub struct Effects {
 }
 
 impl Effects {
+    /// What is sent from now on in this step belongs to one conversation: it keeps its order
+    /// towards each far end. Datagrams of different conversations may change places when that lets
+    /// more of them travel as one. Whatever has no conversation, or 0, keeps its order.
+    pub const fn about(&mut self, conversation: u32) {
+        self.about = conversation;
+    }
+
     /// Sends what `write` appends to the buffer. Nothing is sent when it appends nothing.
     pub fn send(&mut self, to: Flow, write: impl FnOnce(&mut Vec<u8>)) {
         let start = self.arena.len();
         write(&mut self.arena);
         let end = self.arena.len();
         if end > start {
-            self.sends.push((to, start as u32, end as u32));
+            let (start, end, about) = (start as u32, end as u32, self.about);
+            self.sends.push(Sending { to, start, end, about });
         }
     }
 
@@ -193,13 +211,13 @@ impl Effects {
 
     /// The messages to send, in order.
     pub fn sends(&self) -> impl ExactSizeIterator<Item = (Flow, &[u8])> + '_ {
-        self.sends.iter().map(|&(to, start, end)| (to, &self.arena[start as usize..end as usize]))
+        (0..self.sends.len()).map(|at| self.message(at))
     }
 
     /// The bytes of the message sent last, for capture.
     #[must_use]
     pub fn last(&self) -> Option<(Flow, &[u8])> {
-        self.sends.last().map(|&(to, start, end)| (to, &self.arena[start as usize..end as usize]))
+        self.sends.len().checked_sub(1).map(|at| self.message(at))
     }
 
     /// Number of messages waiting to be sent.
@@ -237,14 +255,20 @@ impl Effects {
 
     /// The bytes of messages `first..=last`, which stand next to each other.
     pub(crate) fn span(&self, first: u32, last: u32) -> &[u8] {
-        let (start, end) = (self.sends[first as usize].1, self.sends[last as usize].2);
+        let (start, end) = (self.sends[first as usize].start, self.sends[last as usize].end);
         &self.arena[start as usize..end as usize]
     }
 
     /// Message number `at`.
     pub(crate) fn message(&self, at: usize) -> (Flow, &[u8]) {
-        let (to, start, end) = self.sends[at];
+        let Sending { to, start, end, .. } = self.sends[at];
         (to, &self.arena[start as usize..end as usize])
+    }
+
+    /// Which conversation message `at` belongs to, and how many octets it has.
+    pub(crate) fn outline(&self, at: usize) -> (u32, usize) {
+        let Sending { start, end, about, .. } = self.sends[at];
+        (about, (end - start) as usize)
     }
 }
 

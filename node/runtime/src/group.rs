@@ -1,9 +1,17 @@
 //! Sorting the sends of a flush by far end, so that what goes to one goes at once.
 //!
-//! The order towards one far end never changes; the order between far ends may, as on any network.
+//! The order between far ends may change, as on any network. Towards one far end that of a
+//! conversation never does; datagrams of different conversations may change places, so that those
+//! of one length stand together and travel as one run:
+//!
+//! ```text
+//! a 300 · b 500 · a 500 · c 300 · b 300  ──→  b 500 · a 300 · c 300 | a 500 · b 300
+//!                                              └─ the first of each ─┘ └─ the second ─┘
+//! ```
 
 use crate::function::Effects;
 use crate::port::{Flow, PortId};
+use core::ops::Range;
 use std::net::{IpAddr, SocketAddr};
 
 /// Slots of the hash table; more than twice the messages of a flush.
@@ -11,6 +19,12 @@ const TABLE_SLOTS: usize = 8_192;
 /// Messages of one flush.
 pub(crate) const FLUSH_MESSAGES_MAX: usize = 2_048;
 const EMPTY: u32 = u32::MAX;
+/// Groups of fewer messages are left as they are.
+const PACKED_MIN: usize = 4;
+/// Slots in which conversations are counted; more than twice the messages of a flush.
+const COUNT_SLOTS: usize = 8_192;
+/// Factor of the hash of conversations (Knuth's, 32 bits).
+const SPREAD: u32 = 0x9E37_79B1;
 
 /// The messages for one far end: a slice of [`Groups::order`].
 #[derive(Debug, Clone, Copy)]
@@ -35,6 +49,10 @@ pub(crate) struct Groups {
     groups: Vec<Group>,
     order: Vec<u32>,
     ports: Vec<PortId>,
+    /// How many messages of a conversation came before: conversation, number of the sort, count.
+    counts: Vec<(u32, u32, u32)>,
+    sorts: u32,
+    keys: Vec<u64>,
 }
 
 impl Groups {
@@ -47,6 +65,9 @@ impl Groups {
             groups: Vec::new(),
             order: Vec::new(),
             ports: Vec::new(),
+            counts: vec![(0, 0, 0); COUNT_SLOTS],
+            sorts: 0,
+            keys: Vec::new(),
         }
     }
 
@@ -106,6 +127,52 @@ impl Groups {
             if !self.ports.contains(&group.flow.port) {
                 self.ports.push(group.flow.port);
             }
+        }
+    }
+
+    /// Lets the datagrams of each group of a port stand together by length, the longest first.
+    pub(crate) fn pack(&mut self, effects: &Effects, port: PortId) {
+        for at in 0..self.groups.len() {
+            let Group { flow, start, end, .. } = self.groups[at];
+            if flow.port == port && (end - start) as usize >= PACKED_MIN {
+                self.pack_group(effects, start as usize..end as usize);
+            }
+        }
+    }
+
+    fn pack_group(&mut self, effects: &Effects, group: Range<usize>) {
+        self.sorts = self.sorts.wrapping_add(1);
+        let mut keys = core::mem::take(&mut self.keys);
+        keys.clear();
+        for at in group.clone() {
+            let number = self.order[at];
+            let (conversation, octets) = effects.outline(number as usize);
+            // Which one of its conversation it is, then its length, then its place.
+            let nth = u64::from(self.count(conversation)) << 48;
+            let shortness = u64::from(u16::MAX - octets.min(u16::MAX.into()) as u16) << 32;
+            keys.push(nth | shortness | u64::from(number));
+        }
+        keys.sort_unstable();
+        for (place, key) in self.order[group].iter_mut().zip(&keys) {
+            *place = *key as u32;
+        }
+        self.keys = keys;
+    }
+
+    /// How many messages of this conversation this sort has seen before, 65,535 at most.
+    fn count(&mut self, conversation: u32) -> u16 {
+        let mut slot = (conversation.wrapping_mul(SPREAD) >> 19) as usize % COUNT_SLOTS;
+        loop {
+            let (name, sort, count) = &mut self.counts[slot];
+            if *sort != self.sorts {
+                (*name, *sort, *count) = (conversation, self.sorts, 1);
+                return 0;
+            }
+            if *name == conversation {
+                *count += 1;
+                return (*count - 1) as u16; // a flush has fewer messages
+            }
+            slot = (slot + 1) % COUNT_SLOTS;
         }
     }
 
@@ -174,5 +241,55 @@ mod tests {
             }
             assert_eq!(seen, 500);
         }
+    }
+
+    #[test]
+    fn datagrams_of_one_length_stand_together_and_a_conversation_keeps_its_order() {
+        let mut effects = Effects::default();
+        let flow = |port: u16| {
+            let local = "127.0.0.1:1".parse().unwrap();
+            Flow::to(PortId(0), Transport::Udp, local, SocketAddr::from(([10, 0, 0, 1], port)))
+        };
+        let mut lengths = Vec::new();
+        for n in 0..400u32 {
+            let (conversation, octets) = (n * 7 % 90, 1 + (n * n % 5) as usize * 100);
+            effects.about(conversation);
+            effects.send(flow((n % 2) as u16), |out| out.resize(out.len() + octets, 0));
+            lengths.push((conversation, octets));
+        }
+        let mut groups = Groups::new(12345);
+        for _ in 0..3 {
+            groups.sort(&effects, 0, 400);
+            groups.pack(&effects, PortId(0));
+            for group in &groups.groups {
+                let members = groups.members(group);
+                let mut all = members.to_vec();
+                all.sort_unstable();
+                assert!(all.iter().all(|&n| same(&effects.message(n as usize).0, &group.flow)));
+                assert_eq!((all.len(), all.windows(2).all(|two| two[0] < two[1])), (200, true));
+                for conversation in 0..90 {
+                    let own = members.iter().filter(|&&n| lengths[n as usize].0 == conversation);
+                    assert!(own.is_sorted(), "conversation {conversation}");
+                }
+                let changes = members.windows(2);
+                let octets = |n: u32| lengths[n as usize].1;
+                let changes = changes.filter(|two| octets(two[0]) != octets(two[1])).count();
+                assert!(changes < 30, "{changes} changes of length, of 199");
+            }
+        }
+    }
+
+    #[test]
+    fn without_a_conversation_nothing_changes_places() {
+        let mut effects = Effects::default();
+        let far = SocketAddr::from(([10, 0, 0, 1], 5060));
+        let flow = Flow::to(PortId(0), Transport::Udp, "127.0.0.1:1".parse().unwrap(), far);
+        for n in 0..FLUSH_MESSAGES_MAX {
+            effects.send(flow, |out| out.resize(out.len() + 1 + n * 31 % 700, 0));
+        }
+        let mut groups = Groups::new(12345);
+        groups.sort(&effects, 0, FLUSH_MESSAGES_MAX);
+        groups.pack(&effects, PortId(0));
+        assert!(groups.order().is_sorted());
     }
 }

@@ -190,11 +190,17 @@ impl Io {
 
     /// Sends the sorted groups, port by port.
     fn send_groups(&mut self, now: Time, effects: &Effects, rings: &mut Rings) {
-        let groups = std::mem::take(&mut self.groups);
-        for &id in groups.ports() {
+        let mut groups = std::mem::take(&mut self.groups);
+        for at in 0..groups.ports().len() {
+            let id = groups.ports()[at];
             let port = self.ports.get(usize::from(id.0)).and_then(Option::as_ref);
             match port.map(|port| (&port.kind, port.spec.transport)) {
-                Some((PortKind::Datagrams(_), _)) => self.send_datagrams(id, effects, &groups),
+                Some((PortKind::Datagrams(port), _)) => {
+                    if port.has_runs() {
+                        groups.pack(effects, id);
+                    }
+                    self.send_datagrams(id, effects, &groups);
+                }
                 Some((PortKind::Streams(_), transport)) => {
                     for group in groups.of(id) {
                         if group.flow.transport == transport {

@@ -115,7 +115,7 @@ mod tests {
         for step in 0..200_000u64 {
             let index = (mixed(step) % 5_000) as u32;
             // Few hashes, some at the very end of the table: long chains that wrap around.
-            let hash = (mixed(index.into()) % 1_500) as u32 | 0xffff_fc00 * (index % 2);
+            let hash = (mixed(index.into()) % 1_500) as u32 | (0xffff_fc00 * (index % 2));
             if model.remove(&index).is_some() {
                 places.remove(hash, index);
             } else {
