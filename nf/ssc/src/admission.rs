@@ -2,9 +2,9 @@
 //!
 //! ```text
 //!            delay of new requests of a realm, the least of a window
-//!  Calm ──(two windows in a row above the target)──→ Overloaded
-//!    ↑                                                   │
-//!    └──(no window above half of it for CALM)────────────┘
+//!  Calm ──(two windows in a row above the target, not falling)──→ Overloaded
+//!    ↑                                                                 │
+//!    └──(no window above half of it for CALM)──────────────────────────┘
 //!
 //!  admitted
 //!   100 % ──────╲        ╲        ╲                 held, emergency: always
@@ -14,7 +14,8 @@
 //! ```
 //! What is measured is what hurts: the time that a message waited before anybody looked at it
 //! (CoDel, RFC 8289 §4: sojourn time, not queue length or processor load), and of a window the
-//! least: a pause of the machine makes many wait long, but what drains at once is no overload.
+//! least: a pause of the machine makes many wait long, but a queue that drains is no overload,
+//! unless it is [`DRAIN_MAX`] targets long.
 //! The share that is admitted falls along a line with the delay of the message itself, so that
 //! the queue stays short and never runs empty: no rate is guessed, capacity may change at any
 //! time. Priority is the order of the lines (RFC 7339 §5.10.1 leaves it to the server).
@@ -29,6 +30,8 @@ use machine::{Duration, Time};
 const WINDOW: Duration = Duration::from_millis(20);
 /// Windows above the target in a row that are more than a burst.
 const WINDOWS_HIGH: u8 = 2;
+/// Targets that the least delay of a window may be while it falls from window to window.
+const DRAIN_MAX: u32 = 5;
 /// Without a window above half a target for so long, the overload is over.
 const CALM: Duration = Duration::from_millis(200);
 /// Registrations admitted under overload for each call that is admitted beyond its line.
@@ -73,7 +76,9 @@ impl Class {
 struct Window {
     end: Time,
     least: Duration,
-    /// How many in a row were above the target.
+    /// The least of the window before.
+    before: Duration,
+    /// How many in a row were above the target and did not fall.
     high: u8,
 }
 
@@ -98,7 +103,7 @@ impl Admission {
     /// A controller that aims at `target`; zero admits everything.
     #[must_use]
     pub fn new(target: Duration) -> Self {
-        let window = Window { end: Time::ZERO, least: Duration::MAX, high: 0 };
+        let window = Window { end: Time::ZERO, least: Duration::MAX, before: Duration::ZERO, high: 0 };
         Self {
             target,
             delay: Duration::ZERO,
@@ -159,13 +164,16 @@ impl Admission {
         if is_above(self.target / 2) {
             self.high_at = now;
         }
-        window.high = if is_above(self.target) { window.high.saturating_add(1) } else { 0 };
+        let drains = window.least < window.before && window.least <= self.target * DRAIN_MAX;
+        let is_high = is_above(self.target) && !drains;
+        window.high = if is_high { window.high.saturating_add(1) } else { 0 };
         if window.high >= WINDOWS_HIGH && self.overloaded_since.is_none() {
             self.overloaded_since = Some(now);
         }
         if now >= self.high_at + CALM {
             self.overloaded_since = None;
         }
+        window.before = if is_next { window.least } else { Duration::ZERO };
         (window.least, window.end) = (Duration::MAX, now + WINDOW);
     }
 
@@ -238,6 +246,22 @@ mod tests {
         }
         assert!(under(ms(12)).overloaded_since().is_some());
         assert!(under(ms(9)).overloaded_since().is_none());
+    }
+
+    #[test]
+    fn a_queue_that_drains_slowly_is_no_overload_until_it_is_too_long() {
+        let after_pause = |longest_us: u64, rise_us: u64| {
+            let mut admission = Admission::new(TARGET);
+            (0..400).any(|step| {
+                // A tenth of the machine is left for what a pause left behind.
+                let left = (longest_us + step * rise_us).saturating_sub(step * 100);
+                admission.waited(Duration::from_micros(if step < 25 { 1_000 } else { left }));
+                admission.observe(at(step), ACCESS)
+            })
+        };
+        assert!(!after_pause(45_000, 0));
+        assert!(after_pause(75_000, 0), "half of it is still too long");
+        assert!(after_pause(45_000, 101), "it grows, if slowly");
     }
 
     #[test]
