@@ -159,7 +159,7 @@ pub fn standing(ground: &Ground) -> Option<u64> {
 
 fn site(ground: &Ground, retry_after_s: u32) -> SiteFile {
     let limits = format!(
-        "relays_max = 1000000\ntransactions_max = 4000000\nbindings_max = 8000000\n\
+        "relays_max = 1000000\ntransactions_max = 4000000\nbindings_max = 24000000\n\
         retry_after_s = {retry_after_s}"
     );
     let shape = Shape { oam: "metrics_open = true", ssc: "", limits: &limits };
