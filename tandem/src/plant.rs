@@ -197,7 +197,11 @@ fn issue(path: &str, section: &Section, hindrance: Hindrance) -> Issue {
 
 fn doorway_of(path: &str, section: &Section, address: std::net::SocketAddr) -> Doorway {
     let site = Site {
-        site: crate::site::SiteSection { name: String::new(), directory: String::new() },
+        site: crate::site::SiteSection {
+            name: String::new(),
+            directory: String::new(),
+            memory_mb: 0,
+        },
         oam: oam::Section { listen: String::new(), ..oam::Section::default() },
         pool: None,
         ssc: match section {

@@ -66,6 +66,13 @@ pub fn run(file: &Path) -> Result<(), Exit> {
     let _lock = lock(&directory)?;
     check::refuse(file, &text, probe(&site, &[]))?;
     let levels = Levels::install(&site.oam.log).map_err(Exit::Failed)?;
+    if site.site.memory_mb > 0 {
+        let taken = driver::memory::take(site.site.memory_mb);
+        let issue = |error: std::io::Error| {
+            Issue::new("site.memory_mb", error.to_string(), "take less, or 0")
+        };
+        check::refuse(file, &text, taken.map_err(issue).err().into_iter().collect())?;
+    }
     let wishes = Wishes::install()?;
     let running = Running::start(file, &text, &site, levels, &wishes)?;
     running.serve(&wishes)

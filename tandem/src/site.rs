@@ -47,6 +47,10 @@ pub struct SiteSection {
     pub name: String,
     /// Where token, revisions and recordings are kept; relative to the site file's folder.
     pub directory: String,
+    /// MiB of memory that are taken before the first function starts and kept: without, a function
+    /// that grows under load waits for the machine. Changes with a restart of the site.
+    #[serde(default)]
+    pub memory_mb: u32,
 }
 
 /// A section that is a function.

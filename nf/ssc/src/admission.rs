@@ -103,7 +103,8 @@ impl Admission {
     /// A controller that aims at `target`; zero admits everything.
     #[must_use]
     pub fn new(target: Duration) -> Self {
-        let window = Window { end: Time::ZERO, least: Duration::MAX, before: Duration::ZERO, high: 0 };
+        let window =
+            Window { end: Time::ZERO, least: Duration::MAX, before: Duration::ZERO, high: 0 };
         Self {
             target,
             delay: Duration::ZERO,

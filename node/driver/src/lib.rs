@@ -17,6 +17,7 @@ pub mod fence;
 mod frame;
 mod interfaces;
 pub mod link;
+pub mod memory;
 mod poll;
 mod process;
 mod receive;

@@ -11,7 +11,7 @@
 //! Transactions of the last 32 seconds stand beside the calls (RFC 3261 §17, timers J, L and M):
 //! the faster the set-up, the more of them are in the figure.
 
-use super::topology::{Ground, Load, System};
+use super::topology::{Ground, Load, MEMORY, System};
 use crate::contract::{Options, Outcome, Row};
 use crate::host;
 use crate::progress::Progress;
@@ -205,7 +205,7 @@ impl Stage<'_> {
         let ground = Ground::new()?;
         let ladder = Ladder::built_in(self.scenario.flow)?;
         let load = Load::start(&ground, ladder, self.scenario.transport)?;
-        let system = System::tandem(&ground, &self.options.tandem)?;
+        let system = System::tandem_with(&ground, &self.options.tandem, &[(MEMORY, "")])?;
         let release_rate = self.scenario.rates.2;
         let warm = Duration::from_secs_f64(f64::from(WARM_UP_CALLS) / rate);
         load.run(Trial { rate, length: warm, ..Trial::default() }, DRAIN, 0)?;

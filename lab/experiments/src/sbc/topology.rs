@@ -34,6 +34,9 @@ const FIRST_CALLER: u16 = 2;
 const LIMITS: &str = "calls_max = 4000000\nrelays_max = 4000000\n\
     transactions_max = 16000000\ncapture_octets_max = 67108864";
 
+/// Taken ahead: a short trial would measure how fast the machine hands out memory.
+pub const MEMORY: &str = "memory_mb = 1024\n";
+
 /// Addresses and files of one run.
 #[derive(Debug)]
 pub struct Ground {
@@ -322,6 +325,7 @@ impl System {
         let capture = format!("capture = \"tcp:{}\"", ground.capture);
         let shape = Shape { ssc: &capture, limits: LIMITS, ..Shape::default() };
         let mut text = site(ground, &shape).text();
+        text = text.replacen("[site]\n", &format!("[site]\n{MEMORY}"), 1);
         for (from, to) in changes {
             anyhow::ensure!(text.contains(from), "the site file does not hold `{from}`");
             text = text.replacen(from, to, 1);
