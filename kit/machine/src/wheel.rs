@@ -1,7 +1,9 @@
 //! A hierarchical timing wheel (Varghese and Lauck 1987, scheme 7): arming costs a push, nothing
 //! is ever cancelled. The owner keeps the true deadline and ignores a key that fires in vain.
 //!
-//! Four levels of 256 slots, one tick a millisecond: 256 ms, 65 s, 4.6 h, 49 days.
+//! Four levels of 256 slots, one tick a millisecond: 256 ms, 65 s, 4.6 h, 49 days. A key lies in
+//! the finest level that reaches it from now, wherever the boundaries of coarser slots are: keys
+//! armed for the same delay never meet in one huge slot.
 
 use crate::Time;
 
@@ -58,9 +60,9 @@ impl<K: Copy> Wheel<K> {
 
     fn place(&mut self, tick: u64, key: K) {
         let tick = tick.min(self.next + REACH);
-        let distance = tick ^ self.next;
-        let level = if distance == 0 { 0 } else { distance.ilog2() as usize / 8 };
-        let level = level.min(LEVELS - 1);
+        let reaches =
+            |level: &usize| (tick >> (8 * level)) - (self.next >> (8 * level)) < SLOTS as u64;
+        let level = (0..LEVELS - 1).find(reaches).unwrap_or(LEVELS - 1);
         let slot = (tick >> (8 * level)) as usize % SLOTS;
         let keys = &mut self.slots[level * SLOTS + slot];
         if keys.capacity() == 0
@@ -91,16 +93,15 @@ impl<K: Copy> Wheel<K> {
         if self.len == 0 {
             return None;
         }
-        for level in 0..LEVELS {
+        let first = |level: usize| {
             let shift = 8 * level;
             let here = (self.next >> shift) as usize % SLOTS;
-            if let Some(slot) = self.first_occupied(level, here) {
-                let ahead = (slot + SLOTS - here) as u64 % SLOTS as u64;
-                let tick = ((self.next >> shift) + ahead) << shift;
-                return Some(Time::from_nanos(tick.max(self.next) * TICK_NS));
-            }
-        }
-        None
+            let slot = self.first_occupied(level, here)?;
+            let ahead = (slot + SLOTS - here) as u64 % SLOTS as u64;
+            Some(((self.next >> shift) + ahead) << shift)
+        };
+        let tick = (0..LEVELS).filter_map(first).min()?;
+        Some(Time::from_nanos(tick.max(self.next) * TICK_NS))
     }
 
     /// The first occupied slot at or after `from`, going round.
@@ -169,6 +170,19 @@ impl<K: Copy> Wheel<K> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn keys_of_one_delay_lie_in_small_slots_on_both_sides_of_a_boundary() {
+        let mut wheel = Wheel::new(Time::from_millis(20_000));
+        let mut due = Vec::new();
+        for ms in 20_000..140_000u64 {
+            wheel.expire(Time::from_millis(ms), &mut due);
+            wheel.arm(Time::from_millis(ms + 32_000), ms + 32_000);
+            assert!(due.drain(..).eq((ms >= 52_000).then_some(ms)), "at {ms} ms");
+            let longest = wheel.slots.iter().map(Vec::len).max().unwrap();
+            assert!(longest <= SLOTS, "{longest} keys in a slot at {ms} ms");
+        }
+    }
 
     #[test]
     fn an_empty_wheel_has_no_deadline_and_fires_nothing() {
