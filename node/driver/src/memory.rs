@@ -46,4 +46,13 @@ mod tests {
         assert!(words.ends_with("MiB left"), "{words}");
         assert!(available().is_some_and(|mib| mib > 0));
     }
+
+    #[test]
+    fn what_is_taken_stays_with_the_process() {
+        // SAFETY: reads a number.
+        let delay = || unsafe { libmimalloc_sys::mi_option_get(PURGE_DELAY) };
+        assert_eq!(delay(), 1_000, "the default of mimalloc 3, by which its option is known");
+        take(1).unwrap();
+        assert_eq!(delay(), -1);
+    }
 }
