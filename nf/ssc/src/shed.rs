@@ -78,16 +78,19 @@ impl Shed {
         self.refused.get(name as usize % SETS).is_some_and(|set| set.contains(&name))
     }
 
-    fn remember(&mut self, now: Time, name: u64) {
+    /// Whether it was not remembered yet.
+    fn remember(&mut self, now: Time, name: u64) -> bool {
         if self.refused.is_empty() {
             self.refused = vec![[0; WAYS]; SETS].into_boxed_slice();
         }
+        self.acks_until = now + ACK_MAX;
         let set = &mut self.refused[name as usize % SETS];
-        if set[0] != name {
+        let is_new = !set.contains(&name);
+        if is_new {
             set.rotate_right(1);
             set[0] = name;
         }
-        self.acks_until = now + ACK_MAX;
+        is_new
     }
 
     /// Whether another refusal is captured in this second.
@@ -287,8 +290,7 @@ impl Controller {
             }
         } else if self.transactions.is_known(&via, Method::parse(peek.method)) {
             return false; // it was let in, and asks again
-        } else {
-            self.shed.remember(now, name);
+        } else if self.shed.remember(now, name) {
             self.wire.facts.add(fact(class), 1);
         }
         out.about(name as u32);

@@ -161,7 +161,9 @@ impl Groups {
 
     /// How many messages of this conversation this sort has seen before, 65,535 at most.
     fn count(&mut self, conversation: u32) -> u16 {
-        let mut slot = (conversation.wrapping_mul(SPREAD) >> 19) as usize % COUNT_SLOTS;
+        // With the seed: strangers choose conversations, and must not make them collide.
+        let spread = (conversation ^ self.seed as u32).wrapping_mul(self.seed as u32);
+        let mut slot = (spread.wrapping_mul(SPREAD) >> 19) as usize % COUNT_SLOTS;
         loop {
             let (name, sort, count) = &mut self.counts[slot];
             if *sort != self.sorts {
