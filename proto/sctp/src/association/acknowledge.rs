@@ -1,0 +1,198 @@
+//! A SACK came: what is acknowledged, what lacks, and what that does to the paths
+//! (RFC 9260 §6.2.1, §6.3.2, §7.2).
+
+use super::Association;
+use super::outbound::Flight;
+use super::path::Acknowledged;
+use crate::codec::{Cause, Sack};
+use crate::effects::{Context, Lost};
+use crate::id::unwrap32;
+
+/// Reports that a chunk lacks after which it is retransmitted (RFC 9260 §7.2.4).
+const MISSES_MAX: u8 = 3;
+
+impl Association {
+    /// Takes a SACK.
+    pub(super) fn sack(&mut self, cx: &mut Context<'_>, sack: &Sack<'_>) {
+        let cumulative = unwrap32(self.outbound.first, sack.cumulative_tsn_ack);
+        if cumulative + 1 < self.outbound.first {
+            return; // an older SACK that was overtaken
+        }
+        if cumulative >= self.outbound.next_tsn() {
+            return self.violate(cx, "a TSN is acknowledged that was never sent");
+        }
+        for path in &mut self.paths {
+            path.acknowledged =
+                Acknowledged { flight_before: path.flight, ..Acknowledged::default() };
+        }
+        let has_advanced = cumulative >= self.outbound.first;
+        self.acknowledge_to(cx, cumulative);
+        let was_recovering = self.recovery_exit.is_some();
+        self.recovery_exit = self.recovery_exit.filter(|exit| cumulative < *exit);
+        if !sack.gaps.is_empty() || self.gaps_to > 0 {
+            self.gaps(cx, sack, was_recovering && has_advanced);
+        }
+        self.peer_rwnd = sack.a_rwnd as usize;
+        self.settle_paths(cx, has_advanced);
+        if self.peer_rwnd == 0 {
+            // A peer without room that answers is alive (RFC 9260 §8.1).
+            self.errors = 0;
+        }
+        self.advance_ack_point();
+    }
+
+    /// Takes the chunks up to the Cumulative TSN Ack out of the ring.
+    pub(super) fn acknowledge_to(&mut self, cx: &mut Context<'_>, cumulative: u64) {
+        while self.outbound.first <= cumulative {
+            let Some(entry) = self.outbound.ring.pop_front() else { break };
+            let (tsn, bytes) = (self.outbound.first, entry.payload.len());
+            self.outbound.first += 1;
+            self.outbound.held -= bytes;
+            self.outbound.unreliable -= usize::from(entry.is_unreliable());
+            self.gaps_to = self.gaps_to.saturating_sub(1);
+            if matches!(entry.flight, Flight::Marked(_)) {
+                self.outbound.marked -= 1;
+            }
+            self.outbound.marked_from = self.outbound.marked_from.saturating_sub(1);
+            let path = &mut self.paths[usize::from(entry.path)];
+            if entry.flight == Flight::Outstanding {
+                path.flight -= bytes;
+                self.outbound.outstanding -= bytes;
+            }
+            if !matches!(entry.flight, Flight::Acked | Flight::Abandoned) {
+                path.acknowledged.bytes += bytes;
+                path.acknowledged.earliest = true;
+            }
+            if path.timed == Some(tsn) {
+                path.timed = None;
+                if entry.transmissions == 1 && entry.flight == Flight::Outstanding {
+                    path.measured(cx.now.since(entry.sent_at));
+                }
+            }
+        }
+    }
+
+    /// Goes through the ring as far as Gap Ack Blocks reach, or reached before.
+    fn gaps(&mut self, cx: &mut Context<'_>, sack: &Sack<'_>, counts_all: bool) {
+        let offset = self.outbound.first; // index 0 of the ring, distance 1 from the ack
+        debug_assert_eq!(offset as u32, sack.cumulative_tsn_ack.wrapping_add(1));
+        let len = self.outbound.ring.len();
+        let reach = sack.gaps.iter().map(|(_, last)| usize::from(last)).max().unwrap_or(0);
+        if reach > len {
+            return self.violate(cx, "a gap block reaches beyond what was sent");
+        }
+        let mut blocks = sack.gaps.iter().filter(|(first, last)| first <= last && *first > 0);
+        let mut block = blocks.next();
+        let mut highest_new = None;
+        for index in 0..reach.max(self.gaps_to.min(len)) {
+            while block.is_some_and(|(_, last)| usize::from(last) <= index) {
+                block = blocks.next();
+            }
+            let is_acked = block.is_some_and(|(first, _)| usize::from(first) <= index + 1);
+            match (is_acked, self.outbound.ring[index].flight) {
+                (true, Flight::Outstanding | Flight::Marked(_)) => {
+                    self.acknowledge_gap(cx, index);
+                    highest_new = Some(index);
+                }
+                (false, Flight::Acked) => self.renege(cx, index),
+                (false, Flight::Outstanding) => {
+                    let path = usize::from(self.outbound.ring[index].path);
+                    self.paths[path].acknowledged.has_earlier = true;
+                }
+                _ => {}
+            }
+        }
+        self.gaps_to = reach;
+        let counted = if counts_all { Some(reach) } else { highest_new };
+        if let Some(end) = counted {
+            self.count_misses(end);
+        }
+    }
+
+    fn acknowledge_gap(&mut self, cx: &mut Context<'_>, index: usize) {
+        let tsn = self.outbound.first + index as u64;
+        let entry = &mut self.outbound.ring[index];
+        let (bytes, was) = (entry.payload.len(), entry.flight);
+        entry.flight = Flight::Acked;
+        entry.misses = 0;
+        let path = &mut self.paths[usize::from(entry.path)];
+        path.acknowledged.bytes += bytes;
+        path.acknowledged.earliest |= !path.acknowledged.has_earlier;
+        if was == Flight::Outstanding {
+            path.flight -= bytes;
+            self.outbound.outstanding -= bytes;
+        } else {
+            self.outbound.marked -= 1;
+        }
+        if path.timed == Some(tsn) {
+            path.timed = None;
+            if entry.transmissions == 1 && was == Flight::Outstanding {
+                path.measured(cx.now.since(entry.sent_at));
+            }
+        }
+    }
+
+    /// The peer has dropped what it had reported: it is on its way again (RFC 9260 §6.2.1 D iii,
+    /// §6.3.2 R4).
+    fn renege(&mut self, cx: &Context<'_>, index: usize) {
+        let entry = &mut self.outbound.ring[index];
+        entry.flight = Flight::Outstanding;
+        let path = &mut self.paths[usize::from(entry.path)];
+        path.flight += entry.payload.len();
+        self.outbound.outstanding += entry.payload.len();
+        path.t3_rtx.get_or_insert(cx.now + path.rto);
+        path.acknowledged.has_earlier = true;
+    }
+
+    /// Chunks before `end` that are not acknowledged lack once more; three times, and they are
+    /// retransmitted, and the window of their path is halved once (RFC 9260 §7.2.4).
+    fn count_misses(&mut self, end: usize) {
+        let mut halved = [false; super::PATHS_MAX];
+        for index in 0..end.min(self.outbound.ring.len()) {
+            let entry = &mut self.outbound.ring[index];
+            if entry.flight != Flight::Outstanding || entry.transmissions > 1 {
+                continue;
+            }
+            entry.misses += 1;
+            if entry.misses >= MISSES_MAX && !entry.was_fast {
+                let (path, bytes) = self.outbound.mark(index, true);
+                self.paths[path].flight -= bytes;
+                self.paths[path].timed = None;
+                halved[path] = true;
+                self.may_burst = true;
+            }
+        }
+        if self.may_burst && self.recovery_exit.is_none() {
+            let lost = self.paths.iter_mut().zip(halved).filter(|(_, is_lost)| *is_lost);
+            lost.for_each(|(path, _)| path.halve());
+            self.recovery_exit = Some(self.outbound.next_tsn() - 1);
+        }
+    }
+
+    /// Windows, timers and errors of every path after the SACK.
+    fn settle_paths(&mut self, cx: &mut Context<'_>, has_advanced: bool) {
+        let is_recovering = self.recovery_exit.is_some();
+        for index in 0..self.paths.len() {
+            let path = &mut self.paths[index];
+            if has_advanced {
+                path.grow(is_recovering);
+            }
+            if path.flight == 0 {
+                path.t3_rtx = None;
+            } else if path.acknowledged.earliest {
+                path.t3_rtx = Some(cx.now + path.rto);
+            }
+            if path.acknowledged.bytes > 0 {
+                self.errors = 0;
+                self.answered(cx, index);
+            }
+        }
+    }
+
+    /// The peer broke the rules: ABORT with the words (RFC 9260 §3.3.10.13).
+    pub(super) fn violate(&mut self, cx: &mut Context<'_>, what: &'static str) {
+        let mut causes = Vec::new();
+        Cause::ProtocolViolation(what.as_bytes()).write(&mut causes);
+        self.abort(cx, &causes, Lost::ProtocolViolation(what));
+    }
+}

@@ -1,0 +1,148 @@
+//! Partial reliability: messages are given up, and the peer is told to go on without them
+//! (RFC 3758 §3.5, §3.6; I-FORWARD-TSN of RFC 8260 §2.3).
+
+use super::Association;
+use super::outbound::Flight;
+use crate::codec::{Chunk, ForwardTsn, Gaps, IForwardTsn, Skips};
+use crate::effects::{Context, Failure, Indication};
+use crate::id::unwrap32;
+
+impl Association {
+    /// Gives up the message that the entry belongs to, with all its chunks (RFC 3758 §3.5 A).
+    pub(super) fn abandon(&mut self, cx: &mut Context<'_>, index: usize) {
+        let ring = &self.outbound.ring;
+        let first = (0..=index).rev().find(|&at| ring[at].flags.is_begin()).unwrap_or(0);
+        let last = (index..ring.len()).find(|&at| ring[at].flags.is_end());
+        let context = ring[index].context;
+        if last.is_none() {
+            self.outbound.cut_partial();
+        }
+        let last = last.unwrap_or(self.outbound.ring.len() - 1);
+        for at in first..=last {
+            let entry = &mut self.outbound.ring[at];
+            match entry.flight {
+                Flight::Outstanding => {
+                    let bytes = entry.payload.len();
+                    self.paths[usize::from(entry.path)].flight -= bytes;
+                    self.outbound.outstanding -= bytes;
+                }
+                Flight::Marked(_) => self.outbound.marked -= 1,
+                Flight::Acked | Flight::Abandoned => {}
+            }
+            entry.flight = Flight::Abandoned;
+        }
+        cx.indicate(Indication::SendFailure(context, Failure::Abandoned));
+        self.advance_ack_point();
+    }
+
+    /// Advanced.Peer.Ack.Point moves over what was given up (RFC 3758 §3.5 C).
+    pub(super) fn advance_ack_point(&mut self) {
+        if !self.agreed.forward_tsn || (self.outbound.unreliable == 0 && !self.is_forwarding()) {
+            self.advanced = self.outbound.first - 1;
+            return;
+        }
+        self.advanced = self.advanced.max(self.outbound.first - 1);
+        let from = (self.advanced + 1 - self.outbound.first) as usize;
+        let is_passed = |flight| matches!(flight, Flight::Abandoned | Flight::Acked);
+        let passed = self.outbound.ring.range(from..).take_while(|entry| is_passed(entry.flight));
+        let mut end = from;
+        for (step, entry) in passed.enumerate() {
+            if entry.flight == Flight::Abandoned {
+                end = from + step + 1;
+            }
+        }
+        self.advanced = self.outbound.first + end as u64 - 1;
+        self.is_forward_due |= self.is_forwarding();
+    }
+
+    /// Whether the peer has to be told of chunks that will not come.
+    const fn is_forwarding(&self) -> bool {
+        self.advanced >= self.outbound.first
+    }
+
+    /// Appends FORWARD-TSN or I-FORWARD-TSN, of `limit` octets at most.
+    pub(super) fn write_forward_tsn(&self, out: &mut Vec<u8>, limit: usize) {
+        let count = (self.advanced + 1 - self.outbound.first) as usize;
+        let is_interleaved = self.outbound.is_interleaved;
+        let mut skips: Vec<(u16, bool, u32)> = Vec::new();
+        for entry in self.outbound.ring.iter().take(count) {
+            let is_unordered = entry.flags.is_unordered();
+            if is_unordered && !is_interleaved {
+                continue;
+            }
+            let key = (entry.stream, is_unordered);
+            match skips.iter_mut().find(|skip| (skip.0, skip.1) == key) {
+                Some(skip) => skip.2 = entry.number,
+                None => skips.push((entry.stream, is_unordered, entry.number)),
+            }
+        }
+        let item = if is_interleaved { 8 } else { 4 };
+        skips.truncate(limit.saturating_sub(64) / item);
+        let mut bytes = Vec::new();
+        for (stream, is_unordered, number) in skips {
+            bytes.extend_from_slice(&stream.to_be_bytes());
+            if is_interleaved {
+                bytes.extend_from_slice(&u16::from(is_unordered).to_be_bytes());
+                bytes.extend_from_slice(&number.to_be_bytes());
+            } else {
+                bytes.extend_from_slice(&(number as u16).to_be_bytes());
+            }
+        }
+        let new_cumulative_tsn = self.advanced as u32;
+        if is_interleaved {
+            let skips = Skips::new(&bytes);
+            Chunk::IForwardTsn(IForwardTsn { new_cumulative_tsn, skips }).write(out);
+        } else {
+            let skips = Gaps::new(&bytes);
+            Chunk::ForwardTsn(ForwardTsn { new_cumulative_tsn, skips }).write(out);
+        }
+    }
+
+    /// A FORWARD-TSN: what lacks will not come (RFC 3758 §3.6).
+    pub(super) fn forward_tsn(&mut self, cx: &mut Context<'_>, forward: &ForwardTsn<'_>) {
+        if !self.skip_to(forward.new_cumulative_tsn) {
+            return;
+        }
+        let cumulative = self.received.cumulative();
+        self.reassembly.forget_to(unwrap32(cumulative, forward.new_cumulative_tsn));
+        let unread = &mut self.unread;
+        let counts = self.parameters.counts_unread;
+        for (stream, ssn) in forward.skips.iter().filter(|skip| skip.0 < self.inbound_streams) {
+            self.reassembly.skip(stream, u32::from(ssn), false, &mut |message| {
+                *unread += if counts { message.payload.len() } else { 0 };
+                cx.indicate(Indication::Data(message));
+            });
+        }
+    }
+
+    /// The same for I-DATA.
+    pub(super) fn i_forward_tsn(&mut self, cx: &mut Context<'_>, forward: &IForwardTsn<'_>) {
+        if !self.skip_to(forward.new_cumulative_tsn) {
+            return;
+        }
+        let unread = &mut self.unread;
+        let counts = self.parameters.counts_unread;
+        for skip in forward.skips.iter().filter(|skip| skip.stream < self.inbound_streams) {
+            self.reassembly.forget_mids(skip.stream, skip.is_unordered, skip.mid);
+            if skip.is_unordered {
+                continue;
+            }
+            self.reassembly.skip(skip.stream, skip.mid, true, &mut |message| {
+                *unread += if counts { message.payload.len() } else { 0 };
+                cx.indicate(Indication::Data(message));
+            });
+        }
+    }
+
+    /// Moves the Cumulative TSN on; false when it stands there already. The SACK is due at once.
+    fn skip_to(&mut self, tsn: u32) -> bool {
+        let tsn = unwrap32(self.received.cumulative(), tsn);
+        self.sacking.is_due = true;
+        let is_new = tsn > self.received.cumulative();
+        let is_near = tsn <= self.received.cumulative() + super::received::WINDOW;
+        if is_new && is_near {
+            self.received.skip_to(tsn);
+        }
+        is_new && is_near
+    }
+}

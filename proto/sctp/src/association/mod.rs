@@ -1,0 +1,303 @@
+//! An association: its state, and the calls that move it (RFC 9260 §4). It is fed by its
+//! [`Endpoint`](crate::Endpoint), which checks cookies and finds associations.
+//!
+//! ```text
+//!           INIT→              ←INIT ACK, COOKIE ECHO→           ←COOKIE ACK
+//!  (closed) ──────→ CookieWait ───────────────────────→ CookieEchoed ──────→ Established
+//!  Established ─ SHUTDOWN wanted ─→ ShutdownPending ─ all acknowledged ─→ ShutdownSent ─→ (closed)
+//!  Established ─ ←SHUTDOWN ─→ ShutdownReceived ─ all acknowledged ─→ ShutdownAckSent ─→ (closed)
+//! ```
+
+mod acknowledge;
+mod forward;
+mod handshake;
+mod heartbeat;
+mod outbound;
+mod path;
+mod reassembly;
+mod receive;
+mod received;
+mod shutdown;
+mod status;
+mod timers;
+mod transmit;
+
+pub use outbound::{Outgoing, Reliability};
+pub use path::PathState;
+pub use reassembly::Message;
+pub use status::{PathStatus, Status};
+
+pub(crate) use receive::Incoming;
+
+use crate::effects::{Context, Failure, Indication, Lost};
+use crate::id::origin;
+use crate::offer::Offer;
+use crate::parameters::{Parameters, PathParameters};
+use core::net::{IpAddr, SocketAddr};
+use machine::Time;
+use outbound::Outbound;
+use path::Path;
+use reassembly::Reassembly;
+use received::Received;
+use std::collections::VecDeque;
+
+/// Addresses of a peer at most.
+pub const PATHS_MAX: usize = 16;
+
+/// Where an association stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum State {
+    /// COOKIE-WAIT.
+    CookieWait,
+    /// COOKIE-ECHOED.
+    CookieEchoed,
+    /// ESTABLISHED.
+    Established,
+    /// SHUTDOWN-PENDING.
+    ShutdownPending,
+    /// SHUTDOWN-SENT.
+    ShutdownSent,
+    /// SHUTDOWN-RECEIVED.
+    ShutdownReceived,
+    /// SHUTDOWN-ACK-SENT.
+    ShutdownAckSent,
+    /// Over: the endpoint removes it.
+    Closed,
+}
+
+/// What is owed to the peer in SACKs (RFC 9260 §6.2).
+#[derive(Debug, Default)]
+struct Sacking {
+    /// Packets with DATA since the last SACK.
+    packets: u16,
+    /// The packet at hand brought DATA.
+    has_data: bool,
+    is_due: bool,
+    until: Option<Time>,
+    /// Where the last DATA came from.
+    path: usize,
+}
+
+/// Which extensions both sides have.
+#[derive(Debug, Clone, Copy, Default)]
+struct Agreed {
+    forward_tsn: bool,
+    /// Our packets may have a checksum of zero (RFC 9653 §5.2).
+    zero_checksum: bool,
+}
+
+/// An association.
+#[derive(Debug)]
+pub(crate) struct Association {
+    pub(crate) state: State,
+    pub(crate) parameters: Parameters,
+    pub(crate) peer_port: u16,
+    pub(crate) local_tag: u32,
+    pub(crate) peer_tag: u32,
+    pub(crate) local_tsn: u32,
+    pub(crate) paths: Vec<Path>,
+    primary: usize,
+    outbound_streams: u16,
+    inbound_streams: u16,
+    agreed: Agreed,
+    outbound: Outbound,
+    /// a_rwnd of the peer's last SACK.
+    peer_rwnd: usize,
+    received: Received,
+    reassembly: Reassembly,
+    /// Octets delivered that the user has not taken.
+    unread: usize,
+    /// The window last advertised.
+    advertised: u32,
+    sacking: Sacking,
+    /// Time-outs in a row on all paths.
+    errors: u16,
+    /// Times that INIT or COOKIE ECHO was sent again.
+    tries: u16,
+    t1: Option<Time>,
+    t2_shutdown: Option<Time>,
+    t5_shutdown_guard: Option<Time>,
+    cookie: Vec<u8>,
+    /// Cookie Preservative to ask for, ms.
+    preservative: u32,
+    /// Chunks to be sent, by path.
+    controls: VecDeque<(usize, Vec<u8>)>,
+    /// Fast Recovery ends when this TSN is acknowledged.
+    recovery_exit: Option<u64>,
+    /// Gap Ack Blocks of the last SACK reached this far, as index in the ring.
+    gaps_to: usize,
+    /// One packet of retransmissions may leave whatever cwnd says.
+    may_burst: bool,
+    /// Advanced.Peer.Ack.Point (RFC 3758 §3.5).
+    advanced: u64,
+    is_forward_due: bool,
+    wants_buffer: bool,
+}
+
+impl Association {
+    /// One that knows only its own side.
+    pub(crate) fn new(
+        parameters: Parameters,
+        peer_port: u16,
+        local_tag: u32,
+        local_tsn: u32,
+    ) -> Self {
+        Self {
+            state: State::CookieWait,
+            parameters,
+            peer_port,
+            local_tag,
+            peer_tag: 0,
+            local_tsn,
+            paths: Vec::new(),
+            primary: 0,
+            outbound_streams: parameters.outbound_streams,
+            inbound_streams: parameters.inbound_streams,
+            agreed: Agreed::default(),
+            outbound: Outbound::new(local_tsn),
+            peer_rwnd: 0,
+            received: Received::new(0),
+            reassembly: Reassembly::default(),
+            unread: 0,
+            advertised: parameters.receive_buffer,
+            sacking: Sacking::default(),
+            errors: 0,
+            tries: 0,
+            t1: None,
+            t2_shutdown: None,
+            t5_shutdown_guard: None,
+            cookie: Vec::new(),
+            preservative: 0,
+            controls: VecDeque::new(),
+            recovery_exit: None,
+            gaps_to: 0,
+            may_burst: false,
+            advanced: origin(local_tsn) - 1,
+            is_forward_due: false,
+            wants_buffer: false,
+        }
+    }
+
+    /// Takes over what the peer has offered; `source` is where it came from.
+    pub(crate) fn adopt(&mut self, now: Time, offer: &Offer<'_>, source: SocketAddr) {
+        self.peer_tag = offer.tag;
+        self.peer_rwnd = offer.a_rwnd as usize;
+        self.outbound_streams = self.parameters.outbound_streams.min(offer.inbound_streams);
+        self.inbound_streams = self.parameters.inbound_streams.min(offer.outbound_streams);
+        self.received = Received::new(origin(offer.initial_tsn) - 1);
+        let ours = self.parameters.extensions;
+        self.agreed = Agreed {
+            forward_tsn: ours.partial_reliability && offer.forward_tsn,
+            zero_checksum: ours.zero_checksum.is_some()
+                && ours.zero_checksum == offer.zero_checksum,
+        };
+        self.outbound.is_interleaved = ours.interleaving && offer.i_data;
+        self.add_path(now, source.ip(), source.port());
+        for address in &offer.addresses {
+            self.add_path(now, *address, source.port());
+        }
+    }
+
+    /// The peer's end is a new life of it: everything begins anew (RFC 9260 §5.2.4 A).
+    pub(crate) fn restart(&mut self, local_tag: u32, local_tsn: u32) {
+        let parameters = self.parameters;
+        let old = core::mem::replace(
+            self,
+            Self::new(parameters, self.peer_port, local_tag, local_tsn),
+        );
+        self.unread = old.unread;
+    }
+
+    pub(crate) fn add_path(&mut self, now: Time, address: IpAddr, encapsulation_port: u16) {
+        if self.path_of(address).is_none() && self.paths.len() < PATHS_MAX {
+            let parameters = self.parameters.path;
+            self.paths.push(Path::new(address, encapsulation_port, parameters, now));
+        }
+    }
+
+    pub(crate) fn path_of(&self, address: IpAddr) -> Option<usize> {
+        self.paths.iter().position(|path| path.address == address)
+    }
+
+    /// SEND (RFC 9260 §11.1.5). The data leaves at the next [`Association::flush`].
+    pub(crate) fn send(&mut self, cx: &mut Context<'_>, message: Outgoing) {
+        let is_open = matches!(
+            self.state,
+            State::CookieWait | State::CookieEchoed | State::Established
+        );
+        let is_stream = message.stream < self.outbound_streams;
+        let context = message.context;
+        if !is_open || !is_stream || message.payload.is_empty() {
+            cx.indicate(Indication::SendFailure(context, Failure::Refused));
+            return;
+        }
+        let held = self.outbound.queued + self.outbound.held + message.payload.len();
+        if held > self.parameters.send_buffer as usize {
+            self.wants_buffer = true;
+            cx.indicate(Indication::SendFailure(context, Failure::BufferFull));
+            return;
+        }
+        self.outbound.push(message);
+    }
+
+    /// ABORT (RFC 9260 §9.1).
+    pub(crate) fn abort(&mut self, cx: &mut Context<'_>, causes: &[u8], lost: Lost) {
+        if self.peer_tag != 0 {
+            let causes = crate::codec::Causes::new(causes);
+            self.send_alone(cx, &crate::codec::Chunk::Abort { is_reflected: false, causes });
+        }
+        self.lose(cx, lost);
+    }
+
+    /// COMMUNICATION LOST: everything unacknowledged has failed.
+    pub(crate) fn lose(&mut self, cx: &mut Context<'_>, lost: Lost) {
+        self.fail_messages(cx);
+        self.state = State::Closed;
+        cx.indicate(Indication::CommunicationLost(lost));
+    }
+
+    pub(crate) fn fail_messages(&mut self, cx: &mut Context<'_>) {
+        self.outbound.drain(|context, was_sent| {
+            let failure = if was_sent { Failure::Lost } else { Failure::LostUnsent };
+            cx.indicate(Indication::SendFailure(context, failure));
+        });
+    }
+
+    /// SET PRIMARY (RFC 9260 §11.1.4).
+    pub(crate) fn set_primary(&mut self, address: IpAddr) {
+        if let Some(path) = self.path_of(address) {
+            self.primary = path;
+        }
+    }
+
+    /// SET PROTOCOL PARAMETERS of everything. What was agreed at the set-up stays.
+    pub(crate) fn set_parameters(&mut self, parameters: Parameters) {
+        let old = self.parameters;
+        self.parameters = Parameters {
+            receive_buffer: old.receive_buffer,
+            outbound_streams: old.outbound_streams,
+            inbound_streams: old.inbound_streams,
+            extensions: old.extensions,
+            ..parameters
+        };
+        self.paths.iter_mut().for_each(|path| path.set_parameters(parameters.path));
+    }
+
+    /// SET PROTOCOL PARAMETERS of one path.
+    pub(crate) fn set_path_parameters(&mut self, address: IpAddr, parameters: PathParameters) {
+        if let Some(path) = self.path_of(address) {
+            self.paths[path].set_parameters(parameters);
+        }
+    }
+
+    /// Takes a chunk for the next packet on `path`.
+    fn control(&mut self, path: usize, chunk: &crate::codec::Chunk<'_>) {
+        /// Chunks that wait for a packet at most; more are an attack.
+        const CONTROLS_MAX: usize = 64;
+        if self.controls.len() < CONTROLS_MAX {
+            let mut bytes = Vec::new();
+            chunk.write(&mut bytes);
+            self.controls.push_back((path, bytes));
+        }
+    }
+}

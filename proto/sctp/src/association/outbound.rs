@@ -1,0 +1,328 @@
+//! What is to be sent and what is on its way: the send queue, and the ring of TSNs that wait for
+//! their acknowledgement (RFC 9260 §6.1, §6.9; RFC 3758).
+
+use crate::codec::{Data, DataFlags, IData};
+use crate::id::origin;
+use bytes::Bytes;
+use machine::Time;
+use std::collections::VecDeque;
+
+/// How long a message is worth sending (RFC 3758 §4, RFC 7496 §3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Reliability {
+    /// Until it has arrived.
+    #[default]
+    Full,
+    /// Until that time.
+    Until(Time),
+    /// With that many retransmissions of a chunk.
+    Retransmissions(u16),
+}
+
+/// A message that the user wants to be sent.
+#[derive(Debug, Clone)]
+pub struct Outgoing {
+    /// Its stream.
+    pub stream: u16,
+    /// Payload Protocol Identifier.
+    pub ppid: u32,
+    /// Out of the order of its stream.
+    pub is_unordered: bool,
+    /// The peer is asked to acknowledge it at once (RFC 7053).
+    pub is_immediate: bool,
+    /// How long it is worth sending.
+    pub reliability: Reliability,
+    /// Comes back with a failure.
+    pub context: u64,
+    /// The user data.
+    pub payload: Bytes,
+}
+
+impl Outgoing {
+    /// A message that arrives whole and in order.
+    #[must_use]
+    pub const fn new(stream: u16, ppid: u32, payload: Bytes) -> Self {
+        Self {
+            stream,
+            ppid,
+            is_unordered: false,
+            is_immediate: false,
+            reliability: Reliability::Full,
+            context: 0,
+            payload,
+        }
+    }
+}
+
+/// Where a chunk stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Flight {
+    /// On its way, or lost without our knowing.
+    Outstanding,
+    /// To be retransmitted; `true`: because of three reports that it lacks.
+    Marked(bool),
+    /// Reported by a Gap Ack Block.
+    Acked,
+    /// Given up (RFC 3758).
+    Abandoned,
+}
+
+/// A chunk with a TSN.
+#[derive(Debug)]
+pub(crate) struct Sent {
+    pub(crate) payload: Bytes,
+    pub(crate) context: u64,
+    pub(crate) sent_at: Time,
+    pub(crate) reliability: Reliability,
+    pub(crate) stream: u16,
+    pub(crate) flags: DataFlags,
+    pub(crate) flight: Flight,
+    pub(crate) path: u8,
+    pub(crate) misses: u8,
+    /// It was retransmitted fast once, which is as often as it may be.
+    pub(crate) was_fast: bool,
+    pub(crate) transmissions: u16,
+    /// Stream Sequence Number or Message Identifier.
+    pub(crate) number: u32,
+    pub(crate) ppid: u32,
+    pub(crate) fsn: u32,
+}
+
+impl Sent {
+    /// Appends it as DATA or I-DATA.
+    #[inline]
+    pub(crate) fn write(&self, tsn: u64, is_interleaved: bool, out: &mut Vec<u8>) {
+        let (tsn, stream, flags) = (tsn as u32, self.stream, self.flags);
+        let payload = &self.payload[..];
+        match is_interleaved {
+            false => {
+                let ssn = self.number as u16;
+                Data { flags, tsn, stream, ssn, ppid: self.ppid, payload }.write(out);
+            }
+            true => {
+                let ppid_or_fsn = if flags.is_begin() { self.ppid } else { self.fsn };
+                IData { flags, tsn, stream, mid: self.number, ppid_or_fsn, payload }.write(out);
+            }
+        }
+    }
+
+    /// Whether it is not worth another transmission.
+    pub(crate) fn is_stale(&self, now: Time) -> bool {
+        match self.reliability {
+            Reliability::Full => false,
+            Reliability::Until(end) => now >= end,
+            Reliability::Retransmissions(max) => self.transmissions > max,
+        }
+    }
+}
+
+/// The message at the head of the queue, some of which has left already.
+#[derive(Debug, Clone, Copy)]
+struct Partial {
+    at: usize,
+    fsn: u32,
+    number: u32,
+}
+
+/// Queue and ring.
+#[derive(Debug)]
+pub(crate) struct Outbound {
+    queue: VecDeque<Outgoing>,
+    partial: Option<Partial>,
+    /// Octets in the queue that have no TSN yet.
+    pub(crate) queued: usize,
+    pub(crate) ring: VecDeque<Sent>,
+    /// The TSN of the first entry of the ring: Cumulative TSN Ack Point + 1.
+    pub(crate) first: u64,
+    /// Octets of user data in the ring.
+    pub(crate) held: usize,
+    /// Octets of user data outstanding on all paths.
+    pub(crate) outstanding: usize,
+    /// Entries that are marked for retransmission, and no marked one is before `marked_from`.
+    pub(crate) marked: usize,
+    pub(crate) marked_from: usize,
+    /// Entries of limited reliability in the ring.
+    pub(crate) unreliable: usize,
+    /// The next number of each stream: ordered, unordered (I-DATA numbers both).
+    numbers: Vec<[u32; 2]>,
+    pub(crate) is_interleaved: bool,
+}
+
+impl Outbound {
+    pub(crate) const fn new(initial_tsn: u32) -> Self {
+        Self {
+            queue: VecDeque::new(),
+            partial: None,
+            queued: 0,
+            ring: VecDeque::new(),
+            first: origin(initial_tsn),
+            held: 0,
+            outstanding: 0,
+            marked: 0,
+            marked_from: 0,
+            unreliable: 0,
+            numbers: Vec::new(),
+            is_interleaved: false,
+        }
+    }
+
+    /// The next TSN.
+    pub(crate) fn next_tsn(&self) -> u64 {
+        self.first + self.ring.len() as u64
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queue.is_empty() && self.ring.is_empty()
+    }
+
+    pub(crate) fn has_queued(&self) -> bool {
+        !self.queue.is_empty()
+    }
+
+    pub(crate) fn push(&mut self, message: Outgoing) {
+        self.queued += message.payload.len();
+        self.queue.push_back(message);
+    }
+
+    /// Octets of user data of the next new chunk, when a chunk can have `max` of them.
+    pub(crate) fn next_bytes(&self, max: usize) -> Option<usize> {
+        let message = self.queue.front()?;
+        let at = self.partial.map_or(0, |partial| partial.at);
+        Some((message.payload.len() - at).min(max))
+    }
+
+    /// Takes messages that are not worth sending any more from the head of the queue.
+    pub(crate) fn expire(&mut self, now: Time) -> Option<Outgoing> {
+        let is_old = |message: &Outgoing| match message.reliability {
+            Reliability::Until(end) => now >= end,
+            _ => false,
+        };
+        if self.partial.is_some() || !self.queue.front().is_some_and(is_old) {
+            return None;
+        }
+        let message = self.queue.pop_front()?;
+        self.queued -= message.payload.len();
+        Some(message)
+    }
+
+    /// Gives the next chunk its TSN and puts it into the ring, on its way over `path`.
+    pub(crate) fn emit(&mut self, now: Time, path: u8, max: usize) -> Option<usize> {
+        let bytes = self.next_bytes(max)?;
+        let message = self.queue.front()?;
+        let (stream, is_unordered) = (message.stream, message.is_unordered);
+        let is_immediate = message.is_immediate;
+        let (ppid, reliability, context) = (message.ppid, message.reliability, message.context);
+        let partial = match self.partial {
+            Some(partial) => partial,
+            None => Partial { at: 0, fsn: 0, number: self.number(stream, is_unordered) },
+        };
+        let message = self.queue.front_mut()?;
+        let end = partial.at + bytes;
+        let is_end = end == message.payload.len();
+        let payload = match is_end && partial.at == 0 {
+            true => core::mem::take(&mut message.payload),
+            false => message.payload.slice(partial.at..end),
+        };
+        let mut flags = 0;
+        for (is_set, flag) in [
+            (partial.at == 0, DataFlags::BEGIN),
+            (is_end, DataFlags::END),
+            (is_unordered, DataFlags::UNORDERED),
+            (is_immediate && is_end, DataFlags::IMMEDIATE),
+        ] {
+            flags |= if is_set { flag } else { 0 };
+        }
+        self.partial = (!is_end).then_some(Partial { at: end, fsn: partial.fsn + 1, ..partial });
+        if is_end {
+            self.queue.pop_front();
+        }
+        self.queued -= bytes;
+        self.held += bytes;
+        self.outstanding += bytes;
+        self.unreliable += usize::from(reliability != Reliability::Full);
+        self.ring.push_back(Sent {
+            payload,
+            context,
+            sent_at: now,
+            reliability,
+            stream,
+            flags: DataFlags(flags),
+            flight: Flight::Outstanding,
+            path,
+            misses: 0,
+            was_fast: false,
+            transmissions: 1,
+            number: partial.number,
+            ppid,
+            fsn: partial.fsn,
+        });
+        Some(bytes)
+    }
+
+    /// The next number of a stream (RFC 9260 §6.5, RFC 8260 §2.1). DATA that is unordered has
+    /// none.
+    fn number(&mut self, stream: u16, is_unordered: bool) -> u32 {
+        if is_unordered && !self.is_interleaved {
+            return 0;
+        }
+        let index = usize::from(stream);
+        if index >= self.numbers.len() {
+            self.numbers.resize(index + 1, [0; 2]);
+        }
+        let next = &mut self.numbers[index][usize::from(is_unordered)];
+        let number = *next;
+        *next = next.wrapping_add(1);
+        number
+    }
+
+    /// The rest of a message whose chunks were given up leaves the queue.
+    pub(crate) fn cut_partial(&mut self) {
+        let Some(partial) = self.partial.take() else { return };
+        if let Some(message) = self.queue.pop_front() {
+            self.queued -= message.payload.len() - partial.at;
+        }
+    }
+
+    /// Marks the entry for retransmission and takes its octets out of flight.
+    pub(crate) fn mark(&mut self, index: usize, is_fast: bool) -> (usize, usize) {
+        let entry = &mut self.ring[index];
+        let (path, bytes) = (usize::from(entry.path), entry.payload.len());
+        entry.flight = Flight::Marked(is_fast);
+        entry.misses = 0;
+        self.outstanding -= bytes;
+        self.marked_from = if self.marked == 0 { index } else { self.marked_from.min(index) };
+        self.marked += 1;
+        (path, bytes)
+    }
+
+    /// The first entry marked for retransmission.
+    pub(crate) fn first_marked(&mut self) -> Option<usize> {
+        if self.marked == 0 {
+            return None;
+        }
+        let from = self.marked_from;
+        let is_marked = |entry: &Sent| matches!(entry.flight, Flight::Marked(_));
+        let found = self.ring.range(from..).position(is_marked)? + from;
+        self.marked_from = found;
+        Some(found)
+    }
+
+    /// Every message that has not been acknowledged leaves: those with a TSN first.
+    pub(crate) fn drain(&mut self, mut failed: impl FnMut(u64, bool)) {
+        for entry in self.ring.drain(..).filter(|entry| entry.flags.is_end()) {
+            if !matches!(entry.flight, Flight::Acked | Flight::Abandoned) {
+                failed(entry.context, true);
+            }
+        }
+        let was_partial = self.partial.take().is_some();
+        for (index, message) in self.queue.drain(..).enumerate() {
+            failed(message.context, was_partial && index == 0);
+        }
+    }
+}
+
+impl Sent {
+    pub(crate) fn is_unreliable(&self) -> bool {
+        self.reliability != Reliability::Full
+    }
+}

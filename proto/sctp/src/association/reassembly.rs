@@ -1,0 +1,288 @@
+//! From chunks to messages, and messages in the order of their streams (RFC 9260 §6.5, §6.6,
+//! §6.9; RFC 8260 §2.2.3).
+
+use crate::codec::DataFlags;
+use crate::id::{unwrap16, unwrap32};
+use bytes::{Bytes, BytesMut};
+use std::collections::BTreeMap;
+
+/// A chunk of user data without its header.
+#[derive(Debug, Clone)]
+pub(crate) struct Fragment {
+    pub(crate) stream: u16,
+    /// Stream Sequence Number or Message Identifier.
+    pub(crate) number: u32,
+    /// Whether `number` is a Message Identifier (I-DATA).
+    pub(crate) is_interleaved: bool,
+    /// The unwrapped TSN, or the Fragment Sequence Number (I-DATA).
+    pub(crate) index: u64,
+    pub(crate) ppid: u32,
+    pub(crate) flags: DataFlags,
+    pub(crate) payload: Bytes,
+}
+
+/// A whole message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    /// Its stream.
+    pub stream: u16,
+    /// Payload Protocol Identifier.
+    pub ppid: u32,
+    /// Whether it came out of the order of its stream.
+    pub is_unordered: bool,
+    /// The user data.
+    pub payload: Bytes,
+}
+
+/// The peer has broken the rules of fragmentation; the words go into the ABORT.
+pub(crate) type Violation = &'static str;
+
+/// Fragments that follow each other.
+#[derive(Debug)]
+struct Run {
+    is_begun: bool,
+    is_ended: bool,
+    stream: u16,
+    number: u32,
+    is_unordered: bool,
+    ppid: u32,
+    parts: Vec<Bytes>,
+}
+
+/// Group and index: all DATA is of one group and indexed by TSN; of I-DATA each message is a
+/// group, indexed by FSN.
+type Key = (u64, u64);
+
+/// What has come and cannot be delivered yet.
+#[derive(Debug, Default)]
+pub(crate) struct Reassembly {
+    runs: BTreeMap<Key, Run>,
+    /// Whole messages that wait for their turn, by stream and unwrapped number.
+    waiting: BTreeMap<(u16, u64), Message>,
+    /// The next number of each stream, unwrapped; streams that never spoke are not in it.
+    next: Vec<u64>,
+    /// Octets of user data held.
+    held: usize,
+}
+
+/// Runs and messages held at most: each has a TSN of its own in the window.
+const ITEMS_MAX: usize = super::received::WINDOW as usize;
+/// Unwrapped numbers begin here, so that an old one does not fall below zero.
+const FIRST: u64 = 1 << 32;
+
+impl Reassembly {
+    /// Octets of user data held.
+    pub(crate) const fn held(&self) -> usize {
+        self.held
+    }
+
+    /// Whether more is held than the TSN window of an honest peer allows.
+    pub(crate) fn is_full(&self) -> bool {
+        self.runs.len() + self.waiting.len() > ITEMS_MAX
+    }
+
+    /// Takes a fragment that came for the first time and gives what can be delivered.
+    pub(crate) fn take(
+        &mut self,
+        fragment: Fragment,
+        deliver: &mut impl FnMut(Message),
+    ) -> Result<(), Violation> {
+        let Fragment { stream, number, is_interleaved, ppid, flags, .. } = fragment;
+        let is_unordered = flags.is_unordered();
+        if flags.is_begin() && flags.is_end() {
+            let message = Message { stream, ppid, is_unordered, payload: fragment.payload };
+            self.whole(message, number, is_interleaved, deliver);
+            return Ok(());
+        }
+        self.held += fragment.payload.len();
+        let Some(key) = self.join(fragment)? else { return Ok(()) };
+        let Some(run) = self.runs.remove(&key) else { return Ok(()) };
+        let size: usize = run.parts.iter().map(Bytes::len).sum();
+        self.held -= size;
+        let mut payload = BytesMut::with_capacity(size);
+        run.parts.iter().for_each(|part| payload.extend_from_slice(part));
+        let payload = payload.freeze();
+        let message = Message { stream, ppid: run.ppid, is_unordered, payload };
+        self.whole(message, number, is_interleaved, deliver);
+        Ok(())
+    }
+
+    /// Joins a fragment to its neighbours; the key of the run when it is whole.
+    fn join(&mut self, fragment: Fragment) -> Result<Option<Key>, Violation> {
+        let group = match fragment.is_interleaved {
+            true => {
+                let unordered = u64::from(fragment.flags.is_unordered());
+                1 << 63 | unordered << 48 | u64::from(fragment.stream) << 32
+                    | u64::from(fragment.number)
+            }
+            false => 0,
+        };
+        let index = fragment.index;
+        let run = Run {
+            is_begun: fragment.flags.is_begin(),
+            is_ended: fragment.flags.is_end(),
+            stream: fragment.stream,
+            number: fragment.number,
+            is_unordered: fragment.flags.is_unordered(),
+            ppid: fragment.ppid,
+            parts: vec![fragment.payload],
+        };
+        let before = self.runs.range((group, 0)..(group, index)).next_back();
+        let before = before.filter(|(key, before)| key.1 + before.parts.len() as u64 == index);
+        let key = before.map(|(key, _)| *key);
+        let key = match key {
+            Some(key) if self.follow(key, &run)? => {
+                let before = self.runs.get_mut(&key).expect("it was found just now");
+                before.is_ended |= run.is_ended;
+                before.parts.extend(run.parts);
+                key
+            }
+            _ => {
+                self.runs.insert((group, index), run);
+                (group, index)
+            }
+        };
+        let after = (group, index + 1);
+        if let Some(next) = self.runs.remove(&after) {
+            match self.follow(key, &next) {
+                Ok(true) => {
+                    let run = self.runs.get_mut(&key).expect("it was made just now");
+                    run.is_ended |= next.is_ended;
+                    run.parts.extend(next.parts);
+                }
+                Ok(false) => drop(self.runs.insert(after, next)),
+                Err(violation) => return Err(violation),
+            }
+        }
+        let run = &self.runs[&key];
+        Ok((run.is_begun && run.is_ended).then_some(key))
+    }
+
+    /// Whether `next`, which comes right after the run at `key`, belongs to the same message.
+    fn follow(&self, key: Key, next: &Run) -> Result<bool, Violation> {
+        let run = &self.runs[&key];
+        match (run.is_ended, next.is_begun) {
+            (true, true) => Ok(false),
+            (true, false) => Err("a fragment follows the last one"),
+            (false, true) => Err("a message begins within another"),
+            (false, false) if run.stream != next.stream => Err("the stream of a message changes"),
+            (false, false) if run.is_unordered != next.is_unordered => {
+                Err("the U bit of a message changes")
+            }
+            (false, false) if !run.is_unordered && run.number != next.number => {
+                Err("the number of a message changes")
+            }
+            (false, false) => Ok(true),
+        }
+    }
+
+    fn whole(
+        &mut self,
+        message: Message,
+        number: u32,
+        is_interleaved: bool,
+        deliver: &mut impl FnMut(Message),
+    ) {
+        if message.is_unordered {
+            deliver(message);
+            return;
+        }
+        let stream = message.stream;
+        let next = self.next_of(stream);
+        let number = unwrapped(*next, number, is_interleaved);
+        if number != *next {
+            // An old number under a new TSN is a fault of the peer's; it must not be kept.
+            if number > *next {
+                self.held += message.payload.len();
+                if let Some(old) = self.waiting.insert((stream, number), message) {
+                    self.held -= old.payload.len();
+                }
+            }
+            return;
+        }
+        *next += 1;
+        deliver(message);
+        if !self.waiting.is_empty() {
+            self.release(stream, deliver);
+        }
+    }
+
+    fn next_of(&mut self, stream: u16) -> &mut u64 {
+        let index = usize::from(stream);
+        if index >= self.next.len() {
+            self.next.resize(index + 1, FIRST);
+        }
+        &mut self.next[index]
+    }
+
+    /// Delivers what has its turn on `stream`.
+    fn release(&mut self, stream: u16, deliver: &mut impl FnMut(Message)) {
+        let mut next = *self.next_of(stream);
+        while let Some(message) = self.waiting.remove(&(stream, next)) {
+            self.held -= message.payload.len();
+            deliver(message);
+            next += 1;
+        }
+        *self.next_of(stream) = next;
+    }
+
+    /// Fragments of DATA up to `tsn` will never become whole (RFC 3758 §3.6).
+    pub(crate) fn forget_to(&mut self, tsn: u64) {
+        let keys: Vec<Key> = self.runs.range((0, 0)..=(0, tsn)).map(|(key, _)| *key).collect();
+        keys.iter().for_each(|key| self.forget(*key));
+    }
+
+    fn forget(&mut self, key: Key) {
+        if let Some(run) = self.runs.remove(&key) {
+            self.held -= run.parts.iter().map(Bytes::len).sum::<usize>();
+        }
+    }
+
+    /// The ordered messages of `stream` up to `number` are skipped; what waits behind is
+    /// delivered, and what was whole before it too.
+    pub(crate) fn skip(
+        &mut self,
+        stream: u16,
+        number: u32,
+        is_interleaved: bool,
+        deliver: &mut impl FnMut(Message),
+    ) {
+        let next = *self.next_of(stream);
+        let end = unwrapped(next, number, is_interleaved) + 1;
+        if end <= next {
+            return;
+        }
+        let range = (stream, next)..(stream, end);
+        let whole: Vec<_> = self.waiting.range(range).map(|(key, _)| *key).collect();
+        for key in whole {
+            if let Some(message) = self.waiting.remove(&key) {
+                self.held -= message.payload.len();
+                deliver(message);
+            }
+        }
+        *self.next_of(stream) = end;
+        self.release(stream, deliver);
+    }
+
+    /// Fragments of I-DATA of `stream` up to `mid` will never become whole (RFC 8260 §2.3.1).
+    pub(crate) fn forget_mids(&mut self, stream: u16, is_unordered: bool, mid: u32) {
+        let group = 1 << 63 | u64::from(is_unordered) << 48 | u64::from(stream) << 32;
+        let of_stream = (group, 0)..=(group | 0xFFFF_FFFF, u64::MAX);
+        let is_old = |key: &Key| (mid.wrapping_sub(key.0 as u32) as i32) >= 0;
+        let keys: Vec<Key> =
+            self.runs.range(of_stream).map(|(key, _)| *key).filter(is_old).collect();
+        keys.iter().for_each(|key| self.forget(*key));
+    }
+
+    /// The numbers of `stream` begin anew (RFC 6525 §5.2.2).
+    pub(crate) fn reset(&mut self, stream: u16) {
+        *self.next_of(stream) = FIRST;
+    }
+}
+
+const fn unwrapped(next: u64, number: u32, is_interleaved: bool) -> u64 {
+    match is_interleaved {
+        true => unwrap32(next, number),
+        false => unwrap16(next, number as u16),
+    }
+}

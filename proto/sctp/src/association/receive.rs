@@ -1,0 +1,291 @@
+//! A packet came: chunk after chunk (RFC 9260 §6.2, §6.6, §6.7, §8.5.1).
+
+use super::reassembly::Fragment;
+use super::received::Arrival;
+use super::{Association, State};
+use crate::codec::{
+    Cause, Causes, Chunk, ChunkType, Data, DataFlags, IData, Packet, RawChunk,
+};
+use crate::effects::{Context, Indication, Lost};
+use crate::id::unwrap32;
+use crate::offer::Offer;
+use bytes::Bytes;
+use core::net::SocketAddr;
+use machine::Time;
+
+/// Where a packet came from and which octets it has.
+pub(crate) struct Incoming<'a> {
+    pub(crate) source: SocketAddr,
+    pub(crate) bytes: &'a Bytes,
+    pub(crate) packet: Packet<'a>,
+    /// Chunks at the front that the endpoint has dealt with.
+    pub(crate) skip: usize,
+}
+
+/// A chunk of user data, of either kind.
+struct Arriving<'a> {
+    tsn: u32,
+    fragment: Fragment,
+    payload: &'a [u8],
+}
+
+impl Association {
+    /// Takes a packet whose Verification Tag is right.
+    pub(crate) fn packet(&mut self, cx: &mut Context<'_>, incoming: &Incoming<'_>) {
+        let from = self.path_of(incoming.source.ip());
+        if let Some(path) = from {
+            self.paths[path].encapsulation_port = incoming.source.port();
+        }
+        let from = from.unwrap_or(self.primary);
+        for raw in incoming.packet.chunks().skip(incoming.skip) {
+            let Ok(raw) = raw else { break };
+            let goes_on = self.chunk(cx, from, incoming, &raw);
+            if self.state == State::Closed {
+                return;
+            }
+            if !goes_on {
+                break;
+            }
+        }
+        let has_data = self.sacking.has_data;
+        self.packet_ends(cx.now);
+        self.sacking.is_due |= has_data && self.state == State::ShutdownSent;
+        self.flush(cx);
+        if has_data && self.state == State::ShutdownSent {
+            self.repeat_shutdown(cx);
+        }
+    }
+
+    /// Takes one chunk and says whether the next one counts.
+    fn chunk(
+        &mut self,
+        cx: &mut Context<'_>,
+        from: usize,
+        incoming: &Incoming<'_>,
+        raw: &RawChunk<'_>,
+    ) -> bool {
+        if raw.kind == ChunkType::Data as u8 && !self.outbound.is_interleaved {
+            if let Ok(data) = Data::read(raw) {
+                self.data(cx, from, &plain(&data), incoming.bytes);
+            }
+            return true;
+        }
+        let Ok(chunk) = Chunk::read(raw) else {
+            cx.indicate(Indication::CommunicationError(0));
+            return true;
+        };
+        match chunk {
+            Chunk::IData(data) if self.outbound.is_interleaved => {
+                self.data(cx, from, &interleaved(&data), incoming.bytes);
+            }
+            Chunk::Data(_) | Chunk::IData(_) => {
+                self.violate(cx, "DATA and I-DATA in one association");
+            }
+            Chunk::Sack(sack) => {
+                if !matches!(self.state, State::CookieWait | State::CookieEchoed) {
+                    self.sack(cx, &sack);
+                }
+            }
+            Chunk::Heartbeat(info) => self.control(from, &Chunk::HeartbeatAck(info)),
+            Chunk::HeartbeatAck(info) => self.heartbeat_ack(cx, info),
+            Chunk::ForwardTsn(forward) if self.agreed.forward_tsn => {
+                self.forward_tsn(cx, &forward);
+            }
+            Chunk::IForwardTsn(forward) if self.agreed.forward_tsn => {
+                self.i_forward_tsn(cx, &forward);
+            }
+            Chunk::Unknown(kind, whole) => return self.unknown(from, kind, whole),
+            other => self.rare(cx, from, incoming, &other),
+        }
+        true
+    }
+
+    /// Chunks of set-up and end.
+    fn rare(
+        &mut self,
+        cx: &mut Context<'_>,
+        from: usize,
+        incoming: &Incoming<'_>,
+        chunk: &Chunk<'_>,
+    ) {
+        match chunk {
+            Chunk::InitAck(init) if self.state == State::CookieWait => match Offer::read(init) {
+                Some(offer) => self.init_ack(cx, &offer, incoming.source),
+                None => self.lose(cx, Lost::ProtocolViolation("INIT ACK is malformed")),
+            },
+            Chunk::CookieAck => self.cookie_ack(cx),
+            Chunk::Abort { causes, .. } => {
+                let code = causes.iter().find_map(Result::ok).map_or(0, |cause| cause.code());
+                self.lose(cx, Lost::PeerAborted(code));
+            }
+            Chunk::Error(causes) => self.error(cx, *causes),
+            Chunk::Shutdown { cumulative_tsn_ack } => self.shutdown(cx, *cumulative_tsn_ack),
+            Chunk::ShutdownAck => self.shutdown_ack(cx),
+            Chunk::ShutdownComplete { .. } => self.shutdown_complete(cx),
+            // Extensions that were not offered are as unknown as types that do not exist.
+            Chunk::Asconf(..) | Chunk::ReConfig(_) | Chunk::AsconfAck(..) => {
+                let (kind, _) = chunk.kind();
+                if Chunk::unknown(kind).is_reported {
+                    let mut whole = Vec::new();
+                    chunk.write(&mut whole);
+                    self.unknown(from, kind, &whole);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// RFC 9260 §3.2: the high bits of an unknown type say what to do.
+    fn unknown(&mut self, from: usize, kind: u8, whole: &[u8]) -> bool {
+        /// Octets of an unknown chunk that are sent back.
+        const REPORT_BYTES_MAX: usize = 256;
+        let unknown = Chunk::unknown(kind);
+        if unknown.is_reported {
+            let mut causes = Vec::new();
+            let part = &whole[..whole.len().min(REPORT_BYTES_MAX)];
+            Cause::UnrecognizedChunk(part).write(&mut causes);
+            self.control(from, &Chunk::Error(Causes::new(&causes)));
+        }
+        unknown.is_skipped
+    }
+
+    /// An ERROR came.
+    fn error(&mut self, cx: &mut Context<'_>, causes: Causes<'_>) {
+        for cause in causes.iter().filter_map(Result::ok) {
+            if let (Cause::StaleCookie(us), State::CookieEchoed) = (cause, self.state) {
+                return self.stale_cookie(cx, us);
+            }
+            cx.indicate(Indication::CommunicationError(cause.code()));
+        }
+    }
+
+    /// User data.
+    fn data(
+        &mut self,
+        cx: &mut Context<'_>,
+        from: usize,
+        arriving: &Arriving<'_>,
+        packet: &Bytes,
+    ) {
+        if !matches!(
+            self.state,
+            State::Established | State::ShutdownPending | State::ShutdownSent
+        ) {
+            return;
+        }
+        let tsn = unwrap32(self.received.cumulative(), arriving.tsn);
+        let fragment = &arriving.fragment;
+        if arriving.payload.is_empty() {
+            let mut causes = Vec::new();
+            Cause::NoUserData(arriving.tsn).write(&mut causes);
+            return self.abort(cx, &causes, Lost::ProtocolViolation("DATA without user data"));
+        }
+        self.sacking.has_data = true;
+        self.sacking.path = from;
+        self.sacking.is_due |= fragment.flags.is_immediate();
+        match self.received.arrival(tsn) {
+            Arrival::Duplicate => {
+                self.received.duplicate(tsn);
+                self.sacking.is_due = true;
+                return;
+            }
+            Arrival::Outside => {
+                self.sacking.is_due = true;
+                return;
+            }
+            Arrival::Beyond => {
+                self.sacking.is_due = true;
+                if self.is_without_room(arriving.payload.len()) {
+                    return;
+                }
+            }
+            Arrival::Next if self.window() == 0 => {
+                // What is next may free what waits; a user who does not read frees nothing.
+                self.sacking.is_due = true;
+                if self.unread >= self.parameters.receive_buffer as usize {
+                    return;
+                }
+            }
+            Arrival::Next => {}
+        }
+        self.received.insert(tsn);
+        if fragment.stream >= self.inbound_streams {
+            let mut causes = Vec::new();
+            Cause::InvalidStream(fragment.stream).write(&mut causes);
+            return self.control(from, &Chunk::Error(Causes::new(&causes)));
+        }
+        self.deliver(cx, tsn, arriving, packet);
+    }
+
+    fn is_without_room(&self, bytes: usize) -> bool {
+        (self.window() as usize) < bytes || self.reassembly.is_full()
+    }
+
+    fn deliver(&mut self, cx: &mut Context<'_>, tsn: u64, arriving: &Arriving<'_>, packet: &Bytes) {
+        let mut fragment = arriving.fragment.clone();
+        fragment.payload = packet.slice_ref(arriving.payload);
+        if !fragment.is_interleaved {
+            fragment.index = tsn;
+        }
+        let (unread, counts) = (&mut self.unread, self.parameters.counts_unread);
+        let taken = self.reassembly.take(fragment, &mut |message| {
+            *unread += if counts { message.payload.len() } else { 0 };
+            cx.indicate(Indication::Data(message));
+        });
+        if let Err(violation) = taken {
+            self.violate(cx, violation);
+        }
+    }
+
+    /// The packet is over: a SACK is due at once, or after a while (RFC 9260 §6.2, §6.7).
+    fn packet_ends(&mut self, now: Time) {
+        if !core::mem::take(&mut self.sacking.has_data) {
+            return;
+        }
+        self.sacking.packets += 1;
+        let is_frequent = self.sacking.packets >= self.parameters.sack_frequency;
+        self.sacking.is_due |= is_frequent || self.received.has_gaps();
+        if !self.sacking.is_due {
+            self.sacking.until.get_or_insert(now + self.parameters.sack_delay);
+        }
+    }
+
+    /// The user has taken octets; a window that opens again is told (RFC 9260 §6.2).
+    pub(crate) fn consume(&mut self, cx: &mut Context<'_>, bytes: u32) {
+        self.unread = self.unread.saturating_sub(bytes as usize);
+        let step = (self.parameters.receive_buffer / 2).min(3000);
+        let is_open = self.window() >= self.advertised.saturating_add(step);
+        if is_open && !matches!(self.state, State::CookieWait | State::CookieEchoed) {
+            self.sacking.is_due = true;
+            self.flush(cx);
+        }
+    }
+}
+
+fn plain<'a>(data: &Data<'a>) -> Arriving<'a> {
+    let fragment = Fragment {
+        stream: data.stream,
+        number: u32::from(data.ssn),
+        is_interleaved: false,
+        index: 0,
+        ppid: data.ppid,
+        flags: data.flags,
+        payload: Bytes::new(),
+    };
+    Arriving { tsn: data.tsn, fragment, payload: data.payload }
+}
+
+fn interleaved<'a>(data: &IData<'a>) -> Arriving<'a> {
+    let is_begin = data.flags.0 & DataFlags::BEGIN != 0;
+    let fragment = Fragment {
+        stream: data.stream,
+        number: data.mid,
+        is_interleaved: true,
+        index: if is_begin { 0 } else { u64::from(data.ppid_or_fsn) },
+        ppid: if is_begin { data.ppid_or_fsn } else { 0 },
+        flags: data.flags,
+        payload: Bytes::new(),
+    };
+    Arriving { tsn: data.tsn, fragment, payload: data.payload }
+}
+

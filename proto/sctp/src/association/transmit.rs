@@ -1,0 +1,333 @@
+//! Packets: what goes into the next one and where it goes (RFC 9260 §6.1, §6.4, §6.10).
+
+use super::outbound::Flight;
+use super::{Association, PathState, State};
+use crate::codec::{
+    Chunk, DATA_BYTES, Gaps, HEADER_BYTES, Header, I_DATA_BYTES, Sack, Words, padded, seal,
+};
+use crate::effects::{Context, Failure, Indication, Out, Transmit};
+use core::net::SocketAddr;
+
+/// Gap Ack Blocks in one SACK.
+const GAPS_MAX: usize = 256;
+
+/// A packet that is being filled.
+#[derive(Debug)]
+struct Draft {
+    bytes: Vec<u8>,
+    path: usize,
+    limit: usize,
+}
+
+impl Draft {
+    fn fits(&self, path: usize, bytes: usize) -> bool {
+        self.path == path && self.bytes.len() + bytes <= self.limit
+    }
+}
+
+impl Association {
+    /// Sends one chunk in a packet of its own on the primary path.
+    pub(super) fn send_alone(&mut self, cx: &mut Context<'_>, chunk: &Chunk<'_>) {
+        self.send_together(cx, core::slice::from_ref(chunk));
+    }
+
+    /// Sends one chunk in a packet of its own.
+    pub(super) fn send_on(&mut self, cx: &mut Context<'_>, path: usize, chunk: &Chunk<'_>) {
+        let mut draft = self.open(cx, path);
+        chunk.write(&mut draft.bytes);
+        self.post(cx, draft, true);
+    }
+
+    /// Sends these chunks in one packet on the primary path. Its checksum is never zero: the peer
+    /// may not know of it yet (RFC 9653 §5.2).
+    pub(super) fn send_together(&mut self, cx: &mut Context<'_>, chunks: &[Chunk<'_>]) {
+        let mut draft = self.open(cx, self.primary);
+        chunks.iter().for_each(|chunk| chunk.write(&mut draft.bytes));
+        self.post(cx, draft, true);
+    }
+
+    fn open(&self, cx: &mut Context<'_>, path: usize) -> Draft {
+        let mut bytes = cx.pool.take();
+        let header = Header {
+            source_port: cx.port,
+            destination_port: self.peer_port,
+            verification_tag: self.peer_tag,
+        };
+        header.write(&mut bytes);
+        Draft { bytes, path, limit: self.paths[path].packet_bytes() }
+    }
+
+    fn post(&self, cx: &mut Context<'_>, mut draft: Draft, is_sealed: bool) {
+        if is_sealed {
+            seal(&mut draft.bytes);
+        }
+        let path = &self.paths[draft.path];
+        let destination = SocketAddr::new(path.address, path.encapsulation_port);
+        let transmit = Transmit { source: path.local, destination, bytes: draft.bytes };
+        cx.out.push(Out::Transmit(transmit));
+    }
+
+    /// The packet for `path` with room for `bytes` more; the one before leaves if it has none.
+    fn room<'d>(
+        &self,
+        cx: &mut Context<'_>,
+        draft: &'d mut Option<Draft>,
+        path: usize,
+        bytes: usize,
+    ) -> &'d mut Vec<u8> {
+        if draft.as_ref().is_some_and(|draft| !draft.fits(path, bytes)) {
+            self.close(cx, draft);
+        }
+        &mut draft.get_or_insert_with(|| self.open(cx, path)).bytes
+    }
+
+    fn close(&self, cx: &mut Context<'_>, draft: &mut Option<Draft>) {
+        if let Some(draft) = draft.take() {
+            self.post(cx, draft, !self.agreed.zero_checksum);
+        }
+    }
+
+    /// Sends everything that may be sent now.
+    pub(crate) fn flush(&mut self, cx: &mut Context<'_>) {
+        if matches!(self.state, State::CookieWait | State::CookieEchoed | State::Closed) {
+            return;
+        }
+        let mut draft = None;
+        while let Some((path, chunk)) = self.controls.pop_front() {
+            self.room(cx, &mut draft, path, chunk.len()).extend_from_slice(&chunk);
+        }
+        if self.sacking.is_due {
+            self.put_sack(cx, &mut draft);
+        }
+        if matches!(
+            self.state,
+            State::Established | State::ShutdownPending | State::ShutdownReceived
+        ) {
+            self.flush_data(cx, &mut draft);
+        }
+        self.close(cx, &mut draft);
+        self.shut_down_when_done(cx);
+        self.tell_of_buffer(cx);
+    }
+
+    fn flush_data(&mut self, cx: &mut Context<'_>, draft: &mut Option<Draft>) {
+        let max_burst = self.parameters.max_burst;
+        if self.outbound.marked == 0 && !self.outbound.has_queued() && !self.is_forward_due {
+            return;
+        }
+        for path in &mut self.paths {
+            path.allowed = path.window(max_burst);
+        }
+        let is_free = self.flush_marked(cx, draft);
+        self.may_burst = false;
+        if self.is_forward_due {
+            self.put_forward_tsn(cx, draft);
+        }
+        if is_free {
+            self.flush_new(cx, draft);
+        }
+    }
+
+    /// A SACK that is not due yet goes with data that leaves anyway (RFC 9260 §6.2).
+    fn bundle_sack(&mut self, cx: &mut Context<'_>, draft: &mut Option<Draft>) {
+        if self.sacking.packets > 0 {
+            self.put_sack(cx, draft);
+        }
+    }
+
+    fn put_sack(&mut self, cx: &mut Context<'_>, draft: &mut Option<Draft>) {
+        let path = self.sacking.path;
+        let duplicates: Vec<u8> =
+            self.received.duplicates.drain(..).flat_map(u32::to_be_bytes).collect();
+        let mut gaps = Vec::new();
+        let least = HEADER_BYTES + 16 + duplicates.len();
+        let max = GAPS_MAX.min(self.paths[path].packet_bytes().saturating_sub(least) / 4);
+        if self.received.has_gaps() {
+            self.received.gaps(max, &mut gaps);
+        }
+        self.advertised = self.window();
+        let sack = Sack {
+            cumulative_tsn_ack: self.received.cumulative() as u32,
+            a_rwnd: self.advertised,
+            gaps: Gaps::new(&gaps),
+            duplicates: Words::new(&duplicates),
+        };
+        let length = 16 + gaps.len() + duplicates.len();
+        Chunk::Sack(sack).write(self.room(cx, draft, path, length));
+        self.sacking.packets = 0;
+        self.sacking.is_due = false;
+        self.sacking.until = None;
+    }
+
+    /// The window to advertise, octets (RFC 9260 §6.2).
+    pub(super) fn window(&self) -> u32 {
+        let used = u32::try_from(self.reassembly.held() + self.unread).unwrap_or(u32::MAX);
+        self.parameters.receive_buffer.saturating_sub(used)
+    }
+
+    const fn chunk_header(&self) -> usize {
+        if self.outbound.is_interleaved { I_DATA_BYTES } else { DATA_BYTES }
+    }
+
+    /// Sends what is marked for retransmission, as far as the windows allow; false when something
+    /// is left (RFC 9260 §6.1 C: new data waits).
+    fn flush_marked(&mut self, cx: &mut Context<'_>, draft: &mut Option<Draft>) -> bool {
+        let (mut burst_begun, mut free) = (false, self.may_burst);
+        while let Some(index) = self.outbound.first_marked() {
+            let entry = &self.outbound.ring[index];
+            if self.agreed.forward_tsn && entry.is_stale(cx.now) {
+                self.abandon(cx, index);
+                continue;
+            }
+            let is_fast = entry.flight == Flight::Marked(true);
+            let path = self.retransmission_path(usize::from(entry.path), is_fast);
+            let length = padded(self.chunk_header() + entry.payload.len());
+            if free && burst_begun && !draft.as_ref().is_some_and(|it| it.fits(path, length)) {
+                free = false;
+            }
+            if !free && self.paths[path].flight >= self.paths[path].allowed {
+                return false;
+            }
+            if !burst_begun {
+                self.bundle_sack(cx, draft);
+                burst_begun = true;
+            }
+            self.retransmit(cx, draft, index, path);
+        }
+        true
+    }
+
+    fn retransmit(
+        &mut self,
+        cx: &mut Context<'_>,
+        draft: &mut Option<Draft>,
+        index: usize,
+        path: usize,
+    ) {
+        let tsn = self.outbound.first + index as u64;
+        let is_interleaved = self.outbound.is_interleaved;
+        let length = self.chunk_header() + self.outbound.ring[index].payload.len();
+        let bytes = self.room(cx, draft, path, padded(length));
+        let entry = &mut self.outbound.ring[index];
+        let is_fast = entry.flight == Flight::Marked(true);
+        entry.write(tsn, is_interleaved, bytes);
+        entry.flight = Flight::Outstanding;
+        entry.was_fast |= is_fast;
+        entry.path = path as u8;
+        entry.transmissions = entry.transmissions.saturating_add(1);
+        entry.sent_at = cx.now;
+        let size = entry.payload.len();
+        self.outbound.marked -= 1;
+        self.outbound.outstanding += size;
+        let path = &mut self.paths[path];
+        path.flight += size;
+        // Fast retransmission restarts the timer only for the first outstanding chunk
+        // (RFC 9260 §7.2.4 step 5).
+        if path.t3_rtx.is_none() || (is_fast && index == 0) {
+            path.t3_rtx = Some(cx.now + path.rto);
+        }
+    }
+
+    /// Sends new data as far as both windows allow (RFC 9260 §6.1 A, B, D).
+    fn flush_new(&mut self, cx: &mut Context<'_>, draft: &mut Option<Draft>) {
+        if !self.outbound.has_queued() {
+            return;
+        }
+        let index = self.data_path();
+        self.paths[index].wake(cx.now);
+        self.paths[index].allowed = self.paths[index].allowed.min(self.paths[index].cwnd);
+        let smallest = self.paths.iter().map(super::path::Path::packet_bytes).min();
+        let header = self.chunk_header();
+        let max = smallest.unwrap_or(0).saturating_sub(HEADER_BYTES + header) & !3;
+        let is_interleaved = self.outbound.is_interleaved;
+        let mut is_first = true;
+        loop {
+            if self.agreed.forward_tsn {
+                self.expire(cx);
+            }
+            let Some(bytes) = self.outbound.next_bytes(max) else { break };
+            let outstanding = self.outbound.outstanding;
+            let is_window_closed = outstanding + bytes > self.peer_rwnd && outstanding > 0;
+            let path = &self.paths[index];
+            let waits = self.parameters.nagle
+                && outstanding > 0
+                && self.outbound.queued < max
+                && self.state == State::Established;
+            if is_window_closed || path.flight >= path.allowed || waits {
+                break;
+            }
+            if is_first {
+                self.bundle_sack(cx, draft);
+                is_first = false;
+            }
+            let tsn = self.outbound.next_tsn();
+            self.room(cx, draft, index, padded(header + bytes));
+            self.outbound.emit(cx.now, index as u8, max);
+            let (Some(entry), Some(draft)) = (self.outbound.ring.back(), draft.as_mut()) else {
+                break;
+            };
+            entry.write(tsn, is_interleaved, &mut draft.bytes);
+            let path = &mut self.paths[index];
+            path.flight += bytes;
+            path.last_data = cx.now;
+            path.timed.get_or_insert(tsn);
+            path.t3_rtx.get_or_insert(cx.now + path.rto);
+        }
+    }
+
+    /// Messages whose time is over before they were sent leave the queue.
+    fn expire(&mut self, cx: &mut Context<'_>) {
+        while let Some(message) = self.outbound.expire(cx.now) {
+            cx.indicate(Indication::SendFailure(message.context, Failure::Unsent));
+        }
+    }
+
+    /// Where new data goes: the primary path if it works, else one that does, else the least bad
+    /// (RFC 9260 §6.4, RFC 7829 §3.2).
+    pub(super) fn data_path(&self) -> usize {
+        let primary = &self.paths[self.primary];
+        if primary.state == PathState::Active {
+            return self.primary;
+        }
+        self.best_path(None).unwrap_or(self.primary)
+    }
+
+    /// An active path, else the doubtful one with the fewest errors; never `but`.
+    fn best_path(&self, but: Option<usize>) -> Option<usize> {
+        let usable = self.paths.iter().enumerate().filter(|(index, path)| {
+            Some(*index) != but
+                && matches!(path.state, PathState::Active | PathState::PotentiallyFailed)
+        });
+        usable.min_by_key(|(_, path)| (path.state, path.errors)).map(|(index, _)| index)
+    }
+
+    /// Where a chunk goes that was lost on `last`: elsewhere if it timed out (RFC 9260 §6.4.1).
+    fn retransmission_path(&self, last: usize, is_fast: bool) -> usize {
+        if is_fast && self.paths[last].state == PathState::Active {
+            return last;
+        }
+        match self.best_path(Some(last)) {
+            Some(other) => other,
+            None => self.data_path(),
+        }
+    }
+
+    fn put_forward_tsn(&mut self, cx: &mut Context<'_>, draft: &mut Option<Draft>) {
+        self.is_forward_due = false;
+        let path = self.data_path();
+        let mut chunk = Vec::new();
+        self.write_forward_tsn(&mut chunk, self.paths[path].packet_bytes());
+        self.room(cx, draft, path, chunk.len()).extend_from_slice(&chunk);
+        let path = &mut self.paths[path];
+        path.t3_rtx.get_or_insert(cx.now + path.rto);
+    }
+
+    /// Half of the send buffer is free again for a user that found it full.
+    fn tell_of_buffer(&mut self, cx: &mut Context<'_>) {
+        let held = self.outbound.queued + self.outbound.held;
+        if self.wants_buffer && held <= self.parameters.send_buffer as usize / 2 {
+            self.wants_buffer = false;
+            cx.indicate(Indication::SendBufferFree);
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! The State Cookie: everything that the association will be, signed, kept by the peer
+//! (RFC 9260 §5.1.3). A flood of INITs leaves nothing behind here.
+
+use hmac::{Hmac, Mac};
+use machine::{Duration, Time};
+use sha2::Sha256;
+
+const MAC_BYTES: usize = 32;
+const FIXED_BYTES: usize = 38;
+
+/// What a cookie says besides the peer's INIT.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Cookie<'a> {
+    pub(crate) created: Time,
+    pub(crate) life: Duration,
+    pub(crate) local_tag: u32,
+    pub(crate) local_tsn: u32,
+    pub(crate) peer_port: u16,
+    /// Local and peer's tag of the association that stood, or zeros (RFC 9260 §5.2.2).
+    pub(crate) tie_tags: (u32, u32),
+    /// The peer's INIT, whole.
+    pub(crate) init: &'a [u8],
+}
+
+impl<'a> Cookie<'a> {
+    /// Appends it, signed with `key`.
+    pub(crate) fn write(&self, key: &[u8; 32], out: &mut Vec<u8>) {
+        let at = out.len();
+        out.extend_from_slice(&[0; MAC_BYTES]);
+        out.extend_from_slice(&self.created.as_nanos().to_be_bytes());
+        out.extend_from_slice(&(self.life.as_nanos() as u64).to_be_bytes());
+        for word in [self.local_tag, self.local_tsn, self.tie_tags.0, self.tie_tags.1] {
+            out.extend_from_slice(&word.to_be_bytes());
+        }
+        out.extend_from_slice(&u32::from(self.peer_port).to_be_bytes());
+        out.extend_from_slice(&[0; 2]);
+        out.extend_from_slice(self.init);
+        let mac = mac(key, &out[at + MAC_BYTES..]).finalize().into_bytes();
+        out[at..at + MAC_BYTES].copy_from_slice(&mac);
+    }
+
+    /// Reads a cookie that was signed with `key`; `None`: it was not.
+    pub(crate) fn read(bytes: &'a [u8], key: &[u8; 32]) -> Option<Self> {
+        let (signature, signed) = bytes.split_at_checked(MAC_BYTES)?;
+        mac(key, signed).verify_slice(signature).ok()?;
+        let (fixed, init) = signed.split_at_checked(FIXED_BYTES)?;
+        let word = |at: usize| {
+            fixed[at..at + 4].iter().fold(0u32, |word, byte| word << 8 | u32::from(*byte))
+        };
+        let long = |at: usize| u64::from(word(at)) << 32 | u64::from(word(at + 4));
+        Some(Self {
+            created: Time::from_nanos(long(0)),
+            life: Duration::from_nanos(long(8)),
+            local_tag: word(16),
+            local_tsn: word(20),
+            tie_tags: (word(24), word(28)),
+            peer_port: word(32) as u16,
+            init,
+        })
+    }
+
+    /// By how much it is too old.
+    pub(crate) fn staleness(&self, now: Time) -> Option<Duration> {
+        let age = now.since(self.created);
+        (age > self.life).then(|| age - self.life)
+    }
+}
+
+fn mac(key: &[u8; 32], bytes: &[u8]) -> Hmac<Sha256> {
+    let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes keys of any length");
+    mac.update(bytes);
+    mac
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cookie_is_read_as_it_was_written_and_no_other_is() {
+        let key = [7; 32];
+        let cookie = Cookie {
+            created: Time::from_millis(5),
+            life: Duration::from_secs(60),
+            local_tag: 1,
+            local_tsn: 2,
+            peer_port: 3,
+            tie_tags: (4, 5),
+            init: b"the chunk",
+        };
+        let mut bytes = Vec::new();
+        cookie.write(&key, &mut bytes);
+        assert_eq!(Cookie::read(&bytes, &key), Some(cookie));
+        assert_eq!(Cookie::read(&bytes, &[8; 32]), None);
+        for at in 0..bytes.len() {
+            bytes[at] ^= 1;
+            assert_eq!(Cookie::read(&bytes, &key), None, "octet {at}");
+            bytes[at] ^= 1;
+            assert_eq!(Cookie::read(&bytes[..at], &key), None, "{at} octets");
+        }
+        assert_eq!(cookie.staleness(Time::from_millis(60_005)), None);
+        assert_eq!(cookie.staleness(Time::from_millis(60_006)), Some(Duration::from_millis(1)));
+    }
+}

@@ -1,0 +1,160 @@
+//! What an endpoint is told and what it wants done: the interface to the user (RFC 9260 §11) and
+//! to the driver below.
+
+use crate::association::{Message, Outgoing, PathState};
+use crate::id::AssociationId;
+use crate::parameters::{Parameters, PathParameters};
+use bytes::Bytes;
+use core::net::{IpAddr, SocketAddr};
+use machine::Time;
+
+/// What happened, or what the user wants.
+#[derive(Debug)]
+pub enum In {
+    /// A packet came.
+    Packet(Packet),
+    /// SEND.
+    Send(AssociationId, Outgoing),
+    /// SHUTDOWN: everything queued is sent before.
+    Shutdown(AssociationId),
+    /// ABORT, with a reason for the peer.
+    Abort(AssociationId, Bytes),
+    /// SET PRIMARY.
+    SetPrimary(AssociationId, IpAddr),
+    /// SET PROTOCOL PARAMETERS of an association and of all its paths.
+    SetParameters(AssociationId, Parameters),
+    /// SET PROTOCOL PARAMETERS of one path.
+    SetPathParameters(AssociationId, IpAddr, PathParameters),
+    /// REQUEST HEARTBEAT.
+    RequestHeartbeat(AssociationId, IpAddr),
+    /// RECEIVE: the user has taken that many octets
+    /// ([`counts_unread`](Parameters::counts_unread)).
+    Consume(AssociationId, u32),
+}
+
+/// A packet that came.
+#[derive(Debug, Clone)]
+pub struct Packet {
+    /// The peer's address, and its UDP port when the packet was encapsulated (RFC 6951), else 0.
+    pub source: SocketAddr,
+    /// The address here.
+    pub destination: IpAddr,
+    /// Common header and chunks.
+    pub bytes: Bytes,
+}
+
+/// A packet to be sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Transmit {
+    /// The address to send from; `None`: as the routes say.
+    pub source: Option<IpAddr>,
+    /// The peer's address, and its UDP port when the packet is to be encapsulated, else 0.
+    pub destination: SocketAddr,
+    /// Common header and chunks. Give the buffer back with [`crate::Endpoint::recycle`].
+    pub bytes: Vec<u8>,
+}
+
+/// What shall be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Out {
+    /// Send a packet.
+    Transmit(Transmit),
+    /// Tell the user of the association.
+    Indicate(AssociationId, Indication),
+}
+
+/// What the user is told (RFC 9260 §11.2).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Indication {
+    /// COMMUNICATION UP: outbound and inbound streams.
+    CommunicationUp(u16, u16),
+    /// DATA ARRIVE and RECEIVE in one.
+    Data(Message),
+    /// SEND FAILURE of the message with that context.
+    SendFailure(u64, Failure),
+    /// The send buffer has room again after a [`Failure::BufferFull`].
+    SendBufferFree,
+    /// NETWORK STATUS CHANGE.
+    NetworkStatusChange(IpAddr, PathState),
+    /// COMMUNICATION ERROR: the peer reports an error of that cause code.
+    CommunicationError(u16),
+    /// RESTART of the peer.
+    Restart,
+    /// SHUTDOWN COMPLETE; the association is gone.
+    ShutdownComplete,
+    /// COMMUNICATION LOST; the association is gone.
+    CommunicationLost(Lost),
+}
+
+/// Why a message did not arrive for certain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Failure {
+    /// The send buffer is full; the message was not taken.
+    BufferFull,
+    /// There is no such stream, the message is empty, or the association takes no more.
+    Refused,
+    /// Its time ended before it was sent.
+    Unsent,
+    /// Its time ended after it was sent.
+    Abandoned,
+    /// The association ended before it was sent.
+    LostUnsent,
+    /// The association ended, or the peer restarted, before it was acknowledged.
+    Lost,
+}
+
+/// Why an association was lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lost {
+    /// No answer: Association.Max.Retrans or Max.Init.Retransmits is exceeded.
+    Unreachable,
+    /// The peer sent an ABORT with that first cause code, 0 for none.
+    PeerAborted(u16),
+    /// The peer broke the rules.
+    ProtocolViolation(&'static str),
+    /// The user aborted it.
+    UserAborted,
+    /// The peer takes cookies for stale.
+    StaleCookie,
+}
+
+/// Buffers kept for the next packets.
+const BUFFERS_MAX: usize = 256;
+/// Octets that a buffer begins with.
+const BUFFER_BYTES: usize = 2048;
+
+/// Buffers for packets, used again and again.
+#[derive(Debug, Default)]
+pub(crate) struct Pool {
+    free: Vec<Vec<u8>>,
+}
+
+impl Pool {
+    pub(crate) fn take(&mut self) -> Vec<u8> {
+        self.free.pop().unwrap_or_else(|| Vec::with_capacity(BUFFER_BYTES))
+    }
+
+    pub(crate) fn give(&mut self, mut buffer: Vec<u8>) {
+        if self.free.len() < BUFFERS_MAX {
+            buffer.clear();
+            self.free.push(buffer);
+        }
+    }
+}
+
+/// What an association needs from its endpoint for the time of one call.
+pub(crate) struct Context<'a> {
+    pub(crate) now: Time,
+    pub(crate) id: AssociationId,
+    pub(crate) port: u16,
+    pub(crate) addresses: &'a [IpAddr],
+    pub(crate) out: &'a mut Vec<Out>,
+    pub(crate) pool: &'a mut Pool,
+    pub(crate) random: &'a mut crate::random::Random,
+}
+
+impl Context<'_> {
+    pub(crate) fn indicate(&mut self, indication: Indication) {
+        self.out.push(Out::Indicate(self.id, indication));
+    }
+}

@@ -1,0 +1,299 @@
+//! INIT, COOKIE ECHO, and packets out of the blue: what an endpoint answers without an
+//! association, or beside the one that stands (RFC 9260 §5.1, §5.2, §8.4).
+
+use crate::association::{Association, State};
+use crate::codec::{
+    Cause, Causes, Chunk, ChunkType, Header, Parameter, Parameters, RawChunk, seal,
+};
+use crate::cookie::Cookie;
+use crate::effects::{Indication, Out, Transmit};
+use crate::endpoint::{Arrived, Endpoint};
+use crate::offer::{Offer, Own};
+use core::net::IpAddr;
+use machine::Duration;
+
+/// Octets of an INIT that is answered at most: the answer holds it twice.
+const INIT_BYTES_MAX: usize = 2048;
+/// Longest life that a Cookie Preservative can ask for beyond Valid.Cookie.Life.
+const PRESERVATIVE_MAX: Duration = Duration::from_secs(60);
+
+impl Endpoint {
+    /// Deals with a packet that begins with INIT or COOKIE ECHO; false when it does not.
+    pub(crate) fn greet(
+        &mut self,
+        arrived: &Arrived<'_>,
+        index: Option<u32>,
+        out: &mut Vec<Out>,
+    ) -> bool {
+        match ChunkType::of(arrived.first.kind) {
+            Some(ChunkType::Init) => self.init(arrived, index, out),
+            Some(ChunkType::CookieEcho) => self.cookie_echo(arrived, index, out),
+            _ => return false,
+        }
+        true
+    }
+
+    /// Answers outside of any association.
+    fn answer(&mut self, arrived: &Arrived<'_>, tag: u32, chunk: &Chunk<'_>, out: &mut Vec<Out>) {
+        let header = Header {
+            source_port: arrived.packet.header.destination_port,
+            destination_port: arrived.packet.header.source_port,
+            verification_tag: tag,
+        };
+        let mut bytes = self.pool.take();
+        header.write(&mut bytes);
+        chunk.write(&mut bytes);
+        seal(&mut bytes);
+        let transmit =
+            Transmit { source: Some(arrived.local), destination: arrived.source, bytes };
+        out.push(Out::Transmit(transmit));
+    }
+
+    fn refuse(&mut self, arrived: &Arrived<'_>, tag: u32, cause: &Cause<'_>, out: &mut Vec<Out>) {
+        let mut causes = Vec::new();
+        cause.write(&mut causes);
+        let causes = Causes::new(&causes);
+        self.answer(arrived, tag, &Chunk::Abort { is_reflected: false, causes }, out);
+    }
+
+    /// An INIT: everything goes into the cookie, nothing stays here (RFC 9260 §5.1 B, §5.2.1,
+    /// §5.2.2).
+    fn init(&mut self, arrived: &Arrived<'_>, index: Option<u32>, out: &mut Vec<Out>) {
+        let is_alone = arrived.packet.chunks().count() == 1;
+        let is_proper = is_alone
+            && arrived.packet.header.verification_tag == 0
+            && arrived.first.whole.len() <= INIT_BYTES_MAX;
+        let chunk = Chunk::read(&arrived.first);
+        let (true, Ok(Chunk::Init(init))) = (is_proper, chunk) else {
+            self.counts.malformed += 1;
+            return;
+        };
+        let offer = Offer::read(&init);
+        let Some(offer) = offer.filter(|offer| offer.violation().is_none()) else {
+            self.counts.malformed += 1;
+            return self.refuse(arrived, init.initiate_tag, &Cause::InvalidParameter, out);
+        };
+        if let Some(name) = offer.host_name {
+            return self.refuse(arrived, offer.tag, &Cause::UnresolvableAddress(name), out);
+        }
+        let standing = index.and_then(|index| self.association(index).map(|it| (index, it)));
+        let Some((index, standing)) = standing else {
+            if !self.settings.listens {
+                return self.refuse(arrived, offer.tag, &Cause::OutOfResource, out);
+            }
+            let (tag, tsn) = (self.fresh_tag(), self.random.word());
+            return self.init_ack(arrived, &offer, (tag, tsn), (0, 0), out);
+        };
+        let ties = (standing.local_tag, standing.peer_tag);
+        let own = (standing.local_tag, standing.local_tsn);
+        match standing.state {
+            State::ShutdownAckSent => {
+                let tag = standing.peer_tag;
+                self.answer(arrived, tag, &Chunk::ShutdownAck, out);
+            }
+            State::CookieWait => self.init_ack(arrived, &offer, own, (0, 0), out),
+            state => {
+                let strangers = strangers(standing, &offer, arrived.source.ip());
+                if !strangers.is_empty() {
+                    let cause = Cause::RestartWithNewAddresses(&strangers);
+                    return self.refuse(arrived, offer.tag, &cause, out);
+                }
+                let _ = index;
+                let own = match state {
+                    State::CookieEchoed => own,
+                    _ => (self.fresh_tag(), self.random.word()),
+                };
+                self.init_ack(arrived, &offer, own, ties, out);
+            }
+        }
+    }
+
+    fn init_ack(
+        &mut self,
+        arrived: &Arrived<'_>,
+        offer: &Offer<'_>,
+        (tag, initial_tsn): (u32, u32),
+        tie_tags: (u32, u32),
+        out: &mut Vec<Out>,
+    ) {
+        let settings = self.settings.parameters;
+        let more = Duration::from_millis(offer.preservative.into()).min(PRESERVATIVE_MAX);
+        let cookie = Cookie {
+            created: arrived.now,
+            life: settings.valid_cookie_life + more,
+            local_tag: tag,
+            local_tsn: initial_tsn,
+            peer_port: arrived.packet.header.source_port,
+            tie_tags,
+            init: arrived.first.whole,
+        };
+        let mut signed = Vec::new();
+        cookie.write(&self.key, &mut signed);
+        let addresses = self.settings.addresses.clone();
+        let own = Own { tag, initial_tsn, addresses: &addresses, settings: &settings };
+        let mut parameters = Vec::new();
+        Parameter::StateCookie(&signed).write(&mut parameters);
+        own.write_parameters(&mut parameters);
+        if !offer.unrecognized.is_empty() {
+            let list = Parameters::new(&offer.unrecognized);
+            for tlv in list.tlvs() {
+                Parameter::UnrecognizedParameter(tlv.whole).write(&mut parameters);
+            }
+        }
+        let init_ack = Chunk::InitAck(own.init(Parameters::new(&parameters)));
+        self.answer(arrived, offer.tag, &init_ack, out);
+    }
+
+    /// A COOKIE ECHO (RFC 9260 §5.1.5, and the table of §5.2.4).
+    fn cookie_echo(&mut self, arrived: &Arrived<'_>, index: Option<u32>, out: &mut Vec<Out>) {
+        let key = self.key;
+        let cookie = Cookie::read(arrived.first.value(), &key);
+        let header = arrived.packet.header;
+        let cookie = cookie.filter(|cookie| {
+            cookie.peer_port == header.source_port && cookie.local_tag == header.verification_tag
+        });
+        let init = cookie.and_then(|cookie| init_of(cookie.init));
+        let (Some(cookie), Some(offer)) = (cookie, init) else {
+            self.counts.cookie += 1;
+            return;
+        };
+        let tags = (cookie.local_tag, offer.tag);
+        let standing = index.and_then(|index| self.association(index));
+        let is_same = standing.is_some_and(|it| (it.local_tag, it.peer_tag) == tags);
+        if let Some(staleness) = cookie.staleness(arrived.now).filter(|_| !is_same) {
+            self.counts.stale += 1;
+            let us = u32::try_from(staleness.as_micros()).unwrap_or(u32::MAX);
+            let mut causes = Vec::new();
+            Cause::StaleCookie(us).write(&mut causes);
+            return self.answer(arrived, offer.tag, &Chunk::Error(Causes::new(&causes)), out);
+        }
+        let (Some(index), Some(standing)) = (index, standing) else {
+            return self.accept(arrived, &cookie, &offer, out);
+        };
+        let ties = (standing.local_tag, standing.peer_tag);
+        let is_mine = standing.local_tag == cookie.local_tag;
+        let is_theirs = standing.peer_tag == offer.tag;
+        match (is_mine, is_theirs, cookie.tie_tags == ties) {
+            (false, false, true) => self.restart(arrived, index, &cookie, &offer, out),
+            (true, _, _) => self.join(arrived, index, &offer, out),
+            _ => self.counts.cookie += 1,
+        }
+    }
+
+    /// No association stands: the cookie becomes one.
+    fn accept(
+        &mut self,
+        arrived: &Arrived<'_>,
+        cookie: &Cookie<'_>,
+        offer: &Offer<'_>,
+        out: &mut Vec<Out>,
+    ) {
+        let addresses = offer.addresses.iter();
+        let has_owner = addresses.clone().any(|it| self.peer(*it, cookie.peer_port).is_some());
+        let is_taken = has_owner || self.tagged(cookie.local_tag).is_some();
+        if is_taken || !self.settings.listens {
+            self.counts.cookie += 1;
+            return;
+        }
+        let (tag, tsn) = (cookie.local_tag, cookie.local_tsn);
+        let mut association =
+            Association::new(self.settings.parameters, cookie.peer_port, tag, tsn);
+        association.adopt(arrived.now, offer, arrived.source);
+        let Some(index) = self.insert(association) else {
+            self.counts.full += 1;
+            return self.refuse(arrived, offer.tag, &Cause::OutOfResource, out);
+        };
+        self.with(arrived.now, index, out, |association, cx| {
+            association.acknowledge_cookie();
+            association.establish(cx);
+        });
+        self.pass(arrived, index, 1, out);
+    }
+
+    /// Action A: the peer has restarted.
+    fn restart(
+        &mut self,
+        arrived: &Arrived<'_>,
+        index: u32,
+        cookie: &Cookie<'_>,
+        offer: &Offer<'_>,
+        out: &mut Vec<Out>,
+    ) {
+        self.with(arrived.now, index, out, |association, cx| {
+            if association.state == State::ShutdownAckSent {
+                return association.refuse_restart(cx);
+            }
+            association.fail_messages(cx);
+            association.restart(cookie.local_tag, cookie.local_tsn);
+            association.adopt(cx.now, offer, arrived.source);
+            cx.indicate(Indication::Restart);
+            association.acknowledge_cookie();
+            association.establish(cx);
+        });
+        self.pass(arrived, index, 1, out);
+    }
+
+    /// Actions B and D: both began at once, or the cookie comes again.
+    fn join(&mut self, arrived: &Arrived<'_>, index: u32, offer: &Offer<'_>, out: &mut Vec<Out>) {
+        self.with(arrived.now, index, out, |association, cx| {
+            if matches!(association.state, State::CookieWait | State::CookieEchoed) {
+                association.adopt(cx.now, offer, arrived.source);
+                association.establish(cx);
+            }
+            association.acknowledge_cookie();
+        });
+        self.pass(arrived, index, 1, out);
+    }
+
+    /// A packet that belongs to no association (RFC 9260 §8.4).
+    pub(crate) fn out_of_the_blue(&mut self, arrived: &Arrived<'_>, out: &mut Vec<Out>) {
+        self.counts.out_of_the_blue += 1;
+        if arrived.source.ip().is_multicast() || arrived.local.is_multicast() {
+            return;
+        }
+        let chunks = || arrived.packet.chunks().map_while(Result::ok);
+        let has = |kind: ChunkType| chunks().any(|raw| raw.kind == kind as u8);
+        let tag = arrived.packet.header.verification_tag;
+        if has(ChunkType::Abort) || has(ChunkType::ShutdownComplete) || has(ChunkType::CookieAck) {
+            return;
+        }
+        if arrived.first.kind == ChunkType::ShutdownAck as u8 {
+            let chunk = Chunk::ShutdownComplete { is_reflected: true };
+            return self.answer(arrived, tag, &chunk, out);
+        }
+        if chunks().any(|raw| is_stale_cookie(&raw)) {
+            return;
+        }
+        let chunk = Chunk::Abort { is_reflected: true, causes: Causes::new(&[]) };
+        self.answer(arrived, tag, &chunk, out);
+    }
+}
+
+/// Addresses in the INIT that the association does not have, as parameters.
+fn strangers(standing: &Association, offer: &Offer<'_>, source: IpAddr) -> Vec<u8> {
+    let mut out = Vec::new();
+    for address in offer.addresses.iter().chain([&source]) {
+        if standing.path_of(*address).is_none() {
+            Parameter::Address(*address).write(&mut out);
+        }
+    }
+    out
+}
+
+/// The INIT that a cookie holds.
+fn init_of(whole: &[u8]) -> Option<Offer<'_>> {
+    let raw = RawChunk { at: 0, kind: *whole.first()?, flags: 0, whole };
+    match (whole.len() >= 4).then(|| Chunk::read(&raw))? {
+        Ok(Chunk::Init(init)) => Offer::read(&init),
+        _ => None,
+    }
+}
+
+fn is_stale_cookie(raw: &RawChunk<'_>) -> bool {
+    match Chunk::read(raw) {
+        Ok(Chunk::Error(causes)) => {
+            causes.iter().any(|cause| matches!(cause, Ok(Cause::StaleCookie(_))))
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,158 @@
+//! tshark decodes what the codec writes: every chunk by its name, no complaint, CRC32c good.
+//! Where tshark is not installed the test says so and does nothing.
+
+use sctp::codec::{
+    Auth, Cause, Causes, Chunk, ChunkType, Data, DataFlags, ForwardTsn, Gaps, Header, IData,
+    IForwardTsn, Init, List, Parameter, Parameters, Reset, Response, Sack, Skips, Words, seal,
+};
+use std::process::Command;
+
+const HEADER: Header =
+    Header { source_port: 1001, destination_port: 1002, verification_tag: 0xABCD };
+
+/// A classic pcap file of raw IPv4 packets that carry `packets`.
+fn pcap(packets: &[Vec<u8>]) -> Vec<u8> {
+    let mut file = Vec::new();
+    for word in [0xa1b2_c3d4u32, 0x0002_0004, 0, 0, 65_535, 101] {
+        file.extend_from_slice(&word.to_be_bytes());
+    }
+    for (number, packet) in packets.iter().enumerate() {
+        let length = packet.len() + 20;
+        for word in [number as u32, 0, length as u32, length as u32] {
+            file.extend_from_slice(&word.to_be_bytes());
+        }
+        let mut ip = [0x45, 0, 0, 0, 0, 0, 0x40, 0, 64, 132, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
+        ip[2..4].copy_from_slice(&(length as u16).to_be_bytes());
+        let sum: u32 = ip.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1])).sum();
+        let sum = !((sum & 0xFFFF) + (sum >> 16)) as u16;
+        ip[10..12].copy_from_slice(&sum.to_be_bytes());
+        file.extend_from_slice(&ip);
+        file.extend_from_slice(packet);
+    }
+    file
+}
+
+fn parameters() -> Vec<u8> {
+    let mut out = Vec::new();
+    for parameter in [
+        Parameter::Address([10, 0, 0, 1].into()),
+        Parameter::Address([0xfd00, 0, 0, 0, 0, 0, 0, 1].into()),
+        Parameter::CookiePreservative(1_000),
+        Parameter::SupportedAddressTypes(List::new(&[0, 5, 0, 6])),
+        Parameter::ForwardTsnSupported,
+        Parameter::SupportedExtensions(&[0xC0, 0xC1, 0x80, 0x82, 0x0F, 0x40, 0xC2]),
+        Parameter::Random(&[7; 32]),
+        Parameter::ChunkList(&[0xC1, 0x80]),
+        Parameter::HmacAlgorithms(List::new(&[0, 3, 0, 1])),
+        Parameter::AdaptationLayer(3),
+    ] {
+        parameter.write(&mut out);
+    }
+    out
+}
+
+fn reconfig() -> Vec<u8> {
+    let mut out = Vec::new();
+    let streams = List::new(&[0, 1, 0, 2]);
+    let reset = Reset { request: 1, response: 2, last_tsn: 3, streams };
+    Parameter::OutgoingSsnReset(reset).write(&mut out);
+    Parameter::Response(Response { response: 4, result: 1, next_tsns: None }).write(&mut out);
+    out
+}
+
+fn all_chunks(visit: &mut dyn FnMut(Chunk<'_>)) {
+    let (parameters, reconfig) = (parameters(), reconfig());
+    let mut init_ack = parameters.clone();
+    Parameter::StateCookie(&[9; 40]).write(&mut init_ack);
+    let mut causes = Vec::new();
+    Cause::InvalidStream(3).write(&mut causes);
+    Cause::StaleCookie(1_000).write(&mut causes);
+    Cause::ProtocolViolation(b"why").write(&mut causes);
+    let mut asconf = Vec::new();
+    Parameter::Address([10, 0, 0, 1].into()).write(&mut asconf);
+    Parameter::AddIp(1, [10, 0, 1, 1].into()).write(&mut asconf);
+    Parameter::SetPrimary(2, [10, 0, 1, 1].into()).write(&mut asconf);
+    let mut success = Vec::new();
+    Parameter::Success(1).write(&mut success);
+    let init = Init {
+        initiate_tag: 1,
+        a_rwnd: 65_536,
+        outbound_streams: 10,
+        inbound_streams: 10,
+        initial_tsn: 77,
+        parameters: Parameters::new(&parameters),
+    };
+    let flags = DataFlags(DataFlags::BEGIN | DataFlags::END | DataFlags::IMMEDIATE);
+    let data = Data { flags, tsn: 77, stream: 1, ssn: 2, ppid: 0, payload: b"hello" };
+    let (mid, ppid_or_fsn) = (2, 0);
+    let i_data = IData { flags, tsn: 78, stream: 1, mid, ppid_or_fsn, payload: b"hello" };
+    let gaps = Gaps::new(&[0, 2, 0, 3, 0, 5, 0, 9]);
+    let duplicates = Words::new(&[0, 0, 0, 70]);
+    let skips = Skips::new(&[0, 1, 0, 0, 0, 0, 0, 9]);
+    for chunk in [
+        Chunk::Data(data),
+        Chunk::Init(init),
+        Chunk::InitAck(Init { parameters: Parameters::new(&init_ack), ..init }),
+        Chunk::Sack(Sack { cumulative_tsn_ack: 76, a_rwnd: 9_000, gaps, duplicates }),
+        Chunk::Heartbeat(b"information"),
+        Chunk::HeartbeatAck(b"information"),
+        Chunk::Abort { is_reflected: true, causes: Causes::new(&causes) },
+        Chunk::Shutdown { cumulative_tsn_ack: 76 },
+        Chunk::ShutdownAck,
+        Chunk::Error(Causes::new(&causes)),
+        Chunk::CookieEcho(&[9; 40]),
+        Chunk::CookieAck,
+        Chunk::Ecne(76),
+        Chunk::Cwr(76),
+        Chunk::ShutdownComplete { is_reflected: true },
+        Chunk::Auth(Auth { key: 0, hmac_id: 3, hmac: &[5; 32] }),
+        Chunk::IData(i_data),
+        Chunk::AsconfAck(1, Parameters::new(&success)),
+        Chunk::ReConfig(Parameters::new(&reconfig)),
+        Chunk::Pad(20),
+        Chunk::ForwardTsn(ForwardTsn { new_cumulative_tsn: 80, skips: gaps }),
+        Chunk::Asconf(1, Parameters::new(&asconf)),
+        Chunk::IForwardTsn(IForwardTsn { new_cumulative_tsn: 80, skips }),
+    ] {
+        visit(chunk);
+    }
+}
+
+#[test]
+fn tshark_names_every_chunk_and_finds_no_fault() {
+    if Command::new("tshark").arg("--version").output().is_err() {
+        println!("tshark is not installed: nothing was checked");
+        return;
+    }
+    let mut packets = Vec::new();
+    all_chunks(&mut |chunk| {
+        let mut bytes = Vec::new();
+        HEADER.write(&mut bytes);
+        chunk.write(&mut bytes);
+        seal(&mut bytes);
+        packets.push(bytes);
+    });
+    assert_eq!(packets.len(), ChunkType::ALL.len());
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), pcap(&packets)).unwrap();
+    let output = Command::new("tshark")
+        .args(["-o", "sctp.checksum:CRC 32c", "-T", "fields", "-E", "separator=|"])
+        .args(["-e", "sctp.chunk_type", "-e", "sctp.checksum.status"])
+        .args(["-e", "_ws.expert.message", "-e", "_ws.malformed", "-r"])
+        .arg(file.path())
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(text.lines().count(), packets.len(), "{text}");
+    for (line, bytes) in text.lines().zip(&packets) {
+        let fields: Vec<&str> = line.split('|').collect();
+        assert_eq!(fields[0], bytes[12].to_string(), "the type: {line}");
+        assert_eq!(fields[1], "1", "the checksum is good: {line}");
+        let complaint = [fields[2], fields[3]].concat();
+        let is_known = KNOWN.iter().any(|known| complaint.contains(known));
+        assert!(complaint.is_empty() || is_known, "{line}");
+    }
+}
+
+/// What tshark remarks on proper chunks: an ABORT is an ABORT.
+const KNOWN: &[&str] = &["Association ABORT", "ABORT"];
