@@ -284,7 +284,14 @@ impl Endpoint {
         }
     }
 
-    /// Strikes them off.
+    /// Strikes off everything that leads to the association.
+    pub(crate) fn strike(&mut self, index: u32) {
+        let Some(association) = self.association(index) else { return };
+        let (tag, port) = (association.local_tag, association.peer_port);
+        let addresses: Vec<IpAddr> = association.paths.iter().map(|path| path.address).collect();
+        self.forget(tag, port, &addresses, index);
+    }
+
     fn forget(&mut self, tag: u32, port: u16, addresses: &[IpAddr], index: u32) {
         if self.tags.get(&tag) == Some(&index) {
             self.tags.remove(&tag);
@@ -317,19 +324,17 @@ impl Endpoint {
         call: impl FnOnce(&mut Association, &mut Context<'_>),
     ) {
         let Some(before) = self.association(index) else { return };
-        let (tag, count, port) = (before.local_tag, before.paths.len(), before.peer_port);
+        let (tag, count) = (before.local_tag, before.paths.len());
         let may_change = matches!(before.state, State::CookieWait | State::CookieEchoed);
         self.run(now, index, out, call);
         let Some(after) = self.association(index) else { return };
         if after.state == State::Closed {
-            let addresses: Vec<IpAddr> = after.paths.iter().map(|path| path.address).collect();
-            let after = after.local_tag;
-            self.forget(tag, port, &addresses, index);
-            self.forget(after, port, &addresses, index);
+            self.strike(index);
             let slot = &mut self.slots[index as usize];
             slot.association = None;
             slot.armed = None;
             self.free.push(index);
+            self.prune();
             return;
         }
         if may_change || after.local_tag != tag || after.paths.len() != count {
@@ -374,6 +379,16 @@ impl Endpoint {
         if slot.armed.is_none_or(|armed| at < armed) {
             slot.armed = Some(at);
             self.timers.push(Reverse((at, index)));
+        }
+    }
+
+    /// Entries at the head of the heap that are meant for nobody any more go.
+    fn prune(&mut self) {
+        while let Some(Reverse((at, index))) = self.timers.peek().copied() {
+            if self.slots[index as usize].armed == Some(at) {
+                return;
+            }
+            self.timers.pop();
         }
     }
 

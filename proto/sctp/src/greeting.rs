@@ -76,8 +76,7 @@ impl Endpoint {
         if let Some(name) = offer.host_name {
             return self.refuse(arrived, offer.tag, &Cause::UnresolvableAddress(name), out);
         }
-        let standing = index.and_then(|index| self.association(index).map(|it| (index, it)));
-        let Some((index, standing)) = standing else {
+        let Some(standing) = index.and_then(|index| self.association(index)) else {
             if !self.settings.listens {
                 return self.refuse(arrived, offer.tag, &Cause::OutOfResource, out);
             }
@@ -98,7 +97,6 @@ impl Endpoint {
                     let cause = Cause::RestartWithNewAddresses(&strangers);
                     return self.refuse(arrived, offer.tag, &cause, out);
                 }
-                let _ = index;
                 let own = match state {
                     State::CookieEchoed => own,
                     _ => (self.fresh_tag(), self.random.word()),
@@ -175,7 +173,7 @@ impl Endpoint {
         let is_theirs = standing.peer_tag == offer.tag;
         match (is_mine, is_theirs, cookie.tie_tags == ties) {
             (false, false, true) => self.restart(arrived, index, &cookie, &offer, out),
-            (true, _, _) => self.join(arrived, index, &offer, out),
+            (true, ..) => self.join(arrived, index, &offer, out),
             _ => self.counts.cookie += 1,
         }
     }
@@ -219,10 +217,11 @@ impl Endpoint {
         offer: &Offer<'_>,
         out: &mut Vec<Out>,
     ) {
+        if self.association(index).is_some_and(|it| it.state == State::ShutdownAckSent) {
+            return self.with(arrived.now, index, out, Association::refuse_restart);
+        }
+        self.strike(index);
         self.with(arrived.now, index, out, |association, cx| {
-            if association.state == State::ShutdownAckSent {
-                return association.refuse_restart(cx);
-            }
             association.fail_messages(cx);
             association.restart(cookie.local_tag, cookie.local_tsn);
             association.adopt(cx.now, offer, arrived.source);
@@ -240,6 +239,7 @@ impl Endpoint {
                 association.adopt(cx.now, offer, arrived.source);
                 association.establish(cx);
             }
+            association.peer_tag = offer.tag;
             association.acknowledge_cookie();
         });
         self.pass(arrived, index, 1, out);

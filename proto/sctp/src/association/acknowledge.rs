@@ -37,6 +37,7 @@ impl Association {
         if self.peer_rwnd == 0 {
             // A peer without room that answers is alive (RFC 9260 §8.1).
             self.errors = 0;
+            self.paths.iter_mut().filter(|path| path.flight > 0).for_each(|path| path.errors = 0);
         }
         self.advance_ack_point();
     }

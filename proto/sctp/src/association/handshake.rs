@@ -5,6 +5,7 @@ use crate::codec::{Cause, Causes, Chunk, List, Parameter, Parameters};
 use crate::effects::{Context, Indication, Lost};
 use crate::offer::{Offer, Own};
 use core::net::SocketAddr;
+use machine::Time;
 
 /// Octets of a State Cookie at most: more does not fit a packet.
 const COOKIE_BYTES_MAX: usize = 8192;
@@ -39,6 +40,14 @@ impl Association {
 
     fn start_t1(&mut self, cx: &Context<'_>) {
         self.t1 = Some(cx.now + self.paths[self.primary].rto);
+        self.greeted_at = (self.tries == 0).then_some(cx.now);
+    }
+
+    /// The answer to INIT or COOKIE ECHO is here.
+    fn measure_greeting(&mut self, now: Time) {
+        if let Some(at) = self.greeted_at.take() {
+            self.paths[self.primary].measured(now.since(at));
+        }
     }
 
     /// T1-init or T1-cookie expired: the next address is tried.
@@ -79,6 +88,7 @@ impl Association {
         if let Some(rto) = rto {
             self.paths[self.primary].rto = rto;
         }
+        self.measure_greeting(cx.now);
         self.state = State::CookieEchoed;
         self.tries = 0;
         let mut report = Vec::new();
@@ -108,6 +118,7 @@ impl Association {
     /// A COOKIE ACK (RFC 9260 §5.1 E).
     pub(super) fn cookie_ack(&mut self, cx: &mut Context<'_>) {
         if self.state == State::CookieEchoed {
+            self.measure_greeting(cx.now);
             self.establish(cx);
         }
     }

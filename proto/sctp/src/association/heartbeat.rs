@@ -5,7 +5,7 @@ use super::path::Probe;
 use super::{Association, PathState};
 use crate::codec::Chunk;
 use crate::effects::{Context, Indication};
-use machine::{Duration, Time};
+use machine::Duration;
 
 /// Octets of our Heartbeat Info: nonce and time of sending.
 const INFO_BYTES: usize = 16;
@@ -57,7 +57,7 @@ impl Association {
         let is_confirmed = matches!(path.state, PathState::Active | PathState::Inactive);
         let interval = path.parameters.hb_interval.unwrap_or(Duration::MAX);
         let is_busy = path.flight > 0 || cx.now.since(path.last_data) < interval;
-        if is_confirmed && is_busy && path.last_data > Time::ZERO {
+        if is_confirmed && is_busy {
             return self.schedule_heartbeat(cx, index);
         }
         self.heartbeat(cx, index);

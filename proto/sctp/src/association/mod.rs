@@ -115,6 +115,8 @@ pub(crate) struct Association {
     /// Times that INIT or COOKIE ECHO was sent again.
     tries: u16,
     t1: Option<Time>,
+    /// When INIT or COOKIE ECHO was sent, if only once: its answer measures the round trip.
+    greeted_at: Option<Time>,
     t2_shutdown: Option<Time>,
     t5_shutdown_guard: Option<Time>,
     cookie: Vec<u8>,
@@ -164,6 +166,7 @@ impl Association {
             errors: 0,
             tries: 0,
             t1: None,
+            greeted_at: None,
             t2_shutdown: None,
             t5_shutdown_guard: None,
             cookie: Vec::new(),

@@ -273,11 +273,6 @@ impl Reassembly {
             self.runs.range(of_stream).map(|(key, _)| *key).filter(is_old).collect();
         keys.iter().for_each(|key| self.forget(*key));
     }
-
-    /// The numbers of `stream` begin anew (RFC 6525 §5.2.2).
-    pub(crate) fn reset(&mut self, stream: u16) {
-        *self.next_of(stream) = FIRST;
-    }
 }
 
 const fn unwrapped(next: u64, number: u32, is_interleaved: bool) -> u64 {

@@ -1,0 +1,234 @@
+//! Two endpoints, two paths, virtual time, chance by a seed.
+#![allow(dead_code)]
+
+use machine::{Duration, Time};
+use sctp::{
+    AssociationId, Endpoint, In, Indication, Out, Outgoing, Packet, Parameters, Settings, Transmit,
+};
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+pub const CLIENT_PORT: u16 = 1001;
+pub const SERVER_PORT: u16 = 1002;
+
+/// Chance by a seed (SplitMix64).
+#[derive(Debug, Clone)]
+pub struct Chance(pub u64);
+
+impl Chance {
+    pub fn number(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+    pub fn below(&mut self, end: u64) -> u64 {
+        self.number() % end.max(1)
+    }
+    pub fn happens(&mut self, probability: f64) -> bool {
+        ((self.number() >> 11) as f64) < probability * (1u64 << 53) as f64
+    }
+}
+
+/// What a path does to packets.
+#[derive(Debug, Clone, Copy)]
+pub struct Link {
+    pub delay: Duration,
+    pub loss: f64,
+    pub duplicate: f64,
+    pub reorder: f64,
+    pub corrupt: f64,
+    pub is_cut: bool,
+}
+
+impl Link {
+    pub const fn perfect(delay_ms: u64) -> Self {
+        let delay = Duration::from_millis(delay_ms);
+        Self { delay, loss: 0.0, duplicate: 0.0, reorder: 0.0, corrupt: 0.0, is_cut: false }
+    }
+    pub const fn bad(delay_ms: u64) -> Self {
+        let delay = Duration::from_millis(delay_ms);
+        Self { delay, loss: 0.05, duplicate: 0.03, reorder: 0.05, corrupt: 0.02, is_cut: false }
+    }
+}
+
+/// Side 0 is the client at 10.p.0.1, side 1 the server at 10.p.0.2, where p is the path.
+pub struct World {
+    pub now: Time,
+    pub ends: [Endpoint; 2],
+    pub links: Vec<Link>,
+    pub chance: Chance,
+    flying: BTreeMap<(Time, u64), (usize, Packet)>,
+    number: u64,
+    /// What the users were told: when, side, association, what.
+    pub told: Vec<(Time, usize, AssociationId, Indication)>,
+    /// Every packet that was sent: when, side, path, octets.
+    pub sent: Vec<(Time, usize, usize, Vec<u8>)>,
+    pub keeps_packets: bool,
+}
+
+pub fn address(path: usize, side: usize) -> IpAddr {
+    [10, path as u8, 0, 1 + side as u8].into()
+}
+
+pub fn settings(side: usize, paths: usize, parameters: Parameters) -> Settings {
+    Settings {
+        port: [CLIENT_PORT, SERVER_PORT][side],
+        addresses: (0..paths).map(|path| address(path, side)).collect(),
+        listens: side == 1,
+        associations_max: 64,
+        parameters,
+    }
+}
+
+impl World {
+    pub fn new(seed: u64, parameters: Parameters, links: &[Link]) -> Self {
+        Self::of(seed, [parameters; 2], links)
+    }
+
+    pub fn of(seed: u64, parameters: [Parameters; 2], links: &[Link]) -> Self {
+        let mut chance = Chance(seed);
+        let mut key = || std::array::from_fn(|_| chance.number() as u8);
+        let ends = [0, 1].map(|side| {
+            Endpoint::new(settings(side, links.len(), parameters[side]), key())
+        });
+        Self {
+            now: Time::from_millis(1),
+            ends,
+            links: links.to_vec(),
+            chance,
+            flying: BTreeMap::new(),
+            number: 0,
+            told: Vec::new(),
+            sent: Vec::new(),
+            keeps_packets: false,
+        }
+    }
+
+    /// Side `side` begins an association by way of path 0.
+    pub fn associate(&mut self, side: usize) -> AssociationId {
+        let mut out = Vec::new();
+        let peer = (address(0, 1 - side), 0).into();
+        let port = [CLIENT_PORT, SERVER_PORT][1 - side];
+        let id = self.ends[side].associate(self.now, &[peer], port, &mut out).expect("room");
+        self.take(side, out);
+        id
+    }
+
+    /// Begins one and lets it come up; the ids of both sides.
+    pub fn up(&mut self) -> [AssociationId; 2] {
+        let client = self.associate(0);
+        for _ in 0..400 {
+            self.run(Duration::from_millis(100));
+            let is_up = |side: usize| {
+                self.told.iter().find_map(|(_, of, id, what)| {
+                    let is_up = matches!(what, Indication::CommunicationUp(..));
+                    (*of == side && is_up).then_some(*id)
+                })
+            };
+            if let (Some(_), Some(server)) = (is_up(0), is_up(1)) {
+                return [client, server];
+            }
+        }
+        panic!("the association does not come up: {:?}", self.told);
+    }
+
+    pub fn step(&mut self, side: usize, input: In) {
+        let mut out = Vec::new();
+        self.ends[side].step(self.now, input, &mut out);
+        self.take(side, out);
+    }
+
+    pub fn send(&mut self, side: usize, id: AssociationId, stream: u16, payload: Vec<u8>) {
+        self.step(side, In::Send(id, Outgoing::new(stream, 7, payload.into())));
+    }
+
+    pub fn take(&mut self, side: usize, out: Vec<Out>) {
+        for effect in out {
+            match effect {
+                Out::Transmit(transmit) => self.launch(side, transmit),
+                Out::Indicate(id, what) => self.told.push((self.now, side, id, what)),
+            }
+        }
+    }
+
+    fn launch(&mut self, side: usize, transmit: Transmit) {
+        let IpAddr::V4(to) = transmit.destination.ip() else { panic!("IPv4 only") };
+        let path = usize::from(to.octets()[1]);
+        if self.keeps_packets {
+            self.sent.push((self.now, side, path, transmit.bytes.clone()));
+        }
+        let link = self.links[path];
+        let copies = 1 + usize::from(self.chance.happens(link.duplicate));
+        for _ in 0..copies {
+            if link.is_cut || self.chance.happens(link.loss) {
+                continue;
+            }
+            let mut bytes = transmit.bytes.clone();
+            if self.chance.happens(link.corrupt) {
+                let at = self.chance.below(bytes.len() as u64) as usize;
+                bytes[at] ^= 1 << self.chance.below(8);
+            }
+            let late = self.chance.happens(link.reorder);
+            let held = Duration::from_millis(if late { self.chance.below(40) } else { 0 });
+            self.number += 1;
+            let at = self.now + link.delay + held;
+            let packet = Packet {
+                source: (address(path, side), transmit.destination.port()).into(),
+                destination: to.into(),
+                bytes: bytes.into(),
+            };
+            self.flying.insert((at, self.number), (1 - side, packet));
+        }
+        self.ends[side].recycle(transmit.bytes);
+    }
+
+    /// Time goes on by `span`.
+    pub fn run(&mut self, span: Duration) {
+        let end = self.now + span;
+        for _ in 0..10_000_000u64 {
+            let arrival = self.flying.keys().next().map(|(at, _)| *at);
+            let ticks = self.ends.iter().filter_map(Endpoint::deadline);
+            let Some(next) = ticks.chain(arrival).min().filter(|at| *at <= end) else {
+                self.now = end;
+                return;
+            };
+            self.now = self.now.max(next);
+            if arrival.is_some_and(|at| at <= self.now) {
+                let (_, (side, packet)) = self.flying.pop_first().expect("there is one");
+                self.step(side, In::Packet(packet));
+            }
+            for side in 0..2 {
+                let mut out = Vec::new();
+                self.ends[side].tick(self.now, &mut out);
+                self.take(side, out);
+                let after = self.ends[side].deadline();
+                assert!(after.is_none_or(|at| at > self.now), "the deadline advances");
+            }
+        }
+        panic!("time does not advance");
+    }
+
+    /// What `side` was told, without times.
+    pub fn told(&self, side: usize) -> impl Iterator<Item = &Indication> {
+        self.told.iter().filter(move |(_, of, ..)| *of == side).map(|(.., what)| what)
+    }
+
+    /// The messages that `side` received on `stream`, in order.
+    pub fn messages(&self, side: usize, stream: u16) -> Vec<Vec<u8>> {
+        let data = self.told(side).filter_map(|what| match what {
+            Indication::Data(message) if message.stream == stream => Some(message),
+            _ => None,
+        });
+        data.map(|message| message.payload.to_vec()).collect()
+    }
+
+    /// When `side` was first told `what` after `from`.
+    pub fn when(&self, side: usize, from: Time, what: &Indication) -> Option<Time> {
+        let found = self.told.iter().find(|(at, of, _, it)| {
+            *at >= from && *of == side && it == what
+        });
+        found.map(|(at, ..)| *at)
+    }
+}
