@@ -17,7 +17,7 @@ impl Association {
         if last.is_none() {
             self.outbound.cut_partial();
         }
-        let last = last.unwrap_or(self.outbound.ring.len() - 1);
+        let last = last.unwrap_or(self.outbound.ring.len() - 1); // the end that was made just now
         for at in first..=last {
             let entry = &mut self.outbound.ring[at];
             match entry.flight {

@@ -275,12 +275,23 @@ impl Outbound {
         number
     }
 
-    /// The rest of a message whose chunks were given up leaves the queue.
+    /// The rest of a message whose chunks were given up leaves the queue. It takes one TSN that is
+    /// never sent: without it the next message would follow right upon fragments without an end,
+    /// which breaks the rules of fragmentation for a peer that has not heard of the skip yet.
     pub(crate) fn cut_partial(&mut self) {
         let Some(partial) = self.partial.take() else { return };
-        if let Some(message) = self.queue.pop_front() {
-            self.queued -= message.payload.len() - partial.at;
-        }
+        let Some(message) = self.queue.pop_front() else { return };
+        self.queued -= message.payload.len() - partial.at;
+        let Some(last) = self.ring.back() else { return };
+        let end = Sent {
+            payload: Bytes::new(),
+            flags: DataFlags(last.flags.0 & DataFlags::UNORDERED | DataFlags::END),
+            flight: Flight::Abandoned,
+            fsn: partial.fsn,
+            ..*last
+        };
+        self.unreliable += usize::from(end.is_unreliable());
+        self.ring.push_back(end);
     }
 
     /// Marks the entry for retransmission and takes its octets out of flight.
