@@ -1,12 +1,11 @@
 //! Two endpoints in memory: messages a second from SEND to DATA ARRIVE, with every packet sealed,
 //! checked and acknowledged. Both ends run on one core.
+#![allow(missing_docs)]
 
 use bytes::{Bytes, BytesMut};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use machine::{Duration, Time};
-use sctp::{
-    AssociationId, Endpoint, In, Indication, Out, Outgoing, Packet, Parameters, Settings,
-};
+use sctp::{AssociationId, Endpoint, In, Indication, Out, Outgoing, Packet, Parameters, Settings};
 use std::hint::black_box;
 
 const BATCH: usize = 64;

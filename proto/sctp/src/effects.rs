@@ -1,7 +1,7 @@
 //! What an endpoint is told and what it wants done: the interface to the user (RFC 9260 §11) and
 //! to the driver below.
 
-use crate::association::{Message, Outgoing, PathState};
+use crate::association::{Message, Outgoing, PathState, Request, Scheduler};
 use crate::id::AssociationId;
 use crate::parameters::{Parameters, PathParameters};
 use bytes::Bytes;
@@ -25,6 +25,13 @@ pub enum In {
     SetParameters(AssociationId, Parameters),
     /// SET PROTOCOL PARAMETERS of one path.
     SetPathParameters(AssociationId, IpAddr, PathParameters),
+    /// Which message is sent next (RFC 8260 §3).
+    SetScheduler(AssociationId, Scheduler),
+    /// Priority or weight of a stream (RFC 8260 §3.4, §3.6).
+    SetStreamValue(AssociationId, u16, u16),
+    /// Streams are to be reset or added (RFC 6525 §6.3); answered by
+    /// [`Indication::Reconfigured`].
+    Reconfigure(AssociationId, Request),
     /// REQUEST HEARTBEAT.
     RequestHeartbeat(AssociationId, IpAddr),
     /// RECEIVE: the user has taken that many octets
@@ -50,6 +57,8 @@ pub struct Transmit {
     pub source: Option<IpAddr>,
     /// The peer's address, and its UDP port when the packet is to be encapsulated, else 0.
     pub destination: SocketAddr,
+    /// The packet is larger than the PMTU of its path: IP may fragment it (no DF).
+    pub may_fragment: bool,
     /// Common header and chunks. Give the buffer back with [`crate::Endpoint::recycle`].
     pub bytes: Vec<u8>,
 }
@@ -78,12 +87,29 @@ pub enum Indication {
     NetworkStatusChange(IpAddr, PathState),
     /// COMMUNICATION ERROR: the peer reports an error of that cause code.
     CommunicationError(u16),
+    /// Streams were reset or added (RFC 6525 §6.1).
+    Reconfigured(Reconfiguration),
     /// RESTART of the peer.
     Restart,
     /// SHUTDOWN COMPLETE; the association is gone.
     ShutdownComplete,
     /// COMMUNICATION LOST; the association is gone.
     CommunicationLost(Lost),
+}
+
+/// What became of streams.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reconfiguration {
+    /// The numbers of these outgoing streams, or of all, begin anew.
+    OutgoingReset(Vec<u16>),
+    /// The numbers of these incoming streams, or of all, begin anew.
+    IncomingReset(Vec<u16>),
+    /// So many outgoing streams there are now.
+    OutgoingStreams(u16),
+    /// So many incoming streams there are now.
+    IncomingStreams(u16),
+    /// The request was refused, by the peer or here.
+    Refused(Request),
 }
 
 /// Why a message did not arrive for certain.

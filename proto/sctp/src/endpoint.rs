@@ -163,6 +163,15 @@ impl Endpoint {
                     association.set_path_parameters(address, parameters);
                 });
             }
+            In::SetScheduler(id, scheduler) => {
+                self.on(now, id, out, |association, _| association.set_scheduler(scheduler));
+            }
+            In::SetStreamValue(id, stream, value) => {
+                self.on(now, id, out, |it, _| it.set_stream_value(stream, value));
+            }
+            In::Reconfigure(id, request) => {
+                self.on(now, id, out, |association, cx| association.reconfigure(cx, request));
+            }
             In::RequestHeartbeat(id, address) => self.on(now, id, out, |association, cx| {
                 if let Some(path) = association.path_of(address) {
                     association.heartbeat(cx, path);
@@ -223,10 +232,9 @@ impl Endpoint {
     /// The associations there are.
     pub fn associations(&self) -> impl Iterator<Item = AssociationId> + '_ {
         let slots = self.slots.iter().enumerate();
-        slots.filter(|(_, slot)| slot.association.is_some()).map(|(index, slot)| AssociationId {
-            index: index as u32,
-            generation: slot.generation,
-        })
+        slots
+            .filter(|(_, slot)| slot.association.is_some())
+            .map(|(index, slot)| AssociationId { index: index as u32, generation: slot.generation })
     }
 
     fn index(&self, id: AssociationId) -> Option<u32> {

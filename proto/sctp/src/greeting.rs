@@ -44,8 +44,12 @@ impl Endpoint {
         header.write(&mut bytes);
         chunk.write(&mut bytes);
         seal(&mut bytes);
-        let transmit =
-            Transmit { source: Some(arrived.local), destination: arrived.source, bytes };
+        let transmit = Transmit {
+            source: Some(arrived.local),
+            destination: arrived.source,
+            may_fragment: true,
+            bytes,
+        };
         out.push(Out::Transmit(transmit));
     }
 

@@ -56,9 +56,10 @@ mod parameters;
 mod random;
 
 pub use association::{
-    Message, Outgoing, PATHS_MAX, PathState, PathStatus, Reliability, State, Status,
+    Message, Outgoing, PATHS_MAX, PathState, PathStatus, Reliability, Request, Scheduler, State,
+    Status,
 };
-pub use effects::{Failure, In, Indication, Lost, Out, Packet, Transmit};
+pub use effects::{Failure, In, Indication, Lost, Out, Packet, Reconfiguration, Transmit};
 pub use endpoint::{Counts, Endpoint, Refused, Settings};
 pub use id::AssociationId;
 pub use parameters::{Extensions, Parameters, PathParameters};

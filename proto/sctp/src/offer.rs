@@ -20,6 +20,7 @@ pub(crate) struct Offer<'a> {
     pub(crate) addresses: Vec<IpAddr>,
     pub(crate) forward_tsn: bool,
     pub(crate) i_data: bool,
+    pub(crate) reconfiguration: bool,
     pub(crate) zero_checksum: Option<u32>,
     pub(crate) cookie: Option<&'a [u8]>,
     /// Milliseconds that the peer wants its cookie to live longer.
@@ -41,6 +42,7 @@ impl<'a> Offer<'a> {
             addresses: Vec::new(),
             forward_tsn: false,
             i_data: false,
+            reconfiguration: false,
             zero_checksum: None,
             cookie: None,
             preservative: 0,
@@ -55,14 +57,16 @@ impl<'a> Offer<'a> {
         Some(offer)
     }
 
+    fn list(&mut self, address: IpAddr) {
+        if self.addresses.len() < PATHS_MAX && !self.addresses.contains(&address) {
+            self.addresses.push(address);
+        }
+    }
+
     /// Takes one parameter and says whether the next one counts.
     fn take(&mut self, tlv: &Tlv<'a>) -> Option<bool> {
         match Parameter::read(tlv).ok()? {
-            Parameter::Address(address) => {
-                if self.addresses.len() < PATHS_MAX && !self.addresses.contains(&address) {
-                    self.addresses.push(address);
-                }
-            }
+            Parameter::Address(address) => self.list(address),
             Parameter::StateCookie(cookie) => self.cookie = Some(cookie),
             Parameter::CookiePreservative(more) => self.preservative = more,
             Parameter::HostNameAddress(_) => self.host_name = Some(tlv.whole),
@@ -70,6 +74,7 @@ impl<'a> Offer<'a> {
             Parameter::ZeroChecksumAcceptable(method) => self.zero_checksum = Some(method),
             Parameter::SupportedExtensions(types) => {
                 self.forward_tsn |= types.contains(&(ChunkType::ForwardTsn as u8));
+                self.reconfiguration |= types.contains(&(ChunkType::ReConfig as u8));
                 self.i_data |= types.contains(&(ChunkType::IData as u8));
             }
             Parameter::Unknown(kind, whole) => {
@@ -112,12 +117,15 @@ impl Own<'_> {
             }
         }
         Parameter::SupportedAddressTypes(List::new(&[0, 5, 0, 6])).write(out);
-        let Extensions { partial_reliability, interleaving, zero_checksum } =
+        let Extensions { partial_reliability, interleaving, reconfiguration, zero_checksum } =
             self.settings.extensions;
         let mut types = Vec::new();
         if partial_reliability {
             Parameter::ForwardTsnSupported.write(out);
             types.push(ChunkType::ForwardTsn as u8);
+        }
+        if reconfiguration {
+            types.push(ChunkType::ReConfig as u8);
         }
         if interleaving {
             types.push(ChunkType::IData as u8);

@@ -22,6 +22,8 @@ pub struct PathParameters {
     pub hb_interval: Option<Duration>,
     /// PMTU of the path at the start, octets of the IP packet.
     pub pmtu: u16,
+    /// Largest PMTU to search for by probes (RFC 8899); `None`: it stays at `pmtu`.
+    pub pmtu_max: Option<u16>,
 }
 
 /// What can be set for an association.
@@ -70,6 +72,8 @@ pub struct Extensions {
     pub partial_reliability: bool,
     /// I-DATA (RFC 8260).
     pub interleaving: bool,
+    /// Streams are reset and added (RFC 6525).
+    pub reconfiguration: bool,
     /// The error detection method below SCTP that makes a checksum of zero acceptable (RFC 9653;
     /// 1: DTLS).
     pub zero_checksum: Option<u32>,
@@ -90,6 +94,7 @@ impl Parameters {
                 potentially_failed_max_retrans: None,
                 hb_interval: Some(Duration::from_secs(30)),
                 pmtu: 1500,
+                pmtu_max: None,
             },
             association_max_retrans: 10,
             max_init_retransmits: 8,
@@ -108,6 +113,7 @@ impl Parameters {
             extensions: Extensions {
                 partial_reliability: true,
                 interleaving: false,
+                reconfiguration: true,
                 zero_checksum: None,
             },
         }

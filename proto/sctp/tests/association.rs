@@ -1,4 +1,5 @@
 //! Set-up, transfer, end: what each side must do, by the sections of RFC 9260.
+#![allow(clippy::unwrap_used, clippy::needless_range_loop, missing_docs)]
 
 mod world;
 
@@ -7,7 +8,7 @@ use machine::{Duration, Time};
 use sctp::codec::{Chunk, ChunkType, Header, Packet as Octets, seal};
 use sctp::{
     Endpoint, Failure, In, Indication, Lost, Out, Outgoing, Packet, Parameters, PathState,
-    Reliability, State,
+    Reconfiguration, Reliability, Request, State,
 };
 use world::{CLIENT_PORT, Link, SERVER_PORT, World, address};
 
@@ -86,9 +87,11 @@ fn what_one_tick_finds_is_bundled_and_acknowledged_once_for_two_packets() {
     world.keeps_packets = true;
     numbered(20, 96).into_iter().for_each(|message| world.send(0, ids[0], 0, message));
     world.run(50 * MS);
-    let data: Vec<usize> = world.sent.iter().filter(|it| it.1 == 0).map(|it| kinds(&it.3).len()).collect();
+    let data: Vec<usize> =
+        world.sent.iter().filter(|it| it.1 == 0).map(|it| kinds(&it.3).len()).collect();
     assert_eq!(data, [12, 8], "1472 octets hold 12 chunks of 116");
-    let sacks: Vec<Vec<u8>> = world.sent.iter().filter(|it| it.1 == 1).map(|it| kinds(&it.3)).collect();
+    let sacks: Vec<Vec<u8>> =
+        world.sent.iter().filter(|it| it.1 == 1).map(|it| kinds(&it.3)).collect();
     assert_eq!(sacks, [[ChunkType::Sack as u8]]);
 }
 
@@ -215,7 +218,10 @@ fn a_peer_that_was_started_again_takes_the_place_of_its_old_life() {
     world.send(0, again, 0, vec![2]);
     world.send(1, ids[1], 0, vec![3]);
     world.run(1_000 * MS);
-    assert_eq!((world.messages(1, 0), world.messages(0, 0)), (vec![vec![1], vec![2]], vec![vec![3]]));
+    assert_eq!(
+        (world.messages(1, 0), world.messages(0, 0)),
+        (vec![vec![1], vec![2]], vec![vec![3]])
+    );
 }
 
 #[test]
@@ -413,4 +419,83 @@ fn a_checksum_of_zero_is_sent_and_taken_when_both_sides_say_so() {
         let is_greeting = matches!(kinds(bytes)[0], 1 | 2 | 10);
         assert_eq!(packet.is_checksum_zero(), !is_greeting, "{:?}", kinds(bytes));
     }
+}
+
+#[test]
+fn the_pmtu_is_searched_by_probes_and_a_black_hole_is_left() {
+    let mut parameters = Parameters::telecom(5);
+    parameters.path.pmtu = 1200;
+    parameters.path.pmtu_max = Some(1500);
+    let mut links = [Link::perfect(10); 2];
+    links[0].mtu = 1400;
+    let mut world = World::new(1, parameters, &links);
+    let ids = world.up();
+    world.run(10_000 * MS);
+    let found = world.ends[0].status(ids[0]).unwrap();
+    assert!((1392..=1400).contains(&found.paths[0].pmtu), "{found:?}");
+    assert_eq!(found.paths[1].pmtu, 1500);
+    assert!(found.paths.iter().all(|path| path.errors == 0), "probes are not errors");
+    world.send(0, ids[0], 0, vec![1; 50_000]);
+    world.run(5_000 * MS);
+    world.links[0].mtu = 1250;
+    world.send(0, ids[0], 0, vec![2; 50_000]);
+    world.run(10_000 * MS);
+    assert_eq!(world.messages(1, 0), [vec![1; 50_000], vec![2; 50_000]]);
+}
+
+fn reconfigured(world: &World, side: usize) -> Vec<Reconfiguration> {
+    let told = world.told(side).filter_map(|it| match it {
+        Indication::Reconfigured(what) => Some(what.clone()),
+        _ => None,
+    });
+    told.collect()
+}
+
+#[test]
+fn streams_are_reset_in_both_directions_and_messages_go_on_in_order() {
+    for loss in [0.0, 0.2] {
+        let mut link = Link::perfect(10);
+        link.loss = loss;
+        let mut parameters = Parameters::telecom(2);
+        parameters.association_max_retrans = 100;
+        let mut world = World::new(3, parameters, &[link; 2]);
+        let ids = world.up();
+        let messages = numbered(60, 500);
+        for (n, message) in messages.iter().enumerate() {
+            world.send(0, ids[0], 1, message.clone());
+            match n {
+                20 => world.step(0, In::Reconfigure(ids[0], Request::ResetOutgoing(vec![1]))),
+                40 => world.step(1, In::Reconfigure(ids[1], Request::ResetIncoming(vec![]))),
+                _ => {}
+            }
+            world.run(5 * MS);
+        }
+        world.run(60_000 * MS);
+        assert_eq!(world.messages(1, 1), messages, "loss {loss}");
+        let (one, all) = (vec![1], Vec::new());
+        let ours = [&one, &all].map(|it| Reconfiguration::OutgoingReset(it.clone()));
+        let theirs = [&one, &all].map(|it| Reconfiguration::IncomingReset(it.clone()));
+        assert_eq!(reconfigured(&world, 0), ours, "loss {loss}");
+        assert_eq!(reconfigured(&world, 1), theirs, "loss {loss}");
+    }
+}
+
+#[test]
+fn streams_are_added_until_the_peer_has_enough() {
+    let mut parameters = Parameters::rfc9260();
+    parameters.inbound_streams = 14;
+    let mut world = World::new(1, parameters, &[Link::perfect(10)]);
+    let ids = world.up();
+    for request in [Request::AddOutgoing(2), Request::AddIncoming(3), Request::AddOutgoing(9)] {
+        world.step(0, In::Reconfigure(ids[0], request));
+        world.run(1_000 * MS);
+    }
+    let refused = Reconfiguration::Refused(Request::AddOutgoing(9));
+    let (twelve, thirteen) =
+        (Reconfiguration::OutgoingStreams(12), Reconfiguration::IncomingStreams(13));
+    assert_eq!(reconfigured(&world, 0), [twelve, thirteen, refused]);
+    world.send(0, ids[0], 11, vec![1]);
+    world.run(1_000 * MS);
+    assert_eq!(world.messages(1, 11), [vec![1]]);
+    assert_eq!(world.ends[1].status(ids[1]).unwrap().streams, (13, 12));
 }

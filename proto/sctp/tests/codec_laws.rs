@@ -1,5 +1,6 @@
 //! Laws of the codec: what is written is read again, damage is an error with a place, nothing
 //! panics.
+#![allow(clippy::unwrap_used, clippy::needless_range_loop, missing_docs)]
 
 use proptest::prelude::*;
 use sctp::codec::{
@@ -45,12 +46,8 @@ fn parameters(draw: &mut Draw, visit: &mut dyn FnMut(Parameter<'_>)) {
     Cause::StaleCookie(draw.word()).write(&mut causes);
     Cause::UserAbort(&bytes).write(&mut causes);
     let list = List::new(&halves);
-    let reset = Reset {
-        request: draw.word(),
-        response: draw.word(),
-        last_tsn: draw.word(),
-        streams: list,
-    };
+    let reset =
+        Reset { request: draw.word(), response: draw.word(), last_tsn: draw.word(), streams: list };
     let response = Response { response: draw.word(), result: draw.word(), next_tsns: None };
     let tsns = Some((draw.word(), draw.word()));
     let mut unknown = vec![0x3F, 1, 0, 4 + length as u8];

@@ -1,5 +1,6 @@
 //! tshark decodes what the codec writes: every chunk by its name, no complaint, CRC32c good.
 //! Where tshark is not installed the test says so and does nothing.
+#![allow(clippy::unwrap_used, clippy::needless_range_loop, missing_docs)]
 
 use sctp::codec::{
     Auth, Cause, Causes, Chunk, ChunkType, Data, DataFlags, ForwardTsn, Gaps, Header, IData,

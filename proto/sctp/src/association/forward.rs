@@ -10,16 +10,21 @@ use crate::id::unwrap32;
 impl Association {
     /// Gives up the message that the entry belongs to, with all its chunks (RFC 3758 §3.5 A).
     pub(super) fn abandon(&mut self, cx: &mut Context<'_>, index: usize) {
-        let ring = &self.outbound.ring;
-        let first = (0..=index).rev().find(|&at| ring[at].flags.is_begin()).unwrap_or(0);
-        let last = (index..ring.len()).find(|&at| ring[at].flags.is_end());
-        let context = ring[index].context;
-        if last.is_none() {
-            self.outbound.cut_partial();
+        let entry = &self.outbound.ring[index];
+        let (context, stream, number) = (entry.context, entry.stream, entry.number);
+        let is_unordered = entry.flags.is_unordered();
+        let has_end = self.has_end(index);
+        if !has_end {
+            self.outbound.cut_partial(index);
         }
-        let last = last.unwrap_or(self.outbound.ring.len() - 1); // the end that was made just now
+        let (first, last) = self.span(index);
         for at in first..=last {
             let entry = &mut self.outbound.ring[at];
+            let is_other = (entry.stream, entry.number) != (stream, number)
+                || entry.flags.is_unordered() != is_unordered;
+            if is_other {
+                continue; // interleaved with it
+            }
             match entry.flight {
                 Flight::Outstanding => {
                     let bytes = entry.payload.len();
@@ -33,6 +38,29 @@ impl Association {
         }
         cx.indicate(Indication::SendFailure(context, Failure::Abandoned));
         self.advance_ack_point();
+    }
+
+    /// Whether the last chunk of the message that the entry belongs to has a TSN.
+    fn has_end(&self, index: usize) -> bool {
+        let ring = &self.outbound.ring;
+        let entry = &ring[index];
+        let is_same = |other: &&super::outbound::Sent| {
+            (other.stream, other.number) == (entry.stream, entry.number)
+                && other.flags.is_unordered() == entry.flags.is_unordered()
+        };
+        ring.range(index..).filter(is_same).any(|other| other.flags.is_end())
+    }
+
+    /// The entries among which those of the message are. DATA of one message has consecutive
+    /// TSNs; I-DATA may be anywhere.
+    fn span(&self, index: usize) -> (usize, usize) {
+        let ring = &self.outbound.ring;
+        if self.outbound.is_interleaved {
+            return (0, ring.len() - 1);
+        }
+        let first = (0..=index).rev().find(|&at| ring[at].flags.is_begin()).unwrap_or(0);
+        let last = (index..ring.len()).find(|&at| ring[at].flags.is_end());
+        (first, last.unwrap_or(ring.len() - 1))
     }
 
     /// Advanced.Peer.Ack.Point moves over what was given up (RFC 3758 §3.5 C).
@@ -67,7 +95,8 @@ impl Association {
         let mut skips: Vec<(u16, bool, u32)> = Vec::new();
         for entry in self.outbound.ring.iter().take(count) {
             let is_unordered = entry.flags.is_unordered();
-            if is_unordered && !is_interleaved {
+            // What was reported as received between the others may belong to a message that goes on.
+            if entry.flight != Flight::Abandoned || (is_unordered && !is_interleaved) {
                 continue;
             }
             let key = (entry.stream, is_unordered);

@@ -133,6 +133,7 @@ impl Association {
         let rto = self.parameters.path.rto_initial;
         self.paths.iter_mut().filter(|path| path.srtt.is_none()).for_each(|path| path.rto = rto);
         self.begin_heartbeats(cx);
+        self.paths[self.primary].begin_search(cx.now);
         let (ours, theirs) = (self.outbound_streams, self.inbound_streams);
         cx.indicate(Indication::CommunicationUp(ours, theirs));
     }

@@ -8,7 +8,7 @@ use crate::effects::{Context, Indication};
 use machine::Duration;
 
 /// Octets of our Heartbeat Info: nonce and time of sending.
-const INFO_BYTES: usize = 16;
+pub(super) const INFO_BYTES: usize = 16;
 
 impl Association {
     /// Every path begins to be asked; unconfirmed ones at once (HB.Max.Burst of them).
@@ -92,6 +92,9 @@ impl Association {
     pub(super) fn heartbeat_ack(&mut self, cx: &mut Context<'_>, info: &[u8]) {
         let Some((nonce, _)) = info.split_first_chunk::<8>() else { return };
         let nonce = u64::from_be_bytes(*nonce);
+        if self.probe_answered(cx.now, nonce) {
+            return;
+        }
         let is_ours = |path: &super::path::Path| path.probe.is_some_and(|it| it.nonce == nonce);
         let Some(index) = self.paths.iter().position(is_ours) else { return };
         let path = &mut self.paths[index];
@@ -102,6 +105,7 @@ impl Association {
         if path.state == PathState::Unconfirmed {
             path.state = PathState::Active;
             path.errors = 0;
+            path.begin_search(cx.now);
             let address = path.address;
             cx.indicate(Indication::NetworkStatusChange(address, PathState::Active));
             self.schedule_heartbeat(cx, index);

@@ -14,9 +14,12 @@ mod handshake;
 mod heartbeat;
 mod outbound;
 mod path;
+mod pmtu;
 mod reassembly;
 mod receive;
 mod received;
+mod reconfig;
+mod scheduler;
 mod shutdown;
 mod status;
 mod timers;
@@ -25,6 +28,8 @@ mod transmit;
 pub use outbound::{Outgoing, Reliability};
 pub use path::PathState;
 pub use reassembly::Message;
+pub use reconfig::Request;
+pub use scheduler::Scheduler;
 pub use status::{PathStatus, Status};
 
 pub(crate) use receive::Incoming;
@@ -84,6 +89,7 @@ struct Agreed {
     forward_tsn: bool,
     /// Our packets may have a checksum of zero (RFC 9653 §5.2).
     zero_checksum: bool,
+    reconfiguration: bool,
 }
 
 /// An association.
@@ -134,6 +140,7 @@ pub(crate) struct Association {
     advanced: u64,
     is_forward_due: bool,
     wants_buffer: bool,
+    reconfig: reconfig::Reconfig,
 }
 
 impl Association {
@@ -178,6 +185,7 @@ impl Association {
             advanced: origin(local_tsn) - 1,
             is_forward_due: false,
             wants_buffer: false,
+            reconfig: reconfig::Reconfig::new(local_tsn, 0),
         }
     }
 
@@ -187,14 +195,17 @@ impl Association {
         self.peer_rwnd = offer.a_rwnd as usize;
         self.outbound_streams = self.parameters.outbound_streams.min(offer.inbound_streams);
         self.inbound_streams = self.parameters.inbound_streams.min(offer.outbound_streams);
+        self.reconfig = reconfig::Reconfig::new(self.local_tsn, offer.initial_tsn);
         self.received = Received::new(origin(offer.initial_tsn) - 1);
         let ours = self.parameters.extensions;
         self.agreed = Agreed {
             forward_tsn: ours.partial_reliability && offer.forward_tsn,
             zero_checksum: ours.zero_checksum.is_some()
                 && ours.zero_checksum == offer.zero_checksum,
+            reconfiguration: ours.reconfiguration && offer.reconfiguration,
         };
         self.outbound.is_interleaved = ours.interleaving && offer.i_data;
+        self.outbound.queue.is_interleaved = self.outbound.is_interleaved;
         self.add_path(now, source.ip(), source.port());
         for address in &offer.addresses {
             self.add_path(now, *address, source.port());
@@ -204,10 +215,8 @@ impl Association {
     /// The peer's end is a new life of it: everything begins anew (RFC 9260 §5.2.4 A).
     pub(crate) fn restart(&mut self, local_tag: u32, local_tsn: u32) {
         let parameters = self.parameters;
-        let old = core::mem::replace(
-            self,
-            Self::new(parameters, self.peer_port, local_tag, local_tsn),
-        );
+        let old =
+            core::mem::replace(self, Self::new(parameters, self.peer_port, local_tag, local_tsn));
         self.unread = old.unread;
     }
 
@@ -224,10 +233,8 @@ impl Association {
 
     /// SEND (RFC 9260 §11.1.5). The data leaves at the next [`Association::flush`].
     pub(crate) fn send(&mut self, cx: &mut Context<'_>, message: Outgoing) {
-        let is_open = matches!(
-            self.state,
-            State::CookieWait | State::CookieEchoed | State::Established
-        );
+        let is_open =
+            matches!(self.state, State::CookieWait | State::CookieEchoed | State::Established);
         let is_stream = message.stream < self.outbound_streams;
         let context = message.context;
         if !is_open || !is_stream || message.payload.is_empty() {
@@ -290,6 +297,18 @@ impl Association {
     pub(crate) fn set_path_parameters(&mut self, address: IpAddr, parameters: PathParameters) {
         if let Some(path) = self.path_of(address) {
             self.paths[path].set_parameters(parameters);
+        }
+    }
+
+    /// Another stream scheduler (RFC 8260 §4.3.2).
+    pub(crate) fn set_scheduler(&mut self, scheduler: Scheduler) {
+        self.outbound.queue.set_scheduler(scheduler);
+    }
+
+    /// Priority or weight of a stream (RFC 8260 §4.3.3).
+    pub(crate) fn set_stream_value(&mut self, stream: u16, value: u16) {
+        if stream < self.outbound_streams {
+            self.outbound.queue.set_value(stream, value);
         }
     }
 

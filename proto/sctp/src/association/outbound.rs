@@ -1,6 +1,7 @@
 //! What is to be sent and what is on its way: the send queue, and the ring of TSNs that wait for
 //! their acknowledgement (RFC 9260 §6.1, §6.9; RFC 3758).
 
+use super::scheduler::{Partial, Queue};
 use crate::codec::{Data, DataFlags, IData};
 use crate::id::origin;
 use bytes::Bytes;
@@ -51,6 +52,11 @@ impl Outgoing {
             context: 0,
             payload,
         }
+    }
+
+    /// Whether its time has ended.
+    pub(crate) fn is_over(&self, now: Time) -> bool {
+        matches!(self.reliability, Reliability::Until(end) if now >= end)
     }
 }
 
@@ -116,19 +122,10 @@ impl Sent {
     }
 }
 
-/// The message at the head of the queue, some of which has left already.
-#[derive(Debug, Clone, Copy)]
-struct Partial {
-    at: usize,
-    fsn: u32,
-    number: u32,
-}
-
 /// Queue and ring.
 #[derive(Debug)]
 pub(crate) struct Outbound {
-    queue: VecDeque<Outgoing>,
-    partial: Option<Partial>,
+    pub(crate) queue: Queue,
     /// Octets in the queue that have no TSN yet.
     pub(crate) queued: usize,
     pub(crate) ring: VecDeque<Sent>,
@@ -149,10 +146,9 @@ pub(crate) struct Outbound {
 }
 
 impl Outbound {
-    pub(crate) const fn new(initial_tsn: u32) -> Self {
+    pub(crate) fn new(initial_tsn: u32) -> Self {
         Self {
-            queue: VecDeque::new(),
-            partial: None,
+            queue: Queue::default(),
             queued: 0,
             ring: VecDeque::new(),
             first: origin(initial_tsn),
@@ -181,42 +177,44 @@ impl Outbound {
 
     pub(crate) fn push(&mut self, message: Outgoing) {
         self.queued += message.payload.len();
-        self.queue.push_back(message);
+        self.queue.push(message);
     }
 
     /// Octets of user data of the next new chunk, when a chunk can have `max` of them.
-    pub(crate) fn next_bytes(&self, max: usize) -> Option<usize> {
-        let message = self.queue.front()?;
-        let at = self.partial.map_or(0, |partial| partial.at);
+    pub(crate) fn next_bytes(&mut self, max: usize) -> Option<usize> {
+        let (message, partial) = self.queue.head()?;
+        let at = partial.map_or(0, |partial| partial.at);
         Some((message.payload.len() - at).min(max))
     }
 
-    /// Takes messages that are not worth sending any more from the head of the queue.
-    pub(crate) fn expire(&mut self, now: Time) -> Option<Outgoing> {
-        let is_old = |message: &Outgoing| match message.reliability {
-            Reliability::Until(end) => now >= end,
-            _ => false,
-        };
-        if self.partial.is_some() || !self.queue.front().is_some_and(is_old) {
-            return None;
+    /// The numbers of these streams begin anew; none listed: of all.
+    pub(crate) fn reset(&mut self, streams: &[u16]) {
+        for (stream, next) in self.numbers.iter_mut().enumerate() {
+            if streams.is_empty() || streams.contains(&(stream as u16)) {
+                *next = [0; 2];
+            }
         }
-        let message = self.queue.pop_front()?;
+    }
+
+    /// Takes the next message out when it is not worth sending any more.
+    pub(crate) fn expire(&mut self, now: Time) -> Option<Outgoing> {
+        let message = self.queue.expire(now)?;
         self.queued -= message.payload.len();
         Some(message)
     }
 
     /// Gives the next chunk its TSN and puts it into the ring, on its way over `path`.
     pub(crate) fn emit(&mut self, now: Time, path: u8, max: usize) -> Option<usize> {
-        let bytes = self.next_bytes(max)?;
-        let message = self.queue.front()?;
+        let (message, partial) = self.queue.head()?;
         let (stream, is_unordered) = (message.stream, message.is_unordered);
-        let is_immediate = message.is_immediate;
-        let (ppid, reliability, context) = (message.ppid, message.reliability, message.context);
-        let partial = match self.partial {
+        let partial = match partial {
             Some(partial) => partial,
             None => Partial { at: 0, fsn: 0, number: self.number(stream, is_unordered) },
         };
-        let message = self.queue.front_mut()?;
+        let (message, _) = self.queue.head()?;
+        let is_immediate = message.is_immediate;
+        let (ppid, reliability, context) = (message.ppid, message.reliability, message.context);
+        let bytes = (message.payload.len() - partial.at).min(max);
         let end = partial.at + bytes;
         let is_end = end == message.payload.len();
         let payload = match is_end && partial.at == 0 {
@@ -232,10 +230,8 @@ impl Outbound {
         ] {
             flags |= if is_set { flag } else { 0 };
         }
-        self.partial = (!is_end).then_some(Partial { at: end, fsn: partial.fsn + 1, ..partial });
-        if is_end {
-            self.queue.pop_front();
-        }
+        let rest = Partial { at: end, fsn: partial.fsn + 1, ..partial };
+        self.queue.served(bytes, (!is_end).then_some(rest));
         self.queued -= bytes;
         self.held += bytes;
         self.outstanding += bytes;
@@ -278,11 +274,10 @@ impl Outbound {
     /// The rest of a message whose chunks were given up leaves the queue. It takes one TSN that is
     /// never sent: without it the next message would follow right upon fragments without an end,
     /// which breaks the rules of fragmentation for a peer that has not heard of the skip yet.
-    pub(crate) fn cut_partial(&mut self) {
-        let Some(partial) = self.partial.take() else { return };
-        let Some(message) = self.queue.pop_front() else { return };
+    pub(crate) fn cut_partial(&mut self, index: usize) {
+        let last = &self.ring[index];
+        let Some((message, partial)) = self.queue.cut(last.stream) else { return };
         self.queued -= message.payload.len() - partial.at;
-        let Some(last) = self.ring.back() else { return };
         let end = Sent {
             payload: Bytes::new(),
             flags: DataFlags(last.flags.0 & DataFlags::UNORDERED | DataFlags::END),
@@ -325,9 +320,8 @@ impl Outbound {
                 failed(entry.context, true);
             }
         }
-        let was_partial = self.partial.take().is_some();
-        for (index, message) in self.queue.drain(..).enumerate() {
-            failed(message.context, was_partial && index == 0);
+        for (message, was_sent) in self.queue.drain() {
+            failed(message.context, was_sent);
         }
     }
 }

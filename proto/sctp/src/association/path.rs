@@ -19,6 +19,8 @@ const GRANULARITY: Duration = Duration::from_millis(1);
 /// Octets of IP header that leave room for options or the UDP header of an encapsulation.
 const IPV4_BYTES: usize = 28;
 const IPV6_BYTES: usize = 48;
+/// A PMTU below this is not believed (RFC 9260 §7.3 refers to RFC 4821: 512 for IPv4).
+const PMTU_MIN: usize = 512;
 
 /// State of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -73,6 +75,8 @@ pub(crate) struct Path {
     /// The TSN whose round trip is being measured.
     pub(crate) timed: Option<u64>,
     pub(crate) last_data: Time,
+    /// The search for the PMTU.
+    pub(crate) search: super::pmtu::Search,
     /// What the SACK at hand did to the path.
     pub(crate) acknowledged: Acknowledged,
 }
@@ -116,6 +120,7 @@ impl Path {
             probe: None,
             timed: None,
             last_data: now,
+            search: super::pmtu::Search::default(),
             acknowledged: Acknowledged::default(),
         };
         path.cwnd = path.initial_cwnd();
@@ -124,8 +129,13 @@ impl Path {
 
     /// Octets that an SCTP packet on this path can have.
     pub(crate) fn packet_bytes(&self) -> usize {
+        self.packet_bytes_of(self.pmtu)
+    }
+
+    /// Octets that an SCTP packet can have in an IP packet of `size` octets.
+    pub(crate) fn packet_bytes_of(&self, size: usize) -> usize {
         let ip = if self.address.is_ipv4() { IPV4_BYTES } else { IPV6_BYTES };
-        (self.pmtu - ip) & !3
+        size.max(PMTU_MIN).saturating_sub(ip) & !3
     }
 
     /// Path Maximum DATA Chunk Size, its user data (RFC 9260 §7.2: PMDCS).
@@ -140,7 +150,8 @@ impl Path {
 
     pub(crate) fn set_parameters(&mut self, parameters: PathParameters) {
         self.parameters = parameters;
-        self.pmtu = self.pmtu.min(usize::from(parameters.pmtu));
+        let largest = parameters.pmtu.max(parameters.pmtu_max.unwrap_or(0));
+        self.pmtu = self.pmtu.min(usize::from(largest));
         self.rto = match self.srtt {
             None => parameters.rto_initial,
             Some(_) => self.rto.clamp(parameters.rto_min, parameters.rto_max),
@@ -266,7 +277,7 @@ impl Path {
     /// The earliest of its timers.
     pub(crate) fn deadline(&self) -> Option<Time> {
         let probe = self.probe.and_then(|probe| probe.until);
-        [self.t3_rtx, probe, self.next_heartbeat].into_iter().flatten().min()
+        [self.t3_rtx, probe, self.next_heartbeat, self.search.next].into_iter().flatten().min()
     }
 }
 

@@ -112,7 +112,9 @@ impl Reassembly {
         let group = match fragment.is_interleaved {
             true => {
                 let unordered = u64::from(fragment.flags.is_unordered());
-                1 << 63 | unordered << 48 | u64::from(fragment.stream) << 32
+                1 << 63
+                    | unordered << 48
+                    | u64::from(fragment.stream) << 32
                     | u64::from(fragment.number)
             }
             false => 0,
@@ -272,6 +274,23 @@ impl Reassembly {
         let keys: Vec<Key> =
             self.runs.range(of_stream).map(|(key, _)| *key).filter(is_old).collect();
         keys.iter().for_each(|key| self.forget(*key));
+    }
+
+    /// The numbers of these streams begin anew; none listed: of all (RFC 6525 §5.2.2). What waits
+    /// behind a number that will not come any more goes.
+    pub(crate) fn reset(&mut self, streams: &[u16]) {
+        let is_meant = |stream: u16| streams.is_empty() || streams.contains(&stream);
+        for (stream, next) in self.next.iter_mut().enumerate() {
+            if is_meant(stream as u16) {
+                *next = FIRST;
+            }
+        }
+        let held = &mut self.held;
+        self.waiting.retain(|(stream, _), message| {
+            let stays = !is_meant(*stream);
+            *held -= if stays { 0 } else { message.payload.len() };
+            stays
+        });
     }
 }
 

@@ -3,9 +3,7 @@
 use super::reassembly::Fragment;
 use super::received::Arrival;
 use super::{Association, State};
-use crate::codec::{
-    Cause, Causes, Chunk, ChunkType, Data, DataFlags, IData, Packet, RawChunk,
-};
+use crate::codec::{Cause, Causes, Chunk, ChunkType, Data, DataFlags, IData, Packet, RawChunk};
 use crate::effects::{Context, Indication, Lost};
 use crate::id::unwrap32;
 use crate::offer::Offer;
@@ -122,6 +120,10 @@ impl Association {
             Chunk::Shutdown { cumulative_tsn_ack } => self.shutdown(cx, *cumulative_tsn_ack),
             Chunk::ShutdownAck => self.shutdown_ack(cx),
             Chunk::ShutdownComplete { .. } => self.shutdown_complete(cx),
+            Chunk::ReConfig(_) if self.state < State::Established => {}
+            Chunk::ReConfig(parameters) if self.agreed.reconfiguration => {
+                self.re_config(cx, from, *parameters);
+            }
             // Extensions that were not offered are as unknown as types that do not exist.
             Chunk::Asconf(..) | Chunk::ReConfig(_) | Chunk::AsconfAck(..) => {
                 let (kind, _) = chunk.kind();
@@ -160,17 +162,9 @@ impl Association {
     }
 
     /// User data.
-    fn data(
-        &mut self,
-        cx: &mut Context<'_>,
-        from: usize,
-        arriving: &Arriving<'_>,
-        packet: &Bytes,
-    ) {
-        if !matches!(
-            self.state,
-            State::Established | State::ShutdownPending | State::ShutdownSent
-        ) {
+    fn data(&mut self, cx: &mut Context<'_>, from: usize, arriving: &Arriving<'_>, packet: &Bytes) {
+        if !matches!(self.state, State::Established | State::ShutdownPending | State::ShutdownSent)
+        {
             return;
         }
         let tsn = unwrap32(self.received.cumulative(), arriving.tsn);
@@ -288,4 +282,3 @@ fn interleaved<'a>(data: &IData<'a>) -> Arriving<'a> {
     };
     Arriving { tsn: data.tsn, fragment, payload: data.payload }
 }
-

@@ -15,7 +15,8 @@ impl Association {
     pub(crate) fn deadline(&self) -> Option<Time> {
         let own = [self.t1, self.t2_shutdown, self.t5_shutdown_guard, self.sacking.until];
         let paths = self.paths.iter().filter_map(|path| path.deadline());
-        own.into_iter().flatten().chain(paths).min()
+        let others = self.reconfig.deadline();
+        own.into_iter().flatten().chain(others).chain(paths).min()
     }
 
     /// Fires what is due.
@@ -31,6 +32,9 @@ impl Association {
         }
         if is_due(self.sacking.until, cx.now) {
             self.sacking.is_due = true;
+        }
+        if self.state != State::Closed && is_due(self.reconfig.deadline(), cx.now) {
+            self.request_expired(cx);
         }
         for index in 0..self.paths.len() {
             if self.state == State::Closed {
@@ -54,6 +58,9 @@ impl Association {
         if self.state != State::Closed && is_due(self.paths[index].next_heartbeat, cx.now) {
             self.heartbeat_due(cx, index);
         }
+        if self.state != State::Closed && is_due(self.paths[index].search.next, cx.now) {
+            self.search_due(cx, index);
+        }
     }
 
     /// T3-rtx of the path expired (RFC 9260 §6.3.3): the window collapses, RTO doubles, and
@@ -73,6 +80,9 @@ impl Association {
         self.may_burst = true;
         self.is_forward_due |= self.advanced >= self.outbound.first;
         self.time_out(cx, index, true);
+        if self.state != State::Closed {
+            self.paths[index].suspect_black_hole(cx.now);
+        }
     }
 
     /// Counts a time-out on the path, and on the association when `is_counted` (RFC 9260 §8.1,

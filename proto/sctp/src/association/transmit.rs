@@ -38,6 +38,14 @@ impl Association {
         self.post(cx, draft, true);
     }
 
+    /// Sends a probe: larger than the PMTU that is known, and never fragmented.
+    pub(super) fn send_probe(&mut self, cx: &mut Context<'_>, path: usize, chunks: &[Chunk<'_>]) {
+        let mut draft = self.open(cx, path);
+        draft.limit = usize::MAX;
+        chunks.iter().for_each(|chunk| chunk.write(&mut draft.bytes));
+        self.post(cx, draft, !self.agreed.zero_checksum);
+    }
+
     /// Sends these chunks in one packet on the primary path. Its checksum is never zero: the peer
     /// may not know of it yet (RFC 9653 §5.2).
     pub(super) fn send_together(&mut self, cx: &mut Context<'_>, chunks: &[Chunk<'_>]) {
@@ -63,7 +71,9 @@ impl Association {
         }
         let path = &self.paths[draft.path];
         let destination = SocketAddr::new(path.address, path.encapsulation_port);
-        let transmit = Transmit { source: path.local, destination, bytes: draft.bytes };
+        let may_fragment = draft.bytes.len() > draft.limit;
+        let transmit =
+            Transmit { source: path.local, destination, may_fragment, bytes: draft.bytes };
         cx.out.push(Out::Transmit(transmit));
     }
 
@@ -93,6 +103,7 @@ impl Association {
             return;
         }
         let mut draft = None;
+        self.request_next(cx);
         while let Some((path, chunk)) = self.controls.pop_front() {
             self.room(cx, &mut draft, path, chunk.len()).extend_from_slice(&chunk);
         }
@@ -240,10 +251,14 @@ impl Association {
         let header = self.chunk_header();
         let max = smallest.unwrap_or(0).saturating_sub(HEADER_BYTES + header) & !3;
         let is_interleaved = self.outbound.is_interleaved;
+        let holds_data = self.reconfig.holds_data();
         let mut is_first = true;
         loop {
             if self.agreed.forward_tsn {
                 self.expire(cx);
+            }
+            if holds_data && !self.outbound.queue.has_begun() {
+                break;
             }
             let Some(bytes) = self.outbound.next_bytes(max) else { break };
             let outstanding = self.outbound.outstanding;
@@ -261,6 +276,11 @@ impl Association {
                 is_first = false;
             }
             let tsn = self.outbound.next_tsn();
+            if draft.as_ref().is_some_and(|it| !it.fits(index, padded(header + bytes))) {
+                self.close(cx, draft);
+                self.outbound.queue.packet_begins();
+                continue;
+            }
             self.room(cx, draft, index, padded(header + bytes));
             self.outbound.emit(cx.now, index as u8, max);
             let (Some(entry), Some(draft)) = (self.outbound.ring.back(), draft.as_mut()) else {

@@ -170,11 +170,9 @@ impl<'a> Chunk<'a> {
             ChunkType::Ecne => Self::Ecne(be32(value, 0)),
             ChunkType::Cwr => Self::Cwr(be32(value, 0)),
             ChunkType::ShutdownComplete => Self::ShutdownComplete { is_reflected },
-            ChunkType::Auth => Self::Auth(Auth {
-                key: be16(value, 0),
-                hmac_id: be16(value, 2),
-                hmac: &value[4..],
-            }),
+            ChunkType::Auth => {
+                Self::Auth(Auth { key: be16(value, 0), hmac_id: be16(value, 2), hmac: &value[4..] })
+            }
             ChunkType::AsconfAck => {
                 Self::AsconfAck(be32(value, 0), Parameters::read(at + 4, &value[4..])?)
             }

@@ -1,5 +1,5 @@
 //! Two endpoints, two paths, virtual time, chance by a seed.
-#![allow(dead_code)]
+#![allow(dead_code, clippy::needless_range_loop, missing_docs)]
 
 use machine::{Duration, Time};
 use sctp::{
@@ -40,16 +40,34 @@ pub struct Link {
     pub reorder: f64,
     pub corrupt: f64,
     pub is_cut: bool,
+    /// Larger IP packets are lost unless they may be fragmented.
+    pub mtu: usize,
 }
 
 impl Link {
     pub const fn perfect(delay_ms: u64) -> Self {
         let delay = Duration::from_millis(delay_ms);
-        Self { delay, loss: 0.0, duplicate: 0.0, reorder: 0.0, corrupt: 0.0, is_cut: false }
+        Self {
+            delay,
+            loss: 0.0,
+            duplicate: 0.0,
+            reorder: 0.0,
+            corrupt: 0.0,
+            is_cut: false,
+            mtu: 1500,
+        }
     }
     pub const fn bad(delay_ms: u64) -> Self {
         let delay = Duration::from_millis(delay_ms);
-        Self { delay, loss: 0.05, duplicate: 0.03, reorder: 0.05, corrupt: 0.02, is_cut: false }
+        Self {
+            delay,
+            loss: 0.05,
+            duplicate: 0.03,
+            reorder: 0.05,
+            corrupt: 0.02,
+            is_cut: false,
+            mtu: 1500,
+        }
     }
 }
 
@@ -90,9 +108,8 @@ impl World {
     pub fn of(seed: u64, parameters: [Parameters; 2], links: &[Link]) -> Self {
         let mut chance = Chance(seed);
         let mut key = || std::array::from_fn(|_| chance.number() as u8);
-        let ends = [0, 1].map(|side| {
-            Endpoint::new(settings(side, links.len(), parameters[side]), key())
-        });
+        let ends =
+            [0, 1].map(|side| Endpoint::new(settings(side, links.len(), parameters[side]), key()));
         Self {
             now: Time::from_millis(1),
             ends,
@@ -160,9 +177,10 @@ impl World {
             self.sent.push((self.now, side, path, transmit.bytes.clone()));
         }
         let link = self.links[path];
+        let is_large = transmit.bytes.len() + 28 > link.mtu && !transmit.may_fragment;
         let copies = 1 + usize::from(self.chance.happens(link.duplicate));
         for _ in 0..copies {
-            if link.is_cut || self.chance.happens(link.loss) {
+            if link.is_cut || is_large || self.chance.happens(link.loss) {
                 continue;
             }
             let mut bytes = transmit.bytes.clone();
@@ -226,9 +244,8 @@ impl World {
 
     /// When `side` was first told `what` after `from`.
     pub fn when(&self, side: usize, from: Time, what: &Indication) -> Option<Time> {
-        let found = self.told.iter().find(|(at, of, _, it)| {
-            *at >= from && *of == side && it == what
-        });
+        let found =
+            self.told.iter().find(|(at, of, _, it)| *at >= from && *of == side && it == what);
         found.map(|(at, ..)| *at)
     }
 }

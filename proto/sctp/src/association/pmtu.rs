@@ -1,0 +1,129 @@
+//! The search for the PMTU of a path by probes of the packetization layer (RFC 8899 §5, §6.1):
+//! a HEARTBEAT filled up with PAD that comes back shows that packets of its size arrive.
+//!
+//! ```text
+//!  Base ── probe came back ──→ Searching ── nothing larger comes back ──→ SearchComplete
+//!    ↑                             ↑──────────── PMTU_RAISE_TIMER ─────────────┘
+//!    └── black hole: time-outs in a row with packets above BASE_PLPMTU
+//! ```
+
+use super::path::Path;
+use super::{Association, PathState, State};
+use crate::codec::{Chunk, HEADER_BYTES};
+use crate::effects::Context;
+use machine::{Duration, Time};
+
+/// BASE_PLPMTU (RFC 8899 §5.1.2), octets of the IP packet.
+const BASE_PLPMTU: usize = 1200;
+/// MAX_PROBES: a size that is lost this often does not fit.
+const MAX_PROBES: u8 = 3;
+/// PMTU_RAISE_TIMER.
+const PMTU_RAISE_TIMER: Duration = Duration::from_secs(600);
+/// Time-outs in a row after which a large packet is suspected to be the cause.
+const BLACK_HOLE_ERRORS: u16 = 2;
+/// Sizes nearer to each other than this are not told apart, octets.
+const STEP: usize = 8;
+/// Octets of HEARTBEAT with our Heartbeat Info.
+const HEARTBEAT_BYTES: usize = 24;
+
+/// Where the search stands.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Search {
+    /// The largest size that may fit, octets; zero: no search.
+    high: usize,
+    /// Size and nonce of the probe that is on its way.
+    probe: Option<(usize, u64)>,
+    tries: u8,
+    /// When the probe counts as lost, or the next one is due.
+    pub(crate) next: Option<Time>,
+}
+
+impl Path {
+    /// The size to try: at first the largest, then halfway; `None`: there is nothing to find.
+    fn probe_size(&self) -> Option<usize> {
+        let (low, high) = (self.pmtu, self.search.high);
+        let is_first = usize::from(self.parameters.pmtu_max.unwrap_or(0)) == high;
+        match high.saturating_sub(low) {
+            0 => None,
+            _ if is_first => Some(high),
+            span if span < STEP => None,
+            span => Some((low + span.div_ceil(2)) & !3),
+        }
+    }
+
+    /// The search is over for now.
+    fn rest(&mut self, now: Time) {
+        self.search = Search {
+            high: self.parameters.pmtu_max.map_or(0, usize::from),
+            probe: None,
+            tries: 0,
+            next: Some(now + PMTU_RAISE_TIMER),
+        };
+    }
+
+    /// Begins a search from the PMTU that is known, when there is anything to find.
+    pub(crate) fn begin_search(&mut self, now: Time) {
+        let high = self.parameters.pmtu_max.map_or(0, usize::from);
+        let next = (high > self.pmtu).then_some(now);
+        self.search = Search { high, probe: None, tries: 0, next };
+    }
+
+    /// Time-outs in a row: packets may be too large for the path as it is now.
+    pub(crate) fn suspect_black_hole(&mut self, now: Time) {
+        let is_large = self.pmtu > BASE_PLPMTU && self.parameters.pmtu_max.is_some();
+        if is_large && self.errors >= BLACK_HOLE_ERRORS {
+            self.pmtu = BASE_PLPMTU;
+            self.begin_search(now + self.rto);
+        }
+    }
+}
+
+impl Association {
+    /// A probe is due, or lost.
+    pub(super) fn search_due(&mut self, cx: &mut Context<'_>, index: usize) {
+        let path = &mut self.paths[index];
+        if path.state != PathState::Active || self.state != State::Established {
+            path.search.next = Some(cx.now + PMTU_RAISE_TIMER);
+            return;
+        }
+        if let Some((size, _)) = path.search.probe.take() {
+            path.search.tries += 1;
+            if path.search.tries >= MAX_PROBES {
+                path.search.tries = 0;
+                path.search.high = size - 1;
+            }
+        }
+        match path.probe_size() {
+            None => path.rest(cx.now),
+            Some(size) => self.probe(cx, index, size),
+        }
+    }
+
+    fn probe(&mut self, cx: &mut Context<'_>, index: usize, size: usize) {
+        let nonce = cx.random.long();
+        let mut info = [0; super::heartbeat::INFO_BYTES];
+        info[..8].copy_from_slice(&nonce.to_be_bytes());
+        info[8..].copy_from_slice(&cx.now.as_nanos().to_be_bytes());
+        let path = &mut self.paths[index];
+        path.search.probe = Some((size, nonce));
+        path.search.next = Some(cx.now + path.rto);
+        let length = path.packet_bytes_of(size);
+        let pad = length.saturating_sub(HEADER_BYTES + HEARTBEAT_BYTES + 4);
+        self.send_probe(cx, index, &[Chunk::Heartbeat(&info), Chunk::Pad(pad)]);
+    }
+
+    /// Whether the nonce is that of a probe; then its size fits.
+    pub(super) fn probe_answered(&mut self, now: Time, nonce: u64) -> bool {
+        for path in &mut self.paths {
+            let Some((size, _)) = path.search.probe.filter(|probe| probe.1 == nonce) else {
+                continue;
+            };
+            path.pmtu = path.pmtu.max(size);
+            path.search.probe = None;
+            path.search.tries = 0;
+            path.search.next = Some(now);
+            return true;
+        }
+        false
+    }
+}
