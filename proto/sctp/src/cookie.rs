@@ -66,6 +66,15 @@ impl<'a> Cookie<'a> {
     }
 }
 
+/// The random number of the association with that tag and initial TSN (RFC 4895 §3.1), which
+/// nobody without the key can tell.
+pub(crate) fn random_of(key: &[u8; 32], tag: u32, tsn: u32) -> [u8; MAC_BYTES] {
+    let mut mac = mac(key, b"RANDOM");
+    mac.update(&tag.to_be_bytes());
+    mac.update(&tsn.to_be_bytes());
+    mac.finalize().into_bytes().into()
+}
+
 fn mac(key: &[u8; 32], bytes: &[u8]) -> Hmac<Sha256> {
     let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes keys of any length");
     mac.update(bytes);

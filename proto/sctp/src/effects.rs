@@ -1,12 +1,15 @@
 //! What an endpoint is told and what it wants done: the interface to the user (RFC 9260 §11) and
 //! to the driver below.
 
-use crate::association::{Message, Outgoing, PathState, Request, Scheduler};
+use crate::association::{
+    AddressRequest, Answer, Message, Outgoing, PathState, Request, Scheduler,
+};
 use crate::id::AssociationId;
 use crate::parameters::{Parameters, PathParameters};
 use bytes::Bytes;
 use core::net::{IpAddr, SocketAddr};
 use machine::Time;
+use std::collections::BTreeMap;
 
 /// What happened, or what the user wants.
 #[derive(Debug)]
@@ -32,6 +35,16 @@ pub enum In {
     /// Streams are to be reset or added (RFC 6525 §6.3); answered by
     /// [`Indication::Reconfigured`].
     Reconfigure(AssociationId, Request),
+    /// An address of ours changes its part (RFC 5061); answered by
+    /// [`Indication::AddressAnswer`].
+    ChangeAddress(AssociationId, AddressRequest),
+    /// A key of the endpoint pair for AUTH, by its identifier (RFC 4895 §6.1); answered by
+    /// [`Indication::SharedKeyRefused`] when there are too many.
+    SetSharedKey(AssociationId, u16, Bytes),
+    /// The key that our AUTH chunks name from now on; the same answer when it is not known.
+    UseSharedKey(AssociationId, u16),
+    /// A key is not valid any more; the same answer when it is in use or not known.
+    RemoveSharedKey(AssociationId, u16),
     /// REQUEST HEARTBEAT.
     RequestHeartbeat(AssociationId, IpAddr),
     /// RECEIVE: the user has taken that many octets
@@ -89,12 +102,31 @@ pub enum Indication {
     CommunicationError(u16),
     /// Streams were reset or added (RFC 6525 §6.1).
     Reconfigured(Reconfiguration),
+    /// Adaptation Layer Indication of the peer (RFC 5061 §4.2.6).
+    AdaptationLayer(u32),
+    /// The peer has changed its addresses (RFC 5061).
+    PeerAddress(IpAddr, AddressChange),
+    /// What became of an [`In::ChangeAddress`].
+    AddressAnswer(AddressRequest, Answer),
+    /// The key with that identifier was not set, chosen or removed.
+    SharedKeyRefused(u16),
     /// RESTART of the peer.
     Restart,
     /// SHUTDOWN COMPLETE; the association is gone.
     ShutdownComplete,
     /// COMMUNICATION LOST; the association is gone.
     CommunicationLost(Lost),
+}
+
+/// What the peer does with an address of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AddressChange {
+    /// It can be reached there too.
+    Added,
+    /// It cannot be reached there any more.
+    Removed,
+    /// It wants to be reached there first.
+    MadePrimary,
 }
 
 /// What became of streams.
@@ -174,6 +206,8 @@ pub(crate) struct Context<'a> {
     pub(crate) id: AssociationId,
     pub(crate) port: u16,
     pub(crate) addresses: &'a [IpAddr],
+    /// The associations by the peer's address and port.
+    pub(crate) peers: &'a BTreeMap<(IpAddr, u16), u32>,
     pub(crate) out: &'a mut Vec<Out>,
     pub(crate) pool: &'a mut Pool,
     pub(crate) random: &'a mut crate::random::Random,

@@ -1,16 +1,22 @@
 //! An endpoint: one port, its addresses, its associations (RFC 9260 §1.3). It finds the
 //! association of a packet, answers what belongs to none, and keeps one deadline for all.
 
-use crate::association::{Association, Incoming, PATHS_MAX, State, Status};
+use crate::association::{Association, PATHS_MAX, Secrets, State, Status};
 use crate::codec;
-use crate::effects::{Context, In, Lost, Out, Packet, Pool};
+use crate::effects::{Context, In, Indication, Lost, Out, Pool};
 use crate::id::AssociationId;
 use crate::parameters::Parameters;
 use crate::random::Random;
+use bytes::Bytes;
 use core::cmp::Reverse;
 use core::net::{IpAddr, SocketAddr};
 use machine::Time;
 use std::collections::{BTreeMap, BinaryHeap};
+
+/// The heap of timers is rebuilt when it has more entries than this, and that many for each
+/// association.
+const STALE_TIMERS_MIN: usize = 64;
+const STALE_TIMERS_FACTOR: usize = 8;
 
 /// What an endpoint is.
 #[derive(Debug, Clone)]
@@ -61,8 +67,8 @@ pub enum Refused {
 struct Slot {
     generation: u32,
     association: Option<Box<Association>>,
-    /// The earliest entry of the heap that is meant for it.
-    armed: Option<Time>,
+    /// Its entries of the heap, the earliest one last.
+    armed: Vec<Time>,
     is_dirty: bool,
 }
 
@@ -83,6 +89,9 @@ pub struct Endpoint {
     pub(crate) random: Random,
     /// Signs cookies.
     pub(crate) key: [u8; 32],
+    /// Endpoint pair shared keys of associations to come, and the one in use (RFC 4895 §6.1).
+    shared_keys: Vec<(u16, Bytes)>,
+    active_key: u16,
     pub(crate) counts: Counts,
 }
 
@@ -103,6 +112,8 @@ impl Endpoint {
             pool: Pool::default(),
             random,
             key,
+            shared_keys: Vec::new(),
+            active_key: 0,
             counts: Counts::default(),
         }
     }
@@ -125,7 +136,7 @@ impl Endpoint {
             return Err(Refused::Exists);
         }
         let (tag, tsn) = (self.fresh_tag(), self.random.word());
-        let mut association = Association::new(self.settings.parameters, peer_port, tag, tsn);
+        let mut association = self.fresh_association(peer_port, tag, tsn);
         for address in addresses {
             association.add_path(now, address.ip(), address.port());
         }
@@ -172,6 +183,18 @@ impl Endpoint {
             In::Reconfigure(id, request) => {
                 self.on(now, id, out, |association, cx| association.reconfigure(cx, request));
             }
+            In::ChangeAddress(id, request) => {
+                self.on(now, id, out, |association, cx| association.change_address(cx, request));
+            }
+            In::SetSharedKey(id, number, key) => {
+                self.on_key(now, id, number, out, |it| it.set_shared_key(number, key));
+            }
+            In::UseSharedKey(id, number) => {
+                self.on_key(now, id, number, out, |it| it.use_shared_key(number));
+            }
+            In::RemoveSharedKey(id, number) => {
+                self.on_key(now, id, number, out, |it| it.remove_shared_key(number));
+            }
             In::RequestHeartbeat(id, address) => self.on(now, id, out, |association, cx| {
                 if let Some(path) = association.path_of(address) {
                     association.heartbeat(cx, path);
@@ -196,8 +219,8 @@ impl Endpoint {
             }
             self.timers.pop();
             let slot = &mut self.slots[index as usize];
-            if slot.armed == Some(at) {
-                slot.armed = None;
+            if slot.armed.last() == Some(&at) {
+                slot.armed.pop();
                 self.with(now, index, out, Association::tick);
             }
         }
@@ -210,6 +233,19 @@ impl Endpoint {
             return Some(Time::ZERO);
         }
         self.timers.peek().map(|Reverse((at, _))| *at)
+    }
+
+    /// Addresses for associations to come; those that stand change theirs by
+    /// [`In::ChangeAddress`].
+    pub fn set_addresses(&mut self, addresses: Vec<IpAddr>) {
+        self.settings.addresses = addresses;
+    }
+
+    /// Keys of the endpoint pair by identifier for associations to come, and the one that AUTH
+    /// chunks name (RFC 4895 §6.1). Key 0 is empty unless it is listed.
+    pub fn set_shared_keys(&mut self, keys: Vec<(u16, Bytes)>, active: u16) {
+        self.shared_keys = keys;
+        self.active_key = active;
     }
 
     /// Takes back the buffer of a packet that was sent.
@@ -262,6 +298,20 @@ impl Endpoint {
                 return tag;
             }
         }
+    }
+
+    /// What an association of these numbers authenticates itself with. Its random number follows
+    /// from the numbers, so that it need not be kept while a cookie is on its way.
+    pub(crate) fn secrets(&self, tag: u32, tsn: u32) -> Secrets {
+        let random = crate::cookie::random_of(&self.key, tag, tsn);
+        Secrets::new(random, &self.shared_keys, self.active_key)
+    }
+
+    /// An association that knows only its own side.
+    pub(crate) fn fresh_association(&self, peer_port: u16, tag: u32, tsn: u32) -> Association {
+        let secrets = self.secrets(tag, tsn);
+        let (parameters, own) = (self.settings.parameters, &self.settings.addresses);
+        Association::new(parameters, peer_port, (tag, tsn), secrets, own)
     }
 
     /// Gives the association a place; `None` when there is none.
@@ -323,6 +373,21 @@ impl Endpoint {
         }
     }
 
+    fn on_key(
+        &mut self,
+        now: Time,
+        id: AssociationId,
+        number: u16,
+        out: &mut Vec<Out>,
+        call: impl FnOnce(&mut Association) -> bool,
+    ) {
+        self.on(now, id, out, |association, cx| {
+            if !call(association) {
+                cx.indicate(Indication::SharedKeyRefused(number));
+            }
+        });
+    }
+
     /// Calls the association, then keeps lists and timers in step with what it has become.
     pub(crate) fn with(
         &mut self,
@@ -332,23 +397,24 @@ impl Endpoint {
         call: impl FnOnce(&mut Association, &mut Context<'_>),
     ) {
         let Some(before) = self.association(index) else { return };
-        let (tag, count) = (before.local_tag, before.paths.len());
-        let may_change = matches!(before.state, State::CookieWait | State::CookieEchoed);
+        let tag = before.local_tag;
         self.run(now, index, out, call);
-        let Some(after) = self.association(index) else { return };
+        let slot = &mut self.slots[index as usize];
+        let Some(after) = slot.association.as_deref_mut() else { return };
         if after.state == State::Closed {
             self.strike(index);
             let slot = &mut self.slots[index as usize];
             slot.association = None;
-            slot.armed = None;
+            slot.armed.clear();
             self.free.push(index);
             self.prune();
             return;
         }
-        if may_change || after.local_tag != tag || after.paths.len() != count {
-            if after.local_tag != tag {
-                self.tags.remove(&tag);
-            }
+        let has_other_tag = after.local_tag != tag;
+        if core::mem::take(&mut after.has_other_paths) || has_other_tag {
+            let (departed, port) = (core::mem::take(&mut after.departed), after.peer_port);
+            let old_tag = if has_other_tag { tag } else { 0 };
+            self.forget(old_tag, port, &departed, index);
             self.note(index);
         }
         self.arm(index);
@@ -370,6 +436,7 @@ impl Endpoint {
             id,
             port: self.settings.port,
             addresses: &self.settings.addresses,
+            peers: &self.peers,
             out,
             pool: &mut self.pool,
             random: &mut self.random,
@@ -377,119 +444,34 @@ impl Endpoint {
         call(association, &mut context);
     }
 
-    /// Arms the heap when the association's deadline is earlier than the entry it has. An entry
-    /// that is too early fires in vain and is armed anew: one an association and time-out, not
-    /// one a packet.
+    /// Arms the heap when the association's deadline is earlier than all entries it has. An entry
+    /// that is too early fires in vain: one an association and time-out, not one a packet.
     fn arm(&mut self, index: u32) {
         let slot = &mut self.slots[index as usize];
         let deadline = slot.association.as_deref().and_then(Association::deadline);
         let Some(at) = deadline else { return };
-        if slot.armed.is_none_or(|armed| at < armed) {
-            slot.armed = Some(at);
+        if slot.armed.last().is_none_or(|armed| at < *armed) {
+            slot.armed.push(at);
             self.timers.push(Reverse((at, index)));
         }
     }
 
-    /// Entries at the head of the heap that are meant for nobody any more go.
+    /// Entries that are meant for nobody any more go: those at the head of the heap at once, the
+    /// others when they are the most of it.
     fn prune(&mut self) {
+        let live: usize = self.slots.len() - self.free.len();
+        if self.timers.len() > STALE_TIMERS_MIN + STALE_TIMERS_FACTOR * live {
+            let slots = self.slots.iter().enumerate();
+            let entries = slots.flat_map(|(index, slot)| {
+                slot.armed.iter().map(move |at| Reverse((*at, index as u32)))
+            });
+            self.timers = entries.collect();
+        }
         while let Some(Reverse((at, index))) = self.timers.peek().copied() {
-            if self.slots[index as usize].armed == Some(at) {
+            if self.slots[index as usize].armed.last() == Some(&at) {
                 return;
             }
             self.timers.pop();
         }
     }
-
-    /// Takes a packet (RFC 9260 §8.4, §8.5).
-    fn packet(&mut self, now: Time, incoming: &Packet, out: &mut Vec<Out>) {
-        let Ok(packet) = codec::Packet::read(&incoming.bytes) else {
-            self.counts.malformed += 1;
-            return;
-        };
-        let header = packet.header;
-        let Some(Ok(first)) = packet.chunks().next() else {
-            self.counts.malformed += 1;
-            return;
-        };
-        if header.destination_port != self.settings.port {
-            self.counts.out_of_the_blue += 1;
-            return;
-        }
-        if !self.is_intact(&packet, first.kind) {
-            self.counts.checksum += 1;
-            return;
-        }
-        let index = self.peer(incoming.source.ip(), header.source_port);
-        let (source, local, bytes) = (incoming.source, incoming.destination, &incoming.bytes);
-        let incoming = Arrived { now, source, local, bytes, packet, first };
-        if self.greet(&incoming, index, out) {
-            return;
-        }
-        // An INIT ACK may come from an address that nobody has spoken of yet (RFC 9260 §5.1.2).
-        let is_init_ack = first.kind == codec::ChunkType::InitAck as u8;
-        let index = index.or_else(|| {
-            self.tagged(header.verification_tag).filter(|index| {
-                let known = self.association(*index);
-                is_init_ack && known.is_some_and(|it| it.peer_port == header.source_port)
-            })
-        });
-        let Some(index) = index else { return self.out_of_the_blue(&incoming, out) };
-        self.pass(&incoming, index, 0, out);
-    }
-
-    /// Whether the checksum is right, or a zero that is acceptable (RFC 9653 §5.3).
-    fn is_intact(&self, packet: &codec::Packet<'_>, first: u8) -> bool {
-        let is_special = first == codec::ChunkType::Init as u8
-            || first == codec::ChunkType::InitAck as u8
-            || first == codec::ChunkType::CookieEcho as u8;
-        let is_acceptable = self.settings.parameters.extensions.zero_checksum.is_some();
-        (packet.is_checksum_zero() && is_acceptable && !is_special) || packet.checksum_holds()
-    }
-
-    /// Gives the packet to its association when the Verification Tag is right.
-    pub(crate) fn pass(
-        &mut self,
-        arrived: &Arrived<'_>,
-        index: u32,
-        skip: usize,
-        out: &mut Vec<Out>,
-    ) {
-        let Some(association) = self.association(index) else { return };
-        let tag = arrived.packet.header.verification_tag;
-        let (own, peers) = (association.local_tag, association.peer_tag);
-        let is_early = matches!(association.state, State::CookieWait | State::CookieEchoed);
-        let is_right = match codec::ChunkType::of(arrived.first.kind) {
-            Some(codec::ChunkType::Abort | codec::ChunkType::ShutdownComplete)
-                if arrived.first.flags & 1 != 0 =>
-            {
-                tag == peers && peers != 0
-            }
-            Some(codec::ChunkType::ShutdownAck) if is_early => {
-                return self.out_of_the_blue(arrived, out);
-            }
-            _ => tag == own,
-        };
-        if !is_right {
-            self.counts.tag += 1;
-            return;
-        }
-        let Arrived { now, source, local, packet, bytes, .. } = arrived;
-        let incoming = Incoming { source: *source, bytes, packet: *packet, skip };
-        self.with(*now, index, out, |association, cx| {
-            if let Some(path) = association.path_of(source.ip()) {
-                association.paths[path].local = Some(*local);
-            }
-            association.packet(cx, &incoming);
-        });
-    }
-}
-
-/// A packet whose checksum was right.
-pub(crate) struct Arrived<'a> {
-    pub(crate) now: Time,
-    pub(crate) source: SocketAddr,
-    pub(crate) local: IpAddr,
-    pub(crate) bytes: &'a bytes::Bytes,
-    pub(crate) packet: codec::Packet<'a>,
-    pub(crate) first: codec::RawChunk<'a>,
 }

@@ -1,13 +1,14 @@
 //! INIT, COOKIE ECHO, and packets out of the blue: what an endpoint answers without an
 //! association, or beside the one that stands (RFC 9260 §5.1, §5.2, §8.4).
 
-use crate::association::{Association, State};
+use crate::arrived::Arrived;
+use crate::association::{Association, Auth, State, Verdict, authenticated};
 use crate::codec::{
     Cause, Causes, Chunk, ChunkType, Header, Parameter, Parameters, RawChunk, seal,
 };
-use crate::cookie::Cookie;
+use crate::cookie::{Cookie, random_of};
 use crate::effects::{Indication, Out, Transmit};
-use crate::endpoint::{Arrived, Endpoint};
+use crate::endpoint::Endpoint;
 use crate::offer::{Offer, Own};
 use core::net::IpAddr;
 use machine::Duration;
@@ -132,7 +133,9 @@ impl Endpoint {
         let mut signed = Vec::new();
         cookie.write(&self.key, &mut signed);
         let addresses = self.settings.addresses.clone();
-        let own = Own { tag, initial_tsn, addresses: &addresses, settings: &settings };
+        let random = random_of(&self.key, tag, initial_tsn);
+        let own =
+            Own { tag, initial_tsn, addresses: &addresses, settings: &settings, random: &random };
         let mut parameters = Vec::new();
         Parameter::StateCookie(&signed).write(&mut parameters);
         own.write_parameters(&mut parameters);
@@ -159,6 +162,10 @@ impl Endpoint {
             self.counts.cookie += 1;
             return;
         };
+        if !self.is_authentic(arrived, index, &cookie, &offer) {
+            self.counts.cookie += 1;
+            return;
+        }
         let tags = (cookie.local_tag, offer.tag);
         let standing = index.and_then(|index| self.association(index));
         let is_same = standing.is_some_and(|it| (it.local_tag, it.peer_tag) == tags);
@@ -182,6 +189,34 @@ impl Endpoint {
         }
     }
 
+    /// Whether a COOKIE ECHO that must stand behind AUTH does (RFC 4895 §6.3): the keys follow
+    /// from the cookie.
+    fn is_authentic(
+        &self,
+        arrived: &Arrived<'_>,
+        index: Option<u32>,
+        cookie: &Cookie<'_>,
+        offer: &Offer<'_>,
+    ) -> bool {
+        let extensions = &self.settings.parameters.extensions;
+        if !authenticated(extensions).contains(ChunkType::CookieEcho as u8) {
+            return true;
+        }
+        let (tag, tsn) = (cookie.local_tag, cookie.local_tsn);
+        let secrets = match index.and_then(|index| self.association(index)) {
+            Some(standing) => standing.secrets.renewed(random_of(&self.key, tag, tsn)),
+            None => self.secrets(tag, tsn),
+        };
+        let Some(auth) = Auth::agree(extensions, &secrets, offer) else { return true };
+        let Some(Ok(raw)) = arrived.packet.chunks().next() else { return false };
+        match Chunk::read(&raw) {
+            Ok(Chunk::Auth(chunk)) => {
+                auth.check(&chunk, &arrived.bytes[raw.at..]) == Verdict::Authentic
+            }
+            _ => false,
+        }
+    }
+
     /// No association stands: the cookie becomes one.
     fn accept(
         &mut self,
@@ -198,8 +233,7 @@ impl Endpoint {
             return;
         }
         let (tag, tsn) = (cookie.local_tag, cookie.local_tsn);
-        let mut association =
-            Association::new(self.settings.parameters, cookie.peer_port, tag, tsn);
+        let mut association = self.fresh_association(cookie.peer_port, tag, tsn);
         association.adopt(arrived.now, offer, arrived.source);
         let Some(index) = self.insert(association) else {
             self.counts.full += 1;
@@ -209,7 +243,7 @@ impl Endpoint {
             association.acknowledge_cookie();
             association.establish(cx);
         });
-        self.pass(arrived, index, 1, out);
+        self.pass(arrived, index, out);
     }
 
     /// Action A: the peer has restarted.
@@ -225,15 +259,17 @@ impl Endpoint {
             return self.with(arrived.now, index, out, Association::refuse_restart);
         }
         self.strike(index);
+        let local = (cookie.local_tag, cookie.local_tsn);
+        let random = random_of(&self.key, local.0, local.1);
         self.with(arrived.now, index, out, |association, cx| {
             association.fail_messages(cx);
-            association.restart(cookie.local_tag, cookie.local_tsn);
+            association.restart(local, random);
             association.adopt(cx.now, offer, arrived.source);
             cx.indicate(Indication::Restart);
             association.acknowledge_cookie();
             association.establish(cx);
         });
-        self.pass(arrived, index, 1, out);
+        self.pass(arrived, index, out);
     }
 
     /// Actions B and D: both began at once, or the cookie comes again.
@@ -246,7 +282,7 @@ impl Endpoint {
             association.peer_tag = offer.tag;
             association.acknowledge_cookie();
         });
-        self.pass(arrived, index, 1, out);
+        self.pass(arrived, index, out);
     }
 
     /// A packet that belongs to no association (RFC 9260 §8.4).

@@ -44,6 +44,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod arrived;
 mod association;
 pub mod codec;
 mod cookie;
@@ -56,10 +57,12 @@ mod parameters;
 mod random;
 
 pub use association::{
-    Message, Outgoing, PATHS_MAX, PathState, PathStatus, Reliability, Request, Scheduler, State,
-    Status,
+    AddressRequest, Answer, Message, Outgoing, PATHS_MAX, PathState, PathStatus, Reliability,
+    Request, Scheduler, State, Status,
 };
-pub use effects::{Failure, In, Indication, Lost, Out, Packet, Reconfiguration, Transmit};
+pub use effects::{
+    AddressChange, Failure, In, Indication, Lost, Out, Packet, Reconfiguration, Transmit,
+};
 pub use endpoint::{Counts, Endpoint, Refused, Settings};
 pub use id::AssociationId;
 pub use parameters::{Extensions, Parameters, PathParameters};

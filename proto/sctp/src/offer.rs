@@ -1,12 +1,39 @@
 //! What a side offers in its INIT or INIT ACK (RFC 9260 §5.1.2, RFC 5061 §4.2.7).
 
-use crate::association::PATHS_MAX;
-use crate::codec::{ChunkType, Init, List, Parameter, Parameters, Tlv};
-use crate::parameters::{Extensions, Parameters as Settings};
+use crate::association::{PATHS_MAX, RANDOM_BYTES, write_auth_parameters};
+use crate::codec::{ChunkType, Init, List, Parameter, Parameters, TLV_BYTES, Tlv};
+use crate::parameters::Parameters as Settings;
 use core::net::IpAddr;
 
 /// Octets of unrecognized parameters that are reported.
 const REPORT_BYTES_MAX: usize = 512;
+/// Octets of a proper RANDOM.
+const AUTH_RANDOM_BYTES: usize = TLV_BYTES + RANDOM_BYTES;
+
+/// RANDOM, CHUNKS and HMAC-ALGO of a side, whole; empty when they lack (RFC 4895 §3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct AuthOffer<'a> {
+    random: &'a [u8],
+    chunks: &'a [u8],
+    hmacs: &'a [u8],
+}
+
+impl<'a> AuthOffer<'a> {
+    /// The key vector (RFC 4895 §6.1).
+    pub(crate) fn vector(&self) -> Vec<u8> {
+        [self.random, self.chunks, self.hmacs].concat()
+    }
+
+    /// The types that shall be authenticated.
+    pub(crate) fn chunks(&self) -> impl Iterator<Item = u8> + 'a {
+        self.chunks.iter().skip(TLV_BYTES).copied()
+    }
+
+    /// HMAC Identifiers, the preferred one first.
+    pub(crate) fn algorithms(&self) -> impl Iterator<Item = u16> + 'a {
+        List::<u16>::new(&self.hmacs[TLV_BYTES.min(self.hmacs.len())..]).iter()
+    }
+}
 
 /// An INIT or INIT ACK as the other side understands it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +48,9 @@ pub(crate) struct Offer<'a> {
     pub(crate) forward_tsn: bool,
     pub(crate) i_data: bool,
     pub(crate) reconfiguration: bool,
+    pub(crate) asconf: bool,
+    auth: AuthOffer<'a>,
+    pub(crate) adaptation: Option<u32>,
     pub(crate) zero_checksum: Option<u32>,
     pub(crate) cookie: Option<&'a [u8]>,
     /// Milliseconds that the peer wants its cookie to live longer.
@@ -43,6 +73,9 @@ impl<'a> Offer<'a> {
             forward_tsn: false,
             i_data: false,
             reconfiguration: false,
+            asconf: false,
+            auth: AuthOffer::default(),
+            adaptation: None,
             zero_checksum: None,
             cookie: None,
             preservative: 0,
@@ -76,7 +109,12 @@ impl<'a> Offer<'a> {
                 self.forward_tsn |= types.contains(&(ChunkType::ForwardTsn as u8));
                 self.reconfiguration |= types.contains(&(ChunkType::ReConfig as u8));
                 self.i_data |= types.contains(&(ChunkType::IData as u8));
+                self.asconf |= types.contains(&(ChunkType::Asconf as u8));
             }
+            Parameter::Random(_) => self.auth.random = tlv.whole,
+            Parameter::ChunkList(_) => self.auth.chunks = tlv.whole,
+            Parameter::HmacAlgorithms(_) => self.auth.hmacs = tlv.whole,
+            Parameter::AdaptationLayer(indication) => self.adaptation = Some(indication),
             Parameter::Unknown(kind, whole) => {
                 let unknown = Parameter::unknown(kind);
                 if unknown.is_reported && self.unrecognized.len() < REPORT_BYTES_MAX {
@@ -94,8 +132,23 @@ impl<'a> Offer<'a> {
         match (self.tag, self.outbound_streams, self.inbound_streams) {
             (0, ..) => Some("the Initiate Tag is zero"),
             (_, 0, _) | (_, _, 0) => Some("a number of streams is zero"),
-            _ => None,
+            _ => self.auth_violation(),
         }
+    }
+
+    /// RFC 4895 §6.1, RFC 5061 §4.2.7.
+    const fn auth_violation(&self) -> Option<&'static str> {
+        match (self.auth.random.len(), self.auth.hmacs.len()) {
+            (0, _) | (_, 0..=TLV_BYTES) if self.asconf => Some("ASCONF without authentication"),
+            (0, _) | (AUTH_RANDOM_BYTES, _) => None,
+            _ => Some("the random number has not 32 octets"),
+        }
+    }
+
+    /// What it says of authentication, if it has all that is necessary.
+    pub(crate) fn auth(&self) -> Option<AuthOffer<'a>> {
+        let is_whole = !self.auth.random.is_empty() && self.auth.hmacs.len() > TLV_BYTES;
+        is_whole.then_some(self.auth)
     }
 }
 
@@ -106,6 +159,8 @@ pub(crate) struct Own<'a> {
     pub(crate) initial_tsn: u32,
     pub(crate) addresses: &'a [IpAddr],
     pub(crate) settings: &'a Settings,
+    /// Our random number (RFC 4895 §3.1).
+    pub(crate) random: &'a [u8; RANDOM_BYTES],
 }
 
 impl Own<'_> {
@@ -117,28 +172,38 @@ impl Own<'_> {
             }
         }
         Parameter::SupportedAddressTypes(List::new(&[0, 5, 0, 6])).write(out);
-        let Extensions { partial_reliability, interleaving, reconfiguration, zero_checksum } =
-            self.settings.extensions;
-        let mut types = Vec::new();
-        if partial_reliability {
+        let extensions = &self.settings.extensions;
+        if extensions.partial_reliability {
             Parameter::ForwardTsnSupported.write(out);
-            types.push(ChunkType::ForwardTsn as u8);
         }
-        if reconfiguration {
-            types.push(ChunkType::ReConfig as u8);
-        }
-        if interleaving {
-            types.push(ChunkType::IData as u8);
-        }
-        if partial_reliability && interleaving {
-            types.push(ChunkType::IForwardTsn as u8);
-        }
+        let types = self.extension_types();
         if !types.is_empty() {
             Parameter::SupportedExtensions(&types).write(out);
         }
-        if let Some(method) = zero_checksum {
+        if extensions.authentication || extensions.address_reconfiguration {
+            write_auth_parameters(extensions, self.random, out);
+        }
+        if let Some(indication) = extensions.adaptation {
+            Parameter::AdaptationLayer(indication).write(out);
+        }
+        if let Some(method) = extensions.zero_checksum {
             Parameter::ZeroChecksumAcceptable(method).write(out);
         }
+    }
+
+    /// Types for Supported Extensions (RFC 5061 §4.2.7).
+    fn extension_types(&self) -> Vec<u8> {
+        let has = &self.settings.extensions;
+        let rows = [
+            (has.partial_reliability, ChunkType::ForwardTsn),
+            (has.reconfiguration, ChunkType::ReConfig),
+            (has.interleaving, ChunkType::IData),
+            (has.partial_reliability && has.interleaving, ChunkType::IForwardTsn),
+            (has.authentication || has.address_reconfiguration, ChunkType::Auth),
+            (has.address_reconfiguration, ChunkType::Asconf),
+            (has.address_reconfiguration, ChunkType::AsconfAck),
+        ];
+        rows.iter().filter(|row| row.0).map(|row| row.1 as u8).collect()
     }
 
     /// The fixed part with `parameters`.

@@ -2,6 +2,7 @@
 //! presets of the failover experiment. All of them can be set while an association lives, except
 //! those that are agreed at its set-up (streams, extensions, receive buffer).
 
+use crate::codec::ChunkTypes;
 use machine::Duration;
 
 /// What can be set for each path.
@@ -74,6 +75,16 @@ pub struct Extensions {
     pub interleaving: bool,
     /// Streams are reset and added (RFC 6525).
     pub reconfiguration: bool,
+    /// Chunks are authenticated (RFC 4895).
+    pub authentication: bool,
+    /// The types of chunk that the peer shall authenticate, beside those that
+    /// `address_reconfiguration` brings along.
+    pub authenticated: ChunkTypes,
+    /// Addresses are added and deleted while the association lives (RFC 5061); brings
+    /// `authentication` along.
+    pub address_reconfiguration: bool,
+    /// Adaptation Layer Indication to send (RFC 5061 §4.2.6).
+    pub adaptation: Option<u32>,
     /// The error detection method below SCTP that makes a checksum of zero acceptable (RFC 9653;
     /// 1: DTLS).
     pub zero_checksum: Option<u32>,
@@ -114,6 +125,10 @@ impl Parameters {
                 partial_reliability: true,
                 interleaving: false,
                 reconfiguration: true,
+                authentication: false,
+                authenticated: ChunkTypes::NONE,
+                address_reconfiguration: false,
+                adaptation: None,
                 zero_checksum: None,
             },
         }

@@ -1,9 +1,9 @@
 //! A SACK came: what is acknowledged, what lacks, and what that does to the paths
 //! (RFC 9260 §6.2.1, §6.3.2, §7.2).
 
-use super::Association;
 use super::outbound::Flight;
 use super::path::Acknowledged;
+use super::{Association, PathState};
 use crate::codec::{Cause, Sack};
 use crate::effects::{Context, Lost};
 use crate::id::unwrap32;
@@ -63,6 +63,7 @@ impl Association {
             if !matches!(entry.flight, Flight::Acked | Flight::Abandoned) {
                 path.acknowledged.bytes += bytes;
                 path.acknowledged.earliest = true;
+                path.acknowledged.is_certain |= !entry.was_elsewhere;
             }
             if path.timed == Some(tsn) {
                 path.timed = None;
@@ -119,6 +120,7 @@ impl Association {
         let path = &mut self.paths[usize::from(entry.path)];
         path.acknowledged.bytes += bytes;
         path.acknowledged.earliest |= !path.acknowledged.has_earlier;
+        path.acknowledged.is_certain |= !entry.was_elsewhere;
         if was == Flight::Outstanding {
             path.flight -= bytes;
             self.outbound.outstanding -= bytes;
@@ -185,7 +187,11 @@ impl Association {
             }
             if path.acknowledged.bytes > 0 {
                 self.errors = 0;
-                self.answered(cx, index);
+                // Which of two paths brought a retransmission is not known: it does not make a
+                // doubtful one good again (RFC 7829 §4.2 item 8, RFC 9260 §8.2).
+                if path.acknowledged.is_certain || path.state == PathState::Active {
+                    self.answered(cx, index);
+                }
             }
         }
     }

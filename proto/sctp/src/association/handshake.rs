@@ -35,6 +35,7 @@ impl Association {
             initial_tsn: self.local_tsn,
             addresses: cx.addresses,
             settings: &self.parameters,
+            random: &self.secrets.random,
         }
     }
 
@@ -136,6 +137,9 @@ impl Association {
         self.paths[self.primary].begin_search(cx.now);
         let (ours, theirs) = (self.outbound_streams, self.inbound_streams);
         cx.indicate(Indication::CommunicationUp(ours, theirs));
+        if let Some(indication) = self.adaptation {
+            cx.indicate(Indication::AdaptationLayer(indication));
+        }
     }
 
     /// The peer says that its cookie is stale (RFC 9260 §5.2.6): once more, with a longer life.

@@ -9,6 +9,8 @@
 //! ```
 
 mod acknowledge;
+mod asconf;
+mod auth;
 mod forward;
 mod handshake;
 mod heartbeat;
@@ -25,6 +27,7 @@ mod status;
 mod timers;
 mod transmit;
 
+pub use asconf::{AddressRequest, Answer};
 pub use outbound::{Outgoing, Reliability};
 pub use path::PathState;
 pub use reassembly::Message;
@@ -32,6 +35,10 @@ pub use reconfig::Request;
 pub use scheduler::Scheduler;
 pub use status::{PathStatus, Status};
 
+pub(crate) use auth::{
+    Auth, RANDOM_BYTES, Secrets, Verdict, wanted as authenticated,
+    write_parameters as write_auth_parameters,
+};
 pub(crate) use receive::Incoming;
 
 use crate::effects::{Context, Failure, Indication, Lost};
@@ -90,6 +97,7 @@ struct Agreed {
     /// Our packets may have a checksum of zero (RFC 9653 §5.2).
     zero_checksum: bool,
     reconfiguration: bool,
+    asconf: bool,
 }
 
 /// An association.
@@ -102,6 +110,10 @@ pub(crate) struct Association {
     pub(crate) peer_tag: u32,
     pub(crate) local_tsn: u32,
     pub(crate) paths: Vec<Path>,
+    /// Addresses were added or removed since the endpoint last looked.
+    pub(crate) has_other_paths: bool,
+    /// Addresses that were removed since then.
+    pub(crate) departed: Vec<IpAddr>,
     primary: usize,
     outbound_streams: u16,
     inbound_streams: u16,
@@ -141,6 +153,11 @@ pub(crate) struct Association {
     is_forward_due: bool,
     wants_buffer: bool,
     reconfig: reconfig::Reconfig,
+    /// Adaptation Layer Indication of the peer.
+    adaptation: Option<u32>,
+    asconf: asconf::Asconf,
+    pub(crate) secrets: Secrets,
+    auth: Option<Auth>,
 }
 
 impl Association {
@@ -148,8 +165,9 @@ impl Association {
     pub(crate) fn new(
         parameters: Parameters,
         peer_port: u16,
-        local_tag: u32,
-        local_tsn: u32,
+        (local_tag, local_tsn): (u32, u32),
+        secrets: Secrets,
+        own: &[IpAddr],
     ) -> Self {
         Self {
             state: State::CookieWait,
@@ -159,6 +177,8 @@ impl Association {
             peer_tag: 0,
             local_tsn,
             paths: Vec::new(),
+            has_other_paths: false,
+            departed: Vec::new(),
             primary: 0,
             outbound_streams: parameters.outbound_streams,
             inbound_streams: parameters.inbound_streams,
@@ -186,6 +206,10 @@ impl Association {
             is_forward_due: false,
             wants_buffer: false,
             reconfig: reconfig::Reconfig::new(local_tsn, 0),
+            adaptation: None,
+            asconf: asconf::Asconf::new(local_tsn, 0, own.to_vec()),
+            secrets,
+            auth: None,
         }
     }
 
@@ -197,12 +221,18 @@ impl Association {
         self.inbound_streams = self.parameters.inbound_streams.min(offer.outbound_streams);
         self.reconfig = reconfig::Reconfig::new(self.local_tsn, offer.initial_tsn);
         self.received = Received::new(origin(offer.initial_tsn) - 1);
+        let own = core::mem::take(&mut self.asconf.own);
+        self.asconf = asconf::Asconf::new(self.local_tsn, offer.initial_tsn, own);
         let ours = self.parameters.extensions;
+        self.adaptation = offer.adaptation;
+        self.auth = Auth::agree(&ours, &self.secrets, offer);
+        let covers_asconf = self.auth.as_ref().is_some_and(Auth::covers_asconf);
         self.agreed = Agreed {
             forward_tsn: ours.partial_reliability && offer.forward_tsn,
             zero_checksum: ours.zero_checksum.is_some()
                 && ours.zero_checksum == offer.zero_checksum,
             reconfiguration: ours.reconfiguration && offer.reconfiguration,
+            asconf: ours.address_reconfiguration && offer.asconf && covers_asconf,
         };
         self.outbound.is_interleaved = ours.interleaving && offer.i_data;
         self.outbound.queue.is_interleaved = self.outbound.is_interleaved;
@@ -213,10 +243,10 @@ impl Association {
     }
 
     /// The peer's end is a new life of it: everything begins anew (RFC 9260 §5.2.4 A).
-    pub(crate) fn restart(&mut self, local_tag: u32, local_tsn: u32) {
-        let parameters = self.parameters;
-        let old =
-            core::mem::replace(self, Self::new(parameters, self.peer_port, local_tag, local_tsn));
+    pub(crate) fn restart(&mut self, local: (u32, u32), random: [u8; RANDOM_BYTES]) {
+        let (secrets, own) = (self.secrets.renewed(random), core::mem::take(&mut self.asconf.own));
+        let fresh = Self::new(self.parameters, self.peer_port, local, secrets, &own);
+        let old = core::mem::replace(self, fresh);
         self.unread = old.unread;
     }
 
@@ -224,6 +254,33 @@ impl Association {
         if self.path_of(address).is_none() && self.paths.len() < PATHS_MAX {
             let parameters = self.parameters.path;
             self.paths.push(Path::new(address, encapsulation_port, parameters, now));
+            self.has_other_paths = true;
+        }
+    }
+
+    /// Takes a path away that is not the last one. What was on its way there is to be sent again.
+    fn remove_path(&mut self, index: usize) {
+        for entry in 0..self.outbound.ring.len() {
+            let sent = &self.outbound.ring[entry];
+            if usize::from(sent.path) == index && sent.flight == outbound::Flight::Outstanding {
+                self.outbound.mark(entry, false);
+            }
+        }
+        let path = self.paths.remove(index);
+        self.departed.push(path.address);
+        self.has_other_paths = true;
+        let last = self.paths.len() - 1;
+        let moved = |it: usize| if it > index { it - 1 } else { it.min(last) };
+        let was_primary = self.primary == index;
+        self.primary = moved(self.primary);
+        if was_primary {
+            self.primary = self.best_path(None).unwrap_or(self.primary);
+        }
+        self.sacking.path = moved(self.sacking.path);
+        self.controls.iter_mut().for_each(|control| control.0 = moved(control.0));
+        for entry in &mut self.outbound.ring {
+            entry.was_elsewhere |= usize::from(entry.path) == index;
+            entry.path = moved(usize::from(entry.path)) as u8;
         }
     }
 

@@ -87,6 +87,8 @@ pub(crate) struct Sent {
     pub(crate) misses: u8,
     /// It was retransmitted fast once, which is as often as it may be.
     pub(crate) was_fast: bool,
+    /// It was sent over another path before.
+    pub(crate) was_elsewhere: bool,
     pub(crate) transmissions: u16,
     /// Stream Sequence Number or Message Identifier.
     pub(crate) number: u32,
@@ -247,6 +249,7 @@ impl Outbound {
             path,
             misses: 0,
             was_fast: false,
+            was_elsewhere: false,
             transmissions: 1,
             number: partial.number,
             ppid,

@@ -86,6 +86,8 @@ pub(crate) struct Path {
 pub(crate) struct Acknowledged {
     pub(crate) bytes: usize,
     pub(crate) flight_before: usize,
+    /// Something was acknowledged that was never sent over another path.
+    pub(crate) is_certain: bool,
     /// The earliest outstanding TSN of the path was acknowledged.
     pub(crate) earliest: bool,
     /// A TSN before the one looked at is still outstanding on the path.

@@ -2,7 +2,7 @@
 
 use super::reassembly::Fragment;
 use super::received::Arrival;
-use super::{Association, State};
+use super::{Association, State, Verdict};
 use crate::codec::{Cause, Causes, Chunk, ChunkType, Data, DataFlags, IData, Packet, RawChunk};
 use crate::effects::{Context, Indication, Lost};
 use crate::id::unwrap32;
@@ -16,8 +16,6 @@ pub(crate) struct Incoming<'a> {
     pub(crate) source: SocketAddr,
     pub(crate) bytes: &'a Bytes,
     pub(crate) packet: Packet<'a>,
-    /// Chunks at the front that the endpoint has dealt with.
-    pub(crate) skip: usize,
 }
 
 /// A chunk of user data, of either kind.
@@ -34,15 +32,22 @@ impl Association {
         if let Some(path) = from {
             self.paths[path].encapsulation_port = incoming.source.port();
         }
-        let from = from.unwrap_or(self.primary);
-        for raw in incoming.packet.chunks().skip(incoming.skip) {
+        let mut from = from.unwrap_or(self.primary);
+        let mut is_authentic = false;
+        for raw in incoming.packet.chunks() {
             let Ok(raw) = raw else { break };
-            let goes_on = self.chunk(cx, from, incoming, &raw);
+            let goes_on = match self.authenticate(from, incoming, &raw, &mut is_authentic) {
+                Some(goes_on) => goes_on,
+                None => self.chunk(cx, from, incoming, &raw),
+            };
             if self.state == State::Closed {
                 return;
             }
             if !goes_on {
                 break;
+            }
+            if raw.kind == ChunkType::Asconf as u8 {
+                from = self.path_of(incoming.source.ip()).unwrap_or(self.primary);
             }
         }
         let has_data = self.sacking.has_data;
@@ -52,6 +57,33 @@ impl Association {
         if has_data && self.state == State::ShutdownSent {
             self.repeat_shutdown(cx);
         }
+    }
+
+    /// AUTH is checked and a chunk that should have stood behind it is left out; says whether the
+    /// next one counts. `None`: the chunk is to be taken (RFC 4895 §6.3).
+    #[inline]
+    fn authenticate(
+        &mut self,
+        from: usize,
+        incoming: &Incoming<'_>,
+        raw: &RawChunk<'_>,
+        is_authentic: &mut bool,
+    ) -> Option<bool> {
+        let auth = self.auth.as_ref()?;
+        if raw.kind != ChunkType::Auth as u8 {
+            return (auth.wants(raw.kind) && !*is_authentic).then_some(true);
+        }
+        let verdict = match Chunk::read(raw) {
+            Ok(Chunk::Auth(chunk)) => auth.check(&chunk, &incoming.bytes[raw.at..]),
+            _ => Verdict::Forged,
+        };
+        if let Verdict::UnsupportedHmac(id) = verdict {
+            let mut causes = Vec::new();
+            Cause::UnsupportedHmac(id).write(&mut causes);
+            self.control(from, &Chunk::Error(Causes::new(&causes)));
+        }
+        *is_authentic = verdict == Verdict::Authentic;
+        Some(*is_authentic)
     }
 
     /// Takes one chunk and says whether the next one counts.
@@ -93,6 +125,8 @@ impl Association {
                 self.i_forward_tsn(cx, &forward);
             }
             Chunk::Unknown(kind, whole) => return self.unknown(from, kind, whole),
+            // Without authentication AUTH is as unknown as a type that does not exist.
+            Chunk::Auth(_) => return self.unknown(from, raw.kind, raw.whole),
             other => self.rare(cx, from, incoming, &other),
         }
         true
@@ -124,6 +158,12 @@ impl Association {
             Chunk::ReConfig(parameters) if self.agreed.reconfiguration => {
                 self.re_config(cx, from, *parameters);
             }
+            Chunk::Asconf(number, parameters) if self.agreed.asconf => {
+                self.asconf(cx, incoming.source, *number, *parameters);
+            }
+            Chunk::AsconfAck(number, parameters) if self.agreed.asconf => {
+                self.asconf_ack(cx, *number, *parameters);
+            }
             // Extensions that were not offered are as unknown as types that do not exist.
             Chunk::Asconf(..) | Chunk::ReConfig(_) | Chunk::AsconfAck(..) => {
                 let (kind, _) = chunk.kind();
@@ -154,8 +194,14 @@ impl Association {
     /// An ERROR came.
     fn error(&mut self, cx: &mut Context<'_>, causes: Causes<'_>) {
         for cause in causes.iter().filter_map(Result::ok) {
-            if let (Cause::StaleCookie(us), State::CookieEchoed) = (cause, self.state) {
-                return self.stale_cookie(cx, us);
+            match cause {
+                Cause::StaleCookie(us) if self.state == State::CookieEchoed => {
+                    return self.stale_cookie(cx, us);
+                }
+                Cause::UnrecognizedChunk([kind, ..]) if *kind == ChunkType::Asconf as u8 => {
+                    self.asconf_is_unknown(cx);
+                }
+                _ => {}
             }
             cx.indicate(Indication::CommunicationError(cause.code()));
         }

@@ -15,7 +15,7 @@ impl Association {
     pub(crate) fn deadline(&self) -> Option<Time> {
         let own = [self.t1, self.t2_shutdown, self.t5_shutdown_guard, self.sacking.until];
         let paths = self.paths.iter().filter_map(|path| path.deadline());
-        let others = self.reconfig.deadline();
+        let others = self.reconfig.deadline().into_iter().chain(self.asconf.deadline());
         own.into_iter().flatten().chain(others).chain(paths).min()
     }
 
@@ -35,6 +35,9 @@ impl Association {
         }
         if self.state != State::Closed && is_due(self.reconfig.deadline(), cx.now) {
             self.request_expired(cx);
+        }
+        if self.state != State::Closed && is_due(self.asconf.deadline(), cx.now) {
+            self.t4_expired(cx);
         }
         for index in 0..self.paths.len() {
             if self.state == State::Closed {

@@ -3,7 +3,8 @@
 use super::outbound::Flight;
 use super::{Association, PathState, State};
 use crate::codec::{
-    Chunk, DATA_BYTES, Gaps, HEADER_BYTES, Header, I_DATA_BYTES, Sack, Words, padded, seal,
+    Chunk, ChunkType, DATA_BYTES, Gaps, HEADER_BYTES, Header, I_DATA_BYTES, Sack, Words, padded,
+    seal,
 };
 use crate::effects::{Context, Failure, Indication, Out, Transmit};
 use core::net::SocketAddr;
@@ -17,11 +18,15 @@ struct Draft {
     bytes: Vec<u8>,
     path: usize,
     limit: usize,
+    /// Where its AUTH chunk begins.
+    auth: Option<usize>,
 }
 
 impl Draft {
-    fn fits(&self, path: usize, bytes: usize) -> bool {
-        self.path == path && self.bytes.len() + bytes <= self.limit
+    /// Whether a chunk fits that needs an AUTH chunk of `auth` octets before it, if any.
+    fn fits(&self, path: usize, bytes: usize, auth: usize) -> bool {
+        let auth = if self.auth.is_some() { 0 } else { auth };
+        self.path == path && self.bytes.len() + auth + bytes <= self.limit
     }
 }
 
@@ -34,7 +39,7 @@ impl Association {
     /// Sends one chunk in a packet of its own.
     pub(super) fn send_on(&mut self, cx: &mut Context<'_>, path: usize, chunk: &Chunk<'_>) {
         let mut draft = self.open(cx, path);
-        chunk.write(&mut draft.bytes);
+        self.put(&mut draft, chunk);
         self.post(cx, draft, true);
     }
 
@@ -42,7 +47,7 @@ impl Association {
     pub(super) fn send_probe(&mut self, cx: &mut Context<'_>, path: usize, chunks: &[Chunk<'_>]) {
         let mut draft = self.open(cx, path);
         draft.limit = usize::MAX;
-        chunks.iter().for_each(|chunk| chunk.write(&mut draft.bytes));
+        chunks.iter().for_each(|chunk| self.put(&mut draft, chunk));
         self.post(cx, draft, !self.agreed.zero_checksum);
     }
 
@@ -50,7 +55,7 @@ impl Association {
     /// may not know of it yet (RFC 9653 §5.2).
     pub(super) fn send_together(&mut self, cx: &mut Context<'_>, chunks: &[Chunk<'_>]) {
         let mut draft = self.open(cx, self.primary);
-        chunks.iter().for_each(|chunk| chunk.write(&mut draft.bytes));
+        chunks.iter().for_each(|chunk| self.put(&mut draft, chunk));
         self.post(cx, draft, true);
     }
 
@@ -62,10 +67,33 @@ impl Association {
             verification_tag: self.peer_tag,
         };
         header.write(&mut bytes);
-        Draft { bytes, path, limit: self.paths[path].packet_bytes() }
+        Draft { bytes, path, limit: self.paths[path].packet_bytes(), auth: None }
+    }
+
+    /// Octets of AUTH that a chunk of ours needs before it (RFC 4895 §6.2).
+    fn auth_bytes(&self, kind: u8) -> usize {
+        self.auth.as_ref().map_or(0, |auth| auth.bytes_before(kind))
+    }
+
+    /// AUTH goes before the chunk when the peer wants it and it is not there yet.
+    fn put_auth(&self, draft: &mut Draft, kind: u8) {
+        if let (Some(auth), None) = (&self.auth, draft.auth)
+            && auth.bytes_before(kind) > 0
+        {
+            draft.auth = Some(draft.bytes.len());
+            auth.begin(&mut draft.bytes);
+        }
+    }
+
+    fn put(&self, draft: &mut Draft, chunk: &Chunk<'_>) {
+        self.put_auth(draft, chunk.kind().0);
+        chunk.write(&mut draft.bytes);
     }
 
     fn post(&self, cx: &mut Context<'_>, mut draft: Draft, is_sealed: bool) {
+        if let (Some(auth), Some(at)) = (&self.auth, draft.auth) {
+            auth.seal(&mut draft.bytes[at..]);
+        }
         if is_sealed {
             seal(&mut draft.bytes);
         }
@@ -77,18 +105,24 @@ impl Association {
         cx.out.push(Out::Transmit(transmit));
     }
 
-    /// The packet for `path` with room for `bytes` more; the one before leaves if it has none.
+    /// The packet for `path` with room for a chunk of that type and length; the one before leaves
+    /// if it has none.
     fn room<'d>(
         &self,
         cx: &mut Context<'_>,
         draft: &'d mut Option<Draft>,
         path: usize,
-        bytes: usize,
+        (kind, bytes): (u8, usize),
     ) -> &'d mut Vec<u8> {
-        if draft.as_ref().is_some_and(|draft| !draft.fits(path, bytes)) {
+        let auth = self.auth_bytes(kind);
+        if draft.as_ref().is_some_and(|draft| !draft.fits(path, bytes, auth)) {
             self.close(cx, draft);
         }
-        &mut draft.get_or_insert_with(|| self.open(cx, path)).bytes
+        let draft = draft.get_or_insert_with(|| self.open(cx, path));
+        if auth > 0 {
+            self.put_auth(draft, kind);
+        }
+        &mut draft.bytes
     }
 
     fn close(&self, cx: &mut Context<'_>, draft: &mut Option<Draft>) {
@@ -104,8 +138,10 @@ impl Association {
         }
         let mut draft = None;
         self.request_next(cx);
+        self.ask_next(cx.now);
         while let Some((path, chunk)) = self.controls.pop_front() {
-            self.room(cx, &mut draft, path, chunk.len()).extend_from_slice(&chunk);
+            let size = (chunk[0], chunk.len());
+            self.room(cx, &mut draft, path, size).extend_from_slice(&chunk);
         }
         if self.sacking.is_due {
             self.put_sack(cx, &mut draft);
@@ -151,7 +187,8 @@ impl Association {
         let duplicates: Vec<u8> =
             self.received.duplicates.drain(..).flat_map(u32::to_be_bytes).collect();
         let mut gaps = Vec::new();
-        let least = HEADER_BYTES + 16 + duplicates.len();
+        let kind = ChunkType::Sack as u8;
+        let least = HEADER_BYTES + self.auth_bytes(kind) + 16 + duplicates.len();
         let max = GAPS_MAX.min(self.paths[path].packet_bytes().saturating_sub(least) / 4);
         if self.received.has_gaps() {
             self.received.gaps(max, &mut gaps);
@@ -164,7 +201,7 @@ impl Association {
             duplicates: Words::new(&duplicates),
         };
         let length = 16 + gaps.len() + duplicates.len();
-        Chunk::Sack(sack).write(self.room(cx, draft, path, length));
+        Chunk::Sack(sack).write(self.room(cx, draft, path, (kind, length)));
         self.sacking.packets = 0;
         self.sacking.is_due = false;
         self.sacking.until = None;
@@ -176,14 +213,20 @@ impl Association {
         self.parameters.receive_buffer.saturating_sub(used)
     }
 
-    const fn chunk_header(&self) -> usize {
-        if self.outbound.is_interleaved { I_DATA_BYTES } else { DATA_BYTES }
+    /// Type and header octets of our chunks of user data.
+    const fn data_chunk(&self) -> (u8, usize) {
+        match self.outbound.is_interleaved {
+            true => (ChunkType::IData as u8, I_DATA_BYTES),
+            false => (ChunkType::Data as u8, DATA_BYTES),
+        }
     }
 
     /// Sends what is marked for retransmission, as far as the windows allow; false when something
     /// is left (RFC 9260 §6.1 C: new data waits).
     fn flush_marked(&mut self, cx: &mut Context<'_>, draft: &mut Option<Draft>) -> bool {
         let (mut burst_begun, mut free) = (false, self.may_burst);
+        let (kind, header) = self.data_chunk();
+        let auth = self.auth_bytes(kind);
         while let Some(index) = self.outbound.first_marked() {
             let entry = &self.outbound.ring[index];
             if self.agreed.forward_tsn && entry.is_stale(cx.now) {
@@ -192,8 +235,9 @@ impl Association {
             }
             let is_fast = entry.flight == Flight::Marked(true);
             let path = self.retransmission_path(usize::from(entry.path), is_fast);
-            let length = padded(self.chunk_header() + entry.payload.len());
-            if free && burst_begun && !draft.as_ref().is_some_and(|it| it.fits(path, length)) {
+            let length = padded(header + entry.payload.len());
+            let fits = draft.as_ref().is_some_and(|it| it.fits(path, length, auth));
+            if free && burst_begun && !fits {
                 free = false;
             }
             if !free && self.paths[path].flight >= self.paths[path].allowed {
@@ -217,13 +261,15 @@ impl Association {
     ) {
         let tsn = self.outbound.first + index as u64;
         let is_interleaved = self.outbound.is_interleaved;
-        let length = self.chunk_header() + self.outbound.ring[index].payload.len();
-        let bytes = self.room(cx, draft, path, padded(length));
+        let (kind, header) = self.data_chunk();
+        let length = padded(header + self.outbound.ring[index].payload.len());
+        let bytes = self.room(cx, draft, path, (kind, length));
         let entry = &mut self.outbound.ring[index];
         let is_fast = entry.flight == Flight::Marked(true);
         entry.write(tsn, is_interleaved, bytes);
         entry.flight = Flight::Outstanding;
         entry.was_fast |= is_fast;
+        entry.was_elsewhere |= usize::from(entry.path) != path;
         entry.path = path as u8;
         entry.transmissions = entry.transmissions.saturating_add(1);
         entry.sent_at = cx.now;
@@ -248,8 +294,9 @@ impl Association {
         self.paths[index].wake(cx.now);
         self.paths[index].allowed = self.paths[index].allowed.min(self.paths[index].cwnd);
         let smallest = self.paths.iter().map(super::path::Path::packet_bytes).min();
-        let header = self.chunk_header();
-        let max = smallest.unwrap_or(0).saturating_sub(HEADER_BYTES + header) & !3;
+        let (kind, header) = self.data_chunk();
+        let auth = self.auth_bytes(kind);
+        let max = smallest.unwrap_or(0).saturating_sub(HEADER_BYTES + auth + header) & !3;
         let is_interleaved = self.outbound.is_interleaved;
         let holds_data = self.reconfig.holds_data();
         let mut is_first = true;
@@ -275,13 +322,13 @@ impl Association {
                 self.bundle_sack(cx, draft);
                 is_first = false;
             }
-            let tsn = self.outbound.next_tsn();
-            if draft.as_ref().is_some_and(|it| !it.fits(index, padded(header + bytes))) {
+            let (tsn, length) = (self.outbound.next_tsn(), padded(header + bytes));
+            if draft.as_ref().is_some_and(|it| !it.fits(index, length, auth)) {
                 self.close(cx, draft);
                 self.outbound.queue.packet_begins();
                 continue;
             }
-            self.room(cx, draft, index, padded(header + bytes));
+            self.room(cx, draft, index, (kind, length));
             self.outbound.emit(cx.now, index as u8, max);
             let (Some(entry), Some(draft)) = (self.outbound.ring.back(), draft.as_mut()) else {
                 break;
@@ -313,7 +360,7 @@ impl Association {
     }
 
     /// An active path, else the doubtful one with the fewest errors; never `but`.
-    fn best_path(&self, but: Option<usize>) -> Option<usize> {
+    pub(super) fn best_path(&self, but: Option<usize>) -> Option<usize> {
         let usable = self.paths.iter().enumerate().filter(|(index, path)| {
             Some(*index) != but
                 && matches!(path.state, PathState::Active | PathState::PotentiallyFailed)
@@ -337,7 +384,8 @@ impl Association {
         let path = self.data_path();
         let mut chunk = Vec::new();
         self.write_forward_tsn(&mut chunk, self.paths[path].packet_bytes());
-        self.room(cx, draft, path, chunk.len()).extend_from_slice(&chunk);
+        let size = (chunk[0], chunk.len());
+        self.room(cx, draft, path, size).extend_from_slice(&chunk);
         let path = &mut self.paths[path];
         path.t3_rtx.get_or_insert(cx.now + path.rto);
     }

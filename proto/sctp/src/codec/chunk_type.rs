@@ -18,6 +18,39 @@ impl Unknown {
     }
 }
 
+/// A set of chunk types, those included that this codec does not know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ChunkTypes([u64; 4]);
+
+impl ChunkTypes {
+    /// No type.
+    pub const NONE: Self = Self([0; 4]);
+
+    /// The set with one more type.
+    #[must_use]
+    pub const fn with(mut self, kind: u8) -> Self {
+        self.0[kind as usize / 64] |= 1 << (kind % 64);
+        self
+    }
+
+    /// Whether the type is in the set.
+    #[must_use]
+    pub const fn contains(&self, kind: u8) -> bool {
+        self.0[kind as usize / 64] & 1 << (kind % 64) != 0
+    }
+
+    /// The types, in order.
+    pub fn iter(self) -> impl Iterator<Item = u8> {
+        (0..=u8::MAX).filter(move |kind| self.contains(*kind))
+    }
+}
+
+impl FromIterator<u8> for ChunkTypes {
+    fn from_iter<T: IntoIterator<Item = u8>>(kinds: T) -> Self {
+        kinds.into_iter().fold(Self::NONE, Self::with)
+    }
+}
+
 macro_rules! chunk_types {
     ($($(#[$doc:meta])* $row:ident = $number:literal, $name:literal, $spec:literal;)+) => {
         /// A chunk type that this codec knows.

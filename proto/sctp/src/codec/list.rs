@@ -43,7 +43,7 @@ impl<'a, T: Item + 'a> List<'a, T> {
     }
 
     /// Item after item.
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = T> + 'a {
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = T> + use<'a, T> {
         self.bytes.chunks_exact(T::BYTES).map(T::read)
     }
 

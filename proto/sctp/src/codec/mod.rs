@@ -25,7 +25,7 @@ mod tlv;
 
 pub use cause::{Cause, Causes};
 pub use chunk::{Auth, Chunk, ForwardTsn, IForwardTsn, Init, Sack};
-pub use chunk_type::{ChunkType, Unknown};
+pub use chunk_type::{ChunkType, ChunkTypes, Unknown};
 pub use data::{Data, DataFlags, IData};
 pub use list::{Gaps, List, Skip, Skips, Words};
 pub use packet::{Chunks, Header, Packet, RawChunk, crc32c, seal};

@@ -84,6 +84,8 @@ pub struct World {
     /// Every packet that was sent: when, side, path, octets.
     pub sent: Vec<(Time, usize, usize, Vec<u8>)>,
     pub keeps_packets: bool,
+    /// Where packets of a side come from that does not say it; `None`: from its end of the path.
+    pub routes: [Option<IpAddr>; 2],
 }
 
 pub fn address(path: usize, side: usize) -> IpAddr {
@@ -120,6 +122,7 @@ impl World {
             told: Vec::new(),
             sent: Vec::new(),
             keeps_packets: false,
+            routes: [None; 2],
         }
     }
 
@@ -177,6 +180,7 @@ impl World {
             self.sent.push((self.now, side, path, transmit.bytes.clone()));
         }
         let link = self.links[path];
+        let source = transmit.source.or(self.routes[side]).unwrap_or(address(path, side));
         let is_large = transmit.bytes.len() + 28 > link.mtu && !transmit.may_fragment;
         let copies = 1 + usize::from(self.chance.happens(link.duplicate));
         for _ in 0..copies {
@@ -193,7 +197,7 @@ impl World {
             self.number += 1;
             let at = self.now + link.delay + held;
             let packet = Packet {
-                source: (address(path, side), transmit.destination.port()).into(),
+                source: (source, transmit.destination.port()).into(),
                 destination: to.into(),
                 bytes: bytes.into(),
             };

@@ -1,0 +1,113 @@
+//! A packet came: to which association it belongs, or what is answered without one
+//! (RFC 9260 §8.4, §8.5; RFC 4895 §6.3; RFC 5061 §5.2; RFC 9653 §5.3).
+
+use crate::association::{Incoming, State};
+use crate::codec::{self, ChunkType};
+use crate::effects::{Out, Packet};
+use crate::endpoint::Endpoint;
+use core::net::{IpAddr, SocketAddr};
+use machine::Time;
+
+/// A packet whose checksum was right.
+pub(crate) struct Arrived<'a> {
+    pub(crate) now: Time,
+    pub(crate) source: SocketAddr,
+    pub(crate) local: IpAddr,
+    pub(crate) bytes: &'a bytes::Bytes,
+    pub(crate) packet: codec::Packet<'a>,
+    /// The first chunk that is not AUTH.
+    pub(crate) first: codec::RawChunk<'a>,
+    /// AUTH stands before it.
+    pub(crate) has_auth: bool,
+}
+
+impl Endpoint {
+    /// Takes a packet.
+    pub(crate) fn packet(&mut self, now: Time, incoming: &Packet, out: &mut Vec<Out>) {
+        let Ok(packet) = codec::Packet::read(&incoming.bytes) else {
+            self.counts.malformed += 1;
+            return;
+        };
+        let header = packet.header;
+        let mut chunks = packet.chunks();
+        let Some(Ok(mut first)) = chunks.next() else {
+            self.counts.malformed += 1;
+            return;
+        };
+        if header.destination_port != self.settings.port {
+            self.counts.out_of_the_blue += 1;
+            return;
+        }
+        let has_auth = first.kind == ChunkType::Auth as u8;
+        if let (true, Some(Ok(second))) = (has_auth, chunks.next()) {
+            first = second;
+        }
+        if !self.is_intact(&packet, first.kind) {
+            self.counts.checksum += 1;
+            return;
+        }
+        let index = self.peer(incoming.source.ip(), header.source_port);
+        let (source, local, bytes) = (incoming.source, incoming.destination, &incoming.bytes);
+        let arrived = Arrived { now, source, local, bytes, packet, first, has_auth };
+        if self.greet(&arrived, index, out) {
+            return;
+        }
+        match index.or_else(|| self.index_by_tag(&arrived)) {
+            Some(index) => self.pass(&arrived, index, out),
+            None => self.out_of_the_blue(&arrived, out),
+        }
+    }
+
+    /// The association of a packet from an address that nobody has spoken of yet: INIT ACK may
+    /// come from one (RFC 9260 §5.1.2), and an ASCONF that adds it (RFC 5061 §5.2).
+    fn index_by_tag(&self, arrived: &Arrived<'_>) -> Option<u32> {
+        let kind = ChunkType::of(arrived.first.kind);
+        let is_asconf = kind == Some(ChunkType::Asconf) && arrived.has_auth;
+        if !is_asconf && kind != Some(ChunkType::InitAck) {
+            return None;
+        }
+        let header = arrived.packet.header;
+        let index = self.tagged(header.verification_tag)?;
+        (self.association(index)?.peer_port == header.source_port).then_some(index)
+    }
+
+    /// Whether the checksum is right, or a zero that is acceptable (RFC 9653 §5.3).
+    fn is_intact(&self, packet: &codec::Packet<'_>, first: u8) -> bool {
+        let is_special = first == ChunkType::Init as u8
+            || first == ChunkType::InitAck as u8
+            || first == ChunkType::CookieEcho as u8;
+        let is_acceptable = self.settings.parameters.extensions.zero_checksum.is_some();
+        (packet.is_checksum_zero() && is_acceptable && !is_special) || packet.checksum_holds()
+    }
+
+    /// Gives the packet to its association when the Verification Tag is right.
+    pub(crate) fn pass(&mut self, arrived: &Arrived<'_>, index: u32, out: &mut Vec<Out>) {
+        let Some(association) = self.association(index) else { return };
+        let tag = arrived.packet.header.verification_tag;
+        let (own, peers) = (association.local_tag, association.peer_tag);
+        let is_early = matches!(association.state, State::CookieWait | State::CookieEchoed);
+        let is_right = match ChunkType::of(arrived.first.kind) {
+            Some(ChunkType::Abort | ChunkType::ShutdownComplete)
+                if arrived.first.flags & 1 != 0 =>
+            {
+                tag == peers && peers != 0
+            }
+            Some(ChunkType::ShutdownAck) if is_early => {
+                return self.out_of_the_blue(arrived, out);
+            }
+            _ => tag == own,
+        };
+        if !is_right {
+            self.counts.tag += 1;
+            return;
+        }
+        let Arrived { now, source, local, packet, bytes, .. } = arrived;
+        let incoming = Incoming { source: *source, bytes, packet: *packet };
+        self.with(*now, index, out, |association, cx| {
+            if let Some(path) = association.path_of(source.ip()) {
+                association.learn_local(path, *local);
+            }
+            association.packet(cx, &incoming);
+        });
+    }
+}
