@@ -2,8 +2,8 @@
 //! (RFC 9260 §8.4, §8.5; RFC 4895 §6.3; RFC 5061 §5.2; RFC 9653 §5.3).
 
 use crate::association::{Incoming, State};
-use crate::codec::{self, ChunkType};
-use crate::effects::{Out, Packet};
+use crate::codec::{self, ChunkType, HEADER_BYTES};
+use crate::effects::{Icmp, IcmpError, Lost, Out, Packet};
 use crate::endpoint::Endpoint;
 use core::net::{IpAddr, SocketAddr};
 use machine::Time;
@@ -69,6 +69,34 @@ impl Endpoint {
         let header = arrived.packet.header;
         let index = self.tagged(header.verification_tag)?;
         (self.association(index)?.peer_port == header.source_port).then_some(index)
+    }
+
+    /// Takes an ICMP message when the packet that it quotes is one of ours (RFC 9260 Appendix C).
+    pub(crate) fn icmp(&mut self, now: Time, icmp: &Icmp, out: &mut Vec<Out>) {
+        let word = |at: usize| {
+            let octets = icmp.quoted.get(at..at + 4)?;
+            Some(octets.iter().fold(0u32, |word, octet| word << 8 | u32::from(*octet)))
+        };
+        let (Some(ports), Some(tag)) = (word(0), word(4)) else { return };
+        let Some(index) = self.peer(icmp.destination, ports as u16) else { return };
+        let Some(association) = self.association(index) else { return };
+        let is_init = icmp.quoted.get(HEADER_BYTES) == Some(&(ChunkType::Init as u8));
+        let is_ours = match tag {
+            0 => is_init && word(HEADER_BYTES + 4) == Some(association.local_tag),
+            tag => tag == association.peer_tag,
+        };
+        if !is_ours || (ports >> 16) as u16 != self.settings.port {
+            self.counts.tag += 1;
+            return;
+        }
+        self.with(now, index, out, |association, cx| match icmp.error {
+            IcmpError::ProtocolUnreachable => association.lose(cx, Lost::Unreachable),
+            IcmpError::PacketTooBig(pmtu) => {
+                if let Some(path) = association.path_of(icmp.destination) {
+                    association.paths[path].too_big(now, usize::from(pmtu));
+                }
+            }
+        });
     }
 
     /// Whether the checksum is right, or a zero that is acceptable (RFC 9653 §5.3).

@@ -16,6 +16,8 @@ use std::collections::BTreeMap;
 pub enum In {
     /// A packet came.
     Packet(Packet),
+    /// An ICMP message came about a packet of ours.
+    Icmp(Icmp),
     /// SEND.
     Send(AssociationId, Outgoing),
     /// SHUTDOWN: everything queued is sent before.
@@ -61,6 +63,27 @@ pub struct Packet {
     pub destination: IpAddr,
     /// Common header and chunks.
     pub bytes: Bytes,
+}
+
+/// An ICMP or ICMPv6 message about a packet of ours (RFC 9260 Appendix C). Those of other types
+/// are not of interest.
+#[derive(Debug, Clone)]
+pub struct Icmp {
+    /// Where the packet was to go.
+    pub destination: IpAddr,
+    /// What is the matter.
+    pub error: IcmpError,
+    /// The beginning of the packet from the common header on, as far as it is quoted.
+    pub quoted: Bytes,
+}
+
+/// What is the matter with a packet of ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IcmpError {
+    /// It is larger than that many octets, IP header included.
+    PacketTooBig(u16),
+    /// There is no SCTP at the destination.
+    ProtocolUnreachable,
 }
 
 /// A packet to be sent.
@@ -136,6 +159,8 @@ pub enum Reconfiguration {
     OutgoingReset(Vec<u16>),
     /// The numbers of these incoming streams, or of all, begin anew.
     IncomingReset(Vec<u16>),
+    /// The numbers of all streams and the TSNs begin anew.
+    AssociationReset,
     /// So many outgoing streams there are now.
     OutgoingStreams(u16),
     /// So many incoming streams there are now.

@@ -1,7 +1,7 @@
 //! An endpoint: one port, its addresses, its associations (RFC 9260 §1.3). It finds the
 //! association of a packet, answers what belongs to none, and keeps one deadline for all.
 
-use crate::association::{Association, PATHS_MAX, Secrets, State, Status};
+use crate::association::{Association, PATHS_MAX, RANDOM_BYTES, Secrets, State, Status};
 use crate::codec;
 use crate::effects::{Context, In, Indication, Lost, Out, Pool};
 use crate::id::AssociationId;
@@ -149,6 +149,7 @@ impl Endpoint {
     pub fn step(&mut self, now: Time, input: In, out: &mut Vec<Out>) {
         match input {
             In::Packet(packet) => self.packet(now, &packet, out),
+            In::Icmp(icmp) => self.icmp(now, &icmp, out),
             In::Send(id, message) => {
                 let Some(index) = self.index(id) else { return };
                 self.run(now, index, out, |association, cx| association.send(cx, message));
@@ -303,8 +304,16 @@ impl Endpoint {
     /// What an association of these numbers authenticates itself with. Its random number follows
     /// from the numbers, so that it need not be kept while a cookie is on its way.
     pub(crate) fn secrets(&self, tag: u32, tsn: u32) -> Secrets {
-        let random = crate::cookie::random_of(&self.key, tag, tsn);
-        Secrets::new(random, &self.shared_keys, self.active_key)
+        Secrets::new(self.random_of(tag, tsn), &self.shared_keys, self.active_key)
+    }
+
+    /// The random number of such an association; zeros where nothing is authenticated.
+    pub(crate) fn random_of(&self, tag: u32, tsn: u32) -> [u8; RANDOM_BYTES] {
+        let has = self.settings.parameters.extensions;
+        match has.authentication || has.address_reconfiguration {
+            true => crate::cookie::random_of(&self.key, tag, tsn),
+            false => [0; RANDOM_BYTES],
+        }
     }
 
     /// An association that knows only its own side.

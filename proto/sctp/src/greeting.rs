@@ -6,7 +6,7 @@ use crate::association::{Association, Auth, State, Verdict, authenticated};
 use crate::codec::{
     Cause, Causes, Chunk, ChunkType, Header, Parameter, Parameters, RawChunk, seal,
 };
-use crate::cookie::{Cookie, random_of};
+use crate::cookie::Cookie;
 use crate::effects::{Indication, Out, Transmit};
 use crate::endpoint::Endpoint;
 use crate::offer::{Offer, Own};
@@ -133,7 +133,7 @@ impl Endpoint {
         let mut signed = Vec::new();
         cookie.write(&self.key, &mut signed);
         let addresses = self.settings.addresses.clone();
-        let random = random_of(&self.key, tag, initial_tsn);
+        let random = self.random_of(tag, initial_tsn);
         let own =
             Own { tag, initial_tsn, addresses: &addresses, settings: &settings, random: &random };
         let mut parameters = Vec::new();
@@ -204,7 +204,7 @@ impl Endpoint {
         }
         let (tag, tsn) = (cookie.local_tag, cookie.local_tsn);
         let secrets = match index.and_then(|index| self.association(index)) {
-            Some(standing) => standing.secrets.renewed(random_of(&self.key, tag, tsn)),
+            Some(standing) => standing.secrets.renewed(self.random_of(tag, tsn)),
             None => self.secrets(tag, tsn),
         };
         let Some(auth) = Auth::agree(extensions, &secrets, offer) else { return true };
@@ -260,7 +260,7 @@ impl Endpoint {
         }
         self.strike(index);
         let local = (cookie.local_tag, cookie.local_tsn);
-        let random = random_of(&self.key, local.0, local.1);
+        let random = self.random_of(local.0, local.1);
         self.with(arrived.now, index, out, |association, cx| {
             association.fail_messages(cx);
             association.restart(local, random);

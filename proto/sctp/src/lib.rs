@@ -61,7 +61,8 @@ pub use association::{
     Request, Scheduler, State, Status,
 };
 pub use effects::{
-    AddressChange, Failure, In, Indication, Lost, Out, Packet, Reconfiguration, Transmit,
+    AddressChange, Failure, Icmp, IcmpError, In, Indication, Lost, Out, Packet, Reconfiguration,
+    Transmit,
 };
 pub use endpoint::{Counts, Endpoint, Refused, Settings};
 pub use id::AssociationId;

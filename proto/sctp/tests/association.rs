@@ -443,6 +443,36 @@ fn the_pmtu_is_searched_by_probes_and_a_black_hole_is_left() {
     assert_eq!(world.messages(1, 0), [vec![1; 50_000], vec![2; 50_000]]);
 }
 
+#[test]
+fn a_router_that_says_too_big_is_believed_when_it_quotes_a_packet_of_ours() {
+    let mut world = World::new(1, Parameters::rfc9260(), &[Link::perfect(10)]);
+    world.keeps_packets = true;
+    let ids = world.up();
+    let echo = world.sent.iter().find(|it| kinds(&it.3)[0] == 10).unwrap().3.clone();
+    let mut forged = echo.clone();
+    forged[7] ^= 1;
+    let pmtu = |world: &World| world.ends[0].status(ids[0]).unwrap().paths[0].pmtu;
+    let tell = |world: &mut World, quoted: &[u8], error| {
+        let quoted = Bytes::copy_from_slice(quoted);
+        world.step(0, In::Icmp(sctp::Icmp { destination: address(0, 1), error, quoted }));
+    };
+    for (quoted, size, is_believed) in
+        [(&forged[..8], 1280, false), (&echo[..7], 1280, false), (&echo[..8], 1280, true)]
+    {
+        tell(&mut world, quoted, sctp::IcmpError::PacketTooBig(size));
+        assert_eq!(pmtu(&world) == 1280, is_believed);
+    }
+    tell(&mut world, &echo[..8], sctp::IcmpError::PacketTooBig(68));
+    assert_eq!(pmtu(&world), 1280, "nothing is that small");
+    world.sent.clear();
+    world.send(0, ids[0], 0, vec![1; 5_000]);
+    world.run(1_000 * MS);
+    assert!(world.sent.iter().all(|it| it.3.len() <= 1280 - 28));
+    assert_eq!(world.messages(1, 0), [vec![1; 5_000]]);
+    tell(&mut world, &echo[..8], sctp::IcmpError::ProtocolUnreachable);
+    assert_eq!(world.told(0).last(), Some(&Indication::CommunicationLost(Lost::Unreachable)));
+}
+
 fn reconfigured(world: &World, side: usize) -> Vec<Reconfiguration> {
     let told = world.told(side).filter_map(|it| match it {
         Indication::Reconfigured(what) => Some(what.clone()),
@@ -498,4 +528,35 @@ fn streams_are_added_until_the_peer_has_enough() {
     world.run(1_000 * MS);
     assert_eq!(world.messages(1, 11), [vec![1]]);
     assert_eq!(world.ends[1].status(ids[1]).unwrap().streams, (13, 12));
+}
+
+#[test]
+fn the_association_is_reset_between_messages_and_nothing_is_lost() {
+    for (seed, loss) in [(1, 0.0), (2, 0.1), (3, 0.2), (4, 0.2), (5, 0.2)] {
+        let mut link = Link::perfect(10);
+        link.loss = loss;
+        link.duplicate = loss;
+        let mut parameters = Parameters::telecom(2);
+        parameters.association_max_retrans = 100;
+        parameters.extensions.interleaving = seed % 2 == 0;
+        let mut world = World::new(seed, parameters, &[link; 2]);
+        let ids = world.up();
+        let messages = numbered(60, 2_000);
+        for (n, message) in messages.iter().enumerate() {
+            world.send(0, ids[0], 1, message.clone());
+            if n < 30 {
+                world.send(1, ids[1], 1, message.clone());
+            }
+            if n == 40 {
+                world.step(0, In::Reconfigure(ids[0], Request::ResetAssociation));
+            }
+            world.run(10 * MS);
+        }
+        world.run(60_000 * MS);
+        for side in 0..2 {
+            let all = if side == 1 { &messages[..] } else { &messages[..30] };
+            assert_eq!(world.messages(side, 1), all, "seed {seed}, side {side}");
+            assert_eq!(reconfigured(&world, side), [Reconfiguration::AssociationReset]);
+        }
+    }
 }

@@ -12,6 +12,8 @@ use sctp::codec::{
 use sctp::{In, Packet, Parameters};
 use world::{CLIENT_PORT, Chance, Link, SERVER_PORT, World, address};
 
+/// Octets held at most with a receive buffer of 10,000.
+const BOUND: usize = 2 * 10_000 + (1 << 16) + 1_500;
 const MS: Duration = Duration::from_millis(1);
 
 /// A TSN near what the association is at, so that the damage goes deep.
@@ -82,6 +84,7 @@ fn an_attacker_who_knows_the_tag_breaks_at_most_the_association() {
         let mut chance = Chance(seed);
         let mut parameters = Parameters::telecom(2);
         parameters.extensions.interleaving = seed % 2 == 1;
+        parameters.extensions.address_reconfiguration = seed % 3 == 1;
         parameters.receive_buffer = 10_000;
         let mut world = World::new(seed, parameters, &[Link::perfect(3); 2]);
         world.keeps_packets = true;
@@ -115,7 +118,7 @@ fn an_attacker_who_knows_the_tag_breaks_at_most_the_association() {
             world.step(1, In::Packet(Packet { source, destination, bytes: bytes.into() }));
             world.run(MS * chance.below(30) as u32);
             if let Some(status) = world.ends[1].status(ids[1]) {
-                assert!(status.held <= 10_000 + 1_500, "seed {seed}: {status:?}");
+                assert!(status.held <= BOUND, "seed {seed}: {status:?}");
                 let flight: usize = status.paths.iter().map(|path| path.flight).sum();
                 assert!(flight <= status.unacknowledged, "seed {seed}: {status:?}");
             }
@@ -124,4 +127,34 @@ fn an_attacker_who_knows_the_tag_breaks_at_most_the_association() {
         world.step(1, In::Abort(ids[1], bytes::Bytes::new()));
         assert_eq!(world.ends[1].status(ids[1]), None);
     }
+}
+
+#[test]
+fn messages_that_never_have_their_turn_end_the_association_before_they_fill_the_memory() {
+    let mut parameters = Parameters::telecom(2);
+    parameters.receive_buffer = 10_000;
+    let mut world = World::new(1, parameters, &[Link::perfect(3)]);
+    world.keeps_packets = true;
+    let ids = world.up();
+    let echo = world.sent.iter().find(|it| it.3[12] == 10).unwrap();
+    let verification_tag = Octets::read(&echo.3).unwrap().header.verification_tag;
+    let init = world.sent.iter().find(|it| it.3[12] == 1).unwrap();
+    let tsn = u32::from_be_bytes(init.3[28..32].try_into().unwrap());
+    let (mut most, mut count) = (0, 0);
+    for n in 0..100_000u32 {
+        let mut bytes = Vec::new();
+        let (source_port, destination_port) = (CLIENT_PORT, SERVER_PORT);
+        Header { source_port, destination_port, verification_tag }.write(&mut bytes);
+        let flags = DataFlags(DataFlags::BEGIN | DataFlags::END);
+        let (tsn, ssn) = (tsn.wrapping_add(n), 1 + n as u16 % 30_000);
+        let data = Data { flags, tsn, stream: 0, ssn, ppid: 0, payload: &[7; 1000] };
+        Chunk::Data(data).write(&mut bytes);
+        seal(&mut bytes);
+        let source = (address(0, 0), 0).into();
+        let packet = Packet { source, destination: address(0, 1), bytes: bytes.into() };
+        world.step(1, In::Packet(packet));
+        let Some(status) = world.ends[1].status(ids[1]) else { break };
+        (most, count) = (most.max(status.held), count + 1);
+    }
+    assert!(most <= BOUND && count < 200, "{most} octets held after {count} packets");
 }

@@ -71,7 +71,7 @@ fn number(payload: &[u8]) -> u32 {
 
 #[test]
 fn everything_arrives_once_and_in_order_over_paths_that_lose_double_reorder_damage_and_flap() {
-    for seed in 0..1_000 {
+    for seed in seeds(1_000) {
         let mut parameters = Parameters::telecom(2);
         parameters.association_max_retrans = 1_000;
         parameters.extensions.interleaving = seed % 2 == 1;
@@ -203,6 +203,66 @@ fn endpoints_that_restart_again_and_again_come_up_again() {
     }
 }
 
+/// Seeds of a test: all of them with `SCTP_SEEDS=1000`, a part without.
+fn seeds(part: u64) -> std::ops::Range<u64> {
+    let asked = std::env::var("SCTP_SEEDS").ok().and_then(|text| text.parse().ok());
+    0..asked.unwrap_or(part)
+}
+
+#[test]
+fn across_restarts_each_message_arrives_once_in_order_or_its_loss_is_told() {
+    for seed in seeds(200) {
+        let mut chance = Chance(seed ^ 0x5EED);
+        let mut parameters = Parameters::telecom(2);
+        parameters.association_max_retrans = 1_000;
+        parameters.extensions.interleaving = seed % 2 == 1;
+        let mut world = World::new(seed, parameters, &[Link::bad(10), Link::bad(15)]);
+        let listener =
+            |side| sctp::Settings { listens: true, ..world::settings(side, 2, parameters) };
+        world.ends = [0, 1].map(|side| sctp::Endpoint::new(listener(side), [seed as u8; 32]));
+        world.up();
+        let mut sent = BTreeSet::new();
+        for number in 0..300u32 {
+            if chance.happens(0.01) {
+                let key = std::array::from_fn(|_| chance.number() as u8);
+                world.ends[1] = sctp::Endpoint::new(listener(1), key);
+                world.associate(1);
+            }
+            let id = world.ends[0].associations().next();
+            if let Some(id) = id {
+                let payload = message(&mut chance, number);
+                let stream = chance.below(STREAMS) as u16;
+                let mut outgoing = Outgoing::new(stream, 7, payload.into());
+                outgoing.context = u64::from(number);
+                world.step(0, In::Send(id, outgoing));
+                sent.insert(number);
+            }
+            world.run(Duration::from_micros(chance.below(20_000)));
+        }
+        world.links = vec![Link::perfect(10), Link::perfect(15)];
+        world.run(240_000 * MS);
+        let mut got = BTreeSet::new();
+        for stream in 0..STREAMS as u16 {
+            let numbers: Vec<u32> = world.messages(1, stream).iter().map(|it| number(it)).collect();
+            assert!(numbers.is_sorted_by(|a, b| a < b), "seed {seed}: {numbers:?}");
+            got.extend(numbers);
+        }
+        let lost = world.told(0).filter_map(|what| match what {
+            Indication::SendFailure(number, _) => Some(*number as u32),
+            _ => None,
+        });
+        let known: BTreeSet<u32> = lost.chain(got.iter().copied()).collect();
+        assert_eq!(sent.difference(&known).count(), 0, "seed {seed}: what was sent is accounted");
+        for side in 0..2 {
+            for id in world.ends[side].associations().collect::<Vec<_>>() {
+                let status = world.ends[side].status(id).unwrap();
+                let left = (status.queued, status.unacknowledged, status.state);
+                assert_eq!(left, (0, 0, State::Established), "seed {seed}: nothing sticks");
+            }
+        }
+    }
+}
+
 /// The source sends a message every 10 ms; the primary path is cut after 30 s; how long until it
 /// is inactive, and the longest that a message took (in ms).
 fn failover(parameters: Parameters, delay_ms: u64, run_s: u64) -> (f64, f64) {
@@ -307,6 +367,24 @@ fn traffic_returns_to_the_primary_path_when_it_works_again() {
     world.send(0, ids[0], 0, vec![2; 100]);
     world.run(10 * MS);
     assert_eq!(world.sent[0].2, 0, "data takes the primary path");
+}
+
+#[test]
+fn when_all_paths_have_failed_the_first_that_works_again_carries_data() {
+    let mut parameters = Parameters::telecom(2);
+    parameters.association_max_retrans = 1_000;
+    parameters.path.hb_interval = None;
+    let mut world = World::new(1, parameters, &[Link::perfect(10); 2]);
+    let ids = world.up();
+    world.run(5_000 * MS);
+    world.links.iter_mut().for_each(|link| link.is_cut = true);
+    world.send(0, ids[0], 0, vec![1; 100]);
+    world.run(20_000 * MS);
+    let status = world.ends[0].status(ids[0]).unwrap();
+    assert!(status.paths.iter().all(|path| path.state == PathState::Inactive), "{status:?}");
+    world.links[1].is_cut = false;
+    world.run(1_000 * MS);
+    assert_eq!(world.messages(1, 0), [vec![1; 100]]);
 }
 
 #[test]

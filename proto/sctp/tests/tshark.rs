@@ -2,11 +2,16 @@
 //! Where tshark is not installed the test says so and does nothing.
 #![allow(clippy::unwrap_used, clippy::needless_range_loop, missing_docs)]
 
+mod world;
+
+use machine::Duration;
 use sctp::codec::{
     Auth, Cause, Causes, Chunk, ChunkType, Data, DataFlags, ForwardTsn, Gaps, Header, IData,
     IForwardTsn, Init, List, Parameter, Parameters, Reset, Response, Sack, Skips, Words, seal,
 };
+use sctp::{AddressRequest, In, Indication, Parameters as Settings, Request};
 use std::process::Command;
+use world::{Link, World};
 
 const HEADER: Header =
     Header { source_port: 1001, destination_port: 1002, verification_tag: 0xABCD };
@@ -119,23 +124,15 @@ fn all_chunks(visit: &mut dyn FnMut(Chunk<'_>)) {
     }
 }
 
-#[test]
-fn tshark_names_every_chunk_and_finds_no_fault() {
+/// What tshark says of each packet: type of the chunks, state of the checksum, remarks. `None`: it
+/// is not installed.
+fn dissect(packets: &[Vec<u8>]) -> Option<Vec<[String; 3]>> {
     if Command::new("tshark").arg("--version").output().is_err() {
         println!("tshark is not installed: nothing was checked");
-        return;
+        return None;
     }
-    let mut packets = Vec::new();
-    all_chunks(&mut |chunk| {
-        let mut bytes = Vec::new();
-        HEADER.write(&mut bytes);
-        chunk.write(&mut bytes);
-        seal(&mut bytes);
-        packets.push(bytes);
-    });
-    assert_eq!(packets.len(), ChunkType::ALL.len());
     let file = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(file.path(), pcap(&packets)).unwrap();
+    std::fs::write(file.path(), pcap(packets)).unwrap();
     let output = Command::new("tshark")
         .args(["-o", "sctp.checksum:CRC 32c", "-T", "fields", "-E", "separator=|"])
         .args(["-e", "sctp.chunk_type", "-e", "sctp.checksum.status"])
@@ -145,15 +142,69 @@ fn tshark_names_every_chunk_and_finds_no_fault() {
         .unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     assert_eq!(text.lines().count(), packets.len(), "{text}");
-    for (line, bytes) in text.lines().zip(&packets) {
+    let lines = text.lines().map(|line| {
         let fields: Vec<&str> = line.split('|').collect();
-        assert_eq!(fields[0], bytes[12].to_string(), "the type: {line}");
-        assert_eq!(fields[1], "1", "the checksum is good: {line}");
-        let complaint = [fields[2], fields[3]].concat();
+        [fields[0].into(), fields[1].into(), [fields[2], fields[3]].concat()]
+    });
+    Some(lines.collect())
+}
+
+#[test]
+fn tshark_names_every_chunk_and_finds_no_fault() {
+    let mut packets = Vec::new();
+    all_chunks(&mut |chunk| {
+        let mut bytes = Vec::new();
+        HEADER.write(&mut bytes);
+        chunk.write(&mut bytes);
+        seal(&mut bytes);
+        packets.push(bytes);
+    });
+    assert_eq!(packets.len(), ChunkType::ALL.len());
+    let Some(lines) = dissect(&packets) else { return };
+    for ([types, checksum, complaint], bytes) in lines.iter().zip(&packets) {
+        assert_eq!(*types, bytes[12].to_string(), "the type");
+        assert_eq!(checksum, "1", "the checksum is good: {types}");
         let is_known = KNOWN.iter().any(|known| complaint.contains(known));
-        assert!(complaint.is_empty() || is_known, "{line}");
+        assert!(complaint.is_empty() || is_known, "{types}: {complaint}");
     }
 }
 
 /// What tshark remarks on proper chunks: an ABORT is an ABORT.
 const KNOWN: &[&str] = &["Association ABORT", "ABORT"];
+
+#[test]
+fn tshark_follows_whole_associations_and_finds_no_fault() {
+    let mut parameters = Settings::rfc9260();
+    parameters.extensions.address_reconfiguration = true;
+    parameters.extensions.adaptation = Some(3);
+    parameters.extensions.interleaving = true;
+    parameters.path.pmtu = 1280;
+    parameters.path.pmtu_max = Some(1500);
+    let mut world = World::new(1, parameters, &[Link::perfect(10); 2]);
+    world.keeps_packets = true;
+    let ids = world.up();
+    for stream in 0..3 {
+        world.send(0, ids[0], stream, vec![7; 4_000]);
+        world.send(1, ids[1], stream, vec![7; 100]);
+    }
+    let primary = AddressRequest::SetPrimary(world::address(1, 0));
+    for request in [primary, AddressRequest::Delete(world::address(0, 0))] {
+        world.run(Duration::from_secs(3));
+        world.step(0, In::ChangeAddress(ids[0], request));
+    }
+    world.step(0, In::Reconfigure(ids[0], Request::ResetOutgoing(vec![1, 2])));
+    world.run(Duration::from_secs(3));
+    world.step(0, In::Shutdown(ids[0]));
+    world.run(Duration::from_secs(3));
+    assert_eq!(world.told(1).last(), Some(&Indication::ShutdownComplete));
+    let packets: Vec<Vec<u8>> = world.sent.into_iter().map(|it| it.3).collect();
+    let Some(lines) = dissect(&packets) else { return };
+    for (number, [types, checksum, complaint]) in lines.iter().enumerate() {
+        assert_eq!(checksum, "1", "packet {number}: {types}");
+        assert!(complaint.is_empty(), "packet {number}: {types}: {complaint}");
+    }
+    for kind in [0x0F, 0xC1, 0x80, 0x82, 0x84, 0x40, 0x03, 0x04, 0x05, 0x07, 0x08, 0x0E] {
+        let is_seen = |line: &[String; 3]| line[0].split(',').any(|it| it == kind.to_string());
+        assert!(lines.iter().any(is_seen), "type {kind:#x}");
+    }
+}

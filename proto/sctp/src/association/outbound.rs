@@ -198,6 +198,13 @@ impl Outbound {
         }
     }
 
+    /// The next TSN is another one; the ring is empty.
+    pub(crate) fn begin_at(&mut self, tsn: u32) {
+        if self.ring.is_empty() {
+            self.first = origin(tsn);
+        }
+    }
+
     /// Takes the next message out when it is not worth sending any more.
     pub(crate) fn expire(&mut self, now: Time) -> Option<Outgoing> {
         let message = self.queue.expire(now)?;
@@ -319,7 +326,8 @@ impl Outbound {
     /// Every message that has not been acknowledged leaves: those with a TSN first.
     pub(crate) fn drain(&mut self, mut failed: impl FnMut(u64, bool)) {
         for entry in self.ring.drain(..).filter(|entry| entry.flags.is_end()) {
-            if !matches!(entry.flight, Flight::Acked | Flight::Abandoned) {
+            // A Gap Ack Block is no promise that the message was delivered (RFC 9260 §6.2).
+            if entry.flight != Flight::Abandoned {
                 failed(entry.context, true);
             }
         }

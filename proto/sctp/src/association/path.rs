@@ -20,7 +20,7 @@ const GRANULARITY: Duration = Duration::from_millis(1);
 const IPV4_BYTES: usize = 28;
 const IPV6_BYTES: usize = 48;
 /// A PMTU below this is not believed (RFC 9260 §7.3 refers to RFC 4821: 512 for IPv4).
-const PMTU_MIN: usize = 512;
+pub(super) const PMTU_MIN: usize = 512;
 
 /// State of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

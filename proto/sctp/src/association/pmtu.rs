@@ -9,7 +9,7 @@
 
 use super::path::Path;
 use super::{Association, PathState, State};
-use crate::codec::{Chunk, HEADER_BYTES};
+use crate::codec::{Chunk, ChunkType, HEADER_BYTES};
 use crate::effects::Context;
 use machine::{Duration, Time};
 
@@ -68,6 +68,21 @@ impl Path {
         self.search = Search { high, probe: None, tries: 0, next };
     }
 
+    /// A router says that packets above `pmtu` do not fit (RFC 8899 §4.6.1): a hint that is
+    /// believed as far as it is sane. What is larger already may be fragmented by IP.
+    pub(crate) fn too_big(&mut self, now: Time, pmtu: usize) {
+        if pmtu < super::path::PMTU_MIN {
+            return;
+        }
+        self.search.high = self.search.high.min(pmtu);
+        if pmtu < self.pmtu {
+            self.pmtu = pmtu;
+        } else if self.search.probe.is_some_and(|(size, _)| size > pmtu) {
+            self.search.probe = None;
+            self.search.next = Some(now);
+        }
+    }
+
     /// Time-outs in a row: packets may be too large for the path as it is now.
     pub(crate) fn suspect_black_hole(&mut self, now: Time) {
         let is_large = self.pmtu > BASE_PLPMTU && self.parameters.pmtu_max.is_some();
@@ -108,7 +123,8 @@ impl Association {
         path.search.probe = Some((size, nonce));
         path.search.next = Some(cx.now + path.rto);
         let length = path.packet_bytes_of(size);
-        let pad = length.saturating_sub(HEADER_BYTES + HEARTBEAT_BYTES + 4);
+        let auth = self.auth_bytes(ChunkType::Heartbeat as u8);
+        let pad = length.saturating_sub(HEADER_BYTES + auth + HEARTBEAT_BYTES + 4);
         self.send_probe(cx, index, &[Chunk::Heartbeat(&info), Chunk::Pad(pad)]);
     }
 

@@ -19,6 +19,17 @@ pub(crate) struct Fragment {
     pub(crate) ppid: u32,
     pub(crate) flags: DataFlags,
     pub(crate) payload: Bytes,
+    /// Octets of the packet that the payload is a part of.
+    pub(crate) packet_bytes: usize,
+}
+
+impl Fragment {
+    /// A small part that is kept does not hold its whole packet.
+    fn compact(&mut self) {
+        if self.payload.len() < self.packet_bytes / 2 {
+            self.payload = Bytes::copy_from_slice(&self.payload);
+        }
+    }
 }
 
 /// A whole message.
@@ -84,16 +95,20 @@ impl Reassembly {
     /// Takes a fragment that came for the first time and gives what can be delivered.
     pub(crate) fn take(
         &mut self,
-        fragment: Fragment,
+        mut fragment: Fragment,
         deliver: &mut impl FnMut(Message),
     ) -> Result<(), Violation> {
         let Fragment { stream, number, is_interleaved, ppid, flags, .. } = fragment;
         let is_unordered = flags.is_unordered();
         if flags.is_begin() && flags.is_end() {
+            if !is_unordered && !self.is_next(stream, number, is_interleaved) {
+                fragment.compact();
+            }
             let message = Message { stream, ppid, is_unordered, payload: fragment.payload };
             self.whole(message, number, is_interleaved, deliver);
             return Ok(());
         }
+        fragment.compact();
         self.held += fragment.payload.len();
         let Some(key) = self.join(fragment)? else { return Ok(()) };
         let Some(run) = self.runs.remove(&key) else { return Ok(()) };
@@ -207,6 +222,11 @@ impl Reassembly {
         if !self.waiting.is_empty() {
             self.release(stream, deliver);
         }
+    }
+
+    fn is_next(&mut self, stream: u16, number: u32, is_interleaved: bool) -> bool {
+        let next = *self.next_of(stream);
+        unwrapped(next, number, is_interleaved) == next
     }
 
     fn next_of(&mut self, stream: u16) -> &mut u64 {

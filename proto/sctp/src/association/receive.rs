@@ -11,6 +11,9 @@ use bytes::Bytes;
 use core::net::SocketAddr;
 use machine::Time;
 
+/// Octets that may wait beyond twice the receive buffer.
+const OVERDRAFT_BYTES: usize = 1 << 16;
+
 /// Where a packet came from and which octets it has.
 pub(crate) struct Incoming<'a> {
     pub(crate) source: SocketAddr,
@@ -118,10 +121,15 @@ impl Association {
             }
             Chunk::Heartbeat(info) => self.control(from, &Chunk::HeartbeatAck(info)),
             Chunk::HeartbeatAck(info) => self.heartbeat_ack(cx, info),
+            Chunk::ForwardTsn(_) if self.outbound.is_interleaved => {
+                self.violate(cx, "FORWARD-TSN where I-DATA is in use");
+            }
             Chunk::ForwardTsn(forward) if self.agreed.forward_tsn => {
                 self.forward_tsn(cx, &forward);
             }
-            Chunk::IForwardTsn(forward) if self.agreed.forward_tsn => {
+            Chunk::IForwardTsn(forward)
+                if self.agreed.forward_tsn && self.outbound.is_interleaved =>
+            {
                 self.i_forward_tsn(cx, &forward);
             }
             Chunk::Unknown(kind, whole) => return self.unknown(from, kind, whole),
@@ -245,6 +253,12 @@ impl Association {
                 if self.unread >= self.parameters.receive_buffer as usize {
                     return;
                 }
+                if self.is_overdrawn() {
+                    let mut causes = Vec::new();
+                    Cause::OutOfResource.write(&mut causes);
+                    let lost = Lost::ProtocolViolation("more than the receive buffer twice over");
+                    return self.abort(cx, &causes, lost);
+                }
             }
             Arrival::Next => {}
         }
@@ -257,6 +271,13 @@ impl Association {
         self.deliver(cx, tsn, arriving, packet);
     }
 
+    /// What is next in order is taken although the window is closed: an honest peer's goes to the
+    /// user soon. More than twice the buffer that does not is a message too large, or an attack.
+    fn is_overdrawn(&self) -> bool {
+        let most = 2 * self.parameters.receive_buffer as usize + OVERDRAFT_BYTES;
+        self.reassembly.held() > most || self.reassembly.is_full()
+    }
+
     fn is_without_room(&self, bytes: usize) -> bool {
         (self.window() as usize) < bytes || self.reassembly.is_full()
     }
@@ -264,6 +285,7 @@ impl Association {
     fn deliver(&mut self, cx: &mut Context<'_>, tsn: u64, arriving: &Arriving<'_>, packet: &Bytes) {
         let mut fragment = arriving.fragment.clone();
         fragment.payload = packet.slice_ref(arriving.payload);
+        fragment.packet_bytes = packet.len();
         if !fragment.is_interleaved {
             fragment.index = tsn;
         }
@@ -311,6 +333,7 @@ fn plain<'a>(data: &Data<'a>) -> Arriving<'a> {
         ppid: data.ppid,
         flags: data.flags,
         payload: Bytes::new(),
+        packet_bytes: 0,
     };
     Arriving { tsn: data.tsn, fragment, payload: data.payload }
 }
@@ -325,6 +348,7 @@ fn interleaved<'a>(data: &IData<'a>) -> Arriving<'a> {
         ppid: if is_begin { data.ppid_or_fsn } else { 0 },
         flags: data.flags,
         payload: Bytes::new(),
+        packet_bytes: 0,
     };
     Arriving { tsn: data.tsn, fragment, payload: data.payload }
 }

@@ -5,10 +5,11 @@
 //! While a reset of our outgoing streams is on its way no new data leaves: the TSN that ends the
 //! old numbers stands in the request (RFC 6525 §5.1.2).
 
+use super::received::{Received, WINDOW};
 use super::{Association, State};
 use crate::codec::{Chunk, List, Parameter, Parameters, Reset, Response};
 use crate::effects::{Context, Indication, Reconfiguration};
-use crate::id::unwrap32;
+use crate::id::{origin, unwrap32};
 use machine::Time;
 use std::collections::VecDeque;
 
@@ -33,6 +34,8 @@ pub enum Request {
     AddOutgoing(u16),
     /// So many more incoming streams.
     AddIncoming(u16),
+    /// Numbers of all streams of both sides, and the TSNs, begin anew.
+    ResetAssociation,
 }
 
 /// Our request that is on its way.
@@ -57,6 +60,10 @@ pub(crate) struct Reconfig {
     expected: u32,
     /// Our answer to the peer's last request.
     answer: Option<Response>,
+    /// Sender's and Receiver's Next TSN for the answer at hand.
+    next_tsns: Option<(u32, u32)>,
+    /// The peer resets the association: no new data leaves before.
+    pub(crate) hold_until: Option<Time>,
 }
 
 impl Reconfig {
@@ -67,6 +74,8 @@ impl Reconfig {
             next: local_tsn,
             expected: peer_tsn,
             answer: None,
+            next_tsns: None,
+            hold_until: None,
         }
     }
 
@@ -76,9 +85,18 @@ impl Reconfig {
 
     /// Whether new data must wait.
     pub(crate) fn holds_data(&self) -> bool {
-        let is_reset = |request: &Request| matches!(request, Request::ResetOutgoing(_));
-        self.pending.as_ref().is_some_and(|pending| is_reset(&pending.request))
+        let is_reset = |request: &Request| {
+            matches!(request, Request::ResetOutgoing(_) | Request::ResetAssociation)
+        };
+        self.hold_until.is_some()
+            || self.pending.as_ref().is_some_and(|pending| is_reset(&pending.request))
             || self.waiting.front().is_some_and(|(request, _)| is_reset(request))
+    }
+
+    /// Whether the peer may have reset the association without our knowing yet.
+    pub(crate) fn is_resetting(&self) -> bool {
+        let pending = self.pending.as_ref();
+        pending.is_some_and(|pending| pending.request == Request::ResetAssociation)
     }
 }
 
@@ -103,6 +121,11 @@ impl Association {
         let is_reset = self.reconfig.holds_data();
         if is_reset && self.outbound.queue.has_begun() {
             return;
+        }
+        let is_whole =
+            matches!(self.reconfig.waiting.front(), Some((Request::ResetAssociation, _)));
+        if is_whole && !self.outbound.ring.is_empty() {
+            return; // with everything acknowledged nothing is lost
         }
         let Some((request, response)) = self.reconfig.waiting.pop_front() else { return };
         let number = self.reconfig.next;
@@ -135,6 +158,7 @@ impl Association {
                 let streams = octets(streams);
                 Parameter::IncomingSsnReset(*number, List::new(&streams)).write(&mut out);
             }
+            Request::ResetAssociation => Parameter::SsnTsnReset(*number).write(&mut out),
             Request::AddOutgoing(count) => {
                 Parameter::AddOutgoingStreams(*number, *count).write(&mut out);
             }
@@ -180,7 +204,7 @@ impl Association {
                     });
                 }
                 Parameter::SsnTsnReset(number) => {
-                    self.asked(cx, from, number, |_, _| DENIED);
+                    self.asked(cx, from, number, Self::reset_association);
                 }
                 Parameter::AddOutgoingStreams(number, count) => {
                     self.asked(cx, from, number, |it, cx| it.add_incoming(cx, count));
@@ -209,7 +233,7 @@ impl Association {
         let answer = if number == expected || (is_repeated && is_unfinished) {
             self.reconfig.expected = number.wrapping_add(1);
             let result = perform(self, cx);
-            Response { response: number, result, next_tsns: None }
+            Response { response: number, result, next_tsns: self.reconfig.next_tsns.take() }
         } else {
             let wrong = Response { response: number, result: BAD_SEQUENCE_NUMBER, next_tsns: None };
             match self.reconfig.answer {
@@ -258,6 +282,44 @@ impl Association {
         self.reassembly.reset(&streams);
         cx.indicate(Indication::Reconfigured(Reconfiguration::IncomingReset(streams)));
         PERFORMED
+    }
+
+    /// TSNs and numbers of both sides begin anew, once nothing is on its way in either direction
+    /// (RFC 6525 §5.2.4). Ours go on where they are; the peer's jump by half of the numbers, so
+    /// that nothing old is taken for new.
+    fn reset_association(&mut self, cx: &mut Context<'_>) -> u32 {
+        const HALF: u32 = 1 << 31;
+        self.reconfig.hold_until = Some(cx.now + 2 * self.paths[self.data_path()].rto);
+        let is_sending = !self.outbound.ring.is_empty() || self.outbound.queue.has_begun();
+        if is_sending || self.received.has_gaps() || self.reassembly.held() > 0 {
+            return IN_PROGRESS;
+        }
+        let next = (self.received.cumulative() as u32).wrapping_add(1).wrapping_add(HALF);
+        self.received = Received::new(origin(next) - 1);
+        self.reconfig.next_tsns = Some((self.outbound.next_tsn() as u32, next));
+        self.begin_numbers_anew(cx);
+        PERFORMED
+    }
+
+    fn begin_numbers_anew(&mut self, cx: &mut Context<'_>) {
+        self.reassembly.reset(&[]);
+        self.outbound.reset(&[]);
+        cx.indicate(Indication::Reconfigured(Reconfiguration::AssociationReset));
+    }
+
+    /// The peer has reset the association as we asked (RFC 6525 §5.2.7).
+    fn follow_reset(&mut self, cx: &mut Context<'_>, (theirs, ours): (u32, u32)) {
+        let cumulative = self.received.cumulative();
+        let last = unwrap32(cumulative, theirs) - 1;
+        if last > cumulative && last <= cumulative + WINDOW {
+            self.received.skip_to(last);
+        }
+        self.outbound.begin_at(ours);
+        self.advanced = self.outbound.first - 1;
+        self.recovery_exit = None;
+        self.gaps_to = 0;
+        self.paths.iter_mut().for_each(|path| path.timed = None);
+        self.begin_numbers_anew(cx);
     }
 
     fn add_incoming(&mut self, cx: &mut Context<'_>, count: u16) -> u32 {
@@ -312,6 +374,13 @@ impl Association {
                 let total = Reconfiguration::OutgoingStreams(self.outbound_streams);
                 cx.indicate(Indication::Reconfigured(total));
             }
+            Request::ResetAssociation => match response.next_tsns {
+                Some(next_tsns) => self.follow_reset(cx, next_tsns),
+                None => {
+                    let refused = Reconfiguration::Refused(Request::ResetAssociation);
+                    cx.indicate(Indication::Reconfigured(refused));
+                }
+            },
             // The peer's own request follows and is told of.
             Request::ResetIncoming(_) | Request::AddIncoming(_) => {}
         }

@@ -13,7 +13,8 @@ fn is_due(timer: Option<Time>, now: Time) -> bool {
 impl Association {
     /// The earliest of all timers.
     pub(crate) fn deadline(&self) -> Option<Time> {
-        let own = [self.t1, self.t2_shutdown, self.t5_shutdown_guard, self.sacking.until];
+        let hold = self.reconfig.hold_until;
+        let own = [self.t1, self.t2_shutdown, self.t5_shutdown_guard, self.sacking.until, hold];
         let paths = self.paths.iter().filter_map(|path| path.deadline());
         let others = self.reconfig.deadline().into_iter().chain(self.asconf.deadline());
         own.into_iter().flatten().chain(others).chain(paths).min()
@@ -32,6 +33,9 @@ impl Association {
         }
         if is_due(self.sacking.until, cx.now) {
             self.sacking.is_due = true;
+        }
+        if is_due(self.reconfig.hold_until, cx.now) {
+            self.reconfig.hold_until = None;
         }
         if self.state != State::Closed && is_due(self.reconfig.deadline(), cx.now) {
             self.request_expired(cx);

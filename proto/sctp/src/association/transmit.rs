@@ -71,7 +71,7 @@ impl Association {
     }
 
     /// Octets of AUTH that a chunk of ours needs before it (RFC 4895 §6.2).
-    fn auth_bytes(&self, kind: u8) -> usize {
+    pub(super) fn auth_bytes(&self, kind: u8) -> usize {
         self.auth.as_ref().map_or(0, |auth| auth.bytes_before(kind))
     }
 
@@ -350,7 +350,7 @@ impl Association {
     }
 
     /// Where new data goes: the primary path if it works, else one that does, else the least bad
-    /// (RFC 9260 §6.4, RFC 7829 §3.2).
+    /// (RFC 9260 §6.4, RFC 7829 §4.2, §5).
     pub(super) fn data_path(&self) -> usize {
         let primary = &self.paths[self.primary];
         if primary.state == PathState::Active {
@@ -359,23 +359,27 @@ impl Association {
         self.best_path(None).unwrap_or(self.primary)
     }
 
-    /// An active path, else the doubtful one with the fewest errors; never `but`.
+    /// An active path, else the doubtful one with the fewest errors, else the failed one with the
+    /// fewest; never `but`.
     pub(super) fn best_path(&self, but: Option<usize>) -> Option<usize> {
-        let usable = self.paths.iter().enumerate().filter(|(index, path)| {
-            Some(*index) != but
-                && matches!(path.state, PathState::Active | PathState::PotentiallyFailed)
-        });
+        let usable =
+            self.paths.iter().enumerate().filter(|(index, path)| {
+                Some(*index) != but && path.state != PathState::Unconfirmed
+            });
         usable.min_by_key(|(_, path)| (path.state, path.errors)).map(|(index, _)| index)
     }
 
-    /// Where a chunk goes that was lost on `last`: elsewhere if it timed out (RFC 9260 §6.4.1).
+    /// Where a chunk goes that was lost on `last`: elsewhere if it timed out, unless everything
+    /// else is worse (RFC 9260 §6.4.1).
     fn retransmission_path(&self, last: usize, is_fast: bool) -> usize {
-        if is_fast && self.paths[last].state == PathState::Active {
+        let state = self.paths[last].state;
+        if is_fast && state == PathState::Active {
             return last;
         }
+        let is_worse = |other: usize| self.paths[other].state == PathState::Inactive;
         match self.best_path(Some(last)) {
-            Some(other) => other,
-            None => self.data_path(),
+            Some(other) if !is_worse(other) || state == PathState::Inactive => other,
+            _ => self.data_path(),
         }
     }
 

@@ -1,0 +1,266 @@
+//! usrsctp (Debian `libusrsctp-examples`) in both roles over UDP encapsulation (RFC 6951) on the
+//! loopback. Where it is not installed the tests say so and do nothing.
+#![allow(missing_docs)]
+
+use machine::Time;
+use peers::{Process, ProcessSpec, free_port};
+use sctp::{
+    AddressRequest, Answer, AssociationId, Endpoint, In, Indication, Out, Outgoing, Packet,
+    Parameters, PathState, Settings, State,
+};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+const LIMIT: Duration = Duration::from_secs(20);
+const ECHO_PORT: u16 = 7;
+const OUR_PORT: u16 = 5_001;
+
+fn program(name: &str) -> Option<PathBuf> {
+    let path = Path::new("/usr/lib/usrsctp").join(name);
+    if !path.exists() {
+        println!("{} is not installed: nothing was checked", path.display());
+        return None;
+    }
+    Some(path)
+}
+
+/// An endpoint of ours with a UDP socket for each of its addresses, all of one port.
+struct Node {
+    endpoint: Endpoint,
+    sockets: Vec<(IpAddr, UdpSocket)>,
+    begun: Instant,
+    told: Vec<(AssociationId, Indication)>,
+}
+
+impl Node {
+    fn new(addresses: &[IpAddr], parameters: Parameters, listens: bool) -> Self {
+        let udp_port = free_port(HERE).unwrap().port();
+        let sockets = addresses.iter().map(|address| {
+            let socket = UdpSocket::bind((*address, udp_port)).unwrap();
+            socket.set_nonblocking(true).unwrap();
+            (*address, socket)
+        });
+        let settings = Settings {
+            port: OUR_PORT,
+            addresses: addresses[..1].to_vec(),
+            listens,
+            associations_max: 4,
+            parameters,
+        };
+        let seed = [udp_port as u8; 32];
+        Self {
+            endpoint: Endpoint::new(settings, seed),
+            sockets: sockets.collect(),
+            begun: Instant::now(),
+            told: Vec::new(),
+        }
+    }
+
+    fn udp_port(&self) -> u16 {
+        self.sockets[0].1.local_addr().unwrap().port()
+    }
+
+    fn now(&self) -> Time {
+        Time::from_nanos(1 + self.begun.elapsed().as_nanos() as u64)
+    }
+
+    fn take(&mut self, out: Vec<Out>) {
+        for effect in out {
+            match effect {
+                Out::Transmit(sent) => {
+                    let source = sent.source.unwrap_or(HERE);
+                    let socket = self.sockets.iter().find(|it| it.0 == source);
+                    let (_, socket) = socket.unwrap_or(&self.sockets[0]);
+                    // What the kernel does not take is lost, as on any network.
+                    drop(socket.send_to(&sent.bytes, sent.destination));
+                    self.endpoint.recycle(sent.bytes);
+                }
+                Out::Indicate(id, what) => self.told.push((id, what)),
+            }
+        }
+    }
+
+    fn step(&mut self, input: In) {
+        let mut out = Vec::new();
+        self.endpoint.step(self.now(), input, &mut out);
+        self.take(out);
+    }
+
+    fn associate(&mut self, udp_port: u16, port: u16) -> AssociationId {
+        let mut out = Vec::new();
+        let peer = [SocketAddr::new(HERE, udp_port)];
+        let id = self.endpoint.associate(self.now(), &peer, port, &mut out).unwrap();
+        self.take(out);
+        id
+    }
+
+    fn receive(&mut self) -> bool {
+        let mut buffer = [0; 65_536];
+        let mut arrived = Vec::new();
+        for (address, socket) in &self.sockets {
+            while let Ok((length, source)) = socket.recv_from(&mut buffer) {
+                let bytes = bytes::Bytes::copy_from_slice(&buffer[..length]);
+                arrived.push(Packet { source, destination: *address, bytes });
+            }
+        }
+        let has_arrived = !arrived.is_empty();
+        arrived.into_iter().for_each(|packet| self.step(In::Packet(packet)));
+        has_arrived
+    }
+
+    /// Lets time pass until `ready`.
+    fn run(&mut self, mut ready: impl FnMut(&mut Self) -> bool) {
+        let until = Instant::now() + LIMIT;
+        while !ready(self) {
+            assert!(Instant::now() < until, "{LIMIT:?} are over: {:?}", self.ends_of_told());
+            let has_arrived = self.receive();
+            let mut out = Vec::new();
+            self.endpoint.tick(self.now(), &mut out);
+            self.take(out);
+            if !has_arrived {
+                std::thread::sleep(Duration::from_micros(200));
+            }
+        }
+    }
+
+    fn ends_of_told(&self) -> Vec<String> {
+        let last = self.told.iter().rev().take(6);
+        last.map(|(_, what)| format!("{what:?}").chars().take(120).collect()).collect()
+    }
+
+    fn was_told(&self, what: &Indication) -> bool {
+        self.told.iter().any(|(_, it)| it == what)
+    }
+
+    fn messages(&self) -> impl Iterator<Item = &sctp::Message> {
+        self.told.iter().filter_map(|(_, what)| match what {
+            Indication::Data(message) => Some(message),
+            _ => None,
+        })
+    }
+}
+
+fn parameters() -> Parameters {
+    let mut parameters = Parameters::rfc9260();
+    parameters.sack_delay = Duration::from_millis(40);
+    parameters.path.rto_initial = Duration::from_millis(300);
+    parameters.path.rto_min = Duration::from_millis(100);
+    parameters
+}
+
+/// echo_server with its encapsulation on a free port.
+fn echo_server(node: &Node, directory: &Path) -> Option<(Process, u16)> {
+    let udp_port = free_port(HERE).unwrap().port();
+    let arguments = [udp_port.to_string(), node.udp_port().to_string()];
+    let spec = ProcessSpec::new("echo_server", program("echo_server")?, directory);
+    Some((Process::start(&spec.with(arguments)).unwrap(), udp_port))
+}
+
+#[test]
+fn messages_of_all_sizes_come_back_from_usrsctp_in_order_and_the_end_is_in_order_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut node = Node::new(&[HERE], parameters(), false);
+    let Some((_server, udp_port)) = echo_server(&node, directory.path()) else { return };
+    let id = node.associate(udp_port, ECHO_PORT);
+    node.run(|it| it.endpoint.status(id).is_some_and(|it| it.state == State::Established));
+    let sizes = [1, 3, 100, 1_000, 1_424, 1_452, 1_500, 5_000, 9_000];
+    let sent: Vec<Vec<u8>> = (0..600).map(|n| vec![n as u8; sizes[n % sizes.len()]]).collect();
+    for (n, message) in sent.iter().enumerate() {
+        let outgoing = Outgoing::new(n as u16 % 3, 51, message.clone().into());
+        node.step(In::Send(id, outgoing));
+        if n % 50 == 0 {
+            node.run(|it| it.messages().count() + 100 >= n);
+        }
+    }
+    node.run(|it| it.messages().count() >= sent.len());
+    for stream in 0..3 {
+        let got = node.messages().filter(|it| it.stream == stream).map(|it| &it.payload[..]);
+        let expected = sent.iter().enumerate().filter(|(n, _)| *n as u16 % 3 == stream);
+        assert!(got.eq(expected.map(|(_, it)| &it[..])), "stream {stream}");
+    }
+    node.step(In::Shutdown(id));
+    node.run(|it| it.was_told(&Indication::ShutdownComplete));
+}
+
+#[test]
+fn usrsctp_takes_our_authenticated_address_changes() {
+    let directory = tempfile::tempdir().unwrap();
+    let second = IpAddr::from([127, 0, 0, 2]);
+    let mut with_asconf = parameters();
+    with_asconf.extensions.address_reconfiguration = true;
+    let mut node = Node::new(&[HERE, second], with_asconf, false);
+    let Some((_server, udp_port)) = echo_server(&node, directory.path()) else { return };
+    let id = node.associate(udp_port, ECHO_PORT);
+    node.run(|it| it.endpoint.status(id).is_some_and(|it| it.state == State::Established));
+    let requests = [
+        AddressRequest::Add(second),
+        AddressRequest::SetPrimary(second),
+        AddressRequest::SetPrimary(HERE),
+        AddressRequest::Delete(second),
+    ];
+    for request in requests {
+        node.step(In::ChangeAddress(id, request));
+        node.run(|it| {
+            it.told
+                .iter()
+                .any(|(_, what)| matches!(what, Indication::AddressAnswer(of, _) if *of == request))
+        });
+        if request == AddressRequest::Add(second) {
+            // usrsctp asks the new address before it makes it its primary.
+            let until = Instant::now() + Duration::from_secs(2);
+            node.run(|_| Instant::now() > until);
+        }
+    }
+    for request in requests {
+        let performed = Indication::AddressAnswer(request, Answer::Performed);
+        assert!(node.was_told(&performed), "{request:?}: {:?}", node.ends_of_told());
+    }
+    node.step(In::Send(id, Outgoing::new(0, 51, vec![9; 300].into())));
+    node.run(|it| it.messages().count() == 1);
+}
+
+#[test]
+fn what_tsctp_sends_arrives_in_full_and_it_ends_in_order() {
+    for (flags, length) in [(&["-D"][..], 100), (&["-u"], 1_400), (&[], 4_000)] {
+        let directory = tempfile::tempdir().unwrap();
+        let mut node = Node::new(&[HERE], parameters(), true);
+        let Some(program) = program("tsctp") else { return };
+        let udp_port = free_port(HERE).unwrap().port();
+        let count = 2_000;
+        let numbers = [
+            ("-E", udp_port.to_string()),
+            ("-U", node.udp_port().to_string()),
+            ("-p", OUR_PORT.to_string()),
+            ("-n", count.to_string()),
+            ("-l", length.to_string()),
+            ("-L", HERE.to_string()),
+        ];
+        let spec = ProcessSpec::new("tsctp", program, directory.path());
+        let spec = spec.with(numbers.iter().flat_map(|(flag, value)| [*flag, value.as_str()]));
+        let mut tsctp =
+            Process::start(&spec.with(flags.iter().copied()).with(["127.0.0.1"])).unwrap();
+        node.run(|it| it.was_told(&Indication::ShutdownComplete));
+        assert_eq!(node.messages().count(), count, "{flags:?}");
+        assert!(node.messages().all(|it| it.payload.len() == length), "{flags:?}");
+        tsctp.wait(LIMIT).unwrap();
+    }
+}
+
+#[test]
+fn a_usrsctp_that_dies_is_noticed() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut fast = Parameters::telecom(2);
+    fast.association_max_retrans = 4;
+    let mut node = Node::new(&[HERE], fast, false);
+    let Some((mut server, udp_port)) = echo_server(&node, directory.path()) else { return };
+    let id = node.associate(udp_port, ECHO_PORT);
+    node.run(|it| it.endpoint.status(id).is_some_and(|it| it.state == State::Established));
+    server.kill();
+    node.step(In::Send(id, Outgoing::new(0, 51, vec![9; 300].into())));
+    let lost = Indication::CommunicationLost(sctp::Lost::Unreachable);
+    node.run(|it| it.was_told(&lost));
+    let failed = Indication::NetworkStatusChange(HERE, PathState::Inactive);
+    assert!(node.was_told(&failed), "{:?}", node.ends_of_told());
+}
