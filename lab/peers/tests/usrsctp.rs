@@ -1,6 +1,6 @@
 //! usrsctp (Debian `libusrsctp-examples`) in both roles over UDP encapsulation (RFC 6951) on the
 //! loopback. Where it is not installed the tests say so and do nothing.
-#![allow(missing_docs)]
+#![allow(missing_docs, clippy::print_stdout)]
 
 use machine::Time;
 use peers::{Process, ProcessSpec, free_port};

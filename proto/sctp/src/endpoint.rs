@@ -410,23 +410,31 @@ impl Endpoint {
         self.run(now, index, out, call);
         let slot = &mut self.slots[index as usize];
         let Some(after) = slot.association.as_deref_mut() else { return };
-        if after.state == State::Closed {
-            self.strike(index);
-            let slot = &mut self.slots[index as usize];
-            slot.association = None;
-            slot.armed.clear();
-            self.free.push(index);
-            self.prune();
-            return;
-        }
-        let has_other_tag = after.local_tag != tag;
-        if core::mem::take(&mut after.has_other_paths) || has_other_tag {
-            let (departed, port) = (core::mem::take(&mut after.departed), after.peer_port);
+        let (has_other_tag, port) = (after.local_tag != tag, after.peer_port);
+        let has_changed = core::mem::take(&mut after.has_other_paths) || has_other_tag;
+        let is_closed = after.state == State::Closed;
+        if has_changed {
+            let departed = core::mem::take(&mut after.departed);
             let old_tag = if has_other_tag { tag } else { 0 };
             self.forget(old_tag, port, &departed, index);
+        }
+        if is_closed {
+            return self.remove(index);
+        }
+        if has_changed {
             self.note(index);
         }
         self.arm(index);
+    }
+
+    /// The association is over.
+    fn remove(&mut self, index: u32) {
+        self.strike(index);
+        let slot = &mut self.slots[index as usize];
+        slot.association = None;
+        slot.armed.clear();
+        self.free.push(index);
+        self.prune();
     }
 
     /// Calls the association, nothing else.

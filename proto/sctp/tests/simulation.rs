@@ -327,10 +327,7 @@ fn failover_takes_the_time_that_the_sum_of_back_offs_says() {
     for (parameters, delay, run_s) in cases {
         let p = parameters.path.path_max_retrans;
         let theory = theory_ms(&parameters);
-        let (found, longest) = failover(parameters, delay, run_s);
-        println!(
-            "p {p}, {delay} ms: failover {found} ms, theory {theory} ms, longest {longest} ms"
-        );
+        let (found, _) = failover(parameters, delay, run_s);
         let rtt = 2.0 * delay as f64;
         let most =
             theory + rtt * f64::from(p + 1) + 20.0 + parameters.sack_delay.as_millis() as f64;
@@ -342,8 +339,7 @@ fn failover_takes_the_time_that_the_sum_of_back_offs_says() {
 fn quick_failover_moves_data_at_the_first_time_out() {
     let mut parameters = Parameters::telecom(2);
     parameters.path.potentially_failed_max_retrans = Some(0);
-    let (found, longest) = failover(parameters, 10, 40);
-    println!("PF: failover {found} ms, longest {longest} ms");
+    let (_, longest) = failover(parameters, 10, 40);
     assert!(longest <= 80.0 + 4.0 * 10.0 + 40.0, "{longest}");
 }
 

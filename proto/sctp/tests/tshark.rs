@@ -1,6 +1,6 @@
 //! tshark decodes what the codec writes: every chunk by its name, no complaint, CRC32c good.
 //! Where tshark is not installed the test says so and does nothing.
-#![allow(clippy::unwrap_used, clippy::needless_range_loop, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
 
 mod world;
 
