@@ -1,146 +1,17 @@
 //! usrsctp (Debian `libusrsctp-examples`) in both roles over UDP encapsulation (RFC 6951) on the
 //! loopback. Where it is not installed the tests say so and do nothing.
-#![allow(missing_docs, clippy::print_stdout)]
+#![allow(missing_docs, clippy::print_stdout, clippy::unwrap_used)]
 
-use machine::Time;
+mod node;
+
+use node::{HERE, LIMIT, Node, OUR_PORT, program};
 use peers::{Process, ProcessSpec, free_port};
-use sctp::{
-    AddressRequest, Answer, AssociationId, Endpoint, In, Indication, Out, Outgoing, Packet,
-    Parameters, PathState, Settings, State,
-};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
-use std::path::{Path, PathBuf};
+use sctp::{AddressRequest, Answer, In, Indication, Outgoing, Parameters, PathState, State};
+use std::net::IpAddr;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
-const LIMIT: Duration = Duration::from_secs(20);
 const ECHO_PORT: u16 = 7;
-const OUR_PORT: u16 = 5_001;
-
-fn program(name: &str) -> Option<PathBuf> {
-    let path = Path::new("/usr/lib/usrsctp").join(name);
-    if !path.exists() {
-        println!("{} is not installed: nothing was checked", path.display());
-        return None;
-    }
-    Some(path)
-}
-
-/// An endpoint of ours with a UDP socket for each of its addresses, all of one port.
-struct Node {
-    endpoint: Endpoint,
-    sockets: Vec<(IpAddr, UdpSocket)>,
-    begun: Instant,
-    told: Vec<(AssociationId, Indication)>,
-}
-
-impl Node {
-    fn new(addresses: &[IpAddr], parameters: Parameters, listens: bool) -> Self {
-        let udp_port = free_port(HERE).unwrap().port();
-        let sockets = addresses.iter().map(|address| {
-            let socket = UdpSocket::bind((*address, udp_port)).unwrap();
-            socket.set_nonblocking(true).unwrap();
-            (*address, socket)
-        });
-        let settings = Settings {
-            port: OUR_PORT,
-            addresses: addresses[..1].to_vec(),
-            listens,
-            associations_max: 4,
-            parameters,
-        };
-        let seed = [udp_port as u8; 32];
-        Self {
-            endpoint: Endpoint::new(settings, seed),
-            sockets: sockets.collect(),
-            begun: Instant::now(),
-            told: Vec::new(),
-        }
-    }
-
-    fn udp_port(&self) -> u16 {
-        self.sockets[0].1.local_addr().unwrap().port()
-    }
-
-    fn now(&self) -> Time {
-        Time::from_nanos(1 + self.begun.elapsed().as_nanos() as u64)
-    }
-
-    fn take(&mut self, out: Vec<Out>) {
-        for effect in out {
-            match effect {
-                Out::Transmit(sent) => {
-                    let source = sent.source.unwrap_or(HERE);
-                    let socket = self.sockets.iter().find(|it| it.0 == source);
-                    let (_, socket) = socket.unwrap_or(&self.sockets[0]);
-                    // What the kernel does not take is lost, as on any network.
-                    drop(socket.send_to(&sent.bytes, sent.destination));
-                    self.endpoint.recycle(sent.bytes);
-                }
-                Out::Indicate(id, what) => self.told.push((id, what)),
-            }
-        }
-    }
-
-    fn step(&mut self, input: In) {
-        let mut out = Vec::new();
-        self.endpoint.step(self.now(), input, &mut out);
-        self.take(out);
-    }
-
-    fn associate(&mut self, udp_port: u16, port: u16) -> AssociationId {
-        let mut out = Vec::new();
-        let peer = [SocketAddr::new(HERE, udp_port)];
-        let id = self.endpoint.associate(self.now(), &peer, port, &mut out).unwrap();
-        self.take(out);
-        id
-    }
-
-    fn receive(&mut self) -> bool {
-        let mut buffer = [0; 65_536];
-        let mut arrived = Vec::new();
-        for (address, socket) in &self.sockets {
-            while let Ok((length, source)) = socket.recv_from(&mut buffer) {
-                let bytes = bytes::Bytes::copy_from_slice(&buffer[..length]);
-                arrived.push(Packet { source, destination: *address, bytes });
-            }
-        }
-        let has_arrived = !arrived.is_empty();
-        arrived.into_iter().for_each(|packet| self.step(In::Packet(packet)));
-        has_arrived
-    }
-
-    /// Lets time pass until `ready`.
-    fn run(&mut self, mut ready: impl FnMut(&mut Self) -> bool) {
-        let until = Instant::now() + LIMIT;
-        while !ready(self) {
-            assert!(Instant::now() < until, "{LIMIT:?} are over: {:?}", self.ends_of_told());
-            let has_arrived = self.receive();
-            let mut out = Vec::new();
-            self.endpoint.tick(self.now(), &mut out);
-            self.take(out);
-            if !has_arrived {
-                std::thread::sleep(Duration::from_micros(200));
-            }
-        }
-    }
-
-    fn ends_of_told(&self) -> Vec<String> {
-        let last = self.told.iter().rev().take(6);
-        last.map(|(_, what)| format!("{what:?}").chars().take(120).collect()).collect()
-    }
-
-    fn was_told(&self, what: &Indication) -> bool {
-        self.told.iter().any(|(_, it)| it == what)
-    }
-
-    fn messages(&self) -> impl Iterator<Item = &sctp::Message> {
-        self.told.iter().filter_map(|(_, what)| match what {
-            Indication::Data(message) => Some(message),
-            _ => None,
-        })
-    }
-}
 
 fn parameters() -> Parameters {
     let mut parameters = Parameters::rfc9260();
