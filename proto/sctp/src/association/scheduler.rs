@@ -47,8 +47,9 @@ struct Lane {
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
     scheduler: Scheduler,
-    /// A scheduler was set: each stream has a lane. Before that there is one, 0, for all.
+    /// A scheduler was set: each stream has a lane. Before that there is one for all.
     has_lanes: bool,
+    all: Lane,
     arrivals: u64,
     lanes: BTreeMap<u16, Lane>,
     messages: usize,
@@ -71,15 +72,20 @@ impl Queue {
         self.messages == 0
     }
 
-    const fn lane_of(&self, stream: u16) -> u16 {
-        if self.has_lanes { stream } else { 0 }
+    /// The lane of the stream, if anything was ever in it.
+    #[inline]
+    fn lane_of(&mut self, stream: u16) -> Option<&mut Lane> {
+        if self.has_lanes { self.lanes.get_mut(&stream) } else { Some(&mut self.all) }
     }
 
     pub(crate) fn push(&mut self, message: Outgoing) {
         self.messages += 1;
         self.arrivals += 1;
         let (floor, arrival) = (self.floor, self.arrivals);
-        let lane = self.lanes.entry(self.lane_of(message.stream)).or_default();
+        let lane = match self.has_lanes {
+            true => self.lanes.entry(message.stream).or_default(),
+            false => &mut self.all,
+        };
         if lane.messages.is_empty() {
             lane.served = lane.served.max(floor);
         }
@@ -118,8 +124,8 @@ impl Queue {
 
     /// The next message, and how much of it has left.
     pub(crate) fn head(&mut self) -> Option<(&mut Outgoing, Option<Partial>)> {
-        let lane = self.select()?;
-        let lane = self.lanes.get_mut(&lane)?;
+        let stream = self.select()?;
+        let lane = self.lane_of(stream)?;
         let partial = lane.partial;
         lane.messages.front_mut().map(|(_, message)| (message, partial))
     }
@@ -131,15 +137,16 @@ impl Queue {
             Scheduler::WeightedFair => self.values.get(&current).copied().unwrap_or(1).max(1),
             _ => 1,
         };
-        let Some(lane) = self.lanes.get_mut(&current) else { return };
-        self.floor = lane.served;
+        let Some(lane) = self.lane_of(current) else { return };
+        let floor = lane.served;
         lane.served += bytes as u64 * SCALE / u64::from(weight);
         lane.partial = rest;
         if rest.is_none() {
             lane.messages.pop_front();
-            self.messages -= 1;
         }
         let is_empty = lane.messages.is_empty();
+        self.messages -= usize::from(rest.is_none());
+        self.floor = floor;
         let stays = match self.scheduler {
             Scheduler::FirstComeFirstServed if !self.has_lanes => true,
             Scheduler::RoundRobinPacket => !is_empty,
@@ -154,8 +161,9 @@ impl Queue {
     /// A new packet begins.
     pub(crate) fn packet_begins(&mut self) {
         if self.scheduler == Scheduler::RoundRobinPacket {
-            let lane = self.current.and_then(|current| self.lanes.get(&current));
-            let is_bound = lane.is_some_and(|lane| lane.partial.is_some()) && !self.is_interleaved;
+            let lane = self.current.and_then(|current| self.lane_of(current));
+            let has_begun = lane.is_some_and(|lane| lane.partial.is_some());
+            let is_bound = has_begun && !self.is_interleaved;
             if !is_bound {
                 self.current = None;
             }
@@ -176,7 +184,7 @@ impl Queue {
 
     fn pop(&mut self) -> Option<Outgoing> {
         let current = self.current.take()?;
-        let lane = self.lanes.get_mut(&current)?;
+        let lane = self.lane_of(current)?;
         lane.partial = None;
         let (_, message) = lane.messages.pop_front()?;
         self.messages -= 1;
@@ -185,11 +193,11 @@ impl Queue {
 
     /// Takes the message of `stream` that has begun out of the queue.
     pub(crate) fn cut(&mut self, stream: u16) -> Option<(Outgoing, Partial)> {
-        let index = self.lane_of(stream);
-        let partial = self.lanes.get_mut(&index)?.partial.take()?;
-        let (_, message) = self.lanes.get_mut(&index)?.messages.pop_front()?;
+        let lane = self.lane_of(stream)?;
+        let partial = lane.partial.take()?;
+        let (_, message) = lane.messages.pop_front()?;
         self.messages -= 1;
-        if self.current == Some(index) {
+        if self.current == Some(stream) || !self.has_lanes {
             self.current = None;
         }
         Some((message, partial))
@@ -197,14 +205,16 @@ impl Queue {
 
     /// Whether a message has begun and not ended.
     pub(crate) fn has_begun(&self) -> bool {
-        self.lanes.values().any(|lane| lane.partial.is_some())
+        self.all.partial.is_some() || self.lanes.values().any(|lane| lane.partial.is_some())
     }
 
     /// Every message, with whether some of it has left.
     pub(crate) fn drain(&mut self) -> impl Iterator<Item = (Outgoing, bool)> {
         self.messages = 0;
         self.current = None;
-        core::mem::take(&mut self.lanes).into_values().flat_map(|lane| {
+        let all = core::mem::take(&mut self.all);
+        let lanes = core::mem::take(&mut self.lanes).into_values();
+        core::iter::once(all).chain(lanes).flat_map(|lane| {
             let was_partial = lane.partial.is_some();
             let numbered = lane.messages.into_iter().enumerate();
             numbered.map(move |(index, (_, message))| (message, was_partial && index == 0))
@@ -217,7 +227,7 @@ impl Queue {
         if core::mem::replace(&mut self.has_lanes, true) {
             return;
         }
-        let Some(all) = self.lanes.remove(&0) else { return };
+        let all = core::mem::take(&mut self.all);
         let first = all.messages.front().map(|(_, message)| message.stream);
         for (arrival, message) in all.messages {
             self.lanes.entry(message.stream).or_default().messages.push_back((arrival, message));
