@@ -332,6 +332,9 @@ fn failover_takes_the_time_that_the_sum_of_back_offs_says() {
         let most =
             theory + rtt * f64::from(p + 1) + 20.0 + parameters.sack_delay.as_millis() as f64;
         assert!(found >= theory - 1.0 && found <= most, "p {p}, {delay} ms: {found} for {theory}");
+        if (p, delay) == (2, 10) {
+            assert!(found <= 395.0, "Linux 6.1 needs 392 ms: {found}");
+        }
     }
 }
 
