@@ -259,7 +259,8 @@ proptest! {
     #[test]
     fn damage_never_panics(
         bytes in prop::collection::vec(any::<u8>(), 64),
-        which in 0usize..24, at in any::<prop::sample::Index>(), with in 1u8..=255, cut in 0usize..99,
+        (which, with, cut) in (0usize..24, 1u8..=255, 0usize..99),
+        at in any::<prop::sample::Index>(),
     ) {
         let mut number = 0;
         chunks(&mut Draw { bytes, at: 0 }, &mut |chunk| {
