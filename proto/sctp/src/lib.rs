@@ -38,7 +38,8 @@
 //!         let peer = if turn % 2 == 0 { &mut server } else { &mut client };
 //!         peer.step(now, In::Packet(packet), &mut out);
 //!     }
-//!     is_up |= out.iter().any(|it| matches!(it, Out::Indicate(_, Indication::CommunicationUp(..))));
+//!     let up = |it: &Out| matches!(it, Out::Indicate(_, Indication::CommunicationUp(..)));
+//!     is_up |= out.iter().any(up);
 //! }
 //! assert!(is_up);
 //! ```

@@ -95,7 +95,7 @@ impl Association {
         let mut skips: Vec<(u16, bool, u32)> = Vec::new();
         for entry in self.outbound.ring.iter().take(count) {
             let is_unordered = entry.flags.is_unordered();
-            // What was reported as received between the others may belong to a message that goes on.
+            // What was reported as received in between may belong to a message that goes on.
             if entry.flight != Flight::Abandoned || (is_unordered && !is_interleaved) {
                 continue;
             }
