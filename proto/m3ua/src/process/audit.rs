@@ -1,0 +1,199 @@
+//! The SGP's side of SSNM: the SS7 network tells, ASPs are told and ask (RFC 4666 §4.5.1, §4.5.3).
+
+use super::complaint::Complaint;
+use super::network::{Availability, CONGESTION_LEVEL_MAX, Ss7Network};
+use super::{MemberState, Network, Process};
+use crate::codec::{
+    Affected, ErrorCode, Message, MessageType, PointCode, RoutingContext, ServerState, Tag,
+};
+use crate::effects::Cause;
+use crate::facts::Fact;
+use crate::id::PeerId;
+use crate::settings::Role;
+
+/// Ranges at most in the answer to one audit, beside those that were asked for: what lies inside
+/// of a wide range and does not fit is not told.
+const ANSWERS_MAX: usize = 1024;
+/// Destinations in one message of an audit.
+const AUDITED_MAX: usize = 256;
+
+impl Process {
+    fn ss7_availability(&mut self, network: Network, affected: Affected, status: Availability) {
+        let table = self.ss7.entry(network).or_insert_with(Ss7Network::new);
+        if table.availability.tell(affected.canonical(), Some(status)).is_err() {
+            self.count(Fact::DestinationsShed);
+        }
+        let kind = self.kind_of(status);
+        self.tell_asps(network, kind, affected, None);
+    }
+
+    pub(super) fn ss7_pause(&mut self, network: Network, affected: Affected) {
+        self.ss7_availability(network, affected, Availability::Unavailable);
+    }
+
+    pub(super) fn ss7_resume(&mut self, network: Network, affected: Affected) {
+        self.ss7_availability(network, affected, Availability::Available);
+    }
+
+    pub(super) fn ss7_restrict(&mut self, network: Network, affected: Affected) {
+        self.ss7_availability(network, affected, Availability::Restricted);
+    }
+
+    pub(super) fn ss7_status(&mut self, network: Network, affected: Affected, cause: Cause) {
+        match cause {
+            Cause::Congestion(level) => {
+                let level = level.map(|level| level.min(CONGESTION_LEVEL_MAX as u8));
+                let table = self.ss7.entry(network).or_insert_with(Ss7Network::new);
+                let told = table.congestion.tell(affected.canonical(), level.unwrap_or(1));
+                if told.is_err() {
+                    self.count(Fact::DestinationsShed);
+                }
+                let word = level.map(|level| (Tag::CongestionIndications, u32::from(level)));
+                self.tell_asps(network, MessageType::Scon, affected, word);
+            }
+            Cause::UserPartUnavailable(user) => {
+                let affected = Affected::one(affected.point_code);
+                let word = Some((Tag::UserCause, user.word()));
+                self.tell_asps(network, MessageType::Dupu, affected, word);
+            }
+        }
+    }
+
+    const fn kind_of(&self, status: Availability) -> MessageType {
+        match status {
+            Availability::Unavailable => MessageType::Duna,
+            Availability::Restricted if self.parameters.sends_restricted => MessageType::Drst,
+            Availability::Restricted | Availability::Available => MessageType::Dava,
+        }
+    }
+
+    /// Whether an MSU from an ASP can go on to its destination; the ASP is told when it cannot,
+    /// or when it meets congestion there (RFC 4666 §3.4.1, §3.4.4).
+    #[inline]
+    pub(super) fn ss7_takes(&mut self, peer: PeerId, network: Network, dpc: PointCode) -> bool {
+        let Some(table) = self.ss7.get(&network) else { return true };
+        let status = table.availability.value(dpc);
+        let level = table.congestion.value(dpc);
+        let affected = [Affected::one(dpc)];
+        if status == Some(Availability::Unavailable) {
+            let contexts = self.active_contexts(peer, network);
+            let concerns = (network, &contexts[..]);
+            self.send_ssnm(peer, MessageType::Duna, concerns, &affected, None);
+            return false;
+        }
+        if level > 0 {
+            let contexts = self.active_contexts(peer, network);
+            let word = Some((Tag::CongestionIndications, u32::from(level)));
+            let concerns = (network, &contexts[..]);
+            self.send_ssnm(peer, MessageType::Scon, concerns, &affected, word);
+        }
+        true
+    }
+
+    fn active_contexts(&self, peer: PeerId, network: Network) -> Vec<RoutingContext> {
+        let servers = self.servers_of(peer, false);
+        let servers = servers.iter().filter_map(|server| self.servers.find(*server));
+        let servers = servers.filter(|server| server.settings.key.network == network);
+        let members = servers.filter_map(|server| server.member(peer));
+        let active = members.filter(|member| member.state == MemberState::Active);
+        active.filter_map(|member| member.routing_context).collect()
+    }
+
+    /// DAUD: each destination is answered by DUNA, DRST or DAVA, after SCON when it is congested.
+    pub(super) fn answer_audit(
+        &mut self,
+        peer: PeerId,
+        network: Network,
+        message: &Message<'_>,
+    ) -> Result<(), Complaint> {
+        self.count(Fact::Audits);
+        let contexts: Vec<RoutingContext> = message.routing_contexts().collect();
+        if self.parameters.refuses_audits {
+            let code = ErrorCode::DestinationStatusUnknown;
+            let affected = message.affected().collect();
+            return Err(Complaint { code, contexts, network, affected });
+        }
+        let asked: Vec<Affected> = message.affected().map(Affected::canonical).collect();
+        let mut answers: Vec<(MessageType, u8, Affected)> = Vec::new();
+        let mut room = ANSWERS_MAX;
+        for affected in asked {
+            let (status, level) = self.status_of(network, affected.point_code);
+            answers.push((self.kind_of(status), level, affected));
+            let Some(table) = self.ss7.get(&network) else { continue };
+            for (inner, status) in table.availability.within(affected).into_iter().take(room) {
+                room -= 1;
+                let level = table.congestion.value(inner.point_code);
+                let status = status.unwrap_or_else(|| self.unknown());
+                answers.push((self.kind_of(status), level, inner));
+            }
+        }
+        for same in answers.chunk_by(|one, next| (one.0, one.1) == (next.0, next.1)) {
+            let affected: Vec<Affected> = same.iter().map(|answer| answer.2).collect();
+            let concerns = (network, &contexts[..]);
+            let (kind, level, _) = same[0];
+            if level > 0 && kind != MessageType::Duna {
+                let word = Some((Tag::CongestionIndications, u32::from(level)));
+                self.send_ssnm(peer, MessageType::Scon, concerns, &affected, word);
+            }
+            self.send_ssnm(peer, kind, concerns, &affected, None);
+        }
+        Ok(())
+    }
+
+    const fn unknown(&self) -> Availability {
+        match self.parameters.takes_unknown_as_available {
+            true => Availability::Available,
+            false => Availability::Unavailable,
+        }
+    }
+
+    /// What is known of a destination: by the SS7 network, or because it is one of ours.
+    fn status_of(&self, network: Network, dpc: PointCode) -> (Availability, u8) {
+        let table = self.ss7.get(&network);
+        let level = table.map_or(0, |table| table.congestion.value(dpc));
+        if let Some(told) = table.and_then(|table| table.availability.value(dpc)) {
+            return (told, level);
+        }
+        let Some(servers) = self.keys.get(&(true, network, dpc)) else {
+            return (self.unknown(), level);
+        };
+        let is_served = servers.iter().any(|server| {
+            let state = self.server_state(*server);
+            matches!(state, Some(ServerState::Active | ServerState::Pending))
+        });
+        let status = if is_served { Availability::Available } else { Availability::Unavailable };
+        (status, level)
+    }
+
+    /// This process asks as an ASP: In::Audit.
+    pub(super) fn audit(&mut self, peer: PeerId, network: Network, affected: &[Affected]) {
+        let contexts: Vec<RoutingContext> = {
+            let servers = self.servers_of(peer, true);
+            let servers = servers.iter().filter_map(|server| self.servers.find(*server));
+            let servers = servers.filter(|server| server.settings.key.network == network);
+            let members = servers.filter_map(|server| server.member(peer));
+            let active = members.filter(|member| member.state == MemberState::Active);
+            active.filter_map(|member| member.routing_context).collect()
+        };
+        for some in affected.chunks(AUDITED_MAX) {
+            self.send_ssnm(peer, MessageType::Daud, (network, &contexts), some, None);
+        }
+    }
+
+    /// Asks an active SGP of a gateway.
+    pub(super) fn audit_gateway(&mut self, network: Network, number: u16, doubtful: &[Affected]) {
+        if doubtful.is_empty() {
+            return;
+        }
+        let servers = self.servers.iter().filter(|(_, it)| it.settings.key.network == network);
+        let members = servers.flat_map(|(_, server)| &server.members);
+        let active = members.filter(|member| member.state == MemberState::Active);
+        let sgp = active.map(|member| member.peer).find(|peer| {
+            let peer = self.peers.find(*peer).map(|peer| &peer.settings);
+            peer.is_some_and(|peer| peer.role == Role::Asp && peer.gateway == number)
+        });
+        if let Some(sgp) = sgp {
+            self.audit(sgp, network, doubtful);
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! Peers and Application Servers come and go.
+
+use super::{Process, Server};
+use crate::codec::{RoutingContext, ServerState};
+use crate::id::{PeerId, ServerId};
+use crate::process::peer::Peer;
+use crate::process::server::{Member, MemberState};
+use crate::settings::{
+    MEMBERS_MAX, PeerSettings, Refused, SERVERS_PER_PEER_MAX, ServerSettings, Side,
+};
+use crate::timers::Timer;
+
+impl Process {
+    /// Adds a peer; its association is told by [`crate::In::CommunicationUp`].
+    ///
+    /// # Errors
+    /// There are as many as there may be.
+    pub fn add_peer(&mut self, settings: PeerSettings) -> Result<PeerId, Refused> {
+        if self.peers.len() >= self.settings.peers_max {
+            return Err(Refused::Full);
+        }
+        Ok(self.peers.insert(Peer::new(settings)))
+    }
+
+    /// Takes a peer away, as if its association were lost.
+    pub fn remove_peer(&mut self, peer: PeerId) {
+        self.association_lost(peer);
+        for server in self.peers.find(peer).map(|peer| peer.servers.clone()).unwrap_or_default() {
+            self.leave(server, peer);
+        }
+        self.peers.remove(peer);
+    }
+
+    /// Adds an Application Server.
+    ///
+    /// # Errors
+    /// There are as many as there may be; the key is none, overlaps another one, or the Routing
+    /// Context is taken.
+    pub fn add_server(&mut self, settings: ServerSettings) -> Result<ServerId, Refused> {
+        self.insert_server(settings, false)
+    }
+
+    pub(super) fn insert_server(
+        &mut self,
+        mut settings: ServerSettings,
+        is_dynamic: bool,
+    ) -> Result<ServerId, Refused> {
+        if self.servers.len() >= self.settings.servers_max {
+            return Err(Refused::Full);
+        }
+        settings.key.normalise();
+        if !settings.key.fits() {
+            return Err(Refused::Key);
+        }
+        if self.overlapping(&settings.key, settings.side, None).is_some() {
+            return Err(Refused::Overlap);
+        }
+        let is_there = settings.side == Side::There;
+        let context = settings.routing_context.filter(|_| is_there);
+        if context.is_some_and(|context| self.is_taken(context)) {
+            return Err(Refused::RoutingContext);
+        }
+        let id = self.servers.insert(Server::new(settings, is_dynamic));
+        if let Some(context) = context {
+            self.names.insert(context, id);
+        }
+        self.index_key(id);
+        Ok(id)
+    }
+
+    /// Whether an Application Server of peers has that name.
+    pub(super) fn is_taken(&self, context: RoutingContext) -> bool {
+        self.names.contains_key(&context)
+    }
+
+    /// Another Application Server of that side that some traffic of the key belongs to.
+    pub(super) fn overlapping(
+        &self,
+        key: &crate::settings::Key,
+        side: Side,
+        except: Option<ServerId>,
+    ) -> Option<ServerId> {
+        let destinations = key.destinations.iter();
+        let near = destinations.flat_map(|destination| {
+            self.keys.get(&(side == Side::There, key.network, destination.dpc))
+        });
+        near.flatten().copied().find(|id| {
+            let server = self.servers.find(*id);
+            Some(*id) != except && server.is_some_and(|server| server.settings.key.overlaps(key))
+        })
+    }
+
+    pub(super) fn index_key(&mut self, id: ServerId) {
+        let Some(server) = self.servers.find(id) else { return };
+        let is_there = server.settings.side == Side::There;
+        for destination in &server.settings.key.destinations {
+            let place = (is_there, server.settings.key.network, destination.dpc);
+            let servers = self.keys.entry(place).or_default();
+            if !servers.contains(&id) {
+                servers.push(id);
+            }
+        }
+    }
+
+    pub(super) fn unindex_key(&mut self, id: ServerId) {
+        let Some(server) = self.servers.find(id) else { return };
+        let is_there = server.settings.side == Side::There;
+        for destination in &server.settings.key.destinations {
+            let place = (is_there, server.settings.key.network, destination.dpc);
+            let Some(servers) = self.keys.get_mut(&place) else { continue };
+            servers.retain(|server| *server != id);
+            if servers.is_empty() {
+                self.keys.remove(&place);
+            }
+        }
+    }
+
+    /// Takes an Application Server away; MSUs that wait for it are discarded.
+    pub fn remove_server(&mut self, id: ServerId) {
+        let Some(server) = self.servers.find(id) else { return };
+        for peer in server.members.iter().map(|member| member.peer).collect::<Vec<_>>() {
+            self.leave(id, peer);
+        }
+        self.expire(id);
+        self.timers.cancel(Timer::Recovery(id));
+        self.unindex_key(id);
+        self.names.retain(|_, server| *server != id);
+        self.servers.remove(id);
+    }
+
+    /// Makes a peer an ASP of an Application Server, or this process one at that peer.
+    ///
+    /// # Errors
+    /// Neither exists, they do not go together, there is no room, or the Application Servers of
+    /// the peer could not be told apart.
+    pub fn assign(&mut self, id: ServerId, peer: PeerId) -> Result<(), Refused> {
+        let context = {
+            let (Some(server), Some(found)) = (self.servers.find(id), self.peers.find(peer)) else {
+                return Err(Refused::Unknown);
+            };
+            let is_asked = found.asks_for(server.settings.side).ok_or(Refused::Side)?;
+            if server.member(peer).is_some() {
+                return Err(Refused::Exists);
+            }
+            let context = server.settings.routing_context;
+            let others = self.servers_of(peer, is_asked);
+            let others = others.into_iter().filter_map(|other| self.servers.find(other));
+            let mut others = others.filter(|other| !other.settings.registers);
+            let is_clear = match context {
+                _ if server.settings.registers => true,
+                Some(context) => {
+                    !found.contexts.contains_key(&(is_asked, context))
+                        && others.all(|other| other.settings.routing_context.is_some())
+                }
+                None => others.next().is_none(),
+            };
+            if !is_clear {
+                return Err(Refused::RoutingContext);
+            }
+            context.filter(|_| !server.settings.registers)
+        };
+        self.join(id, peer, context)?;
+        self.drive_member(id, peer);
+        Ok(())
+    }
+
+    pub(super) fn join(
+        &mut self,
+        id: ServerId,
+        peer: PeerId,
+        context: Option<RoutingContext>,
+    ) -> Result<(), Refused> {
+        let (Some(server), Some(found)) = (self.servers.find_mut(id), self.peers.find_mut(peer))
+        else {
+            return Err(Refused::Unknown);
+        };
+        if server.members.len() >= MEMBERS_MAX || found.servers.len() >= SERVERS_PER_PEER_MAX {
+            return Err(Refused::Full);
+        }
+        let is_asked = found.asks_for(server.settings.side).ok_or(Refused::Side)?;
+        let mut member = Member::new(peer, context);
+        member.wants_active = server.settings.starts && is_asked;
+        server.members.push(member);
+        found.servers.push(id);
+        if let Some(context) = context {
+            found.contexts.insert((is_asked, context), id);
+        }
+        let is_up = if is_asked { found.is_up_there } else { found.is_up_here };
+        if is_up {
+            self.set_member(id, peer, MemberState::Inactive);
+            self.settle(id, None);
+        }
+        Ok(())
+    }
+
+    /// A peer is no ASP of an Application Server any more. One that was made by registrations
+    /// goes with the last of them.
+    pub(super) fn leave(&mut self, id: ServerId, peer: PeerId) {
+        self.set_member(id, peer, MemberState::Down);
+        self.timers.cancel(Timer::MemberAck(id, peer));
+        if let Some(found) = self.peers.find_mut(peer) {
+            found.servers.retain(|server| *server != id);
+            found.contexts.retain(|_, server| *server != id);
+        }
+        let Some(server) = self.servers.find_mut(id) else { return };
+        if let Some(index) = server.members.iter().position(|member| member.peer == peer) {
+            server.members.remove(index);
+            server.flows.forget(index);
+            server.members_changed(false);
+        }
+        self.settle(id, None);
+        self.remove_if_abandoned(id);
+    }
+
+    /// A registered Application Server without ASPs goes, but not before T(r): an ASP that was
+    /// lost may register anew.
+    pub(super) fn remove_if_abandoned(&mut self, id: ServerId) {
+        let abandoned = self.servers.find(id).filter(|server| {
+            let is_pending = server.state == ServerState::Pending;
+            server.is_dynamic && server.members.is_empty() && !is_pending
+        });
+        if abandoned.is_some() {
+            self.remove_server(id);
+        }
+    }
+}

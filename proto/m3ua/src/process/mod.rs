@@ -1,0 +1,302 @@
+//! A signalling process (RFC 4666 §1.2): its peers, its Application Servers, one deadline for all.
+
+mod asp;
+mod audit;
+mod complaint;
+mod configure;
+mod network;
+mod notify;
+mod peer;
+mod receive;
+mod register;
+mod registration;
+mod server;
+mod sgp;
+mod transfer;
+
+use crate::codec::{
+    MessageType, NetworkAppearance, PointCode, RoutingContext, ServerState, Writer,
+};
+use crate::effects::{In, Indication, Out};
+use crate::facts::Fact;
+use crate::id::{PeerId, ServerId, Table};
+use crate::parameters::Parameters;
+use crate::settings::Side;
+use crate::timers::{Timer, Timers};
+use bytes::Bytes;
+use event::Sheet;
+use machine::{Machine, Time};
+use network::{Gateway, Ss7Network};
+use peer::Peer;
+use server::{Member, MemberState, Server};
+use std::collections::BTreeMap;
+
+/// Which SS7 network; `None` where there is only one.
+type Network = Option<NetworkAppearance>;
+
+/// What a process is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settings {
+    /// Peers at most.
+    pub peers_max: usize,
+    /// Application Servers at most, those that are registered included.
+    pub servers_max: usize,
+    /// Timers, limits, policies.
+    pub parameters: Parameters,
+}
+
+/// A signalling process: ASP, SGP or IPSP, by the role it has towards each peer.
+///
+/// It is infallible: a peer's offence is answered by an ERR, counted and told to the management.
+#[derive(Debug)]
+pub struct Process {
+    settings: Settings,
+    parameters: Parameters,
+    peers: Table<PeerId, Peer>,
+    servers: Table<ServerId, Server>,
+    /// Application Servers by the destinations in their keys.
+    keys: BTreeMap<(bool, Network, PointCode), Vec<ServerId>>,
+    /// Application Servers of peers by name.
+    names: BTreeMap<RoutingContext, ServerId>,
+    /// Signalling Gateways that this process reaches as an ASP.
+    gateways: BTreeMap<(Network, u16), Gateway>,
+    /// The SS7 networks behind this process as an SGP.
+    ss7: BTreeMap<Network, Ss7Network>,
+    timers: Timers,
+    facts: Sheet<Fact>,
+    now: Time,
+    out: Vec<Out>,
+}
+
+impl Process {
+    /// A process without peers and Application Servers.
+    ///
+    /// # Errors
+    /// The name of the first parameter outside of its range.
+    pub fn new(settings: Settings) -> Result<Self, &'static str> {
+        settings.parameters.validate()?;
+        Ok(Self {
+            parameters: settings.parameters,
+            settings,
+            peers: Table::new(),
+            servers: Table::new(),
+            keys: BTreeMap::new(),
+            names: BTreeMap::new(),
+            gateways: BTreeMap::new(),
+            ss7: BTreeMap::new(),
+            timers: Timers::default(),
+            facts: Sheet::new(),
+            now: Time::ZERO,
+            out: Vec::new(),
+        })
+    }
+
+    /// What was counted.
+    #[must_use]
+    pub const fn facts(&self) -> &Sheet<Fact> {
+        &self.facts
+    }
+
+    /// State of an Application Server.
+    #[must_use]
+    pub fn server_state(&self, server: ServerId) -> Option<ServerState> {
+        Some(self.servers.find(server)?.state)
+    }
+
+    /// MSUs that wait for an Application Server.
+    #[must_use]
+    pub fn waiting(&self, server: ServerId) -> usize {
+        self.servers.find(server).map_or(0, |server| server.waiting.len())
+    }
+
+    /// Whether the ASP of that association is active for an Application Server.
+    #[must_use]
+    pub fn is_active(&self, peer: PeerId, server: ServerId) -> bool {
+        let member = self.servers.find(server).and_then(|server| server.member(peer));
+        member.is_some_and(|member| member.state == MemberState::Active)
+    }
+
+    /// The name of an Application Server at a peer, once it is known.
+    #[must_use]
+    pub fn routing_context(&self, peer: PeerId, server: ServerId) -> Option<RoutingContext> {
+        self.servers.find(server)?.member(peer)?.routing_context
+    }
+
+    fn indicate(&mut self, indication: Indication) {
+        self.out.push(Out::Indicate(indication));
+    }
+
+    fn count(&self, fact: Fact) {
+        self.facts.add(fact, 1);
+    }
+
+    /// Sends a message that is not DATA, on stream 0: all of them may stand there.
+    fn send(&mut self, peer: PeerId, kind: MessageType, fill: impl FnOnce(Writer<'_>)) {
+        let is_up = self.peers.find(peer).is_some_and(|peer| peer.association.is_some());
+        if !is_up {
+            return self.count(Fact::Stray);
+        }
+        let mut bytes = Vec::with_capacity(64);
+        fill(Writer::begin(&mut bytes, kind));
+        self.count(Fact::MessagesOut);
+        self.out.push(Out::Send(peer, 0, Bytes::from(bytes)));
+    }
+
+    /// The members of the Application Servers of a peer for which this process asks (`true`), or
+    /// for which the peer does.
+    fn servers_of(&self, peer: PeerId, is_asked: bool) -> Vec<ServerId> {
+        let Some(found) = self.peers.find(peer) else { return Vec::new() };
+        let asked = |server: &&ServerId| {
+            let server = self.servers.find(**server);
+            let side = server.map(|server| server.settings.side);
+            side.and_then(|side| found.asks_for(side)) == Some(is_asked)
+        };
+        found.servers.iter().filter(asked).copied().collect()
+    }
+
+    fn member_mut(&mut self, server: ServerId, peer: PeerId) -> Option<&mut Member> {
+        self.servers.find_mut(server)?.member_mut(peer)
+    }
+
+    /// An ASP has another state in an Application Server. [`Process::settle`] draws the
+    /// consequences, after the acknowledgement is sent.
+    fn set_member(&mut self, id: ServerId, peer: PeerId, state: MemberState) {
+        let Some(server) = self.servers.find_mut(id) else { return };
+        let Some(member) = server.member_mut(peer) else { return };
+        let was = core::mem::replace(&mut member.state, state);
+        if was == state {
+            return;
+        }
+        let is_active = state == MemberState::Active;
+        server.members_changed(is_active);
+        if is_active || was == MemberState::Active {
+            self.indicate(Indication::AspActive(peer, id, is_active));
+        }
+    }
+
+    /// The state of an Application Server follows those of its ASPs. `failed` is the identifier of
+    /// an ASP that was lost.
+    fn settle(&mut self, id: ServerId, failed: Option<u32>) {
+        let Some(server) = self.servers.find(id) else { return };
+        let (state, next) = match server.settings.side {
+            Side::There => (server.state, server.next_state()),
+            Side::Here => {
+                let is_up = server.count(MemberState::Inactive) > 0;
+                let is_active = server.count(MemberState::Active) > 0;
+                let next = match (is_active, is_up) {
+                    (true, _) => ServerState::Active,
+                    (false, true) => ServerState::Inactive,
+                    (false, false) => ServerState::Down,
+                };
+                (server.state, next)
+            }
+        };
+        if state != next {
+            self.enter(id, next, failed);
+        }
+        self.gateways_changed(id);
+    }
+
+    fn enter(&mut self, id: ServerId, next: ServerState, failed: Option<u32>) {
+        let Some(server) = self.servers.find_mut(id) else { return };
+        let side = server.settings.side;
+        let was = core::mem::replace(&mut server.state, next);
+        match next {
+            ServerState::Active => self.count(Fact::ServersActive),
+            ServerState::Pending => self.count(Fact::ServersPending),
+            _ => {}
+        }
+        self.indicate(Indication::Server(id, next));
+        if side == Side::Here {
+            return;
+        }
+        match next {
+            ServerState::Pending => {
+                self.timers.arm(Timer::Recovery(id), self.now + self.parameters.t_r);
+            }
+            _ => self.timers.cancel(Timer::Recovery(id)),
+        }
+        self.notify_state(id, failed);
+        match (was, next) {
+            (ServerState::Pending, ServerState::Active) => self.recover(id),
+            (ServerState::Pending, _) => self.expire(id),
+            _ => {}
+        }
+        let serves = |state| matches!(state, ServerState::Active | ServerState::Pending);
+        if serves(was) != serves(next) {
+            self.key_served(id, serves(next));
+        }
+    }
+
+    /// Heartbeats begin or end with their parameter.
+    fn arm_beats(&mut self) {
+        for (peer, _) in self.peers.iter().filter(|(_, peer)| peer.association.is_some()) {
+            match self.parameters.t_beat {
+                Some(t_beat) => self.timers.arm(Timer::Beat(peer), self.now + t_beat),
+                None => self.timers.cancel(Timer::Beat(peer)),
+            }
+        }
+    }
+
+    fn fire(&mut self, timer: Timer) {
+        match timer {
+            Timer::Ack(peer) => self.peer_unanswered(peer),
+            Timer::MemberAck(server, peer) => self.member_unanswered(server, peer),
+            Timer::Recovery(server) => {
+                let found = self.servers.find(server);
+                if let Some(next) = found.map(Server::state_after_recovery) {
+                    self.enter(server, next, None);
+                    self.remove_if_abandoned(server);
+                }
+            }
+            Timer::Beat(peer) => self.beat(peer),
+        }
+    }
+}
+
+impl Machine for Process {
+    type In = In;
+    type Out = Out;
+
+    fn step(&mut self, now: Time, input: In, out: &mut Vec<Out>) {
+        self.now = now;
+        match input {
+            In::Message(peer, stream, bytes) => self.receive(peer, stream, &bytes),
+            In::Transfer(transfer) => self.transfer(transfer),
+            In::CommunicationUp(peer, streams) => self.association_up(peer, streams),
+            In::CommunicationLost(peer) => self.association_lost(peer),
+            In::CommunicationRestart(peer) => self.association_restarted(peer),
+            In::TransportCongestion(peer, level) => self.transport_congested(peer, level),
+            In::Pause(network, affected) => self.ss7_pause(network, affected),
+            In::Resume(network, affected) => self.ss7_resume(network, affected),
+            In::Restrict(network, affected) => self.ss7_restrict(network, affected),
+            In::Status(network, affected, cause) => self.ss7_status(network, affected, cause),
+            In::Audit(peer, network, affected) => self.audit(peer, network, &affected),
+            In::AspUp(peer) => self.want_up(peer, true),
+            In::AspDown(peer) => self.want_up(peer, false),
+            In::AspActive(peer, server) => self.want_active(peer, server, true),
+            In::AspInactive(peer, server) => self.want_active(peer, server, false),
+            In::Deregister(peer, server) => self.want_deregistered(peer, server),
+            In::Block(peer, is_blocked) => self.block(peer, is_blocked),
+            In::SetParameters(parameters) => {
+                if parameters.validate().is_ok() {
+                    self.parameters = parameters;
+                    self.arm_beats();
+                }
+            }
+        }
+        out.append(&mut self.out);
+    }
+
+    fn tick(&mut self, now: Time, out: &mut Vec<Out>) {
+        self.now = now;
+        while let Some(timer) = self.timers.pop(now) {
+            self.fire(timer);
+        }
+        out.append(&mut self.out);
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        self.timers.deadline()
+    }
+}

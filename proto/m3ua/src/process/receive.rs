@@ -1,0 +1,245 @@
+//! Messages and the association: what came goes to whom it concerns (RFC 4666 §4).
+
+use super::complaint::Complaint;
+use super::{MemberState, Process};
+use crate::codec::{Data, ErrorCode, Message, MessageClass, MessageType, RoutingContext, Tag};
+use crate::effects::{Indication, Out};
+use crate::facts::Fact;
+use crate::id::{PeerId, ServerId};
+use crate::parameters::Registration;
+use crate::settings::Role;
+use crate::timers::Timer;
+use bytes::Bytes;
+
+type Handled = Result<(), Complaint>;
+
+impl Process {
+    #[inline]
+    pub(super) fn receive(&mut self, peer: PeerId, stream: u16, bytes: &Bytes) {
+        let now = self.now;
+        let Some(found) = self.peers.find_mut(peer).filter(|peer| peer.association.is_some())
+        else {
+            return self.count(Fact::Stray);
+        };
+        found.heard = now;
+        let has_streams = found.association.flatten().is_some_and(|streams| streams > 1);
+        self.count(Fact::MessagesIn);
+        let message = match Message::read(bytes) {
+            Ok(message) => message,
+            Err(offence) => {
+                // An ERR is never answered by an ERR, not even a malformed one (§3.8.1).
+                if bytes.get(2..4) != Some(&MessageType::Err.number().to_be_bytes()[..]) {
+                    self.complain(peer, &offence.into(), bytes);
+                }
+                return;
+            }
+        };
+        let handled = if has_streams && is_misplaced(message.kind, stream) {
+            Err(Complaint::new(ErrorCode::InvalidStreamIdentifier))
+        } else if message.kind == MessageType::Data {
+            Data::of(&message)
+                .map_err(Complaint::from)
+                .and_then(|data| self.on_data(peer, &data, bytes))
+        } else {
+            self.handle(peer, &message)
+        };
+        if let Err(complaint) = handled
+            && message.kind != MessageType::Err
+        {
+            self.complain(peer, &complaint, bytes);
+        }
+    }
+
+    fn handle(&mut self, peer: PeerId, message: &Message<'_>) -> Handled {
+        match message.kind {
+            MessageType::Err => self.on_err(peer, message),
+            MessageType::Ntfy => return self.on_ntfy(peer, message),
+            MessageType::Beat => self.on_beat(peer, message),
+            MessageType::BeatAck | MessageType::Data => {}
+            MessageType::AspUp => return self.on_asp_up(peer, message),
+            MessageType::AspDown => return self.on_asp_down(peer, message),
+            MessageType::AspActive => return self.on_asp_active(peer, message),
+            MessageType::AspInactive => return self.on_asp_inactive(peer, message),
+            MessageType::AspUpAck
+            | MessageType::AspDownAck
+            | MessageType::AspActiveAck
+            | MessageType::AspInactiveAck => return self.on_ack(peer, message),
+            MessageType::RegReq
+            | MessageType::RegRsp
+            | MessageType::DeregReq
+            | MessageType::DeregRsp => return self.on_rkm(peer, message),
+            MessageType::Duna
+            | MessageType::Dava
+            | MessageType::Daud
+            | MessageType::Scon
+            | MessageType::Dupu
+            | MessageType::Drst => return self.on_ssnm(peer, message),
+        }
+        Ok(())
+    }
+
+    fn on_ack(&mut self, peer: PeerId, message: &Message<'_>) -> Handled {
+        if !self.peers.find(peer).is_some_and(super::peer::Peer::is_asked) {
+            return Err(Complaint::unexpected(message));
+        }
+        match message.kind {
+            MessageType::AspUpAck => self.on_asp_up_ack(peer, message),
+            MessageType::AspDownAck => self.on_asp_down_ack(peer),
+            kind => return self.on_member_ack(peer, kind, message),
+        }
+        Ok(())
+    }
+
+    fn on_rkm(&mut self, peer: PeerId, message: &Message<'_>) -> Handled {
+        let Some(found) = self.peers.find(peer) else { return Ok(()) };
+        let (is_asked, asks, is_up) = (found.is_asked(), found.asks(), found.is_up_here);
+        match message.kind {
+            MessageType::RegRsp if is_asked => return self.on_reg_rsp(peer, message),
+            MessageType::DeregRsp if is_asked => return self.on_dereg_rsp(peer, message),
+            MessageType::RegReq | MessageType::DeregReq if asks => {}
+            _ => return Err(Complaint::unexpected(message)),
+        }
+        if self.parameters.registration == Registration::Unsupported {
+            return Err(Complaint::new(ErrorCode::UnsupportedMessageClass));
+        }
+        if !is_up {
+            return Err(Complaint::unexpected(message));
+        }
+        match message.kind {
+            MessageType::RegReq => self.on_reg_req(peer, message),
+            _ => self.on_dereg_req(peer, message),
+        }
+        Ok(())
+    }
+
+    /// The Application Servers that the Routing Contexts of a message name, or those that the
+    /// configuration knows when it has none.
+    ///
+    /// The second list is that of names nobody knows.
+    pub(super) fn servers_named(
+        &self,
+        peer: PeerId,
+        is_asked: bool,
+        message: &Message<'_>,
+    ) -> (Vec<ServerId>, Vec<RoutingContext>) {
+        let Some(found) = self.peers.find(peer) else { return (Vec::new(), Vec::new()) };
+        if message.value(Tag::RoutingContext).is_none() {
+            return (self.servers_of(peer, is_asked), Vec::new());
+        }
+        let (mut servers, mut unknown) = (Vec::new(), Vec::new());
+        for context in message.routing_contexts() {
+            match found.contexts.get(&(is_asked, context)) {
+                Some(server) if servers.contains(server) => {}
+                Some(server) => servers.push(*server),
+                None => unknown.push(context),
+            }
+        }
+        (servers, unknown)
+    }
+
+    pub(super) fn association_up(&mut self, peer: PeerId, streams: Option<u16>) {
+        if self.peers.find(peer).is_some_and(|peer| peer.association.is_some()) {
+            self.association_lost(peer);
+        }
+        let now = self.now;
+        let Some(found) = self.peers.find_mut(peer) else { return self.count(Fact::Stray) };
+        found.association = Some(streams);
+        found.heard = now;
+        self.count(Fact::AssociationsUp);
+        if let Some(t_beat) = self.parameters.t_beat {
+            self.timers.arm(Timer::Beat(peer), now + t_beat);
+        }
+        self.drive_peer(peer);
+    }
+
+    pub(super) fn association_lost(&mut self, peer: PeerId) {
+        let Some(found) = self.peers.find_mut(peer) else { return self.count(Fact::Stray) };
+        if found.association.take().is_none() {
+            return;
+        }
+        found.asked = None;
+        found.congestion = 0;
+        let was_up = core::mem::take(&mut found.is_up_here);
+        let was_up = core::mem::take(&mut found.is_up_there) || was_up;
+        let failed = found.asp_identifier.take();
+        self.count(Fact::AssociationsLost);
+        self.timers.cancel(Timer::Ack(peer));
+        self.timers.cancel(Timer::Beat(peer));
+        if was_up {
+            self.indicate(Indication::AspUp(peer, false));
+        }
+        for server in self.servers_of(peer, true) {
+            self.member_down(server, peer);
+            self.settle(server, None);
+        }
+        for server in self.servers_of(peer, false) {
+            self.asp_failed(server, peer, failed);
+        }
+    }
+
+    /// The peer began anew: everything it knew of this process is gone (RFC 4666 §4.3.1).
+    pub(super) fn association_restarted(&mut self, peer: PeerId) {
+        let association = self.peers.find(peer).and_then(|peer| peer.association);
+        let Some(streams) = association else { return self.count(Fact::Stray) };
+        self.association_lost(peer);
+        self.association_up(peer, streams);
+    }
+
+    /// This process is down at that peer, for one Application Server.
+    pub(super) fn member_down(&mut self, server: ServerId, peer: PeerId) {
+        self.timers.cancel(Timer::MemberAck(server, peer));
+        let mut given = None;
+        if let Some(member) = self.member_mut(server, peer) {
+            member.asked = None;
+            if core::mem::take(&mut member.is_registered) {
+                given = member.routing_context.take();
+            }
+        }
+        if let (Some(context), Some(found)) = (given, self.peers.find_mut(peer)) {
+            found.contexts.remove(&(true, context));
+        }
+        self.set_member(server, peer, MemberState::Down);
+    }
+
+    /// BEAT: what came goes back (RFC 4666 §4.3.4.6).
+    fn on_beat(&mut self, peer: PeerId, message: &Message<'_>) {
+        let data = message.value(Tag::HeartbeatData);
+        self.send(peer, MessageType::BeatAck, |writer| match data {
+            Some(data) => writer.octets(Tag::HeartbeatData, data).end(),
+            None => writer.end(),
+        });
+    }
+
+    /// T(beat): a peer that was silent for two of them is lost.
+    pub(super) fn beat(&mut self, peer: PeerId) {
+        let (now, Some(t_beat)) = (self.now, self.parameters.t_beat) else { return };
+        let Some(found) = self.peers.find_mut(peer).filter(|peer| peer.association.is_some())
+        else {
+            return;
+        };
+        if now.since(found.heard) >= 2 * t_beat {
+            self.count(Fact::HeartbeatsLost);
+            self.out.push(Out::Abort(peer));
+            return self.association_lost(peer);
+        }
+        found.beats += 1;
+        let data = found.beats.to_be_bytes();
+        self.send(peer, MessageType::Beat, |writer| {
+            writer.octets(Tag::HeartbeatData, &data).end();
+        });
+        self.timers.arm(Timer::Beat(peer), now + t_beat);
+    }
+
+    /// The role towards a peer.
+    pub(super) fn role(&self, peer: PeerId) -> Option<Role> {
+        self.peers.find(peer).map(|peer| peer.settings.role)
+    }
+}
+
+/// DATA never stands on stream 0, ASPSM, MGMT and RKM nowhere else (RFC 4666 §1.4.7).
+const fn is_misplaced(kind: MessageType, stream: u16) -> bool {
+    match kind.class() {
+        MessageClass::Transfer => stream == 0,
+        _ => kind.wants_stream_zero() && stream != 0,
+    }
+}

@@ -1,0 +1,219 @@
+//! MTP-TRANSFER: an MSU to the Application Server of its key, or to a Signalling Gateway on the
+//! way to its destination; an MSU that came to the user (RFC 4666 §1.4.2.4, §4.3.4.3).
+
+use super::complaint::Complaint;
+use super::{MemberState, Process};
+use crate::codec::{
+    Data, ErrorCode, MessageType, NetworkAppearance, PAYLOAD_BYTES_MAX, ProtocolData,
+    RoutingContext, ServerState, TrafficMode,
+};
+use crate::effects::{Indication, Out, Transfer};
+use crate::facts::Fact;
+use crate::id::{PeerId, ServerId};
+use crate::settings::Role;
+use bytes::Bytes;
+
+impl Process {
+    pub(super) fn transfer(&mut self, transfer: Transfer) {
+        if transfer.payload.len() > PAYLOAD_BYTES_MAX {
+            return self.count(Fact::Oversized);
+        }
+        match self.server_for(&transfer) {
+            Some(server) => self.send_to_server(server, transfer),
+            None => self.send_to_gateway(&transfer),
+        }
+    }
+
+    /// The Application Server of peers whose key the MSU belongs to.
+    #[inline]
+    fn server_for(&self, transfer: &Transfer) -> Option<ServerId> {
+        let near = self.keys.get(&(true, transfer.network, transfer.dpc))?;
+        near.iter().copied().find(|id| {
+            let server = self.servers.find(*id);
+            server.is_some_and(|server| {
+                server.settings.key.takes(transfer.dpc, transfer.si, transfer.opc)
+            })
+        })
+    }
+
+    fn send_to_server(&mut self, id: ServerId, transfer: Transfer) {
+        let Some(server) = self.servers.find_mut(id) else { return };
+        match server.state {
+            ServerState::Active => self.dispatch(id, &transfer),
+            ServerState::Pending => {
+                let messages_max = self.parameters.pending_messages_max;
+                let bytes_max = self.parameters.pending_bytes_max;
+                if server.waiting.has_room(transfer.payload.len(), messages_max, bytes_max) {
+                    server.waiting.push(transfer);
+                    self.count(Fact::Buffered);
+                } else {
+                    self.count(Fact::Shed);
+                }
+            }
+            ServerState::Inactive | ServerState::Down => self.count(Fact::Unroutable),
+        }
+    }
+
+    /// To the ASP that owns the flow, or to all of them.
+    fn dispatch(&mut self, id: ServerId, transfer: &Transfer) {
+        let Some(server) = self.servers.find_mut(id) else { return };
+        if server.traffic_mode() == TrafficMode::Broadcast {
+            let correlation = server.tag(transfer.sls);
+            let active = server.members.iter().filter(|it| it.state == MemberState::Active);
+            let to: Vec<_> = active.map(|it| (it.peer, it.routing_context)).collect();
+            for (peer, context) in to {
+                self.send_data(peer, context, correlation, transfer);
+            }
+            return;
+        }
+        let owner = server.flows.owner(transfer.sls);
+        let Some(member) = owner.and_then(|index| server.members.get(index)) else {
+            return self.count(Fact::Unroutable);
+        };
+        let (peer, context) = (member.peer, member.routing_context);
+        self.send_data(peer, context, None, transfer);
+    }
+
+    #[inline]
+    fn send_data(
+        &mut self,
+        peer: PeerId,
+        routing_context: Option<RoutingContext>,
+        correlation: Option<u32>,
+        transfer: &Transfer,
+    ) {
+        let Some(found) = self.peers.find(peer) else { return };
+        let Transfer { network, opc, dpc, si, ni, mp, sls, ref payload } = *transfer;
+        let data = Data {
+            network,
+            routing_context,
+            protocol_data: ProtocolData { opc, dpc, si, ni, mp, sls, payload },
+            correlation,
+        };
+        let mut bytes = Vec::with_capacity(data.written_bytes());
+        data.write(&mut bytes);
+        let stream = found.stream(sls);
+        self.count(Fact::MessagesOut);
+        self.count(Fact::DataOut);
+        self.out.push(Out::Send(peer, stream, Bytes::from(bytes)));
+    }
+
+    /// AS-PENDING has ended well: what waited goes first.
+    pub(super) fn recover(&mut self, id: ServerId) {
+        let waiting = self.servers.find_mut(id).map(|server| server.waiting.take());
+        for transfer in waiting.unwrap_or_default() {
+            self.count(Fact::Recovered);
+            self.dispatch(id, &transfer);
+        }
+    }
+
+    /// AS-PENDING has ended without an ASP: what waited is discarded.
+    pub(super) fn expire(&mut self, id: ServerId) {
+        let waiting = self.servers.find_mut(id).map(|server| server.waiting.take());
+        self.facts.add(Fact::Expired, waiting.map_or(0, |waiting| waiting.len() as u64));
+    }
+
+    /// The Application Server of this process that an MSU comes from: the one with its
+    /// Originating Point Code, else the only one there is in the network.
+    fn server_from(&self, transfer: &Transfer) -> Option<ServerId> {
+        if let Some(near) = self.keys.get(&(false, transfer.network, transfer.opc)) {
+            return near.first().copied();
+        }
+        let first = crate::codec::PointCode::default();
+        let network = transfer.network;
+        let mut here = self.keys.range((false, network, first)..);
+        let (place, servers) = here.next()?;
+        let is_only = here.next().is_none_or(|(next, _)| next.0 || next.1 != network);
+        (!place.0 && place.1 == network && is_only).then(|| servers.first().copied())?
+    }
+
+    /// To an SGP of the best Signalling Gateway: the one that owns the flow if it is among the
+    /// best.
+    fn send_to_gateway(&mut self, transfer: &Transfer) {
+        let id = self.server_from(transfer);
+        let Some(server) = id.and_then(|id| self.servers.find(id)) else {
+            return self.count(Fact::Unroutable);
+        };
+        let network = transfer.network;
+        let rank = |peer: PeerId| -> Option<(u8, u8)> {
+            let settings = &self.peers.find(peer)?.settings;
+            let gateway = self.gateways.get(&(network, settings.gateway))?;
+            let rank = gateway.rank(transfer.dpc)?;
+            (settings.role == Role::Asp).then_some((rank, settings.priority))
+        };
+        let active = || server.members.iter().filter(|it| it.state == MemberState::Active);
+        let best = active().filter_map(|member| rank(member.peer)).min();
+        let Some(best) = best else { return self.count(Fact::Unroutable) };
+        let owner = server.flows.owner(transfer.sls);
+        let owner = owner.and_then(|index| server.members.get(index));
+        let chosen = owner.filter(|member| rank(member.peer) == Some(best)).or_else(|| {
+            let among = || active().filter(|member| rank(member.peer) == Some(best));
+            among().nth(usize::from(transfer.sls) % among().count().max(1))
+        });
+        if let Some((peer, context)) = chosen.map(|member| (member.peer, member.routing_context)) {
+            self.send_data(peer, context, None, transfer);
+        }
+    }
+
+    /// DATA came.
+    #[inline]
+    pub(super) fn on_data(
+        &mut self,
+        peer: PeerId,
+        data: &Data<'_>,
+        bytes: &Bytes,
+    ) -> Result<(), Complaint> {
+        let Some(found) = self.peers.find(peer) else { return Ok(()) };
+        let is_asked = found.is_asked();
+        let id = match data.routing_context {
+            Some(context) => {
+                let id = found.contexts.get(&(is_asked, context)).copied();
+                id.ok_or_else(|| {
+                    Complaint::context(ErrorCode::InvalidRoutingContext, vec![context])
+                })?
+            }
+            None => match self.servers_of(peer, is_asked)[..] {
+                [only] => only,
+                _ => return Err(Complaint::new(ErrorCode::NoConfiguredAs)),
+            },
+        };
+        let Some(server) = self.servers.find(id) else { return Ok(()) };
+        let network = self.network_of(data.network, server.settings.key.network)?;
+        let Some(member) = server.member(peer) else { return Ok(()) };
+        // On another stream DATA may overtake the ASP Active Ack: it is not lost for that.
+        let is_near = matches!(member.asked, Some((MessageType::AspActive, _)));
+        if member.state != MemberState::Active && !is_near {
+            self.count(Fact::DataDiscarded);
+            let contexts = data.routing_context.into_iter().collect();
+            let complaint = Complaint::context(ErrorCode::UnexpectedMessage, contexts);
+            // An ASP discards it silently (§3.8.1).
+            return if is_asked { Ok(()) } else { Err(complaint) };
+        }
+        if found.settings.role == Role::Sgp
+            && !self.ss7_takes(peer, network, data.protocol_data.dpc)
+        {
+            self.count(Fact::DataDiscarded);
+            return Ok(());
+        }
+        let ProtocolData { opc, dpc, si, ni, mp, sls, payload } = data.protocol_data;
+        let payload = bytes.slice_ref(payload);
+        let transfer = Transfer { network, opc, dpc, si, ni, mp, sls, payload };
+        self.count(Fact::DataIn);
+        self.indicate(Indication::Transfer(peer, id, data.correlation, transfer));
+        Ok(())
+    }
+
+    /// The network of a message: the one it names, if that is the one of its Application Server.
+    pub(super) fn network_of(
+        &self,
+        named: Option<NetworkAppearance>,
+        configured: Option<NetworkAppearance>,
+    ) -> Result<Option<NetworkAppearance>, Complaint> {
+        match (named, configured) {
+            (Some(named), Some(configured)) if named != configured => {
+                Err(Complaint::network(named))
+            }
+            (named, configured) => Ok(configured.or(named)),
+        }
+    }
+}
