@@ -15,7 +15,7 @@ pub(crate) struct Flows {
     owners: [u16; FLOWS],
 }
 
-/// How many flows each of `active` has, in a row and in all.
+/// How many flows each of `active` has, in a row and in all rows before it.
 struct Shares {
     row: Vec<usize>,
     all: Vec<usize>,
@@ -64,7 +64,10 @@ impl Flows {
             let has = |who: &usize| owners.iter().filter(|at| usize::from(**at) == *who).count();
             active.iter().map(has).collect()
         };
-        Shares { row: count(&self.owners[row * ROW..(row + 1) * ROW]), all: count(&self.owners) }
+        Shares {
+            row: count(&self.owners[row * ROW..(row + 1) * ROW]),
+            all: count(&self.owners[..row * ROW]),
+        }
     }
 
     /// Flows without an owner go to whoever has the fewest.
@@ -74,7 +77,6 @@ impl Flows {
             if self.owners[flow] == NOBODY {
                 let to = shares.poorest();
                 shares.row[to] += 1;
-                shares.all[to] += 1;
                 self.owners[flow] = active[to] as u16;
             }
         }
@@ -98,9 +100,10 @@ impl Flows {
             };
             self.owners[flow] = active[to] as u16;
             shares.row[from] -= 1;
-            shares.all[from] -= 1;
             shares.row[to] += 1;
-            shares.all[to] += 1;
+            if evens_all {
+                return;
+            }
         }
     }
 }

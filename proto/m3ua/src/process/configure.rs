@@ -124,8 +124,10 @@ impl Process {
         self.expire(id);
         self.timers.cancel(Timer::Recovery(id));
         self.unindex_key(id);
-        self.names.retain(|_, server| *server != id);
-        self.servers.remove(id);
+        let removed = self.servers.remove(id).and_then(|server| server.settings.routing_context);
+        if let Some(context) = removed.filter(|context| self.names.get(context) == Some(&id)) {
+            self.names.remove(&context);
+        }
     }
 
     /// Makes a peer an ASP of an Application Server, or this process one at that peer.
@@ -160,10 +162,12 @@ impl Process {
             context.filter(|_| !server.settings.registers)
         };
         self.join(id, peer, context)?;
+        self.settle(id, None);
         self.drive_member(id, peer);
         Ok(())
     }
 
+    /// Makes it a member; the caller settles.
     pub(super) fn join(
         &mut self,
         id: ServerId,
@@ -188,7 +192,6 @@ impl Process {
         let is_up = if is_asked { found.is_up_there } else { found.is_up_here };
         if is_up {
             self.set_member(id, peer, MemberState::Inactive);
-            self.settle(id, None);
         }
         Ok(())
     }

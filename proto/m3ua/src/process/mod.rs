@@ -161,11 +161,15 @@ impl Process {
     /// An ASP has another state in an Application Server. [`Process::settle`] draws the
     /// consequences, after the acknowledgement is sent.
     fn set_member(&mut self, id: ServerId, peer: PeerId, state: MemberState) {
+        let drained = self.now + self.parameters.t_ack;
         let Some(server) = self.servers.find_mut(id) else { return };
         let Some(member) = server.member_mut(peer) else { return };
         let was = core::mem::replace(&mut member.state, state);
         if was == state {
             return;
+        }
+        if was == MemberState::Active {
+            member.drains_until = drained;
         }
         let is_active = state == MemberState::Active;
         server.members_changed(is_active);

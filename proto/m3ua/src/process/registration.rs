@@ -57,7 +57,10 @@ impl Process {
             let status = registered.err().unwrap_or(RegistrationStatus::Registered);
             self.indicate(Indication::Registered(peer, registered.ok(), status.number()));
             // The ASP learns the state of the Application Server it has joined (§4.3.4.5).
-            if let Ok(id) = registered {
+            let Ok(id) = registered else { continue };
+            let before = self.server_state(id);
+            self.settle(id, None);
+            if before == self.server_state(id) {
                 self.notify_one(id, peer);
             }
         }
@@ -175,7 +178,11 @@ impl Process {
             return Err(RegistrationStatus::ChangeRefused);
         }
         // The lowest name that is free: the names that are taken stand in order.
-        let taken = self.names.keys().zip(1..).take_while(|(name, number)| name.0 == *number);
+        let taken = self
+            .names
+            .range(RoutingContext(1)..)
+            .zip(1..)
+            .take_while(|((name, _), number)| name.0 == *number);
         let free = RoutingContext(taken.count() as u32 + 1);
         let context = wanted.unwrap_or(free);
         let mut settings = ServerSettings::new(Side::There, Some(context), key);

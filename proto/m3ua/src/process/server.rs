@@ -14,6 +14,7 @@ use crate::effects::Transfer;
 use crate::id::PeerId;
 use crate::loadshare::Flows;
 use crate::settings::ServerSettings;
+use machine::Time;
 use std::collections::VecDeque;
 
 /// State of an ASP within an Application Server, together with that of its peer (RFC 4666
@@ -43,6 +44,8 @@ pub(crate) struct Member {
     pub(crate) is_registered: bool,
     /// This process wants to give the Routing Context back.
     pub(crate) gives_back: bool,
+    /// Until then DATA is taken though the ASP is inactive: it was under way.
+    pub(crate) drains_until: Time,
 }
 
 impl Member {
@@ -55,6 +58,7 @@ impl Member {
             asked: None,
             is_registered: false,
             gives_back: false,
+            drains_until: Time::ZERO,
         }
     }
 }

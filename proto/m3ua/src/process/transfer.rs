@@ -180,8 +180,10 @@ impl Process {
         let Some(server) = self.servers.find(id) else { return Ok(()) };
         let network = self.network_of(data.network, server.settings.key.network)?;
         let Some(member) = server.member(peer) else { return Ok(()) };
-        // On another stream DATA may overtake the ASP Active Ack: it is not lost for that.
-        let is_near = matches!(member.asked, Some((MessageType::AspActive, _)));
+        // DATA has a stream of its own: it may overtake the ASP Active Ack and be overtaken by ASP
+        // Inactive and its Ack. It is not lost for that.
+        let is_near = matches!(member.asked, Some((MessageType::AspActive, _)))
+            || (member.state == MemberState::Inactive && self.now < member.drains_until);
         if member.state != MemberState::Active && !is_near {
             self.count(Fact::DataDiscarded);
             let contexts = data.routing_context.into_iter().collect();
