@@ -14,14 +14,14 @@ fuzz_target!(|bytes: &[u8]| {
         parameters.registration = Registration::Open;
         let settings = Settings { peers_max: 1, servers_max: 16, parameters };
         let mut process = Process::new(settings).expect("they are valid");
+        let (mut now, mut out) = (Time::from_millis(1), Vec::new());
         let peer = process.add_peer(PeerSettings::new(role)).expect("there is room");
         for (number, side) in [(1, Side::Here), (2, Side::There)] {
             let key = Key::of(PointCode::truncated(number));
             let settings = ServerSettings::new(side, Some(RoutingContext(number)), key);
             let server = process.add_server(settings).expect("there is room");
-            let _ = process.assign(server, peer);
+            let _ = process.assign(now, server, peer, &mut out);
         }
-        let (mut now, mut out) = (Time::from_millis(1), Vec::new());
         process.step(now, In::CommunicationUp(peer, Some(4)), &mut out);
         // The first octet of each piece is its length and whether time passes before it.
         let mut rest = bytes;

@@ -59,7 +59,7 @@ fn process(role: Role, side: Side, peers: usize) -> (Process, Vec<PeerId>) {
     let server = process.add_server(server).expect("room");
     let peer = |_| {
         let peer = process.add_peer(PeerSettings::new(role)).expect("room");
-        process.assign(server, peer).expect("they go together");
+        process.assign(Time::ZERO, server, peer, &mut Vec::new()).expect("they go together");
         peer
     };
     let peers = (0..peers).map(peer).collect();

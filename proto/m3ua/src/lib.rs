@@ -36,7 +36,7 @@
 //!     let server = ServerSettings::new(side, Some(RoutingContext(7)), key.clone());
 //!     let server = process.add_server(server).expect("there is room");
 //!     let peer = process.add_peer(PeerSettings::new(role)).expect("there is room");
-//!     process.assign(server, peer).expect("they go together");
+//!     process.assign(now, server, peer, &mut Vec::new()).expect("they go together");
 //!     (process, peer)
 //! });
 //! for (process, peer) in &mut ends {

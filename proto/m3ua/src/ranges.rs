@@ -34,10 +34,14 @@ impl<T: Copy + Eq + Default> Ranges<T> {
     /// The value of one destination.
     #[inline]
     pub(crate) fn value(&self, point_code: PointCode) -> T {
-        if self.masks == 0 {
-            return T::default();
-        }
-        let found = self.used().filter_map(|mask| {
+        if self.masks == 0 { T::default() } else { self.value_of(Affected::one(point_code)) }
+    }
+
+    /// The value of a range, apart from smaller ones within it that have one of their own.
+    pub(crate) fn value_of(&self, range: Affected) -> T {
+        let point_code = range.point_code;
+        let found = self.used().filter(|mask| *mask >= range.mask.min(MASKS - 1));
+        let found = found.filter_map(|mask| {
             let (first, _) = Affected { point_code, mask }.bounds();
             self.entries.get(&(mask, first))
         });
@@ -69,25 +73,16 @@ impl<T: Copy + Eq + Default> Ranges<T> {
 
     /// Whether a smaller range within this one has a value of its own.
     pub(crate) fn is_split(&self, range: Affected) -> bool {
-        let (first, last) = range.bounds();
-        let smaller = self.used().filter(|inner| *inner < range.mask.min(MASKS - 1));
-        smaller
-            .map(|inner| self.entries.range((inner, first)..=(inner, last)))
-            .any(|mut entries| entries.next().is_some())
+        self.within(range).next().is_some()
     }
 
-    /// Smaller ranges within this one that have a value of their own, in the order in which they
-    /// were told.
-    pub(crate) fn within(&self, range: Affected) -> Vec<(Affected, T)> {
+    /// Smaller ranges within this one that have a value of their own.
+    pub(crate) fn within(&self, range: Affected) -> impl Iterator<Item = Affected> {
         let (first, last) = range.bounds();
-        let smaller = self.used().filter(|inner| *inner < range.mask.min(MASKS - 1));
-        let entries = smaller.flat_map(|inner| self.entries.range((inner, first)..=(inner, last)));
-        let mut within: Vec<_> = entries.collect();
-        within.sort_unstable_by_key(|(_, (told, _))| *told);
-        let plain = within.into_iter().map(|((mask, point_code), (_, value))| {
-            (Affected { point_code: *point_code, mask: *mask }, *value)
-        });
-        plain.collect()
+        let smaller = self.used().filter(move |inner| *inner < range.mask.min(MASKS - 1));
+        let entries =
+            smaller.flat_map(move |inner| self.entries.range((inner, first)..=(inner, last)));
+        entries.map(|((mask, point_code), _)| Affected { point_code: *point_code, mask: *mask })
     }
 
     /// The ranges whose value is not the default.
@@ -119,6 +114,7 @@ mod tests {
         assert_eq!(ranges.value(PointCode::truncated(0x1234)), 3);
         assert_eq!(ranges.value(PointCode::truncated(0x12ff)), 2);
         assert_eq!(ranges.value(PointCode::truncated(0x1300)), 0);
+        assert_eq!(ranges.value_of(range(0x1234, 8)), 2);
         assert!(ranges.is_split(range(0x1200, 8)) && !ranges.is_split(range(0x1234, 0)));
         ranges.tell(range(0, 200), 0).unwrap();
         assert_eq!((ranges.value(PointCode::truncated(0x1234)), ranges.odd().count()), (0, 0));

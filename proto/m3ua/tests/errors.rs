@@ -43,7 +43,9 @@ fn sgp(parameters: Parameters) -> Sgp {
     let peers = [0, 1].map(|_| process.add_peer(PeerSettings::new(Role::Sgp)).unwrap());
     let now = Time::from_millis(1);
     for peer in peers {
-        servers.iter().for_each(|server| process.assign(*server, peer).unwrap());
+        for server in servers {
+            process.assign(now, server, peer, &mut Vec::new()).unwrap();
+        }
         process.step(now, In::CommunicationUp(peer, Some(8)), &mut Vec::new());
     }
     Sgp { process, peers, servers, now }
@@ -354,7 +356,7 @@ fn damaged_messages_meet_processes_in_every_role() {
             let key = Key::of(pc(2 * context));
             let settings = ServerSettings::new(side, Some(RoutingContext(context)), key);
             let server = process.add_server(settings).unwrap();
-            let _ = process.assign(server, peer);
+            let _ = process.assign(Time::ZERO, server, peer, &mut Vec::new());
         }
         let (mut out, mut now) = (Vec::new(), Time::from_millis(1));
         for turn in 0..wanted.unwrap_or(100_000u64) / 5 {

@@ -11,8 +11,8 @@ use m3ua::codec::{
     Tag, TrafficMode, Writer,
 };
 use m3ua::{
-    Cause, Fact, In, Indication, Key, Parameters, PeerSettings, Refused, Registration, Role,
-    ServerSettings, Side, Transfer,
+    Cause, Fact, In, Indication, Key, Parameters, PeerSettings, Process, Refused, Registration,
+    Role, ServerSettings, Side, Transfer,
 };
 use machine::Duration;
 use world::{Node, World, msu, parameters, pc};
@@ -147,6 +147,31 @@ fn data_to_an_unavailable_destination_is_answered_by_duna_and_to_a_congested_one
 }
 
 #[test]
+fn an_audit_of_a_range_tells_what_is_odd_inside_after_the_whole() {
+    let (mut world, asp, sgps) = two_gateways();
+    let (range, inner) = (Affected { point_code: pc(0x100), mask: 8 }, Affected::one(pc(0x100)));
+    world.step(sgps[0], In::Pause(None, range));
+    world.step(sgps[0], In::Resume(None, inner));
+    let congestion = Cause::Congestion(Some(2));
+    world.step(sgps[0], In::Status(None, Affected::one(pc(0x101)), congestion));
+    world.step(sgps[0], In::Resume(None, Affected::one(pc(0x101))));
+    world.run_ms(100);
+    world.forget();
+    world.step(asp, In::Audit(world.peer(0, 0), None, vec![range]));
+    world.run_ms(100);
+    let lines = world.lines();
+    assert_eq!(
+        lines[1..],
+        [
+            "sgp1 > asp DUNA RC=1",
+            "sgp1 > asp DAVA RC=1",
+            "sgp1 > asp SCON RC=1",
+            "sgp1 > asp DAVA RC=1",
+        ]
+    );
+}
+
+#[test]
 fn two_networks_with_the_same_point_codes_do_not_meet() {
     let mut world = World::new(1);
     let (sgp, asp) = (world.node("sgp", parameters()), world.node("asp", parameters()));
@@ -251,26 +276,27 @@ fn keys_pick_the_traffic_by_service_indicator_and_origin() {
 fn what_does_not_go_together_is_not_configured() {
     let mut world = World::new(1);
     let node = world.node("sgp", parameters());
-    let process = &mut world.nodes[node];
+    let (process, now) = (&mut world.nodes[node], world.now);
     let peer = process.add_peer(PeerSettings::new(Role::Sgp)).unwrap();
+    let assign = |process: &mut Process, server| process.assign(now, server, peer, &mut Vec::new());
     let context = |number| Some(RoutingContext(number));
     let of = |side, number: Option<RoutingContext>, dpc| {
         ServerSettings::new(side, number, Key::of(pc(dpc)))
     };
     let here = process.add_server(of(Side::Here, context(1), 1)).unwrap();
-    assert_eq!(process.assign(here, peer), Err(Refused::Side));
+    assert_eq!(assign(process, here), Err(Refused::Side));
     let there = process.add_server(of(Side::There, context(1), 1)).unwrap();
-    assert_eq!(process.assign(there, peer), Ok(()));
-    assert_eq!(process.assign(there, peer), Err(Refused::Exists));
+    assert_eq!(assign(process, there), Ok(()));
+    assert_eq!(assign(process, there), Err(Refused::Exists));
     let again = process.add_server(of(Side::There, context(1), 2));
     assert_eq!(again, Err(Refused::RoutingContext));
     let nameless = process.add_server(of(Side::There, None, 3)).unwrap();
-    assert_eq!(process.assign(nameless, peer), Err(Refused::RoutingContext));
+    assert_eq!(assign(process, nameless), Err(Refused::RoutingContext));
     let empty = ServerSettings::new(Side::There, context(4), Key::default());
     assert_eq!(process.add_server(empty), Err(Refused::Key));
-    process.remove_peer(peer);
-    assert_eq!(process.assign(there, peer), Err(Refused::Unknown));
-    process.remove_server(there);
+    process.remove_peer(now, peer, &mut Vec::new());
+    assert_eq!(assign(process, there), Err(Refused::Unknown));
+    process.remove_server(now, there, &mut Vec::new());
     assert!(process.add_server(of(Side::There, context(1), 1)).is_ok(), "its name is free");
     let mut wrong = parameters();
     wrong.t_r = Duration::ZERO;
@@ -368,7 +394,7 @@ fn every_fact_moves() {
     Data { network: None, routing_context, protocol_data: label, correlation: None }
         .write(&mut data);
     world.step(asp, In::AspInactive(to_sgp, here));
-    world.run_ms(100);
+    world.run_ms(3_000);
     world.step(sgp, In::Message(to_asp, 1, data.into()));
     world.run_ms(100);
     // Nothing arrives any more, and nobody says so.

@@ -179,7 +179,8 @@ fn a_configured_asp_cannot_deregister() {
     let key = Key::of(pc(70));
     let settings = ServerSettings::new(Side::There, Some(RoutingContext(70)), key);
     let server = sgp.process.add_server(settings).unwrap();
-    sgp.process.assign(server, sgp.peers[0]).unwrap();
+    let peer = sgp.peers[0];
+    sgp.process.assign(Time::ZERO, server, peer, &mut Vec::new()).unwrap();
     assert_eq!(sgp.deregister(0, 70), DeregistrationStatus::PermissionDenied);
     // Registering what is configured does no harm.
     assert_eq!(sgp.dpc(0, 70), (RegistrationStatus::Registered, 70));
@@ -198,7 +199,7 @@ fn several_keys_in_one_request_have_a_result_each() {
         }
         writer
     });
-    let Out::Send(_, _, bytes) = &out[1] else { panic!("{out:?}") };
+    let Out::Send(_, _, bytes) = &out[0] else { panic!("{out:?}") };
     let read = Message::read(bytes).unwrap();
     let results: Vec<RegistrationResult> = read
         .all(Tag::RegistrationResult)

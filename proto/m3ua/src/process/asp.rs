@@ -190,7 +190,15 @@ impl Process {
         message: &Message<'_>,
     ) -> Result<(), Complaint> {
         let mode = message.word(Tag::TrafficModeType).and_then(TrafficMode::of);
-        let (servers, unknown) = self.servers_named(peer, true, message);
+        let (mut servers, unknown) = self.servers_named(peer, true, message);
+        if message.value(Tag::RoutingContext).is_none() && servers.len() > 1 {
+            // Without a context it is for what was asked for.
+            servers.retain(|server| {
+                let member = self.servers.find(*server).and_then(|server| server.member(peer));
+                let asked = member.and_then(|member| member.asked);
+                asked.is_some_and(|(asked, _)| answers(kind, asked))
+            });
+        }
         for server in servers {
             match kind {
                 MessageType::AspActiveAck => self.member_active(server, peer, mode),
@@ -243,4 +251,12 @@ impl Process {
         }
         self.drive_member(id, peer);
     }
+}
+
+const fn answers(answer: MessageType, asked: MessageType) -> bool {
+    matches!(
+        (asked, answer),
+        (MessageType::AspActive, MessageType::AspActiveAck)
+            | (MessageType::AspInactive, MessageType::AspInactiveAck)
+    )
 }

@@ -10,6 +10,7 @@ use crate::effects::Cause;
 use crate::facts::Fact;
 use crate::id::PeerId;
 use crate::settings::Role;
+use core::cmp::Reverse;
 
 /// Ranges at most in the answer to one audit, beside those that were asked for: what lies inside
 /// of a wide range and does not fit is not told.
@@ -113,19 +114,16 @@ impl Process {
             let affected = message.affected().collect();
             return Err(Complaint { code, contexts, network, affected });
         }
-        let asked: Vec<Affected> = message.affected().map(Affected::canonical).collect();
         let mut answers: Vec<(MessageType, u8, Affected)> = Vec::new();
         let mut room = ANSWERS_MAX;
-        for affected in asked {
-            let (status, level) = self.status_of(network, affected.point_code);
-            answers.push((self.kind_of(status), level, affected));
-            let Some(table) = self.ss7.get(&network) else { continue };
-            for (inner, status) in table.availability.within(affected).into_iter().take(room) {
-                room -= 1;
-                let level = table.congestion.value(inner.point_code);
-                let status = status.unwrap_or_else(|| self.unknown());
-                answers.push((self.kind_of(status), level, inner));
-            }
+        for asked in message.affected().map(Affected::canonical) {
+            let mut pieces = self.pieces_of(network, asked, room);
+            room -= pieces.len();
+            pieces.insert(0, asked);
+            answers.extend(pieces.into_iter().map(|piece| {
+                let (status, level) = self.status_of(network, piece);
+                (self.kind_of(status), level, piece)
+            }));
         }
         for same in answers.chunk_by(|one, next| (one.0, one.1) == (next.0, next.1)) {
             let affected: Vec<Affected> = same.iter().map(|answer| answer.2).collect();
@@ -147,14 +145,26 @@ impl Process {
         }
     }
 
-    /// What is known of a destination: by the SS7 network, or because it is one of ours.
-    fn status_of(&self, network: Network, dpc: PointCode) -> (Availability, u8) {
+    /// What has a status of its own inside of a range: the larger before the smaller, which holds
+    /// when it is told last. No more than there is room for.
+    fn pieces_of(&self, network: Network, range: Affected, room: usize) -> Vec<Affected> {
+        let Some(table) = self.ss7.get(&network) else { return Vec::new() };
+        let inner = table.availability.within(range).chain(table.congestion.within(range));
+        let mut pieces: Vec<Affected> = inner.take(room).collect();
+        pieces.sort_unstable_by_key(|piece| (Reverse(piece.mask), piece.point_code));
+        pieces.dedup();
+        pieces
+    }
+
+    /// What is known of destinations: by the SS7 network, or because one is ours.
+    fn status_of(&self, network: Network, range: Affected) -> (Availability, u8) {
         let table = self.ss7.get(&network);
-        let level = table.map_or(0, |table| table.congestion.value(dpc));
-        if let Some(told) = table.and_then(|table| table.availability.value(dpc)) {
+        let level = table.map_or(0, |table| table.congestion.value_of(range));
+        if let Some(told) = table.and_then(|table| table.availability.value_of(range)) {
             return (told, level);
         }
-        let Some(servers) = self.keys.get(&(true, network, dpc)) else {
+        let one = Some(range.point_code).filter(|_| range.mask == 0);
+        let Some(servers) = one.and_then(|dpc| self.keys.get(&(true, network, dpc))) else {
             return (self.unknown(), level);
         };
         let is_served = servers.iter().any(|server| {

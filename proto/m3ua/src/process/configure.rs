@@ -2,6 +2,7 @@
 
 use super::{Process, Server};
 use crate::codec::{RoutingContext, ServerState};
+use crate::effects::Out;
 use crate::id::{PeerId, ServerId};
 use crate::process::peer::Peer;
 use crate::process::server::{Member, MemberState};
@@ -9,6 +10,7 @@ use crate::settings::{
     MEMBERS_MAX, PeerSettings, Refused, SERVERS_PER_PEER_MAX, ServerSettings, Side,
 };
 use crate::timers::Timer;
+use machine::Time;
 
 impl Process {
     /// Adds a peer; its association is told by [`crate::In::CommunicationUp`].
@@ -23,12 +25,14 @@ impl Process {
     }
 
     /// Takes a peer away, as if its association were lost.
-    pub fn remove_peer(&mut self, peer: PeerId) {
+    pub fn remove_peer(&mut self, now: Time, peer: PeerId, out: &mut Vec<Out>) {
+        self.now = now;
         self.association_lost(peer);
         for server in self.peers.find(peer).map(|peer| peer.servers.clone()).unwrap_or_default() {
             self.leave(server, peer);
         }
         self.peers.remove(peer);
+        out.append(&mut self.out);
     }
 
     /// Adds an Application Server.
@@ -116,7 +120,13 @@ impl Process {
     }
 
     /// Takes an Application Server away; MSUs that wait for it are discarded.
-    pub fn remove_server(&mut self, id: ServerId) {
+    pub fn remove_server(&mut self, now: Time, id: ServerId, out: &mut Vec<Out>) {
+        self.now = now;
+        self.drop_server(id);
+        out.append(&mut self.out);
+    }
+
+    pub(super) fn drop_server(&mut self, id: ServerId) {
         let Some(server) = self.servers.find(id) else { return };
         for peer in server.members.iter().map(|member| member.peer).collect::<Vec<_>>() {
             self.leave(id, peer);
@@ -135,7 +145,14 @@ impl Process {
     /// # Errors
     /// Neither exists, they do not go together, there is no room, or the Application Servers of
     /// the peer could not be told apart.
-    pub fn assign(&mut self, id: ServerId, peer: PeerId) -> Result<(), Refused> {
+    pub fn assign(
+        &mut self,
+        now: Time,
+        id: ServerId,
+        peer: PeerId,
+        out: &mut Vec<Out>,
+    ) -> Result<(), Refused> {
+        self.now = now;
         let context = {
             let (Some(server), Some(found)) = (self.servers.find(id), self.peers.find(peer)) else {
                 return Err(Refused::Unknown);
@@ -164,6 +181,7 @@ impl Process {
         self.join(id, peer, context)?;
         self.settle(id, None);
         self.drive_member(id, peer);
+        out.append(&mut self.out);
         Ok(())
     }
 
@@ -223,7 +241,7 @@ impl Process {
             server.is_dynamic && server.members.is_empty() && !is_pending
         });
         if abandoned.is_some() {
-            self.remove_server(id);
+            self.drop_server(id);
         }
     }
 }

@@ -189,7 +189,7 @@ impl Process {
         settings.mode = mode;
         let id = self.insert_server(settings, true).map_err(refusal)?;
         if let Err(refused) = self.join(id, peer, Some(context)) {
-            self.remove_server(id);
+            self.drop_server(id);
             return Err(refusal(refused));
         }
         if let Some(member) = self.member_mut(id, peer) {

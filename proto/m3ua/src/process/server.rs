@@ -44,7 +44,7 @@ pub(crate) struct Member {
     pub(crate) is_registered: bool,
     /// This process wants to give the Routing Context back.
     pub(crate) gives_back: bool,
-    /// Until then DATA is taken though the ASP is inactive: it was under way.
+    /// Until then DATA is taken though the ASP is not active any more: it was under way.
     pub(crate) drains_until: Time,
 }
 

@@ -2,7 +2,7 @@
 //! way to its destination; an MSU that came to the user (RFC 4666 §1.4.2.4, §4.3.4.3).
 
 use super::complaint::Complaint;
-use super::{MemberState, Process};
+use super::{Member, MemberState, Process};
 use crate::codec::{
     Data, ErrorCode, MessageType, NetworkAppearance, PAYLOAD_BYTES_MAX, ProtocolData,
     RoutingContext, ServerState, TrafficMode,
@@ -141,13 +141,20 @@ impl Process {
             let rank = gateway.rank(transfer.dpc)?;
             (settings.role == Role::Asp).then_some((rank, settings.priority))
         };
-        let active = || server.members.iter().filter(|it| it.state == MemberState::Active);
+        // Who has asked to leave sends no more.
+        let leaves = |member: &Member| {
+            let peer = self.peers.find(member.peer).and_then(|peer| peer.asked);
+            member.asked.is_some() || peer.is_some()
+        };
+        let is_active = |it: &&Member| it.state == MemberState::Active && !leaves(it);
+        let active = || server.members.iter().filter(is_active);
         let best = active().filter_map(|member| rank(member.peer)).min();
         let Some(best) = best else { return self.count(Fact::Unroutable) };
         let owner = server.flows.owner(transfer.sls);
         let owner = owner.and_then(|index| server.members.get(index));
-        let chosen = owner.filter(|member| rank(member.peer) == Some(best)).or_else(|| {
-            let among = || active().filter(|member| rank(member.peer) == Some(best));
+        let is_best = |member: &&Member| is_active(member) && rank(member.peer) == Some(best);
+        let chosen = owner.filter(is_best).or_else(|| {
+            let among = || active().filter(is_best);
             among().nth(usize::from(transfer.sls) % among().count().max(1))
         });
         if let Some((peer, context)) = chosen.map(|member| (member.peer, member.routing_context)) {
@@ -181,9 +188,9 @@ impl Process {
         let network = self.network_of(data.network, server.settings.key.network)?;
         let Some(member) = server.member(peer) else { return Ok(()) };
         // DATA has a stream of its own: it may overtake the ASP Active Ack and be overtaken by ASP
-        // Inactive and its Ack. It is not lost for that.
+        // Inactive, ASP Down and their Acks. It is not lost for that.
         let is_near = matches!(member.asked, Some((MessageType::AspActive, _)))
-            || (member.state == MemberState::Inactive && self.now < member.drains_until);
+            || self.now < member.drains_until;
         if member.state != MemberState::Active && !is_near {
             self.count(Fact::DataDiscarded);
             let contexts = data.routing_context.into_iter().collect();

@@ -52,13 +52,23 @@ pub struct Link {
     last: BTreeMap<(usize, u16), Time>,
 }
 
+/// A message under way.
+#[derive(Debug)]
+struct Flight {
+    link: usize,
+    epoch: u64,
+    side: usize,
+    stream: u16,
+    bytes: Bytes,
+}
+
 pub struct World {
     pub now: Time,
     pub nodes: Vec<Process>,
     pub names: Vec<String>,
     pub links: Vec<Link>,
     pub chance: Chance,
-    flying: BTreeMap<(Time, u64), (usize, u64, usize, u16, Bytes)>,
+    flying: BTreeMap<(Time, u64), Flight>,
     number: u64,
     /// What users were told: when, node, what.
     pub told: Vec<(Time, Node, Indication)>,
@@ -137,7 +147,9 @@ impl World {
 
     pub fn assign(&mut self, link: usize, side: usize, server: ServerId) {
         let End { node, peer } = self.links[link].ends[side];
-        self.nodes[node].assign(server, peer).unwrap();
+        let mut out = Vec::new();
+        self.nodes[node].assign(self.now, server, peer, &mut out).unwrap();
+        self.take(node, out);
     }
 
     pub fn peer(&self, link: usize, side: usize) -> PeerId {
@@ -158,12 +170,9 @@ impl World {
         if !std::mem::take(&mut self.links[link].is_up) {
             return;
         }
-        for (_, (of, .., bytes)) in self.flying.iter().filter(|(_, flight)| flight.0 == link) {
-            if *of == link && bytes[2] == 1 {
-                self.lost.push(bytes.clone());
-            }
-        }
-        self.flying.retain(|_, flight| flight.0 != link);
+        let cut = self.flying.values().filter(|flight| flight.link == link && flight.bytes[2] == 1);
+        self.lost.extend(cut.map(|flight| flight.bytes.clone()));
+        self.flying.retain(|_, flight| flight.link != link);
         for End { node, peer } in self.links[link].ends {
             self.step(node, In::CommunicationLost(peer));
         }
@@ -226,7 +235,8 @@ impl World {
         let at = at.max(*last);
         *last = at;
         self.number += 1;
-        let flight = (index, link.epoch, 1 - side, stream, bytes);
+        let epoch = link.epoch;
+        let flight = Flight { link: index, epoch, side: 1 - side, stream, bytes };
         self.flying.insert((at, self.number), flight);
     }
 
@@ -241,7 +251,8 @@ impl World {
             };
             self.now = self.now.max(next);
             if arrival.is_some_and(|at| at <= self.now) {
-                let (_, (link, epoch, side, stream, bytes)) = self.flying.pop_first().unwrap();
+                let (_, flight) = self.flying.pop_first().unwrap();
+                let Flight { link, epoch, side, stream, bytes } = flight;
                 let End { node, peer } = self.links[link].ends[side];
                 if self.links[link].epoch == epoch && self.links[link].is_up {
                     self.step(node, In::Message(peer, stream, bytes));
