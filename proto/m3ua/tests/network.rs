@@ -7,14 +7,14 @@ mod world;
 use bytes::Bytes;
 use event::Fact as _;
 use m3ua::codec::{
-    Affected, Data, Message, MessageType, NetworkAppearance, PAYLOAD_BYTES_MAX, RoutingContext,
-    Tag, TrafficMode, Writer,
+    Affected, Data, Framing, Message, MessageType, NetworkAppearance, PAYLOAD_BYTES_MAX,
+    RoutingContext, Tag, TrafficMode, Writer, frame,
 };
 use m3ua::{
-    Cause, Fact, In, Indication, Key, Parameters, PeerSettings, Process, Refused, Registration,
-    Role, ServerSettings, Side, Transfer,
+    Cause, Fact, In, Indication, Key, Out, Parameters, PeerSettings, Process, Refused,
+    Registration, Role, ServerSettings, Settings, Side, Transfer,
 };
-use machine::Duration;
+use machine::{Duration, Machine, Time};
 use world::{Node, World, msu, parameters, pc};
 
 /// As many ranges as a network keeps.
@@ -204,6 +204,67 @@ fn two_networks_with_the_same_point_codes_do_not_meet() {
     }
 }
 
+/// Cuts what one side has written into messages and gives them to the other, in small pieces.
+fn carry(stream: &mut Vec<u8>, to: &mut Process, peer: m3ua::PeerId, out: &mut Vec<Out>) {
+    let sent = std::mem::take(stream);
+    for piece in sent.chunks(5) {
+        stream.extend_from_slice(piece);
+        loop {
+            match frame(stream) {
+                Framing::Message(length) => {
+                    let message: Vec<u8> = stream.drain(..length).collect();
+                    to.step(Time::ZERO, In::Message(peer, 0, message.into()), out);
+                }
+                Framing::Padding(length) => drop(stream.drain(..length)),
+                Framing::Partial => break,
+                Framing::Broken(offence) => panic!("{offence}"),
+            }
+        }
+    }
+    assert!(stream.is_empty(), "whole messages were sent");
+}
+
+#[test]
+fn over_tcp_messages_are_framed_and_there_are_no_streams() {
+    let settings = Settings { peers_max: 1, servers_max: 1, parameters: parameters() };
+    let mut ends = [(Role::Asp, Side::Here), (Role::Sgp, Side::There)].map(|(role, side)| {
+        let mut process = Process::new(settings).unwrap();
+        let peer = process.add_peer(PeerSettings::new(role)).unwrap();
+        let server = ServerSettings::new(side, Some(RoutingContext(1)), Key::of(pc(2)));
+        let server = process.add_server(server).unwrap();
+        process.assign(Time::ZERO, server, peer, &mut Vec::new()).unwrap();
+        (process, peer)
+    });
+    let mut out = [Vec::new(), Vec::new()];
+    for (end, out) in ends.iter_mut().zip(&mut out) {
+        end.0.step(Time::ZERO, In::CommunicationUp(end.1, None), out);
+    }
+    let mut came = 0;
+    for turn in 0..10 {
+        let from = turn % 2;
+        if turn == 7 {
+            (0..3).for_each(|sls| {
+                let transfer = In::Transfer(msu(1, 2, sls, b"odd"));
+                ends[1].0.step(Time::ZERO, transfer, &mut out[1]);
+            });
+        }
+        let mut stream = Vec::new();
+        for effect in std::mem::take(&mut out[from]) {
+            match effect {
+                Out::Send(_, stream_number, bytes) => {
+                    assert_eq!(stream_number, 0);
+                    stream.extend_from_slice(&bytes);
+                }
+                Out::Indicate(Indication::Transfer(..)) => came += 1,
+                _ => {}
+            }
+        }
+        let (process, peer) = &mut ends[1 - from];
+        carry(&mut stream, process, *peer, &mut out[1 - from]);
+    }
+    assert_eq!(came, 3);
+}
+
 #[test]
 fn the_congestion_of_a_transport_is_told_as_any_other() {
     let (mut world, asp, _) = two_gateways();
@@ -313,8 +374,8 @@ fn flows_keep_to_their_stream_and_never_use_stream_zero() {
         let sls = turn as u8;
         let mut out = Vec::new();
         let transfer = In::Transfer(msu(2, 7, sls, b"x"));
-        machine::Machine::step(&mut world.nodes[asp], world.now, transfer, &mut out);
-        let Some(m3ua::Out::Send(peer, stream, bytes)) = out.pop() else { panic!("sent") };
+        world.nodes[asp].step(world.now, transfer, &mut out);
+        let Some(Out::Send(peer, stream, bytes)) = out.pop() else { panic!("sent") };
         assert!(stream > 0 && stream < world::STREAMS);
         assert_eq!(*streams.entry(sls).or_insert((peer, stream)), (peer, stream));
         let message = Message::read(&bytes).unwrap();
@@ -364,7 +425,7 @@ fn every_fact_moves() {
     for range in ranges {
         let mut out = Vec::new();
         let pause = In::Pause(Some(NetworkAppearance(77)), range);
-        machine::Machine::step(&mut world.nodes[sgp], world.now, pause, &mut out);
+        world.nodes[sgp].step(world.now, pause, &mut out);
     }
     world.step(asp, In::AspInactive(to_sgp, here));
     world.run_ms(100);

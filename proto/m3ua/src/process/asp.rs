@@ -13,20 +13,27 @@ use crate::id::{PeerId, ServerId};
 use crate::timers::Timer;
 
 impl Process {
+    /// The management wants this process to be up or down at a peer. What was asked for already
+    /// is asked for again at once: it may have been refused.
     pub(super) fn want_up(&mut self, peer: PeerId, wants_up: bool) {
         let Some(found) = self.peers.find_mut(peer) else { return self.count(Fact::Stray) };
-        if core::mem::replace(&mut found.wants_up, wants_up) != wants_up {
-            found.asked = None;
+        found.wants_up = wants_up;
+        match found.asked {
+            Some((MessageType::AspUp, _)) if wants_up => self.ask_peer(peer, MessageType::AspUp, 0),
+            _ => self.drive_peer(peer),
         }
-        self.drive_peer(peer);
     }
 
+    /// The same for an Application Server.
     pub(super) fn want_active(&mut self, peer: PeerId, server: ServerId, wants_active: bool) {
         let Some(member) = self.member_mut(server, peer) else { return self.count(Fact::Stray) };
-        if core::mem::replace(&mut member.wants_active, wants_active) != wants_active {
-            member.asked = None;
+        member.wants_active = wants_active;
+        match member.asked {
+            Some((kind @ (MessageType::AspActive | MessageType::RegReq), _)) if wants_active => {
+                self.ask_member(server, peer, kind, 0);
+            }
+            _ => self.drive_member(server, peer),
         }
-        self.drive_member(server, peer);
     }
 
     /// Asks for what is wanted of a peer, unless an answer is awaited.
@@ -105,6 +112,9 @@ impl Process {
     pub(super) fn peer_unanswered(&mut self, peer: PeerId) {
         let Some(found) = self.peers.find_mut(peer) else { return };
         let Some((kind, tries)) = found.asked.take() else { return };
+        if found.wants_up != (kind == MessageType::AspUp) {
+            return self.drive_peer(peer);
+        }
         if self.may_retry(tries) {
             self.count(Fact::Retransmissions);
             return self.ask_peer(peer, kind, tries.saturating_add(1));
@@ -120,6 +130,13 @@ impl Process {
     pub(super) fn member_unanswered(&mut self, id: ServerId, peer: PeerId) {
         let member = self.servers.find(id).and_then(|server| server.member(peer));
         let Some((kind, tries)) = member.and_then(|member| member.asked) else { return };
+        let asks_for_traffic = matches!(kind, MessageType::AspActive | MessageType::RegReq);
+        if member.is_some_and(|member| member.wants_active != asks_for_traffic) {
+            if let Some(member) = self.member_mut(id, peer) {
+                member.asked = None;
+            }
+            return self.drive_member(id, peer);
+        }
         if self.may_retry(tries) {
             self.count(Fact::Retransmissions);
             return self.ask_member(id, peer, kind, tries.saturating_add(1));
@@ -161,14 +178,16 @@ impl Process {
     /// ASP Down Ack. One that was not asked for is believed, and the way back is taken after
     /// T(ack) (RFC 4666 §4.3.4.2).
     pub(super) fn on_asp_down_ack(&mut self, peer: PeerId) {
+        let again = self.now + self.parameters.t_ack;
         let Some(found) = self.peers.find_mut(peer) else { return };
-        let again = found.wants_up.then_some((MessageType::AspUp, 0));
-        found.asked = again;
-        match again {
-            Some(_) => self.timers.arm(Timer::Ack(peer), self.now + self.parameters.t_ack),
-            None => self.timers.cancel(Timer::Ack(peer)),
+        let was_asked = matches!(found.asked.take(), Some((MessageType::AspDown, _)));
+        self.timers.cancel(Timer::Ack(peer));
+        if found.wants_up && !was_asked {
+            found.asked = Some((MessageType::AspUp, 0));
+            self.timers.arm(Timer::Ack(peer), again);
         }
         self.down_there(peer);
+        self.drive_peer(peer);
     }
 
     fn down_there(&mut self, peer: PeerId) {

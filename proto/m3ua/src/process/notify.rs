@@ -101,7 +101,8 @@ impl Process {
                 self.settle(id, None);
             }
             Notification::Pending | Notification::InsufficientResources if takes_over => {
-                self.want_active(peer, id, true);
+                member.wants_active = true;
+                self.drive_member(id, peer);
             }
             _ => {}
         }
