@@ -291,6 +291,37 @@ fn values_outside_of_their_range_are_refused() {
 }
 
 #[test]
+fn an_asp_refuses_values_outside_of_their_range_too() {
+    let settings = Settings { peers_max: 1, servers_max: 1, parameters: Parameters::rfc4666() };
+    let mut process = Process::new(settings).unwrap();
+    let peer = process.add_peer(PeerSettings::new(Role::Asp)).unwrap();
+    let server = ServerSettings::new(Side::Here, Some(RoutingContext(1)), Key::of(pc(2)));
+    let server = process.add_server(server).unwrap();
+    let (now, mut out) = (Time::ZERO, Vec::new());
+    process.assign(now, server, peer, &mut out).unwrap();
+    process.step(now, In::CommunicationUp(peer, Some(4)), &mut out);
+    for kind in [MessageType::AspUpAck, MessageType::AspActiveAck] {
+        process.step(now, In::Message(peer, 0, write(kind, |it| it)), &mut out);
+    }
+    assert!(process.is_active(peer, server));
+    let range = Affected { point_code: pc(8), mask: 1 };
+    let user = |it: Writer<'_>| it.word(Tag::UserCause, 3).end();
+    let mut two = Vec::new();
+    user(
+        Writer::begin(&mut two, MessageType::Dupu)
+            .affected(&[Affected::one(pc(1)), Affected::one(pc(2))]),
+    );
+    let mut masked = Vec::new();
+    user(Writer::begin(&mut masked, MessageType::Dupu).affected(&[range]));
+    let notify = write(MessageType::Ntfy, |it| it.word(Tag::Status, 0x0001_0009));
+    for bytes in [two.into(), masked.into(), notify] {
+        out.clear();
+        process.step(now, In::Message(peer, 0, bytes), &mut out);
+        assert_eq!(only(&out).code, ErrorCode::InvalidParameterValue);
+    }
+}
+
+#[test]
 fn networks_that_are_not_configured_are_named() {
     let mut sgp = sgp(Parameters::rfc4666());
     sgp.up(0, 1);

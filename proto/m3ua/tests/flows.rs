@@ -4,7 +4,8 @@
 mod world;
 
 use m3ua::codec::{
-    Affected, ErrorCode, Notification, RoutingContext, ServerState, TrafficMode, UserCause,
+    Affected, ErrorCode, MessageType, Notification, RoutingContext, ServerState, TrafficMode,
+    UserCause,
 };
 use m3ua::{
     Cause, Fact, In, Indication, Key, Parameters, PeerSettings, Role, ServerId, ServerSettings,
@@ -441,6 +442,39 @@ fn ipsps_with_a_single_exchange() {
     assert_eq!((world.payloads(a).len(), world.payloads(b).len()), (1, 1));
 }
 
+/// An association between IPSPs is lost: what either sends meanwhile waits for T(r).
+#[test]
+fn ipsps_buffer_in_both_directions_while_their_association_is_away() {
+    let (mut world, [a, b]) = ipsps([Role::IpspClient, Role::IpspServer], [[0, 9], [0, 9]]);
+    world.run_ms(500);
+    world.cut(0);
+    world.step(a, In::Transfer(msu(100, 101, 3, b"to b")));
+    world.step(b, In::Transfer(msu(101, 100, 3, b"to a")));
+    world.run_ms(1_000);
+    assert_eq!((world.payloads(a).len(), world.payloads(b).len()), (0, 0));
+    world.up(0);
+    world.run_ms(500);
+    assert_eq!((world.payloads(a).len(), world.payloads(b).len()), (1, 1));
+}
+
+/// An acknowledgement that nobody asked for is believed, and the way back is taken.
+#[test]
+fn an_asp_that_is_taken_down_by_its_sgp_comes_back() {
+    let mut group = group(1, TrafficMode::Override, 1, |settings| settings.starts = true);
+    group.up(0);
+    group.world.run_ms(500);
+    for kind in [MessageType::AspInactiveAck, MessageType::AspDownAck] {
+        let (asp, peer, here) = (group.asps[0], group.world.peer(0, 0), group.here[0]);
+        let mut bytes = Vec::new();
+        m3ua::codec::Writer::begin(&mut bytes, kind).end();
+        group.world.step(asp, In::Message(peer, 0, bytes.into()));
+        assert!(!group.world.nodes[asp].is_active(peer, here), "{}", kind.name());
+        group.world.run_ms(10_000);
+        assert!(group.world.nodes[asp].is_active(peer, here), "{}", kind.name());
+        assert_eq!(group.state(), ServerState::Active);
+    }
+}
+
 /// §5.6.2: each side asks the other.
 #[test]
 fn ipsps_with_a_double_exchange() {
@@ -570,7 +604,7 @@ fn t_ack_sends_again_until_there_is_an_answer_or_no_try_left() {
     assert_eq!(world.lines(), ["asp > sgp ASPUP"; 3]);
     assert_eq!(world.fact(asp, Fact::Retransmissions), 3);
     let peer = world.peer(link, 0);
-    let gave_up = Indication::Unanswered(peer, m3ua::codec::MessageType::AspUp);
+    let gave_up = Indication::Unanswered(peer, MessageType::AspUp);
     assert_eq!(world.told(asp), [&gave_up]);
     world.links[link].is_up = true;
     world.step(asp, In::AspUp(peer));

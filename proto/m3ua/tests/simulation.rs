@@ -1,8 +1,9 @@
-//! Worlds by seed: associations are lost, restart and come again, the SGP begins anew, ASPs go and
-//! come, streams overtake each other. No MSU is lost but those that were under way on an association
-//! that was cut, waited longer than T(r), or found their Application Server not served; none comes
-//! twice; those with the same SLS keep their order. `TANDEM_SEEDS` sets how many worlds (default
-//! 200).
+//! Worlds by seed: associations are lost, restart and come again, the SGP begins anew, ASPs go
+//! and come, streams overtake each other.
+//!
+//! No MSU is lost but those that were under way on an association that was cut, waited longer
+//! than T(r), or found their Application Server not served; none comes twice; those with the same
+//! SLS keep their order. `TANDEM_SEEDS` sets how many worlds (default 200).
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod world;
@@ -27,6 +28,8 @@ struct Sim {
     mode: TrafficMode,
     asps_min: u16,
     sent: u64,
+    /// Sent by the SGP while its Application Server was neither active nor pending.
+    unserved: u64,
     /// Counts of processes that ended.
     gone: BTreeMap<u16, u64>,
     waited: u64,
@@ -70,13 +73,16 @@ impl Sim {
             world.assign(link, 1, server);
             here = Some(server_here);
         }
-        let (sent, gone, waited, came) = (0, BTreeMap::new(), 0, Vec::new());
+        let (gone, came) = (BTreeMap::new(), Vec::new());
         let here = here.unwrap();
-        Self { world, server, here, mode, asps_min, sent, gone, waited, came }
+        Self { world, server, here, mode, asps_min, sent: 0, unserved: 0, gone, waited: 0, came }
     }
 
     fn send(&mut self, node: Node) {
         self.sent += 1;
+        let state = self.world.nodes[SGP].server_state(self.server);
+        let is_served = matches!(state, Some(ServerState::Active | ServerState::Pending));
+        self.unserved += u64::from(node == SGP && !is_served);
         let sls = self.world.chance.below(16) as u8;
         let (opc, dpc) = if node == SGP { (SS7, DPC) } else { (DPC, SS7) };
         self.world.step(node, In::Transfer(msu(opc, dpc, sls, &self.sent.to_be_bytes())));
@@ -200,6 +206,9 @@ fn every_msu_arrives_once_and_in_order_or_its_loss_is_accounted_for() {
         let accounted: u64 = COUNTED.iter().map(|fact| sim.counted(*fact)).sum();
         let total = numbers.len() as u64 + accounted + sim.waited;
         assert_eq!(total, sim.sent, "seed {seed}: {:?}", COUNTED.map(|fact| sim.counted(fact)));
+        let unroutable = sim.gone.get(&(Fact::Unroutable as u16)).copied().unwrap_or(0)
+            + sim.world.fact(SGP, Fact::Unroutable);
+        assert_eq!(unroutable, sim.unserved, "seed {seed}: only what is not served is refused");
         for fact in [Fact::Shed, Fact::DataDiscarded, Fact::Oversized] {
             assert_eq!(sim.counted(fact), 0, "seed {seed}: {fact:?}");
         }

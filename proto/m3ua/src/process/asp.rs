@@ -58,7 +58,7 @@ impl Process {
         let Some(found) = self.peers.find_mut(peer) else { return };
         found.asked = Some((kind, tries));
         let identifier = found.settings.asp_identifier.filter(|_| kind == MessageType::AspUp);
-        self.timers.arm(Timer::Ack(peer), self.now + self.parameters.t_ack);
+        self.timers.arm(Timer::Ack(peer), self.now + self.settings.parameters.t_ack);
         self.send(peer, kind, |writer| writer.optional(Tag::AspIdentifier, identifier).end());
     }
 
@@ -88,7 +88,7 @@ impl Process {
         let Some(member) = server.member_mut(peer) else { return };
         member.asked = Some((kind, tries));
         let context = member.routing_context;
-        self.timers.arm(Timer::MemberAck(id, peer), self.now + self.parameters.t_ack);
+        self.timers.arm(Timer::MemberAck(id, peer), self.now + self.settings.parameters.t_ack);
         match kind {
             MessageType::RegReq => self.send_reg_req(id, peer),
             _ => {
@@ -105,7 +105,7 @@ impl Process {
 
     /// Whether something may be sent once more.
     fn may_retry(&self, tries: u16) -> bool {
-        self.parameters.ack_retries_max.is_none_or(|max| tries < max)
+        self.settings.parameters.ack_retries_max.is_none_or(|max| tries < max)
     }
 
     /// T(ack) of ASP Up or ASP Down.
@@ -178,7 +178,7 @@ impl Process {
     /// ASP Down Ack. One that was not asked for is believed, and the way back is taken after
     /// T(ack) (RFC 4666 §4.3.4.2).
     pub(super) fn on_asp_down_ack(&mut self, peer: PeerId) {
-        let again = self.now + self.parameters.t_ack;
+        let again = self.now + self.settings.parameters.t_ack;
         let Some(found) = self.peers.find_mut(peer) else { return };
         let was_asked = matches!(found.asked.take(), Some((MessageType::AspDown, _)));
         self.timers.cancel(Timer::Ack(peer));
@@ -250,7 +250,7 @@ impl Process {
     /// ASP Inactive Ack. One that was not asked for is believed, and the way back is taken after
     /// T(ack) (RFC 4666 §4.3.4.4).
     fn member_inactive(&mut self, id: ServerId, peer: PeerId) {
-        let again = self.now + self.parameters.t_ack;
+        let again = self.now + self.settings.parameters.t_ack;
         let Some(member) = self.member_mut(id, peer) else { return };
         let was_active = member.state == MemberState::Active;
         match member.asked {

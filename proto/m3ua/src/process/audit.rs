@@ -63,7 +63,9 @@ impl Process {
     const fn kind_of(&self, status: Availability) -> MessageType {
         match status {
             Availability::Unavailable => MessageType::Duna,
-            Availability::Restricted if self.parameters.sends_restricted => MessageType::Drst,
+            Availability::Restricted if self.settings.parameters.sends_restricted => {
+                MessageType::Drst
+            }
             Availability::Restricted | Availability::Available => MessageType::Dava,
         }
     }
@@ -109,7 +111,7 @@ impl Process {
     ) -> Result<(), Complaint> {
         self.count(Fact::Audits);
         let contexts: Vec<RoutingContext> = message.routing_contexts().collect();
-        if self.parameters.refuses_audits {
+        if self.settings.parameters.refuses_audits {
             let code = ErrorCode::DestinationStatusUnknown;
             let affected = message.affected().collect();
             return Err(Complaint { code, contexts, network, affected });
@@ -139,7 +141,7 @@ impl Process {
     }
 
     const fn unknown(&self) -> Availability {
-        match self.parameters.takes_unknown_as_available {
+        match self.settings.parameters.takes_unknown_as_available {
             true => Availability::Available,
             false => Availability::Unavailable,
         }

@@ -69,7 +69,7 @@ impl Process {
         self.count(Fact::ErrorsIn);
         let number = message.word(Tag::ErrorCode).unwrap_or_default();
         self.indicate(Indication::Error(peer, number));
-        let again = self.now + self.parameters.t_refused;
+        let again = self.now + self.settings.parameters.t_refused;
         let code = ErrorCode::of(number);
         let refuses_up = matches!(
             code,

@@ -51,7 +51,6 @@ pub struct Settings {
 #[derive(Debug)]
 pub struct Process {
     settings: Settings,
-    parameters: Parameters,
     peers: Table<PeerId, Peer>,
     servers: Table<ServerId, Server>,
     /// Application Servers by the destinations in their keys.
@@ -76,7 +75,6 @@ impl Process {
     pub fn new(settings: Settings) -> Result<Self, &'static str> {
         settings.parameters.validate()?;
         Ok(Self {
-            parameters: settings.parameters,
             settings,
             peers: Table::new(),
             servers: Table::new(),
@@ -89,6 +87,12 @@ impl Process {
             now: Time::ZERO,
             out: Vec::new(),
         })
+    }
+
+    /// The parameters as they are now.
+    #[must_use]
+    pub const fn parameters(&self) -> &Parameters {
+        &self.settings.parameters
     }
 
     /// What was counted.
@@ -161,7 +165,7 @@ impl Process {
     /// An ASP has another state in an Application Server. [`Process::settle`] draws the
     /// consequences, after the acknowledgement is sent.
     fn set_member(&mut self, id: ServerId, peer: PeerId, state: MemberState) {
-        let drained = self.now + self.parameters.t_ack;
+        let drained = self.now + self.settings.parameters.t_ack;
         let Some(server) = self.servers.find_mut(id) else { return };
         let Some(member) = server.member_mut(peer) else { return };
         let was = core::mem::replace(&mut member.state, state);
@@ -216,7 +220,7 @@ impl Process {
         }
         match next {
             ServerState::Pending => {
-                self.timers.arm(Timer::Recovery(id), self.now + self.parameters.t_r);
+                self.timers.arm(Timer::Recovery(id), self.now + self.settings.parameters.t_r);
             }
             _ => self.timers.cancel(Timer::Recovery(id)),
         }
@@ -235,7 +239,7 @@ impl Process {
     /// Heartbeats begin or end with their parameter.
     fn arm_beats(&mut self) {
         for (peer, _) in self.peers.iter().filter(|(_, peer)| peer.association.is_some()) {
-            match self.parameters.t_beat {
+            match self.settings.parameters.t_beat {
                 Some(t_beat) => self.timers.arm(Timer::Beat(peer), self.now + t_beat),
                 None => self.timers.cancel(Timer::Beat(peer)),
             }
@@ -284,7 +288,7 @@ impl Machine for Process {
             In::Block(peer, is_blocked) => self.block(peer, is_blocked),
             In::SetParameters(parameters) => {
                 if parameters.validate().is_ok() {
-                    self.parameters = parameters;
+                    self.settings.parameters = parameters;
                     self.arm_beats();
                 }
             }

@@ -99,7 +99,7 @@ impl Process {
             MessageType::RegReq | MessageType::DeregReq if asks => {}
             _ => return Err(Complaint::unexpected(message)),
         }
-        if self.parameters.registration == Registration::Unsupported {
+        if self.settings.parameters.registration == Registration::Unsupported {
             return Err(Complaint::new(ErrorCode::UnsupportedMessageClass));
         }
         if !is_up {
@@ -146,7 +146,7 @@ impl Process {
         found.association = Some(streams);
         found.heard = now;
         self.count(Fact::AssociationsUp);
-        if let Some(t_beat) = self.parameters.t_beat {
+        if let Some(t_beat) = self.settings.parameters.t_beat {
             self.timers.arm(Timer::Beat(peer), now + t_beat);
         }
         self.drive_peer(peer);
@@ -212,7 +212,7 @@ impl Process {
 
     /// T(beat): a peer that was silent for two of them is lost.
     pub(super) fn beat(&mut self, peer: PeerId) {
-        let (now, Some(t_beat)) = (self.now, self.parameters.t_beat) else { return };
+        let (now, Some(t_beat)) = (self.now, self.settings.parameters.t_beat) else { return };
         let Some(found) = self.peers.find_mut(peer).filter(|peer| peer.association.is_some())
         else {
             return;

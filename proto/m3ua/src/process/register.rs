@@ -66,7 +66,7 @@ impl Process {
                 is_registered && *found.contexts.entry(place).or_insert(id) == id
             });
             if !is_free {
-                let again = self.now + self.parameters.t_refused;
+                let again = self.now + self.settings.parameters.t_refused;
                 self.timers.arm(Timer::MemberAck(id, peer), again);
                 continue;
             }

@@ -171,7 +171,7 @@ impl Process {
         wanted: Option<RoutingContext>,
         mode: Option<TrafficMode>,
     ) -> Registered {
-        if self.parameters.registration != Registration::Open {
+        if self.settings.parameters.registration != Registration::Open {
             return Err(RegistrationStatus::NotProvisioned);
         }
         if wanted.is_some_and(|context| self.is_taken(context)) {

@@ -25,7 +25,7 @@ impl Process {
             return Err(Complaint::new(ErrorCode::RefusedManagementBlocking));
         }
         let identifier = message.word(Tag::AspIdentifier);
-        if identifier.is_none() && self.parameters.requires_asp_identifier {
+        if identifier.is_none() && self.settings.parameters.requires_asp_identifier {
             return Err(Complaint::new(ErrorCode::AspIdentifierRequired));
         }
         if identifier.is_some_and(|identifier| self.is_used_beside(peer, identifier)) {

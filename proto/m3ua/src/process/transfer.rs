@@ -41,8 +41,8 @@ impl Process {
         match server.state {
             ServerState::Active => self.dispatch(id, &transfer),
             ServerState::Pending => {
-                let messages_max = self.parameters.pending_messages_max;
-                let bytes_max = self.parameters.pending_bytes_max;
+                let messages_max = self.settings.parameters.pending_messages_max;
+                let bytes_max = self.settings.parameters.pending_bytes_max;
                 if server.waiting.has_room(transfer.payload.len(), messages_max, bytes_max) {
                     server.waiting.push(transfer);
                     self.count(Fact::Buffered);
