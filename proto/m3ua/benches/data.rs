@@ -119,6 +119,7 @@ fn benches(criterion: &mut Criterion) {
     group.throughput(Throughput::Elements(1));
     let mut out = Vec::with_capacity(256);
     let data = data(5);
+    write_data(&data, &mut out);
     group.bench_function("write", |b| b.iter(|| write_data(black_box(&data), &mut out)));
     group.bench_function("read", |b| b.iter(|| read_data(black_box(&out))));
     group.bench_function("frame", |b| b.iter(|| frame(black_box(&out))));
