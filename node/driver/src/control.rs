@@ -25,6 +25,8 @@ pub(crate) struct Beside {
     pub(crate) arrived_ns: Option<u64>,
     /// The `errno` of an error that came back (`IP_RECVERR`).
     pub(crate) errno: Option<i32>,
+    /// A VLAN tag that the kernel took out of a frame (`PACKET_AUXDATA`).
+    pub(crate) tag: Option<[u8; 4]>,
 }
 
 /// Reads the control messages of a received header.
@@ -67,6 +69,9 @@ pub(crate) unsafe fn read(header: &libc::msghdr) -> Beside {
                     let error = data.cast::<libc::sock_extended_err>().read_unaligned();
                     beside.errno = i32::try_from(error.ee_errno).ok();
                 }
+                (libc::SOL_PACKET, libc::PACKET_AUXDATA) => {
+                    beside.tag = tag(&data.cast::<libc::tpacket_auxdata>().read_unaligned());
+                }
                 _ => {}
             }
             at = libc::CMSG_NXTHDR(header, at);
@@ -79,6 +84,14 @@ pub(crate) unsafe fn read(header: &libc::msghdr) -> Beside {
 fn nanoseconds(stamp: &libc::timespec) -> Option<u64> {
     let (seconds, nanos) = (u64::try_from(stamp.tv_sec).ok()?, u64::try_from(stamp.tv_nsec).ok()?);
     Some(seconds.saturating_mul(1_000_000_000) + nanos).filter(|&ns| ns > 0)
+}
+
+/// A VLAN tag as it stood in the frame (IEEE 802.1Q §9.5), if there was one.
+fn tag(beside: &libc::tpacket_auxdata) -> Option<[u8; 4]> {
+    let [first, second] = beside.tp_vlan_tpid.to_be_bytes();
+    let [third, fourth] = beside.tp_vlan_tci.to_be_bytes();
+    let valid = beside.tp_status & libc::TP_STATUS_VLAN_VALID != 0;
+    valid.then_some([first, second, third, fourth])
 }
 
 /// Writes the control messages for a datagram to send; returns their length in bytes.

@@ -7,6 +7,7 @@
 //!   recvmmsg + UDP_GRO ──→ ReceiveBatch::datagrams()          epoll_pwait2 ──→ Poll::wait()
 //!   SendBatch::fill()  ──→ sendmmsg + UDP_SEGMENT             eventfd      ──→ Waker
 //!   connect, accept4   ──→ tcp::{connect, accept, listen}     rustls       ──→ tls::Session
+//!   AF_PACKET          ──→ packet::{PacketSocket, PacketBatch}
 //! ```
 #![allow(unsafe_code, reason = "the one crate that talks to the kernel directly")]
 
@@ -18,6 +19,7 @@ mod frame;
 mod interfaces;
 pub mod link;
 pub mod memory;
+pub mod packet;
 mod poll;
 mod process;
 mod receive;
