@@ -1,5 +1,9 @@
 //! The command line: what clap parses, prints as help, completes and writes as man pages.
 
+mod emulate;
+
+pub use emulate::{Link, Reverse};
+
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -279,6 +283,8 @@ pub enum LabCommand {
     List,
     /// Send a flood of packets with forged sources; refused outside of the lab's namespaces.
     Attack(Attack),
+    /// Put emulated links between interfaces, for packets of any program.
+    Link(Box<Link>),
     /// Run an experiment and compare with the published figures.
     Run {
         /// Its name.

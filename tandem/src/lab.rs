@@ -2,7 +2,7 @@
 
 use crate::cli::{Attack, AttackKind, Demo, Lab, LabCommand};
 use crate::exit::Exit;
-use crate::output;
+use crate::{emulate, output};
 use experiments::Options;
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ pub fn lab(lab: Lab) -> Result<(), Exit> {
     match lab.command {
         LabCommand::List => list(),
         LabCommand::Attack(attack) => flood(&attack),
+        LabCommand::Link(link) => emulate::run(&link),
         LabCommand::Run { name, quick, json, scenarios, output } => {
             let known = experiments::list().iter().any(|experiment| experiment.name == name);
             if !known {

@@ -8,6 +8,7 @@ mod check;
 mod cli;
 mod compose;
 mod ctl;
+mod emulate;
 mod exit;
 mod lab;
 mod man;

@@ -10,17 +10,17 @@
 //! assert_eq!(link.deliver(at), Some((1, b"hello".to_vec())));
 //! ```
 //!
-//! A [`World`] owns one link and any number of [`Node`]s; [`World::run_until`] moves time from
-//! one deadline to the next. The same seed gives the same run, byte for byte: compare
-//! [`World::digest`].
+//! A [`World`] owns one link and any number of [`Node`]s; where two addresses need a way of their
+//! own (a rate, a queue, a schedule of cuts), [`World::lay`] lays a `link::Pipe`.
+//! [`World::run_until`] moves time from one deadline to the next. The same seed gives the same
+//! run, byte for byte: compare [`World::digest`].
 #![forbid(unsafe_code)]
 
 mod function;
 mod link;
-mod random;
 mod world;
 
+pub use ::link::Random;
 pub use function::Hosted;
 pub use link::{Counts, Link, LinkSpec};
-pub use random::Random;
-pub use world::{Node, NodeId, Outbox, World};
+pub use world::{Node, NodeId, Outbox, PipeId, World};

@@ -1,10 +1,12 @@
-//! A world: nodes with addresses, one link between them, and the time that passes.
+//! A world: nodes with addresses, one link between them all or pipes of their own between pairs
+//! of addresses, and the time that passes.
 
 use crate::{Counts, Link, LinkSpec};
-use machine::Time;
+use ::link::{Arrival, Change, Pipe};
+use machine::{Machine as _, Time};
 use std::any::Any;
 use std::collections::HashMap;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 /// What lives at one or more addresses: a function ([`crate::Hosted`]) or a scripted endpoint.
 pub trait Node: Any {
@@ -42,10 +44,20 @@ impl Outbox {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct NodeId(usize);
 
+/// A pipe of a world: one way between two addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct PipeId(usize);
+
+/// From, to.
+type Ends = (SocketAddr, SocketAddr);
+
 /// Nodes, a link between all of them, and the time.
 pub struct World {
     now: Time,
-    link: Link<(SocketAddr, SocketAddr)>,
+    link: Link<Ends>,
+    pipes: Vec<Pipe<(Ends, Vec<u8>)>>,
+    laid: HashMap<(IpAddr, IpAddr), usize>,
+    arrivals: Vec<Arrival<(Ends, Vec<u8>)>>,
     nodes: Vec<Box<dyn Node>>,
     homes: HashMap<SocketAddr, usize>,
     outbox: Outbox,
@@ -61,6 +73,9 @@ impl World {
         Self {
             now,
             link: Link::new(seed, spec),
+            pipes: Vec::new(),
+            laid: HashMap::new(),
+            arrivals: Vec::new(),
             nodes: Vec::new(),
             homes: HashMap::new(),
             outbox: Outbox::default(),
@@ -87,6 +102,26 @@ impl World {
         self.nodes.push(Box::new(node));
         self.homes.extend(addresses.iter().map(|&address| (address, id)));
         NodeId(id)
+    }
+
+    /// Lays a pipe for what is sent from one address to another, in place of the link. Datagrams
+    /// in it are counted by their payload; headers are its overhead.
+    pub fn lay(&mut self, from: IpAddr, to: IpAddr, pipe: Pipe<(Ends, Vec<u8>)>) -> PipeId {
+        let id = self.pipes.len();
+        self.pipes.push(pipe);
+        self.laid.insert((from, to), id);
+        PipeId(id)
+    }
+
+    /// Cuts a pipe, heals it, or makes it behave differently.
+    pub fn change(&mut self, pipe: PipeId, change: Change) {
+        self.pipes[pipe.0].change(self.now, change);
+    }
+
+    /// What became of the datagrams in a pipe.
+    #[must_use]
+    pub fn pipe_counts(&self, pipe: PipeId) -> ::link::Counts {
+        self.pipes[pipe.0].counts()
     }
 
     /// The node, if it is a `T`.
@@ -135,7 +170,9 @@ impl World {
     /// When something happens next.
     #[must_use]
     pub fn deadline(&self) -> Option<Time> {
-        self.nodes.iter().filter_map(|node| node.deadline()).chain(self.link.deadline()).min()
+        let nodes = self.nodes.iter().filter_map(|node| node.deadline());
+        let pipes = self.pipes.iter().filter_map(|pipe| pipe.deadline());
+        nodes.chain(pipes).chain(self.link.deadline()).min()
     }
 
     /// Lets time pass until `end`, from deadline to deadline.
@@ -149,14 +186,19 @@ impl World {
 
     /// Everything that is due at the present time: arrivals first, then timers.
     fn step(&mut self) {
-        while let Some(((from, to), bytes)) = self.link.deliver(self.now) {
-            self.note(from, to, &bytes);
-            let Some(&home) = self.homes.get(&to) else {
-                self.unreachable += 1;
-                continue;
-            };
-            self.nodes[home].receive(self.now, from, to, &bytes, &mut self.outbox);
-            self.dispatch();
+        while let Some((ends, bytes)) = self.link.deliver(self.now) {
+            self.hand_over(ends, &bytes);
+        }
+        for id in 0..self.pipes.len() {
+            if self.pipes[id].deadline().is_some_and(|at| at <= self.now) {
+                self.pipes[id].tick(self.now, &mut self.arrivals);
+            }
+        }
+        // A pipe without delay hands over what a node sends in answer within this loop.
+        while !self.arrivals.is_empty() {
+            for Arrival { packet: (ends, bytes), .. } in std::mem::take(&mut self.arrivals) {
+                self.hand_over(ends, &bytes);
+            }
         }
         for id in 0..self.nodes.len() {
             if self.nodes[id].deadline().is_some_and(|at| at <= self.now) {
@@ -166,9 +208,25 @@ impl World {
         }
     }
 
+    fn hand_over(&mut self, (from, to): Ends, bytes: &[u8]) {
+        self.note(from, to, bytes);
+        let Some(&home) = self.homes.get(&to) else {
+            self.unreachable += 1;
+            return;
+        };
+        self.nodes[home].receive(self.now, from, to, bytes, &mut self.outbox);
+        self.dispatch();
+    }
+
     fn dispatch(&mut self) {
         for (from, to, bytes) in self.outbox.sends.drain(..) {
-            self.link.send(self.now, &bytes, (from, to));
+            match self.laid.get(&(from.ip(), to.ip())) {
+                Some(&id) => {
+                    let packet = ((from, to), bytes);
+                    self.pipes[id].step(self.now, packet, &mut self.arrivals);
+                }
+                None => self.link.send(self.now, &bytes, (from, to)),
+            }
         }
     }
 

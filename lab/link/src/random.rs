@@ -24,9 +24,14 @@ impl Random {
         ((u128::from(self.0.next_u64()) * u128::from(end)) >> 64) as u64
     }
 
+    /// A fraction: at least 0, below 1.
+    pub fn fraction(&mut self) -> f64 {
+        (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
     /// True with that probability, 0 to 1.
     pub fn chance(&mut self, probability: f64) -> bool {
-        ((self.0.next_u64() >> 11) as f64) < probability * (1u64 << 53) as f64
+        self.fraction() < probability
     }
 
     /// 32 secret-looking bytes, as a shard gets at its start.
