@@ -242,6 +242,14 @@ impl Endpoint {
         self.settings.addresses = addresses;
     }
 
+    /// What associations to come begin with, whether peers may begin any, and how many there may
+    /// be; those that stand stay and keep their parameters ([`In::SetParameters`]).
+    pub const fn set_limits(&mut self, parameters: Parameters, listens: bool, most: usize) {
+        self.settings.parameters = parameters;
+        self.settings.listens = listens;
+        self.settings.associations_max = most;
+    }
+
     /// Keys of the endpoint pair by identifier for associations to come, and the one that AUTH
     /// chunks name (RFC 4895 §6.1). Key 0 is empty unless it is listed.
     pub fn set_shared_keys(&mut self, keys: Vec<(u16, Bytes)>, active: u16) {

@@ -7,6 +7,13 @@ pub struct AssociationId {
     pub(crate) generation: u32,
 }
 
+impl core::fmt::Display for AssociationId {
+    /// A place and how often it was taken: `3.1`.
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{}.{}", self.index, self.generation)
+    }
+}
+
 /// `number`, of 32 bits on the wire, as the number of 64 bits that is nearest to `near`.
 pub(crate) const fn unwrap32(near: u64, number: u32) -> u64 {
     near.wrapping_add(number.wrapping_sub(near as u32) as i32 as i64 as u64)

@@ -1,0 +1,339 @@
+//! The doorway: an endpoint of the machine, and the ports that carry its packets.
+
+use crate::config::{Config, Peer};
+use crate::facts::AssociationFact as Fact;
+use crate::routes::{Lookup, Routes};
+use crate::show;
+use bytes::Bytes;
+use core::net::{IpAddr, SocketAddr};
+use event::{Cells, Sheet};
+use machine::Time;
+use runtime::{Ask, AskError, Effects, Flow, PortId, PortSpec, Seed};
+use sctp::{
+    AddressRequest, AssociationId, Counts, Endpoint, In, Indication, Out, Packet, PathState,
+    Refused, Settings, Status, Transmit,
+};
+use std::collections::{BTreeSet, VecDeque};
+
+/// An SCTP endpoint that a function embeds.
+#[derive(Debug)]
+pub struct Doorway {
+    endpoint: Endpoint,
+    config: Config,
+    ports: Vec<PortSpec>,
+    own: Vec<IpAddr>,
+    routes: Routes,
+    out: Vec<Out>,
+    /// Packets for the next flush.
+    packets: Vec<Transmit>,
+    told: VecDeque<(AssociationId, Indication)>,
+    standing: BTreeSet<AssociationId>,
+    now: Time,
+    /// Secret of this shard, and how many endpoints were made from it.
+    seed: ([u8; 32], u64),
+    sheet: Sheet<Fact>,
+    counted: Counts,
+}
+
+impl Doorway {
+    /// An endpoint without associations, on the ports that `config` names from `first` on.
+    #[must_use]
+    pub fn new(config: &Config, first: PortId, seed: &Seed) -> Self {
+        Self::with_routes(config, first, seed, Some(driver::source_for))
+    }
+
+    /// The same in a simulated world, where the machine's own routes mean nothing.
+    #[must_use]
+    pub fn simulated(config: &Config, first: PortId, seed: &Seed) -> Self {
+        Self::with_routes(config, first, seed, None)
+    }
+
+    fn with_routes(config: &Config, first: PortId, seed: &Seed, lookup: Option<Lookup>) -> Self {
+        Self {
+            endpoint: Endpoint::new(settings(config), seed.random),
+            config: config.clone(),
+            ports: config.ports(first, ""),
+            own: config.addresses.clone(),
+            routes: Routes::new(lookup),
+            out: Vec::new(),
+            packets: Vec::new(),
+            told: VecDeque::new(),
+            standing: BTreeSet::new(),
+            now: seed.now,
+            seed: (seed.random, 0),
+            sheet: Sheet::new(),
+            counted: Counts::default(),
+        }
+    }
+
+    /// Whether the flow comes through a port of this doorway.
+    #[must_use]
+    pub fn owns(&self, flow: &Flow) -> bool {
+        self.ports.iter().any(|port| port.id == flow.port)
+    }
+
+    /// All packets belong to the first shard: an endpoint is one table of associations.
+    #[must_use]
+    pub const fn steer() -> Option<u16> {
+        Some(0)
+    }
+
+    /// A packet came through one of the ports.
+    pub fn message(&mut self, now: Time, flow: &Flow, bytes: &[u8]) {
+        self.sheet.add(Fact::PacketIn, 1);
+        let packet = Packet {
+            source: flow.remote,
+            destination: flow.local.ip(),
+            bytes: Bytes::copy_from_slice(bytes),
+        };
+        self.wish(now, In::Packet(packet));
+    }
+
+    /// Begins an association.
+    ///
+    /// # Errors
+    /// [`Refused`]: there is one with that peer, or no room.
+    pub fn associate(&mut self, now: Time, peer: &Peer) -> Result<AssociationId, Refused> {
+        self.now = now;
+        let paths = peer.paths(self.config.carrier);
+        let begun = self.endpoint.associate(now, &paths, peer.port, &mut self.out);
+        if begun.is_err() {
+            self.sheet.add(Fact::Refused, 1);
+        }
+        self.take();
+        begun
+    }
+
+    /// What the function wants: `Send`, `Shutdown`, `Abort`, `SetParameters` and the like. A
+    /// message leaves at the next tick, for which [`Doorway::deadline`] asks at once.
+    pub fn wish(&mut self, now: Time, wish: In) {
+        self.now = now;
+        if matches!(wish, In::Send(..)) {
+            self.sheet.add(Fact::MessageOut, 1);
+        }
+        self.endpoint.step(now, wish, &mut self.out);
+        self.take();
+    }
+
+    /// Lets time pass.
+    pub fn tick(&mut self, now: Time) {
+        self.now = now;
+        self.endpoint.tick(now, &mut self.out);
+        self.take();
+    }
+
+    /// When [`Doorway::tick`] wants to be called next.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Time> {
+        self.endpoint.deadline()
+    }
+
+    /// What happened, in order. Take everything after each call.
+    pub fn next(&mut self) -> Option<(AssociationId, Indication)> {
+        self.told.pop_front()
+    }
+
+    /// STATUS of an association; `None` when it is over.
+    #[must_use]
+    pub fn status(&self, id: AssociationId) -> Option<Status> {
+        self.endpoint.status(id)
+    }
+
+    /// The associations there are, those being set up included.
+    pub fn associations(&self) -> impl Iterator<Item = AssociationId> + '_ {
+        self.endpoint.associations()
+    }
+
+    /// Keys of the endpoint pair for associations to come, and the one that AUTH chunks name
+    /// (RFC 4895 §6.1).
+    pub fn set_shared_keys(&mut self, keys: Vec<(u16, Bytes)>, active: u16) {
+        self.endpoint.set_shared_keys(keys, active);
+    }
+
+    /// Packets out.
+    pub fn flush(&mut self, out: &mut Effects) {
+        let mut packets = core::mem::take(&mut self.packets);
+        for packet in packets.drain(..) {
+            match self.flow(&packet) {
+                Some(flow) => {
+                    self.sheet.add(Fact::PacketOut, 1);
+                    out.send(flow, |bytes| bytes.extend_from_slice(&packet.bytes));
+                }
+                None => self.sheet.add(Fact::Unsent, 1),
+            }
+            self.endpoint.recycle(packet.bytes);
+        }
+        self.packets = packets;
+        self.count();
+    }
+
+    /// Takes a new configuration. Changed parameters reach the associations that stand, changed
+    /// addresses too where the peer takes them (RFC 5061). With another port or carrier what
+    /// stands is aborted. `first` is the number of the first port, as in [`Doorway::new`].
+    pub fn configure(&mut self, now: Time, config: &Config, first: PortId) {
+        let next = settings(config);
+        if self.config.continues(config) {
+            let (parameters, most) = (next.parameters, next.associations_max);
+            self.endpoint.set_limits(parameters, next.listens, most);
+            if parameters != self.config.parameters() {
+                let ids: Vec<AssociationId> = self.endpoint.associations().collect();
+                ids.into_iter().for_each(|id| self.wish(now, In::SetParameters(id, parameters)));
+            }
+            self.change_addresses(now, &next.addresses);
+        } else {
+            self.abort_all(now);
+            self.endpoint = Endpoint::new(next, self.next_seed());
+            self.counted = Counts::default();
+        }
+        self.ports = config.ports(first, "");
+        self.own.clone_from(&config.addresses);
+        self.config = config.clone();
+        self.routes.forget();
+    }
+
+    /// Tells the peers that stand which addresses came and which went.
+    fn change_addresses(&mut self, now: Time, next: &[IpAddr]) {
+        let before = told(&self.config);
+        let gone: Vec<IpAddr> = before.iter().filter(|it| !next.contains(it)).copied().collect();
+        let new: Vec<IpAddr> = next.iter().filter(|it| !before.contains(it)).copied().collect();
+        if gone.is_empty() && new.is_empty() {
+            return;
+        }
+        self.endpoint.set_addresses(next.to_vec());
+        let requests = new.into_iter().map(AddressRequest::Add);
+        let requests: Vec<_> =
+            requests.chain(gone.into_iter().map(AddressRequest::Delete)).collect();
+        let ids: Vec<AssociationId> = self.endpoint.associations().collect();
+        for (id, request) in ids.iter().flat_map(|id| requests.iter().map(move |it| (*id, *it))) {
+            self.wish(now, In::ChangeAddress(id, request));
+        }
+    }
+
+    fn abort_all(&mut self, now: Time) {
+        let ids: Vec<AssociationId> = self.endpoint.associations().collect();
+        for id in ids {
+            self.wish(now, In::Abort(id, Bytes::from_static(b"reconfigured")));
+        }
+    }
+
+    /// Another seed for each endpoint that is made.
+    fn next_seed(&mut self) -> [u8; 32] {
+        self.seed.1 += 1;
+        let mut seed = self.seed.0;
+        seed.iter_mut().zip(self.seed.1.to_le_bytes()).for_each(|(octet, count)| *octet ^= count);
+        seed
+    }
+
+    /// Answers `sctp/associations` and `sctp/paths`.
+    ///
+    /// # Errors
+    /// [`AskError::NotFound`] for anything else.
+    pub fn ask(&self, ask: &Ask) -> Result<serde_json::Value, AskError> {
+        show::ask(&self.endpoint, self.config.port, ask)
+    }
+
+    /// The facts ([`Fact`]).
+    #[must_use]
+    pub fn cells(&self) -> Cells {
+        self.sheet.cells()
+    }
+
+    /// Sorts what the machine wants: packets here, indications there.
+    fn take(&mut self) {
+        for out in self.out.drain(..) {
+            match out {
+                Out::Transmit(packet) => self.packets.push(packet),
+                Out::Indicate(id, what) => {
+                    note(&self.sheet, &mut self.standing, id, &what);
+                    self.told.push_back((id, what));
+                }
+            }
+        }
+    }
+
+    /// Takes over what the endpoint has counted.
+    fn count(&mut self) {
+        let (now, then) = (self.endpoint.counts(), self.counted);
+        if now == then {
+            return;
+        }
+        let counts = [
+            (Fact::Checksum, now.checksum - then.checksum),
+            (Fact::Malformed, now.malformed - then.malformed),
+            (Fact::Tag, now.tag - then.tag),
+            (Fact::OutOfTheBlue, now.out_of_the_blue - then.out_of_the_blue),
+            (Fact::Cookie, now.cookie - then.cookie),
+            (Fact::Stale, now.stale - then.stale),
+            (Fact::Full, now.full - then.full),
+        ];
+        counts.into_iter().for_each(|(fact, count)| self.sheet.add(fact, count));
+        self.counted = now;
+    }
+
+    /// The way of a packet out.
+    fn flow(&mut self, packet: &Transmit) -> Option<Flow> {
+        let to = packet.destination;
+        let source = match packet.source {
+            Some(source) => source,
+            None => self.routes.source(self.now, &self.own, to.ip())?,
+        };
+        let serves = |port: &&PortSpec| {
+            let ip = port.listen.ip();
+            ip == source || (ip.is_unspecified() && ip.is_ipv4() == to.is_ipv4())
+        };
+        let port = self.ports.iter().find(serves)?;
+        let local = SocketAddr::new(source, port.listen.port());
+        Some(Flow::to(port.id, port.transport, local, to))
+    }
+}
+
+fn settings(config: &Config) -> Settings {
+    Settings {
+        port: config.port,
+        addresses: told(config),
+        listens: config.listens,
+        associations_max: config.associations_max as usize,
+        parameters: config.parameters(),
+    }
+}
+
+/// The addresses that peers are told: no wildcard, for they see where packets come from.
+fn told(config: &Config) -> Vec<IpAddr> {
+    config.addresses.iter().filter(|it| !it.is_unspecified()).copied().collect()
+}
+
+/// Counts an indication.
+fn note(
+    sheet: &Sheet<Fact>,
+    standing: &mut BTreeSet<AssociationId>,
+    id: AssociationId,
+    what: &Indication,
+) {
+    let fact = match what {
+        Indication::Data(_) => Fact::MessageIn,
+        Indication::SendFailure(..) => Fact::SendFailed,
+        Indication::CommunicationUp(..) => {
+            standing.insert(id);
+            Fact::Up
+        }
+        Indication::Restart => Fact::Restarted,
+        Indication::ShutdownComplete => {
+            standing.remove(&id);
+            Fact::Ended
+        }
+        Indication::CommunicationLost(_) => {
+            standing.remove(&id);
+            Fact::Lost
+        }
+        Indication::NetworkStatusChange(_, PathState::Active) => Fact::PathWorks,
+        Indication::NetworkStatusChange(_, PathState::PotentiallyFailed | PathState::Inactive) => {
+            Fact::PathFailed
+        }
+        Indication::CommunicationError(_) => Fact::PeerError,
+        _ => return,
+    };
+    sheet.add(fact, 1);
+    if matches!(fact, Fact::Up | Fact::Ended | Fact::Lost) {
+        sheet.set(Fact::Standing, standing.len() as u64);
+    }
+}

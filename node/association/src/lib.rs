@@ -1,0 +1,28 @@
+//! SCTP as a doorway: an [`sctp::Endpoint`] and the runtime's ports below it, for any function.
+//!
+//! SCTP is a transport of the house as TLS is: the one protocol that this floor names. A function
+//! lists the ports of its [`Config`] in its [`runtime::ShardSpec`], embeds a [`Doorway`], and
+//! hands on what happens:
+//!
+//! ```text
+//!   In::Message ──→ Doorway::message ─┐
+//!   user's wish ──→ associate, wish ──┼→ Endpoint ─┬→ flush → Effects::send → UDP, raw IP
+//!   tick ─────────→ Doorway::tick ────┘            └→ next  → (association, indication)
+//! ```
+//! Whoever calls one of the upper ones then takes everything from [`Doorway::next`] and calls
+//! [`Doorway::flush`]. All associations of an endpoint live on the first shard
+//! ([`Doorway::steer`]).
+#![forbid(unsafe_code)]
+
+mod config;
+mod doorway;
+mod facts;
+mod parameters;
+mod routes;
+mod show;
+
+pub use self::config::{ADDRESSES_MAX, ASSOCIATIONS_MAX, Carrier, Config, Peer};
+pub use doorway::Doorway;
+pub use facts::AssociationFact;
+pub use parameters::{Extensions, Overrides, preset};
+pub use sctp::{AssociationId, Refused};
