@@ -265,7 +265,11 @@ impl Function for Generator {
                 self.answerer.lost(&flow, why, &mut self.tally);
             }
             In::Drain => self.arrivals = None,
-            In::Up { .. } | In::Proved { .. } | In::Down { .. } | In::Resolved { .. } => {}
+            In::Up { .. }
+            | In::Proved { .. }
+            | In::Down { .. }
+            | In::Returned { .. }
+            | In::Resolved { .. } => {}
         }
     }
 

@@ -451,7 +451,11 @@ impl Function for Registrants {
                 self.tally.fail(Side::Caller, Cause::Transport, || why.to_owned());
             }
             In::Drain => self.arrivals = None,
-            In::Up { .. } | In::Proved { .. } | In::Down { .. } | In::Resolved { .. } => {}
+            In::Up { .. }
+            | In::Proved { .. }
+            | In::Down { .. }
+            | In::Returned { .. }
+            | In::Resolved { .. } => {}
         }
     }
 

@@ -373,7 +373,11 @@ impl Function for Sas {
             In::Drain => {
                 self.writer.flush(now.as_micros());
             }
-            In::Up { .. } | In::Proved { .. } | In::Down { .. } | In::Resolved { .. } => {}
+            In::Up { .. }
+            | In::Proved { .. }
+            | In::Down { .. }
+            | In::Returned { .. }
+            | In::Resolved { .. } => {}
         }
     }
 

@@ -13,6 +13,8 @@ pub const ADDRESSES_MAX: usize = 8;
 pub const ASSOCIATIONS_MAX: u32 = 65_536;
 /// The UDP port that IANA gave to the encapsulation (RFC 6951 §5.1).
 pub const ENCAPSULATION_PORT: u16 = 9_899;
+/// The number of SCTP among the protocols of IP.
+const SCTP_PROTOCOL: u8 = 132;
 
 /// An SCTP endpoint: one port on one or several addresses.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -46,6 +48,9 @@ pub struct Config {
 pub enum Carrier {
     /// UDP datagrams (RFC 6951); needs no privilege.
     Udp,
+    /// IP packets of protocol 132; needs `CAP_NET_RAW`, and a machine whose kernel has no SCTP or
+    /// one address of its own: two stacks on one address abort each other's associations.
+    Ip,
 }
 
 /// A peer to associate with.
@@ -91,7 +96,9 @@ impl Config {
         let port = |(number, address): (u16, &IpAddr)| PortSpec {
             id: PortId(number),
             name: format!("{name} {address}"),
-            transport: self.carrier.transport(),
+            transport: Transport::Udp,
+            protocol: self.carrier.protocol(),
+            whole: true,
             listen: SocketAddr::new(*address, self.carrier.port(self.encapsulation_port)),
             ..PortSpec::default()
         };
@@ -142,29 +149,27 @@ impl Config {
 }
 
 impl Carrier {
-    const fn transport(self) -> Transport {
+    /// The IP protocol, where it is not UDP.
+    const fn protocol(self) -> Option<u8> {
         match self {
-            Self::Udp => Transport::Udp,
+            Self::Udp => None,
+            Self::Ip => Some(SCTP_PROTOCOL),
         }
     }
 
-    /// The port of the carrier's own that the kernel is asked for.
+    /// The port of the carrier's own: zero where nothing is encapsulated.
     const fn port(self, encapsulation: u16) -> u16 {
         match self {
             Self::Udp => encapsulation,
+            Self::Ip => 0,
         }
-    }
-
-    /// What the machine calls the port of a peer: zero where nothing is encapsulated.
-    pub(crate) const fn remote_port(self, encapsulation: u16) -> u16 {
-        self.port(encapsulation)
     }
 }
 
 impl Peer {
     /// Its paths as the machine takes them.
     pub(crate) fn paths(&self, carrier: Carrier) -> Vec<SocketAddr> {
-        let port = carrier.remote_port(self.encapsulation_port);
+        let port = carrier.port(self.encapsulation_port);
         self.addresses.iter().map(|address| SocketAddr::new(*address, port)).collect()
     }
 

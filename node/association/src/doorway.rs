@@ -8,10 +8,10 @@ use bytes::Bytes;
 use core::net::{IpAddr, SocketAddr};
 use event::{Cells, Sheet};
 use machine::Time;
-use runtime::{Ask, AskError, Effects, Flow, PortId, PortSpec, Seed};
+use runtime::{Ask, AskError, Effects, Flow, PortId, PortSpec, Seed, Why};
 use sctp::{
-    AddressRequest, AssociationId, Counts, Endpoint, In, Indication, Out, Packet, PathState,
-    Refused, Settings, Status, Transmit,
+    AddressRequest, AssociationId, Counts, Endpoint, Icmp, IcmpError, In, Indication, Out, Packet,
+    PathState, Refused, Settings, Status, Transmit,
 };
 use std::collections::{BTreeSet, VecDeque};
 
@@ -89,6 +89,18 @@ impl Doorway {
         self.wish(now, In::Packet(packet));
     }
 
+    /// A packet came back ([`runtime::In::Returned`]).
+    pub fn returned(&mut self, now: Time, flow: &Flow, why: Why, quoted: &[u8]) {
+        let error = match why {
+            Why::TooBig(octets) => IcmpError::PacketTooBig(octets),
+            // Behind a UDP port that is closed there is no SCTP either (RFC 6951 §5.5).
+            Why::Nobody => IcmpError::ProtocolUnreachable,
+            Why::Unreachable => return, // ignored (RFC 9260 Appendix C)
+        };
+        let quoted = Bytes::copy_from_slice(quoted);
+        self.wish(now, In::Icmp(Icmp { destination: flow.remote.ip(), error, quoted }));
+    }
+
     /// Begins an association.
     ///
     /// # Errors
@@ -129,6 +141,7 @@ impl Doorway {
     }
 
     /// What happened, in order. Take everything after each call.
+    #[allow(clippy::should_implement_trait, reason = "more comes after the last one")]
     pub fn next(&mut self) -> Option<(AssociationId, Indication)> {
         self.told.pop_front()
     }
@@ -157,7 +170,11 @@ impl Doorway {
             match self.flow(&packet) {
                 Some(flow) => {
                     self.sheet.add(Fact::PacketOut, 1);
-                    out.send(flow, |bytes| bytes.extend_from_slice(&packet.bytes));
+                    let write = |bytes: &mut Vec<u8>| bytes.extend_from_slice(&packet.bytes);
+                    match packet.may_fragment {
+                        false => out.send(flow, write),
+                        true => out.send_in_parts(flow, write),
+                    }
                 }
                 None => self.sheet.add(Fact::Unsent, 1),
             }

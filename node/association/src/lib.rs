@@ -6,6 +6,7 @@
 //!
 //! ```text
 //!   In::Message ──→ Doorway::message ─┐
+//!   In::Returned ─→ Doorway::returned ┤
 //!   user's wish ──→ associate, wish ──┼→ Endpoint ─┬→ flush → Effects::send → UDP, raw IP
 //!   tick ─────────→ Doorway::tick ────┘            └→ next  → (association, indication)
 //! ```

@@ -182,7 +182,7 @@ fn each_path_keeps_to_its_network_and_data_moves_when_the_primary_is_cut() {
     assert_eq!((&paths[0]["state"], &paths[0]["primary"]), (&"inactive".into(), &true.into()));
     assert_eq!(world.rows(0, "sctp/associations")[0]["paths_active"], 1);
     world.cut.clear();
-    world.run(Duration::from_secs(40));
+    world.run(Duration::from_secs(70)); // two intervals of heartbeats
     assert_eq!(world.rows(0, "sctp/paths")[0]["state"], "active");
     assert!(world.fact(0, "sctp_paths_failed_total") >= 1);
     assert!(world.fact(0, "sctp_paths_active_total") >= 2);

@@ -23,10 +23,20 @@ pub(crate) struct Beside {
     pub(crate) lost: Option<u32>,
     /// When the kernel took it, nanoseconds since the UNIX epoch (`SO_TIMESTAMPNS`).
     pub(crate) arrived_ns: Option<u64>,
-    /// The `errno` of an error that came back (`IP_RECVERR`).
-    pub(crate) errno: Option<i32>,
+    /// An error that came back (`IP_RECVERR`).
+    pub(crate) error: Option<Error>,
     /// A VLAN tag that the kernel took out of a frame (`PACKET_AUXDATA`).
     pub(crate) tag: Option<[u8; 4]>,
+}
+
+/// An error that came back, of an ICMP message or of the kernel's own.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Error {
+    pub(crate) errno: i32,
+    /// Code of the ICMP message.
+    pub(crate) code: u8,
+    /// The MTU that would have done, for `EMSGSIZE`.
+    pub(crate) info: u32,
 }
 
 /// Reads the control messages of a received header.
@@ -67,7 +77,11 @@ pub(crate) unsafe fn read(header: &libc::msghdr) -> Beside {
                 }
                 (libc::IPPROTO_IP, libc::IP_RECVERR) | (libc::IPPROTO_IPV6, libc::IPV6_RECVERR) => {
                     let error = data.cast::<libc::sock_extended_err>().read_unaligned();
-                    beside.errno = i32::try_from(error.ee_errno).ok();
+                    beside.error = i32::try_from(error.ee_errno).ok().map(|errno| Error {
+                        errno,
+                        code: error.ee_code,
+                        info: error.ee_info,
+                    });
                 }
                 (libc::SOL_PACKET, libc::PACKET_AUXDATA) => {
                     beside.tag = tag(&data.cast::<libc::tpacket_auxdata>().read_unaligned());

@@ -8,12 +8,14 @@
 //!   SendBatch::fill()  ──→ sendmmsg + UDP_SEGMENT             eventfd      ──→ Waker
 //!   connect, accept4   ──→ tcp::{connect, accept, listen}     rustls       ──→ tls::Session
 //!   AF_PACKET          ──→ packet::{PacketSocket, PacketBatch}
+//!   SOCK_RAW           ──→ DatagramSocket::raw, by the same batches
 //! ```
 #![allow(unsafe_code, reason = "the one crate that talks to the kernel directly")]
 
 mod address;
 mod clock;
 mod control;
+mod datagram;
 pub mod fence;
 mod frame;
 mod interfaces;
@@ -28,9 +30,9 @@ mod send;
 mod socket;
 pub mod tcp;
 pub mod tls;
-mod udp;
 
 pub use clock::Clock;
+pub use datagram::{DatagramSocket, Returned, Why};
 pub use frame::{FRAMES_MAX, FrameSocket};
 pub use interfaces::{INTERFACES_MAX, Interface, interfaces};
 pub use poll::{Interest, Poll, Ready, Waker};
@@ -39,4 +41,3 @@ pub use receive::{Datagram, RECEIVE_SLOTS, ReceiveBatch};
 pub use route::source_for;
 pub use send::{Filling, SEND_MESSAGES_MAX, SEND_PARTS_MAX, SendBatch};
 pub use socket::{SocketOptions, make_room};
-pub use udp::{UdpSocket, Unreachable};

@@ -2,7 +2,7 @@
 
 use crate::address::{NAME_BYTES, RawAddress};
 use crate::control::{self, CONTROL_BYTES, Control};
-use crate::udp::UdpSocket;
+use crate::datagram::DatagramSocket;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
@@ -21,6 +21,8 @@ pub struct ReceiveBatch {
     names: Vec<RawAddress>,
     _controls: Vec<Control>,
     received: usize,
+    /// The datagrams begin with an IPv4 header.
+    has_header: bool,
 }
 
 /// One received buffer: one datagram, or several of one sender joined by the kernel.
@@ -76,25 +78,34 @@ impl ReceiveBatch {
                 header
             })
             .collect();
-        Self { bytes, headers, _iovecs: iovecs, names, _controls: controls, received: 0 }
+        Self {
+            bytes,
+            headers,
+            _iovecs: iovecs,
+            names,
+            _controls: controls,
+            received: 0,
+            has_header: false,
+        }
     }
 
     /// Receives what is there, at most one batch, without waiting; returns the number of
     /// buffers filled. Nothing there is `Ok(0)`.
     ///
     /// # Errors
-    /// The kernel's: an ICMP error that came back (fetch it with [`UdpSocket::errors`]).
-    pub fn receive(&mut self, socket: &UdpSocket) -> io::Result<usize> {
+    /// The kernel's: an ICMP error that came back (fetch it with [`DatagramSocket::errors`]).
+    pub fn receive(&mut self, socket: &DatagramSocket) -> io::Result<usize> {
         for header in &mut self.headers {
             header.msg_hdr.msg_namelen = NAME_BYTES;
             header.msg_hdr.msg_controllen = CONTROL_BYTES;
         }
         self.received = 0;
+        self.has_header = socket.has_header();
         // SAFETY: every header points to its own slot, name and control buffer with their true
         // lengths; all live in vectors of this value that are never resized.
         let count = unsafe {
             libc::recvmmsg(
-                socket.raw(),
+                socket.fd(),
                 self.headers.as_mut_ptr(),
                 RECEIVE_SLOTS as libc::c_uint,
                 libc::MSG_DONTWAIT,
@@ -121,9 +132,16 @@ impl ReceiveBatch {
             let bytes = &self.bytes[start..start + length];
             // SAFETY: the header was filled by the last successful `recvmmsg`.
             let beside = unsafe { control::read(&header.msg_hdr) };
+            let (bytes, local) = if self.has_header {
+                let (local, bytes) = behind_header(bytes)?;
+                (bytes, Some(local))
+            } else {
+                (bytes, beside.local)
+            };
+            let length = bytes.len();
             Some(Datagram {
                 remote: self.names[slot].address()?,
-                local: beside.local,
+                local,
                 bytes,
                 segment: beside.segment.unwrap_or(length).max(1),
                 lost: beside.lost,
@@ -131,4 +149,12 @@ impl ReceiveBatch {
             })
         })
     }
+}
+
+/// What stands behind an IPv4 header, and the address that the packet was sent to
+/// (RFC 791 §3.1).
+fn behind_header(packet: &[u8]) -> Option<(IpAddr, &[u8])> {
+    let destination: [u8; 4] = packet.get(16..20)?.try_into().ok()?;
+    let bytes = packet.get(usize::from(packet[0] & 15) * 4..)?;
+    (!bytes.is_empty()).then(|| (destination.into(), bytes))
 }

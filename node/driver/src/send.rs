@@ -2,7 +2,7 @@
 
 use crate::address::RawAddress;
 use crate::control::{self, CONTROL_BYTES, Control};
-use crate::udp::UdpSocket;
+use crate::datagram::DatagramSocket;
 use std::io;
 use std::marker::PhantomData;
 use std::net::{IpAddr, SocketAddr};
@@ -114,7 +114,7 @@ impl<'a> Filling<'_, 'a> {
     /// # Errors
     /// The kernel's for message number `from`: `WouldBlock` when its queue is full, an earlier
     /// ICMP error, a size or destination that it refuses. That message was not sent.
-    pub fn send(&mut self, socket: &UdpSocket, from: usize) -> io::Result<usize> {
+    pub fn send(&mut self, socket: &DatagramSocket, from: usize) -> io::Result<usize> {
         let headers = &mut self.batch.headers[from.min(self.messages)..self.messages];
         if headers.is_empty() {
             return Ok(0);
@@ -124,7 +124,7 @@ impl<'a> Filling<'_, 'a> {
         // `self`. The kernel only reads them.
         let sent = unsafe {
             libc::sendmmsg(
-                socket.raw(),
+                socket.fd(),
                 headers.as_mut_ptr(),
                 headers.len() as libc::c_uint,
                 libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL,
@@ -139,12 +139,12 @@ mod tests {
     use super::*;
     use crate::{Interest, Poll, ReceiveBatch, SocketOptions};
 
-    fn socket(address: &str) -> UdpSocket {
-        UdpSocket::bind(address.parse().unwrap(), &SocketOptions::default()).unwrap()
+    fn socket(address: &str) -> DatagramSocket {
+        DatagramSocket::bind(address.parse().unwrap(), &SocketOptions::default()).unwrap()
     }
 
     /// Receives until `count` datagrams came, as (bytes, local address beside them).
-    fn collect(socket: &UdpSocket, count: usize) -> Vec<(Vec<u8>, Option<IpAddr>)> {
+    fn collect(socket: &DatagramSocket, count: usize) -> Vec<(Vec<u8>, Option<IpAddr>)> {
         let mut poll = Poll::new().unwrap();
         poll.add(socket, 0, Interest::Read).unwrap();
         let mut batch = ReceiveBatch::new();

@@ -19,6 +19,8 @@ pub struct SocketOptions {
     pub share: bool,
     /// `IP_FREEBIND`: the address may be one that this machine does not have yet.
     pub ahead: bool,
+    /// Datagrams travel whole or not at all (DF), whatever the kernel believes of the path.
+    pub whole: bool,
 }
 
 /// Turns the -1 of a system call into its error.
@@ -27,11 +29,15 @@ pub(crate) fn check(result: libc::c_int) -> io::Result<libc::c_int> {
 }
 
 /// A non-blocking socket of the address's family.
-pub(crate) fn open(address: &SocketAddr, kind: libc::c_int) -> io::Result<OwnedFd> {
+pub(crate) fn open(
+    address: &SocketAddr,
+    kind: libc::c_int,
+    protocol: libc::c_int,
+) -> io::Result<OwnedFd> {
     let domain = if address.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
     let kind = kind | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
     // SAFETY: a plain system call; a descriptor that it returns is ours alone.
-    unsafe { Ok(OwnedFd::from_raw_fd(check(libc::socket(domain, kind, 0))?)) }
+    unsafe { Ok(OwnedFd::from_raw_fd(check(libc::socket(domain, kind, protocol))?)) }
 }
 
 /// Sets one integer option.
@@ -110,9 +116,11 @@ fn bind_to_device(fd: RawFd, device: &str) -> io::Result<()> {
     .map(drop)
 }
 
-/// Binds. IPv6 sockets take IPv6 only, so that `0.0.0.0` and `[::]` stand side by side.
+/// Binds. IPv6 sockets take IPv6 only, so that `0.0.0.0` and `[::]` stand side by side; raw ones
+/// do so by nature and may not be told.
 pub(crate) fn bind(fd: &OwnedFd, address: &SocketAddr) -> io::Result<()> {
-    if address.is_ipv6() {
+    if address.is_ipv6() && get(fd.as_raw_fd(), libc::SOL_SOCKET, libc::SO_TYPE)? != libc::SOCK_RAW
+    {
         set(fd.as_raw_fd(), libc::IPPROTO_IPV6, libc::IPV6_V6ONLY, 1)?;
     }
     let mut raw = RawAddress::zeroed();

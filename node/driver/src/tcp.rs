@@ -14,7 +14,7 @@ const BACKLOG: libc::c_int = 4_096;
 /// # Errors
 /// The kernel's: address in use, not ours, no such device, not permitted.
 pub fn listen(address: SocketAddr, options: &SocketOptions) -> io::Result<TcpListener> {
-    let fd = socket::open(&address, libc::SOCK_STREAM)?;
+    let fd = socket::open(&address, libc::SOCK_STREAM, 0)?;
     socket::set(fd.as_raw_fd(), libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)?;
     socket::apply(&fd, options)?;
     socket::bind(&fd, &address)?;
@@ -55,7 +55,7 @@ pub fn connect(
     remote: SocketAddr,
     options: &SocketOptions,
 ) -> io::Result<TcpStream> {
-    let fd = socket::open(&remote, libc::SOCK_STREAM)?;
+    let fd = socket::open(&remote, libc::SOCK_STREAM, 0)?;
     socket::apply(&fd, options)?;
     socket::set(fd.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)?;
     socket::set(fd.as_raw_fd(), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)?;

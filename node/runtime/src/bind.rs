@@ -4,7 +4,7 @@ use crate::error::RuntimeError;
 use crate::port::{PortId, Transport};
 use crate::spec::PortSpec;
 use driver::tls::Context;
-use driver::{SocketOptions, UdpSocket, tcp};
+use driver::{DatagramSocket, SocketOptions, tcp};
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ const PORTS_MAX: usize = 8_192;
 /// One shard's part of a port.
 #[derive(Debug)]
 pub(crate) enum Socket {
-    Datagrams(UdpSocket),
+    Datagrams(DatagramSocket),
     Listener(TcpListener),
     /// Opens connections only.
     Silent,
@@ -69,7 +69,9 @@ pub(crate) fn check(ports: &[PortSpec]) -> Result<(), RuntimeError> {
 }
 
 fn binds(port: &PortSpec) -> bool {
-    port.listen.port() != 0 && !(port.connect_only && port.transport.is_stream())
+    port.listen.port() != 0
+        && port.protocol.is_none()
+        && !(port.connect_only && port.transport.is_stream())
 }
 
 fn clash(a: &PortSpec, b: &PortSpec) -> bool {
@@ -84,6 +86,8 @@ fn clash(a: &PortSpec, b: &PortSpec) -> bool {
 fn serves(held: &PortSpec, wanted: &PortSpec) -> bool {
     held.transport == wanted.transport
         && held.listen == wanted.listen
+        && held.protocol == wanted.protocol
+        && held.whole == wanted.whole
         && held.device == wanted.device
         && held.connect_only == wanted.connect_only
 }
@@ -165,9 +169,12 @@ fn bind_port(
         device: port.device.clone(),
         share: true,
         ahead: port.ahead,
+        whole: port.whole,
     };
     let mut local = port.listen;
     let mut sockets = Vec::with_capacity(usize::from(shards));
+    // Each raw socket gets all packets of its protocol: the first shard has the only one.
+    let shards = if port.protocol.is_some() { 1 } else { shards };
     for _ in 0..shards {
         let socket = bind_one(port, local, &options)?;
         local = match &socket {
@@ -181,8 +188,11 @@ fn bind_port(
 }
 
 fn bind_one(port: &PortSpec, at: SocketAddr, options: &SocketOptions) -> io::Result<Socket> {
+    if let (Transport::Udp, Some(protocol)) = (port.transport, port.protocol) {
+        return Ok(Socket::Datagrams(DatagramSocket::raw(at.ip(), protocol, options)?));
+    }
     Ok(match (port.transport, port.connect_only) {
-        (Transport::Udp, _) => Socket::Datagrams(UdpSocket::bind(at, options)?),
+        (Transport::Udp, _) => Socket::Datagrams(DatagramSocket::bind(at, options)?),
         (_, false) => Socket::Listener(tcp::listen(at, options)?),
         (_, true) => Socket::Silent,
     })

@@ -3,7 +3,7 @@
 use crate::facts::RuntimeFact;
 use crate::function::Effects;
 use crate::port::Flow;
-use driver::{SendBatch, UdpSocket};
+use driver::{DatagramSocket, SendBatch};
 use event::Sheet;
 use std::collections::VecDeque;
 use std::io;
@@ -22,8 +22,9 @@ const BACKLOG_BYTES_MAX: usize = 8 << 20;
 /// A datagram port of one shard.
 #[derive(Debug)]
 pub(crate) struct DatagramPort {
-    pub(crate) socket: UdpSocket,
+    pub(crate) socket: DatagramSocket,
     wildcard: bool,
+    whole: bool,
     segment_max: usize,
     backlog: VecDeque<(Flow, Box<[u8]>)>,
     backlog_bytes: usize,
@@ -38,6 +39,8 @@ struct Run {
     end: usize,
     /// 0: a single datagram.
     segment: u16,
+    /// IP may fragment it.
+    in_parts: bool,
 }
 
 /// What the kernel said to a message that it did not take.
@@ -57,8 +60,9 @@ pub(crate) struct Sender {
 }
 
 impl DatagramPort {
-    pub(crate) fn new(socket: UdpSocket) -> Self {
+    pub(crate) fn new(socket: DatagramSocket) -> Self {
         Self {
+            whole: false,
             wildcard: socket.local().ip().is_unspecified(),
             socket,
             segment_max: RUN_BYTES_MAX,
@@ -73,6 +77,17 @@ impl DatagramPort {
         if on != (self.segment_max > 0) {
             self.segment_max = if on { RUN_BYTES_MAX } else { 0 };
             self.socket.join_runs(on);
+        }
+    }
+
+    /// The socket was made to keep datagrams whole ([`crate::PortSpec::whole`]).
+    pub(crate) const fn set_whole(&mut self, on: bool) {
+        self.whole = on;
+    }
+
+    fn keep_whole(&self, on: bool) {
+        if let Err(error) = self.socket.keep_whole(on) {
+            tracing::error!(%error, "a port cannot change whether its datagrams travel whole");
         }
     }
 
@@ -116,14 +131,16 @@ impl Sender {
         let mut start = 0;
         while start < order.len() {
             let (flow, bytes) = effects.message(order[start] as usize);
-            let segment = bytes.len();
-            let mut total = segment;
+            let in_parts = port.whole && effects.in_parts(order[start] as usize);
+            let segment = if in_parts { usize::MAX } else { bytes.len() };
+            let mut total = bytes.len();
             let mut end = start + 1;
             while end < order.len() && end - start < RUN_MESSAGES_MAX && segment <= port.segment_max
             {
                 let (next, more) = effects.message(order[end] as usize);
                 total += more.len();
-                if more.len() > segment || total > RUN_BYTES_MAX || next.local != flow.local {
+                let is_other = next.local != flow.local || effects.in_parts(order[end] as usize);
+                if more.len() > segment || total > RUN_BYTES_MAX || is_other {
                     break;
                 }
                 end += 1;
@@ -132,7 +149,7 @@ impl Sender {
                 }
             }
             let run = if end - start > 1 { segment as u16 } else { 0 };
-            self.runs.push(Run { start: at + start, end: at + end, segment: run });
+            self.runs.push(Run { start: at + start, end: at + end, segment: run, in_parts });
             start = end;
         }
     }
@@ -159,8 +176,28 @@ impl Sender {
         self.runs.clear();
     }
 
-    /// Sends the first runs, as many as fit into a batch; returns how many are dealt with.
+    /// Sends the first runs, as many as fit into a batch; returns how many are dealt with. Those
+    /// that IP may fragment go by themselves: that is a matter of the whole socket.
     fn send_batch(
+        &mut self,
+        port: &mut DatagramPort,
+        effects: &Effects,
+        order: &[u32],
+        runs: &[Run],
+        sheet: &Sheet<RuntimeFact>,
+    ) -> usize {
+        let in_parts = runs[0].in_parts;
+        let alike = runs.iter().take_while(|run| run.in_parts == in_parts).count();
+        if !in_parts {
+            return self.send_alike(port, effects, order, &runs[..alike], sheet);
+        }
+        port.keep_whole(false);
+        let done = self.send_alike(port, effects, order, &runs[..alike], sheet);
+        port.keep_whole(true);
+        done
+    }
+
+    fn send_alike(
         &mut self,
         port: &mut DatagramPort,
         effects: &Effects,
@@ -224,8 +261,9 @@ impl Sender {
         run: Run,
         sheet: &Sheet<RuntimeFact>,
     ) {
-        let singles: Vec<Run> =
-            (run.start..run.end).map(|at| Run { start: at, end: at + 1, segment: 0 }).collect();
+        let singles: Vec<Run> = (run.start..run.end)
+            .map(|at| Run { start: at, end: at + 1, segment: 0, in_parts: run.in_parts })
+            .collect();
         let mut rest = singles.as_slice();
         while !rest.is_empty() {
             if port.waits() {

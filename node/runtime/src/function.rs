@@ -6,6 +6,7 @@
 
 use crate::port::{Flow, PortId};
 use crate::shield::Change;
+use driver::Why;
 use machine::{Duration, Time};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -40,6 +41,15 @@ pub enum In<'a> {
         flow: Flow,
         /// Why, in words for a person.
         why: &'static str,
+    },
+    /// A datagram of a port whose datagrams travel whole ([`crate::PortSpec::whole`]) came back.
+    Returned {
+        /// Where it was sent.
+        flow: Flow,
+        /// Why.
+        why: Why,
+        /// Its beginning, as far as the network quotes it. Strangers can forge all of this.
+        quoted: &'a [u8],
     },
     /// The answer to [`Effects::resolve`].
     Resolved {
@@ -113,6 +123,7 @@ struct Sending {
     start: u32,
     end: u32,
     about: u32,
+    in_parts: bool,
 }
 
 /// What a function on a shard wants done, in order.
@@ -154,8 +165,15 @@ impl Effects {
         let end = self.arena.len();
         if end > start {
             let (start, end, about) = (start as u32, end as u32, self.about);
-            self.sends.push(Sending { to, start, end, about });
+            self.sends.push(Sending { to, start, end, about, in_parts: false });
         }
+    }
+
+    /// Like [`Effects::send`], but IP may fragment the datagram where its port keeps them whole.
+    pub fn send_in_parts(&mut self, to: Flow, write: impl FnOnce(&mut Vec<u8>)) {
+        let before = self.sends.len();
+        self.send(to, write);
+        self.sends[before..].iter_mut().for_each(|sending| sending.in_parts = true);
     }
 
     /// Tells the standby what `write` appends: a change of durable state. Deltas leave before the
@@ -263,6 +281,11 @@ impl Effects {
     pub(crate) fn message(&self, at: usize) -> (Flow, &[u8]) {
         let Sending { to, start, end, .. } = self.sends[at];
         (to, &self.arena[start as usize..end as usize])
+    }
+
+    /// Whether IP may fragment message `at`.
+    pub(crate) fn in_parts(&self, at: usize) -> bool {
+        self.sends[at].in_parts
     }
 
     /// Which conversation message `at` belongs to, and how many octets it has.

@@ -11,7 +11,7 @@ use crate::port::{ConnId, Flow, PortId, Transport};
 use crate::ring::{Errand, Rings};
 use crate::spec::PortSpec;
 use crate::stream::{StreamPort, Streams};
-use driver::{Interest, Poll, Unreachable};
+use driver::{Interest, Poll, Returned, Why};
 use event::Sheet;
 use machine::Time;
 use std::collections::VecDeque;
@@ -46,6 +46,8 @@ pub(crate) enum News {
     Down(Flow, &'static str),
     /// A connection that stood is gone: all shards may hold its flow.
     Lost(Flow, &'static str),
+    /// A datagram came back.
+    Returned(Flow, Why, Vec<u8>),
     /// A name was looked up.
     Resolved(u64, Answer),
 }
@@ -279,10 +281,18 @@ impl Io {
     /// kernel gives them to any.
     pub(crate) fn icmp_errors(&mut self, id: PortId, rings: &mut Rings) {
         let port = self.ports.get(usize::from(id.0)).and_then(Option::as_ref);
-        let Some(Port { kind: PortKind::Datagrams(port), local, .. }) = port else { return };
-        let mut errors: Vec<Unreachable> = Vec::new();
+        let Some(Port { kind: PortKind::Datagrams(port), local, spec }) = port else { return };
+        let mut errors: Vec<Returned> = Vec::new();
         port.socket.errors(ERRORS_MAX, &mut errors);
         for error in errors {
+            if spec.whole {
+                let flow = Flow::to(id, Transport::Udp, *local, error.remote);
+                tell(&mut self.news, News::Returned(flow, error.why, error.quoted));
+                continue;
+            }
+            if matches!(error.why, Why::TooBig(_)) {
+                continue; // the kernel fragments by itself
+            }
             self.sheet.add(RuntimeFact::Unreachable, 1);
             let flow = Flow::to(id, Transport::Udp, *local, error.remote);
             let why = match io::Error::from_raw_os_error(error.errno).kind() {

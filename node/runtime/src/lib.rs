@@ -31,6 +31,7 @@ mod stream;
 mod table;
 
 pub use control::ShardState;
+pub use driver::Why;
 pub use driver::tls::{ClientAuth, TlsSpec};
 pub use error::RuntimeError;
 pub use facts::RuntimeFact;

@@ -292,6 +292,7 @@ impl<F: Function> Shard<F> {
             let input = match news {
                 News::Down(flow, why) => In::Down { flow, why },
                 News::Resolved(query, answer) => In::Resolved { query, answer },
+                News::Returned(flow, why, ref quoted) => In::Returned { flow, why, quoted },
                 News::Lost(flow, why) => {
                     self.engine.rings.broadcast_down(flow, why);
                     In::Down { flow, why }
@@ -422,7 +423,8 @@ impl<F: Function> Shard<F> {
                 streams.tls = tls;
             }
             if let PortKind::Datagrams(port) = &mut kind {
-                port.set_runs(held.spec.runs);
+                port.set_whole(held.spec.whole);
+                port.set_runs(held.spec.runs && held.spec.protocol.is_none());
             }
             let id = held.spec.id;
             if let Err(error) = self.io.watch_port(&kind, id, kept.is_some()) {

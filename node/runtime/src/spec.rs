@@ -23,6 +23,12 @@ pub struct PortSpec {
     pub name: String,
     /// What carries the bytes.
     pub transport: Transport,
+    /// A datagram port for the packets of this IP protocol instead of UDP; needs `CAP_NET_RAW`.
+    /// Ports mean nothing there and are 0. The first shard has its socket alone.
+    pub protocol: Option<u8>,
+    /// The datagrams travel whole or not at all, but those of [`crate::Effects::send_in_parts`],
+    /// and what the network says of them comes as [`crate::In::Returned`].
+    pub whole: bool,
     /// Our address. Port 0 lets the kernel choose ([`crate::Running::local_addr`] tells).
     pub listen: SocketAddr,
     /// Keys and trust; needed by [`Transport::Tls`] only.
@@ -48,6 +54,8 @@ impl Default for PortSpec {
             id: PortId(0),
             name: String::new(),
             transport: Transport::Udp,
+            protocol: None,
+            whole: false,
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             tls: None,
             device: None,

@@ -69,7 +69,7 @@ fn runs_travel_one_by_one_where_they_are_switched_off() {
         spec.ports[0].runs = runs;
         let (running, _events) = launch(spec, Manner { copies: 20, ..Manner::default() });
         let any = "127.0.0.1:0".parse().unwrap();
-        let socket = driver::UdpSocket::bind(any, &driver::SocketOptions::default()).unwrap();
+        let socket = driver::DatagramSocket::bind(any, &driver::SocketOptions::default()).unwrap();
         say(&running, 0, socket.local(), &[("times", "20")]);
         let mut batch = driver::ReceiveBatch::new();
         let (mut messages, mut pieces) = (0, 0);

@@ -19,6 +19,7 @@ pub enum Seen {
     Up(u16, Flow),
     Proved(u16, Flow, Vec<String>),
     Down(u16, Flow, &'static str),
+    Returned(u16, Flow, Why, Vec<u8>),
     Resolved(u64, Answer),
     Drained(u16),
 }
@@ -141,6 +142,9 @@ impl Function for Echo {
             In::Up { flow } => Seen::Up(self.shard, flow),
             In::Proved { flow, names } => Seen::Proved(self.shard, flow, names.to_vec()),
             In::Down { flow, why } => Seen::Down(self.shard, flow, why),
+            In::Returned { flow, why, quoted } => {
+                Seen::Returned(self.shard, flow, why, quoted.to_vec())
+            }
             In::Resolved { query, answer } => Seen::Resolved(query, answer),
             In::Drain => {
                 self.draining = true;
