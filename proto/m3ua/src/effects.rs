@@ -56,6 +56,9 @@ pub enum In {
     Status(Option<NetworkAppearance>, Affected, Cause),
     /// An ASP asks an SGP for the status of destinations (DAUD).
     Audit(PeerId, Option<NetworkAppearance>, Vec<Affected>),
+    /// An MSU of that ASP has no way to its destination (DUNA), or there is no such user part
+    /// there (DUPU): the ASP is told, nobody else is (RFC 4666 §3.4.1, §3.4.5).
+    Unreachable(PeerId, Option<NetworkAppearance>, PointCode, Option<UserCause>),
     /// M-ASP_UP request: this process is to be up at that peer.
     AspUp(PeerId),
     /// M-ASP_DOWN request.
@@ -99,6 +102,8 @@ pub enum Indication {
     /// MTP-TRANSFER: from which peer, for which Application Server, and the Correlation Id of a
     /// broadcast.
     Transfer(PeerId, ServerId, Option<u32>, Transfer),
+    /// An MTP-TRANSFER request found neither Application Server nor way and was discarded.
+    Unroutable(Option<NetworkAppearance>, PointCode),
     /// MTP-PAUSE: there is no way to these destinations any more.
     Pause(Option<NetworkAppearance>, Affected),
     /// MTP-RESUME: there is a way again.

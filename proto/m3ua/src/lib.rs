@@ -78,7 +78,9 @@ pub use effects::{Cause, In, Indication, Out, Transfer};
 pub use facts::Fact;
 pub use id::{PeerId, ServerId};
 pub use parameters::{PENDING_MESSAGES_MAX, Parameters, Registration};
-pub use process::{Process, Settings};
+pub use process::{
+    Availability, DestinationStatus, MemberStatus, PeerStatus, Process, ServerStatus, Settings,
+};
 pub use settings::{
     Destination, KEY_DESTINATIONS_MAX, KEY_LIST_MAX, Key, MEMBERS_MAX, PeerSettings, Refused, Role,
     SERVERS_PER_PEER_MAX, ServerSettings, Side,

@@ -5,6 +5,7 @@ use super::network::{Availability, CONGESTION_LEVEL_MAX, Ss7Network};
 use super::{MemberState, Network, Process};
 use crate::codec::{
     Affected, ErrorCode, Message, MessageType, PointCode, RoutingContext, ServerState, Tag,
+    UserCause,
 };
 use crate::effects::Cause;
 use crate::facts::Fact;
@@ -45,8 +46,9 @@ impl Process {
             Cause::Congestion(level) => {
                 let level = level.map(|level| level.min(CONGESTION_LEVEL_MAX as u8));
                 let table = self.ss7.entry(network).or_insert_with(Ss7Network::new);
-                let told = table.congestion.tell(affected.canonical(), level.unwrap_or(1));
-                if told.is_err() {
+                // Where there are no levels, nothing tells the end of it either.
+                let told = level.map(|level| table.congestion.tell(affected.canonical(), level));
+                if let Some(Err(_)) = told {
                     self.count(Fact::DestinationsShed);
                 }
                 let word = level.map(|level| (Tag::CongestionIndications, u32::from(level)));
@@ -91,6 +93,25 @@ impl Process {
             self.send_ssnm(peer, MessageType::Scon, concerns, &affected, word);
         }
         true
+    }
+
+    /// What an MSU met tells the ASP that sent it.
+    pub(super) fn tell_unreachable(
+        &mut self,
+        peer: PeerId,
+        network: Network,
+        dpc: PointCode,
+        user: Option<UserCause>,
+    ) {
+        if self.role(peer) != Some(Role::Sgp) {
+            return self.count(Fact::Stray);
+        }
+        let contexts = self.active_contexts(peer, network);
+        let (kind, word) = match user {
+            Some(user) => (MessageType::Dupu, Some((Tag::UserCause, user.word()))),
+            None => (MessageType::Duna, None),
+        };
+        self.send_ssnm(peer, kind, (network, &contexts), &[Affected::one(dpc)], word);
     }
 
     fn active_contexts(&self, peer: PeerId, network: Network) -> Vec<RoutingContext> {

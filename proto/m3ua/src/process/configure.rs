@@ -1,7 +1,7 @@
 //! Peers and Application Servers come and go.
 
 use super::{Process, Server};
-use crate::codec::{RoutingContext, ServerState};
+use crate::codec::{MessageType, Notification, RoutingContext, ServerState, TrafficMode};
 use crate::effects::Out;
 use crate::id::{PeerId, ServerId};
 use crate::process::peer::Peer;
@@ -129,6 +129,7 @@ impl Process {
     pub(super) fn drop_server(&mut self, id: ServerId) {
         let Some(server) = self.servers.find(id) else { return };
         for peer in server.members.iter().map(|member| member.peer).collect::<Vec<_>>() {
+            self.dismiss(id, peer);
             self.leave(id, peer);
         }
         self.expire(id);
@@ -183,6 +184,63 @@ impl Process {
         self.drive_member(id, peer);
         out.append(&mut self.out);
         Ok(())
+    }
+
+    /// A peer is no ASP of an Application Server any more, or this process none at that peer.
+    pub fn unassign(&mut self, now: Time, id: ServerId, peer: PeerId, out: &mut Vec<Out>) {
+        self.now = now;
+        self.dismiss(id, peer);
+        self.leave(id, peer);
+        out.append(&mut self.out);
+    }
+
+    /// An active ASP hears that it is so no more (RFC 4666 §4.3.4.4).
+    fn dismiss(&mut self, id: ServerId, peer: PeerId) {
+        let (Some(server), Some(found)) = (self.servers.find(id), self.peers.find(peer)) else {
+            return;
+        };
+        let asks = found.asks_for(server.settings.side) == Some(false);
+        let member = server.member(peer).filter(|it| asks && it.state == MemberState::Active);
+        let Some(context) = member.map(|member| member.routing_context) else { return };
+        self.send(peer, MessageType::AspInactiveAck, |writer| {
+            writer.routing_contexts(context.into_iter()).end();
+        });
+    }
+
+    /// Changes how the traffic of an Application Server is dealt, while it is served: mode, ASPs
+    /// that it needs, whether this process takes over. When override comes, the ASP that was
+    /// assigned first of those that are active keeps the traffic and the others are told.
+    pub fn change_server(
+        &mut self,
+        now: Time,
+        id: ServerId,
+        settings: &ServerSettings,
+        out: &mut Vec<Out>,
+    ) {
+        self.now = now;
+        let Some(server) = self.servers.find_mut(id) else { return };
+        server.settings.mode = settings.mode;
+        server.settings.asps_min = settings.asps_min;
+        server.settings.takes_over = settings.takes_over;
+        server.mode = settings.mode.or(server.mode);
+        let is_override = server.traffic_mode() == TrafficMode::Override;
+        let active = server.members.iter().filter(|it| it.state == MemberState::Active);
+        let mut active = active.map(|member| member.peer);
+        let keeps = active.next();
+        let others: Vec<PeerId> = if is_override { active.collect() } else { Vec::new() };
+        let asks = |process: &Self, peer: &PeerId| {
+            process.peers.find(*peer).is_some_and(super::peer::Peer::asks)
+        };
+        let others: Vec<PeerId> = others.into_iter().filter(|peer| asks(self, peer)).collect();
+        for other in &others {
+            self.set_member(id, *other, MemberState::Inactive);
+        }
+        let keeper = keeps.and_then(|peer| self.peers.find(peer)?.asp_identifier);
+        let told = Notification::AlternateAspActive;
+        self.notify(id, told, keeper, |peer| others.contains(&peer));
+        self.settle(id, None);
+        self.notify_lack(id);
+        out.append(&mut self.out);
     }
 
     /// Makes it a member; the caller settles.

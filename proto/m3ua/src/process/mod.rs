@@ -12,7 +12,11 @@ mod register;
 mod registration;
 mod server;
 mod sgp;
+mod status;
 mod transfer;
+
+pub use network::Availability;
+pub use status::{DestinationStatus, MemberStatus, PeerStatus, ServerStatus};
 
 use crate::codec::{
     MessageType, NetworkAppearance, PointCode, RoutingContext, ServerState, Writer,
@@ -280,6 +284,9 @@ impl Machine for Process {
             In::Restrict(network, affected) => self.ss7_restrict(network, affected),
             In::Status(network, affected, cause) => self.ss7_status(network, affected, cause),
             In::Audit(peer, network, affected) => self.audit(peer, network, &affected),
+            In::Unreachable(peer, network, dpc, user) => {
+                self.tell_unreachable(peer, network, dpc, user);
+            }
             In::AspUp(peer) => self.want_up(peer, true),
             In::AspDown(peer) => self.want_up(peer, false),
             In::AspActive(peer, server) => self.want_active(peer, server, true),

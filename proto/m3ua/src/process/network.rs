@@ -20,10 +20,25 @@ pub(super) const CONGESTION_LEVEL_MAX: u32 = 3;
 
 /// Whether a destination can be reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Availability {
+pub enum Availability {
+    /// It can.
     Available,
+    /// It can, but another way is better (DRST).
     Restricted,
+    /// It cannot.
     Unavailable,
+}
+
+/// A range, how it can be reached where that was told, and its level of congestion.
+type Odd = (Affected, Option<Availability>, u8);
+
+fn odd<'a>(
+    availability: &'a Ranges<Option<Availability>>,
+    congestion: &'a Ranges<u8>,
+) -> impl Iterator<Item = Odd> + 'a {
+    let told = availability.odd().map(|(range, told)| (range, told, congestion.value_of(range)));
+    let others = congestion.odd().filter(|(range, _)| availability.value_of(*range).is_none());
+    told.chain(others.map(|(range, level)| (range, None, level)))
 }
 
 /// The SS7 network behind this process as an SGP.
@@ -37,6 +52,10 @@ pub(super) struct Ss7Network {
 impl Ss7Network {
     pub(super) const fn new() -> Self {
         Self { availability: Ranges::new(), congestion: Ranges::new() }
+    }
+
+    pub(super) fn odd(&self) -> impl Iterator<Item = Odd> + '_ {
+        odd(&self.availability, &self.congestion)
     }
 }
 
@@ -67,6 +86,10 @@ impl Gateway {
     pub(super) fn rank(&self, point_code: PointCode) -> Option<u8> {
         let status = self.status(point_code);
         (status != Availability::Unavailable).then_some(status as u8)
+    }
+
+    pub(super) fn odd(&self) -> impl Iterator<Item = Odd> + '_ {
+        odd(&self.availability, &self.congestion)
     }
 }
 

@@ -24,16 +24,9 @@ impl Process {
         }
     }
 
-    /// The Application Server of peers whose key the MSU belongs to.
-    #[inline]
-    fn server_for(&self, transfer: &Transfer) -> Option<ServerId> {
-        let near = self.keys.get(&(true, transfer.network, transfer.dpc))?;
-        near.iter().copied().find(|id| {
-            let server = self.servers.find(*id);
-            server.is_some_and(|server| {
-                server.settings.key.takes(transfer.dpc, transfer.si, transfer.opc)
-            })
-        })
+    fn unroutable(&mut self, transfer: &Transfer) {
+        self.count(Fact::Unroutable);
+        self.indicate(Indication::Unroutable(transfer.network, transfer.dpc));
     }
 
     fn send_to_server(&mut self, id: ServerId, transfer: Transfer) {
@@ -50,7 +43,7 @@ impl Process {
                     self.count(Fact::Shed);
                 }
             }
-            ServerState::Inactive | ServerState::Down => self.count(Fact::Unroutable),
+            ServerState::Inactive | ServerState::Down => self.unroutable(&transfer),
         }
     }
 
@@ -68,7 +61,7 @@ impl Process {
         }
         let owner = server.flows.owner(transfer.sls);
         let Some(member) = owner.and_then(|index| server.members.get(index)) else {
-            return self.count(Fact::Unroutable);
+            return self.unroutable(transfer);
         };
         let (peer, context) = (member.peer, member.routing_context);
         self.send_data(peer, context, None, transfer);
@@ -132,7 +125,7 @@ impl Process {
     fn send_to_gateway(&mut self, transfer: &Transfer) {
         let id = self.server_from(transfer);
         let Some(server) = id.and_then(|id| self.servers.find(id)) else {
-            return self.count(Fact::Unroutable);
+            return self.unroutable(transfer);
         };
         let network = transfer.network;
         let rank = |peer: PeerId| -> Option<(u8, u8)> {
@@ -149,7 +142,7 @@ impl Process {
         let is_active = |it: &&Member| it.state == MemberState::Active && !leaves(it);
         let active = || server.members.iter().filter(is_active);
         let best = active().filter_map(|member| rank(member.peer)).min();
-        let Some(best) = best else { return self.count(Fact::Unroutable) };
+        let Some(best) = best else { return self.unroutable(transfer) };
         let owner = server.flows.owner(transfer.sls);
         let owner = owner.and_then(|index| server.members.get(index));
         let is_best = |member: &&Member| is_active(member) && rank(member.peer) == Some(best);
