@@ -134,6 +134,8 @@ pub struct Effects {
     arena: Vec<u8>,
     sends: Vec<Sending>,
     about: u32,
+    /// Connections to open before anything is sent.
+    pub opens: Vec<Flow>,
     /// Connections to close once what was sent before is out.
     pub closes: Vec<Flow>,
     /// Names to look up: the function's own number and the question.
@@ -222,6 +224,12 @@ impl Effects {
         self.aliases.push((flow, remote));
     }
 
+    /// Opens a connection ahead of the first message; [`In::Up`] or [`In::Down`] follows. Nothing
+    /// happens when one stands.
+    pub fn open(&mut self, flow: Flow) {
+        self.opens.push(flow);
+    }
+
     /// Closes a connection after the sends before it. No [`In::Down`] follows.
     pub fn close(&mut self, flow: Flow) {
         self.closes.push(flow);
@@ -248,6 +256,7 @@ impl Effects {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.sends.is_empty()
+            && self.opens.is_empty()
             && self.closes.is_empty()
             && self.queries.is_empty()
             && self.names.is_empty()
@@ -258,6 +267,7 @@ impl Effects {
     pub fn clear(&mut self) {
         self.arena.clear();
         self.sends.clear();
+        self.opens.clear();
         self.closes.clear();
         self.queries.clear();
         self.names.clear();

@@ -143,6 +143,9 @@ impl Io {
             self.streams.table.alias(flow, remote);
         }
         self.streams.start_flush();
+        for flow in effects.opens.drain(..) {
+            self.connection_to(now, flow);
+        }
         let mut from = 0;
         while from < effects.len() {
             let to = effects.len().min(from + FLUSH_MESSAGES_MAX);

@@ -264,7 +264,7 @@ impl Io {
 
     /// The connection to the flow's far end: the one that stands, or one that is opened now.
     /// `None` when it cannot be opened; the function is told.
-    fn connection_to(&mut self, now: Time, flow: Flow) -> Option<ConnId> {
+    pub(crate) fn connection_to(&mut self, now: Time, flow: Flow) -> Option<ConnId> {
         let far = (flow.port, flow.remote);
         if let Some(id) = self.streams.table.to(&far) {
             return Some(id);
