@@ -5,6 +5,7 @@ use crate::association::{Incoming, State};
 use crate::codec::{self, ChunkType, HEADER_BYTES};
 use crate::effects::{Icmp, IcmpError, Lost, Out, Packet};
 use crate::endpoint::Endpoint;
+use crate::offer::is_unicast;
 use core::net::{IpAddr, SocketAddr};
 use machine::Time;
 
@@ -29,6 +30,13 @@ impl Endpoint {
             return;
         };
         let header = packet.header;
+        // Where it came to may not be known.
+        let local = incoming.destination;
+        let is_to_one = local.is_unspecified() || is_unicast(local);
+        if !is_unicast(incoming.source.ip()) || !is_to_one {
+            self.counts.out_of_the_blue += 1;
+            return;
+        }
         let mut chunks = packet.chunks();
         let Some(Ok(mut first)) = chunks.next() else {
             self.counts.malformed += 1;
@@ -47,7 +55,7 @@ impl Endpoint {
             return;
         }
         let index = self.peer(incoming.source.ip(), header.source_port);
-        let (source, local, bytes) = (incoming.source, incoming.destination, &incoming.bytes);
+        let (source, bytes) = (incoming.source, &incoming.bytes);
         let arrived = Arrived { now, source, local, bytes, packet, first, has_auth };
         if self.greet(&arrived, index, out) {
             return;
@@ -80,7 +88,9 @@ impl Endpoint {
         let (Some(ports), Some(tag)) = (word(0), word(4)) else { return };
         let Some(index) = self.peer(icmp.destination, ports as u16) else { return };
         let Some(association) = self.association(index) else { return };
-        let is_init = icmp.quoted.get(HEADER_BYTES) == Some(&(ChunkType::Init as u8));
+        // An INIT is quoted long after it was answered only by those who have kept it (§10 ICMP8).
+        let is_waiting = association.state == State::CookieWait;
+        let is_init = is_waiting && icmp.quoted.get(HEADER_BYTES) == Some(&(ChunkType::Init as u8));
         let is_ours = match tag {
             0 => is_init && word(HEADER_BYTES + 4) == Some(association.local_tag),
             tag => tag == association.peer_tag,
@@ -127,6 +137,15 @@ impl Endpoint {
         };
         if !is_right {
             self.counts.tag += 1;
+            return;
+        }
+        // These are never bundled (§6.10).
+        let is_lone = matches!(
+            ChunkType::of(arrived.first.kind),
+            Some(ChunkType::InitAck | ChunkType::ShutdownComplete)
+        );
+        if is_lone && arrived.packet.chunks().count() != 1 + usize::from(arrived.has_auth) {
+            self.counts.malformed += 1;
             return;
         }
         let Arrived { now, source, local, packet, bytes, .. } = arrived;

@@ -1,12 +1,13 @@
 //! The State Cookie: everything that the association will be, signed, kept by the peer
 //! (RFC 9260 §5.1.3). A flood of INITs leaves nothing behind here.
 
+use core::net::{IpAddr, SocketAddr};
 use hmac::{Hmac, Mac};
 use machine::{Duration, Time};
 use sha2::Sha256;
 
 const MAC_BYTES: usize = 32;
-const FIXED_BYTES: usize = 38;
+const FIXED_BYTES: usize = 52;
 
 /// What a cookie says besides the peer's INIT.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +17,10 @@ pub(crate) struct Cookie<'a> {
     pub(crate) local_tag: u32,
     pub(crate) local_tsn: u32,
     pub(crate) peer_port: u16,
-    /// Local and peer's tag of the association that stood, or zeros (RFC 9260 §5.2.2).
+    /// Where the INIT came from, and the INIT ACK went: the only address that is confirmed by the
+    /// COOKIE ECHO (RFC 9260 §5.4). The port is that of an encapsulation.
+    pub(crate) source: SocketAddr,
+    /// [`tie_tags`] of the association that stood, or zeros (RFC 9260 §5.2.2).
     pub(crate) tie_tags: (u32, u32),
     /// The peer's INIT, whole.
     pub(crate) init: &'a [u8],
@@ -32,8 +36,13 @@ impl<'a> Cookie<'a> {
         for word in [self.local_tag, self.local_tsn, self.tie_tags.0, self.tie_tags.1] {
             out.extend_from_slice(&word.to_be_bytes());
         }
-        out.extend_from_slice(&u32::from(self.peer_port).to_be_bytes());
-        out.extend_from_slice(&[0; 2]);
+        out.extend_from_slice(&self.peer_port.to_be_bytes());
+        out.extend_from_slice(&self.source.port().to_be_bytes());
+        let address = match self.source.ip() {
+            IpAddr::V4(address) => address.to_ipv6_mapped(),
+            IpAddr::V6(address) => address,
+        };
+        out.extend_from_slice(&address.octets());
         out.extend_from_slice(self.init);
         let mac = mac(key, &out[at + MAC_BYTES..]).finalize().into_bytes();
         out[at..at + MAC_BYTES].copy_from_slice(&mac);
@@ -48,13 +57,15 @@ impl<'a> Cookie<'a> {
             fixed[at..at + 4].iter().fold(0u32, |word, byte| word << 8 | u32::from(*byte))
         };
         let long = |at: usize| u64::from(word(at)) << 32 | u64::from(word(at + 4));
+        let address = IpAddr::from(*fixed.last_chunk::<16>()?).to_canonical();
         Some(Self {
             created: Time::from_nanos(long(0)),
             life: Duration::from_nanos(long(8)),
             local_tag: word(16),
             local_tsn: word(20),
             tie_tags: (word(24), word(28)),
-            peer_port: word(32) as u16,
+            peer_port: (word(32) >> 16) as u16,
+            source: SocketAddr::new(address, word(32) as u16),
             init,
         })
     }
@@ -73,6 +84,19 @@ pub(crate) fn random_of(key: &[u8; 32], tag: u32, tsn: u32) -> [u8; MAC_BYTES] {
     mac.update(&tag.to_be_bytes());
     mac.update(&tsn.to_be_bytes());
     mac.finalize().into_bytes().into()
+}
+
+/// What stands for the tags of an association in a cookie that might restart it: not the tags
+/// themselves, for anyone can read a cookie (RFC 9260 §5.1.3, §5.2.2).
+pub(crate) fn tie_tags(key: &[u8; 32], local_tag: u32, peer_tag: u32) -> (u32, u32) {
+    let mut mac = mac(key, b"TIE");
+    mac.update(&local_tag.to_be_bytes());
+    mac.update(&peer_tag.to_be_bytes());
+    let octets = mac.finalize().into_bytes();
+    let word = |at: usize| {
+        octets[at..at + 4].iter().fold(0u32, |word, octet| word << 8 | u32::from(*octet)).max(1)
+    };
+    (word(0), word(4))
 }
 
 fn mac(key: &[u8; 32], bytes: &[u8]) -> Hmac<Sha256> {
@@ -94,6 +118,7 @@ mod tests {
             local_tag: 1,
             local_tsn: 2,
             peer_port: 3,
+            source: ([10, 0, 0, 1], 9899).into(),
             tie_tags: (4, 5),
             init: b"the chunk",
         };

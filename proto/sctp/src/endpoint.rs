@@ -10,9 +10,11 @@ use crate::random::Random;
 use bytes::Bytes;
 use core::cmp::Reverse;
 use core::net::{IpAddr, SocketAddr};
-use machine::Time;
+use machine::{Duration, Time};
 use std::collections::{BTreeMap, BinaryHeap};
 
+/// How long a key signs cookies; for as long again it is good for reading them (RFC 9260 §5.1.3).
+const COOKIE_KEY_LIFE: Duration = Duration::from_secs(3600);
 /// The heap of timers is rebuilt when it has more entries than this, and that many for each
 /// association.
 const STALE_TIMERS_MIN: usize = 64;
@@ -87,8 +89,11 @@ pub struct Endpoint {
     dirty: Vec<u32>,
     pub(crate) pool: Pool,
     pub(crate) random: Random,
-    /// Signs cookies.
+    /// What is secret for as long as the endpoint lives.
     pub(crate) key: [u8; 32],
+    /// Sign cookies: the one in use, and the one before it.
+    pub(crate) cookie_keys: [[u8; 32]; 2],
+    cookie_keyed_at: Time,
     /// Endpoint pair shared keys of associations to come, and the one in use (RFC 4895 §6.1).
     shared_keys: Vec<(u16, Bytes)>,
     active_key: u16,
@@ -100,7 +105,7 @@ impl Endpoint {
     #[must_use]
     pub fn new(settings: Settings, seed: [u8; 32]) -> Self {
         let mut random = Random::new(seed);
-        let key = random.key();
+        let (key, cookie_keys) = (random.key(), [random.key(), random.key()]);
         Self {
             settings,
             slots: Vec::new(),
@@ -112,6 +117,8 @@ impl Endpoint {
             pool: Pool::default(),
             random,
             key,
+            cookie_keys,
+            cookie_keyed_at: Time::ZERO,
             shared_keys: Vec::new(),
             active_key: 0,
             counts: Counts::default(),
@@ -307,6 +314,15 @@ impl Endpoint {
                 return tag;
             }
         }
+    }
+
+    /// The key to sign a cookie with, a new one from time to time.
+    pub(crate) fn cookie_key(&mut self, now: Time) -> [u8; 32] {
+        if now.since(self.cookie_keyed_at) > COOKIE_KEY_LIFE {
+            self.cookie_keys = [self.random.key(), self.cookie_keys[0]];
+            self.cookie_keyed_at = now;
+        }
+        self.cookie_keys[0]
     }
 
     /// What an association of these numbers authenticates itself with. Its random number follows

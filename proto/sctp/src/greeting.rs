@@ -6,7 +6,7 @@ use crate::association::{Association, Auth, State, Verdict, authenticated};
 use crate::codec::{
     Cause, Causes, Chunk, ChunkType, Header, Parameter, Parameters, RawChunk, seal,
 };
-use crate::cookie::Cookie;
+use crate::cookie::{Cookie, tie_tags};
 use crate::effects::{Indication, Out, Transmit};
 use crate::endpoint::Endpoint;
 use crate::offer::{Offer, Own};
@@ -73,6 +73,11 @@ impl Endpoint {
             self.counts.malformed += 1;
             return;
         };
+        if init.initiate_tag == 0 {
+            // Nobody could be answered (§3.3.2).
+            self.counts.malformed += 1;
+            return;
+        }
         let offer = Offer::read(&init);
         let Some(offer) = offer.filter(|offer| offer.violation().is_none()) else {
             self.counts.malformed += 1;
@@ -81,6 +86,9 @@ impl Endpoint {
         if let Some(name) = offer.host_name {
             return self.refuse(arrived, offer.tag, &Cause::UnresolvableAddress(name), out);
         }
+        // It belongs to an association that one of its addresses leads to (§5.1.2 D).
+        let port = arrived.packet.header.source_port;
+        let index = index.or_else(|| offer.addresses.iter().find_map(|it| self.peer(*it, port)));
         let Some(standing) = index.and_then(|index| self.association(index)) else {
             if !self.settings.listens {
                 return self.refuse(arrived, offer.tag, &Cause::OutOfResource, out);
@@ -88,13 +96,15 @@ impl Endpoint {
             let (tag, tsn) = (self.fresh_tag(), self.random.word());
             return self.init_ack(arrived, &offer, (tag, tsn), (0, 0), out);
         };
-        let ties = (standing.local_tag, standing.peer_tag);
+        let ties = tie_tags(&self.key, standing.local_tag, standing.peer_tag);
         let own = (standing.local_tag, standing.local_tsn);
         match standing.state {
             State::ShutdownAckSent => {
                 let tag = standing.peer_tag;
                 self.answer(arrived, tag, &Chunk::ShutdownAck, out);
             }
+            // Only an address that the user has named is answered (§5.2.1).
+            State::CookieWait if standing.path_of(arrived.source.ip()).is_none() => {}
             State::CookieWait => self.init_ack(arrived, &offer, own, (0, 0), out),
             state => {
                 let strangers = strangers(standing, &offer, arrived.source.ip());
@@ -127,11 +137,12 @@ impl Endpoint {
             local_tag: tag,
             local_tsn: initial_tsn,
             peer_port: arrived.packet.header.source_port,
+            source: arrived.source,
             tie_tags,
             init: arrived.first.whole,
         };
         let mut signed = Vec::new();
-        cookie.write(&self.key, &mut signed);
+        cookie.write(&self.cookie_key(arrived.now), &mut signed);
         let addresses = self.settings.addresses.clone();
         let random = self.random_of(tag, initial_tsn);
         let own =
@@ -151,8 +162,8 @@ impl Endpoint {
 
     /// A COOKIE ECHO (RFC 9260 §5.1.5, and the table of §5.2.4).
     fn cookie_echo(&mut self, arrived: &Arrived<'_>, index: Option<u32>, out: &mut Vec<Out>) {
-        let key = self.key;
-        let cookie = Cookie::read(arrived.first.value(), &key);
+        let keys = self.cookie_keys;
+        let cookie = keys.iter().find_map(|key| Cookie::read(arrived.first.value(), key));
         let header = arrived.packet.header;
         let cookie = cookie.filter(|cookie| {
             cookie.peer_port == header.source_port && cookie.local_tag == header.verification_tag
@@ -171,7 +182,7 @@ impl Endpoint {
         let is_same = standing.is_some_and(|it| (it.local_tag, it.peer_tag) == tags);
         if let Some(staleness) = cookie.staleness(arrived.now).filter(|_| !is_same) {
             self.counts.stale += 1;
-            let us = u32::try_from(staleness.as_micros()).unwrap_or(u32::MAX);
+            let us = u32::try_from(staleness.as_nanos().div_ceil(1000)).unwrap_or(u32::MAX);
             let mut causes = Vec::new();
             Cause::StaleCookie(us).write(&mut causes);
             return self.answer(arrived, offer.tag, &Chunk::Error(Causes::new(&causes)), out);
@@ -179,12 +190,12 @@ impl Endpoint {
         let (Some(index), Some(standing)) = (index, standing) else {
             return self.accept(arrived, &cookie, &offer, out);
         };
-        let ties = (standing.local_tag, standing.peer_tag);
+        let ties = tie_tags(&self.key, standing.local_tag, standing.peer_tag);
         let is_mine = standing.local_tag == cookie.local_tag;
         let is_theirs = standing.peer_tag == offer.tag;
         match (is_mine, is_theirs, cookie.tie_tags == ties) {
             (false, false, true) => self.restart(arrived, index, &cookie, &offer, out),
-            (true, ..) => self.join(arrived, index, &offer, out),
+            (true, ..) => self.join(arrived, index, &cookie, &offer, out),
             _ => self.counts.cookie += 1,
         }
     }
@@ -225,8 +236,9 @@ impl Endpoint {
         offer: &Offer<'_>,
         out: &mut Vec<Out>,
     ) {
-        let addresses = offer.addresses.iter();
-        let has_owner = addresses.clone().any(|it| self.peer(*it, cookie.peer_port).is_some());
+        let source = cookie.source.ip();
+        let mut addresses = offer.addresses.iter().chain([&source]);
+        let has_owner = addresses.any(|it| self.peer(*it, cookie.peer_port).is_some());
         let is_taken = has_owner || self.tagged(cookie.local_tag).is_some();
         if is_taken || !self.settings.listens {
             self.counts.cookie += 1;
@@ -234,13 +246,13 @@ impl Endpoint {
         }
         let (tag, tsn) = (cookie.local_tag, cookie.local_tsn);
         let mut association = self.fresh_association(cookie.peer_port, tag, tsn);
-        association.adopt(arrived.now, offer, arrived.source);
+        association.adopt(arrived.now, offer, cookie.source);
         let Some(index) = self.insert(association) else {
             self.counts.full += 1;
             return self.refuse(arrived, offer.tag, &Cause::OutOfResource, out);
         };
         self.with(arrived.now, index, out, |association, cx| {
-            association.acknowledge_cookie();
+            association.acknowledge_cookie(arrived.source.ip());
             association.establish(cx);
         });
         self.pass(arrived, index, out);
@@ -264,44 +276,61 @@ impl Endpoint {
         self.with(arrived.now, index, out, |association, cx| {
             association.fail_messages(cx);
             association.restart(local, random);
-            association.adopt(cx.now, offer, arrived.source);
+            association.adopt(cx.now, offer, cookie.source);
             cx.indicate(Indication::Restart);
-            association.acknowledge_cookie();
+            association.acknowledge_cookie(arrived.source.ip());
             association.establish(cx);
         });
         self.pass(arrived, index, out);
     }
 
     /// Actions B and D: both began at once, or the cookie comes again.
-    fn join(&mut self, arrived: &Arrived<'_>, index: u32, offer: &Offer<'_>, out: &mut Vec<Out>) {
+    fn join(
+        &mut self,
+        arrived: &Arrived<'_>,
+        index: u32,
+        cookie: &Cookie<'_>,
+        offer: &Offer<'_>,
+        out: &mut Vec<Out>,
+    ) {
         self.with(arrived.now, index, out, |association, cx| {
             if matches!(association.state, State::CookieWait | State::CookieEchoed) {
-                association.adopt(cx.now, offer, arrived.source);
+                association.adopt(cx.now, offer, cookie.source);
                 association.establish(cx);
             }
             association.peer_tag = offer.tag;
-            association.acknowledge_cookie();
+            association.acknowledge_cookie(arrived.source.ip());
         });
         self.pass(arrived, index, out);
+    }
+
+    /// Whether the tag is that of an association with that port, which an attacker cannot know.
+    fn is_from_of_old(&self, arrived: &Arrived<'_>) -> bool {
+        let header = arrived.packet.header;
+        let index = self.tagged(header.verification_tag);
+        let standing = index.and_then(|index| self.association(index));
+        standing.is_some_and(|it| {
+            it.peer_port == header.source_port && it.path_of(arrived.source.ip()).is_none()
+        })
     }
 
     /// A packet that belongs to no association (RFC 9260 §8.4).
     pub(crate) fn out_of_the_blue(&mut self, arrived: &Arrived<'_>, out: &mut Vec<Out>) {
         self.counts.out_of_the_blue += 1;
-        if arrived.source.ip().is_multicast() || arrived.local.is_multicast() {
-            return;
-        }
         let chunks = || arrived.packet.chunks().map_while(Result::ok);
         let has = |kind: ChunkType| chunks().any(|raw| raw.kind == kind as u8);
         let tag = arrived.packet.header.verification_tag;
-        if has(ChunkType::Abort) || has(ChunkType::ShutdownComplete) || has(ChunkType::CookieAck) {
+        // A tag of zero is for an INIT that stands alone (§8.5.1 A). One of ours was sent before
+        // the peer took that address away (RFC 5061): an ABORT would end the association.
+        if tag == 0 || has(ChunkType::Abort) || self.is_from_of_old(arrived) {
             return;
         }
-        if arrived.first.kind == ChunkType::ShutdownAck as u8 {
+        if has(ChunkType::ShutdownAck) {
             let chunk = Chunk::ShutdownComplete { is_reflected: true };
             return self.answer(arrived, tag, &chunk, out);
         }
-        if chunks().any(|raw| is_stale_cookie(&raw)) {
+        let is_end = has(ChunkType::ShutdownComplete) || has(ChunkType::CookieAck);
+        if is_end || chunks().any(|raw| is_stale_cookie(&raw)) {
             return;
         }
         let chunk = Chunk::Abort { is_reflected: true, causes: Causes::new(&[]) };

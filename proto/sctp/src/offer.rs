@@ -7,6 +7,8 @@ use core::net::IpAddr;
 
 /// Octets of unrecognized parameters that are reported.
 const REPORT_BYTES_MAX: usize = 512;
+/// The smallest window that INIT and INIT ACK may advertise, octets (RFC 9260 §3.3.2).
+const A_RWND_MIN: u32 = 1500;
 /// Octets of a proper RANDOM.
 const AUTH_RANDOM_BYTES: usize = TLV_BYTES + RANDOM_BYTES;
 
@@ -90,7 +92,11 @@ impl<'a> Offer<'a> {
         Some(offer)
     }
 
+    /// Addresses that nobody can have are left out.
     fn list(&mut self, address: IpAddr) {
+        if !is_unicast(address) {
+            return;
+        }
         if self.addresses.len() < PATHS_MAX && !self.addresses.contains(&address) {
             self.addresses.push(address);
         }
@@ -132,6 +138,7 @@ impl<'a> Offer<'a> {
         match (self.tag, self.outbound_streams, self.inbound_streams) {
             (0, ..) => Some("the Initiate Tag is zero"),
             (_, 0, _) | (_, _, 0) => Some("a number of streams is zero"),
+            _ if self.a_rwnd < A_RWND_MIN => Some("the window is smaller than 1500"),
             _ => self.auth_violation(),
         }
     }
@@ -150,6 +157,13 @@ impl<'a> Offer<'a> {
         let is_whole = !self.auth.random.is_empty() && self.auth.hmacs.len() > TLV_BYTES;
         is_whole.then_some(self.auth)
     }
+}
+
+/// Whether a packet can come from there or go there: the others are not believed and never answered
+/// (RFC 9260 §8.4).
+pub(crate) fn is_unicast(address: IpAddr) -> bool {
+    let is_broadcast = address == IpAddr::V4(core::net::Ipv4Addr::BROADCAST);
+    !(address.is_unspecified() || address.is_multicast() || is_broadcast)
 }
 
 /// What one side says of itself.
@@ -210,7 +224,11 @@ impl Own<'_> {
     pub(crate) const fn init<'a>(&self, parameters: Parameters<'a>) -> Init<'a> {
         Init {
             initiate_tag: self.tag,
-            a_rwnd: self.settings.receive_buffer,
+            a_rwnd: if self.settings.receive_buffer < A_RWND_MIN {
+                A_RWND_MIN
+            } else {
+                self.settings.receive_buffer
+            },
             outbound_streams: self.settings.outbound_streams,
             inbound_streams: self.settings.inbound_streams,
             initial_tsn: self.initial_tsn,

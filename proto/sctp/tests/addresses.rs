@@ -11,14 +11,9 @@ use sctp::codec::{
 use sctp::{
     AddressChange, AddressRequest, Answer, Endpoint, In, Indication, Packet, Parameters, PathState,
 };
-use world::{CLIENT_PORT, Link, SERVER_PORT, World, address, settings};
+use world::{CLIENT_PORT, Link, SERVER_PORT, World, address, kinds, settings};
 
 const MS: Duration = Duration::from_millis(1);
-
-fn kinds(bytes: &[u8]) -> Vec<u8> {
-    let packet = Octets::read(bytes).unwrap();
-    packet.chunks().map(|raw| raw.unwrap().kind).collect()
-}
 
 fn types(kinds: &[ChunkType]) -> ChunkTypes {
     kinds.iter().map(|kind| *kind as u8).collect()

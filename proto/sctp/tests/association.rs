@@ -10,36 +10,12 @@ use sctp::{
     Endpoint, Failure, In, Indication, Lost, Out, Outgoing, Packet, Parameters, PathState,
     Reconfiguration, Reliability, Request, State,
 };
-use world::{CLIENT_PORT, Link, SERVER_PORT, World, address};
+use world::{Link, SERVER_PORT, World, address, kinds, packet_to};
 
 const MS: Duration = Duration::from_millis(1);
 
 fn numbered(count: u32, bytes: usize) -> Vec<Vec<u8>> {
     (0..count).map(|n| [&n.to_be_bytes()[..], &vec![n as u8; bytes]].concat()).collect()
-}
-
-/// Types of the chunks in a packet.
-fn kinds(bytes: &[u8]) -> Vec<u8> {
-    let packet = Octets::read(bytes).unwrap();
-    packet.chunks().map(|raw| raw.unwrap().kind).collect()
-}
-
-fn packet_to(side: usize, tag: u32, chunks: &[Chunk<'_>]) -> In {
-    let ports = [SERVER_PORT, CLIENT_PORT];
-    let header = Header {
-        source_port: ports[side],
-        destination_port: ports[1 - side],
-        verification_tag: tag,
-    };
-    let mut bytes = Vec::new();
-    header.write(&mut bytes);
-    chunks.iter().for_each(|chunk| chunk.write(&mut bytes));
-    seal(&mut bytes);
-    In::Packet(Packet {
-        source: (address(0, 1 - side), 0).into(),
-        destination: address(0, side),
-        bytes: bytes.into(),
-    })
 }
 
 #[test]
@@ -100,6 +76,8 @@ fn a_lone_packet_is_acknowledged_after_sack_delay_and_at_once_when_it_asks() {
     for (is_immediate, delay) in [(false, 200), (true, 0)] {
         let mut world = World::new(1, Parameters::rfc9260(), &[Link::perfect(5)]);
         let ids = world.up();
+        world.send(0, ids[0], 0, vec![1]); // the first one is acknowledged at once
+        world.run(100 * MS);
         world.keeps_packets = true;
         let sent_at = world.now;
         let mut message = Outgoing::new(0, 0, Bytes::from_static(b"one"));

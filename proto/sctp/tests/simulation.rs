@@ -304,7 +304,8 @@ fn theory_ms(parameters: &Parameters) -> f64 {
     sum.as_secs_f64() * 1e3
 }
 
-/// The excess over theory: the last SACK restarted T3-rtx up to a delayed acknowledgement and a
+/// The difference from theory: the oldest chunk without an acknowledgement may have left one
+/// message before the cut, or the last SACK restarted T3-rtx up to a delayed acknowledgement and a
 /// round trip after the cut, and after each time-out the next chunk waits for the source's next
 /// message or for the alternate path's acknowledgement of what is retransmitted first.
 #[test]
@@ -331,7 +332,7 @@ fn failover_takes_the_time_that_the_sum_of_back_offs_says() {
         let rtt = 2.0 * delay as f64;
         let most =
             theory + rtt * f64::from(p + 1) + 20.0 + parameters.sack_delay.as_millis() as f64;
-        assert!(found >= theory - 1.0 && found <= most, "p {p}, {delay} ms: {found} for {theory}");
+        assert!(found >= theory - 11.0 && found <= most, "p {p}, {delay} ms: {found} for {theory}");
         if (p, delay) == (2, 10) {
             assert!(found <= 395.0, "Linux 6.1 needs 392 ms: {found}");
         }

@@ -32,13 +32,25 @@ impl Association {
         self.acknowledge_to(cx, cumulative);
         let was_recovering = self.recovery_exit.is_some();
         self.recovery_exit = self.recovery_exit.filter(|exit| cumulative < *exit);
+        let mut lacking_to = None;
         if !sack.gaps.is_empty() || self.gaps_to > 0 {
-            self.gaps(cx, sack, was_recovering && has_advanced);
+            let Some(highest_new) = self.gaps(cx, sack) else {
+                return self.violate(cx, "a gap block reaches beyond what was sent");
+            };
+            let counts_all = was_recovering && has_advanced;
+            lacking_to = if counts_all { Some(self.gaps_to) } else { highest_new };
         }
         self.peer_rwnd = sack.a_rwnd as usize;
-        self.settle_paths(cx, has_advanced);
-        if self.peer_rwnd == 0 {
-            // A peer without room that answers is alive (RFC 9260 §8.1).
+        // Windows grow before a loss makes them smaller (§7.2.4).
+        let is_recovering = self.recovery_exit.is_some();
+        self.paths.iter_mut().for_each(|path| path.grow(is_recovering));
+        if let Some(end) = lacking_to {
+            self.count_misses(end);
+        }
+        self.settle_paths(cx);
+        let first = self.outbound.ring.front();
+        if first.is_some_and(|first| first.payload.len() > self.peer_rwnd) {
+            // A peer without room that answers is alive (RFC 9260 §6.1 A).
             self.errors = 0;
             self.paths.iter_mut().filter(|path| path.flight > 0).for_each(|path| path.errors = 0);
         }
@@ -47,6 +59,7 @@ impl Association {
 
     /// Takes the chunks up to the Cumulative TSN Ack out of the ring.
     pub(super) fn acknowledge_to(&mut self, cx: &mut Context<'_>, cumulative: u64) {
+        let header = self.outbound.header_bytes();
         while self.outbound.first <= cumulative {
             let Some(entry) = self.outbound.ring.pop_front() else { break };
             let (tsn, bytes) = (self.outbound.first, entry.payload.len());
@@ -60,11 +73,11 @@ impl Association {
             self.outbound.marked_from = self.outbound.marked_from.saturating_sub(1);
             let path = &mut self.paths[usize::from(entry.path)];
             if entry.flight == Flight::Outstanding {
-                path.flight -= bytes;
+                path.flight -= entry.chunk_bytes(header);
                 self.outbound.outstanding -= bytes;
             }
             if !matches!(entry.flight, Flight::Acked | Flight::Abandoned) {
-                path.acknowledged.bytes += bytes;
+                path.acknowledged.bytes += entry.chunk_bytes(header);
                 path.acknowledged.earliest = true;
                 path.acknowledged.is_certain |= !entry.was_elsewhere;
             }
@@ -77,14 +90,15 @@ impl Association {
         }
     }
 
-    /// Goes through the ring as far as Gap Ack Blocks reach, or reached before.
-    fn gaps(&mut self, cx: &mut Context<'_>, sack: &Sack<'_>, counts_all: bool) {
+    /// Goes through the ring as far as Gap Ack Blocks reach, or reached before; the highest entry
+    /// that is new among them. `None`: a block reaches beyond what was sent.
+    fn gaps(&mut self, cx: &Context<'_>, sack: &Sack<'_>) -> Option<Option<usize>> {
         let offset = self.outbound.first; // index 0 of the ring, distance 1 from the ack
         debug_assert_eq!(offset as u32, sack.cumulative_tsn_ack.wrapping_add(1));
         let len = self.outbound.ring.len();
         let reach = sack.gaps.iter().map(|(_, last)| usize::from(last)).max().unwrap_or(0);
         if reach > len {
-            return self.violate(cx, "a gap block reaches beyond what was sent");
+            return None;
         }
         let mut blocks = sack.gaps.iter().filter(|(first, last)| first <= last && *first > 0);
         let mut block = blocks.next();
@@ -108,24 +122,22 @@ impl Association {
             }
         }
         self.gaps_to = reach;
-        let counted = if counts_all { Some(reach) } else { highest_new };
-        if let Some(end) = counted {
-            self.count_misses(end);
-        }
+        Some(highest_new)
     }
 
-    fn acknowledge_gap(&mut self, cx: &mut Context<'_>, index: usize) {
+    fn acknowledge_gap(&mut self, cx: &Context<'_>, index: usize) {
         let tsn = self.outbound.first + index as u64;
+        let chunk_bytes = self.outbound.chunk_bytes(index);
         let entry = &mut self.outbound.ring[index];
         let (bytes, was) = (entry.payload.len(), entry.flight);
         entry.flight = Flight::Acked;
         entry.misses = 0;
         let path = &mut self.paths[usize::from(entry.path)];
-        path.acknowledged.bytes += bytes;
+        path.acknowledged.bytes += chunk_bytes;
         path.acknowledged.earliest |= !path.acknowledged.has_earlier;
         path.acknowledged.is_certain |= !entry.was_elsewhere;
         if was == Flight::Outstanding {
-            path.flight -= bytes;
+            path.flight -= chunk_bytes;
             self.outbound.outstanding -= bytes;
         } else {
             self.outbound.marked -= 1;
@@ -138,13 +150,15 @@ impl Association {
         }
     }
 
-    /// The peer has dropped what it had reported: it is on its way again (RFC 9260 §6.2.1 D iii,
-    /// §6.3.2 R4).
+    /// The peer has dropped what it had reported: it is on its way again, and lacks once (RFC 9260
+    /// §6.2.1 D iii, §6.3.2 R4).
     fn renege(&mut self, cx: &Context<'_>, index: usize) {
+        let chunk_bytes = self.outbound.chunk_bytes(index);
         let entry = &mut self.outbound.ring[index];
         entry.flight = Flight::Outstanding;
+        entry.misses = 1;
         let path = &mut self.paths[usize::from(entry.path)];
-        path.flight += entry.payload.len();
+        path.flight += chunk_bytes;
         self.outbound.outstanding += entry.payload.len();
         path.t3_rtx.get_or_insert(cx.now + path.rto);
         path.acknowledged.has_earlier = true;
@@ -154,6 +168,7 @@ impl Association {
     /// retransmitted, and the window of their path is halved once (RFC 9260 §7.2.4).
     fn count_misses(&mut self, end: usize) {
         let mut halved = [false; super::PATHS_MAX];
+        let mut has_lost = false;
         for index in 0..end.min(self.outbound.ring.len()) {
             let entry = &mut self.outbound.ring[index];
             if entry.flight != Flight::Outstanding || entry.transmissions > 1 {
@@ -165,24 +180,22 @@ impl Association {
                 self.paths[path].flight -= bytes;
                 self.paths[path].timed = None;
                 halved[path] = true;
-                self.may_burst = true;
+                has_lost = true;
             }
         }
-        if self.may_burst && self.recovery_exit.is_none() {
+        if has_lost && self.recovery_exit.is_none() {
+            self.may_burst = true;
             let lost = self.paths.iter_mut().zip(halved).filter(|(_, is_lost)| *is_lost);
             lost.for_each(|(path, _)| path.halve());
             self.recovery_exit = Some(self.outbound.next_tsn() - 1);
         }
     }
 
-    /// Windows, timers and errors of every path after the SACK.
-    fn settle_paths(&mut self, cx: &mut Context<'_>, has_advanced: bool) {
-        let is_recovering = self.recovery_exit.is_some();
+    /// Timers and errors of every path after the SACK.
+    fn settle_paths(&mut self, cx: &mut Context<'_>) {
         for index in 0..self.paths.len() {
             let path = &mut self.paths[index];
-            if has_advanced {
-                path.grow(is_recovering);
-            }
+            path.is_alone &= path.acknowledged.bytes == 0;
             if path.flight == 0 {
                 path.t3_rtx = None;
             } else if path.acknowledged.earliest {

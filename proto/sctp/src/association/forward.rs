@@ -18,6 +18,7 @@ impl Association {
             self.outbound.cut_partial(index);
         }
         let (first, last) = self.span(index);
+        let header = self.outbound.header_bytes();
         for at in first..=last {
             let entry = &mut self.outbound.ring[at];
             let is_other = (entry.stream, entry.number) != (stream, number)
@@ -27,9 +28,8 @@ impl Association {
             }
             match entry.flight {
                 Flight::Outstanding => {
-                    let bytes = entry.payload.len();
-                    self.paths[usize::from(entry.path)].flight -= bytes;
-                    self.outbound.outstanding -= bytes;
+                    self.paths[usize::from(entry.path)].flight -= entry.chunk_bytes(header);
+                    self.outbound.outstanding -= entry.payload.len();
                 }
                 Flight::Marked(_) => self.outbound.marked -= 1,
                 Flight::Acked | Flight::Abandoned => {}

@@ -1,20 +1,23 @@
 //! The initiator's side of the four-way handshake (RFC 9260 §5.1), T1-init and T1-cookie.
 
+use super::path::Path;
 use super::{Association, PathState, State};
 use crate::codec::{Cause, Causes, Chunk, List, Parameter, Parameters};
 use crate::effects::{Context, Indication, Lost};
 use crate::offer::{Offer, Own};
-use core::net::SocketAddr;
-use machine::Time;
+use core::net::{IpAddr, SocketAddr};
+use machine::{Duration, Time};
 
 /// Octets of a State Cookie at most: more does not fit a packet.
 const COOKIE_BYTES_MAX: usize = 8192;
+/// Life that a new cookie is asked for beyond the round trip (RFC 9260 §5.2.6).
+const PRESERVATIVE_EXTRA_MAX: Duration = Duration::from_secs(1);
 
 impl Association {
-    /// ASSOCIATE: sends the INIT.
+    /// ASSOCIATE: sends the INIT. Addresses that the user has named are confirmed (RFC 9260 §5.4).
     pub(crate) fn initiate(&mut self, cx: &mut Context<'_>) {
         self.state = State::CookieWait;
-        self.paths[self.primary].state = PathState::Active;
+        self.paths.iter_mut().for_each(|path| path.state = PathState::Active);
         self.send_init(cx);
     }
 
@@ -70,25 +73,28 @@ impl Association {
 
     /// An INIT ACK in COOKIE-WAIT (RFC 9260 §5.1 C).
     pub(super) fn init_ack(&mut self, cx: &mut Context<'_>, offer: &Offer<'_>, from: SocketAddr) {
-        if offer.violation().is_some() {
-            self.peer_tag = offer.tag;
-            return self.offend(cx, &Cause::InvalidParameter, "INIT ACK with a zero");
+        self.peer_tag = offer.tag;
+        if let Some(what) = offer.violation() {
+            return self.offend(cx, &Cause::InvalidParameter, what);
+        }
+        if let Some(name) = offer.host_name {
+            return self.offend(cx, &Cause::UnresolvableAddress(name), "a host name");
         }
         let Some(cookie) = offer.cookie.filter(|cookie| cookie.len() <= COOKIE_BYTES_MAX) else {
-            self.peer_tag = offer.tag;
             let missing = Cause::MissingParameter(List::new(&[0, 7]));
             return self.offend(cx, &missing, "INIT ACK without a cookie");
         };
         self.cookie = cookie.to_vec();
         let asked = self.paths[self.primary].address;
+        let rto = self.paths[self.primary].rto;
         self.adopt(cx.now, offer, from);
-        // The path that answered is the primary; the one asked keeps its place.
-        self.primary = self.path_of(from.ip()).unwrap_or(self.primary);
-        let rto = self.path_of(asked).map(|path| self.paths[path].rto);
-        self.paths[self.primary].state = PathState::Active;
-        if let Some(rto) = rto {
-            self.paths[self.primary].rto = rto;
-        }
+        self.forget_unlisted(offer, asked, from);
+        // The path that answered is the primary, unless nobody has named it.
+        let is_confirmed = |path: &usize| self.paths[*path].state == PathState::Active;
+        let answered = self.path_of(from.ip()).filter(is_confirmed);
+        let confirmed = answered.or_else(|| (0..self.paths.len()).find(is_confirmed));
+        self.primary = confirmed.unwrap_or(self.primary);
+        self.paths[self.primary].rto = rto;
         self.measure_greeting(cx.now);
         self.state = State::CookieEchoed;
         self.tries = 0;
@@ -96,24 +102,47 @@ impl Association {
         if !offer.unrecognized.is_empty() {
             Cause::UnrecognizedParameters(&offer.unrecognized).write(&mut report);
         }
-        if let Some(name) = offer.host_name {
-            Cause::UnresolvableAddress(name).write(&mut report);
-        }
         self.send_cookie_echo(cx, &report);
+    }
+
+    /// Addresses that the user has named and the peer has not are no addresses of its
+    /// (RFC 9260 §5.1.2), but for the one asked when no other is confirmed.
+    fn forget_unlisted(&mut self, offer: &Offer<'_>, asked: IpAddr, from: SocketAddr) {
+        let is_its = |address: IpAddr| address == from.ip() || offer.addresses.contains(&address);
+        let is_sure = |path: &Path| path.state == PathState::Active && is_its(path.address);
+        let keeps_asked = !self.paths.iter().any(is_sure);
+        for index in (0..self.paths.len()).rev() {
+            let address = self.paths[index].address;
+            let stays = is_its(address) || (keeps_asked && address == asked);
+            if !stays {
+                self.remove_path(index);
+            }
+        }
     }
 
     /// Sends COOKIE ECHO, with an ERROR behind it when there is something to report.
     fn send_cookie_echo(&mut self, cx: &mut Context<'_>, report: &[u8]) {
         let cookie = core::mem::take(&mut self.cookie);
+        let path = self.path_of_try();
         match report {
-            [] => self.send_alone(cx, &Chunk::CookieEcho(&cookie)),
+            [] => self.send_on(cx, path, &Chunk::CookieEcho(&cookie)),
             _ => {
                 let error = Chunk::Error(Causes::new(report));
-                self.send_together(cx, &[Chunk::CookieEcho(&cookie), error]);
+                self.send_together(cx, path, &[Chunk::CookieEcho(&cookie), error]);
             }
         }
         self.cookie = cookie;
         self.start_t1(cx);
+    }
+
+    /// Each try takes the next path that is confirmed (RFC 9260 §5.1, §5.4).
+    fn path_of_try(&self) -> usize {
+        let count = self.paths.len();
+        let paths = (0..count).map(|step| (self.primary + step) % count);
+        let mut confirmed = paths.filter(|path| self.paths[*path].state == PathState::Active);
+        let tries = usize::from(self.tries);
+        let among = confirmed.clone().count().max(1);
+        confirmed.nth(tries % among).unwrap_or(self.primary)
     }
 
     /// A COOKIE ACK (RFC 9260 §5.1 E).
@@ -150,30 +179,60 @@ impl Association {
         if self.preservative > 0 {
             return self.lose(cx, Lost::StaleCookie);
         }
-        self.preservative = (staleness_us / 1000).saturating_mul(2).max(1);
+        // The time it took, and no more than a second beyond.
+        let path = &self.paths[self.primary];
+        let took = self.greeted_at.map(|at| cx.now.since(at)).or(path.srtt).unwrap_or(path.rto);
+        let late = Duration::from_micros(staleness_us.into()).min(PRESERVATIVE_EXTRA_MAX);
+        self.preservative = u32::try_from((took + late).as_millis()).unwrap_or(u32::MAX).max(1);
         self.state = State::CookieWait;
         self.peer_tag = 0;
         self.send_init(cx);
     }
 
-    /// ABORT for what the peer did in its INIT ACK.
+    /// An INIT ACK in COOKIE-WAIT that cannot be read.
+    pub(super) fn malformed_init_ack(&mut self, cx: &mut Context<'_>, tag: u32) {
+        self.peer_tag = tag;
+        self.offend(cx, &Cause::InvalidParameter, "INIT ACK is malformed");
+    }
+
+    /// ABORT for what the peer did in its INIT ACK. One that gives no tag is answered with ours,
+    /// which was in its packet (RFC 9260 §3.3.3).
     fn offend(&mut self, cx: &mut Context<'_>, cause: &Cause<'_>, what: &'static str) {
         let mut causes = Vec::new();
         cause.write(&mut causes);
+        if self.peer_tag == 0 {
+            self.peer_tag = self.local_tag;
+            let causes = Causes::new(&causes);
+            self.send_alone(cx, &Chunk::Abort { is_reflected: true, causes });
+            return self.lose(cx, Lost::ProtocolViolation(what));
+        }
         self.abort(cx, &causes, Lost::ProtocolViolation(what));
     }
 }
 
 impl Association {
-    /// COOKIE ACK goes into the next packet, before data.
-    pub(crate) fn acknowledge_cookie(&mut self) {
-        self.control(self.primary, &Chunk::CookieAck);
+    /// COOKIE ACK goes into the next packet, before everything else, to where the cookie came from
+    /// if that address is confirmed (RFC 9260 §5.4, §6.4).
+    pub(crate) fn acknowledge_cookie(&mut self, from: IpAddr) {
+        let path = self.path_of(from).map_or(self.primary, |path| self.path_of_reply(path));
+        let mut chunk = Vec::new();
+        Chunk::CookieAck.write(&mut chunk);
+        self.controls.push_front((path, chunk));
+    }
+
+    /// Where the answer to a chunk goes that came on `path`.
+    pub(super) fn path_of_reply(&self, path: usize) -> usize {
+        match self.paths[path].state {
+            PathState::Unconfirmed => self.data_path(),
+            _ => path,
+        }
     }
 
     /// The peer restarts while we shut down (RFC 9260 §5.2.4 A).
     pub(crate) fn refuse_restart(&mut self, cx: &mut Context<'_>) {
         let mut causes = Vec::new();
         Cause::CookieWhileShuttingDown.write(&mut causes);
-        self.send_together(cx, &[Chunk::ShutdownAck, Chunk::Error(Causes::new(&causes))]);
+        let path = self.data_path();
+        self.send_together(cx, path, &[Chunk::ShutdownAck, Chunk::Error(Causes::new(&causes))]);
     }
 }

@@ -2,7 +2,7 @@
 //! RFC 7829 §3.1).
 
 use super::path::Probe;
-use super::{Association, PathState};
+use super::{Association, PathState, State};
 use crate::codec::Chunk;
 use crate::effects::{Context, Indication};
 use machine::Duration;
@@ -34,8 +34,10 @@ impl Association {
         let path = &self.paths[index];
         let rto = path.rto;
         match path.state {
-            PathState::PotentiallyFailed | PathState::Unconfirmed => Some(rto),
-            PathState::Active | PathState::Inactive => {
+            PathState::PotentiallyFailed => Some(rto),
+            // Who never answers is asked as rarely as anyone else (§5.4).
+            PathState::Unconfirmed if path.errors <= path.parameters.path_max_retrans => Some(rto),
+            PathState::Active | PathState::Inactive | PathState::Unconfirmed => {
                 let jitter = rto.mul_f64((cx.random.word() >> 8) as f64 / f64::from(1 << 24));
                 Some(path.parameters.hb_interval? + rto / 2 + jitter)
             }
@@ -49,6 +51,10 @@ impl Association {
 
     /// A heartbeat is due on the path, unless data does its work.
     pub(super) fn heartbeat_due(&mut self, cx: &mut Context<'_>, index: usize) {
+        if matches!(self.state, State::ShutdownSent | State::ShutdownAckSent) {
+            self.paths[index].next_heartbeat = None;
+            return;
+        }
         let path = &self.paths[index];
         if let Some(until) = path.probe.and_then(|probe| probe.until) {
             self.paths[index].next_heartbeat = Some(until);
@@ -81,8 +87,14 @@ impl Association {
             probe.until = None;
         }
         self.paths[index].back_off();
+        // Only the path of the data tells of the association (RFC 9260 §8.1).
         let is_confirmed = self.paths[index].state != PathState::Unconfirmed;
-        self.time_out(cx, index, is_confirmed);
+        let is_counted = is_confirmed && index == self.data_path();
+        // An inactive path has errors enough (§8.3).
+        let errors = Some(self.paths[index].errors);
+        let errors = errors.filter(|_| self.paths[index].state == PathState::Inactive);
+        self.time_out(cx, index, is_counted);
+        self.paths[index].errors = errors.unwrap_or(self.paths[index].errors);
         if self.paths[index].state == PathState::PotentiallyFailed {
             self.paths[index].next_heartbeat = Some(cx.now);
         }

@@ -86,6 +86,8 @@ struct Sacking {
     has_data: bool,
     is_due: bool,
     until: Option<Time>,
+    /// A SACK was sent: the first DATA is acknowledged at once (RFC 9260 §5.1).
+    has_begun: bool,
     /// Where the last DATA came from.
     path: usize,
 }
@@ -125,6 +127,8 @@ pub(crate) struct Association {
     reassembly: Reassembly,
     /// Octets delivered that the user has not taken.
     unread: usize,
+    /// When the peer's closed window is to be probed.
+    window_probe: Option<Time>,
     /// The window last advertised.
     advertised: u32,
     sacking: Sacking,
@@ -188,6 +192,7 @@ impl Association {
             received: Received::new(0),
             reassembly: Reassembly::default(),
             unread: 0,
+            window_probe: None,
             advertised: parameters.receive_buffer,
             sacking: Sacking::default(),
             errors: 0,

@@ -2,7 +2,7 @@
 //! their acknowledgement (RFC 9260 §6.1, §6.9; RFC 3758).
 
 use super::scheduler::{Partial, Queue};
-use crate::codec::{Data, DataFlags, IData};
+use crate::codec::{DATA_BYTES, Data, DataFlags, I_DATA_BYTES, IData, padded};
 use crate::id::origin;
 use bytes::Bytes;
 use machine::Time;
@@ -114,6 +114,12 @@ impl Sent {
         }
     }
 
+    /// Octets of its chunk, padding included.
+    #[inline]
+    pub(crate) fn chunk_bytes(&self, header: usize) -> usize {
+        padded(header + self.payload.len())
+    }
+
     /// Whether it is not worth another transmission.
     pub(crate) fn is_stale(&self, now: Time) -> bool {
         match self.reliability {
@@ -180,6 +186,18 @@ impl Outbound {
     pub(crate) fn push(&mut self, message: Outgoing) {
         self.queued += message.payload.len();
         self.queue.push(message);
+    }
+
+    /// Octets of header of our chunks of user data.
+    pub(crate) const fn header_bytes(&self) -> usize {
+        if self.is_interleaved { I_DATA_BYTES } else { DATA_BYTES }
+    }
+
+    /// Octets that the entry takes of a congestion window: its chunk with header and padding
+    /// (RFC 9260 §7.2).
+    #[inline]
+    pub(crate) fn chunk_bytes(&self, index: usize) -> usize {
+        self.ring[index].chunk_bytes(self.header_bytes())
     }
 
     /// Octets of user data of the next new chunk, when a chunk can have `max` of them.
@@ -299,8 +317,10 @@ impl Outbound {
         self.ring.push_back(end);
     }
 
-    /// Marks the entry for retransmission and takes its octets out of flight.
+    /// Marks the entry for retransmission; its path, and the octets that it takes no more of the
+    /// window there.
     pub(crate) fn mark(&mut self, index: usize, is_fast: bool) -> (usize, usize) {
+        let chunk_bytes = self.chunk_bytes(index);
         let entry = &mut self.ring[index];
         let (path, bytes) = (usize::from(entry.path), entry.payload.len());
         entry.flight = Flight::Marked(is_fast);
@@ -308,7 +328,7 @@ impl Outbound {
         self.outstanding -= bytes;
         self.marked_from = if self.marked == 0 { index } else { self.marked_from.min(index) };
         self.marked += 1;
-        (path, bytes)
+        (path, chunk_bytes)
     }
 
     /// The first entry marked for retransmission.

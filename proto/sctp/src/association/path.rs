@@ -9,7 +9,7 @@
 //!                                       └──────→ Inactive ──────────────────┘
 //! ```
 
-use crate::codec::{DATA_BYTES, HEADER_BYTES};
+use crate::codec::HEADER_BYTES;
 use crate::parameters::PathParameters;
 use core::net::IpAddr;
 use machine::{Duration, Time};
@@ -61,8 +61,11 @@ pub(crate) struct Path {
     pub(crate) cwnd: usize,
     pub(crate) ssthresh: usize,
     partial_bytes_acked: usize,
-    /// Octets of user data outstanding on the path.
+    /// Octets of chunks of user data outstanding on the path, with header and padding.
     pub(crate) flight: usize,
+    /// T3-rtx has expired and nothing was acknowledged since: no more than one packet may be on
+    /// its way (RFC 9260 §7.2.3).
+    pub(crate) is_alone: bool,
     /// Up to where `flight` may grow in the flush at hand.
     pub(crate) allowed: usize,
     /// Time-outs in a row.
@@ -75,6 +78,8 @@ pub(crate) struct Path {
     /// The TSN whose round trip is being measured.
     pub(crate) timed: Option<u64>,
     pub(crate) last_data: Time,
+    /// Up to when silence has shrunk the window.
+    decayed_at: Time,
     /// The search for the PMTU.
     pub(crate) search: super::pmtu::Search,
     /// What the SACK at hand did to the path.
@@ -115,6 +120,7 @@ impl Path {
             ssthresh: usize::MAX,
             partial_bytes_acked: 0,
             flight: 0,
+            is_alone: false,
             allowed: 0,
             errors: 0,
             t3_rtx: None,
@@ -122,6 +128,7 @@ impl Path {
             probe: None,
             timed: None,
             last_data: now,
+            decayed_at: now,
             search: super::pmtu::Search::default(),
             acknowledged: Acknowledged::default(),
         };
@@ -140,14 +147,15 @@ impl Path {
         size.max(PMTU_MIN).saturating_sub(ip) & !3
     }
 
-    /// Path Maximum DATA Chunk Size, its user data (RFC 9260 §7.2: PMDCS).
+    /// Path Maximum DATA Chunk Size, chunk header included (RFC 9260 §1.3, §7.2).
     pub(crate) fn pmdcs(&self) -> usize {
-        self.packet_bytes() - HEADER_BYTES - DATA_BYTES
+        self.packet_bytes() - HEADER_BYTES
     }
 
     /// RFC 9260 §7.2.1.
     fn initial_cwnd(&self) -> usize {
-        (4 * self.pmdcs()).min((2 * self.pmdcs()).max(4404))
+        let three = if self.address.is_ipv4() { 4404 } else { 4344 };
+        (4 * self.pmdcs()).min((2 * self.pmdcs()).max(three))
     }
 
     pub(crate) fn set_parameters(&mut self, parameters: PathParameters) {
@@ -215,6 +223,7 @@ impl Path {
         self.ssthresh = (self.cwnd / 2).max(4 * self.pmdcs());
         self.cwnd = self.pmdcs();
         self.partial_bytes_acked = 0;
+        self.is_alone = true;
     }
 
     /// A packet was lost and others came through (RFC 9260 §7.2.4 step 2).
@@ -224,14 +233,13 @@ impl Path {
         self.partial_bytes_acked = 0;
     }
 
-    /// A SACK moved the Cumulative TSN on (RFC 9260 §7.2.1, §7.2.2).
+    /// A SACK acknowledged something (RFC 9260 §7.2.1, §7.2.2).
     pub(crate) fn grow(&mut self, is_recovering: bool) {
         let Acknowledged { bytes, flight_before, .. } = self.acknowledged;
         if bytes == 0 {
             return;
         }
-        // What is left of the window is less than a chunk: it was used in full.
-        let is_full = flight_before + self.pmdcs() > self.cwnd;
+        let is_full = flight_before >= self.cwnd;
         if self.cwnd <= self.ssthresh {
             if is_full && !is_recovering {
                 self.cwnd += bytes.min(self.pmdcs());
@@ -239,13 +247,11 @@ impl Path {
             return;
         }
         self.partial_bytes_acked += bytes;
-        if self.partial_bytes_acked > self.cwnd {
-            if is_full {
-                self.partial_bytes_acked -= self.cwnd;
-                self.cwnd += self.pmdcs();
-            } else {
-                self.partial_bytes_acked = self.cwnd;
-            }
+        if is_full && self.partial_bytes_acked >= self.cwnd {
+            self.partial_bytes_acked -= self.cwnd;
+            self.cwnd += self.pmdcs();
+        } else if !is_full {
+            self.partial_bytes_acked = self.partial_bytes_acked.min(self.cwnd);
         }
         if self.flight == 0 {
             self.partial_bytes_acked = 0;
@@ -259,15 +265,22 @@ impl Path {
             return;
         }
         let least = (4 * self.pmdcs()).min(self.cwnd);
-        let mut idle = now.since(self.last_data);
-        while idle >= self.rto && self.cwnd > least {
-            self.cwnd = (self.cwnd / 2).max(least);
-            idle -= self.rto;
+        let mut from = self.decayed_at.max(self.last_data);
+        if now.since(from) >= self.rto {
+            self.ssthresh = self.cwnd;
         }
+        while now.since(from) >= self.rto && self.cwnd > least {
+            self.cwnd = (self.cwnd / 2).max(least);
+            from += self.rto;
+        }
+        self.decayed_at = from;
     }
 
     /// The largest window that Max.Burst allows now (RFC 9260 §6.1 D).
     pub(crate) fn window(&self, max_burst: Option<u16>) -> usize {
+        if self.is_alone && self.flight > 0 {
+            return 0;
+        }
         match max_burst {
             Some(packets) => {
                 self.cwnd.min(self.flight.saturating_add(usize::from(packets) * self.pmdcs()))
@@ -318,6 +331,7 @@ mod tests {
         let mut path = path(&Parameters::rfc9260());
         assert_eq!(path.cwnd, 4404);
         path.acknowledged = Acknowledged { bytes: 900, flight_before: 4404, ..Default::default() };
+        assert_eq!(path.pmdcs(), 1460);
         path.grow(false);
         assert_eq!(path.cwnd, 5304);
         path.grow(true);
@@ -332,6 +346,29 @@ mod tests {
         assert_eq!(path.cwnd, 5304);
         path.grow(false);
         assert_eq!(path.cwnd, 5304 + path.pmdcs());
+    }
+
+    #[test]
+    fn the_first_window_is_that_of_its_address_family() {
+        let parameters = Parameters::rfc9260();
+        let of = |address: IpAddr| Path::new(address, 0, parameters.path, Time::ZERO);
+        assert_eq!(of([10, 0, 0, 1].into()).cwnd, 4404);
+        assert_eq!(of([0xFD00, 0, 0, 0, 0, 0, 0, 1].into()).cwnd, 4344);
+    }
+
+    #[test]
+    fn silence_halves_the_window_once_an_rto_and_is_remembered_in_ssthresh() {
+        let mut path = path(&Parameters::rfc9260());
+        path.cwnd = 100_000;
+        let at = |ms| Time::ZERO + Duration::from_millis(ms);
+        path.wake(at(1_500));
+        assert_eq!((path.cwnd, path.ssthresh), (50_000, 100_000));
+        path.wake(at(1_900));
+        assert_eq!(path.cwnd, 50_000, "nothing was sent, and no RTO has passed since");
+        path.wake(at(2_000));
+        assert_eq!((path.cwnd, path.ssthresh), (25_000, 50_000));
+        path.wake(at(9_000));
+        assert_eq!(path.cwnd, 4 * path.pmdcs());
     }
 
     #[test]

@@ -9,10 +9,13 @@ use crate::id::unwrap32;
 use crate::offer::Offer;
 use bytes::Bytes;
 use core::net::SocketAddr;
-use machine::Time;
+use machine::{Duration, Time};
 
 /// Octets that may wait beyond twice the receive buffer.
 const OVERDRAFT_BYTES: usize = 1 << 16;
+
+/// SACK.Delay at most, whatever is set (RFC 9260 §6.2).
+const SACK_DELAY_MAX: Duration = Duration::from_millis(500);
 
 /// Where a packet came from and which octets it has.
 pub(crate) struct Incoming<'a> {
@@ -34,6 +37,11 @@ impl Association {
         let from = self.path_of(incoming.source.ip());
         if let Some(path) = from {
             self.paths[path].encapsulation_port = incoming.source.port();
+        }
+        if self.state == State::ShutdownSent {
+            // The peer is there: it shall have the time to send what it has (RFC 9260 §9.2).
+            self.errors = 0;
+            self.start_t2(cx.now);
         }
         let mut from = from.unwrap_or(self.primary);
         let mut is_authentic = false;
@@ -132,9 +140,16 @@ impl Association {
             {
                 self.i_forward_tsn(cx, &forward);
             }
-            Chunk::Unknown(kind, whole) => return self.unknown(from, kind, whole),
-            // Without authentication AUTH is as unknown as a type that does not exist.
-            Chunk::Auth(_) => return self.unknown(from, raw.kind, raw.whole),
+            // Extensions that were not agreed are as unknown as types that do not exist.
+            Chunk::Unknown(..) | Chunk::Auth(_) | Chunk::ForwardTsn(_) | Chunk::IForwardTsn(_) => {
+                return self.unknown(from, raw.kind, raw.whole);
+            }
+            Chunk::ReConfig(_) if !self.agreed.reconfiguration => {
+                return self.unknown(from, raw.kind, raw.whole);
+            }
+            Chunk::Asconf(..) | Chunk::AsconfAck(..) if !self.agreed.asconf => {
+                return self.unknown(from, raw.kind, raw.whole);
+            }
             other => self.rare(cx, from, incoming, &other),
         }
         true
@@ -151,7 +166,7 @@ impl Association {
         match chunk {
             Chunk::InitAck(init) if self.state == State::CookieWait => match Offer::read(init) {
                 Some(offer) => self.init_ack(cx, &offer, incoming.source),
-                None => self.lose(cx, Lost::ProtocolViolation("INIT ACK is malformed")),
+                None => self.malformed_init_ack(cx, init.initiate_tag),
             },
             Chunk::CookieAck => self.cookie_ack(cx),
             Chunk::Abort { causes, .. } => {
@@ -160,27 +175,14 @@ impl Association {
             }
             Chunk::Error(causes) => self.error(cx, *causes),
             Chunk::Shutdown { cumulative_tsn_ack } => self.shutdown(cx, *cumulative_tsn_ack),
-            Chunk::ShutdownAck => self.shutdown_ack(cx),
+            Chunk::ShutdownAck => self.shutdown_ack(cx, from),
             Chunk::ShutdownComplete { .. } => self.shutdown_complete(cx),
             Chunk::ReConfig(_) if self.state < State::Established => {}
-            Chunk::ReConfig(parameters) if self.agreed.reconfiguration => {
-                self.re_config(cx, from, *parameters);
-            }
-            Chunk::Asconf(number, parameters) if self.agreed.asconf => {
+            Chunk::ReConfig(parameters) => self.re_config(cx, from, *parameters),
+            Chunk::Asconf(number, parameters) => {
                 self.asconf(cx, incoming.source, *number, *parameters);
             }
-            Chunk::AsconfAck(number, parameters) if self.agreed.asconf => {
-                self.asconf_ack(cx, *number, *parameters);
-            }
-            // Extensions that were not offered are as unknown as types that do not exist.
-            Chunk::Asconf(..) | Chunk::ReConfig(_) | Chunk::AsconfAck(..) => {
-                let (kind, _) = chunk.kind();
-                if Chunk::unknown(kind).is_reported {
-                    let mut whole = Vec::new();
-                    chunk.write(&mut whole);
-                    self.unknown(from, kind, &whole);
-                }
-            }
+            Chunk::AsconfAck(number, parameters) => self.asconf_ack(cx, *number, *parameters),
             _ => {}
         }
     }
@@ -230,7 +232,9 @@ impl Association {
         }
         self.sacking.has_data = true;
         self.sacking.path = from;
-        self.sacking.is_due |= fragment.flags.is_immediate();
+        self.sacking.is_due |= fragment.flags.is_immediate() || !self.sacking.has_begun;
+        // The next one frees what waits for it, also when it fills a gap.
+        let is_next = tsn == self.received.cumulative() + 1;
         match self.received.arrival(tsn) {
             Arrival::Duplicate => {
                 self.received.duplicate(tsn);
@@ -241,13 +245,13 @@ impl Association {
                 self.sacking.is_due = true;
                 return;
             }
-            Arrival::Beyond => {
+            Arrival::Beyond if !is_next => {
                 self.sacking.is_due = true;
                 if self.is_without_room(arriving.payload.len()) {
                     return;
                 }
             }
-            Arrival::Next if self.window() == 0 => {
+            Arrival::Next | Arrival::Beyond if self.window() == 0 => {
                 // What is next may free what waits; a user who does not read frees nothing.
                 self.sacking.is_due = true;
                 if self.unread >= self.parameters.receive_buffer as usize {
@@ -260,7 +264,7 @@ impl Association {
                     return self.abort(cx, &causes, lost);
                 }
             }
-            Arrival::Next => {}
+            Arrival::Next | Arrival::Beyond => {}
         }
         self.received.insert(tsn);
         if fragment.stream >= self.inbound_streams {
@@ -308,7 +312,8 @@ impl Association {
         let is_frequent = self.sacking.packets >= self.parameters.sack_frequency;
         self.sacking.is_due |= is_frequent || self.received.has_gaps();
         if !self.sacking.is_due {
-            self.sacking.until.get_or_insert(now + self.parameters.sack_delay);
+            let delay = self.parameters.sack_delay.min(SACK_DELAY_MAX);
+            self.sacking.until.get_or_insert(now + delay);
         }
     }
 

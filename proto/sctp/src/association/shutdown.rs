@@ -4,6 +4,7 @@ use super::{Association, State};
 use crate::codec::Chunk;
 use crate::effects::{Context, Indication};
 use crate::id::unwrap32;
+use machine::Time;
 
 /// T5-shutdown-guard is this many times RTO.Max (RFC 9260 §9.2).
 const GUARD: u32 = 5;
@@ -52,7 +53,11 @@ impl Association {
             _ => Chunk::ShutdownAck,
         };
         self.send_on(cx, self.data_path(), &chunk);
-        self.t2_shutdown = Some(cx.now + self.paths[self.data_path()].rto);
+        self.start_t2(cx.now);
+    }
+
+    pub(super) fn start_t2(&mut self, now: Time) {
+        self.t2_shutdown = Some(now + self.paths[self.data_path()].rto);
     }
 
     /// DATA came after our SHUTDOWN: it is acknowledged by both SACK and SHUTDOWN.
@@ -73,6 +78,9 @@ impl Association {
 
     /// A SHUTDOWN came.
     pub(super) fn shutdown(&mut self, cx: &mut Context<'_>, cumulative_tsn_ack: u32) {
+        if matches!(self.state, State::CookieWait | State::CookieEchoed) {
+            return;
+        }
         let cumulative = unwrap32(self.outbound.first, cumulative_tsn_ack);
         if cumulative >= self.outbound.next_tsn() {
             return self.violate(cx, "a TSN is acknowledged that was never sent");
@@ -101,9 +109,10 @@ impl Association {
     }
 
     /// A SHUTDOWN ACK came.
-    pub(super) fn shutdown_ack(&mut self, cx: &mut Context<'_>) {
+    pub(super) fn shutdown_ack(&mut self, cx: &mut Context<'_>, from: usize) {
         if matches!(self.state, State::ShutdownSent | State::ShutdownAckSent) {
-            self.send_on(cx, self.data_path(), &Chunk::ShutdownComplete { is_reflected: false });
+            let path = self.path_of_reply(from);
+            self.send_on(cx, path, &Chunk::ShutdownComplete { is_reflected: false });
             self.complete(cx);
         }
     }

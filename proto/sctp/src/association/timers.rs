@@ -14,10 +14,11 @@ impl Association {
     /// The earliest of all timers.
     pub(crate) fn deadline(&self) -> Option<Time> {
         let hold = self.reconfig.hold_until;
-        let own = [self.t1, self.t2_shutdown, self.t5_shutdown_guard, self.sacking.until, hold];
+        let shutdown = [self.t2_shutdown, self.t5_shutdown_guard];
+        let own = [self.t1, self.sacking.until, self.window_probe, hold];
         let paths = self.paths.iter().filter_map(|path| path.deadline());
         let others = self.reconfig.deadline().into_iter().chain(self.asconf.deadline());
-        own.into_iter().flatten().chain(others).chain(paths).min()
+        own.into_iter().chain(shutdown).flatten().chain(others).chain(paths).min()
     }
 
     /// Fires what is due.

@@ -2,15 +2,10 @@
 
 use super::outbound::Flight;
 use super::{Association, PathState, State};
-use crate::codec::{
-    Chunk, ChunkType, DATA_BYTES, Gaps, HEADER_BYTES, Header, I_DATA_BYTES, Sack, Words, padded,
-    seal,
-};
+use crate::codec::{Chunk, ChunkType, Gaps, HEADER_BYTES, Header, Sack, Words, padded, seal};
 use crate::effects::{Context, Failure, Indication, Out, Transmit};
 use core::net::SocketAddr;
-
-/// Gap Ack Blocks in one SACK.
-const GAPS_MAX: usize = 256;
+use machine::Time;
 
 /// A packet that is being filled.
 #[derive(Debug)]
@@ -33,14 +28,12 @@ impl Draft {
 impl Association {
     /// Sends one chunk in a packet of its own on the primary path.
     pub(super) fn send_alone(&mut self, cx: &mut Context<'_>, chunk: &Chunk<'_>) {
-        self.send_together(cx, core::slice::from_ref(chunk));
+        self.send_on(cx, self.primary, chunk);
     }
 
     /// Sends one chunk in a packet of its own.
     pub(super) fn send_on(&mut self, cx: &mut Context<'_>, path: usize, chunk: &Chunk<'_>) {
-        let mut draft = self.open(cx, path);
-        self.put(&mut draft, chunk);
-        self.post(cx, draft, true);
+        self.send_together(cx, path, core::slice::from_ref(chunk));
     }
 
     /// Sends a probe: larger than the PMTU that is known, and never fragmented.
@@ -51,10 +44,15 @@ impl Association {
         self.post(cx, draft, !self.agreed.zero_checksum);
     }
 
-    /// Sends these chunks in one packet on the primary path. Its checksum is never zero: the peer
-    /// may not know of it yet (RFC 9653 §5.2).
-    pub(super) fn send_together(&mut self, cx: &mut Context<'_>, chunks: &[Chunk<'_>]) {
-        let mut draft = self.open(cx, self.primary);
+    /// Sends these chunks in one packet. Its checksum is never zero: the peer may not know of it
+    /// yet (RFC 9653 §5.2).
+    pub(super) fn send_together(
+        &mut self,
+        cx: &mut Context<'_>,
+        path: usize,
+        chunks: &[Chunk<'_>],
+    ) {
+        let mut draft = self.open(cx, path);
         chunks.iter().for_each(|chunk| self.put(&mut draft, chunk));
         self.post(cx, draft, true);
     }
@@ -189,7 +187,7 @@ impl Association {
         let mut gaps = Vec::new();
         let kind = ChunkType::Sack as u8;
         let least = HEADER_BYTES + self.auth_bytes(kind) + 16 + duplicates.len();
-        let max = GAPS_MAX.min(self.paths[path].packet_bytes().saturating_sub(least) / 4);
+        let max = self.paths[path].packet_bytes().saturating_sub(least) / 4;
         if self.received.has_gaps() {
             self.received.gaps(max, &mut gaps);
         }
@@ -203,6 +201,7 @@ impl Association {
         let length = 16 + gaps.len() + duplicates.len();
         Chunk::Sack(sack).write(self.room(cx, draft, path, (kind, length)));
         self.sacking.packets = 0;
+        self.sacking.has_begun = true;
         self.sacking.is_due = false;
         self.sacking.until = None;
     }
@@ -215,16 +214,15 @@ impl Association {
 
     /// Type and header octets of our chunks of user data.
     const fn data_chunk(&self) -> (u8, usize) {
-        match self.outbound.is_interleaved {
-            true => (ChunkType::IData as u8, I_DATA_BYTES),
-            false => (ChunkType::Data as u8, DATA_BYTES),
-        }
+        let kind = if self.outbound.is_interleaved { ChunkType::IData } else { ChunkType::Data };
+        (kind as u8, self.outbound.header_bytes())
     }
 
     /// Sends what is marked for retransmission, as far as the windows allow; false when something
     /// is left (RFC 9260 §6.1 C: new data waits).
     fn flush_marked(&mut self, cx: &mut Context<'_>, draft: &mut Option<Draft>) -> bool {
         let (mut burst_begun, mut free) = (false, self.may_burst);
+        let mut is_first_on = [true; super::PATHS_MAX];
         let (kind, header) = self.data_chunk();
         let auth = self.auth_bytes(kind);
         while let Some(index) = self.outbound.first_marked() {
@@ -240,14 +238,17 @@ impl Association {
             if free && burst_begun && !fits {
                 free = false;
             }
-            if !free && self.paths[path].flight >= self.paths[path].allowed {
+            let it = &self.paths[path];
+            let is_over = it.flight >= it.allowed || (it.is_alone && it.flight > 0 && !fits);
+            if !free && is_over {
                 return false;
             }
             if !burst_begun {
                 self.bundle_sack(cx, draft);
                 burst_begun = true;
             }
-            self.retransmit(cx, draft, index, path);
+            let is_first = core::mem::take(&mut is_first_on[path]);
+            self.retransmit(cx, draft, index, (path, is_first));
         }
         true
     }
@@ -257,12 +258,13 @@ impl Association {
         cx: &mut Context<'_>,
         draft: &mut Option<Draft>,
         index: usize,
-        path: usize,
+        (path, is_first): (usize, bool),
     ) {
         let tsn = self.outbound.first + index as u64;
         let is_interleaved = self.outbound.is_interleaved;
-        let (kind, header) = self.data_chunk();
-        let length = padded(header + self.outbound.ring[index].payload.len());
+        let (kind, _) = self.data_chunk();
+        let length = self.outbound.chunk_bytes(index);
+        let is_earliest = is_first && self.is_earliest(index, path);
         let bytes = self.room(cx, draft, path, (kind, length));
         let entry = &mut self.outbound.ring[index];
         let is_fast = entry.flight == Flight::Marked(true);
@@ -277,12 +279,18 @@ impl Association {
         self.outbound.marked -= 1;
         self.outbound.outstanding += size;
         let path = &mut self.paths[path];
-        path.flight += size;
-        // Fast retransmission restarts the timer only for the first outstanding chunk
-        // (RFC 9260 §7.2.4 step 5).
-        if path.t3_rtx.is_none() || (is_fast && index == 0) {
+        path.flight += length;
+        if path.t3_rtx.is_none() || is_earliest {
             path.t3_rtx = Some(cx.now + path.rto);
         }
+    }
+
+    /// Whether nothing with a lower TSN is on its way on that path: then the timer is restarted
+    /// (RFC 9260 §6.1, §7.2.4 step 4).
+    fn is_earliest(&self, index: usize, path: usize) -> bool {
+        let mut before = self.outbound.ring.range(..index);
+        self.paths[path].flight == 0
+            || !before.any(|it| it.flight == Flight::Outstanding && usize::from(it.path) == path)
     }
 
     /// Sends new data as far as both windows allow (RFC 9260 §6.1 A, B, D).
@@ -309,7 +317,8 @@ impl Association {
             }
             let Some(bytes) = self.outbound.next_bytes(max) else { break };
             let outstanding = self.outbound.outstanding;
-            let is_window_closed = outstanding + bytes > self.peer_rwnd && outstanding > 0;
+            let is_window_closed = outstanding + bytes > self.peer_rwnd
+                && (outstanding > 0 || !self.may_probe_window(cx.now));
             let path = &self.paths[index];
             let waits = self.parameters.nagle
                 && outstanding > 0
@@ -324,6 +333,9 @@ impl Association {
             }
             let (tsn, length) = (self.outbound.next_tsn(), padded(header + bytes));
             if draft.as_ref().is_some_and(|it| !it.fits(index, length, auth)) {
+                if self.paths[index].is_alone && self.paths[index].flight > 0 {
+                    break;
+                }
                 self.close(cx, draft);
                 self.outbound.queue.packet_begins();
                 continue;
@@ -335,11 +347,21 @@ impl Association {
             };
             entry.write(tsn, is_interleaved, &mut draft.bytes);
             let path = &mut self.paths[index];
-            path.flight += bytes;
+            path.flight += length;
             path.last_data = cx.now;
             path.timed.get_or_insert(tsn);
             path.t3_rtx.get_or_insert(cx.now + path.rto);
         }
+    }
+
+    /// Whether the peer's closed window may be probed: an RTO after it was found closed, and again
+    /// an RTO after each probe that was taken; for one that was not, T3-rtx backs off
+    /// (RFC 9260 §6.1 A).
+    fn may_probe_window(&mut self, now: Time) -> bool {
+        let at = self.window_probe.unwrap_or(now + self.paths[self.data_path()].rto);
+        let is_due = at <= now;
+        self.window_probe = (!is_due).then_some(at);
+        is_due
     }
 
     /// Messages whose time is over before they were sent leave the queue.

@@ -2,6 +2,7 @@
 #![allow(dead_code, clippy::needless_range_loop, missing_docs)]
 
 use machine::{Duration, Time};
+use sctp::codec::{Chunk, Header, Packet as Octets, seal};
 use sctp::{
     AssociationId, Endpoint, In, Indication, Out, Outgoing, Packet, Parameters, Settings, Transmit,
 };
@@ -92,6 +93,29 @@ pub fn address(path: usize, side: usize) -> IpAddr {
     [10, path as u8, 0, 1 + side as u8].into()
 }
 
+/// Types of the chunks in a packet.
+pub fn kinds(bytes: &[u8]) -> Vec<u8> {
+    let packet = Octets::read(bytes).expect("ours");
+    packet.chunks().map(|raw| raw.expect("ours").kind).collect()
+}
+
+/// A packet with these chunks to `side`, as from the other one.
+pub fn packet_to(side: usize, tag: u32, chunks: &[Chunk<'_>]) -> In {
+    packet_from(address(0, 1 - side), side, tag, chunks)
+}
+
+/// The same, as from somewhere else.
+pub fn packet_from(source: IpAddr, side: usize, tag: u32, chunks: &[Chunk<'_>]) -> In {
+    let [source_port, destination_port] =
+        if side == 1 { [CLIENT_PORT, SERVER_PORT] } else { [SERVER_PORT, CLIENT_PORT] };
+    let mut bytes = Vec::new();
+    Header { source_port, destination_port, verification_tag: tag }.write(&mut bytes);
+    chunks.iter().for_each(|chunk| chunk.write(&mut bytes));
+    seal(&mut bytes);
+    let (source, destination) = ((source, 0).into(), address(0, side));
+    In::Packet(Packet { source, destination, bytes: bytes.into() })
+}
+
 pub fn settings(side: usize, paths: usize, parameters: Parameters) -> Settings {
     Settings {
         port: [CLIENT_PORT, SERVER_PORT][side],
@@ -128,9 +152,13 @@ impl World {
 
     /// Side `side` begins an association by way of path 0.
     pub fn associate(&mut self, side: usize) -> AssociationId {
+        self.associate_on(side, [CLIENT_PORT, SERVER_PORT][1 - side])
+    }
+
+    /// The same, with another port of the peer.
+    pub fn associate_on(&mut self, side: usize, port: u16) -> AssociationId {
         let mut out = Vec::new();
         let peer = (address(0, 1 - side), 0).into();
-        let port = [CLIENT_PORT, SERVER_PORT][1 - side];
         let id = self.ends[side].associate(self.now, &[peer], port, &mut out).expect("room");
         self.take(side, out);
         id
