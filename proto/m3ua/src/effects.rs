@@ -54,6 +54,11 @@ pub enum In {
     Restrict(Option<NetworkAppearance>, Affected),
     /// They are congested, or a user part is unavailable there (MTP-STATUS).
     Status(Option<NetworkAppearance>, Affected, Cause),
+    /// The SS7 network behind this SGP is isolated until its MTP3 has restarted: no destination of
+    /// it can be reached, whatever is said meanwhile (RFC 4666 §4.6).
+    RestartBegins(Option<NetworkAppearance>),
+    /// The MTP3 restart is complete: ASPs are told what was said meanwhile.
+    RestartEnds(Option<NetworkAppearance>),
     /// An ASP asks an SGP for the status of destinations (DAUD).
     Audit(PeerId, Option<NetworkAppearance>, Vec<Affected>),
     /// An MSU of that ASP has no way to its destination (DUNA), or there is no such user part

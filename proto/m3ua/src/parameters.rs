@@ -4,7 +4,7 @@ use machine::Duration;
 
 /// Messages that wait for an ASP at most, whatever is set.
 pub const PENDING_MESSAGES_MAX: usize = 1 << 20;
-/// The shortest T(ack), T(r) and T(beat).
+/// The shortest of all timers.
 const TIMER_MIN: Duration = Duration::from_millis(10);
 /// The longest.
 const TIMER_MAX: Duration = Duration::from_secs(3600);
@@ -34,6 +34,9 @@ pub struct Parameters {
     /// T(beat): the heartbeat's interval; a peer that was silent for two of them is lost (RFC 4666
     /// §4.3.4.6). `None`: no heartbeat.
     pub t_beat: Option<Duration>,
+    /// How often an ASP asks again for destinations that it was told are not available, or
+    /// congested (RFC 4666 §4.5.3). `None`: only when a gateway is reached again.
+    pub t_audit: Option<Duration>,
     /// Messages that wait at most, for each Application Server that is AS-PENDING. One that comes
     /// when it is full is discarded: those that wait keep their order.
     pub pending_messages_max: usize,
@@ -68,6 +71,7 @@ impl Parameters {
             t_refused: Duration::from_secs(30),
             t_r: Duration::from_secs(2),
             t_beat: None,
+            t_audit: None,
             pending_messages_max: 10_000,
             pending_bytes_max: 4 << 20,
             requires_asp_identifier: false,
@@ -88,6 +92,7 @@ impl Parameters {
             ("t_refused", Some(self.t_refused)),
             ("t_r", Some(self.t_r)),
             ("t_beat", self.t_beat),
+            ("t_audit", self.t_audit),
         ];
         for (name, timer) in timers {
             if timer.is_some_and(|timer| !(TIMER_MIN..=TIMER_MAX).contains(&timer)) {

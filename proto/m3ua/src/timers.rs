@@ -15,6 +15,8 @@ pub(crate) enum Timer {
     Recovery(ServerId),
     /// T(beat).
     Beat(PeerId),
+    /// Gateways are asked for what is not available there.
+    Audit,
 }
 
 /// Bounded by peers and members of Application Servers, whose numbers are bounded.
@@ -35,6 +37,10 @@ impl Timers {
         if let Some(at) = self.times.remove(&timer) {
             self.order.remove(&(at, timer));
         }
+    }
+
+    pub(crate) fn is_armed(&self, timer: Timer) -> bool {
+        self.times.contains_key(&timer)
     }
 
     pub(crate) fn deadline(&self) -> Option<Time> {

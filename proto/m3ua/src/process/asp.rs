@@ -153,11 +153,18 @@ impl Process {
         }
     }
 
-    /// ASP Up Ack. One that was not asked for says that the ASP is inactive (RFC 4666 §4.3.4.1).
-    pub(super) fn on_asp_up_ack(&mut self, peer: PeerId, message: &Message<'_>) {
-        let Some(found) = self.peers.find_mut(peer) else { return };
+    /// ASP Up Ack. One that was not asked for says that the ASP is inactive; if it was not, that is
+    /// an error (RFC 4666 §4.3.4.1).
+    pub(super) fn on_asp_up_ack(
+        &mut self,
+        peer: PeerId,
+        message: &Message<'_>,
+    ) -> Result<(), Complaint> {
+        let was_active =
+            self.servers_of(peer, true).iter().any(|server| self.is_active(peer, *server));
+        let Some(found) = self.peers.find_mut(peer) else { return Ok(()) };
         if matches!(found.asked, Some((MessageType::AspDown, _))) {
-            return;
+            return Ok(());
         }
         found.asked = None;
         if let Some(identifier) = message.word(Tag::AspIdentifier) {
@@ -173,6 +180,7 @@ impl Process {
             self.settle(server, None);
         }
         self.drive_peer(peer);
+        if was_active { Err(Complaint::unexpected(message)) } else { Ok(()) }
     }
 
     /// ASP Down Ack. One that was not asked for is believed, and the way back is taken after
@@ -231,7 +239,7 @@ impl Process {
         }
     }
 
-    fn member_active(&mut self, id: ServerId, peer: PeerId, mode: Option<TrafficMode>) {
+    pub(super) fn member_active(&mut self, id: ServerId, peer: PeerId, mode: Option<TrafficMode>) {
         let Some(server) = self.servers.find_mut(id) else { return };
         server.mode = server.mode.or(mode);
         let Some(member) = server.member_mut(peer) else { return };
@@ -249,7 +257,7 @@ impl Process {
 
     /// ASP Inactive Ack. One that was not asked for is believed, and the way back is taken after
     /// T(ack) (RFC 4666 §4.3.4.4).
-    fn member_inactive(&mut self, id: ServerId, peer: PeerId) {
+    pub(super) fn member_inactive(&mut self, id: ServerId, peer: PeerId) {
         let again = self.now + self.settings.parameters.t_ack;
         let Some(member) = self.member_mut(id, peer) else { return };
         let was_active = member.state == MemberState::Active;

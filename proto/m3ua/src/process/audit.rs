@@ -1,7 +1,7 @@
 //! The SGP's side of SSNM: the SS7 network tells, ASPs are told and ask (RFC 4666 §4.5.1, §4.5.3).
 
 use super::complaint::Complaint;
-use super::network::{Availability, CONGESTION_LEVEL_MAX, Ss7Network};
+use super::network::{Availability, CONGESTION_LEVEL_MAX, Gateway, Ss7Network};
 use super::{MemberState, Network, Process};
 use crate::codec::{
     Affected, ErrorCode, Message, MessageType, PointCode, RoutingContext, ServerState, Tag,
@@ -11,9 +11,10 @@ use crate::effects::Cause;
 use crate::facts::Fact;
 use crate::id::PeerId;
 use crate::settings::Role;
+use crate::timers::Timer;
 use core::cmp::Reverse;
 
-/// Ranges at most in the answer to one audit, beside those that were asked for: what lies inside
+/// Ranges at most that one audit asks for again, and in the answer to one audit beside those that were asked for: what lies inside
 /// of a wide range and does not fit is not told.
 const ANSWERS_MAX: usize = 1024;
 /// Destinations in one message of an audit.
@@ -22,11 +23,50 @@ const AUDITED_MAX: usize = 256;
 impl Process {
     fn ss7_availability(&mut self, network: Network, affected: Affected, status: Availability) {
         let table = self.ss7.entry(network).or_insert_with(Ss7Network::new);
+        let is_restarting = table.is_restarting;
         if table.availability.tell(affected.canonical(), Some(status)).is_err() {
             self.count(Fact::DestinationsShed);
         }
-        let kind = self.kind_of(status);
-        self.tell_asps(network, kind, affected, None);
+        if !is_restarting {
+            self.tell_asps(network, self.kind_of(status), &[affected], None);
+        }
+    }
+
+    /// The network is isolated: ASPs are told that nothing can be reached (RFC 4666 §4.6).
+    pub(super) fn restart_begins(&mut self, network: Network) {
+        let table = self.ss7.entry(network).or_insert_with(Ss7Network::new);
+        if !core::mem::replace(&mut table.is_restarting, true) {
+            self.tell_asps(network, MessageType::Duna, &[Affected::ALL], None);
+        }
+    }
+
+    /// The restart is complete: everything is available but for what was said to be not, the larger
+    /// ranges first, and the congested is told too.
+    pub(super) fn restart_ends(&mut self, network: Network) {
+        let Some(table) = self.ss7.get_mut(&network) else { return };
+        if !core::mem::take(&mut table.is_restarting) {
+            return;
+        }
+        let told = table.availability.odd().filter_map(|(range, told)| Some((range, told?)));
+        let mut told: Vec<(Affected, Availability)> = told.collect();
+        let mut congested: Vec<(Affected, u8)> = table.congestion.odd().collect();
+        let size = |range: &Affected| (Reverse(range.mask), range.point_code);
+        told.sort_unstable_by_key(|(range, _)| size(range));
+        congested.sort_unstable_by_key(|(range, level)| (size(range), *level));
+        self.tell_asps(network, MessageType::Dava, &[Affected::ALL], None);
+        for same in told.chunk_by(|one, next| one.1 == next.1) {
+            let ranges: Vec<Affected> = same.iter().map(|told| told.0).collect();
+            for some in ranges.chunks(AUDITED_MAX) {
+                self.tell_asps(network, self.kind_of(same[0].1), some, None);
+            }
+        }
+        for same in congested.chunk_by(|one, next| one.1 == next.1) {
+            let ranges: Vec<Affected> = same.iter().map(|told| told.0).collect();
+            let word = Some((Tag::CongestionIndications, u32::from(same[0].1)));
+            for some in ranges.chunks(AUDITED_MAX) {
+                self.tell_asps(network, MessageType::Scon, some, word);
+            }
+        }
     }
 
     pub(super) fn ss7_pause(&mut self, network: Network, affected: Affected) {
@@ -46,18 +86,22 @@ impl Process {
             Cause::Congestion(level) => {
                 let level = level.map(|level| level.min(CONGESTION_LEVEL_MAX as u8));
                 let table = self.ss7.entry(network).or_insert_with(Ss7Network::new);
+                let is_restarting = table.is_restarting;
                 // Where there are no levels, nothing tells the end of it either.
                 let told = level.map(|level| table.congestion.tell(affected.canonical(), level));
                 if let Some(Err(_)) = told {
                     self.count(Fact::DestinationsShed);
                 }
+                if is_restarting {
+                    return;
+                }
                 let word = level.map(|level| (Tag::CongestionIndications, u32::from(level)));
-                self.tell_asps(network, MessageType::Scon, affected, word);
+                self.tell_asps(network, MessageType::Scon, &[affected], word);
             }
             Cause::UserPartUnavailable(user) => {
                 let affected = Affected::one(affected.point_code);
                 let word = Some((Tag::UserCause, user.word()));
-                self.tell_asps(network, MessageType::Dupu, affected, word);
+                self.tell_asps(network, MessageType::Dupu, &[affected], word);
             }
         }
     }
@@ -80,7 +124,7 @@ impl Process {
         let status = table.availability.value(dpc);
         let level = table.congestion.value(dpc);
         let affected = [Affected::one(dpc)];
-        if status == Some(Availability::Unavailable) {
+        if table.is_restarting || status == Some(Availability::Unavailable) {
             let contexts = self.active_contexts(peer, network);
             let concerns = (network, &contexts[..]);
             self.send_ssnm(peer, MessageType::Duna, concerns, &affected, None);
@@ -171,7 +215,8 @@ impl Process {
     /// What has a status of its own inside of a range: the larger before the smaller, which holds
     /// when it is told last. No more than there is room for.
     fn pieces_of(&self, network: Network, range: Affected, room: usize) -> Vec<Affected> {
-        let Some(table) = self.ss7.get(&network) else { return Vec::new() };
+        let table = self.ss7.get(&network).filter(|table| !table.is_restarting);
+        let Some(table) = table else { return Vec::new() };
         let inner = table.availability.within(range).chain(table.congestion.within(range));
         let mut pieces: Vec<Affected> = inner.take(room).collect();
         pieces.sort_unstable_by_key(|piece| (Reverse(piece.mask), piece.point_code));
@@ -182,13 +227,16 @@ impl Process {
     /// What is known of destinations: by the SS7 network, or because one is ours.
     fn status_of(&self, network: Network, range: Affected) -> (Availability, u8) {
         let table = self.ss7.get(&network);
+        let is_restarting = table.is_some_and(|table| table.is_restarting);
+        let table = table.filter(|_| !is_restarting);
         let level = table.map_or(0, |table| table.congestion.value_of(range));
         if let Some(told) = table.and_then(|table| table.availability.value_of(range)) {
             return (told, level);
         }
         let one = Some(range.point_code).filter(|_| range.mask == 0);
         let Some(servers) = one.and_then(|dpc| self.keys.get(&(true, network, dpc))) else {
-            return (self.unknown(), level);
+            let status = if is_restarting { Availability::Unavailable } else { self.unknown() };
+            return (status, level);
         };
         let is_served = servers.iter().any(|server| {
             let state = self.server_state(*server);
@@ -211,6 +259,40 @@ impl Process {
         for some in affected.chunks(AUDITED_MAX) {
             self.send_ssnm(peer, MessageType::Daud, (network, &contexts), some, None);
         }
+    }
+
+    /// Gateways are asked again as long as something is amiss with their destinations.
+    pub(super) fn arm_audit(&mut self) {
+        let is_amiss = |gateway: &Gateway| {
+            let is_odd = gateway.availability.odd().next().is_some();
+            gateway.is_usable && (is_odd || gateway.congestion.odd().next().is_some())
+        };
+        match self.settings.parameters.t_audit {
+            None => self.timers.cancel(Timer::Audit),
+            Some(_) if self.timers.is_armed(Timer::Audit) => {}
+            Some(t_audit) if self.gateways.values().any(is_amiss) => {
+                self.timers.arm(Timer::Audit, self.now + t_audit);
+            }
+            Some(_) => {}
+        }
+    }
+
+    /// The time to ask again has come.
+    pub(super) fn audit_again(&mut self) {
+        let usable = self.gateways.iter().filter(|(_, gateway)| gateway.is_usable);
+        let doubtful = usable.map(|((network, number), gateway)| {
+            let ranges = gateway.availability.odd().map(|it| it.0);
+            let ranges = ranges.chain(gateway.congestion.odd().map(|it| it.0)).take(ANSWERS_MAX);
+            let mut ranges: Vec<Affected> = ranges.collect();
+            ranges.sort_unstable();
+            ranges.dedup();
+            (*network, *number, ranges)
+        });
+        let doubtful: Vec<(Network, u16, Vec<Affected>)> = doubtful.collect();
+        for (network, number, ranges) in doubtful {
+            self.audit_gateway(network, number, &ranges);
+        }
+        self.arm_audit();
     }
 
     /// Asks an active SGP of a gateway.

@@ -262,6 +262,7 @@ impl Process {
                 }
             }
             Timer::Beat(peer) => self.beat(peer),
+            Timer::Audit => self.audit_again(),
         }
     }
 }
@@ -283,6 +284,8 @@ impl Machine for Process {
             In::Resume(network, affected) => self.ss7_resume(network, affected),
             In::Restrict(network, affected) => self.ss7_restrict(network, affected),
             In::Status(network, affected, cause) => self.ss7_status(network, affected, cause),
+            In::RestartBegins(network) => self.restart_begins(network),
+            In::RestartEnds(network) => self.restart_ends(network),
             In::Audit(peer, network, affected) => self.audit(peer, network, &affected),
             In::Unreachable(peer, network, dpc, user) => {
                 self.tell_unreachable(peer, network, dpc, user);
@@ -297,6 +300,7 @@ impl Machine for Process {
                 if parameters.validate().is_ok() {
                     self.settings.parameters = parameters;
                     self.arm_beats();
+                    self.arm_audit();
                 }
             }
         }

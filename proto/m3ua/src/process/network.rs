@@ -47,11 +47,13 @@ pub(super) struct Ss7Network {
     /// `None`: nothing was told.
     pub(super) availability: Ranges<Option<Availability>>,
     pub(super) congestion: Ranges<u8>,
+    /// Its MTP3 restarts: nothing can be reached.
+    pub(super) is_restarting: bool,
 }
 
 impl Ss7Network {
     pub(super) const fn new() -> Self {
-        Self { availability: Ranges::new(), congestion: Ranges::new() }
+        Self { availability: Ranges::new(), congestion: Ranges::new(), is_restarting: false }
     }
 
     pub(super) fn odd(&self) -> impl Iterator<Item = Odd> + '_ {
@@ -63,7 +65,7 @@ impl Ss7Network {
 #[derive(Debug)]
 pub(super) struct Gateway {
     /// This process is active at one of its SGPs.
-    is_usable: bool,
+    pub(super) is_usable: bool,
     /// `None`: nothing was told, so it is available.
     pub(super) availability: Ranges<Option<Availability>>,
     pub(super) congestion: Ranges<u8>,
@@ -280,6 +282,7 @@ impl Process {
                 self.count(Fact::DestinationsShed);
             }
         }
+        self.arm_audit();
     }
 
     fn on_scon(
@@ -307,6 +310,7 @@ impl Process {
             let cause = Cause::Congestion(level);
             self.indicate(Indication::Status(network, affected, cause, concerned));
         }
+        self.arm_audit();
         Ok(())
     }
 
@@ -355,7 +359,7 @@ impl Process {
         &mut self,
         network: Network,
         kind: MessageType,
-        affected: Affected,
+        affected: &[Affected],
         word: Option<(Tag, u32)>,
     ) {
         let mut told: Vec<(PeerId, Vec<RoutingContext>)> = Vec::new();
@@ -377,7 +381,7 @@ impl Process {
             }
         }
         for (peer, contexts) in told {
-            self.send_ssnm(peer, kind, (network, &contexts), &[affected], word);
+            self.send_ssnm(peer, kind, (network, &contexts), affected, word);
         }
     }
 

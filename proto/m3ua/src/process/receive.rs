@@ -83,7 +83,7 @@ impl Process {
             return Err(Complaint::unexpected(message));
         }
         match message.kind {
-            MessageType::AspUpAck => self.on_asp_up_ack(peer, message),
+            MessageType::AspUpAck => return self.on_asp_up_ack(peer, message),
             MessageType::AspDownAck => self.on_asp_down_ack(peer),
             kind => return self.on_member_ack(peer, kind, message),
         }

@@ -9,6 +9,7 @@ use crate::codec::{
 use crate::effects::Indication;
 use crate::facts::Fact;
 use crate::id::{PeerId, ServerId};
+use crate::settings::Role;
 
 impl Process {
     /// ASP Up (RFC 4666 §4.3.4.1).
@@ -18,6 +19,9 @@ impl Process {
         message: &Message<'_>,
     ) -> Result<(), Complaint> {
         let Some(found) = self.peers.find(peer) else { return Ok(()) };
+        if found.settings.role == Role::IpspClient {
+            return self.on_ipsp_up(peer, message);
+        }
         if !found.asks() {
             return Err(Complaint::unexpected(message));
         }
@@ -32,6 +36,20 @@ impl Process {
             return Err(Complaint::new(ErrorCode::InvalidAspIdentifier));
         }
         self.up_here(peer, identifier, message)
+    }
+
+    /// ASP Up from an IPSP that is asked: both begin at once, or it began anew. In a single
+    /// exchange it says as much as its answer would (RFC 4666 §4.3.4.1.2).
+    fn on_ipsp_up(&mut self, peer: PeerId, message: &Message<'_>) -> Result<(), Complaint> {
+        let Some(found) = self.peers.find(peer) else { return Ok(()) };
+        if found.is_blocked || !found.wants_up {
+            return Err(Complaint::new(ErrorCode::RefusedManagementBlocking));
+        }
+        let ours = found.settings.asp_identifier;
+        self.send(peer, MessageType::AspUpAck, |writer| {
+            writer.optional(Tag::AspIdentifier, ours).end();
+        });
+        self.on_asp_up_ack(peer, message)
     }
 
     fn up_here(
@@ -87,10 +105,14 @@ impl Process {
         peer: PeerId,
         message: &Message<'_>,
     ) -> Result<(), Complaint> {
-        if !self.peers.find(peer).is_some_and(super::peer::Peer::asks) {
-            return Err(Complaint::unexpected(message));
+        match self.role(peer) {
+            Some(Role::IpspClient) => {
+                self.send(peer, MessageType::AspDownAck, |writer| writer.end());
+                self.on_asp_down_ack(peer);
+            }
+            Some(Role::Sgp | Role::IpspServer | Role::IpspDouble) => self.down_here(peer),
+            _ => return Err(Complaint::unexpected(message)),
         }
-        self.down_here(peer);
         Ok(())
     }
 
@@ -203,6 +225,9 @@ impl Process {
             self.notify(id, Notification::AlternateAspActive, identifier, |peer| peer == other);
         }
         for id in servers {
+            if self.role(peer) == Some(Role::IpspClient) {
+                self.member_active(*id, peer, None);
+            }
             self.settle(*id, None);
             self.notify_lack(*id);
         }
@@ -219,7 +244,9 @@ impl Process {
         for id in &servers {
             let member = self.servers.find(*id).and_then(|server| server.member(peer));
             contexts.extend(member.and_then(|member| member.routing_context));
-            self.set_member(*id, peer, MemberState::Inactive);
+            if self.role(peer) != Some(Role::IpspClient) {
+                self.set_member(*id, peer, MemberState::Inactive);
+            }
         }
         if !servers.is_empty() {
             self.send(peer, MessageType::AspInactiveAck, |writer| {
@@ -227,6 +254,9 @@ impl Process {
             });
         }
         for id in servers {
+            if self.role(peer) == Some(Role::IpspClient) {
+                self.member_inactive(id, peer);
+            }
             self.settle(id, None);
             self.notify_lack(id);
         }
@@ -240,10 +270,15 @@ impl Process {
         peer: PeerId,
         message: &Message<'_>,
     ) -> Result<(Vec<ServerId>, Vec<RoutingContext>), Complaint> {
-        if !self.peers.find(peer).is_some_and(|peer| peer.asks() && peer.is_up_here) {
+        let is_client = self.role(peer) == Some(Role::IpspClient);
+        let is_up = |peer: &super::peer::Peer| match is_client {
+            true => peer.is_up_there,
+            false => peer.asks() && peer.is_up_here,
+        };
+        if !self.peers.find(peer).is_some_and(is_up) {
             return Err(Complaint::unexpected(message));
         }
-        let (servers, unknown) = self.servers_named(peer, false, message);
+        let (servers, unknown) = self.servers_named(peer, is_client, message);
         if servers.is_empty() && unknown.is_empty() {
             return Err(Complaint::new(ErrorCode::NoConfiguredAs));
         }
