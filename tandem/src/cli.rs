@@ -1,7 +1,9 @@
 //! The command line: what clap parses, prints as help, completes and writes as man pages.
 
 mod emulate;
+mod sctp;
 
+pub use self::sctp::{Sctp, SctpClient, SctpEndpoint, SctpMode, SctpServer, SctpThroughput};
 pub use emulate::{Link, Reverse};
 
 use clap::builder::RangedU64ValueParser;
@@ -45,6 +47,8 @@ pub enum Command {
     Ctl(Box<Ctl>),
     /// Rerun published measurements.
     Lab(Lab),
+    /// Speak SCTP: pass bytes on like ncat, or measure like tsctp.
+    Sctp(Box<Sctp>),
     /// Show live calls in the console: a site, subscribers and a network, all on this machine.
     Demo(Demo),
     /// Print the completion script of a shell.

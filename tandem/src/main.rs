@@ -19,6 +19,7 @@ mod pool;
 mod probe;
 mod reference;
 mod run;
+mod sctp;
 mod site;
 mod supervise;
 
@@ -49,6 +50,7 @@ fn dispatch(cli: Cli) -> Result<(), Exit> {
         Command::Check { site } => check::check(&site),
         Command::Ctl(ctl) => ctl::ctl(*ctl),
         Command::Lab(lab) => lab::lab(lab),
+        Command::Sctp(asked) => sctp::sctp(&asked),
         Command::Demo(demo) => lab::demo(&demo),
         Command::Completion { shell } => man::completion(shell),
         Command::Reference => reference::print(),

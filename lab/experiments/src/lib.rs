@@ -11,6 +11,7 @@ mod progress;
 pub mod published;
 pub mod sbc;
 mod scratch;
+mod sctp_throughput;
 mod search;
 mod sipp;
 mod site;
@@ -84,6 +85,11 @@ const EXPERIMENTS: &[Experiment] = &[
         name: "ssc-failover",
         line: "the active SSC of a pair killed under 1,000 calls/s, then a planned switchover",
         run: sbc::ssc_failover::run,
+    },
+    Experiment {
+        name: "sctp-throughput",
+        line: "messages a second over one SCTP association, UDP and IP, beside usrsctp",
+        run: sctp_throughput::run,
     },
     Experiment {
         name: "sipp",

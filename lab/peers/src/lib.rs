@@ -9,6 +9,7 @@ mod port;
 mod priority;
 mod process;
 mod sipp;
+mod tsctp;
 mod warden;
 
 pub use kamailio::{Duty, Kamailio, KamailioSpec, TlsFiles};
@@ -16,3 +17,4 @@ pub use port::{free_port, wait_for_sip};
 pub use priority::{Priority, pin};
 pub use process::{Process, ProcessSpec, Usage};
 pub use sipp::{Sipp, SippCounts, SippSpec};
+pub use tsctp::tsctp;

@@ -27,7 +27,8 @@ pub struct Config {
     pub port: u16,
     /// What carries the packets.
     pub carrier: Carrier,
-    /// UDP port of ours with the carrier `udp`; 0 lets the kernel choose.
+    /// UDP port of ours with the carrier `udp`, the same on all addresses; 0 lets the kernel choose
+    /// where there is one address.
     pub encapsulation_port: u16,
     /// Whether associations are taken that peers begin.
     pub listens: bool,
@@ -130,6 +131,12 @@ impl Config {
             let mend = "list the addresses themselves: peers are told of them";
             issues.push(Issue::new("addresses", "a wildcard beside other addresses", mend));
         }
+        let is_open = self.carrier == Carrier::Udp && self.encapsulation_port == 0;
+        if is_open && self.addresses.len() > 1 {
+            let what = "0 would be another port on each address";
+            let mend = "name one: peers take it for the port of all addresses";
+            issues.push(Issue::new("encapsulation_port", what, mend));
+        }
         if self.port == 0 {
             issues.push(Issue::new("port", "0 is not an SCTP port", "use 1 to 65535"));
         }
@@ -201,6 +208,88 @@ fn validate_addresses(addresses: &[IpAddr], issues: &mut Vec<Issue>) {
         if address.is_multicast() {
             let mend = "SCTP has unicast addresses only (RFC 9260 §6.4)";
             issues.push(Issue::new(path, format!("{address} is a multicast address"), mend));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use machine::Duration;
+
+    #[test]
+    fn the_default_is_valid_and_every_offence_is_named_with_its_path() {
+        let mut issues = Vec::new();
+        Config::default().validate(&mut issues);
+        assert_eq!(issues, []);
+        let wrong = r#"
+            addresses = ["10.0.0.1", "0.0.0.0", "10.0.0.1", "224.0.0.1"]
+            port = 0
+            encapsulation_port = 0
+            associations_max = 0
+            preset = "telecom"
+            [parameters]
+            rto_min_ms = 5000
+            rto_max_ms = 100
+            sack_delay_ms = 501
+            pmtu = 100
+            sack_frequency = 0
+            send_buffer_bytes = 1
+            valid_cookie_life_ms = 0
+        "#;
+        let wrong: Config = toml::from_str(wrong).expect("the types have nothing against it");
+        wrong.validate(&mut issues);
+        let paths: Vec<_> = issues.iter().map(|issue| issue.path.as_str()).collect();
+        let expected = [
+            "addresses[2]",
+            "addresses[3]",
+            "addresses",
+            "encapsulation_port",
+            "port",
+            "associations_max",
+            "preset",
+            "parameters.valid_cookie_life_ms",
+            "parameters.rto_min_ms",
+            "parameters.sack_delay_ms",
+            "parameters.pmtu",
+            "parameters.sack_frequency",
+            "parameters.send_buffer_bytes",
+        ];
+        assert_eq!(paths, expected);
+    }
+
+    #[test]
+    fn a_preset_and_what_differs_from_it_make_the_parameters() {
+        let text = "preset = \"telecom(4)\"\n\
+            [parameters]\nrto_max_ms = 200\nhb_interval_ms = 0\nmax_burst = 0\npmtu_max = 9000\n\
+            potentially_failed_max_retrans = 1\n[extensions]\ninterleaving = true\n";
+        let config: Config = toml::from_str(text).expect("it is a configuration");
+        let parameters = config.parameters();
+        let mut expected = sctp::Parameters::telecom(4);
+        expected.path.rto_max = Duration::from_millis(200);
+        expected.path.hb_interval = None;
+        expected.max_burst = None;
+        expected.path.pmtu_max = Some(9_000);
+        expected.path.potentially_failed_max_retrans = Some(1);
+        expected.extensions.interleaving = true;
+        assert_eq!(parameters, expected);
+        let unknown = toml::from_str::<Config>("[parameters]\nrto_minimum_ms = 1\n");
+        assert!(unknown.expect_err("there is no such key").to_string().contains("rto_minimum_ms"));
+    }
+
+    #[test]
+    fn each_address_has_a_port_that_keeps_datagrams_whole() {
+        let addresses: Vec<IpAddr> = vec![[10, 1, 0, 1].into(), [10, 2, 0, 1].into()];
+        for (carrier, port, protocol) in [(Carrier::Udp, 9_899, None), (Carrier::Ip, 0, Some(132))]
+        {
+            let config = Config { addresses: addresses.clone(), carrier, ..Config::default() };
+            let ports = config.ports(PortId(7), "sigtran");
+            let listens: Vec<_> = ports.iter().map(|it| (it.id, it.listen.to_string())).collect();
+            let expected = [(PortId(7), 1), (PortId(8), 2)];
+            let expected = expected.map(|(id, net)| (id, format!("10.{net}.0.1:{port}")));
+            assert_eq!(listens, expected);
+            assert!(ports.iter().all(|it| it.whole && it.protocol == protocol));
+            assert_eq!(ports[1].name, "sigtran 10.2.0.1");
         }
     }
 }

@@ -22,7 +22,9 @@ mod parameters;
 mod routes;
 mod show;
 
-pub use self::config::{ADDRESSES_MAX, ASSOCIATIONS_MAX, Carrier, Config, Peer};
+pub use self::config::{
+    ADDRESSES_MAX, ASSOCIATIONS_MAX, Carrier, Config, ENCAPSULATION_PORT, Peer,
+};
 pub use doorway::Doorway;
 pub use facts::AssociationFact;
 pub use parameters::{Extensions, Overrides, preset};

@@ -1,0 +1,123 @@
+//! The function that `tandem sctp` runs: a doorway and its user.
+
+use ::sctp::Indication;
+use association::{AssociationId, Config, Doorway};
+use machine::Time;
+use runtime::{
+    Ask, AskError, Effects, Flow, Frame, Function, In, PortId, Running, Seed, ShardSpec,
+};
+use std::sync::{Arc, Mutex};
+
+const FIRST: PortId = PortId(0);
+
+/// Who sends and takes messages.
+pub trait User: Send + 'static {
+    /// Something happened to an association.
+    fn told(&mut self, doorway: &mut Doorway, now: Time, id: AssociationId, what: Indication);
+    /// What is to be sent can be sent now.
+    fn pump(&mut self, doorway: &mut Doorway, now: Time);
+    /// When to pump although nothing happens.
+    fn deadline(&self) -> Option<Time> {
+        None
+    }
+}
+
+/// A doorway and its user on a shard.
+pub struct Host<U> {
+    doorway: Doorway,
+    user: U,
+}
+
+/// Starts the endpoint with one user.
+pub fn start<U: User>(config: Config, user: U) -> Result<Running<Host<U>>, runtime::RuntimeError> {
+    let spec = ShardSpec {
+        name: "sctp".into(),
+        ports: config.ports(FIRST, "sctp"),
+        ..ShardSpec::default()
+    };
+    let user = Mutex::new(Some(user));
+    runtime::start(spec, Arc::new(config), move |seed: Seed, config: Arc<Config>| {
+        let user = user.lock().ok().and_then(|mut user| user.take());
+        Host {
+            doorway: Doorway::new(&config, FIRST, &seed),
+            user: user.expect("there is one shard"),
+        }
+    })
+}
+
+impl<U: User> Host<U> {
+    fn settle(&mut self, now: Time, out: &mut Effects) {
+        self.hear(now);
+        self.user.pump(&mut self.doorway, now);
+        self.hear(now);
+        self.doorway.flush(out);
+    }
+
+    fn hear(&mut self, now: Time) {
+        while let Some((id, what)) = self.doorway.next() {
+            self.user.told(&mut self.doorway, now, id, what);
+        }
+    }
+}
+
+impl<U: User> Function for Host<U> {
+    type Config = Config;
+
+    fn step(&mut self, now: Time, input: In<'_>, out: &mut Effects) {
+        match input {
+            In::Message { flow, bytes } => self.doorway.message(now, &flow, bytes),
+            In::Returned { flow, why, quoted } => self.doorway.returned(now, &flow, why, quoted),
+            _ => {}
+        }
+        self.settle(now, out);
+    }
+
+    fn tick(&mut self, now: Time, out: &mut Effects) {
+        self.doorway.tick(now);
+        self.settle(now, out);
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        [self.doorway.deadline(), self.user.deadline()].into_iter().flatten().min()
+    }
+
+    fn configure(&mut self, now: Time, config: Arc<Config>, out: &mut Effects) {
+        self.doorway.configure(now, &config, FIRST);
+        self.settle(now, out);
+    }
+
+    fn frame(_: PortId, _: &[u8]) -> Frame {
+        Frame::Broken("there are no streams here")
+    }
+
+    fn steer(_: &Config, _: &Flow, _: &[u8], _: u16) -> Option<u16> {
+        Doorway::steer()
+    }
+
+    /// `pump` wakes the user; anything else is the doorway's.
+    fn ask(
+        &mut self,
+        now: Time,
+        ask: &Ask,
+        out: &mut Effects,
+    ) -> Result<serde_json::Value, AskError> {
+        if ask.path != "pump" {
+            return self.doorway.ask(ask);
+        }
+        self.settle(now, out);
+        Ok(serde_json::Value::Null)
+    }
+
+    fn is_idle(&self) -> bool {
+        self.doorway.associations().next().is_none()
+    }
+
+    fn cells(&self) -> Vec<event::Cells> {
+        vec![self.doorway.cells()]
+    }
+}
+
+/// Wakes the user of a running endpoint; false when it runs no more.
+pub fn pump<U: User>(running: &Running<Host<U>>) -> bool {
+    running.ask(Ask { path: "pump".into(), ..Ask::default() }).is_ok()
+}

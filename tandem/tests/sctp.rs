@@ -1,0 +1,146 @@
+//! `tandem sctp` as a command: what it refuses, what crosses, what is measured.
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+
+use attack::{Namespace, Veth};
+use serde_json::Value;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::UdpSocket;
+use std::process::{Child, Command, Output, Stdio};
+
+const TANDEM: &str = env!("CARGO_BIN_EXE_tandem");
+
+/// The command, in a namespace or here, ended by the kernel's clock when it hangs.
+fn sctp(namespace: Option<&Namespace>, arguments: &[&str]) -> Command {
+    let mut words = vec!["60", TANDEM, "sctp"];
+    let mut command = Command::new("timeout");
+    if let Some(namespace) = namespace {
+        command = Command::new("ip");
+        words = [&["netns", "exec", namespace.name(), "timeout"], &words[..]].concat();
+    }
+    command.args(words).args(arguments);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn run(arguments: &[&str]) -> Output {
+    sctp(None, arguments).stdin(Stdio::null()).output().unwrap()
+}
+
+fn free_udp_port() -> String {
+    UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string()
+}
+
+/// Waits for a line on standard error that contains `word`.
+fn wait_for(child: &mut Child, word: &str) -> BufReader<std::process::ChildStderr> {
+    let mut said = BufReader::new(child.stderr.take().unwrap());
+    let (mut all, mut line) = (String::new(), String::new());
+    while said.read_line(&mut line).unwrap() > 0 {
+        if line.contains(word) {
+            return said;
+        }
+        all += &std::mem::take(&mut line);
+    }
+    panic!("nobody said {word}: {all}");
+}
+
+#[test]
+fn what_cannot_be_meant_is_refused_with_the_mend() {
+    let client = ["client", "--peer", "127.0.0.1"];
+    for (arguments, status, word) in [
+        (&["client"][..], 2, "--peer"),
+        (&[&client[..], &["--peer", "127.0.0.2"]].concat(), 2, "--local"),
+        (&[&client[..], &["--preset", "fast"]].concat(), 2, "telecom(2)"),
+        (&[&client[..], &["--set", "rto_min"]].concat(), 2, "KEY=VALUE"),
+        (&[&client[..], &["--set", "rto_mn=1"]].concat(), 2, "rto_min_ms"),
+        (&[&client[..], &["--set", "rto_min_ms=soon"]].concat(), 2, "rto_min_ms"),
+        (&[&client[..], &["--set", "sack_delay_ms=900"]].concat(), 2, "500"),
+        (&[&client[..], &["--local", "192.0.2.1"]].concat(), 1, "no interface"),
+        (&["throughput", "--size", "7"], 2, "--peer"),
+        (&["throughput", "--peer", "127.0.0.1", "--size", "0"], 2, "octets"),
+    ] {
+        let output = run(arguments);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(status), "{arguments:?}: {said}");
+        assert!(said.contains(word), "{arguments:?}: {said}");
+        assert!(output.stdout.is_empty());
+    }
+}
+
+#[test]
+fn a_server_that_is_not_there_is_unreachable_in_words_and_by_status() {
+    let port = free_udp_port();
+    let output = run(&["client", "--peer", "127.0.0.1", "--peer-udp-port", &port]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(4), "{said}");
+    assert!(said.contains("nobody answers"), "{said}");
+}
+
+#[test]
+fn lines_cross_in_both_directions_and_the_end_of_the_input_ends_the_association() {
+    let port = free_udp_port();
+    let server = ["server", "--local", "127.0.0.1", "--udp-port", &port, "--json"];
+    let mut server = sctp(None, &server).spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let client = ["client", "--peer", "127.0.0.1", "--peer-udp-port", &port, "--streams", "3"];
+    let mut client = sctp(None, &client).spawn().unwrap();
+    let _said = wait_for(&mut server, "\"event\":\"up\"");
+    server.stdin.as_mut().unwrap().write_all(b"good day\n").unwrap();
+    let mut heard = BufReader::new(client.stdout.take().unwrap());
+    let mut line = String::new();
+    heard.read_line(&mut line).unwrap();
+    assert_eq!(line, "good day\n");
+    let text: String = (0..2_000).map(|n| format!("line {n}\n")).collect();
+    client.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    let output = server.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    let mut lines: Vec<_> = output.stdout.split_inclusive(|it| *it == b'\n').collect();
+    let mut expected: Vec<_> = text.as_bytes().split_inclusive(|it| *it == b'\n').collect();
+    lines.sort_unstable();
+    expected.sort_unstable();
+    assert!(lines == expected, "{} of {} lines", lines.len(), expected.len());
+    assert_eq!(client.wait().unwrap().code(), Some(0));
+}
+
+/// Two namespaces joined by a pair of interfaces.
+fn field() -> Option<[Namespace; 2]> {
+    let Ok(left) = Namespace::new("sctp-left") else {
+        eprintln!("skipped: no namespaces");
+        return None;
+    };
+    let right = Namespace::new("sctp-right").unwrap();
+    let end =
+        |namespace, address, mac| Veth { namespace, interface: "near", addresses: address, mac };
+    Veth::pair(
+        end(&left, &["10.197.1.1/24", "10.197.2.1/24"], "02:00:00:00:00:01"),
+        end(&right, &["10.197.1.2/24", "10.197.2.2/24"], "02:00:00:00:00:02"),
+    )
+    .unwrap();
+    Some([left, right])
+}
+
+#[test]
+fn every_message_of_a_measurement_arrives_over_udp_and_over_ip_with_two_addresses_each() {
+    let Some([left, right]) = field() else { return };
+    for carrier in ["udp", "ip"] {
+        let local = ["--local", "10.197.1.2", "--local", "10.197.2.2"];
+        let receiver = ["throughput", "--once", "--json", "--carrier", carrier];
+        let receiver = [&receiver[..], &local].concat();
+        let receiver = sctp(Some(&right), &receiver).spawn().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        let sender = [
+            &["throughput", "--carrier", carrier, "--size", "700", "--count", "20000"][..],
+            &["--streams", "4", "--unordered", "--json"],
+            &["--local", "10.197.1.1", "--local", "10.197.2.1"],
+            &["--peer", "10.197.1.2", "--peer", "10.197.2.2"],
+        ];
+        let sent = sctp(Some(&left), &sender.concat()).output().unwrap();
+        let received = receiver.wait_with_output().unwrap();
+        for output in [sent, received] {
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert_eq!(output.status.code(), Some(0), "{carrier}: {said}");
+            let row: Value = serde_json::from_slice(&output.stdout).unwrap();
+            assert_eq!((&row["messages"], &row["octets"]), (&20_000.into(), &14_000_000.into()));
+            assert!(row["messages_per_s"].as_f64().unwrap() > 0.0);
+        }
+    }
+}
