@@ -167,7 +167,7 @@ fn a_message_crosses_two_doorways_and_the_end_is_in_order() {
 fn each_path_keeps_to_its_network_and_data_moves_when_the_primary_is_cut() {
     let mut world = World::new([&config(1, 2), &config(2, 2)]);
     let id = world.associate(2);
-    world.run(Duration::from_secs(40)); // the second path is confirmed by a heartbeat
+    world.run(Duration::from_secs(40)); // both were named by the user: confirmed (RFC 9260 §5.4)
     let states: Vec<_> = world.rows(0, "sctp/paths").iter().map(|it| it["state"].clone()).collect();
     assert_eq!(states, ["active", "active"]);
     world.cut.push(1);
@@ -185,7 +185,7 @@ fn each_path_keeps_to_its_network_and_data_moves_when_the_primary_is_cut() {
     world.run(Duration::from_secs(70)); // two intervals of heartbeats
     assert_eq!(world.rows(0, "sctp/paths")[0]["state"], "active");
     assert!(world.fact(0, "sctp_paths_failed_total") >= 1);
-    assert!(world.fact(0, "sctp_paths_active_total") >= 2);
+    assert!(world.fact(0, "sctp_paths_active_total") >= 1);
 }
 
 #[test]
