@@ -67,6 +67,18 @@ fn what_cannot_be_meant_is_refused_with_the_mend() {
 }
 
 #[test]
+fn where_the_kernel_has_no_sctp_the_command_says_what_to_choose_instead() {
+    let output = run(&["client", "--peer", "127.0.0.1", "--carrier", "kernel"]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    if std::path::Path::new("/proc/net/sctp").exists() {
+        assert_eq!(output.status.code(), Some(4), "nobody listens there: {said}");
+        return;
+    }
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("kernel has no SCTP; use ip"), "{said}");
+}
+
+#[test]
 fn a_server_that_is_not_there_is_unreachable_in_words_and_by_status() {
     let port = free_udp_port();
     let output = run(&["client", "--peer", "127.0.0.1", "--peer-udp-port", &port]);

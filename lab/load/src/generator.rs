@@ -269,6 +269,7 @@ impl Function for Generator {
             | In::Proved { .. }
             | In::Down { .. }
             | In::Returned { .. }
+            | In::Ready { .. }
             | In::Resolved { .. } => {}
         }
     }

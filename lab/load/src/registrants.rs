@@ -455,6 +455,7 @@ impl Function for Registrants {
             | In::Proved { .. }
             | In::Down { .. }
             | In::Returned { .. }
+            | In::Ready { .. }
             | In::Resolved { .. } => {}
         }
     }

@@ -377,6 +377,7 @@ impl Function for Sas {
             | In::Proved { .. }
             | In::Down { .. }
             | In::Returned { .. }
+            | In::Ready { .. }
             | In::Resolved { .. } => {}
         }
     }

@@ -333,7 +333,7 @@ impl Function for Controller {
                 shield::know(&mut self.shield, &self.hops);
             }
             In::Drain => self.is_draining = true,
-            In::Returned { .. } => {} // of ports that a controller has none of
+            In::Returned { .. } | In::Ready { .. } => {} // of ports that a controller has none of
         }
         self.wire.capture.flush(now, out);
         self.tell(out);

@@ -13,6 +13,8 @@ pub const ADDRESSES_MAX: usize = 8;
 pub const ASSOCIATIONS_MAX: u32 = 65_536;
 /// The UDP port that IANA gave to the encapsulation (RFC 6951 §5.1).
 pub const ENCAPSULATION_PORT: u16 = 9_899;
+/// What is wrong with the carrier `kernel` on most machines in containers.
+pub(crate) const NO_SCTP: &str = "this machine's kernel has no SCTP";
 /// The number of SCTP among the protocols of IP.
 const SCTP_PROTOCOL: u8 = 132;
 
@@ -52,6 +54,9 @@ pub enum Carrier {
     /// IP packets of protocol 132; needs `CAP_NET_RAW`, and a machine whose kernel has no SCTP or
     /// one address of its own: two stacks on one address abort each other's associations.
     Ip,
+    /// The SCTP of this machine's kernel, where it has one. What the kernel has no option for
+    /// (PMTU, HB.Max.Burst, cookie keys, extensions) stays as its sysctls say.
+    Kernel,
 }
 
 /// A peer to associate with.
@@ -93,6 +98,9 @@ impl Config {
     /// from `first` on; `name` is the doorway's name for people.
     #[must_use]
     pub fn ports(&self, first: PortId, name: &str) -> Vec<PortSpec> {
+        if self.carrier == Carrier::Kernel {
+            return Vec::new(); // the doorway opens its socket itself
+        }
         let numbers = first.0..;
         let port = |(number, address): (u16, &IpAddr)| PortSpec {
             id: PortId(number),
@@ -126,6 +134,10 @@ impl Config {
     /// Pushes what the types alone cannot refuse; paths are relative to the section.
     pub fn validate(&self, issues: &mut Vec<Issue>) {
         validate_addresses(&self.addresses, issues);
+        if self.carrier == Carrier::Kernel && !driver::sctp::is_there() {
+            let mend = "use ip (the same packets, of Tandem's own SCTP) or udp";
+            issues.push(Issue::new("carrier", NO_SCTP, mend));
+        }
         let has_wildcard = self.addresses.iter().any(IpAddr::is_unspecified);
         if has_wildcard && self.addresses.len() > 1 {
             let mend = "list the addresses themselves: peers are told of them";
@@ -159,7 +171,7 @@ impl Carrier {
     /// The IP protocol, where it is not UDP.
     const fn protocol(self) -> Option<u8> {
         match self {
-            Self::Udp => None,
+            Self::Udp | Self::Kernel => None,
             Self::Ip => Some(SCTP_PROTOCOL),
         }
     }
@@ -168,7 +180,7 @@ impl Carrier {
     const fn port(self, encapsulation: u16) -> u16 {
         match self {
             Self::Udp => encapsulation,
-            Self::Ip => 0,
+            Self::Ip | Self::Kernel => 0,
         }
     }
 }

@@ -1,9 +1,11 @@
 //! The doorway: an endpoint of the machine, and the ports that carry its packets.
 
-use crate::config::{Config, Peer};
+use crate::config::{Carrier, Config, NO_SCTP, Peer};
 use crate::facts::AssociationFact as Fact;
+use crate::kernel::Kernel;
 use crate::routes::{Lookup, Routes};
 use crate::show;
+use crate::stack::Stack;
 use bytes::Bytes;
 use core::net::{IpAddr, SocketAddr};
 use event::{Cells, Sheet};
@@ -18,11 +20,14 @@ use std::collections::{BTreeSet, VecDeque};
 /// An SCTP endpoint that a function embeds.
 #[derive(Debug)]
 pub struct Doorway {
-    endpoint: Endpoint,
+    stack: Stack,
     config: Config,
     ports: Vec<PortSpec>,
     own: Vec<IpAddr>,
     routes: Routes,
+    /// The number by which the kernel's socket is watched, and whether it is.
+    watched: PortId,
+    is_watched: bool,
     out: Vec<Out>,
     /// Packets for the next flush.
     packets: Vec<Transmit>,
@@ -50,7 +55,12 @@ impl Doorway {
 
     fn with_routes(config: &Config, first: PortId, seed: &Seed, lookup: Option<Lookup>) -> Self {
         Self {
-            endpoint: Endpoint::new(settings(config), seed.random),
+            stack: match (config.carrier, seed.shard) {
+                (Carrier::Kernel, 1..) => Stack::Failed("the first shard has it".to_owned()),
+                _ => stack(config, seed.random),
+            },
+            watched: first,
+            is_watched: false,
             config: config.clone(),
             ports: config.ports(first, ""),
             own: config.addresses.clone(),
@@ -89,6 +99,15 @@ impl Doorway {
         self.wish(now, In::Packet(packet));
     }
 
+    /// The kernel's socket has something ([`runtime::In::Ready`]).
+    pub fn ready(&mut self, now: Time) {
+        self.now = now;
+        if let Stack::Kernel(kernel) = &mut self.stack {
+            kernel.receive(&mut self.out); // what is left is told again
+        }
+        self.take();
+    }
+
     /// A packet came back ([`runtime::In::Returned`]).
     pub fn returned(&mut self, now: Time, flow: &Flow, why: Why, quoted: &[u8]) {
         let error = match why {
@@ -108,7 +127,7 @@ impl Doorway {
     pub fn associate(&mut self, now: Time, peer: &Peer) -> Result<AssociationId, Refused> {
         self.now = now;
         let paths = peer.paths(self.config.carrier);
-        let begun = self.endpoint.associate(now, &paths, peer.port, &mut self.out);
+        let begun = self.stack.associate(now, &paths, peer.port, &mut self.out);
         if begun.is_err() {
             self.sheet.add(Fact::Refused, 1);
         }
@@ -123,21 +142,24 @@ impl Doorway {
         if matches!(wish, In::Send(..)) {
             self.sheet.add(Fact::MessageOut, 1);
         }
-        self.endpoint.step(now, wish, &mut self.out);
+        self.stack.step(now, wish, &mut self.out);
         self.take();
     }
 
     /// Lets time pass.
     pub fn tick(&mut self, now: Time) {
         self.now = now;
-        self.endpoint.tick(now, &mut self.out);
+        self.stack.tick(now, &mut self.out);
         self.take();
     }
 
     /// When [`Doorway::tick`] wants to be called next.
     #[must_use]
     pub fn deadline(&self) -> Option<Time> {
-        self.endpoint.deadline()
+        if !self.is_watched && matches!(self.stack, Stack::Kernel(_)) {
+            return Some(Time::ZERO); // the flush after the tick sees to it
+        }
+        self.stack.deadline()
     }
 
     /// What happened, in order. Take everything after each call.
@@ -149,22 +171,26 @@ impl Doorway {
     /// STATUS of an association; `None` when it is over.
     #[must_use]
     pub fn status(&self, id: AssociationId) -> Option<Status> {
-        self.endpoint.status(id)
+        self.stack.status(id)
     }
 
     /// The associations there are, those being set up included.
     pub fn associations(&self) -> impl Iterator<Item = AssociationId> + '_ {
-        self.endpoint.associations()
+        self.stack.associations().into_iter()
     }
 
     /// Keys of the endpoint pair for associations to come, and the one that AUTH chunks name
     /// (RFC 4895 §6.1).
     pub fn set_shared_keys(&mut self, keys: Vec<(u16, Bytes)>, active: u16) {
-        self.endpoint.set_shared_keys(keys, active);
+        self.stack.set_shared_keys(keys, active);
     }
 
     /// Packets out.
     pub fn flush(&mut self, out: &mut Effects) {
+        if let (Stack::Kernel(kernel), false) = (&self.stack, self.is_watched) {
+            out.watch(self.watched, kernel.descriptor());
+            self.is_watched = true;
+        }
         let mut packets = core::mem::take(&mut self.packets);
         for packet in packets.drain(..) {
             match self.flow(&packet) {
@@ -178,7 +204,7 @@ impl Doorway {
                 }
                 None => self.sheet.add(Fact::Unsent, 1),
             }
-            self.endpoint.recycle(packet.bytes);
+            self.stack.recycle(packet.bytes);
         }
         self.packets = packets;
         self.count();
@@ -191,15 +217,16 @@ impl Doorway {
         let next = settings(config);
         if self.config.continues(config) {
             let (parameters, most) = (next.parameters, next.associations_max);
-            self.endpoint.set_limits(parameters, next.listens, most);
+            self.stack.set_limits(parameters, next.listens, most);
             if parameters != self.config.parameters() {
-                let ids: Vec<AssociationId> = self.endpoint.associations().collect();
+                let ids = self.stack.associations();
                 ids.into_iter().for_each(|id| self.wish(now, In::SetParameters(id, parameters)));
             }
             self.change_addresses(now, &next.addresses);
         } else {
             self.abort_all(now);
-            self.endpoint = Endpoint::new(next, self.next_seed());
+            self.stack = stack(config, self.next_seed());
+            self.is_watched = false;
             self.counted = Counts::default();
         }
         self.ports = config.ports(first, "");
@@ -216,21 +243,22 @@ impl Doorway {
         if gone.is_empty() && new.is_empty() {
             return;
         }
-        self.endpoint.set_addresses(next.to_vec());
+        self.stack.set_addresses(next);
         let requests = new.into_iter().map(AddressRequest::Add);
         let requests: Vec<_> =
             requests.chain(gone.into_iter().map(AddressRequest::Delete)).collect();
-        let ids: Vec<AssociationId> = self.endpoint.associations().collect();
+        let ids = self.stack.associations();
         for (id, request) in ids.iter().flat_map(|id| requests.iter().map(move |it| (*id, *it))) {
             self.wish(now, In::ChangeAddress(id, request));
         }
     }
 
     fn abort_all(&mut self, now: Time) {
-        let ids: Vec<AssociationId> = self.endpoint.associations().collect();
+        let ids = self.stack.associations();
         for id in ids {
             self.wish(now, In::Abort(id, Bytes::from_static(b"reconfigured")));
         }
+        self.ready(now); // the kernel's last words
     }
 
     /// Another seed for each endpoint that is made.
@@ -241,12 +269,24 @@ impl Doorway {
         seed
     }
 
+    /// Why the kernel's SCTP could not be had, if so.
+    #[must_use]
+    pub fn failure(&self) -> Option<&str> {
+        match &self.stack {
+            Stack::Failed(why) => Some(why),
+            _ => None,
+        }
+    }
+
     /// Answers `sctp/associations` and `sctp/paths`.
     ///
     /// # Errors
-    /// [`AskError::NotFound`] for anything else.
+    /// [`AskError::NotFound`] for anything else; what [`Doorway::failure`] says.
     pub fn ask(&self, ask: &Ask) -> Result<serde_json::Value, AskError> {
-        show::ask(&self.endpoint, self.config.port, ask)
+        if let Some(why) = self.failure() {
+            return Err(AskError::BadParameter(why.to_owned()));
+        }
+        show::ask(&self.stack, self.config.port, ask)
     }
 
     /// The facts ([`Fact`]).
@@ -270,7 +310,7 @@ impl Doorway {
 
     /// Takes over what the endpoint has counted.
     fn count(&mut self) {
-        let (now, then) = (self.endpoint.counts(), self.counted);
+        let (now, then) = (self.stack.counts(), self.counted);
         if now == then {
             return;
         }
@@ -301,6 +341,18 @@ impl Doorway {
         let port = self.ports.iter().find(serves)?;
         let local = SocketAddr::new(source, port.listen.port());
         Some(Flow::to(port.id, port.transport, local, to))
+    }
+}
+
+/// Whatever the configuration wants to speak SCTP.
+fn stack(config: &Config, seed: [u8; 32]) -> Stack {
+    if config.carrier != Carrier::Kernel {
+        return Stack::Own(Box::new(Endpoint::new(settings(config), seed)));
+    }
+    match Kernel::open(config, config.parameters()) {
+        Ok(kernel) => Stack::Kernel(Box::new(kernel)),
+        Err(_) if !driver::sctp::is_there() => Stack::Failed(NO_SCTP.to_owned()),
+        Err(error) => Stack::Failed(format!("the kernel's SCTP cannot be had: {error}")),
     }
 }
 

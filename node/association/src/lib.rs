@@ -2,11 +2,12 @@
 //!
 //! SCTP is a transport of the house as TLS is: the one protocol that this floor names. A function
 //! lists the ports of its [`Config`] in its [`runtime::ShardSpec`], embeds a [`Doorway`], and
-//! hands on what happens:
+//! hands on what happens. Underneath is the house's own SCTP, or the kernel's where it has one.
 //!
 //! ```text
 //!   In::Message ──→ Doorway::message ─┐
 //!   In::Returned ─→ Doorway::returned ┤
+//!   In::Ready ────→ Doorway::ready ───┤
 //!   user's wish ──→ associate, wish ──┼→ Endpoint ─┬→ flush → Effects::send → UDP, raw IP
 //!   tick ─────────→ Doorway::tick ────┘            └→ next  → (association, indication)
 //! ```
@@ -18,9 +19,13 @@
 mod config;
 mod doorway;
 mod facts;
+mod kernel;
+mod kernel_event;
+mod kernel_status;
 mod parameters;
 mod routes;
 mod show;
+mod stack;
 
 pub use self::config::{
     ADDRESSES_MAX, ASSOCIATIONS_MAX, Carrier, Config, ENCAPSULATION_PORT, Peer,

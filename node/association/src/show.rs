@@ -1,18 +1,20 @@
 //! Associations and paths as the management side sees them (RFC 9260 §11.1.8, §11.1.10).
 
+use crate::stack::Stack;
 use machine::Duration;
 use runtime::{Ask, AskError};
-use sctp::{AssociationId, Endpoint, PathState, PathStatus, State, Status};
+use sctp::{AssociationId, PathState, PathStatus, State, Status};
 use serde_json::{Value, json};
 
 /// Rows of one answer.
 const ROWS_MAX: usize = 20_000;
 
 /// Answers `sctp/associations` and `sctp/paths`; the parameter `association` leaves one.
-pub(crate) fn ask(endpoint: &Endpoint, port: u16, ask: &Ask) -> Result<Value, AskError> {
+pub(crate) fn ask(stack: &Stack, port: u16, ask: &Ask) -> Result<Value, AskError> {
     let wanted = ask.params.get("association");
-    let rows = endpoint.associations().filter(|id| wanted.is_none_or(|it| *it == id.to_string()));
-    let statuses = rows.filter_map(|id| Some((id, endpoint.status(id)?)));
+    let ids = stack.associations().into_iter();
+    let rows = ids.filter(|id| wanted.is_none_or(|it| *it == id.to_string()));
+    let statuses = rows.filter_map(|id| Some((id, stack.status(id)?)));
     let rows: Vec<Value> = match ask.path.as_str() {
         "sctp/associations" => {
             statuses.map(|(id, it)| association(id, port, &it)).take(ROWS_MAX).collect()

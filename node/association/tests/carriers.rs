@@ -84,6 +84,10 @@ impl Function for Talker {
         if !self.is_first {
             return Err(AskError::NotFound(ask.path.clone())); // the first shard has the doorway
         }
+        if let Some(parts) = ask.params.get("parts") {
+            throw(parts.parse().unwrap(), out);
+            return Ok(serde_json::Value::Null);
+        }
         let Some(octets) = ask.params.get("octets") else { return self.doorway.ask(ask) };
         let peer: Peer = serde_json::from_str(&ask.params["peer"]).unwrap();
         if let Ok(id) = self.doorway.associate(now, &peer) {
@@ -100,6 +104,17 @@ impl Function for Talker {
 
     fn cells(&self) -> Vec<event::Cells> {
         vec![self.doorway.cells()]
+    }
+}
+
+/// Sends 3,000 octets past the doorway, in parts or not.
+fn throw(in_parts: bool, out: &mut Effects) {
+    let [local, remote] = ["127.0.0.1:9899", "127.0.0.2:9900"].map(|it| it.parse().unwrap());
+    let flow = runtime::Flow::to(FIRST, runtime::Transport::Udp, local, remote);
+    let write = |bytes: &mut Vec<u8>| bytes.extend([u8::from(in_parts); 3_000]);
+    match in_parts {
+        true => out.send_in_parts(flow, write),
+        false => out.send(flow, write),
     }
 }
 
@@ -187,6 +202,28 @@ fn packets_are_no_larger_than_the_interface_and_none_is_fragmented() {
     let fragments = names.split(' ').zip(values.split(' ')).filter(|it| it.0.contains("Frag"));
     let fragments: Vec<_> = fragments.collect();
     assert!(fragments.len() >= 3 && fragments.iter().all(|it| it.1 == "0"), "{fragments:?}");
+}
+
+#[test]
+fn only_what_may_be_fragmented_is_and_the_port_keeps_the_rest_whole() {
+    let Some(space) = Namespace::enter("parts") else { return };
+    space.ip(&["link", "set", "lo", "mtu", "1500"]);
+    let here = vec!["127.0.0.1".parse().unwrap()];
+    let (running, _told) = launch(&Config { addresses: here, ..Config::default() }, 1);
+    let far = std::net::UdpSocket::bind("127.0.0.2:9900").unwrap();
+    far.set_read_timeout(Some(LIMIT)).unwrap();
+    for in_parts in ["false", "true", "false", "true"] {
+        let mut ask = Ask { path: "throw".into(), ..Ask::default() };
+        ask.params.insert("parts".into(), in_parts.into());
+        running.ask(ask).unwrap();
+    }
+    let mut buffer = [0; 4_000];
+    for _ in 0..2 {
+        assert_eq!(far.recv(&mut buffer).unwrap(), 3_000);
+        assert!(buffer[..3_000].iter().all(|it| *it == 1));
+    }
+    far.set_nonblocking(true).unwrap();
+    assert!(far.recv(&mut buffer).is_err(), "the whole ones were not sent");
 }
 
 #[test]

@@ -26,6 +26,7 @@ mod poll;
 mod process;
 mod receive;
 mod route;
+pub mod sctp;
 mod send;
 mod socket;
 pub mod tcp;

@@ -10,6 +10,7 @@ use driver::Why;
 use machine::{Duration, Time};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 /// What happened on a shard.
@@ -50,6 +51,12 @@ pub enum In<'a> {
         why: Why,
         /// Its beginning, as far as the network quotes it. Strangers can forge all of this.
         quoted: &'a [u8],
+    },
+    /// A descriptor that the function has the shard watch can be read ([`Effects::watch`]); told
+    /// again until it cannot.
+    Ready {
+        /// The number that the function gave it.
+        port: PortId,
     },
     /// The answer to [`Effects::resolve`].
     Resolved {
@@ -144,6 +151,8 @@ pub struct Effects {
     pub names: Vec<(SocketAddr, String)>,
     /// Further addresses of far ends whose connections stand.
     pub aliases: Vec<(Flow, SocketAddr)>,
+    /// Descriptors to watch.
+    pub watches: Vec<(PortId, Arc<OwnedFd>)>,
     /// What the kernel's part of the shield shall know.
     pub changes: Vec<Change>,
     told: Vec<u8>,
@@ -230,6 +239,12 @@ impl Effects {
         self.opens.push(flow);
     }
 
+    /// Watches a descriptor of the function's own for arrivals, which come as [`In::Ready`]; that
+    /// ends when the last handle is dropped.
+    pub fn watch(&mut self, port: PortId, descriptor: Arc<OwnedFd>) {
+        self.watches.push((port, descriptor));
+    }
+
     /// Closes a connection after the sends before it. No [`In::Down`] follows.
     pub fn close(&mut self, flow: Flow) {
         self.closes.push(flow);
@@ -261,6 +276,7 @@ impl Effects {
             && self.queries.is_empty()
             && self.names.is_empty()
             && self.aliases.is_empty()
+            && self.watches.is_empty()
     }
 
     /// Forgets everything, keeps the allocations.
@@ -272,6 +288,7 @@ impl Effects {
         self.queries.clear();
         self.names.clear();
         self.aliases.clear();
+        self.watches.clear();
         self.changes.clear();
         self.clear_deltas();
     }

@@ -58,6 +58,8 @@ pub(crate) enum Token {
     Waker,
     Port(PortId),
     Connection(ConnId),
+    /// A descriptor of the function's own.
+    Watched(PortId),
 }
 
 impl Token {
@@ -66,6 +68,7 @@ impl Token {
             Self::Waker => 0,
             Self::Port(id) => 1 << 32 | u64::from(id.0),
             Self::Connection(id) => 2 << 32 | u64::from(id.0),
+            Self::Watched(id) => 3 << 32 | u64::from(id.0),
         }
     }
 
@@ -73,6 +76,7 @@ impl Token {
         match bits >> 32 {
             1 => Self::Port(PortId(bits as u16)),
             2 => Self::Connection(ConnId(bits as u32)),
+            3 => Self::Watched(PortId(bits as u16)),
             _ => Self::Waker,
         }
     }
@@ -121,6 +125,12 @@ impl Io {
     pub(crate) fn flush(&mut self, now: Time, effects: &mut Effects, rings: &mut Rings) {
         if let Some(GateRef(gate)) = &self.gate {
             effects.changes.drain(..).for_each(|change| gate.tell(change));
+        }
+        for (port, descriptor) in effects.watches.drain(..) {
+            let token = Token::Watched(port).bits();
+            if let Err(error) = self.poll.add(&descriptor, token, Interest::Read) {
+                tracing::error!(%error, port = port.0, "a descriptor cannot be watched");
+            }
         }
         effects.changes.clear();
         if let Some(MirrorRef(mirror)) = &self.mirror {

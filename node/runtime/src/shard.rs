@@ -169,6 +169,10 @@ impl<F: Function> Shard<F> {
             }
             Token::Port(id) => self.port_ready(now, id, event),
             Token::Connection(id) => self.connection_ready(now, id, event),
+            Token::Watched(port) => {
+                self.engine.step(now, In::Ready { port });
+                true
+            }
         }
     }
 

@@ -84,6 +84,26 @@ fn runs_travel_one_by_one_where_they_are_switched_off() {
 }
 
 #[test]
+fn a_descriptor_of_the_functions_own_is_watched_as_long_as_it_can_be_read() {
+    let (running, events) = launch(one("127.0.0.1"), Manner::default());
+    let ask = Ask { path: "watch".into(), ..Ask::default() };
+    let to: SocketAddr = running.ask(ask).unwrap().as_str().unwrap().parse().unwrap();
+    let socket = client("127.0.0.1");
+    for _ in 0..3 {
+        socket.send_to(b"x", to).unwrap();
+    }
+    for _ in 0..3 {
+        let port = wait_for(&events, |seen| match seen {
+            Seen::Ready(port) => Some(*port),
+            _ => None,
+        });
+        assert_eq!(port, PortId(77));
+    }
+    std::thread::sleep(Duration::from_millis(20));
+    assert!(events.try_recv().is_err(), "nothing is left to be told");
+}
+
+#[test]
 fn many_far_ends_get_their_own_answers() {
     let (running, _events) = launch(one("127.0.0.1"), Manner { copies: 3, ..Manner::default() });
     let to = running.local_addr(PortId(0));

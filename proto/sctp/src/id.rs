@@ -7,6 +7,20 @@ pub struct AssociationId {
     pub(crate) generation: u32,
 }
 
+impl AssociationId {
+    /// The name of an association of another stack that counts its own.
+    #[must_use]
+    pub const fn foreign(number: u32) -> Self {
+        Self { index: number, generation: 0 }
+    }
+
+    /// That number again.
+    #[must_use]
+    pub const fn foreign_number(self) -> u32 {
+        self.index
+    }
+}
+
 impl core::fmt::Display for AssociationId {
     /// A place and how often it was taken: `3.1`.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {

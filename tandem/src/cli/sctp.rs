@@ -139,6 +139,8 @@ pub enum SctpCarrier {
     Udp,
     /// IP packets of protocol 132; needs CAP_NET_RAW.
     Ip,
+    /// The SCTP of this machine's kernel, where it has one.
+    Kernel,
 }
 
 impl From<SctpCarrier> for Carrier {
@@ -146,6 +148,7 @@ impl From<SctpCarrier> for Carrier {
         match carrier {
             SctpCarrier::Udp => Self::Udp,
             SctpCarrier::Ip => Self::Ip,
+            SctpCarrier::Kernel => Self::Kernel,
         }
     }
 }

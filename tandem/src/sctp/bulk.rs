@@ -208,7 +208,8 @@ pub fn run(asked: &SctpThroughput) -> Result<(), Exit> {
     let json = asked.endpoint.json;
     if peer.is_none() {
         let sink = Sink { reports, counts: BTreeMap::new() };
-        let _running = host::start(config, sink).map_err(failed)?;
+        let running = host::start(config, sink).map_err(failed)?;
+        host::pump(&running).map_err(|error| Exit::Failed(error.to_string()))?;
         return print(&reported, "receiver", json, asked.once);
     }
     let source = Source {
@@ -228,7 +229,7 @@ pub fn run(asked: &SctpThroughput) -> Result<(), Exit> {
         count: Count::new(Time::ZERO),
     };
     let running = host::start(config, source).map_err(failed)?;
-    host::pump(&running);
+    host::pump(&running).map_err(|error| Exit::Failed(error.to_string()))?;
     print(&reported, "sender", json, true)
 }
 

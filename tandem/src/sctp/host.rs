@@ -67,6 +67,7 @@ impl<U: User> Function for Host<U> {
         match input {
             In::Message { flow, bytes } => self.doorway.message(now, &flow, bytes),
             In::Returned { flow, why, quoted } => self.doorway.returned(now, &flow, why, quoted),
+            In::Ready { .. } => self.doorway.ready(now),
             _ => {}
         }
         self.settle(now, out);
@@ -104,6 +105,9 @@ impl<U: User> Function for Host<U> {
         if ask.path != "pump" {
             return self.doorway.ask(ask);
         }
+        if let Some(why) = self.doorway.failure() {
+            return Err(AskError::BadParameter(why.to_owned()));
+        }
         self.settle(now, out);
         Ok(serde_json::Value::Null)
     }
@@ -117,7 +121,10 @@ impl<U: User> Function for Host<U> {
     }
 }
 
-/// Wakes the user of a running endpoint; false when it runs no more.
-pub fn pump<U: User>(running: &Running<Host<U>>) -> bool {
-    running.ask(Ask { path: "pump".into(), ..Ask::default() }).is_ok()
+/// Wakes the user of a running endpoint.
+///
+/// # Errors
+/// When the endpoint has failed, with the words.
+pub fn pump<U: User>(running: &Running<Host<U>>) -> Result<(), AskError> {
+    running.ask(Ask { path: "pump".into(), ..Ask::default() }).map(drop)
 }

@@ -165,7 +165,7 @@ fn run(
     let user = Talk { peer, orders: ordered, events, current, waiting, is_full, streams, stream };
     let running = host::start(config, user).map_err(|error| Exit::Failed(error.to_string()))?;
     let running = Arc::new(running);
-    host::pump(&running);
+    host::pump(&running).map_err(|error| Exit::Failed(error.to_string()))?;
     let (reader, lines) = (Arc::clone(&running), orders.clone());
     let shuts_down = manner.is_client && !manner.keep_open;
     // It ends with the process: standard input cannot be left while it is being read.
@@ -186,7 +186,7 @@ fn read(running: &Running<Host<Talk>>, orders: &SyncSender<Order>, shuts_down: b
             Ok(_) => Order::Send(line.into()),
         };
         let is_last = matches!(order, Order::Shutdown);
-        if orders.send(order).is_err() || !host::pump(running) || is_last {
+        if orders.send(order).is_err() || host::pump(running).is_err() || is_last {
             return;
         }
     }
@@ -213,7 +213,8 @@ impl Ending {
             let order = if is_late { Order::Abort } else { Order::Shutdown };
             // Full of lines: then the time runs out.
             let _ = self.orders.try_send(order);
-            host::pump(&self.running);
+            // An endpoint that has failed has no association any more.
+            let _ = host::pump(&self.running);
         }
         is_late || self.is_alone()
     }

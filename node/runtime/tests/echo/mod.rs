@@ -20,6 +20,7 @@ pub enum Seen {
     Proved(u16, Flow, Vec<String>),
     Down(u16, Flow, &'static str),
     Returned(u16, Flow, Why, Vec<u8>),
+    Ready(PortId),
     Resolved(u64, Answer),
     Drained(u16),
 }
@@ -45,6 +46,7 @@ pub struct Echo {
     timer: Option<Time>,
     ticks: u64,
     draining: bool,
+    watched: Option<(std::net::UdpSocket, Arc<std::os::fd::OwnedFd>)>,
 }
 
 /// Payload → stream message.
@@ -59,6 +61,16 @@ fn command<'a>(payload: &'a [u8], verb: &str) -> Option<&'a str> {
 }
 
 impl Echo {
+    /// Has a socket of its own watched, under number 77.
+    fn watch(&mut self, out: &mut Effects) -> SocketAddr {
+        let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("there is a free port");
+        let local = socket.local_addr().expect("it is bound");
+        let descriptor = Arc::new(socket.try_clone().expect("there are descriptors").into());
+        out.watch(PortId(77), Arc::clone(&descriptor));
+        self.watched = Some((socket, descriptor));
+        local
+    }
+
     fn payload<'a>(flow: &Flow, bytes: &'a [u8]) -> &'a [u8] {
         if flow.transport.is_stream() { &bytes[4..] } else { bytes }
     }
@@ -145,6 +157,11 @@ impl Function for Echo {
             In::Returned { flow, why, quoted } => {
                 Seen::Returned(self.shard, flow, why, quoted.to_vec())
             }
+            In::Ready { port } => {
+                let (socket, _) = self.watched.as_ref().expect("it is watched");
+                socket.recv(&mut [0; 16]).expect("there is something");
+                Seen::Ready(port)
+            }
             In::Resolved { query, answer } => Seen::Resolved(query, answer),
             In::Drain => {
                 self.draining = true;
@@ -201,6 +218,7 @@ impl Function for Echo {
                 speak(ask, out);
                 Ok(json!([]))
             }
+            "watch" => Ok(json!(self.watch(out).to_string())),
             other => Err(AskError::NotFound(other.into())),
         }
     }
@@ -233,6 +251,7 @@ pub fn try_launch(
         timer: None,
         ticks: 0,
         draining: false,
+        watched: None,
     })?;
     Ok((running, events))
 }
