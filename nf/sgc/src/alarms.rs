@@ -1,0 +1,95 @@
+//! What somebody should look at: associations, paths, Application Servers.
+
+use crate::Gateway;
+use crate::links::{Link, State, Way};
+use m3ua::codec::ServerState;
+use m3ua::{ServerStatus, Side};
+use sctp::PathState;
+use serde_json::{Value, json};
+
+impl Gateway {
+    pub(crate) fn show_alarms(&self) -> Value {
+        let mut rows = Vec::new();
+        for (id, link) in self.links.iter() {
+            let is_blocked = self.process.peer_status(id).is_some_and(|it| it.is_blocked);
+            if link.state != State::Up && !is_blocked {
+                rows.push(association_down(link));
+            }
+            if link.congestion > 0 {
+                let name = &link.config.name;
+                let text = format!("the association of {name} takes no more: messages are shed");
+                rows.push(alarm("association-congested", name, "major", &text));
+            }
+            self.path_alarms(link, &mut rows);
+        }
+        for id in self.process.servers() {
+            let Some(status) = self.process.server_status(id) else { continue };
+            rows.extend(server_alarm(&self.server_name(id), &status));
+        }
+        Value::Array(rows)
+    }
+
+    fn path_alarms(&self, link: &Link, rows: &mut Vec<Value>) {
+        let (Some(Way::Association(id)), Some(doorway)) = (link.way, &self.links.doorway) else {
+            return;
+        };
+        let status = doorway.status(id).filter(|_| link.state == State::Up);
+        for path in status.into_iter().flat_map(|status| status.paths) {
+            let (severity, what) = match path.state {
+                PathState::Inactive => ("major", "inactive"),
+                PathState::PotentiallyFailed => ("minor", "potentially failed"),
+                PathState::Active | PathState::Unconfirmed => continue,
+            };
+            let name = &link.config.name;
+            let text = format!("the path to {} of {name} is {what}", path.address);
+            let subject = format!("{name}/{}", path.address);
+            rows.push(alarm("path-inactive", &subject, severity, &text));
+        }
+    }
+}
+
+fn association_down(link: &Link) -> Value {
+    let name = &link.config.name;
+    let why = match (link.why, link.config.connect) {
+        ("", true) => "it has not answered yet",
+        ("", false) => "it has not come yet",
+        (why, _) => why,
+    };
+    let text = format!("the association of {name} does not stand: {why}");
+    alarm("association-down", name, "major", &text)
+}
+
+fn server_alarm(name: &str, status: &ServerStatus<'_>) -> Option<Value> {
+    let active = status.members.iter().filter(|member| member.is_active).count();
+    let needed = usize::from(status.settings.asps_min);
+    let at = |kind, severity, text: &str| Some(alarm(kind, name, severity, text));
+    match status.state {
+        ServerState::Pending => {
+            let text = format!("{name} has lost its last ASP: {} MSUs wait", status.waiting);
+            at("as-pending", "critical", &text)
+        }
+        ServerState::Down | ServerState::Inactive => {
+            let state = status.state.name();
+            let text = match status.settings.side {
+                Side::There => format!("{name} is {state}: its destinations are unavailable"),
+                Side::Here => format!("this node does not serve {name} at any peer ({state})"),
+            };
+            at("as-down", "critical", &text)
+        }
+        ServerState::Active if status.settings.side == Side::There && active < needed => {
+            let text = format!("{name} has {active} active ASPs and needs {needed}");
+            at("as-short", "minor", &text)
+        }
+        ServerState::Active => None,
+    }
+}
+
+fn alarm(name: &str, subject: &str, severity: &str, text: &str) -> Value {
+    json!({
+        "name": name,
+        "subject": subject,
+        "severity": severity,
+        "text": text,
+        "probable_cause": "communications-subsystem-failure",
+    })
+}

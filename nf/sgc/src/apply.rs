@@ -1,0 +1,154 @@
+//! A configuration becomes that of the M3UA process: what is gone leaves, what is new joins, what
+//! stays is not touched.
+
+use crate::Gateway;
+use crate::config::{ApplicationServer, Peer, Sgc};
+use crate::user::Users;
+use m3ua::codec::Affected;
+use m3ua::{In, PeerId, ServerId};
+use machine::{Machine, Time};
+use runtime::Effects;
+use std::sync::Arc;
+
+impl Gateway {
+    /// Makes `next` the configuration. What cannot be configured was refused by its check.
+    pub(crate) fn apply(&mut self, now: Time, next: Arc<Sgc>, out: &mut Effects) {
+        let old = core::mem::replace(&mut self.config, next);
+        let next = Arc::clone(&self.config);
+        self.remove_servers(now, &old, &next);
+        self.remove_peers(now, &old, &next, out);
+        self.links.configure(now, &next);
+        self.process.step(now, In::SetParameters(next.parameters()), &mut self.outs);
+        self.process.set_servers_max(next.settings().servers_max);
+        self.own_changed(now, &old, &next);
+        self.users = Users::new(&next.echo_service_indicators);
+        self.join(now, &next);
+    }
+
+    /// What there is not yet, joins.
+    pub(crate) fn join(&mut self, now: Time, next: &Sgc) {
+        for peer in &next.peer {
+            if self.links.find(&peer.name).is_none() {
+                self.add_peer(now, peer, next);
+            }
+        }
+        for server in &next.application_server {
+            let Some(settings) = next.server_settings(server) else { continue };
+            let id = match self.servers.get(&server.name) {
+                Some(id) => {
+                    self.process.change_server(now, *id, &settings, &mut self.outs);
+                    *id
+                }
+                None => {
+                    let Ok(id) = self.process.add_server(settings) else { continue };
+                    self.servers.insert(server.name.clone(), id);
+                    id
+                }
+            };
+            self.assign(now, id, server);
+        }
+    }
+
+    fn add_peer(&mut self, now: Time, peer: &Peer, next: &Sgc) {
+        let Ok(id) = self.process.add_peer(peer.settings()) else { return };
+        if !peer.enabled {
+            self.process.step(now, In::Block(id, true), &mut self.outs);
+        }
+        self.links.add(now, id, peer.clone(), next.stream_to(peer));
+    }
+
+    /// The ASPs of an Application Server are those that its section names, and those that have
+    /// registered.
+    fn assign(&mut self, now: Time, id: ServerId, server: &ApplicationServer) {
+        let wanted: Vec<PeerId> =
+            server.peers.iter().filter_map(|name| self.links.find(name)).collect();
+        let members = self.process.server_status(id).map(|status| status.members);
+        for member in members.unwrap_or_default() {
+            if !wanted.contains(&member.peer) && !member.is_registered {
+                self.process.unassign(now, id, member.peer, &mut self.outs);
+            }
+        }
+        for peer in wanted {
+            if !self.process.is_member(peer, id) {
+                // What stands in the way was refused by the check.
+                let _ = self.process.assign(now, id, peer, &mut self.outs);
+            }
+        }
+    }
+
+    fn remove_servers(&mut self, now: Time, old: &Sgc, next: &Sgc) {
+        for server in &old.application_server {
+            let before = old.server_settings(server);
+            let same = next.application_server.iter().find(|it| it.name == server.name);
+            let after = same.and_then(|server| next.server_settings(server));
+            let stays = match (&before, &after) {
+                (Some(before), Some(after)) => is_same(before, after),
+                _ => false,
+            };
+            if stays {
+                continue;
+            }
+            let Some(id) = self.servers.remove(&server.name) else { continue };
+            self.process.remove_server(now, id, &mut self.outs);
+            let Some(before) = before.filter(|it| it.side == m3ua::Side::There) else { continue };
+            let dpcs: Vec<_> = before.key.destinations.iter().map(|it| it.dpc).collect();
+            self.gone(now, before.key.network, &dpcs);
+        }
+    }
+
+    fn remove_peers(&mut self, now: Time, old: &Sgc, next: &Sgc, out: &mut Effects) {
+        for peer in &old.peer {
+            let Some(id) = self.links.find(&peer.name) else { continue };
+            let same = next.peer.iter().find(|it| it.name == peer.name);
+            let same = same.filter(|it| {
+                **it == Peer { enabled: it.enabled, ..peer.clone() }
+                    && old.stream_to(peer) == next.stream_to(it)
+            });
+            match (same, self.links.link_mut(id)) {
+                (Some(same), Some(link)) => {
+                    link.config = same.clone();
+                    if same.enabled != peer.enabled {
+                        self.enable(now, id, same.enabled);
+                    }
+                }
+                _ => {
+                    self.process.remove_peer(now, id, &mut self.outs);
+                    self.links.remove(now, id, out);
+                    self.told.remove(&id);
+                }
+            }
+        }
+    }
+
+    /// Locks a peer out or lets it in again.
+    pub(crate) fn enable(&mut self, now: Time, peer: PeerId, is_enabled: bool) {
+        self.process.step(now, In::Block(peer, !is_enabled), &mut self.outs);
+        let up = if is_enabled { In::AspUp(peer) } else { In::AspDown(peer) };
+        self.process.step(now, up, &mut self.outs);
+    }
+
+    fn own_changed(&mut self, now: Time, old: &Sgc, next: &Sgc) {
+        let (before, after) = (self.own.clone(), next.own_point_codes());
+        self.own = after.iter().copied().collect();
+        let is_same = old.network() == next.network();
+        let gone = before.iter().filter(|it| !is_same || !self.own.contains(*it));
+        let gone: Vec<_> = gone.copied().collect();
+        self.gone(now, old.network(), &gone);
+        for dpc in after {
+            if !is_same || !before.contains(&dpc) {
+                self.announce_own(now, next.network(), Affected::one(dpc));
+            }
+        }
+    }
+}
+
+/// Whether an Application Server can go on with other settings: only how its traffic is dealt
+/// differs.
+fn is_same(before: &m3ua::ServerSettings, after: &m3ua::ServerSettings) -> bool {
+    let m3ua::ServerSettings { side, routing_context, key, registers, starts, .. } = before;
+    *side == after.side
+        && *routing_context == after.routing_context
+        && *key == after.key
+        && *registers == after.registers
+        && *starts == after.starts
+}

@@ -1,0 +1,324 @@
+//! The `[[sgc]]` section of a site file: its shape and its help (the doc comments).
+
+mod doors;
+mod point_code;
+mod settings;
+mod validate;
+
+pub use doors::TCP_PORTS_MAX;
+pub use point_code::{PointCodeFormat, show_network};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::net::{IpAddr, SocketAddr};
+
+/// A signalling gateway: M3UA (RFC 4666) towards ASPs, SGPs and IPSPs, and a relay between them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Sgc {
+    /// Name of the function, unique in the site.
+    pub name: String,
+    /// Core to pin its thread to; empty leaves it to the kernel.
+    #[serde(default)]
+    pub cores: Vec<usize>,
+    /// How point codes are written and shown: `itu` 3-8-3, `ansi` 8-8-8, `japan` 7-4-5, `decimal`.
+    #[serde(default)]
+    pub point_code_format: PointCodeFormat,
+    /// Point codes of this node itself. What comes for them goes to a user here, not to a peer.
+    #[serde(default)]
+    pub point_codes: Vec<String>,
+    /// Network Appearance of the point codes above and of Application Servers that name none;
+    /// absent: there is one network, which messages do not name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network_appearance: Option<u32>,
+    /// Service Indicators whose MSUs to a point code of this node come back to their origin, as
+    /// they are: a test of the way there and back (12 to 15 are nobody's).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub echo_service_indicators: Vec<u8>,
+    /// The SCTP endpoint; absent: there are no peers over SCTP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sctp: Option<association::Config>,
+    /// M3UA over TCP; absent: peers over TCP are only connected to.
+    #[serde(default)]
+    pub tcp: Tcp,
+    /// The peers, one association each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub peer: Vec<Peer>,
+    /// Application Servers: which traffic goes to which peers, or comes from them to this node.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub application_server: Vec<ApplicationServer>,
+    /// Timers.
+    #[serde(default)]
+    pub timers: Timers,
+    /// What is granted to peers.
+    #[serde(default)]
+    pub policy: Policy,
+    /// Limits.
+    #[serde(default)]
+    pub limits: Limits,
+}
+
+/// M3UA over TCP, each message framed by its length.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Tcp {
+    /// Addresses to listen on: `127.0.0.1:2905`, `[::1]:2905`.
+    pub listen: Vec<SocketAddr>,
+    /// Octets that wait for one peer that reads slowly; what comes on top is shed, newest first.
+    pub send_queue_octets_max: u32,
+}
+
+impl Default for Tcp {
+    fn default() -> Self {
+        Self { listen: Vec::new(), send_queue_octets_max: 4 << 20 }
+    }
+}
+
+/// What carries the messages of a peer.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Carriage {
+    /// SCTP.
+    #[default]
+    Sctp,
+    /// TCP.
+    Tcp,
+}
+
+/// What a peer is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PeerRole {
+    /// An ASP: this node is its SGP.
+    Asp,
+    /// An SGP: this node is one of its ASPs.
+    Sgp,
+    /// An IPSP, single exchange: one ASP Up and one ASP Active are for both directions.
+    Ipsp,
+    /// An IPSP, double exchange: each asks the other.
+    IpspDouble,
+}
+
+/// A peer: one association.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Peer {
+    /// Name, unique in the function.
+    pub name: String,
+    /// What it is: `asp`, `sgp`, `ipsp` (single exchange) or `ipsp-double`.
+    pub role: PeerRole,
+    /// `sctp` or `tcp`.
+    #[serde(default)]
+    pub transport: Carriage,
+    /// Its addresses. An association from one of them is its own; an empty list takes one from any
+    /// address that no other peer has.
+    #[serde(default)]
+    pub addresses: Vec<IpAddr>,
+    /// Its port. When it connects to this node, absent: any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port: Option<u16>,
+    /// Its UDP port, where SCTP is carried in UDP and this node connects.
+    #[serde(default = "encapsulation_port")]
+    pub encapsulation_port: u16,
+    /// This node opens the association (to port 2905 unless told); else it waits for the peer.
+    #[serde(default)]
+    pub connect: bool,
+    /// Single exchange: this node sends ASP Up and ASP Active; absent: who connects does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asks: Option<bool>,
+    /// What this node calls itself in its ASP Up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asp_identifier: Option<u32>,
+    /// Number of the Signalling Gateway that an SGP belongs to: all SGPs of one gateway lead to the
+    /// same destinations.
+    #[serde(default)]
+    pub gateway: u16,
+    /// The lower, the rather is this gateway chosen.
+    #[serde(default)]
+    pub priority: u8,
+    /// It may register Routing Keys (see `policy.registration`).
+    #[serde(default = "yes")]
+    pub may_register: bool,
+    /// The association is used as soon as it stands; else when `tandem ctl m3ua unblock` says so.
+    #[serde(default = "yes")]
+    pub enabled: bool,
+}
+
+/// Who the ASPs of an Application Server are.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum ServedBy {
+    /// The peers: traffic for the key is sent to them.
+    #[default]
+    Peers,
+    /// This node: it asks its SGPs for the traffic of the key, and passes it on.
+    Here,
+}
+
+/// How traffic is dealt to the ASPs of an Application Server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// All to the one that became active last.
+    Override,
+    /// Each SLS to one of them.
+    Loadshare,
+    /// All to every one of them.
+    Broadcast,
+}
+
+/// An Application Server: a Routing Key and its ASPs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ApplicationServer {
+    /// Name, unique in the function.
+    pub name: String,
+    /// `peers`: traffic for the key goes to them; `here`: this node asks them for it.
+    #[serde(default)]
+    pub served_by: ServedBy,
+    /// Its peers, in the order in which they are preferred.
+    #[serde(default)]
+    pub peers: Vec<String>,
+    /// Routing Context; absent: messages carry none, and its peers have no other Application Server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub routing_context: Option<u32>,
+    /// Network Appearance of the key; absent: that of the function.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network_appearance: Option<u32>,
+    /// The Routing Key.
+    pub destination: Vec<Destination>,
+    /// `override`, `loadshare`, `broadcast`; absent: as the first ASP Active says, else override.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traffic_mode: Option<Mode>,
+    /// Active ASPs that the load needs, with loadshare and broadcast.
+    #[serde(default = "one")]
+    pub asps_min: u16,
+    /// This node becomes active by itself where it is the one that asks.
+    #[serde(default = "yes")]
+    pub starts: bool,
+    /// This node becomes active when it hears that ASPs are wanting: the spare of a 1+1 or n+k.
+    #[serde(default)]
+    pub takes_over: bool,
+    /// This node obtains the Routing Context by registration (`served_by = "here"`).
+    #[serde(default)]
+    pub registers: bool,
+}
+
+/// Traffic to one destination.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Destination {
+    /// Destination Point Code.
+    pub point_code: String,
+    /// Only these Service Indicators (3 SCCP, 5 ISUP); empty: all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub service_indicators: Vec<u8>,
+    /// Only from these Originating Point Codes; empty: from all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub originating: Vec<String>,
+}
+
+/// Timers (RFC 4666 §4.3).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Timers {
+    /// T(ack): how long an answer may take before the request is sent again, milliseconds.
+    pub t_ack_ms: u32,
+    /// How often a request is sent again; 0: for ever.
+    pub ack_retries_max: u16,
+    /// How long to wait after a refusal before asking again, milliseconds.
+    pub t_refused_ms: u32,
+    /// T(r): how long traffic waits for an ASP when the last one has gone, milliseconds.
+    pub t_r_ms: u32,
+    /// T(beat): interval of heartbeats, milliseconds; a peer silent for two of them is lost; 0: no
+    /// heartbeats. SCTP has its own; over TCP it is what finds a peer that vanished.
+    pub t_beat_ms: u32,
+    /// Pause between two attempts to open an association, milliseconds.
+    pub reconnect_ms: u32,
+}
+
+impl Default for Timers {
+    fn default() -> Self {
+        Self {
+            t_ack_ms: 2_000,
+            ack_retries_max: 0,
+            t_refused_ms: 30_000,
+            t_r_ms: 2_000,
+            t_beat_ms: 0,
+            reconnect_ms: 2_000,
+        }
+    }
+}
+
+/// What is done with requests to register Routing Keys.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Registration {
+    /// They are not understood.
+    Unsupported,
+    /// Only keys of configured Application Servers can be registered.
+    #[default]
+    Provisioned,
+    /// A key that is not configured makes a new Application Server.
+    Open,
+}
+
+/// What is granted to peers.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Policy {
+    /// Requests to register: `unsupported`, `provisioned` (configured keys only), `open` (any key
+    /// makes an Application Server).
+    pub registration: Registration,
+    /// An ASP Up must name its ASP.
+    pub requires_asp_identifier: bool,
+    /// Audits are answered for destinations that nothing is known of as if they were available.
+    pub unknown_is_available: bool,
+    /// Audits are refused.
+    pub refuses_audits: bool,
+    /// Restricted destinations are told as available, for peers that do not know DRST.
+    pub hides_restricted: bool,
+}
+
+/// Limits. What exceeds them is discarded or refused, and counted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Limits {
+    /// Application Servers, registered ones included.
+    pub application_servers_max: u32,
+    /// MSUs that wait for one Application Server that is AS-PENDING; the newest is shed.
+    pub pending_messages_max: u32,
+    /// Octets of user data in them; the newest is shed.
+    pub pending_octets_max: u32,
+    /// How long an MSU of priority 0 may have waited before it is looked at, milliseconds; one of
+    /// priority p may wait p + 1 times as long; above, it is shed. Management is never. 0 is off.
+    pub delay_max_ms: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            application_servers_max: 4_096,
+            pending_messages_max: 10_000,
+            pending_octets_max: 4 << 20,
+            delay_max_ms: 500,
+        }
+    }
+}
+
+/// RFC 6951 §5.1.
+const fn encapsulation_port() -> u16 {
+    9_899
+}
+const fn one() -> u16 {
+    1
+}
+const fn yes() -> bool {
+    true
+}

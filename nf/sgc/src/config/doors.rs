@@ -1,0 +1,80 @@
+//! The doorways of a gateway: where it listens, and by which port a peer is reached.
+
+use super::{Carriage, Peer, Sgc};
+use crate::links::SCTP_PORTS;
+use runtime::{Flow, PortId, PortSpec, Transport};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+/// TCP doorways are numbered below this, by a hash of their address: so that each keeps its number
+/// when others come and go.
+pub const TCP_PORTS_MAX: u16 = 1_024;
+/// TCP connections that no doorway has the address family of.
+const OUT_IPV4: PortId = PortId(TCP_PORTS_MAX);
+const OUT_IPV6: PortId = PortId(TCP_PORTS_MAX + 1);
+
+impl Sgc {
+    fn tcp_doors(&self) -> Vec<(PortId, SocketAddr)> {
+        let mut doors: Vec<(PortId, SocketAddr)> = Vec::new();
+        for listen in self.tcp.listen.iter().take(usize::from(TCP_PORTS_MAX)) {
+            let mut port = fnv(listen.to_string().as_bytes()) as u16 % TCP_PORTS_MAX;
+            while doors.iter().any(|(taken, _)| taken.0 == port) {
+                port = (port + 1) % TCP_PORTS_MAX;
+            }
+            doors.push((PortId(port), *listen));
+        }
+        doors
+    }
+
+    /// The doorways that the runtime shall open.
+    #[must_use]
+    pub fn ports(&self) -> Vec<PortSpec> {
+        let queue_bytes_max = Some(self.tcp.send_queue_octets_max as usize);
+        let spec = |id, listen| PortSpec {
+            id,
+            name: "m3ua tcp".to_owned(),
+            transport: Transport::Tcp,
+            listen,
+            queue_bytes_max,
+            ..PortSpec::default()
+        };
+        let mut ports: Vec<PortSpec> =
+            self.tcp_doors().into_iter().map(|(id, listen)| spec(id, listen)).collect();
+        let outward = [
+            (OUT_IPV4, IpAddr::V4(Ipv4Addr::UNSPECIFIED)),
+            (OUT_IPV6, IpAddr::V6(Ipv6Addr::UNSPECIFIED)),
+        ];
+        for (id, any) in outward {
+            let needs = |peer: &Peer| self.stream_to(peer).is_some_and(|flow| flow.port == id);
+            if self.peer.iter().any(needs) {
+                let name = "m3ua tcp out".to_owned();
+                let listen = SocketAddr::new(any, 0);
+                ports.push(PortSpec { name, connect_only: true, ..spec(id, listen) });
+            }
+        }
+        let sctp = self.sctp.iter().flat_map(|sctp| sctp.ports(SCTP_PORTS, "m3ua sctp"));
+        ports.extend(sctp);
+        ports
+    }
+
+    /// The way to a peer that this node connects to over TCP: from the first doorway of its address
+    /// family, else from wherever the routes say.
+    #[must_use]
+    pub fn stream_to(&self, peer: &Peer) -> Option<Flow> {
+        if peer.transport != Carriage::Tcp || !peer.connect {
+            return None;
+        }
+        let remote = SocketAddr::new(*peer.addresses.first()?, peer.port.unwrap_or(m3ua::codec::PORT));
+        let mut doors = self.tcp_doors().into_iter();
+        let door = doors.find(|(_, listen)| listen.is_ipv4() == remote.is_ipv4());
+        let (port, local) = door.unwrap_or(match remote {
+            SocketAddr::V4(_) => (OUT_IPV4, SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0))),
+            SocketAddr::V6(_) => (OUT_IPV6, SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0))),
+        });
+        Some(Flow::to(port, Transport::Tcp, local, remote))
+    }
+}
+
+/// FNV-1a, 32 bits.
+fn fnv(text: &[u8]) -> u32 {
+    text.iter().fold(0x811c_9dc5, |hash, &b| (hash ^ u32::from(b)).wrapping_mul(0x0100_0193))
+}

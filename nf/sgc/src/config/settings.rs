@@ -1,0 +1,133 @@
+//! What the configuration means to the M3UA process.
+
+use super::{
+    ApplicationServer, Destination, Mode, Peer, PeerRole, PointCodeFormat, Registration, ServedBy,
+    Sgc,
+};
+use m3ua::codec::{NetworkAppearance, PointCode, RoutingContext, TrafficMode};
+use m3ua::{Key, Parameters, PeerSettings, Role, ServerSettings, Settings, Side};
+use machine::Duration;
+
+/// Peers of one function at most.
+pub(crate) const PEERS_MAX: usize = 1_024;
+
+impl Sgc {
+    /// Limits and parameters of the process.
+    pub(crate) fn settings(&self) -> Settings {
+        Settings {
+            peers_max: PEERS_MAX,
+            servers_max: self.limits.application_servers_max as usize,
+            parameters: self.parameters(),
+        }
+    }
+
+    pub(crate) fn parameters(&self) -> Parameters {
+        let ms = |ms: u32| Duration::from_millis(ms.into());
+        let (timers, policy, limits) = (&self.timers, &self.policy, &self.limits);
+        Parameters {
+            t_ack: ms(timers.t_ack_ms),
+            ack_retries_max: Some(timers.ack_retries_max).filter(|max| *max > 0),
+            t_refused: ms(timers.t_refused_ms),
+            t_r: ms(timers.t_r_ms),
+            t_beat: Some(ms(timers.t_beat_ms)).filter(|t_beat| !t_beat.is_zero()),
+            pending_messages_max: limits.pending_messages_max as usize,
+            pending_bytes_max: limits.pending_octets_max as usize,
+            requires_asp_identifier: policy.requires_asp_identifier,
+            registration: match policy.registration {
+                Registration::Unsupported => m3ua::Registration::Unsupported,
+                Registration::Provisioned => m3ua::Registration::Provisioned,
+                Registration::Open => m3ua::Registration::Open,
+            },
+            takes_unknown_as_available: policy.unknown_is_available,
+            refuses_audits: policy.refuses_audits,
+            sends_restricted: !policy.hides_restricted,
+        }
+    }
+
+    /// The network of the node's own point codes.
+    pub(crate) fn network(&self) -> Option<NetworkAppearance> {
+        self.network_appearance.map(NetworkAppearance)
+    }
+
+    /// The node's own point codes; those that cannot be read are left out.
+    pub(crate) fn own_point_codes(&self) -> Vec<PointCode> {
+        let format = self.point_code_format;
+        self.point_codes.iter().filter_map(|text| format.read(text)).collect()
+    }
+
+    /// An Application Server for the process; `None` when a point code cannot be read.
+    pub(crate) fn server_settings(&self, server: &ApplicationServer) -> Option<ServerSettings> {
+        let format = self.point_code_format;
+        let destinations = server.destination.iter().map(|it| it.settings(format));
+        Some(ServerSettings {
+            side: match server.served_by {
+                ServedBy::Peers => Side::There,
+                ServedBy::Here => Side::Here,
+            },
+            routing_context: server.routing_context.map(RoutingContext),
+            key: Key {
+                network: server.network_appearance.map(NetworkAppearance).or(self.network()),
+                destinations: destinations.collect::<Option<_>>()?,
+            },
+            mode: server.traffic_mode.map(Mode::settings),
+            asps_min: server.asps_min,
+            starts: server.starts,
+            takes_over: server.takes_over,
+            registers: server.registers,
+        })
+    }
+}
+
+impl Mode {
+    const fn settings(self) -> TrafficMode {
+        match self {
+            Self::Override => TrafficMode::Override,
+            Self::Loadshare => TrafficMode::Loadshare,
+            Self::Broadcast => TrafficMode::Broadcast,
+        }
+    }
+}
+
+impl Destination {
+    fn settings(&self, format: PointCodeFormat) -> Option<m3ua::Destination> {
+        let originating = self.originating.iter().map(|text| format.read(text));
+        Some(m3ua::Destination {
+            dpc: format.read(&self.point_code)?,
+            service_indicators: self.service_indicators.clone(),
+            originating: originating.collect::<Option<_>>()?,
+        })
+    }
+}
+
+impl Peer {
+    /// What this node is towards it.
+    pub(crate) fn role(&self) -> Role {
+        match self.role {
+            PeerRole::Asp => Role::Sgp,
+            PeerRole::Sgp => Role::Asp,
+            PeerRole::IpspDouble => Role::IpspDouble,
+            PeerRole::Ipsp if self.asks.unwrap_or(self.connect) => Role::IpspClient,
+            PeerRole::Ipsp => Role::IpspServer,
+        }
+    }
+
+    /// Where it is reached over SCTP.
+    pub(crate) fn endpoint(&self) -> association::Peer {
+        association::Peer {
+            addresses: self.addresses.clone(),
+            port: self.port.unwrap_or(m3ua::codec::PORT),
+            encapsulation_port: self.encapsulation_port,
+        }
+    }
+
+    pub(crate) fn settings(&self) -> PeerSettings {
+        PeerSettings {
+            role: self.role(),
+            gateway: self.gateway,
+            priority: self.priority,
+            starts: self.enabled,
+            asp_identifier: self.asp_identifier,
+            may_register: self.may_register,
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! What the types alone cannot refuse.
+//!
+//! What remains after the plain checks is given to an M3UA process, as it would be when the
+//! function starts: what that refuses is refused here.
+
+use super::settings::PEERS_MAX;
+use super::{ApplicationServer, Carriage, PeerRole, ServedBy, Sgc, TCP_PORTS_MAX};
+use config::Issue;
+use m3ua::{Process, Refused};
+use machine::Time;
+use std::collections::BTreeMap;
+
+/// Point codes of one node at most.
+pub(crate) const POINT_CODES_MAX: usize = 256;
+/// Addresses of one peer at most.
+const ADDRESSES_MAX: usize = 16;
+/// The highest Service Indicator: four bits.
+const SERVICE_INDICATOR_MAX: u8 = 15;
+
+impl Sgc {
+    /// Pushes what the types alone cannot refuse; paths are relative to the section.
+    pub fn validate(&self, issues: &mut Vec<Issue>) {
+        let before = issues.len();
+        if self.name.is_empty()
+            || !self.name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+        {
+            let mend = "use letters, digits and hyphens";
+            issues.push(Issue::new("name", format!("`{}` is not a name", self.name), mend));
+        }
+        self.validate_own(issues);
+        self.validate_numbers(issues);
+        self.validate_peers(issues);
+        self.validate_servers(issues);
+        if issues.len() == before {
+            self.rehearse(issues);
+        }
+    }
+
+    fn validate_own(&self, issues: &mut Vec<Issue>) {
+        if self.cores.len() > 1 {
+            let mend = "name one core, or none";
+            issues.push(Issue::new("cores", "a gateway has one thread", mend));
+        }
+        if self.point_codes.len() > POINT_CODES_MAX {
+            let what = format!("{} point codes", self.point_codes.len());
+            issues.push(Issue::new("point_codes", what, format!("use {POINT_CODES_MAX} or fewer")));
+        }
+        for (n, text) in self.point_codes.iter().enumerate() {
+            self.validate_point_code(text, format!("point_codes[{n}]"), issues);
+        }
+        for (n, indicator) in self.echo_service_indicators.iter().enumerate() {
+            validate_indicator(*indicator, format!("echo_service_indicators[{n}]"), issues);
+        }
+        if let Some(sctp) = &self.sctp {
+            let mut inner = Vec::new();
+            sctp.validate(&mut inner);
+            issues.extend(inner.into_iter().map(|issue| issue.under("sctp")));
+        }
+        if self.tcp.listen.len() > usize::from(TCP_PORTS_MAX) {
+            let mend = format!("use {TCP_PORTS_MAX} or fewer");
+            issues.push(Issue::new("tcp.listen", "too many addresses", mend));
+        }
+        for (n, listen) in self.tcp.listen.iter().enumerate() {
+            if self.tcp.listen[..n].contains(listen) {
+                let what = format!("{listen} is listened on twice");
+                issues.push(Issue::new(format!("tcp.listen[{n}]"), what, "use another port"));
+            }
+        }
+    }
+
+    fn validate_point_code(&self, text: &str, at: String, issues: &mut Vec<Issue>) {
+        if self.point_code_format.read(text).is_none() {
+            let what = format!("`{text}` is no point code");
+            issues.push(Issue::new(at, what, self.point_code_format.example()));
+        }
+    }
+
+    fn validate_numbers(&self, issues: &mut Vec<Issue>) {
+        let (t, l) = (&self.timers, &self.limits);
+        let pending = m3ua::PENDING_MESSAGES_MAX as u32;
+        let checks = [
+            ("timers.t_ack_ms", t.t_ack_ms, 10, 3_600_000),
+            ("timers.t_refused_ms", t.t_refused_ms, 10, 3_600_000),
+            ("timers.t_r_ms", t.t_r_ms, 10, 3_600_000),
+            ("timers.t_beat_ms", t.t_beat_ms, 0, 3_600_000),
+            ("timers.reconnect_ms", t.reconnect_ms, 10, 3_600_000),
+            ("tcp.send_queue_octets_max", self.tcp.send_queue_octets_max, 1 << 17, 1 << 30),
+            ("limits.application_servers_max", l.application_servers_max, 1, 65_536),
+            ("limits.pending_messages_max", l.pending_messages_max, 0, pending),
+            ("limits.pending_octets_max", l.pending_octets_max, 0, 1 << 30),
+            ("limits.delay_max_ms", l.delay_max_ms, 0, 60_000),
+        ];
+        for (path, value, least, most) in checks {
+            if !(least..=most).contains(&value) {
+                let what = format!("{value} is out of range");
+                issues.push(Issue::new(path, what, format!("use {least} to {most}")));
+            }
+        }
+        if (1..10).contains(&t.t_beat_ms) {
+            let mend = "use 10 or more, or 0 for none";
+            issues.push(Issue::new("timers.t_beat_ms", "heartbeats would never cease", mend));
+        }
+    }
+
+    fn validate_peers(&self, issues: &mut Vec<Issue>) {
+        if self.peer.len() > PEERS_MAX {
+            let what = format!("{} peers", self.peer.len());
+            issues.push(Issue::new("peer", what, format!("use {PEERS_MAX} or fewer")));
+        }
+        let mut seen = BTreeMap::new();
+        for (n, peer) in self.peer.iter().enumerate() {
+            let at = format!("peer[{n}]");
+            named(&peer.name, seen.insert(&peer.name, n).is_some(), &at, issues);
+            if peer.connect && peer.addresses.is_empty() {
+                let mend = "give it addresses, or let it connect to this node";
+                issues.push(Issue::new(&*at, "there is no address to connect to", mend));
+            }
+            let most = if peer.transport == Carriage::Tcp && peer.connect { 1 } else { ADDRESSES_MAX };
+            if peer.addresses.len() > most {
+                let what = format!("{} addresses", peer.addresses.len());
+                let mend = format!("use {most} at most");
+                issues.push(Issue::new(format!("{at}.addresses"), what, mend));
+            }
+            if peer.transport == Carriage::Tcp && !peer.connect && self.tcp.listen.is_empty() {
+                let mend = "add [sgc.tcp] with listen, or set connect = true";
+                let what = "nothing listens for connections over TCP";
+                issues.push(Issue::new(format!("{at}.transport"), what, mend));
+            }
+            if peer.transport == Carriage::Sctp && self.sctp.is_none() {
+                let mend = "add [sgc.sctp] with addresses, or set transport = \"tcp\"";
+                issues.push(Issue::new(&*at, "there is no SCTP endpoint for it", mend));
+            }
+            if peer.transport == Carriage::Sctp && peer.connect {
+                let mut inner = Vec::new();
+                peer.endpoint().validate(&mut inner);
+                issues.extend(inner.into_iter().map(|issue| issue.under(&at)));
+            }
+            if peer.asks.is_some() && peer.role != PeerRole::Ipsp {
+                let mend = "remove it: only a single exchange between IPSPs leaves it open";
+                let what = "the role says who asks";
+                issues.push(Issue::new(format!("{at}.asks"), what, mend));
+            }
+        }
+    }
+
+    fn validate_servers(&self, issues: &mut Vec<Issue>) {
+        let mut seen = BTreeMap::new();
+        for (n, server) in self.application_server.iter().enumerate() {
+            let at = format!("application_server[{n}]");
+            named(&server.name, seen.insert(&server.name, n).is_some(), &at, issues);
+            self.validate_members(server, &at, issues);
+            self.validate_key(server, &at, issues);
+            if server.registers && server.served_by == ServedBy::Peers {
+                let mend = "peers register by themselves: see policy.registration";
+                let what = "this node registers only what it serves";
+                issues.push(Issue::new(format!("{at}.registers"), what, mend));
+            }
+        }
+    }
+
+    fn validate_members(&self, server: &ApplicationServer, at: &str, issues: &mut Vec<Issue>) {
+        for (n, name) in server.peers.iter().enumerate() {
+            let at = format!("{at}.peers[{n}]");
+            let Some(peer) = self.peer.iter().find(|peer| peer.name == *name) else {
+                let names: Vec<&str> = self.peer.iter().map(|peer| &*peer.name).collect();
+                let mend = format!("the peers are {}", names.join(", "));
+                issues.push(Issue::new(at, format!("there is no peer `{name}`"), mend));
+                continue;
+            };
+            if server.peers[..n].contains(name) {
+                issues.push(Issue::new(at, "the peer stands here twice", "remove it once"));
+                continue;
+            }
+            let (what, mend) = match (server.served_by, peer.role) {
+                (ServedBy::Peers, PeerRole::Sgp) => (
+                    "an SGP serves nothing: it is asked for traffic",
+                    "set served_by = \"here\" or choose another peer",
+                ),
+                (ServedBy::Here, PeerRole::Asp | PeerRole::Ipsp) => (
+                    "an ASP, or an IPSP of a single exchange, is asked for nothing",
+                    "set served_by = \"peers\" or choose another peer",
+                ),
+                _ => continue,
+            };
+            issues.push(Issue::new(at, what, mend));
+        }
+    }
+
+    fn validate_key(&self, server: &ApplicationServer, at: &str, issues: &mut Vec<Issue>) {
+        if server.destination.is_empty() {
+            let what = "the Routing Key has no destination";
+            let mend = "add [[sgc.application_server.destination]] with a point_code";
+            issues.push(Issue::new(format!("{at}.destination"), what, mend));
+        }
+        for (n, destination) in server.destination.iter().enumerate() {
+            let at = format!("{at}.destination[{n}]");
+            self.validate_point_code(&destination.point_code, format!("{at}.point_code"), issues);
+            for (m, text) in destination.originating.iter().enumerate() {
+                self.validate_point_code(text, format!("{at}.originating[{m}]"), issues);
+            }
+            for (m, indicator) in destination.service_indicators.iter().enumerate() {
+                validate_indicator(*indicator, format!("{at}.service_indicators[{m}]"), issues);
+            }
+            let own = self.own_point_codes();
+            let dpc = self.point_code_format.read(&destination.point_code);
+            let is_own = dpc.is_some_and(|dpc| own.contains(&dpc));
+            let same = server.network_appearance.or(self.network_appearance);
+            if is_own && server.served_by == ServedBy::Peers && same == self.network_appearance {
+                let what = "this point code is the node's own: its traffic never leaves";
+                let mend = "remove it here or in point_codes";
+                issues.push(Issue::new(format!("{at}.point_code"), what, mend));
+            }
+        }
+    }
+
+    /// Configures a process as the function will, without telling anybody.
+    fn rehearse(&self, issues: &mut Vec<Issue>) {
+        let Ok(mut process) = Process::new(self.settings()) else {
+            return issues.push(Issue::new("timers", "the M3UA process refuses them", ""));
+        };
+        let mut peers = BTreeMap::new();
+        for peer in &self.peer {
+            if let Ok(id) = process.add_peer(peer.settings()) {
+                peers.insert(&peer.name, id);
+            }
+        }
+        for (n, server) in self.application_server.iter().enumerate() {
+            let at = format!("application_server[{n}]");
+            let Some(settings) = self.server_settings(server) else { continue };
+            let id = match process.add_server(settings) {
+                Ok(id) => id,
+                Err(refused) => {
+                    issues.push(refusal(&at, refused));
+                    continue;
+                }
+            };
+            for (m, name) in server.peers.iter().enumerate() {
+                let Some(peer) = peers.get(name) else { continue };
+                let assigned = process.assign(Time::ZERO, id, *peer, &mut Vec::new());
+                if let Err(refused) = assigned {
+                    issues.push(refusal(&format!("{at}.peers[{m}]"), refused));
+                }
+            }
+        }
+    }
+}
+
+fn refusal(at: &str, refused: Refused) -> Issue {
+    let (key, what, mend) = match refused {
+        Refused::Full => ("", "there are too many", "raise limits.application_servers_max"),
+        Refused::Key => (
+            ".destination",
+            "the Routing Key is too long",
+            "use at most 256 destinations, and 256 entries in each list",
+        ),
+        Refused::Overlap => (
+            ".destination",
+            "some traffic of this Routing Key belongs to another Application Server too",
+            "tell them apart by destination, Service Indicator or origin",
+        ),
+        Refused::RoutingContext => (
+            "",
+            "the Routing Context is taken, or one is needed to tell the peer's servers apart",
+            "give each Application Server a routing_context of its own",
+        ),
+        Refused::Side | Refused::Unknown | Refused::Exists => {
+            ("", "the peer cannot be an ASP of this Application Server", "choose another peer")
+        }
+    };
+    Issue::new(format!("{at}{key}"), what, mend)
+}
+
+fn validate_indicator(indicator: u8, at: String, issues: &mut Vec<Issue>) {
+    if indicator > SERVICE_INDICATOR_MAX {
+        let what = format!("{indicator} is no Service Indicator");
+        issues.push(Issue::new(at, what, "use 0 to 15: 3 is SCCP, 5 ISUP"));
+    }
+}
+
+fn named(name: &str, twice: bool, at: &str, issues: &mut Vec<Issue>) {
+    if name.is_empty() {
+        issues.push(Issue::new(format!("{at}.name"), "the name is empty", "give it a name"));
+    } else if twice {
+        let what = format!("the name `{name}` is given twice");
+        issues.push(Issue::new(format!("{at}.name"), what, "names are unique"));
+    }
+}

@@ -1,0 +1,63 @@
+//! What the gateway counts, beside what the M3UA process and the SCTP doorway count themselves.
+
+event::facts! {
+    /// The facts of the signalling gateway.
+    pub enum Fact {
+        /// An MSU came from a peer.
+        Received = Counter, Debug, "sgc_msus_received_total", "MSUs that came from peers";
+        /// An MSU was given to the Application Server or the gateway of its destination.
+        Relayed = Counter, Debug, "sgc_msus_relayed_total",
+            "MSUs passed on towards their destination";
+        /// An MSU for a point code of this node was taken by a user here.
+        Local = Counter, Debug, "sgc_msus_local_total", "MSUs taken by a user of this node";
+        /// A user here sent an MSU.
+        Sent = Counter, Debug, "sgc_msus_sent_total", "MSUs that users of this node sent";
+        /// An MSU had no way to its destination.
+        NoRoute = Counter, Info, "sgc_msus_no_route_total",
+            "MSUs discarded because nothing serves or leads to their destination";
+        /// An MSU would have gone back to where it came from.
+        Circular = Counter, Warn, "sgc_msus_circular_total",
+            "MSUs discarded because they would have gone back to where they came from";
+        /// No user here takes that Service Indicator.
+        NoUser = Counter, Info, "sgc_msus_no_user_total",
+            "MSUs for this node discarded because no user takes their Service Indicator";
+        /// An MSU waited too long before it was looked at.
+        Overload = Counter, Warn, "sgc_msus_overload_shed_total",
+            "MSUs discarded because they had waited too long";
+        /// An association's send buffer was full.
+        TransportShed = Counter, Warn, "sgc_msus_transport_shed_total",
+            "Messages discarded because the send buffer of their association was full";
+        /// A message was given to an association that was lost before it arrived.
+        Lost = Counter, Warn, "sgc_messages_lost_total",
+            "Messages that an association was lost with, or that were given up on the way";
+        /// A message was for a peer without an association.
+        Unsent = Counter, Info, "sgc_messages_unsent_total",
+            "Messages for a peer whose association had gone already";
+        /// An association from an address of no peer.
+        Refused = Counter, Warn, "sgc_associations_refused_total",
+            "Associations refused because their address belongs to no peer that waits for one";
+        /// An association was asked for.
+        Attempts = Counter, Info, "sgc_associations_attempted_total",
+            "Associations that this node set out to open";
+        /// Peers with an association.
+        Associated = Gauge, Debug, "sgc_peers_associated", "Peers whose association stands";
+        /// Peers without one.
+        Lacking = Gauge, Warn, "sgc_peers_without_association",
+            "Peers whose association does not stand";
+        /// Application Servers that are AS-ACTIVE.
+        ServersActive = Gauge, Debug, "sgc_as_active", "Application Servers that are AS-ACTIVE";
+        /// Application Servers that are AS-PENDING.
+        ServersPending = Gauge, Warn, "sgc_as_pending", "Application Servers that are AS-PENDING";
+        /// Application Servers without an active ASP.
+        ServersDown = Gauge, Warn, "sgc_as_down",
+            "Application Servers that are AS-DOWN or AS-INACTIVE";
+        /// MSUs that wait for an ASP.
+        Waiting = Gauge, Debug, "sgc_msus_waiting", "MSUs that wait for an ASP";
+        /// Highest level of congestion of any association.
+        Congestion = Gauge, Warn, "sgc_congestion_level",
+            "Highest level of congestion of any association, 0 to 3";
+        /// How long messages wait.
+        QueueDelay = Histogram, Debug, "sgc_queue_delay_us",
+            "Time that messages waited before they were looked at, microseconds";
+    }
+}

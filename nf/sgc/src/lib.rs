@@ -1,0 +1,249 @@
+//! Signalling gateway: an M3UA node (RFC 4666) between ASPs, SGPs and IPSPs, over SCTP and TCP.
+//!
+//! ```text
+//!            ┌──────────────────────── Gateway ────────────────────────┐
+//!  SCTP, TCP │ links ──→ m3ua::Process ──→ relay ──→ user              │ SCTP, TCP
+//!  ───────── │   ↑ associations   │          │ Application Server      │ ─────────
+//!   a peer   │   └────────────────┴──────────┘ network: DUNA, DAVA …   │  a peer
+//!            └─────────────────────────────────────────────────────────┘
+//! ```
+//! This page routes: what comes in goes to the links, which tell the M3UA process; what that wants
+//! is sent, relayed to another peer, or given to a user of this node.
+#![forbid(unsafe_code)]
+
+mod alarms;
+mod apply;
+mod ask;
+pub mod config;
+mod facts;
+mod links;
+mod network;
+mod relay;
+mod user;
+
+pub use facts::Fact;
+
+use config::Sgc;
+use event::Sheet;
+use links::Links;
+use m3ua::codec::{Framing, PointCode};
+use m3ua::{In as Input, Indication, Out, Process, ServerId};
+use machine::{Duration, Machine, Time};
+use runtime::{
+    Ask, AskError, Effects, Flow, Frame, Function, In, PortId, Seed, Transport,
+};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use user::Users;
+
+/// The gateway, as its shard runs it.
+pub struct Gateway {
+    config: Arc<Sgc>,
+    process: Process,
+    links: Links,
+    /// Configured Application Servers by name.
+    servers: BTreeMap<String, ServerId>,
+    /// Point codes of this node.
+    own: BTreeSet<PointCode>,
+    users: Users,
+    told: relay::Told,
+    facts: Sheet<Fact>,
+    /// How long the messages of this turn have waited.
+    delay: Duration,
+    is_draining: bool,
+    /// What the process is to be told, and what it wants.
+    inputs: Vec<Input>,
+    outs: Vec<Out>,
+}
+
+impl Gateway {
+    /// A gateway whose peers have yet to come.
+    ///
+    /// # Panics
+    /// When the configuration was not checked ([`Sgc::validate`]).
+    #[must_use]
+    pub fn new(seed: Seed, config: Arc<Sgc>) -> Self {
+        Self::made(seed, config, true)
+    }
+
+    /// The same in a simulated world, where the machine's own routes mean nothing.
+    ///
+    /// # Panics
+    /// As [`Gateway::new`].
+    #[must_use]
+    pub fn simulated(seed: Seed, config: Arc<Sgc>) -> Self {
+        Self::made(seed, config, false)
+    }
+
+    fn made(seed: Seed, config: Arc<Sgc>, is_real: bool) -> Self {
+        let process = Process::new(config.settings()).expect("the configuration was checked");
+        let mut it = Self {
+            process,
+            links: Links::new(&config, seed, is_real),
+            servers: BTreeMap::new(),
+            own: config.own_point_codes().into_iter().collect(),
+            users: Users::new(&config.echo_service_indicators),
+            told: relay::Told::default(),
+            facts: Sheet::new(),
+            delay: Duration::ZERO,
+            is_draining: false,
+            inputs: Vec::new(),
+            outs: Vec::new(),
+            config: Arc::clone(&config),
+        };
+        it.announce_own(seed.now, config.network(), m3ua::codec::Affected::ALL);
+        it.join(seed.now, &config);
+        it
+    }
+
+    /// Carries out everything that follows from what has happened, in order.
+    fn run(&mut self, now: Time, out: &mut Effects) {
+        self.carry_out(now, out);
+        loop {
+            let more = self.links.take(now, &self.facts, &mut self.inputs);
+            for input in core::mem::take(&mut self.inputs) {
+                self.process.step(now, input, &mut self.outs);
+                self.carry_out(now, out);
+            }
+            if !more {
+                break;
+            }
+        }
+        if self.is_draining {
+            self.leave(now, out);
+        }
+        self.links.flush(out);
+    }
+
+    /// Carries out what the M3UA process wants.
+    fn carry_out(&mut self, now: Time, out: &mut Effects) {
+        while !self.outs.is_empty() {
+            let mut outs = core::mem::take(&mut self.outs);
+            for wanted in outs.drain(..) {
+                match wanted {
+                    Out::Send(peer, stream, bytes) => {
+                        self.links.send(now, (peer, stream, bytes), &self.facts, out);
+                    }
+                    Out::Abort(peer) => self.links.abort(now, peer, out),
+                    Out::Indicate(indication) => self.route(now, indication),
+                }
+            }
+            if self.outs.is_empty() {
+                self.outs = outs; // keeps the allocation
+            }
+        }
+    }
+
+    /// The router: whom an indication concerns.
+    fn route(&mut self, now: Time, indication: Indication) {
+        match indication {
+            Indication::Transfer(peer, _, _, transfer) => self.relay(now, peer, transfer),
+            Indication::Pause(network, affected) => self.reaches(now, network, affected, false),
+            Indication::Resume(network, affected) => self.reaches(now, network, affected, true),
+            Indication::Status(network, affected, cause, _) => {
+                self.status(now, network, affected, cause);
+            }
+            // Seen by `tandem ctl m3ua`, counted by the process.
+            Indication::Unroutable(..)
+            | Indication::AspUp(..)
+            | Indication::AspActive(..)
+            | Indication::Server(..)
+            | Indication::Notified(..)
+            | Indication::Error(..)
+            | Indication::Offended(..)
+            | Indication::Unanswered(..)
+            | Indication::Registered(..)
+            | Indication::Deregistered(..) => {}
+        }
+    }
+
+    /// Leaves the peers: as an ASP first, then the associations, once nothing waits for an ASP.
+    fn leave(&mut self, now: Time, out: &mut Effects) {
+        let waits = self.process.servers().any(|server| self.process.waiting(server) > 0);
+        let is_up = |peer| self.process.peer_status(peer).is_some_and(|it| it.is_up_there);
+        if !waits && !self.links.iter().any(|(peer, _)| is_up(peer)) {
+            self.links.close_all(now, out);
+        }
+    }
+}
+
+impl Function for Gateway {
+    type Config = Sgc;
+
+    fn step(&mut self, now: Time, input: In<'_>, out: &mut Effects) {
+        match input {
+            In::Message { flow, bytes } if flow.transport == Transport::Tcp => {
+                self.links.stream_message(&flow, bytes, &mut self.inputs);
+            }
+            In::Message { flow, bytes } => {
+                if self.links.owns(&flow) {
+                    self.links.packet(now, &flow, bytes);
+                }
+            }
+            In::Up { flow } => {
+                self.links.stream_up(now, flow, &mut self.inputs, (&self.facts, out));
+            }
+            In::Down { flow, why } if flow.transport == Transport::Tcp => {
+                self.links.stream_down(now, &flow, why, &mut self.inputs);
+            }
+            In::Drain => {
+                self.is_draining = true;
+                for peer in self.links.iter().map(|(peer, _)| peer).collect::<Vec<_>>() {
+                    self.process.step(now, Input::AspDown(peer), &mut self.outs);
+                }
+            }
+            In::Down { .. } | In::Proved { .. } | In::Resolved { .. } => {}
+        }
+        self.run(now, out);
+    }
+
+    fn waited(&mut self, _now: Time, delay: Duration) {
+        self.delay = delay;
+        let micros = u64::try_from(delay.as_micros()).unwrap_or(u64::MAX);
+        self.facts.observe(Fact::QueueDelay, micros);
+    }
+
+    fn tick(&mut self, now: Time, out: &mut Effects) {
+        self.links.tick(now, &self.facts, out);
+        self.process.tick(now, &mut self.outs);
+        self.run(now, out);
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        self.links.deadline().into_iter().chain(self.process.deadline()).min()
+    }
+
+    fn configure(&mut self, now: Time, config: Arc<Sgc>, out: &mut Effects) {
+        self.apply(now, config, out);
+        self.run(now, out);
+    }
+
+    fn frame(_port: PortId, buffer: &[u8]) -> Frame {
+        match m3ua::codec::frame(buffer) {
+            Framing::Partial => Frame::Partial,
+            Framing::Message(octets) => Frame::Message(octets),
+            Framing::Padding(octets) => Frame::Skip(octets),
+            Framing::Broken(offence) => Frame::Broken(offence.malformed.what),
+        }
+    }
+
+    fn steer(_config: &Sgc, _flow: &Flow, _bytes: &[u8], _shards: u16) -> Option<u16> {
+        Some(0)
+    }
+
+    fn ask(&mut self, now: Time, ask: &Ask, out: &mut Effects) -> Result<serde_json::Value, AskError> {
+        let answer = self.answer(now, ask);
+        self.run(now, out);
+        answer
+    }
+
+    fn is_idle(&self) -> bool {
+        self.links.is_closed()
+    }
+
+    fn cells(&self) -> Vec<event::Cells> {
+        let doorway = self.links.doorway.as_ref().map(association::Doorway::cells);
+        let own = [self.facts.cells(), self.process.facts().cells()];
+        own.into_iter().chain(doorway).collect()
+    }
+}

@@ -1,0 +1,149 @@
+//! Peers over SCTP: the doorway's associations, by the peer they belong to.
+
+use super::{Links, Way};
+use crate::config::Carriage;
+use crate::facts::Fact;
+use ::association::{AssociationId, Doorway};
+use bytes::Bytes;
+use event::Sheet;
+use m3ua::{In, PeerId};
+use machine::Time;
+use runtime::Flow;
+use sctp::{Failure, Indication, Lost, Outgoing};
+use std::net::IpAddr;
+
+/// The level of congestion that a full send buffer means.
+const FULL: u8 = 3;
+
+impl Links {
+    /// Whether the flow comes through a port of the doorway.
+    pub(crate) fn owns(&self, flow: &Flow) -> bool {
+        self.doorway.as_ref().is_some_and(|doorway| doorway.owns(flow))
+    }
+
+    /// A packet came.
+    pub(crate) fn packet(&mut self, now: Time, flow: &Flow, bytes: &[u8]) {
+        if let Some(doorway) = &mut self.doorway {
+            doorway.message(now, flow, bytes);
+        }
+    }
+
+    pub(super) fn associate(&mut self, now: Time, id: PeerId) {
+        let (Some(link), Some(doorway)) = (self.rows.get_mut(&id), &mut self.doorway) else {
+            return;
+        };
+        match doorway.associate(now, &link.config.endpoint()) {
+            Ok(association) => {
+                link.way = Some(Way::Association(association));
+                self.associations.insert(association, id);
+            }
+            Err(refused) => self.rest(now, id, refusal(refused)),
+        }
+    }
+
+    pub(super) fn send_on(&mut self, now: Time, id: AssociationId, stream: u16, bytes: Bytes) {
+        if let Some(doorway) = &mut self.doorway {
+            let message = Outgoing::new(stream, m3ua::codec::SCTP_PPID, bytes);
+            doorway.wish(now, sctp::In::Send(id, message));
+        }
+    }
+
+    pub(super) fn shut_down(&mut self, now: Time, id: AssociationId) {
+        if let Some(doorway) = &mut self.doorway {
+            doorway.wish(now, sctp::In::Shutdown(id));
+        }
+    }
+
+    pub(super) fn abort_association(&mut self, now: Time, id: AssociationId) {
+        if let Some(doorway) = &mut self.doorway {
+            doorway.wish(now, sctp::In::Abort(id, Bytes::new()));
+        }
+    }
+
+    /// Takes one thing that happened to an association; `false` when there is nothing more.
+    pub(crate) fn take(&mut self, now: Time, facts: &Sheet<Fact>, told: &mut Vec<In>) -> bool {
+        let Some((id, what)) = self.doorway.as_mut().and_then(Doorway::next) else { return false };
+        let peer = self.associations.get(&id).copied();
+        match (what, peer) {
+            (Indication::CommunicationUp(streams, _), peer) => {
+                let peer = peer.or_else(|| self.claimed(id));
+                match peer.filter(|_| !self.is_closing) {
+                    Some(peer) => self.associated(now, peer, id, (streams, told)),
+                    None => {
+                        facts.add(Fact::Refused, 1);
+                        self.abort_association(now, id);
+                    }
+                }
+            }
+            (Indication::SendFailure(_, failure), peer) => {
+                let is_full = failure == Failure::BufferFull;
+                facts.add(if is_full { Fact::TransportShed } else { Fact::Lost }, 1);
+                if let Some(peer) = peer.filter(|_| is_full) {
+                    self.congested(peer, FULL, told);
+                }
+            }
+            (_, None) => {}
+            (Indication::Data(message), Some(peer)) => {
+                told.push(In::Message(peer, message.stream, message.payload));
+            }
+            (Indication::SendBufferFree, Some(peer)) => self.congested(peer, 0, told),
+            (Indication::Restart, Some(peer)) => told.push(In::CommunicationRestart(peer)),
+            (Indication::ShutdownComplete, Some(peer)) => {
+                self.lost(now, peer, "the association was shut down", told);
+            }
+            (Indication::CommunicationLost(lost), Some(peer)) => {
+                self.lost(now, peer, reason(lost), told);
+            }
+            _ => {}
+        }
+        true
+    }
+
+    fn associated(
+        &mut self,
+        now: Time,
+        peer: PeerId,
+        id: AssociationId,
+        told: (u16, &mut Vec<In>),
+    ) {
+        let before = self.rows.get_mut(&peer).and_then(|link| link.way.take());
+        if let Some(Way::Association(old)) = before.filter(|way| *way != Way::Association(id)) {
+            self.associations.remove(&old);
+            self.abort_association(now, old);
+        }
+        self.stands(now, peer, Way::Association(id), (Some(told.0), told.1));
+    }
+
+    /// The peer that an association belongs to which the other end began.
+    fn claimed(&self, id: AssociationId) -> Option<PeerId> {
+        let status = self.doorway.as_ref()?.status(id)?;
+        let from: Vec<IpAddr> = status.paths.iter().map(|path| path.address).collect();
+        self.claimant(Carriage::Sctp, &from, status.peer_port)
+    }
+
+    fn congested(&mut self, peer: PeerId, level: u8, told: &mut Vec<In>) {
+        let Some(link) = self.rows.get_mut(&peer) else { return };
+        if core::mem::replace(&mut link.congestion, level) != level {
+            told.push(In::TransportCongestion(peer, level));
+        }
+    }
+}
+
+
+const fn refusal(refused: sctp::Refused) -> &'static str {
+    match refused {
+        sctp::Refused::Addresses => "it has no address that can be reached",
+        sctp::Refused::Full => "there are as many associations as there may be",
+        sctp::Refused::Exists => "another association with its address stands",
+    }
+}
+
+const fn reason(lost: Lost) -> &'static str {
+    match lost {
+        Lost::Unreachable => "the peer does not answer",
+        Lost::PeerAborted(_) => "the peer aborted",
+        Lost::ProtocolViolation(what) => what,
+        Lost::UserAborted => "it was aborted here",
+        Lost::StaleCookie => "the peer takes cookies for stale",
+    }
+}

@@ -1,0 +1,109 @@
+//! Where an MSU goes: to a user of this node, to the Application Server of its key, to a gateway
+//! on the way to its destination, or nowhere, with a reason that is counted.
+//!
+//! ```text
+//!                 waited too long → shed
+//!   from a peer ─┤ own point code → user, or DUPU
+//!                │ key of an Application Server, not of the sender → its ASPs
+//!                │ no key, not from a gateway → the best gateway
+//!                └ else → discarded, the sender hears DUNA
+//! ```
+
+use crate::Gateway;
+use crate::facts::Fact;
+use hashbrown::HashMap;
+use m3ua::codec::{NetworkAppearance, PointCode, UserCause};
+use m3ua::{In, Indication, Out, PeerId, Role, Transfer};
+use machine::{Duration, Machine, Time};
+
+/// How often the same peer is told the same (Q.704 T8).
+const TELL_AGAIN: Duration = Duration::from_secs(1);
+/// DUPU: the user part is unequipped.
+const UNEQUIPPED: u16 = 1;
+
+/// What a peer was told last of MSUs that led nowhere, and when. One entry a peer.
+pub(crate) type Told = HashMap<PeerId, (PointCode, Time)>;
+
+impl Gateway {
+    /// An MSU came from a peer.
+    pub(crate) fn relay(&mut self, now: Time, from: PeerId, transfer: Transfer) {
+        self.facts.add(Fact::Received, 1);
+        if self.has_waited(transfer.mp) {
+            return self.facts.add(Fact::Overload, 1);
+        }
+        if self.is_own(transfer.network, transfer.dpc) {
+            return self.local(now, from, transfer);
+        }
+        let server = self.process.server_for(&transfer);
+        if server.is_some_and(|server| self.process.is_member(from, server)) {
+            return self.facts.add(Fact::Circular, 1);
+        }
+        let role = self.links.link(from).map(|link| link.config.role());
+        if server.is_none() && role == Some(Role::Asp) {
+            // From a gateway, with no key here: another gateway would send it back again.
+            return self.facts.add(Fact::NoRoute, 1);
+        }
+        let (network, dpc) = (transfer.network, transfer.dpc);
+        if !self.dispatch(now, transfer) {
+            self.tell(now, from, (network, dpc, None));
+        }
+    }
+
+    /// Whether an MSU of that priority came too late to be worth its while.
+    fn has_waited(&self, priority: u8) -> bool {
+        let limit = Duration::from_millis(self.config.limits.delay_max_ms.into());
+        !limit.is_zero() && self.delay > limit * (u32::from(priority.min(3)) + 1)
+    }
+
+    /// Whether a destination is this node.
+    pub(crate) fn is_own(&self, network: Option<NetworkAppearance>, dpc: PointCode) -> bool {
+        self.own.contains(&dpc) && network == self.config.network()
+    }
+
+    /// Gives an MSU to the M3UA process; `false` when that finds no way for it.
+    fn dispatch(&mut self, now: Time, transfer: Transfer) -> bool {
+        let first = self.outs.len();
+        self.process.step(now, In::Transfer(transfer), &mut self.outs);
+        let is_lost = |out: &Out| matches!(out, Out::Indicate(Indication::Unroutable(..)));
+        let has_way = !self.outs[first..].iter().any(is_lost);
+        self.facts.add(if has_way { Fact::Relayed } else { Fact::NoRoute }, 1);
+        has_way
+    }
+
+    /// An MSU for this node.
+    fn local(&mut self, now: Time, from: PeerId, transfer: Transfer) {
+        let (network, dpc, user) = (transfer.network, transfer.dpc, transfer.si);
+        let Some(found) = self.users.of(user) else {
+            self.facts.add(Fact::NoUser, 1);
+            let cause = UserCause { cause: UNEQUIPPED, user: user.into() };
+            return self.tell(now, from, (network, dpc, Some(cause)));
+        };
+        self.facts.add(Fact::Local, 1);
+        let mut wants = Vec::new();
+        found.transfer(transfer, &mut wants);
+        for transfer in wants {
+            self.facts.add(Fact::Sent, 1);
+            if self.is_own(transfer.network, transfer.dpc) {
+                self.facts.add(Fact::Circular, 1);
+            } else {
+                self.dispatch(now, transfer);
+            }
+        }
+    }
+
+    /// Tells the sender of an MSU that it leads nowhere, not more often than it is good for.
+    fn tell(
+        &mut self,
+        now: Time,
+        to: PeerId,
+        (network, dpc, user): (Option<NetworkAppearance>, PointCode, Option<UserCause>),
+    ) {
+        let is_asp = self.links.link(to).is_some_and(|link| link.config.role() == Role::Sgp);
+        let last = self.told.get(&to);
+        if !is_asp || last.is_some_and(|(of, at)| *of == dpc && now.since(*at) < TELL_AGAIN) {
+            return;
+        }
+        self.told.insert(to, (dpc, now));
+        self.process.step(now, In::Unreachable(to, network, dpc, user), &mut self.outs);
+    }
+}
