@@ -2,9 +2,11 @@
 
 mod emulate;
 mod sctp;
+mod signalling;
 
 pub use self::sctp::{Sctp, SctpClient, SctpEndpoint, SctpMode, SctpServer, SctpThroughput};
 pub use emulate::{Link, Reverse};
+pub use signalling::{M3uaCommand, OfPeer, OfServer, SctpCommand};
 
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -157,6 +159,18 @@ pub enum CtlCommand {
     },
     /// Header manipulation rules and how often they applied.
     Rules(Of),
+    /// SCTP: associations and their paths; without more, the associations.
+    Sctp {
+        /// What of it.
+        #[command(subcommand)]
+        command: Option<SctpCommand>,
+    },
+    /// M3UA: ASPs, Application Servers, routes; without more, the ASPs.
+    M3ua {
+        /// What of it.
+        #[command(subcommand)]
+        command: Option<M3uaCommand>,
+    },
     /// Metrics.
     Counters {
         /// Only those whose name begins so.

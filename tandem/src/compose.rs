@@ -7,15 +7,22 @@ use crate::supervise::{Nature, RELOAD, StartError, Supervised, Unit};
 use oam::{Extra, Registry};
 use replica::Node;
 use runtime::gate::{Gate, GateRef};
-use runtime::{Ask, AskError, MirrorRef, PortId, PortSpec, RuntimeError, ShardSpec};
+use runtime::{Ask, AskError, MirrorRef, PortId, PortSpec, RuntimeError, ShardSpec, StreamLimits};
 use sas::Archive;
 use sas::config::Sas;
+use sgc::config::Sgc;
 use ssc::config::Ssc;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::time::Duration;
 
 /// Questions to a controller that change something.
 const SSC_ACTIONS: &[&str] = &["calls/terminate", "blacklist/clear", "hand-over", RELOAD, EXCHANGE];
+/// Questions to a gateway that change something.
+const SGC_ACTIONS: &[&str] =
+    &["m3ua/audit", "m3ua/block", "m3ua/unblock", "m3ua/activate", "m3ua/deactivate", RELOAD];
+/// An association over TCP may be silent for ever; T(beat) is what finds a peer that vanished.
+const SGC_IDLE: Duration = Duration::from_secs(10 * 365 * 86_400);
 /// First segment of the SAS's routes after `/api/v1/`.
 const SAS_PREFIX: &str = "sas";
 
@@ -37,6 +44,8 @@ pub enum Part {
     Ssc(Arc<Supervised<ssc::Controller>>),
     /// One of a pair.
     Pair(Arc<Paired>),
+    /// A signalling gateway.
+    Sgc(Arc<Supervised<sgc::Gateway>>),
     /// The service assurance server.
     Sas(Arc<Supervised<sas::Sas>>, Arc<Registry>),
 }
@@ -72,6 +81,7 @@ impl Part {
     pub fn start(section: &Section, ground: &Ground) -> Result<Self, StartError> {
         match section {
             Section::Ssc(section) => start_ssc(section),
+            Section::Sgc(section) => start_sgc(section),
             Section::Sas(section) => start_sas(section, ground),
         }
     }
@@ -83,7 +93,7 @@ impl Part {
                 let unit = match self {
                     Self::Pair(paired) => &paired.unit,
                     Self::Ssc(unit) => unit,
-                    Self::Sas(..) => return Err(Hindrance::Kind),
+                    Self::Sas(..) | Self::Sgc(_) => return Err(Hindrance::Kind),
                 };
                 let (old, spec) = unit.present();
                 if old.replica != new.replica {
@@ -106,6 +116,17 @@ impl Part {
                     }
                     _ => Ok(()),
                 }
+            }
+            (Self::Sgc(unit), Section::Sgc(new)) => {
+                let (old, spec) = unit.present();
+                if old.cores != new.cores {
+                    return Err(Hindrance::Restart("cores"));
+                }
+                let ports = new.ports();
+                if *old == **new && spec.ports == ports {
+                    return Ok(());
+                }
+                Ok(unit.configure(Arc::new((**new).clone()), ports)?)
             }
             (Self::Sas(unit, _), Section::Sas(new)) => {
                 let (old, spec) = unit.present();
@@ -130,6 +151,7 @@ impl Part {
         match self {
             Self::Ssc(unit) => Arc::clone(unit) as Arc<dyn Unit>,
             Self::Pair(paired) => Arc::clone(paired) as Arc<dyn Unit>,
+            Self::Sgc(unit) => Arc::clone(unit) as Arc<dyn Unit>,
             Self::Sas(unit, _) => Arc::clone(unit) as Arc<dyn Unit>,
         }
     }
@@ -175,6 +197,19 @@ fn start_ssc(section: &Ssc) -> Result<Part, StartError> {
         Some(node) => Part::Pair(Arc::new(Paired::new(unit, node))),
         None => Part::Ssc(unit),
     })
+}
+
+fn start_sgc(section: &Sgc) -> Result<Part, StartError> {
+    let spec = ShardSpec {
+        name: section.name.clone(),
+        cores: section.cores.clone(),
+        ports: section.ports(),
+        streams: StreamLimits { idle_timeout: SGC_IDLE, ..StreamLimits::default() },
+        ..ShardSpec::default()
+    };
+    let nature = Nature { kind: "sgc", actions: SGC_ACTIONS, prepare: Box::new(|| Ok(())) };
+    let unit = Supervised::start(nature, spec, Arc::new(section.clone()), sgc::Gateway::new)?;
+    Ok(Part::Sgc(Arc::new(unit)))
 }
 
 type Slot = Arc<Mutex<Option<Arc<Archive>>>>;

@@ -54,7 +54,7 @@ impl Plant {
         ground: Ground,
         oam: Arc<OnceLock<Weak<Oam>>>,
     ) -> Result<Self, Refusals> {
-        let empty = Site { ssc: Vec::new(), sas: None, ..site.clone() };
+        let empty = Site { ssc: Vec::new(), sgc: Vec::new(), sas: None, ..site.clone() };
         let mut plant = Self { site: empty, parts: Parts::default(), ground, oam };
         plant.change(site)?;
         Ok(plant)
@@ -206,18 +206,23 @@ fn doorway_of(path: &str, section: &Section, address: std::net::SocketAddr) -> D
         pool: None,
         ssc: match section {
             Section::Ssc(ssc) => vec![(**ssc).clone()],
-            Section::Sas(_) => Vec::new(),
+            Section::Sgc(_) | Section::Sas(_) => Vec::new(),
+        },
+        sgc: match section {
+            Section::Sgc(sgc) => vec![(**sgc).clone()],
+            Section::Ssc(_) | Section::Sas(_) => Vec::new(),
         },
         sas: match section {
             Section::Sas(sas) => Some(sas.clone()),
-            Section::Ssc(_) => None,
+            Section::Ssc(_) | Section::Sgc(_) => None,
         },
         arbiter: None,
     };
     let found = site.doorways().into_iter().find(|door| door.address == address);
     let mut door = found.unwrap_or(Doorway { path: String::new(), datagram: false, address });
     // The lone section was number 0 of its kind.
-    door.path = match door.path.strip_prefix("ssc[0]") {
+    let rest = door.path.strip_prefix("ssc[0]").or_else(|| door.path.strip_prefix("sgc[0]"));
+    door.path = match rest {
         Some(rest) => format!("{path}{rest}"),
         None if door.path.is_empty() => path.to_owned(),
         None => door.path,

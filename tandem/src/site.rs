@@ -23,6 +23,9 @@ pub struct Site {
     /// Signalling session controllers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ssc: Vec<ssc::config::Ssc>,
+    /// Signalling gateways.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sgc: Vec<sgc::config::Sgc>,
     /// The service assurance server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sas: Option<sas::config::Sas>,
@@ -58,6 +61,8 @@ pub struct SiteSection {
 pub enum Section {
     /// A signalling session controller.
     Ssc(Box<ssc::config::Ssc>),
+    /// A signalling gateway.
+    Sgc(Box<sgc::config::Sgc>),
     /// The service assurance server.
     Sas(sas::config::Sas),
 }
@@ -67,6 +72,7 @@ impl Section {
     pub fn name(&self) -> &str {
         match self {
             Self::Ssc(ssc) => &ssc.name,
+            Self::Sgc(sgc) => &sgc.name,
             Self::Sas(sas) => &sas.name,
         }
     }
@@ -79,7 +85,10 @@ impl Site {
         let sscs =
             sscs.map(|(at, ssc)| (format!("ssc[{at}]"), Section::Ssc(Box::new(ssc.clone()))));
         let sas = self.sas.iter().map(|sas| ("sas".to_owned(), Section::Sas(sas.clone())));
-        sscs.chain(sas).collect()
+        let sgcs = self.sgc.iter().enumerate();
+        let sgcs =
+            sgcs.map(|(at, sgc)| (format!("sgc[{at}]"), Section::Sgc(Box::new(sgc.clone()))));
+        sscs.chain(sgcs).chain(sas).collect()
     }
 
     /// The site's directory, for a site file at `file`.
@@ -118,6 +127,7 @@ impl config::Site for Site {
         for (at, (path, section)) in sections.iter().enumerate() {
             within(path, issues, |own| match section {
                 Section::Ssc(ssc) => ssc.validate(own),
+                Section::Sgc(sgc) => sgc.validate(own),
                 Section::Sas(sas) => sas.validate(own),
             });
             let name = section.name();
@@ -140,6 +150,9 @@ impl config::Site for Site {
         }
         for (at, ssc) in self.ssc.iter().enumerate() {
             doorways.extend(ssc_doorways(at, ssc));
+        }
+        for (at, sgc) in self.sgc.iter().enumerate() {
+            doorways.extend(sgc_doorways(at, sgc));
         }
         if let Some(listen) = self.pool.as_ref().and_then(|pool| pool.listen) {
             doorways.push(Doorway { path: "pool.listen".into(), datagram: true, address: listen });
@@ -168,6 +181,14 @@ fn ssc_doorways(at: usize, ssc: &ssc::config::Ssc) -> Vec<Doorway> {
         }
     }
     doorways
+}
+
+fn sgc_doorways(at: usize, sgc: &sgc::config::Sgc) -> impl Iterator<Item = Doorway> {
+    sgc.doorways().into_iter().map(move |(path, datagram, address)| Doorway {
+        path: format!("sgc[{at}].{path}"),
+        datagram,
+        address,
+    })
 }
 
 /// Reads `udp:127.0.0.1:5060`; what cannot be read, the section itself refuses.

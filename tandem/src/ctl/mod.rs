@@ -3,6 +3,7 @@
 mod client;
 mod configuration;
 mod show;
+mod signalling;
 
 use crate::cli::{Ctl, CtlCommand};
 use crate::exit::Exit;
@@ -63,6 +64,8 @@ pub fn ctl(ctl: Ctl) -> Result<(), Exit> {
             let answer = client.post(&path, &json!({}))?;
             output::text(&output::json(&answer))
         }
+        CtlCommand::Sctp { command } => signalling::sctp(&client, form, command),
+        CtlCommand::M3ua { command } => signalling::m3ua(&client, form, command),
         CtlCommand::Counters { name, function, all } => {
             show::counters(&client, form, name, function, all)
         }

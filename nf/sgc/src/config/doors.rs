@@ -56,6 +56,17 @@ impl Sgc {
         ports
     }
 
+    /// Addresses that are bound, each with its path in the section and whether it takes datagrams.
+    #[must_use]
+    pub fn doorways(&self) -> Vec<(String, bool, SocketAddr)> {
+        let streams = self.tcp.listen.iter().enumerate();
+        let streams = streams.map(|(n, listen)| (format!("tcp.listen[{n}]"), false, *listen));
+        let sctp = self.sctp.iter().flat_map(|sctp| sctp.ports(SCTP_PORTS, "").into_iter());
+        let udp = sctp.enumerate().filter(|(_, port)| port.transport == Transport::Udp);
+        let udp = udp.map(|(n, port)| (format!("sctp.addresses[{n}]"), true, port.listen));
+        streams.chain(udp).collect()
+    }
+
     /// The way to a peer that this node connects to over TCP: from the first doorway of its address
     /// family, else from wherever the routes say.
     #[must_use]
