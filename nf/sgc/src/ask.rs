@@ -297,7 +297,8 @@ fn address(link: &Link) -> String {
     match link.way {
         Some(Way::Stream(flow)) => flow.remote.to_string(),
         _ => {
-            let texts: Vec<String> = link.config.addresses.iter().map(ToString::to_string).collect();
+            let texts: Vec<String> =
+                link.config.addresses.iter().map(ToString::to_string).collect();
             texts.join(" ")
         }
     }

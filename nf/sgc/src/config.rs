@@ -75,9 +75,7 @@ impl Default for Tcp {
 }
 
 /// What carries the messages of a peer.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Carriage {
     /// SCTP.
@@ -147,9 +145,7 @@ pub struct Peer {
 }
 
 /// Who the ASPs of an Application Server are.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ServedBy {
     /// The peers: traffic for the key is sent to them.
@@ -255,9 +251,7 @@ impl Default for Timers {
 }
 
 /// What is done with requests to register Routing Keys.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Registration {
     /// They are not understood.

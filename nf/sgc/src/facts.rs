@@ -26,8 +26,9 @@ event::facts! {
             "MSUs discarded because they had waited too long";
         /// An association's send buffer was full.
         TransportShed = Counter, Warn, "sgc_msus_transport_shed_total",
-            "Messages discarded because the send buffer of their association was full";
-        /// A message was given to an association that was lost before it arrived.
+            "MSUs discarded because the send buffer of their association was full";
+        /// A message was given to an association that was lost before it arrived, or one of
+        /// management found its send buffer full.
         Lost = Counter, Warn, "sgc_messages_lost_total",
             "Messages that an association was lost with, or that were given up on the way";
         /// A message was for a peer without an association.

@@ -29,9 +29,7 @@ use links::Links;
 use m3ua::codec::{Framing, PointCode};
 use m3ua::{In as Input, Indication, Out, Process, ServerId};
 use machine::{Duration, Machine, Time};
-use runtime::{
-    Ask, AskError, Effects, Flow, Frame, Function, In, PortId, Seed, Transport,
-};
+use runtime::{Ask, AskError, Effects, Flow, Frame, Function, In, PortId, Seed, Transport};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use user::Users;
@@ -231,7 +229,12 @@ impl Function for Gateway {
         Some(0)
     }
 
-    fn ask(&mut self, now: Time, ask: &Ask, out: &mut Effects) -> Result<serde_json::Value, AskError> {
+    fn ask(
+        &mut self,
+        now: Time,
+        ask: &Ask,
+        out: &mut Effects,
+    ) -> Result<serde_json::Value, AskError> {
         let answer = self.answer(now, ask);
         self.run(now, out);
         answer

@@ -69,25 +69,36 @@ pub(crate) struct Links {
     reconnect: Duration,
     pub(crate) doorway: Option<Doorway>,
     seed: Seed,
+    is_real: bool,
     is_closing: bool,
 }
 
 impl Links {
     /// Without peers. In a simulated world (`is_real` false) the machine's own routes mean nothing.
     pub(crate) fn new(config: &Sgc, seed: Seed, is_real: bool) -> Self {
-        let doorway = config.sctp.as_ref().map(|sctp| match is_real {
-            true => Doorway::new(sctp, SCTP_PORTS, &seed),
-            false => Doorway::simulated(sctp, SCTP_PORTS, &seed),
-        });
-        Self {
+        let mut it = Self {
             rows: BTreeMap::new(),
             streams: HashMap::new(),
             associations: BTreeMap::new(),
             retries: BTreeSet::new(),
             reconnect: reconnect(config),
-            doorway,
+            doorway: None,
             seed,
+            is_real,
             is_closing: false,
+        };
+        it.doorway = config.sctp.as_ref().map(|sctp| it.endpoint(sctp));
+        it
+    }
+
+    /// A new SCTP endpoint; no two of them have the same secret.
+    fn endpoint(&mut self, sctp: &::association::Config) -> Doorway {
+        let seed = self.seed;
+        let used = u64::from_le_bytes(core::array::from_fn(|n| seed.random[n])).wrapping_add(1);
+        self.seed.random[..8].copy_from_slice(&used.to_le_bytes());
+        match self.is_real {
+            true => Doorway::new(sctp, SCTP_PORTS, &seed),
+            false => Doorway::simulated(sctp, SCTP_PORTS, &seed),
         }
     }
 
@@ -119,9 +130,7 @@ impl Links {
         self.reconnect = reconnect(config);
         match (&mut self.doorway, &config.sctp) {
             (Some(doorway), Some(sctp)) => doorway.configure(now, sctp, SCTP_PORTS),
-            (None, Some(sctp)) => {
-                self.doorway = Some(Doorway::new(sctp, SCTP_PORTS, &self.seed));
-            }
+            (None, Some(sctp)) => self.doorway = Some(self.endpoint(sctp)),
             // Its peers have gone before.
             (_, None) => self.doorway = None,
         }
@@ -305,7 +314,8 @@ impl Links {
             is_carried && may && of_port(link.1)
         };
         let candidates: Vec<(PeerId, &Link)> = self.iter().filter(|it| fits(&it)).collect();
-        let has = |it: &&(PeerId, &Link)| it.1.config.addresses.iter().any(|own| from.contains(own));
+        let has =
+            |it: &&(PeerId, &Link)| it.1.config.addresses.iter().any(|own| from.contains(own));
         let mut matching: Vec<&(PeerId, &Link)> = candidates.iter().filter(has).collect();
         if matching.is_empty() {
             let is_any = |it: &&(PeerId, &Link)| it.1.config.addresses.is_empty();

@@ -55,7 +55,8 @@ impl Gateway {
         if network != self.config.network() {
             return;
         }
-        let own: Vec<PointCode> = self.own.iter().copied().filter(|it| range.contains(*it)).collect();
+        let own: Vec<PointCode> =
+            self.own.iter().copied().filter(|it| range.contains(*it)).collect();
         for dpc in own {
             self.announce(now, network, Affected::one(dpc), true);
         }

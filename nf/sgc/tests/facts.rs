@@ -89,6 +89,13 @@ fn every_fact_moves() {
     });
     world.pass(ms(50));
     read(&mut world, gateway, &mut moved);
+    // What b is told of the end of its Application Server finds no association any more.
+    world.hear(b);
+    world.pass(ms(1_500));
+    let lines = SITE.lines().filter(|line| !line.contains("\"b\""));
+    let without = lines.collect::<Vec<_>>().join("\n");
+    world.configure(gateway, &without);
+    read(&mut world, gateway, &mut moved);
     let all: BTreeSet<&str> = Fact::ROWS.iter().map(|row| row.name).collect();
     let still: Vec<&&str> =
         all.iter().filter(|name| !moved.contains(*name) && !OVER_SCTP.contains(name)).collect();

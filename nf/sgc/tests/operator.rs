@@ -124,10 +124,9 @@ destination = []
 fn what_the_process_would_refuse_is_refused_before() {
     let overlap = SITE.replace(r#"point_code = "2""#, r#"point_code = "1""#);
     let twice = SITE.replace("routing_context = 2", "routing_context = 1");
-    let without = SITE.replace("routing_context = 1\n", "").replace(
-        r#"peers = ["b1", "b2"]"#,
-        r#"peers = ["a", "b2"]"#,
-    );
+    let without = SITE
+        .replace("routing_context = 1\n", "")
+        .replace(r#"peers = ["b1", "b2"]"#, r#"peers = ["a", "b2"]"#);
     let cases = [
         (overlap, "application_server[1].destination"),
         (twice, "application_server[1]"),
@@ -288,15 +287,33 @@ fn a_gateway_that_drains_sends_what_waits_before_it_leaves() {
 
 #[test]
 fn a_connection_from_nowhere_is_refused_and_a_newer_one_takes_the_place_of_the_old() {
-    let (mut world, gateway, [a, b1, _]) = site(SITE);
+    let (mut world, gateway, [a, _, b2]) = site(SITE);
     world.asp(Asp::of("10.9.9.9", GATEWAY, 1, 1));
     world.pass(ms(100));
     assert!(world.fact(gateway, "sgc_associations_refused_total") > 0);
     // Point code 1's ASP begins anew without its old connection having ended.
+    world.mute(a);
     let again = world.asp(Asp::of("10.0.1.1", GATEWAY, 1, 1));
     world.pass(ms(400));
-    world.at(b1, |asp, now| asp.send(now, 2, 1, 0));
+    world.at(b2, |asp, now| asp.send(now, 2, 1, 0));
     world.pass(ms(50));
     let came = [a, again].map(|asp| world.asp_of(asp).received.len());
-    assert_eq!(came.iter().sum::<usize>(), 1, "one of them has the association, and the traffic");
+    assert_eq!(came, [0, 1]);
+}
+
+#[test]
+fn a_peer_that_vanishes_behind_tcp_is_found_by_its_heartbeat() {
+    let (mut world, gateway, [a, b1, b2]) =
+        site(&SITE.replace("t_r_ms", "t_beat_ms = 200, t_r_ms"));
+    world.freeze(b1);
+    world.freeze(b2);
+    world.pass(ms(700));
+    let alarms = world.alarms(gateway);
+    assert_eq!(alarms, ["association-down b1", "association-down b2", "as-pending two"]);
+    let asps = world.ask(gateway, "m3ua/asps", &[]);
+    assert_eq!(asps[1]["why"], "its heartbeat stopped");
+    assert_eq!(world.fact(gateway, "m3ua_heartbeats_lost_total"), 2);
+    send(&mut world, a, 1);
+    world.pass(ms(20));
+    assert_eq!(world.fact(gateway, "sgc_msus_waiting"), 16);
 }

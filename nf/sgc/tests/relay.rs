@@ -169,7 +169,8 @@ fn after_t_r_what_waited_is_counted_and_the_other_side_hears_that_nobody_is_ther
     burst(&mut world, a, 2, 1);
     world.pass(ms(1_200));
     assert_eq!(world.fact(gateway, "m3ua_expired_total"), 16);
-    let paused = |it: &Indication| matches!(it, Indication::Pause(_, at) if at.point_code.number() == 2);
+    let paused =
+        |it: &Indication| matches!(it, Indication::Pause(_, at) if at.point_code.number() == 2);
     assert!(world.asp_of(a).indications.iter().any(paused), "DUNA at the end of T(r)");
     assert!(world.alarms(gateway).contains(&"as-down two".to_owned()));
     let there = world.ask(gateway, "m3ua/destinations", &[]);
@@ -341,7 +342,8 @@ destination = [{ point_code = "2" }]
     world.asp_of(a).indications.clear();
     world.deafen(b);
     world.pass(ms(1_000));
-    let paused = |it: &Indication| matches!(it, Indication::Pause(_, at) if at.point_code.number() == 2);
+    let paused =
+        |it: &Indication| matches!(it, Indication::Pause(_, at) if at.point_code.number() == 2);
     assert!(world.asp_of(a).indications.iter().any(paused), "the DUNA has come through both");
     let audited = world.ask(west, "m3ua/audit", &[("peer", "east"), ("point_code", "2")]);
     assert_eq!(audited[0]["asked"], "2");

@@ -60,6 +60,26 @@ fn a_connection_is_told_up_its_messages_are_answered_and_its_end_is_told() {
 }
 
 #[test]
+fn a_connection_can_be_opened_without_a_word_and_its_refusal_is_told() {
+    let (running, events) = launch(spec("127.0.0.1"), Manner::default());
+    let far = TcpListener::bind("127.0.0.1:0").unwrap();
+    let remote = far.local_addr().unwrap();
+    let silent = [("transport", "tcp"), ("times", "0")];
+    say(&running, 0, remote, &silent);
+    let (mut stream, _) = far.accept().unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    assert_eq!(up(&events).remote, remote);
+    say(&running, 0, remote, &silent);
+    say(&running, 0, remote, &[("transport", "tcp"), ("text", "first")]);
+    assert_eq!(receive(&mut stream), b"first", "on the connection that stands");
+    drop((stream, far));
+    assert_eq!(down(&events).0.remote, remote);
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    say(&running, 0, nobody, &silent);
+    assert_eq!(down(&events).0.remote, nobody);
+}
+
+#[test]
 fn messages_are_cut_whole_however_the_bytes_arrive() {
     let (running, _events) = launch(spec("127.0.0.1"), Manner::default());
     let mut stream = connect(running.local_addr(PortId(0)));

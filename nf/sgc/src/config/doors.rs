@@ -74,7 +74,8 @@ impl Sgc {
         if peer.transport != Carriage::Tcp || !peer.connect {
             return None;
         }
-        let remote = SocketAddr::new(*peer.addresses.first()?, peer.port.unwrap_or(m3ua::codec::PORT));
+        let remote =
+            SocketAddr::new(*peer.addresses.first()?, peer.port.unwrap_or(m3ua::codec::PORT));
         let mut doors = self.tcp_doors().into_iter();
         let door = doors.find(|(_, listen)| listen.is_ipv4() == remote.is_ipv4());
         let (port, local) = door.unwrap_or(match remote {

@@ -8,9 +8,7 @@ use serde::{Deserialize, Serialize};
 const DECIMAL: [u32; 3] = [0, 0, 24];
 
 /// How point codes are written and shown.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PointCodeFormat {
     /// 14 bits, 3-8-3: `2-100-3` (ITU-T Q.708).

@@ -115,7 +115,8 @@ impl Sgc {
                 let mend = "give it addresses, or let it connect to this node";
                 issues.push(Issue::new(&*at, "there is no address to connect to", mend));
             }
-            let most = if peer.transport == Carriage::Tcp && peer.connect { 1 } else { ADDRESSES_MAX };
+            let most =
+                if peer.transport == Carriage::Tcp && peer.connect { 1 } else { ADDRESSES_MAX };
             if peer.addresses.len() > most {
                 let what = format!("{} addresses", peer.addresses.len());
                 let mend = format!("use {most} at most");

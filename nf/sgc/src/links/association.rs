@@ -6,12 +6,15 @@ use crate::facts::Fact;
 use ::association::{AssociationId, Doorway};
 use bytes::Bytes;
 use event::Sheet;
+use m3ua::codec::MessageClass;
 use m3ua::{In, PeerId};
 use machine::Time;
 use runtime::Flow;
 use sctp::{Failure, Indication, Lost, Outgoing};
 use std::net::IpAddr;
 
+/// The context of DATA, by which a failure is told from one of management.
+const MSU: u64 = 1;
 /// The level of congestion that a full send buffer means.
 const FULL: u8 = 3;
 
@@ -43,7 +46,10 @@ impl Links {
 
     pub(super) fn send_on(&mut self, now: Time, id: AssociationId, stream: u16, bytes: Bytes) {
         if let Some(doorway) = &mut self.doorway {
-            let message = Outgoing::new(stream, m3ua::codec::SCTP_PPID, bytes);
+            let is_msu = bytes.get(2).copied().and_then(MessageClass::of);
+            let context = if is_msu == Some(MessageClass::Transfer) { MSU } else { 0 };
+            let message =
+                Outgoing { context, ..Outgoing::new(stream, m3ua::codec::SCTP_PPID, bytes) };
             doorway.wish(now, sctp::In::Send(id, message));
         }
     }
@@ -75,9 +81,10 @@ impl Links {
                     }
                 }
             }
-            (Indication::SendFailure(_, failure), peer) => {
+            (Indication::SendFailure(context, failure), peer) => {
                 let is_full = failure == Failure::BufferFull;
-                facts.add(if is_full { Fact::TransportShed } else { Fact::Lost }, 1);
+                let is_shed = is_full && context == MSU;
+                facts.add(if is_shed { Fact::TransportShed } else { Fact::Lost }, 1);
                 if let Some(peer) = peer.filter(|_| is_full) {
                     self.congested(peer, FULL, told);
                 }
@@ -128,7 +135,6 @@ impl Links {
         }
     }
 }
-
 
 const fn refusal(refused: sctp::Refused) -> &'static str {
     match refused {

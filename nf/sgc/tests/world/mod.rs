@@ -44,6 +44,8 @@ pub struct World {
     ends: BTreeMap<u32, End>,
     /// Nodes that take no connections.
     deaf: BTreeSet<usize>,
+    /// Nodes that do nothing any more.
+    frozen: BTreeSet<usize>,
     out: Effects,
     count: u64,
     next: u32,
@@ -74,6 +76,7 @@ impl World {
             events: BTreeMap::new(),
             ends: BTreeMap::new(),
             deaf: BTreeSet::new(),
+            frozen: BTreeSet::new(),
             out: Effects::default(),
             count: 0,
             next: 1,
@@ -192,6 +195,16 @@ impl World {
         }
     }
 
+    /// It does nothing any more, and nobody is told.
+    pub fn freeze(&mut self, id: usize) {
+        self.frozen.insert(id);
+    }
+
+    /// It opens and takes no connections; those that stand go on.
+    pub fn mute(&mut self, id: usize) {
+        self.deaf.insert(id);
+    }
+
     pub fn hear(&mut self, id: usize) {
         self.deaf.remove(&id);
     }
@@ -242,10 +255,8 @@ impl World {
         self.next += 2;
         let local = SocketAddr::new(flow.local.ip(), 40_000 + near as u16);
         let near_flow = Flow { conn: ConnId(near), local, ..flow };
-        let far_flow = Flow {
-            conn: ConnId(far),
-            ..Flow::to(port, Transport::Tcp, flow.remote, local)
-        };
+        let far_flow =
+            Flow { conn: ConnId(far), ..Flow::to(port, Transport::Tcp, flow.remote, local) };
         self.ends.insert(near, End { node, flow: near_flow, other: far });
         self.ends.insert(far, End { node: other, flow: far_flow, other: near });
         self.plan(node, What::Up(near_flow));
@@ -253,7 +264,8 @@ impl World {
     }
 
     fn deadline(&self) -> Option<Time> {
-        let nodes = self.nodes.iter().filter_map(|node| match node {
+        let awake = self.nodes.iter().enumerate().filter(|(id, _)| !self.frozen.contains(id));
+        let nodes = awake.filter_map(|(_, node)| match node {
             Node::Gateway(gateway) => gateway.deadline(),
             Node::Asp(asp) => asp.deadline(),
         });
@@ -277,6 +289,9 @@ impl World {
     }
 
     fn tick(&mut self, node: usize) {
+        if self.frozen.contains(&node) {
+            return;
+        }
         let now = self.now;
         let mut out = core::mem::take(&mut self.out);
         match &mut self.nodes[node] {
@@ -292,6 +307,9 @@ impl World {
     }
 
     fn deliver(&mut self, node: usize, what: What) {
+        if self.frozen.contains(&node) {
+            return;
+        }
         let now = self.now;
         let mut out = core::mem::take(&mut self.out);
         let input = match &what {

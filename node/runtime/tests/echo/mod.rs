@@ -112,7 +112,8 @@ impl Echo {
     }
 }
 
-/// `send:PORT TRANSPORT LOCAL REMOTE TEXT` makes the function speak first.
+/// `send:PORT TRANSPORT LOCAL REMOTE TEXT` makes the function speak first; zero `times`, it opens a
+/// connection and says nothing.
 fn speak(ask: &Ask, out: &mut Effects) {
     let part = |name: &str| ask.params.get(name).cloned().unwrap_or_default();
     let transport = match part("transport").as_str() {
@@ -129,7 +130,11 @@ fn speak(ask: &Ask, out: &mut Effects) {
     let flow = Flow::to(port, transport, local, remote);
     let text = part("text");
     let bytes = if transport.is_stream() { framed(text.as_bytes()) } else { text.into_bytes() };
-    for _ in 0..part("times").parse().unwrap_or(1usize) {
+    let times = part("times").parse().unwrap_or(1usize);
+    if times == 0 {
+        out.open(flow);
+    }
+    for _ in 0..times {
         out.send(flow, |b| b.extend_from_slice(&bytes));
     }
 }

@@ -151,8 +151,10 @@ impl Process {
             let state = self.server_state(**id);
             matches!(state, Some(ServerState::Active | ServerState::Pending))
         };
-        near.map(|((_, _, dpc), servers)| (*dpc, servers.iter().filter(takes).count(), servers.len()))
-            .collect()
+        near.map(|((_, _, dpc), servers)| {
+            (*dpc, servers.iter().filter(takes).count(), servers.len())
+        })
+        .collect()
     }
 
     /// The level of congestion of a destination, as it was told by [`crate::In::Status`].
