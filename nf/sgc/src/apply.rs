@@ -47,6 +47,9 @@ impl Gateway {
             };
             self.assign(now, id, server);
         }
+        // Who has joined starts by itself.
+        self.followed.clear();
+        self.follow(now);
     }
 
     fn add_peer(&mut self, now: Time, peer: &Peer, next: &Sgc) {

@@ -176,7 +176,7 @@ pub struct ApplicationServer {
     /// `peers`: traffic for the key goes to them; `here`: this node asks them for it.
     #[serde(default)]
     pub served_by: ServedBy,
-    /// Its peers, in the order in which they are preferred.
+    /// Its peers.
     #[serde(default)]
     pub peers: Vec<String>,
     /// Routing Context; absent: messages carry none, and its peers have no other Application Server.
@@ -196,6 +196,10 @@ pub struct ApplicationServer {
     /// This node becomes active by itself where it is the one that asks.
     #[serde(default = "yes")]
     pub starts: bool,
+    /// This node is active only while a destination of the key can be served: by a peer here, or by a
+    /// user of this node (`served_by = "here"`).
+    #[serde(default = "yes")]
+    pub follows: bool,
     /// This node becomes active when it hears that ASPs are wanting: the spare of a 1+1 or n+k.
     #[serde(default)]
     pub takes_over: bool,

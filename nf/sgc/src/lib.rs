@@ -41,6 +41,9 @@ pub struct Gateway {
     links: Links,
     /// Configured Application Servers by name.
     servers: BTreeMap<String, ServerId>,
+    /// Application Servers of this node, and whether their traffic could be served when that was
+    /// looked at last.
+    followed: BTreeMap<ServerId, bool>,
     /// Point codes of this node.
     own: BTreeSet<PointCode>,
     users: Users,
@@ -79,6 +82,7 @@ impl Gateway {
             process,
             links: Links::new(&config, seed, is_real),
             servers: BTreeMap::new(),
+            followed: BTreeMap::new(),
             own: config.own_point_codes().into_iter().collect(),
             users: Users::new(&config.echo_service_indicators),
             told: relay::Told::default(),

@@ -2,9 +2,11 @@
 //! that it reaches is the SS7 network (RFC 4666 §1.4.2.5, §4.5).
 
 use crate::Gateway;
+use crate::config::ServedBy;
 use m3ua::codec::{Affected, NetworkAppearance, PointCode};
-use m3ua::{Cause, In};
+use m3ua::{Cause, In, Key, PeerId};
 use machine::{Machine, Time};
+use std::sync::Arc;
 
 type Network = Option<NetworkAppearance>;
 
@@ -16,13 +18,14 @@ impl Gateway {
         if affected.mask == 0 {
             let dpc = affected.point_code;
             let of_key = keyed.first().map(|(_, served, all)| (*served, *all));
-            return match of_key {
+            match of_key {
                 _ if self.is_own(network, dpc) => {}
                 // Another Application Server still takes a part of its traffic.
                 Some((served, all)) if !is_up && served > 0 && served < all => {}
                 Some((0, _)) => self.announce(now, network, affected, false),
                 _ => self.announce(now, network, affected, is_up),
-            };
+            }
+            return self.follow(now);
         }
         self.announce(now, network, affected, is_up);
         // What is served here does not depend on gateways.
@@ -34,6 +37,37 @@ impl Gateway {
         if !is_up {
             self.announce_own(now, network, affected);
         }
+    }
+
+    /// Where this node asks for traffic that peers serve behind it, it is active only while they do:
+    /// else another ASP of the gateway had better have it.
+    pub(crate) fn follow(&mut self, now: Time) {
+        let config = Arc::clone(&self.config);
+        let here = config.application_server.iter().filter(|it| it.served_by == ServedBy::Here);
+        for server in here.filter(|it| it.follows && it.starts) {
+            let Some(id) = self.servers.get(&server.name).copied() else { continue };
+            let Some(status) = self.process.server_status(id) else { continue };
+            let serves = self.can_serve(&status.settings.key);
+            let peers: Vec<PeerId> = status.members.iter().map(|member| member.peer).collect();
+            // One that nothing was said of yet starts by itself.
+            if self.followed.insert(id, serves).unwrap_or(true) == serves {
+                continue;
+            }
+            for peer in peers {
+                let input = match serves {
+                    true => In::AspActive(peer, id),
+                    false => In::AspInactive(peer, id),
+                };
+                self.process.step(now, input, &mut self.outs);
+            }
+        }
+    }
+
+    fn can_serve(&self, key: &Key) -> bool {
+        key.destinations.iter().any(|destination| {
+            let served = self.process.served(key.network, Affected::one(destination.dpc));
+            served.first().is_none_or(|(_, served, _)| *served > 0)
+        })
     }
 
     fn announce(&mut self, now: Time, network: Network, affected: Affected, is_up: bool) {

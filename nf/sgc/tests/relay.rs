@@ -345,6 +345,14 @@ destination = [{ point_code = "2" }]
     let paused =
         |it: &Indication| matches!(it, Indication::Pause(_, at) if at.point_code.number() == 2);
     assert!(world.asp_of(a).indications.iter().any(paused), "the DUNA has come through both");
+    // What west's own ASP served goes back to east, and to west again when it is there again.
+    world.deafen(a);
+    world.pass(ms(1_000));
+    let state = |world: &mut World| world.ask(east, "m3ua/asps", &[])[0]["state"].clone();
+    assert_eq!(state(&mut world), "inactive");
+    world.hear(a);
+    world.pass(ms(1_500));
+    assert_eq!(state(&mut world), "active");
     let audited = world.ask(west, "m3ua/audit", &[("peer", "east"), ("point_code", "2")]);
     assert_eq!(audited[0]["asked"], "2");
     world.pass(ms(100));
