@@ -279,7 +279,9 @@ fn msus_cross_tcp_and_sctp_through_two_sites_and_a_path_may_fail() {
     west.until(&["alarms"], |rows| !alarmed(rows));
 
     // Parameters change while the association stands.
-    west.commit(&west_text.replace("hb_interval_ms = 500", "hb_interval_ms = 500, rto_min_ms = 140"));
+    west.commit(
+        &west_text.replace("hb_interval_ms = 500", "hb_interval_ms = 500, rto_min_ms = 140"),
+    );
     asp.echo(20);
     let is_slower = |row: &Value| row["rto_ms"].as_f64().unwrap() >= 140.0;
     west.until(&["sctp", "paths"], |rows| rows.iter().any(is_slower));

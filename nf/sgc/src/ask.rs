@@ -214,7 +214,7 @@ impl Gateway {
             json!({
                 "point_code": format.show_range(it.affected),
                 "network": show_network(it.network),
-                "told_by": it.gateway.map_or_else(|| "this node".into(), |n| format!("gateway {n}")),
+                "told_by": teller(it.gateway),
                 "state": availability,
                 "congestion": it.congestion,
             })
@@ -291,6 +291,10 @@ impl Gateway {
         self.process.step(now, input, &mut self.outs);
         Ok(json!([{ "peer": self.peer_name(peer), "server": name, "wants_active": is_active }]))
     }
+}
+
+fn teller(gateway: Option<u16>) -> String {
+    gateway.map_or_else(|| "this node".to_owned(), |number| format!("gateway {number}"))
 }
 
 fn address(link: &Link) -> String {

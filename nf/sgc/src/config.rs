@@ -179,7 +179,8 @@ pub struct ApplicationServer {
     /// Its peers.
     #[serde(default)]
     pub peers: Vec<String>,
-    /// Routing Context; absent: messages carry none, and its peers have no other Application Server.
+    /// Routing Context; absent: messages carry none, and its peers have no other Application
+    /// Server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub routing_context: Option<u32>,
     /// Network Appearance of the key; absent: that of the function.
@@ -196,8 +197,8 @@ pub struct ApplicationServer {
     /// This node becomes active by itself where it is the one that asks.
     #[serde(default = "yes")]
     pub starts: bool,
-    /// This node is active only while a destination of the key can be served: by a peer here, or by a
-    /// user of this node (`served_by = "here"`).
+    /// This node is active only while a destination of the key can be served: by a peer here, or by
+    /// a user of this node (`served_by = "here"`).
     #[serde(default = "yes")]
     pub follows: bool,
     /// This node becomes active when it hears that ASPs are wanting: the spare of a 1+1 or n+k.
@@ -237,6 +238,9 @@ pub struct Timers {
     /// T(beat): interval of heartbeats, milliseconds; a peer silent for two of them is lost; 0: no
     /// heartbeats. SCTP has its own; over TCP it is what finds a peer that vanished.
     pub t_beat_ms: u32,
+    /// How often gateways are asked again for destinations that they told are not available or
+    /// congested, milliseconds; 0: only when a gateway is reached again.
+    pub t_audit_ms: u32,
     /// Pause between two attempts to open an association, milliseconds.
     pub reconnect_ms: u32,
 }
@@ -249,6 +253,7 @@ impl Default for Timers {
             t_refused_ms: 30_000,
             t_r_ms: 2_000,
             t_beat_ms: 0,
+            t_audit_ms: 0,
             reconnect_ms: 2_000,
         }
     }

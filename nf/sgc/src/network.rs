@@ -39,8 +39,8 @@ impl Gateway {
         }
     }
 
-    /// Where this node asks for traffic that peers serve behind it, it is active only while they do:
-    /// else another ASP of the gateway had better have it.
+    /// Where this node asks for traffic that peers serve behind it, it is active only while they
+    /// do: else another ASP of the gateway had better have it.
     pub(crate) fn follow(&mut self, now: Time) {
         let config = Arc::clone(&self.config);
         let here = config.application_server.iter().filter(|it| it.served_by == ServedBy::Here);

@@ -247,7 +247,12 @@ name = "asp"
 point_code_format = "decimal"
 point_codes = ["1"]
 peer = [{ name = "sg", role = "sgp", transport = "tcp", addresses = ["10.0.0.9"], connect = true }]
-application_server = [{ name = "own", served_by = "here", peers = ["sg"], routing_context = 1, destination = [{ point_code = "1" }] }]
+[[application_server]]
+name = "own"
+served_by = "here"
+peers = ["sg"]
+routing_context = 1
+destination = [{ point_code = "1" }]
 "#,
     );
     let mut sg = Asp::new("10.0.0.9");

@@ -1,5 +1,5 @@
-//! Two ways between two SCTP endpoints that are carried in UDP: each is forwarded, recorded, and can
-//! be cut; what was recorded is read by tshark.
+//! Two ways between two SCTP endpoints that are carried in UDP: each is forwarded, recorded, and
+//! can be cut; what was recorded is read by tshark.
 
 use std::io::ErrorKind;
 use std::net::{SocketAddr, UdpSocket};

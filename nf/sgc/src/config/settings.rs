@@ -30,6 +30,7 @@ impl Sgc {
             t_refused: ms(timers.t_refused_ms),
             t_r: ms(timers.t_r_ms),
             t_beat: Some(ms(timers.t_beat_ms)).filter(|t_beat| !t_beat.is_zero()),
+            t_audit: Some(ms(timers.t_audit_ms)).filter(|t_audit| !t_audit.is_zero()),
             pending_messages_max: limits.pending_messages_max as usize,
             pending_bytes_max: limits.pending_octets_max as usize,
             requires_asp_identifier: policy.requires_asp_identifier,

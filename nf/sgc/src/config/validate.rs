@@ -83,6 +83,7 @@ impl Sgc {
             ("timers.t_refused_ms", t.t_refused_ms, 10, 3_600_000),
             ("timers.t_r_ms", t.t_r_ms, 10, 3_600_000),
             ("timers.t_beat_ms", t.t_beat_ms, 0, 3_600_000),
+            ("timers.t_audit_ms", t.t_audit_ms, 0, 3_600_000),
             ("timers.reconnect_ms", t.reconnect_ms, 10, 3_600_000),
             ("tcp.send_queue_octets_max", self.tcp.send_queue_octets_max, 1 << 17, 1 << 30),
             ("limits.application_servers_max", l.application_servers_max, 1, 65_536),
@@ -96,9 +97,12 @@ impl Sgc {
                 issues.push(Issue::new(path, what, format!("use {least} to {most}")));
             }
         }
-        if (1..10).contains(&t.t_beat_ms) {
-            let mend = "use 10 or more, or 0 for none";
-            issues.push(Issue::new("timers.t_beat_ms", "heartbeats would never cease", mend));
+        for (path, value) in
+            [("timers.t_beat_ms", t.t_beat_ms), ("timers.t_audit_ms", t.t_audit_ms)]
+        {
+            if (1..10).contains(&value) {
+                issues.push(Issue::new(path, "shorter than 10", "use 10 or more, or 0 for none"));
+            }
         }
     }
 

@@ -9,7 +9,7 @@ use event::Sheet;
 use m3ua::codec::MessageClass;
 use m3ua::{In, PeerId};
 use machine::Time;
-use runtime::Flow;
+use runtime::{Flow, Why};
 use sctp::{Failure, Indication, Lost, Outgoing};
 use std::net::IpAddr;
 
@@ -28,6 +28,13 @@ impl Links {
     pub(crate) fn packet(&mut self, now: Time, flow: &Flow, bytes: &[u8]) {
         if let Some(doorway) = &mut self.doorway {
             doorway.message(now, flow, bytes);
+        }
+    }
+
+    /// A packet came back.
+    pub(crate) fn returned(&mut self, now: Time, flow: &Flow, why: Why, quoted: &[u8]) {
+        if let Some(doorway) = self.doorway.as_mut().filter(|doorway| doorway.owns(flow)) {
+            doorway.returned(now, flow, why, quoted);
         }
     }
 

@@ -184,6 +184,13 @@ impl World {
         self.take(node, out);
     }
 
+    /// The operator does something to a process.
+    pub fn act(&mut self, node: Node, act: impl FnOnce(&mut Process, Time, &mut Vec<Out>)) {
+        let mut out = Vec::new();
+        act(&mut self.nodes[node], self.now, &mut out);
+        self.take(node, out);
+    }
+
     /// A node begins anew with another process: its associations are lost.
     pub fn end_of(&self, node: Node, peer: PeerId) -> Option<(usize, usize)> {
         let end = End { node, peer };
