@@ -55,16 +55,18 @@ pub(crate) struct Kernel {
     addresses: Vec<IpAddr>,
     most: usize,
     parameters: Parameters,
-    standing: BTreeMap<i32, Partial>,
+    standing: BTreeMap<i32, Standing>,
     /// When a full send buffer is tried again, and for whom.
     full: Option<(Time, Vec<i32>)>,
     buffer: Vec<u8>,
 }
 
-/// What has come of a message.
+/// What is known of an association.
 #[derive(Debug, Default)]
-struct Partial {
+struct Standing {
+    /// What has come of a message.
     bytes: Vec<u8>,
+    is_aborted_here: bool,
 }
 
 /// The kernel's number of an association.
@@ -176,7 +178,7 @@ impl Kernel {
         }
         match self.socket.connect(peer) {
             Ok(association) => {
-                self.standing.insert(association, Partial::default());
+                self.standing.insert(association, Standing::default());
                 Ok(name(association))
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(Refused::Exists),
@@ -189,7 +191,11 @@ impl Kernel {
         let done = match wish {
             In::Send(id, message) => return self.send(now, id, &message, out),
             In::Shutdown(id) => self.end(id, EOF, &[]),
-            In::Abort(id, reason) => self.end(id, ABORT, &reason),
+            In::Abort(id, reason) => {
+                let standing = self.standing.get_mut(&number(id));
+                standing.into_iter().for_each(|it| it.is_aborted_here = true);
+                self.end(id, ABORT, &reason)
+            }
             In::SetPrimary(id, address) => {
                 let storage = storage(Some(SocketAddr::new(address, self.peer_port(id))));
                 self.socket.set(PRIMARY_ADDR, &layout([&number(id).to_ne_bytes(), &storage]))
@@ -302,10 +308,13 @@ impl Kernel {
         if !is_up && !self.standing.contains_key(&association) {
             return;
         }
-        if matches!(what, Indication::ShutdownComplete | Indication::CommunicationLost(_)) {
-            self.standing.remove(&association);
-        }
+        let is_over =
+            matches!(what, Indication::ShutdownComplete | Indication::CommunicationLost(_));
+        let over = if is_over { self.standing.remove(&association) } else { None };
         let what = match what {
+            Indication::CommunicationLost(_) if over.is_some_and(|it| it.is_aborted_here) => {
+                Indication::CommunicationLost(Lost::UserAborted)
+            }
             Indication::CommunicationLost(Lost::PeerAborted(0)) => {
                 Indication::CommunicationLost(Lost::Unreachable)
             }
