@@ -10,6 +10,10 @@ use serde_json::{Value, json};
 impl Gateway {
     pub(crate) fn show_alarms(&self) -> Value {
         let mut rows = Vec::new();
+        let doorway = self.links.doorway.as_ref();
+        if let Some(why) = doorway.and_then(association::Doorway::failure) {
+            rows.push(alarm("sctp-unavailable", "sctp", "critical", why));
+        }
         for (id, link) in self.links.iter() {
             let is_blocked = self.process.peer_status(id).is_some_and(|it| it.is_blocked);
             if link.state != State::Up && !is_blocked {

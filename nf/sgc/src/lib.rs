@@ -194,6 +194,7 @@ impl Function for Gateway {
                     self.process.step(now, Input::AspDown(peer), &mut self.outs);
                 }
             }
+            In::Ready { .. } => self.links.ready(now),
             In::Returned { flow, why, quoted } => self.links.returned(now, &flow, why, quoted),
             In::Down { .. } | In::Proved { .. } | In::Resolved { .. } => {}
         }

@@ -62,7 +62,8 @@ impl Sgc {
         let streams = self.tcp.listen.iter().enumerate();
         let streams = streams.map(|(n, listen)| (format!("tcp.listen[{n}]"), false, *listen));
         let sctp = self.sctp.iter().flat_map(|sctp| sctp.ports(SCTP_PORTS, "").into_iter());
-        let udp = sctp.enumerate().filter(|(_, port)| port.transport == Transport::Udp);
+        // IP packets have no port that could be taken.
+        let udp = sctp.enumerate().filter(|(_, port)| port.protocol.is_none());
         let udp = udp.map(|(n, port)| (format!("sctp.addresses[{n}]"), true, port.listen));
         streams.chain(udp).collect()
     }

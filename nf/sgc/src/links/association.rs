@@ -31,6 +31,13 @@ impl Links {
         }
     }
 
+    /// The kernel's SCTP has something.
+    pub(crate) fn ready(&mut self, now: Time) {
+        if let Some(doorway) = &mut self.doorway {
+            doorway.ready(now);
+        }
+    }
+
     /// A packet came back.
     pub(crate) fn returned(&mut self, now: Time, flow: &Flow, why: Why, quoted: &[u8]) {
         if let Some(doorway) = self.doorway.as_mut().filter(|doorway| doorway.owns(flow)) {

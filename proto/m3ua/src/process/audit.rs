@@ -14,8 +14,8 @@ use crate::settings::Role;
 use crate::timers::Timer;
 use core::cmp::Reverse;
 
-/// Ranges at most that one audit asks for again, and in the answer to one audit beside those that were asked for: what lies inside
-/// of a wide range and does not fit is not told.
+/// Ranges at most that one audit asks for again, and in the answer to one audit beside those that
+/// were asked for: what lies inside of a wide range and does not fit is not told.
 const ANSWERS_MAX: usize = 1024;
 /// Destinations in one message of an audit.
 const AUDITED_MAX: usize = 256;
