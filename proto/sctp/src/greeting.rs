@@ -251,6 +251,11 @@ impl Endpoint {
             self.counts.full += 1;
             return self.refuse(arrived, offer.tag, &Cause::OutOfResource, out);
         };
+        self.stand(arrived, index, out);
+    }
+
+    /// The association stands: the cookie is acknowledged, and what came behind it is taken.
+    fn stand(&mut self, arrived: &Arrived<'_>, index: u32, out: &mut Vec<Out>) {
         self.with(arrived.now, index, out, |association, cx| {
             association.acknowledge_cookie(arrived.source.ip());
             association.establish(cx);
@@ -278,10 +283,8 @@ impl Endpoint {
             association.restart(local, random);
             association.adopt(cx.now, offer, cookie.source);
             cx.indicate(Indication::Restart);
-            association.acknowledge_cookie(arrived.source.ip());
-            association.establish(cx);
         });
-        self.pass(arrived, index, out);
+        self.stand(arrived, index, out);
     }
 
     /// Actions B and D: both began at once, or the cookie comes again.

@@ -158,3 +158,121 @@ fn messages_that_never_have_their_turn_end_the_association_before_they_fill_the_
     }
     assert!(most <= BOUND && count < 200, "{most} octets held after {count} packets");
 }
+
+/// An association of side 1 whose peer is us: its tag, and the TSN that it expects.
+fn hijacked(parameters: Parameters) -> (World, [sctp::AssociationId; 2], u32, u32) {
+    let mut world = World::new(1, parameters, &[Link::perfect(3)]);
+    world.keeps_packets = true;
+    let ids = world.up();
+    let first = |kind: u8| world.sent.iter().find(|it| it.3[12] == kind).unwrap().3.clone();
+    let tag = Octets::read(&first(10)).unwrap().header.verification_tag;
+    let tsn = u32::from_be_bytes(first(1)[28..32].try_into().unwrap());
+    world.keeps_packets = false;
+    (world, ids, tag, tsn)
+}
+
+/// Each fragment that came before its neighbours was once moved for each one that came after it.
+#[test]
+fn fragments_that_come_backwards_become_a_message_all_the_same() {
+    const COUNT: u32 = 60_000;
+    let (mut world, ids, tag, tsn) = hijacked(Parameters::rfc9260());
+    for n in (0..COUNT).rev() {
+        let begin = if n == 0 { DataFlags::BEGIN } else { 0 };
+        let end = if n == COUNT - 1 { DataFlags::END } else { 0 };
+        let flags = DataFlags(begin | end);
+        let tsn = tsn.wrapping_add(n);
+        let data = Data { flags, tsn, stream: 0, ssn: 0, ppid: 0, payload: &[n as u8] };
+        let mut out = Vec::new();
+        let packet = world::packet_to(1, tag, &[Chunk::Data(data)]);
+        world.ends[1].step(world.now, packet, &mut out);
+        if n == 0 {
+            world.take(1, out);
+        }
+    }
+    let message = world.messages(1, 0).remove(0);
+    assert!(message.iter().enumerate().all(|(n, octet)| n as u8 == *octet));
+    assert_eq!((message.len(), world.ends[1].status(ids[1]).unwrap().held), (COUNT as usize, 0));
+}
+
+/// One octet is held in far more than one octet of memory.
+#[test]
+fn tiny_messages_that_never_have_their_turn_are_counted_not_only_weighed() {
+    let mut parameters = Parameters::telecom(2);
+    parameters.receive_buffer = 100_000;
+    let (mut world, ids, tag, tsn) = hijacked(parameters);
+    let mut count = 0;
+    for n in 0..100_000u32 {
+        let flags = DataFlags(DataFlags::BEGIN | DataFlags::END);
+        let (tsn, ssn, stream) = (tsn.wrapping_add(n), 1 + (n / 10) as u16, (n % 10) as u16);
+        let data = Data { flags, tsn, stream, ssn, ppid: 0, payload: b"x" };
+        world.step(1, world::packet_to(1, tag, &[Chunk::Data(data)]));
+        if world.ends[1].status(ids[1]).is_none() {
+            break;
+        }
+        count += 1;
+    }
+    assert!(count <= 100_000 / 16, "{count} messages are held");
+}
+
+/// A packet full of SACKs costs as much as one.
+#[test]
+fn only_the_first_sack_of_a_packet_is_looked_at() {
+    let (mut world, ids, tag, _) = hijacked(Parameters::telecom(2));
+    let sack = |ack: u32| {
+        let (gaps, duplicates) = (Gaps::new(&[]), Words::new(&[]));
+        Chunk::Sack(Sack { cumulative_tsn_ack: ack, a_rwnd: 9_000, gaps, duplicates })
+    };
+    world.keeps_packets = true;
+    world.send(1, ids[1], 0, vec![1]);
+    let mut out = Vec::new();
+    world.ends[1].tick(world.now, &mut out);
+    let sctp::Out::Transmit(sent) = &out[0] else { return };
+    let raw = Octets::read(&sent.bytes).unwrap().chunks().next().unwrap().unwrap();
+    let Ok(Chunk::Data(data)) = Chunk::read(&raw) else { panic!("it is not DATA") };
+    // The second one acknowledges what was never sent.
+    let chunks = [sack(data.tsn), sack(data.tsn.wrapping_add(100))];
+    world.step(1, world::packet_to(1, tag, &chunks));
+    assert_eq!(world.ends[1].status(ids[1]).map(|it| it.unacknowledged), Some(0));
+}
+
+/// Someone lists the addresses of others as its own: they are asked, once an RTO at first and then
+/// as rarely as any other, and nothing else is sent there.
+#[test]
+fn addresses_of_others_hear_little_of_an_association_that_lists_them() {
+    let parameters = Parameters::telecom(2);
+    let mut world = World::new(1, parameters, &[Link::perfect(3)]);
+    let mut listed = Vec::new();
+    for n in 0..15 {
+        Parameter::Address([10, 99, 0, n].into()).write(&mut listed);
+    }
+    let init = Init {
+        initiate_tag: 5,
+        a_rwnd: 100_000,
+        outbound_streams: 1,
+        inbound_streams: 1,
+        initial_tsn: 1,
+        parameters: List8::new(&listed),
+    };
+    let mut out = Vec::new();
+    world.ends[1].step(world.now, world::packet_to(1, 0, &[Chunk::Init(init)]), &mut out);
+    let sctp::Out::Transmit(ack) = out.remove(0) else { return };
+    let raw = Octets::read(&ack.bytes).unwrap().chunks().next().unwrap().unwrap();
+    let Ok(Chunk::InitAck(answer)) = Chunk::read(&raw) else { panic!("no INIT ACK") };
+    let cookie = answer.parameters.tlvs().find(|tlv| tlv.kind == 7).unwrap();
+    let echo = Chunk::CookieEcho(&cookie.whole[4..]);
+    world.ends[1].step(world.now, world::packet_to(1, answer.initiate_tag, &[echo]), &mut out);
+    let id = world.ends[1].associations().next().unwrap();
+    let message = sctp::Outgoing::new(0, 0, vec![1; 50_000].into());
+    world.ends[1].step(world.now, In::Send(id, message), &mut out);
+    let (end, mut now) = (world.now + Duration::from_secs(60), world.now);
+    while let Some(at) = world.ends[1].deadline().filter(|at| *at <= end) {
+        now = now.max(at);
+        world.ends[1].tick(now, &mut out);
+    }
+    let to_others = out.iter().filter_map(|it| match it {
+        sctp::Out::Transmit(sent) if sent.destination.ip() != address(0, 0) => Some(sent),
+        _ => None,
+    });
+    let octets: usize = to_others.map(|sent| sent.bytes.len()).sum();
+    assert!(octets <= 15 * 6 * 40, "{octets} octets to others");
+}

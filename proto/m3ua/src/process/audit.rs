@@ -14,8 +14,8 @@ use crate::settings::Role;
 use crate::timers::Timer;
 use core::cmp::Reverse;
 
-/// Ranges at most that one audit asks for again, and in the answer to one audit beside those that
-/// were asked for: what lies inside of a wide range and does not fit is not told.
+/// Ranges at most that are asked for again at one time, and in the answer to one audit beside
+/// those that were asked for: what lies inside of a wide range and does not fit is not told.
 const ANSWERS_MAX: usize = 1024;
 /// Destinations in one message of an audit.
 const AUDITED_MAX: usize = 256;
@@ -125,13 +125,13 @@ impl Process {
         let level = table.congestion.value(dpc);
         let affected = [Affected::one(dpc)];
         if table.is_restarting || status == Some(Availability::Unavailable) {
-            let contexts = self.active_contexts(peer, network);
+            let contexts = self.active_contexts(peer, network, false);
             let concerns = (network, &contexts[..]);
             self.send_ssnm(peer, MessageType::Duna, concerns, &affected, None);
             return false;
         }
         if level > 0 {
-            let contexts = self.active_contexts(peer, network);
+            let contexts = self.active_contexts(peer, network, false);
             let word = Some((Tag::CongestionIndications, u32::from(level)));
             let concerns = (network, &contexts[..]);
             self.send_ssnm(peer, MessageType::Scon, concerns, &affected, word);
@@ -150,7 +150,7 @@ impl Process {
         if self.role(peer) != Some(Role::Sgp) {
             return self.count(Fact::Stray);
         }
-        let contexts = self.active_contexts(peer, network);
+        let contexts = self.active_contexts(peer, network, false);
         let (kind, word) = match user {
             Some(user) => (MessageType::Dupu, Some((Tag::UserCause, user.word()))),
             None => (MessageType::Duna, None),
@@ -158,8 +158,13 @@ impl Process {
         self.send_ssnm(peer, kind, (network, &contexts), &[Affected::one(dpc)], word);
     }
 
-    fn active_contexts(&self, peer: PeerId, network: Network) -> Vec<RoutingContext> {
-        let servers = self.servers_of(peer, false);
+    fn active_contexts(
+        &self,
+        peer: PeerId,
+        network: Network,
+        is_asked: bool,
+    ) -> Vec<RoutingContext> {
+        let servers = self.servers_of(peer, is_asked);
         let servers = servers.iter().filter_map(|server| self.servers.find(*server));
         let servers = servers.filter(|server| server.settings.key.network == network);
         let members = servers.filter_map(|server| server.member(peer));
@@ -248,14 +253,7 @@ impl Process {
 
     /// This process asks as an ASP: In::Audit.
     pub(super) fn audit(&mut self, peer: PeerId, network: Network, affected: &[Affected]) {
-        let contexts: Vec<RoutingContext> = {
-            let servers = self.servers_of(peer, true);
-            let servers = servers.iter().filter_map(|server| self.servers.find(*server));
-            let servers = servers.filter(|server| server.settings.key.network == network);
-            let members = servers.filter_map(|server| server.member(peer));
-            let active = members.filter(|member| member.state == MemberState::Active);
-            active.filter_map(|member| member.routing_context).collect()
-        };
+        let contexts = self.active_contexts(peer, network, true);
         for some in affected.chunks(AUDITED_MAX) {
             self.send_ssnm(peer, MessageType::Daud, (network, &contexts), some, None);
         }

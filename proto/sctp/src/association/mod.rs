@@ -132,6 +132,8 @@ pub(crate) struct Association {
     /// The window last advertised.
     advertised: u32,
     sacking: Sacking,
+    /// The packet at hand has brought a SACK.
+    has_sack: bool,
     /// Time-outs in a row on all paths.
     errors: u16,
     /// Times that INIT or COOKIE ECHO was sent again.
@@ -195,6 +197,7 @@ impl Association {
             window_probe: None,
             advertised: parameters.receive_buffer,
             sacking: Sacking::default(),
+            has_sack: false,
             errors: 0,
             tries: 0,
             t1: None,

@@ -4,7 +4,7 @@
 use crate::codec::DataFlags;
 use crate::id::{unwrap16, unwrap32};
 use bytes::{Bytes, BytesMut};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// A chunk of user data without its header.
 #[derive(Debug, Clone)]
@@ -57,7 +57,23 @@ struct Run {
     number: u32,
     is_unordered: bool,
     ppid: u32,
-    parts: Vec<Bytes>,
+    parts: VecDeque<Bytes>,
+}
+
+impl Run {
+    /// Appends the run that follows. The shorter one is moved: fragments that come backwards cost
+    /// no more than others.
+    fn append(&mut self, mut next: Self) {
+        self.is_ended |= next.is_ended;
+        if self.parts.len() < next.parts.len() {
+            while let Some(part) = self.parts.pop_back() {
+                next.parts.push_front(part);
+            }
+            self.parts = next.parts;
+        } else {
+            self.parts.extend(next.parts);
+        }
+    }
 }
 
 /// Group and index: all DATA is of one group and indexed by TSN; of I-DATA each message is a
@@ -78,6 +94,10 @@ pub(crate) struct Reassembly {
 
 /// Runs and messages held at most: each has a TSN of its own in the window.
 const ITEMS_MAX: usize = super::received::WINDOW as usize;
+/// Octets of the receive buffer for each of them: what is tiny takes more memory than its octets.
+const ITEM_BYTES: usize = 16;
+/// As many may be held however small the buffer is.
+const ITEMS_MIN: usize = 256;
 /// Unwrapped numbers begin here, so that an old one does not fall below zero.
 const FIRST: u64 = 1 << 32;
 
@@ -87,9 +107,11 @@ impl Reassembly {
         self.held
     }
 
-    /// Whether more is held than the TSN window of an honest peer allows.
-    pub(crate) fn is_full(&self) -> bool {
-        self.runs.len() + self.waiting.len() > ITEMS_MAX
+    /// Whether more is held than an honest peer has in its window, or than becomes a buffer of that
+    /// many octets.
+    pub(crate) fn is_full(&self, buffer: usize) -> bool {
+        let most = (buffer / ITEM_BYTES).clamp(ITEMS_MIN, ITEMS_MAX);
+        self.runs.len() + self.waiting.len() >= most
     }
 
     /// Takes a fragment that came for the first time and gives what can be delivered.
@@ -142,7 +164,7 @@ impl Reassembly {
             number: fragment.number,
             is_unordered: fragment.flags.is_unordered(),
             ppid: fragment.ppid,
-            parts: vec![fragment.payload],
+            parts: VecDeque::from([fragment.payload]),
         };
         let before = self.runs.range((group, 0)..(group, index)).next_back();
         let before = before.filter(|(key, before)| key.1 + before.parts.len() as u64 == index);
@@ -150,8 +172,7 @@ impl Reassembly {
         let key = match key {
             Some(key) if self.follow(key, &run)? => {
                 let before = self.runs.get_mut(&key).expect("it was found just now");
-                before.is_ended |= run.is_ended;
-                before.parts.extend(run.parts);
+                before.append(run);
                 key
             }
             _ => {
@@ -164,8 +185,7 @@ impl Reassembly {
             match self.follow(key, &next) {
                 Ok(true) => {
                     let run = self.runs.get_mut(&key).expect("it was made just now");
-                    run.is_ended |= next.is_ended;
-                    run.parts.extend(next.parts);
+                    run.append(next);
                 }
                 Ok(false) => drop(self.runs.insert(after, next)),
                 Err(violation) => return Err(violation),

@@ -45,6 +45,7 @@ impl Association {
         }
         let mut from = from.unwrap_or(self.primary);
         let mut is_authentic = false;
+        self.has_sack = false;
         for raw in incoming.packet.chunks() {
             let Ok(raw) = raw else { break };
             let goes_on = match self.authenticate(from, incoming, &raw, &mut is_authentic) {
@@ -122,6 +123,8 @@ impl Association {
             Chunk::Data(_) | Chunk::IData(_) => {
                 self.violate(cx, "DATA and I-DATA in one association");
             }
+            // One is enough for a packet (§6.2): each costs a walk through what is on its way.
+            Chunk::Sack(_) if core::mem::replace(&mut self.has_sack, true) => {}
             Chunk::Sack(sack) => {
                 if !matches!(self.state, State::CookieWait | State::CookieEchoed) {
                     self.sack(cx, &sack);
@@ -251,7 +254,7 @@ impl Association {
                     return;
                 }
             }
-            Arrival::Next | Arrival::Beyond if self.window() == 0 => {
+            Arrival::Next | Arrival::Beyond if self.window() == 0 || self.is_full() => {
                 // What is next may free what waits; a user who does not read frees nothing.
                 self.sacking.is_due = true;
                 if self.unread >= self.parameters.receive_buffer as usize {
@@ -279,11 +282,15 @@ impl Association {
     /// user soon. More than twice the buffer that does not is a message too large, or an attack.
     fn is_overdrawn(&self) -> bool {
         let most = 2 * self.parameters.receive_buffer as usize + OVERDRAFT_BYTES;
-        self.reassembly.held() > most || self.reassembly.is_full()
+        self.reassembly.held() > most || self.is_full()
+    }
+
+    fn is_full(&self) -> bool {
+        self.reassembly.is_full(self.parameters.receive_buffer as usize)
     }
 
     fn is_without_room(&self, bytes: usize) -> bool {
-        (self.window() as usize) < bytes || self.reassembly.is_full()
+        (self.window() as usize) < bytes || self.is_full()
     }
 
     fn deliver(&mut self, cx: &mut Context<'_>, tsn: u64, arriving: &Arriving<'_>, packet: &Bytes) {

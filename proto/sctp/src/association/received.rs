@@ -90,9 +90,12 @@ impl Received {
     pub(crate) fn skip_to(&mut self, tsn: u64) {
         let end = tsn.min(self.highest);
         while self.cumulative < end {
-            self.cumulative += 1;
-            let (word, bit) = self.place(self.cumulative);
-            self.bits[word] &= !bit;
+            // As many at once as stand in one word.
+            let (word, bit) = self.place(self.cumulative + 1);
+            let span = u64::from(64 - bit.trailing_zeros()).min(end - self.cumulative);
+            let mask = u64::MAX >> (64 - span) << bit.trailing_zeros();
+            self.bits[word] &= !mask;
+            self.cumulative += span;
         }
         self.cumulative = self.cumulative.max(tsn);
         self.highest = self.highest.max(tsn);
@@ -202,6 +205,17 @@ mod tests {
                 }
                 prop_assert_eq!(blocks(&received), expected);
             }
+        }
+    }
+
+    #[test]
+    fn a_skip_leaves_no_trace_in_the_map_at_whatever_place_it_begins() {
+        for (start, span) in [(0, 64), (1, 63), (63, 1), (63, 130), (70, 5), (1000, 1024)] {
+            let mut received = Received::new(start);
+            (2..=span + 3).for_each(|ahead| received.insert(start + ahead));
+            received.skip_to(start + span);
+            assert_eq!((received.cumulative(), received.has_gaps()), (start + span + 3, false));
+            assert!(received.bits.iter().all(|word| *word == 0), "from {start} over {span}");
         }
     }
 

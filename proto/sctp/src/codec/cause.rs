@@ -1,6 +1,7 @@
 //! Error causes of ERROR and ABORT (RFC 9260 §3.3.10, RFC 5061 §4.3, RFC 4895 §4.2).
 
-use super::{List, Tlv, Tlvs, be16, be32, begin, end};
+use super::tlv::Checked;
+use super::{List, Tlv, be16, be32, begin, end};
 use wire::Malformed;
 
 const SPEC: &str = "RFC 9260 §3.3.10";
@@ -160,25 +161,14 @@ impl<'a> Cause<'a> {
 }
 
 /// Causes one after the other, whose frames were checked.
-#[derive(Debug, Clone, Copy)]
-pub struct Causes<'a> {
-    at: usize,
-    bytes: &'a [u8],
-}
-
-impl PartialEq for Causes<'_> {
-    fn eq(&self, other: &Self) -> bool {
-        self.bytes == other.bytes
-    }
-}
-
-impl Eq for Causes<'_> {}
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Causes<'a>(Checked<'a>);
 
 impl<'a> Causes<'a> {
     /// Those in `bytes`, written by [`Cause::write`].
     #[must_use]
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self { at: 0, bytes: Tlvs::unpadded(bytes) }
+        Self(Checked::new(bytes))
     }
 
     /// Checks the frame of every cause.
@@ -186,19 +176,17 @@ impl<'a> Causes<'a> {
     /// # Errors
     /// [`Malformed`] when a length is impossible.
     pub fn read(at: usize, bytes: &'a [u8]) -> Result<Self, Malformed> {
-        Tlvs::new(at, bytes, SPEC).try_for_each(|tlv| tlv.map(drop))?;
-        Ok(Self { at, bytes: Tlvs::unpadded(bytes) })
+        Checked::read(at, bytes, SPEC).map(Self)
     }
 
     /// The octets.
     #[must_use]
     pub const fn bytes(&self) -> &'a [u8] {
-        self.bytes
+        self.0.bytes()
     }
 
     /// Cause after cause.
     pub fn iter(&self) -> impl Iterator<Item = Result<Cause<'a>, Malformed>> + 'a {
-        let tlvs = Tlvs::new(self.at, self.bytes, SPEC).map_while(Result::ok);
-        tlvs.map(|tlv| Cause::read(&tlv))
+        self.0.tlvs(SPEC).map(|tlv| Cause::read(&tlv))
     }
 }

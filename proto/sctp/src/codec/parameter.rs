@@ -1,6 +1,7 @@
 //! Parameters of INIT, INIT ACK, ASCONF, ASCONF-ACK and RE-CONFIG (RFC 9260 §3.2.1, §3.3.2.1 and
 //! the extensions named at each).
 
+use super::tlv::Checked;
 use super::{Causes, List, Tlv, Tlvs, Unknown, be16, be32, begin, end};
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wire::Malformed;
@@ -297,25 +298,14 @@ fn asconf<'a>(tlv: &Tlv<'a>) -> Result<Parameter<'a>, Malformed> {
 }
 
 /// Parameters one after the other, whose frames were checked.
-#[derive(Debug, Clone, Copy)]
-pub struct Parameters<'a> {
-    at: usize,
-    bytes: &'a [u8],
-}
-
-impl PartialEq for Parameters<'_> {
-    fn eq(&self, other: &Self) -> bool {
-        self.bytes == other.bytes
-    }
-}
-
-impl Eq for Parameters<'_> {}
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Parameters<'a>(Checked<'a>);
 
 impl<'a> Parameters<'a> {
     /// Those in `bytes`, written by [`Parameter::write`].
     #[must_use]
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self { at: 0, bytes: Tlvs::unpadded(bytes) }
+        Self(Checked::new(bytes))
     }
 
     /// Checks the frame of every parameter; the values are read by [`Parameters::iter`].
@@ -323,19 +313,18 @@ impl<'a> Parameters<'a> {
     /// # Errors
     /// [`Malformed`] when a length is impossible.
     pub fn read(at: usize, bytes: &'a [u8]) -> Result<Self, Malformed> {
-        Tlvs::new(at, bytes, SPEC).try_for_each(|tlv| tlv.map(drop))?;
-        Ok(Self { at, bytes: Tlvs::unpadded(bytes) })
+        Checked::read(at, bytes, SPEC).map(Self)
     }
 
     /// The octets.
     #[must_use]
     pub const fn bytes(&self) -> &'a [u8] {
-        self.bytes
+        self.0.bytes()
     }
 
     /// Frame after frame.
     pub fn tlvs(&self) -> impl Iterator<Item = Tlv<'a>> + 'a {
-        Tlvs::new(self.at, self.bytes, SPEC).map_while(Result::ok)
+        self.0.tlvs(SPEC)
     }
 
     /// Parameter after parameter.

@@ -74,6 +74,42 @@ impl<'a> Iterator for Tlvs<'a> {
     }
 }
 
+/// A list of elements whose frames were checked.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Checked<'a> {
+    at: usize,
+    bytes: &'a [u8],
+}
+
+impl PartialEq for Checked<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes == other.bytes
+    }
+}
+
+impl Eq for Checked<'_> {}
+
+impl<'a> Checked<'a> {
+    /// Those that were written here.
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        Self { at: 0, bytes: Tlvs::unpadded(bytes) }
+    }
+
+    /// Checks the frame of every one.
+    pub(super) fn read(at: usize, bytes: &'a [u8], spec: &'static str) -> Result<Self, Malformed> {
+        Tlvs::new(at, bytes, spec).try_for_each(|tlv| tlv.map(drop))?;
+        Ok(Self { at, bytes: Tlvs::unpadded(bytes) })
+    }
+
+    pub(super) const fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    pub(super) fn tlvs(&self, spec: &'static str) -> impl Iterator<Item = Tlv<'a>> + 'a {
+        Tlvs::new(self.at, self.bytes, spec).map_while(Result::ok)
+    }
+}
+
 /// Begins an element; give what it returns to [`end`].
 pub(crate) fn begin(out: &mut Vec<u8>, kind: u16) -> usize {
     let at = out.len();
