@@ -79,7 +79,7 @@ impl Endpoint {
         (self.association(index)?.peer_port == header.source_port).then_some(index)
     }
 
-    /// Takes an ICMP message when the packet that it quotes is one of ours (RFC 9260 Appendix C).
+    /// Takes an ICMP message when the packet that it quotes is one of ours (RFC 9260 §10).
     pub(crate) fn icmp(&mut self, now: Time, icmp: &Icmp, out: &mut Vec<Out>) {
         let word = |at: usize| {
             let octets = icmp.quoted.get(at..at + 4)?;

@@ -65,7 +65,7 @@ pub struct Packet {
     pub bytes: Bytes,
 }
 
-/// An ICMP or ICMPv6 message about a packet of ours (RFC 9260 Appendix C). Those of other types
+/// An ICMP or ICMPv6 message about a packet of ours (RFC 9260 §10). Those of other types
 /// are not of interest.
 #[derive(Debug, Clone)]
 pub struct Icmp {

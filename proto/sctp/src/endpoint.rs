@@ -1,4 +1,4 @@
-//! An endpoint: one port, its addresses, its associations (RFC 9260 §1.3). It finds the
+//! An endpoint: one port, its addresses, its associations (RFC 9260 §2.3). It finds the
 //! association of a packet, answers what belongs to none, and keeps one deadline for all.
 
 use crate::association::{Association, PATHS_MAX, RANDOM_BYTES, Secrets, State, Status};

@@ -1,4 +1,4 @@
-//! Names of associations, and the arithmetic of sequence numbers (RFC 9260 §1.6).
+//! Names of associations, and the arithmetic of sequence numbers (RFC 9260 §2.6).
 
 /// An association of one endpoint; an old one is never taken for a new one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -338,7 +338,7 @@ impl Association {
         });
     }
 
-    /// SET PRIMARY (RFC 9260 §11.1.4).
+    /// SET PRIMARY (RFC 9260 §11.1.6).
     pub(crate) fn set_primary(&mut self, address: IpAddr) {
         if let Some(path) = self.path_of(address) {
             self.primary = path;

@@ -147,7 +147,7 @@ impl Path {
         size.max(PMTU_MIN).saturating_sub(ip) & !3
     }
 
-    /// Path Maximum DATA Chunk Size, chunk header included (RFC 9260 §1.3, §7.2).
+    /// Path Maximum DATA Chunk Size, chunk header included (RFC 9260 §2.3, §7.2).
     pub(crate) fn pmdcs(&self) -> usize {
         self.packet_bytes() - HEADER_BYTES
     }

@@ -10,7 +10,7 @@ use machine::Time;
 const GUARD: u32 = 5;
 
 impl Association {
-    /// SHUTDOWN is wanted (RFC 9260 §11.1.2).
+    /// SHUTDOWN is wanted (RFC 9260 §11.1.3).
     pub(crate) fn shut_down(&mut self, cx: &mut Context<'_>) {
         match self.state {
             State::CookieWait | State::CookieEchoed => {
