@@ -5,7 +5,7 @@ mod world;
 
 use machine::{Duration, Time};
 use sctp::codec::{Chunk, ChunkType, Data, DataFlags, Packet as Octets};
-use sctp::{AssociationId, In, Parameters, State};
+use sctp::{AssociationId, In, Outgoing, Parameters, Reliability, State};
 use world::{Link, World, address, kinds, packet_to};
 
 const MS: Duration = Duration::from_millis(1);
@@ -32,14 +32,14 @@ fn times(world: &World, side: usize, path: usize, kind: u8) -> Vec<Time> {
 /// Gap Ack Blocks and window of the last SACK that `side` sent, and the octets of its packet.
 fn last_sack(world: &World, side: usize) -> (usize, u32, usize) {
     let sacks = world.sent.iter().filter(|it| it.1 == side);
-    let found = sacks.filter_map(|it| {
+    let mut found = sacks.filter_map(|it| {
         let raw = Octets::read(&it.3).unwrap().chunks().next()?.unwrap();
         match Chunk::read(&raw) {
             Ok(Chunk::Sack(sack)) => Some((sack.gaps.iter().count(), sack.a_rwnd, it.3.len())),
             _ => None,
         }
     });
-    found.last().unwrap()
+    found.next_back().unwrap()
 }
 
 /// §7.2.3.
@@ -171,4 +171,39 @@ fn data_while_shutting_down_starts_the_count_of_time_outs_anew() {
     assert_eq!(world.ends[0].status(ids[0]).map(|it| it.state), Some(State::ShutdownSent));
     world.run(10_000 * MS);
     assert_eq!(world.ends[0].status(ids[0]), None, "and then it is not there any more");
+}
+
+/// RFC 3758 §3.5 C4: numbers are skipped on more streams than one FORWARD-TSN can name.
+#[test]
+fn every_stream_goes_on_when_messages_are_given_up_on_more_of_them_than_fit_a_packet() {
+    const STREAMS: u16 = 500;
+    for is_interleaved in [false, true] {
+        let mut parameters = Parameters::telecom(9);
+        parameters.extensions.interleaving = is_interleaved;
+        parameters.outbound_streams = STREAMS;
+        parameters.max_burst = None;
+        let (mut world, ids) = spoken(parameters, &[Link::perfect(10)]);
+        world.keeps_packets = false;
+        (0..40).for_each(|_| world.send(0, ids[0], 0, vec![1; 10_000]));
+        world.run(3_000 * MS);
+        let cwnd = world.ends[0].status(ids[0]).unwrap().paths[0].cwnd;
+        assert!(cwnd > usize::from(STREAMS) * 40, "all of them leave at once: {cwnd}");
+        world.links[0].is_cut = true;
+        for stream in 0..STREAMS {
+            let mut message = Outgoing::new(stream, 0, vec![2; 10].into());
+            message.reliability = Reliability::Retransmissions(0);
+            world.step(0, In::Send(ids[0], message));
+        }
+        world.run(70 * MS);
+        world.links[0].is_cut = false;
+        world.run(3_000 * MS);
+        for stream in 0..STREAMS {
+            world.send(0, ids[0], stream, vec![3; 10]);
+        }
+        world.run(3_000 * MS);
+        for stream in 0..STREAMS {
+            let last = world.messages(1, stream).pop();
+            assert_eq!(last, Some(vec![3; 10]), "stream {stream} goes on");
+        }
+    }
 }

@@ -4,6 +4,7 @@
 use super::{Association, PATHS_MAX, PathState, State};
 use crate::codec::{Cause, Causes, Chunk, Parameter, Parameters, Tlv};
 use crate::effects::{AddressChange, Context, Indication, Lost};
+use crate::offer::is_unicast;
 use core::net::{IpAddr, SocketAddr};
 use machine::Time;
 use std::collections::VecDeque;
@@ -248,7 +249,7 @@ impl Association {
         if self.path_of(address).is_some() {
             return None;
         }
-        if address.is_multicast() || cx.peers.contains_key(&(address, self.peer_port)) {
+        if !is_unicast(address) || cx.peers.contains_key(&(address, self.peer_port)) {
             return Some(Cause::NotAuthorized(whole));
         }
         if self.paths.len() >= PATHS_MAX {

@@ -7,6 +7,9 @@ use crate::codec::{Chunk, ForwardTsn, Gaps, IForwardTsn, Skips};
 use crate::effects::{Context, Failure, Indication};
 use crate::id::unwrap32;
 
+/// Octets of a packet that the list of a FORWARD-TSN leaves to headers and AUTH.
+const FORWARD_MARGIN: usize = 64;
+
 impl Association {
     /// Gives up the message that the entry belongs to, with all its chunks (RFC 3758 §3.5 A).
     pub(super) fn abandon(&mut self, cx: &mut Context<'_>, index: usize) {
@@ -88,25 +91,32 @@ impl Association {
         self.advanced >= self.outbound.first
     }
 
-    /// Appends FORWARD-TSN or I-FORWARD-TSN, of `limit` octets at most.
+    /// Appends FORWARD-TSN or I-FORWARD-TSN, of `limit` octets at most. It goes no further than the
+    /// streams that it can name: the peer must hear of each number that it skips (RFC 3758 §3.5
+    /// C4).
     pub(super) fn write_forward_tsn(&self, out: &mut Vec<u8>, limit: usize) {
         let count = (self.advanced + 1 - self.outbound.first) as usize;
         let is_interleaved = self.outbound.is_interleaved;
+        let item = if is_interleaved { 8 } else { 4 };
+        let most = limit.saturating_sub(FORWARD_MARGIN) / item;
         let mut skips: Vec<(u16, bool, u32)> = Vec::new();
-        for entry in self.outbound.ring.iter().take(count) {
+        let mut new_cumulative_tsn = self.advanced;
+        for (index, entry) in self.outbound.ring.iter().take(count).enumerate() {
             let is_unordered = entry.flags.is_unordered();
             // What was reported as received in between may belong to a message that goes on.
             if entry.flight != Flight::Abandoned || (is_unordered && !is_interleaved) {
                 continue;
             }
             let key = (entry.stream, is_unordered);
-            match skips.iter_mut().find(|skip| (skip.0, skip.1) == key) {
-                Some(skip) => skip.2 = entry.number,
+            match skips.iter().position(|skip| (skip.0, skip.1) == key) {
+                Some(place) => skips[place].2 = entry.number,
+                None if skips.len() == most => {
+                    new_cumulative_tsn = self.outbound.first + index as u64 - 1;
+                    break;
+                }
                 None => skips.push((entry.stream, is_unordered, entry.number)),
             }
         }
-        let item = if is_interleaved { 8 } else { 4 };
-        skips.truncate(limit.saturating_sub(64) / item);
         let mut bytes = Vec::new();
         for (stream, is_unordered, number) in skips {
             bytes.extend_from_slice(&stream.to_be_bytes());
@@ -117,7 +127,7 @@ impl Association {
                 bytes.extend_from_slice(&(number as u16).to_be_bytes());
             }
         }
-        let new_cumulative_tsn = self.advanced as u32;
+        let new_cumulative_tsn = new_cumulative_tsn as u32;
         if is_interleaved {
             let skips = Skips::new(&bytes);
             Chunk::IForwardTsn(IForwardTsn { new_cumulative_tsn, skips }).write(out);

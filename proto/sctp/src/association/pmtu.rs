@@ -17,6 +17,8 @@ use machine::{Duration, Time};
 const BASE_PLPMTU: usize = 1200;
 /// MAX_PROBES: a size that is lost this often does not fit.
 const MAX_PROBES: u8 = 3;
+/// PROBE_TIMER at least (RFC 8899 §5.1.1).
+const PROBE_TIMER_MIN: Duration = Duration::from_secs(1);
 /// PMTU_RAISE_TIMER.
 const PMTU_RAISE_TIMER: Duration = Duration::from_secs(600);
 /// Time-outs in a row after which a large packet is suspected to be the cause.
@@ -121,7 +123,7 @@ impl Association {
         info[8..].copy_from_slice(&cx.now.as_nanos().to_be_bytes());
         let path = &mut self.paths[index];
         path.search.probe = Some((size, nonce));
-        path.search.next = Some(cx.now + path.rto);
+        path.search.next = Some(cx.now + path.rto.max(PROBE_TIMER_MIN));
         let length = path.packet_bytes_of(size);
         let auth = self.auth_bytes(ChunkType::Heartbeat as u8);
         let pad = length.saturating_sub(HEADER_BYTES + auth + HEARTBEAT_BYTES + 4);
