@@ -339,6 +339,27 @@ fn a_user_who_does_not_read_closes_the_window_and_probes_keep_the_association() 
 }
 
 #[test]
+fn a_window_that_opens_before_it_is_probed_needs_no_probe_and_time_goes_on() {
+    let mut parameters = Parameters::rfc9260();
+    parameters.counts_unread = true;
+    parameters.receive_buffer = 10_000;
+    let mut world = World::new(1, parameters, &[Link::perfect(10)]);
+    let ids = world.up();
+    for _ in 0..12 {
+        world.send(0, ids[0], 0, vec![7; 1_000]);
+    }
+    // Closed, everything acknowledged; the probe is due an RTO after.
+    world.run(600 * MS);
+    assert_eq!(world.messages(1, 0).len(), 10);
+    world.step(1, In::Consume(ids[1], 10_000));
+    world.run(10_000 * MS);
+    assert_eq!(world.messages(1, 0).len(), 12);
+    world.step(0, In::Shutdown(ids[0]));
+    world.run(3_000 * MS);
+    assert_eq!(world.told(0).last(), Some(&Indication::ShutdownComplete));
+}
+
+#[test]
 fn a_message_whose_time_is_over_is_given_up_and_the_stream_goes_on() {
     for is_interleaved in [false, true] {
         let mut parameters = Parameters::rfc9260();

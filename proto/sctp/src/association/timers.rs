@@ -53,6 +53,10 @@ impl Association {
         if self.state != State::Closed {
             self.flush(cx);
         }
+        // The window has opened meanwhile, or nothing waits for it: there is nothing to probe.
+        if is_due(self.window_probe, cx.now) {
+            self.window_probe = None;
+        }
     }
 
     fn tick_path(&mut self, cx: &mut Context<'_>, index: usize) {
