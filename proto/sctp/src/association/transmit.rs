@@ -163,9 +163,14 @@ impl Association {
         for path in &mut self.paths {
             path.allowed = path.window(max_burst);
         }
+        if self.is_forward_due {
+            self.put_forward_tsn(cx, draft);
+        }
         let is_free = self.flush_marked(cx, draft);
         self.may_burst = false;
         if self.is_forward_due {
+            // Some was given up just now. Control chunks stand before DATA (RFC 9260 §6.10).
+            self.close(cx, draft);
             self.put_forward_tsn(cx, draft);
         }
         if is_free {

@@ -204,6 +204,10 @@ impl World {
     fn launch(&mut self, side: usize, transmit: Transmit) {
         let IpAddr::V4(to) = transmit.destination.ip() else { panic!("IPv4 only") };
         let path = usize::from(to.octets()[1]);
+        let is_data = |kind: &u8| matches!(kind, 0 | 64);
+        let kinds = kinds(&transmit.bytes);
+        let in_order = kinds.windows(2).all(|pair| is_data(&pair[1]) || !is_data(&pair[0]));
+        assert!(in_order, "control chunks come first (RFC 9260 §6.10): {kinds:?}");
         if self.keeps_packets {
             self.sent.push((self.now, side, path, transmit.bytes.clone()));
         }
