@@ -4,7 +4,8 @@
 # Both do all set-up themselves and skip what is already done; the first line of each says what.
 
 PACKAGES := build-essential ca-certificates chromium clang curl iproute2 kamailio \
-	kamailio-tls-modules procps sip-tester tshark
+	kamailio-tls-modules libusrsctp-dev libusrsctp-examples procps python3-scapy \
+	qemu-system-x86 sip-tester tshark
 CARGO := cargo
 TANDEM = $(or $(CARGO_TARGET_DIR),target)/release/tandem
 

@@ -4,17 +4,21 @@
 //! output in a file, its end when the handle is dropped or the lab ends, however that comes about.
 #![forbid(unsafe_code)]
 
+mod guest;
 mod kamailio;
 mod port;
 mod priority;
 mod process;
 mod sipp;
+mod talk;
 mod tsctp;
 mod warden;
 
+pub use guest::{GUEST_ADDRESSES, GUEST_CONTROL, GUEST_WIRES, Guest, HOST_CONTROL, guest_mac};
 pub use kamailio::{Duty, Kamailio, KamailioSpec, TlsFiles};
 pub use port::{free_port, wait_for_sip};
 pub use priority::{Priority, pin};
 pub use process::{Process, ProcessSpec, Usage};
 pub use sipp::{Sipp, SippCounts, SippSpec};
+pub use talk::Talk;
 pub use tsctp::tsctp;

@@ -54,6 +54,14 @@ impl ProcessSpec {
         self
     }
 
+    /// The command in a process group.
+    pub(crate) fn command(&self, group: i32) -> Command {
+        let words = self.words();
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).current_dir(&self.directory).process_group(group);
+        command
+    }
+
     /// The command, its place first.
     fn words(&self) -> Vec<OsString> {
         let core = self.core.map(|core| ["taskset".into(), "--cpu-list".into(), format!("{core}")]);
@@ -95,18 +103,20 @@ impl Process {
         let file =
             File::create(&log).with_context(|| format!("{} cannot be made", log.display()))?;
         let warden = Warden::start()?;
-        let group = i32::try_from(warden.group())?;
-        let words = spec.words();
-        let child = Command::new(&words[0])
-            .args(&words[1..])
-            .current_dir(&spec.directory)
+        let child = spec
+            .command(i32::try_from(warden.group())?)
             .stdin(Stdio::null())
             .stdout(file.try_clone()?)
             .stderr(file)
-            .process_group(group)
             .spawn()
             .with_context(|| format!("{} cannot be started", spec.program.display()))?;
         Ok(Self { name: spec.name.clone(), child, log, warden })
+    }
+
+    /// Its number.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// How it ended, if it has.

@@ -1,6 +1,6 @@
 //! usrsctp (Debian `libusrsctp-examples`) in both roles over UDP encapsulation (RFC 6951) on the
-//! loopback. Where it is not installed the tests say so and do nothing.
-#![allow(missing_docs, clippy::print_stdout, clippy::unwrap_used)]
+//! loopback. Where it is not installed the tests fail and say so.
+#![allow(missing_docs, clippy::unwrap_used)]
 
 mod node;
 
@@ -22,18 +22,18 @@ fn parameters() -> Parameters {
 }
 
 /// echo_server with its encapsulation on a free port.
-fn echo_server(node: &Node, directory: &Path) -> Option<(Process, u16)> {
+fn echo_server(node: &Node, directory: &Path) -> (Process, u16) {
     let udp_port = free_port(HERE).unwrap().port();
     let arguments = [udp_port.to_string(), node.udp_port().to_string()];
-    let spec = ProcessSpec::new("echo_server", program("echo_server")?, directory);
-    Some((Process::start(&spec.with(arguments)).unwrap(), udp_port))
+    let spec = ProcessSpec::new("echo_server", program("echo_server"), directory);
+    (Process::start(&spec.with(arguments)).unwrap(), udp_port)
 }
 
 #[test]
 fn messages_of_all_sizes_come_back_from_usrsctp_in_order_and_the_end_is_in_order_too() {
     let directory = tempfile::tempdir().unwrap();
     let mut node = Node::new(&[HERE], parameters(), false);
-    let Some((_server, udp_port)) = echo_server(&node, directory.path()) else { return };
+    let (_server, udp_port) = echo_server(&node, directory.path());
     let id = node.associate(udp_port, ECHO_PORT);
     node.run(|it| it.endpoint.status(id).is_some_and(|it| it.state == State::Established));
     let sizes = [1, 3, 100, 1_000, 1_424, 1_452, 1_500, 5_000, 9_000];
@@ -62,7 +62,7 @@ fn usrsctp_takes_our_authenticated_address_changes() {
     let mut with_asconf = parameters();
     with_asconf.extensions.address_reconfiguration = true;
     let mut node = Node::new(&[HERE, second], with_asconf, false);
-    let Some((_server, udp_port)) = echo_server(&node, directory.path()) else { return };
+    let (_server, udp_port) = echo_server(&node, directory.path());
     let id = node.associate(udp_port, ECHO_PORT);
     node.run(|it| it.endpoint.status(id).is_some_and(|it| it.state == State::Established));
     let requests = [
@@ -97,7 +97,7 @@ fn what_tsctp_sends_arrives_in_full_and_it_ends_in_order() {
     for (flags, length) in [(&["-D"][..], 100), (&["-u"], 1_400), (&[], 4_000)] {
         let directory = tempfile::tempdir().unwrap();
         let mut node = Node::new(&[HERE], parameters(), true);
-        let Some(program) = program("tsctp") else { return };
+        let program = program("tsctp");
         let udp_port = free_port(HERE).unwrap().port();
         let count = 2_000;
         let numbers = [
@@ -125,7 +125,7 @@ fn a_usrsctp_that_dies_is_noticed() {
     let mut fast = Parameters::telecom(2);
     fast.association_max_retrans = 4;
     let mut node = Node::new(&[HERE], fast, false);
-    let Some((mut server, udp_port)) = echo_server(&node, directory.path()) else { return };
+    let (mut server, udp_port) = echo_server(&node, directory.path());
     let id = node.associate(udp_port, ECHO_PORT);
     node.run(|it| it.endpoint.status(id).is_some_and(|it| it.state == State::Established));
     server.kill();

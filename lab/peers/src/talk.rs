@@ -1,0 +1,109 @@
+//! A program that is spoken to by lines: its standard input and output, here or in a guest.
+
+use crate::process::ProcessSpec;
+use crate::warden::Warden;
+use anyhow::Context;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+/// A conversation with a program, which ends when the handle is dropped.
+pub struct Talk {
+    writer: Option<Box<dyn Write + Send>>,
+    lines: Receiver<String>,
+    heard: Vec<String>,
+    child: Option<(Child, Warden)>,
+}
+
+impl Talk {
+    /// Starts a program here, in its namespace and its directory.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub fn start(spec: &ProcessSpec) -> anyhow::Result<Self> {
+        let warden = Warden::start()?;
+        let mut command = spec.command(i32::try_from(warden.group())?);
+        let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().with_context(|| format!("{:?}", spec.program))?;
+        let reader = child.stdout.take().context("it has an output")?;
+        let writer = child.stdin.take().context("it has an input")?;
+        Ok(Self::new(reader, writer, Some((child, warden))))
+    }
+
+    pub(crate) fn new(
+        reader: impl Read + Send + 'static,
+        writer: impl Write + Send + 'static,
+        child: Option<(Child, Warden)>,
+    ) -> Self {
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(reader).lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        Self { writer: Some(Box::new(writer)), lines, heard: Vec::new(), child }
+    }
+
+    /// Says a line.
+    ///
+    /// # Errors
+    /// When the program has ended.
+    pub fn say(&mut self, line: &str) -> anyhow::Result<()> {
+        let writer = self.writer.as_mut().context("it was ended")?;
+        writeln!(writer, "{line}")?;
+        Ok(writer.flush()?)
+    }
+
+    /// Waits for a line that begins so, or takes one that was said already, and returns it.
+    ///
+    /// # Errors
+    /// When it does not come within `limit`; what was said is quoted.
+    pub fn hear(&mut self, beginning: &str, limit: Duration) -> anyhow::Result<String> {
+        let until = Instant::now() + limit;
+        loop {
+            if let Some(line) = self.heard().iter().find(|line| line.starts_with(beginning)) {
+                return Ok(line.clone());
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            match self.lines.recv_timeout(left) {
+                Ok(line) => self.heard.push(line),
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+                    anyhow::bail!("no line `{beginning}`; it said {:?}", self.heard)
+                }
+            }
+        }
+    }
+
+    /// All lines so far.
+    pub fn heard(&mut self) -> &[String] {
+        self.heard.extend(self.lines.try_iter());
+        &self.heard
+    }
+
+    /// Forgets what was said so far.
+    pub fn forget(&mut self) {
+        self.heard.extend(self.lines.try_iter());
+        self.heard.clear();
+    }
+}
+
+impl std::fmt::Debug for Talk {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Talk").field("heard", &self.heard).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Talk {
+    fn drop(&mut self) {
+        // What reads its input ends with it; what does not, with its group.
+        self.writer = None;
+        if let Some((child, warden)) = self.child.take() {
+            drop(warden);
+            let mut child = child;
+            let _ = child.wait();
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Two paths, of which one is cut.
+
+use super::{Field, Pair, parameters};
+use crate::node::{capture, pattern};
+use peers::GUEST_ADDRESSES;
+use sctp::{In, Indication, Lost, Outgoing, PathState};
+use std::net::IpAddr;
+use std::time::Duration;
+
+const PPID: u32 = 4_242;
+
+/// Both ends know both addresses of the other, and each has answered.
+fn with_both_paths(mut pair: Pair) -> Pair {
+    let id = pair.id;
+    let is_active = |it: &sctp::PathStatus| it.state == PathState::Active;
+    pair.node.run(|it| {
+        let paths = it.endpoint.status(id).unwrap().paths;
+        paths.len() == 2 && paths.iter().all(is_active)
+    });
+    let theirs = [0, 1].map(|wire| pair.node.wire(wire).address);
+    pair.node.run(|_| {
+        let confirmed = |it: &std::net::Ipv4Addr| format!("path {it} confirmed");
+        let heard = pair.peer.heard();
+        theirs.iter().any(|it| heard.iter().any(|line| *line == confirmed(it)))
+    });
+    // Also where the peer has spoken from its second address first.
+    pair.node.step(In::SetPrimary(id, GUEST_ADDRESSES[0].into()));
+    pair
+}
+
+pub fn messages_of_ours_go_on_by_the_second_path_when_the_first_is_cut_and_return_when_it_heals(
+    field: &impl Field,
+) {
+    for pair in Pair::both(field, parameters(), "-o echo -o quiet -o nodelay") {
+        let mut pair = with_both_paths(pair);
+        let first = IpAddr::from(GUEST_ADDRESSES[0]);
+        let (id, ours) = (pair.id, pair.node.wire(0).address);
+        for n in 0..200 {
+            pair.node.wire(0).is_cut = (50..150).contains(&n);
+            pair.node.send(id, &Outgoing::new(0, PPID, pattern(n, 300).into()));
+            pair.node.wait(Duration::from_millis(10));
+        }
+        pair.node.run(|it| it.messages().count() == 200);
+        let expected: Vec<Vec<u8>> = (0..200).map(|n| pattern(n, 300)).collect();
+        let got = pair.node.messages().map(|it| &it.payload[..]);
+        assert!(got.eq(expected.iter().map(|it| &it[..])), "in order");
+        let failed = Indication::NetworkStatusChange(first, PathState::Inactive);
+        assert!(pair.node.was_told(&failed), "{:?}", pair.node.ends_of_told());
+        pair.hear(&format!("path {ours} unreachable"));
+        let healed = Indication::NetworkStatusChange(first, PathState::Active);
+        let at = pair.node.told.iter().position(|(_, it)| *it == failed).unwrap();
+        pair.node.run(|it| it.told[at..].iter().any(|(_, it)| *it == healed));
+        pair.hear(&format!("path {ours} available"));
+        let passed = pair.node.passed.len();
+        pair.node.send(id, &Outgoing::new(0, PPID, pattern(0, 300).into()));
+        pair.node.run(|it| it.messages().count() == 201);
+        let by_first = |packet: &Vec<u8>| packet[16..20] == GUEST_ADDRESSES[0].octets();
+        assert!(pair.node.passed[passed..].iter().any(by_first), "the primary has it back");
+        pair.end();
+    }
+}
+
+pub fn messages_of_the_peer_go_on_by_the_second_path_when_the_first_is_cut(field: &impl Field) {
+    for pair in Pair::both(field, parameters(), "") {
+        let mut pair = with_both_paths(pair);
+        pair.peer.say("send 0 4242 o 3000 1000").unwrap();
+        pair.node.run(|it| it.messages().count() > 100);
+        pair.node.wire(0).is_cut = true;
+        pair.node.run(|it| it.messages().count() == 3_000);
+        let expected: Vec<Vec<u8>> = (0..3_000).map(|n| pattern(n, 1_000)).collect();
+        let got = pair.node.messages().map(|it| &it.payload[..]);
+        assert!(got.eq(expected.iter().map(|it| &it[..])), "in order");
+        let ours = pair.node.wire(0).address;
+        pair.hear(&format!("path {ours} unreachable"));
+        pair.end();
+    }
+}
+
+pub fn the_primary_is_chosen_by_either_side(field: &impl Field) {
+    let mut pair = with_both_paths(Pair::ours(field, parameters(), ""));
+    let (id, second) = (pair.id, GUEST_ADDRESSES[1]);
+    let goes_to = |packet: &Vec<u8>, to: [u8; 4]| packet[16..20] == to && packet.len() > 500;
+    pair.node.step(In::SetPrimary(id, second.into()));
+    pair.node.send(id, &Outgoing::new(0, PPID, pattern(0, 600).into()));
+    pair.hear("data 0 0 4242 0 600");
+    assert!(pair.node.passed.iter().any(|it| goes_to(it, second.octets())));
+    let ours = pair.node.wire(1).address;
+    pair.ask(&format!("primary {ours}"), "ok primary");
+    pair.ask("send 0 4242 o 1 600", "ok send");
+    pair.node.run(|it| it.messages().count() == 1);
+    assert!(pair.node.passed.iter().any(|it| goes_to(it, ours.octets())));
+    assert!(pair.ask("status", "status").ends_with(&format!("primary {ours}")));
+    pair.end();
+}
+
+pub fn without_any_path_both_sides_give_up(field: &impl Field) {
+    let mut pair = with_both_paths(Pair::ours(field, parameters(), ""));
+    pair.node.wire(0).is_cut = true;
+    pair.node.wire(1).is_cut = true;
+    let id = pair.id;
+    pair.node.send(id, &Outgoing::new(0, PPID, pattern(0, 600).into()));
+    pair.peer.say("send 0 4242 o 1 600").unwrap();
+    let lost = Indication::CommunicationLost(Lost::Unreachable);
+    pair.node.run(|it| it.was_told(&lost));
+    for address in GUEST_ADDRESSES {
+        let failed = Indication::NetworkStatusChange(address.into(), PathState::Inactive);
+        assert!(pair.node.was_told(&failed), "{:?}", pair.node.ends_of_told());
+    }
+    pair.hear("lost");
+    capture::check(&pair.node.passed);
+}
