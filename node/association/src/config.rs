@@ -36,8 +36,9 @@ pub struct Config {
     pub listens: bool,
     /// Associations at most.
     pub associations_max: u32,
-    /// Where the parameters start from: `rfc9260` (§16), or `telecom(P)`: RTO 80 to 150 ms, SACK
-    /// after 40 ms, a path fails after more than P time-outs in a row.
+    /// Where the parameters start from: `rfc9260` (§16); `tandem`, for round trips below 50 ms:
+    /// data leaves a path at its first time-out; or `telecom(P)`: RTO 80 to 150 ms, SACK after 40
+    /// ms, a path fails after more than P time-outs in a row.
     pub preset: String,
     /// Parameters that differ from the preset. Changes reach the associations that stand.
     pub parameters: Overrides,
@@ -159,7 +160,7 @@ impl Config {
         }
         if preset(&self.preset).is_none() {
             let what = format!("`{}` is not a preset", self.preset);
-            issues.push(Issue::new("preset", what, "write rfc9260 or telecom(2)"));
+            issues.push(Issue::new("preset", what, "write rfc9260, tandem or telecom(2)"));
         }
         let mut inner = Vec::new();
         Overrides::validate(&self.parameters(), &mut inner);

@@ -114,12 +114,13 @@ pub struct Extensions {
     pub zero_checksum: Option<u32>,
 }
 
-/// The parameters of a preset: `rfc9260`, `telecom(2)`.
+/// The parameters of a preset: `rfc9260`, `tandem`, `telecom(2)`.
 #[must_use]
 pub fn preset(name: &str) -> Option<Parameters> {
     let telecom = |text: &str| text.strip_prefix("telecom(")?.strip_suffix(')')?.parse().ok();
     match name {
         "rfc9260" => Some(Parameters::rfc9260()),
+        "tandem" => Some(Parameters::tandem()),
         other => telecom(other).map(Parameters::telecom),
     }
 }

@@ -347,6 +347,23 @@ fn quick_failover_moves_data_at_the_first_time_out() {
     assert!(longest <= 80.0 + 4.0 * 10.0 + 40.0, "{longest}");
 }
 
+/// RFC 9260 §8.2: whose merit a chunk is that was sent over both paths is not known.
+#[test]
+fn what_two_paths_may_have_brought_says_nothing_good_of_the_last_one() {
+    let mut parameters = Parameters::telecom(2);
+    parameters.path.rto_max = 100 * MS;
+    // The other path's SACK comes after its T3-rtx has sent the chunk over the first one again.
+    let mut world = World::new(1, parameters, &[Link::perfect(10), Link::perfect(60)]);
+    let ids = world.up();
+    world.run(1000 * MS);
+    world.links[0].is_cut = true;
+    world.send(0, ids[0], 0, vec![1; 100]);
+    world.run(270 * MS);
+    let status = world.ends[0].status(ids[0]).unwrap();
+    assert_eq!(status.unacknowledged, 0, "the other path has brought it: {status:?}");
+    assert_eq!((status.paths[0].errors, status.errors), (1, 0), "{status:?}");
+}
+
 #[test]
 fn traffic_returns_to_the_primary_path_when_it_works_again() {
     let mut world = World::new(1, Parameters::telecom(2), &[Link::perfect(10); 2]);

@@ -120,7 +120,7 @@ pub struct SctpEndpoint {
     /// UDP port here with the carrier udp; absent: 9899, with --peer any.
     #[arg(long)]
     pub udp_port: Option<u16>,
-    /// Parameters to start from: rfc9260, telecom(2).
+    /// Parameters to start from: rfc9260, tandem, telecom(2).
     #[arg(long, default_value = "rfc9260")]
     pub preset: String,
     /// A parameter or an extension that differs, as in a site file (docs/sctp.md): rto_min_ms=100.

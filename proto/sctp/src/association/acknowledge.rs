@@ -1,9 +1,9 @@
 //! A SACK came: what is acknowledged, what lacks, and what that does to the paths
 //! (RFC 9260 §6.2.1, §6.3.2, §7.2).
 
+use super::Association;
 use super::outbound::Flight;
 use super::path::Acknowledged;
-use super::{Association, PathState};
 use crate::codec::{Cause, Sack};
 use crate::effects::{Context, Lost};
 use crate::id::unwrap32;
@@ -203,9 +203,10 @@ impl Association {
             }
             if path.acknowledged.bytes > 0 {
                 self.errors = 0;
-                // Which of two paths brought a retransmission is not known: it does not make a
-                // doubtful one good again (RFC 7829 §4.2 item 8, RFC 9260 §8.2).
-                if path.acknowledged.is_certain || path.state == PathState::Active {
+                // Which of two paths brought a retransmission is not known: it says nothing good of
+                // the last one (RFC 9260 §8.2, RFC 7829 §4.2 item 8). Otherwise a lost SACK of what
+                // the other path has brought makes a dead one live twice as long.
+                if path.acknowledged.is_certain {
                     self.answered(cx, index);
                 }
             }
