@@ -316,9 +316,12 @@ pub enum LabCommand {
         /// Only these scenarios.
         #[arg(long = "scenario")]
         scenarios: Vec<String>,
-        /// Directory for the page and the data of a report (`sbc`); absent: target/lab.
+        /// Directory for the page and the data of a report (`sbc`, `ss7`); absent: target/lab.
         #[arg(long, value_name = "DIR")]
         output: Option<PathBuf>,
+        /// Real packets between namespaces, where it is a simulation otherwise (`sctp-failover`).
+        #[arg(long)]
+        live: bool,
     },
 }
 

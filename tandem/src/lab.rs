@@ -12,13 +12,17 @@ pub fn lab(lab: Lab) -> Result<(), Exit> {
         LabCommand::List => list(),
         LabCommand::Attack(attack) => flood(&attack),
         LabCommand::Link(link) => emulate::run(&link),
-        LabCommand::Run { name, quick, json, scenarios, output } => {
-            let known = experiments::list().iter().any(|experiment| experiment.name == name);
-            if !known {
+        LabCommand::Run { name, quick, json, scenarios, output, live } => {
+            let known = experiments::list().iter().find(|experiment| experiment.name == name);
+            let Some(experiment) = known else {
                 let what = format!("no experiment is called `{name}`; see `tandem lab list`");
                 return Err(Exit::Usage(what));
+            };
+            if live && !experiment.has_live() {
+                return Err(Exit::Usage(format!("--live: `{name}` is no simulation")));
             }
-            let options = Options { scenarios, output, ..Options::of_this_executable(quick)? };
+            let options = Options::of_this_executable(quick)?;
+            let options = Options { scenarios, output, live, ..options };
             let outcome = experiments::run(&name, &options)?;
             let printed = if json { format!("{}\n", outcome.json()) } else { outcome.table() };
             output::text(&printed)?;

@@ -17,6 +17,8 @@ pub struct Options {
     pub scenarios: Vec<String>,
     /// Directory for a report's page and its data; absent: the report's own choice.
     pub output: Option<PathBuf>,
+    /// With real packets in namespaces, where it would be a simulation.
+    pub live: bool,
 }
 
 impl Options {
@@ -25,7 +27,8 @@ impl Options {
     /// # Errors
     /// When the executable's own path cannot be told.
     pub fn of_this_executable(quick: bool) -> anyhow::Result<Self> {
-        Ok(Self { quick, tandem: std::env::current_exe()?, scenarios: Vec::new(), output: None })
+        let (tandem, scenarios) = (std::env::current_exe()?, Vec::new());
+        Ok(Self { quick, tandem, scenarios, output: None, live: false })
     }
 
     /// Whether a scenario was asked for.

@@ -9,6 +9,7 @@ mod host;
 mod page;
 mod progress;
 pub mod published;
+mod report;
 pub mod sbc;
 mod scratch;
 mod sctp_throughput;
@@ -16,6 +17,7 @@ mod search;
 mod sipp;
 mod site;
 mod site_file;
+pub mod ss7;
 
 pub use contract::{Options, Outcome, Peer, Row, thousands};
 pub use sipp::{SippCheck, SippFound, sipp_check};
@@ -92,11 +94,29 @@ const EXPERIMENTS: &[Experiment] = &[
         run: sctp_throughput::run,
     },
     Experiment {
+        name: "sctp-failover",
+        line: "SCTP's failover under M3UA: the report's 110 runs in virtual time, or --live",
+        run: ss7::sctp_failover::run,
+    },
+    Experiment {
+        name: "ss7",
+        line: "all tables of the reports on signalling over IP, and their page",
+        run: ss7::report::run,
+    },
+    Experiment {
         name: "sipp",
         line: "SIPp's own scenarios through the SSC, every call found in the SAS",
         run: sipp::run,
     },
 ];
+
+impl Experiment {
+    /// Whether it runs in simulation unless it is told to run live.
+    #[must_use]
+    pub fn has_live(&self) -> bool {
+        self.name == ss7::sctp_failover::NAME
+    }
+}
 
 /// Every experiment, in the order of the reports.
 #[must_use]

@@ -2,6 +2,7 @@
 
 mod chart;
 mod date;
+mod plot;
 
 use crate::contract::{Row, notes, thousands};
 use crate::published::Source;
@@ -34,12 +35,14 @@ pub(crate) struct Chapter {
 }
 
 /// The whole page.
-pub(crate) fn write(source: &Source, host: &Value, chapters: &[Chapter]) -> String {
+pub(crate) fn write(title: &str, source: &Source, host: &Value, chapters: &[Chapter]) -> String {
     let mut out = String::from("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">");
     out += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">";
     out += "<meta name=\"color-scheme\" content=\"light dark\">";
-    let _ = write!(out, "<title>Tandem: session border controller</title><style>{STYLE}</style>");
-    out += "</head><body><main>";
+    let title = escape(title);
+    let _ = write!(out, "<title>Tandem: {title}</title><style>{STYLE}</style>");
+    let _ =
+        write!(out, "</head><body><main><header><p class=\"over\">Tandem lab</p><h1>{title}</h1>");
     heading(&mut out, source, host, chapters);
     contents(&mut out, chapters);
     for it in chapters {
@@ -55,10 +58,9 @@ fn heading(out: &mut String, source: &Source, host: &Value, chapters: &[Chapter]
     let rows = || chapters.iter().flat_map(|chapter| &chapter.rows);
     let (ran, all) = (rows().filter(|row| row.tandem.is_some()).count(), rows().count());
     let broken: usize = chapters.iter().map(|chapter| chapter.broken.len()).sum();
-    out.push_str("<header><p class=\"over\">Tandem lab</p><h1>Session border controller</h1>");
     let _ = write!(
         out,
-        "<p class=\"lead\">The signalling tables of a published test report, rerun: what it \
+        "<p class=\"lead\">The tables of a published test report, rerun: what it \
         prints for {}, what a peer reaches here, what Tandem reaches here.</p>",
         escape(&source.system),
     );
@@ -122,7 +124,9 @@ fn chapter(out: &mut String, chapter: &Chapter) {
     }
     for unit in units {
         let rows: Vec<&Row> = chapter.rows.iter().filter(|row| row.unit == unit).collect();
-        chart::bars(out, unit, &rows);
+        if !plot::failover(out, &rows) {
+            chart::bars(out, unit, &rows);
+        }
     }
     table(out, chapter);
     let how =
@@ -278,7 +282,7 @@ mod tests {
 
     fn page() -> String {
         let source = Source { document: "report.txt".into(), system: "an SBC".into() };
-        write(&source, &json!({ "cores": 2, "memory_mb": 4_096 }), &chapters())
+        write("Calls", &source, &json!({ "cores": 2, "memory_mb": 4_096 }), &chapters())
     }
 
     #[test]

@@ -8,6 +8,7 @@ pub const NEEDS_IPSEC: &str =
     "comes with IPsec between terminal and SSC, which Tandem does not speak yet";
 
 const SBC: &str = include_str!("../published/sbc.toml");
+const SS7: &str = include_str!("../published/ss7.toml");
 
 /// The tables of one report.
 #[derive(Debug, Clone, Deserialize)]
@@ -49,12 +50,27 @@ pub struct PublishedRow {
     /// Its own unit, where that is not the table's.
     #[serde(default)]
     pub unit: Option<String>,
+    /// Its 99 % interval reaches so far to both sides.
+    #[serde(default)]
+    pub half_width: Option<f64>,
+    /// The longest transfer of an MSU.
+    #[serde(default)]
+    pub max_transfer: Option<f64>,
+    /// Its 99 % interval reaches so far to both sides.
+    #[serde(default)]
+    pub max_transfer_half_width: Option<f64>,
 }
 
 /// The session border controller's report.
 #[must_use]
 pub fn sbc() -> Report {
     toml::from_str(SBC).expect("the published figures are part of the program and tested")
+}
+
+/// The report on failover of SCTP under M3UA.
+#[must_use]
+pub fn ss7() -> Report {
+    toml::from_str(SS7).expect("the published figures are part of the program and tested")
 }
 
 impl Table {
@@ -77,6 +93,17 @@ impl Report {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_failover_table_has_an_interval_in_every_row() {
+        let report = ss7();
+        let rows = &report.table("sctp-failover").unwrap().rows;
+        assert_eq!(rows.len(), 9);
+        for row in rows {
+            let all = [row.half_width, row.max_transfer, row.max_transfer_half_width];
+            assert!(all.into_iter().all(|value| value.is_some()), "{}", row.scenario);
+        }
+    }
 
     #[test]
     fn the_call_signalling_table_has_its_four_rows() {
