@@ -137,8 +137,10 @@ impl User for Source {
         }
     }
 
+    /// At once while there is room for more, else when sending ends.
     fn deadline(&self) -> Option<Time> {
-        self.current.filter(|_| !self.is_ending).map(|(_, end)| end)
+        let (_, end) = self.current.filter(|_| !self.is_ending)?;
+        Some(if self.is_full { end } else { Time::ZERO })
     }
 }
 
