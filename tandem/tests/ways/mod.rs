@@ -37,7 +37,7 @@ fn carry(
 ) -> JoinHandle<()> {
     from.set_read_timeout(Some(WAIT)).unwrap();
     std::thread::spawn(move || {
-        let mut octets = [0; 65_536];
+        let mut octets = vec![0; 65_536];
         while !ended.load(Relaxed) {
             match from.recv_from(&mut octets) {
                 Ok((length, _)) if !cut.load(Relaxed) => {
@@ -64,12 +64,14 @@ impl Ways {
     pub fn between(far: [&str; 2], far_port: u16, near: [&str; 2], near_port: u16) -> Self {
         let (ended, packets) = (Arc::new(AtomicBool::new(false)), Packets::default());
         let cuts = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
-        let (mut threads, mut port) = (Vec::new(), 0);
+        let (mut threads, mut port, mut out) = (Vec::new(), 0, 0);
         for ((far, near), cut) in far.into_iter().zip(near).zip(&cuts) {
             let bind = |ip: &str, port: u16| UdpSocket::bind((ip, port)).unwrap();
             let towards_near = bind(far, port);
             port = towards_near.local_addr().unwrap().port();
-            let towards_far = bind(near, 0);
+            // The far end knows one UDP port for all addresses until it hears from each.
+            let towards_far = bind(near, out);
+            out = towards_far.local_addr().unwrap().port();
             let address = |ip: &str, port: u16| format!("{ip}:{port}").parse().unwrap();
             let there = (
                 towards_near.try_clone().unwrap(),
@@ -119,7 +121,7 @@ fn pcap(packets: &[Vec<u8>]) -> Vec<u8> {
 /// What tshark says of each packet; `None`: it is not installed.
 fn dissect(packets: &[Vec<u8>], checksum: &str, field: &str) -> Option<Vec<[String; 3]>> {
     if Command::new("tshark").arg("--version").output().is_err() {
-        println!("tshark is not installed: nothing was checked");
+        eprintln!("tshark is not installed: nothing was checked");
         return None;
     }
     let file = tempfile::NamedTempFile::new().unwrap();
