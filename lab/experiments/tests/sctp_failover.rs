@@ -1,6 +1,6 @@
 //! The preset `tandem` over paths of 10 ms: what it promises, by many seeds.
 //!
-//! `FAILOVER_SEEDS=1000 cargo test -p tandem-experiments --test sctp_failover` runs all (20 without).
+//! All: `FAILOVER_SEEDS=1000 cargo test -p tandem-experiments --test sctp_failover` (20 without).
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use experiments::ss7::sctp_failover::Lossy;

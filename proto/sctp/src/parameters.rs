@@ -148,8 +148,8 @@ impl Parameters {
     }
 
     /// For signalling between endpoints whose round trips stay below 50 ms: data leaves a path at
-    /// its first time-out (RFC 7829), and a path has failed after seven of them in a row, which take
-    /// 700 ms at most.
+    /// its first time-out (RFC 7829), and a path has failed after seven of them in a row: 700 ms
+    /// at most.
     #[must_use]
     pub const fn tandem() -> Self {
         let mut parameters = Self::rfc9260();
