@@ -147,7 +147,7 @@ fn each_is_answered_as_it_should_be_and_by_few_packets() {
         answered.extend(answers.into_iter().map(with_ip));
     }
     assert!(answered.len() > 100, "{}", answered.len());
-    capture::check(&answered);
+    capture::check_quoting(&answered);
 }
 
 #[test]

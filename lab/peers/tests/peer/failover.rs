@@ -8,6 +8,8 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 const PPID: u32 = 4_242;
+/// Messages until a path that is cut has failed, at most.
+const MESSAGES_MAX: usize = 1_000;
 
 /// Both ends know both addresses of the other, and each has answered.
 fn with_both_paths(mut pair: Pair) -> Pair {
@@ -35,25 +37,32 @@ pub fn messages_of_ours_go_on_by_the_second_path_when_the_first_is_cut_and_retur
         let mut pair = with_both_paths(pair);
         let first = IpAddr::from(GUEST_ADDRESSES[0]);
         let (id, ours) = (pair.id, pair.node.wire(0).address);
-        for n in 0..200 {
-            pair.node.wire(0).is_cut = (50..150).contains(&n);
-            pair.node.send(id, &Outgoing::new(0, PPID, pattern(n, 300).into()));
-            pair.node.wait(Duration::from_millis(10));
+        let failed = Indication::NetworkStatusChange(first, PathState::Inactive);
+        let mut count = 0;
+        for (is_cut, least) in [(false, 50), (true, 50), (false, 50)] {
+            pair.node.wire(0).is_cut = is_cut;
+            let (begun, mut is_told) = (count, false);
+            // While it is cut, until both sides have noticed.
+            while count < begun + least || (is_cut && !is_told) {
+                assert!(count < MESSAGES_MAX, "{:?}", pair.node.ends_of_told());
+                pair.node.send(id, &Outgoing::new(0, PPID, pattern(count, 300).into()));
+                pair.node.wait(Duration::from_millis(10));
+                let theirs = format!("path {ours} unreachable");
+                is_told = pair.node.was_told(&failed) && pair.peer.heard().contains(&theirs);
+                count += 1;
+            }
         }
-        pair.node.run(|it| it.messages().count() == 200);
-        let expected: Vec<Vec<u8>> = (0..200).map(|n| pattern(n, 300)).collect();
+        pair.node.run(|it| it.messages().count() == count);
+        let expected: Vec<Vec<u8>> = (0..count).map(|n| pattern(n, 300)).collect();
         let got = pair.node.messages().map(|it| &it.payload[..]);
         assert!(got.eq(expected.iter().map(|it| &it[..])), "in order");
-        let failed = Indication::NetworkStatusChange(first, PathState::Inactive);
-        assert!(pair.node.was_told(&failed), "{:?}", pair.node.ends_of_told());
-        pair.hear(&format!("path {ours} unreachable"));
         let healed = Indication::NetworkStatusChange(first, PathState::Active);
         let at = pair.node.told.iter().position(|(_, it)| *it == failed).unwrap();
         pair.node.run(|it| it.told[at..].iter().any(|(_, it)| *it == healed));
         pair.hear(&format!("path {ours} available"));
         let passed = pair.node.passed.len();
         pair.node.send(id, &Outgoing::new(0, PPID, pattern(0, 300).into()));
-        pair.node.run(|it| it.messages().count() == 201);
+        pair.node.run(|it| it.messages().count() == count + 1);
         let by_first = |packet: &Vec<u8>| packet[16..20] == GUEST_ADDRESSES[0].octets();
         assert!(pair.node.passed[passed..].iter().any(by_first), "the primary has it back");
         pair.end();
