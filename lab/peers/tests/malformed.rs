@@ -90,7 +90,7 @@ impl Duo {
     fn wait(&mut self, time: Duration) {
         let until = self.now + time;
         while self.now < until {
-            self.now = self.now + Duration::from_millis(5);
+            self.now += Duration::from_millis(5);
             for end in 0..2 {
                 let mut out = Vec::new();
                 self.ends[end].tick(self.now, &mut out);

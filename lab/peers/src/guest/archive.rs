@@ -98,6 +98,6 @@ mod tests {
         };
         assert_eq!((field("bin/tool", 6), field("bin/tool", 11)), (5, 9));
         assert_eq!((field("bin/other", 1), field("bin", 1)), (LINK, DIRECTORY));
-        assert!(text.contains("tool\x0012345\0\0\0"), "{text}");
+        assert!(text.contains("tool\0\x0012345\0\0\0"), "{text}");
     }
 }
