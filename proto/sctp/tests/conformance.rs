@@ -213,7 +213,7 @@ fn packets_that_nobody_may_answer_are_not_answered() {
     ];
     for packet in cases {
         let mut world = world(1);
-        assert_eq!(answers(&mut world.ends[1], Time::ZERO, packet), [Vec::<u8>::new(); 0]);
+        assert!(answers(&mut world.ends[1], Time::ZERO, packet).is_empty());
     }
     // A SHUTDOWN ACK is answered wherever it stands.
     let mut world = world(1);
