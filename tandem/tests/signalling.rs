@@ -146,7 +146,7 @@ fn east(udp: u16, way: u16) -> String {
 name = "east"
 point_code_format = "decimal"
 point_codes = ["2"]
-echo_service_indicators = [12]
+echo_service_indicators = [15]
 timers = {{ reconnect_ms = 200 }}
 application_server = [
   {{ name = "own", served_by = "here", peers = ["west"], routing_context = 2,
@@ -234,7 +234,7 @@ impl Asp {
         for number in 0..count {
             let payload = Bytes::copy_from_slice(&[number; 40]);
             let (opc, dpc, sls) = (point_code(1), point_code(2), number % 4);
-            let msu = Transfer { network: None, opc, dpc, si: 12, ni: 2, mp: 0, sls, payload };
+            let msu = Transfer { network: None, opc, dpc, si: 15, ni: 2, mp: 0, sls, payload };
             self.tell(m3ua::In::Transfer(msu));
         }
         self.wait("the echo", |asp| asp.came.len() >= usize::from(count));

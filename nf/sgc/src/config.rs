@@ -32,7 +32,7 @@ pub struct Sgc {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network_appearance: Option<u32>,
     /// Service Indicators whose MSUs to a point code of this node come back to their origin, as
-    /// they are: a test of the way there and back (12 to 15 are nobody's).
+    /// they are: a test of the way there and back (11 and 15 are nobody's).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub echo_service_indicators: Vec<u8>,
     /// The SCTP endpoint; absent: there are no peers over SCTP.
