@@ -224,7 +224,8 @@ fn a_run_of_datagrams_that_was_sent_as_one_is_lost_and_counted_one_by_one() {
     let to = socket(&field.right, (address(0, 2), 0).into());
     resolve(&from, &to);
     let runs = inside(&field.left, || UdpSocket::bind(at).unwrap().local_addr().unwrap());
-    let runs = inside(&field.left, || driver::UdpSocket::bind(runs, &Default::default()).unwrap());
+    let runs =
+        inside(&field.left, || driver::DatagramSocket::bind(runs, &Default::default()).unwrap());
     let bytes: Vec<u8> = (0..40u8).flat_map(|number| [number; 1_000]).collect();
     let mut batch = driver::SendBatch::new();
     let mut filling = batch.fill();
