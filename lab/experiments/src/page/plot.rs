@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::fmt::Write as _;
 
 const WIDTH: f64 = 960.0;
-const HEIGHT: f64 = 360.0;
+const HEIGHT: f64 = 388.0;
 /// Room of one panel's axis, and between the panels.
 const LEFT: f64 = 64.0;
 const PANEL: f64 = 400.0;
@@ -15,8 +15,8 @@ const STEP: f64 = 480.0;
 const TOP: f64 = 34.0;
 const BOTTOM: f64 = 300.0;
 /// Places of the legend's entries.
-const LEGEND: f64 = 150.0;
-const LEGENDS_A_LINE: usize = 6;
+const LEGEND: f64 = 160.0;
+const LEGENDS_A_LINE: usize = 5;
 
 /// A point: x, y and how far its interval reaches.
 type Point = (f64, f64, f64);
@@ -154,7 +154,7 @@ fn figure(out: &mut String, title: &str, panels: &[Panel<'_>]) {
     if let Some(panel) = panels.first() {
         for (number, series) in panel.series.iter().enumerate() {
             let x = LEFT + (number % LEGENDS_A_LINE) as f64 * LEGEND;
-            let y = HEIGHT - 22.0 + (number / LEGENDS_A_LINE) as f64 * 16.0;
+            let y = HEIGHT - 28.0 + (number / LEGENDS_A_LINE) as f64 * 16.0;
             let _ = write!(
                 out,
                 "<path class=\"{}\" d=\"M{x:.0} {y:.0}h22\"/>\
