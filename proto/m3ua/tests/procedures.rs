@@ -110,8 +110,8 @@ fn two_ipsps_of_a_single_exchange_that_both_ask_come_up() {
     let nodes = ["a", "b"].map(|name| world.node(name, parameters()));
     let settings = || PeerSettings::new(Role::IpspClient);
     let link = world.link((nodes[0], settings()), (nodes[1], settings()));
-    for side in 0..2 {
-        let server = world.server(nodes[side], Side::There, 9, 101 - side as u32);
+    for (side, node) in nodes.into_iter().enumerate() {
+        let server = world.server(node, Side::There, 9, 101 - side as u32);
         world.assign(link, side, server);
     }
     world.up(link);
