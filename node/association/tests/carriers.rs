@@ -130,7 +130,16 @@ fn launch(config: &Config, shards: u16) -> (Running<Talker>, Receiver<Indication
         is_first: seed.shard == 0,
         told: told.clone(),
     };
-    (runtime::start(spec, Arc::new(config.clone()), make).unwrap(), telling)
+    // A program that another test starts holds what was open here until it has begun.
+    let start = || runtime::start(spec.clone(), Arc::new(config.clone()), make.clone());
+    let until = Instant::now() + LIMIT;
+    loop {
+        match start() {
+            Ok(running) => return (running, telling),
+            Err(error) => assert!(Instant::now() < until, "{error}"),
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 fn wait(telling: &Receiver<Indication>, wanted: impl Fn(&Indication) -> bool) -> Indication {

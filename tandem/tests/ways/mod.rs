@@ -12,6 +12,7 @@ use std::time::Duration;
 /// What tshark remarks on a network that loses packets, and on its own guesses.
 const KNOWN: &[&str] = &[
     "This TSN is a retransmission",
+    "Retransmitted TSN",
     "Association has been aborted",
     "Duplicate TSN",
     "acks unseen",

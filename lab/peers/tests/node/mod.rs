@@ -22,6 +22,8 @@ use wire::Wire;
 pub const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 pub const LIMIT: Duration = Duration::from_secs(20);
 pub const OUR_PORT: u16 = 5_001;
+/// Ports that are tried until one is free at every address.
+const PORT_TRIES_MAX: usize = 16;
 
 /// A program of usrsctp's examples.
 pub fn program(name: &str) -> PathBuf {
@@ -59,13 +61,21 @@ pub struct Node {
 
 impl Node {
     pub fn new(addresses: &[IpAddr], parameters: Parameters, listens: bool) -> Self {
-        let udp_port = free_port(HERE).unwrap().port();
-        let sockets = addresses.iter().map(|address| {
-            let socket = UdpSocket::bind((*address, udp_port)).unwrap();
-            socket.set_nonblocking(true).unwrap();
-            (*address, socket)
-        });
-        let carrier = Carrier::Udp(sockets.collect());
+        let mut sockets = None;
+        for _ in 0..PORT_TRIES_MAX {
+            // Another test may take the port first.
+            let udp_port = free_port(HERE).unwrap().port();
+            let bind = |address: &IpAddr| {
+                let socket = UdpSocket::bind((*address, udp_port))?;
+                socket.set_nonblocking(true)?;
+                Ok((*address, socket))
+            };
+            sockets = addresses.iter().map(bind).collect::<std::io::Result<_>>().ok();
+            if sockets.is_some() {
+                break;
+            }
+        }
+        let carrier = Carrier::Udp(sockets.expect("a port is free at every address"));
         Self::over(carrier, addresses[..1].to_vec(), parameters, listens)
     }
 
