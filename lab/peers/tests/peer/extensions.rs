@@ -331,6 +331,8 @@ pub fn we_take_the_address_changes_of_the_peer(field: &impl Field) {
     let [first, second] = GUEST_ADDRESSES;
     let told =
         |address: std::net::Ipv4Addr, change| Indication::PeerAddress(address.into(), change);
+    // usrsctp tells nobody of an address that comes while it is still setting up.
+    pair.node.wait(Duration::from_millis(300));
     pair.ask(&format!("add {second}"), "ok add");
     pair.node.run(|it| it.was_told(&told(second, AddressChange::Added)));
     let id = pair.id;
