@@ -1,0 +1,273 @@
+//! Path attributes as rows, and as octets in a row (RFC 4271 §4.3).
+
+use super::offence::Approach;
+use super::{be16, numbers};
+use wire::Malformed;
+
+wire::rows! {
+    /// The path attributes that are known.
+    pub enum AttributeType {
+        /// Where the route comes from.
+        Origin = "ORIGIN", "RFC 4271 §5.1.1";
+        /// Which ASes it went through.
+        AsPath = "AS_PATH", "RFC 4271 §5.1.2";
+        /// Where to send packets.
+        NextHop = "NEXT_HOP", "RFC 4271 §5.1.3";
+        /// Which way into the AS is preferred by its neighbour.
+        MultiExitDisc = "MULTI_EXIT_DISC", "RFC 4271 §5.1.4";
+        /// Which way out of the AS is preferred.
+        LocalPref = "LOCAL_PREF", "RFC 4271 §5.1.5";
+        /// A more specific route was not passed on.
+        AtomicAggregate = "ATOMIC_AGGREGATE", "RFC 4271 §5.1.6";
+        /// Who aggregated.
+        Aggregator = "AGGREGATOR", "RFC 4271 §5.1.7";
+        /// Communities of four octets.
+        Communities = "COMMUNITIES", "RFC 1997";
+        /// Who brought the route into the AS.
+        OriginatorId = "ORIGINATOR_ID", "RFC 4456 §8";
+        /// Which clusters reflected it.
+        ClusterList = "CLUSTER_LIST", "RFC 4456 §8";
+        /// Routes of any family.
+        MpReachNlri = "MP_REACH_NLRI", "RFC 4760 §3";
+        /// Withdrawn routes of any family.
+        MpUnreachNlri = "MP_UNREACH_NLRI", "RFC 4760 §4";
+        /// Communities of eight octets.
+        ExtendedCommunities = "EXTENDED_COMMUNITIES", "RFC 4360 §2";
+        /// AS_PATH behind speakers of two octets.
+        As4Path = "AS4_PATH", "RFC 6793 §3";
+        /// AGGREGATOR behind speakers of two octets.
+        As4Aggregator = "AS4_AGGREGATOR", "RFC 6793 §3";
+        /// The tunnel of a multicast service.
+        PmsiTunnel = "PMSI_TUNNEL", "RFC 6514 §5";
+        /// How to encapsulate.
+        TunnelEncapsulation = "TUNNEL_ENCAPSULATION", "RFC 9012 §2";
+        /// Traffic engineering.
+        TrafficEngineering = "TRAFFIC_ENGINEERING", "RFC 5543 §3";
+        /// Communities of twenty octets.
+        Ipv6ExtendedCommunities = "IPV6_EXTENDED_COMMUNITIES", "RFC 5701 §2";
+        /// The metric to the origin over several ASes.
+        Aigp = "AIGP", "RFC 7311 §3";
+        /// Labels of provider edges.
+        PeDistinguisherLabels = "PE_DISTINGUISHER_LABELS", "RFC 6514 §8";
+        /// What a link-state route is like.
+        BgpLs = "BGP-LS", "RFC 9552 §5.3";
+        /// Communities of twelve octets.
+        LargeCommunities = "LARGE_COMMUNITY", "RFC 8092 §3";
+        /// Who sent the route to a customer.
+        OnlyToCustomer = "ONLY_TO_CUSTOMER", "RFC 9234 §5";
+        /// Segment identifiers.
+        PrefixSid = "PREFIX_SID", "RFC 8669 §3";
+        /// The attributes of a customer's own BGP.
+        AttrSet = "ATTR_SET", "RFC 6368 §5";
+    }
+}
+
+numbers!(AttributeType: u8 {
+    Origin = 1, AsPath = 2, NextHop = 3, MultiExitDisc = 4, LocalPref = 5, AtomicAggregate = 6,
+    Aggregator = 7, Communities = 8, OriginatorId = 9, ClusterList = 10, MpReachNlri = 14,
+    MpUnreachNlri = 15, ExtendedCommunities = 16, As4Path = 17, As4Aggregator = 18,
+    PmsiTunnel = 22, TunnelEncapsulation = 23, TrafficEngineering = 24,
+    Ipv6ExtendedCommunities = 25, Aigp = 26, PeDistinguisherLabels = 27, BgpLs = 29,
+    LargeCommunities = 32, OnlyToCustomer = 35, PrefixSid = 40, AttrSet = 128,
+});
+
+/// What a value must be like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// Nothing is asked.
+    Any,
+    /// That many octets.
+    Exactly(usize),
+    /// That many octets or more.
+    AtLeast(usize),
+    /// Once or more that many octets.
+    Times(usize),
+    /// ORIGIN.
+    Origin,
+    /// AS_PATH.
+    AsPath,
+    /// NEXT_HOP.
+    NextHop,
+    /// AGGREGATOR.
+    Aggregator,
+    /// AS4_PATH.
+    As4Path,
+    /// MP_REACH_NLRI.
+    Reach,
+    /// MP_UNREACH_NLRI.
+    Unreach,
+    /// Type of one octet, length of two that counts both.
+    Aigp,
+    /// Type and length of two octets each.
+    Tunnel,
+}
+
+/// How an attribute is checked (RFC 7606 §7).
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rule {
+    /// The flags Optional and Transitive.
+    pub flags: u8,
+    /// What the value must be like.
+    pub shape: Shape,
+    /// How an offence is answered.
+    pub approach: Approach,
+}
+
+const WELL_KNOWN: u8 = Flags::TRANSITIVE;
+const TRANSITIVE: u8 = Flags::OPTIONAL | Flags::TRANSITIVE;
+const NON_TRANSITIVE: u8 = Flags::OPTIONAL;
+
+impl AttributeType {
+    /// Flags, shape, and the answer to an offence.
+    #[inline]
+    pub(super) const fn rule(self) -> Rule {
+        use Approach::{AttributeDiscard, SessionReset, TreatAsWithdraw};
+        let (flags, shape, approach) = match self {
+            Self::Origin => (WELL_KNOWN, Shape::Origin, TreatAsWithdraw),
+            Self::AsPath => (WELL_KNOWN, Shape::AsPath, TreatAsWithdraw),
+            Self::NextHop => (WELL_KNOWN, Shape::NextHop, TreatAsWithdraw),
+            Self::MultiExitDisc => (NON_TRANSITIVE, Shape::Exactly(4), TreatAsWithdraw),
+            Self::LocalPref => (WELL_KNOWN, Shape::Exactly(4), TreatAsWithdraw),
+            Self::AtomicAggregate => (WELL_KNOWN, Shape::Exactly(0), AttributeDiscard),
+            Self::Aggregator => (TRANSITIVE, Shape::Aggregator, AttributeDiscard),
+            Self::Communities => (TRANSITIVE, Shape::Times(4), TreatAsWithdraw),
+            Self::OriginatorId => (NON_TRANSITIVE, Shape::Exactly(4), TreatAsWithdraw),
+            Self::ClusterList => (NON_TRANSITIVE, Shape::Times(4), TreatAsWithdraw),
+            Self::MpReachNlri => (NON_TRANSITIVE, Shape::Reach, SessionReset),
+            Self::MpUnreachNlri => (NON_TRANSITIVE, Shape::Unreach, SessionReset),
+            Self::ExtendedCommunities => (TRANSITIVE, Shape::Times(8), TreatAsWithdraw),
+            Self::As4Path => (TRANSITIVE, Shape::As4Path, AttributeDiscard),
+            Self::As4Aggregator => (TRANSITIVE, Shape::Exactly(8), AttributeDiscard),
+            Self::PmsiTunnel => (TRANSITIVE, Shape::AtLeast(5), TreatAsWithdraw),
+            Self::TunnelEncapsulation => (TRANSITIVE, Shape::Tunnel, TreatAsWithdraw),
+            Self::TrafficEngineering => (NON_TRANSITIVE, Shape::Any, TreatAsWithdraw),
+            Self::Ipv6ExtendedCommunities => (TRANSITIVE, Shape::Times(20), TreatAsWithdraw),
+            Self::Aigp => (NON_TRANSITIVE, Shape::Aigp, AttributeDiscard),
+            Self::PeDistinguisherLabels => (TRANSITIVE, Shape::Any, TreatAsWithdraw),
+            Self::BgpLs => (NON_TRANSITIVE, Shape::Any, AttributeDiscard),
+            Self::LargeCommunities => (TRANSITIVE, Shape::Times(12), TreatAsWithdraw),
+            Self::OnlyToCustomer => (TRANSITIVE, Shape::Exactly(4), TreatAsWithdraw),
+            Self::PrefixSid => (TRANSITIVE, Shape::Any, AttributeDiscard),
+            Self::AttrSet => (TRANSITIVE, Shape::AtLeast(4), TreatAsWithdraw),
+        };
+        Rule { flags, shape, approach }
+    }
+
+    /// The flags of the type: Optional and Transitive.
+    #[must_use]
+    pub const fn flags(self) -> u8 {
+        self.rule().flags
+    }
+
+    /// Whether it stays inside of an AS: from an external peer it is dropped (RFC 7606 §7.5, §7.9,
+    /// §7.10).
+    #[must_use]
+    pub const fn is_internal(self) -> bool {
+        matches!(self, Self::LocalPref | Self::OriginatorId | Self::ClusterList)
+    }
+}
+
+/// The flags of an attribute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Flags(pub u8);
+
+impl Flags {
+    /// Not well-known.
+    pub const OPTIONAL: u8 = 0x80;
+    /// Passed on by who does not know it.
+    pub const TRANSITIVE: u8 = 0x40;
+    /// Somebody on the way did not know it.
+    pub const PARTIAL: u8 = 0x20;
+    /// The length has two octets.
+    pub const EXTENDED_LENGTH: u8 = 0x10;
+
+    /// Whether that flag is set.
+    #[must_use]
+    pub const fn has(self, flag: u8) -> bool {
+        self.0 & flag != 0
+    }
+}
+
+/// A path attribute, as it came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Attribute<'a> {
+    /// Its flags.
+    pub flags: Flags,
+    /// Its type.
+    pub number: u8,
+    /// Its offset in the field.
+    pub at: usize,
+    /// All of it: flags, type, length, value.
+    pub octets: &'a [u8],
+    /// Its value.
+    pub value: &'a [u8],
+}
+
+impl Attribute<'_> {
+    /// Its type, if that is known.
+    #[inline]
+    #[must_use]
+    pub const fn kind(&self) -> Option<AttributeType> {
+        AttributeType::of(self.number)
+    }
+}
+
+/// The path attributes of a field.
+#[derive(Debug, Clone, Copy)]
+pub struct Attributes<'a> {
+    rest: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Attributes<'a> {
+    /// The attributes of `field`.
+    #[must_use]
+    pub const fn new(field: &'a [u8]) -> Self {
+        Self { rest: field, at: 0 }
+    }
+
+    /// The value of the first attribute of that type.
+    #[must_use]
+    pub fn value(self, kind: AttributeType) -> Option<&'a [u8]> {
+        let mut all = self.map_while(Result::ok);
+        all.find(|attribute| attribute.number == kind.number()).map(|attribute| attribute.value)
+    }
+}
+
+impl<'a> Iterator for Attributes<'a> {
+    type Item = Result<Attribute<'a>, Malformed>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let bytes = self.rest;
+        let &first = bytes.first()?;
+        self.rest = &[];
+        let flags = Flags(first);
+        let head = if flags.has(Flags::EXTENDED_LENGTH) { 4 } else { 3 };
+        if bytes.len() < head {
+            let what = "the head of an attribute is cut off";
+            return Some(Err(Malformed::new(self.at, what, "RFC 7606 §4")));
+        }
+        let length = if head == 4 { usize::from(be16(bytes, 2)) } else { usize::from(bytes[2]) };
+        let Some((octets, rest)) = bytes.split_at_checked(head + length) else {
+            let what = "the attribute is longer than the field";
+            return Some(Err(Malformed::new(self.at, what, "RFC 7606 §4")));
+        };
+        let (at, number, value) = (self.at, bytes[1], &octets[head..]);
+        self.rest = rest;
+        self.at += octets.len();
+        Some(Ok(Attribute { flags, number, at, octets, value }))
+    }
+}
+
+/// Appends an attribute; the length has as many octets as it needs.
+pub fn write_attribute(flags: u8, number: u8, value: &[u8], out: &mut Vec<u8>) {
+    let length = value.len() as u16;
+    if let Ok(short) = u8::try_from(length) {
+        out.extend_from_slice(&[flags & !Flags::EXTENDED_LENGTH, number, short]);
+    } else {
+        let [high, low] = length.to_be_bytes();
+        out.extend_from_slice(&[flags | Flags::EXTENDED_LENGTH, number, high, low]);
+    }
+    out.extend_from_slice(value);
+}

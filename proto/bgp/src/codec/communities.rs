@@ -1,0 +1,125 @@
+//! Communities of four, eight and twelve octets (RFC 1997, RFC 4360, RFC 8092).
+
+use super::{be16, be32, numbers};
+use core::fmt;
+use core::net::Ipv4Addr;
+
+wire::rows! {
+    /// Communities that mean the same everywhere.
+    pub enum WellKnownCommunity {
+        /// The path is about to go: prefer another.
+        GracefulShutdown = "graceful-shutdown", "RFC 8326 §4";
+        /// The path is stale for long.
+        LlgrStale = "llgr-stale", "RFC 9494 §4.6";
+        /// The path shall not become stale for long.
+        NoLlgr = "no-llgr", "RFC 9494 §4.7";
+        /// Drop what goes there.
+        Blackhole = "blackhole", "RFC 7999 §5";
+        /// Not out of the AS, or the confederation.
+        NoExport = "no-export", "RFC 1997";
+        /// To nobody.
+        NoAdvertise = "no-advertise", "RFC 1997";
+        /// Not out of the AS.
+        NoExportSubconfed = "no-export-subconfed", "RFC 1997";
+        /// Not to bilateral peers.
+        NoPeer = "no-peer", "RFC 3765 §2";
+    }
+}
+
+numbers!(WellKnownCommunity: u32 {
+    GracefulShutdown = 0xFFFF_0000, LlgrStale = 0xFFFF_0006, NoLlgr = 0xFFFF_0007,
+    Blackhole = 0xFFFF_029A, NoExport = 0xFFFF_FF01, NoAdvertise = 0xFFFF_FF02,
+    NoExportSubconfed = 0xFFFF_FF03, NoPeer = 0xFFFF_FF04,
+});
+
+/// A community.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Community(pub u32);
+
+impl Community {
+    /// Those of the value of COMMUNITIES.
+    pub fn all(value: &[u8]) -> impl Iterator<Item = Self> {
+        value.chunks_exact(4).map(|octets| Self(be32(octets, 0)))
+    }
+}
+
+impl fmt::Display for Community {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match WellKnownCommunity::of(self.0) {
+            Some(known) => f.write_str(known.name()),
+            None => write!(f, "{}:{}", self.0 >> 16, self.0 & 0xFFFF),
+        }
+    }
+}
+
+/// An extended community.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ExtendedCommunity(pub [u8; 8]);
+
+impl ExtendedCommunity {
+    /// Subtype of a route target.
+    const ROUTE_TARGET: u8 = 2;
+    /// Subtype of a route origin.
+    const ROUTE_ORIGIN: u8 = 3;
+
+    /// Those of the value of EXTENDED_COMMUNITIES.
+    pub fn all(value: &[u8]) -> impl Iterator<Item = Self> {
+        value.as_chunks::<8>().0.iter().map(|octets| Self(*octets))
+    }
+
+    /// Whether it is a route target: of a two-octet AS, an address or a four-octet AS
+    /// (RFC 4360 §4).
+    #[must_use]
+    pub const fn is_route_target(self) -> bool {
+        matches!(self.0[0], 0..=2) && self.0[1] == Self::ROUTE_TARGET
+    }
+
+    /// Whether it leaves the AS (RFC 4360 §2).
+    #[must_use]
+    pub const fn is_transitive(self) -> bool {
+        self.0[0] & 0x40 == 0
+    }
+}
+
+impl fmt::Display for ExtendedCommunity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let octets = &self.0;
+        match octets[1] {
+            Self::ROUTE_TARGET if octets[0] < 3 => f.write_str("rt:")?,
+            Self::ROUTE_ORIGIN if octets[0] < 3 => f.write_str("ro:")?,
+            _ => return write!(f, "0x{:016x}", u64::from_be_bytes(*octets)),
+        }
+        match octets[0] {
+            0 => write!(f, "{}:{}", be16(octets, 2), be32(octets, 4)),
+            1 => write!(f, "{}:{}", Ipv4Addr::from(be32(octets, 2)), be16(octets, 6)),
+            _ => write!(f, "{}:{}", be32(octets, 2), be16(octets, 6)),
+        }
+    }
+}
+
+/// A large community.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LargeCommunity {
+    /// Whose it is.
+    pub administrator: u32,
+    /// The first number.
+    pub data1: u32,
+    /// The second number.
+    pub data2: u32,
+}
+
+impl LargeCommunity {
+    /// Those of the value of LARGE_COMMUNITY.
+    pub fn all(value: &[u8]) -> impl Iterator<Item = Self> {
+        value.chunks_exact(12).map(|octets| {
+            let [administrator, data1, data2] = [0, 4, 8].map(|at| be32(octets, at));
+            Self { administrator, data1, data2 }
+        })
+    }
+}
+
+impl fmt::Display for LargeCommunity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.administrator, self.data1, self.data2)
+    }
+}

@@ -1,0 +1,89 @@
+//! Messages as octets: framing, the five message types, path attributes, and what is wrong with
+//! them.
+//!
+//! Reading borrows and allocates nothing. What is wrong is an [`Offence`]: how to answer it
+//! (RFC 7606), which NOTIFICATION would tell it, where it stands and why.
+
+mod as_path;
+mod attribute;
+mod capability;
+mod communities;
+mod header;
+mod notification;
+mod offence;
+mod offer;
+mod open;
+mod reach;
+mod refresh;
+mod rewrite;
+mod tlv;
+mod update;
+mod value;
+
+pub use as_path::{AS_TRANS, AsPath, Segment, SegmentKind, prepend};
+pub use attribute::{Attribute, AttributeType, Attributes, Flags, write_attribute};
+pub use capability::{Capabilities, Capability, CapabilityCode};
+pub use communities::{Community, ExtendedCommunity, LargeCommunity, WellKnownCommunity};
+pub use header::{Framing, MessageType, Messages, frame, keepalive};
+pub(crate) use header::{begin, end};
+pub use notification::{
+    CEASE_COMMUNICATION_BYTES_MAX, Cease, ErrorCode, FsmError, HeaderError, Notice, Notification,
+    OpenError, RefreshError, UpdateError, write_communication, write_notification,
+};
+pub use offence::{Approach, Data, Offence};
+pub use offer::{GracefulRestart, LongLived, Offer, Role};
+pub use open::{Open, write_open};
+pub use reach::{NextHop, Reach, Unreach};
+pub use refresh::{Refresh, RefreshKind, write_refresh};
+pub use rewrite::{Edit, reflect, rewrite, to_two_octets};
+pub use tlv::{Tlv, Tlvs, TunnelTlvs};
+pub use update::{Context, Peering, Update};
+pub use value::{Aggregator, Origin, PmsiTunnel, aigp_metric};
+
+/// The TCP port (RFC 4271 §4.1).
+pub const PORT: u16 = 179;
+/// The BGP version (RFC 4271 §4.2).
+pub const VERSION: u8 = 4;
+/// Octets of the message header (RFC 4271 §4.1).
+pub const HEADER_BYTES: usize = 19;
+/// Octets of a message at most (RFC 4271 §4.1).
+pub const MESSAGE_BYTES_MAX: usize = 4_096;
+/// Octets of a message at most between speakers of extended messages (RFC 8654 §3).
+pub const EXTENDED_MESSAGE_BYTES_MAX: usize = 65_535;
+
+/// An Autonomous System number, of four octets everywhere inside (RFC 6793).
+pub type Asn = u32;
+/// A BGP Identifier, a Cluster Id, a Router Id: four octets (RFC 6286).
+pub type Identifier = u32;
+
+/// The 16-bit number at `at`, which must be there.
+#[inline]
+pub(crate) fn be16(bytes: &[u8], at: usize) -> u16 {
+    u16::from_be_bytes([bytes[at], bytes[at + 1]])
+}
+
+/// The 32-bit number at `at`, which must be there.
+#[inline]
+pub(crate) fn be32(bytes: &[u8], at: usize) -> u32 {
+    u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+}
+
+/// Gives the rows of a table their numbers on the wire.
+macro_rules! numbers {
+    ($table:ident: $number:ty { $($row:ident = $value:literal),+ $(,)? }) => {
+        impl $table {
+            /// The number on the wire.
+            #[must_use]
+            pub const fn number(self) -> $number {
+                match self { $(Self::$row => $value),+ }
+            }
+
+            /// The row of that number.
+            #[must_use]
+            pub const fn of(number: $number) -> Option<Self> {
+                match number { $($value => Some(Self::$row),)+ _ => None }
+            }
+        }
+    };
+}
+pub(crate) use numbers;
