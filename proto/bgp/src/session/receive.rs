@@ -29,7 +29,7 @@ impl Session {
                     if self.connections[index].phase == Phase::Established =>
                 {
                     self.counters.received[MessageType::Update as usize] += 1;
-                    if updates.is_empty() {
+                    if updates.start == updates.end {
                         updates.start = at;
                     }
                     at += message.len();
@@ -174,7 +174,7 @@ impl Session {
 
 /// Tells the UPDATEs that were found.
 fn hand_on(id: ConnectionId, updates: &mut core::ops::Range<usize>, out: &mut Vec<Out>) {
-    if !updates.is_empty() {
+    if updates.start != updates.end {
         out.push(Out::Updates(id, updates.clone()));
         *updates = 0..0;
     }
