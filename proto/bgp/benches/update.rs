@@ -3,9 +3,7 @@
 //! one of the functions that are not inlined.
 #![allow(missing_docs, reason = "the macros of criterion make public items")]
 
-use bgp::codec::{
-    Context, Messages, Peering, Update, prepend, reflect, write_attribute,
-};
+use bgp::codec::{Context, Messages, Peering, Update, prepend, reflect, write_attribute};
 use bgp::family::{Family, FamilySet, Ipv4Prefix, Ipv4Routes, Ipv6Routes, Routes};
 use bgp::pack::{Announcement, Limits, Withdrawal};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -169,7 +167,9 @@ fn benches(criterion: &mut Criterion) {
     let table = out.clone();
     pack_table(&sets[..1], &prefixes, &mut out);
     let one_set = out.clone();
-    group.bench_function("read_internet_like", |b| b.iter(|| read_table(black_box(&table), &context)));
+    group.bench_function("read_internet_like", |b| {
+        b.iter(|| read_table(black_box(&table), &context))
+    });
     group.bench_function("read_one_set", |b| b.iter(|| read_table(black_box(&one_set), &context)));
     group.bench_function("pack_internet_like", |b| {
         b.iter(|| pack_table(black_box(&sets), &prefixes, &mut out));

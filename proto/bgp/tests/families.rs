@@ -5,8 +5,8 @@ mod every;
 
 use bgp::codec::{ExtendedCommunity, Update};
 use bgp::family::{
-    Components, EvpnRoute, Family, FamilySet, Ipv4Prefix, Ipv4Routes, Ipv6Prefix, Ipv6Routes, Label,
-    LabelledPrefix, Layout, RouteKey, RouteTarget, Routes, VplsRoute, VpnPrefix,
+    Components, EvpnRoute, Family, FamilySet, Ipv4Prefix, Ipv4Routes, Ipv6Prefix, Ipv6Routes,
+    Label, LabelledPrefix, Layout, RouteKey, RouteTarget, Routes, VplsRoute, VpnPrefix,
 };
 use every::hex;
 use std::collections::BTreeSet;
@@ -196,7 +196,10 @@ fn routes_are_shown_as_people_write_them() {
     };
     assert_eq!(shown(Family::Ipv6Unicast), ["2001:db8::/32", "::/0", "2001:db8::1/128"]);
     assert_eq!(shown(Family::Vpnv4), ["65000:42:192.0.2.0/24", "65000:42:0.0.0.0/0"]);
-    assert_eq!(shown(Family::RouteTarget), ["65000 rt:65000:100", "default", "65000 0x0000000000000000/0"]);
+    assert_eq!(
+        shown(Family::RouteTarget),
+        ["65000 rt:65000:100", "default", "65000 0x0000000000000000/0"]
+    );
     assert_eq!(shown(Family::Vpls), ["65000:42 ve 1 offset 1", "65000:42 pe 192.0.2.1"]);
     let evpn = shown(Family::Evpn);
     assert_eq!(evpn[0], "65000:42 ad 00112233445566778899 tag 0");
@@ -269,9 +272,9 @@ fn keys_are_small_and_ordered() {
     let keys: BTreeSet<RouteKey> = Family::ALL
         .iter()
         .flat_map(|family| {
-            every::routes(*family).into_iter().map(|wire| {
-                Routes::new(*family, Layout::default(), &wire).next().unwrap().key()
-            })
+            every::routes(*family)
+                .into_iter()
+                .map(|wire| Routes::new(*family, Layout::default(), &wire).next().unwrap().key())
         })
         .collect();
     let all: usize = Family::ALL.iter().map(|family| every::routes(*family).len()).sum();
@@ -291,7 +294,10 @@ fn every_family_travels_in_updates() {
         let expected = every::routes(family);
         if let Some(reach) = update.reach() {
             let found: Vec<&[u8]> = reach.routes.map(|route| route.wire).collect();
-            assert_eq!((reach.family, found), (family, expected.iter().map(|it| &it[..]).collect()));
+            assert_eq!(
+                (reach.family, found),
+                (family, expected.iter().map(|it| &it[..]).collect())
+            );
             assert_eq!(reach.next_hop, every::next_hop(family));
         } else if let Some(family) = update.end_of_rib() {
             assert_eq!(family, update.unreach().map_or(Family::Ipv4Unicast, |it| it.family));

@@ -7,8 +7,8 @@ mod every;
 
 use bgp::codec::{
     Approach, AsPath, Attributes, Capabilities, Community, Context, ExtendedCommunity, Framing,
-    LargeCommunity, MessageType, NextHop, Notification, Offence, Open, Peering, PmsiTunnel, Refresh,
-    TunnelTlvs, Update, aigp_metric, frame, reflect, to_two_octets, write_open,
+    LargeCommunity, MessageType, NextHop, Notification, Offence, Open, Peering, PmsiTunnel,
+    Refresh, TunnelTlvs, Update, aigp_metric, frame, reflect, to_two_octets, write_open,
 };
 use bgp::family::{Components, EvpnRoute, Family, FamilySet, Layout, Routes};
 use proptest::prelude::*;

@@ -77,7 +77,8 @@ fn extended_parameters_are_read_whatever_length_is_told() {
         let text = format!("04 fde8 005a c0000201 {told} ff 0009 02 0006 0104 00010001");
         assert_eq!(Open::read(&open(&text)).unwrap().offer, Offer::plain(65_000, 0xC000_0201, 90));
     }
-    let (code, subcode, _) = notice_of(&open("04 fde8 005a c0000201 ff ff 000a 02 0006 0104 00010001"));
+    let (code, subcode, _) =
+        notice_of(&open("04 fde8 005a c0000201 ff ff 000a 02 0006 0104 00010001"));
     assert_eq!((code, subcode), (2, 0));
 }
 
@@ -228,5 +229,8 @@ fn a_refresh_is_a_request_a_beginning_or_an_end() {
     let other = message(5, &hex("0009 00 01"));
     assert_eq!(Refresh::read(&other).unwrap().family, None);
     let long = message(5, &hex("0001 01 01 00"));
-    assert_eq!(Refresh::read(&long).unwrap_err().notice.to_string(), "ROUTE-REFRESH Message Error: Invalid Message Length");
+    assert_eq!(
+        Refresh::read(&long).unwrap_err().notice.to_string(),
+        "ROUTE-REFRESH Message Error: Invalid Message Length"
+    );
 }

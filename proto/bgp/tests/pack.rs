@@ -73,10 +73,11 @@ proptest! {
             sent.iter().for_each(|(id, prefix)| packing.prefix(*id, *prefix));
             packing.finish()
         } else {
-            let mut packing = match is_plain {
-                true => Announcement::plain(limits, &plain, &mut buffer).unwrap(),
-                false => Announcement::multiprotocol(limits, family, &hop, &mp, &mut buffer).unwrap(),
+            let packing = match is_plain {
+                true => Announcement::plain(limits, &plain, &mut buffer),
+                false => Announcement::multiprotocol(limits, family, &hop, &mp, &mut buffer),
             };
+            let mut packing = packing.unwrap();
             sent.iter().for_each(|(id, prefix)| packing.prefix(*id, *prefix));
             packing.finish()
         };
@@ -132,7 +133,8 @@ fn what_is_too_long_for_a_message_is_refused_and_nothing_is_written() {
     let plain = every::plain_attributes();
     buffer.clear();
     let mut packing =
-        Announcement::multiprotocol(limits, Family::Ipv4FlowSpec, &[], &plain, &mut buffer).unwrap();
+        Announcement::multiprotocol(limits, Family::Ipv4FlowSpec, &[], &plain, &mut buffer)
+            .unwrap();
     assert_eq!(packing.route(0, &wire), Err(TooLong));
     assert_eq!(packing.finish(), 0);
     assert!(buffer.is_empty());
@@ -149,7 +151,8 @@ fn routes_of_every_family_are_packed_with_and_without_path_identifiers() {
             let mut buffer = Vec::new();
             let hop = every::next_hop(family);
             let mut packing =
-                Announcement::multiprotocol(limits, family, &hop, &attributes, &mut buffer).unwrap();
+                Announcement::multiprotocol(limits, family, &hop, &attributes, &mut buffer)
+                    .unwrap();
             for round in 0..20 {
                 for route in &routes {
                     packing.route(round, route).unwrap();

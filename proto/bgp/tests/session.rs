@@ -12,8 +12,8 @@ use bgp::codec::{
 use bgp::family::{FAMILIES, Family, FamilySet};
 use bgp::pack::end_of_rib;
 use bgp::{
-    Cause, ConnectionId, In, Indication, Negotiated, OPEN_HOLD_TIME, Out, PeerAs, Session, Settings,
-    State,
+    Cause, ConnectionId, In, Indication, Negotiated, OPEN_HOLD_TIME, Out, PeerAs, Session,
+    Settings, State,
 };
 use machine::{Duration, Machine, Time};
 
@@ -671,11 +671,9 @@ fn a_peer_that_is_back_in_time_renews_its_routes_until_its_end_of_rib() {
 fn routes_outlive_a_notification_only_where_both_said_so() {
     let notice = Notice::cease(Cease::OutOfResources);
     let hard = Notice::cease(Cease::HardReset);
-    for (agreed, notice, kept) in [
-        (false, notice, FamilySet::EMPTY),
-        (true, notice, ipv4()),
-        (true, hard, FamilySet::EMPTY),
-    ] {
+    for (agreed, notice, kept) in
+        [(false, notice, FamilySet::EMPTY), (true, notice, ipv4()), (true, hard, FamilySet::EMPTY)]
+    {
         let mut desk = Desk::new(patient(agreed, false));
         back(&mut desk, 1, &restarting(60, true, 0));
         desk.took();
@@ -696,7 +694,9 @@ fn routes_outlive_a_notification_only_where_both_said_so() {
     back(&mut desk, 1, &restarting(60, true, 0));
     desk.took();
     desk.receive(ID, &[0; 30]);
-    assert!(told(&desk.took()).iter().any(|it| matches!(it, Indication::Down(_, FamilySet::EMPTY))));
+    assert!(
+        told(&desk.took()).iter().any(|it| matches!(it, Indication::Down(_, FamilySet::EMPTY)))
+    );
 }
 
 #[test]

@@ -204,7 +204,9 @@ fn a_session_that_is_stopped_stays_so_at_both_ends() {
     world.step(0, In::Stop(Cease::AdministrativeShutdown, text.clone()));
     world.run_s(1);
     let received = Cause::Received(Notice::cease(Cease::AdministrativeShutdown), text);
-    assert!(world.told.iter().any(|(_, end, told)| (*end, told) == (1, &Told::Down(received.clone()))));
+    assert!(
+        world.told.iter().any(|(_, end, told)| (*end, told) == (1, &Told::Down(received.clone())))
+    );
     world.run_s(100);
     assert_eq!(world.sessions[0].state(), State::Idle);
     assert_ne!(world.sessions[1].state(), State::Established);

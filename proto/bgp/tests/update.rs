@@ -508,6 +508,12 @@ fn a_family_that_was_not_agreed_on_is_ignored() {
     assert_eq!(update.offence().unwrap().approach, Approach::AttributeDiscard);
     assert!(update.unreach().is_none() && !update.is_withdrawn());
     assert_eq!(update.canonical(&mut Vec::new()), ipv4_attributes());
+    let other = Context { families: FamilySet::only(Family::Ipv6Unicast), ..context() };
+    let bytes = self::update(&hex("10 0a01"), &attributes, &PREFIX);
+    let update = Update::read(&bytes, &other).unwrap();
+    assert_eq!(update.offence().unwrap().malformed.at, 21);
+    assert!(update.withdrawn().is_empty() && update.announced().is_empty());
+    assert_eq!(update.unreach().unwrap().routes.count(), 1);
 }
 
 #[test]

@@ -19,7 +19,9 @@ wire::rows! {
     }
 }
 
-numbers!(MessageType: u8 { Open = 1, Update = 2, Notification = 3, Keepalive = 4, RouteRefresh = 5 });
+numbers!(MessageType: u8 {
+    Open = 1, Update = 2, Notification = 3, Keepalive = 4, RouteRefresh = 5,
+});
 
 impl MessageType {
     /// Octets of the shortest message of this type, header included (RFC 4271 §4).

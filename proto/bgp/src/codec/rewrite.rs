@@ -39,12 +39,7 @@ pub fn rewrite(attributes: &[u8], edits: &[Edit<'_>], out: &mut Vec<u8>) {
 
 /// Appends `attributes` as a reflector of `cluster` passes them on: ORIGINATOR_ID if there is none
 /// yet, and the cluster in front of CLUSTER_LIST (RFC 4456 §8).
-pub fn reflect(
-    attributes: &[u8],
-    originator: Identifier,
-    cluster: Identifier,
-    out: &mut Vec<u8>,
-) {
+pub fn reflect(attributes: &[u8], originator: Identifier, cluster: Identifier, out: &mut Vec<u8>) {
     let all = Attributes::new(attributes);
     let originator = originator.to_be_bytes();
     let originator = all.value(AttributeType::OriginatorId).unwrap_or(&originator);
@@ -100,4 +95,3 @@ pub fn to_two_octets(attributes: &[u8], out: &mut Vec<u8>) {
     edits.push(Edit { kind: AttributeType::As4Aggregator, value: as4_aggregator });
     rewrite(attributes, &edits, out);
 }
-

@@ -62,6 +62,8 @@ pub struct Update<'a> {
     message: &'a [u8],
     withdrawn: Routes<'a>,
     attributes: &'a [u8],
+    /// The offset in the message at which they begin.
+    attributes_at: usize,
     announced: Routes<'a>,
     reach: Option<Reach<'a>>,
     unreach: Option<Unreach<'a>>,
@@ -114,6 +116,7 @@ impl<'a> Update<'a> {
     /// [`Update::offence`].
     pub fn read(message: &'a [u8], context: &Context) -> Result<Self, Offence> {
         let mut update = Self::outline(message, context)?;
+        update.ignore_routes(context)?;
         update.check_routes()?;
         if !update.attributes.is_empty() {
             update.read_attributes(context)?;
@@ -147,6 +150,7 @@ impl<'a> Update<'a> {
             message,
             withdrawn: Routes::new(family, context.layout(family, true), withdrawn),
             attributes,
+            attributes_at: at + 2,
             announced: Routes::new(family, context.layout(family, false), announced),
             reach: None,
             unreach: None,
@@ -160,9 +164,22 @@ impl<'a> Update<'a> {
         })
     }
 
-    /// The offset in the message at which the attributes begin.
-    fn attributes_at(&self) -> usize {
-        HEADER_BYTES + 4 + self.withdrawn.octets().len()
+    /// Both plain fields are passed over where IPv4 was not negotiated (RFC 4760 §8).
+    fn ignore_routes(&mut self, context: &Context) -> Result<(), Offence> {
+        let has_none = self.withdrawn.is_empty() && self.announced.is_empty();
+        if has_none || context.families.has(Family::Ipv4Unicast) {
+            return Ok(());
+        }
+        let notice = notice(UpdateError::InvalidNetworkField);
+        let what = "the family was not negotiated";
+        let at = match self.withdrawn.is_empty() {
+            true => self.message.len() - self.announced.octets().len(),
+            false => HEADER_BYTES + 2,
+        };
+        self.withdrawn = Routes::new(Family::Ipv4Unicast, Layout::default(), &[]);
+        self.announced = self.withdrawn;
+        let offence = Offence::reset(notice, at, what, "RFC 4760 §8");
+        self.note(offence.answered(Approach::AttributeDiscard))
     }
 
     /// Both plain fields, before anything is done with them (RFC 7606 §3 i, j).
@@ -179,7 +196,7 @@ impl<'a> Update<'a> {
     }
 
     fn read_attributes(&mut self, context: &Context) -> Result<(), Offence> {
-        let base = self.attributes_at();
+        let base = self.attributes_at;
         for attribute in Attributes::new(self.attributes) {
             let attribute = match attribute {
                 Ok(attribute) => attribute,
@@ -270,7 +287,7 @@ impl<'a> Update<'a> {
             }
         }
         let head = attribute.octets.len() - attribute.value.len();
-        let at = (self.attributes_at() + attribute.at + head) as u16;
+        let at = (self.attributes_at + attribute.at + head) as u16;
         self.slots[kind as usize] = (at, attribute.value.len() as u16);
         match kind {
             AttributeType::As4Path | AttributeType::As4Aggregator => {}
@@ -365,7 +382,7 @@ impl<'a> Update<'a> {
         what: &'static str,
         spec: &'static str,
     ) -> Offence {
-        let start = self.attributes_at() + attribute.at;
+        let start = self.attributes_at + attribute.at;
         let data = Data::Message(start as u16, attribute.octets.len() as u16);
         let data = if error == UpdateError::MalformedAttributeList { Data::None } else { data };
         Offence::reset(notice(error), start + at, what, spec).with(data)
@@ -387,7 +404,7 @@ impl<'a> Update<'a> {
     fn lacks(&mut self, kind: AttributeType) {
         let (what, spec) = ("a mandatory attribute lacks", "RFC 7606 §3");
         let notice = notice(UpdateError::MissingWellKnownAttribute);
-        let offence = Offence::reset(notice, self.attributes_at(), what, spec)
+        let offence = Offence::reset(notice, self.attributes_at, what, spec)
             .with(Data::Octet(kind.number()))
             .answered(Approach::TreatAsWithdraw);
         self.is_withdrawn = true;

@@ -308,7 +308,8 @@ impl EvpnRoute {
             EvpnType::IpPrefix => {
                 let (_, second) = payload_of(kind, body);
                 let fixed = after_esi + TAG + 1;
-                let (prefix, gateway) = (ip(&body[fixed..second])?, ip(&body[second..end - LABEL])?);
+                let (prefix, gateway) =
+                    (ip(&body[fixed..second])?, ip(&body[second..end - LABEL])?);
                 let (tag, bits) = (be32(body, after_esi), body[fixed - 1]);
                 let label = label(&body[end - LABEL..]);
                 Self::IpPrefix { rd, esi, tag, prefix, bits, gateway, label }

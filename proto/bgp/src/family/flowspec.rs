@@ -25,13 +25,8 @@ pub(super) const IPV4: Row = Row {
     show: show::<false, 0>,
 };
 
-pub(super) const IPV6: Row = Row {
-    afi: 2,
-    name: "ipv6-flowspec",
-    spec: "RFC 8956 §3",
-    show: show::<true, 0>,
-    ..IPV4
-};
+pub(super) const IPV6: Row =
+    Row { afi: 2, name: "ipv6-flowspec", spec: "RFC 8956 §3", show: show::<true, 0>, ..IPV4 };
 
 pub(super) const VPNV4: Row = Row {
     safi: 134,

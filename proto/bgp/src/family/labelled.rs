@@ -1,7 +1,9 @@
 //! Prefixes with labels (RFC 8277). The labels are payload.
 
 use super::label::{LABEL_BYTES, labels};
-use super::{Label, Layout, Row, WITHDRAWN_LABEL, all_recognized, octets_of, put_masked, show_prefix};
+use super::{
+    Label, Layout, Row, WITHDRAWN_LABEL, all_recognized, octets_of, put_masked, show_prefix,
+};
 use core::fmt;
 use wire::Malformed;
 

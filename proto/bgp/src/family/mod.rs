@@ -353,12 +353,7 @@ fn address<const N: usize>(octets: &[u8]) -> [u8; N] {
 }
 
 /// Writes an address and its length in bits; 4 or 16 octets tell which kind.
-fn show_prefix(
-    octets: &[u8],
-    bits: u8,
-    is_ipv6: bool,
-    f: &mut fmt::Formatter<'_>,
-) -> fmt::Result {
+fn show_prefix(octets: &[u8], bits: u8, is_ipv6: bool, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     if is_ipv6 {
         write!(f, "{}/{bits}", core::net::Ipv6Addr::from(address::<16>(octets)))
     } else {

@@ -62,7 +62,10 @@ fn show<const IS_IPV6: bool>(key: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Res
 }
 
 macro_rules! prefix {
-    ($(#[$doc:meta])* $name:ident, $address:ident, $number:ident, $octets:literal, $bits:literal) => {
+    (
+        $(#[$doc:meta])*
+        $name:ident, $address:ident, $number:ident, $octets:literal, $bits:literal
+    ) => {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name {

@@ -2,21 +2,13 @@
 
 use super::effects::{Cause, ConnectionId, Indication, Out};
 use super::{Connection, FAILURES_MAX, MESSAGE_BYTES_MAX, Phase, Session};
-use crate::codec::{
-    Cease, MessageType, Notice, Offence, write_communication, write_notification,
-};
+use crate::codec::{Cease, MessageType, Notice, Offence, write_communication, write_notification};
 use crate::family::FamilySet;
 use machine::{Duration, Time};
 
 impl Session {
     /// The operator does not want the session any more.
-    pub(super) fn stop(
-        &mut self,
-        now: Time,
-        cease: Cease,
-        text: Option<&str>,
-        out: &mut Vec<Out>,
-    ) {
+    pub(super) fn stop(&mut self, now: Time, cease: Cease, text: Option<&str>, out: &mut Vec<Out>) {
         self.is_wanted = false;
         let mut data = Vec::new();
         if matches!(cease, Cease::AdministrativeShutdown | Cease::AdministrativeReset) {
@@ -147,9 +139,7 @@ fn is_failure(connection: &Connection, cause: &Cause) -> bool {
 
 /// Whether routes outlive an end like that (RFC 4724 §4.2, RFC 8538 §2).
 fn outlives(cause: &Cause, negotiated: &super::Negotiated) -> bool {
-    let is_soft = |notice: &Notice| {
-        negotiated.notification_restart && !notice.is(Cease::HardReset)
-    };
+    let is_soft = |notice: &Notice| negotiated.notification_restart && !notice.is(Cease::HardReset);
     match cause {
         Cause::Lost | Cause::Replaced => true,
         Cause::Sent(notice) => {

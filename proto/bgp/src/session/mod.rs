@@ -2,9 +2,9 @@
 //! left, and what remains of the last one.
 //!
 //! ```text
-//!   Idle ──Start──→ Connect ──Connected──→ OpenSent ──OPEN──→ OpenConfirm ──KEEPALIVE──→ Established
-//!    ↑ ↖ passive ──→ Active ──Accepted───↗                                                  │
-//!    └──────────── IdleHoldTime, doubled with each failure ←── offence, hold timer, loss ────┘
+//!   Idle ─Start→ Connect ─Connected→ OpenSent ─OPEN→ OpenConfirm ─KEEPALIVE→ Established
+//!    ↑ ↖ passive → Active ─Accepted──↗                                        │
+//!    └─────── IdleHoldTime, doubled with each failure ←─ offence, timer, loss ─┘
 //! ```
 //! A connection that cannot be had is no failure of the peer's: the next attempt waits for
 //! ConnectRetryTime in Active, and the peer may connect meanwhile.

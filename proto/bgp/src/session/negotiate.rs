@@ -143,7 +143,8 @@ pub(super) fn negotiate(settings: &Settings, open: Open) -> Result<Negotiated, O
         route_refresh: both(|offer| offer.route_refresh),
         enhanced_refresh: both(|offer| offer.enhanced_refresh && offer.route_refresh),
         graceful_restart: families.and(of_theirs),
-        notification_restart: restart.is_some_and(|(our, its)| our.notification && its.notification),
+        notification_restart: restart
+            .is_some_and(|(our, its)| our.notification && its.notification),
         // RFC 9494 §4.1: it counts only beside graceful restart.
         long_lived: match stale.filter(|_| restart.is_some()) {
             Some((our, its)) => families.and(our.families).and(its.families),

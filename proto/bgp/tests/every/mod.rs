@@ -39,19 +39,16 @@ pub fn routes(family: Family) -> Vec<Vec<u8>> {
         Family::Ipv4Unicast | Family::Ipv4Multicast => {
             vec!["18 c00002".into(), "00".into(), "20 c6336401".into(), "11 0a0180".into()]
         }
-        Family::Ipv6Unicast | Family::Ipv6Multicast => vec![
-            "20 20010db8".into(),
-            "00".into(),
-            "80 20010db8000000000000000000000001".into(),
-        ],
+        Family::Ipv6Unicast | Family::Ipv6Multicast => {
+            vec!["20 20010db8".into(), "00".into(), "80 20010db8000000000000000000000001".into()]
+        }
         Family::Ipv4Labelled => vec![format!("30 {label} c00002"), format!("18 {label}")],
         Family::Ipv6Labelled => vec![format!("38 {label} 20010db8")],
         Family::Vpnv4 => vec![format!("70 {label} {RD} c00002"), format!("58 {label} {RD}")],
         Family::Vpnv6 => vec![format!("78 {label} {RD} 20010db8")],
-        Family::Vpls => vec![
-            format!("0011 {RD} 0001 0001 000a 186a01"),
-            format!("000c {RD} c0000201"),
-        ],
+        Family::Vpls => {
+            vec![format!("0011 {RD} 0001 0001 000a 186a01"), format!("000c {RD} c0000201")]
+        }
         Family::Evpn => evpn(),
         Family::RouteTarget => {
             vec!["60 0000fde8 0002 fde8 00000064".into(), "00".into(), "20 0000fde8".into()]
@@ -85,7 +82,9 @@ fn evpn() -> Vec<String> {
         format!("02 21 {RD} {ESI} 00000000 30 {mac} 00 000641"),
         format!("02 25 {RD} {ESI} 00000000 30 {mac} 20 c0000201 000641"),
         format!("02 28 {RD} {ESI} 00000000 30 {mac} 20 c0000201 000641 000651"),
-        format!("02 34 {RD} {ESI} 00000000 30 {mac} 80 20010db8000000000000000000000001 000641 000651"),
+        format!(
+            "02 34 {RD} {ESI} 00000000 30 {mac} 80 20010db8000000000000000000000001 000641 000651"
+        ),
         format!("03 11 {RD} 00000000 20 c0000201"),
         format!("04 17 {RD} {ESI} 20 c0000201"),
         format!("05 22 {RD} {ESI} 00000000 18 c0000200 00000000 000641"),
@@ -199,17 +198,23 @@ pub fn updates() -> Vec<(Family, Vec<u8>)> {
     let mut all = Vec::new();
     for family in Family::ALL.iter().copied() {
         let hop = next_hop(family);
-        all.push((family, one(|out| {
-            let packing = Announcement::multiprotocol(limits, family, &hop, &attributes, out);
-            let mut packing = packing.unwrap();
-            routes(family).iter().for_each(|route| packing.route(0, route).unwrap());
-            packing.finish();
-        })));
-        all.push((family, one(|out| {
-            let mut packing = Withdrawal::multiprotocol(limits, family, out);
-            routes(family).iter().for_each(|route| packing.route(0, route).unwrap());
-            packing.finish();
-        })));
+        all.push((
+            family,
+            one(|out| {
+                let packing = Announcement::multiprotocol(limits, family, &hop, &attributes, out);
+                let mut packing = packing.unwrap();
+                routes(family).iter().for_each(|route| packing.route(0, route).unwrap());
+                packing.finish();
+            }),
+        ));
+        all.push((
+            family,
+            one(|out| {
+                let mut packing = Withdrawal::multiprotocol(limits, family, out);
+                routes(family).iter().for_each(|route| packing.route(0, route).unwrap());
+                packing.finish();
+            }),
+        ));
         all.push((family, one(|out| end_of_rib(family, out))));
     }
     all
@@ -243,17 +248,23 @@ pub fn messages() -> Vec<(String, Vec<u8>)> {
     let limits = Limits { message_max: 4_096, add_path: false };
     let (plain, every) = (ipv4_attributes(), all_attributes());
     for (name, attributes) in [("plain", &plain), ("every attribute", &every)] {
-        all.push((format!("update, {name}"), one(|out| {
-            let mut packing = Announcement::plain(limits, attributes, out).unwrap();
+        all.push((
+            format!("update, {name}"),
+            one(|out| {
+                let mut packing = Announcement::plain(limits, attributes, out).unwrap();
+                routes(Family::Ipv4Unicast).iter().for_each(|it| packing.route(0, it).unwrap());
+                packing.finish();
+            }),
+        ));
+    }
+    all.push((
+        "withdrawal".into(),
+        one(|out| {
+            let mut packing = Withdrawal::plain(limits, out);
             routes(Family::Ipv4Unicast).iter().for_each(|it| packing.route(0, it).unwrap());
             packing.finish();
-        })));
-    }
-    all.push(("withdrawal".into(), one(|out| {
-        let mut packing = Withdrawal::plain(limits, out);
-        routes(Family::Ipv4Unicast).iter().for_each(|it| packing.route(0, it).unwrap());
-        packing.finish();
-    })));
+        }),
+    ));
     all.extend(updates().into_iter().map(|(family, bytes)| (format!("update {family}"), bytes)));
     all
 }

@@ -76,9 +76,8 @@ pub struct World {
 
 impl World {
     pub fn new(seed: u64, settings: [Settings; 2]) -> Self {
-        let session = |(end, settings): (usize, Settings)| {
-            Session::new(settings, seed * 2 + end as u64)
-        };
+        let session =
+            |(end, settings): (usize, Settings)| Session::new(settings, seed * 2 + end as u64);
         Self {
             now: Time::from_millis(1),
             sessions: settings.into_iter().enumerate().map(session).collect(),
@@ -128,7 +127,8 @@ impl World {
                 Out::Connect => {
                     let attempt = self.number();
                     self.ends[end].attempt = Some(attempt);
-                    let is_well = self.fails_one_in == 0 || self.chance.below(self.fails_one_in) > 0;
+                    let is_well =
+                        self.fails_one_in == 0 || self.chance.below(self.fails_one_in) > 0;
                     let at = self.soon();
                     self.at(at, Event::Connect(end, attempt, is_well));
                 }
@@ -194,7 +194,8 @@ impl World {
 
     /// The owner tells what it has: numbers, as prefixes, and the end.
     fn up(&mut self, end: usize, id: ConnectionId, negotiated: &Negotiated) {
-        let attributes = [0x40, 1, 1, 0, 0x40, 2, 0, 0x40, 3, 4, 192, 0, 2, 1, 0x40, 5, 4, 0, 0, 0, 1];
+        let attributes =
+            [0x40, 1, 1, 0, 0x40, 2, 0, 0x40, 3, 4, 192, 0, 2, 1, 0x40, 5, 4, 0, 0, 0, 1];
         let mut buffer = Vec::new();
         let limits = negotiated.limits(Family::Ipv4Unicast);
         let numbers = 20 + self.chance.below(20) as u32;
