@@ -36,7 +36,7 @@ fn reading_and_packing_updates_allocates_nothing() {
     assert!(sum > 0 && octets > 0);
     assert_eq!(read.count_total, 0);
     // Those of other families as well.
-    let updates = every::updates();
+    let updates = every::updates(every::routes);
     let mut count = 0;
     let read = allocation_counter::measure(|| {
         for (_, message) in &updates {

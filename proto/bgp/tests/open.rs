@@ -66,9 +66,14 @@ fn what_is_offered_is_read_back() {
         assert!(matches!(frame(&bytes, 4_096), Framing::Message(MessageType::Open, _)));
         assert_eq!(Open::read(&bytes).unwrap().offer, offer);
     }
+    let mut offer = every::offer();
+    let families = offer.families;
+    let restart = offer.graceful_restart.as_mut().unwrap();
+    (restart.families, offer.add_path_send) = (families, families);
     let mut bytes = Vec::new();
-    write_open(&every::offer(), &mut bytes);
+    write_open(&offer, &mut bytes);
     assert_eq!(bytes[28..30], [255, 255], "so many capabilities need the extended form");
+    assert_eq!(Open::read(&bytes).unwrap().offer, offer);
 }
 
 #[test]

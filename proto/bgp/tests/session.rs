@@ -177,8 +177,8 @@ fn keepalives_are_sent_with_jitter_and_not_beside_updates() {
     let count = sent(&desk.took()).len();
     assert!((10..=14).contains(&count), "{count} in 100 s, one in 7.5 to 10 s");
     for _ in 0..20 {
-        desk.wait_s(5);
         desk.step(In::Sent(ID, 3));
+        desk.wait_s(5);
         desk.keepalive(ID);
     }
     assert_eq!(sent(&desk.took()), []);
@@ -369,6 +369,11 @@ fn an_open_that_does_not_fit_is_refused_with_its_reason() {
     assert_eq!(refused(strict, &theirs()), is(OpenError::UnacceptableHoldTime));
     let ipv6 = Offer { families: FamilySet::only(Family::Ipv6Unicast), ..theirs() };
     assert_eq!(refused(settings(), &ipv6), is(OpenError::UnsupportedCapability));
+    let mut desk = Desk::new(settings());
+    desk.step(In::Connected(ID));
+    desk.open(ID, &ipv6);
+    let (_, data) = notified(&desk.took()).unwrap();
+    assert_eq!(data, every::hex("0104 0001 0001"), "the capability that lacks");
     let needy = Settings { required: FamilySet::only(Family::Evpn), ..settings() };
     assert_eq!(refused(needy, &theirs()), is(OpenError::UnsupportedCapability));
     let external = |role, role_strict| {
@@ -380,8 +385,6 @@ fn an_open_that_does_not_fit_is_refused_with_its_reason() {
     let (customer, peer) = (Some(Role::Customer), Some(Role::Peer));
     assert_eq!(refused(external(customer, false), &with(customer)), mismatch);
     assert_eq!(refused(external(peer, true), &with(None)), mismatch);
-    let mut twofold = with(peer);
-    twofold.role = Some(Role::Peer);
     let mut desk = Desk::established(external(peer, false), &with(None));
     desk.step(In::Stop(Cease::PeerDeconfigured, None));
     assert_eq!(notified(&desk.took()).unwrap().0, Notice::cease(Cease::PeerDeconfigured));

@@ -1,7 +1,8 @@
 //! What is wrong with a message, and how it is answered (RFC 7606 §2).
 
 use super::notification::Notice;
-use crate::family::Family;
+use super::offer::write_multiprotocol;
+use crate::family::{Family, FamilySet};
 use wire::Malformed;
 
 wire::rows! {
@@ -30,6 +31,8 @@ pub enum Data {
     Octet(u8),
     /// A number of 16 bits.
     Word(u16),
+    /// The capabilities that say these families.
+    Families(FamilySet),
 }
 
 /// One offence of a peer.
@@ -79,6 +82,9 @@ impl Offence {
             }
             Data::Octet(octet) => out.push(octet),
             Data::Word(word) => out.extend_from_slice(&word.to_be_bytes()),
+            Data::Families(families) => {
+                families.iter().for_each(|family| write_multiprotocol(family, out));
+            }
         }
     }
 }

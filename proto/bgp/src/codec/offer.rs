@@ -246,10 +246,7 @@ impl Offer {
 
     /// Appends the capabilities that say all this.
     pub fn write_capabilities(&self, out: &mut Vec<u8>) {
-        for family in self.families.iter() {
-            let [high, low] = family.afi().to_be_bytes();
-            put(CapabilityCode::Multiprotocol, &[high, low, 0, family.safi()], out);
-        }
+        self.families.iter().for_each(|family| write_multiprotocol(family, out));
         if self.route_refresh {
             put(CapabilityCode::RouteRefresh, &[], out);
         }
@@ -303,6 +300,12 @@ impl Offer {
             put_some(CapabilityCode::LongLivedGracefulRestart, value, out);
         }
     }
+}
+
+/// Appends the capability that says a family.
+pub(super) fn write_multiprotocol(family: Family, out: &mut Vec<u8>) {
+    let [high, low] = family.afi().to_be_bytes();
+    put(CapabilityCode::Multiprotocol, &[high, low, 0, family.safi()], out);
 }
 
 /// Appends AFI, SAFI and what follows them.

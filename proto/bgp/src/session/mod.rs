@@ -172,6 +172,9 @@ impl Session {
     }
 
     fn connected(&mut self, now: Time, id: ConnectionId, out: &mut Vec<Out>) {
+        if self.index(id).is_some() {
+            return;
+        }
         if !self.is_connecting {
             return out.push(Out::Close(id));
         }
@@ -188,15 +191,16 @@ impl Session {
     }
 
     fn accepted(&mut self, now: Time, id: ConnectionId, out: &mut Vec<Out>) {
+        if self.index(id).is_some() {
+            return;
+        }
         let is_idle = !self.is_wanted || self.idle_hold.is_some();
         // Who opens another connection has lost the one before.
-        let is_old = |it: &&Connection| {
-            it.way == Way::Incoming && it.phase != Phase::Established && it.id != id
-        };
+        let is_old = |it: &&Connection| it.way == Way::Incoming && it.phase != Phase::Established;
         if let Some(old) = self.connections.iter().find(is_old).map(|it| it.id) {
             self.end(now, old, Cause::Replaced, out);
         }
-        if is_idle || self.connections.len() >= CONNECTIONS_MAX || self.index(id).is_some() {
+        if is_idle || self.connections.len() >= CONNECTIONS_MAX {
             self.counters.refused += 1;
             return out.push(Out::Close(id));
         }

@@ -3,7 +3,7 @@
 
 use super::settings::Settings;
 use crate::codec::{
-    Context, EXTENDED_MESSAGE_BYTES_MAX, MESSAGE_BYTES_MAX, Notice, Offence, Offer, Open,
+    Context, Data, EXTENDED_MESSAGE_BYTES_MAX, MESSAGE_BYTES_MAX, Notice, Offence, Offer, Open,
     OpenError, Peering,
 };
 use crate::family::{Family, FamilySet};
@@ -80,7 +80,9 @@ fn check(settings: &Settings, open: &Open, peering: Peering) -> Result<(), Offen
     let families = ours.families.and(theirs.families);
     if families.is_empty() || !settings.required.without(families).is_empty() {
         let what = "a family that is needed lacks";
-        return Err(offence(OpenError::UnsupportedCapability, 29, what, "RFC 5492 §5"));
+        let needed = if families.is_empty() { ours.families } else { settings.required };
+        let offence = offence(OpenError::UnsupportedCapability, 29, what, "RFC 5492 §5");
+        return Err(offence.with(Data::Families(needed.without(theirs.families))));
     }
     let Some(role) = ours.role.filter(|_| peering == Peering::External) else { return Ok(()) };
     let is_right = match theirs.role {

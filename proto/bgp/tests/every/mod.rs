@@ -40,7 +40,7 @@ pub fn routes(family: Family) -> Vec<Vec<u8>> {
             vec!["18 c00002".into(), "00".into(), "20 c6336401".into(), "11 0a0180".into()]
         }
         Family::Ipv6Unicast | Family::Ipv6Multicast => {
-            vec!["20 20010db8".into(), "00".into(), "80 20010db8000000000000000000000001".into()]
+            vec!["20 20010db8".into(), "80 20010db8000000000000000000000001".into(), "00".into()]
         }
         Family::Ipv4Labelled => vec![format!("30 {label} c00002"), format!("18 {label}")],
         Family::Ipv6Labelled => vec![format!("38 {label} 20010db8")],
@@ -73,6 +73,19 @@ pub fn routes(family: Family) -> Vec<Vec<u8>> {
         )],
     };
     texts.iter().map(|text| hex(text)).collect()
+}
+
+/// The same without what tshark 4.0 takes for malformed: a default route with a label, and a
+/// route target of which only the AS counts.
+pub fn decodable(family: Family) -> Vec<Vec<u8>> {
+    let mut all = routes(family);
+    let is_odd = |wire: &Vec<u8>| match family {
+        Family::Ipv4Labelled => wire[0] == 24,
+        Family::RouteTarget => wire[0] == 32,
+        _ => false,
+    };
+    all.retain(|wire| !is_odd(wire));
+    all
 }
 
 fn evpn() -> Vec<String> {
@@ -108,6 +121,7 @@ pub fn next_hop(family: Family) -> Vec<u8> {
         | Family::Ipv6FlowSpec
         | Family::Vpnv4FlowSpec
         | Family::Vpnv6FlowSpec => Vec::new(),
+        Family::Ipv6SrPolicy => hex("20010db8000000000000000000000001"),
         _ => hex("c0000201"),
     }
 }
@@ -191,8 +205,8 @@ fn one(write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     out
 }
 
-/// UPDATEs that announce and withdraw the sample routes of every family.
-pub fn updates() -> Vec<(Family, Vec<u8>)> {
+/// UPDATEs that announce and withdraw sample routes of every family.
+pub fn updates(routes: fn(Family) -> Vec<Vec<u8>>) -> Vec<(Family, Vec<u8>)> {
     let limits = Limits { message_max: 4_096, add_path: false };
     let attributes = plain_attributes();
     let mut all = Vec::new();
@@ -231,7 +245,12 @@ pub fn messages() -> Vec<(String, Vec<u8>)> {
     }
     for error in OpenError::ALL {
         let notice = Notice::open(*error);
-        let write = |out: &mut Vec<u8>| write_notification(notice, &[0, 4], 4_096, out);
+        let data = match error {
+            OpenError::UnsupportedVersionNumber => hex("0004"),
+            OpenError::UnsupportedCapability => hex("01 04 0001 0001"),
+            _ => Vec::new(),
+        };
+        let write = |out: &mut Vec<u8>| write_notification(notice, &data, 4_096, out);
         all.push((notice.to_string(), one(write)));
     }
     for cease in Cease::ALL {
@@ -240,6 +259,7 @@ pub fn messages() -> Vec<(String, Vec<u8>)> {
             Cease::AdministrativeShutdown | Cease::AdministrativeReset => {
                 write_communication("maintenance until 22:00 UTC", out);
             }
+            Cease::MaximumPrefixes => out.extend_from_slice(&hex("0001 01 000003e8")),
             Cease::HardReset => out.extend_from_slice(&[6, 3]),
             _ => {}
         });
@@ -265,6 +285,8 @@ pub fn messages() -> Vec<(String, Vec<u8>)> {
             packing.finish();
         }),
     ));
-    all.extend(updates().into_iter().map(|(family, bytes)| (format!("update {family}"), bytes)));
+    all.extend(
+        updates(decodable).into_iter().map(|(family, bytes)| (format!("update {family}"), bytes)),
+    );
     all
 }
