@@ -277,6 +277,23 @@ fn what_cannot_be_connected_is_tried_again_and_the_peer_may_come_meanwhile() {
 }
 
 #[test]
+fn a_session_without_times_does_not_spin() {
+    let (connect_retry, idle_hold) = (Duration::ZERO, Duration::ZERO);
+    let mut desk = Desk::new(Settings { connect_retry, idle_hold, ..settings() });
+    for _ in 0..100 {
+        desk.step(In::ConnectFailed);
+        desk.wait(Duration::from_millis(100));
+    }
+    let attempts = desk.session.counters().connects;
+    assert!((50..=140).contains(&attempts), "{attempts} in ten seconds");
+    desk.step(In::Connected(ID));
+    desk.open(ID, &Offer { asn: 1, ..theirs() });
+    assert_eq!(desk.session.state(), State::Idle);
+    desk.wait_s(1);
+    assert_ne!(desk.session.state(), State::Idle);
+}
+
+#[test]
 fn a_passive_session_waits() {
     let mut desk = Desk::new(Settings { passive: true, ..settings() });
     assert_eq!(desk.took(), [Out::Indicate(Indication::State(State::Active))]);

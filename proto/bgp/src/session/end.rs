@@ -1,10 +1,10 @@
 //! How connections end, and what follows: NOTIFICATION, stale routes, the time in Idle.
 
 use super::effects::{Cause, ConnectionId, Indication, Out};
-use super::{Connection, FAILURES_MAX, MESSAGE_BYTES_MAX, Phase, Session};
+use super::{Connection, FAILURES_MAX, MESSAGE_BYTES_MAX, Phase, Session, TIME_MIN};
 use crate::codec::{Cease, MessageType, Notice, Offence, write_communication, write_notification};
 use crate::family::FamilySet;
-use machine::{Duration, Time};
+use machine::Time;
 
 impl Session {
     /// The operator does not want the session any more.
@@ -121,7 +121,7 @@ impl Session {
             let time = doubled.min(self.settings.idle_hold_max);
             self.failures = (self.failures + 1).min(FAILURES_MAX);
             self.connect_retry = None;
-            self.idle_hold = Some(now + self.random.jitter(time));
+            self.idle_hold = Some(now + self.random.jitter(time.max(TIME_MIN)));
         } else if !self.settings.passive && self.connect_retry.is_none() {
             self.arm_connect_retry(now);
         }
@@ -149,5 +149,3 @@ fn outlives(cause: &Cause, negotiated: &super::Negotiated) -> bool {
         Cause::Received(notice, _) => is_soft(notice),
     }
 }
-
-const _: () = assert!(Duration::from_secs(1).as_secs() << FAILURES_MAX <= u32::MAX as u64);

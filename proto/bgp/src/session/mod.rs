@@ -38,6 +38,8 @@ use restart::Retained;
 pub const CONNECTIONS_MAX: usize = 3;
 /// The hold time until the peer's OPEN is there (RFC 4271 §8.2.2).
 pub const OPEN_HOLD_TIME: Duration = Duration::from_secs(240);
+/// The shortest time between attempts, and in Idle: whatever is configured, a session does not spin.
+const TIME_MIN: Duration = Duration::from_millis(100);
 /// Doublings of the time in Idle that are counted at most.
 const FAILURES_MAX: u32 = 16;
 
@@ -160,7 +162,8 @@ impl Session {
     }
 
     fn arm_connect_retry(&mut self, now: Time) {
-        self.connect_retry = Some(now + self.random.jitter(self.settings.connect_retry));
+        let time = self.settings.connect_retry.max(TIME_MIN);
+        self.connect_retry = Some(now + self.random.jitter(time));
     }
 
     fn abandon(&mut self, out: &mut Vec<Out>) {
