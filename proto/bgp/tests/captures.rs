@@ -85,7 +85,7 @@ fn bird_is_understood() {
     assert_eq!(
         routes,
         [
-            "ipv4-flowspec destination 18c00002 protocol 8106 port 8119",
+            "ipv4-flowspec destination 18c00002 protocol 8106 destination-port 8119",
             "ipv4-flowspec destination 18c00002 source 18cb0071 port 0389458b911f90",
             "ipv4-unicast 0.0.0.0/0",
             "ipv4-unicast 10.0.0.0/8",

@@ -57,10 +57,13 @@ fn messages() -> Vec<Vec<u8>> {
         let mut open = Vec::new();
         let families = FamilySet::only(Family::Ipv4Unicast);
         write_open(&Offer::modern(65_000, identifier, 9, families), &mut open);
-        all.extend([open.clone(), open.clone(), open.clone(), open.clone(), open]);
+        all.extend([open.clone(), open.clone(), open.clone()]);
         let mut alive = Vec::new();
         keepalive(&mut alive);
-        all.extend([alive.clone(), alive.clone(), alive]);
+        all.extend([alive.clone(), alive.clone(), alive.clone()]);
+        // A peer that behaves, for once.
+        let whole = [open, alive].concat();
+        all.extend(core::iter::repeat_n(whole, 30));
     }
     all
 }

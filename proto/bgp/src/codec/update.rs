@@ -341,23 +341,12 @@ impl<'a> Update<'a> {
         attribute: &Attribute<'a>,
         context: &Context,
     ) -> Result<(), Offence> {
-        let refused = if kind == AttributeType::MpReachNlri {
-            match Reach::read(attribute.value, context) {
-                Ok(reach) => {
-                    self.reach = Some(reach);
-                    return Ok(());
-                }
-                Err(refused) => refused,
-            }
+        let read = if kind == AttributeType::MpReachNlri {
+            Reach::read(attribute.value, context).map(|reach| self.reach = Some(reach))
         } else {
-            match Unreach::read(attribute.value, context) {
-                Ok(unreach) => {
-                    self.unreach = Some(unreach);
-                    return Ok(());
-                }
-                Err(refused) => refused,
-            }
+            Unreach::read(attribute.value, context).map(|unreach| self.unreach = Some(unreach))
         };
+        let Err(refused) = read else { return Ok(()) };
         let (approach, family, malformed) = match refused {
             Refused::Broken(malformed) => (Approach::SessionReset, None, malformed),
             Refused::Family(family, malformed) => {
