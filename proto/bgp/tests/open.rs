@@ -120,6 +120,11 @@ fn capabilities_and_families_that_nobody_knows_are_passed_over() {
     let bytes = open("04 fde8 005a c0000201 0b 0209 0901 09 4504 00010107");
     let offer = Open::read(&bytes).unwrap().offer;
     assert_eq!((offer.role, offer.add_path_receive), (None, FamilySet::EMPTY));
+    // Of two lists of path identifiers the last one counts.
+    let bytes = open("04 fde8 005a c0000201 0e 020c 4504 00010103 4504 00020101");
+    let offer = Open::read(&bytes).unwrap().offer;
+    let ipv6 = FamilySet::only(Family::Ipv6Unicast);
+    assert_eq!((offer.add_path_receive, offer.add_path_send), (ipv6, FamilySet::EMPTY));
     // Two roles that differ.
     let bytes = open("04 fde8 005a c0000201 08 0206 0901 00 0901 03");
     let offer = Open::read(&bytes).unwrap().offer;

@@ -195,6 +195,8 @@ impl Offer {
                 }
             }
             CapabilityCode::AddPath => {
+                // RFC 7911 §4: the last one counts.
+                (self.add_path_receive, self.add_path_send) = (FamilySet::EMPTY, FamilySet::EMPTY);
                 for at in (0..value.len()).step_by(4) {
                     let Some(family) = family(at) else { continue };
                     // RFC 7911 §4: other numbers are passed over.
