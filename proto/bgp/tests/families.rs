@@ -249,6 +249,14 @@ fn types_of_evpn_that_nobody_knows_are_passed_over() {
 }
 
 #[test]
+fn an_evpn_route_that_ends_too_soon_is_malformed_where_it_ends() {
+    for (wire, at) in [("02 03 000000", 5), ("03 00", 2), ("04 08 0000000000000000", 10)] {
+        let offence = Routes::new(Family::Evpn, Layout::default(), &hex(wire)).check();
+        assert_eq!(offence.unwrap_err().at, at, "{wire}");
+    }
+}
+
+#[test]
 fn a_long_flow_specification_has_a_length_of_two_octets() {
     let mut value = hex("01 18 c00002 05");
     (0..100).for_each(|port| value.extend_from_slice(&[0x11, 0, port]));

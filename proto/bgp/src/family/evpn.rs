@@ -85,7 +85,9 @@ fn length(bytes: &[u8], _: Layout) -> Result<usize, Malformed> {
         return offence(1, "the EVPN route is cut off");
     };
     if let Some(kind) = EvpnType::of(*kind) {
-        check(kind, body).map_err(|it| it.shifted(HEAD_BYTES))?;
+        // What lacks stands where the body ends.
+        let within = |it: Malformed| Malformed { at: it.at.min(body.len()), ..it };
+        check(kind, body).map_err(|it| within(it).shifted(HEAD_BYTES))?;
     }
     Ok(HEAD_BYTES + body.len())
 }

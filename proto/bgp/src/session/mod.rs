@@ -38,7 +38,8 @@ use restart::Retained;
 pub const CONNECTIONS_MAX: usize = 3;
 /// The hold time until the peer's OPEN is there (RFC 4271 §8.2.2).
 pub const OPEN_HOLD_TIME: Duration = Duration::from_secs(240);
-/// The shortest time between attempts, and in Idle: whatever is configured, a session does not spin.
+/// The shortest time between attempts, and in Idle: a session does not spin, whatever is
+/// configured.
 const TIME_MIN: Duration = Duration::from_millis(100);
 /// Doublings of the time in Idle that are counted at most.
 const FAILURES_MAX: u32 = 16;
