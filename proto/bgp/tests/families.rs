@@ -269,6 +269,8 @@ fn a_long_flow_specification_has_a_length_of_two_octets() {
     Family::Ipv4FlowSpec.join(&key, &[], &mut again);
     assert_eq!(again, wire);
     assert_eq!(Components::new(&value, false).filter(Result::is_ok).count(), 2);
+    let empty = Routes::new(Family::Ipv4FlowSpec, Layout::default(), &[0]).next().unwrap();
+    assert_eq!(empty.to_string(), "everything");
     let disordered = hex("03 81 06 01 18 c00002");
     assert!(Components::new(&disordered, false).any(|it| it.is_err()));
     let cut = hex("03 01 06");

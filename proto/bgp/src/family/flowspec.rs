@@ -90,6 +90,9 @@ fn show<const IS_IPV6: bool, const RD: usize>(
     if RD > 0 {
         write!(f, "{} ", RouteDistinguisher::of(distinguisher))?;
     }
+    if value.is_empty() {
+        return f.write_str("everything");
+    }
     for (index, component) in Components::new(value, IS_IPV6).enumerate() {
         let Ok(component) = component else { return f.write_str(" (malformed)") };
         let gap = if index == 0 { "" } else { " " };
