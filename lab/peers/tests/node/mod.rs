@@ -53,9 +53,6 @@ pub struct Node {
     number: u64,
     begun: Instant,
     buffer: Vec<u8>,
-    /// Messages that arrived, when `keeps` is false.
-    pub arrived: usize,
-    pub keeps: bool,
     pub told: Vec<(AssociationId, Indication)>,
 }
 
@@ -103,8 +100,6 @@ impl Node {
             begun: Instant::now(),
             told: Vec::new(),
             buffer: vec![0; 65_536],
-            arrived: 0,
-            keeps: true,
         }
     }
 
@@ -140,7 +135,6 @@ impl Node {
                     self.transmit(&sent);
                     self.endpoint.recycle(sent.bytes);
                 }
-                Out::Indicate(_, Indication::Data(_)) if !self.keeps => self.arrived += 1,
                 Out::Indicate(id, what) => self.told.push((id, what)),
             }
         }
