@@ -84,8 +84,9 @@ pub struct Ctl {
     /// Where the site's API is: http://127.0.0.1:8080.
     #[arg(long, global = true, env = "TANDEM_URL")]
     pub url: Option<String>,
-    /// The site's token; else it is read from the site's directory.
+    /// The site's token; else it is read from the site's directory. It may begin with a hyphen.
     #[arg(long, global = true, env = "TANDEM_TOKEN", hide_env_values = true)]
+    #[arg(allow_hyphen_values = true)]
     pub token: Option<String>,
     /// The site file, to find address and token.
     #[arg(long, global = true, env = "TANDEM_SITE", value_name = "SITE.toml")]
