@@ -113,7 +113,7 @@ impl Joined {
         let segment = usize::from(offload.segment);
         let sound = offload.flags & UNFINISHED != 0
             && transport >= least
-            && payload >= transport + 8
+            && payload >= transport + if is_tcp { 20 } else { 8 }
             && payload < bytes.len()
             && segment > 0;
         sound.then_some(Self { network, transport, payload, segment, is_ipv4, is_tcp })

@@ -128,6 +128,16 @@ fn what_is_not_what_it_says_passes_as_it_is() {
 }
 
 #[test]
+fn a_tcp_header_shorter_than_its_least_is_not_cut() {
+    let mut case = cases().swap_remove(0);
+    case.headers.truncate(34 + 13); // up to the data offset
+    case.headers[34 + 12] = 0x20; // 8 octets
+    let frames = case.frames(&[], 1);
+    assert_eq!(frames.len(), 1);
+    assert_eq!(frames[0].bytes, case.headers);
+}
+
+#[test]
 fn a_tag_that_the_kernel_took_out_is_put_back() {
     let received = Received {
         offload: Offload::default(),
