@@ -1,10 +1,12 @@
 //! The command line: what clap parses, prints as help, completes and writes as man pages.
 
+mod bgp;
 mod emulate;
 mod sctp;
 mod signalling;
 
 pub use self::sctp::{Sctp, SctpClient, SctpEndpoint, SctpMode, SctpServer, SctpThroughput};
+pub use bgp::{BgpClear, BgpCommand, BgpPeer, BgpRoutes};
 pub use emulate::{Link, Reverse};
 pub use signalling::{M3uaCommand, OfPeer, OfServer, SctpCommand};
 
@@ -171,6 +173,12 @@ pub enum CtlCommand {
         /// What of it.
         #[command(subcommand)]
         command: Option<M3uaCommand>,
+    },
+    /// BGP: peers, routes, update groups; without more, a summary of the peers.
+    Bgp {
+        /// What of it.
+        #[command(subcommand)]
+        command: Option<BgpCommand>,
     },
     /// Metrics.
     Counters {

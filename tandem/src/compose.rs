@@ -6,6 +6,7 @@ use crate::site::Section;
 use crate::supervise::{Nature, RELOAD, StartError, Supervised, Unit};
 use oam::{Extra, Registry};
 use replica::Node;
+use rr::config::{Rr, Secret};
 use runtime::gate::{Gate, GateRef};
 use runtime::{Ask, AskError, MirrorRef, PortId, PortSpec, RuntimeError, ShardSpec, StreamLimits};
 use sas::Archive;
@@ -21,6 +22,13 @@ const SSC_ACTIONS: &[&str] = &["calls/terminate", "blacklist/clear", "hand-over"
 /// Questions to a gateway that change something.
 const SGC_ACTIONS: &[&str] =
     &["m3ua/audit", "m3ua/block", "m3ua/unblock", "m3ua/activate", "m3ua/deactivate", RELOAD];
+/// Questions to a reflector that change something.
+const RR_ACTIONS: &[&str] = &["bgp/clear", "bgp/shutdown", "bgp/enable", RELOAD];
+/// Octets that may wait for a peer of a reflector before its session ends: what it is sent at once,
+/// and the messages of the session itself. More waits in the tables only.
+const RR_QUEUE_OCTETS_MAX: usize = 64 << 20;
+/// Octets of a file with a password at most.
+const PASSWORD_FILE_OCTETS_MAX: u64 = 4_096;
 /// An association over TCP may be silent for ever; T(beat) is what finds a peer that vanished.
 const SGC_IDLE: Duration = Duration::from_secs(10 * 365 * 86_400);
 /// First segment of the SAS's routes after `/api/v1/`.
@@ -46,6 +54,8 @@ pub enum Part {
     Pair(Arc<Paired>),
     /// A signalling gateway.
     Sgc(Arc<Supervised<sgc::Gateway>>),
+    /// A route reflector, and where its files are.
+    Rr(Arc<Supervised<rr::Reflector>>, PathBuf),
     /// The service assurance server.
     Sas(Arc<Supervised<sas::Sas>>, Arc<Registry>),
 }
@@ -82,6 +92,7 @@ impl Part {
         match section {
             Section::Ssc(section) => start_ssc(section),
             Section::Sgc(section) => start_sgc(section),
+            Section::Rr(section) => start_rr(section, ground),
             Section::Sas(section) => start_sas(section, ground),
         }
     }
@@ -93,7 +104,7 @@ impl Part {
                 let unit = match self {
                     Self::Pair(paired) => &paired.unit,
                     Self::Ssc(unit) => unit,
-                    Self::Sas(..) | Self::Sgc(_) => return Err(Hindrance::Kind),
+                    Self::Sas(..) | Self::Sgc(_) | Self::Rr(..) => return Err(Hindrance::Kind),
                 };
                 let (old, spec) = unit.present();
                 if old.replica != new.replica {
@@ -128,6 +139,7 @@ impl Part {
                 }
                 Ok(unit.configure(Arc::new((**new).clone()), ports)?)
             }
+            (Self::Rr(unit, directory), Section::Rr(new)) => configure_rr(unit, directory, new),
             (Self::Sas(unit, _), Section::Sas(new)) => {
                 let (old, spec) = unit.present();
                 if old.directory != new.directory {
@@ -152,6 +164,7 @@ impl Part {
             Self::Ssc(unit) => Arc::clone(unit) as Arc<dyn Unit>,
             Self::Pair(paired) => Arc::clone(paired) as Arc<dyn Unit>,
             Self::Sgc(unit) => Arc::clone(unit) as Arc<dyn Unit>,
+            Self::Rr(unit, _) => Arc::clone(unit) as Arc<dyn Unit>,
             Self::Sas(unit, _) => Arc::clone(unit) as Arc<dyn Unit>,
         }
     }
@@ -210,6 +223,76 @@ fn start_sgc(section: &Sgc) -> Result<Part, StartError> {
     let nature = Nature { kind: "sgc", actions: SGC_ACTIONS, prepare: Box::new(|| Ok(())) };
     let unit = Supervised::start(nature, spec, Arc::new(section.clone()), sgc::Gateway::new)?;
     Ok(Part::Sgc(Arc::new(unit)))
+}
+
+fn start_rr(section: &Rr, ground: &Ground) -> Result<Part, StartError> {
+    let directory = ground.directory.clone();
+    let section = with_passwords(section, &directory).map_err(StartError::Prepare)?;
+    let spec = ShardSpec {
+        name: section.name.clone(),
+        shards: section.shards,
+        cores: section.cores.clone(),
+        ports: section.ports(),
+        streams: StreamLimits {
+            queue_bytes_max: RR_QUEUE_OCTETS_MAX,
+            // The timers of the sessions find peers that vanished or read nothing.
+            idle_timeout: Duration::MAX,
+            stall_timeout: Duration::MAX,
+            ..StreamLimits::default()
+        },
+        ..ShardSpec::default()
+    };
+    let nature = Nature { kind: "rr", actions: RR_ACTIONS, prepare: Box::new(|| Ok(())) };
+    let unit = Supervised::start(nature, spec, Arc::new(section), rr::Reflector::new)?;
+    Ok(Part::Rr(Arc::new(unit), directory))
+}
+
+fn configure_rr(
+    unit: &Supervised<rr::Reflector>,
+    directory: &Path,
+    section: &Rr,
+) -> Result<(), Hindrance> {
+    let (old, spec) = unit.present();
+    if old.shards != section.shards {
+        return Err(Hindrance::Restart("shards"));
+    }
+    if old.cores != section.cores {
+        return Err(Hindrance::Restart("cores"));
+    }
+    let new = with_passwords(section, directory).map_err(Hindrance::Prepare)?;
+    let ports = new.ports();
+    if *old == new && spec.ports == ports {
+        return Ok(());
+    }
+    Ok(unit.configure(Arc::new(new), ports)?)
+}
+
+/// The section with the passwords of its files.
+fn with_passwords(section: &Rr, directory: &Path) -> Result<Rr, String> {
+    let mut section = section.clone();
+    let groups = section.group.iter_mut().map(|it| (&mut it.password_file, &mut it.password));
+    let peers = section.peer.iter_mut().map(|it| (&mut it.password_file, &mut it.password));
+    for (file, password) in groups.chain(peers) {
+        if let Some(name) = file.take() {
+            *password = Some(password_of(&directory.join(&name)).map_err(|why| {
+                format!("password_file: {name}: {why}")
+            })?);
+        }
+    }
+    Ok(section)
+}
+
+/// The first line of a file.
+fn password_of(file: &Path) -> Result<Secret, String> {
+    use std::io::Read as _;
+    let mut text = String::new();
+    let file = std::fs::File::open(file).map_err(|error| error.to_string())?;
+    let read = file.take(PASSWORD_FILE_OCTETS_MAX).read_to_string(&mut text);
+    read.map_err(|error| error.to_string())?;
+    match text.lines().next() {
+        Some(line) if !line.is_empty() => Ok(Secret::new(line)),
+        _ => Err("its first line is empty".to_owned()),
+    }
 }
 
 type Slot = Arc<Mutex<Option<Arc<Archive>>>>;

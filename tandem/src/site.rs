@@ -26,6 +26,9 @@ pub struct Site {
     /// Signalling gateways.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sgc: Vec<sgc::config::Sgc>,
+    /// Route reflectors.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rr: Vec<rr::config::Rr>,
     /// The service assurance server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sas: Option<sas::config::Sas>,
@@ -63,6 +66,8 @@ pub enum Section {
     Ssc(Box<ssc::config::Ssc>),
     /// A signalling gateway.
     Sgc(Box<sgc::config::Sgc>),
+    /// A route reflector.
+    Rr(Box<rr::config::Rr>),
     /// The service assurance server.
     Sas(sas::config::Sas),
 }
@@ -73,6 +78,7 @@ impl Section {
         match self {
             Self::Ssc(ssc) => &ssc.name,
             Self::Sgc(sgc) => &sgc.name,
+            Self::Rr(rr) => &rr.name,
             Self::Sas(sas) => &sas.name,
         }
     }
@@ -88,7 +94,9 @@ impl Site {
         let sgcs = self.sgc.iter().enumerate();
         let sgcs =
             sgcs.map(|(at, sgc)| (format!("sgc[{at}]"), Section::Sgc(Box::new(sgc.clone()))));
-        sscs.chain(sgcs).chain(sas).collect()
+        let rrs = self.rr.iter().enumerate();
+        let rrs = rrs.map(|(at, rr)| (format!("rr[{at}]"), Section::Rr(Box::new(rr.clone()))));
+        sscs.chain(sgcs).chain(rrs).chain(sas).collect()
     }
 
     /// The site's directory, for a site file at `file`.
@@ -128,6 +136,7 @@ impl config::Site for Site {
             within(path, issues, |own| match section {
                 Section::Ssc(ssc) => ssc.validate(own),
                 Section::Sgc(sgc) => sgc.validate(own),
+                Section::Rr(rr) => rr.validate(own),
                 Section::Sas(sas) => sas.validate(own),
             });
             let name = section.name();
@@ -153,6 +162,13 @@ impl config::Site for Site {
         }
         for (at, sgc) in self.sgc.iter().enumerate() {
             doorways.extend(sgc_doorways(at, sgc));
+        }
+        for (at, rr) in self.rr.iter().enumerate() {
+            let door = |(path, address)| {
+                let path = format!("rr[{at}].{path}");
+                Doorway { path, datagram: false, address }
+            };
+            doorways.extend(rr.doorways().into_iter().map(door));
         }
         if let Some(listen) = self.pool.as_ref().and_then(|pool| pool.listen) {
             doorways.push(Doorway { path: "pool.listen".into(), datagram: true, address: listen });

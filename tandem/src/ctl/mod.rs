@@ -1,5 +1,6 @@
 //! `tandem ctl`: a running site, seen and steered through its API.
 
+mod bgp;
 mod client;
 mod configuration;
 mod show;
@@ -66,6 +67,7 @@ pub fn ctl(ctl: Ctl) -> Result<(), Exit> {
         }
         CtlCommand::Sctp { command } => signalling::sctp(&client, form, command),
         CtlCommand::M3ua { command } => signalling::m3ua(&client, form, command),
+        CtlCommand::Bgp { command } => bgp::bgp(&client, form, command),
         CtlCommand::Counters { name, function, all } => {
             show::counters(&client, form, name, function, all)
         }

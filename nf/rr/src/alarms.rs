@@ -1,0 +1,62 @@
+//! What somebody should look at: sessions that do not stand, peers with too many routes.
+
+use crate::Reflector;
+use crate::peers::{Held, Peer};
+use rib::PeerId;
+use bgp::State;
+use serde_json::{Value, json};
+
+impl Reflector {
+    pub(crate) fn show_alarms(&self) -> Value {
+        let rows = self.peers.iter().flat_map(|(id, peer)| self.alarms_of(id, peer));
+        Value::Array(rows.collect())
+    }
+
+    fn alarms_of(&self, id: PeerId, peer: &Peer) -> Vec<Value> {
+        let name = &peer.speaker.name;
+        let mut rows = Vec::new();
+        if let Some(Held::Excess(restart)) = peer.held {
+            let why = peer.ending.as_ref().map_or("too many routes", |it| &it.text);
+            let next = match restart {
+                Some(_) => "it comes back by itself",
+                None => "`tandem ctl bgp enable` lets it back",
+            };
+            let text = format!("the session of {name} was ended: {why}; {next}");
+            rows.push(alarm("prefix-limit-exceeded", name, "critical", &text));
+        } else if is_missed(peer) {
+            let why = match &peer.ending {
+                Some(ending) => &*ending.text,
+                None if peer.speaker.target.is_some() => "it has not answered yet",
+                None => "it has not come yet",
+            };
+            let text = format!("the session of {name} does not stand: {why}");
+            rows.push(alarm("bgp-session-down", name, "major", &text));
+        }
+        for limit in &peer.speaker.limits {
+            if !peer.warned.has(limit.family) {
+                continue;
+            }
+            let routes = self.rib.received(id, limit.family);
+            let (family, max) = (limit.family, limit.max);
+            let text = format!("{name} has {routes} routes of {family}, and may have {max}");
+            let subject = format!("{name}/{family}");
+            rows.push(alarm("prefix-limit-near", &subject, "minor", &text));
+        }
+        rows
+    }
+}
+
+/// Whether its session should stand and does not. One from a range may go as it came.
+pub(crate) fn is_missed(peer: &Peer) -> bool {
+    peer.held.is_none() && !peer.speaker.is_dynamic && peer.session.state() != State::Established
+}
+
+fn alarm(name: &str, subject: &str, severity: &str, text: &str) -> Value {
+    json!({
+        "name": name,
+        "subject": subject,
+        "severity": severity,
+        "text": text,
+        "probable_cause": "communications-subsystem-failure",
+    })
+}

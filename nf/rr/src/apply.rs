@@ -1,0 +1,109 @@
+//! A configuration becomes another: what is gone leaves, what is new joins, what stays is not
+//! touched unless the session depends on what changed.
+
+use crate::Reflector;
+use crate::config::{Change, Rr, Speaker};
+use crate::peers::Held;
+use rib::PeerId;
+use bgp::In;
+use bgp::codec::Cease;
+use machine::Time;
+use runtime::Effects;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+impl Reflector {
+    /// Makes `next` the configuration. What cannot be configured was refused by its check.
+    pub(crate) fn apply(&mut self, now: Time, next: Arc<Rr>, out: &mut Effects) {
+        let old = core::mem::replace(&mut self.config, Arc::clone(&next));
+        self.ranges = next.ranges();
+        if !old.is_same(&next) {
+            self.begin_anew(now, out);
+        }
+        let wanted: BTreeMap<&str, Speaker> = next
+            .peer
+            .iter()
+            .map(|peer| (&*peer.name, Speaker::of_peer(&next, peer)))
+            .collect();
+        for id in self.peers.ids() {
+            let Some(peer) = self.peers.get(id) else { continue };
+            let speaker = match peer.speaker.is_dynamic {
+                true => self.of_range(&peer.speaker, &next),
+                false => wanted.get(&*peer.speaker.name).cloned(),
+            };
+            match speaker {
+                Some(speaker) => self.change(now, id, speaker, out),
+                None => self.dismiss(now, id, out),
+            }
+        }
+        self.join(now, &next);
+        for id in self.peers.ids() {
+            self.start(now, id, out);
+        }
+        self.has_work = true;
+    }
+
+    /// A dynamic peer in another configuration: `None` when its range is gone or another group's,
+    /// or a section of its own has come.
+    fn of_range(&self, old: &Speaker, next: &Rr) -> Option<Speaker> {
+        let address = old.address;
+        let has_section = |peer: &crate::config::Peer| peer.address.to_canonical() == address;
+        if next.peer.iter().any(has_section) {
+            return None;
+        }
+        let range = self.ranges.iter().find(|range| range.has(address))?;
+        let group = next.group.get(range.group).filter(|it| Some(&it.name) == old.group.as_ref())?;
+        Some(Speaker::of_range(next, group, address)).filter(|speaker| speaker.enabled)
+    }
+
+    /// What there is not yet, joins.
+    pub(crate) fn join(&mut self, now: Time, next: &Rr) {
+        for peer in &next.peer {
+            if self.peers.named(&peer.name).is_none() {
+                let speaker = Speaker::of_peer(next, peer);
+                self.admit(now, speaker);
+            }
+        }
+    }
+
+    /// The node is another one: every session begins anew.
+    fn begin_anew(&mut self, now: Time, out: &mut Effects) {
+        for id in self.peers.ids() {
+            self.tell(now, id, In::Stop(Cease::OtherConfigurationChange, None), out);
+        }
+        self.rib = rib::Rib::new(self.config.rib(self.rib_seed));
+    }
+
+    /// A peer goes.
+    fn dismiss(&mut self, now: Time, id: PeerId, out: &mut Effects) {
+        self.tell(now, id, In::Stop(Cease::PeerDeconfigured, None), out);
+        self.peers.remove(id);
+    }
+
+    /// A peer is another one from now on.
+    fn change(&mut self, now: Time, id: PeerId, next: Speaker, out: &mut Effects) {
+        let Some(peer) = self.peers.get(id) else { return };
+        if peer.speaker == next {
+            return;
+        }
+        let change = peer.speaker.change(&next);
+        let (was_enabled, is_enabled) = (peer.speaker.enabled, next.enabled);
+        if change == Change::Reset || !is_enabled {
+            let cease = match is_enabled {
+                true => Cease::OtherConfigurationChange,
+                false => Cease::AdministrativeShutdown,
+            };
+            self.tell(now, id, In::Stop(cease, None), out);
+        }
+        let settings = Box::new(next.settings.clone());
+        self.peers.readdress(id, next);
+        self.tell(now, id, In::SetSettings(settings), out);
+        let Some(peer) = self.peers.get_mut(id) else { return };
+        match (was_enabled, is_enabled) {
+            (_, false) => peer.held = Some(Held::Configured),
+            (false, true) => peer.held = None,
+            (true, true) => {}
+        }
+        self.check_limits(now, id, out);
+    }
+}

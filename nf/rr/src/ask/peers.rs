@@ -1,0 +1,234 @@
+//! Peers, as they are shown.
+
+use super::Answer;
+use crate::Reflector;
+use crate::peers::{Held, Peer};
+use rib::PeerId;
+use bgp::codec::{MessageType, Offer};
+use bgp::family::{Family, FamilySet};
+use bgp::{Negotiated, State};
+use runtime::Ask;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+/// Types of messages, in the order in which the session counts them.
+const MESSAGES: [(&str, MessageType); 5] = [
+    ("open", MessageType::Open),
+    ("update", MessageType::Update),
+    ("notification", MessageType::Notification),
+    ("keepalive", MessageType::Keepalive),
+    ("route_refresh", MessageType::RouteRefresh),
+];
+
+fn names(families: FamilySet) -> Vec<&'static str> {
+    families.iter().map(Family::name).collect()
+}
+
+fn identifier(number: u32) -> String {
+    Ipv4Addr::from_bits(number).to_string()
+}
+
+/// What the operator calls the state of a session.
+fn state(peer: &Peer) -> &'static str {
+    match peer.held {
+        Some(Held::Configured | Held::Operator) => "shut down",
+        Some(Held::Excess(_)) => "too many routes",
+        None => peer.session.state().name(),
+    }
+}
+
+impl Reflector {
+    /// A row for each peer.
+    pub(super) fn show_summary(&self) -> Value {
+        let told = self.told();
+        self.peers.iter().map(|(id, peer)| self.summary(id, peer, &told)).collect()
+    }
+
+    /// How many routes each peer was told.
+    fn told(&self) -> BTreeMap<PeerId, usize> {
+        let mut told = BTreeMap::new();
+        for group in self.rib.groups() {
+            for (members, _, _, routes) in group.cohorts {
+                members.into_iter().for_each(|peer| *told.entry(peer).or_insert(0) += routes);
+            }
+        }
+        told
+    }
+
+    fn summary(&self, id: PeerId, peer: &Peer, told: &BTreeMap<PeerId, usize>) -> Value {
+        let counters = peer.session.counters();
+        let is_up = peer.session.state() == State::Established;
+        let offered = peer.negotiated.as_ref().map(|it| &it.peer);
+        let families = peer.negotiated.as_ref().map(|it| it.context.families);
+        let families = families.unwrap_or(FamilySet::EMPTY);
+        let routes: u64 = families.iter().map(|it| u64::from(self.rib.received(id, it))).sum();
+        let counted = self.rib.peer_counters(id).unwrap_or_default();
+        json!({
+            "peer": peer.speaker.name,
+            "address": peer.speaker.address.to_string(),
+            "asn": offered.map(|it| it.asn),
+            "identifier": offered.map(|it| identifier(it.identifier)),
+            "kind": self.kind(peer),
+            "group": peer.speaker.group,
+            "dynamic": peer.speaker.is_dynamic,
+            "description": peer.speaker.description,
+            "state": state(peer),
+            "since_us": peer.since.as_micros(),
+            "families": names(families),
+            "routes_in": counted.announced,
+            "routes_accepted": routes,
+            "routes_out": told.get(&id).copied().unwrap_or(0),
+            "messages_in": counters.received.iter().sum::<u64>(),
+            "messages_out": counters.sent.iter().sum::<u64>(),
+            "waiting_octets": peer.links.values().map(|link| link.left).sum::<u64>(),
+            "flaps": counters.dropped,
+            "why": peer.ending.as_ref().filter(|_| !is_up).map(|ending| &ending.text),
+        })
+    }
+
+    fn kind(&self, peer: &Peer) -> &'static str {
+        let is_internal = match &peer.negotiated {
+            Some(negotiated) => negotiated.is_internal(),
+            None => peer.speaker.settings.peer_as.admits(self.config.asn, self.config.asn),
+        };
+        match (is_internal, peer.speaker.client) {
+            (true, true) => "client",
+            (true, false) => "non-client",
+            (false, _) => "external",
+        }
+    }
+
+    /// Everything about a peer.
+    pub(super) fn show_peer(&self, ask: &Ask) -> Answer {
+        let id = self.named_peer(ask)?;
+        let Some(peer) = self.peers.get(id) else { return Ok(json!([])) };
+        let mut row = self.summary(id, peer, &self.told());
+        let counted = self.rib.peer_counters(id).unwrap_or_default();
+        let settings = peer.session.settings();
+        let counters = peer.session.counters();
+        let messages = |of: &[u64; 5]| -> Value {
+            let count = |(name, kind): &(&str, MessageType)| {
+                ((*name).to_owned(), Value::from(of[*kind as usize]))
+            };
+            Value::Object(MESSAGES.iter().map(count).collect())
+        };
+        row["offered_here"] = offer(&settings.offer);
+        row["offered_there"] = peer.negotiated.as_ref().map_or(Value::Null, |it| offer(&it.peer));
+        row["agreed"] = peer.negotiated.as_ref().map_or(Value::Null, |it| agreed(it));
+        row["connections"] = peer
+            .links
+            .iter()
+            .map(|(connection, link)| {
+                json!({
+                    "local": link.flow.local.to_string(),
+                    "remote": link.flow.remote.to_string(),
+                    "established": peer.up == Some(*connection),
+                    "heard_us": link.heard.as_micros(),
+                    "waiting_octets": link.left,
+                })
+            })
+            .collect();
+        row["timers"] = json!({
+            "connect_retry_s": settings.connect_retry.as_secs(),
+            "delay_open_s": settings.delay_open.as_secs(),
+            "idle_hold_s": settings.idle_hold.as_secs(),
+            "idle_hold_max_s": settings.idle_hold_max.as_secs(),
+            "stale_s": settings.stale.as_secs(),
+        });
+        row["received"] = messages(&counters.received);
+        row["sent"] = messages(&counters.sent);
+        row["received_octets"] = counters.received_bytes.into();
+        row["established"] = counters.established.into();
+        row["connects"] = counters.connects.into();
+        row["collisions"] = counters.collisions.into();
+        row["refused"] = counters.refused.into();
+        row["hold_expired"] = counters.hold_expired.into();
+        row["send_hold_expired"] = counters.send_hold_expired.into();
+        row["last_error"] = peer.ending.as_ref().map_or(Value::Null, |ending| {
+            json!({ "at_us": ending.at.as_micros(), "text": ending.text })
+        });
+        row["offences_tolerated"] = peer.tolerated.into();
+        row["last_offence"] = peer.offence.as_ref().map_or(Value::Null, |offence| {
+            json!({ "at_us": offence.at.as_micros(), "text": offence.text })
+        });
+        row["routes_withdrawn"] = counted.withdrawn.into();
+        row["routes_treated_as_withdrawn"] = counted.treated_as_withdrawn.into();
+        row["routes_looped"] = counted.looped.into();
+        row["routes_refused"] = counted.refused.into();
+        row["limits"] = self.show_limits(id, peer);
+        row["password"] = peer.speaker.proof.password.is_some().into();
+        row["ttl_security_hops"] = peer.speaker.proof.hops.into();
+        Ok(Value::Array(vec![row]))
+    }
+
+    fn show_limits(&self, id: PeerId, peer: &Peer) -> Value {
+        let limit = |limit: &crate::config::Limit| {
+            json!({
+                "family": limit.family.name(),
+                "routes": self.rib.received(id, limit.family),
+                "warn": limit.warn,
+                "max": limit.max,
+            })
+        };
+        peer.speaker.limits.iter().map(limit).collect()
+    }
+}
+
+/// What an OPEN says.
+fn offer(offer: &Offer) -> Value {
+    let restart = offer.graceful_restart.as_ref().map(|it| {
+        json!({
+            "time_s": it.time_s, "restarting": it.restarting, "notification": it.notification,
+            "families": names(it.families), "forwarding": names(it.forwarding),
+        })
+    });
+    let long_lived = offer.long_lived.as_ref().map(|it| {
+        let times = it.families.iter().map(|family| {
+            json!({ "family": family.name(), "time_s": it.time_s[family as usize] })
+        });
+        times.collect::<Value>()
+    });
+    json!({
+        "asn": offer.asn,
+        "identifier": identifier(offer.identifier),
+        "hold_time_s": offer.hold_time_s,
+        "families": names(offer.families),
+        "four_octet_as": offer.four_octet_as,
+        "route_refresh": offer.route_refresh,
+        "enhanced_refresh": offer.enhanced_refresh,
+        "extended_message": offer.extended_message,
+        "extended_next_hop": names(offer.extended_next_hop),
+        "add_path_send": names(offer.add_path_send),
+        "add_path_receive": names(offer.add_path_receive),
+        "multiple_labels": names(labelled(offer)),
+        "role": offer.role.map(|role| role.name()),
+        "graceful_restart": restart,
+        "long_lived": long_lived,
+    })
+}
+
+fn labelled(offer: &Offer) -> FamilySet {
+    let has = |family: &Family| offer.labels_max[*family as usize] > 1;
+    Family::ALL.iter().copied().filter(has).collect()
+}
+
+/// What holds on both sides.
+fn agreed(it: &Negotiated) -> Value {
+    json!({
+        "families": names(it.context.families),
+        "hold_time_s": it.hold_time.as_secs(),
+        "keepalive_s": it.keepalive_time.as_secs(),
+        "send_hold_s": it.send_hold_time.as_secs(),
+        "message_max": it.message_max,
+        "four_octet_as": it.context.four_octet_as,
+        "route_refresh": it.route_refresh,
+        "enhanced_refresh": it.enhanced_refresh,
+        "add_path_send": names(it.add_path_send),
+        "add_path_receive": names(it.context.add_path),
+        "extended_next_hop": names(it.context.extended_next_hop),
+        "multiple_labels": names(it.context.multiple_labels),
+        "graceful_restart": names(it.graceful_restart),
+        "long_lived": names(it.long_lived),
+    })
+}

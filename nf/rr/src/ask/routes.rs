@@ -1,0 +1,366 @@
+//! Routes and update groups, as they are shown: page by page, so that no question keeps the
+//! sessions waiting.
+
+use super::Answer;
+use crate::Reflector;
+use bgp::codec::{
+    AsPath, AttributeType, Attributes, Community, ExtendedCommunity, LargeCommunity, Origin,
+    SegmentKind, aigp_metric,
+};
+use bgp::family::{Family, Ipv4Prefix, Ipv6Prefix};
+use rib::{GroupView, PathView, PeerId, RouteView, Wanted};
+use runtime::{Ask, AskError};
+use serde_json::{Value, json};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// Routes of one answer at most.
+const ROWS_MAX: usize = 1_000;
+/// Routes of one answer unless told.
+const ROWS: usize = 100;
+/// Routes that one question looks at, at most; the answer says where the next one goes on.
+const LOOKED_AT_MAX: usize = 20_000;
+/// Paths of a route that are shown at most.
+const PATHS_MAX: usize = 1_024;
+
+/// Which routes are asked for.
+struct Question {
+    family: Family,
+    from: Option<PeerId>,
+    told: Option<PeerId>,
+    /// Only those that it covers.
+    within: Option<(IpAddr, u8)>,
+    /// Only those that are shown with that in their text.
+    text: Option<String>,
+    skip: usize,
+    limit: usize,
+}
+
+fn wrong(what: &str) -> AskError {
+    AskError::BadParameter(what.to_owned())
+}
+
+fn number(ask: &Ask, key: &str, default: usize) -> Result<usize, AskError> {
+    let Some(text) = ask.params.get(key) else { return Ok(default) };
+    text.parse().map_err(|_| wrong(&format!("{key}: a number")))
+}
+
+fn family(ask: &Ask) -> Result<Family, AskError> {
+    let Some(name) = ask.params.get("family") else { return Ok(Family::Ipv4Unicast) };
+    Family::named(name).ok_or_else(|| {
+        let all = Family::ALL.iter().map(|family| family.name()).collect::<Vec<_>>();
+        wrong(&format!("family: {}", all.join(", ")))
+    })
+}
+
+/// Reads a prefix; an address is one of full length.
+fn prefix(text: &str) -> Option<(IpAddr, u8)> {
+    let (address, length) = match text.split_once('/') {
+        Some((address, length)) => (address, Some(length.parse::<u8>().ok()?)),
+        None => (text, None),
+    };
+    let address: IpAddr = address.parse().ok()?;
+    let bits = if address.is_ipv4() { 32 } else { 128 };
+    let length = length.unwrap_or(bits);
+    (length <= bits).then_some((address, length))
+}
+
+/// The key of a plain prefix.
+fn key(address: IpAddr, length: u8) -> Option<Vec<u8>> {
+    let mut key = Vec::with_capacity(17);
+    match address {
+        IpAddr::V4(address) => Ipv4Prefix::new(address, length)?.write(&mut key),
+        IpAddr::V6(address) => Ipv6Prefix::new(address, length)?.write(&mut key),
+    }
+    Some(key)
+}
+
+/// Families whose keys are plain prefixes, and of which kind.
+const fn plain(family: Family) -> Option<bool> {
+    match family {
+        Family::Ipv4Unicast | Family::Ipv4Multicast | Family::Ipv4Labelled => Some(true),
+        Family::Ipv6Unicast | Family::Ipv6Multicast | Family::Ipv6Labelled => Some(false),
+        _ => None,
+    }
+}
+
+/// The prefix of a plain key.
+fn prefix_of(family: Family, key: &[u8]) -> Option<(IpAddr, u8)> {
+    match plain(family)? {
+        true => {
+            let (prefix, _) = Ipv4Prefix::read(key)?;
+            Some((prefix.address().into(), prefix.bits()))
+        }
+        false => {
+            let (prefix, _) = Ipv6Prefix::read(key)?;
+            Some((prefix.address().into(), prefix.bits()))
+        }
+    }
+}
+
+fn covers((outer, length): (IpAddr, u8), (inner, bits): (IpAddr, u8)) -> bool {
+    match (outer, inner) {
+        (IpAddr::V4(outer), IpAddr::V4(inner)) => {
+            let both = Ipv4Prefix::new(outer, length).zip(Ipv4Prefix::new(inner, bits));
+            both.is_some_and(|(outer, inner)| outer.covers(inner))
+        }
+        (IpAddr::V6(outer), IpAddr::V6(inner)) => {
+            let both = Ipv6Prefix::new(outer, length).zip(Ipv6Prefix::new(inner, bits));
+            both.is_some_and(|(outer, inner)| outer.covers(inner))
+        }
+        _ => false,
+    }
+}
+
+impl Question {
+    fn has(&self, route: &RouteView) -> bool {
+        let is_within = self.within.is_none_or(|outer| {
+            prefix_of(self.family, &route.key).is_some_and(|inner| covers(outer, inner))
+        });
+        let has_text = |text: &String| self.family.show(&route.key).to_string().contains(text);
+        is_within && self.text.as_ref().is_none_or(has_text)
+    }
+}
+
+impl Reflector {
+    fn asked_peer(&self, ask: &Ask, key: &str) -> Result<Option<PeerId>, AskError> {
+        let Some(name) = ask.params.get(key) else { return Ok(None) };
+        let found = self.peers.find(name);
+        found.map(Some).ok_or_else(|| AskError::NotFound(format!("peer {name}")))
+    }
+
+    /// Routes of a family: `received` from a peer, `advertised` to one, `within` a prefix, with a
+    /// `text` in what is shown of them; `limit` of them, from place `skip` on. `next` is where to
+    /// go on; absent: that was all.
+    pub(super) fn show_routes(&self, ask: &Ask) -> Answer {
+        let within = ask.params.get("within").map(|text| prefix(text));
+        if within == Some(None) {
+            return Err(wrong("within: a prefix, as 10.0.0.0/8"));
+        }
+        let question = Question {
+            family: family(ask)?,
+            from: self.asked_peer(ask, "received")?,
+            told: self.asked_peer(ask, "advertised")?,
+            within: within.flatten(),
+            text: ask.params.get("text").cloned(),
+            skip: number(ask, "skip", 0)?,
+            limit: number(ask, "limit", ROWS)?.min(ROWS_MAX),
+        };
+        let (routes, next) = self.routes(&question);
+        let rows: Vec<Value> =
+            routes.iter().map(|route| self.row(question.family, route)).collect();
+        Ok(json!({ "rows": rows, "next": next }))
+    }
+
+    fn routes(&self, question: &Question) -> (Vec<RouteView>, Option<usize>) {
+        let (mut found, mut skip) = (Vec::new(), question.skip);
+        let end = skip.saturating_add(LOOKED_AT_MAX);
+        while found.len() < question.limit {
+            if skip >= end {
+                return (found, Some(skip));
+            }
+            let limit = (question.limit - found.len()).max(ROWS).min(end - skip);
+            let (key, from, told) = (None, question.from, question.told);
+            let page = self.rib.routes(question.family, &Wanted { key, from, told, skip, limit });
+            let is_last = page.len() < limit;
+            for route in page {
+                if found.len() == question.limit {
+                    return (found, Some(skip));
+                }
+                skip += 1;
+                found.extend(Some(route).filter(|route| question.has(route)));
+            }
+            if is_last {
+                return (found, None);
+            }
+        }
+        (found, Some(skip))
+    }
+
+    /// All paths of the route that covers a prefix best, with the reason why the best one is it;
+    /// for families without prefixes, of those whose text has what is asked for.
+    pub(super) fn show_route(&self, ask: &Ask) -> Answer {
+        let asked = ask.params.get("prefix");
+        let asked = asked.ok_or_else(|| wrong("prefix: a prefix, or a text in other families"))?;
+        let mut family = family(ask)?;
+        let found = prefix(asked);
+        if let (Some((address, _)), Family::Ipv4Unicast) = (found, family)
+            && address.is_ipv6()
+        {
+            family = Family::Ipv6Unicast;
+        }
+        let routes = match (found, plain(family)) {
+            (Some(prefix), Some(is_ipv4)) if prefix.0.is_ipv4() == is_ipv4 => {
+                self.longest(family, prefix).into_iter().collect()
+            }
+            (_, Some(_)) => return Err(wrong("prefix: one of the family, as 10.0.0.0/8")),
+            (_, None) => {
+                let (from, told, within) = (None, None, None);
+                let text = Some(asked.clone());
+                let question =
+                    Question { family, from, told, within, text, skip: 0, limit: ROWS };
+                self.routes(&question).0
+            }
+        };
+        let rows = routes.iter().flat_map(|route| self.paths(family, route));
+        Ok(Value::Array(rows.collect()))
+    }
+
+    /// The longest prefix that covers this one and has a route.
+    fn longest(&self, family: Family, (address, length): (IpAddr, u8)) -> Option<RouteView> {
+        (0..=length).rev().find_map(|length| {
+            let key = key(address, length)?;
+            let wanted = Wanted { key: Some(&key), limit: 1, ..Wanted::default() };
+            self.rib.routes(family, &wanted).pop()
+        })
+    }
+
+    /// A route with its best path.
+    fn row(&self, family: Family, route: &RouteView) -> Value {
+        let mut row = route.paths.first().map_or_else(|| json!({}), |path| self.path(path));
+        row["route"] = family.show(&route.key).to_string().into();
+        row["family"] = family.name().into();
+        row["paths"] = route.paths.len().into();
+        row
+    }
+
+    /// A row for each path of a route.
+    fn paths(&self, family: Family, route: &RouteView) -> Vec<Value> {
+        let text = family.show(&route.key).to_string();
+        let paths = route.paths.iter().take(PATHS_MAX).map(|path| {
+            let mut row = self.path(path);
+            row["route"] = text.clone().into();
+            row["family"] = family.name().into();
+            row
+        });
+        paths.collect()
+    }
+
+    fn path(&self, path: &PathView) -> Value {
+        let attributes = Attributes::new(&path.attributes);
+        let value = |kind| attributes.value(kind);
+        let word = |kind| value(kind).and_then(|octets| octets.first_chunk::<4>().copied());
+        let number = |kind| word(kind).map(u32::from_be_bytes);
+        let address = |kind| word(kind).map(|octets| Ipv4Addr::from(octets).to_string());
+        let next_hop = match &path.next_hop[..] {
+            [] => address(AttributeType::NextHop),
+            octets => Some(show_next_hop(octets)),
+        };
+        let origin = value(AttributeType::Origin).and_then(|it| Origin::of(*it.first()?));
+        json!({
+            "peer": self.name_of(path.peer),
+            "path_id": path.path_id,
+            "best": path.loses_by.is_none(),
+            "loses_by": path.loses_by,
+            "stale": path.is_stale,
+            "next_hop": next_hop,
+            "local_pref": number(AttributeType::LocalPref),
+            "med": number(AttributeType::MultiExitDisc),
+            "as_path": value(AttributeType::AsPath).map(show_as_path),
+            "origin": origin.map(Origin::name),
+            "originator": address(AttributeType::OriginatorId),
+            "clusters": value(AttributeType::ClusterList).map(show_addresses),
+            "communities": communities(&attributes),
+            "aigp": value(AttributeType::Aigp).and_then(aigp_metric),
+            "attributes": types(&attributes),
+            "payload": hex(&path.payload),
+        })
+    }
+
+    /// The update groups: who is told the same, and how far they are.
+    pub(super) fn show_groups(&self) -> Value {
+        let groups = self.rib.groups();
+        groups.iter().enumerate().flat_map(|(n, group)| self.cohorts(n, group)).collect()
+    }
+
+    fn cohorts(&self, number: usize, group: &GroupView) -> Vec<Value> {
+        let terms = &group.terms;
+        let cohort = |(members, behind, walks, told): &(Vec<PeerId>, u64, bool, usize)| {
+            let waiting: u64 = members.iter().map(|peer| self.rib.waiting(*peer)).sum();
+            json!({
+                "group": number,
+                "family": group.family.name(),
+                "kind": format!("{:?}", terms.kind).to_lowercase(),
+                "add_path": terms.add_path,
+                "message_max": terms.message_max,
+                "constrained": terms.constrained,
+                "next_hop_self": terms.next_hop_self.map(|it| it.to_string()),
+                "peers": members.len(),
+                "members": members.iter().map(|it| self.name_of(*it)).collect::<Vec<_>>(),
+                "behind": behind,
+                "walks": walks,
+                "routes_out": told,
+                "waiting_octets": waiting,
+            })
+        };
+        group.cohorts.iter().map(cohort).collect()
+    }
+
+    /// The tables: a row for each family that has routes.
+    pub(super) fn show_families(&self) -> Value {
+        let sizes = Family::ALL.iter().map(|family| (family, self.rib.sizes(*family)));
+        let rows = sizes.filter(|(_, (routes, _))| *routes > 0).map(|(family, (routes, paths))| {
+            json!({ "family": family.name(), "routes": routes, "paths": paths })
+        });
+        rows.collect()
+    }
+}
+
+/// Addresses of four or sixteen octets, with a route distinguisher of zero before them or not.
+fn show_next_hop(octets: &[u8]) -> String {
+    let v6 = |octets: &[u8]| {
+        octets.first_chunk::<16>().map(|it| Ipv6Addr::from(*it).to_string()).unwrap_or_default()
+    };
+    let v4 = |octets: &[u8]| {
+        octets.first_chunk::<4>().map(|it| Ipv4Addr::from(*it).to_string()).unwrap_or_default()
+    };
+    match octets.len() {
+        4 => v4(octets),
+        12 => v4(&octets[8..]),
+        16 => v6(octets),
+        24 => v6(&octets[8..]),
+        32 => format!("{} {}", v6(octets), v6(&octets[16..])),
+        48 => format!("{} {}", v6(&octets[8..]), v6(&octets[32..])),
+        _ => hex(octets),
+    }
+}
+
+fn show_as_path(value: &[u8]) -> String {
+    let segment = |segment: bgp::codec::Segment<'_>| {
+        let all = segment.iter().map(|asn| asn.to_string()).collect::<Vec<_>>().join(" ");
+        match segment.kind {
+            SegmentKind::Sequence => all,
+            SegmentKind::Set => format!("{{{all}}}"),
+            SegmentKind::ConfedSequence => format!("({all})"),
+            SegmentKind::ConfedSet => format!("({{{all}}})"),
+        }
+    };
+    AsPath::new(value, true).segments().map(segment).collect::<Vec<_>>().join(" ")
+}
+
+fn show_addresses(value: &[u8]) -> Vec<String> {
+    let all = value.as_chunks::<4>().0.iter();
+    all.map(|octets| Ipv4Addr::from(*octets).to_string()).collect()
+}
+
+/// Communities of all kinds.
+fn communities(attributes: &Attributes<'_>) -> Vec<String> {
+    let value = |kind| attributes.value(kind).unwrap_or_default();
+    let plain = Community::all(value(AttributeType::Communities)).map(|it| it.to_string());
+    let extended = ExtendedCommunity::all(value(AttributeType::ExtendedCommunities));
+    let large = LargeCommunity::all(value(AttributeType::LargeCommunities));
+    let extended = extended.map(|it| it.to_string());
+    plain.chain(extended).chain(large.map(|it| it.to_string())).collect()
+}
+
+/// Names of the attributes that are there.
+fn types(attributes: &Attributes<'_>) -> Vec<String> {
+    let name = |number: u8| match AttributeType::of(number) {
+        Some(kind) => kind.name().to_owned(),
+        None => format!("type {number}"),
+    };
+    attributes.flatten().map(|attribute| name(attribute.number)).collect()
+}
+
+fn hex(octets: &[u8]) -> String {
+    octets.iter().map(|octet| format!("{octet:02x}")).collect()
+}

@@ -1,0 +1,78 @@
+//! What the reflector counts.
+
+event::facts! {
+    /// The facts of the route reflector.
+    pub enum Fact {
+        /// Routes can be exchanged with a peer.
+        Established = Counter, Info, "rr_sessions_established_total",
+            "Sessions that came to exchange routes";
+        /// A session that exchanged routes ended.
+        Dropped = Counter, Warn, "rr_sessions_dropped_total", "Sessions that ended";
+        /// A connection ended before routes were exchanged.
+        Failed = Counter, Info, "rr_sessions_failed_total",
+            "Connections that ended before routes were exchanged";
+        /// A connection was opened.
+        Attempts = Counter, Debug, "rr_connections_attempted_total",
+            "Connections that this node set out to open";
+        /// A connection from an address of no peer.
+        Refused = Counter, Warn, "rr_connections_refused_total",
+            "Connections refused because their address belongs to no peer";
+        /// A connection from a range whose group has as many peers as it may.
+        RangeFull = Counter, Warn, "rr_connections_range_full_total",
+            "Connections refused because the group of their range has as many peers as it may";
+        /// A hold timer expired.
+        HoldExpired = Counter, Warn, "rr_hold_expired_total",
+            "Sessions that ended because nothing came for the hold time";
+        /// A send hold timer expired.
+        SendHoldExpired = Counter, Warn, "rr_send_hold_expired_total",
+            "Sessions that ended because the peer read nothing for the send hold time";
+        /// A peer sent what ended its session.
+        Offended = Counter, Warn, "rr_offences_total",
+            "Messages of peers that ended their session";
+        /// An UPDATE offended, and the session went on.
+        Tolerated = Counter, Warn, "rr_offences_tolerated_total",
+            "UPDATEs that offended and were answered without an end of the session (RFC 7606)";
+        /// A peer had more routes than it may.
+        Exceeded = Counter, Warn, "rr_prefix_limits_exceeded_total",
+            "Times that a peer had more routes than it may";
+        /// An UPDATE came.
+        UpdatesIn = Counter, Debug, "rr_updates_received_total", "UPDATEs that came";
+        /// Routes were announced by peers.
+        RoutesIn = Counter, Debug, "rr_routes_announced_total", "Routes that peers announced";
+        /// Routes were withdrawn by peers.
+        WithdrawnIn = Counter, Debug, "rr_routes_withdrawn_total", "Routes that peers withdrew";
+        /// UPDATEs were given to the transport.
+        UpdatesOut = Counter, Debug, "rr_updates_sent_total",
+            "UPDATEs that were given to the transport";
+        /// Octets of UPDATEs given to the transport.
+        OctetsOut = Counter, Debug, "rr_update_octets_sent_total",
+            "Octets of UPDATEs that were given to the transport";
+        /// A peer asked for everything again.
+        Refreshes = Counter, Info, "rr_refreshes_received_total",
+            "ROUTE-REFRESHes by which peers asked for a family again";
+        /// Peers, dynamic ones included.
+        Peers = Gauge, Debug, "rr_peers", "Peers, those that came from ranges included";
+        /// Peers that came from ranges.
+        DynamicPeers = Gauge, Debug, "rr_peers_dynamic", "Peers that came from ranges";
+        /// Peers whose session stands.
+        PeersEstablished = Gauge, Debug, "rr_peers_established", "Peers whose session stands";
+        /// Peers whose session should stand and does not.
+        PeersDown = Gauge, Warn, "rr_peers_down",
+            "Peers whose session should stand and does not";
+        /// Routes of all families.
+        Routes = Gauge, Debug, "rr_routes", "Routes of all families, however many paths they have";
+        /// Their paths.
+        Paths = Gauge, Debug, "rr_paths", "Paths of all routes";
+        /// Attribute sets.
+        AttributeSets = Gauge, Debug, "rr_attribute_sets", "Attribute sets that paths share";
+        /// Octets of the tables.
+        TableOctets = Gauge, Debug, "rr_table_octets", "Octets that the tables take";
+        /// Update groups.
+        Groups = Gauge, Debug, "rr_update_groups", "Groups of peers that are told the same";
+        /// Their cohorts.
+        Cohorts = Gauge, Debug, "rr_update_cohorts",
+            "Parts of update groups that stand at different places";
+        /// Octets that wait for peers.
+        Waiting = Gauge, Debug, "rr_waiting_octets", "Octets that wait for peers to read";
+    }
+}

@@ -1,0 +1,232 @@
+//! Route reflector: BGP sessions (RFC 4271, 4456) with many peers, and the routes between them.
+//!
+//! ```text
+//!          ┌──────────────────────────── Reflector ─────────────────────────────┐
+//!   TCP    │ links ──→ bgp::Session, one a peer ──→ routes ──→ rib              │   TCP
+//!  ─────── │   ↑            ↑       │                 UPDATEs    │ tables,      │ ───────
+//!   a peer │   │          clock     │ OPEN, KEEPALIVE …          │ update       │  a peer
+//!          │   └────────────────────┴────────────────────────────┘ groups       │
+//!          └────────────────────────────────────────────────────────────────────┘
+//! ```
+//! This page routes: what comes in goes to the session of its peer; what that wants is sent, or
+//! told the rib; what the rib has to say leaves by the connections of the peers.
+//!
+//! One instance does all this, on the first shard. Further shards read, cut and write streams only.
+#![forbid(unsafe_code)]
+
+mod alarms;
+mod apply;
+mod ask;
+mod clock;
+pub mod config;
+mod facts;
+mod limits;
+mod links;
+mod peers;
+mod routes;
+mod sessions;
+
+pub use facts::Fact;
+
+use bgp::Out;
+use bgp::codec::{
+    Cease, EXTENDED_MESSAGE_BYTES_MAX, Framing, HEADER_BYTES, MESSAGE_BYTES_MAX,
+};
+use clock::Clock;
+use config::{Range, Rr};
+use event::Sheet;
+use machine::Time;
+use peers::Peers;
+use rib::Rib;
+use runtime::{Ask, AskError, Effects, Flow, Frame, Function, In, PortId, Seed};
+use std::sync::Arc;
+
+/// Octets of whole messages that are cut from a stream at once: many UPDATEs are one step.
+const RUN_BYTES_MAX: usize = EXTENDED_MESSAGE_BYTES_MAX;
+
+/// The reflector, as its shard runs it.
+pub struct Reflector {
+    config: Arc<Rr>,
+    peers: Peers,
+    /// Ranges of all groups, the longest first.
+    ranges: Vec<Range>,
+    rib: Rib,
+    rib_seed: u64,
+    /// The rib has something to do.
+    has_work: bool,
+    clock: Clock,
+    facts: Sheet<Fact>,
+    /// Seed of the next session.
+    seed: u64,
+    /// Further shards do nothing here.
+    is_first: bool,
+    is_draining: bool,
+    /// What a session wants; empty between steps.
+    outs: Vec<Out>,
+}
+
+impl Reflector {
+    /// A reflector whose sessions begin with the first tick.
+    #[must_use]
+    pub fn new(seed: Seed, config: Arc<Rr>) -> Self {
+        let number = |at: usize| {
+            let octets = core::array::from_fn(|n| seed.random[at + n]);
+            u64::from_le_bytes(octets)
+        };
+        let rib_seed = number(8);
+        let is_first = seed.shard == 0;
+        let mut it = Self {
+            peers: Peers::default(),
+            ranges: config.ranges(),
+            rib: Rib::new(config.rib(rib_seed)),
+            rib_seed,
+            has_work: false,
+            clock: Clock::new(seed.now),
+            facts: Sheet::new(),
+            seed: number(0),
+            is_first,
+            is_draining: false,
+            outs: Vec::new(),
+            config: Arc::clone(&config),
+        };
+        // Other shards have no peers: their connections are told the first one.
+        if is_first {
+            it.join(seed.now, &config);
+        }
+        it
+    }
+
+    /// A seed that no other session has.
+    const fn next_seed(&mut self) -> u64 {
+        self.seed = self.seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        self.seed
+    }
+
+    /// Lets the sessions act whose time has come.
+    fn expire(&mut self, now: Time, out: &mut Effects) {
+        for id in self.clock.expire(now) {
+            self.fire(now, id, out);
+        }
+    }
+
+    /// Ends every session in order (RFC 4486, 9003).
+    fn leave(&mut self, now: Time, out: &mut Effects) {
+        let text = self.config.shutdown_text.clone();
+        for id in self.peers.ids() {
+            let stop = bgp::In::Stop(Cease::AdministrativeShutdown, text.clone());
+            self.tell(now, id, stop, out);
+        }
+    }
+}
+
+impl Function for Reflector {
+    type Config = Rr;
+
+    fn step(&mut self, now: Time, input: In<'_>, out: &mut Effects) {
+        match input {
+            In::Message { flow, bytes } => self.octets(now, &flow, bytes, out),
+            In::Up { flow } => self.stands(now, flow, out),
+            In::Down { flow, why } => self.lost(now, &flow, why, out),
+            In::Written { flow, octets, left } => self.written(now, &flow, (octets, left), out),
+            In::Drain => {
+                self.is_draining = true;
+                self.leave(now, out);
+            }
+            In::Proved { .. } | In::Returned { .. } | In::Ready { .. } | In::Resolved { .. } => {}
+        }
+    }
+
+    fn tick(&mut self, now: Time, out: &mut Effects) {
+        self.expire(now, out);
+        if self.rib.deadline().is_some_and(|at| at <= now) {
+            self.rib.tick(now);
+            self.has_work = true;
+        }
+        self.work(now, out);
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        if self.has_work {
+            return Some(Time::ZERO);
+        }
+        self.clock.deadline().into_iter().chain(self.rib.deadline()).min()
+    }
+
+    fn configure(&mut self, now: Time, config: Arc<Rr>, out: &mut Effects) {
+        if self.is_first {
+            self.apply(now, config, out);
+        }
+    }
+
+    fn frame(_port: PortId, buffer: &[u8]) -> Frame {
+        let mut at = 0;
+        loop {
+            match bgp::codec::frame(&buffer[at..], EXTENDED_MESSAGE_BYTES_MAX) {
+                Framing::Message(_, message) if at + message.len() <= RUN_BYTES_MAX => {
+                    at += message.len();
+                }
+                Framing::Message(..) => return Frame::Message(at),
+                Framing::Partial if at > 0 => return Frame::Message(at),
+                Framing::Partial => return awaited(buffer),
+                Framing::Broken(_) if at > 0 => return Frame::Message(at),
+                // The session answers it with a NOTIFICATION.
+                Framing::Broken(_) => return Frame::Message(buffer.len().min(MESSAGE_BYTES_MAX)),
+            }
+        }
+    }
+
+    fn steer(_config: &Rr, _flow: &Flow, _bytes: &[u8], _shards: u16) -> Option<u16> {
+        Some(0)
+    }
+
+    fn ask(
+        &mut self,
+        now: Time,
+        ask: &Ask,
+        out: &mut Effects,
+    ) -> Result<serde_json::Value, AskError> {
+        if !self.is_first {
+            return Err(AskError::NotFound(ask.path.clone()));
+        }
+        self.answer(now, ask, out)
+    }
+
+    fn is_idle(&self) -> bool {
+        self.peers.iter().all(|(_, peer)| peer.links.is_empty())
+    }
+
+    fn cells(&self) -> Vec<event::Cells> {
+        vec![self.facts.cells()]
+    }
+}
+
+/// How long the message will be whose beginning is there.
+fn awaited(buffer: &[u8]) -> Frame {
+    match buffer.get(16..HEADER_BYTES) {
+        Some(header) => {
+            let length = usize::from(u16::from_be_bytes([header[0], header[1]]));
+            Frame::Message(length.max(buffer.len() + 1))
+        }
+        None => Frame::Partial,
+    }
+}
+
+impl Rr {
+    /// What the rib is told of this node.
+    fn rib(&self, seed: u64) -> rib::Settings {
+        let identifier = self.identifier.to_bits();
+        let cluster = self.cluster_identifier();
+        rib::Settings { asn: self.asn, identifier, cluster, policy: None, seed }
+    }
+
+    /// Whether `other` would be another speaker.
+    fn is_same(&self, other: &Self) -> bool {
+        let own = |it: &Self| (it.asn, it.identifier, it.cluster_identifier());
+        own(self) == own(other)
+    }
+
+    fn cluster_identifier(&self) -> bgp::codec::Identifier {
+        self.cluster.unwrap_or(self.identifier).to_bits()
+    }
+}
+

@@ -1,0 +1,50 @@
+//! How many routes a peer may have (RFC 4486 §4).
+
+use crate::Reflector;
+use crate::config::{Excess, Limit};
+use crate::facts::Fact;
+use crate::peers::Held;
+use rib::PeerId;
+use bgp::In;
+use bgp::codec::{Cease, Notice};
+use machine::Time;
+use runtime::Effects;
+
+impl Reflector {
+    /// Looks whether a peer has more routes than it may, and does what is to be done then.
+    pub(crate) fn check_limits(&mut self, now: Time, id: PeerId, out: &mut Effects) {
+        let Some(peer) = self.peers.get_mut(id) else { return };
+        let mut exceeded = None;
+        for limit in &peer.speaker.limits {
+            let routes = u64::from(self.rib.received(id, limit.family));
+            if routes < limit.warn {
+                peer.warned.remove(limit.family);
+            } else {
+                peer.warned.insert(limit.family);
+            }
+            if routes > limit.max && limit.excess != Excess::Warn {
+                exceeded = Some(*limit);
+            }
+        }
+        if let Some(limit) = exceeded {
+            self.exceeded(now, id, limit, out);
+        }
+    }
+
+    fn exceeded(&mut self, now: Time, id: PeerId, limit: Limit, out: &mut Effects) {
+        let Some(peer) = self.peers.get_mut(id) else { return };
+        let Some(connection) = peer.up else { return };
+        self.facts.add(Fact::Exceeded, 1);
+        let restart = (limit.excess == Excess::Restart).then(|| now + limit.restart);
+        peer.held = Some(Held::Excess(restart));
+        // RFC 4486 §4: the family and the limit.
+        let mut data = limit.family.afi().to_be_bytes().to_vec();
+        data.push(limit.family.safi());
+        data.extend_from_slice(&u32::try_from(limit.max).unwrap_or(u32::MAX).to_be_bytes());
+        let notice = Notice::cease(Cease::MaximumPrefixes);
+        self.tell(now, id, In::Refuse(connection, notice, data), out);
+        self.tell(now, id, In::Stop(Cease::MaximumPrefixes, None), out);
+        let (family, max) = (limit.family, limit.max);
+        self.note(now, id, format!("it has more than {max} routes of {family}"));
+    }
+}

@@ -1,0 +1,302 @@
+//! The peers: a slab, and how a peer is found by address, by the way to it, by connection.
+
+use crate::config::Speaker;
+use rib::PeerId;
+use bgp::{ConnectionId, Negotiated, Session};
+use bgp::family::FamilySet;
+use hashbrown::HashMap;
+use machine::{Duration, Machine, Time};
+use runtime::{ConnId, Flow, PortId};
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+
+/// Between the moment at which a hold timer is due and that at which it fires, the sockets are
+/// read: what the peer sent in time may still wait there, behind many others.
+const READ_GRACE: Duration = Duration::from_secs(1);
+
+/// Why a session is not wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Held {
+    /// The configuration says so (`enabled = false`).
+    Configured,
+    /// The operator said so (`tandem ctl bgp shutdown`).
+    Operator,
+    /// The peer had too many routes; when it may come back.
+    Excess(Option<Time>),
+}
+
+/// The end of a session, for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Ending {
+    pub(crate) at: Time,
+    pub(crate) text: String,
+}
+
+/// A TCP connection of a peer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Link {
+    pub(crate) flow: Flow,
+    /// When something came over it.
+    pub(crate) heard: Time,
+    /// Octets that wait in the runtime, as it told last.
+    pub(crate) left: u64,
+}
+
+/// A peer and its session.
+#[derive(Debug)]
+pub(crate) struct Peer {
+    pub(crate) speaker: Speaker,
+    pub(crate) session: Session,
+    /// The connection over which routes are exchanged.
+    pub(crate) up: Option<ConnectionId>,
+    /// What was agreed on, while the session stands.
+    pub(crate) negotiated: Option<Box<Negotiated>>,
+    /// Since when it is in its state.
+    pub(crate) since: Time,
+    pub(crate) held: Option<Held>,
+    pub(crate) ending: Option<Ending>,
+    /// UPDATEs that offended without ending the session, and the last of them.
+    pub(crate) tolerated: u64,
+    pub(crate) offence: Option<Ending>,
+    /// The families of which it has more routes than its limit warns of.
+    pub(crate) warned: FamilySet,
+    pub(crate) links: BTreeMap<ConnectionId, Link>,
+    /// For when the wheel is armed.
+    armed: Option<Time>,
+    /// Its hold timer was due at that time.
+    suspected: Option<Time>,
+}
+
+impl Peer {
+    pub(crate) fn new(now: Time, speaker: Speaker, seed: u64) -> Self {
+        let session = Session::new(speaker.settings.clone(), seed);
+        let held = (!speaker.enabled).then_some(Held::Configured);
+        Self {
+            speaker,
+            session,
+            up: None,
+            negotiated: None,
+            since: now,
+            held,
+            ending: None,
+            tolerated: 0,
+            offence: None,
+            warned: FamilySet::EMPTY,
+            links: BTreeMap::new(),
+            armed: None,
+            suspected: None,
+        }
+    }
+
+    /// Something came over a connection.
+    pub(crate) fn heard(&mut self, now: Time, id: ConnectionId) {
+        self.suspected = None;
+        if let Some(link) = self.links.get_mut(&id) {
+            link.heard = now;
+        }
+    }
+
+    /// The flow of the connection over which routes are exchanged.
+    pub(crate) fn flow(&self) -> Option<(ConnectionId, Flow)> {
+        let id = self.up?;
+        self.links.get(&id).map(|link| (id, link.flow))
+    }
+
+    /// When it must be looked at.
+    fn deadline(&self) -> Option<Time> {
+        let restart = match self.held {
+            Some(Held::Excess(at)) => at,
+            _ => None,
+        };
+        let session = self.session.deadline();
+        // While the sockets are read, nothing else is waited for.
+        let session = match self.suspected {
+            Some(since) => session.map(|at| at.max(since + READ_GRACE)),
+            None => session,
+        };
+        session.into_iter().chain(restart).min()
+    }
+
+    /// Whether the session's time has come. Its hold timer waits until the sockets were read.
+    pub(crate) fn is_due(&mut self, now: Time) -> bool {
+        if self.session.deadline().is_none_or(|at| at > now) {
+            return false;
+        }
+        let hold_time = self.negotiated.as_ref().map_or(Duration::ZERO, |it| it.hold_time);
+        let heard = self.up.and_then(|id| self.links.get(&id)).map(|link| link.heard);
+        let is_silent = heard.is_some_and(|at| !hold_time.is_zero() && at + hold_time <= now);
+        match self.suspected {
+            _ if !is_silent => true,
+            None => {
+                self.suspected = Some(now);
+                false
+            }
+            Some(since) => since + READ_GRACE <= now,
+        }
+    }
+
+    /// The time for which the wheel is to be armed, if it is not armed early enough.
+    pub(crate) fn arm(&mut self) -> Option<Time> {
+        let at = self.deadline()?;
+        if self.armed.is_some_and(|armed| armed <= at) {
+            return None;
+        }
+        self.armed = Some(at);
+        Some(at)
+    }
+
+    /// The wheel has fired for it.
+    pub(crate) const fn fired(&mut self) {
+        self.armed = None;
+    }
+
+    /// A peer from a range with nothing left to remember.
+    pub(crate) fn is_forgotten(&self) -> bool {
+        self.speaker.is_dynamic
+            && self.links.is_empty()
+            && self.held.is_none()
+            && self.session.deadline().is_none()
+    }
+}
+
+/// All of them, bounded by `PEERS_MAX`.
+#[derive(Debug, Default)]
+pub(crate) struct Peers {
+    slots: Vec<Option<Box<Peer>>>,
+    free: Vec<u32>,
+    addresses: HashMap<IpAddr, PeerId>,
+    targets: HashMap<(PortId, SocketAddr), PeerId>,
+    connections: HashMap<ConnId, PeerId>,
+    dynamic: usize,
+}
+
+impl Peers {
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    pub(crate) const fn dynamic(&self) -> usize {
+        self.dynamic
+    }
+
+    pub(crate) fn get(&self, id: PeerId) -> Option<&Peer> {
+        self.slots.get(id.0 as usize)?.as_deref()
+    }
+
+    pub(crate) fn get_mut(&mut self, id: PeerId) -> Option<&mut Peer> {
+        self.slots.get_mut(id.0 as usize)?.as_deref_mut()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (PeerId, &Peer)> {
+        let numbered = self.slots.iter().enumerate();
+        numbered.filter_map(|(n, slot)| Some((PeerId(n as u32), slot.as_deref()?)))
+    }
+
+    pub(crate) fn ids(&self) -> Vec<PeerId> {
+        self.iter().map(|(id, _)| id).collect()
+    }
+
+    /// The peer of that name, or with that address.
+    pub(crate) fn find(&self, name: &str) -> Option<PeerId> {
+        self.named(name).or_else(|| self.of_address(name.parse().ok()?))
+    }
+
+    /// The configured peer of that name.
+    pub(crate) fn named(&self, name: &str) -> Option<PeerId> {
+        let is_it = |peer: &Peer| !peer.speaker.is_dynamic && peer.speaker.name == name;
+        self.iter().find(|(_, peer)| is_it(peer)).map(|(id, _)| id)
+    }
+
+    pub(crate) fn of_address(&self, address: IpAddr) -> Option<PeerId> {
+        self.addresses.get(&address.to_canonical()).copied()
+    }
+
+    /// The peer that this node reaches by that way.
+    pub(crate) fn of_target(&self, flow: &Flow) -> Option<PeerId> {
+        self.targets.get(&(flow.port, flow.remote)).copied()
+    }
+
+    pub(crate) fn of_connection(&self, conn: ConnId) -> Option<PeerId> {
+        self.connections.get(&conn).copied()
+    }
+
+    /// How many peers came from ranges of that group.
+    pub(crate) fn of_group(&self, group: &str) -> usize {
+        let is_of = |peer: &Peer| {
+            peer.speaker.is_dynamic && peer.speaker.group.as_deref() == Some(group)
+        };
+        self.iter().filter(|(_, peer)| is_of(peer)).count()
+    }
+
+    pub(crate) fn insert(&mut self, peer: Peer) -> PeerId {
+        let address = peer.speaker.address.to_canonical();
+        let target = peer.speaker.target;
+        self.dynamic += usize::from(peer.speaker.is_dynamic);
+        let id = match self.free.pop() {
+            Some(place) => PeerId(place),
+            None => {
+                self.slots.push(None);
+                PeerId(self.slots.len() as u32 - 1)
+            }
+        };
+        self.slots[id.0 as usize] = Some(Box::new(peer));
+        self.addresses.insert(address, id);
+        if let Some(target) = target {
+            self.targets.insert((target.port, target.remote), id);
+        }
+        id
+    }
+
+    pub(crate) fn remove(&mut self, id: PeerId) -> Option<Box<Peer>> {
+        let peer = self.slots.get_mut(id.0 as usize)?.take()?;
+        self.free.push(id.0);
+        self.dynamic -= usize::from(peer.speaker.is_dynamic);
+        self.forget_ways(id, &peer.speaker);
+        for link in peer.links.values() {
+            self.connections.remove(&link.flow.conn);
+        }
+        Some(peer)
+    }
+
+    /// Another address or another way to a peer.
+    pub(crate) fn readdress(&mut self, id: PeerId, next: Speaker) {
+        let (address, target) = (next.address, next.target);
+        let Some(peer) = self.get_mut(id) else { return };
+        let old = core::mem::replace(&mut peer.speaker, next);
+        self.forget_ways(id, &old);
+        self.addresses.insert(address.to_canonical(), id);
+        if let Some(target) = target {
+            self.targets.insert((target.port, target.remote), id);
+        }
+    }
+
+    /// The ways to a peer lead nowhere, unless another peer has taken them meanwhile.
+    fn forget_ways(&mut self, id: PeerId, speaker: &Speaker) {
+        let address = speaker.address.to_canonical();
+        if self.addresses.get(&address) == Some(&id) {
+            self.addresses.remove(&address);
+        }
+        if let Some(target) = speaker.target.map(|flow| (flow.port, flow.remote))
+            && self.targets.get(&target) == Some(&id)
+        {
+            self.targets.remove(&target);
+        }
+    }
+
+    /// A connection of a peer stands.
+    pub(crate) fn connect(&mut self, now: Time, id: PeerId, flow: Flow) -> ConnectionId {
+        let connection = ConnectionId(flow.conn.0);
+        if let Some(peer) = self.get_mut(id) {
+            peer.links.insert(connection, Link { flow, heard: now, left: 0 });
+            self.connections.insert(flow.conn, id);
+        }
+        connection
+    }
+
+    /// A connection of a peer is no more; its flow, if it was known.
+    pub(crate) fn disconnect(&mut self, id: PeerId, connection: ConnectionId) -> Option<Flow> {
+        let link = self.get_mut(id)?.links.remove(&connection)?;
+        self.connections.remove(&link.flow.conn);
+        Some(link.flow)
+    }
+}

@@ -1,0 +1,216 @@
+//! The sessions of the peers: what they are told, and what becomes of what they want.
+
+use crate::Reflector;
+use crate::facts::Fact;
+use crate::peers::Held;
+use rib::{Kind, Neighbour, PeerId};
+use bgp::codec::Notice;
+use bgp::family::FamilySet;
+use bgp::{Cause, ConnectionId, In, Indication, Negotiated, Out};
+use machine::{Machine, Time};
+use runtime::Effects;
+
+impl Reflector {
+    /// Tells the session of a peer something; what it wants is done.
+    pub(crate) fn tell(&mut self, now: Time, id: PeerId, input: In, out: &mut Effects) {
+        let Some(peer) = self.peers.get_mut(id) else { return };
+        let mut outs = Vec::new();
+        peer.session.step(now, input, &mut outs);
+        self.carry_out(now, id, &mut outs, (&[], out));
+        self.settle(id);
+    }
+
+    /// The wheel has fired for a peer.
+    pub(crate) fn fire(&mut self, now: Time, id: PeerId, out: &mut Effects) {
+        let Some(peer) = self.peers.get_mut(id) else { return };
+        peer.fired();
+        if let Some(Held::Excess(Some(at))) = peer.held
+            && at <= now
+        {
+            peer.held = None;
+        }
+        if peer.is_due(now) {
+            let mut outs = Vec::new();
+            peer.session.tick(now, &mut outs);
+            self.carry_out(now, id, &mut outs, (&[], out));
+        }
+        self.start(now, id, out);
+    }
+
+    /// The session is wanted, if nothing holds it; nothing happens when it is already.
+    pub(crate) fn start(&mut self, now: Time, id: PeerId, out: &mut Effects) {
+        let is_held = self.peers.get(id).is_none_or(|peer| peer.held.is_some());
+        if is_held || self.is_draining {
+            return self.settle(id);
+        }
+        self.tell(now, id, In::Start, out);
+    }
+
+    /// After anything happened to a peer: its next time is known, or it is forgotten.
+    pub(crate) fn settle(&mut self, id: PeerId) {
+        let Some(peer) = self.peers.get_mut(id) else { return };
+        if peer.is_forgotten() {
+            self.peers.remove(id);
+        } else if let Some(at) = peer.arm() {
+            self.clock.arm(at, id);
+        }
+    }
+
+    /// Does what a session wants, in order; `bytes` are those that its UPDATEs lie in.
+    pub(crate) fn carry_out(
+        &mut self,
+        now: Time,
+        id: PeerId,
+        outs: &mut Vec<Out>,
+        (bytes, out): (&[u8], &mut Effects),
+    ) {
+        for wanted in outs.drain(..) {
+            match wanted {
+                Out::Updates(connection, range) => {
+                    let messages = bytes.get(range).unwrap_or_default();
+                    self.updates(now, id, (connection, messages), out);
+                }
+                Out::Send(connection, message) => self.send(now, id, connection, &message, out),
+                Out::Close(connection) => {
+                    if let Some(flow) = self.peers.disconnect(id, connection) {
+                        out.close(flow);
+                    }
+                }
+                Out::Connect => {
+                    if let Some(target) = self.peers.get(id).and_then(|it| it.speaker.target) {
+                        self.facts.add(Fact::Attempts, 1);
+                        out.open(target);
+                    }
+                }
+                Out::Abandon => {
+                    if let Some(target) = self.peers.get(id).and_then(|it| it.speaker.target) {
+                        out.close(target);
+                    }
+                }
+                Out::Indicate(indication) => self.indicated(now, id, indication),
+            }
+        }
+    }
+
+    fn send(
+        &mut self,
+        now: Time,
+        id: PeerId,
+        connection: ConnectionId,
+        message: &[u8],
+        out: &mut Effects,
+    ) {
+        let Some(peer) = self.peers.get_mut(id) else { return };
+        let Some(link) = peer.links.get(&connection) else { return };
+        out.send(link.flow, |buffer| buffer.extend_from_slice(message));
+        if peer.up == Some(connection) {
+            // Until the kernel has taken it: SendHoldTimer.
+            peer.session.step(now, In::Blocked(connection), &mut Vec::new());
+        }
+    }
+
+    /// The router: whom an indication concerns.
+    fn indicated(&mut self, now: Time, id: PeerId, indication: Indication) {
+        match indication {
+            Indication::State(_) => {
+                if let Some(peer) = self.peers.get_mut(id) {
+                    peer.since = now;
+                }
+            }
+            Indication::Up(connection, negotiated) => self.up(now, id, connection, negotiated),
+            Indication::Down(cause, retained) => self.down(now, id, &cause, retained),
+            Indication::Failed(cause) => {
+                self.facts.add(Fact::Failed, 1);
+                self.ended(now, id, &cause);
+            }
+            Indication::Offended(offence) => {
+                self.facts.add(Fact::Offended, 1);
+                self.note(now, id, format!("it offended: {}", offence.malformed));
+            }
+            Indication::Refresh(family, kind) => {
+                self.facts.add(Fact::Refreshes, 1);
+                self.rib.refresh(id, family, kind);
+                self.has_work = true;
+            }
+            Indication::LongLived(families) => {
+                self.rib.long_lived(id, families);
+                self.has_work = true;
+            }
+            Indication::Purge(families) => {
+                self.rib.purge(id, families);
+                self.has_work = true;
+            }
+        }
+    }
+
+    /// Routes may be exchanged with a peer.
+    fn up(
+        &mut self,
+        now: Time,
+        id: PeerId,
+        connection: ConnectionId,
+        negotiated: Box<Negotiated>,
+    ) {
+        let Some(peer) = self.peers.get_mut(id) else { return };
+        let ours = peer.links.get(&connection).map(|link| link.flow.local.ip());
+        self.facts.add(Fact::Established, 1);
+        let is_internal = negotiated.is_internal();
+        let kind = match (is_internal, peer.speaker.client) {
+            (true, true) => Kind::Client,
+            (true, false) => Kind::NonClient,
+            (false, _) => Kind::External,
+        };
+        let neighbour = Neighbour {
+            kind,
+            identifier: negotiated.peer.identifier,
+            address: peer.speaker.address,
+            asn: negotiated.peer.asn,
+            import: 0,
+            export: 0,
+            // RFC 4271 §5.1.3: always where the peer is external.
+            next_hop_self: ours.filter(|_| !is_internal || peer.speaker.next_hop_self),
+        };
+        self.rib.up(now, id, neighbour, &negotiated);
+        (peer.up, peer.negotiated) = (Some(connection), Some(negotiated));
+        peer.warned = FamilySet::EMPTY;
+        self.has_work = true;
+    }
+
+    /// A session ended; routes of some families stay for a time.
+    fn down(&mut self, now: Time, id: PeerId, cause: &Cause, retained: FamilySet) {
+        self.facts.add(Fact::Dropped, 1);
+        self.rib.down(id, retained);
+        self.has_work = true;
+        if let Some(peer) = self.peers.get_mut(id) {
+            (peer.up, peer.negotiated) = (None, None);
+        }
+        self.ended(now, id, cause);
+    }
+
+    fn ended(&mut self, now: Time, id: PeerId, cause: &Cause) {
+        match cause {
+            Cause::Sent(Notice::HOLD_TIMER_EXPIRED) => self.facts.add(Fact::HoldExpired, 1),
+            Cause::Sent(Notice::SEND_HOLD_TIMER_EXPIRED) => {
+                self.facts.add(Fact::SendHoldExpired, 1);
+            }
+            _ => {}
+        }
+        let text = match cause {
+            Cause::Sent(notice) => {
+                // What offended says more than what was answered.
+                let offended = self.peers.get(id).and_then(|it| it.ending.as_ref());
+                let same = offended.filter(|it| it.at == now && it.text.starts_with("it offended"));
+                match same {
+                    Some(same) => format!("sent {notice} ({})", same.text),
+                    None => format!("sent {notice}"),
+                }
+            }
+            Cause::Received(notice, None) => format!("received {notice}"),
+            Cause::Received(notice, Some(text)) => format!("received {notice}: \"{text}\""),
+            // Told by the runtime, with its reason.
+            Cause::Lost => return,
+            Cause::Replaced => "the peer opened another connection".to_owned(),
+        };
+        self.note(now, id, text);
+    }
+}

@@ -1,0 +1,150 @@
+//! `tandem ctl bgp`.
+
+use super::client::{Client, query, segment};
+use super::show::asked;
+use crate::cli::{BgpClear, BgpCommand, BgpPeer, BgpRoutes, Of, OfPeer, Output};
+use crate::exit::Exit;
+use crate::output::{self, Column, plain, time};
+use serde_json::{Value, json};
+
+/// Rows that one question brings.
+const PAGE: u64 = 1_000;
+
+const SUMMARY: &[Column] = &[
+    plain("function", "FUNCTION"),
+    plain("peer", "PEER"),
+    plain("address", "ADDRESS"),
+    plain("asn", "AS"),
+    plain("kind", "KIND"),
+    plain("state", "STATE"),
+    time("since_us", "SINCE"),
+    plain("routes_accepted", "ROUTES IN"),
+    plain("routes_out", "ROUTES OUT"),
+    plain("messages_in", "MSGS IN"),
+    plain("messages_out", "MSGS OUT"),
+    plain("waiting_octets", "WAITING"),
+    plain("why", "WHY"),
+];
+
+const ROUTES: &[Column] = &[
+    plain("route", "ROUTE"),
+    plain("next_hop", "NEXT HOP"),
+    plain("local_pref", "LOCAL PREF"),
+    plain("med", "MED"),
+    plain("as_path", "AS PATH"),
+    plain("origin", "ORIGIN"),
+    plain("peer", "PEER"),
+    plain("paths", "PATHS"),
+];
+
+const PATHS: &[Column] = &[
+    plain("route", "ROUTE"),
+    plain("best", "BEST"),
+    plain("loses_by", "LOSES BY"),
+    plain("peer", "PEER"),
+    plain("path_id", "PATH"),
+    plain("next_hop", "NEXT HOP"),
+    plain("local_pref", "LOCAL PREF"),
+    plain("med", "MED"),
+    plain("as_path", "AS PATH"),
+    plain("origin", "ORIGIN"),
+    plain("originator", "ORIGINATOR"),
+    plain("clusters", "CLUSTERS"),
+    plain("communities", "COMMUNITIES"),
+];
+
+const GROUPS: &[Column] = &[
+    plain("function", "FUNCTION"),
+    plain("group", "GROUP"),
+    plain("family", "FAMILY"),
+    plain("kind", "KIND"),
+    plain("add_path", "ADD-PATH"),
+    plain("peers", "PEERS"),
+    plain("routes_out", "ROUTES OUT"),
+    plain("behind", "BEHIND"),
+    plain("walks", "WALKS"),
+    plain("waiting_octets", "WAITING"),
+];
+
+const FAMILIES: &[Column] = &[
+    plain("function", "FUNCTION"),
+    plain("family", "FAMILY"),
+    plain("routes", "ROUTES"),
+    plain("paths", "PATHS"),
+];
+
+/// BGP.
+pub fn bgp(client: &Client, form: Output, command: Option<BgpCommand>) -> Result<(), Exit> {
+    match command.unwrap_or(BgpCommand::Summary(Of { function: None })) {
+        BgpCommand::Summary(of) => asked(client, form, of.function, "bgp/summary", SUMMARY),
+        BgpCommand::Peer(of) => peer(client, &of),
+        BgpCommand::Routes(wanted) => routes(client, form, &wanted),
+        BgpCommand::Route { function, prefix, family } => {
+            let query = query(&[("prefix", Some(prefix)), ("family", family)]);
+            let path = format!("/api/v1/functions/{}/bgp/route{query}", segment(&function));
+            let whole = client.get(&path)?;
+            output::rows(form, &whole, rows_of(&whole), PATHS)
+        }
+        BgpCommand::Groups(of) => asked(client, form, of.function, "bgp/groups", GROUPS),
+        BgpCommand::Families(of) => asked(client, form, of.function, "bgp/families", FAMILIES),
+        BgpCommand::Clear(BgpClear { peer, soft, hard }) => {
+            let how = match (soft, hard) {
+                (true, _) => "soft",
+                (_, true) => "hard",
+                _ => "",
+            };
+            act(client, &peer.peer, "clear", &json!({ "how": how, "text": peer.text }))
+        }
+        BgpCommand::Shutdown(BgpPeer { peer, text }) => {
+            act(client, &peer, "shutdown", &json!({ "text": text }))
+        }
+        BgpCommand::Enable(peer) => act(client, &peer, "enable", &json!({})),
+    }
+}
+
+fn rows_of(value: &Value) -> &[Value] {
+    value.as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+/// All there is to say about a peer has no columns: it is shown as JSON.
+fn peer(client: &Client, of: &OfPeer) -> Result<(), Exit> {
+    let query = query(&[("peer", Some(of.peer.clone()))]);
+    let path = format!("/api/v1/functions/{}/bgp/peer{query}", segment(&of.function));
+    output::text(&output::json(&client.get(&path)?))
+}
+
+/// Asks page after page until there are as many rows as are wanted.
+fn routes(client: &Client, form: Output, wanted: &BgpRoutes) -> Result<(), Exit> {
+    let (mut rows, mut skip) = (Vec::new(), wanted.skip);
+    while (rows.len() as u64) < wanted.limit {
+        let limit = (wanted.limit - rows.len() as u64).min(PAGE);
+        let query = query(&[
+            ("family", Some(wanted.family.clone())),
+            ("within", wanted.within.clone()),
+            ("text", wanted.text.clone()),
+            ("received", wanted.received.clone()),
+            ("advertised", wanted.advertised.clone()),
+            ("skip", Some(skip.to_string())),
+            ("limit", Some(limit.to_string())),
+        ]);
+        let path = format!("/api/v1/functions/{}/bgp/routes{query}", segment(&wanted.function));
+        let page = client.get(&path)?;
+        rows.extend_from_slice(rows_of(&page["rows"]));
+        match page["next"].as_u64().filter(|next| *next > skip) {
+            Some(next) => skip = next,
+            None => break,
+        }
+    }
+    output::rows(form, &Value::from(rows.clone()), &rows, ROUTES)
+}
+
+/// Tells the function something; what is not said is left out.
+fn act(client: &Client, of: &OfPeer, action: &str, order: &Value) -> Result<(), Exit> {
+    let path = format!("/api/v1/functions/{}/bgp/{action}", segment(&of.function));
+    let mut order = order.clone();
+    if let Some(order) = order.as_object_mut() {
+        order.retain(|_, value| !value.is_null());
+    }
+    order["peer"] = Value::from(of.peer.clone());
+    output::text(&output::json(&client.post(&path, &order)?))
+}
