@@ -1,0 +1,114 @@
+//! The log of changed entries. An entry counts at its last place only, which it knows itself.
+
+use std::collections::VecDeque;
+
+/// Places of the log that may be dead before it is made shorter, for each that lives.
+const DEAD_MAX: usize = 3;
+/// A log of fewer places is left as it is.
+const FEW: usize = 4_096;
+
+/// Entries in the order in which they changed.
+#[derive(Debug, Default)]
+pub(crate) struct Changes {
+    items: VecDeque<u32>,
+    /// The position of the first item.
+    base: u64,
+}
+
+impl Changes {
+    pub(crate) const fn base(&self) -> u64 {
+        self.base
+    }
+
+    /// The position behind the last item.
+    pub(crate) fn end(&self) -> u64 {
+        self.base + self.items.len() as u64
+    }
+
+    /// Appends an entry; its position.
+    pub(crate) fn push(&mut self, entry: u32) -> u64 {
+        self.items.push_back(entry);
+        self.end() - 1
+    }
+
+    /// The entry at a position of the log.
+    pub(crate) fn at(&self, position: u64) -> u32 {
+        self.items[(position - self.base) as usize]
+    }
+
+    /// Takes the first item out.
+    pub(crate) fn pop(&mut self) -> Option<(u64, u32)> {
+        let entry = self.items.pop_front()?;
+        self.base += 1;
+        if self.items.is_empty() {
+            self.items.shrink_to(FEW);
+        }
+        Some((self.base - 1, entry))
+    }
+
+    /// Whether most of it is dead, with so many entries alive at most.
+    pub(crate) fn is_long(&self, entries: usize) -> bool {
+        self.items.len() > FEW + DEAD_MAX * entries
+    }
+
+    /// Leaves the living items only. `live` is told the old and the new position of each item and
+    /// says whether it lives; positions in `standing` are moved along.
+    pub(crate) fn compact(
+        &mut self,
+        standing: &mut [&mut u64],
+        mut live: impl FnMut(u32, u64, u64) -> bool,
+    ) {
+        standing.sort_unstable_by_key(|position| **position);
+        let (base, mut next) = (self.base, 0);
+        let mut kept = VecDeque::new();
+        for (offset, &entry) in self.items.iter().enumerate() {
+            let (old, new) = (base + offset as u64, base + kept.len() as u64);
+            while next < standing.len() && *standing[next] <= old {
+                *standing[next] = new;
+                next += 1;
+            }
+            if live(entry, old, new) {
+                kept.push_back(entry);
+            }
+        }
+        let end = base + kept.len() as u64;
+        standing[next..].iter_mut().for_each(|position| **position = end);
+        self.items = kept;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn compacting_keeps_the_last_place_of_each_entry_and_moves_who_stands_in_the_log() {
+        let mut changes = Changes::default();
+        let mut last = [0u64; 5];
+        for number in 0..100u32 {
+            let entry = number * number % 5;
+            last[entry as usize] = changes.push(entry);
+        }
+        let mut standing = [0, 50, 99, 100];
+        let before: Vec<Vec<u32>> = standing
+            .iter()
+            .map(|&from| {
+                let live = (from..100).filter(|&at| last[changes.at(at) as usize] == at);
+                live.map(|at| changes.at(at)).collect()
+            })
+            .collect();
+        let mut places: Vec<&mut u64> = standing.iter_mut().collect();
+        changes.compact(&mut places, |entry, old, new| {
+            let is_live = last[entry as usize] == old;
+            if is_live {
+                last[entry as usize] = new;
+            }
+            is_live
+        });
+        for (from, expected) in standing.into_iter().zip(before) {
+            let left: Vec<u32> = (from..changes.end()).map(|at| changes.at(at)).collect();
+            assert_eq!(left, expected);
+        }
+        assert_eq!(changes.end(), 3); // squares modulo 5 are 0, 1 and 4
+    }
+}

@@ -1,0 +1,136 @@
+//! Update groups and their cohorts: who is told the same, and how far.
+
+use crate::announced::Announced;
+use crate::{NONE, PeerId, Terms};
+
+/// A walk over the attribute sets of a table.
+#[derive(Debug, Clone)]
+pub(crate) struct Walk {
+    /// The set at which it stands, and the path of it that comes next; none before the first.
+    pub(crate) set: u32,
+    pub(crate) path: u32,
+    /// It stands inside of the set.
+    pub(crate) is_inside: bool,
+    /// The first set that it leaves out: what came later stands in the log.
+    pub(crate) end: u32,
+    /// Beginning and end are to be marked (RFC 7313).
+    pub(crate) is_refresh: bool,
+    /// An End-of-RIB follows: it is the first walk of its peers.
+    pub(crate) is_first: bool,
+    /// Nothing was told yet.
+    pub(crate) is_fresh: bool,
+    /// Only sets of these classes, which the only peer wants from now on.
+    pub(crate) classes: Option<Vec<u32>>,
+    /// Entries with paths that went from a set ahead to one behind, and say the same: they do not
+    /// stand in the log.
+    pub(crate) missed: Vec<u32>,
+}
+
+/// Entries that a walk misses at most; it begins anew when there are more.
+const MISSED_MAX: usize = 1 << 20;
+
+impl Walk {
+    pub(crate) const fn new(end: u32) -> Self {
+        Self {
+            set: 0,
+            path: NONE,
+            is_inside: false,
+            end,
+            is_refresh: false,
+            is_first: true,
+            is_fresh: true,
+            classes: None,
+            missed: Vec::new(),
+        }
+    }
+}
+
+/// Peers of a group that stand at one place.
+#[derive(Debug, Clone)]
+pub(crate) struct Cohort {
+    pub(crate) members: Vec<PeerId>,
+    /// The position in the log of what they are told next.
+    pub(crate) position: u64,
+    pub(crate) walk: Option<Walk>,
+    pub(crate) announced: Announced,
+}
+
+impl Cohort {
+    pub(crate) fn new(terms: &Terms, position: u64) -> Self {
+        let announced = Announced::new(terms.add_path, terms.constrained);
+        Self { members: Vec::new(), position, walk: None, announced }
+    }
+
+    /// One of others with what they were told so far.
+    pub(crate) fn beside(&self, members: Vec<PeerId>) -> Self {
+        let (position, walk, announced) =
+            (self.position, self.walk.clone(), self.announced.clone());
+        Self { members, position, walk, announced }
+    }
+}
+
+/// Peers that are told the same.
+#[derive(Debug)]
+pub(crate) struct Group {
+    pub(crate) terms: Terms,
+    pub(crate) cohorts: Vec<Cohort>,
+}
+
+impl Group {
+    /// An entry has a path in another set now that says the same: who walks may have passed the
+    /// one and not seen the other.
+    pub(crate) fn note_moved(&mut self, entry: u32, sets: u32) {
+        for walk in self.cohorts.iter_mut().filter_map(|cohort| cohort.walk.as_mut()) {
+            walk.missed.push(entry);
+            if walk.missed.len() > MISSED_MAX {
+                let Walk { is_refresh, is_first, is_fresh, .. } = *walk;
+                let classes = walk.classes.take();
+                *walk = Walk { is_refresh, is_first, is_fresh, classes, ..Walk::new(sets) };
+            }
+        }
+    }
+
+    /// A path leaves its set: who would come to it next comes to the one behind it.
+    #[inline]
+    pub(crate) fn step_over(&mut self, path: u32, next: u32) {
+        for walk in self.cohorts.iter_mut().filter_map(|cohort| cohort.walk.as_mut()) {
+            if walk.is_inside && walk.path == path {
+                walk.path = next;
+            }
+        }
+    }
+
+    /// The cohort of a peer.
+    pub(crate) fn cohort_of(&self, peer: PeerId) -> Option<usize> {
+        self.cohorts.iter().position(|cohort| cohort.members.contains(&peer))
+    }
+
+    /// Takes a peer out; its cohort goes if it was the last one. What the cohort was told.
+    pub(crate) fn take_out(&mut self, peer: PeerId) -> Option<Cohort> {
+        let at = self.cohort_of(peer)?;
+        let cohort = &mut self.cohorts[at];
+        if cohort.members.len() == 1 {
+            return Some(self.cohorts.swap_remove(at));
+        }
+        cohort.members.retain(|member| *member != peer);
+        Some(cohort.beside(Vec::new()))
+    }
+
+    /// Lets cohorts that have caught up with the log become one: elsewhere in it they may have been
+    /// told differently, since a walk tells the state of now.
+    pub(crate) fn merge(&mut self, end: u64) {
+        let mut at = 1;
+        while at < self.cohorts.len() {
+            let (before, rest) = self.cohorts.split_at_mut(at);
+            let cohort = &mut rest[0];
+            let is_even = |it: &Cohort| it.walk.is_none() && it.position == end;
+            let into = before.iter_mut().find(|it| is_even(it)).filter(|_| is_even(cohort));
+            if let Some(into) = into {
+                into.members.append(&mut cohort.members);
+                self.cohorts.swap_remove(at);
+            } else {
+                at += 1;
+            }
+        }
+    }
+}

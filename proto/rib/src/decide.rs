@@ -1,0 +1,199 @@
+//! The decision process (RFC 4271 §9.1.2.2, RFC 4456 §9): which path of an entry is the best.
+//!
+//! MULTI_EXIT_DISC is compared between paths of the same neighbouring AS only, and always before
+//! what follows it ("deterministic"), so that the choice does not depend on the order of arrival.
+
+use crate::Kind;
+use bgp::codec::{AsPath, Asn, AttributeType, Attributes, Identifier, aigp_metric};
+use core::cmp::{Ordering, Reverse};
+use core::net::IpAddr;
+
+/// LOCAL_PREF of a route that has none.
+pub(crate) const LOCAL_PREF_DEFAULT: u32 = 100;
+
+/// What paths are compared by, read out of the attributes once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Rank {
+    /// Stale for long: behind all others (RFC 9494 §4.3).
+    pub(crate) is_stale: bool,
+    pub(crate) local_pref: u32,
+    /// The metric of AIGP, the one to the next hop added; `None` is behind all (RFC 7311 §4.1).
+    pub(crate) aigp: Option<u64>,
+    pub(crate) hops: u16,
+    pub(crate) origin: u8,
+    pub(crate) med: u32,
+    /// Whose MULTI_EXIT_DISC it is.
+    pub(crate) neighbour: Asn,
+    pub(crate) is_external: bool,
+    /// ORIGINATOR_ID, or the identifier of the peer.
+    pub(crate) originator: Identifier,
+    pub(crate) clusters: u16,
+    pub(crate) address: IpAddr,
+}
+
+fn number(value: Option<&[u8]>) -> Option<u32> {
+    value.and_then(|octets| octets.first_chunk::<4>()).map(|octets| u32::from_be_bytes(*octets))
+}
+
+impl Rank {
+    pub(crate) fn read(
+        attributes: &[u8],
+        kind: Kind,
+        identifier: Identifier,
+        address: IpAddr,
+    ) -> Self {
+        let is_external = kind == Kind::External;
+        let mut rank = Self {
+            is_stale: false,
+            local_pref: LOCAL_PREF_DEFAULT,
+            aigp: None,
+            hops: 0,
+            origin: 2,
+            med: 0,
+            neighbour: 0,
+            is_external,
+            originator: identifier,
+            clusters: 0,
+            address,
+        };
+        for attribute in Attributes::new(attributes).map_while(Result::ok) {
+            let value = attribute.value;
+            let Some(kind) = attribute.kind() else { continue };
+            match kind {
+                AttributeType::Origin => rank.origin = value.first().copied().unwrap_or(2),
+                AttributeType::AsPath => {
+                    let path = AsPath::new(value, true);
+                    rank.hops = path.hops().min(usize::from(u16::MAX)) as u16;
+                    rank.neighbour = path.neighbour().unwrap_or(0);
+                }
+                AttributeType::MultiExitDisc => rank.med = number(Some(value)).unwrap_or(0),
+                AttributeType::LocalPref if !is_external => {
+                    rank.local_pref = number(Some(value)).unwrap_or(LOCAL_PREF_DEFAULT);
+                }
+                AttributeType::OriginatorId => {
+                    rank.originator = number(Some(value)).unwrap_or(identifier);
+                }
+                AttributeType::ClusterList => rank.clusters = (value.len() / 4) as u16,
+                AttributeType::Aigp => rank.aigp = aigp_metric(value),
+                _ => {}
+            }
+        }
+        rank
+    }
+
+    /// What is compared before MULTI_EXIT_DISC; the lesser is better.
+    fn before(&self) -> impl Ord + use<> {
+        let aigp = self.aigp.unwrap_or(u64::MAX);
+        (self.is_stale, Reverse(self.local_pref), aigp, self.hops, self.origin)
+    }
+
+    /// What is compared after it.
+    fn after(&self) -> impl Ord + use<> {
+        (!self.is_external, self.originator, self.clusters, self.address)
+    }
+}
+
+/// Which step of the decision told two paths apart, for people.
+pub(crate) fn reason(best: &Rank, other: &Rank) -> &'static str {
+    let steps: [(Ordering, &str); 10] = [
+        (best.is_stale.cmp(&other.is_stale), "the other is stale for long"),
+        (other.local_pref.cmp(&best.local_pref), "LOCAL_PREF"),
+        (best.aigp.unwrap_or(u64::MAX).cmp(&other.aigp.unwrap_or(u64::MAX)), "AIGP"),
+        (best.hops.cmp(&other.hops), "AS_PATH length"),
+        (best.origin.cmp(&other.origin), "ORIGIN"),
+        (med(best, other), "MULTI_EXIT_DISC"),
+        (other.is_external.cmp(&best.is_external), "external before internal"),
+        (best.originator.cmp(&other.originator), "identifier"),
+        (best.clusters.cmp(&other.clusters), "CLUSTER_LIST length"),
+        (best.address.cmp(&other.address), "peer address"),
+    ];
+    let step = steps.into_iter().find(|(order, _)| order.is_ne());
+    step.map_or("path identifier", |(_, name)| name)
+}
+
+fn med(a: &Rank, b: &Rank) -> Ordering {
+    if a.neighbour == b.neighbour { a.med.cmp(&b.med) } else { Ordering::Equal }
+}
+
+/// The best of some paths, each given with its rank; of equal ones the first by `tie`.
+pub(crate) fn best<P: Copy, T: Ord>(
+    candidates: &mut Vec<(Rank, P)>,
+    tie: impl Fn(P) -> T,
+) -> Option<P> {
+    let top = candidates.iter().map(|(rank, _)| rank.before()).min()?;
+    candidates.retain(|(rank, _)| rank.before() == top);
+    if candidates.len() > 1 {
+        // The least MULTI_EXIT_DISC of each neighbouring AS stays.
+        candidates.sort_unstable_by_key(|(rank, _)| (rank.neighbour, rank.med));
+        let mut least = None;
+        candidates.retain(|(rank, _)| {
+            let (neighbour, med) = *least.get_or_insert((rank.neighbour, rank.med));
+            if neighbour != rank.neighbour {
+                least = Some((rank.neighbour, rank.med));
+            }
+            neighbour != rank.neighbour || med == rank.med
+        });
+    }
+    let after = |(rank, path): &&(Rank, P)| (rank.after(), tie(*path));
+    candidates.iter().min_by(|a, b| after(a).cmp(&after(b))).map(|(_, path)| *path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rank() -> Rank {
+        Rank {
+            is_stale: false,
+            local_pref: 100,
+            aigp: None,
+            hops: 3,
+            origin: 0,
+            med: 10,
+            neighbour: 65_001,
+            is_external: false,
+            originator: 7,
+            clusters: 1,
+            address: "192.0.2.1".parse().unwrap(),
+        }
+    }
+
+    #[test]
+    fn each_step_decides_when_those_before_it_are_equal() {
+        let better = [
+            (Rank { local_pref: 101, ..rank() }, "LOCAL_PREF"),
+            (Rank { aigp: Some(5), ..rank() }, "AIGP"),
+            (Rank { hops: 2, ..rank() }, "AS_PATH length"),
+            (Rank { med: 9, ..rank() }, "MULTI_EXIT_DISC"),
+            (Rank { is_external: true, ..rank() }, "external before internal"),
+            (Rank { originator: 6, ..rank() }, "identifier"),
+            (Rank { clusters: 0, ..rank() }, "CLUSTER_LIST length"),
+            (Rank { address: "192.0.2.0".parse().unwrap(), ..rank() }, "peer address"),
+        ];
+        for (at, (rank_of_it, name)) in better.iter().enumerate() {
+            assert_eq!(reason(rank_of_it, &rank()), *name);
+            for order in [[0, 1], [1, 0]] {
+                let both = [(*rank_of_it, 0), (rank(), 1)];
+                let mut candidates: Vec<_> = order.iter().map(|&at| both[at]).collect();
+                assert_eq!(best(&mut candidates, |path| path), Some(0), "{name}");
+            }
+            for (later, _) in &better[at + 1..] {
+                let mut candidates = vec![(*later, 1), (*rank_of_it, 0)];
+                assert_eq!(best(&mut candidates, |path| path), Some(0), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn multi_exit_disc_counts_between_paths_of_one_neighbour_only_whatever_the_order() {
+        // RFC 3345's kind of example: B loses to A by MED, C beats A by the identifier.
+        let a = Rank { med: 1, originator: 9, ..rank() };
+        let b = Rank { med: 2, originator: 1, ..rank() };
+        let c = Rank { med: 50, neighbour: 65_002, originator: 5, ..rank() };
+        let paths = [(a, 'a'), (b, 'b'), (c, 'c')];
+        for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+            let mut candidates: Vec<_> = order.iter().map(|&at| paths[at]).collect();
+            assert_eq!(best(&mut candidates, |path| path), Some('c'));
+        }
+    }
+}

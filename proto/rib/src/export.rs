@@ -1,0 +1,177 @@
+//! What a route's attributes become on their way to the peers of a group.
+
+use crate::policy::{Changed, Policy, Subject, Verdict};
+use crate::sets::Set;
+use crate::{Kind, Terms};
+use bgp::codec::{
+    Asn, AttributeType, Attributes, Edit, Identifier, SegmentKind, WellKnownCommunity, prepend,
+    rewrite, to_two_octets,
+};
+use bgp::family::Family;
+use core::net::IpAddr;
+
+/// LOCAL_PREF for internal peers of a route that came without.
+const LOCAL_PREF: [u8; 4] = crate::decide::LOCAL_PREF_DEFAULT.to_be_bytes();
+
+/// The AFI of IPv6: its next hops have 16 octets.
+const AFI_IPV6: u16 = 2;
+
+/// Who we are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Own {
+    pub(crate) asn: Asn,
+    pub(crate) identifier: Identifier,
+    pub(crate) cluster: Identifier,
+}
+
+/// Attributes and next hop as they are sent, with the room to make them.
+#[derive(Debug, Default)]
+pub(crate) struct Exported {
+    pub(crate) attributes: Vec<u8>,
+    /// Of MP_REACH_NLRI; empty where NEXT_HOP says it.
+    pub(crate) next_hop: Vec<u8>,
+    changed: Changed,
+    path: Vec<u8>,
+    clusters: Vec<u8>,
+    communities: Vec<u8>,
+    wide: Vec<u8>,
+}
+
+/// How routes are told to the peers of a group.
+pub(crate) struct Export<'a> {
+    pub(crate) own: Own,
+    pub(crate) family: Family,
+    pub(crate) terms: &'a Terms,
+    pub(crate) policy: Option<&'a dyn Policy>,
+}
+
+impl Export<'_> {
+    /// Whether routes of a set are told to the group at all, its policy aside.
+    pub(crate) fn takes(&self, set: &Set) -> bool {
+        let is_external = self.terms.kind == Kind::External;
+        // Plain IPv4 with an IPv6 next hop (RFC 8950).
+        let is_extended = self.family == Family::Ipv4Unicast
+            && match self.terms.next_hop_self {
+                Some(own) => own.is_ipv6(),
+                None => !set.next_hop().is_empty(),
+            };
+        set.kind.is_told_to(self.terms.kind)
+            && !set.no_advertise
+            && !(is_external && set.no_export)
+            && (self.terms.long_lived || !set.rank.is_stale)
+            && (self.terms.extended_next_hop || !is_extended)
+    }
+
+    /// Whether the group's policy looks at the keys of routes.
+    pub(crate) fn looks_at_keys(&self) -> bool {
+        self.policy.is_some_and(|policy| policy.depends_on_key(self.terms.export))
+    }
+
+    /// Writes what the routes of a set are told with; whether they are told.
+    pub(crate) fn write(&self, set: &Set, key: &[u8], out: &mut Exported) -> bool {
+        let Exported { attributes, next_hop, changed, path, clusters, communities, wide } = out;
+        let (mut from, mut hop) = (set.attributes(), set.next_hop());
+        if let Some(policy) = self.policy.filter(|_| self.terms.export != 0) {
+            let (attributes, next_hop) = (from, hop);
+            let subject =
+                Subject { family: self.family, key, attributes, next_hop, from: set.kind };
+            changed.attributes.clear();
+            changed.next_hop.clear();
+            match policy.judge(self.terms.export, &subject, changed) {
+                Verdict::Accept => {}
+                Verdict::Changed => (from, hop) = (&changed.attributes, &changed.next_hop),
+                Verdict::Reject => return false,
+            }
+        }
+        next_hop.clear();
+        next_hop.extend_from_slice(hop);
+        let plain = self.put_next_hop(next_hop);
+        let plain = plain.as_ref().map(|octets| &octets[..]);
+        let mut edits = [const { None::<Edit<'_>> }; 8];
+        let mut count = 0;
+        let mut edit = |kind, value| {
+            edits[count] = Some(Edit { kind, value });
+            count += 1;
+        };
+        let all = Attributes::new(from);
+        if self.terms.kind == Kind::External {
+            path.clear();
+            let old = all.value(AttributeType::AsPath).unwrap_or_default();
+            prepend(old, SegmentKind::Sequence, self.own.asn, path);
+            edit(AttributeType::AsPath, Some(&path[..]));
+        }
+        if plain.is_some() {
+            edit(AttributeType::NextHop, plain);
+        }
+        let originator = self.originator(set).to_be_bytes();
+        if self.terms.kind == Kind::External {
+            edit(AttributeType::MultiExitDisc, None);
+            edit(AttributeType::LocalPref, None);
+        } else if all.value(AttributeType::LocalPref).is_none() {
+            edit(AttributeType::LocalPref, Some(&LOCAL_PREF));
+        }
+        if set.rank.is_stale && !set.has_community(WellKnownCommunity::LlgrStale) {
+            let old = all.value(AttributeType::Communities).unwrap_or_default();
+            communities.clear();
+            communities.extend_from_slice(old);
+            communities.extend(WellKnownCommunity::LlgrStale.number().to_be_bytes());
+            edit(AttributeType::Communities, Some(&communities[..]));
+        }
+        if self.terms.kind == Kind::External {
+            edit(AttributeType::OriginatorId, None);
+            edit(AttributeType::ClusterList, None);
+        } else if set.kind != Kind::External {
+            clusters.clear();
+            clusters.extend(self.own.cluster.to_be_bytes());
+            clusters.extend(all.value(AttributeType::ClusterList).unwrap_or_default());
+            edit(AttributeType::OriginatorId, Some(&originator));
+            edit(AttributeType::ClusterList, Some(&clusters[..]));
+        }
+        let edits: Vec<Edit<'_>> = edits.into_iter().flatten().collect();
+        attributes.clear();
+        if self.terms.four_octet_as {
+            rewrite(from, &edits, attributes);
+        } else {
+            wide.clear();
+            rewrite(from, &edits, wide);
+            to_two_octets(wide, attributes);
+        }
+        true
+    }
+
+    /// Who brought the route into the AS. Of route targets it is we ourselves: a client takes the
+    /// wish of another for its own otherwise (RFC 4684 §3.2).
+    fn originator(&self, set: &Set) -> Identifier {
+        match self.family {
+            Family::RouteTarget => self.own.identifier,
+            _ => set.rank.originator,
+        }
+    }
+
+    /// Sets our own address as the next hop, where that is wanted: in `next_hop`, or as the value
+    /// of NEXT_HOP, which is returned.
+    fn put_next_hop(&self, next_hop: &mut Vec<u8>) -> Option<[u8; 4]> {
+        let own = self.terms.next_hop_self?;
+        match own {
+            IpAddr::V4(own) if self.family == Family::Ipv4Unicast => {
+                next_hop.clear();
+                return Some(own.octets());
+            }
+            _ if next_hop.is_empty() && self.family == Family::Ipv4Unicast => {}
+            _ if next_hop.is_empty() => return None, // a family without next hops
+            _ => {}
+        }
+        // Behind a route distinguisher of zeros where the family has them.
+        let has_distinguisher = matches!(next_hop.len(), 12 | 24 | 48);
+        next_hop.clear();
+        next_hop.resize(if has_distinguisher { 8 } else { 0 }, 0);
+        match own {
+            IpAddr::V4(own) if self.family.afi() == AFI_IPV6 => {
+                next_hop.extend_from_slice(&own.to_ipv6_mapped().octets());
+            }
+            IpAddr::V4(own) => next_hop.extend_from_slice(&own.octets()),
+            IpAddr::V6(own) => next_hop.extend_from_slice(&own.octets()),
+        }
+        None
+    }
+}

@@ -1,0 +1,153 @@
+//! What tables are keyed by: five octets for IPv4, seventeen for IPv6, any octets for the others.
+
+use crate::hash::Hash;
+use bgp::family::{Family, Ipv4Prefix, Ipv4Routes, Ipv6Prefix, Ipv6Routes, RouteKey, Routes};
+use bgp::pack::{Announcement, TooLong, Withdrawal};
+
+/// What is routed.
+pub(crate) trait Key: Clone + Eq {
+    fn hash(&self, hash: Hash) -> u64;
+
+    /// The octets that `Route::split` gives.
+    fn octets(&self, out: &mut Vec<u8>);
+
+    /// The key of those octets.
+    fn read(family: Family, octets: &[u8]) -> Option<Self>;
+
+    /// Path identifier, key and payload of each route.
+    fn each(routes: Routes<'_>, take: impl FnMut(u32, Self, &[u8]));
+
+    fn announce(
+        &self,
+        route: Parts<'_>,
+        to: &mut Announcement<'_, '_>,
+        scratch: &mut Vec<u8>,
+    ) -> Result<(), TooLong>;
+
+    fn withdraw(&self, route: Parts<'_>, to: &mut Withdrawal<'_>, scratch: &mut Vec<u8>);
+}
+
+/// What a route is beside its key.
+#[derive(Clone, Copy)]
+pub(crate) struct Parts<'a> {
+    pub(crate) family: Family,
+    pub(crate) path_id: u32,
+    pub(crate) payload: &'a [u8],
+}
+
+impl Key for Ipv4Prefix {
+    #[inline]
+    fn hash(&self, hash: Hash) -> u64 {
+        hash.word(self.packed())
+    }
+
+    fn octets(&self, out: &mut Vec<u8>) {
+        self.write(out);
+    }
+
+    fn read(_: Family, octets: &[u8]) -> Option<Self> {
+        Self::read(octets).map(|(prefix, _)| prefix)
+    }
+
+    #[inline]
+    fn each(routes: Routes<'_>, mut take: impl FnMut(u32, Self, &[u8])) {
+        for (path_id, prefix) in Ipv4Routes::new(routes.octets(), routes.layout().add_path) {
+            take(path_id, prefix, &[]);
+        }
+    }
+
+    #[inline]
+    fn announce(
+        &self,
+        route: Parts<'_>,
+        to: &mut Announcement<'_, '_>,
+        _: &mut Vec<u8>,
+    ) -> Result<(), TooLong> {
+        to.prefix(route.path_id, *self);
+        Ok(())
+    }
+
+    fn withdraw(&self, route: Parts<'_>, to: &mut Withdrawal<'_>, _: &mut Vec<u8>) {
+        to.prefix(route.path_id, *self);
+    }
+}
+
+impl Key for Ipv6Prefix {
+    #[inline]
+    fn hash(&self, hash: Hash) -> u64 {
+        let bits = self.address().to_bits();
+        hash.words((bits >> 64) as u64 ^ u64::from(self.bits()).rotate_right(8), bits as u64)
+    }
+
+    fn octets(&self, out: &mut Vec<u8>) {
+        self.write(out);
+    }
+
+    fn read(_: Family, octets: &[u8]) -> Option<Self> {
+        Self::read(octets).map(|(prefix, _)| prefix)
+    }
+
+    #[inline]
+    fn each(routes: Routes<'_>, mut take: impl FnMut(u32, Self, &[u8])) {
+        for (path_id, prefix) in Ipv6Routes::new(routes.octets(), routes.layout().add_path) {
+            take(path_id, prefix, &[]);
+        }
+    }
+
+    #[inline]
+    fn announce(
+        &self,
+        route: Parts<'_>,
+        to: &mut Announcement<'_, '_>,
+        _: &mut Vec<u8>,
+    ) -> Result<(), TooLong> {
+        to.ipv6_prefix(route.path_id, *self);
+        Ok(())
+    }
+
+    fn withdraw(&self, route: Parts<'_>, to: &mut Withdrawal<'_>, _: &mut Vec<u8>) {
+        to.ipv6_prefix(route.path_id, *self);
+    }
+}
+
+impl Key for RouteKey {
+    fn hash(&self, hash: Hash) -> u64 {
+        hash.octets(self.octets())
+    }
+
+    fn octets(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(Self::octets(self));
+    }
+
+    fn read(family: Family, octets: &[u8]) -> Option<Self> {
+        Some(Self::new(family, 0, octets))
+    }
+
+    fn each(routes: Routes<'_>, mut take: impl FnMut(u32, Self, &[u8])) {
+        let (mut key, mut payload) = (Vec::with_capacity(64), Vec::with_capacity(64));
+        for route in routes {
+            key.clear();
+            payload.clear();
+            route.split(&mut key, &mut payload);
+            take(route.path_id, Self::new(route.family, 0, &key), &payload);
+        }
+    }
+
+    fn announce(
+        &self,
+        route: Parts<'_>,
+        to: &mut Announcement<'_, '_>,
+        scratch: &mut Vec<u8>,
+    ) -> Result<(), TooLong> {
+        scratch.clear();
+        route.family.join(Self::octets(self), route.payload, scratch);
+        to.route(route.path_id, scratch)
+    }
+
+    fn withdraw(&self, route: Parts<'_>, to: &mut Withdrawal<'_>, scratch: &mut Vec<u8>) {
+        scratch.clear();
+        route.family.join_withdrawn(Self::octets(self), scratch);
+        // What could be announced can be withdrawn.
+        let _ = to.route(route.path_id, scratch);
+    }
+}

@@ -1,0 +1,61 @@
+//! BGP's routing information base: tables by family, the decision process, and update groups whose
+//! UPDATEs are encoded once for all their peers.
+//!
+//! ```text
+//!  UPDATE ─→ Rib::update ─→ Sets: attributes interned by octets
+//!                           Table: entry ─→ paths, the best one first     (one for each family)
+//!                           Changes: entries in the order of their last change
+//!                                │  position of each cohort
+//!                                ↓
+//!  octets ←─ Rib::next ←──── Group ─→ Cohort: peers that stand at one place
+//! ```
+//! - A route that changes is put into one log, once, however many groups there are. A cohort reads
+//!   the log from where it stands and tells the state of *now*: what changed twice is told once.
+//! - A peer that comes walks over the attribute sets first, with others that came together with it,
+//!   and is taken into the cohort of its group when it has caught up. A peer that reads slowly
+//!   leaves its cohort, and comes back the same way.
+//! - Octets are written into one buffer, which all peers of a cohort are sent. Where route targets
+//!   are constrained (RFC 4684), each is sent the parts that concern it.
+#![forbid(unsafe_code)]
+
+mod announced;
+mod changes;
+mod cohort;
+mod decide;
+mod export;
+mod hash;
+mod interest;
+mod key;
+mod membership;
+mod neighbour;
+mod output;
+mod payload;
+mod peers;
+mod policy;
+mod produce;
+mod reading;
+mod rib;
+mod sets;
+mod source;
+mod sweep;
+mod table;
+mod view;
+
+pub use neighbour::{Kind, Neighbour, PeerId, Terms};
+pub use output::Sending;
+pub use peers::PeerCounters;
+pub use policy::{Changed, Policy, Subject, Verdict};
+pub use reading::Read;
+pub use rib::{Counters, Rib, Settings};
+pub use view::{GroupView, PathView, RouteView, Wanted};
+
+/// Peers of one base.
+pub const PEERS_MAX: usize = 1 << 16;
+/// Octets that are encoded at once for a cohort, and that wait for a peer at most before more is
+/// encoded for it.
+pub const CHUNK_BYTES: usize = 64 << 10;
+/// Octets that wait for a peer beyond which it leaves its cohort.
+pub const BEHIND_BYTES: u64 = 2 << 20;
+
+/// No index.
+const NONE: u32 = u32::MAX;

@@ -1,0 +1,120 @@
+//! Who is told the routes of a table: joining, leaving, being told anew.
+
+use crate::cohort::{Cohort, Group, Walk};
+use crate::key::Key;
+use crate::output::{Output, Sending, messages};
+use crate::peers::Peers;
+use crate::table::Table;
+use crate::{PeerId, Terms};
+use bgp::family::Family;
+use bgp::pack::{Limits, Withdrawal};
+use bytes::Bytes;
+
+impl<K: Key> Table<K> {
+    /// A peer is to be told everything, then every change.
+    pub(crate) fn join(&mut self, peer: PeerId, terms: Terms) {
+        self.logs_all |= terms.add_path;
+        let (end, position) = (self.sets.len(), self.changes.end());
+        let known = self.groups.iter().position(|group| group.terms == terms);
+        let at = known.unwrap_or_else(|| {
+            self.groups.push(Group { terms, cohorts: Vec::new() });
+            self.groups.len() - 1
+        });
+        let group = &mut self.groups[at];
+        let is_fresh = |cohort: &&mut Cohort| {
+            let walk = cohort.walk.as_ref();
+            walk.is_some_and(|it| it.is_fresh && it.is_first && !it.is_refresh)
+        };
+        if let Some(cohort) = group.cohorts.iter_mut().find(is_fresh) {
+            return cohort.members.push(peer);
+        }
+        let mut cohort = Cohort::new(&group.terms, position);
+        cohort.members.push(peer);
+        cohort.walk = Some(Walk::new(end));
+        group.cohorts.push(cohort);
+    }
+
+    /// A peer is told nothing more.
+    pub(crate) fn leave(&mut self, peer: PeerId) {
+        self.groups.iter_mut().for_each(|group| {
+            group.take_out(peer);
+        });
+        self.groups.retain(|group| !group.cohorts.is_empty());
+        self.logs_all = self.groups.iter().any(|group| group.terms.add_path);
+        self.trim();
+    }
+
+    /// Lets a peer walk over what `classes` hold, or over everything.
+    fn rewalk(&mut self, peer: PeerId, classes: Option<&[u32]>, is_refresh: bool) {
+        let end = self.sets.len();
+        let Some(group) = self.groups.iter_mut().find(|it| it.cohort_of(peer).is_some()) else {
+            return;
+        };
+        let Some(mut cohort) = group.take_out(peer) else { return };
+        let mut walk = Walk { is_refresh, is_first: false, ..Walk::new(end) };
+        walk.classes = match (&cohort.walk, classes) {
+            (None, Some(fresh)) => Some(fresh.to_vec()),
+            // It was walking: all that it has before it, and what comes on top.
+            (Some(Walk { classes: Some(old), .. }), Some(fresh)) => Some([old, fresh].concat()),
+            (Some(Walk { classes: None, .. }) | None, _)
+            | (Some(Walk { classes: Some(_), .. }), None) => None,
+        };
+        if let Some(before) = &cohort.walk {
+            walk.is_refresh |= before.is_refresh;
+            walk.is_first = before.is_first;
+        }
+        cohort.members = vec![peer];
+        cohort.walk = Some(walk);
+        group.cohorts.push(cohort);
+    }
+
+    /// A peer asks for all routes anew (RFC 2918); `is_marked`: with beginning and end (RFC 7313).
+    pub(crate) fn refresh(&mut self, peer: PeerId, is_marked: bool) {
+        self.rewalk(peer, None, is_marked);
+    }
+
+    /// A peer gets routes of these classes from now on.
+    pub(crate) fn grant(&mut self, peer: PeerId, classes: &[u32]) {
+        if !classes.is_empty() {
+            self.rewalk(peer, Some(classes), false);
+        }
+    }
+
+    /// A peer gets routes of these classes no more: what it was told is withdrawn.
+    pub(crate) fn deny(
+        &self,
+        peer: PeerId,
+        classes: &[u32],
+        peers: &mut Peers,
+        output: &mut Output,
+    ) {
+        if classes.is_empty() {
+            return;
+        }
+        let Some((group, cohort)) = self
+            .groups
+            .iter()
+            .find_map(|group| group.cohort_of(peer).map(|at| (group, &group.cohorts[at])))
+        else {
+            return;
+        };
+        let limits =
+            Limits { message_max: group.terms.message_max, add_path: group.terms.add_path };
+        let (mut buffer, mut route) = (Vec::new(), Vec::new());
+        let mut packing = match self.family {
+            Family::Ipv4Unicast => Withdrawal::plain(limits, &mut buffer),
+            family => Withdrawal::multiprotocol(limits, family, &mut buffer),
+        };
+        cohort.announced.each(|entry, path_id, class| {
+            if classes.contains(&class) {
+                let parts = crate::key::Parts { family: self.family, path_id, payload: &[] };
+                self.entries[entry as usize].key.withdraw(parts, &mut packing, &mut route);
+            }
+        });
+        packing.finish();
+        if !buffer.is_empty() {
+            let updates = messages(&buffer);
+            output.push(peers, Sending { peer, bytes: Bytes::from(buffer), updates });
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Who stands at the other end of a session, as far as routes are concerned.
+
+use bgp::codec::{Asn, Identifier};
+use core::net::IpAddr;
+
+/// The number of a peer, given by the owner: below [`crate::PEERS_MAX`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PeerId(pub u32);
+
+/// What a peer is to the reflector (RFC 4456 §2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A client of this cluster.
+    Client,
+    /// An internal peer that is no client.
+    NonClient,
+    /// A peer in another AS.
+    External,
+}
+
+impl Kind {
+    /// Whether a route of a `self` is told to a `to` (RFC 4456 §6).
+    pub(crate) const fn is_told_to(self, to: Self) -> bool {
+        !matches!((self, to), (Self::NonClient, Self::NonClient))
+    }
+}
+
+/// A peer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Neighbour {
+    /// What it is to the reflector.
+    pub kind: Kind,
+    /// Its BGP Identifier.
+    pub identifier: Identifier,
+    /// Its address.
+    pub address: IpAddr,
+    /// Its AS.
+    pub asn: Asn,
+    /// Its policies: the owner's number for what its routes go through when they come and when
+    /// they go; zero for none. Peers of different numbers share no update group.
+    pub import: u32,
+    /// As above.
+    pub export: u32,
+    /// Our address on the session, where it is told as the next hop: always to external peers.
+    pub next_hop_self: Option<IpAddr>,
+}
+
+/// What the peers of an update group have in common.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Terms {
+    /// What they are.
+    pub kind: Kind,
+    /// Their export policy.
+    pub export: u32,
+    /// Octets of a message at most.
+    pub message_max: usize,
+    /// They are told all paths (RFC 7911).
+    pub add_path: bool,
+    /// They understand ASes of four octets (RFC 6793).
+    pub four_octet_as: bool,
+    /// They take IPv6 next hops for IPv4 (RFC 8950).
+    pub extended_next_hop: bool,
+    /// They say which route targets they want (RFC 4684).
+    pub constrained: bool,
+    /// They keep stale routes for long, and may be told such (RFC 9494 §4.3).
+    pub long_lived: bool,
+    /// The next hop that they are told instead of the route's own.
+    pub next_hop_self: Option<IpAddr>,
+}

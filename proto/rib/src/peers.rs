@@ -1,0 +1,100 @@
+//! The peers of a base: what was negotiated with them, what waits for them.
+
+use crate::{Neighbour, PeerId, Terms};
+use bgp::codec::Context;
+use bgp::family::{Family, FamilySet};
+
+/// What is counted of a peer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PeerCounters {
+    /// UPDATEs that came.
+    pub updates_received: u64,
+    /// UPDATEs that were encoded for it.
+    pub updates_sent: u64,
+    /// Routes that were announced by it.
+    pub announced: u64,
+    /// Routes that were withdrawn by it.
+    pub withdrawn: u64,
+    /// Routes that were taken as withdrawn since the UPDATE offended (RFC 7606 §2).
+    pub treated_as_withdrawn: u64,
+    /// Routes that had come through here before, or through its own AS (RFC 4456 §8, RFC 4271 §9).
+    pub looped: u64,
+    /// Routes that its import policy refused.
+    pub refused: u64,
+}
+
+/// A peer whose session is up.
+#[derive(Debug)]
+pub(crate) struct Peer {
+    pub(crate) neighbour: Neighbour,
+    pub(crate) context: Context,
+    pub(crate) message_max: usize,
+    pub(crate) add_path_send: FamilySet,
+    pub(crate) four_octet_as: bool,
+    pub(crate) long_lived: FamilySet,
+    /// Beginning and end of a refresh are marked (RFC 7313).
+    pub(crate) enhanced_refresh: bool,
+    /// Octets that were encoded for it and that the transport did not take yet.
+    pub(crate) waiting: u64,
+    /// Families whose routes it is told once its route targets are known (RFC 4684 §6).
+    pub(crate) held: FamilySet,
+    pub(crate) counters: PeerCounters,
+}
+
+impl Peer {
+    /// What it has in common with others in that family.
+    pub(crate) fn terms(&self, family: Family) -> Terms {
+        let about = &self.neighbour;
+        let families = self.context.families;
+        Terms {
+            kind: about.kind,
+            export: about.export,
+            message_max: self.message_max,
+            add_path: self.add_path_send.has(family),
+            four_octet_as: self.four_octet_as,
+            extended_next_hop: self.context.extended_next_hop.has(family),
+            constrained: is_constrained(family) && families.has(Family::RouteTarget),
+            long_lived: self.long_lived.has(family),
+            next_hop_self: about.next_hop_self,
+        }
+    }
+}
+
+/// Whether routes of a family are sent by route target where the peer says which it wants.
+pub(crate) const fn is_constrained(family: Family) -> bool {
+    use Family::{Evpn, Vpls, Vpnv4, Vpnv4FlowSpec, Vpnv6, Vpnv6FlowSpec};
+    matches!(family, Vpnv4 | Vpnv6 | Evpn | Vpls | Vpnv4FlowSpec | Vpnv6FlowSpec)
+}
+
+/// Peers by number.
+#[derive(Debug, Default)]
+pub(crate) struct Peers {
+    slots: Vec<Option<Box<Peer>>>,
+}
+
+impl Peers {
+    pub(crate) fn find(&self, peer: PeerId) -> Option<&Peer> {
+        self.slots.get(peer.0 as usize)?.as_deref()
+    }
+
+    pub(crate) fn find_mut(&mut self, peer: PeerId) -> Option<&mut Peer> {
+        self.slots.get_mut(peer.0 as usize)?.as_deref_mut()
+    }
+
+    pub(crate) fn insert(&mut self, number: PeerId, peer: Peer) {
+        let at = number.0 as usize;
+        if self.slots.len() <= at {
+            self.slots.resize_with(at + 1, || None);
+        }
+        self.slots[at] = Some(Box::new(peer));
+    }
+
+    pub(crate) fn remove(&mut self, peer: PeerId) -> Option<Box<Peer>> {
+        self.slots.get_mut(peer.0 as usize)?.take()
+    }
+
+    /// Octets that wait for a peer; none for one that is gone.
+    pub(crate) fn waiting(&self, peer: PeerId) -> u64 {
+        self.find(peer).map_or(0, |it| it.waiting)
+    }
+}

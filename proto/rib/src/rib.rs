@@ -1,0 +1,489 @@
+//! The base: a table for each family, the peers, and what is to be sent.
+
+use crate::announced::EVERYBODY;
+use crate::export::Own;
+use crate::hash::Hash;
+use crate::interest::Interest;
+use crate::output::{Output, Sending};
+use crate::peers::{Peer, PeerCounters, Peers, is_constrained};
+use crate::policy::{Changed, Policy};
+use crate::produce::{Scratch, Surroundings};
+use crate::reading::{Arrival, Desk, Read};
+use crate::table::Table;
+use crate::{Neighbour, PEERS_MAX, PeerId};
+use bgp::codec::{
+    Approach, Asn, AttributeType, Edit, Identifier, Offence, RefreshKind, Update, rewrite,
+};
+use bgp::family::{
+    FAMILIES, Family, FamilySet, Ipv4Prefix, Ipv6Prefix, RouteKey, RouteTarget, Routes,
+};
+use bgp::{Negotiated, codec::Context};
+use machine::{Duration, Time};
+use std::sync::Arc;
+
+/// How long the routes of VPNs wait for the route targets of a peer (RFC 4684 §6).
+const ROUTE_TARGETS_WAIT: Duration = Duration::from_secs(60);
+
+/// What a base is made from.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Our AS.
+    pub asn: Asn,
+    /// Our BGP Identifier.
+    pub identifier: Identifier,
+    /// Our cluster (RFC 4456 §7).
+    pub cluster: Identifier,
+    /// The owner's policies.
+    pub policy: Option<Arc<dyn Policy>>,
+    /// From a random source: nobody shall know how keys are spread.
+    pub seed: u64,
+}
+
+/// What is counted of all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counters {
+    /// Entries of all families.
+    pub entries: usize,
+    /// Paths of all families.
+    pub paths: usize,
+    /// Attribute sets of all families.
+    pub sets: usize,
+    /// Octets that the tables take.
+    pub bytes: usize,
+    /// Update groups and their cohorts.
+    pub groups: usize,
+    /// As above.
+    pub cohorts: usize,
+}
+
+/// A table of any family.
+#[derive(Debug)]
+pub(crate) enum Any {
+    Ipv4(Table<Ipv4Prefix>),
+    Ipv6(Table<Ipv6Prefix>),
+    Other(Table<RouteKey>),
+}
+
+/// Does the same with a table of any family.
+macro_rules! with {
+    ($any:expr, $table:ident => $body:expr) => {
+        match $any {
+            Any::Ipv4($table) => $body,
+            Any::Ipv6($table) => $body,
+            Any::Other($table) => $body,
+        }
+    };
+}
+pub(crate) use with;
+
+/// The routing information base of a speaker.
+#[derive(Debug)]
+pub struct Rib {
+    own: Own,
+    policy: Option<Arc<dyn Policy>>,
+    hash: Hash,
+    pub(crate) tables: [Option<Box<Any>>; FAMILIES],
+    pub(crate) peers: Peers,
+    interest: Interest,
+    output: Output,
+    scratch: Scratch,
+    changed: Changed,
+    /// Room for attributes that are not borrowed from their message.
+    canonical: Vec<u8>,
+    /// Peers whose route targets are waited for, and until when.
+    held: Vec<(Time, PeerId)>,
+}
+
+impl Rib {
+    /// An empty base.
+    #[must_use]
+    pub fn new(settings: Settings) -> Self {
+        let Settings { asn, identifier, cluster, policy, seed } = settings;
+        Self {
+            own: Own { asn, identifier, cluster },
+            policy,
+            hash: Hash::new(seed),
+            tables: [const { None }; FAMILIES],
+            peers: Peers::default(),
+            interest: Interest::new(),
+            output: Output::default(),
+            scratch: Scratch::default(),
+            changed: Changed::default(),
+            canonical: Vec::new(),
+            held: Vec::new(),
+        }
+    }
+
+    fn table(&mut self, family: Family) -> &mut Any {
+        let hash = self.hash;
+        self.tables[family as usize].get_or_insert_with(|| {
+            Box::new(match family {
+                Family::Ipv4Unicast | Family::Ipv4Multicast => Any::Ipv4(Table::new(family, hash)),
+                Family::Ipv6Unicast | Family::Ipv6Multicast => Any::Ipv6(Table::new(family, hash)),
+                _ => Any::Other(Table::new(family, hash)),
+            })
+        })
+    }
+
+    /// A session is up: the peer is told everything, then every change. Numbers of
+    /// [`PEERS_MAX`] and more are refused.
+    pub fn up(&mut self, now: Time, peer: PeerId, about: Neighbour, negotiated: &Negotiated) {
+        if peer.0 as usize >= PEERS_MAX || self.peers.find(peer).is_some() {
+            return;
+        }
+        let families = negotiated.context.families;
+        let is_held =
+            |family: &Family| is_constrained(*family) && families.has(Family::RouteTarget);
+        let held: FamilySet = families.iter().filter(is_held).collect();
+        let fresh = Peer {
+            neighbour: about,
+            context: negotiated.context,
+            message_max: negotiated.message_max,
+            add_path_send: negotiated.add_path_send,
+            four_octet_as: negotiated.context.four_octet_as,
+            long_lived: negotiated.long_lived,
+            enhanced_refresh: negotiated.enhanced_refresh,
+            waiting: 0,
+            held,
+            counters: PeerCounters::default(),
+        };
+        self.peers.insert(peer, fresh);
+        for family in families.iter() {
+            with!(self.table(family), table => table.source_mut(peer).is_disabled = false);
+        }
+        if !held.is_empty() {
+            self.held.push((now + ROUTE_TARGETS_WAIT, peer));
+        }
+        families.without(held).iter().for_each(|family| self.join(peer, family));
+    }
+
+    fn join(&mut self, peer: PeerId, family: Family) {
+        let Some(terms) = self.peers.find(peer).map(|it| it.terms(family)) else { return };
+        with!(self.table(family), table => table.join(peer, terms));
+    }
+
+    /// The peer's route targets are known, or were waited for long enough.
+    fn release(&mut self, peer: PeerId) {
+        self.held.retain(|(_, held)| *held != peer);
+        let Some(known) = self.peers.find_mut(peer) else { return };
+        let families = std::mem::take(&mut known.held);
+        families.iter().for_each(|family| self.join(peer, family));
+    }
+
+    /// When [`Rib::tick`] is to be called next.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Time> {
+        self.held.iter().map(|(at, _)| *at).min()
+    }
+
+    /// Lets time pass.
+    pub fn tick(&mut self, now: Time) {
+        let due = |(at, peer): &(Time, PeerId)| (*at <= now).then_some(*peer);
+        let due: Vec<PeerId> = self.held.iter().filter_map(due).collect();
+        due.into_iter().for_each(|peer| self.release(peer));
+    }
+
+    /// The session is down: routes of the `retained` families are stale, all others go.
+    pub fn down(&mut self, peer: PeerId, retained: FamilySet) {
+        if self.peers.remove(peer).is_none() {
+            return;
+        }
+        self.held.retain(|(_, held)| *held != peer);
+        self.output.forget(peer);
+        for family in Family::ALL {
+            let Some(any) = &mut self.tables[*family as usize] else { continue };
+            with!(&mut **any, table => {
+                table.leave(peer);
+                table.age(peer);
+            });
+        }
+        let all = Family::ALL.iter().copied().collect::<FamilySet>();
+        self.purge(peer, all.without(retained));
+        if !retained.has(Family::RouteTarget) {
+            self.interest.forget(peer);
+        }
+    }
+
+    /// Routes of these families that are stale go.
+    pub fn purge(&mut self, peer: PeerId, families: FamilySet) {
+        for family in families.iter() {
+            if let Some(any) = &mut self.tables[family as usize] {
+                with!(&mut **any, table => table.purge(peer));
+            }
+        }
+        if families.has(Family::RouteTarget) {
+            self.sweep_route_targets();
+        }
+    }
+
+    /// Route targets go at once, since what a peer wants hangs on them.
+    fn sweep_route_targets(&mut self) {
+        let mut gone = Vec::new();
+        if let Some(Any::Other(table)) = self.tables[Family::RouteTarget as usize].as_deref_mut() {
+            table.sweep(usize::MAX, |peer, key| gone.push((peer, key.clone())));
+        }
+        gone.into_iter().for_each(|(peer, key)| self.unwant(peer, &key));
+    }
+
+    /// Stale routes of these families are stale for long from now on (RFC 9494 §4.2).
+    pub fn long_lived(&mut self, peer: PeerId, families: FamilySet) {
+        for family in families.iter() {
+            if let Some(any) = &mut self.tables[family as usize] {
+                with!(&mut **any, table => table.long_lived(peer));
+            }
+        }
+    }
+
+    /// A ROUTE-REFRESH came: the peer wants everything anew, or marks where its own routes that
+    /// it sends anew begin and end (RFC 2918, RFC 7313).
+    pub fn refresh(&mut self, peer: PeerId, family: Family, kind: RefreshKind) {
+        let Some(known) = self.peers.find(peer) else { return };
+        let is_marked = known.enhanced_refresh;
+        if !known.context.families.has(family) {
+            return;
+        }
+        let Some(any) = &mut self.tables[family as usize] else { return };
+        match kind {
+            RefreshKind::Request => with!(&mut **any, table => table.refresh(peer, is_marked)),
+            RefreshKind::Begin => with!(&mut **any, table => table.age(peer)),
+            RefreshKind::End => self.purge(peer, FamilySet::only(family)),
+        }
+    }
+
+    /// Takes a whole UPDATE.
+    ///
+    /// # Errors
+    /// An offence that is answered by the end of the session.
+    pub fn update(&mut self, peer: PeerId, message: &[u8]) -> Result<Read, Offence> {
+        let Some(known) = self.peers.find_mut(peer) else { return Ok(Read::default()) };
+        known.counters.updates_received += 1;
+        let context: Context = known.context;
+        let update = Update::read(message, &context)?;
+        let mut read = Read { offence: update.offence().copied(), ..Read::default() };
+        if let Some(Offence { approach: Approach::DisableFamily, family: Some(it), .. }) =
+            read.offence
+        {
+            self.disable(peer, it);
+        }
+        if let Some(family) = update.end_of_rib() {
+            read.end_of_rib = Some(family);
+            if family == Family::RouteTarget {
+                self.release(peer);
+            }
+            return Ok(read);
+        }
+        if !update.withdrawn().is_empty() {
+            read.withdrawn += self.withdraw(peer, update.withdrawn());
+        }
+        if let Some(unreach) = update.unreach() {
+            read.withdrawn += self.withdraw(peer, unreach.routes);
+        }
+        let reach = update.reach().map(|reach| (reach.routes, reach.next_hop));
+        let plain = (update.announced(), &[][..]);
+        let mut scratch = std::mem::take(&mut self.canonical);
+        let attributes = update.canonical(&mut scratch);
+        for (routes, next_hop) in [Some(plain), reach].into_iter().flatten() {
+            if routes.is_empty() {
+                continue;
+            }
+            if update.is_withdrawn() {
+                let count = self.withdraw(peer, routes);
+                self.count(peer, |it| it.treated_as_withdrawn += u64::from(count));
+                read.withdrawn += count;
+            } else {
+                read.announced += self.announce(peer, routes, attributes, next_hop);
+            }
+        }
+        self.canonical = scratch;
+        self.count(peer, |it| {
+            it.announced += u64::from(read.announced);
+            it.withdrawn += u64::from(read.withdrawn);
+        });
+        Ok(read)
+    }
+
+    fn count(&mut self, peer: PeerId, count: impl FnOnce(&mut PeerCounters)) {
+        if let Some(known) = self.peers.find_mut(peer) {
+            count(&mut known.counters);
+        }
+    }
+
+    /// What the peer says of a family does not count any more (RFC 7606 §2).
+    fn disable(&mut self, peer: PeerId, family: Family) {
+        with!(self.table(family), table => {
+            table.source_mut(peer).is_disabled = true;
+            table.age(peer);
+        });
+        self.purge(peer, FamilySet::only(family));
+    }
+
+    fn announce(
+        &mut self,
+        peer: PeerId,
+        routes: Routes<'_>,
+        attributes: &[u8],
+        next_hop: &[u8],
+    ) -> u32 {
+        let family = routes.family();
+        // NEXT_HOP beside MP_REACH_NLRI says nothing (RFC 4760 §3); an IPv4 next hop of plain
+        // routes stands in NEXT_HOP, wherever it came.
+        let mut moved = Vec::new();
+        let (attributes, next_hop) = if next_hop.is_empty() {
+            (attributes, next_hop)
+        } else {
+            let is_plain = family == Family::Ipv4Unicast && next_hop.len() == 4;
+            let value = is_plain.then_some(next_hop);
+            let has_one =
+                bgp::codec::Attributes::new(attributes).value(AttributeType::NextHop).is_some();
+            if is_plain || has_one {
+                let edit = Edit { kind: AttributeType::NextHop, value };
+                rewrite(attributes, &[edit], &mut moved);
+            }
+            let attributes = if moved.is_empty() { attributes } else { &moved };
+            (attributes, if is_plain { &[][..] } else { next_hop })
+        };
+        let arrival = Arrival { routes, attributes, next_hop };
+        let Self { own, policy, peers, interest, changed, tables, .. } = self;
+        let Some(known) = peers.find_mut(peer) else { return 0 };
+        let policy = policy.as_deref();
+        let mut desk = Desk { own: *own, number: peer, peer: known, interest, policy, changed };
+        let Some(any) = &mut tables[family as usize] else { return 0 };
+        if with!(&mut **any, table => table.source_mut(peer).is_disabled) {
+            return 0;
+        }
+        let mut wanted = Vec::new();
+        let count = match &mut **any {
+            Any::Ipv4(table) => desk.announce(table, arrival, |_| {}),
+            Any::Ipv6(table) => desk.announce(table, arrival, |_| {}),
+            Any::Other(table) if family == Family::RouteTarget => {
+                desk.announce(table, arrival, |key| wanted.push(key.clone()))
+            }
+            Any::Other(table) => desk.announce(table, arrival, |_| {}),
+        };
+        wanted.into_iter().for_each(|key| self.want(peer, &key));
+        count
+    }
+
+    fn withdraw(&mut self, peer: PeerId, routes: Routes<'_>) -> u32 {
+        let family = routes.family();
+        let Self { own, policy, peers, interest, changed, tables, .. } = self;
+        let Some(known) = peers.find_mut(peer) else { return 0 };
+        let policy = policy.as_deref();
+        let mut desk = Desk { own: *own, number: peer, peer: known, interest, policy, changed };
+        let Some(any) = &mut tables[family as usize] else { return 0 };
+        let mut gone = Vec::new();
+        let count = match &mut **any {
+            Any::Ipv4(table) => desk.withdraw(table, routes, |_| {}),
+            Any::Ipv6(table) => desk.withdraw(table, routes, |_| {}),
+            Any::Other(table) if family == Family::RouteTarget => {
+                desk.withdraw(table, routes, |key| gone.push(key.clone()))
+            }
+            Any::Other(table) => desk.withdraw(table, routes, |_| {}),
+        };
+        gone.into_iter().for_each(|key| self.unwant(peer, &key));
+        count
+    }
+
+    fn want(&mut self, peer: PeerId, key: &RouteKey) {
+        let Some(target) = RouteTarget::read(key.octets()) else { return };
+        let classes = self.interest.add(peer, target);
+        for family in Family::ALL.iter().filter(|family| is_constrained(**family)) {
+            if let Some(any) = &mut self.tables[*family as usize] {
+                with!(&mut **any, table => table.grant(peer, &classes));
+            }
+        }
+    }
+
+    fn unwant(&mut self, peer: PeerId, key: &RouteKey) {
+        let Some(target) = RouteTarget::read(key.octets()) else { return };
+        let classes = self.interest.remove(peer, target);
+        let Self { peers, output, tables, .. } = self;
+        for family in Family::ALL.iter().filter(|family| is_constrained(**family)) {
+            if let Some(any) = &tables[*family as usize] {
+                with!(&**any, table => table.deny(peer, &classes, peers, output));
+            }
+        }
+    }
+
+    /// The transport took so many octets of what was to be sent to a peer.
+    pub fn written(&mut self, peer: PeerId, octets: u64) {
+        if let Some(known) = self.peers.find_mut(peer) {
+            known.waiting = known.waiting.saturating_sub(octets);
+        }
+    }
+
+    /// Goes on with what is to be done: takes out up to `budget` routes that shall go, and encodes
+    /// a chunk for every cohort that can take one. Whether there is more to be done at once.
+    pub fn work(&mut self, budget: usize) -> bool {
+        let mut more = false;
+        for family in 0..FAMILIES {
+            let Some(any) = &mut self.tables[family] else { continue };
+            let mut around = Surroundings {
+                peers: &mut self.peers,
+                interest: &self.interest,
+                output: &mut self.output,
+                scratch: &mut self.scratch,
+                own: self.own,
+                policy: self.policy.as_deref(),
+            };
+            with!(&mut **any, table => {
+                table.sweep(budget, |_, _| {});
+                more |= table.produce(&mut around) | !table.sweeps.is_empty();
+            });
+        }
+        more
+    }
+
+    /// What is to be sent next. [`Rib::written`] is told when the transport has taken it.
+    pub fn next_sending(&mut self) -> Option<Sending> {
+        self.output.pop()
+    }
+
+    /// Routes of a family that a peer has announced.
+    #[must_use]
+    pub fn received(&self, peer: PeerId, family: Family) -> u32 {
+        let Some(any) = &self.tables[family as usize] else { return 0 };
+        with!(&**any, table => table.source(peer).map_or(0, |source| source.paths))
+    }
+
+    /// Octets that were encoded for a peer and that its transport did not take yet.
+    #[must_use]
+    pub fn waiting(&self, peer: PeerId) -> u64 {
+        self.peers.waiting(peer)
+    }
+
+    /// What was counted of a peer whose session is up.
+    #[must_use]
+    pub fn peer_counters(&self, peer: PeerId) -> Option<PeerCounters> {
+        self.peers.find(peer).map(|it| it.counters)
+    }
+
+    /// Other policies: every session that one of them concerns shall begin anew, or be refreshed
+    /// in both directions.
+    pub fn set_policy(&mut self, policy: Option<Arc<dyn Policy>>) {
+        self.policy = policy;
+    }
+
+    /// Whether a peer wants routes of everybody's class.
+    pub(crate) fn is_interested(&self, class: u32, peer: PeerId) -> bool {
+        class <= EVERYBODY || self.interest.has(class, peer)
+    }
+
+    /// What is counted of all.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        let mut sum = Counters::default();
+        for any in self.tables.iter().flatten() {
+            with!(&**any, table => {
+                let (entries, paths) = table.counts();
+                sum.entries += entries;
+                sum.paths += paths;
+                sum.sets += table.sets.in_use();
+                sum.bytes += table.bytes();
+                sum.groups += table.groups.len();
+                sum.cohorts += table.groups.iter().map(|it| it.cohorts.len()).sum::<usize>();
+            });
+        }
+        sum
+    }
+}

@@ -1,0 +1,198 @@
+//! Attribute sets: each combination of peer, attributes and next hop once.
+
+use crate::decide::Rank;
+use crate::hash::Hash;
+use crate::{Kind, NONE, PeerId};
+use bgp::codec::{AttributeType, Attributes, Community, WellKnownCommunity};
+use hashbrown::HashTable;
+
+/// What is to be interned.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Content<'a> {
+    pub(crate) peer: PeerId,
+    pub(crate) epoch: u32,
+    pub(crate) attributes: &'a [u8],
+    /// Of MP_REACH_NLRI; empty where NEXT_HOP says it.
+    pub(crate) next_hop: &'a [u8],
+}
+
+/// An attribute set.
+#[derive(Debug)]
+pub(crate) struct Set {
+    /// The attributes, and behind them the next hop.
+    octets: Box<[u8]>,
+    next_hop_bytes: u8,
+    pub(crate) kind: Kind,
+    pub(crate) no_export: bool,
+    pub(crate) no_advertise: bool,
+    pub(crate) peer: PeerId,
+    pub(crate) epoch: u32,
+    pub(crate) rank: Rank,
+    /// How many paths have it; none of a free slot.
+    pub(crate) references: u32,
+    /// The first of them; the others hang on it.
+    pub(crate) first: u32,
+    /// The set of the same peer that came after it, and the one that came before it.
+    pub(crate) newer: u32,
+    pub(crate) older: u32,
+    /// The class of its route targets; zero where they do not count.
+    pub(crate) class: u32,
+}
+
+impl Set {
+    pub(crate) fn attributes(&self) -> &[u8] {
+        &self.octets[..self.octets.len() - usize::from(self.next_hop_bytes)]
+    }
+
+    pub(crate) fn next_hop(&self) -> &[u8] {
+        &self.octets[self.octets.len() - usize::from(self.next_hop_bytes)..]
+    }
+
+    /// Whether routes of it look the same to everybody.
+    pub(crate) fn says_the_same_as(&self, other: &Self) -> bool {
+        self.octets == other.octets
+            && self.next_hop_bytes == other.next_hop_bytes
+            && self.rank == other.rank
+    }
+
+    pub(crate) fn has_community(&self, wanted: WellKnownCommunity) -> bool {
+        has_community(self.attributes(), wanted)
+    }
+}
+
+fn has_community(attributes: &[u8], wanted: WellKnownCommunity) -> bool {
+    let value = Attributes::new(attributes).value(AttributeType::Communities);
+    value.is_some_and(|value| Community::all(value).any(|it| it.0 == wanted.number()))
+}
+
+/// The attribute sets of a table.
+#[derive(Debug)]
+pub(crate) struct Sets {
+    slots: Vec<Set>,
+    free: Vec<u32>,
+    index: HashTable<u32>,
+    hash: Hash,
+}
+
+impl Sets {
+    pub(crate) fn new(hash: Hash) -> Self {
+        Self { slots: Vec::new(), free: Vec::new(), index: HashTable::new(), hash }
+    }
+
+    pub(crate) fn get(&self, set: u32) -> &Set {
+        &self.slots[set as usize]
+    }
+
+    pub(crate) fn get_mut(&mut self, set: u32) -> &mut Set {
+        &mut self.slots[set as usize]
+    }
+
+    /// Slots, the free ones included.
+    pub(crate) fn len(&self) -> u32 {
+        self.slots.len() as u32
+    }
+
+    /// Sets in use.
+    pub(crate) fn in_use(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// Octets of those in use.
+    pub(crate) fn bytes(&self) -> usize {
+        let octets: usize = self.slots.iter().map(|set| set.octets.len()).sum();
+        octets + self.slots.capacity() * size_of::<Set>()
+    }
+
+    fn key(hash: Hash, content: &Content<'_>) -> u64 {
+        let who = u64::from(content.peer.0) << 32 | u64::from(content.epoch);
+        let octets = hash.octets(content.attributes);
+        hash.words(who, octets ^ hash.octets(content.next_hop).rotate_left(32))
+    }
+
+    fn content(&self, set: u32) -> Content<'_> {
+        let set = self.get(set);
+        let (attributes, next_hop) = (set.attributes(), set.next_hop());
+        Content { peer: set.peer, epoch: set.epoch, attributes, next_hop }
+    }
+
+    /// The set of that content, if there is one.
+    pub(crate) fn find(&self, content: &Content<'_>) -> Option<u32> {
+        let is_it = |&at: &u32| {
+            let known = self.content(at);
+            (known.peer, known.epoch) == (content.peer, content.epoch)
+                && known.attributes == content.attributes
+                && known.next_hop == content.next_hop
+        };
+        self.index.find(Self::key(self.hash, content), is_it).copied()
+    }
+
+    /// Adds a set that no path has yet, in front of the peer's newest.
+    pub(crate) fn insert(
+        &mut self,
+        content: &Content<'_>,
+        kind: Kind,
+        rank: Rank,
+        newest: u32,
+    ) -> u32 {
+        let mut octets = Vec::with_capacity(content.attributes.len() + content.next_hop.len());
+        octets.extend_from_slice(content.attributes);
+        octets.extend_from_slice(content.next_hop);
+        let has = |community| has_community(content.attributes, community);
+        let set = Set {
+            octets: octets.into_boxed_slice(),
+            next_hop_bytes: content.next_hop.len() as u8,
+            kind,
+            no_export: has(WellKnownCommunity::NoExport)
+                || has(WellKnownCommunity::NoExportSubconfed),
+            no_advertise: has(WellKnownCommunity::NoAdvertise),
+            peer: content.peer,
+            epoch: content.epoch,
+            rank,
+            references: 0,
+            first: NONE,
+            newer: NONE,
+            older: newest,
+            class: 0,
+        };
+        let number = if let Some(number) = self.free.pop() {
+            self.slots[number as usize] = set;
+            number
+        } else {
+            self.slots.push(set);
+            (self.slots.len() - 1) as u32
+        };
+        if newest != NONE {
+            self.get_mut(newest).newer = number;
+        }
+        let (slots, hash) = (&self.slots, self.hash);
+        let rehash = |&at: &u32| {
+            let set = &slots[at as usize];
+            let (attributes, next_hop) = (set.attributes(), set.next_hop());
+            let (peer, epoch) = (set.peer, set.epoch);
+            Self::key(hash, &Content { peer, epoch, attributes, next_hop })
+        };
+        self.index.insert_unique(Self::key(hash, content), number, rehash);
+        number
+    }
+
+    /// Takes out a set that no path has any more; the peer's newest set afterwards, if it was it.
+    pub(crate) fn remove(&mut self, number: u32) -> Option<u32> {
+        let key = Self::key(self.hash, &self.content(number));
+        if let Ok(found) = self.index.find_entry(key, |&at| at == number) {
+            found.remove();
+        }
+        let set = self.get_mut(number);
+        let (newer, older) = (set.newer, set.older);
+        set.octets = Box::default();
+        set.next_hop_bytes = 0;
+        self.free.push(number);
+        if older != NONE {
+            self.get_mut(older).newer = newer;
+        }
+        if newer == NONE {
+            return Some(older);
+        }
+        self.get_mut(newer).older = older;
+        None
+    }
+}

@@ -1,0 +1,22 @@
+//! What a table knows of a peer as a source of routes.
+
+use crate::NONE;
+
+/// A peer's routes in one table.
+#[derive(Debug, Clone)]
+pub(crate) struct Source {
+    /// Attribute sets of an older epoch are stale, and are purged when that is wanted.
+    pub(crate) epoch: u32,
+    /// Its newest attribute set; the others hang on it.
+    pub(crate) sets: u32,
+    /// How many paths it has.
+    pub(crate) paths: u32,
+    /// What comes for the family is ignored until the session ends (RFC 7606 §2).
+    pub(crate) is_disabled: bool,
+}
+
+impl Default for Source {
+    fn default() -> Self {
+        Self { epoch: 0, sets: NONE, paths: 0, is_disabled: false }
+    }
+}

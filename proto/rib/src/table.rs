@@ -1,0 +1,400 @@
+//! The table of one family: entries by key, paths by entry, attribute sets, the log of changes.
+//!
+//! ```text
+//!   Entry ─ paths ─→ Path ─ next ─→ Path …        the best one first
+//!                     │ set
+//!                     ↓
+//!   Source ─ sets ─→ Set ─ older ─→ Set …
+//!                     │ first
+//!                     ↓
+//!                    Path ─ set_next ─→ Path …    all paths of a set, of all entries
+//! ```
+
+use crate::changes::Changes;
+use crate::cohort::Group;
+use crate::decide;
+use crate::hash::Hash;
+use crate::key::Key;
+use crate::payload::Payloads;
+use crate::sets::Sets;
+use crate::source::Source;
+use crate::{NONE, PeerId};
+use bgp::family::Family;
+use hashbrown::HashTable;
+use std::collections::VecDeque;
+
+/// What is routed, and the ways to it.
+#[derive(Debug)]
+pub(crate) struct Entry<K> {
+    pub(crate) key: K,
+    /// The best path; the others hang on it. None of a free entry, or of one whose withdrawal is
+    /// yet to be told.
+    pub(crate) paths: u32,
+    /// Its place in the log, its lower 32 bits.
+    pub(crate) changed: u32,
+}
+
+/// A way.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Path {
+    pub(crate) set: u32,
+    pub(crate) entry: u32,
+    /// The next one of the entry, or of the free ones.
+    pub(crate) next: u32,
+    pub(crate) set_next: u32,
+    pub(crate) set_prev: u32,
+    /// The peer's number for it (RFC 7911); zero without.
+    pub(crate) path_id: u32,
+    pub(crate) payload: u32,
+    pub(crate) peer: PeerId,
+}
+
+const _: () = assert!(size_of::<Path>() == 32);
+
+/// A path to be announced.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Announced<'a> {
+    pub(crate) peer: PeerId,
+    pub(crate) path_id: u32,
+    pub(crate) payload: &'a [u8],
+    pub(crate) set: u32,
+}
+
+/// The table of one family.
+#[derive(Debug)]
+pub(crate) struct Table<K> {
+    pub(crate) family: Family,
+    pub(crate) entries: Vec<Entry<K>>,
+    pub(crate) paths: Vec<Path>,
+    pub(crate) sets: Sets,
+    pub(crate) payloads: Payloads,
+    pub(crate) changes: Changes,
+    pub(crate) sources: Vec<Source>,
+    pub(crate) groups: Vec<Group>,
+    /// Peers whose stale routes are being purged: with the epoch up to which.
+    pub(crate) sweeps: VecDeque<(PeerId, u32)>,
+    /// Any change of an entry is logged, not only that of its best path: a group is told all.
+    pub(crate) logs_all: bool,
+    index: HashTable<u32>,
+    free_entries: Vec<u32>,
+    free_paths: u32,
+    used_paths: usize,
+    hash: Hash,
+    candidates: Vec<(decide::Rank, u32)>,
+}
+
+impl<K: Key> Table<K> {
+    pub(crate) fn new(family: Family, hash: Hash) -> Self {
+        Self {
+            family,
+            entries: Vec::new(),
+            paths: Vec::new(),
+            sets: Sets::new(hash),
+            payloads: Payloads::new(hash),
+            changes: Changes::default(),
+            sources: Vec::new(),
+            groups: Vec::new(),
+            sweeps: VecDeque::new(),
+            logs_all: false,
+            index: HashTable::new(),
+            free_entries: Vec::new(),
+            free_paths: NONE,
+            used_paths: 0,
+            hash,
+            candidates: Vec::new(),
+        }
+    }
+
+    /// Entries and paths in use.
+    pub(crate) fn counts(&self) -> (usize, usize) {
+        (self.index.len(), self.used_paths)
+    }
+
+    pub(crate) fn source(&self, peer: PeerId) -> Option<&Source> {
+        self.sources.get(peer.0 as usize)
+    }
+
+    pub(crate) fn source_mut(&mut self, peer: PeerId) -> &mut Source {
+        let at = peer.0 as usize;
+        if self.sources.len() <= at {
+            self.sources.resize_with(at + 1, Source::default);
+        }
+        &mut self.sources[at]
+    }
+
+    pub(crate) fn find(&self, key: &K) -> Option<u32> {
+        let is_it = |&at: &u32| self.entries[at as usize].key == *key;
+        self.index.find(key.hash(self.hash), is_it).copied()
+    }
+
+    fn entry(&mut self, key: K) -> u32 {
+        if let Some(entry) = self.find(&key) {
+            return entry;
+        }
+        let hashed = key.hash(self.hash);
+        let entry = Entry { key, paths: NONE, changed: self.changes.base().wrapping_sub(1) as u32 };
+        let number = if let Some(number) = self.free_entries.pop() {
+            self.entries[number as usize] = entry;
+            number
+        } else {
+            self.entries.push(entry);
+            (self.entries.len() - 1) as u32
+        };
+        let (entries, hash) = (&self.entries, self.hash);
+        self.index.insert_unique(hashed, number, |&at| entries[at as usize].key.hash(hash));
+        number
+    }
+
+    /// The entry has no path, and everybody knows.
+    pub(crate) fn free_entry(&mut self, number: u32) {
+        let hashed = self.entries[number as usize].key.hash(self.hash);
+        if let Ok(found) = self.index.find_entry(hashed, |&at| at == number) {
+            found.remove();
+            self.free_entries.push(number);
+        }
+    }
+
+    /// The paths of an entry, the best one first.
+    pub(crate) fn paths_of(&self, entry: u32) -> impl Iterator<Item = u32> + '_ {
+        let some = |path| (path != NONE).then_some(path);
+        let first = some(self.entries[entry as usize].paths);
+        std::iter::successors(first, move |&path| some(self.paths[path as usize].next))
+    }
+
+    fn path_of(&self, entry: u32, peer: PeerId, path_id: u32) -> Option<u32> {
+        self.paths_of(entry).find(|&path| {
+            let path = &self.paths[path as usize];
+            path.peer == peer && path.path_id == path_id
+        })
+    }
+
+    /// A peer announces a path; whether it is a new one.
+    pub(crate) fn announce(&mut self, key: K, path: Announced<'_>) -> bool {
+        let entry = self.entry(key);
+        let payload = self.payloads.hold(path.payload);
+        if let Some(known) = self.path_of(entry, path.peer, path.path_id) {
+            self.replace(entry, known, path.set, payload);
+            return false;
+        }
+        let fresh = Path {
+            set: path.set,
+            entry,
+            next: self.entries[entry as usize].paths,
+            set_next: NONE,
+            set_prev: NONE,
+            path_id: path.path_id,
+            payload,
+            peer: path.peer,
+        };
+        let number = self.take_path(fresh);
+        let was = self.entries[entry as usize].paths;
+        self.entries[entry as usize].paths = number;
+        self.hang(number);
+        self.source_mut(path.peer).paths += 1;
+        if was == NONE {
+            self.log(entry);
+        } else {
+            self.decide(entry, was, false);
+        }
+        true
+    }
+
+    fn replace(&mut self, entry: u32, path: u32, set: u32, payload: u32) {
+        let known = self.paths[path as usize];
+        self.payloads.release(known.payload);
+        if known.set == set && known.payload == payload {
+            return;
+        }
+        let is_same = known.payload == payload
+            && self.sets.get(known.set).says_the_same_as(self.sets.get(set));
+        self.unhang(path);
+        self.paths[path as usize].set = set;
+        self.paths[path as usize].payload = payload;
+        self.hang(path);
+        self.drop_set(known.set);
+        if is_same {
+            let sets = self.sets.len();
+            self.groups.iter_mut().for_each(|group| group.note_moved(entry, sets));
+        } else {
+            let best = self.entries[entry as usize].paths;
+            self.decide(entry, best, best == path);
+        }
+    }
+
+    /// A peer withdraws a path; whether there was one.
+    pub(crate) fn withdraw(&mut self, key: &K, peer: PeerId, path_id: u32) -> bool {
+        let Some(entry) = self.find(key) else { return false };
+        let Some(path) = self.path_of(entry, peer, path_id) else { return false };
+        self.remove(path);
+        true
+    }
+
+    /// Takes a path out.
+    pub(crate) fn remove(&mut self, path: u32) {
+        let Path { entry, set, payload, peer, next, .. } = self.paths[path as usize];
+        let best = self.entries[entry as usize].paths;
+        if best == path {
+            self.entries[entry as usize].paths = next;
+        } else {
+            let before = self.paths_of(entry).find(|&it| self.paths[it as usize].next == path);
+            if let Some(before) = before {
+                self.paths[before as usize].next = next;
+            }
+        }
+        self.unhang(path);
+        self.drop_set(set);
+        self.payloads.release(payload);
+        self.source_mut(peer).paths -= 1;
+        self.paths[path as usize].next = self.free_paths;
+        self.free_paths = path;
+        self.used_paths -= 1;
+        if self.entries[entry as usize].paths == NONE {
+            self.log(entry);
+        } else {
+            self.decide(entry, best, best == path);
+        }
+    }
+
+    fn take_path(&mut self, path: Path) -> u32 {
+        self.used_paths += 1;
+        if self.free_paths == NONE {
+            self.paths.push(path);
+            return (self.paths.len() - 1) as u32;
+        }
+        let number = self.free_paths;
+        self.free_paths = self.paths[number as usize].next;
+        self.paths[number as usize] = path;
+        number
+    }
+
+    /// Puts a path in front of the others of its set.
+    fn hang(&mut self, path: u32) {
+        let set = self.sets.get_mut(self.paths[path as usize].set);
+        let first = std::mem::replace(&mut set.first, path);
+        set.references += 1;
+        self.paths[path as usize].set_next = first;
+        self.paths[path as usize].set_prev = NONE;
+        if first != NONE {
+            self.paths[first as usize].set_prev = path;
+        }
+    }
+
+    /// Takes a path out of those of its set; who walks over it goes on behind it.
+    fn unhang(&mut self, path: u32) {
+        let Path { set, set_next, set_prev, .. } = self.paths[path as usize];
+        if set_prev == NONE {
+            self.sets.get_mut(set).first = set_next;
+        } else {
+            self.paths[set_prev as usize].set_next = set_next;
+        }
+        if set_next != NONE {
+            self.paths[set_next as usize].set_prev = set_prev;
+        }
+        self.sets.get_mut(set).references -= 1;
+        for group in &mut self.groups {
+            group.step_over(path, set_next);
+        }
+    }
+
+    /// Takes a set out if no path has it.
+    pub(crate) fn drop_set(&mut self, set: u32) {
+        let it = self.sets.get(set);
+        if it.references == 0 {
+            let peer = it.peer;
+            if let Some(newest) = self.sets.remove(set) {
+                self.source_mut(peer).sets = newest;
+            }
+        }
+    }
+
+    /// Puts the best path of an entry first, and logs the entry if somebody must be told. `was` is
+    /// the best path before; `touched` says that it is another one now by what it carries.
+    fn decide(&mut self, entry: u32, was: u32, touched: bool) {
+        let mut candidates = std::mem::take(&mut self.candidates);
+        candidates.clear();
+        let mut at = self.entries[entry as usize].paths;
+        while at != NONE {
+            let path = &self.paths[at as usize];
+            candidates.push((self.sets.get(path.set).rank, at));
+            at = path.next;
+        }
+        let best = if candidates.len() == 1 {
+            Some(candidates[0].1)
+        } else {
+            decide::best(&mut candidates, |path| self.paths[path as usize].path_id)
+        };
+        self.candidates = candidates;
+        let best = best.unwrap_or(NONE);
+        self.to_front(entry, best);
+        if best != was || touched || self.logs_all {
+            self.log(entry);
+        }
+    }
+
+    fn to_front(&mut self, entry: u32, best: u32) {
+        let first = self.entries[entry as usize].paths;
+        if first == best || best == NONE {
+            return;
+        }
+        let before = self.paths_of(entry).find(|&it| self.paths[it as usize].next == best);
+        if let Some(before) = before {
+            self.paths[before as usize].next = self.paths[best as usize].next;
+            self.paths[best as usize].next = first;
+            self.entries[entry as usize].paths = best;
+        }
+    }
+
+    /// Decides anew for every path of a set, after what the set is compared by has changed.
+    pub(crate) fn rerank(&mut self, set: u32) {
+        let mut path = self.sets.get(set).first;
+        while path != NONE {
+            let Path { entry, set_next, .. } = self.paths[path as usize];
+            let was = self.entries[entry as usize].paths;
+            self.decide(entry, was, was == path);
+            path = set_next;
+        }
+    }
+
+    fn log(&mut self, entry: u32) {
+        let position = self.changes.push(entry);
+        self.entries[entry as usize].changed = position as u32;
+    }
+
+    /// Whether the place of the log is the last one of its entry.
+    pub(crate) fn is_last(&self, entry: u32, position: u64) -> bool {
+        self.entries[entry as usize].changed == position as u32
+    }
+
+    /// Forgets the part of the log that every cohort has read.
+    pub(crate) fn trim(&mut self) {
+        let cohorts = self.groups.iter().flat_map(|group| &group.cohorts);
+        let read = cohorts.map(|cohort| cohort.position).min().unwrap_or(self.changes.end());
+        while self.changes.base() < read {
+            let Some((position, entry)) = self.changes.pop() else { break };
+            if self.is_last(entry, position) && self.entries[entry as usize].paths == NONE {
+                self.free_entry(entry);
+            }
+        }
+        if self.changes.is_long(self.index.len()) {
+            let Self { changes, groups, entries, .. } = self;
+            let cohorts = groups.iter_mut().flat_map(|group| &mut group.cohorts);
+            let mut standing: Vec<&mut u64> = cohorts.map(|it| &mut it.position).collect();
+            changes.compact(&mut standing, |entry, old, new| {
+                let changed = &mut entries[entry as usize].changed;
+                let is_live = *changed == old as u32;
+                if is_live {
+                    *changed = new as u32;
+                }
+                is_live
+            });
+        }
+    }
+
+    /// Octets that the table takes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.entries.capacity() * size_of::<Entry<K>>()
+            + self.paths.capacity() * size_of::<Path>()
+            + self.index.capacity() * 5
+            + self.sets.bytes()
+    }
+}

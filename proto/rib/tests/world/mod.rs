@@ -1,0 +1,499 @@
+//! A reflector between peers that announce and withdraw at random, and what a slow and simple
+//! reference says that each of them must have been told.
+
+use bgp::Negotiated;
+use bgp::codec::{
+    AsPath, AttributeType, Attributes, Context, Edit, Messages, Offer, Peering, RefreshKind,
+    SegmentKind, Update, prepend, reflect, rewrite, write_attribute,
+};
+use bgp::family::{Family, FamilySet, Route, RouteTarget};
+use bgp::pack::{Announcement, Limits, Withdrawal, end_of_rib};
+use machine::{Duration, Time};
+use rib::{Kind, Neighbour, PeerId, Rib, Settings};
+use std::collections::{BTreeMap, BTreeSet};
+
+pub const OWN_AS: u32 = 65_000;
+const OWN: u32 = 0x0a00_0001;
+const MESSAGE_MAX: usize = 4_096;
+
+/// Numbers by seed.
+pub struct Random(u64);
+
+impl Random {
+    pub fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
+    }
+
+    pub fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) % bound
+    }
+
+    pub fn is(&mut self, percent: u64) -> bool {
+        self.below(100) < percent
+    }
+}
+
+/// What is said of a route: attributes, next hop, payload.
+type Said = (Vec<u8>, Vec<u8>, Vec<u8>);
+/// What is routed: family, key, path identifier.
+type Routed = (Family, Vec<u8>, u32);
+
+#[derive(Clone)]
+pub struct Spec {
+    pub kind: Kind,
+    pub add_path: bool,
+    pub constrained: bool,
+    pub four_octet_as: bool,
+}
+
+pub struct Client {
+    pub spec: Spec,
+    pub is_up: bool,
+    /// What it announces.
+    pub says: BTreeMap<Routed, Said>,
+    /// What it was told.
+    pub told: BTreeMap<Routed, Said>,
+    /// Octets that it has not read yet.
+    unread: Vec<u8>,
+    wants: BTreeSet<u8>,
+    ended: BTreeSet<Family>,
+    pub messages: usize,
+}
+
+pub struct World {
+    pub rib: Rib,
+    pub clients: Vec<Client>,
+    pub random: Random,
+    now: Time,
+}
+
+fn address(number: usize) -> core::net::IpAddr {
+    core::net::Ipv4Addr::new(192, 0, 2, number as u8 + 1).into()
+}
+
+fn identifier(number: usize) -> u32 {
+    0xc000_0200 + ((number as u32 * 7) % 251) + 1
+}
+
+fn families() -> FamilySet {
+    let all = [Family::Ipv4Unicast, Family::Ipv6Unicast, Family::Vpnv4, Family::RouteTarget];
+    all.into_iter().collect()
+}
+
+impl Spec {
+    fn context(&self) -> Context {
+        let families = if self.constrained {
+            families()
+        } else {
+            families().without(FamilySet::only(Family::RouteTarget))
+        };
+        let peering = match self.kind {
+            Kind::External => Peering::External,
+            Kind::Client | Kind::NonClient => Peering::Internal,
+        };
+        Context {
+            peering,
+            four_octet_as: self.four_octet_as,
+            families,
+            add_path: FamilySet::EMPTY,
+            extended_next_hop: FamilySet::EMPTY,
+            multiple_labels: FamilySet::EMPTY,
+            aigp: false,
+            first_as: None,
+        }
+    }
+
+    fn add_paths(&self) -> FamilySet {
+        if self.add_path { FamilySet::only(Family::Ipv4Unicast) } else { FamilySet::EMPTY }
+    }
+
+    /// How the peer reads what it is sent.
+    fn reads(&self) -> Context {
+        Context { add_path: self.add_paths(), ..self.context() }
+    }
+
+    fn negotiated(&self, asn: u32) -> Negotiated {
+        Negotiated {
+            context: self.context(),
+            peer: Offer::plain(asn, 1, 90),
+            hold_time: Duration::from_secs(90),
+            keepalive_time: Duration::from_secs(30),
+            send_hold_time: Duration::from_secs(480),
+            message_max: MESSAGE_MAX,
+            add_path_send: self.add_paths(),
+            multiple_labels_send: FamilySet::EMPTY,
+            route_refresh: true,
+            enhanced_refresh: self.add_path,
+            graceful_restart: FamilySet::EMPTY,
+            notification_restart: false,
+            long_lived: FamilySet::EMPTY,
+        }
+    }
+}
+
+impl World {
+    pub fn new(seed: u64, specs: Vec<Spec>) -> Self {
+        let rib =
+            Rib::new(Settings { asn: OWN_AS, identifier: OWN, cluster: OWN, policy: None, seed });
+        let clients = specs.into_iter().map(|spec| Client {
+            spec,
+            is_up: false,
+            says: BTreeMap::new(),
+            told: BTreeMap::new(),
+            unread: Vec::new(),
+            wants: BTreeSet::new(),
+            ended: BTreeSet::new(),
+            messages: 0,
+        });
+        Self { rib, clients: clients.collect(), random: Random::new(seed), now: Time::ZERO }
+    }
+
+    pub fn asn(&self, number: usize) -> u32 {
+        match self.clients[number].spec.kind {
+            Kind::External => 64_000 + number as u32,
+            Kind::Client | Kind::NonClient => OWN_AS,
+        }
+    }
+
+    pub fn up(&mut self, number: usize) {
+        let asn = self.asn(number);
+        let client = &mut self.clients[number];
+        client.is_up = true;
+        let is_external = client.spec.kind == Kind::External;
+        let about = Neighbour {
+            kind: client.spec.kind,
+            identifier: identifier(number),
+            address: address(number),
+            asn,
+            import: 0,
+            export: 0,
+            next_hop_self: is_external.then(|| "192.0.2.254".parse().unwrap()),
+        };
+        let negotiated = client.spec.negotiated(asn);
+        self.rib.up(self.now, PeerId(number as u32), about, &negotiated);
+        if client.spec.constrained {
+            self.release(number);
+        }
+    }
+
+    /// The end of its route targets.
+    fn release(&mut self, number: usize) {
+        let mut message = Vec::new();
+        end_of_rib(Family::RouteTarget, &mut message);
+        self.give(number, &message);
+    }
+
+    pub fn down(&mut self, number: usize, retained: FamilySet) {
+        let client = &mut self.clients[number];
+        client.is_up = false;
+        client.told.clear();
+        client.unread.clear();
+        client.ended.clear();
+        if retained.is_empty() {
+            client.says.clear();
+            client.wants.clear();
+        }
+        self.rib.down(PeerId(number as u32), retained);
+    }
+
+    pub fn refresh(&mut self, number: usize, family: Family) {
+        self.rib.refresh(PeerId(number as u32), family, RefreshKind::Request);
+    }
+
+    fn give(&mut self, number: usize, octets: &[u8]) {
+        for (_, message) in Messages::new(octets, MESSAGE_MAX) {
+            let read = self.rib.update(PeerId(number as u32), message).expect("nothing offends");
+            assert_eq!(read.offence, None);
+        }
+    }
+
+    pub fn announce(&mut self, number: usize, family: Family, key: &[u8], said: Said) {
+        let limits = Limits { message_max: MESSAGE_MAX, add_path: false };
+        let (attributes, next_hop, payload) = &said;
+        let (mut wire, mut out, mut narrow) = (Vec::new(), Vec::new(), Vec::new());
+        family.join(key, payload, &mut wire);
+        let attributes = if self.clients[number].spec.four_octet_as {
+            attributes
+        } else {
+            bgp::codec::to_two_octets(attributes, &mut narrow);
+            &narrow
+        };
+        let mut packing = match family {
+            Family::Ipv4Unicast => Announcement::plain(limits, attributes, &mut out),
+            _ => Announcement::multiprotocol(limits, family, next_hop, attributes, &mut out),
+        }
+        .expect("room");
+        packing.route(0, &wire).expect("room");
+        packing.finish();
+        self.give(number, &out);
+        self.clients[number].says.insert((family, key.to_vec(), 0), said);
+    }
+
+    pub fn withdraw(&mut self, number: usize, family: Family, key: &[u8]) {
+        let limits = Limits { message_max: MESSAGE_MAX, add_path: false };
+        let (mut wire, mut out) = (Vec::new(), Vec::new());
+        family.join_withdrawn(key, &mut wire);
+        let mut packing = match family {
+            Family::Ipv4Unicast => Withdrawal::plain(limits, &mut out),
+            _ => Withdrawal::multiprotocol(limits, family, &mut out),
+        };
+        packing.route(0, &wire).expect("room");
+        packing.finish();
+        self.give(number, &out);
+        self.clients[number].says.remove(&(family, key.to_vec(), 0));
+    }
+
+    pub fn want(&mut self, number: usize, target: u8, is_wanted: bool) {
+        let key = target_key(target);
+        if is_wanted {
+            self.clients[number].wants.insert(target);
+            let mut attributes = Vec::new();
+            write_attribute(0x40, 1, &[0], &mut attributes);
+            write_attribute(0x40, 2, &[], &mut attributes);
+            write_attribute(0x40, 5, &[0, 0, 0, 100], &mut attributes);
+            let said = (attributes, vec![192, 0, 2, number as u8], Vec::new());
+            self.announce(number, Family::RouteTarget, &key, said);
+        } else {
+            self.clients[number].wants.remove(&target);
+            self.withdraw(number, Family::RouteTarget, &key);
+        }
+    }
+
+    /// The reflector works a little, and the peers read some of what they were sent.
+    pub fn run_a_little(&mut self) {
+        self.rib.work(3);
+        while let Some(sending) = self.rib.next_sending() {
+            self.clients[sending.peer.0 as usize].unread.extend_from_slice(&sending.bytes);
+        }
+        for number in 0..self.clients.len() {
+            if self.random.is(50) {
+                self.read(number);
+            }
+        }
+    }
+
+    fn read(&mut self, number: usize) {
+        let client = &mut self.clients[number];
+        let unread = std::mem::take(&mut client.unread);
+        self.rib.written(PeerId(number as u32), unread.len() as u64);
+        let context = client.spec.reads();
+        for (kind, message) in Messages::new(&unread, MESSAGE_MAX) {
+            client.messages += 1;
+            if kind == bgp::codec::MessageType::RouteRefresh {
+                continue;
+            }
+            let update = Update::read(message, &context).expect("nothing offends");
+            assert_eq!(update.offence(), None, "{message:02x?}");
+            client.take(&update);
+        }
+    }
+
+    /// Until nothing is left to be done.
+    pub fn settle(&mut self) {
+        for _ in 0..10_000 {
+            let more = self.rib.work(100);
+            let mut sent = false;
+            while let Some(sending) = self.rib.next_sending() {
+                sent = true;
+                self.clients[sending.peer.0 as usize].unread.extend_from_slice(&sending.bytes);
+            }
+            (0..self.clients.len()).for_each(|number| self.read(number));
+            if !more && !sent {
+                return;
+            }
+        }
+        panic!("it never settles");
+    }
+
+    /// Compares what everybody was told with what the reference says.
+    pub fn check(&self, seed: u64) {
+        for (number, client) in self.clients.iter().enumerate().filter(|(_, it)| it.is_up) {
+            let expected = self.expected(number);
+            // Path identifiers are the reflector's own.
+            let values = |map: &BTreeMap<Routed, Said>| {
+                let value = |((family, key, _), said): (&Routed, &Said)| {
+                    (*family, key.clone(), said.clone())
+                };
+                map.iter().map(value).collect::<BTreeSet<_>>()
+            };
+            let (told, expected) = (values(&client.told), values(&expected));
+            let lacks: Vec<_> = expected.difference(&told).collect();
+            let extra: Vec<_> = told.difference(&expected).collect();
+            assert!(
+                lacks.is_empty() && extra.is_empty(),
+                "seed {seed}, peer {number}: lacks {lacks:02x?}, has besides {extra:02x?}"
+            );
+            let families = client.spec.context().families;
+            assert!(families.iter().all(|it| client.ended.contains(&it)), "an End-of-RIB lacks");
+        }
+    }
+
+    /// All paths of a route, of peers that are up or whose routes were retained.
+    fn paths(&self, routed: &Routed) -> Vec<(usize, Said)> {
+        let said = |(number, client): (usize, &Client)| {
+            client.says.get(routed).map(|said| (number, said.clone()))
+        };
+        self.clients.iter().enumerate().filter_map(said).collect()
+    }
+
+    fn expected(&self, number: usize) -> BTreeMap<Routed, Said> {
+        let client = &self.clients[number];
+        let all: BTreeSet<Routed> =
+            self.clients.iter().flat_map(|it| it.says.keys().cloned()).collect();
+        let mut expected = BTreeMap::new();
+        for routed in all {
+            let (family, key, _) = routed.clone();
+            if !client.spec.context().families.has(family) {
+                continue;
+            }
+            let paths = self.paths(&routed);
+            let is_many = client.spec.add_paths().has(family);
+            let told = if is_many { paths } else { self.best(paths).into_iter().collect() };
+            for (from, said) in told {
+                let kinds = (self.clients[from].spec.kind, client.spec.kind);
+                let is_wanted = family != Family::Vpnv4
+                    || !client.spec.constrained
+                    || targets(&said.0).iter().any(|it| client.wants.contains(it));
+                if kinds != (Kind::NonClient, Kind::NonClient) && is_wanted {
+                    let path_id = if is_many { from as u32 } else { 0 };
+                    let said = self.exported(family, from, number, said);
+                    expected.insert((family, key.clone(), path_id), said);
+                }
+            }
+        }
+        expected
+    }
+
+    /// RFC 4271 §9.1.2.2 and RFC 4456 §9, a step after the other.
+    fn best(&self, mut paths: Vec<(usize, Said)>) -> Option<(usize, Said)> {
+        let number = |said: &Said, kind, default: u32| {
+            let value = Attributes::new(&said.0).value(kind);
+            value.map_or(default, |it| u32::from_be_bytes(it.try_into().unwrap()))
+        };
+        let path = |said: &Said| {
+            let value = Attributes::new(&said.0).value(AttributeType::AsPath).unwrap_or_default();
+            (AsPath::new(value, true).hops(), AsPath::new(value, true).neighbour().unwrap_or(0))
+        };
+        let is_external = |from: usize| self.clients[from].spec.kind == Kind::External;
+        let keep_least = |paths: &mut Vec<(usize, Said)>, of: &dyn Fn(&(usize, Said)) -> i64| {
+            if let Some(least) = paths.iter().map(of).min() {
+                paths.retain(|it| of(it) == least);
+            }
+        };
+        keep_least(&mut paths, &|(from, said)| match is_external(*from) {
+            true => -100,
+            false => -i64::from(number(said, AttributeType::LocalPref, 100)),
+        });
+        keep_least(&mut paths, &|(_, said)| path(said).0 as i64);
+        keep_least(&mut paths, &|(_, said)| {
+            Attributes::new(&said.0).value(AttributeType::Origin).unwrap()[0].into()
+        });
+        let med = |said: &Said| number(said, AttributeType::MultiExitDisc, 0);
+        let all = paths.clone();
+        paths.retain(|(_, said)| {
+            !all.iter().any(|(_, it)| path(it).1 == path(said).1 && med(it) < med(said))
+        });
+        keep_least(&mut paths, &|(from, _)| i64::from(!is_external(*from)));
+        keep_least(&mut paths, &|(from, said)| {
+            number(said, AttributeType::OriginatorId, identifier(*from)).into()
+        });
+        keep_least(&mut paths, &|(_, said)| {
+            let list = Attributes::new(&said.0).value(AttributeType::ClusterList);
+            list.unwrap_or_default().len() as i64
+        });
+        paths.into_iter().min_by_key(|(from, _)| address(*from))
+    }
+
+    /// What a route looks like to peer `to`.
+    fn exported(&self, family: Family, from: usize, to: usize, said: Said) -> Said {
+        let (mut attributes, mut next_hop, payload) = said;
+        let from_external = self.clients[from].spec.kind == Kind::External;
+        if self.clients[to].spec.kind == Kind::External {
+            let (mut path, mut out) = (Vec::new(), Vec::new());
+            let old = Attributes::new(&attributes).value(AttributeType::AsPath).unwrap();
+            prepend(old, SegmentKind::Sequence, OWN_AS, &mut path);
+            let is_plain = family == Family::Ipv4Unicast;
+            let mut edits = vec![Edit { kind: AttributeType::AsPath, value: Some(&path) }];
+            if is_plain {
+                let value = Some(&[192, 0, 2, 254][..]);
+                edits.push(Edit { kind: AttributeType::NextHop, value });
+            }
+            use AttributeType::{ClusterList, LocalPref, MultiExitDisc, OriginatorId};
+            for kind in [MultiExitDisc, LocalPref, OriginatorId, ClusterList] {
+                edits.push(Edit { kind, value: None });
+            }
+            rewrite(&attributes, &edits, &mut out);
+            attributes = out;
+            next_hop = match next_hop.len() {
+                0 => vec![],
+                12 => vec![0, 0, 0, 0, 0, 0, 0, 0, 192, 0, 2, 254],
+                16 => [&[0; 10][..], &[0xff, 0xff, 192, 0, 2, 254]].concat(),
+                _ => vec![192, 0, 2, 254],
+            };
+        } else {
+            let mut out = Vec::new();
+            let value = Some(&[0, 0, 0, 100][..]);
+            let add = [Edit { kind: AttributeType::LocalPref, value }];
+            let lacks = Attributes::new(&attributes).value(AttributeType::LocalPref).is_none();
+            rewrite(&attributes, if lacks { &add } else { &[] }, &mut out);
+            attributes = out;
+            if !from_external {
+                let mut out = Vec::new();
+                let who = if family == Family::RouteTarget { OWN } else { identifier(from) };
+                reflect(&attributes, who, OWN, &mut out);
+                attributes = out;
+            }
+        }
+        (attributes, next_hop, payload)
+    }
+}
+
+impl Client {
+    fn take(&mut self, update: &Update<'_>) {
+        if let Some(family) = update.end_of_rib() {
+            self.ended.insert(family);
+            return;
+        }
+        let split = |route: Route<'_>| {
+            let (mut key, mut payload) = (Vec::new(), Vec::new());
+            route.split(&mut key, &mut payload);
+            ((route.family, key, route.path_id), payload)
+        };
+        let unreach = update.unreach().map(|it| it.routes);
+        for route in update.withdrawn().chain(unreach.into_iter().flatten()) {
+            let (routed, _) = split(route);
+            let is_constrained = self.spec.constrained && routed.0 == Family::Vpnv4;
+            let was_told = self.told.remove(&routed).is_some();
+            assert!(was_told || is_constrained, "{routed:?} was never told");
+        }
+        let mut scratch = Vec::new();
+        let attributes = update.canonical(&mut scratch).to_vec();
+        for route in update.announced() {
+            let (routed, payload) = split(route);
+            self.told.insert(routed, (attributes.clone(), Vec::new(), payload));
+        }
+        if let Some(reach) = update.reach() {
+            for route in reach.routes {
+                let (routed, payload) = split(route);
+                let said = (attributes.clone(), reach.next_hop.to_vec(), payload);
+                self.told.insert(routed, said);
+            }
+        }
+    }
+}
+
+pub fn target_key(target: u8) -> Vec<u8> {
+    let mut key = vec![96];
+    key.extend(OWN_AS.to_be_bytes());
+    key.extend([0, 2, 0xfd, 0xe8, 0, 0, 0, target]);
+    assert!(RouteTarget::read(&key).is_some());
+    key
+}
+
+fn targets(attributes: &[u8]) -> Vec<u8> {
+    let value = Attributes::new(attributes).value(AttributeType::ExtendedCommunities);
+    value.unwrap_or_default().chunks(8).map(|octets| octets[7]).collect()
+}
