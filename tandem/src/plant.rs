@@ -54,7 +54,8 @@ impl Plant {
         ground: Ground,
         oam: Arc<OnceLock<Weak<Oam>>>,
     ) -> Result<Self, Refusals> {
-        let empty = Site { ssc: Vec::new(), sgc: Vec::new(), sas: None, ..site.clone() };
+        let (ssc, sgc, rr) = (Vec::new(), Vec::new(), Vec::new());
+        let empty = Site { ssc, sgc, rr, sas: None, ..site.clone() };
         let mut plant = Self { site: empty, parts: Parts::default(), ground, oam };
         plant.change(site)?;
         Ok(plant)
@@ -196,7 +197,7 @@ fn issue(path: &str, section: &Section, hindrance: Hindrance) -> Issue {
 }
 
 fn doorway_of(path: &str, section: &Section, address: std::net::SocketAddr) -> Doorway {
-    let site = Site {
+    let mut site = Site {
         site: crate::site::SiteSection {
             name: String::new(),
             directory: String::new(),
@@ -204,24 +205,23 @@ fn doorway_of(path: &str, section: &Section, address: std::net::SocketAddr) -> D
         },
         oam: oam::Section { listen: String::new(), ..oam::Section::default() },
         pool: None,
-        ssc: match section {
-            Section::Ssc(ssc) => vec![(**ssc).clone()],
-            Section::Sgc(_) | Section::Sas(_) => Vec::new(),
-        },
-        sgc: match section {
-            Section::Sgc(sgc) => vec![(**sgc).clone()],
-            Section::Ssc(_) | Section::Sas(_) => Vec::new(),
-        },
-        sas: match section {
-            Section::Sas(sas) => Some(sas.clone()),
-            Section::Ssc(_) | Section::Sgc(_) => None,
-        },
+        ssc: Vec::new(),
+        sgc: Vec::new(),
+        rr: Vec::new(),
+        sas: None,
         arbiter: None,
     };
+    match section {
+        Section::Ssc(ssc) => site.ssc.push((**ssc).clone()),
+        Section::Sgc(sgc) => site.sgc.push((**sgc).clone()),
+        Section::Rr(rr) => site.rr.push((**rr).clone()),
+        Section::Sas(sas) => site.sas = Some(sas.clone()),
+    }
     let found = site.doorways().into_iter().find(|door| door.address == address);
     let mut door = found.unwrap_or(Doorway { path: String::new(), datagram: false, address });
     // The lone section was number 0 of its kind.
-    let rest = door.path.strip_prefix("ssc[0]").or_else(|| door.path.strip_prefix("sgc[0]"));
+    let first = ["ssc[0]", "sgc[0]", "rr[0]"];
+    let rest = first.iter().find_map(|first| door.path.strip_prefix(first));
     door.path = match rest {
         Some(rest) => format!("{path}{rest}"),
         None if door.path.is_empty() => path.to_owned(),

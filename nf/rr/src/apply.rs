@@ -3,13 +3,14 @@
 
 use crate::Reflector;
 use crate::config::{Change, Rr, Speaker};
+use crate::judges::shared;
 use crate::peers::Held;
 use rib::PeerId;
 use bgp::In;
 use bgp::codec::Cease;
 use machine::Time;
 use runtime::Effects;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 impl Reflector {
@@ -19,6 +20,11 @@ impl Reflector {
         self.ranges = next.ranges();
         if !old.is_same(&next) {
             self.begin_anew(now, out);
+        }
+        let changed = changed_policies(&old, &next);
+        if !changed.is_empty() {
+            self.judges = Arc::new(self.judges.with(next.policies()));
+            self.rib.set_policy(shared(&self.judges));
         }
         let wanted: BTreeMap<&str, Speaker> = next
             .peer
@@ -32,7 +38,7 @@ impl Reflector {
                 false => wanted.get(&*peer.speaker.name).cloned(),
             };
             match speaker {
-                Some(speaker) => self.change(now, id, speaker, out),
+                Some(speaker) => self.change(now, id, (speaker, &changed), out),
                 None => self.dismiss(now, id, out),
             }
         }
@@ -58,8 +64,11 @@ impl Reflector {
 
     /// What there is not yet, joins.
     pub(crate) fn join(&mut self, now: Time, next: &Rr) {
+        let names = self.peers.iter().filter(|(_, peer)| !peer.speaker.is_dynamic);
+        let known: BTreeSet<String> =
+            names.map(|(_, peer)| peer.speaker.name.clone()).collect();
         for peer in &next.peer {
-            if self.peers.named(&peer.name).is_none() {
+            if !known.contains(&peer.name) {
                 let speaker = Speaker::of_peer(next, peer);
                 self.admit(now, speaker);
             }
@@ -71,7 +80,7 @@ impl Reflector {
         for id in self.peers.ids() {
             self.tell(now, id, In::Stop(Cease::OtherConfigurationChange, None), out);
         }
-        self.rib = rib::Rib::new(self.config.rib(self.rib_seed));
+        self.rib = rib::Rib::new(self.config.rib(self.rib_seed, &self.judges));
     }
 
     /// A peer goes.
@@ -81,12 +90,20 @@ impl Reflector {
     }
 
     /// A peer is another one from now on.
-    fn change(&mut self, now: Time, id: PeerId, next: Speaker, out: &mut Effects) {
+    fn change(
+        &mut self,
+        now: Time,
+        id: PeerId,
+        (next, policies): (Speaker, &BTreeSet<String>),
+        out: &mut Effects,
+    ) {
         let Some(peer) = self.peers.get(id) else { return };
-        if peer.speaker == next {
+        let is_judged_anew =
+            [&next.import, &next.export].into_iter().flatten().any(|it| policies.contains(it));
+        if peer.speaker == next && !is_judged_anew {
             return;
         }
-        let change = peer.speaker.change(&next);
+        let change = if is_judged_anew { Change::Reset } else { peer.speaker.change(&next) };
         let (was_enabled, is_enabled) = (peer.speaker.enabled, next.enabled);
         if change == Change::Reset || !is_enabled {
             let cease = match is_enabled {
@@ -106,4 +123,12 @@ impl Reflector {
         }
         self.check_limits(now, id, out);
     }
+}
+
+/// Names of the policies that are others, have come or have gone.
+fn changed_policies(old: &Rr, next: &Rr) -> BTreeSet<String> {
+    let lacks = |of: &Rr, it: &policy::PolicyConfig| !of.policy.contains(it);
+    let gone = old.policy.iter().filter(|it| lacks(next, it));
+    let come = next.policy.iter().filter(|it| lacks(old, it));
+    gone.chain(come).map(|it| it.name.clone()).collect()
 }

@@ -44,6 +44,9 @@ pub struct Rr {
     /// What this node says when it ends its sessions (RFC 9003), up to 255 octets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shutdown_text: Option<String>,
+    /// Routing policies, which `import` and `export` name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub policy: Vec<policy::PolicyConfig>,
     /// Groups of peers: what stands here holds for those that name the group, and for all that come
     /// from its ranges.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -263,6 +266,10 @@ manners! {
     long_lived_s: u32,
     /// Time until the End-of-RIB of a peer that is back, seconds; absent: 360.
     stale_s: u32,
+    /// The policy that its routes go through when they come; absent: all are taken as they are.
+    import: String,
+    /// The policy that routes go through when it is told them; absent: all go as they are.
+    export: String,
     /// Password for TCP MD5 (RFC 2385). The revisions of the site file keep it as it stands there:
     /// `password_file` does not.
     password: Secret,

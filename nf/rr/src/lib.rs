@@ -20,6 +20,7 @@ mod ask;
 mod clock;
 pub mod config;
 mod facts;
+mod judges;
 mod limits;
 mod links;
 mod peers;
@@ -35,6 +36,7 @@ use bgp::codec::{
 use clock::Clock;
 use config::{Range, Rr};
 use event::Sheet;
+use judges::Judges;
 use machine::Time;
 use peers::Peers;
 use rib::Rib;
@@ -51,6 +53,7 @@ pub struct Reflector {
     /// Ranges of all groups, the longest first.
     ranges: Vec<Range>,
     rib: Rib,
+    judges: Arc<Judges>,
     rib_seed: u64,
     /// The rib has something to do.
     has_work: bool,
@@ -75,10 +78,12 @@ impl Reflector {
         };
         let rib_seed = number(8);
         let is_first = seed.shard == 0;
+        let judges = Arc::new(Judges::new(config.policies()));
         let mut it = Self {
             peers: Peers::default(),
             ranges: config.ranges(),
-            rib: Rib::new(config.rib(rib_seed)),
+            rib: Rib::new(config.rib(rib_seed, &judges)),
+            judges,
             rib_seed,
             has_work: false,
             clock: Clock::new(seed.now),
@@ -213,13 +218,18 @@ fn awaited(buffer: &[u8]) -> Frame {
 
 impl Rr {
     /// What the rib is told of this node.
-    fn rib(&self, seed: u64) -> rib::Settings {
+    fn rib(&self, seed: u64, judges: &Arc<Judges>) -> rib::Settings {
         let identifier = self.identifier.to_bits();
         let cluster = self.cluster_identifier();
-        rib::Settings { asn: self.asn, identifier, cluster, policy: None, seed }
+        rib::Settings { asn: self.asn, identifier, cluster, policy: judges::shared(judges), seed }
     }
 
-    /// Whether `other` would be another speaker.
+    /// Its policies; those that cannot be meant were refused by the check.
+    fn policies(&self) -> policy::Policies {
+        policy::Policies::compile(&self.policy).unwrap_or_default()
+    }
+
+    /// Whether `other` would be the same speaker.
     fn is_same(&self, other: &Self) -> bool {
         let own = |it: &Self| (it.asn, it.identifier, it.cluster_identifier());
         own(self) == own(other)

@@ -51,6 +51,8 @@ pub(crate) struct Peer {
     pub(crate) up: Option<ConnectionId>,
     /// What was agreed on, while the session stands.
     pub(crate) negotiated: Option<Box<Negotiated>>,
+    /// Its policies while the session stands, as the rib numbers them.
+    pub(crate) judges: [u32; 2],
     /// Since when it is in its state.
     pub(crate) since: Time,
     pub(crate) held: Option<Held>,
@@ -76,6 +78,7 @@ impl Peer {
             session,
             up: None,
             negotiated: None,
+            judges: [0; 2],
             since: now,
             held,
             ending: None,

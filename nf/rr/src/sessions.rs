@@ -2,6 +2,8 @@
 
 use crate::Reflector;
 use crate::facts::Fact;
+use crate::config::Speaker;
+use crate::judges::{Bench, Judges};
 use crate::peers::Held;
 use rib::{Kind, Neighbour, PeerId};
 use bgp::codec::Notice;
@@ -9,6 +11,7 @@ use bgp::family::FamilySet;
 use bgp::{Cause, ConnectionId, In, Indication, Negotiated, Out};
 use machine::{Machine, Time};
 use runtime::Effects;
+use std::net::IpAddr;
 
 impl Reflector {
     /// Tells the session of a peer something; what it wants is done.
@@ -152,6 +155,7 @@ impl Reflector {
         negotiated: Box<Negotiated>,
     ) {
         let Some(peer) = self.peers.get_mut(id) else { return };
+        peer.judges.into_iter().for_each(|number| self.judges.leave(number));
         let ours = peer.links.get(&connection).map(|link| link.flow.local.ip());
         self.facts.add(Fact::Established, 1);
         let is_internal = negotiated.is_internal();
@@ -160,13 +164,19 @@ impl Reflector {
             (true, false) => Kind::NonClient,
             (false, _) => Kind::External,
         };
+        let asn = negotiated.peer.asn;
+        let names = [&peer.speaker.import, &peer.speaker.export];
+        peer.judges = names.map(|name| match (name, ours) {
+            (Some(name), Some(own)) => self.judges.take(bench(name, (own, asn), &peer.speaker, &self.judges)),
+            _ => 0,
+        });
         let neighbour = Neighbour {
             kind,
             identifier: negotiated.peer.identifier,
             address: peer.speaker.address,
-            asn: negotiated.peer.asn,
-            import: 0,
-            export: 0,
+            asn,
+            import: peer.judges[0],
+            export: peer.judges[1],
             // RFC 4271 §5.1.3: always where the peer is external.
             next_hop_self: ours.filter(|_| !is_internal || peer.speaker.next_hop_self),
         };
@@ -183,6 +193,8 @@ impl Reflector {
         self.has_work = true;
         if let Some(peer) = self.peers.get_mut(id) {
             (peer.up, peer.negotiated) = (None, None);
+            let judges = core::mem::take(&mut peer.judges);
+            judges.into_iter().for_each(|number| self.judges.leave(number));
         }
         self.ended(now, id, cause);
     }
@@ -213,4 +225,13 @@ impl Reflector {
         };
         self.note(now, id, text);
     }
+}
+
+/// For whom a policy judges: the peer counts only if the policy looks at it.
+fn bench(name: &str, (own, asn): (IpAddr, u32), speaker: &Speaker, judges: &Judges) -> Bench {
+    let peer = judges.looks_at_peer(name).then(|| {
+        let group = speaker.group.clone().unwrap_or_default();
+        (speaker.name.clone(), group, speaker.address, asn)
+    });
+    Bench { policy: name.to_owned(), own, peer }
 }

@@ -55,6 +55,9 @@ pub(crate) struct Speaker {
     pub(crate) enabled: bool,
     /// It came from a range of its group.
     pub(crate) is_dynamic: bool,
+    /// What its routes go through when they come, and when they go.
+    pub(crate) import: Option<String>,
+    pub(crate) export: Option<String>,
     /// Where this node connects to.
     pub(crate) target: Option<Flow>,
     pub(crate) limits: Vec<Limit>,
@@ -102,6 +105,8 @@ impl Speaker {
             next_hop_self: manner.next_hop_self.unwrap_or(false),
             enabled: manner.enabled.unwrap_or(true),
             is_dynamic: target.is_none(),
+            import: manner.import.clone(),
+            export: manner.export.clone(),
             target: target.filter(|_| !settings.passive),
             limits,
             proof: Proof { password, hops: manner.ttl_security_hops },
@@ -125,6 +130,8 @@ impl Speaker {
             && self.address == next.address
             && self.client == next.client
             && self.next_hop_self == next.next_hop_self
+            && self.import == next.import
+            && self.export == next.export
             && self.target == next.target
             && self.proof == next.proof;
         if same { Change::Live } else { Change::Reset }
@@ -169,11 +176,6 @@ impl Range {
     /// Whether all of `inner` is of the range, and not the other way round.
     pub(crate) fn is_around(&self, inner: &Self) -> bool {
         self.length < inner.length && self.has(inner.prefix)
-    }
-
-    /// Whether both are the same prefix.
-    pub(crate) fn is_same(&self, other: &Self) -> bool {
-        (self.prefix, self.length) == (other.prefix, other.length)
     }
 }
 

@@ -7,14 +7,15 @@ use bgp::PeerAs;
 use bgp::codec::CEASE_COMMUNICATION_BYTES_MAX;
 use bgp::family::Family;
 use config::{Issue, nearest};
+use policy::Policies;
 use std::collections::BTreeMap;
 use runtime::{GUARDS_MAX, SHARDS_MAX};
 use std::net::IpAddr;
 
 /// Groups of one function at most.
 const GROUPS_MAX: usize = 1_024;
-/// Ranges of one group at most.
-const RANGES_MAX: usize = 1_024;
+/// Ranges of all groups at most.
+const RANGES_MAX: usize = 4_096;
 /// Octets of a password at most (Linux, `TCP_MD5SIG_MAXKEYLEN`).
 const PASSWORD_OCTETS_MAX: usize = 80;
 /// Octets of a name or a description at most.
@@ -40,6 +41,7 @@ impl Rr {
         self.validate_ranges(issues);
         self.validate_peers(issues);
         self.validate_passwords(issues);
+        self.validate_policies(issues);
     }
 
     fn validate_own(&self, issues: &mut Vec<Issue>) {
@@ -109,14 +111,13 @@ impl Rr {
     }
 
     fn validate_ranges(&self, issues: &mut Vec<Issue>) {
-        let mut seen: Vec<(Range, String)> = Vec::new();
+        let total: usize = self.group.iter().map(|group| group.ranges.len()).sum();
+        if total > RANGES_MAX {
+            let mend = format!("use {RANGES_MAX} or fewer");
+            return issues.push(Issue::new("group", format!("{total} ranges"), mend));
+        }
+        let mut seen: BTreeMap<(IpAddr, u8), &str> = BTreeMap::new();
         for (n, group) in self.group.iter().enumerate() {
-            if group.ranges.len() > RANGES_MAX {
-                let what = format!("{} ranges", group.ranges.len());
-                let mend = format!("use {RANGES_MAX} or fewer");
-                issues.push(Issue::new(format!("group[{n}].ranges"), what, mend));
-                continue;
-            }
             if !group.ranges.is_empty() && self.listen.is_empty() {
                 let mend = "add `listen`, or remove the ranges";
                 let what = "nothing listens for peers that connect";
@@ -129,11 +130,11 @@ impl Rr {
                     issues.push(Issue::new(at, format!("`{text}` is no prefix"), mend));
                     continue;
                 };
-                if let Some((_, other)) = seen.iter().find(|(other, _)| other.is_same(&range)) {
+                let prefix = (range.prefix, range.length);
+                if let Some(other) = seen.insert(prefix, &group.name) {
                     let what = format!("{text} is a range of `{other}` already");
                     issues.push(Issue::new(at, what, "a prefix belongs to one group"));
                 }
-                seen.push((range, group.name.clone()));
             }
         }
     }
@@ -174,6 +175,48 @@ impl Rr {
                 let mend = "add `listen`, or let this node connect";
                 let what = "nothing listens for a peer that connects";
                 issues.push(Issue::new(format!("{at}.passive"), what, mend));
+            }
+        }
+    }
+
+    fn validate_policies(&self, issues: &mut Vec<Issue>) {
+        let policies = match Policies::compile(&self.policy) {
+            Ok(policies) => policies,
+            Err(faults) => {
+                let issue = |fault: policy::Fault| Issue::new(fault.path, fault.what, fault.mend);
+                return issues.extend(faults.into_iter().map(issue));
+            }
+        };
+        let is_known = |name: &str| {
+            self.peer.iter().any(|peer| peer.name == name)
+                || self.group.iter().any(|group| group.name == name)
+        };
+        for (n, (_, policy)) in policies.iter().enumerate() {
+            if let Some(name) = policy.peer_names().find(|name| !is_known(name)) {
+                let what = format!("there is no peer or group `{name}`");
+                issues.push(Issue::new(format!("policy[{n}]"), what, "correct the name"));
+            }
+        }
+        let groups = self.group.iter().enumerate();
+        let groups = groups.map(|(n, it)| (format!("group[{n}]"), &it.import, &it.export));
+        let peers = self.peer.iter().enumerate();
+        let peers = peers.map(|(n, it)| (format!("peer[{n}]"), &it.import, &it.export));
+        for (at, import, export) in groups.chain(peers) {
+            for (key, name) in [("import", import), ("export", export)] {
+                let Some(name) = name else { continue };
+                let at = format!("{at}.{key}");
+                match policies.named(name).map(|id| policies.policy(id)) {
+                    None => {
+                        let what = format!("there is no policy `{name}`");
+                        issues.push(Issue::new(at, what, "add [[rr.policy]] with that name"));
+                    }
+                    Some(policy) if key == "export" && policy.inputs().peer => {
+                        let what = "it asks who sent a route, which is known only at import";
+                        let mend = "mark the route with a community at import, and ask for that";
+                        issues.push(Issue::new(at, what, mend));
+                    }
+                    Some(_) => {}
+                }
             }
         }
     }

@@ -1,0 +1,313 @@
+//! A site with a route reflector as a real process, and real BIRD and GoBGP as its clients:
+//! sessions with capabilities, tables of several families through it, route refresh, graceful
+//! restart, passwords.
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+
+use serde_json::Value;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+const TANDEM: &str = env!("CARGO_BIN_EXE_tandem");
+const LONG: Duration = Duration::from_secs(40);
+
+fn words(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A process; killed when dropped.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn start(program: &str, arguments: &[&str], folder: &Path, log: &str) -> Running {
+    let log = std::fs::File::create(folder.join(log)).unwrap();
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(folder).stdin(Stdio::null());
+    command.stdout(log.try_clone().unwrap()).stderr(log);
+    Running(command.spawn().unwrap_or_else(|error| panic!("{program}: {error}")))
+}
+
+/// A site with a reflector on a port of 127.0.0.1, its clients on other addresses of the loopback.
+struct Scene {
+    _site: Running,
+    folder: tempfile::TempDir,
+    port: u16,
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+impl Scene {
+    fn of(rest: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let port = free_port();
+        let text = Self::text(port, rest);
+        std::fs::write(folder.path().join("site.toml"), text).unwrap();
+        let site = start(TANDEM, &["run", "site.toml"], folder.path(), "tandem.log");
+        let scene = Self { _site: site, folder, port };
+        let waited = scene.ctl(&["wait"]);
+        assert!(waited.status.success(), "{}", scene.log("tandem.log"));
+        scene
+    }
+
+    fn text(port: u16, rest: &str) -> String {
+        format!(
+            "[site]\nname = \"test\"\ndirectory = \"var\"\n[oam]\nlisten = \"127.0.0.1:0\"\n\
+             [[rr]]\nname = \"rr1\"\nasn = 65000\nidentifier = \"10.255.0.1\"\n\
+             listen = [\"127.0.0.1:{port}\"]\nshutdown_text = \"the test is over\"\n{rest}"
+        )
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn log(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap_or_default()
+    }
+
+    fn ctl(&self, arguments: &[&str]) -> Output {
+        let file = self.path("site.toml");
+        let mut command = Command::new(TANDEM);
+        for name in ["TANDEM_URL", "TANDEM_TOKEN", "TANDEM_SITE", "NOTIFY_SOCKET"] {
+            command.env_remove(name);
+        }
+        command.args(["ctl", "--timeout", "20", "--site"]).arg(file).args(arguments);
+        command.stdin(Stdio::null()).output().unwrap()
+    }
+
+    fn text_of(&self, arguments: &[&str]) -> String {
+        let output = self.ctl(arguments);
+        assert!(output.status.success(), "{arguments:?}: {}", words(&output.stderr));
+        words(&output.stdout)
+    }
+
+    fn json(&self, arguments: &[&str]) -> Value {
+        serde_json::from_str(&self.text_of(&[&["-o", "json"], arguments].concat())).unwrap()
+    }
+
+    /// Waits until what a command shows is as it should be.
+    fn until(&self, arguments: &[&str], holds: impl Fn(&[Value]) -> bool) -> Vec<Value> {
+        let end = Instant::now() + LONG;
+        loop {
+            let rows = self.json(arguments).as_array().cloned().unwrap();
+            if holds(&rows) {
+                return rows;
+            }
+            let logs = ["bird.log", "gobgp.log"].map(|name| self.log(name));
+            assert!(Instant::now() < end, "{arguments:?}: {rows:?}\n{}", logs.join("\n"));
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+
+    fn until_up(&self, peers: usize) {
+        let is_up = |row: &&Value| row["state"] == "Established";
+        self.until(&["bgp"], |rows| rows.iter().filter(is_up).count() == peers);
+    }
+
+    /// Waits until a program says something.
+    fn until_said(&self, program: &str, arguments: &[&str], holds: impl Fn(&str) -> bool) {
+        let end = Instant::now() + LONG;
+        loop {
+            let mut command = Command::new(program);
+            let output = command.args(arguments).current_dir(self.folder.path()).output().unwrap();
+            let said = words(&output.stdout) + &words(&output.stderr);
+            if holds(&said) {
+                return;
+            }
+            assert!(Instant::now() < end, "{program} {arguments:?}: {said}");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+
+    /// BIRD on 127.0.1.1 with routes of IPv4, IPv6 and of a VPN.
+    fn bird(&self, options: &str) -> Running {
+        let port = self.port;
+        let config = format!(
+            r#"
+router id 10.1.0.1;
+ipv4 table master4;
+ipv6 table master6;
+vpn4 table vpn4tab;
+protocol device {{}}
+protocol static {{ ipv4; route 192.0.2.0/24 blackhole; route 198.51.100.0/24 blackhole; }}
+protocol static {{ ipv6; route 2001:db8:1::/48 blackhole; }}
+protocol static {{ vpn4 {{ table vpn4tab; }}; route 65000:7 203.0.113.0/24 mpls 77 blackhole; }}
+protocol bgp rr {{
+  local 127.0.1.1 port {port} as 65000;
+  neighbor 127.0.0.1 port {port} as 65000;
+  strict bind yes;
+  connect retry time 2; connect delay time 1; error wait time 1, 2;
+  graceful restart on;
+  {options}
+  ipv4 {{ import all; export where source = RTS_STATIC; next hop self; extended next hop; }};
+  ipv6 {{ import all; export where source = RTS_STATIC; next hop address 2001:db8::1; }};
+  vpn4 mpls {{ table vpn4tab; import all; export where source = RTS_STATIC; next hop self; }};
+}}
+"#
+        );
+        std::fs::write(self.path("bird.conf"), config).unwrap();
+        let arguments = ["-f", "-c", "bird.conf", "-s", "bird.ctl", "-P", "bird.pid"];
+        start("/usr/sbin/bird", &arguments, self.folder.path(), "bird.log")
+    }
+
+    fn birdc(&self, order: &[&str], holds: impl Fn(&str) -> bool) {
+        self.until_said("/usr/sbin/birdc", &[&["-s", "bird.ctl"], order].concat(), holds);
+    }
+
+    /// GoBGP on 127.0.2.1.
+    fn gobgp(&self, api: u16) -> Running {
+        let port = self.port;
+        let config = format!(
+            r#"
+[global.config]
+as = 65000
+router-id = "10.2.0.1"
+port = {port}
+local-address-list = ["127.0.2.1"]
+[[neighbors]]
+[neighbors.config]
+neighbor-address = "127.0.0.1"
+peer-as = 65000
+[neighbors.transport.config]
+local-address = "127.0.2.1"
+remote-port = {port}
+[neighbors.timers.config]
+connect-retry = 2
+idle-hold-time-after-reset = 2
+[[neighbors.afi-safis]]
+config.afi-safi-name = "ipv4-unicast"
+[[neighbors.afi-safis]]
+config.afi-safi-name = "ipv6-unicast"
+[[neighbors.afi-safis]]
+config.afi-safi-name = "l3vpn-ipv4-unicast"
+[[neighbors.afi-safis]]
+config.afi-safi-name = "l2vpn-evpn"
+"#
+        );
+        std::fs::write(self.path("gobgp.toml"), config).unwrap();
+        let api = format!("127.0.0.1:{api}");
+        let arguments = ["-f", "gobgp.toml", "--api-hosts", &api];
+        start("/usr/bin/gobgpd", &arguments, self.folder.path(), "gobgp.log")
+    }
+}
+
+fn gobgp(scene: &Scene, api: u16, order: &[&str], holds: impl Fn(&str) -> bool) {
+    let api = api.to_string();
+    scene.until_said("/usr/bin/gobgp", &[&["-p", &api], order].concat(), holds);
+}
+
+const CLIENTS: &str = r#"
+[[rr.group]]
+name = "clients"
+client = true
+passive = true
+families = ["ipv4-unicast", "ipv6-unicast", "vpnv4", "evpn"]
+extended_next_hop = ["ipv4-unicast"]
+graceful_restart_s = 60
+ranges = ["127.0.0.0/8"]
+"#;
+
+#[test]
+fn bird_and_gobgp_exchange_ipv4_ipv6_and_vpns_through_the_reflector() {
+    let scene = Scene::of(CLIENTS);
+    let api = free_port();
+    let _bird = scene.bird("");
+    let _gobgp = scene.gobgp(api);
+    scene.until_up(2);
+    let peer = scene.json(&["bgp", "peer", "rr1", "127.0.1.1"]);
+    let agreed = &peer[0]["agreed"];
+    assert_eq!(agreed["families"], serde_json::json!(["ipv4-unicast", "ipv6-unicast", "vpnv4"]));
+    assert_eq!(agreed["enhanced_refresh"], true);
+    assert_eq!(agreed["graceful_restart"].as_array().unwrap().len(), 3);
+    // BIRD's routes reach GoBGP.
+    gobgp(&scene, api, &["global", "rib"], |said| said.contains("198.51.100.0/24"));
+    gobgp(&scene, api, &["global", "rib", "-a", "ipv6"], |said| said.contains("2001:db8:1::/48"));
+    gobgp(&scene, api, &["global", "rib", "-a", "vpnv4"], |said| said.contains("203.0.113.0/24"));
+    // GoBGP's reach BIRD; what is withdrawn goes.
+    gobgp(&scene, api, &["global", "rib", "add", "10.77.0.0/16"], |_| true);
+    scene.birdc(&["show", "route", "10.77.0.0/16", "all"], |said| {
+        said.contains("10.77.0.0/16") && said.contains("BGP.originator_id: 10.2.0.1")
+    });
+    let mac = ["global", "rib", "add", "-a", "evpn", "macadv", "aa:bb:cc:dd:ee:01", "10.0.0.5"];
+    let rest = ["etag", "100", "label", "1000", "rd", "10.2.0.1:1", "rt", "65000:1", "encap", "vxlan"];
+    gobgp(&scene, api, &[&mac[..], &rest[..]].concat(), |_| true);
+    scene.until(&["bgp", "routes", "rr1", "evpn"], |rows| {
+        rows.iter().any(|row| row["route"].as_str().is_some_and(|it| it.contains("aa:bb:cc:dd:ee:01")))
+    });
+    gobgp(&scene, api, &["global", "rib", "del", "10.77.0.0/16"], |_| true);
+    scene.birdc(&["show", "route", "10.77.0.0/16"], |said| !said.contains("10.77.0.0/16 "));
+    // Both ask for everything again.
+    scene.birdc(&["reload", "in", "rr"], |said| said.contains("reloading"));
+    gobgp(&scene, api, &["neighbor", "127.0.0.1", "softresetin"], |_| true);
+    let refreshed = |rows: &[Value]| {
+        rows.iter().any(|row| row["value"].as_u64().is_some_and(|value| value >= 4))
+    };
+    scene.until(&["counters", "--name", "rr_refreshes"], refreshed);
+    gobgp(&scene, api, &["global", "rib"], |said| said.contains("198.51.100.0/24"));
+    scene.until_up(2);
+    let route = scene.json(&["bgp", "route", "rr1", "192.0.2.99"]);
+    assert_eq!(route[0]["peer"], "127.0.1.1");
+    let shown = scene.text_of(&["bgp"]);
+    assert!(shown.contains("Established") && shown.contains("127.0.2.1"), "{shown}");
+}
+
+#[test]
+fn routes_stay_while_bird_restarts_gracefully_and_an_operators_words_arrive() {
+    let scene = Scene::of(CLIENTS);
+    let api = free_port();
+    let bird = scene.bird("");
+    let _gobgp = scene.gobgp(api);
+    scene.until_up(2);
+    gobgp(&scene, api, &["global", "rib"], |said| said.contains("198.51.100.0/24"));
+    drop(bird); // killed: its connection breaks without a word
+    scene.until(&["bgp"], |rows| {
+        rows.iter().any(|row| row["peer"] == "127.0.1.1" && row["state"] != "Established")
+    });
+    let kept = scene.json(&["bgp", "routes", "rr1"]);
+    assert_eq!(kept[0]["stale"], true, "{kept}");
+    let again = scene.bird("");
+    scene.until_up(2);
+    scene.until(&["bgp", "routes", "rr1"], |rows| {
+        rows.len() == 2 && rows.iter().all(|row| row["stale"] == false)
+    });
+    gobgp(&scene, api, &["global", "rib"], |said| said.contains("198.51.100.0/24"));
+    scene.text_of(&["bgp", "shutdown", "rr1", "127.0.1.1", "--text", "new line card"]);
+    scene.birdc(&["show", "protocols", "all", "rr"], |said| {
+        said.contains("Administrative shutdown") || said.contains("new line card")
+    });
+    drop(again);
+}
+
+#[test]
+fn a_password_lets_bird_in_and_a_wrong_one_does_not() {
+    let peer = |password: &str| {
+        format!(
+            "[[rr.peer]]\nname = \"bird\"\naddress = \"127.0.1.1\"\nclient = true\n\
+             passive = true\n{password}\n"
+        )
+    };
+    let scene = Scene::of(&peer("password = \"at the neighbours\""));
+    let _bird = scene.bird("password \"under the mat\";");
+    std::thread::sleep(Duration::from_secs(5));
+    let rows = scene.json(&["bgp"]);
+    assert_eq!(rows[0]["state"], "Active", "{rows}");
+    // The right one, out of a file: the session comes, and nothing else was touched.
+    std::fs::write(scene.path("var/key"), "under the mat\n").unwrap();
+    let next = Scene::text(scene.port, &peer("password_file = \"key\""));
+    std::fs::write(scene.path("next.toml"), next).unwrap();
+    scene.text_of(&["config", "set-file", scene.path("next.toml").to_str().unwrap()]);
+    scene.text_of(&["config", "commit"]);
+    scene.until_up(1);
+    let shown = scene.text_of(&["bgp", "peer", "rr1", "bird"]);
+    assert!(shown.contains("\"password\": true") && !shown.contains("mat"), "{shown}");
+    assert!(!scene.log("tandem.log").contains("mat"));
+}
