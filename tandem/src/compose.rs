@@ -274,9 +274,10 @@ fn with_passwords(section: &Rr, directory: &Path) -> Result<Rr, String> {
     let peers = section.peer.iter_mut().map(|it| (&mut it.password_file, &mut it.password));
     for (file, password) in groups.chain(peers) {
         if let Some(name) = file.take() {
-            *password = Some(password_of(&directory.join(&name)).map_err(|why| {
-                format!("password_file: {name}: {why}")
-            })?);
+            *password = Some(
+                password_of(&directory.join(&name))
+                    .map_err(|why| format!("password_file: {name}: {why}"))?,
+            );
         }
     }
     Ok(section)

@@ -61,9 +61,15 @@ fn section(out: &mut String, schema: &Value, object: &Value, path: &str, depth: 
 
 /// The object behind a value, and whether it is a list of them; `None` for plain values.
 fn table<'s>(schema: &'s Value, value: &'s Value) -> Option<(&'s Value, bool)> {
-    let list = value["type"] == "array";
+    let list = is_list(value);
     let inner = resolve(schema, if list { &value["items"] } else { value });
     inner["properties"].is_object().then_some((inner, list))
+}
+
+/// Whether a value is a list, or may be left out and is one.
+fn is_list(value: &Value) -> bool {
+    let types = value["type"].as_array().map_or(&[][..], Vec::as_slice);
+    value["type"] == "array" || types.iter().any(|kind| kind == "array")
 }
 
 /// Follows a reference, also one inside "this or nothing".
@@ -81,9 +87,7 @@ fn kind(schema: &Value, value: &Value) -> String {
         return choices.join(" or ");
     }
     match &inner["type"] {
-        Value::String(name) if name == "array" => {
-            format!("list of {}", kind(schema, &inner["items"]))
-        }
+        _ if is_list(inner) => format!("list of {}", kind(schema, &inner["items"])),
         Value::String(name) => name.clone(),
         Value::Array(names) => names
             .iter()

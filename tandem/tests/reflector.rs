@@ -140,8 +140,8 @@ vpn4 table vpn4tab;
 protocol device {{}}
 protocol static {{ ipv4; route 192.0.2.0/24 blackhole; route 198.51.100.0/24 blackhole; }}
 protocol static {{ ipv6; route 2001:db8:1::/48 blackhole; }}
-protocol static {{ vpn4 {{ table vpn4tab; }}; route 65000:7 203.0.113.0/24 mpls 77 blackhole; }}
-protocol bgp rr {{
+protocol static {{ vpn4 {{ table vpn4tab; }}; route 65000:7 203.0.113.0/24 via "lo" mpls 77; }}
+protocol bgp reflector {{
   local 127.0.1.1 port {port} as 65000;
   neighbor 127.0.0.1 port {port} as 65000;
   strict bind yes;
@@ -238,15 +238,17 @@ fn bird_and_gobgp_exchange_ipv4_ipv6_and_vpns_through_the_reflector() {
         said.contains("10.77.0.0/16") && said.contains("BGP.originator_id: 10.2.0.1")
     });
     let mac = ["global", "rib", "add", "-a", "evpn", "macadv", "aa:bb:cc:dd:ee:01", "10.0.0.5"];
-    let rest = ["etag", "100", "label", "1000", "rd", "10.2.0.1:1", "rt", "65000:1", "encap", "vxlan"];
+    let rest =
+        ["etag", "100", "label", "1000", "rd", "10.2.0.1:1", "rt", "65000:1", "encap", "vxlan"];
     gobgp(&scene, api, &[&mac[..], &rest[..]].concat(), |_| true);
     scene.until(&["bgp", "routes", "rr1", "evpn"], |rows| {
-        rows.iter().any(|row| row["route"].as_str().is_some_and(|it| it.contains("aa:bb:cc:dd:ee:01")))
+        rows.iter()
+            .any(|row| row["route"].as_str().is_some_and(|it| it.contains("aa:bb:cc:dd:ee:01")))
     });
     gobgp(&scene, api, &["global", "rib", "del", "10.77.0.0/16"], |_| true);
     scene.birdc(&["show", "route", "10.77.0.0/16"], |said| !said.contains("10.77.0.0/16 "));
     // Both ask for everything again.
-    scene.birdc(&["reload", "in", "rr"], |said| said.contains("reloading"));
+    scene.birdc(&["reload", "in", "reflector"], |said| said.contains("reloading"));
     gobgp(&scene, api, &["neighbor", "127.0.0.1", "softresetin"], |_| true);
     let refreshed = |rows: &[Value]| {
         rows.iter().any(|row| row["value"].as_u64().is_some_and(|value| value >= 4))
@@ -281,7 +283,7 @@ fn routes_stay_while_bird_restarts_gracefully_and_an_operators_words_arrive() {
     });
     gobgp(&scene, api, &["global", "rib"], |said| said.contains("198.51.100.0/24"));
     scene.text_of(&["bgp", "shutdown", "rr1", "127.0.1.1", "--text", "new line card"]);
-    scene.birdc(&["show", "protocols", "all", "rr"], |said| {
+    scene.birdc(&["show", "protocols", "all", "reflector"], |said| {
         said.contains("Administrative shutdown") || said.contains("new line card")
     });
     drop(again);

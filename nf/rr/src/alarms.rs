@@ -2,8 +2,8 @@
 
 use crate::Reflector;
 use crate::peers::{Held, Peer};
-use rib::PeerId;
 use bgp::State;
+use rib::PeerId;
 use serde_json::{Value, json};
 
 impl Reflector {

@@ -5,10 +5,10 @@ use crate::Reflector;
 use crate::config::{Change, Rr, Speaker};
 use crate::judges::shared;
 use crate::peers::Held;
-use rib::PeerId;
 use bgp::In;
 use bgp::codec::Cease;
 use machine::Time;
+use rib::PeerId;
 use runtime::Effects;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -26,11 +26,8 @@ impl Reflector {
             self.judges = Arc::new(self.judges.with(next.policies()));
             self.rib.set_policy(shared(&self.judges));
         }
-        let wanted: BTreeMap<&str, Speaker> = next
-            .peer
-            .iter()
-            .map(|peer| (&*peer.name, Speaker::of_peer(&next, peer)))
-            .collect();
+        let wanted: BTreeMap<&str, Speaker> =
+            next.peer.iter().map(|peer| (&*peer.name, Speaker::of_peer(&next, peer))).collect();
         for id in self.peers.ids() {
             let Some(peer) = self.peers.get(id) else { continue };
             let speaker = match peer.speaker.is_dynamic {
@@ -58,15 +55,15 @@ impl Reflector {
             return None;
         }
         let range = self.ranges.iter().find(|range| range.has(address))?;
-        let group = next.group.get(range.group).filter(|it| Some(&it.name) == old.group.as_ref())?;
+        let group =
+            next.group.get(range.group).filter(|it| Some(&it.name) == old.group.as_ref())?;
         Some(Speaker::of_range(next, group, address)).filter(|speaker| speaker.enabled)
     }
 
     /// What there is not yet, joins.
     pub(crate) fn join(&mut self, now: Time, next: &Rr) {
         let names = self.peers.iter().filter(|(_, peer)| !peer.speaker.is_dynamic);
-        let known: BTreeSet<String> =
-            names.map(|(_, peer)| peer.speaker.name.clone()).collect();
+        let known: BTreeSet<String> = names.map(|(_, peer)| peer.speaker.name.clone()).collect();
         for peer in &next.peer {
             if !known.contains(&peer.name) {
                 let speaker = Speaker::of_peer(next, peer);

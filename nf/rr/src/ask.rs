@@ -8,10 +8,10 @@ use crate::Reflector;
 use crate::alarms::is_missed;
 use crate::facts::Fact;
 use crate::peers::Held;
-use rib::PeerId;
 use bgp::codec::{CEASE_COMMUNICATION_BYTES_MAX, Cease, Notice, RefreshKind, write_communication};
 use bgp::{In, State};
 use machine::Time;
+use rib::PeerId;
 use runtime::{Ask, AskError, Effects};
 use serde_json::{Value, json};
 

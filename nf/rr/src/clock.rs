@@ -1,8 +1,8 @@
 //! When which peer must be looked at: a wheel, so that a thousand of them cost nothing while
 //! nothing is due.
 
-use rib::PeerId;
 use machine::{Time, Wheel};
+use rib::PeerId;
 
 /// The times of all peers. A peer may stand in it several times; it is looked at in vain then.
 #[derive(Debug)]

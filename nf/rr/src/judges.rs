@@ -83,7 +83,8 @@ impl Judges {
     /// A session that had a number ended.
     pub(crate) fn leave(&self, number: u32) {
         self.lock(|court| {
-            if let Some(seat) = number.checked_sub(1).and_then(|at| court.seats.get_mut(at as usize))
+            if let Some(seat) =
+                number.checked_sub(1).and_then(|at| court.seats.get_mut(at as usize))
             {
                 seat.uses = seat.uses.saturating_sub(1);
             }

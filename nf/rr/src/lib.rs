@@ -30,9 +30,7 @@ mod sessions;
 pub use facts::Fact;
 
 use bgp::Out;
-use bgp::codec::{
-    Cease, EXTENDED_MESSAGE_BYTES_MAX, Framing, HEADER_BYTES, MESSAGE_BYTES_MAX,
-};
+use bgp::codec::{Cease, EXTENDED_MESSAGE_BYTES_MAX, Framing, HEADER_BYTES, MESSAGE_BYTES_MAX};
 use clock::Clock;
 use config::{Range, Rr};
 use event::Sheet;
@@ -239,4 +237,3 @@ impl Rr {
         self.cluster.unwrap_or(self.identifier).to_bits()
     }
 }
-

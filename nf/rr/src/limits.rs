@@ -4,10 +4,10 @@ use crate::Reflector;
 use crate::config::{Excess, Limit};
 use crate::facts::Fact;
 use crate::peers::Held;
-use rib::PeerId;
 use bgp::In;
 use bgp::codec::{Cease, Notice};
 use machine::Time;
+use rib::PeerId;
 use runtime::Effects;
 
 impl Reflector {

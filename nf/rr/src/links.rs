@@ -5,9 +5,9 @@ use crate::Reflector;
 use crate::config::{PEERS_MAX, Speaker};
 use crate::facts::Fact;
 use crate::peers::{Ending, Peer};
-use rib::PeerId;
 use bgp::{ConnectionId, In};
 use machine::Time;
+use rib::PeerId;
 use runtime::{Effects, Flow};
 use std::net::IpAddr;
 
@@ -22,15 +22,16 @@ impl Reflector {
             return self.tell(now, id, In::Connected(connection), out);
         }
         let known = self.peers.of_address(flow.remote.ip());
-        let Some(id) = known.or_else(|| self.welcome(now, flow.remote.ip(), out)) else {
+        let Some(id) = known.or_else(|| self.welcome(now, flow.remote.ip())) else {
             return out.close(flow);
         };
         let connection = self.peers.connect(now, id, flow);
+        self.start(now, id, out);
         self.tell(now, id, In::Accepted(connection), out);
     }
 
     /// Makes a peer of an address that lies in a range.
-    fn welcome(&mut self, now: Time, address: IpAddr, out: &mut Effects) -> Option<PeerId> {
+    fn welcome(&mut self, now: Time, address: IpAddr) -> Option<PeerId> {
         let address = address.to_canonical();
         let range = self.ranges.iter().find(|range| range.has(address));
         let group = range.and_then(|range| self.config.group.get(range.group));
@@ -48,9 +49,7 @@ impl Reflector {
             self.facts.add(Fact::Refused, 1);
             return None;
         }
-        let id = self.admit(now, speaker);
-        self.start(now, id, out);
-        Some(id)
+        Some(self.admit(now, speaker))
     }
 
     /// A peer joins; its session begins with the next tick.

@@ -1,11 +1,11 @@
 //! The peers: a slab, and how a peer is found by address, by the way to it, by connection.
 
 use crate::config::Speaker;
-use rib::PeerId;
-use bgp::{ConnectionId, Negotiated, Session};
 use bgp::family::FamilySet;
+use bgp::{ConnectionId, Negotiated, Session};
 use hashbrown::HashMap;
 use machine::{Duration, Machine, Time};
+use rib::PeerId;
 use runtime::{ConnId, Flow, PortId};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -225,9 +225,8 @@ impl Peers {
 
     /// How many peers came from ranges of that group.
     pub(crate) fn of_group(&self, group: &str) -> usize {
-        let is_of = |peer: &Peer| {
-            peer.speaker.is_dynamic && peer.speaker.group.as_deref() == Some(group)
-        };
+        let is_of =
+            |peer: &Peer| peer.speaker.is_dynamic && peer.speaker.group.as_deref() == Some(group);
         self.iter().filter(|(_, peer)| is_of(peer)).count()
     }
 

@@ -2,11 +2,11 @@
 
 use crate::Reflector;
 use crate::facts::Fact;
-use rib::{PeerId, Sending};
 use crate::peers::Ending;
 use bgp::codec::{EXTENDED_MESSAGE_BYTES_MAX, Messages, Offence};
 use bgp::{ConnectionId, In};
 use machine::{Machine, Time};
+use rib::{PeerId, Sending};
 use runtime::Effects;
 
 /// What the rib does in one tick at most, in routes: the sockets are read between two.

@@ -1,15 +1,15 @@
 //! The sessions of the peers: what they are told, and what becomes of what they want.
 
 use crate::Reflector;
-use crate::facts::Fact;
 use crate::config::Speaker;
+use crate::facts::Fact;
 use crate::judges::{Bench, Judges};
 use crate::peers::Held;
-use rib::{Kind, Neighbour, PeerId};
 use bgp::codec::Notice;
 use bgp::family::FamilySet;
 use bgp::{Cause, ConnectionId, In, Indication, Negotiated, Out};
 use machine::{Machine, Time};
+use rib::{Kind, Neighbour, PeerId};
 use runtime::Effects;
 use std::net::IpAddr;
 
@@ -147,13 +147,7 @@ impl Reflector {
     }
 
     /// Routes may be exchanged with a peer.
-    fn up(
-        &mut self,
-        now: Time,
-        id: PeerId,
-        connection: ConnectionId,
-        negotiated: Box<Negotiated>,
-    ) {
+    fn up(&mut self, now: Time, id: PeerId, connection: ConnectionId, negotiated: Box<Negotiated>) {
         let Some(peer) = self.peers.get_mut(id) else { return };
         peer.judges.into_iter().for_each(|number| self.judges.leave(number));
         let ours = peer.links.get(&connection).map(|link| link.flow.local.ip());
@@ -167,7 +161,9 @@ impl Reflector {
         let asn = negotiated.peer.asn;
         let names = [&peer.speaker.import, &peer.speaker.export];
         peer.judges = names.map(|name| match (name, ours) {
-            (Some(name), Some(own)) => self.judges.take(bench(name, (own, asn), &peer.speaker, &self.judges)),
+            (Some(name), Some(own)) => {
+                self.judges.take(bench(name, (own, asn), &peer.speaker, &self.judges))
+            }
             _ => 0,
         });
         let neighbour = Neighbour {
@@ -192,7 +188,7 @@ impl Reflector {
         self.rib.down(id, retained);
         self.has_work = true;
         if let Some(peer) = self.peers.get_mut(id) {
-            (peer.up, peer.negotiated) = (None, None);
+            (peer.up, peer.negotiated, peer.warned) = (None, None, FamilySet::EMPTY);
             let judges = core::mem::take(&mut peer.judges);
             judges.into_iter().for_each(|number| self.judges.leave(number));
         }

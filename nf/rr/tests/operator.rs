@@ -43,10 +43,10 @@ fn site() -> (World, [usize; 3]) {
 
 /// Why the last session of a speaker ended, as it was told.
 fn heard(world: &World, id: usize) -> Option<(Notice, Option<String>)> {
-    match world.speakers[id].endings.last() {
-        Some(Cause::Received(notice, text)) => Some((*notice, text.clone())),
+    world.speakers[id].endings.iter().rev().find_map(|cause| match cause {
+        Cause::Received(notice, text) => Some((*notice, text.clone())),
         _ => None,
-    }
+    })
 }
 
 fn cease(which: Cease) -> Option<(Notice, Option<String>)> {
@@ -57,23 +57,27 @@ fn cease(which: Cease) -> Option<(Notice, Option<String>)> {
 fn a_peer_that_is_added_and_one_that_is_removed_touch_nobody_else() {
     let (mut world, [a, b, dynamic]) = site();
     let c = world.add(Speaker::client("10.0.3.1"));
-    let added = format!("{SITE}[[peer]]\nname = \"c\"\naddress = \"10.0.3.1\"\ngroup = \"clients\"\n");
+    let added =
+        format!("{SITE}[[peer]]\nname = \"c\"\naddress = \"10.0.3.1\"\ngroup = \"clients\"\n");
     world.configure(&added);
     world.pass(s(10));
     assert!(world.speakers[c].is_up());
-    let removed = added.replace("name = \"b\"\naddress = \"10.0.2.1\"", "name = \"d\"\naddress = \"10.0.4.1\"");
+    let removed = added
+        .replace("name = \"b\"\naddress = \"10.0.2.1\"", "name = \"d\"\naddress = \"10.0.4.1\"");
     world.configure(&removed);
     world.pass(s(10));
     assert_eq!(heard(&world, b), cease(Cease::PeerDeconfigured));
-    assert!([a, c, dynamic].iter().all(|id| world.speakers[*id].endings.is_empty()
-        || *id == c && world.speakers[*id].is_up()));
+    assert!([a, c, dynamic].iter().all(
+        |id| world.speakers[*id].endings.is_empty() || *id == c && world.speakers[*id].is_up()
+    ));
     assert_eq!(world.speakers[a].session.counters().established, 1);
 }
 
 #[test]
 fn another_password_ends_that_session_only_and_it_comes_back() {
     let (mut world, [a, b, dynamic]) = site();
-    let changed = SITE.replace("address = \"10.0.1.1\"", "address = \"10.0.1.1\"\npassword = \"x\"");
+    let changed =
+        SITE.replace("address = \"10.0.1.1\"", "address = \"10.0.1.1\"\npassword = \"x\"");
     world.configure(&changed);
     world.pass(s(1));
     assert_eq!(heard(&world, a), cease(Cease::OtherConfigurationChange));
@@ -243,6 +247,7 @@ fn mistakes_are_told_with_their_place() {
         ),
         ("ranges = [", "password = \"x\"\nranges = [\"10.0.0.0/8\", ", "peer[0]", "no password"),
         ("listen = [\"10.0.0.1\"]", "listen = []", "group[1].ranges", "nothing listens"),
+        ("passive = true", "import = \"none\"", "group[0].import", "no policy"),
         ("name = \"rr1\"", "name = \"rr1\"\nshards = 0", "shards", "out of range"),
     ];
     assert_eq!(issues(SITE), []);

@@ -190,7 +190,51 @@ fn routes_and_their_paths_are_shown_with_why_the_best_is_it() {
     for wrong in [("family", "ipv5"), ("within", "x"), ("limit", "many"), ("received", "nobody")] {
         assert!(world.try_ask("bgp/routes", &[wrong]).is_err(), "{wrong:?}");
     }
-    assert!(world.try_ask("bgp/route", &[("prefix", "2001:db8::/32"), ("family", "ipv4-multicast")]).is_err());
+    assert!(
+        world
+            .try_ask("bgp/route", &[("prefix", "2001:db8::/32"), ("family", "ipv4-multicast")])
+            .is_err()
+    );
+}
+
+#[test]
+fn policies_refuse_at_import_and_change_at_export() {
+    let policies = r#"
+[[policy]]
+name = "in"
+default = "accept"
+[[policy.rule]]
+match.prefixes = ["198.51.100.0/24"]
+then = "reject"
+[[policy]]
+name = "out"
+[[policy.rule]]
+set.local_pref = 77
+set.next_hop = "self"
+then = "accept"
+"#;
+    let text = SITE.replace("graceful_restart_s = 60", "import = \"in\"");
+    let text = text.replace("name = \"two\",", "name = \"two\", export = \"out\",");
+    let text = format!("{text}{policies}");
+    let mut world = World::new(&text);
+    let [one, two, far] =
+        ["10.0.1.1", "10.0.2.1", "10.0.3.1"].map(|address| world.add(Speaker::client(address)));
+    world.pass(s(1));
+    world.act(one, |it, _| it.announce(&NETS));
+    world.pass(s(1));
+    assert_eq!(routes(&world, far), NETS[..1]);
+    let attributes = world.speakers[two].routes["192.0.2.0/24"].clone();
+    let value = |kind| Attributes::new(&attributes).value(kind);
+    assert_eq!(value(AttributeType::LocalPref), Some(&[0, 0, 0, 77][..]));
+    assert_eq!(value(AttributeType::NextHop), Some(&[10, 0, 0, 1][..]));
+    assert_eq!(world.ask("bgp/peer", &[("peer", "one")])[0]["routes_refused"], 1);
+    // Another policy begins the session anew that it concerns, and no other.
+    world.configure(&text.replace("198.51.100.0/24", "192.0.2.0/24"));
+    world.pass(s(20));
+    assert!(world.speakers[far].endings.is_empty() && world.speakers[two].endings.is_empty());
+    world.act(one, |it, _| it.announce(&NETS));
+    world.pass(s(1));
+    assert_eq!(routes(&world, far), NETS[1..]);
 }
 
 #[test]
@@ -210,5 +254,5 @@ fn an_update_that_offends_costs_its_routes_and_not_the_session() {
     assert_eq!(world.fact("rr_offences_tolerated_total"), 1);
     let row = world.ask("bgp/peer", &[("peer", "one")]);
     let text = row[0]["last_offence"]["text"].as_str().unwrap().to_owned();
-    assert!(text.contains("ORIGIN") && text.contains("treat-as-withdraw"), "{text}");
+    assert!(text.contains("no such origin") && text.contains("treat-as-withdraw"), "{text}");
 }

@@ -3,10 +3,10 @@
 use super::Answer;
 use crate::Reflector;
 use crate::peers::{Held, Peer};
-use rib::PeerId;
 use bgp::codec::{MessageType, Offer};
 use bgp::family::{Family, FamilySet};
 use bgp::{Negotiated, State};
+use rib::PeerId;
 use runtime::Ask;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -145,13 +145,15 @@ impl Reflector {
         row["refused"] = counters.refused.into();
         row["hold_expired"] = counters.hold_expired.into();
         row["send_hold_expired"] = counters.send_hold_expired.into();
-        row["last_error"] = peer.ending.as_ref().map_or(Value::Null, |ending| {
-            json!({ "at_us": ending.at.as_micros(), "text": ending.text })
-        });
+        row["last_error"] = peer.ending.as_ref().map_or(
+            Value::Null,
+            |ending| json!({ "at_us": ending.at.as_micros(), "text": ending.text }),
+        );
         row["offences_tolerated"] = peer.tolerated.into();
-        row["last_offence"] = peer.offence.as_ref().map_or(Value::Null, |offence| {
-            json!({ "at_us": offence.at.as_micros(), "text": offence.text })
-        });
+        row["last_offence"] = peer.offence.as_ref().map_or(
+            Value::Null,
+            |offence| json!({ "at_us": offence.at.as_micros(), "text": offence.text }),
+        );
         row["routes_withdrawn"] = counted.withdrawn.into();
         row["routes_treated_as_withdrawn"] = counted.treated_as_withdrawn.into();
         row["routes_looped"] = counted.looped.into();
@@ -184,9 +186,10 @@ fn offer(offer: &Offer) -> Value {
         })
     });
     let long_lived = offer.long_lived.as_ref().map(|it| {
-        let times = it.families.iter().map(|family| {
-            json!({ "family": family.name(), "time_s": it.time_s[family as usize] })
-        });
+        let times = it
+            .families
+            .iter()
+            .map(|family| json!({ "family": family.name(), "time_s": it.time_s[family as usize] }));
         times.collect::<Value>()
     });
     json!({

@@ -196,8 +196,7 @@ impl Reflector {
             (_, None) => {
                 let (from, told, within) = (None, None, None);
                 let text = Some(asked.clone());
-                let question =
-                    Question { family, from, told, within, text, skip: 0, limit: ROWS };
+                let question = Question { family, from, told, within, text, skip: 0, limit: ROWS };
                 self.routes(&question).0
             }
         };

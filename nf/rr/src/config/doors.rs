@@ -136,8 +136,7 @@ impl Rr {
     pub(crate) fn target(&self, manner: &Manner, address: IpAddr) -> Flow {
         let remote = SocketAddr::new(address, manner.port.unwrap_or(PORT));
         let doors = self.doors();
-        let of_family =
-            || doors.iter().filter(|(_, listen)| listen.is_ipv4() == remote.is_ipv4());
+        let of_family = || doors.iter().filter(|(_, listen)| listen.is_ipv4() == remote.is_ipv4());
         let is_local = |it: &&&(PortId, SocketAddr)| manner.local == Some(it.1.ip());
         let door = of_family().find(|it| is_local(&it)).or_else(|| of_family().next());
         let (port, local) = door.copied().unwrap_or(match remote {

@@ -97,8 +97,5 @@ impl Manner {
 
 /// Families whose routes have labels (RFC 8277, 4364, 4659).
 const fn has_labels(family: Family) -> bool {
-    matches!(
-        family,
-        Family::Ipv4Labelled | Family::Ipv6Labelled | Family::Vpnv4 | Family::Vpnv6
-    )
+    matches!(family, Family::Ipv4Labelled | Family::Ipv6Labelled | Family::Vpnv4 | Family::Vpnv6)
 }

@@ -8,8 +8,8 @@ use bgp::codec::CEASE_COMMUNICATION_BYTES_MAX;
 use bgp::family::Family;
 use config::{Issue, nearest};
 use policy::Policies;
-use std::collections::BTreeMap;
 use runtime::{GUARDS_MAX, SHARDS_MAX};
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 /// Groups of one function at most.
@@ -150,7 +150,8 @@ impl Rr {
             named(&peer.name, names.insert(&peer.name, n).is_some(), &at, issues);
             validate_address(peer.address, &format!("{at}.address"), issues);
             if let Some(first) = addresses.insert(peer.address.to_canonical(), n) {
-                let what = format!("{} is the address of `{}`", peer.address, self.peer[first].name);
+                let what =
+                    format!("{} is the address of `{}`", peer.address, self.peer[first].name);
                 issues.push(Issue::new(format!("{at}.address"), what, "a peer has its own"));
             }
             let group = peer.group.as_ref();

@@ -7,9 +7,7 @@ use bgp::codec::EXTENDED_MESSAGE_BYTES_MAX;
 use machine::{Duration, Time};
 use rr::Reflector;
 use rr::config::Rr;
-use runtime::{
-    Ask, AskError, ConnId, Effects, Flow, Frame, Function, In, PortId, Seed, Transport,
-};
+use runtime::{Ask, AskError, ConnId, Effects, Flow, Frame, Function, In, PortId, Seed, Transport};
 use serde_json::Value;
 pub use speaker::Speaker;
 use std::collections::{BTreeMap, BTreeSet};

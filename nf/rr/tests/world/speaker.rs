@@ -48,7 +48,8 @@ impl Speaker {
 
     pub fn of(text: &str, asn: u32, families: FamilySet) -> Self {
         let ip: Ipv4Addr = text.parse().expect("an address");
-        let mut settings = Settings::new(Offer::modern(asn, ip.to_bits(), 90, families), PeerAs::Any);
+        let mut settings =
+            Settings::new(Offer::modern(asn, ip.to_bits(), 90, families), PeerAs::Any);
         settings.connect_retry = machine::Duration::from_secs(5);
         Self::with(text, settings)
     }
@@ -167,6 +168,10 @@ impl Speaker {
             self.ended_ribs.extend(update.end_of_rib());
             let mut scratch = Vec::new();
             let attributes = update.canonical(&mut scratch).to_vec();
+            let own = self.settings().offer.identifier.to_be_bytes();
+            if update.value(AttributeType::OriginatorId) == Some(&own[..]) {
+                continue; // its own route, which comes back (RFC 4456 §8)
+            }
             for gone in update.withdrawn() {
                 self.routes.remove(&gone.to_string());
             }
