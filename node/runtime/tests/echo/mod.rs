@@ -19,6 +19,7 @@ pub enum Seen {
     Up(u16, Flow),
     Proved(u16, Flow, Vec<String>),
     Down(u16, Flow, &'static str),
+    Written(u16, Flow, u64, u64),
     Returned(u16, Flow, Why, Vec<u8>),
     Ready(PortId),
     Resolved(u64, Answer),
@@ -34,6 +35,8 @@ pub struct Manner {
     pub quiet: bool,
     /// Times each message is sent back.
     pub copies: usize,
+    /// What is sent back is shared, not copied.
+    pub shared: bool,
     /// Version, to see a configuration arrive.
     pub version: u32,
 }
@@ -148,7 +151,11 @@ impl Function for Echo {
                 self.messages += 1;
                 if !self.obey(now, flow, Self::payload(&flow, bytes), out) {
                     for _ in 0..self.manner.copies.max(1) {
-                        out.send(flow, |b| b.extend_from_slice(bytes));
+                        if self.manner.shared {
+                            out.send_shared(flow, bytes::Bytes::copy_from_slice(bytes));
+                        } else {
+                            out.send(flow, |b| b.extend_from_slice(bytes));
+                        }
                     }
                 }
                 if self.manner.quiet {
@@ -159,6 +166,7 @@ impl Function for Echo {
             In::Up { flow } => Seen::Up(self.shard, flow),
             In::Proved { flow, names } => Seen::Proved(self.shard, flow, names.to_vec()),
             In::Down { flow, why } => Seen::Down(self.shard, flow, why),
+            In::Written { flow, octets, left } => Seen::Written(self.shard, flow, octets, left),
             In::Returned { flow, why, quoted } => {
                 Seen::Returned(self.shard, flow, why, quoted.to_vec())
             }
