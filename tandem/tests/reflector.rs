@@ -148,9 +148,11 @@ protocol bgp reflector {{
   connect retry time 2; connect delay time 1; error wait time 1, 2;
   graceful restart on;
   {options}
-  ipv4 {{ import all; export where source = RTS_STATIC; next hop self; extended next hop; }};
+  ipv4 {{ import all; export where source = RTS_STATIC; next hop address 10.1.0.1; }};
   ipv6 {{ import all; export where source = RTS_STATIC; next hop address 2001:db8::1; }};
-  vpn4 mpls {{ table vpn4tab; import all; export where source = RTS_STATIC; next hop self; }};
+  vpn4 mpls {{
+    table vpn4tab; import all; export where source = RTS_STATIC; next hop address 10.1.0.1;
+  }};
 }}
 "#
         );
@@ -211,7 +213,6 @@ name = "clients"
 client = true
 passive = true
 families = ["ipv4-unicast", "ipv6-unicast", "vpnv4", "evpn"]
-extended_next_hop = ["ipv4-unicast"]
 graceful_restart_s = 60
 ranges = ["127.0.0.0/8"]
 "#;
@@ -233,13 +234,25 @@ fn bird_and_gobgp_exchange_ipv4_ipv6_and_vpns_through_the_reflector() {
     gobgp(&scene, api, &["global", "rib", "-a", "ipv6"], |said| said.contains("2001:db8:1::/48"));
     gobgp(&scene, api, &["global", "rib", "-a", "vpnv4"], |said| said.contains("203.0.113.0/24"));
     // GoBGP's reach BIRD; what is withdrawn goes.
-    gobgp(&scene, api, &["global", "rib", "add", "10.77.0.0/16"], |_| true);
+    gobgp(&scene, api, &["global", "rib", "add", "10.77.0.0/16", "nexthop", "10.2.0.1"], |_| true);
     scene.birdc(&["show", "route", "10.77.0.0/16", "all"], |said| {
         said.contains("10.77.0.0/16") && said.contains("BGP.originator_id: 10.2.0.1")
     });
     let mac = ["global", "rib", "add", "-a", "evpn", "macadv", "aa:bb:cc:dd:ee:01", "10.0.0.5"];
-    let rest =
-        ["etag", "100", "label", "1000", "rd", "10.2.0.1:1", "rt", "65000:1", "encap", "vxlan"];
+    let rest = [
+        "etag",
+        "100",
+        "label",
+        "1000",
+        "rd",
+        "10.2.0.1:1",
+        "rt",
+        "65000:1",
+        "encap",
+        "vxlan",
+        "nexthop",
+        "10.2.0.1",
+    ];
     gobgp(&scene, api, &[&mac[..], &rest[..]].concat(), |_| true);
     scene.until(&["bgp", "routes", "rr1", "evpn"], |rows| {
         rows.iter()

@@ -35,7 +35,7 @@ pub struct Rr {
     pub asn: u32,
     /// BGP Identifier, unique in the AS: `10.0.0.1`.
     pub identifier: Ipv4Addr,
-    /// Cluster Identifier; absent: the BGP Identifier. Reflectors of the same clients may share one.
+    /// Cluster Identifier; absent: the BGP Identifier. Reflectors of the same clients may share it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster: Option<Ipv4Addr>,
     /// Addresses to listen on, port 179 unless told: `10.0.0.1`, `[2001:db8::1]:1179`.
@@ -135,8 +135,8 @@ macro_rules! manners {
         pub struct Group {
             /// Name, unique in the function.
             pub name: String,
-            /// Peers from these prefixes need no section of their own: `10.1.0.0/16`. They connect to
-            /// this node, and are forgotten when they have gone. The longest prefix decides.
+            /// Peers from these prefixes need no section of their own: `10.1.0.0/16`. They connect
+            /// to this node, and are forgotten when they have gone. The longest prefix decides.
             #[serde(default, skip_serializing_if = "Vec::is_empty")]
             pub ranges: Vec<String>,
             /// Peers from the ranges at the same time.

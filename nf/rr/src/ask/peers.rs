@@ -2,10 +2,10 @@
 
 use super::Answer;
 use crate::Reflector;
-use crate::peers::{Held, Peer};
+use crate::peers::{Ending, Held, Link, Peer};
 use bgp::codec::{MessageType, Offer};
 use bgp::family::{Family, FamilySet};
-use bgp::{Negotiated, State};
+use bgp::{ConnectionId, Negotiated, State};
 use rib::PeerId;
 use runtime::Ask;
 use serde_json::{Value, json};
@@ -104,31 +104,12 @@ impl Reflector {
         let id = self.named_peer(ask)?;
         let Some(peer) = self.peers.get(id) else { return Ok(json!([])) };
         let mut row = self.summary(id, peer, &self.told());
-        let counted = self.rib.peer_counters(id).unwrap_or_default();
         let settings = peer.session.settings();
-        let counters = peer.session.counters();
-        let messages = |of: &[u64; 5]| -> Value {
-            let count = |(name, kind): &(&str, MessageType)| {
-                ((*name).to_owned(), Value::from(of[*kind as usize]))
-            };
-            Value::Object(MESSAGES.iter().map(count).collect())
-        };
         row["offered_here"] = offer(&settings.offer);
         row["offered_there"] = peer.negotiated.as_ref().map_or(Value::Null, |it| offer(&it.peer));
         row["agreed"] = peer.negotiated.as_ref().map_or(Value::Null, |it| agreed(it));
-        row["connections"] = peer
-            .links
-            .iter()
-            .map(|(connection, link)| {
-                json!({
-                    "local": link.flow.local.to_string(),
-                    "remote": link.flow.remote.to_string(),
-                    "established": peer.up == Some(*connection),
-                    "heard_us": link.heard.as_micros(),
-                    "waiting_octets": link.left,
-                })
-            })
-            .collect();
+        row["connections"] =
+            peer.links.iter().map(|(id, link)| connection(peer, *id, link)).collect();
         row["timers"] = json!({
             "connect_retry_s": settings.connect_retry.as_secs(),
             "delay_open_s": settings.delay_open.as_secs(),
@@ -136,32 +117,47 @@ impl Reflector {
             "idle_hold_max_s": settings.idle_hold_max.as_secs(),
             "stale_s": settings.stale.as_secs(),
         });
-        row["received"] = messages(&counters.received);
-        row["sent"] = messages(&counters.sent);
-        row["received_octets"] = counters.received_bytes.into();
-        row["established"] = counters.established.into();
-        row["connects"] = counters.connects.into();
-        row["collisions"] = counters.collisions.into();
-        row["refused"] = counters.refused.into();
-        row["hold_expired"] = counters.hold_expired.into();
-        row["send_hold_expired"] = counters.send_hold_expired.into();
-        row["last_error"] = peer.ending.as_ref().map_or(
-            Value::Null,
-            |ending| json!({ "at_us": ending.at.as_micros(), "text": ending.text }),
-        );
-        row["offences_tolerated"] = peer.tolerated.into();
-        row["last_offence"] = peer.offence.as_ref().map_or(
-            Value::Null,
-            |offence| json!({ "at_us": offence.at.as_micros(), "text": offence.text }),
-        );
-        row["routes_withdrawn"] = counted.withdrawn.into();
-        row["routes_treated_as_withdrawn"] = counted.treated_as_withdrawn.into();
-        row["routes_looped"] = counted.looped.into();
-        row["routes_refused"] = counted.refused.into();
+        let ending = |it: &Option<Ending>| {
+            it.as_ref().map(|it| json!({ "at_us": it.at.as_micros(), "text": it.text }))
+        };
+        row["last_error"] = ending(&peer.ending).into();
+        row["last_offence"] = ending(&peer.offence).into();
         row["limits"] = self.show_limits(id, peer);
+        row["import"] = peer.speaker.import.clone().into();
+        row["export"] = peer.speaker.export.clone().into();
         row["password"] = peer.speaker.proof.password.is_some().into();
         row["ttl_security_hops"] = peer.speaker.proof.hops.into();
+        self.count(id, peer, &mut row);
         Ok(Value::Array(vec![row]))
+    }
+
+    /// What was counted of a peer and its session.
+    fn count(&self, id: PeerId, peer: &Peer, row: &mut Value) {
+        let counted = self.rib.peer_counters(id).unwrap_or_default();
+        let counters = peer.session.counters();
+        let messages = |of: &[u64; 5]| -> Value {
+            let count = |(name, kind): &(&str, MessageType)| {
+                ((*name).to_owned(), Value::from(of[*kind as usize]))
+            };
+            Value::Object(MESSAGES.iter().map(count).collect())
+        };
+        row["received"] = messages(&counters.received);
+        row["sent"] = messages(&counters.sent);
+        let numbers = [
+            ("received_octets", counters.received_bytes),
+            ("established", counters.established),
+            ("connects", counters.connects),
+            ("collisions", counters.collisions),
+            ("refused", counters.refused),
+            ("hold_expired", counters.hold_expired),
+            ("send_hold_expired", counters.send_hold_expired),
+            ("offences_tolerated", peer.tolerated),
+            ("routes_withdrawn", counted.withdrawn),
+            ("routes_treated_as_withdrawn", counted.treated_as_withdrawn),
+            ("routes_looped", counted.looped),
+            ("routes_refused", counted.refused),
+        ];
+        numbers.into_iter().for_each(|(key, number)| row[key] = number.into());
     }
 
     fn show_limits(&self, id: PeerId, peer: &Peer) -> Value {
@@ -175,6 +171,17 @@ impl Reflector {
         };
         peer.speaker.limits.iter().map(limit).collect()
     }
+}
+
+/// A connection of a peer.
+fn connection(peer: &Peer, id: ConnectionId, link: &Link) -> Value {
+    json!({
+        "local": link.flow.local.to_string(),
+        "remote": link.flow.remote.to_string(),
+        "established": peer.up == Some(id),
+        "heard_us": link.heard.as_micros(),
+        "waiting_octets": link.left,
+    })
 }
 
 /// What an OPEN says.
