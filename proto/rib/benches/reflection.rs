@@ -72,6 +72,7 @@ fn up(rib: &mut Rib, number: u32) {
         asn: 65_000,
         import: 0,
         export: 0,
+        location: 0,
         next_hop_self: None,
     };
     rib.up(Time::ZERO, PeerId(number), about, &negotiated());

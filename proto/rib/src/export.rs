@@ -57,6 +57,7 @@ impl Export<'_> {
             };
         set.kind.is_told_to(self.terms.kind)
             && !set.no_advertise
+            && (self.terms.location != 0 || !set.rank.is_unreachable)
             && !(is_external && set.no_export)
             && (self.terms.long_lived || !set.rank.is_stale)
             && (self.terms.extended_next_hop || !is_extended)

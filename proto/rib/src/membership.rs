@@ -13,7 +13,7 @@ use bytes::Bytes;
 impl<K: Key> Table<K> {
     /// A peer is to be told everything, then every change.
     pub(crate) fn join(&mut self, peer: PeerId, terms: Terms) {
-        self.logs_all |= terms.add_path;
+        self.logs_all |= terms.add_path || terms.location != 0;
         let (end, position) = (self.sets.len(), self.changes.end());
         let known = self.groups.iter().position(|group| group.terms == terms);
         let at = known.unwrap_or_else(|| {
@@ -40,7 +40,7 @@ impl<K: Key> Table<K> {
             group.take_out(peer);
         });
         self.groups.retain(|group| !group.cohorts.is_empty());
-        self.logs_all = self.groups.iter().any(|group| group.terms.add_path);
+        self.logs_all = self.groups.iter().any(Group::is_told_all);
         self.trim();
     }
 

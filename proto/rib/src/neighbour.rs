@@ -41,6 +41,9 @@ pub struct Neighbour {
     pub import: u32,
     /// As above.
     pub export: u32,
+    /// Where it stands: the number of the location whose metrics count for what it is told
+    /// (RFC 9107); zero for the reflector's own.
+    pub location: u32,
     /// Our address on the session, where it is told as the next hop: always to external peers.
     pub next_hop_self: Option<IpAddr>,
 }
@@ -52,6 +55,8 @@ pub struct Terms {
     pub kind: Kind,
     /// Their export policy.
     pub export: u32,
+    /// Where they stand (RFC 9107).
+    pub location: u32,
     /// Octets of a message at most.
     pub message_max: usize,
     /// They are told all paths (RFC 7911).

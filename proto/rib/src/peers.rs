@@ -49,6 +49,7 @@ impl Peer {
         Terms {
             kind: about.kind,
             export: about.export,
+            location: about.location,
             message_max: self.message_max,
             add_path: self.add_path_send.has(family),
             four_octet_as: self.four_octet_as,

@@ -4,6 +4,7 @@ use crate::decide::Rank;
 use crate::export::Own;
 use crate::interest::Interest;
 use crate::key::Key;
+use crate::metrics::Metrics;
 use crate::peers::{Peer, is_constrained};
 use crate::policy::{Changed, Policy, Subject, Verdict};
 use crate::sets::Content;
@@ -40,6 +41,7 @@ pub(crate) struct Desk<'a> {
     pub(crate) number: PeerId,
     pub(crate) peer: &'a mut Peer,
     pub(crate) interest: &'a mut Interest,
+    pub(crate) metrics: &'a Metrics,
     pub(crate) policy: Option<&'a dyn Policy>,
     pub(crate) changed: &'a mut Changed,
 }
@@ -67,7 +69,8 @@ impl Desk<'_> {
             return set;
         }
         let about = &self.peer.neighbour;
-        let rank = Rank::read(attributes, about.kind, about.identifier, about.address);
+        let rank = Rank::read(attributes, about.kind, about.identifier, about.address)
+            .seen_with(self.metrics.of_route(0, attributes, next_hop));
         let set = table.sets.insert(&content, about.kind, rank, newest);
         table.source_mut(peer).sets = set;
         if is_constrained(table.family) {

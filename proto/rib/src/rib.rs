@@ -10,7 +10,7 @@ use crate::policy::{Changed, Policy};
 use crate::produce::{Scratch, Surroundings};
 use crate::reading::{Arrival, Desk, Read};
 use crate::table::Table;
-use crate::{Neighbour, PEERS_MAX, PeerId};
+use crate::{Metrics, Neighbour, PEERS_MAX, PeerId};
 use bgp::codec::{
     Approach, Asn, AttributeType, Edit, Identifier, Offence, RefreshKind, Update, rewrite,
 };
@@ -85,6 +85,7 @@ pub struct Rib {
     pub(crate) tables: [Option<Box<Any>>; FAMILIES],
     pub(crate) peers: Peers,
     interest: Interest,
+    metrics: Metrics,
     output: Output,
     scratch: Scratch,
     changed: Changed,
@@ -106,6 +107,7 @@ impl Rib {
             tables: [const { None }; FAMILIES],
             peers: Peers::default(),
             interest: Interest::new(),
+            metrics: Metrics::default(),
             output: Output::default(),
             scratch: Scratch::default(),
             changed: Changed::default(),
@@ -343,10 +345,11 @@ impl Rib {
             (attributes, if is_plain { &[][..] } else { next_hop })
         };
         let arrival = Arrival { routes, attributes, next_hop };
-        let Self { own, policy, peers, interest, changed, tables, .. } = self;
+        let Self { own, policy, peers, interest, metrics, changed, tables, .. } = self;
         let Some(known) = peers.find_mut(peer) else { return 0 };
         let policy = policy.as_deref();
-        let mut desk = Desk { own: *own, number: peer, peer: known, interest, policy, changed };
+        let (own, number) = (*own, peer);
+        let mut desk = Desk { own, number, peer: known, interest, metrics, policy, changed };
         let Some(any) = &mut tables[family as usize] else { return 0 };
         if with!(&mut **any, table => table.source_mut(peer).is_disabled) {
             return 0;
@@ -366,10 +369,11 @@ impl Rib {
 
     fn withdraw(&mut self, peer: PeerId, routes: Routes<'_>) -> u32 {
         let family = routes.family();
-        let Self { own, policy, peers, interest, changed, tables, .. } = self;
+        let Self { own, policy, peers, interest, metrics, changed, tables, .. } = self;
         let Some(known) = peers.find_mut(peer) else { return 0 };
         let policy = policy.as_deref();
-        let mut desk = Desk { own: *own, number: peer, peer: known, interest, policy, changed };
+        let (own, number) = (*own, peer);
+        let mut desk = Desk { own, number, peer: known, interest, metrics, policy, changed };
         let Some(any) = &mut tables[family as usize] else { return 0 };
         let mut gone = Vec::new();
         let count = match &mut **any {
@@ -421,6 +425,7 @@ impl Rib {
             let mut around = Surroundings {
                 peers: &mut self.peers,
                 interest: &self.interest,
+                metrics: &self.metrics,
                 output: &mut self.output,
                 scratch: &mut self.scratch,
                 own: self.own,
@@ -462,6 +467,14 @@ impl Rib {
     /// in both directions.
     pub fn set_policy(&mut self, policy: Option<Arc<dyn Policy>>) {
         self.policy = policy;
+    }
+
+    /// Other metrics of next hops: everything that hangs on them is decided anew.
+    pub fn set_metrics(&mut self, metrics: Metrics) {
+        self.metrics = metrics;
+        for any in self.tables.iter_mut().flatten() {
+            with!(&mut **any, table => table.measure(&self.metrics));
+        }
     }
 
     /// Whether a peer wants routes of everybody's class.

@@ -18,7 +18,7 @@ use crate::key::Key;
 use crate::payload::Payloads;
 use crate::sets::Sets;
 use crate::source::Source;
-use crate::{NONE, PeerId};
+use crate::{Metrics, NONE, PeerId};
 use bgp::family::Family;
 use hashbrown::HashTable;
 use std::collections::VecDeque;
@@ -352,6 +352,27 @@ impl<K: Key> Table<K> {
             let was = self.entries[entry as usize].paths;
             self.decide(entry, was, was == path);
             path = set_next;
+        }
+    }
+
+    /// Reads the metric to the next hop of every set again.
+    pub(crate) fn measure(&mut self, metrics: &Metrics) {
+        for number in 0..self.sets.len() {
+            let set = self.sets.get_mut(number);
+            if set.references == 0 {
+                continue;
+            }
+            let metric = metrics.of_route(0, set.attributes(), set.next_hop());
+            let rank = set.rank.seen_with(metric);
+            if set.rank != rank {
+                set.rank = rank;
+                self.rerank(number);
+            }
+        }
+        if self.groups.iter().any(|group| group.terms.location != 0) {
+            let has_several = |entry: &u32| self.paths_of(*entry).nth(1).is_some();
+            let entries: Vec<u32> = (0..self.entries.len() as u32).filter(has_several).collect();
+            entries.into_iter().for_each(|entry| self.log(entry));
         }
     }
 

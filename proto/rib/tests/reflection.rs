@@ -10,7 +10,15 @@ use rib::{Kind, PeerId};
 use world::{Spec, World};
 
 fn plain(kind: Kind) -> Spec {
-    Spec { kind, add_path: false, constrained: false, four_octet_as: true }
+    Spec {
+        kind,
+        add_path: false,
+        constrained: false,
+        four_octet_as: true,
+        location: 0,
+        import: 0,
+        export: 0,
+    }
 }
 
 fn specs() -> Vec<Spec> {
@@ -24,7 +32,10 @@ fn specs() -> Vec<Spec> {
         Spec { add_path: true, ..plain(Kind::Client) },
         Spec { four_octet_as: false, ..plain(Kind::Client) },
         plain(Kind::External),
-        plain(Kind::External),
+        Spec { export: 2, ..plain(Kind::External) },
+        Spec { location: 1, ..plain(Kind::Client) },
+        Spec { import: 2, export: 1, ..plain(Kind::Client) },
+        Spec { import: 1, constrained: true, export: 2, ..plain(Kind::NonClient) },
     ]
 }
 

@@ -9,8 +9,11 @@ use bgp::codec::{
 use bgp::family::{Family, FamilySet, Route, RouteTarget};
 use bgp::pack::{Announcement, Limits, Withdrawal, end_of_rib};
 use machine::{Duration, Time};
-use rib::{Kind, Neighbour, PeerId, Rib, Settings};
+use rib::{
+    Changed, Kind, Location, Metrics, Neighbour, PeerId, Policy, Rib, Settings, Subject, Verdict,
+};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 pub const OWN_AS: u32 = 65_000;
 const OWN: u32 = 0x0a00_0001;
@@ -47,6 +50,64 @@ pub struct Spec {
     pub add_path: bool,
     pub constrained: bool,
     pub four_octet_as: bool,
+    pub location: u32,
+    pub import: u32,
+    pub export: u32,
+}
+
+/// Policy 1 looks at keys, policy 2 at attributes; route targets pass both.
+#[derive(Debug)]
+struct Rules;
+
+impl Policy for Rules {
+    fn depends_on_key(&self, number: u32) -> bool {
+        number == 1
+    }
+
+    fn judge(&self, number: u32, subject: &Subject<'_>, out: &mut Changed) -> Verdict {
+        let all = Attributes::new(subject.attributes);
+        let med = all.value(AttributeType::MultiExitDisc).map_or(0, |value| value[3]);
+        let edit = match (number, subject.key.last().map_or(0, |octet| octet % 3), med) {
+            _ if subject.family == Family::RouteTarget => return Verdict::Accept,
+            (1, 0, _) | (2, _, 2) => return Verdict::Reject,
+            (1, 1, _) => Edit { kind: AttributeType::Communities, value: Some(&[1, 2, 3, 4]) },
+            (2, _, 1) => Edit { kind: AttributeType::MultiExitDisc, value: Some(&[0, 0, 0, 9]) },
+            _ => return Verdict::Accept,
+        };
+        rewrite(subject.attributes, &[edit], &mut out.attributes);
+        out.next_hop.extend_from_slice(subject.next_hop);
+        Verdict::Changed
+    }
+}
+
+fn judged(number: u32, routed: &Routed, from: Kind, said: Said) -> Option<Said> {
+    let (attributes, next_hop, payload) = said;
+    let (family, key, _) = routed;
+    let subject =
+        Subject { family: *family, key, attributes: &attributes, next_hop: &next_hop, from };
+    let mut out = Changed::default();
+    match if number == 0 { Verdict::Accept } else { Rules.judge(number, &subject, &mut out) } {
+        Verdict::Accept => Some((attributes, next_hop, payload)),
+        Verdict::Changed => Some((out.attributes, out.next_hop, payload)),
+        Verdict::Reject => None,
+    }
+}
+
+/// How far the next hops of peers are; the second location does not reach all.
+fn metric(location: u32, number: usize) -> Option<u32> {
+    let metric = (number as u32 * 13 + location * 7) % 5;
+    (location == 0 || metric != 4).then_some(metric)
+}
+
+fn metrics() -> Metrics {
+    let location = |location| {
+        let hops = (0..16).filter_map(|number| {
+            metric(location, number).map(|metric| (address(number), 32, metric))
+        });
+        let all: Vec<_> = hops.chain([("2001:db8::".parse().unwrap(), 32, 1)]).collect();
+        Location::new(&all)
+    };
+    Metrics(vec![location(0), location(1)])
 }
 
 pub struct Client {
@@ -136,8 +197,14 @@ impl Spec {
 
 impl World {
     pub fn new(seed: u64, specs: Vec<Spec>) -> Self {
-        let rib =
-            Rib::new(Settings { asn: OWN_AS, identifier: OWN, cluster: OWN, policy: None, seed });
+        let mut rib = Rib::new(Settings {
+            asn: OWN_AS,
+            identifier: OWN,
+            cluster: OWN,
+            policy: Some(Arc::new(Rules)),
+            seed,
+        });
+        rib.set_metrics(metrics());
         let clients = specs.into_iter().map(|spec| Client {
             spec,
             is_up: false,
@@ -168,8 +235,9 @@ impl World {
             identifier: identifier(number),
             address: address(number),
             asn,
-            import: 0,
-            export: 0,
+            import: client.spec.import,
+            export: client.spec.export,
+            location: client.spec.location,
             next_hop_self: is_external.then(|| "192.0.2.254".parse().unwrap()),
         };
         let negotiated = client.spec.negotiated(asn);
@@ -254,7 +322,7 @@ impl World {
             write_attribute(0x40, 1, &[0], &mut attributes);
             write_attribute(0x40, 2, &[], &mut attributes);
             write_attribute(0x40, 5, &[0, 0, 0, 100], &mut attributes);
-            let said = (attributes, vec![192, 0, 2, number as u8], Vec::new());
+            let said = (attributes, vec![192, 0, 2, number as u8 + 1], Vec::new());
             self.announce(number, Family::RouteTarget, &key, said);
         } else {
             self.clients[number].wants.remove(&target);
@@ -334,7 +402,8 @@ impl World {
     /// All paths of a route, of peers that are up or whose routes were retained.
     fn paths(&self, routed: &Routed) -> Vec<(usize, Said)> {
         let said = |(number, client): (usize, &Client)| {
-            client.says.get(routed).map(|said| (number, said.clone()))
+            let said = client.says.get(routed)?.clone();
+            judged(client.spec.import, routed, client.spec.kind, said).map(|said| (number, said))
         };
         self.clients.iter().enumerate().filter_map(said).collect()
     }
@@ -351,13 +420,16 @@ impl World {
             }
             let paths = self.paths(&routed);
             let is_many = client.spec.add_paths().has(family);
-            let told = if is_many { paths } else { self.best(paths).into_iter().collect() };
+            let best = |paths| self.best(paths, client.spec.location).into_iter().collect();
+            let told = if is_many { paths } else { best(paths) };
             for (from, said) in told {
                 let kinds = (self.clients[from].spec.kind, client.spec.kind);
                 let is_wanted = family != Family::Vpnv4
                     || !client.spec.constrained
                     || targets(&said.0).iter().any(|it| client.wants.contains(it));
-                if kinds != (Kind::NonClient, Kind::NonClient) && is_wanted {
+                let said = judged(client.spec.export, &routed, kinds.0, said);
+                let Some(said) = said.filter(|_| is_wanted) else { continue };
+                if kinds != (Kind::NonClient, Kind::NonClient) {
                     let path_id = if is_many { from as u32 } else { 0 };
                     let said = self.exported(family, from, number, said);
                     expected.insert((family, key.clone(), path_id), said);
@@ -368,7 +440,12 @@ impl World {
     }
 
     /// RFC 4271 §9.1.2.2 and RFC 4456 §9, a step after the other.
-    fn best(&self, mut paths: Vec<(usize, Said)>) -> Option<(usize, Said)> {
+    fn best(&self, mut paths: Vec<(usize, Said)>, location: u32) -> Option<(usize, Said)> {
+        let metric = |(from, said): &(usize, Said)| match said.1.len() {
+            16 => Some(1),
+            _ => metric(location, *from),
+        };
+        paths.retain(|path| metric(path).is_some());
         let number = |said: &Said, kind, default: u32| {
             let value = Attributes::new(&said.0).value(kind);
             value.map_or(default, |it| u32::from_be_bytes(it.try_into().unwrap()))
@@ -397,6 +474,7 @@ impl World {
             !all.iter().any(|(_, it)| path(it).1 == path(said).1 && med(it) < med(said))
         });
         keep_least(&mut paths, &|(from, _)| i64::from(!is_external(*from)));
+        keep_least(&mut paths, &|path| metric(path).unwrap().into());
         keep_least(&mut paths, &|(from, said)| {
             number(said, AttributeType::OriginatorId, identifier(*from)).into()
         });
