@@ -1,5 +1,7 @@
 //! What a route costs: to be read and decided on, and to be encoded for an update group.
 
+#![allow(missing_docs, reason = "the macros of criterion make public items")]
+
 use bgp::Negotiated;
 use bgp::codec::{Context, HEADER_BYTES, Messages, Offer, Peering, write_attribute};
 use bgp::family::{Family, FamilySet, Ipv4Prefix};

@@ -325,13 +325,13 @@ impl<K: Key> Table<K> {
         };
         self.candidates = candidates;
         let best = best.unwrap_or(NONE);
-        self.to_front(entry, best);
+        self.put_first(entry, best);
         if best != was || touched || self.logs_all {
             self.log(entry);
         }
     }
 
-    fn to_front(&mut self, entry: u32, best: u32) {
+    fn put_first(&mut self, entry: u32, best: u32) {
         let first = self.entries[entry as usize].paths;
         if first == best || best == NONE {
             return;

@@ -104,7 +104,8 @@ fn metrics() -> Metrics {
         let hops = (0..16).filter_map(|number| {
             metric(location, number).map(|metric| (address(number), 32, metric))
         });
-        let all: Vec<_> = hops.chain([("2001:db8::".parse().unwrap(), 32, 1)]).collect();
+        let all: Vec<_> =
+            hops.chain([("2001:db8::".parse().expect("the world makes it"), 32, 1)]).collect();
         Location::new(&all)
     };
     Metrics(vec![location(0), location(1)])
@@ -238,7 +239,7 @@ impl World {
             import: client.spec.import,
             export: client.spec.export,
             location: client.spec.location,
-            next_hop_self: is_external.then(|| "192.0.2.254".parse().unwrap()),
+            next_hop_self: is_external.then(|| "192.0.2.254".parse().expect("the world makes it")),
         };
         let negotiated = client.spec.negotiated(asn);
         self.rib.up(self.now, PeerId(number as u32), about, &negotiated);
@@ -448,7 +449,9 @@ impl World {
         paths.retain(|path| metric(path).is_some());
         let number = |said: &Said, kind, default: u32| {
             let value = Attributes::new(&said.0).value(kind);
-            value.map_or(default, |it| u32::from_be_bytes(it.try_into().unwrap()))
+            value.map_or(default, |it| {
+                u32::from_be_bytes(it.try_into().expect("the world makes it"))
+            })
         };
         let path = |said: &Said| {
             let value = Attributes::new(&said.0).value(AttributeType::AsPath).unwrap_or_default();
@@ -466,7 +469,8 @@ impl World {
         });
         keep_least(&mut paths, &|(_, said)| path(said).0 as i64);
         keep_least(&mut paths, &|(_, said)| {
-            Attributes::new(&said.0).value(AttributeType::Origin).unwrap()[0].into()
+            Attributes::new(&said.0).value(AttributeType::Origin).expect("the world makes it")[0]
+                .into()
         });
         let med = |said: &Said| number(said, AttributeType::MultiExitDisc, 0);
         let all = paths.clone();
@@ -474,7 +478,7 @@ impl World {
             !all.iter().any(|(_, it)| path(it).1 == path(said).1 && med(it) < med(said))
         });
         keep_least(&mut paths, &|(from, _)| i64::from(!is_external(*from)));
-        keep_least(&mut paths, &|path| metric(path).unwrap().into());
+        keep_least(&mut paths, &|path| metric(path).expect("the world makes it").into());
         keep_least(&mut paths, &|(from, said)| {
             number(said, AttributeType::OriginatorId, identifier(*from)).into()
         });
@@ -491,7 +495,9 @@ impl World {
         let from_external = self.clients[from].spec.kind == Kind::External;
         if self.clients[to].spec.kind == Kind::External {
             let (mut path, mut out) = (Vec::new(), Vec::new());
-            let old = Attributes::new(&attributes).value(AttributeType::AsPath).unwrap();
+            let old = Attributes::new(&attributes)
+                .value(AttributeType::AsPath)
+                .expect("the world makes it");
             prepend(old, SegmentKind::Sequence, OWN_AS, &mut path);
             let is_plain = family == Family::Ipv4Unicast;
             let mut edits = vec![Edit { kind: AttributeType::AsPath, value: Some(&path) }];
