@@ -75,6 +75,7 @@ fn up(rib: &mut Rib, number: u32) {
         import: 0,
         export: 0,
         location: 0,
+        role: None,
         next_hop_self: None,
     };
     rib.up(Time::ZERO, PeerId(number), about, &negotiated());

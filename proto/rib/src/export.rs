@@ -4,8 +4,8 @@ use crate::policy::{Changed, Policy, Subject, Verdict};
 use crate::sets::Set;
 use crate::{Kind, Terms};
 use bgp::codec::{
-    Asn, AttributeType, Attributes, Edit, Identifier, SegmentKind, WellKnownCommunity, prepend,
-    rewrite, to_two_octets,
+    Asn, AttributeType, Attributes, Edit, Identifier, Role, SegmentKind, WellKnownCommunity,
+    prepend, rewrite, to_two_octets,
 };
 use bgp::family::Family;
 use core::net::IpAddr;
@@ -59,8 +59,21 @@ impl Export<'_> {
             && !set.no_advertise
             && (self.terms.location != 0 || !set.rank.is_unreachable)
             && !(is_external && set.no_export)
+            && !(set.only_to_customers && self.leads_up())
             && (self.terms.long_lived || !set.rank.is_stale)
             && (self.terms.extended_next_hop || !is_extended)
+    }
+
+    /// Whether the peers are no customers: providers, peers or route servers (RFC 9234 §5).
+    const fn leads_up(&self) -> bool {
+        use Role::{Customer, Peer, RouteServerClient};
+        matches!(self.terms.role, Some(Customer | Peer | RouteServerClient))
+    }
+
+    /// Whether the peers may tell routes to customers only (RFC 9234 §5).
+    const fn leads_down(&self) -> bool {
+        use Role::{Peer, Provider, RouteServer};
+        matches!(self.terms.role, Some(Provider | Peer | RouteServer))
     }
 
     /// Whether the group's policy looks at the keys of routes.
@@ -88,7 +101,7 @@ impl Export<'_> {
         next_hop.extend_from_slice(hop);
         let plain = self.put_next_hop(next_hop);
         let plain = plain.as_ref().map(|octets| &octets[..]);
-        let mut edits = [const { None::<Edit<'_>> }; 8];
+        let mut edits = [const { None::<Edit<'_>> }; 9];
         let mut count = 0;
         let mut edit = |kind, value| {
             edits[count] = Some(Edit { kind, value });
@@ -127,6 +140,13 @@ impl Export<'_> {
             clusters.extend(all.value(AttributeType::ClusterList).unwrap_or_default());
             edit(AttributeType::OriginatorId, Some(&originator));
             edit(AttributeType::ClusterList, Some(&clusters[..]));
+        }
+        if !self.terms.aigp {
+            edit(AttributeType::Aigp, None);
+        }
+        let own = self.own.asn.to_be_bytes();
+        if self.leads_down() && !set.only_to_customers {
+            edit(AttributeType::OnlyToCustomer, Some(&own));
         }
         let edits: Vec<Edit<'_>> = edits.into_iter().flatten().collect();
         attributes.clear();

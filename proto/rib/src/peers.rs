@@ -17,7 +17,8 @@ pub struct PeerCounters {
     pub withdrawn: u64,
     /// Routes that were taken as withdrawn since the UPDATE offended (RFC 7606 §2).
     pub treated_as_withdrawn: u64,
-    /// Routes that had come through here before, or through its own AS (RFC 4456 §8, RFC 4271 §9).
+    /// Routes that had come through here before, or that were for customers only (RFC 4456 §8,
+    /// RFC 4271 §9, RFC 9234 §5).
     pub looped: u64,
     /// Routes that its import policy refused.
     pub refused: u64,
@@ -50,6 +51,8 @@ impl Peer {
             kind: about.kind,
             export: about.export,
             location: about.location,
+            role: about.role,
+            aigp: self.context.aigp,
             message_max: self.message_max,
             add_path: self.add_path_send.has(family),
             four_octet_as: self.four_octet_as,

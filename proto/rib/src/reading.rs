@@ -10,7 +10,7 @@ use crate::policy::{Changed, Policy, Subject, Verdict};
 use crate::sets::Content;
 use crate::table::{Announced, Table};
 use crate::{Kind, PeerId};
-use bgp::codec::{AsPath, AttributeType, Attributes, Offence};
+use bgp::codec::{AsPath, AttributeType, Attributes, Edit, Offence, Role, rewrite};
 use bgp::family::{Family, Routes};
 
 /// What an UPDATE was.
@@ -60,6 +60,28 @@ impl Desk<'_> {
             || clusters.as_chunks::<4>().0.contains(&self.own.cluster.to_be_bytes())
     }
 
+    /// Whether a customer or a peer tells what was for customers only (RFC 9234 §5).
+    fn is_leak(&self, attributes: &[u8]) -> bool {
+        let value = Attributes::new(attributes).value(AttributeType::OnlyToCustomer);
+        match (self.peer.neighbour.role, value) {
+            (Some(Role::Provider | Role::RouteServer), Some(_)) => true,
+            (Some(Role::Peer), Some(value)) => value != self.peer.neighbour.asn.to_be_bytes(),
+            _ => false,
+        }
+    }
+
+    /// Appends the attributes with ONLY_TO_CUSTOMER, if they come from above without (RFC 9234 §5).
+    pub(crate) fn mark(&self, attributes: &[u8], out: &mut Vec<u8>) {
+        use Role::{Customer, Peer, RouteServerClient};
+        let comes_down =
+            matches!(self.peer.neighbour.role, Some(Customer | Peer | RouteServerClient));
+        let kind = AttributeType::OnlyToCustomer;
+        if comes_down && Attributes::new(attributes).value(kind).is_none() {
+            let asn = self.peer.neighbour.asn.to_be_bytes();
+            rewrite(attributes, &[Edit { kind, value: Some(&asn) }], out);
+        }
+    }
+
     /// The set of that content in the table; it has no paths yet if it is new.
     fn set<K: Key>(&mut self, table: &mut Table<K>, attributes: &[u8], next_hop: &[u8]) -> u32 {
         let (peer, newest) = (self.number, table.source_mut(self.number).sets);
@@ -87,7 +109,7 @@ impl Desk<'_> {
         mut fresh: impl FnMut(&K),
     ) -> u32 {
         let Arrival { routes, attributes, next_hop } = arrival;
-        if self.is_loop(attributes) {
+        if self.is_loop(attributes) || self.is_leak(attributes) {
             let looped = self.withdraw(table, routes, |_| {});
             self.peer.counters.looped += u64::from(looped);
             return 0;

@@ -344,12 +344,15 @@ impl Rib {
             let attributes = if moved.is_empty() { attributes } else { &moved };
             (attributes, if is_plain { &[][..] } else { next_hop })
         };
-        let arrival = Arrival { routes, attributes, next_hop };
         let Self { own, policy, peers, interest, metrics, changed, tables, .. } = self;
         let Some(known) = peers.find_mut(peer) else { return 0 };
         let policy = policy.as_deref();
         let (own, number) = (*own, peer);
         let mut desk = Desk { own, number, peer: known, interest, metrics, policy, changed };
+        let mut marked = Vec::new();
+        desk.mark(attributes, &mut marked);
+        let attributes = if marked.is_empty() { attributes } else { &marked };
+        let arrival = Arrival { routes, attributes, next_hop };
         let Some(any) = &mut tables[family as usize] else { return 0 };
         if with!(&mut **any, table => table.source_mut(peer).is_disabled) {
             return 0;

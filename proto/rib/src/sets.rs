@@ -25,6 +25,8 @@ pub(crate) struct Set {
     pub(crate) kind: Kind,
     pub(crate) no_export: bool,
     pub(crate) no_advertise: bool,
+    /// It has ONLY_TO_CUSTOMER (RFC 9234).
+    pub(crate) only_to_customers: bool,
     pub(crate) peer: PeerId,
     pub(crate) epoch: u32,
     pub(crate) rank: Rank,
@@ -144,6 +146,9 @@ impl Sets {
             kind,
             no_export: has(WellKnownCommunity::NoExport)
                 || has(WellKnownCommunity::NoExportSubconfed),
+            only_to_customers: Attributes::new(content.attributes)
+                .value(AttributeType::OnlyToCustomer)
+                .is_some(),
             no_advertise: has(WellKnownCommunity::NoAdvertise),
             peer: content.peer,
             epoch: content.epoch,

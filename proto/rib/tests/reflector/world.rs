@@ -3,7 +3,7 @@
 
 use bgp::Negotiated;
 use bgp::codec::{
-    AsPath, AttributeType, Attributes, Context, Edit, Messages, Offer, Peering, RefreshKind,
+    AsPath, AttributeType, Attributes, Context, Edit, Messages, Offer, Peering, RefreshKind, Role,
     SegmentKind, Update, prepend, reflect, rewrite, write_attribute,
 };
 use bgp::family::{Family, FamilySet, Route, RouteTarget};
@@ -53,6 +53,7 @@ pub struct Spec {
     pub location: u32,
     pub import: u32,
     pub export: u32,
+    pub role: Option<Role>,
 }
 
 /// Policy 1 looks at keys, policy 2 at attributes; route targets pass both.
@@ -239,6 +240,7 @@ impl World {
             import: client.spec.import,
             export: client.spec.export,
             location: client.spec.location,
+            role: client.spec.role,
             next_hop_self: is_external.then(|| "192.0.2.254".parse().expect("the world makes it")),
         };
         let negotiated = client.spec.negotiated(asn);

@@ -1,13 +1,11 @@
 //! Worlds by seed: whatever is announced, withdrawn, lost and found again, and however slowly it is
 //! read, in the end everybody was told what a slow and simple reference says.
 
-mod world;
-
+use crate::world::{Spec, World};
 use bgp::codec::SegmentKind;
 use bgp::codec::{prepend, write_attribute};
 use bgp::family::{Family, FamilySet};
 use rib::{Kind, PeerId};
-use world::{Spec, World};
 
 fn plain(kind: Kind) -> Spec {
     Spec {
@@ -18,6 +16,7 @@ fn plain(kind: Kind) -> Spec {
         location: 0,
         import: 0,
         export: 0,
+        role: None,
     }
 }
 
