@@ -19,6 +19,7 @@ fn world(from: Role, to: Role) -> World {
         import: 0,
         export: 0,
         role: Some(role),
+        long_lived: false,
     };
     let mut world = World::new(1, vec![spec(from), spec(to)]);
     (0..2).for_each(|number| world.up(number));

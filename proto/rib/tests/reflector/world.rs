@@ -54,6 +54,7 @@ pub struct Spec {
     pub import: u32,
     pub export: u32,
     pub role: Option<Role>,
+    pub long_lived: bool,
 }
 
 /// Policy 1 looks at keys, policy 2 at attributes; route targets pass both.
@@ -192,7 +193,10 @@ impl Spec {
             enhanced_refresh: self.add_path,
             graceful_restart: FamilySet::EMPTY,
             notification_restart: false,
-            long_lived: FamilySet::EMPTY,
+            long_lived: match self.long_lived {
+                true => FamilySet::only(Family::Ipv4Unicast),
+                false => FamilySet::EMPTY,
+            },
         }
     }
 }
