@@ -14,6 +14,8 @@ pub(crate) const LOCAL_PREF_DEFAULT: u32 = 100;
 /// What paths are compared by, read out of the attributes once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Rank {
+    /// The import policy refuses it: behind all others, and told to nobody.
+    pub(crate) is_refused: bool,
     /// The next hop cannot be reached: behind all others, and told to nobody.
     pub(crate) is_unreachable: bool,
     /// Stale for long: behind all others (RFC 9494 §4.3).
@@ -48,6 +50,7 @@ impl Rank {
     ) -> Self {
         let is_external = kind == Kind::External;
         let mut rank = Self {
+            is_refused: false,
             is_unreachable: false,
             is_stale: false,
             local_pref: LOCAL_PREF_DEFAULT,
@@ -100,7 +103,7 @@ impl Rank {
     /// What is compared before MULTI_EXIT_DISC; the lesser is better.
     fn before(&self) -> impl Ord + use<> {
         let aigp = self.total_aigp();
-        let last = (self.is_unreachable, self.is_stale);
+        let last = (self.is_refused, self.is_unreachable, self.is_stale);
         (last, Reverse(self.local_pref), aigp, self.hops, self.origin)
     }
 
@@ -112,7 +115,8 @@ impl Rank {
 
 /// Which step of the decision told two paths apart, for people.
 pub(crate) fn reason(best: &Rank, other: &Rank) -> &'static str {
-    let steps: [(Ordering, &str); 12] = [
+    let steps: [(Ordering, &str); 13] = [
+        (best.is_refused.cmp(&other.is_refused), "the import policy refuses it"),
         (best.is_unreachable.cmp(&other.is_unreachable), "the next hop cannot be reached"),
         (best.is_stale.cmp(&other.is_stale), "the other is stale for long"),
         (other.local_pref.cmp(&best.local_pref), "LOCAL_PREF"),
@@ -163,6 +167,7 @@ mod tests {
 
     fn rank() -> Rank {
         Rank {
+            is_refused: false,
             is_unreachable: false,
             is_stale: false,
             local_pref: 100,

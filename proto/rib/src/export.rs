@@ -70,6 +70,7 @@ impl Export<'_> {
             };
         set.kind.is_told_to(self.terms.kind)
             && !set.no_advertise
+            && !set.rank.is_refused
             && (self.terms.location != 0 || !set.rank.is_unreachable)
             && !(is_external && set.no_export)
             && !(set.only_to_customers && self.leads_up())
@@ -98,7 +99,7 @@ impl Export<'_> {
     pub(crate) fn write(&self, set: &Set, key: &[u8], out: &mut Exported) -> bool {
         let Exported { attributes, next_hop, changed, values, wide } = out;
         let (mut from, mut hop) = (set.attributes(), set.next_hop());
-        if let Some(policy) = self.policy.filter(|_| self.terms.export != 0) {
+        if let Some(policy) = self.policy {
             let (attributes, next_hop) = (from, hop);
             let subject =
                 Subject { family: self.family, key, attributes, next_hop, from: set.kind };

@@ -68,6 +68,19 @@ impl<K: Key> Table<K> {
         group.cohorts.push(cohort);
     }
 
+    /// Peers of an export policy are told everything anew, since it says something else now.
+    pub(crate) fn retell(&mut self, export: u32) {
+        let end = self.sets.len();
+        for group in self.groups.iter_mut().filter(|group| group.terms.export == export) {
+            for cohort in &mut group.cohorts {
+                let before = cohort.walk.take();
+                let is_first = before.as_ref().is_some_and(|walk| walk.is_first);
+                let is_refresh = before.as_ref().is_some_and(|walk| walk.is_refresh);
+                cohort.walk = Some(Walk { is_first, is_refresh, ..Walk::new(end) });
+            }
+        }
+    }
+
     /// A peer asks for all routes anew (RFC 2918); `is_marked`: with beginning and end (RFC 7313).
     pub(crate) fn refresh(&mut self, peer: PeerId, is_marked: bool) {
         self.rewalk(peer, None, is_marked);

@@ -97,6 +97,12 @@ impl Peers {
         self.slots.get_mut(peer.0 as usize)?.take()
     }
 
+    /// The numbers of those who are like that.
+    pub(crate) fn numbers(&self, is_wanted: impl Fn(&Peer) -> bool) -> Vec<PeerId> {
+        let known = self.slots.iter().enumerate().filter_map(|(at, it)| Some((at, it.as_ref()?)));
+        known.filter(|(_, it)| is_wanted(it)).map(|(at, _)| PeerId(at as u32)).collect()
+    }
+
     /// Octets that wait for a peer; none for one that is gone.
     pub(crate) fn waiting(&self, peer: PeerId) -> u64 {
         self.find(peer).map_or(0, |it| it.waiting)

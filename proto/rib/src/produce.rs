@@ -8,6 +8,7 @@ use crate::key::{Key, Parts};
 use crate::metrics::Metrics;
 use crate::output::{Output, Sending, messages};
 use crate::peers::Peers;
+use crate::policy::is_judged;
 use crate::table::Table;
 use crate::{BEHIND_BYTES, CHUNK_BYTES, NONE, PeerId, decide};
 use bgp::codec::{RefreshKind, write_refresh};
@@ -137,7 +138,7 @@ impl<K: Key> Table<K> {
         let terms = &self.groups[at].terms;
         let (own, policy, family) = (around.own, around.policy, self.family);
         let Cohort { members, position, walk, announced } = cohort;
-        let policy = policy.filter(|_| terms.export != 0);
+        let policy = policy.filter(|_| terms.export != 0 && is_judged(family));
         around.scratch.parts.clear();
         let mut chunk = Chunk {
             table: self,

@@ -466,10 +466,45 @@ impl Rib {
         self.peers.find(peer).map(|it| it.counters)
     }
 
-    /// Other policies: every session that one of them concerns shall begin anew, or be refreshed
-    /// in both directions.
-    pub fn set_policy(&mut self, policy: Option<Arc<dyn Policy>>) {
+    /// Other policies. What came is judged anew by those numbers of them that are `imports`; peers
+    /// with those that are `exports` are told everything anew.
+    pub fn set_policy(
+        &mut self,
+        policy: Option<Arc<dyn Policy>>,
+        imports: &[u32],
+        exports: &[u32],
+    ) {
         self.policy = policy;
+        let is_concerned = |it: &Peer| imports.contains(&it.neighbour.import);
+        for peer in self.peers.numbers(is_concerned) {
+            Family::ALL.iter().for_each(|family| self.rejudge_peer(peer, *family, &mut |_| true));
+        }
+        for any in self.tables.iter_mut().flatten() {
+            with!(&mut **any, table => exports.iter().for_each(|number| table.retell(*number)));
+        }
+    }
+
+    /// What the import policies look at has changed for the keys that are concerned, as the
+    /// validity of their origin: they judge anew.
+    pub fn rejudge(&mut self, family: Family, mut concerns: impl FnMut(&[u8]) -> bool) {
+        for peer in self.peers.numbers(|it| it.neighbour.import != 0) {
+            self.rejudge_peer(peer, family, &mut concerns);
+        }
+    }
+
+    fn rejudge_peer(
+        &mut self,
+        number: PeerId,
+        family: Family,
+        concerns: &mut dyn FnMut(&[u8]) -> bool,
+    ) {
+        let Self { own, policy, peers, interest, metrics, changed, tables, .. } = self;
+        let (Some(peer), Some(any)) = (peers.find_mut(number), &mut tables[family as usize]) else {
+            return;
+        };
+        let (own, policy) = (*own, policy.as_deref());
+        let mut desk = Desk { own, number, peer, interest, metrics, policy, changed };
+        with!(&mut **any, table => desk.rejudge(table, concerns));
     }
 
     /// Other metrics of next hops: everything that hangs on them is decided anew.

@@ -161,6 +161,18 @@ impl<K: Key> Table<K> {
         std::iter::successors(first, move |&path| some(self.paths[path as usize].next))
     }
 
+    /// All paths of a peer.
+    pub(crate) fn paths_from(&self, peer: PeerId) -> Vec<u32> {
+        let some = |number| (number != NONE).then_some(number);
+        let newest = self.source(peer).and_then(|source| some(source.sets));
+        let sets = std::iter::successors(newest, |&set| some(self.sets.get(set).older));
+        let of_set = |set: u32| {
+            let first = some(self.sets.get(set).first);
+            std::iter::successors(first, |&path| some(self.paths[path as usize].set_next))
+        };
+        sets.flat_map(of_set).collect()
+    }
+
     fn path_of(&self, entry: u32, peer: PeerId, path_id: u32) -> Option<u32> {
         self.paths_of(entry).find(|&path| {
             let path = &self.paths[path as usize];
@@ -219,6 +231,13 @@ impl<K: Key> Table<K> {
             let best = self.entries[entry as usize].paths;
             self.decide(entry, best, best == path);
         }
+    }
+
+    /// A path has another set from now on.
+    pub(crate) fn reset(&mut self, path: u32, set: u32) {
+        let Path { entry, payload, .. } = self.paths[path as usize];
+        self.payloads.keep(payload);
+        self.replace(entry, path, set, payload);
     }
 
     /// A peer withdraws a path; whether there was one.
@@ -296,14 +315,19 @@ impl<K: Key> Table<K> {
         }
     }
 
-    /// Takes a set out if no path has it.
+    /// Takes a set out if nothing has it any more.
     pub(crate) fn drop_set(&mut self, set: u32) {
         let it = self.sets.get(set);
-        if it.references == 0 {
-            let peer = it.peer;
-            if let Some(newest) = self.sets.remove(set) {
-                self.source_mut(peer).sets = newest;
-            }
+        if it.references > 0 {
+            return;
+        }
+        let (peer, came_as) = (it.peer, it.came_as);
+        if let Some(newest) = self.sets.remove(set) {
+            self.source_mut(peer).sets = newest;
+        }
+        if came_as != NONE {
+            self.sets.get_mut(came_as).references -= 1;
+            self.drop_set(came_as);
         }
     }
 

@@ -114,6 +114,7 @@ fn act(world: &mut World) {
         }
         85..88 => world.refresh(number, family),
         88..90 => world.down(number, FamilySet::EMPTY),
+        90 => world.turn_rules(),
         _ => world.run_a_little(),
     }
 }

@@ -57,9 +57,9 @@ pub struct Spec {
     pub long_lived: bool,
 }
 
-/// Policy 1 looks at keys, policy 2 at attributes; route targets pass both.
-#[derive(Debug)]
-struct Rules;
+/// Policy 1 looks at keys, policy 2 at attributes. The number is another one when they change.
+#[derive(Debug, Clone, Copy)]
+struct Rules(u8);
 
 impl Policy for Rules {
     fn depends_on_key(&self, number: u32) -> bool {
@@ -69,8 +69,8 @@ impl Policy for Rules {
     fn judge(&self, number: u32, subject: &Subject<'_>, out: &mut Changed) -> Verdict {
         let all = Attributes::new(subject.attributes);
         let med = all.value(AttributeType::MultiExitDisc).map_or(0, |value| value[3]);
-        let edit = match (number, subject.key.last().map_or(0, |octet| octet % 3), med) {
-            _ if subject.family == Family::RouteTarget => return Verdict::Accept,
+        let last = subject.key.last().map_or(0, |octet| (octet + self.0) % 3);
+        let edit = match (number, last, (med + self.0) % 3) {
             (1, 0, _) | (2, _, 2) => return Verdict::Reject,
             (1, 1, _) => Edit { kind: AttributeType::Communities, value: Some(&[1, 2, 3, 4]) },
             (2, _, 1) => Edit { kind: AttributeType::MultiExitDisc, value: Some(&[0, 0, 0, 9]) },
@@ -82,13 +82,14 @@ impl Policy for Rules {
     }
 }
 
-fn judged(number: u32, routed: &Routed, from: Kind, said: Said) -> Option<Said> {
+fn judged(rules: Rules, number: u32, routed: &Routed, from: Kind, said: Said) -> Option<Said> {
     let (attributes, next_hop, payload) = said;
     let (family, key, _) = routed;
     let subject =
         Subject { family: *family, key, attributes: &attributes, next_hop: &next_hop, from };
     let mut out = Changed::default();
-    match if number == 0 { Verdict::Accept } else { Rules.judge(number, &subject, &mut out) } {
+    let is_free = number == 0 || *family == Family::RouteTarget;
+    match if is_free { Verdict::Accept } else { rules.judge(number, &subject, &mut out) } {
         Verdict::Accept => Some((attributes, next_hop, payload)),
         Verdict::Changed => Some((out.attributes, out.next_hop, payload)),
         Verdict::Reject => None,
@@ -131,6 +132,7 @@ pub struct World {
     pub rib: Rib,
     pub clients: Vec<Client>,
     pub random: Random,
+    rules: Rules,
     now: Time,
 }
 
@@ -207,7 +209,7 @@ impl World {
             asn: OWN_AS,
             identifier: OWN,
             cluster: OWN,
-            policy: Some(Arc::new(Rules)),
+            policy: Some(Arc::new(Rules(0))),
             seed,
         });
         rib.set_metrics(metrics());
@@ -221,7 +223,13 @@ impl World {
             ended: BTreeSet::new(),
             messages: 0,
         });
-        Self { rib, clients: clients.collect(), random: Random::new(seed), now: Time::ZERO }
+        Self {
+            rib,
+            clients: clients.collect(),
+            random: Random::new(seed),
+            rules: Rules(0),
+            now: Time::ZERO,
+        }
     }
 
     pub fn asn(&self, number: usize) -> u32 {
@@ -272,6 +280,12 @@ impl World {
             client.wants.clear();
         }
         self.rib.down(PeerId(number as u32), retained);
+    }
+
+    /// Other policies.
+    pub fn turn_rules(&mut self) {
+        self.rules.0 = (self.rules.0 + 1) % 3;
+        self.rib.set_policy(Some(Arc::new(self.rules)), &[1, 2], &[1, 2]);
     }
 
     pub fn refresh(&mut self, number: usize, family: Family) {
@@ -410,7 +424,8 @@ impl World {
     fn paths(&self, routed: &Routed) -> Vec<(usize, Said)> {
         let said = |(number, client): (usize, &Client)| {
             let said = client.says.get(routed)?.clone();
-            judged(client.spec.import, routed, client.spec.kind, said).map(|said| (number, said))
+            judged(self.rules, client.spec.import, routed, client.spec.kind, said)
+                .map(|said| (number, said))
         };
         self.clients.iter().enumerate().filter_map(said).collect()
     }
@@ -434,7 +449,7 @@ impl World {
                 let is_wanted = family != Family::Vpnv4
                     || !client.spec.constrained
                     || targets(&said.0).iter().any(|it| client.wants.contains(it));
-                let said = judged(client.spec.export, &routed, kinds.0, said);
+                let said = judged(self.rules, client.spec.export, &routed, kinds.0, said);
                 let Some(said) = said.filter(|_| is_wanted) else { continue };
                 if kinds != (Kind::NonClient, Kind::NonClient) {
                     let path_id = if is_many { from as u32 } else { 0 };
