@@ -68,14 +68,14 @@ impl Export<'_> {
                 Some(own) => own.is_ipv6(),
                 None => !set.next_hop().is_empty(),
             };
-        set.kind.is_told_to(self.terms.kind)
-            && !set.no_advertise
+        let is_good = !set.no_advertise
             && !set.rank.is_refused
-            && (self.terms.location != 0 || !set.rank.is_unreachable)
-            && !(is_external && set.no_export)
-            && !(set.only_to_customers && self.leads_up())
-            && (self.terms.long_lived || !set.rank.is_stale)
-            && (self.terms.extended_next_hop || !is_extended)
+            && (self.terms.location != 0 || !set.rank.is_unreachable);
+        let stays_inside = (is_external && set.no_export)
+            || (set.only_to_customers && self.leads_up())
+            || (set.rank.is_stale && !self.terms.long_lived);
+        let is_understood = self.terms.extended_next_hop || !is_extended;
+        set.kind.is_told_to(self.terms.kind) && is_good && !stays_inside && is_understood
     }
 
     /// Whether the peers are no customers: providers, peers or route servers (RFC 9234 §5).
