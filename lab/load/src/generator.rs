@@ -267,6 +267,7 @@ impl Function for Generator {
             In::Drain => self.arrivals = None,
             In::Up { .. }
             | In::Proved { .. }
+            | In::Written { .. }
             | In::Down { .. }
             | In::Returned { .. }
             | In::Ready { .. }

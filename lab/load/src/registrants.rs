@@ -453,6 +453,7 @@ impl Function for Registrants {
             In::Drain => self.arrivals = None,
             In::Up { .. }
             | In::Proved { .. }
+            | In::Written { .. }
             | In::Down { .. }
             | In::Returned { .. }
             | In::Ready { .. }

@@ -375,6 +375,7 @@ impl Function for Sas {
             }
             In::Up { .. }
             | In::Proved { .. }
+            | In::Written { .. }
             | In::Down { .. }
             | In::Returned { .. }
             | In::Ready { .. }

@@ -196,7 +196,7 @@ impl Function for Gateway {
             }
             In::Ready { .. } => self.links.ready(now),
             In::Returned { flow, why, quoted } => self.links.returned(now, &flow, why, quoted),
-            In::Down { .. } | In::Proved { .. } | In::Resolved { .. } => {}
+            In::Down { .. } | In::Proved { .. } | In::Written { .. } | In::Resolved { .. } => {}
         }
         self.run(now, out);
     }

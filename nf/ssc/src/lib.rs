@@ -333,7 +333,8 @@ impl Function for Controller {
                 shield::know(&mut self.shield, &self.hops);
             }
             In::Drain => self.is_draining = true,
-            In::Returned { .. } | In::Ready { .. } => {} // of ports that a controller has none of
+            // Of ports that a controller has none of.
+            In::Returned { .. } | In::Ready { .. } | In::Written { .. } => {}
         }
         self.wire.capture.flush(now, out);
         self.tell(out);

@@ -18,6 +18,7 @@ mod control;
 mod datagram;
 pub mod fence;
 mod frame;
+pub mod guard;
 mod interfaces;
 pub mod link;
 pub mod memory;

@@ -4,20 +4,26 @@ use crate::control::{self, CONTROL_BYTES, Control};
 use crate::socket::{self, SocketOptions, check};
 use std::io::{self, IoSlice, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 
 /// Connections that wait for [`accept`] in the kernel.
 const BACKLOG: libc::c_int = 4_096;
 
-/// Listens on `address`; port 0 lets the kernel choose.
+/// Listens on `address`; port 0 lets the kernel choose. `guard` sets what the socket demands of
+/// its far ends before the first of them can come.
 ///
 /// # Errors
-/// The kernel's: address in use, not ours, no such device, not permitted.
-pub fn listen(address: SocketAddr, options: &SocketOptions) -> io::Result<TcpListener> {
+/// The kernel's: address in use, not ours, no such device, not permitted; those of `guard`.
+pub fn listen(
+    address: SocketAddr,
+    options: &SocketOptions,
+    guard: impl FnOnce(&OwnedFd) -> io::Result<()>,
+) -> io::Result<TcpListener> {
     let fd = socket::open(&address, libc::SOCK_STREAM, 0)?;
     socket::set(fd.as_raw_fd(), libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)?;
     socket::apply(&fd, options)?;
     socket::bind(&fd, &address)?;
+    guard(&fd)?;
     // SAFETY: a plain system call on an open descriptor.
     check(unsafe { libc::listen(fd.as_raw_fd(), BACKLOG) })?;
     Ok(TcpListener::from(fd))
@@ -46,14 +52,16 @@ pub fn accept(listener: &TcpListener) -> io::Result<Option<(TcpStream, SocketAdd
 }
 
 /// Starts to connect from `source` (its address; the port too when it is not 0) to `remote`.
-/// The stream becomes writable when that succeeded or failed; [`outcome`] says which.
+/// The stream becomes writable when that succeeded or failed; [`outcome`] says which. `guard` sets
+/// what the socket demands of its far end before it speaks.
 ///
 /// # Errors
-/// The kernel's, when it knows at once.
+/// The kernel's, when it knows at once; those of `guard`.
 pub fn connect(
     source: Option<SocketAddr>,
     remote: SocketAddr,
     options: &SocketOptions,
+    guard: impl FnOnce(&OwnedFd) -> io::Result<()>,
 ) -> io::Result<TcpStream> {
     let fd = socket::open(&remote, libc::SOCK_STREAM, 0)?;
     socket::apply(&fd, options)?;
@@ -64,6 +72,7 @@ pub fn connect(
         socket::set(fd.as_raw_fd(), libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1)?;
         socket::bind(&fd, &source)?;
     }
+    guard(&fd)?;
     socket::connect(&fd, &remote)?;
     Ok(TcpStream::from(fd))
 }

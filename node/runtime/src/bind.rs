@@ -1,6 +1,7 @@
 //! Binding the ports of a function, for all its shards, before anything is changed.
 
 use crate::error::RuntimeError;
+use crate::guard;
 use crate::port::{PortId, Transport};
 use crate::spec::PortSpec;
 use driver::tls::Context;
@@ -90,6 +91,7 @@ fn serves(held: &PortSpec, wanted: &PortSpec) -> bool {
         && held.whole == wanted.whole
         && held.device == wanted.device
         && held.connect_only == wanted.connect_only
+        && held.paced == wanted.paced
 }
 
 /// Binds what `ports` needs beyond `held`, for `shards` shards.
@@ -104,6 +106,7 @@ pub(crate) fn bind(
     let mut places = Vec::with_capacity(ports.len());
     for port in ports {
         let tls = context(port)?;
+        guarded(port)?;
         let same = |at: &usize| !taken[*at] && serves(&held[*at].spec, port);
         let found = (0..held.len())
             .filter(same)
@@ -125,6 +128,18 @@ pub(crate) fn bind(
         places.push(Place { held: Held { spec: port.clone(), local }, tls, kept: None, sockets });
     }
     Ok(places)
+}
+
+/// Whether the kernel can keep what the port demands of its far ends.
+fn guarded(port: &PortSpec) -> Result<(), RuntimeError> {
+    if port.guards.is_empty() {
+        return Ok(());
+    }
+    let error = |what| RuntimeError::Guard { port: port.name.clone(), what };
+    if !port.transport.is_stream() {
+        return Err(error(String::from("only stream ports have guards")));
+    }
+    guard::rehearse(&port.guards, port.listen.is_ipv4()).map_err(error)
 }
 
 /// Reads keys and trust of a TLS port.
@@ -193,7 +208,9 @@ fn bind_one(port: &PortSpec, at: SocketAddr, options: &SocketOptions) -> io::Res
     }
     Ok(match (port.transport, port.connect_only) {
         (Transport::Udp, _) => Socket::Datagrams(DatagramSocket::bind(at, options)?),
-        (_, false) => Socket::Listener(tcp::listen(at, options)?),
+        (_, false) => Socket::Listener(tcp::listen(at, options, |socket| {
+            guard::arm_listener(socket, at.is_ipv4(), (&[], &port.guards))
+        })?),
         (_, true) => Socket::Silent,
     })
 }

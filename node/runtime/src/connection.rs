@@ -2,17 +2,15 @@
 
 use crate::function::Effects;
 use crate::port::Flow;
-use crate::spec::StreamLimits;
+use crate::queue::{PARTS_MAX, Queue};
 use driver::tcp;
 use driver::tls::Session;
 use machine::Time;
 use std::io::{self, IoSlice};
 use std::net::{SocketAddr, TcpStream};
 
-/// Pieces of one vectored write.
-const PARTS_MAX: usize = 64;
-/// A drained queue keeps at most this much room.
-const QUEUE_KEPT_BYTES: usize = 256 << 10;
+/// Octets that one connection writes before others have their turn.
+const PUSH_BYTES_MAX: usize = 1 << 20;
 
 /// How far a connection is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,12 +40,15 @@ pub(crate) struct Connection {
     /// The head of a message that is not whole yet, and its length when that is known.
     pub(crate) partial: Vec<u8>,
     pub(crate) wanted: usize,
-    /// Bytes for the network, as they go out; those before `head` are out.
-    queue: Vec<u8>,
-    head: usize,
+    /// Bytes for the network, as they go out.
+    queue: Queue,
     /// Messages for when it stands.
-    held: Vec<u8>,
+    held: Queue,
     held_messages: u64,
+    /// Octets of a paced port's function that it was not told of yet as written.
+    untold: u64,
+    /// It stands in the list of those that shall be told.
+    pub(crate) listed: bool,
     /// What the shard's sum of queues counts for this connection.
     pub(crate) counted: usize,
     /// When we opened it, until the far end said something.
@@ -56,6 +57,18 @@ pub(crate) struct Connection {
     pub(crate) active: Time,
     /// Since when the kernel takes nothing more.
     pub(crate) blocked: Option<Time>,
+    /// Not watched for a moment, because who owns what comes is behind.
+    pub(crate) paused: bool,
+    /// When it is looked at next, if nothing happens before.
+    pub(crate) look_at: Option<Time>,
+}
+
+/// How much may wait for one connection.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Room {
+    pub(crate) octets_max: usize,
+    /// A message that finds no room is not shed but ends the connection.
+    pub(crate) paced: bool,
 }
 
 /// What became of messages given to a connection.
@@ -84,20 +97,23 @@ impl Connection {
             session: None,
             partial: Vec::new(),
             wanted: 0,
-            queue: Vec::new(),
-            head: 0,
-            held: Vec::new(),
+            queue: Queue::default(),
+            held: Queue::default(),
             held_messages: 0,
+            untold: 0,
+            listed: false,
             counted: 0,
             unheard_since: None,
             active: now,
             blocked: None,
+            paused: false,
+            look_at: None,
         }
     }
 
     /// Bytes that wait to go out.
     pub(crate) fn waiting(&self) -> usize {
-        self.queue.len() - self.head + self.held.len()
+        self.queue.len() + self.held.len()
     }
 
     /// Messages that are lost when the connection never stands.
@@ -105,9 +121,19 @@ impl Connection {
         self.held_messages
     }
 
-    /// Where what TLS wants to send back is appended.
-    pub(crate) fn wire(&mut self) -> &mut Vec<u8> {
-        &mut self.queue
+    /// Appends what TLS wants to send back.
+    pub(crate) fn wire<T>(&mut self, write: impl FnOnce(&mut Vec<u8>) -> T) -> T {
+        self.queue.append(write)
+    }
+
+    /// Octets of the function that the kernel took since this was asked last, and how many still
+    /// wait. Under TLS the records are longer than what they carry: what waits is never more than
+    /// was sent.
+    pub(crate) fn written(&mut self) -> (u64, u64) {
+        let left = self.untold.min(self.waiting() as u64);
+        let octets = self.untold - left;
+        self.untold = left;
+        (octets, left)
     }
 
     /// Sends messages, all that the kernel takes at once, the rest queued up to the limit.
@@ -118,17 +144,20 @@ impl Connection {
         &mut self,
         effects: &Effects,
         order: &[u32],
-        limits: &StreamLimits,
+        room: Room,
         gather: &mut Vec<u8>,
     ) -> io::Result<Sent> {
         let mut sent = Sent::default();
         match self.phase {
             Phase::Closing => sent.shed = order.len() as u64,
-            Phase::Connecting | Phase::Shaking => self.hold(effects, order, limits, &mut sent),
+            Phase::Connecting | Phase::Shaking => self.hold(effects, order, room, &mut sent),
             Phase::Open if self.session.is_some() => {
-                self.seal(effects, order, limits, gather, &mut sent)?;
+                self.seal(effects, order, room, gather, &mut sent)?;
             }
-            Phase::Open => self.send_plain(effects, order, limits, &mut sent)?,
+            Phase::Open => self.send_plain(effects, order, room, &mut sent)?,
+        }
+        if room.paced {
+            self.untold += sent.bytes;
         }
         Ok(sent)
     }
@@ -142,32 +171,35 @@ impl Connection {
     ///
     /// # Errors
     /// The connection is lost.
-    pub(crate) fn answer(&mut self, bytes: &[u8], limits: &StreamLimits) -> io::Result<()> {
-        if self.phase != Phase::Open || !self.fits(bytes.len(), limits) {
+    pub(crate) fn answer(&mut self, bytes: &[u8], room: Room) -> io::Result<()> {
+        if self.phase != Phase::Open || !self.fits(bytes.len(), room) {
             return Ok(());
         }
         if self.session.is_some() {
             self.encrypt(bytes)?;
         } else {
-            self.queue.extend_from_slice(bytes);
+            self.queue.push(bytes);
         }
         if self.blocked.is_none() { self.push().map(drop) } else { Ok(()) }
     }
 
-    fn fits(&self, bytes: usize, limits: &StreamLimits) -> bool {
-        self.waiting() + bytes <= limits.queue_bytes_max
+    fn fits(&self, bytes: usize, room: Room) -> bool {
+        self.waiting() + bytes <= room.octets_max
     }
 
-    fn hold(&mut self, effects: &Effects, order: &[u32], limits: &StreamLimits, sent: &mut Sent) {
+    fn hold(&mut self, effects: &Effects, order: &[u32], room: Room, sent: &mut Sent) {
         for &number in order {
             let (_, bytes) = effects.message(number as usize);
-            if self.fits(bytes.len(), limits) {
-                self.held.extend_from_slice(bytes);
-                self.held_messages += 1;
-                sent.took(bytes.len());
-            } else {
+            if !self.fits(bytes.len(), room) {
                 sent.shed += 1;
+                continue;
             }
+            match effects.shared(number as usize) {
+                Some(piece) => self.held.push_shared(piece.clone()),
+                None => self.held.push(bytes),
+            }
+            self.held_messages += 1;
+            sent.took(bytes.len());
         }
     }
 
@@ -176,18 +208,21 @@ impl Connection {
         &mut self,
         effects: &Effects,
         order: &[u32],
-        limits: &StreamLimits,
+        room: Room,
         gather: &mut Vec<u8>,
         sent: &mut Sent,
     ) -> io::Result<()> {
         gather.clear();
         for &number in order {
             let (_, bytes) = effects.message(number as usize);
-            if self.fits(gather.len() + bytes.len(), limits) {
+            if self.fits(gather.len() + bytes.len(), room) {
                 gather.extend_from_slice(bytes);
                 sent.took(bytes.len());
             } else {
                 sent.shed += 1;
+                if room.paced {
+                    break; // behind a gap nothing may follow
+                }
             }
         }
         self.encrypt(gather)?;
@@ -197,7 +232,7 @@ impl Connection {
     fn encrypt(&mut self, plain: &[u8]) -> io::Result<()> {
         match &mut self.session {
             Some(session) if !plain.is_empty() => {
-                session.encrypt(plain, &mut self.queue).map_err(io::Error::other)
+                self.queue.append(|wire| session.encrypt(plain, wire)).map_err(io::Error::other)
             }
             _ => Ok(()),
         }
@@ -207,27 +242,35 @@ impl Connection {
         &mut self,
         effects: &Effects,
         order: &[u32],
-        limits: &StreamLimits,
+        room: Room,
         sent: &mut Sent,
     ) -> io::Result<()> {
         let mut rest = order;
-        while !rest.is_empty() && self.queue.len() == self.head {
-            let count = self.write_chunk(effects, rest, limits, sent)?;
+        while !rest.is_empty() && self.queue.is_empty() && !(room.paced && sent.shed > 0) {
+            let count = self.write_chunk(effects, rest, room, sent)?;
             rest = &rest[count..];
         }
         for &number in rest {
-            let (_, bytes) = effects.message(number as usize);
-            self.enqueue(bytes, limits, sent);
+            self.enqueue(effects, number, room, sent);
         }
         Ok(())
     }
 
-    fn enqueue(&mut self, bytes: &[u8], limits: &StreamLimits, sent: &mut Sent) {
-        if self.fits(bytes.len(), limits) {
-            self.queue.extend_from_slice(bytes);
+    fn enqueue(&mut self, effects: &Effects, number: u32, room: Room, sent: &mut Sent) {
+        let (_, bytes) = effects.message(number as usize);
+        if self.fits(bytes.len(), room) {
+            self.take(effects, number, 0);
             sent.took(bytes.len());
         } else {
             sent.shed += 1;
+        }
+    }
+
+    /// Queues a message but its first `out` bytes.
+    fn take(&mut self, effects: &Effects, number: u32, out: usize) {
+        match effects.shared(number as usize) {
+            Some(piece) => self.queue.push_shared(piece.slice(out..)),
+            None => self.queue.push(&effects.message(number as usize).1[out..]),
         }
     }
 
@@ -237,21 +280,12 @@ impl Connection {
         &mut self,
         effects: &Effects,
         order: &[u32],
-        limits: &StreamLimits,
+        room: Room,
         sent: &mut Sent,
     ) -> io::Result<usize> {
         let Some(stream) = &self.stream else { return Ok(order.len()) };
         let mut parts = [IoSlice::new(&[]); PARTS_MAX];
-        let (mut used, mut count) = (0, 0);
-        while count < order.len() && used < PARTS_MAX {
-            let first = count;
-            count += 1;
-            while count < order.len() && order[count] == order[count - 1] + 1 {
-                count += 1; // neighbours in the arena are one piece
-            }
-            parts[used] = IoSlice::new(effects.span(order[first], order[count - 1]));
-            used += 1;
-        }
+        let (used, count) = pieces(effects, order, &mut parts);
         let mut out = tcp::write(stream, &parts[..used])?.unwrap_or(0);
         for &number in &order[..count] {
             let (_, bytes) = effects.message(number as usize);
@@ -260,11 +294,11 @@ impl Connection {
                 sent.took(bytes.len());
             } else if out > 0 {
                 // Its head is out: the rest must follow, whatever the limit says.
-                self.queue.extend_from_slice(&bytes[out..]);
+                self.take(effects, number, out);
                 sent.took(bytes.len());
                 out = 0;
             } else {
-                self.enqueue(bytes, limits, sent);
+                self.enqueue(effects, number, room, sent);
             }
         }
         Ok(count)
@@ -278,48 +312,64 @@ impl Connection {
         self.phase = Phase::Open;
         self.asked = None;
         self.held_messages = 0;
-        let held = std::mem::take(&mut self.held);
+        let mut held = std::mem::take(&mut self.held);
         if self.session.is_some() {
-            self.encrypt(&held)?;
+            let mut plain = Vec::with_capacity(held.len());
+            held.drain_into(&mut plain);
+            self.encrypt(&plain)?;
         } else {
-            self.queue.extend_from_slice(&held);
+            self.queue = held; // nothing was written before
         }
         self.push().map(drop)
     }
 
-    /// Writes what is queued; whether all of it is out.
+    /// Writes what is queued, a turn's share of it; whether all of it is out.
     ///
     /// # Errors
     /// The connection is lost.
     pub(crate) fn push(&mut self) -> io::Result<bool> {
         let Some(stream) = &self.stream else { return Ok(self.waiting() == 0) };
-        while self.head < self.queue.len() {
-            match tcp::write(stream, &[IoSlice::new(&self.queue[self.head..])])? {
-                Some(count) => self.head += count,
-                None => {
-                    self.compact();
-                    return Ok(false);
-                }
-            }
+        let mut octets = 0;
+        while !self.queue.is_empty() && octets < PUSH_BYTES_MAX {
+            let mut parts = [IoSlice::new(&[]); PARTS_MAX];
+            let used = self.queue.parts(&mut parts);
+            let Some(count) = tcp::write(stream, &parts[..used])? else { break };
+            self.queue.advance(count);
+            octets += count;
         }
-        self.queue.clear();
-        self.queue.shrink_to(QUEUE_KEPT_BYTES);
-        self.head = 0;
-        Ok(true)
-    }
-
-    /// Moves what waits to the front once more than half of the room is used up.
-    fn compact(&mut self) {
-        if self.head > self.queue.len() / 2 {
-            self.queue.drain(..self.head);
-            self.head = 0;
-        }
+        self.queue.compact();
+        Ok(self.queue.is_empty())
     }
 
     /// Says goodbye after what is queued.
     pub(crate) fn say_goodbye(&mut self) {
         if let Some(session) = &mut self.session {
-            session.close(&mut self.queue);
+            self.queue.append(|wire| session.close(wire));
         }
     }
+}
+
+/// The first messages of `order` as pieces of one write: how many pieces, how many messages.
+fn pieces<'a>(
+    effects: &'a Effects,
+    order: &[u32],
+    parts: &mut [IoSlice<'a>; PARTS_MAX],
+) -> (usize, usize) {
+    let own = |at: usize| effects.shared(order[at] as usize).is_none();
+    let (mut used, mut count) = (0, 0);
+    while count < order.len() && used < PARTS_MAX {
+        let first = count;
+        count += 1;
+        parts[used] = if own(first) {
+            let next = |at: usize| order[at] == order[at - 1] + 1 && own(at);
+            while count < order.len() && next(count) {
+                count += 1; // neighbours in the arena are one piece
+            }
+            IoSlice::new(effects.span(order[first], order[count - 1]))
+        } else {
+            IoSlice::new(effects.message(order[first] as usize).1)
+        };
+        used += 1;
+    }
+    (used, count)
 }

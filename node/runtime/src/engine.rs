@@ -3,7 +3,7 @@
 use crate::facts::RuntimeFact;
 use crate::function::{Effects, Function, In};
 use crate::port::Flow;
-use crate::ring::Rings;
+use crate::ring::{Errand, Rings};
 use driver::Clock;
 use event::Sheet;
 use machine::{Duration, Time};
@@ -38,8 +38,8 @@ impl<F: Function> Engine<F> {
         self.function.waited(now, self.waited);
     }
 
-    /// A message came in from outside.
-    pub(crate) fn message(&mut self, now: Time, flow: Flow, bytes: &[u8]) {
+    /// A message came in from outside; `paced`: it must not be lost on its way to its owner.
+    pub(crate) fn message(&mut self, now: Time, (flow, paced): (Flow, bool), bytes: &[u8]) {
         self.sheet.add(RuntimeFact::MessageIn, 1);
         self.sheet.add(RuntimeFact::BytesIn, bytes.len() as u64);
         let shards = self.rings.shards();
@@ -50,10 +50,37 @@ impl<F: Function> Engine<F> {
             self.sheet.add(RuntimeFact::Steered, 1);
             let waited_ns = self.waited.as_nanos() as u64; // a minute at most
             let arrived = Time::from_nanos(now.as_nanos().saturating_sub(waited_ns));
-            self.rings.hand_over(owner, arrived, (flow, bytes), &self.sheet);
+            self.rings.hand_over(owner, (arrived, paced), (flow, bytes), &self.sheet);
             return;
         }
         self.step(now, In::Message { flow, bytes });
+    }
+
+    /// The other shard that owns the connections of this flow, if they are not ours.
+    pub(crate) fn owner(&self, flow: &Flow) -> Option<u16> {
+        let shards = self.rings.shards();
+        let owner = (shards > 1).then(|| F::steer(&self.config, flow, &[], shards))?;
+        owner.filter(|&owner| self.rings.is_other(owner))
+    }
+
+    /// A connection stands.
+    pub(crate) fn up(&mut self, now: Time, flow: Flow, paced: bool) {
+        let owner = if paced { self.owner(&flow) } else { None };
+        match owner {
+            Some(owner) => self.rings.push_paced(owner, (Errand::Up, flow, &[]), &self.sheet),
+            None => self.step(now, In::Up { flow }),
+        }
+    }
+
+    /// The kernel took so many octets of a paced connection, so many still wait.
+    pub(crate) fn written(&mut self, now: Time, flow: Flow, (octets, left): (u64, u64)) {
+        match self.owner(&flow) {
+            Some(owner) => {
+                let errand = Errand::Written(octets, left);
+                self.rings.push_paced(owner, (errand, flow, &[]), &self.sheet);
+            }
+            None => self.step(now, In::Written { flow, octets, left }),
+        }
     }
 
     /// Something happened that is ours.

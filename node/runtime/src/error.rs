@@ -34,6 +34,14 @@ pub enum RuntimeError {
         /// What is wrong and with which file.
         what: String,
     },
+    /// The kernel cannot keep what a port demands of its far ends.
+    #[error("port \"{port}\": {what}")]
+    Guard {
+        /// The port's name.
+        port: String,
+        /// What is wrong; no key is shown.
+        what: String,
+    },
     /// A number is outside its limits.
     #[error("{0}")]
     Limit(String),

@@ -53,6 +53,9 @@ event::facts! {
         /// A connection was refused for want of room.
         Refused = Counter, Warn, "runtime_connections_refused_total",
             "Connections refused because the table or the process was full";
+        /// A connection was refused for where it came from.
+        TooFar = Counter, Warn, "runtime_connections_too_far_total",
+            "Connections refused because they came over more hops than their guard allows";
         /// A TLS handshake failed.
         HandshakeFailed = Counter, Info, "runtime_tls_handshakes_failed_total",
             "TLS handshakes that failed or timed out";

@@ -6,6 +6,7 @@
 
 use crate::port::{Flow, PortId};
 use crate::shield::Change;
+use bytes::Bytes;
 use driver::Why;
 use machine::{Duration, Time};
 use std::collections::BTreeMap;
@@ -23,7 +24,9 @@ pub enum In<'a> {
         /// The bytes, valid during the step only.
         bytes: &'a [u8],
     },
-    /// A stream connection stands (accepted, or opened by a send).
+    /// A stream connection stands: the far end opened it (`flow.local` has the listening port's
+    /// number), or we did, by a send or [`Effects::open`] (`flow.remote` is the address that was
+    /// given there, and the kernel chose the number of `flow.local`, never a listening one).
     Up {
         /// The connection.
         flow: Flow,
@@ -42,6 +45,17 @@ pub enum In<'a> {
         flow: Flow,
         /// Why, in words for a person.
         why: &'static str,
+    },
+    /// The kernel took octets of a connection of a paced port ([`crate::PortSpec::paced`]), at
+    /// once or after they had waited; told at most once a turn and connection. Over the life of a
+    /// connection the sum of `octets` is what was sent, less what still waits.
+    Written {
+        /// The connection.
+        flow: Flow,
+        /// Octets that the kernel took since this was told last.
+        octets: u64,
+        /// Octets that still wait in the runtime.
+        left: u64,
     },
     /// A datagram of a port whose datagrams travel whole ([`crate::PortSpec::whole`]) came back.
     Returned {
@@ -131,6 +145,8 @@ struct Sending {
     end: u32,
     about: u32,
     in_parts: bool,
+    /// Not in the arena but the shared piece at `start`.
+    shared: bool,
 }
 
 /// What a function on a shard wants done, in order.
@@ -139,6 +155,7 @@ struct Sending {
 #[derive(Debug, Default)]
 pub struct Effects {
     arena: Vec<u8>,
+    shares: Vec<Bytes>,
     sends: Vec<Sending>,
     about: u32,
     /// Connections to open before anything is sent.
@@ -176,7 +193,17 @@ impl Effects {
         let end = self.arena.len();
         if end > start {
             let (start, end, about) = (start as u32, end as u32, self.about);
-            self.sends.push(Sending { to, start, end, about, in_parts: false });
+            self.sends.push(Sending { to, start, end, about, in_parts: false, shared: false });
+        }
+    }
+
+    /// Sends octets that several connections have in common, without copying them where the port
+    /// is a plain stream; in order with [`Effects::send`]. Nothing is sent when there are none.
+    pub fn send_shared(&mut self, to: Flow, bytes: Bytes) {
+        let (start, end, about) = (self.shares.len() as u32, bytes.len() as u32, self.about);
+        if end > 0 {
+            self.shares.push(bytes);
+            self.sends.push(Sending { to, start, end, about, in_parts: false, shared: true });
         }
     }
 
@@ -282,6 +309,7 @@ impl Effects {
     /// Forgets everything, keeps the allocations.
     pub fn clear(&mut self) {
         self.arena.clear();
+        self.shares.clear();
         self.sends.clear();
         self.opens.clear();
         self.closes.clear();
@@ -293,12 +321,12 @@ impl Effects {
         self.clear_deltas();
     }
 
-    /// Bytes of all messages.
+    /// Bytes of all messages of our own; shared ones take no room here.
     pub(crate) fn bytes(&self) -> usize {
         self.arena.len() + self.told.len()
     }
 
-    /// The bytes of messages `first..=last`, which stand next to each other.
+    /// The bytes of messages `first..=last`, which stand next to each other and are not shared.
     pub(crate) fn span(&self, first: u32, last: u32) -> &[u8] {
         let (start, end) = (self.sends[first as usize].start, self.sends[last as usize].end);
         &self.arena[start as usize..end as usize]
@@ -306,8 +334,17 @@ impl Effects {
 
     /// Message number `at`.
     pub(crate) fn message(&self, at: usize) -> (Flow, &[u8]) {
-        let Sending { to, start, end, .. } = self.sends[at];
+        let Sending { to, start, end, shared, .. } = self.sends[at];
+        if shared {
+            return (to, &self.shares[start as usize]);
+        }
         (to, &self.arena[start as usize..end as usize])
+    }
+
+    /// Message number `at` as it is shared; `None` for one of our own.
+    pub(crate) fn shared(&self, at: usize) -> Option<&Bytes> {
+        let Sending { start, shared, .. } = self.sends[at];
+        shared.then(|| &self.shares[start as usize])
     }
 
     /// Whether IP may fragment message `at`.
@@ -317,8 +354,8 @@ impl Effects {
 
     /// Which conversation message `at` belongs to, and how many octets it has.
     pub(crate) fn outline(&self, at: usize) -> (u32, usize) {
-        let Sending { start, end, about, .. } = self.sends[at];
-        (about, (end - start) as usize)
+        let Sending { about, .. } = self.sends[at];
+        (about, self.message(at).1.len())
     }
 }
 
@@ -371,7 +408,8 @@ pub trait Function: Send + 'static {
     fn frame(port: PortId, buffer: &[u8]) -> Frame;
 
     /// Which of `shards` owns this message; `None` lets the receiving shard keep it. Pure: it is
-    /// called on whichever shard the kernel chose.
+    /// called on whichever shard the kernel chose. Without bytes: which one is told [`In::Up`] and
+    /// [`In::Written`] of a connection of a paced port.
     fn steer(_config: &Self::Config, _flow: &Flow, _bytes: &[u8], _shards: u16) -> Option<u16> {
         None
     }

@@ -166,7 +166,12 @@ impl Io {
         for flow in effects.closes.drain(..) {
             match flow.conn.shard() {
                 Some(shard) if rings.is_other(shard) => {
-                    rings.push(shard, (Errand::Close, flow, &[]), &self.sheet);
+                    let errand = (Errand::Close, flow, &[][..]);
+                    if self.is_paced(flow.port) {
+                        rings.push_paced(shard, errand, &self.sheet);
+                    } else {
+                        rings.push(shard, errand, &self.sheet);
+                    }
                 }
                 _ => self.close(now, flow),
             }
@@ -315,7 +320,7 @@ impl Io {
                 _ => "unreachable (ICMP)",
             };
             tell(&mut self.news, News::Down(flow, why));
-            rings.broadcast_down(flow, why);
+            rings.broadcast_down(flow, why, false);
         }
     }
 }

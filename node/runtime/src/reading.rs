@@ -169,7 +169,8 @@ impl Reader {
         self.plain.append(&mut connection.partial);
         let head = self.plain.len();
         let bytes = &mut self.raw[..start + count];
-        let result = session.process(bytes, &mut self.plain, connection.wire());
+        let plain = &mut self.plain;
+        let result = connection.wire(|wire| session.process(bytes, plain, wire));
         connection.session = Some(session);
         match result {
             Ok(Progress::Closed) => ended = ended.or(Some("the far end closed the connection")),
@@ -197,6 +198,7 @@ impl Reader {
     ) {
         let (mut at, mut wanted) = (0, 0);
         let mut broken = None;
+        let paced = io.is_paced(flow.port);
         while at < buffer.len() {
             let rest = &buffer[at..];
             match F::frame(flow.port, rest) {
@@ -219,7 +221,7 @@ impl Reader {
                     break;
                 }
                 Frame::Message(count @ 1..) => {
-                    engine.message(now, flow, &rest[..count]);
+                    engine.message(now, (flow, paced), &rest[..count]);
                     at += count;
                 }
                 Frame::Skip(_) | Frame::Answer(..) | Frame::Message(_) => {

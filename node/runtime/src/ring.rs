@@ -5,9 +5,14 @@
 //!   shard 2 ──Parcel──→ (ArrayQueue)        parcel: two allocations and at most one wake-up,
 //!                                           however many messages it carries
 //! ```
+//!
+//! A parcel that finds no room in its ring is shed. One that carries something of a paced port
+//! waits instead, grows, and leaves when there is room: nothing more is read meanwhile from the
+//! connections that would add to it.
 
 use crate::facts::RuntimeFact;
 use crate::port::Flow;
+use bytes::Bytes;
 use crossbeam_queue::ArrayQueue;
 use driver::Waker;
 use event::Sheet;
@@ -20,6 +25,11 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 const PARCELS_MAX: usize = 1_024;
 /// Bytes after which a parcel is sent before the turn ends.
 const PARCEL_BYTES: usize = 256 << 10;
+/// Errands after which a parcel is sent before the turn ends.
+const PARCEL_ERRANDS: usize = 4_096;
+/// A parcel that waits for room takes nothing more to send beyond so many bytes and errands.
+const WAITING_BYTES_MAX: usize = 64 << 20;
+const WAITING_ERRANDS_MAX: usize = 1 << 20;
 
 /// What a shard tells another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,8 +38,14 @@ pub(crate) enum Errand {
     Take,
     /// Send this over your connection.
     Send,
+    /// Send the shared piece of this number over your connection.
+    SendShared(u32),
     /// Close your connection.
     Close,
+    /// A connection of a paced port stands.
+    Up,
+    /// So many octets of it were written, so many still wait.
+    Written(u64, u64),
     /// This far end is gone.
     Down(&'static str),
     /// This far end has proved these names, one a line.
@@ -43,6 +59,9 @@ pub(crate) struct Parcel {
     arrived: Time,
     items: Vec<(Errand, Flow, u32, u32)>,
     bytes: Vec<u8>,
+    shares: Vec<Bytes>,
+    /// It must not be shed.
+    paced: bool,
 }
 
 impl Parcel {
@@ -56,6 +75,16 @@ impl Parcel {
     /// How long its first message has waited.
     pub(crate) fn waited(&self, now: Time) -> Duration {
         if self.arrived == Time::ZERO { Duration::ZERO } else { now.since(self.arrived) }
+    }
+
+    /// Shared piece number `at`.
+    pub(crate) fn share(&self, at: u32) -> Bytes {
+        self.shares.get(at as usize).cloned().unwrap_or_default()
+    }
+
+    /// Whether it shall leave before the turn ends.
+    fn is_full(&self) -> bool {
+        self.bytes.len() >= PARCEL_BYTES || self.items.len() >= PARCEL_ERRANDS
     }
 
     fn push(&mut self, errand: Errand, flow: Flow, bytes: &[u8]) {
@@ -118,7 +147,7 @@ impl Rings {
     pub(crate) fn hand_over(
         &mut self,
         shard: u16,
-        arrived: Time,
+        (arrived, paced): (Time, bool),
         (flow, bytes): (Flow, &[u8]),
         sheet: &Sheet<RuntimeFact>,
     ) {
@@ -126,7 +155,11 @@ impl Rings {
         if parcel.arrived == Time::ZERO {
             parcel.arrived = arrived;
         }
-        self.push(shard, (Errand::Take, flow, bytes), sheet);
+        if paced {
+            self.push_paced(shard, (Errand::Take, flow, bytes), sheet);
+        } else {
+            self.push(shard, (Errand::Take, flow, bytes), sheet);
+        }
     }
 
     /// Gives another shard an errand; it leaves with [`Rings::post`].
@@ -137,15 +170,70 @@ impl Rings {
         sheet: &Sheet<RuntimeFact>,
     ) {
         let parcel = &mut self.parcels[usize::from(shard)];
+        if parcel.paced && parcel.is_full() {
+            sheet.add(RuntimeFact::RingShed, 1); // it waits, and takes only what must not be lost
+            return;
+        }
         parcel.push(errand, flow, bytes);
-        if parcel.bytes.len() >= PARCEL_BYTES {
+        if parcel.is_full() {
             self.dispatch(usize::from(shard), sheet);
         }
     }
 
+    /// The same for what belongs to a paced port and must not be lost.
+    pub(crate) fn push_paced(
+        &mut self,
+        shard: u16,
+        (errand, flow, bytes): (Errand, Flow, &[u8]),
+        sheet: &Sheet<RuntimeFact>,
+    ) {
+        let parcel = &mut self.parcels[usize::from(shard)];
+        let was_full = parcel.is_full();
+        parcel.paced = true;
+        parcel.push(errand, flow, bytes);
+        if !was_full && parcel.is_full() {
+            self.dispatch(usize::from(shard), sheet);
+        }
+    }
+
+    /// Gives another shard a shared piece to send.
+    pub(crate) fn push_shared(
+        &mut self,
+        shard: u16,
+        (flow, piece): (Flow, Bytes),
+        sheet: &Sheet<RuntimeFact>,
+    ) {
+        let parcel = &mut self.parcels[usize::from(shard)];
+        let number = parcel.shares.len() as u32;
+        parcel.shares.push(piece);
+        self.push_paced(shard, (Errand::SendShared(number), flow, &[]), sheet);
+    }
+
+    /// Whether another shard takes its parcels so slowly that no more should be read for it.
+    pub(crate) fn is_behind(&self, shard: u16) -> bool {
+        let parcel = &self.parcels[usize::from(shard)];
+        parcel.paced && parcel.is_full()
+    }
+
+    /// Whether its parcel has waited for so long that it takes nothing more to send.
+    pub(crate) fn is_overrun(&self, shard: u16) -> bool {
+        let parcel = &self.parcels[usize::from(shard)];
+        parcel.bytes.len() >= WAITING_BYTES_MAX || parcel.items.len() >= WAITING_ERRANDS_MAX
+    }
+
+    /// Whether a parcel waits for room.
+    pub(crate) fn holds_back(&self) -> bool {
+        self.parcels.iter().any(|parcel| parcel.paced)
+    }
+
     /// Tells every other shard that a far end is gone.
-    pub(crate) fn broadcast_down(&mut self, flow: Flow, why: &'static str) {
+    pub(crate) fn broadcast_down(&mut self, flow: Flow, why: &'static str, paced: bool) {
         self.broadcast(Errand::Down(why), flow, &[]);
+        if paced {
+            let own = usize::from(self.own);
+            let others = self.parcels.iter_mut().enumerate().filter(|&(shard, _)| shard != own);
+            others.for_each(|(_, parcel)| parcel.paced |= !parcel.items.is_empty());
+        }
     }
 
     /// Tells every other shard who a far end is.
@@ -176,6 +264,10 @@ impl Rings {
         let door = &self.doors[shard];
         match door.ring.push(parcel) {
             Ok(()) => door.waker.wake(),
+            Err(parcel) if parcel.paced && door.open.load(Relaxed) => {
+                door.waker.wake();
+                self.parcels[shard] = parcel;
+            }
             Err(parcel) => sheet.add(RuntimeFact::RingShed, parcel.items.len() as u64),
         }
     }

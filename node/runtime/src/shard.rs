@@ -93,7 +93,8 @@ impl<F: Function> Shard<F> {
     fn wait(&mut self) {
         let now = self.now();
         let mut timeout = Some(Duration::ZERO);
-        let dozing = now >= self.busy_until && self.io.news.is_empty();
+        let news = !self.io.news.is_empty() || self.io.streams.has_written();
+        let dozing = now >= self.busy_until && !news && !self.engine.rings.holds_back();
         if dozing {
             self.engine.rings.door().waker.doze();
             let empty = self.engine.rings.door().ring.is_empty()
@@ -141,6 +142,7 @@ impl<F: Function> Shard<F> {
             }
         }
         self.ready = ready;
+        worked |= self.written(now);
         worked |= self.news(now);
         if self.engine.function.deadline().is_some_and(|at| at <= now) {
             self.engine.tick(now);
@@ -190,9 +192,10 @@ impl<F: Function> Shard<F> {
                 self.datagrams(now, id)
             }
             PortKind::Streams(_) => {
+                let paced = self.io.is_paced(id);
                 let standing = self.io.accept(now, id);
                 for flow in &standing {
-                    self.engine.step(now, In::Up { flow: *flow });
+                    self.engine.up(now, *flow, paced);
                 }
                 !standing.is_empty()
             }
@@ -203,12 +206,26 @@ impl<F: Function> Shard<F> {
         if event.writable
             && let Some(flow) = self.io.writable(now, id)
         {
-            self.engine.step(now, In::Up { flow });
+            let paced = self.io.is_paced(flow.port);
+            self.engine.up(now, flow, paced);
         }
-        if event.readable {
+        if event.readable && self.is_behind(id) {
+            self.io.pause_read(now, id);
+        } else if event.readable {
             self.reader.read(now, id, &mut self.engine, &mut self.io);
         }
         true
+    }
+
+    /// Whether a paced connection belongs to a shard that takes no more for now.
+    fn is_behind(&mut self, id: ConnId) -> bool {
+        if !self.engine.rings.holds_back() {
+            return false;
+        }
+        let Some(connection) = self.io.streams.table.find(id) else { return false };
+        let flow = connection.flow;
+        let owner = if self.io.is_paced(flow.port) { self.engine.owner(&flow) } else { None };
+        owner.is_some_and(|owner| self.engine.rings.is_behind(owner))
     }
 
     /// Takes what the helper threads have done.
@@ -238,7 +255,8 @@ impl<F: Function> Shard<F> {
             self.engine.rings.broadcast_proved(flow, &names);
             self.engine.step(now, In::Proved { flow, names: &names });
         }
-        self.engine.step(now, In::Up { flow });
+        let paced = self.io.is_paced(flow.port);
+        self.engine.up(now, flow, paced);
         self.reader.resume(now, (flow.conn, plain), &mut self.engine, &mut self.io);
     }
 
@@ -279,13 +297,25 @@ impl<F: Function> Shard<F> {
             };
             engine.arrived(now, datagram.arrived_ns);
             for bytes in datagram.segments() {
-                engine.message(now, flow, bytes);
+                engine.message(now, (flow, false), bytes);
             }
             if Io::is_heavy(&engine.effects) {
                 io.flush(now, &mut engine.effects, &mut engine.rings);
             }
         }
         true
+    }
+
+    /// Tells the function what the kernel took of paced connections.
+    fn written(&mut self, now: Time) -> bool {
+        let written = self.io.streams.written();
+        for &(flow, octets, left) in &written {
+            self.engine.written(now, flow, (octets, left));
+            if Io::is_heavy(&self.engine.effects) {
+                self.flush(now);
+            }
+        }
+        !written.is_empty()
     }
 
     /// Tells the function what happened to its far ends.
@@ -298,7 +328,8 @@ impl<F: Function> Shard<F> {
                 News::Resolved(query, answer) => In::Resolved { query, answer },
                 News::Returned(flow, why, ref quoted) => In::Returned { flow, why, quoted },
                 News::Lost(flow, why) => {
-                    self.engine.rings.broadcast_down(flow, why);
+                    let paced = self.io.is_paced(flow.port);
+                    self.engine.rings.broadcast_down(flow, why, paced);
                     In::Down { flow, why }
                 }
             };
@@ -323,7 +354,14 @@ impl<F: Function> Shard<F> {
             match errand {
                 Errand::Take => self.engine.step(now, In::Message { flow, bytes }),
                 Errand::Send => self.engine.effects.send(flow, |out| out.extend_from_slice(bytes)),
+                Errand::SendShared(at) => {
+                    self.engine.effects.send_shared(flow, parcel.share(at));
+                }
                 Errand::Close => self.engine.effects.close(flow),
+                Errand::Up => self.engine.step(now, In::Up { flow }),
+                Errand::Written(octets, left) => {
+                    self.engine.step(now, In::Written { flow, octets, left });
+                }
                 Errand::Down(why) => self.engine.step(now, In::Down { flow, why }),
                 Errand::Proved => {
                     let text = String::from_utf8_lossy(bytes);
@@ -418,13 +456,13 @@ impl<F: Function> Shard<F> {
             ports.iter().filter_map(|port| Some((port.kept?, port.held.spec.id))).collect();
         for port in ports {
             let ShardPort { held, tls, kept, socket } = port;
-            let kind = match kept {
-                Some(id) => old.get_mut(usize::from(id.0)).and_then(Option::take).map(|p| p.kind),
-                None => socket.map(into_kind),
-            };
+            let before = kept.and_then(|id| old.get_mut(usize::from(id.0)).and_then(Option::take));
+            let guards = before.as_ref().map(|port| Arc::clone(&port.spec.guards));
+            let kind = before.map(|port| port.kind).or_else(|| socket.map(into_kind));
             let Some(mut kind) = kind else { continue };
             if let PortKind::Streams(streams) = &mut kind {
                 streams.tls = tls;
+                streams.guard(&held.spec, guards.as_deref());
             }
             if let PortKind::Datagrams(port) = &mut kind {
                 port.set_whole(held.spec.whole);

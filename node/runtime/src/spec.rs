@@ -1,6 +1,7 @@
 //! What a function is started with: its ports, its shards, its limits.
 
 use crate::gate::GateRef;
+use crate::guard::Guard;
 use crate::mirror::MirrorRef;
 use crate::port::{PortId, Transport};
 use driver::tls::TlsSpec;
@@ -46,6 +47,13 @@ pub struct PortSpec {
     /// Bytes that wait for one slow reader of a stream port; `None`: as
     /// [`StreamLimits::queue_bytes_max`] says. Changes with the next configuration.
     pub queue_bytes_max: Option<usize>,
+    /// A stream port that loses no message: its function is told what the kernel took
+    /// ([`crate::In::Written`]) and sends no more than that allows. A connection whose queue passes
+    /// its limit all the same ends. Fixed while the port stands.
+    pub paced: bool,
+    /// What the far ends of a stream port must prove. Changes with the next configuration;
+    /// connections that stand keep what they were opened with.
+    pub guards: Arc<[Guard]>,
 }
 
 impl Default for PortSpec {
@@ -63,6 +71,8 @@ impl Default for PortSpec {
             connect_only: false,
             runs: true,
             queue_bytes_max: None,
+            paced: false,
+            guards: Arc::default(),
         }
     }
 }
@@ -77,9 +87,11 @@ pub struct StreamLimits {
     pub queue_bytes_max: usize,
     /// The longest message; a longer one ends its connection.
     pub message_bytes_max: usize,
-    /// A connection on which nothing was read or written for this long is closed.
+    /// A connection on which nothing was read or written for this long is closed;
+    /// `Duration::MAX`: none is.
     pub idle_timeout: Duration,
-    /// A connection whose reader takes nothing for this long, while something waits, is closed.
+    /// A connection whose reader takes nothing for this long, while something waits, is closed;
+    /// `Duration::MAX`: none is.
     pub stall_timeout: Duration,
     /// TLS handshakes of the function at the same time, those that wait for their far end included.
     /// What comes on top is shed, the newest first: its connection is closed at once and counted,

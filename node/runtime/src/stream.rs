@@ -1,31 +1,38 @@
 //! Streams of a shard: accepting, opening, sending, closing.
 
 use crate::assistants::Assistants;
-use crate::connection::{Connection, Phase};
+use crate::connection::{Connection, Phase, Room};
 use crate::facts::RuntimeFact;
 use crate::function::Effects;
+use crate::guard::{self, Guard};
 use crate::handshake::{Established, Shaken, Shaking, words};
 use crate::io::{Io, News, Port, PortKind, Token, tell};
 use crate::port::{ConnId, Flow, PortId, Transport};
 use crate::ring::{Errand, Rings};
-use crate::spec::StreamLimits;
+use crate::spec::{PortSpec, StreamLimits};
 use crate::table::Table;
 use driver::tls::{Context, Session};
 use driver::{Interest, SocketOptions, tcp};
 use machine::{Duration, Time, Wheel};
 use std::collections::HashMap;
 use std::io;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 
 /// Connections accepted in one turn from one port.
 const ACCEPTS_PER_TURN: usize = 64;
 /// After running out of descriptors, a port accepts nothing for this long.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// A connection whose owner is behind is not read for this long.
+const READ_PAUSE: Duration = Duration::from_millis(1);
 /// How long a far end may take to finish after we closed.
 const LINGER: Duration = Duration::from_secs(2);
 /// A connection that we opened and that ends within this time, without a word, was refused.
 const QUICK_END: Duration = Duration::from_secs(1);
+/// A connection is looked at this often, whatever its timeouts.
+const LOOK_MAX: Duration = Duration::from_secs(86_400);
+/// Why a paced connection ends that was given more than it may hold.
+const OVERRUN: &str = "more waits for the far end than its queue may hold";
 /// Names remembered for the certificates of far ends; when full, all are forgotten.
 const NAMES_MAX: usize = 4_096;
 
@@ -33,6 +40,18 @@ const NAMES_MAX: usize = 4_096;
 pub(crate) struct StreamPort {
     pub(crate) listener: Option<TcpListener>,
     pub(crate) tls: Option<Arc<Context>>,
+}
+
+impl StreamPort {
+    /// Demands of the far ends what the port says now, when it said `before`. A new socket was
+    /// born with it.
+    pub(crate) fn guard(&self, spec: &PortSpec, before: Option<&[Guard]>) {
+        let (Some(listener), Some(before)) = (&self.listener, before) else { return };
+        let guards = (before, &*spec.guards);
+        if let Err(error) = guard::arm_listener(listener, spec.listen.is_ipv4(), guards) {
+            tracing::error!(%error, port = spec.name, "the guards of a port cannot be changed");
+        }
+    }
 }
 
 /// A connection that stands since now, after its handshake.
@@ -49,6 +68,7 @@ pub(crate) struct Stood {
 enum Due {
     Connection(ConnId),
     Accept(PortId),
+    Read(ConnId),
 }
 
 /// The streams of a shard.
@@ -62,6 +82,8 @@ pub(crate) struct Streams {
     gather: Vec<u8>,
     /// Far ends whose silence was told in this flush.
     told: Vec<(PortId, SocketAddr)>,
+    /// Paced connections that may have written since their functions were told, each once.
+    written: Vec<ConnId>,
     queued: usize,
     assistants: Arc<Assistants>,
 }
@@ -82,6 +104,7 @@ impl Streams {
             due: Vec::new(),
             gather: Vec::new(),
             told: Vec::new(),
+            written: Vec::new(),
             queued: 0,
             assistants,
         }
@@ -107,6 +130,26 @@ impl Streams {
     pub(crate) fn start_flush(&mut self) {
         self.told.clear();
     }
+
+    /// Whether functions shall be told what the kernel took.
+    pub(crate) fn has_written(&self) -> bool {
+        !self.written.is_empty()
+    }
+
+    /// What the kernel took of paced connections since this was asked last: octets, and how many
+    /// still wait.
+    pub(crate) fn written(&mut self) -> Vec<(Flow, u64, u64)> {
+        let mut told = Vec::with_capacity(self.written.len());
+        for id in self.written.drain(..) {
+            let Some(connection) = self.table.find(id) else { continue };
+            connection.listed = false;
+            let (octets, left) = connection.written();
+            if octets > 0 && connection.phase == Phase::Open {
+                told.push((connection.flow, octets, left));
+            }
+        }
+        told
+    }
 }
 
 impl Io {
@@ -115,6 +158,30 @@ impl Io {
         match &port.kind {
             PortKind::Streams(streams) => Some((port, streams)),
             PortKind::Datagrams(_) => None,
+        }
+    }
+
+    /// Whether the port loses no message.
+    pub(crate) fn is_paced(&self, id: PortId) -> bool {
+        self.stream_port(id).is_some_and(|(port, _)| port.spec.paced)
+    }
+
+    /// How much may wait for a connection of this port.
+    fn room(&self, id: PortId) -> Room {
+        let spec = self.stream_port(id).map(|(port, _)| &port.spec);
+        let own = spec.and_then(|spec| spec.queue_bytes_max);
+        let octets_max = own.unwrap_or(self.streams.limits.queue_bytes_max);
+        Room { octets_max, paced: spec.is_some_and(|spec| spec.paced) }
+    }
+
+    /// The function of a paced connection is told at the next turn what the kernel took.
+    fn list_written(&mut self, id: ConnId) {
+        let streams = &mut self.streams;
+        if let Some(connection) = streams.table.find(id)
+            && !connection.listed
+        {
+            connection.listed = true;
+            streams.written.push(id);
         }
     }
 
@@ -143,6 +210,10 @@ impl Io {
             match tcp::accept(listener) {
                 Ok(None) => break,
                 Ok(Some((stream, remote))) => {
+                    if !guard::admit(&stream, remote.ip(), &port.spec.guards).unwrap_or(false) {
+                        self.sheet.add(RuntimeFact::TooFar, 1);
+                        continue;
+                    }
                     let local = stream.local_addr().unwrap_or(port.local);
                     let flow = Flow::to(id, transport, local, remote);
                     standing.extend(self.accepted(now, flow, stream, tls));
@@ -180,7 +251,7 @@ impl Io {
             return None;
         }
         self.sheet.add(RuntimeFact::Accepted, 1);
-        self.arm(now + self.streams.limits.idle_timeout, id);
+        self.arm(now, self.streams.limits.idle_timeout, id);
         self.recount(id);
         Some(Flow { conn: id, ..flow })
     }
@@ -213,8 +284,14 @@ impl Io {
         self.recount(id);
     }
 
-    fn arm(&mut self, at: Time, id: ConnId) {
-        self.streams.wheel.arm(at, Due::Connection(id));
+    /// Looks at a connection after that time, or before.
+    fn arm(&mut self, now: Time, wait: Duration, id: ConnId) {
+        let at = now + wait.min(LOOK_MAX);
+        let Some(connection) = self.streams.table.find(id) else { return };
+        if connection.look_at.is_none_or(|before| at < before) {
+            connection.look_at = Some(at);
+            self.streams.wheel.arm(at, Due::Connection(id));
+        }
     }
 
     /// Changes what the connection is watched for; whether that worked.
@@ -247,10 +324,7 @@ impl Io {
             start = end;
             match flow.conn.shard() {
                 Some(shard) if rings.is_other(shard) => {
-                    for &number in run {
-                        let (flow, bytes) = effects.message(number as usize);
-                        rings.push(shard, (Errand::Send, flow, bytes), &self.sheet);
-                    }
+                    self.send_away(shard, effects, run, rings);
                 }
                 Some(_) => self.send_to(now, flow.conn, flow, effects, run),
                 None => {
@@ -262,11 +336,30 @@ impl Io {
         }
     }
 
+    /// Hands messages for a connection to the shard that has it.
+    fn send_away(&mut self, shard: u16, effects: &Effects, order: &[u32], rings: &mut Rings) {
+        for &number in order {
+            let (flow, bytes) = effects.message(number as usize);
+            let errand = (Errand::Send, flow, bytes);
+            match effects.shared(number as usize) {
+                _ if !self.is_paced(flow.port) => rings.push(shard, errand, &self.sheet),
+                _ if rings.is_overrun(shard) => {
+                    rings.push_paced(shard, (Errand::Close, flow, &[]), &self.sheet);
+                    return tell(&mut self.news, News::Lost(flow, "its shard does not keep up"));
+                }
+                Some(piece) => rings.push_shared(shard, (flow, piece.clone()), &self.sheet),
+                None => rings.push_paced(shard, errand, &self.sheet),
+            }
+        }
+    }
+
     /// The connection to the flow's far end: the one that stands, or one that is opened now.
     /// `None` when it cannot be opened; the function is told.
     pub(crate) fn connection_to(&mut self, now: Time, flow: Flow) -> Option<ConnId> {
         let far = (flow.port, flow.remote);
-        if let Some(id) = self.streams.table.to(&far) {
+        if let Some(id) = self.streams.table.to(&far)
+            && (!self.is_paced(flow.port) || self.leaves_from(id, flow.local.ip()))
+        {
             return Some(id);
         }
         if let Some(why) = self.streams.table.cold(&far, now) {
@@ -293,6 +386,12 @@ impl Io {
         }
     }
 
+    /// Whether a connection has this address on our side. The ends of a paced one are what it is.
+    fn leaves_from(&mut self, id: ConnId, local: IpAddr) -> bool {
+        let found = self.streams.table.find(id).map(|connection| connection.flow.local.ip());
+        local.is_unspecified() || found.is_none_or(|ip| ip.is_unspecified() || ip == local)
+    }
+
     fn open(&mut self, now: Time, flow: Flow) -> io::Result<ConnId> {
         let (port, _) = self.stream_port(flow.port).ok_or(io::ErrorKind::NotFound)?;
         let ip = if flow.local.ip().is_unspecified() { port.local.ip() } else { flow.local.ip() };
@@ -300,7 +399,10 @@ impl Io {
             .then_some(SocketAddr::new(ip, 0));
         let options =
             SocketOptions { device: port.spec.device.clone(), ..SocketOptions::default() };
-        let stream = tcp::connect(source, flow.remote, &options)?;
+        let guards = &port.spec.guards;
+        let stream = tcp::connect(source, flow.remote, &options, |socket| {
+            guard::arm_connecting(socket, flow.remote.ip(), guards)
+        })?;
         let mut connection = Connection::new(flow, Phase::Connecting, Some(stream), now);
         connection.asked = Some(flow);
         let id = self.streams.table.insert(connection);
@@ -308,14 +410,13 @@ impl Io {
             self.streams.table.remove(id);
             return Err(io::Error::from(io::ErrorKind::OutOfMemory));
         }
-        self.arm(now + self.streams.limits.connect_timeout, id);
+        self.arm(now, self.streams.limits.connect_timeout, id);
         self.recount(id);
         Ok(id)
     }
 
     fn send_to(&mut self, now: Time, id: ConnId, flow: Flow, effects: &Effects, order: &[u32]) {
-        let own = self.stream_port(flow.port).and_then(|(port, _)| port.spec.queue_bytes_max);
-        let queue_bytes_max = own.unwrap_or(self.streams.limits.queue_bytes_max);
+        let room = self.room(flow.port);
         let streams = &mut self.streams;
         let Some(connection) = streams.table.find(id).filter(|c| c.leads_to(flow.remote)) else {
             let far = (flow.port, flow.remote);
@@ -325,14 +426,18 @@ impl Io {
             }
             return;
         };
-        let limits = StreamLimits { queue_bytes_max, ..streams.limits };
-        let outcome = connection.send(effects, order, &limits, &mut streams.gather);
+        let closing = connection.phase == Phase::Closing;
+        let outcome = connection.send(effects, order, room, &mut streams.gather);
         match outcome {
+            Ok(sent) if room.paced && sent.shed > 0 && !closing => self.lose(id, OVERRUN),
             Ok(sent) => {
                 self.sheet.add(RuntimeFact::MessageOut, sent.messages);
                 self.sheet.add(RuntimeFact::BytesOut, sent.bytes);
                 self.sheet.add(RuntimeFact::SendShed, sent.shed);
                 self.after_write(now, id);
+                if room.paced {
+                    self.list_written(id);
+                }
             }
             Err(error) => self.lose(id, lost_words(&error)),
         }
@@ -348,7 +453,7 @@ impl Io {
         if connection.waiting() > 0 && connection.blocked.is_none() {
             connection.blocked = Some(now);
             self.watch_connection(id, Interest::ReadWrite, false);
-            self.arm(now + self.streams.limits.stall_timeout, id);
+            self.arm(now, self.streams.limits.stall_timeout, id);
         }
         self.recount(id);
     }
@@ -368,7 +473,10 @@ impl Io {
     /// Answers a keep-alive on the connection it came on.
     pub(crate) fn answer(&mut self, now: Time, id: ConnId, bytes: &[u8]) {
         let Some(connection) = self.streams.table.find(id) else { return };
-        match connection.answer(bytes, &self.streams.limits) {
+        let port = connection.flow.port;
+        let room = self.room(port);
+        let Some(connection) = self.streams.table.find(id) else { return };
+        match connection.answer(bytes, room) {
             Ok(()) => self.after_write(now, id),
             Err(error) => self.lose(id, lost_words(&error)),
         }
@@ -396,10 +504,15 @@ impl Io {
 
     fn pushed(&mut self, now: Time, id: ConnId, drained: bool, moved: bool) {
         let Some(connection) = self.streams.table.find(id) else { return };
+        let port = connection.flow.port;
         if moved {
             connection.active = now;
             connection.blocked = (!drained).then_some(now);
+            if self.is_paced(port) {
+                self.list_written(id);
+            }
         }
+        let Some(connection) = self.streams.table.find(id) else { return };
         if !drained {
             self.recount(id);
             return;
@@ -456,9 +569,12 @@ impl Io {
         }
         self.sheet.add(how, 1);
         self.watch_connection(id, Interest::Read, false);
-        self.arm(now + self.streams.limits.idle_timeout, id);
+        self.arm(now, self.streams.limits.idle_timeout, id);
         if blocked {
             self.after_write(now, id);
+        }
+        if self.is_paced(flow.port) {
+            self.list_written(id); // what was held
         }
         self.recount(id);
         Some(flow)
@@ -481,7 +597,7 @@ impl Io {
         self.sheet.add(RuntimeFact::Resumed, u64::from(resumed));
         connection.stream = Some(stream);
         connection.session = Some(session);
-        connection.wire().extend_from_slice(&wire);
+        connection.wire(|queue| queue.extend_from_slice(&wire));
         let opened = connection.asked.is_some();
         let closing = connection.phase == Phase::Closing;
         if !self.watch_connection(id, Interest::Read, true) {
@@ -566,7 +682,7 @@ impl Io {
             tcp::finish(stream);
         }
         self.watch_connection(id, Interest::Read, false);
-        self.arm(now + LINGER, id);
+        self.arm(now, LINGER, id);
         if let Some(connection) = self.streams.table.find(id) {
             connection.active = now;
         }
@@ -579,6 +695,7 @@ impl Io {
         for what in due.drain(..) {
             match what {
                 Due::Accept(id) => self.resume_accept(id),
+                Due::Read(id) => self.resume_read(id),
                 Due::Connection(id) => self.expire_connection(now, id),
             }
         }
@@ -593,9 +710,35 @@ impl Io {
         }
     }
 
+    /// The shard that owns what comes over a connection is behind: the kernel keeps it for a
+    /// moment, and then the far end.
+    pub(crate) fn pause_read(&mut self, now: Time, id: ConnId) {
+        let Some(connection) = self.streams.table.find(id).filter(|c| !c.paused) else { return };
+        if let Some(stream) = &connection.stream
+            && self.poll.remove(stream).is_ok()
+        {
+            connection.paused = true;
+            self.streams.wheel.arm(now + READ_PAUSE, Due::Read(id));
+        }
+    }
+
+    fn resume_read(&mut self, id: ConnId) {
+        let Some(connection) = self.streams.table.find(id).filter(|c| c.paused) else { return };
+        connection.paused = false;
+        let blocked = connection.blocked.is_some();
+        let interest = if blocked { Interest::ReadWrite } else { Interest::Read };
+        if !self.watch_connection(id, interest, true) {
+            self.lose(id, "the connection cannot be watched");
+        }
+    }
+
     fn expire_connection(&mut self, now: Time, id: ConnId) {
         let limits = self.streams.limits;
         let Some(connection) = self.streams.table.find(id) else { return };
+        if connection.look_at.is_some_and(|at| at > now) {
+            return; // a later look was replaced by an earlier one
+        }
+        connection.look_at = None;
         match connection.phase {
             Phase::Connecting => {
                 self.fail(now, id, "the connection attempt took too long");
@@ -607,7 +750,7 @@ impl Io {
                 if at <= now {
                     self.lose(id, "closed");
                 } else {
-                    self.arm(at, id);
+                    self.arm(now, at.since(now), id);
                 }
             }
             Phase::Open => {
@@ -621,7 +764,7 @@ impl Io {
                     self.lose(id, "nothing moved for too long");
                 } else {
                     let at = stalled.map_or(idle, |at| at.min(idle));
-                    self.arm(at, id);
+                    self.arm(now, at.since(now), id);
                 }
             }
         }

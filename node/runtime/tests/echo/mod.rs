@@ -19,6 +19,7 @@ pub enum Seen {
     Up(u16, Flow),
     Proved(u16, Flow, Vec<String>),
     Down(u16, Flow, &'static str),
+    Written(u16, Flow, u64, u64),
     Returned(u16, Flow, Why, Vec<u8>),
     Ready(PortId),
     Resolved(u64, Answer),
@@ -159,6 +160,7 @@ impl Function for Echo {
             In::Up { flow } => Seen::Up(self.shard, flow),
             In::Proved { flow, names } => Seen::Proved(self.shard, flow, names.to_vec()),
             In::Down { flow, why } => Seen::Down(self.shard, flow, why),
+            In::Written { flow, octets, left } => Seen::Written(self.shard, flow, octets, left),
             In::Returned { flow, why, quoted } => {
                 Seen::Returned(self.shard, flow, why, quoted.to_vec())
             }
