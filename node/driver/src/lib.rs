@@ -7,6 +7,7 @@
 //!   recvmmsg + UDP_GRO ──→ ReceiveBatch::datagrams()          epoll_pwait2 ──→ Poll::wait()
 //!   SendBatch::fill()  ──→ sendmmsg + UDP_SEGMENT             eventfd      ──→ Waker
 //!   connect, accept4   ──→ tcp::{connect, accept, listen}     rustls       ──→ tls::Session
+//!   TCP_MD5SIG_EXT, IP_MINTTL ──→ guard
 //!   AF_PACKET          ──→ packet::{PacketSocket, PacketBatch}
 //!   SOCK_RAW           ──→ DatagramSocket::raw, by the same batches
 //! ```

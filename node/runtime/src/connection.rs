@@ -10,7 +10,7 @@ use std::io::{self, IoSlice};
 use std::net::{SocketAddr, TcpStream};
 
 /// Octets that one connection writes before others have their turn.
-const PUSH_BYTES_MAX: usize = 1 << 20;
+const PUSH_BYTES_MAX: usize = 256 << 10;
 
 /// How far a connection is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -332,7 +332,7 @@ impl Connection {
         let mut octets = 0;
         while !self.queue.is_empty() && octets < PUSH_BYTES_MAX {
             let mut parts = [IoSlice::new(&[]); PARTS_MAX];
-            let used = self.queue.parts(&mut parts);
+            let used = self.queue.parts(&mut parts, PUSH_BYTES_MAX - octets);
             let Some(count) = tcp::write(stream, &parts[..used])? else { break };
             self.queue.advance(count);
             octets += count;

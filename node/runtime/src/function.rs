@@ -436,3 +436,28 @@ pub trait Function: Send + 'static {
     /// The cells of this shard, for the management side.
     fn cells(&self) -> Vec<event::Cells>;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::port::Transport;
+
+    #[test]
+    fn shared_messages_stand_among_the_others_for_whoever_looks_and_leave_with_them() {
+        let address: SocketAddr = "127.0.0.1:179".parse().unwrap();
+        let flow = Flow::to(PortId(0), Transport::Tcp, address, address);
+        let mut out = Effects::default();
+        out.send(flow, |b| b.extend_from_slice(b"first"));
+        let piece = Bytes::from(vec![2; 3]);
+        out.send_shared(flow, piece.clone());
+        out.send_shared(flow, Bytes::new());
+        out.send(flow, |b| b.push(3));
+        let sends: Vec<&[u8]> = out.sends().map(|(_, bytes)| bytes).collect();
+        assert_eq!(sends, [&b"first"[..], &[2, 2, 2], &[3]]);
+        assert_eq!((out.len(), out.bytes(), out.outline(1)), (3, 6, (0, 3)));
+        assert_eq!(out.last().map(|(_, bytes)| bytes), Some(&[3][..]));
+        assert!(out.shared(1).is_some() && out.shared(2).is_none() && !piece.is_unique());
+        out.clear();
+        assert!(out.is_empty() && piece.is_unique());
+    }
+}

@@ -65,25 +65,29 @@ impl Queue {
         self.behind = 0;
     }
 
-    /// The first pieces, for one write; returns how many there are.
-    pub(crate) fn parts<'a>(&'a self, parts: &mut [IoSlice<'a>; PARTS_MAX]) -> usize {
-        let (mut used, mut at) = (0, self.head);
+    /// The first pieces, for one write of at most so many octets; returns how many there are.
+    pub(crate) fn parts<'a>(
+        &'a self,
+        parts: &mut [IoSlice<'a>; PARTS_MAX],
+        octets_max: usize,
+    ) -> usize {
+        let (mut used, mut at, mut room) = (0, self.head, octets_max);
+        let mut add = |bytes: &'a [u8]| {
+            let fits = bytes.len().min(room);
+            if fits > 0 && used < PARTS_MAX {
+                parts[used] = IoSlice::new(&bytes[..fits]);
+                used += 1;
+                room -= fits;
+            }
+            used < PARTS_MAX && room > 0
+        };
         for (before, bytes) in &self.shared {
-            if used + 2 > PARTS_MAX {
+            if !add(&self.owned[at..at + before]) || !add(bytes) {
                 return used;
             }
-            if *before > 0 {
-                parts[used] = IoSlice::new(&self.owned[at..at + before]);
-                used += 1;
-                at += before;
-            }
-            parts[used] = IoSlice::new(bytes);
-            used += 1;
+            at += before;
         }
-        if self.behind > 0 && used < PARTS_MAX {
-            parts[used] = IoSlice::new(&self.owned[at..]);
-            used += 1;
-        }
+        add(&self.owned[at..]);
         used
     }
 
@@ -125,7 +129,7 @@ impl Queue {
     pub(crate) fn drain_into(&mut self, out: &mut Vec<u8>) {
         while !self.is_empty() {
             let mut parts = [IoSlice::new(&[]); PARTS_MAX];
-            let used = self.parts(&mut parts);
+            let used = self.parts(&mut parts, usize::MAX);
             let mut octets = 0;
             for part in &parts[..used] {
                 out.extend_from_slice(part);
@@ -165,14 +169,11 @@ mod tests {
             while !queue.is_empty() {
                 assert_eq!(queue.len(), all.len() - out.len());
                 let mut parts = [IoSlice::new(&[]); PARTS_MAX];
-                let used = queue.parts(&mut parts);
-                let mut room = step;
-                for part in &parts[..used] {
-                    let taken = part.len().min(room);
-                    out.extend_from_slice(&part[..taken]);
-                    room -= taken;
-                }
-                queue.advance(step - room);
+                let used = queue.parts(&mut parts, step);
+                parts[..used].iter().for_each(|part| out.extend_from_slice(part));
+                let octets = parts[..used].iter().map(|part| part.len()).sum();
+                assert!((1..=step).contains(&octets));
+                queue.advance(octets);
                 queue.compact();
             }
             assert!(out == all, "step {step}");

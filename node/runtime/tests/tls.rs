@@ -133,6 +133,28 @@ fn long_messages_and_many_of_them_cross_whole_and_in_order() {
 }
 
 #[test]
+fn shared_pieces_cross_tls_as_copies_and_are_told_as_written() {
+    let authority = Authority::new("shared");
+    let (certificate, key) = authority.sign("server", &["127.0.0.1"]);
+    let mut spec = spec(TlsSpec { certificate, key, ..TlsSpec::default() });
+    spec.ports[0].paced = true;
+    let (server, served) = launch(spec, Manner { shared: true, ..Manner::default() });
+    let (client, events) = client(trusting(&authority));
+    let text = "x".repeat(100_000);
+    say(&client, 0, server.local_addr(PortId(0)), &[TLS, ("text", &text), ("times", "3")]);
+    for _ in 0..3 {
+        assert_eq!(message(&events), framed(text.as_bytes()));
+    }
+    let mut sum = 0;
+    while sum < 3 * 100_004 {
+        sum += wait_for(&served, |seen| match seen {
+            Seen::Written(_, _, octets, _) => Some(*octets),
+            _ => None,
+        });
+    }
+}
+
+#[test]
 fn the_name_that_the_function_gives_decides_over_the_certificate() {
     let authority = Authority::new("names");
     let (server, served) = server(&authority, &["core.example.org"], ClientAuth::Off);

@@ -35,6 +35,8 @@ pub struct Manner {
     pub quiet: bool,
     /// Times each message is sent back.
     pub copies: usize,
+    /// What is sent back is shared, not copied.
+    pub shared: bool,
     /// Version, to see a configuration arrive.
     pub version: u32,
 }
@@ -149,7 +151,11 @@ impl Function for Echo {
                 self.messages += 1;
                 if !self.obey(now, flow, Self::payload(&flow, bytes), out) {
                     for _ in 0..self.manner.copies.max(1) {
-                        out.send(flow, |b| b.extend_from_slice(bytes));
+                        if self.manner.shared {
+                            out.send_shared(flow, bytes::Bytes::copy_from_slice(bytes));
+                        } else {
+                            out.send(flow, |b| b.extend_from_slice(bytes));
+                        }
                     }
                 }
                 if self.manner.quiet {
