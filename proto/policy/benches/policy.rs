@@ -75,7 +75,7 @@ struct Route {
 fn routes() -> Vec<Route> {
     let key = |number: u32| {
         // Every other route is one of the lines.
-        let (address, bits) = prefix(if number % 2 == 0 { number } else { number + LINES });
+        let (address, bits) = prefix(if number.is_multiple_of(2) { number } else { number + LINES });
         let octets = (bits as usize).div_ceil(8);
         [&[bits as u8][..], &address.to_be_bytes()[..octets]].concat()
     };
@@ -89,7 +89,7 @@ fn routes() -> Vec<Route> {
 
 fn routes_v6() -> Vec<Route> {
     let key = |number: u32| {
-        let line = line_v6(if number % 2 == 0 { number } else { number + LINES });
+        let line = line_v6(if number.is_multiple_of(2) { number } else { number + LINES });
         let address: std::net::Ipv6Addr = line.trim_end_matches("/48").parse().expect("an address");
         [&[48][..], &address.octets()[..6]].concat()
     };

@@ -70,7 +70,7 @@ fn shown(line: &str) -> String {
 
 /// Whether a line means the community; well-known ones are no numbers.
 fn means(line: &str, community: &str) -> bool {
-    let number = community.replace("no-export", "65535:65281").replace("4:", ":");
+    let number = community.replace("no-export", "65535:65281").replace("rt4:", "rt:");
     let line = shown(line);
     if line == community || line == number {
         return true;
