@@ -1,4 +1,7 @@
 //! RIB records of TABLE_DUMP_V2: a route and its paths (RFC 6396 §4.3.2 to §4.3.4, RFC 8050 §4).
+//!
+//! The path identifier of a RIB_GENERIC stands in the path, as those of the other families do: so
+//! GoBGP and OpenBGPD write it, against RFC 8050 §4.2, which nobody follows.
 
 use crate::records::{Body, TableSubtype};
 use bgp::family::{Family, Layout};

@@ -2,11 +2,12 @@
 //! (RFC 8210 §8, §10).
 //!
 //! ```text
-//!           due             Connected              Cache Response          End of Data
-//!   Idle ─────────→ Connecting ───────→ Asked ──────────────────→ Loading ────────────→ Synchronised
-//!    ↑                  │                │ ↑ Cache Reset              │                    │
-//!    └──────────────────┴────────────────┴─┴──────────────────────────┘     Serial Notify, │
-//!      lost, timeout, error, offence         └─────────────────────────────── refresh ─────┘
+//!          due             Connected          Cache Response           End of Data
+//!   Idle ───────→ Connecting ───────→ Asked ────────────────→ Loading ────────────→ Synchronised
+//!    ↑                │               │ ↑  Cache Reset, or        │                      │
+//!    └────────────────┴───────────────┴─┤  known no longer        │                      │
+//!      lost, timeout, error, offence    └─────────────────────────┴──────────────────────┘
+//!                                                             Serial Notify, refresh
 //! ```
 //! While a cache is synchronised, no less preferred one is connected. A more preferred one that
 //! failed is tried again all the time; the table changes hands when its answer is whole.

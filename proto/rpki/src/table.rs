@@ -103,7 +103,7 @@ fn judge<A: Address>(tree: &Tree<A>, address: A, bits: u8, origin: Option<Asn>) 
 /// The changes in the order of the records, of each record the last one.
 fn sorted<A: Address>(changes: impl Iterator<Item = (Record<A>, bool)>) -> Vec<(Record<A>, bool)> {
     let mut sorted: Vec<(Record<A>, bool)> = changes.collect();
-    sorted.sort_by(|one, other| one.0.cmp(&other.0));
+    sorted.sort_by_key(|change| change.0);
     let mut last = 0;
     for at in 1..sorted.len() {
         if sorted[at].0 != sorted[last].0 {

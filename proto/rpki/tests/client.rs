@@ -7,8 +7,8 @@ use bgp::family::Ipv4Prefix;
 use every::{Cache, World, v4, v6};
 use machine::{Duration, Machine, Time};
 use rpki::{
-    CacheId, Cause, ErrorCode, In, Indication, Intervals, Out, Pdu, Phase, Settings, Validity,
-    Version,
+    CacheId, Cause, ErrorCode, In, Indication, Intervals, Out, Pdu, Phase, SPKI_BYTES_MAX,
+    Settings, Validity, Version,
 };
 
 fn seconds(it: u64) -> Time {
@@ -157,6 +157,10 @@ fn offences_are_reported_and_end_the_connection() {
         (vec![Pdu::ResetQuery], ErrorCode::InvalidRequest),
         (vec![start[0].clone(), v4(true, "10.0.0.0/8", 7, 1)], ErrorCode::CorruptData),
         (vec![start[0].clone(), v4(true, "10.0.0.0/8", 33, 1)], ErrorCode::CorruptData),
+        (
+            vec![start[0].clone(), Pdu::RouterKey(true, 1, [0; 20], &[7; SPKI_BYTES_MAX + 1])],
+            ErrorCode::InternalError,
+        ),
     ];
     for (pdus, code) in cases {
         let mut world = World::new(Settings::new(1));

@@ -46,11 +46,16 @@ fn free_port() -> u16 {
 }
 
 fn records(second: bool) -> String {
-    let first =
-        r#"{"prefix":"192.0.2.0/24","maxLength":26,"asn":65001,"ta":"x","expires":4000000000}"#;
-    let more = r#",{"prefix":"2001:db8::/32","maxLength":48,"asn":4200000000,"ta":"x","expires":4000000000}"#;
-    let more = if second { more } else { "" };
-    format!(r#"{{"metadata":{{"buildtime":"2026-01-01T00:00:00Z"}},"roas":[{first}{more}]}}"#)
+    let record = |prefix: &str, max: u8, asn: u32| {
+        format!(
+            r#"{{"prefix":"{prefix}","maxLength":{max},"asn":{asn},"ta":"x","expires":4000000000}}"#
+        )
+    };
+    let mut records = record("192.0.2.0/24", 26, 65_001);
+    if second {
+        records = format!("{records},{}", record("2001:db8::/32", 48, 4_200_000_000));
+    }
+    format!(r#"{{"metadata":{{"buildtime":"2026-01-01T00:00:00Z"}},"roas":[{records}]}}"#)
 }
 
 fn start(version: &str, folder: &std::path::Path, port: u16) -> Running {

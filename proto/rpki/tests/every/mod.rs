@@ -113,11 +113,10 @@ impl World {
 
     /// The last delta.
     pub fn delta(&self) -> Option<Delta> {
-        let deltas = self.out.iter().filter_map(|out| match out {
+        self.out.iter().rev().find_map(|out| match out {
             Out::Changed(delta) => Some(delta.clone()),
             _ => None,
-        });
-        deltas.last()
+        })
     }
 
     pub fn heard(&self, indication: &Indication) -> bool {
