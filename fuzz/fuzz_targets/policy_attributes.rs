@@ -5,7 +5,7 @@
 use bgp::codec::Attributes;
 use bgp::family::Family;
 use libfuzzer_sys::fuzz_target;
-use policy::{Peer, Policies, Policy, PolicyConfig, Scratch, Source, Subject, Validation, Verdict};
+use policy::{Peer, Policies, Policy, PolicyConfig, Scratch, Subject, Validation, Verdict};
 use std::sync::LazyLock;
 
 const TEXT: &str = r#"
@@ -53,10 +53,8 @@ fuzz_target!(|bytes: &[u8]| {
         key,
         attributes,
         next_hop,
-        own: [192, 0, 2, 100].into(),
-        from: Source::External,
         validation: known[usize::from(*validation) % known.len()],
-        peer: Some(Peer { name: "a", group: "b", address: [192, 0, 2, 1].into(), asn: 1 }),
+        peer: Peer { name: "a", group: "b", address: [192, 0, 2, 1].into(), asn: 1 },
     };
     let (mut scratch, mut again) = (Scratch::default(), Scratch::default());
     let verdict = POLICY.evaluate(&subject, &mut scratch);

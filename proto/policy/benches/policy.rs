@@ -6,8 +6,7 @@ use bgp::codec::{SegmentKind, prepend, write_attribute};
 use bgp::family::Family;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use policy::{
-    MatchConfig, Peer, Policies, Policy, PolicyConfig, RuleConfig, Scratch, Source, Subject, Then,
-    Verdict,
+    MatchConfig, Peer, Policies, Policy, PolicyConfig, RuleConfig, Scratch, Subject, Then, Verdict,
 };
 use std::hint::black_box;
 
@@ -75,7 +74,8 @@ struct Route {
 fn routes() -> Vec<Route> {
     let key = |number: u32| {
         // Every other route is one of the lines.
-        let (address, bits) = prefix(if number.is_multiple_of(2) { number } else { number + LINES });
+        let (address, bits) =
+            prefix(if number.is_multiple_of(2) { number } else { number + LINES });
         let octets = (bits as usize).div_ceil(8);
         [&[bits as u8][..], &address.to_be_bytes()[..octets]].concat()
     };
@@ -110,16 +110,9 @@ fn ask(policy: &Policy, routes: &[Route], scratch: &mut Scratch) -> (usize, usiz
             family: route.family,
             key: &route.key,
             attributes: &route.attributes,
-            next_hop: &[],
-            own: [192, 0, 2, 100].into(),
-            from: Source::Client,
+            next_hop: &[192, 0, 2, 1],
             validation: None,
-            peer: Some(Peer {
-                name: "pe1",
-                group: "edges",
-                address: [192, 0, 2, 9].into(),
-                asn: 65_001,
-            }),
+            peer: Peer { name: "pe1", group: "edges", address: [192, 0, 2, 9].into(), asn: 65_001 },
         };
         match policy.evaluate(&subject, scratch) {
             Verdict::Accept => accepted += 1,

@@ -1,11 +1,9 @@
 //! Changes that a rule makes.
 
-use super::Inputs;
 use super::community::{Kind, Values, number};
 use super::condition::slot_of;
-use super::route::{Route, Slot};
+use super::route::{NewNextHop, Route, Slot};
 use bgp::codec::{SegmentKind, Tlvs};
-use core::net::IpAddr;
 
 /// What LOCAL_PREF is changed from where it lacks.
 const LOCAL_PREF_DEFAULT: u32 = 100;
@@ -33,15 +31,6 @@ pub enum Change {
     Origin(u8),
     /// The metric of AIGP.
     Aigp(Amount),
-}
-
-/// A next hop that is set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NewNextHop {
-    /// Our end of the session.
-    Own,
-    /// That address.
-    Address(IpAddr),
 }
 
 /// How a number changes.
@@ -91,14 +80,9 @@ pub enum Removed {
 }
 
 impl Change {
-    /// Marks what it looks at, if only to change it.
-    pub const fn mark(&self, inputs: &mut Inputs) {
-        inputs.attributes = true;
-        if let Self::NextHop(to) = self {
-            inputs.next_hop = true;
-            inputs.family = true;
-            inputs.own |= matches!(to, NewNextHop::Own);
-        }
+    /// Whether it looks at attributes, if only to change them.
+    pub const fn reads_attributes(&self) -> bool {
+        !matches!(self, Self::NextHop(_))
     }
 
     /// Changes the route.
@@ -107,8 +91,7 @@ impl Change {
             Self::LocalPref(amount) => set_number(route, Slot::LocalPref, *amount),
             Self::Med(amount) => set_number(route, Slot::Med, *amount),
             Self::Communities(communities) => communities.apply(route),
-            Self::NextHop(NewNextHop::Own) => route.put_next_hop(route.subject.own),
-            Self::NextHop(NewNextHop::Address(address)) => route.put_next_hop(*address),
+            Self::NextHop(next_hop) => route.next_hop = Some(*next_hop),
             Self::Prepend(asn, times) => route.edit(Slot::AsPath, |path| {
                 for _ in 0..*times {
                     put_in_front(path, *asn);

@@ -1,7 +1,7 @@
 //! From configuration to policies, with a fault for everything that cannot be meant.
 
 use super::automaton::Automaton;
-use super::change::{Amount, Change, Communities, NewNextHop, Removed};
+use super::change::{Amount, Change, Communities, Removed};
 use super::community::{self, COMMUNITIES_MAX, CommunitySet, Kind};
 use super::condition::{Condition, PeerSet};
 use super::config::{
@@ -9,7 +9,7 @@ use super::config::{
     SetConfig, Then,
 };
 use super::prefix_set::{self, PREFIXES_MAX, PrefixSet};
-use super::{Fate, Policies, Policy, Rule, Wrong};
+use super::{Fate, NewNextHop, Policies, Policy, Rule, Wrong};
 use bgp::codec::Origin;
 use bgp::family::Family;
 use core::fmt;
@@ -154,7 +154,6 @@ impl Compiler<'_> {
     fn conditions(&mut self, config: &MatchConfig) -> Vec<Condition> {
         let all = [
             self.families(config),
-            config.from.map(Condition::From),
             config.validation.map(Condition::Validation),
             config.origin.map(|origin| Condition::Origin(origin_number(origin))),
             self.bounds(".match.med", config.med.as_ref(), Condition::Med),

@@ -4,7 +4,8 @@ use super::automaton::Automaton;
 use super::community::{CommunitySet, Kind};
 use super::prefix_set::{Prefix, PrefixSet};
 use super::route::{Peer, Route, Slot};
-use super::{Inputs, Source, Validation};
+use super::{Inputs, Validation};
+use bgp::codec::NextHop;
 use bgp::family::FamilySet;
 
 /// What one condition asks. The cheap ones come first: they are asked in this order.
@@ -12,8 +13,6 @@ use bgp::family::FamilySet;
 pub enum Condition {
     /// The family is one of these.
     Families(FamilySet),
-    /// It came from that kind of peer.
-    From(Source),
     /// Origin validation says this.
     Validation(Validation),
     /// ORIGIN has that number.
@@ -22,7 +21,7 @@ pub enum Condition {
     Med(u32, u32),
     /// LOCAL_PREF lies between these.
     LocalPref(u32, u32),
-    /// It came from one of these.
+    /// It came from one of these, or goes there.
     Peers(PeerSet),
     /// The next hop lies in one of these.
     NextHops(PrefixSet),
@@ -63,7 +62,6 @@ impl Condition {
     pub const fn key(&self) -> &'static str {
         match self {
             Self::Families(_) => "families",
-            Self::From(_) => "from",
             Self::Validation(_) => "validation",
             Self::Origin(_) => "origin",
             Self::Med(..) => "med",
@@ -82,10 +80,9 @@ impl Condition {
     pub const fn mark(&self, inputs: &mut Inputs) {
         match self {
             Self::Families(_) => inputs.family = true,
-            Self::From(_) => inputs.from = true,
             Self::Validation(_) => inputs.validation = true,
             Self::Peers(_) => inputs.peer = true,
-            Self::NextHops(_) => (inputs.next_hop, inputs.attributes) = (true, true),
+            Self::NextHops(_) => inputs.next_hop = true,
             Self::Prefixes(_) => (inputs.family, inputs.key) = (true, true),
             _ => inputs.attributes = true,
         }
@@ -99,15 +96,12 @@ impl Condition {
         };
         match self {
             Self::Families(families) => families.has(route.subject.family),
-            Self::From(source) => route.subject.from == *source,
             Self::Validation(validation) => route.subject.validation == Some(*validation),
             Self::Origin(origin) => route.value(Slot::Origin) == Some(&[*origin]),
             Self::Med(least, most) => is_between(route.number(Slot::Med), least, most),
             Self::LocalPref(least, most) => is_between(route.number(Slot::LocalPref), least, most),
-            Self::Peers(peers) => route.subject.peer.is_some_and(|peer| peers.has(&peer)),
-            Self::NextHops(addresses) => {
-                route.next_hop().is_some_and(|address| addresses.has(Prefix::host(address)))
-            }
+            Self::Peers(peers) => peers.has(&route.subject.peer),
+            Self::NextHops(addresses) => next_hop(route).is_some_and(|it| addresses.has(it)),
             Self::Prefixes(prefixes) => {
                 let prefix = Prefix::of(route.subject.family, route.subject.key);
                 prefix.is_some_and(|prefix| prefixes.has(prefix))
@@ -134,4 +128,14 @@ pub const fn slot_of(kind: Kind) -> Slot {
 #[inline]
 fn has_any(set: &CommunitySet, route: &Route<'_, '_>) -> bool {
     set.has_any(|kind| route.value(slot_of(kind)))
+}
+
+/// The next hop as a prefix of one address; none if it is our own one, which is not known here.
+fn next_hop(route: &Route<'_, '_>) -> Option<Prefix> {
+    use super::NewNextHop::{Address, Own};
+    match route.next_hop {
+        None => NextHop::read(route.subject.next_hop).map(|it| Prefix::host(it.address)),
+        Some(Address(address)) => Some(Prefix::host(address)),
+        Some(Own) => None,
+    }
 }

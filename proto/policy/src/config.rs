@@ -111,25 +111,10 @@ pub struct MatchConfig {
     /// What origin validation (RFC 6811) says: `valid`, `invalid` or `not-found`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub validation: Option<Validation>,
-    /// What kind of peer the route must come from: `client`, `non-client` or `external`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub from: Option<Source>,
-    /// Whom the route must come from, at import: a peer's or group's name, an address, a prefix
-    /// of addresses, or `as 65001`.
+    /// The peer that a route comes from (import) or goes to (export) must be one of these: a
+    /// peer's or group's name, an address, a prefix of addresses, or `as 65001`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peers: Option<Vec<String>>,
-}
-
-/// What kind of peer a route comes from, as reflection sees it (RFC 4456 §6).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Source {
-    /// One of the AS, of the cluster.
-    Client,
-    /// One of the AS, not of the cluster.
-    NonClient,
-    /// One of another AS.
-    External,
 }
 
 /// A number or bounds of one.

@@ -16,7 +16,7 @@
 //! `compile.rs`; a new change is one of [`SetConfig`], in `change.rs`, and there.
 //!
 //! ```
-//! use policy::{Policies, PolicyConfig, RuleConfig, Scratch, Source, Subject, Then, Verdict};
+//! use policy::{Peer, Policies, PolicyConfig, RuleConfig, Scratch, Subject, Then, Verdict};
 //!
 //! let mut rule = RuleConfig::new(Then::Accept);
 //! rule.matches.prefixes = Some(vec!["10.0.0.0/8 le 24".into()]);
@@ -27,11 +27,9 @@
 //!     family: bgp::family::Family::Ipv4Unicast,
 //!     key,
 //!     attributes: &[],
-//!     next_hop: &[],
-//!     own: [192, 0, 2, 1].into(),
-//!     from: Source::Client,
+//!     next_hop: &[192, 0, 2, 1],
 //!     validation: None,
-//!     peer: None,
+//!     peer: Peer { name: "pe1", group: "", address: [192, 0, 2, 1].into(), asn: 65_001 },
 //! };
 //! let mut scratch = Scratch::default();
 //! assert_eq!(import.evaluate(&subject(&[16, 10, 1]), &mut scratch), Verdict::Accept);
@@ -53,10 +51,10 @@ mod route;
 pub use compile::Fault;
 pub use config::{
     AmountConfig, Bounds, CommunitiesConfig, Fate, MatchConfig, OriginConfig, PolicyConfig,
-    PrependConfig, RuleConfig, SetConfig, Source, Then, Validation,
+    PrependConfig, RuleConfig, SetConfig, Then, Validation,
 };
 pub use explain::{Explanation, Outcome, Step};
-pub use route::{Peer, Scratch, Subject};
+pub use route::{NewNextHop, Peer, Scratch, Subject};
 
 use change::Change;
 use condition::Condition;
@@ -137,14 +135,10 @@ pub struct Inputs {
     pub key: bool,
     /// What origin validation says.
     pub validation: bool,
-    /// What kind of peer it came from.
-    pub from: bool,
-    /// Whom it came from.
+    /// Whom the route came from, or goes to.
     pub peer: bool,
     /// The next hop.
     pub next_hop: bool,
-    /// The address of our end of the session.
-    pub own: bool,
     /// The attributes.
     pub attributes: bool,
 }
@@ -156,10 +150,11 @@ pub enum Verdict<'a> {
     Accept,
     /// It is taken, changed.
     Changed {
-        /// Its attributes: those of the subject, or others in the scratch.
+        /// Its attributes: those of the subject, or others in the scratch. A NEXT_HOP among them
+        /// is as it came.
         attributes: &'a [u8],
-        /// Its next hop of MP_REACH_NLRI; empty where NEXT_HOP says it.
-        next_hop: &'a [u8],
+        /// Its next hop, if that is another one; who sends the route writes it.
+        next_hop: Option<NewNextHop>,
     },
     /// It is not taken.
     Reject,
@@ -169,7 +164,7 @@ impl Policy {
     fn new(name: String, rules: Vec<Rule>, accepts: bool) -> Self {
         let mut inputs = Inputs::default();
         for rule in &rules {
-            rule.changes.iter().for_each(|change| change.mark(&mut inputs));
+            inputs.attributes |= rule.changes.iter().any(Change::reads_attributes);
             rule.conditions.iter().for_each(|condition| condition.mark(&mut inputs));
         }
         let leaves_alone = |rule: &Rule| rule.changes.is_empty() && rule.then != Then::Reject;
@@ -197,7 +192,7 @@ impl Policy {
     }
 
     /// Whether its verdict depends on the route itself (the prefix, or what validation says of
-    /// it), not only on family, attributes, next hop and where it came from.
+    /// it), not only on family, attributes, next hop and peer.
     #[must_use]
     pub const fn depends_on_route(&self) -> bool {
         self.inputs.key || self.inputs.validation
@@ -228,8 +223,7 @@ impl Policy {
         scratch: &'a mut Scratch,
         mut note: impl FnMut(Outcome),
     ) -> Verdict<'a> {
-        let Scratch { made, hop, out } = scratch;
-        let mut route = Route::new(subject, made, hop, self.inputs.attributes);
+        let mut route = Route::new(subject, &mut scratch.made, self.inputs.attributes);
         let mut accepts = self.accepts;
         for rule in &self.rules {
             if let Some(failed) = rule.conditions.iter().find(|it| !it.holds(&route)) {
@@ -246,7 +240,7 @@ impl Policy {
         if !accepts {
             return Verdict::Reject;
         }
-        route.verdict(out).unwrap_or_else(|| {
+        route.verdict(&mut scratch.out).unwrap_or_else(|| {
             note(Outcome::TooLong);
             Verdict::Reject
         })

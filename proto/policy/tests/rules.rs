@@ -74,9 +74,6 @@ fn every_condition_takes_what_it_says() {
         ("next_hops = ['10.0.0.0/8', '::/0']", false),
         ("validation = 'not-found'", true),
         ("validation = 'invalid'", false),
-        ("from = 'client'", true),
-        ("from = 'non-client'", false),
-        ("from = 'external'", false),
         ("peers = ['pe1']", true),
         ("peers = ['edges']", true),
         ("peers = ['as 65001']", true),
@@ -164,8 +161,7 @@ fn every_change_makes_what_it_says() {
         ("communities.replace = ['rt 1:1']", "EXTENDED_COMMUNITIES rt:1:1"),
         ("communities.remove = ['large 65000:1:*']", "LARGE_COMMUNITY out"),
         ("communities.remove = ['large 65000:2:*']", "accept"),
-        ("next_hop = 'self'", "next hop 192.0.2.100"),
-        ("next_hop = '192.0.2.1'", "accept"),
+        ("next_hop = 'self'", "next hop self"),
         ("next_hop = '2001:db8::1'", "next hop 2001:db8::1"),
         ("prepend = { asn = 65000 }", "AS_PATH 65000 65001 65002 4200000000"),
         ("prepend = { asn = 9, times = 3 }", "AS_PATH 9 9 9 65001 65002 4200000000"),
@@ -178,39 +174,6 @@ fn every_change_makes_what_it_says() {
     ] {
         assert_eq!(made(change, &route()), expected, "{change}");
     }
-}
-
-#[test]
-fn a_next_hop_is_written_as_its_family_wants_it() {
-    let plain = |address: &[u8]| [&[0x40, 3, 4][..], address].concat();
-    let v6 = [0x20, 1, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
-    let mapped = [&[0; 10][..], &[0xFF, 0xFF, 10, 0, 0, 1]].concat();
-    let behind = |address: &[u8]| [&[0; 8][..], address].concat();
-    let old4 = vec![192, 0, 2, 9];
-    for (family, came, to, expected) in [
-        (Family::Ipv4Unicast, (plain(&old4), vec![]), "10.0.0.1", (plain(&[10, 0, 0, 1]), vec![])),
-        (Family::Ipv4Unicast, (plain(&old4), vec![]), "2001:db8::1", (vec![], v6.to_vec())),
-        (Family::Ipv4Unicast, (vec![], v6.to_vec()), "10.0.0.1", (plain(&[10, 0, 0, 1]), vec![])),
-        (Family::Ipv6Unicast, (vec![], vec![9; 32]), "2001:db8::1", (vec![], v6.to_vec())),
-        (Family::Ipv6Unicast, (vec![], vec![9; 16]), "10.0.0.1", (vec![], mapped)),
-        (Family::Vpnv4, (vec![], vec![9; 12]), "10.0.0.1", (vec![], behind(&[10, 0, 0, 1]))),
-        (Family::Vpnv6, (vec![], vec![9; 24]), "2001:db8::1", (vec![], behind(&v6))),
-        (Family::Evpn, (vec![], old4.clone()), "10.0.0.1", (vec![], vec![10, 0, 0, 1])),
-    ] {
-        let (attributes, next_hop) = came;
-        let route = Route { family, attributes, next_hop, ..route() };
-        let rule = format!("[[policy.rule]]\nset.next_hop = '{to}'\nthen = 'next'\n");
-        let seen =
-            format!("[[policy.rule]]\nmatch.next_hops = ['{to}', '::ffff:{to}']\nthen = 'accept'");
-        let seen = if to.contains(':') { seen.replace(", '::ffff:2001:db8::1'", "") } else { seen };
-        let policy = policy(&format!("[[policy]]\nname = 'p'\n{rule}{seen}"));
-        let mut scratch = Scratch::default();
-        let verdict = policy.evaluate(&route.subject(), &mut scratch);
-        let expected = Verdict::Changed { attributes: &expected.0, next_hop: &expected.1 };
-        assert_eq!(verdict, expected, "{family} {to}");
-    }
-    let none = Route { family: Family::Ipv4FlowSpec, attributes: vec![], ..route() };
-    assert_eq!(made("next_hop = 'self'", &none), "accept", "a family without next hops");
 }
 
 #[test]
@@ -240,7 +203,7 @@ fn attributes_that_no_rule_changes_stay_as_they_came() {
     let text = "[[policy]]\nname='p'\n[[policy.rule]]\nset.med = 3\nthen = 'accept'";
     let (policy, mut scratch) = (policy(text), Scratch::default());
     let verdict = policy.evaluate(&route.subject(), &mut scratch);
-    let Verdict::Changed { attributes, next_hop: [] } = verdict else { panic!("{verdict:?}") };
+    let Verdict::Changed { attributes, next_hop: None } = verdict else { panic!("{verdict:?}") };
     let med = [0x80, 4, 4, 0, 0, 0, 3];
     // In the place that its number has among those that are greater.
     assert_eq!(attributes, [&med[..], odd[0], odd[1], odd[2]].concat());
@@ -377,8 +340,7 @@ fn it_is_told_what_a_verdict_depends_on() {
         ("validation = 'invalid'", Inputs { validation: true, ..none }),
         ("families = ['evpn']", Inputs { family: true, ..none }),
         ("peers = ['pe1']", Inputs { peer: true, ..none }),
-        ("from = 'client'", Inputs { from: true, ..none }),
-        ("next_hops = ['10.0.0.1']", Inputs { next_hop: true, attributes: true, ..none }),
+        ("next_hops = ['10.0.0.1']", Inputs { next_hop: true, ..none }),
         ("communities = ['no-export']", Inputs { attributes: true, ..none }),
         ("as_path = '65001'", Inputs { attributes: true, ..none }),
     ] {

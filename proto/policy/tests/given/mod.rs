@@ -2,12 +2,12 @@
 #![allow(dead_code, clippy::unwrap_used, reason = "every test uses a part of it")]
 
 use bgp::codec::{
-    AsPath, AttributeType, Attributes, Community, ExtendedCommunity, LargeCommunity, NextHop,
-    SegmentKind, aigp_metric, prepend, write_attribute,
+    AsPath, AttributeType, Attributes, Community, ExtendedCommunity, LargeCommunity, SegmentKind,
+    aigp_metric, prepend, write_attribute,
 };
 use bgp::family::Family;
 use policy::{
-    Fault, Peer, Policies, Policy, PolicyConfig, Scratch, Source, Subject, Validation, Verdict,
+    Fault, NewNextHop, Peer, Policies, Policy, PolicyConfig, Scratch, Subject, Validation, Verdict,
 };
 
 #[derive(serde::Deserialize)]
@@ -38,7 +38,6 @@ pub struct Route {
     pub attributes: Vec<u8>,
     pub next_hop: Vec<u8>,
     pub validation: Option<Validation>,
-    pub from: Source,
 }
 
 impl Route {
@@ -48,15 +47,8 @@ impl Route {
             key: &self.key,
             attributes: &self.attributes,
             next_hop: &self.next_hop,
-            own: [192, 0, 2, 100].into(),
-            from: self.from,
             validation: self.validation,
-            peer: Some(Peer {
-                name: "pe1",
-                group: "edges",
-                address: [192, 0, 2, 9].into(),
-                asn: 65_001,
-            }),
+            peer: Peer { name: "pe1", group: "edges", address: [192, 0, 2, 9].into(), asn: 65_001 },
         }
     }
 }
@@ -109,9 +101,8 @@ pub fn route() -> Route {
             (Aigp, aigp(50)),
             (LargeCommunities, words(&[65_000, 1, 2])),
         ]),
-        next_hop: vec![],
+        next_hop: vec![192, 0, 2, 1],
         validation: Some(Validation::NotFound),
-        from: Source::Client,
     }
 }
 
@@ -136,28 +127,20 @@ fn show(kind: AttributeType, value: Option<&[u8]>) -> String {
     format!("{} {text}", kind.name())
 }
 
-/// The address to which packets go.
-fn leads_to(next_hop: &[u8], attributes: Attributes<'_>) -> Option<core::net::IpAddr> {
-    let plain = attributes.value(AttributeType::NextHop);
-    let octets = if next_hop.is_empty() { plain? } else { next_hop };
-    Some(NextHop::read(octets)?.address)
-}
-
 /// `accept`, `reject`, or what changed.
 pub fn told(route: &Route, verdict: &Verdict<'_>) -> String {
     let (new, next_hop) = match verdict {
         Verdict::Accept => return "accept".to_owned(),
         Verdict::Reject => return "reject".to_owned(),
-        Verdict::Changed { attributes, next_hop } => (Attributes::new(attributes), *next_hop),
+        Verdict::Changed { attributes, next_hop } => (Attributes::new(attributes), next_hop),
     };
     let old = Attributes::new(&route.attributes);
     let changed = AttributeType::ALL.iter().filter(|kind| old.value(**kind) != new.value(**kind));
-    let changed = changed.filter(|kind| **kind != AttributeType::NextHop);
     let mut parts: Vec<String> = changed.map(|kind| show(*kind, new.value(*kind))).collect();
-    let leads_to = (leads_to(&route.next_hop, old), leads_to(next_hop, new));
-    if leads_to.0 != leads_to.1 {
-        parts.push(format!("next hop {}", leads_to.1.unwrap()));
-    }
+    parts.extend(next_hop.map(|it| match it {
+        NewNextHop::Own => "next hop self".to_owned(),
+        NewNextHop::Address(address) => format!("next hop {address}"),
+    }));
     assert!(!parts.is_empty(), "what is told as changed is changed");
     parts.join("; ")
 }
