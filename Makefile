@@ -3,9 +3,9 @@
 # make lint   formatting and lints only
 # Both do all set-up themselves and skip what is already done; the first line of each says what.
 
-PACKAGES := build-essential ca-certificates chromium clang curl iproute2 kamailio \
+PACKAGES := bgpdump build-essential ca-certificates chromium clang curl iproute2 kamailio \
 	kamailio-tls-modules libusrsctp-dev libusrsctp-examples procps python3-scapy \
-	qemu-system-x86 sip-tester tshark
+	qemu-system-x86 sip-tester stayrtr tshark
 CARGO := cargo
 TANDEM = $(or $(CARGO_TARGET_DIR),target)/release/tandem
 

@@ -6,6 +6,10 @@
 //! display name, JSON for traces, fuzz input and documentation follow from one place.
 #![forbid(unsafe_code)]
 
+mod cursor;
+
+pub use cursor::Cursor;
+
 use core::fmt;
 
 /// Bytes that do not follow their specification.
@@ -84,6 +88,39 @@ macro_rules! rows {
             #[must_use]
             pub const fn spec(self) -> &'static str {
                 match self { $(Self::$row => $spec),+ }
+            }
+        }
+    };
+}
+
+/// Gives the rows of a table their numbers on the wire.
+///
+/// ```
+/// wire::rows! {
+///     /// Methods of a toy protocol.
+///     pub enum Verb {
+///         /// Ask.
+///         Get = "GET", "TOY §1";
+///     }
+/// }
+/// wire::numbers!(Verb: u16 { Get = 7 });
+/// assert_eq!(Verb::Get.number(), 7);
+/// assert_eq!(Verb::of(8), None);
+/// ```
+#[macro_export]
+macro_rules! numbers {
+    ($table:ident: $number:ty { $($row:ident = $value:literal),+ $(,)? }) => {
+        impl $table {
+            /// The number on the wire.
+            #[must_use]
+            pub const fn number(self) -> $number {
+                match self { $(Self::$row => $value),+ }
+            }
+
+            /// The row of that number.
+            #[must_use]
+            pub const fn of(number: $number) -> Option<Self> {
+                match number { $($value => Some(Self::$row),)+ _ => None }
             }
         }
     };

@@ -24,7 +24,8 @@ impl Reflector {
         let changed = changed_policies(&old, &next);
         if !changed.is_empty() {
             self.judges = Arc::new(self.judges.with(next.policies()));
-            self.rib.set_policy(shared(&self.judges));
+            let numbers = self.judges.numbers(&changed);
+            self.rib.set_policy(shared(&self.judges), &numbers, &numbers);
         }
         let wanted: BTreeMap<&str, Speaker> =
             next.peer.iter().map(|peer| (&*peer.name, Speaker::of_peer(&next, peer))).collect();
@@ -35,7 +36,7 @@ impl Reflector {
                 false => wanted.get(&*peer.speaker.name).cloned(),
             };
             match speaker {
-                Some(speaker) => self.change(now, id, (speaker, &changed), out),
+                Some(speaker) => self.change(now, id, speaker, out),
                 None => self.dismiss(now, id, out),
             }
         }
@@ -87,20 +88,12 @@ impl Reflector {
     }
 
     /// A peer is another one from now on.
-    fn change(
-        &mut self,
-        now: Time,
-        id: PeerId,
-        (next, policies): (Speaker, &BTreeSet<String>),
-        out: &mut Effects,
-    ) {
+    fn change(&mut self, now: Time, id: PeerId, next: Speaker, out: &mut Effects) {
         let Some(peer) = self.peers.get(id) else { return };
-        let is_judged_anew =
-            [&next.import, &next.export].into_iter().flatten().any(|it| policies.contains(it));
-        if peer.speaker == next && !is_judged_anew {
+        if peer.speaker == next {
             return;
         }
-        let change = if is_judged_anew { Change::Reset } else { peer.speaker.change(&next) };
+        let change = peer.speaker.change(&next);
         let (was_enabled, is_enabled) = (peer.speaker.enabled, next.enabled);
         if change == Change::Reset || !is_enabled {
             let cease = match is_enabled {

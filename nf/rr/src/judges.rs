@@ -4,6 +4,7 @@ use bgp::codec::{AttributeType, Attributes, Edit, rewrite};
 use bgp::family::Family;
 use policy::{NewNextHop, Peer, Policies, Scratch};
 use rib::{Changed, Subject, Verdict};
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -44,7 +45,7 @@ impl Judges {
         Self { policies, court: Mutex::default() }
     }
 
-    /// Other policies for the sessions that stand: those that they concern begin anew.
+    /// Other policies for the sessions that stand.
     pub(crate) fn with(&self, policies: Policies) -> Self {
         let seats = self.lock(|court| court.seats.clone());
         let court = Court { seats, scratch: Scratch::default() };
@@ -89,6 +90,15 @@ impl Judges {
                 seat.uses = seat.uses.saturating_sub(1);
             }
         });
+    }
+
+    /// The numbers of the policies of these names.
+    pub(crate) fn numbers(&self, names: &BTreeSet<String>) -> Vec<u32> {
+        let is_it = |seat: &Seat| seat.uses > 0 && names.contains(&seat.bench.policy);
+        self.lock(|court| {
+            let numbered = (1..).zip(&court.seats);
+            numbered.filter(|(_, seat)| is_it(seat)).map(|(number, _)| number).collect()
+        })
     }
 
     fn found<'s>(&self, seats: &'s [Seat], number: u32) -> Option<(&policy::Policy, &'s Bench)> {

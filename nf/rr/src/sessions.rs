@@ -173,6 +173,8 @@ impl Reflector {
             asn,
             import: peer.judges[0],
             export: peer.judges[1],
+            location: 0,
+            role: peer.speaker.settings.offer.role.filter(|_| !is_internal),
             // RFC 4271 §5.1.3: always where the peer is external.
             next_hop_self: ours.filter(|_| !is_internal || peer.speaker.next_hop_self),
         };

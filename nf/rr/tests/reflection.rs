@@ -228,13 +228,16 @@ then = "accept"
     assert_eq!(value(AttributeType::LocalPref), Some(&[0, 0, 0, 77][..]));
     assert_eq!(value(AttributeType::NextHop), Some(&[10, 0, 0, 1][..]));
     assert_eq!(world.ask("bgp/peer", &[("peer", "one")])[0]["routes_refused"], 1);
-    // Another policy begins the session anew that it concerns, and no other.
+    // What came is judged anew by another policy, and no session ends.
     world.configure(&text.replace("198.51.100.0/24", "192.0.2.0/24"));
-    world.pass(s(20));
-    assert!(world.speakers[far].endings.is_empty() && world.speakers[two].endings.is_empty());
-    world.act(one, |it, _| it.announce(&NETS));
     world.pass(s(1));
     assert_eq!(routes(&world, far), NETS[1..]);
+    world.configure(&text.replace("local_pref = 77", "local_pref = 78"));
+    world.pass(s(1));
+    let attributes = world.speakers[two].routes["192.0.2.0/24"].clone();
+    let value = Attributes::new(&attributes).value(AttributeType::LocalPref);
+    assert_eq!(value, Some(&[0, 0, 0, 78][..]));
+    assert!([one, two, far].iter().all(|id| world.speakers[*id].endings.is_empty()));
 }
 
 #[test]

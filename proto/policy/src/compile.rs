@@ -314,7 +314,8 @@ impl Compiler<'_> {
             let what = "it changes nothing";
             self.fault(".set.communities", what, "write add, remove or replace");
         }
-        if !config.replace.is_empty() && !(config.add.is_empty() && config.remove.is_empty()) {
+        let (replaces, adds) = (!config.replace.is_empty(), !config.add.is_empty());
+        if replaces && (adds || !config.remove.is_empty()) {
             let what = "what is replaced needs no `add` and no `remove`";
             self.fault(".set.communities", what, "write all that shall stand there in `replace`");
         }

@@ -21,7 +21,7 @@ pub enum Condition {
     Med(u32, u32),
     /// LOCAL_PREF lies between these.
     LocalPref(u32, u32),
-    /// It came from one of these.
+    /// It came from one of these, or goes there.
     Peers(PeerSet),
     /// The next hop lies in one of these.
     NextHops(PrefixSet),

@@ -111,8 +111,8 @@ pub struct MatchConfig {
     /// What origin validation (RFC 6811) says: `valid`, `invalid` or `not-found`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub validation: Option<Validation>,
-    /// Whom the route must come from: a peer's or group's name, an address, a prefix of
-    /// addresses, or `as 65001`.
+    /// The peer that a route comes from (import) or goes to (export) must be one of these: a
+    /// peer's or group's name, an address, a prefix of addresses, or `as 65001`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peers: Option<Vec<String>>,
 }

@@ -135,7 +135,7 @@ pub struct Inputs {
     pub key: bool,
     /// What origin validation says.
     pub validation: bool,
-    /// Whom the route came from.
+    /// Whom the route came from, or goes to.
     pub peer: bool,
     /// The next hop.
     pub next_hop: bool,

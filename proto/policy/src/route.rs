@@ -24,11 +24,11 @@ pub struct Subject<'a> {
     pub next_hop: &'a [u8],
     /// What origin validation says; `None` where nobody asked: that matches nothing.
     pub validation: Option<Validation>,
-    /// Whom it came from.
+    /// Whom it came from, or goes to: the other end of the session for which it is decided.
     pub peer: Peer<'a>,
 }
 
-/// Whom a route came from.
+/// The other end of the session.
 #[derive(Debug, Clone, Copy)]
 pub struct Peer<'a> {
     /// Its name; empty without.

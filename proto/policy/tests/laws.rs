@@ -166,8 +166,10 @@ fn expression(chance: &mut Chance, depth: usize) -> (String, String) {
         _ => {
             let (mut ours, mut theirs) = expression(chance, depth - 1);
             let times = chance.one(&["*", "+", "?", "{2}", "{0,2}", "{1,}"]);
-            // Brackets around what may be more than one thing, or an end of the path.
-            (ours, theirs) = (format!("(({ours}) | ({ours}))"), format!("(?:{theirs})"));
+            // An end of the path alone is not repeated.
+            let is_end = matches!(ours.as_str(), "^" | "$");
+            ours = if is_end { format!("({ours}|{ours})") } else { format!("({ours})") };
+            theirs = format!("(?:{theirs})");
             (format!("{ours}{times}"), format!("{theirs}{times}"))
         }
     }
@@ -271,7 +273,8 @@ fn some_route(chance: &mut Chance) -> Route {
     let values: Vec<u32> = (0..chance.below(3) + 1).map(|_| chance.one(&of)).collect();
     put(chance, Communities, words(&values));
     let target = [[0, 2, 0xFD, 0xE8, 0, 0, 0, 7], [2, 2, 0, 0, 0xFD, 0xE8, 0, 7]];
-    put(chance, ExtendedCommunities, chance.one(&target).to_vec());
+    let value = chance.one(&target).to_vec();
+    put(chance, ExtendedCommunities, value);
     let number = chance.below(4) as u64 * 50;
     put(chance, Aigp, given::aigp(number));
     put(chance, LargeCommunities, words(&[1, 2, 3]));

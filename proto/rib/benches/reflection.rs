@@ -1,5 +1,7 @@
 //! What a route costs: to be read and decided on, and to be encoded for an update group.
 
+#![allow(missing_docs, reason = "the macros of criterion make public items")]
+
 use bgp::Negotiated;
 use bgp::codec::{Context, HEADER_BYTES, Messages, Offer, Peering, write_attribute};
 use bgp::family::{Family, FamilySet, Ipv4Prefix};
@@ -72,6 +74,8 @@ fn up(rib: &mut Rib, number: u32) {
         asn: 65_000,
         import: 0,
         export: 0,
+        location: 0,
+        role: None,
         next_hop_self: None,
     };
     rib.up(Time::ZERO, PeerId(number), about, &negotiated());

@@ -14,10 +14,14 @@ pub(crate) const LOCAL_PREF_DEFAULT: u32 = 100;
 /// What paths are compared by, read out of the attributes once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Rank {
+    /// The import policy refuses it: behind all others, and told to nobody.
+    pub(crate) is_refused: bool,
+    /// The next hop cannot be reached: behind all others, and told to nobody.
+    pub(crate) is_unreachable: bool,
     /// Stale for long: behind all others (RFC 9494 §4.3).
     pub(crate) is_stale: bool,
     pub(crate) local_pref: u32,
-    /// The metric of AIGP, the one to the next hop added; `None` is behind all (RFC 7311 §4.1).
+    /// The metric of AIGP; `None` is behind all (RFC 7311 §4.1).
     pub(crate) aigp: Option<u64>,
     pub(crate) hops: u16,
     pub(crate) origin: u8,
@@ -25,6 +29,8 @@ pub(crate) struct Rank {
     /// Whose MULTI_EXIT_DISC it is.
     pub(crate) neighbour: Asn,
     pub(crate) is_external: bool,
+    /// To the next hop.
+    pub(crate) metric: u32,
     /// ORIGINATOR_ID, or the identifier of the peer.
     pub(crate) originator: Identifier,
     pub(crate) clusters: u16,
@@ -44,6 +50,8 @@ impl Rank {
     ) -> Self {
         let is_external = kind == Kind::External;
         let mut rank = Self {
+            is_refused: false,
+            is_unreachable: false,
             is_stale: false,
             local_pref: LOCAL_PREF_DEFAULT,
             aigp: None,
@@ -52,6 +60,7 @@ impl Rank {
             med: 0,
             neighbour: 0,
             is_external,
+            metric: 0,
             originator: identifier,
             clusters: 0,
             address,
@@ -81,28 +90,42 @@ impl Rank {
         rank
     }
 
+    /// As seen from where the next hop has that metric, or cannot be reached.
+    pub(crate) fn seen_with(self, metric: Option<u32>) -> Self {
+        Self { metric: metric.unwrap_or(u32::MAX), is_unreachable: metric.is_none(), ..self }
+    }
+
+    /// AIGP and the metric to the next hop together (RFC 7311 §4.1).
+    fn total_aigp(&self) -> u64 {
+        self.aigp.map_or(u64::MAX, |aigp| aigp.saturating_add(self.metric.into()))
+    }
+
     /// What is compared before MULTI_EXIT_DISC; the lesser is better.
     fn before(&self) -> impl Ord + use<> {
-        let aigp = self.aigp.unwrap_or(u64::MAX);
-        (self.is_stale, Reverse(self.local_pref), aigp, self.hops, self.origin)
+        let aigp = self.total_aigp();
+        let last = (self.is_refused, self.is_unreachable, self.is_stale);
+        (last, Reverse(self.local_pref), aigp, self.hops, self.origin)
     }
 
     /// What is compared after it.
     fn after(&self) -> impl Ord + use<> {
-        (!self.is_external, self.originator, self.clusters, self.address)
+        (!self.is_external, self.metric, self.originator, self.clusters, self.address)
     }
 }
 
 /// Which step of the decision told two paths apart, for people.
 pub(crate) fn reason(best: &Rank, other: &Rank) -> &'static str {
-    let steps: [(Ordering, &str); 10] = [
+    let steps: [(Ordering, &str); 13] = [
+        (best.is_refused.cmp(&other.is_refused), "the import policy refuses it"),
+        (best.is_unreachable.cmp(&other.is_unreachable), "the next hop cannot be reached"),
         (best.is_stale.cmp(&other.is_stale), "the other is stale for long"),
         (other.local_pref.cmp(&best.local_pref), "LOCAL_PREF"),
-        (best.aigp.unwrap_or(u64::MAX).cmp(&other.aigp.unwrap_or(u64::MAX)), "AIGP"),
+        (best.total_aigp().cmp(&other.total_aigp()), "AIGP"),
         (best.hops.cmp(&other.hops), "AS_PATH length"),
         (best.origin.cmp(&other.origin), "ORIGIN"),
         (med(best, other), "MULTI_EXIT_DISC"),
         (other.is_external.cmp(&best.is_external), "external before internal"),
+        (best.metric.cmp(&other.metric), "metric to the next hop"),
         (best.originator.cmp(&other.originator), "identifier"),
         (best.clusters.cmp(&other.clusters), "CLUSTER_LIST length"),
         (best.address.cmp(&other.address), "peer address"),
@@ -144,6 +167,8 @@ mod tests {
 
     fn rank() -> Rank {
         Rank {
+            is_refused: false,
+            is_unreachable: false,
             is_stale: false,
             local_pref: 100,
             aigp: None,
@@ -152,6 +177,7 @@ mod tests {
             med: 10,
             neighbour: 65_001,
             is_external: false,
+            metric: 5,
             originator: 7,
             clusters: 1,
             address: "192.0.2.1".parse().unwrap(),
@@ -166,6 +192,7 @@ mod tests {
             (Rank { hops: 2, ..rank() }, "AS_PATH length"),
             (Rank { med: 9, ..rank() }, "MULTI_EXIT_DISC"),
             (Rank { is_external: true, ..rank() }, "external before internal"),
+            (Rank { metric: 4, ..rank() }, "metric to the next hop"),
             (Rank { originator: 6, ..rank() }, "identifier"),
             (Rank { clusters: 0, ..rank() }, "CLUSTER_LIST length"),
             (Rank { address: "192.0.2.0".parse().unwrap(), ..rank() }, "peer address"),

@@ -4,8 +4,8 @@ use crate::policy::{Changed, Policy, Subject, Verdict};
 use crate::sets::Set;
 use crate::{Kind, Terms};
 use bgp::codec::{
-    Asn, AttributeType, Attributes, Edit, Identifier, SegmentKind, WellKnownCommunity, prepend,
-    rewrite, to_two_octets,
+    Asn, AttributeType, Attributes, Edit, Identifier, Role, SegmentKind, WellKnownCommunity,
+    prepend, rewrite, to_two_octets,
 };
 use bgp::family::Family;
 use core::net::IpAddr;
@@ -15,6 +15,9 @@ const LOCAL_PREF: [u8; 4] = crate::decide::LOCAL_PREF_DEFAULT.to_be_bytes();
 
 /// The AFI of IPv6: its next hops have 16 octets.
 const AFI_IPV6: u16 = 2;
+
+/// Attributes that one route is changed in at most.
+const EDITS_MAX: usize = 9;
 
 /// Who we are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,10 +34,20 @@ pub(crate) struct Exported {
     /// Of MP_REACH_NLRI; empty where NEXT_HOP says it.
     pub(crate) next_hop: Vec<u8>,
     changed: Changed,
+    values: Values,
+    wide: Vec<u8>,
+}
+
+/// Values of attributes that are set.
+#[derive(Debug, Default)]
+struct Values {
+    plain_next_hop: Option<[u8; 4]>,
     path: Vec<u8>,
     clusters: Vec<u8>,
+    /// Empty where they stay as they are.
     communities: Vec<u8>,
-    wide: Vec<u8>,
+    originator: [u8; 4],
+    asn: [u8; 4],
 }
 
 /// How routes are told to the peers of a group.
@@ -55,11 +68,26 @@ impl Export<'_> {
                 Some(own) => own.is_ipv6(),
                 None => !set.next_hop().is_empty(),
             };
-        set.kind.is_told_to(self.terms.kind)
-            && !set.no_advertise
-            && !(is_external && set.no_export)
-            && (self.terms.long_lived || !set.rank.is_stale)
-            && (self.terms.extended_next_hop || !is_extended)
+        let is_good = !set.no_advertise
+            && !set.rank.is_refused
+            && (self.terms.location != 0 || !set.rank.is_unreachable);
+        let stays_inside = (is_external && set.no_export)
+            || (set.only_to_customers && self.leads_up())
+            || (set.rank.is_stale && !self.terms.long_lived);
+        let is_understood = self.terms.extended_next_hop || !is_extended;
+        set.kind.is_told_to(self.terms.kind) && is_good && !stays_inside && is_understood
+    }
+
+    /// Whether the peers are no customers: providers, peers or route servers (RFC 9234 §5).
+    const fn leads_up(&self) -> bool {
+        use Role::{Customer, Peer, RouteServerClient};
+        matches!(self.terms.role, Some(Customer | Peer | RouteServerClient))
+    }
+
+    /// Whether the peers may tell routes to customers only (RFC 9234 §5).
+    const fn leads_down(&self) -> bool {
+        use Role::{Peer, Provider, RouteServer};
+        matches!(self.terms.role, Some(Provider | Peer | RouteServer))
     }
 
     /// Whether the group's policy looks at the keys of routes.
@@ -69,9 +97,9 @@ impl Export<'_> {
 
     /// Writes what the routes of a set are told with; whether they are told.
     pub(crate) fn write(&self, set: &Set, key: &[u8], out: &mut Exported) -> bool {
-        let Exported { attributes, next_hop, changed, path, clusters, communities, wide } = out;
+        let Exported { attributes, next_hop, changed, values, wide } = out;
         let (mut from, mut hop) = (set.attributes(), set.next_hop());
-        if let Some(policy) = self.policy.filter(|_| self.terms.export != 0) {
+        if let Some(policy) = self.policy {
             let (attributes, next_hop) = (from, hop);
             let subject =
                 Subject { family: self.family, key, attributes, next_hop, from: set.kind };
@@ -85,49 +113,20 @@ impl Export<'_> {
         }
         next_hop.clear();
         next_hop.extend_from_slice(hop);
-        let plain = self.put_next_hop(next_hop);
-        let plain = plain.as_ref().map(|octets| &octets[..]);
-        let mut edits = [const { None::<Edit<'_>> }; 8];
-        let mut count = 0;
-        let mut edit = |kind, value| {
-            edits[count] = Some(Edit { kind, value });
-            count += 1;
-        };
-        let all = Attributes::new(from);
-        if self.terms.kind == Kind::External {
-            path.clear();
-            let old = all.value(AttributeType::AsPath).unwrap_or_default();
-            prepend(old, SegmentKind::Sequence, self.own.asn, path);
-            edit(AttributeType::AsPath, Some(&path[..]));
-        }
-        if plain.is_some() {
-            edit(AttributeType::NextHop, plain);
-        }
-        let originator = self.originator(set).to_be_bytes();
-        if self.terms.kind == Kind::External {
-            edit(AttributeType::MultiExitDisc, None);
-            edit(AttributeType::LocalPref, None);
-        } else if all.value(AttributeType::LocalPref).is_none() {
-            edit(AttributeType::LocalPref, Some(&LOCAL_PREF));
-        }
+        values.plain_next_hop = self.put_next_hop(next_hop);
+        values.communities.clear();
         if set.rank.is_stale && !set.has_community(WellKnownCommunity::LlgrStale) {
-            let old = all.value(AttributeType::Communities).unwrap_or_default();
-            communities.clear();
-            communities.extend_from_slice(old);
-            communities.extend(WellKnownCommunity::LlgrStale.number().to_be_bytes());
-            edit(AttributeType::Communities, Some(&communities[..]));
+            let old = Attributes::new(from).value(AttributeType::Communities);
+            values.communities.extend_from_slice(old.unwrap_or_default());
+            values.communities.extend(WellKnownCommunity::LlgrStale.number().to_be_bytes());
         }
-        if self.terms.kind == Kind::External {
-            edit(AttributeType::OriginatorId, None);
-            edit(AttributeType::ClusterList, None);
-        } else if set.kind != Kind::External {
-            clusters.clear();
-            clusters.extend(self.own.cluster.to_be_bytes());
-            clusters.extend(all.value(AttributeType::ClusterList).unwrap_or_default());
-            edit(AttributeType::OriginatorId, Some(&originator));
-            edit(AttributeType::ClusterList, Some(&clusters[..]));
+        let mut edits = Vec::with_capacity(EDITS_MAX);
+        match self.terms.kind {
+            Kind::External => self.to_external(Attributes::new(from), values, &mut edits),
+            Kind::Client | Kind::NonClient => {
+                self.to_internal(set, Attributes::new(from), values, &mut edits);
+            }
         }
-        let edits: Vec<Edit<'_>> = edits.into_iter().flatten().collect();
         attributes.clear();
         if self.terms.four_octet_as {
             rewrite(from, &edits, attributes);
@@ -137,6 +136,73 @@ impl Export<'_> {
             to_two_octets(wide, attributes);
         }
         true
+    }
+
+    /// What changes on the way to another AS, in the order of the types.
+    fn to_external<'v>(
+        &self,
+        from: Attributes<'_>,
+        values: &'v mut Values,
+        edits: &mut Vec<Edit<'v>>,
+    ) {
+        let old = from.value(AttributeType::AsPath).unwrap_or_default();
+        values.path.clear();
+        prepend(old, SegmentKind::Sequence, self.own.asn, &mut values.path);
+        values.asn = self.own.asn.to_be_bytes();
+        let is_marked = from.value(AttributeType::OnlyToCustomer).is_some();
+        let values = &*values;
+        let mut edit = |kind, value| edits.push(Edit { kind, value });
+        edit(AttributeType::AsPath, Some(&values.path));
+        if let Some(own) = &values.plain_next_hop {
+            edit(AttributeType::NextHop, Some(own));
+        }
+        edit(AttributeType::MultiExitDisc, None);
+        edit(AttributeType::LocalPref, None);
+        if !values.communities.is_empty() {
+            edit(AttributeType::Communities, Some(&values.communities));
+        }
+        edit(AttributeType::OriginatorId, None);
+        edit(AttributeType::ClusterList, None);
+        if !self.terms.aigp {
+            edit(AttributeType::Aigp, None);
+        }
+        if self.leads_down() && !is_marked {
+            edit(AttributeType::OnlyToCustomer, Some(&values.asn));
+        }
+    }
+
+    /// What changes on the way to a peer of our AS, in the order of the types.
+    fn to_internal<'v>(
+        &self,
+        set: &Set,
+        from: Attributes<'_>,
+        values: &'v mut Values,
+        edits: &mut Vec<Edit<'v>>,
+    ) {
+        let is_reflected = set.kind != Kind::External;
+        let old = from.value(AttributeType::ClusterList).unwrap_or_default();
+        values.clusters.clear();
+        values.clusters.extend(self.own.cluster.to_be_bytes());
+        values.clusters.extend_from_slice(old);
+        values.originator = self.originator(set).to_be_bytes();
+        let values = &*values;
+        let mut edit = |kind, value| edits.push(Edit { kind, value });
+        if let Some(own) = &values.plain_next_hop {
+            edit(AttributeType::NextHop, Some(own));
+        }
+        if from.value(AttributeType::LocalPref).is_none() {
+            edit(AttributeType::LocalPref, Some(&LOCAL_PREF));
+        }
+        if !values.communities.is_empty() {
+            edit(AttributeType::Communities, Some(&values.communities));
+        }
+        if is_reflected {
+            edit(AttributeType::OriginatorId, Some(&values.originator));
+            edit(AttributeType::ClusterList, Some(&values.clusters));
+        }
+        if !self.terms.aigp {
+            edit(AttributeType::Aigp, None);
+        }
     }
 
     /// Who brought the route into the AS. Of route targets it is we ourselves: a client takes the

@@ -27,6 +27,7 @@ mod hash;
 mod interest;
 mod key;
 mod membership;
+mod metrics;
 mod neighbour;
 mod output;
 mod payload;
@@ -41,6 +42,7 @@ mod sweep;
 mod table;
 mod view;
 
+pub use metrics::{Location, Metrics};
 pub use neighbour::{Kind, Neighbour, PeerId, Terms};
 pub use output::Sending;
 pub use peers::PeerCounters;

@@ -13,7 +13,7 @@ use bytes::Bytes;
 impl<K: Key> Table<K> {
     /// A peer is to be told everything, then every change.
     pub(crate) fn join(&mut self, peer: PeerId, terms: Terms) {
-        self.logs_all |= terms.add_path;
+        self.logs_all |= terms.add_path || terms.location != 0;
         let (end, position) = (self.sets.len(), self.changes.end());
         let known = self.groups.iter().position(|group| group.terms == terms);
         let at = known.unwrap_or_else(|| {
@@ -40,7 +40,7 @@ impl<K: Key> Table<K> {
             group.take_out(peer);
         });
         self.groups.retain(|group| !group.cohorts.is_empty());
-        self.logs_all = self.groups.iter().any(|group| group.terms.add_path);
+        self.logs_all = self.groups.iter().any(Group::is_told_all);
         self.trim();
     }
 
@@ -66,6 +66,19 @@ impl<K: Key> Table<K> {
         cohort.members = vec![peer];
         cohort.walk = Some(walk);
         group.cohorts.push(cohort);
+    }
+
+    /// Peers of an export policy are told everything anew, since it says something else now.
+    pub(crate) fn retell(&mut self, export: u32) {
+        let end = self.sets.len();
+        for group in self.groups.iter_mut().filter(|group| group.terms.export == export) {
+            for cohort in &mut group.cohorts {
+                let before = cohort.walk.take();
+                let is_first = before.as_ref().is_some_and(|walk| walk.is_first);
+                let is_refresh = before.as_ref().is_some_and(|walk| walk.is_refresh);
+                cohort.walk = Some(Walk { is_first, is_refresh, ..Walk::new(end) });
+            }
+        }
     }
 
     /// A peer asks for all routes anew (RFC 2918); `is_marked`: with beginning and end (RFC 7313).

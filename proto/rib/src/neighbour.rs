@@ -1,6 +1,6 @@
 //! Who stands at the other end of a session, as far as routes are concerned.
 
-use bgp::codec::{Asn, Identifier};
+use bgp::codec::{Asn, Identifier, Role};
 use core::net::IpAddr;
 
 /// The number of a peer, given by the owner: below [`crate::PEERS_MAX`].
@@ -41,17 +41,28 @@ pub struct Neighbour {
     pub import: u32,
     /// As above.
     pub export: u32,
+    /// Where it stands: the number of the location whose metrics count for what it is told
+    /// (RFC 9107); zero for the reflector's own.
+    pub location: u32,
+    /// What we are to it, for an external peer (RFC 9234).
+    pub role: Option<Role>,
     /// Our address on the session, where it is told as the next hop: always to external peers.
     pub next_hop_self: Option<IpAddr>,
 }
 
 /// What the peers of an update group have in common.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Terms {
     /// What they are.
     pub kind: Kind,
     /// Their export policy.
     pub export: u32,
+    /// Where they stand (RFC 9107).
+    pub location: u32,
+    /// What we are to them (RFC 9234).
+    pub role: Option<Role>,
+    /// They are told AIGP (RFC 7311 §3.3).
+    pub aigp: bool,
     /// Octets of a message at most.
     pub message_max: usize,
     /// They are told all paths (RFC 7911).

@@ -26,6 +26,7 @@ impl Payloads {
     /// The number of these octets; it is held once more.
     pub(crate) fn hold(&mut self, octets: &[u8]) -> u32 {
         if octets.is_empty() {
+            self.keep(0);
             return 0;
         }
         let hash = self.hash.octets(octets);
@@ -47,11 +48,13 @@ impl Payloads {
         number
     }
 
+    /// It is held once more.
+    pub(crate) fn keep(&mut self, number: u32) {
+        self.slots[number as usize].1 += 1;
+    }
+
     /// It is held once less.
     pub(crate) fn release(&mut self, number: u32) {
-        if number == 0 {
-            return;
-        }
         let (octets, holds) = &mut self.slots[number as usize];
         *holds -= 1;
         if *holds > 0 {

@@ -17,7 +17,8 @@ pub struct PeerCounters {
     pub withdrawn: u64,
     /// Routes that were taken as withdrawn since the UPDATE offended (RFC 7606 §2).
     pub treated_as_withdrawn: u64,
-    /// Routes that had come through here before, or through its own AS (RFC 4456 §8, RFC 4271 §9).
+    /// Routes that had come through here before, or that were for customers only (RFC 4456 §8,
+    /// RFC 4271 §9, RFC 9234 §5).
     pub looped: u64,
     /// Routes that its import policy refused.
     pub refused: u64,
@@ -49,6 +50,9 @@ impl Peer {
         Terms {
             kind: about.kind,
             export: about.export,
+            location: about.location,
+            role: about.role,
+            aigp: self.context.aigp,
             message_max: self.message_max,
             add_path: self.add_path_send.has(family),
             four_octet_as: self.four_octet_as,
@@ -91,6 +95,12 @@ impl Peers {
 
     pub(crate) fn remove(&mut self, peer: PeerId) -> Option<Box<Peer>> {
         self.slots.get_mut(peer.0 as usize)?.take()
+    }
+
+    /// The numbers of those who are like that.
+    pub(crate) fn numbers(&self, is_wanted: impl Fn(&Peer) -> bool) -> Vec<PeerId> {
+        let known = self.slots.iter().enumerate().filter_map(|(at, it)| Some((at, it.as_ref()?)));
+        known.filter(|(_, it)| is_wanted(it)).map(|(at, _)| PeerId(at as u32)).collect()
     }
 
     /// Octets that wait for a peer; none for one that is gone.

@@ -19,6 +19,12 @@ pub struct Subject<'a> {
     pub from: Kind,
 }
 
+/// Whether routes of a family go through policies. Wishes for route targets are no routes: they
+/// say what is to be sent.
+pub(crate) const fn is_judged(family: Family) -> bool {
+    !matches!(family, Family::RouteTarget)
+}
+
 /// What becomes of a route.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Changed {

@@ -5,10 +5,12 @@ use crate::cohort::{Cohort, Walk};
 use crate::export::{Export, Exported};
 use crate::interest::Interest;
 use crate::key::{Key, Parts};
+use crate::metrics::Metrics;
 use crate::output::{Output, Sending, messages};
 use crate::peers::Peers;
+use crate::policy::is_judged;
 use crate::table::Table;
-use crate::{BEHIND_BYTES, CHUNK_BYTES, NONE, PeerId};
+use crate::{BEHIND_BYTES, CHUNK_BYTES, NONE, PeerId, decide};
 use bgp::codec::{RefreshKind, write_refresh};
 use bgp::family::Family;
 use bgp::pack::{Announcement, Limits, Withdrawal, end_of_rib};
@@ -60,6 +62,7 @@ pub(crate) struct Scratch {
 pub(crate) struct Surroundings<'a> {
     pub(crate) peers: &'a mut Peers,
     pub(crate) interest: &'a Interest,
+    pub(crate) metrics: &'a Metrics,
     pub(crate) output: &'a mut Output,
     pub(crate) scratch: &'a mut Scratch,
     pub(crate) own: crate::export::Own,
@@ -73,6 +76,7 @@ struct Chunk<'a, K> {
     limits: Limits,
     announced: &'a mut Announced,
     interest: &'a Interest,
+    metrics: &'a Metrics,
     members: &'a [PeerId],
     buffer: Vec<u8>,
     scratch: &'a mut Scratch,
@@ -134,7 +138,7 @@ impl<K: Key> Table<K> {
         let terms = &self.groups[at].terms;
         let (own, policy, family) = (around.own, around.policy, self.family);
         let Cohort { members, position, walk, announced } = cohort;
-        let policy = policy.filter(|_| terms.export != 0);
+        let policy = policy.filter(|_| terms.export != 0 && is_judged(family));
         around.scratch.parts.clear();
         let mut chunk = Chunk {
             table: self,
@@ -142,6 +146,7 @@ impl<K: Key> Table<K> {
             limits: Limits { message_max: terms.message_max, add_path: terms.add_path },
             announced,
             interest: around.interest,
+            metrics: around.metrics,
             members,
             buffer: Vec::with_capacity(CHUNK_BYTES + CHUNK_BYTES / 8),
             scratch: around.scratch,
@@ -247,8 +252,7 @@ impl<K: Key> Chunk<'_, K> {
         self.scratch.withdrawn.clear();
         while walk.path != NONE && self.scratch.items.len() < ENTRIES_MAX {
             let path = &table.paths[walk.path as usize];
-            let is_best = table.entries[path.entry as usize].paths == walk.path;
-            if is_best || self.limits.add_path {
+            if self.limits.add_path || self.best_of(path.entry) == Some(walk.path) {
                 let (entry, path) = (path.entry, walk.path);
                 self.scratch.items.push(Item { set: walk.set, entry, path });
             }
@@ -292,13 +296,12 @@ impl<K: Key> Chunk<'_, K> {
     /// Which paths of a changed entry are announced, and which are not any more.
     fn look_at(&mut self, entry: u32) {
         let (table, first) = (self.table, self.scratch.items.len());
+        let best = self.best_of(entry);
         for path in table.paths_of(entry) {
             let set = table.paths[path as usize].set;
-            if self.export.takes(table.sets.get(set)) {
+            let is_chosen = self.limits.add_path || best == Some(path);
+            if is_chosen && self.export.takes(table.sets.get(set)) {
                 self.scratch.items.push(Item { set, entry, path });
-            }
-            if !self.limits.add_path {
-                break; // the best one or none
             }
         }
         let mut told = std::mem::take(&mut self.scratch.told);
@@ -315,6 +318,25 @@ impl<K: Key> Chunk<'_, K> {
             }
         }
         self.scratch.told = told;
+    }
+
+    /// The path of an entry that is the best where the group stands.
+    #[inline]
+    fn best_of(&self, entry: u32) -> Option<u32> {
+        let table = self.table;
+        let location = self.export.terms.location;
+        if location == 0 {
+            return table.paths_of(entry).next();
+        }
+        let mut candidates = Vec::new();
+        for path in table.paths_of(entry) {
+            let set = table.sets.get(table.paths[path as usize].set);
+            let metric = self.metrics.of_route(location, set.attributes(), set.next_hop());
+            if metric.is_some() {
+                candidates.push((set.rank.seen_with(metric), path));
+            }
+        }
+        decide::best(&mut candidates, |path| table.paths[path as usize].path_id)
     }
 
     fn take_back(&mut self, withdrawn: Withdrawn) {

@@ -4,12 +4,13 @@ use crate::decide::Rank;
 use crate::export::Own;
 use crate::interest::Interest;
 use crate::key::Key;
+use crate::metrics::Metrics;
 use crate::peers::{Peer, is_constrained};
-use crate::policy::{Changed, Policy, Subject, Verdict};
+use crate::policy::{Changed, Policy, Subject, Verdict, is_judged};
 use crate::sets::Content;
-use crate::table::{Announced, Table};
-use crate::{Kind, PeerId};
-use bgp::codec::{AsPath, AttributeType, Attributes, Offence};
+use crate::table::{Announced, Path, Table};
+use crate::{Kind, NONE, PeerId};
+use bgp::codec::{AsPath, AttributeType, Attributes, Edit, Offence, Role, rewrite};
 use bgp::family::{Family, Routes};
 
 /// What an UPDATE was.
@@ -40,6 +41,7 @@ pub(crate) struct Desk<'a> {
     pub(crate) number: PeerId,
     pub(crate) peer: &'a mut Peer,
     pub(crate) interest: &'a mut Interest,
+    pub(crate) metrics: &'a Metrics,
     pub(crate) policy: Option<&'a dyn Policy>,
     pub(crate) changed: &'a mut Changed,
 }
@@ -58,21 +60,78 @@ impl Desk<'_> {
             || clusters.as_chunks::<4>().0.contains(&self.own.cluster.to_be_bytes())
     }
 
+    /// Whether a customer or a peer tells what was for customers only (RFC 9234 §5).
+    fn is_leak(&self, attributes: &[u8]) -> bool {
+        let value = Attributes::new(attributes).value(AttributeType::OnlyToCustomer);
+        match (self.peer.neighbour.role, value) {
+            (Some(Role::Provider | Role::RouteServer), Some(_)) => true,
+            (Some(Role::Peer), Some(value)) => value != self.peer.neighbour.asn.to_be_bytes(),
+            _ => false,
+        }
+    }
+
+    /// Appends the attributes with ONLY_TO_CUSTOMER, if they come from above without (RFC 9234 §5).
+    pub(crate) fn mark(&self, attributes: &[u8], out: &mut Vec<u8>) {
+        use Role::{Customer, Peer, RouteServerClient};
+        let comes_down =
+            matches!(self.peer.neighbour.role, Some(Customer | Peer | RouteServerClient));
+        let kind = AttributeType::OnlyToCustomer;
+        if comes_down && Attributes::new(attributes).value(kind).is_none() {
+            let asn = self.peer.neighbour.asn.to_be_bytes();
+            rewrite(attributes, &[Edit { kind, value: Some(&asn) }], out);
+        }
+    }
+
     /// The set of that content in the table; it has no paths yet if it is new.
-    fn set<K: Key>(&mut self, table: &mut Table<K>, attributes: &[u8], next_hop: &[u8]) -> u32 {
-        let (peer, newest) = (self.number, table.source_mut(self.number).sets);
-        let epoch = table.source_mut(peer).epoch;
-        let content = Content { peer, epoch, attributes, next_hop };
-        if let Some(set) = table.sets.find(&content) {
+    fn set<K: Key>(&mut self, table: &mut Table<K>, content: &Content<'_>) -> u32 {
+        if let Some(set) = table.sets.find(content) {
             return set;
         }
+        let Content { attributes, next_hop, .. } = *content;
+        let newest = table.source_mut(self.number).sets;
         let about = &self.peer.neighbour;
-        let rank = Rank::read(attributes, about.kind, about.identifier, about.address);
-        let set = table.sets.insert(&content, about.kind, rank, newest);
-        table.source_mut(peer).sets = set;
+        let rank = Rank::read(attributes, about.kind, about.identifier, about.address)
+            .seen_with(self.metrics.of_route(0, attributes, next_hop));
+        let set = table.sets.insert(content, about.kind, rank, newest);
+        table.source_mut(self.number).sets = set;
         if is_constrained(table.family) {
             table.sets.get_mut(set).class = self.interest.class(attributes);
         }
+        set
+    }
+
+    /// The import policy of the peer.
+    fn import(&self, family: Family) -> Option<&'_ dyn Policy> {
+        self.policy.filter(|_| self.peer.neighbour.import != 0 && is_judged(family))
+    }
+
+    /// The set that a route has after the import policy.
+    fn judged<K: Key>(
+        &mut self,
+        table: &mut Table<K>,
+        policy: &dyn Policy,
+        key: &[u8],
+        came: &Content<'_>,
+    ) -> u32 {
+        let (attributes, next_hop) = (came.attributes, came.next_hop);
+        let from = self.peer.neighbour.kind;
+        let subject = Subject { family: table.family, key, attributes, next_hop, from };
+        let mut changed = std::mem::take(self.changed);
+        changed.attributes.clear();
+        changed.next_hop.clear();
+        let set = match policy.judge(self.peer.neighbour.import, &subject, &mut changed) {
+            Verdict::Accept => self.set(table, came),
+            Verdict::Changed => {
+                let came_as = self.set(table, came);
+                let (attributes, next_hop) = (&changed.attributes[..], &changed.next_hop[..]);
+                self.set(table, &Content { attributes, next_hop, came_as, ..*came })
+            }
+            Verdict::Reject => {
+                self.peer.counters.refused += 1;
+                self.set(table, &Content { is_refused: true, ..*came })
+            }
+        };
+        *self.changed = changed;
         set
     }
 
@@ -84,110 +143,73 @@ impl Desk<'_> {
         mut fresh: impl FnMut(&K),
     ) -> u32 {
         let Arrival { routes, attributes, next_hop } = arrival;
-        if self.is_loop(attributes) {
+        if routes.is_empty() {
+            return 0;
+        }
+        if self.is_loop(attributes) || self.is_leak(attributes) {
             let looped = self.withdraw(table, routes, |_| {});
             self.peer.counters.looped += u64::from(looped);
             return 0;
         }
-        let import = self.peer.neighbour.import;
-        match self.policy.filter(|_| import != 0) {
-            Some(policy) if policy.depends_on_key(import) => {
-                return self.judged_each(table, arrival, policy, fresh);
-            }
-            Some(policy) => return self.judged(table, arrival, policy, fresh),
-            None => {}
-        }
-        let set = self.set(table, attributes, next_hop);
         let (peer, mut count) = (self.number, 0);
+        let epoch = table.source_mut(peer).epoch;
+        let (came_as, is_refused) = (NONE, false);
+        let came = Content { peer, epoch, attributes, next_hop, came_as, is_refused };
+        let policy = self.policy.filter(|_| self.import(table.family).is_some());
+        let by_key = policy.filter(|it| it.depends_on_key(self.peer.neighbour.import));
+        let (mut octets, mut common) = (Vec::new(), None);
         K::each(routes, |path_id, key, payload| {
             count += 1;
-            let path = Announced { peer, path_id, payload, set };
-            if table.announce(key.clone(), path) {
-                fresh(&key);
-            }
-        });
-        if count == 0 {
-            table.drop_set(set);
-        }
-        count
-    }
-
-    /// Takes routes in by a policy that looks at each of them.
-    fn judged_each<K: Key>(
-        &mut self,
-        table: &mut Table<K>,
-        arrival: Arrival<'_>,
-        policy: &dyn Policy,
-        mut fresh: impl FnMut(&K),
-    ) -> u32 {
-        let (peer, mut count, mut octets) = (self.number, 0, Vec::new());
-        K::each(arrival.routes, |path_id, key, payload| {
-            octets.clear();
-            key.octets(&mut octets);
-            let set = match self.judge(policy, &octets, table.family, arrival) {
-                Verdict::Accept => self.set(table, arrival.attributes, arrival.next_hop),
-                Verdict::Changed => {
-                    let changed = std::mem::take(self.changed);
-                    let set = self.set(table, &changed.attributes, &changed.next_hop);
-                    *self.changed = changed;
-                    set
-                }
-                Verdict::Reject => {
-                    self.peer.counters.refused += 1;
-                    table.withdraw(&key, peer, path_id);
-                    return;
-                }
+            let set = if let Some(policy) = by_key {
+                octets.clear();
+                key.octets(&mut octets);
+                self.judged(table, policy, &octets, &came)
+            } else {
+                *common.get_or_insert_with(|| match policy {
+                    Some(policy) => self.judged(table, policy, &[], &came),
+                    None => self.set(table, &came),
+                })
             };
-            count += 1;
-            let path = Announced { peer, path_id, payload, set };
-            if table.announce(key.clone(), path) {
+            if table.announce(key.clone(), Announced { peer, path_id, payload, set }) {
                 fresh(&key);
             }
         });
         count
     }
 
-    fn judge(
-        &mut self,
-        policy: &dyn Policy,
-        key: &[u8],
-        family: Family,
-        arrival: Arrival<'_>,
-    ) -> Verdict {
-        let Arrival { attributes, next_hop, .. } = arrival;
-        let from = self.peer.neighbour.kind;
-        let subject = Subject { family, key, attributes, next_hop, from };
-        self.changed.attributes.clear();
-        self.changed.next_hop.clear();
-        policy.judge(self.peer.neighbour.import, &subject, self.changed)
-    }
-
-    /// Takes routes in by a policy that does not look at each of them.
-    fn judged<K: Key>(
+    /// Lets the import policy judge anew the paths of the peer whose keys are concerned.
+    pub(crate) fn rejudge<K: Key>(
         &mut self,
         table: &mut Table<K>,
-        arrival: Arrival<'_>,
-        policy: &dyn Policy,
-        fresh: impl FnMut(&K),
-    ) -> u32 {
-        let verdict = self.judge(policy, &[], table.family, arrival);
-        let changed = std::mem::take(self.changed);
-        let import = std::mem::take(&mut self.peer.neighbour.import);
-        let count = match verdict {
-            Verdict::Accept => self.announce(table, arrival, fresh),
-            Verdict::Changed => {
-                let (attributes, next_hop) = (&changed.attributes[..], &changed.next_hop[..]);
-                self.announce(table, Arrival { attributes, next_hop, ..arrival }, fresh)
+        concerns: &mut dyn FnMut(&[u8]) -> bool,
+    ) {
+        let mut octets = Vec::new();
+        for path in table.paths_from(self.number) {
+            let Path { entry, set, .. } = table.paths[path as usize];
+            octets.clear();
+            table.entries[entry as usize].key.octets(&mut octets);
+            if !concerns(&octets) {
+                continue;
             }
-            Verdict::Reject => {
-                let refused = self.withdraw(table, arrival.routes, |_| {});
-                self.peer.counters.refused += u64::from(refused);
-                0
+            let it = table.sets.get(set);
+            let raw = table.sets.get(if it.came_as == NONE { set } else { it.came_as });
+            let (attributes, next_hop) = (raw.attributes().to_vec(), raw.next_hop().to_vec());
+            let came = Content {
+                peer: self.number,
+                epoch: it.epoch,
+                attributes: &attributes,
+                next_hop: &next_hop,
+                came_as: NONE,
+                is_refused: false,
+            };
+            let fresh = match self.policy.filter(|_| self.import(table.family).is_some()) {
+                Some(policy) => self.judged(table, policy, &octets, &came),
+                None => self.set(table, &came),
+            };
+            if fresh != set {
+                table.reset(path, fresh);
             }
-        };
-        self.peer.neighbour.import = import;
-        *self.changed = changed;
-        count
+        }
     }
 
     /// Takes routes out of the table; how many were said, and each that was there to `gone`.

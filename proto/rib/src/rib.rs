@@ -10,7 +10,7 @@ use crate::policy::{Changed, Policy};
 use crate::produce::{Scratch, Surroundings};
 use crate::reading::{Arrival, Desk, Read};
 use crate::table::Table;
-use crate::{Neighbour, PEERS_MAX, PeerId};
+use crate::{Metrics, Neighbour, PEERS_MAX, PeerId};
 use bgp::codec::{
     Approach, Asn, AttributeType, Edit, Identifier, Offence, RefreshKind, Update, rewrite,
 };
@@ -85,6 +85,7 @@ pub struct Rib {
     pub(crate) tables: [Option<Box<Any>>; FAMILIES],
     pub(crate) peers: Peers,
     interest: Interest,
+    metrics: Metrics,
     output: Output,
     scratch: Scratch,
     changed: Changed,
@@ -106,6 +107,7 @@ impl Rib {
             tables: [const { None }; FAMILIES],
             peers: Peers::default(),
             interest: Interest::new(),
+            metrics: Metrics::default(),
             output: Output::default(),
             scratch: Scratch::default(),
             changed: Changed::default(),
@@ -342,11 +344,15 @@ impl Rib {
             let attributes = if moved.is_empty() { attributes } else { &moved };
             (attributes, if is_plain { &[][..] } else { next_hop })
         };
-        let arrival = Arrival { routes, attributes, next_hop };
-        let Self { own, policy, peers, interest, changed, tables, .. } = self;
+        let Self { own, policy, peers, interest, metrics, changed, tables, .. } = self;
         let Some(known) = peers.find_mut(peer) else { return 0 };
         let policy = policy.as_deref();
-        let mut desk = Desk { own: *own, number: peer, peer: known, interest, policy, changed };
+        let (own, number) = (*own, peer);
+        let mut desk = Desk { own, number, peer: known, interest, metrics, policy, changed };
+        let mut marked = Vec::new();
+        desk.mark(attributes, &mut marked);
+        let attributes = if marked.is_empty() { attributes } else { &marked };
+        let arrival = Arrival { routes, attributes, next_hop };
         let Some(any) = &mut tables[family as usize] else { return 0 };
         if with!(&mut **any, table => table.source_mut(peer).is_disabled) {
             return 0;
@@ -366,10 +372,11 @@ impl Rib {
 
     fn withdraw(&mut self, peer: PeerId, routes: Routes<'_>) -> u32 {
         let family = routes.family();
-        let Self { own, policy, peers, interest, changed, tables, .. } = self;
+        let Self { own, policy, peers, interest, metrics, changed, tables, .. } = self;
         let Some(known) = peers.find_mut(peer) else { return 0 };
         let policy = policy.as_deref();
-        let mut desk = Desk { own: *own, number: peer, peer: known, interest, policy, changed };
+        let (own, number) = (*own, peer);
+        let mut desk = Desk { own, number, peer: known, interest, metrics, policy, changed };
         let Some(any) = &mut tables[family as usize] else { return 0 };
         let mut gone = Vec::new();
         let count = match &mut **any {
@@ -421,6 +428,7 @@ impl Rib {
             let mut around = Surroundings {
                 peers: &mut self.peers,
                 interest: &self.interest,
+                metrics: &self.metrics,
                 output: &mut self.output,
                 scratch: &mut self.scratch,
                 own: self.own,
@@ -458,10 +466,53 @@ impl Rib {
         self.peers.find(peer).map(|it| it.counters)
     }
 
-    /// Other policies: every session that one of them concerns shall begin anew, or be refreshed
-    /// in both directions.
-    pub fn set_policy(&mut self, policy: Option<Arc<dyn Policy>>) {
+    /// Other policies. What came is judged anew by those numbers of them that are `imports`; peers
+    /// with those that are `exports` are told everything anew.
+    pub fn set_policy(
+        &mut self,
+        policy: Option<Arc<dyn Policy>>,
+        imports: &[u32],
+        exports: &[u32],
+    ) {
         self.policy = policy;
+        let is_concerned = |it: &Peer| imports.contains(&it.neighbour.import);
+        for peer in self.peers.numbers(is_concerned) {
+            Family::ALL.iter().for_each(|family| self.rejudge_peer(peer, *family, &mut |_| true));
+        }
+        for any in self.tables.iter_mut().flatten() {
+            with!(&mut **any, table => exports.iter().for_each(|number| table.retell(*number)));
+        }
+    }
+
+    /// What the import policies look at has changed for the keys that are concerned, as the
+    /// validity of their origin: they judge anew.
+    pub fn rejudge(&mut self, family: Family, mut concerns: impl FnMut(&[u8]) -> bool) {
+        for peer in self.peers.numbers(|it| it.neighbour.import != 0) {
+            self.rejudge_peer(peer, family, &mut concerns);
+        }
+    }
+
+    fn rejudge_peer(
+        &mut self,
+        number: PeerId,
+        family: Family,
+        concerns: &mut dyn FnMut(&[u8]) -> bool,
+    ) {
+        let Self { own, policy, peers, interest, metrics, changed, tables, .. } = self;
+        let (Some(peer), Some(any)) = (peers.find_mut(number), &mut tables[family as usize]) else {
+            return;
+        };
+        let (own, policy) = (*own, policy.as_deref());
+        let mut desk = Desk { own, number, peer, interest, metrics, policy, changed };
+        with!(&mut **any, table => desk.rejudge(table, concerns));
+    }
+
+    /// Other metrics of next hops: everything that hangs on them is decided anew.
+    pub fn set_metrics(&mut self, metrics: Metrics) {
+        self.metrics = metrics;
+        for any in self.tables.iter_mut().flatten() {
+            with!(&mut **any, table => table.measure(&self.metrics));
+        }
     }
 
     /// Whether a peer wants routes of everybody's class.

@@ -7,13 +7,17 @@ use bgp::codec::{AttributeType, Attributes, Community, WellKnownCommunity};
 use hashbrown::HashTable;
 
 /// What is to be interned.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Content<'a> {
     pub(crate) peer: PeerId,
     pub(crate) epoch: u32,
     pub(crate) attributes: &'a [u8],
     /// Of MP_REACH_NLRI; empty where NEXT_HOP says it.
     pub(crate) next_hop: &'a [u8],
+    /// The set as it came, where the import policy has changed it; none otherwise.
+    pub(crate) came_as: u32,
+    /// The import policy refuses it.
+    pub(crate) is_refused: bool,
 }
 
 /// An attribute set.
@@ -25,10 +29,14 @@ pub(crate) struct Set {
     pub(crate) kind: Kind,
     pub(crate) no_export: bool,
     pub(crate) no_advertise: bool,
+    /// It has ONLY_TO_CUSTOMER (RFC 9234).
+    pub(crate) only_to_customers: bool,
     pub(crate) peer: PeerId,
     pub(crate) epoch: u32,
     pub(crate) rank: Rank,
-    /// How many paths have it; none of a free slot.
+    /// The set as it came, where the import policy has changed it; none otherwise.
+    pub(crate) came_as: u32,
+    /// How many paths have it, and sets came as it; none of a free slot.
     pub(crate) references: u32,
     /// The first of them; the others hang on it.
     pub(crate) first: u32,
@@ -46,6 +54,17 @@ impl Set {
 
     pub(crate) fn next_hop(&self) -> &[u8] {
         &self.octets[self.octets.len() - usize::from(self.next_hop_bytes)..]
+    }
+
+    fn content(&self) -> Content<'_> {
+        Content {
+            peer: self.peer,
+            epoch: self.epoch,
+            attributes: self.attributes(),
+            next_hop: self.next_hop(),
+            came_as: self.came_as,
+            is_refused: self.rank.is_refused,
+        }
     }
 
     /// Whether routes of it look the same to everybody.
@@ -106,22 +125,15 @@ impl Sets {
     fn key(hash: Hash, content: &Content<'_>) -> u64 {
         let who = u64::from(content.peer.0) << 32 | u64::from(content.epoch);
         let octets = hash.octets(content.attributes);
-        hash.words(who, octets ^ hash.octets(content.next_hop).rotate_left(32))
-    }
-
-    fn content(&self, set: u32) -> Content<'_> {
-        let set = self.get(set);
-        let (attributes, next_hop) = (set.attributes(), set.next_hop());
-        Content { peer: set.peer, epoch: set.epoch, attributes, next_hop }
+        let how = u64::from(content.came_as) << 1 | u64::from(content.is_refused);
+        hash.words(who, octets ^ hash.octets(content.next_hop).rotate_left(32)) ^ hash.word(how)
     }
 
     /// The set of that content, if there is one.
     pub(crate) fn find(&self, content: &Content<'_>) -> Option<u32> {
         let is_it = |&at: &u32| {
-            let known = self.content(at);
-            (known.peer, known.epoch) == (content.peer, content.epoch)
-                && known.attributes == content.attributes
-                && known.next_hop == content.next_hop
+            let known = self.get(at).content();
+            known == *content
         };
         self.index.find(Self::key(self.hash, content), is_it).copied()
     }
@@ -144,10 +156,14 @@ impl Sets {
             kind,
             no_export: has(WellKnownCommunity::NoExport)
                 || has(WellKnownCommunity::NoExportSubconfed),
+            only_to_customers: Attributes::new(content.attributes)
+                .value(AttributeType::OnlyToCustomer)
+                .is_some(),
             no_advertise: has(WellKnownCommunity::NoAdvertise),
             peer: content.peer,
             epoch: content.epoch,
-            rank,
+            rank: Rank { is_refused: content.is_refused, ..rank },
+            came_as: content.came_as,
             references: 0,
             first: NONE,
             newer: NONE,
@@ -164,20 +180,18 @@ impl Sets {
         if newest != NONE {
             self.get_mut(newest).newer = number;
         }
+        if content.came_as != NONE {
+            self.get_mut(content.came_as).references += 1;
+        }
         let (slots, hash) = (&self.slots, self.hash);
-        let rehash = |&at: &u32| {
-            let set = &slots[at as usize];
-            let (attributes, next_hop) = (set.attributes(), set.next_hop());
-            let (peer, epoch) = (set.peer, set.epoch);
-            Self::key(hash, &Content { peer, epoch, attributes, next_hop })
-        };
+        let rehash = |&at: &u32| Self::key(hash, &slots[at as usize].content());
         self.index.insert_unique(Self::key(hash, content), number, rehash);
         number
     }
 
     /// Takes out a set that no path has any more; the peer's newest set afterwards, if it was it.
     pub(crate) fn remove(&mut self, number: u32) -> Option<u32> {
-        let key = Self::key(self.hash, &self.content(number));
+        let key = Self::key(self.hash, &self.get(number).content());
         if let Ok(found) = self.index.find_entry(key, |&at| at == number) {
             found.remove();
         }

@@ -35,12 +35,7 @@ impl<K: Key> Table<K> {
                     let entry = self.paths[path as usize].entry;
                     gone(peer, &self.entries[entry as usize].key);
                     left -= 1;
-                    // With its last path the set goes as well.
-                    let is_last = self.sets.get(set).references == 1;
                     self.remove(path);
-                    if is_last {
-                        break;
-                    }
                 }
                 set = older;
             }
@@ -54,6 +49,7 @@ impl<K: Key> Table<K> {
     /// What is stale of a peer is stale for long from now on: behind all others, and told only to
     /// those who understand it. What may not be so goes (RFC 9494 §4.2, §4.3).
     pub(crate) fn long_lived(&mut self, peer: PeerId) {
+        // A set that goes with its last path keeps its place in the row until another takes it.
         let (epoch, mut set) = (self.source_mut(peer).epoch, self.source_mut(peer).sets);
         while set != NONE {
             let it = self.sets.get_mut(set);
@@ -61,9 +57,8 @@ impl<K: Key> Table<K> {
             if it.epoch < epoch && !it.rank.is_stale {
                 let goes = it.has_community(WellKnownCommunity::NoLlgr);
                 it.rank.is_stale = true;
-                let paths = it.references;
                 if goes {
-                    for _ in 0..paths {
+                    while self.sets.get(set).first != NONE {
                         self.remove(self.sets.get(set).first);
                     }
                 } else {

@@ -18,7 +18,7 @@ use crate::key::Key;
 use crate::payload::Payloads;
 use crate::sets::Sets;
 use crate::source::Source;
-use crate::{NONE, PeerId};
+use crate::{Metrics, NONE, PeerId};
 use bgp::family::Family;
 use hashbrown::HashTable;
 use std::collections::VecDeque;
@@ -161,6 +161,18 @@ impl<K: Key> Table<K> {
         std::iter::successors(first, move |&path| some(self.paths[path as usize].next))
     }
 
+    /// All paths of a peer.
+    pub(crate) fn paths_from(&self, peer: PeerId) -> Vec<u32> {
+        let some = |number| (number != NONE).then_some(number);
+        let newest = self.source(peer).and_then(|source| some(source.sets));
+        let sets = std::iter::successors(newest, |&set| some(self.sets.get(set).older));
+        let of_set = |set: u32| {
+            let first = some(self.sets.get(set).first);
+            std::iter::successors(first, |&path| some(self.paths[path as usize].set_next))
+        };
+        sets.flat_map(of_set).collect()
+    }
+
     fn path_of(&self, entry: u32, peer: PeerId, path_id: u32) -> Option<u32> {
         self.paths_of(entry).find(|&path| {
             let path = &self.paths[path as usize];
@@ -219,6 +231,13 @@ impl<K: Key> Table<K> {
             let best = self.entries[entry as usize].paths;
             self.decide(entry, best, best == path);
         }
+    }
+
+    /// A path has another set from now on.
+    pub(crate) fn reset(&mut self, path: u32, set: u32) {
+        let Path { entry, payload, .. } = self.paths[path as usize];
+        self.payloads.keep(payload);
+        self.replace(entry, path, set, payload);
     }
 
     /// A peer withdraws a path; whether there was one.
@@ -296,14 +315,19 @@ impl<K: Key> Table<K> {
         }
     }
 
-    /// Takes a set out if no path has it.
+    /// Takes a set out if nothing has it any more.
     pub(crate) fn drop_set(&mut self, set: u32) {
         let it = self.sets.get(set);
-        if it.references == 0 {
-            let peer = it.peer;
-            if let Some(newest) = self.sets.remove(set) {
-                self.source_mut(peer).sets = newest;
-            }
+        if it.references > 0 {
+            return;
+        }
+        let (peer, came_as) = (it.peer, it.came_as);
+        if let Some(newest) = self.sets.remove(set) {
+            self.source_mut(peer).sets = newest;
+        }
+        if came_as != NONE {
+            self.sets.get_mut(came_as).references -= 1;
+            self.drop_set(came_as);
         }
     }
 
@@ -325,13 +349,13 @@ impl<K: Key> Table<K> {
         };
         self.candidates = candidates;
         let best = best.unwrap_or(NONE);
-        self.to_front(entry, best);
+        self.put_first(entry, best);
         if best != was || touched || self.logs_all {
             self.log(entry);
         }
     }
 
-    fn to_front(&mut self, entry: u32, best: u32) {
+    fn put_first(&mut self, entry: u32, best: u32) {
         let first = self.entries[entry as usize].paths;
         if first == best || best == NONE {
             return;
@@ -352,6 +376,27 @@ impl<K: Key> Table<K> {
             let was = self.entries[entry as usize].paths;
             self.decide(entry, was, was == path);
             path = set_next;
+        }
+    }
+
+    /// Reads the metric to the next hop of every set again.
+    pub(crate) fn measure(&mut self, metrics: &Metrics) {
+        for number in 0..self.sets.len() {
+            let set = self.sets.get_mut(number);
+            if set.references == 0 {
+                continue;
+            }
+            let metric = metrics.of_route(0, set.attributes(), set.next_hop());
+            let rank = set.rank.seen_with(metric);
+            if set.rank != rank {
+                set.rank = rank;
+                self.rerank(number);
+            }
+        }
+        if self.groups.iter().any(|group| group.terms.location != 0) {
+            let has_several = |entry: &u32| self.paths_of(*entry).nth(1).is_some();
+            let entries: Vec<u32> = (0..self.entries.len() as u32).filter(has_several).collect();
+            entries.into_iter().for_each(|entry| self.log(entry));
         }
     }
 

@@ -28,6 +28,10 @@ pub struct PathView {
     pub next_hop: Vec<u8>,
     /// What it carries beside its key.
     pub payload: Vec<u8>,
+    /// The import policy refuses it.
+    pub is_refused: bool,
+    /// Its attributes as they came, where the import policy has changed them.
+    pub came_with: Option<Vec<u8>>,
     /// Its peer is away, and has not announced it again.
     pub is_stale: bool,
     /// Why it is not the best one; `None` for the best.
@@ -76,6 +80,9 @@ impl<K: Key> Table<K> {
                 attributes: set.attributes().to_vec(),
                 next_hop: set.next_hop().to_vec(),
                 payload: self.payloads.octets(path.payload).to_vec(),
+                is_refused: set.rank.is_refused,
+                came_with: (set.came_as != crate::NONE)
+                    .then(|| self.sets.get(set.came_as).attributes().to_vec()),
                 is_stale: self.source(path.peer).is_some_and(|it| it.epoch != set.epoch),
                 loses_by: best.map(|best| decide::reason(best, &set.rank)),
             }

@@ -248,7 +248,9 @@ impl Reflector {
         json!({
             "peer": self.name_of(path.peer),
             "path_id": path.path_id,
-            "best": path.loses_by.is_none(),
+            "best": path.loses_by.is_none() && !path.is_refused,
+            "refused": path.is_refused,
+            "changed": path.came_with.is_some(),
             "loses_by": path.loses_by,
             "stale": path.is_stale,
             "next_hop": next_hop,

@@ -205,18 +205,10 @@ impl Rr {
         for (at, import, export) in groups.chain(peers) {
             for (key, name) in [("import", import), ("export", export)] {
                 let Some(name) = name else { continue };
-                let at = format!("{at}.{key}");
-                match policies.named(name).map(|id| policies.policy(id)) {
-                    None => {
-                        let what = format!("there is no policy `{name}`");
-                        issues.push(Issue::new(at, what, "add [[rr.policy]] with that name"));
-                    }
-                    Some(policy) if key == "export" && policy.inputs().peer => {
-                        let what = "it asks who sent a route, which is known only at import";
-                        let mend = "mark the route with a community at import, and ask for that";
-                        issues.push(Issue::new(at, what, mend));
-                    }
-                    Some(_) => {}
+                if policies.named(name).is_none() {
+                    let what = format!("there is no policy `{name}`");
+                    let mend = "add [[rr.policy]] with that name";
+                    issues.push(Issue::new(format!("{at}.{key}"), what, mend));
                 }
             }
         }

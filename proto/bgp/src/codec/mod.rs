@@ -68,22 +68,4 @@ pub(crate) fn be32(bytes: &[u8], at: usize) -> u32 {
     u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
 
-/// Gives the rows of a table their numbers on the wire.
-macro_rules! numbers {
-    ($table:ident: $number:ty { $($row:ident = $value:literal),+ $(,)? }) => {
-        impl $table {
-            /// The number on the wire.
-            #[must_use]
-            pub const fn number(self) -> $number {
-                match self { $(Self::$row => $value),+ }
-            }
-
-            /// The row of that number.
-            #[must_use]
-            pub const fn of(number: $number) -> Option<Self> {
-                match number { $($value => Some(Self::$row),)+ _ => None }
-            }
-        }
-    };
-}
-pub(crate) use numbers;
+pub(crate) use wire::numbers;

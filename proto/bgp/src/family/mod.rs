@@ -187,6 +187,15 @@ impl Family {
         !self.row().next_hops_extended.is_empty()
     }
 
+    /// Octets of the route that `wire` begins with, which has no path identifier.
+    ///
+    /// # Errors
+    /// It is malformed; the offset counts from the beginning of `wire`.
+    #[inline]
+    pub fn route_bytes(self, wire: &[u8], layout: Layout) -> Result<usize, Malformed> {
+        (self.row().length)(wire, layout)
+    }
+
     /// Appends the octets of the route of that key and payload, without path identifier.
     /// Both must come from [`Route::split`] of the same family.
     pub fn join(self, key: &[u8], payload: &[u8], out: &mut Vec<u8>) {

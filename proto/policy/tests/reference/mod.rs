@@ -38,7 +38,7 @@ impl Decoded {
             local_pref: number(AttributeType::LocalPref),
             aigp: aigp_metric(value(AttributeType::Aigp)),
             communities: Community::all(communities).map(|it| it.to_string()).collect(),
-            extended: ExtendedCommunity::all(extended).map(|it| it.to_string()).collect(),
+            extended: ExtendedCommunity::all(extended).map(show_extended).collect(),
             large: LargeCommunity::all(large).map(|it| it.to_string()).collect(),
         }
     }
@@ -57,6 +57,12 @@ impl Decoded {
     }
 }
 
+/// As people are shown it, but that the layout of a four-octet AS is told.
+fn show_extended(community: ExtendedCommunity) -> String {
+    let text = community.to_string();
+    if community.0[0] == 2 { text.replacen(':', "4:", 1) } else { text }
+}
+
 /// A community of the configuration as people are shown it.
 fn shown(line: &str) -> String {
     line.replace("large ", "").replace("rt ", "rt:").replace("ro ", "ro:")
@@ -64,8 +70,9 @@ fn shown(line: &str) -> String {
 
 /// Whether a line means the community; well-known ones are no numbers.
 fn means(line: &str, community: &str) -> bool {
-    let (line, number) = (shown(line), community.replace("no-export", "65535:65281"));
-    if line == community {
+    let number = community.replace("no-export", "65535:65281").replace("rt4:", "rt:");
+    let line = shown(line);
+    if line == community || line == number {
         return true;
     }
     let (line, number): (Vec<&str>, Vec<&str>) =

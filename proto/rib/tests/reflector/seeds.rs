@@ -1,16 +1,24 @@
 //! Worlds by seed: whatever is announced, withdrawn, lost and found again, and however slowly it is
 //! read, in the end everybody was told what a slow and simple reference says.
 
-mod world;
-
+use crate::world::{Spec, World};
 use bgp::codec::SegmentKind;
-use bgp::codec::{prepend, write_attribute};
+use bgp::codec::{AttributeType, Attributes, prepend, write_attribute};
 use bgp::family::{Family, FamilySet};
 use rib::{Kind, PeerId};
-use world::{Spec, World};
 
 fn plain(kind: Kind) -> Spec {
-    Spec { kind, add_path: false, constrained: false, four_octet_as: true }
+    Spec {
+        kind,
+        add_path: false,
+        constrained: false,
+        four_octet_as: true,
+        location: 0,
+        import: 0,
+        export: 0,
+        role: None,
+        long_lived: false,
+    }
 }
 
 fn specs() -> Vec<Spec> {
@@ -24,7 +32,10 @@ fn specs() -> Vec<Spec> {
         Spec { add_path: true, ..plain(Kind::Client) },
         Spec { four_octet_as: false, ..plain(Kind::Client) },
         plain(Kind::External),
-        plain(Kind::External),
+        Spec { export: 2, ..plain(Kind::External) },
+        Spec { location: 1, ..plain(Kind::Client) },
+        Spec { import: 2, export: 1, ..plain(Kind::Client) },
+        Spec { import: 1, constrained: true, export: 2, ..plain(Kind::NonClient) },
     ]
 }
 
@@ -103,6 +114,7 @@ fn act(world: &mut World) {
         }
         85..88 => world.refresh(number, family),
         88..90 => world.down(number, FamilySet::EMPTY),
+        90 => world.turn_rules(),
         _ => world.run_a_little(),
     }
 }
@@ -146,6 +158,45 @@ fn stale_routes_stay_until_they_are_purged_and_cost_nothing_if_they_come_again()
     world.settle();
     world.check(7);
     assert_eq!(world.clients[1].told.len(), 15);
+}
+
+#[test]
+fn what_is_stale_for_long_is_told_as_such_or_goes_where_that_is_not_understood() {
+    let understands = Spec { long_lived: true, ..plain(Kind::Client) };
+    let specs = vec![plain(Kind::Client), understands, plain(Kind::Client), plain(Kind::Client)];
+    let mut world = World::new(3, specs);
+    (0..4).for_each(|number| world.up(number));
+    let family = Family::Ipv4Unicast;
+    let attributes = |number: u8, community: Option<u32>| {
+        let mut out = Vec::new();
+        write_attribute(0x40, 1, &[0], &mut out);
+        write_attribute(0x40, 2, &[], &mut out);
+        write_attribute(0x40, 3, &[192, 0, 2, number + 1], &mut out);
+        write_attribute(0x40, 5, &[0, 0, 0, 200 - number], &mut out);
+        if let Some(community) = community {
+            write_attribute(0xc0, 8, &community.to_be_bytes(), &mut out);
+        }
+        (out, vec![], vec![])
+    };
+    let (no_llgr, llgr_stale) = (0xFFFF_0007, 0xFFFF_0006u32);
+    world.announce(0, family, &key(family, 1), attributes(0, None));
+    world.announce(0, family, &key(family, 2), attributes(0, Some(no_llgr)));
+    world.announce(0, family, &key(family, 3), attributes(0, None));
+    world.announce(3, family, &key(family, 3), attributes(3, None));
+    world.settle();
+    world.down(0, FamilySet::only(family));
+    world.rib.long_lived(PeerId(0), FamilySet::only(family));
+    world.settle();
+    let told = |number: usize, route: u8| {
+        let said = world.clients[number].told.get(&(family, key(family, route), 0))?;
+        let all = Attributes::new(&said.0);
+        let communities = all.value(AttributeType::Communities).unwrap_or_default().to_vec();
+        Some((all.value(AttributeType::NextHop).expect("it has one")[3], communities))
+    };
+    assert_eq!(told(1, 1), Some((1, llgr_stale.to_be_bytes().to_vec())));
+    assert_eq!(told(2, 1), None, "who does not understand it is not told");
+    assert_eq!((told(1, 2), told(2, 2)), (None, None), "NO_LLGR");
+    assert_eq!((told(1, 3), told(2, 3)), (Some((4, vec![])), Some((4, vec![]))), "behind others");
 }
 
 #[test]

@@ -3,14 +3,17 @@
 
 use bgp::Negotiated;
 use bgp::codec::{
-    AsPath, AttributeType, Attributes, Context, Edit, Messages, Offer, Peering, RefreshKind,
+    AsPath, AttributeType, Attributes, Context, Edit, Messages, Offer, Peering, RefreshKind, Role,
     SegmentKind, Update, prepend, reflect, rewrite, write_attribute,
 };
 use bgp::family::{Family, FamilySet, Route, RouteTarget};
 use bgp::pack::{Announcement, Limits, Withdrawal, end_of_rib};
 use machine::{Duration, Time};
-use rib::{Kind, Neighbour, PeerId, Rib, Settings};
+use rib::{
+    Changed, Kind, Location, Metrics, Neighbour, PeerId, Policy, Rib, Settings, Subject, Verdict,
+};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 pub const OWN_AS: u32 = 65_000;
 const OWN: u32 = 0x0a00_0001;
@@ -47,6 +50,68 @@ pub struct Spec {
     pub add_path: bool,
     pub constrained: bool,
     pub four_octet_as: bool,
+    pub location: u32,
+    pub import: u32,
+    pub export: u32,
+    pub role: Option<Role>,
+    pub long_lived: bool,
+}
+
+/// Policy 1 looks at keys, policy 2 at attributes. The number is another one when they change.
+#[derive(Debug, Clone, Copy)]
+struct Rules(u8);
+
+impl Policy for Rules {
+    fn depends_on_key(&self, number: u32) -> bool {
+        number == 1
+    }
+
+    fn judge(&self, number: u32, subject: &Subject<'_>, out: &mut Changed) -> Verdict {
+        let all = Attributes::new(subject.attributes);
+        let med = all.value(AttributeType::MultiExitDisc).map_or(0, |value| value[3]);
+        let last = subject.key.last().map_or(0, |octet| (octet + self.0) % 3);
+        let edit = match (number, last, (med + self.0) % 3) {
+            (1, 0, _) | (2, _, 2) => return Verdict::Reject,
+            (1, 1, _) => Edit { kind: AttributeType::Communities, value: Some(&[1, 2, 3, 4]) },
+            (2, _, 1) => Edit { kind: AttributeType::MultiExitDisc, value: Some(&[0, 0, 0, 9]) },
+            _ => return Verdict::Accept,
+        };
+        rewrite(subject.attributes, &[edit], &mut out.attributes);
+        out.next_hop.extend_from_slice(subject.next_hop);
+        Verdict::Changed
+    }
+}
+
+fn judged(rules: Rules, number: u32, routed: &Routed, from: Kind, said: Said) -> Option<Said> {
+    let (attributes, next_hop, payload) = said;
+    let (family, key, _) = routed;
+    let subject =
+        Subject { family: *family, key, attributes: &attributes, next_hop: &next_hop, from };
+    let mut out = Changed::default();
+    let is_free = number == 0 || *family == Family::RouteTarget;
+    match if is_free { Verdict::Accept } else { rules.judge(number, &subject, &mut out) } {
+        Verdict::Accept => Some((attributes, next_hop, payload)),
+        Verdict::Changed => Some((out.attributes, out.next_hop, payload)),
+        Verdict::Reject => None,
+    }
+}
+
+/// How far the next hops of peers are; the second location does not reach all.
+fn metric(location: u32, number: usize) -> Option<u32> {
+    let metric = (number as u32 * 13 + location * 7) % 5;
+    (location == 0 || metric != 4).then_some(metric)
+}
+
+fn metrics() -> Metrics {
+    let location = |location| {
+        let hops = (0..16).filter_map(|number| {
+            metric(location, number).map(|metric| (address(number), 32, metric))
+        });
+        let all: Vec<_> =
+            hops.chain([("2001:db8::".parse().expect("the world makes it"), 32, 1)]).collect();
+        Location::new(&all)
+    };
+    Metrics(vec![location(0), location(1)])
 }
 
 pub struct Client {
@@ -67,6 +132,7 @@ pub struct World {
     pub rib: Rib,
     pub clients: Vec<Client>,
     pub random: Random,
+    rules: Rules,
     now: Time,
 }
 
@@ -129,15 +195,24 @@ impl Spec {
             enhanced_refresh: self.add_path,
             graceful_restart: FamilySet::EMPTY,
             notification_restart: false,
-            long_lived: FamilySet::EMPTY,
+            long_lived: match self.long_lived {
+                true => FamilySet::only(Family::Ipv4Unicast),
+                false => FamilySet::EMPTY,
+            },
         }
     }
 }
 
 impl World {
     pub fn new(seed: u64, specs: Vec<Spec>) -> Self {
-        let rib =
-            Rib::new(Settings { asn: OWN_AS, identifier: OWN, cluster: OWN, policy: None, seed });
+        let mut rib = Rib::new(Settings {
+            asn: OWN_AS,
+            identifier: OWN,
+            cluster: OWN,
+            policy: Some(Arc::new(Rules(0))),
+            seed,
+        });
+        rib.set_metrics(metrics());
         let clients = specs.into_iter().map(|spec| Client {
             spec,
             is_up: false,
@@ -148,7 +223,13 @@ impl World {
             ended: BTreeSet::new(),
             messages: 0,
         });
-        Self { rib, clients: clients.collect(), random: Random::new(seed), now: Time::ZERO }
+        Self {
+            rib,
+            clients: clients.collect(),
+            random: Random::new(seed),
+            rules: Rules(0),
+            now: Time::ZERO,
+        }
     }
 
     pub fn asn(&self, number: usize) -> u32 {
@@ -168,9 +249,11 @@ impl World {
             identifier: identifier(number),
             address: address(number),
             asn,
-            import: 0,
-            export: 0,
-            next_hop_self: is_external.then(|| "192.0.2.254".parse().unwrap()),
+            import: client.spec.import,
+            export: client.spec.export,
+            location: client.spec.location,
+            role: client.spec.role,
+            next_hop_self: is_external.then(|| "192.0.2.254".parse().expect("the world makes it")),
         };
         let negotiated = client.spec.negotiated(asn);
         self.rib.up(self.now, PeerId(number as u32), about, &negotiated);
@@ -197,6 +280,12 @@ impl World {
             client.wants.clear();
         }
         self.rib.down(PeerId(number as u32), retained);
+    }
+
+    /// Other policies.
+    pub fn turn_rules(&mut self) {
+        self.rules.0 = (self.rules.0 + 1) % 3;
+        self.rib.set_policy(Some(Arc::new(self.rules)), &[1, 2], &[1, 2]);
     }
 
     pub fn refresh(&mut self, number: usize, family: Family) {
@@ -254,7 +343,7 @@ impl World {
             write_attribute(0x40, 1, &[0], &mut attributes);
             write_attribute(0x40, 2, &[], &mut attributes);
             write_attribute(0x40, 5, &[0, 0, 0, 100], &mut attributes);
-            let said = (attributes, vec![192, 0, 2, number as u8], Vec::new());
+            let said = (attributes, vec![192, 0, 2, number as u8 + 1], Vec::new());
             self.announce(number, Family::RouteTarget, &key, said);
         } else {
             self.clients[number].wants.remove(&target);
@@ -334,7 +423,9 @@ impl World {
     /// All paths of a route, of peers that are up or whose routes were retained.
     fn paths(&self, routed: &Routed) -> Vec<(usize, Said)> {
         let said = |(number, client): (usize, &Client)| {
-            client.says.get(routed).map(|said| (number, said.clone()))
+            let said = client.says.get(routed)?.clone();
+            judged(self.rules, client.spec.import, routed, client.spec.kind, said)
+                .map(|said| (number, said))
         };
         self.clients.iter().enumerate().filter_map(said).collect()
     }
@@ -351,13 +442,16 @@ impl World {
             }
             let paths = self.paths(&routed);
             let is_many = client.spec.add_paths().has(family);
-            let told = if is_many { paths } else { self.best(paths).into_iter().collect() };
+            let best = |paths| self.best(paths, client.spec.location).into_iter().collect();
+            let told = if is_many { paths } else { best(paths) };
             for (from, said) in told {
                 let kinds = (self.clients[from].spec.kind, client.spec.kind);
                 let is_wanted = family != Family::Vpnv4
                     || !client.spec.constrained
                     || targets(&said.0).iter().any(|it| client.wants.contains(it));
-                if kinds != (Kind::NonClient, Kind::NonClient) && is_wanted {
+                let said = judged(self.rules, client.spec.export, &routed, kinds.0, said);
+                let Some(said) = said.filter(|_| is_wanted) else { continue };
+                if kinds != (Kind::NonClient, Kind::NonClient) {
                     let path_id = if is_many { from as u32 } else { 0 };
                     let said = self.exported(family, from, number, said);
                     expected.insert((family, key.clone(), path_id), said);
@@ -368,10 +462,17 @@ impl World {
     }
 
     /// RFC 4271 §9.1.2.2 and RFC 4456 §9, a step after the other.
-    fn best(&self, mut paths: Vec<(usize, Said)>) -> Option<(usize, Said)> {
+    fn best(&self, mut paths: Vec<(usize, Said)>, location: u32) -> Option<(usize, Said)> {
+        let metric = |(from, said): &(usize, Said)| match said.1.len() {
+            16 => Some(1),
+            _ => metric(location, *from),
+        };
+        paths.retain(|path| metric(path).is_some());
         let number = |said: &Said, kind, default: u32| {
             let value = Attributes::new(&said.0).value(kind);
-            value.map_or(default, |it| u32::from_be_bytes(it.try_into().unwrap()))
+            value.map_or(default, |it| {
+                u32::from_be_bytes(it.try_into().expect("the world makes it"))
+            })
         };
         let path = |said: &Said| {
             let value = Attributes::new(&said.0).value(AttributeType::AsPath).unwrap_or_default();
@@ -389,7 +490,8 @@ impl World {
         });
         keep_least(&mut paths, &|(_, said)| path(said).0 as i64);
         keep_least(&mut paths, &|(_, said)| {
-            Attributes::new(&said.0).value(AttributeType::Origin).unwrap()[0].into()
+            Attributes::new(&said.0).value(AttributeType::Origin).expect("the world makes it")[0]
+                .into()
         });
         let med = |said: &Said| number(said, AttributeType::MultiExitDisc, 0);
         let all = paths.clone();
@@ -397,6 +499,7 @@ impl World {
             !all.iter().any(|(_, it)| path(it).1 == path(said).1 && med(it) < med(said))
         });
         keep_least(&mut paths, &|(from, _)| i64::from(!is_external(*from)));
+        keep_least(&mut paths, &|path| metric(path).expect("the world makes it").into());
         keep_least(&mut paths, &|(from, said)| {
             number(said, AttributeType::OriginatorId, identifier(*from)).into()
         });
@@ -413,7 +516,9 @@ impl World {
         let from_external = self.clients[from].spec.kind == Kind::External;
         if self.clients[to].spec.kind == Kind::External {
             let (mut path, mut out) = (Vec::new(), Vec::new());
-            let old = Attributes::new(&attributes).value(AttributeType::AsPath).unwrap();
+            let old = Attributes::new(&attributes)
+                .value(AttributeType::AsPath)
+                .expect("the world makes it");
             prepend(old, SegmentKind::Sequence, OWN_AS, &mut path);
             let is_plain = family == Family::Ipv4Unicast;
             let mut edits = vec![Edit { kind: AttributeType::AsPath, value: Some(&path) }];

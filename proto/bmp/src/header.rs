@@ -1,0 +1,46 @@
+//! The common header (RFC 7854 §4.1).
+
+/// The version of the protocol.
+pub const VERSION: u8 = 3;
+/// Octets of the common header.
+pub const HEADER_BYTES: usize = 6;
+/// Octets of a message at most: two OPENs of 65,535 octets fit.
+pub const MESSAGE_BYTES_MAX: usize = 1 << 18;
+
+wire::rows! {
+    /// The messages.
+    pub enum MessageType {
+        /// An UPDATE of a peer.
+        RouteMonitoring = "Route Monitoring", "RFC 7854 §4.6";
+        /// Counters of a peer.
+        StatisticsReport = "Statistics Report", "RFC 7854 §4.8";
+        /// A session ended.
+        PeerDown = "Peer Down Notification", "RFC 7854 §4.9";
+        /// A session is there.
+        PeerUp = "Peer Up Notification", "RFC 7854 §4.10";
+        /// Who speaks.
+        Initiation = "Initiation Message", "RFC 7854 §4.3";
+        /// Why nobody speaks any more.
+        Termination = "Termination Message", "RFC 7854 §4.5";
+        /// Messages of a peer as they came.
+        RouteMirroring = "Route Mirroring Message", "RFC 7854 §4.7";
+    }
+}
+
+wire::numbers!(MessageType: u8 {
+    RouteMonitoring = 0, StatisticsReport = 1, PeerDown = 2, PeerUp = 3, Initiation = 4,
+    Termination = 5, RouteMirroring = 6,
+});
+
+/// Begins a message whose length [`end`] sets; gives the offset where it begins.
+pub(crate) fn begin(kind: MessageType, out: &mut Vec<u8>) -> usize {
+    let start = out.len();
+    out.extend_from_slice(&[VERSION, 0, 0, 0, 0, kind.number()]);
+    start
+}
+
+/// Sets the length of the message that began at `start` and ends where `out` does.
+pub(crate) fn end(start: usize, out: &mut [u8]) {
+    let length = (out.len() - start) as u32;
+    out[start + 1..start + 5].copy_from_slice(&length.to_be_bytes());
+}

@@ -1,0 +1,205 @@
+//! Messages as they are read (RFC 7854 §4). Nothing is copied.
+
+use crate::header::{HEADER_BYTES, MESSAGE_BYTES_MAX, MessageType, VERSION};
+use crate::information::Tlvs;
+use crate::peer::{PeerHeader, read_address};
+use crate::statistics::Statistics;
+use bgp::codec::EXTENDED_MESSAGE_BYTES_MAX;
+use core::net::IpAddr;
+use wire::{Cursor, Malformed};
+
+wire::rows! {
+    /// Why a session ended.
+    pub enum DownReason {
+        /// We sent a NOTIFICATION.
+        LocalNotification = "local system closed with NOTIFICATION", "RFC 7854 §4.9";
+        /// We ended it without one.
+        LocalEvent = "local system closed without NOTIFICATION", "RFC 7854 §4.9";
+        /// The peer sent a NOTIFICATION.
+        RemoteNotification = "remote system closed with NOTIFICATION", "RFC 7854 §4.9";
+        /// The peer ended it without one.
+        RemoteClosed = "remote system closed without data", "RFC 7854 §4.9";
+        /// The station is told no more of the peer.
+        DeConfigured = "peer de-configured", "RFC 7854 §4.9";
+        /// The table of the Loc-RIB is gone, information follows.
+        LocalClosed = "local system closed, TLV data follows", "RFC 9069 §5.3";
+    }
+}
+
+wire::numbers!(DownReason: u8 {
+    LocalNotification = 1, LocalEvent = 2, RemoteNotification = 3, RemoteClosed = 4,
+    DeConfigured = 5, LocalClosed = 6,
+});
+
+wire::rows! {
+    /// Why nobody speaks any more.
+    pub enum TerminationReason {
+        /// The operator wants it.
+        AdministrativelyClosed = "session administratively closed", "RFC 7854 §4.5";
+        /// Not said.
+        Unspecified = "unspecified reason", "RFC 7854 §4.5";
+        /// Something ran out.
+        OutOfResources = "out of resources", "RFC 7854 §4.5";
+        /// There is another session with the station.
+        Redundant = "redundant connection", "RFC 7854 §4.5";
+        /// The operator wants it, and it shall not come back.
+        PermanentlyClosed = "session permanently administratively closed", "RFC 7854 §4.5";
+    }
+}
+
+wire::numbers!(TerminationReason: u16 {
+    AdministrativelyClosed = 0, Unspecified = 1, OutOfResources = 2, Redundant = 3,
+    PermanentlyClosed = 4,
+});
+
+/// A session that is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PeerUp<'a> {
+    /// Our address.
+    pub local: IpAddr,
+    /// Our port.
+    pub local_port: u16,
+    /// The peer's port.
+    pub remote_port: u16,
+    /// The OPEN that we sent, with its header.
+    pub sent: &'a [u8],
+    /// The OPEN that came, with its header.
+    pub received: &'a [u8],
+    /// More: of a Loc-RIB the name of its table.
+    pub information: Tlvs<'a>,
+}
+
+/// A session that ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PeerDown<'a> {
+    /// We sent this NOTIFICATION, with its header.
+    LocalNotification(&'a [u8]),
+    /// An event of the state machine, zero for none (RFC 4271 §8.1).
+    LocalEvent(u16),
+    /// This NOTIFICATION came, with its header.
+    RemoteNotification(&'a [u8]),
+    /// The peer ended it.
+    RemoteClosed,
+    /// The station is told no more of the peer.
+    DeConfigured,
+    /// The table of the Loc-RIB is gone.
+    LocalClosed(Tlvs<'a>),
+    /// A reason that is not known, and its data.
+    Unknown(u8, &'a [u8]),
+}
+
+/// A message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Message<'a> {
+    /// An UPDATE, with its header.
+    RouteMonitoring(PeerHeader, &'a [u8]),
+    /// Counters.
+    StatisticsReport(PeerHeader, Statistics<'a>),
+    /// A session ended.
+    PeerDown(PeerHeader, PeerDown<'a>),
+    /// A session is there.
+    PeerUp(PeerHeader, PeerUp<'a>),
+    /// Who speaks.
+    Initiation(Tlvs<'a>),
+    /// Why nobody speaks any more.
+    Termination(Tlvs<'a>),
+    /// What came, as [`crate::MirroringType`] says.
+    RouteMirroring(PeerHeader, Tlvs<'a>),
+    /// A message or a kind of peer that is not known: to be passed over.
+    Unknown(u8),
+}
+
+/// What octets begin with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Framing<'a> {
+    /// A message, and how many octets it has.
+    Message(Message<'a>, usize),
+    /// One that is not whole.
+    Partial,
+    /// One that is malformed inside, and how many octets it has: the next one can be read.
+    Malformed(Malformed, usize),
+    /// None: the stream cannot be read any further.
+    Broken(Malformed),
+}
+
+/// Finds the message that `bytes` begin with and reads it.
+#[must_use]
+pub fn frame(bytes: &[u8]) -> Framing<'_> {
+    let Some(&[version, l0, l1, l2, l3, kind]) = bytes.first_chunk::<HEADER_BYTES>() else {
+        return Framing::Partial;
+    };
+    let broken = |at, what| Framing::Broken(Malformed::new(at, what, "RFC 7854 §4.1"));
+    if version != VERSION {
+        return broken(0, "the version is not spoken");
+    }
+    let length = u32::from_be_bytes([l0, l1, l2, l3]) as usize;
+    if !(HEADER_BYTES..=MESSAGE_BYTES_MAX).contains(&length) {
+        return broken(1, "no message has that length");
+    }
+    let Some(octets) = bytes.get(..length) else { return Framing::Partial };
+    match read(kind, &octets[HEADER_BYTES..]) {
+        Ok(message) => Framing::Message(message, length),
+        Err(malformed) => Framing::Malformed(malformed, length),
+    }
+}
+
+fn read(number: u8, body: &[u8]) -> Result<Message<'_>, Malformed> {
+    let Some(kind) = MessageType::of(number) else { return Ok(Message::Unknown(number)) };
+    let mut cursor = Cursor::new(body, HEADER_BYTES, kind.spec());
+    match kind {
+        MessageType::Initiation => return Tlvs::read(&mut cursor).map(Message::Initiation),
+        MessageType::Termination => return Tlvs::read(&mut cursor).map(Message::Termination),
+        _ => {}
+    }
+    let Some(peer) = PeerHeader::read(&mut cursor)? else { return Ok(Message::Unknown(number)) };
+    Ok(match kind {
+        MessageType::RouteMonitoring => {
+            let update = take_bgp(&mut cursor)?;
+            match cursor.is_empty() {
+                true => Message::RouteMonitoring(peer, update),
+                false => return Err(cursor.offence("octets follow the UPDATE")),
+            }
+        }
+        MessageType::StatisticsReport => {
+            Message::StatisticsReport(peer, Statistics::read(&mut cursor)?)
+        }
+        MessageType::PeerDown => Message::PeerDown(peer, read_down(&mut cursor)?),
+        MessageType::PeerUp => Message::PeerUp(peer, read_up(&mut cursor, &peer)?),
+        MessageType::RouteMirroring => Message::RouteMirroring(peer, Tlvs::read(&mut cursor)?),
+        MessageType::Initiation | MessageType::Termination => Message::Unknown(number),
+    })
+}
+
+/// Takes a BGP message with its header, by the length it tells.
+fn take_bgp<'a>(cursor: &mut Cursor<'a>) -> Result<&'a [u8], Malformed> {
+    let header = cursor.rest().get(16..18).map(|it| u16::from_be_bytes([it[0], it[1]]));
+    let length = usize::from(header.unwrap_or_default());
+    if !(bgp::codec::HEADER_BYTES..=EXTENDED_MESSAGE_BYTES_MAX).contains(&length) {
+        return Err(cursor.offence("no BGP message begins here"));
+    }
+    cursor.take(length, "the BGP message is cut off")
+}
+
+fn read_down<'a>(cursor: &mut Cursor<'a>) -> Result<PeerDown<'a>, Malformed> {
+    let number = cursor.octet("the reason is cut off")?;
+    Ok(match DownReason::of(number) {
+        Some(DownReason::LocalNotification) => PeerDown::LocalNotification(take_bgp(cursor)?),
+        Some(DownReason::RemoteNotification) => PeerDown::RemoteNotification(take_bgp(cursor)?),
+        Some(DownReason::LocalEvent) => PeerDown::LocalEvent(cursor.be16("the event is cut off")?),
+        Some(DownReason::RemoteClosed) => PeerDown::RemoteClosed,
+        Some(DownReason::DeConfigured) => PeerDown::DeConfigured,
+        Some(DownReason::LocalClosed) => PeerDown::LocalClosed(Tlvs::read(cursor)?),
+        None => PeerDown::Unknown(number, cursor.rest()),
+    })
+}
+
+fn read_up<'a>(cursor: &mut Cursor<'a>, peer: &PeerHeader) -> Result<PeerUp<'a>, Malformed> {
+    let cut = "the ends of the session are cut off";
+    let local = read_address(cursor.array(cut)?, peer.address.is_ipv6());
+    let local_port = cursor.be16(cut)?;
+    let remote_port = cursor.be16(cut)?;
+    let sent = take_bgp(cursor)?;
+    let received = take_bgp(cursor)?;
+    let information = Tlvs::read(cursor)?;
+    Ok(PeerUp { local, local_port, remote_port, sent, received, information })
+}

@@ -1,0 +1,5 @@
+//! A reflector in simulated worlds.
+
+mod roles;
+mod seeds;
+mod world;
