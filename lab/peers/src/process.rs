@@ -83,6 +83,23 @@ pub struct Usage {
     pub resident_bytes: u64,
 }
 
+impl Usage {
+    /// What this process itself has used so far.
+    #[must_use]
+    pub fn own() -> Self {
+        let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+        read_stat(&stat).map_or_else(Self::default, |(_, ticks, pages)| Self::of(ticks, pages))
+    }
+
+    fn of(ticks: u64, pages: u64) -> Self {
+        let per_second = rustix::param::clock_ticks_per_second().max(1);
+        Self {
+            cpu: Duration::from_micros(ticks * 1_000_000 / per_second),
+            resident_bytes: pages * rustix::param::page_size() as u64,
+        }
+    }
+}
+
 /// A running program. Dropping the handle ends it and its children.
 #[derive(Debug)]
 pub struct Process {
@@ -182,9 +199,9 @@ impl Process {
         let mut usage = Usage::default();
         for (own_group, ticks, pages) in stats.filter_map(|stat| read_stat(&stat)) {
             if own_group == group {
-                let per_second = rustix::param::clock_ticks_per_second().max(1);
-                usage.cpu += Duration::from_micros(ticks * 1_000_000 / per_second);
-                usage.resident_bytes += pages * rustix::param::page_size() as u64;
+                let one = Usage::of(ticks, pages);
+                usage.cpu += one.cpu;
+                usage.resident_bytes += one.resident_bytes;
             }
         }
         usage
