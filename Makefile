@@ -2,9 +2,10 @@
 # make test   every check and test of the house
 # make lint   formatting and lints only
 # Both do all set-up themselves and skip what is already done; the first line of each says what.
+# No service of an installed package is started (policy-rc.d).
 
-PACKAGES := bgpdump build-essential ca-certificates chromium clang curl iproute2 kamailio \
-	kamailio-tls-modules libusrsctp-dev libusrsctp-examples procps python3-scapy \
+PACKAGES := bgpdump bird2 build-essential ca-certificates chromium clang curl frr gobgpd iproute2 \
+	kamailio kamailio-tls-modules libusrsctp-dev libusrsctp-examples openbgpd procps python3-scapy \
 	qemu-system-x86 sip-tester stayrtr tshark
 CARGO := cargo
 TANDEM = $(or $(CARGO_TARGET_DIR),target)/release/tandem
@@ -17,6 +18,8 @@ setup:
 	  dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'install ok installed' || echo $$p; done); \
 	if [ -n "$$missing" ]; then echo "== setup: installing Debian packages:" $$missing; \
 	  if [ "$$(id -u)" != 0 ]; then echo "run as root once, or install them by hand" >&2; exit 1; fi; \
+	  policy=/usr/sbin/policy-rc.d; if [ ! -e $$policy ]; then \
+	  printf '#!/bin/sh\nexit 101\n' >$$policy; chmod +x $$policy; trap "rm -f $$policy" EXIT; fi; \
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
 	  apt-get install -y -qq --no-install-recommends $$missing >/dev/null || exit 1; \
 	else echo "== setup: Debian packages are there"; fi

@@ -331,7 +331,26 @@ pub enum LabCommand {
         /// Real packets between namespaces, where it is a simulation otherwise (`sctp-failover`).
         #[arg(long)]
         live: bool,
+        #[command(flatten)]
+        reflection: Reflection,
     },
+}
+
+/// Sizes of `reflection-ipv4` and `reflection-evpn`.
+#[derive(Debug, Args)]
+pub struct Reflection {
+    /// Route reflector that runs beside Tandem's: bird, frr, gobgp, openbgpd.
+    #[arg(long, value_parser = ["bird", "frr", "gobgp", "openbgpd"])]
+    pub peer: Option<String>,
+    /// Clients: 100,1000 runs with either number.
+    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..=9_000))]
+    pub clients: Vec<u16>,
+    /// Prefixes of the Internet-like table; the synthetic one has eight times as many.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(100..=2_000_000))]
+    pub prefixes: Option<u32>,
+    /// MACs of the Ethernet VPNs.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(2_000..=10_000_000))]
+    pub macs: Option<u32>,
 }
 
 /// A flood of forged packets.

@@ -1,6 +1,6 @@
 //! `tandem lab`: the published tables, rerun.
 
-use crate::cli::{Attack, AttackKind, Demo, Lab, LabCommand};
+use crate::cli::{Attack, AttackKind, Demo, Lab, LabCommand, Reflection};
 use crate::exit::Exit;
 use crate::{emulate, output};
 use experiments::Options;
@@ -12,7 +12,7 @@ pub fn lab(lab: Lab) -> Result<(), Exit> {
         LabCommand::List => list(),
         LabCommand::Attack(attack) => flood(&attack),
         LabCommand::Link(link) => emulate::run(&link),
-        LabCommand::Run { name, quick, json, scenarios, output, live } => {
+        LabCommand::Run { name, quick, json, scenarios, output, live, reflection } => {
             let known = experiments::list().iter().find(|experiment| experiment.name == name);
             let Some(experiment) = known else {
                 let what = format!("no experiment is called `{name}`; see `tandem lab list`");
@@ -21,8 +21,14 @@ pub fn lab(lab: Lab) -> Result<(), Exit> {
             if live && !experiment.has_live() {
                 return Err(Exit::Usage(format!("--live: `{name}` is no simulation")));
             }
+            let reflection = sizes(reflection);
+            if reflection.is_some() && !experiment.has_sizes() {
+                let flags = "--peer, --clients, --prefixes, --macs";
+                return Err(Exit::Usage(format!("{flags}: `{name}` has no such choice")));
+            }
+            let reflection = reflection.unwrap_or_default();
             let options = Options::of_this_executable(quick)?;
-            let options = Options { scenarios, output, live, ..options };
+            let options = Options { scenarios, output, live, reflection, ..options };
             let outcome = experiments::run(&name, &options)?;
             let printed = if json { format!("{}\n", outcome.json()) } else { outcome.table() };
             output::text(&printed)?;
@@ -32,6 +38,17 @@ pub fn lab(lab: Lab) -> Result<(), Exit> {
             Err(Exit::Failed(format!("{} checks did not hold", outcome.broken.len())))
         }
     }
+}
+
+/// The sizes that were asked for; `None`: none was.
+fn sizes(asked: Reflection) -> Option<experiments::Reflection> {
+    let Reflection { peer, clients, prefixes, macs } = asked;
+    if peer.is_none() && clients.is_empty() && prefixes.is_none() && macs.is_none() {
+        return None;
+    }
+    let clients = clients.into_iter().map(usize::from).collect();
+    let [prefixes, macs] = [prefixes, macs].map(|size| size.map(|size| size as usize));
+    Some(experiments::Reflection { peer, clients, prefixes, macs })
 }
 
 /// Sends a flood of forged packets.

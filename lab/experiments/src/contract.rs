@@ -19,6 +19,21 @@ pub struct Options {
     pub output: Option<PathBuf>,
     /// With real packets in namespaces, where it would be a simulation.
     pub live: bool,
+    /// Sizes of the experiments on route reflection.
+    pub reflection: Reflection,
+}
+
+/// Sizes of the experiments on route reflection; what is absent is their own choice.
+#[derive(Debug, Clone, Default)]
+pub struct Reflection {
+    /// The reflector that runs beside Tandem's: `bird`, `frr`, `gobgp`, `openbgpd`.
+    pub peer: Option<String>,
+    /// How many clients, in turn.
+    pub clients: Vec<usize>,
+    /// Prefixes of the Internet-like table.
+    pub prefixes: Option<usize>,
+    /// MACs.
+    pub macs: Option<usize>,
 }
 
 impl Options {
@@ -28,7 +43,8 @@ impl Options {
     /// When the executable's own path cannot be told.
     pub fn of_this_executable(quick: bool) -> anyhow::Result<Self> {
         let (tandem, scenarios) = (std::env::current_exe()?, Vec::new());
-        Ok(Self { quick, tandem, scenarios, output: None, live: false })
+        let reflection = Reflection::default();
+        Ok(Self { quick, tandem, scenarios, output: None, live: false, reflection })
     }
 
     /// Whether a scenario was asked for.

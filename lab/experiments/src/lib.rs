@@ -10,6 +10,7 @@ mod page;
 mod progress;
 pub mod published;
 mod report;
+pub mod router;
 pub mod sbc;
 mod scratch;
 mod sctp_throughput;
@@ -19,7 +20,7 @@ mod site;
 mod site_file;
 pub mod ss7;
 
-pub use contract::{Options, Outcome, Peer, Row, thousands};
+pub use contract::{Options, Outcome, Peer, Reflection, Row, thousands};
 pub use sipp::{SippCheck, SippFound, sipp_check};
 
 /// An experiment as `tandem lab list` shows it.
@@ -104,6 +105,16 @@ const EXPERIMENTS: &[Experiment] = &[
         run: ss7::report::run,
     },
     Experiment {
+        name: "reflection-ipv4",
+        line: "updates/s of the route reflector to 100 to 1,000 clients, beside --peer",
+        run: router::reflection_ipv4::run,
+    },
+    Experiment {
+        name: "reflection-evpn",
+        line: "a million MACs to 200 clients, with and without route-target constraint",
+        run: router::reflection_evpn::run,
+    },
+    Experiment {
         name: "sipp",
         line: "SIPp's own scenarios through the SSC, every call found in the SAS",
         run: sipp::run,
@@ -111,6 +122,12 @@ const EXPERIMENTS: &[Experiment] = &[
 ];
 
 impl Experiment {
+    /// Whether it has sizes and a peer to choose.
+    #[must_use]
+    pub fn has_sizes(&self) -> bool {
+        [router::reflection_ipv4::NAME, router::reflection_evpn::NAME].contains(&self.name)
+    }
+
     /// Whether it runs in simulation unless it is told to run live.
     #[must_use]
     pub fn has_live(&self) -> bool {

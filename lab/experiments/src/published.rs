@@ -1,7 +1,7 @@
 //! What the test reports print, as data; each file names its source.
 
 use crate::contract::Row;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 /// Why a published row with IMS-AKA has no value.
 pub const NEEDS_IPSEC: &str =
@@ -9,6 +9,7 @@ pub const NEEDS_IPSEC: &str =
 
 const SBC: &str = include_str!("../published/sbc.toml");
 const SS7: &str = include_str!("../published/ss7.toml");
+const ROUTER: &str = include_str!("../published/router.toml");
 
 /// The tables of one report.
 #[derive(Debug, Clone, Deserialize)]
@@ -45,7 +46,8 @@ pub struct Table {
 pub struct PublishedRow {
     /// Its name.
     pub scenario: String,
-    /// Its value in the table's unit.
+    /// Its value in the table's unit; of several, the last.
+    #[serde(deserialize_with = "last")]
     pub value: f64,
     /// Its own unit, where that is not the table's.
     #[serde(default)]
@@ -61,6 +63,21 @@ pub struct PublishedRow {
     pub max_transfer_half_width: Option<f64>,
 }
 
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Printed {
+    One(f64),
+    Several(Vec<f64>),
+}
+
+fn last<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    let value = match Printed::deserialize(from)? {
+        Printed::One(value) => Some(value),
+        Printed::Several(values) => values.last().copied(),
+    };
+    value.ok_or_else(|| serde::de::Error::custom("a row without value"))
+}
+
 /// The session border controller's report.
 #[must_use]
 pub fn sbc() -> Report {
@@ -71,6 +88,12 @@ pub fn sbc() -> Report {
 #[must_use]
 pub fn ss7() -> Report {
     toml::from_str(SS7).expect("the published figures are part of the program and tested")
+}
+
+/// The virtual service router's report.
+#[must_use]
+pub fn router() -> Report {
+    toml::from_str(ROUTER).expect("the published figures are part of the program and tested")
 }
 
 impl Table {
@@ -103,6 +126,14 @@ mod tests {
             let all = [row.half_width, row.max_transfer, row.max_transfer_half_width];
             assert!(all.into_iter().all(|value| value.is_some()), "{}", row.scenario);
         }
+    }
+
+    #[test]
+    fn of_a_printed_range_the_last_value_counts() {
+        let report = router();
+        let value = |table: &str, row: usize| report.table(table).unwrap().rows[row].value;
+        assert_eq!(value("reflection-ipv4", 2), 3_500_000.0);
+        assert_eq!((value("reflection-ipv4", 3), value("reflection-evpn", 3)), (0.63, 32.0));
     }
 
     #[test]

@@ -1,0 +1,9 @@
+//! The virtual service router's report: route reflection.
+//!
+//! ```text
+//!   this process, one thread: routes::Field, clients 127.16.x.y ──tcp──→ Tandem, or a peer
+//! ```
+
+pub mod reflection_evpn;
+pub mod reflection_ipv4;
+mod stand;
