@@ -67,7 +67,8 @@ impl Client {
     /// Opens a connection.
     pub(crate) fn connect(&mut self, plan: &Plan) -> io::Result<()> {
         let source = SocketAddr::from((Plan::address(self.number), 0));
-        let stream = tcp::connect(Some(source), plan.reflector, &SocketOptions::default())?;
+        let options = SocketOptions::default();
+        let stream = tcp::connect(Some(source), plan.reflector, &options, |_| Ok(()))?;
         self.stream = Some(stream);
         self.connection = ConnectionId(self.connection.0 + 1);
         self.state = State::Connecting;
