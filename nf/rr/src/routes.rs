@@ -68,7 +68,7 @@ impl Reflector {
         if !core::mem::take(&mut self.has_work) {
             return;
         }
-        self.has_work = self.rib.work(WORK_MAX);
+        self.has_work = self.rib.work(now, WORK_MAX);
         while let Some(Sending { peer: id, bytes, updates }) = self.rib.next_sending() {
             let Some(peer) = self.peers.get_mut(id) else { continue };
             let Some((connection, flow)) = peer.flow() else { continue };

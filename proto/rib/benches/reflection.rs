@@ -97,7 +97,7 @@ fn fed(feed: &[u8]) -> Rib {
 fn drain(rib: &mut Rib) -> usize {
     let mut octets = 0;
     loop {
-        let more = rib.work(10_000);
+        let more = rib.work(Time::ZERO, 10_000);
         let mut any = false;
         while let Some(sending) = rib.next_sending() {
             rib.written(sending.peer, sending.bytes.len() as u64);

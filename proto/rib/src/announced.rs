@@ -82,6 +82,22 @@ impl Announced {
         *count = *count + usize::from(is) - usize::from(was);
     }
 
+    /// Takes in what others were told: an entry that only one of them was told changed since, and
+    /// will be looked at again. Not for classes: who was told what would be lost.
+    pub(crate) fn unite(&mut self, other: &Self) {
+        match (self, other) {
+            (Self::One(bits, count), Self::One(others, _)) => {
+                bits.resize(bits.len().max(others.len()), 0);
+                bits.iter_mut().zip(others).for_each(|(bits, others)| *bits |= others);
+                *count = bits.iter().map(|word| word.count_ones() as usize).sum();
+            }
+            (mine @ Self::Many(..), other) => {
+                other.each(|entry, path_id, class| mine.put(entry, path_id, class));
+            }
+            (Self::One(..) | Self::Class(..), _) => {}
+        }
+    }
+
     /// Appends every path of an entry that was announced, with its class.
     pub(crate) fn of(&self, entry: u32, out: &mut Vec<(u32, u32)>) {
         if let Self::Many(paths, _) = self {

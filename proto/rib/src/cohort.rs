@@ -1,7 +1,8 @@
 //! Update groups and their cohorts: who is told the same, and how far.
 
 use crate::announced::Announced;
-use crate::{NONE, PeerId, Terms};
+use crate::{COHORTS_MAX, NONE, PeerId, Terms};
+use machine::Time;
 
 /// A walk over the attribute sets of a table.
 #[derive(Debug, Clone)]
@@ -53,19 +54,28 @@ pub(crate) struct Cohort {
     pub(crate) position: u64,
     pub(crate) walk: Option<Walk>,
     pub(crate) announced: Announced,
+    /// Since when some have room, but not most.
+    pub(crate) waits_since: Option<Time>,
 }
 
 impl Cohort {
     pub(crate) fn new(terms: &Terms, position: u64) -> Self {
         let announced = Announced::new(terms.add_path, terms.constrained);
-        Self { members: Vec::new(), position, walk: None, announced }
+        Self { members: Vec::new(), position, walk: None, announced, waits_since: None }
     }
 
     /// One of others with what they were told so far.
     pub(crate) fn beside(&self, members: Vec<PeerId>) -> Self {
         let (position, walk, announced) =
             (self.position, self.walk.clone(), self.announced.clone());
-        Self { members, position, walk, announced }
+        Self { members, position, walk, announced, waits_since: None }
+    }
+
+    /// Takes in the peers of another: all are told again what only some of them were told.
+    pub(crate) fn absorb(&mut self, mut other: Self) {
+        self.members.append(&mut other.members);
+        self.position = self.position.min(other.position);
+        self.announced.unite(&other.announced);
     }
 }
 
@@ -119,6 +129,31 @@ impl Group {
         }
         cohort.members.retain(|member| *member != peer);
         Some(cohort.beside(Vec::new()))
+    }
+
+    /// Lets those furthest behind become one while there are too many.
+    pub(crate) fn gather(&mut self) {
+        if self.terms.constrained {
+            return;
+        }
+        loop {
+            let stands = |it: &&usize| self.cohorts[**it].walk.is_none();
+            let all: Vec<usize> = (0..self.cohorts.len()).collect();
+            let mut standing: Vec<usize> = all.iter().filter(stands).copied().collect();
+            if standing.len() <= COHORTS_MAX {
+                return;
+            }
+            standing.sort_unstable_by_key(|at| self.cohorts[*at].position);
+            let (into, from) = (standing[0].min(standing[1]), standing[0].max(standing[1]));
+            let other = self.cohorts.swap_remove(from);
+            self.cohorts[into].absorb(other);
+        }
+    }
+
+    /// How many walk, those that have yet to begin not counted.
+    pub(crate) fn walks(&self) -> usize {
+        let walks = self.cohorts.iter().filter_map(|cohort| cohort.walk.as_ref());
+        walks.filter(|walk| !walk.is_fresh).count()
     }
 
     /// Lets cohorts that have caught up with the log become one: elsewhere in it they may have been

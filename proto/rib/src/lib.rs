@@ -51,13 +51,22 @@ pub use reading::Read;
 pub use rib::{Counters, Rib, Settings};
 pub use view::{GroupView, PathView, RouteView, Wanted};
 
+use machine::Duration;
+
 /// Peers of one base.
 pub const PEERS_MAX: usize = 1 << 16;
 /// Octets that are encoded at once for a cohort, and that wait for a peer at most before more is
 /// encoded for it.
 pub const CHUNK_BYTES: usize = 64 << 10;
-/// Octets that wait for a peer beyond which it leaves its cohort.
-pub const BEHIND_BYTES: u64 = 2 << 20;
+/// Octets that wait for a peer beyond which it leaves its cohort: more than what the kernel holds for
+/// one that reads in large steps.
+pub const BEHIND_BYTES: u64 = 16 << 20;
+/// Who could take more waits for most of its cohort no longer than this.
+pub const PATIENCE: Duration = Duration::from_millis(100);
+/// Cohorts of a group that stand at places of their own; those furthest behind become one then.
+pub const COHORTS_MAX: usize = 8;
+/// Cohorts of a group that walk over everything at the same time; who comes later waits.
+pub const WALKS_MAX: usize = 4;
 
 /// No index.
 const NONE: u32 = u32::MAX;

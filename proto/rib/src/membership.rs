@@ -9,6 +9,7 @@ use crate::{PeerId, Terms};
 use bgp::family::Family;
 use bgp::pack::{Limits, Withdrawal};
 use bytes::Bytes;
+use machine::Time;
 
 impl<K: Key> Table<K> {
     /// A peer is to be told everything, then every change.
@@ -32,6 +33,12 @@ impl<K: Key> Table<K> {
         cohort.members.push(peer);
         cohort.walk = Some(Walk::new(end));
         group.cohorts.push(cohort);
+    }
+
+    /// Since when the first of those waits who have room and wait for others.
+    pub(crate) fn waits_since(&self) -> Option<Time> {
+        let cohorts = self.groups.iter().flat_map(|group| &group.cohorts);
+        cohorts.filter_map(|cohort| cohort.waits_since).min()
     }
 
     /// A peer is told nothing more.
@@ -64,6 +71,18 @@ impl<K: Key> Table<K> {
             walk.is_first = before.is_first;
         }
         cohort.members = vec![peer];
+        let is_alike = |it: &&mut Cohort| {
+            let other = it.walk.as_ref().filter(|it| it.is_fresh && it.classes.is_none());
+            walk.classes.is_none()
+                && other.is_some_and(|it| {
+                    (it.is_refresh, it.is_first) == (walk.is_refresh, walk.is_first)
+                })
+        };
+        if !group.terms.constrained
+            && let Some(alike) = group.cohorts.iter_mut().find(is_alike)
+        {
+            return alike.absorb(cohort);
+        }
         cohort.walk = Some(walk);
         group.cohorts.push(cohort);
     }

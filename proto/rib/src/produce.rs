@@ -10,11 +10,12 @@ use crate::output::{Output, Sending, messages};
 use crate::peers::Peers;
 use crate::policy::is_judged;
 use crate::table::Table;
-use crate::{BEHIND_BYTES, CHUNK_BYTES, NONE, PeerId, decide};
+use crate::{BEHIND_BYTES, CHUNK_BYTES, NONE, PATIENCE, PeerId, WALKS_MAX, decide};
 use bgp::codec::{RefreshKind, write_refresh};
 use bgp::family::Family;
 use bgp::pack::{Announcement, Limits, Withdrawal, end_of_rib};
 use bytes::Bytes;
+use machine::Time;
 
 /// Entries that are looked at for one chunk at most.
 const ENTRIES_MAX: usize = 4_096;
@@ -60,6 +61,7 @@ pub(crate) struct Scratch {
 
 /// What producing needs beside the table.
 pub(crate) struct Surroundings<'a> {
+    pub(crate) now: Time,
     pub(crate) peers: &'a mut Peers,
     pub(crate) interest: &'a Interest,
     pub(crate) metrics: &'a Metrics,
@@ -93,6 +95,7 @@ impl<K: Key> Table<K> {
                 number += 1;
             }
             if self.groups[at].cohorts.len() > 1 {
+                self.groups[at].gather();
                 let end = self.changes.end();
                 self.groups[at].merge(end);
             }
@@ -101,29 +104,58 @@ impl<K: Key> Table<K> {
         more
     }
 
-    /// Whether a cohort has something to be told, and somebody to tell it.
-    fn is_ready(&self, cohort: &Cohort, peers: &Peers) -> bool {
-        let has_news = cohort.walk.is_some() || cohort.position < self.changes.end();
-        has_news && cohort.members.iter().any(|peer| peers.waiting(*peer) < CHUNK_BYTES as u64)
+    /// Whether a cohort has something to be told, and how many have room for it.
+    fn has_news(&self, cohort: &Cohort) -> bool {
+        cohort.walk.is_some() || cohort.position < self.changes.end()
+    }
+
+    /// How many octets may wait for those who stay, if the cohort is told more now: most have room,
+    /// or those who have it have waited for the others long enough.
+    fn bound(cohort: &mut Cohort, peers: &Peers, now: Time) -> Option<u64> {
+        let has_room = |peer: &&PeerId| has_room(peers, **peer);
+        let with_room = cohort.members.iter().filter(has_room).count();
+        if with_room * 2 >= cohort.members.len() {
+            cohort.waits_since = None;
+            return Some(BEHIND_BYTES);
+        }
+        if with_room == 0 {
+            cohort.waits_since = None;
+            return None;
+        }
+        let since = *cohort.waits_since.get_or_insert(now);
+        if now < since + PATIENCE {
+            return None;
+        }
+        cohort.waits_since = None;
+        Some(CHUNK_BYTES as u64 - 1)
     }
 
     fn produce_cohort(&mut self, at: usize, number: usize, around: &mut Surroundings<'_>) -> bool {
-        if !self.is_ready(&self.groups[at].cohorts[number], around.peers) {
+        let group = &self.groups[at];
+        let cohort = &group.cohorts[number];
+        let is_fresh = cohort.walk.as_ref().is_some_and(|walk| walk.is_fresh);
+        let is_idle = !self.has_news(cohort) || (is_fresh && group.walks() >= WALKS_MAX);
+        let cohort = &mut self.groups[at].cohorts[number];
+        if is_idle {
+            cohort.waits_since = None;
             return false;
         }
-        self.split(at, number, around.peers);
+        let Some(bound) = Self::bound(cohort, around.peers, around.now) else { return false };
+        self.split(at, number, bound, around.peers);
         let placeholder = Cohort::new(&self.groups[at].terms, 0);
         let mut cohort = std::mem::replace(&mut self.groups[at].cohorts[number], placeholder);
         self.chunk(at, &mut cohort, around);
-        let more = self.is_ready(&cohort, around.peers);
+        let most = cohort.members.iter().filter(|peer| has_room(around.peers, **peer)).count() * 2
+            >= cohort.members.len();
+        let more = most && self.has_news(&cohort);
         self.groups[at].cohorts[number] = cohort;
         more
     }
 
-    /// Those who are behind leave the cohort.
-    fn split(&mut self, at: usize, number: usize, peers: &Peers) {
+    /// Those for whom more waits than the bound leave the cohort.
+    fn split(&mut self, at: usize, number: usize, bound: u64, peers: &Peers) {
         let cohort = &mut self.groups[at].cohorts[number];
-        let is_behind = |peer: &PeerId| peers.waiting(*peer) > BEHIND_BYTES;
+        let is_behind = |peer: &PeerId| peers.waiting(*peer) > bound;
         if !cohort.members.iter().any(is_behind) {
             return;
         }
@@ -137,7 +169,7 @@ impl<K: Key> Table<K> {
     fn chunk(&self, at: usize, cohort: &mut Cohort, around: &mut Surroundings<'_>) {
         let terms = &self.groups[at].terms;
         let (own, policy, family) = (around.own, around.policy, self.family);
-        let Cohort { members, position, walk, announced } = cohort;
+        let Cohort { members, position, walk, announced, .. } = cohort;
         let policy = policy.filter(|_| terms.export != 0 && is_judged(family));
         around.scratch.parts.clear();
         let mut chunk = Chunk {
@@ -164,6 +196,10 @@ impl<K: Key> Table<K> {
             *walk = None;
         }
     }
+}
+
+fn has_room(peers: &Peers, peer: PeerId) -> bool {
+    peers.waiting(peer) < CHUNK_BYTES as u64
 }
 
 /// Gives each member what concerns it.

@@ -10,7 +10,7 @@ use crate::policy::{Changed, Policy};
 use crate::produce::{Scratch, Surroundings};
 use crate::reading::{Arrival, Desk, Read};
 use crate::table::Table;
-use crate::{Metrics, Neighbour, PEERS_MAX, PeerId};
+use crate::{Metrics, Neighbour, PATIENCE, PEERS_MAX, PeerId};
 use bgp::codec::{
     Approach, Asn, AttributeType, Edit, Identifier, Offence, RefreshKind, Update, rewrite,
 };
@@ -172,10 +172,13 @@ impl Rib {
         families.iter().for_each(|family| self.join(peer, family));
     }
 
-    /// When [`Rib::tick`] is to be called next.
+    /// When [`Rib::tick`] and [`Rib::work`] are to be called next, whatever else happens.
     #[must_use]
     pub fn deadline(&self) -> Option<Time> {
-        self.held.iter().map(|(at, _)| *at).min()
+        let waits = |any: &Any| with!(any, table => table.waits_since());
+        let waits = self.tables.iter().flatten().filter_map(|any| waits(any)).min();
+        let held = self.held.iter().map(|(at, _)| *at);
+        held.chain(waits.map(|since| since + PATIENCE)).min()
     }
 
     /// Lets time pass.
@@ -421,11 +424,12 @@ impl Rib {
 
     /// Goes on with what is to be done: takes out up to `budget` routes that shall go, and encodes
     /// a chunk for every cohort that can take one. Whether there is more to be done at once.
-    pub fn work(&mut self, budget: usize) -> bool {
+    pub fn work(&mut self, now: Time, budget: usize) -> bool {
         let mut more = false;
         for family in 0..FAMILIES {
             let Some(any) = &mut self.tables[family] else { continue };
             let mut around = Surroundings {
+                now,
                 peers: &mut self.peers,
                 interest: &self.interest,
                 metrics: &self.metrics,

@@ -200,6 +200,34 @@ fn what_is_stale_for_long_is_told_as_such_or_goes_where_that_is_not_understood()
 }
 
 #[test]
+fn who_reads_is_not_held_by_most_who_do_not() {
+    let mut world = World::new(5, vec![plain(Kind::Client); 6]);
+    (0..6).for_each(|number| world.up(number));
+    world.settle();
+    let family = Family::Ipv4Unicast;
+    for number in 0..20_000u32 {
+        let said = said(&mut world, 0, family);
+        let [_, _, high, low] = number.to_be_bytes();
+        world.announce(0, family, &[24, 10, high, low], said);
+    }
+    world.run_while_reading(&[1]);
+    assert_eq!(world.clients[1].told.len(), 20_000, "it has read everything");
+    let behind = |world: &World| {
+        let groups = world.rib.groups();
+        groups.iter().filter(|it| it.family == family).map(|it| it.cohorts.len()).sum::<usize>()
+    };
+    assert_eq!(behind(&world), 2);
+    assert!(world.rib.waiting(PeerId(2)) < 256 << 10, "no more is encoded for the others");
+    for number in 0..100 {
+        let said = said(&mut world, 0, family);
+        world.announce(0, family, &key(family, number), said);
+    }
+    world.settle();
+    world.check(5);
+    assert_eq!(behind(&world), 1, "who has caught up is one with the others again");
+}
+
+#[test]
 fn what_changes_many_times_before_it_is_read_is_told_once() {
     let mut world = World::new(9, vec![plain(Kind::Client), plain(Kind::Client)]);
     (0..2).for_each(|number| world.up(number));

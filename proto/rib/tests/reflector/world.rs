@@ -353,7 +353,8 @@ impl World {
 
     /// The reflector works a little, and the peers read some of what they were sent.
     pub fn run_a_little(&mut self) {
-        self.rib.work(3);
+        self.now += Duration::from_millis(50);
+        self.rib.work(self.now, 3);
         while let Some(sending) = self.rib.next_sending() {
             self.clients[sending.peer.0 as usize].unread.extend_from_slice(&sending.bytes);
         }
@@ -361,6 +362,18 @@ impl World {
             if self.random.is(50) {
                 self.read(number);
             }
+        }
+    }
+
+    /// Some time passes in which only these read.
+    pub fn run_while_reading(&mut self, readers: &[usize]) {
+        for _ in 0..200 {
+            self.now += Duration::from_millis(10);
+            self.rib.work(self.now, 100);
+            while let Some(sending) = self.rib.next_sending() {
+                self.clients[sending.peer.0 as usize].unread.extend_from_slice(&sending.bytes);
+            }
+            readers.iter().for_each(|number| self.read(*number));
         }
     }
 
@@ -383,7 +396,7 @@ impl World {
     /// Until nothing is left to be done.
     pub fn settle(&mut self) {
         for _ in 0..10_000 {
-            let more = self.rib.work(100);
+            let more = self.rib.work(self.now, 100);
             let mut sent = false;
             while let Some(sending) = self.rib.next_sending() {
                 sent = true;
