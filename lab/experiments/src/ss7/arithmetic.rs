@@ -14,13 +14,21 @@ use machine::Duration;
 use sctp::PathParameters;
 use serde::Serialize;
 
-/// T(p), when RTO is RTO.Min as the path fails.
-pub(super) fn theory(path: &PathParameters) -> Duration {
-    let rto = |doublings: u16| {
+/// When the time-outs of a failed path come, from the last start of T3-rtx on, when RTO is RTO.Min
+/// as it fails.
+pub(super) fn time_outs(path: &PathParameters) -> Vec<Duration> {
+    let mut at = Duration::ZERO;
+    let mut time_out = |doublings: u16| {
         let factor = 1u32.checked_shl(u32::from(doublings)).unwrap_or(u32::MAX);
-        path.rto_min.saturating_mul(factor).min(path.rto_max)
+        at += path.rto_min.saturating_mul(factor).min(path.rto_max);
+        at
     };
-    (0..=path.path_max_retrans).map(rto).sum()
+    (0..=path.path_max_retrans).map(&mut time_out).collect()
+}
+
+/// T(p): the last of them.
+pub(super) fn theory(path: &PathParameters) -> Duration {
+    time_outs(path).last().copied().unwrap_or_default()
 }
 
 /// A time as milliseconds.

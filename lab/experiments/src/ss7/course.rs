@@ -75,6 +75,19 @@ pub struct Course {
 }
 
 impl Course {
+    /// What the source saw, and of the sink what may happen at either end.
+    pub(super) fn together(source: Self, sink: Self) -> Self {
+        let mut offences = source.offences;
+        offences.extend(sink.offences);
+        Self {
+            spurious: source.spurious + sink.spurious,
+            excursions: source.excursions + sink.excursions,
+            lost: source.lost || sink.lost,
+            offences,
+            ..source
+        }
+    }
+
     /// With what the sink's ledger says, of so many MSUs that were sent.
     pub(super) fn settled(mut self, sink: &Ledger, sent: u64) -> Self {
         self.max_transfer = sink.longest;

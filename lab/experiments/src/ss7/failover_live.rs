@@ -8,36 +8,46 @@
 //! ```
 //! What must hold: each mean is within 10 % of that of the simulation of the same runs.
 
+use super::arithmetic::theory;
 use super::configuration::{Configuration, Test, at_every_delay, scenario, tests};
 use super::course::{Case, Course, Load};
 use super::failover_rows::{Judged, row};
-use super::live_end::{Carrier, Place, Shared, Timeline, Told, sink, source};
+use super::live_ground::{Ground, Run};
+use super::pauses::Spoilt;
 use super::sctp_failover::{NAME, case, courses};
-use super::{field, statistics::Sample};
+use super::statistics::Sample;
 use crate::contract::{Options, Outcome};
 use crate::host;
 use crate::progress::Progress;
 use crate::published;
 use anyhow::Context;
-use attack::{Namespace, Veth};
-use link::{Change, Emulator, LinkPlan, Plan, Rate, Span, Way, Which};
 use machine::Duration;
 use serde_json::json;
-use std::net::IpAddr;
-use std::sync::Arc;
-use std::thread;
+use std::collections::BTreeSet;
 
-/// Associations have come up and paths are measured when traffic begins.
-const SETTLED: Duration = Duration::from_secs(4);
 /// How far means may be from those of the simulation.
 const TOLERANCE: f64 = 0.10;
 /// Runs of each test: one after the other, or in a quick run all at once.
 const ROUNDS: usize = 10;
 const QUICK_AT_ONCE: usize = 4;
-/// Traffic before the cut and in all, of a quick run.
+/// Traffic before the cut, and in all beside the time that the failover takes, of a quick run.
 const QUICK_CUT: Duration = Duration::from_secs(6);
 const QUICK_LENGTH: Duration = Duration::from_secs(12);
-const PATHS: usize = 2;
+/// A run that a pause of the machine has spoilt is repeated so often; what the last time finds
+/// counts, spoilt or not.
+const REPEATS_MAX: usize = 3;
+
+/// All runs of a pair of endpoints.
+#[derive(Debug, Clone, Default)]
+struct Found {
+    courses: Vec<Course>,
+    /// What may not happen, in a run that is being repeated.
+    offences: Vec<String>,
+    /// Why runs were repeated.
+    repeated: Vec<Spoilt>,
+    /// Those that count although they were spoilt each time.
+    spoilt: Vec<Spoilt>,
+}
 
 /// Runs it.
 ///
@@ -53,14 +63,12 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     };
     let rounds = if options.quick { 1 } else { ROUNDS };
     let progress = Progress::new(NAME, rounds as u64);
-    let mut found: Vec<Vec<Course>> = vec![Vec::new(); pairs.len()];
+    let cases: Vec<Case> = pairs.iter().map(|test| live_case(options, test, 0)).collect();
+    let mut found = vec![Found::default(); pairs.len()];
     let mut late_us = Vec::new();
     for round in 0..rounds {
         progress.say(&format!("round {} of {rounds}: {} at once", round + 1, pairs.len()));
-        let cases: Vec<Case> = pairs.iter().map(|test| live_case(options, test, 0)).collect();
-        let (courses, late) = ground.run(&cases, round)?;
-        found.iter_mut().zip(courses).for_each(|(all, course)| all.push(course));
-        late_us.extend(late);
+        late_us.extend(play(&ground, &cases, round, (&mut found, &progress))?);
         progress.step();
     }
     let mut outcome =
@@ -68,9 +76,14 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let mut index = 0;
     while let Some(test) = pairs.get(index) {
         let same = pairs.iter().filter(|other| scenario(other) == scenario(test)).count();
-        let courses: Vec<Course> = found[index..index + same].concat();
+        let mut all = Found::default();
+        for one in found.drain(..same) {
+            all.courses.extend(one.courses);
+            all.repeated.extend(one.repeated);
+            all.spoilt.extend(one.spoilt);
+        }
         index += same;
-        compare(options, test, &courses, table, &mut outcome)?;
+        compare(options, test, &all, table, &mut outcome)?;
     }
     let late = Sample::of(late_us).map_or(0.0, |late| late.most);
     for row in &mut outcome.rows {
@@ -80,12 +93,62 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     Ok(outcome)
 }
 
-/// The tests, each as often as it runs at once. A quick run has no time for RFC2960.
+/// A round: all pairs at once, then again those whose run a pause has spoilt. Returns how late
+/// packets left the links, us.
+fn play(
+    ground: &Ground,
+    cases: &[Case],
+    round: usize,
+    (found, progress): (&mut [Found], &Progress),
+) -> anyhow::Result<Vec<f64>> {
+    let mut runs: Vec<(usize, Case)> = cases.iter().copied().enumerate().collect();
+    let mut late_us = Vec::new();
+    for repeats in 0..=REPEATS_MAX {
+        let (over, late) = ground.run(&runs, round)?;
+        late_us.extend(late);
+        let again = settle(over, repeats == REPEATS_MAX, found);
+        runs.retain(|(pair, _)| again.contains(pair));
+        if runs.is_empty() {
+            break;
+        }
+        let spoilt = runs.iter().filter_map(|(pair, _)| found[*pair].repeated.last());
+        let longest = spoilt.map(|it| it.pause_ms).fold(0.0, f64::max);
+        progress.say(&format!(
+            "the machine paused, up to {longest:.0} ms: {} runs are repeated",
+            runs.len()
+        ));
+    }
+    Ok(late_us)
+}
+
+/// Takes what runs found; which pairs are to run again. A pause is no excuse for MSUs that were
+/// lost, doubled or out of order: these count in a run that is repeated too.
+fn settle(over: Vec<Run>, is_last: bool, found: &mut [Found]) -> Vec<usize> {
+    let mut again = Vec::new();
+    for Run { pair, mut course, spoilt } in over {
+        let found = &mut found[pair];
+        course.offences.splice(0..0, std::mem::take(&mut found.offences));
+        match spoilt {
+            Some(spoilt) if !is_last => {
+                found.offences = course.offences;
+                found.repeated.push(spoilt);
+                again.push(pair);
+            }
+            _ => {
+                found.spoilt.extend(spoilt);
+                found.courses.push(course);
+            }
+        }
+    }
+    again
+}
+
+/// The tests, each as often as it runs at once. A quick run has time for RFC2960 when it is asked
+/// for by name only.
 fn pairs(options: &Options) -> Vec<Test> {
-    let all: Vec<Test> = match options.quick {
-        true => [Configuration::telecom(2), Configuration::telecom(5), Configuration::tandem()]
-            .map(|configuration| (configuration, 10))
-            .into(),
+    let quick = || [Configuration::telecom(2), Configuration::telecom(5), Configuration::tandem()];
+    let all: Vec<Test> = match options.quick && options.scenarios.is_empty() {
+        true => quick().map(|configuration| (configuration, 10)).into(),
         false => tests().into_iter().chain(at_every_delay(Configuration::tandem())).collect(),
     };
     let at_once = if options.quick { QUICK_AT_ONCE } else { 1 };
@@ -95,8 +158,9 @@ fn pairs(options: &Options) -> Vec<Test> {
 
 fn live_case(options: &Options, test: &Test, seed: u64) -> Case {
     let whole = case(test, Load::REPORT, seed);
+    let length = QUICK_LENGTH + theory(&whole.parameters.path);
     match options.quick {
-        true => Case { cut: Some(QUICK_CUT), length: QUICK_LENGTH, ..whole },
+        true => Case { cut: Some(QUICK_CUT), length, ..whole },
         false => whole,
     }
 }
@@ -105,16 +169,16 @@ fn live_case(options: &Options, test: &Test, seed: u64) -> Case {
 fn compare(
     options: &Options,
     test: &Test,
-    live: &[Course],
+    found: &Found,
     table: &published::Table,
     outcome: &mut Outcome,
 ) -> anyhow::Result<()> {
     let published = table.rows.iter().find(|row| row.scenario == scenario(test));
-    let (mut row, broken) = row(&Judged { test, load: Load::REPORT, courses: live }, published);
+    let live = Judged { test, load: Load::REPORT, courses: &found.courses };
+    let (mut row, broken) = row(&live, published);
     let cases: Vec<Case> = (1..=10).map(|seed| live_case(options, test, seed)).collect();
     let simulated = courses(&cases)?;
     let simulated = Judged { test, load: Load::REPORT, courses: &simulated };
-    let live = Judged { test, load: Load::REPORT, courses: live };
     let both = [
         ("failover", live.failover(), simulated.failover()),
         ("longest transfer", live.max_transfer(), simulated.max_transfer()),
@@ -134,6 +198,9 @@ fn compare(
     }
     row.detail["simulated_failover_ms"] = json!(simulated.failover());
     row.detail["simulated_max_transfer_ms"] = json!(simulated.max_transfer());
+    row.detail["repeated"] = json!(found.repeated);
+    row.detail["spoilt"] = json!(found.spoilt);
+    words += &pauses(found);
     let note = row.detail["note"].as_str().unwrap_or_default();
     row.detail["note"] = json!(format!("live{words}; {note}"));
     outcome.rows.push(row);
@@ -141,130 +208,18 @@ fn compare(
     Ok(())
 }
 
-/// Address of a side of a pair on a path.
-fn address(pair: usize, path: usize, side: usize) -> IpAddr {
-    [10, 100 + pair as u8, path as u8, 1 + side as u8].into()
-}
-
-/// Namespaces with so many pairs of endpoints.
-struct Ground {
-    left: Namespace,
-    right: Namespace,
-    middle: Namespace,
-}
-
-impl Ground {
-    fn new(pairs: usize) -> anyhow::Result<Self> {
-        let [left, right, middle] = ["sf-left", "sf-right", "sf-middle"].map(Namespace::new);
-        let ground = Self { left: left?, right: right?, middle: middle? };
-        for namespace in [&ground.left, &ground.right, &ground.middle] {
-            // Only what the endpoints send shall cross the links.
-            namespace.set("net.ipv6.conf.default.disable_ipv6", "1")?;
+/// What pauses of the machine did, in words; one pause may have spoilt several runs.
+fn pauses(found: &Found) -> String {
+    let mut words = String::new();
+    for (what, all) in [("repeated", &found.repeated), ("spoilt each time", &found.spoilt)] {
+        let one = |it: &Spoilt| format!("{:.0} ms at {:+.0} ms", it.pause_ms, it.after_cut_ms);
+        let list: BTreeSet<String> = all.iter().map(one).collect();
+        if let Some(first) = list.first() {
+            let more = if list.len() > 1 { " and others" } else { "" };
+            words += &format!("; {} runs {what} (pause of {first}{more})", all.len());
         }
-        for pair in 0..pairs {
-            for path in 0..PATHS {
-                for (side, namespace) in [(0, &ground.left), (1, &ground.right)] {
-                    ground.wire(pair, path, (side, namespace))?;
-                }
-            }
-        }
-        Ok(ground)
     }
-
-    fn wire(
-        &self,
-        pair: usize,
-        path: usize,
-        (side, namespace): (usize, &Namespace),
-    ) -> anyhow::Result<()> {
-        let mac = |end: u8| format!("02:5f:{end:02x}:{pair:02x}:{path:02x}:{side:02x}");
-        let (near, far) = (format!("near{pair}p{path}"), format!("far{pair}p{path}s{side}"));
-        let v4 = format!("{}/24", address(pair, path, side));
-        let (near_mac, far_mac) = (mac(0), mac(1));
-        Veth::pair(
-            Veth { namespace, interface: &near, addresses: &[&v4], mac: &near_mac },
-            Veth { namespace: &self.middle, interface: &far, addresses: &[], mac: &far_mac },
-        )
-    }
-
-    /// A link for each path of each pair.
-    fn plan(&self, cases: &[Case]) -> anyhow::Result<Plan> {
-        let mut links = Vec::new();
-        for (pair, case) in cases.iter().enumerate() {
-            for path in 0..PATHS {
-                let place = |side: usize| {
-                    let name = format!("{}/far{pair}p{path}s{side}", self.middle.name());
-                    name.parse().map_err(anyhow::Error::msg)
-                };
-                let way = Way {
-                    delay: Some(Span(case.delay)),
-                    rate: Rate::new(field::RATE),
-                    ..Way::default()
-                };
-                let name = format!("{pair}p{path}");
-                let between = [place(0)?, place(1)?];
-                let link = LinkPlan::new(name, between, (&way, &Way::default()), &[]);
-                links.push(link.map_err(anyhow::Error::msg)?);
-            }
-        }
-        Ok(Plan { seed: 1, links })
-    }
-
-    /// Runs all at once; what became of each, and how late packets left the links, us.
-    fn run(&self, cases: &[Case], round: usize) -> anyhow::Result<(Vec<Course>, Vec<f64>)> {
-        let emulator = Emulator::start(&self.plan(cases)?)?;
-        let shared = Arc::new(Shared::start());
-        let first = cases.first().context("no test is wanted")?;
-        let cut = first.cut.context("a live run has a cut")?;
-        let timeline = Timeline { settled: SETTLED, length: first.length };
-        let courses = thread::scope(|scope| {
-            let mut threads = Vec::new();
-            for (pair, case) in cases.iter().enumerate() {
-                let place = |side: usize| Place {
-                    namespace: [self.left.name(), self.right.name()][side],
-                    side,
-                    carrier: [Carrier::Udp, Carrier::Ip][(pair + round) % 2],
-                    here: [address(pair, 0, side), address(pair, 1, side)],
-                    there: [address(pair, 0, 1 - side), address(pair, 1, 1 - side)],
-                };
-                let (far, near) = (place(1), place(0));
-                let (one, two) = (Arc::clone(&shared), Arc::clone(&shared));
-                let sink = scope.spawn(move || sink(&far, case, timeline, &one));
-                let source = scope.spawn(move || source(&near, case, timeline, &two));
-                threads.push((source, sink));
-            }
-            thread::sleep(SETTLED + cut);
-            for pair in 0..cases.len() {
-                emulator.change(&format!("{pair}p0"), Which::Both, Change::Cut)?;
-            }
-            shared.cut();
-            let joined = threads.into_iter().map(|(source, sink)| {
-                let crashed = || anyhow::anyhow!("an endpoint crashed");
-                let source = source.join().map_err(|_| crashed())?;
-                let sink = sink.join().map_err(|_| crashed())?;
-                Ok::<Course, anyhow::Error>(together(source?, sink?))
-            });
-            joined.collect::<anyhow::Result<Vec<Course>>>()
-        })?;
-        let summary = emulator.end()?;
-        let ways = summary.links.iter().flat_map(|link| [&link.forward, &link.reverse]);
-        let late = ways.filter_map(|way| way.late_us.as_ref()).map(|late| late.p99);
-        Ok((courses, late.collect()))
-    }
-}
-
-/// What both endpoints saw.
-fn together(source: Told, sink: Told) -> Course {
-    let mut offences = source.offences;
-    offences.extend(sink.offences);
-    let course = Course {
-        spurious: source.course.spurious + sink.course.spurious,
-        excursions: source.course.excursions + sink.course.excursions,
-        lost: source.course.lost || sink.course.lost,
-        offences,
-        ..source.course
-    };
-    course.settled(&sink.ledger, source.ledger.sent)
+    words
 }
 
 #[cfg(test)]
@@ -272,11 +227,43 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_quick_run_has_the_tests_that_end_within_seconds_and_a_full_one_has_all() {
+    fn a_quick_run_has_the_tests_that_end_within_seconds_and_others_by_name_and_a_full_one_all() {
         let mut options = Options::of_this_executable(true).unwrap();
         let names: Vec<String> = pairs(&options).iter().map(scenario).collect();
         assert!(names.len() == 12 && !names.iter().any(|name| name.starts_with("RFC")));
+        options.scenarios = vec!["RFC2960, 5 ms".into()];
+        let slow = pairs(&options);
+        assert_eq!(slow.len(), 4);
+        assert!(live_case(&options, &slow[0], 1).length > Duration::from_secs(70));
+        options.scenarios.clear();
         options.quick = false;
         assert_eq!(pairs(&options).len(), 14);
+    }
+
+    fn over(spoilt: bool, offences: &[&str]) -> Vec<Run> {
+        let offences = offences.iter().map(|it| (*it).to_owned()).collect();
+        let course = Course { offences, ..Course::default() };
+        let spoilt = spoilt.then_some(Spoilt { pause_ms: 40.0, after_cut_ms: 7.0 });
+        vec![Run { pair: 0, course, spoilt }]
+    }
+
+    #[test]
+    fn a_run_that_a_pause_has_spoilt_is_repeated_and_what_it_lost_is_not_forgotten() {
+        let mut found = [Found::default()];
+        assert_eq!(settle(over(true, &["an MSU was lost"]), false, &mut found), [0]);
+        assert!(found[0].courses.is_empty());
+        assert!(settle(over(false, &["another"]), false, &mut found).is_empty());
+        assert_eq!(found[0].courses[0].offences, ["an MSU was lost", "another"]);
+        assert_eq!(pauses(&found[0]), "; 1 runs repeated (pause of 40 ms at +7 ms)");
+        assert!(settle(over(false, &[]), false, &mut found).is_empty());
+        assert!(found[0].courses[1].offences.is_empty() && found[0].spoilt.is_empty());
+    }
+
+    #[test]
+    fn the_last_repetition_counts_whatever_has_spoilt_it() {
+        let mut found = [Found::default()];
+        assert!(settle(over(true, &[]), true, &mut found).is_empty());
+        assert_eq!((found[0].courses.len(), found[0].spoilt.len()), (1, 1));
+        assert!(pauses(&found[0]).starts_with("; 1 runs spoilt each time"));
     }
 }

@@ -181,9 +181,6 @@ impl Field {
             }
         }
         self.now = self.now.max(end);
-        for (watch, end) in self.watches.iter_mut().zip(&self.ends) {
-            watch.look(end);
-        }
     }
 
     /// When something happens next.
@@ -256,18 +253,9 @@ impl Field {
     }
 
     fn found(self) -> Course {
-        let Self { watches, ledger, ends, .. } = self;
-        let [source, sink] = watches.map(|watch| watch.course);
-        let lost = ends.iter().any(|end| end.is_lost);
-        let offences = ends.into_iter().flat_map(|end| end.offences).collect();
-        let course = Course {
-            spurious: source.spurious + sink.spurious,
-            excursions: source.excursions + sink.excursions,
-            lost,
-            offences,
-            ..source
-        };
-        course.settled(&ledger, ledger.sent)
+        let told = self.watches.into_iter().zip(self.ends).map(|(watch, end)| watch.told(end));
+        let course = told.reduce(Course::together).unwrap_or_default();
+        course.settled(&self.ledger, self.ledger.sent)
     }
 }
 

@@ -5,6 +5,7 @@ use super::course::{Case, Course};
 use super::end::End;
 use super::field::EDGE;
 use super::ledger::Ledger;
+use super::pauses::Pauses;
 use super::watch::Watch;
 use anyhow::Context;
 use bytes::Bytes;
@@ -20,10 +21,12 @@ const ENCAPSULATION_PORT: u16 = 9899;
 const SCTP: u8 = 132;
 /// After the end of traffic what is on its way may still arrive for so long.
 const DRAIN: Duration = Duration::from_secs(2);
+/// Associations have come up and paths are measured when traffic begins.
+const SETTLED: Duration = Duration::from_secs(4);
 /// The source asks for the association after the sink listens.
 const HEAD_START: Duration = Duration::from_millis(300);
-/// Longest sleep: ends of threads and cuts are noticed so soon.
-const NAP: Duration = Duration::from_millis(5);
+/// Longest sleep: cuts and pauses are noticed so soon.
+const NAP: Duration = Duration::from_millis(2);
 /// ICMP errors that are taken off a socket at once.
 const RETURNED_MAX: usize = 16;
 /// Nanoseconds of the clock as its first time.
@@ -42,19 +45,31 @@ impl Shared {
         Self { began: Instant::now(), cut_at: AtomicU64::new(0) }
     }
 
-    fn now(&self) -> Time {
+    pub(super) fn now(&self) -> Time {
         let passed = u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX);
         Time::from_nanos(passed.saturating_add(FIRST_NS))
     }
 
     /// The primaries are cut now.
-    pub(super) fn cut(&self) {
-        self.cut_at.store(self.now().as_nanos(), SeqCst);
+    pub(super) fn cut(&self) -> Time {
+        let now = self.now();
+        self.cut_at.store(now.as_nanos(), SeqCst);
+        now
     }
 
     fn cut_at(&self) -> Option<Time> {
         Some(self.cut_at.load(SeqCst)).filter(|&at| at > 0).map(Time::from_nanos)
     }
+}
+
+/// When traffic begins.
+pub(super) fn begin() -> Time {
+    Time::from_nanos(FIRST_NS) + SETTLED
+}
+
+/// When all is over.
+pub(super) fn end(case: &Case) -> Time {
+    begin() + case.length + DRAIN
 }
 
 /// What carries SCTP.
@@ -85,19 +100,6 @@ impl Carrier {
     }
 }
 
-/// When traffic begins, and how long it runs.
-#[derive(Clone, Copy)]
-pub(super) struct Timeline {
-    pub(super) settled: Duration,
-    pub(super) length: Duration,
-}
-
-impl Timeline {
-    fn begin(self) -> Time {
-        Time::from_nanos(FIRST_NS) + self.settled
-    }
-}
-
 /// Where an endpoint is, and where its peer.
 pub(super) struct Place<'a> {
     pub(super) namespace: &'a str,
@@ -112,7 +114,7 @@ pub(super) struct Place<'a> {
 pub(super) struct Told {
     pub(super) course: Course,
     pub(super) ledger: Ledger,
-    pub(super) offences: Vec<String>,
+    pub(super) pauses: Pauses,
 }
 
 struct Live<'a> {
@@ -125,12 +127,15 @@ struct Live<'a> {
     shared: &'a Shared,
     watch: Watch,
     ledger: Ledger,
+    pauses: Pauses,
     knows_cut: bool,
 }
 
 impl<'a> Live<'a> {
     fn new(place: &'a Place<'a>, case: &Case, shared: &'a Shared) -> anyhow::Result<Self> {
         attack::enter(place.namespace)?;
+        // Where that is not allowed, other programs are pauses of this one.
+        let _ = driver::link::urgent();
         let sockets = [place.carrier.socket(place.here[0])?, place.carrier.socket(place.here[1])?];
         let poll = Poll::new()?;
         for (token, socket) in sockets.iter().enumerate() {
@@ -147,6 +152,7 @@ impl<'a> Live<'a> {
             sending: SendBatch::new(),
             watch: Watch::new(place.there[0], place.side == 0),
             ledger: Ledger::new(case.load.octets),
+            pauses: Pauses::default(),
             knows_cut: false,
         })
     }
@@ -154,8 +160,10 @@ impl<'a> Live<'a> {
     /// Sleeps until something comes, or until `until`; takes what came and lets time pass.
     fn turn(&mut self, until: Time) -> anyhow::Result<()> {
         let next = self.end.deadline().map_or(until, |at| at.min(until));
-        let gap = next.since(self.shared.now()).min(NAP);
+        let before = self.shared.now();
+        let gap = next.since(before).min(NAP);
         self.poll.wait(Some(gap))?;
+        self.pauses.note(before + gap, self.shared.now());
         self.note_cut();
         for path in 0..2 {
             self.receive(path);
@@ -225,51 +233,37 @@ impl<'a> Live<'a> {
         Ok(())
     }
 
-    fn told(mut self) -> Told {
-        self.watch.look(&self.end);
-        self.watch.course.lost = self.end.is_lost;
-        Told { course: self.watch.course, ledger: self.ledger, offences: self.end.offences }
+    fn told(self) -> Told {
+        Told { course: self.watch.told(self.end), ledger: self.ledger, pauses: self.pauses }
     }
 }
 
 /// The endpoint that takes MSUs.
-pub(super) fn sink(
-    place: &Place<'_>,
-    case: &Case,
-    timeline: Timeline,
-    shared: &Shared,
-) -> anyhow::Result<Told> {
+pub(super) fn sink(place: &Place<'_>, case: &Case, shared: &Shared) -> anyhow::Result<Told> {
     let mut live = Live::new(place, case, shared)?;
-    let begin = timeline.begin();
-    live.ledger.judged = [begin + EDGE, begin + timeline.length.saturating_sub(EDGE)];
-    live.run_until(begin)?;
+    live.ledger.judged = [begin() + EDGE, begin() + case.length.saturating_sub(EDGE)];
+    live.run_until(begin())?;
     live.watch.begin(&live.end);
-    live.run_until(begin + timeline.length + DRAIN)?;
+    live.run_until(end(case))?;
     Ok(live.told())
 }
 
 /// The endpoint that sends them.
-pub(super) fn source(
-    place: &Place<'_>,
-    case: &Case,
-    timeline: Timeline,
-    shared: &Shared,
-) -> anyhow::Result<Told> {
+pub(super) fn source(place: &Place<'_>, case: &Case, shared: &Shared) -> anyhow::Result<Told> {
     let mut live = Live::new(place, case, shared)?;
-    let begin = timeline.begin();
     live.run_until(Time::from_nanos(FIRST_NS) + HEAD_START)?;
     let peer = SocketAddr::new(place.there[0], place.carrier.port());
     live.end.associate(shared.now(), peer)?;
     live.launch();
-    live.run_until(begin)?;
+    live.run_until(begin())?;
     anyhow::ensure!(live.end.is_active, "M3UA is not up: {:?}", live.end.offences);
     live.watch.begin(&live.end);
     // Sources of a round are not in step with each other, nor with the cut.
     let phase = u64::from_be_bytes(*driver::random()?.first_chunk().unwrap_or(&[0; 8]));
     let gap = case.load.gap();
     let phase = Duration::from_nanos(phase % (2 * gap.as_nanos() as u64).max(1));
-    let (mut next, end) = (begin + phase, begin + timeline.length);
-    while next < end {
+    let (mut next, last) = (begin() + phase, begin() + case.length);
+    while next < last {
         live.run_until(next)?;
         let now = shared.now();
         let (sls, payload) = live.ledger.write(now);
@@ -277,6 +271,6 @@ pub(super) fn source(
         live.launch();
         next += gap;
     }
-    live.run_until(end + DRAIN)?;
+    live.run_until(end(case))?;
     Ok(live.told())
 }

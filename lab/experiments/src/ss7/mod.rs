@@ -4,7 +4,7 @@
 //!   ledger: MSUs ─→ End (M3UA, SCTP) ─┬─ path 0, cut ──┬─→ End (SCTP, M3UA) ─→ ledger: times
 //!                                     └─ path 1 ───────┘
 //!                                     Field: link::Pipe, virtual time
-//!                                     live: namespaces, link::Emulator, UDP
+//!                                     live: namespaces, link::Emulator, UDP or IP
 //! ```
 
 mod arithmetic;
@@ -17,6 +17,8 @@ mod failover_search;
 mod field;
 mod ledger;
 mod live_end;
+mod live_ground;
+mod pauses;
 pub(crate) mod report;
 pub mod sctp_failover;
 mod side_by_side;

@@ -18,7 +18,7 @@ pub(super) struct Watch {
     seen: usize,
     /// RTO of the primary and its time-outs in a row.
     rto: (Duration, u16),
-    pub(super) course: Course,
+    course: Course,
 }
 
 impl Watch {
@@ -61,8 +61,14 @@ impl Watch {
         self.look(end);
     }
 
+    /// What was seen of an endpoint that has ended.
+    pub(super) fn told(mut self, end: End) -> Course {
+        self.look(&end);
+        Course { lost: end.is_lost, offences: end.offences, ..self.course }
+    }
+
     /// Goes through what SCTP told.
-    pub(super) fn look(&mut self, end: &End) {
+    fn look(&mut self, end: &End) {
         for &(at, address, state) in &end.changes[self.seen..] {
             let cut_at = self.cut_at.filter(|&cut| cut <= at && address == self.primary);
             let course = &mut self.course;
