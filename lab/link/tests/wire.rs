@@ -1,5 +1,5 @@
-//! Real packets of real programs through emulated links, between namespaces. Needs root; without
-//! it nothing is tested.
+//! Real packets of real programs through emulated links, between namespaces. Needs root and
+//! curl: without them the tests fail and say so.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use attack::{Namespace, Veth};
@@ -23,14 +23,10 @@ fn address(path: usize, end: usize) -> IpAddr {
 }
 
 impl Field {
-    /// `None` where namespaces are refused.
-    fn new(name: &str, paths: usize) -> Option<Self> {
-        let Ok(left) = Namespace::new(&format!("{name}-left")) else {
-            eprintln!("skipped: no namespaces");
-            return None;
-        };
-        let right = Namespace::new(&format!("{name}-right")).unwrap();
-        let middle = Namespace::new(&format!("{name}-middle")).unwrap();
+    fn new(name: &str, paths: usize) -> Self {
+        let space =
+            |place| Namespace::new(&format!("{name}-{place}")).expect("namespaces need root");
+        let [left, right, middle] = ["left", "right", "middle"].map(space);
         // The link's own ends say nothing by themselves.
         middle.set("net.ipv6.conf.default.disable_ipv6", "1").unwrap();
         for path in 0..paths {
@@ -47,7 +43,7 @@ impl Field {
                 namespace.ip(&["address", "add", &v6, "dev", &near, "nodad"]).unwrap();
             }
         }
-        Some(Self { left, right, middle })
+        Self { left, right, middle }
     }
 
     fn plan(&self, path: usize, there: &str, back: &str, events: &[Event]) -> LinkPlan {
@@ -167,7 +163,7 @@ fn forward(emulator: Emulator) -> Counts {
 
 #[test]
 fn datagrams_take_the_delay_and_their_time_at_the_rate() {
-    let Some(field) = Field::new("delay", 1) else { return };
+    let field = Field::new("delay", 1);
     // 1,042 octets of a frame take 8.3 ms at 1 Mbit/s.
     let emulator = field.link("delay = '10ms'\nrate = '1mbit'", "delay = '3ms'");
     let mut came = datagrams(&field, 100, 1_000, Duration::from_millis(12));
@@ -186,7 +182,7 @@ fn datagrams_take_the_delay_and_their_time_at_the_rate() {
 
 #[test]
 fn losses_are_as_many_as_asked_for() {
-    let Some(field) = Field::new("loss", 1) else { return };
+    let field = Field::new("loss", 1);
     let emulator = field.link("loss = '20%'", "loss = '0'");
     let came = datagrams(&field, 3_000, 100, Duration::from_micros(100)).len();
     let counts = forward(emulator);
@@ -198,7 +194,7 @@ fn losses_are_as_many_as_asked_for() {
 
 #[test]
 fn a_stream_is_held_to_the_rate_and_joined_frames_cross_as_single_ones() {
-    let Some(field) = Field::new("rate", 1) else { return };
+    let field = Field::new("rate", 1);
     for to in [address(0, 2), "fd0::2".parse().unwrap()] {
         let emulator = field.link("rate = '40mbit'\nqueue = '100'\ndelay = '2ms'", "");
         let octets = 4_000_000;
@@ -217,7 +213,7 @@ fn a_stream_is_held_to_the_rate_and_joined_frames_cross_as_single_ones() {
 
 #[test]
 fn a_run_of_datagrams_that_was_sent_as_one_is_lost_and_counted_one_by_one() {
-    let Some(field) = Field::new("run", 1) else { return };
+    let field = Field::new("run", 1);
     let emulator = field.link("loss = '50%'", "");
     let at = SocketAddr::from((address(0, 1), 0));
     let from = socket(&field.left, at);
@@ -243,7 +239,7 @@ fn a_run_of_datagrams_that_was_sent_as_one_is_lost_and_counted_one_by_one() {
 
 #[test]
 fn flipped_bits_reach_no_program_and_a_stream_outlives_them() {
-    let Some(field) = Field::new("flip", 1) else { return };
+    let field = Field::new("flip", 1);
     let emulator = field.link("", "");
     let from = socket(&field.left, (address(0, 1), 0).into());
     let to = socket(&field.right, (address(0, 2), 0).into());
@@ -267,7 +263,7 @@ fn flipped_bits_reach_no_program_and_a_stream_outlives_them() {
 
 #[test]
 fn one_of_two_paths_is_cut_and_healed_while_the_other_carries_on() {
-    let Some(field) = Field::new("cut", 2) else { return };
+    let field = Field::new("cut", 2);
     let links = vec![field.plan(0, "", "", &[]), field.plan(1, "", "", &[])];
     let emulator = Emulator::start(&Plan { seed: 1, links }).unwrap();
     let pair = |path: usize| {
@@ -295,10 +291,9 @@ fn one_of_two_paths_is_cut_and_healed_while_the_other_carries_on() {
 
 #[test]
 fn curl_fetches_a_file_through_a_bad_link() {
-    let Some(field) = Field::new("curl", 1) else { return };
-    if Command::new("curl").arg("--version").output().is_err() {
-        return eprintln!("skipped: no curl");
-    }
+    let curl = Command::new("curl").arg("--version").output();
+    assert!(curl.is_ok(), "curl is not installed (Debian: curl)");
+    let field = Field::new("curl", 1);
     let rough = "delay = '5ms'\njitter = '1ms'\nrate = '50mbit'\ngilbert_elliott = '0.5%,40%'\n\
         duplicate = '1%'\nreorder = '1%'\nhold = '2ms'";
     let emulator = field.link(rough, "");
@@ -325,7 +320,7 @@ fn curl_fetches_a_file_through_a_bad_link() {
 
 #[test]
 fn an_end_that_cannot_be_used_is_refused_with_the_mend() {
-    let Some(field) = Field::new("refuse", 1) else { return };
+    let field = Field::new("refuse", 1);
     let middle = field.middle.name();
     let refused = |one: &str, two: &str| {
         let between = [one.parse().unwrap(), two.parse().unwrap()];

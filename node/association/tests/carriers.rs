@@ -1,6 +1,6 @@
 //! A function with a doorway, run by the runtime over every carrier, each test in a network
-//! namespace of its own. Without the right to make one the tests say so and do nothing.
-#![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
+//! namespace of its own. That needs root: without it the tests fail and say so.
+#![allow(missing_docs, clippy::unwrap_used)]
 
 mod namespace;
 
@@ -185,7 +185,7 @@ fn both(carrier: Carrier, addresses: [&[&str]; 2], shards: u16) {
 
 #[test]
 fn messages_cross_over_udp_and_over_ip_of_both_families_with_one_shard_and_two() {
-    let Some(space) = Namespace::enter("carriers") else { return };
+    let space = Namespace::enter("carriers");
     space.ip(&["address", "add", "fd00::1/64", "dev", "lo", "nodad"]);
     space.ip(&["address", "add", "fd00::2/64", "dev", "lo", "nodad"]);
     let v4: [&[&str]; 2] = [&["127.0.1.1", "127.0.2.1"], &["127.0.1.2", "127.0.2.2"]];
@@ -200,7 +200,7 @@ fn messages_cross_over_udp_and_over_ip_of_both_families_with_one_shard_and_two()
 
 #[test]
 fn packets_are_no_larger_than_the_interface_and_none_is_fragmented() {
-    let Some(space) = Namespace::enter("mtu") else { return };
+    let space = Namespace::enter("mtu");
     space.ip(&["link", "set", "lo", "mtu", "1500"]);
     for carrier in [Carrier::Udp, Carrier::Ip] {
         both(carrier, [&["127.0.0.1"], &["127.0.0.2"]], 1);
@@ -215,7 +215,7 @@ fn packets_are_no_larger_than_the_interface_and_none_is_fragmented() {
 
 #[test]
 fn only_what_may_be_fragmented_is_and_the_port_keeps_the_rest_whole() {
-    let Some(space) = Namespace::enter("parts") else { return };
+    let space = Namespace::enter("parts");
     space.ip(&["link", "set", "lo", "mtu", "1500"]);
     let here = vec!["127.0.0.1".parse().unwrap()];
     let (running, _told) = launch(&Config { addresses: here, ..Config::default() }, 1);
@@ -237,7 +237,7 @@ fn only_what_may_be_fragmented_is_and_the_port_keeps_the_rest_whole() {
 
 #[test]
 fn where_nobody_speaks_sctp_the_association_is_lost_at_once() {
-    let Some(_space) = Namespace::enter("nobody") else { return };
+    let _space = Namespace::enter("nobody");
     for carrier in [Carrier::Udp, Carrier::Ip] {
         let here = vec!["127.0.0.1".parse().unwrap()];
         let config = Config { addresses: here, carrier, ..Config::default() };
@@ -256,7 +256,7 @@ fn where_nobody_speaks_sctp_the_association_is_lost_at_once() {
 
 #[test]
 fn an_address_that_is_not_ours_is_refused_in_words() {
-    let Some(_space) = Namespace::enter("refused") else { return };
+    let _space = Namespace::enter("refused");
     for carrier in [Carrier::Udp, Carrier::Ip] {
         let there = vec!["192.0.2.1".parse().unwrap()];
         let config = Config { addresses: there, carrier, ..Config::default() };

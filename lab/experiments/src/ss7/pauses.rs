@@ -14,9 +14,9 @@
 //! ```
 //! | when | too long | because |
 //! |---|---|---|
-//! | in brackets | 5 ms | it adds to the time, or holds back the SACK that T3-rtx starts with |
+//! | in brackets | 5 ms | it adds to the time, or holds back the SACK that starts T3-rtx |
 //! | in the second before the cut | half of RTO.Min above the round trip | RTO may grow |
-//! | at any time | half of what data stays on a dead path | an MSU may take longer than by the cut |
+//! | at any time | half of what data stays on a dead path | an MSU may wait longer by it |
 
 use super::arithmetic::time_outs;
 use super::course::Case;

@@ -3,22 +3,28 @@
 use crate::node::wire::Wire;
 use crate::peer::{Field, Place};
 use peers::{GUEST_ADDRESSES, GUEST_WIRES, Guest, guest_mac};
+use rustix::fs::{FlockOperation, flock};
+use std::fs::{self, File};
 use std::net::Ipv4Addr;
 use std::path::Path;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Boots with the first test; ends with the process.
-static GUEST: LazyLock<Result<Guest, String>> = LazyLock::new(|| {
+/// Boots with the first test; ends with the process. Image, console and program are files of one
+/// directory: another process of these tests waits until this one has ended.
+static GUEST: LazyLock<Result<(Guest, File), String>> = LazyLock::new(|| {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("linux");
-    std::fs::create_dir_all(&directory).map_err(|error| error.to_string())?;
+    fs::create_dir_all(&directory).map_err(|error| error.to_string())?;
+    let lock = File::create(directory.join("lock")).map_err(|error| error.to_string())?;
+    flock(&lock, FlockOperation::LockExclusive).map_err(|error| error.to_string())?;
     let cache = directory.join("packages");
-    Guest::boot(&cache, &directory).map_err(|error| format!("{error:#}"))
+    let guest = Guest::boot(&cache, &directory).map_err(|error| format!("{error:#}"))?;
+    Ok((guest, lock))
 });
 
 pub fn guest() -> &'static Guest {
     match &*GUEST {
-        Ok(guest) => guest,
+        Ok((guest, _)) => guest,
         Err(why) => panic!("there is no Linux guest: {why}"),
     }
 }

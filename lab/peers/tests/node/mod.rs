@@ -305,7 +305,7 @@ impl Drop for Node {
     fn drop(&mut self) {
         if std::thread::panicking() && !self.passed.is_empty() {
             let name = std::thread::current().name().unwrap_or("test").replace("::", ".");
-            let name = format!("{name}.{}.pcap", self.number);
+            let name = format!("{name}.{}.{}.pcap", std::process::id(), self.number);
             let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
             drop(std::fs::write(&file, capture::pcap(&self.passed)));
             eprintln!("what passed: {}", file.display());

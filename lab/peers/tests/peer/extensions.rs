@@ -139,6 +139,8 @@ pub fn streams_are_reset_at_our_wish(field: &impl Field) {
         pair.ask("send 2 4242 o 2 10", "ok send");
         pair.node.step(In::Reconfigure(id, Request::ResetIncoming(vec![2])));
         pair.node.run(|it| it.was_told(&changed(Reconfiguration::IncomingReset(vec![2]))));
+        // Until it has our answer the peer takes nothing for that stream.
+        pair.hear("reset 0x2 2");
         pair.ask("send 2 4242 o 2 10", "ok send");
         pair.node.run(|it| it.messages().count() == 4);
         pair.end();

@@ -1,11 +1,11 @@
 //! Two paths, of which one is cut.
 
 use super::{Field, Pair, parameters};
-use crate::node::{capture, pattern};
+use crate::node::{LIMIT, capture, pattern};
 use peers::GUEST_ADDRESSES;
 use sctp::{In, Indication, Lost, Outgoing, PathState};
-use std::net::IpAddr;
-use std::time::Duration;
+use std::net::{IpAddr, Ipv4Addr};
+use std::time::{Duration, Instant};
 
 const PPID: u32 = 4_242;
 /// Messages until a path that is cut has failed, at most.
@@ -85,6 +85,27 @@ pub fn messages_of_the_peer_go_on_by_the_second_path_when_the_first_is_cut(field
     }
 }
 
+/// The peer takes that address of ours for its primary path, which it refuses until it has
+/// confirmed the path; it does not tell of all that it has.
+fn choose(pair: &mut Pair, ours: Ipv4Addr) {
+    let until = Instant::now() + LIMIT;
+    loop {
+        pair.peer.forget();
+        pair.peer.say(&format!("primary {ours}")).unwrap();
+        let mut answer = None;
+        pair.node.run(|_| {
+            let is_it = |it: &&String| it.starts_with("ok primary") || it.starts_with("error");
+            answer = pair.peer.heard().iter().find(is_it).cloned();
+            answer.is_some()
+        });
+        match answer.as_deref() {
+            Some("ok primary") => return,
+            refused => assert!(Instant::now() < until, "{refused:?}"),
+        }
+        pair.node.wait(Duration::from_millis(50));
+    }
+}
+
 pub fn the_primary_is_chosen_by_either_side(field: &impl Field) {
     let mut pair = with_both_paths(Pair::ours(field, parameters(), ""));
     let (id, second) = (pair.id, GUEST_ADDRESSES[1]);
@@ -94,7 +115,7 @@ pub fn the_primary_is_chosen_by_either_side(field: &impl Field) {
     pair.hear("data 0 0 4242 0 600");
     assert!(pair.node.passed.iter().any(|it| goes_to(it, second.octets())));
     let ours = pair.node.wire(1).address;
-    pair.ask(&format!("primary {ours}"), "ok primary");
+    choose(&mut pair, ours);
     pair.ask("send 0 4242 o 1 600", "ok send");
     pair.node.run(|it| it.messages().count() == 1);
     assert!(pair.node.passed.iter().any(|it| goes_to(it, ours.octets())));

@@ -19,15 +19,19 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 const GUEST: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/guest");
 
-/// The driver program on top of usrsctp.
+/// The driver program on top of usrsctp. Another process of these tests may start it while this
+/// one makes it: under its name there is a whole one at any time.
 static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| {
-    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("association-usrsctp");
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let program = directory.join("association-usrsctp");
+    let made = directory.join(format!("association-usrsctp.{}", std::process::id()));
     let mut compiler = Command::new("cc");
-    compiler.args(["-O1", "-DUSRSCTP", "-o"]).arg(&program);
+    compiler.args(["-O1", "-DUSRSCTP", "-o"]).arg(&made);
     compiler.arg(Path::new(GUEST).join("association.c")).arg("-lusrsctp");
     let output = compiler.output().expect("there is no C compiler (Debian: build-essential)");
     let words = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "is usrsctp there (Debian: libusrsctp-dev)? {words}");
+    std::fs::rename(&made, &program).unwrap();
     program
 });
 
