@@ -88,8 +88,10 @@ impl Pair {
         peer.hear("listening", LIMIT).unwrap();
         let id = node.associate_with(&[(IpAddr::from(GUEST_ADDRESSES[0]), 0).into()], port);
         node.run_until_up(id);
-        peer.hear("up", LIMIT).unwrap();
-        Self { node, peer, id, _start: start }
+        let mut pair = Self { node, peer, id, _start: start };
+        // The node goes on meanwhile: a peer whose heartbeats nobody answers gives up.
+        pair.hear("up");
+        pair
     }
 
     /// The peer begins it.
@@ -109,12 +111,13 @@ impl Pair {
         let (port, to) = (fresh_port(), node.wire(0).address);
         let bound = flags("-b", GUEST_ADDRESSES.into_iter().take(announced));
         let words = format!("-p {port}{bound} -r {OUR_PORT} -c {to} {options}");
-        let mut peer = start(&words);
+        let peer = start(&words);
         let is_up = |it: &(_, Indication)| matches!(it.1, Indication::CommunicationUp(..));
         node.run(|it| it.told.iter().any(is_up));
-        peer.hear("up", LIMIT).unwrap();
         let id = node.told.iter().find(|it| is_up(it)).unwrap().0;
-        Self { node, peer, id, _start: start }
+        let mut pair = Self { node, peer, id, _start: start };
+        pair.hear("up");
+        pair
     }
 
     /// Both, one after the other.
