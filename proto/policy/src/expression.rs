@@ -3,7 +3,8 @@
 //! ```text
 //! expression  = sequence *("|" sequence)
 //! sequence    = *( atom [ "*" / "+" / "?" / "{n}" / "{n,}" / "{n,m}" ] )      blanks between
-//! atom        = "^" / "$" / "." / asn / asn-asn / "[" ["^"] *(asn / asn-asn) "]" / "(" expression ")"
+//! atom        = "^" / "$" / "." / asns / "[" ["^"] *asns "]" / "(" expression ")"
+//! asns        = asn / asn-asn
 //! ```
 
 use super::Wrong;

@@ -18,7 +18,8 @@ fn every_fault_names_policy_rule_and_field_and_says_what_to_do() {
     for (rule, expected) in [
         (
             "match.prefixes = []",
-            "match.prefixes: the list is empty: no route would match; fill it, or take it out to match every route",
+            "match.prefixes: the list is empty: no route would match; fill it, or take it out to \
+             match every route",
         ),
         (
             "match.prefixes = ['10.0.0.0/8', '10.0.0']",
@@ -38,7 +39,8 @@ fn every_fault_names_policy_rule_and_field_and_says_what_to_do() {
         ),
         (
             "match.prefixes = ['10.0.0.0/8 le 7']",
-            "match.prefixes[0]: `10.0.0.0/8 le 7`: le takes one length from 8 to 32; lengths count from the start of the address",
+            "match.prefixes[0]: `10.0.0.0/8 le 7`: le takes one length from 8 to 32; lengths \
+             count from the start of the address",
         ),
         (
             "match.prefixes = ['10.0.0.0/8 ge 24 le 20']",
@@ -46,15 +48,18 @@ fn every_fault_names_policy_rule_and_field_and_says_what_to_do() {
         ),
         (
             "match.next_hops = ['10.0.0.0/8 le 32']",
-            "match.next_hops[0]: `10.0.0.0/8 le 32` is no prefix; write 10.0.0.0/8 or 2001:db8::/32",
+            "match.next_hops[0]: `10.0.0.0/8 le 32` is no prefix; write 10.0.0.0/8 or \
+             2001:db8::/32",
         ),
         (
             "match.families = ['ipv4']",
-            "match.families[0]: no family is called `ipv4`; the families are ipv4-unicast, ipv6-unicast, …",
+            "match.families[0]: no family is called `ipv4`; the families are ipv4-unicast, \
+             ipv6-unicast, …",
         ),
         (
             "match.communities = ['65000']",
-            "match.communities[0]: `65000` is no community; write 65000:100, no-export, large 65000:1:2, rt 65000:7 or ro 65000:7; a number may be * or 1-9",
+            "match.communities[0]: `65000` is no community; write 65000:100, no-export, large \
+             65000:1:2, rt 65000:7 or ro 65000:7; a number may be * or 1-9",
         ),
         ("match.communities = ['65536:1']", "match.communities[0]: `65536:1` is no community; …"),
         (
@@ -77,7 +82,8 @@ fn every_fault_names_policy_rule_and_field_and_says_what_to_do() {
         ),
         (
             "match.as_path = '_65001_'",
-            "match.as_path: `_` is no AS, at character 1 of the expression; ASes are whole here: write a blank, ^ at the start, $ at the end",
+            "match.as_path: `_` is no AS, at character 1 of the expression; ASes are whole here: \
+             write a blank, ^ at the start, $ at the end",
         ),
         (
             "match.as_path = '(65001'",
@@ -85,7 +91,8 @@ fn every_fault_names_policy_rule_and_field_and_says_what_to_do() {
         ),
         (
             "match.as_path = '65001)'",
-            "match.as_path: a `)` without `(`, at character 6 of the expression; take it out, or add the other one",
+            "match.as_path: a `)` without `(`, at character 6 of the expression; take it out, or \
+             add the other one",
         ),
         (
             "match.as_path = '[65001'",
@@ -93,32 +100,39 @@ fn every_fault_names_policy_rule_and_field_and_says_what_to_do() {
         ),
         (
             "match.as_path = '[]'",
-            "match.as_path: the set is empty, at character 3 of the expression; write ASes inside of [ ]",
+            "match.as_path: the set is empty, at character 3 of the expression; write ASes \
+             inside of [ ]",
         ),
         (
             "match.as_path = '[a]'",
-            "match.as_path: no AS, at character 2 of the expression; write ASes and blanks inside of [ ]",
+            "match.as_path: no AS, at character 2 of the expression; write ASes and blanks \
+             inside of [ ]",
         ),
         (
             "match.as_path = '1 4294967296'",
-            "match.as_path: no AS, at character 3 of the expression; write 65001, or 64512-65534, of at most 4294967295",
+            "match.as_path: no AS, at character 3 of the expression; write 65001, or \
+             64512-65534, of at most 4294967295",
         ),
         ("match.as_path = '5-4'", "match.as_path: no AS, at character 1 of the expression; …"),
         (
             "match.as_path = '*'",
-            "match.as_path: nothing stands before the repetition, at character 1 of the expression; write an AS, . or ( )",
+            "match.as_path: nothing stands before the repetition, at character 1 of the \
+             expression; write an AS, . or ( )",
         ),
         (
             "match.as_path = '1**'",
-            "match.as_path: two repetitions, at character 3 of the expression; take one of them out",
+            "match.as_path: two repetitions, at character 3 of the expression; take one of them \
+             out",
         ),
         (
             "match.as_path = '^*'",
-            "match.as_path: an end of the path is repeated, at character 2 of the expression; take the repetition out",
+            "match.as_path: an end of the path is repeated, at character 2 of the expression; \
+             take the repetition out",
         ),
         (
             "match.as_path = '1{3,2}'",
-            "match.as_path: no repetition, at character 2 of the expression; write {2}, {2,} or {2,5}, of at most 64",
+            "match.as_path: no repetition, at character 2 of the expression; write {2}, {2,} or \
+             {2,5}, of at most 64",
         ),
         (
             "match.as_path = '1{65}'",
@@ -126,7 +140,8 @@ fn every_fault_names_policy_rule_and_field_and_says_what_to_do() {
         ),
         (
             "match.as_path = 'x'",
-            "match.as_path: a character that means nothing, at character 1 of the expression; write ASes, . [ ] ( ) | * + ? { } ^ $ and blanks",
+            "match.as_path: a character that means nothing, at character 1 of the expression; \
+             write ASes, . [ ] ( ) | * + ? { } ^ $ and blanks",
         ),
         (
             "match.as_path = '(1{64}){64}'",
@@ -134,7 +149,8 @@ fn every_fault_names_policy_rule_and_field_and_says_what_to_do() {
         ),
         (
             "match.as_path_length = '5-4'",
-            "match.as_path_length: `5-4` are no bounds; write 10, \"10-20\", \"10-\" or \"-20\", of at most 4294967295",
+            "match.as_path_length: `5-4` are no bounds; write 10, \"10-20\", \"10-\" or \"-20\", \
+             of at most 4294967295",
         ),
         ("match.med = '-'", "match.med: `-` are no bounds; …"),
         ("match.local_pref = '+5'", "match.local_pref: `+5` are no bounds; …"),
@@ -145,7 +161,8 @@ fn every_fault_names_policy_rule_and_field_and_says_what_to_do() {
         ("match.peers = ['as x']", "match.peers[0]: `as x` is no AS; write as 65001"),
         (
             "set.local_pref = 4294967296",
-            "set.local_pref: `4294967296` is no number and no change; write 10, \"+5\", \"-5\" or \"none\", of at most 4294967295",
+            "set.local_pref: `4294967296` is no number and no change; write 10, \"+5\", \"-5\" \
+             or \"none\", of at most 4294967295",
         ),
         (
             "set.local_pref = 'none'",
@@ -159,11 +176,13 @@ fn every_fault_names_policy_rule_and_field_and_says_what_to_do() {
         ),
         (
             "set.communities = { add = ['1:1'], replace = ['1:2'] }",
-            "set.communities: what is replaced needs no `add` and no `remove`; write all that shall stand there in `replace`",
+            "set.communities: what is replaced needs no `add` and no `remove`; write all that \
+             shall stand there in `replace`",
         ),
         (
             "set.communities.add = ['1:*']",
-            "set.communities.add: `*` and ranges name no community that could come; write single communities",
+            "set.communities.add: `*` and ranges name no community that could come; write single \
+             communities",
         ),
         (
             "set.communities.replace = ['rt 65535-65536:1']",

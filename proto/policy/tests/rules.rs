@@ -153,9 +153,13 @@ fn every_change_makes_what_it_says() {
         ("communities.replace = ['65000:1', 'blackhole']", "COMMUNITIES 65000:1,blackhole"),
         ("communities.replace = ['65000:100', 'no-export']", "accept"),
         (
-            "communities.add = ['rt 65000:8', 'large 1:2:3', 'rt 4200000000:1', 'rt 10.0.0.1:1']",
-            "EXTENDED_COMMUNITIES rt:65000:7,ro:10.0.0.1:9,rt:65000:8,rt:4200000000:1,rt:10.0.0.1:1; \
+            "communities.add = ['rt 65000:8', 'large 1:2:3', 'rt 4200000000:1']",
+            "EXTENDED_COMMUNITIES rt:65000:7,ro:10.0.0.1:9,rt:65000:8,rt:4200000000:1; \
              LARGE_COMMUNITY 65000:1:2,1:2:3",
+        ),
+        (
+            "communities = { remove = ['ro *:*'], add = ['rt 10.0.0.1:1'] }",
+            "EXTENDED_COMMUNITIES rt:65000:7,rt:10.0.0.1:1",
         ),
         ("communities.remove = ['rt *:*']", "EXTENDED_COMMUNITIES ro:10.0.0.1:9"),
         ("communities.replace = ['rt 1:1']", "EXTENDED_COMMUNITIES rt:1:1"),
