@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use experiments::ss7::sctp_failover::Lossy;
-use experiments::ss7::{Case, Condition, Configuration, Load, run};
+use failover::{Case, Condition, Configuration, Load, run};
 use machine::Duration;
 
 const SEEDS: u64 = 20;

@@ -8,19 +8,19 @@
 //! ```
 //! What must hold: each mean is within 10 % of that of the simulation of the same runs.
 
-use super::arithmetic::theory;
-use super::configuration::{Configuration, Test, at_every_delay, scenario, tests};
-use super::course::{Case, Course, Load};
 use super::failover_rows::{Judged, row};
-use super::live_ground::{Ground, Run};
-use super::pauses::Spoilt;
-use super::sctp_failover::{NAME, case, courses};
-use super::statistics::Sample;
+use super::sctp_failover::{NAME, courses};
 use crate::contract::{Options, Outcome};
 use crate::host;
 use crate::progress::Progress;
 use crate::published;
 use anyhow::Context;
+use failover::arithmetic::theory;
+use failover::configuration::{Configuration, Test, at_every_delay, scenario, tests};
+use failover::course::{Case, Course, Load};
+use failover::live_ground::{Ground, Run};
+use failover::pauses::Spoilt;
+use failover::statistics::Sample;
 use machine::Duration;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -157,7 +157,7 @@ fn pairs(options: &Options) -> Vec<Test> {
 }
 
 fn live_case(options: &Options, test: &Test, seed: u64) -> Case {
-    let whole = case(test, Load::REPORT, seed);
+    let whole = Case::of(test, Load::REPORT, seed);
     let length = QUICK_LENGTH + theory(&whole.parameters.path);
     match options.quick {
         true => Case { cut: Some(QUICK_CUT), length, ..whole },

@@ -1,12 +1,12 @@
 //! Rows of a failover: means with their intervals, the terms of each, and what may not be.
 
-use super::arithmetic::{Excess, Terms, ms, theory};
-use super::configuration::{Test, scenario};
-use super::course::{Course, Load};
 use super::sctp_failover::{CHANGEOVER_MAX, TRANSFER_MAX, UNIT};
-use super::statistics::Sample;
 use crate::contract::Row;
 use crate::published::PublishedRow;
+use failover::arithmetic::{Excess, Terms, ms, theory};
+use failover::configuration::{Test, scenario};
+use failover::course::{Course, Load};
+use failover::statistics::Sample;
 use serde_json::{Value, json};
 
 /// The report's text on Figure 4: the mean grows by 40 % from Telecom(2) to (3), by about 20 % to

@@ -8,12 +8,12 @@
 //! - It *meets* the limits when it takes under no condition longer than 800 ms to tell that the
 //!   primary was cut (Q.706), and on quiet paths no MSU takes longer than 600 ms meanwhile (TCAP).
 
-use super::arithmetic::ms;
-use super::configuration::{Condition, Configuration};
-use super::course::{Case, Course, Load};
-use super::ledger::TRANSFER_LIMITS;
-use super::sctp_failover::{CHANGEOVER_MAX, TRANSFER_MAX, case, courses};
+use super::sctp_failover::{CHANGEOVER_MAX, TRANSFER_MAX, courses};
 use crate::contract::{Options, Outcome, Row};
+use failover::arithmetic::ms;
+use failover::configuration::{Condition, Configuration};
+use failover::course::{Case, Course, Load};
+use failover::ledger::TRANSFER_LIMITS;
 use machine::Duration;
 use sctp::Parameters;
 use serde_json::{Value, json};
@@ -160,7 +160,7 @@ fn expose(configuration: &Configuration, is_quick: bool) -> anyhow::Result<Vec<E
         false => (STEADY, STEADY_RUNS, CUT_RUNS),
     };
     let test = (configuration.clone(), DELAY_MS);
-    let plain = |seed| case(&test, Load::REPORT, seed);
+    let plain = |seed| Case::of(&test, Load::REPORT, seed);
     let exposed = conditions.map(|condition| {
         let steady = |seed| Case { condition, cut: None, length, ..plain(seed) };
         let cut = |seed| Case { condition, cut: Some(CUT), length: CUT_LENGTH, ..plain(seed) };

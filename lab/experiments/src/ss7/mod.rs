@@ -7,24 +7,9 @@
 //!                                     live: namespaces, link::Emulator, UDP or IP
 //! ```
 
-mod arithmetic;
-mod configuration;
-mod course;
-mod end;
 mod failover_live;
 mod failover_rows;
 mod failover_search;
-mod field;
-mod ledger;
-mod live_end;
-mod live_ground;
-mod pauses;
 pub(crate) mod report;
 pub mod sctp_failover;
 mod side_by_side;
-mod statistics;
-mod watch;
-
-pub use configuration::{Condition, Configuration};
-pub use course::{Case, Course, Load};
-pub use field::run;

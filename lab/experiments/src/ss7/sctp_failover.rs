@@ -10,24 +10,22 @@
 //! | transfer time | from MTP-TRANSFER request to indication; first and last second left out |
 //! | a failure of the run | an MSU that is lost, comes twice or out of the order of its SLS |
 
-use super::configuration::{Condition, Configuration, Test, at_every_delay, scenario, tests};
-use super::course::{Case, Course, Load};
 use super::failover_rows::{Judged, row};
 use super::side_by_side::side_by_side;
-use super::{failover_live, failover_search, field};
+use super::{failover_live, failover_search};
 use crate::contract::{Options, Outcome, Row};
 use crate::host;
 use crate::progress::Progress;
 use crate::published;
+use failover::configuration::{Condition, Configuration, Test, at_every_delay, scenario, tests};
+use failover::course::{CUT, Case, Course, Load};
+use failover::field;
 use machine::Duration;
 use serde_json::json;
 use std::time::Instant;
 
 pub(crate) const NAME: &str = "sctp-failover";
 pub(super) const UNIT: &str = "ms";
-/// Traffic before the cut, and in all.
-const CUT: Duration = Duration::from_secs(30);
-const LENGTH: Duration = Duration::from_secs(120);
 /// Runs of each test, as in the report.
 const REPETITIONS: u64 = 10;
 /// The 110 runs of the report may take so long.
@@ -71,19 +69,6 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     Ok(outcome)
 }
 
-/// The run of a test with a seed.
-pub(super) fn case((configuration, delay_ms): &Test, load: Load, seed: u64) -> Case {
-    Case {
-        parameters: configuration.parameters,
-        delay: Duration::from_millis(*delay_ms),
-        load,
-        condition: Condition::QUIET,
-        cut: Some(CUT),
-        length: LENGTH,
-        seed,
-    }
-}
-
 /// Each test so often, with seeds from 1 on.
 pub(super) fn courses(cases: &[Case]) -> anyhow::Result<Vec<Course>> {
     side_by_side(cases, field::run).into_iter().collect()
@@ -95,7 +80,8 @@ fn report(options: &Options, outcome: &mut Outcome) -> anyhow::Result<()> {
         tests().into_iter().chain(at_every_delay(Configuration::tandem())).collect();
     let wanted: Vec<&Test> = all.iter().filter(|test| options.wants(&scenario(test))).collect();
     let seeds = || 1..=REPETITIONS;
-    let cases = wanted.iter().flat_map(|test| seeds().map(|seed| case(test, Load::REPORT, seed)));
+    let cases =
+        wanted.iter().flat_map(|test| seeds().map(|seed| Case::of(test, Load::REPORT, seed)));
     let cases: Vec<Case> = cases.collect();
     let begun = Instant::now();
     let courses = courses(&cases)?;
@@ -131,7 +117,7 @@ fn loads(options: &Options, outcome: &mut Outcome) -> anyhow::Result<()> {
         if !options.wants(&scenario) {
             continue;
         }
-        let short = |seed| Case { length: CUT, cut: Some(CUT / 3), ..case(&test, load, seed) };
+        let short = |seed| Case { length: CUT, cut: Some(CUT / 3), ..Case::of(&test, load, seed) };
         let cases: Vec<Case> = (1..=REPETITIONS).map(short).collect();
         let courses = courses(&cases)?;
         let (mut row, broken) = row(&Judged { test: &test, load, courses: &courses }, None);
@@ -207,7 +193,7 @@ impl Lossy {
             condition: Condition::loss("1 % random", 0.01),
             cut: None,
             length: LOSSY_LENGTH,
-            ..case(&(Configuration::tandem(), 10), Load::REPORT, seed)
+            ..Case::of(&(Configuration::tandem(), 10), Load::REPORT, seed)
         };
         let mut all = Self::default();
         for course in courses(&(1..=runs).map(case).collect::<Vec<_>>())? {
@@ -216,9 +202,23 @@ impl Lossy {
             all.excursions += course.excursions;
             all.sent += course.sent;
             all.max_transfer_ms =
-                all.max_transfer_ms.max(super::arithmetic::ms(course.max_transfer));
+                all.max_transfer_ms.max(failover::arithmetic::ms(course.max_transfer));
             all.offences.extend(course.offences);
         }
         Ok(all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_eleven_tests_are_those_of_table_2() {
+        let names: Vec<String> = tests().iter().map(scenario).collect();
+        assert_eq!(names.len(), 11);
+        for row in &crate::published::ss7().table("sctp-failover").unwrap().rows {
+            assert!(names.contains(&row.scenario), "{}", row.scenario);
+        }
     }
 }

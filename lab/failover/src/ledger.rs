@@ -1,7 +1,7 @@
 //! MSUs as the source numbers them and the sink takes them: each once, in the order of its SLS,
 //! and how long it was on its way.
 
-use super::end::SLS_VALUES;
+use crate::end::SLS_VALUES;
 use bytes::Bytes;
 use machine::{Duration, Time};
 
@@ -9,31 +9,34 @@ use machine::{Duration, Time};
 const STAMP_BYTES: usize = 16;
 /// Longest transfer that ISUP and TCAP take without loss, and the one that they barely take
 /// (004_be6cb727ecfb1c0c.txt §3).
-pub(super) const TRANSFER_LIMITS: [Duration; 2] =
+pub const TRANSFER_LIMITS: [Duration; 2] =
     [Duration::from_millis(600), Duration::from_millis(1_000)];
 
 /// What was sent and what came.
 #[derive(Debug)]
-pub(super) struct Ledger {
+pub struct Ledger {
     octets: usize,
-    pub(super) sent: u64,
-    pub(super) arrived: u64,
+    /// MSUs that were sent.
+    pub sent: u64,
+    /// MSUs that came.
+    pub arrived: u64,
     /// The number that comes next for each SLS.
     next: [u64; SLS_VALUES as usize],
     /// MSUs that came twice, late or not at all: their SLS was not in order.
-    pub(super) disorder: u64,
+    pub disorder: u64,
     /// Only MSUs sent in here are judged by their time.
-    pub(super) judged: [Time; 2],
-    pub(super) longest: Duration,
+    pub judged: [Time; 2],
+    /// The longest transfer.
+    pub longest: Duration,
     total: Duration,
     counted: u64,
     /// Those that took longer than each of [`TRANSFER_LIMITS`].
-    pub(super) late: [u64; 2],
+    pub late: [u64; 2],
 }
 
 impl Ledger {
     /// MSUs of so many octets of user data.
-    pub(super) fn new(octets: usize) -> Self {
+    pub fn new(octets: usize) -> Self {
         Self {
             octets: octets.max(STAMP_BYTES),
             sent: 0,
@@ -49,7 +52,7 @@ impl Ledger {
     }
 
     /// The next MSU: its SLS and its user data.
-    pub(super) fn write(&mut self, now: Time) -> (u8, Bytes) {
+    pub fn write(&mut self, now: Time) -> (u8, Bytes) {
         let mut payload = vec![0; self.octets];
         payload[..8].copy_from_slice(&self.sent.to_be_bytes());
         payload[8..STAMP_BYTES].copy_from_slice(&now.as_nanos().to_be_bytes());
@@ -59,7 +62,7 @@ impl Ledger {
     }
 
     /// An MSU came.
-    pub(super) fn read(&mut self, now: Time, payload: &[u8]) {
+    pub fn read(&mut self, now: Time, payload: &[u8]) {
         let (Some((number, rest)), true) =
             (payload.split_first_chunk::<8>(), payload.len() == self.octets)
         else {
@@ -86,7 +89,7 @@ impl Ledger {
     }
 
     /// Mean time on the way.
-    pub(super) fn mean(&self) -> Duration {
+    pub fn mean(&self) -> Duration {
         self.total / u32::try_from(self.counted.max(1)).unwrap_or(u32::MAX)
     }
 }

@@ -1,12 +1,12 @@
 //! An endpoint with real sockets: one thread, a socket for each of its two addresses, and the
 //! kernel's clock.
 
-use super::course::{Case, Course};
-use super::end::End;
-use super::field::EDGE;
-use super::ledger::Ledger;
-use super::pauses::Pauses;
-use super::watch::Watch;
+use crate::course::{Case, Course};
+use crate::end::End;
+use crate::field::EDGE;
+use crate::ledger::Ledger;
+use crate::pauses::Pauses;
+use crate::watch::Watch;
 use anyhow::Context;
 use bytes::Bytes;
 use driver::{DatagramSocket, Interest, Poll, ReceiveBatch, SendBatch, SocketOptions};
@@ -33,7 +33,7 @@ const RETURNED_MAX: usize = 16;
 const FIRST_NS: u64 = 1;
 
 /// What all endpoints of a round share.
-pub(super) struct Shared {
+pub struct Shared {
     began: Instant,
     /// When the primaries were cut, nanoseconds of the clock; 0: not yet.
     cut_at: AtomicU64,
@@ -41,17 +41,17 @@ pub(super) struct Shared {
 
 impl Shared {
     /// The clock starts.
-    pub(super) fn start() -> Self {
+    pub fn start() -> Self {
         Self { began: Instant::now(), cut_at: AtomicU64::new(0) }
     }
 
-    pub(super) fn now(&self) -> Time {
+    pub fn now(&self) -> Time {
         let passed = u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX);
         Time::from_nanos(passed.saturating_add(FIRST_NS))
     }
 
     /// The primaries are cut now.
-    pub(super) fn cut(&self) -> Time {
+    pub fn cut(&self) -> Time {
         let now = self.now();
         self.cut_at.store(now.as_nanos(), SeqCst);
         now
@@ -63,18 +63,18 @@ impl Shared {
 }
 
 /// When traffic begins.
-pub(super) fn begin() -> Time {
+pub fn begin() -> Time {
     Time::from_nanos(FIRST_NS) + SETTLED
 }
 
 /// When all is over.
-pub(super) fn end(case: &Case) -> Time {
+pub fn end(case: &Case) -> Time {
     begin() + case.length + DRAIN
 }
 
 /// What carries SCTP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Carrier {
+pub enum Carrier {
     /// UDP (RFC 6951).
     Udp,
     /// IP protocol 132.
@@ -101,20 +101,20 @@ impl Carrier {
 }
 
 /// Where an endpoint is, and where its peer.
-pub(super) struct Place<'a> {
-    pub(super) namespace: &'a str,
-    pub(super) side: usize,
-    pub(super) carrier: Carrier,
+pub struct Place<'a> {
+    pub namespace: &'a str,
+    pub side: usize,
+    pub carrier: Carrier,
     /// By path.
-    pub(super) here: [IpAddr; 2],
-    pub(super) there: [IpAddr; 2],
+    pub here: [IpAddr; 2],
+    pub there: [IpAddr; 2],
 }
 
 /// What an endpoint has to tell.
-pub(super) struct Told {
-    pub(super) course: Course,
-    pub(super) ledger: Ledger,
-    pub(super) pauses: Pauses,
+pub struct Told {
+    pub course: Course,
+    pub ledger: Ledger,
+    pub pauses: Pauses,
 }
 
 struct Live<'a> {
@@ -239,7 +239,7 @@ impl<'a> Live<'a> {
 }
 
 /// The endpoint that takes MSUs.
-pub(super) fn sink(place: &Place<'_>, case: &Case, shared: &Shared) -> anyhow::Result<Told> {
+pub fn sink(place: &Place<'_>, case: &Case, shared: &Shared) -> anyhow::Result<Told> {
     let mut live = Live::new(place, case, shared)?;
     live.ledger.judged = [begin() + EDGE, begin() + case.length.saturating_sub(EDGE)];
     live.run_until(begin())?;
@@ -249,7 +249,7 @@ pub(super) fn sink(place: &Place<'_>, case: &Case, shared: &Shared) -> anyhow::R
 }
 
 /// The endpoint that sends them.
-pub(super) fn source(place: &Place<'_>, case: &Case, shared: &Shared) -> anyhow::Result<Told> {
+pub fn source(place: &Place<'_>, case: &Case, shared: &Shared) -> anyhow::Result<Told> {
     let mut live = Live::new(place, case, shared)?;
     live.run_until(Time::from_nanos(FIRST_NS) + HEAD_START)?;
     let peer = SocketAddr::new(place.there[0], place.carrier.port());

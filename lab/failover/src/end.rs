@@ -16,9 +16,9 @@ const SOURCE: PointCode = PointCode::truncated(1);
 const SINK: PointCode = PointCode::truncated(2);
 const CONTEXT: RoutingContext = RoutingContext(1);
 /// Streams each way: one for each value of SLS, and stream 0 for management.
-pub(super) const STREAMS: u16 = 17;
+pub const STREAMS: u16 = 17;
 /// Values of SLS, dealt in turn.
-pub(super) const SLS_VALUES: u64 = 16;
+pub const SLS_VALUES: u64 = 16;
 /// Service Indicator of SCCP.
 const SCCP: u8 = 3;
 /// Octets that may wait for sending: the source is never held up, however long a failover takes.
@@ -26,34 +26,34 @@ const SEND_BUFFER: u32 = 1 << 30;
 /// Things that went wrong which are kept as words.
 const OFFENCES_MAX: usize = 8;
 /// Ports of source and sink.
-pub(super) const PORTS: [u16; 2] = [2905, 2906];
+pub const PORTS: [u16; 2] = [2905, 2906];
 
 /// One of the two: 0 sends MSUs, 1 takes them.
-pub(super) struct End {
+pub struct End {
     side: usize,
     endpoint: Endpoint,
     process: Process,
     peer: PeerId,
     association: Option<AssociationId>,
     /// M3UA may send.
-    pub(super) is_active: bool,
+    pub is_active: bool,
     /// Packets that want to leave.
-    pub(super) packets: Vec<Transmit>,
+    pub packets: Vec<Transmit>,
     /// MSUs that came.
-    pub(super) arrived: Vec<Bytes>,
+    pub arrived: Vec<Bytes>,
     /// States of paths, as SCTP told them.
-    pub(super) changes: Vec<(Time, IpAddr, PathState)>,
+    pub changes: Vec<(Time, IpAddr, PathState)>,
     /// The association was lost; MSUs that were on their way are lost with it.
-    pub(super) is_lost: bool,
+    pub is_lost: bool,
     /// What may not happen, in words.
-    pub(super) offences: Vec<String>,
+    pub offences: Vec<String>,
     told: Vec<sctp::Out>,
     wanted: Vec<m3ua::Out>,
 }
 
 impl End {
     /// Side 0 or 1 with its addresses, one for each path.
-    pub(super) fn new(
+    pub fn new(
         side: usize,
         addresses: Vec<IpAddr>,
         parameters: Parameters,
@@ -91,7 +91,7 @@ impl End {
     }
 
     /// Begins the association with the peer at `address`; its UDP port is 0 without encapsulation.
-    pub(super) fn associate(&mut self, now: Time, address: SocketAddr) -> anyhow::Result<()> {
+    pub fn associate(&mut self, now: Time, address: SocketAddr) -> anyhow::Result<()> {
         let port = PORTS[1 - self.side];
         let begun = self.endpoint.associate(now, &[address], port, &mut self.told);
         self.association = Some(begun.map_err(|why| anyhow::anyhow!("ASSOCIATE: {why:?}"))?);
@@ -100,13 +100,13 @@ impl End {
     }
 
     /// A packet came.
-    pub(super) fn receive(&mut self, now: Time, packet: Packet) {
+    pub fn receive(&mut self, now: Time, packet: Packet) {
         self.endpoint.step(now, sctp::In::Packet(packet), &mut self.told);
         self.settle(now);
     }
 
     /// MTP-TRANSFER request with that SLS; what it makes leave is in [`End::packets`].
-    pub(super) fn transfer(&mut self, now: Time, sls: u8, payload: Bytes) {
+    pub fn transfer(&mut self, now: Time, sls: u8, payload: Bytes) {
         let (opc, dpc) = if self.side == 0 { (SOURCE, SINK) } else { (SINK, SOURCE) };
         let msu = Transfer { network: None, opc, dpc, si: SCCP, ni: 2, mp: 0, sls, payload };
         self.process.step(now, m3ua::In::Transfer(msu), &mut self.wanted);
@@ -115,7 +115,7 @@ impl End {
     }
 
     /// Lets time pass.
-    pub(super) fn tick(&mut self, now: Time) {
+    pub fn tick(&mut self, now: Time) {
         self.endpoint.tick(now, &mut self.told);
         if self.process.deadline().is_some_and(|at| at <= now) {
             self.process.tick(now, &mut self.wanted);
@@ -124,13 +124,13 @@ impl End {
     }
 
     /// When [`End::tick`] wants to be called next.
-    pub(super) fn deadline(&self) -> Option<Time> {
+    pub fn deadline(&self) -> Option<Time> {
         let process = self.process.deadline();
         self.endpoint.deadline().map_or(process, |at| Some(process.map_or(at, |it| it.min(at))))
     }
 
     /// The association as it stands.
-    pub(super) fn status(&self) -> Option<Status> {
+    pub fn status(&self) -> Option<Status> {
         self.endpoint.status(self.association?)
     }
 

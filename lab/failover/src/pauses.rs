@@ -18,9 +18,9 @@
 //! | in the second before the cut | half of RTO.Min above the round trip | RTO may grow |
 //! | at any time | half of what data stays on a dead path | an MSU may wait longer by it |
 
-use super::arithmetic::time_outs;
-use super::course::Case;
-use super::live_end::Shared;
+use crate::arithmetic::time_outs;
+use crate::course::Case;
+use crate::live_end::Shared;
 use machine::{Duration, Time};
 use sctp::PathParameters;
 use serde::Serialize;
@@ -36,7 +36,7 @@ const PAUSES_MAX: usize = 4_096;
 
 /// Somebody wanted to go on, and did so later.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Pause {
+pub struct Pause {
     due: Time,
     at: Time,
 }
@@ -49,11 +49,11 @@ impl Pause {
 
 /// Those longer than 5 ms that somebody has seen.
 #[derive(Debug, Default)]
-pub(super) struct Pauses(Vec<Pause>);
+pub struct Pauses(Vec<Pause>);
 
 impl Pauses {
     /// Who wanted to go on at `due` does so at `at`.
-    pub(super) fn note(&mut self, due: Time, at: Time) {
+    pub fn note(&mut self, due: Time, at: Time) {
         let pause = Pause { due, at };
         if pause.length() <= NEAR_MAX {
             return;
@@ -65,7 +65,7 @@ impl Pauses {
     }
 
     /// Looks on one core until a time.
-    pub(super) fn on_core(core: usize, until: Time, shared: &Shared) -> Self {
+    pub fn on_core(core: usize, until: Time, shared: &Shared) -> Self {
         // What is not allowed leaves it one among others, which sees more pauses and none less.
         let _ = driver::pin(core);
         let _ = driver::link::urgent();
@@ -83,15 +83,15 @@ impl Pauses {
 
 /// Why a run is not to be judged.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub(super) struct Spoilt {
+pub struct Spoilt {
     /// Length of the pause.
-    pub(super) pause_ms: f64,
+    pub pause_ms: f64,
     /// When it began, from the cut on.
-    pub(super) after_cut_ms: f64,
+    pub after_cut_ms: f64,
 }
 
 /// The longest pause that spoils a run with its cut at that time; `None`: none does.
-pub(super) fn spoilt<'a>(
+pub fn spoilt<'a>(
     case: &Case,
     cut_at: Time,
     pauses: impl IntoIterator<Item = &'a Pauses>,
@@ -154,10 +154,9 @@ fn stay(path: &PathParameters) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use super::super::configuration::Configuration;
-    use super::super::course::Load;
-    use super::super::sctp_failover::case;
     use super::*;
+    use crate::configuration::Configuration;
+    use crate::course::Load;
 
     const CUT: Time = Time::from_millis(34_000);
 
@@ -166,7 +165,7 @@ mod tests {
         let due = Time::from_millis(34_000u64.saturating_add_signed(after_cut));
         let mut pauses = Pauses::default();
         pauses.note(due, due + Duration::from_millis(length));
-        spoilt(&case(&(configuration, 10), Load::REPORT, 1), CUT, [&pauses]).is_some()
+        spoilt(&Case::of(&(configuration, 10), Load::REPORT, 1), CUT, [&pauses]).is_some()
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What one run is given, and what it found.
 
-use super::configuration::Condition;
-use super::ledger::Ledger;
+use crate::configuration::{Condition, Test};
+use crate::ledger::Ledger;
 use machine::Duration;
 use sctp::Parameters;
 use serde::Serialize;
@@ -20,10 +20,15 @@ impl Load {
     pub const REPORT: Self = Self { per_s: 200, octets: 100 };
 
     /// Time between two MSUs.
-    pub(super) fn gap(self) -> Duration {
+    pub fn gap(self) -> Duration {
         Duration::from_nanos(1_000_000_000 / u64::from(self.per_s.max(1)))
     }
 }
+
+/// Time before the cut of a run of the report, and of all of it.
+pub const CUT: Duration = Duration::from_secs(30);
+/// As above.
+pub const LENGTH: Duration = Duration::from_secs(120);
 
 /// One run.
 #[derive(Debug, Clone, Copy)]
@@ -42,6 +47,22 @@ pub struct Case {
     pub length: Duration,
     /// Where chance comes from.
     pub seed: u64,
+}
+
+impl Case {
+    /// The run of a test of the report with a seed.
+    #[must_use]
+    pub const fn of((configuration, delay_ms): &Test, load: Load, seed: u64) -> Self {
+        Self {
+            parameters: configuration.parameters,
+            delay: Duration::from_millis(*delay_ms),
+            load,
+            condition: Condition::QUIET,
+            cut: Some(CUT),
+            length: LENGTH,
+            seed,
+        }
+    }
 }
 
 /// What became of a run. Times of path events are counted from the cut.
@@ -76,7 +97,7 @@ pub struct Course {
 
 impl Course {
     /// What the source saw, and of the sink what may happen at either end.
-    pub(super) fn together(source: Self, sink: Self) -> Self {
+    pub fn together(source: Self, sink: Self) -> Self {
         let mut offences = source.offences;
         offences.extend(sink.offences);
         Self {
@@ -89,7 +110,7 @@ impl Course {
     }
 
     /// With what the sink's ledger says, of so many MSUs that were sent.
-    pub(super) fn settled(mut self, sink: &Ledger, sent: u64) -> Self {
+    pub fn settled(mut self, sink: &Ledger, sent: u64) -> Self {
         self.max_transfer = sink.longest;
         self.mean_transfer = sink.mean();
         self.sent = sent;

@@ -9,14 +9,14 @@
 //!
 //! Telecom(p): 80 + 150 p ms; RFC2960: 1 + 2 + 4 + 8 + 16 + 32 = 63 s.
 
-use super::course::Course;
+use crate::course::Course;
 use machine::Duration;
 use sctp::PathParameters;
 use serde::Serialize;
 
 /// When the time-outs of a failed path come, from the last start of T3-rtx on, when RTO is RTO.Min
 /// as it fails.
-pub(super) fn time_outs(path: &PathParameters) -> Vec<Duration> {
+pub fn time_outs(path: &PathParameters) -> Vec<Duration> {
     let mut at = Duration::ZERO;
     let mut time_out = |doublings: u16| {
         let factor = 1u32.checked_shl(u32::from(doublings)).unwrap_or(u32::MAX);
@@ -27,33 +27,33 @@ pub(super) fn time_outs(path: &PathParameters) -> Vec<Duration> {
 }
 
 /// T(p): the last of them.
-pub(super) fn theory(path: &PathParameters) -> Duration {
+pub fn theory(path: &PathParameters) -> Duration {
     time_outs(path).last().copied().unwrap_or_default()
 }
 
 /// A time as milliseconds.
-pub(super) fn ms(time: Duration) -> f64 {
+pub fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1_000.0
 }
 
 /// What a failover time of ours consists of, ms. The sum of the four is the failover time.
 #[derive(Debug, Clone, Copy, Serialize)]
-pub(super) struct Terms {
+pub struct Terms {
     /// T(p).
-    pub(super) theory: f64,
+    pub theory: f64,
     /// RTO was above RTO.Min when the path was cut, by so much in all time-outs.
-    pub(super) rto: f64,
+    pub rto: f64,
     /// From the cut to the last start of T3-rtx before the first time-out: SACKs that were on
     /// their way still came, at most one path delay later (§6.3.2 R3), or the next MSU started it.
-    pub(super) last_start: f64,
+    pub last_start: f64,
     /// From a time-out to the next start of T3-rtx: new data or a heartbeat has to set out on the
     /// path, and new data waits until what was lost has set out over the other one (§6.1 C).
-    pub(super) restarts: f64,
+    pub restarts: f64,
 }
 
 impl Terms {
     /// `None` when the path did not fail.
-    pub(super) fn of(path: &PathParameters, course: &Course) -> Option<Self> {
+    pub fn of(path: &PathParameters, course: &Course) -> Option<Self> {
         let failover = ms(course.failover?);
         let (first, rto) = course.time_outs.first()?;
         let waited: f64 = course.time_outs.iter().map(|(_, rto)| ms(*rto)).sum();
@@ -68,20 +68,20 @@ impl Terms {
 /// path only after the SACK of what it retransmitted over the other one: one round trip for each
 /// back-off.
 #[derive(Debug, Clone, Copy, Serialize)]
-pub(super) struct Excess {
+pub struct Excess {
     /// Published less T(p).
-    pub(super) excess: f64,
+    pub excess: f64,
     /// The last SACK came one path delay after the cut.
-    pub(super) last_start: f64,
+    pub last_start: f64,
     /// p round trips.
-    pub(super) round_trips: f64,
+    pub round_trips: f64,
     /// What is left: timers in steps of 10 ms, queues in hosts and dummynet, log times.
-    pub(super) rest: f64,
+    pub rest: f64,
 }
 
 impl Excess {
     /// Of a published failover time.
-    pub(super) fn of(published_ms: f64, path: &PathParameters, delay_ms: f64) -> Self {
+    pub fn of(published_ms: f64, path: &PathParameters, delay_ms: f64) -> Self {
         let excess = published_ms - ms(theory(path));
         let round_trips = 2.0 * delay_ms * f64::from(path.path_max_retrans);
         Self { excess, last_start: delay_ms, round_trips, rest: excess - delay_ms - round_trips }

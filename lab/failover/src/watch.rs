@@ -1,14 +1,14 @@
 //! What one endpoint is told of its paths, before and after the primary is cut.
 
-use super::course::Course;
-use super::end::End;
+use crate::course::Course;
+use crate::end::End;
 use machine::{Duration, Time};
 use sctp::PathState;
 use std::net::IpAddr;
 
 /// Eyes on one endpoint.
 #[derive(Debug)]
-pub(super) struct Watch {
+pub struct Watch {
     /// The peer's address on the primary path.
     primary: IpAddr,
     /// The source: what becomes of the primary after the cut counts.
@@ -23,31 +23,31 @@ pub(super) struct Watch {
 
 impl Watch {
     /// Eyes on the source, or on the sink.
-    pub(super) fn new(primary: IpAddr, is_source: bool) -> Self {
+    pub fn new(primary: IpAddr, is_source: bool) -> Self {
         let (cut_at, seen, rto) = (None, 0, (Duration::ZERO, 0));
         Self { primary, is_source, cut_at, seen, rto, course: Course::default() }
     }
 
     /// What was told until now is of the set-up and does not count.
-    pub(super) fn begin(&mut self, end: &End) {
+    pub fn begin(&mut self, end: &End) {
         self.seen = end.changes.len();
     }
 
     /// The primary is cut.
-    pub(super) fn cut(&mut self, at: Time, end: &End) {
+    pub fn cut(&mut self, at: Time, end: &End) {
         self.look(end);
         self.cut_at = Some(at);
         self.step(at, end);
     }
 
     /// Whether something is still to come after the cut.
-    pub(super) const fn is_waiting(&self) -> bool {
+    pub const fn is_waiting(&self) -> bool {
         self.cut_at.is_some() && self.is_source && self.course.failover.is_none()
     }
 
     /// Notes a time-out of the primary that has happened by `now`; to be called after every step of
     /// the endpoint while [`Watch::is_waiting`].
-    pub(super) fn step(&mut self, now: Time, end: &End) {
+    pub fn step(&mut self, now: Time, end: &End) {
         let Some(cut_at) = self.cut_at else { return };
         if let Some(status) = end.status()
             && let Some(primary) = status.paths.iter().find(|path| path.address == self.primary)
@@ -62,7 +62,7 @@ impl Watch {
     }
 
     /// What was seen of an endpoint that has ended.
-    pub(super) fn told(mut self, end: End) -> Course {
+    pub fn told(mut self, end: End) -> Course {
         self.look(&end);
         Course { lost: end.is_lost, offences: end.offences, ..self.course }
     }

@@ -1,27 +1,27 @@
 //! Two endpoints and two paths in virtual time. Each way of a path is a `link::Pipe` of 100 Mbit/s
 //! that carries our packets and, where it is asked for, bursts of competing traffic.
 
-use super::course::{Case, Course};
-use super::end::End;
-use super::ledger::Ledger;
-use super::watch::Watch;
+use crate::course::{Case, Course};
+use crate::end::End;
+use crate::ledger::Ledger;
+use crate::watch::Watch;
 use link::{Arrival, Change, Packet, Pipe, PipeSpec, Queue, Random, Rate, Schedule};
 use machine::{Duration, Machine, Time};
 use sctp::Transmit;
 use std::net::IpAddr;
 
 /// Bits a second of every link.
-pub(super) const RATE: u64 = 100_000_000;
+pub const RATE: u64 = 100_000_000;
 /// Octets of IPv4 header, Ethernet header, check sequence, preamble and gap beside each packet.
 const OVERHEAD: u32 = 20 + 38;
 /// What may wait at a link: 20 ms at its rate.
 const QUEUE: Queue = Queue { packets: 1_000, octets: 250_000 };
 /// When traffic begins: the association and M3UA are up, every path is confirmed and measured.
-pub(super) const SETTLED: Duration = Duration::from_secs(2);
+pub const SETTLED: Duration = Duration::from_secs(2);
 /// The source begins up to so much later, by the seed.
 const PHASE: Duration = Duration::from_secs(1);
 /// The first and the last second of traffic are not judged.
-pub(super) const EDGE: Duration = Duration::from_secs(1);
+pub const EDGE: Duration = Duration::from_secs(1);
 /// After the end of traffic what is on its way may still arrive for so long.
 const DRAIN: Duration = Duration::from_secs(5);
 const PATHS: usize = 2;

@@ -13,22 +13,22 @@ const NORMAL_99: f64 = 2.576;
 
 /// What a sample says.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub(super) struct Sample {
+pub struct Sample {
     /// Its mean.
-    pub(super) mean: f64,
+    pub mean: f64,
     /// The 99 % interval reaches so far to both sides; 0 when there is one value only.
-    pub(super) half_width: f64,
+    pub half_width: f64,
     /// The least value.
-    pub(super) least: f64,
+    pub least: f64,
     /// The largest.
-    pub(super) most: f64,
+    pub most: f64,
     /// How many values.
-    pub(super) count: usize,
+    pub count: usize,
 }
 
 impl Sample {
     /// `None` without values.
-    pub(super) fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
+    pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let values: Vec<f64> = values.into_iter().collect();
         let count = values.len();
         let number = count as f64;

@@ -1,10 +1,10 @@
 //! Where live runs happen: namespaces, a pair of interfaces and a link for every path, and a thread
 //! for every endpoint.
 
-use super::course::{Case, Course};
-use super::field;
-use super::live_end::{Carrier, Place, Shared, begin, end, sink, source};
-use super::pauses::{Pauses, Spoilt, spoilt};
+use crate::course::{Case, Course};
+use crate::field;
+use crate::live_end::{Carrier, Place, Shared, begin, end, sink, source};
+use crate::pauses::{Pauses, Spoilt, spoilt};
 use anyhow::Context;
 use attack::{Namespace, Veth};
 use link::{Change, Emulator, LinkPlan, Plan, Rate, Span, Way, Which};
@@ -15,10 +15,13 @@ use std::thread;
 const PATHS: usize = 2;
 
 /// A run that is over.
-pub(super) struct Run {
-    pub(super) pair: usize,
-    pub(super) course: Course,
-    pub(super) spoilt: Option<Spoilt>,
+pub struct Run {
+    /// Which pair of endpoints ran it.
+    pub pair: usize,
+    /// What it found.
+    pub course: Course,
+    /// The pause of the machine that has spoilt it.
+    pub spoilt: Option<Spoilt>,
 }
 
 /// Address of a side of a pair on a path.
@@ -42,14 +45,18 @@ fn cut_all(
 }
 
 /// Namespaces with so many pairs of endpoints.
-pub(super) struct Ground {
+pub struct Ground {
     left: Namespace,
     right: Namespace,
     middle: Namespace,
 }
 
 impl Ground {
-    pub(super) fn new(pairs: usize) -> anyhow::Result<Self> {
+    /// Makes them.
+    ///
+    /// # Errors
+    /// The kernel's, when it has no namespaces or no more of them.
+    pub fn new(pairs: usize) -> anyhow::Result<Self> {
         let [left, right, middle] = ["sf-left", "sf-right", "sf-middle"].map(Namespace::new);
         let ground = Self { left: left?, right: right?, middle: middle? };
         for namespace in [&ground.left, &ground.right, &ground.middle] {
@@ -117,7 +124,7 @@ impl Ground {
     }
 
     /// Runs these pairs at once; what became of each, and how late packets left the links, us.
-    pub(super) fn run(
+    pub fn run(
         &self,
         runs: &[(usize, Case)],
         round: usize,
