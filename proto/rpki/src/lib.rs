@@ -29,6 +29,7 @@
 mod cache;
 mod client;
 mod effects;
+mod index;
 mod pdu;
 mod table;
 mod tree;

@@ -1,7 +1,8 @@
 //! The validated prefixes, and what they say about a route (RFC 6811).
 
+use crate::index::Address;
 use crate::pdu::{Vrp4, Vrp6};
-use crate::tree::{Address, Record, Tree};
+use crate::tree::{Record, Tree};
 use bgp::codec::Asn;
 use bgp::family::{Ipv4Prefix, Ipv6Prefix};
 
@@ -61,8 +62,8 @@ impl Delta {
     }
 }
 
-/// The validated prefixes. Memory: 16 octets for a record of IPv4, 32 for one of IPv6, and 256 KiB
-/// of index for each kind.
+/// The validated prefixes. Memory: 16 octets for a record of IPv4, 32 for one of IPv6, and two to
+/// four for the index.
 #[derive(Debug, Clone, Default)]
 pub struct Table {
     ipv4: Tree<u32>,

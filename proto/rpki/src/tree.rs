@@ -2,63 +2,17 @@
 //! the same route (RFC 6811 §2).
 //!
 //! ```text
-//!   index of the first bits ──→ binary search among the few of the same first bits
-//!                               └─→ the last record at or before the route ──up──→ … ──up──→ none
+//!   index ──→ binary search among the few of the same place
+//!             └─→ the last record at or before the route ──up──→ … ──up──→ none
 //! ```
 //! Every record that covers a route stands on that chain. A change merges the sorted changes into
 //! a new row: milliseconds for half a million records, some times an hour.
 
+use crate::index::{Address, Index};
 use bgp::codec::Asn;
-use core::cmp::Ordering;
 
 /// Where a chain ends.
 const NONE: u32 = u32::MAX;
-/// Bits that the index looks at.
-const INDEX_BITS: u32 = 16;
-const INDEX_LEN: usize = 1 << INDEX_BITS;
-
-/// An address as a number.
-pub(crate) trait Address: Copy + Ord + Default {
-    /// The number of its bits.
-    const BITS: u8;
-    /// What lies behind the first `bits` bits cleared.
-    fn masked(self, bits: u8) -> Self;
-    /// Its place in an index of [`INDEX_BITS`] bits; a greater address has no lower place.
-    fn place(self) -> usize;
-}
-
-impl Address for u32 {
-    const BITS: u8 = 32;
-
-    #[inline]
-    fn masked(self, bits: u8) -> Self {
-        self.checked_shr(32 - u32::from(bits)).map_or(0, |it| it << (32 - u32::from(bits)))
-    }
-
-    #[inline]
-    fn place(self) -> usize {
-        (self >> 16) as usize
-    }
-}
-
-impl Address for u128 {
-    const BITS: u8 = 128;
-
-    #[inline]
-    fn masked(self, bits: u8) -> Self {
-        self.checked_shr(128 - u32::from(bits)).map_or(0, |it| it << (128 - u32::from(bits)))
-    }
-
-    /// The 16 bits behind 001: all that is assigned lies in 2000::/3 (RFC 4291 §2.4).
-    #[inline]
-    fn place(self) -> usize {
-        match (self >> 125).cmp(&1) {
-            Ordering::Less => 0,
-            Ordering::Equal => (self >> 109) as usize & (INDEX_LEN - 1),
-            Ordering::Greater => INDEX_LEN - 1,
-        }
-    }
-}
 
 /// A record as it is handed in and out, in the order of the row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -93,8 +47,7 @@ impl<A: Address> Node<A> {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tree<A> {
     nodes: Vec<Node<A>>,
-    /// For each place, how many records lie before it; empty where there are no records.
-    index: Vec<u32>,
+    index: Index<A>,
 }
 
 impl<A: Address> Tree<A> {
@@ -104,7 +57,7 @@ impl<A: Address> Tree<A> {
 
     /// Octets of memory.
     pub(crate) const fn bytes(&self) -> usize {
-        self.nodes.capacity() * size_of::<Node<A>>() + self.index.capacity() * 4
+        self.nodes.capacity() * size_of::<Node<A>>() + self.index.bytes()
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = Record<A>> + '_ {
@@ -118,13 +71,9 @@ impl<A: Address> Tree<A> {
     /// How many records are at or before the route.
     #[inline]
     fn rank(&self, address: A, bits: u8) -> usize {
-        let place = address.place();
-        let (Some(&from), Some(&to)) = (self.index.get(place), self.index.get(place + 1)) else {
-            return 0;
-        };
+        let (from, to) = self.index.range(address);
         let is_before = |node: &Node<A>| (node.address, node.bits) <= (address, bits);
-        let among = &self.nodes[from as usize..to as usize];
-        from as usize + among.partition_point(is_before)
+        from + self.nodes[from..to].partition_point(is_before)
     }
 
     /// The records that cover a route, the longest first.
@@ -205,14 +154,7 @@ impl<A: Address> Tree<A> {
             above.push(nodes.len() as u32);
             nodes.push(Node { address, asn, up, bits, max });
         }
-        self.index.clear();
-        if !nodes.is_empty() {
-            self.index.resize(INDEX_LEN + 1, 0);
-            nodes.iter().for_each(|node| self.index[node.address.place() + 1] += 1);
-            for place in 0..INDEX_LEN {
-                self.index[place + 1] += self.index[place];
-            }
-        }
+        self.index = Index::new(nodes.len(), |at| nodes[at].address);
         self.nodes = nodes;
     }
 }
