@@ -2,11 +2,14 @@
 //! gives, and attributes that were made canonical stay as they are.
 #![no_main]
 
-use bgp::codec::Update;
+use bgp::codec::{MessageType, Update};
 use libfuzzer_sys::fuzz_target;
 use mrt::{Body, Message, Records, RibEntries, canonical};
 
 fn message(message: &Message<'_>) {
+    if message.kind != MessageType::Update {
+        return;
+    }
     if let Ok(update) = Update::read(message.message, &message.context()) {
         let _ = (update.announced().count(), update.withdrawn().count());
     }

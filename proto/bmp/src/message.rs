@@ -4,7 +4,7 @@ use crate::header::{HEADER_BYTES, MESSAGE_BYTES_MAX, MessageType, VERSION};
 use crate::information::Tlvs;
 use crate::peer::{PeerHeader, read_address};
 use crate::statistics::Statistics;
-use bgp::codec::EXTENDED_MESSAGE_BYTES_MAX;
+use bgp::codec::{EXTENDED_MESSAGE_BYTES_MAX, Framing as Framed, MessageType as BgpType};
 use core::net::IpAddr;
 use wire::{Cursor, Malformed};
 
@@ -154,7 +154,7 @@ fn read(number: u8, body: &[u8]) -> Result<Message<'_>, Malformed> {
     let Some(peer) = PeerHeader::read(&mut cursor)? else { return Ok(Message::Unknown(number)) };
     Ok(match kind {
         MessageType::RouteMonitoring => {
-            let update = take_bgp(&mut cursor)?;
+            let update = take_bgp(&mut cursor, BgpType::Update)?;
             match cursor.is_empty() {
                 true => Message::RouteMonitoring(peer, update),
                 false => return Err(cursor.offence("octets follow the UPDATE")),
@@ -170,21 +170,27 @@ fn read(number: u8, body: &[u8]) -> Result<Message<'_>, Malformed> {
     })
 }
 
-/// Takes a BGP message with its header, by the length it tells.
-fn take_bgp<'a>(cursor: &mut Cursor<'a>) -> Result<&'a [u8], Malformed> {
-    let header = cursor.rest().get(16..18).map(|it| u16::from_be_bytes([it[0], it[1]]));
-    let length = usize::from(header.unwrap_or_default());
-    if !(bgp::codec::HEADER_BYTES..=EXTENDED_MESSAGE_BYTES_MAX).contains(&length) {
-        return Err(cursor.offence("no BGP message begins here"));
+/// Takes a BGP message of that type, with its header.
+fn take_bgp<'a>(cursor: &mut Cursor<'a>, kind: BgpType) -> Result<&'a [u8], Malformed> {
+    match bgp::codec::frame(cursor.rest(), EXTENDED_MESSAGE_BYTES_MAX) {
+        Framed::Message(found, message) if found == kind => {
+            cursor.take(message.len(), "the BGP message is cut off")
+        }
+        Framed::Message(..) => Err(cursor.offence("the BGP message is of another type")),
+        Framed::Partial => Err(cursor.offence("the BGP message is cut off")),
+        Framed::Broken(offence) => Err(offence.malformed.shifted(cursor.at())),
     }
-    cursor.take(length, "the BGP message is cut off")
 }
 
 fn read_down<'a>(cursor: &mut Cursor<'a>) -> Result<PeerDown<'a>, Malformed> {
     let number = cursor.octet("the reason is cut off")?;
     Ok(match DownReason::of(number) {
-        Some(DownReason::LocalNotification) => PeerDown::LocalNotification(take_bgp(cursor)?),
-        Some(DownReason::RemoteNotification) => PeerDown::RemoteNotification(take_bgp(cursor)?),
+        Some(DownReason::LocalNotification) => {
+            PeerDown::LocalNotification(take_bgp(cursor, BgpType::Notification)?)
+        }
+        Some(DownReason::RemoteNotification) => {
+            PeerDown::RemoteNotification(take_bgp(cursor, BgpType::Notification)?)
+        }
         Some(DownReason::LocalEvent) => PeerDown::LocalEvent(cursor.be16("the event is cut off")?),
         Some(DownReason::RemoteClosed) => PeerDown::RemoteClosed,
         Some(DownReason::DeConfigured) => PeerDown::DeConfigured,
@@ -198,8 +204,8 @@ fn read_up<'a>(cursor: &mut Cursor<'a>, peer: &PeerHeader) -> Result<PeerUp<'a>,
     let local = read_address(cursor.array(cut)?, peer.address.is_ipv6());
     let local_port = cursor.be16(cut)?;
     let remote_port = cursor.be16(cut)?;
-    let sent = take_bgp(cursor)?;
-    let received = take_bgp(cursor)?;
+    let sent = take_bgp(cursor, BgpType::Open)?;
+    let received = take_bgp(cursor, BgpType::Open)?;
     let information = Tlvs::read(cursor)?;
     Ok(PeerUp { local, local_port, remote_port, sent, received, information })
 }

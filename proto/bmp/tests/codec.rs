@@ -5,7 +5,8 @@ mod every;
 
 use bmp::{
     DownReason, Framing, InformationType, MESSAGE_BYTES_MAX, Message, MessageType, MirroringType,
-    PeerDown, PeerType, Statistic, StatisticType, frame, write_peer_down, write_statistics,
+    PeerDown, PeerType, Statistic, StatisticType, frame, write_peer_down, write_peer_up,
+    write_route_monitoring, write_statistics,
 };
 use proptest::prelude::*;
 
@@ -121,6 +122,24 @@ fn what_is_no_message_ends_the_stream_and_what_is_malformed_inside_does_not() {
     octets[4] += 1;
     octets.push(0);
     assert!(matches!(frame(&octets), Framing::Malformed(..)), "{:?}", frame(&octets));
+}
+
+#[test]
+fn a_bgp_message_of_another_type_is_malformed() {
+    let (peer, mut keepalive) = (every::peers()[0].1, Vec::new());
+    bgp::codec::keepalive(&mut keepalive);
+    let mut octets = Vec::new();
+    write_route_monitoring(&peer, &keepalive, &mut octets);
+    write_peer_down(&peer, DownReason::LocalNotification, &keepalive, &mut octets);
+    let opens = (&keepalive[..], &keepalive[..]);
+    write_peer_up(&peer, [192, 0, 2, 2].into(), (179, 179), opens, &[], &mut octets);
+    let mut rest = &octets[..];
+    for at in [48, 49, 68] {
+        let Framing::Malformed(malformed, length) = frame(rest) else { panic!() };
+        assert_eq!((malformed.at, malformed.what), (at, "the BGP message is of another type"));
+        rest = &rest[length..];
+    }
+    assert!(rest.is_empty());
 }
 
 #[test]
