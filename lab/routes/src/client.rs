@@ -67,7 +67,8 @@ impl Client {
     /// Opens a connection.
     pub(crate) fn connect(&mut self, plan: &Plan) -> io::Result<()> {
         let source = SocketAddr::from((Plan::address(self.number), 0));
-        let options = SocketOptions::default();
+        let receive_buffer_bytes = plan.receive_buffer_bytes();
+        let options = SocketOptions { receive_buffer_bytes, ..SocketOptions::default() };
         let stream = tcp::connect(Some(source), plan.reflector, &options, |_| Ok(()))?;
         self.stream = Some(stream);
         self.connection = ConnectionId(self.connection.0 + 1);

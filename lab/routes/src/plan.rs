@@ -32,7 +32,19 @@ pub struct Plan {
     pub clients: usize,
 }
 
+/// Octets that the kernel may hold for all clients that have not read them: more together, and it
+/// runs short of memory for TCP and drops what came.
+const HELD_BYTES: usize = 256 << 20;
+/// For one client at least, and at most.
+const HELD_BYTES_MIN: usize = 64 << 10;
+const HELD_BYTES_MAX: usize = 1 << 20;
+
 impl Plan {
+    /// Octets of a client's receive buffer.
+    pub(crate) fn receive_buffer_bytes(&self) -> usize {
+        (HELD_BYTES / self.clients.max(1)).clamp(HELD_BYTES_MIN, HELD_BYTES_MAX)
+    }
+
     /// Where a client stands.
     #[must_use]
     pub fn address(client: usize) -> Ipv4Addr {

@@ -51,6 +51,16 @@ pub fn accept(listener: &TcpListener) -> io::Result<Option<(TcpStream, SocketAdd
     }
 }
 
+/// Lets no more than about so many octets wait unsent in the kernel (`TCP_NOTSENT_LOWAT`): what is on
+/// top waits with its writer, who can share it between connections.
+///
+/// # Errors
+/// The kernel's.
+pub fn limit_unsent(stream: &TcpStream, octets: u32) -> io::Result<()> {
+    let octets = i32::try_from(octets).unwrap_or(i32::MAX);
+    socket::set(stream.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, octets)
+}
+
 /// Starts to connect from `source` (its address; the port too when it is not 0) to `remote`.
 /// The stream becomes writable when that succeeded or failed; [`outcome`] says which. `guard` sets
 /// what the socket demands of its far end before it speaks.

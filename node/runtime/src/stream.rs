@@ -31,6 +31,8 @@ const LINGER: Duration = Duration::from_secs(2);
 const QUICK_END: Duration = Duration::from_secs(1);
 /// A connection is looked at this often, whatever its timeouts.
 const LOOK_MAX: Duration = Duration::from_secs(86_400);
+/// Octets that wait unsent in the kernel for a connection of a paced port.
+const UNSENT_BYTES_MAX: u32 = 256 << 10;
 /// Why a paced connection ends that was given more than it may hold.
 const OVERRUN: &str = "more waits for the far end than its queue may hold";
 /// Names remembered for the certificates of far ends; when full, all are forgotten.
@@ -244,6 +246,7 @@ impl Io {
             self.hand_over(id, stream, session);
             return None;
         }
+        self.limit_unsent(flow.port, &stream);
         let connection = Connection::new(flow, Phase::Open, Some(stream), now);
         let id = self.streams.table.insert(connection);
         if !self.watch_connection(id, Interest::Read, true) {
@@ -254,6 +257,15 @@ impl Io {
         self.arm(now, self.streams.limits.idle_timeout, id);
         self.recount(id);
         Some(Flow { conn: id, ..flow })
+    }
+
+    /// What a paced port sends waits here rather than in the kernel, where nothing is shared.
+    fn limit_unsent(&self, port: PortId, stream: &TcpStream) {
+        if self.is_paced(port)
+            && let Err(error) = tcp::limit_unsent(stream, UNSENT_BYTES_MAX)
+        {
+            tracing::debug!(%error, "the kernel does not limit what waits in it");
+        }
     }
 
     /// Out of descriptors: looking again at once would burn the core.
@@ -403,6 +415,7 @@ impl Io {
         let stream = tcp::connect(source, flow.remote, &options, |socket| {
             guard::arm_connecting(socket, flow.remote.ip(), guards)
         })?;
+        self.limit_unsent(flow.port, &stream);
         let mut connection = Connection::new(flow, Phase::Connecting, Some(stream), now);
         connection.asked = Some(flow);
         let id = self.streams.table.insert(connection);
