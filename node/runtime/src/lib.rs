@@ -11,6 +11,7 @@ mod connection;
 mod control;
 mod datagram;
 mod dns;
+mod ending;
 mod engine;
 mod error;
 mod facts;

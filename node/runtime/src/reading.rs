@@ -1,6 +1,7 @@
 //! Reading streams: bytes from the kernel, out of TLS, cut into messages, given to the function.
 
 use crate::connection::{Connection, Phase};
+use crate::ending::lost_words;
 use crate::engine::Engine;
 use crate::facts::RuntimeFact;
 use crate::function::{Frame, Function};
@@ -8,7 +9,6 @@ use crate::handshake::words;
 use crate::io::Io;
 use crate::port::{ConnId, Flow};
 use crate::spec::StreamLimits;
-use crate::stream::lost_words;
 use driver::tcp;
 use driver::tls::Progress;
 use machine::Time;

@@ -2,6 +2,7 @@
 
 use crate::assistants::Assistants;
 use crate::connection::{Connection, Phase, Room};
+use crate::ending::{Due, lost_words};
 use crate::facts::RuntimeFact;
 use crate::function::Effects;
 use crate::guard::{self, Guard};
@@ -23,12 +24,6 @@ use std::sync::Arc;
 const ACCEPTS_PER_TURN: usize = 64;
 /// After running out of descriptors, a port accepts nothing for this long.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-/// A connection whose owner is behind is not read for this long.
-const READ_PAUSE: Duration = Duration::from_millis(1);
-/// How long a far end may take to finish after we closed.
-const LINGER: Duration = Duration::from_secs(2);
-/// A connection that we opened and that ends within this time, without a word, was refused.
-const QUICK_END: Duration = Duration::from_secs(1);
 /// A connection is looked at this often, whatever its timeouts.
 const LOOK_MAX: Duration = Duration::from_secs(86_400);
 /// Octets that wait unsent in the kernel for a connection of a paced port.
@@ -65,28 +60,20 @@ pub(crate) struct Stood {
     pub(crate) names: Vec<String>,
 }
 
-/// What a timer of the streams is for.
-#[derive(Debug, Clone, Copy)]
-enum Due {
-    Connection(ConnId),
-    Accept(PortId),
-    Read(ConnId),
-}
-
 /// The streams of a shard.
 pub(crate) struct Streams {
     pub(crate) table: Table,
     pub(crate) names: HashMap<SocketAddr, String>,
     shard: u16,
-    limits: StreamLimits,
-    wheel: Wheel<Due>,
-    due: Vec<Due>,
+    pub(crate) limits: StreamLimits,
+    pub(crate) wheel: Wheel<Due>,
+    pub(crate) due: Vec<Due>,
     gather: Vec<u8>,
     /// Far ends whose silence was told in this flush.
     told: Vec<(PortId, SocketAddr)>,
     /// Paced connections that may have written since their functions were told, each once.
     written: Vec<ConnId>,
-    queued: usize,
+    pub(crate) queued: usize,
     assistants: Arc<Assistants>,
 }
 
@@ -155,7 +142,7 @@ impl Streams {
 }
 
 impl Io {
-    fn stream_port(&self, id: PortId) -> Option<(&Port, &StreamPort)> {
+    pub(crate) fn stream_port(&self, id: PortId) -> Option<(&Port, &StreamPort)> {
         let port = self.ports.get(usize::from(id.0))?.as_ref()?;
         match &port.kind {
             PortKind::Streams(streams) => Some((port, streams)),
@@ -194,7 +181,7 @@ impl Io {
     }
 
     /// Brings the sum of the queues up to date after something changed with one connection.
-    fn recount(&mut self, id: ConnId) {
+    pub(crate) fn recount(&mut self, id: ConnId) {
         let streams = &mut self.streams;
         if let Some(connection) = streams.table.find(id) {
             streams.queued = streams.queued - connection.counted + connection.waiting();
@@ -297,7 +284,7 @@ impl Io {
     }
 
     /// Looks at a connection after that time, or before.
-    fn arm(&mut self, now: Time, wait: Duration, id: ConnId) {
+    pub(crate) fn arm(&mut self, now: Time, wait: Duration, id: ConnId) {
         let at = now + wait.min(LOOK_MAX);
         let Some(connection) = self.streams.table.find(id) else { return };
         if connection.look_at.is_none_or(|before| at < before) {
@@ -307,7 +294,7 @@ impl Io {
     }
 
     /// Changes what the connection is watched for; whether that worked.
-    fn watch_connection(&mut self, id: ConnId, interest: Interest, fresh: bool) -> bool {
+    pub(crate) fn watch_connection(&mut self, id: ConnId, interest: Interest, fresh: bool) -> bool {
         let Some(connection) = self.streams.table.find(id) else { return false };
         let Some(stream) = &connection.stream else { return true };
         let token = Token::Connection(id).bits();
@@ -625,163 +612,6 @@ impl Io {
         }
         Some(Stood { flow, plain, names })
     }
-
-    /// A connection that never stood is given up.
-    fn fail(&mut self, now: Time, id: ConnId, why: &'static str) {
-        let Some(connection) = self.streams.table.remove(id) else { return };
-        self.streams.queued -= connection.counted;
-        self.sheet.add(RuntimeFact::SendShed, connection.held_messages());
-        if let Some(asked) = connection.asked {
-            self.sheet.add(RuntimeFact::ConnectFailed, 1);
-            self.streams.table.cool((asked.port, asked.remote), now, why);
-            tell(&mut self.news, News::Down(asked, why));
-        }
-        self.recount(id);
-    }
-
-    /// A connection that stood is lost by the far end's doing. One that we opened and that ended
-    /// at once without a word counts as refused: opening it again and again would be no better.
-    pub(crate) fn lose_at(&mut self, now: Time, id: ConnId, why: &'static str) {
-        let opened = self.streams.table.find(id).and_then(|connection| {
-            let since = connection.unheard_since?;
-            let far = (connection.flow.port, connection.flow.remote);
-            (since + QUICK_END > now).then_some(far)
-        });
-        self.lose(id, why);
-        if let Some(far) = opened {
-            self.streams.table.cool(far, now, why);
-        }
-    }
-
-    /// A connection that stood is lost.
-    pub(crate) fn lose(&mut self, id: ConnId, why: &'static str) {
-        let Some(connection) = self.streams.table.remove(id) else { return };
-        self.streams.queued -= connection.counted;
-        if connection.phase != Phase::Closing {
-            tell(&mut self.news, News::Lost(connection.flow, why));
-        }
-        self.recount(id);
-    }
-
-    /// The function closes a connection: what is queued goes out first.
-    pub(crate) fn close(&mut self, now: Time, flow: Flow) {
-        let far = (flow.port, flow.remote);
-        let id = if flow.conn == ConnId(0) { self.streams.table.to(&far) } else { Some(flow.conn) };
-        let Some(id) = id else { return };
-        let Some(connection) = self.streams.table.find(id) else { return };
-        let phase = connection.phase;
-        if phase == Phase::Connecting {
-            if let Some(connection) = self.streams.table.remove(id) {
-                self.streams.queued -= connection.counted;
-            }
-            self.recount(id);
-            return;
-        }
-        connection.phase = Phase::Closing;
-        connection.asked = None;
-        if phase == Phase::Open {
-            connection.say_goodbye();
-        }
-        self.streams.table.hide_all(id);
-        if phase == Phase::Open {
-            self.writable(now, id);
-        }
-    }
-
-    /// Everything is out: the far end may finish too.
-    fn finish(&mut self, now: Time, id: ConnId) {
-        let Some(connection) = self.streams.table.find(id) else { return };
-        if let Some(stream) = &connection.stream {
-            tcp::finish(stream);
-        }
-        self.watch_connection(id, Interest::Read, false);
-        self.arm(now, LINGER, id);
-        if let Some(connection) = self.streams.table.find(id) {
-            connection.active = now;
-        }
-    }
-
-    /// Looks after connections whose time has come.
-    pub(crate) fn expire(&mut self, now: Time) {
-        let mut due = std::mem::take(&mut self.streams.due);
-        self.streams.wheel.expire(now, &mut due);
-        for what in due.drain(..) {
-            match what {
-                Due::Accept(id) => self.resume_accept(id),
-                Due::Read(id) => self.resume_read(id),
-                Due::Connection(id) => self.expire_connection(now, id),
-            }
-        }
-        self.streams.due = due;
-    }
-
-    fn resume_accept(&mut self, id: PortId) {
-        if let Some((_, StreamPort { listener: Some(listener), .. })) = self.stream_port(id)
-            && let Err(error) = self.poll.add(listener, Token::Port(id).bits(), Interest::Read)
-        {
-            tracing::error!(%error, port = id.0, "a port can no longer be watched");
-        }
-    }
-
-    /// The shard that owns what comes over a connection is behind: the kernel keeps it for a
-    /// moment, and then the far end.
-    pub(crate) fn pause_read(&mut self, now: Time, id: ConnId) {
-        let Some(connection) = self.streams.table.find(id).filter(|c| !c.paused) else { return };
-        if let Some(stream) = &connection.stream
-            && self.poll.remove(stream).is_ok()
-        {
-            connection.paused = true;
-            self.streams.wheel.arm(now + READ_PAUSE, Due::Read(id));
-        }
-    }
-
-    fn resume_read(&mut self, id: ConnId) {
-        let Some(connection) = self.streams.table.find(id).filter(|c| c.paused) else { return };
-        connection.paused = false;
-        let blocked = connection.blocked.is_some();
-        let interest = if blocked { Interest::ReadWrite } else { Interest::Read };
-        if !self.watch_connection(id, interest, true) {
-            self.lose(id, "the connection cannot be watched");
-        }
-    }
-
-    fn expire_connection(&mut self, now: Time, id: ConnId) {
-        let limits = self.streams.limits;
-        let Some(connection) = self.streams.table.find(id) else { return };
-        if connection.look_at.is_some_and(|at| at > now) {
-            return; // a later look was replaced by an earlier one
-        }
-        connection.look_at = None;
-        match connection.phase {
-            Phase::Connecting => {
-                self.fail(now, id, "the connection attempt took too long");
-            }
-            Phase::Shaking => {} // the handshake thread has its own time
-            Phase::Closing => {
-                let patience = if connection.waiting() > 0 { limits.stall_timeout } else { LINGER };
-                let at = connection.active + patience;
-                if at <= now {
-                    self.lose(id, "closed");
-                } else {
-                    self.arm(now, at.since(now), id);
-                }
-            }
-            Phase::Open => {
-                let stalled = connection.blocked.map(|since| since + limits.stall_timeout);
-                let idle = connection.active + limits.idle_timeout;
-                if stalled.is_some_and(|at| at <= now) {
-                    self.sheet.add(RuntimeFact::TimedOut, 1);
-                    self.lose(id, "the far end does not read");
-                } else if idle <= now {
-                    self.sheet.add(RuntimeFact::TimedOut, 1);
-                    self.lose(id, "nothing moved for too long");
-                } else {
-                    let at = stalled.map_or(idle, |at| at.min(idle));
-                    self.arm(now, at.since(now), id);
-                }
-            }
-        }
-    }
 }
 
 fn connect_words(error: &io::Error) -> &'static str {
@@ -793,15 +623,5 @@ fn connect_words(error: &io::Error) -> &'static str {
         io::ErrorKind::AddrNotAvailable => "our address or all of its ports are not available",
         io::ErrorKind::NotFound => "there is no such port",
         _ => "the connection cannot be opened",
-    }
-}
-
-/// Why a connection that stood is gone.
-pub(crate) fn lost_words(error: &io::Error) -> &'static str {
-    match error.kind() {
-        io::ErrorKind::ConnectionReset => "the far end reset the connection",
-        io::ErrorKind::BrokenPipe => "the far end closed the connection",
-        io::ErrorKind::TimedOut => "the far end no longer answers",
-        _ => "the connection broke",
     }
 }
