@@ -10,7 +10,7 @@ use crate::output::{Output, Sending, messages};
 use crate::peers::Peers;
 use crate::policy::is_judged;
 use crate::table::Table;
-use crate::{BEHIND_BYTES, CHUNK_BYTES, NONE, PATIENCE, PeerId, WALKS_MAX, decide};
+use crate::{BEHIND_BYTES, CHUNK_BYTES, LATE_BYTES, NONE, PATIENCE, PeerId, WALKS_MAX, decide};
 use bgp::codec::{RefreshKind, write_refresh};
 use bgp::family::Family;
 use bgp::pack::{Announcement, Limits, Withdrawal, end_of_rib};
@@ -127,7 +127,7 @@ impl<K: Key> Table<K> {
             return None;
         }
         cohort.waits_since = None;
-        Some(CHUNK_BYTES as u64 - 1)
+        Some(LATE_BYTES)
     }
 
     fn produce_cohort(&mut self, at: usize, number: usize, around: &mut Surroundings<'_>) -> bool {

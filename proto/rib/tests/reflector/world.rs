@@ -367,8 +367,8 @@ impl World {
 
     /// Some time passes in which only these read.
     pub fn run_while_reading(&mut self, readers: &[usize]) {
-        for _ in 0..200 {
-            self.now += Duration::from_millis(10);
+        for _ in 0..50 {
+            self.now += Duration::from_millis(50);
             self.rib.work(self.now, 100);
             while let Some(sending) = self.rib.next_sending() {
                 self.clients[sending.peer.0 as usize].unread.extend_from_slice(&sending.bytes);
