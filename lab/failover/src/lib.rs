@@ -1,5 +1,5 @@
-//! SCTP under M3UA on two paths, one of which fails: two signalling endpoints in virtual time, or as
-//! processes between namespaces, and what their users saw of it.
+//! SCTP under M3UA on two paths, one of which fails: two signalling endpoints in virtual time, or
+//! as processes between namespaces, and what their users saw of it.
 //!
 //! ```text
 //!   ledger: MSUs ─→ End (M3UA, SCTP) ─┬─ path 0, cut ──┬─→ End (SCTP, M3UA) ─→ ledger: times

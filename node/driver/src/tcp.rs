@@ -51,8 +51,8 @@ pub fn accept(listener: &TcpListener) -> io::Result<Option<(TcpStream, SocketAdd
     }
 }
 
-/// Lets no more than about so many octets wait unsent in the kernel (`TCP_NOTSENT_LOWAT`): what is on
-/// top waits with its writer, who can share it between connections.
+/// Lets no more than about so many octets wait unsent in the kernel (`TCP_NOTSENT_LOWAT`): what is
+/// on top waits with its writer, who can share it between connections.
 ///
 /// # Errors
 /// The kernel's.

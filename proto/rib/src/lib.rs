@@ -58,8 +58,8 @@ pub const PEERS_MAX: usize = 1 << 16;
 /// Octets that are encoded at once for a cohort, and that wait for a peer at most before more is
 /// encoded for it.
 pub const CHUNK_BYTES: usize = 64 << 10;
-/// Octets that wait for a peer beyond which it leaves its cohort: more than what the kernel holds for
-/// one that reads in large steps.
+/// Octets that wait for a peer beyond which it leaves its cohort: more than what the kernel holds
+/// for one that reads in large steps.
 pub const BEHIND_BYTES: u64 = 16 << 20;
 /// Who could take more waits for most of its cohort no longer than this, and leaves those behind for
 /// whom so much waits.
