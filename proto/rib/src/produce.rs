@@ -126,7 +126,6 @@ impl<K: Key> Table<K> {
         if now < since + PATIENCE {
             return None;
         }
-        cohort.waits_since = None;
         Some(LATE_BYTES)
     }
 
