@@ -88,10 +88,8 @@ impl Pair {
         peer.hear("listening", LIMIT).unwrap();
         let id = node.associate_with(&[(IpAddr::from(GUEST_ADDRESSES[0]), 0).into()], port);
         node.run_until_up(id);
-        let mut pair = Self { node, peer, id, _start: start };
-        // The node goes on meanwhile: a peer whose heartbeats nobody answers gives up.
-        pair.hear("up");
-        pair
+        peer.hear("up", LIMIT).unwrap();
+        Self { node, peer, id, _start: start }
     }
 
     /// The peer begins it.
@@ -111,13 +109,12 @@ impl Pair {
         let (port, to) = (fresh_port(), node.wire(0).address);
         let bound = flags("-b", GUEST_ADDRESSES.into_iter().take(announced));
         let words = format!("-p {port}{bound} -r {OUR_PORT} -c {to} {options}");
-        let peer = start(&words);
+        let mut peer = start(&words);
         let is_up = |it: &(_, Indication)| matches!(it.1, Indication::CommunicationUp(..));
         node.run(|it| it.told.iter().any(is_up));
+        peer.hear("up", LIMIT).unwrap();
         let id = node.told.iter().find(|it| is_up(it)).unwrap().0;
-        let mut pair = Self { node, peer, id, _start: start };
-        pair.hear("up");
-        pair
+        Self { node, peer, id, _start: start }
     }
 
     /// Both, one after the other.
