@@ -61,8 +61,8 @@ pub const CHUNK_BYTES: usize = 64 << 10;
 /// Octets that wait for a peer beyond which it leaves its cohort: more than what the kernel holds
 /// for one that reads in large steps.
 pub const BEHIND_BYTES: u64 = 16 << 20;
-/// Who could take more waits for most of its cohort no longer than this. From then on those are left
-/// behind for whom so much waits.
+/// Who could take more waits for most of its cohort no longer than this. From then on those are
+/// left behind for whom so much waits.
 pub const PATIENCE: Duration = Duration::from_millis(500);
 /// As above.
 pub const LATE_BYTES: u64 = 4 << 20;
