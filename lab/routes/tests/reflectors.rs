@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 const CLUSTER: Ipv4Addr = Ipv4Addr::new(10, 255, 0, 1);
-const LIMIT: Duration = Duration::from_secs(30);
+const LIMIT: Duration = Duration::from_secs(60);
 const CLIENTS: usize = 12;
 
 fn start(kind: ReflectorKind, of: &[Family], directory: &std::path::Path) -> (Reflector, Plan) {
