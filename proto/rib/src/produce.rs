@@ -104,7 +104,7 @@ impl<K: Key> Table<K> {
         more
     }
 
-    /// Whether a cohort has something to be told, and how many have room for it.
+    /// Whether a cohort has something to be told.
     fn has_news(&self, cohort: &Cohort) -> bool {
         cohort.walk.is_some() || cohort.position < self.changes.end()
     }
@@ -141,13 +141,15 @@ impl<K: Key> Table<K> {
         }
         let Some(bound) = Self::bound(cohort, around.peers, around.now) else { return false };
         self.split(at, number, bound, around.peers);
-        let placeholder = Cohort::new(&self.groups[at].terms, 0);
-        let mut cohort = std::mem::replace(&mut self.groups[at].cohorts[number], placeholder);
+        let mut cohort = self.groups[at].cohorts.swap_remove(number);
         self.chunk(at, &mut cohort, around);
         let most = cohort.members.iter().filter(|peer| has_room(around.peers, **peer)).count() * 2
             >= cohort.members.len();
         let more = most && self.has_news(&cohort);
-        self.groups[at].cohorts[number] = cohort;
+        let cohorts = &mut self.groups[at].cohorts;
+        let last = cohorts.len();
+        cohorts.push(cohort);
+        cohorts.swap(number, last);
         more
     }
 
