@@ -1,4 +1,5 @@
 //! A small graph: a counter of bytes that drops, a feature, a circle.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test says what it expects")]
 
 use graph::{
     ArcId, ArcRow, Choice, Context, Edge, Flaw, Graph, Node, Outbox, Plan, Pool, Reason, Row,

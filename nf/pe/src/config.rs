@@ -1,0 +1,303 @@
+//! The `[[pe]]` section of a site file: its shape and its help (the doc comments).
+
+mod read;
+mod service;
+mod validate;
+
+pub(crate) use read::{ip_protocol, mac, network, port_range, prefix, tcp_flags};
+pub use service::{
+    Bridge, CrossConnect, Filter, Incoming, Policer, PolicerKind, Protection, Pseudowire, Queue,
+    Rule, Scheduler,
+};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
+
+/// A provider edge router with static configuration.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Pe {
+    /// Name of the function, unique in the site.
+    pub name: String,
+    /// Threads that forward. Each needs a queue of every port; changes with a restart of the
+    /// forwarder.
+    #[serde(default = "one")]
+    pub workers: u16,
+    /// Cores to pin them to, in turn; empty leaves them to the kernel.
+    #[serde(default)]
+    pub cores: Vec<usize>,
+    /// Packets that one of them holds at most.
+    #[serde(default = "packets")]
+    pub packets: u32,
+    /// Octets of the longest frame, up to 10,000; longer than 1,850 costs memory and AF_XDP.
+    #[serde(default = "frame_octets")]
+    pub frame_octets: u16,
+    /// A TUN device of this machine's kernel: packets for the router's own addresses come out of
+    /// it, and what the kernel sends into it is routed. Its addresses are those of the loopback
+    /// interface of this section. Absent: the router answers echo requests only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// What becomes of the forwarder when the site is ended in order: `stop` or `keep`. After a
+    /// crash it always goes on, and the next start takes it over.
+    #[serde(default)]
+    pub on_exit: OnExit,
+    /// Ports.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub port: Vec<Port>,
+    /// Routing tables of customers, beside the global one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub vrf: Vec<Vrf>,
+    /// Interfaces and sub-interfaces.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub interface: Vec<Interface>,
+    /// Neighbours that are known without asking.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub neighbour: Vec<Neighbour>,
+    /// Static routes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub route: Vec<Route>,
+    /// Files of static routes, a line each: `[vrf] prefix gateway`, relative to the site's
+    /// directory. They are read when the configuration is.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub route_files: Vec<String>,
+    /// What becomes of packets with a label.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub label: Vec<Incoming>,
+    /// Cross-connects (VPWS).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cross_connect: Vec<CrossConnect>,
+    /// Bridge domains (VPLS).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bridge: Vec<Bridge>,
+    /// Filters.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub filter: Vec<Filter>,
+    /// Policers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub policer: Vec<Policer>,
+    /// Queues of ports.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scheduler: Vec<Scheduler>,
+    /// What the control plane accepts; a class that is not named keeps its default.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub protection: Vec<Protection>,
+}
+
+/// What becomes of the forwarder when the site ends.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum OnExit {
+    /// It ends too.
+    #[default]
+    Stop,
+    /// It goes on forwarding.
+    Keep,
+}
+
+const fn one() -> u16 {
+    1
+}
+
+const fn packets() -> u32 {
+    16_384
+}
+
+const fn frame_octets() -> u16 {
+    1_850
+}
+
+/// What carries the frames of a port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Driver {
+    /// AF_XDP: the quickest way to a network device.
+    AfXdp,
+    /// AF_PACKET: works with every network device.
+    AfPacket,
+    /// A TAP device, which the forwarder makes.
+    Tap,
+    /// Shared memory with another process (memif).
+    Memif,
+}
+
+/// A port.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Port {
+    /// Name, unique in the function.
+    pub name: String,
+    /// What carries its frames: `af_xdp`, `af_packet`, `tap` or `memif`.
+    pub driver: Driver,
+    /// The network device, or the TAP device to make; absent: the port's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
+    /// The socket by which the ends of a memif meet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub socket: Option<String>,
+    /// Number of the interface on that socket.
+    #[serde(default)]
+    pub id: u32,
+    /// This side of a memif offers the memory.
+    #[serde(default)]
+    pub master: bool,
+    /// MAC address; absent: the device's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mac: Option<String>,
+    /// Octets of the longest packet without its Ethernet header.
+    #[serde(default = "mtu")]
+    pub mtu: u16,
+}
+
+const fn mtu() -> u16 {
+    1_500
+}
+
+/// A routing table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Vrf {
+    /// Name, unique in the function.
+    pub name: String,
+    /// The label with which its packets come from other edges; absent: none do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<u32>,
+}
+
+/// Whether the source of a packet must be reachable (RFC 3704).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Urpf {
+    /// It need not.
+    #[default]
+    Off,
+    /// By any interface.
+    Loose,
+    /// By the interface that the packet came by.
+    Strict,
+}
+
+/// An interface: the untagged packets of a port, or those of a VLAN.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Interface {
+    /// Name, unique in the function.
+    pub name: String,
+    /// Its port; absent: the port of the same name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port: Option<String>,
+    /// VLAN, the outer of two; absent: packets without a tag.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vlan: Option<u16>,
+    /// The inner VLAN of two (QinQ).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inner_vlan: Option<u16>,
+    /// Addresses with the lengths of their subnets: `10.0.0.1/24`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub addresses: Vec<String>,
+    /// Its routing table; absent: the global one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vrf: Option<String>,
+    /// MAC address; absent: the port's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mac: Option<String>,
+    /// Octets of the longest IP packet; absent: as the port's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mtu: Option<u16>,
+    /// Packets with labels are taken.
+    #[serde(default)]
+    pub mpls: bool,
+    /// Whether sources are checked: `off`, `loose` or `strict`.
+    #[serde(default)]
+    pub urpf: Urpf,
+    /// It answers ARP for addresses that it has routes to (RFC 1027).
+    #[serde(default)]
+    pub proxy_arp: bool,
+    /// Broadcasts to its subnets are sent on (RFC 2644).
+    #[serde(default)]
+    pub directed_broadcast: bool,
+    /// Filters that its packets pass on their way in, one of each family.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub filter_in: Vec<String>,
+    /// … and out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub filter_out: Vec<String>,
+    /// The policer that they pass on their way in; those who name the same one share it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policer_in: Option<String>,
+    /// … and out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policer_out: Option<String>,
+    /// One packet of so many is sampled; absent: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sample_one_in: Option<u32>,
+}
+
+/// A neighbour that is known without asking.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Neighbour {
+    /// The interface where it is.
+    pub interface: String,
+    /// Its address.
+    pub address: IpAddr,
+    /// Its MAC address.
+    pub mac: String,
+}
+
+/// A way to the next router.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Via {
+    /// The neighbour; absent: the packet's own destination is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gateway: Option<IpAddr>,
+    /// The interface where it is; absent: that whose subnet has the gateway.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interface: Option<String>,
+    /// Labels to push, the first is the outermost.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<u32>,
+    /// Its share of the flows among several.
+    #[serde(default = "weight")]
+    pub weight: u32,
+}
+
+const fn weight() -> u32 {
+    1
+}
+
+/// What becomes of packets that go nowhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Discard {
+    /// They vanish.
+    Blackhole,
+    /// Their sender hears that there is no way.
+    Unreachable,
+    /// Their sender hears that it may not.
+    Prohibited,
+}
+
+/// A static route.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Route {
+    /// Its routing table; absent: the global one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vrf: Option<String>,
+    /// Where to: `10.1.0.0/16`, `2001:db8::/32`.
+    pub prefix: String,
+    /// Ways, among which flows are shared.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub via: Vec<Via>,
+    /// The way as long as none of `via` works.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backup: Option<Via>,
+    /// Flows stay where they are when another way comes or goes.
+    #[serde(default)]
+    pub resilient: bool,
+    /// No way at all: `blackhole`, `unreachable` or `prohibited`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub discard: Option<Discard>,
+}

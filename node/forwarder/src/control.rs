@@ -1,0 +1,178 @@
+//! The control's end: finds the forwarder that stands, or starts one, and talks with it without
+//! ever waiting.
+
+use crate::stream::{Lost, Stream};
+use crate::wire::{MEMO_OCTETS_MAX, PortSpec, Reply, Request};
+use nodes::Program;
+use std::fs::OpenOptions;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// Looks for the socket of a forwarder that was just started …
+const LOOKS_MAX: u32 = 250;
+/// … and the pause between two.
+const LOOK: Duration = Duration::from_millis(20);
+/// Programs in one message: a table of a million routes goes in parts.
+const PROGRAMS_MAX: usize = 512;
+
+/// How a forwarder is started where none stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Launch {
+    /// Where its socket is.
+    pub socket: PathBuf,
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// Where its log goes.
+    pub log: PathBuf,
+}
+
+impl Launch {
+    /// Sees to it that a forwarder stands. It belongs to no session and outlives its control.
+    ///
+    /// # Errors
+    /// In words, when it does not come to stand within five seconds.
+    pub fn ensure(&self) -> Result<(), String> {
+        if UnixStream::connect(&self.socket).is_ok() {
+            return Ok(());
+        }
+        let (program, arguments) = self.command.split_first().ok_or("no command")?;
+        let log = OpenOptions::new().append(true).create(true).mode(0o600).open(&self.log);
+        let log = log.map_err(|error| format!("{}: {error}", self.log.display()))?;
+        let errors = log.try_clone().map_err(|error| error.to_string())?;
+        let mut command = Command::new(program);
+        command.args(arguments).stdin(Stdio::null()).stdout(log).stderr(errors).process_group(0);
+        let mut child = command.spawn().map_err(|error| format!("{program}: {error}"))?;
+        for _ in 0..LOOKS_MAX {
+            if UnixStream::connect(&self.socket).is_ok() {
+                return Ok(());
+            }
+            if let Ok(Some(status)) = child.try_wait() {
+                return Err(format!("it ended at once, {status}: see {}", self.log.display()));
+            }
+            std::thread::sleep(LOOK);
+        }
+        Err(format!("no forwarder answers at {}", self.socket.display()))
+    }
+}
+
+/// A connection to the forwarder.
+pub struct Control {
+    stream: Stream,
+}
+
+impl Control {
+    /// Connects and says hello; the answer is the first [`Reply`].
+    ///
+    /// # Errors
+    /// When there is no forwarder.
+    pub fn connect(socket: &Path) -> Result<Self, Lost> {
+        let stream = Stream::new(UnixStream::connect(socket)?)?;
+        let mut it = Self { stream };
+        it.stream.send(&Request::Hello)?;
+        Ok(it)
+    }
+
+    /// A descriptor that can be read when the forwarder has said something.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn descriptor(&self) -> io::Result<OwnedFd> {
+        self.stream.descriptor()
+    }
+
+    /// Opens a port.
+    ///
+    /// # Errors
+    /// When the connection is over.
+    pub fn open(&mut self, port: PortSpec) -> Result<(), Lost> {
+        self.stream.send(&Request::Open(port))
+    }
+
+    /// Closes a port.
+    ///
+    /// # Errors
+    /// When the connection is over.
+    pub fn close(&mut self, port: u16) -> Result<(), Lost> {
+        self.stream.send(&Request::Close { port })
+    }
+
+    /// Changes the plane.
+    ///
+    /// # Errors
+    /// When the connection is over.
+    pub fn apply(&mut self, programs: &[Program]) -> Result<(), Lost> {
+        for part in programs.chunks(PROGRAMS_MAX) {
+            self.stream.send(&Request::Apply(part.to_vec()))?;
+        }
+        Ok(())
+    }
+
+    /// Leaves octets with the forwarder for the control that comes next. Those that are too long
+    /// (8 MiB) are not kept.
+    ///
+    /// # Errors
+    /// When the connection is over.
+    pub fn keep(&mut self, memo: Vec<u8>) -> Result<(), Lost> {
+        if memo.len() > MEMO_OCTETS_MAX {
+            return Ok(());
+        }
+        self.stream.send(&Request::Keep(memo))
+    }
+
+    /// Asks; the answer bears the same number.
+    ///
+    /// # Errors
+    /// When the connection is over.
+    pub fn ask(
+        &mut self,
+        id: u64,
+        path: &str,
+        params: Vec<(String, String)>,
+    ) -> Result<(), Lost> {
+        self.stream.send(&Request::Ask { id, path: path.to_owned(), params })
+    }
+
+    /// Ends the forwarder.
+    ///
+    /// # Errors
+    /// When the connection is over.
+    pub fn stop(&mut self) -> Result<(), Lost> {
+        self.stream.send(&Request::Stop)
+    }
+
+    /// Octets that wait for the forwarder.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.stream.waiting()
+    }
+
+    /// Sends of what waits as much as the forwarder takes.
+    ///
+    /// # Errors
+    /// When the connection is over.
+    pub fn flush(&mut self) -> Result<(), Lost> {
+        self.stream.flush()
+    }
+
+    /// What the forwarder has said since.
+    ///
+    /// # Errors
+    /// When the connection is over and everything that it said before was taken.
+    pub fn replies(&mut self) -> Result<Vec<Reply>, Lost> {
+        let over = self.stream.fill();
+        let mut replies = Vec::new();
+        while let Some(reply) = self.stream.next()? {
+            replies.push(reply);
+        }
+        match over {
+            Err(lost) if replies.is_empty() => Err(lost),
+            _ => Ok(replies),
+        }
+    }
+}

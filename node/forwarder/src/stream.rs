@@ -1,0 +1,142 @@
+//! One end of the socket between a control and its forwarder: never waits, keeps what the other
+//! side is slow to take up to a limit.
+
+use crate::wire::{self, Broken};
+use serde::{Deserialize, Serialize};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+
+/// Octets that wait for the other side at most; past that the connection ends.
+pub const WAITING_OCTETS_MAX: usize = 512 << 20;
+/// Octets read at once.
+const READ_OCTETS: usize = 256 << 10;
+/// Octets at the front of a buffer that were used, before it is moved up.
+const USED_OCTETS_MAX: usize = 1 << 20;
+
+/// Why a connection is over.
+#[derive(Debug, thiserror::Error)]
+pub enum Lost {
+    /// The other side closed it.
+    #[error("the other side closed the connection")]
+    Closed,
+    /// The kernel says so.
+    #[error(transparent)]
+    Kernel(#[from] io::Error),
+    /// The other side says what nobody understands.
+    #[error(transparent)]
+    Broken(#[from] Broken),
+    /// The other side takes nothing.
+    #[error("{WAITING_OCTETS_MAX} octets wait for the other side")]
+    Slow,
+}
+
+/// A connection.
+pub struct Stream {
+    socket: UnixStream,
+    read: Vec<u8>,
+    used: usize,
+    write: Vec<u8>,
+    sent: usize,
+}
+
+impl Stream {
+    /// Takes over a connected socket.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn new(socket: UnixStream) -> io::Result<Self> {
+        socket.set_nonblocking(true)?;
+        Ok(Self { socket, read: Vec::new(), used: 0, write: Vec::new(), sent: 0 })
+    }
+
+    /// Sends a message, or keeps it until the other side takes it.
+    ///
+    /// # Errors
+    /// When the connection is over.
+    pub fn send<T: Serialize>(&mut self, message: &T) -> Result<(), Lost> {
+        wire::write(message, &mut self.write)?;
+        self.flush()
+    }
+
+    /// Sends of what waits as much as the other side takes.
+    ///
+    /// # Errors
+    /// When the connection is over.
+    pub fn flush(&mut self) -> Result<(), Lost> {
+        while self.sent < self.write.len() {
+            match self.socket.write(&self.write[self.sent..]) {
+                Ok(0) => return Err(Lost::Closed),
+                Ok(octets) => self.sent += octets,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        if self.waiting() > WAITING_OCTETS_MAX {
+            return Err(Lost::Slow);
+        }
+        shift(&mut self.write, &mut self.sent);
+        Ok(())
+    }
+
+    /// Octets that wait for the other side.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.write.len() - self.sent
+    }
+
+    /// Reads what has come.
+    ///
+    /// # Errors
+    /// When the connection is over; messages that came before are still there.
+    pub fn fill(&mut self) -> Result<(), Lost> {
+        shift(&mut self.read, &mut self.used);
+        let start = self.read.len();
+        self.read.resize(start + READ_OCTETS, 0);
+        let got = self.socket.read(&mut self.read[start..]);
+        self.read.truncate(start + got.as_ref().copied().unwrap_or(0));
+        match got {
+            Ok(0) => Err(Lost::Closed),
+            Ok(_) => Ok(()),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(()),
+            Err(error) if error.kind() == ErrorKind::Interrupted => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The next message that has come whole.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn next<T: for<'a> Deserialize<'a>>(&mut self) -> Result<Option<T>, Lost> {
+        let Some((message, octets)) = wire::read(&self.read[self.used..])? else { return Ok(None) };
+        self.used += octets;
+        Ok(Some(message))
+    }
+
+    /// A second descriptor of the socket, to be watched.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn descriptor(&self) -> io::Result<std::os::fd::OwnedFd> {
+        self.socket.as_fd().try_clone_to_owned()
+    }
+}
+
+impl AsFd for Stream {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+/// Moves what is left to the front, when that is little or what was used is much.
+fn shift(buffer: &mut Vec<u8>, used: &mut usize) {
+    if *used == buffer.len() {
+        buffer.clear();
+        *used = 0;
+    } else if *used > USED_OCTETS_MAX && *used > buffer.len() / 2 {
+        buffer.drain(..*used);
+        *used = 0;
+    }
+}

@@ -1,0 +1,228 @@
+//! What a control process and the forwarder say to one another, over a Unix socket that only the
+//! owner of both may open: a length of four octets, then a map in MessagePack.
+//!
+//! ```text
+//!   control                                   forwarder
+//!   Hello ──────────────────────────────────→
+//!         ←────────────────────────────────── Welcome: ports that are open, what was kept
+//!   Open, Close, Apply, Keep ───────────────→ in order; what cannot be done: Refused
+//!   Ask ────────────────────────────────────→
+//!         ←────────────────────────────────── Answer
+//! ```
+//! Fields and words that one side does not know are skipped: the two may be of two versions.
+
+use nodes::Program;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Octets of one message at most; whoever has more to say says it in parts.
+pub const MESSAGE_OCTETS_MAX: usize = 16 << 20;
+/// Octets of the length before each message.
+pub const LENGTH_OCTETS: usize = 4;
+/// Octets that a forwarder keeps for its control at most.
+pub const MEMO_OCTETS_MAX: usize = 8 << 20;
+
+/// How a port is opened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Driver {
+    /// AF_XDP on a network device.
+    AfXdp {
+        /// The device.
+        device: String,
+    },
+    /// AF_PACKET on a network device.
+    AfPacket {
+        /// The device.
+        device: String,
+    },
+    /// A TAP device, made by the forwarder.
+    Tap {
+        /// Its name.
+        device: String,
+    },
+    /// Shared memory with another process (memif 2.0).
+    Memif {
+        /// The socket by which the two find one another.
+        socket: String,
+        /// Number of the interface on that socket.
+        id: u32,
+        /// This side offers the memory.
+        master: bool,
+    },
+}
+
+/// A port as it shall be opened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PortSpec {
+    /// Its number, which the programs of the plane name.
+    pub port: u16,
+    /// Its name for people.
+    pub name: String,
+    /// What carries its frames.
+    pub driver: Driver,
+}
+
+/// What a control says.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Request {
+    /// First of all.
+    Hello,
+    /// Opens a port, or opens it anew if it stands in another way.
+    Open(PortSpec),
+    /// Closes a port.
+    Close {
+        /// Its number.
+        port: u16,
+    },
+    /// Changes of what is forwarded and how. They hold together from the last one on.
+    Apply(Vec<Program>),
+    /// Keeps octets for the control that comes next.
+    Keep(#[serde(with = "octets")] Vec<u8>),
+    /// A question.
+    Ask {
+        /// Comes back with the answer.
+        id: u64,
+        /// What is asked.
+        path: String,
+        /// How: names and values.
+        params: Vec<(String, String)>,
+    },
+    /// Ends the process.
+    Stop,
+}
+
+/// What the forwarder says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reply {
+    /// To `Hello`.
+    Welcome {
+        /// Ports that stand.
+        ports: Vec<PortSpec>,
+        /// What the control before this one had kept.
+        #[serde(with = "octets")]
+        memo: Vec<u8>,
+    },
+    /// Something was not done.
+    Refused {
+        /// What.
+        what: String,
+        /// Why.
+        why: String,
+    },
+    /// To `Ask`.
+    Answer {
+        /// Of the question.
+        id: u64,
+        /// What is true, or why that cannot be said.
+        answer: Result<Value, String>,
+    },
+    /// The link of a port came or went.
+    Link {
+        /// The port.
+        port: u16,
+        /// Whether it is there.
+        up: bool,
+    },
+}
+
+/// Appends a message with its length.
+///
+/// # Errors
+/// When it is longer than [`MESSAGE_OCTETS_MAX`]: nothing was appended.
+pub fn write<T: Serialize>(message: &T, into: &mut Vec<u8>) -> Result<(), Broken> {
+    let start = into.len();
+    into.extend_from_slice(&[0; LENGTH_OCTETS]);
+    let written = rmp_serde::encode::write_named(into, message);
+    let length = into.len() - start - LENGTH_OCTETS;
+    if written.is_err() || length > MESSAGE_OCTETS_MAX {
+        into.truncate(start);
+        return Err(Broken::Long(length));
+    }
+    into[start..start + LENGTH_OCTETS].copy_from_slice(&(length as u32).to_be_bytes());
+    Ok(())
+}
+
+/// The first message in `octets` and how many of them it took; `None` if it is not whole yet.
+///
+/// # Errors
+/// When what stands there is no message: the connection is of no use any more.
+pub fn read<T: for<'a> Deserialize<'a>>(octets: &[u8]) -> Result<Option<(T, usize)>, Broken> {
+    let Some((length, rest)) = octets.split_first_chunk::<LENGTH_OCTETS>() else { return Ok(None) };
+    let length = u32::from_be_bytes(*length) as usize;
+    if length > MESSAGE_OCTETS_MAX {
+        return Err(Broken::Long(length));
+    }
+    let Some(message) = rest.get(..length) else { return Ok(None) };
+    let message = rmp_serde::from_slice(message).map_err(|why| Broken::Unread(why.to_string()))?;
+    Ok(Some((message, LENGTH_OCTETS + length)))
+}
+
+/// Why octets are no message.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum Broken {
+    /// Too long.
+    #[error("a message of {0} octets: {MESSAGE_OCTETS_MAX} are allowed")]
+    Long(usize),
+    /// Not what was agreed.
+    #[error("not a message: {0}")]
+    Unread(String),
+}
+
+/// Octets as one string of octets, not as a list of numbers.
+mod octets {
+    use serde::de::{Error, Visitor};
+    use serde::{Deserializer, Serializer};
+    use std::fmt;
+
+    pub(super) fn serialize<S: Serializer>(octets: &[u8], to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_bytes(octets)
+    }
+
+    pub(super) fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<Vec<u8>, D::Error> {
+        struct Octets;
+        impl Visitor<'_> for Octets {
+            type Value = Vec<u8>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("octets")
+            }
+            fn visit_bytes<E: Error>(self, octets: &[u8]) -> Result<Vec<u8>, E> {
+                Ok(octets.to_vec())
+            }
+        }
+        from.deserialize_bytes(Octets)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec() -> PortSpec {
+        let driver = Driver::Memif { socket: "/run/memif".into(), id: 3, master: true };
+        PortSpec { port: 7, name: "ge7".into(), driver }
+    }
+
+    #[test]
+    fn what_was_written_is_read_again_message_after_message() {
+        let welcome = Reply::Welcome { ports: vec![spec()], memo: vec![0, 255, 1] };
+        let answer = Reply::Answer { id: 9, answer: Ok(serde_json::json!([{ "a": [1, null] }])) };
+        let mut octets = Vec::new();
+        write(&welcome, &mut octets).unwrap();
+        let first = octets.len();
+        write(&answer, &mut octets).unwrap();
+        assert_eq!(read::<Reply>(&octets[..first - 1]).unwrap(), None, "not whole");
+        assert_eq!(read(&octets).unwrap(), Some((welcome, first)));
+        assert_eq!(read(&octets[first..]).unwrap(), Some((answer, octets.len() - first)));
+    }
+
+    #[test]
+    fn what_is_no_message_is_refused_in_words() {
+        let long = [255, 255, 255, 255, 0];
+        assert_eq!(read::<Reply>(&long), Err(Broken::Long(u32::MAX as usize)));
+        let noise = [0, 0, 0, 2, 0xC1, 0xC1];
+        assert!(matches!(read::<Reply>(&noise), Err(Broken::Unread(_))));
+    }
+}
