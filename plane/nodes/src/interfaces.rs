@@ -1,0 +1,316 @@
+//! Ports and interfaces as workers read them: from port and VLAN tags to the interface, and what
+//! is known of it; replaced whole when one changes.
+
+use crate::program::{Interface, Mac, Mode, Port, Urpf};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// VLAN numbers.
+const VLANS: usize = 4_096;
+/// Says that an entry of a VLAN table is the number of a second table.
+const PAIR: u32 = 1 << 31;
+/// Outer VLANs with pairs at most (16 KB each).
+pub const PAIRS_MAX: usize = 8_192;
+/// No interface.
+pub const NONE: u32 = 0;
+
+/// What becomes of an interface's packets, as a number of few bits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(u8)]
+pub enum Input {
+    /// There is no such interface, or it is down.
+    #[default]
+    Nothing,
+    /// Routed.
+    Routed,
+    /// Bridged.
+    Bridged,
+    /// All one way.
+    CrossConnect,
+}
+
+/// An interface as workers read it: one cache line.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))]
+pub struct Row {
+    /// What becomes of its packets.
+    pub input: Input,
+    /// Whether it takes labels.
+    pub mpls: bool,
+    /// Whether sources are checked.
+    pub urpf: Urpf,
+    /// Whether it answers for others' addresses.
+    pub proxy_arp: bool,
+    /// Whether broadcasts to its subnets are sent on.
+    pub directed_broadcast: bool,
+    /// Its group of members that do not talk to each other.
+    pub split_horizon: u8,
+    /// Tags on its frames: 0, 1 or 2.
+    pub tags: u8,
+    /// Its MAC address.
+    pub mac: Mac,
+    /// Its port.
+    pub port: u16,
+    /// Octets of the longest packet that leaves.
+    pub mtu: u16,
+    /// Outer and inner VLAN.
+    pub vlans: [u16; 2],
+    /// Its routing table.
+    pub vrf: u32,
+    /// Its bridge domain.
+    pub bridge: u32,
+    /// Where all its packets go.
+    pub hop: u32,
+}
+
+#[derive(Clone, Default)]
+struct PortRow {
+    mac: Mac,
+    untagged: u32,
+    /// Empty, or by outer VLAN: an interface, or a pair table.
+    vlans: Vec<u32>,
+}
+
+/// All interfaces.
+#[derive(Default)]
+pub struct Interfaces {
+    ports: Vec<PortRow>,
+    pairs: Vec<Box<[u32]>>,
+    rows: Vec<Row>,
+}
+
+impl Interfaces {
+    /// As the programs say.
+    #[must_use]
+    pub fn of(ports: &BTreeMap<u16, Port>, interfaces: &BTreeMap<u32, Interface>) -> Self {
+        let mut made = Self::default();
+        for port in ports.values().filter(|port| port.up) {
+            let at = usize::from(port.port);
+            made.ports.resize(made.ports.len().max(at + 1), PortRow::default());
+            made.ports[at].mac = port.mac;
+        }
+        for interface in interfaces.values() {
+            if let Some(port) = ports.get(&interface.port).filter(|port| port.up) {
+                made.place(interface);
+                made.describe(interface, port);
+            }
+        }
+        made
+    }
+
+    fn place(&mut self, interface: &Interface) {
+        let port = &mut self.ports[usize::from(interface.port)];
+        let Some(outer) = interface.outer else {
+            port.untagged = interface.index;
+            return;
+        };
+        port.vlans.resize(VLANS, NONE);
+        let entry = &mut port.vlans[usize::from(outer) % VLANS];
+        let Some(inner) = interface.inner else {
+            if *entry & PAIR == 0 {
+                *entry = interface.index;
+            } else {
+                // Frames of this outer VLAN without an inner one.
+                self.pairs[(*entry ^ PAIR) as usize][VLANS] = interface.index;
+            }
+            return;
+        };
+        if *entry & PAIR == 0 {
+            let mut pairs = vec![NONE; VLANS + 1].into_boxed_slice();
+            pairs[VLANS] = *entry;
+            *entry = PAIR | self.pairs.len() as u32;
+            self.pairs.push(pairs);
+        }
+        self.pairs[(*entry ^ PAIR) as usize][usize::from(inner) % VLANS] = interface.index;
+    }
+
+    fn describe(&mut self, interface: &Interface, port: &Port) {
+        let at = interface.index as usize;
+        self.rows.resize(self.rows.len().max(at + 1), Row::default());
+        let (input, vrf, bridge, hop, split_horizon) = match interface.mode {
+            Mode::Routed { vrf } => (Input::Routed, vrf, 0, 0, 0),
+            Mode::Bridged { bridge, split_horizon } => {
+                (Input::Bridged, 0, bridge, 0, split_horizon)
+            }
+            Mode::CrossConnect { hop } => (Input::CrossConnect, 0, 0, hop, 0),
+        };
+        self.rows[at] = Row {
+            input,
+            mpls: interface.mpls,
+            urpf: interface.urpf,
+            proxy_arp: interface.proxy_arp,
+            directed_broadcast: interface.directed_broadcast,
+            split_horizon,
+            tags: u8::from(interface.outer.is_some()) + u8::from(interface.inner.is_some()),
+            mac: interface.mac.unwrap_or(port.mac),
+            port: interface.port,
+            mtu: if interface.mtu == 0 { port.mtu } else { interface.mtu.min(port.mtu) },
+            vlans: [interface.outer.unwrap_or(0), interface.inner.unwrap_or(0)],
+            vrf,
+            bridge,
+            hop,
+        };
+    }
+
+    /// The interface of frames without a tag.
+    #[inline]
+    #[must_use]
+    pub fn untagged(&self, port: u16) -> u32 {
+        self.ports.get(usize::from(port)).map_or(NONE, |port| port.untagged)
+    }
+
+    /// The interface of frames with these tags, and how many of them it takes off: an outer VLAN
+    /// without pairs carries whatever inner tags its users have.
+    #[inline]
+    #[must_use]
+    pub fn tagged(&self, port: u16, outer: u16, inner: Option<u16>) -> (u32, u8) {
+        let row = self.ports.get(usize::from(port));
+        let vlan = row.and_then(|port| port.vlans.get(usize::from(outer) % VLANS));
+        let Some(entry) = vlan else { return (NONE, 0) };
+        if entry & PAIR == 0 {
+            return (*entry, 1);
+        }
+        let pairs = &self.pairs[(entry ^ PAIR) as usize];
+        match inner {
+            Some(inner) => (pairs[usize::from(inner) % VLANS], 2),
+            None => (pairs[VLANS], 1),
+        }
+    }
+
+    /// An interface; one that is not there has [`Input::Nothing`].
+    #[inline]
+    #[must_use]
+    pub fn row(&self, interface: u32) -> &Row {
+        static NOTHING: Row = Row {
+            input: Input::Nothing,
+            mpls: false,
+            urpf: Urpf::Off,
+            proxy_arp: false,
+            directed_broadcast: false,
+            split_horizon: 0,
+            tags: 0,
+            mac: [0; 6],
+            port: 0,
+            mtu: 0,
+            vlans: [0; 2],
+            vrf: 0,
+            bridge: 0,
+            hop: 0,
+        };
+        self.rows.get(interface as usize).unwrap_or(&NOTHING)
+    }
+}
+
+/// Counters of one worker by interface. One thread writes, others read.
+pub struct InterfaceCounters {
+    cells: Box<[Cells]>,
+}
+
+#[derive(Default)]
+#[repr(align(32))]
+struct Cells {
+    received: [AtomicU64; 2],
+    sent: [AtomicU64; 2],
+}
+
+/// What a worker has counted of an interface.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// Packets that came in.
+    pub received: u64,
+    /// Their octets, from the Ethernet header.
+    pub received_bytes: u64,
+    /// Packets that left.
+    pub sent: u64,
+    /// Their octets.
+    pub sent_bytes: u64,
+}
+
+impl Default for InterfaceCounters {
+    fn default() -> Self {
+        let count = crate::program::INTERFACES_MAX as usize;
+        Self { cells: (0..count).map(|_| Cells::default()).collect() }
+    }
+}
+
+impl InterfaceCounters {
+    /// Counts what came in. Only the worker calls it.
+    #[inline]
+    pub fn received(&self, interface: u32, packets: u64, octets: u64) {
+        if let Some(cells) = self.cells.get(interface as usize) {
+            add(&cells.received, packets, octets);
+        }
+    }
+
+    /// Counts what leaves. Only the worker calls it.
+    #[inline]
+    pub fn sent(&self, interface: u32, packets: u64, octets: u64) {
+        if let Some(cells) = self.cells.get(interface as usize) {
+            add(&cells.sent, packets, octets);
+        }
+    }
+
+    /// What was counted.
+    #[must_use]
+    pub fn of(&self, interface: u32) -> Counted {
+        let Some(cells) = self.cells.get(interface as usize) else { return Counted::default() };
+        Counted {
+            received: cells.received[0].load(Relaxed),
+            received_bytes: cells.received[1].load(Relaxed),
+            sent: cells.sent[0].load(Relaxed),
+            sent_bytes: cells.sent[1].load(Relaxed),
+        }
+    }
+}
+
+/// One thread writes: a load and a store, no locked addition.
+#[inline]
+fn add(cells: &[AtomicU64; 2], packets: u64, octets: u64) {
+    cells[0].store(cells[0].load(Relaxed).wrapping_add(packets), Relaxed);
+    cells[1].store(cells[1].load(Relaxed).wrapping_add(octets), Relaxed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn interface(index: u32, outer: Option<u16>, inner: Option<u16>) -> Interface {
+        Interface {
+            index,
+            port: 1,
+            outer,
+            inner,
+            mode: Mode::Routed { vrf: 7 },
+            mtu: 0,
+            mac: None,
+            mpls: false,
+            urpf: Urpf::Off,
+            proxy_arp: false,
+            directed_broadcast: false,
+        }
+    }
+
+    #[test]
+    fn tags_find_the_interface_whatever_order_they_were_said_in() {
+        let port = Port { port: 1, name: "a".into(), mac: [2; 6], mtu: 1_500, up: true };
+        let ports = BTreeMap::from([(1, port)]);
+        let rows = [
+            interface(5, None, None),
+            interface(6, Some(10), None),
+            interface(7, Some(10), Some(20)),
+            interface(8, Some(11), Some(20)),
+            interface(9, Some(11), None),
+        ];
+        let rows = rows.into_iter().map(|row| (row.index, row)).collect();
+        let interfaces = Interfaces::of(&ports, &rows);
+        assert_eq!((interfaces.untagged(1), interfaces.untagged(0)), (5, NONE));
+        assert_eq!(interfaces.tagged(1, 10, None), (6, 1));
+        assert_eq!(interfaces.tagged(1, 10, Some(20)), (7, 2));
+        assert_eq!(interfaces.tagged(1, 10, Some(21)), (NONE, 2));
+        assert_eq!(interfaces.tagged(1, 11, None), (9, 1));
+        assert_eq!(interfaces.tagged(1, 12, None), (NONE, 1));
+        assert_eq!(interfaces.row(7).vrf, 7);
+        assert_eq!((interfaces.row(7).tags, interfaces.row(7).mtu), (2, 1_500));
+        assert_eq!(interfaces.row(70).input, Input::Nothing);
+    }
+}

@@ -1,0 +1,23 @@
+//! What happens to a packet: the nodes of the packet plane, and the [`Plane`] that programs them.
+//!
+//! ```text
+//!   control process ── Program ──→ Plane (one writer) ── tables ──→ workers' graphs
+//!                   ←── Heard ────       ←──── bounded rings ────
+//!
+//!   ethernet-input ─┬→ ip4-input ─arc ip4-in─→ ip4-lookup ─┬→ ip4-rewrite ─arc out─→ interface-output
+//!                   ├→ ip6-input ─arc ip6-in─→ ip6-lookup ─┤→ ip4-local / ip6-local ─→ punt
+//!                   ├→ arp-input                           └→ icmp-error, glean
+//!                   └→ mpls-input, bridge-input, cross-connect
+//! ```
+//! Each node is one file. Everything is pure: packets come from a [`graph::Pool`], time is an
+//! argument, and what workers notice (a neighbour's answer, a MAC address) goes to the plane
+//! through bounded rings.
+#![allow(unsafe_code, reason = "headers are read and written in place on the path of a packet")]
+
+pub mod interfaces;
+pub mod plane;
+pub mod program;
+
+pub use interfaces::{InterfaceCounters, Interfaces};
+pub use plane::{Heard, Out, Plane, Refused};
+pub use program::Program;
