@@ -129,12 +129,7 @@ impl Control {
     ///
     /// # Errors
     /// When the connection is over.
-    pub fn ask(
-        &mut self,
-        id: u64,
-        path: &str,
-        params: Vec<(String, String)>,
-    ) -> Result<(), Lost> {
+    pub fn ask(&mut self, id: u64, path: &str, params: Vec<(String, String)>) -> Result<(), Lost> {
         self.stream.send(&Request::Ask { id, path: path.to_owned(), params })
     }
 

@@ -61,6 +61,11 @@ pub struct PortSpec {
     pub name: String,
     /// What carries its frames.
     pub driver: Driver,
+    /// MAC address; `None`: the device's own.
+    #[serde(default)]
+    pub mac: Option<[u8; 6]>,
+    /// Octets of the longest packet without its Ethernet header.
+    pub mtu: u16,
 }
 
 /// What a control says.
@@ -202,7 +207,7 @@ mod tests {
 
     fn spec() -> PortSpec {
         let driver = Driver::Memif { socket: "/run/memif".into(), id: 3, master: true };
-        PortSpec { port: 7, name: "ge7".into(), driver }
+        PortSpec { port: 7, name: "ge7".into(), driver, mac: Some([2; 6]), mtu: 1_500 }
     }
 
     #[test]

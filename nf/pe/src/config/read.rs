@@ -91,7 +91,10 @@ mod tests {
         assert_eq!(mac("02:00:00:00:00:fe"), Some([2, 0, 0, 0, 0, 254]));
         assert_eq!(mac("02:00:00:00:00"), None);
         assert_eq!(mac("02:00:00:00:00:0001"), None);
-        assert_eq!((ip_protocol("udp"), ip_protocol("200"), ip_protocol("x")), (Some(17), Some(200), None));
+        assert_eq!(
+            (ip_protocol("udp"), ip_protocol("200"), ip_protocol("x")),
+            (Some(17), Some(200), None)
+        );
         assert_eq!((port_range("80"), port_range("9-8")), (Some((80, 80)), None));
         assert_eq!(tcp_flags("S!A"), Some((2, 0x12)));
         assert_eq!((tcp_flags(""), tcp_flags("S!")), (None, None));

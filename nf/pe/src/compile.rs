@@ -1,0 +1,295 @@
+//! From the section to what the plane is told.
+
+mod service;
+
+use crate::config::{self, Pe, Via, mac, network, prefix};
+use crate::desired::{Desired, Rank};
+use crate::numbers::{Kind, Numbers};
+use forwarder::wire::{Driver, PortSpec};
+use nodes::Program;
+use nodes::program::{self, Address, Direction, Discard, Family, Hop, Mode, Removed, Urpf};
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+/// Gives everything its number and makes of a section what the plane is told. `routes` are those
+/// of its files. The section must have been found valid.
+pub(crate) fn compile(pe: &Pe, routes: &[FileRoute], numbers: &mut Numbers) -> Desired {
+    numbers.begin();
+    let modes = modes(pe);
+    let mut it = Compiler { pe, numbers, out: Desired::default() };
+    it.ports();
+    it.tables();
+    it.interfaces(&modes);
+    it.services();
+    it.routes(routes);
+    it.tools();
+    let out = it.out;
+    numbers.end();
+    out
+}
+
+/// A route of a file: table (empty: the global one), prefix, gateway.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileRoute {
+    /// Name of the routing table; empty: the global one.
+    pub vrf: String,
+    /// Where to.
+    pub prefix: (IpAddr, u8),
+    /// By which neighbour.
+    pub gateway: IpAddr,
+}
+
+/// What an interface is part of, by its name.
+enum Place<'a> {
+    Bridge(&'a str),
+    CrossConnect(&'a config::CrossConnect),
+}
+
+fn modes(pe: &Pe) -> BTreeMap<&str, Place<'_>> {
+    let mut places = BTreeMap::new();
+    for bridge in &pe.bridge {
+        let of_bridge = bridge.interfaces.iter();
+        places.extend(of_bridge.map(|name| (name.as_str(), Place::Bridge(&bridge.name))));
+    }
+    for connect in &pe.cross_connect {
+        places.insert(connect.interface.as_str(), Place::CrossConnect(connect));
+        if let Some(to) = &connect.to {
+            places.insert(to, Place::CrossConnect(connect));
+        }
+    }
+    places
+}
+
+struct Compiler<'a> {
+    pe: &'a Pe,
+    numbers: &'a mut Numbers,
+    out: Desired,
+}
+
+impl Compiler<'_> {
+    fn ports(&mut self) {
+        for port in &self.pe.port {
+            let number = self.numbers.of(Kind::Port, &port.name) as u16;
+            let device = port.device.clone().unwrap_or_else(|| port.name.clone());
+            let driver = match port.driver {
+                config::Driver::AfXdp => Driver::AfXdp { device },
+                config::Driver::AfPacket => Driver::AfPacket { device },
+                config::Driver::Tap => Driver::Tap { device },
+                config::Driver::Memif => Driver::Memif {
+                    socket: port.socket.clone().unwrap_or_default(),
+                    id: port.id,
+                    master: port.master,
+                },
+            };
+            let name = port.name.clone();
+            let mac = port.mac.as_deref().and_then(mac);
+            let spec = PortSpec { port: number, name, driver, mac, mtu: port.mtu };
+            self.out.ports.insert(number, spec);
+        }
+    }
+
+    fn tables(&mut self) {
+        for vrf in &self.pe.vrf {
+            let number = self.numbers.of(Kind::Vrf, &vrf.name);
+            self.out.put(Rank::Table, Removed::Vrf(number), Program::Vrf { vrf: number });
+            if let Some(label) = vrf.label {
+                let action = program::LabelAction::PopVrf { vrf: number };
+                self.label(label, action);
+            }
+        }
+    }
+
+    fn interfaces(&mut self, places: &BTreeMap<&str, Place<'_>>) {
+        for interface in &self.pe.interface {
+            let index = self.numbers.of(Kind::Interface, &interface.name);
+            let port = interface.port.as_deref().unwrap_or(&interface.name);
+            let port = self.numbers.of(Kind::Port, port) as u16;
+            let mode = match places.get(interface.name.as_str()) {
+                Some(Place::Bridge(bridge)) => {
+                    let bridge = self.numbers.of(Kind::Bridge, bridge);
+                    Mode::Bridged { bridge, split_horizon: 0 }
+                }
+                Some(Place::CrossConnect(connect)) => {
+                    Mode::CrossConnect { hop: self.cross_hop(connect, &interface.name) }
+                }
+                None => Mode::Routed { vrf: self.table(interface.vrf.as_deref()) },
+            };
+            let program = program::Interface {
+                index,
+                port,
+                outer: interface.vlan,
+                inner: interface.inner_vlan,
+                mode,
+                mtu: interface.mtu.unwrap_or(0),
+                mac: interface.mac.as_deref().and_then(mac),
+                mpls: interface.mpls,
+                urpf: match interface.urpf {
+                    config::Urpf::Off => Urpf::Off,
+                    config::Urpf::Loose => Urpf::Loose,
+                    config::Urpf::Strict => Urpf::Strict,
+                },
+                proxy_arp: interface.proxy_arp,
+                directed_broadcast: interface.directed_broadcast,
+            };
+            let name = Removed::Interface(index);
+            self.out.put(Rank::Interface, name, Program::Interface(program));
+            self.addresses(index, interface);
+        }
+        for neighbour in &self.pe.neighbour {
+            let interface = self.numbers.of(Kind::Interface, &neighbour.interface);
+            let Some(mac) = mac(&neighbour.mac) else { continue };
+            let address = neighbour.address;
+            let program = program::Neighbour { interface, address, mac };
+            let name = Removed::Neighbour(interface, address);
+            self.out.put(Rank::Address, name, Program::Neighbour(program));
+        }
+    }
+
+    fn addresses(&mut self, interface: u32, section: &config::Interface) {
+        for (address, length) in section.addresses.iter().filter_map(|text| prefix(text)) {
+            let name = Removed::Address(interface, address, length);
+            let program = Address { interface, address, length };
+            self.out.put(Rank::Address, name, Program::Address(program));
+        }
+    }
+
+    fn table(&mut self, vrf: Option<&str>) -> u32 {
+        vrf.map_or(0, |name| self.numbers.of(Kind::Vrf, name))
+    }
+
+    /// The interface of a way: the one that it names, or that whose subnet has the gateway.
+    fn interface_of(&mut self, vrf: Option<&str>, via: &Via) -> Option<u32> {
+        if let Some(name) = &via.interface {
+            return Some(self.numbers.of(Kind::Interface, name));
+        }
+        let name = &subnet_of(self.pe, vrf, via.gateway?)?.name;
+        Some(self.numbers.of(Kind::Interface, name))
+    }
+
+    /// The hop of one way. Ways that are alike are one hop.
+    fn via(&mut self, vrf: Option<&str>, via: &Via) -> u32 {
+        let Some(interface) = self.interface_of(vrf, via) else { return 0 };
+        let (gateway, labels) = (via.gateway, via.labels.clone());
+        let name = format!("via {interface} {gateway:?} {labels:?}");
+        self.hop(Rank::Hop, &name, Hop::Via { interface, gateway, labels })
+    }
+
+    fn hop(&mut self, rank: Rank, name: &str, hop: Hop) -> u32 {
+        let id = self.numbers.of(Kind::Hop, name);
+        self.out.put(rank, Removed::Hop(id), Program::Hop { id, hop });
+        id
+    }
+
+    /// The hop of several ways and a backup.
+    fn ways(&mut self, vrf: Option<&str>, via: &[Via], (backup, resilient): Ways<'_>) -> u32 {
+        let members: Vec<_> = via.iter().map(|via| (self.via(vrf, via), via.weight)).collect();
+        let primary = match &members[..] {
+            [(only, _)] => *only,
+            _ => {
+                let name = format!("group {resilient} {members:?}");
+                self.hop(Rank::Composed, &name, Hop::Group { members, resilient })
+            }
+        };
+        let Some(backup) = backup else { return primary };
+        let backup = self.via(vrf, backup);
+        let name = format!("backup {primary} {backup}");
+        self.hop(Rank::Composed, &name, Hop::Backup { primary, backup })
+    }
+
+    fn routes(&mut self, from_files: &[FileRoute]) {
+        for route in &self.pe.route {
+            let Some(to) = prefix(&route.prefix) else { continue };
+            let vrf = route.vrf.as_deref();
+            let hop = match route.discard {
+                None => self.ways(vrf, &route.via, (route.backup.as_ref(), route.resilient)),
+                Some(discard) => {
+                    let (name, reason) = match discard {
+                        config::Discard::Blackhole => ("blackhole", Discard::Blackhole),
+                        config::Discard::Unreachable => ("unreachable", Discard::Unreachable),
+                        config::Discard::Prohibited => ("prohibited", Discard::Prohibited),
+                    };
+                    self.hop(Rank::Hop, name, Hop::Drop { reason })
+                }
+            };
+            let table = self.table(vrf);
+            self.route(table, network(to), hop);
+        }
+        let mut hops: BTreeMap<(&str, IpAddr), u32> = BTreeMap::new();
+        for route in from_files {
+            let key = (route.vrf.as_str(), route.gateway);
+            let vrf = Some(route.vrf.as_str()).filter(|name| !name.is_empty());
+            let hop = match hops.get(&key) {
+                Some(hop) => *hop,
+                None => {
+                    let gateway = Some(route.gateway);
+                    let via = Via { gateway, interface: None, labels: Vec::new(), weight: 1 };
+                    let hop = self.via(vrf, &via);
+                    hops.insert(key, hop);
+                    hop
+                }
+            };
+            let table = self.table(vrf);
+            self.route(table, route.prefix, hop);
+        }
+    }
+
+    fn route(&mut self, vrf: u32, to: (IpAddr, u8), hop: u32) {
+        match to {
+            (IpAddr::V4(address), length) => self.out.routes4.insert((vrf, address, length), hop),
+            (IpAddr::V6(address), length) => self.out.routes6.insert((vrf, address, length), hop),
+        };
+    }
+
+    fn label(&mut self, label: u32, action: program::LabelAction) {
+        let program = Program::Label { label, action };
+        self.out.put(Rank::Tool, Removed::Label(label), program);
+    }
+
+    /// Filters and policers of an interface.
+    fn uses(&mut self, section: &config::Interface) {
+        let interface = self.numbers.of(Kind::Interface, &section.name);
+        let ways = [
+            (Direction::In, &section.filter_in, &section.policer_in),
+            (Direction::Out, &section.filter_out, &section.policer_out),
+        ];
+        for (direction, filters, policer) in ways {
+            for name in filters {
+                let is_v6 = self.pe.filter.iter().any(|it| it.name == *name && it.ipv6);
+                let family = if is_v6 { Family::Ip6 } else { Family::Ip4 };
+                let filter = self.numbers.of(Kind::Filter, name);
+                let name = Removed::FilterUse(interface, direction, family);
+                let program = program::FilterUse { interface, direction, filter };
+                self.out.put(Rank::Use, name, Program::FilterUse(program));
+            }
+            if let Some(name) = policer {
+                let policer = self.numbers.of(Kind::Policer, name);
+                let name = Removed::PolicerUse(interface, direction);
+                let program = program::PolicerUse { interface, direction, policer };
+                self.out.put(Rank::Use, name, Program::PolicerUse(program));
+            }
+        }
+        if let Some(one_in) = section.sample_one_in {
+            let program = program::Sampling { interface, one_in, octets: SAMPLE_OCTETS };
+            self.out.put(Rank::Use, Removed::Sampling(interface), Program::Sampling(program));
+        }
+    }
+}
+
+/// Octets of a sample: headers, and what tells applications apart.
+const SAMPLE_OCTETS: u16 = 128;
+
+/// A backup way, and whether flows stay.
+type Ways<'a> = (Option<&'a Via>, bool);
+
+/// The interface of a routing table whose subnet has an address.
+pub(crate) fn subnet_of<'a>(
+    pe: &'a Pe,
+    vrf: Option<&str>,
+    gateway: IpAddr,
+) -> Option<&'a config::Interface> {
+    pe.interface.iter().filter(|interface| interface.vrf.as_deref() == vrf).find(|interface| {
+        let subnets = interface.addresses.iter().filter_map(|text| prefix(text));
+        let mut subnets = subnets.filter(|(own, _)| own.is_ipv4() == gateway.is_ipv4());
+        subnets.any(|(own, length)| network((own, length)) == network((gateway, length)))
+    })
+}

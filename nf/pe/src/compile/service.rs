@@ -1,0 +1,213 @@
+//! Labels, cross-connects, bridges, and what interfaces use: filters, policers, queues.
+
+use super::Compiler;
+use crate::config::{self, PolicerKind, Pseudowire, ip_protocol, port_range, prefix, tcp_flags};
+use crate::desired::Rank;
+use crate::numbers::Kind;
+use nodes::Program;
+use nodes::program::{
+    self, Class, Family, Hop, LabelAction, Match, Meter, ProtectionRow, Removed, Verdict,
+};
+
+/// The name of the global routing table where one must be named.
+pub(crate) const GLOBAL: &str = "global";
+/// Octets a second of one kbit/s.
+const KBPS: u64 = 125;
+
+/// Classes of the control plane's protection by their names.
+pub(crate) const CLASSES: &[(&str, Class)] = &[
+    ("neighbours", Class::Neighbours),
+    ("icmp", Class::Icmp),
+    ("bgp", Class::Bgp),
+    ("ospf", Class::Ospf),
+    ("ldp", Class::Ldp),
+    ("bfd", Class::Bfd),
+    ("management", Class::Management),
+    ("exceptions", Class::Exceptions),
+    ("samples", Class::Samples),
+    ("other", Class::Other),
+];
+
+impl Compiler<'_> {
+    /// Where frames of a cross-connect's interface go.
+    pub(super) fn cross_hop(&mut self, connect: &config::CrossConnect, from: &str) -> u32 {
+        let other = match (&connect.to, &connect.pseudowire) {
+            (Some(to), _) if to == from => &connect.interface,
+            (Some(to), _) => to,
+            (None, Some(wire)) => return self.via(None, &wire.via),
+            (None, None) => return 0,
+        };
+        self.interface_hop(other)
+    }
+
+    fn interface_hop(&mut self, name: &str) -> u32 {
+        let interface = self.numbers.of(Kind::Interface, name);
+        self.hop(Rank::Hop, &format!("interface {interface}"), Hop::Interface { interface })
+    }
+
+    pub(super) fn services(&mut self) {
+        for incoming in &self.pe.label {
+            let action = match (&incoming.vrf, incoming.via.is_empty()) {
+                (Some(vrf), _) => {
+                    let vrf = Some(vrf.as_str()).filter(|name| *name != GLOBAL);
+                    LabelAction::PopVrf { vrf: self.table(vrf) }
+                }
+                (None, false) => {
+                    LabelAction::Forward { hop: self.ways(None, &incoming.via, (None, false)) }
+                }
+                (None, true) => LabelAction::Pop,
+            };
+            self.label(incoming.label, action);
+        }
+        for connect in &self.pe.cross_connect {
+            if let Some(wire) = &connect.pseudowire {
+                let interface = self.numbers.of(Kind::Interface, &connect.interface);
+                self.label(wire.label_in, LabelAction::PopInterface { interface });
+            }
+        }
+        for bridge in &self.pe.bridge {
+            self.bridge(bridge);
+        }
+    }
+
+    fn bridge(&mut self, section: &config::Bridge) {
+        let bridge = self.numbers.of(Kind::Bridge, &section.name);
+        let program = program::Bridge {
+            bridge,
+            ageing_s: section.ageing_s,
+            macs_max: section.macs_max,
+            flood_unknown: section.flood_unknown,
+            learn: section.learn,
+        };
+        self.out.put(Rank::Table, Removed::Bridge(bridge), Program::Bridge(program));
+        for wire in &section.pseudowire {
+            self.pseudowire(bridge, &section.name, wire);
+        }
+    }
+
+    fn pseudowire(&mut self, bridge: u32, name: &str, wire: &Pseudowire) {
+        let name = format!("{name} {}", wire.label_in);
+        let pseudowire = self.numbers.of(Kind::Pseudowire, &name);
+        let hop = self.via(None, &wire.via);
+        let split_horizon = wire.split_horizon;
+        let program = program::Pseudowire { pseudowire, bridge, hop, split_horizon };
+        let name = Removed::Pseudowire(pseudowire);
+        self.out.put(Rank::Member, name, Program::Pseudowire(program));
+        self.label(wire.label_in, LabelAction::PopPseudowire { pseudowire });
+    }
+
+    pub(super) fn tools(&mut self) {
+        for policer in &self.pe.policer {
+            self.policer(policer);
+        }
+        for filter in &self.pe.filter {
+            let number = self.numbers.of(Kind::Filter, &filter.name);
+            let family = if filter.ipv6 { Family::Ip6 } else { Family::Ip4 };
+            let rules = filter.rule.iter().map(|rule| self.rule(rule)).collect();
+            let program = program::Filter { filter: number, family, rules };
+            self.out.put(Rank::Tool, Removed::Filter(number), Program::Filter(program));
+        }
+        for interface in &self.pe.interface {
+            self.uses(interface);
+        }
+        for scheduler in &self.pe.scheduler {
+            self.scheduler(scheduler);
+        }
+        let row = |section: &config::Protection| {
+            let class = CLASSES.iter().find(|(name, _)| *name == section.class)?.1;
+            let config::Protection { rate_pps, burst, source_pps, .. } = *section;
+            Some(ProtectionRow { class, rate_pps, burst, source_pps })
+        };
+        let rows: Vec<ProtectionRow> = self.pe.protection.iter().filter_map(row).collect();
+        if !rows.is_empty() {
+            self.out.put(Rank::Tool, Removed::Protection, Program::Protection { rows });
+        }
+    }
+
+    fn policer(&mut self, section: &config::Policer) {
+        let policer = self.numbers.of(Kind::Policer, &section.name);
+        let program = program::Policer {
+            policer,
+            meter: match section.kind {
+                PolicerKind::SingleRate => Meter::SingleRate,
+                PolicerKind::TwoRate => Meter::TwoRate,
+                PolicerKind::TwoRateEfficient => Meter::TwoRateEfficient,
+            },
+            colour_aware: section.colour_aware,
+            committed_bytes: section.committed_kbps * KBPS,
+            committed_burst: section.committed_burst,
+            excess_bytes: section.excess_kbps * KBPS,
+            excess_burst: section.excess_burst,
+            mark_yellow: section.mark_yellow,
+        };
+        self.out.put(Rank::Table, Removed::Policer(policer), Program::Policer(program));
+    }
+
+    fn rule(&mut self, section: &config::Rule) -> program::Rule {
+        let ranges = |texts: &[String]| texts.iter().filter_map(|text| port_range(text)).collect();
+        let matches = Match {
+            source: section.source.as_deref().and_then(prefix),
+            destination: section.destination.as_deref().and_then(prefix),
+            protocol: section.protocol.as_deref().and_then(ip_protocol),
+            source_ports: ranges(&section.source_ports),
+            destination_ports: ranges(&section.destination_ports),
+            tcp_flags: section.tcp_flags.as_deref().and_then(tcp_flags),
+            service: section.dscp.map(|dscp| (dscp << 2, 0xFC)),
+            fragment: section.fragment,
+        };
+        let verdict = match action(&section.action) {
+            Some(Action::Permit) => Verdict::Permit,
+            Some(Action::Class(class)) => Verdict::Class(class),
+            Some(Action::Police(name)) => Verdict::Police(self.numbers.of(Kind::Policer, name)),
+            Some(Action::Deny) | None => Verdict::Deny,
+        };
+        program::Rule { matches, verdict }
+    }
+
+    fn scheduler(&mut self, section: &config::Scheduler) {
+        let port = self.numbers.of(Kind::Port, &section.port) as u16;
+        // The port itself is 0.
+        let number = |name: &str| {
+            section.queue.iter().position(|queue| queue.name == name).map_or(0, |at| at as u32 + 1)
+        };
+        let mut queues = Vec::new();
+        for queue in &section.queue {
+            let interface = queue.interface.as_deref();
+            queues.push(program::Queue {
+                queue: number(&queue.name),
+                parent: queue.parent.as_deref().map_or(0, number),
+                interface: interface.map(|name| self.numbers.of(Kind::Interface, name)),
+                class: queue.class,
+                rate_bytes: queue.rate_kbps * KBPS,
+                priority: queue.priority,
+                weight: queue.weight,
+                packets_max: queue.packets_max,
+            });
+        }
+        let rate_bytes = section.rate_kbps * KBPS;
+        let program = program::Scheduler { port, rate_bytes, queues };
+        self.out.put(Rank::Tool, Removed::Scheduler(port), Program::Scheduler(program));
+    }
+}
+
+/// What a rule does.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Action<'a> {
+    Permit,
+    Deny,
+    Class(u8),
+    Police(&'a str),
+}
+
+/// Reads `permit`, `deny`, `class 3`, `police gold`.
+pub(crate) fn action(text: &str) -> Option<Action<'_>> {
+    match (text, text.split_once(' ')) {
+        ("permit", _) => Some(Action::Permit),
+        ("deny", _) => Some(Action::Deny),
+        (_, Some(("class", class))) => {
+            class.parse().ok().filter(|class| *class < 8).map(Action::Class)
+        }
+        (_, Some(("police", name))) if !name.is_empty() => Some(Action::Police(name)),
+        _ => None,
+    }
+}

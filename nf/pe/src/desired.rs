@@ -1,0 +1,117 @@
+//! All that the plane shall be told, under the names by which it is taken away again; and the
+//! difference between two such states.
+
+use forwarder::wire::PortSpec;
+use nodes::Program;
+use nodes::program::Removed;
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+/// Routes in one program.
+const ROUTES_MAX: usize = 8_192;
+
+/// What the plane shall be told.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Desired {
+    /// Ports as they are opened.
+    pub(crate) ports: BTreeMap<u16, PortSpec>,
+    /// Everything but routes, by order of need and name.
+    pub(crate) things: BTreeMap<(Rank, Removed), Program>,
+    /// Routing table, prefix and length → hop.
+    pub(crate) routes4: BTreeMap<(u32, Ipv4Addr, u8), u32>,
+    /// As `routes4`.
+    pub(crate) routes6: BTreeMap<(u32, Ipv6Addr, u8), u32>,
+}
+
+/// What a thing needs comes before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Rank {
+    Table,
+    Port,
+    Interface,
+    Address,
+    Hop,
+    Composed,
+    Member,
+    Tool,
+    Use,
+}
+
+impl Desired {
+    /// Adds a thing under its name.
+    pub(crate) fn put(&mut self, rank: Rank, name: Removed, program: Program) {
+        self.things.insert((rank, name), program);
+    }
+
+    /// Everything, in the order in which it can be said.
+    pub(crate) fn whole(&self) -> Vec<Program> {
+        Self::default().changes(self)
+    }
+
+    /// What must be said for `next` to hold where this held. What is new is said before what is
+    /// gone is taken away, so that packets always have a way; only a name that stands in the way
+    /// of another (a VLAN that moves) goes first.
+    pub(crate) fn changes(&self, next: &Self) -> Vec<Program> {
+        let gone = |name: &&(Rank, Removed)| !next.things.contains_key(name);
+        let gone: Vec<&(Rank, Removed)> = self.things.keys().filter(gone).collect();
+        let (first, last): (Vec<_>, Vec<_>) =
+            gone.into_iter().rev().partition(|name| self.is_in_the_way(name, next));
+        let remove = |name: &(Rank, Removed)| Program::Remove(name.1.clone());
+        let mut programs: Vec<Program> = first.into_iter().map(remove).collect();
+        for (name, program) in &next.things {
+            if self.things.get(name) != Some(program) {
+                programs.push(program.clone());
+            }
+        }
+        let routes = difference(&self.routes4, &next.routes4);
+        programs.extend(bulk(routes, |vrf, routes| Program::Routes4 { vrf, routes }));
+        let routes = difference(&self.routes6, &next.routes6);
+        programs.extend(bulk(routes, |vrf, routes| Program::Routes6 { vrf, routes }));
+        programs.extend(last.into_iter().map(remove));
+        programs
+    }
+
+    /// Whether something new is to stand in the place of `name`, which goes.
+    fn is_in_the_way(&self, name: &(Rank, Removed), next: &Self) -> bool {
+        let interfaces = || {
+            next.things.range((Rank::Interface, Removed::Interface(0))..).map_while(|(name, it)| {
+                match it {
+                    Program::Interface(interface) if name.0 == Rank::Interface => Some(interface),
+                    _ => None,
+                }
+            })
+        };
+        match self.things.get(name) {
+            Some(Program::Interface(old)) => interfaces()
+                .any(|new| (new.port, new.outer, new.inner) == (old.port, old.outer, old.inner)),
+            Some(Program::Address(old)) => next
+                .things
+                .values()
+                .any(|new| matches!(new, Program::Address(new) if new.address == old.address)),
+            _ => false,
+        }
+    }
+}
+
+type Routes<A> = BTreeMap<(u32, A, u8), u32>;
+
+/// Routes to be set, and those to be taken away (hop 0).
+fn difference<A: Ord + Copy>(old: &Routes<A>, new: &Routes<A>) -> Vec<((u32, A, u8), u32)> {
+    let set = new.iter().filter(|(key, hop)| old.get(key) != Some(hop));
+    let gone = old.keys().filter(|key| !new.contains_key(key)).map(|key| (*key, 0));
+    set.map(|(key, hop)| (*key, *hop)).chain(gone).collect()
+}
+
+fn bulk<A: Copy>(
+    routes: Vec<((u32, A, u8), u32)>,
+    program: impl Fn(u32, Vec<(A, u8, u32)>) -> Program,
+) -> Vec<Program> {
+    let mut programs = Vec::new();
+    for run in routes.chunk_by(|one, other| one.0.0 == other.0.0) {
+        for part in run.chunks(ROUTES_MAX) {
+            let routes = part.iter().map(|((_, to, length), hop)| (*to, *length, *hop)).collect();
+            programs.push(program(part[0].0.0, routes));
+        }
+    }
+    programs
+}

@@ -1,0 +1,109 @@
+//! Numbers that the plane knows things by, and the names that a configuration has for them. They
+//! stay as they are over changes and over a new control: the forwarder keeps them.
+
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What is numbered apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub(crate) enum Kind {
+    /// Ports, from 0.
+    Port,
+    /// Interfaces, from 1.
+    Interface,
+    /// Routing tables, from 1.
+    Vrf,
+    /// Hops, from 1.
+    Hop,
+    /// Bridge domains, from 1.
+    Bridge,
+    /// Pseudowires, from 1.
+    Pseudowire,
+    /// Filters, from 1.
+    Filter,
+    /// Policers, from 1.
+    Policer,
+}
+
+/// Numbers of one kind.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Sequence {
+    by_name: BTreeMap<String, u32>,
+    /// Given back, to be given out again.
+    free: BTreeSet<u32>,
+    /// None has been given out from here on.
+    next: u32,
+}
+
+/// All numbers.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Numbers {
+    kinds: BTreeMap<Kind, Sequence>,
+    /// Names that were asked for since [`Numbers::begin`].
+    #[serde(skip)]
+    used: BTreeSet<(Kind, String)>,
+}
+
+impl Numbers {
+    /// Forgets which names are in use.
+    pub(crate) fn begin(&mut self) {
+        self.used.clear();
+    }
+
+    /// The number of a name; a new one if it had none.
+    pub(crate) fn of(&mut self, kind: Kind, name: &str) -> u32 {
+        self.used.insert((kind, name.to_owned()));
+        let sequence = self.kinds.entry(kind).or_default();
+        if let Some(number) = sequence.by_name.get(name) {
+            return *number;
+        }
+        let first = u32::from(kind != Kind::Port);
+        let number = sequence.free.pop_first().unwrap_or_else(|| {
+            sequence.next = sequence.next.max(first) + 1;
+            sequence.next - 1
+        });
+        sequence.by_name.insert(name.to_owned(), number);
+        number
+    }
+
+    /// The number of a name that has one.
+    pub(crate) fn known(&self, kind: Kind, name: &str) -> Option<u32> {
+        self.kinds.get(&kind)?.by_name.get(name).copied()
+    }
+
+    /// The name behind a number.
+    pub(crate) fn name(&self, kind: Kind, number: u32) -> Option<&str> {
+        let by_name = &self.kinds.get(&kind)?.by_name;
+        by_name.iter().find(|(_, known)| **known == number).map(|(name, _)| name.as_str())
+    }
+
+    /// Gives back the numbers of names that were not asked for since [`Numbers::begin`].
+    pub(crate) fn end(&mut self) {
+        for (kind, sequence) in &mut self.kinds {
+            let used = &self.used;
+            let gone =
+                sequence.by_name.extract_if(.., |name, _| !used.contains(&(*kind, name.clone())));
+            sequence.free.extend(gone.map(|(_, number)| number));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_keeps_its_number_and_one_that_is_gone_gives_it_back() {
+        let mut numbers = Numbers::default();
+        let all = ["a", "b", "c"].map(|name| numbers.of(Kind::Interface, name));
+        assert_eq!((all, numbers.of(Kind::Port, "a")), ([1, 2, 3], 0));
+        numbers.begin();
+        assert_eq!(numbers.of(Kind::Interface, "c"), 3);
+        numbers.of(Kind::Interface, "a");
+        numbers.end();
+        assert_eq!(numbers.known(Kind::Interface, "b"), None);
+        assert_eq!(numbers.of(Kind::Interface, "d"), 2);
+        assert_eq!(numbers.of(Kind::Interface, "e"), 4);
+        assert_eq!(numbers.name(Kind::Interface, 2), Some("d"));
+    }
+}
