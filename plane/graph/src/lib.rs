@@ -28,5 +28,5 @@ pub use next::{NODES_MAX, Next};
 pub use node::{Context, Edge, Node, Reason, Row, VECTOR_MAX};
 pub use outbox::{NoPort, Outbox, PORTS_MAX};
 pub use plan::{FEATURES_MAX, Flaw, Plan};
-pub use pool::{HEADROOM, Pool, SLOTS_MAX, STRIDE, STRIDE_JUMBO, Slot, room};
+pub use pool::{HEADROOM, Pool, Region, SLOTS_MAX, STRIDE, STRIDE_JUMBO, Slot, room};
 pub use trace::{Choice, STEPS_MAX, Step, TRACES_MAX};
