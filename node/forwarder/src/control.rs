@@ -2,10 +2,11 @@
 //! ever waiting.
 
 use crate::stream::{Lost, Stream};
-use crate::wire::{MEMO_OCTETS_MAX, PortSpec, Reply, Request};
+use crate::wire::{self, MEMO_OCTETS_MAX, PortSpec, Reply, Request};
 use nodes::Program;
 use std::fs::OpenOptions;
-use std::io;
+use serde_json::Value;
+use std::io::{self, Read as _, Write as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::net::UnixStream;
@@ -18,6 +19,8 @@ use std::time::Duration;
 const LOOKS_MAX: u32 = 250;
 /// … and the pause between two.
 const LOOK: Duration = Duration::from_millis(20);
+/// Octets read at once of an answer.
+const ASK_OCTETS: usize = 64 << 10;
 /// Programs in one message: a table of a million routes goes in parts.
 const PROGRAMS_MAX: usize = 512;
 
@@ -58,6 +61,38 @@ impl Launch {
             std::thread::sleep(LOOK);
         }
         Err(format!("no forwarder answers at {}", self.socket.display()))
+    }
+}
+
+/// Asks the forwarder that stands at `socket`, whoever controls it, and waits for the answer.
+///
+/// # Errors
+/// In words: there is none, it does not answer within `patience`, or it does not know.
+pub fn ask(
+    socket: &Path,
+    path: &str,
+    params: &[(String, String)],
+    patience: Duration,
+) -> Result<Value, String> {
+    let words = |error: io::Error| format!("the forwarder at {}: {error}", socket.display());
+    let mut connection = UnixStream::connect(socket).map_err(words)?;
+    connection.set_read_timeout(Some(patience)).map_err(words)?;
+    connection.set_write_timeout(Some(patience)).map_err(words)?;
+    let (mut octets, mut part) = (Vec::new(), vec![0; ASK_OCTETS]);
+    let ask = Request::Ask { id: 0, path: path.to_owned(), params: params.to_vec() };
+    wire::write(&ask, &mut octets).map_err(|broken| broken.to_string())?;
+    connection.write_all(&octets).map_err(words)?;
+    octets.clear();
+    loop {
+        match wire::read(&octets).map_err(|broken| broken.to_string())? {
+            Some((Reply::Answer { answer, .. }, _)) => return answer,
+            Some(_) => return Err("the forwarder answers something else".to_owned()),
+            None => {}
+        }
+        match connection.read(&mut part).map_err(words)? {
+            0 => return Err("the forwarder closed the connection".to_owned()),
+            count => octets.extend_from_slice(&part[..count]),
+        }
     }
 }
 

@@ -9,9 +9,14 @@
 //! The forwarder needs nobody: when its control dies it goes on, and keeps what the control had
 //! told it for the one that comes next.
 
+mod answer;
 mod control;
+mod open;
+mod serve;
 mod stream;
 pub mod wire;
+mod worker;
 
-pub use control::{Control, Launch};
+pub use control::{Control, Launch, ask};
+pub use serve::{CONNECTIONS_MAX, Failed, Spec, WORKERS_MAX, serve};
 pub use stream::Lost;

@@ -115,6 +115,12 @@ impl Stream {
         Ok(Some(message))
     }
 
+    /// Whether a message waits whole.
+    #[must_use]
+    pub fn has_message(&self) -> bool {
+        wire::is_whole(&self.read[self.used..])
+    }
+
     /// A second descriptor of the socket, to be watched.
     ///
     /// # Errors

@@ -165,6 +165,15 @@ pub fn read<T: for<'a> Deserialize<'a>>(octets: &[u8]) -> Result<Option<(T, usiz
     Ok(Some((message, LENGTH_OCTETS + length)))
 }
 
+/// Whether a message stands whole in `octets`, or what can never be one.
+#[must_use]
+pub fn is_whole(octets: &[u8]) -> bool {
+    octets.split_first_chunk::<LENGTH_OCTETS>().is_some_and(|(length, rest)| {
+        let length = u32::from_be_bytes(*length) as usize;
+        length > MESSAGE_OCTETS_MAX || rest.len() >= length
+    })
+}
+
 /// Why octets are no message.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum Broken {

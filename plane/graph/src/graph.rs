@@ -69,6 +69,7 @@ pub struct Graph {
     work: Vec<Slot>,
     freed: Vec<Slot>,
     traces: Traces,
+    is_away: bool,
 }
 
 impl Graph {
@@ -81,7 +82,8 @@ impl Graph {
         let vectors = nodes.iter().map(|_| Vec::with_capacity(2 * VECTOR_MAX)).collect();
         let waiting = Waiting { vectors, ready: Ready::default(), dropped: Vec::new() };
         let (work, freed) = (Vec::new(), Vec::new());
-        Self { nodes, places, chains, reader, waiting, work, freed, traces: Traces::default() }
+        let (traces, is_away) = (Traces::default(), false);
+        Self { nodes, places, chains, reader, waiting, work, freed, traces, is_away }
     }
 
     /// The number of a node, to push packets to it.
@@ -109,6 +111,9 @@ impl Graph {
     /// Runs until no packet is left inside: all have left by `out` or were dropped. Ends with the
     /// worker's quiescent moment.
     pub fn run(&mut self, packets: &mut Pool, out: &mut Outbox, now: Time) {
+        if std::mem::take(&mut self.is_away) {
+            self.reader.quiesce();
+        }
         let chains = Arc::clone(&self.chains);
         while let Some(at) = self.waiting.ready.take() {
             std::mem::swap(&mut self.waiting.vectors[at], &mut self.work);
@@ -125,6 +130,7 @@ impl Graph {
     /// Says that this worker sleeps: it holds up no change of a table until it runs again.
     pub fn leave(&mut self) {
         self.reader.leave();
+        self.is_away = true;
     }
 
     fn step(

@@ -1,0 +1,155 @@
+//! Answers to those who ask: what the workers counted, what the plane knows.
+
+use crate::serve::Forwarder;
+use crate::worker::Report;
+use driver::ports::{ReceiveDrop, SendDrop};
+use graph::Choice;
+use nodes::Program;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+type Params = [(String, String)];
+
+/// Answers a question.
+pub(crate) fn answer(it: &Forwarder, path: &str, params: &Params) -> Result<Value, String> {
+    match path {
+        "graph" => Ok(graph(&it.reports())),
+        "ports" => Ok(ports(it)),
+        "workers" => Ok(workers(&it.reports())),
+        "trace" => trace(it, params),
+        "traced" => Ok(traced(&it.reports())),
+        other => Err(format!("the forwarder knows no {other}")),
+    }
+}
+
+/// Nodes of all workers, one row each, in the order in which packets pass them.
+fn graph(reports: &[Report]) -> Value {
+    let Some((first, rest)) = reports.split_first() else { return json!([]) };
+    let mut nodes = first.nodes.clone();
+    for report in rest {
+        for (node, more) in nodes.iter_mut().zip(&report.nodes) {
+            node.vectors += more.vectors;
+            node.packets += more.packets;
+            node.clocks += more.clocks;
+            for (reason, count) in &more.dropped {
+                match node.dropped.iter_mut().find(|(known, _)| known == reason) {
+                    Some((_, total)) => *total += count,
+                    None => node.dropped.push((reason, *count)),
+                }
+            }
+        }
+    }
+    let per = |sum: u64, of: u64| sum.checked_div(of).unwrap_or(0);
+    let rows = nodes.into_iter().map(|node| {
+        let dropped: BTreeMap<&str, u64> = node.dropped.into_iter().collect();
+        json!({
+            "node": node.name,
+            "packets": node.packets,
+            "vectors": node.vectors,
+            "packets_a_vector": per(node.packets, node.vectors),
+            "clocks_a_packet": per(node.clocks, node.packets),
+            "dropped": dropped,
+            "next": node.next,
+        })
+    });
+    rows.collect()
+}
+
+fn ports(it: &Forwarder) -> Value {
+    let reports = it.reports();
+    let rows = it.ports.iter().map(|(number, port)| {
+        let mut row = json!({
+            "port": port.spec.name,
+            "number": number,
+            "driver": port.spec.driver,
+            "workers": port.open,
+            "up": port.facts.is_some_and(|facts| facts.up),
+            "mac": port.facts.map(|facts| mac(facts.mac)),
+            "mtu": port.facts.map(|facts| facts.mtu),
+        });
+        for counters in reports.iter().filter_map(|report| report.ports.get(number)) {
+            count(&mut row, counters);
+        }
+        row
+    });
+    rows.collect()
+}
+
+fn count(row: &mut Value, counters: &driver::ports::Counters) {
+    let mut add = |key: String, more: u64| {
+        let before = row[&key].as_u64().unwrap_or(0);
+        row[key] = json!(before + more);
+    };
+    add("received".into(), counters.received.packets);
+    add("received_octets".into(), counters.received.octets);
+    add("sent".into(), counters.sent.packets);
+    add("sent_octets".into(), counters.sent.octets);
+    for why in ReceiveDrop::ALL {
+        add(format!("not_received_{}", why.name()), counters.not_received(why));
+    }
+    for why in SendDrop::ALL {
+        add(format!("not_sent_{}", why.name()), counters.not_sent(why));
+    }
+}
+
+fn workers(reports: &[Report]) -> Value {
+    let rows = reports.iter().enumerate().map(|(number, report)| {
+        json!({
+            "worker": number,
+            "cells": report.slots,
+            "free_cells": report.free_slots,
+            "unwanted_punts": report.unwanted,
+        })
+    });
+    rows.collect()
+}
+
+fn trace(it: &Forwarder, params: &Params) -> Result<Value, String> {
+    let param = |name: &str| params.iter().find(|(key, _)| key == name).map(|(_, it)| it.as_str());
+    let number = |name: &str| {
+        let text = param(name);
+        text.map(|text| text.parse().map_err(|_| format!("{name}: `{text}` is no number")))
+    };
+    let packets: u64 = number("packets").transpose()?.unwrap_or(10);
+    let port: Option<u64> = number("port").transpose()?;
+    let port = port.map(u16::try_from).transpose().map_err(|_| "port: too high".to_owned())?;
+    let containing = match param("containing") {
+        None => Vec::new(),
+        Some(text) => hex(text).ok_or("containing: write octets as in 0a000001")?,
+    };
+    let packets = usize::try_from(packets).unwrap_or(usize::MAX).min(graph::TRACES_MAX);
+    it.trace(&Choice { packets, port, containing });
+    Ok(json!([{ "tracing": packets }]))
+}
+
+fn traced(reports: &[Report]) -> Value {
+    let traces = reports.iter().flat_map(|report| &report.traced).enumerate();
+    let rows = traces.flat_map(|(number, steps)| {
+        steps.iter().map(move |step| {
+            json!({ "packet": number + 1, "node": step.node, "note": step.note })
+        })
+    });
+    rows.collect()
+}
+
+fn hex(text: &str) -> Option<Vec<u8>> {
+    let octets = text.as_bytes().chunks(2).map(|pair| {
+        let pair = std::str::from_utf8(pair).ok().filter(|pair| pair.len() == 2)?;
+        u8::from_str_radix(pair, 16).ok()
+    });
+    octets.collect()
+}
+
+fn mac(octets: [u8; 6]) -> String {
+    octets.map(|octet| format!("{octet:02x}")).join(":")
+}
+
+/// A program in a few words, for whoever it is refused to.
+pub(crate) fn named(program: &Program) -> String {
+    const WORDS_MAX: usize = 160;
+    let mut text = format!("{program:?}");
+    if let Some((at, _)) = text.char_indices().nth(WORDS_MAX) {
+        text.truncate(at);
+    }
+    text
+}

@@ -1,0 +1,344 @@
+//! A worker: a thread with ports, packets and a graph of its own.
+//!
+//! ```text
+//!   each round: ports ─receive→ graph.push … graph.run ─outbox→ ports.send, host.send
+//!   idle for a while: doze everywhere, leave the tables' epochs, sleep until something comes
+//! ```
+
+use crate::open;
+use crate::wire::PortSpec;
+use crossbeam_channel::{Receiver, Sender, TryRecvError};
+use driver::ports::{Port, VECTOR};
+use driver::{Clock, Interest, Poll, Waker};
+use graph::{Choice, Counters, Graph, Outbox, PORTS_MAX, Pool, Slot, Step};
+use machine::{Duration, Time};
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+
+/// Time without a packet after which a worker sleeps.
+const SPIN: Duration = Duration::from_micros(50);
+/// Time between two looks at what ports need besides packets; no sleep is longer.
+const ATTEND: Duration = Duration::from_millis(20);
+/// The waker's place in the poll; ports have their numbers.
+const WAKER: u64 = u64::MAX;
+/// The host's place in the poll.
+const HOST: u64 = u64::MAX - 1;
+
+/// What a worker is told.
+pub(crate) enum Order {
+    /// Opens a port.
+    Open(PortSpec),
+    /// Closes one.
+    Close(u16),
+    /// Sends a frame by an interface.
+    Send { interface: u32, frame: Vec<u8> },
+    /// Says what it has counted.
+    Report(Sender<Report>),
+    /// Traces packets from now on.
+    Trace(Choice),
+    /// Ends.
+    Stop,
+}
+
+/// What a worker tells by itself.
+pub(crate) enum Told {
+    /// A port was opened, or why not.
+    Opened { port: u16, result: Result<Facts, String> },
+    /// A link came or went.
+    Link { port: u16, up: bool },
+}
+
+/// What a port says of itself.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Facts {
+    pub(crate) mac: [u8; 6],
+    pub(crate) mtu: u16,
+    pub(crate) up: bool,
+}
+
+/// What a worker has counted.
+pub(crate) struct Report {
+    pub(crate) nodes: Vec<Counters>,
+    pub(crate) ports: BTreeMap<u16, driver::ports::Counters>,
+    pub(crate) traced: Vec<Vec<Step>>,
+    pub(crate) free_slots: usize,
+    pub(crate) slots: usize,
+    pub(crate) unwanted: u64,
+}
+
+/// What a worker is made of.
+pub(crate) struct Parts {
+    pub(crate) number: u16,
+    pub(crate) workers: u16,
+    pub(crate) graph: Graph,
+    pub(crate) pool: Pool,
+    pub(crate) host: Option<Port>,
+    pub(crate) orders: Receiver<Order>,
+    pub(crate) told: Sender<Told>,
+    pub(crate) waker: Arc<Waker>,
+    /// Wakes the main thread, which hears what is told.
+    pub(crate) listener: Arc<Waker>,
+}
+
+/// A worker.
+pub(crate) struct Worker {
+    parts: Parts,
+    ports: Vec<Option<Open>>,
+    out: Outbox,
+    poll: Poll,
+    clock: Clock,
+    batch: Vec<Slot>,
+    entry: usize,
+    inject: usize,
+    attended: Time,
+    worked: Time,
+    /// Packets for a host that is not there.
+    unwanted: u64,
+}
+
+struct Open {
+    port: Port,
+    up: bool,
+}
+
+impl Worker {
+    /// A worker without ports.
+    ///
+    /// # Errors
+    /// The kernel's, or a graph without the nodes where packets enter.
+    pub(crate) fn new(parts: Parts) -> io::Result<Self> {
+        let missing = || io::Error::other("the graph has no place where packets enter");
+        let entry = parts.graph.entry("ethernet-input").ok_or_else(missing)?;
+        let inject = parts.graph.entry("inject").ok_or_else(missing)?;
+        let poll = Poll::new()?;
+        poll.add(&*parts.waker, WAKER, Interest::Read)?;
+        if let Some(host) = &parts.host {
+            poll.add(&host.descriptor(), HOST, Interest::Read)?;
+        }
+        Ok(Self {
+            parts,
+            ports: Vec::new(),
+            out: Outbox::default(),
+            poll,
+            clock: Clock::start(),
+            batch: Vec::with_capacity(VECTOR),
+            entry,
+            inject,
+            attended: Time::ZERO,
+            worked: Time::ZERO,
+            unwanted: 0,
+        })
+    }
+
+    /// Runs until it is told to stop.
+    pub(crate) fn run(mut self) {
+        loop {
+            let now = self.now();
+            if !self.orders() {
+                return self.end();
+            }
+            if self.round(now) {
+                self.worked = now;
+            } else if now >= self.worked + SPIN {
+                self.sleep();
+            }
+            if now >= self.attended + ATTEND {
+                self.attended = now;
+                self.attend();
+            }
+        }
+    }
+
+    fn now(&self) -> Time {
+        Time::from_nanos(self.clock.now_ns())
+    }
+
+    /// One vector of each port, through the graph, and out. Whether there was any packet.
+    fn round(&mut self, now: Time) -> bool {
+        let Parts { graph, pool, host, .. } = &mut self.parts;
+        let mut any = false;
+        for (number, open) in self.ports.iter_mut().enumerate() {
+            let Some(open) = open else { continue };
+            if open.port.receive(pool, &mut self.batch) == 0 {
+                continue;
+            }
+            for slot in &self.batch {
+                pool.meta_mut(*slot).port = number as u16;
+            }
+            graph.push(self.entry, &self.batch, pool);
+            self.batch.clear();
+            any = true;
+        }
+        if let Some(host) = host
+            && host.receive(pool, &mut self.batch) > 0
+        {
+            for slot in &self.batch {
+                pool.meta_mut(*slot).flags |= graph::meta::OWN;
+            }
+            graph.push(self.inject, &self.batch, pool);
+            self.batch.clear();
+            any = true;
+        }
+        if any {
+            graph.run(pool, &mut self.out, now);
+            self.flush();
+        }
+        any
+    }
+
+    /// Hands over what left the graph.
+    fn flush(&mut self) {
+        let Parts { pool, host, .. } = &mut self.parts;
+        for number in 0..PORTS_MAX {
+            let Some(queue) = self.out.port(number) else { break };
+            if queue.is_empty() {
+                continue;
+            }
+            match self.ports.get_mut(number) {
+                Some(Some(open)) => open.port.send(pool, queue),
+                _ => {
+                    pool.free_all(queue);
+                    queue.clear();
+                }
+            }
+        }
+        let punted = self.out.punted();
+        match host {
+            Some(host) if !punted.is_empty() => host.send(pool, punted),
+            _ => {
+                self.unwanted += punted.len() as u64;
+                pool.free_all(punted);
+                punted.clear();
+            }
+        }
+    }
+
+    /// Does what it was told; false when it shall end.
+    fn orders(&mut self) -> bool {
+        loop {
+            match self.parts.orders.try_recv() {
+                Ok(Order::Open(spec)) => self.open(&spec),
+                Ok(Order::Close(port)) => self.close(port),
+                Ok(Order::Send { interface, frame }) => self.send(interface, &frame),
+                Ok(Order::Report(to)) => {
+                    // Whoever asked may have gone.
+                    let _ = to.send(self.report());
+                }
+                Ok(Order::Trace(choice)) => self.parts.graph.trace(choice),
+                Ok(Order::Stop) | Err(TryRecvError::Disconnected) => return false,
+                Err(TryRecvError::Empty) => return true,
+            }
+        }
+    }
+
+    fn send(&mut self, interface: u32, frame: &[u8]) {
+        let Parts { graph, pool, .. } = &mut self.parts;
+        let Some(slot) = pool.put(frame) else { return };
+        let meta = pool.meta_mut(slot);
+        meta.transmit = interface;
+        meta.flags |= graph::meta::OWN;
+        graph.push(self.inject, &[slot], pool);
+        let now = self.now();
+        graph.run(pool, &mut self.out, now);
+        self.flush();
+    }
+
+    fn open(&mut self, spec: &PortSpec) {
+        self.close(spec.port);
+        let Parts { number, workers, pool, .. } = &mut self.parts;
+        let result = open::port(spec, (*number, *workers), pool).and_then(|port| {
+            let place = u64::from(spec.port);
+            self.poll.add(&port.descriptor(), place, Interest::Read).map_err(|e| e.to_string())?;
+            let mtu = port.mtu().min(usize::from(spec.mtu)) as u16;
+            let facts = Facts { mac: spec.mac.unwrap_or(port.mac()), mtu, up: port.is_up() };
+            let place = usize::from(spec.port);
+            if self.ports.len() <= place {
+                self.ports.resize_with(place + 1, || None);
+            }
+            self.ports[place] = Some(Open { port, up: facts.up });
+            Ok(facts)
+        });
+        self.tell(Told::Opened { port: spec.port, result });
+    }
+
+    fn close(&mut self, port: u16) {
+        let Some(open) = self.ports.get_mut(usize::from(port)).and_then(Option::take) else {
+            return;
+        };
+        // Closing the descriptor ends its watch; that it was not watched does no harm.
+        let _ = self.poll.remove(&open.port.descriptor());
+        let lost = open.port.close(&mut self.parts.pool);
+        if lost > 0 {
+            tracing::warn!(target: "forwarder", port, lost, "cells stay with the kernel");
+        }
+    }
+
+    fn attend(&mut self) {
+        let mut changes = Vec::new();
+        for (number, open) in self.ports.iter_mut().enumerate() {
+            let Some(open) = open else { continue };
+            open.port.attend(&mut self.parts.pool);
+            let up = open.port.is_up();
+            if std::mem::replace(&mut open.up, up) != up {
+                changes.push(Told::Link { port: number as u16, up });
+            }
+        }
+        changes.into_iter().for_each(|change| self.tell(change));
+        if let Some(host) = &mut self.parts.host {
+            host.attend(&mut self.parts.pool);
+        }
+    }
+
+    fn tell(&self, what: Told) {
+        // The main thread outlives its workers.
+        let _ = self.parts.told.send(what);
+        self.parts.listener.wake();
+    }
+
+    fn report(&self) -> Report {
+        let ports = self.ports.iter().enumerate();
+        let ports = ports.filter_map(|(n, it)| Some((n as u16, it.as_ref()?.port.counters())));
+        Report {
+            nodes: self.parts.graph.counters(),
+            ports: ports.collect(),
+            traced: self.parts.graph.traced().to_vec(),
+            free_slots: self.parts.pool.free_slots(),
+            slots: self.parts.pool.slots(),
+            unwanted: self.unwanted,
+        }
+    }
+
+    /// Sleeps until a packet or an order comes, or a port must be attended to.
+    fn sleep(&mut self) {
+        self.parts.waker.doze();
+        let ports = self.ports.iter_mut().flatten().map(|open| &mut open.port);
+        let mut is_quiet = self.parts.orders.is_empty();
+        for port in ports.chain(&mut self.parts.host) {
+            is_quiet &= port.doze();
+        }
+        if is_quiet {
+            self.parts.graph.leave();
+            match self.poll.wait(Some(ATTEND)) {
+                Ok(ready) if ready.iter().any(|ready| ready.token == WAKER) => {
+                    self.parts.waker.clear();
+                }
+                _ => {}
+            }
+        }
+        self.parts.waker.rise();
+        let ports = self.ports.iter_mut().flatten().map(|open| &mut open.port);
+        ports.chain(&mut self.parts.host).for_each(Port::rise);
+        self.worked = self.now();
+    }
+
+    fn end(mut self) {
+        self.out.clear(&mut self.parts.pool);
+        for port in 0..self.ports.len() {
+            self.close(port as u16);
+        }
+        if let Some(host) = self.parts.host.take() {
+            host.close(&mut self.parts.pool);
+        }
+    }
+}
