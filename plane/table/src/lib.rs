@@ -6,6 +6,14 @@
 //!   worker: look up a vector of packets → quiesce → look up the next vector → …
 //!   a retired piece is freed once every worker has quiesced since   (epoch::Domain)
 //! ```
+//! A packet's destination is looked up in the table of its VRF ([`vrf`], [`lpm`]); the answer is
+//! the number of a next hop, which leads to a line ready for rewriting ([`hop`]).
 #![allow(unsafe_code, reason = "readers share memory with a writer; each use says why it is sound")]
 
 pub mod epoch;
+pub mod hop;
+pub mod lpm;
+mod memory;
+pub mod vrf;
+
+pub use memory::Full;

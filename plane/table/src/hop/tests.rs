@@ -1,0 +1,181 @@
+//! What holds of hops, groups, pushes and pairs.
+
+use super::*;
+use crate::epoch::Reader;
+
+struct World {
+    hops: Hops,
+    lookups: Arc<HopLookups>,
+    reader: Reader,
+}
+
+fn world() -> World {
+    let domain = Domain::new();
+    let hops = Hops::new(&domain).unwrap();
+    World { lookups: hops.lookups(), reader: domain.reader().unwrap(), hops }
+}
+
+fn adjacency(interface: u32) -> Hop {
+    let mut ethernet = [interface as u8; 14];
+    ethernet[12..].copy_from_slice(&[8, 0]);
+    Hop::Line(Line { mtu_bytes: 1500, ..Line::rewriting(9, interface, &ethernet).unwrap() })
+}
+
+fn push(over: u32, octets: &[u8]) -> Hop {
+    let octets = octets.to_vec();
+    Hop::Push(Push { over, octets, ether_type: Some(0x8847), next: None, counter: 5 })
+}
+
+fn group(hops: &[u32]) -> Hop {
+    Hop::Group(hops.iter().map(|hop| Member { hop: *hop, weight: 1 }).collect())
+}
+
+impl World {
+    fn add(&mut self, hop: Hop) -> u32 {
+        self.hops.add(hop).unwrap()
+    }
+
+    fn line(&self, hop: u32, hash: u32) -> Line {
+        *self.lookups.resolve(&self.reader, hop, hash)
+    }
+
+    /// The interfaces by which 1,024 hashes leave, with their counts.
+    fn ways(&self, hop: u32) -> Vec<(u32, usize)> {
+        let mut ways = std::collections::BTreeMap::new();
+        for hash in 0..1024 {
+            *ways.entry(self.line(hop, hash).interface).or_insert(0) += 1;
+        }
+        ways.into_iter().collect()
+    }
+}
+
+#[test]
+fn a_changed_adjacency_repairs_the_group_and_the_push_over_it() {
+    let mut world = world();
+    let (a, b) = (world.add(adjacency(1)), world.add(adjacency(2)));
+    let both = world.add(group(&[a, b]));
+    let vpn = world.add(push(a, &[0, 1, 0x41, 64]));
+    assert_eq!(world.ways(both), [(1, 512), (2, 512)]);
+    let before = world.line(vpn, 0);
+    assert_eq!(before.rewrite()[10..], [1, 1, 0x88, 0x47, 0, 1, 0x41, 64]);
+    assert_eq!((before.mtu_bytes, before.next, before.hop, before.counter), (1496, 9, vpn, 5));
+    world.hops.change(a, adjacency(7)).unwrap();
+    assert_eq!(world.ways(both), [(2, 512), (7, 512)]);
+    assert_eq!(world.line(vpn, 0).interface, 7);
+    world.hops.change(a, Hop::Line(Line::new(Kind::Glean, 4))).unwrap();
+    assert_eq!(world.line(vpn, 0).kind, Kind::Glean);
+}
+
+#[test]
+fn a_member_that_is_down_is_replaced_and_comes_back_to_its_own() {
+    let mut world = world();
+    let members: Vec<u32> = (1..=4).map(|at| world.add(adjacency(at))).collect();
+    let four = world.add(group(&members));
+    let before: Vec<u32> = (0..64).map(|hash| world.line(four, hash).interface).collect();
+    world.hops.mark(members[2], false).unwrap();
+    for (hash, interface) in before.iter().enumerate() {
+        let now = world.line(four, hash as u32).interface;
+        assert!(now != 3 && (now == *interface || *interface == 3), "only its own moved");
+    }
+    for member in &members {
+        world.hops.mark(*member, false).unwrap();
+    }
+    assert_eq!(world.line(four, 1).kind, Kind::Drop);
+    assert_eq!(world.line(four, 1).hop, NO_MEMBER);
+    assert!(!world.hops.is_up(four));
+    world.hops.mark(members[1], true).unwrap();
+    assert_eq!(world.ways(four), [(2, 1024)]);
+}
+
+#[test]
+fn pushes_over_a_group_and_groups_of_them_are_taken_apart() {
+    let mut world = world();
+    let (a, b, c) = (world.add(adjacency(1)), world.add(adjacency(2)), world.add(adjacency(3)));
+    let core = world.add(group(&[a, b]));
+    let label = world.add(push(core, &[0, 0, 0x11, 64]));
+    let other = world.add(push(c, &[0, 0, 0x21, 64]));
+    let vpn = world
+        .add(Hop::Group(vec![Member { hop: label, weight: 3 }, Member { hop: other, weight: 1 }]));
+    assert_eq!(world.ways(vpn), [(1, 384), (2, 384), (3, 256)]);
+    assert_eq!(world.line(label, 0).rewrite()[14..], [0, 0, 0x11, 64]);
+    world.hops.mark(a, false).unwrap();
+    assert_eq!(world.ways(label), [(2, 1024)]);
+    assert_eq!(world.ways(vpn), [(2, 768), (3, 256)]);
+    world.hops.change(b, adjacency(5)).unwrap();
+    assert_eq!(world.ways(vpn), [(3, 256), (5, 768)]);
+    world.hops.change(core, group(&[b, c])).unwrap();
+    world.hops.mark(a, true).unwrap();
+    assert_eq!(world.ways(label), [(3, 512), (5, 512)]);
+    let twice = world.add(push(label, &[0, 0, 0x31, 64]));
+    assert_eq!(world.line(twice, 0).rewrite()[12..], [0x88, 0x47, 0, 0, 0x11, 64, 0, 0, 0x31, 64]);
+}
+
+#[test]
+fn a_backup_takes_over_while_the_primary_is_down() {
+    let mut world = world();
+    let (a, b, c) = (world.add(adjacency(1)), world.add(adjacency(2)), world.add(adjacency(3)));
+    let core = world.add(group(&[a, b]));
+    let pair = world.add(Hop::Backup { primary: core, backup: c });
+    let vpn = world.add(push(pair, &[0, 0, 0x11, 64]));
+    assert_eq!(world.ways(vpn), [(1, 512), (2, 512)]);
+    world.hops.mark(a, false).unwrap();
+    assert_eq!(world.ways(pair), [(2, 1024)]);
+    world.hops.mark(b, false).unwrap();
+    assert_eq!((world.ways(pair), world.ways(vpn)), (vec![(3, 1024)], vec![(3, 1024)]));
+    world.hops.change(c, adjacency(4)).unwrap();
+    assert_eq!(world.ways(vpn), [(4, 1024)]);
+    world.hops.mark(a, true).unwrap();
+    assert_eq!(world.ways(vpn), [(1, 1024)]);
+}
+
+#[test]
+fn what_cannot_be_is_refused_and_changes_nothing() {
+    let mut world = world();
+    let a = world.add(adjacency(1));
+    let one = world.add(group(&[a]));
+    let two = world.add(group(&[one]));
+    let count = world.hops.len();
+    assert_eq!(world.hops.change(one, group(&[two])), Err(HopError::Nesting));
+    assert_eq!(world.hops.add(group(&[999])), Err(HopError::Unknown));
+    assert_eq!(world.hops.add(group(&[a; 65])), Err(HopError::Members));
+    assert_eq!(world.hops.add(push(a, &[0; 27])), Err(HopError::Rewrite));
+    assert_eq!(world.hops.remove(a), Err(HopError::InUse));
+    assert_eq!(world.hops.remove(NO_ROUTE), Err(HopError::Unknown));
+    let labels = world.add(push(two, &[0; 24]));
+    let long = Line::rewriting(0, 8, &[1; 20]).unwrap();
+    assert_eq!(world.hops.change(a, Hop::Line(long)), Err(HopError::Rewrite));
+    assert_eq!(world.ways(labels), [(1, 1024)]);
+    let top = world.add(group(&[labels]));
+    assert_eq!(world.hops.add(group(&[top])), Err(HopError::Nesting));
+    assert_eq!(world.hops.len(), count + 2);
+}
+
+#[test]
+fn a_number_is_given_again_once_no_worker_can_hold_it() {
+    let mut world = world();
+    let a = world.add(adjacency(1));
+    world.hops.remove(a).unwrap();
+    assert_eq!(world.hops.hop(a), None);
+    assert_eq!(world.line(a, 0).interface, 1, "until the worker has quiesced");
+    let b = world.add(adjacency(2));
+    assert_ne!(a, b);
+    world.reader.quiesce();
+    world.hops.recycle();
+    assert_eq!(world.line(a, 0).kind, Kind::Drop);
+    assert_eq!(world.add(adjacency(3)), a);
+    assert_eq!(world.line(HOPS_MAX as u32 + 9, 0).hop, NO_ROUTE);
+}
+
+#[test]
+fn a_batch_finds_what_each_finds() {
+    let mut world = world();
+    let (a, b) = (world.add(adjacency(1)), world.add(adjacency(2)));
+    let both = world.add(group(&[a, b]));
+    let hops: Vec<u32> = (0..256).map(|at| [a, both, b, 77, NO_ROUTE][at % 5]).collect();
+    let hashes: Vec<u32> = (0..256).map(|at: u32| at.wrapping_mul(0x9e37_79b9)).collect();
+    let mut lines = [world.lookups.resolve(&world.reader, 0, 0); 256];
+    world.lookups.resolve_batch(&world.reader, &hops, &hashes, &mut lines);
+    for at in 0..256 {
+        assert_eq!(*lines[at], world.line(hops[at], hashes[at]), "{at}");
+    }
+}
