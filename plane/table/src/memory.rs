@@ -5,7 +5,7 @@
 use crate::epoch::{Domain, Limbo};
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU8, AtomicU32};
 
 /// Octets of a cache line.
 pub(crate) const LINE_BYTES: usize = 64;
@@ -54,6 +54,25 @@ impl Region {
         // SAFETY: the word lies in the region, is aligned, and is read and written atomically
         // while it can be found by more than one thread.
         unsafe { AtomicU32::from_ptr(self.base.as_ptr().cast::<u32>().add(at)) }
+    }
+
+    /// One word, where its place is known to be good.
+    ///
+    /// # Safety
+    /// The word is in the region.
+    #[inline]
+    pub(crate) unsafe fn known_word(&self, at: usize) -> &AtomicU32 {
+        debug_assert!(at < self.lines * LINE_WORDS);
+        // SAFETY: as for a word.
+        unsafe { AtomicU32::from_ptr(self.base.as_ptr().cast::<u32>().add(at)) }
+    }
+
+    /// One octet.
+    #[inline]
+    pub(crate) fn octet(&self, at: usize) -> &AtomicU8 {
+        assert!(at < self.lines * LINE_BYTES, "the octet is in the region");
+        // SAFETY: as for a word; a region is used by words or by octets, never by both.
+        unsafe { AtomicU8::from_ptr(self.base.as_ptr().add(at)) }
     }
 
     /// The first octet.

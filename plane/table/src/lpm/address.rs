@@ -20,6 +20,10 @@ pub trait Address: Copy + Ord + Hash + Debug + Default + Send + Sync + 'static {
     #[must_use]
     fn widened(self) -> u128;
 
+    /// The address that is at the high end of 128 bits.
+    #[must_use]
+    fn narrowed(wide: u128) -> Self;
+
     /// The first 24 bits, where tables of the family are indexed by them.
     #[must_use]
     fn first_24(self) -> Option<u32>;
@@ -44,6 +48,11 @@ impl Address for u32 {
     }
 
     #[inline]
+    fn narrowed(wide: u128) -> Self {
+        (wide >> 96) as u32
+    }
+
+    #[inline]
     fn first_24(self) -> Option<u32> {
         Some(self >> 8)
     }
@@ -65,6 +74,11 @@ impl Address for u128 {
     #[inline]
     fn widened(self) -> u128 {
         self
+    }
+
+    #[inline]
+    fn narrowed(wide: u128) -> Self {
+        wide
     }
 
     #[inline]
