@@ -10,6 +10,7 @@
 //!   TCP_MD5SIG_EXT, IP_MINTTL ──→ guard
 //!   AF_PACKET          ──→ packet::{PacketSocket, PacketBatch}
 //!   SOCK_RAW           ──→ DatagramSocket::raw, by the same batches
+//!   packets of the plane, by the vector ──→ ports::Port
 //! ```
 #![allow(unsafe_code, reason = "the one crate that talks to the kernel directly")]
 
@@ -25,6 +26,7 @@ pub mod link;
 pub mod memory;
 pub mod packet;
 mod poll;
+pub mod ports;
 mod process;
 mod receive;
 mod route;

@@ -11,4 +11,4 @@ pub mod meta;
 mod pool;
 
 pub use meta::Meta;
-pub use pool::{HEADROOM, Pool, SLOTS_MAX, STRIDE, STRIDE_JUMBO, Slot, room};
+pub use pool::{HEADROOM, Pool, Region, SLOTS_MAX, STRIDE, STRIDE_JUMBO, Slot, room};

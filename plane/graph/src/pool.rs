@@ -11,6 +11,7 @@
 use crate::meta::Meta;
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 /// Octets free before a packet as it is received: what AF_XDP leaves (XDP_PACKET_HEADROOM).
 pub const HEADROOM: usize = 256;
@@ -35,10 +36,54 @@ pub const fn room(stride: usize) -> usize {
     stride - HEADROOM
 }
 
+/// The memory of a pool's cells. Whoever lets the kernel or another worker read or write it holds
+/// on to it, so that it stays as long as they may.
+#[derive(Debug)]
+pub struct Region {
+    start: NonNull<u8>,
+    layout: Layout,
+}
+
+// SAFETY: plain octets, given back by whoever lets go last; who may touch which of them is the
+// pool's and its drivers' affair.
+unsafe impl Send for Region {}
+// SAFETY: as above; a shared region hands out its address only.
+unsafe impl Sync for Region {}
+
+impl Region {
+    fn new(octets: usize) -> Self {
+        let octets = octets.next_multiple_of(ALIGNMENT);
+        let layout = Layout::from_size_align(octets, ALIGNMENT).expect("below isize::MAX");
+        // SAFETY: the layout is not empty.
+        let start = unsafe { alloc_zeroed(layout) };
+        let Some(start) = NonNull::new(start) else { handle_alloc_error(layout) };
+        Self { start, layout }
+    }
+
+    /// Its first octet.
+    #[must_use]
+    pub fn start(&self) -> NonNull<u8> {
+        self.start
+    }
+
+    /// Octets in all.
+    #[must_use]
+    pub fn octets(&self) -> usize {
+        self.layout.size()
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        // SAFETY: allocated with this layout, and nobody holds on to it any more.
+        unsafe { dealloc(self.start.as_ptr(), self.layout) };
+    }
+}
+
 /// The packets of one worker.
 pub struct Pool {
+    region: Arc<Region>,
     memory: NonNull<u8>,
-    layout: Layout,
     stride: usize,
     metas: Box<[Meta]>,
     free: Vec<Slot>,
@@ -60,14 +105,10 @@ impl Pool {
         assert!((1..=SLOTS_MAX).contains(&slots), "1 to {SLOTS_MAX} slots");
         assert!(stride.is_multiple_of(LINE) && stride > HEADROOM, "a stride of whole cache lines");
         assert!(stride <= usize::from(u16::MAX), "offsets have 16 bits");
-        let octets = (slots * stride).next_multiple_of(ALIGNMENT);
-        let layout = Layout::from_size_align(octets, ALIGNMENT).expect("below isize::MAX");
-        // SAFETY: the layout is not empty.
-        let memory = unsafe { alloc_zeroed(layout) };
-        let Some(memory) = NonNull::new(memory) else { handle_alloc_error(layout) };
+        let region = Arc::new(Region::new(slots * stride));
         Self {
-            memory,
-            layout,
+            memory: region.start(),
+            region,
             stride,
             metas: vec![Meta::default(); slots].into_boxed_slice(),
             // The last freed is the first taken: it is still in the cache.
@@ -95,11 +136,11 @@ impl Pool {
         self.stride
     }
 
-    /// The memory of all cells, for a driver that lets the kernel write into it: its first octet
-    /// and its length. Cell `n` starts at `n * stride`.
+    /// The memory of all cells, for a driver that lets the kernel write into it. Cell `n` starts
+    /// at `n * stride`.
     #[must_use]
-    pub fn region(&self) -> (NonNull<u8>, usize) {
-        (self.memory, self.layout.size())
+    pub fn region(&self) -> &Arc<Region> {
+        &self.region
     }
 
     /// Takes an empty cell; its packet is empty and starts at [`HEADROOM`]. `None` if all are
@@ -276,19 +317,12 @@ impl Pool {
 
     fn all_mut(&mut self) -> &mut [u8] {
         // SAFETY: the pool's own memory, initialised, borrowed with the pool.
-        unsafe { std::slice::from_raw_parts_mut(self.memory.as_ptr(), self.layout.size()) }
+        unsafe { std::slice::from_raw_parts_mut(self.memory.as_ptr(), self.region.octets()) }
     }
 
     #[cfg(debug_assertions)]
     fn hold(&mut self, slot: Slot) {
         assert!(!std::mem::replace(&mut self.held[slot.0 as usize], true), "taken twice");
-    }
-}
-
-impl Drop for Pool {
-    fn drop(&mut self) {
-        // SAFETY: allocated with this layout, and nobody borrows it any more.
-        unsafe { dealloc(self.memory.as_ptr(), self.layout) };
     }
 }
 

@@ -1,0 +1,6 @@
+//! Packet ports against the kernel: a namespace on each side of a veth pair.
+#![allow(clippy::unwrap_used, reason = "a test says no by panicking")]
+
+mod echo;
+mod field;
+mod packet;
