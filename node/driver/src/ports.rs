@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   Port ─┬─ packet   any interface of this kernel: AF_PACKET, TPACKET_V3
+//!         ├─ xdp      a queue of an interface, the pool's memory shared with the kernel: AF_XDP
 //!         └─ ring     another worker of this process
 //! ```
 //! A port belongs to one worker, and so does the [`Pool`] that its packets live in; every call is
@@ -20,6 +21,7 @@ mod counters;
 pub mod device;
 pub mod packet;
 pub mod ring;
+pub mod xdp;
 
 use graph::{Pool, Slot};
 use std::os::fd::BorrowedFd;
@@ -28,18 +30,23 @@ pub use counters::{Count, Counters, ReceiveDrop, SendDrop};
 pub use device::Device;
 pub use packet::PacketPort;
 pub use ring::RingPort;
+pub use xdp::XdpPort;
 
 /// Packets of one call to [`Port::receive`].
 pub const VECTOR: usize = 256;
+/// Octets of a packet in front of what its MTU counts: an Ethernet header with two VLAN tags.
+pub const LINK_OCTETS: usize = 22;
 
 /// What packets come from and go to; closed, so that a worker's loop knows them all.
 #[derive(Debug)]
-#[non_exhaustive]
+#[allow(clippy::large_enum_variant, reason = "a worker has a handful of them and moves none")]
 pub enum Port {
     /// An interface of this kernel, by `AF_PACKET`.
     Packet(PacketPort),
     /// Another worker of this process.
     Ring(RingPort),
+    /// A queue of an interface, by `AF_XDP`.
+    Xdp(XdpPort),
 }
 
 macro_rules! each {
@@ -47,6 +54,7 @@ macro_rules! each {
         match $self {
             Self::Packet($port) => $what,
             Self::Ring($port) => $what,
+            Self::Xdp($port) => $what,
         }
     };
 }

@@ -7,8 +7,8 @@
 //! ```
 //! A packet is copied once, by the receiver: its cell stays the ring's until then.
 
-use super::VECTOR;
 use super::counters::{Counters, ReceiveDrop, SendDrop};
+use super::{LINK_OCTETS, VECTOR};
 use crate::Waker;
 use graph::{Pool, Region, Slot, room};
 use std::io;
@@ -94,7 +94,7 @@ impl RingPort {
         }
         let there = Lane::new(capacity, pools.0)?;
         let back = Lane::new(capacity, pools.1)?;
-        let mtu = (room(pools.0.stride()).min(room(pools.1.stride())) - 22).max(MTU);
+        let mtu = (room(pools.0.stride()).min(room(pools.1.stride())) - LINK_OCTETS).max(MTU);
         let first = Self::new(Arc::clone(&there), Arc::clone(&back), macs.0, mtu);
         Ok((first, Self::new(back, there, macs.1, mtu)))
     }

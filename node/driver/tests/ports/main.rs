@@ -4,3 +4,4 @@
 mod echo;
 mod field;
 mod packet;
+mod xdp;

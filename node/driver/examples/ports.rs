@@ -1,0 +1,201 @@
+//! How many packets a second a port takes: `ports KIND SECONDS`, KIND one of `packet`, `xdp`,
+//! `rings`. Veths are made in a namespace of its own and gone afterwards (needs root); one thread
+//! on core 0 forwards from one port to the other, another on core 1 sends as fast as it can.
+//!
+//! ```text
+//!   core 1: generator (AF_XDP) → out0 ══ near0 → core 0: receive, exchange, send → near1 ══ out1
+//! ```
+#![allow(clippy::print_stdout, reason = "an example prints what it measured")]
+
+use driver::ports::xdp::{ENTRIES, Redirect, Umem, XdpPort};
+use driver::ports::{PacketPort, Port, RingPort, packet};
+use graph::{Pool, STRIDE, Slot};
+use std::io;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+const SLOTS: usize = 16_384;
+const FRAME: usize = 60;
+const RING: usize = 2_048;
+/// Calls of the loop between two looks at link and counters.
+const ATTEND: u32 = 16_384;
+
+fn main() -> io::Result<()> {
+    let arguments: Vec<String> = std::env::args().collect();
+    let kind = arguments.get(1).map_or("xdp", String::as_str).to_owned();
+    let seconds = arguments.get(2).and_then(|text| text.parse().ok()).unwrap_or(5);
+    let time = Duration::from_secs(seconds);
+    if kind == "rings" {
+        return rings(time);
+    }
+    let namespace = format!("driver-measure-{}", std::process::id());
+    let result = enter(&namespace).and_then(|()| veths(&kind, time));
+    ip(&["netns", "del", &namespace])?;
+    result
+}
+
+fn ip(words: &[&str]) -> io::Result<()> {
+    let status = Command::new("ip").args(words).status()?;
+    if status.success() { Ok(()) } else { Err(io::Error::other(words.join(" "))) }
+}
+
+fn enter(namespace: &str) -> io::Result<()> {
+    use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+    use std::os::fd::AsFd;
+    ip(&["netns", "add", namespace])?;
+    let file = std::fs::File::open(format!("/run/netns/{namespace}"))?;
+    move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network))?;
+    Ok(())
+}
+
+/// The two ports of the forwarder, and its pool.
+fn forwarder(kind: &str) -> io::Result<(Port, Port, Pool)> {
+    let pool = Pool::new(SLOTS, STRIDE);
+    if kind == "packet" {
+        let open = |name| PacketPort::open(&packet::Spec::new(name)).map(Port::Packet);
+        return Ok((open("near0")?, open("near1")?, pool));
+    }
+    let mut umem = Umem::new(&pool, false)?;
+    let mut open = |name| {
+        let redirect = Redirect::attach(name)?;
+        XdpPort::open(&redirect, 0, ENTRIES, &mut umem).map(Port::Xdp)
+    };
+    Ok((open("near0")?, open("near1")?, pool))
+}
+
+fn veths(kind: &str, time: Duration) -> io::Result<()> {
+    for (near, out) in [("near0", "out0"), ("near1", "out1")] {
+        ip(&["link", "add", near, "type", "veth", "peer", "name", out])?;
+        for name in [near, out] {
+            ip(&["link", "set", name, "up"])?;
+        }
+    }
+    let (first, second, pool) = forwarder(kind)?;
+    // The far end of the second pair drops what comes before the kernel makes anything of it.
+    let sink = Redirect::attach("out1")?;
+    let mut sink_pool = Pool::new(SLOTS, STRIDE);
+    let mut umem = Umem::new(&sink_pool, false)?;
+    let sink_port = XdpPort::open(&sink, 0, ENTRIES, &mut umem)?;
+    let stop = Arc::new(AtomicBool::new(false));
+    let generator = {
+        let stop = Arc::clone(&stop);
+        let own = Pool::new(SLOTS, STRIDE);
+        let redirect = Redirect::attach("out0")?;
+        let port = XdpPort::open(&redirect, 0, ENTRIES, &mut Umem::new(&own, false)?)?;
+        let sink = (Port::Xdp(sink_port), sink_pool_take(&mut sink_pool));
+        std::thread::spawn(move || generate((Port::Xdp(port), own), sink, &stop))
+    };
+    driver::pin(0)?;
+    forward(kind, (first, second, pool), time);
+    stop.store(true, Relaxed);
+    let (sent, arrived) = generator.join().map_err(|_| io::Error::other("generator"))?;
+    println!("{kind}: generator sent {sent}, {arrived} arrived behind the forwarder");
+    Ok(())
+}
+
+fn sink_pool_take(pool: &mut Pool) -> Pool {
+    std::mem::replace(pool, Pool::new(1, STRIDE))
+}
+
+/// Sends 32 frames at a time as fast as it can, and drains what has passed the forwarder.
+fn generate(own: (Port, Pool), sink: (Port, Pool), stop: &AtomicBool) -> (u64, u64) {
+    let ((mut port, mut pool), (mut end, mut end_pool)) = (own, sink);
+    let pinned = driver::pin(1);
+    assert!(pinned.is_ok(), "two cores");
+    let (mut slots, mut arrived) = (Vec::new(), Vec::new());
+    let mut frame = [0u8; FRAME];
+    frame[..14].copy_from_slice(&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x88, 0xb5]);
+    let mut rounds = 0u32;
+    while !stop.load(Relaxed) {
+        slots.extend((0..32).map_while(|_| pool.put(&frame)));
+        port.send(&mut pool, &mut slots);
+        if rounds.is_multiple_of(8) {
+            end.receive(&mut end_pool, &mut arrived);
+            end_pool.free_all(&arrived);
+            arrived.clear();
+        }
+        rounds = rounds.wrapping_add(1);
+    }
+    end.attend(&mut end_pool);
+    let total = end.counters().received.packets + end.counters().receive_drops.iter().sum::<u64>();
+    (port.counters().sent.packets, total)
+}
+
+/// The forwarding loop: receive, exchange the addresses, send by the other port.
+fn forward(kind: &str, (mut first, mut second, mut pool): (Port, Port, Pool), time: Duration) {
+    let mut slots: Vec<Slot> = Vec::with_capacity(512);
+    let (start, mut rounds, mut busy) = (Instant::now(), 0u32, 0u64);
+    loop {
+        if first.receive(&mut pool, &mut slots) > 0 {
+            busy += 1;
+            for slot in &slots {
+                let (to, rest) = pool.bytes_mut(*slot).split_at_mut(6);
+                to.swap_with_slice(&mut rest[..6]);
+            }
+            second.send(&mut pool, &mut slots);
+        }
+        rounds = rounds.wrapping_add(1);
+        if rounds.is_multiple_of(ATTEND) || rounds == 1 {
+            first.attend(&mut pool);
+            second.attend(&mut pool);
+            if start.elapsed() >= time {
+                break;
+            }
+        }
+        if rounds.is_multiple_of(64) {
+            second.receive(&mut pool, &mut slots);
+            pool.free_all(&slots);
+            slots.clear();
+            if start.elapsed() >= time {
+                break;
+            }
+        }
+    }
+    let (taken, seconds) = (start.elapsed(), start.elapsed().as_secs_f64());
+    let (from, to) = (first.counters(), second.counters());
+    let sent = to.sent.packets as f64;
+    println!("{kind}: {:.3} Mpps forwarded in {taken:.2?}", sent / seconds / 1e6);
+    println!("  {:.0} ns a packet, {:.1} a vector", seconds / sent * 1e9, sent / busy as f64);
+    println!("  in {from:?}\n  out {to:?}");
+}
+
+/// A generator's ring, the forwarder, a ring back.
+fn rings(time: Duration) -> io::Result<()> {
+    let (outer, inner) = (Pool::new(SLOTS, STRIDE), Pool::new(SLOTS, STRIDE));
+    let macs = ([2, 0, 0, 0, 0, 1], [2, 0, 0, 0, 0, 2]);
+    let (generator, first) = RingPort::pair(RING, (&outer, &inner), macs)?;
+    let (second, end) = RingPort::pair(RING, (&inner, &outer), macs)?;
+    let stop = Arc::new(AtomicBool::new(false));
+    let thread = {
+        let stop = Arc::clone(&stop);
+        std::thread::spawn(move || around(Port::Ring(generator), Port::Ring(end), outer, &stop))
+    };
+    driver::pin(0)?;
+    forward("rings", (Port::Ring(first), Port::Ring(second), inner), time);
+    stop.store(true, Relaxed);
+    let arrived = thread.join().map_err(|_| io::Error::other("generator"))?;
+    println!("rings: {arrived} arrived behind the forwarder");
+    Ok(())
+}
+
+/// Sends what comes back again, and new frames as long as there is room.
+fn around(mut out: Port, mut end: Port, mut pool: Pool, stop: &AtomicBool) -> u64 {
+    let pinned = driver::pin(1);
+    assert!(pinned.is_ok(), "two cores");
+    let mut slots = Vec::with_capacity(512);
+    while !stop.load(Relaxed) {
+        end.receive(&mut pool, &mut slots);
+        pool.free_all(&slots);
+        slots.clear();
+        let mut cells = [Slot(0); 64];
+        let count = pool.take_all(&mut cells);
+        for slot in &cells[..count] {
+            pool.meta_mut(*slot).length = FRAME as u16;
+        }
+        slots.extend_from_slice(&cells[..count]);
+        out.send(&mut pool, &mut slots);
+    }
+    end.counters().received.packets
+}

@@ -1,0 +1,160 @@
+//! The XDP program that hands an interface's packets to the sockets of its queues, by bpf(2).
+//!
+//! ```text
+//!   r2 = context.rx_queue_index
+//!   r1 = the map of sockets
+//!   r3 = XDP_PASS, for a queue without a socket
+//!   return bpf_redirect_map(r1, r2, r3)
+//! ```
+
+use crate::socket::check;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::sync::Arc;
+
+/// Queues of an interface at most.
+pub const QUEUES_MAX: u32 = 64;
+
+const MAP_CREATE: libc::c_int = 0;
+const MAP_UPDATE: libc::c_int = 2;
+const PROGRAM_LOAD: libc::c_int = 5;
+const LINK_CREATE: libc::c_int = 28;
+const MAP_OF_XDP_SOCKETS: u32 = 17;
+const PROGRAM_XDP: u32 = 6;
+const ATTACH_XDP: u32 = 37;
+/// `XDP_FLAGS_DRV_MODE`, `XDP_FLAGS_SKB_MODE`.
+const NATIVE: u32 = 1 << 2;
+const GENERIC: u32 = 1 << 1;
+/// `union bpf_attr`: what is used of it.
+const ATTRIBUTES: usize = 72;
+/// Instructions (Documentation/bpf/standardization/instruction-set.rst).
+const LOAD_WORD: u8 = 0x61;
+const LOAD_WIDE: u8 = 0x18;
+const MOVE: u8 = 0xb7;
+const CALL: u8 = 0x85;
+const EXIT: u8 = 0x95;
+const MAP_BY_DESCRIPTOR: u8 = 1;
+const REDIRECT_MAP: i32 = 51;
+const XDP_PASS: i32 = 2;
+/// Where `struct xdp_md` has the queue's number.
+const QUEUE_AT: i16 = 16;
+/// The kernel looks at the licence of programs that trace; any will do.
+const LICENCE: &[u8] = b"Apache-2.0\0";
+
+/// The program before one interface; gone from there when the last holder lets go, or the process
+/// ends.
+#[derive(Debug)]
+pub struct Redirect {
+    _link: OwnedFd,
+    map: OwnedFd,
+    interface: String,
+    is_native: bool,
+}
+
+impl Redirect {
+    /// Loads it and puts it before an interface, natively or, where the driver cannot, in the
+    /// kernel's generic way. Packets of queues without a port go on to the kernel.
+    ///
+    /// # Errors
+    /// The kernel's for the generic way: not permitted, another program stands there.
+    pub fn attach(interface: &str) -> io::Result<Arc<Self>> {
+        let index = crate::link::interface(interface)?;
+        let map = make_map()?;
+        let program = load(&map)?;
+        let native = link(&program, index, NATIVE);
+        let is_native = native.is_ok();
+        let link = native.or_else(|_| link(&program, index, GENERIC))?;
+        Ok(Arc::new(Self { _link: link, map, interface: interface.to_owned(), is_native }))
+    }
+
+    /// The interface.
+    #[must_use]
+    pub fn interface(&self) -> &str {
+        &self.interface
+    }
+
+    /// Whether it runs in the driver; otherwise the kernel has made a buffer of each packet first.
+    #[must_use]
+    pub fn is_native(&self) -> bool {
+        self.is_native
+    }
+
+    /// Hands what comes in by a queue to a socket, as long as that lives.
+    pub(super) fn steer(&self, queue: u32, socket: RawFd) -> io::Result<()> {
+        let (key, value) = (queue, socket as u32);
+        let mut attributes = [0; ATTRIBUTES];
+        put(&mut attributes, 0, self.map.as_raw_fd() as u32);
+        put_pointer(&mut attributes, 8, (&raw const key).cast());
+        put_pointer(&mut attributes, 16, (&raw const value).cast());
+        bpf(MAP_UPDATE, &attributes).map(drop)
+    }
+}
+
+fn put(attributes: &mut [u8; ATTRIBUTES], at: usize, value: u32) {
+    attributes[at..at + 4].copy_from_slice(&value.to_ne_bytes());
+}
+
+fn put_pointer(attributes: &mut [u8; ATTRIBUTES], at: usize, value: *const u8) {
+    attributes[at..at + 8].copy_from_slice(&(value as u64).to_ne_bytes());
+}
+
+fn bpf(command: libc::c_int, attributes: &[u8; ATTRIBUTES]) -> io::Result<libc::c_int> {
+    // SAFETY: the kernel reads the attributes and what they point to, all of which the callers
+    // keep alive over the call, with the lengths that they state.
+    let result =
+        unsafe { libc::syscall(libc::SYS_bpf, command, attributes.as_ptr(), attributes.len()) };
+    check(result as libc::c_int)
+}
+
+/// The same for commands that return a descriptor.
+fn bpf_descriptor(command: libc::c_int, attributes: &[u8; ATTRIBUTES]) -> io::Result<OwnedFd> {
+    // SAFETY: these commands return a descriptor that is ours alone.
+    Ok(unsafe { OwnedFd::from_raw_fd(bpf(command, attributes)?) })
+}
+
+fn make_map() -> io::Result<OwnedFd> {
+    let mut attributes = [0; ATTRIBUTES];
+    for (at, value) in [MAP_OF_XDP_SOCKETS, 4, 4, QUEUES_MAX].into_iter().enumerate() {
+        put(&mut attributes, at * 4, value);
+    }
+    bpf_descriptor(MAP_CREATE, &attributes)
+}
+
+/// `struct bpf_insn`.
+fn instruction(code: u8, registers: u8, offset: i16, value: i32) -> [u8; 8] {
+    let [a, b] = offset.to_ne_bytes();
+    let [c, d, e, f] = value.to_ne_bytes();
+    [code, registers, a, b, c, d, e, f]
+}
+
+fn program(map: RawFd) -> [[u8; 8]; 6] {
+    [
+        instruction(LOAD_WORD, 2 | 1 << 4, QUEUE_AT, 0),
+        instruction(LOAD_WIDE, 1 | MAP_BY_DESCRIPTOR << 4, 0, map),
+        instruction(0, 0, 0, 0),
+        instruction(MOVE, 3, 0, XDP_PASS),
+        instruction(CALL, 0, 0, REDIRECT_MAP),
+        instruction(EXIT, 0, 0, 0),
+    ]
+}
+
+fn load(map: &OwnedFd) -> io::Result<OwnedFd> {
+    let program = program(map.as_raw_fd());
+    let mut attributes = [0; ATTRIBUTES];
+    put(&mut attributes, 0, PROGRAM_XDP);
+    put(&mut attributes, 4, program.len() as u32);
+    put_pointer(&mut attributes, 8, program.as_ptr().cast());
+    put_pointer(&mut attributes, 16, LICENCE.as_ptr());
+    attributes[48..55].copy_from_slice(b"to_port");
+    put(&mut attributes, 68, ATTACH_XDP);
+    bpf_descriptor(PROGRAM_LOAD, &attributes)
+}
+
+fn link(program: &OwnedFd, interface: u32, mode: u32) -> io::Result<OwnedFd> {
+    let mut attributes = [0; ATTRIBUTES];
+    let values = [program.as_raw_fd() as u32, interface, ATTACH_XDP, mode];
+    for (at, value) in values.into_iter().enumerate() {
+        put(&mut attributes, at * 4, value);
+    }
+    bpf_descriptor(LINK_CREATE, &attributes)
+}
