@@ -1,0 +1,48 @@
+//! Packets by the million from a seed, what became of them, and the methods that make a figure of
+//! it.
+//!
+//! ```text
+//!   Plan (streams: layers · flows · sizes · order) ─→ Generator ──write──→ cells, octets
+//!                                                        │ sent, per flow      │ device
+//!   Method (next trial) ←─ Measured ←─ Report ←─ settle ─┴─ Analyser ←─receive─┘
+//! ```
+//! Nothing here knows a clock, a socket or a thread: time is an argument. The same plan gives the
+//! same packets. Sizes are those of RFC 2544: with the four octets of the frame check sequence,
+//! which no packet in memory has.
+#![forbid(unsafe_code)]
+
+mod analyser;
+mod flow;
+mod generator;
+mod histogram;
+mod layer;
+mod method;
+mod order;
+mod prefixes;
+mod random;
+mod records;
+mod report;
+mod schedule;
+mod signature;
+mod sizes;
+mod stream;
+mod sum;
+mod values;
+
+pub use analyser::{Analyser, WINDOW};
+pub use generator::Generator;
+pub use histogram::{Histogram, PRECISION};
+pub use layer::{ADDRESS_BITS_V6, Layer};
+pub use method::{
+    BackToBack, Bounds, Burst, FrameLoss, Goal, Latency, LatencyFigures, Measured, Method, Search,
+    SearchOutcome, TRIALS_MAX, Trial, drive,
+};
+pub use order::Order;
+pub use prefixes::{Route, hosts, table_v4, table_v6};
+pub use random::Random;
+pub use report::{Delays, Report, StreamReport};
+pub use schedule::Schedule;
+pub use signature::Form;
+pub use sizes::{FCS, IMIX, REPORT, SIZE_MAX, SIZE_MIN, Sizes};
+pub use stream::{FLOWS_MAX, Plan, Refused, STREAMS_MAX, Stream};
+pub use values::{Part, Values, Vary};
