@@ -2,12 +2,14 @@
 
 mod bgp;
 mod emulate;
+mod plane;
 mod sctp;
 mod signalling;
 
 pub use self::sctp::{Sctp, SctpClient, SctpEndpoint, SctpMode, SctpServer, SctpThroughput};
 pub use bgp::{BgpClear, BgpCommand, BgpPeer, BgpRoutes};
 pub use emulate::{Link, Reverse};
+pub use plane::{Forwarder, PlaneCommand, PlaneTrace};
 pub use signalling::{M3uaCommand, OfPeer, OfServer, SctpCommand};
 
 use clap::builder::RangedU64ValueParser;
@@ -53,6 +55,8 @@ pub enum Command {
     Lab(Lab),
     /// Speak SCTP: pass bytes on like ncat, or measure like tsctp.
     Sctp(Box<Sctp>),
+    /// Forward packets, told what by a control process (`tandem run` starts it).
+    Forwarder(Forwarder),
     /// Show live calls in the console: a site, subscribers and a network, all on this machine.
     Demo(Demo),
     /// Print the completion script of a shell.
@@ -179,6 +183,12 @@ pub enum CtlCommand {
         /// What of it.
         #[command(subcommand)]
         command: Option<BgpCommand>,
+    },
+    /// The packet plane of routers: graph, ports, traces; without more, a summary.
+    Plane {
+        /// What of it.
+        #[command(subcommand)]
+        command: Option<PlaneCommand>,
     },
     /// Metrics.
     Counters {

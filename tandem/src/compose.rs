@@ -1,5 +1,6 @@
 //! What a section of the site file becomes: a function, its shards and its ports.
 
+use crate::edge;
 use crate::paired::Paired;
 use crate::pool::{EXCHANGE, Steward};
 use crate::site::Section;
@@ -56,6 +57,8 @@ pub enum Part {
     Sgc(Arc<Supervised<sgc::Gateway>>),
     /// A route reflector, and where its files are.
     Rr(Arc<Supervised<rr::Reflector>>, PathBuf),
+    /// A provider edge router, and where its files are.
+    Pe(Arc<Supervised<pe::ProviderEdge>>, PathBuf),
     /// The service assurance server.
     Sas(Arc<Supervised<sas::Sas>>, Arc<Registry>),
 }
@@ -93,6 +96,7 @@ impl Part {
             Section::Ssc(section) => start_ssc(section),
             Section::Sgc(section) => start_sgc(section),
             Section::Rr(section) => start_rr(section, ground),
+            Section::Pe(section) => edge::start(section, ground),
             Section::Sas(section) => start_sas(section, ground),
         }
     }
@@ -104,7 +108,9 @@ impl Part {
                 let unit = match self {
                     Self::Pair(paired) => &paired.unit,
                     Self::Ssc(unit) => unit,
-                    Self::Sas(..) | Self::Sgc(_) | Self::Rr(..) => return Err(Hindrance::Kind),
+                    Self::Sas(..) | Self::Sgc(_) | Self::Rr(..) | Self::Pe(..) => {
+                        return Err(Hindrance::Kind);
+                    }
                 };
                 let (old, spec) = unit.present();
                 if old.replica != new.replica {
@@ -140,6 +146,7 @@ impl Part {
                 Ok(unit.configure(Arc::new((**new).clone()), ports)?)
             }
             (Self::Rr(unit, directory), Section::Rr(new)) => configure_rr(unit, directory, new),
+            (Self::Pe(unit, directory), Section::Pe(new)) => edge::configure(unit, directory, new),
             (Self::Sas(unit, _), Section::Sas(new)) => {
                 let (old, spec) = unit.present();
                 if old.directory != new.directory {
@@ -165,6 +172,7 @@ impl Part {
             Self::Pair(paired) => Arc::clone(paired) as Arc<dyn Unit>,
             Self::Sgc(unit) => Arc::clone(unit) as Arc<dyn Unit>,
             Self::Rr(unit, _) => Arc::clone(unit) as Arc<dyn Unit>,
+            Self::Pe(unit, _) => Arc::clone(unit) as Arc<dyn Unit>,
             Self::Sas(unit, _) => Arc::clone(unit) as Arc<dyn Unit>,
         }
     }

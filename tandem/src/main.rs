@@ -8,6 +8,7 @@ mod check;
 mod cli;
 mod compose;
 mod ctl;
+mod edge;
 mod emulate;
 mod exit;
 mod lab;
@@ -51,6 +52,7 @@ fn dispatch(cli: Cli) -> Result<(), Exit> {
         Command::Ctl(ctl) => ctl::ctl(*ctl),
         Command::Lab(lab) => lab::lab(lab),
         Command::Sctp(asked) => sctp::sctp(&asked),
+        Command::Forwarder(asked) => edge::forwarder(asked),
         Command::Demo(demo) => lab::demo(&demo),
         Command::Completion { shell } => man::completion(shell),
         Command::Reference => reference::print(),

@@ -208,6 +208,7 @@ fn doorway_of(path: &str, section: &Section, address: std::net::SocketAddr) -> D
         ssc: Vec::new(),
         sgc: Vec::new(),
         rr: Vec::new(),
+        pe: Vec::new(),
         sas: None,
         arbiter: None,
     };
@@ -215,6 +216,7 @@ fn doorway_of(path: &str, section: &Section, address: std::net::SocketAddr) -> D
         Section::Ssc(ssc) => site.ssc.push((**ssc).clone()),
         Section::Sgc(sgc) => site.sgc.push((**sgc).clone()),
         Section::Rr(rr) => site.rr.push((**rr).clone()),
+        Section::Pe(pe) => site.pe.push((**pe).clone()),
         Section::Sas(sas) => site.sas = Some(sas.clone()),
     }
     let found = site.doorways().into_iter().find(|door| door.address == address);

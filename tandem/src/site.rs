@@ -29,6 +29,9 @@ pub struct Site {
     /// Route reflectors.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rr: Vec<rr::config::Rr>,
+    /// Provider edge routers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pe: Vec<pe::config::Pe>,
     /// The service assurance server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sas: Option<sas::config::Sas>,
@@ -68,6 +71,8 @@ pub enum Section {
     Sgc(Box<sgc::config::Sgc>),
     /// A route reflector.
     Rr(Box<rr::config::Rr>),
+    /// A provider edge router.
+    Pe(Box<pe::config::Pe>),
     /// The service assurance server.
     Sas(sas::config::Sas),
 }
@@ -79,6 +84,7 @@ impl Section {
             Self::Ssc(ssc) => &ssc.name,
             Self::Sgc(sgc) => &sgc.name,
             Self::Rr(rr) => &rr.name,
+            Self::Pe(pe) => &pe.name,
             Self::Sas(sas) => &sas.name,
         }
     }
@@ -96,7 +102,9 @@ impl Site {
             sgcs.map(|(at, sgc)| (format!("sgc[{at}]"), Section::Sgc(Box::new(sgc.clone()))));
         let rrs = self.rr.iter().enumerate();
         let rrs = rrs.map(|(at, rr)| (format!("rr[{at}]"), Section::Rr(Box::new(rr.clone()))));
-        sscs.chain(sgcs).chain(rrs).chain(sas).collect()
+        let pes = self.pe.iter().enumerate();
+        let pes = pes.map(|(at, pe)| (format!("pe[{at}]"), Section::Pe(Box::new(pe.clone()))));
+        sscs.chain(sgcs).chain(rrs).chain(pes).chain(sas).collect()
     }
 
     /// The site's directory, for a site file at `file`.
@@ -137,6 +145,7 @@ impl config::Site for Site {
                 Section::Ssc(ssc) => ssc.validate(own),
                 Section::Sgc(sgc) => sgc.validate(own),
                 Section::Rr(rr) => rr.validate(own),
+                Section::Pe(pe) => pe.validate(own),
                 Section::Sas(sas) => sas.validate(own),
             });
             let name = section.name();

@@ -2,6 +2,8 @@
 
 mod service;
 
+pub(crate) use service::{Action, CLASSES, GLOBAL, action};
+
 use crate::config::{self, Pe, Via, mac, network, prefix};
 use crate::desired::{Desired, Rank};
 use crate::numbers::{Kind, Numbers};

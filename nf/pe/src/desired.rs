@@ -27,7 +27,6 @@ pub(crate) struct Desired {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Rank {
     Table,
-    Port,
     Interface,
     Address,
     Hop,

@@ -125,9 +125,9 @@ fn trace(it: &Forwarder, params: &Params) -> Result<Value, String> {
 fn traced(reports: &[Report]) -> Value {
     let traces = reports.iter().flat_map(|report| &report.traced).enumerate();
     let rows = traces.flat_map(|(number, steps)| {
-        steps.iter().map(move |step| {
-            json!({ "packet": number + 1, "node": step.node, "note": step.note })
-        })
+        steps
+            .iter()
+            .map(move |step| json!({ "packet": number + 1, "node": step.node, "note": step.note }))
     });
     rows.collect()
 }

@@ -4,15 +4,15 @@
 use crate::stream::{Lost, Stream};
 use crate::wire::{self, MEMO_OCTETS_MAX, PortSpec, Reply, Request};
 use nodes::Program;
-use std::fs::OpenOptions;
 use serde_json::Value;
+use std::fs::OpenOptions;
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 /// Looks for the socket of a forwarder that was just started …
@@ -36,23 +36,18 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// Sees to it that a forwarder stands. It belongs to no session and outlives its control.
+    /// Sees to it that a forwarder stands.
     ///
     /// # Errors
     /// In words, when it does not come to stand within five seconds.
     pub fn ensure(&self) -> Result<(), String> {
-        if UnixStream::connect(&self.socket).is_ok() {
+        if self.stands() {
             return Ok(());
         }
-        let (program, arguments) = self.command.split_first().ok_or("no command")?;
-        let log = OpenOptions::new().append(true).create(true).mode(0o600).open(&self.log);
-        let log = log.map_err(|error| format!("{}: {error}", self.log.display()))?;
-        let errors = log.try_clone().map_err(|error| error.to_string())?;
-        let mut command = Command::new(program);
-        command.args(arguments).stdin(Stdio::null()).stdout(log).stderr(errors).process_group(0);
-        let mut child = command.spawn().map_err(|error| format!("{program}: {error}"))?;
+        let mut child = self.spawn()?;
         for _ in 0..LOOKS_MAX {
-            if UnixStream::connect(&self.socket).is_ok() {
+            if self.stands() {
+                await_end(child);
                 return Ok(());
             }
             if let Ok(Some(status)) = child.try_wait() {
@@ -62,6 +57,35 @@ impl Launch {
         }
         Err(format!("no forwarder answers at {}", self.socket.display()))
     }
+
+    /// Starts a forwarder and does not wait for it. A second one ends by itself when it finds the
+    /// first.
+    ///
+    /// # Errors
+    /// In words, when it cannot be started.
+    pub fn start(&self) -> Result<(), String> {
+        self.spawn().map(await_end)
+    }
+
+    fn stands(&self) -> bool {
+        UnixStream::connect(&self.socket).is_ok()
+    }
+
+    /// The process belongs to no session: it outlives its control.
+    fn spawn(&self) -> Result<Child, String> {
+        let (program, arguments) = self.command.split_first().ok_or("no command")?;
+        let log = OpenOptions::new().append(true).create(true).mode(0o600).open(&self.log);
+        let log = log.map_err(|error| format!("{}: {error}", self.log.display()))?;
+        let errors = log.try_clone().map_err(|error| error.to_string())?;
+        let mut command = Command::new(program);
+        command.args(arguments).stdin(Stdio::null()).stdout(log).stderr(errors).process_group(0);
+        command.spawn().map_err(|error| format!("{program}: {error}"))
+    }
+}
+
+/// Takes note of its end, whenever that is: nothing of it is left then.
+fn await_end(mut child: Child) {
+    std::thread::spawn(move || child.wait());
 }
 
 /// Asks the forwarder that stands at `socket`, whoever controls it, and waits for the answer.

@@ -17,6 +17,8 @@ mod stream;
 pub mod wire;
 mod worker;
 
+pub use graph::{STRIDE, STRIDE_JUMBO};
+
 pub use control::{Control, Launch, ask};
 pub use serve::{CONNECTIONS_MAX, Failed, Spec, WORKERS_MAX, serve};
 pub use stream::Lost;

@@ -1,6 +1,7 @@
 //! The main thread: the plane's one writer, the doorway of controls and of those who ask.
 
 use crate::answer;
+use crate::open;
 use crate::stream::{Lost, Stream};
 use crate::wire::{MEMO_OCTETS_MAX, PortSpec, Reply, Request};
 use crate::worker::{Facts, Order, Parts, Report, Told, Worker};
@@ -306,8 +307,12 @@ impl Forwarder {
         if usize::from(spec.port) >= graph::PORTS_MAX {
             return self.refuse(&format!("port {}", spec.name), "its number is too high");
         }
+        let redirect = match open::shared(&spec) {
+            Ok(redirect) => redirect,
+            Err(why) => return self.refuse(&format!("port {}", spec.name), &why),
+        };
         for hand in &self.hands {
-            hand.give(Order::Open(spec.clone()));
+            hand.give(Order::Open(spec.clone(), redirect.clone()));
         }
         self.ports.insert(spec.port, Standing { spec, facts: None, open: 0 });
     }
@@ -451,8 +456,7 @@ fn employ(
         listener: Arc::clone(listener),
     };
     let worker = Worker::new(parts).map_err(kernel("a worker"))?;
-    let core = (!spec.cores.is_empty())
-        .then(|| spec.cores[usize::from(number) % spec.cores.len()]);
+    let core = (!spec.cores.is_empty()).then(|| spec.cores[usize::from(number) % spec.cores.len()]);
     let thread = thread::Builder::new().name(format!("worker-{number}")).spawn(move || {
         if let Some(core) = core
             && let Err(error) = driver::pin(core)

@@ -5,9 +5,10 @@
 //!   idle for a while: doze everywhere, leave the tables' epochs, sleep until something comes
 //! ```
 
-use crate::open;
+use crate::open::{self, Place};
 use crate::wire::PortSpec;
 use crossbeam_channel::{Receiver, Sender, TryRecvError};
+use driver::ports::xdp::{Redirect, Umem};
 use driver::ports::{Port, VECTOR};
 use driver::{Clock, Interest, Poll, Waker};
 use graph::{Choice, Counters, Graph, Outbox, PORTS_MAX, Pool, Slot, Step};
@@ -27,8 +28,8 @@ const HOST: u64 = u64::MAX - 1;
 
 /// What a worker is told.
 pub(crate) enum Order {
-    /// Opens a port.
-    Open(PortSpec),
+    /// Opens a port; the program before an AF_XDP device is one for all workers.
+    Open(PortSpec, Option<Arc<Redirect>>),
     /// Closes one.
     Close(u16),
     /// Sends a frame by an interface.
@@ -88,6 +89,8 @@ pub(crate) struct Worker {
     out: Outbox,
     poll: Poll,
     clock: Clock,
+    /// What the kernel knows of the pool, once there is an AF_XDP port.
+    umem: Option<Umem>,
     batch: Vec<Slot>,
     entry: usize,
     inject: usize,
@@ -122,6 +125,7 @@ impl Worker {
             out: Outbox::default(),
             poll,
             clock: Clock::start(),
+            umem: None,
             batch: Vec::with_capacity(VECTOR),
             entry,
             inject,
@@ -218,7 +222,7 @@ impl Worker {
     fn orders(&mut self) -> bool {
         loop {
             match self.parts.orders.try_recv() {
-                Ok(Order::Open(spec)) => self.open(&spec),
+                Ok(Order::Open(spec, redirect)) => self.open(&spec, redirect),
                 Ok(Order::Close(port)) => self.close(port),
                 Ok(Order::Send { interface, frame }) => self.send(interface, &frame),
                 Ok(Order::Report(to)) => {
@@ -233,21 +237,22 @@ impl Worker {
     }
 
     fn send(&mut self, interface: u32, frame: &[u8]) {
+        let now = self.now();
         let Parts { graph, pool, .. } = &mut self.parts;
         let Some(slot) = pool.put(frame) else { return };
         let meta = pool.meta_mut(slot);
         meta.transmit = interface;
         meta.flags |= graph::meta::OWN;
         graph.push(self.inject, &[slot], pool);
-        let now = self.now();
         graph.run(pool, &mut self.out, now);
         self.flush();
     }
 
-    fn open(&mut self, spec: &PortSpec) {
+    fn open(&mut self, spec: &PortSpec, redirect: Option<Arc<Redirect>>) {
         self.close(spec.port);
         let Parts { number, workers, pool, .. } = &mut self.parts;
-        let result = open::port(spec, (*number, *workers), pool).and_then(|port| {
+        let place = Place { number: *number, workers: *workers, redirect };
+        let result = open::port(spec, &place, pool, &mut self.umem).and_then(|port| {
             let place = u64::from(spec.port);
             self.poll.add(&port.descriptor(), place, Interest::Read).map_err(|e| e.to_string())?;
             let mtu = port.mtu().min(usize::from(spec.mtu)) as u16;

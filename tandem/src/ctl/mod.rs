@@ -3,6 +3,7 @@
 mod bgp;
 mod client;
 mod configuration;
+mod plane;
 mod show;
 mod signalling;
 
@@ -68,6 +69,7 @@ pub fn ctl(ctl: Ctl) -> Result<(), Exit> {
         CtlCommand::Sctp { command } => signalling::sctp(&client, form, command),
         CtlCommand::M3ua { command } => signalling::m3ua(&client, form, command),
         CtlCommand::Bgp { command } => bgp::bgp(&client, form, command),
+        CtlCommand::Plane { command } => plane::plane(&client, form, command),
         CtlCommand::Counters { name, function, all } => {
             show::counters(&client, form, name, function, all)
         }

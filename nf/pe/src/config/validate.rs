@@ -1,1 +1,449 @@
+//! What the types alone cannot refuse.
 
+use super::{Driver, Pe, Via, ip_protocol, mac, port_range, prefix, tcp_flags};
+use crate::compile::{Action, CLASSES, GLOBAL, action, subnet_of};
+use config::{Issue, nearest};
+use forwarder::WORKERS_MAX;
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+/// Labels that have a meaning of their own are below (RFC 3032 §2.1).
+const LABEL_MIN: u32 = 16;
+/// Labels have 20 bits.
+const LABEL_MAX: u32 = (1 << 20) - 1;
+/// Labels pushed at once at most.
+const LABELS_MAX: usize = nodes::program::LABELS_MAX;
+/// VLAN numbers that can be used (IEEE 802.1Q §9.6).
+const VLANS: core::ops::RangeInclusive<u16> = 1..=4_094;
+/// Packets of a worker, least and most.
+const PACKETS: core::ops::RangeInclusive<u32> = 1_024..=1 << 20;
+/// Octets of the longest frame, least and most.
+const FRAME_OCTETS: core::ops::RangeInclusive<u16> = 1_518..=10_000;
+
+type Issues<'a> = &'a mut Vec<Issue>;
+
+impl Pe {
+    /// Pushes what the types alone cannot refuse; paths are relative to the section.
+    pub fn validate(&self, issues: &mut Vec<Issue>) {
+        name("name", &self.name, issues);
+        self.validate_own(issues);
+        self.validate_names(issues);
+        self.validate_ports(issues);
+        self.validate_interfaces(issues);
+        self.validate_neighbours(issues);
+        self.validate_routes(issues);
+        self.validate_labels(issues);
+        self.validate_members(issues);
+        self.validate_filters(issues);
+        self.validate_queues(issues);
+    }
+
+    fn validate_own(&self, issues: Issues<'_>) {
+        if !(1..=WORKERS_MAX).contains(&self.workers) {
+            let what = format!("{} is out of range", self.workers);
+            issues.push(Issue::new("workers", what, format!("use 1 to {WORKERS_MAX}")));
+        }
+        if !PACKETS.contains(&self.packets) {
+            let mend = format!("use {} to {}", PACKETS.start(), PACKETS.end());
+            issues.push(Issue::new("packets", format!("{} is out of range", self.packets), mend));
+        }
+        if !FRAME_OCTETS.contains(&self.frame_octets) {
+            let mend = format!("use {} to {}", FRAME_OCTETS.start(), FRAME_OCTETS.end());
+            let what = format!("{} is out of range", self.frame_octets);
+            issues.push(Issue::new("frame_octets", what, mend));
+        }
+    }
+
+    fn validate_names(&self, issues: Issues<'_>) {
+        unique("port", self.port.iter().map(|it| &it.name), issues);
+        unique("vrf", self.vrf.iter().map(|it| &it.name), issues);
+        unique("interface", self.interface.iter().map(|it| &it.name), issues);
+        unique("bridge", self.bridge.iter().map(|it| &it.name), issues);
+        unique("cross_connect", self.cross_connect.iter().map(|it| &it.name), issues);
+        unique("filter", self.filter.iter().map(|it| &it.name), issues);
+        unique("policer", self.policer.iter().map(|it| &it.name), issues);
+        if let Some(at) = self.vrf.iter().position(|vrf| vrf.name == GLOBAL) {
+            let what = "`global` is the table of those that name none";
+            issues.push(Issue::new(format!("vrf[{at}].name"), what, "choose another name"));
+        }
+    }
+
+    fn validate_ports(&self, issues: Issues<'_>) {
+        let ports_max = 256;
+        if self.port.len() > ports_max {
+            issues.push(Issue::new("port", "too many", format!("use {ports_max} or fewer")));
+        }
+        for (at, port) in self.port.iter().enumerate() {
+            let path = format!("port[{at}]");
+            if let Some(text) = &port.mac {
+                is_mac(&format!("{path}.mac"), text, issues);
+            }
+            let is_memif = port.driver == Driver::Memif;
+            if is_memif != port.socket.is_some() {
+                let what = "a memif has a socket, and nothing else has";
+                issues.push(Issue::new(format!("{path}.socket"), what, ""));
+            }
+            if u32::from(port.mtu) + 22 > u32::from(self.frame_octets) {
+                let mend = format!("raise frame_octets to {}", u32::from(port.mtu) + 22);
+                issues.push(Issue::new(format!("{path}.mtu"), "longer than a frame", mend));
+            }
+        }
+    }
+
+    fn validate_interfaces(&self, issues: Issues<'_>) {
+        let mut places = BTreeMap::new();
+        for (at, interface) in self.interface.iter().enumerate() {
+            let path = format!("interface[{at}]");
+            let port = interface.port.as_ref().unwrap_or(&interface.name);
+            let key = if interface.port.is_some() { "port" } else { "name" };
+            let ports = self.port.iter().map(|port| port.name.as_str());
+            known(&format!("{path}.{key}"), ("port", port), ports, issues);
+            for (key, vlan) in [("vlan", interface.vlan), ("inner_vlan", interface.inner_vlan)] {
+                if vlan.is_some_and(|vlan| !VLANS.contains(&vlan)) {
+                    let what = "VLANs are numbered 1 to 4094";
+                    issues.push(Issue::new(format!("{path}.{key}"), what, ""));
+                }
+            }
+            if interface.inner_vlan.is_some() && interface.vlan.is_none() {
+                let what = "an inner VLAN needs an outer one";
+                issues.push(Issue::new(format!("{path}.inner_vlan"), what, "add `vlan`"));
+            }
+            let place = (port.as_str(), interface.vlan, interface.inner_vlan);
+            if let Some(other) = places.insert(place, &interface.name) {
+                let what = format!("`{other}` has these packets already");
+                issues.push(Issue::new(format!("{path}.vlan"), what, ""));
+            }
+            self.validate_interface(&path, interface, issues);
+        }
+    }
+
+    fn validate_interface(&self, path: &str, it: &super::Interface, issues: Issues<'_>) {
+        for (n, text) in it.addresses.iter().enumerate() {
+            is_prefix(&format!("{path}.addresses[{n}]"), text, issues);
+        }
+        if let Some(vrf) = &it.vrf {
+            let vrfs = self.vrf.iter().map(|vrf| vrf.name.as_str());
+            known(&format!("{path}.vrf"), ("routing table", vrf), vrfs, issues);
+        }
+        if let Some(text) = &it.mac {
+            is_mac(&format!("{path}.mac"), text, issues);
+        }
+        for (key, names) in [("filter_in", &it.filter_in), ("filter_out", &it.filter_out)] {
+            for (n, name) in names.iter().enumerate() {
+                let filters = self.filter.iter().map(|filter| filter.name.as_str());
+                known(&format!("{path}.{key}[{n}]"), ("filter", name), filters, issues);
+            }
+        }
+        for (key, name) in [("policer_in", &it.policer_in), ("policer_out", &it.policer_out)] {
+            if let Some(name) = name {
+                self.is_policer(&format!("{path}.{key}"), name, issues);
+            }
+        }
+        if it.sample_one_in == Some(0) {
+            let what = "one packet of none";
+            issues.push(Issue::new(format!("{path}.sample_one_in"), what, "use 1 or more"));
+        }
+    }
+
+    fn is_policer(&self, path: &str, name: &str, issues: Issues<'_>) {
+        let policers = self.policer.iter().map(|policer| policer.name.as_str());
+        known(path, ("policer", name), policers, issues);
+    }
+
+    fn is_interface(&self, path: &str, name: &str, issues: Issues<'_>) {
+        let interfaces = self.interface.iter().map(|it| it.name.as_str());
+        known(path, ("interface", name), interfaces, issues);
+    }
+
+    fn validate_neighbours(&self, issues: Issues<'_>) {
+        for (at, neighbour) in self.neighbour.iter().enumerate() {
+            let path = format!("neighbour[{at}]");
+            self.is_interface(&format!("{path}.interface"), &neighbour.interface, issues);
+            is_mac(&format!("{path}.mac"), &neighbour.mac, issues);
+        }
+    }
+
+    fn validate_routes(&self, issues: Issues<'_>) {
+        for (at, route) in self.route.iter().enumerate() {
+            let path = format!("route[{at}]");
+            let to = is_prefix(&format!("{path}.prefix"), &route.prefix, issues);
+            if let Some(vrf) = &route.vrf {
+                let vrfs = self.vrf.iter().map(|vrf| vrf.name.as_str());
+                known(&format!("{path}.vrf"), ("routing table", vrf), vrfs, issues);
+            }
+            if route.via.is_empty() == route.discard.is_none() {
+                let what = "a route has ways, or `discard`, not both";
+                issues.push(Issue::new(format!("{path}.via"), what, ""));
+            }
+            let ways = route.via.iter().enumerate().map(|(n, via)| (format!("via[{n}]"), via));
+            let backup = route.backup.iter().map(|via| ("backup".to_owned(), via));
+            for (key, via) in ways.chain(backup) {
+                let vrf = route.vrf.as_deref();
+                self.validate_via(&format!("{path}.{key}"), (vrf, to), via, issues);
+            }
+        }
+    }
+
+    fn validate_via(
+        &self,
+        path: &str,
+        (vrf, to): (Option<&str>, Option<IpAddr>),
+        via: &Via,
+        issues: Issues<'_>,
+    ) {
+        match (&via.interface, via.gateway) {
+            (Some(name), _) => self.is_interface(&format!("{path}.interface"), name, issues),
+            (None, Some(gateway)) if subnet_of(self, vrf, gateway).is_none() => {
+                let what = format!("{gateway} is in no subnet of an interface");
+                let mend = "name the interface, or a gateway of one of its subnets";
+                issues.push(Issue::new(format!("{path}.gateway"), what, mend));
+            }
+            (None, Some(_)) => {}
+            (None, None) => {
+                let what = "a way needs a gateway, an interface or both";
+                issues.push(Issue::new(path, what, ""));
+            }
+        }
+        // Behind labels anything may go; a bare packet goes to a neighbour of its own family.
+        let is_other = |gateway: IpAddr| to.is_some_and(|to| to.is_ipv4() != gateway.is_ipv4());
+        if via.labels.is_empty() && via.gateway.is_some_and(is_other) {
+            let what = "the gateway is of the other family";
+            issues.push(Issue::new(format!("{path}.gateway"), what, ""));
+        }
+        if via.labels.len() > LABELS_MAX {
+            let mend = format!("use {LABELS_MAX} or fewer");
+            issues.push(Issue::new(format!("{path}.labels"), "too many labels", mend));
+        }
+        if via.labels.iter().any(|label| *label > LABEL_MAX) {
+            let what = format!("labels go to {LABEL_MAX}");
+            issues.push(Issue::new(format!("{path}.labels"), what, ""));
+        }
+        if via.weight == 0 {
+            issues.push(Issue::new(format!("{path}.weight"), "no share at all", "use 1 or more"));
+        }
+    }
+
+    /// Every label that packets come with, once.
+    fn validate_labels(&self, issues: Issues<'_>) {
+        let vrfs = self.vrf.iter().enumerate();
+        let vrfs = vrfs.filter_map(|(at, vrf)| Some((format!("vrf[{at}].label"), vrf.label?)));
+        let own = self.label.iter().enumerate();
+        let own = own.map(|(at, it)| (format!("label[{at}].label"), it.label));
+        let wires = self.pseudowires();
+        let wires =
+            wires.into_iter().map(|(path, wire)| (format!("{path}.label_in"), wire.label_in));
+        let mut taken = BTreeMap::new();
+        for (path, label) in vrfs.chain(own).chain(wires) {
+            if !(LABEL_MIN..=LABEL_MAX).contains(&label) {
+                let what = format!("{label} is out of range");
+                let mend = format!("use {LABEL_MIN} to {LABEL_MAX}");
+                issues.push(Issue::new(&path, what, mend));
+            }
+            if let Some(other) = taken.insert(label, path.clone()) {
+                let what = format!("label {label} is that of `{other}` already");
+                issues.push(Issue::new(path, what, ""));
+            }
+        }
+        for (at, it) in self.label.iter().enumerate() {
+            let path = format!("label[{at}]");
+            let meanings = [!it.via.is_empty(), it.vrf.is_some(), it.pop];
+            if meanings.iter().filter(|is| **is).count() != 1 {
+                let what = "a label has one of `via`, `vrf` and `pop`";
+                issues.push(Issue::new(format!("{path}.label"), what, ""));
+            }
+            for (n, via) in it.via.iter().enumerate() {
+                self.validate_via(&format!("{path}.via[{n}]"), (None, None), via, issues);
+            }
+            if let Some(vrf) = &it.vrf {
+                let vrfs = self.vrf.iter().map(|vrf| vrf.name.as_str()).chain([GLOBAL]);
+                known(&format!("{path}.vrf"), ("routing table", vrf), vrfs, issues);
+            }
+        }
+    }
+
+    fn pseudowires(&self) -> Vec<(String, &super::Pseudowire)> {
+        let crossed = self.cross_connect.iter().enumerate().filter_map(|(at, it)| {
+            Some((format!("cross_connect[{at}].pseudowire"), it.pseudowire.as_ref()?))
+        });
+        let bridged = self.bridge.iter().enumerate().flat_map(|(at, bridge)| {
+            let wires = bridge.pseudowire.iter().enumerate();
+            wires.map(move |(n, wire)| (format!("bridge[{at}].pseudowire[{n}]"), wire))
+        });
+        crossed.chain(bridged).collect()
+    }
+
+    /// Interfaces of bridges and cross-connects: each of one only, and of no routing table.
+    fn validate_members(&self, issues: Issues<'_>) {
+        let mut members: Vec<(String, &str)> = Vec::new();
+        for (at, bridge) in self.bridge.iter().enumerate() {
+            let of_bridge = bridge.interfaces.iter().enumerate();
+            members
+                .extend(of_bridge.map(|(n, it)| (format!("bridge[{at}].interfaces[{n}]"), &**it)));
+        }
+        for (at, it) in self.cross_connect.iter().enumerate() {
+            members.push((format!("cross_connect[{at}].interface"), &it.interface));
+            if let Some(to) = &it.to {
+                members.push((format!("cross_connect[{at}].to"), to));
+            }
+            if it.to.is_some() == it.pseudowire.is_some() {
+                let what = "a cross-connect has another interface, or a pseudowire";
+                issues.push(Issue::new(format!("cross_connect[{at}].to"), what, ""));
+            }
+        }
+        let mut taken = BTreeMap::new();
+        for (path, name) in members {
+            self.is_interface(&path, name, issues);
+            let is_routed = |it: &&super::Interface| it.name == name && !it.addresses.is_empty();
+            if self.interface.iter().any(|it| is_routed(&it)) {
+                let what = format!("`{name}` has addresses: it routes its packets");
+                issues.push(Issue::new(&path, what, "remove its addresses"));
+            }
+            if let Some(other) = taken.insert(name, path.clone()) {
+                issues.push(Issue::new(path, format!("`{name}` belongs to `{other}`"), ""));
+            }
+        }
+        for (path, wire) in self.pseudowires() {
+            self.validate_via(&format!("{path}.via"), (None, None), &wire.via, issues);
+            if wire.via.labels.is_empty() {
+                let what = "the far end knows its frames by a label";
+                issues.push(Issue::new(format!("{path}.via"), what, "add `labels`"));
+            }
+        }
+    }
+
+    fn validate_filters(&self, issues: Issues<'_>) {
+        for (at, filter) in self.filter.iter().enumerate() {
+            for (n, rule) in filter.rule.iter().enumerate() {
+                let path = format!("filter[{at}].rule[{n}]");
+                match action(&rule.action) {
+                    None => {
+                        let what = format!("`{}` is no action", rule.action);
+                        let mend = "write permit, deny, class N or police NAME";
+                        issues.push(Issue::new(format!("{path}.action"), what, mend));
+                    }
+                    Some(Action::Police(name)) => {
+                        self.is_policer(&format!("{path}.action"), name, issues);
+                    }
+                    Some(_) => {}
+                }
+                validate_rule(&path, (rule, filter.ipv6), issues);
+            }
+        }
+    }
+
+    fn validate_queues(&self, issues: Issues<'_>) {
+        for (at, scheduler) in self.scheduler.iter().enumerate() {
+            let path = format!("scheduler[{at}]");
+            let ports = self.port.iter().map(|port| port.name.as_str());
+            known(&format!("{path}.port"), ("port", &scheduler.port), ports, issues);
+            for (n, queue) in scheduler.queue.iter().enumerate() {
+                let path = format!("{path}.queue[{n}]");
+                let before = scheduler.queue[..n].iter().map(|queue| queue.name.as_str());
+                if let Some(parent) = &queue.parent {
+                    known(&format!("{path}.parent"), ("node", parent), before.clone(), issues);
+                }
+                if before.into_iter().any(|name| name == queue.name) {
+                    issues.push(Issue::new(format!("{path}.name"), "the name is taken", ""));
+                }
+                if let Some(interface) = &queue.interface {
+                    self.is_interface(&format!("{path}.interface"), interface, issues);
+                }
+                if queue.class.is_some_and(|class| class > 7) {
+                    issues.push(Issue::new(format!("{path}.class"), "classes are 0 to 7", ""));
+                }
+                if queue.weight == 0 {
+                    let what = "no share at all";
+                    issues.push(Issue::new(format!("{path}.weight"), what, "use 1 or more"));
+                }
+            }
+        }
+        for (at, protection) in self.protection.iter().enumerate() {
+            let classes = CLASSES.iter().map(|(name, _)| *name);
+            let path = format!("protection[{at}].class");
+            known(&path, ("class", &protection.class), classes, issues);
+        }
+    }
+}
+
+fn validate_rule(path: &str, (rule, ipv6): (&super::Rule, bool), issues: Issues<'_>) {
+    for (key, text) in [("source", &rule.source), ("destination", &rule.destination)] {
+        let Some(text) = text else { continue };
+        let path = format!("{path}.{key}");
+        if is_prefix(&path, text, issues).is_some_and(|address| address.is_ipv6() != ipv6) {
+            issues.push(Issue::new(path, "the prefix is of the other family", ""));
+        }
+    }
+    if rule.protocol.as_deref().is_some_and(|text| ip_protocol(text).is_none()) {
+        let mend = "write tcp, udp, icmp, … or a number";
+        issues.push(Issue::new(format!("{path}.protocol"), "no such protocol", mend));
+    }
+    let ranges =
+        [("source_ports", &rule.source_ports), ("destination_ports", &rule.destination_ports)];
+    for (key, texts) in ranges {
+        for (n, text) in texts.iter().enumerate() {
+            if port_range(text).is_none() {
+                let what = format!("`{text}` is no range of ports");
+                let at = format!("{path}.{key}[{n}]");
+                issues.push(Issue::new(at, what, "write `80` or `1024-65535`"));
+            }
+        }
+    }
+    if rule.tcp_flags.as_deref().is_some_and(|text| tcp_flags(text).is_none()) {
+        let mend = "write letters of FSRPAU, `!` before those that are not set";
+        issues.push(Issue::new(format!("{path}.tcp_flags"), "no such flags", mend));
+    }
+    if rule.dscp.is_some_and(|dscp| dscp > 63) {
+        issues.push(Issue::new(format!("{path}.dscp"), "code points are 0 to 63", ""));
+    }
+}
+
+fn name(path: &str, text: &str, issues: Issues<'_>) {
+    let is_name = |b: u8| b.is_ascii_alphanumeric() || b"-_./".contains(&b);
+    if text.is_empty() || !text.bytes().all(is_name) {
+        let mend = "use letters, digits and `-_./`";
+        issues.push(Issue::new(path, format!("`{text}` is not a name"), mend));
+    }
+}
+
+fn unique<'a>(key: &str, names: impl Iterator<Item = &'a String>, issues: Issues<'_>) {
+    let mut taken = BTreeMap::new();
+    for (at, text) in names.enumerate() {
+        let path = format!("{key}[{at}].name");
+        name(&path, text, issues);
+        if let Some(other) = taken.insert(text, at) {
+            let what = format!("`{text}` is the name of {key}[{other}] already");
+            issues.push(Issue::new(path, what, "names are unique"));
+        }
+    }
+}
+
+fn known<'a>(
+    path: &str,
+    (what, name): (&str, &str),
+    names: impl Iterator<Item = &'a str> + Clone,
+    issues: Issues<'_>,
+) {
+    if names.clone().any(|known| known == name) {
+        return;
+    }
+    let names: Vec<&str> = names.collect();
+    let mend = nearest(name, names.iter().copied());
+    let mend = mend.map_or_else(String::new, |near| format!("is it `{near}`?"));
+    issues.push(Issue::new(path, format!("there is no {what} `{name}`"), mend));
+}
+
+fn is_prefix(path: &str, text: &str, issues: Issues<'_>) -> Option<IpAddr> {
+    let read = prefix(text);
+    if read.is_none() {
+        let mend = "write `10.1.0.0/16` or `2001:db8::/32`";
+        issues.push(Issue::new(path, format!("`{text}` is no prefix"), mend));
+    }
+    read.map(|(address, _)| address)
+}
+
+fn is_mac(path: &str, text: &str, issues: Issues<'_>) {
+    if mac(text).is_none_or(|octets| octets[0] & 1 == 1) {
+        let what = format!("`{text}` is no MAC address of one station");
+        issues.push(Issue::new(path, what, "write as in `02:00:00:00:00:01`"));
+    }
+}

@@ -1,0 +1,123 @@
+//! What the management side may ask: how the router stands, and whatever the forwarder knows.
+
+use crate::ProviderEdge;
+use crate::numbers::Kind;
+use runtime::{Ask, AskError};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// Questions to the forwarder begin so.
+const PLANE: &str = "plane/";
+/// Time for the forwarder to answer.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+impl ProviderEdge {
+    /// Answers a question.
+    pub(crate) fn answer(&self, ask: &Ask) -> Result<Value, AskError> {
+        match ask.path.as_str() {
+            "pe/summary" => Ok(self.summary()),
+            "pe/refusals" => Ok(self.refusals()),
+            "alarms" => Ok(self.alarms()),
+            path => match path.strip_prefix(PLANE) {
+                Some(path) => self.ask_forwarder(path, ask),
+                None => Err(AskError::NotFound(path.to_owned())),
+            },
+        }
+    }
+
+    /// Names of ports and interfaces in parameters become numbers, and numbers in the answer
+    /// names.
+    fn ask_forwarder(&self, path: &str, ask: &Ask) -> Result<Value, AskError> {
+        let mut params = Vec::new();
+        for (name, value) in &ask.params {
+            let kind = match name.as_str() {
+                "port" => Some(Kind::Port),
+                "interface" => Some(Kind::Interface),
+                "vrf" if value != crate::compile::GLOBAL => Some(Kind::Vrf),
+                "bridge" => Some(Kind::Bridge),
+                "filter" => Some(Kind::Filter),
+                _ => None,
+            };
+            let value = match kind {
+                None => value.clone(),
+                Some(kind) => {
+                    let number = self.numbers.known(kind, value);
+                    number.ok_or_else(|| AskError::NotFound(format!("{name} {value}")))?.to_string()
+                }
+            };
+            params.push((name.clone(), value));
+        }
+        let socket = &self.settings.launch.socket;
+        let mut answer = forwarder::ask(socket, path, &params, PATIENCE).map_err(|why| {
+            if self.control.is_some() { AskError::BadParameter(why) } else { AskError::Unreachable }
+        })?;
+        let rows = answer.as_array_mut().into_iter().flatten();
+        rows.for_each(|row| self.name_numbers(row));
+        Ok(answer)
+    }
+
+    fn name_numbers(&self, row: &mut Value) {
+        let kinds = [
+            ("interface", Kind::Interface),
+            ("port", Kind::Port),
+            ("vrf", Kind::Vrf),
+            ("bridge", Kind::Bridge),
+            ("filter", Kind::Filter),
+            ("policer", Kind::Policer),
+        ];
+        for (key, kind) in kinds {
+            let number = row.get(key).and_then(Value::as_u64).and_then(|n| u32::try_from(n).ok());
+            if let Some(name) = number.and_then(|number| self.numbers.name(kind, number)) {
+                row[key] = json!(name);
+            }
+        }
+    }
+
+    fn summary(&self) -> Value {
+        let pe = &self.settings.pe;
+        json!([{
+            "forwarder": if self.said.is_some() { "controlled" } else { "away" },
+            "ports": pe.port.len(),
+            "ports_up": self.links.values().filter(|up| **up).count(),
+            "interfaces": pe.interface.len(),
+            "vrfs": pe.vrf.len(),
+            "cross_connects": pe.cross_connect.len(),
+            "bridges": pe.bridge.len(),
+            "routes": pe.route.len() + self.settings.routes.len(),
+            "refusals": self.refusals.len(),
+        }])
+    }
+
+    fn refusals(&self) -> Value {
+        let rows = self.refusals.iter().map(|(what, why)| json!({ "what": what, "why": why }));
+        rows.collect()
+    }
+
+    fn alarms(&self) -> Value {
+        let mut rows = Vec::new();
+        if self.said.is_none() {
+            let text = "no forwarder is there: whatever it did before, it is told nothing new";
+            rows.push(alarm("forwarder-away", &self.settings.pe.name, "critical", text));
+        }
+        for (port, _) in self.links.iter().filter(|(_, up)| !**up) {
+            let name = self.numbers.name(Kind::Port, u32::from(*port)).unwrap_or("a port");
+            let text = format!("the link of {name} is down");
+            rows.push(alarm("link-down", name, "major", &text));
+        }
+        if let Some((what, why)) = self.refusals.back() {
+            let text = format!("{} refused, the last: {what}: {why}", self.refusals.len());
+            rows.push(alarm("program-refused", &self.settings.pe.name, "major", &text));
+        }
+        Value::Array(rows)
+    }
+}
+
+fn alarm(name: &str, subject: &str, severity: &str, text: &str) -> Value {
+    json!({
+        "name": name,
+        "subject": subject,
+        "severity": severity,
+        "text": text,
+        "probable_cause": "equipment-malfunction",
+    })
+}

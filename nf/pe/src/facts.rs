@@ -1,0 +1,26 @@
+//! What the router's control counts.
+
+event::facts! {
+    /// The facts of the provider edge.
+    pub enum Fact {
+        /// A forwarder was found and told everything.
+        Adopted = Counter, Info, "pe_forwarder_adopted_total",
+            "Times that a forwarder was found and told everything";
+        /// The connection to the forwarder ended.
+        Lost = Counter, Warn, "pe_forwarder_lost_total",
+            "Times that the connection to the forwarder ended";
+        /// The forwarder was told something.
+        Programs = Counter, Debug, "pe_programs_total", "Changes that the forwarder was told";
+        /// The forwarder refused something.
+        Refused = Counter, Error, "pe_programs_refused_total",
+            "Changes and ports that the forwarder refused";
+        /// Whether the forwarder is there.
+        Connected = Gauge, Debug, "pe_forwarder_connected", "1 while the forwarder is there";
+        /// Ports whose link is there.
+        PortsUp = Gauge, Debug, "pe_ports_up", "Ports whose link is there";
+        /// Ports whose link is not there.
+        PortsDown = Gauge, Warn, "pe_ports_down", "Ports whose link is not there";
+        /// Static routes.
+        Routes = Gauge, Debug, "pe_routes", "Static routes, those of files included";
+    }
+}

@@ -1,0 +1,149 @@
+//! Provider edges of a site: files of routes, the forwarder beside each, and `tandem forwarder`.
+
+use crate::cli::Forwarder;
+use crate::compose::{Ground, Hindrance, Part};
+use crate::exit::Exit;
+use crate::supervise::{Nature, RELOAD, StartError, Supervised};
+use forwarder::Launch;
+use pe::{FileRoute, Pe, ProviderEdge, Settings};
+use runtime::ShardSpec;
+use std::fs::File;
+use std::io::{BufRead as _, BufReader};
+use std::net::IpAddr;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Questions to a router that change something.
+const ACTIONS: &[&str] = &["plane/trace", RELOAD];
+/// Routes of all files of a router at most.
+const FILE_ROUTES_MAX: usize = 16_000_000;
+/// Cells of packets of at most 1,850 octets; longer ones need larger cells.
+const SHORT_FRAME_OCTETS: u16 = 1_850;
+
+/// Starts a router.
+pub fn start(section: &Pe, ground: &Ground) -> Result<Part, StartError> {
+    let directory = ground.directory.clone();
+    let settings = settings(section, &directory).map_err(StartError::Prepare)?;
+    let launch = settings.launch.clone();
+    let prepare = Box::new(move || launch.ensure().map_err(|why| format!("forwarder: {why}")));
+    let spec = ShardSpec { name: section.name.clone(), ..ShardSpec::default() };
+    let nature = Nature { kind: "pe", actions: ACTIONS, prepare };
+    let unit = Supervised::start(nature, spec, Arc::new(settings), ProviderEdge::new)?;
+    Ok(Part::Pe(Arc::new(unit), directory))
+}
+
+/// Gives a router a new section.
+pub fn configure(
+    unit: &Supervised<ProviderEdge>,
+    directory: &Path,
+    section: &Pe,
+) -> Result<(), Hindrance> {
+    let (old, _) = unit.present();
+    let new = settings(section, directory).map_err(Hindrance::Prepare)?;
+    if let Some(key) = fixed(&old.pe, &new.pe) {
+        return Err(Hindrance::Restart(key));
+    }
+    if *old == new {
+        return Ok(());
+    }
+    Ok(unit.configure(Arc::new(new), Vec::new())?)
+}
+
+/// The first key that says how the forwarder is started and is not the same.
+fn fixed(old: &Pe, new: &Pe) -> Option<&'static str> {
+    let keys = [
+        ("workers", old.workers == new.workers),
+        ("cores", old.cores == new.cores),
+        ("packets", old.packets == new.packets),
+        ("frame_octets", old.frame_octets == new.frame_octets),
+        ("host", old.host == new.host),
+    ];
+    keys.into_iter().find(|(_, same)| !same).map(|(key, _)| key)
+}
+
+fn settings(section: &Pe, directory: &Path) -> Result<Settings, String> {
+    let mut routes = Vec::new();
+    for (n, name) in section.route_files.iter().enumerate() {
+        let known = |vrf: &str| section.vrf.iter().any(|it| it.name == vrf);
+        read_routes(&directory.join(name), known, &mut routes)
+            .map_err(|why| format!("route_files[{n}]: {name}: {why}"))?;
+    }
+    let own = std::env::current_exe().map_err(|error| format!("this program: {error}"))?;
+    let socket = directory.join(format!("{}.forwarder", section.name));
+    let mut command = vec![own.display().to_string(), "forwarder".to_owned()];
+    let mut word = |name: &str, value: String| command.extend([format!("--{name}"), value]);
+    word("socket", socket.display().to_string());
+    word("workers", section.workers.to_string());
+    section.cores.iter().for_each(|core| word("core", core.to_string()));
+    word("packets", section.packets.to_string());
+    word("frame-octets", section.frame_octets.to_string());
+    if let Some(host) = &section.host {
+        word("host", host.clone());
+    }
+    let log = directory.join(format!("{}.forwarder.log", section.name));
+    let launch = Launch { socket, command, log };
+    Ok(Settings { pe: section.clone(), routes, launch })
+}
+
+/// Lines of `[vrf] prefix gateway`; empty ones and those that begin with `#` say nothing.
+fn read_routes(
+    file: &Path,
+    known: impl Fn(&str) -> bool,
+    routes: &mut Vec<FileRoute>,
+) -> Result<(), String> {
+    let lines = BufReader::new(File::open(file).map_err(|error| error.to_string())?).lines();
+    for (n, line) in lines.enumerate() {
+        let line = line.map_err(|error| error.to_string())?;
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let (vrf, prefix, gateway) = match words[..] {
+            [] => continue,
+            [first, ..] if first.starts_with('#') => continue,
+            [prefix, gateway] => ("", prefix, gateway),
+            [vrf, prefix, gateway] => (vrf, prefix, gateway),
+            _ => return Err(format!("line {}: write `[vrf] prefix gateway`", n + 1)),
+        };
+        let read =
+            route(vrf, prefix, gateway).ok_or_else(|| format!("line {}: `{line}`", n + 1))?;
+        if !vrf.is_empty() && !known(vrf) {
+            return Err(format!("line {}: there is no routing table `{vrf}`", n + 1));
+        }
+        if routes.len() == FILE_ROUTES_MAX {
+            return Err(format!("more than {FILE_ROUTES_MAX} routes"));
+        }
+        routes.push(read);
+    }
+    Ok(())
+}
+
+fn route(vrf: &str, prefix: &str, gateway: &str) -> Option<FileRoute> {
+    let (address, length) = prefix.split_once('/')?;
+    let address: IpAddr = address.parse().ok()?;
+    let length: u8 = length.parse().ok()?;
+    let gateway: IpAddr = gateway.parse().ok()?;
+    let width = if address.is_ipv4() { 32 } else { 128 };
+    let is_route = length <= width && address.is_ipv4() == gateway.is_ipv4();
+    is_route.then(|| FileRoute { vrf: vrf.to_owned(), prefix: (address, length), gateway })
+}
+
+/// `tandem forwarder`: forwards until a control says stop.
+pub fn forwarder(asked: Forwarder) -> Result<(), Exit> {
+    tracing_to_standard_error()?;
+    let stride = if asked.frame_octets <= SHORT_FRAME_OCTETS {
+        forwarder::STRIDE
+    } else {
+        forwarder::STRIDE_JUMBO
+    };
+    let spec = forwarder::Spec {
+        socket: asked.socket,
+        workers: asked.workers,
+        cores: asked.core,
+        packets: asked.packets,
+        stride,
+        host: asked.host,
+    };
+    forwarder::serve(&spec).map_err(|failed| Exit::Failed(failed.to_string()))
+}
+
+fn tracing_to_standard_error() -> Result<(), Exit> {
+    oam::log::Levels::install(&oam::Section::default().log).map(drop).map_err(Exit::Failed)
+}
