@@ -8,4 +8,9 @@
 //! ```
 #![allow(unsafe_code, reason = "readers share memory with a writer; each use says why it is sound")]
 
+pub mod classifier;
 pub mod epoch;
+pub mod lanes;
+pub mod mac;
+pub mod policer;
+pub mod session;
