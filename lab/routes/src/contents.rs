@@ -14,8 +14,6 @@ pub struct Contents {
     all: Sum,
     /// Of the routes of each feeder.
     own: Vec<Sum>,
-    /// The most that was held of them.
-    own_most: Vec<u64>,
     /// The route before.
     before: u32,
     /// Routes that were announced.
@@ -29,6 +27,51 @@ pub struct Contents {
     scratch: Vec<u8>,
     key: Vec<u8>,
     payload: Vec<u8>,
+}
+
+/// Who feeds the routes that an UPDATE announces and withdraws, one after another, until `goes_on`
+/// says no; whether it never did.
+pub(crate) fn feeders(
+    keys: &mut Keys,
+    message: &[u8],
+    context: &Context,
+    mut goes_on: impl FnMut(usize) -> bool,
+) -> bool {
+    let Ok(update) = Update::read(message, context) else { return true };
+    let (unreach, reach) = (update.unreach(), update.reach());
+    let parts = [
+        Some(update.withdrawn()),
+        unreach.map(|it| it.routes),
+        Some(update.announced()),
+        reach.map(|it| it.routes),
+    ];
+    let is_counted = |routes: &Routes<'_>| !STEERING.has(routes.family());
+    let (mut before, mut octets, mut payload) = (0, Vec::new(), Vec::new());
+    let mut number = |key| {
+        before = keys.find(key, before)?;
+        Some(keys.feeder(before))
+    };
+    for routes in parts.into_iter().flatten().filter(is_counted) {
+        if routes.family() == Family::Ipv4Unicast {
+            let mut all = Ipv4Routes::new(routes.octets(), routes.layout().add_path);
+            let feeder =
+                all.all(|(id, it)| number(digest::ipv4_key(id, it)).is_none_or(&mut goes_on));
+            if !feeder {
+                return false;
+            }
+            continue;
+        }
+        for route in routes {
+            octets.clear();
+            payload.clear();
+            route.split(&mut octets, &mut payload);
+            let key = digest::key(route.family, route.path_id, &octets);
+            if !number(key).is_none_or(&mut goes_on) {
+                return false;
+            }
+        }
+    }
+    true
 }
 
 /// Families whose routes steer what is sent and are not part of what is held.
@@ -51,11 +94,6 @@ impl Contents {
     #[must_use]
     pub fn held_without(&self, feeder: usize) -> Sum {
         self.all.without(self.own.get(feeder).copied().unwrap_or_default())
-    }
-
-    /// The most that it ever held of the routes of client `feeder`.
-    pub(crate) fn own(&self, feeder: usize) -> u64 {
-        self.own_most.get(feeder).copied().unwrap_or_default()
     }
 
     /// Takes a whole UPDATE.
@@ -142,7 +180,6 @@ impl Contents {
         let feeder = keys.feeder(number);
         if feeder >= self.own.len() && feeder != usize::from(NOBODY) {
             self.own.resize(feeder + 1, Sum::default());
-            self.own_most.resize(feeder + 1, 0);
         }
         if old != 0 {
             self.all.remove(key, old);
@@ -152,7 +189,6 @@ impl Contents {
             self.all.add(key, tag);
             if let Some(own) = self.own.get_mut(feeder) {
                 own.add(key, tag);
-                self.own_most[feeder] = self.own_most[feeder].max(own.held);
             }
         }
         self.has_seen |= keys.watched == Some((number, tag));

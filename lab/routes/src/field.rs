@@ -221,13 +221,7 @@ impl Field {
     /// What a client must hold from now on, its own routes left out; `None`: it does not matter.
     pub fn expect(&mut self, client: usize, expected: Option<Sum>) {
         let reader = self.clients[client].reader.as_ref();
-        let before = reader.map_or(0, |reader| match reader.contents(&self.streams) {
-            Some(contents) => contents.updates(),
-            None => {
-                let behind = reader.held_behind(&mut self.streams, None, client);
-                behind.map_or(0, |contents| contents.updates())
-            }
-        });
+        let before = reader.map_or(0, |reader| reader.updates(&mut self.streams));
         let duty = &mut self.duties[client];
         (duty.expected, duty.since, duty.updates) = (expected, None, [before; 2]);
         duty.is_reviewed = false;
@@ -365,13 +359,12 @@ impl Field {
             }
             duty.is_reviewed = true;
             let Some(reader) = &self.clients[number].reader else { continue };
-            let held = reader.held_behind(&mut self.streams, duty.expected, number);
-            if let Some(contents) = held
-                && Some(contents.held_without(number)) == duty.expected
-                && contents.offences == 0
+            if let Some(held) = reader.behind(&mut self.streams, number)
+                && Some(held.sum) == duty.expected
+                && held.offences == 0
             {
                 duty.since = Some(duty.read_at);
-                duty.updates[1] = contents.updates();
+                duty.updates[1] = held.updates;
             }
         }
     }

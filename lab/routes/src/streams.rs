@@ -9,7 +9,7 @@
 //! makes it longer. What is neither there nor routes (KEEPALIVE, End-of-RIB) is taken out of each
 //! stream before it is compared.
 
-use crate::contents::Contents;
+use crate::contents::{Contents, feeders};
 use crate::digest::Sum;
 use crate::keys::Keys;
 use bgp::codec::{Context, EXTENDED_MESSAGE_BYTES_MAX, Framing, MessageType, Messages, frame};
@@ -40,38 +40,30 @@ struct Reference {
 #[derive(Debug, Clone, Copy, Default)]
 struct Mark {
     at: usize,
-    /// Routes that are held before it, and updates that led there.
-    held: u64,
+    /// Updates before it.
     updates: u64,
+}
+
+/// What a client holds that others are ahead of.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Behind {
+    /// Without its own routes.
+    pub(crate) sum: Sum,
+    pub(crate) updates: u64,
+    pub(crate) offences: u64,
 }
 
 impl Reference {
     fn append(&mut self, keys: &mut Keys, message: &[u8], context: &Context) {
         let start = self.octets.len();
         if self.marks.last().map_or(0, |mark| mark.at + MARK_BYTES) <= start {
-            self.marks.push(self.mark(start));
+            self.marks.push(Mark { at: start, updates: self.contents.updates() });
         }
         self.octets.extend_from_slice(message);
         self.contents.update(keys, message, context);
         if std::mem::take(&mut self.contents.has_seen) && self.seen_at == 0 {
             self.seen_at = self.octets.len();
         }
-    }
-
-    fn mark(&self, at: usize) -> Mark {
-        let (held, updates) =
-            (self.contents.held_without(usize::MAX).held, self.contents.updates());
-        Mark { at, held, updates }
-    }
-
-    /// Whether `expected` routes may be held at `at`, where `own` of those that are held do not
-    /// count: as far as the marks tell.
-    fn may_hold(&self, at: usize, expected: u64, own: u64) -> bool {
-        let next = self.marks.partition_point(|mark| mark.at <= at);
-        let before = if next == 0 { Mark::default() } else { self.marks[next - 1] };
-        let after = self.marks.get(next).copied().unwrap_or_else(|| self.mark(self.octets.len()));
-        let between = after.updates - before.updates;
-        expected <= before.held + between && expected + own + between >= before.held
     }
 
     /// The beginning of the message that the octet `at` belongs to, or begins.
@@ -218,22 +210,51 @@ impl Reader {
         }
     }
 
-    /// What is held, when another client is ahead: decoded anew from the beginning. `None` if it
-    /// is told otherwise, or if so many routes as `expected` cannot be held.
-    pub(crate) fn held_behind(
-        &self,
-        streams: &mut Streams,
-        expected: Option<Sum>,
-        client: usize,
-    ) -> Option<Contents> {
+    /// What is held, when another client is ahead by nothing but `client`'s own routes: who
+    /// reflects may not send them to where they came from.
+    pub(crate) fn behind(&self, streams: &mut Streams, client: usize) -> Option<Behind> {
         let Place::Following { reference, at } = self.place else { return None };
-        let known = &streams.references[reference];
-        let own = known.contents.own(client);
-        let may_hold = expected.is_none_or(|it| known.may_hold(at, it.held, own));
-        if at == known.octets.len() || !may_hold || known.message_before(at) != at {
+        let Streams { references, keys, .. } = streams;
+        let known = &references[reference];
+        if at == known.octets.len() || known.message_before(at) != at {
             return None;
         }
-        Some(streams.replay(reference, at, &self.context))
+        let mut count = 0;
+        let mut is_own = |feeder: usize| {
+            count += 1;
+            feeder == client
+        };
+        for (_, message) in Messages::new(&known.octets[at..], EXTENDED_MESSAGE_BYTES_MAX) {
+            if !feeders(keys, message, &self.context, &mut is_own) {
+                return None;
+            }
+        }
+        let contents = &known.contents;
+        let (sum, offences) = (contents.held_without(client), contents.offences);
+        Some(Behind { sum, updates: contents.updates() - count, offences })
+    }
+
+    /// Routes that were announced and withdrawn.
+    pub(crate) fn updates(&self, streams: &mut Streams) -> u64 {
+        let (reference, at) = match &self.place {
+            Place::Alone(contents) => return contents.updates(),
+            Place::Following { reference, at } => (*reference, *at),
+        };
+        let Streams { references, keys, .. } = streams;
+        let known = &references[reference];
+        if at == known.octets.len() {
+            return known.contents.updates();
+        }
+        let marks = known.marks.partition_point(|mark| mark.at <= at);
+        let Mark { at: from, mut updates } =
+            marks.checked_sub(1).map_or_else(Mark::default, |it| known.marks[it]);
+        for (_, message) in Messages::new(&known.octets[from..at], EXTENDED_MESSAGE_BYTES_MAX) {
+            feeders(keys, message, &self.context, |_| {
+                updates += 1;
+                true
+            });
+        }
+        updates
     }
 
     /// Whether it is decoded by itself.

@@ -219,7 +219,8 @@ impl Rr {
     fn rib(&self, seed: u64, judges: &Arc<Judges>) -> rib::Settings {
         let identifier = self.identifier.to_bits();
         let cluster = self.cluster_identifier();
-        rib::Settings { asn: self.asn, identifier, cluster, policy: judges::shared(judges), seed }
+        let (policy, bounds) = (judges::shared(judges), rib::Bounds::default());
+        rib::Settings { asn: self.asn, identifier, cluster, policy, seed, bounds }
     }
 
     /// Its policies; those that cannot be meant were refused by the check.

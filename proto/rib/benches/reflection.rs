@@ -8,7 +8,7 @@ use bgp::family::{Family, FamilySet, Ipv4Prefix};
 use bgp::pack::{Announcement, Limits};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use machine::{Duration, Time};
-use rib::{Kind, Neighbour, PeerId, Rib, Settings};
+use rib::{Bounds, Kind, Neighbour, PeerId, Rib, Settings};
 use std::hint::black_box;
 
 const SETS: u32 = 71_900;
@@ -83,7 +83,8 @@ fn up(rib: &mut Rib, number: u32) {
 
 fn fed(feed: &[u8]) -> Rib {
     let (asn, identifier) = (65_000, 0x0a00_0001);
-    let settings = Settings { asn, identifier, cluster: identifier, policy: None, seed: 1 };
+    let (policy, bounds) = (None, Bounds::default());
+    let settings = Settings { asn, identifier, cluster: identifier, policy, seed: 1, bounds };
     let mut rib = Rib::new(settings);
     up(&mut rib, 0);
     for (_, message) in Messages::new(feed, 4_096) {

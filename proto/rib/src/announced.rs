@@ -82,20 +82,21 @@ impl Announced {
         *count = *count + usize::from(is) - usize::from(was);
     }
 
-    /// Takes in what others were told: an entry that only one of them was told changed since, and
-    /// will be looked at again. Not for classes: who was told what would be lost.
+    /// Takes in what others were told: an entry of which they were told otherwise changed since, and
+    /// will be looked at again. What went to two classes counts as told to everybody until then.
     pub(crate) fn unite(&mut self, other: &Self) {
-        match (self, other) {
-            (Self::One(bits, count), Self::One(others, _)) => {
-                bits.resize(bits.len().max(others.len()), 0);
-                bits.iter_mut().zip(others).for_each(|(bits, others)| *bits |= others);
-                *count = bits.iter().map(|word| word.count_ones() as usize).sum();
-            }
-            (mine @ Self::Many(..), other) => {
-                other.each(|entry, path_id, class| mine.put(entry, path_id, class));
-            }
-            (Self::One(..) | Self::Class(..), _) => {}
+        if let (Self::One(bits, count), Self::One(others, _)) = (&mut *self, other) {
+            bits.resize(bits.len().max(others.len()), 0);
+            bits.iter_mut().zip(others).for_each(|(bits, others)| *bits |= others);
+            *count = bits.iter().map(|word| word.count_ones() as usize).sum();
+            return;
         }
+        other.each(|entry, path_id, class| {
+            let known = self.class(entry, path_id);
+            if known != class {
+                self.put(entry, path_id, if known == 0 { class } else { EVERYBODY });
+            }
+        });
     }
 
     /// Appends every path of an entry that was announced, with its class.

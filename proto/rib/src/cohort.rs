@@ -1,7 +1,7 @@
 //! Update groups and their cohorts: who is told the same, and how far.
 
 use crate::announced::Announced;
-use crate::{COHORTS_MAX, NONE, PeerId, Terms};
+use crate::{NONE, PeerId, Terms};
 use machine::Time;
 
 /// A walk over the attribute sets of a table.
@@ -20,7 +20,7 @@ pub(crate) struct Walk {
     pub(crate) is_first: bool,
     /// Nothing was told yet.
     pub(crate) is_fresh: bool,
-    /// Only sets of these classes, which the only peer wants from now on.
+    /// Only sets of these classes, which its peers want from now on.
     pub(crate) classes: Option<Vec<u32>>,
     /// Entries with paths that went from a set ahead to one behind, and say the same: they do not
     /// stand in the log.
@@ -44,6 +44,26 @@ impl Walk {
             missed: Vec::new(),
         }
     }
+
+    /// What its peers are told around the routes. Walks that agree in it may become one.
+    const fn marks(&self) -> (bool, bool, bool) {
+        (self.is_refresh, self.is_first, self.is_fresh)
+    }
+
+    /// Goes on with all that is before either of the two.
+    fn absorb(&mut self, other: Self) {
+        let place = |walk: &Self| (walk.set, walk.is_inside, walk.path);
+        if place(self) != place(&other) {
+            // Which path comes first within a set is not known: all of it comes again.
+            (self.set, self.is_inside, self.path) = (self.set.min(other.set), false, NONE);
+        }
+        self.end = self.end.max(other.end);
+        self.missed.extend(other.missed);
+        self.classes = match (self.classes.take(), other.classes) {
+            (Some(classes), Some(others)) => Some([classes, others].concat()),
+            _ => None,
+        };
+    }
 }
 
 /// Peers of a group that stand at one place.
@@ -54,7 +74,7 @@ pub(crate) struct Cohort {
     pub(crate) position: u64,
     pub(crate) walk: Option<Walk>,
     pub(crate) announced: Announced,
-    /// Since when some have room, but not most.
+    /// Since when it waits for the walks of others.
     pub(crate) waits_since: Option<Time>,
 }
 
@@ -71,11 +91,29 @@ impl Cohort {
         Self { members, position, walk, announced, waits_since: None }
     }
 
-    /// Takes in the peers of another: all are told again what only some of them were told.
+    /// Takes in the peers of another with the same marks: all are told again what only some of
+    /// them were told.
     pub(crate) fn absorb(&mut self, mut other: Self) {
         self.members.append(&mut other.members);
         self.position = self.position.min(other.position);
         self.announced.unite(&other.announced);
+        if let (Some(walk), Some(others)) = (&mut self.walk, other.walk) {
+            walk.absorb(others);
+        }
+    }
+
+    fn marks(&self) -> Option<(bool, bool, bool)> {
+        self.walk.as_ref().map(Walk::marks)
+    }
+
+    /// It walks, and has not begun to.
+    pub(crate) fn is_fresh(&self) -> bool {
+        self.walk.as_ref().is_some_and(|walk| walk.is_fresh)
+    }
+
+    /// How far it is, in entries of the log or in sets.
+    fn place(&self) -> u64 {
+        self.walk.as_ref().map_or(self.position, |walk| walk.set.into())
     }
 }
 
@@ -131,29 +169,43 @@ impl Group {
         Some(cohort.beside(Vec::new()))
     }
 
-    /// Lets those furthest behind become one while there are too many.
-    pub(crate) fn gather(&mut self) {
-        if self.terms.constrained {
-            return;
+    /// Puts in a cohort that has yet to begin its walk: with another such one, if there is one.
+    pub(crate) fn put_fresh(&mut self, cohort: Cohort) {
+        match self.cohorts.iter_mut().find(|it| it.is_fresh() && it.marks() == cohort.marks()) {
+            Some(alike) => alike.absorb(cohort),
+            None => self.cohorts.push(cohort),
         }
-        loop {
-            let stands = |it: &&usize| self.cohorts[**it].walk.is_none();
-            let all: Vec<usize> = (0..self.cohorts.len()).collect();
-            let mut standing: Vec<usize> = all.iter().filter(stands).copied().collect();
-            if standing.len() <= COHORTS_MAX {
-                return;
-            }
-            standing.sort_unstable_by_key(|at| self.cohorts[*at].position);
-            let (into, from) = (standing[0].min(standing[1]), standing[0].max(standing[1]));
+    }
+
+    /// Lets those become one that are closest to each other, while there are more than `most`;
+    /// whether there were.
+    pub(crate) fn gather(&mut self, most: usize) -> bool {
+        let before = self.cohorts.len();
+        while self.cohorts.iter().filter(|cohort| !cohort.is_fresh()).count() > most {
+            let Some((into, from)) = self.closest() else { break };
             let other = self.cohorts.swap_remove(from);
             self.cohorts[into].absorb(other);
         }
+        self.cohorts.len() < before
+    }
+
+    /// The two with the same marks that have the least between them, the one of lesser index first.
+    fn closest(&self) -> Option<(usize, usize)> {
+        let order = |at: &usize| (self.cohorts[*at].marks(), self.cohorts[*at].place());
+        let all = 0..self.cohorts.len();
+        let mut all: Vec<usize> = all.filter(|at| !self.cohorts[*at].is_fresh()).collect();
+        all.sort_unstable_by_key(order);
+        let pairs = all.windows(2).map(|pair| (pair[0], pair[1]));
+        let alike = pairs.filter(|(a, b)| self.cohorts[*a].marks() == self.cohorts[*b].marks());
+        let pair =
+            alike.min_by_key(|(a, b)| self.cohorts[*b].place() - self.cohorts[*a].place())?;
+        Some((pair.0.min(pair.1), pair.0.max(pair.1)))
     }
 
     /// How many walk, those that have yet to begin not counted.
     pub(crate) fn walks(&self) -> usize {
-        let walks = self.cohorts.iter().filter_map(|cohort| cohort.walk.as_ref());
-        walks.filter(|walk| !walk.is_fresh).count()
+        let walks = |cohort: &&Cohort| cohort.walk.is_some() && !cohort.is_fresh();
+        self.cohorts.iter().filter(walks).count()
     }
 
     /// Lets cohorts that have caught up with the log become one: elsewhere in it they may have been

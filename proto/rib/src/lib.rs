@@ -12,8 +12,8 @@
 //! - A route that changes is put into one log, once, however many groups there are. A cohort reads
 //!   the log from where it stands and tells the state of *now*: what changed twice is told once.
 //! - A peer that comes walks over the attribute sets first, with others that came together with it,
-//!   and is taken into the cohort of its group when it has caught up. A peer that reads slowly
-//!   leaves its cohort, and comes back the same way.
+//!   and is taken into the cohort of its group when it has caught up. A peer that is
+//!   too far behind leaves its cohort, and comes back the same way.
 //! - Octets are written into one buffer, which all peers of a cohort are sent. Where route targets
 //!   are constrained (RFC 4684), each is sent the parts that concern it.
 #![forbid(unsafe_code)]
@@ -48,28 +48,17 @@ pub use output::Sending;
 pub use peers::PeerCounters;
 pub use policy::{Changed, Policy, Subject, Verdict};
 pub use reading::Read;
-pub use rib::{Counters, Rib, Settings};
+pub use rib::{Bounds, Counters, Rib, Settings};
 pub use view::{GroupView, PathView, RouteView, Wanted};
 
 use machine::Duration;
 
 /// Peers of one base.
 pub const PEERS_MAX: usize = 1 << 16;
-/// Octets that are encoded at once for a cohort, and that wait for a peer at most before more is
-/// encoded for it.
-pub const CHUNK_BYTES: usize = 64 << 10;
-/// Octets that wait for a peer beyond which it leaves its cohort: more than what the kernel holds
-/// for one that reads in large steps.
-pub const BEHIND_BYTES: u64 = 16 << 20;
-/// Who could take more waits for most of its cohort no longer than this. From then on those are
-/// left behind for whom so much waits.
-pub const PATIENCE: Duration = Duration::from_millis(500);
-/// As above.
-pub const LATE_BYTES: u64 = 4 << 20;
-/// Cohorts of a group that stand at places of their own; those furthest behind become one then.
-pub const COHORTS_MAX: usize = 32;
-/// Cohorts of a group that walk over everything at the same time; who comes later waits.
+/// Cohorts of a group that begin to walk over everything while others do; who comes later waits.
 pub const WALKS_MAX: usize = 4;
+/// It waits no longer than this.
+pub const PATIENCE: Duration = Duration::from_millis(500);
 
 /// No index.
 const NONE: u32 = u32::MAX;

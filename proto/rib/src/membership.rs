@@ -8,7 +8,6 @@ use crate::table::Table;
 use crate::{PeerId, Terms};
 use bgp::family::Family;
 use bgp::pack::{Limits, Withdrawal};
-use bytes::Bytes;
 use machine::Time;
 
 impl<K: Key> Table<K> {
@@ -22,20 +21,13 @@ impl<K: Key> Table<K> {
             self.groups.len() - 1
         });
         let group = &mut self.groups[at];
-        let is_fresh = |cohort: &&mut Cohort| {
-            let walk = cohort.walk.as_ref();
-            walk.is_some_and(|it| it.is_fresh && it.is_first && !it.is_refresh)
-        };
-        if let Some(cohort) = group.cohorts.iter_mut().find(is_fresh) {
-            return cohort.members.push(peer);
-        }
         let mut cohort = Cohort::new(&group.terms, position);
         cohort.members.push(peer);
         cohort.walk = Some(Walk::new(end));
-        group.cohorts.push(cohort);
+        group.put_fresh(cohort);
     }
 
-    /// Since when the first of those waits who have room and wait for others.
+    /// Since when the first of those waits who wait for the walks of others.
     pub(crate) fn waits_since(&self) -> Option<Time> {
         let cohorts = self.groups.iter().flat_map(|group| &group.cohorts);
         cohorts.filter_map(|cohort| cohort.waits_since).min()
@@ -71,20 +63,8 @@ impl<K: Key> Table<K> {
             walk.is_first = before.is_first;
         }
         cohort.members = vec![peer];
-        let is_alike = |it: &&mut Cohort| {
-            let other = it.walk.as_ref().filter(|it| it.is_fresh && it.classes.is_none());
-            walk.classes.is_none()
-                && other.is_some_and(|it| {
-                    (it.is_refresh, it.is_first) == (walk.is_refresh, walk.is_first)
-                })
-        };
-        if !group.terms.constrained
-            && let Some(alike) = group.cohorts.iter_mut().find(is_alike)
-        {
-            return alike.absorb(cohort);
-        }
         cohort.walk = Some(walk);
-        group.cohorts.push(cohort);
+        group.put_fresh(cohort);
     }
 
     /// Peers of an export policy are told everything anew, since it says something else now.
@@ -145,8 +125,8 @@ impl<K: Key> Table<K> {
         });
         packing.finish();
         if !buffer.is_empty() {
-            let updates = messages(&buffer);
-            output.push(peers, Sending { peer, bytes: Bytes::from(buffer), updates });
+            let (bytes, updates) = (output.share(&buffer), messages(&buffer));
+            output.push(peers, Sending { peer, bytes, updates });
         }
     }
 }

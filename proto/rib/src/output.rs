@@ -4,6 +4,8 @@ use crate::PeerId;
 use crate::peers::Peers;
 use bytes::Bytes;
 use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Whole UPDATEs for one peer.
 #[derive(Debug, Clone)]
@@ -20,9 +22,40 @@ pub struct Sending {
 #[derive(Debug, Default)]
 pub(crate) struct Output {
     queue: VecDeque<Sending>,
+    /// Octets that somebody has yet to take, shared ones once.
+    held: Arc<AtomicU64>,
+}
+
+/// Octets that count until nobody holds them any more.
+struct Shared {
+    octets: Box<[u8]>,
+    held: Arc<AtomicU64>,
+}
+
+impl AsRef<[u8]> for Shared {
+    fn as_ref(&self) -> &[u8] {
+        &self.octets
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.held.fetch_sub(self.octets.len() as u64, Relaxed);
+    }
 }
 
 impl Output {
+    /// Octets that several peers may be sent.
+    pub(crate) fn share(&self, octets: &[u8]) -> Bytes {
+        self.held.fetch_add(octets.len() as u64, Relaxed);
+        Bytes::from_owner(Shared { octets: octets.into(), held: Arc::clone(&self.held) })
+    }
+
+    /// Octets that somebody has yet to take, shared ones once.
+    pub(crate) fn held(&self) -> u64 {
+        self.held.load(Relaxed)
+    }
+
     pub(crate) fn push(&mut self, peers: &mut Peers, sending: Sending) {
         if let Some(peer) = peers.find_mut(sending.peer) {
             peer.waiting += sending.bytes.len() as u64;

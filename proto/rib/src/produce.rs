@@ -10,11 +10,10 @@ use crate::output::{Output, Sending, messages};
 use crate::peers::Peers;
 use crate::policy::is_judged;
 use crate::table::Table;
-use crate::{BEHIND_BYTES, CHUNK_BYTES, LATE_BYTES, NONE, PATIENCE, PeerId, WALKS_MAX, decide};
+use crate::{Bounds, NONE, PATIENCE, PeerId, WALKS_MAX, decide};
 use bgp::codec::{RefreshKind, write_refresh};
 use bgp::family::Family;
 use bgp::pack::{Announcement, Limits, Withdrawal, end_of_rib};
-use bytes::Bytes;
 use machine::Time;
 
 /// Entries that are looked at for one chunk at most.
@@ -53,6 +52,7 @@ pub(crate) struct Scratch {
     withdrawn: Vec<Withdrawn>,
     parts: Vec<Part>,
     told: Vec<(u32, u32)>,
+    buffer: Vec<u8>,
     route: Vec<u8>,
     key: Vec<u8>,
     exported: Exported,
@@ -62,6 +62,7 @@ pub(crate) struct Scratch {
 /// What producing needs beside the table.
 pub(crate) struct Surroundings<'a> {
     pub(crate) now: Time,
+    pub(crate) bounds: Bounds,
     pub(crate) peers: &'a mut Peers,
     pub(crate) interest: &'a Interest,
     pub(crate) metrics: &'a Metrics,
@@ -81,6 +82,7 @@ struct Chunk<'a, K> {
     metrics: &'a Metrics,
     members: &'a [PeerId],
     buffer: Vec<u8>,
+    chunk_bytes: usize,
     scratch: &'a mut Scratch,
 }
 
@@ -95,7 +97,7 @@ impl<K: Key> Table<K> {
                 number += 1;
             }
             if self.groups[at].cohorts.len() > 1 {
-                self.groups[at].gather();
+                more |= self.groups[at].gather(around.bounds.cohorts_max);
                 let end = self.changes.end();
                 self.groups[at].merge(end);
             }
@@ -109,43 +111,26 @@ impl<K: Key> Table<K> {
         cohort.walk.is_some() || cohort.position < self.changes.end()
     }
 
-    /// How many octets may wait for those who stay, if the cohort is told more now: most have room,
-    /// or those who have it have waited for the others long enough.
-    fn bound(cohort: &mut Cohort, peers: &Peers, now: Time) -> Option<u64> {
-        let has_room = |peer: &&PeerId| has_room(peers, **peer);
-        let with_room = cohort.members.iter().filter(has_room).count();
-        if with_room * 2 >= cohort.members.len() {
-            cohort.waits_since = None;
-            return Some(BEHIND_BYTES);
-        }
-        if with_room == 0 {
-            cohort.waits_since = None;
-            return None;
-        }
-        let since = *cohort.waits_since.get_or_insert(now);
-        if now < since + PATIENCE {
-            return None;
-        }
-        Some(LATE_BYTES)
-    }
-
     fn produce_cohort(&mut self, at: usize, number: usize, around: &mut Surroundings<'_>) -> bool {
         let group = &self.groups[at];
-        let cohort = &group.cohorts[number];
-        let is_fresh = cohort.walk.as_ref().is_some_and(|walk| walk.is_fresh);
-        let is_idle = !self.has_news(cohort) || (is_fresh && group.walks() >= WALKS_MAX);
+        let has_news = self.has_news(&group.cohorts[number]);
+        let is_crowded = group.cohorts[number].is_fresh() && group.walks() >= WALKS_MAX;
         let cohort = &mut self.groups[at].cohorts[number];
-        if is_idle {
+        if !has_news || !around.has_room(&cohort.members) {
             cohort.waits_since = None;
             return false;
         }
-        let Some(bound) = Self::bound(cohort, around.peers, around.now) else { return false };
-        self.split(at, number, bound, around.peers);
+        if is_crowded && around.now < *cohort.waits_since.get_or_insert(around.now) + PATIENCE {
+            return false;
+        }
+        cohort.waits_since = None;
+        self.split(at, number, around);
         let mut cohort = self.groups[at].cohorts.swap_remove(number);
+        let walked = cohort.walk.is_some();
         self.chunk(at, &mut cohort, around);
-        let most = cohort.members.iter().filter(|peer| has_room(around.peers, **peer)).count() * 2
-            >= cohort.members.len();
-        let more = most && self.has_news(&cohort);
+        // Who waits for a walk to end may begin.
+        let more = (walked && cohort.walk.is_none())
+            || (self.has_news(&cohort) && around.has_room(&cohort.members));
         let cohorts = &mut self.groups[at].cohorts;
         let last = cohorts.len();
         cohorts.push(cohort);
@@ -153,14 +138,19 @@ impl<K: Key> Table<K> {
         more
     }
 
-    /// Those for whom more waits than the bound leave the cohort.
-    fn split(&mut self, at: usize, number: usize, bound: u64, peers: &Peers) {
+    /// If somebody is too far behind, all leave the cohort who are half as far: who stays is so far
+    /// from the bound that few cohorts come of it.
+    fn split(&mut self, at: usize, number: usize, around: &Surroundings<'_>) {
+        let Bounds { chunk_bytes, behind_bytes, held_bytes, .. } = around.bounds;
+        let (chunk, is_full) = (chunk_bytes as u64, around.output.held() > held_bytes);
+        let bound = if is_full { chunk } else { behind_bytes };
         let cohort = &mut self.groups[at].cohorts[number];
-        let is_behind = |peer: &PeerId| peers.waiting(*peer) > bound;
-        if !cohort.members.iter().any(is_behind) {
+        let waiting = |peer: &PeerId| around.peers.waiting(*peer);
+        if cohort.members.iter().all(|peer| waiting(peer) <= bound) {
             return;
         }
-        let (behind, members) = cohort.members.iter().copied().partition(is_behind);
+        let leaves = |peer: &PeerId| waiting(peer) >= (bound / 2).max(chunk);
+        let (behind, members) = cohort.members.iter().copied().partition(leaves);
         cohort.members = members;
         let cohort = cohort.beside(behind);
         self.groups[at].cohorts.push(cohort);
@@ -181,7 +171,8 @@ impl<K: Key> Table<K> {
             interest: around.interest,
             metrics: around.metrics,
             members,
-            buffer: Vec::with_capacity(CHUNK_BYTES + CHUNK_BYTES / 8),
+            buffer: std::mem::take(&mut around.scratch.buffer),
+            chunk_bytes: around.bounds.chunk_bytes,
             scratch: around.scratch,
         };
         let is_done = match walk {
@@ -191,24 +182,30 @@ impl<K: Key> Table<K> {
                 false
             }
         };
-        let buffer = std::mem::take(&mut chunk.buffer);
-        deliver(buffer, members, terms.constrained, around);
+        let mut buffer = chunk.buffer;
+        deliver(&buffer, members, terms.constrained, around);
+        buffer.clear();
+        around.scratch.buffer = buffer;
         if is_done {
             *walk = None;
         }
     }
 }
 
-fn has_room(peers: &Peers, peer: PeerId) -> bool {
-    peers.waiting(peer) < CHUNK_BYTES as u64
+impl Surroundings<'_> {
+    /// Whether any of these can take more at once.
+    fn has_room(&self, members: &[PeerId]) -> bool {
+        let chunk = self.bounds.chunk_bytes as u64;
+        members.iter().any(|peer| self.peers.waiting(*peer) < chunk)
+    }
 }
 
 /// Gives each member what concerns it.
-fn deliver(buffer: Vec<u8>, members: &[PeerId], constrained: bool, around: &mut Surroundings<'_>) {
+fn deliver(buffer: &[u8], members: &[PeerId], constrained: bool, around: &mut Surroundings<'_>) {
     if buffer.is_empty() {
         return;
     }
-    let bytes = Bytes::from(buffer);
+    let bytes = around.output.share(buffer);
     if !constrained {
         let updates = messages(&bytes);
         for &peer in members {
@@ -247,7 +244,7 @@ impl<K: Key> Chunk<'_, K> {
         if std::mem::take(&mut walk.is_fresh) && walk.is_refresh {
             self.marked(|out, family| write_refresh(family, RefreshKind::Begin, out));
         }
-        while walk.set < walk.end && self.buffer.len() < CHUNK_BYTES {
+        while walk.set < walk.end && self.buffer.len() < self.chunk_bytes {
             self.walk_set(walk);
         }
         if walk.set < walk.end {

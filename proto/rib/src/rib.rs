@@ -37,6 +37,36 @@ pub struct Settings {
     pub policy: Option<Arc<dyn Policy>>,
     /// From a random source: nobody shall know how keys are spread.
     pub seed: u64,
+    /// How much may wait.
+    pub bounds: Bounds,
+}
+
+/// How much may wait for peers that are slower than others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// Octets that are encoded at once for a cohort. More is encoded when a peer of it has less than
+    /// that to take.
+    pub chunk_bytes: usize,
+    /// Octets that wait for a peer beyond which it leaves its cohort, and with it all for whom half
+    /// as much waits. What waits for peers of one cohort is shared.
+    pub behind_bytes: u64,
+    /// Octets that wait for all together, shared ones once. Beyond it who could take more leaves
+    /// all others behind.
+    pub held_bytes: u64,
+    /// Cohorts of a group that stand at places of their own; those closest to each other become one
+    /// then.
+    pub cohorts_max: usize,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self {
+            chunk_bytes: 64 << 10,
+            behind_bytes: 16 << 20,
+            held_bytes: 256 << 20,
+            cohorts_max: 16,
+        }
+    }
 }
 
 /// What is counted of all.
@@ -84,6 +114,7 @@ pub struct Rib {
     hash: Hash,
     pub(crate) tables: [Option<Box<Any>>; FAMILIES],
     pub(crate) peers: Peers,
+    bounds: Bounds,
     interest: Interest,
     metrics: Metrics,
     output: Output,
@@ -99,13 +130,14 @@ impl Rib {
     /// An empty base.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
-        let Settings { asn, identifier, cluster, policy, seed } = settings;
+        let Settings { asn, identifier, cluster, policy, seed, bounds } = settings;
         Self {
             own: Own { asn, identifier, cluster },
             policy,
             hash: Hash::new(seed),
             tables: [const { None }; FAMILIES],
             peers: Peers::default(),
+            bounds,
             interest: Interest::new(),
             metrics: Metrics::default(),
             output: Output::default(),
@@ -430,6 +462,7 @@ impl Rib {
             let Some(any) = &mut self.tables[family] else { continue };
             let mut around = Surroundings {
                 now,
+                bounds: self.bounds,
                 peers: &mut self.peers,
                 interest: &self.interest,
                 metrics: &self.metrics,
@@ -456,6 +489,12 @@ impl Rib {
     pub fn received(&self, peer: PeerId, family: Family) -> u32 {
         let Some(any) = &self.tables[family as usize] else { return 0 };
         with!(&**any, table => table.source(peer).map_or(0, |source| source.paths))
+    }
+
+    /// Octets that were encoded and that some transport did not take yet, shared ones once.
+    #[must_use]
+    pub fn held(&self) -> u64 {
+        self.output.held()
     }
 
     /// Octets that were encoded for a peer and that its transport did not take yet.

@@ -1,5 +1,6 @@
 //! A reflector in simulated worlds.
 
+mod crowd;
 mod roles;
 mod seeds;
 mod world;

@@ -5,7 +5,7 @@ use crate::world::{Spec, World};
 use bgp::codec::SegmentKind;
 use bgp::codec::{AttributeType, Attributes, prepend, write_attribute};
 use bgp::family::{Family, FamilySet};
-use rib::{Kind, PeerId};
+use rib::{Bounds, Kind, PeerId};
 
 fn plain(kind: Kind) -> Spec {
     Spec {
@@ -134,6 +134,30 @@ fn everybody_is_told_what_the_reference_says() {
 }
 
 #[test]
+fn everybody_is_told_the_same_where_little_may_wait_and_groups_fall_apart() {
+    let seeds = std::env::var("TANDEM_SEEDS").ok().and_then(|it| it.parse().ok()).unwrap_or(150);
+    let mut most = 0;
+    for seed in 1..=seeds {
+        let chunk_bytes = 1 + 50 * (seed as usize % 5);
+        let (behind_bytes, held_bytes) = (100 * (1 + seed % 7), 400 * (1 + seed % 11));
+        let cohorts_max = 1 + seed as usize % 4;
+        let bounds = Bounds { chunk_bytes, behind_bytes, held_bytes, cohorts_max };
+        let spec = |at: usize| specs().swap_remove([0, 0, 0, 2, 2, 6, 12][at % 7]);
+        let mut world = World::bounded(seed, (0..16).map(spec).collect(), bounds);
+        for _ in 0..4 {
+            let count = world.random.below(400);
+            for _ in 0..count {
+                act(&mut world);
+                most = most.max(world.rib.counters().cohorts);
+            }
+            world.settle();
+            world.check(seed);
+        }
+    }
+    assert!(most > 12, "groups have fallen apart: {most} cohorts");
+}
+
+#[test]
 fn stale_routes_stay_until_they_are_purged_and_cost_nothing_if_they_come_again() {
     let mut world = World::new(7, vec![plain(Kind::Client), plain(Kind::Client)]);
     (0..2).for_each(|number| world.up(number));
@@ -201,7 +225,8 @@ fn what_is_stale_for_long_is_told_as_such_or_goes_where_that_is_not_understood()
 
 #[test]
 fn who_reads_is_not_held_by_most_who_do_not() {
-    let mut world = World::new(5, vec![plain(Kind::Client); 6]);
+    let bounds = Bounds { behind_bytes: 4 << 20, ..Bounds::default() };
+    let mut world = World::bounded(5, vec![plain(Kind::Client); 6], bounds);
     (0..6).for_each(|number| world.up(number));
     world.settle();
     let family = Family::Ipv4Unicast;
