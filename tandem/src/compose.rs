@@ -24,7 +24,8 @@ const SSC_ACTIONS: &[&str] = &["calls/terminate", "blacklist/clear", "hand-over"
 const SGC_ACTIONS: &[&str] =
     &["m3ua/audit", "m3ua/block", "m3ua/unblock", "m3ua/activate", "m3ua/deactivate", RELOAD];
 /// Questions to a reflector that change something.
-const RR_ACTIONS: &[&str] = &["bgp/clear", "bgp/shutdown", "bgp/enable", RELOAD];
+const RR_ACTIONS: &[&str] =
+    &["bgp/clear", "bgp/shutdown", "bgp/enable", "bgp/rpki-refresh", RELOAD];
 /// Octets that may wait for a peer of a reflector before its session ends: what it is sent at once,
 /// and the messages of the session itself. More waits in the tables only.
 const RR_QUEUE_OCTETS_MAX: usize = 64 << 20;

@@ -326,3 +326,61 @@ fn a_password_lets_bird_in_and_a_wrong_one_does_not() {
     assert!(shown.contains("\"password\": true") && !shown.contains("mat"), "{shown}");
     assert!(!scene.log("tandem.log").contains("mat"));
 }
+
+fn vrps(scene: &Scene, records: &[(&str, u8, u32)]) {
+    let record = |(prefix, max, asn): &(&str, u8, u32)| {
+        format!(
+            r#"{{"prefix":"{prefix}","maxLength":{max},"asn":{asn},"ta":"x","expires":4000000000}}"#
+        )
+    };
+    let records = records.iter().map(record).collect::<Vec<_>>().join(",");
+    let text =
+        format!(r#"{{"metadata":{{"buildtime":"2026-01-01T00:00:00Z"}},"roas":[{records}]}}"#);
+    std::fs::write(scene.path("vrps.next"), text).unwrap();
+    std::fs::rename(scene.path("vrps.next"), scene.path("vrps.json")).unwrap();
+}
+
+#[test]
+fn what_stayrtr_says_decides_which_of_birds_routes_gobgp_gets() {
+    let cache = free_port();
+    let scene = Scene::of(&format!(
+        r#"
+[[rr.rpki]]
+address = "127.0.0.1"
+port = {cache}
+[[rr.policy]]
+name = "validated"
+default = "accept"
+rule = [{{ match = {{ validation = "invalid" }}, then = "reject" }}]
+{CLIENTS}
+import = "validated"
+"#
+    ));
+    // BIRD's routes begin in AS 65000.
+    vrps(&scene, &[("192.0.2.0/24", 24, 65_000), ("198.51.100.0/24", 24, 65_001)]);
+    let (bind, metrics) = (format!("127.0.0.1:{cache}"), format!("127.0.0.1:{}", free_port()));
+    let arguments = ["-bind", &bind, "-checktime=false", "-refresh", "1", "-cache", "vrps.json"];
+    let arguments = [&arguments[..], &["-metrics.addr", &metrics]].concat();
+    let stayrtr = start("/usr/bin/stayrtr", &arguments, scene.folder.path(), "stayrtr.log");
+    scene.until(&["bgp", "rpki"], |rows| rows[0]["ipv4"] == 2);
+    let api = free_port();
+    let (_bird, _gobgp) = (scene.bird(""), scene.gobgp(api));
+    scene.until_up(2);
+    gobgp(&scene, api, &["global", "rib"], |said| {
+        said.contains("192.0.2.0/24") && !said.contains("198.51.100.0/24")
+    });
+    let shown = scene.json(&["bgp", "route", "rr1", "198.51.100.1"]);
+    assert_eq!((&shown[0]["validation"], &shown[0]["refused"]), (&"invalid".into(), &true.into()));
+    // The records change: so does what GoBGP has.
+    vrps(&scene, &[("192.0.2.0/24", 24, 65_001), ("198.51.100.0/24", 24, 65_000)]);
+    gobgp(&scene, api, &["global", "rib"], |said| {
+        !said.contains("192.0.2.0/24") && said.contains("198.51.100.0/24")
+    });
+    let covering = scene.json(&["bgp", "origin", "rr1", "192.0.2.0/24", "--asn", "65001"]);
+    assert_eq!((&covering[0]["asn"], &covering[0]["state"]), (&65_001.into(), &"valid".into()));
+    // Without the cache its records count on, and somebody is told.
+    drop(stayrtr);
+    scene.until(&["bgp", "rpki"], |rows| rows[0]["state"] != "synchronised");
+    scene.until(&["alarms"], |rows| rows.iter().any(|row| row["name"] == "rpki-cache-lost"));
+    gobgp(&scene, api, &["global", "rib"], |said| !said.contains("192.0.2.0/24"));
+}

@@ -9,7 +9,39 @@ use serde_json::{Value, json};
 impl Reflector {
     pub(crate) fn show_alarms(&self) -> Value {
         let rows = self.peers.iter().flat_map(|(id, peer)| self.alarms_of(id, peer));
-        Value::Array(rows.collect())
+        let feeds = self.cache_alarms().into_iter().chain(self.station_alarms());
+        Value::Array(rows.chain(feeds).collect())
+    }
+
+    fn station_alarms(&self) -> impl Iterator<Item = Value> {
+        let all = self.stations.all.iter();
+        all.filter(|station| station.sender.state() != bmp::State::Up).map(|station| {
+            let name = &station.section.name;
+            let why = station.ending.as_ref().map_or("it has not answered yet", |it| &it.text);
+            let text = format!("the BMP station {name} is not connected: {why}");
+            alarm("bmp-station-lost", name, "minor", &text)
+        })
+    }
+
+    fn cache_alarms(&self) -> Vec<Value> {
+        let mut rows = Vec::new();
+        let (lost, has_another) = self.origins.lost();
+        for cache in lost {
+            let remote = cache.target.remote;
+            let why = cache.ending.as_ref().map_or("it does not answer", |it| &it.text);
+            let (severity, rest) = match has_another {
+                true => ("minor", "another cache answers"),
+                false => ("major", "no other cache answers"),
+            };
+            let text = format!("the RPKI cache {remote} is lost: {why}; {rest}");
+            rows.push(alarm("rpki-cache-lost", &remote.to_string(), severity, &text));
+        }
+        if self.origins.has_expired {
+            let text = "no RPKI cache confirmed the validated prefixes in time: they are gone, \
+                        and every origin is not-found";
+            rows.push(alarm("rpki-data-expired", &self.config.name, "critical", text));
+        }
+        rows
     }
 
     fn alarms_of(&self, id: PeerId, peer: &Peer) -> Vec<Value> {

@@ -2,7 +2,7 @@
 //! touched unless the session depends on what changed.
 
 use crate::Reflector;
-use crate::config::{Change, Rr, Speaker};
+use crate::config::{BmpTable, Change, Rr, Speaker};
 use crate::judges::shared;
 use crate::peers::Held;
 use bgp::In;
@@ -21,7 +21,12 @@ impl Reflector {
         if !old.is_same(&next) {
             self.begin_anew(now, out);
         }
+        self.change_caches(now, &old, out);
         let changed = changed_policies(&old, &next);
+        // What stations were told of the tables behind the policies is another now.
+        let is_told = self.stations.listen_to(BmpTable::PostPolicy);
+        let others = old.bmp != next.bmp || !old.is_same(&next) || old.name != next.name;
+        let stations_begin_anew = others || (is_told && !changed.is_empty());
         if !changed.is_empty() {
             self.judges = Arc::new(self.judges.with(next.policies()));
             let numbers = self.judges.numbers(&changed);
@@ -43,6 +48,9 @@ impl Reflector {
         self.join(now, &next);
         for id in self.peers.ids() {
             self.start(now, id, out);
+        }
+        if stations_begin_anew {
+            self.change_stations(now, out);
         }
         self.has_work = true;
     }

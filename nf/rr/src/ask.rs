@@ -1,8 +1,10 @@
 //! What the management side may ask: peers, routes, groups, attributes; and what it may tell:
 //! clear, shut down, enable.
 
+mod origins;
 mod peers;
 mod routes;
+mod stations;
 
 use crate::Reflector;
 use crate::alarms::is_missed;
@@ -28,6 +30,13 @@ impl Reflector {
             "bgp/route" => self.show_route(ask),
             "bgp/groups" => Ok(self.show_groups()),
             "bgp/families" => Ok(self.show_families()),
+            "bgp/bmp" => Ok(self.show_stations()),
+            "bgp/rpki" => Ok(self.show_caches(now)),
+            "bgp/origin" => self.show_origin(ask),
+            "bgp/rpki-refresh" => {
+                self.refresh_caches(now, out);
+                Ok(self.show_caches(now))
+            }
             "bgp/clear" => self.clear(now, ask, out),
             "bgp/shutdown" => self.shut_down(now, ask, out),
             "bgp/enable" => self.enable(now, ask, out),
@@ -48,6 +57,14 @@ impl Reflector {
         facts.set(Fact::PeersEstablished, up as u64);
         facts.set(Fact::PeersDown, peers().filter(|peer| is_missed(peer)).count() as u64);
         facts.set(Fact::Waiting, waiting);
+        let stations = || self.stations.all.iter();
+        let down = stations().filter(|it| it.sender.state() != bmp::State::Up).count();
+        let waiting: usize = stations().map(|it| it.sender.waiting_bytes()).sum();
+        facts.set(Fact::StationsDown, down as u64);
+        facts.set(Fact::StationsWaiting, waiting as u64);
+        let (ipv4, ipv6) = self.origins.records.lock().client.table().len();
+        facts.set(Fact::CacheRecords, (ipv4 + ipv6) as u64);
+        facts.set(Fact::CachesDown, self.origins.lost().0.len() as u64);
         let tables = self.rib.counters();
         facts.set(Fact::Routes, tables.entries as u64);
         facts.set(Fact::Paths, tables.paths as u64);

@@ -5,12 +5,16 @@
 
 mod doors;
 mod families;
+mod feeds;
 mod manner;
 mod secret;
 mod speaker;
 mod validate;
 
+pub(crate) use doors::Door;
 pub use doors::PORTS_MAX;
+pub(crate) use feeds::STATIONS_MAX;
+pub use feeds::{Bmp, BmpTable, Rpki};
 pub use secret::Secret;
 pub(crate) use speaker::{Change, Limit, PEERS_MAX, Range, Speaker};
 
@@ -47,6 +51,13 @@ pub struct Rr {
     /// Routing policies, which `import` and `export` name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub policy: Vec<policy::PolicyConfig>,
+    /// Caches of validated prefixes (RPKI to Router, RFC 8210): what `match.validation` of the
+    /// policies goes by.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rpki: Vec<Rpki>,
+    /// Monitoring stations (BMP, RFC 7854).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bmp: Vec<Bmp>,
     /// Groups of peers: what stands here holds for those that name the group, and for all that come
     /// from its ranges.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

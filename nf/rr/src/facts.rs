@@ -50,6 +50,37 @@ event::facts! {
         /// A peer asked for everything again.
         Refreshes = Counter, Info, "rr_refreshes_received_total",
             "ROUTE-REFRESHes by which peers asked for a family again";
+        /// A cache of validated prefixes answered.
+        CacheLoads = Counter, Info, "rr_rpki_loads_total",
+            "Answers of caches of validated prefixes that were taken up";
+        /// A cache of validated prefixes failed.
+        CacheFailures = Counter, Warn, "rr_rpki_failures_total",
+            "Failures of caches of validated prefixes";
+        /// No cache confirmed the records for too long.
+        CacheExpired = Counter, Warn, "rr_rpki_expired_total",
+            "Times that the validated prefixes expired because no cache confirmed them";
+        /// Paths that another verdict befell since the validated prefixes changed.
+        Rejudged = Counter, Info, "rr_rpki_paths_changed_total",
+            "Paths that a policy judged otherwise since the validated prefixes changed";
+        /// Validated prefixes.
+        CacheRecords = Gauge, Debug, "rr_rpki_records", "Validated prefixes of both families";
+        /// Caches that should answer and do not.
+        CachesDown = Gauge, Warn, "rr_rpki_caches_down",
+            "Caches of validated prefixes that should answer and do not";
+        /// A connection with a station stands.
+        StationsUp = Counter, Info, "rr_bmp_sessions_total",
+            "Connections with monitoring stations that stood";
+        /// A station was told every table.
+        StationsComplete = Counter, Info, "rr_bmp_tables_told_total",
+            "Times that a monitoring station had been told every table";
+        /// A station read too slowly.
+        StationsSlow = Counter, Warn, "rr_bmp_overflows_total",
+            "Monitoring stations that were disconnected because they read too slowly";
+        /// Stations that are not told.
+        StationsDown = Gauge, Warn, "rr_bmp_stations_down", "Monitoring stations without connection";
+        /// Octets that wait for stations.
+        StationsWaiting = Gauge, Debug, "rr_bmp_waiting_octets",
+            "Octets that wait for monitoring stations to read";
         /// Peers, dynamic ones included.
         Peers = Gauge, Debug, "rr_peers", "Peers, those that came from ranges included";
         /// Peers that came from ranges.

@@ -1,5 +1,6 @@
 //! Routing policies between the peers and the rib: a number of the rib is a policy, for a session.
 
+use crate::origins::{Shared, in_words};
 use bgp::codec::{AttributeType, Attributes, Edit, rewrite};
 use bgp::family::Family;
 use policy::{NewNextHop, Peer, Policies, Scratch};
@@ -34,22 +35,23 @@ struct Court {
 }
 
 /// The policies of a reflector. Only one shard asks: nobody waits for the lock.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Judges {
     policies: Policies,
+    records: Shared,
     court: Mutex<Court>,
 }
 
 impl Judges {
-    pub(crate) fn new(policies: Policies) -> Self {
-        Self { policies, court: Mutex::default() }
+    pub(crate) fn new(policies: Policies, records: Shared) -> Self {
+        Self { policies, records, court: Mutex::default() }
     }
 
     /// Other policies for the sessions that stand.
     pub(crate) fn with(&self, policies: Policies) -> Self {
         let seats = self.lock(|court| court.seats.clone());
         let court = Court { seats, scratch: Scratch::default() };
-        Self { policies, court: Mutex::new(court) }
+        Self { policies, records: self.records.clone(), court: Mutex::new(court) }
     }
 
     fn lock<T>(&self, act: impl FnOnce(&mut Court) -> T) -> T {
@@ -101,6 +103,17 @@ impl Judges {
         })
     }
 
+    /// The numbers of the policies that look at what origin validation says.
+    pub(crate) fn validating(&self) -> Vec<u32> {
+        self.lock(|court| {
+            let looks = |(number, seat): &(u32, &Seat)| {
+                let found = self.found(&court.seats, *number);
+                seat.uses > 0 && found.is_some_and(|(policy, _)| policy.inputs().validation)
+            };
+            (1..).zip(&court.seats).filter(looks).map(|(number, _)| number).collect()
+        })
+    }
+
     fn found<'s>(&self, seats: &'s [Seat], number: u32) -> Option<(&policy::Policy, &'s Bench)> {
         let bench = &seats.get(number.checked_sub(1)? as usize)?.bench;
         Some((self.policies.policy(self.policies.named(&bench.policy)?), bench))
@@ -127,12 +140,17 @@ impl rib::Policy for Judges {
                 Some((name, group, address, asn)) => (&**name, &**group, *address, *asn),
                 None => ("", "", bench.own, 0),
             };
+            let Subject { family, key, attributes, .. } = *subject;
+            let validity = match policy.inputs().validation {
+                true => self.records.validity(family, key, attributes),
+                false => None,
+            };
             let asked = policy::Subject {
-                family: subject.family,
-                key: subject.key,
-                attributes: subject.attributes,
+                family,
+                key,
+                attributes,
                 next_hop: next_hop.unwrap_or_default(),
-                validation: None,
+                validation: validity.map(in_words),
                 peer: Peer { name, group, address, asn },
             };
             match policy.evaluate(&asked, scratch) {
@@ -154,13 +172,16 @@ impl rib::Policy for Judges {
 /// Writes what becomes of a route. A next hop that its family cannot have is left as it was.
 fn write(subject: &Subject<'_>, attributes: &[u8], address: Option<IpAddr>, out: &mut Changed) {
     match (subject.next_hop, address) {
-        ([], Some(IpAddr::V4(address))) => {
+        ([], Some(IpAddr::V4(address))) if subject.family == Family::Ipv4Unicast => {
             let value = Some(&address.octets()[..]);
             let edit = Edit { kind: AttributeType::NextHop, value };
             rewrite(attributes, &[edit], &mut out.attributes);
         }
         (old, address) => {
             out.attributes.extend_from_slice(attributes);
+            // A family without next hops (FlowSpec, RFC 8955 §4) gets none.
+            let has_one = !old.is_empty() || subject.family == Family::Ipv4Unicast;
+            let address = address.filter(|_| has_one);
             let new = address.and_then(|address| octets(subject.family, old.len(), address));
             out.next_hop.extend_from_slice(new.as_deref().unwrap_or(old));
         }

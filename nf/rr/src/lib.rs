@@ -23,22 +23,27 @@ mod facts;
 mod judges;
 mod limits;
 mod links;
+mod origins;
 mod peers;
 mod routes;
 mod sessions;
+mod stations;
+mod telling;
 
 pub use facts::Fact;
 
 use bgp::Out;
 use bgp::codec::{Cease, EXTENDED_MESSAGE_BYTES_MAX, Framing, HEADER_BYTES, MESSAGE_BYTES_MAX};
 use clock::Clock;
-use config::{Range, Rr};
+use config::{Door, Range, Rr};
 use event::Sheet;
 use judges::Judges;
 use machine::Time;
+use origins::Origins;
 use peers::Peers;
 use rib::Rib;
 use runtime::{Ask, AskError, Effects, Flow, Frame, Function, In, PortId, Seed};
+use stations::Stations;
 use std::sync::Arc;
 
 /// Octets of whole messages that are cut from a stream at once: many UPDATEs are one step.
@@ -52,6 +57,8 @@ pub struct Reflector {
     ranges: Vec<Range>,
     rib: Rib,
     judges: Arc<Judges>,
+    origins: Origins,
+    stations: Stations,
     rib_seed: u64,
     /// The rib has something to do.
     has_work: bool,
@@ -62,6 +69,8 @@ pub struct Reflector {
     /// Further shards do nothing here.
     is_first: bool,
     is_draining: bool,
+    /// What the sessions do not need was begun as well, with the first tick.
+    is_started: bool,
     /// What a session wants; empty between steps.
     outs: Vec<Out>,
 }
@@ -76,12 +85,15 @@ impl Reflector {
         };
         let rib_seed = number(8);
         let is_first = seed.shard == 0;
-        let judges = Arc::new(Judges::new(config.policies()));
+        let origins = Origins::new(&config);
+        let judges = Arc::new(Judges::new(config.policies(), origins.records.clone()));
         let mut it = Self {
             peers: Peers::default(),
             ranges: config.ranges(),
             rib: Rib::new(config.rib(rib_seed, &judges)),
             judges,
+            origins,
+            stations: Stations::new(&config),
             rib_seed,
             has_work: false,
             clock: Clock::new(seed.now),
@@ -89,6 +101,7 @@ impl Reflector {
             seed: number(0),
             is_first,
             is_draining: false,
+            is_started: false,
             outs: Vec::new(),
             config: Arc::clone(&config),
         };
@@ -103,6 +116,14 @@ impl Reflector {
     const fn next_seed(&mut self) -> u64 {
         self.seed = self.seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
         self.seed
+    }
+
+    /// With the first tick: whom this node reads and tells beside BGP is connected to.
+    fn begin(&mut self, now: Time, out: &mut Effects) {
+        if self.is_first && !core::mem::replace(&mut self.is_started, true) {
+            self.start_caches(now, out);
+            self.start_stations(now);
+        }
     }
 
     /// Lets the sessions act whose time has come.
@@ -127,32 +148,53 @@ impl Function for Reflector {
 
     fn step(&mut self, now: Time, input: In<'_>, out: &mut Effects) {
         match input {
-            In::Message { flow, bytes } => self.octets(now, &flow, bytes, out),
-            In::Up { flow } => self.stands(now, flow, out),
-            In::Down { flow, why } => self.lost(now, &flow, why, out),
-            In::Written { flow, octets, left } => self.written(now, &flow, (octets, left), out),
+            In::Message { flow, bytes } => match Door::of(flow.port) {
+                Door::Bgp => self.octets(now, &flow, bytes, out),
+                Door::Rpki => self.cache_octets(now, &flow, bytes, out),
+                // A station has nothing to say.
+                Door::Bmp => {}
+            },
+            In::Up { flow } => match Door::of(flow.port) {
+                Door::Bgp => self.stands(now, flow, out),
+                Door::Rpki => self.cache_stands(now, flow, out),
+                Door::Bmp => self.station_stands(now, flow, out),
+            },
+            In::Down { flow, why } => match Door::of(flow.port) {
+                Door::Bgp => self.lost(now, &flow, why, out),
+                Door::Rpki => self.cache_lost(now, &flow, why, out),
+                Door::Bmp => self.station_lost(now, &flow, why),
+            },
+            In::Written { flow, octets, left } => match Door::of(flow.port) {
+                Door::Bmp => self.station_written(now, &flow, left),
+                Door::Bgp | Door::Rpki => self.written(now, &flow, (octets, left), out),
+            },
             In::Drain => {
                 self.is_draining = true;
                 self.leave(now, out);
+                self.stop_stations(now, out);
             }
             In::Proved { .. } | In::Returned { .. } | In::Ready { .. } | In::Resolved { .. } => {}
         }
     }
 
     fn tick(&mut self, now: Time, out: &mut Effects) {
+        self.begin(now, out);
         self.expire(now, out);
+        self.expire_caches(now, out);
         if self.rib.deadline().is_some_and(|at| at <= now) {
             self.rib.tick(now);
             self.has_work = true;
         }
+        self.has_work |= self.stations.deadline().is_some_and(|at| at <= now);
         self.work(now, out);
     }
 
     fn deadline(&self) -> Option<Time> {
-        if self.has_work {
+        if self.has_work || (self.is_first && !self.is_started) {
             return Some(Time::ZERO);
         }
-        self.clock.deadline().into_iter().chain(self.rib.deadline()).min()
+        let feeds = self.origins.deadline().into_iter().chain(self.stations.deadline());
+        self.clock.deadline().into_iter().chain(self.rib.deadline()).chain(feeds).min()
     }
 
     fn configure(&mut self, now: Time, config: Arc<Rr>, out: &mut Effects) {
@@ -161,23 +203,14 @@ impl Function for Reflector {
         }
     }
 
-    fn frame(_port: PortId, buffer: &[u8]) -> Frame {
-        let mut at = 0;
-        loop {
-            match bgp::codec::frame(&buffer[at..], EXTENDED_MESSAGE_BYTES_MAX) {
-                Framing::Message(_, message) if at + message.len() <= RUN_BYTES_MAX => {
-                    at += message.len();
-                }
-                Framing::Message(..) => return Frame::Message(at),
-                Framing::Partial if at > 0 => return Frame::Message(at),
-                Framing::Partial => return awaited(buffer),
-                Framing::Broken(_) if at > 0 => return Frame::Message(at),
-                // The session answers it with a NOTIFICATION.
-                Framing::Broken(_) => return Frame::Message(buffer.len().min(MESSAGE_BYTES_MAX)),
-            }
+    fn frame(port: PortId, buffer: &[u8]) -> Frame {
+        match Door::of(port) {
+            Door::Bgp => frame_bgp(buffer),
+            Door::Rpki => frame_rpki(buffer),
+            // A station has nothing to say.
+            Door::Bmp => Frame::Skip(buffer.len()),
         }
     }
-
     fn steer(_config: &Rr, _flow: &Flow, _bytes: &[u8], _shards: u16) -> Option<u16> {
         Some(0)
     }
@@ -200,6 +233,41 @@ impl Function for Reflector {
 
     fn cells(&self) -> Vec<event::Cells> {
         vec![self.facts.cells()]
+    }
+}
+
+/// As many whole messages as are there, up to [`RUN_BYTES_MAX`].
+fn frame_bgp(buffer: &[u8]) -> Frame {
+    let mut at = 0;
+    loop {
+        match bgp::codec::frame(&buffer[at..], EXTENDED_MESSAGE_BYTES_MAX) {
+            Framing::Message(_, message) if at + message.len() <= RUN_BYTES_MAX => {
+                at += message.len();
+            }
+            Framing::Message(..) => return Frame::Message(at),
+            Framing::Partial if at > 0 => return Frame::Message(at),
+            Framing::Partial => return awaited(buffer),
+            Framing::Broken(_) if at > 0 => return Frame::Message(at),
+            // The session answers it with a NOTIFICATION.
+            Framing::Broken(_) => return Frame::Message(buffer.len().min(MESSAGE_BYTES_MAX)),
+        }
+    }
+}
+
+/// As many whole PDUs as are there; what none begins with is the client's to answer.
+fn frame_rpki(buffer: &[u8]) -> Frame {
+    let mut at = 0;
+    loop {
+        match rpki::frame(&buffer[at..]) {
+            rpki::Framing::Pdu(_, _, octets) if at + octets.len() <= RUN_BYTES_MAX => {
+                at += octets.len();
+            }
+            rpki::Framing::Broken(..) if at == 0 => {
+                return Frame::Message(buffer.len().min(rpki::PDU_BYTES_MAX));
+            }
+            rpki::Framing::Partial if at == 0 => return Frame::Partial,
+            _ => return Frame::Message(at),
+        }
     }
 }
 

@@ -79,7 +79,7 @@ impl Reflector {
         let Some(id) = self.peers.of_connection(flow.conn) else { return };
         let Some(peer) = self.peers.get_mut(id) else { return };
         let connection = ConnectionId(flow.conn.0);
-        peer.heard(now, connection);
+        peer.heard(now, connection, bytes);
         let mut outs = core::mem::take(&mut self.outs);
         peer.session.receive(now, connection, bytes, &mut outs);
         self.carry_out(now, id, &mut outs, (bytes, out));

@@ -1,6 +1,7 @@
 //! The peers: a slab, and how a peer is found by address, by the way to it, by connection.
 
 use crate::config::Speaker;
+use bgp::codec::{EXTENDED_MESSAGE_BYTES_MAX, MessageType, Messages};
 use bgp::family::FamilySet;
 use bgp::{ConnectionId, Negotiated, Session};
 use hashbrown::HashMap;
@@ -33,13 +34,15 @@ pub(crate) struct Ending {
 }
 
 /// A TCP connection of a peer.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Link {
     pub(crate) flow: Flow,
     /// When something came over it.
     pub(crate) heard: Time,
     /// Octets that wait in the runtime, as it told last.
     pub(crate) left: u64,
+    /// The peer's OPEN, as it came.
+    pub(crate) open: Box<[u8]>,
 }
 
 /// A peer and its session.
@@ -92,10 +95,16 @@ impl Peer {
     }
 
     /// Something came over a connection.
-    pub(crate) fn heard(&mut self, now: Time, id: ConnectionId) {
+    pub(crate) fn heard(&mut self, now: Time, id: ConnectionId, bytes: &[u8]) {
         self.suspected = None;
         if let Some(link) = self.links.get_mut(&id) {
             link.heard = now;
+            if link.open.is_empty()
+                && let Some((MessageType::Open, open)) =
+                    Messages::new(bytes, EXTENDED_MESSAGE_BYTES_MAX).next()
+            {
+                link.open = open.into();
+            }
         }
     }
 
@@ -289,7 +298,7 @@ impl Peers {
     pub(crate) fn connect(&mut self, now: Time, id: PeerId, flow: Flow) -> ConnectionId {
         let connection = ConnectionId(flow.conn.0);
         if let Some(peer) = self.get_mut(id) {
-            peer.links.insert(connection, Link { flow, heard: now, left: 0 });
+            peer.links.insert(connection, Link { flow, heard: now, left: 0, open: Box::default() });
             self.connections.insert(flow.conn, id);
         }
         connection

@@ -31,6 +31,7 @@ impl Reflector {
                 Ok(read) => {
                     self.facts.add(Fact::RoutesIn, u64::from(read.announced));
                     self.facts.add(Fact::WithdrawnIn, u64::from(read.withdrawn));
+                    self.tell_update(now, id, message, read.offence.is_some());
                     if let Some(offence) = read.offence {
                         self.tolerate(now, id, &offence);
                     }
@@ -68,8 +69,11 @@ impl Reflector {
         if !core::mem::take(&mut self.has_work) {
             return;
         }
-        self.has_work = self.rib.work(now, WORK_MAX);
-        while let Some(Sending { peer: id, bytes, updates }) = self.rib.next_sending() {
+        self.rejudge(now);
+        self.has_work = self.rib.work(now, WORK_MAX) | self.is_rejudging();
+        while let Some(sending) = self.rib.next_sending() {
+            let Some(sending) = self.deliver(now, sending) else { continue };
+            let Sending { peer: id, bytes, updates } = sending;
             let Some(peer) = self.peers.get_mut(id) else { continue };
             let Some((connection, flow)) = peer.flow() else { continue };
             let updates = u64::from(updates);
@@ -82,5 +86,6 @@ impl Reflector {
             peer.session.step(now, In::Blocked(connection), &mut none);
             self.settle(id);
         }
+        self.flush_stations(now, out);
     }
 }

@@ -181,12 +181,14 @@ impl Reflector {
         self.rib.up(now, id, neighbour, &negotiated);
         (peer.up, peer.negotiated) = (Some(connection), Some(negotiated));
         peer.warned = FamilySet::EMPTY;
+        self.stations_peer_up(now, id);
         self.has_work = true;
     }
 
     /// A session ended; routes of some families stay for a time.
     fn down(&mut self, now: Time, id: PeerId, cause: &Cause, retained: FamilySet) {
         self.facts.add(Fact::Dropped, 1);
+        self.stations_peer_down(now, id, cause);
         self.rib.down(id, retained);
         self.has_work = true;
         if let Some(peer) = self.peers.get_mut(id) {

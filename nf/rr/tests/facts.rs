@@ -5,6 +5,7 @@ mod world;
 
 use bgp::family::{Family, FamilySet};
 use event::Fact as _;
+use rpki::{Intervals, Pdu, Version, Vrp4};
 use rr::Fact;
 use runtime::Function;
 use std::collections::BTreeSet;
@@ -15,11 +16,17 @@ name = "rr1"
 asn = 65000
 identifier = "10.0.0.1"
 listen = ["10.0.0.1"]
+rpki = [{ address = "10.9.0.1" }]
+bmp = [{ name = "s", address = "10.9.0.9", port = 11019, tables = ["pre-policy", "loc-rib"] }]
+[[policy]]
+name = "validated"
+rule = [{ match = { validation = "not-found" }, then = "accept" }]
 [[group]]
 name = "lab"
 ranges = ["10.1.0.0/16"]
 peers_max = 1
 client = true
+import = "validated"
 [[peer]]
 name = "a"
 address = "10.0.1.1"
@@ -48,6 +55,8 @@ fn read(world: &mut World, moved: &mut BTreeSet<&'static str>) {
 #[test]
 fn every_fact_moves() {
     let (mut world, mut moved) = (World::new(SITE), BTreeSet::new());
+    world.listen("10.9.0.1:323");
+    world.listen("10.9.0.9:11019");
     let a = world.add(Speaker::client("10.0.1.1"));
     let d = world.add(Speaker::client("10.1.0.1"));
     world.pass(s(1));
@@ -63,6 +72,27 @@ fn every_fact_moves() {
         it.tell(now, bgp::In::Refresh(Family::Ipv4Unicast, bgp::codec::RefreshKind::Request));
     });
     world.pass(s(1));
+    read(&mut world, &mut moved);
+    // A cache says that the route is invalid, then goes for longer than its records count.
+    let vrp = Vrp4 { prefix: world::speaker::prefix("192.0.2.0/24"), max: 24, asn: 9 };
+    let times = Intervals { refresh_s: 60, retry_s: 60, expire_s: 600 };
+    let mut octets = Vec::new();
+    let pdus = [Pdu::CacheResponse(7), Pdu::Ipv4(true, vrp), Pdu::EndOfData(7, 1, Some(times))];
+    pdus.iter().for_each(|pdu| pdu.write(Version::V1, &mut octets));
+    world.say("10.9.0.1:323", octets);
+    world.pass(s(1));
+    read(&mut world, &mut moved);
+    world.leave("10.9.0.1:323");
+    world.pass(s(700));
+    read(&mut world, &mut moved);
+    // A station that takes nothing is given up.
+    world.stick_outsiders();
+    world.act(d, |it, _| it.announce(&["192.0.2.0/24"]));
+    world.pass(s(1));
+    world.act(d, |it, _| it.announce(&["198.51.100.0/24"]));
+    world.pass(s(1));
+    read(&mut world, &mut moved);
+    world.pass(s(300));
     read(&mut world, &mut moved);
     // What waits for one that does not read; then its session ends.
     world.clog(a, 999);

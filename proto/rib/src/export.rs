@@ -2,7 +2,7 @@
 
 use crate::policy::{Changed, Policy, Subject, Verdict};
 use crate::sets::Set;
-use crate::{Kind, Terms};
+use crate::{Audience, Kind, Terms};
 use bgp::codec::{
     Asn, AttributeType, Attributes, Edit, Identifier, Role, SegmentKind, WellKnownCommunity,
     prepend, rewrite, to_two_octets,
@@ -61,6 +61,9 @@ pub(crate) struct Export<'a> {
 impl Export<'_> {
     /// Whether routes of a set are told to the group at all, its policy aside.
     pub(crate) fn takes(&self, set: &Set) -> bool {
+        if self.terms.audience == Audience::LocRib {
+            return !set.rank.is_refused && !set.rank.is_unreachable;
+        }
         let is_external = self.terms.kind == Kind::External;
         // Plain IPv4 with an IPv6 next hop (RFC 8950).
         let is_extended = self.family == Family::Ipv4Unicast
@@ -99,6 +102,13 @@ impl Export<'_> {
     pub(crate) fn write(&self, set: &Set, key: &[u8], out: &mut Exported) -> bool {
         let Exported { attributes, next_hop, changed, values, wide } = out;
         let (mut from, mut hop) = (set.attributes(), set.next_hop());
+        if self.terms.audience == Audience::LocRib {
+            attributes.clear();
+            attributes.extend_from_slice(from);
+            next_hop.clear();
+            next_hop.extend_from_slice(hop);
+            return true;
+        }
         if let Some(policy) = self.policy {
             let (attributes, next_hop) = (from, hop);
             let subject =

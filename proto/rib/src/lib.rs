@@ -18,6 +18,7 @@
 //!   are constrained (RFC 4684), each is sent the parts that concern it.
 #![forbid(unsafe_code)]
 
+mod again;
 mod announced;
 mod changes;
 mod cohort;
@@ -41,15 +42,17 @@ mod source;
 mod sweep;
 mod table;
 mod view;
+mod watch;
 
+pub use again::Again;
 pub use metrics::{Location, Metrics};
-pub use neighbour::{Kind, Neighbour, PeerId, Terms};
+pub use neighbour::{Audience, Kind, Neighbour, PeerId, Terms};
 pub use output::Sending;
 pub use peers::PeerCounters;
 pub use policy::{Changed, Policy, Subject, Verdict};
 pub use reading::Read;
 pub use rib::{Bounds, Counters, Rib, Settings};
-pub use view::{GroupView, PathView, RouteView, Wanted};
+pub use view::{GroupView, Page, PathView, RouteView, Wanted};
 
 use machine::Duration;
 

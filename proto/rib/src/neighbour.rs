@@ -50,9 +50,23 @@ pub struct Neighbour {
     pub next_hop_self: Option<IpAddr>,
 }
 
+/// Who is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+pub enum Audience {
+    /// The peer itself.
+    #[default]
+    Peer,
+    /// A monitoring station: what a peer is sent (RFC 8671).
+    AdjRibOut,
+    /// A monitoring station: what was chosen, as it is (RFC 9069).
+    LocRib,
+}
+
 /// What the peers of an update group have in common.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Terms {
+    /// Who they are: stations never share a group with peers, which shall not wait for them.
+    pub audience: Audience,
     /// What they are.
     pub kind: Kind,
     /// Their export policy.

@@ -1,6 +1,6 @@
 //! The peers of a base: what was negotiated with them, what waits for them.
 
-use crate::{Neighbour, PeerId, Terms};
+use crate::{Audience, Neighbour, PeerId, Terms};
 use bgp::codec::Context;
 use bgp::family::{Family, FamilySet};
 
@@ -27,6 +27,7 @@ pub struct PeerCounters {
 /// A peer whose session is up.
 #[derive(Debug)]
 pub(crate) struct Peer {
+    pub(crate) audience: Audience,
     pub(crate) neighbour: Neighbour,
     pub(crate) context: Context,
     pub(crate) message_max: usize,
@@ -47,7 +48,9 @@ impl Peer {
     pub(crate) fn terms(&self, family: Family) -> Terms {
         let about = &self.neighbour;
         let families = self.context.families;
+        let is_peer = self.audience == Audience::Peer;
         Terms {
+            audience: self.audience,
             kind: about.kind,
             export: about.export,
             location: about.location,
@@ -57,7 +60,7 @@ impl Peer {
             add_path: self.add_path_send.has(family),
             four_octet_as: self.four_octet_as,
             extended_next_hop: self.context.extended_next_hop.has(family),
-            constrained: is_constrained(family) && families.has(Family::RouteTarget),
+            constrained: is_peer && is_constrained(family) && families.has(Family::RouteTarget),
             long_lived: self.long_lived.has(family),
             next_hop_self: about.next_hop_self,
         }

@@ -177,39 +177,32 @@ impl Desk<'_> {
         count
     }
 
-    /// Lets the import policy judge anew the paths of the peer whose keys are concerned.
-    pub(crate) fn rejudge<K: Key>(
-        &mut self,
-        table: &mut Table<K>,
-        concerns: &mut dyn FnMut(&[u8]) -> bool,
-    ) {
-        let mut octets = Vec::new();
-        for path in table.paths_from(self.number) {
-            let Path { entry, set, .. } = table.paths[path as usize];
-            octets.clear();
-            table.entries[entry as usize].key.octets(&mut octets);
-            if !concerns(&octets) {
-                continue;
+    /// Lets the import policy judge a path of the peer anew; whether that changed it.
+    pub(crate) fn rejudge<K: Key>(&mut self, table: &mut Table<K>, path: u32) -> bool {
+        let Path { entry, set, .. } = table.paths[path as usize];
+        let it = table.sets.get(set);
+        let raw = table.sets.get(if it.came_as == NONE { set } else { it.came_as });
+        let (attributes, next_hop) = (raw.attributes().to_vec(), raw.next_hop().to_vec());
+        let came = Content {
+            peer: self.number,
+            epoch: it.epoch,
+            attributes: &attributes,
+            next_hop: &next_hop,
+            came_as: NONE,
+            is_refused: false,
+        };
+        let fresh = match self.policy.filter(|_| self.import(table.family).is_some()) {
+            Some(policy) => {
+                let mut octets = Vec::new();
+                table.entries[entry as usize].key.octets(&mut octets);
+                self.judged(table, policy, &octets, &came)
             }
-            let it = table.sets.get(set);
-            let raw = table.sets.get(if it.came_as == NONE { set } else { it.came_as });
-            let (attributes, next_hop) = (raw.attributes().to_vec(), raw.next_hop().to_vec());
-            let came = Content {
-                peer: self.number,
-                epoch: it.epoch,
-                attributes: &attributes,
-                next_hop: &next_hop,
-                came_as: NONE,
-                is_refused: false,
-            };
-            let fresh = match self.policy.filter(|_| self.import(table.family).is_some()) {
-                Some(policy) => self.judged(table, policy, &octets, &came),
-                None => self.set(table, &came),
-            };
-            if fresh != set {
-                table.reset(path, fresh);
-            }
+            None => self.set(table, &came),
+        };
+        if fresh != set {
+            table.reset(path, fresh);
         }
+        fresh != set
     }
 
     /// Takes routes out of the table; how many were said, and each that was there to `gone`.

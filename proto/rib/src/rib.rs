@@ -4,13 +4,14 @@ use crate::announced::EVERYBODY;
 use crate::export::Own;
 use crate::hash::Hash;
 use crate::interest::Interest;
+use crate::key::Key;
 use crate::output::{Output, Sending};
 use crate::peers::{Peer, PeerCounters, Peers, is_constrained};
 use crate::policy::{Changed, Policy};
 use crate::produce::{Scratch, Surroundings};
 use crate::reading::{Arrival, Desk, Read};
-use crate::table::Table;
-use crate::{Metrics, Neighbour, PATIENCE, PEERS_MAX, PeerId};
+use crate::table::{Path, Table};
+use crate::{Again, Audience, Metrics, Neighbour, PATIENCE, PEERS_MAX, PeerId};
 use bgp::codec::{
     Approach, Asn, AttributeType, Edit, Identifier, Offence, RefreshKind, Update, rewrite,
 };
@@ -109,7 +110,7 @@ pub(crate) use with;
 /// The routing information base of a speaker.
 #[derive(Debug)]
 pub struct Rib {
-    own: Own,
+    pub(crate) own: Own,
     policy: Option<Arc<dyn Policy>>,
     hash: Hash,
     pub(crate) tables: [Option<Box<Any>>; FAMILIES],
@@ -170,6 +171,7 @@ impl Rib {
             |family: &Family| is_constrained(*family) && families.has(Family::RouteTarget);
         let held: FamilySet = families.iter().filter(is_held).collect();
         let fresh = Peer {
+            audience: Audience::Peer,
             neighbour: about,
             context: negotiated.context,
             message_max: negotiated.message_max,
@@ -191,7 +193,7 @@ impl Rib {
         families.without(held).iter().for_each(|family| self.join(peer, family));
     }
 
-    fn join(&mut self, peer: PeerId, family: Family) {
+    pub(crate) fn join(&mut self, peer: PeerId, family: Family) {
         let Some(terms) = self.peers.find(peer).map(|it| it.terms(family)) else { return };
         with!(self.table(family), table => table.join(peer, terms));
     }
@@ -520,34 +522,58 @@ impl Rib {
         self.policy = policy;
         let is_concerned = |it: &Peer| imports.contains(&it.neighbour.import);
         for peer in self.peers.numbers(is_concerned) {
-            Family::ALL.iter().for_each(|family| self.rejudge_peer(peer, *family, &mut |_| true));
+            Family::ALL.iter().for_each(|family| self.rejudge_peer(peer, *family));
         }
         for any in self.tables.iter_mut().flatten() {
             with!(&mut **any, table => exports.iter().for_each(|number| table.retell(*number)));
         }
     }
 
-    /// What the import policies look at has changed for the keys that are concerned, as the
-    /// validity of their origin: they judge anew.
-    pub fn rejudge(&mut self, family: Family, mut concerns: impl FnMut(&[u8]) -> bool) {
-        for peer in self.peers.numbers(|it| it.neighbour.import != 0) {
-            self.rejudge_peer(peer, family, &mut concerns);
-        }
+    fn rejudge_peer(&mut self, number: PeerId, family: Family) {
+        let Some(any) = &mut self.tables[family as usize] else { return };
+        let paths = with!(&mut **any, table => table.paths_from(number));
+        self.rejudge_paths(family, paths.into_iter().map(|path| (number, path)), |_, _, _| {});
     }
 
-    fn rejudge_peer(
+    /// What policies look at beside a route has changed for the keys that are concerned, as the
+    /// validity of their origin: they judge anew, `budget` entries at a time. Where to go on;
+    /// `None`: that was all. What came later was judged by what holds now.
+    pub fn rejudge(&mut self, family: Family, again: &mut Again<'_>, budget: usize) -> bool {
+        let Some(any) = &mut self.tables[family as usize] else { return false };
+        let mut paths = Vec::new();
+        let more = with!(&mut **any, table => table.concerned(again, budget, &mut paths));
+        let imports = again.imports;
+        let peers = &self.peers;
+        let looks = |peer: &PeerId| {
+            peers.find(*peer).is_some_and(|it| imports.contains(&it.neighbour.import))
+        };
+        paths.retain(|(peer, _)| looks(peer));
+        self.rejudge_paths(family, paths.into_iter(), &mut *again.changed);
+        more
+    }
+
+    /// Each path of a peer that is another one now is told to `changed`, with its key.
+    fn rejudge_paths(
         &mut self,
-        number: PeerId,
         family: Family,
-        concerns: &mut dyn FnMut(&[u8]) -> bool,
+        paths: impl Iterator<Item = (PeerId, u32)>,
+        mut changed_path: impl FnMut(PeerId, u32, &[u8]),
     ) {
         let Self { own, policy, peers, interest, metrics, changed, tables, .. } = self;
-        let (Some(peer), Some(any)) = (peers.find_mut(number), &mut tables[family as usize]) else {
-            return;
-        };
-        let (own, policy) = (*own, policy.as_deref());
-        let mut desk = Desk { own, number, peer, interest, metrics, policy, changed };
-        with!(&mut **any, table => desk.rejudge(table, concerns));
+        let Some(any) = &mut tables[family as usize] else { return };
+        let (own, policy, mut key) = (*own, policy.as_deref(), Vec::new());
+        for (number, path) in paths {
+            let Some(peer) = peers.find_mut(number) else { continue };
+            let mut desk = Desk { own, number, peer, interest, metrics, policy, changed };
+            with!(&mut **any, table => {
+                if desk.rejudge(table, path) {
+                    key.clear();
+                    let Path { entry, path_id, .. } = table.paths[path as usize];
+                    Key::octets(&table.entries[entry as usize].key, &mut key);
+                    changed_path(number, path_id, &key);
+                }
+            });
+        }
     }
 
     /// Other metrics of next hops: everything that hangs on them is decided anew.

@@ -400,7 +400,7 @@ impl<K: Key> Table<K> {
         }
     }
 
-    fn log(&mut self, entry: u32) {
+    pub(crate) fn log(&mut self, entry: u32) {
         let position = self.changes.push(entry);
         self.entries[entry as usize].changed = position as u32;
     }

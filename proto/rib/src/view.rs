@@ -30,8 +30,8 @@ pub struct PathView {
     pub payload: Vec<u8>,
     /// The import policy refuses it.
     pub is_refused: bool,
-    /// Its attributes as they came, where the import policy has changed them.
-    pub came_with: Option<Vec<u8>>,
+    /// Its attributes and next hop as they came, where the import policy has changed them.
+    pub came_with: Option<(Vec<u8>, Vec<u8>)>,
     /// Its peer is away, and has not announced it again.
     pub is_stale: bool,
     /// Why it is not the best one; `None` for the best.
@@ -65,29 +65,49 @@ pub struct Wanted<'a> {
     pub limit: usize,
 }
 
+/// A piece of a table: its routes in the order of their places.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Page {
+    /// Only paths of that peer.
+    pub from: Option<PeerId>,
+    /// The place at which it begins, and afterwards the one at which the next begins.
+    pub place: usize,
+    /// Places that are looked at, at most.
+    pub places: usize,
+    /// Routes at most.
+    pub limit: usize,
+    /// Set afterwards: there are no more places.
+    pub is_last: bool,
+}
+
 impl<K: Key> Table<K> {
-    fn view(&self, entry: u32) -> RouteView {
+    fn view(&self, entry: u32, from: Option<PeerId>) -> RouteView {
         let mut key = Vec::new();
         self.entries[entry as usize].key.octets(&mut key);
-        let best = self.paths_of(entry).next().map(|path| self.paths[path as usize].set);
-        let paths = self.paths_of(entry).enumerate().map(|(at, number)| {
-            let path = &self.paths[number as usize];
-            let set = self.sets.get(path.set);
-            let best = best.filter(|_| at > 0).map(|best| &self.sets.get(best).rank);
-            PathView {
-                peer: path.peer,
-                path_id: path.path_id,
-                attributes: set.attributes().to_vec(),
-                next_hop: set.next_hop().to_vec(),
-                payload: self.payloads.octets(path.payload).to_vec(),
-                is_refused: set.rank.is_refused,
-                came_with: (set.came_as != crate::NONE)
-                    .then(|| self.sets.get(set.came_as).attributes().to_vec()),
-                is_stale: self.source(path.peer).is_some_and(|it| it.epoch != set.epoch),
-                loses_by: best.map(|best| decide::reason(best, &set.rank)),
-            }
-        });
-        RouteView { paths: paths.collect(), key }
+        let numbers = self.paths_of(entry).enumerate();
+        let is_wanted = |path: u32| from.is_none_or(|it| self.paths[path as usize].peer == it);
+        let paths = numbers.filter(|(_, path)| is_wanted(*path));
+        RouteView { paths: paths.map(|(at, path)| self.path_view(at, path)).collect(), key }
+    }
+
+    /// A path of an entry, at its place among the others.
+    fn path_view(&self, at: usize, number: u32) -> PathView {
+        let path = &self.paths[number as usize];
+        let set = self.sets.get(path.set);
+        let best = self.paths_of(path.entry).next().filter(|_| at > 0);
+        let best = best.map(|best| &self.sets.get(self.paths[best as usize].set).rank);
+        let came = (set.came_as != crate::NONE).then(|| self.sets.get(set.came_as));
+        PathView {
+            peer: path.peer,
+            path_id: path.path_id,
+            attributes: set.attributes().to_vec(),
+            next_hop: set.next_hop().to_vec(),
+            payload: self.payloads.octets(path.payload).to_vec(),
+            is_refused: set.rank.is_refused,
+            came_with: came.map(|it| (it.attributes().to_vec(), it.next_hop().to_vec())),
+            is_stale: self.source(path.peer).is_some_and(|it| it.epoch != set.epoch),
+            loses_by: best.map(|best| decide::reason(best, &set.rank)),
+        }
     }
 
     fn is_from(&self, entry: u32, peer: PeerId) -> bool {
@@ -122,7 +142,22 @@ impl<K: Key> Table<K> {
                     .is_none_or(|peer| self.is_told(*entry, peer, |class| interest(class, peer)))
         };
         let found = all.filter(is_wanted).skip(wanted.skip).take(wanted.limit);
-        found.map(|entry| self.view(entry)).collect()
+        found.map(|entry| self.view(entry, None)).collect()
+    }
+
+    fn page(&self, page: &mut Page) -> Vec<RouteView> {
+        let mut routes = Vec::new();
+        let end = page.place.saturating_add(page.places).min(self.entries.len());
+        while page.place < end && routes.len() < page.limit {
+            let entry = page.place as u32;
+            page.place += 1;
+            let has = |peer| self.is_from(entry, peer);
+            if self.entries[entry as usize].paths != crate::NONE && page.from.is_none_or(has) {
+                routes.push(self.view(entry, page.from));
+            }
+        }
+        page.is_last = page.place >= self.entries.len();
+        routes
     }
 }
 
@@ -133,6 +168,24 @@ impl Rib {
         let Some(any) = &self.tables[family as usize] else { return Vec::new() };
         let interest = |class, peer| self.is_interested(class, peer);
         with!(&**any, table => table.routes(wanted, interest))
+    }
+
+    /// The routes of a piece of a table. What changes between two pieces shows in one or both.
+    #[must_use]
+    pub fn page(&self, family: Family, page: &mut Page) -> Vec<RouteView> {
+        let Some(any) = &self.tables[family as usize] else {
+            page.is_last = true;
+            return Vec::new();
+        };
+        with!(&**any, table => table.page(page))
+    }
+
+    /// The path of a peer to a key.
+    #[must_use]
+    pub fn path(&self, family: Family, key: &[u8], of: (PeerId, u32)) -> Option<PathView> {
+        let wanted = Wanted { key: Some(key), from: Some(of.0), limit: 1, ..Wanted::default() };
+        let route = self.routes(family, &wanted).pop()?;
+        route.paths.into_iter().find(|path| (path.peer, path.path_id) == of)
     }
 
     /// Routes of a family: entries and paths.

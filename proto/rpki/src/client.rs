@@ -78,6 +78,12 @@ impl Client {
         }
     }
 
+    /// Takes over what another client knew: it counts until an answer replaces it, or until it
+    /// expires.
+    pub fn inherit(&mut self, other: Self) {
+        (self.table, self.keys, self.expires) = (other.table, other.keys, other.expires);
+    }
+
     /// The validated prefixes.
     #[must_use]
     pub const fn table(&self) -> &Table {
@@ -105,6 +111,12 @@ impl Client {
             intervals: cache.intervals,
             failures: cache.failures,
         })
+    }
+
+    /// When the records expire, unless a cache confirms them.
+    #[must_use]
+    pub const fn expires(&self) -> Option<Time> {
+        self.expires
     }
 
     /// What was counted.

@@ -26,6 +26,25 @@ pub enum BgpCommand {
     Groups(Of),
     /// Families: routes and paths.
     Families(Of),
+    /// Caches of validated prefixes (RPKI): state, serial number, records.
+    Rpki(Of),
+    /// Monitoring stations (BMP): state, what waits.
+    Bmp(Of),
+    /// Ask the caches of validated prefixes now.
+    RpkiRefresh {
+        /// Name of the function.
+        function: String,
+    },
+    /// The validated prefixes that cover a prefix.
+    Origin {
+        /// Name of the function.
+        function: String,
+        /// A prefix or an address.
+        prefix: String,
+        /// Whether this AS may announce it.
+        #[arg(long)]
+        asn: Option<u32>,
+    },
     /// Begin the session of a peer anew.
     Clear(BgpClear),
     /// End the session of a peer until it is enabled again.

@@ -51,12 +51,14 @@ const PATHS: &[Column] = &[
     plain("originator", "ORIGINATOR"),
     plain("clusters", "CLUSTERS"),
     plain("communities", "COMMUNITIES"),
+    plain("validation", "VALIDATION"),
 ];
 
 const GROUPS: &[Column] = &[
     plain("function", "FUNCTION"),
     plain("group", "GROUP"),
     plain("family", "FAMILY"),
+    plain("audience", "TOLD"),
     plain("kind", "KIND"),
     plain("add_path", "ADD-PATH"),
     plain("peers", "PEERS"),
@@ -73,6 +75,39 @@ const FAMILIES: &[Column] = &[
     plain("paths", "PATHS"),
 ];
 
+const CACHES: &[Column] = &[
+    plain("function", "FUNCTION"),
+    plain("cache", "CACHE"),
+    plain("state", "STATE"),
+    plain("source", "SOURCE"),
+    plain("version", "VERSION"),
+    plain("serial", "SERIAL"),
+    plain("ipv4", "IPV4"),
+    plain("ipv6", "IPV6"),
+    plain("expires_s", "EXPIRES S"),
+    plain("why", "WHY"),
+];
+
+const STATIONS: &[Column] = &[
+    plain("function", "FUNCTION"),
+    plain("station", "STATION"),
+    plain("address", "ADDRESS"),
+    plain("state", "STATE"),
+    plain("tables", "TABLES"),
+    plain("complete", "COMPLETE"),
+    plain("waiting_octets", "WAITING"),
+    plain("sent_octets", "SENT"),
+    plain("overflows", "OVERFLOWS"),
+    plain("why", "WHY"),
+];
+
+const ORIGINS: &[Column] = &[
+    plain("prefix", "PREFIX"),
+    plain("max_length", "MAX LENGTH"),
+    plain("asn", "AS"),
+    plain("state", "STATE"),
+];
+
 /// BGP.
 pub fn bgp(client: &Client, form: Output, command: Option<BgpCommand>) -> Result<(), Exit> {
     match command.unwrap_or(BgpCommand::Summary(Of { function: None })) {
@@ -81,9 +116,19 @@ pub fn bgp(client: &Client, form: Output, command: Option<BgpCommand>) -> Result
         BgpCommand::Routes(wanted) => routes(client, form, &wanted),
         BgpCommand::Route { function, prefix, family } => {
             let query = query(&[("prefix", Some(prefix)), ("family", family)]);
-            let path = format!("/api/v1/functions/{}/bgp/route{query}", segment(&function));
-            let whole = client.get(&path)?;
-            output::rows(form, &whole, rows_of(&whole), PATHS)
+            rows(client, form, (&function, &format!("route{query}")), PATHS)
+        }
+        BgpCommand::Rpki(of) => asked(client, form, of.function, "bgp/rpki", CACHES),
+        BgpCommand::Bmp(of) => asked(client, form, of.function, "bgp/bmp", STATIONS),
+        BgpCommand::RpkiRefresh { function } => {
+            let path = format!("/api/v1/functions/{}/bgp/rpki-refresh", segment(&function));
+            let whole = client.post(&path, &json!({}))?;
+            output::rows(form, &whole, rows_of(&whole), CACHES)
+        }
+        BgpCommand::Origin { function, prefix, asn } => {
+            let asn = asn.map(|asn| asn.to_string());
+            let query = query(&[("prefix", Some(prefix)), ("asn", asn)]);
+            rows(client, form, (&function, &format!("origin{query}")), ORIGINS)
         }
         BgpCommand::Groups(of) => asked(client, form, of.function, "bgp/groups", GROUPS),
         BgpCommand::Families(of) => asked(client, form, of.function, "bgp/families", FAMILIES),
@@ -104,6 +149,17 @@ pub fn bgp(client: &Client, form: Output, command: Option<BgpCommand>) -> Result
 
 fn rows_of(value: &Value) -> &[Value] {
     value.as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+/// What a function answers, as a table.
+fn rows(
+    client: &Client,
+    form: Output,
+    (function, what): (&str, &str),
+    columns: &[Column],
+) -> Result<(), Exit> {
+    let whole = client.get(&format!("/api/v1/functions/{}/bgp/{what}", segment(function)))?;
+    output::rows(form, &whole, rows_of(&whole), columns)
 }
 
 /// All there is to say about a peer has no columns: it is shown as JSON.

@@ -35,7 +35,7 @@ struct Question {
     limit: usize,
 }
 
-fn wrong(what: &str) -> AskError {
+pub(super) fn wrong(what: &str) -> AskError {
     AskError::BadParameter(what.to_owned())
 }
 
@@ -53,7 +53,7 @@ fn family(ask: &Ask) -> Result<Family, AskError> {
 }
 
 /// Reads a prefix; an address is one of full length.
-fn prefix(text: &str) -> Option<(IpAddr, u8)> {
+pub(super) fn prefix(text: &str) -> Option<(IpAddr, u8)> {
     let (address, length) = match text.split_once('/') {
         Some((address, length)) => (address, Some(length.parse::<u8>().ok()?)),
         None => (text, None),
@@ -65,7 +65,7 @@ fn prefix(text: &str) -> Option<(IpAddr, u8)> {
 }
 
 /// The key of a plain prefix.
-fn key(address: IpAddr, length: u8) -> Option<Vec<u8>> {
+pub(super) fn key_of(address: IpAddr, length: u8) -> Option<Vec<u8>> {
     let mut key = Vec::with_capacity(17);
     match address {
         IpAddr::V4(address) => Ipv4Prefix::new(address, length)?.write(&mut key),
@@ -207,7 +207,7 @@ impl Reflector {
     /// The longest prefix that covers this one and has a route.
     fn longest(&self, family: Family, (address, length): (IpAddr, u8)) -> Option<RouteView> {
         (0..=length).rev().find_map(|length| {
-            let key = key(address, length)?;
+            let key = key_of(address, length)?;
             let wanted = Wanted { key: Some(&key), limit: 1, ..Wanted::default() };
             self.rib.routes(family, &wanted).pop()
         })
@@ -216,6 +216,7 @@ impl Reflector {
     /// A route with its best path.
     fn row(&self, family: Family, route: &RouteView) -> Value {
         let mut row = route.paths.first().map_or_else(|| json!({}), |path| self.path(path));
+        row["validation"] = route.paths.first().map(|it| self.validity(family, route, it)).into();
         row["route"] = family.show(&route.key).to_string().into();
         row["family"] = family.name().into();
         row["paths"] = route.paths.len().into();
@@ -227,11 +228,19 @@ impl Reflector {
         let text = family.show(&route.key).to_string();
         let paths = route.paths.iter().take(PATHS_MAX).map(|path| {
             let mut row = self.path(path);
+            row["validation"] = self.validity(family, route, path);
             row["route"] = text.clone().into();
             row["family"] = family.name().into();
             row
         });
         paths.collect()
+    }
+
+    /// What the caches say of a path, as it came.
+    fn validity(&self, family: Family, route: &RouteView, path: &PathView) -> Value {
+        let attributes = path.came_with.as_ref().map_or(&path.attributes, |(came, _)| came);
+        let validity = self.origins.records.validity(family, &route.key, attributes);
+        validity.map(rpki::Validity::name).into()
     }
 
     fn path(&self, path: &PathView) -> Value {
@@ -273,6 +282,14 @@ impl Reflector {
         groups.iter().enumerate().flat_map(|(n, group)| self.cohorts(n, group)).collect()
     }
 
+    /// The name of a peer of the rib, which may be a station.
+    fn member(&self, id: PeerId) -> String {
+        match crate::stations::watching(id).and_then(|(at, _)| self.stations.all.get(at)) {
+            Some(station) => format!("station {}", station.section.name),
+            None => self.name_of(id),
+        }
+    }
+
     fn cohorts(&self, number: usize, group: &GroupView) -> Vec<Value> {
         let terms = &group.terms;
         let cohort = |(members, behind, walks, told): &(Vec<PeerId>, u64, bool, usize)| {
@@ -280,13 +297,14 @@ impl Reflector {
             json!({
                 "group": number,
                 "family": group.family.name(),
+                "audience": audience(terms.audience),
                 "kind": format!("{:?}", terms.kind).to_lowercase(),
                 "add_path": terms.add_path,
                 "message_max": terms.message_max,
                 "constrained": terms.constrained,
                 "next_hop_self": terms.next_hop_self.map(|it| it.to_string()),
                 "peers": members.len(),
-                "members": members.iter().map(|it| self.name_of(*it)).collect::<Vec<_>>(),
+                "members": members.iter().map(|it| self.member(*it)).collect::<Vec<_>>(),
                 "behind": behind,
                 "walks": walks,
                 "routes_out": told,
@@ -303,6 +321,14 @@ impl Reflector {
             json!({ "family": family.name(), "routes": routes, "paths": paths })
         });
         rows.collect()
+    }
+}
+
+const fn audience(audience: rib::Audience) -> &'static str {
+    match audience {
+        rib::Audience::Peer => "peers",
+        rib::Audience::AdjRibOut => "stations: adj-rib-out",
+        rib::Audience::LocRib => "stations: loc-rib",
     }
 }
 

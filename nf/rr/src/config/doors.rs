@@ -12,6 +12,30 @@ pub const PORTS_MAX: u16 = 1_024;
 /// Connections that no doorway has the address family of.
 const OUT_IPV4: PortId = PortId(PORTS_MAX);
 const OUT_IPV6: PortId = PortId(PORTS_MAX + 1);
+/// Connections with caches of validated prefixes.
+pub(super) const RPKI_IPV4: PortId = PortId(PORTS_MAX + 2);
+pub(super) const RPKI_IPV6: PortId = PortId(PORTS_MAX + 3);
+/// Connections with monitoring stations.
+pub(super) const BMP_IPV4: PortId = PortId(PORTS_MAX + 4);
+pub(super) const BMP_IPV6: PortId = PortId(PORTS_MAX + 5);
+
+/// What is spoken behind a doorway.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Door {
+    Bgp,
+    Rpki,
+    Bmp,
+}
+
+impl Door {
+    pub(crate) fn of(port: PortId) -> Self {
+        match port {
+            RPKI_IPV4 | RPKI_IPV6 => Self::Rpki,
+            BMP_IPV4 | BMP_IPV6 => Self::Bmp,
+            _ => Self::Bgp,
+        }
+    }
+}
 
 /// A peer or a range, and what it must prove.
 pub(crate) struct Entry {
@@ -73,6 +97,7 @@ impl Rr {
                 ports.push(PortSpec { name, connect_only: true, ..spec(id, listen) });
             }
         }
+        ports.extend(self.feeds());
         ports
     }
 

@@ -42,6 +42,7 @@ impl Rr {
         self.validate_peers(issues);
         self.validate_passwords(issues);
         self.validate_policies(issues);
+        self.validate_feeds(issues);
     }
 
     fn validate_own(&self, issues: &mut Vec<Issue>) {
@@ -422,7 +423,7 @@ fn validate_limit(limit: &PrefixLimit, twice: bool, at: &str, issues: &mut Vec<I
     }
 }
 
-fn validate_address(address: IpAddr, at: &str, issues: &mut Vec<Issue>) {
+pub(super) fn validate_address(address: IpAddr, at: &str, issues: &mut Vec<Issue>) {
     let what = match address {
         _ if address.is_unspecified() => "it is no host's",
         _ if address.is_multicast() => "it is a group of hosts",
@@ -440,7 +441,7 @@ fn text_fits(at: &str, text: &str, octets_max: usize, issues: &mut Vec<Issue>) {
     }
 }
 
-fn named(name: &str, twice: bool, at: &str, issues: &mut Vec<Issue>) {
+pub(super) fn named(name: &str, twice: bool, at: &str, issues: &mut Vec<Issue>) {
     if name.is_empty() {
         issues.push(Issue::new(format!("{at}.name"), "the name is empty", "give it a name"));
     } else if twice {

@@ -32,6 +32,17 @@ enum What {
 enum Who {
     Reflector,
     Speaker(usize),
+    /// A cache or a station.
+    Outsider(SocketAddr),
+}
+
+/// Who listens, and says only what the test makes it say.
+#[derive(Default)]
+pub struct Outsider {
+    /// What came over the connection that stands.
+    pub heard: Vec<u8>,
+    pub connections: usize,
+    conn: Option<u32>,
 }
 
 /// One end of a connection, and the number of the other end.
@@ -46,6 +57,7 @@ pub struct World {
     pub now: Time,
     pub reflector: Reflector,
     pub speakers: Vec<Speaker>,
+    pub outsiders: BTreeMap<SocketAddr, Outsider>,
     ports: Vec<(PortId, SocketAddr)>,
     events: BTreeMap<(Time, u64), (Who, What)>,
     ends: BTreeMap<u32, End>,
@@ -55,6 +67,8 @@ pub struct World {
     frozen: BTreeSet<usize>,
     /// Speakers whose connections are not read: nothing sent to them is taken.
     stuck: BTreeSet<usize>,
+    /// So do all caches and stations.
+    stuck_outsiders: bool,
     out: Effects,
     count: u64,
     next: u32,
@@ -86,12 +100,14 @@ impl World {
             now: START,
             reflector: Reflector::new(seed, Arc::new(config)),
             speakers: Vec::new(),
+            outsiders: BTreeMap::new(),
             ports,
             events: BTreeMap::new(),
             ends: BTreeMap::new(),
             partial: BTreeMap::new(),
             frozen: BTreeSet::new(),
             stuck: BTreeSet::new(),
+            stuck_outsiders: false,
             out: Effects::default(),
             count: 0,
             next: 1,
@@ -108,6 +124,27 @@ impl World {
         let id = self.speakers.len() - 1;
         self.act(id, Speaker::start);
         id
+    }
+
+    /// A cache or a station that listens there.
+    pub fn listen(&mut self, at: &str) {
+        self.outsiders.insert(speaker::address(at), Outsider::default());
+    }
+
+    /// A cache or a station says something.
+    pub fn say(&mut self, at: &str, octets: Vec<u8>) {
+        let conn = self.outsiders[&speaker::address(at)].conn.expect("it has a connection");
+        let near = self.ends.get(&conn).and_then(|end| self.ends.get(&end.other));
+        let near = near.copied().expect("its connection stands");
+        self.plan(near.who, What::Octets(near.flow, octets));
+    }
+
+    /// A cache or a station goes, with its connection.
+    pub fn leave(&mut self, at: &str) {
+        let gone = self.outsiders.remove(&speaker::address(at));
+        if let Some(conn) = gone.and_then(|it| it.conn) {
+            self.break_off(conn, false);
+        }
     }
 
     /// Does something at a speaker; what it wants leaves.
@@ -178,6 +215,11 @@ impl World {
         self.stuck.insert(id);
     }
 
+    /// Nothing that is sent to caches and stations is taken from now on.
+    pub fn stick_outsiders(&mut self) {
+        self.stuck_outsiders = true;
+    }
+
     /// What is sent to it is taken again.
     pub fn unstick(&mut self, id: usize) {
         self.stuck.remove(&id);
@@ -211,6 +253,10 @@ impl World {
     /// Carries out what the reflector wants.
     fn carry_out(&mut self, out: &mut Effects) {
         for flow in core::mem::take(&mut out.opens) {
+            if self.outsiders.contains_key(&flow.remote) {
+                self.open(Who::Reflector, flow, Who::Outsider(flow.remote), PortId(0));
+                continue;
+            }
             let of = |it: &Speaker| it.listens && it.address == flow.remote.ip();
             let far = self.speakers.iter().position(of);
             match far.filter(|id| !self.frozen.contains(id)) {
@@ -223,7 +269,11 @@ impl World {
         for (flow, bytes) in sends {
             let Some(end) = self.ends.get(&flow.conn.0).copied() else { continue };
             let Some(other) = self.ends.get(&end.other).copied() else { continue };
-            let is_stuck = matches!(other.who, Who::Speaker(id) if self.stuck.contains(&id));
+            let is_stuck = match other.who {
+                Who::Speaker(id) => self.stuck.contains(&id),
+                Who::Outsider(_) => self.stuck_outsiders,
+                Who::Reflector => false,
+            };
             if is_stuck {
                 continue;
             }
@@ -321,6 +371,19 @@ impl World {
 
     fn deliver(&mut self, who: Who, what: What) {
         match (who, what) {
+            (Who::Outsider(at), what) => {
+                let Some(outsider) = self.outsiders.get_mut(&at) else { return };
+                match what {
+                    What::Up(flow) => {
+                        outsider.conn = Some(flow.conn.0);
+                        outsider.connections += 1;
+                        outsider.heard.clear();
+                    }
+                    What::Octets(_, bytes) => outsider.heard.extend_from_slice(&bytes),
+                    What::Down(..) => outsider.conn = None,
+                    What::Written(..) => {}
+                }
+            }
             (Who::Speaker(id), what) => {
                 if self.frozen.contains(&id) {
                     return;
