@@ -16,6 +16,8 @@ pub mod config;
 mod desired;
 mod facts;
 mod numbers;
+#[cfg(test)]
+mod tests;
 
 pub use compile::FileRoute;
 pub use config::{OnExit, Pe};

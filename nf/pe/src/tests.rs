@@ -1,0 +1,180 @@
+//! From a section to what the plane is told, and from one section to the next.
+
+use crate::compile::compile;
+use crate::config::Pe;
+use crate::desired::Desired;
+use crate::numbers::Numbers;
+use nodes::Program;
+use nodes::program::{Hop, LabelAction, Mode, Removed, Verdict};
+use std::net::Ipv4Addr;
+
+const EDGE: &str = r#"
+name = "pe1"
+[[port]]
+name = "ge0"
+driver = "af_packet"
+device = "veth0"
+[[port]]
+name = "ge1"
+driver = "af_xdp"
+[[vrf]]
+name = "red"
+label = 100
+[[interface]]
+name = "ge0"
+addresses = ["10.0.0.1/24", "2001:db8::1/64"]
+filter_in = ["guard"]
+[[interface]]
+name = "ge1.7"
+port = "ge1"
+vlan = 7
+vrf = "red"
+addresses = ["10.0.0.1/24"]
+policer_in = "gold"
+[[interface]]
+name = "ge1.8"
+port = "ge1"
+vlan = 8
+[[interface]]
+name = "ge1.9"
+port = "ge1"
+vlan = 9
+[[route]]
+prefix = "10.9.1.1/16"
+via = [{ gateway = "10.0.0.2" }, { gateway = "10.0.0.3", weight = 2 }]
+[[route]]
+prefix = "0.0.0.0/0"
+vrf = "red"
+via = [{ gateway = "10.0.0.2", interface = "ge0", labels = [200] }]
+[[cross_connect]]
+name = "wire"
+interface = "ge1.8"
+pseudowire = { label_in = 300, via = { gateway = "10.0.0.2", labels = [301] } }
+[[bridge]]
+name = "lan"
+interfaces = ["ge1.9"]
+pseudowire = [{ label_in = 400, via = { gateway = "10.0.0.2", labels = [16, 401] } }]
+[[policer]]
+name = "gold"
+committed_kbps = 8
+committed_burst = 3000
+[[filter]]
+name = "guard"
+rule = [
+  { action = "police gold", protocol = "icmp" },
+  { action = "permit", source = "10.0.0.0/8", tcp_flags = "S!A", destination_ports = ["80", "90-99"] },
+]
+"#;
+
+fn read(text: &str) -> Pe {
+    let pe: Pe = toml::from_str(text).expect("a section");
+    let mut issues = Vec::new();
+    pe.validate(&mut issues);
+    assert_eq!(issues, [], "it is valid");
+    pe
+}
+
+fn compiled(text: &str, numbers: &mut Numbers) -> Desired {
+    compile(&read(text), &[], numbers)
+}
+
+fn things<'a, T>(desired: &'a Desired, which: impl Fn(&'a Program) -> Option<T>) -> Vec<T> {
+    desired.things.values().filter_map(which).collect()
+}
+
+#[test]
+fn a_section_becomes_ports_interfaces_hops_and_routes() {
+    let desired = compiled(EDGE, &mut Numbers::default());
+    assert_eq!(desired.ports[&0].name, "ge0");
+    let modes = things(&desired, |it| match it {
+        Program::Interface(interface) => Some((interface.outer, interface.mode.clone())),
+        _ => None,
+    });
+    assert_eq!(modes[0], (None, Mode::Routed { vrf: 0 }));
+    assert_eq!(modes[1], (Some(7), Mode::Routed { vrf: 1 }));
+    assert!(matches!(modes[2], (Some(8), Mode::CrossConnect { .. })));
+    assert_eq!(modes[3], (Some(9), Mode::Bridged { bridge: 1, split_horizon: 0 }));
+    let hop = |id: u32| {
+        let found = things(&desired, |it| match it {
+            Program::Hop { id: of, hop } if *of == id => Some(hop.clone()),
+            _ => None,
+        });
+        found.into_iter().next().expect("every hop that is named is said")
+    };
+    let way = desired.routes4[&(0, Ipv4Addr::new(10, 9, 0, 0), 16)];
+    let Hop::Group { members, resilient: false } = hop(way) else { panic!("two ways") };
+    assert_eq!(members.iter().map(|(_, weight)| *weight).collect::<Vec<_>>(), [1, 2]);
+    let gateway = Some("10.0.0.2".parse().expect("an address"));
+    assert_eq!(hop(members[0].0), Hop::Via { interface: 1, gateway, labels: vec![] });
+    let way = desired.routes4[&(1, Ipv4Addr::UNSPECIFIED, 0)];
+    assert_eq!(hop(way), Hop::Via { interface: 1, gateway, labels: vec![200] });
+    let labels = things(&desired, |it| match it {
+        Program::Label { label, action } => Some((*label, action.clone())),
+        _ => None,
+    });
+    let vrf = LabelAction::PopVrf { vrf: 1 };
+    let (wire, lan) =
+        (LabelAction::PopInterface { interface: 3 }, LabelAction::PopPseudowire { pseudowire: 1 });
+    assert_eq!(labels, [(100, vrf), (300, wire), (400, lan)]);
+    let filters = things(&desired, |it| match it {
+        Program::Filter(filter) => Some(filter.rules.clone()),
+        _ => None,
+    });
+    assert_eq!(filters[0][0].verdict, Verdict::Police(1));
+    assert_eq!(filters[0][1].matches.tcp_flags, Some((2, 0x12)));
+    assert_eq!(filters[0][1].matches.destination_ports, [(80, 80), (90, 99)]);
+}
+
+#[test]
+fn a_change_says_only_what_differs_and_takes_away_what_is_gone_last() {
+    let mut numbers = Numbers::default();
+    let before = compiled(EDGE, &mut numbers);
+    assert_eq!(before.changes(&before), [], "nothing changed");
+    let text = EDGE.replace("10.9.1.1/16", "10.8.0.0/16").replace("weight = 2", "weight = 3");
+    let after = compiled(&text, &mut numbers);
+    let changes = before.changes(&after);
+    let group = after.routes4[&(0, Ipv4Addr::new(10, 8, 0, 0), 16)];
+    let routes = vec![(Ipv4Addr::new(10, 8, 0, 0), 16, group), (Ipv4Addr::new(10, 9, 0, 0), 16, 0)];
+    let [Program::Hop { id, .. }, told, gone] = &changes[..] else { panic!("{changes:?}") };
+    assert_eq!((*id, told), (group, &Program::Routes4 { vrf: 0, routes }));
+    assert!(matches!(gone, Program::Remove(Removed::Hop(old)) if *old != group));
+}
+
+#[test]
+fn a_vlan_that_moves_is_taken_away_before_it_stands_anew() {
+    let mut numbers = Numbers::default();
+    let before = compiled(EDGE, &mut numbers);
+    let after = compiled(&EDGE.replace("ge1.9", "other"), &mut numbers);
+    let changes = before.changes(&after);
+    assert_eq!(changes[0], Program::Remove(Removed::Interface(4)));
+    assert!(matches!(&changes[1], Program::Interface(it) if it.index == 5), "{changes:?}");
+    assert_eq!(changes.len(), 2, "the bridge is the same: {changes:?}");
+}
+
+#[test]
+fn mistakes_are_named_with_their_place_and_their_mend() {
+    let text = EDGE
+        .replace("vrf = \"red\"\naddresses", "vrf = \"rad\"\naddresses")
+        .replace("10.9.1.1/16\"", "10.9.1.1\"")
+        .replace("label_in = 300", "label_in = 400")
+        .replace("police gold", "polish gold")
+        .replace("vlan = 9", "vlan = 8")
+        .replace("gateway = \"10.0.0.3\"", "gateway = \"10.7.0.3\"");
+    let pe: Pe = toml::from_str(&text).expect("a section");
+    let mut issues = Vec::new();
+    pe.validate(&mut issues);
+    let found: Vec<String> = issues.iter().map(|it| format!("{}: {}", it.path, it.what)).collect();
+    assert_eq!(
+        found,
+        [
+            "interface[1].vrf: there is no routing table `rad`",
+            "interface[3].vlan: `ge1.8` has these packets already",
+            "route[0].prefix: `10.9.1.1` is no prefix",
+            "route[0].via[1].gateway: 10.7.0.3 is in no subnet of an interface",
+            "bridge[0].pseudowire[0].label_in: label 400 is that of \
+             `cross_connect[0].pseudowire.label_in` already",
+            "filter[0].rule[0].action: `polish gold` is no action",
+        ]
+    );
+    assert_eq!(issues[0].mend, "is it `red`?");
+}
