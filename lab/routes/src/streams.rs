@@ -454,3 +454,49 @@ fn equal_octets(known: &[u8], octets: &[u8]) -> usize {
     }
     at
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::{Origin, Table};
+    use bgp::codec::Peering;
+    use bgp::family::{Family, FamilySet};
+
+    const CONTEXT: Context = Context {
+        peering: Peering::Internal,
+        four_octet_as: true,
+        families: FamilySet::only(Family::Ipv4Unicast),
+        add_path: FamilySet::EMPTY,
+        extended_next_hop: FamilySet::EMPTY,
+        multiple_labels: FamilySet::EMPTY,
+        aigp: false,
+        first_as: None,
+    };
+
+    #[test]
+    fn who_lacks_its_own_routes_only_holds_what_those_do_who_are_ahead() {
+        let mut streams = Streams::new(Keys::new());
+        let mut others = Table::synthetic(2_000, 10, 1);
+        let sets = others.sets.split_off(100);
+        let own = Table { sets, prefixes: others.prefixes.split_off(100) };
+        let origins = [8, 9].map(|client| Origin { client, cluster: 1 });
+        let of_others = others.announce(&origins[0], 0, &mut streams.keys);
+        let of_own = own.announce(&origins[1], 0, &mut streams.keys);
+        let mut ahead = Reader::new(&mut streams, CONTEXT);
+        ahead.take(&mut streams, &of_others.octets, &mut Vec::new());
+        let expected = streams.references[0].contents.held_without(9);
+        ahead.take(&mut streams, &of_own.octets, &mut Vec::new());
+        let mut feeder = Reader::new(&mut streams, CONTEXT);
+        let half = of_others.octets.len() / 2;
+        let cut = feeder.take(&mut streams, &of_others.octets[..half], &mut Vec::new());
+        assert!(feeder.behind(&mut streams, 9).is_none(), "routes of others lack");
+        let rest = [&cut[..], &of_others.octets[half..]].concat();
+        feeder.take(&mut streams, &rest, &mut Vec::new());
+        let behind = feeder.behind(&mut streams, 9).expect("it is behind by its own routes only");
+        assert_eq!((behind.sum, behind.updates, behind.offences), (expected, of_others.routes, 0));
+        assert!(feeder.behind(&mut streams, 8).is_none(), "those are routes of another");
+        assert_eq!(feeder.updates(&mut streams), of_others.routes);
+        assert_eq!(ahead.updates(&mut streams), of_others.routes + of_own.routes);
+        assert_eq!(streams.references(), 1);
+    }
+}
