@@ -159,6 +159,13 @@ fn wait_ns(
     check(unsafe { libc::epoll_wait(fd, events.as_mut_ptr(), room, coarse) }).map(|n| n as usize)
 }
 
+/// Readable when something in the set is: a set may be in another.
+impl AsFd for Poll {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
 /// Wakes a thread that sleeps in [`Poll::wait`], from any thread; costs no system call while
 /// that thread is awake.
 ///

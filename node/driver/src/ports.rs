@@ -3,6 +3,8 @@
 //! ```text
 //!   Port ─┬─ packet   any interface of this kernel: AF_PACKET, TPACKET_V3
 //!         ├─ xdp      a queue of an interface, the pool's memory shared with the kernel: AF_XDP
+//!         ├─ tap      an interface that this process makes
+//!         ├─ memif    another process, by shared memory: VPP, DPDK
 //!         └─ ring     another worker of this process
 //! ```
 //! A port belongs to one worker, and so does the [`Pool`] that its packets live in; every call is
@@ -19,8 +21,10 @@
 mod checksum;
 mod counters;
 pub mod device;
+pub mod memif;
 pub mod packet;
 pub mod ring;
+pub mod tap;
 pub mod xdp;
 
 use graph::{Pool, Slot};
@@ -28,8 +32,10 @@ use std::os::fd::BorrowedFd;
 
 pub use counters::{Count, Counters, ReceiveDrop, SendDrop};
 pub use device::Device;
+pub use memif::MemifPort;
 pub use packet::PacketPort;
 pub use ring::RingPort;
+pub use tap::TapPort;
 pub use xdp::XdpPort;
 
 /// Packets of one call to [`Port::receive`].
@@ -47,6 +53,10 @@ pub enum Port {
     Ring(RingPort),
     /// A queue of an interface, by `AF_XDP`.
     Xdp(XdpPort),
+    /// A queue of an interface that this process made.
+    Tap(TapPort),
+    /// Another process, by memif.
+    Memif(MemifPort),
 }
 
 macro_rules! each {
@@ -55,6 +65,8 @@ macro_rules! each {
             Self::Packet($port) => $what,
             Self::Ring($port) => $what,
             Self::Xdp($port) => $what,
+            Self::Tap($port) => $what,
+            Self::Memif($port) => $what,
         }
     };
 }
@@ -76,7 +88,7 @@ impl Port {
     }
 
     /// What is to be done besides packets: the state of the link, counters that the kernel keeps,
-    /// handshakes; every 10 to 100 ms. Packets that were sent and are done with go back to the
+    /// handshakes; every 10 to 100 ms, and after each sleep. Packets that were sent and are done with go back to the
     /// pool here too.
     pub fn attend(&mut self, pool: &mut Pool) {
         each!(self, port => port.attend(pool));

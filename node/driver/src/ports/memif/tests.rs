@@ -1,0 +1,237 @@
+use super::*;
+use crate::ports::ReceiveDrop;
+use graph::STRIDE;
+use std::path::PathBuf;
+
+const MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
+
+fn path(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("tandem-memif-{}-{name}", std::process::id()))
+}
+
+struct End {
+    port: MemifPort,
+    pool: Pool,
+}
+
+impl End {
+    fn new(spec: &Spec) -> Self {
+        Self { port: MemifPort::open(spec).unwrap(), pool: Pool::new(256, STRIDE) }
+    }
+
+    fn attend(&mut self) {
+        self.port.attend(&mut self.pool);
+    }
+
+    fn send(&mut self, packets: &[Vec<u8>]) {
+        let mut slots = packets.iter().map(|packet| self.pool.put(packet).unwrap()).collect();
+        self.port.send(&mut self.pool, &mut slots);
+    }
+
+    fn receive(&mut self) -> Vec<Vec<u8>> {
+        let mut slots = Vec::new();
+        self.port.receive(&mut self.pool, &mut slots);
+        let packets = slots.iter().map(|slot| self.pool.bytes(*slot).to_vec()).collect();
+        self.pool.free_all(&slots);
+        packets
+    }
+}
+
+fn agree(master: &mut End, slave: &mut End) {
+    for _ in 0..100 {
+        slave.attend();
+        master.attend();
+        if slave.port.is_up() && master.port.is_up() {
+            return;
+        }
+    }
+    panic!("no agreement: {slave:?} {master:?}", slave = slave.port, master = master.port);
+}
+
+fn pair(name: &str, change: impl Fn(&mut Spec)) -> (End, End) {
+    let mut spec = Spec::new(&path(name), 3, Role::Master, MAC);
+    change(&mut spec);
+    let mut master = End::new(&spec);
+    let mut slave = End::new(&Spec { role: Role::Slave, ..spec });
+    agree(&mut master, &mut slave);
+    (master, slave)
+}
+
+fn packets(count: usize, longest: usize) -> Vec<Vec<u8>> {
+    let length = |n: usize| 60 + n * 97 % (longest - 59);
+    (0..count).map(|n| (0..length(n)).map(|at| (at * 3 + n) as u8).collect()).collect()
+}
+
+#[test]
+fn packets_pass_both_ways_many_times_around_the_rings() {
+    let (mut master, mut slave) = pair("around", |spec| spec.log2_size = 4);
+    let some = packets(9, 1_514);
+    for _ in 0..10_000 {
+        master.send(&some);
+        slave.send(&some);
+        assert!(slave.receive() == some && master.receive() == some);
+    }
+    assert_eq!((master.pool.free_slots(), slave.pool.free_slots()), (256, 256));
+    assert_eq!(master.port.counters().sent, slave.port.counters().received);
+}
+
+#[test]
+fn a_packet_longer_than_a_buffer_goes_in_pieces() {
+    let (mut master, mut slave) = pair("pieces", |spec| {
+        (spec.buffer_octets, spec.log2_size) = (64, 5);
+    });
+    let some = packets(3, 600);
+    for _ in 0..1_000 {
+        master.send(&some);
+        slave.send(&some);
+        assert!(slave.receive() == some && master.receive() == some);
+    }
+}
+
+#[test]
+fn what_a_full_ring_does_not_take_is_dropped_at_the_tail() {
+    let (mut master, mut slave) = pair("full", |spec| spec.log2_size = 2);
+    let some = packets(6, 100);
+    master.send(&some);
+    slave.send(&some);
+    assert_eq!(master.port.counters().not_sent(SendDrop::QueueFull), 2);
+    assert_eq!(slave.port.counters().not_sent(SendDrop::QueueFull), 2);
+    assert_eq!((slave.receive(), master.receive()), (some[..4].to_vec(), some[..4].to_vec()));
+    let longer = packets(4, 1_514).into_iter().map(|_| vec![1; 1_523]).collect::<Vec<_>>();
+    slave.send(&longer[..1]);
+    assert_eq!(slave.port.counters().not_sent(SendDrop::TooLong), 1);
+}
+
+#[test]
+fn flows_are_spread_over_the_rings_and_no_ring_is_no_way() {
+    let (mut master, mut slave) = pair("rings", |spec| spec.rings = (3, 2));
+    let mut slots: Vec<_> = (0..60).map(|n| slave.pool.put(&[n; 60]).unwrap()).collect();
+    for (slot, n) in slots.iter().zip(0..) {
+        let meta = slave.pool.meta_mut(*slot);
+        (meta.flags, meta.hash) = (HASHED, n);
+    }
+    slave.port.send(&mut slave.pool, &mut slots);
+    let waiting = master.port.connection.as_ref().unwrap().receive.iter();
+    assert_eq!(waiting.map(|queue| queue.ring.head()).collect::<Vec<_>>(), [20, 20, 20]);
+    let mut got = master.receive();
+    got.sort_unstable();
+    assert_eq!(got, (0..60).map(|n| vec![n; 60]).collect::<Vec<_>>());
+    let (mut master, mut slave) = pair("none", |spec| spec.rings = (0, 1));
+    slave.send(&packets(1, 60));
+    assert_eq!(slave.port.counters().not_sent(SendDrop::Down), 1);
+    master.send(&packets(1, 60));
+    assert_eq!(slave.receive(), packets(1, 60));
+}
+
+#[test]
+fn a_master_refuses_a_wrong_secret_and_a_wrong_number() {
+    let spec = Spec {
+        secret: *b"known to both of the two",
+        ..Spec::new(&path("secret"), 3, Role::Master, MAC)
+    };
+    let mut master = End::new(&spec);
+    let slave = Spec { role: Role::Slave, ..spec };
+    for wrong in [Spec { secret: [0; SECRET], ..slave.clone() }, Spec { id: 4, ..slave.clone() }] {
+        let mut slave = End::new(&wrong);
+        for _ in 0..50 {
+            slave.attend();
+            master.attend();
+            assert!(!slave.port.is_up() && !master.port.is_up());
+        }
+    }
+    agree(&mut master, &mut End::new(&slave));
+}
+
+#[test]
+fn either_end_comes_back_after_it_was_gone() {
+    let (mut master, mut slave) = pair("back", |_| ());
+    let (master_spec, slave_spec) =
+        (master.port.control.spec().clone(), slave.port.control.spec().clone());
+    assert_eq!(slave.port.close(&mut slave.pool), 0);
+    master.attend();
+    assert!(!master.port.is_up());
+    master.send(&packets(1, 60));
+    assert_eq!(master.port.counters().not_sent(SendDrop::Down), 1);
+    let mut slave = End::new(&slave_spec);
+    agree(&mut master, &mut slave);
+    drop(master);
+    slave.attend();
+    slave.attend();
+    assert!(!slave.port.is_up());
+    let mut master = End::new(&master_spec);
+    agree(&mut master, &mut slave);
+    slave.send(&packets(5, 900));
+    assert_eq!(master.receive(), packets(5, 900));
+}
+
+#[test]
+fn a_second_master_is_refused_and_a_socket_left_behind_taken_over() {
+    let spec = Spec::new(&path("left"), 0, Role::Master, MAC);
+    let first = MemifPort::open(&spec).unwrap();
+    assert_eq!(MemifPort::open(&spec).unwrap_err().kind(), io::ErrorKind::AddrInUse);
+    drop(first);
+    assert!(!spec.socket.exists());
+    // What a process that was killed leaves: a socket where nobody listens.
+    drop(std::os::unix::net::UnixListener::bind(&spec.socket).unwrap());
+    assert!(spec.socket.exists());
+    let master = MemifPort::open(&spec).unwrap();
+    drop(master);
+}
+
+#[test]
+fn a_sleeper_is_woken_by_the_other_end_and_by_nothing_else() {
+    let (mut master, mut slave) = pair("sleep", |_| ());
+    let mut outer = Poll::new().unwrap();
+    outer.add(&master.port.descriptor(), 1, Interest::Read).unwrap();
+    let none = Some(std::time::Duration::ZERO);
+    slave.send(&packets(1, 60));
+    assert!(outer.wait(none).unwrap().is_empty(), "awake: no interrupt is written");
+    assert!(!master.port.doze(), "something is there");
+    master.port.rise();
+    assert_eq!(master.receive().len(), 1);
+    assert!(master.port.doze());
+    slave.send(&packets(1, 60));
+    assert_eq!(outer.wait(None).unwrap().len(), 1);
+    master.port.rise();
+    assert!(outer.wait(none).unwrap().is_empty(), "the interrupt is forgotten");
+    assert!(master.port.doze() || master.receive().len() == 1);
+}
+
+#[test]
+fn a_slave_that_lies_about_its_descriptors_harms_nobody() {
+    let (mut master, mut slave) = pair("lies", |_| ());
+    let ring = |end: &End| end.port.connection.as_ref().unwrap().send[0].ring.head();
+    let lie = |end: &End, number, region, length, offset| {
+        let queue = &end.port.connection.as_ref().unwrap().send[0];
+        let descriptor = shared::Descriptor { flags: 0, region, length, offset, metadata: 0 };
+        queue.ring.set_descriptor(number, descriptor);
+        queue.ring.set_head(number + 1);
+    };
+    let start = ring(&slave);
+    lie(&slave, start, 7, 60, 0);
+    lie(&slave, start + 1, 0, 60, u32::MAX - 10);
+    lie(&slave, start + 2, 0, u32::MAX, 0);
+    assert!(master.receive().is_empty());
+    let counters = master.port.counters();
+    assert_eq!(counters.not_received(ReceiveDrop::Malformed), 2);
+    assert_eq!(counters.not_received(ReceiveDrop::TooLong), 1);
+    assert_eq!(master.pool.free_slots(), 256);
+    slave.port.connection.as_ref().unwrap().send[0].ring.set_head(5_000);
+    assert!(master.receive().is_empty());
+    master.attend();
+    assert!(!master.port.is_up(), "a ring with more than it holds ends the connection");
+    slave.attend();
+    agree(&mut master, &mut slave);
+}
+
+#[test]
+fn past_the_limits_nothing_is_opened() {
+    let spec = Spec::new(&path("limits"), 0, Role::Slave, MAC);
+    for wrong in [
+        Spec { rings: (RINGS_MAX + 1, 1), ..spec.clone() },
+        Spec { log2_size: LOG2_SIZE_MAX + 1, ..spec.clone() },
+        Spec { buffer_octets: 100, ..spec },
+    ] {
+        assert_eq!(MemifPort::open(&wrong).unwrap_err().kind(), io::ErrorKind::InvalidInput);
+    }
+}
