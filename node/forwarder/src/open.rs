@@ -1,9 +1,9 @@
 //! From what a control says of a port to an open one.
 
 use crate::wire::{Driver, PortSpec};
-use driver::ports::Port;
 use driver::ports::packet::{PacketPort, Spec};
 use driver::ports::xdp::{ENTRIES, Redirect, Umem, XdpPort};
+use driver::ports::{MemifPort, Port, TapPort, memif, tap};
 use graph::Pool;
 use std::io;
 use std::sync::Arc;
@@ -43,7 +43,11 @@ pub(crate) fn port(
         Driver::AfPacket { device } => {
             let fanout = (place.workers > 1).then_some(spec.port + 1);
             let spec = Spec { fanout, offloads_off: true, ..Spec::new(device) };
-            PacketPort::open(&spec).map(Port::Packet).map_err(|error| words(device, error))
+            let port = PacketPort::open(&spec).and_then(|port| {
+                port.device().set_up(true)?;
+                Ok(Port::Packet(port))
+            });
+            port.map_err(|error| words(device, error))
         }
         Driver::AfXdp { device } => {
             let Some(redirect) = &place.redirect else { return Err("no program".to_owned()) };
@@ -51,14 +55,42 @@ pub(crate) fn port(
                 *umem = Some(Umem::new(pool, false).map_err(|error| words(device, error))?);
             }
             let Some(umem) = umem else { return Err("no memory".to_owned()) };
-            XdpPort::open(redirect, u32::from(place.number), ENTRIES, umem)
-                .map(Port::Xdp)
-                .map_err(|error| words(device, error))
+            let port = XdpPort::open(redirect, u32::from(place.number), ENTRIES, umem);
+            let port = port.and_then(|port| {
+                port.device().set_up(true)?;
+                port.device().set_promiscuous(true)?;
+                Ok(Port::Xdp(port))
+            });
+            port.map_err(|error| words(device, error))
         }
-        Driver::Tap { .. } | Driver::Memif { .. } => {
-            Err("this kind of port is not there yet".to_owned())
+        Driver::Tap { device } => {
+            let has_queues = place.workers > 1;
+            let (interface, mac) = (device.clone(), spec.mac.unwrap_or(own_mac(spec.port)));
+            let tap = tap::Spec { interface, has_queues, mac, is_tun: false };
+            let port = TapPort::open(&tap).and_then(|port| {
+                port.device().set_up(true)?;
+                Ok(Port::Tap(port))
+            });
+            port.map_err(|error| words(device, error))
+        }
+        Driver::Memif { socket, id, master } => {
+            if place.workers > 1 {
+                return Err("a memif belongs to one worker: use several".to_owned());
+            }
+            let role = if *master { memif::Role::Master } else { memif::Role::Slave };
+            let mac = spec.mac.unwrap_or(own_mac(spec.port));
+            let mtu = usize::from(spec.mtu);
+            let memif = memif::Spec { mtu, ..memif::Spec::new(socket.as_ref(), *id, role, mac) };
+            MemifPort::open(&memif).map(Port::Memif).map_err(|error| words(socket, error))
         }
     }
+}
+
+/// A locally administered address for a port whose device has none that others see.
+fn own_mac(port: u16) -> [u8; 6] {
+    let [high, low] = port.to_be_bytes();
+    let [.., a, b, c] = std::process::id().to_be_bytes();
+    [0x02, a, b, c, high, low]
 }
 
 /// Opens the TUN device by which packets for the router's own addresses reach this machine's
@@ -67,5 +99,9 @@ pub(crate) fn port(
 /// # Errors
 /// The kernel's.
 pub(crate) fn host(name: &str) -> io::Result<Port> {
-    Err(io::Error::other(format!("{name}: there is no such device yet")))
+    let spec =
+        tap::Spec { interface: name.to_owned(), has_queues: false, mac: [0; 6], is_tun: true };
+    let port = TapPort::open(&spec)?;
+    port.device().set_up(true)?;
+    Ok(Port::Tap(port))
 }

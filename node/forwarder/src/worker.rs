@@ -208,6 +208,18 @@ impl Worker {
             }
         }
         let punted = self.out.punted();
+        // The host takes IP packets; a punt of anything else is nobody's.
+        punted.retain(|slot| {
+            let meta = pool.meta(*slot);
+            let from_l3 = usize::from(meta.l3.saturating_sub(meta.offset));
+            let is_ip = pool.advance(*slot, from_l3)
+                && matches!(pool.bytes(*slot).first().map(|first| first >> 4), Some(4 | 6));
+            if !is_ip {
+                self.unwanted += 1;
+                pool.free(*slot);
+            }
+            is_ip
+        });
         match host {
             Some(host) if !punted.is_empty() => host.send(pool, punted),
             _ => {

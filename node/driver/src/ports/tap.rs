@@ -1,5 +1,6 @@
 //! An interface that this process makes: what the kernel sends there comes in here, and the other
-//! way round (Documentation/networking/tuntap.rst).
+//! way round (Documentation/networking/tuntap.rst). Its packets are Ethernet frames (TAP), or
+//! IP packets (TUN).
 //!
 //! The interface's own address is the kernel's end; this end has one of its own. Checksums and
 //! segments are finished by the kernel (no `IFF_VNET_HDR`, `TUNSETOFFLOAD` 0). One call a packet:
@@ -15,8 +16,8 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::OpenOptionsExt;
 
-/// The shortest packet: an Ethernet header.
-const SHORTEST: usize = 14;
+/// The shortest packet: an Ethernet header, or as much of an IP header as says its version.
+const SHORTEST: [usize; 2] = [14, 1];
 
 /// How an interface is made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +29,8 @@ pub struct Spec {
     pub has_queues: bool,
     /// The address of this end.
     pub mac: [u8; 6],
+    /// Its packets have no Ethernet header.
+    pub is_tun: bool,
 }
 
 /// One queue of an interface that this process made; the interface goes with the last of them.
@@ -37,6 +40,7 @@ pub struct TapPort {
     file: File,
     device: Device,
     mac: [u8; 6],
+    shortest: usize,
     link: Link,
     counters: Counters,
 }
@@ -60,7 +64,8 @@ impl TapPort {
             *place = octet as libc::c_char;
         }
         let queues = if spec.has_queues { libc::IFF_MULTI_QUEUE } else { 0 };
-        let flags = libc::IFF_TAP | libc::IFF_NO_PI | queues;
+        let kind = if spec.is_tun { libc::IFF_TUN } else { libc::IFF_TAP };
+        let flags = kind | libc::IFF_NO_PI | queues;
         request.ifr_ifru.ifru_flags = flags as libc::c_short;
         let raw = file.as_raw_fd();
         // SAFETY: the kernel reads and writes one request, which lives over the call; the second
@@ -71,7 +76,8 @@ impl TapPort {
         }
         let device = Device::open(&spec.interface)?;
         let link = device.link()?;
-        Ok(Self { file, device, mac: spec.mac, link, counters: Counters::default() })
+        let shortest = SHORTEST[usize::from(spec.is_tun)];
+        Ok(Self { file, device, mac: spec.mac, shortest, link, counters: Counters::default() })
     }
 
     /// The interface, to set it up or to ask it.
@@ -122,7 +128,7 @@ impl TapPort {
         if packet.len() > self.link.mtu + LINK_OCTETS {
             return Some(SendDrop::TooLong);
         }
-        if packet.len() < SHORTEST {
+        if packet.len() < self.shortest {
             return Some(SendDrop::Refused);
         }
         match self.file.write(packet) {
@@ -187,9 +193,10 @@ mod tests {
     #[test]
     fn a_name_that_no_interface_can_have_is_refused() {
         for interface in ["", "sixteen-letters-"] {
-            let spec = Spec { interface: interface.to_owned(), has_queues: false, mac: [2; 6] };
+            let interface = interface.to_owned();
+            let spec = Spec { interface, has_queues: false, mac: [2; 6], is_tun: false };
             let error = TapPort::open(&spec).unwrap_err();
-            assert_eq!(error.kind(), io::ErrorKind::InvalidInput, "{interface}");
+            assert_eq!(error.kind(), io::ErrorKind::InvalidInput, "{}", spec.interface);
         }
     }
 }
