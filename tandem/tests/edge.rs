@@ -1,0 +1,298 @@
+//! Provider edges as real processes between hosts of this machine's kernel, each in a namespace
+//! of its own: what they route, bridge and cross-connect, and what outlives their control.
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+
+use attack::Namespace;
+use serde_json::Value;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
+
+const TANDEM: &str = env!("CARGO_BIN_EXE_tandem");
+const LONG: Duration = Duration::from_secs(20);
+/// Tests of one process run side by side: each has namespaces and devices of its own.
+static NEXT: AtomicU32 = AtomicU32::new(0);
+
+fn words(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A host: a namespace with one interface, `eth0`, whose other end is a router's device.
+struct Host {
+    namespace: Namespace,
+}
+
+impl Host {
+    fn run(&self, command: &[&str]) -> Output {
+        let inside = ["netns", "exec", self.namespace.name()];
+        Command::new("ip").args(inside).args(command).output().unwrap()
+    }
+
+    /// Sends echo requests and says how many were answered.
+    fn ping(&self, more: &[&str], to: &str) -> (bool, String) {
+        let command = [&["ping", "-n", "-i", "0.05", "-W", "1"], more, &[to]].concat();
+        let output = self.run(&command);
+        (output.status.success(), words(&output.stdout) + &words(&output.stderr))
+    }
+
+    fn reaches(&self, to: &str) {
+        let until = Instant::now() + LONG;
+        let mut said = String::new();
+        while Instant::now() < until {
+            let (reached, text) = self.ping(&["-c", "1"], to);
+            if reached {
+                return;
+            }
+            said = text;
+        }
+        panic!("{to} is not reached: {said}");
+    }
+}
+
+/// Routers in a namespace, and the hosts around them.
+struct Scene {
+    router: Namespace,
+    folder: tempfile::TempDir,
+    control: Option<Child>,
+    number: u32,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let number = NEXT.fetch_add(1, Relaxed);
+        let router = Namespace::new(&format!("edge{number}")).unwrap();
+        // What the kernel of the routers' namespace hears on their devices is none of its business.
+        router.set("net.ipv6.conf.default.disable_ipv6", "1").unwrap();
+        Self { router, folder: tempfile::tempdir().unwrap(), control: None, number }
+    }
+
+    /// A host on the router's device `device`, with addresses and gateways.
+    fn host(&self, device: &str, addresses: &[&str], gateways: &[&str]) -> Host {
+        let namespace = Namespace::new(&format!("{device}{}", self.number)).unwrap();
+        let peer = ["peer", "name", "eth0", "netns", namespace.name()];
+        let link = [&["link", "add", device, "type", "veth"][..], &peer].concat();
+        self.router.ip(&link).unwrap();
+        self.router.ip(&["link", "set", device, "up"]).unwrap();
+        namespace.set("net.ipv6.conf.eth0.accept_dad", "0").unwrap();
+        namespace.ip(&["link", "set", "eth0", "up"]).unwrap();
+        for address in addresses {
+            namespace.ip(&["address", "add", address, "dev", "eth0", "nodad"]).unwrap();
+        }
+        for gateway in gateways {
+            namespace.ip(&["route", "add", "default", "via", gateway]).unwrap();
+        }
+        let host = Host { namespace };
+        // XDP redirection does not finish what a sender leaves to hardware.
+        let off = ["ethtool", "-K", "eth0", "tx", "off", "tso", "off", "gso", "off"];
+        let _ = host.run(&off);
+        host
+    }
+
+    /// A wire between two devices of the routers.
+    fn wire(&self, one: &str, other: &str) {
+        self.router.ip(&["link", "add", one, "type", "veth", "peer", "name", other]).unwrap();
+        self.router.ip(&["link", "set", one, "up"]).unwrap();
+        self.router.ip(&["link", "set", other, "up"]).unwrap();
+    }
+
+    fn file(&self) -> PathBuf {
+        self.folder.path().join("site.toml")
+    }
+
+    fn write(&self, routers: &str) {
+        let text = format!(
+            "[site]\nname = \"test\"\ndirectory = \"var\"\n[oam]\nlisten = \"127.0.0.1:0\"\n{routers}"
+        );
+        std::fs::write(self.file(), text).unwrap();
+    }
+
+    fn inside(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", self.router.name(), TANDEM]).args(arguments);
+        for name in ["TANDEM_URL", "TANDEM_TOKEN", "TANDEM_SITE", "NOTIFY_SOCKET"] {
+            command.env_remove(name);
+        }
+        command.stdin(Stdio::null());
+        command
+    }
+
+    fn start(&mut self, routers: &str) {
+        self.write(routers);
+        self.start_again();
+    }
+
+    fn start_again(&mut self) {
+        let log = std::fs::File::create(self.folder.path().join("tandem.log")).unwrap();
+        let file = self.file().display().to_string();
+        let mut command = self.inside(&["run", &file]);
+        command.stdout(log.try_clone().unwrap()).stderr(log);
+        self.control = Some(command.spawn().unwrap());
+        self.ctl(&["wait"]);
+    }
+
+    fn logs(&self) -> String {
+        let mut text = String::new();
+        let folders = [self.folder.path().to_owned(), self.folder.path().join("var")];
+        for entry in folders.iter().flat_map(|it| std::fs::read_dir(it).into_iter().flatten()) {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|it| it == "log") {
+                text += &format!("== {}\n", path.display());
+                text += &std::fs::read_to_string(&path).unwrap_or_default();
+            }
+        }
+        text
+    }
+
+    fn ctl(&self, arguments: &[&str]) -> String {
+        let file = self.file().display().to_string();
+        let mut command = self.inside(&["ctl", "--site", &file]);
+        let output = command.args(arguments).output().unwrap();
+        let said = words(&output.stdout);
+        assert!(output.status.success(), "{said}{}{}", words(&output.stderr), self.logs());
+        said
+    }
+
+    fn rows(&self, arguments: &[&str]) -> Vec<Value> {
+        let said = self.ctl(&[&["--output", "json"], arguments].concat());
+        serde_json::from_str(&said).unwrap_or_else(|error| panic!("{error}: {said}"))
+    }
+
+    /// Ends the control as a crash would.
+    fn kill(&mut self) {
+        let mut child = self.control.take().unwrap();
+        // `ip netns exec` becomes the program: the number is the control's.
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    fn refusals(&self) -> Vec<Value> {
+        self.rows(&["plane", "refusals"])
+    }
+}
+
+impl Drop for Scene {
+    fn drop(&mut self) {
+        if self.control.is_none() && !thread::panicking() {
+            self.start_again();
+        }
+        if let Some(mut child) = self.control.take() {
+            // In order, so that the forwarders end as well.
+            let term = Command::new("kill").arg(child.id().to_string()).status();
+            assert!(term.is_ok());
+            let until = Instant::now() + LONG;
+            while matches!(child.try_wait(), Ok(None)) && Instant::now() < until {
+                thread::sleep(Duration::from_millis(20));
+            }
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        if thread::panicking() {
+            eprintln!("{}", self.logs());
+        }
+    }
+}
+
+const TWO_HOSTS: &str = r#"
+[[pe]]
+name = "pe1"
+[[pe.port]]
+name = "a"
+driver = "af_packet"
+[[pe.port]]
+name = "b"
+driver = "af_packet"
+[[pe.interface]]
+name = "a"
+addresses = ["10.1.0.1/24", "2001:db8:1::1/64"]
+[[pe.interface]]
+name = "b"
+addresses = ["10.2.0.1/24", "2001:db8:2::1/64"]
+mtu = 1400
+"#;
+
+fn two_hosts(scene: &Scene) -> (Host, Host) {
+    let a = ["10.1.0.2/24", "2001:db8:1::2/64"];
+    let b = ["10.2.0.2/24", "2001:db8:2::2/64"];
+    let a = scene.host("a", &a, &["10.1.0.1", "2001:db8:1::1"]);
+    let b = scene.host("b", &b, &["10.2.0.1", "2001:db8:2::1"]);
+    (a, b)
+}
+
+#[test]
+fn two_hosts_reach_one_another_and_the_router_whatever_the_size() {
+    let mut scene = Scene::new();
+    let (a, b) = two_hosts(&scene);
+    scene.start(TWO_HOSTS);
+    for to in ["10.1.0.1", "10.2.0.1", "10.2.0.2", "2001:db8:1::1", "2001:db8:2::2"] {
+        a.reaches(to);
+    }
+    b.reaches("10.1.0.2");
+    let (reached, said) = a.ping(&["-c", "3", "-s", "1472", "-M", "dont"], "10.2.0.2");
+    assert!(reached, "1,500 octets are cut for a link of 1,400: {said}");
+    let (reached, said) = a.ping(&["-c", "3", "-s", "5000", "-M", "dont"], "10.2.0.2");
+    assert!(reached, "fragments of the sender go through: {said}");
+    let (reached, said) = a.ping(&["-c", "2", "-s", "5000", "-M", "dont"], "10.1.0.1");
+    assert!(reached, "the router puts fragments for itself together: {said}");
+    let (reached, said) = a.ping(&["-c", "1", "-s", "1472", "-M", "do"], "10.2.0.2");
+    assert!(!reached && said.contains("1400"), "the sender hears of the link's 1,400: {said}");
+    let (reached, said) = a.ping(&["-c", "3", "-s", "1452"], "2001:db8:2::2");
+    assert!(reached || said.contains("1400"), "packet too big: {said}");
+    let (_, said) = a.ping(&["-c", "1", "-t", "1"], "10.2.0.2");
+    assert!(said.contains("From 10.1.0.1") && said.contains("exceeded"), "{said}");
+    let (_, said) = a.ping(&["-c", "1", "-t", "1"], "2001:db8:2::2");
+    assert!(said.contains("2001:db8:1::1") && said.contains("exceeded"), "{said}");
+    let (_, said) = a.ping(&["-c", "1"], "10.99.0.1");
+    assert!(said.contains("From 10.1.0.1") && said.contains("nreachable"), "{said}");
+    let (_, said) = a.ping(&["-c", "1", "-W", "4"], "10.2.0.77");
+    assert!(said.contains("nreachable"), "nobody is there: {said}");
+    assert_eq!(scene.refusals(), Vec::<Value>::new());
+}
+
+#[test]
+fn forwarding_goes_on_without_its_control_and_the_next_one_takes_over() {
+    let mut scene = Scene::new();
+    let (a, b) = two_hosts(&scene);
+    scene.start(TWO_HOSTS);
+    a.reaches("10.2.0.2");
+    b.reaches("10.1.0.2");
+    let name = a.namespace.name().to_owned();
+    let flood = thread::spawn(move || {
+        let command = ["netns", "exec", &name, "ping", "-n", "-i", "0.01", "-c", "600", "10.2.0.2"];
+        words(&Command::new("ip").args(command).output().unwrap().stdout)
+    });
+    thread::sleep(Duration::from_millis(500));
+    scene.kill();
+    thread::sleep(Duration::from_millis(500));
+    scene.start_again();
+    let text = TWO_HOSTS.to_owned()
+        + "[[pe.route]]\nprefix = \"10.9.0.0/16\"\nvia = [{ gateway = \"10.2.0.2\" }]\n";
+    scene.write(&text);
+    scene.ctl(&["config", "commit"]);
+    let said = flood.join().unwrap();
+    assert!(said.contains("600 received, 0% packet loss"), "{said}");
+    b.namespace.ip(&["address", "add", "10.9.0.1/32", "dev", "lo"]).unwrap();
+    a.reaches("10.9.0.1");
+    assert_eq!(scene.refusals(), Vec::<Value>::new());
+}
+
+#[test]
+fn the_operator_sees_nodes_drops_ports_and_the_way_of_a_packet() {
+    let mut scene = Scene::new();
+    let (a, _b) = two_hosts(&scene);
+    scene.start(TWO_HOSTS);
+    a.reaches("10.2.0.2");
+    scene.ctl(&["plane", "trace", "pe1", "--packets", "1", "--port", "a", "--containing", "0a020002"]);
+    a.reaches("10.2.0.2");
+    let steps = scene.rows(&["plane", "traced"]);
+    let nodes: Vec<&str> = steps.iter().filter_map(|step| step["node"].as_str()).collect();
+    assert_eq!((nodes.first(), nodes.last()), (Some(&"ethernet-input"), Some(&"interface-output")));
+    let (_, _) = a.ping(&["-c", "1"], "10.99.0.1");
+    let graph = scene.rows(&["plane", "graph"]);
+    let dropped: Vec<&Value> = graph.iter().map(|node| &node["dropped"]).collect();
+    assert!(graph.iter().any(|node| node["packets"].as_u64() > Some(0)), "{graph:?}");
+    assert!(dropped.iter().any(|it| it.as_object().is_some_and(|it| !it.is_empty())), "{graph:?}");
+    let ports = scene.rows(&["plane", "ports"]);
+    assert!(ports.iter().all(|port| port["up"] == true && port["sent"].as_u64() > Some(0)));
+}
