@@ -3,7 +3,13 @@
 //! ([`crate::hop`]), 0 where there is no route.
 
 mod address;
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+mod avx2;
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+mod avx512;
 mod batch;
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+mod down;
 mod find;
 mod node;
 mod paint;
@@ -89,7 +95,7 @@ impl<A: Address> Routes<A> {
             domain: Arc::clone(domain),
             region: Arc::clone(nodes.lines.region()),
             roots: nodes.roots,
-            unit: Unit::of_this_machine(),
+            unit: Unit::all_of_this_machine()[0],
             family: PhantomData,
         };
         Ok(Self { nodes, tables: Vec::new(), lookups: Arc::new(lookups) })

@@ -3,13 +3,14 @@
 //! node that takes the place of the one it was in: a reader finds what was, or what is.
 
 use super::address::Address;
-use super::node::{Class, Entry, FAN_MAX, Nodes, Piece};
+use super::node::{Class, Entry, FAN_MAX, Nodes, Piece, SIZES};
 use crate::memory::Full;
 
 /// A chunk that had so many pieces, and has at most as many as this, becomes a row again.
 const ROW_AGAIN: usize = FAN_MAX / 2;
-/// A split with so many octets that are no hops becomes a wide.
-const WIDE_MIN: usize = 128;
+/// A split whose parts have so many lines becomes a wide. Below that the parts lie closer together
+/// than the entries of a wide would, and stay in the nearer caches.
+const WIDE_LINES: u32 = 1024;
 /// A wide with at most as many pieces becomes a split.
 const SPLIT_AGAIN: usize = 256;
 /// After so many changes below it a node is looked at whether it has become too large.
@@ -256,8 +257,9 @@ impl Nodes {
         if !self.counted(split).is_multiple_of(SPLIT_STEP) {
             return Ok(());
         }
-        let nodes = (0..256).filter(|cell| self.entry(split.first() + cell).is_node()).count();
-        if nodes >= WIDE_MIN {
+        let parts = (0..256).map(|cell| self.entry(split.first() + cell));
+        let nodes = parts.filter(|part| part.is_node());
+        if nodes.map(|part| SIZES[part.class() as usize]).sum::<u32>() >= WIDE_LINES {
             return self.widened(at, split);
         }
         let mut pieces = Vec::new();
