@@ -46,9 +46,7 @@ impl Addresses {
         let Some(own) = self.of(interface) else { return false };
         match address {
             IpAddr::V4(address) => own.ipv4.contains(&address),
-            IpAddr::V6(address) => {
-                own.ipv6.contains(&address) || own.link_local.contains(&address)
-            }
+            IpAddr::V6(address) => own.ipv6.contains(&address) || own.link_local.contains(&address),
         }
     }
 

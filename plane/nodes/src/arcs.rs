@@ -37,7 +37,14 @@ pub fn arcs() -> [ArcRow; 3] {
         ArcRow {
             id: OUT,
             name: NAME_OUT,
-            starts: &["ip4-lookup", "ip6-lookup", "ip4-fragment", "arp-input", "nd-input", "inject"],
+            starts: &[
+                "ip4-lookup",
+                "ip6-lookup",
+                "ip4-fragment",
+                "arp-input",
+                "nd-input",
+                "inject",
+            ],
             features: &[],
             end: "interface-output",
         },

@@ -101,7 +101,8 @@ impl ArpInput {
         if !self.answers(&said, &link, own, cx) {
             return Some(if announced { HEARD } else { NOT_FOR_US });
         }
-        let reply = Said { operation: REPLY, mac: link.mac, source: said.target, target: said.source };
+        let reply =
+            Said { operation: REPLY, mac: link.mac, source: said.target, target: said.source };
         let frame = frame::ethernet(&link, said.mac, TYPE_ARP, &written(&reply, said.mac));
         answer(slot, interface, &frame, &link, cx.packets)
     }

@@ -3,9 +3,7 @@
 //! Routed packets leave it starting at their network header; frames of bridges and cross-connects
 //! keep their Ethernet header and their tags, of which `Row::tags` are the interface's own.
 
-use crate::header::{
-    ETHERNET, TAG, TYPE_ARP, TYPE_IP4, TYPE_IP6, TYPE_SERVICE, TYPE_VLAN, word,
-};
+use crate::header::{ETHERNET, TAG, TYPE_ARP, TYPE_IP4, TYPE_IP6, TYPE_SERVICE, TYPE_VLAN, word};
 use crate::interfaces::{Input, InterfaceCounters, Interfaces, Row as Link};
 use crate::plane::Shared;
 use graph::meta::GROUP_ADDRESSED;
@@ -148,9 +146,8 @@ fn is_ours(header: &[u8; ETHERNET], link: &Link) -> bool {
 #[inline(never)]
 fn other(meta: &mut Meta, interfaces: &Interfaces, frame: &[u8]) -> Verdict {
     let length = usize::from(meta.length);
-    let is_tag = |at: usize| {
-        length >= at + 2 + TAG && matches!(word(frame, at), TYPE_VLAN | TYPE_SERVICE)
-    };
+    let is_tag =
+        |at: usize| length >= at + 2 + TAG && matches!(word(frame, at), TYPE_VLAN | TYPE_SERVICE);
     let vlan = |at: usize| word(frame, at + 2) & 0xfff;
     let (interface, tags) = match (is_tag(12), is_tag(12) && is_tag(12 + TAG)) {
         (false, _) => (interfaces.untagged(meta.port), 0),

@@ -37,8 +37,7 @@ impl Message {
     const ICMP: [(u8, u8); 8] =
         [(11, 0), (3, 0), (3, 1), (3, 13), (3, 4), (12, 0), (3, 1), (12, 0)];
     /// Types and codes of ICMPv6.
-    const ICMP6: [(u8, u8); 8] =
-        [(3, 0), (1, 0), (1, 3), (1, 1), (2, 0), (4, 0), (1, 2), (4, 2)];
+    const ICMP6: [(u8, u8); 8] = [(3, 0), (1, 0), (1, 3), (1, 1), (2, 0), (4, 0), (1, 2), (4, 2)];
 
     /// Notes on a packet what its sender is to hear, and passes it to the node that says it.
     #[inline]

@@ -116,8 +116,11 @@ impl NdInput {
         if !probes {
             tell(said.source, mac, false);
         }
-        let (to, flags) =
-            if probes { (ALL_NODES, ROUTER | OVERRIDE) } else { (said.source, ROUTER | SOLICITED | OVERRIDE) };
+        let (to, flags) = if probes {
+            (ALL_NODES, ROUTER | OVERRIDE)
+        } else {
+            (said.source, ROUTER | SOLICITED | OVERRIDE)
+        };
         let body = message(ADVERTISEMENT, flags, said.target, TARGET_MAC, link.mac);
         let frame = frame::ethernet(link, mac, TYPE_IP6, &packet(said.target, to, &body));
         if !frame::replace(packets, slot, &frame) {
@@ -200,7 +203,12 @@ fn packet(source: Ipv6Addr, to: Ipv6Addr, body: &[u8]) -> Vec<u8> {
 
 /// A frame that asks for a neighbour: its group, or it alone if it was known.
 #[must_use]
-pub fn solicitation(link: &Link, own: Ipv6Addr, neighbour: Ipv6Addr, known: Option<Mac>) -> Vec<u8> {
+pub fn solicitation(
+    link: &Link,
+    own: Ipv6Addr,
+    neighbour: Ipv6Addr,
+    known: Option<Mac>,
+) -> Vec<u8> {
     let to = if known.is_some() { neighbour } else { solicited(neighbour) };
     let mac = known.unwrap_or_else(|| group_mac(to));
     let body = message(SOLICITATION, 0, neighbour, SOURCE_MAC, link.mac);

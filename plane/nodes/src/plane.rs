@@ -12,7 +12,9 @@ use crate::addresses::Addresses;
 use crate::interfaces::{InterfaceCounters, Interfaces};
 use crate::program::{Interface, Mac, Port, Program};
 use crate::protection::Protection;
-use crate::{arcs, arp, echo, ethernet, glean, inject, ip4, ip6, local, nd, output, reassembly, urpf};
+use crate::{
+    arcs, arp, echo, ethernet, glean, inject, ip4, ip6, local, nd, output, reassembly, urpf,
+};
 use crossbeam_queue::ArrayQueue;
 use graph::{ChainsWriter, Flaw, Graph, Plan};
 use hops::Numbers;

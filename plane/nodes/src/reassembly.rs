@@ -6,10 +6,10 @@ use crate::header::{IP4, IP6, long, seal_ip4, word};
 use crate::local::{EXTENSIONS_MAX, transport};
 use graph::meta::PUNTED;
 use graph::{Context, Edge, Node, Pool, Reason, Row, Slot, room};
+use machine::Time;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::time::Duration;
-use machine::Time;
 
 /// Packets that are put together at once, by one worker, at most.
 pub const PACKETS_MAX: usize = 128;

@@ -73,8 +73,8 @@ fn is_due(packets: &Pool, slot: Slot) -> bool {
     let octets = usize::from(header[0] & 15) * 4;
     let is_later = word(packet, 6) & 0x1fff != 0;
     // Echo, router discovery, time stamps, address mask and information are questions.
-    let is_error = header[9] == ICMP
-        && !matches!(packet.get(octets), Some(0 | 8 | 9 | 10 | 13..=18));
+    let is_error =
+        header[9] == ICMP && !matches!(packet.get(octets), Some(0 | 8 | 9 | 10 | 13..=18));
     let flags = packets.meta(slot).flags;
     flags & (GROUP_ADDRESSED | OWN) == 0 && !is_later && !is_error && header[16] < 224
 }

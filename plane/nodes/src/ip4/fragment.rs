@@ -90,13 +90,7 @@ fn cut(slot: Slot, line: &Line, packets: &mut Pool, made: &mut Vec<Slot>) -> Opt
     Some(())
 }
 
-fn placed(
-    of: Slot,
-    header: &[u8],
-    part: &[u8],
-    line: &Line,
-    packets: &mut Pool,
-) -> Option<Slot> {
+fn placed(of: Slot, header: &[u8], part: &[u8], line: &Line, packets: &mut Pool) -> Option<Slot> {
     let slot = packets.take()?;
     let meta = *packets.meta(of);
     *packets.meta_mut(slot) = graph::Meta { length: (header.len() + part.len()) as u16, ..meta };

@@ -106,7 +106,7 @@ fn explained(meta: &mut Meta, header: &[u8; IP4]) -> Verdict {
         () if octets < IP4 as u16 || total < octets || total > meta.length => LENGTH,
         () if octets == IP4 as u16 && sum_ip4(header) != 0xffff => CHECKSUM,
         // A host that has no address yet may ask everyone (RFC 1122 §3.2.1.3).
-        () if !is_ordinary(source[0]) && !(source == [0; 4] && is_broadcast) => SOURCE,
+        () if !is_ordinary(source[0]) && (source != [0; 4] || !is_broadcast) => SOURCE,
         () if header[8] == 0 => TTL,
         () if is_broadcast || word(header, 16) == 0xe000 && destination[2] == 0 => {
             meta.length = total;

@@ -103,9 +103,7 @@ impl Plane {
     /// A hop of the control process as the table has it.
     fn made(&mut self, hop: &Hop) -> Result<table_hop::Hop, Refused> {
         let line = |line| Ok(table_hop::Hop::Line(line));
-        let argument = |kind, argument| {
-            Ok(table_hop::Hop::Line(Line { argument, ..Line::new(kind, 0) }))
-        };
+        let argument = |kind, argument| line(with(Line::new(kind, 0), 0, argument, 0));
         match hop {
             Hop::Drop { reason } => line(Line::dropping(
                 match reason {
@@ -127,11 +125,9 @@ impl Plane {
             }
             Hop::Vrf { vrf } => argument(Kind::LookupVrf, *vrf),
             Hop::Bridge { bridge } => argument(Kind::Bridge, *bridge),
-            Hop::Interface { interface } => line(Line {
-                interface: *interface,
-                argument: *interface,
-                ..Line::new(Kind::CrossConnect, 0)
-            }),
+            Hop::Interface { interface } => {
+                line(with(Line::new(Kind::CrossConnect, 0), *interface, *interface, 0))
+            }
         }
     }
 
@@ -200,7 +196,7 @@ impl Plane {
 
     fn glean_line(&self, interface: u32) -> Line {
         match self.link(interface) {
-            Some(link) => Line { interface, mtu_bytes: link.mtu, ..Line::new(Kind::Glean, 0) },
+            Some(link) => with(Line::new(Kind::Glean, 0), interface, 0, link.mtu),
             None => Line::dropping(DOWN, 0),
         }
     }
@@ -218,12 +214,7 @@ impl Plane {
     /// For this system where it came by the interface itself; sent on where that is allowed.
     fn broadcast_line(&self, interface: u32) -> Line {
         let Some(link) = self.link(interface) else { return Line::dropping(BROADCAST, 0) };
-        let line = Line {
-            interface,
-            argument: TO_ALL,
-            mtu_bytes: link.mtu,
-            ..Line::new(Kind::Local, NEXT_IP4)
-        };
+        let line = with(Line::new(Kind::Local, NEXT_IP4), interface, TO_ALL, link.mtu);
         let sent_on = link.directed_broadcast;
         let octets = frame::header(&link, [0xff; 6], TYPE_IP4);
         sent_on.then(|| line.with_rewrite(&octets)).flatten().unwrap_or(line)
@@ -255,6 +246,12 @@ pub(super) fn adjacency(
         IpAddr::V6(_) => (NEXT_IP6, TYPE_IP6),
     };
     let line = Line::rewriting(next, interface, &frame::header(link, mac, ethertype));
-    let line = line.ok_or(HopError::Rewrite)?;
-    Ok(Line { mtu_bytes: link.mtu, ..line })
+    Ok(with(line.ok_or(HopError::Rewrite)?, interface, 0, link.mtu))
+}
+
+/// The line with its fields set.
+pub(super) fn with(line: Line, interface: u32, argument: u32, mtu_bytes: u16) -> Line {
+    let mut line = line;
+    (line.interface, line.argument, line.mtu_bytes) = (interface, argument, mtu_bytes);
+    line
 }

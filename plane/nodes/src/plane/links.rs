@@ -140,11 +140,13 @@ impl Plane {
         length: u8,
     ) -> Result<(), Refused> {
         let known = self.addresses.get_mut(&interface);
-        let at = known.as_ref().and_then(|known| {
-            known.iter().position(|one| *one == (address, length))
-        });
+        let at =
+            known.as_ref().and_then(|known| known.iter().position(|one| *one == (address, length)));
         let (Some(known), Some(at)) = (known, at) else {
-            return Err(Refused::Missing { what: "address of interface", number: interface.into() });
+            return Err(Refused::Missing {
+                what: "address of interface",
+                number: interface.into(),
+            });
         };
         known.remove(at);
         self.changed.addresses = true;

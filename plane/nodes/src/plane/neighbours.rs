@@ -7,7 +7,7 @@
 //!              └→ forgotten; a gateway is asked for again every 5 s
 //! ```
 
-use super::hops::adjacency;
+use super::hops::{adjacency, with};
 use super::routes::Why;
 use super::{Out, Plane, Refused};
 use crate::hop::DOWN;
@@ -131,10 +131,7 @@ impl Plane {
 
     fn glean_neighbour(&self, interface: u32, number: u32) -> Line {
         match self.link(interface) {
-            Some(link) => {
-                let line = Line::new(Kind::Glean, 0);
-                Line { interface, argument: number, mtu_bytes: link.mtu, ..line }
-            }
+            Some(link) => with(Line::new(Kind::Glean, 0), interface, number, link.mtu),
             None => Line::dropping(DOWN, 0),
         }
     }

@@ -4,8 +4,8 @@
 use super::{Plane, Refused};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use table::Full;
 use table::lpm::{Address, NO_HOP, Prefix, Routes};
-use table::memory::Full;
 
 /// Why the plane has a route of its own; the first of several for one prefix holds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -20,10 +20,13 @@ pub(super) enum Why {
     Neighbour,
 }
 
+/// Hops by reason and interface.
+type Reasons = BTreeMap<(Why, u32), u32>;
+
 /// The plane's own routes of one family, and what they hide.
 #[derive(Default)]
 pub(super) struct OwnRoutes<A: Address> {
-    own: BTreeMap<(u32, Prefix<A>), BTreeMap<(Why, u32), u32>>,
+    own: BTreeMap<(u32, Prefix<A>), Reasons>,
     hidden: BTreeMap<(u32, Prefix<A>), u32>,
 }
 
@@ -75,12 +78,7 @@ impl<A: Address> OwnRoutes<A> {
     }
 
     /// A route that the control process says; hop 0 removes it.
-    fn said(
-        &mut self,
-        routes: &mut Routes<A>,
-        at: (u32, Prefix<A>),
-        hop: u32,
-    ) -> Result<(), Full> {
+    fn said(&mut self, routes: &mut Routes<A>, at: (u32, Prefix<A>), hop: u32) -> Result<(), Full> {
         let is_hidden = !self.own.is_empty() && self.own.contains_key(&at);
         match (is_hidden, hop) {
             (true, NO_HOP) => drop(self.hidden.remove(&at)),
@@ -133,7 +131,7 @@ impl Plane {
         vrf: u32,
         routes: &[(Ipv4Addr, u8, u32)],
     ) -> Result<(), Refused> {
-        let checked = self.checked(vrf, routes, |address| u32::from(address))?;
+        let checked = self.checked(vrf, routes, u32::from)?;
         for (prefix, hop) in checked {
             let said = self.own.ipv4.said(&mut self.vrfs.ipv4, (vrf, prefix), hop);
             said.map_err(|_| Refused::Full("ipv4 routes"))?;
@@ -146,7 +144,7 @@ impl Plane {
         vrf: u32,
         routes: &[(Ipv6Addr, u8, u32)],
     ) -> Result<(), Refused> {
-        let checked = self.checked(vrf, routes, |address| u128::from(address))?;
+        let checked = self.checked(vrf, routes, u128::from)?;
         for (prefix, hop) in checked {
             let said = self.own.ipv6.said(&mut self.vrfs.ipv6, (vrf, prefix), hop);
             said.map_err(|_| Refused::Full("ipv6 routes"))?;
@@ -168,8 +166,11 @@ impl Plane {
         let one = |(address, length, id): &(I, u8, u32)| {
             let number_of = u64::from(*length);
             let prefix = Prefix::new(number(*address), *length);
-            let prefix =
-                prefix.ok_or(Refused::Number { what: "prefix length", number: number_of, limit })?;
+            let prefix = prefix.ok_or(Refused::Number {
+                what: "prefix length",
+                number: number_of,
+                limit,
+            })?;
             let hop = match id {
                 0 => NO_HOP,
                 id => self.numbers.of(*id)?,

@@ -118,9 +118,8 @@ impl Plane {
         let features = self.features.iter().filter(|(_, all)| all.values().any(|why| why & 1 == 1));
         all.extend(features.map(|((arc, link), _)| Removed::Features(arc.clone(), *link)));
         for (interface, addresses) in &self.addresses {
-            let one = |(address, length): &(IpAddr, u8)| {
-                Removed::Address(*interface, *address, *length)
-            };
+            let one =
+                |(address, length): &(IpAddr, u8)| Removed::Address(*interface, *address, *length);
             all.extend(addresses.iter().map(one));
         }
         all.extend(self.links.keys().map(|link| Removed::Interface(*link)));
@@ -151,9 +150,7 @@ impl Plane {
             Removed::Address(interface, address, length) => {
                 self.remove_address(*interface, *address, *length)
             }
-            Removed::Neighbour(interface, address) => {
-                self.remove_neighbour((*interface, *address))
-            }
+            Removed::Neighbour(interface, address) => self.remove_neighbour((*interface, *address)),
             Removed::Vrf(vrf) => self.remove_vrf(*vrf),
             Removed::Hop(id) => self.remove_hop(*id),
             Removed::Route4(vrf, prefix, length) => self.routes4(*vrf, &[(*prefix, *length, 0)]),
