@@ -25,7 +25,7 @@ pub use chains::{ARCS_MAX, ArcId, ArcRow, Chains, ChainsWriter, INTERFACES_MAX, 
 pub use graph::{Counters, Graph, PASSES_MAX};
 pub use meta::Meta;
 pub use next::{NODES_MAX, Next};
-pub use node::{Context, Edge, Node, Reason, Row, VECTOR_MAX};
+pub use node::{Context, Edge, Node, Reason, Row, VECTOR_MAX, Verdict};
 pub use outbox::{NoPort, Outbox, PORTS_MAX};
 pub use plan::{FEATURES_MAX, Flaw, Plan};
 pub use pool::{HEADROOM, Pool, Region, SLOTS_MAX, STRIDE, STRIDE_JUMBO, Slot, room};

@@ -12,6 +12,8 @@ pub const OWN: u16 = 1 << 2;
 pub const HASHED: u16 = 1 << 3;
 /// Left the path for the control plane once already.
 pub const PUNTED: u16 = 1 << 4;
+/// Its source has a meaning on the link that it came by only.
+pub const LINK_LOCAL: u16 = 1 << 5;
 
 /// What is known of a packet. Fields that a node sets are valid for the nodes after it; all are
 /// zero when a packet is received.

@@ -19,6 +19,27 @@ pub struct Edge(pub u8);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reason(pub u8);
 
+/// What becomes of one packet of a vector: a follower, or a reason to drop; one octet, so that a
+/// vector's verdicts are compared at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Verdict(pub(crate) u8);
+
+impl Verdict {
+    pub(crate) const DROP: u8 = 0x80;
+
+    /// It goes to a follower; edges are below 128.
+    #[must_use]
+    pub const fn to(edge: Edge) -> Self {
+        Self(edge.0 & !Self::DROP)
+    }
+
+    /// It is dropped; reasons are below 128.
+    #[must_use]
+    pub const fn drop(reason: Reason) -> Self {
+        Self(reason.0 | Self::DROP)
+    }
+}
+
 /// A node as it declares itself.
 #[derive(Clone, Debug)]
 pub struct Row {

@@ -254,6 +254,18 @@ impl Pool {
         (meta, bytes)
     }
 
+    /// What is known of a packet, and its whole cell: for nodes that find their header by offset.
+    #[inline]
+    pub fn parts(&mut self, slot: Slot) -> (&mut Meta, &mut [u8]) {
+        let at = slot.0 as usize;
+        let (stride, memory) = (self.stride, self.memory);
+        let meta = &mut self.metas[at];
+        // SAFETY: as in `packet_mut`.
+        let cell =
+            unsafe { std::slice::from_raw_parts_mut(memory.add(at * stride).as_ptr(), stride) };
+        (meta, cell)
+    }
+
     /// The whole cell of a packet.
     #[inline]
     #[must_use]

@@ -49,6 +49,8 @@ pub struct Row {
     pub tags: u8,
     /// Its MAC address.
     pub mac: Mac,
+    /// The same as a number: the first octet is the lowest.
+    pub address: u64,
     /// Its port.
     pub port: u16,
     /// Octets of the longest packet that leaves.
@@ -92,7 +94,9 @@ impl Interfaces {
         for interface in interfaces.values() {
             if let Some(port) = ports.get(&interface.port).filter(|port| port.up) {
                 made.place(interface);
-                made.describe(interface, port);
+                let at = interface.index as usize;
+                made.rows.resize(made.rows.len().max(at + 1), Row::default());
+                made.rows[at] = Self::describe(interface, port);
             }
         }
         made
@@ -124,9 +128,9 @@ impl Interfaces {
         self.pairs[(*entry ^ PAIR) as usize][usize::from(inner) % VLANS] = interface.index;
     }
 
-    fn describe(&mut self, interface: &Interface, port: &Port) {
-        let at = interface.index as usize;
-        self.rows.resize(self.rows.len().max(at + 1), Row::default());
+    /// An interface as workers read it.
+    #[must_use]
+    pub fn describe(interface: &Interface, port: &Port) -> Row {
         let (input, vrf, bridge, hop, split_horizon) = match interface.mode {
             Mode::Routed { vrf } => (Input::Routed, vrf, 0, 0, 0),
             Mode::Bridged { bridge, split_horizon } => {
@@ -134,7 +138,8 @@ impl Interfaces {
             }
             Mode::CrossConnect { hop } => (Input::CrossConnect, 0, 0, hop, 0),
         };
-        self.rows[at] = Row {
+        let mac = interface.mac.unwrap_or(port.mac);
+        Row {
             input,
             mpls: interface.mpls,
             urpf: interface.urpf,
@@ -142,14 +147,15 @@ impl Interfaces {
             directed_broadcast: interface.directed_broadcast,
             split_horizon,
             tags: u8::from(interface.outer.is_some()) + u8::from(interface.inner.is_some()),
-            mac: interface.mac.unwrap_or(port.mac),
+            mac,
+            address: number(mac),
             port: interface.port,
             mtu: if interface.mtu == 0 { port.mtu } else { interface.mtu.min(port.mtu) },
             vlans: [interface.outer.unwrap_or(0), interface.inner.unwrap_or(0)],
             vrf,
             bridge,
             hop,
-        };
+        }
     }
 
     /// The interface of frames without a tag.
@@ -190,6 +196,7 @@ impl Interfaces {
             split_horizon: 0,
             tags: 0,
             mac: [0; 6],
+            address: 0,
             port: 0,
             mtu: 0,
             vlans: [0; 2],
@@ -199,6 +206,13 @@ impl Interfaces {
         };
         self.rows.get(interface as usize).unwrap_or(&NOTHING)
     }
+}
+
+/// A MAC address as a number: the first octet is the lowest.
+#[must_use]
+pub fn number(mac: Mac) -> u64 {
+    let [a, b, c, d, e, f] = mac;
+    u64::from_le_bytes([a, b, c, d, e, f, 0, 0])
 }
 
 /// Counters of one worker by interface. One thread writes, others read.

@@ -14,9 +14,31 @@
 //! through bounded rings.
 #![allow(unsafe_code, reason = "headers are read and written in place on the path of a packet")]
 
+pub mod addresses;
+pub mod arcs;
+pub mod arp;
+pub mod bucket;
+pub mod echo;
+pub mod ethernet;
+pub mod flow;
+pub mod frame;
+pub mod glean;
+pub mod header;
+pub mod hop;
+pub mod icmp;
+pub mod inject;
 pub mod interfaces;
+pub mod ip4;
+pub mod ip6;
+pub mod local;
+pub mod nd;
+mod notes;
+pub mod output;
 pub mod plane;
 pub mod program;
+pub mod protection;
+pub mod reassembly;
+pub mod urpf;
 
 pub use interfaces::{InterfaceCounters, Interfaces};
 pub use plane::{Heard, Out, Plane, Refused};

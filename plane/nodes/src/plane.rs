@@ -1,14 +1,33 @@
 //! The plane's writer: takes [`Program`]s, keeps every table true, makes the workers' graphs.
 
+mod hops;
+mod links;
+mod neighbours;
+mod routes;
+mod sweep;
+
+pub use neighbours::{NEIGHBOURS_MAX, REACHABLE, RETRANSMIT, TRIES_MAX};
+
+use crate::addresses::Addresses;
 use crate::interfaces::{InterfaceCounters, Interfaces};
 use crate::program::{Interface, Mac, Port, Program};
+use crate::protection::Protection;
+use crate::{
+    arcs, arp, echo, ethernet, glean, inject, ip4, ip6, local, nd, output, reassembly, urpf,
+};
 use crossbeam_queue::ArrayQueue;
-use graph::{Flaw, Graph, Plan};
+use graph::{ChainsWriter, Flaw, Graph, Plan};
+use hops::Numbers;
 use machine::Time;
+use neighbours::Neighbours;
+use routes::Own;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
+use sweep::Sweep;
 use table::epoch::{Domain, Published, Publisher};
+use table::hop::{HopError, HopLookups, Hops};
+use table::vrf::{VrfLookups, Vrfs};
 
 /// What a worker may have told the plane and the plane not yet heard, at most.
 pub const HEARD_MAX: usize = 1_024;
@@ -46,6 +65,9 @@ pub enum Refused {
     /// The graph's nodes do not fit together.
     #[error(transparent)]
     Graph(#[from] Flaw),
+    /// A hop cannot be.
+    #[error(transparent)]
+    Hop(#[from] HopError),
 }
 
 /// What a worker noticed.
@@ -59,19 +81,21 @@ pub enum Heard {
         address: IpAddr,
         /// Its MAC address.
         mac: Mac,
-        /// Whether it answered us (else it asked, and only what is known is refreshed).
+        /// Whether it answered us (else it spoke of itself).
         answered: bool,
     },
     /// A packet for a neighbour whose MAC address is not known.
     Unresolved {
         /// Where the neighbour is.
         interface: u32,
-        /// Its address.
+        /// The neighbour as the hop's line names it; 0: the packet's destination.
+        neighbour: u32,
+        /// The packet's destination.
         address: IpAddr,
-        /// The packet, from its IP header (or its labels).
+        /// The routing table that led it there.
+        vrf: u32,
+        /// The packet, from its IP header.
         packet: Box<[u8]>,
-        /// Its EtherType.
-        ethertype: u16,
     },
     /// A MAC address in a bridge domain.
     Mac {
@@ -94,6 +118,13 @@ pub enum Out {
         /// The whole frame, with its tags.
         frame: Vec<u8>,
     },
+    /// A packet that was held is routed: push it to node `inject` with `Meta::vrf` set.
+    Route {
+        /// The routing table.
+        vrf: u32,
+        /// The packet, from its IP header.
+        packet: Box<[u8]>,
+    },
     /// A neighbour was found, changed or lost (`mac: None`): the control process is told.
     Neighbour {
         /// Where.
@@ -110,6 +141,16 @@ pub enum Out {
 pub struct Shared {
     /// Ports and interfaces.
     pub interfaces: Arc<Published<Interfaces>>,
+    /// Own addresses.
+    pub addresses: Arc<Published<Addresses>>,
+    /// What the control plane accepts.
+    pub protection: Arc<Published<Protection>>,
+    /// Routes of all tables.
+    pub routes: VrfLookups,
+    /// Hops.
+    pub hops: Arc<HopLookups>,
+    /// Seed of flow hashes.
+    pub seed: u32,
     /// The worker's own counters of interfaces.
     pub counters: Arc<InterfaceCounters>,
     /// Where the worker tells the plane what it noticed.
@@ -119,21 +160,84 @@ pub struct Shared {
 /// The writer of all tables.
 pub struct Plane {
     domain: Arc<Domain>,
+    /// Of no worker: what a new worker's is made of.
+    shared: Shared,
+    workers: Vec<Shared>,
+    chains: ChainsWriter,
+    /// Features by arc and interface: bit 0 the control process wants it, bit 1 the plane.
+    features: BTreeMap<(String, u32), BTreeMap<String, u8>>,
     ports: BTreeMap<u16, Port>,
     links: BTreeMap<u32, Interface>,
+    /// Addresses by interface, in the order in which they were said, with prefix lengths.
+    addresses: BTreeMap<u32, Vec<(IpAddr, u8)>>,
     interfaces: Publisher<Interfaces>,
-    changed: bool,
-    workers: Vec<Shared>,
+    own_addresses: Publisher<Addresses>,
+    protection: Publisher<Protection>,
+    protection_rows: Vec<crate::program::ProtectionRow>,
+    vrfs: Vrfs,
+    hops: Hops,
+    numbers: Numbers,
+    own: Own,
+    neighbours: Neighbours,
+    changed: Changed,
+    sweep: Option<Sweep>,
+    now: Time,
+}
+
+/// What the next publishing publishes.
+#[derive(Default)]
+struct Changed {
+    links: bool,
+    addresses: bool,
+    chains: bool,
 }
 
 impl Plane {
-    /// A plane without ports.
-    #[must_use]
-    pub fn new() -> Self {
+    /// A plane without ports; `seed` is that of flow hashes.
+    ///
+    /// # Errors
+    /// When the kernel gives no memory.
+    pub fn new(seed: u32) -> Result<Self, Refused> {
         let domain = Domain::new();
+        let vrfs = Vrfs::new(&domain).map_err(|_| Refused::Full("routes"))?;
+        let mut hops = Hops::new(&domain).map_err(|_| Refused::Full("hops"))?;
         let interfaces = Publisher::new(&domain, Interfaces::default());
-        let (ports, links) = (BTreeMap::new(), BTreeMap::new());
-        Self { domain, ports, links, interfaces, changed: false, workers: Vec::new() }
+        let own_addresses = Publisher::new(&domain, Addresses::default());
+        let protection = Publisher::new(&domain, Protection::default());
+        let shared = Shared {
+            interfaces: interfaces.published(),
+            addresses: own_addresses.published(),
+            protection: protection.published(),
+            routes: vrfs.lookups(),
+            hops: hops.lookups(),
+            seed,
+            counters: Arc::default(),
+            heard: Arc::new(ArrayQueue::new(1)),
+        };
+        let chains = plan(&shared).chains(&domain)?;
+        let numbers = Numbers::new(&mut hops)?;
+        Ok(Self {
+            domain,
+            shared,
+            workers: Vec::new(),
+            chains,
+            features: BTreeMap::new(),
+            ports: BTreeMap::new(),
+            links: BTreeMap::new(),
+            addresses: BTreeMap::new(),
+            interfaces,
+            own_addresses,
+            protection,
+            protection_rows: Vec::new(),
+            vrfs,
+            hops,
+            numbers,
+            own: Own::default(),
+            neighbours: Neighbours::default(),
+            changed: Changed::default(),
+            sweep: None,
+            now: Time::ZERO,
+        })
     }
 
     /// Does as the program says; workers see it after [`Plane::publish`] at the latest.
@@ -142,24 +246,58 @@ impl Plane {
     /// Why not; then nothing was changed.
     pub fn apply(&mut self, program: &Program) -> Result<(), Refused> {
         match program {
-            Program::Port(port) => {
-                self.ports.insert(port.port, port.clone());
-                self.changed = true;
+            Program::Begin { generation } => {
+                self.sweep = Some(Sweep::new(*generation));
+                return Ok(());
             }
-            Program::Interface(interface) => {
-                self.links.insert(interface.index, interface.clone());
-                self.changed = true;
+            Program::End { generation } => return self.end_sweep(*generation),
+            Program::Port(port) => self.port(port)?,
+            Program::Interface(interface) => self.interface(interface)?,
+            Program::Address(address) => self.address(address)?,
+            Program::Neighbour(neighbour) => self.neighbour(neighbour)?,
+            Program::Vrf { vrf } => self.vrf(*vrf)?,
+            Program::Hop { id, hop } => self.hop(*id, hop)?,
+            Program::Routes4 { vrf, routes } => self.routes4(*vrf, routes)?,
+            Program::Routes6 { vrf, routes } => self.routes6(*vrf, routes)?,
+            Program::Features { arc, interface, features } => {
+                self.said_features(arc, *interface, features)?;
             }
-            _ => return Err(Refused::Conflict("not yet".to_owned())),
+            Program::Protection { rows } => {
+                self.protection_rows.clone_from(rows);
+                self.protection.publish(Protection::of(rows));
+            }
+            Program::Remove(removed) => self.remove(removed)?,
+            Program::Label { .. }
+            | Program::Bridge(_)
+            | Program::Pseudowire(_)
+            | Program::Filter(_)
+            | Program::FilterUse(_)
+            | Program::Policer(_)
+            | Program::PolicerUse(_)
+            | Program::Scheduler(_)
+            | Program::Sampling(_) => {
+                return Err(Refused::Conflict("services are not part of this plane".to_owned()));
+            }
+        }
+        if let Some(sweep) = &mut self.sweep {
+            sweep.said(program);
         }
         Ok(())
     }
 
     /// Makes what was applied true for the packets from now on.
     pub fn publish(&mut self) {
-        if std::mem::take(&mut self.changed) {
+        let changed = std::mem::take(&mut self.changed);
+        if changed.links {
             self.interfaces.publish(Interfaces::of(&self.ports, &self.links));
         }
+        if changed.links || changed.addresses {
+            self.own_addresses.publish(self.own_addresses());
+        }
+        if changed.chains {
+            self.chains.publish();
+        }
+        self.hops.recycle();
     }
 
     /// The graph of one more worker.
@@ -169,14 +307,13 @@ impl Plane {
     pub fn graph(&mut self) -> Result<Graph, Refused> {
         let reader = self.domain.reader().ok_or(Refused::Full("workers"))?;
         let shared = Shared {
-            interfaces: self.interfaces.published(),
             counters: Arc::default(),
             heard: Arc::new(ArrayQueue::new(HEARD_MAX)),
+            ..self.shared.clone()
         };
-        let plan = Plan::new();
-        let chains = plan.chains(&self.domain)?;
+        let plan = plan(&shared);
         self.workers.push(shared);
-        Ok(plan.build(&chains, reader)?)
+        Ok(plan.build(&self.chains, reader)?)
     }
 
     /// Counters of interfaces, of each worker.
@@ -184,16 +321,110 @@ impl Plane {
         self.workers.iter().map(|worker| &*worker.counters)
     }
 
-    /// Hears what workers noticed and does what is due; call it every few milliseconds.
-    pub fn tick(&mut self, _now: Time, _out: &mut Vec<Out>) {
-        for worker in &self.workers {
-            while worker.heard.pop().is_some() {}
+    /// Hears what workers noticed and does what is due; call it every few milliseconds. What is
+    /// wanted goes to `out`.
+    pub fn tick(&mut self, now: Time, out: &mut Vec<Out>) {
+        self.now = now;
+        let rings: Vec<_> = self.workers.iter().map(|worker| Arc::clone(&worker.heard)).collect();
+        for ring in rings {
+            // No more than fits at once: what comes while we look is for the next time.
+            for _ in 0..HEARD_MAX {
+                match ring.pop() {
+                    Some(heard) => self.hear(heard, out),
+                    None => break,
+                }
+            }
         }
+        self.neighbours_due(out);
+        self.vrfs.ipv4.recycle();
+        self.vrfs.ipv6.recycle();
+        self.hops.recycle();
+    }
+
+    fn hear(&mut self, heard: Heard, out: &mut Vec<Out>) {
+        match heard {
+            Heard::Neighbour { interface, address, mac, answered } => {
+                self.neighbour_heard((interface, address), mac, answered, out);
+            }
+            Heard::Unresolved { interface, neighbour, address, vrf, packet } => {
+                self.neighbour_wanted((interface, neighbour), address, (vrf, packet), out);
+            }
+            Heard::Mac { .. } => {}
+        }
+    }
+
+    fn said_features(
+        &mut self,
+        arc: &str,
+        interface: u32,
+        features: &[String],
+    ) -> Result<(), Refused> {
+        let known = self.features.get(&(arc.to_owned(), interface)).cloned().unwrap_or_default();
+        let mut wanted: BTreeMap<String, u8> =
+            known.into_iter().filter(|(_, why)| why & 2 != 0).map(|(name, _)| (name, 2)).collect();
+        for feature in features {
+            *wanted.entry(feature.clone()).or_default() |= 1;
+        }
+        self.set_features(arc, interface, wanted)
+    }
+
+    /// Gives an interface a feature because of what it is used for, or takes it away; one that
+    /// the control process wants stays.
+    pub(crate) fn feature(
+        &mut self,
+        arc: &str,
+        interface: u32,
+        (feature, on): (&str, bool),
+    ) -> Result<(), Refused> {
+        let known = self.features.get(&(arc.to_owned(), interface));
+        let mut wanted = known.cloned().unwrap_or_default();
+        let why = wanted.entry(feature.to_owned()).or_default();
+        *why = if on { *why | 2 } else { *why & 1 };
+        wanted.retain(|_, why| *why != 0);
+        self.set_features(arc, interface, wanted)
+    }
+
+    fn set_features(
+        &mut self,
+        arc: &str,
+        interface: u32,
+        wanted: BTreeMap<String, u8>,
+    ) -> Result<(), Refused> {
+        let names: Vec<&str> = wanted.keys().map(String::as_str).collect();
+        self.chains.set(arc, interface, &names)?;
+        self.changed.chains = true;
+        match wanted.is_empty() {
+            true => self.features.remove(&(arc.to_owned(), interface)),
+            false => self.features.insert((arc.to_owned(), interface), wanted),
+        };
+        Ok(())
     }
 }
 
-impl Default for Plane {
-    fn default() -> Self {
-        Self::new()
-    }
+/// All nodes of a worker.
+fn plan(shared: &Shared) -> Plan {
+    let (routes, hops) = (&shared.routes, &shared.hops);
+    let plan = Plan::new()
+        .node(ethernet::EthernetInput::new(shared.clone()))
+        .node(arp::ArpInput::new(shared.clone(), Arc::clone(&routes.ipv4), Arc::clone(hops)))
+        .node(ip4::Ip4Input)
+        .node(ip4::Ip4Options)
+        .node(ip4::Ip4Lookup::new(Arc::clone(&routes.ipv4), Arc::clone(hops), shared.seed))
+        .node(ip4::Ip4Fragment::new(Arc::clone(hops)))
+        .node(ip4::Ip4Error::new(shared.clone()))
+        .node(ip6::Ip6Input::new(shared.clone()))
+        .node(ip6::Ip6Options)
+        .node(ip6::Ip6Lookup::new(Arc::clone(&routes.ipv6), Arc::clone(hops), shared.seed))
+        .node(ip6::Ip6Error::new(shared.clone()))
+        .node(nd::NdInput::new(shared.clone()))
+        .node(local::Local::new(shared.clone(), false))
+        .node(local::Local::new(shared.clone(), true))
+        .node(echo::Echo)
+        .node(reassembly::Reassembly::default())
+        .node(glean::Glean::new(shared.clone(), Arc::clone(hops)))
+        .node(inject::Inject::new(shared.clone()))
+        .node(output::InterfaceOutput::new(shared.clone()));
+    let check = |six| urpf::SourceCheck::new(shared.clone(), routes.clone(), Arc::clone(hops), six);
+    let plan = plan.node(check(false)).node(check(true));
+    arcs::arcs().into_iter().fold(plan, Plan::arc)
 }

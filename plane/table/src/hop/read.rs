@@ -108,6 +108,42 @@ impl HopLookups {
         }
     }
 
+    /// As [`HopLookups::resolve_batch`], with hashes that are asked for, by place, only where a
+    /// hop is a group.
+    ///
+    /// # Panics
+    /// As [`HopLookups::resolve_batch`].
+    #[inline]
+    pub fn resolve_each<'a>(
+        &'a self,
+        reader: &'a Reader,
+        hops: &[u32],
+        mut hash: impl FnMut(usize) -> u32,
+        lines: &mut [&'a Line],
+    ) {
+        assert!(reader.reads(&self.domain), "the reader reads this domain");
+        let count = hops.len();
+        assert!(count <= BATCH_MAX && lines.len() >= count, "a batch");
+        let mut heads = [Head(0); BATCH_MAX];
+        let mut groups = false;
+        for (head, hop) in heads.iter_mut().zip(hops) {
+            *head = self.head(*hop);
+            groups |= head.is_group();
+            self.prefetch(*head);
+        }
+        if groups {
+            for (at, head) in heads.iter_mut().enumerate().take(count) {
+                if head.is_group() {
+                    *head = self.select(*head, hash(at));
+                    self.prefetch(*head);
+                }
+            }
+        }
+        for (line, head) in lines.iter_mut().zip(heads).take(count) {
+            *line = self.line(head);
+        }
+    }
+
     #[inline]
     fn head(&self, hop: u32) -> Head {
         let hop = if (hop as usize) < HOPS_MAX { hop } else { NO_ROUTE };

@@ -1,0 +1,173 @@
+//! `arp-input` and the packets of ARP (RFC 826, RFC 1027 proxies, RFC 5227 announcements).
+
+use crate::addresses::Addresses;
+use crate::arcs::OUT;
+use crate::bucket::{Bucket, Rate};
+use crate::frame;
+use crate::header::{TYPE_ARP, long, word};
+use crate::interfaces::Row as Link;
+use crate::plane::{Heard, Shared};
+use crate::program::Mac;
+use graph::{Context, Node, Pool, Reason, Row, Slot};
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use table::hop::{HopLookups, Kind};
+use table::lpm::Lookups;
+
+/// Octets of an ARP packet for Ethernet and IPv4.
+pub const ARP_BYTES: usize = 28;
+/// ARP packets that a worker looks at, in all.
+pub const TAKEN: Rate = Rate { per_second: 10_000, burst: 1_000 };
+
+const SHORT: Reason = Reason(0);
+const FORM: Reason = Reason(1);
+const SOURCE: Reason = Reason(2);
+const HEARD: Reason = Reason(3);
+const NOT_FOR_US: Reason = Reason(4);
+const LIMITED: Reason = Reason(5);
+const NO_ROOM: Reason = Reason(6);
+const REASONS: &[&str] = &[
+    "arp packet too short",
+    "arp form",
+    "arp martian source",
+    "arp heard",
+    "arp for somebody else",
+    "arp too often",
+    "arp answer too long",
+];
+
+const REQUEST: u16 = 1;
+const REPLY: u16 = 2;
+
+/// The node.
+pub struct ArpInput {
+    shared: Shared,
+    routes: Arc<Lookups<u32>>,
+    hops: Arc<HopLookups>,
+    taken: Bucket,
+}
+
+/// What an ARP packet says.
+struct Said {
+    operation: u16,
+    mac: Mac,
+    source: Ipv4Addr,
+    target: Ipv4Addr,
+}
+
+impl ArpInput {
+    /// The node of one worker.
+    #[must_use]
+    pub fn new(shared: Shared, routes: Arc<Lookups<u32>>, hops: Arc<HopLookups>) -> Self {
+        Self { shared, routes, hops, taken: Bucket::default() }
+    }
+
+    /// Whether we answer for the address: it is ours, or it is reached by another interface of
+    /// the same table and this one is a proxy.
+    fn answers(&self, said: &Said, link: &Link, own: bool, cx: &Context<'_>) -> bool {
+        if own || !link.proxy_arp || said.source.is_unspecified() || said.source == said.target {
+            return own;
+        }
+        let found = self.routes.lookup(cx.reader, link.vrf, said.target.into());
+        let line = self.hops.resolve(cx.reader, found, 0);
+        let away = self.routes.lookup(cx.reader, link.vrf, said.source.into());
+        let back = self.hops.resolve(cx.reader, away, 0);
+        let leads = |kind| matches!(kind, Kind::Rewrite | Kind::Glean);
+        leads(line.kind) && leads(back.kind) && line.interface != back.interface
+    }
+
+    fn heard(&mut self, slot: Slot, cx: &mut Context<'_>) -> Option<Reason> {
+        let addresses: &Addresses = self.shared.addresses.read(cx.reader);
+        let interface = cx.packets.meta(slot).interface;
+        let link = *self.shared.interfaces.read(cx.reader).row(interface);
+        let said = match read(cx.packets.bytes(slot)) {
+            Ok(said) => said,
+            Err(reason) => return Some(reason),
+        };
+        if !self.taken.take(TAKEN, cx.now) {
+            return Some(LIMITED);
+        }
+        let own = addresses.has(interface, said.target.into());
+        let answered = said.operation == REPLY && own;
+        let announced = said.source == said.target;
+        if !said.source.is_unspecified() && (own || announced) {
+            let (address, mac) = (said.source.into(), said.mac);
+            // A full ring: the neighbour will be heard again.
+            let _ = self.shared.heard.push(Heard::Neighbour { interface, address, mac, answered });
+        }
+        if said.operation == REPLY {
+            return Some(HEARD);
+        }
+        if !self.answers(&said, &link, own, cx) {
+            return Some(if announced { HEARD } else { NOT_FOR_US });
+        }
+        let reply =
+            Said { operation: REPLY, mac: link.mac, source: said.target, target: said.source };
+        let frame = frame::ethernet(&link, said.mac, TYPE_ARP, &written(&reply, said.mac));
+        answer(slot, interface, &frame, &link, cx.packets)
+    }
+}
+
+/// Makes the question's cell the answer's.
+fn answer(
+    slot: Slot,
+    interface: u32,
+    frame: &[u8],
+    link: &Link,
+    packets: &mut Pool,
+) -> Option<Reason> {
+    if !frame::replace(packets, slot, frame) {
+        return Some(NO_ROOM);
+    }
+    let meta = packets.meta_mut(slot);
+    meta.transmit = interface;
+    meta.l3 = meta.offset + frame::header_octets(link) as u16;
+    None
+}
+
+impl Node for ArpInput {
+    fn row(&self) -> Row {
+        Row::of("arp-input", &[], REASONS)
+    }
+
+    fn process(&mut self, batch: &[Slot], cx: &mut Context<'_>) {
+        for slot in batch {
+            match self.heard(*slot, cx) {
+                Some(reason) => cx.next.drop(*slot, reason),
+                None => cx.next.start(OUT, &[*slot], cx.packets),
+            }
+        }
+    }
+}
+
+fn read(packet: &[u8]) -> Result<Said, Reason> {
+    let packet = packet.first_chunk::<ARP_BYTES>().ok_or(SHORT)?;
+    let operation = word(packet, 6);
+    if packet[..6] != [0, 1, 8, 0, 6, 4] || !matches!(operation, REQUEST | REPLY) {
+        return Err(FORM);
+    }
+    let mac: Mac = packet[8..14].try_into().map_err(|_| SHORT)?;
+    let (source, target) = (Ipv4Addr::from(long(packet, 14)), Ipv4Addr::from(long(packet, 24)));
+    let martian = source.is_loopback() || source.is_multicast() || source.is_broadcast();
+    if martian || mac[0] & 1 == 1 || mac == [0; 6] {
+        return Err(SOURCE);
+    }
+    Ok(Said { operation, mac, source, target })
+}
+
+fn written(said: &Said, to: Mac) -> Vec<u8> {
+    let mut packet = vec![0, 1, 8, 0, 6, 4];
+    packet.extend(said.operation.to_be_bytes());
+    packet.extend(said.mac);
+    packet.extend(said.source.octets());
+    packet.extend(to);
+    packet.extend(said.target.octets());
+    packet
+}
+
+/// A frame that asks for a neighbour: everyone, or it alone if it was known.
+#[must_use]
+pub fn request(link: &Link, own: Ipv4Addr, neighbour: Ipv4Addr, known: Option<Mac>) -> Vec<u8> {
+    let said = Said { operation: REQUEST, mac: link.mac, source: own, target: neighbour };
+    frame::ethernet(link, known.unwrap_or([0xff; 6]), TYPE_ARP, &written(&said, [0; 6]))
+}

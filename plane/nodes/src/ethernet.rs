@@ -1,0 +1,169 @@
+//! `ethernet-input`: from port, VLAN tags and EtherType to the interface and the protocol's node.
+//!
+//! Routed packets leave it starting at their network header; frames of bridges and cross-connects
+//! keep their Ethernet header and their tags, of which `Row::tags` are the interface's own.
+
+use crate::header::{ETHERNET, TAG, TYPE_ARP, TYPE_IP4, TYPE_IP6, TYPE_SERVICE, TYPE_VLAN, word};
+use crate::interfaces::{Input, InterfaceCounters, Interfaces, Row as Link};
+use crate::plane::Shared;
+use graph::meta::GROUP_ADDRESSED;
+use graph::{Context, Edge, Meta, Node, Reason, Row, Slot, VECTOR_MAX, Verdict};
+
+const TO_IP4: Verdict = Verdict::to(Edge(0));
+const TO_IP6: Verdict = Verdict::to(Edge(1));
+const TO_ARP: Verdict = Verdict::to(Edge(2));
+
+const SHORT: Verdict = Verdict::drop(Reason(0));
+const NO_INTERFACE: Verdict = Verdict::drop(Reason(1));
+const NOT_FOR_US: Verdict = Verdict::drop(Reason(2));
+const PROTOCOL: Verdict = Verdict::drop(Reason(3));
+const REASONS: &[&str] =
+    &["frame too short", "no interface", "not our mac address", "protocol not taken"];
+
+/// How far ahead packets are asked for.
+const AHEAD: usize = 8;
+
+/// The node.
+pub struct EthernetInput {
+    shared: Shared,
+}
+
+impl EthernetInput {
+    /// The node of one worker.
+    #[must_use]
+    pub const fn new(shared: Shared) -> Self {
+        Self { shared }
+    }
+}
+
+/// Counts of a run of packets of one interface.
+struct Run<'a> {
+    counters: &'a InterfaceCounters,
+    interface: u32,
+    packets: u64,
+    octets: u64,
+}
+
+impl Run<'_> {
+    #[inline]
+    fn add(&mut self, interface: u32, octets: u16) {
+        if interface != self.interface {
+            self.end();
+            self.interface = interface;
+        }
+        self.packets += 1;
+        self.octets += u64::from(octets);
+    }
+
+    #[inline]
+    fn end(&mut self) {
+        self.counters.received(self.interface, self.packets, self.octets);
+        (self.packets, self.octets) = (0, 0);
+    }
+}
+
+impl Node for EthernetInput {
+    fn row(&self) -> Row {
+        Row::of("ethernet-input", &["ip4-input", "ip6-input", "arp-input"], REASONS)
+    }
+
+    fn process(&mut self, batch: &[Slot], cx: &mut Context<'_>) {
+        let interfaces = self.shared.interfaces.read(cx.reader);
+        let mut verdicts = [NO_INTERFACE; VECTOR_MAX];
+        let counters = &*self.shared.counters;
+        let mut run = Run { counters, interface: 0, packets: 0, octets: 0 };
+        let mut known = (u16::MAX, 0, interfaces.row(0));
+        for (at, slot) in batch.iter().enumerate() {
+            if let Some(later) = batch.get(at + AHEAD) {
+                cx.packets.prefetch(*later);
+            }
+            let (meta, cell) = cx.packets.parts(*slot);
+            if meta.port != known.0 {
+                let interface = interfaces.untagged(meta.port);
+                known = (meta.port, interface, interfaces.row(interface));
+            }
+            let offset = usize::from(meta.offset);
+            let header = cell.get(offset..).and_then(|packet| packet.first_chunk::<ETHERNET>());
+            let Some(header) = header.filter(|_| meta.length >= ETHERNET as u16) else {
+                verdicts[at] = SHORT;
+                continue;
+            };
+            let ethertype = u16::from_be_bytes([header[12], header[13]]);
+            let plain = !matches!(ethertype, TYPE_VLAN | TYPE_SERVICE);
+            if plain && known.2.input == Input::Routed {
+                let octets = meta.length;
+                meta.interface = known.1;
+                verdicts[at] = routed(meta, known.2, header, ethertype, 0);
+                run.add(known.1, octets);
+            } else {
+                let octets = meta.length;
+                verdicts[at] = other(meta, interfaces, &cell[offset..]);
+                run.add(meta.interface, octets);
+            }
+        }
+        run.end();
+        cx.next.dispatch(&verdicts[..batch.len()], batch);
+    }
+}
+
+/// A packet of a routed interface: for us, or for all; its network header is next.
+#[inline]
+fn routed(
+    meta: &mut Meta,
+    link: &Link,
+    header: &[u8; ETHERNET],
+    ethertype: u16,
+    tags: usize,
+) -> Verdict {
+    if !is_ours(header, link) {
+        if header[0] & 1 == 0 {
+            return NOT_FOR_US;
+        }
+        meta.flags |= GROUP_ADDRESSED;
+    }
+    let octets = (ETHERNET + tags * TAG) as u16;
+    meta.vrf = link.vrf;
+    meta.offset += octets;
+    meta.length -= octets;
+    meta.l3 = meta.offset;
+    match ethertype {
+        TYPE_IP4 => TO_IP4,
+        TYPE_IP6 => TO_IP6,
+        TYPE_ARP => TO_ARP,
+        _ => PROTOCOL,
+    }
+}
+
+/// The destination is the interface's address.
+#[inline]
+fn is_ours(header: &[u8; ETHERNET], link: &Link) -> bool {
+    const MAC: u64 = 0xffff_ffff_ffff;
+    let first = u64::from_le_bytes(*header.first_chunk().expect("within the header"));
+    first & MAC == link.address
+}
+
+/// Frames with tags, and those of interfaces that do not route.
+#[inline(never)]
+fn other(meta: &mut Meta, interfaces: &Interfaces, frame: &[u8]) -> Verdict {
+    let length = usize::from(meta.length);
+    let is_tag =
+        |at: usize| length >= at + 2 + TAG && matches!(word(frame, at), TYPE_VLAN | TYPE_SERVICE);
+    let vlan = |at: usize| word(frame, at + 2) & 0xfff;
+    let (interface, tags) = match (is_tag(12), is_tag(12) && is_tag(12 + TAG)) {
+        (false, _) => (interfaces.untagged(meta.port), 0),
+        // Priority tags: VLAN 0 is no VLAN.
+        (true, false) if vlan(12) == 0 => (interfaces.untagged(meta.port), 1),
+        (true, false) => interfaces.tagged(meta.port, vlan(12), None),
+        (true, true) => interfaces.tagged(meta.port, vlan(12), Some(vlan(12 + TAG))),
+    };
+    let link = interfaces.row(interface);
+    meta.interface = interface;
+    let header = frame.first_chunk::<ETHERNET>();
+    match (link.input, header) {
+        (Input::Routed, Some(header)) => {
+            let ethertype = word(frame, 12 + usize::from(tags) * TAG);
+            routed(meta, link, header, ethertype, usize::from(tags))
+        }
+        _ => NO_INTERFACE,
+    }
+}

@@ -1,0 +1,121 @@
+//! `glean`: packets for a neighbour whose MAC address is not known. One of them is handed to the
+//! plane, which asks for the neighbour and sends the packet once it has answered; the rest are
+//! dropped, as RFC 1122 §2.3.2.2 has it.
+
+use crate::bucket::{Bucket, Rate};
+use crate::header::{IP4, IP6, address6, age_ip4, long};
+use crate::plane::{Heard, Shared};
+use graph::meta::OWN;
+use graph::{Context, Node, Pool, Reason, Row, Slot};
+use machine::Time;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
+use table::hop::{HopLookups, Kind};
+
+/// What a worker asks of the plane in all.
+pub const ASKED: Rate = Rate { per_second: 10_000, burst: 512 };
+/// Neighbours that were asked for lately, by hash.
+const LATELY: usize = 1_024;
+/// How long one neighbour is not asked for again, nanoseconds.
+const PAUSE: u64 = 20_000_000;
+
+const ASKED_FOR: Reason = Reason(0);
+const LATELY_ASKED: Reason = Reason(1);
+const LIMITED: Reason = Reason(2);
+const ANSWERED: Reason = Reason(3);
+const REASONS: &[&str] = &[
+    "neighbour asked for, packet held",
+    "neighbour asked for already",
+    "neighbours asked for too often",
+    "neighbour answered meanwhile",
+];
+
+/// The node.
+pub struct Glean {
+    shared: Shared,
+    hops: Arc<HopLookups>,
+    all: Bucket,
+    lately: Box<[(u64, u64)]>,
+}
+
+impl Glean {
+    /// The node of one worker.
+    #[must_use]
+    pub fn new(shared: Shared, hops: Arc<HopLookups>) -> Self {
+        let lately = vec![(0, 0); LATELY].into_boxed_slice();
+        Self { shared, hops, all: Bucket::default(), lately }
+    }
+
+    fn ask(&mut self, slot: Slot, interface: u32, neighbour: u32, cx: &mut Context<'_>) -> Reason {
+        let (vrf, address) = (cx.packets.meta(slot).vrf, destination(cx.packets.bytes(slot)));
+        let key = match (neighbour, address) {
+            (0, IpAddr::V4(address)) => u64::from(u32::from(address)),
+            (0, IpAddr::V6(address)) => {
+                let address = u128::from(address);
+                (address >> 64) as u64 ^ address as u64
+            }
+            _ => u64::from(neighbour) << 32,
+        };
+        if self.asked_lately(key ^ u64::from(interface) << 48, cx.now) {
+            return LATELY_ASKED;
+        }
+        if !self.all.take(ASKED, cx.now) {
+            return LIMITED;
+        }
+        age(slot, cx.packets);
+        let packet = cx.packets.bytes(slot).into();
+        let heard = Heard::Unresolved { interface, neighbour, address, vrf, packet };
+        match self.shared.heard.push(heard) {
+            Ok(()) => ASKED_FOR,
+            Err(_) => LIMITED,
+        }
+    }
+
+    fn asked_lately(&mut self, key: u64, now: Time) -> bool {
+        let place = (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54) as usize % LATELY;
+        let (known, until) = &mut self.lately[place];
+        if *known == key && now.as_nanos() < *until {
+            return true;
+        }
+        (*known, *until) = (key, now.as_nanos() + PAUSE);
+        false
+    }
+}
+
+impl Node for Glean {
+    fn row(&self) -> Row {
+        Row::of("glean", &[], REASONS)
+    }
+
+    fn process(&mut self, batch: &[Slot], cx: &mut Context<'_>) {
+        let hops = Arc::clone(&self.hops);
+        for slot in batch {
+            let line = *hops.resolve(cx.reader, cx.packets.meta(*slot).hop, 0);
+            let reason = match line.kind {
+                Kind::Glean => self.ask(*slot, line.interface, line.argument, cx),
+                _ => ANSWERED,
+            };
+            cx.next.drop(*slot, reason);
+        }
+    }
+}
+
+fn destination(packet: &[u8]) -> IpAddr {
+    match packet.first().map(|first| first >> 4) {
+        Some(6) => Ipv6Addr::from(address6(packet, 24)).into(),
+        _ => Ipv4Addr::from(long(packet, 16)).into(),
+    }
+}
+
+/// When it is sent it comes from this system, whose packets do not age.
+fn age(slot: Slot, packets: &mut Pool) {
+    let (meta, packet) = packets.packet_mut(slot);
+    if meta.flags & OWN != 0 {
+        return;
+    }
+    if packet.len() >= IP6 && packet[0] >> 4 == 6 {
+        packet[7] = packet[7].saturating_sub(1);
+    } else if let Some(header) = packet.first_chunk_mut::<IP4>() {
+        age_ip4(header);
+    }
+}

@@ -1,0 +1,153 @@
+//! `local` and `exceptions`: packets for this system, and those that the plane cannot do. They are
+//! policed by class and source before they take a place in any queue; echoes are answered here,
+//! the rest goes to the control plane with its class in `Meta::words[0]`.
+
+use crate::header::{ICMP, ICMP6, IP4, IP6, address6, long, word};
+use crate::plane::Shared;
+use crate::program::Class;
+use crate::protection::{Guard, class};
+use graph::meta::{GROUP_ADDRESSED, OWN, PUNTED};
+use graph::{Context, Edge, Node, Pool, Reason, Row, Slot, Verdict};
+
+const TO_ECHO: Verdict = Verdict::to(Edge(0));
+const TO_NEIGHBOURS: Verdict = Verdict::to(Edge(1));
+const TO_REASSEMBLY: Verdict = Verdict::to(Edge(2));
+/// Not an edge but the outbox.
+const UP: Verdict = Verdict::to(Edge(3));
+const SHORT: Verdict = Verdict::drop(Reason(0));
+/// The reasons after the first are those of the classes.
+const REASONS: &[&str] = &[
+    "local packet too short",
+    "policed: neighbours",
+    "policed: icmp",
+    "policed: bgp",
+    "policed: ospf",
+    "policed: ldp",
+    "policed: bfd",
+    "policed: management",
+    "policed: exceptions",
+    "policed: samples",
+    "policed: other",
+];
+
+/// Extension headers that are walked at most.
+pub const EXTENSIONS_MAX: usize = 8;
+/// Echo request of ICMP.
+const ECHO: u8 = 8;
+/// Echo request of ICMPv6.
+const ECHO6: u8 = 128;
+
+/// The node.
+pub struct Local {
+    shared: Shared,
+    guard: Guard,
+    /// Whether packets are here because the plane cannot do them, whatever they are for.
+    exceptional: bool,
+}
+
+impl Local {
+    /// The node of one worker: `local`, or `exceptions`.
+    #[must_use]
+    pub fn new(shared: Shared, exceptional: bool) -> Self {
+        Self { shared, guard: Guard::default(), exceptional }
+    }
+}
+
+/// Where the transport header of a packet is, and what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Transport {
+    /// Octets before it.
+    pub(crate) at: usize,
+    /// Its protocol.
+    pub(crate) protocol: u8,
+    /// Whether the packet is a fragment; of later ones the transport header is not there.
+    pub(crate) fragment: bool,
+    /// A hash of the source.
+    pub(crate) source: u32,
+}
+
+/// Finds the transport header of an IPv4 or IPv6 packet; `None` if the packet ends before it.
+pub(crate) fn transport(packet: &[u8]) -> Option<Transport> {
+    if packet.first()? >> 4 == 4 {
+        let at = usize::from(packet[0] & 15) * 4;
+        let fragment = word(packet, 6) & 0x3fff != 0;
+        let protocol = *packet.get(9)?;
+        let source = long(packet, 12);
+        return (at <= packet.len()).then_some(Transport { at, protocol, fragment, source });
+    }
+    let address = address6(packet, 8);
+    let source = (address >> 64) as u32 ^ (address >> 96) as u32;
+    let (mut at, mut protocol, mut fragment) = (IP6, *packet.get(6)?, false);
+    for _ in 0..EXTENSIONS_MAX {
+        match protocol {
+            0 | 43 | 60 => {
+                let octets = 8 + usize::from(*packet.get(at + 1)?) * 8;
+                (protocol, at) = (packet[at], at + octets);
+            }
+            44 => {
+                fragment |= word(packet, at + 2) & 0xfff9 != 0;
+                (protocol, at) = (*packet.get(at)?, at + 8);
+            }
+            _ => break,
+        }
+        if fragment {
+            break;
+        }
+    }
+    (at <= packet.len()).then_some(Transport { at, protocol, fragment, source })
+}
+
+impl Local {
+    fn judged(&mut self, slot: Slot, cx: &mut Context<'_>) -> Verdict {
+        let rows = self.shared.protection.read(cx.reader);
+        let packet = cx.packets.bytes(slot);
+        let Some(found) = transport(packet).filter(|_| packet.len() >= IP4) else { return SHORT };
+        let rest = &packet[found.at..];
+        let class = match () {
+            () if self.exceptional => Class::Exceptions,
+            () if found.fragment => Class::Other,
+            () => class(found.protocol, rest),
+        };
+        if !self.guard.admits(rows, class, found.source, cx.now) {
+            return Verdict::drop(Reason(1 + class as u8));
+        }
+        let kind = rest.first().copied();
+        let flags = cx.packets.meta(slot).flags;
+        let verdict = match (found.protocol, kind) {
+            _ if self.exceptional || flags & OWN != 0 => UP,
+            _ if found.fragment => TO_REASSEMBLY,
+            (ICMP, Some(ECHO)) | (ICMP6, Some(ECHO6)) if flags & GROUP_ADDRESSED == 0 => TO_ECHO,
+            (ICMP6, Some(135 | 136)) => TO_NEIGHBOURS,
+            _ => UP,
+        };
+        self.noted(slot, found, class, cx.packets);
+        verdict
+    }
+
+    fn noted(&self, slot: Slot, found: Transport, class: Class, packets: &mut Pool) {
+        let meta = packets.meta_mut(slot);
+        meta.l3 = meta.offset;
+        meta.l4 = meta.offset + found.at as u16;
+        meta.protocol = found.protocol;
+        meta.words[0] = class as u32;
+    }
+}
+
+impl Node for Local {
+    fn row(&self) -> Row {
+        let name = if self.exceptional { "exceptions" } else { "local" };
+        Row::of(name, &["echo", "nd-input", "reassembly"], REASONS)
+    }
+
+    fn process(&mut self, batch: &[Slot], cx: &mut Context<'_>) {
+        for slot in batch {
+            let verdict = self.judged(*slot, cx);
+            if verdict == UP {
+                cx.packets.meta_mut(*slot).flags |= PUNTED;
+                cx.out.punt(*slot);
+            } else {
+                cx.next.dispatch(&[verdict], &[*slot]);
+            }
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! Hops: from the control process's numbers to those of the table, and the plane's own.
+
+use super::{Plane, Refused};
+use crate::frame;
+use crate::header::{TYPE_IP4, TYPE_IP6, TYPE_MPLS};
+use crate::hop::{
+    BLACKHOLE, BROADCAST, DOWN, NEXT_IP4, NEXT_IP6, NEXT_MPLS, PROHIBITED, TO_ALL, UNREACHABLE,
+};
+use crate::interfaces::Row;
+use crate::program::{Discard, HOPS_MAX, Hop, LABELS_MAX, MEMBERS_MAX, Mac};
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use table::hop::{self as table_hop, HopError, Hops, Kind, Line, Member, Push};
+
+/// Numbers of hops in the table.
+pub(super) struct Numbers {
+    /// By the control process's number; 0: there is none.
+    said: Vec<u32>,
+    /// Which neighbour a hop of the control process goes by.
+    via: BTreeMap<u32, (u32, IpAddr)>,
+    local: u32,
+    /// By interface: the subnets' hop, and that of their broadcast addresses.
+    gleans: BTreeMap<u32, u32>,
+    broadcasts: BTreeMap<u32, u32>,
+}
+
+impl Numbers {
+    pub(super) fn new(hops: &mut Hops) -> Result<Self, Refused> {
+        let local = hops.add(table_hop::Hop::Line(Line::new(Kind::Local, 0)))?;
+        // Groups whose members are all gone.
+        let nobody = table_hop::Hop::Line(Line::dropping(UNREACHABLE, 0));
+        hops.change(table_hop::NO_MEMBER, nobody)?;
+        let (gleans, broadcasts) = (BTreeMap::new(), BTreeMap::new());
+        Ok(Self { said: Vec::new(), via: BTreeMap::new(), local, gleans, broadcasts })
+    }
+
+    /// The table's number of a hop.
+    pub(crate) fn of(&self, id: u32) -> Result<u32, Refused> {
+        let number = self.said.get(id as usize).copied().filter(|number| *number != 0);
+        number.ok_or(Refused::Missing { what: "hop", number: id.into() })
+    }
+
+    pub(super) const fn local(&self) -> u32 {
+        self.local
+    }
+
+    /// All numbers of the control process.
+    pub(super) fn said(&self) -> Vec<u32> {
+        let there = self.said.iter().enumerate().filter(|(_, number)| **number != 0);
+        there.map(|(id, _)| id as u32).collect()
+    }
+
+    fn set(&mut self, id: u32, number: u32) {
+        let at = id as usize;
+        self.said.resize(self.said.len().max(at + 1), 0);
+        self.said[at] = number;
+    }
+}
+
+impl Plane {
+    pub(super) fn hop(&mut self, id: u32, hop: &Hop) -> Result<(), Refused> {
+        if id == 0 || id >= HOPS_MAX {
+            let limit = u64::from(HOPS_MAX) - 1;
+            return Err(Refused::Number { what: "hop", number: id.into(), limit });
+        }
+        let via = match hop {
+            Hop::Via { interface, gateway: Some(gateway), .. } => Some((*interface, *gateway)),
+            _ => None,
+        };
+        if let Some(key) = via {
+            self.neighbour_used(key)?;
+        }
+        let done = self.made(hop).and_then(|made| match self.numbers.of(id) {
+            Ok(number) => Ok(self.hops.change(number, made).map(|()| number)?),
+            Err(_) => Ok(self.hops.add(made)?),
+        });
+        let released = match &done {
+            Ok(number) => {
+                self.numbers.set(id, *number);
+                match via {
+                    Some(key) => self.numbers.via.insert(id, key),
+                    None => self.numbers.via.remove(&id),
+                }
+            }
+            Err(_) => via,
+        };
+        if let Some(key) = released {
+            self.neighbour_released(key)?;
+        }
+        done.map(|_| ())
+    }
+
+    pub(super) fn remove_hop(&mut self, id: u32) -> Result<(), Refused> {
+        let number = self.numbers.of(id)?;
+        self.hops.remove(number)?;
+        self.numbers.set(id, 0);
+        match self.numbers.via.remove(&id) {
+            Some(key) => self.neighbour_released(key),
+            None => Ok(()),
+        }
+    }
+
+    /// A hop of the control process as the table has it.
+    fn made(&mut self, hop: &Hop) -> Result<table_hop::Hop, Refused> {
+        let line = |line| Ok(table_hop::Hop::Line(line));
+        let argument = |kind, argument| line(with(Line::new(kind, 0), 0, argument, 0));
+        match hop {
+            Hop::Drop { reason } => line(Line::dropping(
+                match reason {
+                    Discard::Blackhole => BLACKHOLE,
+                    Discard::Unreachable => UNREACHABLE,
+                    Discard::Prohibited => PROHIBITED,
+                },
+                0,
+            )),
+            Hop::Local => line(Line::new(Kind::Local, 0)),
+            Hop::Via { interface, gateway, labels } => self.via(*interface, *gateway, labels),
+            Hop::Group { members, .. } => self.group(members),
+            Hop::Backup { primary, backup } => Ok(table_hop::Hop::Backup {
+                primary: self.numbers.of(*primary)?,
+                backup: self.numbers.of(*backup)?,
+            }),
+            Hop::Vrf { vrf } if !self.vrfs.has(*vrf) => {
+                Err(Refused::Missing { what: "vrf", number: (*vrf).into() })
+            }
+            Hop::Vrf { vrf } => argument(Kind::LookupVrf, *vrf),
+            Hop::Bridge { bridge } => argument(Kind::Bridge, *bridge),
+            Hop::Interface { interface } => {
+                line(with(Line::new(Kind::CrossConnect, 0), *interface, *interface, 0))
+            }
+        }
+    }
+
+    fn via(
+        &mut self,
+        interface: u32,
+        gateway: Option<IpAddr>,
+        labels: &[u32],
+    ) -> Result<table_hop::Hop, Refused> {
+        if !self.links.contains_key(&interface) {
+            return Err(Refused::Missing { what: "interface", number: interface.into() });
+        }
+        let limit = (1 << 20) - 1;
+        if let Some(label) = labels.iter().find(|label| **label > limit) {
+            let (number, limit) = (u64::from(*label), u64::from(limit));
+            return Err(Refused::Number { what: "label", number, limit });
+        }
+        if labels.len() > LABELS_MAX {
+            let (number, limit) = (labels.len() as u64, LABELS_MAX as u64);
+            return Err(Refused::Number { what: "labels", number, limit });
+        }
+        let over = match gateway {
+            Some(gateway) => self.neighbours.hop(&(interface, gateway)),
+            None if labels.is_empty() => Some(self.glean_hop(interface)?),
+            None => return Err(Refused::Conflict("labels need a gateway".to_owned())),
+        };
+        let over = over.ok_or(Refused::Missing { what: "neighbour", number: interface.into() })?;
+        let last = labels.len().saturating_sub(1);
+        let entries = labels.iter().enumerate().flat_map(|(at, label)| {
+            let bottom = u32::from(at == last) << 8;
+            (label << 12 | bottom | 255).to_be_bytes()
+        });
+        let is_labelled = !labels.is_empty();
+        Ok(table_hop::Hop::Push(Push {
+            over,
+            octets: entries.collect(),
+            ether_type: is_labelled.then_some(TYPE_MPLS),
+            next: is_labelled.then_some(NEXT_MPLS),
+            counter: 0,
+        }))
+    }
+
+    fn group(&self, members: &[(u32, u32)]) -> Result<table_hop::Hop, Refused> {
+        if members.len() > MEMBERS_MAX {
+            let (number, limit) = (members.len() as u64, MEMBERS_MAX as u64);
+            return Err(Refused::Number { what: "members", number, limit });
+        }
+        let most = members.iter().map(|(_, weight)| *weight).max().unwrap_or(0);
+        let shift = (32 - most.leading_zeros()).saturating_sub(16);
+        let member = |(id, weight): &(u32, u32)| {
+            let weight = (weight >> shift).max(u32::from(*weight > 0)) as u16;
+            Ok(Member { hop: self.numbers.of(*id)?, weight })
+        };
+        Ok(table_hop::Hop::Group(members.iter().map(member).collect::<Result<_, Refused>>()?))
+    }
+
+    /// The hop of an interface's subnets: ask for the packet's destination.
+    pub(super) fn glean_hop(&mut self, interface: u32) -> Result<u32, Refused> {
+        if let Some(number) = self.numbers.gleans.get(&interface) {
+            return Ok(*number);
+        }
+        let number = self.hops.add(table_hop::Hop::Line(self.glean_line(interface)))?;
+        self.numbers.gleans.insert(interface, number);
+        Ok(number)
+    }
+
+    fn glean_line(&self, interface: u32) -> Line {
+        match self.link(interface) {
+            Some(link) => with(Line::new(Kind::Glean, 0), interface, 0, link.mtu),
+            None => Line::dropping(DOWN, 0),
+        }
+    }
+
+    /// The hop of the broadcast addresses of an interface's subnets.
+    pub(super) fn broadcast_hop(&mut self, interface: u32) -> Result<u32, Refused> {
+        if let Some(number) = self.numbers.broadcasts.get(&interface) {
+            return Ok(*number);
+        }
+        let number = self.hops.add(table_hop::Hop::Line(self.broadcast_line(interface)))?;
+        self.numbers.broadcasts.insert(interface, number);
+        Ok(number)
+    }
+
+    /// For this system where it came by the interface itself; sent on where that is allowed.
+    fn broadcast_line(&self, interface: u32) -> Line {
+        let Some(link) = self.link(interface) else { return Line::dropping(BROADCAST, 0) };
+        let line = with(Line::new(Kind::Local, NEXT_IP4), interface, TO_ALL, link.mtu);
+        let sent_on = link.directed_broadcast;
+        let octets = frame::header(&link, [0xff; 6], TYPE_IP4);
+        sent_on.then(|| line.with_rewrite(&octets)).flatten().unwrap_or(line)
+    }
+
+    /// The plane's own hops of an interface as it is now.
+    pub(super) fn refresh_own_hops(&mut self, interface: u32) -> Result<(), Refused> {
+        if let Some(number) = self.numbers.gleans.get(&interface).copied() {
+            let line = self.glean_line(interface);
+            self.hops.change(number, table_hop::Hop::Line(line))?;
+        }
+        if let Some(number) = self.numbers.broadcasts.get(&interface).copied() {
+            let line = self.broadcast_line(interface);
+            self.hops.change(number, table_hop::Hop::Line(line))?;
+        }
+        Ok(())
+    }
+}
+
+/// The line of a neighbour whose MAC address is known.
+pub(super) fn adjacency(
+    link: &Row,
+    interface: u32,
+    address: IpAddr,
+    mac: Mac,
+) -> Result<Line, HopError> {
+    let (next, ethertype) = match address {
+        IpAddr::V4(_) => (NEXT_IP4, TYPE_IP4),
+        IpAddr::V6(_) => (NEXT_IP6, TYPE_IP6),
+    };
+    let line = Line::rewriting(next, interface, &frame::header(link, mac, ethertype));
+    Ok(with(line.ok_or(HopError::Rewrite)?, interface, 0, link.mtu))
+}
+
+/// The line with its fields set.
+pub(super) fn with(line: Line, interface: u32, argument: u32, mtu_bytes: u16) -> Line {
+    let mut line = line;
+    (line.interface, line.argument, line.mtu_bytes) = (interface, argument, mtu_bytes);
+    line
+}

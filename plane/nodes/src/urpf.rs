@@ -1,0 +1,76 @@
+//! `ip4-urpf`, `ip6-urpf`: whether the source of a packet is reachable, by any interface (loose)
+//! or by the one that the packet came in by (strict) (RFC 3704 §2.2, §2.4).
+
+use crate::header::{address6, long};
+use crate::plane::Shared;
+use crate::program::Urpf;
+use graph::{Context, Node, Reason, Row, Slot};
+use std::sync::Arc;
+use table::epoch::Reader;
+use table::hop::{HopLookups, Kind};
+use table::vrf::VrfLookups;
+
+const SPOOFED: Reason = Reason(0);
+const REASONS4: &[&str] = &["ip4 source not reachable that way"];
+const REASONS6: &[&str] = &["ip6 source not reachable that way"];
+/// Ways of a group that are looked at: as many as buckets of the largest.
+const WAYS_MAX: u32 = 1_024;
+
+/// The node of one family.
+pub struct SourceCheck {
+    shared: Shared,
+    routes: VrfLookups,
+    hops: Arc<HopLookups>,
+    six: bool,
+}
+
+impl SourceCheck {
+    /// The node of one worker, for IPv6 or for IPv4.
+    #[must_use]
+    pub const fn new(shared: Shared, routes: VrfLookups, hops: Arc<HopLookups>, six: bool) -> Self {
+        Self { shared, routes, hops, six }
+    }
+
+    /// Whether one of the hop's ways out is right.
+    fn leads(&self, reader: &Reader, hop: u32, interface: Option<u32>) -> bool {
+        let mut members = 0..WAYS_MAX;
+        let first = self.hops.resolve(reader, hop, 0);
+        let is_right = |hash: u32| {
+            let line = self.hops.resolve(reader, hop, hash);
+            let is_way = matches!(line.kind, Kind::Rewrite | Kind::Glean);
+            is_way && interface.is_none_or(|interface| interface == line.interface)
+        };
+        // The line of a hop that is no group has the hop's own number.
+        if first.hop == hop { is_right(0) } else { members.any(is_right) }
+    }
+}
+
+impl Node for SourceCheck {
+    fn row(&self) -> Row {
+        match self.six {
+            true => Row::of("ip6-urpf", &[], REASONS6),
+            false => Row::of("ip4-urpf", &[], REASONS4),
+        }
+    }
+
+    fn process(&mut self, batch: &[Slot], cx: &mut Context<'_>) {
+        let interfaces = self.shared.interfaces.read(cx.reader);
+        for slot in batch {
+            let (meta, packet) = (cx.packets.meta(*slot), cx.packets.bytes(*slot));
+            let hop = match self.six {
+                true => self.routes.ipv6.lookup(cx.reader, meta.vrf, address6(packet, 8)),
+                false => self.routes.ipv4.lookup(cx.reader, meta.vrf, long(packet, 12)),
+            };
+            let is_right = match interfaces.row(meta.interface).urpf {
+                Urpf::Off => true,
+                Urpf::Loose => self.leads(cx.reader, hop, None),
+                Urpf::Strict => self.leads(cx.reader, hop, Some(meta.interface)),
+            };
+            if is_right {
+                cx.next.onward(*slot, cx.packets);
+            } else {
+                cx.next.drop(*slot, SPOOFED);
+            }
+        }
+    }
+}

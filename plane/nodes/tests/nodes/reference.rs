@@ -1,0 +1,68 @@
+//! The forwarder that was written a second time, with scapy (`tests/reference.py`): the same
+//! router, the same packets, the same octets out.
+
+use super::world::World;
+use nodes::Program;
+use serde_json::Value;
+use std::process::Command;
+use std::time::Duration;
+
+/// Routers, each with packets of its own.
+const SEEDS: u64 = 12;
+const PACKETS: u32 = 300;
+
+/// The Python that has scapy; `None` if none has.
+fn python() -> Option<&'static str> {
+    ["/usr/bin/python3", "python3"].into_iter().find(|python| {
+        let tried = Command::new(python).args(["-c", "import scapy.all"]).output();
+        tried.is_ok_and(|tried| tried.status.success())
+    })
+}
+
+fn octets(hex: &Value) -> Vec<u8> {
+    let text = hex.as_str().expect("a string of hex digits");
+    let pair = |at| u8::from_str_radix(&text[at..at + 2], 16).expect("hex digits");
+    (0..text.len()).step_by(2).map(pair).collect()
+}
+
+fn frames(list: &Value) -> Vec<(u16, Vec<u8>)> {
+    let frames = list.as_array().expect("a list of frames").iter();
+    frames.map(|one| (one[0].as_u64().expect("a port") as u16, octets(&one[1]))).collect()
+}
+
+#[test]
+fn the_reference_forwarder_has_the_same_verdict_and_the_same_octets() {
+    let Some(python) = python() else {
+        eprintln!("no Python with scapy here: the reference forwarder is not asked");
+        return;
+    };
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/reference.py");
+    let first = std::env::var("TANDEM_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
+    let (mut sent, mut punted) = (0, 0);
+    for seed in first..first + SEEDS {
+        let arguments = [script.to_owned(), seed.to_string(), PACKETS.to_string()];
+        let said = Command::new(python).args(arguments).output().expect("Python runs");
+        assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+        let said: Value = serde_json::from_slice(&said.stdout).expect("it prints JSON");
+        let programs: Vec<Program> =
+            serde_json::from_value(said["programs"].clone()).expect("programs");
+        let mut world = World::of(&programs);
+        for (at, case) in said["packets"].as_array().expect("packets").iter().enumerate() {
+            let port = case["port"].as_u64().expect("a port") as u16;
+            world.pass(Duration::from_secs(1));
+            let left = world.send(port, &octets(&case["frame"]));
+            let allowed = case["sent"].as_array().expect("alternatives");
+            let dropped = world.dropped();
+            assert!(
+                allowed.iter().any(|one| frames(one) == left.sent),
+                "seed {seed} packet {at}: {case:#}\nleft {:x?}\n{dropped:?}",
+                left.sent
+            );
+            let up: Vec<_> = case["punted"].as_array().expect("packets").iter().map(octets).collect();
+            assert_eq!(left.punted, up, "seed {seed} packet {at}: {case:#}\n{dropped:?}");
+            sent += left.sent.len();
+            punted += up.len();
+        }
+    }
+    assert!(sent > 300 && punted > 50, "packets of all kinds: {sent} sent, {punted} punted");
+}
