@@ -15,6 +15,8 @@ pub(crate) fn answer(it: &Forwarder, path: &str, params: &Params) -> Result<Valu
     match path {
         "graph" => Ok(graph(&it.reports())),
         "ports" => Ok(ports(it)),
+        "interfaces" => Ok(interfaces(it)),
+        "neighbours" => Ok(neighbours(it)),
         "workers" => Ok(workers(&it.reports())),
         "trace" => trace(it, params),
         "traced" => Ok(traced(&it.reports())),
@@ -90,6 +92,39 @@ fn count(row: &mut Value, counters: &driver::ports::Counters) {
     for why in SendDrop::ALL {
         add(format!("not_sent_{}", why.name()), counters.not_sent(why));
     }
+}
+
+fn interfaces(it: &Forwarder) -> Value {
+    let rows = it.plane.interfaces().map(|number| {
+        let mut sum = nodes::Counted::default();
+        for counters in it.plane.counters() {
+            let more = counters.of(number);
+            sum.received += more.received;
+            sum.received_bytes += more.received_bytes;
+            sum.sent += more.sent;
+            sum.sent_bytes += more.sent_bytes;
+        }
+        json!({
+            "interface": number,
+            "received": sum.received,
+            "received_octets": sum.received_bytes,
+            "sent": sum.sent,
+            "sent_octets": sum.sent_bytes,
+        })
+    });
+    rows.collect()
+}
+
+fn neighbours(it: &Forwarder) -> Value {
+    let rows = it.plane.neighbours().map(|(interface, address, octets, state)| {
+        json!({
+            "interface": interface,
+            "address": address,
+            "mac": octets.map(mac),
+            "state": state,
+        })
+    });
+    rows.collect()
 }
 
 fn workers(reports: &[Report]) -> Value {

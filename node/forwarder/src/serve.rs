@@ -140,7 +140,9 @@ impl Forwarder {
         poll.add(&listener, LISTENER, Interest::Read).map_err(kernel("the poll"))?;
         poll.add(&*waker, WAKER, Interest::Read).map_err(kernel("the poll"))?;
         let (tell, told) = unbounded();
-        let mut plane = Plane::new();
+        let random = driver::random().map_err(kernel("the random source"))?;
+        let seed = u32::from_le_bytes([random[0], random[1], random[2], random[3]]);
+        let mut plane = Plane::new(seed)?;
         let mut hands = Vec::new();
         for number in 0..spec.workers.clamp(1, WORKERS_MAX) {
             hands.push(employ(spec, number, &mut plane, (&tell, &waker))?);
@@ -188,9 +190,13 @@ impl Forwarder {
         let mut outs = std::mem::take(&mut self.outs);
         self.plane.tick(now, &mut outs);
         for out in outs.drain(..) {
-            if let Out::Send { interface, frame } = out {
-                // Any worker reaches every port.
-                self.hands[0].give(Order::Send { interface, frame });
+            // Any worker reaches every port.
+            match out {
+                Out::Send { interface, frame } => {
+                    self.hands[0].give(Order::Send { interface, frame });
+                }
+                Out::Route { vrf, packet } => self.hands[0].give(Order::Route { vrf, packet }),
+                Out::Neighbour { .. } => {}
             }
         }
         self.outs = outs;

@@ -34,6 +34,8 @@ pub(crate) enum Order {
     Close(u16),
     /// Sends a frame by an interface.
     Send { interface: u32, frame: Vec<u8> },
+    /// Routes a packet.
+    Route { vrf: u32, packet: Box<[u8]> },
     /// Says what it has counted.
     Report(Sender<Report>),
     /// Traces packets from now on.
@@ -236,7 +238,8 @@ impl Worker {
             match self.parts.orders.try_recv() {
                 Ok(Order::Open(spec, redirect)) => self.open(&spec, redirect),
                 Ok(Order::Close(port)) => self.close(port),
-                Ok(Order::Send { interface, frame }) => self.send(interface, &frame),
+                Ok(Order::Send { interface, frame }) => self.inject(&frame, (interface, 0)),
+                Ok(Order::Route { vrf, packet }) => self.inject(&packet, (0, vrf)),
                 Ok(Order::Report(to)) => {
                     // Whoever asked may have gone.
                     let _ = to.send(self.report());
@@ -248,12 +251,13 @@ impl Worker {
         }
     }
 
-    fn send(&mut self, interface: u32, frame: &[u8]) {
+    /// A frame for an interface, or a packet for a routing table.
+    fn inject(&mut self, octets: &[u8], (transmit, vrf): (u32, u32)) {
         let now = self.now();
         let Parts { graph, pool, .. } = &mut self.parts;
-        let Some(slot) = pool.put(frame) else { return };
+        let Some(slot) = pool.put(octets) else { return };
         let meta = pool.meta_mut(slot);
-        meta.transmit = interface;
+        (meta.transmit, meta.vrf) = (transmit, vrf);
         meta.flags |= graph::meta::OWN;
         graph.push(self.inject, &[slot], pool);
         graph.run(pool, &mut self.out, now);

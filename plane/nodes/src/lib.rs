@@ -40,6 +40,6 @@ pub mod protection;
 pub mod reassembly;
 pub mod urpf;
 
-pub use interfaces::{InterfaceCounters, Interfaces};
+pub use interfaces::{Counted, InterfaceCounters, Interfaces};
 pub use plane::{Heard, Out, Plane, Refused};
 pub use program::Program;

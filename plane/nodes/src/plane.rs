@@ -316,6 +316,19 @@ impl Plane {
         Ok(plan.build(&self.chains, reader)?)
     }
 
+    /// Every neighbour: interface, address, MAC address if known, its state in a word (RFC 4861
+    /// §7.3.2).
+    pub fn neighbours(&self) -> impl Iterator<Item = (u32, IpAddr, Option<Mac>, String)> {
+        self.neighbours.list().map(|((interface, address), mac, state)| {
+            (interface, address, mac, state.to_lowercase())
+        })
+    }
+
+    /// Numbers of all interfaces.
+    pub fn interfaces(&self) -> impl Iterator<Item = u32> {
+        self.links.keys().copied()
+    }
+
     /// Counters of interfaces, of each worker.
     pub fn counters(&self) -> impl Iterator<Item = &InterfaceCounters> {
         self.workers.iter().map(|worker| &*worker.counters)

@@ -73,6 +73,11 @@ impl Neighbours {
         self.entries.get(key).map(|entry| entry.hop)
     }
 
+    /// Every neighbour: its address, its MAC address if known, and its state in a word.
+    pub(super) fn list(&self) -> impl Iterator<Item = (Key, Option<Mac>, String)> {
+        self.entries.iter().map(|(key, it)| (*key, it.mac, format!("{:?}", it.state)))
+    }
+
     fn of_interface(&self, interface: u32) -> Vec<Key> {
         let keys = self.entries.keys().filter(|key| key.0 == interface);
         keys.copied().collect()
