@@ -72,9 +72,9 @@ impl Scene {
     fn host(&self, device: &str, addresses: &[&str], gateways: &[&str]) -> Host {
         let namespace = Namespace::new(&format!("{device}{}", self.number)).unwrap();
         let peer = ["peer", "name", "eth0", "netns", namespace.name()];
-        let link = [&["link", "add", device, "type", "veth"][..], &peer].concat();
+        let link = [&["link", "add", "name", device, "type", "veth"][..], &peer].concat();
         self.router.ip(&link).unwrap();
-        self.router.ip(&["link", "set", device, "up"]).unwrap();
+        self.router.ip(&["link", "set", "dev", device, "up"]).unwrap();
         namespace.set("net.ipv6.conf.eth0.accept_dad", "0").unwrap();
         namespace.ip(&["link", "set", "eth0", "up"]).unwrap();
         for address in addresses {
@@ -92,9 +92,11 @@ impl Scene {
 
     /// A wire between two devices of the routers.
     fn wire(&self, one: &str, other: &str) {
-        self.router.ip(&["link", "add", one, "type", "veth", "peer", "name", other]).unwrap();
-        self.router.ip(&["link", "set", one, "up"]).unwrap();
-        self.router.ip(&["link", "set", other, "up"]).unwrap();
+        self.router
+            .ip(&["link", "add", "name", one, "type", "veth", "peer", "name", other])
+            .unwrap();
+        self.router.ip(&["link", "set", "dev", one, "up"]).unwrap();
+        self.router.ip(&["link", "set", "dev", other, "up"]).unwrap();
     }
 
     fn file(&self) -> PathBuf {
@@ -283,7 +285,17 @@ fn the_operator_sees_nodes_drops_ports_and_the_way_of_a_packet() {
     let (a, _b) = two_hosts(&scene);
     scene.start(TWO_HOSTS);
     a.reaches("10.2.0.2");
-    scene.ctl(&["plane", "trace", "pe1", "--packets", "1", "--port", "a", "--containing", "0a020002"]);
+    scene.ctl(&[
+        "plane",
+        "trace",
+        "pe1",
+        "--packets",
+        "1",
+        "--port",
+        "a",
+        "--containing",
+        "0a020002",
+    ]);
     a.reaches("10.2.0.2");
     let steps = scene.rows(&["plane", "traced"]);
     let nodes: Vec<&str> = steps.iter().filter_map(|step| step["node"].as_str()).collect();

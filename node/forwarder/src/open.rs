@@ -87,7 +87,7 @@ pub(crate) fn port(
 }
 
 /// A locally administered address for a port whose device has none that others see.
-fn own_mac(port: u16) -> [u8; 6] {
+pub(crate) fn own_mac(port: u16) -> [u8; 6] {
     let [high, low] = port.to_be_bytes();
     let [.., a, b, c] = std::process::id().to_be_bytes();
     [0x02, a, b, c, high, low]

@@ -320,7 +320,10 @@ impl Forwarder {
         for hand in &self.hands {
             hand.give(Order::Open(spec.clone(), redirect.clone()));
         }
-        self.ports.insert(spec.port, Standing { spec, facts: None, open: 0 });
+        let number = spec.port;
+        self.ports.insert(number, Standing { spec, facts: None, open: 0 });
+        // Interfaces on it may be said before its workers have opened it.
+        self.program_port(number);
     }
 
     fn close(&mut self, port: u16) {
@@ -350,7 +353,8 @@ impl Forwarder {
     /// Tells the plane of a port what its workers said.
     fn program_port(&mut self, number: u16) {
         let Some(port) = self.ports.get(&number) else { return };
-        let Some(Facts { mac, mtu, .. }) = port.facts else { return };
+        let unknown = Facts { mac: open::own_mac(number), mtu: port.spec.mtu, up: false };
+        let Facts { mac, mtu, .. } = port.facts.unwrap_or(unknown);
         let (name, up) = (port.spec.name.clone(), port.is_up());
         let program = Program::Port(PortProgram { port: number, name, mac, mtu, up });
         if let Err(why) = self.plane.apply(&program) {

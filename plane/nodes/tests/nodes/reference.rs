@@ -58,7 +58,8 @@ fn the_reference_forwarder_has_the_same_verdict_and_the_same_octets() {
                 "seed {seed} packet {at}: {case:#}\nleft {:x?}\n{dropped:?}",
                 left.sent
             );
-            let up: Vec<_> = case["punted"].as_array().expect("packets").iter().map(octets).collect();
+            let up: Vec<_> =
+                case["punted"].as_array().expect("packets").iter().map(octets).collect();
             assert_eq!(left.punted, up, "seed {seed} packet {at}: {case:#}\n{dropped:?}");
             sent += left.sent.len();
             punted += up.len();
