@@ -178,10 +178,12 @@ impl Scheduler {
     /// What cannot be.
     pub fn new(config: &Config, share: u16, seed: u32, now: Time) -> Result<Self, Refused> {
         config.check()?;
-        let share = u64::from(share.max(1));
+        let share = share.max(1);
+        let part = u64::from(share);
         let mut scheduler = Self {
             origin: now,
-            shaper: Shaper::new(config.rate / share, burst(config.burst, config.rate / share)),
+            share,
+            shaper: Shaper::new(config.rate / part, burst(config.burst, config.rate / part)),
             overhead: u32::from(config.overhead),
             leaves: Vec::new(),
             counters: Vec::new(),
@@ -196,7 +198,7 @@ impl Scheduler {
             dice: seed | 1,
         };
         for service in config.services.iter().chain([&config.other]) {
-            scheduler.add(service, share);
+            scheduler.add(service, part);
         }
         let entries = scheduler.services.len() + scheduler.leaves.len();
         scheduler.wheel = Wheel::new(entries, Moment::default());

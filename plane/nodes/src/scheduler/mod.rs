@@ -13,6 +13,7 @@
 
 mod build;
 mod leaf;
+mod programs;
 mod service;
 mod set;
 mod shaper;
@@ -20,9 +21,11 @@ mod wheel;
 
 pub use build::{Class, Config, Discipline, LEAVES_MAX, Refused, Service};
 pub use leaf::{Drops, LeafCounters, Wred};
+pub use programs::QueuePrograms;
 pub use set::Schedulers;
 pub use shaper::{RATE_MAX, RATE_MIN};
 
+use crate::lines::prefetch;
 use graph::{Pool, Slot};
 use leaf::{Full, Leaf, NONE};
 use machine::Time;
@@ -36,6 +39,8 @@ pub const CLASSES_MAX: usize = 8;
 /// The queues of one port.
 pub struct Scheduler {
     origin: Time,
+    /// Workers that send by the port: each has its part of every rate.
+    share: u16,
     shaper: Shaper,
     /// Octets that the line adds to every packet.
     overhead: u32,
@@ -71,7 +76,7 @@ impl Scheduler {
             for (slot, leaf) in slots.iter().zip(&mut leaves) {
                 let meta = packets.meta(*slot);
                 *leaf = self.leaf_of(meta.transmit, meta.class);
-                prefetch(&self.leaves[*leaf as usize]);
+                prefetch(&raw const self.leaves[*leaf as usize]);
             }
             for (slot, leaf) in slots.iter().zip(leaves) {
                 if !self.join(now, *slot, leaf, packets) {
@@ -271,14 +276,14 @@ impl Scheduler {
         let class = next.ready.trailing_zeros().min(CLASSES_MAX as u32 - 1);
         if let Some(leaf) = self.leaves.get((next.base + class) as usize) {
             if leaf.head != NONE {
-                prefetch(packets.meta(Slot(leaf.head)));
+                prefetch(std::ptr::from_ref(packets.meta(Slot(leaf.head))));
             }
         }
         if let Some(after) = self.services.get(next.next as usize) {
             let class = after.ready.trailing_zeros().min(CLASSES_MAX as u32 - 1);
             prefetch(&raw const self.leaves[((after.base + class) as usize).min(self.leaves.len() - 1)]);
             if let Some(third) = self.services.get(after.next as usize) {
-                prefetch(third);
+                prefetch(std::ptr::from_ref(third));
             }
         }
     }
@@ -334,16 +339,4 @@ fn throw(dice: &mut u32) -> u32 {
     *dice ^= *dice >> 17;
     *dice ^= *dice << 5;
     *dice
-}
-
-#[inline]
-fn prefetch<T>(place: *const T) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch is a hint and cannot fault.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(place.cast());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = place;
 }
