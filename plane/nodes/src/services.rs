@@ -1,22 +1,24 @@
 //! The half of the plane's writer that knows labels, bridges, filters, policers, marking, queues
 //! and samples; [`crate::plane::Plane`] hands it the programs of these.
 
+use crate::addresses::Addresses;
 use crate::interfaces::Interfaces;
 use crate::l2::bridge::{BRIDGES_MAX, Bridges, PSEUDOWIRE, PSEUDOWIRES_MAX};
 use crate::mpls::entry::{IPV4_EXPLICIT_NULL, IPV6_EXPLICIT_NULL, LABELS};
 use crate::mpls::table::{self as labels, Action, Labels};
-use crate::plane::Refused;
+use crate::plane::{Refused, Shared};
 use crate::program::{
     Bridge, BridgeMember, Direction, Family, Filter, FilterUse, Interface, LabelAction, Marking,
-    Policer, PolicerUse, Pseudowire, Sampling, StaticMac, Tunnel,
+    Policer, PolicerUse, Pseudowire, Removed, Sampling, StaticMac, Tunnel,
 };
+use crate::protection::Protection;
 use crate::qos::filtering::{Compiled, FILTERS_MAX, Filters};
 use crate::qos::marking::{Maps, Markings};
 use crate::qos::policing::{Bank, Coloured, POLICERS_MAX, Policers, Row};
 use crate::sampling::{Samplings, check as check_sampling};
 use crate::scheduler::QueuePrograms;
 use machine::Time;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use table::epoch::{Domain, Published, Publisher};
 use table::hop::HopLookups;
@@ -35,6 +37,8 @@ const MOVES_HOLD_S: u32 = 600;
 #[derive(Clone)]
 pub(crate) struct Views {
     pub(crate) interfaces: Arc<Published<Interfaces>>,
+    pub(crate) addresses: Arc<Published<Addresses>>,
+    pub(crate) protection: Arc<Published<Protection>>,
     pub(crate) hops: Arc<HopLookups>,
     pub(crate) labels: Arc<Labels>,
     pub(crate) bridges: Arc<Published<Bridges>>,
@@ -56,6 +60,8 @@ pub(crate) struct Services {
     pseudowires: BTreeMap<u32, (Pseudowire, u32)>,
     bridges_out: Publisher<Bridges>,
     pub(crate) macs: MacWriter,
+    static_macs: BTreeSet<(u32, [u8; 6])>,
+    known_labels: BTreeSet<u32>,
     filters: BTreeMap<u32, Filter>,
     compiled: BTreeMap<u32, Arc<Compiled>>,
     filter_uses: BTreeMap<(u32, Direction, Family), FilterUse>,
@@ -97,6 +103,8 @@ impl Services {
             pseudowires: BTreeMap::new(),
             bridges_out: Publisher::new(domain, Bridges::default()),
             macs: MacWriter::new(domain, MACS_MAX, seed),
+            static_macs: BTreeSet::new(),
+            known_labels: BTreeSet::new(),
             filters: BTreeMap::new(),
             compiled: BTreeMap::new(),
             filter_uses: BTreeMap::new(),
@@ -116,19 +124,22 @@ impl Services {
         }
     }
 
-    /// The views of one more worker, and what its bridge node tells the MAC table with.
-    pub(crate) fn worker(
-        &mut self,
-        interfaces: Arc<Published<Interfaces>>,
-        hops: Arc<HopLookups>,
-    ) -> (Views, Learner) {
+    /// One more worker: answers its number.
+    pub(crate) fn worker(&mut self) -> usize {
         let worker = self.workers;
         self.workers += 1;
         self.queues.serve(self.workers);
         self.prepare();
+        worker
+    }
+
+    /// The views of a worker, and what its bridge node tells the MAC table with.
+    pub(crate) fn views(&mut self, worker: usize, shared: &Shared) -> (Views, Learner) {
         let views = Views {
-            interfaces,
-            hops,
+            interfaces: Arc::clone(&shared.interfaces),
+            addresses: Arc::clone(&shared.addresses),
+            protection: Arc::clone(&shared.protection),
+            hops: Arc::clone(&shared.hops),
             labels: Arc::clone(&self.labels),
             bridges: self.bridges_out.published(),
             macs: self.macs.macs(),
@@ -161,7 +172,7 @@ impl Services {
     /// What becomes of packets with a label; `None`: it is not known any more (explicit null
     /// always is). `hop` is the hop as the plane numbers it.
     pub(crate) fn label(
-        &self,
+        &mut self,
         label: u32,
         action: Option<(&LabelAction, u32)>,
     ) -> Result<(), Refused> {
@@ -196,6 +207,10 @@ impl Services {
             Some((LabelAction::Pop { tunnel }, _)) => {
                 labels::Row::new(Action::Pop, flags(tunnel), 0)
             }
+        };
+        match action {
+            Some(_) => self.known_labels.insert(label),
+            None => self.known_labels.remove(&label),
         };
         self.labels.set(label, row);
         Ok(())
@@ -260,6 +275,22 @@ impl Services {
         self.changed.bridges = true;
     }
 
+    /// All that is known of an interface's packets is forgotten: it is gone.
+    pub(crate) fn forget(&mut self, interface: u32) {
+        self.interface(interface, false);
+        self.filter_uses.retain(|key, _| key.0 != interface);
+        self.policer_uses.retain(|key, _| key.0 != interface);
+        self.markings.remove(&interface);
+        self.samplings.remove(&interface);
+        self.changed = Changed {
+            bridges: true,
+            filters: true,
+            policers: true,
+            markings: true,
+            samplings: true,
+        };
+    }
+
     /// A configured MAC address.
     pub(crate) fn static_mac(&mut self, mac: &StaticMac) -> Result<(), Refused> {
         number("bridge", mac.bridge, BRIDGES_MAX - 2)?;
@@ -273,13 +304,15 @@ impl Services {
         let key = MacKey::new(mac.bridge as u16, mac.mac);
         let now_s = (self.now.as_millis() / 1_000) as u32;
         let set = self.macs.set(key, port, Kind::Static, now_s);
-        set.map_err(|_| Refused::Full("MAC addresses"))
+        set.map_err(|_| Refused::Full("MAC addresses"))?;
+        self.static_macs.insert((mac.bridge, mac.mac));
+        Ok(())
     }
 
     /// A configured MAC address is gone.
     pub(crate) fn remove_static_mac(&mut self, bridge: u32, mac: [u8; 6]) {
         let key = MacKey::new(bridge as u16, mac);
-        if self.macs.entry(key).is_static() {
+        if self.static_macs.remove(&(bridge, mac)) {
             self.macs.remove(key);
         }
     }
@@ -405,6 +438,25 @@ impl Services {
     /// Whether an interface's packets are sampled.
     pub(crate) fn samples(&self, interface: u32) -> bool {
         self.samplings.contains_key(&interface)
+    }
+
+    /// The names of everything that was said, in an order in which it can be removed.
+    pub(crate) fn said(&self) -> Vec<Removed> {
+        let mut all: Vec<Removed> = Vec::new();
+        let keys = self.filter_uses.keys();
+        all.extend(keys.map(|(at, way, family)| Removed::FilterUse(*at, *way, *family)));
+        let keys = self.policer_uses.keys();
+        all.extend(keys.map(|(at, way, class)| Removed::PolicerUse(*at, *way, *class)));
+        all.extend(self.markings.keys().map(|at| Removed::Marking(*at)));
+        all.extend(self.samplings.keys().map(|at| Removed::Sampling(*at)));
+        all.extend(self.filters.keys().map(|filter| Removed::Filter(*filter)));
+        all.extend(self.policers.keys().map(|policer| Removed::Policer(*policer)));
+        all.extend(self.known_labels.iter().map(|label| Removed::Label(*label)));
+        all.extend(self.static_macs.iter().map(|(at, mac)| Removed::StaticMac(*at, *mac)));
+        all.extend(self.pseudowires.keys().map(|wire| Removed::Pseudowire(*wire)));
+        all.extend(self.bridges.keys().map(|bridge| Removed::Bridge(*bridge)));
+        all.extend(self.queues.ports().into_iter().map(Removed::Scheduler));
+        all
     }
 
     /// Makes what was said true for the packets from now on.

@@ -33,7 +33,7 @@ const NO_ROOM: Reason = Reason(10);
 
 /// The node.
 pub(crate) struct BridgeInput {
-    shared: Views,
+    views: Views,
     learner: Learner,
     storms: Storms,
     out: Vec<Slot>,
@@ -53,7 +53,7 @@ struct Batch {
 }
 
 impl BridgeInput {
-    pub(crate) fn new(shared: Views, learner: Learner) -> Self {
+    pub(crate) fn new(views: Views, learner: Learner) -> Self {
         let key = MacKey::new(0, [0; 6]);
         let batch = Batch {
             count: 0,
@@ -66,7 +66,7 @@ impl BridgeInput {
             entries: [Entry::UNKNOWN; VECTOR_MAX],
         };
         let (storms, out) = (Storms::default(), Vec::new());
-        Self { shared, learner, storms, out, batch: Box::new(batch) }
+        Self { views, learner, storms, out, batch: Box::new(batch) }
     }
 }
 
@@ -122,7 +122,8 @@ impl Node for BridgeInput {
     }
 
     fn process(&mut self, batch: &[Slot], cx: &mut Context<'_>) {
-        let views = (self.shared.interfaces.read(cx.reader), self.shared.bridges.read(cx.reader));
+        let all = self.views.clone();
+        let views = (all.interfaces.read(cx.reader), all.bridges.read(cx.reader));
         self.batch.count = 0;
         for slot in batch {
             let found = member(cx.packets, *slot, views);
@@ -136,8 +137,8 @@ impl Node for BridgeInput {
         let count = *count;
         let now_s = (cx.now.as_millis() / 1_000) as u32;
         let seen = (&sources[..count], &ports[..count], now_s);
-        self.shared.macs.check(cx.reader, &mut self.learner, seen, &mut learnt[..count]);
-        self.shared.macs.lookup(cx.reader, &destinations[..count], &mut entries[..count]);
+        self.views.macs.check(cx.reader, &mut self.learner, seen, &mut learnt[..count]);
+        self.views.macs.lookup(cx.reader, &destinations[..count], &mut entries[..count]);
         self.forward(views, cx);
         cx.next.start(OUT, &self.out, cx.packets);
         self.out.clear();
@@ -188,7 +189,7 @@ impl BridgeInput {
         if !from.talks_to(to) {
             return Err(SPLIT);
         }
-        let hops = (&*self.shared.hops, cx.reader);
+        let hops = (&*self.views.hops, cx.reader);
         out(cx.packets, slot, to, interfaces, hops).map_err(|()| NO_WAY)?;
         self.out.push(slot);
         Ok(())
@@ -210,7 +211,7 @@ impl BridgeInput {
         if !self.storms.passes(from.port, domain.storm_pps, cx.now) {
             return Err(STORM);
         }
-        let hops = (&*self.shared.hops, cx.reader);
+        let hops = (&*self.views.hops, cx.reader);
         let members = bridges.members(domain).iter().filter(|to| from.talks_to(to));
         let mut last: Option<&Member> = None;
         for to in members {

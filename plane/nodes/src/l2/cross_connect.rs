@@ -73,8 +73,8 @@ impl Node for CrossConnect {
     }
 
     fn process(&mut self, batch: &[Slot], cx: &mut Context<'_>) {
-        let interfaces = self.views.interfaces.read(cx.reader);
         let mut out = std::mem::take(&mut self.out);
+        let interfaces = self.views.interfaces.read(cx.reader);
         for slot in batch {
             match self.connect(interfaces, cx.reader, cx.packets, *slot) {
                 Ok(()) => out.push(*slot),

@@ -3,7 +3,7 @@
 use super::tags;
 use crate::interfaces::{Input, Row};
 use crate::mpls::hash;
-use crate::mpls::push::{Seal, seal};
+use crate::mpls::push::{LABELLED, PIPE_TTL, Seal, seal};
 use graph::{Pool, Slot};
 use table::epoch::Reader;
 use table::hop::{HopLookups, Kind};
@@ -50,14 +50,15 @@ pub(crate) fn to_pseudowire(
 ) -> Result<u32, Refused> {
     let flow = hash::of_frame(packets.bytes(slot));
     let line = hops.resolve(reader, hop, flow);
-    if line.kind != Kind::Rewrite || line.next == 0 {
+    if line.kind != Kind::Rewrite || line.next & LABELLED == 0 {
         return Err(Refused::Down);
     }
-    let class = packets.meta(slot).class;
-    let marks = Seal { ttl: 255, swapped: false, class, bottom: true, hash: flow };
-    if !seal(packets, slot, line, marks) {
+    let (meta, cell) = packets.parts(slot);
+    // A frame has no time to live: whatever the model, that of its labels is that of a pipe.
+    let marks = Seal { ttl: PIPE_TTL, swapped: false, class: meta.class, bottom: true, hash: flow };
+    if !seal(meta, cell, line, marks) {
         return Err(Refused::Length);
     }
-    packets.meta_mut(slot).transmit = line.interface;
+    meta.transmit = line.interface;
     Ok(line.interface)
 }

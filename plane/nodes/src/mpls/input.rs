@@ -11,13 +11,17 @@
 
 use super::entry::{ENTROPY_INDICATOR, ENTRY, Entry, IMPLICIT_NULL, ROUTER_ALERT};
 use super::hash;
-use super::push::{Seal, before, seal};
+use super::push::{LABELLED, Seal, before, seal};
 use super::table::{self, Action, CONTROL_WORD, FLOW_LABEL, SHORT_PIPE, UNIFORM};
 use super::ttl;
 use crate::interfaces::{Input, Interfaces};
+use crate::header::{TYPE_IP4, TYPE_IP6, TYPE_MPLS};
 use crate::l2::frame;
+use crate::program::Class;
+use crate::protection::Guard;
 use crate::arcs::OUT;
 use crate::services::Views;
+use graph::meta::PUNTED;
 use graph::{Context, Edge, Node, Pool, Reason, Row, Slot};
 use ::table::epoch::Reader;
 use ::table::hop::Kind;
@@ -40,6 +44,7 @@ const TOO_DEEP: Reason = Reason(6);
 const PAYLOAD: Reason = Reason(7);
 const RESERVED: Reason = Reason(8);
 const DOWN: Reason = Reason(9);
+const POLICED: Reason = Reason(10);
 
 /// What becomes of a packet.
 enum Fate {
@@ -54,11 +59,26 @@ enum Fate {
 pub(crate) struct MplsInput {
     views: Views,
     out: Vec<Slot>,
+    guard: Guard,
 }
 
 impl MplsInput {
     pub(crate) fn new(views: Views) -> Self {
-        Self { views, out: Vec::new() }
+        Self { views, out: Vec::new(), guard: Guard::default() }
+    }
+
+    /// For the control process, as many as its protection lets pass.
+    #[cold]
+    fn punt(&mut self, slot: Slot, cx: &mut Context<'_>) {
+        let rows = self.views.protection.read(cx.reader);
+        let label = Entry::at(cx.packets.bytes(slot)).unwrap_or_default().label();
+        if !self.guard.admits(rows, Class::Exceptions, label, cx.now) {
+            return cx.next.drop(slot, POLICED);
+        }
+        let meta = cx.packets.meta_mut(slot);
+        meta.words[0] = Class::Exceptions as u32;
+        meta.flags |= PUNTED;
+        cx.out.punt(slot);
     }
 }
 
@@ -78,6 +98,7 @@ impl Node for MplsInput {
                 "payload is not what its label says",
                 "label is reserved",
                 "interface is down",
+                "policed: exceptions",
             ],
         )
     }
@@ -88,14 +109,15 @@ impl Node for MplsInput {
                 self.views.labels.prefetch(entry.label());
             }
         }
-        let interfaces = self.views.interfaces.read(cx.reader);
+        let views = self.views.clone();
+        let interfaces = views.interfaces.read(cx.reader);
         self.out.clear();
         for slot in batch {
-            let step = Step { views: &self.views, interfaces, reader: cx.reader };
+            let step = Step { views: &views, interfaces, reader: cx.reader };
             match step.label(cx.packets, *slot) {
                 Fate::Out => self.out.push(*slot),
                 Fate::To(edge) => cx.next.to(edge, *slot),
-                Fate::Punt => crate::punt::hand_up(cx, *slot, crate::program::Class::Exceptions),
+                Fate::Punt => self.punt(*slot, cx),
                 Fate::Drop(reason) => cx.next.drop(*slot, reason),
             }
         }
@@ -160,35 +182,28 @@ impl Step<'_> {
         if out.input == Input::Nothing {
             return Fate::Drop(DOWN);
         }
+        let (meta, cell) = packets.parts(slot);
+        (meta.l3, meta.transmit) = (0, line.interface);
         let ttl = entry.ttl() - 1;
-        let sealed = if line.next != 0 {
-            let bottom = entry.is_bottom();
-            let marks = Seal { ttl, swapped: true, class: entry.class(), bottom, hash: flow };
-            seal(packets, slot, line, marks)
+        let done = if line.next & LABELLED != 0 {
+            let (class, bottom) = (entry.class(), entry.is_bottom());
+            seal(meta, cell, line, Seal { ttl, swapped: true, class, bottom, hash: flow })
         } else {
-            // What is below is labels still, or IP of either kind.
+            let range = usize::from(meta.offset)..usize::from(meta.offset) + usize::from(meta.length);
+            let below = &mut cell[range];
             if row.has(UNIFORM) {
-                ttl::lower(packets.bytes_mut(slot), entry.is_bottom(), ttl);
+                ttl::lower(below, entry.is_bottom(), ttl);
             }
-            let kind = match entry.is_bottom() {
-                false => super::push::ETHERTYPE_MPLS,
-                true => match packets.bytes(slot).first().map(|first| first >> 4) {
-                    Some(4) => 0x0800,
-                    Some(6) => 0x86dd,
-                    _ => return Fate::Drop(PAYLOAD),
-                },
+            let Some(kind) = kind_below(below, entry.is_bottom()) else {
+                return Fate::Drop(PAYLOAD);
             };
-            before(packets, slot, line).and_then(<[u8]>::last_chunk_mut::<2>).map(|octets| {
-                *octets = kind.to_be_bytes();
-            })
-            .is_some()
+            let rewrite = before(meta, cell, line).and_then(<[u8]>::last_chunk_mut::<2>);
+            rewrite.map(|octets| *octets = kind.to_be_bytes()).is_some()
         };
-        let meta = packets.meta_mut(slot);
-        meta.transmit = line.interface;
         if usize::from(meta.length) > frame::limit(out) {
             return Fate::Drop(TOO_LONG);
         }
-        if sealed { Fate::Out } else { Fate::Drop(SHORT) }
+        if done { Fate::Out } else { Fate::Drop(SHORT) }
     }
 
     /// A frame of a pseudowire: below its label may be a flow label, then a control word.
@@ -227,6 +242,16 @@ impl Step<'_> {
             Err(frame::Refused::Down) => Fate::Drop(DOWN),
             Err(frame::Refused::Length) => Fate::Drop(TOO_LONG),
         }
+    }
+}
+
+/// The EtherType of what a label leaves: labels still, or IP of either kind.
+fn kind_below(octets: &[u8], bottom: bool) -> Option<u16> {
+    match (bottom, octets.first()? >> 4) {
+        (false, _) => Some(TYPE_MPLS),
+        (true, 4) => Some(TYPE_IP4),
+        (true, 6) => Some(TYPE_IP6),
+        _ => None,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Times to live between a label and what is below it (RFC 3443).
 
 use super::entry::Entry;
+use crate::header::adjusted;
 
 /// Lowers the time to live of what is below a label that came off to `ttl` (uniform model; it is
 /// never raised, so that a packet that circles ends, RFC 3443 §6). `ip`: below is IP, else a label.
@@ -18,17 +19,9 @@ pub(crate) fn lower(octets: &mut [u8], ip: bool, ttl: u8) {
             octets[8] = ttl;
             let after = u16::from_be_bytes([octets[8], octets[9]]);
             let sum = u16::from_be_bytes([octets[10], octets[11]]);
-            octets[10..12].copy_from_slice(&amended(sum, before, after).to_be_bytes());
+            octets[10..12].copy_from_slice(&adjusted(sum, before, after).to_be_bytes());
         }
         (true, Some(6)) if octets.len() >= 40 && octets[7] > ttl => octets[7] = ttl,
         _ => {}
     }
-}
-
-/// A checksum after one word of what it covers changed (RFC 1624 §3, equation 3).
-#[inline]
-pub(crate) fn amended(sum: u16, before: u16, after: u16) -> u16 {
-    let total = u32::from(!sum) + u32::from(!before) + u32::from(after);
-    let total = (total & 0xffff) + (total >> 16);
-    !((total & 0xffff) + (total >> 16)) as u16
 }

@@ -4,7 +4,7 @@ use super::{Direction, Family, Mac};
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
-pub use crate::scheduler::Config as Queues;
+pub use crate::scheduler::{Drops, Wred};
 
 /// Whether labels hide the hops that they cross (RFC 3443 §3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -307,13 +307,42 @@ pub struct Marking {
     pub to_priority: Vec<u8>,
 }
 
+/// A node of a port's tree of queues.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Queue {
+    /// Its number in the tree; 0 is the port itself.
+    pub queue: u32,
+    /// The node above.
+    pub parent: u32,
+    /// The interface whose packets it takes.
+    #[serde(default)]
+    pub interface: Option<u32>,
+    /// The class whose packets it takes (leaves).
+    #[serde(default)]
+    pub class: Option<u8>,
+    /// Shaped to this rate, octets a second; 0: not.
+    #[serde(default)]
+    pub rate_bytes: u64,
+    /// Strict priority among its siblings, 0 first; those of the last one share by weight.
+    pub priority: u8,
+    /// Its share among siblings of one priority.
+    pub weight: u32,
+    /// Packets it holds at most.
+    pub packets_max: u32,
+    /// Early drops by colour.
+    #[serde(default)]
+    pub wred: Option<Wred>,
+}
+
 /// The queues of a port.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scheduler {
     /// The port.
     pub port: u16,
-    /// Its queues.
-    pub queues: Queues,
+    /// Rate of the port, octets a second; 0: as the line has.
+    pub rate_bytes: u64,
+    /// The tree.
+    pub queues: Vec<Queue>,
 }
 
 /// Sampling of an interface's packets.

@@ -39,8 +39,8 @@ pub struct Class {
     /// Its rate, bit/s; 0: not shaped.
     #[serde(default)]
     pub rate: u64,
-    /// Octets that wait at most.
-    pub limit_octets: u32,
+    /// Packets that wait at most.
+    pub packets_max: u32,
     /// Early drops by colour.
     #[serde(default)]
     pub wred: Option<Wred>,
@@ -101,6 +101,9 @@ pub enum Refused {
     /// Two services for an interface, or no such interface.
     #[error("interface {0} has a service already, or its number is too high")]
     Interface(u32),
+    /// A node of the tree is not where it can be.
+    #[error("queue {0}: {1}")]
+    Tree(u32, &'static str),
     /// Too many WRED profiles.
     #[error("a port has {PROFILES_MAX} different WRED profiles at most")]
     Profiles,
@@ -223,7 +226,7 @@ impl Scheduler {
             for forwarding in &class.classes {
                 map[usize::from(*forwarding) % CLASSES_MAX] = at as u8;
             }
-            let mut leaf = Leaf::new(number, at as u8, class.limit_octets);
+            let mut leaf = Leaf::new(number, at as u8, class.packets_max);
             leaf.shaper = Shaper::new(class.rate / share, burst(0, class.rate / share));
             match class.discipline {
                 Discipline::Strict => strict |= 1 << at,

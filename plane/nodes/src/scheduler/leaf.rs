@@ -70,7 +70,7 @@ pub(super) struct Leaf {
     pub(super) shaper: Shaper,
 }
 
-const _: () = assert!(size_of::<Leaf>() == 64 + 64 * (size_of::<Shaper>() > 24) as usize);
+const _: () = assert!(size_of::<Leaf>() == 64);
 
 impl Leaf {
     pub(super) fn new(service: u32, class: u8, limit: u32) -> Self {
@@ -106,16 +106,15 @@ impl Leaf {
         (self.packets, self.octets)
     }
 
-    /// Whether a packet of `octets` may join. `dice` is a random number.
+    /// Whether a packet may join. `dice` is a random number.
     #[inline]
     pub(super) fn admits(
         &mut self,
-        octets: u32,
         colour: u8,
         profiles: &[Wred],
         dice: impl FnOnce() -> u32,
     ) -> Result<(), Full> {
-        if self.octets + octets > self.limit {
+        if self.packets >= self.limit {
             return Err(Full::Tail);
         }
         let Some(profile) = profiles.get(usize::from(self.wred)) else { return Ok(()) };

@@ -17,6 +17,7 @@ mod programs;
 mod service;
 mod set;
 mod shaper;
+mod tree;
 mod wheel;
 
 pub use build::{Class, Config, Discipline, LEAVES_MAX, Refused, Service};
@@ -24,6 +25,7 @@ pub use leaf::{Drops, LeafCounters, Wred};
 pub use programs::QueuePrograms;
 pub use set::Schedulers;
 pub use shaper::{RATE_MAX, RATE_MIN};
+pub use tree::HELD_MAX;
 
 use crate::lines::prefetch;
 use graph::{Pool, Slot};
@@ -99,7 +101,7 @@ impl Scheduler {
         let leaf = &mut self.leaves[at as usize];
         let dice = &mut self.dice;
         let admitted = match self.held < self.held_max {
-            true => leaf.admits(octets, colour, &self.profiles, || throw(dice)),
+            true => leaf.admits(colour, &self.profiles, || throw(dice)),
             false => Err(Full::Tail),
         };
         if let Err(full) = admitted {

@@ -33,6 +33,12 @@ impl QueuePrograms {
         Ok(())
     }
 
+    /// The ports with queues.
+    pub(crate) fn ports(&self) -> Vec<u16> {
+        let ports = self.ports.lock().unwrap_or_else(PoisonError::into_inner);
+        ports.keys().copied().collect()
+    }
+
     /// So many workers send by each port.
     pub(crate) fn serve(&self, workers: usize) {
         self.workers.store(u16::try_from(workers).unwrap_or(u16::MAX), Ordering::Release);
