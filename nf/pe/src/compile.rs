@@ -95,7 +95,10 @@ impl Compiler<'_> {
             let number = self.numbers.of(Kind::Vrf, &vrf.name);
             self.out.put(Rank::Table, Removed::Vrf(number), Program::Vrf { vrf: number });
             if let Some(label) = vrf.label {
-                let action = program::LabelAction::PopVrf { vrf: number };
+                let action = program::LabelAction::PopVrf {
+                    vrf: number,
+                    tunnel: program::Tunnel::Pipe,
+                };
                 self.label(label, action);
             }
         }
@@ -265,8 +268,8 @@ impl Compiler<'_> {
             }
             if let Some(name) = policer {
                 let policer = self.numbers.of(Kind::Policer, name);
-                let name = Removed::PolicerUse(interface, direction);
-                let program = program::PolicerUse { interface, direction, policer };
+                let name = Removed::PolicerUse(interface, direction, None);
+                let program = program::PolicerUse { interface, direction, class: None, policer };
                 self.out.put(Rank::Use, name, Program::PolicerUse(program));
             }
         }

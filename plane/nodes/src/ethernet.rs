@@ -3,7 +3,10 @@
 //! Routed packets leave it starting at their network header; frames of bridges and cross-connects
 //! keep their Ethernet header and their tags, of which `Row::tags` are the interface's own.
 
-use crate::header::{ETHERNET, TAG, TYPE_ARP, TYPE_IP4, TYPE_IP6, TYPE_SERVICE, TYPE_VLAN, word};
+use crate::arcs::{BRIDGE_IN, CONNECT_IN};
+use crate::header::{
+    ETHERNET, TAG, TYPE_ARP, TYPE_IP4, TYPE_IP6, TYPE_MPLS, TYPE_SERVICE, TYPE_VLAN, word,
+};
 use crate::interfaces::{Input, InterfaceCounters, Interfaces, Row as Link};
 use crate::plane::Shared;
 use graph::meta::GROUP_ADDRESSED;
@@ -12,6 +15,11 @@ use graph::{Context, Edge, Meta, Node, Reason, Row, Slot, VECTOR_MAX, Verdict};
 const TO_IP4: Verdict = Verdict::to(Edge(0));
 const TO_IP6: Verdict = Verdict::to(Edge(1));
 const TO_ARP: Verdict = Verdict::to(Edge(2));
+const TO_MPLS: Verdict = Verdict::to(Edge(3));
+/// Not an edge but the arc.
+const TO_BRIDGE: Verdict = Verdict::to(Edge(4));
+/// Not an edge but the arc.
+const TO_CONNECT: Verdict = Verdict::to(Edge(5));
 
 const SHORT: Verdict = Verdict::drop(Reason(0));
 const NO_INTERFACE: Verdict = Verdict::drop(Reason(1));
@@ -64,7 +72,7 @@ impl Run<'_> {
 
 impl Node for EthernetInput {
     fn row(&self) -> Row {
-        Row::of("ethernet-input", &["ip4-input", "ip6-input", "arp-input"], REASONS)
+        Row::of("ethernet-input", &["ip4-input", "ip6-input", "arp-input", "mpls-input"], REASONS)
     }
 
     fn process(&mut self, batch: &[Slot], cx: &mut Context<'_>) {
@@ -102,8 +110,37 @@ impl Node for EthernetInput {
             }
         }
         run.end();
-        cx.next.dispatch(&verdicts[..batch.len()], batch);
+        let verdicts = &verdicts[..batch.len()];
+        if verdicts.iter().all(|verdict| *verdict == TO_CONNECT) {
+            cx.next.start(CONNECT_IN, batch, cx.packets);
+        } else if verdicts.iter().all(|verdict| *verdict != TO_BRIDGE && *verdict != TO_CONNECT) {
+            cx.next.dispatch(verdicts, batch);
+        } else {
+            spread(verdicts, batch, cx);
+        }
     }
+}
+
+/// Frames that are not routed go along arcs of their own.
+fn spread(verdicts: &[Verdict], batch: &[Slot], cx: &mut Context<'_>) {
+    let mut bridged = [Slot(0); VECTOR_MAX];
+    let mut connected = [Slot(0); VECTOR_MAX];
+    let (mut bridges, mut connects) = (0, 0);
+    for (verdict, slot) in verdicts.iter().zip(batch) {
+        match *verdict {
+            TO_BRIDGE => {
+                bridged[bridges % VECTOR_MAX] = *slot;
+                bridges += 1;
+            }
+            TO_CONNECT => {
+                connected[connects % VECTOR_MAX] = *slot;
+                connects += 1;
+            }
+            _ => cx.next.dispatch(&[*verdict], &[*slot]),
+        }
+    }
+    cx.next.start(BRIDGE_IN, &bridged[..bridges], cx.packets);
+    cx.next.start(CONNECT_IN, &connected[..connects], cx.packets);
 }
 
 /// A packet of a routed interface: for us, or for all; its network header is next.
@@ -130,6 +167,7 @@ fn routed(
         TYPE_IP4 => TO_IP4,
         TYPE_IP6 => TO_IP6,
         TYPE_ARP => TO_ARP,
+        TYPE_MPLS => TO_MPLS,
         _ => PROTOCOL,
     }
 }
@@ -160,7 +198,11 @@ fn other(meta: &mut Meta, interfaces: &Interfaces, frame: &[u8]) -> Verdict {
     meta.interface = interface;
     let header = frame.first_chunk::<ETHERNET>();
     match (link.input, header) {
+        (Input::CrossConnect, _) => TO_CONNECT,
+        (Input::Bridged, _) => TO_BRIDGE,
         (Input::Routed, Some(header)) => {
+            // The priority of the outer tag is the class until somebody knows better.
+            meta.class = if tags > 0 { (word(frame, 14) >> 13) as u8 } else { 0 };
             let ethertype = word(frame, 12 + usize::from(tags) * TAG);
             routed(meta, link, header, ethertype, usize::from(tags))
         }

@@ -4,8 +4,9 @@
 pub const NEXT_IP4: u16 = 4;
 /// `Line::next` of a rewrite that ends with the EtherType of IPv6.
 pub const NEXT_IP6: u16 = 6;
-/// `Line::next` of a rewrite that ends with a label.
-pub const NEXT_MPLS: u16 = 7;
+/// `Line::next` of a rewrite that ends with labels has this bit; the others say of what form
+/// (`mpls::push`).
+pub const NEXT_LABELS: u16 = 1 << 15;
 
 /// `Line::reason`: there is no route.
 pub const NO_ROUTE: u16 = 0;

@@ -82,9 +82,13 @@ pub struct Interfaces {
 }
 
 impl Interfaces {
-    /// As the programs say.
+    /// As the programs say; `hop` finds the table's number of a cross-connect's hop.
     #[must_use]
-    pub fn of(ports: &BTreeMap<u16, Port>, interfaces: &BTreeMap<u32, Interface>) -> Self {
+    pub fn of(
+        ports: &BTreeMap<u16, Port>,
+        interfaces: &BTreeMap<u32, Interface>,
+        hop: impl Fn(u32) -> u32,
+    ) -> Self {
         let mut made = Self::default();
         for port in ports.values().filter(|port| port.up) {
             let at = usize::from(port.port);
@@ -96,7 +100,8 @@ impl Interfaces {
                 made.place(interface);
                 let at = interface.index as usize;
                 made.rows.resize(made.rows.len().max(at + 1), Row::default());
-                made.rows[at] = Self::describe(interface, port);
+                let row = Self::describe(interface, port);
+                made.rows[at] = Row { hop: hop(row.hop), ..row };
             }
         }
         made
@@ -316,7 +321,7 @@ mod tests {
             interface(9, Some(11), None),
         ];
         let rows = rows.into_iter().map(|row| (row.index, row)).collect();
-        let interfaces = Interfaces::of(&ports, &rows);
+        let interfaces = Interfaces::of(&ports, &rows, |hop| hop);
         assert_eq!((interfaces.untagged(1), interfaces.untagged(0)), (5, NONE));
         assert_eq!(interfaces.tagged(1, 10, None), (6, 1));
         assert_eq!(interfaces.tagged(1, 10, Some(20)), (7, 2));

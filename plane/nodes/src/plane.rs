@@ -4,17 +4,21 @@ mod hops;
 mod links;
 mod neighbours;
 mod routes;
+mod services;
 mod sweep;
 
 pub use neighbours::{NEIGHBOURS_MAX, REACHABLE, RETRANSMIT, TRIES_MAX};
 
 use crate::addresses::Addresses;
 use crate::interfaces::{InterfaceCounters, Interfaces};
-use crate::program::{Interface, Mac, Port, Program};
+use crate::l2::{BridgeInput, CrossConnect};
+use crate::mpls::{MplsExpired, MplsInput};
+use crate::program::{Direction, Family, Interface, Mac, Port, Program};
 use crate::protection::Protection;
-use crate::{
-    arcs, arp, echo, ethernet, glean, inject, ip4, ip6, local, nd, output, reassembly, urpf,
-};
+use crate::qos::{Classify, FilterNode, MarkOut, PolicerNode, Stage};
+use crate::sampling::Sample;
+use crate::services::{Services, Views};
+use crate::{arcs, arp, echo, ethernet, glean, inject, ip4, ip6, local, nd, output, reassembly, urpf};
 use crossbeam_queue::ArrayQueue;
 use graph::{ChainsWriter, Flaw, Graph, Plan};
 use hops::Numbers;
@@ -27,6 +31,7 @@ use std::sync::Arc;
 use sweep::Sweep;
 use table::epoch::{Domain, Published, Publisher};
 use table::hop::{HopError, HopLookups, Hops};
+use table::mac::Learner;
 use table::vrf::{VrfLookups, Vrfs};
 
 /// What a worker may have told the plane and the plane not yet heard, at most.
@@ -96,15 +101,6 @@ pub enum Heard {
         vrf: u32,
         /// The packet, from its IP header.
         packet: Box<[u8]>,
-    },
-    /// A MAC address in a bridge domain.
-    Mac {
-        /// The domain.
-        bridge: u32,
-        /// The address.
-        mac: Mac,
-        /// The member that it was heard from (as the bridge's nodes number members).
-        member: u32,
     },
 }
 
@@ -177,6 +173,7 @@ pub struct Plane {
     vrfs: Vrfs,
     hops: Hops,
     numbers: Numbers,
+    services: Services,
     own: Own,
     neighbours: Neighbours,
     changed: Changed,
@@ -214,7 +211,9 @@ impl Plane {
             counters: Arc::default(),
             heard: Arc::new(ArrayQueue::new(1)),
         };
-        let chains = plan(&shared).chains(&domain)?;
+        let mut services = Services::new(&domain, u64::from(seed));
+        let views = services.views(0, &shared);
+        let chains = plan(&shared, views).chains(&domain)?;
         let numbers = Numbers::new(&mut hops)?;
         Ok(Self {
             domain,
@@ -232,6 +231,7 @@ impl Plane {
             vrfs,
             hops,
             numbers,
+            services,
             own: Own::default(),
             neighbours: Neighbours::default(),
             changed: Changed::default(),
@@ -267,17 +267,7 @@ impl Plane {
                 self.protection.publish(Protection::of(rows));
             }
             Program::Remove(removed) => self.remove(removed)?,
-            Program::Label { .. }
-            | Program::Bridge(_)
-            | Program::Pseudowire(_)
-            | Program::Filter(_)
-            | Program::FilterUse(_)
-            | Program::Policer(_)
-            | Program::PolicerUse(_)
-            | Program::Scheduler(_)
-            | Program::Sampling(_) => {
-                return Err(Refused::Conflict("services are not part of this plane".to_owned()));
-            }
+            other => self.service(other)?,
         }
         if let Some(sweep) = &mut self.sweep {
             sweep.said(program);
@@ -289,11 +279,13 @@ impl Plane {
     pub fn publish(&mut self) {
         let changed = std::mem::take(&mut self.changed);
         if changed.links {
-            self.interfaces.publish(Interfaces::of(&self.ports, &self.links));
+            let hop = |id| self.numbers.of(id).unwrap_or(table::hop::NO_ROUTE);
+            self.interfaces.publish(Interfaces::of(&self.ports, &self.links, hop));
         }
         if changed.links || changed.addresses {
             self.own_addresses.publish(self.own_addresses());
         }
+        self.services.publish(&self.links);
         if changed.chains {
             self.chains.publish();
         }
@@ -311,7 +303,9 @@ impl Plane {
             heard: Arc::new(ArrayQueue::new(HEARD_MAX)),
             ..self.shared.clone()
         };
-        let plan = plan(&shared);
+        let worker = self.services.worker();
+        self.services.publish(&self.links);
+        let plan = plan(&shared, self.services.views(worker, &shared));
         self.workers.push(shared);
         Ok(plan.build(&self.chains, reader)?)
     }
@@ -349,6 +343,7 @@ impl Plane {
             }
         }
         self.neighbours_due(out);
+        self.services.tick(now, |_| {});
         self.vrfs.ipv4.recycle();
         self.vrfs.ipv6.recycle();
         self.hops.recycle();
@@ -362,7 +357,6 @@ impl Plane {
             Heard::Unresolved { interface, neighbour, address, vrf, packet } => {
                 self.neighbour_wanted((interface, neighbour), address, (vrf, packet), out);
             }
-            Heard::Mac { .. } => {}
         }
     }
 
@@ -415,7 +409,7 @@ impl Plane {
 }
 
 /// All nodes of a worker.
-fn plan(shared: &Shared) -> Plan {
+fn plan(shared: &Shared, (views, learner): (Views, Learner)) -> Plan {
     let (routes, hops) = (&shared.routes, &shared.hops);
     let plan = Plan::new()
         .node(ethernet::EthernetInput::new(shared.clone()))
@@ -439,5 +433,27 @@ fn plan(shared: &Shared) -> Plan {
         .node(output::InterfaceOutput::new(shared.clone()));
     let check = |six| urpf::SourceCheck::new(shared.clone(), routes.clone(), Arc::clone(hops), six);
     let plan = plan.node(check(false)).node(check(true));
+    let plan = plan
+        .node(ip4::Ip4Redirect::new(Arc::clone(hops), shared.seed))
+        .node(ip6::Ip6Redirect::new(Arc::clone(hops), shared.seed));
+    let plan = services_plan(plan, &views, learner, shared.seed);
     arcs::arcs().into_iter().fold(plan, Plan::arc)
+}
+
+/// The nodes of labels, frames and traffic classes.
+fn services_plan(plan: Plan, views: &Views, learner: Learner, seed: u32) -> Plan {
+    let filter = |stage| FilterNode::new(views.clone(), stage);
+    plan.node(MplsInput::new(views.clone()))
+        .node(MplsExpired::new(views.clone()))
+        .node(CrossConnect::new(views.clone()))
+        .node(BridgeInput::new(views.clone(), learner))
+        .node(Sample::new(views.clone(), seed ^ views.worker as u32))
+        .node(Classify(views.clone()))
+        .node(MarkOut(views.clone()))
+        .node(filter(Stage::In(Family::Ip4)))
+        .node(filter(Stage::In(Family::Ip6)))
+        .node(filter(Stage::In(Family::Ethernet)))
+        .node(filter(Stage::Out))
+        .node(PolicerNode::new(views.clone(), Direction::In))
+        .node(PolicerNode::new(views.clone(), Direction::Out))
 }

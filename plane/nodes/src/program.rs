@@ -8,8 +8,9 @@
 mod service;
 
 pub use service::{
-    Bridge, Filter, FilterUse, LabelAction, Match, Meter, Policer, PolicerUse, Pseudowire, Queue,
-    Rule, Sampling, Scheduler, Verdict,
+    Bridge, BridgeMember, Drops, Filter, FilterUse, LabelAction, Marking, Match, Meter, Policer,
+    PolicerUse, Pseudowire, Push, Queue, Rule, Sampling, Scheduler, StaticMac, Tunnel, Verdict,
+    Wred,
 };
 
 use serde::{Deserialize, Serialize};
@@ -85,6 +86,8 @@ pub enum Program {
     Bridge(Bridge),
     /// A pseudowire of a bridge domain.
     Pseudowire(Pseudowire),
+    /// A configured MAC address of a bridge domain.
+    StaticMac(StaticMac),
     /// A filter.
     Filter(Filter),
     /// Which filter packets of an interface pass.
@@ -93,6 +96,8 @@ pub enum Program {
     Policer(Policer),
     /// Which policer packets of an interface pass.
     PolicerUse(PolicerUse),
+    /// How marks and classes go together at an interface.
+    Marking(Marking),
     /// The queues of a port.
     Scheduler(Scheduler),
     /// Samples of an interface's packets.
@@ -260,6 +265,8 @@ pub enum Hop {
         #[serde(default)]
         resilient: bool,
     },
+    /// Over another hop, behind labels: a tunnel, a VPN's route, a pseudowire.
+    Push(Push),
     /// The first of two that works.
     Backup {
         /// As long as it works.
@@ -339,6 +346,8 @@ pub enum Family {
     Ip4,
     /// IPv6.
     Ip6,
+    /// Frames that are not routed.
+    Ethernet,
 }
 
 /// What is taken away; also the name under which a thing was said (mark and sweep).
@@ -366,14 +375,18 @@ pub enum Removed {
     Bridge(u32),
     /// A pseudowire.
     Pseudowire(u32),
+    /// A configured MAC address of a bridge domain.
+    StaticMac(u32, Mac),
     /// A filter.
     Filter(u32),
     /// The use of a filter.
     FilterUse(u32, Direction, Family),
     /// A policer.
     Policer(u32),
-    /// The use of a policer.
-    PolicerUse(u32, Direction),
+    /// The use of a policer, of one class or of all.
+    PolicerUse(u32, Direction, Option<u8>),
+    /// The maps of an interface.
+    Marking(u32),
     /// The queues of a port.
     Scheduler(u16),
     /// Sampling on an interface.

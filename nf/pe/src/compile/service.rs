@@ -6,7 +6,8 @@ use crate::desired::Rank;
 use crate::numbers::Kind;
 use nodes::Program;
 use nodes::program::{
-    self, Class, Family, Hop, LabelAction, Match, Meter, ProtectionRow, Removed, Verdict,
+    self, Class, Family, Hop, LabelAction, Match, Meter, ProtectionRow, Removed, Tunnel,
+    Verdict,
 };
 
 /// The name of the global routing table where one must be named.
@@ -50,19 +51,22 @@ impl Compiler<'_> {
             let action = match (&incoming.vrf, incoming.via.is_empty()) {
                 (Some(vrf), _) => {
                     let vrf = Some(vrf.as_str()).filter(|name| *name != GLOBAL);
-                    LabelAction::PopVrf { vrf: self.table(vrf) }
+                    LabelAction::PopVrf { vrf: self.table(vrf), tunnel: Tunnel::Pipe }
                 }
                 (None, false) => {
-                    LabelAction::Forward { hop: self.ways(None, &incoming.via, (None, false)) }
+                    let hop = self.ways(None, &incoming.via, (None, false));
+                    LabelAction::Forward { hop, tunnel: Tunnel::Pipe }
                 }
-                (None, true) => LabelAction::Pop,
+                (None, true) => LabelAction::Pop { tunnel: Tunnel::Pipe },
             };
             self.label(incoming.label, action);
         }
         for connect in &self.pe.cross_connect {
             if let Some(wire) = &connect.pseudowire {
                 let interface = self.numbers.of(Kind::Interface, &connect.interface);
-                self.label(wire.label_in, LabelAction::PopInterface { interface });
+                let (control_word, flow_label) = (false, false);
+                let action = LabelAction::PopInterface { interface, control_word, flow_label };
+                self.label(wire.label_in, action);
             }
         }
         for bridge in &self.pe.bridge {
@@ -78,6 +82,8 @@ impl Compiler<'_> {
             macs_max: section.macs_max,
             flood_unknown: section.flood_unknown,
             learn: section.learn,
+            storm_pps: 0,
+            moves_max: 0,
         };
         self.out.put(Rank::Table, Removed::Bridge(bridge), Program::Bridge(program));
         for wire in &section.pseudowire {
@@ -90,10 +96,12 @@ impl Compiler<'_> {
         let pseudowire = self.numbers.of(Kind::Pseudowire, &name);
         let hop = self.via(None, &wire.via);
         let split_horizon = wire.split_horizon;
-        let program = program::Pseudowire { pseudowire, bridge, hop, split_horizon };
+        let program = program::Pseudowire { pseudowire, bridge, hop, split_horizon, macs_max: 0 };
         let name = Removed::Pseudowire(pseudowire);
         self.out.put(Rank::Member, name, Program::Pseudowire(program));
-        self.label(wire.label_in, LabelAction::PopPseudowire { pseudowire });
+        let (control_word, flow_label) = (false, false);
+        let action = LabelAction::PopPseudowire { pseudowire, control_word, flow_label };
+        self.label(wire.label_in, action);
     }
 
     pub(super) fn tools(&mut self) {
@@ -139,6 +147,7 @@ impl Compiler<'_> {
             excess_bytes: section.excess_kbps * KBPS,
             excess_burst: section.excess_burst,
             mark_yellow: section.mark_yellow,
+            mark_red: None,
         };
         self.out.put(Rank::Table, Removed::Policer(policer), Program::Policer(program));
     }
@@ -148,12 +157,13 @@ impl Compiler<'_> {
         let matches = Match {
             source: section.source.as_deref().and_then(prefix),
             destination: section.destination.as_deref().and_then(prefix),
-            protocol: section.protocol.as_deref().and_then(ip_protocol),
+            protocols: section.protocol.as_deref().and_then(ip_protocol).into_iter().collect(),
             source_ports: ranges(&section.source_ports),
             destination_ports: ranges(&section.destination_ports),
-            tcp_flags: section.tcp_flags.as_deref().and_then(tcp_flags),
-            service: section.dscp.map(|dscp| (dscp << 2, 0xFC)),
+            tcp_flags: section.tcp_flags.as_deref().and_then(tcp_flags).into_iter().collect(),
+            dscp: section.dscp.into_iter().collect(),
             fragment: section.fragment,
+            ..Match::default()
         };
         let verdict = match action(&section.action) {
             Some(Action::Permit) => Verdict::Permit,
@@ -182,6 +192,7 @@ impl Compiler<'_> {
                 priority: queue.priority,
                 weight: queue.weight,
                 packets_max: queue.packets_max,
+                wred: None,
             });
         }
         let rate_bytes = section.rate_kbps * KBPS;

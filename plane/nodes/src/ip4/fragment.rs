@@ -2,7 +2,7 @@
 
 use crate::arcs::OUT;
 use crate::header::{IP4, seal_ip4, word};
-use crate::ip4::rewrite;
+use crate::ip4::leave;
 use graph::{Context, Node, Pool, Reason, Row, Slot};
 use std::sync::Arc;
 use table::hop::{HopLookups, Kind, Line};
@@ -98,8 +98,11 @@ fn placed(of: Slot, header: &[u8], part: &[u8], line: &Line, packets: &mut Pool)
     let start = usize::from(meta.offset);
     cell[start..start + header.len()].copy_from_slice(header);
     cell[start + header.len()..][..part.len()].copy_from_slice(part);
-    rewrite(meta, cell, line);
-    Some(slot)
+    if leave(meta, cell, line) {
+        return Some(slot);
+    }
+    packets.free(slot);
+    None
 }
 
 /// The header of the later fragments: options without the bit for copying are in the first only.

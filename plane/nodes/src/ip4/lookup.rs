@@ -6,6 +6,7 @@ use crate::flow;
 use crate::header::{ETHERNET, IP4, TYPE_IP4, age_ip4, long, word};
 use crate::hop;
 use crate::icmp::{Message, PROHIBITED, TIME_EXCEEDED, TOO_BIG, UNREACHABLE_HOST, UNREACHABLE_NET};
+use crate::mpls::push;
 use graph::meta::{GROUP_ADDRESSED, OWN};
 use graph::{Context, Edge, Meta, Node, Reason, Row, Slot, VECTOR_MAX, Verdict};
 use std::sync::Arc;
@@ -88,6 +89,39 @@ impl Node for Ip4Lookup {
     }
 }
 
+/// The node `ip4-redirect`: packets that a filter sends by a hop of its own (`Meta::hop`).
+pub struct Ip4Redirect {
+    hops: Arc<HopLookups>,
+    seed: u32,
+}
+
+impl Ip4Redirect {
+    /// The node of one worker.
+    #[must_use]
+    pub const fn new(hops: Arc<HopLookups>, seed: u32) -> Self {
+        Self { hops, seed }
+    }
+}
+
+impl Node for Ip4Redirect {
+    fn row(&self) -> Row {
+        let next = &["local", "glean", "ip4-error", "ip4-fragment", "ip4-lookup"];
+        Row::of("ip4-redirect", next, REASONS)
+    }
+
+    fn process(&mut self, batch: &[Slot], cx: &mut Context<'_>) {
+        let mut found = [0_u32; VECTOR_MAX];
+        for (slot, hop) in batch.iter().zip(&mut found) {
+            *hop = cx.packets.meta(*slot).hop;
+        }
+        let mut lines = [self.hops.resolve(cx.reader, 0, 0); VECTOR_MAX];
+        let (packets, seed) = (&*cx.packets, self.seed);
+        let hash = |at: usize| flow::ip4(packets.bytes(batch[at]), seed);
+        self.hops.resolve_each(cx.reader, &found[..batch.len()], hash, &mut lines);
+        finish(batch, &lines, cx);
+    }
+}
+
 fn finish(batch: &[Slot], lines: &[&Line; VECTOR_MAX], cx: &mut Context<'_>) {
     let mut leaving = [Slot(0); VECTOR_MAX];
     let mut count = 0;
@@ -114,7 +148,7 @@ fn forwarded(meta: &mut Meta, cell: &mut [u8], line: &Line) -> Verdict {
     let is_plain = (line.kind == Kind::Rewrite)
         & (header[8] > 1)
         & (meta.flags & (GROUP_ADDRESSED | OWN) == 0)
-        & (line.next != hop::NEXT_IP6)
+        & (line.next == hop::NEXT_IP4)
         & (meta.length <= line.mtu_bytes);
     if !is_plain {
         return exceptional(meta, cell, line);
@@ -177,11 +211,38 @@ fn exceptional(meta: &mut Meta, cell: &mut [u8], line: &Line) -> Verdict {
     if too_big {
         return TO_FRAGMENT;
     }
+    if line.next & hop::NEXT_LABELS != 0 {
+        return labelled(meta, cell, line);
+    }
     rewrite(meta, cell, line);
     if line.next == hop::NEXT_IP6 {
         cell[l3 - 2..l3].copy_from_slice(&TYPE_IP4.to_be_bytes());
     }
     OUTWARD
+}
+
+/// Puts a line's octets before a packet of a node that is not in a hurry; false if it cannot be.
+pub(crate) fn leave(meta: &mut Meta, cell: &mut [u8], line: &Line) -> bool {
+    if line.next & hop::NEXT_LABELS != 0 {
+        return labelled(meta, cell, line) == OUTWARD;
+    }
+    rewrite(meta, cell, line);
+    true
+}
+
+/// Behind labels, which carry the packet's class and, in the uniform model, its time to live.
+fn labelled(meta: &mut Meta, cell: &mut [u8], line: &Line) -> Verdict {
+    let start = usize::from(meta.offset);
+    let packet = &cell[start..start + usize::from(meta.length)];
+    let marks = push::Seal {
+        ttl: packet[8],
+        swapped: false,
+        class: meta.class,
+        bottom: true,
+        hash: if line.next & push::ENTROPY != 0 { flow::ip4(packet, 0) } else { 0 },
+    };
+    meta.transmit = line.interface;
+    if push::seal(meta, cell, line, marks) { OUTWARD } else { KIND }
 }
 
 /// To all hosts of a subnet: it is for this system too where it came by that link, and sent on

@@ -9,8 +9,8 @@ mod options;
 pub use error::{ERROR_BYTES_MAX, Ip4Error};
 pub use fragment::{FRAGMENTS_MAX, Ip4Fragment};
 pub use input::Ip4Input;
-pub use lookup::Ip4Lookup;
+pub use lookup::{Ip4Lookup, Ip4Redirect};
 pub use options::Ip4Options;
 
 pub(crate) use error::TTL;
-pub(crate) use lookup::rewrite;
+pub(crate) use lookup::{leave, rewrite};

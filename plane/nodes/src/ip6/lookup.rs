@@ -9,6 +9,7 @@ use crate::icmp::{
     BEYOND_SCOPE, Message, PROHIBITED, TIME_EXCEEDED, TOO_BIG, UNREACHABLE_HOST, UNREACHABLE_NET,
 };
 use crate::ip4::rewrite;
+use crate::mpls::push;
 use graph::meta::{GROUP_ADDRESSED, LINK_LOCAL, OWN};
 use graph::{Context, Edge, Meta, Node, Reason, Row, Slot, VECTOR_MAX, Verdict};
 use std::sync::Arc;
@@ -84,6 +85,38 @@ impl Node for Ip6Lookup {
     }
 }
 
+/// The node `ip6-redirect`: packets that a filter sends by a hop of its own (`Meta::hop`).
+pub struct Ip6Redirect {
+    hops: Arc<HopLookups>,
+    seed: u32,
+}
+
+impl Ip6Redirect {
+    /// The node of one worker.
+    #[must_use]
+    pub const fn new(hops: Arc<HopLookups>, seed: u32) -> Self {
+        Self { hops, seed }
+    }
+}
+
+impl Node for Ip6Redirect {
+    fn row(&self) -> Row {
+        Row::of("ip6-redirect", &["local", "glean", "ip6-error", "ip6-lookup"], REASONS)
+    }
+
+    fn process(&mut self, batch: &[Slot], cx: &mut Context<'_>) {
+        let mut found = [0_u32; VECTOR_MAX];
+        for (slot, hop) in batch.iter().zip(&mut found) {
+            *hop = cx.packets.meta(*slot).hop;
+        }
+        let mut lines = [self.hops.resolve(cx.reader, 0, 0); VECTOR_MAX];
+        let (packets, seed) = (&*cx.packets, self.seed);
+        let hash = |at: usize| flow::ip6(packets.bytes(batch[at]), seed);
+        self.hops.resolve_each(cx.reader, &found[..batch.len()], hash, &mut lines);
+        finish(batch, &lines, cx);
+    }
+}
+
 fn finish(batch: &[Slot], lines: &[&Line; VECTOR_MAX], cx: &mut Context<'_>) {
     let mut leaving = [Slot(0); VECTOR_MAX];
     let mut count = 0;
@@ -110,7 +143,7 @@ fn forwarded(meta: &mut Meta, cell: &mut [u8], line: &Line) -> Verdict {
     let is_plain = (line.kind == Kind::Rewrite)
         & (header[7] > 1)
         & (meta.flags & (GROUP_ADDRESSED | OWN | LINK_LOCAL) == 0)
-        & (line.next != hop::NEXT_IP4)
+        & (line.next == hop::NEXT_IP6)
         & (meta.length <= line.mtu_bytes);
     if !is_plain {
         return exceptional(meta, cell, line);
@@ -151,11 +184,29 @@ fn exceptional(meta: &mut Meta, cell: &mut [u8], line: &Line) -> Verdict {
     if !is_own {
         cell[l3 + 7] -= 1;
     }
+    if line.next & hop::NEXT_LABELS != 0 {
+        return labelled(meta, cell, line);
+    }
     rewrite(meta, cell, line);
     if line.next == hop::NEXT_IP4 {
         cell[l3 - 2..l3].copy_from_slice(&TYPE_IP6.to_be_bytes());
     }
     OUTWARD
+}
+
+/// Behind labels, which carry the packet's class and, in the uniform model, its hop limit.
+fn labelled(meta: &mut Meta, cell: &mut [u8], line: &Line) -> Verdict {
+    let start = usize::from(meta.offset);
+    let packet = &cell[start..start + usize::from(meta.length)];
+    let marks = push::Seal {
+        ttl: packet[7],
+        swapped: false,
+        class: meta.class,
+        bottom: true,
+        hash: if line.next & push::ENTROPY != 0 { flow::ip6(packet, 0) } else { 0 },
+    };
+    meta.transmit = line.interface;
+    if push::seal(meta, cell, line, marks) { OUTWARD } else { KIND }
 }
 
 /// What the sender hears of a hop that drops.

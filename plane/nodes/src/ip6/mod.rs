@@ -7,5 +7,5 @@ mod options;
 
 pub use error::Ip6Error;
 pub use input::Ip6Input;
-pub use lookup::Ip6Lookup;
+pub use lookup::{Ip6Lookup, Ip6Redirect};
 pub use options::Ip6Options;

@@ -4,10 +4,12 @@ use super::{Plane, Refused};
 use crate::frame;
 use crate::header::{TYPE_IP4, TYPE_IP6, TYPE_MPLS};
 use crate::hop::{
-    BLACKHOLE, BROADCAST, DOWN, NEXT_IP4, NEXT_IP6, NEXT_MPLS, PROHIBITED, TO_ALL, UNREACHABLE,
+    BLACKHOLE, BROADCAST, DOWN, NEXT_IP4, NEXT_IP6, NEXT_LABELS, PROHIBITED, TO_ALL, UNREACHABLE,
 };
 use crate::interfaces::Row;
-use crate::program::{Discard, HOPS_MAX, Hop, LABELS_MAX, MEMBERS_MAX, Mac};
+use crate::mpls::entry::{IMPLICIT_NULL, LABELS};
+use crate::mpls::push;
+use crate::program::{self, Discard, HOPS_MAX, Hop, LABELS_MAX, MEMBERS_MAX, Mac};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use table::hop::{self as table_hop, HopError, Hops, Kind, Line, Member, Push};
@@ -115,6 +117,7 @@ impl Plane {
             )),
             Hop::Local => line(Line::new(Kind::Local, 0)),
             Hop::Via { interface, gateway, labels } => self.via(*interface, *gateway, labels),
+            Hop::Push(said) => self.push(said),
             Hop::Group { members, .. } => self.group(members),
             Hop::Backup { primary, backup } => Ok(table_hop::Hop::Backup {
                 primary: self.numbers.of(*primary)?,
@@ -140,34 +143,43 @@ impl Plane {
         if !self.links.contains_key(&interface) {
             return Err(Refused::Missing { what: "interface", number: interface.into() });
         }
-        let limit = (1 << 20) - 1;
-        if let Some(label) = labels.iter().find(|label| **label > limit) {
-            let (number, limit) = (u64::from(*label), u64::from(limit));
-            return Err(Refused::Number { what: "label", number, limit });
-        }
-        if labels.len() > LABELS_MAX {
-            let (number, limit) = (labels.len() as u64, LABELS_MAX as u64);
-            return Err(Refused::Number { what: "labels", number, limit });
-        }
+        check_labels(labels)?;
         let over = match gateway {
             Some(gateway) => self.neighbours.hop(&(interface, gateway)),
             None if labels.is_empty() => Some(self.glean_hop(interface)?),
             None => return Err(Refused::Conflict("labels need a gateway".to_owned())),
         };
         let over = over.ok_or(Refused::Missing { what: "neighbour", number: interface.into() })?;
-        let last = labels.len().saturating_sub(1);
-        let entries = labels.iter().enumerate().flat_map(|(at, label)| {
-            let bottom = u32::from(at == last) << 8;
-            (label << 12 | bottom | 255).to_be_bytes()
-        });
         let is_labelled = !labels.is_empty();
         Ok(table_hop::Hop::Push(Push {
             over,
-            octets: entries.collect(),
+            octets: push::stack(labels, 0),
             ether_type: is_labelled.then_some(TYPE_MPLS),
-            next: is_labelled.then_some(NEXT_MPLS),
+            next: is_labelled.then_some(NEXT_LABELS),
             counter: 0,
         }))
+    }
+
+    /// Labels over another hop.
+    fn push(&self, said: &program::Push) -> Result<table_hop::Hop, Refused> {
+        check_labels(&said.labels)?;
+        let over = self.numbers.of(said.over)?;
+        let form = push::form(said);
+        let hashed = push::ENTROPY | push::FLOW_LABEL;
+        let below = match self.hops.hop(over) {
+            Some(table_hop::Hop::Push(below)) => below.next.unwrap_or(0),
+            _ => 0,
+        };
+        if below & NEXT_LABELS != 0 && below & hashed != 0 {
+            let why = "entropy and flow labels go with the innermost labels";
+            return Err(Refused::Conflict(why.to_owned()));
+        }
+        if form & hashed == hashed {
+            return Err(Refused::Conflict("one of entropy and flow label".to_owned()));
+        }
+        let octets = push::stack(&said.labels, form);
+        let (ether_type, next) = (Some(TYPE_MPLS), Some(form));
+        Ok(table_hop::Hop::Push(Push { over, octets, ether_type, next, counter: 0 }))
     }
 
     fn group(&self, members: &[(u32, u32)]) -> Result<table_hop::Hop, Refused> {
@@ -232,6 +244,21 @@ impl Plane {
         }
         Ok(())
     }
+}
+
+fn check_labels(labels: &[u32]) -> Result<(), Refused> {
+    let limit = u64::from(LABELS) - 1;
+    if let Some(label) = labels.iter().find(|label| **label >= LABELS) {
+        return Err(Refused::Number { what: "label", number: u64::from(*label), limit });
+    }
+    if labels.contains(&IMPLICIT_NULL) {
+        return Err(Refused::Conflict("implicit null is no label: leave it out".to_owned()));
+    }
+    if labels.len() > LABELS_MAX {
+        let (number, limit) = (labels.len() as u64, LABELS_MAX as u64);
+        return Err(Refused::Number { what: "labels", number, limit });
+    }
+    Ok(())
 }
 
 /// The line of a neighbour whose MAC address is known.

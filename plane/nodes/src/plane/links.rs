@@ -31,6 +31,7 @@ impl Plane {
                 self.withdraw(index, *address, *length)?;
             }
         }
+        self.services.interface(index, before.as_ref().is_some_and(|one| one.mode == new.mode));
         self.links.insert(index, new.clone());
         self.changed.links = true;
         self.refresh_interface(index)?;
@@ -72,6 +73,9 @@ impl Plane {
                 Err(Refused::Missing { what: "vrf", number: vrf.into() })
             }
             Mode::Routed { .. } => Ok(()),
+            Mode::CrossConnect { hop } if hop != 0 && self.numbers.of(hop).is_err() => {
+                Err(Refused::Missing { what: "hop", number: hop.into() })
+            }
             Mode::Bridged { .. } | Mode::CrossConnect { .. } => {
                 let bare = self.addresses.get(&new.index).is_none_or(Vec::is_empty);
                 let why = || Refused::Conflict("the interface has addresses".to_owned());
@@ -171,6 +175,7 @@ impl Plane {
             self.set_features(&arc, interface, BTreeMap::new())?;
         }
         self.links.remove(&interface);
+        self.services.forget(interface);
         self.changed.links = true;
         self.forget_neighbours(interface)?;
         self.refresh_interface(interface)

@@ -17,6 +17,11 @@ impl Sweep {
         Self { generation, said: BTreeSet::new() }
     }
 
+    /// Something whose name the program alone does not tell.
+    pub(super) fn named(&mut self, name: Removed) {
+        self.said.insert(name);
+    }
+
     pub(super) fn said(&mut self, program: &Program) {
         match program {
             Program::Routes4 { vrf, routes } => {
@@ -62,7 +67,11 @@ fn name(program: &Program) -> Option<Removed> {
         Program::Pseudowire(pseudowire) => Removed::Pseudowire(pseudowire.pseudowire),
         Program::Filter(filter) => Removed::Filter(filter.filter),
         Program::Policer(policer) => Removed::Policer(policer.policer),
-        Program::PolicerUse(said) => Removed::PolicerUse(said.interface, said.direction),
+        Program::PolicerUse(said) => {
+            Removed::PolicerUse(said.interface, said.direction, said.class)
+        }
+        Program::Marking(marking) => Removed::Marking(marking.interface),
+        Program::StaticMac(said) => Removed::StaticMac(said.bridge, said.mac),
         Program::Scheduler(scheduler) => Removed::Scheduler(scheduler.port),
         Program::Sampling(sampling) => Removed::Sampling(sampling.interface),
         Program::Features { arc, interface, .. } => Removed::Features(arc.clone(), *interface),
@@ -115,6 +124,7 @@ impl Plane {
         let mut all: Vec<Removed> = Vec::new();
         let fixed = self.neighbours.statics().into_iter();
         all.extend(fixed.map(|(interface, address)| Removed::Neighbour(interface, address)));
+        all.extend(self.services.said());
         let features = self.features.iter().filter(|(_, all)| all.values().any(|why| why & 1 == 1));
         all.extend(features.map(|((arc, link), _)| Removed::Features(arc.clone(), *link)));
         for (interface, addresses) in &self.addresses {
@@ -161,17 +171,7 @@ impl Plane {
                 self.protection.publish(Protection::default());
                 Ok(())
             }
-            Removed::Label(_)
-            | Removed::Bridge(_)
-            | Removed::Pseudowire(_)
-            | Removed::Filter(_)
-            | Removed::FilterUse(..)
-            | Removed::Policer(_)
-            | Removed::PolicerUse(..)
-            | Removed::Scheduler(_)
-            | Removed::Sampling(_) => {
-                Err(Refused::Conflict("services are not part of this plane".to_owned()))
-            }
+            service => self.remove_service(service),
         }
     }
 }

@@ -72,7 +72,8 @@ pub struct Push {
     pub over: u32,
     /// What is put between: label stack entries, the outermost first.
     pub octets: Vec<u8>,
-    /// Replaces the last two octets of the rewrite of an adjacency: its type. Not of a push.
+    /// Replaces the last two octets of the rewrite of an adjacency: its type. Not of a push
+    /// of other octets.
     pub ether_type: Option<u16>,
     /// Where the packet goes on, if not where the carrying hop says.
     pub next: Option<u16>,

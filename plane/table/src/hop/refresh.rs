@@ -275,7 +275,12 @@ fn pushed(push: &Push, carrier: Line, hop: &Hop, number: u32) -> Line {
         return line;
     }
     let mut octets = carrier.rewrite().to_vec();
-    if let (Some(ether_type), Hop::Line(_), 2..) = (push.ether_type, hop, octets.len()) {
+    let is_bare = match hop {
+        Hop::Line(_) => true,
+        Hop::Push(below) => below.octets.is_empty(),
+        Hop::Group(_) | Hop::Backup { .. } => false,
+    };
+    if let (Some(ether_type), true, 2..) = (push.ether_type, is_bare, octets.len()) {
         let end = octets.len() - 2;
         octets[end..].copy_from_slice(&ether_type.to_be_bytes());
     }

@@ -1,0 +1,131 @@
+//! Bridge domains as workers read them: who is a member, and how a frame gets there.
+
+use crate::program::{Bridge, Interface, Mode, Pseudowire};
+use std::collections::BTreeMap;
+
+/// Bridge domains are numbered below this, from 1.
+pub const BRIDGES_MAX: u32 = table::mac::BRIDGES_MAX as u32;
+/// Pseudowires are numbered below this.
+pub const PSEUDOWIRES_MAX: u32 = 1 << 20;
+/// Members of one domain at most: a flooded frame is copied so often.
+pub const MEMBERS_MAX: usize = 1_024;
+/// Pseudowires are ports of the MAC table from here on; below are interfaces.
+pub(crate) const PSEUDOWIRE: u32 = graph::INTERFACES_MAX as u32;
+
+/// A member of a domain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(crate) struct Member {
+    /// Its number as a port of the MAC table: an interface, or [`PSEUDOWIRE`] and a number.
+    pub(crate) port: u32,
+    /// Of a pseudowire: the hop that its frames leave by.
+    pub(crate) hop: u32,
+    /// Its domain.
+    pub(crate) bridge: u32,
+    /// Members of one group (not 0) do not talk to each other (RFC 4762 §4.4).
+    pub(crate) group: u8,
+}
+
+impl Member {
+    /// Whether a frame from this member may leave by the other one.
+    #[inline]
+    pub(crate) fn talks_to(&self, to: &Self) -> bool {
+        self.port != to.port
+            && self.bridge == to.bridge
+            && (self.group == 0 || self.group != to.group)
+    }
+
+    #[inline]
+    pub(crate) fn is_pseudowire(&self) -> bool {
+        self.port >= PSEUDOWIRE
+    }
+}
+
+/// A domain.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Domain {
+    first: u32,
+    count: u32,
+    pub(crate) there: bool,
+    pub(crate) flood_unknown: bool,
+    /// Flooded frames a second from each member; 0: any number.
+    pub(crate) storm_pps: u32,
+}
+
+/// All domains; replaced whole when one changes.
+#[derive(Default)]
+pub(crate) struct Bridges {
+    domains: Vec<Domain>,
+    members: Vec<Member>,
+    /// By interface.
+    interfaces: Vec<Member>,
+    pseudowires: Vec<Member>,
+}
+
+impl Bridges {
+    /// As the programs say; pseudowires come with their hops.
+    pub(crate) fn of(
+        bridges: &BTreeMap<u32, Bridge>,
+        pseudowires: &BTreeMap<u32, (Pseudowire, u32)>,
+        interfaces: &BTreeMap<u32, Interface>,
+    ) -> Self {
+        let mut made = Self::default();
+        let mut by_domain: BTreeMap<u32, Vec<Member>> = BTreeMap::new();
+        for interface in interfaces.values() {
+            if let Mode::Bridged { bridge, split_horizon } = interface.mode {
+                let port = interface.index;
+                let member = Member { port, hop: 0, bridge, group: split_horizon };
+                place(&mut made.interfaces, port, member);
+                by_domain.entry(bridge).or_default().push(member);
+            }
+        }
+        for (wire, hop) in pseudowires.values() {
+            let port = PSEUDOWIRE + wire.pseudowire;
+            let (bridge, group) = (wire.bridge, wire.split_horizon);
+            let member = Member { port, hop: *hop, bridge, group };
+            place(&mut made.pseudowires, wire.pseudowire, member);
+            by_domain.entry(bridge).or_default().push(member);
+        }
+        for bridge in bridges.values() {
+            let mut members = by_domain.remove(&bridge.bridge).unwrap_or_default();
+            members.truncate(MEMBERS_MAX);
+            let domain = Domain {
+                first: made.members.len() as u32,
+                count: members.len() as u32,
+                there: true,
+                flood_unknown: bridge.flood_unknown,
+                storm_pps: bridge.storm_pps,
+            };
+            place(&mut made.domains, bridge.bridge, domain);
+            made.members.append(&mut members);
+        }
+        made
+    }
+
+    #[inline]
+    pub(crate) fn domain(&self, bridge: u32) -> Option<&Domain> {
+        self.domains.get(bridge as usize).filter(|domain| domain.there)
+    }
+
+    #[inline]
+    pub(crate) fn members(&self, domain: &Domain) -> &[Member] {
+        &self.members[domain.first as usize..][..domain.count as usize]
+    }
+
+    /// The member that a port of the MAC table stands for.
+    #[inline]
+    pub(crate) fn member(&self, port: u32) -> Option<&Member> {
+        let member = match port.checked_sub(PSEUDOWIRE) {
+            Some(wire) => self.pseudowires.get(wire as usize),
+            None => self.interfaces.get(port as usize),
+        };
+        member.filter(|member| member.bridge != 0)
+    }
+}
+
+fn place<T: Clone + Default>(list: &mut Vec<T>, at: u32, what: T) {
+    let at = at as usize;
+    if list.len() <= at {
+        list.resize(at + 1, T::default());
+    }
+    list[at] = what;
+}

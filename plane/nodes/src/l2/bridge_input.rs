@@ -1,0 +1,255 @@
+//! `bridge-input`: frames of a bridge domain (IEEE 802.1Q §8.6, VPLS: RFC 4762).
+//!
+//! ```text
+//!   frame ─ tags off ─ source known here? else told to the writer ─ destination
+//!     known member ──────────────────────────→ its tags or labels ─→ arc out
+//!     group, broadcast, unknown ─ storm control ─ a copy to each member it may go to
+//! ```
+//! Frames come from an interface, with its tags, or from a pseudowire, without labels
+//! (`FROM_PSEUDOWIRE`, the pseudowire in `Meta::words[0]`).
+
+use super::bridge::{Bridges, Domain, Member, PSEUDOWIRE};
+use super::frame::{self, FROM_PSEUDOWIRE};
+use super::storm::Storms;
+use super::tags;
+use crate::interfaces::Interfaces;
+use crate::arcs::OUT;
+use crate::services::Views;
+use graph::{Context, Node, Pool, Reason, Row, Slot, VECTOR_MAX};
+use table::epoch::Reader;
+use table::mac::{Entry, Learner, MacKey, Source};
+
+const SHORT: Reason = Reason(0);
+const NO_MEMBER: Reason = Reason(1);
+const NOWHERE: Reason = Reason(2);
+const SOURCE: Reason = Reason(3);
+const BLOCKED: Reason = Reason(4);
+const RESERVED: Reason = Reason(5);
+const UNKNOWN: Reason = Reason(6);
+const STORM: Reason = Reason(7);
+const SPLIT: Reason = Reason(8);
+const NO_WAY: Reason = Reason(9);
+const NO_ROOM: Reason = Reason(10);
+
+/// The node.
+pub(crate) struct BridgeInput {
+    views: Views,
+    learner: Learner,
+    storms: Storms,
+    out: Vec<Slot>,
+    batch: Box<Batch>,
+}
+
+/// What a vector's frames say, side by side.
+struct Batch {
+    count: usize,
+    slots: [Slot; VECTOR_MAX],
+    members: [Member; VECTOR_MAX],
+    ports: [u32; VECTOR_MAX],
+    sources: [MacKey; VECTOR_MAX],
+    destinations: [MacKey; VECTOR_MAX],
+    learnt: [Source; VECTOR_MAX],
+    entries: [Entry; VECTOR_MAX],
+}
+
+impl BridgeInput {
+    pub(crate) fn new(views: Views, learner: Learner) -> Self {
+        let key = MacKey::new(0, [0; 6]);
+        let batch = Batch {
+            count: 0,
+            slots: [Slot(0); VECTOR_MAX],
+            members: [Member::default(); VECTOR_MAX],
+            ports: [0; VECTOR_MAX],
+            sources: [key; VECTOR_MAX],
+            destinations: [key; VECTOR_MAX],
+            learnt: [Source::Known; VECTOR_MAX],
+            entries: [Entry::UNKNOWN; VECTOR_MAX],
+        };
+        let (storms, out) = (Storms::default(), Vec::new());
+        Self { views, learner, storms, out, batch: Box::new(batch) }
+    }
+}
+
+impl Batch {
+    #[inline]
+    fn add(&mut self, slot: Slot, member: Member, frame: &[u8; 12]) {
+        let at = self.count;
+        let bridge = member.bridge as u16;
+        let [a, b, c, d, e, f, g, h, i, j, k, l] = *frame;
+        self.slots[at] = slot;
+        self.members[at] = member;
+        self.ports[at] = member.port;
+        self.destinations[at] = MacKey::new(bridge, [a, b, c, d, e, f]);
+        self.sources[at] = MacKey::new(bridge, [g, h, i, j, k, l]);
+        self.count += 1;
+    }
+}
+
+/// The member that a frame comes from, after its tags came off.
+#[inline]
+fn member(packets: &mut Pool, slot: Slot, (interfaces, bridges): Both<'_>) -> Result<Member, Reason> {
+    let meta = packets.meta(slot);
+    if meta.flags & FROM_PSEUDOWIRE != 0 {
+        let port = PSEUDOWIRE + meta.words[0];
+        return bridges.member(port).copied().ok_or(NO_MEMBER);
+    }
+    let member = *bridges.member(meta.interface).ok_or(NO_MEMBER)?;
+    let row = interfaces.row(member.port);
+    if tags::take_off(packets, slot, row.tags) { Ok(member) } else { Err(SHORT) }
+}
+
+type Both<'a> = (&'a Interfaces, &'a Bridges);
+
+impl Node for BridgeInput {
+    fn row(&self) -> Row {
+        Row::of(
+            "bridge-input",
+            &[],
+            &[
+                "cut short",
+                "not a member of a bridge",
+                "destination is where it came from",
+                "source is fixed elsewhere or a group",
+                "address moved too often",
+                "reserved group address",
+                "unknown destination",
+                "too many flooded frames",
+                "split horizon",
+                "no way to the member",
+                "nobody to flood to",
+            ],
+        )
+    }
+
+    fn process(&mut self, batch: &[Slot], cx: &mut Context<'_>) {
+        let all = self.views.clone();
+        let views = (all.interfaces.read(cx.reader), all.bridges.read(cx.reader));
+        self.batch.count = 0;
+        for slot in batch {
+            let found = member(cx.packets, *slot, views);
+            match (found, cx.packets.bytes(*slot).first_chunk::<12>()) {
+                (Ok(member), Some(frame)) => self.batch.add(*slot, member, frame),
+                (Ok(_), None) => cx.next.drop(*slot, SHORT),
+                (Err(reason), _) => cx.next.drop(*slot, reason),
+            }
+        }
+        let Batch { count, ports, sources, destinations, learnt, entries, .. } = &mut *self.batch;
+        let count = *count;
+        let now_s = (cx.now.as_millis() / 1_000) as u32;
+        let seen = (&sources[..count], &ports[..count], now_s);
+        self.views.macs.check(cx.reader, &mut self.learner, seen, &mut learnt[..count]);
+        self.views.macs.lookup(cx.reader, &destinations[..count], &mut entries[..count]);
+        self.forward(views, cx);
+        cx.next.start(OUT, &self.out, cx.packets);
+        self.out.clear();
+    }
+
+    fn trace(&self, packets: &Pool, slot: Slot, note: &mut String) {
+        use std::fmt::Write;
+        let meta = packets.meta(slot);
+        // Writing to a string does not fail.
+        let _ = write!(note, "from interface {} to interface {}", meta.interface, meta.transmit);
+    }
+}
+
+impl BridgeInput {
+    fn forward(&mut self, views: Both<'_>, cx: &mut Context<'_>) {
+        for at in 0..self.batch.count {
+            let (slot, member) = (self.batch.slots[at], self.batch.members[at]);
+            let (learnt, entry) = (self.batch.learnt[at], self.batch.entries[at]);
+            let decided = match (learnt.forwards(), entry.is_known()) {
+                (false, _) if learnt == Source::Blocked => Err(BLOCKED),
+                (false, _) => Err(SOURCE),
+                (true, true) => self.send(&member, entry, slot, views, cx),
+                (true, false) => self.flood(at, views, cx),
+            };
+            if let Err(reason) = decided {
+                cx.next.drop(slot, reason);
+            }
+        }
+    }
+
+    /// To the one member that has the address.
+    #[inline]
+    fn send(
+        &mut self,
+        from: &Member,
+        entry: Entry,
+        slot: Slot,
+        (interfaces, bridges): Both<'_>,
+        cx: &mut Context<'_>,
+    ) -> Result<(), Reason> {
+        if entry.is_blocked() {
+            return Err(BLOCKED);
+        }
+        if entry.port() == from.port {
+            return Err(NOWHERE);
+        }
+        let to = bridges.member(entry.port()).ok_or(NO_MEMBER)?;
+        if !from.talks_to(to) {
+            return Err(SPLIT);
+        }
+        let hops = (&*self.views.hops, cx.reader);
+        out(cx.packets, slot, to, interfaces, hops).map_err(|()| NO_WAY)?;
+        self.out.push(slot);
+        Ok(())
+    }
+
+    /// To every member that the frame may go to; the last one gets the frame itself.
+    #[inline(never)]
+    fn flood(&mut self, at: usize, views: Both<'_>, cx: &mut Context<'_>) -> Result<(), Reason> {
+        let (interfaces, bridges) = views;
+        let (slot, from) = (self.batch.slots[at], self.batch.members[at]);
+        let key = self.batch.destinations[at];
+        let domain: &Domain = bridges.domain(from.bridge).ok_or(NO_MEMBER)?;
+        if is_reserved(key.mac()) {
+            return Err(RESERVED);
+        }
+        if !key.is_group() && !domain.flood_unknown {
+            return Err(UNKNOWN);
+        }
+        if !self.storms.passes(from.port, domain.storm_pps, cx.now) {
+            return Err(STORM);
+        }
+        let hops = (&*self.views.hops, cx.reader);
+        let members = bridges.members(domain).iter().filter(|to| from.talks_to(to));
+        let mut last: Option<&Member> = None;
+        for to in members {
+            if let Some(before) = last.replace(to) {
+                let Some(copy) = cx.packets.copy(slot) else { return Err(NO_ROOM) };
+                match out(cx.packets, copy, before, interfaces, hops) {
+                    Ok(()) => self.out.push(copy),
+                    Err(()) => cx.next.drop(copy, NO_WAY),
+                }
+            }
+        }
+        let last = last.ok_or(NO_ROOM)?;
+        out(cx.packets, slot, last, interfaces, hops).map_err(|()| NO_WAY)?;
+        self.out.push(slot);
+        Ok(())
+    }
+}
+
+/// Gives a frame the tags or labels of a member.
+#[inline]
+fn out(
+    packets: &mut Pool,
+    slot: Slot,
+    to: &Member,
+    interfaces: &Interfaces,
+    (hops, reader): (&table::hop::HopLookups, &Reader),
+) -> Result<(), ()> {
+    if to.is_pseudowire() {
+        let by = frame::to_pseudowire(packets, slot, to.hop, (hops, reader)).map_err(drop)?;
+        let length = usize::from(packets.meta(slot).length);
+        return if length > frame::limit(interfaces.row(by)) { Err(()) } else { Ok(()) };
+    }
+    packets.meta_mut(slot).transmit = to.port;
+    frame::to_interface(packets, slot, interfaces.row(to.port)).map_err(drop)
+}
+
+/// Addresses that no bridge sends on (IEEE 802.1Q table 8-1): 01-80-c2-00-00-0x.
+#[inline]
+fn is_reserved(mac: [u8; 6]) -> bool {
+    mac[..5] == [0x01, 0x80, 0xc2, 0x00, 0x00] && mac[5] < 16
+}

@@ -1,0 +1,309 @@
+//! `mpls-input`: the outermost label says what becomes of a packet (RFC 3031 §3.10, RFC 3032).
+//!
+//! ```text
+//!   label → forward   swap, push or pop by the hop's labels ──────→ arc out
+//!         → vrf       what is below is looked up in a table ──────→ ip4-input, ip6-input
+//!         → bridge    a frame of a pseudowire (RFC 4448) ─────────→ bridge-input
+//!         → interface a frame of a cross-connect ─────────────────→ arc out
+//!         → pop       explicit null and the like: the next label ─┘ (again)
+//! ```
+//! A packet comes with `Meta::offset` at its first label.
+
+use super::entry::{ENTROPY_INDICATOR, ENTRY, Entry, IMPLICIT_NULL, ROUTER_ALERT};
+use super::hash;
+use super::push::{LABELLED, Seal, before, seal};
+use super::table::{self, Action, CONTROL_WORD, FLOW_LABEL, SHORT_PIPE, UNIFORM};
+use super::ttl;
+use crate::interfaces::{Input, Interfaces};
+use crate::header::{TYPE_IP4, TYPE_IP6, TYPE_MPLS};
+use crate::l2::frame;
+use crate::program::Class;
+use crate::protection::Guard;
+use crate::arcs::OUT;
+use crate::services::Views;
+use graph::meta::PUNTED;
+use graph::{Context, Edge, Node, Pool, Reason, Row, Slot};
+use ::table::epoch::Reader;
+use ::table::hop::Kind;
+
+/// Labels that come off a packet in one node at most.
+const POPS_MAX: usize = 8;
+
+const TO_IP4: Edge = Edge(0);
+const TO_IP6: Edge = Edge(1);
+const TO_BRIDGE: Edge = Edge(2);
+const TO_EXPIRED: Edge = Edge(3);
+
+const SHORT: Reason = Reason(0);
+const UNKNOWN: Reason = Reason(1);
+const NO_MPLS: Reason = Reason(2);
+const NOT_BOTTOM: Reason = Reason(3);
+const NO_HOP: Reason = Reason(4);
+const TOO_LONG: Reason = Reason(5);
+const TOO_DEEP: Reason = Reason(6);
+const PAYLOAD: Reason = Reason(7);
+const RESERVED: Reason = Reason(8);
+const DOWN: Reason = Reason(9);
+const POLICED: Reason = Reason(10);
+
+/// What becomes of a packet.
+enum Fate {
+    /// It leaves by `Meta::transmit`.
+    Out,
+    To(Edge),
+    Punt,
+    Drop(Reason),
+}
+
+/// The node.
+pub(crate) struct MplsInput {
+    views: Views,
+    out: Vec<Slot>,
+    guard: Guard,
+}
+
+impl MplsInput {
+    pub(crate) fn new(views: Views) -> Self {
+        Self { views, out: Vec::new(), guard: Guard::default() }
+    }
+
+    /// For the control process, as many as its protection lets pass.
+    #[cold]
+    fn punt(&mut self, slot: Slot, cx: &mut Context<'_>) {
+        let rows = self.views.protection.read(cx.reader);
+        let label = Entry::at(cx.packets.bytes(slot)).unwrap_or_default().label();
+        if !self.guard.admits(rows, Class::Exceptions, label, cx.now) {
+            return cx.next.drop(slot, POLICED);
+        }
+        let meta = cx.packets.meta_mut(slot);
+        meta.words[0] = Class::Exceptions as u32;
+        meta.flags |= PUNTED;
+        cx.out.punt(slot);
+    }
+}
+
+impl Node for MplsInput {
+    fn row(&self) -> Row {
+        Row::of(
+            "mpls-input",
+            &["ip4-input", "ip6-input", "bridge-input", "mpls-expired"],
+            &[
+                "cut short",
+                "unknown label",
+                "interface takes no labels",
+                "more labels below a service's label",
+                "no way on",
+                "longer than the interface sends",
+                "too many labels come off",
+                "payload is not what its label says",
+                "label is reserved",
+                "interface is down",
+                "policed: exceptions",
+            ],
+        )
+    }
+
+    fn process(&mut self, batch: &[Slot], cx: &mut Context<'_>) {
+        for slot in batch {
+            if let Some(entry) = Entry::at(cx.packets.bytes(*slot)) {
+                self.views.labels.prefetch(entry.label());
+            }
+        }
+        let views = self.views.clone();
+        let interfaces = views.interfaces.read(cx.reader);
+        self.out.clear();
+        for slot in batch {
+            let step = Step { views: &views, interfaces, reader: cx.reader };
+            match step.label(cx.packets, *slot) {
+                Fate::Out => self.out.push(*slot),
+                Fate::To(edge) => cx.next.to(edge, *slot),
+                Fate::Punt => self.punt(*slot, cx),
+                Fate::Drop(reason) => cx.next.drop(*slot, reason),
+            }
+        }
+        cx.next.start(OUT, &self.out, cx.packets);
+    }
+
+    fn trace(&self, packets: &Pool, slot: Slot, note: &mut String) {
+        if let Some(entry) = Entry::at(packets.bytes(slot)) {
+            use std::fmt::Write;
+            // Writing to a string does not fail.
+            let _ = write!(note, "now first: label {} ttl {}", entry.label(), entry.ttl());
+        }
+    }
+}
+
+struct Step<'a> {
+    views: &'a Views,
+    interfaces: &'a Interfaces,
+    reader: &'a Reader,
+}
+
+impl Step<'_> {
+    fn label(&self, packets: &mut Pool, slot: Slot) -> Fate {
+        if !self.interfaces.row(packets.meta(slot).interface).mpls {
+            return Fate::Drop(NO_MPLS);
+        }
+        for _ in 0..POPS_MAX {
+            let Some(entry) = Entry::at(packets.bytes(slot)) else { return Fate::Drop(SHORT) };
+            let row = self.views.labels.row(entry.label());
+            if entry.ttl() <= 1 && row.action() != Action::Pop {
+                return Fate::To(TO_EXPIRED);
+            }
+            if !row.has(SHORT_PIPE) {
+                packets.meta_mut(slot).class = entry.class();
+            }
+            match row.action() {
+                Action::Forward => return self.forward(packets, slot, entry, row),
+                Action::Vrf => return vrf(packets, slot, entry, row),
+                Action::Bridge | Action::Interface => {
+                    return self.frame(packets, slot, entry, row);
+                }
+                Action::Pop => {
+                    if let Some(fate) = pop(packets, slot, entry, row) {
+                        return fate;
+                    }
+                }
+                Action::Unknown => return unknown(packets, slot, entry),
+            }
+        }
+        Fate::Drop(TOO_DEEP)
+    }
+
+    /// The label comes off, and the hop's own go on: one is a swap, none is penultimate popping.
+    fn forward(&self, packets: &mut Pool, slot: Slot, entry: Entry, row: table::Row) -> Fate {
+        let flow = hash::of_stack(packets.bytes(slot));
+        let line = self.views.hops.resolve(self.reader, row.argument(), flow);
+        if line.kind != Kind::Rewrite {
+            return Fate::Drop(NO_HOP);
+        }
+        packets.advance(slot, ENTRY);
+        let out = self.interfaces.row(line.interface);
+        if out.input == Input::Nothing {
+            return Fate::Drop(DOWN);
+        }
+        let (meta, cell) = packets.parts(slot);
+        (meta.l3, meta.transmit) = (0, line.interface);
+        let ttl = entry.ttl() - 1;
+        let done = if line.next & LABELLED != 0 {
+            let (class, bottom) = (entry.class(), entry.is_bottom());
+            seal(meta, cell, line, Seal { ttl, swapped: true, class, bottom, hash: flow })
+        } else {
+            let range = usize::from(meta.offset)..usize::from(meta.offset) + usize::from(meta.length);
+            let below = &mut cell[range];
+            if row.has(UNIFORM) {
+                ttl::lower(below, entry.is_bottom(), ttl);
+            }
+            let Some(kind) = kind_below(below, entry.is_bottom()) else {
+                return Fate::Drop(PAYLOAD);
+            };
+            let rewrite = before(meta, cell, line).and_then(<[u8]>::last_chunk_mut::<2>);
+            rewrite.map(|octets| *octets = kind.to_be_bytes()).is_some()
+        };
+        if usize::from(meta.length) > frame::limit(out) {
+            return Fate::Drop(TOO_LONG);
+        }
+        if done { Fate::Out } else { Fate::Drop(SHORT) }
+    }
+
+    /// A frame of a pseudowire: below its label may be a flow label, then a control word.
+    fn frame(&self, packets: &mut Pool, slot: Slot, entry: Entry, row: table::Row) -> Fate {
+        packets.advance(slot, ENTRY);
+        let mut bottom = entry.is_bottom();
+        if !bottom && row.has(FLOW_LABEL) {
+            let Some(flow) = Entry::at(packets.bytes(slot)) else { return Fate::Drop(SHORT) };
+            bottom = flow.is_bottom();
+            packets.advance(slot, ENTRY);
+        }
+        if !bottom {
+            return Fate::Drop(NOT_BOTTOM);
+        }
+        if row.has(CONTROL_WORD) {
+            match packets.bytes(slot).first().map(|first| first >> 4) {
+                Some(0) if packets.advance(slot, ENTRY) => {}
+                // An associated channel (RFC 4385 §5): for the control process.
+                Some(1) => return Fate::Punt,
+                _ => return Fate::Drop(PAYLOAD),
+            }
+        }
+        if usize::from(packets.meta(slot).length) < frame::HEADER {
+            return Fate::Drop(SHORT);
+        }
+        let meta = packets.meta_mut(slot);
+        if row.action() == Action::Bridge {
+            meta.words[0] = row.argument();
+            meta.flags |= frame::FROM_PSEUDOWIRE;
+            return Fate::To(TO_BRIDGE);
+        }
+        meta.transmit = row.argument();
+        let out = self.interfaces.row(row.argument());
+        match frame::to_interface(packets, slot, out) {
+            Ok(()) => Fate::Out,
+            Err(frame::Refused::Down) => Fate::Drop(DOWN),
+            Err(frame::Refused::Length) => Fate::Drop(TOO_LONG),
+        }
+    }
+}
+
+/// The EtherType of what a label leaves: labels still, or IP of either kind.
+fn kind_below(octets: &[u8], bottom: bool) -> Option<u16> {
+    match (bottom, octets.first()? >> 4) {
+        (false, _) => Some(TYPE_MPLS),
+        (true, 4) => Some(TYPE_IP4),
+        (true, 6) => Some(TYPE_IP6),
+        _ => None,
+    }
+}
+
+/// The payload of a VPN's label is IP, looked up in the VPN's table.
+fn vrf(packets: &mut Pool, slot: Slot, entry: Entry, row: table::Row) -> Fate {
+    if !entry.is_bottom() {
+        return Fate::Drop(NOT_BOTTOM);
+    }
+    packets.advance(slot, ENTRY);
+    if row.has(UNIFORM) {
+        // The router decrements what it finds.
+        ttl::lower(packets.bytes_mut(slot), true, entry.ttl());
+    }
+    packets.meta_mut(slot).vrf = row.argument();
+    to_ip(packets, slot)
+}
+
+fn to_ip(packets: &mut Pool, slot: Slot) -> Fate {
+    let first = packets.bytes(slot).first().map(|first| first >> 4);
+    let meta = packets.meta_mut(slot);
+    meta.l3 = meta.offset;
+    match first {
+        Some(4) => Fate::To(TO_IP4),
+        Some(6) => Fate::To(TO_IP6),
+        _ => Fate::Drop(PAYLOAD),
+    }
+}
+
+/// The label means nothing here; `None`: there is another below.
+fn pop(packets: &mut Pool, slot: Slot, entry: Entry, row: table::Row) -> Option<Fate> {
+    packets.advance(slot, ENTRY);
+    let bottom = entry.is_bottom();
+    if row.has(UNIFORM) {
+        ttl::lower(packets.bytes_mut(slot), bottom, entry.ttl());
+    }
+    if bottom { Some(to_ip(packets, slot)) } else { None }
+}
+
+fn unknown(packets: &mut Pool, slot: Slot, entry: Entry) -> Fate {
+    match entry.label() {
+        ROUTER_ALERT => Fate::Punt,
+        IMPLICIT_NULL => Fate::Drop(RESERVED),
+        // The indicator and its entropy label were below a label that ended here.
+        ENTROPY_INDICATOR if !entry.is_bottom() && packets.advance(slot, 2 * ENTRY) => {
+            let octets = packets.meta(slot).offset as usize - ENTRY;
+            let entropy = Entry::at(&packets.cell(slot)[octets..]).unwrap_or_default();
+            match entropy.is_bottom() {
+                true => to_ip(packets, slot),
+                false => Fate::Drop(NOT_BOTTOM),
+            }
+        }
+        0..16 => Fate::Drop(RESERVED),
+        _ => Fate::Drop(UNKNOWN),
+    }
+}

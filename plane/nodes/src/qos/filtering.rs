@@ -1,0 +1,229 @@
+//! Filters as workers use them: compiled rules, what each does, what each has counted.
+
+use super::fields;
+use crate::program::{Direction, Family, Filter, FilterUse, Match, Rule, Verdict};
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use table::classifier::{
+    Address, Classifier, Flags, Fragment, Header, NO_RULE, NotCompiled, Prefix, Rule as Row,
+};
+
+/// Filters are numbered below this, from 1.
+pub const FILTERS_MAX: u32 = 1 << 16;
+/// The protocol under which frames are looked at: its ports are EtherType and VLAN.
+const PORTED: u8 = 17;
+
+/// Rules of a family, compiled.
+enum Rules {
+    Ip4(Classifier<u32>),
+    /// IPv6, or frames.
+    Wide(Classifier<u128>),
+}
+
+/// A compiled filter.
+pub(crate) struct Compiled {
+    pub(crate) family: Family,
+    rules: Rules,
+    pub(crate) verdicts: Vec<Verdict>,
+    /// By worker: packets and octets by rule; the last is for packets that no rule matched.
+    cells: Vec<Box<[[AtomicU64; 2]]>>,
+}
+
+/// Why rules make no filter.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoFilter {
+    /// An address of another family than the filter's.
+    #[error("rule {0}: an address of another family")]
+    Family(usize),
+    /// The classifier does not take the rules.
+    #[error("the rules cannot be compiled: {0:?}")]
+    Rules(NotCompiled),
+}
+
+impl Compiled {
+    /// Compiled for so many workers.
+    pub(crate) fn new(filter: &Filter, workers: usize) -> Result<Self, NoFilter> {
+        let rules = match filter.family {
+            Family::Ip4 => Rules::Ip4(compiled(filter, |address| match address {
+                IpAddr::V4(address) => Some(address.to_bits()),
+                IpAddr::V6(_) => None,
+            })?),
+            Family::Ip6 | Family::Ethernet => Rules::Wide(compiled(filter, |address| {
+                match address {
+                    IpAddr::V6(address) if filter.family == Family::Ip6 => Some(address.to_bits()),
+                    _ => None,
+                }
+            })?),
+        };
+        let verdicts: Vec<Verdict> = filter.rules.iter().map(|rule| rule.verdict).collect();
+        let cells = || (0..=verdicts.len()).map(|_| Default::default()).collect();
+        let cells = (0..workers.max(1)).map(|_| cells()).collect();
+        Ok(Self { family: filter.family, rules, verdicts, cells })
+    }
+
+    /// Counts a packet of a rule, or of none. Only the worker of that number does this.
+    #[inline]
+    pub(crate) fn count(&self, worker: usize, rule: u32, octets: u64) {
+        let Some(cells) = self.cells.get(worker) else { return };
+        let at = (rule as usize).min(cells.len() - 1);
+        let [packets, sum] = &cells[at];
+        packets.store(packets.load(Relaxed).wrapping_add(1), Relaxed);
+        sum.store(sum.load(Relaxed).wrapping_add(octets), Relaxed);
+    }
+
+    /// Packets and octets of each rule, and last of what no rule matched, of all workers.
+    pub(crate) fn counted(&self) -> Vec<(u64, u64)> {
+        let mut sums = vec![(0, 0); self.verdicts.len() + 1];
+        for cells in &self.cells {
+            for (sum, cell) in sums.iter_mut().zip(cells) {
+                sum.0 += cell[0].load(Relaxed);
+                sum.1 += cell[1].load(Relaxed);
+            }
+        }
+        sums
+    }
+}
+
+/// What packets of one family say, side by side.
+#[derive(Default)]
+pub(crate) struct Headers {
+    ip4: Vec<Header<u32>>,
+    wide: Vec<Header<u128>>,
+}
+
+impl Headers {
+    /// The rule of each packet: `packet` hands out the n-th from its IP or Ethernet header.
+    #[inline]
+    pub(crate) fn classify<'a>(
+        &mut self,
+        filter: &Compiled,
+        packet: impl Fn(usize) -> &'a [u8],
+        rules: &mut [u32],
+    ) {
+        let count = rules.len();
+        match &filter.rules {
+            Rules::Ip4(classifier) => {
+                self.ip4.clear();
+                self.ip4.extend((0..count).map(|at| fields::ip4(packet(at))));
+                classifier.lookup(&self.ip4, rules);
+            }
+            Rules::Wide(classifier) => {
+                let read = if filter.family == Family::Ip6 { fields::ip6 } else { fields::frame };
+                self.wide.clear();
+                self.wide.extend((0..count).map(|at| read(packet(at))));
+                classifier.lookup(&self.wide, rules);
+            }
+        }
+    }
+}
+
+/// What becomes of a packet that no rule matched.
+pub(crate) const UNMATCHED: u32 = NO_RULE;
+
+fn compiled<A: Address>(
+    filter: &Filter,
+    address: impl Fn(IpAddr) -> Option<A>,
+) -> Result<Classifier<A>, NoFilter> {
+    let mut rows = Vec::with_capacity(filter.rules.len());
+    for (at, rule) in filter.rules.iter().enumerate() {
+        let prefix = |given: Option<(IpAddr, u8)>| match given {
+            None => Ok(Prefix::new(A::from_high(0), 0)),
+            Some((ip, length)) => {
+                address(ip).map(|ip| Prefix::new(ip, length)).ok_or(NoFilter::Family(at))
+            }
+        };
+        let mut row = fields_of(rule, at as u32);
+        row.source = prefix(rule.matches.source)?;
+        row.destination = prefix(rule.matches.destination)?;
+        if filter.family == Family::Ethernet {
+            frames_of(&rule.matches, &mut row);
+        }
+        rows.push(row);
+    }
+    Classifier::compile(&rows).map_err(NoFilter::Rules)
+}
+
+fn fields_of<A: Address>(rule: &Rule, verdict: u32) -> Row<A> {
+    let any = || Prefix::new(A::from_high(0), 0);
+    let matches = &rule.matches;
+    let ranges = |list: &[(u16, u16)]| list.iter().map(|(from, to)| *from..=*to).collect();
+    Row {
+        source: any(),
+        destination: any(),
+        protocols: matches.protocols.clone(),
+        source_ports: ranges(&matches.source_ports),
+        destination_ports: ranges(&matches.destination_ports),
+        icmp: matches.icmp.iter().map(|(kind, from, to)| (*kind, *from..=*to)).collect(),
+        tcp_flags: matches.tcp_flags.iter().map(|(value, mask)| flags(*value, *mask)).collect(),
+        dscp: matches.dscp.clone(),
+        fragments: match matches.fragment {
+            None => Vec::new(),
+            Some(false) => vec![Fragment::Whole],
+            Some(true) => vec![Fragment::First, Fragment::Later],
+        },
+        lengths: ranges(&matches.lengths),
+        verdict,
+    }
+}
+
+const fn flags(value: u8, mask: u8) -> Flags {
+    Flags { value, mask }
+}
+
+/// Frames are looked at as if their MAC addresses were addresses and EtherType and VLAN ports.
+fn frames_of<A: Address>(matches: &Match, row: &mut Row<A>) {
+    let prefix = |mac: Option<([u8; 6], u8)>| match mac {
+        None => Prefix::new(A::from_high(0), 0),
+        Some(([a, b, c, d, e, f], length)) => {
+            let bits = u64::from_be_bytes([0, 0, a, b, c, d, e, f]);
+            Prefix::new(A::from_high(u128::from(bits) << 80), length.min(48))
+        }
+    };
+    row.source = prefix(matches.macs[0]);
+    row.destination = prefix(matches.macs[1]);
+    row.source_ports.extend(matches.ethertypes.iter().map(|kind| *kind..=*kind));
+    row.protocols = vec![PORTED];
+}
+
+/// Which filters there are and who passes them; replaced whole when one changes.
+#[derive(Default)]
+pub(crate) struct Filters {
+    rows: Vec<Option<Arc<Compiled>>>,
+    /// By direction and family, then by interface.
+    uses: [[Vec<u16>; 3]; 2],
+}
+
+impl Filters {
+    pub(crate) fn of(
+        rows: &BTreeMap<u32, Arc<Compiled>>,
+        uses: &BTreeMap<(u32, Direction, Family), FilterUse>,
+    ) -> Self {
+        let mut made = Self::default();
+        for (number, row) in rows {
+            let at = *number as usize;
+            made.rows.resize(made.rows.len().max(at + 1), None);
+            made.rows[at] = Some(Arc::clone(row));
+        }
+        for ((interface, direction, family), used) in uses {
+            let list = &mut made.uses[*direction as usize][*family as usize];
+            let at = *interface as usize;
+            list.resize(list.len().max(at + 1), 0);
+            list[at] = used.filter as u16;
+        }
+        made
+    }
+
+    /// The number of the filter that packets pass; 0 is none.
+    #[inline]
+    pub(crate) fn used(&self, direction: Direction, family: Family, interface: u32) -> u16 {
+        let list = &self.uses[direction as usize][family as usize];
+        list.get(interface as usize).copied().unwrap_or(0)
+    }
+
+    #[inline]
+    pub(crate) fn filter(&self, number: u16) -> Option<&Compiled> {
+        self.rows.get(usize::from(number))?.as_deref()
+    }
+}
