@@ -10,10 +10,15 @@
 //! the number of a next hop, which leads to a line ready for rewriting ([`hop`]).
 #![allow(unsafe_code, reason = "readers share memory with a writer; each use says why it is sound")]
 
+pub mod classifier;
 pub mod epoch;
 pub mod hop;
+pub mod lanes;
 pub mod lpm;
+pub mod mac;
 mod memory;
+pub mod policer;
+pub mod session;
 pub mod vrf;
 
 pub use memory::Full;
