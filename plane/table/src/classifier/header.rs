@@ -1,7 +1,7 @@
 //! What of a packet the rules see.
 
 /// An address of a family: `u32` is IPv4, `u128` is IPv6, the first bit of the wire highest.
-pub trait Address: Copy + Ord + Eq + std::fmt::Debug + Send + Sync + 'static {
+pub trait Address: Copy + Default + Ord + std::fmt::Debug + Send + Sync + 'static {
     /// Bits of the address.
     const BITS: u8;
     /// The protocol number of this family's ICMP.
