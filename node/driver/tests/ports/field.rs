@@ -66,10 +66,17 @@ impl Field {
         inside(&self.far, command)
     }
 
-    /// What `far` would run, for a thread of its own.
+    /// A command in the far namespace, to be started.
     pub fn far_command(&self, command: &str) -> Command {
         let mut made = Command::new("ip");
         made.args(["netns", "exec", &self.far]).args(command.split(' '));
+        made
+    }
+
+    /// A command in the near namespace, to be started.
+    pub fn near_command(&self, command: &str) -> Command {
+        let mut made = Command::new("ip");
+        made.args(["netns", "exec", &self.near]).args(command.split(' '));
         made
     }
 

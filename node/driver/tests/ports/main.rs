@@ -3,5 +3,7 @@
 
 mod echo;
 mod field;
+mod memif;
 mod packet;
+mod tap;
 mod xdp;

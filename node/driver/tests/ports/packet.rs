@@ -7,14 +7,14 @@ use driver::ports::packet::Spec;
 use driver::ports::{Device, PacketPort, Port, ReceiveDrop, SendDrop};
 use graph::{Pool, STRIDE};
 use std::net::UdpSocket;
+use std::process::{Command, Stdio};
 
 fn host(spec: &Spec) -> Host {
     Host::new(Port::Packet(PacketPort::open(spec).unwrap()), Pool::new(2_048, STRIDE))
 }
 
 /// Sends every frame from the far side and checks that each comes back, bit by bit.
-pub fn mirrors_everything(field: &Field, host: &mut Host) {
-    let socket = field.in_far(|| PacketSocket::open("far0", 8 << 20).unwrap());
+pub fn mirrors_everything(socket: &PacketSocket, host: &mut Host) {
     let wanted = frames(NEAR_MAC, FAR_MAC);
     let mut back = Vec::new();
     let mut batch = PacketBatch::new();
@@ -24,7 +24,7 @@ pub fn mirrors_everything(field: &Field, host: &mut Host) {
         let enough = back.len() + some.len();
         for _ in 0..200 {
             host.turn();
-            batch.receive(&socket).unwrap();
+            batch.receive(socket).unwrap();
             for frame in batch.frames() {
                 let tag = frame.tag.unwrap_or_default();
                 let tag = if frame.tag.is_some() { &tag[..] } else { &[] };
@@ -46,11 +46,15 @@ pub fn mirrors_everything(field: &Field, host: &mut Host) {
 /// Pings the host behind the port from the kernel's own stack.
 pub fn answers_pings(field: &Field, host: &mut Host) {
     for size in [56, 1_472] {
-        let command = format!("ping -q -c 20 -i 0.01 -W 2 -s {size} -p c0ffee 10.9.0.2");
-        let ping =
-            field.far_command(&command).stdout(std::process::Stdio::piped()).spawn().unwrap();
-        assert!(host.serve(ping), "{command}");
+        pings(|command| field.far_command(command), size, host);
     }
+}
+
+/// Pings the host with so many octets, from where `command` runs.
+pub fn pings(command: impl Fn(&str) -> Command, size: usize, host: &mut Host) {
+    let words = format!("ping -q -c 20 -i 0.01 -W 2 -s {size} -p c0ffee 10.9.0.2");
+    let ping = command(&words).stdout(Stdio::piped()).spawn().unwrap();
+    assert!(host.serve(ping), "{words}");
 }
 
 #[test]
@@ -68,7 +72,8 @@ fn the_kernel_pings_through_a_packet_port() {
 fn frames_of_all_lengths_pass_a_packet_port_bit_by_bit() {
     let field = Field::joined("bits");
     let mut host = host(&Spec::new("near0"));
-    mirrors_everything(&field, &mut host);
+    let socket = field.in_far(|| PacketSocket::open("far0", 8 << 20).unwrap());
+    mirrors_everything(&socket, &mut host);
 }
 
 #[test]
