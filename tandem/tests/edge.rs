@@ -110,6 +110,14 @@ impl Scene {
         std::fs::write(self.file(), text).unwrap();
     }
 
+    /// Makes other routers of those that run.
+    fn change(&self, routers: &str) {
+        self.write(routers);
+        let file = self.file().display().to_string();
+        self.ctl(&["config", "set-file", &file]);
+        self.ctl(&["config", "commit"]);
+    }
+
     fn inside(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new("ip");
         command.args(["netns", "exec", self.router.name(), TANDEM]).args(arguments);
@@ -235,7 +243,7 @@ fn two_hosts_reach_one_another_and_the_router_whatever_the_size() {
     assert!(reached, "1,500 octets are cut for a link of 1,400: {said}");
     let (reached, said) = a.ping(&["-c", "3", "-s", "5000", "-M", "dont"], "10.2.0.2");
     assert!(reached, "fragments of the sender go through: {said}");
-    let (reached, said) = a.ping(&["-c", "2", "-s", "5000", "-M", "dont"], "10.1.0.1");
+    let (reached, said) = a.ping(&["-c", "2", "-s", "1700", "-M", "dont"], "10.1.0.1");
     assert!(reached, "the router puts fragments for itself together: {said}");
     let (reached, said) = a.ping(&["-c", "1", "-s", "1472", "-M", "do"], "10.2.0.2");
     assert!(!reached && said.contains("1400"), "the sender hears of the link's 1,400: {said}");
@@ -270,8 +278,7 @@ fn forwarding_goes_on_without_its_control_and_the_next_one_takes_over() {
     scene.start_again();
     let text = TWO_HOSTS.to_owned()
         + "[[pe.route]]\nprefix = \"10.9.0.0/16\"\nvia = [{ gateway = \"10.2.0.2\" }]\n";
-    scene.write(&text);
-    scene.ctl(&["config", "commit"]);
+    scene.change(&text);
     let said = flood.join().unwrap();
     assert!(said.contains("600 received, 0% packet loss"), "{said}");
     b.namespace.ip(&["address", "add", "10.9.0.1/32", "dev", "lo"]).unwrap();
@@ -307,4 +314,107 @@ fn the_operator_sees_nodes_drops_ports_and_the_way_of_a_packet() {
     assert!(dropped.iter().any(|it| it.as_object().is_some_and(|it| !it.is_empty())), "{graph:?}");
     let ports = scene.rows(&["plane", "ports"]);
     assert!(ports.iter().all(|port| port["up"] == true && port["sent"].as_u64() > Some(0)));
+}
+
+/// Two edges and a wire between them; `ac` are the sides of the customers.
+fn two_edges(services: [&str; 2]) -> String {
+    let edge = |name: &str, customer: &str, core: &str, own: &str, rest: &str| {
+        format!(
+            "[[pe]]\nname = \"{name}\"\n\
+             port = [{{ name = \"{customer}\", driver = \"af_packet\" }}, \
+             {{ name = \"{core}\", driver = \"af_packet\", mtu = 1550 }}]\n\
+             [[pe.interface]]\nname = \"{core}\"\naddresses = [\"{own}/24\"]\nmpls = true\n{rest}"
+        )
+    };
+    edge("pe1", "a", "one", "192.0.2.1", services[0])
+        + &edge("pe2", "b", "two", "192.0.2.2", services[1])
+}
+
+fn lan(scene: &Scene) -> (Host, Host) {
+    scene.wire("one", "two");
+    for device in ["one", "two"] {
+        scene.router.ip(&["link", "set", "dev", device, "mtu", "1600"]).unwrap();
+    }
+    let a = scene.host("a", &["10.5.0.1/24", "2001:db8:5::1/64"], &[]);
+    let b = scene.host("b", &["10.5.0.2/24", "2001:db8:5::2/64"], &[]);
+    (a, b)
+}
+
+#[test]
+fn a_cross_connect_carries_frames_between_two_edges_by_labels() {
+    let mut scene = Scene::new();
+    let (a, b) = lan(&scene);
+    let side = |port: &str, label_in: u32, gateway: &str, label: u32| {
+        format!(
+            "[[pe.interface]]\nname = \"{port}\"\n[[pe.cross_connect]]\nname = \"wire\"\n\
+             interface = \"{port}\"\npseudowire = {{ label_in = {label_in}, \
+             via = {{ gateway = \"{gateway}\", labels = [{label}] }} }}\n"
+        )
+    };
+    let services = [side("a", 100, "192.0.2.2", 200), side("b", 200, "192.0.2.1", 100)];
+    scene.start(&two_edges([&services[0], &services[1]]));
+    a.reaches("10.5.0.2");
+    a.reaches("2001:db8:5::2");
+    let (reached, said) = b.ping(&["-c", "2", "-s", "1472", "-M", "do"], "10.5.0.1");
+    assert!(reached, "frames of full length go through: {said}");
+    assert_eq!(scene.refusals(), Vec::<Value>::new());
+}
+
+#[test]
+fn a_bridge_domain_spans_two_edges_and_learns() {
+    let mut scene = Scene::new();
+    let (a, b) = lan(&scene);
+    let c = scene.host("c", &["10.5.0.3/24"], &[]);
+    let side = |ports: &[&str], label_in: u32, gateway: &str, label: u32| {
+        let interfaces: String =
+            ports.iter().map(|port| format!("[[pe.interface]]\nname = \"{port}\"\n")).collect();
+        let names: Vec<String> = ports.iter().map(|port| format!("\"{port}\"")).collect();
+        format!(
+            "{interfaces}[[pe.bridge]]\nname = \"lan\"\ninterfaces = [{}]\n\
+             pseudowire = [{{ label_in = {label_in}, \
+             via = {{ gateway = \"{gateway}\", labels = [{label}] }} }}]\n",
+            names.join(", ")
+        )
+    };
+    let more = "{ name = \"c\", driver = \"af_packet\" }, { name = \"one\"";
+    let services = [side(&["a", "c"], 100, "192.0.2.2", 200), side(&["b"], 200, "192.0.2.1", 100)];
+    let text = two_edges([&services[0], &services[1]]).replace("{ name = \"one\"", more);
+    scene.start(&text);
+    a.reaches("10.5.0.2");
+    a.reaches("10.5.0.3");
+    c.reaches("10.5.0.2");
+    b.reaches("10.5.0.3");
+    assert_eq!(scene.refusals(), Vec::<Value>::new());
+}
+
+#[test]
+fn customers_with_the_same_addresses_do_not_meet_in_their_routing_tables() {
+    let mut scene = Scene::new();
+    scene.wire("one", "two");
+    let a = scene.host("a", &["10.1.0.2/24"], &["10.1.0.1"]);
+    let other = scene.host("c", &["10.1.0.2/24"], &["10.1.0.1"]);
+    let b = scene.host("b", &["10.2.0.2/24"], &["10.2.0.1"]);
+    let vrf = |name: &str, label: u32| format!("[[pe.vrf]]\nname = \"{name}\"\nlabel = {label}\n");
+    let side = |port: &str, vrf: &str, own: &str, (to, gateway, label): (&str, &str, u32)| {
+        format!(
+            "[[pe.interface]]\nname = \"{port}\"\nvrf = \"{vrf}\"\naddresses = [\"{own}\"]\n\
+             [[pe.route]]\nvrf = \"{vrf}\"\nprefix = \"{to}\"\n\
+             via = [{{ gateway = \"{gateway}\", interface = \"CORE\", labels = [{label}] }}]\n"
+        )
+    };
+    let there = ("10.2.0.0/24", "192.0.2.2", 200);
+    let back = ("10.1.0.0/24", "192.0.2.1", 100);
+    let blue = "[[pe.interface]]\nname = \"c\"\nvrf = \"blue\"\naddresses = [\"10.1.0.1/24\"]\n";
+    let one = vrf("red", 100) + &vrf("blue", 101) + &side("a", "red", "10.1.0.1/24", there) + blue;
+    let two = vrf("red", 200) + &side("b", "red", "10.2.0.1/24", back);
+    let services = [one.replace("CORE", "one"), two.replace("CORE", "two")];
+    let more = "{ name = \"c\", driver = \"af_packet\" }, { name = \"one\"";
+    let text = two_edges([&services[0], &services[1]]).replace("{ name = \"one\"", more);
+    scene.start(&text);
+    a.reaches("10.2.0.2");
+    b.reaches("10.1.0.2");
+    other.reaches("10.1.0.1");
+    let (reached, said) = other.ping(&["-c", "1"], "10.2.0.2");
+    assert!(!reached && said.contains("nreachable"), "the blue table has no such route: {said}");
+    assert_eq!(scene.refusals(), Vec::<Value>::new());
 }

@@ -95,10 +95,8 @@ impl Compiler<'_> {
             let number = self.numbers.of(Kind::Vrf, &vrf.name);
             self.out.put(Rank::Table, Removed::Vrf(number), Program::Vrf { vrf: number });
             if let Some(label) = vrf.label {
-                let action = program::LabelAction::PopVrf {
-                    vrf: number,
-                    tunnel: program::Tunnel::Pipe,
-                };
+                let action =
+                    program::LabelAction::PopVrf { vrf: number, tunnel: program::Tunnel::Pipe };
                 self.label(label, action);
             }
         }
@@ -137,7 +135,13 @@ impl Compiler<'_> {
                 directed_broadcast: interface.directed_broadcast,
             };
             let name = Removed::Interface(index);
-            self.out.put(Rank::Interface, name, Program::Interface(program));
+            let mut first = program.clone();
+            if let Mode::CrossConnect { hop } = &mut first.mode {
+                // Its hop may need another interface that needs this one: first without.
+                *hop = 0;
+                self.out.put(Rank::Use, name.clone(), Program::Interface(program));
+            }
+            self.out.put(Rank::Interface, name, Program::Interface(first));
             self.addresses(index, interface);
         }
         for neighbour in &self.pe.neighbour {

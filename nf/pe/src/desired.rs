@@ -51,7 +51,11 @@ impl Desired {
     /// gone is taken away, so that packets always have a way; only a name that stands in the way
     /// of another (a VLAN that moves) goes first.
     pub(crate) fn changes(&self, next: &Self) -> Vec<Program> {
-        let gone = |name: &&(Rank, Removed)| !next.things.contains_key(name);
+        // A cross-connected interface is said twice and taken away once.
+        let twice = |(rank, name): &(Rank, Removed)| {
+            *rank == Rank::Use && matches!(name, Removed::Interface(_))
+        };
+        let gone = |name: &&(Rank, Removed)| !next.things.contains_key(name) && !twice(name);
         let gone: Vec<&(Rank, Removed)> = self.things.keys().filter(gone).collect();
         let (first, last): (Vec<_>, Vec<_>) =
             gone.into_iter().rev().partition(|name| self.is_in_the_way(name, next));

@@ -6,8 +6,7 @@ use crate::desired::Rank;
 use crate::numbers::Kind;
 use nodes::Program;
 use nodes::program::{
-    self, Class, Family, Hop, LabelAction, Match, Meter, ProtectionRow, Removed, Tunnel,
-    Verdict,
+    self, Class, Family, Hop, LabelAction, Match, Meter, ProtectionRow, Removed, Tunnel, Verdict,
 };
 
 /// The name of the global routing table where one must be named.
