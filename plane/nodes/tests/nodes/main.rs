@@ -1,5 +1,7 @@
 //! The nodes together, as a router in memory: packets in, packets out.
 
+#![allow(clippy::unwrap_used, reason = "a test that fails says where")]
+
 mod forwarding;
 mod neighbours;
 mod protection;
