@@ -18,7 +18,9 @@ use crate::protection::Protection;
 use crate::qos::{Classify, FilterNode, MarkOut, PolicerNode, Stage};
 use crate::sampling::Sample;
 use crate::services::{Services, Views};
-use crate::{arcs, arp, echo, ethernet, glean, inject, ip4, ip6, local, nd, output, reassembly, urpf};
+use crate::{
+    arcs, arp, echo, ethernet, glean, inject, ip4, ip6, local, nd, output, reassembly, urpf,
+};
 use crossbeam_queue::ArrayQueue;
 use graph::{ChainsWriter, Flaw, Graph, Plan};
 use hops::Numbers;

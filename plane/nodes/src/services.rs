@@ -22,9 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use table::epoch::{Domain, Published, Publisher};
 use table::hop::HopLookups;
-use table::mac::{
-    BridgeRule, Kind, Learner, MacEvent, MacKey, MacWriter, Macs, MoveRule, OnMoves,
-};
+use table::mac::{BridgeRule, Kind, Learner, MacEvent, MacKey, MacWriter, Macs, MoveRule, OnMoves};
 
 /// MAC addresses of all bridge domains at most.
 pub const MACS_MAX: usize = 1 << 20;

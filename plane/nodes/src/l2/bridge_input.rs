@@ -12,8 +12,8 @@ use super::bridge::{Bridges, Domain, Member, PSEUDOWIRE};
 use super::frame::{self, FROM_PSEUDOWIRE};
 use super::storm::Storms;
 use super::tags;
-use crate::interfaces::Interfaces;
 use crate::arcs::OUT;
+use crate::interfaces::Interfaces;
 use crate::services::Views;
 use graph::{Context, Node, Pool, Reason, Row, Slot, VECTOR_MAX};
 use table::epoch::Reader;
@@ -87,7 +87,11 @@ impl Batch {
 
 /// The member that a frame comes from, after its tags came off.
 #[inline]
-fn member(packets: &mut Pool, slot: Slot, (interfaces, bridges): Both<'_>) -> Result<Member, Reason> {
+fn member(
+    packets: &mut Pool,
+    slot: Slot,
+    (interfaces, bridges): Both<'_>,
+) -> Result<Member, Reason> {
     let meta = packets.meta(slot);
     if meta.flags & FROM_PSEUDOWIRE != 0 {
         let port = PSEUDOWIRE + meta.words[0];

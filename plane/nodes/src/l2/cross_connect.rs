@@ -3,8 +3,8 @@
 
 use super::frame::{self, Refused};
 use super::tags;
-use crate::interfaces::Interfaces;
 use crate::arcs::OUT;
+use crate::interfaces::Interfaces;
 use crate::services::Views;
 use graph::{Context, Node, Pool, Reason, Row, Slot};
 use table::epoch::Reader;

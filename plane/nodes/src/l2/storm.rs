@@ -37,9 +37,8 @@ mod tests {
     #[test]
     fn a_member_floods_its_burst_and_then_its_rate() {
         let mut storms = Storms::default();
-        let second: usize = (0..20_000)
-            .filter(|n| storms.passes(7, 1_000, Time::from_nanos(n * 50_000)))
-            .count();
+        let second: usize =
+            (0..20_000).filter(|n| storms.passes(7, 1_000, Time::from_nanos(n * 50_000))).count();
         assert!((1_095..=1_101).contains(&second), "{second}");
         assert!((0..1_000).all(|_| storms.passes(8, 0, Time::ZERO)), "no limit");
     }

@@ -118,8 +118,8 @@ fn is_due(packet: &[u8]) -> Option<bool> {
         4 if packet.len() >= IP4 => {
             let header = usize::from(packet[0] & 15) * 4;
             let is_later = u16::from_be_bytes([packet[6], packet[7]]) & 0x1fff != 0;
-            let is_error = packet[9] == ICMP
-                && !matches!(packet.get(header), Some(0 | 8 | 9 | 10 | 13..=18));
+            let is_error =
+                packet[9] == ICMP && !matches!(packet.get(header), Some(0 | 8 | 9 | 10 | 13..=18));
             let is_one = (1..224).contains(&packet[12]) && packet[12] != 127 && packet[16] < 224;
             (!is_later && !is_error && is_one).then_some(true)
         }

@@ -85,7 +85,8 @@ fn ip4(hash: u64, octets: &[u8]) -> u64 {
 fn ip6(hash: u64, octets: &[u8]) -> u64 {
     // The flow label stands for ports (RFC 6438).
     let flow = word(octets, 0) >> 32 & 0x000f_ffff;
-    let hash = [8, 16, 24, 32].iter().fold(mix(hash, flow), |hash, at| mix(hash, word(octets, *at)));
+    let hash =
+        [8, 16, 24, 32].iter().fold(mix(hash, flow), |hash, at| mix(hash, word(octets, *at)));
     match octets.get(6) {
         Some(protocol @ (6 | 17 | 132)) => {
             mix(hash, word(octets, 40) >> 32 << 8 | u64::from(*protocol))

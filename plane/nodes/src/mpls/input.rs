@@ -14,17 +14,17 @@ use super::hash;
 use super::push::{LABELLED, Seal, before, seal};
 use super::table::{self, Action, CONTROL_WORD, FLOW_LABEL, SHORT_PIPE, UNIFORM};
 use super::ttl;
-use crate::interfaces::{Input, Interfaces};
+use crate::arcs::OUT;
 use crate::header::{TYPE_IP4, TYPE_IP6, TYPE_MPLS};
+use crate::interfaces::{Input, Interfaces};
 use crate::l2::frame;
 use crate::program::Class;
 use crate::protection::Guard;
-use crate::arcs::OUT;
 use crate::services::Views;
-use graph::meta::PUNTED;
-use graph::{Context, Edge, Node, Pool, Reason, Row, Slot};
 use ::table::epoch::Reader;
 use ::table::hop::Kind;
+use graph::meta::PUNTED;
+use graph::{Context, Edge, Node, Pool, Reason, Row, Slot};
 
 /// Labels that come off a packet in one node at most.
 const POPS_MAX: usize = 8;
@@ -189,7 +189,8 @@ impl Step<'_> {
             let (class, bottom) = (entry.class(), entry.is_bottom());
             seal(meta, cell, line, Seal { ttl, swapped: true, class, bottom, hash: flow })
         } else {
-            let range = usize::from(meta.offset)..usize::from(meta.offset) + usize::from(meta.length);
+            let range =
+                usize::from(meta.offset)..usize::from(meta.offset) + usize::from(meta.length);
             let below = &mut cell[range];
             if row.has(UNIFORM) {
                 ttl::lower(below, entry.is_bottom(), ttl);

@@ -110,7 +110,9 @@ pub(crate) fn seal(meta: &mut Meta, cell: &mut [u8], line: &Line, seal: Seal) ->
         let ttl = u32::from_be_bytes(*label) & 0xff;
         *label = (value << 12 | marks | ttl).to_be_bytes();
     }
-    if seal.bottom && let Some(last) = labels.last_mut() {
+    if seal.bottom
+        && let Some(last) = labels.last_mut()
+    {
         last[2] |= 1;
     }
     true
@@ -118,11 +120,7 @@ pub(crate) fn seal(meta: &mut Meta, cell: &mut [u8], line: &Line, seal: Seal) ->
 
 /// Puts a hop's rewrite before a packet as it is and hands it out.
 #[inline]
-pub(crate) fn before<'a>(
-    meta: &mut Meta,
-    cell: &'a mut [u8],
-    line: &Line,
-) -> Option<&'a mut [u8]> {
+pub(crate) fn before<'a>(meta: &mut Meta, cell: &'a mut [u8], line: &Line) -> Option<&'a mut [u8]> {
     let length = line.rewrite_len();
     let end = usize::from(meta.offset);
     // Octets in front of the packet belong to nobody, so the block is copied whole: its length is

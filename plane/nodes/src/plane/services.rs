@@ -3,7 +3,9 @@
 
 use super::{Plane, Refused};
 use crate::arcs::{NAME_BRIDGE_IN, NAME_CONNECT_IN, NAME_IP4_IN, NAME_IP6_IN, NAME_OUT};
-use crate::program::{Direction, Family, Filter, FilterUse, LabelAction, Program, Removed, Verdict};
+use crate::program::{
+    Direction, Family, Filter, FilterUse, LabelAction, Program, Removed, Verdict,
+};
 use crate::qos::policing::Coloured;
 use crate::scheduler::QueuePrograms;
 use std::sync::Arc;
@@ -129,7 +131,9 @@ impl Plane {
     fn policing(&mut self, at: u32, direction: Direction) -> Result<(), Refused> {
         let on = self.services.polices(at, direction);
         match direction {
-            Direction::In => IN.iter().try_for_each(|arc| self.feature(arc, at, ("policer-in", on))),
+            Direction::In => {
+                IN.iter().try_for_each(|arc| self.feature(arc, at, ("policer-in", on)))
+            }
             Direction::Out => self.feature(NAME_OUT, at, ("policer-out", on)),
         }
     }

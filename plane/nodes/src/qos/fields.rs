@@ -1,6 +1,8 @@
 //! What filters look at in a packet, and the code point that filters, policers and marking write.
 
-use crate::header::{ETHERNET, IP4, IP6, TAG, TYPE_SERVICE, TYPE_VLAN, adjusted, address6, long, word};
+use crate::header::{
+    ETHERNET, IP4, IP6, TAG, TYPE_SERVICE, TYPE_VLAN, address6, adjusted, long, word,
+};
 use table::classifier::{Fragment, Header};
 
 /// Extension headers that are passed over at most (RFC 8200 §4.1 has seven).

@@ -2,8 +2,8 @@
 
 use super::fields::set_dscp;
 use super::filtering::{Compiled, Filters, Headers, UNMATCHED};
-use crate::services::Views;
 use crate::program::{Direction, Family, Verdict};
+use crate::services::Views;
 use graph::{Context, Edge, Meta, Node, Pool, Reason, Row, Slot, VECTOR_MAX};
 use std::sync::PoisonError;
 
@@ -154,7 +154,9 @@ impl FilterNode {
                     return cx.next.drop(slot, RED);
                 }
             }
-            Verdict::Redirect(hop) if self.stage != Stage::Out && filter.family != Family::Ethernet => {
+            Verdict::Redirect(hop)
+                if self.stage != Stage::Out && filter.family != Family::Ethernet =>
+            {
                 meta.hop = hop;
                 return cx.next.to(TO_REDIRECT, slot);
             }

@@ -50,12 +50,12 @@ impl Compiled {
                 IpAddr::V4(address) => Some(address.to_bits()),
                 IpAddr::V6(_) => None,
             })?),
-            Family::Ip6 | Family::Ethernet => Rules::Wide(compiled(filter, |address| {
-                match address {
+            Family::Ip6 | Family::Ethernet => {
+                Rules::Wide(compiled(filter, |address| match address {
                     IpAddr::V6(address) if filter.family == Family::Ip6 => Some(address.to_bits()),
                     _ => None,
-                }
-            })?),
+                })?)
+            }
         };
         let verdicts: Vec<Verdict> = filter.rules.iter().map(|rule| rule.verdict).collect();
         let cells = || (0..=verdicts.len()).map(|_| Default::default()).collect();

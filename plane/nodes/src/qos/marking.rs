@@ -3,8 +3,8 @@
 
 use super::fields::{dscp, set_dscp};
 use crate::header::{TAG, TYPE_MPLS, TYPE_SERVICE, TYPE_VLAN, word};
-use crate::services::Views;
 use crate::program::Marking;
+use crate::services::Views;
 use graph::{Context, Meta, Node, Row, Slot};
 use std::collections::BTreeMap;
 
@@ -36,7 +36,8 @@ pub(crate) struct Markings {
 impl Maps {
     /// `None` when a list has neither none nor all of its rows, or a value is out of range.
     pub(crate) fn of(marking: &Marking) -> Option<Self> {
-        let classes = |list: &[(u8, u8)]| list.iter().all(|(class, colour)| *class < 8 && *colour < 3);
+        let classes =
+            |list: &[(u8, u8)]| list.iter().all(|(class, colour)| *class < 8 && *colour < 3);
         if !classes(&marking.by_dscp) || !classes(&marking.by_priority) {
             return None;
         }
@@ -139,13 +140,16 @@ fn mark(maps: &Maps, meta: &Meta, cell: &mut [u8]) {
     let class = usize::from(meta.class) % CLASSES;
     let end = usize::from(meta.offset) + usize::from(meta.length);
     let point = maps.to_dscp[class * 3 + usize::from(meta.colour.min(2))];
-    if point != AS_IT_IS && meta.l3 != 0
+    if point != AS_IT_IS
+        && meta.l3 != 0
         && let Some(packet) = cell.get_mut(usize::from(meta.l3)..end)
     {
         set_dscp(packet, point);
     }
     let priority = maps.to_priority[class];
-    if priority != AS_IT_IS && let Some(frame) = cell.get_mut(usize::from(meta.offset)..end) {
+    if priority != AS_IT_IS
+        && let Some(frame) = cell.get_mut(usize::from(meta.offset)..end)
+    {
         set_priority(frame, priority);
     }
 }

@@ -1,8 +1,8 @@
 //! `policer-in`, `policer-out`: packets of an interface pass the policer of their class.
 
 use super::policing::Bank;
-use crate::services::Views;
 use crate::program::Direction;
+use crate::services::Views;
 use graph::{Context, Node, Pool, Reason, Row, Slot};
 use std::sync::PoisonError;
 

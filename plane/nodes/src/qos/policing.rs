@@ -154,15 +154,19 @@ impl Bank {
     #[cold]
     fn rebuild(&mut self, policers: &Policers, now: Time) {
         let mut before = std::mem::take(&mut self.held);
-        self.held = policers.rows.iter().enumerate().map(|(at, row)| {
-            let row = row.as_ref()?;
-            let kept = before.get_mut(at).and_then(Option::take);
-            match kept.filter(|kept| kept.row.serial == row.serial) {
-                Some(kept) => Some(kept),
-                None => held(row, now),
-            }
-        })
-        .collect();
+        self.held = policers
+            .rows
+            .iter()
+            .enumerate()
+            .map(|(at, row)| {
+                let row = row.as_ref()?;
+                let kept = before.get_mut(at).and_then(Option::take);
+                match kept.filter(|kept| kept.row.serial == row.serial) {
+                    Some(kept) => Some(kept),
+                    None => held(row, now),
+                }
+            })
+            .collect();
         self.generation = policers.generation;
     }
 
@@ -206,7 +210,9 @@ impl Bank {
 fn marked(meta: &Meta, cell: &mut [u8], mark: Option<u8>, passes: bool) -> bool {
     let Some(mark) = mark else { return passes };
     let end = usize::from(meta.offset) + usize::from(meta.length);
-    if meta.l3 != 0 && let Some(packet) = cell.get_mut(usize::from(meta.l3)..end) {
+    if meta.l3 != 0
+        && let Some(packet) = cell.get_mut(usize::from(meta.l3)..end)
+    {
         set_dscp(packet, mark);
     }
     true

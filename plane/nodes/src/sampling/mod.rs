@@ -188,7 +188,8 @@ impl Sample {
 
     /// What is due whatever the packets are.
     fn tidy(&mut self, now_ms: u64, cx: &mut Context<'_>) {
-        let is_due = self.templates_ms.is_none_or(|said| now_ms.saturating_sub(said) >= TEMPLATES_MS);
+        let is_due =
+            self.templates_ms.is_none_or(|said| now_ms.saturating_sub(said) >= TEMPLATES_MS);
         if is_due {
             self.templates_ms = Some(now_ms);
             let views = self.views.clone();

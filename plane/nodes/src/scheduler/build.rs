@@ -154,7 +154,8 @@ fn rate(value: u64) -> Result<(), Refused> {
 /// The different profiles: queues that are alike share one.
 fn profiles(config: &Config) -> Result<Vec<Wred>, Refused> {
     let mut profiles: Vec<Wred> = Vec::new();
-    let classes = config.services.iter().chain([&config.other]).flat_map(|service| &service.classes);
+    let classes =
+        config.services.iter().chain([&config.other]).flat_map(|service| &service.classes);
     for wred in classes.filter_map(|class| class.wred) {
         if !profiles.contains(&wred) {
             profiles.push(wred);

@@ -274,7 +274,9 @@ impl Scheduler {
     /// The service after this one will be visited soon: its lines are asked for.
     #[inline]
     fn prefetch_next(&self, at: u32, packets: &Pool) {
-        let Some(next) = self.services.get(self.services[at as usize].next as usize) else { return };
+        let Some(next) = self.services.get(self.services[at as usize].next as usize) else {
+            return;
+        };
         let class = next.ready.trailing_zeros().min(CLASSES_MAX as u32 - 1);
         if let Some(leaf) = self.leaves.get((next.base + class) as usize) {
             if leaf.head != NONE {
@@ -283,7 +285,9 @@ impl Scheduler {
         }
         if let Some(after) = self.services.get(next.next as usize) {
             let class = after.ready.trailing_zeros().min(CLASSES_MAX as u32 - 1);
-            prefetch(&raw const self.leaves[((after.base + class) as usize).min(self.leaves.len() - 1)]);
+            prefetch(
+                &raw const self.leaves[((after.base + class) as usize).min(self.leaves.len() - 1)],
+            );
             if let Some(third) = self.services.get(after.next as usize) {
                 prefetch(std::ptr::from_ref(third));
             }

@@ -73,9 +73,8 @@ fn classes(queues: &[&Queue]) -> Result<Vec<Class>, Refused> {
     let mut queues = queues.to_vec();
     queues.sort_by_key(|queue| (queue.priority, queue.queue));
     let last = queues.last().map_or(0, |queue| queue.priority);
-    let twins = queues.windows(2).find(|two| {
-        two[0].priority == two[1].priority && two[0].priority != last
-    });
+    let twins =
+        queues.windows(2).find(|two| two[0].priority == two[1].priority && two[0].priority != last);
     if let Some(twins) = twins {
         return Err(Refused::Tree(twins[0].queue, "only the last priority is shared by weight"));
     }
@@ -94,7 +93,11 @@ fn classes(queues: &[&Queue]) -> Result<Vec<Class>, Refused> {
         let shares = queue.priority == last;
         Ok(Class {
             classes: queue.class.into_iter().collect(),
-            discipline: if shares { Discipline::Weight(weight(queue)?) } else { Discipline::Strict },
+            discipline: if shares {
+                Discipline::Weight(weight(queue)?)
+            } else {
+                Discipline::Strict
+            },
             // The rate of a service that is its own class is the service's.
             rate: if single && queue.interface.is_some() { 0 } else { queue.rate_bytes * 8 },
             packets_max: queue.packets_max,

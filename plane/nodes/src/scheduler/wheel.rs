@@ -81,9 +81,9 @@ impl Wheel {
             let place = slot as usize % SLOTS;
             self.filled[place / 64] >> (place % 64) & 1 == 1
         };
-        (self.at + 1..=self.at + SLOTS as u64).find(|slot| filled(*slot)).map(|slot| {
-            Moment(slot << SLOT_BITS)
-        })
+        (self.at + 1..=self.at + SLOTS as u64)
+            .find(|slot| filled(*slot))
+            .map(|slot| Moment(slot << SLOT_BITS))
     }
 }
 

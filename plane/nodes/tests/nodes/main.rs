@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
+mod changes;
 mod forwarding;
+mod hostile;
 mod neighbours;
 mod protection;
 mod reference;
