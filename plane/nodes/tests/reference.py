@@ -4,7 +4,7 @@ packets by seed. Prints JSON: the programs, and for each packet what must become
 
     reference.py SEED PACKETS
 
-Each packet: {"port", "frame", "sent": [[[port, frame], ...] alternatives], "punted": [packet]}.
+Each packet: {"port", "frame", "left"}: alternatives of [[[port, frame], ...], [packet for the host]].
 """
 import ipaddress
 import json
@@ -26,7 +26,8 @@ from scapy.layers.inet6 import (
 from scapy.layers.l2 import ARP, Dot1AD, Dot1Q, Ether
 from scapy.packet import Raw
 
-ENDING = {11: "time", 3: "unreachable"}
+# One alternative: nothing is sent, nothing goes up.
+NOTHING = [([], [])]
 
 
 def mac_of(text):
@@ -167,7 +168,7 @@ def frame_out(world, index, near, packet):
 
 
 class Router:
-    """What becomes of a packet: alternatives of frames, and packets for the host."""
+    """What becomes of a packet: alternatives, each of frames and of packets for the host."""
 
     def __init__(self, world):
         self.world = world
@@ -175,14 +176,14 @@ class Router:
     def take(self, port, frame):
         link, packet, kind, group = self.classify(port, frame)
         if link is None:
-            return [[]], []
+            return NOTHING
         if kind == 0x0800:
             return self.take4(link, packet, group)
         if kind == 0x86DD:
             return self.take6(link, packet, group)
         if kind == 0x0806:
-            return self.take_arp(link, packet), []
-        return [[]], []
+            return self.take_arp(link, packet)
+        return NOTHING
 
     def classify(self, port, frame):
         kind, at, tags = int.from_bytes(frame[12:14], "big"), 14, []
@@ -201,40 +202,42 @@ class Router:
         return None, None, None, None
 
     def take_arp(self, link, packet):
+        if len(packet) < 28:
+            return NOTHING
         ask = ARP(packet)
         if ask.op != 1 or ask.pdst != link["own"][4]:
-            return [[]]
+            return NOTHING
         answer = ARP(op=2, hwsrc=link["mac"], psrc=ask.pdst, hwdst=ask.hwsrc, pdst=ask.psrc)
         port, frame = frame_out(self.world, link["index"], ask.hwsrc, b"\x45" + bytes(answer)[1:])
         frame = bytes.fromhex(frame)
         body = len(bytes(answer))
-        return [[[port, (frame[:-body - 2] + b"\x08\x06" + bytes(answer)).hex()]]]
+        return [([[port, (frame[:-body - 2] + b"\x08\x06" + bytes(answer)).hex()]], [])]
 
     # IPv4
 
     def take4(self, link, packet, group):
         if len(packet) < 20 or packet[0] >> 4 != 4:
-            return [[]], []
+            return NOTHING
         octets, total = (packet[0] & 15) * 4, int.from_bytes(packet[2:4], "big")
         if octets < 20 or total < octets or total > len(packet):
-            return [[]], []
+            return NOTHING
         packet = packet[:total]
         header = IP(packet[:octets])
         rebuilt = header.copy()
         del rebuilt.chksum
         if IP(bytes(rebuilt)).chksum != header.chksum:
-            return [[]], []
+            return NOTHING
         source, to = packet[12], ipaddress.ip_address(header.dst)
         everyone = header.dst == "255.255.255.255"
         bad = source in (0, 127) or source >= 224
         if bad and not (header.src == "0.0.0.0" and everyone):
-            return [[]], []
+            return NOTHING
         if header.ttl == 0:
-            return [[]], []
+            return NOTHING
         if everyone or header.dst.startswith("224.0.0."):
-            return self.local4(link, packet, True)
+            return self.local4(link, link["vrf"], packet, True)
         if to.is_multicast or packet[16] in (0, 127) or packet[16] >= 224:
-            return [[]], []
+            return NOTHING
         return self.route4(link, link["vrf"], packet, group, False)
 
     def route4(self, link, vrf, packet, group, own, depth=0):
@@ -244,40 +247,38 @@ class Router:
     def follow4(self, link, vrf, packet, group, own, hop, depth):
         header = IP(packet)
         if hop[0] == "group":
-            sent = []
-            for member in hop[1]:
-                sent += self.follow4(link, vrf, packet, group, own, member, depth)[0]
-            return sent, []
+            ways = [self.follow4(link, vrf, packet, group, own, one, depth) for one in hop[1]]
+            return sum(ways, [])
         if hop[0] == "vrf":
             if depth > 4:
-                return [[]], []
+                return NOTHING
             return self.route4(link, hop[1], packet, group, own, depth + 1)
         if hop[0] == "local":
-            return self.local4(link, packet, group)
+            return self.local4(link, vrf, packet, group)
         if hop[0] == "broadcast":
             if link["index"] == hop[1] and not own:
-                return self.local4(link, packet, True)
-            return [[]], []
+                return self.local4(link, vrf, packet, True)
+            return NOTHING
         if group:
-            return [[]], []
+            return NOTHING
         if hop[0] == "none":
-            return self.error4(link, vrf, packet, 3, 0, own), []
+            return self.error4(link, vrf, packet, 3, 0, own)
         if hop[0] == "drop":
             code = {"Blackhole": None, "Unreachable": 1, "Prohibited": 13}[hop[1]]
-            return ([[]] if code is None else self.error4(link, vrf, packet, 3, code, own)), []
+            return NOTHING if code is None else self.error4(link, vrf, packet, 3, code, own)
         if not own and header.ttl <= 1:
-            return self.error4(link, vrf, packet, 11, 0, own), []
+            return self.error4(link, vrf, packet, 11, 0, own)
         if hop[0] == "glean":
-            return [[]], []
+            return NOTHING
         out = self.world.links[hop[1]]
         near = self.world.neighbours[(hop[1], hop[2])]
         if len(packet) > out["mtu"] and header.flags.DF:
-            return self.error4(link, vrf, packet, 3, 4, own, out["mtu"]), []
+            return self.error4(link, vrf, packet, 3, 4, own, out["mtu"])
         aged = bytearray(packet)
         if not own:
             aged[8] -= 1
         parts = self.cut(bytes(aged), out["mtu"])
-        return [[frame_out(self.world, hop[1], near, part) for part in parts]], []
+        return [([frame_out(self.world, hop[1], near, part) for part in parts], [])]
 
     def cut(self, packet, mtu):
         """Fragments, with checksums made anew."""
@@ -312,46 +313,46 @@ class Router:
         inner = packet[(packet[0] & 15) * 4:]
         question = header.proto == 1 and inner and inner[0] in (0, 8, 9, 10, 13, 14, 15, 16, 17, 18)
         if own or header.frag or (header.proto == 1 and not question):
-            return [[]]
+            return NOTHING
         error = IP(src=link["own"][4], dst=header.src, tos=0xC0, ttl=64, id=0, flags="DF")
         icmp = ICMP(type=kind, code=code)
         if code == 4 and kind == 3:
             icmp.nexthopmtu = mtu
         error = bytes(error / icmp / Raw(packet[:548]))
-        return self.route4(link, vrf, error, False, True)[0]
+        return self.route4(link, vrf, error, False, True)
 
-    def local4(self, link, packet, group):
+    def local4(self, link, vrf, packet, group):
         header = IP(packet)
         body = packet[(packet[0] & 15) * 4:]
         if header.frag or header.flags.MF:
-            return [[]], []
+            return NOTHING
         if header.proto == 1 and body and body[0] == 8 and not group:
             if len(body) < 8 or not icmp_sound(body):
-                return [[]], []
+                return NOTHING
             echo = ICMP(body)
             echo.type = 0
             del echo.chksum
             back = IP(packet[:(packet[0] & 15) * 4])
             back.src, back.dst, back.ttl, back.flags, back.frag = header.dst, header.src, 64, 0, 0
             del back.chksum
-            return self.route4(link, link["vrf"], bytes(back) + bytes(echo), False, True)
-        return [[]], [packet.hex()]
+            return self.route4(link, vrf, bytes(back) + bytes(echo), False, True)
+        return [([], [packet.hex()])]
 
     # IPv6
 
     def take6(self, link, packet, group):
         if len(packet) < 40 or packet[0] >> 4 != 6:
-            return [[]], []
+            return NOTHING
         total = 40 + int.from_bytes(packet[4:6], "big")
         if total > len(packet):
-            return [[]], []
+            return NOTHING
         packet = packet[:total]
         header = IPv6(packet)
         source, to = ipaddress.ip_address(header.src), ipaddress.ip_address(header.dst)
         if source.is_multicast or source.is_loopback or source.is_unspecified or int(to) <= 1:
-            return [[]], []
+            return NOTHING
         if header.hlim == 0 or to.is_multicast or to.is_link_local:
-            return [[]], []
+            return NOTHING
         return self.route6(link, link["vrf"], packet, group, False)
 
     def route6(self, link, vrf, packet, group, own, depth=0):
@@ -361,51 +362,49 @@ class Router:
     def follow6(self, link, vrf, packet, group, own, hop, depth):
         header = IPv6(packet)
         if hop[0] == "group":
-            sent = []
-            for member in hop[1]:
-                sent += self.follow6(link, vrf, packet, group, own, member, depth)[0]
-            return sent, []
+            ways = [self.follow6(link, vrf, packet, group, own, one, depth) for one in hop[1]]
+            return sum(ways, [])
         if hop[0] == "vrf":
             if depth > 4:
-                return [[]], []
+                return NOTHING
             return self.route6(link, hop[1], packet, group, own, depth + 1)
         if hop[0] == "local":
-            return self.local6(link, packet, group)
+            return self.local6(link, vrf, packet, group)
         if group:
-            return [[]], []
+            return NOTHING
         if hop[0] == "none":
-            return self.error6(link, vrf, packet, ICMPv6DestUnreach(code=0), own), []
+            return self.error6(link, vrf, packet, ICMPv6DestUnreach(code=0), own)
         if hop[0] == "drop":
             code = {"Blackhole": None, "Unreachable": 3, "Prohibited": 1}[hop[1]]
             if code is None:
-                return [[]], []
-            return self.error6(link, vrf, packet, ICMPv6DestUnreach(code=code), own), []
+                return NOTHING
+            return self.error6(link, vrf, packet, ICMPv6DestUnreach(code=code), own)
         if ipaddress.ip_address(header.src).is_link_local and not own:
-            return [[]], []
+            return NOTHING
         if not own and header.hlim <= 1:
-            return self.error6(link, vrf, packet, ICMPv6TimeExceeded(code=0), own), []
+            return self.error6(link, vrf, packet, ICMPv6TimeExceeded(code=0), own)
         if hop[0] == "glean":
-            return [[]], []
+            return NOTHING
         out = self.world.links[hop[1]]
         near = self.world.neighbours[(hop[1], hop[2])]
         if len(packet) > out["mtu"]:
-            return self.error6(link, vrf, packet, ICMPv6PacketTooBig(mtu=out["mtu"]), own), []
+            return self.error6(link, vrf, packet, ICMPv6PacketTooBig(mtu=out["mtu"]), own)
         aged = bytearray(packet)
         if not own:
             aged[7] -= 1
-        return [[frame_out(self.world, hop[1], near, bytes(aged))]], []
+        return [([frame_out(self.world, hop[1], near, bytes(aged))], [])]
 
     def error6(self, link, vrf, packet, message, own):
         header = IPv6(packet)
         if own or ipaddress.ip_address(header.src).is_link_local:
-            return [[]]
+            return NOTHING
         if header.nh == 58 and (len(packet) <= 40 or packet[40] < 128 or packet[40] == 137):
-            return [[]]
+            return NOTHING
         error = IPv6(src=link["own"][6], dst=header.src, hlim=64)
         error = bytes(error / message / Raw(packet[:1232]))
-        return self.route6(link, vrf, error, False, True)[0]
+        return self.route6(link, vrf, error, False, True)
 
-    def local6(self, link, packet, group):
+    def local6(self, link, vrf, packet, group):
         header, body = IPv6(packet), packet[40:]
         if header.nh == 58 and body and body[0] == 128 and not group:
             echo = IPv6(packet)
@@ -413,12 +412,12 @@ class Router:
             del made[ICMPv6EchoRequest].cksum
             if len(body) < 8 or IPv6(bytes(made))[ICMPv6EchoRequest].cksum != \
                     echo[ICMPv6EchoRequest].cksum:
-                return [[]], []
+                return NOTHING
             ask = echo[ICMPv6EchoRequest]
             back = IPv6(src=header.dst, dst=header.src, hlim=64, tc=header.tc, fl=header.fl)
             back = back / ICMPv6EchoReply(id=ask.id, seq=ask.seq, data=ask.data)
-            return self.route6(link, link["vrf"], bytes(back), False, True)
-        return [[]], [packet.hex()]
+            return self.route6(link, vrf, bytes(back), False, True)
+        return [([], [packet.hex()])]
 
 
 def icmp_sound(body):
@@ -489,7 +488,8 @@ class Packets:
     def arp(self):
         link = self.rng.choice(list(self.world.links.values()))
         to = self.rng.choice([link["own"][4], self.address(4)])
-        source = link["own"][4][:-1] + "77"
+        # From another subnet: nobody learns from it.
+        source = "198.51.100.77"
         return 0x0806, bytes(ARP(op=1, hwsrc="02:00:00:00:09:09", psrc=source, pdst=to))
 
     def one(self):
@@ -520,8 +520,8 @@ def main():
         port, frame = packets.one()
         if len(frame) < 14:
             continue
-        sent, punted = router.take(port, frame)
-        cases.append({"port": port, "frame": frame.hex(), "sent": sent, "punted": punted})
+        left = router.take(port, frame)
+        cases.append({"port": port, "frame": frame.hex(), "left": left})
     json.dump({"programs": world.programs, "packets": cases}, sys.stdout)
 
 

@@ -122,7 +122,7 @@ pub fn measure(name: &str, mut case: Case, seconds: f64) {
                 queue.clear();
             }
         }
-        now = now + std::time::Duration::from_micros(8);
+        now += std::time::Duration::from_micros(8);
         if round > warm && round % 64 == 0 && started.elapsed().as_secs_f64() > seconds {
             break;
         }

@@ -142,7 +142,7 @@ pub fn ipv6(flows: usize) -> Case {
         .map(|_| {
             let length = length(LENGTHS6, &mut state);
             // Allocations of the registries are dense: 2001:: to 2a0f::, from a few thousand.
-            let block = 0x2001 + random(&mut state) as u128 % 0xa0f & 0x3fff;
+            let block = 0x2001 + u128::from(random(&mut state) % 0xa0f);
             let rest = u128::from(random(&mut state) % 4_096) << 84
                 | u128::from(random(&mut state) % 65_536) << 64;
             let bits = block << 112 | rest | u128::from(random(&mut state) & 0xffff) << 80;

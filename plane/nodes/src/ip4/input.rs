@@ -1,7 +1,7 @@
 //! `ip4-input`: the checks of RFC 1812 §5.2.2 and §5.3.7, then the interface's features.
 
 use crate::arcs::IP4_IN;
-use crate::header::{IP4, sum_ip4, word};
+use crate::header::{IP4, checksum, sum, sum_ip4, word};
 use graph::meta::GROUP_ADDRESSED;
 use graph::{Context, Edge, Meta, Node, Reason, Row, Slot, VECTOR_MAX, Verdict};
 
@@ -53,10 +53,8 @@ impl Node for Ip4Input {
                 kept[count % VECTOR_MAX] = *slot;
                 count += 1;
             } else {
-                let verdict = match packet.first_chunk::<IP4>() {
-                    Some(header) if verdict == Verdict::to(TO_OPTIONS) => explained(meta, header),
-                    _ => verdict,
-                };
+                let is_rare = verdict == Verdict::to(TO_OPTIONS);
+                let verdict = if is_rare { explained(meta, packet) } else { verdict };
                 cx.next.dispatch(&[verdict], &[*slot]);
             }
         }
@@ -96,15 +94,15 @@ const fn is_ordinary(first: u8) -> bool {
 
 /// What is wrong or rare with a packet that did not pass.
 #[inline(never)]
-fn explained(meta: &mut Meta, header: &[u8; IP4]) -> Verdict {
-    let total = u16::from_be_bytes([header[2], header[3]]);
+fn explained(meta: &mut Meta, header: &[u8]) -> Verdict {
+    let total = word(header, 2);
     let octets = u16::from(header[0] & 15) * 4;
     let (source, destination) = (&header[12..16], &header[16..20]);
     let is_broadcast = destination == [255; 4];
     let reason = match () {
         () if header[0] >> 4 != 4 => VERSION,
         () if octets < IP4 as u16 || total < octets || total > meta.length => LENGTH,
-        () if octets == IP4 as u16 && sum_ip4(header) != 0xffff => CHECKSUM,
+        () if checksum(sum(&header[..usize::from(octets)], 0)) != 0 => CHECKSUM,
         // A host that has no address yet may ask everyone (RFC 1122 §3.2.1.3).
         () if !is_ordinary(source[0]) && (source != [0; 4] || !is_broadcast) => SOURCE,
         () if header[8] == 0 => TTL,

@@ -178,6 +178,15 @@ pub(crate) fn rewrite(meta: &mut Meta, cell: &mut [u8], line: &Line) {
     meta.transmit = line.interface;
 }
 
+/// As [`rewrite`], also where the neighbour is known by an IPv6 address (RFC 8950).
+fn rewrite_ip4(meta: &mut Meta, cell: &mut [u8], line: &Line) {
+    let l3 = usize::from(meta.offset);
+    rewrite(meta, cell, line);
+    if line.next == hop::NEXT_IP6 {
+        cell[l3 - 2..l3].copy_from_slice(&TYPE_IP4.to_be_bytes());
+    }
+}
+
 #[inline(never)]
 fn exceptional(meta: &mut Meta, cell: &mut [u8], line: &Line) -> Verdict {
     let l3 = usize::from(meta.offset);
@@ -214,10 +223,7 @@ fn exceptional(meta: &mut Meta, cell: &mut [u8], line: &Line) -> Verdict {
     if line.next & hop::NEXT_LABELS != 0 {
         return labelled(meta, cell, line);
     }
-    rewrite(meta, cell, line);
-    if line.next == hop::NEXT_IP6 {
-        cell[l3 - 2..l3].copy_from_slice(&TYPE_IP4.to_be_bytes());
-    }
+    rewrite_ip4(meta, cell, line);
     OUTWARD
 }
 
@@ -226,7 +232,7 @@ pub(crate) fn leave(meta: &mut Meta, cell: &mut [u8], line: &Line) -> bool {
     if line.next & hop::NEXT_LABELS != 0 {
         return labelled(meta, cell, line) == OUTWARD;
     }
-    rewrite(meta, cell, line);
+    rewrite_ip4(meta, cell, line);
     true
 }
 

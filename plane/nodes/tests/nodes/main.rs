@@ -1,6 +1,10 @@
 //! The nodes together, as a router in memory: packets in, packets out.
 
+#![allow(clippy::unwrap_used, reason = "a test that fails says where")]
+
+mod changes;
 mod forwarding;
+mod hostile;
 mod neighbours;
 mod protection;
 mod reference;

@@ -15,7 +15,7 @@ fn a_flood_of_echoes_costs_neither_the_session_nor_what_passes_through() {
     let through = ethernet(1, 0x0800, &udp4("10.0.2.2", "10.0.1.2", 64, 60));
     let (mut answered, mut punted, mut passed) = (0, 0, 0);
     for round in 0..20_000 {
-        world.now = world.now + Duration::from_micros(10);
+        world.now += Duration::from_micros(10);
         answered += world.send(0, &flood).sent.len();
         if round % 100 == 0 {
             punted += world.send(1, &bgp).punted.len();

@@ -108,7 +108,7 @@ impl World {
     }
 
     pub fn pass(&mut self, time: Duration) -> Vec<Out> {
-        self.now = self.now + time;
+        self.now += time;
         self.tick()
     }
 
