@@ -72,7 +72,7 @@ pub fn neighbour(plane: &mut Plane, interface: u32, address: std::net::IpAddr, l
 }
 
 /// The clock that nodes are counted by.
-fn clocks() -> u64 {
+pub fn clocks() -> u64 {
     // SAFETY: reads a counter.
     unsafe { std::arch::x86_64::_rdtsc() }
 }

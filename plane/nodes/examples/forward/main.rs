@@ -7,13 +7,25 @@
 
 mod case;
 mod ip;
+mod queues;
+mod services;
 
 use case::{Case, measure};
 
 /// Rows by name.
 type Row = (&'static str, fn(usize) -> Case);
 
-const ROWS: &[Row] = &[("ipv4", ip::ipv4), ("ipv6", ip::ipv6), ("ipv4-vrf", ip::ipv4_vrf)];
+const ROWS: &[Row] = &[
+    ("ipv4", ip::ipv4),
+    ("ipv6", ip::ipv6),
+    ("ipv4-vrf", ip::ipv4_vrf),
+    ("vpws", services::vpws),
+    ("vpls", services::vpls),
+    ("vrf-mpls", services::vrf_mpls),
+    ("filter", services::filter),
+    ("policer", services::policer),
+    ("services", services::services),
+];
 
 fn main() {
     let (mut rows, mut flows, mut seconds) = (Vec::new(), 1_000_000, 2.0);
@@ -30,6 +42,9 @@ fn main() {
         if rows.is_empty() || rows.iter().any(|row| row == name) {
             measure(name, make(flows), seconds);
         }
+    }
+    if rows.is_empty() || rows.iter().any(|row| row == "scheduler") {
+        queues::measure(seconds);
     }
 }
 

@@ -17,6 +17,8 @@ mod programs;
 mod service;
 mod set;
 mod shaper;
+#[cfg(test)]
+mod tests;
 mod tree;
 mod wheel;
 

@@ -5,8 +5,12 @@
 mod changes;
 mod forwarding;
 mod hostile;
+mod labels;
 mod neighbours;
 mod protection;
 mod reference;
 mod sweep;
+mod traffic;
+mod wires;
+mod witness;
 mod world;
