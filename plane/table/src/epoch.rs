@@ -8,11 +8,14 @@
 //! ```
 //! A parked worker is *away* ([`Reader::leave`]) and holds up nothing.
 
-use std::sync::Arc;
+#[cfg(feature = "loom")]
+use loom::sync::atomic::{AtomicPtr, AtomicU64, Ordering, fence};
+#[cfg(not(feature = "loom"))]
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering, fence};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Workers that read the tables of one plane at most.
-pub const READERS_MAX: usize = 64;
+pub const READERS_MAX: usize = if cfg!(feature = "loom") { 2 } else { 64 };
 
 /// What a reader's place holds while the reader is away.
 const AWAY: u64 = u64::MAX;
@@ -35,7 +38,7 @@ impl Domain {
     pub fn new() -> Arc<Self> {
         Arc::new(Self {
             epoch: Place(AtomicU64::new(0)),
-            places: [const { Place(AtomicU64::new(FREE)) }; READERS_MAX],
+            places: std::array::from_fn(|_| Place(AtomicU64::new(FREE))),
         })
     }
 
@@ -46,7 +49,7 @@ impl Domain {
             let taken = place.0.compare_exchange(FREE, AWAY, Ordering::SeqCst, Ordering::Relaxed);
             taken.is_ok()
         })?;
-        let mut reader = Reader { domain: Arc::clone(self), at };
+        let mut reader = Reader { domain: Arc::clone(self), at, is_away: true };
         reader.quiesce();
         Some(reader)
     }
@@ -60,8 +63,14 @@ impl Domain {
     /// Whether every reader has quiesced since `epoch` ended.
     #[must_use]
     pub fn passed(&self, epoch: u64) -> bool {
+        self.oldest() > epoch
+    }
+
+    /// Every epoch before this one has passed.
+    fn oldest(&self) -> u64 {
         fence(Ordering::SeqCst);
-        self.places.iter().all(|place| place.0.load(Ordering::Acquire) > epoch)
+        let places = self.places.iter().map(|place| place.0.load(Ordering::Acquire));
+        places.min().unwrap_or(AWAY)
     }
 }
 
@@ -70,6 +79,7 @@ impl Domain {
 pub struct Reader {
     domain: Arc<Domain>,
     at: usize,
+    is_away: bool,
 }
 
 impl Reader {
@@ -79,17 +89,20 @@ impl Reader {
         self.domain.places[self.at].0.store(epoch, Ordering::Release);
         // One that comes back from away must be seen before it looks anything up.
         fence(Ordering::SeqCst);
+        self.is_away = false;
     }
 
-    /// Goes away: holds nothing, and holds up nothing, until the next [`Reader::quiesce`].
+    /// Goes away: holds nothing, and holds up nothing, until the next [`Reader::quiesce`]. Until
+    /// then it cannot read.
     pub fn leave(&mut self) {
+        self.is_away = true;
         self.domain.places[self.at].0.store(AWAY, Ordering::Release);
     }
 
-    /// Whether both belong to the same domain.
+    /// Whether it may read what belongs to the domain: it is the domain's own, and not away.
     #[must_use]
     pub fn reads(&self, domain: &Arc<Domain>) -> bool {
-        Arc::ptr_eq(&self.domain, domain)
+        Arc::ptr_eq(&self.domain, domain) && !self.is_away
     }
 }
 
@@ -99,7 +112,9 @@ impl Drop for Reader {
     }
 }
 
-/// What was retired and when its epoch ended; freed by [`Limbo::free`]. One writer owns it.
+/// What was retired and when its epoch ended; freed by [`Limbo::free`]. One writer owns it. What
+/// still waits when the limbo is dropped is dropped with it: if it is memory that readers may
+/// hold, its owner must see to it before ([`Limbo::take`]).
 pub struct Limbo<T> {
     domain: Arc<Domain>,
     waiting: std::collections::VecDeque<(u64, T)>,
@@ -119,11 +134,18 @@ impl<T> Limbo<T> {
 
     /// Hands every piece to `freed` that no reader can hold any more.
     pub fn free(&mut self, mut freed: impl FnMut(T)) {
-        // The newest epoch that passed decides for all before it.
-        let passed = self.waiting.iter().rposition(|(epoch, _)| self.domain.passed(*epoch));
-        for (_, what) in self.waiting.drain(..passed.map_or(0, |at| at + 1)) {
-            freed(what);
+        if self.waiting.is_empty() {
+            return;
         }
+        let oldest = self.domain.oldest();
+        while self.waiting.front().is_some_and(|(epoch, _)| *epoch < oldest) {
+            self.waiting.pop_front().into_iter().for_each(|(_, what)| freed(what));
+        }
+    }
+
+    /// Everything that waits, oldest first, whether readers may hold it or not.
+    pub fn take(&mut self) -> impl Iterator<Item = T> + '_ {
+        self.waiting.drain(..).map(|(_, what)| what)
     }
 
     /// Pieces that wait.
@@ -144,6 +166,8 @@ impl<T> Limbo<T> {
 pub struct Published<T> {
     domain: Arc<Domain>,
     value: AtomicPtr<T>,
+    /// What waited when the publisher went: readers that may hold it hold this too.
+    left: Mutex<Vec<Box<T>>>,
 }
 
 /// The one who may replace a [`Published`] value.
@@ -159,7 +183,10 @@ impl<T: Send + Sync> Published<T> {
     /// When the reader belongs to another domain.
     #[must_use]
     pub fn read<'a>(&'a self, reader: &'a Reader) -> &'a T {
-        assert!(reader.reads(&self.domain), "the reader belongs to this table's domain");
+        assert!(
+            reader.reads(&self.domain),
+            "the reader belongs to this table's domain and is not away"
+        );
         // SAFETY: the pointer came from a Box; the writer frees it only after this reader
         // quiesced, and quiescing needs `&mut Reader`, which the returned borrow excludes.
         unsafe { &*self.value.load(Ordering::Acquire) }
@@ -169,7 +196,15 @@ impl<T: Send + Sync> Published<T> {
 impl<T> Drop for Published<T> {
     fn drop(&mut self) {
         // SAFETY: nobody reads any more (`&mut self`), and the pointer came from a Box.
-        drop(unsafe { Box::from_raw(*self.value.get_mut()) });
+        drop(unsafe { Box::from_raw(self.value.load(Ordering::Acquire)) });
+    }
+}
+
+impl<T> Drop for Publisher<T> {
+    fn drop(&mut self) {
+        self.limbo.free(drop);
+        let mut left = self.published.left.lock().unwrap_or_else(PoisonError::into_inner);
+        left.extend(self.limbo.take());
     }
 }
 
@@ -178,7 +213,8 @@ impl<T: Send + Sync> Publisher<T> {
     #[must_use]
     pub fn new(domain: &Arc<Domain>, value: T) -> Self {
         let value = AtomicPtr::new(Box::into_raw(Box::new(value)));
-        let published = Arc::new(Published { domain: Arc::clone(domain), value });
+        let left = Mutex::new(Vec::new());
+        let published = Arc::new(Published { domain: Arc::clone(domain), value, left });
         Self { published, limbo: Limbo::new(domain) }
     }
 
@@ -205,7 +241,7 @@ impl<T: Send + Sync> Publisher<T> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(feature = "loom")))]
 mod tests {
     use super::*;
 
@@ -227,6 +263,28 @@ mod tests {
         drop(b);
         limbo.free(|piece| freed.push(piece));
         assert_eq!(freed, [1, 2], "nobody reads");
+    }
+
+    #[test]
+    #[should_panic(expected = "the reader belongs to this table's domain and is not away")]
+    fn a_reader_that_is_away_cannot_read() {
+        let domain = Domain::new();
+        let publisher = Publisher::new(&domain, 1);
+        let mut reader = domain.reader().unwrap();
+        assert_eq!(*publisher.published().read(&reader), 1);
+        reader.leave();
+        let _ = publisher.published().read(&reader);
+    }
+
+    #[test]
+    fn what_a_reader_holds_outlives_the_publisher() {
+        let domain = Domain::new();
+        let mut publisher = Publisher::new(&domain, String::from("first"));
+        let (published, reader) = (publisher.published(), domain.reader().unwrap());
+        let held = published.read(&reader);
+        publisher.publish(String::from("second"));
+        drop(publisher);
+        assert_eq!((held.as_str(), published.read(&reader).as_str()), ("first", "second"));
     }
 
     #[test]

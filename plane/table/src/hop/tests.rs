@@ -179,3 +179,183 @@ fn a_batch_finds_what_each_finds() {
         assert_eq!(*lines[at], world.line(hops[at], hashes[at]), "{at}");
     }
 }
+
+/// An adjacency all of whose octets say its version.
+fn version(number: u32) -> Hop {
+    let octets = [number as u8; 18];
+    let mut line = Line::rewriting(1, number, &octets).unwrap();
+    line.counter = number;
+    Hop::Line(line)
+}
+
+#[test]
+fn a_worker_sees_a_changing_adjacency_whole_and_never_an_older_one_again() {
+    let mut world = world();
+    let (a, b) = (world.add(version(0)), world.add(version(0)));
+    let all = [a, world.add(group(&[a])), world.add(group(&[a, b]))];
+    let rounds = if cfg!(miri) { 20 } else { 3_000 };
+    let World { mut hops, lookups, mut reader } = world;
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let mut last = [0; 3];
+            while last.iter().any(|version| *version < rounds) {
+                let mut lines = [lookups.resolve(&reader, a, 0); 3];
+                lookups.resolve_batch(&reader, &all, &[7; 3], &mut lines);
+                for (last, line) in last.iter_mut().zip(&lines) {
+                    let number = line.interface;
+                    assert!(line.rewrite().iter().all(|octet| *octet == number as u8));
+                    assert!(line.counter == number && number >= *last, "{line:?} after {last}");
+                    *last = number;
+                }
+                reader.quiesce();
+            }
+        });
+        for number in 1..=rounds {
+            hops.change(a, version(number)).unwrap();
+            hops.change(b, version(number)).unwrap();
+            hops.recycle();
+        }
+    });
+}
+
+#[test]
+fn no_packet_goes_to_a_member_after_it_was_marked_down() {
+    use std::sync::atomic::AtomicUsize;
+    let mut world = world();
+    let members: Vec<u32> = (1..=4).map(|at| world.add(adjacency(at))).collect();
+    let core = world.add(group(&members));
+    let vpn = world.add(push(core, &[0, 0, 0x11, 64]));
+    let outer = world.add(group(&[vpn, members[0]]));
+    // In state n, member n mod 5 is down: none where that is the fifth.
+    let states = if cfg!(miri) { 20 } else { 4_000 };
+    world.hops.mark(members[0], false).unwrap();
+    let (begun, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let World { mut hops, lookups, mut reader } = world;
+    std::thread::scope(|scope| {
+        let (begun, done) = (&begun, &done);
+        scope.spawn(move || {
+            let mut hash = 1_u32;
+            loop {
+                hash = hash.wrapping_mul(0x9e37_79b9).wrapping_add(1);
+                let first = done.load(Ordering::SeqCst);
+                let asked = [core, vpn, outer];
+                let mut lines = [lookups.resolve(&reader, core, hash); 3];
+                lookups.resolve_batch(&reader, &asked, &[hash >> 8; 3], &mut lines);
+                let last = begun.load(Ordering::SeqCst);
+                for line in lines {
+                    let used = line.interface as usize - 1;
+                    assert!((first..=last).any(|state| state % 5 != used), "{line:?}");
+                    assert!(last > first || used != first % 5, "{line:?} in {first}");
+                }
+                reader.quiesce();
+                if first == states {
+                    return;
+                }
+            }
+        });
+        for state in 1..=states {
+            begun.store(state, Ordering::SeqCst);
+            let (down, up) = (members.get(state % 5), members.get((state - 1) % 5));
+            down.into_iter().for_each(|down| hops.mark(*down, false).unwrap());
+            up.into_iter().for_each(|up| hops.mark(*up, true).unwrap());
+            done.store(state, Ordering::SeqCst);
+            hops.recycle();
+        }
+    });
+    assert!(hops.len() < 20, "pushes over ways that went are gone");
+}
+
+#[test]
+fn what_hops_say_agrees_with_what_they_are_after_any_changes() {
+    for seed in 1..=if cfg!(miri) { 1 } else { 30 } {
+        let mut world = world();
+        let mut random = seed * 0x9e37_79b9_7f4a_7c15_u64;
+        let mut below = |end: usize| {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            (random >> 20) as usize % end
+        };
+        let (mut known, mut refused): (Vec<u32>, usize) = (Vec::new(), 0);
+        for _ in 0..if cfg!(miri) { 30 } else { 400 } {
+            let pick = |below: &mut dyn FnMut(usize) -> usize| match known.len() {
+                0 => NO_ROUTE,
+                count => known[below(count)],
+            };
+            let hop = match below(8) {
+                0..=2 => adjacency(1 + below(50) as u32),
+                3 | 4 => push(pick(&mut below), &[0, 0, below(256) as u8, 64]),
+                5 => Hop::Backup { primary: pick(&mut below), backup: pick(&mut below) },
+                _ => group(&(0..1 + below(4)).map(|_| pick(&mut below)).collect::<Vec<_>>()),
+            };
+            // What is refused has changed nothing: the check below would see it.
+            match below(6) {
+                0 | 1 if known.len() < 60 => known.extend(world.hops.add(hop)),
+                2 => world.hops.mark(pick(&mut below), below(2) == 0).unwrap(),
+                3 => {
+                    let number = pick(&mut below);
+                    if world.hops.remove(number).is_ok() {
+                        known.retain(|one| *one != number);
+                    }
+                }
+                _ => refused += usize::from(world.hops.change(pick(&mut below), hop).is_err()),
+            }
+            world.reader.quiesce();
+            known.iter().for_each(|number| world.agrees(*number, seed));
+        }
+        assert!(refused > 0 || cfg!(miri), "some circles were tried");
+        while !known.is_empty() {
+            known.retain(|number| world.hops.remove(*number).is_err());
+        }
+        assert_eq!(world.hops.len(), 2, "seed {seed}: all are gone, hidden ones too");
+    }
+}
+
+impl World {
+    /// Every hash leads to a line that a walk down what the hops are may end at.
+    fn agrees(&self, number: u32, seed: u64) {
+        let ways = self.reference(number);
+        for hash in 0..64 {
+            let line = self.line(number, hash);
+            let found = (line.kind, line.interface, line.rewrite().get(14..).map(<[u8]>::to_vec));
+            assert!(ways.contains(&found), "seed {seed} hop {number}: {line:?} of {ways:?}");
+        }
+    }
+
+    fn reference(&self, number: u32) -> Vec<(Kind, u32, Option<Vec<u8>>)> {
+        let way =
+            |line: &Line| (line.kind, line.interface, line.rewrite().get(14..).map(<[u8]>::to_vec));
+        let none = || vec![way(&Line::default())];
+        match self.hops.hop(number).unwrap() {
+            Hop::Line(line) => vec![way(line)],
+            Hop::Push(push) => {
+                let mut ways = self.reference(push.over);
+                for (kind, _, labels) in &mut ways {
+                    if let (Kind::Rewrite, Some(labels)) = (*kind, labels) {
+                        labels.extend_from_slice(&push.octets);
+                    }
+                }
+                if !self.hops.is_up(number) {
+                    ways.extend(none());
+                }
+                ways
+            }
+            Hop::Group(members) => {
+                let up = members.iter().filter(|member| self.hops.is_up(member.hop));
+                let mut ways: Vec<_> = up.flat_map(|up| self.reference(up.hop)).collect();
+                if ways.is_empty() || !self.hops.is_up(number) {
+                    ways.extend(none());
+                }
+                ways
+            }
+            Hop::Backup { primary, backup } => {
+                let first = if self.hops.is_up(*primary) { primary } else { backup };
+                let mut ways = self.reference(*first);
+                if !self.hops.is_up(number) {
+                    ways.extend(none());
+                }
+                ways
+            }
+        }
+    }
+}

@@ -24,9 +24,9 @@ pub trait Address: Copy + Ord + Hash + Debug + Default + Send + Sync + 'static {
     #[must_use]
     fn narrowed(wide: u128) -> Self;
 
-    /// The first 24 bits, where tables of the family are indexed by them.
+    /// The first 24 bits.
     #[must_use]
-    fn first_24(self) -> Option<u32>;
+    fn first_24(self) -> u32;
 }
 
 impl Address for u32 {
@@ -53,8 +53,8 @@ impl Address for u32 {
     }
 
     #[inline]
-    fn first_24(self) -> Option<u32> {
-        Some(self >> 8)
+    fn first_24(self) -> u32 {
+        self >> 8
     }
 }
 
@@ -82,8 +82,8 @@ impl Address for u128 {
     }
 
     #[inline]
-    fn first_24(self) -> Option<u32> {
-        None
+    fn first_24(self) -> u32 {
+        (self >> 104) as u32
     }
 }
 

@@ -1,20 +1,36 @@
-//! Lookups with AVX-512: a root is indexed for sixteen addresses at once, and one comparison finds
-//! the piece among up to 32.
+//! Lookups with AVX-512. All addresses of the batch go down their tables a level together, so that
+//! the memory of many is waited for at the same time. Nodes with an entry for each value are
+//! indexed for sixteen addresses at once; in a row of pieces one comparison finds the piece among
+//! up to 32, and the row was asked for while the level above was gone through.
 
+use super::BATCH_MAX;
 use super::address::Address;
-use super::down::{Open, STEP, go_down};
-use super::find::{Walk, Way};
+use super::find::{WAYS, Walk};
 use super::node::{Class, Entry};
+use crate::memory::LINE_BYTES;
 use std::arch::x86_64::*;
+use std::sync::atomic::Ordering;
 
-/// Each highest word of four-word addresses.
-const HIGHEST: [i32; STEP] = [3, 7, 11, 15, 19, 23, 27, 31, 35, 39, 43, 47, 51, 55, 59, 63];
+/// Addresses of a step.
+const STEP: usize = 16;
+/// The words of sixteen addresses of four words each.
+const WORDS: [i32; STEP] = [0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60];
+
+/// What of each address is decided next: where its chunk is, from its lowest octet.
+#[repr(align(64))]
+struct Chunks([u8; BATCH_MAX]);
+
+impl Chunks {
+    fn new<A: Address>(offset: u8) -> Self {
+        Self([A::BITS / 8 - 2 - offset / 8; BATCH_MAX])
+    }
+}
 
 /// All addresses from one root.
 ///
 /// # Safety
 /// The machine has AVX-512 F, BW and VL, POPCNT and BMI2; the root is a node that can be found;
-/// there are no more than `BATCH_MAX` addresses, and as many hops.
+/// there are no more than [`BATCH_MAX`] addresses, and as many hops.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt,bmi1,bmi2")]
 pub(super) unsafe fn one_table<A: Address>(
     walk: &Walk<'_>,
@@ -22,16 +38,16 @@ pub(super) unsafe fn one_table<A: Address>(
     addresses: &[A],
     hops: &mut [u32],
 ) {
-    if !matches!(root.class(), Class::Top | Class::Wide) {
-        hops.fill(root.0);
-        // SAFETY: as this function's.
-        return unsafe { roots_given(walk, addresses, hops) };
-    }
-    let mut open = Open::new::<A>(16);
-    // SAFETY: as this function's; what is open is a node that can be found.
+    // SAFETY: as this function's.
     unsafe {
-        from_array(walk, root, addresses, hops, &mut open);
-        go_down(walk, addresses, hops, &mut open, |line, way, value| below(line, way, value));
+        if matches!(root.class(), Class::Top | Class::Wide) {
+            if from_array(walk, root, addresses, hops) {
+                go_down(walk, addresses, hops, &mut Chunks::new::<A>(16));
+            }
+        } else {
+            hops.fill(root.0);
+            go_down(walk, addresses, hops, &mut Chunks::new::<A>(0));
+        }
     }
 }
 
@@ -41,32 +57,16 @@ pub(super) unsafe fn one_table<A: Address>(
 /// As [`one_table`], of all roots.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt,bmi1,bmi2")]
 pub(super) unsafe fn roots_given<A: Address>(walk: &Walk<'_>, addresses: &[A], hops: &mut [u32]) {
-    let mut open = Open::new::<A>(0);
-    for first in (0..hops.len()).step_by(STEP) {
-        let lanes = lanes(hops.len() - first);
-        // SAFETY: only lanes that are in the slice are read.
-        let roots = unsafe { _mm512_maskz_loadu_epi32(lanes, hops.as_ptr().add(first).cast()) };
-        push_nodes(&mut open, first, roots);
+    let mut chunks = Chunks::new::<A>(0);
+    for (lane, hop) in hops.iter_mut().enumerate() {
+        let root = Entry(*hop);
+        if root.is_node() && root.class() == Class::Top {
+            *hop = walk.top(root, addresses[lane]).0;
+            chunks.0[lane] = A::BITS / 8 - 4;
+        }
     }
-    open.leave_tops(walk, addresses, hops);
-    // SAFETY: what is open is a node that can be found.
-    unsafe {
-        go_down(walk, addresses, hops, &mut open, |line, way, value| below(line, way, value));
-    }
-}
-
-/// How many ends of a row are below a value.
-///
-/// # Safety
-/// The machine has AVX-512 F and BW; a row of as many ends is at `line`.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt,bmi1,bmi2")]
-unsafe fn below(line: *const u8, way: &Way, value: u16) -> usize {
-    // SAFETY: no more is read than the ends that are there, which do not change: nothing of what
-    // is indexed by a chunk.
-    let ends = unsafe { _mm512_maskz_loadu_epi16(way.ends, line.cast()) };
-    let value = _mm512_set1_epi16(value as i16);
-    _mm512_mask_cmplt_epu16_mask(way.ends, ends, value).count_ones() as usize
+    // SAFETY: as this function's; no hop is a top.
+    unsafe { go_down(walk, addresses, hops, &mut chunks) };
 }
 
 /// One bit for each of so many lanes.
@@ -75,24 +75,14 @@ fn lanes(count: usize) -> u16 {
     if count < STEP { (1 << count) - 1 } else { u16::MAX }
 }
 
-/// Opens the lanes from `first` on that are at nodes.
+/// One bit for each entry that is a node.
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt,bmi1,bmi2")]
-fn push_nodes(open: &mut Open, first: usize, entries: __m512i) {
-    let nodes = _mm512_cmplt_epi32_mask(entries, _mm512_setzero_si512());
-    if nodes == 0 {
-        return;
-    }
-    let numbers = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    let numbers = _mm512_add_epi32(numbers, _mm512_set1_epi32(first as i32));
-    let packed = _mm512_cvtepi32_epi8(_mm512_maskz_compress_epi32(nodes, numbers));
-    let room = &mut open.lanes[open.count..open.count + STEP];
-    // SAFETY: the room is as large.
-    unsafe { _mm_storeu_si128(room.as_mut_ptr().cast(), packed) };
-    open.count += nodes.count_ones() as usize;
+#[target_feature(enable = "avx512f")]
+fn nodes(entries: __m512i) -> u16 {
+    _mm512_cmplt_epi32_mask(entries, _mm512_setzero_si512())
 }
 
-/// The first entries of all addresses, from a root with one for each value.
+/// The first entries of all addresses, from a root with one for each value. Whether one is a node.
 ///
 /// # Safety
 /// As [`one_table`]; the root is a wide or a top.
@@ -103,28 +93,222 @@ unsafe fn from_array<A: Address>(
     root: Entry,
     addresses: &[A],
     hops: &mut [u32],
-    open: &mut Open,
-) {
+) -> bool {
     let cells = walk.row(root).cast::<i32>();
     let shift = _mm_cvtsi32_si128(if root.class() == Class::Top { 8 } else { 16 });
     let zero = _mm512_setzero_si512();
-    // SAFETY: the array is as large.
-    let highest = unsafe { _mm512_loadu_epi32(HIGHEST.as_ptr()) };
+    let mut open = 0;
     for first in (0..addresses.len()).step_by(STEP) {
         let lanes = lanes(addresses.len() - first);
         // SAFETY: only lanes that are in the slices are read and written; the indices are below
-        // the number of the root's cells, which are read like atomic words by this machine.
+        // the number of the root's cells, which this machine reads as it reads atomic words.
         unsafe {
             let at = addresses.as_ptr().add(first).cast::<i32>();
-            let words = if A::BITS == 32 {
-                _mm512_maskz_loadu_epi32(lanes, at)
-            } else {
-                _mm512_mask_i32gather_epi32::<4>(zero, lanes, highest, at)
-            };
+            let words = highest::<A>(lanes, at);
             let index = _mm512_srl_epi32(words, shift);
             let entries = _mm512_mask_i32gather_epi32::<4>(zero, lanes, index, cells);
             _mm512_mask_storeu_epi32(hops.as_mut_ptr().add(first).cast(), lanes, entries);
-            push_nodes(open, first, entries);
+            ask_rows(walk, entries);
+            open |= nodes(entries);
         }
     }
+    open != 0
+}
+
+/// The highest words of sixteen addresses.
+///
+/// # Safety
+/// The addresses of the lanes are there.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+unsafe fn highest<A: Address>(lanes: u16, at: *const i32) -> __m512i {
+    // SAFETY: only lanes that are there are read; the constant has as many words.
+    unsafe {
+        if A::BITS == 32 {
+            return _mm512_maskz_loadu_epi32(lanes, at);
+        }
+        let words = _mm512_loadu_epi32(WORDS.as_ptr());
+        _mm512_mask_i32gather_epi32::<4>(_mm512_setzero_si512(), lanes, words, at.wrapping_add(3))
+    }
+}
+
+/// Takes all addresses down, level by level, until each is at its hop.
+///
+/// # Safety
+/// As [`one_table`]; hops are entries that can be found, and none is a top.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt,bmi1,bmi2")]
+unsafe fn go_down<A: Address>(
+    walk: &Walk<'_>,
+    addresses: &[A],
+    hops: &mut [u32],
+    chunks: &mut Chunks,
+) {
+    let mut open = true;
+    while open {
+        open = false;
+        for first in (0..hops.len()).step_by(STEP) {
+            let lanes = lanes(hops.len() - first);
+            // SAFETY: only lanes that are in the slices are read and written, and those whose
+            // hops are nodes have a chunk that they decide.
+            unsafe {
+                let at = hops.as_mut_ptr().add(first);
+                let entries = _mm512_maskz_loadu_epi32(lanes, at.cast());
+                let nodes = nodes(entries);
+                if nodes != 0 {
+                    let of = addresses.as_ptr().add(first).cast::<i32>();
+                    let chunk_at = chunks.0.as_mut_ptr().add(first);
+                    open |= step::<A>(walk, (of, chunk_at, at), entries, nodes);
+                }
+            }
+        }
+    }
+}
+
+/// Takes up to sixteen addresses down one level. Whether one is not at its hop yet.
+///
+/// # Safety
+/// As [`go_down`]; of those lanes whose bit is set in `open`, addresses, chunks and hops are there.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt,bmi1,bmi2")]
+unsafe fn step<A: Address>(
+    walk: &Walk<'_>,
+    (addresses, chunk_at, hops): (*const i32, *mut u8, *mut u32),
+    entries: __m512i,
+    open: u16,
+) -> bool {
+    // SAFETY: there are chunks for sixteen lanes; of the rest only open lanes are read.
+    unsafe {
+        let at = _mm512_cvtepu8_epi32(_mm_loadu_si128(chunk_at.cast()));
+        let word = if A::BITS == 32 {
+            _mm512_maskz_loadu_epi32(open, addresses)
+        } else {
+            let words = _mm512_loadu_epi32(WORDS.as_ptr());
+            let words = _mm512_add_epi32(words, _mm512_srli_epi32::<2>(at));
+            _mm512_mask_i32gather_epi32::<4>(_mm512_setzero_si512(), open, words, addresses)
+        };
+        let odd = _mm512_slli_epi32::<3>(_mm512_and_si512(at, _mm512_set1_epi32(2)));
+        let chunk = _mm512_srlv_epi32(word, odd);
+        let chunk = _mm512_and_si512(chunk, _mm512_set1_epi32(0xffff));
+        let array = _mm512_test_epi32_mask(entries, _mm512_set1_epi32(ARRAYS)) & open;
+        let advance = if array == 0 {
+            _mm512_set1_epi32(2)
+        } else {
+            arrays(walk, hops, (entries, chunk), array)
+        };
+        _mm_storeu_si128(chunk_at.cast(), _mm512_cvtepi32_epi8(_mm512_sub_epi32(at, advance)));
+        let rows = open & !array;
+        if rows != 0 {
+            self::rows(walk, hops, (entries, chunk), rows);
+        }
+        let now = _mm512_maskz_loadu_epi32(open, hops.cast());
+        nodes(now) != 0
+    }
+}
+
+/// The bits of an entry that say that its node is no row.
+const ARRAYS: i32 = 0x6000_0000;
+const _: () = assert!(Class::Few as u8 == 0 && Class::Fan as u8 == 1 && Class::Top as u8 == 5);
+
+/// Indexes the nodes of lanes that have an entry for each value. How many octets of each address
+/// are decided, of all lanes.
+///
+/// # Safety
+/// As [`step`].
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt,bmi1,bmi2")]
+unsafe fn arrays(
+    walk: &Walk<'_>,
+    hops: *mut u32,
+    (entries, chunk): (__m512i, __m512i),
+    lanes: u16,
+) -> __m512i {
+    let class = _mm512_and_si512(_mm512_srli_epi32::<28>(entries), _mm512_set1_epi32(7));
+    // Few, fan, split, low, wide.
+    let shift = _mm512_permutexvar_epi32(class, table([0, 0, 8, 0, 0]));
+    let mask = _mm512_permutexvar_epi32(class, table([0, 0, 0xff, 0xff, 0xffff]));
+    let advance = _mm512_permutexvar_epi32(class, table([2, 2, 0, 2, 2]));
+    let cell = _mm512_and_si512(_mm512_srlv_epi32(chunk, shift), mask);
+    let line = _mm512_and_si512(entries, _mm512_set1_epi32(Entry::LINE as i32));
+    let index = _mm512_add_epi32(_mm512_slli_epi32::<4>(line), cell);
+    let base = walk.region.base().cast_const().cast::<i32>();
+    // SAFETY: the indices are words of nodes that can be found, below 2³¹ as the region's limit
+    // is; this machine reads each as it reads an atomic word. Hops of open lanes are there.
+    unsafe {
+        let next = _mm512_mask_i32gather_epi32::<4>(_mm512_setzero_si512(), lanes, index, base);
+        _mm512_mask_storeu_epi32(hops.cast(), lanes, next);
+        ask_rows(walk, next);
+    }
+    advance
+}
+
+/// A number for each class.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn table([few, fan, split, low, wide]: [i32; 5]) -> __m512i {
+    _mm512_setr_epi32(few, fan, split, low, wide, wide, wide, wide, 0, 0, 0, 0, 0, 0, 0, 0)
+}
+
+/// Finds the pieces of lanes that are at rows.
+///
+/// # Safety
+/// As [`step`].
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt,bmi1,bmi2")]
+unsafe fn rows(
+    walk: &Walk<'_>,
+    hops: *mut u32,
+    (entries, chunk): (__m512i, __m512i),
+    mut lanes: u16,
+) {
+    const FEW: u32 = WAYS[Class::Few as usize].ends;
+    const FIRST: usize = Class::Few.first();
+    const FURTHER: usize = Class::Fan.first() - FIRST;
+    let (mut nodes, mut values) = ([0_u32; STEP], [0_u32; STEP]);
+    // SAFETY: the arrays are as large as the vectors.
+    unsafe {
+        _mm512_storeu_epi32(nodes.as_mut_ptr().cast(), entries);
+        _mm512_storeu_epi32(values.as_mut_ptr().cast(), chunk);
+    }
+    while lanes != 0 {
+        let lane = lanes.trailing_zeros() as usize & (STEP - 1);
+        lanes &= lanes - 1;
+        let node = Entry(nodes[lane]);
+        let is_fan = node.0 >> 28 & 1;
+        let ends_there = FEW | is_fan.wrapping_neg();
+        let line = walk.row(node);
+        // SAFETY: the row has as many ends, which do not change, and an entry for each piece.
+        unsafe {
+            let ends = _mm512_maskz_loadu_epi16(ends_there, line.cast());
+            let value = _mm512_set1_epi16(values[lane] as i16);
+            let below = _mm512_mask_cmplt_epu16_mask(ends_there, ends, value);
+            let word = FIRST + FURTHER * is_fan as usize + below.count_ones() as usize;
+            let word = node.line() as usize * (LINE_BYTES / 4) + word;
+            let next = walk.region.known_word(word).load(Ordering::Acquire);
+            *hops.add(lane) = next;
+            ask(walk, Entry(next));
+        }
+    }
+}
+
+/// Asks for the lines of entries that are rows.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt,bmi1,bmi2")]
+fn ask_rows(walk: &Walk<'_>, entries: __m512i) {
+    let arrays = _mm512_test_epi32_mask(entries, _mm512_set1_epi32(ARRAYS));
+    let mut lanes = nodes(entries) & !arrays;
+    let mut all = [0_u32; STEP];
+    // SAFETY: the array is as large as the vector.
+    unsafe { _mm512_storeu_epi32(all.as_mut_ptr().cast(), entries) };
+    while lanes != 0 {
+        ask(walk, Entry(all[lanes.trailing_zeros() as usize & (STEP - 1)]));
+        lanes &= lanes - 1;
+    }
+}
+
+/// Asks for a node's first line; for the region's if it is none.
+#[inline]
+fn ask(walk: &Walk<'_>, entry: Entry) {
+    let node = if entry.is_node() { entry } else { Entry(Entry::NODE) };
+    // SAFETY: a prefetch reads nothing that can be seen.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(walk.row(node).cast()) };
 }

@@ -10,13 +10,11 @@ use crate::memory::{LINE_BYTES, LINE_WORDS};
 use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
 use std::sync::atomic::Ordering;
 
-/// Lanes that are stored at once at most.
-pub(super) const STEP: usize = 16;
-
 /// Addresses that are not at their hop yet.
 pub(super) struct Open {
-    pub(super) lanes: [u8; BATCH_MAX + STEP],
-    pub(super) count: usize,
+    /// One more than there can be: what is not open is written past the open ones.
+    lanes: [u8; BATCH_MAX + 1],
+    count: usize,
     /// Where in the address, from its lowest octet, the next chunk is: by lane.
     chunks: [u8; BATCH_MAX],
 }
@@ -26,7 +24,7 @@ impl Open {
     #[inline]
     pub(super) fn new<A: Address>(offset: u8) -> Self {
         let chunk = A::BITS / 8 - 2 - offset / 8;
-        Self { lanes: [0; BATCH_MAX + STEP], count: 0, chunks: [chunk; BATCH_MAX] }
+        Self { lanes: [0; BATCH_MAX + 1], count: 0, chunks: [chunk; BATCH_MAX] }
     }
 
     /// One lane more, if it is at a node.
@@ -48,7 +46,7 @@ impl Open {
             let lane = usize::from(self.lanes[at]);
             if Entry(hops[lane]).class() == Class::Top {
                 hops[lane] = walk.top(Entry(hops[lane]), addresses[lane]).0;
-                self.chunks[lane] = 0;
+                self.chunks[lane] = A::BITS / 8 - 4;
             }
             self.push(lane, Entry(hops[lane]));
         }

@@ -68,7 +68,7 @@ impl Walk<'_> {
 
     #[inline]
     pub(super) fn top<A: Address>(&self, top: Entry, address: A) -> Entry {
-        self.entry(top, address.first_24().unwrap_or(0) as usize)
+        self.entry(top, address.first_24() as usize)
     }
 
     /// An entry of a node by its word in the node.

@@ -44,8 +44,8 @@ const LINES_MAX: usize = if cfg!(miri) { 1 << 16 } else { 1 << 27 };
 const CHANGE_LINES_MAX: usize = 8 * (4097 + 17 + 4 * 33);
 /// From so many routes on the root of a table decides 16 bits at once (256 KB), and with less
 /// than a quarter of them no more.
-const WIDE_ROUTES: usize = 4_096;
-/// From so many routes on the root of an IPv4 table decides 24 bits at once (64 MB).
+const WIDE_ROUTES: usize = 16_384;
+/// From so many routes on the root of a table decides 24 bits at once (64 MB).
 const TOP_ROUTES: usize = 100_000;
 
 /// What the root of a table is.
@@ -161,7 +161,7 @@ impl<A: Address> Routes<A> {
         assert!(routes.iter().all(|(_, hop)| *hop < HOP_END), "hops are below their limit");
         let mut new = HashMap::with_capacity(routes.len());
         new.extend(routes.iter().copied());
-        let kind = Kind::of::<A>(new.len(), Kind::Small);
+        let kind = Kind::of(new.len(), Kind::Small);
         let sorted = routes.is_sorted_by_key(|(prefix, _)| *prefix) && new.len() == routes.len();
         let root = if sorted { self.build(kind, routes)? } else { self.build(kind, &list(&new))? };
         let of = self.table(table);
@@ -253,7 +253,7 @@ impl<A: Address> Routes<A> {
     /// Gives the table another root when it has grown or shrunk; leaves it when there is no room.
     fn regard(&mut self, table: u32) {
         let of = self.table(table);
-        let kind = Kind::of::<A>(of.routes.len(), of.kind);
+        let kind = Kind::of(of.routes.len(), of.kind);
         if kind == of.kind {
             return;
         }
@@ -314,9 +314,9 @@ fn list<A: Address>(routes: &HashMap<Prefix<A>, u32>) -> Vec<(Prefix<A>, u32)> {
 
 impl Kind {
     /// What a table of so many routes is, which is `now` something.
-    fn of<A: Address>(routes: usize, now: Self) -> Self {
+    fn of(routes: usize, now: Self) -> Self {
         let wanted = |routes: usize| match routes {
-            TOP_ROUTES.. if A::BITS == 32 => Self::Top,
+            TOP_ROUTES.. => Self::Top,
             WIDE_ROUTES.. => Self::Wide,
             _ => Self::Small,
         };

@@ -11,7 +11,7 @@
 //! | split | 17 | the chunk's high octet | 256 entries: few, fan or low of the same chunk, or hops |
 //! | low | 17 | the chunk's low octet | 256 entries |
 //! | wide | 4097 | a chunk | 65,536 entries |
-//! | top | 2²⁰ + 1 | the first 24 bits, IPv4 | 2²⁴ entries: few, fan or low of the second chunk |
+//! | top | 2²⁰ + 1 | the first 24 bits | 2²⁴ entries: few, fan or low of the second chunk |
 //!
 //! Ends never change while a node can be found: another row of pieces is another node. Entries
 //! are replaced in place. Beside each entry the writer, and only the writer, keeps its *depth*:

@@ -400,7 +400,7 @@ impl Nodes {
     }
 
     fn top_changed<A: Address>(&mut self, top: Entry, change: &Change<A>) -> Result<(), Full> {
-        let first = change.address.first_24().unwrap_or(0);
+        let first = change.address.first_24();
         if change.length <= 24 {
             let last = first | ((1_u64 << (24 - change.length)) - 1) as u32;
             self.cover_range(top, first as usize, last as usize, change);
