@@ -17,6 +17,7 @@ pub mod lanes;
 pub mod lpm;
 pub mod mac;
 mod memory;
+mod pages;
 pub mod policer;
 pub mod session;
 pub mod vrf;

@@ -31,6 +31,8 @@ pub enum Colour {
     Red = 2,
 }
 
+const COLOURS: [Colour; 3] = [Colour::Green, Colour::Yellow, Colour::Red];
+
 /// Rates in bytes a second, bursts in bytes; of IP packets or frames, as the caller counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Marker {
@@ -183,16 +185,14 @@ impl Profile {
     #[inline(always)]
     fn colour(&self, committed: u64, excess: u64, cost: u64, came: Colour) -> (Colour, u64, u64) {
         let came = if self.aware { came } else { Colour::Green };
-        let green = came == Colour::Green && committed >= cost;
-        let within = came != Colour::Red && excess >= cost;
-        match self.kind {
-            Kind::TwoRate if !within => (Colour::Red, committed, excess),
-            Kind::TwoRate if green => (Colour::Green, committed - cost, excess - cost),
-            Kind::TwoRate => (Colour::Yellow, committed, excess - cost),
-            _ if green => (Colour::Green, committed - cost, excess),
-            _ if within => (Colour::Yellow, committed, excess - cost),
-            _ => (Colour::Red, committed, excess),
-        }
+        // Without a branch: colours are as mixed as traffic is. RFC 2698: green pays peak, too.
+        let peak = self.kind == Kind::TwoRate;
+        let within = (came != Colour::Red) & (excess >= cost);
+        let green = (came == Colour::Green) & (committed >= cost) & (within | !peak);
+        let (pays, pays_excess) = (u64::from(green), u64::from(within & (peak | !green)));
+        let colour = COLOURS[2 - usize::from(within | green) - usize::from(green)];
+        let pay = |pays: u64| cost & pays.wrapping_neg();
+        (colour, committed - pay(pays), excess - pay(pays_excess))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Exact-match tables for millions of sessions: a key of one to five words finds a `u32`.
 //!
 //! ```text
-//!   hash ─┬ bits 48… ─→ shard (directory, grows on its own: at most some 30,000 entries move)
+//!   hash ─┬ bits 48… ─→ shard (directory, grows on its own: at most some 70,000 entries move)
 //!         ├ bits 32… ─→ bucket: one line of 7 heads (tag, value) and a link, then 7 keys
 //!         └ bits  0… ─→ tag
 //! ```
@@ -84,19 +84,31 @@ impl<const W: usize> Sessions<W> {
     /// Finds the lines of all keys first, so that the misses of the cache overlap.
     #[inline(always)]
     fn batch(&self, keys: &[Key<W>], values: &mut [u32], tagged: impl Fn(&Bucket<W>, u32) -> u32) {
-        let mut places = [(std::ptr::null::<Bucket<W>>(), 0_u32); BATCH];
+        let mut places = [(std::ptr::null::<Bucket<W>>(), 0_u32, 0_u32); BATCH];
         for (key, place) in keys.iter().zip(&mut places) {
             let hash = self.hash.of(key);
             // The directory has a power of two of shards.
             let shard = &self.shards[(hash >> 48) as usize & (self.shards.len() - 1)];
             let bucket = shard.bucket(hash);
             prefetch(bucket);
-            *place = (bucket, Hash::tag(hash));
+            if W == 1 {
+                // All keys of a bucket stand in its second line.
+                prefetch(bucket.cast::<u64>().wrapping_add(8));
+            }
+            *place = (bucket, Hash::tag(hash), 0);
         }
-        for ((key, place), value) in keys.iter().zip(&places).zip(values) {
+        for (bucket, tag, slots) in &mut places[..keys.len()] {
             // SAFETY: the bucket belongs to a shard that was published when this batch began; it
             // is freed only after this reader quiesces, and `&Reader` is borrowed meanwhile.
-            *value = unsafe { Bucket::value(place.0, key, place.1, &tagged) };
+            let bucket = unsafe { &**bucket };
+            *slots = tagged(bucket, *tag);
+            if W > 1 {
+                bucket.prefetch_key(*slots);
+            }
+        }
+        for ((key, (bucket, tag, slots)), value) in keys.iter().zip(places).zip(values) {
+            // SAFETY: as above.
+            *value = unsafe { Bucket::value(bucket, slots, key, tag, &tagged) };
         }
     }
 }

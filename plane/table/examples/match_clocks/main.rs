@@ -100,9 +100,10 @@ fn macs() {
             let destinations: Vec<_> = frames.iter().map(|(_, to)| key(*to)).collect();
             let (mut known, mut entries) = ([Source::New; VECTOR], [Entry::UNKNOWN; VECTOR]);
             let mut now = 0;
-            let clocks = least(PACKETS, || {
+            let clocks = least(8 * PACKETS, || {
+                // A second at 8 Mpps: each round every age is refreshed once.
                 now += 1;
-                for at in (0..PACKETS).step_by(VECTOR) {
+                for at in (0..8 * PACKETS).step_by(VECTOR).map(|at| at % PACKETS) {
                     let part = at..at + VECTOR;
                     let seen = (&sources[part.clone()], &ports[part.clone()], now);
                     macs.check(&reader, &mut learner, seen, &mut known);

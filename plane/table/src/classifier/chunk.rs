@@ -1,30 +1,40 @@
 //! A run of rules that are looked at together.
 
 use super::NO_RULE;
-use super::compile::{AddressField, Joined, Part, addresses, small};
+use super::compile::{Part, Table, addresses, small};
 use super::header::{Address, Header};
 use super::lines::{Line, Unit};
-use super::rows::{Shape, TooLarge};
+use super::rows::{Rows, Shape, TooLarge};
 use super::rule::Rule;
+use super::search::Search;
 use crate::lanes::prefetch;
+use crate::pages::Pages;
 
 /// Headers that go through each step together.
 pub(super) const BATCH: usize = 64;
 /// Fields whose rows are and-ed: two of addresses, and all small ones if none could be joined.
-const FIELDS_MAX: usize = 8;
-/// Candidates of a summary that are looked at one by one; more, and the row is looked at whole.
-const CANDIDATES_MAX: u32 = 12;
+pub(super) const FIELDS_MAX: usize = 8;
 
-/// The numbers of the rows of a batch, field by field.
-type Numbers = [[u32; BATCH]; FIELDS_MAX];
+/// The first line of the row of each header, field by field.
+type Places = [[u32; BATCH]; FIELDS_MAX];
+
+/// Small fields joined: their classes make a cell, the cell has a row.
+struct Cells {
+    tables: Vec<Table>,
+    rows: Vec<u16>,
+    /// The line of row 0.
+    base: u32,
+}
 
 pub(super) struct Chunk {
     /// The place of its first rule among all.
     pub(super) first: u32,
     shape: Shape,
-    source: AddressField,
-    destination: AddressField,
-    joined: Vec<Joined>,
+    source: Search,
+    destination: Search,
+    cells: Vec<Cells>,
+    /// The rows of all fields.
+    lines: Pages<Line>,
 }
 
 impl Chunk {
@@ -43,21 +53,41 @@ impl Chunk {
         let destination = addresses(&prefixes, shape, left)?;
         let left = left - destination.rows.lines.len();
         let joined = small(rules, shape, left)?;
-        let chunk = Self { first, shape, source, destination, joined };
+
+        let mut all: Vec<Line> = Vec::new();
+        let mut place = |rows: &Rows| {
+            let base = all.len() as u32;
+            all.extend_from_slice(&rows.lines);
+            base
+        };
+        let mut search = |rows: &Rows, intervals: &[(u128, u32)]| {
+            let base = place(rows);
+            let line = |row: &u32| base + row * shape.stride as u32;
+            let intervals: Vec<_> = intervals.iter().map(|(at, row)| (*at, line(row))).collect();
+            Search::new(A::BITS, &intervals)
+        };
+        let source = search(&source.rows, &source.intervals);
+        let destination = search(&destination.rows, &destination.intervals);
+        let cells = joined.into_iter().map(|joined| Cells {
+            base: place(&joined.rows),
+            tables: joined.tables,
+            rows: joined.cells,
+        });
+        let cells = cells.collect();
+        let mut lines = Pages::new(all.len()).map_err(|_| TooLarge)?;
+        lines.as_mut().copy_from_slice(&all);
+        let chunk = Self { first, shape, source, destination, cells, lines };
         if chunk.bytes() > bytes_max { Err(TooLarge) } else { Ok(chunk) }
     }
 
     /// Bytes it takes.
     pub(super) fn bytes(&self) -> usize {
-        let joined = self.joined.iter().map(|joined| {
-            let tables = joined.tables.iter().map(|table| size_of_val(&table.classes[..]));
-            size_of_val(&joined.rows.lines[..])
-                + size_of_val(&joined.cells[..])
-                + tables.sum::<usize>()
+        let cells = self.cells.iter().map(|cells| {
+            let tables = cells.tables.iter().map(|table| size_of_val(&table.classes[..]));
+            size_of_val(&cells.rows[..]) + tables.sum::<usize>()
         });
-        let sides = [&self.source, &self.destination].into_iter();
-        let sides = sides.map(|side| side.search.bytes() + size_of_val(&side.rows.lines[..]));
-        sides.sum::<usize>() + joined.sum::<usize>()
+        let trees = self.source.bytes() + self.destination.bytes();
+        size_of_val(&self.lines[..]) + trees + cells.sum::<usize>()
     }
 
     /// The first rule of this chunk for each of at most [`BATCH`] headers, [`NO_RULE`] if none.
@@ -68,112 +98,96 @@ impl Chunk {
         headers: &[Header<A>],
         rules: &mut [u32],
     ) {
-        let mut numbers = [[0; BATCH]; FIELDS_MAX];
+        let mut places = [[0; BATCH]; FIELDS_MAX];
         let sources = headers.iter().map(|header| header.source.high());
-        self.source.search.classes(unit, sources, &mut numbers[0]);
+        self.source.classes(unit, sources, &mut places[0]);
         let destinations = headers.iter().map(|header| header.destination.high());
-        self.destination.search.classes(unit, destinations, &mut numbers[1]);
-        for (joined, numbers) in self.joined.iter().zip(&mut numbers[2..]) {
-            cells(joined, headers, numbers);
+        self.destination.classes(unit, destinations, &mut places[1]);
+        for (cells, places) in self.cells.iter().zip(&mut places[2..]) {
+            cells.places(headers, self.shape.stride, places);
         }
-        if self.shape.summary == 0 {
-            self.whole(unit, &numbers, rules);
-        } else {
-            self.summarised(unit, &numbers, rules);
+        match self.cells.len() {
+            0 => self.decide::<U, 2>(unit, &places, rules),
+            1 => self.decide::<U, 3>(unit, &places, rules),
+            2 => self.decide::<U, 4>(unit, &places, rules),
+            3 => self.decide::<U, 5>(unit, &places, rules),
+            4 => self.decide::<U, 6>(unit, &places, rules),
+            5 => self.decide::<U, 7>(unit, &places, rules),
+            _ => self.decide::<U, 8>(unit, &places, rules),
         }
     }
 
-    /// The rows of one header.
+    /// Ands the rows of each header, of `F` fields.
     #[inline(always)]
-    fn rows(&self, numbers: &Numbers, at: usize) -> ([*const Line; FIELDS_MAX], usize) {
-        let mut rows = [std::ptr::null(); FIELDS_MAX];
-        let row = |lines: &[Line], field: usize| {
-            let line = numbers[field][at] as usize * self.shape.stride;
-            debug_assert!(line + self.shape.stride <= lines.len(), "a row is whole");
-            lines.as_ptr().wrapping_add(line)
+    fn decide<U: Unit, const F: usize>(&self, unit: U, places: &Places, rules: &mut [u32]) {
+        let lines = self.lines.as_ptr();
+        let rows = |at: usize| -> [*const Line; F] {
+            std::array::from_fn(|field| lines.wrapping_add(places[field][at] as usize))
         };
-        rows[0] = row(&self.source.rows.lines, 0);
-        rows[1] = row(&self.destination.rows.lines, 1);
-        for (field, joined) in self.joined.iter().enumerate() {
-            rows[field + 2] = row(&joined.rows.lines, field + 2);
-        }
-        (rows, self.joined.len() + 2)
-    }
-
-    #[inline(always)]
-    fn whole<U: Unit>(&self, unit: U, numbers: &Numbers, rules: &mut [u32]) {
-        for (at, rule) in rules.iter_mut().enumerate() {
-            let (rows, fields) = self.rows(numbers, at);
-            *rule = unit.first(&rows[..fields], self.shape.stride);
+        let rules = rules[..].iter_mut().take(BATCH).enumerate();
+        if self.shape.summary == 1 {
+            self.summarised(unit, rules, rows);
+        } else if self.shape.stride == 1 {
+            rules.for_each(|(at, rule)| *rule = unit.first1(&rows(at)));
+        } else {
+            rules.for_each(|(at, rule)| *rule = unit.first2(&rows(at)));
         }
     }
 
+    /// Ands summaries first, and asks for the first line that may have a rule; then looks at those
+    /// lines only that may.
     #[inline(always)]
-    fn summarised<U: Unit>(&self, unit: U, numbers: &Numbers, rules: &mut [u32]) {
-        let mut summaries = [Line::ZERO; BATCH];
-        for at in 0..rules.len() {
-            let (rows, fields) = self.rows(numbers, at);
-            summaries[at] = unit.and(&rows[..fields], 0);
-            let words = &summaries[at].0;
-            if let Some(word) = words.iter().position(|word| *word != 0) {
-                let bit = word * 64 + words[word].trailing_zeros() as usize;
-                rows[..fields].iter().for_each(|row| prefetch(row.wrapping_add(1 + bit / 8)));
+    fn summarised<'a, U: Unit, const F: usize>(
+        &self,
+        unit: U,
+        rules: impl ExactSizeIterator<Item = (usize, &'a mut u32)>,
+        rows: impl Fn(usize) -> [*const Line; F],
+    ) {
+        let mut candidates = [0_u64; BATCH];
+        for (at, candidates) in candidates.iter_mut().enumerate().take(rules.len()) {
+            let rows = rows(at);
+            // A byte of the summary stands for eight words: a line.
+            *candidates = unit.bytes(&unit.and(&rows).1);
+            let line = 1 + candidates.trailing_zeros() as usize % 64;
+            rows.iter().for_each(|row| prefetch(row.wrapping_add(line)));
+        }
+        for ((at, rule), mut candidates) in rules.zip(candidates) {
+            let rows = rows(at);
+            *rule = NO_RULE;
+            while candidates != 0 && *rule == NO_RULE {
+                let line = candidates.trailing_zeros();
+                let found = unit.first1(&rows.map(|row| row.wrapping_add(1 + line as usize)));
+                *rule = if found == NO_RULE { found } else { found + line * 512 };
+                candidates &= candidates - 1;
             }
         }
-        for (at, rule) in rules.iter_mut().enumerate() {
-            let (rows, fields) = self.rows(numbers, at);
-            *rule = self.candidates(unit, &summaries[at], &rows[..fields]);
-        }
-    }
-
-    #[inline(always)]
-    fn candidates<U: Unit>(&self, unit: U, summary: &Line, rows: &[*const Line]) -> u32 {
-        if summary.0.iter().map(|word| word.count_ones()).sum::<u32>() > CANDIDATES_MAX {
-            let bits = rows.iter().map(|row| row.wrapping_add(1));
-            let mut behind = [std::ptr::null(); FIELDS_MAX];
-            behind.iter_mut().zip(bits).for_each(|(place, row)| *place = row);
-            return unit.first(&behind[..rows.len()], self.shape.stride - 1);
-        }
-        for (at, mut bits) in summary.0.into_iter().enumerate() {
-            while bits != 0 {
-                let word = at * 64 + bits.trailing_zeros() as usize;
-                let word_of = |row: &*const Line| {
-                    // SAFETY: the row has a line of bits for each eight bits of the summary.
-                    unsafe { &*row.add(1 + word / 8) }.0[word % 8]
-                };
-                let left = rows.iter().map(word_of).fold(u64::MAX, |all, word| all & word);
-                if left != 0 {
-                    return word as u32 * 64 + left.trailing_zeros();
-                }
-                bits &= bits - 1;
-            }
-        }
-        NO_RULE
     }
 }
 
-/// The numbers of the rows of joined fields.
-#[inline(always)]
-fn cells<A: Address>(joined: &Joined, headers: &[Header<A>], numbers: &mut [u32; BATCH]) {
-    for table in &joined.tables {
-        let classes = &table.classes[..];
-        let mut add = |value: fn(&Header<A>) -> u16| {
-            for (number, header) in numbers.iter_mut().zip(headers) {
-                *number += u32::from(classes[usize::from(value(header))]) * table.weight;
+impl Cells {
+    /// The places of the rows of at most [`BATCH`] headers.
+    #[inline(always)]
+    fn places<A: Address>(&self, headers: &[Header<A>], stride: usize, places: &mut [u32; BATCH]) {
+        for table in &self.tables {
+            let classes = &table.classes[..];
+            let mut add = |value: fn(&Header<A>) -> u16| {
+                for (place, header) in places.iter_mut().zip(headers) {
+                    *place += u32::from(classes[usize::from(value(header))]) * table.weight;
+                }
+            };
+            match table.part {
+                Part::Protocol => add(|header| u16::from(header.protocol)),
+                Part::TcpFlags => add(|header| u16::from(header.tcp_flags)),
+                Part::Service => {
+                    add(|header| u16::from(header.dscp & 63) | (header.fragment as u16) << 6);
+                }
+                Part::Length => add(|header| header.length),
+                Part::SourcePort => add(|header| header.source_port),
+                Part::DestinationPort => add(|header| header.destination_port),
             }
-        };
-        match table.part {
-            Part::Protocol => add(|header| u16::from(header.protocol)),
-            Part::TcpFlags => add(|header| u16::from(header.tcp_flags)),
-            Part::Service => {
-                add(|header| u16::from(header.dscp & 63) | (header.fragment as u16) << 6);
-            }
-            Part::Length => add(|header| header.length),
-            Part::SourcePort => add(|header| header.source_port),
-            Part::DestinationPort => add(|header| header.destination_port),
         }
-    }
-    for number in &mut numbers[..headers.len()] {
-        *number = u32::from(joined.cells[*number as usize]);
+        for place in places.iter_mut().take(headers.len()) {
+            *place = self.base + u32::from(self.rows[*place as usize]) * stride as u32;
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! From rules to rows: each field alone first, then the small fields joined while that is cheap.
 //!
 //! ```text
-//!   source, destination   nested prefixes → intervals → class (the longest prefix) → row
+//!   source, destination   nested prefixes → intervals → row of the longest prefix
 //!   ports, length         all bounds of all rules → elementary intervals → row
 //!   protocol, flags, ToS  each of 256 values → row
 //!   joined                class × class × … → cell → row        (while rows stay few)
@@ -10,7 +10,6 @@
 use super::header::{Address, Fragment};
 use super::rows::{Rows, Shape, TooLarge};
 use super::rule::{Prefix, Rule};
-use super::search::Search;
 use std::ops::RangeInclusive;
 
 /// Cells of joined fields at most.
@@ -18,9 +17,9 @@ const CELLS_MAX: usize = 65_536;
 /// Distinct rows of joined fields at most, as lines: they are to stay in the second-level cache.
 const JOINED_LINES_MAX: usize = 8_192;
 
-/// An address field, compiled.
+/// An address field: intervals by first address and row, and the rows.
 pub(super) struct AddressField {
-    pub(super) search: Search,
+    pub(super) intervals: Vec<(u128, u32)>,
     pub(super) rows: Rows,
 }
 
@@ -93,9 +92,8 @@ pub(super) fn addresses<A: Address>(
         begin(&mut intervals, first, number);
     }
     close(&mut open, &mut intervals, u128::MAX);
-    rows.close();
     intervals.dedup_by_key(|(_, row)| *row);
-    Ok(AddressField { search: Search::new(A::BITS, &intervals), rows })
+    Ok(AddressField { intervals, rows })
 }
 
 /// Ends the open prefixes that end before `first`.
@@ -243,8 +241,7 @@ fn merged(ranges: &[RangeInclusive<u16>]) -> Vec<(u32, u32)> {
 
 /// A field that is the first of its join.
 fn alone(field: Small) -> Joined {
-    let Small { part, classes, mut rows } = field;
-    rows.close();
+    let Small { part, classes, rows } = field;
     let cells = (0..rows.len()).map(|cell| cell as u16).collect();
     Joined { tables: vec![Table { part, classes, weight: 1 }], cells, rows }
 }
@@ -269,6 +266,5 @@ fn join(joined: &Joined, field: &Small, lines_max: usize) -> Option<(Vec<u16>, R
         }
         cells.extend(joined.cells.iter().map(|number| numbers[usize::from(*number)]));
     }
-    rows.close();
     Some((cells, rows))
 }

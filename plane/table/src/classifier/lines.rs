@@ -6,6 +6,9 @@
 #[repr(C, align(64))]
 pub(super) struct Line(pub(super) [u64; 8]);
 
+// SAFETY: integers, aligned to a line.
+unsafe impl crate::pages::Zeros for Line {}
+
 impl Line {
     pub(super) const ZERO: Self = Self([0; 8]);
 }
@@ -16,12 +19,14 @@ pub(super) trait Unit: Copy {
     fn above32(self, bounds: &Line, wanted: u32) -> usize;
     /// Bounds of a line of 64-bit words that are below `wanted`.
     fn above64(self, bounds: &Line, wanted: u64) -> usize;
-    /// Bounds, high and low halves in a line each, that are below `wanted`.
-    fn above128(self, high: &Line, low: &Line, wanted: u128) -> usize;
-    /// The lines at `at` of all rows, and-ed.
-    fn and(self, rows: &[*const Line], at: usize) -> Line;
-    /// The lowest bit of two lines, 1024 if there is none.
-    fn first(self, rows: &[*const Line], lines: usize) -> u32;
+    /// The lines of all rows, and-ed: each word with any bit as a bit of the mask, and the line.
+    fn and(self, rows: &[*const Line]) -> (u8, Line);
+    /// The lowest bit in rows of one line.
+    fn first1(self, rows: &[*const Line]) -> u32;
+    /// The lowest bit in rows of two lines.
+    fn first2(self, rows: &[*const Line]) -> u32;
+    /// The bytes of a line that are not 0, as bits.
+    fn bytes(self, line: &Line) -> u64;
 }
 
 /// Word by word.
@@ -43,37 +48,47 @@ impl Unit for Plain {
     }
 
     #[inline(always)]
-    fn above128(self, high: &Line, low: &Line, wanted: u128) -> usize {
-        let (wanted_high, wanted_low) = ((wanted >> 64) as u64, wanted as u64);
-        let above = |(high, low): (&u64, &u64)| {
-            let same = wanted_high == *high && wanted_low > *low;
-            u64::from(wanted_high > *high || same)
-        };
-        high.0.iter().zip(&low.0).map(above).sum::<u64>() as usize
-    }
-
-    #[inline(always)]
-    fn and(self, rows: &[*const Line], at: usize) -> Line {
+    fn and(self, rows: &[*const Line]) -> (u8, Line) {
         let mut line = Line([u64::MAX; 8]);
         for row in rows {
-            // SAFETY: the caller's rows have a line at `at`.
-            let other = unsafe { &*row.add(at) };
+            // SAFETY: the caller's rows are lines.
+            let other = unsafe { &**row };
             for (word, other) in line.0.iter_mut().zip(other.0) {
                 *word &= other;
             }
         }
-        line
+        let words = line.0.iter().enumerate();
+        (words.fold(0, |mask, (at, word)| mask | u8::from(*word != 0) << at), line)
     }
 
     #[inline(always)]
-    fn first(self, rows: &[*const Line], lines: usize) -> u32 {
-        for at in 0..lines {
-            let line = self.and(rows, at);
-            if let Some(word) = line.0.iter().position(|word| *word != 0) {
-                return (at * 512 + word * 64) as u32 + line.0[word].trailing_zeros();
-            }
+    fn first1(self, rows: &[*const Line]) -> u32 {
+        let (mask, line) = self.and(rows);
+        if mask == 0 {
+            return super::NO_RULE;
         }
-        super::NO_RULE
+        let word = mask.trailing_zeros();
+        word * 64 + line.0[word as usize].trailing_zeros()
+    }
+
+    #[inline(always)]
+    fn first2(self, rows: &[*const Line]) -> u32 {
+        let first = self.first1(rows);
+        if first != super::NO_RULE {
+            return first;
+        }
+        let mut second = [std::ptr::null(); super::chunk::FIELDS_MAX];
+        for (place, row) in second.iter_mut().zip(rows) {
+            *place = row.wrapping_add(1);
+        }
+        let found = self.first1(&second[..rows.len()]);
+        if found == super::NO_RULE { found } else { found + 512 }
+    }
+
+    #[inline(always)]
+    fn bytes(self, line: &Line) -> u64 {
+        let bytes = line.0.iter().flat_map(|word| word.to_le_bytes());
+        bytes.enumerate().fold(0, |bits, (at, byte)| bits | u64::from(byte != 0) << at)
     }
 }
 
@@ -101,6 +116,7 @@ mod wide {
         unsafe { _mm512_load_si512(std::ptr::from_ref(line).cast()) }
     }
 
+    /// The lines at `at` of all rows, and-ed.
     #[inline(always)]
     fn and(rows: &[*const Line], at: usize) -> __m512i {
         // SAFETY: the caller's rows have a line at `at`; a `Wide` exists.
@@ -111,6 +127,17 @@ mod wide {
             }
             all
         }
+    }
+
+    /// The lowest word of a line that is not 0.
+    #[inline(always)]
+    fn lowest(set: u8, line: __m512i) -> u64 {
+        // SAFETY: a `Wide` exists.
+        let word = unsafe {
+            let words = _mm512_maskz_compress_epi64(set, line);
+            _mm_cvtsi128_si64(_mm512_castsi512_si128(words))
+        };
+        word.cast_unsigned()
     }
 
     impl Unit for Wide {
@@ -135,43 +162,44 @@ mod wide {
         }
 
         #[inline(always)]
-        fn above128(self, high: &Line, low: &Line, wanted: u128) -> usize {
-            // SAFETY: a `Wide` exists.
-            let above = unsafe {
-                let upper = _mm512_set1_epi64(((wanted >> 64) as u64).cast_signed());
-                let lower = _mm512_set1_epi64((wanted as u64).cast_signed());
-                let same = _mm512_cmpeq_epu64_mask(upper, load(high));
-                _mm512_cmpgt_epu64_mask(upper, load(high))
-                    | _mm512_mask_cmpgt_epu64_mask(same, lower, load(low))
-            };
-            above.count_ones() as usize
-        }
-
-        #[inline(always)]
-        fn and(self, rows: &[*const Line], at: usize) -> Line {
-            let mut line = Line::ZERO;
+        fn and(self, rows: &[*const Line]) -> (u8, Line) {
+            let (all, mut line) = (and(rows, 0), Line::ZERO);
             // SAFETY: a line is 64 bytes, aligned; a `Wide` exists.
-            unsafe { _mm512_store_si512(line.0.as_mut_ptr().cast(), and(rows, at)) };
-            line
+            unsafe {
+                _mm512_store_si512(line.0.as_mut_ptr().cast(), all);
+                (_mm512_test_epi64_mask(all, all), line)
+            }
         }
 
         #[inline(always)]
-        fn first(self, rows: &[*const Line], lines: usize) -> u32 {
-            for at in 0..lines {
-                let all = and(rows, at);
-                // SAFETY: a `Wide` exists.
-                let (set, words) = unsafe {
-                    let set = _mm512_test_epi64_mask(all, all);
-                    (set, _mm512_maskz_compress_epi64(set, all))
-                };
-                if set != 0 {
-                    // SAFETY: a `Wide` exists.
-                    let word = unsafe { _mm_cvtsi128_si64(_mm512_castsi512_si128(words)) };
-                    let base = at as u32 * 512 + set.trailing_zeros() * 64;
-                    return base + word.trailing_zeros();
-                }
-            }
-            super::super::NO_RULE
+        fn first1(self, rows: &[*const Line]) -> u32 {
+            let all = and(rows, 0);
+            // SAFETY: a `Wide` exists.
+            let set = unsafe { _mm512_test_epi64_mask(all, all) };
+            let found = set.trailing_zeros() * 64 + lowest(set, all).trailing_zeros();
+            if set == 0 { super::super::NO_RULE } else { found }
+        }
+
+        #[inline(always)]
+        fn first2(self, rows: &[*const Line]) -> u32 {
+            let (low, high) = (and(rows, 0), and(rows, 1));
+            // Without a branch: in which half the rule stands is anybody's guess.
+            // SAFETY: a `Wide` exists.
+            let (both, set, all) = unsafe {
+                let (l, h) = (_mm512_test_epi64_mask(low, low), _mm512_test_epi64_mask(high, high));
+                let chosen = _mm512_mask_mov_epi64(high, u8::from(l == 0).wrapping_sub(1), low);
+                let both = u32::from(l) | u32::from(h) << 8;
+                (both, if l == 0 { h } else { l }, chosen)
+            };
+            let found = both.trailing_zeros() * 64 + lowest(set, all).trailing_zeros();
+            if both == 0 { super::super::NO_RULE } else { found }
+        }
+
+        #[inline(always)]
+        fn bytes(self, line: &Line) -> u64 {
+            let line = load(line);
+            // SAFETY: a `Wide` exists.
+            unsafe { _mm512_test_epi8_mask(line, line) }
         }
     }
 }

@@ -57,7 +57,7 @@ pub(super) struct TooLarge;
 pub(super) struct Rows {
     pub(super) shape: Shape,
     pub(super) lines: Vec<Line>,
-    /// Rows by a hash of their content; emptied when the field is done.
+    /// Rows by a hash of their content.
     known: BTreeMap<u64, Vec<u32>>,
     lines_max: usize,
 }
@@ -96,11 +96,5 @@ impl Rows {
         same.push(number);
         self.lines.extend_from_slice(row);
         Ok(number)
-    }
-
-    /// No more rows come.
-    pub(super) fn close(&mut self) {
-        self.known = BTreeMap::new();
-        self.lines.shrink_to_fit();
     }
 }

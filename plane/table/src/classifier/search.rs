@@ -1,151 +1,194 @@
 //! Finds the interval an address lies in: a static tree whose nodes are one cache line of bounds,
-//! compared at once (16 of IPv4, 8 of IPv6).
+//! compared at once (16 of IPv4, 8 of the high half of IPv6, then the low half where rules ask).
 //!
-//! A bound is kept as the last address *before* an interval: `x > bound` counts it, and the
-//! highest address, which fills unused places, is never counted.
+//! A bound is kept as the last key *before* an interval: `x > bound` counts it, and the highest
+//! key, which fills unused places, is never counted.
 
+use super::chunk::BATCH;
 use super::lines::{Line, Unit};
 
-/// Levels of a tree at most: 9^8 intervals of IPv6.
-const LEVELS_MAX: usize = 10;
+/// Levels of a tree at most: 9^8 intervals.
+const LEVELS_MAX: usize = 8;
+/// In a class: the number of the tree that the low half of the address is looked up in.
+const DEEPER: u32 = 1 << 31;
 
-/// What a tree compares with, in the order of `u32`, `u64` or `u128`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Width {
-    /// The high 32 bits say everything.
-    Bits32,
-    /// The high 64 bits say everything.
-    Bits64,
-    /// All 128 bits, in two lines of 64 each.
-    Bits128,
+/// One tree among the nodes and classes of a field.
+#[derive(Clone, Copy, Default)]
+struct Tree {
+    /// Where each level begins, the root's first, in nodes.
+    levels: [u32; LEVELS_MAX],
+    depth: usize,
+    /// Where its classes begin.
+    classes: u32,
 }
 
-/// The tree of one address field.
+/// The trees of one address field.
 pub(super) struct Search {
-    width: Width,
-    /// All nodes, the root's level first.
+    short: bool,
+    root: Tree,
+    /// For high halves that rules look behind.
+    deeper: Vec<Tree>,
     nodes: Vec<Line>,
-    /// Where each level begins, in nodes.
-    levels: Vec<u32>,
     /// The class of each interval, filled up to whole leaves.
     classes: Vec<u32>,
 }
 
 impl Search {
-    /// A tree over intervals by their first address (in the high bits; the first is 0) and class.
+    /// Trees over intervals by their first address (in the high bits; the first is 0) and class.
     pub(super) fn new(bits: u8, intervals: &[(u128, u32)]) -> Self {
-        let narrow =
-            |bits: u32| intervals.iter().all(|(first, _)| first.trailing_zeros() >= 128 - bits);
-        let width = match () {
-            () if bits == 32 => Width::Bits32,
-            () if narrow(64) => Width::Bits64,
-            () => Width::Bits128,
-        };
-        let bounds: Vec<u128> =
-            intervals[1..].iter().map(|(first, _)| before(*first, width)).collect();
-        let fan = width.keys() + 1;
-        let mut counts = vec![bounds.len().div_ceil(width.keys()).max(1)];
+        let (nodes, classes, deeper) = (Vec::new(), Vec::new(), Vec::new());
+        let short = bits == 32;
+        let mut search = Self { short, root: Tree::default(), deeper, nodes, classes };
+        if short {
+            let keys: Vec<_> = intervals.iter().map(|(at, c)| ((at >> 96) as u64, *c)).collect();
+            search.root = search.tree(16, &keys);
+            return search;
+        }
+        let mut high: Vec<(u64, u32)> = Vec::new();
+        let mut before = intervals[0].1;
+        for same in intervals.chunk_by(|a, b| a.0 >> 64 == b.0 >> 64) {
+            let half = (same[0].0 >> 64) as u64;
+            if let [(first, class)] = same
+                && *first as u64 == 0
+            {
+                high.push((half, *class));
+            } else {
+                high.push((half, DEEPER | search.deeper.len() as u32));
+                let mut low: Vec<_> = same.iter().map(|(at, c)| (*at as u64, *c)).collect();
+                if low[0].0 != 0 {
+                    low.insert(0, (0, before));
+                }
+                let tree = search.tree(8, &low);
+                search.deeper.push(tree);
+                high.extend(half.checked_add(1).map(|next| (next, same[same.len() - 1].1)));
+            }
+            before = same[same.len() - 1].1;
+        }
+        // Where the next high half has bounds of its own, those count.
+        let mut apart: Vec<(u64, u32)> = Vec::with_capacity(high.len());
+        for (half, class) in high {
+            if apart.last().is_some_and(|last| last.0 == half) {
+                apart.pop();
+            }
+            apart.push((half, class));
+        }
+        search.root = search.tree(8, &apart);
+        search
+    }
+
+    /// Appends a tree over intervals by first key and class, of so many bounds in a node.
+    fn tree(&mut self, keys: usize, intervals: &[(u64, u32)]) -> Tree {
+        let bounds: Vec<u64> = intervals[1..].iter().map(|(first, _)| first - 1).collect();
+        let mut counts = vec![bounds.len().div_ceil(keys).max(1)];
         while counts[0] > 1 {
-            counts.insert(0, counts[0].div_ceil(fan));
+            counts.insert(0, counts[0].div_ceil(keys + 1));
         }
         assert!(counts.len() <= LEVELS_MAX, "a tree of all rules has fewer levels");
-        let (mut nodes, mut levels) = (Vec::new(), Vec::new());
+        let mut tree = Tree { depth: counts.len(), ..Tree::default() };
         for (level, count) in counts.iter().enumerate() {
-            levels.push(nodes.len() as u32);
+            tree.levels[level] = self.nodes.len() as u32;
             // Leaves below one node of this level; a bound is the first of what its child leads to.
-            let leaves = fan.pow((counts.len() - 1 - level) as u32);
+            let leaves = (keys + 1).pow((counts.len() - 1 - level) as u32);
             for node in 0..*count {
                 let at = |key: usize| match leaves {
-                    1 => node * width.keys() + key,
-                    _ => (node * leaves + (key + 1) * (leaves / fan)) * width.keys(),
+                    1 => node * keys + key,
+                    _ => (node * leaves + (key + 1) * (leaves / (keys + 1))) * keys,
                 };
-                let keys = (0..width.keys()).map(|key| bounds.get(at(key)).copied());
-                let keys: Vec<_> = keys.collect();
-                width.push(&mut nodes, &keys);
+                self.nodes.push(line(keys, |key| bounds.get(at(key)).copied()));
             }
         }
-        let mut classes: Vec<u32> = intervals.iter().map(|(_, class)| *class).collect();
-        let last = classes[classes.len() - 1];
-        classes.resize(counts[counts.len() - 1] * width.keys() + 1, last);
-        Self { width, nodes, levels, classes }
+        tree.classes = self.classes.len() as u32;
+        self.classes.extend(intervals.iter().map(|(_, class)| *class));
+        let whole = tree.classes as usize + counts[counts.len() - 1] * keys + 1;
+        self.classes.resize(whole, intervals[intervals.len() - 1].1);
+        tree
     }
 
     /// Bytes it takes.
     pub(super) fn bytes(&self) -> usize {
-        size_of_val(&self.nodes[..]) + size_of_val(&self.classes[..])
+        size_of_val(&self.nodes[..])
+            + size_of_val(&self.classes[..])
+            + size_of_val(&self.deeper[..])
     }
 
-    /// The class of each address.
+    /// The class of each of at most [`BATCH`] addresses.
     #[inline(always)]
     pub(super) fn classes<U: Unit>(
         &self,
         unit: U,
-        addresses: impl Iterator<Item = u128>,
-        classes: &mut [u32],
+        addresses: impl Iterator<Item = u128> + Clone,
+        classes: &mut [u32; BATCH],
     ) {
-        let pairs = addresses.zip(classes);
-        match self.width {
-            Width::Bits32 => pairs.for_each(|(address, class)| {
-                let wanted = (address >> 96) as u32;
-                *class = self.class(1, 16, |node| unit.above32(&node[0], wanted));
-            }),
-            Width::Bits64 => pairs.for_each(|(address, class)| {
-                let wanted = (address >> 64) as u64;
-                *class = self.class(1, 8, |node| unit.above64(&node[0], wanted));
-            }),
-            Width::Bits128 => pairs.for_each(|(address, class)| {
-                *class = self.class(2, 8, |node| unit.above128(&node[0], &node[1], address));
-            }),
+        if self.short {
+            let keys = addresses.map(|address| (address >> 96) as u64);
+            self.walk_root(keys, classes, 16, |node, key| unit.above32(node, key as u32));
+            return;
+        }
+        let keys = addresses.clone().map(|address| (address >> 64) as u64);
+        self.walk_root(keys, classes, 8, |node, key| unit.above64(node, key));
+        if self.deeper.is_empty() {
+            return;
+        }
+        // Without a branch: which address goes deeper is anybody's guess.
+        let (mut places, mut count) = ([(0, 0); BATCH], 0);
+        for (at, address) in addresses.enumerate() {
+            places[count] = (at, address as u64);
+            count += usize::from(classes[at] & DEEPER != 0);
+        }
+        for (at, low) in &places[..count] {
+            let tree = &self.deeper[(classes[*at] & !DEEPER) as usize];
+            classes[*at] = self.walk::<0>(tree, *low, 8, |node, key| unit.above64(node, key));
         }
     }
 
-    /// Walks down; `above` counts the bounds of a node that lie below the address.
     #[inline(always)]
-    fn class(&self, lines: usize, keys: usize, above: impl Fn(&[Line]) -> usize) -> u32 {
+    fn walk_root(
+        &self,
+        keys: impl Iterator<Item = u64>,
+        classes: &mut [u32; BATCH],
+        fan: usize,
+        above: impl Fn(&Line, u64) -> usize,
+    ) {
+        let (root, pairs) = (self.root, keys.zip(classes));
+        match root.depth {
+            1 => pairs.for_each(|(key, class)| *class = self.walk::<1>(&root, key, fan, &above)),
+            2 => pairs.for_each(|(key, class)| *class = self.walk::<2>(&root, key, fan, &above)),
+            3 => pairs.for_each(|(key, class)| *class = self.walk::<3>(&root, key, fan, &above)),
+            4 => pairs.for_each(|(key, class)| *class = self.walk::<4>(&root, key, fan, &above)),
+            _ => pairs.for_each(|(key, class)| *class = self.walk::<0>(&root, key, fan, &above)),
+        }
+    }
+
+    /// Walks down a tree of `DEPTH` levels (0: as many as it says); `above` counts the bounds of
+    /// a node that lie below the key.
+    #[inline(always)]
+    fn walk<const DEPTH: usize>(
+        &self,
+        tree: &Tree,
+        key: u64,
+        keys: usize,
+        above: impl Fn(&Line, u64) -> usize,
+    ) -> u32 {
+        let depth = if DEPTH == 0 { tree.depth } else { DEPTH };
         let mut child = 0;
-        let (last, inner) = self.levels.split_last().expect("a tree has a level");
-        for level in inner {
-            let at = *level as usize + child * lines;
-            child = child * (keys + 1) + above(&self.nodes[at..at + lines]);
+        for level in &tree.levels[..depth - 1] {
+            child = child * (keys + 1) + above(&self.nodes[*level as usize + child], key);
         }
-        let at = *last as usize + child * lines;
-        self.classes[child * keys + above(&self.nodes[at..at + lines])]
+        let leaf = &self.nodes[tree.levels[depth - 1] as usize + child];
+        self.classes[tree.classes as usize + child * keys + above(leaf, key)]
     }
 }
 
-impl Width {
-    /// Bounds of a node.
-    fn keys(self) -> usize {
-        if self == Self::Bits32 { 16 } else { 8 }
-    }
-
-    /// Appends a node; a bound that is missing is the highest.
-    fn push(self, nodes: &mut Vec<Line>, keys: &[Option<u128>]) {
-        let mut line = Line([u64::MAX; 8]);
-        let mut low = Line([u64::MAX; 8]);
-        for (at, key) in keys.iter().enumerate() {
-            let key = key.unwrap_or(u128::MAX);
-            if self == Self::Bits32 {
-                let (word, shift) = (at / 2, at % 2 * 32);
-                let others = line.0[word] & !(0xFFFF_FFFF << shift);
-                line.0[word] = others | ((key >> 96) as u64) << shift;
-            } else {
-                line.0[at] = (key >> 64) as u64;
-                low.0[at] = key as u64;
-            }
-        }
-        nodes.push(line);
-        if self == Self::Bits128 {
-            nodes.push(low);
+/// A node of 16 bounds of 32 bits or 8 of 64; a bound that is missing is the highest.
+fn line(keys: usize, bound: impl Fn(usize) -> Option<u64>) -> Line {
+    let mut line = Line([u64::MAX; 8]);
+    for (at, bound) in (0..keys).filter_map(|at| Some((at, bound(at)?))) {
+        if keys == 8 {
+            line.0[at] = bound;
+        } else {
+            let (word, shift) = (at / 2, at % 2 * 32);
+            line.0[word] = line.0[word] & !(0xFFFF_FFFF << shift) | bound << shift;
         }
     }
-}
-
-/// The last address before an interval that begins at `first`, in the bits that count.
-fn before(first: u128, width: Width) -> u128 {
-    match width {
-        Width::Bits32 => ((first >> 96) - 1) << 96,
-        Width::Bits64 => ((first >> 64) - 1) << 64,
-        Width::Bits128 => first - 1,
-    }
+    line
 }

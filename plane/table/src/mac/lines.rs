@@ -2,6 +2,8 @@
 //! addresses, their ports and their ages.
 
 use super::{Entry, MacKey};
+use crate::memory::Full;
+use crate::pages::{Pages, Zeros};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// Slots of a line.
@@ -20,15 +22,10 @@ pub(super) struct Line {
     ages: [AtomicU32; SLOTS],
 }
 
-impl Line {
-    fn empty() -> Self {
-        Self {
-            keys: [const { AtomicU64::new(0) }; SLOTS],
-            entries: [const { AtomicU32::new(0) }; SLOTS],
-            ages: [const { AtomicU32::new(0) }; SLOTS],
-        }
-    }
+// SAFETY: integers only, aligned to a line.
+unsafe impl Zeros for Line {}
 
+impl Line {
     pub(super) fn key(&self, slot: usize) -> Option<MacKey> {
         let key = self.keys[slot].load(Ordering::Acquire);
         (key != 0).then_some(MacKey(key))
@@ -97,7 +94,7 @@ impl Line {
             asm!(
                 "vmovdqa {keys}, [{place}]",
                 keys = out(ymm_reg) keys,
-                place = in(reg) self.keys.as_ptr(),
+                place = in(reg) std::ptr::from_ref(self),
                 options(nostack, preserves_flags, readonly),
             );
         }
@@ -108,14 +105,13 @@ impl Line {
 
 /// All lines of a table: a power of two.
 pub(super) struct Lines {
-    lines: Box<[Line]>,
+    lines: Pages<Line>,
     secrets: [u64; 2],
 }
 
 impl Lines {
-    pub(super) fn new(lines: usize, secrets: [u64; 2]) -> Self {
-        let lines = lines.next_power_of_two().max(PROBES_MAX);
-        Self { lines: (0..lines).map(|_| Line::empty()).collect(), secrets }
+    pub(super) fn new(lines: usize, secrets: [u64; 2]) -> Result<Self, Full> {
+        Ok(Self { lines: Pages::new(lines.next_power_of_two().max(PROBES_MAX))?, secrets })
     }
 
     pub(super) fn len(&self) -> usize {

@@ -136,17 +136,23 @@ pub struct MacWriter {
 
 impl MacWriter {
     /// An empty table for `macs_max` addresses (at most [`MACS_MAX`]).
+    ///
+    /// # Panics
+    /// When the kernel gives no memory for an empty table.
     #[must_use]
     pub fn new(domain: &Arc<Domain>, macs_max: usize, seed: u64) -> Self {
         Self::with_lanes(domain, macs_max, seed, Lanes::best())
     }
 
     /// As [`MacWriter::new`], looked up by the given kind of code.
+    ///
+    /// # Panics
+    /// When the kernel gives no memory for an empty table.
     #[must_use]
     pub fn with_lanes(domain: &Arc<Domain>, macs_max: usize, seed: u64, lanes: Lanes) -> Self {
         let first = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x2545_F491_4F6C_DD1D;
         let second = first.rotate_left(31).wrapping_mul(0xD6E8_FEB8_6659_FD93) | 1;
-        let lines = Lines::new(PROBES_MAX, [first, second]);
+        let lines = Lines::new(PROBES_MAX, [first, second]).expect("memory for an empty table");
         let length = lines.len();
         let lines = Publisher::new(domain, lines);
         let macs = Arc::new(Macs { lines: lines.published(), lanes });
@@ -431,7 +437,7 @@ impl MacWriter {
         if length > MACS_MAX {
             return Err(MacRefused::Crowded);
         }
-        let new = Lines::new(length, old.secrets());
+        let new = Lines::new(length, old.secrets()).map_err(|_| MacRefused::TableFull)?;
         let (held, mut beyond) = (vec![0; length], vec![0; length]);
         for (line, slot) in (0..old.len()).flat_map(|at| (0..SLOTS).map(move |slot| (at, slot))) {
             let line = old.line(line);
@@ -475,7 +481,7 @@ impl MacWriter {
     fn flush(&mut self, of: impl Fn(MacKey, Entry) -> bool) -> usize {
         let before = self.len;
         for line in 0..self.lines.value().len() {
-            self.clear_in(line, |key, entry, _| !entry.is_static() && of(key, entry), |_, _| {});
+            self.clear_in(line, |key, entry, _| !entry.is_static() && of(key, entry), &mut |_| ());
         }
         self.reclaim();
         before - self.len
@@ -486,15 +492,15 @@ impl MacWriter {
         &mut self,
         line: usize,
         which: impl Fn(MacKey, Entry, u32) -> bool,
-        mut gone: impl FnMut(MacKey, Entry),
+        event: &mut impl FnMut(MacEvent),
     ) {
         for slot in 0..SLOTS {
             let held = self.lines.value().line(line);
             let Some(key) = held.key(slot) else { continue };
-            let (entry, age) = (held.entry(slot), held.age(slot));
-            if which(key, entry, age) {
+            let entry = held.entry(slot);
+            if which(key, entry, held.age(slot)) {
                 self.clear(Place { line, slot }, key, entry);
-                gone(key, entry);
+                event(MacEvent::Aged(key, entry.port()));
             }
         }
     }
@@ -503,33 +509,22 @@ impl MacWriter {
     fn sweep(&mut self, now_s: u32, event: &mut impl FnMut(MacEvent)) {
         let passed = now_s.saturating_sub(self.polled_s).min(SWEEP_S) as usize;
         self.polled_s = now_s;
+        if passed == 0 {
+            return;
+        }
+        let rules: BTreeMap<u16, u32> =
+            self.bridges.iter().filter_map(|(at, b)| Some((*at, b.rule?.ageing_s))).collect();
+        let otherwise = BridgeRule::default().ageing_s;
+        let old = |key: MacKey, entry: Entry, age_s| {
+            let ages = !entry.is_static() && !entry.is_control();
+            let ageing_s = rules.get(&key.bridge()).copied().unwrap_or(otherwise);
+            ages && ageing_s != 0 && now_s.saturating_sub(age_s) >= ageing_s
+        };
         let length = self.lines.value().len();
         for _ in 0..length * passed / SWEEP_S as usize {
             let line = self.swept & (length - 1);
             self.swept = line + 1;
-            let bridges = std::mem::take(&mut self.bridges);
-            let rule = |key: MacKey| bridges.get(&key.bridge()).and_then(|bridge| bridge.rule);
-            let ageing_s = |key| rule(key).unwrap_or_default().ageing_s;
-            let mut gone = Vec::new();
-            let old = |key, entry: Entry, age: u32| {
-                let ages = !entry.is_static() && !entry.is_control();
-                let ageing_s = if ages { ageing_s(key) } else { 0 };
-                ageing_s != 0 && now_s.saturating_sub(age) >= ageing_s
-            };
-            let lines = self.lines.value();
-            for slot in 0..SLOTS {
-                let held = lines.line(line);
-                let Some(key) = held.key(slot) else { continue };
-                let entry = held.entry(slot);
-                if old(key, entry, held.age(slot)) {
-                    gone.push((slot, key, entry));
-                }
-            }
-            self.bridges = bridges;
-            for (slot, key, entry) in gone {
-                self.clear(Place { line, slot }, key, entry);
-                event(MacEvent::Aged(key, entry.port()));
-            }
+            self.clear_in(line, old, event);
         }
     }
 

@@ -2,6 +2,9 @@
 
 use super::MISS;
 use super::key::Key;
+use crate::lanes::prefetch;
+use crate::memory::Full;
+use crate::pages::{Pages, Zeros};
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 /// Slots of a bucket; the eighth head is the link to an overflow bucket.
@@ -16,15 +19,10 @@ pub(super) struct Bucket<const W: usize> {
     pub(super) keys: [[AtomicU64; W]; SLOTS],
 }
 
-impl<const W: usize> Bucket<W> {
-    pub(super) fn empty() -> Self {
-        Self {
-            heads: [const { AtomicU64::new(0) }; SLOTS],
-            link: AtomicU64::new(0),
-            keys: std::array::from_fn(|_| std::array::from_fn(|_| AtomicU64::new(0))),
-        }
-    }
+// SAFETY: integers only, aligned to a line.
+unsafe impl<const W: usize> Zeros for Bucket<W> {}
 
+impl<const W: usize> Bucket<W> {
     /// The key of a slot whose head was seen set.
     #[inline(always)]
     pub(super) fn key(&self, slot: usize) -> Key<W> {
@@ -63,7 +61,7 @@ impl<const W: usize> Bucket<W> {
             asm!(
                 "vmovdqa64 {line}, [{place}]",
                 line = out(zmm_reg) line,
-                place = in(reg) self.heads.as_ptr(),
+                place = in(reg) std::ptr::from_ref(self),
                 options(nostack, preserves_flags, readonly),
             );
         }
@@ -92,7 +90,7 @@ impl<const W: usize> Bucket<W> {
                 "vmovdqa {high}, [{place} + 32]",
                 low = out(ymm_reg) low,
                 high = out(ymm_reg) high,
-                place = in(reg) self.heads.as_ptr(),
+                place = in(reg) std::ptr::from_ref(self),
                 options(nostack, preserves_flags, readonly),
             );
         }
@@ -104,13 +102,26 @@ impl<const W: usize> Bucket<W> {
         (same(low) | same(high) << 4) & 0x7F
     }
 
-    /// The value of `key` in the chain that begins at `place`, [`MISS`] if it is not there.
+    /// Asks for the key of the first slot that may hold it.
+    #[inline(always)]
+    pub(super) fn prefetch_key(&self, slots: u32) {
+        let key = self.keys.as_ptr().wrapping_add(slots.trailing_zeros() as usize % SLOTS);
+        prefetch(key);
+        // Keys do not begin at lines: the last word may stand in the next one.
+        if W > 1 {
+            prefetch(key.cast::<u64>().wrapping_add(W - 1));
+        }
+    }
+
+    /// The value of `key` in the chain that begins at `place`, [`MISS`] if it is not there;
+    /// `slots` is what `tagged` said of the first bucket.
     ///
     /// # Safety
     /// `place` points into an array of a shard that is not freed during the call.
     #[inline(always)]
     pub(super) unsafe fn value(
         mut place: *const Self,
+        mut slots: u32,
         key: &Key<W>,
         tag: u32,
         tagged: &impl Fn(&Self, u32) -> u32,
@@ -118,7 +129,6 @@ impl<const W: usize> Bucket<W> {
         loop {
             // SAFETY: the caller's promise; links stay inside the array.
             let bucket = unsafe { &*place };
-            let mut slots = tagged(bucket, tag);
             while slots != 0 {
                 let slot = slots.trailing_zeros() as usize % SLOTS;
                 let head = bucket.heads[slot].load(Ordering::Acquire);
@@ -132,28 +142,25 @@ impl<const W: usize> Bucket<W> {
                 return MISS;
             }
             // SAFETY: a link leads to a later bucket of the same array.
-            place = unsafe { place.add(link as usize) };
+            unsafe {
+                place = place.add(link as usize);
+                slots = tagged(&*place, tag);
+            }
         }
     }
 }
 
-/// The place of a shard in the directory: a pointer to its buckets, with the number of bits of
-/// its primary part in the low bits that the alignment leaves free.
-pub(super) struct Root<const W: usize>(AtomicPtr<Bucket<W>>);
+/// The buckets of a shard and the bits of the number of its primary ones.
+pub(super) struct Array<const W: usize> {
+    buckets: Pages<Bucket<W>>,
+    bits: u32,
+}
 
-/// A shard's array taken out of the directory. Dropped, it leaks: only [`Retired::free`] frees.
-pub(super) struct Retired<const W: usize>(*mut Bucket<W>, u32);
+/// An array taken out of the directory. Dropped, it leaks: only [`Retired::free`] frees it.
+pub(super) struct Retired<const W: usize>(*mut Array<W>);
 
 // SAFETY: whoever has it is the only one that may free it; buckets are atomics.
 unsafe impl<const W: usize> Send for Retired<W> {}
-
-/// The most bits of a shard's primary part: 65,536 buckets.
-pub(super) const BITS_MAX: u32 = 16;
-
-/// Overflow buckets behind the primary part of `1 << bits`.
-pub(super) const fn overflow(bits: u32) -> usize {
-    (1 << bits) / 8 + 2
-}
 
 impl<const W: usize> Retired<W> {
     /// Frees the array.
@@ -161,63 +168,81 @@ impl<const W: usize> Retired<W> {
     /// # Safety
     /// No reader can hold a bucket of it.
     pub(super) unsafe fn free(self) {
-        let length = (1 << self.1) + overflow(self.1);
-        let slice = std::ptr::slice_from_raw_parts_mut(self.0, length);
-        // SAFETY: the pointer came from a Box of this length, and `Retired` is not copied.
-        drop(unsafe { Box::from_raw(slice) });
+        // SAFETY: the pointer came from a Box, and `Retired` is not copied.
+        drop(unsafe { Box::from_raw(self.0) });
     }
 }
 
+/// The most bits of a shard's primary part.
+pub(super) const BITS_MAX: u32 = 17;
+/// Bits that a pointer to a bucket leaves free by its alignment.
+const FREE_BITS: usize = 63;
+
+/// Overflow buckets behind the primary part of `1 << bits`.
+pub(super) const fn overflow(bits: u32) -> usize {
+    (1 << bits) / 8 + 2
+}
+
+impl<const W: usize> Array<W> {
+    /// Empty buckets, `1 << bits` primary ones.
+    pub(super) fn new(bits: u32) -> Result<Box<Self>, Full> {
+        let buckets = Pages::new((1 << bits) + overflow(bits))?;
+        Ok(Box::new(Self { buckets, bits }))
+    }
+
+    /// All buckets, and the bits of the primary part.
+    pub(super) fn buckets(&self) -> (&[Bucket<W>], u32) {
+        (&self.buckets, self.bits)
+    }
+
+    /// The first bucket, the bits in the free bits of the pointer.
+    fn tagged(&self) -> *mut Bucket<W> {
+        self.buckets.first().map_addr(|address| address | self.bits as usize)
+    }
+}
+
+/// The place of a shard in the directory.
+pub(super) struct Root<const W: usize> {
+    /// What readers go by: [`Array::tagged`], so that one load finds buckets and their number.
+    first: AtomicPtr<Bucket<W>>,
+    array: AtomicPtr<Array<W>>,
+}
+
 impl<const W: usize> Root<W> {
-    /// An empty shard of `1 << bits` primary buckets.
-    pub(super) fn new(bits: u32) -> Self {
-        Self(AtomicPtr::new(Self::array(bits)))
-    }
-
-    fn array(bits: u32) -> *mut Bucket<W> {
-        let length = (1 << bits) + overflow(bits);
-        let array: Box<[Bucket<W>]> = (0..length).map(|_| Bucket::empty()).collect();
-        let first = Box::into_raw(array).cast::<Bucket<W>>();
-        first.map_addr(|address| address | bits as usize)
-    }
-
-    fn parts(pointer: *mut Bucket<W>) -> (*mut Bucket<W>, u32) {
-        let bits = pointer.addr() as u32 & 63;
-        (pointer.map_addr(|address| address & !63), bits)
+    /// A shard with this array.
+    pub(super) fn new(array: Box<Array<W>>) -> Self {
+        let first = AtomicPtr::new(array.tagged());
+        Self { first, array: AtomicPtr::new(Box::into_raw(array)) }
     }
 
     /// The bucket of a hash.
     #[inline(always)]
     pub(super) fn bucket(&self, hash: u64) -> *const Bucket<W> {
-        let (first, bits) = Self::parts(self.0.load(Ordering::Acquire));
-        let at = (hash >> 32) as usize & ((1 << bits) - 1);
+        let tagged = self.first.load(Ordering::Acquire);
+        let at = (hash >> 32) as usize & ((1 << (tagged.addr() & FREE_BITS)) - 1);
         // SAFETY: the array has at least `1 << bits` buckets.
-        unsafe { first.add(at) }
+        unsafe { tagged.map_addr(|address| address & !FREE_BITS).add(at) }
     }
 
-    /// All buckets and the bits of the primary part, for the writer.
+    /// The array, for the writer.
     ///
     /// # Safety
-    /// Only the writer of the table calls it, and drops the borrow before it replaces the shard.
-    pub(super) unsafe fn buckets(&self) -> (&[Bucket<W>], u32) {
-        let (first, bits) = Self::parts(self.0.load(Ordering::Relaxed));
-        // SAFETY: the array has this length; only the writer replaces it.
-        (unsafe { std::slice::from_raw_parts(first, (1 << bits) + overflow(bits)) }, bits)
+    /// Only the writer of the table calls it, and drops the borrow before it replaces the array.
+    pub(super) unsafe fn array(&self) -> &Array<W> {
+        // SAFETY: the pointer came from a Box, and only the writer replaces it.
+        unsafe { &*self.array.load(Ordering::Relaxed) }
     }
 
-    /// Publishes the array of `new`, and hands out the one that stood here.
-    pub(super) fn replace(&self, new: Self) -> Retired<W> {
-        let pointer = new.0.load(Ordering::Relaxed);
-        std::mem::forget(new);
-        let (first, bits) = Self::parts(self.0.swap(pointer, Ordering::AcqRel));
-        Retired(first, bits)
+    /// Publishes a new array, and hands out the one that stood here.
+    pub(super) fn replace(&self, new: Box<Array<W>>) -> Retired<W> {
+        self.first.store(new.tagged(), Ordering::Release);
+        Retired(self.array.swap(Box::into_raw(new), Ordering::Relaxed))
     }
 }
 
 impl<const W: usize> Drop for Root<W> {
     fn drop(&mut self) {
-        let (first, bits) = Self::parts(*self.0.get_mut());
         // SAFETY: `&mut self`: nobody reads any more.
-        unsafe { Retired(first, bits).free() };
+        unsafe { Retired(*self.array.get_mut()).free() };
     }
 }

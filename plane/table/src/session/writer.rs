@@ -1,6 +1,6 @@
 //! The one writer of a session table.
 
-use super::bucket::{BITS_MAX, Bucket, Retired, Root, SLOTS, overflow};
+use super::bucket::{Array, BITS_MAX, Bucket, Retired, Root, SLOTS, overflow};
 use super::key::{Hash, Key};
 use super::{MISS, Sessions};
 use crate::epoch::{Domain, Limbo};
@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 /// Entries that a table may be made for at most.
 pub const ENTRIES_MAX: usize = 1 << 27;
 /// Entries of a shard when the table is full.
-const SHARD_ENTRIES: usize = 16_384;
+const SHARD_ENTRIES: usize = 65_536;
 /// Entries for each primary bucket before a shard grows.
 const LOAD_MAX: usize = 4;
 /// Bits of a new shard.
@@ -70,21 +70,28 @@ pub struct SessionWriter<const W: usize> {
 impl<const W: usize> SessionWriter<W> {
     /// An empty table for `entries_max` entries (at most [`ENTRIES_MAX`]). The seed should be
     /// secret where outsiders choose keys.
+    ///
+    /// # Panics
+    /// When the kernel gives no memory for an empty table.
     #[must_use]
     pub fn new(domain: &Arc<Domain>, entries_max: usize, seed: u64) -> Self {
         Self::with_lanes(domain, entries_max, seed, Lanes::best())
     }
 
     /// As [`SessionWriter::new`], looked up by the given kind of code.
+    ///
+    /// # Panics
+    /// When the kernel gives no memory for an empty table.
     #[must_use]
     pub fn with_lanes(domain: &Arc<Domain>, entries_max: usize, seed: u64, lanes: Lanes) -> Self {
         let entries_max = entries_max.clamp(1, ENTRIES_MAX);
         let shards = entries_max.div_ceil(SHARD_ENTRIES).next_power_of_two();
+        let empty = || Array::new(BITS_FIRST).expect("memory for an empty table");
         let sessions = Sessions {
             domain: Arc::clone(domain),
             hash: Hash::new(seed),
             lanes,
-            shards: (0..shards).map(|_| Root::new(BITS_FIRST)).collect(),
+            shards: (0..shards).map(|_| Root::new(empty())).collect(),
         };
         Self {
             sessions: Arc::new(sessions),
@@ -142,7 +149,7 @@ impl<const W: usize> SessionWriter<W> {
         }
         let shard = self.shard(hash);
         // SAFETY: this is the writer; the borrow ends before the shard is replaced.
-        let (_, bits) = unsafe { self.sessions.shards[shard].buckets() };
+        let (_, bits) = unsafe { self.sessions.shards[shard].array() }.buckets();
         let crowded = self.sides[shard].entries >= LOAD_MAX << bits && bits < BITS_MAX;
         if crowded || !self.put(hash, key, head) {
             self.grow(shard, bits)?;
@@ -181,7 +188,7 @@ impl<const W: usize> SessionWriter<W> {
     pub fn for_each(&self, mut each: impl FnMut(&Key<W>, u32)) {
         for root in &self.sessions.shards {
             // SAFETY: this is the writer, borrowed for the whole walk.
-            let (buckets, _) = unsafe { root.buckets() };
+            let (buckets, _) = unsafe { root.array() }.buckets();
             for (bucket, slot) in buckets.iter().flat_map(|b| (0..SLOTS).map(move |s| (b, s))) {
                 let head = bucket.heads[slot].load(Ordering::Relaxed);
                 if head != 0 {
@@ -217,7 +224,7 @@ impl<const W: usize> SessionWriter<W> {
     /// Where a key stands: the buckets of its shard, the bucket's place and the slot.
     fn place(&self, hash: u64, key: &Key<W>) -> Option<(&[Bucket<W>], usize, usize)> {
         // SAFETY: this is the writer, and the borrow of `self` keeps it from replacing the shard.
-        let (buckets, bits) = unsafe { self.sessions.shards[self.shard(hash)].buckets() };
+        let (buckets, bits) = unsafe { self.sessions.shards[self.shard(hash)].array() }.buckets();
         let mut at = (hash >> 32) as usize & ((1 << bits) - 1);
         loop {
             let bucket = &buckets[at];
@@ -241,7 +248,7 @@ impl<const W: usize> SessionWriter<W> {
     fn put(&mut self, hash: u64, key: &Key<W>, head: u64) -> bool {
         let shard = self.shard(hash);
         // SAFETY: this is the writer; the shard is not replaced in this function.
-        let (buckets, bits) = unsafe { self.sessions.shards[shard].buckets() };
+        let (buckets, bits) = unsafe { self.sessions.shards[shard].array() }.buckets();
         let side = &mut self.sides[shard];
         put(buckets, bits, side, hash, key, head)
     }
@@ -256,20 +263,19 @@ impl<const W: usize> SessionWriter<W> {
             return Err(Refused::Waiting);
         }
         // SAFETY: this is the writer; the borrow ends before the shard is replaced.
-        let (old, old_bits) = unsafe { self.sessions.shards[shard].buckets() };
+        let (old, old_bits) = unsafe { self.sessions.shards[shard].array() }.buckets();
         let entries = self.sides[shard].entries;
         // Half the load at which it grows: what fills it otherwise are slots that wait.
         let crowded = entries * 2 >= LOAD_MAX << old_bits;
         let first = if crowded { old_bits + 1 } else { old_bits };
         for bits in first.max(bits)..=BITS_MAX {
-            let root = Root::new(bits);
+            let array = Array::new(bits).map_err(|_| Refused::Full)?;
             let mut side = Side::new(bits, self.sides[shard].generation.wrapping_add(1));
-            // SAFETY: nobody else knows this array yet.
-            let (new, _) = unsafe { root.buckets() };
+            let (new, _) = array.buckets();
             if copy(old, new, bits, &mut side, self.sessions.hash) {
                 side.entries = entries;
                 self.sides[shard] = side;
-                let retired = self.sessions.shards[shard].replace(root);
+                let retired = self.sessions.shards[shard].replace(array);
                 self.waiting_arrays.retire(retired);
                 self.reclaim();
                 return Ok(());
