@@ -120,6 +120,11 @@ const EXPERIMENTS: &[Experiment] = &[
         run: router::throughput::run,
     },
     Experiment {
+        name: "denial-of-service",
+        line: "what forwarded packets lose by a flood of echo requests at the router itself",
+        run: router::denial_of_service::run,
+    },
+    Experiment {
         name: "sipp",
         line: "SIPp's own scenarios through the SSC, every call found in the SAS",
         run: sipp::run,
@@ -136,7 +141,7 @@ impl Experiment {
     /// Whether it has sizes of the packet plane to choose.
     #[must_use]
     pub fn has_plane(&self) -> bool {
-        [router::throughput::NAME].contains(&self.name)
+        [router::throughput::NAME, router::denial_of_service::NAME].contains(&self.name)
     }
 
     /// Whether it runs in simulation unless it is told to run live.

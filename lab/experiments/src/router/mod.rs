@@ -4,6 +4,7 @@
 //!   this process, one thread: routes::Field, clients 127.16.x.y ──tcp──→ Tandem, or a peer
 //! ```
 
+pub mod denial_of_service;
 mod packets;
 pub mod reflection_evpn;
 pub mod reflection_ipv4;

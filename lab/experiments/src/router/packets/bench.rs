@@ -2,8 +2,9 @@
 
 use super::ground::{Ground, LEFT, RIGHT};
 use super::tester::{CELLS, Found, Tester};
+use crate::contract::Options;
 use anyhow::Context;
-use driver::ports::{PacketPort, Port, packet};
+use driver::ports::{PacketPort, Port, XdpPort, packet, xdp};
 use graph::{Pool, STRIDE};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -25,6 +26,8 @@ const LATENCY_TRIALS: usize = 5;
 pub(in crate::router) struct Bench {
     pub(in crate::router) cores: (usize, usize),
     pub(in crate::router) is_quick: bool,
+    /// The tester's ends are AF_PACKET, not AF_XDP.
+    pub(in crate::router) by_packet: bool,
 }
 
 /// What a forwarder reached.
@@ -41,7 +44,19 @@ pub(in crate::router) struct Reached {
     pub(in crate::router) is_testers_limit: bool,
 }
 
+/// The peer's name.
+pub(in crate::router) fn linux_name() -> String {
+    let host = crate::host::describe();
+    format!("Linux {} forwarding", host["kernel"].as_str().unwrap_or_default())
+}
+
 impl Bench {
+    /// The tester on the first core, what is tested on the second.
+    pub(in crate::router) fn new(options: &Options) -> Self {
+        let cores = (0, 1.min(crate::host::cores() - 1));
+        Self { cores, is_quick: options.quick, by_packet: false }
+    }
+
     /// How long the trials of a search are.
     pub(in crate::router) fn goal(&self) -> Goal {
         let times = if self.is_quick { [100, 250, 250] } else { [250, 1_000, 3_000] };
@@ -64,18 +79,32 @@ impl Bench {
         let run = || -> anyhow::Result<T> {
             attack::enter(ground.side.name())?;
             peers::pin(own)?;
-            let open = |name: &str| {
-                let spec = packet::Spec { offloads_off: true, ..packet::Spec::new(name) };
-                PacketPort::open(&spec).map(Port::Packet).with_context(|| name.to_owned())
-            };
-            let ports = (open(LEFT)?, open(RIGHT)?);
-            let mut tester = Tester::new(ports, Pool::new(CELLS, STRIDE), plan, sut)?;
+            let pool = Pool::new(CELLS, STRIDE);
+            let ports = self.ports(&pool)?;
+            let mut tester = Tester::new(ports, pool, plan, sut)?;
             work(&mut tester)
         };
         std::thread::scope(|scope| {
             let thread = scope.spawn(run);
             thread.join().map_err(|_| anyhow::anyhow!("the tester failed"))?
         })
+    }
+
+    /// The tester's ends, by AF_XDP or by AF_PACKET.
+    fn ports(&self, pool: &Pool) -> anyhow::Result<(Port, Port)> {
+        let packet = |name: &str| {
+            let spec = packet::Spec { offloads_off: true, ..packet::Spec::new(name) };
+            PacketPort::open(&spec).map(Port::Packet).with_context(|| name.to_owned())
+        };
+        if self.by_packet {
+            return Ok((packet(LEFT)?, packet(RIGHT)?));
+        }
+        let mut umem = xdp::Umem::new(pool, true)?;
+        let mut xdp = |name: &str| -> anyhow::Result<Port> {
+            let before = xdp::Redirect::attach(name).with_context(|| name.to_owned())?;
+            Ok(Port::Xdp(XdpPort::open(&before, 0, xdp::ENTRIES, &mut umem)?))
+        };
+        Ok((xdp(LEFT)?, xdp(RIGHT)?))
     }
 
     /// Searches the highest rate below `most_pps`, then measures delays at nine tenths of it.
@@ -128,6 +157,12 @@ impl Reached {
     pub(in crate::router) fn pps_a_core(&self) -> f64 {
         let busy = self.at_best.busy;
         if busy > 0.0 { self.pps / busy.min(1.0) } else { 0.0 }
+    }
+
+    /// What a table says beside the value.
+    pub(in crate::router) fn note(&self) -> String {
+        let delays = format!("mean {:.0} us at 90 %", self.delays.mean_ns / 1e3);
+        if self.is_testers_limit { format!("the tester's limit; {delays}") } else { delays }
     }
 
     /// As a row's detail has it.

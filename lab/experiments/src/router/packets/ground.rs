@@ -18,6 +18,8 @@ pub(in crate::router) const OUT: &str = "out";
 pub(in crate::router) const LEFT_MAC: [u8; 6] = [2, 0, 0, 0, 1, 2];
 pub(in crate::router) const IN_MAC: [u8; 6] = [2, 0, 0, 0, 1, 1];
 const LEFT_TEXT: &str = "02:00:00:00:01:02";
+pub(in crate::router) const OUT_MAC: [u8; 6] = [2, 0, 0, 0, 2, 1];
+pub(in crate::router) const NEXT_MAC: [u8; 6] = [2, 0, 0, 0, 2, 0x99];
 const IN_TEXT: &str = "02:00:00:00:01:01";
 const OUT_TEXT: &str = "02:00:00:00:02:01";
 const RIGHT_TEXT: &str = "02:00:00:00:02:02";
@@ -25,15 +27,24 @@ const RIGHT_TEXT: &str = "02:00:00:00:02:02";
 const NEXT_TEXT: &str = "02:00:00:00:02:99";
 /// The address of what is tested, at its end of the left wire.
 pub(in crate::router) const SUT_V4: Ipv4Addr = Ipv4Addr::new(10, 199, 1, 1);
-const NEXT_V4: Ipv4Addr = Ipv4Addr::new(10, 199, 2, 2);
-const NEXT_V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 2, 0, 0, 0, 0, 2);
+pub(in crate::router) const NEXT_V4: Ipv4Addr = Ipv4Addr::new(10, 199, 2, 2);
+pub(in crate::router) const NEXT_V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 2, 0, 0, 0, 0, 2);
+
+/// Who forwards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::router) enum Who {
+    /// The kernel: its ends of the wires have addresses.
+    Linux,
+    /// Tandem's forwarder: the kernel's ends have none.
+    Tandem,
+}
 
 /// The namespaces. Dropping it removes them.
 #[derive(Debug)]
 pub(in crate::router) struct Ground {
     pub(in crate::router) side: Namespace,
     pub(in crate::router) sut: Namespace,
-    scratch: Scratch,
+    pub(in crate::router) scratch: Scratch,
 }
 
 impl Ground {
@@ -42,26 +53,36 @@ impl Ground {
     ///
     /// # Errors
     /// Without root, ip(8) or namespaces.
-    pub(in crate::router) fn new(side_core: usize, sut_core: usize) -> anyhow::Result<Self> {
+    pub(in crate::router) fn new(
+        who: Who,
+        (side_core, sut_core): (usize, usize),
+    ) -> anyhow::Result<Self> {
         let scratch = Scratch::new("tandem-lab-")?;
-        let ground = Self { side: Namespace::new("side")?, sut: Namespace::new("sut")?, scratch };
+        let (side, sut) = match who {
+            Who::Linux => ("linux-side", "linux"),
+            Who::Tandem => ("tandem-side", "tandem"),
+        };
+        let ground = Self { side: Namespace::new(side)?, sut: Namespace::new(sut)?, scratch };
         let Self { side, sut, .. } = &ground;
         for namespace in [side, sut] {
             namespace.set("net.ipv6.conf.default.accept_dad", "0")?;
             namespace.set("net.ipv4.conf.all.rp_filter", "0")?;
             namespace.set("net.ipv4.conf.default.rp_filter", "0")?;
         }
-        // The tester's ends have no addresses and say nothing by themselves.
+        // Ends without addresses say nothing by themselves.
         side.set("net.ipv6.conf.default.disable_ipv6", "1")?;
-        let end = |namespace, interface, addresses, mac| Veth { namespace, interface, addresses, mac };
-        Veth::pair(
-            end(side, LEFT, &[], LEFT_TEXT),
-            end(sut, IN, &["10.199.1.1/24", "2001:db8:1::1/64"], IN_TEXT),
-        )?;
-        Veth::pair(
-            end(side, RIGHT, &[], RIGHT_TEXT),
-            end(sut, OUT, &["10.199.2.1/24", "2001:db8:2::1/64"], OUT_TEXT),
-        )?;
+        let (mut inner, mut outer): (&[&str], &[&str]) = (&[], &[]);
+        match who {
+            Who::Linux => {
+                inner = &["10.199.1.1/24", "2001:db8:1::1/64"];
+                outer = &["10.199.2.1/24", "2001:db8:2::1/64"];
+            }
+            Who::Tandem => sut.set("net.ipv6.conf.default.disable_ipv6", "1")?,
+        }
+        let end =
+            |namespace, interface, addresses, mac| Veth { namespace, interface, addresses, mac };
+        Veth::pair(end(side, LEFT, &[], LEFT_TEXT), end(sut, IN, inner, IN_TEXT))?;
+        Veth::pair(end(side, RIGHT, &[], RIGHT_TEXT), end(sut, OUT, outer, OUT_TEXT))?;
         ground.steer(side, RIGHT, side_core)?;
         ground.steer(side, LEFT, side_core)?;
         ground.steer(sut, IN, sut_core)?;

@@ -8,10 +8,16 @@
 
 mod bench;
 mod case;
+mod edge;
 mod ground;
+mod memory;
+mod programs;
 mod tester;
 
-pub(super) use bench::{Bench, Reached};
+pub(super) use bench::{Bench, Reached, linux_name};
 pub(super) use case::{Case, Version};
-pub(super) use ground::{Ground, IN_MAC, LEFT_MAC, SUT_V4};
+pub(super) use edge::Edge;
+pub(super) use ground::{Ground, IN_MAC, LEFT_MAC, SUT_V4, Who};
+pub(super) use memory::{InMemory, Memory, Rings};
+pub(super) use programs::router;
 pub(super) use tester::{Found, Tester};
