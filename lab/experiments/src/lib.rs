@@ -120,6 +120,11 @@ const EXPERIMENTS: &[Experiment] = &[
         run: router::throughput::run,
     },
     Experiment {
+        name: "services",
+        line: "IP VPNs, VPWS and VPLS all at once, with filters and policers; --full: all 2,250",
+        run: router::services::run,
+    },
+    Experiment {
         name: "denial-of-service",
         line: "what forwarded packets lose by a flood of echo requests at the router itself",
         run: router::denial_of_service::run,
@@ -141,7 +146,9 @@ impl Experiment {
     /// Whether it has sizes of the packet plane to choose.
     #[must_use]
     pub fn has_plane(&self) -> bool {
-        [router::throughput::NAME, router::denial_of_service::NAME].contains(&self.name)
+        let names =
+            [router::throughput::NAME, router::services::NAME, router::denial_of_service::NAME];
+        names.contains(&self.name)
     }
 
     /// Whether it runs in simulation unless it is told to run live.

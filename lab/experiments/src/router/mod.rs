@@ -8,5 +8,6 @@ pub mod denial_of_service;
 mod packets;
 pub mod reflection_evpn;
 pub mod reflection_ipv4;
+pub mod services;
 mod stand;
 pub mod throughput;

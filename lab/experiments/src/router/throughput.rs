@@ -154,6 +154,8 @@ impl Stand {
                 fill(&mut row, ours.as_ref(), &mut refuse);
             }
             Way::Memory => {
+                let applied_s = self.memory.as_ref().map(|memory| memory.applied_s).ok();
+                row.detail["programs_s"] = json!(applied_s);
                 let time = Duration::from_millis(if self.bench.is_quick { 500 } else { 2_000 });
                 let ours = match &mut self.memory {
                     Ok(memory) => memory.run(&plan, time).map_err(|error| format!("{error:#}")),

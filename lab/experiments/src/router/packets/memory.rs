@@ -24,7 +24,7 @@ const WARM: usize = 2_000;
 
 /// A plane and the graph of its one worker.
 pub(in crate::router) struct Memory {
-    _plane: Plane,
+    plane: Plane,
     graph: Graph,
     entry: usize,
     /// How long the programs took.
@@ -60,7 +60,30 @@ impl Memory {
         plane.tick(Time::from_millis(1), &mut Vec::new());
         let entry = graph.entry(ENTRY).with_context(|| format!("the graph has no {ENTRY}"))?;
         graph.leave();
-        Ok(Self { _plane: plane, graph, entry, applied_s })
+        Ok(Self { plane, graph, entry, applied_s })
+    }
+
+    /// Takes each flow's first packet of `plan` by the port that packets leave by; what becomes of
+    /// them does not matter.
+    ///
+    /// # Errors
+    /// When the plan cannot be carried out.
+    pub(in crate::router) fn learn(&mut self, plan: &Plan) -> anyhow::Result<()> {
+        let mut generator = plan.generator().context("the plan")?;
+        let (mut pool, mut out) = (Pool::new(CELLS, STRIDE), Outbox::default());
+        let mut cells = [Slot::default(); VECTOR];
+        for turn in 0..plan.flows().div_ceil(VECTOR as u64) {
+            let now = Time::from_millis(turn);
+            let count = pool.take_all(&mut cells);
+            generator.fill(now, &mut pool, &cells[..count]);
+            cells[..count].iter().for_each(|slot| pool.meta_mut(*slot).port = OUT_PORT as u16);
+            self.graph.push(self.entry, &cells[..count], &mut pool);
+            self.graph.run(&mut pool, &mut out, now);
+            out.clear(&mut pool);
+            self.plane.tick(now, &mut Vec::new());
+        }
+        self.plane.publish();
+        Ok(())
     }
 
     /// Clocks that the nodes took so far.

@@ -12,6 +12,7 @@ mod edge;
 mod ground;
 mod memory;
 mod programs;
+mod provider;
 mod tester;
 
 pub(super) use bench::{Bench, Reached, linux_name};
@@ -20,4 +21,5 @@ pub(super) use edge::Edge;
 pub(super) use ground::{Ground, IN_MAC, LEFT_MAC, SUT_V4, Who};
 pub(super) use memory::{InMemory, Memory, Rings};
 pub(super) use programs::router;
+pub(super) use provider::{Provider, Scale};
 pub(super) use tester::{Found, Tester};
