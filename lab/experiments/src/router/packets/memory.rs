@@ -19,6 +19,8 @@ const ENTRY: &str = "ethernet-input";
 const OUT_PORT: usize = 1;
 /// Packets that wait in a ring.
 const RING: usize = 2_048;
+/// Seed of flow hashes.
+const SEED: u32 = 1;
 /// Vectors before the time is counted.
 const WARM: usize = 2_000;
 
@@ -48,7 +50,7 @@ impl Memory {
     /// # Errors
     /// When it refuses one, or has no graph.
     pub(in crate::router) fn new(programs: &[Program]) -> anyhow::Result<Self> {
-        let mut plane = Plane::new();
+        let mut plane = Plane::new(SEED)?;
         let mut graph = plane.graph()?;
         let begun = Instant::now();
         for program in super::programs::ports().iter().chain(programs) {
