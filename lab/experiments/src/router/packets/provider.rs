@@ -11,7 +11,7 @@ use super::ground::{IN_MAC, LEFT_MAC, NEXT_MAC, NEXT_V4, OUT_MAC};
 use nodes::Program;
 use nodes::program::{
     Address, Bridge, Direction, Family, Filter, FilterUse, Hop, Interface, LabelAction, Match,
-    Meter, Mode, Neighbour, Policer, PolicerUse, Pseudowire, Rule, Urpf, Verdict,
+    Meter, Mode, Neighbour, Policer, PolicerUse, Pseudowire, Push, Rule, Tunnel, Urpf, Verdict,
 };
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
@@ -22,13 +22,16 @@ use traffic::{
 /// The core's interface; those of services follow.
 const CORE: u32 = 1;
 const CORE_V4: Ipv4Addr = Ipv4Addr::new(10, 199, 2, 1);
-/// Hops: the core, then one for each service.
-const CORE_HOP: u32 = 1;
-const CORE_V6_HOP: u32 = 2;
+/// Hops: the neighbour, the core behind labels, then one for each service.
+const NEXT_HOP: u32 = 1;
+const CORE_HOP: u32 = 2;
+const CORE_V6_HOP: u32 = 3;
 const FIRST_HOP: u32 = 10;
 /// The label of the transport, and the first of services.
 const TRANSPORT: u32 = 16;
 const FIRST_LABEL: u32 = 1_000;
+/// The core routes no IPv6 (RFC 4798).
+const EXPLICIT_NULL_V6: u32 = 2;
 /// Routes of one program.
 const ROUTES_MAX: usize = 20_000;
 /// The filter's rules that match nothing of what is sent, before the one that permits all.
@@ -115,9 +118,10 @@ fn interface(index: u32, port: u16, outer: Option<u16>, mode: Mode) -> Program {
     })
 }
 
-fn by_core(id: u32, labels: Vec<u32>) -> Program {
-    let gateway = Some(NEXT_V4.into());
-    Program::Hop { id, hop: Hop::Via { interface: CORE, gateway, labels } }
+/// A hop over the core, behind labels.
+fn by_core(id: u32, labels: &[u32]) -> Program {
+    let push = Push { over: NEXT_HOP, labels: labels.to_vec(), ..Push::default() };
+    Program::Hop { id, hop: Hop::Push(push) }
 }
 
 impl Provider {
@@ -143,21 +147,29 @@ impl Provider {
                 address: NEXT_V4.into(),
                 mac: NEXT_MAC,
             }),
-            by_core(CORE_HOP, vec![TRANSPORT]),
-            by_core(CORE_V6_HOP, vec![TRANSPORT, 2]), // explicit null: the core has no IPv6
+            Program::Hop {
+                id: NEXT_HOP,
+                hop: Hop::Via { interface: CORE, gateway: Some(NEXT_V4.into()), labels: vec![] },
+            },
+            by_core(CORE_HOP, &[TRANSPORT]),
+            by_core(CORE_V6_HOP, &[TRANSPORT, EXPLICIT_NULL_V6]),
             self.filter(),
         ];
         self.global(&mut all);
         let Scale { vpns, wires, .. } = self.scale;
         for service in 0..self.scale.services() {
             let (hop, label) = (FIRST_HOP + service, FIRST_LABEL + service);
-            all.push(by_core(hop, vec![TRANSPORT, label]));
+            all.push(by_core(hop, &[TRANSPORT, label]));
             let place = (CORE + 1 + service, Some(service as u16 + 1));
             if service < vpns {
                 self.vpn(service, place, hop, &mut all);
             } else if service < vpns + wires {
                 all.push(interface(place.0, 0, place.1, Mode::CrossConnect { hop }));
-                let action = LabelAction::PopInterface { interface: place.0 };
+                let action = LabelAction::PopInterface {
+                    interface: place.0,
+                    control_word: false,
+                    flow_label: false,
+                };
                 all.push(Program::Label { label, action });
             } else {
                 self.bridge(service - vpns - wires, place, hop, &mut all);
@@ -169,7 +181,7 @@ impl Provider {
     fn filter(&self) -> Program {
         let never = |n: u16| Rule {
             matches: Match {
-                protocol: Some(6),
+                protocols: vec![6],
                 destination_ports: vec![(20_000 + n * 10, 20_005 + n * 10)],
                 ..Match::default()
             },
@@ -205,7 +217,10 @@ impl Provider {
             all.push(Program::Routes4 { vrf, routes: routes.collect() });
         }
         let label = FIRST_LABEL + number;
-        all.push(Program::Label { label, action: LabelAction::PopVrf { vrf } });
+        all.push(Program::Label {
+            label,
+            action: LabelAction::PopVrf { vrf, tunnel: Tunnel::Pipe },
+        });
         let direction = Direction::In;
         all.push(Program::FilterUse(FilterUse { interface: index, direction, filter: 1 }));
         all.push(Program::Policer(Policer {
@@ -217,9 +232,15 @@ impl Provider {
             excess_bytes: POLICED.0,
             excess_burst: POLICED.1,
             mark_yellow: None,
+            mark_red: None,
         }));
         let policer = number + 1;
-        all.push(Program::PolicerUse(PolicerUse { interface: index, direction, policer }));
+        all.push(Program::PolicerUse(PolicerUse {
+            interface: index,
+            direction,
+            class: None,
+            policer,
+        }));
     }
 
     fn bridge(&self, number: u32, place: (u32, Option<u16>), hop: u32, all: &mut Vec<Program>) {
@@ -230,12 +251,22 @@ impl Provider {
             macs_max: self.scale.macs_a_side() * 2 + 10,
             flood_unknown: true,
             learn: true,
+            storm_pps: 0,
+            moves_max: 0,
         }));
         all.push(interface(place.0, 0, place.1, Mode::Bridged { bridge, split_horizon: 0 }));
         let pseudowire = bridge;
-        all.push(Program::Pseudowire(Pseudowire { pseudowire, bridge, hop, split_horizon: 1 }));
+        all.push(Program::Pseudowire(Pseudowire {
+            pseudowire,
+            bridge,
+            hop,
+            split_horizon: 1,
+            macs_max: 0,
+        }));
         let label = FIRST_LABEL + self.scale.vpns + self.scale.wires + number;
-        all.push(Program::Label { label, action: LabelAction::PopPseudowire { pseudowire } });
+        let action =
+            LabelAction::PopPseudowire { pseudowire, control_word: false, flow_label: false };
+        all.push(Program::Label { label, action });
     }
 
     /// A tag for each of `count` services from `first` on, by flow.
