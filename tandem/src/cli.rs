@@ -343,7 +343,23 @@ pub enum LabCommand {
         live: bool,
         #[command(flatten)]
         reflection: Reflection,
+        #[command(flatten)]
+        plane: Plane,
     },
+}
+
+/// Sizes of `throughput`, `services` and `denial-of-service`.
+#[derive(Debug, Args)]
+pub struct Plane {
+    /// All services of the report at their full number.
+    #[arg(long)]
+    pub full: bool,
+    /// IPv4 routes; a quarter as many of IPv6.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    pub routes: Option<u32>,
+    /// Flows: 1,1000000 runs with either number.
+    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    pub flows: Vec<u32>,
 }
 
 /// Sizes of `reflection-ipv4` and `reflection-evpn`.

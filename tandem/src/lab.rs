@@ -1,6 +1,6 @@
 //! `tandem lab`: the published tables, rerun.
 
-use crate::cli::{Attack, AttackKind, Demo, Lab, LabCommand, Reflection};
+use crate::cli::{Attack, AttackKind, Demo, Lab, LabCommand, Plane, Reflection};
 use crate::exit::Exit;
 use crate::{emulate, output};
 use experiments::Options;
@@ -12,7 +12,7 @@ pub fn lab(lab: Lab) -> Result<(), Exit> {
         LabCommand::List => list(),
         LabCommand::Attack(attack) => flood(&attack),
         LabCommand::Link(link) => emulate::run(&link),
-        LabCommand::Run { name, quick, json, scenarios, output, live, reflection } => {
+        LabCommand::Run { name, quick, json, scenarios, output, live, reflection, plane } => {
             let known = experiments::list().iter().find(|experiment| experiment.name == name);
             let Some(experiment) = known else {
                 let what = format!("no experiment is called `{name}`; see `tandem lab list`");
@@ -27,8 +27,14 @@ pub fn lab(lab: Lab) -> Result<(), Exit> {
                 return Err(Exit::Usage(format!("{flags}: `{name}` has no such choice")));
             }
             let reflection = reflection.unwrap_or_default();
+            let plane = plane_sizes(plane);
+            if plane.is_some() && !experiment.has_plane() {
+                let flags = "--full, --routes, --flows";
+                return Err(Exit::Usage(format!("{flags}: `{name}` has no such choice")));
+            }
+            let plane = plane.unwrap_or_default();
             let options = Options::of_this_executable(quick)?;
-            let options = Options { scenarios, output, live, reflection, ..options };
+            let options = Options { scenarios, output, live, reflection, plane, ..options };
             let outcome = experiments::run(&name, &options)?;
             let printed = if json { format!("{}\n", outcome.json()) } else { outcome.table() };
             output::text(&printed)?;
@@ -49,6 +55,14 @@ fn sizes(asked: Reflection) -> Option<experiments::Reflection> {
     let clients = clients.into_iter().map(usize::from).collect();
     let [prefixes, macs] = [prefixes, macs].map(|size| size.map(|size| size as usize));
     Some(experiments::Reflection { peer, clients, prefixes, macs })
+}
+
+/// The sizes of the packet plane that were asked for; `None`: none was.
+fn plane_sizes(asked: Plane) -> Option<experiments::Plane> {
+    let Plane { full, routes, flows } = asked;
+    let is_asked = full || routes.is_some() || !flows.is_empty();
+    let routes = routes.map(|routes| routes as usize);
+    is_asked.then_some(experiments::Plane { full, routes, flows })
 }
 
 /// Sends a flood of forged packets.

@@ -21,6 +21,19 @@ pub struct Options {
     pub live: bool,
     /// Sizes of the experiments on route reflection.
     pub reflection: Reflection,
+    /// Sizes of the experiments on the packet plane.
+    pub plane: Plane,
+}
+
+/// Sizes of the experiments on the packet plane; what is absent is their own choice.
+#[derive(Debug, Clone, Default)]
+pub struct Plane {
+    /// All services of the report at their full number.
+    pub full: bool,
+    /// IPv4 routes; a quarter as many of IPv6.
+    pub routes: Option<usize>,
+    /// Flows, in turn.
+    pub flows: Vec<u32>,
 }
 
 /// Sizes of the experiments on route reflection; what is absent is their own choice.
@@ -43,8 +56,8 @@ impl Options {
     /// When the executable's own path cannot be told.
     pub fn of_this_executable(quick: bool) -> anyhow::Result<Self> {
         let (tandem, scenarios) = (std::env::current_exe()?, Vec::new());
-        let reflection = Reflection::default();
-        Ok(Self { quick, tandem, scenarios, output: None, live: false, reflection })
+        let (reflection, plane) = (Reflection::default(), Plane::default());
+        Ok(Self { quick, tandem, scenarios, output: None, live: false, reflection, plane })
     }
 
     /// Whether a scenario was asked for.

@@ -20,7 +20,7 @@ mod site;
 mod site_file;
 pub mod ss7;
 
-pub use contract::{Options, Outcome, Peer, Reflection, Row, thousands};
+pub use contract::{Options, Outcome, Peer, Plane, Reflection, Row, thousands};
 pub use sipp::{SippCheck, SippFound, sipp_check};
 
 /// An experiment as `tandem lab list` shows it.
@@ -115,6 +115,21 @@ const EXPERIMENTS: &[Experiment] = &[
         run: router::reflection_evpn::run,
     },
     Experiment {
+        name: "throughput",
+        line: "packets/s a core by size and flows, 20 ppm of loss, beside Linux forwarding",
+        run: router::throughput::run,
+    },
+    Experiment {
+        name: "services",
+        line: "IP VPNs, VPWS and VPLS all at once, with filters and policers; --full: all 2,250",
+        run: router::services::run,
+    },
+    Experiment {
+        name: "denial-of-service",
+        line: "what forwarded packets lose by a flood of echo requests at the router itself",
+        run: router::denial_of_service::run,
+    },
+    Experiment {
         name: "sipp",
         line: "SIPp's own scenarios through the SSC, every call found in the SAS",
         run: sipp::run,
@@ -126,6 +141,14 @@ impl Experiment {
     #[must_use]
     pub fn has_sizes(&self) -> bool {
         [router::reflection_ipv4::NAME, router::reflection_evpn::NAME].contains(&self.name)
+    }
+
+    /// Whether it has sizes of the packet plane to choose.
+    #[must_use]
+    pub fn has_plane(&self) -> bool {
+        let names =
+            [router::throughput::NAME, router::services::NAME, router::denial_of_service::NAME];
+        names.contains(&self.name)
     }
 
     /// Whether it runs in simulation unless it is told to run live.

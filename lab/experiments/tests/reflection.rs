@@ -16,6 +16,7 @@ fn bird_passes_every_phase_and_a_tandem_that_is_not_there_breaks_the_run() {
         output: None,
         live: false,
         reflection,
+        plane: experiments::Plane::default(),
     };
     let outcome = experiments::run("reflection-ipv4", &options).unwrap();
     assert!(!outcome.held() && outcome.broken[0].contains("cannot be started"));

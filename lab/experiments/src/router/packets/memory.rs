@@ -1,0 +1,212 @@
+//! The plane in memory: in turn with the tester on one core, only its own time counted, and over
+//! rings between two cores.
+
+use super::ground::{IN_MAC, LEFT_MAC, OUT_MAC};
+use super::tester::{CELLS, Tester};
+use anyhow::Context;
+use driver::Clock;
+use driver::ports::{Port, RingPort, VECTOR};
+use graph::{Graph, Outbox, Pool, STRIDE, Slot};
+use machine::Time;
+use nodes::{Plane, Program};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+use traffic::Plan;
+
+/// The node where packets enter.
+const ENTRY: &str = "ethernet-input";
+/// The port that they leave by.
+const OUT_PORT: usize = 1;
+/// Packets that wait in a ring.
+const RING: usize = 2_048;
+/// Seed of flow hashes.
+const SEED: u32 = 1;
+/// Vectors before the time is counted.
+const WARM: usize = 2_000;
+
+/// A plane and the graph of its one worker.
+pub(in crate::router) struct Memory {
+    plane: Plane,
+    graph: Graph,
+    entry: usize,
+    /// How long the programs took.
+    pub(in crate::router) applied_s: f64,
+}
+
+/// What the plane did in memory.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::router) struct InMemory {
+    /// Packets a second of the plane's own time.
+    pub(in crate::router) pps: f64,
+    /// Clocks of the time-stamp counter for a packet, in the nodes alone.
+    pub(in crate::router) clocks: f64,
+    pub(in crate::router) sent: u64,
+    pub(in crate::router) lost: u64,
+}
+
+impl Memory {
+    /// A plane that was told `programs`, and of its two ports.
+    ///
+    /// # Errors
+    /// When it refuses one, or has no graph.
+    pub(in crate::router) fn new(programs: &[Program]) -> anyhow::Result<Self> {
+        let mut plane = Plane::new(SEED)?;
+        let mut graph = plane.graph()?;
+        let begun = Instant::now();
+        for program in super::programs::ports().iter().chain(programs) {
+            plane.apply(program)?;
+        }
+        plane.publish();
+        let applied_s = begun.elapsed().as_secs_f64();
+        // What is due after a change, and the workers' quiescence that frees old tables.
+        plane.tick(Time::from_millis(1), &mut Vec::new());
+        let entry = graph.entry(ENTRY).with_context(|| format!("the graph has no {ENTRY}"))?;
+        graph.leave();
+        Ok(Self { plane, graph, entry, applied_s })
+    }
+
+    /// Takes each flow's first packet of `plan` by the port that packets leave by; what becomes of
+    /// them does not matter.
+    ///
+    /// # Errors
+    /// When the plan cannot be carried out.
+    pub(in crate::router) fn learn(&mut self, plan: &Plan) -> anyhow::Result<()> {
+        let mut generator = plan.generator().context("the plan")?;
+        let (mut pool, mut out) = (Pool::new(CELLS, STRIDE), Outbox::default());
+        let mut cells = [Slot::default(); VECTOR];
+        for turn in 0..plan.flows().div_ceil(VECTOR as u64) {
+            let now = Time::from_millis(turn);
+            let count = pool.take_all(&mut cells);
+            generator.fill(now, &mut pool, &cells[..count]);
+            cells[..count].iter().for_each(|slot| pool.meta_mut(*slot).port = OUT_PORT as u16);
+            self.graph.push(self.entry, &cells[..count], &mut pool);
+            self.graph.run(&mut pool, &mut out, now);
+            out.clear(&mut pool);
+            self.plane.tick(now, &mut Vec::new());
+        }
+        self.plane.publish();
+        Ok(())
+    }
+
+    /// Clocks that the nodes took so far.
+    fn clocks(&self) -> u64 {
+        self.graph.counters().iter().map(|node| node.clocks).sum()
+    }
+
+    /// Forwards packets of `plan` for a while: a vector is made, forwarded, looked at. Only the
+    /// second is timed.
+    ///
+    /// # Errors
+    /// When the plan cannot be carried out.
+    pub(in crate::router) fn run(
+        &mut self,
+        plan: &Plan,
+        time: Duration,
+    ) -> anyhow::Result<InMemory> {
+        let mut generator = plan.generator().context("the plan")?;
+        let mut analyser = generator.analyser();
+        let (mut pool, mut out) = (Pool::new(CELLS, STRIDE), Outbox::default());
+        let mut cells = [Slot::default(); VECTOR];
+        let (clock, mut vectors, mut own) = (Clock::start(), 0usize, Duration::ZERO);
+        let mut clocks_before = 0;
+        let begun = Instant::now();
+        while vectors < WARM || begun.elapsed() < time {
+            let now = Time::from_nanos(clock.now_ns());
+            let count = pool.take_all(&mut cells);
+            generator.fill(now, &mut pool, &cells[..count]);
+            if vectors == WARM {
+                clocks_before = self.clocks();
+            }
+            let start = Instant::now();
+            self.graph.push(self.entry, &cells[..count], &mut pool);
+            self.graph.run(&mut pool, &mut out, now);
+            if vectors >= WARM {
+                own += start.elapsed();
+            }
+            for slot in out.port(OUT_PORT).into_iter().flatten() {
+                analyser.receive(now, pool.bytes(*slot));
+            }
+            out.clear(&mut pool);
+            vectors += 1;
+        }
+        let report = analyser.settle(&generator);
+        let clocks = self.clocks() - clocks_before;
+        let timed = ((vectors - WARM) * VECTOR) as f64;
+        Ok(InMemory {
+            pps: timed / own.as_secs_f64().max(f64::MIN_POSITIVE),
+            clocks: clocks as f64 / timed.max(1.0),
+            sent: report.all.sent,
+            lost: report.all.lost,
+        })
+    }
+}
+
+/// The plane's worker at two rings, on the core of what is tested.
+pub(in crate::router) struct Rings {
+    ports: [Port; 2],
+    pool: Pool,
+}
+
+impl Rings {
+    /// The worker's ends, and the tester with the others.
+    ///
+    /// # Errors
+    /// When the plan cannot be carried out, or there are no descriptors.
+    pub(in crate::router) fn new(plan: &Plan, sut_core: usize) -> anyhow::Result<(Self, Tester)> {
+        let (pool, testers) = (Pool::new(CELLS, STRIDE), Pool::new(CELLS, STRIDE));
+        let pair = |own, other| RingPort::pair(RING, (&pool, &testers), (own, other));
+        let (inner, left) = pair(IN_MAC, LEFT_MAC)?;
+        let (outer, right) = pair(OUT_MAC, LEFT_MAC)?;
+        let ports = [Port::Ring(inner), Port::Ring(outer)];
+        let ends = (Port::Ring(left), Port::Ring(right));
+        Ok((Self { ports, pool }, Tester::new(ends, testers, plan, sut_core)?))
+    }
+
+    /// Forwards on `core` while `work` has the tester on `testers_core`.
+    ///
+    /// # Errors
+    /// When a core is not there, and those of `work`.
+    pub(in crate::router) fn run<T: Send>(
+        mut self,
+        memory: &mut Memory,
+        (testers_core, core): (usize, usize),
+        work: impl FnOnce() -> anyhow::Result<T> + Send,
+    ) -> anyhow::Result<T> {
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let worker = scope.spawn(|| -> anyhow::Result<()> {
+                peers::pin(core)?;
+                self.forward(&mut memory.graph, memory.entry, &is_over);
+                Ok(())
+            });
+            let tester = scope.spawn(|| peers::pin(testers_core).and_then(|()| work()));
+            let found = tester.join();
+            is_over.store(true, Relaxed);
+            worker.join().map_err(|_| anyhow::anyhow!("the worker failed"))??;
+            found.map_err(|_| anyhow::anyhow!("the tester failed"))?
+        })
+    }
+
+    fn forward(&mut self, graph: &mut Graph, entry: usize, is_over: &AtomicBool) {
+        let (mut out, mut batch) = (Outbox::default(), Vec::with_capacity(VECTOR));
+        let clock = Clock::start();
+        while !is_over.load(Relaxed) {
+            for (number, port) in self.ports.iter_mut().enumerate() {
+                port.receive(&mut self.pool, &mut batch);
+                for slot in &batch {
+                    self.pool.meta_mut(*slot).port = number as u16;
+                }
+                graph.push(entry, &batch, &mut self.pool);
+                batch.clear();
+            }
+            graph.run(&mut self.pool, &mut out, Time::from_nanos(clock.now_ns()));
+            for (number, port) in self.ports.iter_mut().enumerate() {
+                if let Some(queue) = out.port(number) {
+                    port.send(&mut self.pool, queue);
+                }
+            }
+            out.clear(&mut self.pool);
+        }
+        graph.leave();
+    }
+}

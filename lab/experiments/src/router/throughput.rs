@@ -1,0 +1,288 @@
+//! `throughput`: the highest packet rate with a loss of at most 20 ppm (RFC 2544, RFC 9971), by
+//! size and by number of flows, beside Linux on the same wires; and the plane alone in memory.
+//!
+//! | rows | how |
+//! |---|---|
+//! | as printed | on wires, by AF_XDP: Linux in one namespace, Tandem's forwarder in another |
+//! | `…, in memory` | vectors made, forwarded and looked at in turn on one core; the second is timed |
+//! | `…, rings` | the tester on one core, the plane on the other, rings between them |
+
+use super::packets::{Bench, Case, Edge, Ground, InMemory, Memory, Reached, Rings, Version, Who};
+use super::packets::{linux_name, router};
+use crate::contract::{Options, Outcome, Peer, Row};
+use crate::progress::Progress;
+use crate::{host, published};
+use anyhow::Context;
+use peers::Priority;
+use serde_json::{Value, json};
+use std::time::Duration;
+use traffic::{Route, Sizes, table_v4, table_v6};
+
+pub(crate) const NAME: &str = "throughput";
+/// Cores of the report's socket: its figures are told for one of them.
+const PUBLISHED_CORES: f64 = 18.0;
+/// Routes of a full run, IPv4 and IPv6.
+const ROUTES: [usize; 2] = [1_000_000, 250_000];
+const QUICK_ROUTES: [usize; 2] = [50_000, 12_500];
+/// Flows of the report's figures by size.
+const FLOWS: u32 = 1_000_000;
+/// The curve by flows.
+const CURVE: [u32; 6] = [1, 100, 10_000, 100_000, 1_000_000, 2_000_000];
+const QUICK_CURVE: [u32; 2] = [1, 1_000_000];
+/// The highest rates, packets a second: no sender here makes more.
+const WIRE_PPS_MAX: f64 = 5e6;
+const RING_PPS_MAX: f64 = 40e6;
+const UNIT: &str = "kpps a core";
+const SEED: u64 = 1;
+
+/// Where packets go through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Wires,
+    Memory,
+    Rings,
+}
+
+/// A row of the table.
+#[derive(Debug, Clone)]
+struct Scenario {
+    name: String,
+    case: Case,
+    published: Option<f64>,
+    way: Way,
+}
+
+/// The published rows, and the curve; each on wires, the small packets in memory too.
+fn scenarios(table: &published::Table, curve: &[u32]) -> Vec<Scenario> {
+    let of = |name: String, version, size, flows| Scenario {
+        name,
+        case: Case { version, sizes: Sizes::fixed(size), flows },
+        published: None,
+        way: Way::Wires,
+    };
+    let cases = [(Version::V4, 64), (Version::V4, 128), (Version::V4, 256), (Version::V6, 78)];
+    let flows = [FLOWS, FLOWS, FLOWS, 2 * FLOWS];
+    let rows = table.rows.iter().zip(cases).zip(flows).map(|((row, (version, size)), flows)| {
+        let published = Some(row.value * 1e3 / PUBLISHED_CORES);
+        Scenario { published, ..of(row.scenario.clone(), version, size, flows) }
+    });
+    let longer = [512, 1_518].map(|size| of(format!("IPv4 {size} B"), Version::V4, size, FLOWS));
+    let curve =
+        curve.iter().map(|flows| of(format!("IPv4 64 B, {flows} flows"), Version::V4, 64, *flows));
+    let wires: Vec<_> = rows.chain(longer).chain(curve).collect();
+    let small = |one: &&Scenario| one.case.sizes.mean() < 100.0;
+    let again = |way: Way, words: &str| {
+        let named = |one: &Scenario| Scenario {
+            name: format!("{}, {words}", one.name),
+            way,
+            ..one.clone()
+        };
+        wires.iter().filter(small).map(named).collect::<Vec<_>>()
+    };
+    let mut all = wires.clone();
+    all.extend(again(Way::Memory, "in memory"));
+    all.extend(again(Way::Rings, "rings").into_iter().take(1));
+    all
+}
+
+/// Tables of both versions.
+pub(super) fn tables(options: &Options) -> [Vec<Route>; 2] {
+    let usual = if options.quick { QUICK_ROUTES } else { ROUTES };
+    let [v4, v6] = match options.plane.routes {
+        Some(routes) => [routes, routes / 4],
+        None => usual,
+    };
+    [table_v4(v4, SEED), table_v6(v6, SEED)]
+}
+
+/// What stands while the scenarios run.
+struct Stand {
+    bench: Bench,
+    tables: [Vec<Route>; 2],
+    linux: Ground,
+    tandem: Ground,
+    edge: Result<Edge, String>,
+    memory: Result<Memory, String>,
+}
+
+impl Stand {
+    fn new(
+        options: &Options,
+        bench: Bench,
+        (linux, tandem): (Ground, Ground),
+        progress: &Progress,
+    ) -> anyhow::Result<Self> {
+        let tables = tables(options);
+        let [v4, v6] = &tables;
+        progress.say(&format!("{} IPv4 and {} IPv6 routes", v4.len(), v6.len()));
+        linux.forward(v4, v6)?;
+        let programs = router(v4, v6);
+        let told = |error: anyhow::Error| format!("{error:#}");
+        let memory = Memory::new(&programs).map_err(told);
+        let edge = Edge::start(&options.tandem, &tandem, bench.cores.1);
+        let edge = edge.and_then(|mut edge| edge.apply(&programs).map(|_| edge)).map_err(told);
+        Ok(Self { bench, tables, linux, tandem, edge, memory })
+    }
+
+    /// A row; the sides that could not run are told in `broken`.
+    fn row(&mut self, scenario: &Scenario, broken: &mut Vec<String>) -> Row {
+        let routes = &self.tables[usize::from(scenario.case.version == Version::V6)];
+        let plan = scenario.case.plan(routes);
+        let routes = routes.len();
+        let mut row = empty(scenario, routes);
+        let mut refuse = |row: &mut Row, who: &str, why: String| {
+            broken.push(format!("{}, {who}: {why}", scenario.name));
+            row.detail[who] = json!({ "why": why });
+        };
+        let search = |bench: &Bench, ground: &Ground| {
+            bench.on_wires(ground, &plan, |tester| Ok(bench.search(tester, WIRE_PPS_MAX)))
+        };
+        match scenario.way {
+            Way::Wires => {
+                match search(&self.bench, &self.linux) {
+                    Ok(reached) => {
+                        let value = reached.pps_a_core() / 1e3;
+                        row.peer = Some(Peer { name: linux_name(), value });
+                        row.detail["peer"] = reached.told();
+                    }
+                    Err(error) => refuse(&mut row, "peer", format!("{error:#}")),
+                }
+                let ours = match &self.edge {
+                    Ok(_) => search(&self.bench, &self.tandem).map_err(|e| format!("{e:#}")),
+                    Err(why) => Err(why.clone()),
+                };
+                fill(&mut row, ours.as_ref(), &mut refuse);
+            }
+            Way::Memory => {
+                let applied_s = self.memory.as_ref().map(|memory| memory.applied_s).ok();
+                row.detail["programs_s"] = json!(applied_s);
+                let time = Duration::from_millis(if self.bench.is_quick { 500 } else { 2_000 });
+                let ours = match &mut self.memory {
+                    Ok(memory) => memory.run(&plan, time).map_err(|error| format!("{error:#}")),
+                    Err(why) => Err(why.clone()),
+                };
+                match ours {
+                    Ok(found) if found.lost == 0 => told_in_memory(&mut row, &found),
+                    Ok(found) => {
+                        refuse(
+                            &mut row,
+                            "tandem",
+                            format!("{} of {} lost", found.lost, found.sent),
+                        );
+                    }
+                    Err(why) => refuse(&mut row, "tandem", why),
+                }
+            }
+            Way::Rings => {
+                let cores = self.bench.cores;
+                let bench = self.bench;
+                let ours = match &mut self.memory {
+                    Ok(memory) => Rings::new(&plan, cores.1).and_then(|(rings, mut tester)| {
+                        let work = || Ok(bench.search(&mut tester, RING_PPS_MAX));
+                        rings.run(memory, cores, work)
+                    }),
+                    Err(why) => Err(anyhow::anyhow!("{why}")),
+                };
+                let ours = ours.map_err(|error| format!("{error:#}"));
+                fill(&mut row, ours.as_ref(), &mut refuse);
+            }
+        }
+        row
+    }
+}
+
+fn empty(scenario: &Scenario, routes: usize) -> Row {
+    Row {
+        scenario: scenario.name.clone(),
+        unit: UNIT.into(),
+        published: scenario.published,
+        peer: None,
+        tandem: None,
+        detail: json!({
+            "flows": scenario.case.flows,
+            "routes": routes,
+            "peer": Value::Null,
+            "tandem": Value::Null,
+        }),
+    }
+}
+
+/// What Tandem reached with a worker that is never idle: its rate is that of a core.
+fn fill(
+    row: &mut Row,
+    ours: Result<&Reached, &String>,
+    refuse: &mut impl FnMut(&mut Row, &str, String),
+) {
+    match ours {
+        Ok(reached) => {
+            row.tandem = Some(reached.pps / 1e3);
+            row.detail["tandem"] = reached.told();
+            row.detail["note"] = json!(reached.note());
+        }
+        Err(why) => refuse(row, "tandem", why.clone()),
+    }
+}
+
+fn told_in_memory(row: &mut Row, found: &InMemory) {
+    row.tandem = Some(found.pps / 1e3);
+    row.detail["tandem"] = json!({ "pps": found.pps.round(), "clocks": found.clocks });
+    row.detail["note"] = json!(format!("{:.0} clocks a packet in the nodes", found.clocks));
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When the published table is missing. What cannot run is a row that says so.
+pub fn run(options: &Options) -> anyhow::Result<Outcome> {
+    let priority = Priority::claim();
+    let report = published::router();
+    let table = report.table(NAME).context("the published table is part of the program")?;
+    let bench = Bench::new(options);
+    let ground = |who| Ground::new(who, bench.cores);
+    let grounds = match ground(Who::Linux).and_then(|one| Ok((one, ground(Who::Tandem)?))) {
+        Ok(grounds) => grounds,
+        Err(error) => return Ok(Outcome::without_namespaces(NAME, table, options, &error)),
+    };
+    let curve = match &options.plane.flows[..] {
+        [] if options.quick => QUICK_CURVE.to_vec(),
+        [] => CURVE.to_vec(),
+        asked => asked.to_vec(),
+    };
+    let wanted = scenarios(table, &curve);
+    let wanted: Vec<_> = wanted.iter().filter(|one| options.wants(&one.name)).collect();
+    let progress = Progress::new(NAME, wanted.len() as u64);
+    let mut stand = Stand::new(options, bench, grounds, &progress)?;
+    let mut broken = Vec::new();
+    let held = stand.linux.routes()?;
+    if held != [0, 1].map(|at: usize| stand.tables[at].len()) {
+        broken.push(format!("Linux has {held:?} routes"));
+    }
+    let mut rows = Vec::with_capacity(wanted.len());
+    for scenario in wanted {
+        progress.say(&scenario.name);
+        let mut row = stand.row(scenario, &mut broken);
+        row.detail["priority"] = json!(priority.granted);
+        rows.push(row);
+        progress.step();
+    }
+    Ok(Outcome { experiment: NAME, host: host::describe(), rows, broken })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_published_rows_come_first_and_small_packets_go_through_memory_too() {
+        let report = published::router();
+        let all = scenarios(report.table(NAME).unwrap(), &[1, 7]);
+        let names: Vec<_> = all.iter().map(|one| one.name.as_str()).collect();
+        assert_eq!(names[..4], ["IPv4 64 B", "IPv4 128 B", "IPv4 >= 256 B", "IPv6 78 B"]);
+        assert!(names.contains(&"IPv4 64 B, 7 flows, in memory"));
+        assert!(names.contains(&"IPv4 64 B, rings"));
+        let published = all[0].published.unwrap();
+        assert!((published - 57.5e3 / 18.0).abs() < 1e-6 && all[4].published.is_none());
+        let different: std::collections::BTreeSet<_> = names.iter().collect();
+        assert_eq!(different.len(), names.len());
+    }
+}
