@@ -83,7 +83,9 @@ impl Wheel {
             match self.filled[place / 64] >> (place % 64) {
                 // The rest of this word is empty.
                 0 => slot += 64 - (place % 64) as u64,
-                rest => return Some(Moment((slot + u64::from(rest.trailing_zeros())) << SLOT_BITS)),
+                rest => {
+                    return Some(Moment((slot + u64::from(rest.trailing_zeros())) << SLOT_BITS));
+                }
             }
         }
         None
