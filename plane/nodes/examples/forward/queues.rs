@@ -70,6 +70,10 @@ pub fn measure(seconds: f64) {
     }
     let hertz = (clocks() - began) as f64 / started.elapsed().as_secs_f64();
     let each = spent as f64 / packets as f64;
-    println!("scheduler    {:>9} {:>8.1} {each:>8.1}", SERVICES * u32::from(CLASSES), hertz / each / 1e6);
+    println!(
+        "scheduler    {:>9} {:>8.1} {each:>8.1}",
+        SERVICES * u32::from(CLASSES),
+        hertz / each / 1e6
+    );
     println!("             wanted 5 Mpps; {} held, {:?}", scheduler.held(), scheduler.total());
 }

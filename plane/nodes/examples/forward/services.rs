@@ -198,7 +198,10 @@ fn filters(plane: &mut Plane, interfaces: std::ops::RangeInclusive<u32>) {
             destination_ports: vec![(from, from + (at % 1_000) as u16)],
             ..Match::default()
         };
-        Rule { matches, verdict: if at.is_multiple_of(3) { Verdict::Permit } else { Verdict::Deny } }
+        Rule {
+            matches,
+            verdict: if at.is_multiple_of(3) { Verdict::Permit } else { Verdict::Deny },
+        }
     };
     let mut rules: Vec<Rule> = (0..999).map(rule).collect();
     rules.push(Rule { matches: Match::default(), verdict: Verdict::Permit });

@@ -231,6 +231,7 @@ impl Step<'_> {
             return Fate::Drop(SHORT);
         }
         let meta = packets.meta_mut(slot);
+        meta.l3 = 0;
         if row.action() == Action::Bridge {
             meta.words[0] = row.argument();
             meta.flags |= frame::FROM_PSEUDOWIRE;

@@ -71,8 +71,7 @@ fn count(sent: &[(u32, u8)], of: (u32, u8)) -> usize {
 
 #[test]
 fn services_share_a_port_by_weight_and_classes_a_service() {
-    let classes =
-        || vec![class(&[1], Discipline::Weight(3)), class(&[0], Discipline::Weight(1))];
+    let classes = || vec![class(&[1], Discipline::Weight(3)), class(&[0], Discipline::Weight(1))];
     let services = vec![service(1, 1, 0, classes()), service(2, 2, 0, classes())];
     let mut port = Port::new(&config(0, services));
     for interface in [1, 2] {
@@ -146,7 +145,8 @@ fn other_queues_keep_what_waits_and_what_was_counted() {
     let two = vec![class(&[3], Discipline::Strict), class(&[0], Discipline::Weight(1))];
     let config = config(0, vec![service(1, 1, 0, two), service(5, 1, 0, one())]);
     let mut new = Scheduler::new(&config, 1, 7, port.now).unwrap();
-    let old = std::mem::replace(&mut port.scheduler, Scheduler::new(&config, 1, 7, port.now).unwrap());
+    let old =
+        std::mem::replace(&mut port.scheduler, Scheduler::new(&config, 1, 7, port.now).unwrap());
     new.follow(port.now, old, &mut port.pool, &mut port.dropped);
     port.scheduler = new;
     let after = port.send(Duration::from_millis(1), 10_000).len();
@@ -182,10 +182,7 @@ fn what_cannot_be_is_refused() {
         (config(0, vec![service(1, 0, 0, one())]), Refused::Weight(0)),
         (config(0, vec![service(1, 1, 0, Vec::new())]), Refused::Classes(0)),
         (config(RATE_MAX + 1, Vec::new()), Refused::Rate(RATE_MAX + 1)),
-        (
-            config(0, vec![service(1, 1, 0, one()), service(1, 1, 0, one())]),
-            Refused::Interface(1),
-        ),
+        (config(0, vec![service(1, 1, 0, one()), service(1, 1, 0, one())]), Refused::Interface(1)),
     ];
     for (config, refused) in cases {
         assert_eq!(config.check(), Err(refused));

@@ -77,13 +77,18 @@ impl Wheel {
         if self.waiting == 0 {
             return None;
         }
-        let filled = |slot: u64| {
+        let mut slot = self.at + 1;
+        while slot <= self.at + SLOTS as u64 {
             let place = slot as usize % SLOTS;
-            self.filled[place / 64] >> (place % 64) & 1 == 1
-        };
-        (self.at + 1..=self.at + SLOTS as u64)
-            .find(|slot| filled(*slot))
-            .map(|slot| Moment(slot << SLOT_BITS))
+            match self.filled[place / 64] >> (place % 64) {
+                // The rest of this word is empty.
+                0 => slot += 64 - (place % 64) as u64,
+                rest => {
+                    return Some(Moment((slot + u64::from(rest.trailing_zeros())) << SLOT_BITS));
+                }
+            }
+        }
+        None
     }
 }
 

@@ -1,6 +1,8 @@
 //! Packets with labels.
 
-use super::world::{HOST, Left, World, ethernet, interface, mac, neighbour_mac, programs, udp4, via};
+use super::world::{
+    HOST, Left, World, ethernet, interface, mac, neighbour_mac, programs, udp4, via,
+};
 use nodes::Program;
 use nodes::header::{checksum, sum, sum_ip4, word};
 use nodes::mpls::entry::Entry;
@@ -31,8 +33,7 @@ fn push(labels: &[u32]) -> Push {
     Push { over: 1, labels: labels.to_vec(), ..Push::default() }
 }
 
-const FORWARD: fn(u32) -> LabelAction =
-    |hop| LabelAction::Forward { hop, tunnel: Tunnel::Pipe };
+const FORWARD: fn(u32) -> LabelAction = |hop| LabelAction::Forward { hop, tunnel: Tunnel::Pipe };
 
 /// Label, class, whether it is the last, time to live.
 type Stack<'a> = &'a [(u32, u8, bool, u8)];
@@ -97,7 +98,9 @@ fn the_hop_before_the_last_leaves_what_is_below() {
     let left = world.send(0, &labelled(&[(101, 0, false, 20), (300, 2, true, 7)], &packet));
     assert_eq!(parted(only(&left)).0, [(300, 2, true, 7)], "never raised");
     let left = world.send(0, &labelled(&[(101, 0, true, 20)], &[0x99; 20]));
-    assert!(left.sent.is_empty() && world.dropped().contains_key("payload is not what its label says"));
+    assert!(
+        left.sent.is_empty() && world.dropped().contains_key("payload is not what its label says")
+    );
 }
 
 #[test]
@@ -135,7 +138,8 @@ fn in_the_uniform_model_the_time_to_live_goes_into_the_label_and_back() {
 
 #[test]
 fn explicit_null_and_entropy_labels_come_off_on_the_way_to_the_packet() {
-    let mut world = with_labels(&[], &[(100, LabelAction::PopVrf { vrf: 7, tunnel: Tunnel::Pipe })]);
+    let mut world =
+        with_labels(&[], &[(100, LabelAction::PopVrf { vrf: 7, tunnel: Tunnel::Pipe })]);
     let packet = udp4("10.9.9.9", "192.0.2.8", 50, 60);
     let left = world.send(0, &labelled(&[(0, 0, false, 64), (100, 0, true, 64)], &packet));
     assert_eq!(only(&left)[22], 49);
@@ -151,7 +155,11 @@ fn explicit_null_and_entropy_labels_come_off_on_the_way_to_the_packet() {
 #[test]
 fn an_entropy_label_spreads_flows_and_keeps_each_on_its_way() {
     let mut world = with_labels(
-        &[Push { over: 1, labels: vec![400], entropy: true, ..Push::default() }, push(&[200]), push(&[201])],
+        &[
+            Push { over: 1, labels: vec![400], entropy: true, ..Push::default() },
+            push(&[200]),
+            push(&[201]),
+        ],
         &[],
     );
     let group = Hop::Group { members: vec![(11, 1), (12, 1)], resilient: false };
@@ -183,7 +191,8 @@ fn an_entropy_label_spreads_flows_and_keeps_each_on_its_way() {
 
 #[test]
 fn what_cannot_be_forwarded_is_dropped_with_its_reason_or_handed_up() {
-    let mut world = with_labels(&[], &[(100, LabelAction::PopVrf { vrf: 7, tunnel: Tunnel::Pipe })]);
+    let mut world =
+        with_labels(&[], &[(100, LabelAction::PopVrf { vrf: 7, tunnel: Tunnel::Pipe })]);
     let packet = udp4("10.9.9.9", "192.0.2.8", 50, 60);
     for (stack, reason) in [
         (&[(999, 0, true, 64)][..], "unknown label"),

@@ -18,10 +18,8 @@ fn routed() -> World {
     said.push(Program::Hop { id: 1, hop: via(2, "10.0.2.2") });
     said.push(Program::Hop { id: 2, hop: via(2, "2001:db8:2::2") });
     said.push(Program::Hop { id: 3, hop: via(1, "10.0.1.2") });
-    let routes = vec![
-        ("192.0.2.0".parse().unwrap(), 24, 1),
-        ("198.51.100.0".parse().unwrap(), 24, 3),
-    ];
+    let routes =
+        vec![("192.0.2.0".parse().unwrap(), 24, 1), ("198.51.100.0".parse().unwrap(), 24, 3)];
     said.push(Program::Routes4 { vrf: 0, routes });
     let routes = vec![("2001:db8:ff::".parse().unwrap(), 48, 2)];
     said.push(Program::Routes6 { vrf: 0, routes });
@@ -52,7 +50,11 @@ fn the_first_rule_that_matches_decides_and_every_rule_counts() {
             rule(Match { destination: to("192.0.2.1"), ..Match::default() }, Verdict::Deny),
             rule(Match { lengths: vec![(500, 1_500)], ..Match::default() }, Verdict::Mark(46)),
             rule(
-                Match { destination_ports: vec![(80, 80)], protocols: vec![17], ..Match::default() },
+                Match {
+                    destination_ports: vec![(80, 80)],
+                    protocols: vec![17],
+                    ..Match::default()
+                },
                 Verdict::Permit,
             ),
         ];
@@ -258,7 +260,8 @@ fn a_sampled_packet_is_told_from_its_ip_header() {
         messages.extend(world.send(0, &ethernet(0, 0x0800, &packet)).punted);
     }
     let packet = udp4("10.0.1.9", "192.0.2.1", 64, 100);
-    let held = |message: &Vec<u8>| message.windows(64).filter(|part| **part == packet[..64]).count();
+    let held =
+        |message: &Vec<u8>| message.windows(64).filter(|part| **part == packet[..64]).count();
     assert!(messages.iter().map(held).sum::<usize>() >= 13, "a message is full");
     witness::sound_with(
         &wrapped(&messages),

@@ -79,13 +79,8 @@ fn frames_cross_a_pseudowire_with_control_word_and_flow_label() {
     let mut said = base();
     let wire = Push { over: 1, labels: vec![400], ..Push::default() };
     said.push(Program::Hop { id: 2, hop: Hop::Push(wire) });
-    let wire = Push {
-        over: 2,
-        labels: vec![77],
-        flow_label: true,
-        control_word: true,
-        ..Push::default()
-    };
+    let wire =
+        Push { over: 2, labels: vec![77], flow_label: true, control_word: true, ..Push::default() };
     said.push(Program::Hop { id: 3, hop: Hop::Push(wire) });
     said.push(circuit(50, 0, (Some(10), None), Mode::CrossConnect { hop: 3 }));
     let action = LabelAction::PopInterface { interface: 50, control_word: true, flow_label: true };
@@ -96,7 +91,10 @@ fn frames_cross_a_pseudowire_with_control_word_and_flow_label() {
     let (out, seen) = &left.sent[0];
     let entry = |at: usize| Entry::at(&seen[at..]).unwrap();
     assert_eq!((*out, word(seen, 12)), (1, 0x8847));
-    assert_eq!((entry(14), entry(18)), (Entry::new(400, 5, false, 255), Entry::new(77, 5, false, 255)));
+    assert_eq!(
+        (entry(14), entry(18)),
+        (Entry::new(400, 5, false, 255), Entry::new(77, 5, false, 255))
+    );
     assert!(entry(22).is_bottom() && entry(22).ttl() == 1 && entry(22).label() >= 16);
     assert_eq!((&seen[26..30], &seen[30..]), (&[0; 4][..], &frame(B, A, &[], &[7; 50])[..]));
     // Back: its label, the flow label, the control word, the frame.
@@ -139,7 +137,8 @@ fn bridged(change: impl Fn(&mut Bridge)) -> World {
     said.push(circuit(51, 0, (Some(11), None), mode.clone()));
     said.push(circuit(52, 2, (None, None), mode));
     for wire in 1..=2 {
-        let push = Push { over: 1, labels: vec![100 + wire], control_word: true, ..Push::default() };
+        let push =
+            Push { over: 1, labels: vec![100 + wire], control_word: true, ..Push::default() };
         said.push(Program::Hop { id: 10 + wire, hop: Hop::Push(push) });
         said.push(Program::Pseudowire(Pseudowire {
             pseudowire: wire,
@@ -148,11 +147,8 @@ fn bridged(change: impl Fn(&mut Bridge)) -> World {
             split_horizon: 1,
             macs_max: 0,
         }));
-        let action = LabelAction::PopPseudowire {
-            pseudowire: wire,
-            control_word: true,
-            flow_label: false,
-        };
+        let action =
+            LabelAction::PopPseudowire { pseudowire: wire, control_word: true, flow_label: false };
         said.push(Program::Label { label: 200 + wire, action });
     }
     World::of(&said)
@@ -237,8 +233,10 @@ fn an_address_that_moves_too_often_stays_and_a_configured_one_never_moves() {
         world.send(0, &frame(ALL, A, &[10 + turn % 2], &[7; 50]));
         world.pass(Duration::from_secs(2));
     }
-    let (moved, misplaced) =
-        (world.plane.mac(9, A), world.dropped().get("source is fixed elsewhere or a group").copied());
+    let (moved, misplaced) = (
+        world.plane.mac(9, A),
+        world.dropped().get("source is fixed elsewhere or a group").copied(),
+    );
     assert!(moved.is_frozen() && misplaced > Some(0), "{moved:?} {misplaced:?}");
     let member = BridgeMember::Pseudowire(2);
     world.apply(Program::StaticMac(StaticMac { bridge: 9, mac: C, member }));

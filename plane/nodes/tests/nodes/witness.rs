@@ -49,8 +49,10 @@ pub fn sound_with(frames: &[Vec<u8>], filters: &[&str], arguments: &[&str]) -> b
         eprintln!("no tshark here: it is not asked");
         return false;
     };
-    let missing: Vec<_> =
-        filters.iter().filter(|filter| count(filter).is_none_or(|found| found.is_empty())).collect();
+    let missing: Vec<_> = filters
+        .iter()
+        .filter(|filter| count(filter).is_none_or(|found| found.is_empty()))
+        .collect();
     std::fs::remove_file(&path).unwrap();
     assert_eq!(bad, "", "tshark complains");
     assert!(missing.is_empty(), "tshark sees nothing of {missing:?}");
