@@ -255,7 +255,7 @@ fn two_hosts_reach_one_another_and_the_router_whatever_the_size() {
     assert!(said.contains("2001:db8:1::1") && said.contains("exceeded"), "{said}");
     let (_, said) = a.ping(&["-c", "1"], "10.99.0.1");
     assert!(said.contains("From 10.1.0.1") && said.contains("nreachable"), "{said}");
-    let (_, said) = a.ping(&["-c", "1", "-W", "4"], "10.2.0.77");
+    let (_, said) = a.ping(&["-c", "1", "-W", "6"], "10.2.0.77");
     assert!(said.contains("nreachable"), "nobody is there: {said}");
     assert_eq!(scene.refusals(), Vec::<Value>::new());
 }

@@ -196,6 +196,9 @@ impl Forwarder {
                     self.hands[0].give(Order::Send { interface, frame });
                 }
                 Out::Route { vrf, packet } => self.hands[0].give(Order::Route { vrf, packet }),
+                Out::Unreachable { interface, vrf, packet } => {
+                    self.hands[0].give(Order::Unreachable { interface, vrf, packet });
+                }
                 Out::Neighbour { .. } => {}
             }
         }

@@ -36,6 +36,8 @@ pub(crate) enum Order {
     Send { interface: u32, frame: Vec<u8> },
     /// Routes a packet.
     Route { vrf: u32, packet: Box<[u8]> },
+    /// Tells the sender of a packet that its receiver does not answer.
+    Unreachable { interface: u32, vrf: u32, packet: Box<[u8]> },
     /// Says what it has counted.
     Report(Sender<Report>),
     /// Traces packets from now on.
@@ -240,6 +242,9 @@ impl Worker {
                 Ok(Order::Close(port)) => self.close(port),
                 Ok(Order::Send { interface, frame }) => self.inject(&frame, (interface, 0)),
                 Ok(Order::Route { vrf, packet }) => self.inject(&packet, (0, vrf)),
+                Ok(Order::Unreachable { interface, vrf, packet }) => {
+                    self.unreachable(&packet, (interface, vrf));
+                }
                 Ok(Order::Report(to)) => {
                     // Whoever asked may have gone.
                     let _ = to.send(self.report());
@@ -260,6 +265,17 @@ impl Worker {
         (meta.transmit, meta.vrf) = (transmit, vrf);
         meta.flags |= graph::meta::OWN;
         graph.push(self.inject, &[slot], pool);
+        graph.run(pool, &mut self.out, now);
+        self.flush();
+    }
+
+    fn unreachable(&mut self, packet: &[u8], (interface, vrf): (u32, u32)) {
+        let now = self.now();
+        let Parts { graph, pool, .. } = &mut self.parts;
+        let Some(entry) = graph.entry(nodes::error_entry(packet)) else { return };
+        let Some(slot) = pool.put(packet) else { return };
+        nodes::unreachable(pool.meta_mut(slot), interface, vrf);
+        graph.push(entry, &[slot], pool);
         graph.run(pool, &mut self.out, now);
         self.flush();
     }

@@ -67,6 +67,19 @@ impl Message {
     }
 }
 
+/// The node that tells the sender of a packet what became of it.
+#[must_use]
+pub fn error_entry(packet: &[u8]) -> &'static str {
+    if packet.first().is_some_and(|first| first >> 4 == 6) { "ip6-error" } else { "ip4-error" }
+}
+
+/// Notes on a packet that its receiver, beyond `interface`, does not answer (RFC 1812 §5.2.7.1,
+/// RFC 4443 §3.1). Who says so has that interface's address.
+pub fn unreachable(meta: &mut Meta, interface: u32, vrf: u32) {
+    (meta.interface, meta.vrf, meta.l3) = (interface, vrf, meta.offset);
+    meta.words = [u32::from(UNREACHABLE_HOST.0), 0, 0, 0];
+}
+
 /// How many errors a worker has sent.
 pub struct Limiter {
     all: Bucket,

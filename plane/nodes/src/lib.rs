@@ -47,6 +47,7 @@ pub mod scheduler;
 mod services;
 pub mod urpf;
 
+pub use icmp::{error_entry, unreachable};
 pub use interfaces::{Counted, InterfaceCounters, Interfaces};
 pub use plane::{Heard, Out, Plane, Refused};
 pub use program::Program;

@@ -123,6 +123,16 @@ pub enum Out {
         /// The packet, from its IP header.
         packet: Box<[u8]>,
     },
+    /// A packet that was held for a neighbour who does not answer: push it to
+    /// [`crate::error_entry`] with what [`crate::unreachable`] notes.
+    Unreachable {
+        /// Where the neighbour is not.
+        interface: u32,
+        /// The routing table.
+        vrf: u32,
+        /// The packet, from its IP header.
+        packet: Box<[u8]>,
+    },
     /// A neighbour was found, changed or lost (`mac: None`): the control process is told.
     Neighbour {
         /// Where.

@@ -363,6 +363,12 @@ impl Plane {
         let Some(entry) = self.neighbours.entries.get_mut(&key) else { return };
         let (interface, address) = key;
         if entry.tries >= TRIES_MAX {
+            let held = std::mem::take(&mut entry.held);
+            out.extend(held.into_iter().map(|(vrf, packet)| Out::Unreachable {
+                interface,
+                vrf,
+                packet,
+            }));
             // What cannot be taken out of the tables stays and is asked for again.
             if matches!(self.lost(key), Ok(true)) {
                 out.push(Out::Neighbour { interface, address, mac: None });
