@@ -55,6 +55,7 @@ pub fn arcs() -> [ArcRow; 5] {
                 "ip4-fragment",
                 "arp-input",
                 "nd-input",
+                "echo",
                 "inject",
                 "mpls-input",
                 "cross-connect",

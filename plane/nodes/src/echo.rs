@@ -1,9 +1,12 @@
 //! `echo`: answers to echo requests for own addresses (RFC 792, RFC 4443 §4.2), made of the
 //! requests themselves.
 
+use crate::arcs::OUT;
+use crate::frame;
 use crate::header::{ICMP6, IP4, IP6, adjusted, checksum, pseudo6, seal_ip4, sum, word};
 use crate::ip4::TTL;
-use graph::meta::OWN;
+use crate::plane::Shared;
+use graph::meta::{LINK_LOCAL, OWN};
 use graph::{Context, Edge, Node, Pool, Reason, Row, Slot, Verdict};
 
 const TO_LOOKUP4: Verdict = Verdict::to(Edge(0));
@@ -17,8 +20,17 @@ const ECHO_BYTES: usize = 8;
 const REPLY6: u8 = 129;
 
 /// The node. Packets come with `Meta::l4` set.
-#[derive(Default)]
-pub struct Echo;
+pub struct Echo {
+    shared: Shared,
+}
+
+impl Echo {
+    /// The node of one worker.
+    #[must_use]
+    pub const fn new(shared: Shared) -> Self {
+        Self { shared }
+    }
+}
 
 impl Node for Echo {
     fn row(&self) -> Row {
@@ -26,9 +38,17 @@ impl Node for Echo {
     }
 
     fn process(&mut self, batch: &[Slot], cx: &mut Context<'_>) {
+        let interfaces = self.shared.interfaces.read(cx.reader);
         for slot in batch {
             let verdict = answered(*slot, cx.packets);
-            cx.next.dispatch(&[verdict], &[*slot]);
+            let meta = cx.packets.meta(*slot);
+            let near = verdict == TO_LOOKUP6 && meta.flags & LINK_LOCAL != 0;
+            let (interface, link) = (meta.interface, interfaces.row(meta.interface));
+            if near && frame::turn_round(cx.packets, *slot, interface, link) {
+                cx.next.start(OUT, &[*slot], cx.packets);
+            } else {
+                cx.next.dispatch(&[verdict], &[*slot]);
+            }
         }
     }
 }

@@ -44,3 +44,21 @@ pub fn replace(packets: &mut Pool, slot: Slot, frame: &[u8]) -> bool {
     meta.length = frame.len() as u16;
     true
 }
+
+/// Sends an answer that was made of a packet back to the neighbour that the packet came from:
+/// link-local addresses stand in no table. False if its frame's header is not there any more.
+pub fn turn_round(packets: &mut Pool, slot: Slot, interface: u32, link: &Link) -> bool {
+    let octets = header_octets(link);
+    let (meta, cell) = packets.parts(slot);
+    let l3 = usize::from(meta.offset);
+    let Some(header) = l3.checked_sub(octets).and_then(|start| cell.get_mut(start..l3)) else {
+        return false;
+    };
+    header.copy_within(6..12, 0);
+    header[6..12].copy_from_slice(&link.mac);
+    meta.l3 = meta.offset;
+    meta.offset -= octets as u16;
+    meta.length += octets as u16;
+    meta.transmit = interface;
+    true
+}

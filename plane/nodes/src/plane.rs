@@ -438,7 +438,7 @@ fn plan(shared: &Shared, (views, learner): (Views, Learner)) -> Plan {
         .node(nd::NdInput::new(shared.clone()))
         .node(local::Local::new(shared.clone(), false))
         .node(local::Local::new(shared.clone(), true))
-        .node(echo::Echo)
+        .node(echo::Echo::new(shared.clone()))
         .node(reassembly::Reassembly::default())
         .node(glean::Glean::new(shared.clone(), Arc::clone(hops)))
         .node(inject::Inject::new(shared.clone()))

@@ -321,9 +321,9 @@ pub enum Class {
 pub struct ProtectionRow {
     /// The class.
     pub class: Class,
-    /// Packets a second in all.
+    /// Packets a second in all, of each worker.
     pub rate_pps: u32,
-    /// Packets at once in all.
+    /// Packets at once in all, of each worker.
     pub burst: u32,
     /// Packets a second of one source; 0: as many as in all.
     #[serde(default)]

@@ -160,3 +160,16 @@ fn an_address_is_announced_and_a_hop_in_use_cannot_be_removed() {
     world.apply(Program::Remove(Removed::Hop(2)));
     world.apply(Program::Remove(Removed::Hop(1)));
 }
+
+#[test]
+fn an_echo_from_a_link_local_address_goes_back_where_it_came_from() {
+    let mut world = World::new();
+    let body = [128, 0, 0, 0, 0, 7, 0, 1, 1, 2, 3, 4];
+    let own = nodes::addresses::link_local(mac(0)).to_string();
+    let question = packet6("fe80::9", &own, 64, 58, &body);
+    let left = world.send(0, &ethernet(0, 0x86dd, &question));
+    let (port, frame) = &left.sent[0];
+    assert_eq!((*port, &frame[..6], &frame[6..12], frame[54]), (0, &HOST[..], &mac(0)[..], 129));
+    let elsewhere = packet6("fe80::9", "2001:db8:2::2", 64, 59, &[]);
+    assert!(world.send(0, &ethernet(0, 0x86dd, &elsewhere)).sent.is_empty(), "not off its link");
+}
