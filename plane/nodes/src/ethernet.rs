@@ -196,13 +196,16 @@ fn other(meta: &mut Meta, interfaces: &Interfaces, frame: &[u8]) -> Verdict {
     };
     let link = interfaces.row(interface);
     meta.interface = interface;
+    if tags > 0 {
+        // The priority of the outer tag is the class until somebody knows better.
+        let control = word(frame, 14);
+        (meta.class, meta.colour) = ((control >> 13) as u8, (control >> 12) as u8 & 1);
+    }
     let header = frame.first_chunk::<ETHERNET>();
     match (link.input, header) {
         (Input::CrossConnect, _) => TO_CONNECT,
         (Input::Bridged, _) => TO_BRIDGE,
         (Input::Routed, Some(header)) => {
-            // The priority of the outer tag is the class until somebody knows better.
-            meta.class = if tags > 0 { (word(frame, 14) >> 13) as u8 } else { 0 };
             let ethertype = word(frame, 12 + usize::from(tags) * TAG);
             routed(meta, link, header, ethertype, usize::from(tags))
         }

@@ -63,6 +63,8 @@ pub struct Row {
     pub bridge: u32,
     /// Where all its packets go.
     pub hop: u32,
+    /// The other end of a cross-connect, if that is an interface.
+    pub peer: u32,
 }
 
 #[derive(Clone, Default)]
@@ -82,12 +84,13 @@ pub struct Interfaces {
 }
 
 impl Interfaces {
-    /// As the programs say; `hop` finds the table's number of a cross-connect's hop.
+    /// As the programs say; `hop` finds the table's number of a cross-connect's hop, and the
+    /// interface that it is (0: none).
     #[must_use]
     pub fn of(
         ports: &BTreeMap<u16, Port>,
         interfaces: &BTreeMap<u32, Interface>,
-        hop: impl Fn(u32) -> u32,
+        hop: impl Fn(u32) -> (u32, u32),
     ) -> Self {
         let mut made = Self::default();
         for port in ports.values().filter(|port| port.up) {
@@ -101,7 +104,8 @@ impl Interfaces {
                 let at = interface.index as usize;
                 made.rows.resize(made.rows.len().max(at + 1), Row::default());
                 let row = Self::describe(interface, port);
-                made.rows[at] = Row { hop: hop(row.hop), ..row };
+                let (hop, peer) = hop(row.hop);
+                made.rows[at] = Row { hop, peer, ..row };
             }
         }
         made
@@ -160,6 +164,7 @@ impl Interfaces {
             vrf,
             bridge,
             hop,
+            peer: 0,
         }
     }
 
@@ -208,6 +213,7 @@ impl Interfaces {
             vrf: 0,
             bridge: 0,
             hop: 0,
+            peer: 0,
         };
         self.rows.get(interface as usize).unwrap_or(&NOTHING)
     }
@@ -321,7 +327,7 @@ mod tests {
             interface(9, Some(11), None),
         ];
         let rows = rows.into_iter().map(|row| (row.index, row)).collect();
-        let interfaces = Interfaces::of(&ports, &rows, |hop| hop);
+        let interfaces = Interfaces::of(&ports, &rows, |hop| (hop, 0));
         assert_eq!((interfaces.untagged(1), interfaces.untagged(0)), (5, NONE));
         assert_eq!(interfaces.tagged(1, 10, None), (6, 1));
         assert_eq!(interfaces.tagged(1, 10, Some(20)), (7, 2));

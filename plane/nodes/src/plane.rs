@@ -32,7 +32,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use sweep::Sweep;
 use table::epoch::{Domain, Published, Publisher};
-use table::hop::{HopError, HopLookups, Hops};
+use table::hop::{HopError, HopLookups, Hops, NO_ROUTE};
 use table::mac::Learner;
 use table::vrf::{VrfLookups, Vrfs};
 
@@ -291,7 +291,7 @@ impl Plane {
     pub fn publish(&mut self) {
         let changed = std::mem::take(&mut self.changed);
         if changed.links {
-            let hop = |id| self.numbers.of(id).unwrap_or(table::hop::NO_ROUTE);
+            let hop = |id| self.numbers.of(id).map_or((NO_ROUTE, 0), |hop| (hop, self.peer(hop)));
             self.interfaces.publish(Interfaces::of(&self.ports, &self.links, hop));
         }
         if changed.links || changed.addresses {

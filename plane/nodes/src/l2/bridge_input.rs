@@ -9,13 +9,14 @@
 //! (`FROM_PSEUDOWIRE`, the pseudowire in `Meta::words[0]`).
 
 use super::bridge::{Bridges, Domain, Member, PSEUDOWIRE};
-use super::frame::{self, FROM_PSEUDOWIRE};
+use super::frame::{self, FROM_PSEUDOWIRE, HEADER};
 use super::storm::Storms;
 use super::tags;
 use crate::arcs::OUT;
 use crate::interfaces::Interfaces;
 use crate::services::Views;
-use graph::{Context, Node, Pool, Reason, Row, Slot, VECTOR_MAX};
+use graph::{Context, Meta, Node, Pool, Reason, Row, Slot, VECTOR_MAX};
+use std::sync::Arc;
 use table::epoch::Reader;
 use table::mac::{Entry, Learner, MacKey, Source};
 
@@ -45,6 +46,7 @@ struct Batch {
     count: usize,
     slots: [Slot; VECTOR_MAX],
     members: [Member; VECTOR_MAX],
+    tags: [u8; VECTOR_MAX],
     ports: [u32; VECTOR_MAX],
     sources: [MacKey; VECTOR_MAX],
     destinations: [MacKey; VECTOR_MAX],
@@ -59,6 +61,7 @@ impl BridgeInput {
             count: 0,
             slots: [Slot(0); VECTOR_MAX],
             members: [Member::default(); VECTOR_MAX],
+            tags: [0; VECTOR_MAX],
             ports: [0; VECTOR_MAX],
             sources: [key; VECTOR_MAX],
             destinations: [key; VECTOR_MAX],
@@ -72,12 +75,13 @@ impl BridgeInput {
 
 impl Batch {
     #[inline]
-    fn add(&mut self, slot: Slot, member: Member, frame: &[u8; 12]) {
+    fn add(&mut self, slot: Slot, (member, tags): (Member, u8), frame: &[u8; 12]) {
         let at = self.count;
         let bridge = member.bridge as u16;
         let [a, b, c, d, e, f, g, h, i, j, k, l] = *frame;
         self.slots[at] = slot;
         self.members[at] = member;
+        self.tags[at] = tags;
         self.ports[at] = member.port;
         self.destinations[at] = MacKey::new(bridge, [a, b, c, d, e, f]);
         self.sources[at] = MacKey::new(bridge, [g, h, i, j, k, l]);
@@ -85,21 +89,14 @@ impl Batch {
     }
 }
 
-/// The member that a frame comes from, after its tags came off.
+/// The member that a frame comes from, and how many tags of its own the frame has.
 #[inline]
-fn member(
-    packets: &mut Pool,
-    slot: Slot,
-    (interfaces, bridges): Both<'_>,
-) -> Result<Member, Reason> {
-    let meta = packets.meta(slot);
+fn member(meta: &Meta, (interfaces, bridges): Both<'_>) -> Option<(Member, u8)> {
     if meta.flags & FROM_PSEUDOWIRE != 0 {
-        let port = PSEUDOWIRE + meta.words[0];
-        return bridges.member(port).copied().ok_or(NO_MEMBER);
+        return Some((*bridges.member(PSEUDOWIRE + meta.words[0])?, 0));
     }
-    let member = *bridges.member(meta.interface).ok_or(NO_MEMBER)?;
-    let row = interfaces.row(member.port);
-    if tags::take_off(packets, slot, row.tags) { Ok(member) } else { Err(SHORT) }
+    let member = *bridges.member(meta.interface)?;
+    Some((member, interfaces.row(member.port).tags))
 }
 
 type Both<'a> = (&'a Interfaces, &'a Bridges);
@@ -126,15 +123,17 @@ impl Node for BridgeInput {
     }
 
     fn process(&mut self, batch: &[Slot], cx: &mut Context<'_>) {
-        let all = self.views.clone();
-        let views = (all.interfaces.read(cx.reader), all.bridges.read(cx.reader));
+        let interfaces = Arc::clone(&self.views.interfaces);
+        let bridges = Arc::clone(&self.views.bridges);
+        let views = (interfaces.read(cx.reader), bridges.read(cx.reader));
         self.batch.count = 0;
         for slot in batch {
-            let found = member(cx.packets, *slot, views);
-            match (found, cx.packets.bytes(*slot).first_chunk::<12>()) {
-                (Ok(member), Some(frame)) => self.batch.add(*slot, member, frame),
-                (Ok(_), None) => cx.next.drop(*slot, SHORT),
-                (Err(reason), _) => cx.next.drop(*slot, reason),
+            let (meta, cell) = cx.packets.parts(*slot);
+            let frame = cell.get(usize::from(meta.offset)..).and_then(<[u8]>::first_chunk::<12>);
+            match (member(meta, views), frame.filter(|_| usize::from(meta.length) >= HEADER)) {
+                (Some(member), Some(frame)) => self.batch.add(*slot, member, frame),
+                (Some(_), None) => cx.next.drop(*slot, SHORT),
+                (None, _) => cx.next.drop(*slot, NO_MEMBER),
             }
         }
         let Batch { count, ports, sources, destinations, learnt, entries, .. } = &mut *self.batch;
@@ -159,12 +158,12 @@ impl Node for BridgeInput {
 impl BridgeInput {
     fn forward(&mut self, views: Both<'_>, cx: &mut Context<'_>) {
         for at in 0..self.batch.count {
-            let (slot, member) = (self.batch.slots[at], self.batch.members[at]);
+            let slot = self.batch.slots[at];
             let (learnt, entry) = (self.batch.learnt[at], self.batch.entries[at]);
             let decided = match (learnt.forwards(), entry.is_known()) {
                 (false, _) if learnt == Source::Blocked => Err(BLOCKED),
                 (false, _) => Err(SOURCE),
-                (true, true) => self.send(&member, entry, slot, views, cx),
+                (true, true) => self.send(at, entry, views, cx),
                 (true, false) => self.flood(at, views, cx),
             };
             if let Err(reason) = decided {
@@ -177,12 +176,12 @@ impl BridgeInput {
     #[inline]
     fn send(
         &mut self,
-        from: &Member,
+        at: usize,
         entry: Entry,
-        slot: Slot,
         (interfaces, bridges): Both<'_>,
         cx: &mut Context<'_>,
     ) -> Result<(), Reason> {
+        let (slot, from) = (self.batch.slots[at], &self.batch.members[at]);
         if entry.is_blocked() {
             return Err(BLOCKED);
         }
@@ -194,7 +193,7 @@ impl BridgeInput {
             return Err(SPLIT);
         }
         let hops = (&*self.views.hops, cx.reader);
-        out(cx.packets, slot, to, interfaces, hops).map_err(|()| NO_WAY)?;
+        out(cx.packets, (slot, self.batch.tags[at]), to, interfaces, hops).map_err(|()| NO_WAY)?;
         self.out.push(slot);
         Ok(())
     }
@@ -204,6 +203,7 @@ impl BridgeInput {
     fn flood(&mut self, at: usize, views: Both<'_>, cx: &mut Context<'_>) -> Result<(), Reason> {
         let (interfaces, bridges) = views;
         let (slot, from) = (self.batch.slots[at], self.batch.members[at]);
+        let tags = self.batch.tags[at];
         let key = self.batch.destinations[at];
         let domain: &Domain = bridges.domain(from.bridge).ok_or(NO_MEMBER)?;
         if is_reserved(key.mac()) {
@@ -221,35 +221,37 @@ impl BridgeInput {
         for to in members {
             if let Some(before) = last.replace(to) {
                 let Some(copy) = cx.packets.copy(slot) else { return Err(NO_ROOM) };
-                match out(cx.packets, copy, before, interfaces, hops) {
+                match out(cx.packets, (copy, tags), before, interfaces, hops) {
                     Ok(()) => self.out.push(copy),
                     Err(()) => cx.next.drop(copy, NO_WAY),
                 }
             }
         }
         let last = last.ok_or(NO_ROOM)?;
-        out(cx.packets, slot, last, interfaces, hops).map_err(|()| NO_WAY)?;
+        out(cx.packets, (slot, tags), last, interfaces, hops).map_err(|()| NO_WAY)?;
         self.out.push(slot);
         Ok(())
     }
 }
 
-/// Gives a frame the tags or labels of a member.
+/// Gives a frame the tags or labels of a member instead of its own.
 #[inline]
 fn out(
     packets: &mut Pool,
-    slot: Slot,
+    (slot, tags): (Slot, u8),
     to: &Member,
     interfaces: &Interfaces,
     (hops, reader): (&table::hop::HopLookups, &Reader),
 ) -> Result<(), ()> {
     if to.is_pseudowire() {
-        let by = frame::to_pseudowire(packets, slot, to.hop, (hops, reader)).map_err(drop)?;
+        let by =
+            frame::to_pseudowire(packets, slot, (tags, to.hop), (hops, reader)).map_err(drop)?;
         let length = usize::from(packets.meta(slot).length);
         return if length > frame::limit(interfaces.row(by)) { Err(()) } else { Ok(()) };
     }
-    packets.meta_mut(slot).transmit = to.port;
-    frame::to_interface(packets, slot, interfaces.row(to.port)).map_err(drop)
+    let (meta, cell) = packets.parts(slot);
+    meta.transmit = to.port;
+    tags::exchange(meta, cell, tags, interfaces.row(to.port)).map_err(drop)
 }
 
 /// Addresses that no bridge sends on (IEEE 802.1Q table 8-1): 01-80-c2-00-00-0x.

@@ -10,10 +10,9 @@ use graph::{Context, Node, Pool, Reason, Row, Slot};
 use table::epoch::Reader;
 use table::hop::Kind;
 
-const SHORT: Reason = Reason(0);
-const NO_HOP: Reason = Reason(1);
-const DOWN: Reason = Reason(2);
-const TOO_LONG: Reason = Reason(3);
+const NO_HOP: Reason = Reason(0);
+const DOWN: Reason = Reason(1);
+const TOO_LONG: Reason = Reason(2);
 
 /// The node.
 pub(crate) struct CrossConnect {
@@ -34,25 +33,23 @@ impl CrossConnect {
         packets: &mut Pool,
         slot: Slot,
     ) -> Result<(), Reason> {
-        let row = interfaces.row(packets.meta(slot).interface);
+        let (meta, cell) = packets.parts(slot);
+        let row = interfaces.row(meta.interface);
+        if row.peer != 0 {
+            meta.transmit = row.peer;
+            return tags::exchange(meta, cell, row.tags, interfaces.row(row.peer)).map_err(reason);
+        }
         let line = self.views.hops.resolve(reader, row.hop, 0);
         if line.kind == Kind::CrossConnect {
+            meta.transmit = line.argument;
             let out = interfaces.row(line.argument);
-            packets.meta_mut(slot).transmit = line.argument;
-            return match row.tags == 1 && out.tags == 1 {
-                true => tags::exchange(packets, slot, out).map_err(reason),
-                false if !tags::take_off(packets, slot, row.tags) => Err(SHORT),
-                false => frame::to_interface(packets, slot, out).map_err(reason),
-            };
+            return tags::exchange(meta, cell, row.tags, out).map_err(reason);
         }
         if line.kind != Kind::Rewrite {
             return Err(NO_HOP);
         }
-        if !tags::take_off(packets, slot, row.tags) {
-            return Err(SHORT);
-        }
         let hops = (&*self.views.hops, reader);
-        let out = frame::to_pseudowire(packets, slot, row.hop, hops).map_err(reason)?;
+        let out = frame::to_pseudowire(packets, slot, (row.tags, row.hop), hops).map_err(reason)?;
         let length = usize::from(packets.meta(slot).length);
         if length > frame::limit(interfaces.row(out)) { Err(TOO_LONG) } else { Ok(()) }
     }
@@ -68,7 +65,7 @@ fn reason(refused: Refused) -> Reason {
 impl Node for CrossConnect {
     fn row(&self) -> Row {
         let reasons =
-            &["cut short", "no way on", "interface is down", "longer than the interface sends"];
+            &["no way on", "interface is down", "cut short or longer than the interface sends"];
         Row::of("cross-connect", &[], reasons)
     }
 

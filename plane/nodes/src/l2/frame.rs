@@ -1,7 +1,7 @@
 //! A frame on its way out: to an interface with its tags, or into a pseudowire with its labels.
 
 use super::tags;
-use crate::interfaces::{Input, Row};
+use crate::interfaces::Row;
 use crate::mpls::hash;
 use crate::mpls::push::{LABELLED, PIPE_TTL, Seal, seal};
 use graph::{Pool, Slot};
@@ -28,26 +28,18 @@ pub(crate) fn limit(out: &Row) -> usize {
     usize::from(out.mtu) + HEADER + usize::from(out.tags) * tags::TAG
 }
 
-/// Gives a frame without service tags those of the interface (`Meta::transmit` is the caller's).
-#[inline]
-pub(crate) fn to_interface(packets: &mut Pool, slot: Slot, out: &Row) -> Result<(), Refused> {
-    if out.input == Input::Nothing {
-        return Err(Refused::Down);
-    }
-    if usize::from(packets.meta(slot).length) > usize::from(out.mtu) + HEADER {
-        return Err(Refused::Length);
-    }
-    if tags::put_on(packets, slot, out) { Ok(()) } else { Err(Refused::Length) }
-}
-
-/// Puts a pseudowire's labels before a frame without service tags, and sets `Meta::transmit`.
+/// Takes a frame's tags off, puts a pseudowire's labels before it, and sets `Meta::transmit`.
 #[inline]
 pub(crate) fn to_pseudowire(
     packets: &mut Pool,
     slot: Slot,
-    hop: u32,
+    (tags, hop): (u8, u32),
     (hops, reader): (&HopLookups, &Reader),
 ) -> Result<u32, Refused> {
+    let (meta, cell) = packets.parts(slot);
+    if !tags::take_off(meta, cell, tags) {
+        return Err(Refused::Length);
+    }
     let flow = hash::of_frame(packets.bytes(slot));
     let line = hops.resolve(reader, hop, flow);
     if line.kind != Kind::Rewrite || line.next & LABELLED == 0 {

@@ -5,7 +5,7 @@ mod bridge_input;
 mod cross_connect;
 pub(crate) mod frame;
 mod storm;
-mod tags;
+pub(crate) mod tags;
 
 pub(crate) use bridge_input::BridgeInput;
 pub(crate) use cross_connect::CrossConnect;

@@ -17,7 +17,7 @@ use super::ttl;
 use crate::arcs::OUT;
 use crate::header::{TYPE_IP4, TYPE_IP6, TYPE_MPLS};
 use crate::interfaces::{Input, Interfaces};
-use crate::l2::frame;
+use crate::l2::{frame, tags};
 use crate::program::Class;
 use crate::protection::Guard;
 use crate::services::Views;
@@ -25,6 +25,7 @@ use ::table::epoch::Reader;
 use ::table::hop::Kind;
 use graph::meta::PUNTED;
 use graph::{Context, Edge, Node, Pool, Reason, Row, Slot};
+use std::sync::Arc;
 
 /// Labels that come off a packet in one node at most.
 const POPS_MAX: usize = 8;
@@ -109,11 +110,11 @@ impl Node for MplsInput {
                 self.views.labels.prefetch(entry.label());
             }
         }
-        let views = self.views.clone();
-        let interfaces = views.interfaces.read(cx.reader);
+        let interfaces = Arc::clone(&self.views.interfaces);
+        let interfaces = interfaces.read(cx.reader);
         self.out.clear();
         for slot in batch {
-            let step = Step { views: &views, interfaces, reader: cx.reader };
+            let step = Step { views: &self.views, interfaces, reader: cx.reader };
             match step.label(cx.packets, *slot) {
                 Fate::Out => self.out.push(*slot),
                 Fate::To(edge) => cx.next.to(edge, *slot),
@@ -239,7 +240,8 @@ impl Step<'_> {
         }
         meta.transmit = row.argument();
         let out = self.interfaces.row(row.argument());
-        match frame::to_interface(packets, slot, out) {
+        let (meta, cell) = packets.parts(slot);
+        match tags::exchange(meta, cell, 0, out) {
             Ok(()) => Fate::Out,
             Err(frame::Refused::Down) => Fate::Drop(DOWN),
             Err(frame::Refused::Length) => Fate::Drop(TOO_LONG),

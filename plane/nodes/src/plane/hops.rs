@@ -72,12 +72,15 @@ impl Plane {
         if let Some(key) = via {
             self.neighbour_used(key)?;
         }
+        let before = self.numbers.of(id).map_or(0, |number| self.peer(number));
         let done = self.made(hop).and_then(|made| match self.numbers.of(id) {
             Ok(number) => Ok(self.hops.change(number, made).map(|()| number)?),
             Err(_) => Ok(self.hops.add(made)?),
         });
         let released = match &done {
             Ok(number) => {
+                // Cross-connects know their other end.
+                self.changed.links |= before != self.peer(*number);
                 self.numbers.set(id, *number);
                 match via {
                     Some(key) => self.numbers.via.insert(id, key),
@@ -94,11 +97,21 @@ impl Plane {
 
     pub(super) fn remove_hop(&mut self, id: u32) -> Result<(), Refused> {
         let number = self.numbers.of(id)?;
+        let peer = self.peer(number);
         self.hops.remove(number)?;
+        self.changed.links |= peer != 0;
         self.numbers.set(id, 0);
         match self.numbers.via.remove(&id) {
             Some(key) => self.neighbour_released(key),
             None => Ok(()),
+        }
+    }
+
+    /// The interface that a hop is the end of, if it is one.
+    pub(super) fn peer(&self, number: u32) -> u32 {
+        match self.hops.hop(number) {
+            Some(table_hop::Hop::Line(line)) if line.kind == Kind::CrossConnect => line.argument,
+            _ => 0,
         }
     }
 

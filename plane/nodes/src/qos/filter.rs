@@ -5,7 +5,7 @@ use super::filtering::{Compiled, Filters, Headers, UNMATCHED};
 use crate::program::{Direction, Family, Verdict};
 use crate::services::Views;
 use graph::{Context, Edge, Meta, Node, Pool, Reason, Row, Slot, VECTOR_MAX};
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
 const DENIED: Reason = Reason(0);
 const NO_RULE: Reason = Reason(1);
@@ -77,8 +77,8 @@ impl Node for FilterNode {
     }
 
     fn process(&mut self, batch: &[Slot], cx: &mut Context<'_>) {
-        let views = self.views.clone();
-        let filters = views.filters.read(cx.reader);
+        let filters = Arc::clone(&self.views.filters);
+        let filters = filters.read(cx.reader);
         let mut numbers = [0_u16; VECTOR_MAX];
         for (slot, number) in batch.iter().zip(&mut numbers) {
             *number = self.filter_of(filters, cx.packets.meta(*slot), cx.packets, *slot);

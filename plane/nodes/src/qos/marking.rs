@@ -101,16 +101,12 @@ impl Node for Classify {
 
 fn classify(maps: &Maps, meta: &mut Meta, cell: &[u8]) {
     let start = usize::from(meta.offset);
-    let packet = &cell[start..start + usize::from(meta.length)];
     let by_dscp = maps.by_dscp.filter(|_| meta.l3 != 0).and_then(|map| {
         let packet = cell.get(usize::from(meta.l3)..start + usize::from(meta.length))?;
         dscp(packet).map(|dscp| map[usize::from(dscp) % DSCPS])
     });
-    let by_priority = || {
-        let tagged = meta.l3 == 0 && matches!(word(packet, 12), TYPE_VLAN | TYPE_SERVICE);
-        let priority = if tagged { (word(packet, 14) >> 13) as u8 } else { meta.class };
-        maps.by_priority.map(|map| map[usize::from(priority) % CLASSES])
-    };
+    // Until now it is the priority of the outer tag, or of the label.
+    let by_priority = || maps.by_priority.map(|map| map[usize::from(meta.class) % CLASSES]);
     if let Some((class, colour)) = by_dscp.or_else(by_priority) {
         (meta.class, meta.colour) = (class, meta.colour.max(colour));
     }

@@ -17,6 +17,7 @@ use graph::meta::OWN;
 use graph::{Context, HEADROOM, Node, Pool, Row, Slot};
 use ipfix::Message;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// One packet of so many at most.
 pub const ONE_IN_MAX: u32 = 1 << 24;
@@ -213,8 +214,8 @@ impl Node for Sample {
     }
 
     fn process(&mut self, batch: &[Slot], cx: &mut Context<'_>) {
-        let views = self.views.clone();
-        let samplings = views.samplings.read(cx.reader);
+        let samplings = Arc::clone(&self.views.samplings);
+        let samplings = samplings.read(cx.reader);
         let now_ms = cx.now.as_millis();
         for slot in batch {
             let interface = cx.packets.meta(*slot).interface;
