@@ -28,8 +28,6 @@ const LATENCY_TRIALS: usize = 5;
 pub(in crate::router) struct Bench {
     pub(in crate::router) cores: (usize, usize),
     pub(in crate::router) is_quick: bool,
-    /// The tester's ends are AF_PACKET, not AF_XDP.
-    pub(in crate::router) by_packet: bool,
 }
 
 /// What a forwarder reached.
@@ -52,11 +50,30 @@ pub(in crate::router) fn linux_name() -> String {
     format!("Linux {} forwarding", host["kernel"].as_str().unwrap_or_default())
 }
 
+/// The tester's ends by AF_XDP.
+fn by_xdp(pool: &Pool) -> anyhow::Result<(Port, Port)> {
+    let mut umem = xdp::Umem::new(pool, true)?;
+    let mut open = |name: &str| -> anyhow::Result<Port> {
+        let before = xdp::Redirect::attach(name).with_context(|| name.to_owned())?;
+        Ok(Port::Xdp(XdpPort::open(&before, 0, xdp::ENTRIES, &mut umem)?))
+    };
+    Ok((open(LEFT)?, open(RIGHT)?))
+}
+
+/// The tester's ends by AF_PACKET.
+fn by_packet() -> anyhow::Result<(Port, Port)> {
+    let open = |name: &str| {
+        let spec = packet::Spec { offloads_off: true, ..packet::Spec::new(name) };
+        PacketPort::open(&spec).map(Port::Packet).with_context(|| name.to_owned())
+    };
+    Ok((open(LEFT)?, open(RIGHT)?))
+}
+
 impl Bench {
     /// The tester on the first core, what is tested on the second.
     pub(in crate::router) fn new(options: &Options) -> Self {
         let cores = (0, 1.min(crate::host::cores() - 1));
-        Self { cores, is_quick: options.quick, by_packet: false }
+        Self { cores, is_quick: options.quick }
     }
 
     /// How long the trials of a search are.
@@ -82,7 +99,8 @@ impl Bench {
             attack::enter(ground.side.name())?;
             peers::pin(own)?;
             let pool = Pool::new(CELLS, STRIDE);
-            let ports = self.ports(&pool)?;
+            // Where there is no AF_XDP, AF_PACKET does, more slowly.
+            let ports = by_xdp(&pool).or_else(|_| by_packet())?;
             let mut tester = Tester::new(ports, pool, plan, sut)?;
             work(&mut tester)
         };
@@ -90,23 +108,6 @@ impl Bench {
             let thread = scope.spawn(run);
             thread.join().map_err(|_| anyhow::anyhow!("the tester failed"))?
         })
-    }
-
-    /// The tester's ends, by AF_XDP or by AF_PACKET.
-    fn ports(&self, pool: &Pool) -> anyhow::Result<(Port, Port)> {
-        let packet = |name: &str| {
-            let spec = packet::Spec { offloads_off: true, ..packet::Spec::new(name) };
-            PacketPort::open(&spec).map(Port::Packet).with_context(|| name.to_owned())
-        };
-        if self.by_packet {
-            return Ok((packet(LEFT)?, packet(RIGHT)?));
-        }
-        let mut umem = xdp::Umem::new(pool, true)?;
-        let mut xdp = |name: &str| -> anyhow::Result<Port> {
-            let before = xdp::Redirect::attach(name).with_context(|| name.to_owned())?;
-            Ok(Port::Xdp(XdpPort::open(&before, 0, xdp::ENTRIES, &mut umem)?))
-        };
-        Ok((xdp(LEFT)?, xdp(RIGHT)?))
     }
 
     /// Searches the highest rate below `most_pps`, then measures delays at nine tenths of it.
