@@ -7,8 +7,9 @@
 //! | `…, in memory` | vectors made, forwarded and looked at in turn on one core; the second is timed |
 //! | `…, rings` | the tester on one core, the plane on the other, rings between them |
 
-use super::packets::{Bench, Case, Edge, Ground, InMemory, Memory, Reached, Rings, Version, Who};
-use super::packets::{linux_name, router};
+use super::packets::{
+    Bench, Case, Edge, Ground, Memory, Reached, Rings, Tester, Version, Who, linux_name, router,
+};
 use crate::contract::{Options, Outcome, Peer, Row};
 use crate::progress::Progress;
 use crate::{host, published};
@@ -16,7 +17,7 @@ use anyhow::Context;
 use peers::Priority;
 use serde_json::{Value, json};
 use std::time::Duration;
-use traffic::{Route, Sizes, table_v4, table_v6};
+use traffic::{Plan, Route, Sizes, table_v4, table_v6};
 
 pub(crate) const NAME: &str = "throughput";
 /// Cores of the report's socket: its figures are told for one of them.
@@ -128,67 +129,77 @@ impl Stand {
     fn row(&mut self, scenario: &Scenario, broken: &mut Vec<String>) -> Row {
         let routes = &self.tables[usize::from(scenario.case.version == Version::V6)];
         let plan = scenario.case.plan(routes);
-        let routes = routes.len();
-        let mut row = empty(scenario, routes);
-        let mut refuse = |row: &mut Row, who: &str, why: String| {
-            broken.push(format!("{}, {who}: {why}", scenario.name));
-            row.detail[who] = json!({ "why": why });
-        };
-        let search = |bench: &Bench, ground: &Ground| {
-            bench.on_wires(ground, &plan, |tester| Ok(bench.search(tester, WIRE_PPS_MAX)))
-        };
-        match scenario.way {
+        let mut row = empty(scenario, routes.len());
+        let ours = match scenario.way {
             Way::Wires => {
-                match search(&self.bench, &self.linux) {
+                match self.wires(&self.linux, &plan) {
                     Ok(reached) => {
                         let value = reached.pps_a_core() / 1e3;
                         row.peer = Some(Peer { name: linux_name(), value });
                         row.detail["peer"] = reached.told();
                     }
-                    Err(error) => refuse(&mut row, "peer", format!("{error:#}")),
-                }
-                let ours = match &self.edge {
-                    Ok(_) => search(&self.bench, &self.tandem).map_err(|e| format!("{e:#}")),
-                    Err(why) => Err(why.clone()),
-                };
-                fill(&mut row, ours.as_ref(), &mut refuse);
-            }
-            Way::Memory => {
-                let applied_s = self.memory.as_ref().map(|memory| memory.applied_s).ok();
-                row.detail["programs_s"] = json!(applied_s);
-                let time = Duration::from_millis(if self.bench.is_quick { 500 } else { 2_000 });
-                let ours = match &mut self.memory {
-                    Ok(memory) => memory.run(&plan, time).map_err(|error| format!("{error:#}")),
-                    Err(why) => Err(why.clone()),
-                };
-                match ours {
-                    Ok(found) if found.lost == 0 => told_in_memory(&mut row, &found),
-                    Ok(found) => {
-                        refuse(
-                            &mut row,
-                            "tandem",
-                            format!("{} of {} lost", found.lost, found.sent),
-                        );
+                    Err(why) => {
+                        broken.push(format!("{}, Linux: {why}", scenario.name));
+                        row.detail["peer"] = json!({ "why": why });
                     }
-                    Err(why) => refuse(&mut row, "tandem", why),
                 }
+                let stands = self.edge.as_ref().map_err(Clone::clone);
+                stands.and_then(|_| self.wires(&self.tandem, &plan)).map(|found| polled(&found))
             }
-            Way::Rings => {
-                let cores = self.bench.cores;
-                let bench = self.bench;
-                let ours = match &mut self.memory {
-                    Ok(memory) => Rings::new(&plan, cores.1).and_then(|(rings, mut tester)| {
-                        let work = || Ok(bench.search(&mut tester, RING_PPS_MAX));
-                        rings.run(memory, cores, work)
-                    }),
-                    Err(why) => Err(anyhow::anyhow!("{why}")),
-                };
-                let ours = ours.map_err(|error| format!("{error:#}"));
-                fill(&mut row, ours.as_ref(), &mut refuse);
+            Way::Memory => self.in_memory(&plan),
+            Way::Rings => self.rings(&plan).map(|found| polled(&found)),
+        };
+        match ours {
+            Ok((pps, told, note)) => {
+                row.tandem = Some(pps / 1e3);
+                row.detail["tandem"] = told;
+                row.detail["note"] = json!(note);
+            }
+            Err(why) => {
+                broken.push(format!("{}, Tandem: {why}", scenario.name));
+                row.detail["why"] = json!(why);
             }
         }
         row
     }
+
+    fn wires(&self, ground: &Ground, plan: &Plan) -> Result<Reached, String> {
+        let search = |tester: &mut Tester| Ok(self.bench.search(tester, WIRE_PPS_MAX));
+        self.bench.on_wires(ground, plan, search).map_err(|error| format!("{error:#}"))
+    }
+
+    fn in_memory(&mut self, plan: &Plan) -> Result<Told, String> {
+        let time = Duration::from_millis(if self.bench.is_quick { 500 } else { 2_000 });
+        let memory = self.memory.as_mut().map_err(|why| why.clone())?;
+        let found = memory.run(plan, time).map_err(|error| format!("{error:#}"))?;
+        if found.lost > 0 {
+            return Err(format!("{} of {} lost", found.lost, found.sent));
+        }
+        let told = json!({
+            "pps": found.pps.round(),
+            "clocks": (found.clocks * 10.0).round() / 10.0,
+            "programs_s": memory.applied_s,
+        });
+        Ok((found.pps, told, format!("{:.0} clocks a packet in the nodes", found.clocks)))
+    }
+
+    fn rings(&mut self, plan: &Plan) -> Result<Reached, String> {
+        let bench = self.bench;
+        let memory = self.memory.as_mut().map_err(|why| why.clone())?;
+        let ends = Rings::new(plan, bench.cores.1);
+        let found = ends.and_then(|(rings, mut tester)| {
+            rings.run(memory, bench.cores, || Ok(bench.search(&mut tester, RING_PPS_MAX)))
+        });
+        found.map_err(|error| format!("{error:#}"))
+    }
+}
+
+/// Packets a second, the detail of a row, and what is said beside it.
+type Told = (f64, Value, String);
+
+/// What Tandem reached with a worker that is never idle: its rate is that of a core.
+fn polled(reached: &Reached) -> Told {
+    (reached.pps, reached.told(), reached.note())
 }
 
 fn empty(scenario: &Scenario, routes: usize) -> Row {
@@ -205,28 +216,6 @@ fn empty(scenario: &Scenario, routes: usize) -> Row {
             "tandem": Value::Null,
         }),
     }
-}
-
-/// What Tandem reached with a worker that is never idle: its rate is that of a core.
-fn fill(
-    row: &mut Row,
-    ours: Result<&Reached, &String>,
-    refuse: &mut impl FnMut(&mut Row, &str, String),
-) {
-    match ours {
-        Ok(reached) => {
-            row.tandem = Some(reached.pps / 1e3);
-            row.detail["tandem"] = reached.told();
-            row.detail["note"] = json!(reached.note());
-        }
-        Err(why) => refuse(row, "tandem", why.clone()),
-    }
-}
-
-fn told_in_memory(row: &mut Row, found: &InMemory) {
-    row.tandem = Some(found.pps / 1e3);
-    row.detail["tandem"] = json!({ "pps": found.pps.round(), "clocks": found.clocks });
-    row.detail["note"] = json!(format!("{:.0} clocks a packet in the nodes", found.clocks));
 }
 
 /// Runs it.

@@ -51,8 +51,19 @@ impl Edge {
             let (name, mac) = (device.to_owned(), Some(mac));
             edge.control.open(PortSpec { port, name, driver, mac, mtu: MTU })?;
         }
-        edge.ask("ports")?;
+        let begun = Instant::now();
+        while !edge.is_up()? {
+            anyhow::ensure!(begun.elapsed() < STAND_MAX, "its ports do not come up");
+            std::thread::sleep(PAUSE);
+        }
         Ok(edge)
+    }
+
+    /// Whether both ports stand.
+    fn is_up(&mut self) -> anyhow::Result<bool> {
+        let ports = self.ask("ports")?;
+        let ports = ports.as_array().context("the ports are a list")?;
+        Ok(ports.len() == 2 && ports.iter().all(|port| port["up"] == true))
     }
 
     /// Tells it programs and waits until they are done; how long that took.
@@ -62,7 +73,7 @@ impl Edge {
     pub(in crate::router) fn apply(&mut self, programs: &[Program]) -> anyhow::Result<Duration> {
         let begun = Instant::now();
         self.control.apply(programs)?;
-        self.ask("summary")?;
+        self.ask("neighbours")?;
         Ok(begun.elapsed())
     }
 

@@ -24,6 +24,11 @@ const SEED: u32 = 1;
 /// Vectors before the time is counted.
 const WARM: usize = 2_000;
 
+/// Vectors between two looks of the plane at what its worker noticed …
+const TICK: usize = 4;
+/// … and the time between two over rings.
+const PAUSE: Duration = Duration::from_millis(1);
+
 /// A plane and the graph of its one worker.
 pub(in crate::router) struct Memory {
     plane: Plane,
@@ -127,6 +132,10 @@ impl Memory {
                 analyser.receive(now, pool.bytes(*slot));
             }
             out.clear(&mut pool);
+            if vectors.is_multiple_of(TICK) {
+                self.plane.tick(now, &mut Vec::new());
+                self.plane.publish();
+            }
             vectors += 1;
         }
         let report = analyser.settle(&generator);
@@ -173,13 +182,20 @@ impl Rings {
         work: impl FnOnce() -> anyhow::Result<T> + Send,
     ) -> anyhow::Result<T> {
         let is_over = AtomicBool::new(false);
+        let Memory { plane, graph, entry, .. } = memory;
         std::thread::scope(|scope| {
             let worker = scope.spawn(|| -> anyhow::Result<()> {
                 peers::pin(core)?;
-                self.forward(&mut memory.graph, memory.entry, &is_over);
+                self.forward(graph, *entry, &is_over);
                 Ok(())
             });
             let tester = scope.spawn(|| peers::pin(testers_core).and_then(|()| work()));
+            let clock = Clock::start();
+            while !tester.is_finished() {
+                plane.tick(Time::from_nanos(clock.now_ns()), &mut Vec::new());
+                plane.publish();
+                std::thread::sleep(PAUSE);
+            }
             let found = tester.join();
             is_over.store(true, Relaxed);
             worker.join().map_err(|_| anyhow::anyhow!("the worker failed"))??;

@@ -19,7 +19,7 @@ pub(super) use bench::{Bench, Reached, linux_name};
 pub(super) use case::{Case, Version};
 pub(super) use edge::Edge;
 pub(super) use ground::{Ground, IN_MAC, LEFT_MAC, SUT_V4, Who};
-pub(super) use memory::{InMemory, Memory, Rings};
+pub(super) use memory::{Memory, Rings};
 pub(super) use programs::router;
 pub(super) use provider::{Provider, Scale};
 pub(super) use tester::{Found, Tester};

@@ -22,13 +22,14 @@ const OUTER: u32 = 2;
 const RIGHT_V4_HOP: u32 = 1;
 const RIGHT_V6_HOP: u32 = 2;
 const LEFT_HOP: u32 = 3;
-/// Octets of the longest packet.
+/// Octets of the longest packet; the ports take labels besides.
 const MTU: u16 = 1_500;
+const PORT_MTU: u16 = 1_800;
 
 /// The two ports, for a plane that nobody else tells of them.
 pub(super) fn ports() -> Vec<Program> {
     let port = |(port, name, mac): (u16, &str, [u8; 6])| {
-        Program::Port(Port { port, name: name.to_owned(), mac, mtu: MTU, up: true })
+        Program::Port(Port { port, name: name.to_owned(), mac, mtu: PORT_MTU, up: true })
     };
     [(0, super::ground::IN, IN_MAC), (1, super::ground::OUT, OUT_MAC)].map(port).into()
 }
