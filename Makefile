@@ -5,8 +5,8 @@
 # No service of an installed package is started (policy-rc.d).
 
 PACKAGES := bgpdump bird2 build-essential ca-certificates chromium clang curl dpdk frr gobgpd iproute2 \
-	iputils-ping kamailio kamailio-tls-modules libusrsctp-dev libusrsctp-examples openbgpd procps python3-scapy \
-	qemu-system-x86 sip-tester stayrtr tshark
+	iputils-ping kamailio kamailio-tls-modules libusrsctp-dev libusrsctp-examples openbgpd \
+	procps python3-scapy qemu-system-x86 sip-tester stayrtr tshark
 CARGO := cargo
 TANDEM = $(or $(CARGO_TARGET_DIR),target)/release/tandem
 

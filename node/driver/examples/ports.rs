@@ -1,23 +1,28 @@
 //! How many packets a second a port takes: `ports KIND SECONDS`, KIND one of `packet`, `xdp`,
-//! `rings`. Veths are made in a namespace of its own and gone afterwards (needs root); one thread
-//! on core 0 forwards from one port to the other, another on core 1 sends as fast as it can.
+//! `tap`, `memif`, `rings`. Interfaces are made in a namespace of its own and gone afterwards (needs
+//! root); one thread on core 0 forwards from one port to the other, another on core 1 sends as fast
+//! as it can. A tap and a memif send back by the port that they received from; the other end of the
+//! memif is DPDK's testpmd in its mode `flowgen`.
 //!
 //! ```text
 //!   core 1: generator (AF_XDP) → out0 ══ near0 → core 0: receive, exchange, send → near1 ══ out1
 //! ```
 #![allow(clippy::print_stdout, reason = "an example prints what it measured")]
 
+use driver::FrameSocket;
+use driver::ports::memif::Role;
 use driver::ports::xdp::{ENTRIES, Redirect, Umem, XdpPort};
-use driver::ports::{PacketPort, Port, RingPort, packet};
+use driver::ports::{MemifPort, PacketPort, Port, RingPort, TapPort, memif, packet, tap};
 use graph::{Pool, STRIDE, Slot};
 use std::io;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 const SLOTS: usize = 16_384;
 const FRAME: usize = 60;
+const HEADER: [u8; 14] = [2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x88, 0xb5];
 const RING: usize = 2_048;
 /// Calls of the loop between two looks at link and counters.
 const ATTEND: u32 = 16_384;
@@ -27,11 +32,16 @@ fn main() -> io::Result<()> {
     let kind = arguments.get(1).map_or("xdp", String::as_str).to_owned();
     let seconds = arguments.get(2).and_then(|text| text.parse().ok()).unwrap_or(5);
     let time = Duration::from_secs(seconds);
-    if kind == "rings" {
-        return rings(time);
+    match kind.as_str() {
+        "rings" => return rings(time),
+        "memif" => return memif(time),
+        _ => {}
     }
     let namespace = format!("driver-measure-{}", std::process::id());
-    let result = enter(&namespace).and_then(|()| veths(&kind, time));
+    let result = enter(&namespace).and_then(|()| match kind.as_str() {
+        "tap" => tap(time),
+        _ => veths(&kind, time),
+    });
     ip(&["netns", "del", &namespace])?;
     result
 }
@@ -88,7 +98,7 @@ fn veths(kind: &str, time: Duration) -> io::Result<()> {
         std::thread::spawn(move || generate((Port::Xdp(port), own), sink, &stop))
     };
     driver::pin(0)?;
-    forward(kind, (first, second, pool), time);
+    forward(kind, (first, Some(second), pool), time);
     stop.store(true, Relaxed);
     let (sent, arrived) = generator.join().map_err(|_| io::Error::other("generator"))?;
     println!("{kind}: generator sent {sent}, {arrived} arrived behind the forwarder");
@@ -106,7 +116,7 @@ fn generate(own: (Port, Pool), sink: (Port, Pool), stop: &AtomicBool) -> (u64, u
     assert!(pinned.is_ok(), "two cores");
     let (mut slots, mut arrived) = (Vec::new(), Vec::new());
     let mut frame = [0u8; FRAME];
-    frame[..14].copy_from_slice(&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x88, 0xb5]);
+    frame[..14].copy_from_slice(&HEADER);
     let mut rounds = 0u32;
     while !stop.load(Relaxed) {
         slots.extend((0..32).map_while(|_| pool.put(&frame)));
@@ -123,42 +133,99 @@ fn generate(own: (Port, Pool), sink: (Port, Pool), stop: &AtomicBool) -> (u64, u
     (port.counters().sent.packets, total)
 }
 
-/// The forwarding loop: receive, exchange the addresses, send by the other port.
-fn forward(kind: &str, (mut first, mut second, mut pool): (Port, Port, Pool), time: Duration) {
+/// The forwarding loop: receive, exchange the addresses, send by the other port, if there is one.
+fn forward(kind: &str, ports: (Port, Option<Port>, Pool), time: Duration) {
+    let (mut first, mut second, mut pool) = ports;
     let mut slots: Vec<Slot> = Vec::with_capacity(512);
     let (start, mut rounds, mut busy) = (Instant::now(), 0u32, 0u64);
-    loop {
+    while rounds % 64 != 1 || start.elapsed() < time {
         if first.receive(&mut pool, &mut slots) > 0 {
             busy += 1;
             for slot in &slots {
                 let (to, rest) = pool.bytes_mut(*slot).split_at_mut(6);
                 to.swap_with_slice(&mut rest[..6]);
             }
-            second.send(&mut pool, &mut slots);
+            second.as_mut().unwrap_or(&mut first).send(&mut pool, &mut slots);
         }
-        rounds = rounds.wrapping_add(1);
-        if rounds.is_multiple_of(ATTEND) || rounds == 1 {
+        if rounds.is_multiple_of(ATTEND) {
             first.attend(&mut pool);
-            second.attend(&mut pool);
-            if start.elapsed() >= time {
-                break;
-            }
+            second.iter_mut().for_each(|port| port.attend(&mut pool));
         }
-        if rounds.is_multiple_of(64) {
-            second.receive(&mut pool, &mut slots);
+        if let Some(port) = second.as_mut().filter(|_| rounds.is_multiple_of(64)) {
+            port.receive(&mut pool, &mut slots);
             pool.free_all(&slots);
             slots.clear();
-            if start.elapsed() >= time {
-                break;
-            }
         }
+        rounds = rounds.wrapping_add(1);
     }
     let (taken, seconds) = (start.elapsed(), start.elapsed().as_secs_f64());
-    let (from, to) = (first.counters(), second.counters());
+    let from = first.counters();
+    let to = second.as_ref().unwrap_or(&first).counters();
     let sent = to.sent.packets as f64;
     println!("{kind}: {:.3} Mpps forwarded in {taken:.2?}", sent / seconds / 1e6);
     println!("  {:.0} ns a packet, {:.1} a vector", seconds / sent * 1e9, sent / busy as f64);
     println!("  in {from:?}\n  out {to:?}");
+}
+
+/// A tap that gets all its packets back.
+fn tap(time: Duration) -> io::Result<()> {
+    let spec = tap::Spec { interface: "tap0".to_owned(), has_queues: false, mac: [2; 6] };
+    let port = TapPort::open(&spec)?;
+    port.device().set_up(true)?;
+    let socket = FrameSocket::open("tap0")?;
+    let stop = Arc::new(AtomicBool::new(false));
+    let generator = {
+        let stop = Arc::clone(&stop);
+        std::thread::spawn(move || {
+            let pinned = driver::pin(1);
+            assert!(pinned.is_ok(), "two cores");
+            let frames = HEADER.iter().chain(&[0; FRAME - 14]).copied();
+            let frames: Vec<u8> = frames.cycle().take(64 * FRAME).collect();
+            while !stop.load(Relaxed) {
+                // A full queue is what this is for.
+                let _ = socket.send(&frames, FRAME);
+            }
+        })
+    };
+    driver::pin(0)?;
+    forward("tap", (Port::Tap(port), None, Pool::new(SLOTS, STRIDE)), time);
+    stop.store(true, Relaxed);
+    generator.join().map_err(|_| io::Error::other("generator"))
+}
+
+/// A memif whose other end is testpmd on core 1, both roles after each other.
+fn memif(time: Duration) -> io::Result<()> {
+    let socket = std::env::temp_dir().join(format!("driver-measure-{}", std::process::id()));
+    driver::pin(0)?;
+    for (role, theirs) in [(Role::Master, "client"), (Role::Slave, "server")] {
+        let spec = memif::Spec::new(&socket, 0, role, [2; 6]);
+        let mut port = Port::Memif(MemifPort::open(&spec)?);
+        let at = socket.display();
+        let device = format!("net_memif0,role={theirs},id=0,socket={at},socket-abstract=no");
+        let mut command = Command::new("dpdk-testpmd");
+        command.args(["--no-huge", "-m", "256", "--no-pci", "--no-telemetry", "--lcores=0@0,1@1"]);
+        command.args([&format!("--vdev={device}"), "--file-prefix=measure", "--"]);
+        command.args(["--forward-mode=flowgen", "--flowgen-flows=1024", "--auto-start"]);
+        command.args(["--total-num-mbufs=8192", "--nb-cores=1", "--no-mlockall", "--burst=64"]);
+        command.args(["--port-topology=loop", "--txd=1024", "--rxd=1024"]);
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut peer = command.spawn()?;
+        let mut pool = Pool::new(SLOTS, STRIDE);
+        for _ in 0..1_000 {
+            port.attend(&mut pool);
+            if port.is_up() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        std::thread::sleep(Duration::from_millis(500));
+        forward(&format!("memif {role:?}"), (port, None, pool), time);
+        peer.kill()?;
+        peer.wait()?;
+        // The slave's peer leaves its socket behind.
+        let _ = std::fs::remove_file(&socket);
+    }
+    Ok(())
 }
 
 /// A generator's ring, the forwarder, a ring back.
@@ -173,7 +240,7 @@ fn rings(time: Duration) -> io::Result<()> {
         std::thread::spawn(move || around(Port::Ring(generator), Port::Ring(end), outer, &stop))
     };
     driver::pin(0)?;
-    forward("rings", (Port::Ring(first), Port::Ring(second), inner), time);
+    forward("rings", (Port::Ring(first), Some(Port::Ring(second)), inner), time);
     stop.store(true, Relaxed);
     let arrived = thread.join().map_err(|_| io::Error::other("generator"))?;
     println!("rings: {arrived} arrived behind the forwarder");

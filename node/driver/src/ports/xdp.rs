@@ -58,6 +58,8 @@ pub struct XdpPort {
     counters: Counters,
     /// What the kernel had counted when it was asked last.
     seen: libc::xdp_statistics,
+    /// The pool had fewer cells than the fill ring takes since that.
+    is_starved: bool,
     /// Which cells the kernel has.
     held: Box<[bool]>,
     /// Cells that no NIC can write into: they straddle huge pages.
@@ -94,6 +96,7 @@ impl XdpPort {
             link,
             counters: Counters::default(),
             seen,
+            is_starved: false,
             held: vec![false; umem.slots()].into_boxed_slice(),
             spare: Vec::new(),
             stride: umem.stride(),
@@ -177,7 +180,9 @@ impl XdpPort {
     #[inline]
     fn refill(&mut self, pool: &mut Pool) {
         let mut cells = [Slot(0); VECTOR];
-        let wanted = self.socket.fill.room().min(pool.free_slots().saturating_sub(RESERVE));
+        let room = self.socket.fill.room();
+        let wanted = room.min(pool.free_slots().saturating_sub(RESERVE));
+        self.is_starved |= wanted < room;
         // A few at a time are not worth a change of cache lines between cores.
         if wanted >= VECTOR / 8 {
             let mut left = wanted;
@@ -279,19 +284,28 @@ impl XdpPort {
             Err(_) => self.link.is_up = false,
         }
         if let Ok(now) = self.statistics() {
-            let lost = now.rx_dropped - self.seen.rx_dropped;
-            let empty = now.rx_fill_ring_empty_descs - self.seen.rx_fill_ring_empty_descs;
-            self.counters.drop_received(ReceiveDrop::NoCell, lost.min(empty));
-            self.counters.drop_received(ReceiveDrop::TooLong, lost.saturating_sub(empty));
-            let full = now.rx_ring_full - self.seen.rx_ring_full;
-            self.counters.drop_received(ReceiveDrop::QueueFull, full);
-            let invalid = now.rx_invalid_descs - self.seen.rx_invalid_descs;
-            self.counters.drop_received(ReceiveDrop::Malformed, invalid);
-            let refused = now.tx_invalid_descs - self.seen.tx_invalid_descs;
-            self.counters.drop_sent(SendDrop::Refused, refused);
+            self.count(&now);
             self.seen = now;
         }
         self.push();
+    }
+
+    /// Counts what the kernel dropped since it was asked last.
+    fn count(&mut self, now: &libc::xdp_statistics) {
+        let seen = &self.seen;
+        let lost = now.rx_dropped - seen.rx_dropped;
+        let unfilled = lost.min(now.rx_fill_ring_empty_descs - seen.rx_fill_ring_empty_descs);
+        let full = now.rx_ring_full - seen.rx_ring_full;
+        let invalid = now.rx_invalid_descs - seen.rx_invalid_descs;
+        let refused = now.tx_invalid_descs - seen.tx_invalid_descs;
+        // A fill ring runs out when the pool does, or when the worker is too slow to fill it.
+        let starved = std::mem::take(&mut self.is_starved);
+        let why = if starved { ReceiveDrop::NoCell } else { ReceiveDrop::QueueFull };
+        self.counters.drop_received(why, unfilled);
+        self.counters.drop_received(ReceiveDrop::TooLong, lost - unfilled);
+        self.counters.drop_received(ReceiveDrop::QueueFull, full);
+        self.counters.drop_received(ReceiveDrop::Malformed, invalid);
+        self.counters.drop_sent(SendDrop::Refused, refused);
     }
 
     fn statistics(&self) -> io::Result<libc::xdp_statistics> {
