@@ -74,6 +74,8 @@ pub(crate) struct Cohort {
     pub(crate) position: u64,
     pub(crate) walk: Option<Walk>,
     pub(crate) announced: Announced,
+    /// Its place when it became what it is: what lies between was told once.
+    pub(crate) since: u64,
     /// Since when it waits for the walks of others.
     pub(crate) waits_since: Option<Time>,
 }
@@ -81,14 +83,15 @@ pub(crate) struct Cohort {
 impl Cohort {
     pub(crate) fn new(terms: &Terms, position: u64) -> Self {
         let announced = Announced::new(terms.add_path, terms.constrained);
-        Self { members: Vec::new(), position, walk: None, announced, waits_since: None }
+        let (members, since) = (Vec::new(), position);
+        Self { members, position, walk: None, announced, since, waits_since: None }
     }
 
     /// One of others with what they were told so far.
     pub(crate) fn beside(&self, members: Vec<PeerId>) -> Self {
         let (position, walk, announced) =
             (self.position, self.walk.clone(), self.announced.clone());
-        Self { members, position, walk, announced, waits_since: None }
+        Self { members, position, walk, announced, since: self.place(), waits_since: None }
     }
 
     /// Takes in the peers of another with the same marks: all are told again what only some of
@@ -100,6 +103,26 @@ impl Cohort {
         if let (Some(walk), Some(others)) = (&mut self.walk, other.walk) {
             walk.absorb(others);
         }
+        self.since = self.place();
+    }
+
+    /// Takes out those who are like that, with what they were told so far.
+    pub(crate) fn split(&mut self, leaves: impl FnMut(&PeerId) -> bool) -> Self {
+        let (leaving, members) = std::mem::take(&mut self.members).into_iter().partition(leaves);
+        (self.members, self.since) = (members, self.place());
+        self.beside(leaving)
+    }
+
+    /// Whether it may be told again what lies between it and one behind: if that is half of what it
+    /// was told since it became what it is, at most. Otherwise it could part from one that stalls
+    /// and come back for ever.
+    fn may_go_back(&self, behind: &Self) -> bool {
+        self.place().saturating_sub(self.since) >= 2 * (self.place() - behind.place())
+    }
+
+    /// It was told something since it became what it is.
+    fn has_moved(&self) -> bool {
+        self.place() > self.since
     }
 
     fn marks(&self) -> Option<(bool, bool, bool)> {
@@ -112,7 +135,7 @@ impl Cohort {
     }
 
     /// How far it is, in entries of the log or in sets.
-    fn place(&self) -> u64 {
+    pub(crate) fn place(&self) -> u64 {
         self.walk.as_ref().map_or(self.position, |walk| walk.set.into())
     }
 }
@@ -173,32 +196,36 @@ impl Group {
     pub(crate) fn put_fresh(&mut self, cohort: Cohort) {
         match self.cohorts.iter_mut().find(|it| it.is_fresh() && it.marks() == cohort.marks()) {
             Some(alike) => alike.absorb(cohort),
-            None => self.cohorts.push(cohort),
+            None => self.cohorts.push(Cohort { since: 0, ..cohort }),
         }
     }
 
     /// Lets those become one that are closest to each other, while there are more than `most`;
-    /// whether there were.
-    pub(crate) fn gather(&mut self, most: usize) -> bool {
+    /// whether there were. Who `stands_still` and was told nothing yet has nothing to lose by that.
+    pub(crate) fn gather(&mut self, most: usize, stands_still: impl Fn(&Cohort) -> bool) -> bool {
         let before = self.cohorts.len();
         while self.cohorts.iter().filter(|cohort| !cohort.is_fresh()).count() > most {
-            let Some((into, from)) = self.closest() else { break };
+            let Some((into, from)) = self.closest(&stands_still) else { break };
             let other = self.cohorts.swap_remove(from);
             self.cohorts[into].absorb(other);
         }
         self.cohorts.len() < before
     }
 
-    /// The two with the same marks that have the least between them, the one of lesser index first.
-    fn closest(&self) -> Option<(usize, usize)> {
-        let order = |at: &usize| (self.cohorts[*at].marks(), self.cohorts[*at].place());
-        let all = 0..self.cohorts.len();
-        let mut all: Vec<usize> = all.filter(|at| !self.cohorts[*at].is_fresh()).collect();
-        all.sort_unstable_by_key(order);
+    /// The two that may become one and have the least between them, the one of lesser index first.
+    fn closest(&self, stands_still: impl Fn(&Cohort) -> bool) -> Option<(usize, usize)> {
+        let at = |at: usize| &self.cohorts[at];
+        let mut all: Vec<usize> =
+            (0..self.cohorts.len()).filter(|it| !at(*it).is_fresh()).collect();
+        all.sort_unstable_by_key(|it| (at(*it).marks(), at(*it).place()));
         let pairs = all.windows(2).map(|pair| (pair[0], pair[1]));
-        let alike = pairs.filter(|(a, b)| self.cohorts[*a].marks() == self.cohorts[*b].marks());
-        let pair =
-            alike.min_by_key(|(a, b)| self.cohorts[*b].place() - self.cohorts[*a].place())?;
+        let alike = pairs.filter(|&(behind, ahead)| {
+            let [behind, ahead] = [behind, ahead].map(at);
+            behind.marks() == ahead.marks()
+                && (ahead.may_go_back(behind)
+                    || (!ahead.has_moved() && stands_still(behind) && stands_still(ahead)))
+        });
+        let pair = alike.min_by_key(|&(behind, ahead)| at(ahead).place() - at(behind).place())?;
         Some((pair.0.min(pair.1), pair.0.max(pair.1)))
     }
 

@@ -76,6 +76,7 @@ impl<K: Key> Table<K> {
                 let is_first = before.as_ref().is_some_and(|walk| walk.is_first);
                 let is_refresh = before.as_ref().is_some_and(|walk| walk.is_refresh);
                 cohort.walk = Some(Walk { is_first, is_refresh, ..Walk::new(end) });
+                cohort.since = 0;
             }
         }
     }

@@ -1,11 +1,14 @@
 //! What is to be sent: octets that several peers share.
 
 use crate::PeerId;
-use crate::peers::Peers;
+use crate::peers::{Peer, Peers};
 use bytes::Bytes;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// What is shorter is copied by a transport that cannot take it at once, for each peer.
+const COPIED_BYTES: usize = 512;
 
 /// Whole UPDATEs for one peer.
 #[derive(Debug, Clone)]
@@ -24,6 +27,8 @@ pub(crate) struct Output {
     queue: VecDeque<Sending>,
     /// Octets that somebody has yet to take, shared ones once.
     held: Arc<AtomicU64>,
+    /// Octets that wait as copies.
+    copied: u64,
 }
 
 /// Octets that count until nobody holds them any more.
@@ -53,12 +58,17 @@ impl Output {
 
     /// Octets that somebody has yet to take, shared ones once.
     pub(crate) fn held(&self) -> u64 {
-        self.held.load(Relaxed)
+        self.held.load(Relaxed) + self.copied
     }
 
     pub(crate) fn push(&mut self, peers: &mut Peers, sending: Sending) {
         if let Some(peer) = peers.find_mut(sending.peer) {
-            peer.waiting += sending.bytes.len() as u64;
+            let octets = sending.bytes.len() as u64;
+            peer.waiting += octets;
+            if sending.bytes.len() < COPIED_BYTES {
+                peer.copied += octets;
+                self.copied += octets;
+            }
             peer.counters.updates_sent += u64::from(sending.updates);
             self.queue.push_back(sending);
         }
@@ -68,9 +78,18 @@ impl Output {
         self.queue.pop_front()
     }
 
+    /// The transport took so many octets of what waits for a peer.
+    pub(crate) fn written(&mut self, peer: &mut Peer, octets: u64) {
+        peer.waiting = peer.waiting.saturating_sub(octets);
+        let copied = peer.copied.min(peer.waiting);
+        self.copied -= peer.copied - copied;
+        peer.copied = copied;
+    }
+
     /// The peer is gone: nothing is sent to it any more.
-    pub(crate) fn forget(&mut self, peer: PeerId) {
-        self.queue.retain(|sending| sending.peer != peer);
+    pub(crate) fn forget(&mut self, number: PeerId, peer: &Peer) {
+        self.copied -= peer.copied;
+        self.queue.retain(|sending| sending.peer != number);
     }
 }
 

@@ -38,6 +38,8 @@ pub(crate) struct Peer {
     pub(crate) enhanced_refresh: bool,
     /// Octets that were encoded for it and that the transport did not take yet.
     pub(crate) waiting: u64,
+    /// Octets of them that wait as copies, at most.
+    pub(crate) copied: u64,
     /// Families whose routes it is told once its route targets are known (RFC 4684 §6).
     pub(crate) held: FamilySet,
     pub(crate) counters: PeerCounters,

@@ -18,6 +18,8 @@ use machine::Time;
 
 /// Entries that are looked at for one chunk at most.
 const ENTRIES_MAX: usize = 4_096;
+/// A peer may be behind by so much less when too much waits for all.
+const FULL_DIVISOR: u64 = 16;
 
 /// A path that may be announced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -97,9 +99,10 @@ impl<K: Key> Table<K> {
                 number += 1;
             }
             if self.groups[at].cohorts.len() > 1 {
-                more |= self.groups[at].gather(around.bounds.cohorts_max);
                 let end = self.changes.end();
                 self.groups[at].merge(end);
+                let most = around.bounds.cohorts_max;
+                more |= self.groups[at].gather(most, |cohort| around.stands_still(cohort));
             }
         }
         self.trim();
@@ -141,19 +144,13 @@ impl<K: Key> Table<K> {
     /// If somebody is too far behind, all leave the cohort who are half as far: who stays is so far
     /// from the bound that few cohorts come of it.
     fn split(&mut self, at: usize, number: usize, around: &Surroundings<'_>) {
-        let Bounds { chunk_bytes, behind_bytes, held_bytes, .. } = around.bounds;
-        let (chunk, is_full) = (chunk_bytes as u64, around.output.held() > held_bytes);
-        let bound = if is_full { chunk } else { behind_bytes };
+        let bound = around.behind_bytes();
+        let waits = |peer: &PeerId, octets| around.peers.waiting(*peer) > octets;
         let cohort = &mut self.groups[at].cohorts[number];
-        let waiting = |peer: &PeerId| around.peers.waiting(*peer);
-        if cohort.members.iter().all(|peer| waiting(peer) <= bound) {
-            return;
+        if cohort.members.iter().any(|peer| waits(peer, bound)) {
+            let behind = cohort.split(|peer| waits(peer, bound / 2));
+            self.groups[at].cohorts.push(behind);
         }
-        let leaves = |peer: &PeerId| waiting(peer) >= (bound / 2).max(chunk);
-        let (behind, members) = cohort.members.iter().copied().partition(leaves);
-        cohort.members = members;
-        let cohort = cohort.beside(behind);
-        self.groups[at].cohorts.push(cohort);
     }
 
     /// Encodes a chunk and gives it to the members.
@@ -188,11 +185,26 @@ impl<K: Key> Table<K> {
         around.scratch.buffer = buffer;
         if is_done {
             *walk = None;
+            cohort.since = cohort.place();
         }
     }
 }
 
 impl Surroundings<'_> {
+    /// Octets that may wait for a peer before it leaves its cohort.
+    fn behind_bytes(&self) -> u64 {
+        let Bounds { chunk_bytes, behind_bytes, held_bytes, .. } = self.bounds;
+        let is_full = self.output.held() > held_bytes;
+        let bound = if is_full { behind_bytes / FULL_DIVISOR } else { behind_bytes };
+        bound.max(2 * chunk_bytes as u64)
+    }
+
+    /// Whether nobody of a cohort will have room soon.
+    fn stands_still(&self, cohort: &Cohort) -> bool {
+        let much = self.behind_bytes() / 4;
+        cohort.members.iter().all(|peer| self.peers.waiting(*peer) > much)
+    }
+
     /// Whether any of these can take more at once.
     fn has_room(&self, members: &[PeerId]) -> bool {
         let chunk = self.bounds.chunk_bytes as u64;

@@ -49,13 +49,13 @@ pub struct Bounds {
     /// that to take.
     pub chunk_bytes: usize,
     /// Octets that wait for a peer beyond which it leaves its cohort, and with it all for whom half
-    /// as much waits. What waits for peers of one cohort is shared.
+    /// as much waits; two chunks at least. What waits for peers of one cohort is shared.
     pub behind_bytes: u64,
-    /// Octets that wait for all together, shared ones once. Beyond it who could take more leaves
-    /// all others behind.
+    /// Octets that wait for all together, shared ones once. Beyond it a sixteenth of
+    /// [`Bounds::behind_bytes`] may wait for a peer.
     pub held_bytes: u64,
-    /// Cohorts of a group that stand at places of their own; those closest to each other become one
-    /// then.
+    /// Cohorts of a group. Beyond it those closest to each other become one, where that costs them
+    /// no more than half of what they are told.
     pub cohorts_max: usize,
 }
 
@@ -180,6 +180,7 @@ impl Rib {
             long_lived: negotiated.long_lived,
             enhanced_refresh: negotiated.enhanced_refresh,
             waiting: 0,
+            copied: 0,
             held,
             counters: PeerCounters::default(),
         };
@@ -224,11 +225,9 @@ impl Rib {
 
     /// The session is down: routes of the `retained` families are stale, all others go.
     pub fn down(&mut self, peer: PeerId, retained: FamilySet) {
-        if self.peers.remove(peer).is_none() {
-            return;
-        }
+        let Some(gone) = self.peers.remove(peer) else { return };
         self.held.retain(|(_, held)| *held != peer);
-        self.output.forget(peer);
+        self.output.forget(peer, &gone);
         for family in Family::ALL {
             let Some(any) = &mut self.tables[*family as usize] else { continue };
             with!(&mut **any, table => {
@@ -452,7 +451,7 @@ impl Rib {
     /// The transport took so many octets of what was to be sent to a peer.
     pub fn written(&mut self, peer: PeerId, octets: u64) {
         if let Some(known) = self.peers.find_mut(peer) {
-            known.waiting = known.waiting.saturating_sub(octets);
+            self.output.written(known, octets);
         }
     }
 
@@ -493,7 +492,8 @@ impl Rib {
         with!(&**any, table => table.source(peer).map_or(0, |source| source.paths))
     }
 
-    /// Octets that were encoded and that some transport did not take yet, shared ones once.
+    /// Octets that were encoded and that some transport did not take yet, once where they are
+    /// shared: all but short ones.
     #[must_use]
     pub fn held(&self) -> u64 {
         self.output.held()

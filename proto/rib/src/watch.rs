@@ -60,6 +60,7 @@ impl Rib {
             long_lived: families,
             enhanced_refresh: false,
             waiting: 0,
+            copied: 0,
             held: FamilySet::EMPTY,
             counters: PeerCounters::default(),
         }
@@ -81,6 +82,7 @@ fn looks_at_peer(peer: &Peer) -> Peer {
         long_lived: peer.long_lived,
         enhanced_refresh: false,
         waiting: 0,
+        copied: 0,
         held: FamilySet::EMPTY,
         counters: PeerCounters::default(),
     }

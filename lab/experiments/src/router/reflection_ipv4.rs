@@ -32,6 +32,10 @@ const SYNTHETIC_CLIENTS: usize = 100;
 /// Clients of the report's figure of memory.
 const MEMORY_CLIENTS: usize = 250;
 
+/// The table again takes at most so many times what it took first, or what is too short to compare.
+const AGAIN_MAX: f64 = 2.0;
+const AGAIN_MIN_S: f64 = 0.5;
+
 /// What one reflector did with one table.
 #[derive(Debug)]
 struct Found {
@@ -39,6 +43,8 @@ struct Found {
     convergence: Convergence,
     standing_mb: f64,
     change_ms: f64,
+    /// The table again, without and with a client that reads nothing.
+    again_s: [f64; 2],
     detail: Value,
 }
 
@@ -62,19 +68,20 @@ fn trial(who: Who, options: &Options, trial: Trial<'_>) -> anyhow::Result<Found>
     let cpu = stand.cpu();
     let standing_mb = stand.standing_mb()?;
     let mut detail = told(&convergence, cpu, standing_mb);
-    let mut change_ms = 0.0;
+    let (mut change_ms, mut again_s) = (0.0, [0.0; 2]);
     if is_whole {
         let change = course.change(&mut stand.field).context("a route that changes")?;
         change_ms = change.seconds * 1e3;
         let meanwhile = change.is_meanwhile;
         detail["change"] = json!({ "ms": change_ms, "while_the_newcomer_had_not_all": meanwhile });
-        let [without, with] = course.stalled(&mut stand.field).context("a client that stalls")?;
+        again_s = course.stalled(&mut stand.field).context("a client that stalls")?;
+        let [without, with] = again_s;
         detail["stalled"] = json!({ "seconds_without": without, "seconds_with": with });
         let gone = course.withdraw(&mut stand.field).context("the withdrawal")?;
         let rate = gone.rate().round();
         detail["withdrawal"] = json!({ "seconds": gone.seconds, "updates_per_s": rate });
     }
-    Ok(Found { who: stand.name(), convergence, standing_mb, change_ms, detail })
+    Ok(Found { who: stand.name(), convergence, standing_mb, change_ms, again_s, detail })
 }
 
 /// All that is measured in a call.
@@ -111,6 +118,12 @@ impl Campaign<'_> {
     /// The bars of the full table, in a full run.
     fn judge(&mut self, clients: usize, found: &Found) {
         let rate = found.convergence.rate();
+        let first = found.convergence.seconds.max(AGAIN_MIN_S);
+        for (what, seconds) in [("again", found.again_s[0]), ("while one stalls", found.again_s[1])]
+        {
+            let what = format!("times the first table: {what}, to {clients}");
+            self.bars.push(Bar::at_most(&what, seconds / first, AGAIN_MAX));
+        }
         match clients {
             100 => {
                 self.rate_to_100 = Some(rate);
@@ -275,9 +288,9 @@ mod tests {
         assert_eq!((row.tandem, row.peer), (None, None));
         assert_eq!(row.detail["why"], why);
         let convergence = Convergence { seconds: 2.0, updates: 50, ..Convergence::default() };
-        let (standing_mb, change_ms) = (1.0, 1.0);
+        let (standing_mb, change_ms, again_s) = (1.0, 1.0, [2.0; 2]);
         let who = "BIRD".to_owned();
-        let found = Found { who, convergence, standing_mb, change_ms, detail: json!({}) };
+        let found = Found { who, convergence, standing_mb, change_ms, again_s, detail: json!({}) };
         let row = rate_row("Internet table", 3.5e6, Ok(&found), Ok(&found));
         assert_eq!(row.tandem, Some(25.0));
         assert_eq!(row.peer, Some(Peer { name: "BIRD".into(), value: 25.0 }));
