@@ -10,6 +10,7 @@ use driver::{Clock, Interest, Poll, Waker};
 use graph::Pool;
 use machine::Time;
 use nodes::program::Port as PortProgram;
+use nodes::scheduler::Schedulers;
 use nodes::{Out, Plane, Program};
 use std::collections::BTreeMap;
 use std::io;
@@ -145,7 +146,7 @@ impl Forwarder {
         let mut plane = Plane::new(seed)?;
         let mut hands = Vec::new();
         for number in 0..spec.workers.clamp(1, WORKERS_MAX) {
-            hands.push(employ(spec, number, &mut plane, (&tell, &waker))?);
+            hands.push(employ(spec, number, (&mut plane, seed), (&tell, &waker))?);
         }
         Ok(Self {
             plane,
@@ -446,7 +447,7 @@ fn listen(spec: &Spec) -> Result<UnixListener, Failed> {
 fn employ(
     spec: &Spec,
     number: u16,
-    plane: &mut Plane,
+    (plane, seed): (&mut Plane, u32),
     (told, listener): (&Sender<Told>, &Arc<Waker>),
 ) -> Result<Hand, Failed> {
     let (orders, taken) = unbounded();
@@ -461,6 +462,7 @@ fn employ(
         number,
         workers: spec.workers,
         graph: plane.graph()?,
+        schedulers: Schedulers::new(plane.queues(), seed ^ u32::from(number)),
         pool: Pool::new(spec.packets, spec.stride),
         host,
         orders: taken,

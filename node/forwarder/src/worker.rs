@@ -13,6 +13,7 @@ use driver::ports::{Port, VECTOR};
 use driver::{Clock, Interest, Poll, Waker};
 use graph::{Choice, Counters, Graph, Outbox, PORTS_MAX, Pool, Slot, Step};
 use machine::{Duration, Time};
+use nodes::scheduler::Schedulers;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
@@ -21,6 +22,8 @@ use std::sync::Arc;
 const SPIN: Duration = Duration::from_micros(50);
 /// Time between two looks at what ports need besides packets; no sleep is longer.
 const ATTEND: Duration = Duration::from_millis(20);
+/// Packets that the queues of a port send at once.
+const SEND_BUDGET: usize = 256;
 /// The waker's place in the poll; ports have their numbers.
 const WAKER: u64 = u64::MAX;
 /// The host's place in the poll.
@@ -78,6 +81,7 @@ pub(crate) struct Parts {
     pub(crate) workers: u16,
     pub(crate) graph: Graph,
     pub(crate) pool: Pool,
+    pub(crate) schedulers: Schedulers,
     pub(crate) host: Option<Port>,
     pub(crate) orders: Receiver<Order>,
     pub(crate) told: Sender<Told>,
@@ -190,14 +194,17 @@ impl Worker {
         }
         if any {
             graph.run(pool, &mut self.out, now);
-            self.flush();
         }
-        any
+        if any || self.parts.schedulers.deadline().is_some_and(|at| at <= now) {
+            self.flush(now);
+        }
+        any || self.parts.schedulers.deadline().is_some()
     }
 
-    /// Hands over what left the graph.
-    fn flush(&mut self) {
-        let Parts { pool, host, .. } = &mut self.parts;
+    /// Hands over what left the graph, as far as the queues of its ports let it go.
+    fn flush(&mut self, now: Time) {
+        let Parts { pool, host, schedulers, .. } = &mut self.parts;
+        schedulers.pass(now, SEND_BUDGET, &mut self.out, pool);
         for number in 0..PORTS_MAX {
             let Some(queue) = self.out.port(number) else { break };
             if queue.is_empty() {
@@ -266,7 +273,7 @@ impl Worker {
         meta.flags |= graph::meta::OWN;
         graph.push(self.inject, &[slot], pool);
         graph.run(pool, &mut self.out, now);
-        self.flush();
+        self.flush(now);
     }
 
     fn unreachable(&mut self, packet: &[u8], (interface, vrf): (u32, u32)) {
@@ -277,7 +284,7 @@ impl Worker {
         nodes::unreachable(pool.meta_mut(slot), interface, vrf);
         graph.push(entry, &[slot], pool);
         graph.run(pool, &mut self.out, now);
-        self.flush();
+        self.flush(now);
     }
 
     fn open(&mut self, spec: &PortSpec, redirect: Option<Arc<Redirect>>) {
