@@ -53,7 +53,7 @@ fn hops(plane: &mut nodes::Plane, six: bool) {
     }
 }
 
-fn addresses(plane: &mut nodes::Plane, six: bool) {
+pub fn addresses(plane: &mut nodes::Plane, six: bool) {
     for interface in 1..=u32::from(PORTS) {
         let (address, length): (IpAddr, u8) = if six {
             (Ipv6Addr::new(0xfd00, interface as u16, 0, 0, 0, 0, 0, 1).into(), 64)

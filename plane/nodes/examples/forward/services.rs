@@ -1,7 +1,7 @@
 //! Cross-connects, bridge domains, VPNs, filters, policers, and all of them at once.
 
 use crate::case::{Case, Frame, PORTS, interface, neighbour, ports, random};
-use crate::ip::frame4;
+use crate::ip::{addresses, frame4};
 use graph::{Outbox, Pool, STRIDE};
 use machine::Time;
 use nodes::program::{
@@ -145,6 +145,7 @@ pub fn vpls(flows: usize) -> Case {
 
 /// VPNs whose packets come with their label and go to customers.
 fn vpns(plane: &mut Plane, flows: usize) -> Frames {
+    addresses(plane, false);
     for port in 0..PORTS {
         let index = u32::from(port) + 1;
         let gateway: IpAddr = Ipv4Addr::new(10, 255, index as u8, 2).into();

@@ -274,6 +274,9 @@ impl Scheduler {
             return;
         }
         self.services[new].shaper.follow(&before.services[old].shaper);
+        if self.services[new].classes() != before.services[old].classes() {
+            return;
+        }
         for class in 0..CLASSES_MAX as u8 {
             let (to, from) = (self.services[new].leaf(class), before.services[old].leaf(class));
             self.counters[to as usize] = before.counters[from as usize];

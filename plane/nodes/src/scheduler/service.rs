@@ -62,6 +62,11 @@ impl Place {
         self.base + u32::from(self.map[usize::from(class) % CLASSES_MAX])
     }
 
+    /// Which classes share a leaf.
+    pub(super) fn classes(&self) -> &[u8; CLASSES_MAX] {
+        &self.map
+    }
+
     /// Whose packet is next: of the strict classes the first, else deficit round robin. Some
     /// class is ready.
     #[inline]

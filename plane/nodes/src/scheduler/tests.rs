@@ -143,7 +143,7 @@ fn other_queues_keep_what_waits_and_what_was_counted() {
     port.put(5, 0, 50);
     let before = port.send(Duration::from_millis(20), 10_000).len();
     let two = vec![class(&[3], Discipline::Strict), class(&[0], Discipline::Weight(1))];
-    let config = config(0, vec![service(1, 1, 0, two), service(5, 1, 0, one())]);
+    let config = config(0, vec![service(1, 1, 0, one()), service(5, 1, 0, two)]);
     let mut new = Scheduler::new(&config, 1, 7, port.now).unwrap();
     let old =
         std::mem::replace(&mut port.scheduler, Scheduler::new(&config, 1, 7, port.now).unwrap());
