@@ -88,8 +88,8 @@ impl Port {
     }
 
     /// What is to be done besides packets: the state of the link, counters that the kernel keeps,
-    /// handshakes; every 10 to 100 ms, and after each sleep. Packets that were sent and are done with go back to the
-    /// pool here too.
+    /// handshakes; every 10 to 100 ms, and after each sleep. Packets that were sent and are done
+    /// with go back to the pool here too.
     pub fn attend(&mut self, pool: &mut Pool) {
         each!(self, port => port.attend(pool));
     }

@@ -2,9 +2,9 @@
 //! from there (Documentation/networking/af_xdp.rst).
 //!
 //! ```text
-//!          ┌─ take ─→ fill ring ─→ kernel ─→ receive ring ─→ packet ─┐ one pool, one UMEM for all
-//!   Pool ──┤                                                        │ ports of a worker: in by one,
-//!          └─ free ←─ completion ring ←─ kernel ←─ send ring ←──────┘ out by another, no copy here
+//!          ┌─ take ─→ fill ring ─→ kernel ─→ receive ring ─→ packet ─┐ one UMEM for all ports of
+//!   Pool ──┤                                                         │ a worker: in by one, out
+//!          └─ free ←─ completion ring ←─ kernel ←─ send ring ←───────┘ by another, no copy here
 //! ```
 //! | what | why |
 //! |---|---|

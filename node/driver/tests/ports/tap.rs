@@ -10,7 +10,7 @@ use graph::{Pool, STRIDE};
 use std::net::UdpSocket;
 
 fn spec(has_queues: bool) -> Spec {
-    Spec { interface: "plane0".to_owned(), has_queues, mac: NEAR_MAC }
+    Spec { interface: "plane0".to_owned(), has_queues, mac: NEAR_MAC, is_tun: false }
 }
 
 fn host(field: &Field, has_queues: bool) -> Host {
@@ -91,4 +91,31 @@ fn a_tap_that_is_down_or_given_what_it_does_not_take_counts_it() {
     }
     assert_eq!(host.port.counters().not_sent(SendDrop::Down), 2);
     assert_eq!(host.pool.free_slots(), 512);
+}
+
+#[test]
+fn a_tun_carries_ip_packets_both_ways() {
+    let field = Field::bare("tun");
+    field.near("sysctl -qw net.ipv6.conf.all.disable_ipv6=1");
+    let port = TapPort::open(&Spec { is_tun: true, ..spec(false) }).unwrap();
+    port.device().set_up(true).unwrap();
+    field.near_ip("address add 10.9.0.1/24 dev plane0");
+    let mut host = Host::new(Port::Tap(port), Pool::new(512, STRIDE));
+    host.port.attend(&mut host.pool);
+    let socket = UdpSocket::bind("10.9.0.1:7000").unwrap();
+    socket.send_to(b"down", "10.9.0.2:7001").unwrap();
+    let mut slots = Vec::new();
+    assert_eq!(host.port.receive(&mut host.pool, &mut slots), 1);
+    let packet = host.pool.bytes_mut(slots[0]);
+    assert_eq!((packet[0], packet.len(), &packet[28..]), (0x45, 32, &b"down"[..]));
+    // With addresses and ports exchanged no sum changes.
+    let (from, to) = packet[12..20].split_at_mut(4);
+    from.swap_with_slice(to);
+    let (from, to) = packet[20..24].split_at_mut(2);
+    from.swap_with_slice(to);
+    host.port.send(&mut host.pool, &mut slots);
+    socket.set_read_timeout(Some(std::time::Duration::from_secs(10))).unwrap();
+    let mut got = [0; 10];
+    let (length, from) = socket.recv_from(&mut got).unwrap();
+    assert_eq!((&got[..length], from.to_string()), (&b"down"[..], "10.9.0.2:7001".to_owned()));
 }

@@ -121,3 +121,28 @@ fn what_a_full_queue_or_a_link_that_is_down_sheds_is_counted_and_comes_back() {
     port.close(&mut pool);
     assert_eq!(pool.free_slots(), SLOTS);
 }
+
+#[test]
+fn an_interface_whose_driver_cannot_is_served_in_the_generic_way() {
+    let _field = Field::bare("xdp-generic");
+    let mut pool = Pool::new(2_048, STRIDE);
+    let redirect = Redirect::attach("lo").unwrap();
+    assert!(!redirect.is_native());
+    let mut umem = Umem::new(&pool, false).unwrap();
+    let port = XdpPort::open(&redirect, 0, 256, &mut umem).unwrap();
+    assert!(!port.is_zero_copy());
+    let mut port = Port::Xdp(port);
+    port.attend(&mut pool);
+    let sender = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let mark = b"a frame of its own, told from all others";
+    sender.send_to(mark, "127.0.0.1:9").unwrap();
+    let mut slots = Vec::new();
+    for _ in 0..1_000 {
+        port.receive(&mut pool, &mut slots);
+        if slots.iter().any(|slot| pool.bytes(*slot).ends_with(mark)) {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    panic!("{:?}", port.counters());
+}

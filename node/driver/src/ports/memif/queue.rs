@@ -3,7 +3,7 @@
 //! | | who writes packets | moves | who reads | moves |
 //! |---|---|---|---|---|
 //! | to the master | slave | head | master | tail |
-//! | to the slave | master, into buffers that the slave offered | tail | slave | head: offers anew |
+//! | to the slave | master, where the slave offered buffers | tail | slave | head: offers anew |
 
 use super::shared::{Descriptor, NEXT, Ring, Segment};
 use crate::ports::VECTOR;
