@@ -445,7 +445,11 @@ fn pmbmpd_is_told_what_comes_what_was_chosen_and_what_is_sent() {
 fn bgpdump(file: &Path) -> String {
     let output = Command::new("bgpdump").args(["-m", "-v"]).arg(file).output().unwrap();
     let errors = words(&output.stderr);
-    assert!(!errors.contains("[error]") && !errors.contains("[warn]"), "{errors}");
+    // It knows no VPNs, and says so.
+    let is_fault = |line: &&str| {
+        line.contains("[error]") || (line.contains("[warn]") && !line.contains(": unknown "))
+    };
+    assert_eq!(errors.lines().find(is_fault), None);
     words(&output.stdout)
 }
 
