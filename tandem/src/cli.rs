@@ -377,6 +377,10 @@ pub struct Reflection {
     /// MACs of the Ethernet VPNs.
     #[arg(long, value_parser = clap::value_parser!(u32).range(2_000..=10_000_000))]
     pub macs: Option<u32>,
+    /// An MRT file (a table dump) whose IPv4 routes are announced in place of the Internet-like
+    /// table; with `reflection-ipv4`.
+    #[arg(long, value_name = "FILE", conflicts_with = "prefixes")]
+    pub mrt: Option<std::path::PathBuf>,
 }
 
 /// A flood of forged packets.

@@ -252,7 +252,15 @@ fn start_rr(section: &Rr, ground: &Ground) -> Result<Part, StartError> {
         ..ShardSpec::default()
     };
     let nature = Nature { kind: "rr", actions: RR_ACTIONS, prepare: Box::new(|| Ok(())) };
-    let unit = Supervised::start(nature, spec, Arc::new(section), rr::Reflector::new)?;
+    let start = |mrt| crate::record::Recording::start(mrt, directory.join(&mrt.directory));
+    let recorder = section.mrt.as_ref().map(start).transpose().map_err(StartError::Prepare)?;
+    let recorder = recorder.map(|it| Arc::new(it) as Arc<dyn rr::Recorder>);
+    let make = move |seed, config| {
+        let mut reflector = rr::Reflector::new(seed, config);
+        recorder.iter().for_each(|recorder| reflector.record_by(Arc::clone(recorder)));
+        reflector
+    };
+    let unit = Supervised::start(nature, spec, Arc::new(section), make)?;
     Ok(Part::Rr(Arc::new(unit), directory))
 }
 
@@ -267,6 +275,9 @@ fn configure_rr(
     }
     if old.cores != section.cores {
         return Err(Hindrance::Restart("cores"));
+    }
+    if old.mrt != section.mrt {
+        return Err(Hindrance::Restart("mrt"));
     }
     let new = with_passwords(section, directory).map_err(Hindrance::Prepare)?;
     let ports = new.ports();

@@ -23,7 +23,7 @@ pub fn lab(lab: Lab) -> Result<(), Exit> {
             }
             let reflection = sizes(reflection);
             if reflection.is_some() && !experiment.has_sizes() {
-                let flags = "--peer, --clients, --prefixes, --macs";
+                let flags = "--peer, --clients, --prefixes, --macs, --mrt";
                 return Err(Exit::Usage(format!("{flags}: `{name}` has no such choice")));
             }
             let reflection = reflection.unwrap_or_default();
@@ -48,13 +48,14 @@ pub fn lab(lab: Lab) -> Result<(), Exit> {
 
 /// The sizes that were asked for; `None`: none was.
 fn sizes(asked: Reflection) -> Option<experiments::Reflection> {
-    let Reflection { peer, clients, prefixes, macs } = asked;
-    if peer.is_none() && clients.is_empty() && prefixes.is_none() && macs.is_none() {
+    let Reflection { peer, clients, prefixes, macs, mrt } = asked;
+    let has_sizes = prefixes.is_some() || macs.is_some() || mrt.is_some();
+    if peer.is_none() && clients.is_empty() && !has_sizes {
         return None;
     }
     let clients = clients.into_iter().map(usize::from).collect();
     let [prefixes, macs] = [prefixes, macs].map(|size| size.map(|size| size as usize));
-    Some(experiments::Reflection { peer, clients, prefixes, macs })
+    Some(experiments::Reflection { peer, clients, prefixes, macs, mrt })
 }
 
 /// The sizes of the packet plane that were asked for; `None`: none was.

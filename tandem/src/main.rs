@@ -18,6 +18,7 @@ mod paired;
 mod plant;
 mod pool;
 mod probe;
+mod record;
 mod reference;
 mod run;
 mod sctp;

@@ -83,11 +83,7 @@ impl Scene {
         for gateway in gateways {
             namespace.ip(&["route", "add", "default", "via", gateway]).unwrap();
         }
-        let host = Host { namespace };
-        // XDP redirection does not finish what a sender leaves to hardware.
-        let off = ["ethtool", "-K", "eth0", "tx", "off", "tso", "off", "gso", "off"];
-        let _ = host.run(&off);
-        host
+        Host { namespace }
     }
 
     /// A wire between two devices of the routers.
@@ -105,7 +101,8 @@ impl Scene {
 
     fn write(&self, routers: &str) {
         let text = format!(
-            "[site]\nname = \"test\"\ndirectory = \"var\"\n[oam]\nlisten = \"127.0.0.1:0\"\n{routers}"
+            "[site]\nname = \"test\"\ndirectory = \"var\"\n[oam]\nlisten = \"127.0.0.1:0\"\n\
+             {routers}"
         );
         std::fs::write(self.file(), text).unwrap();
     }

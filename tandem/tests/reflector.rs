@@ -384,3 +384,151 @@ import = "validated"
     scene.until(&["alarms"], |rows| rows.iter().any(|row| row["name"] == "rpki-cache-lost"));
     gobgp(&scene, api, &["global", "rib"], |said| !said.contains("192.0.2.0/24"));
 }
+
+#[test]
+fn pmbmpd_is_told_what_comes_what_was_chosen_and_what_is_sent() {
+    let station = free_port();
+    let scene = Scene::of(&format!(
+        "[[rr.bmp]]\nname = \"pmacct\"\naddress = \"127.0.0.1\"\nport = {station}\nretry_s = 1\n\
+         tables = [\"pre-policy\", \"post-policy\", \"loc-rib\", \"adj-rib-out\"]\n{CLIENTS}"
+    ));
+    let heard = scene.path("heard.json");
+    let config = format!(
+        "bmp_daemon_ip: 127.0.0.1\nbmp_daemon_port: {station}\n\
+         bmp_daemon_msglog_file: {}\nbmp_daemon_msglog_output: json\n",
+        heard.display()
+    );
+    std::fs::write(scene.path("pmbmpd.conf"), config).unwrap();
+    let arguments = ["-f", "pmbmpd.conf"];
+    let _pmbmpd = start("/usr/sbin/pmbmpd", &arguments, scene.folder.path(), "pmbmpd.log");
+    let api = free_port();
+    let _bird = scene.bird("");
+    scene.until_up(1);
+    scene.until(&["bgp", "bmp"], |rows| rows[0]["complete"] == true);
+    let _gobgp = scene.gobgp(api);
+    scene.until_up(2);
+    gobgp(&scene, api, &["global", "rib", "add", "10.77.0.0/16", "nexthop", "10.2.0.1"], |_| true);
+    let messages = || -> Vec<Value> {
+        let text = scene.log("heard.json");
+        text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    };
+    let has = |prefix: &str, words: &[(&str, i64)]| {
+        let is_it = |it: &Value| {
+            it["ip_prefix"] == prefix && words.iter().all(|(key, value)| it[*key] == *value)
+        };
+        messages().iter().any(is_it)
+    };
+    // GoBGP's route as it came, behind the policy, as it was chosen, and as BIRD is sent it; and
+    // BIRD's routes of other families.
+    let tables: [(&str, &[(&str, i64)]); 6] = [
+        ("10.77.0.0/16", &[("is_in", 1), ("is_post", 0)]),
+        ("10.77.0.0/16", &[("is_in", 1), ("is_post", 1)]),
+        ("10.77.0.0/16", &[("is_loc", 1)]),
+        ("10.77.0.0/16", &[("is_out", 1), ("is_post", 1)]),
+        ("2001:db8:1::/48", &[("is_loc", 1), ("afi", 2)]),
+        ("203.0.113.0/24", &[("is_loc", 1), ("safi", 128)]),
+    ];
+    let end = Instant::now() + LONG;
+    while !tables.iter().all(|(prefix, words)| has(prefix, words)) {
+        let all = messages();
+        assert!(Instant::now() < end, "{all:#?}\n{}", scene.log("pmbmpd.log"));
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    scene.text_of(&["bgp", "clear", "rr1", "127.0.2.1"]);
+    let end = Instant::now() + LONG;
+    while !messages().iter().any(|it| it["bmp_msg_type"] == "peer_down") {
+        assert!(Instant::now() < end, "{:#?}", messages());
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+fn bgpdump(file: &Path) -> String {
+    let output = Command::new("bgpdump").args(["-m", "-v"]).arg(file).output().unwrap();
+    let errors = words(&output.stderr);
+    // It knows no VPNs, and says so.
+    let is_fault = |line: &&str| {
+        line.contains("[error]") || (line.contains("[warn]") && !line.contains(": unknown "))
+    };
+    assert_eq!(errors.lines().find(is_fault), None);
+    words(&output.stdout)
+}
+
+#[test]
+fn bgpdump_reads_the_tables_and_what_came() {
+    let rest = format!("mrt = {{ directory = \"records\" }}\n{CLIENTS}");
+    let scene = Scene::of(&rest);
+    let api = free_port();
+    let (_bird, _gobgp) = (scene.bird(""), scene.gobgp(api));
+    scene.until_up(2);
+    gobgp(&scene, api, &["global", "rib", "add", "10.77.0.0/16", "nexthop", "10.2.0.1"], |_| true);
+    scene.until(&["bgp", "routes", "rr1"], |rows| rows.len() == 3);
+    let file = scene.path("tables.mrt");
+    scene.text_of(&["bgp", "dump", "rr1", file.to_str().unwrap()]);
+    let told = bgpdump(&file);
+    for (peer, prefix) in [
+        ("127.0.1.1", "192.0.2.0/24"),
+        ("127.0.1.1", "2001:db8:1::/48"),
+        ("127.0.2.1", "10.77.0.0/16"),
+    ] {
+        let is_it = |line: &str| line.contains(&format!("|B|{peer}|65000|{prefix}|"));
+        assert!(told.lines().any(is_it), "{told}");
+    }
+    let refused = scene.ctl(&["bgp", "dump", "rr1", file.to_str().unwrap()]);
+    assert!(!refused.status.success(), "a file that is there is not written over");
+    let end = Instant::now() + LONG;
+    loop {
+        let folder = std::fs::read_dir(scene.path("var/records")).unwrap();
+        let said: String = folder.map(|entry| bgpdump(&entry.unwrap().path())).collect();
+        let has = |word: &str| said.lines().any(|line| line.contains(word));
+        if has("|STATE|127.0.1.1|65000|5|6") && has("|A|127.0.2.1|65000|10.77.0.0/16|") {
+            break;
+        }
+        assert!(Instant::now() < end, "{said}");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
+#[test]
+fn birds_packets_must_come_from_nearby_and_two_threads_serve_the_same() {
+    let near = "shards = 2\n[[rr.peer]]\nname = \"bird\"\naddress = \"127.0.1.1\"\nclient = true\n\
+                passive = true\nttl_security_hops = 1\n";
+    let rest = format!("{near}{CLIENTS}");
+    let scene = Scene::of(&rest);
+    let far = scene.bird("multihop 8;");
+    let api = free_port();
+    let _gobgp = scene.gobgp(api);
+    scene.until_up(1);
+    std::thread::sleep(Duration::from_secs(5));
+    assert_eq!(scene.json(&["bgp", "peer", "rr1", "bird"])[0]["state"], "Active");
+    drop(far);
+    let _bird = scene.bird("ttl security on; multihop 1;");
+    scene.until_up(2);
+    gobgp(&scene, api, &["global", "rib", "add", "10.77.0.0/16", "nexthop", "10.2.0.1"], |_| true);
+    scene.birdc(&["show", "route", "10.77.0.0/16"], |said| said.contains("10.77.0.0/16"));
+}
+
+#[test]
+fn exabgp_announces_a_flow_specification() {
+    let rest = CLIENTS.replace("\"evpn\"]", "\"ipv4-flowspec\"]");
+    let scene = Scene::of(&rest);
+    let config = format!(
+        "neighbor 127.0.0.1 {{ router-id 10.3.0.1; local-address 127.0.3.1; local-as 65000; \
+         peer-as 65000; connect {}; family {{ ipv4 unicast; ipv4 flow; }} \
+         static {{ route 10.88.0.0/16 next-hop 10.3.0.1 community [ 65000:7 ]; }} \
+         flow {{ route web {{ match {{ destination 203.0.113.0/24; destination-port =80; \
+         protocol tcp; }} then {{ rate-limit 9600; }} }} }} }}",
+        scene.port
+    );
+    // One thing a line, as ExaBGP wants it.
+    let config = config.replace("{ ", "{\n").replace("; ", ";\n").replace("} ", "}\n");
+    std::fs::write(scene.path("exabgp.conf"), config).unwrap();
+    let arguments = ["exabgp_daemon_drop=false", "exabgp_api_cli=false", "exabgp", "exabgp.conf"];
+    let _exabgp = start("/usr/bin/env", &arguments, scene.folder.path(), "exabgp.log");
+    scene.until_up(1);
+    let flows = scene.until(&["bgp", "routes", "rr1", "ipv4-flowspec"], |rows| rows.len() == 1);
+    let shown = flows[0]["route"].as_str().unwrap();
+    assert!(shown.starts_with("destination 18cb0071 protocol 8106"), "{shown}");
+    assert_eq!(flows[0]["next_hop"], Value::Null);
+    let routes = scene.until(&["bgp", "routes", "rr1"], |rows| rows.len() == 1);
+    assert_eq!(routes[0]["communities"], serde_json::json!(["65000:7"]));
+}

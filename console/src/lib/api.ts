@@ -91,6 +91,36 @@ export interface Registration {
   aliases: string[];
 }
 
+/** A peer of a route reflector. */
+export interface BgpPeer {
+  peer: string;
+  address: string;
+  asn: number | null;
+  kind: string;
+  state: string;
+  since_us: number;
+  routes_accepted: number;
+  routes_out: number;
+  why: string | null;
+}
+
+/** A path to a prefix. */
+export interface BgpPath {
+  route: string;
+  peer: string;
+  path_id: number;
+  best: boolean;
+  refused: boolean;
+  loses_by: string | null;
+  next_hop: string | null;
+  local_pref: number | null;
+  med: number | null;
+  as_path: string | null;
+  origin: string | null;
+  communities: string[];
+  validation: string | null;
+}
+
 export interface Trail {
   id: string;
   kind: string;
@@ -280,6 +310,9 @@ export const api = {
   alarms: (history: boolean) => json<Alarm[]>(`/alarms${history ? '?history=true' : ''}`),
   nextHops: (name: string) => json<NextHop[]>(`/functions/${part(name)}/next-hops`),
   registrations: (name: string) => json<Registration[]>(`/functions/${part(name)}/registrations`),
+  bgpPeers: (name: string) => json<BgpPeer[]>(`/functions/${part(name)}/bgp/summary`),
+  bgpRoute: (name: string, prefix: string) =>
+    json<BgpPath[]>(`/functions/${part(name)}/bgp/route${search({ prefix })}`),
 
   trails: (query: Record<string, string | number | undefined>, signal?: AbortSignal) =>
     json<TrailPage>(`/sas/trails${search(query)}`, signal ? { signal } : {}),

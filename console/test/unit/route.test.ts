@@ -8,6 +8,7 @@ describe('routes', () => {
       { page: 'overview', id: '', query: {} },
       { page: 'calls', id: '', query: { q: '+49 30/55?&=#%', outcome: 'no-answer', live: '1' } },
       { page: 'call', id: 'a/b?c#d%e', query: { m: '7', view: 'changes' } },
+      { page: 'routes', id: '', query: { function: 'rr1', q: '2001:db8::/32' } },
       { page: 'metrics', id: '', query: { name: 'a,b', since: '600' } },
     ];
     for (const route of cases) expect(parse(build(route))).toEqual(route);

@@ -47,6 +47,8 @@ pub struct Reflection {
     pub prefixes: Option<usize>,
     /// MACs.
     pub macs: Option<usize>,
+    /// An MRT file whose IPv4 table is announced in place of the Internet-like one.
+    pub mrt: Option<std::path::PathBuf>,
 }
 
 impl Options {

@@ -30,6 +30,7 @@ mod internet;
 mod keys;
 mod plan;
 mod random;
+mod recorded;
 mod streams;
 mod table;
 
@@ -44,5 +45,6 @@ pub use internet::InternetShape;
 pub use keys::{KEYS_MAX, Keys};
 pub use plan::{CLIENTS_MAX, Plan};
 pub use random::Random;
+pub use recorded::Recorded;
 pub use streams::{REFERENCES_MAX, Reader, Streams};
 pub use table::{Feed, Origin, Table};

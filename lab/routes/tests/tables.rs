@@ -3,7 +3,7 @@
 
 use bgp::codec::{AsPath, Attributes, Context, MESSAGE_BYTES_MAX, Messages, Peering, Update};
 use bgp::family::{Family, FamilySet};
-use routes::{Evpn, InternetShape, Keys, Origin, Sum, Table};
+use routes::{Evpn, InternetShape, Keys, Origin, Recorded, Sum, Table};
 use std::collections::HashSet;
 
 const EVPN: Evpn =
@@ -28,6 +28,42 @@ fn the_same_seed_gives_the_same_table_and_another_one_another() {
     assert_eq!(shape.table(), shape.table());
     assert_ne!(shape.table(), InternetShape { seed: 5, ..shape }.table());
     assert_eq!(Table::synthetic(1_000, 50, 1), Table::synthetic(1_000, 50, 1));
+}
+
+#[test]
+fn a_recorded_table_is_announced_with_its_attributes_and_the_feeders_own() {
+    let peers = [mrt::Peer { identifier: 1, address: [192, 0, 2, 1].into(), asn: 65_001 }];
+    let mut file = Vec::new();
+    mrt::write_peer_index_table(0, 7, "view", &peers, &mut file).unwrap();
+    // ORIGIN, AS_PATH 65001, NEXT_HOP, MED 5, LOCAL_PREF 7, a community; then with no-advertise.
+    let attributes = |community: u8| {
+        let mut all = vec![0x40, 1, 1, 0, 0x40, 2, 6, 2, 1, 0, 0, 0xFD, 0xE9];
+        all.extend_from_slice(&[0x40, 3, 4, 192, 0, 2, 1, 0x80, 4, 4, 0, 0, 0, 5]);
+        all.extend_from_slice(&[0x40, 5, 4, 0, 0, 0, 7, 0xC0, 8, 4, 0xFF, 0xFF, 0xFF, community]);
+        all
+    };
+    let routes: [(&[u8], u8); 4] =
+        [(&[8, 10], 1), (&[16, 172, 16], 1), (&[8, 10], 9), (&[8, 11], 2)];
+    for (sequence, (nlri, community)) in (0..).zip(routes) {
+        let family = Family::Ipv4Unicast;
+        let mut record = mrt::RibRecord::begin(0, sequence, family, false, nlri, &mut file);
+        let attributes = &attributes(community);
+        let (peer, originated_s, id, next_hop) = (0, 0, 0, None);
+        record.path(&mrt::Path { peer, originated_s, id, next_hop, attributes }).unwrap();
+        record.finish();
+    }
+    let recorded = Recorded::read(&file);
+    assert_eq!((recorded.table.len(), recorded.passed_over, recorded.malformed), (2, 2, 0));
+    let mut keys = Keys::new();
+    let feed = recorded.table.announce(&Origin { client: 3, cluster: 9 }, 0, &mut keys);
+    let context = context(FamilySet::only(Family::Ipv4Unicast));
+    let (_, message) = Messages::new(&feed.octets, MESSAGE_BYTES_MAX).next().unwrap();
+    let update = Update::read(message, &context).unwrap();
+    assert_eq!((update.offence(), update.announced().count()), (None, 2));
+    let numbers: Vec<u8> =
+        Attributes::new(update.attributes()).map(|it| it.unwrap().number).collect();
+    assert_eq!(numbers, [1, 2, 3, 4, 5, 8]);
+    assert_eq!(Recorded::read(&file[..file.len() - 3]).malformed, 1);
 }
 
 #[test]

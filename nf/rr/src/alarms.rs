@@ -10,6 +10,7 @@ impl Reflector {
     pub(crate) fn show_alarms(&self) -> Value {
         let rows = self.peers.iter().flat_map(|(id, peer)| self.alarms_of(id, peer));
         let feeds = self.cache_alarms().into_iter().chain(self.station_alarms());
+        let feeds = feeds.chain(self.recorder_alarm());
         Value::Array(rows.chain(feeds).collect())
     }
 
@@ -21,6 +22,12 @@ impl Reflector {
             let text = format!("the BMP station {name} is not connected: {why}");
             alarm("bmp-station-lost", name, "minor", &text)
         })
+    }
+
+    fn recorder_alarm(&self) -> Option<Value> {
+        let fault = self.recording.recorder.as_ref()?.fault()?;
+        let text = format!("what comes is not recorded: {fault}");
+        Some(alarm("mrt-not-recorded", &self.config.name, "major", &text))
     }
 
     fn cache_alarms(&self) -> Vec<Value> {

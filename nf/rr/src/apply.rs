@@ -25,12 +25,16 @@ impl Reflector {
         let changed = changed_policies(&old, &next);
         // What stations were told of the tables behind the policies is another now.
         let is_told = self.stations.listen_to(BmpTable::PostPolicy);
-        let others = old.bmp != next.bmp || !old.is_same(&next) || old.name != next.name;
+        let is_same = old.is_same(&next) && old.spoken() == next.spoken();
+        let others = old.bmp != next.bmp || !is_same || old.name != next.name;
         let stations_begin_anew = others || (is_told && !changed.is_empty());
         if !changed.is_empty() {
             self.judges = Arc::new(self.judges.with(next.policies()));
             let numbers = self.judges.numbers(&changed);
             self.rib.set_policy(shared(&self.judges), &numbers, &numbers);
+        }
+        if old.distances() != next.distances() {
+            self.rib.set_metrics(next.distances());
         }
         let wanted: BTreeMap<&str, Speaker> =
             next.peer.iter().map(|peer| (&*peer.name, Speaker::of_peer(&next, peer))).collect();
@@ -87,6 +91,7 @@ impl Reflector {
             self.tell(now, id, In::Stop(Cease::OtherConfigurationChange, None), out);
         }
         self.rib = rib::Rib::new(self.config.rib(self.rib_seed, &self.judges));
+        self.rib.set_metrics(self.config.distances());
     }
 
     /// A peer goes.
@@ -110,7 +115,7 @@ impl Reflector {
             };
             self.tell(now, id, In::Stop(cease, None), out);
         }
-        let settings = Box::new(next.settings.clone());
+        let settings = Box::new(self.settings_now(&next.settings));
         self.peers.readdress(id, next);
         self.tell(now, id, In::SetSettings(settings), out);
         let Some(peer) = self.peers.get_mut(id) else { return };

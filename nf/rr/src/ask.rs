@@ -1,6 +1,7 @@
 //! What the management side may ask: peers, routes, groups, attributes; and what it may tell:
 //! clear, shut down, enable.
 
+mod dump;
 mod origins;
 mod peers;
 mod routes;
@@ -31,6 +32,7 @@ impl Reflector {
             "bgp/groups" => Ok(self.show_groups()),
             "bgp/families" => Ok(self.show_families()),
             "bgp/bmp" => Ok(self.show_stations()),
+            "bgp/dump" => self.show_dump(now, ask),
             "bgp/rpki" => Ok(self.show_caches(now)),
             "bgp/origin" => self.show_origin(ask),
             "bgp/rpki-refresh" => {

@@ -7,6 +7,7 @@ mod doors;
 mod families;
 mod feeds;
 mod manner;
+mod places;
 mod secret;
 mod speaker;
 mod validate;
@@ -14,7 +15,8 @@ mod validate;
 pub(crate) use doors::Door;
 pub use doors::PORTS_MAX;
 pub(crate) use feeds::STATIONS_MAX;
-pub use feeds::{Bmp, BmpTable, Rpki};
+pub use feeds::{Bmp, BmpTable, Mrt, Rpki};
+pub use places::{Location, NextHopMetric};
 pub use secret::Secret;
 pub(crate) use speaker::{Change, Limit, PEERS_MAX, Range, Speaker};
 
@@ -48,6 +50,19 @@ pub struct Rr {
     /// What this node says when it ends its sessions (RFC 9003), up to 255 octets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shutdown_text: Option<String>,
+    /// How far next hops are from this node; those in none of the prefixes cannot be reached.
+    /// Absent: all can, at the same metric.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub metrics: Vec<NextHopMetric>,
+    /// Places where peers stand, with how far next hops are from there: best paths are chosen for
+    /// each place (RFC 9107).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub location: Vec<Location>,
+    /// After a start nobody is told anything for that long, seconds, or until every peer that
+    /// restarts gracefully has told all of its routes (RFC 4724 §4.1); absent: everybody is told
+    /// at once. With `ranges` the time is waited for, as nobody knows who is still to come.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deferral_s: Option<u32>,
     /// Routing policies, which `import` and `export` name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub policy: Vec<policy::PolicyConfig>,
@@ -58,6 +73,9 @@ pub struct Rr {
     /// Monitoring stations (BMP, RFC 7854).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bmp: Vec<Bmp>,
+    /// What comes is recorded in files (MRT, RFC 6396); changes with a restart of the site.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mrt: Option<Mrt>,
     /// Groups of peers: what stands here holds for those that name the group, and for all that come
     /// from its ranges.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -277,6 +295,8 @@ manners! {
     long_lived_s: u32,
     /// Time until the End-of-RIB of a peer that is back, seconds; absent: 360.
     stale_s: u32,
+    /// Where it stands (`[[rr.location]]`): its best paths are chosen by the metrics from there.
+    location: String,
     /// The policy that its routes go through when they come; absent: all are taken as they are.
     import: String,
     /// The policy that routes go through when it is told them; absent: all go as they are.

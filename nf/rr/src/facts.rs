@@ -81,6 +81,11 @@ event::facts! {
         /// Octets that wait for stations.
         StationsWaiting = Gauge, Debug, "rr_bmp_waiting_octets",
             "Octets that wait for monitoring stations to read";
+        /// Octets were recorded.
+        Recorded = Counter, Debug, "rr_mrt_octets_total", "Octets of MRT that were recorded";
+        /// Octets could not be recorded.
+        RecordsLost = Counter, Warn, "rr_mrt_octets_lost_total",
+            "Octets of MRT that were not recorded because the file was too slow";
         /// Peers, dynamic ones included.
         Peers = Gauge, Debug, "rr_peers", "Peers, those that came from ranges included";
         /// Peers that came from ranges.

@@ -19,18 +19,21 @@ mod apply;
 mod ask;
 mod clock;
 pub mod config;
+mod deferral;
 mod facts;
 mod judges;
 mod limits;
 mod links;
 mod origins;
 mod peers;
+mod recording;
 mod routes;
 mod sessions;
 mod stations;
 mod telling;
 
 pub use facts::Fact;
+pub use recording::Recorder;
 
 use bgp::Out;
 use bgp::codec::{Cease, EXTENDED_MESSAGE_BYTES_MAX, Framing, HEADER_BYTES, MESSAGE_BYTES_MAX};
@@ -41,6 +44,7 @@ use judges::Judges;
 use machine::Time;
 use origins::Origins;
 use peers::Peers;
+use recording::Recording;
 use rib::Rib;
 use runtime::{Ask, AskError, Effects, Flow, Frame, Function, In, PortId, Seed};
 use stations::Stations;
@@ -59,6 +63,7 @@ pub struct Reflector {
     judges: Arc<Judges>,
     origins: Origins,
     stations: Stations,
+    recording: Recording,
     rib_seed: u64,
     /// The rib has something to do.
     has_work: bool,
@@ -68,6 +73,8 @@ pub struct Reflector {
     seed: u64,
     /// Further shards do nothing here.
     is_first: bool,
+    /// Until then nobody is told anything.
+    deferral: Option<Time>,
     is_draining: bool,
     /// What the sessions do not need was begun as well, with the first tick.
     is_started: bool,
@@ -94,17 +101,20 @@ impl Reflector {
             judges,
             origins,
             stations: Stations::new(&config),
+            recording: Recording::default(),
             rib_seed,
             has_work: false,
             clock: Clock::new(seed.now),
             facts: Sheet::new(),
             seed: number(0),
             is_first,
+            deferral: Self::defer(seed.now, config.deferral_s.unwrap_or(0)),
             is_draining: false,
             is_started: false,
             outs: Vec::new(),
             config: Arc::clone(&config),
         };
+        it.rib.set_metrics(config.distances());
         // Other shards have no peers: their connections are told the first one.
         if is_first {
             it.join(seed.now, &config);
@@ -185,6 +195,7 @@ impl Function for Reflector {
             self.rib.tick(now);
             self.has_work = true;
         }
+        self.has_work |= self.deferral.is_some_and(|at| at <= now);
         self.has_work |= self.stations.deadline().is_some_and(|at| at <= now);
         self.work(now, out);
     }
@@ -194,6 +205,7 @@ impl Function for Reflector {
             return Some(Time::ZERO);
         }
         let feeds = self.origins.deadline().into_iter().chain(self.stations.deadline());
+        let feeds = feeds.chain(self.deferral);
         self.clock.deadline().into_iter().chain(self.rib.deadline()).chain(feeds).min()
     }
 

@@ -55,7 +55,8 @@ impl Reflector {
     /// A peer joins; its session begins with the next tick.
     pub(crate) fn admit(&mut self, now: Time, speaker: Speaker) -> PeerId {
         let seed = self.next_seed();
-        let id = self.peers.insert(Peer::new(now, speaker, seed));
+        let settings = self.settings_now(&speaker.settings);
+        let id = self.peers.insert(Peer::new(now, speaker, settings, seed));
         self.clock.arm(now, id);
         id
     }

@@ -3,7 +3,7 @@
 use crate::config::Speaker;
 use bgp::codec::{EXTENDED_MESSAGE_BYTES_MAX, MessageType, Messages};
 use bgp::family::FamilySet;
-use bgp::{ConnectionId, Negotiated, Session};
+use bgp::{ConnectionId, Negotiated, Session, Settings};
 use hashbrown::HashMap;
 use machine::{Duration, Machine, Time};
 use rib::PeerId;
@@ -52,6 +52,8 @@ pub(crate) struct Peer {
     pub(crate) session: Session,
     /// The connection over which routes are exchanged.
     pub(crate) up: Option<ConnectionId>,
+    /// Our end of the session, while it stands.
+    pub(crate) here: Option<IpAddr>,
     /// What was agreed on, while the session stands.
     pub(crate) negotiated: Option<Box<Negotiated>>,
     /// Its policies while the session stands, as the rib numbers them.
@@ -65,6 +67,8 @@ pub(crate) struct Peer {
     pub(crate) offence: Option<Ending>,
     /// The families of which it has more routes than its limit warns of.
     pub(crate) warned: FamilySet,
+    /// The families of which it has told all that it had when its session came to stand.
+    pub(crate) ended: FamilySet,
     pub(crate) links: BTreeMap<ConnectionId, Link>,
     /// For when the wheel is armed.
     armed: Option<Time>,
@@ -73,13 +77,14 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    pub(crate) fn new(now: Time, speaker: Speaker, seed: u64) -> Self {
-        let session = Session::new(speaker.settings.clone(), seed);
+    pub(crate) fn new(now: Time, speaker: Speaker, settings: Settings, seed: u64) -> Self {
+        let session = Session::new(settings, seed);
         let held = (!speaker.enabled).then_some(Held::Configured);
         Self {
             speaker,
             session,
             up: None,
+            here: None,
             negotiated: None,
             judges: [0; 2],
             since: now,
@@ -88,6 +93,7 @@ impl Peer {
             tolerated: 0,
             offence: None,
             warned: FamilySet::EMPTY,
+            ended: FamilySet::EMPTY,
             links: BTreeMap::new(),
             armed: None,
             suspected: None,

@@ -27,6 +27,7 @@ impl Reflector {
             };
             let has_limits = !peer.speaker.limits.is_empty();
             self.facts.add(Fact::UpdatesIn, 1);
+            self.record_update(now, id, message);
             match self.rib.update(id, message) {
                 Ok(read) => {
                     self.facts.add(Fact::RoutesIn, u64::from(read.announced));
@@ -36,6 +37,7 @@ impl Reflector {
                         self.tolerate(now, id, &offence);
                     }
                     if let Some(family) = read.end_of_rib {
+                        self.peers.get_mut(id).into_iter().for_each(|it| it.ended.insert(family));
                         self.tell(now, id, In::EndOfRib(family), out);
                     }
                 }
@@ -70,7 +72,10 @@ impl Reflector {
             return;
         }
         self.rejudge(now);
-        self.has_work = self.rib.work(now, WORK_MAX) | self.is_rejudging();
+        self.has_work = self.is_rejudging();
+        if !self.is_deferring(now, out) {
+            self.has_work |= self.rib.work(now, WORK_MAX);
+        }
         while let Some(sending) = self.rib.next_sending() {
             let Some(sending) = self.deliver(now, sending) else { continue };
             let Sending { peer: id, bytes, updates } = sending;
@@ -87,5 +92,6 @@ impl Reflector {
             self.settle(id);
         }
         self.flush_stations(now, out);
+        self.flush_records(now);
     }
 }

@@ -173,15 +173,17 @@ impl Reflector {
             asn,
             import: peer.judges[0],
             export: peer.judges[1],
-            location: 0,
+            location: peer.speaker.location,
             role: peer.speaker.settings.offer.role.filter(|_| !is_internal),
             // RFC 4271 §5.1.3: always where the peer is external.
             next_hop_self: ours.filter(|_| !is_internal || peer.speaker.next_hop_self),
         };
         self.rib.up(now, id, neighbour, &negotiated);
         (peer.up, peer.negotiated) = (Some(connection), Some(negotiated));
-        peer.warned = FamilySet::EMPTY;
+        peer.here = ours;
+        (peer.warned, peer.ended) = (FamilySet::EMPTY, FamilySet::EMPTY);
         self.stations_peer_up(now, id);
+        self.record_state(now, id, true);
         self.has_work = true;
     }
 
@@ -189,10 +191,12 @@ impl Reflector {
     fn down(&mut self, now: Time, id: PeerId, cause: &Cause, retained: FamilySet) {
         self.facts.add(Fact::Dropped, 1);
         self.stations_peer_down(now, id, cause);
+        self.record_state(now, id, false);
         self.rib.down(id, retained);
         self.has_work = true;
         if let Some(peer) = self.peers.get_mut(id) {
-            (peer.up, peer.negotiated, peer.warned) = (None, None, FamilySet::EMPTY);
+            (peer.up, peer.negotiated, peer.here) = (None, None, None);
+            peer.warned = FamilySet::EMPTY;
             let judges = core::mem::take(&mut peer.judges);
             judges.into_iter().for_each(|number| self.judges.leave(number));
         }

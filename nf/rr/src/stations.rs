@@ -226,7 +226,7 @@ impl Reflector {
         }
     }
 
-    /// A station looks on in the rib from now on; the families of which it is told.
+    /// A station looks on in the rib from now on.
     pub(crate) fn watch(
         &mut self,
         at: usize,

@@ -149,7 +149,7 @@ impl Reflector {
         let mut octets = Vec::new();
         if peer == LOC_RIB {
             self.write_loc_rib_up(now, &mut octets);
-            self.watch(at, None, Family::ALL.iter().copied().collect());
+            self.watch(at, None, self.config.spoken());
             return (octets, false);
         }
         let id = PeerId(peer.0);
@@ -229,9 +229,8 @@ impl Reflector {
     }
 
     fn write_loc_rib_up(&self, now: Time, out: &mut Vec<u8>) {
-        let families: FamilySet = Family::ALL.iter().copied().collect();
         let config = &self.config;
-        let offer = Offer::modern(config.asn, config.identifier.to_bits(), 0, families);
+        let offer = Offer::modern(config.asn, config.identifier.to_bits(), 0, config.spoken());
         let mut open = Vec::new();
         bgp::codec::write_open(&offer, &mut open);
         let name = Information { kind: InformationType::TableName.number(), value: TABLE_NAME };

@@ -41,6 +41,21 @@ address = "10.0.2.1"
 client = true
 "#;
 
+/// Takes what comes first, and no more.
+#[derive(Debug, Default)]
+struct OneRecord(std::sync::atomic::AtomicUsize);
+
+impl rr::Recorder for OneRecord {
+    fn record(&self, _: machine::Time, octets: Vec<u8>) -> bool {
+        assert!(!octets.is_empty());
+        self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed) == 0
+    }
+
+    fn fault(&self) -> Option<String> {
+        None
+    }
+}
+
 fn read(world: &mut World, moved: &mut BTreeSet<&'static str>) {
     world.ask("alarms", &[]);
     for cells in world.reflector.cells() {
@@ -55,6 +70,7 @@ fn read(world: &mut World, moved: &mut BTreeSet<&'static str>) {
 #[test]
 fn every_fact_moves() {
     let (mut world, mut moved) = (World::new(SITE), BTreeSet::new());
+    world.reflector.record_by(std::sync::Arc::new(OneRecord::default()));
     world.listen("10.9.0.1:323");
     world.listen("10.9.0.9:11019");
     let a = world.add(Speaker::client("10.0.1.1"));

@@ -1,9 +1,11 @@
-//! Caches of validated prefixes: what they say decides what policies do, and when they go.
+//! Caches of validated prefixes: what they say decides what policies do, and when they go. Tables
+//! and what comes as MRT.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod world;
 
-use bgp::family::FamilySet;
+use bgp::family::{Family, FamilySet};
+use mrt::FsmState;
 use rpki::{Intervals, Pdu, Version, Vrp4};
 use world::speaker::prefix;
 use world::{Speaker, World, s};
@@ -62,7 +64,7 @@ fn end(serial: u32) -> Pdu<'static> {
 fn scene(caches: &str) -> (World, usize, usize) {
     let mut world = World::new(&site(caches));
     world.listen(CACHE);
-    let families = FamilySet::only(bgp::family::Family::Ipv4Unicast);
+    let families = FamilySet::only(Family::Ipv4Unicast);
     let ext = world.add(Speaker::of("10.0.5.1", 65_001, families));
     let client = world.add(Speaker::client("10.0.1.1"));
     world.pass(s(1));
@@ -192,6 +194,103 @@ fn a_cache_that_talks_nonsense_is_told_so_and_disconnected() {
     assert!(row["why"].as_str().unwrap().contains("offended"), "{row}");
 }
 
+/// All pages of the dump.
+fn dumped(world: &mut World) -> Vec<u8> {
+    let (mut from, mut octets, mut pages) = (None, Vec::new(), 0);
+    loop {
+        let params: Vec<(&str, &str)> =
+            from.as_deref().map(|it| ("from", it)).into_iter().collect();
+        let page = world.ask("bgp/dump", &params);
+        let text = page["octets"].as_str().unwrap().to_owned();
+        let digits = (0..text.len()).step_by(2);
+        octets.extend(digits.map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()));
+        pages += 1;
+        match page["next"].as_str() {
+            Some(next) => from = Some(next.to_owned()),
+            None => return octets,
+        }
+        assert!(pages < 100);
+    }
+}
+
+#[test]
+fn the_tables_are_dumped_as_they_are_behind_the_policies() {
+    let (mut world, ext, client) = scene(ONE);
+    let others = record(true, "198.51.100.0/22", 24, 65_009);
+    world.say(CACHE, pdus(&[Pdu::CacheResponse(7), others, end(1)]));
+    world.act(client, |it, _| it.announce(&["192.0.2.0/24"]));
+    world.pass(s(1));
+    let file = dumped(&mut world);
+    let entries: Vec<_> = mrt::RibEntries::new(&file).map(Result::unwrap).collect();
+    let told = |it: &mrt::RibEntry<'_>| {
+        (it.ipv4().unwrap().to_string(), it.peer.address.to_string(), it.peer.asn)
+    };
+    let mut routes: Vec<_> = entries.iter().map(told).collect();
+    routes.sort();
+    let expected = [
+        ("192.0.2.0/24", "10.0.1.1", 65_000),
+        ("192.0.2.0/24", "10.0.5.1", 65_001),
+        ("203.0.113.0/24", "10.0.5.1", 65_001),
+    ];
+    assert_eq!(routes, expected.map(|(a, b, asn)| (a.to_owned(), b.to_owned(), asn)));
+    // Between two pages a peer goes: the next one has an index table of its own.
+    let first = world.ask("bgp/dump", &[]);
+    assert!(first["octets"].as_str().unwrap().len() > 100);
+    world.cut(ext);
+    world.pass(s(1));
+    let rest = world.ask("bgp/dump", &[("from", "0:0:1")]);
+    assert!(rest["octets"].as_str().unwrap().contains("0a000101"), "{rest}");
+    assert!(world.try_ask("bgp/dump", &[("from", "x")]).is_err());
+}
+
+/// Keeps everything.
+#[derive(Debug, Default)]
+struct Kept(std::sync::Mutex<Vec<u8>>);
+
+impl rr::Recorder for Kept {
+    fn record(&self, _: machine::Time, octets: Vec<u8>) -> bool {
+        self.0.lock().unwrap().extend_from_slice(&octets);
+        true
+    }
+
+    fn fault(&self) -> Option<String> {
+        Some("the disk is full".to_owned())
+    }
+}
+
+fn state(place: usize) -> Option<FsmState> {
+    use FsmState::{Active, Connect, Established, Idle, OpenConfirm, OpenSent};
+    Some([Idle, Connect, Active, OpenSent, OpenConfirm, Established][place])
+}
+
+#[test]
+fn what_comes_is_recorded_and_so_are_sessions() {
+    let mut world = World::new(&site(""));
+    let kept = std::sync::Arc::new(Kept::default());
+    world.reflector.record_by(std::sync::Arc::clone(&kept) as std::sync::Arc<dyn rr::Recorder>);
+    let ext = world.add(Speaker::of("10.0.5.1", 65_001, FamilySet::only(Family::Ipv4Unicast)));
+    world.pass(s(1));
+    world.act(ext, |it, _| it.announce(&["192.0.2.0/24"]));
+    world.pass(s(1));
+    world.cut(ext);
+    world.pass(world::ms(100));
+    let octets = kept.0.lock().unwrap().clone();
+    let mut seen = Vec::new();
+    for record in mrt::Records::new(&octets) {
+        match record.unwrap().read().unwrap() {
+            mrt::Body::StateChange(change) => seen.push((change.from, change.to)),
+            mrt::Body::Message(message) => {
+                assert_eq!((message.message[18], message.ends.peer_as), (2, 65_001));
+                seen.push((state(5), state(5)));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    seen.dedup();
+    assert_eq!(seen, [(state(4), state(5)), (state(5), state(5)), (state(5), state(0))]);
+    assert!(world.alarms().contains(&"mrt-not-recorded rr1".to_owned()));
+}
+
 #[test]
 fn caches_that_cannot_be_meant_are_refused() {
     let found = |caches: &str| {
@@ -202,6 +301,8 @@ fn caches_that_cannot_be_meant_are_refused() {
     assert_eq!(found(twice), ["rpki[1].address"]);
     let wrong = "rpki = [{ address = \"0.0.0.0\", port = 0, local = \"::1\" }]";
     assert_eq!(found(wrong), ["rpki[0].address", "rpki[0].port", "rpki[0].local"]);
+    let records = "mrt = { directory = \"\", rotate_s = 1, files_max = 0 }";
+    assert_eq!(found(records), ["mrt.directory", "mrt.rotate_s", "mrt.files_max"]);
     let stations = "bmp = [{ name = \"\", address = \"10.9.0.9\", port = 11019, tables = [] }]";
     assert_eq!(found(stations), ["bmp[0].name", "bmp[0].tables"]);
 }

@@ -259,3 +259,77 @@ fn an_update_that_offends_costs_its_routes_and_not_the_session() {
     let text = row[0]["last_offence"]["text"].as_str().unwrap().to_owned();
     assert!(text.contains("no such origin") && text.contains("treat-as-withdraw"), "{text}");
 }
+
+#[test]
+fn each_place_is_told_the_path_whose_next_hop_is_nearest_there() {
+    let places = |east: u32| {
+        format!(
+            r#"
+metrics = [{{ prefix = "10.0.1.0/24", metric = 10 }}, {{ prefix = "10.0.2.0/24", metric = 20 }}]
+[[location]]
+name = "east"
+metrics = [
+  {{ prefix = "10.0.1.0/24", metric = 30 }},
+  {{ prefix = "10.0.2.1", metric = {east} }},
+]
+"#
+        )
+    };
+    let site = |east: u32| {
+        let (head, peers) = SITE.split_once("peer = [").unwrap();
+        let peers = peers.replace("\"far\", address", "\"far\", location = \"east\", address");
+        format!("{head}peer = [{peers}{}", places(east))
+    };
+    let mut world = World::new(&site(5));
+    let [one, two, far, other] = ["10.0.1.1", "10.0.2.1", "10.0.3.1", "10.0.4.1"]
+        .map(|address| world.add(Speaker::client(address)));
+    world.pass(s(1));
+    world.act(one, |it, _| it.announce(&NETS[..1]));
+    world.act(two, |it, _| it.announce(&NETS[..1]));
+    world.pass(s(1));
+    let next_hop = |world: &World, id: usize| {
+        let attributes = world.speakers[id].routes[NETS[0]].clone();
+        Attributes::new(&attributes).value(AttributeType::NextHop).unwrap().to_vec()
+    };
+    assert_eq!(next_hop(&world, other), [10, 0, 1, 1]);
+    assert_eq!(next_hop(&world, far), [10, 0, 2, 1]);
+    // The way becomes longer; no session ends.
+    world.configure(&site(50));
+    world.pass(s(1));
+    assert_eq!(next_hop(&world, far), [10, 0, 1, 1]);
+    assert_eq!(world.fact("rr_sessions_dropped_total"), 0);
+}
+
+#[test]
+fn after_a_start_nobody_is_told_anything_until_all_have_said_what_they_have() {
+    let deferring = SITE.replace("listen =", "deferral_s = 60\nlisten =");
+    let mut world = World::new(&deferring);
+    let one = world.add(restarting("10.0.1.1"));
+    let others: Vec<usize> = ["10.0.2.1", "10.0.3.1", "10.0.4.1"]
+        .map(|address| world.add(Speaker::client(address)))
+        .to_vec();
+    let families = FamilySet::only(Family::Ipv4Unicast);
+    world.add(Speaker::of("10.0.5.1", 65_001, families));
+    world.pass(s(1));
+    let heard = world.speakers[one].up.as_ref().unwrap().1.peer.graceful_restart;
+    assert!(heard.unwrap().restarting, "it says that it has restarted");
+    world.act(one, |it, _| it.announce(&NETS));
+    world.pass(s(5));
+    assert!(others.iter().all(|id| world.speakers[*id].updates.is_empty()));
+    let mut end = Vec::new();
+    bgp::pack::end_of_rib(Family::Ipv4Unicast, &mut end);
+    world.act(one, |it, _| it.say(end));
+    world.pass(s(1));
+    assert!(others.iter().all(|id| routes(&world, *id) == NETS));
+    assert!(others.iter().all(|id| world.speakers[*id].ended_ribs.len() == 1));
+    // One who never says it is waited for no longer than that.
+    let mut world = World::new(&deferring);
+    let one = world.add(restarting("10.0.1.1"));
+    let two = world.add(Speaker::client("10.0.2.1"));
+    world.pass(s(1));
+    world.act(one, |it, _| it.announce(&NETS));
+    world.pass(s(50));
+    assert_eq!(routes(&world, two).len(), 0);
+    world.pass(s(10));
+    assert_eq!(routes(&world, two), NETS);
+}

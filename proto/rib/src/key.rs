@@ -35,80 +35,54 @@ pub(crate) struct Parts<'a> {
     pub(crate) payload: &'a [u8],
 }
 
-impl Key for Ipv4Prefix {
-    #[inline]
-    fn hash(&self, hash: Hash) -> u64 {
-        hash.word(self.packed())
-    }
+/// Plain prefixes: their routes, how they are packed, how they are hashed.
+macro_rules! plain {
+    ($prefix:ty, $routes:ty, $put:ident, |$this:ident, $hash:ident| $hashed:expr) => {
+        impl Key for $prefix {
+            #[inline]
+            fn hash(&self, $hash: Hash) -> u64 {
+                let $this = self;
+                $hashed
+            }
 
-    fn octets(&self, out: &mut Vec<u8>) {
-        self.write(out);
-    }
+            fn octets(&self, out: &mut Vec<u8>) {
+                self.write(out);
+            }
 
-    fn read(_: Family, octets: &[u8]) -> Option<Self> {
-        Self::read(octets).map(|(prefix, _)| prefix)
-    }
+            fn read(_: Family, octets: &[u8]) -> Option<Self> {
+                Self::read(octets).map(|(prefix, _)| prefix)
+            }
 
-    #[inline]
-    fn each(routes: Routes<'_>, mut take: impl FnMut(u32, Self, &[u8])) {
-        for (path_id, prefix) in Ipv4Routes::new(routes.octets(), routes.layout().add_path) {
-            take(path_id, prefix, &[]);
+            #[inline]
+            fn each(routes: Routes<'_>, mut take: impl FnMut(u32, Self, &[u8])) {
+                for (path_id, prefix) in <$routes>::new(routes.octets(), routes.layout().add_path) {
+                    take(path_id, prefix, &[]);
+                }
+            }
+
+            #[inline]
+            fn announce(
+                &self,
+                route: Parts<'_>,
+                to: &mut Announcement<'_, '_>,
+                _: &mut Vec<u8>,
+            ) -> Result<(), TooLong> {
+                to.$put(route.path_id, *self);
+                Ok(())
+            }
+
+            fn withdraw(&self, route: Parts<'_>, to: &mut Withdrawal<'_>, _: &mut Vec<u8>) {
+                to.$put(route.path_id, *self);
+            }
         }
-    }
-
-    #[inline]
-    fn announce(
-        &self,
-        route: Parts<'_>,
-        to: &mut Announcement<'_, '_>,
-        _: &mut Vec<u8>,
-    ) -> Result<(), TooLong> {
-        to.prefix(route.path_id, *self);
-        Ok(())
-    }
-
-    fn withdraw(&self, route: Parts<'_>, to: &mut Withdrawal<'_>, _: &mut Vec<u8>) {
-        to.prefix(route.path_id, *self);
-    }
+    };
 }
 
-impl Key for Ipv6Prefix {
-    #[inline]
-    fn hash(&self, hash: Hash) -> u64 {
-        let bits = self.address().to_bits();
-        hash.words((bits >> 64) as u64 ^ u64::from(self.bits()).rotate_right(8), bits as u64)
-    }
-
-    fn octets(&self, out: &mut Vec<u8>) {
-        self.write(out);
-    }
-
-    fn read(_: Family, octets: &[u8]) -> Option<Self> {
-        Self::read(octets).map(|(prefix, _)| prefix)
-    }
-
-    #[inline]
-    fn each(routes: Routes<'_>, mut take: impl FnMut(u32, Self, &[u8])) {
-        for (path_id, prefix) in Ipv6Routes::new(routes.octets(), routes.layout().add_path) {
-            take(path_id, prefix, &[]);
-        }
-    }
-
-    #[inline]
-    fn announce(
-        &self,
-        route: Parts<'_>,
-        to: &mut Announcement<'_, '_>,
-        _: &mut Vec<u8>,
-    ) -> Result<(), TooLong> {
-        to.ipv6_prefix(route.path_id, *self);
-        Ok(())
-    }
-
-    fn withdraw(&self, route: Parts<'_>, to: &mut Withdrawal<'_>, _: &mut Vec<u8>) {
-        to.ipv6_prefix(route.path_id, *self);
-    }
-}
+plain!(Ipv4Prefix, Ipv4Routes<'_>, prefix, |it, hash| hash.word(it.packed()));
+plain!(Ipv6Prefix, Ipv6Routes<'_>, ipv6_prefix, |it, hash| {
+    let bits = it.address().to_bits();
+    hash.words((bits >> 64) as u64 ^ u64::from(it.bits()).rotate_right(8), bits as u64)
+});
 
 impl Key for RouteKey {
     fn hash(&self, hash: Hash) -> u64 {

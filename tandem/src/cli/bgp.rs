@@ -28,6 +28,13 @@ pub enum BgpCommand {
     Families(Of),
     /// Caches of validated prefixes (RPKI): state, serial number, records.
     Rpki(Of),
+    /// Write the tables to a file (MRT, TABLE_DUMP_V2).
+    Dump {
+        /// Name of the function.
+        function: String,
+        /// The file; there must be none.
+        file: std::path::PathBuf,
+    },
     /// Monitoring stations (BMP): state, what waits.
     Bmp(Of),
     /// Ask the caches of validated prefixes now.

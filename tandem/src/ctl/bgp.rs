@@ -6,6 +6,9 @@ use crate::cli::{BgpClear, BgpCommand, BgpPeer, BgpRoutes, Of, OfPeer, Output};
 use crate::exit::Exit;
 use crate::output::{self, Column, plain, time};
 use serde_json::{Value, json};
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::path::Path;
 
 /// Rows that one question brings.
 const PAGE: u64 = 1_000;
@@ -120,6 +123,7 @@ pub fn bgp(client: &Client, form: Output, command: Option<BgpCommand>) -> Result
         }
         BgpCommand::Rpki(of) => asked(client, form, of.function, "bgp/rpki", CACHES),
         BgpCommand::Bmp(of) => asked(client, form, of.function, "bgp/bmp", STATIONS),
+        BgpCommand::Dump { function, file } => dump(client, &function, &file),
         BgpCommand::RpkiRefresh { function } => {
             let path = format!("/api/v1/functions/{}/bgp/rpki-refresh", segment(&function));
             let whole = client.post(&path, &json!({}))?;
@@ -167,6 +171,32 @@ fn peer(client: &Client, of: &OfPeer) -> Result<(), Exit> {
     let query = query(&[("peer", Some(of.peer.clone()))]);
     let path = format!("/api/v1/functions/{}/bgp/peer{query}", segment(&of.function));
     output::text(&output::json(&client.get(&path)?))
+}
+
+/// Writes the tables to a file, page after page.
+fn dump(client: &Client, function: &str, file: &Path) -> Result<(), Exit> {
+    let fault = |error: std::io::Error| Exit::Usage(format!("{}: {error}", file.display()));
+    let mut out = BufWriter::new(File::create_new(file).map_err(fault)?);
+    let (mut from, mut octets) = (None, 0);
+    loop {
+        let query = query(&[("from", from)]);
+        let path = format!("/api/v1/functions/{}/bgp/dump{query}", segment(function));
+        let page = client.get(&path)?;
+        let piece = from_hex(page["octets"].as_str().unwrap_or_default());
+        octets += piece.len();
+        out.write_all(&piece).map_err(fault)?;
+        match page["next"].as_str() {
+            Some(next) => from = Some(next.to_owned()),
+            None => break,
+        }
+    }
+    out.flush().map_err(fault)?;
+    output::text(&format!("{octets} octets of MRT\n"))
+}
+
+fn from_hex(text: &str) -> Vec<u8> {
+    let digit = |b: u8| (b as char).to_digit(16).unwrap_or(0) as u8;
+    text.as_bytes().as_chunks::<2>().0.iter().map(|[a, b]| digit(*a) << 4 | digit(*b)).collect()
 }
 
 /// Asks page after page until there are as many rows as are wanted.

@@ -17,8 +17,9 @@ use crate::published;
 use anyhow::Context;
 use bgp::family::Family;
 use peers::Priority;
-use routes::{Bar, Convergence, Course, InternetShape, Table};
+use routes::{Bar, Convergence, Course, InternetShape, Recorded, Table};
 use serde_json::{Value, json};
+use std::path::Path;
 
 pub(crate) const NAME: &str = "reflection-ipv4";
 const CLIENTS: [usize; 4] = [100, 250, 500, 1_000];
@@ -154,7 +155,9 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     let published = report.table(NAME).context("the published table is part of the program")?;
     let full = InternetShape::REPORT.prefixes;
     let usual = if options.quick { QUICK_PREFIXES } else { full };
-    let prefixes = options.reflection.prefixes.unwrap_or(usual);
+    let recorded = options.reflection.mrt.as_deref().map(recorded).transpose()?;
+    let asked = options.reflection.prefixes.or(recorded.as_ref().map(Table::len));
+    let prefixes = asked.unwrap_or(usual);
     let clients = match &options.reflection.clients[..] {
         [] if options.quick => QUICK_CLIENTS.to_vec(),
         [] => CLIENTS.to_vec(),
@@ -185,10 +188,13 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
         out.push(published.absent(&rows[1], "the range of the report's runs: see the row above"));
     }
     if options.wants(&rows[2].scenario) || options.wants(&rows[3].scenario) {
-        let table = InternetShape::scaled(prefixes).table();
+        let table = match &recorded {
+            Some(table) => table.clone(),
+            None => InternetShape::scaled(prefixes).table(),
+        };
         out.extend(internet(&mut campaign, &table, &clients, rows)?);
     }
-    let is_full = prefixes == full && !options.quick;
+    let is_full = prefixes == full && !options.quick && recorded.is_none();
     if is_full {
         campaign.broken.extend(campaign.bars.iter().filter_map(Bar::broken));
     }
@@ -198,6 +204,15 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     }
     let broken = campaign.broken;
     Ok(Outcome { experiment: NAME, host: host::describe(), rows: out, broken })
+}
+
+/// The table of an MRT file.
+fn recorded(file: &Path) -> anyhow::Result<Table> {
+    let octets = std::fs::read(file).with_context(|| file.display().to_string())?;
+    let Recorded { table, malformed, .. } = Recorded::read(&octets);
+    anyhow::ensure!(!table.is_empty(), "{}: no IPv4 routes in it", file.display());
+    anyhow::ensure!(malformed == 0, "{}: {malformed} malformed records", file.display());
+    Ok(table)
 }
 
 fn internet(

@@ -388,6 +388,6 @@ fn types(attributes: &Attributes<'_>) -> Vec<String> {
     attributes.flatten().map(|attribute| name(attribute.number)).collect()
 }
 
-fn hex(octets: &[u8]) -> String {
+pub(super) fn hex(octets: &[u8]) -> String {
     octets.iter().map(|octet| format!("{octet:02x}")).collect()
 }

@@ -10,6 +10,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// Stations of one function at most.
 pub(crate) const STATIONS_MAX: usize = 6;
+/// Seconds of one file of records at most: a week.
+const ROTATE_S_MAX: u32 = 7 * 86_400;
+/// Files of records at most.
+const FILES_MAX: u32 = 100_000;
 /// Seconds between statistics at most: a day.
 const STATISTICS_S_MAX: u32 = 86_400;
 
@@ -67,6 +71,28 @@ pub struct Bmp {
     /// minutes (RFC 7854 §3.2).
     #[serde(default = "retry_s")]
     pub retry_s: u32,
+}
+
+/// Where what comes is recorded (MRT, RFC 6396).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Mrt {
+    /// The folder of the files, relative to the site's directory.
+    pub directory: String,
+    /// Time after which the next file begins, seconds.
+    #[serde(default = "rotate_s")]
+    pub rotate_s: u32,
+    /// Files that are kept; the oldest go.
+    #[serde(default = "files_max")]
+    pub files_max: u32,
+}
+
+const fn rotate_s() -> u32 {
+    900
+}
+
+const fn files_max() -> u32 {
+    96
 }
 
 const fn rpki_port() -> u16 {
@@ -159,6 +185,9 @@ impl Rr {
             let twice = self.rpki[..n].iter().any(same);
             validate_end(&at, (cache.address, cache.port, cache.local), twice, issues);
         }
+        if let Some(mrt) = &self.mrt {
+            validate_mrt(mrt, issues);
+        }
         if self.bmp.len() > STATIONS_MAX {
             let what = format!("{} stations", self.bmp.len());
             issues.push(Issue::new("bmp", what, format!("use {STATIONS_MAX} or fewer")));
@@ -188,6 +217,22 @@ impl Rr {
         if !(1..=720).contains(&station.retry_s) {
             let what = format!("{} is out of range", station.retry_s);
             issues.push(Issue::new(format!("{at}.retry_s"), what, "use 1 to 720"));
+        }
+    }
+}
+
+fn validate_mrt(mrt: &Mrt, issues: &mut Vec<Issue>) {
+    if mrt.directory.is_empty() {
+        let mend = "write a path, as in `directory = \"mrt\"`";
+        issues.push(Issue::new("mrt.directory", "the path is empty", mend));
+    }
+    let ranges =
+        [("rotate_s", mrt.rotate_s, 10, ROTATE_S_MAX), ("files_max", mrt.files_max, 1, FILES_MAX)];
+    for (key, value, least, most) in ranges {
+        if !(least..=most).contains(&value) {
+            let what = format!("{value} is out of range");
+            let mend = format!("use {least} to {most}");
+            issues.push(Issue::new(format!("mrt.{key}"), what, mend));
         }
     }
 }

@@ -95,6 +95,16 @@ impl Manner {
     }
 }
 
+impl Rr {
+    /// The families that any session offers.
+    pub(crate) fn spoken(&self) -> FamilySet {
+        let groups = self.group.iter().filter(|group| !group.ranges.is_empty());
+        let groups = groups.map(|group| Manner::of_group(group).families());
+        let peers = self.peer.iter().map(|peer| self.manner(peer).families());
+        groups.chain(peers).fold(FamilySet::EMPTY, FamilySet::or)
+    }
+}
+
 /// Families whose routes have labels (RFC 8277, 4364, 4659).
 const fn has_labels(family: Family) -> bool {
     matches!(family, Family::Ipv4Labelled | Family::Ipv6Labelled | Family::Vpnv4 | Family::Vpnv6)

@@ -58,6 +58,8 @@ pub(crate) struct Speaker {
     /// What its routes go through when they come, and when they go.
     pub(crate) import: Option<String>,
     pub(crate) export: Option<String>,
+    /// The number of the place where it stands.
+    pub(crate) location: u32,
     /// Where this node connects to.
     pub(crate) target: Option<Flow>,
     pub(crate) limits: Vec<Limit>,
@@ -107,6 +109,7 @@ impl Speaker {
             is_dynamic: target.is_none(),
             import: manner.import.clone(),
             export: manner.export.clone(),
+            location: rr.location_number(manner.location.as_ref()),
             target: target.filter(|_| !settings.passive),
             limits,
             proof: Proof { password, hops: manner.ttl_security_hops },
@@ -132,6 +135,7 @@ impl Speaker {
             && self.next_hop_self == next.next_hop_self
             && self.import == next.import
             && self.export == next.export
+            && self.location == next.location
             && self.target == next.target
             && self.proof == next.proof;
         if same { Change::Live } else { Change::Reset }

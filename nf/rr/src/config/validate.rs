@@ -22,6 +22,8 @@ const PASSWORD_OCTETS_MAX: usize = 80;
 const TEXT_OCTETS_MAX: usize = 255;
 /// Seconds of any time of a session at most: a week.
 const TIME_S_MAX: u32 = 7 * 86_400;
+/// Seconds for which routes may be waited for after a start at most: an hour.
+const DEFERRAL_S_MAX: u32 = 3_600;
 /// Seconds that graceful restart can say (RFC 4724 §3).
 const RESTART_S_MAX: u16 = 4_095;
 /// Seconds that long-lived graceful restart can say (RFC 9494 §3.1).
@@ -43,6 +45,7 @@ impl Rr {
         self.validate_passwords(issues);
         self.validate_policies(issues);
         self.validate_feeds(issues);
+        self.validate_places(issues);
     }
 
     fn validate_own(&self, issues: &mut Vec<Issue>) {
@@ -64,6 +67,10 @@ impl Rr {
         if self.cluster.is_some_and(|cluster| cluster.is_unspecified()) {
             let mend = "remove it: the BGP Identifier is taken then";
             issues.push(Issue::new("cluster", "the Cluster Identifier is zero", mend));
+        }
+        if self.deferral_s.is_some_and(|it| !(1..=DEFERRAL_S_MAX).contains(&it)) {
+            let mend = format!("use 1 to {DEFERRAL_S_MAX}, or remove it");
+            issues.push(Issue::new("deferral_s", "out of range", mend));
         }
         let text = self.shutdown_text.as_deref().unwrap_or_default();
         text_fits("shutdown_text", text, CEASE_COMMUNICATION_BYTES_MAX, issues);

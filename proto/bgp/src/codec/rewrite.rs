@@ -1,6 +1,6 @@
 //! Attribute sets changed in a few places: what a reflector, and a speaker of two octets, needs.
 
-use super::attribute::{AttributeType, Attributes, write_attribute};
+use super::attribute::{AttributeType, Attributes, Flags, write_attribute};
 use super::{AsPath, Identifier};
 
 /// Edits of one [`rewrite`] at most: what a pass keeps account of.
@@ -20,21 +20,23 @@ pub struct Edit<'a> {
 pub fn rewrite(attributes: &[u8], edits: &[Edit<'_>], out: &mut Vec<u8>) {
     let edits = &edits[..edits.len().min(EDITS_MAX)];
     let mut next = 0;
-    let put = |edit: &Edit<'_>, out: &mut Vec<u8>| {
+    let put = |edit: &Edit<'_>, partial: u8, out: &mut Vec<u8>| {
         if let Some(value) = edit.value {
-            write_attribute(edit.kind.flags(), edit.kind.number(), value, out);
+            write_attribute(edit.kind.flags() | partial, edit.kind.number(), value, out);
         }
     };
     for attribute in Attributes::new(attributes).map_while(Result::ok) {
         while let Some(edit) = edits.get(next).filter(|it| it.kind.number() <= attribute.number) {
-            put(edit, out);
+            // RFC 4271 §4.3: once set, it stays.
+            let is_its = edit.kind.number() == attribute.number;
+            put(edit, if is_its { attribute.flags.0 & Flags::PARTIAL } else { 0 }, out);
             next += 1;
         }
         if !edits.iter().any(|edit| edit.kind.number() == attribute.number) {
             out.extend_from_slice(attribute.octets);
         }
     }
-    edits[next..].iter().for_each(|edit| put(edit, out));
+    edits[next..].iter().for_each(|edit| put(edit, 0, out));
 }
 
 /// Appends `attributes` as a reflector of `cluster` passes them on: ORIGINATOR_ID if there is none

@@ -1,0 +1,54 @@
+//! After a start nobody is told anything until the peers have said what they have: those that
+//! restart gracefully kept forwarding by what this node told them before (RFC 4724 §4.1).
+
+use crate::Reflector;
+use crate::peers::Peer;
+use bgp::{In, Settings};
+use machine::{Duration, Time};
+use runtime::Effects;
+
+impl Reflector {
+    /// The selection deferral timer of a node that has just started.
+    pub(crate) fn defer(now: Time, seconds: u32) -> Option<Time> {
+        (seconds > 0).then(|| now + Duration::from_secs(seconds.into()))
+    }
+
+    /// The settings of a session that begins now: while routes are waited for, the peer hears that
+    /// this node has restarted, and does not wait for its routes in turn.
+    pub(crate) fn settings_now(&self, settings: &Settings) -> Settings {
+        let mut settings = settings.clone();
+        if let Some(restart) = &mut settings.offer.graceful_restart {
+            restart.restarting = self.deferral.is_some();
+        }
+        settings
+    }
+
+    /// Whether nobody is told anything yet.
+    pub(crate) fn is_deferring(&mut self, now: Time, out: &mut Effects) -> bool {
+        let Some(until) = self.deferral else { return false };
+        if now < until && !self.has_heard_all() {
+            return true;
+        }
+        self.deferral = None;
+        for id in self.peers.ids() {
+            let Some(peer) = self.peers.get(id) else { continue };
+            let settings = Box::new(peer.speaker.settings.clone());
+            self.tell(now, id, In::SetSettings(settings), out);
+        }
+        false
+    }
+
+    /// Every peer that was awaited has told all of its routes. Who may still come from a range is
+    /// not known: then the time is waited for.
+    fn has_heard_all(&self) -> bool {
+        self.ranges.is_empty() && self.peers.iter().all(|(_, peer)| is_heard(peer))
+    }
+}
+
+/// Not awaited: who is held, who does not restart gracefully, who has restarted itself.
+fn is_heard(peer: &Peer) -> bool {
+    let Some(negotiated) = &peer.negotiated else { return peer.held.is_some() };
+    let restarts = negotiated.peer.graceful_restart.as_ref();
+    let is_awaited = restarts.is_some_and(|it| !it.restarting);
+    !is_awaited || negotiated.graceful_restart.without(peer.ended).is_empty()
+}
