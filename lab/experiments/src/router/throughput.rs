@@ -164,8 +164,9 @@ impl Stand {
     }
 
     fn wires(&self, ground: &Ground, plan: &Plan) -> Result<Reached, String> {
-        let search = |tester: &mut Tester| Ok(self.bench.search(tester, WIRE_PPS_MAX));
-        self.bench.on_wires(ground, plan, search).map_err(|error| format!("{error:#}"))
+        let bench = self.bench;
+        let search = |tester: &mut Tester| Ok(bench.search(tester, WIRE_PPS_MAX));
+        bench.on_wires(ground, plan, search).map_err(|error| format!("{error:#}"))
     }
 
     fn in_memory(&mut self, plan: &Plan) -> Result<Told, String> {
