@@ -8,7 +8,7 @@ const INTERNET: &str = "Internet table, 515 858 prefixes, 71 900 paths, 100..100
 #[test]
 fn bird_passes_every_phase_and_a_tandem_that_is_not_there_breaks_the_run() {
     let (peer, clients) = (Some("bird".to_owned()), vec![5]);
-    let reflection = Reflection { peer, clients, prefixes: Some(500), macs: None };
+    let reflection = Reflection { peer, clients, prefixes: Some(500), macs: None, mrt: None };
     let options = Options {
         quick: true,
         tandem: "/nonexistent/tandem".into(),

@@ -57,12 +57,10 @@ pub(crate) fn assign(buckets: &mut [u32], shares: &[Share], nobody: u32) {
         at.into_iter().for_each(|at| held[at] += 1);
         owner.push(at);
     }
-    for at in 0..buckets.len() {
-        if owner[at].is_none() {
-            let next = richest_claim(&alive, &held);
-            held[next] += 1;
-            owner[at] = Some(next);
-        }
+    for nobodys in owner.iter_mut().filter(|owner| owner.is_none()) {
+        let next = richest_claim(&alive, &held);
+        held[next] += 1;
+        *nobodys = Some(next);
     }
     balance(&alive, &mut held, &mut owner);
     for (bucket, owner) in buckets.iter_mut().zip(owner) {
