@@ -415,3 +415,67 @@ fn customers_with_the_same_addresses_do_not_meet_in_their_routing_tables() {
     assert!(!reached && said.contains("nreachable"), "the blue table has no such route: {said}");
     assert_eq!(scene.refusals(), Vec::<Value>::new());
 }
+
+/// A web server of this machine's Python in a namespace; killed when dropped.
+struct Web(Child);
+
+impl Web {
+    fn start(namespace: &Namespace, folder: &std::path::Path, address: &str) -> Self {
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", namespace.name(), "python3", "-m", "http.server", "8000"]);
+        command.args(["--bind", address, "--directory"]).arg(folder);
+        Self(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
+    }
+}
+
+impl Drop for Web {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Fetches a file of `octets` and looks at every one of them.
+fn fetches(host: &Host, url: &str, octets: &[u8]) {
+    let until = Instant::now() + LONG;
+    let mut said = String::new();
+    while Instant::now() < until {
+        let output = host.run(&["curl", "-sS", "--noproxy", "*", "--max-time", "15", url]);
+        if output.status.success() {
+            assert!(output.stdout == octets, "{} octets came", output.stdout.len());
+            return;
+        }
+        said = words(&output.stderr);
+        thread::sleep(Duration::from_millis(100));
+    }
+    panic!("{url}: {said}");
+}
+
+#[test]
+fn tcp_goes_through_every_kind_of_port_and_to_the_routers_own_address() {
+    for driver in ["af_packet", "af_xdp"] {
+        let mut scene = Scene::new();
+        let (a, b) = two_hosts(&scene);
+        // XDP does not say that a sender left its checksums to hardware.
+        for host in [&a, &b] {
+            let off = ["-K", "eth0", "tx", "off", "tso", "off", "gso", "off"];
+            let said = host.run(&[&["ethtool"][..], &off].concat());
+            assert!(said.status.success(), "{}", words(&said.stderr));
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let octets: Vec<u8> =
+            (0..3_000_000_u32).map(|n| ((n.wrapping_mul(n)) >> 7) as u8).collect();
+        std::fs::write(folder.path().join("file"), &octets).unwrap();
+        let host = "name = \"pe1\"\nhost = \"own0\"";
+        let text = TWO_HOSTS.replace("name = \"pe1\"", host).replace("af_packet", driver);
+        scene.start(&text);
+        a.reaches("10.2.0.2");
+        let _there = Web::start(&b.namespace, folder.path(), "10.2.0.2");
+        fetches(&a, "http://10.2.0.2:8000/file", &octets);
+        scene.router.ip(&["address", "add", "10.1.0.1/32", "dev", "own0"]).unwrap();
+        scene.router.ip(&["route", "add", "default", "dev", "own0", "src", "10.1.0.1"]).unwrap();
+        let _own = Web::start(&scene.router, folder.path(), "10.1.0.1");
+        fetches(&b, "http://10.1.0.1:8000/file", &octets);
+        assert_eq!(scene.refusals(), Vec::<Value>::new());
+    }
+}

@@ -186,7 +186,7 @@ impl Worker {
             && host.receive(pool, &mut self.batch) > 0
         {
             for slot in &self.batch {
-                pool.meta_mut(*slot).flags |= graph::meta::OWN;
+                pool.meta_mut(*slot).flags |= graph::meta::OWN | graph::meta::HOSTED;
             }
             graph.push(self.inject, &self.batch, pool);
             self.batch.clear();

@@ -8,6 +8,8 @@ pub const TRACED: u16 = 1;
 pub const GROUP_ADDRESSED: u16 = 1 << 1;
 /// Made by this system (ICMP errors, the control plane), not received.
 pub const OWN: u16 = 1 << 2;
+/// Of [`OWN`] packets: the kernel of this machine sent it, and hears of errors as any host does.
+pub const HOSTED: u16 = 1 << 15;
 /// [`Meta::hash`] is set.
 pub const HASHED: u16 = 1 << 3;
 /// Left the path for the control plane once already.

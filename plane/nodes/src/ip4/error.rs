@@ -3,7 +3,7 @@
 use crate::header::{ICMP, IP4, checksum, long, seal_ip4, sum, word};
 use crate::icmp::{Limiter, Message, TOO_BIG};
 use crate::plane::Shared;
-use graph::meta::{GROUP_ADDRESSED, OWN};
+use graph::meta::{GROUP_ADDRESSED, HOSTED, OWN};
 use graph::{Context, Edge, Node, Pool, Reason, Row, Slot, Verdict};
 use machine::Time;
 use std::net::Ipv4Addr;
@@ -59,7 +59,12 @@ impl Node for Ip4Error {
         let addresses = self.shared.addresses.clone();
         let addresses = addresses.read(cx.reader);
         for slot in batch {
-            let own = addresses.ipv4(cx.packets.meta(*slot).interface);
+            let meta = cx.packets.meta(*slot);
+            let own = match meta.flags & HOSTED {
+                0 => addresses.ipv4(meta.interface),
+                // The host takes no error from its own address: the receiver's stands for it.
+                _ => Some(Ipv4Addr::from_bits(long(cx.packets.bytes(*slot), 16))),
+            };
             let verdict = self.say(*slot, own, cx.packets, cx.now);
             cx.next.dispatch(&[verdict], &[*slot]);
         }
@@ -76,7 +81,8 @@ fn is_due(packets: &Pool, slot: Slot) -> bool {
     let is_error =
         header[9] == ICMP && !matches!(packet.get(octets), Some(0 | 8 | 9 | 10 | 13..=18));
     let flags = packets.meta(slot).flags;
-    flags & (GROUP_ADDRESSED | OWN) == 0 && !is_later && !is_error && header[16] < 224
+    let is_hosts = flags & OWN == 0 || flags & HOSTED != 0;
+    flags & GROUP_ADDRESSED == 0 && is_hosts && !is_later && !is_error && header[16] < 224
 }
 
 fn written(slot: Slot, own: Ipv4Addr, packets: &mut Pool) -> Verdict {
@@ -85,7 +91,7 @@ fn written(slot: Slot, own: Ipv4Addr, packets: &mut Pool) -> Verdict {
     let sender = long(packets.bytes(slot), 12);
     let meta = packets.meta_mut(slot);
     meta.length = meta.length.min((ERROR_BYTES_MAX - IP4 - ICMP_BYTES) as u16);
-    meta.flags |= OWN;
+    meta.flags = meta.flags & !HOSTED | OWN;
     meta.passes = 0;
     let Some(_) = packets.prepend(slot, IP4 + ICMP_BYTES) else { return NOT_SAID };
     let packet = packets.bytes_mut(slot);

@@ -5,7 +5,7 @@ use crate::icmp::{Limiter, Message, OPTION, TOO_BIG};
 use crate::ip4::TTL;
 use crate::local::transport;
 use crate::plane::Shared;
-use graph::meta::{GROUP_ADDRESSED, LINK_LOCAL, OWN};
+use graph::meta::{GROUP_ADDRESSED, HOSTED, LINK_LOCAL, OWN};
 use graph::{Context, Edge, Node, Pool, Reason, Row, Slot, Verdict};
 use std::net::Ipv6Addr;
 
@@ -43,7 +43,12 @@ impl Node for Ip6Error {
     fn process(&mut self, batch: &[Slot], cx: &mut Context<'_>) {
         let addresses = self.shared.addresses.read(cx.reader);
         for slot in batch {
-            let own = addresses.ipv6(cx.packets.meta(*slot).interface);
+            let meta = cx.packets.meta(*slot);
+            let own = match meta.flags & HOSTED {
+                0 => addresses.ipv6(meta.interface),
+                // The host takes no error from its own address: the receiver's stands for it.
+                _ => Some(Ipv6Addr::from_bits(address6(cx.packets.bytes(*slot), 24))),
+            };
             let sender = (address6(cx.packets.bytes(*slot), 8) >> 64) as u64;
             let verdict = match own {
                 _ if !is_due(cx.packets, *slot) => NOT_SAID,
@@ -70,7 +75,7 @@ fn is_due(packets: &Pool, slot: Slot) -> bool {
     });
     let to_many = meta.flags & GROUP_ADDRESSED != 0 || header[24] == 0xff;
     let link_local = meta.flags & LINK_LOCAL != 0;
-    meta.flags & OWN == 0
+    (meta.flags & OWN == 0 || meta.flags & HOSTED != 0)
         && source != 0
         && header[8] != 0xff
         && !is_error
@@ -85,7 +90,7 @@ fn written(slot: Slot, own: Ipv6Addr, packets: &mut Pool) -> Verdict {
     let sender = address6(packets.bytes(slot), 8);
     let meta = packets.meta_mut(slot);
     meta.length = meta.length.min((ERROR_BYTES_MAX - IP6 - ICMP_BYTES) as u16);
-    meta.flags |= OWN;
+    meta.flags = meta.flags & !HOSTED | OWN;
     meta.passes = 0;
     let Some(_) = packets.prepend(slot, IP6 + ICMP_BYTES) else { return NOT_SAID };
     let packet = packets.bytes_mut(slot);
