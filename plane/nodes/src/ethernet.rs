@@ -111,12 +111,12 @@ impl Node for EthernetInput {
         }
         run.end();
         let verdicts = &verdicts[..batch.len()];
-        if verdicts.iter().all(|verdict| *verdict == TO_CONNECT) {
-            cx.next.start(CONNECT_IN, batch, cx.packets);
-        } else if verdicts.iter().all(|verdict| *verdict != TO_BRIDGE && *verdict != TO_CONNECT) {
-            cx.next.dispatch(verdicts, batch);
-        } else {
-            spread(verdicts, batch, cx);
+        let count = |wanted| verdicts.iter().filter(|verdict| **verdict == wanted).count();
+        match (count(TO_CONNECT), count(TO_BRIDGE)) {
+            (0, 0) => cx.next.dispatch(verdicts, batch),
+            (all, 0) if all == batch.len() => cx.next.start(CONNECT_IN, batch, cx.packets),
+            (0, all) if all == batch.len() => cx.next.start(BRIDGE_IN, batch, cx.packets),
+            _ => spread(verdicts, batch, cx),
         }
     }
 }

@@ -13,6 +13,8 @@ const PAIR: u32 = 1 << 31;
 pub const PAIRS_MAX: usize = 8_192;
 /// No interface.
 pub const NONE: u32 = 0;
+/// No port.
+pub const NO_PORT: u16 = u16::MAX;
 
 /// What becomes of an interface's packets, as a number of few bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -81,6 +83,8 @@ pub struct Interfaces {
     ports: Vec<PortRow>,
     pairs: Vec<Box<[u32]>>,
     rows: Vec<Row>,
+    /// By interface: its port, or [`NO_PORT`]; small, because every packet that leaves asks.
+    outs: Vec<u16>,
 }
 
 impl Interfaces {
@@ -103,6 +107,8 @@ impl Interfaces {
                 made.place(interface);
                 let at = interface.index as usize;
                 made.rows.resize(made.rows.len().max(at + 1), Row::default());
+                made.outs.resize(made.rows.len(), NO_PORT);
+                made.outs[at] = interface.port;
                 let row = Self::describe(interface, port);
                 let (hop, peer) = hop(row.hop);
                 made.rows[at] = Row { hop, peer, ..row };
@@ -191,6 +197,14 @@ impl Interfaces {
             Some(inner) => (pairs[usize::from(inner) % VLANS], 2),
             None => (pairs[VLANS], 1),
         }
+    }
+
+    /// The port by which an interface's frames leave; [`NO_PORT`] if there is no such interface or
+    /// it is down.
+    #[inline]
+    #[must_use]
+    pub fn out(&self, interface: u32) -> u16 {
+        self.outs.get(interface as usize).copied().unwrap_or(NO_PORT)
     }
 
     /// An interface; one that is not there has [`Input::Nothing`].

@@ -1,8 +1,8 @@
 //! `interface-output`: the end of every frame's way; counted by interface, handed to its port.
 
-use crate::interfaces::Input;
+use crate::interfaces::NO_PORT;
 use crate::plane::Shared;
-use graph::{Context, Node, Reason, Row, Slot};
+use graph::{Context, Node, Reason, Row, Slot, VECTOR_MAX};
 
 const DOWN: Reason = Reason(0);
 
@@ -26,15 +26,28 @@ impl Node for InterfaceOutput {
 
     fn process(&mut self, batch: &[Slot], cx: &mut Context<'_>) {
         let interfaces = self.shared.interfaces.read(cx.reader);
-        for slot in batch {
+        let counters = &self.shared.counters;
+        let mut ports = [NO_PORT; VECTOR_MAX];
+        let (mut last, mut packets, mut octets) = (0, 0, 0);
+        for (slot, port) in batch.iter().zip(&mut ports) {
             let meta = cx.packets.meta(*slot);
-            let link = interfaces.row(meta.transmit);
-            if link.input == Input::Nothing {
-                cx.next.drop(*slot, DOWN);
-                continue;
+            *port = interfaces.out(meta.transmit);
+            if meta.transmit != last {
+                counters.sent(last, packets, octets);
+                (last, packets, octets) = (meta.transmit, 0, 0);
             }
-            self.shared.counters.sent(meta.transmit, 1, u64::from(meta.length));
-            if let Err(slot) = cx.out.send(usize::from(link.port), *slot) {
+            let is_sent = *port != NO_PORT;
+            packets += u64::from(is_sent);
+            octets += if is_sent { u64::from(meta.length) } else { 0 };
+        }
+        counters.sent(last, packets, octets);
+        let ports = &ports[..batch.len()];
+        let odd = ports.iter().fold(0, |odd, port| odd | (port ^ ports[0]));
+        if odd == 0 && cx.out.send_all(usize::from(ports[0]), batch).is_ok() {
+            return;
+        }
+        for (slot, port) in batch.iter().zip(ports) {
+            if let Err(slot) = cx.out.send(usize::from(*port), *slot) {
                 cx.next.drop(slot, DOWN);
             }
         }

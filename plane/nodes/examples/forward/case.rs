@@ -7,7 +7,7 @@ use nodes::{Plane, Program};
 use std::time::Instant;
 
 /// Packets pushed at once.
-const BURST: usize = 256;
+pub const BURST: usize = 256;
 /// Cells of the pool.
 const CELLS: usize = 4_096;
 /// Ports of every case.
