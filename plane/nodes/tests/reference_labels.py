@@ -8,7 +8,7 @@ import json
 import random
 import sys
 
-from reference import Packets, Router, World, mac_of
+from reference import NOTHING, Packets, Router, World, mac_of
 from scapy.contrib.mpls import MPLS
 from scapy.layers.inet import ICMP, IP
 from scapy.layers.inet6 import ICMPv6PacketTooBig, ICMPv6TimeExceeded
@@ -163,7 +163,7 @@ class LabelRouter(Router):
         self.cos = 0
         circuit, inner, marks = self.circuit(port, frame)
         if circuit is not None:
-            return [self.from_circuit(circuit, inner, marks)], []
+            return [(self.from_circuit(circuit, inner, marks), [])]
         link, packet, kind, group = self.classify(port, frame)
         if link is not None and kind == 0x8847 and not group:
             return self.labelled(link, packet)
@@ -176,27 +176,27 @@ class LabelRouter(Router):
             return super().follow4(link, vrf, packet, group, own, hop, depth)
         ip, room = IP(packet), self.room(hop[1])
         if not own and ip.ttl <= 1:
-            return self.error4(link, vrf, packet, 11, 0, own), []
+            return self.error4(link, vrf, packet, 11, 0, own)
         if len(packet) > room and ip.flags.DF:
-            return self.error4(link, vrf, packet, 3, 4, own, room), []
+            return self.error4(link, vrf, packet, 3, 4, own, room)
         aged = bytearray(packet)
         aged[8] -= 0 if own else 1
         parts = self.cut(bytes(aged), room)
         cos = self.cos
-        return [[one for part in parts
-                 for one in self.behind(hop[1], part, cos, part[8], True, False)]], []
+        return [([one for part in parts
+                  for one in self.behind(hop[1], part, cos, part[8], True, False)], [])]
 
     def follow6(self, link, vrf, packet, group, own, hop, depth):
         if hop[0] != "push" or group:
             return super().follow6(link, vrf, packet, group, own, hop, depth)
         room = self.room(hop[1])
         if not own and packet[7] <= 1:
-            return self.error6(link, vrf, packet, ICMPv6TimeExceeded(code=0), own), []
+            return self.error6(link, vrf, packet, ICMPv6TimeExceeded(code=0), own)
         if len(packet) > room:
-            return self.error6(link, vrf, packet, ICMPv6PacketTooBig(mtu=room), own), []
+            return self.error6(link, vrf, packet, ICMPv6PacketTooBig(mtu=room), own)
         aged = bytearray(packet)
         aged[7] -= 0 if own else 1
-        return [self.behind(hop[1], bytes(aged), self.cos, aged[7], True, False)], []
+        return [(self.behind(hop[1], bytes(aged), self.cos, aged[7], True, False), [])]
 
     def room(self, hop):
         push = self.world.pushes[hop]
@@ -287,25 +287,25 @@ class LabelRouter(Router):
     def labelled(self, link, octets):
         for _ in range(8):
             if len(octets) < 4:
-                return [[]], []
+                return NOTHING
             top = MPLS(octets[:4])
             self.cos = top.cos
             action = self.world.labels.get(top.label)
             if top.ttl <= 1 and action is not None and action[0] != "pop":
                 # The packets here are none whose sender hears of it.
-                return [[]], []
+                return NOTHING
             if action is None:
                 return None
             below, bottom = octets[4:], top.s == 1
             if action[0] == "swap":
                 sent = self.behind(action[1], below, top.cos, top.ttl - 1, bottom, True)
-                return [sent], []
+                return [(sent, [])]
             if action[0] == "php":
-                return [self.popped(action, below, bottom, top.ttl - 1)], []
+                return [(self.popped(action, below, bottom, top.ttl - 1), [])]
             if action[0] in ("interface", "bridge"):
-                return self.frame(action, below, bottom, top.cos), []
+                return [(self.frame(action, below, bottom, top.cos), [])]
             if action[0] == "vrf" and not bottom:
-                return [[]], []
+                return NOTHING
             if action[-1]:
                 below = self.lowered(below, bottom, top.ttl)
             if action[0] == "vrf":
@@ -313,7 +313,7 @@ class LabelRouter(Router):
             if bottom:
                 return self.inside(link, below)
             octets = below
-        return [[]], []
+        return NOTHING
 
     def inside(self, link, packet):
         version = packet[0] >> 4 if packet else 0
@@ -321,7 +321,7 @@ class LabelRouter(Router):
             return self.take4(link, packet, False)
         if version == 6:
             return self.take6(link, packet, False)
-        return [[]], []
+        return NOTHING
 
     def lowered(self, octets, bottom, ttl):
         if not bottom:
@@ -361,17 +361,17 @@ class LabelRouter(Router):
     def frame(self, action, below, bottom, cos):
         if not bottom:
             if len(below) < 4 or not below[2] & 1:
-                return [[]]
+                return []
             below = below[4:]
         if action[2]:
             if len(below) < 4 or below[0] >> 4 != 0:
-                return [[]]
+                return []
             below = below[4:]
         if len(below) < 14:
-            return [[]]
+            return []
         if action[0] == "interface":
-            return [self.to_circuit(action[1], below, cos, 0)]
-        return [self.bridged(("wire", action[1]), below, cos, 0)]
+            return self.to_circuit(action[1], below, cos, 0)
+        return self.bridged(("wire", action[1]), below, cos, 0)
 
 
 class LabelPackets(Packets):
@@ -456,8 +456,7 @@ def main():
         if said is None:
             # What the control process or nobody gets: not of this test.
             continue
-        sent, punted = said
-        cases.append({"port": port, "frame": frame.hex(), "sent": sent, "punted": punted})
+        cases.append({"port": port, "frame": frame.hex(), "left": said})
     json.dump({"programs": world.programs, "packets": cases}, sys.stdout)
 
 
