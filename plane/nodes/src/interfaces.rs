@@ -180,7 +180,7 @@ impl Interfaces {
     #[inline]
     #[must_use]
     pub fn vlans(&self, port: u16) -> &[u32] {
-        self.ports.get(usize::from(port)).map_or(&[], |port| &port.vlans)
+        self.ports.get(usize::from(port)).map(|port| port.vlans.as_slice()).unwrap_or_default()
     }
 
     /// Whether an entry of [`Interfaces::vlans`] is an interface.
