@@ -81,6 +81,7 @@ impl Node for EthernetInput {
         let counters = &*self.shared.counters;
         let mut run = Run { counters, interface: 0, packets: 0, octets: 0 };
         let mut known = (u16::MAX, 0, interfaces.row(0));
+        let mut vlans: &[u32] = &[];
         for (at, slot) in batch.iter().enumerate() {
             if let Some(later) = batch.get(at + AHEAD) {
                 cx.packets.prefetch(*later);
@@ -89,6 +90,7 @@ impl Node for EthernetInput {
             if meta.port != known.0 {
                 let interface = interfaces.untagged(meta.port);
                 known = (meta.port, interface, interfaces.row(interface));
+                vlans = interfaces.vlans(meta.port);
             }
             let offset = usize::from(meta.offset);
             let header = cell.get(offset..).and_then(|packet| packet.first_chunk::<ETHERNET>());
@@ -103,6 +105,11 @@ impl Node for EthernetInput {
                 meta.interface = known.1;
                 verdicts[at] = routed(meta, known.2, header, ethertype, 0);
                 run.add(known.1, octets);
+            } else if let Some((interface, verdict)) =
+                tagged(meta, &cell[offset..], vlans, interfaces)
+            {
+                verdicts[at] = verdict;
+                run.add(interface, meta.length);
             } else {
                 let octets = meta.length;
                 verdicts[at] = other(meta, interfaces, &cell[offset..]);
@@ -111,12 +118,15 @@ impl Node for EthernetInput {
         }
         run.end();
         let verdicts = &verdicts[..batch.len()];
-        let count = |wanted| verdicts.iter().filter(|verdict| **verdict == wanted).count();
-        match (count(TO_CONNECT), count(TO_BRIDGE)) {
-            (0, 0) => cx.next.dispatch(verdicts, batch),
-            (all, 0) if all == batch.len() => cx.next.start(CONNECT_IN, batch, cx.packets),
-            (0, all) if all == batch.len() => cx.next.start(BRIDGE_IN, batch, cx.packets),
-            _ => spread(verdicts, batch, cx),
+        let same = |one: Verdict| verdicts.iter().all(|verdict| *verdict == one);
+        if same(TO_CONNECT) {
+            cx.next.start(CONNECT_IN, batch, cx.packets);
+        } else if same(TO_BRIDGE) {
+            cx.next.start(BRIDGE_IN, batch, cx.packets);
+        } else if verdicts.iter().all(|verdict| *verdict != TO_BRIDGE && *verdict != TO_CONNECT) {
+            cx.next.dispatch(verdicts, batch);
+        } else {
+            spread(verdicts, batch, cx);
         }
     }
 }
@@ -178,6 +188,36 @@ fn is_ours(header: &[u8; ETHERNET], link: &Link) -> bool {
     const MAC: u64 = 0xffff_ffff_ffff;
     let first = u64::from_le_bytes(*header.first_chunk().expect("within the header"));
     first & MAC == link.address
+}
+
+/// A frame of a cross-connect or bridge with the one tag that its interface has: most of those.
+#[inline]
+fn tagged(
+    meta: &mut Meta,
+    frame: &[u8],
+    vlans: &[u32],
+    interfaces: &Interfaces,
+) -> Option<(u32, Verdict)> {
+    let header = frame.first_chunk::<{ ETHERNET + TAG }>()?;
+    let kind = u32::from_be_bytes([header[12], header[13], header[16], header[17]]);
+    let is_single = kind >> 16 == u32::from(TYPE_VLAN)
+        && kind as u16 != TYPE_VLAN
+        && kind as u16 != TYPE_SERVICE
+        && usize::from(meta.length) >= ETHERNET + TAG;
+    let control = u16::from_be_bytes([header[14], header[15]]);
+    let interface = *vlans.get(usize::from(control & 0xfff)).filter(|_| is_single)?;
+    let link = interfaces.row(interface);
+    let verdict = match link.input {
+        Input::CrossConnect => TO_CONNECT,
+        Input::Bridged => TO_BRIDGE,
+        Input::Routed | Input::Nothing => return None,
+    };
+    if !Interfaces::is_plain(interface) {
+        return None;
+    }
+    meta.interface = interface;
+    (meta.class, meta.colour) = ((control >> 13) as u8, (control >> 12) as u8 & 1);
+    Some((interface, verdict))
 }
 
 /// Frames with tags, and those of interfaces that do not route.

@@ -181,6 +181,21 @@ impl Interfaces {
         self.ports.get(usize::from(port)).map_or(NONE, |port| port.untagged)
     }
 
+    /// By outer VLAN: the interface of frames with this tag and no other, as far as it needs no
+    /// look at a second tag ([`Interfaces::is_plain`]). Empty: the port has none.
+    #[inline]
+    #[must_use]
+    pub fn vlans(&self, port: u16) -> &[u32] {
+        self.ports.get(usize::from(port)).map(|port| port.vlans.as_slice()).unwrap_or_default()
+    }
+
+    /// Whether an entry of [`Interfaces::vlans`] is an interface.
+    #[inline]
+    #[must_use]
+    pub const fn is_plain(entry: u32) -> bool {
+        entry & PAIR == 0 && entry != NONE
+    }
+
     /// The interface of frames with these tags, and how many of them it takes off: an outer VLAN
     /// without pairs carries whatever inner tags its users have.
     #[inline]

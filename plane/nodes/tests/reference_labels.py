@@ -158,17 +158,12 @@ class LabelWorld(World):
         self.labels[0] = ("pop", False)
 
 
-def sent_only(ways):
-    """Alternatives of which nothing goes up."""
-    return [(sent, []) for sent in ways]
-
-
 class LabelRouter(Router):
     def take(self, port, frame):
         self.cos = 0
         circuit, inner, marks = self.circuit(port, frame)
         if circuit is not None:
-            return sent_only([self.from_circuit(circuit, inner, marks)])
+            return [(self.from_circuit(circuit, inner, marks), [])]
         link, packet, kind, group = self.classify(port, frame)
         if link is not None and kind == 0x8847 and not group:
             return self.labelled(link, packet)
@@ -188,8 +183,8 @@ class LabelRouter(Router):
         aged[8] -= 0 if own else 1
         parts = self.cut(bytes(aged), room)
         cos = self.cos
-        return sent_only([[one for part in parts
-                           for one in self.behind(hop[1], part, cos, part[8], True, False)]])
+        return [([one for part in parts
+                  for one in self.behind(hop[1], part, cos, part[8], True, False)], [])]
 
     def follow6(self, link, vrf, packet, group, own, hop, depth):
         if hop[0] != "push" or group:
@@ -201,7 +196,7 @@ class LabelRouter(Router):
             return self.error6(link, vrf, packet, ICMPv6PacketTooBig(mtu=room), own)
         aged = bytearray(packet)
         aged[7] -= 0 if own else 1
-        return sent_only([self.behind(hop[1], bytes(aged), self.cos, aged[7], True, False)])
+        return [(self.behind(hop[1], bytes(aged), self.cos, aged[7], True, False), [])]
 
     def room(self, hop):
         push = self.world.pushes[hop]
@@ -304,11 +299,11 @@ class LabelRouter(Router):
             below, bottom = octets[4:], top.s == 1
             if action[0] == "swap":
                 sent = self.behind(action[1], below, top.cos, top.ttl - 1, bottom, True)
-                return sent_only([sent])
+                return [(sent, [])]
             if action[0] == "php":
-                return sent_only([self.popped(action, below, bottom, top.ttl - 1)])
+                return [(self.popped(action, below, bottom, top.ttl - 1), [])]
             if action[0] in ("interface", "bridge"):
-                return sent_only(self.frame(action, below, bottom, top.cos))
+                return [(self.frame(action, below, bottom, top.cos), [])]
             if action[0] == "vrf" and not bottom:
                 return NOTHING
             if action[-1]:
@@ -366,17 +361,17 @@ class LabelRouter(Router):
     def frame(self, action, below, bottom, cos):
         if not bottom:
             if len(below) < 4 or not below[2] & 1:
-                return [[]]
+                return []
             below = below[4:]
         if action[2]:
             if len(below) < 4 or below[0] >> 4 != 0:
-                return [[]]
+                return []
             below = below[4:]
         if len(below) < 14:
-            return [[]]
+            return []
         if action[0] == "interface":
-            return [self.to_circuit(action[1], below, cos, 0)]
-        return [self.bridged(("wire", action[1]), below, cos, 0)]
+            return self.to_circuit(action[1], below, cos, 0)
+        return self.bridged(("wire", action[1]), below, cos, 0)
 
 
 class LabelPackets(Packets):

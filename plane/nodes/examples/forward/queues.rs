@@ -42,6 +42,7 @@ pub fn measure(seconds: f64) {
     let (mut spent, mut packets) = (0_u64, 0_u64);
     let (started, began) = (Instant::now(), clocks());
     let mut slots = [Slot(0); BURST];
+    let mut full = false;
     while started.elapsed().as_secs_f64() < seconds {
         for _ in 0..64 {
             let wanted = (HELD + 2 * BURST).saturating_sub(scheduler.held()).min(BURST);
@@ -55,10 +56,11 @@ pub fn measure(seconds: f64) {
             }
             let first = clocks();
             scheduler.enqueue(now, &slots[..count], &mut pool, &mut dropped);
-            scheduler.poll(now, BURST, &mut pool, &mut out);
-            let after = clocks() - first;
-            if scheduler.held() >= HELD / 2 {
-                spent += after;
+            // First the queues fill, then as many leave as come.
+            full |= scheduler.held() >= HELD;
+            if full {
+                scheduler.poll(now, BURST, &mut pool, &mut out);
+                spent += clocks() - first;
                 packets += out.len() as u64;
             }
             pool.free_all(&out);

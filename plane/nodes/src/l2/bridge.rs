@@ -23,6 +23,8 @@ pub(crate) struct Member {
     pub(crate) bridge: u32,
     /// Members of one group (not 0) do not talk to each other (RFC 4762 §4.4).
     pub(crate) group: u8,
+    /// Of an interface: tags on its frames.
+    pub(crate) tags: u8,
 }
 
 impl Member {
@@ -73,7 +75,9 @@ impl Bridges {
         for interface in interfaces.values() {
             if let Mode::Bridged { bridge, split_horizon } = interface.mode {
                 let port = interface.index;
-                let member = Member { port, hop: 0, bridge, group: split_horizon };
+                let tags =
+                    u8::from(interface.outer.is_some()) + u8::from(interface.inner.is_some());
+                let member = Member { port, hop: 0, bridge, group: split_horizon, tags };
                 place(&mut made.interfaces, port, member);
                 by_domain.entry(bridge).or_default().push(member);
             }
@@ -81,7 +85,7 @@ impl Bridges {
         for (wire, hop) in pseudowires.values() {
             let port = PSEUDOWIRE + wire.pseudowire;
             let (bridge, group) = (wire.bridge, wire.split_horizon);
-            let member = Member { port, hop: *hop, bridge, group };
+            let member = Member { port, hop: *hop, bridge, group, tags: 0 };
             place(&mut made.pseudowires, wire.pseudowire, member);
             by_domain.entry(bridge).or_default().push(member);
         }

@@ -46,7 +46,6 @@ struct Batch {
     count: usize,
     slots: [Slot; VECTOR_MAX],
     members: [Member; VECTOR_MAX],
-    tags: [u8; VECTOR_MAX],
     ports: [u32; VECTOR_MAX],
     sources: [MacKey; VECTOR_MAX],
     destinations: [MacKey; VECTOR_MAX],
@@ -61,7 +60,6 @@ impl BridgeInput {
             count: 0,
             slots: [Slot(0); VECTOR_MAX],
             members: [Member::default(); VECTOR_MAX],
-            tags: [0; VECTOR_MAX],
             ports: [0; VECTOR_MAX],
             sources: [key; VECTOR_MAX],
             destinations: [key; VECTOR_MAX],
@@ -75,13 +73,12 @@ impl BridgeInput {
 
 impl Batch {
     #[inline]
-    fn add(&mut self, slot: Slot, (member, tags): (Member, u8), frame: &[u8; 12]) {
+    fn add(&mut self, slot: Slot, member: Member, frame: &[u8; 12]) {
         let at = self.count;
         let bridge = member.bridge as u16;
         let [a, b, c, d, e, f, g, h, i, j, k, l] = *frame;
         self.slots[at] = slot;
         self.members[at] = member;
-        self.tags[at] = tags;
         self.ports[at] = member.port;
         self.destinations[at] = MacKey::new(bridge, [a, b, c, d, e, f]);
         self.sources[at] = MacKey::new(bridge, [g, h, i, j, k, l]);
@@ -89,14 +86,13 @@ impl Batch {
     }
 }
 
-/// The member that a frame comes from, and how many tags of its own the frame has.
+/// The member that a frame comes from.
 #[inline]
-fn member(meta: &Meta, (interfaces, bridges): Both<'_>) -> Option<(Member, u8)> {
-    if meta.flags & FROM_PSEUDOWIRE != 0 {
-        return Some((*bridges.member(PSEUDOWIRE + meta.words[0])?, 0));
+fn member<'a>(meta: &Meta, bridges: &'a Bridges) -> Option<&'a Member> {
+    match meta.flags & FROM_PSEUDOWIRE {
+        0 => bridges.member(meta.interface),
+        _ => bridges.member(PSEUDOWIRE + meta.words[0]),
     }
-    let member = *bridges.member(meta.interface)?;
-    Some((member, interfaces.row(member.port).tags))
 }
 
 type Both<'a> = (&'a Interfaces, &'a Bridges);
@@ -130,8 +126,8 @@ impl Node for BridgeInput {
         for slot in batch {
             let (meta, cell) = cx.packets.parts(*slot);
             let frame = cell.get(usize::from(meta.offset)..).and_then(<[u8]>::first_chunk::<12>);
-            match (member(meta, views), frame.filter(|_| usize::from(meta.length) >= HEADER)) {
-                (Some(member), Some(frame)) => self.batch.add(*slot, member, frame),
+            match (member(meta, views.1), frame.filter(|_| usize::from(meta.length) >= HEADER)) {
+                (Some(member), Some(frame)) => self.batch.add(*slot, *member, frame),
                 (Some(_), None) => cx.next.drop(*slot, SHORT),
                 (None, _) => cx.next.drop(*slot, NO_MEMBER),
             }
@@ -193,7 +189,7 @@ impl BridgeInput {
             return Err(SPLIT);
         }
         let hops = (&*self.views.hops, cx.reader);
-        out(cx.packets, (slot, self.batch.tags[at]), to, interfaces, hops).map_err(|()| NO_WAY)?;
+        out(cx.packets, (slot, from.tags), to, interfaces, hops).map_err(|()| NO_WAY)?;
         self.out.push(slot);
         Ok(())
     }
@@ -203,7 +199,6 @@ impl BridgeInput {
     fn flood(&mut self, at: usize, views: Both<'_>, cx: &mut Context<'_>) -> Result<(), Reason> {
         let (interfaces, bridges) = views;
         let (slot, from) = (self.batch.slots[at], self.batch.members[at]);
-        let tags = self.batch.tags[at];
         let key = self.batch.destinations[at];
         let domain: &Domain = bridges.domain(from.bridge).ok_or(NO_MEMBER)?;
         if is_reserved(key.mac()) {
@@ -221,14 +216,14 @@ impl BridgeInput {
         for to in members {
             if let Some(before) = last.replace(to) {
                 let Some(copy) = cx.packets.copy(slot) else { return Err(NO_ROOM) };
-                match out(cx.packets, (copy, tags), before, interfaces, hops) {
+                match out(cx.packets, (copy, from.tags), before, interfaces, hops) {
                     Ok(()) => self.out.push(copy),
                     Err(()) => cx.next.drop(copy, NO_WAY),
                 }
             }
         }
         let last = last.ok_or(NO_ROOM)?;
-        out(cx.packets, (slot, tags), last, interfaces, hops).map_err(|()| NO_WAY)?;
+        out(cx.packets, (slot, from.tags), last, interfaces, hops).map_err(|()| NO_WAY)?;
         self.out.push(slot);
         Ok(())
     }

@@ -6,7 +6,7 @@ use super::tags;
 use crate::arcs::OUT;
 use crate::interfaces::Interfaces;
 use crate::services::Views;
-use graph::{Context, Node, Pool, Reason, Row, Slot};
+use graph::{Context, Node, Pool, Reason, Row, Slot, VECTOR_MAX};
 use table::epoch::Reader;
 use table::hop::Kind;
 
@@ -17,12 +17,11 @@ const TOO_LONG: Reason = Reason(2);
 /// The node.
 pub(crate) struct CrossConnect {
     views: Views,
-    out: Vec<Slot>,
 }
 
 impl CrossConnect {
     pub(crate) fn new(views: Views) -> Self {
-        Self { views, out: Vec::new() }
+        Self { views }
     }
 
     #[inline]
@@ -70,17 +69,18 @@ impl Node for CrossConnect {
     }
 
     fn process(&mut self, batch: &[Slot], cx: &mut Context<'_>) {
-        let mut out = std::mem::take(&mut self.out);
         let interfaces = self.views.interfaces.read(cx.reader);
+        let (mut out, mut count) = ([Slot(0); VECTOR_MAX], 0);
         for slot in batch {
             match self.connect(interfaces, cx.reader, cx.packets, *slot) {
-                Ok(()) => out.push(*slot),
+                Ok(()) => {
+                    out[count % VECTOR_MAX] = *slot;
+                    count += 1;
+                }
                 Err(reason) => cx.next.drop(*slot, reason),
             }
         }
-        cx.next.start(OUT, &out, cx.packets);
-        out.clear();
-        self.out = out;
+        cx.next.start(OUT, &out[..count], cx.packets);
     }
 
     fn trace(&self, packets: &Pool, slot: Slot, note: &mut String) {

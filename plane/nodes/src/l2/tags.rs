@@ -55,12 +55,11 @@ pub(crate) fn exchange(
     let inner = inner.ok_or(Refused::Length)?;
     let start = usize::from(meta.offset);
     let to = (start + gone).checked_sub(new).ok_or(Refused::Length)?;
-    let addresses = cell.get(start..).and_then(<[u8]>::first_chunk::<ADDRESSES>).copied();
-    let header = cell.get_mut(to..).and_then(<[u8]>::first_chunk_mut::<WRITTEN>);
-    let (Some(addresses), Some(header)) = (addresses, header) else { return Err(Refused::Length) };
     if gone != new {
-        header[..ADDRESSES].copy_from_slice(&addresses);
+        move_addresses(cell, start, to).ok_or(Refused::Length)?;
     }
+    let header = cell.get_mut(to..).and_then(<[u8]>::first_chunk_mut::<WRITTEN>);
+    let header = header.ok_or(Refused::Length)?;
     let marks = u64::from(meta.class & 7) << 13 | u64::from(meta.colour != 0) << 12;
     let vlan = |nth: usize| marks | u64::from(out.vlans[nth] & 0xfff);
     match out.tags {
@@ -76,4 +75,10 @@ pub(crate) fn exchange(
     }
     (meta.offset, meta.length) = (to as u16, (inner + new) as u16);
     Ok(())
+}
+
+fn move_addresses(cell: &mut [u8], from: usize, to: usize) -> Option<()> {
+    let addresses = *cell.get(from..)?.first_chunk::<ADDRESSES>()?;
+    *cell.get_mut(to..)?.first_chunk_mut::<ADDRESSES>()? = addresses;
+    Some(())
 }
