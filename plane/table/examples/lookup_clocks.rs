@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use table::epoch::{Domain, Reader};
 use table::hop::{Hop, Hops, Line, Member};
+use table::lanes::Lanes;
 use table::lpm::{Address, Lookups, Prefix, Routes};
 
 /// Lengths of IPv4 prefixes in parts of ten thousand, as route collectors count them.
@@ -188,8 +189,9 @@ fn measured(what: &str, items: usize, mut pass: impl FnMut()) {
 
 fn lookups<A: Address>(what: &str, lookups: &Lookups<A>, reader: &mut Reader, flows: &[A]) {
     let mut hops = [0; 256];
-    measured(&format!("{what}, {} flows", flows.len()), flows.len(), || {
-        for batch in flows.chunks(256) {
+    let packets: Vec<A> = flows.iter().copied().cycle().take(flows.len().max(4096)).collect();
+    measured(&format!("{what}, {} flows", flows.len()), packets.len(), || {
+        for batch in packets.chunks(256) {
             lookups.lookup_batch(reader, 0, batch, &mut hops);
             black_box(&hops);
             reader.quiesce();
@@ -197,7 +199,7 @@ fn lookups<A: Address>(what: &str, lookups: &Lookups<A>, reader: &mut Reader, fl
     });
 }
 
-fn table<A: Address>(what: &str, routes: &[(Prefix<A>, u32)], random: &mut Random) {
+fn global<A: Address>(what: &str, routes: &[(Prefix<A>, u32)], random: &mut Random) {
     let domain = Domain::new();
     let mut reader = domain.reader().expect("a place");
     let mut tables = Routes::<A>::new(&domain).expect("memory");
@@ -211,8 +213,15 @@ fn table<A: Address>(what: &str, routes: &[(Prefix<A>, u32)], random: &mut Rando
         tables.bytes() as f64 / 1e6
     );
     let view = tables.lookups();
-    for count in [256, 65_536, 1_000_000, 2_000_000] {
+    for count in [1, 256, 65_536, 1_000_000, 2_000_000] {
         lookups(what, &view, &mut reader, &flows(routes, count, random));
+    }
+    let narrow = Lanes::all().into_iter().filter(|lanes| *lanes != Lanes::best());
+    for lanes in narrow {
+        let mut tables = Routes::<A>::with_lanes(&domain, lanes).expect("memory");
+        tables.load(0, routes).expect("room");
+        let what = format!("{what}, {lanes:?}");
+        lookups(&what, &tables.lookups(), &mut reader, &flows(routes, 1_000_000, random));
     }
     drop(reader);
     updates(what, &mut tables, routes, &domain, random);
@@ -336,15 +345,15 @@ fn main() {
     let is = |name: &str| what == "all" || what == name;
     let mut random = Random(0x1234_5678_9abc);
     if is("ipv4") {
-        table("IPv4", &internet(1_010_000, &mut random), &mut random);
+        global("IPv4", &internet(1_010_000, &mut random), &mut random);
         if full {
-            table("IPv4 x 10", &internet(10_100_000, &mut random), &mut random);
+            global("IPv4 x 10", &internet(10_100_000, &mut random), &mut random);
         }
     }
     if is("ipv6") {
-        table("IPv6", &internet_6(250_000, &mut random), &mut random);
+        global("IPv6", &internet_6(250_000, &mut random), &mut random);
         if full {
-            table("IPv6 x 10", &internet_6(2_500_000, &mut random), &mut random);
+            global("IPv6 x 10", &internet_6(2_500_000, &mut random), &mut random);
         }
     }
     if is("vrf") {

@@ -34,9 +34,19 @@ impl Drop for Watched {
     }
 }
 
+/// Threads change places against their will in one run at most so often: more finds nothing new
+/// and takes hours.
+const PREEMPTIONS_MAX: usize = 4;
+
+fn every_order(run: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(PREEMPTIONS_MAX);
+    builder.check(run);
+}
+
 #[test]
 fn no_value_is_freed_under_a_reader() {
-    loom::model(|| {
+    every_order(|| {
         let domain = Domain::new();
         let mut publisher = Publisher::new(&domain, Watched::new(0));
         let published = publisher.published();
@@ -58,7 +68,7 @@ fn no_value_is_freed_under_a_reader() {
 
 #[test]
 fn one_that_comes_back_is_seen_before_it_reads() {
-    loom::model(|| {
+    every_order(|| {
         let domain = Domain::new();
         let mut publisher = Publisher::new(&domain, Watched::new(0));
         let published = publisher.published();
@@ -79,7 +89,7 @@ fn one_that_comes_back_is_seen_before_it_reads() {
 /// again only when no reader can hold it.
 #[test]
 fn no_cell_is_used_again_under_a_reader() {
-    loom::model(|| {
+    every_order(|| {
         let domain = Domain::new();
         let cells = Arc::new([Watched::new(10), Watched::new(11)]);
         let slot = Arc::new(loom::sync::atomic::AtomicUsize::new(0));

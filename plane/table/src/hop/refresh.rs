@@ -175,13 +175,13 @@ impl Hops {
         push: &Push,
         unused: &mut Vec<u32>,
     ) -> Result<Vec<Share>, HopError> {
-        let ways = self.entry(push.over)?.shares.clone();
         let before = std::mem::take(&mut self.entry_mut(number).pushes);
-        if let [way] = ways[..] {
+        if let Some(way) = self.carrier(push) {
             unused.extend(before.iter().map(|(_, hidden)| *hidden));
             return Ok(vec![Share { hop: number, weight: ONE, is_up: way.is_up }]);
         }
-        let (mut shares, mut pushes) = (Vec::new(), Vec::new());
+        let ways = self.entry(push.over)?.shares.clone();
+        let (mut shares, mut pushes) = (Vec::new(), Vec::<(u32, u32)>::new());
         for way in &ways {
             let one = Hop::Push(Push { over: way.hop, ..push.clone() });
             let known = before.iter().find(|(over, hidden)| {
@@ -190,7 +190,16 @@ impl Hops {
             });
             let hidden = match known {
                 Some((_, hidden)) => *hidden,
-                None => self.put(one, true)?,
+                None => match self.put(one, true) {
+                    Ok(hidden) => hidden,
+                    Err(error) => {
+                        let other = before.iter().filter(|one| !pushes.contains(one));
+                        let other: Vec<_> = other.copied().collect();
+                        pushes.extend(other);
+                        self.entry_mut(number).pushes = pushes;
+                        return Err(error);
+                    }
+                },
             };
             pushes.push((way.hop, hidden));
             shares.push(Share { hop: hidden, ..*way });
@@ -206,14 +215,22 @@ impl Hops {
         match &self.entry(number).ok()?.hop {
             Hop::Line(line) => Some(Line { hop: number, ..*line }),
             Hop::Push(push) => {
-                let [way] = self.entry(push.over).ok()?.shares[..] else { return None };
-                let carrier = self.entry(way.hop).ok()?;
+                let carrier = self.entry(self.carrier(push)?.hop).ok()?;
                 Some(pushed(push, carrier.line?.1, &carrier.hop, number))
             }
             Hop::Group(_) | Hop::Backup { .. } => match shares {
                 [way] if way.is_up => self.entry(way.hop).ok()?.line.map(|(_, line)| line),
                 _ => None,
             },
+        }
+    }
+
+    /// The one way that a push has, if what it goes over has a line and no buckets.
+    fn carrier(&self, push: &Push) -> Option<Share> {
+        let over = self.entry(push.over).ok()?;
+        match over.shares[..] {
+            [way] if over.line.is_some() => Some(way),
+            _ => None,
         }
     }
 

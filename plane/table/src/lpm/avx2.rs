@@ -13,9 +13,9 @@ const STEP: usize = 8;
 /// All addresses from one root.
 ///
 /// # Safety
-/// The machine has AVX2, POPCNT and BMI2; the root is a node that can be found; there are no more
+/// The machine has AVX2 and POPCNT; the root is a node that can be found; there are no more
 /// than `BATCH_MAX` addresses, and as many hops.
-#[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
+#[target_feature(enable = "avx2,popcnt")]
 pub(super) unsafe fn one_table<A: Address>(
     walk: &Walk<'_>,
     root: Entry,
@@ -40,7 +40,7 @@ pub(super) unsafe fn one_table<A: Address>(
 ///
 /// # Safety
 /// As [`one_table`], of all roots.
-#[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
+#[target_feature(enable = "avx2,popcnt")]
 pub(super) unsafe fn roots_given<A: Address>(walk: &Walk<'_>, addresses: &[A], hops: &mut [u32]) {
     let mut open = Open::new::<A>(0);
     hops.iter().enumerate().for_each(|(lane, hop)| open.push(lane, Entry(*hop)));
@@ -56,7 +56,7 @@ pub(super) unsafe fn roots_given<A: Address>(walk: &Walk<'_>, addresses: &[A], h
 /// # Safety
 /// The machine has AVX2; `line` is in a line of the region.
 #[inline]
-#[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
+#[target_feature(enable = "avx2,popcnt")]
 unsafe fn below(line: *const u8, way: &Way, value: u16) -> usize {
     let line = line.map_addr(|at| at & !63).cast::<__m256i>();
     // SAFETY: a line is as large as both. What of it may change while it is read is not counted.
@@ -76,7 +76,7 @@ unsafe fn below(line: *const u8, way: &Way, value: u16) -> usize {
 /// # Safety
 /// As [`one_table`]; the root is a wide or a top.
 #[inline]
-#[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
+#[target_feature(enable = "avx2,popcnt")]
 unsafe fn from_array<A: Address>(walk: &Walk<'_>, root: Entry, addresses: &[A], hops: &mut [u32]) {
     let cells = walk.row(root).cast::<i32>();
     let shift = if root.class() == Class::Top { 8 } else { 16 };

@@ -29,9 +29,9 @@ impl Chunks {
 /// All addresses from one root.
 ///
 /// # Safety
-/// The machine has AVX-512 F, BW and VL, POPCNT and BMI2; the root is a node that can be found;
+/// The machine has AVX-512 F, BW and VL, and POPCNT; the root is a node that can be found;
 /// there are no more than [`BATCH_MAX`] addresses, and as many hops.
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt,bmi1,bmi2")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
 pub(super) unsafe fn one_table<A: Address>(
     walk: &Walk<'_>,
     root: Entry,
@@ -55,7 +55,7 @@ pub(super) unsafe fn one_table<A: Address>(
 ///
 /// # Safety
 /// As [`one_table`], of all roots.
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt,bmi1,bmi2")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
 pub(super) unsafe fn roots_given<A: Address>(walk: &Walk<'_>, addresses: &[A], hops: &mut [u32]) {
     let mut chunks = Chunks::new::<A>(0);
     for (lane, hop) in hops.iter_mut().enumerate() {
@@ -87,7 +87,7 @@ fn nodes(entries: __m512i) -> u16 {
 /// # Safety
 /// As [`one_table`]; the root is a wide or a top.
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt,bmi1,bmi2")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
 unsafe fn from_array<A: Address>(
     walk: &Walk<'_>,
     root: Entry,
@@ -136,7 +136,7 @@ unsafe fn highest<A: Address>(lanes: u16, at: *const i32) -> __m512i {
 ///
 /// # Safety
 /// As [`one_table`]; hops are entries that can be found, and none is a top.
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt,bmi1,bmi2")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
 unsafe fn go_down<A: Address>(
     walk: &Walk<'_>,
     addresses: &[A],
@@ -169,7 +169,7 @@ unsafe fn go_down<A: Address>(
 /// # Safety
 /// As [`go_down`]; of those lanes whose bit is set in `open`, addresses, chunks and hops are there.
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt,bmi1,bmi2")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
 unsafe fn step<A: Address>(
     walk: &Walk<'_>,
     (addresses, chunk_at, hops): (*const i32, *mut u8, *mut u32),
@@ -215,7 +215,7 @@ const _: () = assert!(Class::Few as u8 == 0 && Class::Fan as u8 == 1 && Class::T
 /// # Safety
 /// As [`step`].
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt,bmi1,bmi2")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
 unsafe fn arrays(
     walk: &Walk<'_>,
     hops: *mut u32,
@@ -253,7 +253,7 @@ fn table([few, fan, split, low, wide]: [i32; 5]) -> __m512i {
 /// # Safety
 /// As [`step`].
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt,bmi1,bmi2")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
 unsafe fn rows(
     walk: &Walk<'_>,
     hops: *mut u32,
@@ -292,7 +292,7 @@ unsafe fn rows(
 
 /// Asks for the lines of entries that are rows.
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt,bmi1,bmi2")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
 fn ask_rows(walk: &Walk<'_>, entries: __m512i) {
     let arrays = _mm512_test_epi32_mask(entries, _mm512_set1_epi32(ARRAYS));
     let mut lanes = nodes(entries) & !arrays;

@@ -118,14 +118,14 @@ fn probes<A: Family>(random: &mut Random, prefix: Prefix<A>) -> Vec<A> {
 /// What looks up with each unit that this machine has.
 fn views<A: Address>(routes: &Routes<A>) -> Vec<Lookups<A>> {
     let lookups = routes.lookups();
-    let view = |unit| Lookups {
+    let view = |lanes| Lookups {
         domain: Arc::clone(&lookups.domain),
         region: Arc::clone(&lookups.region),
         roots: lookups.roots,
-        unit,
+        unit: Unit::new(lanes),
         family: PhantomData,
     };
-    Unit::all_of_this_machine().into_iter().map(view).collect()
+    Lanes::all().into_iter().map(view).collect()
 }
 
 fn agrees<A: Family>(seed: u64, changes: usize) {
@@ -242,7 +242,6 @@ fn agrees_when_large<A: Family>(count: usize, kind: Kind) {
 fn a_table_that_grows_and_shrinks_changes_its_root_and_no_answer() {
     agrees_when_large::<u32>(TOP_ROUTES + 1, Kind::Top);
     agrees_when_large::<u32>(WIDE_ROUTES + 1, Kind::Wide);
-    agrees_when_large::<u128>(TOP_ROUTES + 1, Kind::Top);
     agrees_when_large::<u128>(WIDE_ROUTES + 1, Kind::Wide);
 }
 
@@ -294,7 +293,6 @@ fn read_while_changed<A: Family>(
     (begun, done): (&AtomicUsize, &AtomicUsize),
 ) {
     let mut hops = vec![0; script.probes.len()];
-    let mut rounds = 0;
     loop {
         let first = done.load(Ordering::SeqCst);
         view.lookup_batch(&reader, 1, &script.probes, &mut hops);
@@ -304,9 +302,7 @@ fn read_while_changed<A: Family>(
             assert!(is_valid, "{:?} {:x?} {first}..={last}", view.unit, script.probes[at]);
         }
         reader.quiesce();
-        rounds += 1;
         if first == script.changes.len() {
-            assert!(rounds > 1);
             return;
         }
     }
@@ -318,12 +314,17 @@ fn races<A: Family>(seed: u64, count: usize) {
     let mut routes = Routes::<A>::new(&domain).unwrap();
     let (begun, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let views = views(&routes);
+    let start = std::sync::Barrier::new(views.len() + 1);
     std::thread::scope(|scope| {
         for view in &views {
             let reader = domain.reader().unwrap();
-            let (script, counts) = (&script, (&begun, &done));
-            scope.spawn(move || read_while_changed(script, view, reader, counts));
+            let (script, counts, start) = (&script, (&begun, &done), &start);
+            scope.spawn(move || {
+                start.wait();
+                read_while_changed(script, view, reader, counts);
+            });
         }
+        start.wait();
         for (at, (prefix, hop)) in script.changes.iter().enumerate() {
             begun.store(at + 1, Ordering::SeqCst);
             match hop {
