@@ -8,9 +8,12 @@
 //! Tokens are kept in units of one byte divided by the clock's ticks a second, so that nothing is
 //! ever rounded: what a marker says is what the RFC's buckets would say with real numbers.
 
+mod branchless;
 mod pool;
 
 pub use pool::{Pool, SHARES_MAX, Share};
+
+use branchless::{least, mask};
 
 /// Bytes of a bucket at most.
 pub const BURST_MAX: u64 = 1 << 30;
@@ -106,13 +109,14 @@ impl Bucket {
     /// What comes in `ticks`, cut where an empty bucket would be full.
     #[inline(always)]
     fn income(&self, ticks: u64) -> u64 {
-        // At most the burst and one tick more: far below 2^64.
-        if self.rate == 0 { 0 } else { ticks.min(self.full) * self.rate }
+        // At most the burst and one tick more: far below 2^64. Without a rate it is 0.
+        least(ticks, self.full).wrapping_mul(self.rate)
     }
 
     #[inline(always)]
     fn filled(&self, tokens: u64, ticks: u64) -> u64 {
-        (tokens + self.income(ticks)).min(self.burst)
+        let sum = tokens + self.income(ticks);
+        least(sum, self.burst)
     }
 }
 
@@ -167,7 +171,7 @@ impl Profile {
     #[inline(always)]
     fn income(&self, ticks: u64) -> u64 {
         // At most both bursts and two ticks more: below 2^64.
-        if self.committed.rate == 0 { 0 } else { ticks.min(self.both_full) * self.committed.rate }
+        least(ticks, self.both_full).wrapping_mul(self.committed.rate)
     }
 
     /// What the two buckets hold after `ticks` more.
@@ -175,8 +179,8 @@ impl Profile {
     fn filled(&self, committed: u64, excess: u64, ticks: u64) -> (u64, u64) {
         if self.kind == Kind::SingleRate {
             let sum = committed + self.income(ticks);
-            let over = sum.saturating_sub(self.committed.burst);
-            return (sum - over, (excess + over).min(self.excess.burst));
+            let held = least(sum, self.committed.burst);
+            return (held, least(excess + (sum - held), self.excess.burst));
         }
         (self.committed.filled(committed, ticks), self.excess.filled(excess, ticks))
     }
@@ -189,10 +193,9 @@ impl Profile {
         let peak = self.kind == Kind::TwoRate;
         let within = (came != Colour::Red) & (excess >= cost);
         let green = (came == Colour::Green) & (committed >= cost) & (within | !peak);
-        let (pays, pays_excess) = (u64::from(green), u64::from(within & (peak | !green)));
+        let (pays, pays_excess) = (mask(green), mask(within & (peak | !green)));
         let colour = COLOURS[2 - usize::from(within | green) - usize::from(green)];
-        let pay = |pays: u64| cost & pays.wrapping_neg();
-        (colour, committed - pay(pays), excess - pay(pays_excess))
+        (colour, committed - (cost & pays), excess - (cost & pays_excess))
     }
 }
 

@@ -132,7 +132,7 @@ mod tests {
     fn follows_a_map<const W: usize>(lanes: Lanes, seed: u64) {
         let domain = Domain::new();
         let mut reader = domain.reader().unwrap();
-        let steps = if cfg!(miri) { 1_500 } else { 60_000 };
+        let steps = if cfg!(miri) { 400 } else { 60_000 };
         let mut writer = SessionWriter::<W>::with_lanes(&domain, steps / 4, seed, lanes);
         let (sessions, mut map, mut state) = (writer.sessions(), BTreeMap::new(), seed);
         for step in 0..steps {
@@ -183,7 +183,7 @@ mod tests {
     /// Keys below `STAY` never leave; the others come, change and go under the readers' eyes.
     fn races<const W: usize>(lanes: Lanes, seed: u64) {
         const STAY: u64 = 50;
-        let rounds = if cfg!(miri) { 300 } else { 100_000 };
+        let rounds = if cfg!(miri) { 60 } else { 100_000 };
         let domain = Domain::new();
         let mut writer = SessionWriter::<W>::with_lanes(&domain, 100_000, seed, lanes);
         for number in 0..STAY {

@@ -1,6 +1,6 @@
 //! Prints clocks of the time stamp counter per packet for classifier, MAC table, session table and
 //! policers, and what their writers do a second: `cargo run --release -p tandem-table --example
-//! match_clocks [what]`.
+//! match_clocks [classifier|mac|session|policer [all]]`.
 #![allow(
     unsafe_code,
     clippy::print_stdout,
@@ -46,6 +46,12 @@ fn least(packets: usize, mut work: impl FnMut()) -> f64 {
         .fold(f64::INFINITY, f64::min)
 }
 
+/// The best kind of code, or every kind if the second argument is `all`.
+fn kinds() -> Vec<Lanes> {
+    let all = std::env::args().nth(2).is_some_and(|which| which == "all");
+    if all { Lanes::all().into_iter().rev().collect() } else { vec![Lanes::best()] }
+}
+
 fn classifiers<A: Address>(family: &str) {
     for (flavour, count) in
         Flavour::ALL.into_iter().flat_map(|f| [50, 1_000, 10_000].map(|n| (f, n)))
@@ -54,7 +60,7 @@ fn classifiers<A: Address>(family: &str) {
         let mut random = Random(2);
         let headers: Vec<Header<A>> =
             (0..PACKETS / 8).map(|_| header(&mut random, &rules)).collect();
-        for lanes in Lanes::all().into_iter().rev() {
+        for lanes in kinds() {
             let begun = Instant::now();
             let classifier =
                 Classifier::compile_within(&rules, 256 << 20, lanes).expect("compiles");
@@ -78,7 +84,7 @@ fn classifiers<A: Address>(family: &str) {
 
 fn macs() {
     for stations in [1_000_u64, 200_000, 1_000_000] {
-        for lanes in Lanes::all().into_iter().rev() {
+        for lanes in kinds() {
             let domain = Domain::new();
             let mut writer = MacWriter::with_lanes(&domain, 1 << 21, 1, lanes);
             let (macs, mut reader) = (writer.macs(), domain.reader().expect("a place"));
@@ -128,7 +134,7 @@ fn bits(mac: [u8; 6]) -> u64 {
 
 fn sessions<const W: usize>(what: &str) {
     for entries in [10_000_u64, 1_000_000, 4_000_000] {
-        for lanes in Lanes::all().into_iter().rev() {
+        for lanes in kinds() {
             let domain = Domain::new();
             let mut writer = SessionWriter::<W>::with_lanes(&domain, 1 << 22, 1, lanes);
             let (sessions, mut reader) = (writer.sessions(), domain.reader().expect("a place"));

@@ -124,23 +124,27 @@ impl Chunk {
         let rows = |at: usize| -> [*const Line; F] {
             std::array::from_fn(|field| lines.wrapping_add(places[field][at] as usize))
         };
-        let rules = rules[..].iter_mut().take(BATCH).enumerate();
+        // Loops, not `for_each`: what a closure calls would be compiled for any processor.
         if self.shape.summary == 1 {
             self.summarised(unit, rules, rows);
         } else if self.shape.stride == 1 {
-            rules.for_each(|(at, rule)| *rule = unit.first1(&rows(at)));
+            for (at, rule) in rules.iter_mut().enumerate().take(BATCH) {
+                *rule = unit.first1(&rows(at));
+            }
         } else {
-            rules.for_each(|(at, rule)| *rule = unit.first2(&rows(at)));
+            for (at, rule) in rules.iter_mut().enumerate().take(BATCH) {
+                *rule = unit.first2(&rows(at));
+            }
         }
     }
 
     /// Ands summaries first, and asks for the first line that may have a rule; then looks at those
     /// lines only that may.
     #[inline(always)]
-    fn summarised<'a, U: Unit, const F: usize>(
+    fn summarised<U: Unit, const F: usize>(
         &self,
         unit: U,
-        rules: impl ExactSizeIterator<Item = (usize, &'a mut u32)>,
+        rules: &mut [u32],
         rows: impl Fn(usize) -> [*const Line; F],
     ) {
         let mut candidates = [0_u64; BATCH];
@@ -149,9 +153,11 @@ impl Chunk {
             // A byte of the summary stands for eight words: a line.
             *candidates = unit.bytes(&unit.and(&rows).1);
             let line = 1 + candidates.trailing_zeros() as usize % 64;
-            rows.iter().for_each(|row| prefetch(row.wrapping_add(line)));
+            for row in rows {
+                prefetch(row.wrapping_add(line));
+            }
         }
-        for ((at, rule), mut candidates) in rules.zip(candidates) {
+        for ((at, rule), mut candidates) in rules.iter_mut().enumerate().zip(candidates) {
             let rows = rows(at);
             *rule = NO_RULE;
             while candidates != 0 && *rule == NO_RULE {

@@ -149,13 +149,27 @@ impl Search {
         fan: usize,
         above: impl Fn(&Line, u64) -> usize,
     ) {
-        let (root, pairs) = (self.root, keys.zip(classes));
-        match root.depth {
-            1 => pairs.for_each(|(key, class)| *class = self.walk::<1>(&root, key, fan, &above)),
-            2 => pairs.for_each(|(key, class)| *class = self.walk::<2>(&root, key, fan, &above)),
-            3 => pairs.for_each(|(key, class)| *class = self.walk::<3>(&root, key, fan, &above)),
-            4 => pairs.for_each(|(key, class)| *class = self.walk::<4>(&root, key, fan, &above)),
-            _ => pairs.for_each(|(key, class)| *class = self.walk::<0>(&root, key, fan, &above)),
+        match self.root.depth {
+            1 => self.walk_all::<1>(keys, classes, fan, above),
+            2 => self.walk_all::<2>(keys, classes, fan, above),
+            3 => self.walk_all::<3>(keys, classes, fan, above),
+            4 => self.walk_all::<4>(keys, classes, fan, above),
+            _ => self.walk_all::<0>(keys, classes, fan, above),
+        }
+    }
+
+    /// A loop, not `for_each`: what a closure calls would be compiled for any processor.
+    #[inline(always)]
+    fn walk_all<const DEPTH: usize>(
+        &self,
+        keys: impl Iterator<Item = u64>,
+        classes: &mut [u32; BATCH],
+        fan: usize,
+        above: impl Fn(&Line, u64) -> usize,
+    ) {
+        let root = self.root;
+        for (key, class) in keys.zip(classes) {
+            *class = self.walk::<DEPTH>(&root, key, fan, &above);
         }
     }
 

@@ -35,8 +35,35 @@ pub struct Pool {
 pub struct Share {
     pool: Arc<Pool>,
     profile: Profile,
-    committed: u64,
-    excess: u64,
+    /// The latest time the pool was filled for.
+    filled: u64,
+    committed: Part,
+    excess: Part,
+}
+
+/// What a share holds of one bucket.
+#[derive(Default)]
+struct Part {
+    held: u64,
+    /// The pool had not this much at this time: under a flood nobody asks it twice.
+    dry: u64,
+    dry_at: u64,
+}
+
+impl Part {
+    /// Brings the part up to `cost` and what it may put aside, or takes nothing.
+    fn draw(&mut self, bucket: &AtomicU64, cost: u64, aside: u64, now: u64) -> bool {
+        let least = cost.saturating_sub(self.held);
+        if least == 0 || self.dry_at == now && least >= self.dry {
+            return least == 0;
+        }
+        let taken = take(bucket, least, least + aside);
+        if taken == 0 {
+            (self.dry, self.dry_at) = (least, now);
+        }
+        self.held += taken;
+        taken != 0
+    }
 }
 
 impl Pool {
@@ -65,7 +92,10 @@ impl Pool {
         let more = |shares: usize| (shares < self.shares_max).then_some(shares + 1);
         self.shares.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok()?;
         let profile = self.profile;
-        Some(Share { pool: Arc::clone(self), profile, committed: 0, excess: 0 })
+        let filled = self.last.load(Ordering::Relaxed);
+        let part = || Part { dry: u64::MAX, ..Part::default() };
+        let (committed, excess) = (part(), part());
+        Some(Share { pool: Arc::clone(self), profile, filled, committed, excess })
     }
 
     /// Fills the buckets up to `now`: whoever moves the clock brings the tokens of that time.
@@ -112,12 +142,12 @@ impl Share {
     pub fn mark(&mut self, now: u64, bytes: u32, came: Colour) -> Colour {
         let cost = u64::from(bytes) * self.profile.ticks_per_s;
         let came = if self.profile.aware { came } else { Colour::Green };
-        if self.committed < cost || self.excess < cost {
+        if self.committed.held < cost || self.excess.held < cost {
             self.draw(now, cost, came);
         }
         let (colour, committed, excess) =
-            self.profile.colour(self.committed, self.excess, cost, came);
-        (self.committed, self.excess) = (committed, excess);
+            self.profile.colour(self.committed.held, self.excess.held, cost, came);
+        (self.committed.held, self.excess.held) = (committed, excess);
         colour
     }
 
@@ -125,30 +155,24 @@ impl Share {
     /// holds more than that between packets.
     #[cold]
     fn draw(&mut self, now: u64, cost: u64, came: Colour) {
-        self.pool.fill(now);
+        if now > self.filled {
+            self.pool.fill(now);
+            self.filled = now;
+        }
+        // One that goes back finds what is there now.
+        let (pool, now) = (&*self.pool, self.filled);
         let green = came == Colour::Green;
         if self.profile.kind == Kind::TwoRate {
-            if came != Colour::Red && self.draw_excess(cost) && green {
-                self.draw_committed(cost);
+            if came != Colour::Red
+                && self.excess.draw(&pool.excess, cost, pool.aside.1, now)
+                && green
+            {
+                self.committed.draw(&pool.committed, cost, pool.aside.0, now);
             }
-        } else if !(green && self.draw_committed(cost)) && came != Colour::Red {
-            self.draw_excess(cost);
+        } else if !(green && self.committed.draw(&pool.committed, cost, pool.aside.0, now))
+            && came != Colour::Red
+        {
+            self.excess.draw(&pool.excess, cost, pool.aside.1, now);
         }
-    }
-
-    fn draw_committed(&mut self, cost: u64) -> bool {
-        if self.committed < cost {
-            let least = cost - self.committed;
-            self.committed += take(&self.pool.committed, least, least + self.pool.aside.0);
-        }
-        self.committed >= cost
-    }
-
-    fn draw_excess(&mut self, cost: u64) -> bool {
-        if self.excess < cost {
-            let least = cost - self.excess;
-            self.excess += take(&self.pool.excess, least, least + self.pool.aside.1);
-        }
-        self.excess >= cost
     }
 }
