@@ -50,7 +50,8 @@ fn rules(rule: Vec<RuleConfig>) -> Policy {
 /// ORIGIN, an AS_PATH of four, NEXT_HOP, LOCAL_PREF, three communities and a route target.
 fn attributes(number: u32) -> Vec<u8> {
     let (mut path, mut out) = (Vec::new(), Vec::new());
-    for asn in [number, 3_356, 1_299, 64_500] {
+    // The origin is one of 64496 to 64527: half of them are what the expression asks for.
+    for asn in [64_495 + number % 32, 3_356, 1_299, 64_499] {
         let before = std::mem::take(&mut path);
         prepend(&before, SegmentKind::Sequence, asn + 1, &mut path);
     }
