@@ -158,12 +158,17 @@ class LabelWorld(World):
         self.labels[0] = ("pop", False)
 
 
+def sent_only(ways):
+    """Alternatives of which nothing goes up."""
+    return [(sent, []) for sent in ways]
+
+
 class LabelRouter(Router):
     def take(self, port, frame):
         self.cos = 0
         circuit, inner, marks = self.circuit(port, frame)
         if circuit is not None:
-            return [(self.from_circuit(circuit, inner, marks), [])]
+            return sent_only([self.from_circuit(circuit, inner, marks)])
         link, packet, kind, group = self.classify(port, frame)
         if link is not None and kind == 0x8847 and not group:
             return self.labelled(link, packet)
@@ -183,8 +188,8 @@ class LabelRouter(Router):
         aged[8] -= 0 if own else 1
         parts = self.cut(bytes(aged), room)
         cos = self.cos
-        return [([one for part in parts
-                  for one in self.behind(hop[1], part, cos, part[8], True, False)], [])]
+        return sent_only([[one for part in parts
+                           for one in self.behind(hop[1], part, cos, part[8], True, False)]])
 
     def follow6(self, link, vrf, packet, group, own, hop, depth):
         if hop[0] != "push" or group:
@@ -196,7 +201,7 @@ class LabelRouter(Router):
             return self.error6(link, vrf, packet, ICMPv6PacketTooBig(mtu=room), own)
         aged = bytearray(packet)
         aged[7] -= 0 if own else 1
-        return [(self.behind(hop[1], bytes(aged), self.cos, aged[7], True, False), [])]
+        return sent_only([self.behind(hop[1], bytes(aged), self.cos, aged[7], True, False)])
 
     def room(self, hop):
         push = self.world.pushes[hop]
@@ -299,11 +304,11 @@ class LabelRouter(Router):
             below, bottom = octets[4:], top.s == 1
             if action[0] == "swap":
                 sent = self.behind(action[1], below, top.cos, top.ttl - 1, bottom, True)
-                return [(sent, [])]
+                return sent_only([sent])
             if action[0] == "php":
-                return [(self.popped(action, below, bottom, top.ttl - 1), [])]
+                return sent_only([self.popped(action, below, bottom, top.ttl - 1)])
             if action[0] in ("interface", "bridge"):
-                return [(self.frame(action, below, bottom, top.cos), [])]
+                return sent_only(self.frame(action, below, bottom, top.cos))
             if action[0] == "vrf" and not bottom:
                 return NOTHING
             if action[-1]:
@@ -329,22 +334,14 @@ class LabelRouter(Router):
                 else octets
         octets = bytearray(octets)
         if octets and octets[0] >> 4 == 4 and len(octets) >= 20 and octets[8] > ttl:
-            before = octets[:(octets[0] & 15) * 4]
-            right = self.sound(bytes(before))
+            # RFC 1624: a sum that was wrong stays wrong.
+            lost = (octets[8] - ttl) << 8
             octets[8] = ttl
-            if right:
-                made = IP(bytes(octets[:len(before)]))
-                del made.chksum
-                octets[10:12] = bytes(made)[10:12]
+            check = int.from_bytes(octets[10:12], "big") + lost
+            octets[10:12] = ((check & 0xffff) + (check >> 16)).to_bytes(2, "big")
         elif octets and octets[0] >> 4 == 6 and len(octets) >= 40 and octets[7] > ttl:
             octets[7] = ttl
         return bytes(octets)
-
-    def sound(self, octets):
-        made = IP(octets)
-        right = made.chksum
-        del made.chksum
-        return IP(bytes(made)).chksum == right
 
     def popped(self, action, below, bottom, ttl):
         if action[2]:
@@ -361,17 +358,17 @@ class LabelRouter(Router):
     def frame(self, action, below, bottom, cos):
         if not bottom:
             if len(below) < 4 or not below[2] & 1:
-                return []
+                return [[]]
             below = below[4:]
         if action[2]:
             if len(below) < 4 or below[0] >> 4 != 0:
-                return []
+                return [[]]
             below = below[4:]
         if len(below) < 14:
-            return []
+            return [[]]
         if action[0] == "interface":
-            return self.to_circuit(action[1], below, cos, 0)
-        return self.bridged(("wire", action[1]), below, cos, 0)
+            return [self.to_circuit(action[1], below, cos, 0)]
+        return [self.bridged(("wire", action[1]), below, cos, 0)]
 
 
 class LabelPackets(Packets):
