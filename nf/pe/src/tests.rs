@@ -5,7 +5,7 @@ use crate::config::Pe;
 use crate::desired::Desired;
 use crate::numbers::Numbers;
 use nodes::Program;
-use nodes::program::{Hop, LabelAction, Mode, Removed, Verdict};
+use nodes::program::{Hop, LabelAction, Mode, Removed, Tunnel, Verdict};
 use std::net::Ipv4Addr;
 
 const EDGE: &str = r#"
@@ -62,7 +62,8 @@ committed_burst = 3000
 name = "guard"
 rule = [
   { action = "police gold", protocol = "icmp" },
-  { action = "permit", source = "10.0.0.0/8", tcp_flags = "S!A", destination_ports = ["80", "90-99"] },
+  { action = "permit", source = "10.0.0.0/8", tcp_flags = "S!A", destination_ports = [
+    "80", "90-99"] },
 ]
 "#;
 
@@ -113,16 +114,19 @@ fn a_section_becomes_ports_interfaces_hops_and_routes() {
         Program::Label { label, action } => Some((*label, action.clone())),
         _ => None,
     });
-    let vrf = LabelAction::PopVrf { vrf: 1 };
-    let (wire, lan) =
-        (LabelAction::PopInterface { interface: 3 }, LabelAction::PopPseudowire { pseudowire: 1 });
+    let (control_word, flow_label) = (false, false);
+    let vrf = LabelAction::PopVrf { vrf: 1, tunnel: Tunnel::Pipe };
+    let (wire, lan) = (
+        LabelAction::PopInterface { interface: 3, control_word, flow_label },
+        LabelAction::PopPseudowire { pseudowire: 1, control_word, flow_label },
+    );
     assert_eq!(labels, [(100, vrf), (300, wire), (400, lan)]);
     let filters = things(&desired, |it| match it {
         Program::Filter(filter) => Some(filter.rules.clone()),
         _ => None,
     });
     assert_eq!(filters[0][0].verdict, Verdict::Police(1));
-    assert_eq!(filters[0][1].matches.tcp_flags, Some((2, 0x12)));
+    assert_eq!(filters[0][1].matches.tcp_flags, [(2, 0x12)]);
     assert_eq!(filters[0][1].matches.destination_ports, [(80, 80), (90, 99)]);
 }
 

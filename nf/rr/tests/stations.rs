@@ -29,7 +29,8 @@ name = "import"
 default = "accept"
 rule = [
   {{ match = {{ prefixes = ["203.0.113.0/24"] }}, then = "reject" }},
-  {{ match = {{ prefixes = ["192.0.2.0/24"] }}, set = {{ local_pref = {preference} }}, then = "accept" }},
+  {{ match = {{ prefixes = ["192.0.2.0/24"] }}, then = "accept",
+     set = {{ local_pref = {preference} }} }},
 ]
 [[peer]]
 name = "ext"

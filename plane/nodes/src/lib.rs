@@ -4,9 +4,9 @@
 //!   control process ── Program ──→ Plane (one writer) ── tables ──→ workers' graphs
 //!                   ←── Heard ────       ←──── bounded rings ────
 //!
-//!   ethernet-input ─┬→ ip4-input ─arc ip4-in─→ ip4-lookup ─┬→ ip4-rewrite ─arc out─→ interface-output
-//!                   ├→ ip6-input ─arc ip6-in─→ ip6-lookup ─┤→ ip4-local / ip6-local ─→ punt
-//!                   ├→ arp-input                           └→ icmp-error, glean
+//!   ethernet-input ─┬→ ip4-input ─arc ip4-in→ ip4-lookup ┬→ ip4-rewrite ─arc out→ interface-output
+//!                   ├→ ip6-input ─arc ip6-in→ ip6-lookup ┤→ ip4-local / ip6-local ─→ punt
+//!                   ├→ arp-input                        └→ icmp-error, glean
 //!                   └→ mpls-input, bridge-input, cross-connect
 //! ```
 //! Each node is one file. Everything is pure: packets come from a [`graph::Pool`], time is an

@@ -116,7 +116,7 @@ fn internet_6(count: usize, random: &mut Random) -> Vec<(Prefix<u128>, u32)> {
         // Within an allocation low numbers are used first.
         let below = below & (u64::MAX >> (32 + random.below(10)));
         // One of four is a /29, the others are /32s.
-        let part = if at % 4 == 0 { random.below(8) } else { 0 };
+        let part = if at.is_multiple_of(4) { random.below(8) } else { 0 };
         let address = allocations[at] | u128::from(part) << 96;
         let address = address | u128::from(below) << 64;
         known.insert(Prefix::new(address, length).expect("a length of the family"));

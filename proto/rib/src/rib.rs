@@ -45,8 +45,8 @@ pub struct Settings {
 /// How much may wait for peers that are slower than others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
-    /// Octets that are encoded at once for a cohort. More is encoded when a peer of it has less than
-    /// that to take.
+    /// Octets that are encoded at once for a cohort. More is encoded when a peer of it has less
+    /// than that to take.
     pub chunk_bytes: usize,
     /// Octets that wait for a peer beyond which it leaves its cohort, and with it all for whom half
     /// as much waits; two chunks at least. What waits for peers of one cohort is shared.

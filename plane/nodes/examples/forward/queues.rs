@@ -65,9 +65,10 @@ pub fn measure(seconds: f64) {
             }
             pool.free_all(&out);
             pool.free_all(&dropped);
-            (out.clear(), dropped.clear());
+            out.clear();
+            dropped.clear();
             // Packets of 764 octets at 100 Gbit/s.
-            now = now + Duration::from_nanos(63 * BURST as u64);
+            now += Duration::from_nanos(63 * BURST as u64);
         }
     }
     let hertz = (clocks() - began) as f64 / started.elapsed().as_secs_f64();

@@ -280,10 +280,10 @@ impl Scheduler {
             return;
         };
         let class = next.ready.trailing_zeros().min(CLASSES_MAX as u32 - 1);
-        if let Some(leaf) = self.leaves.get((next.base + class) as usize) {
-            if leaf.head != NONE {
-                prefetch(std::ptr::from_ref(packets.meta(Slot(leaf.head))));
-            }
+        if let Some(leaf) = self.leaves.get((next.base + class) as usize)
+            && leaf.head != NONE
+        {
+            prefetch(std::ptr::from_ref(packets.meta(Slot(leaf.head))));
         }
         if let Some(after) = self.services.get(next.next as usize) {
             let class = after.ready.trailing_zeros().min(CLASSES_MAX as u32 - 1);

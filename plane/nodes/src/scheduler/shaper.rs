@@ -46,7 +46,7 @@ impl Shaper {
             return Self::default();
         }
         let rate = u128::from(rate.clamp(RATE_MIN, RATE_MAX));
-        let octet = (8_000_000_000_u128 * u128::from(PARTS) << FRACTION) / rate;
+        let octet = ((8_000_000_000_u128 * u128::from(PARTS)) << FRACTION) / rate;
         let octet = u64::try_from(octet.max(1)).unwrap_or(u64::MAX);
         Self { full_at: 0, octet, burst: price(octet, burst) }
     }

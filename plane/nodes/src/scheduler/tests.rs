@@ -59,7 +59,7 @@ impl Port {
             if sent.len() >= budget {
                 break;
             }
-            self.now = self.now + Duration::from_micros(20);
+            self.now += Duration::from_micros(20);
         }
         sent
     }

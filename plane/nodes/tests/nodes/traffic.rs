@@ -233,7 +233,7 @@ fn one_packet_of_so_many_becomes_part_of_a_flow_that_tshark_reads() {
         let left = world.send(0, &frame);
         assert!(left.classes.iter().all(|class| *class == Class::Samples as u32));
         messages.extend(left.punted);
-        world.now = world.now + Duration::from_millis(100);
+        world.now += Duration::from_millis(100);
     }
     // Word 3 of a message: its sequence, the records before it.
     assert!(messages.len() >= 3, "{}", messages.len());
@@ -309,7 +309,7 @@ fn queues_of_a_port_hold_packets_until_their_rate_lets_them_go() {
             order.push(world.pool.meta(slot).class);
             world.pool.free(slot);
         }
-        world.now = world.now + Duration::from_millis(1);
+        world.now += Duration::from_millis(1);
     }
     // 16,384 octets at once and 100 a millisecond: a frame of 1,000 with what the line adds.
     assert!((64..=68).contains(&sent), "{sent}");

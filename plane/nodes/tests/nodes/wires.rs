@@ -113,7 +113,7 @@ fn frames_cross_a_pseudowire_with_control_word_and_flow_label() {
     // tshark goes by the last label: here the flow's.
     let wire = format!("mpls.label=={},pwethcw", entry(22).label());
     let inner = "mpls.label == 77 && eth.dst == 02:00:00:00:07:02";
-    witness::sound_with(&[seen.clone()], &[inner], &["-d", &wire]);
+    witness::sound_with(std::slice::from_ref(seen), &[inner], &["-d", &wire]);
 }
 
 /// Bridge 9: interfaces 50 (port 0, VLAN 10), 51 (port 0, VLAN 11), 52 (port 2), and pseudowires

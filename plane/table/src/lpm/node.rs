@@ -8,7 +8,7 @@
 //! |---|---|---|---|
 //! | few | 1 | up to 11 pieces of a chunk | 10 ends of 16 bits, 11 entries: one cache line |
 //! | fan | 3 | up to 32 pieces of a chunk | 32 ends, then 32 entries |
-//! | split | 17 | the chunk's high octet | 256 entries: few, fan or low of the same chunk, or hops |
+//! | split | 17 | the chunk's high octet | 256 entries: few, fan, low of the same chunk, or hops |
 //! | low | 17 | the chunk's low octet | 256 entries |
 //! | wide | 4097 | a chunk | 65,536 entries |
 //! | top | 2²⁰ + 1 | the first 24 bits | 2²⁴ entries: few, fan or low of the second chunk |

@@ -97,8 +97,9 @@ fn a_later_fragment_matches_no_rule_on_what_it_does_not_carry() {
 
 #[test]
 fn rules_that_can_match_nothing_are_refused_with_their_place() {
+    let (high, low) = (9, 8);
     let odd = [
-        Rule::<u32> { source_ports: vec![9..=8], ..Rule::default() },
+        Rule::<u32> { source_ports: vec![high..=low], ..Rule::default() },
         Rule { protocols: vec![17], tcp_flags: vec![Flags::default()], ..Rule::default() },
         Rule { source_ports: vec![1..=2], icmp: vec![(8, 0..=0)], ..Rule::default() },
         Rule {
