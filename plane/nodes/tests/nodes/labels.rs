@@ -45,10 +45,10 @@ fn labelled(stack: Stack<'_>, packet: &[u8]) -> Vec<u8> {
     ethernet(0, 0x8847, &octets)
 }
 
-/// The labels of a frame that left, and what is below.
 /// Label, traffic class, bottom of stack, time to live.
 type Label = (u32, u8, bool, u8);
 
+/// The labels of a frame that left, and what is below.
 fn parted(frame: &[u8]) -> (Vec<Label>, &[u8]) {
     assert_eq!(word(frame, 12), 0x8847);
     let (mut stack, mut at) = (Vec::new(), 14);
