@@ -16,7 +16,7 @@ impl Random {
     }
 
     pub fn below(&mut self, end: u64) -> u64 {
-        (u128::from(self.next()) * u128::from(end) >> 64) as u64
+        ((u128::from(self.next()) * u128::from(end)) >> 64) as u64
     }
 
     /// True in so many of a hundred cases.
