@@ -19,9 +19,9 @@ pub use writer::{ENTRIES_MAX, Refused, SessionWriter};
 
 use crate::epoch::{Domain, Reader};
 use crate::lanes::{Lanes, prefetch};
-use bucket::{Bucket, Root};
+use bucket::{Bucket, Retired, Root};
 use key::Hash;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// What a lookup answers for a key that is not there; no entry may have this value.
 pub const MISS: u32 = u32::MAX;
@@ -35,6 +35,17 @@ pub struct Sessions<const W: usize> {
     hash: Hash,
     lanes: Lanes,
     shards: Box<[Root<W>]>,
+    /// What the writer left when it was dropped, and readers may still hold.
+    left: Mutex<Vec<Retired<W>>>,
+}
+
+impl<const W: usize> Drop for Sessions<W> {
+    fn drop(&mut self) {
+        for array in self.left.get_mut().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            // SAFETY: `&mut self`: nobody reads any more.
+            unsafe { array.free() };
+        }
+    }
 }
 
 impl<const W: usize> Sessions<W> {

@@ -5,8 +5,8 @@ use super::key::{Hash, Key};
 use super::{MISS, Sessions};
 use crate::epoch::{Domain, Limbo};
 use crate::lanes::Lanes;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Entries that a table may be made for at most.
 pub const ENTRIES_MAX: usize = 1 << 27;
@@ -92,6 +92,7 @@ impl<const W: usize> SessionWriter<W> {
             hash: Hash::new(seed),
             lanes,
             shards: (0..shards).map(|_| Root::new(empty())).collect(),
+            left: Mutex::default(),
         };
         Self {
             sessions: Arc::new(sessions),
@@ -287,8 +288,10 @@ impl<const W: usize> SessionWriter<W> {
 
 impl<const W: usize> Drop for SessionWriter<W> {
     fn drop(&mut self) {
-        // What readers may still hold is leaked: `Retired` does not free itself.
         self.reclaim();
+        // What readers may still hold stays as long as the table does.
+        let mut left = self.sessions.left.lock().unwrap_or_else(PoisonError::into_inner);
+        left.extend(self.waiting_arrays.take());
     }
 }
 
