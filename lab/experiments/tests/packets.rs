@@ -3,8 +3,13 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
 use experiments::{Options, Outcome, Plane, Reflection};
+use std::sync::{Mutex, PoisonError};
+
+/// The namespaces of a process have names: one experiment at a time.
+static TURN: Mutex<()> = Mutex::new(());
 
 fn run(name: &str, scenario: &str) -> Outcome {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let plane = Plane { full: false, routes: Some(200), flows: vec![50] };
     let options = Options {
         quick: true,

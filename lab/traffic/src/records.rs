@@ -29,6 +29,8 @@ impl Records {
         let mut header = Header::of(&layers);
         let offsets = candidates(stream, at, &header)?;
         let stride = LEAD + offsets.len();
+        // What the template says already.
+        let said: Vec<u32> = offsets.iter().map(|offset| word(&header.octets, *offset)).collect();
         let mut words = Vec::with_capacity(stride * stream.flows as usize);
         for flow in 0..stream.flows {
             set(stream, at, &mut layers, (flow, seed))?;
@@ -38,14 +40,14 @@ impl Records {
             words.extend([0, u32::from(transport) << 16 | u32::from(ip)]);
             words.extend(offsets.iter().map(|offset| word(&header.octets, *offset)));
         }
-        Ok(Self { stride, offsets: offsets.into(), words }.without_constants())
+        Ok(Self { stride, offsets: offsets.into(), words }.without(&said))
     }
 
-    /// Leaves out the words that are the same for every flow.
-    fn without_constants(self) -> Self {
-        let first = &self.words[..self.stride];
+    /// Leaves out the words that are for every flow as the template has them.
+    fn without(self, said: &[u32]) -> Self {
         let differs = |column: usize| {
-            self.words.chunks_exact(self.stride).any(|record| record[column] != first[column])
+            let said = said[column - LEAD];
+            self.words.chunks_exact(self.stride).any(|record| record[column] != said)
         };
         let kept: Vec<usize> = (LEAD..self.stride).filter(|column| differs(*column)).collect();
         let offsets = kept.iter().map(|column| self.offsets[column - LEAD]).collect();

@@ -1,7 +1,7 @@
 //! What a packet says of itself, in its last octets: flow, number, time and a check.
 //!
 //! ```text
-//!   Sixteen │ check 32 │ flow 32 │ number 32 │ time 32 │
+//!   Sixteen │ check 32 bits │ flow 32 │ number 32 │ time 32 │
 //!   Twelve  │ check 8 · flow 24 │ number 32 │ time 32 │
 //! ```
 //! At the end, because what happens to headers on the way does not move it: it begins at the last

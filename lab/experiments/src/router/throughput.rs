@@ -4,7 +4,7 @@
 //! | rows | how |
 //! |---|---|
 //! | as printed | on wires, by AF_XDP: Linux in one namespace, Tandem's forwarder in another |
-//! | `…, in memory` | vectors made, forwarded, looked at in turn on one core; the second is timed |
+//! | `…, in memory` | on one core a vector is made, forwarded, looked at; the second is timed |
 //! | `…, rings` | the tester on one core, the plane on the other, rings between them |
 
 use super::packets::{

@@ -39,6 +39,32 @@ fn every_flow_has_its_own_header_and_the_sizes_are_those_of_the_mix() {
 }
 
 #[test]
+fn a_value_that_all_flows_share_is_in_every_packet() {
+    let from = 0x2001_0002_u128 << 96;
+    let mut stream = Stream::new("", vec![ETHERNET, vlan(false, 1), ipv6(), UDP], 128);
+    stream.layers[2] = Layer::Ipv6 {
+        source: std::net::Ipv6Addr::UNSPECIFIED,
+        destination: std::net::Ipv6Addr::UNSPECIFIED,
+        class: 0,
+        hop_limit: 64,
+    };
+    stream.vary = vec![
+        vary(1, Part::Vlan, Values::count(7_u32, 1)),
+        vary(2, Part::Source, Values::Random { first: from, bits: 16 }),
+        vary(2, Part::Destination, Values::count(9_u32, 1)),
+    ];
+    for flows in [1, 5] {
+        stream.flows = flows;
+        let mut generator = Plan::of(stream.clone(), 3).generator().unwrap();
+        for packet in packets(&mut generator, 20) {
+            assert_eq!(packet[14..16], [0x60, 7]);
+            assert_eq!(packet[26..30], [0x20, 0x01, 0x00, 0x02]);
+            assert_eq!(packet[56..58], [0, 9]);
+        }
+    }
+}
+
+#[test]
 fn streams_come_by_their_weights() {
     let mut streams = every().0.streams;
     streams.truncate(2);
