@@ -286,6 +286,30 @@ mod tests {
     }
 
     #[test]
+    fn whatever_is_read_can_be_written_and_read_again() {
+        let mut state = 1u64;
+        for round in 0..20_000u16 {
+            let mut bytes = [0u8; MESSAGE];
+            for octet in &mut bytes {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                // Mostly text, so that reasons stay what they are.
+                *octet = (state >> 58) as u8 + 32;
+            }
+            bytes[..2].copy_from_slice(&(round % 12).to_ne_bytes());
+            let Some(message) = Message::read(&bytes) else { continue };
+            let again = Message::read(&message.write());
+            match message {
+                // The last octet of a reason is a zero.
+                Message::Disconnect { reason } => {
+                    let reason = reason[..REASON - 1].to_owned();
+                    assert_eq!(again, Some(Message::Disconnect { reason }));
+                }
+                other => assert_eq!(again, Some(other)),
+            }
+        }
+    }
+
+    #[test]
     fn a_descriptor_goes_beside_a_message() {
         let (left, right) = UnixDatagram::pair().unwrap();
         assert!(receive(&right).unwrap().is_none());
