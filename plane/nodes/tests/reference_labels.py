@@ -49,7 +49,9 @@ class LabelWorld(World):
             over = self.rng.choice(list(self.pushes))
             if len(self.pushes[over]["labels"]) < 3:
                 self.push(over, 1, False)
-        self.wires = [self.push(self.rng.choice(list(self.pushes)), 1, True) for _ in range(4)]
+        # A control word ends a stack, and forty octets are a rewrite: two tags, three labels, it.
+        trunks = [number for number, push in self.pushes.items() if len(push["labels"]) < 3]
+        self.wires = [self.push(self.rng.choice(trunks), 1, True) for _ in range(4)]
         self.make_tunnels()
         self.make_circuits()
         self.make_labels()

@@ -183,8 +183,8 @@ impl Plane {
             Some(table_hop::Hop::Push(below)) => below.next.unwrap_or(0),
             _ => 0,
         };
-        if below & NEXT_LABELS != 0 && below & hashed != 0 {
-            let why = "entropy and flow labels go with the innermost labels";
+        if below & NEXT_LABELS != 0 && below & (hashed | push::CONTROL_WORD) != 0 {
+            let why = "entropy, flow label and control word go with the innermost labels";
             return Err(Refused::Conflict(why.to_owned()));
         }
         if form & hashed == hashed {
