@@ -77,7 +77,8 @@ event::facts! {
         StationsSlow = Counter, Warn, "rr_bmp_overflows_total",
             "Monitoring stations that were disconnected because they read too slowly";
         /// Stations that are not told.
-        StationsDown = Gauge, Warn, "rr_bmp_stations_down", "Monitoring stations without connection";
+        StationsDown = Gauge, Warn, "rr_bmp_stations_down",
+            "Monitoring stations without connection";
         /// Octets that wait for stations.
         StationsWaiting = Gauge, Debug, "rr_bmp_waiting_octets",
             "Octets that wait for monitoring stations to read";
