@@ -12,7 +12,7 @@ use world::{Speaker, World, s};
 
 const STATION: &str = "10.9.0.9:11019";
 
-fn site(tables: &str, preference: u32) -> String {
+fn site(tables: &str, place: u32) -> String {
     format!(
         r#"
 name = "rr1"
@@ -29,8 +29,7 @@ name = "import"
 default = "accept"
 rule = [
   {{ match = {{ prefixes = ["203.0.113.0/24"] }}, then = "reject" }},
-  {{ match = {{ prefixes = ["192.0.2.0/24"] }}, then = "accept",
-     set = {{ local_pref = {preference} }} }},
+ {{ match = {{ prefixes = ["192.0.2.0/24"] }}, set = {{ local_pref = {place} }}, then = "accept" }},
 ]
 [[peer]]
 name = "ext"

@@ -14,6 +14,11 @@ use std::net::IpAddr;
 /// Records that are shown of one prefix at most.
 const RECORDS_MAX: usize = 256;
 
+/// A record that covers a prefix.
+fn row(prefix: String, max: u8, asn: Asn, state: &str) -> Value {
+    json!({ "prefix": prefix, "max_length": max, "asn": asn, "state": state })
+}
+
 const fn phase(phase: Phase) -> &'static str {
     match phase {
         Phase::Idle => "idle",
@@ -63,7 +68,6 @@ impl Reflector {
         let key = key_of(address, length).ok_or_else(|| wrong("prefix: a prefix"))?;
         let records = self.origins.records.lock();
         let table = records.client.table();
-        let row = |prefix: String, max: u8, asn: Asn, state: &str| json!({ "prefix": prefix, "max_length": max, "asn": asn, "state": state });
         let rows: Vec<Value> = match address {
             IpAddr::V4(_) => {
                 let Some((prefix, _)) = Ipv4Prefix::read(&key) else { return Ok(json!([])) };
