@@ -1,8 +1,8 @@
 //! How many packets a second a port takes: `ports KIND SECONDS`, KIND one of `packet`, `xdp`,
 //! `tap`, `memif`, `rings`. Interfaces are made in a namespace of its own and gone afterwards
-//! (needs root); one thread on core 0 forwards from one port to the other, another on core 1 sends
-//! as fast as it can. A tap and a memif send back by the port that they received from; the other
-//! end of the memif is DPDK's testpmd in its mode `flowgen`.
+//! (needs root); one thread on core 0 forwards from one port to the other, another on core 1
+//! sends as fast as it can. A tap and a memif send back by the port that they received from;
+//! the other end of the memif is DPDK's testpmd in its mode `flowgen`.
 //!
 //! ```text
 //!   core 1: generator (AF_XDP) → out0 ══ near0 → core 0: receive, exchange, send → near1 ══ out1
