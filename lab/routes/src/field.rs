@@ -21,6 +21,9 @@ const RETRY: Duration = Duration::from_millis(50);
 const WAIT: Duration = Duration::from_millis(20);
 /// Who is behind others and reads nothing for so long has got what it gets.
 const QUIET: Duration = Duration::from_millis(200);
+/// Time after which what it holds is counted from the beginning of its stream: a reflector may
+/// say to others what it does not say again to this one.
+const LONG_QUIET: Duration = Duration::from_millis(1_500);
 /// Clients that are named when something is wrong.
 const NAMED_MAX: usize = 4;
 
@@ -357,9 +360,14 @@ impl Field {
             if !is_late || duty.is_reviewed || duty.read_at.elapsed() < QUIET {
                 continue;
             }
-            duty.is_reviewed = true;
             let Some(reader) = &self.clients[number].reader else { continue };
-            if let Some(held) = reader.behind(&mut self.streams, number)
+            let held = match reader.behind(&mut self.streams, number) {
+                None if duty.read_at.elapsed() < LONG_QUIET => continue,
+                None => reader.counted(&mut self.streams, number),
+                held => held,
+            };
+            duty.is_reviewed = true;
+            if let Some(held) = held
                 && Some(held.sum) == duty.expected
                 && held.offences == 0
             {

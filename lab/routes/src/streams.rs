@@ -234,6 +234,17 @@ impl Reader {
         Some(Behind { sum, updates: contents.updates() - count, offences })
     }
 
+    /// What is held, when another client is ahead by whatever it is: decoded from the beginning.
+    pub(crate) fn counted(&self, streams: &mut Streams, client: usize) -> Option<Behind> {
+        let Place::Following { reference, at } = self.place else { return None };
+        if streams.references[reference].message_before(at) != at {
+            return None;
+        }
+        let contents = streams.replay(reference, at, &self.context);
+        let (sum, offences) = (contents.held_without(client), contents.offences);
+        Some(Behind { sum, updates: contents.updates(), offences })
+    }
+
     /// Routes that were announced and withdrawn.
     pub(crate) fn updates(&self, streams: &mut Streams) -> u64 {
         let (reference, at) = match &self.place {

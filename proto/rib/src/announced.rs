@@ -83,7 +83,8 @@ impl Announced {
     }
 
     /// Takes in what others were told: an entry of which they were told otherwise changed since,
-    /// and will be looked at again. What went to two classes counts as told to everybody until then.
+    /// and will be looked at again. What went to two classes counts as told to everybody until
+    /// then.
     pub(crate) fn unite(&mut self, other: &Self) {
         if let (Self::One(bits, count), Self::One(others, _)) = (&mut *self, other) {
             bits.resize(bits.len().max(others.len()), 0);
