@@ -202,7 +202,8 @@ impl Hops {
     /// The hop is another from now on: every route, group and push over it is repaired.
     ///
     /// # Errors
-    /// Every [`HopError`] but `InUse`; nothing was changed.
+    /// Every [`HopError`] but `InUse`; nothing was changed, unless it is `Full`: what stands on
+    /// the hop may still do as before then, until a change or a mark of it finds room.
     pub fn change(&mut self, number: u32, hop: Hop) -> Result<(), HopError> {
         self.check(Some(number), &hop)?;
         for below in below(&hop) {
@@ -221,7 +222,7 @@ impl Hops {
     /// to it alone still use its line.
     ///
     /// # Errors
-    /// [`HopError::Unknown`], or [`HopError::Full`].
+    /// [`HopError::Unknown`], or [`HopError::Full`], as of [`Hops::change`].
     pub fn mark(&mut self, number: u32, is_up: bool) -> Result<(), HopError> {
         self.entry(number)?;
         if std::mem::replace(&mut self.entry_mut(number).is_up, is_up) == is_up {

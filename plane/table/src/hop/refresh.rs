@@ -133,7 +133,12 @@ impl Hops {
     fn shares(&mut self, number: u32, unused: &mut Vec<u32>) -> Result<Vec<Share>, HopError> {
         let Entry { hop, is_up, .. } = self.entry(number)?;
         let is_up = *is_up;
-        let mut shares = match hop {
+        if !matches!(hop, Hop::Push(_)) {
+            // What was a push before it was changed.
+            let pushes = std::mem::take(&mut self.entry_mut(number).pushes);
+            unused.extend(pushes.into_iter().map(|(_, hidden)| hidden));
+        }
+        let mut shares = match &self.entry(number)?.hop {
             Hop::Line(_) => vec![Share { hop: number, weight: ONE, is_up }],
             Hop::Group(members) => self.group(members)?,
             Hop::Backup { primary, backup } => {

@@ -267,17 +267,7 @@ fn no_packet_goes_to_a_member_after_it_was_marked_down() {
 
 #[test]
 fn what_hops_say_agrees_with_what_they_are_after_any_changes() {
-    changed(1..=if cfg!(miri) { 1 } else { 8 });
-}
-
-#[test]
-#[ignore = "known fault: four hops that nobody uses are refused to be taken away"]
-fn hops_that_nobody_uses_are_taken_away_after_the_changes_of_seed_nine() {
-    changed(9..=9);
-}
-
-fn changed(seeds: std::ops::RangeInclusive<u64>) {
-    for seed in seeds {
+    for seed in 1..=if cfg!(miri) { 1 } else { 40 } {
         let mut world = world();
         let mut random = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(seed);
         let mut below = |end: usize| {
