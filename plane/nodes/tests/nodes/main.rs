@@ -3,9 +3,11 @@
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
 mod changes;
+mod drawn;
 mod forwarding;
 mod hostile;
 mod labels;
+mod lives;
 mod neighbours;
 mod protection;
 mod reference;
