@@ -6,7 +6,7 @@ use super::drawn::Drawn;
 use super::hostile::kinds;
 use super::world::{HOST, World, ethernet, interface, mac, packet6, programs, udp4, via};
 use graph::meta::{HOSTED, OWN};
-use graph::{Outbox, PORTS_MAX, Pool, STRIDE};
+use graph::{Outbox, PORTS_MAX};
 use nodes::header::seal_ip4;
 use nodes::mpls::entry::Entry;
 use nodes::program::{
@@ -18,8 +18,6 @@ use nodes::scheduler::Schedulers;
 use nodes::{Out, Program};
 use std::time::Duration;
 
-/// Cells: more than reassembly, queues and a vector hold.
-const CELLS: usize = 900;
 /// Octets of a frame that is not made of a kind, at most.
 const FRAME_MAX: usize = 255;
 /// Names that programs know.
@@ -278,8 +276,7 @@ struct Life {
 
 impl Life {
     fn new(start: &[Program]) -> Self {
-        let mut world = World::of(start);
-        world.pool = Pool::new(CELLS, STRIDE);
+        let world = World::of(start);
         let schedulers = Schedulers::new(world.plane.queues(), 1);
         Self { world, schedulers }
     }

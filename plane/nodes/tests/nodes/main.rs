@@ -10,6 +10,7 @@ mod labels;
 mod lives;
 mod neighbours;
 mod protection;
+mod races;
 mod reference;
 mod sweep;
 mod traffic;
