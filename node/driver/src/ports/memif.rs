@@ -39,7 +39,10 @@ pub struct MemifPort {
     generation: u64,
     /// The ring that is looked at first, so that none starves.
     first: usize,
+    /// What the worker waits at: always the same, whoever the other end is.
     poll: Poll,
+    /// What stands in it: the sockets and interrupts of now.
+    watched: Poll,
     /// The ring that each packet of one vector takes.
     chosen: Vec<u8>,
     counters: Counters,
@@ -72,6 +75,7 @@ impl MemifPort {
             generation: 0,
             first: 0,
             poll: Poll::new()?,
+            watched: Poll::new()?,
             chosen: Vec::new(),
             counters: Counters::default(),
         };
@@ -81,15 +85,18 @@ impl MemifPort {
 
     /// Puts everything to wait at into a fresh set.
     fn watch(&mut self) -> io::Result<()> {
-        self.poll = Poll::new()?;
+        let watched = Poll::new()?;
         // A second slave waits until the first is gone: its knock must not keep the worker awake.
         let met = self.control.as_ref().map(Control::descriptors);
         if let Some(fd) = met.and_then(|[listener, socket]| socket.or(listener)) {
-            self.poll.add(fd, 0, Interest::Read)?;
+            watched.add(fd, 0, Interest::Read)?;
         }
         for queue in self.rings.iter().flat_map(|it| &it.receive) {
-            self.poll.add(queue.ring.interrupts(), 0, Interest::Read)?;
+            watched.add(queue.ring.interrupts(), 0, Interest::Read)?;
         }
+        self.poll.add(&watched, 0, Interest::Read)?;
+        // The set of before leaves the poll by being closed: nobody else has it.
+        self.watched = watched;
         Ok(())
     }
 
