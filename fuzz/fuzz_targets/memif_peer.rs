@@ -39,9 +39,8 @@ impl Shared {
         let access = libc::PROT_READ | libc::PROT_WRITE;
         let raw = fd.as_raw_fd();
         // SAFETY: a new mapping, unmapped by `Drop`.
-        let at = unsafe {
-            libc::mmap(std::ptr::null_mut(), octets, access, libc::MAP_SHARED, raw, 0)
-        };
+        let at =
+            unsafe { libc::mmap(std::ptr::null_mut(), octets, access, libc::MAP_SHARED, raw, 0) };
         (at != libc::MAP_FAILED).then_some(Self(at.cast(), octets))
     }
 
@@ -141,8 +140,7 @@ fn say(to: &OwnedFd, mut octets: [u8; MESSAGE], beside: Option<RawFd>, draw: &mu
 }
 
 fn send(to: &OwnedFd, octets: &mut [u8], beside: Option<RawFd>) {
-    let mut part =
-        libc::iovec { iov_base: octets.as_mut_ptr().cast(), iov_len: octets.len() };
+    let mut part = libc::iovec { iov_base: octets.as_mut_ptr().cast(), iov_len: octets.len() };
     let mut room = [0_u64; 3];
     // SAFETY: header, part and control live over the call with their true lengths; the one
     // control message stands in `room`.
@@ -177,9 +175,8 @@ fn hear(from: &OwnedFd) -> Option<([u8; MESSAGE], Option<OwnedFd>)> {
             return None;
         }
         let first = libc::CMSG_FIRSTHDR(&raw const header);
-        let beside = (!first.is_null()).then(|| {
-            OwnedFd::from_raw_fd(libc::CMSG_DATA(first).cast::<RawFd>().read_unaligned())
-        });
+        let beside = (!first.is_null())
+            .then(|| OwnedFd::from_raw_fd(libc::CMSG_DATA(first).cast::<RawFd>().read_unaligned()));
         Some((octets, beside))
     }
 }
@@ -283,9 +280,8 @@ impl End {
                 }
                 (4, _) => {
                     let packet = vec![7; usize::from(draw.next()) * 8];
-                    let mut slots: Vec<_> = (0..draw.next() % 12)
-                        .filter_map(|_| self.pool.put(&packet))
-                        .collect();
+                    let mut slots: Vec<_> =
+                        (0..draw.next() % 12).filter_map(|_| self.pool.put(&packet)).collect();
                     self.port.send(&mut self.pool, &mut slots);
                 }
                 (5, _) => {

@@ -88,7 +88,9 @@ impl Hub {
         }
         let send: Vec<_> =
             connection.send.into_iter().map(|queue| Arc::new(Mutex::new(queue))).collect();
-        for at in 0..self.parts.max(send.len()).min(self.parts * send.len()) {
+        // Every ring has a part, and every part a ring, if there is any.
+        let turns = if send.is_empty() { 0 } else { self.parts.max(send.len()) };
+        for at in 0..turns {
             dealt[at % self.parts].send.push(Arc::clone(&send[at % send.len()]));
         }
         self.change(dealt.into_iter().map(Some).collect(), true);
