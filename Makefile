@@ -4,7 +4,7 @@
 # Both do all set-up themselves and skip what is already done; the first line of each says what.
 # No service of an installed package is started (policy-rc.d).
 
-PACKAGES := bgpdump bird2 build-essential ca-certificates chromium clang curl dpdk ethtool exabgp frr gobgpd \
+PACKAGES := bgpdump bird2 build-essential ca-certificates chromium clang curl dpdk-dev ethtool exabgp frr gobgpd \
 	iproute2 iputils-ping kamailio kamailio-tls-modules libusrsctp-dev libusrsctp-examples openbgpd \
 	pmacct procps python3-scapy qemu-system-x86 sip-tester stayrtr tshark
 CARGO := cargo
