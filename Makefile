@@ -55,7 +55,7 @@ test: console lint
 	@echo "== test: the console against its mock"
 	@cd console && npm test --silent
 	@echo "== test: the workspace"
-	@$(CARGO) test --quiet --workspace
+	@$(CARGO) test --quiet --workspace --no-fail-fast
 	@echo "== test: release mode (the compiler trap)"
 	@$(CARGO) test --quiet --release --package tandem-machine
 	@$(MAKE) --no-print-directory build
