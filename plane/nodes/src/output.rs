@@ -27,21 +27,27 @@ impl Node for InterfaceOutput {
     fn process(&mut self, batch: &[Slot], cx: &mut Context<'_>) {
         let interfaces = self.shared.interfaces.read(cx.reader);
         let counters = &self.shared.counters;
-        let mut ports = [NO_PORT; VECTOR_MAX];
-        let (mut last, mut packets, mut octets) = (0, 0, 0);
-        for (slot, port) in batch.iter().zip(&mut ports) {
+        let mut leaving = [(0, 0_u16); VECTOR_MAX];
+        let (mut ports, mut octets) = ([NO_PORT; VECTOR_MAX], 0);
+        for ((slot, leaving), port) in batch.iter().zip(&mut leaving).zip(&mut ports) {
             let meta = cx.packets.meta(*slot);
+            *leaving = (meta.transmit, meta.length);
             *port = interfaces.out(meta.transmit);
-            if meta.transmit != last {
-                counters.sent(last, packets, octets);
-                (last, packets, octets) = (meta.transmit, 0, 0);
-            }
-            let is_sent = *port != NO_PORT;
-            packets += u64::from(is_sent);
-            octets += if is_sent { u64::from(meta.length) } else { 0 };
+            octets += u64::from(meta.length);
         }
-        counters.sent(last, packets, octets);
-        let ports = &ports[..batch.len()];
+        let (leaving, ports) = (&leaving[..batch.len()], &ports[..batch.len()]);
+        let first = leaving[0].0;
+        if leaving.iter().fold(0, |odd, (to, _)| odd | (to ^ first)) == 0 {
+            if ports[0] != NO_PORT {
+                counters.sent(first, batch.len() as u64, octets);
+            }
+        } else {
+            // Without a branch: which of several interfaces comes next is anybody's guess.
+            for ((to, length), port) in leaving.iter().zip(ports) {
+                let is_sent = u64::from(*port != NO_PORT);
+                counters.sent(*to, is_sent, is_sent * u64::from(*length));
+            }
+        }
         let odd = ports.iter().fold(0, |odd, port| odd | (port ^ ports[0]));
         if odd == 0 && cx.out.send_all(usize::from(ports[0]), batch).is_ok() {
             return;

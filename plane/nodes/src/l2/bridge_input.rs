@@ -245,8 +245,7 @@ fn out(
         return if length > frame::limit(interfaces.row(by)) { Err(()) } else { Ok(()) };
     }
     let (meta, cell) = packets.parts(slot);
-    meta.transmit = to.port;
-    tags::exchange(meta, cell, tags, interfaces.row(to.port)).map_err(drop)
+    tags::replace((meta, cell), tags, (to.port, interfaces.row(to.port))).map_err(drop)
 }
 
 /// Addresses that no bridge sends on (IEEE 802.1Q table 8-1): 01-80-c2-00-00-0x.

@@ -238,10 +238,8 @@ impl Step<'_> {
             meta.flags |= frame::FROM_PSEUDOWIRE;
             return Fate::To(TO_BRIDGE);
         }
-        meta.transmit = row.argument();
-        let out = self.interfaces.row(row.argument());
-        let (meta, cell) = packets.parts(slot);
-        match tags::exchange(meta, cell, 0, out) {
+        let out = (row.argument(), self.interfaces.row(row.argument()));
+        match tags::replace(packets.parts(slot), 0, out) {
             Ok(()) => Fate::Out,
             Err(frame::Refused::Down) => Fate::Drop(DOWN),
             Err(frame::Refused::Length) => Fate::Drop(TOO_LONG),

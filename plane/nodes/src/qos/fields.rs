@@ -49,16 +49,31 @@ fn above(octets: &[u8], at: usize, protocol: u8, fragment: Fragment) -> (u16, u1
 const USUAL: usize = IP4 + 14;
 
 /// Of an IPv4 packet.
-#[inline(always)]
 pub(crate) fn ip4(octets: &[u8]) -> Header<u32> {
+    let mut header = Header::default();
+    read_ip4(octets, &mut header);
+    header
+}
+
+/// As [`ip4`], into its place: a header that is put together elsewhere and moved costs as much
+/// again, because its octets cannot be loaded as words while they are still being stored.
+#[inline(always)]
+pub(crate) fn read_ip4(octets: &[u8], header: &mut Header<u32>) {
     match octets.first_chunk::<USUAL>() {
         Some(usual) if usual[0] == 0x45 && (usual[6] & 0x3f) | usual[7] == 0 => {
             let has = &ABOVE[usize::from(usual[9])];
             let ports = long(usual, IP4) & has.ports;
-            let above = ((ports >> 16) as u16, ports as u16, usual[USUAL - 1] & has.flags);
-            header4(usual, above, Fragment::Whole)
+            header.source = long(usual, 12);
+            header.destination = long(usual, 16);
+            header.source_port = (ports >> 16) as u16;
+            header.destination_port = ports as u16;
+            header.length = word(usual, 2);
+            header.protocol = usual[9];
+            header.tcp_flags = usual[USUAL - 1] & has.flags;
+            header.dscp = usual[1] >> 2;
+            header.fragment = Fragment::Whole;
         }
-        _ => unusual4(octets),
+        _ => *header = unusual4(octets),
     }
 }
 
@@ -74,12 +89,7 @@ fn unusual4(octets: &[u8]) -> Header<u32> {
         _ => Fragment::Later,
     };
     let start = usize::from(octets[0] & 15) * 4;
-    header4(octets, above(octets, start, octets[9], fragment), fragment)
-}
-
-#[inline(always)]
-fn header4(octets: &[u8], above: (u16, u16, u8), fragment: Fragment) -> Header<u32> {
-    let (source_port, destination_port, tcp_flags) = above;
+    let (source_port, destination_port, tcp_flags) = above(octets, start, octets[9], fragment);
     Header {
         source: long(octets, 12),
         destination: long(octets, 16),

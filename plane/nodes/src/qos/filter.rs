@@ -7,7 +7,7 @@ use crate::services::Views;
 use graph::{Context, Edge, Meta, Node, Pool, Reason, Row, Slot, VECTOR_MAX};
 use std::sync::{Arc, PoisonError};
 
-const DENIED: Reason = Reason(Fate::Denied as u8);
+/// By [`Fate`].
 const REASONS: &[&str] = &["denied by a rule", "no rule permits it", "beyond a rule's rate"];
 
 const TO_REDIRECT: Edge = Edge(0);
@@ -105,7 +105,8 @@ impl FilterNode {
         let mut rules = [UNMATCHED; VECTOR_MAX];
         let rules = &mut rules[..batch.len()];
         self.headers.classify(filter, (cx.packets, batch), rules);
-        let (mut passed, mut dropped) = ([Slot(0); VECTOR_MAX], [(Slot(0), DENIED); VECTOR_MAX]);
+        let (mut passed, mut dropped) = ([Slot(0); VECTOR_MAX], [Slot(0); VECTOR_MAX]);
+        let mut fates = [0_u8; VECTOR_MAX];
         let (mut passes, mut drops) = (0, 0);
         for (slot, rule) in batch.iter().zip(rules) {
             let octets = u64::from(cx.packets.meta(*slot).length);
@@ -115,13 +116,14 @@ impl FilterNode {
             }
             // Without a branch: whom a rule lets pass is anybody's guess.
             passed[passes % VECTOR_MAX] = *slot;
-            dropped[drops % VECTOR_MAX] = (*slot, Reason(fate as u8));
+            dropped[drops % VECTOR_MAX] = *slot;
+            fates[drops % VECTOR_MAX] = fate as u8;
             passes += usize::from(fate == Fate::Pass);
             drops += usize::from(fate < Fate::Pass);
         }
         cx.next.onward_all(&passed[..passes], cx.packets);
-        for (slot, reason) in &dropped[..drops] {
-            cx.next.drop(*slot, *reason);
+        for (slot, fate) in dropped[..drops].iter().zip(fates) {
+            cx.next.drop(*slot, Reason(fate));
         }
     }
 

@@ -129,7 +129,7 @@ impl Headers {
             Rules::Ip4(classifier) => {
                 self.ip4.resize(batch.len(), Header::default());
                 for (slot, header) in batch.iter().zip(&mut self.ip4) {
-                    *header = fields::ip4(looked_at(packets, *slot, Family::Ip4));
+                    fields::read_ip4(looked_at(packets, *slot, Family::Ip4), header);
                 }
                 classifier.lookup(&self.ip4, rules);
             }
