@@ -4,6 +4,8 @@ mod service;
 
 pub(crate) use service::{Action, CLASSES, GLOBAL, action};
 
+use service::tunnel;
+
 use crate::config::{self, Pe, Via, mac, network, prefix};
 use crate::desired::{Desired, Rank};
 use crate::numbers::{Kind, Numbers};
@@ -95,9 +97,8 @@ impl Compiler<'_> {
             let number = self.numbers.of(Kind::Vrf, &vrf.name);
             self.out.put(Rank::Table, Removed::Vrf(number), Program::Vrf { vrf: number });
             if let Some(label) = vrf.label {
-                let action =
-                    program::LabelAction::PopVrf { vrf: number, tunnel: program::Tunnel::Pipe };
-                self.label(label, action);
+                let tunnel = tunnel(vrf.tunnel);
+                self.label(label, program::LabelAction::PopVrf { vrf: number, tunnel });
             }
         }
     }
@@ -177,10 +178,31 @@ impl Compiler<'_> {
 
     /// The hop of one way. Ways that are alike are one hop.
     fn via(&mut self, vrf: Option<&str>, via: &Via) -> u32 {
+        self.way(vrf, via, (false, false))
+    }
+
+    /// The hop of one way, of a pseudowire with its control word and flow label.
+    fn way(
+        &mut self,
+        vrf: Option<&str>,
+        via: &Via,
+        (control_word, flow_label): (bool, bool),
+    ) -> u32 {
         let Some(interface) = self.interface_of(vrf, via) else { return 0 };
         let (gateway, labels) = (via.gateway, via.labels.clone());
-        let name = format!("via {interface} {gateway:?} {labels:?}");
-        self.hop(Rank::Hop, &name, Hop::Via { interface, gateway, labels })
+        let bare = |labels: &[u32]| {
+            let hop = Hop::Via { interface, gateway, labels: labels.to_vec() };
+            (format!("via {interface} {gateway:?} {labels:?}"), hop)
+        };
+        let (tunnel, entropy) = (tunnel(via.tunnel), via.entropy);
+        if !(control_word || flow_label || entropy || tunnel == program::Tunnel::Uniform) {
+            let (name, hop) = bare(&labels);
+            return self.hop(Rank::Hop, &name, hop);
+        }
+        let (name, hop) = bare(&[]);
+        let over = self.hop(Rank::Hop, &name, hop);
+        let push = program::Push { over, labels, tunnel, entropy, flow_label, control_word };
+        self.hop(Rank::Pushed, &format!("{push:?}"), Hop::Push(push))
     }
 
     fn hop(&mut self, rank: Rank, name: &str, hop: Hop) -> u32 {
@@ -201,8 +223,12 @@ impl Compiler<'_> {
         };
         let Some(backup) = backup else { return primary };
         let backup = self.via(vrf, backup);
+        self.pair(primary, backup)
+    }
+
+    fn pair(&mut self, primary: u32, backup: u32) -> u32 {
         let name = format!("backup {primary} {backup}");
-        self.hop(Rank::Composed, &name, Hop::Backup { primary, backup })
+        self.hop(Rank::Paired, &name, Hop::Backup { primary, backup })
     }
 
     fn routes(&mut self, from_files: &[FileRoute]) {
@@ -231,7 +257,7 @@ impl Compiler<'_> {
                 Some(hop) => *hop,
                 None => {
                     let gateway = Some(route.gateway);
-                    let via = Via { gateway, interface: None, labels: Vec::new(), weight: 1 };
+                    let via = Via { gateway, weight: 1, ..Via::default() };
                     let hop = self.via(vrf, &via);
                     hops.insert(key, hop);
                     hop

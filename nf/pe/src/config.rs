@@ -7,7 +7,7 @@ mod validate;
 pub(crate) use read::{ip_protocol, mac, network, port_range, prefix, tcp_flags};
 pub use service::{
     Bridge, CrossConnect, Filter, Incoming, Policer, PolicerKind, Protection, Pseudowire, Queue,
-    Rule, Scheduler,
+    Rule, Scheduler, Tunnel,
 };
 
 use schemars::JsonSchema;
@@ -162,6 +162,10 @@ pub struct Vrf {
     /// The label with which its packets come from other edges; absent: none do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<u32>,
+    /// What the label's time to live and class do when it comes off: `pipe`, `short-pipe` or
+    /// `uniform`.
+    #[serde(default)]
+    pub tunnel: Tunnel,
 }
 
 /// Whether the source of a packet must be reachable (RFC 3704).
@@ -246,7 +250,9 @@ pub struct Neighbour {
 }
 
 /// A way to the next router.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(deny_unknown_fields)]
 pub struct Via {
     /// The neighbour; absent: the packet's own destination is one.
@@ -261,6 +267,14 @@ pub struct Via {
     /// Its share of the flows among several.
     #[serde(default = "weight")]
     pub weight: u32,
+    /// What the time to live of its labels is: `pipe` and `short-pipe` start at 255, `uniform` at
+    /// that of the packet (RFC 3443).
+    #[serde(default)]
+    pub tunnel: Tunnel,
+    /// An entropy label follows its labels, so that routers on the way share flows without
+    /// looking further (RFC 6790).
+    #[serde(default)]
+    pub entropy: bool,
 }
 
 const fn weight() -> u32 {

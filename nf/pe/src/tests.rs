@@ -1,5 +1,7 @@
 //! From a section to what the plane is told, and from one section to the next.
 
+mod services;
+
 use crate::compile::compile;
 use crate::config::Pe;
 use crate::desired::Desired;

@@ -34,10 +34,19 @@ impl Compiler<'_> {
         let other = match (&connect.to, &connect.pseudowire) {
             (Some(to), _) if to == from => &connect.interface,
             (Some(to), _) => to,
-            (None, Some(wire)) => return self.via(None, &wire.via),
+            (None, Some(wire)) => return self.wire(wire),
             (None, None) => return 0,
         };
         self.interface_hop(other)
+    }
+
+    /// The hop of frames into a pseudowire.
+    fn wire(&mut self, wire: &Pseudowire) -> u32 {
+        let form = (wire.control_word, wire.flow_label);
+        let primary = self.way(None, &wire.via, form);
+        let Some(backup) = &wire.backup else { return primary };
+        let backup = self.way(None, backup, form);
+        self.pair(primary, backup)
     }
 
     fn interface_hop(&mut self, name: &str) -> u32 {
@@ -47,23 +56,24 @@ impl Compiler<'_> {
 
     pub(super) fn services(&mut self) {
         for incoming in &self.pe.label {
+            let tunnel = tunnel(incoming.tunnel);
             let action = match (&incoming.vrf, incoming.via.is_empty()) {
                 (Some(vrf), _) => {
                     let vrf = Some(vrf.as_str()).filter(|name| *name != GLOBAL);
-                    LabelAction::PopVrf { vrf: self.table(vrf), tunnel: Tunnel::Pipe }
+                    LabelAction::PopVrf { vrf: self.table(vrf), tunnel }
                 }
                 (None, false) => {
-                    let hop = self.ways(None, &incoming.via, (None, false));
-                    LabelAction::Forward { hop, tunnel: Tunnel::Pipe }
+                    let hop = self.ways(None, &incoming.via, (incoming.backup.as_ref(), false));
+                    LabelAction::Forward { hop, tunnel }
                 }
-                (None, true) => LabelAction::Pop { tunnel: Tunnel::Pipe },
+                (None, true) => LabelAction::Pop { tunnel },
             };
             self.label(incoming.label, action);
         }
         for connect in &self.pe.cross_connect {
             if let Some(wire) = &connect.pseudowire {
                 let interface = self.numbers.of(Kind::Interface, &connect.interface);
-                let (control_word, flow_label) = (false, false);
+                let Pseudowire { control_word, flow_label, .. } = *wire;
                 let action = LabelAction::PopInterface { interface, control_word, flow_label };
                 self.label(wire.label_in, action);
             }
@@ -93,12 +103,12 @@ impl Compiler<'_> {
     fn pseudowire(&mut self, bridge: u32, name: &str, wire: &Pseudowire) {
         let name = format!("{name} {}", wire.label_in);
         let pseudowire = self.numbers.of(Kind::Pseudowire, &name);
-        let hop = self.via(None, &wire.via);
+        let hop = self.wire(wire);
         let split_horizon = wire.split_horizon;
         let program = program::Pseudowire { pseudowire, bridge, hop, split_horizon, macs_max: 0 };
         let name = Removed::Pseudowire(pseudowire);
         self.out.put(Rank::Member, name, Program::Pseudowire(program));
-        let (control_word, flow_label) = (false, false);
+        let Pseudowire { control_word, flow_label, .. } = *wire;
         let action = LabelAction::PopPseudowire { pseudowire, control_word, flow_label };
         self.label(wire.label_in, action);
     }
@@ -197,6 +207,14 @@ impl Compiler<'_> {
         let rate_bytes = section.rate_kbps * KBPS;
         let program = program::Scheduler { port, rate_bytes, queues };
         self.out.put(Rank::Tool, Removed::Scheduler(port), Program::Scheduler(program));
+    }
+}
+
+pub(super) fn tunnel(tunnel: config::Tunnel) -> Tunnel {
+    match tunnel {
+        config::Tunnel::Pipe => Tunnel::Pipe,
+        config::Tunnel::ShortPipe => Tunnel::ShortPipe,
+        config::Tunnel::Uniform => Tunnel::Uniform,
     }
 }
 

@@ -4,6 +4,21 @@ use super::Via;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// Whether labels hide the hops that they cross (RFC 3443 §3, RFC 3270 §2.6).
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Tunnel {
+    /// They do: what is inside keeps its time to live, and its class is that of the labels.
+    #[default]
+    Pipe,
+    /// They do; where the label comes off, what is inside decides its class.
+    ShortPipe,
+    /// They do not: the time to live goes from the inside to the labels and back.
+    Uniform,
+}
+
 /// What becomes of packets with a label: one of `via`, `vrf` and `pop`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -19,6 +34,12 @@ pub struct Incoming {
     /// The label below is looked at.
     #[serde(default)]
     pub pop: bool,
+    /// The way as long as none of `via` works.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backup: Option<Via>,
+    /// What its time to live and class do where it comes off: `pipe`, `short-pipe` or `uniform`.
+    #[serde(default)]
+    pub tunnel: Tunnel,
 }
 
 /// A pseudowire to another edge (RFC 4447, 4448).
@@ -29,6 +50,16 @@ pub struct Pseudowire {
     pub label_in: u32,
     /// The way of frames into it: labels of the transport, then the pseudowire's own.
     pub via: Via,
+    /// The way as long as `via` does not work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backup: Option<Via>,
+    /// A control word follows the labels, both ways (RFC 4385); the far end does the same.
+    #[serde(default)]
+    pub control_word: bool,
+    /// A flow label follows the pseudowire's, both ways, so that routers on the way share its
+    /// flows (RFC 6391).
+    #[serde(default)]
+    pub flow_label: bool,
     /// Members of one group do not talk to each other; those to other edges of a full mesh share
     /// one (RFC 4762 §4.4).
     #[serde(default = "mesh")]

@@ -1,6 +1,6 @@
 //! What the types alone cannot refuse.
 
-use super::{Driver, Pe, Via, ip_protocol, mac, port_range, prefix, tcp_flags};
+use super::{Driver, Pe, Tunnel, Via, ip_protocol, mac, port_range, prefix, tcp_flags};
 use crate::compile::{Action, CLASSES, GLOBAL, action, subnet_of};
 use config::{Issue, nearest};
 use forwarder::WORKERS_MAX;
@@ -210,6 +210,10 @@ impl Pe {
             let what = "the gateway is of the other family";
             issues.push(Issue::new(format!("{path}.gateway"), what, ""));
         }
+        if via.gateway.is_none() && !via.labels.is_empty() {
+            let what = "packets with labels go to a neighbour";
+            issues.push(Issue::new(path, what, "add `gateway`"));
+        }
         if via.labels.len() > LABELS_MAX {
             let mend = format!("use {LABELS_MAX} or fewer");
             issues.push(Issue::new(format!("{path}.labels"), "too many labels", mend));
@@ -217,6 +221,10 @@ impl Pe {
         if via.labels.iter().any(|label| *label > LABEL_MAX) {
             let what = format!("labels go to {LABEL_MAX}");
             issues.push(Issue::new(format!("{path}.labels"), what, ""));
+        }
+        if via.entropy && via.labels.is_empty() {
+            let what = "an entropy label needs labels before it";
+            issues.push(Issue::new(format!("{path}.entropy"), what, "add `labels`"));
         }
         if via.weight == 0 {
             issues.push(Issue::new(format!("{path}.weight"), "no share at all", "use 1 or more"));
@@ -251,8 +259,22 @@ impl Pe {
                 let what = "a label has one of `via`, `vrf` and `pop`";
                 issues.push(Issue::new(format!("{path}.label"), what, ""));
             }
-            for (n, via) in it.via.iter().enumerate() {
-                self.validate_via(&format!("{path}.via[{n}]"), (None, None), via, issues);
+            let ways = it.via.iter().enumerate().map(|(n, via)| (format!("{path}.via[{n}]"), via));
+            let backup = it.backup.iter().map(|via| (format!("{path}.backup"), via));
+            for (path, via) in ways.chain(backup) {
+                self.validate_via(&path, (None, None), via, issues);
+                if via.tunnel != Tunnel::Pipe {
+                    let what = "a label that stands in the place of another one keeps its model";
+                    issues.push(Issue::new(path.clone() + ".tunnel", what, "set the label's"));
+                }
+                if via.entropy {
+                    let what = "the edge where the packet came in has put its entropy label";
+                    issues.push(Issue::new(path + ".entropy", what, "remove it"));
+                }
+            }
+            if it.backup.is_some() && it.via.is_empty() {
+                let what = "there is no way that this one stands in for";
+                issues.push(Issue::new(format!("{path}.backup"), what, "add `via`"));
             }
             if let Some(vrf) = &it.vrf {
                 let vrfs = self.vrf.iter().map(|vrf| vrf.name.as_str()).chain([GLOBAL]);
@@ -303,11 +325,26 @@ impl Pe {
             }
         }
         for (path, wire) in self.pseudowires() {
-            self.validate_via(&format!("{path}.via"), (None, None), &wire.via, issues);
-            if wire.via.labels.is_empty() {
-                let what = "the far end knows its frames by a label";
-                issues.push(Issue::new(format!("{path}.via"), what, "add `labels`"));
+            let backup = wire.backup.iter().map(|via| (format!("{path}.backup"), via));
+            for (path, via) in [(format!("{path}.via"), &wire.via)].into_iter().chain(backup) {
+                self.validate_wire(&path, (wire.flow_label, via), issues);
             }
+        }
+    }
+
+    fn validate_wire(&self, path: &str, (flow_label, via): (bool, &Via), issues: Issues<'_>) {
+        self.validate_via(path, (None, None), via, issues);
+        if via.labels.is_empty() {
+            let what = "the far end knows its frames by a label";
+            issues.push(Issue::new(path, what, "add `labels`"));
+        }
+        if via.tunnel == Tunnel::Uniform {
+            let what = "a frame has no time to live that its labels could have";
+            issues.push(Issue::new(format!("{path}.tunnel"), what, "use `pipe`"));
+        }
+        if via.entropy && flow_label {
+            let what = "an entropy label and a flow label do the same";
+            issues.push(Issue::new(format!("{path}.entropy"), what, "use one of them"));
         }
     }
 
