@@ -1,7 +1,9 @@
 //! From the section to what the plane is told.
 
+mod class;
 mod service;
 
+pub(crate) use class::source;
 pub(crate) use service::{Action, CLASSES, GLOBAL, action};
 
 use service::tunnel;
@@ -111,7 +113,8 @@ impl Compiler<'_> {
             let mode = match places.get(interface.name.as_str()) {
                 Some(Place::Bridge(bridge)) => {
                     let bridge = self.numbers.of(Kind::Bridge, bridge);
-                    Mode::Bridged { bridge, split_horizon: 0 }
+                    let config::Interface { split_horizon, macs_max, .. } = *interface;
+                    Mode::Bridged { bridge, split_horizon, macs_max }
                 }
                 Some(Place::CrossConnect(connect)) => {
                     Mode::CrossConnect { hop: self.cross_hop(connect, &interface.name) }
@@ -303,15 +306,15 @@ impl Compiler<'_> {
                 self.out.put(Rank::Use, name, Program::PolicerUse(program));
             }
         }
+        if let Some(name) = &section.marking {
+            self.marking(interface, name);
+        }
         if let Some(one_in) = section.sample_one_in {
-            let program = program::Sampling { interface, one_in, octets: SAMPLE_OCTETS };
+            let program = program::Sampling { interface, one_in, octets: section.sample_octets };
             self.out.put(Rank::Use, Removed::Sampling(interface), Program::Sampling(program));
         }
     }
 }
-
-/// Octets of a sample: headers, and what tells applications apart.
-const SAMPLE_OCTETS: u16 = 128;
 
 /// A backup way, and whether flows stay.
 type Ways<'a> = (Option<&'a Via>, bool);

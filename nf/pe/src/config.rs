@@ -1,13 +1,17 @@
 //! The `[[pe]]` section of a site file: its shape and its help (the doc comments).
 
+mod class;
 mod read;
 mod service;
 mod validate;
 
+pub use class::{
+    Collector, Colour, Drops, Marking, PointIn, PointOut, PriorityIn, PriorityOut, Wred,
+};
 pub(crate) use read::{ip_protocol, mac, network, port_range, prefix, tcp_flags};
 pub use service::{
     Bridge, CrossConnect, Filter, Incoming, Policer, PolicerKind, Protection, Pseudowire, Queue,
-    Rule, Scheduler, Tunnel,
+    Rule, Scheduler, Station, Tunnel,
 };
 
 use schemars::JsonSchema;
@@ -76,6 +80,12 @@ pub struct Pe {
     /// Policers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub policer: Vec<Policer>,
+    /// Maps between code points, priorities and classes, for interfaces to use.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub marking: Vec<Marking>,
+    /// Who is told of samples.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collector: Option<Collector>,
     /// Queues of ports.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scheduler: Vec<Scheduler>,
@@ -232,9 +242,27 @@ pub struct Interface {
     /// … and out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policer_out: Option<String>,
-    /// One packet of so many is sampled; absent: none.
+    /// How code points and priorities become classes, and what classes leave with: the name of a
+    /// `marking`. Absent: the priority of the outer tag or label is the class, in and out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub marking: Option<String>,
+    /// One packet of so many is sampled and told to the collector; absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sample_one_in: Option<u32>,
+    /// Octets of a sampled packet that are told; 0: flows of sampled packets are told instead.
+    #[serde(default = "sample_octets")]
+    pub sample_octets: u16,
+    /// In a bridge domain: members of one group do not talk to each other; 0: all do.
+    #[serde(default)]
+    pub split_horizon: u8,
+    /// In a bridge domain: MAC addresses behind it at most; 0: as many as the domain has.
+    #[serde(default)]
+    pub macs_max: u32,
+}
+
+/// Headers, and what tells applications apart.
+const fn sample_octets() -> u16 {
+    128
 }
 
 /// A neighbour that is known without asking.

@@ -148,7 +148,7 @@ impl Interfaces {
     pub fn describe(interface: &Interface, port: &Port) -> Row {
         let (input, vrf, bridge, hop, split_horizon) = match interface.mode {
             Mode::Routed { vrf } => (Input::Routed, vrf, 0, 0, 0),
-            Mode::Bridged { bridge, split_horizon } => {
+            Mode::Bridged { bridge, split_horizon, .. } => {
                 (Input::Bridged, 0, bridge, 0, split_horizon)
             }
             Mode::CrossConnect { hop } => (Input::CrossConnect, 0, 0, hop, 0),

@@ -38,7 +38,6 @@ pub mod nd;
 mod notes;
 pub mod output;
 pub mod plane;
-pub mod program;
 pub mod protection;
 mod qos;
 pub mod reassembly;
@@ -47,6 +46,7 @@ pub mod scheduler;
 mod services;
 pub mod urpf;
 
+pub use ::program;
 pub use icmp::{error_entry, unreachable};
 pub use interfaces::{Counted, InterfaceCounters, Interfaces};
 pub use plane::{Heard, Out, Plane, Refused};

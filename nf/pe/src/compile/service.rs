@@ -1,12 +1,16 @@
 //! Labels, cross-connects, bridges, and what interfaces use: filters, policers, queues.
 
 use super::Compiler;
-use crate::config::{self, PolicerKind, Pseudowire, ip_protocol, port_range, prefix, tcp_flags};
+use super::class::wred;
+use crate::config::{
+    self, PolicerKind, Pseudowire, ip_protocol, mac, port_range, prefix, tcp_flags,
+};
 use crate::desired::Rank;
 use crate::numbers::Kind;
 use nodes::Program;
 use nodes::program::{
-    self, Class, Family, Hop, LabelAction, Match, Meter, ProtectionRow, Removed, Tunnel, Verdict,
+    self, BridgeMember, Class, Family, Hop, LabelAction, Match, Meter, ProtectionRow, Removed,
+    Tunnel, Verdict,
 };
 
 /// The name of the global routing table where one must be named.
@@ -91,12 +95,26 @@ impl Compiler<'_> {
             macs_max: section.macs_max,
             flood_unknown: section.flood_unknown,
             learn: section.learn,
-            storm_pps: 0,
-            moves_max: 0,
+            storm_pps: section.storm_pps,
+            moves_max: section.moves_max,
         };
         self.out.put(Rank::Table, Removed::Bridge(bridge), Program::Bridge(program));
         for wire in &section.pseudowire {
             self.pseudowire(bridge, &section.name, wire);
+        }
+        for station in &section.station {
+            let member = match (&station.interface, station.label_in) {
+                (Some(name), _) => BridgeMember::Interface(self.numbers.of(Kind::Interface, name)),
+                (None, Some(label)) => {
+                    let name = format!("{} {label}", section.name);
+                    BridgeMember::Pseudowire(self.numbers.of(Kind::Pseudowire, &name))
+                }
+                (None, None) => continue,
+            };
+            let Some(mac) = mac(&station.mac) else { continue };
+            let program = program::StaticMac { bridge, mac, member };
+            let name = Removed::StaticMac(bridge, mac);
+            self.out.put(Rank::Tool, name, Program::StaticMac(program));
         }
     }
 
@@ -104,8 +122,8 @@ impl Compiler<'_> {
         let name = format!("{name} {}", wire.label_in);
         let pseudowire = self.numbers.of(Kind::Pseudowire, &name);
         let hop = self.wire(wire);
-        let split_horizon = wire.split_horizon;
-        let program = program::Pseudowire { pseudowire, bridge, hop, split_horizon, macs_max: 0 };
+        let Pseudowire { split_horizon, macs_max, .. } = *wire;
+        let program = program::Pseudowire { pseudowire, bridge, hop, split_horizon, macs_max };
         let name = Removed::Pseudowire(pseudowire);
         self.out.put(Rank::Member, name, Program::Pseudowire(program));
         let Pseudowire { control_word, flow_label, .. } = *wire;
@@ -127,6 +145,7 @@ impl Compiler<'_> {
         for interface in &self.pe.interface {
             self.uses(interface);
         }
+        self.collector();
         for scheduler in &self.pe.scheduler {
             self.scheduler(scheduler);
         }
@@ -156,7 +175,7 @@ impl Compiler<'_> {
             excess_bytes: section.excess_kbps * KBPS,
             excess_burst: section.excess_burst,
             mark_yellow: section.mark_yellow,
-            mark_red: None,
+            mark_red: section.mark_red,
         };
         self.out.put(Rank::Table, Removed::Policer(policer), Program::Policer(program));
     }
@@ -177,6 +196,7 @@ impl Compiler<'_> {
         let verdict = match action(&section.action) {
             Some(Action::Permit) => Verdict::Permit,
             Some(Action::Class(class)) => Verdict::Class(class),
+            Some(Action::Mark(dscp)) => Verdict::Mark(dscp),
             Some(Action::Police(name)) => Verdict::Police(self.numbers.of(Kind::Policer, name)),
             Some(Action::Deny) | None => Verdict::Deny,
         };
@@ -201,7 +221,7 @@ impl Compiler<'_> {
                 priority: queue.priority,
                 weight: queue.weight,
                 packets_max: queue.packets_max,
-                wred: None,
+                wred: queue.wred.as_ref().map(wred),
             });
         }
         let rate_bytes = section.rate_kbps * KBPS;
@@ -224,10 +244,11 @@ pub(crate) enum Action<'a> {
     Permit,
     Deny,
     Class(u8),
+    Mark(u8),
     Police(&'a str),
 }
 
-/// Reads `permit`, `deny`, `class 3`, `police gold`.
+/// Reads `permit`, `deny`, `class 3`, `mark 46`, `police gold`.
 pub(crate) fn action(text: &str) -> Option<Action<'_>> {
     match (text, text.split_once(' ')) {
         ("permit", _) => Some(Action::Permit),
@@ -235,6 +256,7 @@ pub(crate) fn action(text: &str) -> Option<Action<'_>> {
         (_, Some(("class", class))) => {
             class.parse().ok().filter(|class| *class < 8).map(Action::Class)
         }
+        (_, Some(("mark", dscp))) => dscp.parse().ok().filter(|dscp| *dscp < 64).map(Action::Mark),
         (_, Some(("police", name))) if !name.is_empty() => Some(Action::Police(name)),
         _ => None,
     }

@@ -1,6 +1,6 @@
 //! Services: labels, cross-connects, bridges, filters, policers, queues.
 
-use super::Via;
+use super::{Via, Wred};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -64,6 +64,9 @@ pub struct Pseudowire {
     /// one (RFC 4762 §4.4).
     #[serde(default = "mesh")]
     pub split_horizon: u8,
+    /// In a bridge domain: MAC addresses behind it at most; 0: as many as the domain has.
+    #[serde(default)]
+    pub macs_max: u32,
 }
 
 const fn mesh() -> u8 {
@@ -110,6 +113,30 @@ pub struct Bridge {
     /// Addresses are learnt.
     #[serde(default = "yes")]
     pub learn: bool,
+    /// Frames a second that each member may flood (broadcast, multicast, unknown); 0: any number.
+    #[serde(default)]
+    pub storm_pps: u32,
+    /// Moves of an address within three minutes after which it stays where it is for ten
+    /// (RFC 7432 §15.1); 0: any number.
+    #[serde(default)]
+    pub moves_max: u32,
+    /// Addresses that neither move nor age.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub station: Vec<Station>,
+}
+
+/// A configured MAC address of a bridge domain.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Station {
+    /// The address.
+    pub mac: String,
+    /// The interface of the domain behind which it is …
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interface: Option<String>,
+    /// … or the `label_in` of the pseudowire.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label_in: Option<u32>,
 }
 
 const fn ageing_s() -> u32 {
@@ -128,7 +155,7 @@ const fn yes() -> bool {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
-    /// `permit`, `deny`, `class N` (0 to 7) or `police NAME`.
+    /// `permit`, `deny`, `class N` (0 to 7), `mark N` (a code point, 0 to 63) or `police NAME`.
     pub action: String,
     /// Prefix of the source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -208,6 +235,9 @@ pub struct Policer {
     /// Code point that yellow packets get; absent: they keep theirs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mark_yellow: Option<u8>,
+    /// Code point that red packets get; absent: they are dropped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mark_red: Option<u8>,
 }
 
 /// A queue, or a node of the tree above the queues.
@@ -237,6 +267,9 @@ pub struct Queue {
     /// Packets that it holds at most.
     #[serde(default = "queue_packets")]
     pub packets_max: u32,
+    /// Early drops by colour; absent: packets are dropped when it is full.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wred: Option<Wred>,
 }
 
 const fn weight() -> u32 {

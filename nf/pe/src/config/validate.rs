@@ -1,5 +1,7 @@
 //! What the types alone cannot refuse.
 
+mod class;
+
 use super::{Driver, Pe, Tunnel, Via, ip_protocol, mac, port_range, prefix, tcp_flags};
 use crate::compile::{Action, CLASSES, GLOBAL, action, subnet_of};
 use config::{Issue, nearest};
@@ -36,6 +38,9 @@ impl Pe {
         self.validate_members(issues);
         self.validate_filters(issues);
         self.validate_queues(issues);
+        self.validate_markings(issues);
+        self.validate_collector(issues);
+        self.validate_stations(issues);
     }
 
     fn validate_own(&self, issues: Issues<'_>) {
@@ -61,6 +66,7 @@ impl Pe {
         unique("bridge", self.bridge.iter().map(|it| &it.name), issues);
         unique("cross_connect", self.cross_connect.iter().map(|it| &it.name), issues);
         unique("filter", self.filter.iter().map(|it| &it.name), issues);
+        unique("marking", self.marking.iter().map(|it| &it.name), issues);
         unique("policer", self.policer.iter().map(|it| &it.name), issues);
         if let Some(at) = self.vrf.iter().position(|vrf| vrf.name == GLOBAL) {
             let what = "`global` is the table of those that name none";
@@ -139,10 +145,7 @@ impl Pe {
                 self.is_policer(&format!("{path}.{key}"), name, issues);
             }
         }
-        if it.sample_one_in == Some(0) {
-            let what = "one packet of none";
-            issues.push(Issue::new(format!("{path}.sample_one_in"), what, "use 1 or more"));
-        }
+        self.validate_marks(path, it, issues);
     }
 
     fn is_policer(&self, path: &str, name: &str, issues: Issues<'_>) {
@@ -355,7 +358,7 @@ impl Pe {
                 match action(&rule.action) {
                     None => {
                         let what = format!("`{}` is no action", rule.action);
-                        let mend = "write permit, deny, class N or police NAME";
+                        let mend = "write permit, deny, class N, mark N or police NAME";
                         issues.push(Issue::new(format!("{path}.action"), what, mend));
                     }
                     Some(Action::Police(name)) => {
@@ -388,6 +391,7 @@ impl Pe {
                 if queue.class.is_some_and(|class| class > 7) {
                     issues.push(Issue::new(format!("{path}.class"), "classes are 0 to 7", ""));
                 }
+                class::validate_wred(&path, (queue, &scheduler.queue), issues);
                 if queue.weight == 0 {
                     let what = "no share at all";
                     issues.push(Issue::new(format!("{path}.weight"), what, "use 1 or more"));

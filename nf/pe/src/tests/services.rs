@@ -5,7 +5,9 @@ use crate::config::Pe;
 use crate::desired::Desired;
 use crate::numbers::Numbers;
 use nodes::Program;
-use nodes::program::{Hop, LabelAction, Mode, Push, Tunnel};
+use nodes::program::{
+    AS_IT_IS, BridgeMember, Collector, Drops, Hop, LabelAction, Mode, Push, Tunnel,
+};
 
 fn hops(desired: &Desired) -> Vec<(u32, Hop)> {
     things(desired, |it| match it {
@@ -105,6 +107,121 @@ fn labels_that_cannot_be_are_refused_with_their_mend() {
              could have (use `pipe`)",
             "cross_connect[0].pseudowire.via.entropy: an entropy label and a flow label do the \
              same (use one of them)",
+        ]
+    );
+}
+
+#[test]
+fn maps_have_a_row_for_every_mark_and_leave_alone_what_no_row_names() {
+    let text = EDGE.replace(
+        "addresses = [\"10.0.0.1/24\", \"2001",
+        "marking = \"core\"\naddresses = [\"10.0.0.1/24\", \"2001",
+    ) + r#"
+[[marking]]
+name = "core"
+dscp_in = [{ dscp = [46, 44], class = 5 }, { dscp = [12], class = 1, colour = "yellow" }]
+priority_in = [{ priority = [7], class = 6 }]
+dscp_out = [{ class = [1], colour = "yellow", dscp = 14 }, { class = [5], dscp = 46 }]
+priority_out = [{ class = [5], priority = 5 }]
+"#;
+    let desired = compiled(&text, &mut Numbers::default());
+    let found = things(&desired, |it| match it {
+        Program::Marking(marking) => Some(marking.clone()),
+        _ => None,
+    });
+    let [marking] = &found[..] else { panic!("{found:?}") };
+    let by = |dscp: usize| marking.by_dscp[dscp];
+    assert_eq!((marking.interface, marking.by_dscp.len()), (1, 64));
+    assert_eq!([by(46), by(44), by(45), by(12), by(0)], [(5, 0), (5, 0), (5, 0), (1, 1), (0, 0)]);
+    assert_eq!((marking.by_priority[7], marking.by_priority[3]), ((6, 0), (3, 0)));
+    assert_eq!(marking.to_dscp[3..6], [AS_IT_IS, 14, AS_IT_IS]);
+    assert_eq!(marking.to_dscp[15..18], [46; 3]);
+    assert_eq!(marking.to_priority[4..6], [AS_IT_IS, 5]);
+}
+
+#[test]
+fn queues_drop_early_and_bridges_keep_their_limits_and_samples_have_a_collector() {
+    let text = EDGE
+        .replace("name = \"ge1.9\"\n", "name = \"ge1.9\"\nmacs_max = 9\nsplit_horizon = 2\n")
+        .replace(
+            "name = \"lan\"",
+            "name = \"lan\"\nstorm_pps = 100\nmoves_max = 5\nstation = [\
+            { mac = \"02:00:00:00:00:09\", label_in = 400 }]",
+        )
+        .replace("policer_in", "sample_one_in = 100\nsample_octets = 0\npolicer_in")
+        + r#"
+[collector]
+address = "10.0.0.77"
+[[scheduler]]
+port = "ge0"
+queue = [{ name = "q", class = 0, wred = { green = { min_octets = 3000, max_octets = 9000,
+  permille = 100 }, red = { min_octets = 0, max_octets = 0, permille = 1000 } } }]
+"#;
+    let desired = compiled(&text, &mut Numbers::default());
+    let told: Vec<&Program> = desired.things.values().collect();
+    let has = |what: &dyn Fn(&Program) -> bool| told.iter().any(|it| what(it));
+    let mode = Mode::Bridged { bridge: 1, split_horizon: 2, macs_max: 9 };
+    assert!(has(&|it| matches!(it, Program::Interface(it) if it.mode == mode)));
+    assert!(has(
+        &|it| matches!(it, Program::Bridge(it) if (it.storm_pps, it.moves_max) == (100, 5))
+    ));
+    assert!(has(&|it| matches!(it, Program::StaticMac(it) if it.mac == [2, 0, 0, 0, 0, 9]
+        && it.member == BridgeMember::Pseudowire(1))));
+    assert!(has(&|it| matches!(it, Program::Sampling(it) if (it.one_in, it.octets) == (100, 0))));
+    let collector = Collector {
+        vrf: 0,
+        source: "10.0.0.1".parse().expect("an address"),
+        address: "10.0.0.77".parse().expect("an address"),
+        port: 4_739,
+    };
+    assert!(has(&|it| *it == Program::Collector(collector.clone())));
+    let green = Drops { min_octets: 3_000, max_octets: 9_000, permille: 100 };
+    let wred = [green, green, Drops { min_octets: 0, max_octets: 0, permille: 1_000 }];
+    assert!(has(&|it| matches!(it, Program::Scheduler(it) if it.queues[0].wred == Some(wred))));
+}
+
+#[test]
+fn classes_that_cannot_be_are_refused_with_their_mend() {
+    let text = EDGE
+        .replace("policer_in", "sample_one_in = 5\nmacs_max = 3\nmarking = \"cor\"\npolicer_in")
+        + r#"
+[[marking]]
+name = "core"
+dscp_in = [{ dscp = [64], class = 8 }]
+priority_out = [{ class = [], priority = 8 }]
+[[scheduler]]
+port = "ge0"
+queue = [{ name = "q", wred = { green = { min_octets = 9, max_octets = 8, permille = 1001 } } },
+  { name = "r", parent = "q", class = 1 }]
+"#;
+    assert_eq!(
+        issues(&text),
+        [
+            "interface[1].marking: there is no marking `cor` (is it `core`?)",
+            "interface[1].sample_one_in: nobody is told of samples (add `collector`)",
+            "interface[1].macs_max: the interface is in no bridge domain (name it in the \
+             `interfaces` of one)",
+            "scheduler[0].queue[0].wred: packets wait in the queues below (say it of those)",
+            "scheduler[0].queue[0].wred.green: all are dropped before the first is (use \
+             min_octets up to max_octets)",
+            "scheduler[0].queue[0].wred.green.permille: more than all (use 1000 or fewer)",
+            "marking[0].dscp_in[0]: its list is out of range (use 0 to 63)",
+            "marking[0].dscp_in[0]: 8 is out of range (use 0 to 7)",
+            "marking[0].priority_out[0]: a row of nothing (name one or more)",
+            "marking[0].priority_out[0]: 8 is out of range (use 0 to 7)",
+        ]
+    );
+    let text = EDGE.replace(
+        "name = \"lan\"",
+        "name = \"lan\"\nstation = [{ mac = \"02:00:00:00:00:09\", \
+        interface = \"ge0\" }]",
+    ) + "[collector]\naddress = \"2001:db8::9\"\nvrf = \"red\"\n";
+    assert_eq!(
+        issues(&text),
+        [
+            "collector.source: no interface of that table has such an address (name an own \
+             address)",
+            "bridge[0].station[0].interface: there is no member `ge0` ()",
         ]
     );
 }

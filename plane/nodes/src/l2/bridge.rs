@@ -73,7 +73,7 @@ impl Bridges {
         let mut made = Self::default();
         let mut by_domain: BTreeMap<u32, Vec<Member>> = BTreeMap::new();
         for interface in interfaces.values() {
-            if let Mode::Bridged { bridge, split_horizon } = interface.mode {
+            if let Mode::Bridged { bridge, split_horizon, .. } = interface.mode {
                 let port = interface.index;
                 let tags =
                     u8::from(interface.outer.is_some()) + u8::from(interface.inner.is_some());

@@ -31,7 +31,11 @@ impl Plane {
                 self.withdraw(index, *address, *length)?;
             }
         }
-        self.services.interface(index, before.as_ref().is_some_and(|one| one.mode == new.mode));
+        let stays = before.as_ref().is_some_and(|one| domain(one) == domain(new));
+        self.services.interface(index, stays);
+        if let Mode::Bridged { macs_max, .. } = new.mode {
+            self.services.limit(index, macs_max);
+        }
         self.links.insert(index, new.clone());
         self.changed.links = true;
         self.refresh_interface(index)?;
@@ -212,5 +216,13 @@ impl Plane {
             }
         }
         Addresses::new(made)
+    }
+}
+
+/// The bridge domain of an interface.
+const fn domain(interface: &Interface) -> Option<u32> {
+    match interface.mode {
+        Mode::Bridged { bridge, .. } => Some(bridge),
+        Mode::Routed { .. } | Mode::CrossConnect { .. } => None,
     }
 }

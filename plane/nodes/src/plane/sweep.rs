@@ -74,6 +74,7 @@ fn name(program: &Program) -> Option<Removed> {
         Program::StaticMac(said) => Removed::StaticMac(said.bridge, said.mac),
         Program::Scheduler(scheduler) => Removed::Scheduler(scheduler.port),
         Program::Sampling(sampling) => Removed::Sampling(sampling.interface),
+        Program::Collector(_) => Removed::Collector,
         Program::Features { arc, interface, .. } => Removed::Features(arc.clone(), *interface),
         Program::Protection { .. } => Removed::Protection,
         Program::Begin { .. }

@@ -4,13 +4,15 @@
 //!
 //! A control process that comes back says [`Program::Begin`], says all that it wants, and
 //! [`Program::End`]: what it did not say again is removed, and forwarding never stops.
+#![forbid(unsafe_code)]
 
 mod service;
 
+pub use service::AS_IT_IS;
 pub use service::{
-    Bridge, BridgeMember, Drops, Filter, FilterUse, LabelAction, Marking, Match, Meter, Policer,
-    PolicerUse, Pseudowire, Push, Queue, Rule, Sampling, Scheduler, StaticMac, Tunnel, Verdict,
-    Wred,
+    Bridge, BridgeMember, Collector, Drops, Filter, FilterUse, LabelAction, Marking, Match, Meter,
+    Policer, PolicerUse, Pseudowire, Push, Queue, Rule, Sampling, Scheduler, StaticMac, Tunnel,
+    Verdict, Wred,
 };
 
 use serde::{Deserialize, Serialize};
@@ -102,6 +104,8 @@ pub enum Program {
     Scheduler(Scheduler),
     /// Samples of an interface's packets.
     Sampling(Sampling),
+    /// Who is told of samples.
+    Collector(Collector),
     /// The features of an interface on an arc: these and no others.
     Features {
         /// The arc, e.g. `ip4-in`.
@@ -149,6 +153,9 @@ pub enum Mode {
         bridge: u32,
         /// Members of one group (not 0) do not talk to each other.
         split_horizon: u8,
+        /// MAC addresses behind it at most; 0: as many as the domain has.
+        #[serde(default)]
+        macs_max: u32,
     },
     /// They all go one way (VPWS).
     CrossConnect {
@@ -391,6 +398,8 @@ pub enum Removed {
     Scheduler(u16),
     /// Sampling on an interface.
     Sampling(u32),
+    /// The collector: samples are handed up.
+    Collector,
     /// The features of an interface on an arc.
     Features(String, u32),
     /// All protection rows: the defaults hold.

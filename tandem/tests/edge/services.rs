@@ -1,0 +1,131 @@
+//! Labels, classes and frames of provider edges, with tshark as the witness of what is on the
+//! wire.
+
+use super::{LONG, Scene, lan, two_edges, words};
+use serde_json::Value;
+use std::io::{BufRead as _, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// What passes a device of the routers; ended when dropped.
+pub struct Capture {
+    child: Child,
+    file: PathBuf,
+}
+
+impl Capture {
+    /// Captures from now on.
+    pub fn start(scene: &Scene, device: &str) -> Self {
+        let file = scene.folder.path().join(format!("{device}.pcapng"));
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", scene.router.name(), "dumpcap", "-i", device, "-w"]);
+        command.arg(&file).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
+        assert!(said.any(|line| line.is_ok_and(|line| line.starts_with("File:"))), "it captures");
+        // It goes on to speak of packets; nobody listens.
+        thread::spawn(move || said.count());
+        Self { child, file }
+    }
+
+    /// Waits until the filter holds of a frame, and says what `fields` are there.
+    pub fn sees(&self, decode: &[&str], filter: &str, fields: &[&str]) -> Vec<String> {
+        let until = Instant::now() + LONG;
+        let mut said = String::new();
+        while Instant::now() < until {
+            let mut command = Command::new("tshark");
+            command.args(["-n", "-T", "fields", "-Y", filter]).args(decode).arg("-r");
+            command.arg(&self.file);
+            fields.iter().for_each(|field| {
+                command.args(["-e", field]);
+            });
+            let output = command.output().unwrap();
+            // The last frame of a file that is being written may be cut.
+            if let Some(line) = words(&output.stdout).lines().next() {
+                return line.split('\t').map(str::to_owned).collect();
+            }
+            said = words(&output.stderr);
+            thread::sleep(Duration::from_millis(200));
+        }
+        panic!("no frame with {filter}: {said}");
+    }
+}
+
+impl Drop for Capture {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_pseudowire_has_a_control_word_and_a_flow_label_until_a_commit_takes_them_away() {
+    let mut scene = Scene::new();
+    let (a, _b) = lan(&scene);
+    let side = |port: &str, label_in: u32, gateway: &str, (label, more): (u32, &str)| {
+        format!(
+            "[[pe.interface]]\nname = \"{port}\"\n[[pe.cross_connect]]\nname = \"wire\"\n\
+             interface = \"{port}\"\npseudowire = {{ label_in = {label_in}, {more}\
+             via = {{ gateway = \"{gateway}\", labels = [{label}] }} }}\n"
+        )
+    };
+    let text = |more: &str| {
+        let one = side("a", 100, "192.0.2.2", (200, more));
+        two_edges([&one, &side("b", 200, "192.0.2.1", (100, more))])
+    };
+    let capture = Capture::start(&scene, "one");
+    scene.start(&text("control_word = true, flow_label = true, "));
+    a.reaches("10.5.0.2");
+    // Label, traffic class, bottom of the stack, time to live of both; then the control word.
+    let labels = ["mpls.label", "mpls.bottom", "mpls.ttl", "frame.len"];
+    let found = capture.sees(&[], "mpls.label == 200 && frame.len == 124", &labels);
+    let flow = found[0].strip_prefix("200,").expect("the flow's label is inside").to_owned();
+    assert_eq!(found[1..3], ["0,1", "255,1"]);
+    let with_word = format!("mpls.label=={flow},pwethcw");
+    let inside = "mpls.label == 200 && icmp.type == 8 && ip.dst == 10.5.0.2 && pweth.cw";
+    let found = capture.sees(&["-d", &with_word], inside, &["pweth.cw.sequence_number"]);
+    assert_eq!(found, ["0"]);
+    scene.change(&text(""));
+    a.reaches("10.5.0.2");
+    let bare = "mpls.label == 200 && mpls.bottom == 1 && frame.len == 116 && icmp.type == 8";
+    let found = capture.sees(&["-d", "mpls.label==200,pwethnocw"], bare, &["mpls.label"]);
+    assert_eq!(found, ["200"]);
+    assert_eq!(scene.refusals(), Vec::<Value>::new());
+}
+
+#[test]
+fn a_uniform_tunnel_shows_its_hops_and_an_entropy_label_its_flow() {
+    let mut scene = Scene::new();
+    scene.wire("one", "two");
+    let a = scene.host("a", &["10.1.0.2/24"], &["10.1.0.1"]);
+    let b = scene.host("b", &["10.2.0.2/24"], &["10.2.0.1"]);
+    let side = |port: &str, own: u32, (core, gateway, other): (&str, &str, u32)| {
+        format!(
+            "[[pe.vrf]]\nname = \"red\"\nlabel = {own}00\ntunnel = \"uniform\"\n\
+             [[pe.interface]]\nname = \"{port}\"\nvrf = \"red\"\n\
+             addresses = [\"10.{own}.0.1/24\"]\n[[pe.route]]\nvrf = \"red\"\n\
+             prefix = \"10.{other}.0.0/24\"\nvia = [{{ gateway = \"{gateway}\", \
+             interface = \"{core}\", labels = [{other}00], tunnel = \"uniform\", \
+             entropy = true }}]\n"
+        )
+    };
+    let one = side("a", 1, ("one", "192.0.2.2", 2));
+    let two = side("b", 2, ("two", "192.0.2.1", 1));
+    let capture = Capture::start(&scene, "one");
+    scene.start(&two_edges([&one, &two]));
+    a.reaches("10.2.0.2");
+    let there = "mpls.label == 200 && icmp.type == 8";
+    let found = capture.sees(&[], there, &["mpls.label", "mpls.ttl"]);
+    let labels: Vec<&str> = found[0].split(',').collect();
+    assert_eq!((labels[0], labels[1], labels.len()), ("200", "7", 3), "indicator, then the flow");
+    assert!(found[1].starts_with("63,"), "the packet's own time to live: {found:?}");
+    let back = capture.sees(&[], "mpls.label == 100 && icmp.type == 0", &["mpls.ttl"]);
+    assert!(back[0].starts_with("63,"), "{back:?}");
+    let (_, said) = b.ping(&["-c", "1"], "10.1.0.2");
+    assert!(said.contains("ttl=62"), "each edge took one off: {said}");
+    let (_, said) = a.ping(&["-c", "1", "-t", "2"], "10.2.0.2");
+    assert!(said.contains("exceeded"), "the far edge is a hop: {said}");
+    assert_eq!(scene.refusals(), Vec::<Value>::new());
+}
