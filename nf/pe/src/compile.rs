@@ -1,8 +1,10 @@
 //! From the section to what the plane is told.
 
+mod advertise;
 mod class;
 mod service;
 
+pub(crate) use advertise::HOST_BITS;
 pub(crate) use class::source;
 pub(crate) use service::{Action, CLASSES, GLOBAL, action};
 
@@ -306,6 +308,7 @@ impl Compiler<'_> {
                 self.out.put(Rank::Use, name, Program::PolicerUse(program));
             }
         }
+        self.advertise(interface, section);
         if let Some(name) = &section.marking {
             self.marking(interface, name);
         }

@@ -1,10 +1,13 @@
 //! The `[[pe]]` section of a site file: its shape and its help (the doc comments).
 
+mod advertise;
 mod class;
 mod read;
 mod service;
 mod validate;
 
+pub use advertise::{Advertise, AdvertisedPrefix, Preference};
+pub(crate) use advertise::{preferred_s, valid_s};
 pub use class::{
     Collector, Colour, Drops, Marking, PointIn, PointOut, PriorityIn, PriorityOut, Wred,
 };
@@ -242,6 +245,9 @@ pub struct Interface {
     /// … and out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policer_out: Option<String>,
+    /// It tells the hosts of its link of this router (RFC 4861 §6.2).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub advertise: Option<Advertise>,
     /// How code points and priorities become classes, and what classes leave with: the name of a
     /// `marking`. Absent: the priority of the outer tag or label is the class, in and out.
     #[serde(default, skip_serializing_if = "Option::is_none")]

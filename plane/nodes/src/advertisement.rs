@@ -5,7 +5,7 @@ use crate::frame;
 use crate::header::{ICMP6, IP6, TYPE_IP6, address6, checksum, pseudo6, sum};
 use crate::interfaces::Row as Link;
 use crate::nd::{ALL_NODES, SOURCE_MAC, option, packet};
-use crate::program::{Advertisement, AdvertisedPrefix, Mac, Preference};
+use crate::program::{AdvertisedPrefix, Advertisement, Mac, Preference};
 use graph::Reason;
 use std::net::Ipv6Addr;
 

@@ -15,6 +15,7 @@
 #![allow(unsafe_code, reason = "headers are read and written in place on the path of a packet")]
 
 pub mod addresses;
+mod advertisement;
 pub mod arcs;
 pub mod arp;
 pub mod bucket;

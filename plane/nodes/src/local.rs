@@ -117,7 +117,7 @@ impl Local {
             _ if self.exceptional || flags & OWN != 0 => UP,
             _ if found.fragment => TO_REASSEMBLY,
             (ICMP, Some(ECHO)) | (ICMP6, Some(ECHO6)) if flags & GROUP_ADDRESSED == 0 => TO_ECHO,
-            (ICMP6, Some(135 | 136)) => TO_NEIGHBOURS,
+            (ICMP6, Some(133 | 135 | 136)) => TO_NEIGHBOURS,
             _ => UP,
         };
         self.noted(slot, found, class, cx.packets);

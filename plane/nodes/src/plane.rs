@@ -1,5 +1,6 @@
 //! The plane's writer: takes [`Program`]s, keeps every table true, makes the workers' graphs.
 
+mod advertise;
 mod hops;
 mod links;
 mod neighbours;
@@ -21,6 +22,7 @@ use crate::services::{Services, Views};
 use crate::{
     arcs, arp, echo, ethernet, glean, inject, ip4, ip6, local, nd, output, reassembly, urpf,
 };
+use advertise::Advertisements;
 use crossbeam_queue::ArrayQueue;
 use graph::{ChainsWriter, Flaw, Graph, Plan};
 use hops::Numbers;
@@ -90,6 +92,13 @@ pub enum Heard {
         mac: Mac,
         /// Whether it answered us (else it spoke of itself).
         answered: bool,
+    },
+    /// A host asked for routers.
+    RouterSolicited {
+        /// Where.
+        interface: u32,
+        /// Its address and MAC address, if it said both.
+        source: Option<(IpAddr, Mac)>,
     },
     /// A packet for a neighbour whose MAC address is not known.
     Unresolved {
@@ -188,6 +197,7 @@ pub struct Plane {
     services: Services,
     own: Own,
     neighbours: Neighbours,
+    advertisements: Advertisements,
     changed: Changed,
     sweep: Option<Sweep>,
     now: Time,
@@ -246,6 +256,7 @@ impl Plane {
             services,
             own: Own::default(),
             neighbours: Neighbours::default(),
+            advertisements: Advertisements::new(seed),
             changed: Changed::default(),
             sweep: None,
             now: Time::ZERO,
@@ -267,6 +278,7 @@ impl Plane {
             Program::Interface(interface) => self.interface(interface)?,
             Program::Address(address) => self.address(address)?,
             Program::Neighbour(neighbour) => self.neighbour(neighbour)?,
+            Program::Advertisement(said) => self.advertisement(said)?,
             Program::Vrf { vrf } => self.vrf(*vrf)?,
             Program::Hop { id, hop } => self.hop(*id, hop)?,
             Program::Routes4 { vrf, routes } => self.routes4(*vrf, routes)?,
@@ -355,6 +367,7 @@ impl Plane {
             }
         }
         self.neighbours_due(out);
+        self.advertisements_due(out);
         self.services.tick(now, |_| {});
         self.vrfs.ipv4.recycle();
         self.vrfs.ipv6.recycle();
@@ -365,6 +378,12 @@ impl Plane {
         match heard {
             Heard::Neighbour { interface, address, mac, answered } => {
                 self.neighbour_heard((interface, address), mac, answered, out);
+            }
+            Heard::RouterSolicited { interface, source } => {
+                if let Some((address, mac)) = source {
+                    self.neighbour_heard((interface, address), mac, false, out);
+                }
+                self.routers_solicited(interface);
             }
             Heard::Unresolved { interface, neighbour, address, vrf, packet } => {
                 self.neighbour_wanted((interface, neighbour), address, (vrf, packet), out);

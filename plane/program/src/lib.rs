@@ -6,8 +6,10 @@
 //! [`Program::End`]: what it did not say again is removed, and forwarding never stops.
 #![forbid(unsafe_code)]
 
+mod advertisement;
 mod service;
 
+pub use advertisement::{AdvertisedPrefix, Advertisement, Preference};
 pub use service::AS_IT_IS;
 pub use service::{
     Bridge, BridgeMember, Collector, Drops, Filter, FilterUse, LabelAction, Marking, Match, Meter,
@@ -106,6 +108,8 @@ pub enum Program {
     Sampling(Sampling),
     /// Who is told of samples.
     Collector(Collector),
+    /// Router advertisements of an interface.
+    Advertisement(Advertisement),
     /// The features of an interface on an arc: these and no others.
     Features {
         /// The arc, e.g. `ip4-in`.
@@ -400,6 +404,8 @@ pub enum Removed {
     Sampling(u32),
     /// The collector: samples are handed up.
     Collector,
+    /// Router advertisements of an interface.
+    Advertisement(u32),
     /// The features of an interface on an arc.
     Features(String, u32),
     /// All protection rows: the defaults hold.

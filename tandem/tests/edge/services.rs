@@ -16,7 +16,7 @@ pub struct Capture {
 }
 
 impl Capture {
-    /// Captures from now on.
+    /// Captures what the device receives from now on: what ports send passes no tap.
     pub fn start(scene: &Scene, device: &str) -> Self {
         let file = scene.folder.path().join(format!("{device}.pcapng"));
         let mut command = Command::new("ip");
@@ -75,7 +75,7 @@ fn a_pseudowire_has_a_control_word_and_a_flow_label_until_a_commit_takes_them_aw
         let one = side("a", 100, "192.0.2.2", (200, more));
         two_edges([&one, &side("b", 200, "192.0.2.1", (100, more))])
     };
-    let capture = Capture::start(&scene, "one");
+    let capture = Capture::start(&scene, "two");
     scene.start(&text("control_word = true, flow_label = true, "));
     a.reaches("10.5.0.2");
     // Label, traffic class, bottom of the stack, time to live of both; then the control word.
@@ -113,7 +113,7 @@ fn a_uniform_tunnel_shows_its_hops_and_an_entropy_label_its_flow() {
     };
     let one = side("a", 1, ("one", "192.0.2.2", 2));
     let two = side("b", 2, ("two", "192.0.2.1", 1));
-    let capture = Capture::start(&scene, "one");
+    let (capture, back) = (Capture::start(&scene, "two"), Capture::start(&scene, "one"));
     scene.start(&two_edges([&one, &two]));
     a.reaches("10.2.0.2");
     let there = "mpls.label == 200 && icmp.type == 8";
@@ -121,7 +121,7 @@ fn a_uniform_tunnel_shows_its_hops_and_an_entropy_label_its_flow() {
     let labels: Vec<&str> = found[0].split(',').collect();
     assert_eq!((labels[0], labels[1], labels.len()), ("200", "7", 3), "indicator, then the flow");
     assert!(found[1].starts_with("63,"), "the packet's own time to live: {found:?}");
-    let back = capture.sees(&[], "mpls.label == 100 && icmp.type == 0", &["mpls.ttl"]);
+    let back = back.sees(&[], "mpls.label == 100 && icmp.type == 0", &["mpls.ttl"]);
     assert!(back[0].starts_with("63,"), "{back:?}");
     let (_, said) = b.ping(&["-c", "1"], "10.1.0.2");
     assert!(said.contains("ttl=62"), "each edge took one off: {said}");

@@ -1,5 +1,6 @@
 //! What the types alone cannot refuse.
 
+mod advertise;
 mod class;
 
 use super::{Driver, Pe, Tunnel, Via, ip_protocol, mac, port_range, prefix, tcp_flags};
@@ -146,6 +147,7 @@ impl Pe {
             }
         }
         self.validate_marks(path, it, issues);
+        advertise::validate_advertise(path, it, issues);
     }
 
     fn is_policer(&self, path: &str, name: &str, issues: Issues<'_>) {

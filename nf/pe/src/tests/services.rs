@@ -225,3 +225,39 @@ queue = [{ name = "q", wred = { green = { min_octets = 9, max_octets = 8, permil
         ]
     );
 }
+
+#[test]
+fn an_interface_advertises_its_subnets_or_what_it_is_told_to() {
+    let own = "addresses = [\"10.0.0.1/24\", \"2001:db8::1/64\"]";
+    let text = EDGE.replace(own, &(own.to_owned() + "\nadvertise = { interval_s = 30 }"));
+    let desired = compiled(&text, &mut Numbers::default());
+    let found = things(&desired, |it| match it {
+        Program::Advertisement(it) => Some(it.clone()),
+        _ => None,
+    });
+    let [said] = &found[..] else { panic!("{found:?}") };
+    let times = (said.interval_min_s, said.interval_max_s, said.lifetime_s);
+    assert_eq!((times, said.interface), ((10, 30, 90), 1));
+    let [subnet] = &said.prefixes[..] else { panic!("{said:?}") };
+    assert_eq!((subnet.prefix.to_string(), subnet.length), ("2001:db8::".to_owned(), 64));
+    assert!(subnet.autonomous && subnet.on_link);
+    let wrong = "addresses = [\"10.0.0.1/24\"]\nadvertise = { interval_s = 3, lifetime_s = 9001, \
+                 mtu = 1279, prefix = [{ prefix = \"2001:db8::/56\", autonomous = true, \
+                 preferred_s = 9, valid_s = 8 }, { prefix = \"10.0.0.0/8\" }] }";
+    assert_eq!(
+        issues(&EDGE.replace(own, wrong)),
+        [
+            "interface[0].advertise: an interface without an IPv6 address has nothing to speak \
+             from (add one to `addresses`)",
+            "interface[0].advertise.interval_s: 3 is out of range (use 4 to 1800)",
+            "interface[0].advertise.lifetime_s: 9001 is out of range (use 0, or 3 to 9000)",
+            "interface[0].advertise.mtu: less than every IPv6 link has (use 1280 or more)",
+            "interface[0].advertise.prefix[0].autonomous: hosts make addresses of prefixes of 64 \
+             bits only (remove it)",
+            "interface[0].advertise.prefix[0].preferred_s: preferred longer than valid (use 8 or \
+             less)",
+            "interface[0].advertise.prefix[1].prefix: hosts hear of IPv6 prefixes only (write \
+             `2001:db8::/64`)",
+        ]
+    );
+}

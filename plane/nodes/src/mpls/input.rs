@@ -211,7 +211,7 @@ impl Step<'_> {
     /// A frame of a pseudowire: below its label may be a flow label, then a control word.
     fn frame(&self, packets: &mut Pool, slot: Slot, entry: Entry, row: table::Row) -> Fate {
         packets.advance(slot, ENTRY);
-        let mut bottom = entry.is_bottom();
+        let mut bottom = entry.is_bottom() || past_entropy(packets, slot);
         if !bottom && row.has(FLOW_LABEL) {
             let Some(flow) = Entry::at(packets.bytes(slot)) else { return Fate::Drop(SHORT) };
             bottom = flow.is_bottom();
@@ -261,16 +261,25 @@ fn kind_below(octets: &[u8], bottom: bool) -> Option<u16> {
 
 /// The payload of a VPN's label is IP, looked up in the VPN's table.
 fn vrf(packets: &mut Pool, slot: Slot, entry: Entry, row: table::Row) -> Fate {
-    if !entry.is_bottom() {
+    packets.advance(slot, ENTRY);
+    if !entry.is_bottom() && !past_entropy(packets, slot) {
         return Fate::Drop(NOT_BOTTOM);
     }
-    packets.advance(slot, ENTRY);
     if row.has(UNIFORM) {
         // The router decrements what it finds.
         ttl::lower(packets.bytes_mut(slot), true, entry.ttl());
     }
     packets.meta_mut(slot).vrf = row.argument();
     to_ip(packets, slot)
+}
+
+/// An indicator and its entropy label below the last label that means something come off with it
+/// (RFC 6790 §4.1); false: there are none.
+fn past_entropy(packets: &mut Pool, slot: Slot) -> bool {
+    let octets = packets.bytes(slot);
+    let is_indicator = Entry::at(octets).is_some_and(|it| it.label() == ENTROPY_INDICATOR);
+    let is_last = octets.get(ENTRY..).and_then(Entry::at).is_some_and(|it| it.is_bottom());
+    is_indicator && is_last && packets.advance(slot, 2 * ENTRY)
 }
 
 fn to_ip(packets: &mut Pool, slot: Slot) -> Fate {

@@ -166,6 +166,7 @@ impl Plane {
         if !self.links.contains_key(&interface) {
             return Err(Refused::Missing { what: "interface", number: interface.into() });
         }
+        self.remove_advertisement(interface);
         for (address, length) in self.addresses.remove(&interface).unwrap_or_default() {
             self.withdraw(interface, address, length)?;
         }
