@@ -15,7 +15,9 @@ use crate::desired::{Desired, Rank};
 use crate::numbers::{Kind, Numbers};
 use forwarder::wire::{Driver, PortSpec};
 use nodes::Program;
-use nodes::program::{self, Address, Direction, Discard, Family, Hop, Mode, Removed, Urpf};
+use nodes::program::{
+    self, Address, Direction, Discard, Family, Hop, Mode, NO_PORT, Removed, Urpf,
+};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -110,18 +112,17 @@ impl Compiler<'_> {
     fn interfaces(&mut self, places: &BTreeMap<&str, Place<'_>>) {
         for interface in &self.pe.interface {
             let index = self.numbers.of(Kind::Interface, &interface.name);
-            let port = interface.port.as_deref().unwrap_or(&interface.name);
-            let port = self.numbers.of(Kind::Port, port) as u16;
-            let mode = match places.get(interface.name.as_str()) {
-                Some(Place::Bridge(bridge)) => {
+            let vrf = self.table(interface.vrf.as_deref());
+            let (port, mode) = match &interface.bridge {
+                Some(bridge) => {
                     let bridge = self.numbers.of(Kind::Bridge, bridge);
-                    let config::Interface { split_horizon, macs_max, .. } = *interface;
-                    Mode::Bridged { bridge, split_horizon, macs_max }
+                    (NO_PORT, Mode::BridgeRouted { bridge, vrf })
                 }
-                Some(Place::CrossConnect(connect)) => {
-                    Mode::CrossConnect { hop: self.cross_hop(connect, &interface.name) }
+                None => {
+                    let port = interface.port.as_deref().unwrap_or(&interface.name);
+                    let port = self.numbers.of(Kind::Port, port) as u16;
+                    (port, self.mode(interface, places.get(interface.name.as_str()), vrf))
                 }
-                None => Mode::Routed { vrf: self.table(interface.vrf.as_deref()) },
             };
             let program = program::Interface {
                 index,
@@ -157,6 +158,21 @@ impl Compiler<'_> {
             let program = program::Neighbour { interface, address, mac };
             let name = Removed::Neighbour(interface, address);
             self.out.put(Rank::Address, name, Program::Neighbour(program));
+        }
+    }
+
+    /// What becomes of packets of an interface with a port.
+    fn mode(&mut self, section: &config::Interface, place: Option<&Place<'_>>, vrf: u32) -> Mode {
+        match place {
+            Some(Place::Bridge(bridge)) => {
+                let bridge = self.numbers.of(Kind::Bridge, bridge);
+                let config::Interface { split_horizon, macs_max, .. } = *section;
+                Mode::Bridged { bridge, split_horizon, macs_max }
+            }
+            Some(Place::CrossConnect(connect)) => {
+                Mode::CrossConnect { hop: self.cross_hop(connect, &section.name) }
+            }
+            None => Mode::Routed { vrf },
         }
     }
 

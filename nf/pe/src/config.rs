@@ -203,6 +203,10 @@ pub struct Interface {
     /// Its port; absent: the port of the same name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port: Option<String>,
+    /// Instead of a port: it is the routed side of this bridge domain (integrated routing and
+    /// bridging), and needs a `mac`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bridge: Option<String>,
     /// VLAN, the outer of two; absent: packets without a tag.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vlan: Option<u16>,

@@ -2,7 +2,7 @@
 //! and samples; [`crate::plane::Plane`] hands it the programs of these.
 
 use crate::addresses::Addresses;
-use crate::interfaces::Interfaces;
+use crate::interfaces::{InterfaceCounters, Interfaces};
 use crate::l2::bridge::{BRIDGES_MAX, Bridges, PSEUDOWIRE, PSEUDOWIRES_MAX};
 use crate::mpls::entry::{IPV4_EXPLICIT_NULL, IPV6_EXPLICIT_NULL, LABELS};
 use crate::mpls::table::{self as labels, Action, Labels};
@@ -35,6 +35,7 @@ const MOVES_HOLD_S: u32 = 600;
 #[derive(Clone)]
 pub(crate) struct Views {
     pub(crate) interfaces: Arc<Published<Interfaces>>,
+    pub(crate) counters: Arc<InterfaceCounters>,
     pub(crate) addresses: Arc<Published<Addresses>>,
     pub(crate) protection: Arc<Published<Protection>>,
     pub(crate) hops: Arc<HopLookups>,
@@ -137,6 +138,7 @@ impl Services {
     pub(crate) fn views(&mut self, worker: usize, shared: &Shared) -> (Views, Learner) {
         let views = Views {
             interfaces: Arc::clone(&shared.interfaces),
+            counters: Arc::clone(&shared.counters),
             addresses: Arc::clone(&shared.addresses),
             protection: Arc::clone(&shared.protection),
             hops: Arc::clone(&shared.hops),
@@ -311,6 +313,24 @@ impl Services {
         set.map_err(|_| Refused::Full("MAC addresses"))?;
         self.static_macs.insert((mac.bridge, mac.mac));
         Ok(())
+    }
+
+    /// The MAC address of a bridge's routed side, before and from now on.
+    pub(crate) fn routed_side(
+        &mut self,
+        interface: u32,
+        before: Option<(u32, [u8; 6])>,
+        now: Option<(u32, [u8; 6])>,
+    ) -> Result<(), Refused> {
+        if let Some((bridge, mac)) = before.filter(|_| before != now) {
+            self.macs.remove(MacKey::new(bridge as u16, mac));
+        }
+        let Some((bridge, mac)) = now else { return Ok(()) };
+        number("bridge", bridge, BRIDGES_MAX - 2)?;
+        let key = MacKey::new(bridge as u16, mac);
+        let now_s = (self.now.as_millis() / 1_000) as u32;
+        let set = self.macs.set(key, interface, Kind::Static, now_s);
+        set.map_err(|_| Refused::Full("MAC addresses"))
     }
 
     /// A configured MAC address is gone.

@@ -27,6 +27,8 @@ pub type Mac = [u8; 6];
 pub const HOPS_MAX: u32 = 1 << 20;
 /// Interfaces are numbered from 1 to below this.
 pub const INTERFACES_MAX: u32 = graph::INTERFACES_MAX as u32;
+/// The port of an interface that has none ([`Mode::BridgeRouted`]).
+pub const NO_PORT: u16 = u16::MAX;
 /// Labels pushed at once at most.
 pub const LABELS_MAX: usize = 4;
 /// Members of a group of hops at most.
@@ -161,6 +163,14 @@ pub enum Mode {
         #[serde(default)]
         macs_max: u32,
     },
+    /// It is the routed side of a bridge domain (integrated routing and bridging): a member of the
+    /// domain, without a port, to which frames for its MAC address go.
+    BridgeRouted {
+        /// The domain; each has one such interface at most.
+        bridge: u32,
+        /// The routing table.
+        vrf: u32,
+    },
     /// They all go one way (VPWS).
     CrossConnect {
         /// This one.
@@ -185,7 +195,7 @@ pub enum Urpf {
 pub struct Interface {
     /// Its number, 1 to `INTERFACES_MAX`.
     pub index: u32,
-    /// Its port.
+    /// Its port; [`NO_PORT`] of the routed side of a bridge.
     pub port: u16,
     /// The outer VLAN; `None`: packets without a tag.
     pub outer: Option<u16>,
@@ -194,7 +204,7 @@ pub struct Interface {
     pub inner: Option<u16>,
     /// What becomes of packets that come in.
     pub mode: Mode,
-    /// Octets of the longest IP packet that leaves; 0: the port's.
+    /// Octets of the longest IP packet that leaves; 0: the port's (1,500 without one).
     #[serde(default)]
     pub mtu: u16,
     /// Its MAC address; `None`: the port's.

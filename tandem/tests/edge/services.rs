@@ -1,7 +1,8 @@
 //! Labels, classes and frames of provider edges, with tshark as the witness of what is on the
 //! wire.
 
-use super::{LONG, Scene, lan, two_edges, words};
+use super::{Host, LONG, Scene, TWO_HOSTS, lan, two_edges, two_hosts, words};
+use attack::Namespace;
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
@@ -18,9 +19,14 @@ pub struct Capture {
 impl Capture {
     /// Captures what the device receives from now on: what ports send passes no tap.
     pub fn start(scene: &Scene, device: &str) -> Self {
-        let file = scene.folder.path().join(format!("{device}.pcapng"));
+        Self::inside(scene, &scene.router, device)
+    }
+
+    /// As [`Capture::start`], in a namespace.
+    pub fn inside(scene: &Scene, namespace: &Namespace, device: &str) -> Self {
+        let file = scene.folder.path().join(format!("{}-{device}.pcapng", namespace.name()));
         let mut command = Command::new("ip");
-        command.args(["netns", "exec", scene.router.name(), "dumpcap", "-i", device, "-w"]);
+        command.args(["netns", "exec", namespace.name(), "dumpcap", "-i", device, "-w"]);
         command.arg(&file).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
@@ -127,5 +133,83 @@ fn a_uniform_tunnel_shows_its_hops_and_an_entropy_label_its_flow() {
     assert!(said.contains("ttl=62"), "each edge took one off: {said}");
     let (_, said) = a.ping(&["-c", "1", "-t", "2"], "10.2.0.2");
     assert!(said.contains("exceeded"), "the far edge is a hop: {said}");
+    assert_eq!(scene.refusals(), Vec::<Value>::new());
+}
+
+/// Waits until a command of a host says something (or does not any more).
+fn says(host: &Host, command: &[&str], wanted: &str, is_said: bool) {
+    let until = Instant::now() + LONG;
+    let mut said = String::new();
+    while Instant::now() < until {
+        said = words(&host.run(command).stdout);
+        if said.contains(wanted) == is_said {
+            return;
+        }
+        thread::sleep(Duration::from_millis(100));
+    }
+    panic!("`{wanted}` of {command:?}, wanted {is_said}: {said}");
+}
+
+#[test]
+fn code_points_change_by_class_and_samples_reach_their_collector() {
+    let mut scene = Scene::new();
+    let (a, b) = two_hosts(&scene);
+    let capture = Capture::inside(&scene, &b.namespace, "eth0");
+    let marking = "[[pe.marking]]\nname = \"edge\"\ndscp_in = [{ dscp = [10], class = 5 }]\n\
+                   dscp_out = [{ class = [5], dscp = 46 }]\n";
+    let text = TWO_HOSTS
+        .replace("name = \"a\"\naddresses", "name = \"a\"\nmarking = \"edge\"\naddresses")
+        .replace("name = \"b\"\naddresses", "name = \"b\"\nmarking = \"edge\"\naddresses")
+        + marking;
+    scene.start(&text);
+    a.reaches("10.2.0.2");
+    a.ping(&["-c", "1", "-Q", "0x28"], "10.2.0.2");
+    capture.sees(&[], "icmp.type == 8 && ip.dsfield.dscp == 46", &["frame.number"]);
+    let sampled = text.replace("marking = \"edge\"\n", "marking = \"edge\"\nsample_one_in = 1\n")
+        + "[pe.collector]\naddress = \"10.2.0.2\"\n";
+    scene.change(&sampled.replace("dscp = 46", "dscp = 34"));
+    a.ping(&["-c", "1", "-Q", "0x28"], "10.2.0.2");
+    capture.sees(&[], "icmp.type == 8 && ip.dsfield.dscp == 34", &["frame.number"]);
+    let (_, said) = a.ping(&["-c", "30"], "10.2.0.2");
+    assert!(said.contains(" 0% packet loss"), "{said}");
+    let records = "cflow.template_id == 259 && ip.src == 10.1.0.1";
+    capture.sees(&["-d", "udp.port==4739,cflow"], records, &["frame.number"]);
+    assert_eq!(scene.refusals(), Vec::<Value>::new());
+}
+
+#[test]
+fn hosts_of_a_bridge_reach_others_by_its_routed_side_and_make_their_addresses_of_its_prefix() {
+    let mut scene = Scene::new();
+    let a = scene.host("a", &["10.5.0.1/24"], &["10.5.0.254"]);
+    let c = scene.host("c", &["10.5.0.3/24"], &["10.5.0.254"]);
+    let b = scene.host("b", &["10.2.0.2/24", "2001:db8:2::2/64"], &["10.2.0.1", "2001:db8:2::1"]);
+    let port = |name: &str| format!("[[pe.port]]\nname = \"{name}\"\ndriver = \"af_packet\"\n");
+    let advertise = "advertise = { interval_s = 4, preference = \"high\" }\n";
+    let text = "[[pe]]\nname = \"pe1\"\n".to_owned()
+        + &["a", "b", "c"].map(port).concat()
+        + "[[pe.interface]]\nname = \"a\"\n[[pe.interface]]\nname = \"c\"\n\
+           [[pe.interface]]\nname = \"b\"\naddresses = [\"10.2.0.1/24\", \"2001:db8:2::1/64\"]\n\
+           [[pe.bridge]]\nname = \"lan\"\ninterfaces = [\"a\", \"c\"]\n\
+           [[pe.interface]]\nname = \"irb\"\nbridge = \"lan\"\nmac = \"02:00:00:00:05:fe\"\n\
+           addresses = [\"10.5.0.254/24\", \"2001:db8:5::fe/64\"]\n"
+        + advertise;
+    scene.start(&text);
+    a.reaches("10.5.0.3");
+    a.reaches("10.5.0.254");
+    a.reaches("10.2.0.2");
+    b.reaches("10.5.0.3");
+    let (_, said) = c.ping(&["-c", "1", "-t", "1"], "10.2.0.2");
+    assert!(said.contains("From 10.5.0.254") && said.contains("exceeded"), "{said}");
+    let addresses = ["ip", "-6", "address", "show", "dev", "eth0", "scope", "global"];
+    let routes = ["ip", "-6", "route", "show", "default"];
+    for host in [&a, &c] {
+        says(host, &addresses, "2001:db8:5:0:", true);
+        says(host, &routes, "via fe80::ff:fe00:5fe dev eth0 proto ra", true);
+        says(host, &routes, "pref high", true);
+        host.reaches("2001:db8:2::2");
+    }
+    scene.change(&text.replace(advertise, ""));
+    says(&a, &routes, "via fe80", false);
+    a.reaches("2001:db8:5::fe");
     assert_eq!(scene.refusals(), Vec::<Value>::new());
 }

@@ -101,6 +101,11 @@ impl Pe {
         let mut places = BTreeMap::new();
         for (at, interface) in self.interface.iter().enumerate() {
             let path = format!("interface[{at}]");
+            if interface.bridge.is_some() {
+                self.validate_routed_side(&path, (at, interface), issues);
+                self.validate_interface(&path, interface, issues);
+                continue;
+            }
             let port = interface.port.as_ref().unwrap_or(&interface.name);
             let key = if interface.port.is_some() { "port" } else { "name" };
             let ports = self.port.iter().map(|port| port.name.as_str());
@@ -324,6 +329,10 @@ impl Pe {
             if self.interface.iter().any(|it| is_routed(&it)) {
                 let what = format!("`{name}` has addresses: it routes its packets");
                 issues.push(Issue::new(&path, what, "remove its addresses"));
+            }
+            if self.interface.iter().any(|it| it.name == name && it.bridge.is_some()) {
+                let what = format!("`{name}` is the routed side of a bridge domain");
+                issues.push(Issue::new(&path, what, "name an interface of a port"));
             }
             if let Some(other) = taken.insert(name, path.clone()) {
                 issues.push(Issue::new(path, format!("`{name}` belongs to `{other}`"), ""));

@@ -6,7 +6,8 @@ use crate::desired::Desired;
 use crate::numbers::Numbers;
 use nodes::Program;
 use nodes::program::{
-    AS_IT_IS, BridgeMember, Collector, Drops, Hop, LabelAction, Mode, Push, Tunnel,
+    AS_IT_IS, BridgeMember, Collector, Drops, Hop, LabelAction, Mode, NO_PORT, Push, Removed,
+    Tunnel,
 };
 
 fn hops(desired: &Desired) -> Vec<(u32, Hop)> {
@@ -258,6 +259,39 @@ fn an_interface_advertises_its_subnets_or_what_it_is_told_to() {
              less)",
             "interface[0].advertise.prefix[1].prefix: hosts hear of IPv6 prefixes only (write \
              `2001:db8::/64`)",
+        ]
+    );
+}
+
+#[test]
+fn an_interface_is_the_routed_side_of_a_bridge_domain_or_of_a_port() {
+    let side = "[[interface]]\nname = \"irb\"\nbridge = \"lan\"\nmac = \"02:00:00:00:00:01\"\n\
+                vrf = \"red\"\naddresses = [\"10.5.0.1/24\"]\n";
+    let desired = compiled(&(EDGE.to_owned() + side), &mut Numbers::default());
+    let found = things(&desired, |it| match it {
+        Program::Interface(it) if it.port == NO_PORT => Some(it.clone()),
+        _ => None,
+    });
+    let [irb] = &found[..] else { panic!("{found:?}") };
+    assert_eq!(irb.mode, Mode::BridgeRouted { bridge: 1, vrf: 1 });
+    assert_eq!(irb.mac, Some([2, 0, 0, 0, 0, 1]));
+    let renamed = compiled(&(EDGE.to_owned() + &side.replace("irb", "other")), &mut {
+        let mut numbers = Numbers::default();
+        compiled(&(EDGE.to_owned() + side), &mut numbers);
+        numbers
+    });
+    let changes = desired.changes(&renamed);
+    let gone = changes.iter().position(|it| *it == Program::Remove(Removed::Interface(irb.index)));
+    let new = changes.iter().position(|it| matches!(it, Program::Interface(_)));
+    assert!(gone.is_some() && gone < new, "one routed side at a time: {changes:?}");
+    let wrong = "[[interface]]\nname = \"irb2\"\nbridge = \"lan\"\nport = \"ge0\"\n";
+    assert_eq!(
+        issues(&(EDGE.to_owned() + side + wrong)),
+        [
+            "interface[5].bridge: `irb` is the routed side of it already ()",
+            "interface[5].port: the routed side of a bridge domain has none (remove it)",
+            "interface[5]: there is no device that it could take a MAC address from (add `mac`, \
+             one of your own: `02:…`)",
         ]
     );
 }

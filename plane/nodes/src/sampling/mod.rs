@@ -89,6 +89,8 @@ pub(crate) struct Sample {
     message: Message,
     begun_ms: u64,
     templates_ms: Option<u64>,
+    /// Who has heard the templates.
+    collector: Option<Collector>,
     sequence: u32,
     messages: Bucket,
     dice: u32,
@@ -103,6 +105,7 @@ impl Sample {
             message: Message::new(),
             begun_ms: 0,
             templates_ms: None,
+            collector: None,
             sequence: 0,
             messages: Bucket::default(),
             dice: seed | 1,
@@ -200,13 +203,14 @@ impl Sample {
 
     /// What is due whatever the packets are.
     fn tidy(&mut self, now_ms: u64, cx: &mut Context<'_>) {
+        let samplings = Arc::clone(&self.views.samplings);
+        let samplings = samplings.read(cx.reader);
         let is_due =
             self.templates_ms.is_none_or(|said| now_ms.saturating_sub(said) >= TEMPLATES_MS);
-        if is_due {
+        if is_due || samplings.collector != self.collector {
             self.templates_ms = Some(now_ms);
-            let views = self.views.clone();
-            let message = Message::templates(views.samplings.read(cx.reader).rows.iter());
-            self.punt(message, now_ms, cx);
+            self.collector.clone_from(&samplings.collector);
+            self.punt(Message::templates(samplings.rows.iter()), now_ms, cx);
         }
         let mut ended = Vec::new();
         self.flows.sweep(now_ms, |flow, reason| ended.push((*flow, reason)));

@@ -10,6 +10,7 @@ mod labels;
 mod neighbours;
 mod protection;
 mod reference;
+mod routed_side;
 mod sweep;
 mod traffic;
 mod wires;

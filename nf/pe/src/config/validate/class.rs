@@ -46,6 +46,33 @@ impl Pe {
         }
     }
 
+    /// The routed side of a bridge domain has neither port nor VLAN, and is the only one.
+    pub(super) fn validate_routed_side(
+        &self,
+        path: &str,
+        (at, it): (usize, &Interface),
+        issues: Issues<'_>,
+    ) {
+        let Some(bridge) = &it.bridge else { return };
+        let bridges = self.bridge.iter().map(|bridge| bridge.name.as_str());
+        known(&format!("{path}.bridge"), ("bridge domain", bridge), bridges, issues);
+        let is_twin = |other: &&Interface| other.bridge.as_ref() == Some(bridge);
+        if let Some(other) = self.interface[..at].iter().find(is_twin) {
+            let what = format!("`{}` is the routed side of it already", other.name);
+            issues.push(Issue::new(format!("{path}.bridge"), what, ""));
+        }
+        let ported = [("port", it.port.is_some()), ("vlan", it.vlan.is_some()), ("mpls", it.mpls)];
+        for (key, _) in ported.into_iter().filter(|(_, said)| *said) {
+            let what = "the routed side of a bridge domain has none";
+            issues.push(Issue::new(format!("{path}.{key}"), what, "remove it"));
+        }
+        if it.mac.is_none() {
+            let what = "there is no device that it could take a MAC address from";
+            let mend = "add `mac`, one of your own: `02:…`";
+            issues.push(Issue::new(path, what, mend));
+        }
+    }
+
     pub(super) fn validate_collector(&self, issues: Issues<'_>) {
         let Some(collector) = &self.collector else { return };
         if let Some(vrf) = &collector.vrf {
