@@ -12,10 +12,10 @@ pub use neighbours::{NEIGHBOURS_MAX, REACHABLE, RETRANSMIT, TRIES_MAX};
 
 use crate::addresses::Addresses;
 use crate::interfaces::{InterfaceCounters, Interfaces};
-use crate::l2::{BridgeInput, CrossConnect};
+use crate::l2::{BridgeInput, CrossConnect, Notices};
 use crate::mpls::{MplsExpired, MplsInput};
-use crate::program::{Direction, Family, Interface, Mac, Port, Program};
-use crate::protection::Protection;
+use crate::program::{Direction, Family, Interface, Mac, MacNotice, Port, Program};
+use crate::protection::{Admitted, Protection};
 use crate::qos::{Classify, FilterNode, MarkOut, PolicerNode, Stage};
 use crate::sampling::Sample;
 use crate::services::{Services, Views};
@@ -142,6 +142,8 @@ pub enum Out {
         /// The packet, from its IP header.
         packet: Box<[u8]>,
     },
+    /// A MAC address of a bridge domain moved, froze, or was refused: the control process is told.
+    Mac(MacNotice),
     /// A neighbour was found, changed or lost (`mac: None`): the control process is told.
     Neighbour {
         /// Where.
@@ -162,6 +164,8 @@ pub struct Shared {
     pub addresses: Arc<Published<Addresses>>,
     /// What the control plane accepts.
     pub protection: Arc<Published<Protection>>,
+    /// What all workers have let through of that.
+    pub admitted: Arc<Admitted>,
     /// Routes of all tables.
     pub routes: VrfLookups,
     /// Hops.
@@ -198,6 +202,7 @@ pub struct Plane {
     own: Own,
     neighbours: Neighbours,
     advertisements: Advertisements,
+    notices: Notices,
     changed: Changed,
     sweep: Option<Sweep>,
     now: Time,
@@ -227,6 +232,7 @@ impl Plane {
             interfaces: interfaces.published(),
             addresses: own_addresses.published(),
             protection: protection.published(),
+            admitted: Arc::default(),
             routes: vrfs.lookups(),
             hops: hops.lookups(),
             seed,
@@ -257,6 +263,7 @@ impl Plane {
             own: Own::default(),
             neighbours: Neighbours::default(),
             advertisements: Advertisements::new(seed),
+            notices: Notices::default(),
             changed: Changed::default(),
             sweep: None,
             now: Time::ZERO,
@@ -368,7 +375,9 @@ impl Plane {
         }
         self.neighbours_due(out);
         self.advertisements_due(out);
-        self.services.tick(now, |_| {});
+        let notices = &mut self.notices;
+        let told = |event| out.extend(notices.of(event, now).map(Out::Mac));
+        self.services.tick(now, told);
         self.vrfs.ipv4.recycle();
         self.vrfs.ipv6.recycle();
         self.hops.recycle();

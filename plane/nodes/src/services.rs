@@ -11,7 +11,7 @@ use crate::program::{
     Bridge, BridgeMember, Collector, Direction, Family, Filter, FilterUse, Interface, LabelAction,
     Marking, Policer, PolicerUse, Pseudowire, Removed, Sampling, StaticMac, Tunnel,
 };
-use crate::protection::Protection;
+use crate::protection::{Admitted, Protection};
 use crate::qos::filtering::{Compiled, FILTERS_MAX, Filters};
 use crate::qos::marking::{Maps, Markings};
 use crate::qos::policing::{Bank, Coloured, POLICERS_MAX, Policers, Row};
@@ -38,6 +38,7 @@ pub(crate) struct Views {
     pub(crate) counters: Arc<InterfaceCounters>,
     pub(crate) addresses: Arc<Published<Addresses>>,
     pub(crate) protection: Arc<Published<Protection>>,
+    pub(crate) admitted: Arc<Admitted>,
     pub(crate) hops: Arc<HopLookups>,
     pub(crate) labels: Arc<Labels>,
     pub(crate) bridges: Arc<Published<Bridges>>,
@@ -141,6 +142,7 @@ impl Services {
             counters: Arc::clone(&shared.counters),
             addresses: Arc::clone(&shared.addresses),
             protection: Arc::clone(&shared.protection),
+            admitted: Arc::clone(&shared.admitted),
             hops: Arc::clone(&shared.hops),
             labels: Arc::clone(&self.labels),
             bridges: self.bridges_out.published(),

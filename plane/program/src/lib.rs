@@ -7,9 +7,11 @@
 #![forbid(unsafe_code)]
 
 mod advertisement;
+mod notice;
 mod service;
 
 pub use advertisement::{AdvertisedPrefix, Advertisement, Preference};
+pub use notice::{MacChange, MacLimit, MacNotice};
 pub use service::AS_IT_IS;
 pub use service::{
     Bridge, BridgeMember, Collector, Drops, Filter, FilterUse, LabelAction, Marking, Match, Meter,
@@ -342,9 +344,9 @@ pub enum Class {
 pub struct ProtectionRow {
     /// The class.
     pub class: Class,
-    /// Packets a second in all, of each worker.
+    /// Packets a second in all, of all workers together.
     pub rate_pps: u32,
-    /// Packets at once in all, of each worker.
+    /// Packets at once in all, of all workers together.
     pub burst: u32,
     /// Packets a second of one source; 0: as many as in all.
     #[serde(default)]

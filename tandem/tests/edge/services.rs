@@ -213,3 +213,52 @@ fn hosts_of_a_bridge_reach_others_by_its_routed_side_and_make_their_addresses_of
     a.reaches("2001:db8:5::fe");
     assert_eq!(scene.refusals(), Vec::<Value>::new());
 }
+
+#[test]
+fn an_address_that_moves_too_often_and_one_too_many_are_told_and_raise_alarms() {
+    let mut scene = Scene::new();
+    let a = scene.host("a", &["10.5.0.1/24"], &[]);
+    let c = scene.host("c", &["10.5.0.3/24"], &[]);
+    let port = |name: &str, more: &str| {
+        format!(
+            "[[pe.port]]\nname = \"{name}\"\ndriver = \"af_packet\"\n\
+             [[pe.interface]]\nname = \"{name}\"\n{more}"
+        )
+    };
+    let text = "[[pe]]\nname = \"pe1\"\n".to_owned()
+        + &port("a", "")
+        + &port("c", "macs_max = 1\n")
+        + "[[pe.bridge]]\nname = \"lan\"\ninterfaces = [\"a\", \"c\"]\nmoves_max = 2\n";
+    scene.start(&text);
+    a.reaches("10.5.0.3");
+    let told = |event: &str, at: &str| {
+        let events = scene.rows(&["plane", "events"]);
+        events.iter().any(|it| it["event"] == event && it["at"] == at && it["bridge"] == "lan")
+    };
+    let alarmed = |name: &str| {
+        let alarms = scene.rows(&["alarms"]);
+        alarms.iter().any(|it| it["name"] == name && it["subject"] == "lan")
+    };
+    let until = |what: &dyn Fn() -> bool, act: &dyn Fn()| {
+        let until = Instant::now() + 2 * LONG;
+        while !what() {
+            assert!(Instant::now() < until, "{:?}", scene.rows(&["plane", "events"]));
+            act();
+            thread::sleep(Duration::from_millis(300));
+        }
+    };
+    c.namespace.ip(&["link", "set", "eth0", "address", "02:00:00:00:77:01"]).unwrap();
+    until(&|| told("the member is full", "c") && alarmed("mac-limit"), &|| {
+        c.ping(&["-c", "1"], "10.5.0.99");
+    });
+    // Two hosts with one address: it is where it was heard last, until it moved too often.
+    scene.change(&text.replace("macs_max = 1\n", ""));
+    a.namespace.ip(&["link", "set", "eth0", "address", "02:00:00:00:77:01"]).unwrap();
+    until(&|| told("frozen", "a") || told("frozen", "c"), &|| {
+        a.ping(&["-c", "1"], "10.5.0.98");
+        c.ping(&["-c", "1"], "10.5.0.99");
+    });
+    assert!(told("moved", "a") || told("moved", "c"));
+    until(&|| alarmed("mac-frozen"), &|| {});
+    assert_eq!(scene.refusals(), Vec::<Value>::new());
+}

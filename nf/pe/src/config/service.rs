@@ -301,9 +301,9 @@ pub struct Protection {
     /// `neighbours`, `icmp`, `bgp`, `ospf`, `ldp`, `bfd`, `management`, `exceptions`, `samples`
     /// or `other`.
     pub class: String,
-    /// Packets a second.
+    /// Packets a second, of all workers together.
     pub rate_pps: u32,
-    /// Packets at once.
+    /// Packets at once, of all workers together.
     pub burst: u32,
     /// Packets a second of one source; 0: as many as of all.
     #[serde(default)]

@@ -19,7 +19,6 @@ use crate::header::{TYPE_IP4, TYPE_IP6, TYPE_MPLS};
 use crate::interfaces::{Input, Interfaces};
 use crate::l2::{frame, tags};
 use crate::program::Class;
-use crate::protection::Guard;
 use crate::services::Views;
 use ::table::epoch::Reader;
 use ::table::hop::Kind;
@@ -60,20 +59,19 @@ enum Fate {
 pub(crate) struct MplsInput {
     views: Views,
     out: Vec<Slot>,
-    guard: Guard,
 }
 
 impl MplsInput {
     pub(crate) fn new(views: Views) -> Self {
-        Self { views, out: Vec::new(), guard: Guard::default() }
+        Self { views, out: Vec::new() }
     }
 
     /// For the control process, as many as its protection lets pass.
     #[cold]
-    fn punt(&mut self, slot: Slot, cx: &mut Context<'_>) {
+    fn punt(&self, slot: Slot, cx: &mut Context<'_>) {
         let rows = self.views.protection.read(cx.reader);
         let label = Entry::at(cx.packets.bytes(slot)).unwrap_or_default().label();
-        if !self.guard.admits(rows, Class::Exceptions, label, cx.now) {
+        if !self.views.admitted.admits(rows, Class::Exceptions, label, cx.now) {
             return cx.next.drop(slot, POLICED);
         }
         let meta = cx.packets.meta_mut(slot);

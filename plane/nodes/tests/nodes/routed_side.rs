@@ -65,6 +65,9 @@ fn arp(operation: u8, target: [u8; 6], own: [u8; 4], asked: [u8; 4]) -> Vec<u8> 
 fn a_host_of_the_bridge_finds_the_router_and_is_found_by_it() {
     let mut world = world();
     let question = arp(1, [0; 6], [10, 0, 9, 7], [10, 0, 9, 1]);
+    // The first question teaches where the host is.
+    world.send(2, &tagged([0xff; 6], 0x0806, &question));
+    world.tick();
     let left = world.send(2, &tagged([0xff; 6], 0x0806, &question));
     let ports: Vec<u16> = left.sent.iter().map(|(port, _)| *port).collect();
     assert_eq!(ports, [2, 3], "the router answers, the other member hears the question");
