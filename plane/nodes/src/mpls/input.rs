@@ -19,11 +19,12 @@ use crate::header::{TYPE_IP4, TYPE_IP6, TYPE_MPLS};
 use crate::interfaces::{Input, Interfaces};
 use crate::l2::{frame, tags};
 use crate::program::Class;
+use crate::qos::marking::Markings;
 use crate::services::Views;
 use ::table::epoch::Reader;
 use ::table::hop::Kind;
 use graph::meta::PUNTED;
-use graph::{Context, Edge, Node, Pool, Reason, Row, Slot};
+use graph::{Context, Edge, Meta, Node, Pool, Reason, Row, Slot};
 use std::sync::Arc;
 
 /// Labels that come off a packet in one node at most.
@@ -110,9 +111,11 @@ impl Node for MplsInput {
         }
         let interfaces = Arc::clone(&self.views.interfaces);
         let interfaces = interfaces.read(cx.reader);
+        let markings = Arc::clone(&self.views.markings);
+        let markings = markings.read(cx.reader);
         self.out.clear();
         for slot in batch {
-            let step = Step { views: &self.views, interfaces, reader: cx.reader };
+            let step = Step { views: &self.views, markings, interfaces, reader: cx.reader };
             match step.label(cx.packets, *slot) {
                 Fate::Out => self.out.push(*slot),
                 Fate::To(edge) => cx.next.to(edge, *slot),
@@ -134,6 +137,7 @@ impl Node for MplsInput {
 
 struct Step<'a> {
     views: &'a Views,
+    markings: &'a Markings,
     interfaces: &'a Interfaces,
     reader: &'a Reader,
 }
@@ -153,9 +157,13 @@ impl Step<'_> {
                 packets.meta_mut(slot).class = entry.class();
             }
             match row.action() {
-                Action::Forward => return self.forward(packets, slot, entry, row),
+                Action::Forward => {
+                    self.classify(packets.meta_mut(slot));
+                    return self.forward(packets, slot, entry, row);
+                }
                 Action::Vrf => return vrf(packets, slot, entry, row),
                 Action::Bridge | Action::Interface => {
+                    self.classify(packets.meta_mut(slot));
                     return self.frame(packets, slot, entry, row);
                 }
                 Action::Pop => {
@@ -167,6 +175,13 @@ impl Step<'_> {
             }
         }
         Fate::Drop(TOO_DEEP)
+    }
+
+    /// What does not become IP here passes no `classify`: the traffic class of its label decides.
+    fn classify(&self, meta: &mut Meta) {
+        if let Some((class, colour)) = self.markings.by_priority(meta.interface, meta.class) {
+            (meta.class, meta.colour) = (class, meta.colour.max(colour));
+        }
     }
 
     /// The label comes off, and the hop's own go on: one is a swap, none is penultimate popping.

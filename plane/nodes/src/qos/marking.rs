@@ -71,6 +71,12 @@ impl Markings {
         made
     }
 
+    /// Class and colour of a priority or traffic class that comes in, if there is a map for it.
+    #[inline]
+    pub(crate) fn by_priority(&self, interface: u32, priority: u8) -> Option<(u8, u8)> {
+        self.at(interface)?.by_priority.map(|map| map[usize::from(priority) % CLASSES])
+    }
+
     #[inline]
     fn at(&self, interface: u32) -> Option<&Maps> {
         self.maps.get(*self.by_interface.get(interface as usize)? as usize)
