@@ -99,8 +99,8 @@ impl Node for Classify {
             if let Some(maps) = markings.at(meta.interface) {
                 classify(maps, meta, cell);
             }
-            cx.next.onward(*slot, cx.packets);
         }
+        cx.next.onward_all(batch, cx.packets);
     }
 }
 
@@ -132,8 +132,8 @@ impl Node for MarkOut {
             if let Some(maps) = markings.at(meta.transmit) {
                 mark(maps, meta, cell);
             }
-            cx.next.onward(*slot, cx.packets);
         }
+        cx.next.onward_all(batch, cx.packets);
     }
 }
 

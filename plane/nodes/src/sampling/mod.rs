@@ -239,8 +239,8 @@ impl Node for Sample {
             {
                 self.record(*slot, sampling, now_ms, cx);
             }
-            cx.next.onward(*slot, cx.packets);
         }
+        cx.next.onward_all(batch, cx.packets);
         self.tidy(now_ms, cx);
     }
 
