@@ -200,6 +200,7 @@ impl Forwarder {
                 Out::Unreachable { interface, vrf, packet } => {
                     self.hands[0].give(Order::Unreachable { interface, vrf, packet });
                 }
+                Out::Mac(notice) => self.tell(&Reply::Mac(notice)),
                 Out::Neighbour { .. } => {}
             }
         }

@@ -20,7 +20,11 @@ pub const PAIRS_MAX: usize = 8_192;
 /// No interface.
 pub const NONE: u32 = 0;
 /// No port.
-pub const NO_PORT: u16 = u16::MAX;
+pub const NO_PORT: u16 = crate::program::NO_PORT;
+/// Says that an interface's frames leave into its bridge domain.
+pub const INTO_BRIDGE: u16 = u16::MAX - 1;
+/// Octets of the longest packet that goes into a bridge domain, if nothing is said.
+const BRIDGE_MTU: u16 = 1_500;
 
 /// What becomes of an interface's packets, as a number of few bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -136,16 +140,16 @@ impl Interfaces {
             made.ports[at].mac = port.mac;
         }
         for interface in interfaces.values() {
-            if let Some(port) = ports.get(&interface.port).filter(|port| port.up) {
+            let Some(row) = Self::describe(interface, ports) else { continue };
+            let at = interface.index as usize;
+            made.rows.resize(made.rows.len().max(at + 1), Row::default());
+            made.outs.resize(made.rows.len(), NO_PORT);
+            made.outs[at] = row.port;
+            if row.port != INTO_BRIDGE {
                 made.place(interface);
-                let at = interface.index as usize;
-                made.rows.resize(made.rows.len().max(at + 1), Row::default());
-                made.outs.resize(made.rows.len(), NO_PORT);
-                made.outs[at] = interface.port;
-                let row = Self::describe(interface, port);
-                let (hop, peer) = hop(row.hop);
-                made.rows[at] = Row { hop, peer, ..row };
             }
+            let (hop, peer) = hop(row.hop);
+            made.rows[at] = Row { hop, peer, ..row };
         }
         let swap = |row: &Row| match made.row(row.peer) {
             peer if peer.input == Input::Nothing => Swap::default(),
@@ -182,16 +186,24 @@ impl Interfaces {
         self.pairs[(*entry ^ PAIR) as usize][usize::from(inner) % VLANS] = said;
     }
 
-    /// An interface as workers read it.
+    /// An interface as workers read it; `None` while its port is down.
     #[must_use]
-    pub fn describe(interface: &Interface, port: &Port) -> Row {
+    pub fn describe(interface: &Interface, ports: &BTreeMap<u16, Port>) -> Option<Row> {
+        let (port, mac, most) = match interface.mode {
+            Mode::BridgeRouted { .. } => (INTO_BRIDGE, [0; 6], BRIDGE_MTU.max(interface.mtu)),
+            _ => {
+                let port = ports.get(&interface.port).filter(|port| port.up)?;
+                (port.port, port.mac, port.mtu)
+            }
+        };
         let (vrf, bridge, hop, split_horizon) = match interface.mode {
             Mode::Routed { vrf } => (vrf, 0, 0, 0),
-            Mode::Bridged { bridge, split_horizon } => (0, bridge, 0, split_horizon),
+            Mode::Bridged { bridge, split_horizon, .. } => (0, bridge, 0, split_horizon),
+            Mode::BridgeRouted { bridge, vrf } => (vrf, bridge, 0, 0),
             Mode::CrossConnect { hop } => (0, 0, hop, 0),
         };
-        let mac = interface.mac.unwrap_or(port.mac);
-        Row {
+        let mac = interface.mac.unwrap_or(mac);
+        Some(Row {
             input: input(&interface.mode),
             mpls: interface.mpls,
             urpf: interface.urpf,
@@ -201,14 +213,14 @@ impl Interfaces {
             tags: u8::from(interface.outer.is_some()) + u8::from(interface.inner.is_some()),
             mac,
             address: number(mac),
-            port: interface.port,
-            mtu: if interface.mtu == 0 { port.mtu } else { interface.mtu.min(port.mtu) },
+            port,
+            mtu: if interface.mtu == 0 { most } else { interface.mtu.min(most) },
             vlans: [interface.outer.unwrap_or(0), interface.inner.unwrap_or(0)],
             vrf,
             bridge,
             hop,
             peer: 0,
-        }
+        })
     }
 
     /// The interface of frames without a tag.
@@ -263,8 +275,8 @@ impl Interfaces {
         self.swaps.get(interface as usize).copied().unwrap_or_default()
     }
 
-    /// The port by which an interface's frames leave; [`NO_PORT`] if there is no such interface or
-    /// it is down.
+    /// The port by which an interface's frames leave, [`INTO_BRIDGE`], or [`NO_PORT`] if there is
+    /// no such interface or it is down.
     #[inline]
     #[must_use]
     pub fn out(&self, interface: u32) -> u16 {
@@ -299,7 +311,7 @@ impl Interfaces {
 
 const fn input(mode: &Mode) -> Input {
     match mode {
-        Mode::Routed { .. } => Input::Routed,
+        Mode::Routed { .. } | Mode::BridgeRouted { .. } => Input::Routed,
         Mode::Bridged { .. } => Input::Bridged,
         Mode::CrossConnect { .. } => Input::CrossConnect,
     }

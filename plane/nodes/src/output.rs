@@ -1,9 +1,11 @@
-//! `interface-output`: the end of every frame's way; counted by interface, handed to its port.
+//! `interface-output`: the end of every frame's way; counted by interface, handed to its port, or
+//! to the bridge domain whose routed side the interface is.
 
-use crate::interfaces::NO_PORT;
+use crate::interfaces::{INTO_BRIDGE, NO_PORT};
 use crate::plane::Shared;
-use graph::{Context, Node, Reason, Row, Slot, VECTOR_MAX};
+use graph::{Context, Edge, Node, Reason, Row, Slot, VECTOR_MAX};
 
+const TO_BRIDGE: Edge = Edge(0);
 const DOWN: Reason = Reason(0);
 
 /// The node.
@@ -21,7 +23,7 @@ impl InterfaceOutput {
 
 impl Node for InterfaceOutput {
     fn row(&self) -> Row {
-        Row::of("interface-output", &[], &["interface is down"])
+        Row::of("interface-output", &["bridge-input"], &["interface is down"])
     }
 
     fn process(&mut self, batch: &[Slot], cx: &mut Context<'_>) {
@@ -53,6 +55,13 @@ impl Node for InterfaceOutput {
             return;
         }
         for (slot, port) in batch.iter().zip(ports) {
+            if *port == INTO_BRIDGE {
+                // What the routed side sends is a frame that comes from there.
+                let meta = cx.packets.meta_mut(*slot);
+                meta.interface = meta.transmit;
+                cx.next.to(TO_BRIDGE, *slot);
+                continue;
+            }
             if let Err(slot) = cx.out.send(usize::from(*port), *slot) {
                 cx.next.drop(slot, DOWN);
             }

@@ -93,7 +93,7 @@ fn bridges(plane: &mut Plane, flows: usize) -> Frames {
         );
         for port in 0..PORTS {
             let index = FIRST_BRIDGED + bridge * u32::from(PORTS) + u32::from(port);
-            let mode = Mode::Bridged { bridge, split_horizon: 0 };
+            let mode = Mode::Bridged { bridge, split_horizon: 0, macs_max: 0 };
             tagged(plane, index, port, BRIDGE_VLAN + bridge as u16, mode);
         }
     }

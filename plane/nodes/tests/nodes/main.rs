@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
+mod advertisement;
 mod changes;
 mod forwarding;
 mod hostile;
@@ -9,6 +10,7 @@ mod labels;
 mod neighbours;
 mod protection;
 mod reference;
+mod routed_side;
 mod sweep;
 mod traffic;
 mod wires;
