@@ -318,12 +318,12 @@ impl Forwarder {
         if usize::from(spec.port) >= graph::PORTS_MAX {
             return self.refuse(&format!("port {}", spec.name), "its number is too high");
         }
-        let redirect = match open::shared(&spec) {
-            Ok(redirect) => redirect,
+        let shared = match open::shared(&spec, self.hands.len()) {
+            Ok(shared) => shared,
             Err(why) => return self.refuse(&format!("port {}", spec.name), &why),
         };
         for hand in &self.hands {
-            hand.give(Order::Open(spec.clone(), redirect.clone()));
+            hand.give(Order::Open(spec.clone(), shared.clone()));
         }
         let number = spec.port;
         self.ports.insert(number, Standing { spec, facts: None, open: 0 });

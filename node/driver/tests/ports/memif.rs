@@ -3,7 +3,7 @@
 
 use crate::echo::{frames, mirrored};
 use crate::field::{FAR_MAC, NEAR_MAC};
-use driver::ports::memif::{Role, Spec};
+use driver::ports::memif::{Hub, Role, Spec};
 use driver::ports::{MemifPort, Port};
 use graph::meta::HASHED;
 use graph::{Pool, STRIDE};
@@ -145,4 +145,69 @@ fn dpdk_as_master_sends_every_frame_back() {
 fn dpdk_with_several_rings_and_packets_in_pieces_sends_every_frame_back() {
     mirrors_with("pieces", Role::Master, 2, |_| (), ",bsize=256,rsize=8");
     mirrors_with("own-pieces", Role::Slave, 2, |spec| spec.buffer_octets = 256, "");
+}
+
+/// Two workers, each with a part of one memif: testpmd sends the packets of each ring back by the
+/// ring of the same number, so what a worker sent comes back to it.
+fn workers_mirror_with(name: &str, role: Role) {
+    let folder = folder(name);
+    let mut spec = Spec::new(&folder.join("memif.sock"), 7, role, NEAR_MAC);
+    spec.secret[..4].copy_from_slice(b"open");
+    spec.rings = (2, 2);
+    let hub = Hub::new(&spec, 2);
+    let theirs = if role == Role::Master { "slave" } else { "master" };
+    let peer = Testpmd::start(&folder, theirs, 2, "");
+    let rounds = 50;
+    let begin = std::sync::Barrier::new(2);
+    std::thread::scope(|scope| {
+        for part in 0..2 {
+            let (hub, peer, begin) = (&hub, &peer, &begin);
+            scope.spawn(move || {
+                let mut port = Port::Memif(MemifPort::join(hub, part).unwrap());
+                let mut pool = Pool::new(1_024, STRIDE);
+                for _ in 0..1_000 {
+                    port.attend(&mut pool);
+                    if port.is_up() {
+                        break;
+                    }
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+                assert!(port.is_up(), "{}", peer.log());
+                warm_up(&mut port, &mut pool);
+                let mut some = frames(FAR_MAC, NEAR_MAC)[..32].to_vec();
+                // The last octet says whose they are.
+                some.iter_mut().for_each(|frame| frame.push(part as u8));
+                let wanted: Vec<_> = some.iter().map(|frame| mirrored(frame)).collect();
+                begin.wait();
+                for round in 0..rounds {
+                    let mut slots: Vec<_> =
+                        some.iter().map(|frame| pool.put(frame).unwrap()).collect();
+                    port.send(&mut pool, &mut slots);
+                    let mut back = Vec::new();
+                    for _ in 0..5_000 {
+                        port.receive(&mut pool, &mut slots);
+                        back.extend(slots.iter().map(|slot| pool.bytes(*slot).to_vec()));
+                        pool.free_all(&slots);
+                        slots.clear();
+                        if back.len() >= wanted.len() {
+                            break;
+                        }
+                        std::thread::sleep(Duration::from_micros(200));
+                    }
+                    assert!(back == wanted, "round {round} of {part}: {} back", back.len());
+                }
+                assert_eq!(pool.free_slots(), 1_024);
+                // The first part has the connection.
+                begin.wait();
+            });
+        }
+    });
+    drop(peer);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn two_workers_share_a_memif_with_dpdk_as_slave_and_as_master() {
+    workers_mirror_with("workers-slave", Role::Master);
+    workers_mirror_with("workers-master", Role::Slave);
 }

@@ -4,11 +4,14 @@
 
 mod advertisement;
 mod changes;
+mod drawn;
 mod forwarding;
 mod hostile;
 mod labels;
+mod lives;
 mod neighbours;
 mod protection;
+mod races;
 mod reference;
 mod routed_side;
 mod sweep;
