@@ -4,15 +4,16 @@
 //! The report does not say how long the flood's packets are. Its row has the same mix of sizes for
 //! both; a row of our own has packets of 64 octets, as many as there are of the background.
 
-use super::packets::{
-    Bench, Case, Edge, Found, Ground, IN_MAC, LEFT_MAC, SUT_V4, Tester, Version, Who, linux_name,
-    router,
-};
+use super::linux_name;
 use super::throughput;
 use crate::contract::{Options, Outcome, Peer, Row};
 use crate::progress::Progress;
+use crate::scratch::Scratch;
 use crate::{host, published};
 use anyhow::Context;
+use packets::{
+    Bench, Case, Edge, Found, Ground, IN_MAC, LEFT_MAC, SUT_V4, Tester, Version, Who, router,
+};
 use peers::Priority;
 use serde_json::{Value, json};
 use std::net::Ipv4Addr;
@@ -154,8 +155,9 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     let priority = Priority::claim();
     let report = published::router();
     let table = report.table(NAME).context("the published table is part of the program")?;
-    let bench = Bench::new(options);
-    let ground = |who| Ground::new(who, bench.cores);
+    let bench = Bench::new(host::cores(), options.quick);
+    let scratch = Scratch::new("tandem-lab-")?;
+    let ground = |who| Ground::new(who, bench.cores, scratch.path());
     let grounds = match ground(Who::Linux).and_then(|one| Ok((one, ground(Who::Tandem)?))) {
         Ok(grounds) => grounds,
         Err(error) => return Ok(Outcome::without_namespaces(NAME, table, options, &error)),

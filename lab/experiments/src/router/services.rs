@@ -3,11 +3,11 @@
 //!
 //! Linux has no part in it here: this kernel has neither 802.1Q nor VRFs nor MPLS.
 
-use super::packets::{Bench, Memory, Provider, Reached, Rings, Scale};
 use crate::contract::{Options, Outcome, Row};
 use crate::progress::Progress;
 use crate::{host, published};
 use anyhow::Context;
+use packets::{Bench, Memory, Provider, Reached, Rings, Scale};
 use peers::Priority;
 use serde_json::json;
 use std::time::Duration;
@@ -72,7 +72,7 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     };
     let progress = Progress::new(NAME, 2);
     progress.say(&format!("{scale:?}"));
-    let bench = Bench::new(options);
+    let bench = Bench::new(host::cores(), options.quick);
     let mut stand = Stand::new(bench, scale).map_err(|error| format!("{error:#}"));
     let mut both = Vec::new();
     for (name, sizes) in [("IMIX", Sizes::imix()), ("173 B", Sizes::fixed(SMALL))] {

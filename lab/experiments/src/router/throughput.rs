@@ -7,13 +7,13 @@
 //! | `…, in memory` | on one core a vector is made, forwarded, looked at; the second is timed |
 //! | `…, rings` | the tester on one core, the plane on the other, rings between them |
 
-use super::packets::{
-    Bench, Case, Edge, Ground, Memory, Reached, Rings, Tester, Version, Who, linux_name, router,
-};
+use super::linux_name;
 use crate::contract::{Options, Outcome, Peer, Row};
 use crate::progress::Progress;
+use crate::scratch::Scratch;
 use crate::{host, published};
 use anyhow::Context;
+use packets::{Bench, Case, Edge, Ground, Memory, Reached, Rings, Tester, Version, Who, router};
 use peers::Priority;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -227,8 +227,9 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     let priority = Priority::claim();
     let report = published::router();
     let table = report.table(NAME).context("the published table is part of the program")?;
-    let bench = Bench::new(options);
-    let ground = |who| Ground::new(who, bench.cores);
+    let bench = Bench::new(host::cores(), options.quick);
+    let scratch = Scratch::new("tandem-lab-")?;
+    let ground = |who| Ground::new(who, bench.cores, scratch.path());
     let grounds = match ground(Who::Linux).and_then(|one| Ok((one, ground(Who::Tandem)?))) {
         Ok(grounds) => grounds,
         Err(error) => return Ok(Outcome::without_namespaces(NAME, table, options, &error)),

@@ -1,6 +1,6 @@
 //! Tandem's forwarder as a process of its own in its namespace, told by this one what to do.
 
-use super::ground::{Ground, IN, IN_MAC, OUT, OUT_MAC};
+use crate::ground::{Ground, IN, IN_MAC, OUT, OUT_MAC};
 use anyhow::Context;
 use forwarder::Control;
 use forwarder::wire::{Driver, PortSpec, Reply};
@@ -19,7 +19,7 @@ const PACKETS: usize = 16_384;
 const MTU: u16 = 1_500;
 
 /// The forwarder. Dropping it ends it.
-pub(in crate::router) struct Edge {
+pub struct Edge {
     _process: Process,
     control: Control,
     asked: u64,
@@ -30,12 +30,8 @@ impl Edge {
     ///
     /// # Errors
     /// When it does not stand, or its ports cannot be opened.
-    pub(in crate::router) fn start(
-        tandem: &Path,
-        ground: &Ground,
-        core: usize,
-    ) -> anyhow::Result<Self> {
-        let directory = ground.scratch.path();
+    pub fn start(tandem: &Path, ground: &Ground, core: usize) -> anyhow::Result<Self> {
+        let directory = &ground.directory;
         let socket = directory.join("forwarder");
         let mut spec = ProcessSpec::new("forwarder", tandem, directory);
         spec.namespace = Some(ground.sut.name().to_owned());
@@ -70,7 +66,7 @@ impl Edge {
     ///
     /// # Errors
     /// When it refuses one, or is gone.
-    pub(in crate::router) fn apply(&mut self, programs: &[Program]) -> anyhow::Result<Duration> {
+    pub fn apply(&mut self, programs: &[Program]) -> anyhow::Result<Duration> {
         let begun = Instant::now();
         self.control.apply(programs)?;
         self.ask("neighbours")?;
@@ -81,7 +77,7 @@ impl Edge {
     ///
     /// # Errors
     /// When something was refused, it does not answer in time, or is gone.
-    pub(in crate::router) fn ask(&mut self, path: &str) -> anyhow::Result<Value> {
+    pub fn ask(&mut self, path: &str) -> anyhow::Result<Value> {
         self.asked += 1;
         self.control.ask(self.asked, path, Vec::new())?;
         let begun = Instant::now();

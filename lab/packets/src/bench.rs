@@ -1,8 +1,7 @@
 //! The search for what a forwarder reaches on a ground.
 
-use super::ground::{Ground, LEFT, RIGHT};
-use super::tester::{CELLS, Found, Tester};
-use crate::contract::Options;
+use crate::ground::{Ground, LEFT, RIGHT};
+use crate::tester::{CELLS, Found, Tester};
 use anyhow::Context;
 use driver::ports::{PacketPort, Port, XdpPort, packet, xdp};
 use graph::{Pool, STRIDE};
@@ -11,7 +10,7 @@ use std::time::Duration;
 use traffic::{Bounds, Delays, Goal, Latency, Plan, Search, Trial, drive};
 
 /// Loss that is borne, as in the report.
-pub(in crate::router) const LOSS: f64 = 20e-6;
+pub const LOSS: f64 = 20e-6;
 /// How near the bounds are in the end.
 const WIDTH: f64 = 0.02;
 /// The rates between which is searched, packets a second.
@@ -25,29 +24,28 @@ const LATENCY_TRIALS: usize = 5;
 
 /// How long trials are.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::router) struct Bench {
-    pub(in crate::router) cores: (usize, usize),
-    pub(in crate::router) is_quick: bool,
+pub struct Bench {
+    /// The tester's core, and that of what is tested.
+    pub cores: (usize, usize),
+    /// Short trials, coarser figures.
+    pub is_quick: bool,
 }
 
 /// What a forwarder reached.
 #[derive(Debug, Clone)]
-pub(in crate::router) struct Reached {
+pub struct Reached {
     /// The highest rate with a loss that is borne, packets a second; 0 if there is none.
-    pub(in crate::router) pps: f64,
-    pub(in crate::router) bounds: Bounds,
+    pub pps: f64,
+    /// Where the search ended.
+    pub bounds: Bounds,
     /// What the last trial at that rate found.
-    pub(in crate::router) at_best: Found,
-    pub(in crate::router) delays: Delays,
-    pub(in crate::router) trials: usize,
+    pub at_best: Found,
+    /// Delays at nine tenths of the rate.
+    pub delays: Delays,
+    /// Trials of the search.
+    pub trials: usize,
     /// Whether the tester itself could not do more.
-    pub(in crate::router) is_testers_limit: bool,
-}
-
-/// The peer's name.
-pub(in crate::router) fn linux_name() -> String {
-    let host = crate::host::describe();
-    format!("Linux {} forwarding", host["kernel"].as_str().unwrap_or_default())
+    pub is_testers_limit: bool,
 }
 
 /// The tester's ends by AF_XDP.
@@ -70,14 +68,14 @@ fn by_packet() -> anyhow::Result<(Port, Port)> {
 }
 
 impl Bench {
-    /// The tester on the first core, what is tested on the second.
-    pub(in crate::router) fn new(options: &Options) -> Self {
-        let cores = (0, 1.min(crate::host::cores() - 1));
-        Self { cores, is_quick: options.quick }
+    /// The tester on the first of so many cores, what is tested on the second.
+    #[must_use]
+    pub fn new(cores: usize, is_quick: bool) -> Self {
+        Self { cores: (0, 1.min(cores.saturating_sub(1))), is_quick }
     }
 
     /// How long the trials of a search are.
-    pub(in crate::router) fn goal(&self) -> Goal {
+    pub fn goal(&self) -> Goal {
         let times = if self.is_quick { [100, 250, 250] } else { [250, 1_000, 3_000] };
         let [initial, last, sum] = times.map(Duration::from_millis);
         Goal { width: WIDTH, ..Goal::noisy(LOSS) }.within(initial, last, sum)
@@ -88,7 +86,7 @@ impl Bench {
     ///
     /// # Errors
     /// When ports cannot be opened, and those of `work`.
-    pub(in crate::router) fn on_wires<T: Send>(
+    pub fn on_wires<T: Send>(
         &self,
         ground: &Ground,
         plan: &Plan,
@@ -111,7 +109,7 @@ impl Bench {
     }
 
     /// Searches the highest rate below `most_pps`, then measures delays at nine tenths of it.
-    pub(in crate::router) fn search(&self, tester: &mut Tester, most_pps: f64) -> Reached {
+    pub fn search(&self, tester: &mut Tester, most_pps: f64) -> Reached {
         // Caches, neighbours and page tables are not what is searched for.
         let warm = Trial::Rate { pps: most_pps / 10.0, duration: Duration::from_millis(100) };
         tester.trial(warm);
@@ -160,19 +158,19 @@ impl Bench {
 
 impl Reached {
     /// Packets a second that a core that is busy all the time would reach.
-    pub(in crate::router) fn pps_a_core(&self) -> f64 {
+    pub fn pps_a_core(&self) -> f64 {
         let busy = self.at_best.busy;
         if busy >= BUSY_MIN { self.pps / busy.min(1.0) } else { self.pps }
     }
 
     /// What a table says beside the value.
-    pub(in crate::router) fn note(&self) -> String {
+    pub fn note(&self) -> String {
         let delays = format!("mean {:.0} us at 90 %", self.delays.mean_ns / 1e3);
         if self.is_testers_limit { format!("the tester's limit; {delays}") } else { delays }
     }
 
     /// As a row's detail has it.
-    pub(in crate::router) fn told(&self) -> Value {
+    pub fn told(&self) -> Value {
         let micros = |ns: f64| (ns / 10.0).round() / 100.0;
         let all = &self.at_best.report.all;
         json!({

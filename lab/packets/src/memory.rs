@@ -1,8 +1,8 @@
 //! The plane in memory: in turn with the tester on one core, only its own time counted, and over
 //! rings between two cores.
 
-use super::ground::{IN_MAC, LEFT_MAC, OUT_MAC};
-use super::tester::{CELLS, Tester};
+use crate::ground::{IN_MAC, LEFT_MAC, OUT_MAC};
+use crate::tester::{CELLS, Tester};
 use anyhow::Context;
 use driver::Clock;
 use driver::ports::{Port, RingPort, VECTOR};
@@ -30,23 +30,23 @@ const TICK: usize = 4;
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// A plane and the graph of its one worker.
-pub(in crate::router) struct Memory {
+pub struct Memory {
     plane: Plane,
     graph: Graph,
     entry: usize,
     /// How long the programs took.
-    pub(in crate::router) applied_s: f64,
+    pub applied_s: f64,
 }
 
 /// What the plane did in memory.
 #[derive(Debug, Clone, Copy, Default)]
-pub(in crate::router) struct InMemory {
+pub struct InMemory {
     /// Packets a second of the plane's own time.
-    pub(in crate::router) pps: f64,
+    pub pps: f64,
     /// Clocks of the time-stamp counter for a packet, in the nodes alone.
-    pub(in crate::router) clocks: f64,
-    pub(in crate::router) sent: u64,
-    pub(in crate::router) lost: u64,
+    pub clocks: f64,
+    pub sent: u64,
+    pub lost: u64,
 }
 
 impl Memory {
@@ -54,11 +54,11 @@ impl Memory {
     ///
     /// # Errors
     /// When it refuses one, or has no graph.
-    pub(in crate::router) fn new(programs: &[Program]) -> anyhow::Result<Self> {
+    pub fn new(programs: &[Program]) -> anyhow::Result<Self> {
         let mut plane = Plane::new(SEED)?;
         let mut graph = plane.graph()?;
         let begun = Instant::now();
-        for program in super::programs::ports().iter().chain(programs) {
+        for program in crate::programs::ports().iter().chain(programs) {
             plane.apply(program)?;
         }
         plane.publish();
@@ -75,7 +75,7 @@ impl Memory {
     ///
     /// # Errors
     /// When the plan cannot be carried out.
-    pub(in crate::router) fn learn(&mut self, plan: &Plan) -> anyhow::Result<()> {
+    pub fn learn(&mut self, plan: &Plan) -> anyhow::Result<()> {
         let mut generator = plan.generator().context("the plan")?;
         let (mut pool, mut out) = (Pool::new(CELLS, STRIDE), Outbox::default());
         let mut cells = [Slot::default(); VECTOR];
@@ -103,11 +103,7 @@ impl Memory {
     ///
     /// # Errors
     /// When the plan cannot be carried out.
-    pub(in crate::router) fn run(
-        &mut self,
-        plan: &Plan,
-        time: Duration,
-    ) -> anyhow::Result<InMemory> {
+    pub fn run(&mut self, plan: &Plan, time: Duration) -> anyhow::Result<InMemory> {
         let mut generator = plan.generator().context("the plan")?;
         let mut analyser = generator.analyser();
         let (mut pool, mut out) = (Pool::new(CELLS, STRIDE), Outbox::default());
@@ -151,7 +147,7 @@ impl Memory {
 }
 
 /// The plane's worker at two rings, on the core of what is tested.
-pub(in crate::router) struct Rings {
+pub struct Rings {
     ports: [Port; 2],
     pool: Pool,
 }
@@ -161,7 +157,7 @@ impl Rings {
     ///
     /// # Errors
     /// When the plan cannot be carried out, or there are no descriptors.
-    pub(in crate::router) fn new(plan: &Plan, sut_core: usize) -> anyhow::Result<(Self, Tester)> {
+    pub fn new(plan: &Plan, sut_core: usize) -> anyhow::Result<(Self, Tester)> {
         let (pool, testers) = (Pool::new(CELLS, STRIDE), Pool::new(CELLS, STRIDE));
         let pair = |own, other| RingPort::pair(RING, (&pool, &testers), (own, other));
         let (inner, left) = pair(IN_MAC, LEFT_MAC)?;
@@ -175,7 +171,7 @@ impl Rings {
     ///
     /// # Errors
     /// When a core is not there, and those of `work`.
-    pub(in crate::router) fn run<T: Send>(
+    pub fn run<T: Send>(
         mut self,
         memory: &mut Memory,
         (testers_core, core): (usize, usize),

@@ -7,7 +7,7 @@
 //!   after     VPLS      ─ bridge domain, MACs learnt ─────────→ transport · pseudowire · frame
 //! ```
 
-use super::ground::{IN_MAC, LEFT_MAC, NEXT_MAC, NEXT_V4, OUT_MAC};
+use crate::ground::{IN_MAC, LEFT_MAC, NEXT_MAC, NEXT_V4, OUT_MAC};
 use nodes::Program;
 use nodes::program::{
     Address, Bridge, Direction, Family, Filter, FilterUse, Hop, Interface, LabelAction, Match,
@@ -45,20 +45,28 @@ const SEED: u64 = 3;
 
 /// How many of everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::router) struct Scale {
-    pub(in crate::router) vpns: u32,
-    pub(in crate::router) wires: u32,
-    pub(in crate::router) bridges: u32,
-    pub(in crate::router) macs: u32,
-    pub(in crate::router) vpn_routes: u32,
-    pub(in crate::router) global_v4: u32,
-    pub(in crate::router) global_v6: u32,
-    pub(in crate::router) flows: u32,
+pub struct Scale {
+    /// IP VPNs.
+    pub vpns: u32,
+    /// Point-to-point Ethernet services (VPWS).
+    pub wires: u32,
+    /// Multipoint Ethernet services (VPLS).
+    pub bridges: u32,
+    /// Link-layer addresses behind the bridge domains, both sides.
+    pub macs: u32,
+    /// IPv4 routes of all VPNs.
+    pub vpn_routes: u32,
+    /// IPv4 routes of the global table.
+    pub global_v4: u32,
+    /// IPv6 routes of the global table.
+    pub global_v6: u32,
+    /// Flows of all services.
+    pub flows: u32,
 }
 
 impl Scale {
     /// The report's. Of its 3.4 M routes 1 M are of VPNs; how the rest divides it does not say.
-    pub(in crate::router) const FULL: Self = Self {
+    pub const FULL: Self = Self {
         vpns: 1_000,
         wires: 1_000,
         bridges: 250,
@@ -70,7 +78,7 @@ impl Scale {
     };
 
     /// A part of it.
-    pub(in crate::router) const fn divided(self, by: u32) -> Self {
+    pub const fn divided(self, by: u32) -> Self {
         Self {
             vpns: self.vpns / by,
             wires: self.wires / by,
@@ -94,7 +102,7 @@ impl Scale {
 }
 
 /// The edge: tables that are drawn once.
-pub(in crate::router) struct Provider {
+pub struct Provider {
     scale: Scale,
     /// Routes of every VPN: customers use the same addresses.
     vpn: Vec<Route>,
@@ -125,7 +133,8 @@ fn by_core(id: u32, labels: &[u32]) -> Program {
 }
 
 impl Provider {
-    pub(in crate::router) fn new(scale: Scale) -> Self {
+    /// An edge of this scale; its tables are drawn from a seed.
+    pub fn new(scale: Scale) -> Self {
         let vpn = table_v4((scale.vpn_routes / scale.vpns) as usize, SEED);
         let global_v4 = table_v4(scale.global_v4 as usize, SEED + 1);
         let global_v6 = table_v6(scale.global_v6 as usize, SEED + 2);
@@ -133,12 +142,12 @@ impl Provider {
     }
 
     /// Routes of all tables.
-    pub(in crate::router) fn routes(&self) -> usize {
+    pub fn routes(&self) -> usize {
         self.vpn.len() * self.scale.vpns as usize + self.global_v4.len() + self.global_v6.len()
     }
 
     /// What the plane is told.
-    pub(in crate::router) fn programs(&self) -> Vec<Program> {
+    pub fn programs(&self) -> Vec<Program> {
         let mut all = vec![
             interface(CORE, 1, None, Mode::Routed { vrf: 0 }),
             Program::Address(Address { interface: CORE, address: CORE_V4.into(), length: 24 }),
@@ -291,7 +300,7 @@ impl Provider {
     }
 
     /// Traffic of all services from the customers to the core; each service as much as another.
-    pub(in crate::router) fn plan(&self, sizes: &Sizes) -> Plan {
+    pub fn plan(&self, sizes: &Sizes) -> Plan {
         let Scale { vpns, wires, bridges, flows, .. } = self.scale;
         let part = |count: u32| {
             (u64::from(flows) * u64::from(count) / u64::from(self.scale.services())) as u32
@@ -332,7 +341,7 @@ impl Provider {
 
     /// One frame from each customer behind the core, so that the bridge domains learn where they
     /// are: to be sent once, from the core.
-    pub(in crate::router) fn learning(&self) -> Plan {
+    pub fn learning(&self) -> Plan {
         let Scale { vpns, wires, bridges, .. } = self.scale;
         let label = FIRST_LABEL + vpns + wires;
         let layers = vec![

@@ -26,17 +26,19 @@ const BURST_MAX: Duration = Duration::from_secs(10);
 
 /// What a trial found.
 #[derive(Debug, Clone, Default)]
-pub(in crate::router) struct Found {
-    pub(in crate::router) measured: Measured,
-    pub(in crate::router) report: Report,
+pub struct Found {
+    /// What methods look at.
+    pub measured: Measured,
+    /// What the analyser found.
+    pub report: Report,
     /// Packets that the tester should have sent and did not: it, not the forwarder, was too slow.
-    pub(in crate::router) unsent: u64,
+    pub unsent: u64,
     /// The share of its time that the core of what is tested was busy.
-    pub(in crate::router) busy: f64,
+    pub busy: f64,
 }
 
 /// Generator and analyser at two ports.
-pub(in crate::router) struct Tester {
+pub struct Tester {
     out: Port,
     back: Port,
     pool: Pool,
@@ -54,7 +56,7 @@ impl Tester {
     ///
     /// # Errors
     /// When the plan cannot be carried out.
-    pub(in crate::router) fn new(
+    pub fn new(
         (out, back): (Port, Port),
         pool: Pool,
         plan: &Plan,
@@ -82,7 +84,7 @@ impl Tester {
     }
 
     /// Carries a trial out.
-    pub(in crate::router) fn trial(&mut self, trial: Trial) -> Found {
+    pub fn trial(&mut self, trial: Trial) -> Found {
         let (pps, packets, limit) = match trial {
             Trial::Rate { pps, duration } => {
                 (pps, (pps * duration.as_secs_f64()).round() as u64, duration + LATE)
