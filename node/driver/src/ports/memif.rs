@@ -30,7 +30,10 @@ pub struct MemifPort {
     /// The ring that is looked at first, so that none starves.
     first: usize,
     is_broken: bool,
+    /// What a worker waits at: the same for as long as the port is open.
     poll: Poll,
+    /// In it: what there is to wait at now.
+    watched: Poll,
     /// What each ring can take during one vector.
     rooms: Vec<u16>,
     counters: Counters,
@@ -48,6 +51,7 @@ impl MemifPort {
             first: 0,
             is_broken: false,
             poll: Poll::new()?,
+            watched: Poll::new()?,
             rooms: Vec::new(),
             counters: Counters::default(),
         };
@@ -57,15 +61,18 @@ impl MemifPort {
 
     /// Puts everything to wait at into a fresh set.
     fn watch(&mut self) -> io::Result<()> {
-        self.poll = Poll::new()?;
+        let fresh = Poll::new()?;
         // A second slave waits until the first is gone: its knock must not keep the worker awake.
         let [listener, socket] = self.control.descriptors();
         if let Some(fd) = socket.or(listener) {
-            self.poll.add(fd, 0, Interest::Read)?;
+            fresh.add(fd, 0, Interest::Read)?;
         }
         for queue in self.connection.iter().flat_map(|it| &it.receive) {
-            self.poll.add(queue.ring.interrupts(), 0, Interest::Read)?;
+            fresh.add(queue.ring.interrupts(), 0, Interest::Read)?;
         }
+        // The old set leaves with its descriptor.
+        self.poll.add(&fresh, 0, Interest::Read)?;
+        self.watched = fresh;
         Ok(())
     }
 

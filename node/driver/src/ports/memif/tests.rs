@@ -180,9 +180,13 @@ fn a_second_master_is_refused_and_a_socket_left_behind_taken_over() {
 
 #[test]
 fn a_sleeper_is_woken_by_the_other_end_and_by_nothing_else() {
-    let (mut master, mut slave) = pair("sleep", |_| ());
+    let spec = Spec::new(&path("sleep"), 3, Role::Master, MAC);
+    let mut master = End::new(&spec);
+    // A worker waits at the port from the beginning, whoever comes and goes at the other end.
     let mut outer = Poll::new().unwrap();
     outer.add(&master.port.descriptor(), 1, Interest::Read).unwrap();
+    let mut slave = End::new(&Spec { role: Role::Slave, ..spec });
+    agree(&mut master, &mut slave);
     let none = Some(std::time::Duration::ZERO);
     slave.send(&packets(1, 60));
     assert!(outer.wait(none).unwrap().is_empty(), "awake: no interrupt is written");
