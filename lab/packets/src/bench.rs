@@ -1,14 +1,18 @@
 //! The search for what a forwarder reaches on a ground.
 
-use crate::ground::{Ground, LEFT, RIGHT};
-use crate::tester::{CELLS, Found, Tester};
+use crate::ground::{Ground, LEFT, LEFT_MAC, RIGHT};
+use crate::memory::RING;
+use crate::tester::{CELLS, Found, Tester, WIRE_CELLS};
 use anyhow::Context;
-use driver::ports::{PacketPort, Port, XdpPort, packet, xdp};
+use driver::ports::{MemifPort, PacketPort, Port, XdpPort, memif, packet, xdp};
 use graph::{Pool, STRIDE};
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::path::Path;
+use std::time::{Duration, Instant};
 use traffic::{Bounds, Delays, Goal, Latency, Plan, Search, Trial, drive};
 
+/// Entries of the rings of the tester's ends of wires.
+const ENTRIES: u32 = 8_192;
 /// Loss that is borne, as in the report.
 pub const LOSS: f64 = 20e-6;
 /// How near the bounds are in the end.
@@ -19,6 +23,9 @@ const LEAST_PPS: f64 = 1_000.0;
 const BUSY_MIN: f64 = 0.1;
 /// Part of the throughput at which delays are measured.
 const LATENCY_LOAD: f64 = 0.9;
+/// Time for the other ends of memifs, and between two looks.
+const MEET_MAX: Duration = Duration::from_secs(15);
+const PAUSE: Duration = Duration::from_millis(10);
 /// Trials of delays.
 const LATENCY_TRIALS: usize = 5;
 
@@ -40,8 +47,8 @@ pub struct Reached {
     pub bounds: Bounds,
     /// What the last trial at that rate found.
     pub at_best: Found,
-    /// Delays at nine tenths of the rate.
-    pub delays: Delays,
+    /// What the trial at nine tenths of the rate found, of several that of the median mean.
+    pub at_load: Found,
     /// Trials of the search.
     pub trials: usize,
     /// Whether the tester itself could not do more.
@@ -53,7 +60,7 @@ fn by_xdp(pool: &Pool) -> anyhow::Result<(Port, Port)> {
     let mut umem = xdp::Umem::new(pool, true)?;
     let mut open = |name: &str| -> anyhow::Result<Port> {
         let before = xdp::Redirect::attach(name).with_context(|| name.to_owned())?;
-        Ok(Port::Xdp(XdpPort::open(&before, 0, xdp::ENTRIES, &mut umem)?))
+        Ok(Port::Xdp(XdpPort::open(&before, 0, ENTRIES, &mut umem)?))
     };
     Ok((open(LEFT)?, open(RIGHT)?))
 }
@@ -81,6 +88,46 @@ impl Bench {
         Goal { width: WIDTH, ..Goal::noisy(LOSS) }.within(initial, last, sum)
     }
 
+    /// Opens the tester's ends of two memifs in a directory, waits until somebody is at their other
+    /// ends, and lets `work` have the tester.
+    ///
+    /// # Errors
+    /// When nobody comes or nothing passes, and those of `work`.
+    pub fn on_memifs<T: Send>(
+        &self,
+        directory: &Path,
+        plan: &Plan,
+        work: impl FnOnce(&mut Tester) -> anyhow::Result<T> + Send,
+    ) -> anyhow::Result<T> {
+        let (own, sut) = self.cores;
+        let run = || -> anyhow::Result<T> {
+            peers::pin(own)?;
+            let open = |name: &str| -> anyhow::Result<Port> {
+                let (socket, role) = (directory.join(name), memif::Role::Slave);
+                let log2_size = RING.ilog2() as u8;
+                let spec = memif::Spec::new(&socket, 0, role, LEFT_MAC);
+                let spec = memif::Spec { log2_size, ..spec };
+                Ok(Port::Memif(MemifPort::open(&spec).with_context(|| name.to_owned())?))
+            };
+            let ports = (open(LEFT)?, open(RIGHT)?);
+            let mut tester = Tester::new(ports, Pool::new(CELLS, STRIDE), plan, sut)?;
+            let begun = Instant::now();
+            while !tester.is_up() {
+                anyhow::ensure!(begun.elapsed() < MEET_MAX, "nobody is at the other ends");
+                std::thread::sleep(PAUSE);
+            }
+            // The other end may still have to offer its memory.
+            while tester.trial(Trial::Burst { packets: 1 }).measured.received == 0 {
+                anyhow::ensure!(begun.elapsed() < MEET_MAX, "nothing passes");
+            }
+            work(&mut tester)
+        };
+        std::thread::scope(|scope| {
+            let thread = scope.spawn(run);
+            thread.join().map_err(|_| anyhow::anyhow!("the tester failed"))?
+        })
+    }
+
     /// Opens the tester's ends of the ground's wires in a thread of their own, on the tester's
     /// core, and lets `work` have the tester.
     ///
@@ -96,7 +143,7 @@ impl Bench {
         let run = || -> anyhow::Result<T> {
             attack::enter(ground.side.name())?;
             peers::pin(own)?;
-            let pool = Pool::new(CELLS, STRIDE);
+            let pool = Pool::new(WIRE_CELLS, STRIDE);
             // Where there is no AF_XDP, AF_PACKET does, more slowly.
             let ports = by_xdp(&pool).or_else(|_| by_packet())?;
             let mut tester = Tester::new(ports, pool, plan, sut)?;
@@ -136,23 +183,26 @@ impl Bench {
         let at_best = held.pop().map(|(_, found)| found).unwrap_or_default();
         let lost = at_worst.1.report.all.lost + at_worst.1.unsent;
         let is_testers_limit = at_worst.1.unsent * 2 > lost;
-        let delays = self.delays(tester, pps * LATENCY_LOAD);
-        Reached { pps, bounds, at_best, delays, trials, is_testers_limit }
+        let at_load = self.delays(tester, pps * LATENCY_LOAD);
+        Reached { pps, bounds, at_best, at_load, trials, is_testers_limit }
     }
 
     /// Delays at a rate: of repeated trials the one with the median of means.
-    fn delays(&self, tester: &mut Tester, pps: f64) -> Delays {
+    fn delays(&self, tester: &mut Tester, pps: f64) -> Found {
         let duration = self.goal().final_duration;
         let mut method = Latency::new(pps.max(1.0), duration, LATENCY_TRIALS);
         let mut all = Vec::with_capacity(LATENCY_TRIALS);
         let never: Result<usize, std::convert::Infallible> = drive(&mut method, |trial| {
-            let measured = tester.trial(trial).measured;
-            all.push(measured.delays);
+            let found = tester.trial(trial);
+            let measured = found.measured;
+            all.push(found);
             Ok(measured)
         });
         let _: usize = never.unwrap_or_default();
-        all.sort_by(|one, other| one.mean_ns.total_cmp(&other.mean_ns));
-        all.get(all.len() / 2).copied().unwrap_or_default()
+        let mean = |found: &Found| found.measured.delays.mean_ns;
+        all.sort_by(|one, other| mean(one).total_cmp(&mean(other)));
+        let middle = all.len() / 2;
+        all.into_iter().nth(middle).unwrap_or_default()
     }
 }
 
@@ -163,16 +213,25 @@ impl Reached {
         if busy >= BUSY_MIN { self.pps / busy.min(1.0) } else { self.pps }
     }
 
+    /// Delays at nine tenths of the rate.
+    #[must_use]
+    pub fn delays(&self) -> Delays {
+        self.at_load.measured.delays
+    }
+
     /// What a table says beside the value.
     pub fn note(&self) -> String {
-        let delays = format!("mean {:.0} us at 90 %", self.delays.mean_ns / 1e3);
+        let Delays { mean_ns, max_ns, .. } = self.delays();
+        let delays =
+            format!("at 90 % mean {:.0} us, max {:.0} us", mean_ns / 1e3, max_ns as f64 / 1e3);
         if self.is_testers_limit { format!("the tester's limit; {delays}") } else { delays }
     }
 
     /// As a row's detail has it.
     pub fn told(&self) -> Value {
         let micros = |ns: f64| (ns / 10.0).round() / 100.0;
-        let all = &self.at_best.report.all;
+        let (all, delays) = (&self.at_best.report.all, self.delays());
+        let away = |time: Duration| micros(time.as_secs_f64() * 1e9);
         json!({
             "pps": self.pps.round(),
             "upper_pps": self.bounds.upper_pps,
@@ -184,12 +243,15 @@ impl Reached {
             "reordered": all.reordered,
             "duplicates": all.duplicates,
             "latency_us_at_90_percent": {
-                "min": micros(self.delays.min_ns as f64),
-                "mean": micros(self.delays.mean_ns),
-                "p50": micros(self.delays.p50_ns as f64),
-                "p99": micros(self.delays.p99_ns as f64),
-                "p999": micros(self.delays.p999_ns as f64),
-                "max": micros(self.delays.max_ns as f64),
+                "min": micros(delays.min_ns as f64),
+                "mean": micros(delays.mean_ns),
+                "p50": micros(delays.p50_ns as f64),
+                "p99": micros(delays.p99_ns as f64),
+                "p999": micros(delays.p999_ns as f64),
+                "p9999": micros(delays.p9999_ns as f64),
+                "max": micros(delays.max_ns as f64),
+                "tester_away_max": away(self.at_load.away),
+                "worker_away_max": away(self.at_load.worker_away),
             },
         })
     }

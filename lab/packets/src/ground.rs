@@ -2,6 +2,7 @@
 
 use anyhow::Context;
 use attack::{Namespace, Veth, run_ip};
+use serde_json::Value;
 use std::fmt::Write as _;
 use std::fs;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -18,10 +19,10 @@ pub const OUT: &str = "out";
 pub const LEFT_MAC: [u8; 6] = [2, 0, 0, 0, 1, 2];
 /// Of what is tested, at the left wire.
 pub const IN_MAC: [u8; 6] = [2, 0, 0, 0, 1, 1];
-const LEFT_TEXT: &str = "02:00:00:00:01:02";
+pub(crate) const LEFT_TEXT: &str = "02:00:00:00:01:02";
 pub const OUT_MAC: [u8; 6] = [2, 0, 0, 0, 2, 1];
 pub const NEXT_MAC: [u8; 6] = [2, 0, 0, 0, 2, 0x99];
-const IN_TEXT: &str = "02:00:00:00:01:01";
+pub(crate) const IN_MAC_TEXT: &str = "02:00:00:00:01:01";
 const OUT_TEXT: &str = "02:00:00:00:02:01";
 const RIGHT_TEXT: &str = "02:00:00:00:02:02";
 /// The next hop's: nobody's, so that the tester's kernel drops at once what the tester has seen.
@@ -86,7 +87,7 @@ impl Ground {
         }
         let end =
             |namespace, interface, addresses, mac| Veth { namespace, interface, addresses, mac };
-        Veth::pair(end(side, LEFT, &[], LEFT_TEXT), end(sut, IN, inner, IN_TEXT))?;
+        Veth::pair(end(side, LEFT, &[], LEFT_TEXT), end(sut, IN, inner, IN_MAC_TEXT))?;
         Veth::pair(end(side, RIGHT, &[], RIGHT_TEXT), end(sut, OUT, outer, OUT_TEXT))?;
         ground.steer(side, RIGHT, side_core)?;
         ground.steer(side, LEFT, side_core)?;
@@ -131,6 +132,25 @@ impl Ground {
         let left = "10.199.1.2";
         sut.ip(&["neigh", "replace", left, "lladdr", LEFT_TEXT, "dev", IN])?;
         sut.ip(&["route", "replace", "198.18.0.0/15", "via", left, "dev", IN]).map(drop)
+    }
+
+    /// Packets that the kernel dropped so far at the ends of the wires.
+    ///
+    /// # Errors
+    /// What ip(8) says.
+    pub fn drops(&self) -> anyhow::Result<Vec<(String, u64)>> {
+        let ends = [(&self.side, LEFT), (&self.side, RIGHT), (&self.sut, IN), (&self.sut, OUT)];
+        let mut all = Vec::new();
+        for (namespace, end) in ends {
+            let text = namespace.ip(&["-s", "-j", "link", "show", "dev", end])?;
+            let told: Value = serde_json::from_str(&text)?;
+            for way in ["rx", "tx"] {
+                let count = told[0]["stats64"][way]["dropped"].as_u64();
+                let count = count.with_context(|| format!("no counters of {end}"))?;
+                all.push((format!("wire {end} {way}"), count));
+            }
+        }
+        Ok(all)
     }
 
     /// How many routes Linux has, of both versions.

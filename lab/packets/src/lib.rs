@@ -13,7 +13,9 @@ mod ground;
 mod memory;
 mod programs;
 mod provider;
+mod session;
 mod tester;
+mod testpmd;
 
 pub use bench::{Bench, Reached};
 pub use case::{Case, Version};
@@ -22,4 +24,6 @@ pub use ground::{Ground, IN_MAC, LEFT_MAC, SUT_V4, Who};
 pub use memory::{Memory, Rings};
 pub use programs::router;
 pub use provider::{Provider, Scale};
+pub use session::{Held, Session};
 pub use tester::{Found, Tester};
+pub use testpmd::Testpmd;

@@ -2,23 +2,25 @@
 //! rings between two cores.
 
 use crate::ground::{IN_MAC, LEFT_MAC, OUT_MAC};
-use crate::tester::{CELLS, Tester};
+use crate::tester::{CELLS, Tester, entry};
 use anyhow::Context;
 use driver::Clock;
 use driver::ports::{Port, RingPort, VECTOR};
 use graph::{Graph, Outbox, Pool, STRIDE, Slot};
 use machine::Time;
+use nodes::scheduler::Schedulers;
 use nodes::{Plane, Program};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
-use traffic::Plan;
+use traffic::{Analyser, Plan};
 
 /// The node where packets enter.
 const ENTRY: &str = "ethernet-input";
-/// The port that they leave by.
-const OUT_PORT: usize = 1;
+/// The plane's ports.
+const PORTS: usize = 2;
 /// Packets that wait in a ring.
-const RING: usize = 2_048;
+pub(crate) const RING: usize = 2_048;
 /// Seed of flow hashes.
 const SEED: u32 = 1;
 /// Vectors before the time is counted.
@@ -26,13 +28,14 @@ const WARM: usize = 2_000;
 
 /// Vectors between two looks of the plane at what its worker noticed …
 const TICK: usize = 4;
-/// … and the time between two over rings.
-const PAUSE: Duration = Duration::from_millis(1);
+/// … and the time between two over rings, as the forwarder has it.
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// A plane and the graph of its one worker.
 pub struct Memory {
     plane: Plane,
     graph: Graph,
+    schedulers: Schedulers,
     entry: usize,
     /// How long the programs took.
     pub applied_s: f64,
@@ -67,11 +70,11 @@ impl Memory {
         plane.tick(Time::from_millis(1), &mut Vec::new());
         let entry = graph.entry(ENTRY).with_context(|| format!("the graph has no {ENTRY}"))?;
         graph.leave();
-        Ok(Self { plane, graph, entry, applied_s })
+        let schedulers = Schedulers::new(plane.queues(), SEED);
+        Ok(Self { plane, graph, schedulers, entry, applied_s })
     }
 
-    /// Takes each flow's first packet of `plan` by the port that packets leave by; what becomes of
-    /// them does not matter.
+    /// Takes each flow's first packet of `plan`; what becomes of them does not matter.
     ///
     /// # Errors
     /// When the plan cannot be carried out.
@@ -83,14 +86,21 @@ impl Memory {
             let now = Time::from_millis(turn);
             let count = pool.take_all(&mut cells);
             generator.fill(now, &mut pool, &cells[..count]);
-            cells[..count].iter().for_each(|slot| pool.meta_mut(*slot).port = OUT_PORT as u16);
-            self.graph.push(self.entry, &cells[..count], &mut pool);
+            self.push(&cells[..count], &mut pool);
             self.graph.run(&mut pool, &mut out, now);
             out.clear(&mut pool);
             self.plane.tick(now, &mut Vec::new());
         }
         self.plane.publish();
         Ok(())
+    }
+
+    /// Frames enter by the port that they are for.
+    fn push(&mut self, slots: &[Slot], pool: &mut Pool) {
+        for slot in slots {
+            pool.meta_mut(*slot).port = entry(pool.bytes(*slot)) as u16;
+        }
+        self.graph.push(self.entry, slots, pool);
     }
 
     /// Clocks that the nodes took so far.
@@ -119,21 +129,23 @@ impl Memory {
                 clocks_before = self.clocks();
             }
             let start = Instant::now();
-            self.graph.push(self.entry, &cells[..count], &mut pool);
+            self.push(&cells[..count], &mut pool);
             self.graph.run(&mut pool, &mut out, now);
+            self.schedulers.pass(now, VECTOR, &mut out, &mut pool);
             if vectors >= WARM {
                 own += start.elapsed();
             }
-            for slot in out.port(OUT_PORT).into_iter().flatten() {
-                analyser.receive(now, pool.bytes(*slot));
-            }
-            out.clear(&mut pool);
+            look(&mut analyser, now, &mut out, &mut pool);
             if vectors.is_multiple_of(TICK) {
                 self.plane.tick(now, &mut Vec::new());
                 self.plane.publish();
             }
             vectors += 1;
         }
+        // What queues still hold.
+        let now = Time::from_nanos(clock.now_ns());
+        self.schedulers.pass(now, CELLS, &mut out, &mut pool);
+        look(&mut analyser, now, &mut out, &mut pool);
         let report = analyser.settle(&generator);
         let clocks = self.clocks() - clocks_before;
         let timed = ((vectors - WARM) * VECTOR) as f64;
@@ -146,10 +158,21 @@ impl Memory {
     }
 }
 
+/// Shows the analyser what leaves.
+fn look(analyser: &mut Analyser, now: Time, out: &mut Outbox, pool: &mut Pool) {
+    for port in 0..PORTS {
+        for slot in out.port(port).into_iter().flatten() {
+            analyser.receive(now, pool.bytes(*slot));
+        }
+    }
+    out.clear(pool);
+}
+
 /// The plane's worker at two rings, on the core of what is tested.
 pub struct Rings {
-    ports: [Port; 2],
+    ports: [Port; PORTS],
     pool: Pool,
+    away_ns: Arc<AtomicU64>,
 }
 
 impl Rings {
@@ -164,7 +187,9 @@ impl Rings {
         let (outer, right) = pair(OUT_MAC, LEFT_MAC)?;
         let ports = [Port::Ring(inner), Port::Ring(outer)];
         let ends = (Port::Ring(left), Port::Ring(right));
-        Ok((Self { ports, pool }, Tester::new(ends, testers, plan, sut_core)?))
+        let tester = Tester::new(ends, testers, plan, sut_core)?;
+        let away_ns = tester.worker_away();
+        Ok((Self { ports, pool, away_ns }, tester))
     }
 
     /// Forwards on `core` while `work` has the tester on `testers_core`.
@@ -178,11 +203,11 @@ impl Rings {
         work: impl FnOnce() -> anyhow::Result<T> + Send,
     ) -> anyhow::Result<T> {
         let is_over = AtomicBool::new(false);
-        let Memory { plane, graph, entry, .. } = memory;
+        let Memory { plane, graph, schedulers, entry, .. } = memory;
         std::thread::scope(|scope| {
             let worker = scope.spawn(|| -> anyhow::Result<()> {
                 peers::pin(core)?;
-                self.forward(graph, *entry, &is_over);
+                self.forward((graph, schedulers), *entry, &is_over);
                 Ok(())
             });
             let tester = scope.spawn(|| peers::pin(testers_core).and_then(|()| work()));
@@ -199,10 +224,21 @@ impl Rings {
         })
     }
 
-    fn forward(&mut self, graph: &mut Graph, entry: usize, is_over: &AtomicBool) {
+    fn forward(
+        &mut self,
+        (graph, schedulers): (&mut Graph, &mut Schedulers),
+        entry: usize,
+        is_over: &AtomicBool,
+    ) {
         let (mut out, mut batch) = (Outbox::default(), Vec::with_capacity(VECTOR));
         let clock = Clock::start();
+        let mut now = Time::from_nanos(clock.now_ns());
         while !is_over.load(Relaxed) {
+            let before = std::mem::replace(&mut now, Time::from_nanos(clock.now_ns()));
+            let away_ns = now.since(before).as_nanos() as u64;
+            if away_ns > self.away_ns.load(Relaxed) {
+                self.away_ns.store(away_ns, Relaxed);
+            }
             for (number, port) in self.ports.iter_mut().enumerate() {
                 port.receive(&mut self.pool, &mut batch);
                 for slot in &batch {
@@ -211,7 +247,8 @@ impl Rings {
                 graph.push(entry, &batch, &mut self.pool);
                 batch.clear();
             }
-            graph.run(&mut self.pool, &mut out, Time::from_nanos(clock.now_ns()));
+            graph.run(&mut self.pool, &mut out, now);
+            schedulers.pass(now, VECTOR, &mut out, &mut self.pool);
             for (number, port) in self.ports.iter_mut().enumerate() {
                 if let Some(queue) = out.port(number) {
                     port.send(&mut self.pool, queue);

@@ -9,8 +9,8 @@ use traffic::Route;
 /// Routes of one program: a message to the forwarder has a length that is limited.
 const ROUTES_MAX: usize = 20_000;
 /// Where the tester's sources are: they are behind the left wire.
-const LEFT_V4: Ipv4Addr = Ipv4Addr::new(10, 199, 1, 2);
-const SOURCES: (Ipv4Addr, u8) = (Ipv4Addr::new(198, 18, 0, 0), 15);
+pub(crate) const LEFT_V4: Ipv4Addr = Ipv4Addr::new(10, 199, 1, 2);
+pub(crate) const SOURCES: (Ipv4Addr, u8) = (Ipv4Addr::new(198, 18, 0, 0), 15);
 /// The router's own addresses.
 const SUT_V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 1, 0, 0, 0, 0, 1);
 const OUT_V4: Ipv4Addr = Ipv4Addr::new(10, 199, 2, 1);

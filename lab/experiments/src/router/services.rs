@@ -1,5 +1,6 @@
 //! `services`: IP VPNs, point-to-point and multipoint Ethernet services all at once, with their
-//! routes, MAC addresses, filters and policers; over rings, one core for the plane.
+//! routes, MAC addresses, filters, policers and hierarchical queues, half of the traffic each way;
+//! over rings, one core for the plane.
 //!
 //! Linux has no part in it here: this kernel has neither 802.1Q nor VRFs nor MPLS.
 
@@ -40,7 +41,9 @@ impl Stand {
     fn new(bench: Bench, scale: Scale) -> anyhow::Result<Self> {
         let provider = Provider::new(scale);
         let mut memory = Memory::new(&provider.programs())?;
-        memory.learn(&provider.learning()).context("MAC addresses behind the core")?;
+        for plan in provider.learning() {
+            memory.learn(&plan).context("MAC addresses")?;
+        }
         Ok(Self { bench, provider, memory })
     }
 
@@ -85,7 +88,7 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     let [imix, small] = &both[..] else { anyhow::bail!("two runs") };
     let gigabits = |found: &Found| found.reached.at_best.report.all.received_bits_per_s / 1e9;
     let megapackets = |found: &Found| found.reached.pps / 1e6;
-    let longest = |found: &Found| found.reached.delays.max_ns as f64 / 1e3;
+    let longest = |found: &Found| found.reached.delays().max_ns as f64 / 1e3;
     let [throughput, packets, latency] = &table.rows[..] else {
         anyhow::bail!("the published table has three rows")
     };
@@ -100,6 +103,7 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
         row.detail["priority"] = json!(priority.granted);
         row.detail["scale"] = json!(format!("{scale:?}"));
         if let Ok(stand) = &stand {
+            row.detail["queues"] = json!(scale.queues());
             row.detail["routes"] = json!(stand.provider.routes());
             row.detail["programs_s"] = json!(stand.memory.applied_s);
         }
