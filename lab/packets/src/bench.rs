@@ -49,6 +49,8 @@ pub struct Reached {
     pub at_best: Found,
     /// What the trial at nine tenths of the rate found, of several that of the median mean.
     pub at_load: Found,
+    /// The longest delay of each of these trials, and how long the tester was away in it.
+    pub longest: Vec<(Duration, Duration)>,
     /// Trials of the search.
     pub trials: usize,
     /// Whether the tester itself could not do more.
@@ -183,12 +185,13 @@ impl Bench {
         let at_best = held.pop().map(|(_, found)| found).unwrap_or_default();
         let lost = at_worst.1.report.all.lost + at_worst.1.unsent;
         let is_testers_limit = at_worst.1.unsent * 2 > lost;
-        let at_load = self.delays(tester, pps * LATENCY_LOAD);
-        Reached { pps, bounds, at_best, at_load, trials, is_testers_limit }
+        let (at_load, longest) = self.delays(tester, pps * LATENCY_LOAD);
+        Reached { pps, bounds, at_best, at_load, longest, trials, is_testers_limit }
     }
 
-    /// Delays at a rate: of repeated trials the one with the median of means.
-    fn delays(&self, tester: &mut Tester, pps: f64) -> Found {
+    /// Delays at a rate: of repeated trials the one with the median of means, and of each the
+    /// longest.
+    fn delays(&self, tester: &mut Tester, pps: f64) -> (Found, Vec<(Duration, Duration)>) {
         let duration = self.goal().final_duration;
         let mut method = Latency::new(pps.max(1.0), duration, LATENCY_TRIALS);
         let mut all = Vec::with_capacity(LATENCY_TRIALS);
@@ -199,10 +202,13 @@ impl Bench {
             Ok(measured)
         });
         let _: usize = never.unwrap_or_default();
+        let longest =
+            |found: &Found| (Duration::from_nanos(found.measured.delays.max_ns), found.away);
+        let longest = all.iter().map(longest).collect();
         let mean = |found: &Found| found.measured.delays.mean_ns;
         all.sort_by(|one, other| mean(one).total_cmp(&mean(other)));
         let middle = all.len() / 2;
-        all.into_iter().nth(middle).unwrap_or_default()
+        (all.into_iter().nth(middle).unwrap_or_default(), longest)
     }
 }
 
@@ -252,6 +258,9 @@ impl Reached {
                 "max": micros(delays.max_ns as f64),
                 "tester_away_max": away(self.at_load.away),
                 "worker_away_max": away(self.at_load.worker_away),
+                "max_of_each": self.longest.iter().map(|(max, _)| away(*max)).collect::<Vec<_>>(),
+                "tester_away_of_each":
+                    self.longest.iter().map(|(_, time)| away(*time)).collect::<Vec<_>>(),
             },
         })
     }

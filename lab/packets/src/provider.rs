@@ -399,7 +399,7 @@ impl Provider {
         let counts = [vpns, wires, bridges];
         let least = bridges.min(vpns).min(wires).max(1);
         let mut streams = Vec::new();
-        for both in [self.to_core(sizes), self.from_core(sizes)] {
+        for both in [self.towards_core(sizes), self.towards_customers(sizes)] {
             for (mut stream, count) in both.into_iter().zip(counts) {
                 stream.flows = part(count);
                 stream.weight = (count / least).clamp(1, 1_000);
@@ -410,7 +410,7 @@ impl Provider {
     }
 
     /// IP VPNs, VPWS and VPLS from the customers to the core.
-    fn to_core(&self, sizes: &Sizes) -> [Stream; 3] {
+    fn towards_core(&self, sizes: &Sizes) -> [Stream; 3] {
         let Scale { vpns, wires, bridges, .. } = self.scale;
         let routed = Layer::Ethernet { destination: IN_MAC, source: LEFT_MAC };
         let ports = |count| Vary {
@@ -435,7 +435,7 @@ impl Provider {
     }
 
     /// The same from the core to the customers, each kind in a class of its own.
-    fn from_core(&self, sizes: &Sizes) -> [Stream; 3] {
+    fn towards_customers(&self, sizes: &Sizes) -> [Stream; 3] {
         let Scale { vpns, wires, bridges, .. } = self.scale;
         let (source, destination) = (Ipv4Addr::new(198, 19, 0, 1), SOURCES.0);
         let ip = Layer::Ipv4 { source, destination, class: 0, ttl: 64 };

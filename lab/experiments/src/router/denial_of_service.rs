@@ -128,7 +128,8 @@ fn measure(
     let [background, flood] = scenario.weights;
     (streams[0].weight, streams[1].weight) = (background, flood);
     let all = f64::from(background + flood) / f64::from(background);
-    let duration = Duration::from_secs(if bench.is_quick { 2 } else { 10 });
+    // Longer than the session's hold time.
+    let duration = Duration::from_secs(if bench.is_quick { 4 } else { 10 });
     let trial = Trial::Rate { pps: alone_pps * LOAD * all, duration };
     let plan = Plan { streams, seed: SEED };
     let mut drops = Drops { ground, edge };
@@ -269,7 +270,11 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
                 let held = found.session.as_ref();
                 held.map_or(f64::INFINITY, |held| held.longest.as_secs_f64() * 1e3)
             };
-            rows.push(row((SESSION, "ms"), None, &both, longest));
+            let mut row = row((SESSION, "ms"), None, &both, longest);
+            // One that went down has no longest answer.
+            row.peer = row.peer.filter(|peer| peer.value.is_finite());
+            row.tandem = row.tandem.filter(|value| value.is_finite());
+            rows.push(row);
         }
         progress.step();
     }
