@@ -2,6 +2,9 @@
 //! of its own: what they route, bridge and cross-connect, and what outlives their control.
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
+#[path = "edge/services.rs"]
+mod services;
+
 use attack::Namespace;
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader};

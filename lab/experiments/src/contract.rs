@@ -186,8 +186,10 @@ impl Outcome {
                 Cell::new(notes(row)),
             ]);
         }
-        let peers: Vec<_> = self.rows.iter().filter_map(|row| row.peer.as_ref()).collect();
-        let peer = peers.first().map_or_else(String::new, |p| format!("peer: {}\n", p.name));
+        let mut peers: Vec<_> =
+            self.rows.iter().filter_map(|row| Some(&*row.peer.as_ref()?.name)).collect();
+        peers.dedup();
+        let peer = peers.iter().map(|name| format!("peer: {name}\n")).collect::<String>();
         let broken: String = self.broken.iter().map(|b| format!("NOT HELD: {b}\n")).collect();
         format!("{}\n{table}\n{peer}{broken}", self.experiment)
     }

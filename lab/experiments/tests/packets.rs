@@ -45,4 +45,6 @@ fn a_flood_at_the_router_itself_stands_beside_what_it_forwards() {
     assert!(peer["flood_sent"].as_u64().unwrap() > 0, "{peer}");
     assert!(peer["background_sent"].as_u64().unwrap() > peer["flood_sent"].as_u64().unwrap());
     assert!(row.peer.as_ref().unwrap().value > 0.0);
+    // Both ways through the tester, beside the flood.
+    assert!(peer["session"]["messages"].as_u64().unwrap() > 0, "{peer}");
 }

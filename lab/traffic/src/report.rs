@@ -29,6 +29,8 @@ pub struct Delays {
     pub p99_ns: u64,
     /// Of a thousand, 999 (RFC 8219 §7.2: worst case latency).
     pub p999_ns: u64,
+    /// Of ten thousand, 9,999.
+    pub p9999_ns: u64,
     /// The longest.
     pub max_ns: u64,
 }
@@ -104,6 +106,7 @@ impl Tally {
             p50_ns: self.delays.quantile(0.5),
             p99_ns: self.delays.quantile(0.99),
             p999_ns: self.delays.quantile(0.999),
+            p9999_ns: self.delays.quantile(0.9999),
             max_ns: self.delays.most(),
         }
     }

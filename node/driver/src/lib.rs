@@ -41,7 +41,7 @@ pub use datagram::{DatagramSocket, Returned, Why};
 pub use frame::{FRAMES_MAX, FrameSocket};
 pub use interfaces::{INTERFACES_MAX, Interface, interfaces};
 pub use poll::{Interest, Poll, Ready, Waker};
-pub use process::{cores, pin, random, stand_back};
+pub use process::{cores, keep_to, pin, random, stand_back};
 pub use receive::{Datagram, RECEIVE_SLOTS, ReceiveBatch};
 pub use route::source_for;
 pub use send::{Filling, SEND_MESSAGES_MAX, SEND_PARTS_MAX, SendBatch};

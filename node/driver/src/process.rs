@@ -38,13 +38,12 @@ pub fn pin(core: usize) -> io::Result<()> {
     if failed == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Lets the calling thread run on any of `cores`, and behind every thread that keeps its priority:
-/// what it does never takes a core from a shard that has work. A core that is not there is left
-/// out by the kernel.
+/// Lets the calling thread run on any of `cores`. A core that is not there is left out by the
+/// kernel.
 ///
 /// # Errors
 /// The kernel's, when none of the cores is ours to use.
-pub fn stand_back(cores: &[usize]) -> io::Result<()> {
+pub fn keep_to(cores: &[usize]) -> io::Result<()> {
     let bits = 8 * size_of::<libc::cpu_set_t>();
     // SAFETY: every index is below the number of bits of the set, which lives over the call.
     let failed = unsafe {
@@ -54,9 +53,16 @@ pub fn stand_back(cores: &[usize]) -> io::Result<()> {
         }
         libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set)
     };
-    if failed != 0 {
-        return Err(io::Error::last_os_error());
-    }
+    if failed == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Lets the calling thread run on any of `cores`, and behind every thread that keeps its priority:
+/// what it does never takes a core from a shard that has work.
+///
+/// # Errors
+/// Those of [`keep_to`].
+pub fn stand_back(cores: &[usize]) -> io::Result<()> {
+    keep_to(cores)?;
     // SAFETY: plain numbers; on Linux 0 names the calling thread.
     if unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, BACKGROUND_NICE) } == 0 {
         Ok(())

@@ -8,6 +8,9 @@ use graph::Pool;
 use std::io;
 use std::sync::Arc;
 
+/// Entries of the longest rings before a port.
+const LONG_ENTRIES: u32 = 8_192;
+
 /// Which worker opens a port, and what all workers share of it.
 pub(crate) struct Place {
     pub(crate) number: u16,
@@ -75,7 +78,8 @@ pub(crate) fn port(
                 *umem = Some(Umem::new(pool, false).map_err(|error| words(device, error))?);
             }
             let Some(umem) = umem else { return Err("no memory".to_owned()) };
-            let port = XdpPort::open(redirect, u32::from(place.number), ENTRIES, umem);
+            let entries = entries(pool.slots());
+            let port = XdpPort::open(redirect, u32::from(place.number), entries, umem);
             let port = port.and_then(|port| {
                 port.device().set_up(true)?;
                 port.device().set_promiscuous(true)?;
@@ -103,6 +107,13 @@ pub(crate) fn port(
     }
 }
 
+/// Entries of the rings before a port: an eighth of the worker's packets. A queue lasts as long as
+/// a worker may be away from its core before packets are lost.
+fn entries(packets: usize) -> u32 {
+    let eighth = u32::try_from(packets / 8).unwrap_or(u32::MAX).max(1);
+    (1 << eighth.ilog2()).clamp(ENTRIES, LONG_ENTRIES)
+}
+
 /// A locally administered address for a port whose device has none that others see.
 pub(crate) fn own_mac(port: u16) -> [u8; 6] {
     let [high, low] = port.to_be_bytes();
@@ -121,4 +132,15 @@ pub(crate) fn host(name: &str) -> io::Result<Port> {
     let port = TapPort::open(&spec)?;
     port.device().set_up(true)?;
     Ok(Port::Tap(port))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queues_before_ports_grow_with_the_packets_of_a_worker() {
+        let all = [0, 1, 16_384, 32_768, 40_000, 65_536, usize::MAX].map(entries);
+        assert_eq!(all, [2_048, 2_048, 2_048, 4_096, 4_096, 8_192, 8_192]);
+    }
 }

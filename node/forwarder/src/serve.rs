@@ -148,6 +148,7 @@ impl Forwarder {
         for number in 0..spec.workers.clamp(1, WORKERS_MAX) {
             hands.push(employ(spec, number, (&mut plane, seed), (&tell, &waker))?);
         }
+        leave_cores(&spec.cores);
         Ok(Self {
             plane,
             hands,
@@ -200,6 +201,7 @@ impl Forwarder {
                 Out::Unreachable { interface, vrf, packet } => {
                     self.hands[0].give(Order::Unreachable { interface, vrf, packet });
                 }
+                Out::Mac(notice) => self.tell(&Reply::Mac(notice)),
                 Out::Neighbour { .. } => {}
             }
         }
@@ -441,6 +443,18 @@ fn listen(spec: &Spec) -> Result<UnixListener, Failed> {
     std::fs::set_permissions(&spec.socket, mode).map_err(kernel("the socket's mode"))?;
     listener.set_nonblocking(true).map_err(kernel("the socket"))?;
     Ok(listener)
+}
+
+/// Keeps the calling thread off the workers' cores, as long as there are others: what it does for
+/// the tables would be a gap in the packets.
+fn leave_cores(workers: &[usize]) {
+    let others = driver::cores().into_iter().filter(|core| !workers.contains(core));
+    let others: Vec<_> = others.collect();
+    if !others.is_empty()
+        && let Err(error) = driver::keep_to(&others)
+    {
+        tracing::warn!(target: "forwarder", ?others, %error, "not kept to these cores");
+    }
 }
 
 /// Starts a worker.

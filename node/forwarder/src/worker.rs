@@ -22,6 +22,8 @@ use std::sync::Arc;
 const SPIN: Duration = Duration::from_micros(50);
 /// Time between two looks at what ports need besides packets; no sleep is longer.
 const ATTEND: Duration = Duration::from_millis(20);
+/// Time between two looks at the host while packets come by ports: each is a system call.
+const HOST_LOOK: Duration = Duration::from_micros(20);
 /// Packets that the queues of a port send at once.
 const SEND_BUDGET: usize = 256;
 /// The waker's place in the poll; ports have their numbers.
@@ -104,6 +106,7 @@ pub(crate) struct Worker {
     inject: usize,
     attended: Time,
     worked: Time,
+    met_host: Time,
     /// Packets for a host that is not there.
     unwanted: u64,
 }
@@ -139,6 +142,7 @@ impl Worker {
             inject,
             attended: Time::ZERO,
             worked: Time::ZERO,
+            met_host: Time::ZERO,
             unwanted: 0,
         })
     }
@@ -182,15 +186,17 @@ impl Worker {
             self.batch.clear();
             any = true;
         }
-        if let Some(host) = host
-            && host.receive(pool, &mut self.batch) > 0
+        if now >= self.met_host + HOST_LOOK
+            && let Some(host) = host
         {
+            self.met_host = now;
+            host.receive(pool, &mut self.batch);
+            any |= !self.batch.is_empty();
             for slot in &self.batch {
                 pool.meta_mut(*slot).flags |= graph::meta::OWN | graph::meta::HOSTED;
             }
             graph.push(self.inject, &self.batch, pool);
             self.batch.clear();
-            any = true;
         }
         if any {
             graph.run(pool, &mut self.out, now);

@@ -1,20 +1,24 @@
 //! `denial-of-service`: a flood of ICMP echo requests at the router's own address beside traffic
-//! that it forwards; what the traffic loses, and how busy the core is.
+//! that it forwards; what the traffic loses, how busy the core is, and whether a control session
+//! with the router stays up.
 //!
 //! The report does not say how long the flood's packets are. Its row has the same mix of sizes for
 //! both; a row of our own has packets of 64 octets, as many as there are of the background.
 
-use super::packets::{
-    Bench, Case, Edge, Found, Ground, IN_MAC, LEFT_MAC, SUT_V4, Tester, Version, Who, linux_name,
-    router,
-};
+use super::linux_name;
 use super::throughput;
 use crate::contract::{Options, Outcome, Peer, Row};
 use crate::progress::Progress;
+use crate::scratch::Scratch;
 use crate::{host, published};
 use anyhow::Context;
+use packets::{
+    Bench, Case, Edge, Found, Ground, Held, IN_MAC, LEFT_MAC, SUT_V4, Session, Tester, Version,
+    Who, router,
+};
 use peers::Priority;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 use traffic::{Layer, Order, Part, Plan, Route, Sizes, Stream, Trial, Values, Vary};
@@ -30,6 +34,11 @@ const FLOWS: u32 = 1_000_000;
 const QUICK_FLOWS: u32 = 100_000;
 const WIRE_PPS_MAX: f64 = 5e6;
 const SEED: u64 = 2;
+
+/// The row of our own about the session.
+const SESSION: &str = "control session beside the attack: longest answer";
+/// The light traffic while a session comes up and ends.
+const LIGHT: Trial = Trial::Rate { pps: 5_000.0, duration: Duration::from_millis(100) };
 
 /// A flood.
 struct Scenario {
@@ -60,11 +69,15 @@ struct Outcomes {
     alone_pps: f64,
     /// The background beside the flood.
     beside: Found,
+    /// The session with the router, or why it did not stay up.
+    session: Result<Held, String>,
+    /// What was dropped on the way, by place and reason.
+    drops: Vec<(String, u64)>,
 }
 
 impl Outcomes {
     fn told(&self) -> Value {
-        let Found { report, unsent, busy, .. } = &self.beside;
+        let Found { report, unsent, busy, away, .. } = &self.beside;
         let [background, flood] = &report.streams[..] else { return Value::Null };
         json!({
             "alone_pps": self.alone_pps.round(),
@@ -76,7 +89,24 @@ impl Outcomes {
             "core_busy": (busy * 1e3).round() / 1e3,
             "latency_mean_us": (background.delays.mean_ns / 10.0).round() / 100.0,
             "latency_p999_us": background.delays.p999_ns as f64 / 1e3,
+            "latency_max_us": background.delays.max_ns as f64 / 1e3,
+            "tester_away_max_us": away.as_secs_f64() * 1e6,
+            "drops": self.drops.iter().cloned().collect::<BTreeMap<_, _>>(),
+            "session": match &self.session {
+                Ok(held) => json!({
+                    "messages": held.messages,
+                    "longest_ms": held.longest.as_secs_f64() * 1e3,
+                }),
+                Err(why) => json!({ "why": why }),
+            },
         })
+    }
+
+    /// What must not be.
+    fn faults(&self) -> impl Iterator<Item = String> {
+        let lost = (self.lost() > 0).then(|| format!("{} packets lost", self.lost()));
+        let session = self.session.as_ref().err().map(|why| format!("control session: {why}"));
+        lost.into_iter().chain(session)
     }
 
     fn lost(&self) -> u64 {
@@ -87,7 +117,7 @@ impl Outcomes {
 /// The background's throughput, then the background beside the flood.
 fn measure(
     bench: &Bench,
-    ground: &Ground,
+    (ground, who, edge): (&Ground, Who, Option<&mut Edge>),
     routes: &[Route],
     (scenario, flows): (&Scenario, u32),
 ) -> anyhow::Result<Outcomes> {
@@ -98,11 +128,44 @@ fn measure(
     let [background, flood] = scenario.weights;
     (streams[0].weight, streams[1].weight) = (background, flood);
     let all = f64::from(background + flood) / f64::from(background);
-    let duration = Duration::from_secs(if bench.is_quick { 2 } else { 10 });
+    // Longer than the session's hold time.
+    let duration = Duration::from_secs(if bench.is_quick { 4 } else { 10 });
     let trial = Trial::Rate { pps: alone_pps * LOAD * all, duration };
     let plan = Plan { streams, seed: SEED };
-    let beside = bench.on_wires(ground, &plan, |tester| Ok(tester.trial(trial)))?;
-    Ok(Outcomes { alone_pps, beside })
+    let mut drops = Drops { ground, edge };
+    let (beside, session, drops) = bench.on_wires(ground, &plan, |tester| {
+        tester.host(Session::guest(ground)?);
+        let before = drops.count()?;
+        let session = Session::start(ground, who);
+        while !session.is_up() && !session.is_lost() {
+            tester.trial(LIGHT);
+        }
+        let beside = tester.trial(trial);
+        session.end();
+        // The last answer is still under way.
+        tester.trial(LIGHT);
+        let session = session.held().map_err(|error| format!("{error:#}"));
+        let pairs = drops.count()?.into_iter().zip(before);
+        let drops = pairs.map(|((place, now), (_, then))| (place, now - then));
+        Ok((beside, session, drops.filter(|(_, count)| *count > 0).collect()))
+    })?;
+    Ok(Outcomes { alone_pps, beside, session, drops })
+}
+
+/// Whoever counts drops.
+struct Drops<'a> {
+    ground: &'a Ground,
+    edge: Option<&'a mut Edge>,
+}
+
+impl Drops<'_> {
+    fn count(&mut self) -> anyhow::Result<Vec<(String, u64)>> {
+        let mut all = self.ground.drops()?;
+        if let Some(edge) = &mut self.edge {
+            all.extend(edge.drops()?);
+        }
+        Ok(all)
+    }
 }
 
 /// Linux and Tandem, with the same routes.
@@ -125,21 +188,22 @@ impl Stand {
         let flows = options.plane.flows.first().copied().unwrap_or(usual);
         let [routes, _] = throughput::tables(options);
         linux.forward(&routes, &[])?;
-        let edge = Edge::start(&options.tandem, &tandem, bench.cores.1)
+        let edge = Edge::on_wires(&options.tandem, &tandem, bench.cores.1)
             .and_then(|mut edge| edge.apply(&router(&routes, &[])).map(|_| edge))
             .map_err(|error| format!("{error:#}"));
         Ok(Self { bench, routes, linux, tandem, edge, flows })
     }
 
     /// What Linux did, and what Tandem did.
-    fn both(&self, scenario: &Scenario) -> [Result<Outcomes, String>; 2] {
-        let on = |ground: &Ground| {
-            let found = measure(&self.bench, ground, &self.routes, (scenario, self.flows));
+    fn both(&mut self, scenario: &Scenario) -> [Result<Outcomes, String>; 2] {
+        let Self { bench, routes, linux, tandem, edge, flows } = self;
+        let on = |place| {
+            let found = measure(bench, place, routes, (scenario, *flows));
             found.map_err(|error| format!("{error:#}"))
         };
-        let linux = on(&self.linux);
-        let tandem = match &self.edge {
-            Ok(_) => on(&self.tandem),
+        let linux = on((linux, Who::Linux, None));
+        let tandem = match edge {
+            Ok(edge) => on((tandem, Who::Tandem, Some(edge))),
             Err(why) => Err(why.clone()),
         };
         [linux, tandem]
@@ -154,14 +218,15 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     let priority = Priority::claim();
     let report = published::router();
     let table = report.table(NAME).context("the published table is part of the program")?;
-    let bench = Bench::new(options);
-    let ground = |who| Ground::new(who, bench.cores);
+    let bench = Bench::new(host::cores(), options.quick);
+    let scratch = Scratch::new("tandem-lab-")?;
+    let ground = |who| Ground::new(who, bench.cores, scratch.path());
     let grounds = match ground(Who::Linux).and_then(|one| Ok((one, ground(Who::Tandem)?))) {
         Ok(grounds) => grounds,
         Err(error) => return Ok(Outcome::without_namespaces(NAME, table, options, &error)),
     };
     let [loss, busy] = &table.rows[..] else { anyhow::bail!("the published table has two rows") };
-    let stand = Stand::new(options, bench, grounds)?;
+    let mut stand = Stand::new(options, bench, grounds)?;
     let scenarios = [
         Scenario {
             name: loss.scenario.clone(),
@@ -174,8 +239,10 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     let progress = Progress::new(NAME, 2);
     let (mut rows, mut broken) = (Vec::new(), Vec::new());
     for scenario in &scenarios {
-        let is_busiest = scenario.published.is_some() && options.wants(&busy.scenario);
-        if !options.wants(&scenario.name) && !is_busiest {
+        // The report's flood has rows beside its own.
+        let of_report = |name| scenario.published.is_some() && options.wants(name);
+        let (is_busiest, has_session) = (of_report(&busy.scenario), of_report(SESSION));
+        if !options.wants(&scenario.name) && !is_busiest && !has_session {
             continue;
         }
         progress.say(&scenario.name);
@@ -185,10 +252,8 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
                 broken.push(format!("{}, {who}: {why}", scenario.name));
             }
         }
-        if let Ok(found) = &both[1]
-            && found.lost() > 0
-        {
-            broken.push(format!("{}: {} packets lost", scenario.name, found.lost()));
+        if let Ok(found) = &both[1] {
+            broken.extend(found.faults().map(|fault| format!("{}: {fault}", scenario.name)));
         }
         let lost = |found: &Outcomes| found.lost() as f64;
         rows.push(row((&scenario.name, "packets"), scenario.published, &both, lost));
@@ -198,6 +263,17 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
             if both[1].is_ok() {
                 row.detail["note"] = json!("a worker that polls is busy as long as packets come");
             }
+            rows.push(row);
+        }
+        if has_session {
+            let longest = |found: &Outcomes| {
+                let held = found.session.as_ref();
+                held.map_or(f64::INFINITY, |held| held.longest.as_secs_f64() * 1e3)
+            };
+            let mut row = row((SESSION, "ms"), None, &both, longest);
+            // One that went down has no longest answer.
+            row.peer = row.peer.filter(|peer| peer.value.is_finite());
+            row.tandem = row.tandem.filter(|value| value.is_finite());
             rows.push(row);
         }
         progress.step();

@@ -5,9 +5,14 @@
 //! ```
 
 pub mod denial_of_service;
-mod packets;
 pub mod reflection_evpn;
 pub mod reflection_ipv4;
 pub mod services;
 mod stand;
 pub mod throughput;
+
+/// The peer's name.
+fn linux_name() -> String {
+    let host = crate::host::describe();
+    format!("Linux {} forwarding", host["kernel"].as_str().unwrap_or_default())
+}

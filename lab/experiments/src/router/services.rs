@@ -1,13 +1,14 @@
 //! `services`: IP VPNs, point-to-point and multipoint Ethernet services all at once, with their
-//! routes, MAC addresses, filters and policers; over rings, one core for the plane.
+//! routes, MAC addresses, filters, policers and hierarchical queues, half of the traffic each way;
+//! over rings, one core for the plane.
 //!
 //! Linux has no part in it here: this kernel has neither 802.1Q nor VRFs nor MPLS.
 
-use super::packets::{Bench, Memory, Provider, Reached, Rings, Scale};
 use crate::contract::{Options, Outcome, Row};
 use crate::progress::Progress;
 use crate::{host, published};
 use anyhow::Context;
+use packets::{Bench, Memory, Provider, Reached, Rings, Scale};
 use peers::Priority;
 use serde_json::json;
 use std::time::Duration;
@@ -40,7 +41,9 @@ impl Stand {
     fn new(bench: Bench, scale: Scale) -> anyhow::Result<Self> {
         let provider = Provider::new(scale);
         let mut memory = Memory::new(&provider.programs())?;
-        memory.learn(&provider.learning()).context("MAC addresses behind the core")?;
+        for plan in provider.learning() {
+            memory.learn(&plan).context("MAC addresses")?;
+        }
         Ok(Self { bench, provider, memory })
     }
 
@@ -72,7 +75,7 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     };
     let progress = Progress::new(NAME, 2);
     progress.say(&format!("{scale:?}"));
-    let bench = Bench::new(options);
+    let bench = Bench::new(host::cores(), options.quick);
     let mut stand = Stand::new(bench, scale).map_err(|error| format!("{error:#}"));
     let mut both = Vec::new();
     for (name, sizes) in [("IMIX", Sizes::imix()), ("173 B", Sizes::fixed(SMALL))] {
@@ -85,7 +88,7 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     let [imix, small] = &both[..] else { anyhow::bail!("two runs") };
     let gigabits = |found: &Found| found.reached.at_best.report.all.received_bits_per_s / 1e9;
     let megapackets = |found: &Found| found.reached.pps / 1e6;
-    let longest = |found: &Found| found.reached.delays.max_ns as f64 / 1e3;
+    let longest = |found: &Found| found.reached.delays().max_ns as f64 / 1e3;
     let [throughput, packets, latency] = &table.rows[..] else {
         anyhow::bail!("the published table has three rows")
     };
@@ -100,6 +103,7 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
         row.detail["priority"] = json!(priority.granted);
         row.detail["scale"] = json!(format!("{scale:?}"));
         if let Ok(stand) = &stand {
+            row.detail["queues"] = json!(scale.queues());
             row.detail["routes"] = json!(stand.provider.routes());
             row.detail["programs_s"] = json!(stand.memory.applied_s);
         }

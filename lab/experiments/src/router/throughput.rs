@@ -6,16 +6,21 @@
 //! | as printed | on wires, by AF_XDP: Linux in one namespace, Tandem's forwarder in another |
 //! | `…, in memory` | on one core a vector is made, forwarded, looked at; the second is timed |
 //! | `…, rings` | the tester on one core, the plane on the other, rings between them |
+//! | `…, memif` | Tandem's forwarder by memif, and DPDK's testpmd, which looks nothing up |
 
-use super::packets::{
-    Bench, Case, Edge, Ground, Memory, Reached, Rings, Tester, Version, Who, linux_name, router,
-};
+use super::linux_name;
 use crate::contract::{Options, Outcome, Peer, Row};
 use crate::progress::Progress;
+use crate::scratch::Scratch;
 use crate::{host, published};
 use anyhow::Context;
+use packets::{
+    Bench, Case, Edge, Ground, Memory, Reached, Rings, Tester, Testpmd, Version, Who, router,
+};
 use peers::Priority;
 use serde_json::{Value, json};
+use std::fs;
+use std::path::PathBuf;
 use std::time::Duration;
 use traffic::{Plan, Route, Sizes, table_v4, table_v6};
 
@@ -42,6 +47,7 @@ enum Way {
     Wires,
     Memory,
     Rings,
+    Memif,
 }
 
 /// A row of the table.
@@ -83,6 +89,7 @@ fn scenarios(table: &published::Table, curve: &[u32]) -> Vec<Scenario> {
     let mut all = wires.clone();
     all.extend(again(Way::Memory, "in memory"));
     all.extend(again(Way::Rings, "rings").into_iter().take(1));
+    all.extend(again(Way::Memif, "memif").into_iter().take(1));
     all
 }
 
@@ -104,6 +111,8 @@ struct Stand {
     tandem: Ground,
     edge: Result<Edge, String>,
     memory: Result<Memory, String>,
+    tandem_program: PathBuf,
+    scratch: Scratch,
 }
 
 impl Stand {
@@ -111,6 +120,7 @@ impl Stand {
         options: &Options,
         bench: Bench,
         (linux, tandem): (Ground, Ground),
+        scratch: Scratch,
         progress: &Progress,
     ) -> anyhow::Result<Self> {
         let tables = tables(options);
@@ -120,9 +130,10 @@ impl Stand {
         let programs = router(v4, v6);
         let told = |error: anyhow::Error| format!("{error:#}");
         let memory = Memory::new(&programs).map_err(told);
-        let edge = Edge::start(&options.tandem, &tandem, bench.cores.1);
+        let edge = Edge::on_wires(&options.tandem, &tandem, bench.cores.1);
         let edge = edge.and_then(|mut edge| edge.apply(&programs).map(|_| edge)).map_err(told);
-        Ok(Self { bench, tables, linux, tandem, edge, memory })
+        let tandem_program = options.tandem.clone();
+        Ok(Self { bench, tables, linux, tandem, edge, memory, tandem_program, scratch })
     }
 
     /// A row; the sides that could not run are told in `broken`.
@@ -148,6 +159,16 @@ impl Stand {
             }
             Way::Memory => self.in_memory(&plan),
             Way::Rings => self.rings(&plan).map(|found| polled(&found)),
+            Way::Memif => {
+                match self.by_testpmd(&plan) {
+                    Ok((name, reached)) => {
+                        row.peer = Some(Peer { name, value: reached.pps / 1e3 });
+                        row.detail["peer"] = reached.told();
+                    }
+                    Err(why) => row.detail["peer"] = json!({ "why": why }),
+                }
+                self.by_memif(&plan).map(|found| polled(&found))
+            }
         };
         match ours {
             Ok((pps, told, note)) => {
@@ -184,6 +205,34 @@ impl Stand {
         Ok((found.pps, told, format!("{:.0} clocks a packet in the nodes", found.clocks)))
     }
 
+    /// Name and rate of testpmd. That it cannot run is no failure of Tandem's.
+    fn by_testpmd(&self, plan: &Plan) -> Result<(String, Reached), String> {
+        let found = || -> anyhow::Result<(String, Reached)> {
+            let bench = self.bench;
+            let directory = self.scratch.path().join("testpmd");
+            fs::create_dir_all(&directory)?;
+            let testpmd = Testpmd::start(&directory, bench.cores)?;
+            let search = |tester: &mut Tester| Ok(bench.search(tester, RING_PPS_MAX));
+            let reached = bench.on_memifs(&directory, plan, search)?;
+            Ok((testpmd.name.clone(), reached))
+        };
+        found().map_err(|error| format!("{error:#}"))
+    }
+
+    fn by_memif(&self, plan: &Plan) -> Result<Reached, String> {
+        let found = || -> anyhow::Result<Reached> {
+            let bench = self.bench;
+            let directory = self.scratch.path().join("memif");
+            fs::create_dir_all(&directory)?;
+            let mut edge = Edge::on_memifs(&self.tandem_program, &directory, bench.cores.1)?;
+            let [v4, v6] = &self.tables;
+            edge.apply(&router(v4, v6))?;
+            let search = |tester: &mut Tester| Ok(bench.search(tester, RING_PPS_MAX));
+            bench.on_memifs(&directory, plan, search)
+        };
+        found().map_err(|error| format!("{error:#}"))
+    }
+
     fn rings(&mut self, plan: &Plan) -> Result<Reached, String> {
         let bench = self.bench;
         let memory = self.memory.as_mut().map_err(|why| why.clone())?;
@@ -192,6 +241,22 @@ impl Stand {
             rings.run(memory, bench.cores, || Ok(bench.search(&mut tester, RING_PPS_MAX)))
         });
         found.map_err(|error| format!("{error:#}"))
+    }
+}
+
+/// Says at the row of the most flows of the curve what its rate is beside that of the fewest.
+fn tell_flatness(rows: &mut [Row], curve: &[u32]) {
+    let [Some(few), Some(many)] = [curve.iter().min(), curve.iter().max()] else { return };
+    for words in ["", ", in memory"] {
+        let name = |flows: &u32| format!("IPv4 64 B, {flows} flows{words}");
+        let value = |flows| rows.iter().find(|row| row.scenario == name(flows))?.tandem;
+        let (Some(first), Some(last)) = (value(few), value(many)) else { continue };
+        let (ratio, scenario) = (last / first, name(many));
+        for row in rows.iter_mut().filter(|row| row.scenario == scenario) {
+            let note = row.detail["note"].as_str().unwrap_or_default().to_owned();
+            row.detail["of_fewest_flows"] = json!((ratio * 1e3).round() / 1e3);
+            row.detail["note"] = json!(format!("{note}; {ratio:.2} of the rate of {few} flows"));
+        }
     }
 }
 
@@ -227,8 +292,9 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     let priority = Priority::claim();
     let report = published::router();
     let table = report.table(NAME).context("the published table is part of the program")?;
-    let bench = Bench::new(options);
-    let ground = |who| Ground::new(who, bench.cores);
+    let bench = Bench::new(host::cores(), options.quick);
+    let scratch = Scratch::new("tandem-lab-")?;
+    let ground = |who| Ground::new(who, bench.cores, scratch.path());
     let grounds = match ground(Who::Linux).and_then(|one| Ok((one, ground(Who::Tandem)?))) {
         Ok(grounds) => grounds,
         Err(error) => return Ok(Outcome::without_namespaces(NAME, table, options, &error)),
@@ -241,7 +307,7 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     let wanted = scenarios(table, &curve);
     let wanted: Vec<_> = wanted.iter().filter(|one| options.wants(&one.name)).collect();
     let progress = Progress::new(NAME, wanted.len() as u64);
-    let mut stand = Stand::new(options, bench, grounds, &progress)?;
+    let mut stand = Stand::new(options, bench, grounds, scratch, &progress)?;
     let mut broken = Vec::new();
     let held = stand.linux.routes()?;
     if held != [0, 1].map(|at: usize| stand.tables[at].len()) {
@@ -255,6 +321,7 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
         rows.push(row);
         progress.step();
     }
+    tell_flatness(&mut rows, &curve);
     Ok(Outcome { experiment: NAME, host: host::describe(), rows, broken })
 }
 
@@ -269,7 +336,7 @@ mod tests {
         let names: Vec<_> = all.iter().map(|one| one.name.as_str()).collect();
         assert_eq!(names[..4], ["IPv4 64 B", "IPv4 128 B", "IPv4 >= 256 B", "IPv6 78 B"]);
         assert!(names.contains(&"IPv4 64 B, 7 flows, in memory"));
-        assert!(names.contains(&"IPv4 64 B, rings"));
+        assert!(names.contains(&"IPv4 64 B, rings") && names.contains(&"IPv4 64 B, memif"));
         let published = all[0].published.unwrap();
         assert!((published - 57.5e3 / 18.0).abs() < 1e-6 && all[4].published.is_none());
         let different: std::collections::BTreeSet<_> = names.iter().collect();

@@ -1,5 +1,5 @@
 //! memif with DPDK's `net_memif` on the other end: testpmd exchanges the addresses of each packet
-//! and sends it back. Needs Debian's package `dpdk`.
+//! and sends it back. Needs Debian's package `dpdk-dev`.
 
 use crate::echo::{frames, mirrored};
 use crate::field::{FAR_MAC, NEAR_MAC};
@@ -40,7 +40,7 @@ impl Testpmd {
         command.args([format!("--rxq={queues}"), format!("--txq={queues}")]);
         command.args(["--total-num-mbufs=8192", "--nb-cores=1", "--no-mlockall"]);
         command.stdin(Stdio::piped()).stdout(log.try_clone().unwrap()).stderr(log);
-        let process = command.spawn().expect("dpdk-testpmd runs: install Debian's dpdk");
+        let process = command.spawn().expect("dpdk-testpmd runs: install Debian's dpdk-dev");
         Self { process, folder: folder.to_owned(), _alone: alone }
     }
 

@@ -65,6 +65,12 @@ impl Plane {
                 self.services.sampling(sampling)?;
                 self.sampling(sampling.interface)
             }
+            Program::Collector(collector) => {
+                if !self.vrfs.has(collector.vrf) {
+                    return Err(Refused::Missing { what: "vrf", number: collector.vrf.into() });
+                }
+                self.services.collector(Some(collector))
+            }
             _ => Err(Refused::Conflict("no program of services".to_owned())),
         }
     }
@@ -93,6 +99,7 @@ impl Plane {
                 let set = self.services.queues.set(*port, None);
                 return set.map_err(|why| Refused::Conflict(why.to_string()));
             }
+            Removed::Collector => return self.services.collector(None),
             Removed::Sampling(interface) => {
                 self.services.remove_sampling(*interface);
                 return self.sampling(*interface);

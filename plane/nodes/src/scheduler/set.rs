@@ -50,7 +50,10 @@ impl Schedulers {
     fn follow(&mut self, now: Time, packets: &mut Pool) {
         self.generation = self.programs.generation();
         let (programs, workers) = self.programs.all();
-        self.ports.resize_with(PORTS_MAX, || None);
+        // No longer than the last port that has queues: every round looks at all places.
+        let length = programs.keys().next_back().map_or(0, |port| usize::from(*port) + 1);
+        let length = length.min(PORTS_MAX);
+        self.ports.resize_with(length.max(self.ports.len()), || None);
         for (port, place) in self.ports.iter_mut().enumerate() {
             let wanted = programs.get(&(port as u16));
             let is_same = match (&place, wanted) {
@@ -77,6 +80,7 @@ impl Schedulers {
                 (None, _) => {}
             }
         }
+        self.ports.truncate(length);
         packets.free_all(&self.dropped);
         self.dropped.clear();
     }

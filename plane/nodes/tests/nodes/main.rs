@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
+mod advertisement;
 mod changes;
 mod drawn;
 mod forwarding;
@@ -12,6 +13,7 @@ mod neighbours;
 mod protection;
 mod races;
 mod reference;
+mod routed_side;
 mod sweep;
 mod traffic;
 mod wires;

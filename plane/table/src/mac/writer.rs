@@ -13,6 +13,8 @@ use std::sync::Arc;
 pub const MACS_MAX: usize = 1 << 24;
 /// Seconds in which all ages are looked at once.
 const SWEEP_S: u32 = 4;
+/// Lines that one of several calls a second sweeps: it does not keep a core for long.
+const SWEPT_PER_POLL: usize = 512;
 /// Addresses taken from each worker's ring in one poll.
 const LEARNT_PER_POLL: usize = 4_096;
 /// Cleared slots that wait for one end of an epoch together.
@@ -131,6 +133,7 @@ pub struct MacWriter {
     ports: BTreeMap<u32, PortState>,
     movers: Movers,
     swept: usize,
+    to_sweep: usize,
     polled_s: u32,
 }
 
@@ -171,6 +174,7 @@ impl MacWriter {
             ports: BTreeMap::new(),
             movers: Movers::default(),
             swept: 0,
+            to_sweep: 0,
             polled_s: 0,
         }
     }
@@ -505,11 +509,17 @@ impl MacWriter {
         }
     }
 
-    /// Looks at the ages of as many lines as the time since the last call asks for.
+    /// Looks at the ages of as many lines as the time since the last call asks for: a part at each
+    /// call of a second, what is left after it at once.
     fn sweep(&mut self, now_s: u32, event: &mut impl FnMut(MacEvent)) {
+        let length = self.lines.value().len();
         let passed = now_s.saturating_sub(self.polled_s).min(SWEEP_S) as usize;
         self.polled_s = now_s;
-        if passed == 0 {
+        let late = if passed == 0 { 0 } else { std::mem::take(&mut self.to_sweep) };
+        self.to_sweep += length * passed / SWEEP_S as usize;
+        let part = self.to_sweep.min(if passed > 1 { length } else { SWEPT_PER_POLL });
+        self.to_sweep -= part;
+        if late + part == 0 {
             return;
         }
         let rules: BTreeMap<u16, u32> =
@@ -520,8 +530,7 @@ impl MacWriter {
             let ageing_s = rules.get(&key.bridge()).copied().unwrap_or(otherwise);
             ages && ageing_s != 0 && now_s.saturating_sub(age_s) >= ageing_s
         };
-        let length = self.lines.value().len();
-        for _ in 0..length * passed / SWEEP_S as usize {
+        for _ in 0..late + part {
             let line = self.swept & (length - 1);
             self.swept = line + 1;
             self.clear_in(line, old, event);

@@ -1,6 +1,6 @@
 //! Tandem's forwarder as a process of its own in its namespace, told by this one what to do.
 
-use super::ground::{Ground, IN, IN_MAC, OUT, OUT_MAC};
+use crate::ground::{Ground, IN, IN_MAC, LEFT, OUT, OUT_MAC, RIGHT, SUT_V4};
 use anyhow::Context;
 use forwarder::Control;
 use forwarder::wire::{Driver, PortSpec, Reply};
@@ -14,45 +14,73 @@ use std::time::{Duration, Instant};
 const STAND_MAX: Duration = Duration::from_secs(10);
 const DONE_MAX: Duration = Duration::from_secs(120);
 const PAUSE: Duration = Duration::from_millis(1);
-/// Packets that its worker holds.
-const PACKETS: usize = 16_384;
+/// Packets that its worker holds: with an eighth of them before each port, a worker that is not
+/// given its core for two ticks of the kernel's scheduler loses none at a million a second.
+const PACKETS: usize = 65_536;
 const MTU: u16 = 1_500;
+/// The TUN device by which the kernel behind it has its address.
+const HOST: &str = "router";
 
 /// The forwarder. Dropping it ends it.
-pub(in crate::router) struct Edge {
+pub struct Edge {
     _process: Process,
     control: Control,
     asked: u64,
 }
 
 impl Edge {
-    /// Starts it on a core, with AF_XDP at both wires of the ground.
+    /// Starts it on a core, with AF_XDP at both wires of the ground. The kernel of its namespace
+    /// is its host: what is for its own address goes there.
     ///
     /// # Errors
     /// When it does not stand, or its ports cannot be opened.
-    pub(in crate::router) fn start(
+    pub fn on_wires(tandem: &Path, ground: &Ground, core: usize) -> anyhow::Result<Self> {
+        let driver = |device: &str| Driver::AfXdp { device: device.to_owned() };
+        let place = (Some(ground.sut.name()), &*ground.directory);
+        let edge = Self::start(tandem, place, core, [driver(IN), driver(OUT)])?;
+        let own = format!("{SUT_V4}/32");
+        ground.sut.ip(&["address", "add", &own, "dev", HOST])?;
+        ground.sut.ip(&["route", "replace", "default", "dev", HOST])?;
+        Ok(edge)
+    }
+
+    /// Starts it on a core between two memifs, of which it is the master.
+    ///
+    /// # Errors
+    /// When it does not stand, or its ports cannot be opened.
+    pub fn on_memifs(tandem: &Path, directory: &Path, core: usize) -> anyhow::Result<Self> {
+        let driver = |name: &str| {
+            let socket = directory.join(name).display().to_string();
+            Driver::Memif { socket, id: 0, master: true }
+        };
+        Self::start(tandem, (None, directory), core, [LEFT, RIGHT].map(driver))
+    }
+
+    fn start(
         tandem: &Path,
-        ground: &Ground,
+        (namespace, directory): (Option<&str>, &Path),
         core: usize,
+        drivers: [Driver; 2],
     ) -> anyhow::Result<Self> {
-        let directory = ground.scratch.path();
         let socket = directory.join("forwarder");
         let mut spec = ProcessSpec::new("forwarder", tandem, directory);
-        spec.namespace = Some(ground.sut.name().to_owned());
+        spec.namespace = namespace.map(str::to_owned);
         let (core, packets) = (core.to_string(), PACKETS.to_string());
         let words = ["forwarder", "--workers", "1", "--core", &core, "--packets", &packets];
         let spec = spec.with(words).with(["--socket".as_ref(), socket.as_os_str()]);
+        let spec = if namespace.is_some() { spec.with(["--host", HOST]) } else { spec };
         let mut process = Process::start(&spec)?;
         process.wait_until(STAND_MAX, || socket.exists())?;
         let control = Control::connect(&socket).context("the forwarder's socket")?;
         let mut edge = Self { _process: process, control, asked: 0 };
-        for (port, device, mac) in [(0, IN, IN_MAC), (1, OUT, OUT_MAC)] {
-            let driver = Driver::AfXdp { device: device.to_owned() };
-            let (name, mac) = (device.to_owned(), Some(mac));
+        let names = [(IN, IN_MAC), (OUT, OUT_MAC)];
+        for (port, (driver, (name, mac))) in (0..).zip(drivers.into_iter().zip(names)) {
+            let (name, mac) = (name.to_owned(), Some(mac));
             edge.control.open(PortSpec { port, name, driver, mac, mtu: MTU })?;
         }
+        // A memif has no link before somebody is at its other end.
         let begun = Instant::now();
-        while !edge.is_up()? {
+        while namespace.is_some() && !edge.is_up()? {
             anyhow::ensure!(begun.elapsed() < STAND_MAX, "its ports do not come up");
             std::thread::sleep(PAUSE);
         }
@@ -66,11 +94,31 @@ impl Edge {
         Ok(ports.len() == 2 && ports.iter().all(|port| port["up"] == true))
     }
 
+    /// What its ports dropped so far, by port and reason.
+    ///
+    /// # Errors
+    /// When it does not answer.
+    pub fn drops(&mut self) -> anyhow::Result<Vec<(String, u64)>> {
+        let ports = self.ask("ports")?;
+        let mut all = Vec::new();
+        for port in ports.as_array().context("the ports are a list")? {
+            let name = port["port"].as_str().unwrap_or_default();
+            let rows = port.as_object().into_iter().flatten();
+            let drops = rows.filter(|(key, _)| key.starts_with("not_"));
+            all.extend(
+                drops.map(|(key, count)| {
+                    (format!("{name} {key}"), count.as_u64().unwrap_or_default())
+                }),
+            );
+        }
+        Ok(all)
+    }
+
     /// Tells it programs and waits until they are done; how long that took.
     ///
     /// # Errors
     /// When it refuses one, or is gone.
-    pub(in crate::router) fn apply(&mut self, programs: &[Program]) -> anyhow::Result<Duration> {
+    pub fn apply(&mut self, programs: &[Program]) -> anyhow::Result<Duration> {
         let begun = Instant::now();
         self.control.apply(programs)?;
         self.ask("neighbours")?;
@@ -81,7 +129,7 @@ impl Edge {
     ///
     /// # Errors
     /// When something was refused, it does not answer in time, or is gone.
-    pub(in crate::router) fn ask(&mut self, path: &str) -> anyhow::Result<Value> {
+    pub fn ask(&mut self, path: &str) -> anyhow::Result<Value> {
         self.asked += 1;
         self.control.ask(self.asked, path, Vec::new())?;
         let begun = Instant::now();

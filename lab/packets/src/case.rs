@@ -1,6 +1,6 @@
 //! What is sent in a case of an experiment.
 
-use super::ground::{IN_MAC, LEFT_MAC};
+use crate::ground::{IN_MAC, LEFT_MAC};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use traffic::{Layer, Order, Part, Plan, Route, Sizes, Stream, Values, Vary, hosts};
@@ -17,23 +17,28 @@ const SEED: u64 = 1;
 
 /// An IP version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::router) enum Version {
+pub enum Version {
+    /// IPv4.
     V4,
+    /// IPv6.
     V6,
 }
 
 /// Flows of one IP version to routed destinations.
 #[derive(Debug, Clone)]
-pub(in crate::router) struct Case {
-    pub(in crate::router) version: Version,
-    pub(in crate::router) sizes: Sizes,
-    pub(in crate::router) flows: u32,
+pub struct Case {
+    /// Of all packets.
+    pub version: Version,
+    /// Their sizes.
+    pub sizes: Sizes,
+    /// How many flows.
+    pub flows: u32,
 }
 
 impl Case {
     /// The stream: each flow goes to another route, as long as there are some, from its own port.
     #[must_use]
-    pub(in crate::router) fn stream(&self, routes: &[Route]) -> Stream {
+    pub fn stream(&self, routes: &[Route]) -> Stream {
         let udp = Layer::Udp { source: 1_024, destination: TO_PORT };
         let ethernet = Layer::Ethernet { destination: IN_MAC, source: LEFT_MAC };
         let (ip, first, width) = match self.version {
@@ -62,7 +67,7 @@ impl Case {
 
     /// The plan of that stream alone.
     #[must_use]
-    pub(in crate::router) fn plan(&self, routes: &[Route]) -> Plan {
+    pub fn plan(&self, routes: &[Route]) -> Plan {
         Plan::of(self.stream(routes), SEED)
     }
 }

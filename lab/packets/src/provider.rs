@@ -5,13 +5,17 @@
 //!   1…        IP VPNs   ─ table of its own ─ filter, policer ─→ transport label · VPN label · IP
 //!   after     VPWS      ─ cross-connect ──────────────────────→ transport · pseudowire · frame
 //!   after     VPLS      ─ bridge domain, MACs learnt ─────────→ transport · pseudowire · frame
+//!      ←─ queues of the port: a service each, four classes below ─ what came by the core
 //! ```
+//! Half of the packets go each way.
 
-use super::ground::{IN_MAC, LEFT_MAC, NEXT_MAC, NEXT_V4, OUT_MAC};
+use crate::ground::{IN_MAC, LEFT_MAC, NEXT_MAC, NEXT_V4, OUT_MAC};
+use crate::programs::{LEFT_V4, SOURCES};
 use nodes::Program;
 use nodes::program::{
     Address, Bridge, Direction, Family, Filter, FilterUse, Hop, Interface, LabelAction, Match,
-    Meter, Mode, Neighbour, Policer, PolicerUse, Pseudowire, Push, Rule, Tunnel, Urpf, Verdict,
+    Meter, Mode, Neighbour, Policer, PolicerUse, Pseudowire, Push, Queue, Rule, Scheduler, Tunnel,
+    Urpf, Verdict,
 };
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
@@ -38,27 +42,48 @@ const ROUTES_MAX: usize = 20_000;
 const RULES: u16 = 100;
 /// Policers that nothing sent here passes: octets a second, and a burst.
 const POLICED: (u64, u32) = (100_000_000_000, 100_000_000);
+/// Hops to the customers of VPNs follow those of services.
+const FIRST_CUSTOMER_HOP: u32 = 100_000;
+/// The edge's address at every VPN's interface.
+const CUSTOMER_V4: Ipv4Addr = Ipv4Addr::new(10, 199, 1, 1);
+/// Classes with a queue of their own at each service, the last one strict; the services' rate,
+/// octets a second, which nothing sent here passes; packets of a queue.
+const CLASSES: u8 = 4;
+const QUEUED: u64 = 1_250_000_000;
+const QUEUE: u32 = 256;
 /// Where customers' link-layer addresses begin, at this edge and behind the core.
 const NEAR_MACS: u128 = 0x0210_0000_0000;
 const FAR_MACS: u128 = 0x0220_0000_0000;
+/// Frames of customers whose addresses matter to nobody.
+const ANY: Layer = Layer::Ethernet { destination: [2, 0, 0, 0, 9, 1], source: [2, 0, 0, 0, 9, 2] };
+/// Octets of the frames that bridge domains learn from.
+const SHORT: usize = 84;
 const SEED: u64 = 3;
 
 /// How many of everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::router) struct Scale {
-    pub(in crate::router) vpns: u32,
-    pub(in crate::router) wires: u32,
-    pub(in crate::router) bridges: u32,
-    pub(in crate::router) macs: u32,
-    pub(in crate::router) vpn_routes: u32,
-    pub(in crate::router) global_v4: u32,
-    pub(in crate::router) global_v6: u32,
-    pub(in crate::router) flows: u32,
+pub struct Scale {
+    /// IP VPNs.
+    pub vpns: u32,
+    /// Point-to-point Ethernet services (VPWS).
+    pub wires: u32,
+    /// Multipoint Ethernet services (VPLS).
+    pub bridges: u32,
+    /// Link-layer addresses behind the bridge domains, both sides.
+    pub macs: u32,
+    /// IPv4 routes of all VPNs.
+    pub vpn_routes: u32,
+    /// IPv4 routes of the global table.
+    pub global_v4: u32,
+    /// IPv6 routes of the global table.
+    pub global_v6: u32,
+    /// Flows of all services.
+    pub flows: u32,
 }
 
 impl Scale {
     /// The report's. Of its 3.4 M routes 1 M are of VPNs; how the rest divides it does not say.
-    pub(in crate::router) const FULL: Self = Self {
+    pub const FULL: Self = Self {
         vpns: 1_000,
         wires: 1_000,
         bridges: 250,
@@ -70,7 +95,7 @@ impl Scale {
     };
 
     /// A part of it.
-    pub(in crate::router) const fn divided(self, by: u32) -> Self {
+    pub const fn divided(self, by: u32) -> Self {
         Self {
             vpns: self.vpns / by,
             wires: self.wires / by,
@@ -88,13 +113,20 @@ impl Scale {
     }
 
     /// MACs of a bridge domain on each side.
+    /// Queues at the customers' port.
+    #[must_use]
+    pub const fn queues(&self) -> u32 {
+        self.services() * CLASSES as u32
+    }
+
+    /// Link-layer addresses of all bridge domains.
     const fn macs_a_side(&self) -> u32 {
         self.macs / self.bridges / 2
     }
 }
 
 /// The edge: tables that are drawn once.
-pub(in crate::router) struct Provider {
+pub struct Provider {
     scale: Scale,
     /// Routes of every VPN: customers use the same addresses.
     vpn: Vec<Route>,
@@ -125,7 +157,8 @@ fn by_core(id: u32, labels: &[u32]) -> Program {
 }
 
 impl Provider {
-    pub(in crate::router) fn new(scale: Scale) -> Self {
+    /// An edge of this scale; its tables are drawn from a seed.
+    pub fn new(scale: Scale) -> Self {
         let vpn = table_v4((scale.vpn_routes / scale.vpns) as usize, SEED);
         let global_v4 = table_v4(scale.global_v4 as usize, SEED + 1);
         let global_v6 = table_v6(scale.global_v6 as usize, SEED + 2);
@@ -133,12 +166,12 @@ impl Provider {
     }
 
     /// Routes of all tables.
-    pub(in crate::router) fn routes(&self) -> usize {
+    pub fn routes(&self) -> usize {
         self.vpn.len() * self.scale.vpns as usize + self.global_v4.len() + self.global_v6.len()
     }
 
     /// What the plane is told.
-    pub(in crate::router) fn programs(&self) -> Vec<Program> {
+    pub fn programs(&self) -> Vec<Program> {
         let mut all = vec![
             interface(CORE, 1, None, Mode::Routed { vrf: 0 }),
             Program::Address(Address { interface: CORE, address: CORE_V4.into(), length: 24 }),
@@ -175,6 +208,7 @@ impl Provider {
                 self.bridge(service - vpns - wires, place, hop, &mut all);
             }
         }
+        all.push(self.queues());
         all
     }
 
@@ -207,6 +241,34 @@ impl Provider {
         }
     }
 
+    /// The queues of the customers' port: port, services, classes.
+    fn queues(&self) -> Program {
+        let services = self.scale.services();
+        let queue = |queue, parent| Queue {
+            queue,
+            parent,
+            interface: None,
+            class: None,
+            rate_bytes: 0,
+            priority: 1,
+            weight: 1,
+            packets_max: QUEUE,
+            wred: None,
+        };
+        let mut queues = Vec::new();
+        for service in 0..services {
+            let interface = Some(CORE + 1 + service);
+            queues.push(Queue { interface, rate_bytes: QUEUED, ..queue(service + 1, 0) });
+            for class in 0..CLASSES {
+                let number = 1 + services + service * u32::from(CLASSES) + u32::from(class);
+                let priority = u8::from(class + 1 < CLASSES);
+                let class = Some(class);
+                queues.push(Queue { class, priority, ..queue(number, service + 1) });
+            }
+        }
+        Program::Scheduler(Scheduler { port: 0, rate_bytes: 0, queues })
+    }
+
     fn vpn(&self, number: u32, place: (u32, Option<u16>), hop: u32, all: &mut Vec<Program>) {
         let (vrf, index) = (number + 1, place.0);
         all.push(Program::Vrf { vrf });
@@ -221,6 +283,7 @@ impl Provider {
             label,
             action: LabelAction::PopVrf { vrf, tunnel: Tunnel::Pipe },
         });
+        self.customer(number, index, all);
         let direction = Direction::In;
         all.push(Program::FilterUse(FilterUse { interface: index, direction, filter: 1 }));
         all.push(Program::Policer(Policer {
@@ -243,6 +306,18 @@ impl Provider {
         }));
     }
 
+    /// What is behind a VPN's interface.
+    fn customer(&self, number: u32, interface: u32, all: &mut Vec<Program>) {
+        let (vrf, id) = (number + 1, FIRST_CUSTOMER_HOP + number);
+        let address = CUSTOMER_V4.into();
+        all.push(Program::Address(Address { interface, address, length: 24 }));
+        let address = LEFT_V4.into();
+        all.push(Program::Neighbour(Neighbour { interface, address, mac: LEFT_MAC }));
+        let hop = Hop::Via { interface, gateway: Some(address), labels: Vec::new() };
+        all.push(Program::Hop { id, hop });
+        all.push(Program::Routes4 { vrf, routes: vec![(SOURCES.0, SOURCES.1, id)] });
+    }
+
     fn bridge(&self, number: u32, place: (u32, Option<u16>), hop: u32, all: &mut Vec<Program>) {
         let bridge = number + 1;
         all.push(Program::Bridge(Bridge {
@@ -254,7 +329,12 @@ impl Provider {
             storm_pps: 0,
             moves_max: 0,
         }));
-        all.push(interface(place.0, 0, place.1, Mode::Bridged { bridge, split_horizon: 0 }));
+        all.push(interface(
+            place.0,
+            0,
+            place.1,
+            Mode::Bridged { bridge, split_horizon: 0, macs_max: 0 },
+        ));
         let pseudowire = bridge;
         all.push(Program::Pseudowire(Pseudowire {
             pseudowire,
@@ -275,7 +355,7 @@ impl Provider {
         Vary { layer: 1, part: Part::Vlan, values }
     }
 
-    fn tagged(name: &str, ethernet: Layer, flows: u32, sizes: &Sizes) -> Stream {
+    fn tagged(name: &str, ethernet: Layer, sizes: &Sizes) -> Stream {
         let (source, destination) = (Ipv4Addr::new(198, 18, 0, 1), Ipv4Addr::new(198, 19, 0, 1));
         let layers = vec![
             ethernet,
@@ -286,73 +366,127 @@ impl Provider {
         let mut stream = Stream::new(name, layers, 128);
         // A tag and the signature need more than 64 octets.
         stream.sizes = sizes.at_least(68);
-        (stream.flows, stream.order) = (flows, Order::Random);
+        stream.order = Order::Random;
         stream
     }
 
-    /// Traffic of all services from the customers to the core; each service as much as another.
-    pub(in crate::router) fn plan(&self, sizes: &Sizes) -> Plan {
+    /// The frame of a customer that is sent by the core with a service's label.
+    fn labelled(name: &str, inner: Vec<Layer>, class: u8, sizes: &Sizes) -> Stream {
+        let core = [
+            Layer::Ethernet { destination: OUT_MAC, source: NEXT_MAC },
+            Layer::Mpls { label: FIRST_LABEL, class, ttl: 64 },
+        ];
+        let mut stream = Stream::new(name, [&core[..], &inner].concat(), 128);
+        // Labels, two headers and the signature need more than 64 octets.
+        stream.sizes = sizes.at_least(84);
+        stream.order = Order::Random;
+        stream
+    }
+
+    /// A label for each of `count` services from `first` on, by flow.
+    fn labels(first: u32, count: u32) -> Vary {
+        let values = Values::count(FIRST_LABEL + first, count);
+        Vary { layer: 1, part: Part::Label, values }
+    }
+
+    /// Each of a bridge domain's customers, by flow.
+    fn macs(&self, first: u128) -> Values {
+        let (count, every) = (self.scale.macs_a_side(), self.scale.bridges);
+        Values::Count { first, step: 1, count, every }
+    }
+
+    /// Traffic of all services both ways, each service as much as another.
+    pub fn plan(&self, sizes: &Sizes) -> Plan {
         let Scale { vpns, wires, bridges, flows, .. } = self.scale;
         let part = |count: u32| {
-            (u64::from(flows) * u64::from(count) / u64::from(self.scale.services())) as u32
+            (u64::from(flows) * u64::from(count) / u64::from(self.scale.services()) / 2) as u32
         };
+        let counts = [vpns, wires, bridges];
+        let least = bridges.min(vpns).min(wires).max(1);
+        let mut streams = Vec::new();
+        for both in [self.towards_core(sizes), self.towards_customers(sizes)] {
+            for (mut stream, count) in both.into_iter().zip(counts) {
+                stream.flows = part(count);
+                stream.weight = (count / least).clamp(1, 1_000);
+                streams.push(stream);
+            }
+        }
+        Plan { streams, seed: SEED }
+    }
+
+    /// IP VPNs, VPWS and VPLS from the customers to the core.
+    fn towards_core(&self, sizes: &Sizes) -> [Stream; 3] {
+        let Scale { vpns, wires, bridges, .. } = self.scale;
         let routed = Layer::Ethernet { destination: IN_MAC, source: LEFT_MAC };
-        let any = Layer::Ethernet { destination: [2, 0, 0, 0, 9, 1], source: [2, 0, 0, 0, 9, 2] };
         let ports = |count| Vary {
             layer: 3,
             part: Part::Source,
             values: Values::Count { first: 1_024, step: 1, count: 60_000, every: count },
         };
-        let mut vpn = Self::tagged("IP VPN", routed, part(vpns), sizes);
-        let to = Arc::from(hosts(&self.vpn, vpn.flows as usize, 32, SEED));
+        let mut vpn = Self::tagged("IP VPN", routed, sizes);
+        let to = Arc::from(hosts(&self.vpn, self.scale.flows as usize / 2, 32, SEED));
         let to = Vary { layer: 2, part: Part::Destination, values: Values::Table(to) };
         vpn.vary = vec![Self::tags(0, vpns), to, ports(vpns)];
-        let mut wire = Self::tagged("VPWS", any.clone(), part(wires), sizes);
+        let mut wire = Self::tagged("VPWS", ANY, sizes);
         wire.vary = vec![Self::tags(vpns, wires), ports(wires)];
-        let mut lan = Self::tagged("VPLS", any, part(bridges), sizes);
-        let macs = |first| Values::Count {
-            first,
-            step: 1,
-            count: self.scale.macs_a_side(),
-            every: bridges,
-        };
+        let mut lan = Self::tagged("VPLS", ANY, sizes);
         lan.vary = vec![
             Self::tags(vpns + wires, bridges),
-            Vary { layer: 0, part: Part::Source, values: macs(NEAR_MACS) },
-            Vary { layer: 0, part: Part::Destination, values: macs(FAR_MACS) },
+            Vary { layer: 0, part: Part::Source, values: self.macs(NEAR_MACS) },
+            Vary { layer: 0, part: Part::Destination, values: self.macs(FAR_MACS) },
             ports(bridges * self.scale.macs_a_side()),
         ];
-        let mut streams = vec![vpn, wire, lan];
-        let least = bridges.min(vpns).min(wires).max(1);
-        for (stream, count) in streams.iter_mut().zip([vpns, wires, bridges]) {
-            stream.weight = (count / least).clamp(1, 1_000);
-        }
-        Plan { streams, seed: SEED }
+        [vpn, wire, lan]
     }
 
-    /// One frame from each customer behind the core, so that the bridge domains learn where they
-    /// are: to be sent once, from the core.
-    pub(in crate::router) fn learning(&self) -> Plan {
+    /// The same from the core to the customers, each kind in a class of its own.
+    fn towards_customers(&self, sizes: &Sizes) -> [Stream; 3] {
         let Scale { vpns, wires, bridges, .. } = self.scale;
-        let label = FIRST_LABEL + vpns + wires;
-        let layers = vec![
-            Layer::Ethernet { destination: OUT_MAC, source: NEXT_MAC },
-            Layer::Mpls { label, class: 0, ttl: 64 },
-            Layer::Ethernet { destination: [2, 0, 0, 0, 9, 1], source: [2, 0, 0, 0, 9, 2] },
-        ];
-        let mut stream = Stream::new("learning", layers, 68);
-        let macs = Values::Count {
-            first: FAR_MACS,
-            step: 1,
-            count: self.scale.macs_a_side(),
-            every: bridges,
+        let (source, destination) = (Ipv4Addr::new(198, 19, 0, 1), SOURCES.0);
+        let ip = Layer::Ipv4 { source, destination, class: 0, ttl: 64 };
+        let udp = Layer::Udp { source: 1_024, destination: 9 };
+        let ports = |layer, count| Vary {
+            layer,
+            part: Part::Source,
+            values: Values::Count { first: 1_024, step: 1, count: 60_000, every: count },
         };
-        stream.vary = vec![
-            Vary { layer: 1, part: Part::Label, values: Values::count(label, bridges) },
-            Vary { layer: 2, part: Part::Source, values: macs },
+        let mut vpn = Self::labelled("IP VPN, back", vec![ip.clone(), udp.clone()], 0, sizes);
+        let to = Values::Random { first: u128::from(SOURCES.0.to_bits()), bits: 16 };
+        let to = Vary { layer: 2, part: Part::Destination, values: to };
+        vpn.vary = vec![Self::labels(0, vpns), to, ports(3, vpns)];
+        let frame = vec![ANY, ip, udp];
+        let mut wire = Self::labelled("VPWS, back", frame.clone(), 1, sizes);
+        wire.vary = vec![Self::labels(vpns, wires), ports(4, wires)];
+        let mut lan = Self::labelled("VPLS, back", frame, 3, sizes);
+        lan.vary = vec![
+            Self::labels(vpns + wires, bridges),
+            Vary { layer: 2, part: Part::Source, values: self.macs(FAR_MACS) },
+            Vary { layer: 2, part: Part::Destination, values: self.macs(NEAR_MACS) },
+            ports(4, bridges * self.scale.macs_a_side()),
         ];
-        stream.flows = self.scale.macs_a_side() * bridges;
-        Plan::of(stream, SEED)
+        [vpn, wire, lan]
+    }
+
+    /// One frame from each customer of the bridge domains, so that they learn where those are.
+    pub fn learning(&self) -> [Plan; 2] {
+        let Scale { vpns, wires, bridges, .. } = self.scale;
+        let sizes = Sizes::fixed(SHORT);
+        let mut near = Self::tagged("near", ANY, &sizes);
+        near.vary = vec![
+            Self::tags(vpns + wires, bridges),
+            Vary { layer: 0, part: Part::Source, values: self.macs(NEAR_MACS) },
+        ];
+        let mut far = Self::labelled("far", vec![ANY], 0, &sizes);
+        far.vary = vec![
+            Self::labels(vpns + wires, bridges),
+            Vary { layer: 2, part: Part::Source, values: self.macs(FAR_MACS) },
+        ];
+        [near, far].map(|mut stream| {
+            // Every customer once: in turn.
+            stream.order = Order::RoundRobin;
+            stream.flows = self.scale.macs_a_side() * bridges;
+            Plan::of(stream, SEED)
+        })
     }
 }
 
@@ -373,9 +507,14 @@ mod tests {
         let plan = provider.plan(&Sizes::imix());
         assert!(plan.generator().is_ok() && plan.flows() > 39_990);
         let weights: Vec<_> = plan.streams.iter().map(|stream| stream.weight).collect();
-        assert_eq!(weights, [4, 4, 1]);
-        let learning = provider.learning();
-        assert!(learning.generator().is_ok());
-        assert_eq!(learning.flows(), 2_000);
+        assert_eq!(weights, [4, 4, 1, 4, 4, 1]);
+        for learning in provider.learning() {
+            assert!(learning.generator().is_ok());
+            assert_eq!(learning.flows(), 2_000);
+        }
+        let mut memory = crate::Memory::new(&programs).unwrap();
+        provider.learning().iter().for_each(|plan| memory.learn(plan).unwrap());
+        let found = memory.run(&plan, std::time::Duration::from_millis(1)).unwrap();
+        assert!(found.sent > 0 && found.lost == 0, "{found:?}");
     }
 }

@@ -1,38 +1,40 @@
 //! Two namespaces with two wires between them, and Linux as the forwarder in one.
 
-use crate::scratch::Scratch;
 use anyhow::Context;
 use attack::{Namespace, Veth, run_ip};
+use serde_json::Value;
 use std::fmt::Write as _;
 use std::fs;
 use std::net::{Ipv4Addr, Ipv6Addr};
+use std::path::{Path, PathBuf};
 use traffic::Route;
 
 /// The tester's ends.
-pub(in crate::router) const LEFT: &str = "left";
-pub(in crate::router) const RIGHT: &str = "right";
+pub const LEFT: &str = "left";
+pub const RIGHT: &str = "right";
 /// Those of what is tested.
-pub(in crate::router) const IN: &str = "in";
-pub(in crate::router) const OUT: &str = "out";
+pub const IN: &str = "in";
+pub const OUT: &str = "out";
 /// Link-layer addresses, as numbers and as ip(8) writes them.
-pub(in crate::router) const LEFT_MAC: [u8; 6] = [2, 0, 0, 0, 1, 2];
-pub(in crate::router) const IN_MAC: [u8; 6] = [2, 0, 0, 0, 1, 1];
-const LEFT_TEXT: &str = "02:00:00:00:01:02";
-pub(in crate::router) const OUT_MAC: [u8; 6] = [2, 0, 0, 0, 2, 1];
-pub(in crate::router) const NEXT_MAC: [u8; 6] = [2, 0, 0, 0, 2, 0x99];
-const IN_TEXT: &str = "02:00:00:00:01:01";
+pub const LEFT_MAC: [u8; 6] = [2, 0, 0, 0, 1, 2];
+/// Of what is tested, at the left wire.
+pub const IN_MAC: [u8; 6] = [2, 0, 0, 0, 1, 1];
+pub(crate) const LEFT_TEXT: &str = "02:00:00:00:01:02";
+pub const OUT_MAC: [u8; 6] = [2, 0, 0, 0, 2, 1];
+pub const NEXT_MAC: [u8; 6] = [2, 0, 0, 0, 2, 0x99];
+pub(crate) const IN_MAC_TEXT: &str = "02:00:00:00:01:01";
 const OUT_TEXT: &str = "02:00:00:00:02:01";
 const RIGHT_TEXT: &str = "02:00:00:00:02:02";
 /// The next hop's: nobody's, so that the tester's kernel drops at once what the tester has seen.
 const NEXT_TEXT: &str = "02:00:00:00:02:99";
 /// The address of what is tested, at its end of the left wire.
-pub(in crate::router) const SUT_V4: Ipv4Addr = Ipv4Addr::new(10, 199, 1, 1);
-pub(in crate::router) const NEXT_V4: Ipv4Addr = Ipv4Addr::new(10, 199, 2, 2);
-pub(in crate::router) const NEXT_V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 2, 0, 0, 0, 0, 2);
+pub const SUT_V4: Ipv4Addr = Ipv4Addr::new(10, 199, 1, 1);
+pub const NEXT_V4: Ipv4Addr = Ipv4Addr::new(10, 199, 2, 2);
+pub const NEXT_V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 2, 0, 0, 0, 0, 2);
 
 /// Who forwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::router) enum Who {
+pub enum Who {
     /// The kernel: its ends of the wires have addresses.
     Linux,
     /// Tandem's forwarder: the kernel's ends have none.
@@ -41,28 +43,32 @@ pub(in crate::router) enum Who {
 
 /// The namespaces. Dropping it removes them.
 #[derive(Debug)]
-pub(in crate::router) struct Ground {
-    pub(in crate::router) side: Namespace,
-    pub(in crate::router) sut: Namespace,
-    pub(in crate::router) scratch: Scratch,
+pub struct Ground {
+    /// The tester's.
+    pub side: Namespace,
+    /// That of what is tested.
+    pub sut: Namespace,
+    /// Where its files are.
+    pub directory: PathBuf,
 }
 
 impl Ground {
     /// Both namespaces and wires; what arrives in `sut` is handled by core `sut_core`, what arrives
-    /// at the tester by core `side_core`.
+    /// at the tester by core `side_core`. Its files are in `directory`.
     ///
     /// # Errors
     /// Without root, ip(8) or namespaces.
-    pub(in crate::router) fn new(
+    pub fn new(
         who: Who,
         (side_core, sut_core): (usize, usize),
+        directory: &Path,
     ) -> anyhow::Result<Self> {
-        let scratch = Scratch::new("tandem-lab-")?;
         let (side, sut) = match who {
             Who::Linux => ("linux-side", "linux"),
             Who::Tandem => ("tandem-side", "tandem"),
         };
-        let ground = Self { side: Namespace::new(side)?, sut: Namespace::new(sut)?, scratch };
+        let (side, sut) = (Namespace::new(side)?, Namespace::new(sut)?);
+        let ground = Self { side, sut, directory: directory.to_owned() };
         let Self { side, sut, .. } = &ground;
         for namespace in [side, sut] {
             namespace.set("net.ipv6.conf.default.accept_dad", "0")?;
@@ -81,7 +87,7 @@ impl Ground {
         }
         let end =
             |namespace, interface, addresses, mac| Veth { namespace, interface, addresses, mac };
-        Veth::pair(end(side, LEFT, &[], LEFT_TEXT), end(sut, IN, inner, IN_TEXT))?;
+        Veth::pair(end(side, LEFT, &[], LEFT_TEXT), end(sut, IN, inner, IN_MAC_TEXT))?;
         Veth::pair(end(side, RIGHT, &[], RIGHT_TEXT), end(sut, OUT, outer, OUT_TEXT))?;
         ground.steer(side, RIGHT, side_core)?;
         ground.steer(side, LEFT, side_core)?;
@@ -100,7 +106,7 @@ impl Ground {
     ///
     /// # Errors
     /// What ip(8) says.
-    pub(in crate::router) fn forward(&self, v4: &[Route], v6: &[Route]) -> anyhow::Result<()> {
+    pub fn forward(&self, v4: &[Route], v6: &[Route]) -> anyhow::Result<()> {
         let sut = &self.sut;
         sut.set("net.ipv4.ip_forward", "1")?;
         sut.set("net.ipv6.conf.all.forwarding", "1")?;
@@ -118,7 +124,7 @@ impl Ground {
             let network = Ipv6Addr::from_bits(route.network);
             writeln!(lines, "route replace {network}/{} via {next6} dev {OUT}", route.length)?;
         }
-        let file = self.scratch.path().join("routes");
+        let file = self.directory.join("routes");
         fs::write(&file, lines)?;
         let path = file.to_str().context("a path of the lab is text")?;
         sut.ip(&["-batch", path]).context("the routes")?;
@@ -128,11 +134,30 @@ impl Ground {
         sut.ip(&["route", "replace", "198.18.0.0/15", "via", left, "dev", IN]).map(drop)
     }
 
+    /// Packets that the kernel dropped so far at the ends of the wires.
+    ///
+    /// # Errors
+    /// What ip(8) says.
+    pub fn drops(&self) -> anyhow::Result<Vec<(String, u64)>> {
+        let ends = [(&self.side, LEFT), (&self.side, RIGHT), (&self.sut, IN), (&self.sut, OUT)];
+        let mut all = Vec::new();
+        for (namespace, end) in ends {
+            let text = namespace.ip(&["-s", "-j", "link", "show", "dev", end])?;
+            let told: Value = serde_json::from_str(&text)?;
+            for way in ["rx", "tx"] {
+                let count = told[0]["stats64"][way]["dropped"].as_u64();
+                let count = count.with_context(|| format!("no counters of {end}"))?;
+                all.push((format!("wire {end} {way}"), count));
+            }
+        }
+        Ok(all)
+    }
+
     /// How many routes Linux has, of both versions.
     ///
     /// # Errors
     /// When the kernel does not tell.
-    pub(in crate::router) fn routes(&self) -> anyhow::Result<[usize; 2]> {
+    pub fn routes(&self) -> anyhow::Result<[usize; 2]> {
         let count = |version: &str| -> anyhow::Result<usize> {
             let all = self.sut.ip(&[version, "route", "show", "dev", OUT])?;
             Ok(all.lines().filter(|line| line.contains(" via ")).count())

@@ -1,16 +1,20 @@
-//! The tester at work: packets out by one port, back by another, on one core.
+//! The tester at work: packets out by one port, back by another, or both ways, on one core.
 
+use crate::ground::OUT_MAC;
 use anyhow::Context;
 use driver::Clock;
 use driver::ports::{Port, VECTOR};
 use graph::{Pool, STRIDE, Slot};
 use machine::Time;
 use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
-use traffic::{Analyser, Generator, Measured, Plan, Report, Schedule, Trial};
+use traffic::{Analyser, Generator, Layer, Measured, Plan, Report, Schedule, Trial};
 
-/// Cells of the tester's pool.
+/// Cells of the tester's pool; on wires more, so that its queues last for a scheduler's tick.
 pub(super) const CELLS: usize = 8_192;
+pub(super) const WIRE_CELLS: usize = 32_768;
 /// After the last packet was sent: so long none may come before the trial is over …
 const SILENCE: Duration = Duration::from_millis(50);
 /// … and so long it takes at most.
@@ -23,20 +27,30 @@ const ATTEND: Duration = Duration::from_millis(50);
 const BURST_PPS: f64 = 1e9;
 /// The longest burst's time.
 const BURST_MAX: Duration = Duration::from_secs(10);
+/// Before a trial whoever waits for the core may have it, rather than in its middle.
+const REST: Duration = Duration::from_millis(20);
+/// Between two looks at a guest's packets.
+const GUEST: Duration = Duration::from_micros(200);
 
 /// What a trial found.
 #[derive(Debug, Clone, Default)]
-pub(in crate::router) struct Found {
-    pub(in crate::router) measured: Measured,
-    pub(in crate::router) report: Report,
+pub struct Found {
+    /// What methods look at.
+    pub measured: Measured,
+    /// What the analyser found.
+    pub report: Report,
     /// Packets that the tester should have sent and did not: it, not the forwarder, was too slow.
-    pub(in crate::router) unsent: u64,
+    pub unsent: u64,
     /// The share of its time that the core of what is tested was busy.
-    pub(in crate::router) busy: f64,
+    pub busy: f64,
+    /// The longest that the tester did not look at its ports.
+    pub away: Duration,
+    /// The longest that the worker did not, where it tells: over rings.
+    pub worker_away: Duration,
 }
 
 /// Generator and analyser at two ports.
-pub(in crate::router) struct Tester {
+pub struct Tester {
     out: Port,
     back: Port,
     pool: Pool,
@@ -47,6 +61,15 @@ pub(in crate::router) struct Tester {
     trials: u64,
     sut_core: usize,
     attended: Time,
+    is_both_ways: bool,
+    guest: Option<Port>,
+    met_guest: Time,
+    worker_away_ns: Arc<AtomicU64>,
+}
+
+/// The port that a frame leaves the tester by: what is for the router's right end enters there.
+pub(crate) fn entry(frame: &[u8]) -> usize {
+    usize::from(frame.starts_with(&OUT_MAC))
 }
 
 impl Tester {
@@ -54,7 +77,7 @@ impl Tester {
     ///
     /// # Errors
     /// When the plan cannot be carried out.
-    pub(in crate::router) fn new(
+    pub fn new(
         (out, back): (Port, Port),
         pool: Pool,
         plan: &Plan,
@@ -74,7 +97,32 @@ impl Tester {
             trials: 0,
             sut_core,
             attended: Time::ZERO,
+            is_both_ways: plan.streams.iter().any(|stream| {
+                matches!(stream.layers.first(), Some(Layer::Ethernet { destination, .. })
+                    if *destination == OUT_MAC)
+            }),
+            guest: None,
+            met_guest: Time::ZERO,
+            worker_away_ns: Arc::default(),
         })
+    }
+
+    /// Lets somebody else's TCP through at the left end: its packets leave there, and what comes
+    /// back there is for it.
+    pub fn host(&mut self, guest: Port) {
+        self.guest = Some(guest);
+        self.attend(self.now());
+    }
+
+    /// Whether both ends are up, after a look at them.
+    pub(crate) fn is_up(&mut self) -> bool {
+        self.attend(self.now());
+        self.out.is_up() && self.back.is_up()
+    }
+
+    /// Where a worker of this process writes the longest that it did not look at its ports.
+    pub(crate) fn worker_away(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.worker_away_ns)
     }
 
     fn now(&self) -> Time {
@@ -82,7 +130,8 @@ impl Tester {
     }
 
     /// Carries a trial out.
-    pub(in crate::router) fn trial(&mut self, trial: Trial) -> Found {
+    pub fn trial(&mut self, trial: Trial) -> Found {
+        std::thread::sleep(REST);
         let (pps, packets, limit) = match trial {
             Trial::Rate { pps, duration } => {
                 (pps, (pps * duration.as_secs_f64()).round() as u64, duration + LATE)
@@ -92,24 +141,28 @@ impl Tester {
         self.trials += 1;
         self.generator.begin(self.trials);
         self.analyser.begin(self.trials);
+        self.worker_away_ns.store(0, Relaxed);
         let (dropped, busy) = (self.dropped(), busy_ticks(self.sut_core));
         let start = self.now();
         let mut schedule = Schedule::new(start, pps, packets);
-        let mut now = start;
+        let (mut now, mut away) = (start, Duration::ZERO);
         while schedule.taken() < packets && now.since(start) < limit {
             self.send(now, &mut schedule);
             self.receive();
-            now = self.now();
+            let before = std::mem::replace(&mut now, self.now());
+            away = away.max(now.since(before));
             if now.since(self.attended) > ATTEND {
                 self.attend(now);
             }
         }
         let took = now.since(start);
         let busy = share(busy, busy_ticks(self.sut_core));
+        let worker_away = Duration::from_nanos(self.worker_away_ns.load(Relaxed));
         self.drain(schedule.taken());
         let report = self.analyser.settle(&self.generator);
         let unsent = packets - schedule.taken() + self.dropped() - dropped;
-        Found { measured: Measured::new(packets, &report, took), report, unsent, busy }
+        let measured = Measured::new(packets, &report, took);
+        Found { measured, report, unsent, busy, away, worker_away }
     }
 
     /// Sends what is due, at most a vector.
@@ -123,20 +176,51 @@ impl Tester {
         let count = self.pool.take_all(&mut cells[..count]);
         self.generator.fill(now, &mut self.pool, &cells[..count]);
         self.slots.extend_from_slice(&cells[..count]);
+        if self.is_both_ways {
+            let pool = &self.pool;
+            let mut right: Vec<Slot> =
+                self.slots.extract_if(.., |slot| entry(pool.bytes(*slot)) == 1).collect();
+            self.back.send(&mut self.pool, &mut right);
+        }
         self.out.send(&mut self.pool, &mut self.slots);
     }
 
-    /// Takes what came back; what came by the way out is nobody's.
+    /// Takes what came back; unless packets go both ways, what came by the way out is the
+    /// guest's or nobody's.
     fn receive(&mut self) -> usize {
-        let count = self.back.receive(&mut self.pool, &mut self.slots);
+        let mut count = self.back.receive(&mut self.pool, &mut self.slots);
+        if self.is_both_ways {
+            count += self.out.receive(&mut self.pool, &mut self.slots);
+        }
         let now = self.now();
         for slot in &self.slots {
             self.analyser.receive(now, self.pool.bytes(*slot));
         }
-        self.out.receive(&mut self.pool, &mut self.slots);
         self.pool.free_all(&self.slots);
         self.slots.clear();
+        if !self.is_both_ways {
+            self.out.receive(&mut self.pool, &mut self.slots);
+            self.meet_guest(now);
+            self.pool.free_all(&self.slots);
+            self.slots.clear();
+        }
         count
+    }
+
+    /// Hands the guest its part of what came by the way out, and sends what it has.
+    fn meet_guest(&mut self, now: Time) {
+        let Some(guest) = &mut self.guest else { return };
+        let pool = &self.pool;
+        let mut own: Vec<Slot> =
+            self.slots.extract_if(.., |slot| is_tcp(pool.bytes(*slot))).collect();
+        guest.send(&mut self.pool, &mut own);
+        if now.since(self.met_guest) > GUEST {
+            self.met_guest = now;
+            guest.receive(&mut self.pool, &mut own);
+            self.out.send(&mut self.pool, &mut own);
+            // It runs on this core, too.
+            std::thread::yield_now();
+        }
     }
 
     /// Waits for what is under way.
@@ -159,6 +243,9 @@ impl Tester {
     fn attend(&mut self, now: Time) {
         self.out.attend(&mut self.pool);
         self.back.attend(&mut self.pool);
+        if let Some(guest) = &mut self.guest {
+            guest.attend(&mut self.pool);
+        }
         self.attended = now;
     }
 
@@ -171,6 +258,11 @@ impl Tester {
         let back = self.back.counters().receive_drops;
         out.iter().chain(&back).sum()
     }
+}
+
+/// Whether a frame has TCP in IPv4 (RFC 894, RFC 791 §3.1).
+fn is_tcp(frame: &[u8]) -> bool {
+    frame.get(12..14) == Some(&[8, 0]) && frame.get(23) == Some(&6)
 }
 
 /// Ticks that a core was busy, and all of them (proc(5), /proc/stat).

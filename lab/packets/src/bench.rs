@@ -1,17 +1,20 @@
 //! The search for what a forwarder reaches on a ground.
 
-use super::ground::{Ground, LEFT, RIGHT};
-use super::tester::{CELLS, Found, Tester};
-use crate::contract::Options;
+use crate::ground::{Ground, LEFT, LEFT_MAC, RIGHT};
+use crate::memory::RING;
+use crate::tester::{CELLS, Found, Tester, WIRE_CELLS};
 use anyhow::Context;
-use driver::ports::{PacketPort, Port, XdpPort, packet, xdp};
+use driver::ports::{MemifPort, PacketPort, Port, XdpPort, memif, packet, xdp};
 use graph::{Pool, STRIDE};
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::path::Path;
+use std::time::{Duration, Instant};
 use traffic::{Bounds, Delays, Goal, Latency, Plan, Search, Trial, drive};
 
+/// Entries of the rings of the tester's ends of wires.
+const ENTRIES: u32 = 8_192;
 /// Loss that is borne, as in the report.
-pub(in crate::router) const LOSS: f64 = 20e-6;
+pub const LOSS: f64 = 20e-6;
 /// How near the bounds are in the end.
 const WIDTH: f64 = 0.02;
 /// The rates between which is searched, packets a second.
@@ -20,34 +23,38 @@ const LEAST_PPS: f64 = 1_000.0;
 const BUSY_MIN: f64 = 0.1;
 /// Part of the throughput at which delays are measured.
 const LATENCY_LOAD: f64 = 0.9;
+/// Time for the other ends of memifs, and between two looks.
+const MEET_MAX: Duration = Duration::from_secs(15);
+const PAUSE: Duration = Duration::from_millis(10);
 /// Trials of delays.
 const LATENCY_TRIALS: usize = 5;
 
 /// How long trials are.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::router) struct Bench {
-    pub(in crate::router) cores: (usize, usize),
-    pub(in crate::router) is_quick: bool,
+pub struct Bench {
+    /// The tester's core, and that of what is tested.
+    pub cores: (usize, usize),
+    /// Short trials, coarser figures.
+    pub is_quick: bool,
 }
 
 /// What a forwarder reached.
 #[derive(Debug, Clone)]
-pub(in crate::router) struct Reached {
+pub struct Reached {
     /// The highest rate with a loss that is borne, packets a second; 0 if there is none.
-    pub(in crate::router) pps: f64,
-    pub(in crate::router) bounds: Bounds,
+    pub pps: f64,
+    /// Where the search ended.
+    pub bounds: Bounds,
     /// What the last trial at that rate found.
-    pub(in crate::router) at_best: Found,
-    pub(in crate::router) delays: Delays,
-    pub(in crate::router) trials: usize,
+    pub at_best: Found,
+    /// What the trial at nine tenths of the rate found, of several that of the median mean.
+    pub at_load: Found,
+    /// The longest delay of each of these trials, and how long the tester was away in it.
+    pub longest: Vec<(Duration, Duration)>,
+    /// Trials of the search.
+    pub trials: usize,
     /// Whether the tester itself could not do more.
-    pub(in crate::router) is_testers_limit: bool,
-}
-
-/// The peer's name.
-pub(in crate::router) fn linux_name() -> String {
-    let host = crate::host::describe();
-    format!("Linux {} forwarding", host["kernel"].as_str().unwrap_or_default())
+    pub is_testers_limit: bool,
 }
 
 /// The tester's ends by AF_XDP.
@@ -55,7 +62,7 @@ fn by_xdp(pool: &Pool) -> anyhow::Result<(Port, Port)> {
     let mut umem = xdp::Umem::new(pool, true)?;
     let mut open = |name: &str| -> anyhow::Result<Port> {
         let before = xdp::Redirect::attach(name).with_context(|| name.to_owned())?;
-        Ok(Port::Xdp(XdpPort::open(&before, 0, xdp::ENTRIES, &mut umem)?))
+        Ok(Port::Xdp(XdpPort::open(&before, 0, ENTRIES, &mut umem)?))
     };
     Ok((open(LEFT)?, open(RIGHT)?))
 }
@@ -70,17 +77,57 @@ fn by_packet() -> anyhow::Result<(Port, Port)> {
 }
 
 impl Bench {
-    /// The tester on the first core, what is tested on the second.
-    pub(in crate::router) fn new(options: &Options) -> Self {
-        let cores = (0, 1.min(crate::host::cores() - 1));
-        Self { cores, is_quick: options.quick }
+    /// The tester on the first of so many cores, what is tested on the second.
+    #[must_use]
+    pub fn new(cores: usize, is_quick: bool) -> Self {
+        Self { cores: (0, 1.min(cores.saturating_sub(1))), is_quick }
     }
 
     /// How long the trials of a search are.
-    pub(in crate::router) fn goal(&self) -> Goal {
+    pub fn goal(&self) -> Goal {
         let times = if self.is_quick { [100, 250, 250] } else { [250, 1_000, 3_000] };
         let [initial, last, sum] = times.map(Duration::from_millis);
         Goal { width: WIDTH, ..Goal::noisy(LOSS) }.within(initial, last, sum)
+    }
+
+    /// Opens the tester's ends of two memifs in a directory, waits until somebody is at their other
+    /// ends, and lets `work` have the tester.
+    ///
+    /// # Errors
+    /// When nobody comes or nothing passes, and those of `work`.
+    pub fn on_memifs<T: Send>(
+        &self,
+        directory: &Path,
+        plan: &Plan,
+        work: impl FnOnce(&mut Tester) -> anyhow::Result<T> + Send,
+    ) -> anyhow::Result<T> {
+        let (own, sut) = self.cores;
+        let run = || -> anyhow::Result<T> {
+            peers::pin(own)?;
+            let open = |name: &str| -> anyhow::Result<Port> {
+                let (socket, role) = (directory.join(name), memif::Role::Slave);
+                let log2_size = RING.ilog2() as u8;
+                let spec = memif::Spec::new(&socket, 0, role, LEFT_MAC);
+                let spec = memif::Spec { log2_size, ..spec };
+                Ok(Port::Memif(MemifPort::open(&spec).with_context(|| name.to_owned())?))
+            };
+            let ports = (open(LEFT)?, open(RIGHT)?);
+            let mut tester = Tester::new(ports, Pool::new(CELLS, STRIDE), plan, sut)?;
+            let begun = Instant::now();
+            while !tester.is_up() {
+                anyhow::ensure!(begun.elapsed() < MEET_MAX, "nobody is at the other ends");
+                std::thread::sleep(PAUSE);
+            }
+            // The other end may still have to offer its memory.
+            while tester.trial(Trial::Burst { packets: 1 }).measured.received == 0 {
+                anyhow::ensure!(begun.elapsed() < MEET_MAX, "nothing passes");
+            }
+            work(&mut tester)
+        };
+        std::thread::scope(|scope| {
+            let thread = scope.spawn(run);
+            thread.join().map_err(|_| anyhow::anyhow!("the tester failed"))?
+        })
     }
 
     /// Opens the tester's ends of the ground's wires in a thread of their own, on the tester's
@@ -88,7 +135,7 @@ impl Bench {
     ///
     /// # Errors
     /// When ports cannot be opened, and those of `work`.
-    pub(in crate::router) fn on_wires<T: Send>(
+    pub fn on_wires<T: Send>(
         &self,
         ground: &Ground,
         plan: &Plan,
@@ -98,7 +145,7 @@ impl Bench {
         let run = || -> anyhow::Result<T> {
             attack::enter(ground.side.name())?;
             peers::pin(own)?;
-            let pool = Pool::new(CELLS, STRIDE);
+            let pool = Pool::new(WIRE_CELLS, STRIDE);
             // Where there is no AF_XDP, AF_PACKET does, more slowly.
             let ports = by_xdp(&pool).or_else(|_| by_packet())?;
             let mut tester = Tester::new(ports, pool, plan, sut)?;
@@ -111,7 +158,7 @@ impl Bench {
     }
 
     /// Searches the highest rate below `most_pps`, then measures delays at nine tenths of it.
-    pub(in crate::router) fn search(&self, tester: &mut Tester, most_pps: f64) -> Reached {
+    pub fn search(&self, tester: &mut Tester, most_pps: f64) -> Reached {
         // Caches, neighbours and page tables are not what is searched for.
         let warm = Trial::Rate { pps: most_pps / 10.0, duration: Duration::from_millis(100) };
         tester.trial(warm);
@@ -138,43 +185,59 @@ impl Bench {
         let at_best = held.pop().map(|(_, found)| found).unwrap_or_default();
         let lost = at_worst.1.report.all.lost + at_worst.1.unsent;
         let is_testers_limit = at_worst.1.unsent * 2 > lost;
-        let delays = self.delays(tester, pps * LATENCY_LOAD);
-        Reached { pps, bounds, at_best, delays, trials, is_testers_limit }
+        let (at_load, longest) = self.delays(tester, pps * LATENCY_LOAD);
+        Reached { pps, bounds, at_best, at_load, longest, trials, is_testers_limit }
     }
 
-    /// Delays at a rate: of repeated trials the one with the median of means.
-    fn delays(&self, tester: &mut Tester, pps: f64) -> Delays {
+    /// Delays at a rate: of repeated trials the one with the median of means, and of each the
+    /// longest.
+    fn delays(&self, tester: &mut Tester, pps: f64) -> (Found, Vec<(Duration, Duration)>) {
         let duration = self.goal().final_duration;
         let mut method = Latency::new(pps.max(1.0), duration, LATENCY_TRIALS);
         let mut all = Vec::with_capacity(LATENCY_TRIALS);
         let never: Result<usize, std::convert::Infallible> = drive(&mut method, |trial| {
-            let measured = tester.trial(trial).measured;
-            all.push(measured.delays);
+            let found = tester.trial(trial);
+            let measured = found.measured;
+            all.push(found);
             Ok(measured)
         });
         let _: usize = never.unwrap_or_default();
-        all.sort_by(|one, other| one.mean_ns.total_cmp(&other.mean_ns));
-        all.get(all.len() / 2).copied().unwrap_or_default()
+        let longest =
+            |found: &Found| (Duration::from_nanos(found.measured.delays.max_ns), found.away);
+        let longest = all.iter().map(longest).collect();
+        let mean = |found: &Found| found.measured.delays.mean_ns;
+        all.sort_by(|one, other| mean(one).total_cmp(&mean(other)));
+        let middle = all.len() / 2;
+        (all.into_iter().nth(middle).unwrap_or_default(), longest)
     }
 }
 
 impl Reached {
     /// Packets a second that a core that is busy all the time would reach.
-    pub(in crate::router) fn pps_a_core(&self) -> f64 {
+    pub fn pps_a_core(&self) -> f64 {
         let busy = self.at_best.busy;
         if busy >= BUSY_MIN { self.pps / busy.min(1.0) } else { self.pps }
     }
 
+    /// Delays at nine tenths of the rate.
+    #[must_use]
+    pub fn delays(&self) -> Delays {
+        self.at_load.measured.delays
+    }
+
     /// What a table says beside the value.
-    pub(in crate::router) fn note(&self) -> String {
-        let delays = format!("mean {:.0} us at 90 %", self.delays.mean_ns / 1e3);
+    pub fn note(&self) -> String {
+        let Delays { mean_ns, max_ns, .. } = self.delays();
+        let delays =
+            format!("at 90 % mean {:.0} us, max {:.0} us", mean_ns / 1e3, max_ns as f64 / 1e3);
         if self.is_testers_limit { format!("the tester's limit; {delays}") } else { delays }
     }
 
     /// As a row's detail has it.
-    pub(in crate::router) fn told(&self) -> Value {
+    pub fn told(&self) -> Value {
         let micros = |ns: f64| (ns / 10.0).round() / 100.0;
-        let all = &self.at_best.report.all;
+        let (all, delays) = (&self.at_best.report.all, self.delays());
+        let away = |time: Duration| micros(time.as_secs_f64() * 1e9);
         json!({
             "pps": self.pps.round(),
             "upper_pps": self.bounds.upper_pps,
@@ -186,12 +249,18 @@ impl Reached {
             "reordered": all.reordered,
             "duplicates": all.duplicates,
             "latency_us_at_90_percent": {
-                "min": micros(self.delays.min_ns as f64),
-                "mean": micros(self.delays.mean_ns),
-                "p50": micros(self.delays.p50_ns as f64),
-                "p99": micros(self.delays.p99_ns as f64),
-                "p999": micros(self.delays.p999_ns as f64),
-                "max": micros(self.delays.max_ns as f64),
+                "min": micros(delays.min_ns as f64),
+                "mean": micros(delays.mean_ns),
+                "p50": micros(delays.p50_ns as f64),
+                "p99": micros(delays.p99_ns as f64),
+                "p999": micros(delays.p999_ns as f64),
+                "p9999": micros(delays.p9999_ns as f64),
+                "max": micros(delays.max_ns as f64),
+                "tester_away_max": away(self.at_load.away),
+                "worker_away_max": away(self.at_load.worker_away),
+                "max_of_each": self.longest.iter().map(|(max, _)| away(*max)).collect::<Vec<_>>(),
+                "tester_away_of_each":
+                    self.longest.iter().map(|(_, time)| away(*time)).collect::<Vec<_>>(),
             },
         })
     }

@@ -1,24 +1,26 @@
 //! The plane in memory: in turn with the tester on one core, only its own time counted, and over
 //! rings between two cores.
 
-use super::ground::{IN_MAC, LEFT_MAC, OUT_MAC};
-use super::tester::{CELLS, Tester};
+use crate::ground::{IN_MAC, LEFT_MAC, OUT_MAC};
+use crate::tester::{CELLS, Tester, entry};
 use anyhow::Context;
 use driver::Clock;
 use driver::ports::{Port, RingPort, VECTOR};
 use graph::{Graph, Outbox, Pool, STRIDE, Slot};
 use machine::Time;
+use nodes::scheduler::Schedulers;
 use nodes::{Plane, Program};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
-use traffic::Plan;
+use traffic::{Analyser, Plan};
 
 /// The node where packets enter.
 const ENTRY: &str = "ethernet-input";
-/// The port that they leave by.
-const OUT_PORT: usize = 1;
+/// The plane's ports.
+const PORTS: usize = 2;
 /// Packets that wait in a ring.
-const RING: usize = 2_048;
+pub(crate) const RING: usize = 2_048;
 /// Seed of flow hashes.
 const SEED: u32 = 1;
 /// Vectors before the time is counted.
@@ -26,27 +28,28 @@ const WARM: usize = 2_000;
 
 /// Vectors between two looks of the plane at what its worker noticed …
 const TICK: usize = 4;
-/// … and the time between two over rings.
-const PAUSE: Duration = Duration::from_millis(1);
+/// … and the time between two over rings, as the forwarder has it.
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// A plane and the graph of its one worker.
-pub(in crate::router) struct Memory {
+pub struct Memory {
     plane: Plane,
     graph: Graph,
+    schedulers: Schedulers,
     entry: usize,
     /// How long the programs took.
-    pub(in crate::router) applied_s: f64,
+    pub applied_s: f64,
 }
 
 /// What the plane did in memory.
 #[derive(Debug, Clone, Copy, Default)]
-pub(in crate::router) struct InMemory {
+pub struct InMemory {
     /// Packets a second of the plane's own time.
-    pub(in crate::router) pps: f64,
+    pub pps: f64,
     /// Clocks of the time-stamp counter for a packet, in the nodes alone.
-    pub(in crate::router) clocks: f64,
-    pub(in crate::router) sent: u64,
-    pub(in crate::router) lost: u64,
+    pub clocks: f64,
+    pub sent: u64,
+    pub lost: u64,
 }
 
 impl Memory {
@@ -54,11 +57,11 @@ impl Memory {
     ///
     /// # Errors
     /// When it refuses one, or has no graph.
-    pub(in crate::router) fn new(programs: &[Program]) -> anyhow::Result<Self> {
+    pub fn new(programs: &[Program]) -> anyhow::Result<Self> {
         let mut plane = Plane::new(SEED)?;
         let mut graph = plane.graph()?;
         let begun = Instant::now();
-        for program in super::programs::ports().iter().chain(programs) {
+        for program in crate::programs::ports().iter().chain(programs) {
             plane.apply(program)?;
         }
         plane.publish();
@@ -67,15 +70,15 @@ impl Memory {
         plane.tick(Time::from_millis(1), &mut Vec::new());
         let entry = graph.entry(ENTRY).with_context(|| format!("the graph has no {ENTRY}"))?;
         graph.leave();
-        Ok(Self { plane, graph, entry, applied_s })
+        let schedulers = Schedulers::new(plane.queues(), SEED);
+        Ok(Self { plane, graph, schedulers, entry, applied_s })
     }
 
-    /// Takes each flow's first packet of `plan` by the port that packets leave by; what becomes of
-    /// them does not matter.
+    /// Takes each flow's first packet of `plan`; what becomes of them does not matter.
     ///
     /// # Errors
     /// When the plan cannot be carried out.
-    pub(in crate::router) fn learn(&mut self, plan: &Plan) -> anyhow::Result<()> {
+    pub fn learn(&mut self, plan: &Plan) -> anyhow::Result<()> {
         let mut generator = plan.generator().context("the plan")?;
         let (mut pool, mut out) = (Pool::new(CELLS, STRIDE), Outbox::default());
         let mut cells = [Slot::default(); VECTOR];
@@ -83,14 +86,21 @@ impl Memory {
             let now = Time::from_millis(turn);
             let count = pool.take_all(&mut cells);
             generator.fill(now, &mut pool, &cells[..count]);
-            cells[..count].iter().for_each(|slot| pool.meta_mut(*slot).port = OUT_PORT as u16);
-            self.graph.push(self.entry, &cells[..count], &mut pool);
+            self.push(&cells[..count], &mut pool);
             self.graph.run(&mut pool, &mut out, now);
             out.clear(&mut pool);
             self.plane.tick(now, &mut Vec::new());
         }
         self.plane.publish();
         Ok(())
+    }
+
+    /// Frames enter by the port that they are for.
+    fn push(&mut self, slots: &[Slot], pool: &mut Pool) {
+        for slot in slots {
+            pool.meta_mut(*slot).port = entry(pool.bytes(*slot)) as u16;
+        }
+        self.graph.push(self.entry, slots, pool);
     }
 
     /// Clocks that the nodes took so far.
@@ -103,11 +113,7 @@ impl Memory {
     ///
     /// # Errors
     /// When the plan cannot be carried out.
-    pub(in crate::router) fn run(
-        &mut self,
-        plan: &Plan,
-        time: Duration,
-    ) -> anyhow::Result<InMemory> {
+    pub fn run(&mut self, plan: &Plan, time: Duration) -> anyhow::Result<InMemory> {
         let mut generator = plan.generator().context("the plan")?;
         let mut analyser = generator.analyser();
         let (mut pool, mut out) = (Pool::new(CELLS, STRIDE), Outbox::default());
@@ -123,21 +129,23 @@ impl Memory {
                 clocks_before = self.clocks();
             }
             let start = Instant::now();
-            self.graph.push(self.entry, &cells[..count], &mut pool);
+            self.push(&cells[..count], &mut pool);
             self.graph.run(&mut pool, &mut out, now);
+            self.schedulers.pass(now, VECTOR, &mut out, &mut pool);
             if vectors >= WARM {
                 own += start.elapsed();
             }
-            for slot in out.port(OUT_PORT).into_iter().flatten() {
-                analyser.receive(now, pool.bytes(*slot));
-            }
-            out.clear(&mut pool);
+            look(&mut analyser, now, &mut out, &mut pool);
             if vectors.is_multiple_of(TICK) {
                 self.plane.tick(now, &mut Vec::new());
                 self.plane.publish();
             }
             vectors += 1;
         }
+        // What queues still hold.
+        let now = Time::from_nanos(clock.now_ns());
+        self.schedulers.pass(now, CELLS, &mut out, &mut pool);
+        look(&mut analyser, now, &mut out, &mut pool);
         let report = analyser.settle(&generator);
         let clocks = self.clocks() - clocks_before;
         let timed = ((vectors - WARM) * VECTOR) as f64;
@@ -150,10 +158,21 @@ impl Memory {
     }
 }
 
+/// Shows the analyser what leaves.
+fn look(analyser: &mut Analyser, now: Time, out: &mut Outbox, pool: &mut Pool) {
+    for port in 0..PORTS {
+        for slot in out.port(port).into_iter().flatten() {
+            analyser.receive(now, pool.bytes(*slot));
+        }
+    }
+    out.clear(pool);
+}
+
 /// The plane's worker at two rings, on the core of what is tested.
-pub(in crate::router) struct Rings {
-    ports: [Port; 2],
+pub struct Rings {
+    ports: [Port; PORTS],
     pool: Pool,
+    away_ns: Arc<AtomicU64>,
 }
 
 impl Rings {
@@ -161,32 +180,34 @@ impl Rings {
     ///
     /// # Errors
     /// When the plan cannot be carried out, or there are no descriptors.
-    pub(in crate::router) fn new(plan: &Plan, sut_core: usize) -> anyhow::Result<(Self, Tester)> {
+    pub fn new(plan: &Plan, sut_core: usize) -> anyhow::Result<(Self, Tester)> {
         let (pool, testers) = (Pool::new(CELLS, STRIDE), Pool::new(CELLS, STRIDE));
         let pair = |own, other| RingPort::pair(RING, (&pool, &testers), (own, other));
         let (inner, left) = pair(IN_MAC, LEFT_MAC)?;
         let (outer, right) = pair(OUT_MAC, LEFT_MAC)?;
         let ports = [Port::Ring(inner), Port::Ring(outer)];
         let ends = (Port::Ring(left), Port::Ring(right));
-        Ok((Self { ports, pool }, Tester::new(ends, testers, plan, sut_core)?))
+        let tester = Tester::new(ends, testers, plan, sut_core)?;
+        let away_ns = tester.worker_away();
+        Ok((Self { ports, pool, away_ns }, tester))
     }
 
     /// Forwards on `core` while `work` has the tester on `testers_core`.
     ///
     /// # Errors
     /// When a core is not there, and those of `work`.
-    pub(in crate::router) fn run<T: Send>(
+    pub fn run<T: Send>(
         mut self,
         memory: &mut Memory,
         (testers_core, core): (usize, usize),
         work: impl FnOnce() -> anyhow::Result<T> + Send,
     ) -> anyhow::Result<T> {
         let is_over = AtomicBool::new(false);
-        let Memory { plane, graph, entry, .. } = memory;
+        let Memory { plane, graph, schedulers, entry, .. } = memory;
         std::thread::scope(|scope| {
             let worker = scope.spawn(|| -> anyhow::Result<()> {
                 peers::pin(core)?;
-                self.forward(graph, *entry, &is_over);
+                self.forward((graph, schedulers), *entry, &is_over);
                 Ok(())
             });
             let tester = scope.spawn(|| peers::pin(testers_core).and_then(|()| work()));
@@ -203,10 +224,21 @@ impl Rings {
         })
     }
 
-    fn forward(&mut self, graph: &mut Graph, entry: usize, is_over: &AtomicBool) {
+    fn forward(
+        &mut self,
+        (graph, schedulers): (&mut Graph, &mut Schedulers),
+        entry: usize,
+        is_over: &AtomicBool,
+    ) {
         let (mut out, mut batch) = (Outbox::default(), Vec::with_capacity(VECTOR));
         let clock = Clock::start();
+        let mut now = Time::from_nanos(clock.now_ns());
         while !is_over.load(Relaxed) {
+            let before = std::mem::replace(&mut now, Time::from_nanos(clock.now_ns()));
+            let away_ns = now.since(before).as_nanos() as u64;
+            if away_ns > self.away_ns.load(Relaxed) {
+                self.away_ns.store(away_ns, Relaxed);
+            }
             for (number, port) in self.ports.iter_mut().enumerate() {
                 port.receive(&mut self.pool, &mut batch);
                 for slot in &batch {
@@ -215,7 +247,8 @@ impl Rings {
                 graph.push(entry, &batch, &mut self.pool);
                 batch.clear();
             }
-            graph.run(&mut self.pool, &mut out, Time::from_nanos(clock.now_ns()));
+            graph.run(&mut self.pool, &mut out, now);
+            schedulers.pass(now, VECTOR, &mut out, &mut self.pool);
             for (number, port) in self.ports.iter_mut().enumerate() {
                 if let Some(queue) = out.port(number) {
                     port.send(&mut self.pool, queue);

@@ -1,6 +1,6 @@
 //! What Tandem's plane is told to be the same router as Linux beside it.
 
-use super::ground::{IN_MAC, LEFT_MAC, NEXT_MAC, NEXT_V4, NEXT_V6, OUT_MAC, SUT_V4};
+use crate::ground::{IN_MAC, LEFT_MAC, NEXT_MAC, NEXT_V4, NEXT_V6, OUT_MAC, SUT_V4};
 use nodes::Program;
 use nodes::program::{Address, Hop, Interface, Mode, Neighbour, Port};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -9,8 +9,8 @@ use traffic::Route;
 /// Routes of one program: a message to the forwarder has a length that is limited.
 const ROUTES_MAX: usize = 20_000;
 /// Where the tester's sources are: they are behind the left wire.
-const LEFT_V4: Ipv4Addr = Ipv4Addr::new(10, 199, 1, 2);
-const SOURCES: (Ipv4Addr, u8) = (Ipv4Addr::new(198, 18, 0, 0), 15);
+pub(crate) const LEFT_V4: Ipv4Addr = Ipv4Addr::new(10, 199, 1, 2);
+pub(crate) const SOURCES: (Ipv4Addr, u8) = (Ipv4Addr::new(198, 18, 0, 0), 15);
 /// The router's own addresses.
 const SUT_V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 1, 0, 0, 0, 0, 1);
 const OUT_V4: Ipv4Addr = Ipv4Addr::new(10, 199, 2, 1);
@@ -31,11 +31,11 @@ pub(super) fn ports() -> Vec<Program> {
     let port = |(port, name, mac): (u16, &str, [u8; 6])| {
         Program::Port(Port { port, name: name.to_owned(), mac, mtu: PORT_MTU, up: true })
     };
-    [(0, super::ground::IN, IN_MAC), (1, super::ground::OUT, OUT_MAC)].map(port).into()
+    [(0, crate::ground::IN, IN_MAC), (1, crate::ground::OUT, OUT_MAC)].map(port).into()
 }
 
 /// A router between port 0 and port 1 with these routes.
-pub(in crate::router) fn router(v4: &[Route], v6: &[Route]) -> Vec<Program> {
+pub fn router(v4: &[Route], v6: &[Route]) -> Vec<Program> {
     let mut all = Vec::new();
     for (index, port) in [(INNER, 0), (OUTER, 1)] {
         all.push(Program::Interface(Interface {
