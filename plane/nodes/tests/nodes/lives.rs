@@ -81,7 +81,7 @@ pub fn rich() -> Vec<Program> {
 
 /// Interfaces of all kinds, a bridge and a pseudowire.
 fn circuits() -> Vec<Program> {
-    let bridged = Mode::Bridged { bridge: 1, split_horizon: 0 };
+    let bridged = Mode::Bridged { bridge: 1, split_horizon: 0, macs_max: 0 };
     let routed = Mode::Routed { vrf: 7 };
     let rows = [
         (3, 0, Some(8), None, routed, Urpf::Strict),
@@ -314,7 +314,7 @@ impl Life {
                         nodes::unreachable(meta, interface, vrf);
                     });
                 }
-                Out::Neighbour { .. } => {}
+                Out::Neighbour { .. } | Out::Mac(_) => {}
             }
         }
         self.run();
