@@ -10,16 +10,22 @@ use graph::{Pool, STRIDE};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+/// Each testpmd polls on a core without a pause: more than one at once starve one another.
+static ALONE: Mutex<()> = Mutex::new(());
 
 /// A testpmd process; it ends with the test.
 struct Testpmd {
     process: Child,
     folder: PathBuf,
+    _alone: MutexGuard<'static, ()>,
 }
 
 impl Testpmd {
     fn start(folder: &Path, role: &str, queues: usize, more: &str) -> Self {
+        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let socket = folder.join("memif.sock");
         let socket = socket.display();
         let device = format!(
@@ -35,7 +41,7 @@ impl Testpmd {
         command.args(["--total-num-mbufs=8192", "--nb-cores=1", "--no-mlockall"]);
         command.stdin(Stdio::piped()).stdout(log.try_clone().unwrap()).stderr(log);
         let process = command.spawn().expect("dpdk-testpmd runs: install Debian's dpdk-dev");
-        Self { process, folder: folder.to_owned() }
+        Self { process, folder: folder.to_owned(), _alone: alone }
     }
 
     fn log(&self) -> String {
@@ -60,7 +66,7 @@ fn folder(name: &str) -> PathBuf {
 /// A slave of DPDK offers buffers when it polls for the first time: waits until something passes.
 fn warm_up(port: &mut Port, pool: &mut Pool) {
     let mut got = Vec::new();
-    for _ in 0..1_000 {
+    for _ in 0..3_000 {
         let mut slots = vec![pool.put(&frames(FAR_MAC, NEAR_MAC)[0]).unwrap()];
         port.send(pool, &mut slots);
         std::thread::sleep(Duration::from_millis(20));
@@ -85,7 +91,7 @@ fn mirrors_with(name: &str, role: Role, queues: usize, change: impl Fn(&mut Spec
     let mut pool = Pool::new(2_048, STRIDE);
     let theirs = if role == Role::Master { "slave" } else { "master" };
     let peer = Testpmd::start(&folder, theirs, queues, more);
-    for _ in 0..1_000 {
+    for _ in 0..3_000 {
         port.attend(&mut pool);
         if port.is_up() {
             break;
@@ -104,7 +110,7 @@ fn mirrors_with(name: &str, role: Role, queues: usize, change: impl Fn(&mut Spec
         }
         port.send(&mut pool, &mut slots);
         let enough = back.len() + some.len();
-        for _ in 0..2_000 {
+        for _ in 0..30_000 {
             port.receive(&mut pool, &mut slots);
             back.extend(slots.iter().map(|slot| pool.bytes(*slot).to_vec()));
             pool.free_all(&slots);
@@ -165,7 +171,7 @@ fn workers_mirror_with(name: &str, role: Role) {
             scope.spawn(move || {
                 let mut port = Port::Memif(MemifPort::join(hub, part).unwrap());
                 let mut pool = Pool::new(1_024, STRIDE);
-                for _ in 0..1_000 {
+                for _ in 0..3_000 {
                     port.attend(&mut pool);
                     if port.is_up() {
                         break;
@@ -184,7 +190,7 @@ fn workers_mirror_with(name: &str, role: Role) {
                         some.iter().map(|frame| pool.put(frame).unwrap()).collect();
                     port.send(&mut pool, &mut slots);
                     let mut back = Vec::new();
-                    for _ in 0..5_000 {
+                    for _ in 0..60_000 {
                         port.receive(&mut pool, &mut slots);
                         back.extend(slots.iter().map(|slot| pool.bytes(*slot).to_vec()));
                         pool.free_all(&slots);

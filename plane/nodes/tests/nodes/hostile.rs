@@ -6,6 +6,11 @@ use nodes::header::seal_ip4;
 
 const ROUNDS: u32 = 150_000;
 
+/// The first seed of those tests that run over seeds: `TANDEM_SEED`, or 1.
+pub fn first_seed() -> u64 {
+    std::env::var("TANDEM_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1)
+}
+
 pub fn random(state: &mut u64) -> u64 {
     *state ^= *state << 13;
     *state ^= *state >> 7;

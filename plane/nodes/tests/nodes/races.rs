@@ -137,7 +137,7 @@ fn start() -> Vec<Program> {
     };
     said.push(Program::Bridge(bridge));
     for (index, port) in [(21, 0), (22, 1), (23, 2)] {
-        let mode = Mode::Bridged { bridge: 1, split_horizon: 0 };
+        let mode = Mode::Bridged { bridge: 1, split_horizon: 0, macs_max: 0 };
         let outer = Some(index as u16);
         said.push(Program::Interface(Interface { outer, mode, ..interface(index, port) }));
     }

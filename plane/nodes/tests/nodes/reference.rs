@@ -1,6 +1,7 @@
 //! The forwarder that was written a second time, with scapy (`tests/reference.py`): the same
 //! router, the same packets, the same octets out.
 
+use super::hostile::first_seed;
 use super::world::World;
 use nodes::Program;
 use serde_json::Value;
@@ -49,7 +50,7 @@ fn the_reference_forwarder_agrees_on_labels_cross_connects_and_bridges() {
 fn compared(name: &str, ordered: bool) -> (usize, usize) {
     let python = python();
     let script = format!("{}/tests/{name}", env!("CARGO_MANIFEST_DIR"));
-    let first = std::env::var("TANDEM_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
+    let first = first_seed();
     let (mut sent, mut punted) = (0, 0);
     for seed in first..first + SEEDS {
         let arguments = [script.clone(), seed.to_string(), PACKETS.to_string()];
