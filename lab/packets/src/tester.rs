@@ -29,6 +29,9 @@ const BURST_PPS: f64 = 1e9;
 const BURST_MAX: Duration = Duration::from_secs(10);
 /// Before a trial whoever waits for the core may have it, rather than in its middle.
 const REST: Duration = Duration::from_millis(20);
+/// Packets before a trial, and their rate.
+const WAKE_PACKETS: u64 = 500;
+const WAKE_PPS: f64 = 50_000.0;
 /// Between two looks at a guest's packets.
 const GUEST: Duration = Duration::from_micros(200);
 
@@ -132,30 +135,18 @@ impl Tester {
     /// Carries a trial out.
     pub fn trial(&mut self, trial: Trial) -> Found {
         std::thread::sleep(REST);
+        self.wake();
         let (pps, packets, limit) = match trial {
             Trial::Rate { pps, duration } => {
                 (pps, (pps * duration.as_secs_f64()).round() as u64, duration + LATE)
             }
             Trial::Burst { packets } => (BURST_PPS, packets, BURST_MAX),
         };
-        self.trials += 1;
-        self.generator.begin(self.trials);
-        self.analyser.begin(self.trials);
+        self.begin();
         self.worker_away_ns.store(0, Relaxed);
         let (dropped, busy) = (self.dropped(), busy_ticks(self.sut_core));
-        let start = self.now();
-        let mut schedule = Schedule::new(start, pps, packets);
-        let (mut now, mut away) = (start, Duration::ZERO);
-        while schedule.taken() < packets && now.since(start) < limit {
-            self.send(now, &mut schedule);
-            self.receive();
-            let before = std::mem::replace(&mut now, self.now());
-            away = away.max(now.since(before));
-            if now.since(self.attended) > ATTEND {
-                self.attend(now);
-            }
-        }
-        let took = now.since(start);
+        let mut schedule = Schedule::new(self.now(), pps, packets);
+        let (took, away) = self.run(&mut schedule, packets, limit);
         let busy = share(busy, busy_ticks(self.sut_core));
         let worker_away = Duration::from_nanos(self.worker_away_ns.load(Relaxed));
         self.drain(schedule.taken());
@@ -163,6 +154,44 @@ impl Tester {
         let unsent = packets - schedule.taken() + self.dropped() - dropped;
         let measured = Measured::new(packets, &report, took);
         Found { measured, report, unsent, busy, away, worker_away }
+    }
+
+    /// Packets of a trial of their own, so that nobody sleeps who is tested: one that has to be woken
+    /// waits for its core as long as others may keep it (RFC 2544 §23 has frames before a trial,
+    /// too).
+    fn wake(&mut self) {
+        self.begin();
+        let mut schedule = Schedule::new(self.now(), WAKE_PPS, WAKE_PACKETS);
+        self.run(&mut schedule, WAKE_PACKETS, BURST_MAX);
+    }
+
+    /// What is sent and received from now on is another trial's.
+    fn begin(&mut self) {
+        self.trials += 1;
+        self.generator.begin(self.trials);
+        self.analyser.begin(self.trials);
+    }
+
+    /// Sends and receives until all packets are sent or the time is over. How long that took, and
+    /// the longest between two looks at the ports.
+    fn run(
+        &mut self,
+        schedule: &mut Schedule,
+        packets: u64,
+        limit: Duration,
+    ) -> (Duration, Duration) {
+        let start = self.now();
+        let (mut now, mut away) = (start, Duration::ZERO);
+        while schedule.taken() < packets && now.since(start) < limit {
+            self.send(now, schedule);
+            self.receive();
+            let before = std::mem::replace(&mut now, self.now());
+            away = away.max(now.since(before));
+            if now.since(self.attended) > ATTEND {
+                self.attend(now);
+            }
+        }
+        (now.since(start), away)
     }
 
     /// Sends what is due, at most a vector.
