@@ -10,9 +10,9 @@ use graph::{Outbox, PORTS_MAX};
 use nodes::header::seal_ip4;
 use nodes::mpls::entry::Entry;
 use nodes::program::{
-    Bridge, Direction, Drops, Family, Filter, FilterUse, Hop, Interface, LabelAction, Marking,
-    Match, Meter, Mode, Policer, PolicerUse, Pseudowire, Push, Queue, Rule, Sampling, Scheduler,
-    Tunnel, Urpf, Verdict,
+    Advertisement, Bridge, Direction, Drops, Family, Filter, FilterUse, Hop, Interface,
+    LabelAction, Marking, Match, Meter, Mode, Policer, PolicerUse, Preference, Pseudowire, Push,
+    Queue, Rule, Sampling, Scheduler, Tunnel, Urpf, Verdict,
 };
 use nodes::scheduler::Schedulers;
 use nodes::{Out, Program};
@@ -72,6 +72,21 @@ pub fn rich() -> Vec<Program> {
     said.push(Program::Vrf { vrf: 7 });
     said.push(Program::Interface(Interface { outer: Some(19), mtu: 576, ..interface(10, 1) }));
     said.extend((1..).zip(hops).map(|(id, hop)| Program::Hop { id, hop }));
+    said.push(Program::Advertisement(Advertisement {
+        interface: 1,
+        interval_max_s: 4,
+        interval_min_s: 3,
+        lifetime_s: 9_000,
+        hop_limit: 64,
+        managed: false,
+        other: true,
+        reachable_ms: 0,
+        retransmit_ms: 0,
+        mtu: 1_500,
+        preference: Preference::High,
+        prefixes: Vec::new(),
+        resolvers: vec!["2001:db8:1::1".parse().unwrap()],
+    }));
     said.extend(circuits());
     said.extend(labels());
     said.extend(routes());
@@ -246,6 +261,11 @@ fn more_kinds() -> Vec<Vec<u8>> {
     }
     kinds.push(ethernet(0, 0x0800, &udp4("10.0.1.9", "203.0.113.5", 64, 1_400)));
     kinds.push(ethernet(0, 0x86dd, &six));
+    let mut asks = vec![133, 0, 0, 0, 0, 0, 0, 0, 1, 1];
+    asks.extend(HOST);
+    let mut asks = ethernet(0, 0x86dd, &packet6("fe80::9", "ff02::2", 255, 58, &asks));
+    asks[..6].copy_from_slice(&[0x33, 0x33, 0, 0, 0, 2]);
+    kinds.push(asks);
     kinds
 }
 
