@@ -4,7 +4,7 @@
 # Both do all set-up themselves and skip what is already done; the first line of each says what.
 # No service of an installed package is started (policy-rc.d).
 
-PACKAGES := bgpdump bird2 build-essential ca-certificates chromium clang curl dpdk ethtool exabgp frr gobgpd \
+PACKAGES := bgpdump bird2 build-essential ca-certificates chromium clang curl dpdk-dev ethtool exabgp frr gobgpd \
 	iproute2 iputils-ping kamailio kamailio-tls-modules libusrsctp-dev libusrsctp-examples openbgpd \
 	pmacct procps python3-scapy qemu-system-x86 sip-tester stayrtr tshark
 CARGO := cargo
@@ -55,7 +55,7 @@ test: console lint
 	@echo "== test: the console against its mock"
 	@cd console && npm test --silent
 	@echo "== test: the workspace"
-	@$(CARGO) test --quiet --workspace
+	@$(CARGO) test --quiet --workspace --no-fail-fast
 	@echo "== test: release mode (the compiler trap)"
 	@$(CARGO) test --quiet --release --package tandem-machine
 	@$(MAKE) --no-print-directory build

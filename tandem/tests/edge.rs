@@ -2,9 +2,13 @@
 //! of its own: what they route, bridge and cross-connect, and what outlives their control.
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
+#[path = "edge/services.rs"]
+mod services;
+
 use attack::Namespace;
 use serde_json::Value;
-use std::path::PathBuf;
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::thread;
@@ -311,6 +315,113 @@ fn the_operator_sees_nodes_drops_ports_and_the_way_of_a_packet() {
     assert!(dropped.iter().any(|it| it.as_object().is_some_and(|it| !it.is_empty())), "{graph:?}");
     let ports = scene.rows(&["plane", "ports"]);
     assert!(ports.iter().all(|port| port["up"] == true && port["sent"].as_u64() > Some(0)));
+}
+
+const TAGGED: &str = r#"
+[[pe]]
+name = "pe1"
+port = [{ name = "a", driver = "af_packet" }, { name = "b", driver = "af_packet" }]
+[[pe.interface]]
+name = "a7"
+port = "a"
+vlan = 7
+addresses = ["10.7.0.1/24", "2001:db8:7::1/64"]
+[[pe.interface]]
+name = "b89"
+port = "b"
+vlan = 8
+inner_vlan = 9
+addresses = ["10.8.0.1/24", "2001:db8:8::1/64"]
+"#;
+
+/// Sends five frames of scapy's by `eth0`.
+const SEND: &str = "import sys\nfrom scapy.all import *\n\
+    frame = eval(sys.argv[1])\nsendp(frame, iface='eth0', count=5, inter=0.01, verbose=False)\n";
+
+impl Host {
+    fn send(&self, frame: &str) {
+        let said = self.run(&["/usr/bin/python3", "-c", SEND, frame]);
+        assert!(said.status.success(), "scapy (make setup): {}", words(&said.stderr));
+    }
+
+    /// What tshark says of UDP packets that come while `meanwhile` runs: these fields of each.
+    fn hears(&self, file: &Path, fields: &[&str], meanwhile: impl FnOnce()) -> Vec<String> {
+        let name = self.namespace.name();
+        let path = file.display().to_string();
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", name, "tshark", "-q", "-i", "eth0", "-w", &path]);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut capture = command.spawn().expect("tshark is installed (make setup)");
+        let mut lines = BufReader::new(capture.stderr.take().unwrap()).lines();
+        // It says so once the device is open.
+        assert!(lines.any(|line| line.unwrap().contains("Capture started")));
+        meanwhile();
+        thread::sleep(Duration::from_millis(500));
+        let end = Command::new("kill").args(["-INT", &capture.id().to_string()]).status();
+        assert!(end.unwrap().success() && capture.wait().is_ok());
+        let mut command = Command::new("tshark");
+        command.args(["-n", "-o", "ip.check_checksum:TRUE", "-r", &path, "-Y", "udp"]);
+        command.args(["-T", "fields"]);
+        command.args(fields.iter().flat_map(|field| ["-e", field]));
+        let read = command.output().unwrap();
+        words(&read.stdout).lines().map(str::to_owned).collect()
+    }
+}
+
+/// The kernel's own VLAN devices at both ends, then frames of scapy's in the eyes of tshark.
+#[test]
+fn vlans_and_pairs_of_them_are_what_the_kernel_scapy_and_tshark_take_them_for() {
+    let mut scene = Scene::new();
+    let (a, b) = (scene.host("a", &[], &[]), scene.host("b", &[], &[]));
+    let link = |host: &Host, below: &str, name: &str, protocol: &str, id: &str| {
+        let tagged = ["type", "vlan", "proto", protocol, "id", id];
+        let link = [&["link", "add", "link", below, "name", name][..], &tagged].concat();
+        host.namespace.ip(&link).unwrap();
+        host.namespace.ip(&["link", "set", name, "up"]).unwrap();
+    };
+    link(&a, "eth0", "v7", "802.1Q", "7");
+    link(&b, "eth0", "v8", "802.1ad", "8");
+    link(&b, "v8", "v9", "802.1Q", "9");
+    for (host, device, net) in [(&a, "v7", 7), (&b, "v9", 8)] {
+        let (four, six) = (format!("10.{net}.0"), format!("2001:db8:{net}:"));
+        for address in [format!("{four}.2/24"), format!("{six}:2/64")] {
+            host.namespace.ip(&["address", "add", &address, "dev", device, "nodad"]).unwrap();
+        }
+        for gateway in [format!("{four}.1"), format!("{six}:1")] {
+            host.namespace.ip(&["route", "add", "default", "via", &gateway]).unwrap();
+        }
+    }
+    scene.start(TAGGED);
+    a.reaches("10.8.0.2");
+    b.reaches("2001:db8:7::2");
+    let (reached, said) = a.ping(&["-c", "2", "-s", "1472", "-M", "do"], "10.8.0.2");
+    assert!(reached, "tags are beside the MTU: {said}");
+    let mac = |device: &str| {
+        let path = format!("/sys/class/net/{device}/address");
+        let inside = ["netns", "exec", scene.router.name(), "cat", &path];
+        words(&Command::new("ip").args(inside).output().unwrap().stdout).trim().to_owned()
+    };
+    let fields =
+        ["ieee8021ad.id", "ieee8021ad.priority", "vlan.id", "vlan.priority", "ip.ttl", "udp.port"];
+    let fields = [&fields[..], &["ip.checksum.status", "_ws.malformed"]].concat();
+    let file = scene.folder.path().join("heard.pcap");
+    let heard = b.hears(&file, &fields, || {
+        let ip = "IP(src='10.7.0.2',dst='10.8.0.2')/UDP(sport=5,dport=4000)/'tagged'";
+        a.send(&format!("Ether(dst='{}')/Dot1Q(vlan=7,prio=5)/{ip}", mac("a")));
+        // Nobody's VLAN, nobody's pair, and no tag at all.
+        a.send(&format!("Ether(dst='{}')/Dot1Q(vlan=6,prio=5)/{ip}", mac("a")));
+        a.send(&format!("Ether(dst='{}')/Dot1Q(vlan=7)/Dot1Q(vlan=9)/{ip}", mac("a")));
+        a.send(&format!("Ether(dst='{}')/{ip}", mac("a")));
+    });
+    assert_eq!(heard, ["8\t5\t9\t5\t63\t5,4000\t1\t"; 5]);
+    let heard = a.hears(&file, &fields, || {
+        let ip = "IP(src='10.8.0.2',dst='10.7.0.2',ttl=9)/UDP(sport=6,dport=4001)/'tagged'";
+        b.send(&format!("Ether(dst='{}')/Dot1AD(vlan=8,prio=3)/Dot1Q(vlan=9)/{ip}", mac("b")));
+        b.send(&format!("Ether(dst='{}')/Dot1AD(vlan=8,prio=3)/Dot1Q(vlan=7)/{ip}", mac("b")));
+        b.send(&format!("Ether(dst='{}')/Dot1AD(vlan=8,prio=3)/{ip}", mac("b")));
+    });
+    assert_eq!(heard, ["\t\t7\t3\t8\t6,4001\t1\t"; 5]);
+    assert_eq!(scene.refusals(), Vec::<Value>::new());
 }
 
 /// Two edges and a wire between them; `ac` are the sides of the customers.

@@ -329,7 +329,12 @@ impl Provider {
             storm_pps: 0,
             moves_max: 0,
         }));
-        all.push(interface(place.0, 0, place.1, Mode::Bridged { bridge, split_horizon: 0 }));
+        all.push(interface(
+            place.0,
+            0,
+            place.1,
+            Mode::Bridged { bridge, split_horizon: 0, macs_max: 0 },
+        ));
         let pseudowire = bridge;
         all.push(Program::Pseudowire(Pseudowire {
             pseudowire,

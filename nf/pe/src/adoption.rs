@@ -3,11 +3,13 @@
 use crate::compile::compile;
 use crate::desired::Desired;
 use crate::numbers::Numbers;
+use crate::stations::Stations;
 use crate::{FLUSH, Fact, ProviderEdge, REFUSALS_MAX, RETRY};
 use forwarder::wire::{PortSpec, Reply};
 use forwarder::{Control, Lost};
 use machine::Time;
 use nodes::Program;
+use nodes::program::MacChange;
 use runtime::{Effects, PortId};
 use std::sync::Arc;
 
@@ -57,6 +59,7 @@ impl ProviderEdge {
             self.refused("the connection to the forwarder", &why.to_string());
         }
         (self.control, self.watched, self.said) = (None, None, None);
+        self.stations = Stations::default();
         self.links.clear();
         self.next_try = now + RETRY;
     }
@@ -79,6 +82,18 @@ impl ProviderEdge {
                 let up = self.links.values().filter(|up| **up).count();
                 self.facts.set(Fact::PortsUp, up as u64);
                 self.facts.set(Fact::PortsDown, (self.links.len() - up) as u64);
+            }
+            Reply::Mac(notice) => {
+                self.facts.add(
+                    match notice.what {
+                        MacChange::Moved { .. } => Fact::MacsMoved,
+                        MacChange::Frozen { .. } => Fact::MacsFrozen,
+                        MacChange::Thawed => Fact::MacsThawed,
+                        MacChange::Refused { .. } => Fact::MacsRefused,
+                    },
+                    1,
+                );
+                self.stations.note(now, notice);
             }
             // This control asks by connections of their own.
             Reply::Answer { .. } => {}

@@ -2,8 +2,12 @@
 
 use crate::ProviderEdge;
 use crate::numbers::Kind;
+use crate::stations::Full;
+use machine::Time;
+use nodes::program::{BridgeMember, MacChange, MacLimit};
 use runtime::{Ask, AskError};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Questions to the forwarder begin so.
@@ -13,11 +17,12 @@ const PATIENCE: Duration = Duration::from_secs(3);
 
 impl ProviderEdge {
     /// Answers a question.
-    pub(crate) fn answer(&self, ask: &Ask) -> Result<Value, AskError> {
+    pub(crate) fn answer(&self, now: Time, ask: &Ask) -> Result<Value, AskError> {
         match ask.path.as_str() {
             "pe/summary" => Ok(self.summary()),
             "pe/refusals" => Ok(self.refusals()),
-            "alarms" => Ok(self.alarms()),
+            "pe/events" => Ok(self.events(now)),
+            "alarms" => Ok(self.alarms(now)),
             path => match path.strip_prefix(PLANE) {
                 Some(path) => self.ask_forwarder(path, ask),
                 None => Err(AskError::NotFound(path.to_owned())),
@@ -93,7 +98,72 @@ impl ProviderEdge {
         rows.collect()
     }
 
-    fn alarms(&self) -> Value {
+    /// What happened to MAC addresses, the last first.
+    fn events(&self, now: Time) -> Value {
+        let rows = self.stations.recent.iter().rev().map(|(at, notice)| {
+            let member = |member: BridgeMember| Some(self.member(member));
+            let (event, from, to) = match notice.what {
+                MacChange::Moved { from, to } => ("moved", member(from), member(to)),
+                MacChange::Frozen { at } => ("frozen", None, member(at)),
+                MacChange::Thawed => ("thawed", None, None),
+                MacChange::Refused { at, limit } => {
+                    let full = match limit {
+                        MacLimit::Table => "the table is full",
+                        MacLimit::Bridge => "the domain is full",
+                        MacLimit::Member => "the member is full",
+                    };
+                    (full, None, member(at))
+                }
+            };
+            json!({
+                "seconds_ago": now.since(*at).as_secs(),
+                "bridge": self.bridge(notice.bridge),
+                "mac": mac(notice.mac),
+                "event": event,
+                "from": from,
+                "at": to,
+            })
+        });
+        rows.collect()
+    }
+
+    fn bridge(&self, number: u32) -> String {
+        let name = self.numbers.name(Kind::Bridge, number);
+        name.map_or_else(|| format!("bridge {number}"), str::to_owned)
+    }
+
+    fn member(&self, member: BridgeMember) -> String {
+        let (kind, word, number) = match member {
+            BridgeMember::Interface(number) => (Kind::Interface, "interface", number),
+            BridgeMember::Pseudowire(number) => (Kind::Pseudowire, "pseudowire", number),
+        };
+        let name = self.numbers.name(kind, number);
+        name.map_or_else(|| format!("{word} {number}"), str::to_owned)
+    }
+
+    fn mac_alarms(&self, now: Time, rows: &mut Vec<Value>) {
+        let mut frozen: BTreeMap<u32, Vec<String>> = BTreeMap::new();
+        for (bridge, address, at) in self.stations.frozen(now) {
+            let text = format!("{} at {}", mac(address), self.member(at));
+            frozen.entry(bridge).or_default().push(text);
+        }
+        for (bridge, addresses) in frozen {
+            let count = addresses.len();
+            let text = format!("{count} moved too often and stay: {} …", addresses[0]);
+            rows.push(alarm("mac-frozen", &self.bridge(bridge), "major", &text));
+        }
+        for (bridge, full, address) in self.stations.refused(now) {
+            let what = match full {
+                Full::Domain => "the domain".to_owned(),
+                Full::Interface(at) => self.member(BridgeMember::Interface(at)),
+                Full::Pseudowire(at) => self.member(BridgeMember::Pseudowire(at)),
+            };
+            let text = format!("{what} has as many MAC addresses as it may: not {}", mac(address));
+            rows.push(alarm("mac-limit", &self.bridge(bridge), "minor", &text));
+        }
+    }
+
+    fn alarms(&self, now: Time) -> Value {
         let mut rows = Vec::new();
         if self.said.is_none() {
             let text = "no forwarder is there: whatever it did before, it is told nothing new";
@@ -108,8 +178,13 @@ impl ProviderEdge {
             let text = format!("{} refused, the last: {what}: {why}", self.refusals.len());
             rows.push(alarm("program-refused", &self.settings.pe.name, "major", &text));
         }
+        self.mac_alarms(now, &mut rows);
         Value::Array(rows)
     }
+}
+
+fn mac(octets: [u8; 6]) -> String {
+    octets.map(|octet| format!("{octet:02x}")).join(":")
 }
 
 fn alarm(name: &str, subject: &str, severity: &str, text: &str) -> Value {

@@ -1,15 +1,23 @@
 //! From the section to what the plane is told.
 
+mod advertise;
+mod class;
 mod service;
 
+pub(crate) use advertise::HOST_BITS;
+pub(crate) use class::source;
 pub(crate) use service::{Action, CLASSES, GLOBAL, action};
+
+use service::tunnel;
 
 use crate::config::{self, Pe, Via, mac, network, prefix};
 use crate::desired::{Desired, Rank};
 use crate::numbers::{Kind, Numbers};
 use forwarder::wire::{Driver, PortSpec};
 use nodes::Program;
-use nodes::program::{self, Address, Direction, Discard, Family, Hop, Mode, Removed, Urpf};
+use nodes::program::{
+    self, Address, Direction, Discard, Family, Hop, Mode, NO_PORT, Removed, Urpf,
+};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -95,9 +103,8 @@ impl Compiler<'_> {
             let number = self.numbers.of(Kind::Vrf, &vrf.name);
             self.out.put(Rank::Table, Removed::Vrf(number), Program::Vrf { vrf: number });
             if let Some(label) = vrf.label {
-                let action =
-                    program::LabelAction::PopVrf { vrf: number, tunnel: program::Tunnel::Pipe };
-                self.label(label, action);
+                let tunnel = tunnel(vrf.tunnel);
+                self.label(label, program::LabelAction::PopVrf { vrf: number, tunnel });
             }
         }
     }
@@ -105,17 +112,17 @@ impl Compiler<'_> {
     fn interfaces(&mut self, places: &BTreeMap<&str, Place<'_>>) {
         for interface in &self.pe.interface {
             let index = self.numbers.of(Kind::Interface, &interface.name);
-            let port = interface.port.as_deref().unwrap_or(&interface.name);
-            let port = self.numbers.of(Kind::Port, port) as u16;
-            let mode = match places.get(interface.name.as_str()) {
-                Some(Place::Bridge(bridge)) => {
+            let vrf = self.table(interface.vrf.as_deref());
+            let (port, mode) = match &interface.bridge {
+                Some(bridge) => {
                     let bridge = self.numbers.of(Kind::Bridge, bridge);
-                    Mode::Bridged { bridge, split_horizon: 0 }
+                    (NO_PORT, Mode::BridgeRouted { bridge, vrf })
                 }
-                Some(Place::CrossConnect(connect)) => {
-                    Mode::CrossConnect { hop: self.cross_hop(connect, &interface.name) }
+                None => {
+                    let port = interface.port.as_deref().unwrap_or(&interface.name);
+                    let port = self.numbers.of(Kind::Port, port) as u16;
+                    (port, self.mode(interface, places.get(interface.name.as_str()), vrf))
                 }
-                None => Mode::Routed { vrf: self.table(interface.vrf.as_deref()) },
             };
             let program = program::Interface {
                 index,
@@ -154,6 +161,21 @@ impl Compiler<'_> {
         }
     }
 
+    /// What becomes of packets of an interface with a port.
+    fn mode(&mut self, section: &config::Interface, place: Option<&Place<'_>>, vrf: u32) -> Mode {
+        match place {
+            Some(Place::Bridge(bridge)) => {
+                let bridge = self.numbers.of(Kind::Bridge, bridge);
+                let config::Interface { split_horizon, macs_max, .. } = *section;
+                Mode::Bridged { bridge, split_horizon, macs_max }
+            }
+            Some(Place::CrossConnect(connect)) => {
+                Mode::CrossConnect { hop: self.cross_hop(connect, &section.name) }
+            }
+            None => Mode::Routed { vrf },
+        }
+    }
+
     fn addresses(&mut self, interface: u32, section: &config::Interface) {
         for (address, length) in section.addresses.iter().filter_map(|text| prefix(text)) {
             let name = Removed::Address(interface, address, length);
@@ -177,10 +199,31 @@ impl Compiler<'_> {
 
     /// The hop of one way. Ways that are alike are one hop.
     fn via(&mut self, vrf: Option<&str>, via: &Via) -> u32 {
+        self.way(vrf, via, (false, false))
+    }
+
+    /// The hop of one way, of a pseudowire with its control word and flow label.
+    fn way(
+        &mut self,
+        vrf: Option<&str>,
+        via: &Via,
+        (control_word, flow_label): (bool, bool),
+    ) -> u32 {
         let Some(interface) = self.interface_of(vrf, via) else { return 0 };
         let (gateway, labels) = (via.gateway, via.labels.clone());
-        let name = format!("via {interface} {gateway:?} {labels:?}");
-        self.hop(Rank::Hop, &name, Hop::Via { interface, gateway, labels })
+        let bare = |labels: &[u32]| {
+            let hop = Hop::Via { interface, gateway, labels: labels.to_vec() };
+            (format!("via {interface} {gateway:?} {labels:?}"), hop)
+        };
+        let (tunnel, entropy) = (tunnel(via.tunnel), via.entropy);
+        if !(control_word || flow_label || entropy || tunnel == program::Tunnel::Uniform) {
+            let (name, hop) = bare(&labels);
+            return self.hop(Rank::Hop, &name, hop);
+        }
+        let (name, hop) = bare(&[]);
+        let over = self.hop(Rank::Hop, &name, hop);
+        let push = program::Push { over, labels, tunnel, entropy, flow_label, control_word };
+        self.hop(Rank::Pushed, &format!("{push:?}"), Hop::Push(push))
     }
 
     fn hop(&mut self, rank: Rank, name: &str, hop: Hop) -> u32 {
@@ -201,8 +244,12 @@ impl Compiler<'_> {
         };
         let Some(backup) = backup else { return primary };
         let backup = self.via(vrf, backup);
+        self.pair(primary, backup)
+    }
+
+    fn pair(&mut self, primary: u32, backup: u32) -> u32 {
         let name = format!("backup {primary} {backup}");
-        self.hop(Rank::Composed, &name, Hop::Backup { primary, backup })
+        self.hop(Rank::Paired, &name, Hop::Backup { primary, backup })
     }
 
     fn routes(&mut self, from_files: &[FileRoute]) {
@@ -231,7 +278,7 @@ impl Compiler<'_> {
                 Some(hop) => *hop,
                 None => {
                     let gateway = Some(route.gateway);
-                    let via = Via { gateway, interface: None, labels: Vec::new(), weight: 1 };
+                    let via = Via { gateway, weight: 1, ..Via::default() };
                     let hop = self.via(vrf, &via);
                     hops.insert(key, hop);
                     hop
@@ -277,15 +324,16 @@ impl Compiler<'_> {
                 self.out.put(Rank::Use, name, Program::PolicerUse(program));
             }
         }
+        self.advertise(interface, section);
+        if let Some(name) = &section.marking {
+            self.marking(interface, name);
+        }
         if let Some(one_in) = section.sample_one_in {
-            let program = program::Sampling { interface, one_in, octets: SAMPLE_OCTETS };
+            let program = program::Sampling { interface, one_in, octets: section.sample_octets };
             self.out.put(Rank::Use, Removed::Sampling(interface), Program::Sampling(program));
         }
     }
 }
-
-/// Octets of a sample: headers, and what tells applications apart.
-const SAMPLE_OCTETS: u16 = 128;
 
 /// A backup way, and whether flows stay.
 type Ways<'a> = (Option<&'a Via>, bool);

@@ -1,13 +1,20 @@
 //! The `[[pe]]` section of a site file: its shape and its help (the doc comments).
 
+mod advertise;
+mod class;
 mod read;
 mod service;
 mod validate;
 
+pub use advertise::{Advertise, AdvertisedPrefix, Preference};
+pub(crate) use advertise::{preferred_s, valid_s};
+pub use class::{
+    Collector, Colour, Drops, Marking, PointIn, PointOut, PriorityIn, PriorityOut, Wred,
+};
 pub(crate) use read::{ip_protocol, mac, network, port_range, prefix, tcp_flags};
 pub use service::{
     Bridge, CrossConnect, Filter, Incoming, Policer, PolicerKind, Protection, Pseudowire, Queue,
-    Rule, Scheduler,
+    Rule, Scheduler, Station, Tunnel,
 };
 
 use schemars::JsonSchema;
@@ -76,6 +83,12 @@ pub struct Pe {
     /// Policers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub policer: Vec<Policer>,
+    /// Maps between code points, priorities and classes, for interfaces to use.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub marking: Vec<Marking>,
+    /// Who is told of samples.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collector: Option<Collector>,
     /// Queues of ports.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scheduler: Vec<Scheduler>,
@@ -162,6 +175,10 @@ pub struct Vrf {
     /// The label with which its packets come from other edges; absent: none do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<u32>,
+    /// What the label's time to live and class do when it comes off: `pipe`, `short-pipe` or
+    /// `uniform`.
+    #[serde(default)]
+    pub tunnel: Tunnel,
 }
 
 /// Whether the source of a packet must be reachable (RFC 3704).
@@ -186,6 +203,10 @@ pub struct Interface {
     /// Its port; absent: the port of the same name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port: Option<String>,
+    /// Instead of a port: it is the routed side of this bridge domain (integrated routing and
+    /// bridging), and needs a `mac`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bridge: Option<String>,
     /// VLAN, the outer of two; absent: packets without a tag.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vlan: Option<u16>,
@@ -228,9 +249,30 @@ pub struct Interface {
     /// … and out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policer_out: Option<String>,
-    /// One packet of so many is sampled; absent: none.
+    /// It tells the hosts of its link of this router (RFC 4861 §6.2).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub advertise: Option<Advertise>,
+    /// How code points and priorities become classes, and what classes leave with: the name of a
+    /// `marking`. Absent: the priority of the outer tag or label is the class, in and out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub marking: Option<String>,
+    /// One packet of so many is sampled and told to the collector; absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sample_one_in: Option<u32>,
+    /// Octets of a sampled packet that are told; 0: flows of sampled packets are told instead.
+    #[serde(default = "sample_octets")]
+    pub sample_octets: u16,
+    /// In a bridge domain: members of one group do not talk to each other; 0: all do.
+    #[serde(default)]
+    pub split_horizon: u8,
+    /// In a bridge domain: MAC addresses behind it at most; 0: as many as the domain has.
+    #[serde(default)]
+    pub macs_max: u32,
+}
+
+/// Headers, and what tells applications apart.
+const fn sample_octets() -> u16 {
+    128
 }
 
 /// A neighbour that is known without asking.
@@ -246,7 +288,9 @@ pub struct Neighbour {
 }
 
 /// A way to the next router.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(deny_unknown_fields)]
 pub struct Via {
     /// The neighbour; absent: the packet's own destination is one.
@@ -261,6 +305,14 @@ pub struct Via {
     /// Its share of the flows among several.
     #[serde(default = "weight")]
     pub weight: u32,
+    /// What the time to live of its labels is: `pipe` and `short-pipe` start at 255, `uniform` at
+    /// that of the packet (RFC 3443).
+    #[serde(default)]
+    pub tunnel: Tunnel,
+    /// An entropy label follows its labels, so that routers on the way share flows without
+    /// looking further (RFC 6790).
+    #[serde(default)]
+    pub entropy: bool,
 }
 
 const fn weight() -> u32 {

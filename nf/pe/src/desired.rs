@@ -3,7 +3,7 @@
 
 use forwarder::wire::PortSpec;
 use nodes::Program;
-use nodes::program::Removed;
+use nodes::program::{Interface, Mode, NO_PORT, Removed};
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -30,7 +30,9 @@ pub(crate) enum Rank {
     Interface,
     Address,
     Hop,
+    Pushed,
     Composed,
+    Paired,
     Member,
     Tool,
     Use,
@@ -85,14 +87,25 @@ impl Desired {
             })
         };
         match self.things.get(name) {
-            Some(Program::Interface(old)) => interfaces()
-                .any(|new| (new.port, new.outer, new.inner) == (old.port, old.outer, old.inner)),
+            Some(Program::Interface(old)) => interfaces().any(|new| takes_place(new, old)),
             Some(Program::Address(old)) => next
                 .things
                 .values()
                 .any(|new| matches!(new, Program::Address(new) if new.address == old.address)),
             _ => false,
         }
+    }
+}
+
+/// Whether one interface cannot stand beside another: the same VLAN of a port, or the routed side
+/// of the same bridge.
+fn takes_place(new: &Interface, old: &Interface) -> bool {
+    match (&new.mode, &old.mode) {
+        (Mode::BridgeRouted { bridge: new, .. }, Mode::BridgeRouted { bridge: old, .. }) => {
+            new == old
+        }
+        _ if new.port == NO_PORT => false,
+        _ => (new.port, new.outer, new.inner) == (old.port, old.outer, old.inner),
     }
 }
 

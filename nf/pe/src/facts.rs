@@ -20,6 +20,16 @@ event::facts! {
         PortsUp = Gauge, Debug, "pe_ports_up", "Ports whose link is there";
         /// Ports whose link is not there.
         PortsDown = Gauge, Warn, "pe_ports_down", "Ports whose link is not there";
+        /// A MAC address of a bridge domain moved.
+        MacsMoved = Counter, Info, "pe_macs_moved_total", "MAC addresses that moved";
+        /// One moved too often.
+        MacsFrozen = Counter, Warn, "pe_macs_frozen_total",
+            "MAC addresses that moved too often and were frozen";
+        /// One may move again.
+        MacsThawed = Counter, Info, "pe_macs_thawed_total", "MAC addresses that may move again";
+        /// One was not learnt.
+        MacsRefused = Counter, Warn, "pe_macs_refused_total",
+            "MAC addresses that a limit kept from being learnt";
         /// Static routes.
         Routes = Gauge, Debug, "pe_routes", "Static routes, those of files included";
     }

@@ -16,6 +16,7 @@ pub mod config;
 mod desired;
 mod facts;
 mod numbers;
+mod stations;
 #[cfg(test)]
 mod tests;
 
@@ -29,6 +30,7 @@ use forwarder::{Control, Launch};
 use machine::{Duration, Time};
 use numbers::Numbers;
 use runtime::{Ask, AskError, Effects, Flow, Frame, Function, In, PortId, Seed};
+use stations::Stations;
 use std::collections::{BTreeMap, VecDeque};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -63,6 +65,7 @@ pub struct ProviderEdge {
     said: Option<Desired>,
     links: BTreeMap<u16, bool>,
     refusals: VecDeque<(String, String)>,
+    stations: Stations,
     next_try: Time,
     facts: Sheet<Fact>,
     is_draining: bool,
@@ -80,6 +83,7 @@ impl ProviderEdge {
             said: None,
             links: BTreeMap::new(),
             refusals: VecDeque::new(),
+            stations: Stations::default(),
             next_try: seed.now,
             facts: Sheet::new(),
             is_draining: false,
@@ -136,11 +140,11 @@ impl Function for ProviderEdge {
 
     fn ask(
         &mut self,
-        _now: Time,
+        now: Time,
         ask: &Ask,
         _: &mut Effects,
     ) -> Result<serde_json::Value, AskError> {
-        self.answer(ask)
+        self.answer(now, ask)
     }
 
     fn is_idle(&self) -> bool {

@@ -1,5 +1,7 @@
 //! From a section to what the plane is told, and from one section to the next.
 
+mod services;
+
 use crate::compile::compile;
 use crate::config::Pe;
 use crate::desired::Desired;
@@ -95,7 +97,7 @@ fn a_section_becomes_ports_interfaces_hops_and_routes() {
     assert_eq!(modes[1], (Some(7), Mode::Routed { vrf: 1 }));
     assert_eq!(modes[2], (Some(8), Mode::CrossConnect { hop: 0 }));
     assert!(matches!(modes[4], (Some(8), Mode::CrossConnect { hop: 1.. })), "as soon as it is");
-    assert_eq!(modes[3], (Some(9), Mode::Bridged { bridge: 1, split_horizon: 0 }));
+    assert_eq!(modes[3], (Some(9), Mode::Bridged { bridge: 1, split_horizon: 0, macs_max: 0 }));
     let hop = |id: u32| {
         let found = things(&desired, |it| match it {
             Program::Hop { id: of, hop } if *of == id => Some(hop.clone()),

@@ -15,17 +15,35 @@ const LONG_ENTRIES: u32 = 8_192;
 pub(crate) struct Place {
     pub(crate) number: u16,
     pub(crate) workers: u16,
-    pub(crate) redirect: Option<Arc<Redirect>>,
+    pub(crate) shared: Option<Shared>,
 }
 
-/// What all workers share of a port: opened before theirs.
+/// What all workers share of a port.
+#[derive(Clone)]
+pub(crate) enum Shared {
+    /// The program before an AF_XDP device.
+    Xdp(Arc<Redirect>),
+    /// The connection of a memif.
+    Memif(Arc<memif::Hub>),
+}
+
+/// What so many workers share of a port: opened before theirs.
 ///
 /// # Errors
 /// In words for the operator.
-pub(crate) fn shared(spec: &PortSpec) -> Result<Option<Arc<Redirect>>, String> {
+pub(crate) fn shared(spec: &PortSpec, workers: usize) -> Result<Option<Shared>, String> {
     match &spec.driver {
         Driver::AfXdp { device } => {
-            Redirect::attach(device).map(Some).map_err(|error| format!("{device}: {error}"))
+            let redirect =
+                Redirect::attach(device).map_err(|error| format!("{device}: {error}"))?;
+            Ok(Some(Shared::Xdp(redirect)))
+        }
+        Driver::Memif { socket, id, master } => {
+            let role = if *master { memif::Role::Master } else { memif::Role::Slave };
+            let mac = spec.mac.unwrap_or(own_mac(spec.port));
+            let (mtu, rings) = (usize::from(spec.mtu), (workers, workers));
+            let own = memif::Spec::new(socket.as_ref(), *id, role, mac);
+            Ok(Some(Shared::Memif(memif::Hub::new(&memif::Spec { mtu, rings, ..own }, workers))))
         }
         _ => Ok(None),
     }
@@ -53,7 +71,9 @@ pub(crate) fn port(
             port.map_err(|error| words(device, error))
         }
         Driver::AfXdp { device } => {
-            let Some(redirect) = &place.redirect else { return Err("no program".to_owned()) };
+            let Some(Shared::Xdp(redirect)) = &place.shared else {
+                return Err("no program".to_owned());
+            };
             if umem.is_none() {
                 *umem = Some(Umem::new(pool, false).map_err(|error| words(device, error))?);
             }
@@ -77,15 +97,12 @@ pub(crate) fn port(
             });
             port.map_err(|error| words(device, error))
         }
-        Driver::Memif { socket, id, master } => {
-            if place.workers > 1 {
-                return Err("a memif belongs to one worker: use several".to_owned());
-            }
-            let role = if *master { memif::Role::Master } else { memif::Role::Slave };
-            let mac = spec.mac.unwrap_or(own_mac(spec.port));
-            let mtu = usize::from(spec.mtu);
-            let memif = memif::Spec { mtu, ..memif::Spec::new(socket.as_ref(), *id, role, mac) };
-            MemifPort::open(&memif).map(Port::Memif).map_err(|error| words(socket, error))
+        Driver::Memif { socket, .. } => {
+            let Some(Shared::Memif(hub)) = &place.shared else {
+                return Err("no connection".to_owned());
+            };
+            let part = MemifPort::join(hub, usize::from(place.number));
+            part.map(Port::Memif).map_err(|error| words(socket, error))
         }
     }
 }

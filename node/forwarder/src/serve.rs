@@ -201,6 +201,7 @@ impl Forwarder {
                 Out::Unreachable { interface, vrf, packet } => {
                     self.hands[0].give(Order::Unreachable { interface, vrf, packet });
                 }
+                Out::Mac(notice) => self.tell(&Reply::Mac(notice)),
                 Out::Neighbour { .. } => {}
             }
         }
@@ -318,12 +319,12 @@ impl Forwarder {
         if usize::from(spec.port) >= graph::PORTS_MAX {
             return self.refuse(&format!("port {}", spec.name), "its number is too high");
         }
-        let redirect = match open::shared(&spec) {
-            Ok(redirect) => redirect,
+        let shared = match open::shared(&spec, self.hands.len()) {
+            Ok(shared) => shared,
             Err(why) => return self.refuse(&format!("port {}", spec.name), &why),
         };
         for hand in &self.hands {
-            hand.give(Order::Open(spec.clone(), redirect.clone()));
+            hand.give(Order::Open(spec.clone(), shared.clone()));
         }
         let number = spec.port;
         self.ports.insert(number, Standing { spec, facts: None, open: 0 });

@@ -8,10 +8,12 @@
 //!   Open, Close, Apply, Keep ───────────────→ in order; what cannot be done: Refused
 //!   Ask ────────────────────────────────────→
 //!         ←────────────────────────────────── Answer
+//!         ←────────────────────────────────── Link, Mac: what happens by itself
 //! ```
 //! Fields and words that one side does not know are skipped: the two may be of two versions.
 
 use nodes::Program;
+use nodes::program::MacNotice;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -124,6 +126,8 @@ pub enum Reply {
         /// What is true, or why that cannot be said.
         answer: Result<Value, String>,
     },
+    /// Something happened to a MAC address of a bridge domain.
+    Mac(MacNotice),
     /// The link of a port came or went.
     Link {
         /// The port.

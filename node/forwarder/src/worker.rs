@@ -5,10 +5,10 @@
 //!   idle for a while: doze everywhere, leave the tables' epochs, sleep until something comes
 //! ```
 
-use crate::open::{self, Place};
+use crate::open::{self, Place, Shared};
 use crate::wire::PortSpec;
 use crossbeam_channel::{Receiver, Sender, TryRecvError};
-use driver::ports::xdp::{Redirect, Umem};
+use driver::ports::xdp::Umem;
 use driver::ports::{Port, VECTOR};
 use driver::{Clock, Interest, Poll, Waker};
 use graph::{Choice, Counters, Graph, Outbox, PORTS_MAX, Pool, Slot, Step};
@@ -33,8 +33,8 @@ const HOST: u64 = u64::MAX - 1;
 
 /// What a worker is told.
 pub(crate) enum Order {
-    /// Opens a port; the program before an AF_XDP device is one for all workers.
-    Open(PortSpec, Option<Arc<Redirect>>),
+    /// Opens a port, of which all workers may share something.
+    Open(PortSpec, Option<Shared>),
     /// Closes one.
     Close(u16),
     /// Sends a frame by an interface.
@@ -251,7 +251,7 @@ impl Worker {
     fn orders(&mut self) -> bool {
         loop {
             match self.parts.orders.try_recv() {
-                Ok(Order::Open(spec, redirect)) => self.open(&spec, redirect),
+                Ok(Order::Open(spec, shared)) => self.open(&spec, shared),
                 Ok(Order::Close(port)) => self.close(port),
                 Ok(Order::Send { interface, frame }) => self.inject(&frame, (interface, 0)),
                 Ok(Order::Route { vrf, packet }) => self.inject(&packet, (0, vrf)),
@@ -293,10 +293,10 @@ impl Worker {
         self.flush(now);
     }
 
-    fn open(&mut self, spec: &PortSpec, redirect: Option<Arc<Redirect>>) {
+    fn open(&mut self, spec: &PortSpec, shared: Option<Shared>) {
         self.close(spec.port);
         let Parts { number, workers, pool, .. } = &mut self.parts;
-        let place = Place { number: *number, workers: *workers, redirect };
+        let place = Place { number: *number, workers: *workers, shared };
         let result = open::port(spec, &place, pool, &mut self.umem).and_then(|port| {
             let place = u64::from(spec.port);
             self.poll.add(&port.descriptor(), place, Interest::Read).map_err(|e| e.to_string())?;

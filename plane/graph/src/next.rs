@@ -1,7 +1,7 @@
 //! Where packets go from the node that holds them.
 
 use crate::chains::{ArcId, Chains};
-use crate::node::{Edge, Reason, Verdict};
+use crate::node::{Edge, Reason, VECTOR_MAX, Verdict};
 use crate::pool::{Pool, Slot};
 
 /// Nodes of a graph at most.
@@ -117,14 +117,14 @@ impl Next<'_> {
             }
             return;
         };
-        for slot in batch {
-            let meta = packets.meta_mut(*slot);
+        let others = u32::from(arc.0);
+        let chains = self.chains;
+        self.spread(batch, |slot| {
+            let meta = packets.meta_mut(slot);
             let at = if arc.by_transmit() { meta.transmit } else { meta.interface };
-            meta.cursor = starts.get(at as usize).copied().unwrap_or(u32::from(arc.0));
-            let node = usize::from(self.chains.step(meta.cursor));
-            self.waiting.vectors[node].push(*slot);
-            self.waiting.ready.set(node);
-        }
+            meta.cursor = starts.get(at as usize).copied().unwrap_or(others);
+            chains.step(meta.cursor)
+        });
     }
 
     /// Hands a packet from one feature of an arc to the following one, or to the arc's end.
@@ -135,5 +135,39 @@ impl Next<'_> {
         let node = usize::from(self.chains.step(meta.cursor));
         self.waiting.vectors[node].push(slot);
         self.waiting.ready.set(node);
+    }
+
+    /// As [`Next::onward`], a vector of packets; quick where all have the same follower.
+    #[inline]
+    pub fn onward_all(&mut self, batch: &[Slot], packets: &mut Pool) {
+        let chains = self.chains;
+        self.spread(batch, |slot| {
+            let meta = packets.meta_mut(slot);
+            meta.cursor += 1;
+            chains.step(meta.cursor)
+        });
+    }
+
+    /// Hands each packet to the node that `node` finds for it.
+    #[inline]
+    fn spread(&mut self, batch: &[Slot], mut node: impl FnMut(Slot) -> u16) {
+        for batch in batch.chunks(VECTOR_MAX) {
+            let mut nodes = [0_u16; VECTOR_MAX];
+            for (slot, place) in batch.iter().zip(&mut nodes) {
+                *place = node(*slot);
+            }
+            let nodes = &nodes[..batch.len()];
+            let odd = nodes.iter().fold(0, |odd, node| odd | (node ^ nodes[0]));
+            if odd == 0 {
+                let node = usize::from(nodes[0]);
+                self.waiting.vectors[node].extend_from_slice(batch);
+                self.waiting.ready.set(node);
+                continue;
+            }
+            for (slot, node) in batch.iter().zip(nodes) {
+                self.waiting.vectors[usize::from(*node)].push(*slot);
+                self.waiting.ready.set(usize::from(*node));
+            }
+        }
     }
 }

@@ -9,7 +9,6 @@
 //! one cache set (at 2,048 octets two sets of the first cache would hold them all).
 
 use crate::meta::Meta;
-use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -21,8 +20,8 @@ pub const STRIDE: usize = 2_112;
 pub const STRIDE_JUMBO: usize = 10_304;
 /// Cells of a pool at most.
 pub const SLOTS_MAX: usize = 1 << 20;
-/// Memory comes in huge pages.
-const ALIGNMENT: usize = 2 << 20;
+/// Octets of a huge page.
+const HUGE_PAGE: usize = 2 << 20;
 /// Octets of a cache line.
 const LINE: usize = 64;
 
@@ -40,43 +39,29 @@ pub const fn room(stride: usize) -> usize {
 /// on to it, so that it stays as long as they may.
 #[derive(Debug)]
 pub struct Region {
-    start: NonNull<u8>,
-    layout: Layout,
+    memory: table::Region,
+    octets: usize,
 }
 
-// SAFETY: plain octets, given back by whoever lets go last; who may touch which of them is the
-// pool's and its drivers' affair.
-unsafe impl Send for Region {}
-// SAFETY: as above; a shared region hands out its address only.
-unsafe impl Sync for Region {}
-
 impl Region {
+    /// In huge pages: cells lie so far apart that each vector would need more translations of
+    /// small ones than the processor holds.
     fn new(octets: usize) -> Self {
-        let octets = octets.next_multiple_of(ALIGNMENT);
-        let layout = Layout::from_size_align(octets, ALIGNMENT).expect("below isize::MAX");
-        // SAFETY: the layout is not empty.
-        let start = unsafe { alloc_zeroed(layout) };
-        let Some(start) = NonNull::new(start) else { handle_alloc_error(layout) };
-        Self { start, layout }
+        let octets = octets.next_multiple_of(HUGE_PAGE);
+        let memory = table::Region::new(octets / LINE).expect("memory for a pool");
+        Self { memory, octets }
     }
 
     /// Its first octet.
     #[must_use]
     pub fn start(&self) -> NonNull<u8> {
-        self.start
+        self.memory.start()
     }
 
     /// Octets in all.
     #[must_use]
-    pub fn octets(&self) -> usize {
-        self.layout.size()
-    }
-}
-
-impl Drop for Region {
-    fn drop(&mut self) {
-        // SAFETY: allocated with this layout, and nobody holds on to it any more.
-        unsafe { dealloc(self.start.as_ptr(), self.layout) };
+    pub const fn octets(&self) -> usize {
+        self.octets
     }
 }
 

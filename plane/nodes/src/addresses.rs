@@ -63,6 +63,12 @@ impl Addresses {
         own.ipv6.first().or_else(|| own.link_local.first()).copied()
     }
 
+    /// The address in whose name errors go to senders of the interface's own link.
+    #[must_use]
+    pub fn link_local(&self, interface: u32) -> Option<Ipv6Addr> {
+        self.of(interface)?.link_local.first().copied()
+    }
+
     /// Whether the interface listens to a group of its link: all nodes, all routers, and the
     /// solicited-node groups of its addresses (RFC 4291 §2.7.1).
     #[must_use]

@@ -1,6 +1,7 @@
 //! A bucket of tokens: so many at once, so many a second.
 
 use machine::Time;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Nanoseconds of a second.
 const SECOND: u64 = 1_000_000_000;
@@ -24,18 +25,33 @@ impl Bucket {
     /// Takes one token if there is one.
     #[inline]
     pub fn take(&mut self, rate: Rate, now: Time) -> bool {
-        if rate.per_second == 0 {
-            return false;
-        }
-        let each = SECOND / u64::from(rate.per_second);
-        let now = now.as_nanos();
-        let full_at = self.full_at.max(now) + each;
-        if full_at - now > each.saturating_mul(u64::from(rate.burst.max(1))) {
-            return false;
-        }
-        self.full_at = full_at;
-        true
+        let after = taken(self.full_at, rate, now);
+        self.full_at = after.unwrap_or(self.full_at);
+        after.is_some()
     }
+}
+
+/// A bucket that several workers take from.
+#[derive(Debug, Default)]
+pub struct SharedBucket {
+    full_at: AtomicU64,
+}
+
+impl SharedBucket {
+    /// Takes one token if there is one; if not, nothing is written.
+    #[inline]
+    pub fn take(&self, rate: Rate, now: Time) -> bool {
+        self.full_at.fetch_update(Relaxed, Relaxed, |full_at| taken(full_at, rate, now)).is_ok()
+    }
+}
+
+/// When the bucket is full after one more token; `None`: there is none.
+#[inline]
+fn taken(full_at: u64, rate: Rate, now: Time) -> Option<u64> {
+    let each = SECOND.checked_div(u64::from(rate.per_second))?;
+    let now = now.as_nanos();
+    let full_at = full_at.max(now) + each;
+    (full_at - now <= each.saturating_mul(u64::from(rate.burst.max(1)))).then_some(full_at)
 }
 
 #[cfg(test)]

@@ -105,9 +105,7 @@ impl Node for EthernetInput {
                 meta.interface = known.1;
                 verdicts[at] = routed(meta, known.2, header, ethertype, 0);
                 run.add(known.1, octets);
-            } else if let Some((interface, verdict)) =
-                tagged(meta, &cell[offset..], vlans, interfaces)
-            {
+            } else if let Some((interface, verdict)) = tagged(meta, &cell[offset..], vlans) {
                 verdicts[at] = verdict;
                 run.add(interface, meta.length);
             } else {
@@ -131,26 +129,27 @@ impl Node for EthernetInput {
     }
 }
 
-/// Frames that are not routed go along arcs of their own.
+/// Frames that are not routed go along arcs of their own. Without a branch: what comes next is
+/// anybody's guess.
 fn spread(verdicts: &[Verdict], batch: &[Slot], cx: &mut Context<'_>) {
     let mut bridged = [Slot(0); VECTOR_MAX];
     let mut connected = [Slot(0); VECTOR_MAX];
-    let (mut bridges, mut connects) = (0, 0);
+    let mut others = [(TO_IP4, Slot(0)); VECTOR_MAX];
+    let (mut bridges, mut connects, mut rest) = (0, 0, 0);
     for (verdict, slot) in verdicts.iter().zip(batch) {
-        match *verdict {
-            TO_BRIDGE => {
-                bridged[bridges % VECTOR_MAX] = *slot;
-                bridges += 1;
-            }
-            TO_CONNECT => {
-                connected[connects % VECTOR_MAX] = *slot;
-                connects += 1;
-            }
-            _ => cx.next.dispatch(&[*verdict], &[*slot]),
-        }
+        let (is_bridged, is_connected) = (*verdict == TO_BRIDGE, *verdict == TO_CONNECT);
+        bridged[bridges % VECTOR_MAX] = *slot;
+        connected[connects % VECTOR_MAX] = *slot;
+        others[rest % VECTOR_MAX] = (*verdict, *slot);
+        bridges += usize::from(is_bridged);
+        connects += usize::from(is_connected);
+        rest += usize::from(!is_bridged & !is_connected);
     }
     cx.next.start(BRIDGE_IN, &bridged[..bridges], cx.packets);
     cx.next.start(CONNECT_IN, &connected[..connects], cx.packets);
+    for (verdict, slot) in &others[..rest] {
+        cx.next.dispatch(&[*verdict], &[*slot]);
+    }
 }
 
 /// A packet of a routed interface: for us, or for all; its network header is next.
@@ -192,12 +191,7 @@ fn is_ours(header: &[u8; ETHERNET], link: &Link) -> bool {
 
 /// A frame of a cross-connect or bridge with the one tag that its interface has: most of those.
 #[inline]
-fn tagged(
-    meta: &mut Meta,
-    frame: &[u8],
-    vlans: &[u32],
-    interfaces: &Interfaces,
-) -> Option<(u32, Verdict)> {
+fn tagged(meta: &mut Meta, frame: &[u8], vlans: &[u32]) -> Option<(u32, Verdict)> {
     let header = frame.first_chunk::<{ ETHERNET + TAG }>()?;
     let kind = u32::from_be_bytes([header[12], header[13], header[16], header[17]]);
     let is_single = kind >> 16 == u32::from(TYPE_VLAN)
@@ -205,16 +199,13 @@ fn tagged(
         && kind as u16 != TYPE_SERVICE
         && usize::from(meta.length) >= ETHERNET + TAG;
     let control = u16::from_be_bytes([header[14], header[15]]);
-    let interface = *vlans.get(usize::from(control & 0xfff)).filter(|_| is_single)?;
-    let link = interfaces.row(interface);
-    let verdict = match link.input {
+    let entry = *vlans.get(usize::from(control & 0xfff)).filter(|_| is_single)?;
+    let (interface, input) = Interfaces::plain(entry);
+    let verdict = match input {
         Input::CrossConnect => TO_CONNECT,
         Input::Bridged => TO_BRIDGE,
         Input::Routed | Input::Nothing => return None,
     };
-    if !Interfaces::is_plain(interface) {
-        return None;
-    }
     meta.interface = interface;
     (meta.class, meta.colour) = ((control >> 13) as u8, (control >> 12) as u8 & 1);
     Some((interface, verdict))

@@ -1,6 +1,7 @@
 //! Ports and interfaces as workers read them: from port and VLAN tags to the interface, and what
 //! is known of it; replaced whole when one changes.
 
+use crate::header::ETHERNET;
 use crate::program::{Interface, Mac, Mode, Port, Urpf};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -9,12 +10,21 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 const VLANS: usize = 4_096;
 /// Says that an entry of a VLAN table is the number of a second table.
 const PAIR: u32 = 1 << 31;
+/// Where an entry of a VLAN table that is an interface has its [`Input`]: most frames need no
+/// more of it.
+const INPUT: u32 = 28;
+const INTERFACE: u32 = (1 << INPUT) - 1;
+const _: () = assert!(crate::program::INTERFACES_MAX <= INTERFACE);
 /// Outer VLANs with pairs at most (16 KB each).
 pub const PAIRS_MAX: usize = 8_192;
 /// No interface.
 pub const NONE: u32 = 0;
 /// No port.
-pub const NO_PORT: u16 = u16::MAX;
+pub const NO_PORT: u16 = crate::program::NO_PORT;
+/// Says that an interface's frames leave into its bridge domain.
+pub const INTO_BRIDGE: u16 = u16::MAX - 1;
+/// Octets of the longest packet that goes into a bridge domain, if nothing is said.
+const BRIDGE_MTU: u16 = 1_500;
 
 /// What becomes of an interface's packets, as a number of few bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -69,6 +79,31 @@ pub struct Row {
     pub peer: u32,
 }
 
+/// How frames change from one interface's tags to another's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Swap {
+    /// The interface that they leave by.
+    pub to: u32,
+    /// Tags that come off.
+    pub gone: u8,
+    /// Tags that go on.
+    pub new: u8,
+    /// Octets of the longest frame without tags.
+    pub limit: u16,
+    /// VLANs of the tags that go on.
+    pub vlans: [u16; 2],
+}
+
+impl Swap {
+    /// From an interface with so many tags to `to`, whose row is `row`.
+    #[inline]
+    #[must_use]
+    pub const fn new(gone: u8, to: u32, row: &Row) -> Self {
+        let limit = row.mtu.saturating_add(ETHERNET as u16);
+        Self { to, gone, new: row.tags, limit, vlans: row.vlans }
+    }
+}
+
 #[derive(Clone, Default)]
 struct PortRow {
     mac: Mac,
@@ -85,6 +120,8 @@ pub struct Interfaces {
     rows: Vec<Row>,
     /// By interface: its port, or [`NO_PORT`]; small, because every packet that leaves asks.
     outs: Vec<u16>,
+    /// By interface, of those that are connected to another one which is up; small, too.
+    swaps: Vec<Swap>,
 }
 
 impl Interfaces {
@@ -103,17 +140,22 @@ impl Interfaces {
             made.ports[at].mac = port.mac;
         }
         for interface in interfaces.values() {
-            if let Some(port) = ports.get(&interface.port).filter(|port| port.up) {
+            let Some(row) = Self::describe(interface, ports) else { continue };
+            let at = interface.index as usize;
+            made.rows.resize(made.rows.len().max(at + 1), Row::default());
+            made.outs.resize(made.rows.len(), NO_PORT);
+            made.outs[at] = row.port;
+            if row.port != INTO_BRIDGE {
                 made.place(interface);
-                let at = interface.index as usize;
-                made.rows.resize(made.rows.len().max(at + 1), Row::default());
-                made.outs.resize(made.rows.len(), NO_PORT);
-                made.outs[at] = interface.port;
-                let row = Self::describe(interface, port);
-                let (hop, peer) = hop(row.hop);
-                made.rows[at] = Row { hop, peer, ..row };
             }
+            let (hop, peer) = hop(row.hop);
+            made.rows[at] = Row { hop, peer, ..row };
         }
+        let swap = |row: &Row| match made.row(row.peer) {
+            peer if peer.input == Input::Nothing => Swap::default(),
+            peer => Swap::new(row.tags, row.peer, peer),
+        };
+        made.swaps = made.rows.iter().map(swap).collect();
         made
     }
 
@@ -125,12 +167,13 @@ impl Interfaces {
         };
         port.vlans.resize(VLANS, NONE);
         let entry = &mut port.vlans[usize::from(outer) % VLANS];
+        let said = interface.index | (input(&interface.mode) as u32) << INPUT;
         let Some(inner) = interface.inner else {
             if *entry & PAIR == 0 {
-                *entry = interface.index;
+                *entry = said;
             } else {
                 // Frames of this outer VLAN without an inner one.
-                self.pairs[(*entry ^ PAIR) as usize][VLANS] = interface.index;
+                self.pairs[(*entry ^ PAIR) as usize][VLANS] = said;
             }
             return;
         };
@@ -140,22 +183,28 @@ impl Interfaces {
             *entry = PAIR | self.pairs.len() as u32;
             self.pairs.push(pairs);
         }
-        self.pairs[(*entry ^ PAIR) as usize][usize::from(inner) % VLANS] = interface.index;
+        self.pairs[(*entry ^ PAIR) as usize][usize::from(inner) % VLANS] = said;
     }
 
-    /// An interface as workers read it.
+    /// An interface as workers read it; `None` while its port is down.
     #[must_use]
-    pub fn describe(interface: &Interface, port: &Port) -> Row {
-        let (input, vrf, bridge, hop, split_horizon) = match interface.mode {
-            Mode::Routed { vrf } => (Input::Routed, vrf, 0, 0, 0),
-            Mode::Bridged { bridge, split_horizon } => {
-                (Input::Bridged, 0, bridge, 0, split_horizon)
+    pub fn describe(interface: &Interface, ports: &BTreeMap<u16, Port>) -> Option<Row> {
+        let (port, mac, most) = match interface.mode {
+            Mode::BridgeRouted { .. } => (INTO_BRIDGE, [0; 6], BRIDGE_MTU.max(interface.mtu)),
+            _ => {
+                let port = ports.get(&interface.port).filter(|port| port.up)?;
+                (port.port, port.mac, port.mtu)
             }
-            Mode::CrossConnect { hop } => (Input::CrossConnect, 0, 0, hop, 0),
         };
-        let mac = interface.mac.unwrap_or(port.mac);
-        Row {
-            input,
+        let (vrf, bridge, hop, split_horizon) = match interface.mode {
+            Mode::Routed { vrf } => (vrf, 0, 0, 0),
+            Mode::Bridged { bridge, split_horizon, .. } => (0, bridge, 0, split_horizon),
+            Mode::BridgeRouted { bridge, vrf } => (vrf, bridge, 0, 0),
+            Mode::CrossConnect { hop } => (0, 0, hop, 0),
+        };
+        let mac = interface.mac.unwrap_or(mac);
+        Some(Row {
+            input: input(&interface.mode),
             mpls: interface.mpls,
             urpf: interface.urpf,
             proxy_arp: interface.proxy_arp,
@@ -164,14 +213,14 @@ impl Interfaces {
             tags: u8::from(interface.outer.is_some()) + u8::from(interface.inner.is_some()),
             mac,
             address: number(mac),
-            port: interface.port,
-            mtu: if interface.mtu == 0 { port.mtu } else { interface.mtu.min(port.mtu) },
+            port,
+            mtu: if interface.mtu == 0 { most } else { interface.mtu.min(most) },
             vlans: [interface.outer.unwrap_or(0), interface.inner.unwrap_or(0)],
             vrf,
             bridge,
             hop,
             peer: 0,
-        }
+        })
     }
 
     /// The interface of frames without a tag.
@@ -181,19 +230,23 @@ impl Interfaces {
         self.ports.get(usize::from(port)).map_or(NONE, |port| port.untagged)
     }
 
-    /// By outer VLAN: the interface of frames with this tag and no other, as far as it needs no
-    /// look at a second tag ([`Interfaces::is_plain`]). Empty: the port has none.
+    /// By outer VLAN: what frames with this tag come by, for [`Interfaces::plain`]. Empty: the
+    /// port has none.
     #[inline]
     #[must_use]
     pub fn vlans(&self, port: u16) -> &[u32] {
         self.ports.get(usize::from(port)).map(|port| port.vlans.as_slice()).unwrap_or_default()
     }
 
-    /// Whether an entry of [`Interfaces::vlans`] is an interface.
+    /// The interface that an entry of [`Interfaces::vlans`] is, and what becomes of its packets;
+    /// [`Input::Nothing`] if it takes a look at a second tag, or there is none.
     #[inline]
     #[must_use]
-    pub const fn is_plain(entry: u32) -> bool {
-        entry & PAIR == 0 && entry != NONE
+    pub const fn plain(entry: u32) -> (u32, Input) {
+        const INPUTS: [Input; 4] =
+            [Input::Nothing, Input::Routed, Input::Bridged, Input::CrossConnect];
+        let input = if entry & PAIR == 0 { entry >> INPUT } else { 0 };
+        (entry & INTERFACE, INPUTS[input as usize & 3])
     }
 
     /// The interface of frames with these tags, and how many of them it takes off: an outer VLAN
@@ -205,17 +258,25 @@ impl Interfaces {
         let vlan = row.and_then(|port| port.vlans.get(usize::from(outer) % VLANS));
         let Some(entry) = vlan else { return (NONE, 0) };
         if entry & PAIR == 0 {
-            return (*entry, 1);
+            return (*entry & INTERFACE, 1);
         }
         let pairs = &self.pairs[(entry ^ PAIR) as usize];
         match inner {
-            Some(inner) => (pairs[usize::from(inner) % VLANS], 2),
-            None => (pairs[VLANS], 1),
+            Some(inner) => (pairs[usize::from(inner) % VLANS] & INTERFACE, 2),
+            None => (pairs[VLANS] & INTERFACE, 1),
         }
     }
 
-    /// The port by which an interface's frames leave; [`NO_PORT`] if there is no such interface or
-    /// it is down.
+    /// How frames of an interface go to the one that it is connected to; one whose `to` is
+    /// [`NONE`] goes another way, or nowhere.
+    #[inline]
+    #[must_use]
+    pub fn swap(&self, interface: u32) -> Swap {
+        self.swaps.get(interface as usize).copied().unwrap_or_default()
+    }
+
+    /// The port by which an interface's frames leave, [`INTO_BRIDGE`], or [`NO_PORT`] if there is
+    /// no such interface or it is down.
     #[inline]
     #[must_use]
     pub fn out(&self, interface: u32) -> u16 {
@@ -245,6 +306,14 @@ impl Interfaces {
             peer: 0,
         };
         self.rows.get(interface as usize).unwrap_or(&NOTHING)
+    }
+}
+
+const fn input(mode: &Mode) -> Input {
+    match mode {
+        Mode::Routed { .. } | Mode::BridgeRouted { .. } => Input::Routed,
+        Mode::Bridged { .. } => Input::Bridged,
+        Mode::CrossConnect { .. } => Input::CrossConnect,
     }
 }
 

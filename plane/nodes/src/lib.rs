@@ -15,6 +15,7 @@
 #![allow(unsafe_code, reason = "headers are read and written in place on the path of a packet")]
 
 pub mod addresses;
+mod advertisement;
 pub mod arcs;
 pub mod arp;
 pub mod bucket;
@@ -38,7 +39,6 @@ pub mod nd;
 mod notes;
 pub mod output;
 pub mod plane;
-pub mod program;
 pub mod protection;
 mod qos;
 pub mod reassembly;
@@ -47,6 +47,7 @@ pub mod scheduler;
 mod services;
 pub mod urpf;
 
+pub use ::program;
 pub use icmp::{error_entry, unreachable};
 pub use interfaces::{Counted, InterfaceCounters, Interfaces};
 pub use plane::{Heard, Out, Plane, Refused};

@@ -5,7 +5,7 @@
 use crate::header::{ICMP, ICMP6, IP4, IP6, address6, long, word};
 use crate::plane::Shared;
 use crate::program::Class;
-use crate::protection::{Guard, class};
+use crate::protection::class;
 use graph::meta::{GROUP_ADDRESSED, OWN, PUNTED};
 use graph::{Context, Edge, Node, Pool, Reason, Row, Slot, Verdict};
 
@@ -40,7 +40,6 @@ const ECHO6: u8 = 128;
 /// The node.
 pub struct Local {
     shared: Shared,
-    guard: Guard,
     /// Whether packets are here because the plane cannot do them, whatever they are for.
     exceptional: bool,
 }
@@ -48,8 +47,8 @@ pub struct Local {
 impl Local {
     /// The node of one worker: `local`, or `exceptions`.
     #[must_use]
-    pub fn new(shared: Shared, exceptional: bool) -> Self {
-        Self { shared, guard: Guard::default(), exceptional }
+    pub const fn new(shared: Shared, exceptional: bool) -> Self {
+        Self { shared, exceptional }
     }
 }
 
@@ -98,7 +97,7 @@ pub(crate) fn transport(packet: &[u8]) -> Option<Transport> {
 }
 
 impl Local {
-    fn judged(&mut self, slot: Slot, cx: &mut Context<'_>) -> Verdict {
+    fn judged(&self, slot: Slot, cx: &mut Context<'_>) -> Verdict {
         let rows = self.shared.protection.read(cx.reader);
         let packet = cx.packets.bytes(slot);
         let Some(found) = transport(packet).filter(|_| packet.len() >= IP4) else { return SHORT };
@@ -108,7 +107,7 @@ impl Local {
             () if found.fragment => Class::Other,
             () => class(found.protocol, rest),
         };
-        if !self.guard.admits(rows, class, found.source, cx.now) {
+        if !self.shared.admitted.admits(rows, class, found.source, cx.now) {
             return Verdict::drop(Reason(1 + class as u8));
         }
         let kind = rest.first().copied();
@@ -117,7 +116,7 @@ impl Local {
             _ if self.exceptional || flags & OWN != 0 => UP,
             _ if found.fragment => TO_REASSEMBLY,
             (ICMP, Some(ECHO)) | (ICMP6, Some(ECHO6)) if flags & GROUP_ADDRESSED == 0 => TO_ECHO,
-            (ICMP6, Some(135 | 136)) => TO_NEIGHBOURS,
+            (ICMP6, Some(133 | 135 | 136)) => TO_NEIGHBOURS,
             _ => UP,
         };
         self.noted(slot, found, class, cx.packets);

@@ -2,6 +2,7 @@
 //! addresses are answered here, what neighbours say of themselves goes to the plane.
 
 use crate::addresses::{Addresses, group_mac, solicited};
+use crate::advertisement::{ROUTER_SOLICITATION, solicited as solicited_router};
 use crate::arcs::OUT;
 use crate::frame;
 use crate::header::{ICMP6, IP6, TYPE_IP6, address6, checksum, pseudo6, sum};
@@ -20,16 +21,16 @@ const OPTIONS_MAX: usize = 8;
 const SOLICITATION: u8 = 135;
 const ADVERTISEMENT: u8 = 136;
 /// Options: the sender's, and the target's link-layer address.
-const SOURCE_MAC: u8 = 1;
+pub(crate) const SOURCE_MAC: u8 = 1;
 const TARGET_MAC: u8 = 2;
 /// Flags of an advertisement: from a router, asked for, replaces what is known.
 const ROUTER: u8 = 0x80;
 const SOLICITED: u8 = 0x40;
 const OVERRIDE: u8 = 0x20;
 
-const FORM: Reason = Reason(0);
-const OFF_LINK: Reason = Reason(1);
-const CHECKSUM: Reason = Reason(2);
+pub(crate) const FORM: Reason = Reason(0);
+pub(crate) const OFF_LINK: Reason = Reason(1);
+pub(crate) const CHECKSUM: Reason = Reason(2);
 const NOT_FOR_US: Reason = Reason(3);
 const HEARD: Reason = Reason(4);
 const NO_ROOM: Reason = Reason(5);
@@ -92,6 +93,13 @@ impl NdInput {
         packets: &mut Pool,
     ) -> Result<(), Reason> {
         let interface = packets.meta(slot).interface;
+        if packets.bytes(slot).get(IP6) == Some(&ROUTER_SOLICITATION) {
+            let (source, mac) = solicited_router(packets.bytes(slot))?;
+            let source = mac.filter(|_| !source.is_unspecified()).map(|mac| (source.into(), mac));
+            // A full ring: it will ask again.
+            let _ = self.shared.heard.push(Heard::RouterSolicited { interface, source });
+            return Err(HEARD);
+        }
         let said = read(packets.bytes(slot))?;
         let tell = |address: Ipv6Addr, mac: Mac, answered: bool| {
             let address = address.into();
@@ -134,12 +142,14 @@ impl NdInput {
 }
 
 /// All nodes of a link.
-const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
+pub(crate) const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
 
 /// The source of the frame that a packet came in, which still stands before it.
-fn came_from(packets: &Pool, slot: Slot, link: &Link) -> Option<Mac> {
-    let start = usize::from(packets.meta(slot).l3).checked_sub(frame::header_octets(link))?;
-    packets.cell(slot).get(start + 6..)?.first_chunk().copied()
+pub(crate) fn came_from(packets: &Pool, slot: Slot, link: &Link) -> Option<Mac> {
+    let l3 = usize::from(packets.meta(slot).l3);
+    let header = packets.cell(slot).get(l3.checked_sub(frame::header_octets(link))?..l3)?;
+    let is_frame = header.ends_with(&TYPE_IP6.to_be_bytes());
+    header[6..].first_chunk().copied().filter(|_| is_frame)
 }
 
 /// The checks of RFC 4861 §7.1.1 and §7.1.2.
@@ -166,7 +176,7 @@ fn read(packet: &[u8]) -> Result<Said, Reason> {
     Ok(Said { kind: body[0], flags: body[4], source, target, mac })
 }
 
-fn option(mut options: &[u8], wanted: u8) -> Result<Option<Mac>, Reason> {
+pub(crate) fn option(mut options: &[u8], wanted: u8) -> Result<Option<Mac>, Reason> {
     let mut found = None;
     for _ in 0..OPTIONS_MAX {
         let [kind, units, ..] = options else { break };
@@ -190,8 +200,9 @@ fn message(kind: u8, flags: u8, target: Ipv6Addr, option: u8, mac: Mac) -> Vec<u
     body
 }
 
-fn packet(source: Ipv6Addr, to: Ipv6Addr, body: &[u8]) -> Vec<u8> {
-    let mut packet = vec![0x60, 0, 0, 0, 0, body.len() as u8, ICMP6, ON_LINK];
+pub(crate) fn packet(source: Ipv6Addr, to: Ipv6Addr, body: &[u8]) -> Vec<u8> {
+    let [high, low] = (body.len() as u16).to_be_bytes();
+    let mut packet = vec![0x60, 0, 0, 0, high, low, ICMP6, ON_LINK];
     packet.extend(source.octets());
     packet.extend(to.octets());
     packet.extend_from_slice(body);

@@ -1,9 +1,11 @@
-//! `interface-output`: the end of every frame's way; counted by interface, handed to its port.
+//! `interface-output`: the end of every frame's way; counted by interface, handed to its port, or
+//! to the bridge domain whose routed side the interface is.
 
-use crate::interfaces::NO_PORT;
+use crate::interfaces::{INTO_BRIDGE, NO_PORT};
 use crate::plane::Shared;
-use graph::{Context, Node, Reason, Row, Slot, VECTOR_MAX};
+use graph::{Context, Edge, Node, Reason, Row, Slot, VECTOR_MAX};
 
+const TO_BRIDGE: Edge = Edge(0);
 const DOWN: Reason = Reason(0);
 
 /// The node.
@@ -21,32 +23,45 @@ impl InterfaceOutput {
 
 impl Node for InterfaceOutput {
     fn row(&self) -> Row {
-        Row::of("interface-output", &[], &["interface is down"])
+        Row::of("interface-output", &["bridge-input"], &["interface is down"])
     }
 
     fn process(&mut self, batch: &[Slot], cx: &mut Context<'_>) {
         let interfaces = self.shared.interfaces.read(cx.reader);
         let counters = &self.shared.counters;
-        let mut ports = [NO_PORT; VECTOR_MAX];
-        let (mut last, mut packets, mut octets) = (0, 0, 0);
-        for (slot, port) in batch.iter().zip(&mut ports) {
+        let mut leaving = [(0, 0_u16); VECTOR_MAX];
+        let (mut ports, mut octets) = ([NO_PORT; VECTOR_MAX], 0);
+        for ((slot, leaving), port) in batch.iter().zip(&mut leaving).zip(&mut ports) {
             let meta = cx.packets.meta(*slot);
+            *leaving = (meta.transmit, meta.length);
             *port = interfaces.out(meta.transmit);
-            if meta.transmit != last {
-                counters.sent(last, packets, octets);
-                (last, packets, octets) = (meta.transmit, 0, 0);
-            }
-            let is_sent = *port != NO_PORT;
-            packets += u64::from(is_sent);
-            octets += if is_sent { u64::from(meta.length) } else { 0 };
+            octets += u64::from(meta.length);
         }
-        counters.sent(last, packets, octets);
-        let ports = &ports[..batch.len()];
+        let (leaving, ports) = (&leaving[..batch.len()], &ports[..batch.len()]);
+        let first = leaving[0].0;
+        if leaving.iter().fold(0, |odd, (to, _)| odd | (to ^ first)) == 0 {
+            if ports[0] != NO_PORT {
+                counters.sent(first, batch.len() as u64, octets);
+            }
+        } else {
+            // Without a branch: which of several interfaces comes next is anybody's guess.
+            for ((to, length), port) in leaving.iter().zip(ports) {
+                let is_sent = u64::from(*port != NO_PORT);
+                counters.sent(*to, is_sent, is_sent * u64::from(*length));
+            }
+        }
         let odd = ports.iter().fold(0, |odd, port| odd | (port ^ ports[0]));
         if odd == 0 && cx.out.send_all(usize::from(ports[0]), batch).is_ok() {
             return;
         }
         for (slot, port) in batch.iter().zip(ports) {
+            if *port == INTO_BRIDGE {
+                // What the routed side sends is a frame that comes from there.
+                let meta = cx.packets.meta_mut(*slot);
+                meta.interface = meta.transmit;
+                cx.next.to(TO_BRIDGE, *slot);
+                continue;
+            }
             if let Err(slot) = cx.out.send(usize::from(*port), *slot) {
                 cx.next.drop(slot, DOWN);
             }

@@ -1,5 +1,6 @@
 //! The plane's writer: takes [`Program`]s, keeps every table true, makes the workers' graphs.
 
+mod advertise;
 mod hops;
 mod links;
 mod neighbours;
@@ -11,16 +12,17 @@ pub use neighbours::{NEIGHBOURS_MAX, REACHABLE, RETRANSMIT, TRIES_MAX};
 
 use crate::addresses::Addresses;
 use crate::interfaces::{InterfaceCounters, Interfaces};
-use crate::l2::{BridgeInput, CrossConnect};
+use crate::l2::{BridgeInput, CrossConnect, Notices};
 use crate::mpls::{MplsExpired, MplsInput};
-use crate::program::{Direction, Family, Interface, Mac, Port, Program};
-use crate::protection::Protection;
+use crate::program::{Direction, Family, Interface, Mac, MacNotice, Port, Program};
+use crate::protection::{Admitted, Protection};
 use crate::qos::{Classify, FilterNode, MarkOut, PolicerNode, Stage};
 use crate::sampling::Sample;
 use crate::services::{Services, Views};
 use crate::{
     arcs, arp, echo, ethernet, glean, inject, ip4, ip6, local, nd, output, reassembly, urpf,
 };
+use advertise::Advertisements;
 use crossbeam_queue::ArrayQueue;
 use graph::{ChainsWriter, Flaw, Graph, Plan};
 use hops::Numbers;
@@ -91,6 +93,13 @@ pub enum Heard {
         /// Whether it answered us (else it spoke of itself).
         answered: bool,
     },
+    /// A host asked for routers.
+    RouterSolicited {
+        /// Where.
+        interface: u32,
+        /// Its address and MAC address, if it said both.
+        source: Option<(IpAddr, Mac)>,
+    },
     /// A packet for a neighbour whose MAC address is not known.
     Unresolved {
         /// Where the neighbour is.
@@ -133,6 +142,8 @@ pub enum Out {
         /// The packet, from its IP header.
         packet: Box<[u8]>,
     },
+    /// A MAC address of a bridge domain moved, froze, or was refused: the control process is told.
+    Mac(MacNotice),
     /// A neighbour was found, changed or lost (`mac: None`): the control process is told.
     Neighbour {
         /// Where.
@@ -153,6 +164,8 @@ pub struct Shared {
     pub addresses: Arc<Published<Addresses>>,
     /// What the control plane accepts.
     pub protection: Arc<Published<Protection>>,
+    /// What all workers have let through of that.
+    pub admitted: Arc<Admitted>,
     /// Routes of all tables.
     pub routes: VrfLookups,
     /// Hops.
@@ -188,6 +201,8 @@ pub struct Plane {
     services: Services,
     own: Own,
     neighbours: Neighbours,
+    advertisements: Advertisements,
+    notices: Notices,
     changed: Changed,
     sweep: Option<Sweep>,
     now: Time,
@@ -217,6 +232,7 @@ impl Plane {
             interfaces: interfaces.published(),
             addresses: own_addresses.published(),
             protection: protection.published(),
+            admitted: Arc::default(),
             routes: vrfs.lookups(),
             hops: hops.lookups(),
             seed,
@@ -246,6 +262,8 @@ impl Plane {
             services,
             own: Own::default(),
             neighbours: Neighbours::default(),
+            advertisements: Advertisements::new(seed),
+            notices: Notices::default(),
             changed: Changed::default(),
             sweep: None,
             now: Time::ZERO,
@@ -267,6 +285,7 @@ impl Plane {
             Program::Interface(interface) => self.interface(interface)?,
             Program::Address(address) => self.address(address)?,
             Program::Neighbour(neighbour) => self.neighbour(neighbour)?,
+            Program::Advertisement(said) => self.advertisement(said)?,
             Program::Vrf { vrf } => self.vrf(*vrf)?,
             Program::Hop { id, hop } => self.hop(*id, hop)?,
             Program::Routes4 { vrf, routes } => self.routes4(*vrf, routes)?,
@@ -355,7 +374,10 @@ impl Plane {
             }
         }
         self.neighbours_due(out);
-        self.services.tick(now, |_| {});
+        self.advertisements_due(out);
+        let notices = &mut self.notices;
+        let told = |event| out.extend(notices.of(event, now).map(Out::Mac));
+        self.services.tick(now, told);
         self.vrfs.ipv4.recycle();
         self.vrfs.ipv6.recycle();
         self.hops.recycle();
@@ -365,6 +387,12 @@ impl Plane {
         match heard {
             Heard::Neighbour { interface, address, mac, answered } => {
                 self.neighbour_heard((interface, address), mac, answered, out);
+            }
+            Heard::RouterSolicited { interface, source } => {
+                if let Some((address, mac)) = source {
+                    self.neighbour_heard((interface, address), mac, false, out);
+                }
+                self.routers_solicited(interface);
             }
             Heard::Unresolved { interface, neighbour, address, vrf, packet } => {
                 self.neighbour_wanted((interface, neighbour), address, (vrf, packet), out);

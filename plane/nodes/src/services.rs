@@ -2,20 +2,20 @@
 //! and samples; [`crate::plane::Plane`] hands it the programs of these.
 
 use crate::addresses::Addresses;
-use crate::interfaces::Interfaces;
+use crate::interfaces::{InterfaceCounters, Interfaces};
 use crate::l2::bridge::{BRIDGES_MAX, Bridges, PSEUDOWIRE, PSEUDOWIRES_MAX};
 use crate::mpls::entry::{IPV4_EXPLICIT_NULL, IPV6_EXPLICIT_NULL, LABELS};
 use crate::mpls::table::{self as labels, Action, Labels};
 use crate::plane::{Refused, Shared};
 use crate::program::{
-    Bridge, BridgeMember, Direction, Family, Filter, FilterUse, Interface, LabelAction, Marking,
-    Policer, PolicerUse, Pseudowire, Removed, Sampling, StaticMac, Tunnel,
+    Bridge, BridgeMember, Collector, Direction, Family, Filter, FilterUse, Interface, LabelAction,
+    Marking, Policer, PolicerUse, Pseudowire, Removed, Sampling, StaticMac, Tunnel,
 };
-use crate::protection::Protection;
+use crate::protection::{Admitted, Protection};
 use crate::qos::filtering::{Compiled, FILTERS_MAX, Filters};
 use crate::qos::marking::{Maps, Markings};
 use crate::qos::policing::{Bank, Coloured, POLICERS_MAX, Policers, Row};
-use crate::sampling::{Samplings, check as check_sampling};
+use crate::sampling::{Samplings, check as check_sampling, check_collector};
 use crate::scheduler::QueuePrograms;
 use machine::Time;
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,8 +35,10 @@ const MOVES_HOLD_S: u32 = 600;
 #[derive(Clone)]
 pub(crate) struct Views {
     pub(crate) interfaces: Arc<Published<Interfaces>>,
+    pub(crate) counters: Arc<InterfaceCounters>,
     pub(crate) addresses: Arc<Published<Addresses>>,
     pub(crate) protection: Arc<Published<Protection>>,
+    pub(crate) admitted: Arc<Admitted>,
     pub(crate) hops: Arc<HopLookups>,
     pub(crate) labels: Arc<Labels>,
     pub(crate) bridges: Arc<Published<Bridges>>,
@@ -70,6 +72,7 @@ pub(crate) struct Services {
     markings: BTreeMap<u32, Maps>,
     markings_out: Publisher<Markings>,
     samplings: BTreeMap<u32, Sampling>,
+    collector: Option<Collector>,
     samplings_out: Publisher<Samplings>,
     pub(crate) queues: Arc<QueuePrograms>,
     changed: Changed,
@@ -113,6 +116,7 @@ impl Services {
             markings: BTreeMap::new(),
             markings_out: Publisher::new(domain, Markings::default()),
             samplings: BTreeMap::new(),
+            collector: None,
             samplings_out: Publisher::new(domain, Samplings::default()),
             queues: Arc::default(),
             changed: Changed::default(),
@@ -135,8 +139,10 @@ impl Services {
     pub(crate) fn views(&mut self, worker: usize, shared: &Shared) -> (Views, Learner) {
         let views = Views {
             interfaces: Arc::clone(&shared.interfaces),
+            counters: Arc::clone(&shared.counters),
             addresses: Arc::clone(&shared.addresses),
             protection: Arc::clone(&shared.protection),
+            admitted: Arc::clone(&shared.admitted),
             hops: Arc::clone(&shared.hops),
             labels: Arc::clone(&self.labels),
             bridges: self.bridges_out.published(),
@@ -249,8 +255,7 @@ impl Services {
     /// A pseudowire of a bridge domain; `hop` is its hop as the plane numbers it.
     pub(crate) fn pseudowire(&mut self, wire: &Pseudowire, hop: u32) -> Result<(), Refused> {
         number("pseudowire", wire.pseudowire, PSEUDOWIRES_MAX - 1)?;
-        let limit = if wire.macs_max == 0 { u32::MAX } else { wire.macs_max };
-        self.macs.limit_port(PSEUDOWIRE + wire.pseudowire, limit);
+        self.limit(PSEUDOWIRE + wire.pseudowire, wire.macs_max);
         self.pseudowires.insert(wire.pseudowire, (wire.clone(), hop));
         self.changed.bridges = true;
         Ok(())
@@ -271,6 +276,11 @@ impl Services {
             self.macs.flush_port(interface);
         }
         self.changed.bridges = true;
+    }
+
+    /// Limits the addresses behind a member of a bridge; 0: no limit.
+    pub(crate) fn limit(&mut self, port: u32, macs_max: u32) {
+        self.macs.limit_port(port, if macs_max == 0 { u32::MAX } else { macs_max });
     }
 
     /// All that is known of an interface's packets is forgotten: it is gone.
@@ -305,6 +315,24 @@ impl Services {
         set.map_err(|_| Refused::Full("MAC addresses"))?;
         self.static_macs.insert((mac.bridge, mac.mac));
         Ok(())
+    }
+
+    /// The MAC address of a bridge's routed side, before and from now on.
+    pub(crate) fn routed_side(
+        &mut self,
+        interface: u32,
+        before: Option<(u32, [u8; 6])>,
+        now: Option<(u32, [u8; 6])>,
+    ) -> Result<(), Refused> {
+        if let Some((bridge, mac)) = before.filter(|_| before != now) {
+            self.macs.remove(MacKey::new(bridge as u16, mac));
+        }
+        let Some((bridge, mac)) = now else { return Ok(()) };
+        number("bridge", bridge, BRIDGES_MAX - 2)?;
+        let key = MacKey::new(bridge as u16, mac);
+        let now_s = (self.now.as_millis() / 1_000) as u32;
+        let set = self.macs.set(key, interface, Kind::Static, now_s);
+        set.map_err(|_| Refused::Full("MAC addresses"))
     }
 
     /// A configured MAC address is gone.
@@ -433,6 +461,16 @@ impl Services {
         self.changed.samplings = true;
     }
 
+    /// Who is told of samples; `None`: they are handed up.
+    pub(crate) fn collector(&mut self, collector: Option<&Collector>) -> Result<(), Refused> {
+        if let Some(collector) = collector {
+            check_collector(collector).map_err(|flaw| Refused::Conflict(flaw.to_owned()))?;
+        }
+        self.collector = collector.cloned();
+        self.changed.samplings = true;
+        Ok(())
+    }
+
     /// Whether an interface's packets are sampled.
     pub(crate) fn samples(&self, interface: u32) -> bool {
         self.samplings.contains_key(&interface)
@@ -447,6 +485,7 @@ impl Services {
         all.extend(keys.map(|(at, way, class)| Removed::PolicerUse(*at, *way, *class)));
         all.extend(self.markings.keys().map(|at| Removed::Marking(*at)));
         all.extend(self.samplings.keys().map(|at| Removed::Sampling(*at)));
+        all.extend(self.collector.iter().map(|_| Removed::Collector));
         all.extend(self.filters.keys().map(|filter| Removed::Filter(*filter)));
         all.extend(self.policers.keys().map(|policer| Removed::Policer(*policer)));
         all.extend(self.known_labels.iter().map(|label| Removed::Label(*label)));
@@ -478,7 +517,7 @@ impl Services {
             self.markings_out.publish(Markings::of(&self.markings));
         }
         if changed.samplings {
-            self.samplings_out.publish(Samplings::of(&self.samplings));
+            self.samplings_out.publish(Samplings::of(&self.samplings, self.collector.as_ref()));
         }
     }
 

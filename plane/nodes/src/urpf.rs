@@ -4,7 +4,7 @@
 use crate::header::{address6, long};
 use crate::plane::Shared;
 use crate::program::Urpf;
-use graph::{Context, Node, Reason, Row, Slot};
+use graph::{Context, Node, Reason, Row, Slot, VECTOR_MAX};
 use std::sync::Arc;
 use table::epoch::Reader;
 use table::hop::{HopLookups, Kind};
@@ -55,22 +55,37 @@ impl Node for SourceCheck {
 
     fn process(&mut self, batch: &[Slot], cx: &mut Context<'_>) {
         let interfaces = self.shared.interfaces.read(cx.reader);
-        for slot in batch {
-            let (meta, packet) = (cx.packets.meta(*slot), cx.packets.bytes(*slot));
-            let hop = match self.six {
-                true => self.routes.ipv6.lookup(cx.reader, meta.vrf, address6(packet, 8)),
-                false => self.routes.ipv4.lookup(cx.reader, meta.vrf, long(packet, 12)),
-            };
-            let is_right = match interfaces.row(meta.interface).urpf {
+        let mut tables = [0_u32; VECTOR_MAX];
+        for (slot, table) in batch.iter().zip(&mut tables) {
+            *table = cx.packets.meta(*slot).vrf;
+        }
+        let mut hops = [0_u32; VECTOR_MAX];
+        let (count, packets) = (batch.len(), &*cx.packets);
+        let packet = |at: usize| batch.get(at).map_or(&[][..], |slot| packets.bytes(*slot));
+        if self.six {
+            let sources: [_; VECTOR_MAX] = std::array::from_fn(|at| address6(packet(at), 8));
+            let (tables, sources) = (&tables[..count], &sources[..count]);
+            self.routes.ipv6.lookup_each(cx.reader, tables, sources, &mut hops);
+        } else {
+            let sources: [_; VECTOR_MAX] = std::array::from_fn(|at| long(packet(at), 12));
+            let (tables, sources) = (&tables[..count], &sources[..count]);
+            self.routes.ipv4.lookup_each(cx.reader, tables, sources, &mut hops);
+        }
+        let (mut right, mut count) = ([Slot(0); VECTOR_MAX], 0);
+        for (slot, hop) in batch.iter().zip(hops) {
+            let interface = cx.packets.meta(*slot).interface;
+            let is_right = match interfaces.row(interface).urpf {
                 Urpf::Off => true,
                 Urpf::Loose => self.leads(cx.reader, hop, None),
-                Urpf::Strict => self.leads(cx.reader, hop, Some(meta.interface)),
+                Urpf::Strict => self.leads(cx.reader, hop, Some(interface)),
             };
             if is_right {
-                cx.next.onward(*slot, cx.packets);
+                right[count % VECTOR_MAX] = *slot;
+                count += 1;
             } else {
                 cx.next.drop(*slot, SPOOFED);
             }
         }
+        cx.next.onward_all(&right[..count], cx.packets);
     }
 }

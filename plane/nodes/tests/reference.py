@@ -28,6 +28,8 @@ from scapy.packet import Raw
 
 # One alternative: nothing is sent, nothing goes up.
 NOTHING = [([], [])]
+# Who sends the frames.
+NEAR = bytes.fromhex("020000000909")
 
 
 def mac_of(text):
@@ -154,17 +156,31 @@ class World:
         return best[1] if best else ("none",)
 
 
-def frame_out(world, index, near, packet):
-    """The packet as it leaves by an interface."""
-    link = world.links[index]
+def header(link, near):
+    """The Ethernet header of an interface's frames, but for the type behind its tags."""
     frame = Ether(dst=near, src=link["mac"])
     if link["inner"] is not None:
         frame = frame / Dot1AD(vlan=link["outer"]) / Dot1Q(vlan=link["inner"])
     elif link["outer"] is not None:
         frame = frame / Dot1Q(vlan=link["outer"])
-    frame = bytes(frame / Raw(b""))
+    return bytes(frame / Raw(b""))[:-2]
+
+
+def frame_out(world, index, near, packet):
+    """The packet as it leaves by an interface."""
+    link = world.links[index]
     kind = b"\x08\x00" if packet[0] >> 4 == 4 else b"\x86\xdd"
-    return [link["port"], (frame[:-2] + kind + packet).hex()]
+    return [link["port"], (header(link, near) + kind + packet).hex()]
+
+
+def tags(outer, inner, marks=0):
+    """The tags of a pair of VLANs, of one or of none; the outer one is marked."""
+    if outer is None:
+        return b""
+    first = (marks | outer).to_bytes(2, "big")
+    if inner is None:
+        return b"\x81\x00" + first
+    return b"\x88\xa8" + first + b"\x81\x00" + inner.to_bytes(2, "big")
 
 
 class Router:
@@ -498,12 +514,7 @@ class Packets:
         link = rng.choice(list(self.world.links.values()))
         to = link["mac"] if rng.random() < 0.92 else \
             rng.choice(["ff:ff:ff:ff:ff:ff", "01:00:5e:00:00:01", "02:00:00:00:00:77"])
-        frame = bytes.fromhex(to.replace(":", "")) + bytes.fromhex("020000000909")
-        if link["inner"] is not None:
-            frame += b"\x88\xa8" + link["outer"].to_bytes(2, "big")
-            frame += b"\x81\x00" + link["inner"].to_bytes(2, "big")
-        elif link["outer"] is not None:
-            frame += b"\x81\x00" + link["outer"].to_bytes(2, "big")
+        frame = bytes(mac_of(to)) + NEAR + tags(link["outer"], link["inner"])
         frame += kind.to_bytes(2, "big") + packet
         if rng.random() < 0.1:
             frame += bytes(rng.randrange(40))
@@ -512,18 +523,21 @@ class Packets:
         return link["port"], frame
 
 
-def main():
+def main(world, router, packets, least):
+    """Prints the case: random packets of `least` octets and more."""
     seed, count = int(sys.argv[1]), int(sys.argv[2])
-    world = World(random.Random(seed))
-    router, packets, cases = Router(world), Packets(world), []
+    world = world(random.Random(seed))
+    router, packets, cases = router(world), packets(world), []
     for _ in range(count):
         port, frame = packets.one()
-        if len(frame) < 14:
+        if len(frame) < least:
             continue
         left = router.take(port, frame)
-        cases.append({"port": port, "frame": frame.hex(), "left": left})
+        # What the control process or nobody gets is not of this test.
+        if left is not None:
+            cases.append({"port": port, "frame": frame.hex(), "left": left})
     json.dump({"programs": world.programs, "packets": cases}, sys.stdout)
 
 
 if __name__ == "__main__":
-    main()
+    main(World, Router, Packets, 14)

@@ -4,15 +4,11 @@
     reference_labels.py SEED PACKETS
 """
 import ipaddress
-import json
-import random
-import sys
 
-from reference import NOTHING, Packets, Router, World, mac_of
+from reference import NEAR, NOTHING, Packets, Router, World, header, mac_of, main, tags
 from scapy.contrib.mpls import MPLS
 from scapy.layers.inet import ICMP, IP
 from scapy.layers.inet6 import ICMPv6PacketTooBig, ICMPv6TimeExceeded
-from scapy.layers.l2 import Dot1AD, Dot1Q, Ether
 from scapy.packet import Raw
 
 ARP_TYPE = 0x88B5
@@ -20,17 +16,6 @@ ARP_TYPE = 0x88B5
 
 def entry(label, cos, bottom, ttl):
     return bytes(MPLS(label=label, cos=cos, s=int(bottom), ttl=ttl))
-
-
-def header(world, index, near):
-    """The Ethernet header of an interface's frames behind labels."""
-    link = world.links[index]
-    frame = Ether(dst=near, src=link["mac"])
-    if link["inner"] is not None:
-        frame = frame / Dot1AD(vlan=link["outer"]) / Dot1Q(vlan=link["inner"])
-    elif link["outer"] is not None:
-        frame = frame / Dot1Q(vlan=link["outer"])
-    return bytes(frame / Raw(b""))[:-2]
 
 
 class LabelWorld(World):
@@ -255,7 +240,7 @@ class LabelRouter(Router):
         near = self.world.neighbours[(index, address)]
         if len(octets) > link["mtu"]:
             return []
-        return [[link["port"], (header(self.world, index, near) + kind + octets).hex()]]
+        return [[link["port"], (header(link, near) + kind + octets).hex()]]
 
     def from_circuit(self, circuit, frame, outer):
         cos, dei = outer >> 13, outer >> 12 & 1
@@ -390,14 +375,10 @@ class LabelPackets(Packets):
         circuit = rng.choice(list(self.world.circuits.values()))
         addresses, rest = self.frame()
         marks = rng.getrandbits(4) << 12
-        if circuit["inner"] is not None:
-            tags = b"\x88\xa8" + (marks | circuit["outer"]).to_bytes(2, "big")
-            tags += b"\x81\x00" + circuit["inner"].to_bytes(2, "big")
-        else:
-            tags = b"\x81\x00" + (marks | circuit["outer"]).to_bytes(2, "big")
-            if rng.random() < 0.3:
-                tags += b"\x81\x00" + rng.getrandbits(12).to_bytes(2, "big")
-        return circuit["port"], addresses + tags + rest
+        front = tags(circuit["outer"], circuit["inner"], marks)
+        if circuit["inner"] is None and rng.random() < 0.3:
+            front += tags(rng.getrandbits(12), None)
+        return circuit["port"], addresses + front + rest
 
     def one(self):
         rng = self.rng
@@ -431,33 +412,12 @@ class LabelPackets(Packets):
                                     ttl if at == 0 else rng.choice([2, 64, 255]))
                               for at, one in enumerate(stack)) + packet
         link = rng.choice(list(self.world.links.values()))
-        frame = bytes(mac_of(link["mac"])) + bytes.fromhex("020000000909")
-        if link["inner"] is not None:
-            frame += b"\x88\xa8" + link["outer"].to_bytes(2, "big")
-            frame += b"\x81\x00" + link["inner"].to_bytes(2, "big")
-        elif link["outer"] is not None:
-            frame += b"\x81\x00" + link["outer"].to_bytes(2, "big")
+        frame = bytes(mac_of(link["mac"])) + NEAR + tags(link["outer"], link["inner"])
         frame += b"\x88\x47" + octets
         if rng.random() < 0.02:
             frame = frame[:rng.randrange(len(frame))]
         return link["port"], frame
 
 
-def main():
-    seed, count = int(sys.argv[1]), int(sys.argv[2])
-    world = LabelWorld(random.Random(seed))
-    router, packets, cases = LabelRouter(world), LabelPackets(world), []
-    for _ in range(count):
-        port, frame = packets.one()
-        if len(frame) < 22:
-            continue
-        said = router.take(port, frame)
-        if said is None:
-            # What the control process or nobody gets: not of this test.
-            continue
-        cases.append({"port": port, "frame": frame.hex(), "left": said})
-    json.dump({"programs": world.programs, "packets": cases}, sys.stdout)
-
-
 if __name__ == "__main__":
-    main()
+    main(LabelWorld, LabelRouter, LabelPackets, 22)

@@ -22,4 +22,4 @@ pub mod policer;
 pub mod session;
 pub mod vrf;
 
-pub use memory::Full;
+pub use memory::{Full, Region};

@@ -29,8 +29,9 @@ impl std::fmt::Display for Full {
 
 impl std::error::Error for Full {}
 
-/// Zeroed lines at a fixed address.
-pub(crate) struct Region {
+/// Zeroed lines at a fixed address, at the beginning of a huge page if there are enough for one.
+#[derive(Debug)]
+pub struct Region {
     base: NonNull<u8>,
     lines: usize,
 }
@@ -42,7 +43,10 @@ unsafe impl Sync for Region {}
 
 impl Region {
     /// Reserves lines; they cost nothing until they are touched.
-    pub(crate) fn new(lines: usize) -> Result<Self, Full> {
+    ///
+    /// # Errors
+    /// [`Full`] when the kernel gives no memory.
+    pub fn new(lines: usize) -> Result<Self, Full> {
         let bytes = lines.max(1) * LINE_BYTES;
         Ok(Self { base: reserve(bytes).ok_or(Full)?, lines: lines.max(1) })
     }
@@ -73,6 +77,12 @@ impl Region {
         assert!(at < self.lines * LINE_BYTES, "the octet is in the region");
         // SAFETY: as for a word; a region is used by words or by octets, never by both.
         unsafe { AtomicU8::from_ptr(self.base.as_ptr().add(at)) }
+    }
+
+    /// The first octet.
+    #[must_use]
+    pub const fn start(&self) -> NonNull<u8> {
+        self.base
     }
 
     /// The first octet.

@@ -212,9 +212,12 @@ impl Tokens {
     #[inline(always)]
     #[must_use]
     pub fn mark(&mut self, profile: &Profile, now: u64, bytes: u32, came: Colour) -> Colour {
-        let ticks = now.saturating_sub(self.last);
-        self.last = self.last.max(now);
-        let (committed, excess) = profile.filled(self.committed, self.excess, ticks);
+        let (mut committed, mut excess) = (self.committed, self.excess);
+        // Packets of one vector come at one time: most find the buckets as the first left them.
+        if now > self.last {
+            (committed, excess) = profile.filled(committed, excess, now - self.last);
+            self.last = now;
+        }
         let cost = u64::from(bytes) * profile.ticks_per_s;
         let (colour, committed, excess) = profile.colour(committed, excess, cost, came);
         (self.committed, self.excess) = (committed, excess);

@@ -1,5 +1,5 @@
-//! tshark decodes what the codec writes: every message by its name, no complaint. Where tshark is
-//! not installed the test says so and does nothing.
+//! tshark decodes what the codec writes: every message by its name, no complaint. tshark must
+//! be there (Debian: tshark).
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod every;

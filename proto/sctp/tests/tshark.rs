@@ -1,5 +1,5 @@
 //! tshark decodes what the codec writes: every chunk by its name, no complaint, CRC32c good.
-//! Where tshark is not installed the test says so and does nothing.
+//! tshark must be there (Debian: tshark).
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
 
 mod world;

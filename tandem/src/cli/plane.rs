@@ -21,6 +21,8 @@ pub enum PlaneCommand {
     Workers(Of),
     /// What the forwarder refused.
     Refusals(Of),
+    /// What happened to MAC addresses of bridge domains: moves, freezes, limits.
+    Events(Of),
     /// Trace packets from now on.
     Trace(PlaneTrace),
     /// The traced packets, node by node.

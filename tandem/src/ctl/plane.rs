@@ -65,6 +65,16 @@ const WORKERS: &[Column] = &[
 const REFUSALS: &[Column] =
     &[plain("function", "FUNCTION"), plain("what", "WHAT"), plain("why", "WHY")];
 
+const EVENTS: &[Column] = &[
+    plain("function", "FUNCTION"),
+    plain("seconds_ago", "SECONDS AGO"),
+    plain("bridge", "BRIDGE"),
+    plain("mac", "MAC"),
+    plain("event", "EVENT"),
+    plain("from", "FROM"),
+    plain("at", "AT"),
+];
+
 const TRACED: &[Column] =
     &[plain("packet", "PACKET"), plain("node", "NODE"), plain("note", "NOTE")];
 
@@ -79,6 +89,7 @@ pub fn plane(client: &Client, form: Output, command: Option<PlaneCommand>) -> Re
         Some(PlaneCommand::Neighbours(of)) => (of, "plane/neighbours", NEIGHBOURS),
         Some(PlaneCommand::Workers(of)) => (of, "plane/workers", WORKERS),
         Some(PlaneCommand::Refusals(of)) => (of, "pe/refusals", REFUSALS),
+        Some(PlaneCommand::Events(of)) => (of, "pe/events", EVENTS),
         Some(PlaneCommand::Traced(of)) => (of, "plane/traced", TRACED),
         Some(PlaneCommand::Trace(wanted)) => return trace(client, &wanted),
         Some(PlaneCommand::Ask { function, path, params }) => {

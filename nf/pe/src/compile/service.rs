@@ -1,12 +1,16 @@
 //! Labels, cross-connects, bridges, and what interfaces use: filters, policers, queues.
 
 use super::Compiler;
-use crate::config::{self, PolicerKind, Pseudowire, ip_protocol, port_range, prefix, tcp_flags};
+use super::class::wred;
+use crate::config::{
+    self, PolicerKind, Pseudowire, ip_protocol, mac, port_range, prefix, tcp_flags,
+};
 use crate::desired::Rank;
 use crate::numbers::Kind;
 use nodes::Program;
 use nodes::program::{
-    self, Class, Family, Hop, LabelAction, Match, Meter, ProtectionRow, Removed, Tunnel, Verdict,
+    self, BridgeMember, Class, Family, Hop, LabelAction, Match, Meter, ProtectionRow, Removed,
+    Tunnel, Verdict,
 };
 
 /// The name of the global routing table where one must be named.
@@ -34,10 +38,19 @@ impl Compiler<'_> {
         let other = match (&connect.to, &connect.pseudowire) {
             (Some(to), _) if to == from => &connect.interface,
             (Some(to), _) => to,
-            (None, Some(wire)) => return self.via(None, &wire.via),
+            (None, Some(wire)) => return self.wire(wire),
             (None, None) => return 0,
         };
         self.interface_hop(other)
+    }
+
+    /// The hop of frames into a pseudowire.
+    fn wire(&mut self, wire: &Pseudowire) -> u32 {
+        let form = (wire.control_word, wire.flow_label);
+        let primary = self.way(None, &wire.via, form);
+        let Some(backup) = &wire.backup else { return primary };
+        let backup = self.way(None, backup, form);
+        self.pair(primary, backup)
     }
 
     fn interface_hop(&mut self, name: &str) -> u32 {
@@ -47,23 +60,24 @@ impl Compiler<'_> {
 
     pub(super) fn services(&mut self) {
         for incoming in &self.pe.label {
+            let tunnel = tunnel(incoming.tunnel);
             let action = match (&incoming.vrf, incoming.via.is_empty()) {
                 (Some(vrf), _) => {
                     let vrf = Some(vrf.as_str()).filter(|name| *name != GLOBAL);
-                    LabelAction::PopVrf { vrf: self.table(vrf), tunnel: Tunnel::Pipe }
+                    LabelAction::PopVrf { vrf: self.table(vrf), tunnel }
                 }
                 (None, false) => {
-                    let hop = self.ways(None, &incoming.via, (None, false));
-                    LabelAction::Forward { hop, tunnel: Tunnel::Pipe }
+                    let hop = self.ways(None, &incoming.via, (incoming.backup.as_ref(), false));
+                    LabelAction::Forward { hop, tunnel }
                 }
-                (None, true) => LabelAction::Pop { tunnel: Tunnel::Pipe },
+                (None, true) => LabelAction::Pop { tunnel },
             };
             self.label(incoming.label, action);
         }
         for connect in &self.pe.cross_connect {
             if let Some(wire) = &connect.pseudowire {
                 let interface = self.numbers.of(Kind::Interface, &connect.interface);
-                let (control_word, flow_label) = (false, false);
+                let Pseudowire { control_word, flow_label, .. } = *wire;
                 let action = LabelAction::PopInterface { interface, control_word, flow_label };
                 self.label(wire.label_in, action);
             }
@@ -81,24 +95,38 @@ impl Compiler<'_> {
             macs_max: section.macs_max,
             flood_unknown: section.flood_unknown,
             learn: section.learn,
-            storm_pps: 0,
-            moves_max: 0,
+            storm_pps: section.storm_pps,
+            moves_max: section.moves_max,
         };
         self.out.put(Rank::Table, Removed::Bridge(bridge), Program::Bridge(program));
         for wire in &section.pseudowire {
             self.pseudowire(bridge, &section.name, wire);
+        }
+        for station in &section.station {
+            let member = match (&station.interface, station.label_in) {
+                (Some(name), _) => BridgeMember::Interface(self.numbers.of(Kind::Interface, name)),
+                (None, Some(label)) => {
+                    let name = format!("{} {label}", section.name);
+                    BridgeMember::Pseudowire(self.numbers.of(Kind::Pseudowire, &name))
+                }
+                (None, None) => continue,
+            };
+            let Some(mac) = mac(&station.mac) else { continue };
+            let program = program::StaticMac { bridge, mac, member };
+            let name = Removed::StaticMac(bridge, mac);
+            self.out.put(Rank::Tool, name, Program::StaticMac(program));
         }
     }
 
     fn pseudowire(&mut self, bridge: u32, name: &str, wire: &Pseudowire) {
         let name = format!("{name} {}", wire.label_in);
         let pseudowire = self.numbers.of(Kind::Pseudowire, &name);
-        let hop = self.via(None, &wire.via);
-        let split_horizon = wire.split_horizon;
-        let program = program::Pseudowire { pseudowire, bridge, hop, split_horizon, macs_max: 0 };
+        let hop = self.wire(wire);
+        let Pseudowire { split_horizon, macs_max, .. } = *wire;
+        let program = program::Pseudowire { pseudowire, bridge, hop, split_horizon, macs_max };
         let name = Removed::Pseudowire(pseudowire);
         self.out.put(Rank::Member, name, Program::Pseudowire(program));
-        let (control_word, flow_label) = (false, false);
+        let Pseudowire { control_word, flow_label, .. } = *wire;
         let action = LabelAction::PopPseudowire { pseudowire, control_word, flow_label };
         self.label(wire.label_in, action);
     }
@@ -117,6 +145,7 @@ impl Compiler<'_> {
         for interface in &self.pe.interface {
             self.uses(interface);
         }
+        self.collector();
         for scheduler in &self.pe.scheduler {
             self.scheduler(scheduler);
         }
@@ -146,7 +175,7 @@ impl Compiler<'_> {
             excess_bytes: section.excess_kbps * KBPS,
             excess_burst: section.excess_burst,
             mark_yellow: section.mark_yellow,
-            mark_red: None,
+            mark_red: section.mark_red,
         };
         self.out.put(Rank::Table, Removed::Policer(policer), Program::Policer(program));
     }
@@ -167,6 +196,7 @@ impl Compiler<'_> {
         let verdict = match action(&section.action) {
             Some(Action::Permit) => Verdict::Permit,
             Some(Action::Class(class)) => Verdict::Class(class),
+            Some(Action::Mark(dscp)) => Verdict::Mark(dscp),
             Some(Action::Police(name)) => Verdict::Police(self.numbers.of(Kind::Policer, name)),
             Some(Action::Deny) | None => Verdict::Deny,
         };
@@ -191,12 +221,20 @@ impl Compiler<'_> {
                 priority: queue.priority,
                 weight: queue.weight,
                 packets_max: queue.packets_max,
-                wred: None,
+                wred: queue.wred.as_ref().map(wred),
             });
         }
         let rate_bytes = section.rate_kbps * KBPS;
         let program = program::Scheduler { port, rate_bytes, queues };
         self.out.put(Rank::Tool, Removed::Scheduler(port), Program::Scheduler(program));
+    }
+}
+
+pub(super) fn tunnel(tunnel: config::Tunnel) -> Tunnel {
+    match tunnel {
+        config::Tunnel::Pipe => Tunnel::Pipe,
+        config::Tunnel::ShortPipe => Tunnel::ShortPipe,
+        config::Tunnel::Uniform => Tunnel::Uniform,
     }
 }
 
@@ -206,10 +244,11 @@ pub(crate) enum Action<'a> {
     Permit,
     Deny,
     Class(u8),
+    Mark(u8),
     Police(&'a str),
 }
 
-/// Reads `permit`, `deny`, `class 3`, `police gold`.
+/// Reads `permit`, `deny`, `class 3`, `mark 46`, `police gold`.
 pub(crate) fn action(text: &str) -> Option<Action<'_>> {
     match (text, text.split_once(' ')) {
         ("permit", _) => Some(Action::Permit),
@@ -217,6 +256,7 @@ pub(crate) fn action(text: &str) -> Option<Action<'_>> {
         (_, Some(("class", class))) => {
             class.parse().ok().filter(|class| *class < 8).map(Action::Class)
         }
+        (_, Some(("mark", dscp))) => dscp.parse().ok().filter(|dscp| *dscp < 64).map(Action::Mark),
         (_, Some(("police", name))) if !name.is_empty() => Some(Action::Police(name)),
         _ => None,
     }

@@ -1,8 +1,23 @@
 //! Services: labels, cross-connects, bridges, filters, policers, queues.
 
-use super::Via;
+use super::{Via, Wred};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+/// Whether labels hide the hops that they cross (RFC 3443 §3, RFC 3270 §2.6).
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Tunnel {
+    /// They do: what is inside keeps its time to live, and its class is that of the labels.
+    #[default]
+    Pipe,
+    /// They do; where the label comes off, what is inside decides its class.
+    ShortPipe,
+    /// They do not: the time to live goes from the inside to the labels and back.
+    Uniform,
+}
 
 /// What becomes of packets with a label: one of `via`, `vrf` and `pop`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -19,6 +34,12 @@ pub struct Incoming {
     /// The label below is looked at.
     #[serde(default)]
     pub pop: bool,
+    /// The way as long as none of `via` works.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backup: Option<Via>,
+    /// What its time to live and class do where it comes off: `pipe`, `short-pipe` or `uniform`.
+    #[serde(default)]
+    pub tunnel: Tunnel,
 }
 
 /// A pseudowire to another edge (RFC 4447, 4448).
@@ -29,10 +50,23 @@ pub struct Pseudowire {
     pub label_in: u32,
     /// The way of frames into it: labels of the transport, then the pseudowire's own.
     pub via: Via,
+    /// The way as long as `via` does not work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backup: Option<Via>,
+    /// A control word follows the labels, both ways (RFC 4385); the far end does the same.
+    #[serde(default)]
+    pub control_word: bool,
+    /// A flow label follows the pseudowire's, both ways, so that routers on the way share its
+    /// flows (RFC 6391).
+    #[serde(default)]
+    pub flow_label: bool,
     /// Members of one group do not talk to each other; those to other edges of a full mesh share
     /// one (RFC 4762 §4.4).
     #[serde(default = "mesh")]
     pub split_horizon: u8,
+    /// In a bridge domain: MAC addresses behind it at most; 0: as many as the domain has.
+    #[serde(default)]
+    pub macs_max: u32,
 }
 
 const fn mesh() -> u8 {
@@ -79,6 +113,30 @@ pub struct Bridge {
     /// Addresses are learnt.
     #[serde(default = "yes")]
     pub learn: bool,
+    /// Frames a second that each member may flood (broadcast, multicast, unknown); 0: any number.
+    #[serde(default)]
+    pub storm_pps: u32,
+    /// Moves of an address within three minutes after which it stays where it is for ten
+    /// (RFC 7432 §15.1); 0: any number.
+    #[serde(default)]
+    pub moves_max: u32,
+    /// Addresses that neither move nor age.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub station: Vec<Station>,
+}
+
+/// A configured MAC address of a bridge domain.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Station {
+    /// The address.
+    pub mac: String,
+    /// The interface of the domain behind which it is …
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interface: Option<String>,
+    /// … or the `label_in` of the pseudowire.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label_in: Option<u32>,
 }
 
 const fn ageing_s() -> u32 {
@@ -97,7 +155,7 @@ const fn yes() -> bool {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
-    /// `permit`, `deny`, `class N` (0 to 7) or `police NAME`.
+    /// `permit`, `deny`, `class N` (0 to 7), `mark N` (a code point, 0 to 63) or `police NAME`.
     pub action: String,
     /// Prefix of the source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -177,6 +235,9 @@ pub struct Policer {
     /// Code point that yellow packets get; absent: they keep theirs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mark_yellow: Option<u8>,
+    /// Code point that red packets get; absent: they are dropped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mark_red: Option<u8>,
 }
 
 /// A queue, or a node of the tree above the queues.
@@ -206,6 +267,9 @@ pub struct Queue {
     /// Packets that it holds at most.
     #[serde(default = "queue_packets")]
     pub packets_max: u32,
+    /// Early drops by colour; absent: packets are dropped when it is full.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wred: Option<Wred>,
 }
 
 const fn weight() -> u32 {
@@ -237,9 +301,9 @@ pub struct Protection {
     /// `neighbours`, `icmp`, `bgp`, `ospf`, `ldp`, `bfd`, `management`, `exceptions`, `samples`
     /// or `other`.
     pub class: String,
-    /// Packets a second.
+    /// Packets a second, of all workers together.
     pub rate_pps: u32,
-    /// Packets at once.
+    /// Packets at once, of all workers together.
     pub burst: u32,
     /// Packets a second of one source; 0: as many as of all.
     #[serde(default)]

@@ -1,6 +1,9 @@
 //! What the types alone cannot refuse.
 
-use super::{Driver, Pe, Via, ip_protocol, mac, port_range, prefix, tcp_flags};
+mod advertise;
+mod class;
+
+use super::{Driver, Pe, Tunnel, Via, ip_protocol, mac, port_range, prefix, tcp_flags};
 use crate::compile::{Action, CLASSES, GLOBAL, action, subnet_of};
 use config::{Issue, nearest};
 use forwarder::WORKERS_MAX;
@@ -36,6 +39,9 @@ impl Pe {
         self.validate_members(issues);
         self.validate_filters(issues);
         self.validate_queues(issues);
+        self.validate_markings(issues);
+        self.validate_collector(issues);
+        self.validate_stations(issues);
     }
 
     fn validate_own(&self, issues: Issues<'_>) {
@@ -61,6 +67,7 @@ impl Pe {
         unique("bridge", self.bridge.iter().map(|it| &it.name), issues);
         unique("cross_connect", self.cross_connect.iter().map(|it| &it.name), issues);
         unique("filter", self.filter.iter().map(|it| &it.name), issues);
+        unique("marking", self.marking.iter().map(|it| &it.name), issues);
         unique("policer", self.policer.iter().map(|it| &it.name), issues);
         if let Some(at) = self.vrf.iter().position(|vrf| vrf.name == GLOBAL) {
             let what = "`global` is the table of those that name none";
@@ -94,6 +101,11 @@ impl Pe {
         let mut places = BTreeMap::new();
         for (at, interface) in self.interface.iter().enumerate() {
             let path = format!("interface[{at}]");
+            if interface.bridge.is_some() {
+                self.validate_routed_side(&path, (at, interface), issues);
+                self.validate_interface(&path, interface, issues);
+                continue;
+            }
             let port = interface.port.as_ref().unwrap_or(&interface.name);
             let key = if interface.port.is_some() { "port" } else { "name" };
             let ports = self.port.iter().map(|port| port.name.as_str());
@@ -139,10 +151,8 @@ impl Pe {
                 self.is_policer(&format!("{path}.{key}"), name, issues);
             }
         }
-        if it.sample_one_in == Some(0) {
-            let what = "one packet of none";
-            issues.push(Issue::new(format!("{path}.sample_one_in"), what, "use 1 or more"));
-        }
+        self.validate_marks(path, it, issues);
+        advertise::validate_advertise(path, it, issues);
     }
 
     fn is_policer(&self, path: &str, name: &str, issues: Issues<'_>) {
@@ -210,6 +220,10 @@ impl Pe {
             let what = "the gateway is of the other family";
             issues.push(Issue::new(format!("{path}.gateway"), what, ""));
         }
+        if via.gateway.is_none() && !via.labels.is_empty() {
+            let what = "packets with labels go to a neighbour";
+            issues.push(Issue::new(path, what, "add `gateway`"));
+        }
         if via.labels.len() > LABELS_MAX {
             let mend = format!("use {LABELS_MAX} or fewer");
             issues.push(Issue::new(format!("{path}.labels"), "too many labels", mend));
@@ -217,6 +231,10 @@ impl Pe {
         if via.labels.iter().any(|label| *label > LABEL_MAX) {
             let what = format!("labels go to {LABEL_MAX}");
             issues.push(Issue::new(format!("{path}.labels"), what, ""));
+        }
+        if via.entropy && via.labels.is_empty() {
+            let what = "an entropy label needs labels before it";
+            issues.push(Issue::new(format!("{path}.entropy"), what, "add `labels`"));
         }
         if via.weight == 0 {
             issues.push(Issue::new(format!("{path}.weight"), "no share at all", "use 1 or more"));
@@ -251,8 +269,22 @@ impl Pe {
                 let what = "a label has one of `via`, `vrf` and `pop`";
                 issues.push(Issue::new(format!("{path}.label"), what, ""));
             }
-            for (n, via) in it.via.iter().enumerate() {
-                self.validate_via(&format!("{path}.via[{n}]"), (None, None), via, issues);
+            let ways = it.via.iter().enumerate().map(|(n, via)| (format!("{path}.via[{n}]"), via));
+            let backup = it.backup.iter().map(|via| (format!("{path}.backup"), via));
+            for (path, via) in ways.chain(backup) {
+                self.validate_via(&path, (None, None), via, issues);
+                if via.tunnel != Tunnel::Pipe {
+                    let what = "a label that stands in the place of another one keeps its model";
+                    issues.push(Issue::new(path.clone() + ".tunnel", what, "set the label's"));
+                }
+                if via.entropy {
+                    let what = "the edge where the packet came in has put its entropy label";
+                    issues.push(Issue::new(path + ".entropy", what, "remove it"));
+                }
+            }
+            if it.backup.is_some() && it.via.is_empty() {
+                let what = "there is no way that this one stands in for";
+                issues.push(Issue::new(format!("{path}.backup"), what, "add `via`"));
             }
             if let Some(vrf) = &it.vrf {
                 let vrfs = self.vrf.iter().map(|vrf| vrf.name.as_str()).chain([GLOBAL]);
@@ -298,16 +330,35 @@ impl Pe {
                 let what = format!("`{name}` has addresses: it routes its packets");
                 issues.push(Issue::new(&path, what, "remove its addresses"));
             }
+            if self.interface.iter().any(|it| it.name == name && it.bridge.is_some()) {
+                let what = format!("`{name}` is the routed side of a bridge domain");
+                issues.push(Issue::new(&path, what, "name an interface of a port"));
+            }
             if let Some(other) = taken.insert(name, path.clone()) {
                 issues.push(Issue::new(path, format!("`{name}` belongs to `{other}`"), ""));
             }
         }
         for (path, wire) in self.pseudowires() {
-            self.validate_via(&format!("{path}.via"), (None, None), &wire.via, issues);
-            if wire.via.labels.is_empty() {
-                let what = "the far end knows its frames by a label";
-                issues.push(Issue::new(format!("{path}.via"), what, "add `labels`"));
+            let backup = wire.backup.iter().map(|via| (format!("{path}.backup"), via));
+            for (path, via) in [(format!("{path}.via"), &wire.via)].into_iter().chain(backup) {
+                self.validate_wire(&path, (wire.flow_label, via), issues);
             }
+        }
+    }
+
+    fn validate_wire(&self, path: &str, (flow_label, via): (bool, &Via), issues: Issues<'_>) {
+        self.validate_via(path, (None, None), via, issues);
+        if via.labels.is_empty() {
+            let what = "the far end knows its frames by a label";
+            issues.push(Issue::new(path, what, "add `labels`"));
+        }
+        if via.tunnel == Tunnel::Uniform {
+            let what = "a frame has no time to live that its labels could have";
+            issues.push(Issue::new(format!("{path}.tunnel"), what, "use `pipe`"));
+        }
+        if via.entropy && flow_label {
+            let what = "an entropy label and a flow label do the same";
+            issues.push(Issue::new(format!("{path}.entropy"), what, "use one of them"));
         }
     }
 
@@ -318,7 +369,7 @@ impl Pe {
                 match action(&rule.action) {
                     None => {
                         let what = format!("`{}` is no action", rule.action);
-                        let mend = "write permit, deny, class N or police NAME";
+                        let mend = "write permit, deny, class N, mark N or police NAME";
                         issues.push(Issue::new(format!("{path}.action"), what, mend));
                     }
                     Some(Action::Police(name)) => {
@@ -351,6 +402,7 @@ impl Pe {
                 if queue.class.is_some_and(|class| class > 7) {
                     issues.push(Issue::new(format!("{path}.class"), "classes are 0 to 7", ""));
                 }
+                class::validate_wred(&path, (queue, &scheduler.queue), issues);
                 if queue.weight == 0 {
                     let what = "no share at all";
                     issues.push(Issue::new(format!("{path}.weight"), what, "use 1 or more"));

@@ -1,10 +1,12 @@
 //! memif 2.0: packets through memory that two processes share, as VPP, DPDK (`net_memif`) and
 //! libmemif have it. Copied once on each side, from and into the worker's pool.
 //!
-//! One port is one connection, and all its rings are one worker's; several workers take several
-//! identifiers. A packet goes into the ring of its flow hash, where that is set.
+//! One connection may serve several workers, each by a part of it. The first part speaks with the
+//! other end; rings are dealt out in turn. Where there are fewer to send by than parts, parts share
+//! them. Of several rings a packet takes that of its flow hash, where that is set.
 
 mod control;
+mod hub;
 mod message;
 mod queue;
 mod shared;
@@ -12,47 +14,69 @@ mod shared;
 use super::LINK_OCTETS;
 use super::counters::{Counters, SendDrop};
 use crate::{Interest, Poll};
-use control::{Connection, Control};
+use control::Control;
 use graph::meta::HASHED;
 use graph::{Pool, Slot};
-use queue::Broken;
+use hub::Rings;
+use queue::{Broken, Queue};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::{Arc, PoisonError};
 
 pub use control::{LOG2_SIZE_MAX, RINGS_MAX, Role, Spec};
+pub use hub::Hub;
 pub use message::SECRET;
 
 /// A port to another process by shared memory. Meets the other end in [`super::Port::attend`].
 #[derive(Debug)]
 pub struct MemifPort {
-    control: Control,
-    connection: Option<Connection>,
+    hub: Arc<Hub>,
+    part: usize,
+    /// Of the first part.
+    control: Option<Control>,
+    rings: Option<Rings>,
+    /// The hub's when the rings were taken.
+    generation: u64,
     /// The ring that is looked at first, so that none starves.
     first: usize,
-    is_broken: bool,
-    /// What a worker waits at: the same for as long as the port is open.
+    /// What the worker waits at: always the same, whoever the other end is.
     poll: Poll,
-    /// In it: what there is to wait at now.
+    /// What stands in it: the sockets and interrupts of now.
     watched: Poll,
-    /// What each ring can take during one vector.
-    rooms: Vec<u16>,
+    /// The ring that each packet of one vector takes.
+    chosen: Vec<u8>,
     counters: Counters,
 }
 
 impl MemifPort {
-    /// Opens it; a master listens from now on.
+    /// Opens it for one worker; a master listens from now on.
     ///
     /// # Errors
     /// `InvalidInput`: past the limits of a [`Spec`]. The kernel's: somebody listens there.
     pub fn open(spec: &Spec) -> io::Result<Self> {
+        Self::join(&Hub::new(spec, 1), 0)
+    }
+
+    /// Opens a worker's part of it; a master listens once the first part is open, and the
+    /// connection ends with that part.
+    ///
+    /// # Errors
+    /// As [`MemifPort::open`]; `InvalidInput`: there is no such part.
+    pub fn join(hub: &Arc<Hub>, part: usize) -> io::Result<Self> {
+        if part >= hub.parts() {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let control = (part == 0).then(|| Control::open(hub.spec())).transpose()?;
         let mut port = Self {
-            control: Control::open(spec)?,
-            connection: None,
+            hub: Arc::clone(hub),
+            part,
+            control,
+            rings: None,
+            generation: 0,
             first: 0,
-            is_broken: false,
             poll: Poll::new()?,
             watched: Poll::new()?,
-            rooms: Vec::new(),
+            chosen: Vec::new(),
             counters: Counters::default(),
         };
         port.watch()?;
@@ -61,49 +85,67 @@ impl MemifPort {
 
     /// Puts everything to wait at into a fresh set.
     fn watch(&mut self) -> io::Result<()> {
-        let fresh = Poll::new()?;
+        let watched = Poll::new()?;
         // A second slave waits until the first is gone: its knock must not keep the worker awake.
-        let [listener, socket] = self.control.descriptors();
-        if let Some(fd) = socket.or(listener) {
-            fresh.add(fd, 0, Interest::Read)?;
+        let met = self.control.as_ref().map(Control::descriptors);
+        if let Some(fd) = met.and_then(|[listener, socket]| socket.or(listener)) {
+            watched.add(fd, 0, Interest::Read)?;
         }
-        for queue in self.connection.iter().flat_map(|it| &it.receive) {
-            fresh.add(queue.ring.interrupts(), 0, Interest::Read)?;
+        for queue in self.rings.iter().flat_map(|it| &it.receive) {
+            watched.add(queue.ring.interrupts(), 0, Interest::Read)?;
         }
-        // The old set leaves with its descriptor.
-        self.poll.add(&fresh, 0, Interest::Read)?;
-        self.watched = fresh;
+        self.poll.add(&watched, 0, Interest::Read)?;
+        // The set of before leaves the poll by being closed: nobody else has it.
+        self.watched = watched;
         Ok(())
     }
 
+    /// Takes its rings of a new connection, or lets go of those that are over.
+    #[inline]
+    fn follow(&mut self) {
+        if self.generation != self.hub.generation() {
+            self.take_rings();
+        }
+    }
+
+    #[cold]
+    fn take_rings(&mut self) {
+        (self.generation, self.rings) = self.hub.take(self.part);
+        if self.watch().is_err() {
+            self.rings = None;
+            self.hub.break_off();
+        }
+    }
+
     pub(super) fn attend(&mut self, _: &mut Pool) {
-        if self.is_broken {
-            self.control.hang_up("ring is broken");
+        if let Some(control) = &mut self.control {
+            if self.hub.is_broken() {
+                control.hang_up("ring is broken");
+                self.hub.end();
+            }
+            let was_met = control.is_met();
+            match control.turn() {
+                Some(connection) => self.hub.deal(connection),
+                None if !control.is_met() && self.hub.is_up() => self.hub.end(),
+                // Another descriptor is waited at.
+                None if was_met != control.is_met() && self.watch().is_err() => {
+                    self.hub.break_off();
+                }
+                None => {}
+            }
         }
-        let was_met = self.control.is_met();
-        let fresh = self.control.turn();
-        let is_new = fresh.is_some();
-        if is_new {
-            self.connection = fresh;
-        }
-        if !self.control.is_met() {
-            self.connection = None;
-        }
-        if (is_new || self.is_broken || was_met != self.control.is_met()) && self.watch().is_err() {
-            self.control.hang_up("no descriptors");
-            self.connection = None;
-        }
-        self.is_broken = false;
+        self.follow();
     }
 
     pub(super) fn receive(&mut self, pool: &mut Pool, into: &mut Vec<Slot>) -> usize {
+        self.follow();
         let start = into.len();
-        let Some(connection) = &mut self.connection else { return 0 };
-        let count = connection.receive.len();
+        let Some(rings) = self.rings.as_mut().filter(|_| !self.hub.is_broken()) else { return 0 };
+        let count = rings.receive.len();
         for step in 0..count {
-            let queue = &mut connection.receive[(self.first + step) % count];
+            let queue = &mut rings.receive[(self.first + step) % count];
             if queue.receive(pool, into, start, &mut self.counters) == Err(Broken) {
-                self.is_broken = true;
+                self.hub.break_off();
             }
         }
         self.first = self.first.wrapping_add(1);
@@ -111,59 +153,28 @@ impl MemifPort {
     }
 
     pub(super) fn send(&mut self, pool: &mut Pool, slots: &mut Vec<Slot>) {
-        for (at, &slot) in slots.iter().enumerate() {
-            if let Err(why) = self.write(pool, slot, at == 0) {
-                self.counters.drop_sent(why, 1);
-            }
-        }
-        if let Some(connection) = &self.connection {
-            for (queue, room) in connection.send.iter().zip(&mut self.rooms) {
-                // What was written to is published.
-                if std::mem::take(room) & WRITTEN != 0 {
-                    queue.publish();
+        self.follow();
+        let is_usable = |rings: &&Rings| !rings.send.is_empty() && !self.hub.is_broken();
+        match self.rings.as_ref().filter(is_usable) {
+            Some(rings) => {
+                let count = rings.send.len();
+                self.chosen.clear();
+                self.chosen.extend(slots.iter().map(|slot| choose(pool, *slot, count)));
+                let longest = self.hub.spec().mtu + LINK_OCTETS;
+                for (at, queue) in rings.send.iter().enumerate() {
+                    let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
+                    let chosen = slots.iter().zip(&self.chosen);
+                    let mine = chosen.filter(|(_, to)| usize::from(**to) == at).map(|(s, _)| *s);
+                    let done = send_by(&mut queue, pool, mine, longest, &mut self.counters);
+                    if done == Err(Broken) {
+                        self.hub.break_off();
+                    }
                 }
             }
+            None => self.counters.drop_sent(SendDrop::Down, slots.len() as u64),
         }
         pool.free_all(slots);
         slots.clear();
-    }
-
-    /// Writes one packet into its ring.
-    fn write(&mut self, pool: &Pool, slot: Slot, is_first: bool) -> Result<(), SendDrop> {
-        let connection = self.connection.as_mut().filter(|_| !self.is_broken);
-        let connection = connection.ok_or(SendDrop::Down)?;
-        let packet = pool.bytes(slot);
-        if packet.len() > self.control.spec().mtu + LINK_OCTETS {
-            return Err(SendDrop::TooLong);
-        }
-        if packet.is_empty() {
-            return Err(SendDrop::Refused);
-        }
-        if is_first {
-            self.rooms.clear();
-            for queue in &mut connection.send {
-                let room = queue.room().inspect_err(|_| self.is_broken = true);
-                self.rooms.push(room.map_err(|_| SendDrop::Down)?);
-            }
-        }
-        let meta = pool.meta(slot);
-        let hash = if meta.flags & HASHED != 0 { meta.hash as usize } else { 0 };
-        let count = connection.send.len();
-        let at = hash.checked_rem(count).ok_or(SendDrop::Down)?;
-        let room = self.rooms[at] & !WRITTEN;
-        let written = connection.send[at].write(packet, room);
-        let pieces = written.map_err(|_| {
-            self.is_broken = true;
-            SendDrop::Down
-        })?;
-        let Some(pieces) = pieces else {
-            // What comes after it shall not overtake it.
-            self.rooms[at] &= WRITTEN;
-            return Err(SendDrop::QueueFull);
-        };
-        self.rooms[at] = (room - pieces) | WRITTEN;
-        self.counters.sent.add(packet.len());
-        Ok(())
     }
 
     pub(super) fn descriptor(&self) -> BorrowedFd<'_> {
@@ -171,13 +182,13 @@ impl MemifPort {
     }
 
     pub(super) fn doze(&mut self) -> bool {
-        let queues = || self.connection.iter().flat_map(|it| &it.receive);
+        let queues = || self.rings.iter().flat_map(|it| &it.receive);
         queues().for_each(|queue| queue.ring.want_interrupts(true));
-        !queues().any(queue::Queue::is_waiting)
+        !queues().any(Queue::is_waiting)
     }
 
     pub(super) fn rise(&mut self) {
-        for queue in self.connection.iter().flat_map(|it| &it.receive) {
+        for queue in self.rings.iter().flat_map(|it| &it.receive) {
             queue.ring.want_interrupts(false);
             queue.ring.clear_interrupts();
         }
@@ -188,15 +199,15 @@ impl MemifPort {
     }
 
     pub(super) fn mac(&self) -> [u8; 6] {
-        self.control.spec().mac
+        self.hub.spec().mac
     }
 
     pub(super) fn mtu(&self) -> usize {
-        self.control.spec().mtu
+        self.hub.spec().mtu
     }
 
     pub(super) fn is_up(&self) -> bool {
-        self.connection.is_some()
+        self.hub.is_up()
     }
 
     pub(super) fn close(self, _: &mut Pool) -> usize {
@@ -204,8 +215,66 @@ impl MemifPort {
     }
 }
 
-/// Beside the room of a ring, which is at most 2^[`LOG2_SIZE_MAX`]: something was written.
-const WRITTEN: u16 = 1 << 15;
+impl Drop for MemifPort {
+    fn drop(&mut self) {
+        if self.control.is_some() {
+            self.hub.end();
+        }
+    }
+}
+
+/// The ring of so many that a packet takes.
+fn choose(pool: &Pool, slot: Slot, count: usize) -> u8 {
+    let meta = pool.meta(slot);
+    if meta.flags & HASHED != 0 { (meta.hash as usize % count) as u8 } else { 0 }
+}
+
+/// Writes packets into one ring.
+fn send_by(
+    queue: &mut Queue,
+    pool: &Pool,
+    slots: impl Iterator<Item = Slot>,
+    longest: usize,
+    counters: &mut Counters,
+) -> Result<(), Broken> {
+    let mut slots = slots.peekable();
+    if slots.peek().is_none() {
+        return Ok(());
+    }
+    let mut room = queue.room();
+    let mut is_written = false;
+    for slot in slots {
+        let packet = pool.bytes(slot);
+        let left = match room {
+            Err(Broken) => Err(SendDrop::Down),
+            Ok(_) if packet.len() > longest => Err(SendDrop::TooLong),
+            Ok(_) if packet.is_empty() => Err(SendDrop::Refused),
+            Ok(left) => Ok(left),
+        };
+        let written = left.map(|left| queue.write(packet, left));
+        match written {
+            Ok(Ok(Some(pieces))) => {
+                room = room.map(|left| left - pieces);
+                is_written = true;
+                counters.sent.add(packet.len());
+            }
+            Ok(Ok(None)) => {
+                // What comes after it shall not overtake it.
+                room = Ok(0);
+                counters.drop_sent(SendDrop::QueueFull, 1);
+            }
+            Ok(Err(Broken)) => {
+                room = Err(Broken);
+                counters.drop_sent(SendDrop::Down, 1);
+            }
+            Err(why) => counters.drop_sent(why, 1),
+        }
+    }
+    if is_written {
+        queue.publish();
+    }
+    room.map(drop)
+}
 
 #[cfg(test)]
 mod tests;

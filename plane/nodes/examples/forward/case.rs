@@ -77,8 +77,23 @@ pub fn clocks() -> u64 {
     unsafe { std::arch::x86_64::_rdtsc() }
 }
 
+/// Frames in bursts of one port each, the ports in turn, as a worker receives them.
+fn in_bursts(frames: &[(u16, Frame)]) -> Vec<(u16, Frame)> {
+    let mut by_port = vec![Vec::new(); usize::from(PORTS)];
+    for frame in frames {
+        by_port[usize::from(frame.0)].push(*frame);
+    }
+    let rounds = by_port.iter().map(|frames| frames.len() / BURST).max().unwrap_or(0);
+    let bursts = (0..rounds).flat_map(|round| {
+        by_port.iter().filter_map(move |frames| frames.get(round * BURST..(round + 1) * BURST))
+    });
+    let bursts: Vec<_> = bursts.flatten().copied().collect();
+    if bursts.is_empty() { frames.to_vec() } else { bursts }
+}
+
 /// Runs a case for some seconds and prints what it cost.
 pub fn measure(name: &str, mut case: Case, seconds: f64) {
+    case.frames = in_bursts(&case.frames);
     let mut graph = case.plane.graph().expect("a graph");
     case.plane.publish();
     let mut pool = Pool::new(CELLS, STRIDE);

@@ -1,6 +1,6 @@
 //! IPv4 and IPv6 with tables like those of the Internet.
 
-use crate::case::{BURST, Case, Frame, PORTS, interface, mac, neighbour, ports, random};
+use crate::case::{Case, Frame, PORTS, interface, mac, neighbour, ports, random};
 use nodes::Program;
 use nodes::header::seal_ip4;
 use nodes::program::{Address, Hop, Mode};
@@ -38,9 +38,9 @@ fn length(of: &[(u8, u64)], state: &mut u64) -> u8 {
     of[0].0
 }
 
-/// Bursts come by one port after the other.
-fn burst_port(flow: usize) -> u16 {
-    (flow / BURST % usize::from(PORTS)) as u16
+/// The port of a flow.
+fn port_of(flow: usize) -> u16 {
+    (flow % usize::from(PORTS)) as u16
 }
 
 /// Hop n + 1 leads to neighbour n.
@@ -116,7 +116,7 @@ fn filled4(
         .map(|flow| {
             let (prefix, length, _) = routes[random(&mut state) as usize % routes.len()];
             let host = random(&mut state) as u32 & u32::MAX.checked_shr(length.into()).unwrap_or(0);
-            let port = burst_port(flow);
+            let port = port_of(flow);
             (port, frame4(port, random(&mut state) as u32, u32::from(prefix) | host))
         })
         .collect();
@@ -164,7 +164,7 @@ pub fn ipv6(flows: usize) -> Case {
             let (prefix, length, _) = routes[random(&mut state) as usize % routes.len()];
             let host = u128::from(random(&mut state)) << 64 | u128::from(random(&mut state));
             let host = host & u128::MAX >> length;
-            let port = burst_port(flow);
+            let port = port_of(flow);
             (port, frame6(port, random(&mut state), u128::from(prefix) | host))
         })
         .collect();

@@ -23,6 +23,7 @@ const ROWS: &[Row] = &[
     ("vpls", services::vpls),
     ("vrf-mpls", services::vrf_mpls),
     ("filter", services::filter),
+    ("filter-apart", services::filter_apart),
     ("policer", services::policer),
     ("services", services::services),
 ];

@@ -93,7 +93,7 @@ fn bridges(plane: &mut Plane, flows: usize) -> Frames {
         );
         for port in 0..PORTS {
             let index = FIRST_BRIDGED + bridge * u32::from(PORTS) + u32::from(port);
-            let mode = Mode::Bridged { bridge, split_horizon: 0 };
+            let mode = Mode::Bridged { bridge, split_horizon: 0, macs_max: 0 };
             tagged(plane, index, port, BRIDGE_VLAN + bridge as u16, mode);
         }
     }
@@ -186,25 +186,56 @@ pub fn vrf_mpls(flows: usize) -> Case {
     Case { plane, frames, wanted: 20.0 }
 }
 
-/// A thousand rules about prefixes, protocols and ports; the last permits the rest.
-fn filters(plane: &mut Plane, interfaces: std::ops::RangeInclusive<u32>) {
-    let mut state = 8;
-    let rule = |at: u32| {
-        let bits = random(&mut state);
-        let from = (bits % 60_000) as u16;
-        let matches = Match {
-            source: Some((Ipv4Addr::from((bits >> 20) as u32).into(), 16 + (at % 17) as u8)),
-            destination: Some((Ipv4Addr::from((bits >> 30) as u32).into(), 8 + (at % 25) as u8)),
-            protocols: vec![if at.is_multiple_of(2) { 6 } else { 17 }],
-            destination_ports: vec![(from, from + (at % 1_000) as u16)],
-            ..Match::default()
-        };
-        Rule {
-            matches,
-            verdict: if at.is_multiple_of(3) { Verdict::Permit } else { Verdict::Deny },
-        }
+/// A rule as access lists have them: a few hundred subnets and hosts, well-known services.
+fn usual(state: &mut u64, at: u32) -> Rule {
+    const SERVICES: [u16; 16] =
+        [22, 25, 53, 80, 110, 123, 143, 161, 179, 389, 443, 445, 993, 1521, 5060, 8080];
+    let mut prefix = |lengths: &[u8]| {
+        let (site, bits) = (random(state) % 64, random(state) as u32);
+        let length = lengths[random(state) as usize % lengths.len()];
+        let address = 0x0b00_0000 | (site as u32) << 18 | bits & 0x3_ffff;
+        (length > 0).then(|| (Ipv4Addr::from(address).into(), length))
     };
-    let mut rules: Vec<Rule> = (0..999).map(rule).collect();
+    let source = prefix(&[0, 0, 16, 24, 24, 28, 32]);
+    let destination = prefix(&[24, 27, 28, 30, 32, 32, 32]);
+    let service = SERVICES[random(state) as usize % SERVICES.len()];
+    let destination_ports = match random(state) % 10 {
+        0..2 => Vec::new(),
+        2..8 => vec![(service, service)],
+        8 => vec![(service, service + 200)],
+        _ => vec![(1_024, 65_535)],
+    };
+    let protocols = vec![if random(state).is_multiple_of(3) { 17 } else { 6 }];
+    let matches = Match { source, destination, protocols, destination_ports, ..Match::default() };
+    Rule { matches, verdict: verdict(at) }
+}
+
+/// A rule that differs from all others in every field.
+fn apart(state: &mut u64, at: u32) -> Rule {
+    let bits = random(state);
+    let from = (bits % 60_000) as u16;
+    let matches = Match {
+        source: Some((Ipv4Addr::from((bits >> 20) as u32).into(), 16 + (at % 17) as u8)),
+        destination: Some((Ipv4Addr::from((bits >> 30) as u32).into(), 8 + (at % 25) as u8)),
+        protocols: vec![if at.is_multiple_of(2) { 6 } else { 17 }],
+        destination_ports: vec![(from, from + (at % 1_000) as u16)],
+        ..Match::default()
+    };
+    Rule { matches, verdict: verdict(at) }
+}
+
+fn verdict(at: u32) -> Verdict {
+    if at.is_multiple_of(3) { Verdict::Permit } else { Verdict::Deny }
+}
+
+/// A thousand rules, the last of which permits the rest, for the packets of interfaces.
+fn filters(
+    plane: &mut Plane,
+    interfaces: std::ops::RangeInclusive<u32>,
+    rule: fn(&mut u64, u32) -> Rule,
+) {
+    let mut state = 8;
+    let mut rules: Vec<Rule> = (0..999).map(|at| rule(&mut state, at)).collect();
     rules.push(Rule { matches: Match::default(), verdict: Verdict::Permit });
     say(plane, &Program::Filter(Filter { filter: 1, family: Family::Ip4, rules }));
     for interface in interfaces {
@@ -235,7 +266,13 @@ fn policers(plane: &mut Plane, interfaces: std::ops::RangeInclusive<u32>) {
 
 pub fn filter(flows: usize) -> Case {
     let mut case = crate::ip::ipv4(flows);
-    filters(&mut case.plane, 1..=u32::from(PORTS));
+    filters(&mut case.plane, 1..=u32::from(PORTS), usual);
+    Case { wanted: 0.0, ..case }
+}
+
+pub fn filter_apart(flows: usize) -> Case {
+    let mut case = crate::ip::ipv4(flows);
+    filters(&mut case.plane, 1..=u32::from(PORTS), apart);
     Case { wanted: 0.0, ..case }
 }
 
@@ -251,7 +288,7 @@ pub fn services(flows: usize) -> Case {
     let mut frames = vpns(&mut plane, flows / 3);
     frames.extend(connects(&mut plane, flows / 3));
     frames.extend(bridges(&mut plane, flows / 3));
-    filters(&mut plane, 1..=u32::from(PORTS));
+    filters(&mut plane, 1..=u32::from(PORTS), usual);
     policers(&mut plane, 1..=u32::from(PORTS));
     let mut state = 9;
     for at in (1..frames.len()).rev() {

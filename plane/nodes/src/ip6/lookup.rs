@@ -58,20 +58,14 @@ impl Node for Ip6Lookup {
         let count = batch.len();
         let mut addresses = [0_u128; VECTOR_MAX];
         let mut tables = [0_u32; VECTOR_MAX];
-        let first = cx.packets.meta(batch[0]).vrf;
-        let mut odd = 0;
         for ((slot, address), table) in batch.iter().zip(&mut addresses).zip(&mut tables) {
             let (meta, cell) = cx.packets.parts(*slot);
             *address = address6(cell, usize::from(meta.offset) + 24);
             *table = meta.vrf;
-            odd |= meta.vrf ^ first;
         }
         let mut found = [0_u32; VECTOR_MAX];
-        if odd == 0 {
-            self.routes.lookup_batch(cx.reader, first, &addresses[..count], &mut found);
-        } else {
-            self.routes.lookup_each(cx.reader, &tables[..count], &addresses[..count], &mut found);
-        }
+        let (tables, addresses) = (&tables[..count], &addresses[..count]);
+        self.routes.lookup_each(cx.reader, tables, addresses, &mut found);
         let mut lines = [self.hops.resolve(cx.reader, 0, 0); VECTOR_MAX];
         let (packets, seed) = (&*cx.packets, self.seed);
         let hash = |at: usize| flow::ip6(packets.bytes(batch[at]), seed);

@@ -25,6 +25,8 @@ pub(crate) struct Member {
     pub(crate) group: u8,
     /// Of an interface: tags on its frames.
     pub(crate) tags: u8,
+    /// It is the domain's routed side.
+    pub(crate) routed: bool,
 }
 
 impl Member {
@@ -73,19 +75,26 @@ impl Bridges {
         let mut made = Self::default();
         let mut by_domain: BTreeMap<u32, Vec<Member>> = BTreeMap::new();
         for interface in interfaces.values() {
-            if let Mode::Bridged { bridge, split_horizon } = interface.mode {
+            if let Mode::Bridged { bridge, split_horizon, .. } = interface.mode {
                 let port = interface.index;
                 let tags =
                     u8::from(interface.outer.is_some()) + u8::from(interface.inner.is_some());
-                let member = Member { port, hop: 0, bridge, group: split_horizon, tags };
+                let member =
+                    Member { port, bridge, group: split_horizon, tags, ..Member::default() };
                 place(&mut made.interfaces, port, member);
+                by_domain.entry(bridge).or_default().push(member);
+            }
+            if let Mode::BridgeRouted { bridge, .. } = interface.mode {
+                let member =
+                    Member { port: interface.index, bridge, routed: true, ..Member::default() };
+                place(&mut made.interfaces, interface.index, member);
                 by_domain.entry(bridge).or_default().push(member);
             }
         }
         for (wire, hop) in pseudowires.values() {
             let port = PSEUDOWIRE + wire.pseudowire;
             let (bridge, group) = (wire.bridge, wire.split_horizon);
-            let member = Member { port, hop: *hop, bridge, group, tags: 0 };
+            let member = Member { port, hop: *hop, bridge, group, ..Member::default() };
             place(&mut made.pseudowires, wire.pseudowire, member);
             by_domain.entry(bridge).or_default().push(member);
         }

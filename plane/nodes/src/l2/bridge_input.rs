@@ -13,12 +13,18 @@ use super::frame::{self, FROM_PSEUDOWIRE, HEADER};
 use super::storm::Storms;
 use super::tags;
 use crate::arcs::OUT;
-use crate::interfaces::Interfaces;
+use crate::header::{ETHERNET, TYPE_ARP, TYPE_IP4, TYPE_IP6, word};
+use crate::interfaces::{Input, Interfaces};
 use crate::services::Views;
-use graph::{Context, Meta, Node, Pool, Reason, Row, Slot, VECTOR_MAX};
+use graph::meta::GROUP_ADDRESSED;
+use graph::{Context, Edge, Meta, Node, Pool, Reason, Row, Slot, VECTOR_MAX};
 use std::sync::Arc;
 use table::epoch::Reader;
 use table::mac::{Entry, Learner, MacKey, Source};
+
+const TO_IP4: Edge = Edge(0);
+const TO_IP6: Edge = Edge(1);
+const TO_ARP: Edge = Edge(2);
 
 const SHORT: Reason = Reason(0);
 const NO_MEMBER: Reason = Reason(1);
@@ -31,6 +37,7 @@ const STORM: Reason = Reason(7);
 const SPLIT: Reason = Reason(8);
 const NO_WAY: Reason = Reason(9);
 const NO_ROOM: Reason = Reason(10);
+const PROTOCOL: Reason = Reason(11);
 
 /// The node.
 pub(crate) struct BridgeInput {
@@ -101,7 +108,7 @@ impl Node for BridgeInput {
     fn row(&self) -> Row {
         Row::of(
             "bridge-input",
-            &[],
+            &["ip4-input", "ip6-input", "arp-input"],
             &[
                 "cut short",
                 "not a member of a bridge",
@@ -114,6 +121,7 @@ impl Node for BridgeInput {
                 "split horizon",
                 "no way to the member",
                 "nobody to flood to",
+                "protocol that the routed side does not take",
             ],
         )
     }
@@ -188,9 +196,45 @@ impl BridgeInput {
         if !from.talks_to(to) {
             return Err(SPLIT);
         }
+        if to.routed {
+            return self.up((slot, from.tags), to, interfaces, cx);
+        }
         let hops = (&*self.views.hops, cx.reader);
         out(cx.packets, (slot, from.tags), to, interfaces, hops).map_err(|()| NO_WAY)?;
         self.out.push(slot);
+        Ok(())
+    }
+
+    /// To the routed side of the domain: from here on it is a packet that came in there.
+    #[inline(never)]
+    fn up(
+        &self,
+        (slot, tags): (Slot, u8),
+        to: &Member,
+        interfaces: &Interfaces,
+        cx: &mut Context<'_>,
+    ) -> Result<(), Reason> {
+        let link = interfaces.row(to.port);
+        let (meta, cell) = cx.packets.parts(slot);
+        if link.input != Input::Routed || !tags::take_off(meta, cell, tags) {
+            return Err(NO_WAY);
+        }
+        let start = usize::from(meta.offset);
+        let edge = match word(cell, start + ETHERNET - 2) {
+            TYPE_IP4 => TO_IP4,
+            TYPE_IP6 => TO_IP6,
+            TYPE_ARP => TO_ARP,
+            _ => return Err(PROTOCOL),
+        };
+        self.views.counters.received(to.port, 1, u64::from(meta.length));
+        let is_group = cell.get(start).is_some_and(|first| first & 1 == 1);
+        let flag = if is_group { GROUP_ADDRESSED } else { 0 };
+        meta.flags = meta.flags & !(FROM_PSEUDOWIRE | GROUP_ADDRESSED) | flag;
+        (meta.interface, meta.vrf) = (to.port, link.vrf);
+        meta.offset += ETHERNET as u16;
+        meta.length -= ETHERNET as u16;
+        meta.l3 = meta.offset;
+        cx.next.to(edge, slot);
         Ok(())
     }
 
@@ -211,11 +255,19 @@ impl BridgeInput {
             return Err(STORM);
         }
         let hops = (&*self.views.hops, cx.reader);
-        let members = bridges.members(domain).iter().filter(|to| from.talks_to(to));
+        // The routed side wants what is for all, and for itself; never what nobody knows.
+        let wants = |to: &&Member| from.talks_to(to) && (!to.routed || key.is_group());
+        let members = bridges.members(domain).iter().filter(wants);
         let mut last: Option<&Member> = None;
         for to in members {
             if let Some(before) = last.replace(to) {
                 let Some(copy) = cx.packets.copy(slot) else { return Err(NO_ROOM) };
+                if before.routed {
+                    if let Err(reason) = self.up((copy, from.tags), before, interfaces, cx) {
+                        cx.next.drop(copy, reason);
+                    }
+                    continue;
+                }
                 match out(cx.packets, (copy, from.tags), before, interfaces, hops) {
                     Ok(()) => self.out.push(copy),
                     Err(()) => cx.next.drop(copy, NO_WAY),
@@ -223,6 +275,9 @@ impl BridgeInput {
             }
         }
         let last = last.ok_or(NO_ROOM)?;
+        if last.routed {
+            return self.up((slot, from.tags), last, interfaces, cx);
+        }
         out(cx.packets, (slot, from.tags), last, interfaces, hops).map_err(|()| NO_WAY)?;
         self.out.push(slot);
         Ok(())
@@ -245,8 +300,7 @@ fn out(
         return if length > frame::limit(interfaces.row(by)) { Err(()) } else { Ok(()) };
     }
     let (meta, cell) = packets.parts(slot);
-    meta.transmit = to.port;
-    tags::exchange(meta, cell, tags, interfaces.row(to.port)).map_err(drop)
+    tags::replace((meta, cell), tags, (to.port, interfaces.row(to.port))).map_err(drop)
 }
 
 /// Addresses that no bridge sends on (IEEE 802.1Q table 8-1): 01-80-c2-00-00-0x.

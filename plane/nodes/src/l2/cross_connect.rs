@@ -4,7 +4,7 @@
 use super::frame::{self, Refused};
 use super::tags;
 use crate::arcs::OUT;
-use crate::interfaces::Interfaces;
+use crate::interfaces::{Interfaces, NONE};
 use crate::services::Views;
 use graph::{Context, Node, Pool, Reason, Row, Slot, VECTOR_MAX};
 use table::epoch::Reader;
@@ -33,16 +33,16 @@ impl CrossConnect {
         slot: Slot,
     ) -> Result<(), Reason> {
         let (meta, cell) = packets.parts(slot);
-        let row = interfaces.row(meta.interface);
-        if row.peer != 0 {
-            meta.transmit = row.peer;
-            return tags::exchange(meta, cell, row.tags, interfaces.row(row.peer)).map_err(reason);
+        let swap = interfaces.swap(meta.interface);
+        if swap.to != NONE {
+            return tags::exchange(meta, cell, swap).map_err(reason);
         }
+        let row = interfaces.row(meta.interface);
         let line = self.views.hops.resolve(reader, row.hop, 0);
-        if line.kind == Kind::CrossConnect {
-            meta.transmit = line.argument;
-            let out = interfaces.row(line.argument);
-            return tags::exchange(meta, cell, row.tags, out).map_err(reason);
+        if row.peer != NONE || line.kind == Kind::CrossConnect {
+            let to = if row.peer == NONE { line.argument } else { row.peer };
+            let out = (to, interfaces.row(to));
+            return tags::replace((meta, cell), row.tags, out).map_err(reason);
         }
         if line.kind != Kind::Rewrite {
             return Err(NO_HOP);

@@ -4,8 +4,10 @@ pub(crate) mod bridge;
 mod bridge_input;
 mod cross_connect;
 pub(crate) mod frame;
+mod notice;
 mod storm;
 pub(crate) mod tags;
 
 pub(crate) use bridge_input::BridgeInput;
 pub(crate) use cross_connect::CrossConnect;
+pub(crate) use notice::Notices;

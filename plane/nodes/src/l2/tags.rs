@@ -2,7 +2,7 @@
 //! eligibility of the outer tag are the packet's class and colour meanwhile (`ethernet-input`).
 
 use super::frame::Refused;
-use crate::interfaces::{Input, Row};
+use crate::interfaces::{Input, Row, Swap};
 use graph::Meta;
 
 /// Octets of a tag.
@@ -40,18 +40,23 @@ pub(crate) fn take_off(meta: &mut Meta, cell: &mut [u8], tags: u8) -> bool {
 
 /// Takes `tags` tags off and puts those of the interface on by which the frame leaves.
 #[inline]
-pub(crate) fn exchange(
-    meta: &mut Meta,
-    cell: &mut [u8],
+pub(crate) fn replace(
+    (meta, cell): (&mut Meta, &mut [u8]),
     tags: u8,
-    out: &Row,
+    (to, row): (u32, &Row),
 ) -> Result<(), Refused> {
-    let (gone, new) = (usize::from(tags) * TAG, usize::from(out.tags) * TAG);
-    if out.input == Input::Nothing {
+    if row.input == Input::Nothing {
         return Err(Refused::Down);
     }
+    exchange(meta, cell, Swap::new(tags, to, row))
+}
+
+/// As [`replace`], where it is known how.
+#[inline]
+pub(crate) fn exchange(meta: &mut Meta, cell: &mut [u8], swap: Swap) -> Result<(), Refused> {
+    let (gone, new) = (usize::from(swap.gone) * TAG, usize::from(swap.new) * TAG);
     let inner = usize::from(meta.length).checked_sub(gone).filter(|inner| *inner >= HEADER);
-    let inner = inner.filter(|inner| *inner <= usize::from(out.mtu) + HEADER);
+    let inner = inner.filter(|inner| *inner <= usize::from(swap.limit));
     let inner = inner.ok_or(Refused::Length)?;
     let start = usize::from(meta.offset);
     let to = (start + gone).checked_sub(new).ok_or(Refused::Length)?;
@@ -61,8 +66,8 @@ pub(crate) fn exchange(
     let header = cell.get_mut(to..).and_then(<[u8]>::first_chunk_mut::<WRITTEN>);
     let header = header.ok_or(Refused::Length)?;
     let marks = u64::from(meta.class & 7) << 13 | u64::from(meta.colour != 0) << 12;
-    let vlan = |nth: usize| marks | u64::from(out.vlans[nth] & 0xfff);
-    match out.tags {
+    let vlan = |nth: usize| marks | u64::from(swap.vlans[nth] & 0xfff);
+    match swap.new {
         0 => {}
         1 => {
             let tag = (CUSTOMER << 16 | vlan(0)) as u32;
@@ -73,7 +78,7 @@ pub(crate) fn exchange(
             header[ADDRESSES..].copy_from_slice(&tags.to_be_bytes());
         }
     }
-    (meta.offset, meta.length) = (to as u16, (inner + new) as u16);
+    (meta.offset, meta.length, meta.transmit) = (to as u16, (inner + new) as u16, swap.to);
     Ok(())
 }
 

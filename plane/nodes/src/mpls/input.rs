@@ -19,12 +19,12 @@ use crate::header::{TYPE_IP4, TYPE_IP6, TYPE_MPLS};
 use crate::interfaces::{Input, Interfaces};
 use crate::l2::{frame, tags};
 use crate::program::Class;
-use crate::protection::Guard;
+use crate::qos::marking::Markings;
 use crate::services::Views;
 use ::table::epoch::Reader;
 use ::table::hop::Kind;
 use graph::meta::PUNTED;
-use graph::{Context, Edge, Node, Pool, Reason, Row, Slot};
+use graph::{Context, Edge, Meta, Node, Pool, Reason, Row, Slot};
 use std::sync::Arc;
 
 /// Labels that come off a packet in one node at most.
@@ -60,20 +60,19 @@ enum Fate {
 pub(crate) struct MplsInput {
     views: Views,
     out: Vec<Slot>,
-    guard: Guard,
 }
 
 impl MplsInput {
     pub(crate) fn new(views: Views) -> Self {
-        Self { views, out: Vec::new(), guard: Guard::default() }
+        Self { views, out: Vec::new() }
     }
 
     /// For the control process, as many as its protection lets pass.
     #[cold]
-    fn punt(&mut self, slot: Slot, cx: &mut Context<'_>) {
+    fn punt(&self, slot: Slot, cx: &mut Context<'_>) {
         let rows = self.views.protection.read(cx.reader);
         let label = Entry::at(cx.packets.bytes(slot)).unwrap_or_default().label();
-        if !self.guard.admits(rows, Class::Exceptions, label, cx.now) {
+        if !self.views.admitted.admits(rows, Class::Exceptions, label, cx.now) {
             return cx.next.drop(slot, POLICED);
         }
         let meta = cx.packets.meta_mut(slot);
@@ -112,9 +111,11 @@ impl Node for MplsInput {
         }
         let interfaces = Arc::clone(&self.views.interfaces);
         let interfaces = interfaces.read(cx.reader);
+        let markings = Arc::clone(&self.views.markings);
+        let markings = markings.read(cx.reader);
         self.out.clear();
         for slot in batch {
-            let step = Step { views: &self.views, interfaces, reader: cx.reader };
+            let step = Step { views: &self.views, markings, interfaces, reader: cx.reader };
             match step.label(cx.packets, *slot) {
                 Fate::Out => self.out.push(*slot),
                 Fate::To(edge) => cx.next.to(edge, *slot),
@@ -136,6 +137,7 @@ impl Node for MplsInput {
 
 struct Step<'a> {
     views: &'a Views,
+    markings: &'a Markings,
     interfaces: &'a Interfaces,
     reader: &'a Reader,
 }
@@ -155,9 +157,13 @@ impl Step<'_> {
                 packets.meta_mut(slot).class = entry.class();
             }
             match row.action() {
-                Action::Forward => return self.forward(packets, slot, entry, row),
+                Action::Forward => {
+                    self.classify(packets.meta_mut(slot));
+                    return self.forward(packets, slot, entry, row);
+                }
                 Action::Vrf => return vrf(packets, slot, entry, row),
                 Action::Bridge | Action::Interface => {
+                    self.classify(packets.meta_mut(slot));
                     return self.frame(packets, slot, entry, row);
                 }
                 Action::Pop => {
@@ -169,6 +175,13 @@ impl Step<'_> {
             }
         }
         Fate::Drop(TOO_DEEP)
+    }
+
+    /// What does not become IP here passes no `classify`: the traffic class of its label decides.
+    fn classify(&self, meta: &mut Meta) {
+        if let Some((class, colour)) = self.markings.by_priority(meta.interface, meta.class) {
+            (meta.class, meta.colour) = (class, meta.colour.max(colour));
+        }
     }
 
     /// The label comes off, and the hop's own go on: one is a swap, none is penultimate popping.
@@ -211,7 +224,7 @@ impl Step<'_> {
     /// A frame of a pseudowire: below its label may be a flow label, then a control word.
     fn frame(&self, packets: &mut Pool, slot: Slot, entry: Entry, row: table::Row) -> Fate {
         packets.advance(slot, ENTRY);
-        let mut bottom = entry.is_bottom();
+        let mut bottom = entry.is_bottom() || past_entropy(packets, slot);
         if !bottom && row.has(FLOW_LABEL) {
             let Some(flow) = Entry::at(packets.bytes(slot)) else { return Fate::Drop(SHORT) };
             bottom = flow.is_bottom();
@@ -238,10 +251,8 @@ impl Step<'_> {
             meta.flags |= frame::FROM_PSEUDOWIRE;
             return Fate::To(TO_BRIDGE);
         }
-        meta.transmit = row.argument();
-        let out = self.interfaces.row(row.argument());
-        let (meta, cell) = packets.parts(slot);
-        match tags::exchange(meta, cell, 0, out) {
+        let out = (row.argument(), self.interfaces.row(row.argument()));
+        match tags::replace(packets.parts(slot), 0, out) {
             Ok(()) => Fate::Out,
             Err(frame::Refused::Down) => Fate::Drop(DOWN),
             Err(frame::Refused::Length) => Fate::Drop(TOO_LONG),
@@ -261,16 +272,25 @@ fn kind_below(octets: &[u8], bottom: bool) -> Option<u16> {
 
 /// The payload of a VPN's label is IP, looked up in the VPN's table.
 fn vrf(packets: &mut Pool, slot: Slot, entry: Entry, row: table::Row) -> Fate {
-    if !entry.is_bottom() {
+    packets.advance(slot, ENTRY);
+    if !entry.is_bottom() && !past_entropy(packets, slot) {
         return Fate::Drop(NOT_BOTTOM);
     }
-    packets.advance(slot, ENTRY);
     if row.has(UNIFORM) {
         // The router decrements what it finds.
         ttl::lower(packets.bytes_mut(slot), true, entry.ttl());
     }
     packets.meta_mut(slot).vrf = row.argument();
     to_ip(packets, slot)
+}
+
+/// An indicator and its entropy label below the last label that means something come off with it
+/// (RFC 6790 §4.1); false: there are none.
+fn past_entropy(packets: &mut Pool, slot: Slot) -> bool {
+    let octets = packets.bytes(slot);
+    let is_indicator = Entry::at(octets).is_some_and(|it| it.label() == ENTROPY_INDICATOR);
+    let is_last = octets.get(ENTRY..).and_then(Entry::at).is_some_and(|it| it.is_bottom());
+    is_indicator && is_last && packets.advance(slot, 2 * ENTRY)
 }
 
 fn to_ip(packets: &mut Pool, slot: Slot) -> Fate {

@@ -4,7 +4,7 @@ use super::{Plane, Refused};
 use crate::addresses::{ADDRESSES_MAX, Addresses, Own, link_local};
 use crate::arcs::{NAME_IP4_IN, NAME_IP6_IN};
 use crate::interfaces::{Interfaces, Row};
-use crate::program::{Address, INTERFACES_MAX, Interface, Mode, Port, Urpf};
+use crate::program::{Address, INTERFACES_MAX, Interface, Mode, NO_PORT, Port, Urpf};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -31,7 +31,17 @@ impl Plane {
                 self.withdraw(index, *address, *length)?;
             }
         }
-        self.services.interface(index, before.as_ref().is_some_and(|one| one.mode == new.mode));
+        let stays = before.as_ref().is_some_and(|one| domain(one) == domain(new));
+        self.services.interface(index, stays);
+        let side = |link: &Interface| match link.mode {
+            Mode::BridgeRouted { bridge, .. } => link.mac.map(|mac| (bridge, mac)),
+            _ => None,
+        };
+        let old = before.as_ref().and_then(side);
+        self.services.routed_side(index, old, side(new))?;
+        if let Mode::Bridged { macs_max, .. } = new.mode {
+            self.services.limit(index, macs_max);
+        }
         self.links.insert(index, new.clone());
         self.changed.links = true;
         self.refresh_interface(index)?;
@@ -49,6 +59,9 @@ impl Plane {
         let limit = u64::from(INTERFACES_MAX) - 1;
         if new.index == 0 || u64::from(new.index) > limit {
             return Err(Refused::Number { what: "interface", number: new.index.into(), limit });
+        }
+        if let Mode::BridgeRouted { bridge, .. } = new.mode {
+            return self.check_bridge_routed(new, bridge);
         }
         if !self.ports.contains_key(&new.port) {
             return Err(Refused::Missing { what: "port", number: new.port.into() });
@@ -72,7 +85,7 @@ impl Plane {
             Mode::Routed { vrf } if !self.vrfs.has(vrf) => {
                 Err(Refused::Missing { what: "vrf", number: vrf.into() })
             }
-            Mode::Routed { .. } => Ok(()),
+            Mode::Routed { .. } | Mode::BridgeRouted { .. } => Ok(()),
             Mode::CrossConnect { hop } if hop != 0 && self.numbers.of(hop).is_err() => {
                 Err(Refused::Missing { what: "hop", number: hop.into() })
             }
@@ -84,18 +97,38 @@ impl Plane {
         }
     }
 
+    /// The routed side of a bridge has a MAC address and no port, and is the only one.
+    fn check_bridge_routed(&self, new: &Interface, bridge: u32) -> Result<(), Refused> {
+        let conflict = |why: &str| Err(Refused::Conflict(why.to_owned()));
+        let twin = self.links.values().any(|link| {
+            link.index != new.index
+                && matches!(link.mode, Mode::BridgeRouted { bridge: of, .. } if of == bridge)
+        });
+        match new.mac {
+            Some(mac) if mac[0] & 1 == 0 => {}
+            _ => return conflict("the routed side of a bridge has a MAC address of its own"),
+        }
+        if new.port != NO_PORT || new.outer.is_some() {
+            return conflict("the routed side of a bridge has no port and no VLAN");
+        }
+        if twin {
+            return conflict("the bridge has another routed side");
+        }
+        let vrf = mode_vrf(&new.mode).unwrap_or(0);
+        match self.vrfs.has(vrf) {
+            true => Ok(()),
+            false => Err(Refused::Missing { what: "vrf", number: vrf.into() }),
+        }
+    }
+
     /// An interface as its rows are; it need not be published yet.
     pub(super) fn link(&self, interface: u32) -> Option<Row> {
         let link = self.links.get(&interface)?;
-        let port = self.ports.get(&link.port).filter(|port| port.up)?;
-        Some(Interfaces::describe(link, port))
+        Interfaces::describe(link, &self.ports)
     }
 
     pub(super) fn vrf_of(&self, interface: u32) -> Option<u32> {
-        match self.links.get(&interface)?.mode {
-            Mode::Routed { vrf } => Some(vrf),
-            _ => None,
-        }
+        mode_vrf(&self.links.get(&interface)?.mode)
     }
 
     /// Everything that leads over an interface is made anew.
@@ -108,7 +141,7 @@ impl Plane {
         let Some(link) = self.links.get(&new.interface) else {
             return Err(Refused::Missing { what: "interface", number: new.interface.into() });
         };
-        if !matches!(link.mode, Mode::Routed { .. }) {
+        if mode_vrf(&link.mode).is_none() {
             return Err(Refused::Conflict("the interface does not route".to_owned()));
         }
         let bits = if new.address.is_ipv4() { 32 } else { 128 };
@@ -162,6 +195,7 @@ impl Plane {
         if !self.links.contains_key(&interface) {
             return Err(Refused::Missing { what: "interface", number: interface.into() });
         }
+        self.remove_advertisement(interface);
         for (address, length) in self.addresses.remove(&interface).unwrap_or_default() {
             self.withdraw(interface, address, length)?;
         }
@@ -174,7 +208,11 @@ impl Plane {
         for arc in arcs {
             self.set_features(&arc, interface, BTreeMap::new())?;
         }
-        self.links.remove(&interface);
+        if let Some(Interface { mode: Mode::BridgeRouted { bridge, .. }, mac: Some(mac), .. }) =
+            self.links.remove(&interface)
+        {
+            self.services.routed_side(interface, Some((bridge, mac)), None)?;
+        }
         self.services.forget(interface);
         self.changed.links = true;
         self.forget_neighbours(interface)?;
@@ -212,5 +250,21 @@ impl Plane {
             }
         }
         Addresses::new(made)
+    }
+}
+
+/// The bridge domain of an interface.
+const fn domain(interface: &Interface) -> Option<u32> {
+    match interface.mode {
+        Mode::Bridged { bridge, .. } | Mode::BridgeRouted { bridge, .. } => Some(bridge),
+        Mode::Routed { .. } | Mode::CrossConnect { .. } => None,
+    }
+}
+
+/// The routing table of an interface that routes.
+const fn mode_vrf(mode: &Mode) -> Option<u32> {
+    match mode {
+        Mode::Routed { vrf } | Mode::BridgeRouted { vrf, .. } => Some(*vrf),
+        Mode::Bridged { .. } | Mode::CrossConnect { .. } => None,
     }
 }

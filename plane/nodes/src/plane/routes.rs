@@ -38,6 +38,21 @@ pub(super) struct Own {
 }
 
 impl<A: Address> OwnRoutes<A> {
+    /// Adds one of the plane's own routes, or takes it away.
+    fn set(
+        &mut self,
+        routes: &mut Routes<A>,
+        (vrf, address, length): (u32, A, u8),
+        reason: (Why, u32),
+        hop: Option<u32>,
+    ) -> Result<(), Full> {
+        let Some(prefix) = Prefix::new(address, length) else { return Ok(()) };
+        match hop {
+            Some(hop) => self.add(routes, (vrf, prefix), reason, hop),
+            None => self.drop(routes, (vrf, prefix), reason),
+        }
+    }
+
     fn add(
         &mut self,
         routes: &mut Routes<A>,
@@ -77,14 +92,22 @@ impl<A: Address> OwnRoutes<A> {
         Ok(())
     }
 
-    /// A route that the control process says; hop 0 removes it.
-    fn said(&mut self, routes: &mut Routes<A>, at: (u32, Prefix<A>), hop: u32) -> Result<(), Full> {
-        let is_hidden = !self.own.is_empty() && self.own.contains_key(&at);
-        match (is_hidden, hop) {
-            (true, NO_HOP) => drop(self.hidden.remove(&at)),
-            (true, hop) => drop(self.hidden.insert(at, hop)),
-            (false, NO_HOP) => drop(routes.remove(at.0, at.1)?),
-            (false, hop) => drop(routes.insert(at.0, at.1, hop)?),
+    /// Routes that the control process says; hop 0 removes one.
+    fn said(
+        &mut self,
+        routes: &mut Routes<A>,
+        vrf: u32,
+        said: Vec<(Prefix<A>, u32)>,
+    ) -> Result<(), Full> {
+        for (prefix, hop) in said {
+            let at = (vrf, prefix);
+            let is_hidden = !self.own.is_empty() && self.own.contains_key(&at);
+            match (is_hidden, hop) {
+                (true, NO_HOP) => drop(self.hidden.remove(&at)),
+                (true, hop) => drop(self.hidden.insert(at, hop)),
+                (false, NO_HOP) => drop(routes.remove(vrf, prefix)?),
+                (false, hop) => drop(routes.insert(vrf, prefix, hop)?),
+            }
         }
         Ok(())
     }
@@ -132,11 +155,8 @@ impl Plane {
         routes: &[(Ipv4Addr, u8, u32)],
     ) -> Result<(), Refused> {
         let checked = self.checked(vrf, routes, u32::from)?;
-        for (prefix, hop) in checked {
-            let said = self.own.ipv4.said(&mut self.vrfs.ipv4, (vrf, prefix), hop);
-            said.map_err(|_| Refused::Full("ipv4 routes"))?;
-        }
-        Ok(())
+        let said = self.own.ipv4.said(&mut self.vrfs.ipv4, vrf, checked);
+        said.map_err(|_| Refused::Full("ipv4 routes"))
     }
 
     pub(super) fn routes6(
@@ -145,11 +165,8 @@ impl Plane {
         routes: &[(Ipv6Addr, u8, u32)],
     ) -> Result<(), Refused> {
         let checked = self.checked(vrf, routes, u128::from)?;
-        for (prefix, hop) in checked {
-            let said = self.own.ipv6.said(&mut self.vrfs.ipv6, (vrf, prefix), hop);
-            said.map_err(|_| Refused::Full("ipv6 routes"))?;
-        }
-        Ok(())
+        let said = self.own.ipv6.said(&mut self.vrfs.ipv6, vrf, checked);
+        said.map_err(|_| Refused::Full("ipv6 routes"))
     }
 
     /// All of them are sound before the first is installed.
@@ -230,20 +247,12 @@ impl Plane {
     ) -> Result<(), Refused> {
         let done = match address {
             IpAddr::V4(address) => {
-                let Some(prefix) = Prefix::new(u32::from(address), length) else { return Ok(()) };
-                let (own, routes) = (&mut self.own.ipv4, &mut self.vrfs.ipv4);
-                match hop {
-                    Some(hop) => own.add(routes, (vrf, prefix), reason, hop),
-                    None => own.drop(routes, (vrf, prefix), reason),
-                }
+                let at = (vrf, u32::from(address), length);
+                self.own.ipv4.set(&mut self.vrfs.ipv4, at, reason, hop)
             }
             IpAddr::V6(address) => {
-                let Some(prefix) = Prefix::new(u128::from(address), length) else { return Ok(()) };
-                let (own, routes) = (&mut self.own.ipv6, &mut self.vrfs.ipv6);
-                match hop {
-                    Some(hop) => own.add(routes, (vrf, prefix), reason, hop),
-                    None => own.drop(routes, (vrf, prefix), reason),
-                }
+                let at = (vrf, u128::from(address), length);
+                self.own.ipv6.set(&mut self.vrfs.ipv6, at, reason, hop)
             }
         };
         done.map_err(|_| Refused::Full("routes"))

@@ -4,18 +4,38 @@
 use super::{Plane, Refused};
 use crate::arcs::{NAME_BRIDGE_IN, NAME_CONNECT_IN, NAME_IP4_IN, NAME_IP6_IN, NAME_OUT};
 use crate::program::{
-    Direction, Family, Filter, FilterUse, LabelAction, Program, Removed, Verdict,
+    BridgeMember, Direction, Family, Filter, FilterUse, LabelAction, Program, Removed, StaticMac,
+    Verdict,
 };
 use crate::qos::policing::Coloured;
 use crate::scheduler::QueuePrograms;
+use graph::{INTERFACES_MAX, PORTS_MAX};
 use std::sync::Arc;
 use table::mac::{Entry, MacKey};
 
 /// The arcs of packets that come in.
 const IN: [&str; 4] = [NAME_IP4_IN, NAME_IP6_IN, NAME_CONNECT_IN, NAME_BRIDGE_IN];
 
+/// The interface or port of a program is one that can be: what workers read is indexed by it.
+fn in_range(program: &Program) -> Result<(), Refused> {
+    let (what, at, end) = match program {
+        Program::FilterUse(used) => ("interface", used.interface, INTERFACES_MAX),
+        Program::PolicerUse(used) => ("interface", used.interface, INTERFACES_MAX),
+        Program::Marking(marking) => ("interface", marking.interface, INTERFACES_MAX),
+        Program::Sampling(sampling) => ("interface", sampling.interface, INTERFACES_MAX),
+        Program::StaticMac(StaticMac { member: BridgeMember::Interface(interface), .. }) => {
+            ("interface", *interface, INTERFACES_MAX)
+        }
+        Program::Scheduler(scheduler) => ("port", scheduler.port.into(), PORTS_MAX),
+        _ => return Ok(()),
+    };
+    let (number, limit) = (u64::from(at), end as u64 - 1);
+    if number <= limit { Ok(()) } else { Err(Refused::Number { what, number, limit }) }
+}
+
 impl Plane {
     pub(super) fn service(&mut self, program: &Program) -> Result<(), Refused> {
+        in_range(program)?;
         match program {
             Program::Label { label, action } => self.label(*label, action),
             Program::Bridge(bridge) => self.services.bridge(bridge),
@@ -45,6 +65,12 @@ impl Plane {
                 self.services.sampling(sampling)?;
                 self.sampling(sampling.interface)
             }
+            Program::Collector(collector) => {
+                if !self.vrfs.has(collector.vrf) {
+                    return Err(Refused::Missing { what: "vrf", number: collector.vrf.into() });
+                }
+                self.services.collector(Some(collector))
+            }
             _ => Err(Refused::Conflict("no program of services".to_owned())),
         }
     }
@@ -73,6 +99,7 @@ impl Plane {
                 let set = self.services.queues.set(*port, None);
                 return set.map_err(|why| Refused::Conflict(why.to_string()));
             }
+            Removed::Collector => return self.services.collector(None),
             Removed::Sampling(interface) => {
                 self.services.remove_sampling(*interface);
                 return self.sampling(*interface);

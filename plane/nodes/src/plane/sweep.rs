@@ -74,6 +74,8 @@ fn name(program: &Program) -> Option<Removed> {
         Program::StaticMac(said) => Removed::StaticMac(said.bridge, said.mac),
         Program::Scheduler(scheduler) => Removed::Scheduler(scheduler.port),
         Program::Sampling(sampling) => Removed::Sampling(sampling.interface),
+        Program::Advertisement(said) => Removed::Advertisement(said.interface),
+        Program::Collector(_) => Removed::Collector,
         Program::Features { arc, interface, .. } => Removed::Features(arc.clone(), *interface),
         Program::Protection { .. } => Removed::Protection,
         Program::Begin { .. }
@@ -124,6 +126,7 @@ impl Plane {
         let mut all: Vec<Removed> = Vec::new();
         let fixed = self.neighbours.statics().into_iter();
         all.extend(fixed.map(|(interface, address)| Removed::Neighbour(interface, address)));
+        all.extend(self.advertisements.said().map(Removed::Advertisement));
         all.extend(self.services.said());
         let features = self.features.iter().filter(|(_, all)| all.values().any(|why| why & 1 == 1));
         all.extend(features.map(|((arc, link), _)| Removed::Features(arc.clone(), *link)));
@@ -161,6 +164,10 @@ impl Plane {
                 self.remove_address(*interface, *address, *length)
             }
             Removed::Neighbour(interface, address) => self.remove_neighbour((*interface, *address)),
+            Removed::Advertisement(interface) => {
+                self.remove_advertisement(*interface);
+                Ok(())
+            }
             Removed::Vrf(vrf) => self.remove_vrf(*vrf),
             Removed::Hop(id) => self.remove_hop(*id),
             Removed::Route4(vrf, prefix, length) => self.routes4(*vrf, &[(*prefix, *length, 0)]),

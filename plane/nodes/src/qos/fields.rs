@@ -1,7 +1,8 @@
 //! What filters look at in a packet, and the code point that filters, policers and marking write.
 
 use crate::header::{
-    ETHERNET, IP4, IP6, TAG, TYPE_SERVICE, TYPE_VLAN, address6, adjusted, long, word,
+    ETHERNET, ICMP, ICMP6, IP4, IP6, TAG, TCP, TYPE_SERVICE, TYPE_VLAN, address6, adjusted, long,
+    word,
 };
 use table::classifier::{Fragment, Header};
 
@@ -10,48 +11,94 @@ const EXTENSIONS_MAX: usize = 8;
 /// What Ethernet headers give as their protocol: one whose ports classifiers look at.
 const PORTED: u8 = 17;
 
-const TCP: u8 = 6;
-const ICMP: u8 = 1;
-const ICMP6: u8 = 58;
+/// TCP, UDP, DCCP, SCTP, UDP-Lite.
+const WITH_PORTS: [u8; 5] = [TCP, 17, 33, 132, 136];
+
+/// What of the first four octets above the network header, and of TCP's flags, a protocol has:
+/// without a branch, because protocols are as mixed as traffic is.
+struct Above {
+    ports: u32,
+    flags: u8,
+}
+
+static ABOVE: [Above; 256] = {
+    let mut all = [const { Above { ports: 0, flags: 0 } }; 256];
+    let mut at = 0;
+    while at < WITH_PORTS.len() {
+        all[WITH_PORTS[at] as usize].ports = u32::MAX;
+        at += 1;
+    }
+    all[ICMP as usize].ports = 0xffff_0000;
+    all[ICMP6 as usize].ports = 0xffff_0000;
+    all[TCP as usize].flags = u8::MAX;
+    all
+};
 
 /// Ports, or type and code of ICMP, and TCP's flags, of what follows the network header.
-#[inline]
-fn above(octets: &[u8], at: usize, protocol: u8) -> (u16, u16, u8) {
-    match protocol {
-        TCP | 17 | 33 | 132 | 136 => {
-            let ports = long(octets, at);
-            let flags = if protocol == TCP { octets.get(at + 13).copied() } else { None };
-            ((ports >> 16) as u16, ports as u16, flags.unwrap_or(0))
+fn above(octets: &[u8], at: usize, protocol: u8, fragment: Fragment) -> (u16, u16, u8) {
+    let Some(above) = octets.get(at..).filter(|_| fragment != Fragment::Later) else {
+        return (0, 0, 0);
+    };
+    let has = &ABOVE[usize::from(protocol)];
+    let ports = long(above, 0) & has.ports;
+    let flags = above.get(13).copied().unwrap_or(0) & has.flags;
+    ((ports >> 16) as u16, ports as u16, flags)
+}
+
+/// Octets of an IPv4 header without options, and of a TCP header as far as its flags.
+const USUAL: usize = IP4 + 14;
+
+/// Of an IPv4 packet.
+pub(crate) fn ip4(octets: &[u8]) -> Header<u32> {
+    let mut header = Header::default();
+    read_ip4(octets, &mut header);
+    header
+}
+
+/// As [`ip4`], into its place: a header that is put together elsewhere and moved costs as much
+/// again, because its octets cannot be loaded as words while they are still being stored.
+#[inline(always)]
+pub(crate) fn read_ip4(octets: &[u8], header: &mut Header<u32>) {
+    match octets.first_chunk::<USUAL>() {
+        Some(usual) if usual[0] == 0x45 && (usual[6] & 0x3f) | usual[7] == 0 => {
+            let has = &ABOVE[usize::from(usual[9])];
+            let ports = long(usual, IP4) & has.ports;
+            header.source = long(usual, 12);
+            header.destination = long(usual, 16);
+            header.source_port = (ports >> 16) as u16;
+            header.destination_port = ports as u16;
+            header.length = word(usual, 2);
+            header.protocol = usual[9];
+            header.tcp_flags = usual[USUAL - 1] & has.flags;
+            header.dscp = usual[1] >> 2;
+            header.fragment = Fragment::Whole;
         }
-        ICMP | ICMP6 => (word(octets, at), 0, 0),
-        _ => (0, 0, 0),
+        _ => *header = unusual4(octets),
     }
 }
 
-/// Of an IPv4 packet.
-#[inline]
-pub(crate) fn ip4(octets: &[u8]) -> Header<u32> {
-    let Some(header) = octets.first_chunk::<IP4>() else { return Header::default() };
-    let offset = u16::from_be_bytes([header[6], header[7]]) & 0x3fff;
-    let fragment = match (offset & 0x1fff, offset & 0x2000) {
-        (0, 0) => Fragment::Whole,
-        (0, _) => Fragment::First,
+/// Of one that is short, a fragment, or has options.
+#[inline(never)]
+fn unusual4(octets: &[u8]) -> Header<u32> {
+    if octets.len() < IP4 {
+        return Header::default();
+    }
+    let fragment = match word(octets, 6) & 0x3fff {
+        0 => Fragment::Whole,
+        0x2000 => Fragment::First,
         _ => Fragment::Later,
     };
-    let protocol = header[9];
-    let (source_port, destination_port, tcp_flags) = match fragment {
-        Fragment::Later => (0, 0, 0),
-        _ => above(octets, usize::from(header[0] & 15) * 4, protocol),
-    };
+    let start = usize::from(octets[0] & 15) * 4;
+    let (source_port, destination_port, tcp_flags) = above(octets, start, octets[9], fragment);
     Header {
-        source: u32::from_be_bytes([header[12], header[13], header[14], header[15]]),
-        destination: u32::from_be_bytes([header[16], header[17], header[18], header[19]]),
+        source: long(octets, 12),
+        destination: long(octets, 16),
         source_port,
         destination_port,
-        length: u16::from_be_bytes([header[2], header[3]]),
-        protocol,
+        length: word(octets, 2),
+        protocol: octets[9],
         tcp_flags,
-        dscp: header[1] >> 2,
+        dscp: octets[1] >> 2,
         fragment,
     }
 }
@@ -87,10 +134,7 @@ pub(crate) fn ip6(octets: &[u8]) -> Header<u128> {
             break;
         }
     }
-    let (source_port, destination_port, tcp_flags) = match fragment {
-        Fragment::Later => (0, 0, 0),
-        _ => above(octets, at, protocol),
-    };
+    let (source_port, destination_port, tcp_flags) = above(octets, at, protocol, fragment);
     Header {
         source: address6(octets, 8),
         destination: address6(octets, 24),

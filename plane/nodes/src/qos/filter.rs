@@ -1,15 +1,13 @@
 //! `ip4-filter`, `ip6-filter`, `l2-filter`, `filter-out`: the first rule that matches decides.
 
 use super::fields::set_dscp;
-use super::filtering::{Compiled, Filters, Headers, UNMATCHED};
+use super::filtering::{Compiled, Fate, Filters, Headers, UNMATCHED};
 use crate::program::{Direction, Family, Verdict};
 use crate::services::Views;
 use graph::{Context, Edge, Meta, Node, Pool, Reason, Row, Slot, VECTOR_MAX};
 use std::sync::{Arc, PoisonError};
 
-const DENIED: Reason = Reason(0);
-const NO_RULE: Reason = Reason(1);
-const RED: Reason = Reason(2);
+/// By [`Fate`].
 const REASONS: &[&str] = &["denied by a rule", "no rule permits it", "beyond a rule's rate"];
 
 const TO_REDIRECT: Edge = Edge(0);
@@ -53,17 +51,6 @@ fn leaving(meta: &Meta, packets: &Pool, slot: Slot) -> Family {
         Some(6) => Family::Ip6,
         _ => Family::Ethernet,
     }
-}
-
-/// A packet from where its filter looks at it.
-#[inline]
-fn looked_at(packets: &Pool, slot: Slot, family: Family) -> &[u8] {
-    let meta = packets.meta(slot);
-    if family == Family::Ethernet || meta.l3 == 0 {
-        return packets.bytes(slot);
-    }
-    let end = usize::from(meta.offset) + usize::from(meta.length);
-    packets.cell(slot).get(usize::from(meta.l3)..end).unwrap_or(&[])
 }
 
 impl Node for FilterNode {
@@ -113,33 +100,39 @@ impl FilterNode {
     /// Packets of one filter.
     fn run(&mut self, number: u16, filters: &Filters, batch: &[Slot], cx: &mut Context<'_>) {
         let Some(filter) = filters.filter(number) else {
-            for slot in batch {
-                cx.next.onward(*slot, cx.packets);
-            }
-            return;
+            return cx.next.onward_all(batch, cx.packets);
         };
         let mut rules = [UNMATCHED; VECTOR_MAX];
         let rules = &mut rules[..batch.len()];
-        let packets = &*cx.packets;
-        let packet = |at: usize| looked_at(packets, batch[at], filter.family);
-        self.headers.classify(filter, packet, rules);
+        self.headers.classify(filter, (cx.packets, batch), rules);
+        let (mut passed, mut dropped) = ([Slot(0); VECTOR_MAX], [Slot(0); VECTOR_MAX]);
+        let mut fates = [0_u8; VECTOR_MAX];
+        let (mut passes, mut drops) = (0, 0);
         for (slot, rule) in batch.iter().zip(rules) {
             let octets = u64::from(cx.packets.meta(*slot).length);
-            filter.count(self.views.worker, *rule, octets);
-            match filter.verdicts.get(*rule as usize) {
-                Some(Verdict::Permit) => cx.next.onward(*slot, cx.packets),
-                Some(Verdict::Deny) => cx.next.drop(*slot, DENIED),
-                Some(verdict) => self.act(*verdict, *slot, filter, cx),
-                None => cx.next.drop(*slot, NO_RULE),
+            let mut fate = filter.count(self.views.worker, *rule, octets);
+            if fate == Fate::Act {
+                fate = self.act(*rule, *slot, filter, cx);
             }
+            // Without a branch: whom a rule lets pass is anybody's guess.
+            passed[passes % VECTOR_MAX] = *slot;
+            dropped[drops % VECTOR_MAX] = *slot;
+            fates[drops % VECTOR_MAX] = fate as u8;
+            passes += usize::from(fate == Fate::Pass);
+            drops += usize::from(fate < Fate::Pass);
+        }
+        cx.next.onward_all(&passed[..passes], cx.packets);
+        for (slot, fate) in dropped[..drops].iter().zip(fates) {
+            cx.next.drop(*slot, Reason(fate));
         }
     }
 
+    /// Does what a rule says that neither just permits nor denies.
     #[inline(never)]
-    fn act(&self, verdict: Verdict, slot: Slot, filter: &Compiled, cx: &mut Context<'_>) {
+    fn act(&self, rule: u32, slot: Slot, filter: &Compiled, cx: &mut Context<'_>) -> Fate {
         let (meta, cell) = cx.packets.parts(slot);
         let end = usize::from(meta.offset) + usize::from(meta.length);
-        match verdict {
+        match filter.verdicts[rule as usize] {
             Verdict::Class(class) => meta.class = class & 7,
             Verdict::Mark(dscp) if meta.l3 != 0 => {
                 if let Some(packet) = cell.get_mut(usize::from(meta.l3)..end) {
@@ -151,17 +144,18 @@ impl FilterNode {
                 let mut bank = self.views.bank.lock().unwrap_or_else(PoisonError::into_inner);
                 bank.follow(policers, cx.now);
                 if !bank.police(policer, cx.now, meta, cell) {
-                    return cx.next.drop(slot, RED);
+                    return Fate::Red;
                 }
             }
             Verdict::Redirect(hop)
                 if self.stage != Stage::Out && filter.family != Family::Ethernet =>
             {
                 meta.hop = hop;
-                return cx.next.to(TO_REDIRECT, slot);
+                cx.next.to(TO_REDIRECT, slot);
+                return Fate::Act;
             }
             _ => {}
         }
-        cx.next.onward(slot, cx.packets);
+        Fate::Pass
     }
 }

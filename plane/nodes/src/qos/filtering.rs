@@ -2,6 +2,7 @@
 
 use super::fields;
 use crate::program::{Direction, Family, Filter, FilterUse, Match, Rule, Verdict};
+use graph::{Pool, Slot};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -22,11 +23,25 @@ enum Rules {
     Wide(Classifier<u128>),
 }
 
+/// What becomes of a packet; those below [`Fate::Pass`] are the reasons why it is dropped.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd)]
+#[repr(u8)]
+pub(crate) enum Fate {
+    Denied = 0,
+    NoRule,
+    Red,
+    Pass,
+    /// Its rule's verdict asks for more.
+    Act,
+}
+
 /// A compiled filter.
 pub(crate) struct Compiled {
     pub(crate) family: Family,
     rules: Rules,
     pub(crate) verdicts: Vec<Verdict>,
+    /// What the verdicts come to; the last is for packets that no rule matched.
+    fates: Vec<Fate>,
     /// By worker: packets and octets by rule; the last is for packets that no rule matched.
     cells: Vec<Box<[[AtomicU64; 2]]>>,
 }
@@ -60,17 +75,25 @@ impl Compiled {
         let verdicts: Vec<Verdict> = filter.rules.iter().map(|rule| rule.verdict).collect();
         let cells = || (0..=verdicts.len()).map(|_| Default::default()).collect();
         let cells = (0..workers.max(1)).map(|_| cells()).collect();
-        Ok(Self { family: filter.family, rules, verdicts, cells })
+        let fates = verdicts.iter().map(|verdict| match verdict {
+            Verdict::Permit => Fate::Pass,
+            Verdict::Deny => Fate::Denied,
+            _ => Fate::Act,
+        });
+        let fates = fates.chain([Fate::NoRule]).collect();
+        Ok(Self { family: filter.family, rules, verdicts, fates, cells })
     }
 
-    /// Counts a packet of a rule, or of none. Only the worker of that number does this.
+    /// Counts a packet of a rule, or of none, and says what becomes of it. Only the worker of
+    /// that number does this.
     #[inline]
-    pub(crate) fn count(&self, worker: usize, rule: u32, octets: u64) {
-        let Some(cells) = self.cells.get(worker) else { return };
-        let at = (rule as usize).min(cells.len() - 1);
-        let [packets, sum] = &cells[at];
-        packets.store(packets.load(Relaxed).wrapping_add(1), Relaxed);
-        sum.store(sum.load(Relaxed).wrapping_add(octets), Relaxed);
+    pub(crate) fn count(&self, worker: usize, rule: u32, octets: u64) -> Fate {
+        let at = (rule as usize).min(self.fates.len() - 1);
+        if let Some([packets, sum]) = self.cells.get(worker).and_then(|cells| cells.get(at)) {
+            packets.store(packets.load(Relaxed).wrapping_add(1), Relaxed);
+            sum.store(sum.load(Relaxed).wrapping_add(octets), Relaxed);
+        }
+        self.fates[at]
     }
 
     /// Packets and octets of each rule, and last of what no rule matched, of all workers.
@@ -94,29 +117,44 @@ pub(crate) struct Headers {
 }
 
 impl Headers {
-    /// The rule of each packet: `packet` hands out the n-th from its IP or Ethernet header.
+    /// The rule of each packet.
     #[inline]
-    pub(crate) fn classify<'a>(
+    pub(crate) fn classify(
         &mut self,
         filter: &Compiled,
-        packet: impl Fn(usize) -> &'a [u8],
+        (packets, batch): (&Pool, &[Slot]),
         rules: &mut [u32],
     ) {
-        let count = rules.len();
         match &filter.rules {
             Rules::Ip4(classifier) => {
-                self.ip4.clear();
-                self.ip4.extend((0..count).map(|at| fields::ip4(packet(at))));
+                self.ip4.resize(batch.len(), Header::default());
+                for (slot, header) in batch.iter().zip(&mut self.ip4) {
+                    fields::read_ip4(looked_at(packets, *slot, Family::Ip4), header);
+                }
                 classifier.lookup(&self.ip4, rules);
             }
             Rules::Wide(classifier) => {
                 let read = if filter.family == Family::Ip6 { fields::ip6 } else { fields::frame };
-                self.wide.clear();
-                self.wide.extend((0..count).map(|at| read(packet(at))));
+                self.wide.resize(batch.len(), Header::default());
+                for (slot, header) in batch.iter().zip(&mut self.wide) {
+                    *header = read(looked_at(packets, *slot, filter.family));
+                }
                 classifier.lookup(&self.wide, rules);
             }
         }
     }
+}
+
+/// A packet from where its filter looks at it.
+#[inline(always)]
+fn looked_at(packets: &Pool, slot: Slot, family: Family) -> &[u8] {
+    let meta = packets.meta(slot);
+    let start = match family {
+        Family::Ip4 | Family::Ip6 if meta.l3 != 0 => meta.l3,
+        _ => meta.offset,
+    };
+    let end = usize::from(meta.offset) + usize::from(meta.length);
+    packets.cell(slot).get(usize::from(start)..end).unwrap_or(&[])
 }
 
 /// What becomes of a packet that no rule matched.

@@ -3,7 +3,7 @@
 
 use super::fields::{dscp, set_dscp};
 use crate::header::{TAG, TYPE_MPLS, TYPE_SERVICE, TYPE_VLAN, word};
-use crate::program::Marking;
+use crate::program::{AS_IT_IS, Marking};
 use crate::services::Views;
 use graph::{Context, Meta, Node, Row, Slot};
 use std::collections::BTreeMap;
@@ -14,8 +14,6 @@ const DSCPS: usize = 64;
 const CLASSES: usize = 8;
 /// Classes by colour.
 const MARKS: usize = CLASSES * 3;
-/// Says that a map is not given.
-const AS_IT_IS: u8 = 0xff;
 
 /// The maps of an interface.
 #[derive(Clone)]
@@ -41,7 +39,8 @@ impl Maps {
         if !classes(&marking.by_dscp) || !classes(&marking.by_priority) {
             return None;
         }
-        let below = |list: &[u8], limit: u8| list.iter().all(|value| *value < limit);
+        let below =
+            |list: &[u8], limit: u8| list.iter().all(|mark| *mark < limit || *mark == AS_IT_IS);
         if !below(&marking.to_dscp, 64) || !below(&marking.to_priority, 8) {
             return None;
         }
@@ -72,6 +71,12 @@ impl Markings {
         made
     }
 
+    /// Class and colour of a priority or traffic class that comes in, if there is a map for it.
+    #[inline]
+    pub(crate) fn by_priority(&self, interface: u32, priority: u8) -> Option<(u8, u8)> {
+        self.at(interface)?.by_priority.map(|map| map[usize::from(priority) % CLASSES])
+    }
+
     #[inline]
     fn at(&self, interface: u32) -> Option<&Maps> {
         self.maps.get(*self.by_interface.get(interface as usize)? as usize)
@@ -94,8 +99,8 @@ impl Node for Classify {
             if let Some(maps) = markings.at(meta.interface) {
                 classify(maps, meta, cell);
             }
-            cx.next.onward(*slot, cx.packets);
         }
+        cx.next.onward_all(batch, cx.packets);
     }
 }
 
@@ -127,8 +132,8 @@ impl Node for MarkOut {
             if let Some(maps) = markings.at(meta.transmit) {
                 mark(maps, meta, cell);
             }
-            cx.next.onward(*slot, cx.packets);
         }
+        cx.next.onward_all(batch, cx.packets);
     }
 }
 

@@ -3,7 +3,7 @@
 use super::policing::Bank;
 use crate::program::Direction;
 use crate::services::Views;
-use graph::{Context, Node, Pool, Reason, Row, Slot};
+use graph::{Context, Node, Pool, Reason, Row, Slot, VECTOR_MAX};
 use std::sync::PoisonError;
 
 const RED: Reason = Reason(0);
@@ -35,6 +35,7 @@ impl Node for PolicerNode {
         let mut bank = self.views.bank.lock().unwrap_or_else(PoisonError::into_inner);
         let bank: &mut Bank = &mut bank;
         bank.follow(policers, cx.now);
+        let (mut passed, mut count) = ([Slot(0); VECTOR_MAX], 0);
         for slot in batch {
             let (meta, cell) = cx.packets.parts(*slot);
             let interface = match self.direction {
@@ -43,11 +44,13 @@ impl Node for PolicerNode {
             };
             let policer = policers.used(self.direction, interface, meta.class);
             if policer == 0 || bank.police(policer, cx.now, meta, cell) {
-                cx.next.onward(*slot, cx.packets);
+                passed[count % VECTOR_MAX] = *slot;
+                count += 1;
             } else {
                 cx.next.drop(*slot, RED);
             }
         }
+        cx.next.onward_all(&passed[..count], cx.packets);
     }
 
     fn trace(&self, packets: &Pool, slot: Slot, note: &mut String) {

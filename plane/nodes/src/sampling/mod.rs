@@ -1,20 +1,22 @@
 //! `sample`: one packet of so many, at random, becomes part of a flow record or a record of its
-//! own (RFC 5475 §5.2.2, n-out-of-N with n = 1). Messages of IPFIX leave by the punt path, each
-//! one the payload of a UDP packet to the collector: class `Samples`.
+//! own (RFC 5475 §5.2.2, n-out-of-N with n = 1). Messages of IPFIX leave by UDP to the collector;
+//! without one they are handed up as payloads of UDP: class `Samples`.
 //!
 //! A message leaves when it is full, and a second after its first record at the earliest vector;
 //! flows are told when they end, after a minute, or when another needs their place.
 
+mod collector;
 mod flow;
 mod ipfix;
 
 use crate::bucket::{Bucket, Rate};
-use crate::program::{Class, Sampling};
+use crate::program::{Class, Collector, Sampling};
 use crate::qos::fields;
 use crate::services::Views;
+pub(crate) use collector::check as check_collector;
 use flow::{DISPLACED, Flow, Flows, Key};
 use graph::meta::OWN;
-use graph::{Context, HEADROOM, Node, Pool, Row, Slot};
+use graph::{Context, Edge, HEADROOM, Node, Pool, Row, Slot};
 use ipfix::Message;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,6 +29,8 @@ pub const OCTETS_MAX: u16 = 1_024;
 const MESSAGES: Rate = Rate { per_second: 1_000, burst: 100 };
 /// Templates are said again after so long (RFC 7011 §8.4: UDP).
 const TEMPLATES_MS: u64 = 30_000;
+const TO_LOOKUP4: Edge = Edge(0);
+const TO_LOOKUP6: Edge = Edge(1);
 /// A message waits so long for more records.
 const GATHERED_MS: u64 = 1_000;
 
@@ -35,6 +39,7 @@ const GATHERED_MS: u64 = 1_000;
 pub(crate) struct Samplings {
     rows: Vec<Sampling>,
     by_interface: Vec<u32>,
+    collector: Option<Collector>,
 }
 
 /// What is wrong with a sampling.
@@ -49,8 +54,8 @@ pub(crate) fn check(sampling: &Sampling) -> Result<(), &'static str> {
 }
 
 impl Samplings {
-    pub(crate) fn of(samplings: &BTreeMap<u32, Sampling>) -> Self {
-        let mut made = Self::default();
+    pub(crate) fn of(samplings: &BTreeMap<u32, Sampling>, collector: Option<&Collector>) -> Self {
+        let mut made = Self { collector: collector.cloned(), ..Self::default() };
         for (interface, sampling) in samplings {
             let at = *interface as usize;
             made.by_interface.resize(made.by_interface.len().max(at + 1), u32::MAX);
@@ -84,6 +89,8 @@ pub(crate) struct Sample {
     message: Message,
     begun_ms: u64,
     templates_ms: Option<u64>,
+    /// Who has heard the templates.
+    collector: Option<Collector>,
     sequence: u32,
     messages: Bucket,
     dice: u32,
@@ -98,6 +105,7 @@ impl Sample {
             message: Message::new(),
             begun_ms: 0,
             templates_ms: None,
+            collector: None,
             sequence: 0,
             messages: Bucket::default(),
             dice: seed | 1,
@@ -184,18 +192,25 @@ impl Sample {
         }
         meta.flags |= OWN;
         meta.words[0] = Class::Samples as u32;
-        cx.out.punt(slot);
+        let Some(collector) = &self.views.samplings.read(cx.reader).collector else {
+            return cx.out.punt(slot);
+        };
+        meta.vrf = collector.vrf;
+        collector::address(cx.packets, slot, collector);
+        let edge = if collector.address.is_ipv4() { TO_LOOKUP4 } else { TO_LOOKUP6 };
+        cx.next.to(edge, slot);
     }
 
     /// What is due whatever the packets are.
     fn tidy(&mut self, now_ms: u64, cx: &mut Context<'_>) {
+        let samplings = Arc::clone(&self.views.samplings);
+        let samplings = samplings.read(cx.reader);
         let is_due =
             self.templates_ms.is_none_or(|said| now_ms.saturating_sub(said) >= TEMPLATES_MS);
-        if is_due {
+        if is_due || samplings.collector != self.collector {
             self.templates_ms = Some(now_ms);
-            let views = self.views.clone();
-            let message = Message::templates(views.samplings.read(cx.reader).rows.iter());
-            self.punt(message, now_ms, cx);
+            self.collector.clone_from(&samplings.collector);
+            self.punt(Message::templates(samplings.rows.iter()), now_ms, cx);
         }
         let mut ended = Vec::new();
         self.flows.sweep(now_ms, |flow, reason| ended.push((*flow, reason)));
@@ -210,7 +225,7 @@ impl Sample {
 
 impl Node for Sample {
     fn row(&self) -> Row {
-        Row::of("sample", &[], &[])
+        Row::of("sample", &["ip4-lookup", "ip6-lookup"], &[])
     }
 
     fn process(&mut self, batch: &[Slot], cx: &mut Context<'_>) {
@@ -224,8 +239,8 @@ impl Node for Sample {
             {
                 self.record(*slot, sampling, now_ms, cx);
             }
-            cx.next.onward(*slot, cx.packets);
         }
+        cx.next.onward_all(batch, cx.packets);
         self.tidy(now_ms, cx);
     }
 

@@ -4,26 +4,13 @@
 //! costs one line, however long it may become.
 
 use super::shaper::Shaper;
+use crate::program::{Drops, Wred};
 use graph::{Pool, Slot};
 
 /// No packet.
 pub(super) const NONE: u32 = u32::MAX;
 /// The weight of the newest length in WRED's average: 2^-9 (RFC 2309's paper, w_q = 0.002).
 const AVERAGE_WEIGHT: f32 = 1.0 / 512.0;
-
-/// When a queue of this average length drops a packet of one colour although there is room.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct Drops {
-    /// Below this average, octets, nothing is dropped.
-    pub min_octets: u32,
-    /// From this average on, octets, everything is dropped.
-    pub max_octets: u32,
-    /// Of a thousand packets so many are dropped just below `max_octets`.
-    pub permille: u16,
-}
-
-/// WRED of a class: green, yellow, red (RFC 2309; `Meta::colour`).
-pub type Wred = [Drops; 3];
 
 /// Why a leaf does not take a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

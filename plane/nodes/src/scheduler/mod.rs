@@ -22,8 +22,9 @@ mod tests;
 mod tree;
 mod wheel;
 
+pub use crate::program::{Drops, Wred};
 pub use build::{Class, Config, Discipline, LEAVES_MAX, Refused, Service};
-pub use leaf::{Drops, LeafCounters, Wred};
+pub use leaf::LeafCounters;
 pub use programs::QueuePrograms;
 pub use set::Schedulers;
 pub use shaper::{RATE_MAX, RATE_MIN};

@@ -42,7 +42,7 @@ impl Config {
             classes: classes(&others)?,
         };
         let made = Self {
-            rate: scheduler.rate_bytes * 8,
+            rate: bits(scheduler.rate_bytes),
             burst: 0,
             overhead: LINE_OVERHEAD,
             packets_max: HELD_MAX,
@@ -61,7 +61,12 @@ fn service(queue: &Queue, children: &[&Queue]) -> Result<Service, Refused> {
     let own = [queue];
     let classes = classes(if children.is_empty() { &own } else { children })?;
     let weight = weight(queue)?;
-    Ok(Service { interfaces, rate: queue.rate_bytes * 8, burst: 0, weight, classes })
+    Ok(Service { interfaces, rate: bits(queue.rate_bytes), burst: 0, weight, classes })
+}
+
+/// Bit/s of octets a second; what no shaper holds stays beyond it.
+fn bits(octets: u64) -> u64 {
+    octets.saturating_mul(8)
 }
 
 fn weight(queue: &Queue) -> Result<u16, Refused> {
@@ -99,7 +104,7 @@ fn classes(queues: &[&Queue]) -> Result<Vec<Class>, Refused> {
                 Discipline::Strict
             },
             // The rate of a service that is its own class is the service's.
-            rate: if single && queue.interface.is_some() { 0 } else { queue.rate_bytes * 8 },
+            rate: if single && queue.interface.is_some() { 0 } else { bits(queue.rate_bytes) },
             packets_max: queue.packets_max,
             wred: queue.wred,
         })

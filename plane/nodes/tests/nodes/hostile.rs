@@ -6,14 +6,19 @@ use nodes::header::seal_ip4;
 
 const ROUNDS: u32 = 150_000;
 
-fn random(state: &mut u64) -> u64 {
+/// The first seed of those tests that run over seeds: `TANDEM_SEED`, or 1.
+pub fn first_seed() -> u64 {
+    std::env::var("TANDEM_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1)
+}
+
+pub fn random(state: &mut u64) -> u64 {
     *state ^= *state << 13;
     *state ^= *state >> 7;
     *state ^= *state << 17;
     state.wrapping_mul(0x2545_f491_4f6c_dd1d)
 }
 
-fn kinds() -> Vec<Vec<u8>> {
+pub fn kinds() -> Vec<Vec<u8>> {
     let mut options = udp4("10.0.1.9", "192.0.2.7", 64, 64);
     options[0] = 0x4b;
     options[20..30].copy_from_slice(&[7, 7, 4, 0, 0, 0, 0, 148, 4, 0]);

@@ -4,7 +4,7 @@ use super::world::{Left, World, ethernet, interface, mac, neighbour_mac, program
 use nodes::Program;
 use nodes::header::{checksum, sum, sum_ip4, word};
 use nodes::mpls::entry::Entry;
-use nodes::program::{Class, Hop, Interface, LabelAction, Push, Tunnel};
+use nodes::program::{AS_IT_IS, Class, Hop, Interface, LabelAction, Marking, Push, Tunnel};
 
 /// Both interfaces take labels; hop 1 is neighbour 10.0.2.2, hops from 10 are these pushes over it.
 fn with_labels(pushes: &[Push], labels: &[(u32, LabelAction)]) -> World {
@@ -242,4 +242,30 @@ fn heard(error: &[u8], packet: &[u8], stack: &[u8]) {
     assert_eq!((extension[0], checksum(sum(extension, 0))), (0x20, 0));
     assert_eq!(&extension[4..8], [0, 4 + stack.len() as u8, 1, 1]);
     assert_eq!(&extension[8..], stack);
+}
+
+#[test]
+fn the_traffic_class_of_a_label_becomes_a_class_and_another_traffic_class() {
+    let mut world = with_labels(&[push(&[200])], &[(100, FORWARD(10))]);
+    let by_priority = (0..8).map(|priority| (if priority == 5 { 2 } else { 0 }, 0)).collect();
+    world.apply(Program::Marking(Marking { interface: 1, by_priority, ..Marking::default() }));
+    let to_priority = vec![1, AS_IT_IS, 6, 7, 7, 7, 7, 7];
+    world.apply(Program::Marking(Marking { interface: 2, to_priority, ..Marking::default() }));
+    for (traffic_class, wanted) in [(5, 6), (3, 1)] {
+        let packet = udp4("10.0.1.9", "192.0.2.1", 64, 100);
+        let left = world.send(0, &labelled(&[(100, traffic_class, true, 64)], &packet));
+        assert_eq!(parted(&left.sent[0].1).0, [(200, wanted, true, 63)]);
+    }
+}
+
+#[test]
+fn an_entropy_label_below_a_vpns_label_comes_off_with_it() {
+    let vrf = LabelAction::PopVrf { vrf: 7, tunnel: Tunnel::Pipe };
+    let mut world = with_labels(&[], &[(100, vrf)]);
+    let packet = udp4("10.0.1.9", "192.0.2.1", 64, 100);
+    let entropy = [(100, 0, false, 64), (7, 0, false, 64), (99_999, 0, true, 0)];
+    let left = world.send(0, &labelled(&entropy, &packet));
+    assert_eq!((left.sent.len(), word(&left.sent[0].1, 12)), (1, 0x0800));
+    let other = [(100, 0, false, 64), (17, 0, false, 64), (99_999, 0, true, 0)];
+    assert!(world.send(0, &labelled(&other, &packet)).sent.is_empty(), "labels of nobody");
 }

@@ -2,13 +2,18 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
+mod advertisement;
 mod changes;
+mod drawn;
 mod forwarding;
 mod hostile;
 mod labels;
+mod lives;
 mod neighbours;
 mod protection;
+mod races;
 mod reference;
+mod routed_side;
 mod sweep;
 mod traffic;
 mod wires;

@@ -26,3 +26,17 @@ fn a_flood_of_echoes_costs_neither_the_session_nor_what_passes_through() {
     assert!((200..=260).contains(&answered), "{answered}: 200 at once, 200 a second");
     assert_eq!(world.dropped()["policed: icmp"] as usize, 20_000 - answered);
 }
+
+#[test]
+fn what_is_allowed_is_allowed_once_whichever_worker_the_packets_come_to() {
+    let mut world = World::new();
+    let mut other = world.plane.graph().unwrap();
+    let flood = ethernet(0, 0x0800, &echo4("10.0.1.2", "10.0.1.1", 84));
+    let mut answered = 0;
+    for _ in 0..20_000 {
+        world.now += Duration::from_micros(10);
+        answered += world.send(0, &flood).sent.len();
+        std::mem::swap(&mut world.graph, &mut other);
+    }
+    assert!((200..=260).contains(&answered), "{answered}: 200 at once, 200 a second");
+}

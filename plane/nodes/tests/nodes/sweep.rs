@@ -1,7 +1,10 @@
 //! A control process that comes back says everything again.
 
 use super::world::{World, ethernet, interface, port, programs, udp4, via};
-use nodes::program::{Address, Hop, Removed};
+use nodes::program::{
+    Address, BridgeMember, Direction, Family, Filter, FilterUse, Hop, Marking, PolicerUse, Removed,
+    Sampling, Scheduler, StaticMac,
+};
 use nodes::{Program, Refused};
 
 fn everything() -> Vec<Program> {
@@ -78,6 +81,31 @@ fn a_program_that_cannot_be_is_refused_with_its_reason() {
     let address = "10.0.1.1".parse().unwrap();
     let other = Address { interface: 1, address, length: 25 };
     assert_eq!(refused(Program::Address(other)), "the address is there with another length");
+    let fast = Scheduler { port: 1, rate_bytes: u64::MAX / 8 + 1, queues: Vec::new() };
+    let most = "rate 18446744073709551615 bit/s: 1600000000000 at most";
+    assert_eq!(refused(Program::Scheduler(fast.clone())), most);
+    let nowhere = Scheduler { port: 256, rate_bytes: 0, ..fast };
+    assert_eq!(refused(Program::Scheduler(nowhere)), "port 256: numbers go to 255");
+}
+
+/// What workers read is indexed by interface: one that cannot be would take all memory, or be a
+/// pseudowire.
+#[test]
+fn nothing_is_said_of_an_interface_that_cannot_be() {
+    let mut world = World::new();
+    let (interface, direction) = (65_536, Direction::In);
+    world.apply(Program::Filter(Filter { filter: 1, family: Family::Ip4, rules: Vec::new() }));
+    let member = BridgeMember::Interface(interface);
+    for program in [
+        Program::FilterUse(FilterUse { interface, direction, filter: 1 }),
+        Program::PolicerUse(PolicerUse { interface, direction, class: None, policer: 1 }),
+        Program::Marking(Marking { interface, ..Marking::default() }),
+        Program::Sampling(Sampling { interface, one_in: 1, octets: 0 }),
+        Program::StaticMac(StaticMac { bridge: 1, mac: [2; 6], member }),
+    ] {
+        let refused = world.plane.apply(&program).unwrap_err().to_string();
+        assert_eq!(refused, "interface 65536: numbers go to 65535", "{program:?}");
+    }
 }
 
 #[test]

@@ -6,8 +6,8 @@ use graph::Outbox;
 use nodes::Program;
 use nodes::header::sum_ip4;
 use nodes::program::{
-    Class, Direction, Family, Filter, FilterUse, Hop, Interface, Marking, Match, Meter, Mode,
-    Policer, PolicerUse, Queue, Removed, Rule, Sampling, Scheduler, Verdict,
+    Class, Collector, Direction, Family, Filter, FilterUse, Hop, Interface, Marking, Match, Meter,
+    Mode, Policer, PolicerUse, Queue, Removed, Rule, Sampling, Scheduler, Verdict,
 };
 use nodes::scheduler::Schedulers;
 use std::time::Duration;
@@ -245,9 +245,43 @@ fn one_packet_of_so_many_becomes_part_of_a_flow_that_tshark_reads() {
         "cflow.srcaddrv6 == 2001:db8:1::9",
         "cflow.sampling_population == 10",
     ];
-    if witness::sound_with(&wrapped(&messages), &filters, &["-d", "udp.port==4739,cflow"]) {
-        assert!(messages.iter().all(|message| message[..2] == [0, 10]));
+    witness::sound_with(&wrapped(&messages), &filters, &["-d", "udp.port==4739,cflow"]);
+    assert!(messages.iter().all(|message| message[..2] == [0, 10]));
+}
+
+#[test]
+fn samples_leave_by_udp_to_their_collector_by_its_own_table() {
+    let mut world = routed();
+    world.apply(Program::Sampling(Sampling { interface: 1, one_in: 1, octets: 64 }));
+    let mut left = Vec::new();
+    for (source, address) in [("10.0.2.1", "192.0.2.9"), ("2001:db8:2::1", "2001:db8:ff::9")] {
+        let (source, address) = (source.parse().unwrap(), address.parse().unwrap());
+        let collector = Collector { vrf: 0, source, address, port: 4_739 };
+        world.apply(Program::Collector(collector));
+        for _ in 0..40 {
+            let packet = udp4("10.0.1.9", "192.0.2.1", 64, 100);
+            let world = world.send(0, &ethernet(0, 0x0800, &packet));
+            assert!(world.punted.is_empty(), "nothing is handed up");
+            left.extend(world.sent.into_iter().map(|(_, frame)| frame));
+        }
     }
+    let port = 4_739_u16.to_be_bytes();
+    left.retain(|frame| frame.windows(4).any(|ports| ports == [port, port].concat()));
+    let filters = [
+        "cflow.template_id == 259 && ip.src == 10.0.2.1 && ip.dst == 192.0.2.9",
+        "cflow.template_id == 259 && ipv6.dst == 2001:db8:ff::9 && udp.checksum.status == 1",
+    ];
+    assert!(left.len() >= 4, "{}", left.len());
+    let strict = ["-d", "udp.port==4739,cflow", "-o", "udp.check_checksum:TRUE"];
+    witness::sound_with(&left, &filters, &strict);
+    let other = Collector {
+        vrf: 0,
+        source: "10.0.2.1".parse().unwrap(),
+        address: "2001:db8::9".parse().unwrap(),
+        port: 1,
+    };
+    assert!(world.plane.apply(&Program::Collector(other)).is_err());
+    world.apply(Program::Remove(Removed::Collector));
 }
 
 #[test]

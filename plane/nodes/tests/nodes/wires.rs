@@ -132,7 +132,7 @@ fn bridged(change: impl Fn(&mut Bridge)) -> World {
     };
     change(&mut bridge);
     said.push(Program::Bridge(bridge));
-    let mode = Mode::Bridged { bridge: 9, split_horizon: 0 };
+    let mode = Mode::Bridged { bridge: 9, split_horizon: 0, macs_max: 0 };
     said.push(circuit(50, 0, (Some(10), None), mode.clone()));
     said.push(circuit(51, 0, (Some(11), None), mode.clone()));
     said.push(circuit(52, 2, (None, None), mode));

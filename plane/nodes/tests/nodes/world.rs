@@ -11,6 +11,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
 pub const HOST: [u8; 6] = [2, 0, 0, 0, 9, 9];
+/// Cells: more than reassembly, queues and a vector hold.
+const CELLS: usize = 900;
 
 pub struct World {
     pub plane: Plane,
@@ -91,7 +93,7 @@ impl World {
         plane.publish();
         let graph = plane.graph().unwrap();
         let now = Time::from_millis(1_000_000);
-        let mut world = Self { plane, graph, pool: Pool::new(4_096, STRIDE), now };
+        let mut world = Self { plane, graph, pool: Pool::new(CELLS, STRIDE), now };
         world.tick();
         world
     }

@@ -83,7 +83,7 @@ impl Chunk {
     /// Bytes it takes.
     pub(super) fn bytes(&self) -> usize {
         let cells = self.cells.iter().map(|cells| {
-            let tables = cells.tables.iter().map(|table| size_of_val(&table.classes[..]));
+            let tables = cells.tables.iter().map(|table| size_of_val(&table.counts[..]));
             size_of_val(&cells.rows[..]) + tables.sum::<usize>()
         });
         let trees = self.source.bytes() + self.destination.bytes();
@@ -175,10 +175,10 @@ impl Cells {
     #[inline(always)]
     fn places<A: Address>(&self, headers: &[Header<A>], stride: usize, places: &mut [u32; BATCH]) {
         for table in &self.tables {
-            let classes = &table.classes[..];
+            let counts = &table.counts[..];
             let mut add = |value: fn(&Header<A>) -> u16| {
                 for (place, header) in places.iter_mut().zip(headers) {
-                    *place += u32::from(classes[usize::from(value(header))]) * table.weight;
+                    *place += u32::from(counts[usize::from(value(header))]);
                 }
             };
             match table.part {

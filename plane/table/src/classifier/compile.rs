@@ -35,12 +35,10 @@ pub(super) enum Part {
     DestinationPort,
 }
 
-/// Value of a field → class.
 pub(super) struct Table {
     pub(super) part: Part,
-    pub(super) classes: Vec<u16>,
-    /// What a class counts in the number of a cell.
-    pub(super) weight: u32,
+    /// What each value counts in the number of a cell.
+    pub(super) counts: Vec<u16>,
 }
 
 /// Small fields joined: the classes of all together are a cell, which has a row.
@@ -147,8 +145,10 @@ pub(super) fn small<A: Address>(
         };
         match (next, joined.last_mut()) {
             (Some((cells, rows)), Some(last)) => {
-                let weight = last.cells.len() as u32;
-                last.tables.push(Table { part: field.part, classes: field.classes, weight });
+                // Below the number of cells, which has sixteen bits.
+                let weight = last.cells.len() as u16;
+                let counts = field.classes.iter().map(|class| class.wrapping_mul(weight));
+                last.tables.push(Table { part: field.part, counts: counts.collect() });
                 (last.cells, last.rows) = (cells, rows);
             }
             _ => joined.push(alone(field)),
@@ -243,7 +243,7 @@ fn merged(ranges: &[RangeInclusive<u16>]) -> Vec<(u32, u32)> {
 fn alone(field: Small) -> Joined {
     let Small { part, classes, rows } = field;
     let cells = (0..rows.len()).map(|cell| cell as u16).collect();
-    Joined { tables: vec![Table { part, classes, weight: 1 }], cells, rows }
+    Joined { tables: vec![Table { part, counts: classes }], cells, rows }
 }
 
 /// Cells and rows of a join with one more field; `None` if there would be too many.

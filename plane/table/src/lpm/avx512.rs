@@ -98,6 +98,14 @@ unsafe fn from_array<A: Address>(
     let shift = _mm_cvtsi32_si128(if root.class() == Class::Top { 8 } else { 16 });
     let zero = _mm512_setzero_si512();
     let mut open = 0;
+    // A gather waits for all of its cells before the next begins: ask for all of the batch first.
+    for address in addresses {
+        let cell = match root.class() {
+            Class::Top => address.first_24() as usize,
+            _ => usize::from(address.chunk(0)),
+        };
+        _mm_prefetch::<_MM_HINT_T0>(cells.wrapping_add(cell).cast());
+    }
     for first in (0..addresses.len()).step_by(STEP) {
         let lanes = lanes(addresses.len() - first);
         // SAFETY: only lanes that are in the slices are read and written; the indices are below
@@ -190,18 +198,18 @@ unsafe fn step<A: Address>(
         let chunk = _mm512_srlv_epi32(word, odd);
         let chunk = _mm512_and_si512(chunk, _mm512_set1_epi32(0xffff));
         let array = _mm512_test_epi32_mask(entries, _mm512_set1_epi32(ARRAYS)) & open;
-        let advance = if array == 0 {
-            _mm512_set1_epi32(2)
+        // What was just stored is not loaded again: that would wait for each of the stores.
+        let (advance, mut is_open) = if array == 0 {
+            (_mm512_set1_epi32(2), false)
         } else {
             arrays(walk, hops, (entries, chunk), array)
         };
         _mm_storeu_si128(chunk_at.cast(), _mm512_cvtepi32_epi8(_mm512_sub_epi32(at, advance)));
         let rows = open & !array;
         if rows != 0 {
-            self::rows(walk, hops, (entries, chunk), rows);
+            is_open |= self::rows(walk, hops, (entries, chunk), rows);
         }
-        let now = _mm512_maskz_loadu_epi32(open, hops.cast());
-        nodes(now) != 0
+        is_open
     }
 }
 
@@ -210,7 +218,7 @@ const ARRAYS: i32 = 0x6000_0000;
 const _: () = assert!(Class::Few as u8 == 0 && Class::Fan as u8 == 1 && Class::Top as u8 == 5);
 
 /// Indexes the nodes of lanes that have an entry for each value. How many octets of each address
-/// are decided, of all lanes.
+/// are decided, of all lanes, and whether one of them is at a node again.
 ///
 /// # Safety
 /// As [`step`].
@@ -221,7 +229,7 @@ unsafe fn arrays(
     hops: *mut u32,
     (entries, chunk): (__m512i, __m512i),
     lanes: u16,
-) -> __m512i {
+) -> (__m512i, bool) {
     let class = _mm512_and_si512(_mm512_srli_epi32::<28>(entries), _mm512_set1_epi32(7));
     // Few, fan, split, low, wide.
     let shift = _mm512_permutexvar_epi32(class, table([0, 0, 8, 0, 0]));
@@ -237,8 +245,8 @@ unsafe fn arrays(
         let next = _mm512_mask_i32gather_epi32::<4>(_mm512_setzero_si512(), lanes, index, base);
         _mm512_mask_storeu_epi32(hops.cast(), lanes, next);
         ask_rows(walk, next);
+        (advance, nodes(next) != 0)
     }
-    advance
 }
 
 /// A number for each class.
@@ -248,7 +256,7 @@ fn table([few, fan, split, low, wide]: [i32; 5]) -> __m512i {
     _mm512_setr_epi32(few, fan, split, low, wide, wide, wide, wide, 0, 0, 0, 0, 0, 0, 0, 0)
 }
 
-/// Finds the pieces of lanes that are at rows.
+/// Finds the pieces of lanes that are at rows. Whether one of them is a node again.
 ///
 /// # Safety
 /// As [`step`].
@@ -259,7 +267,7 @@ unsafe fn rows(
     hops: *mut u32,
     (entries, chunk): (__m512i, __m512i),
     mut lanes: u16,
-) {
+) -> bool {
     const FEW: u32 = WAYS[Class::Few as usize].ends;
     const FIRST: usize = Class::Few.first();
     const FURTHER: usize = Class::Fan.first() - FIRST;
@@ -269,6 +277,7 @@ unsafe fn rows(
         _mm512_storeu_epi32(nodes.as_mut_ptr().cast(), entries);
         _mm512_storeu_epi32(values.as_mut_ptr().cast(), chunk);
     }
+    let mut all = 0;
     while lanes != 0 {
         let lane = lanes.trailing_zeros() as usize & (STEP - 1);
         lanes &= lanes - 1;
@@ -285,9 +294,11 @@ unsafe fn rows(
             let word = node.line() as usize * (LINE_BYTES / 4) + word;
             let next = walk.region.known_word(word).load(Ordering::Acquire);
             *hops.add(lane) = next;
+            all |= next;
             ask(walk, Entry(next));
         }
     }
+    Entry(all).is_node()
 }
 
 /// Asks for the lines of entries that are rows.

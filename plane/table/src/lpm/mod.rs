@@ -387,7 +387,8 @@ impl<A: Address> Lookups<A> {
         self.unit.one_table(&self.walk(), self.root(table), addresses, hops);
     }
 
-    /// The next hops of addresses that are looked up each in a table of its own.
+    /// The next hops of addresses that are looked up each in a table of its own; as quick as
+    /// [`Lookups::lookup_batch`] where that is the same for all.
     ///
     /// # Panics
     /// As [`Lookups::lookup_batch`], and when `tables` is shorter than `addresses`.
@@ -395,7 +396,11 @@ impl<A: Address> Lookups<A> {
         assert!(reader.reads(&self.domain), "the reader reads this domain");
         assert!(addresses.len() <= BATCH_MAX && hops.len() >= addresses.len(), "a batch");
         assert!(tables.len() >= addresses.len(), "a table for each address");
-        let hops = &mut hops[..addresses.len()];
+        let (hops, tables) = (&mut hops[..addresses.len()], &tables[..addresses.len()]);
+        let Some(first) = tables.first() else { return };
+        if tables.iter().fold(0, |odd, table| odd | (table ^ first)) == 0 {
+            return self.unit.one_table(&self.walk(), self.root(*first), addresses, hops);
+        }
         for (hop, table) in hops.iter_mut().zip(tables) {
             *hop = self.root(*table).0;
         }

@@ -146,10 +146,6 @@ impl Control {
         })
     }
 
-    pub fn spec(&self) -> &Spec {
-        &self.spec
-    }
-
     /// The descriptors to wait at.
     pub fn descriptors(&self) -> [Option<&OwnedFd>; 2] {
         [self.listener.as_ref(), self.socket.as_ref()]

@@ -111,7 +111,7 @@ fn flows_are_spread_over_the_rings_and_no_ring_is_no_way() {
         (meta.flags, meta.hash) = (HASHED, n);
     }
     slave.port.send(&mut slave.pool, &mut slots);
-    let waiting = master.port.connection.as_ref().unwrap().receive.iter();
+    let waiting = master.port.rings.as_ref().unwrap().receive.iter();
     assert_eq!(waiting.map(|queue| queue.ring.head()).collect::<Vec<_>>(), [20, 20, 20]);
     let mut got = master.receive();
     got.sort_unstable();
@@ -145,8 +145,7 @@ fn a_master_refuses_a_wrong_secret_and_a_wrong_number() {
 #[test]
 fn either_end_comes_back_after_it_was_gone() {
     let (mut master, mut slave) = pair("back", |_| ());
-    let (master_spec, slave_spec) =
-        (master.port.control.spec().clone(), slave.port.control.spec().clone());
+    let (master_spec, slave_spec) = (master.port.hub.spec().clone(), slave.port.hub.spec().clone());
     assert_eq!(slave.port.close(&mut slave.pool), 0);
     master.attend();
     assert!(!master.port.is_up());
@@ -182,10 +181,13 @@ fn a_second_master_is_refused_and_a_socket_left_behind_taken_over() {
 fn a_sleeper_is_woken_by_the_other_end_and_by_nothing_else() {
     let spec = Spec::new(&path("sleep"), 3, Role::Master, MAC);
     let mut master = End::new(&spec);
-    // A worker waits at the port from the beginning, whoever comes and goes at the other end.
+    // Workers wait at a port from its beginning, whoever comes and goes.
     let mut outer = Poll::new().unwrap();
     outer.add(&master.port.descriptor(), 1, Interest::Read).unwrap();
-    let mut slave = End::new(&Spec { role: Role::Slave, ..spec });
+    let spec = Spec { role: Role::Slave, ..spec };
+    agree(&mut master, &mut End::new(&spec));
+    master.attend();
+    let mut slave = End::new(&spec);
     agree(&mut master, &mut slave);
     let none = Some(std::time::Duration::ZERO);
     slave.send(&packets(1, 60));
@@ -204,9 +206,11 @@ fn a_sleeper_is_woken_by_the_other_end_and_by_nothing_else() {
 #[test]
 fn a_slave_that_lies_about_its_descriptors_harms_nobody() {
     let (mut master, mut slave) = pair("lies", |_| ());
-    let ring = |end: &End| end.port.connection.as_ref().unwrap().send[0].ring.head();
+    let queue = |end: &End| Arc::clone(&end.port.rings.as_ref().unwrap().send[0]);
+    let ring = |end: &End| queue(end).lock().unwrap().ring.head();
     let lie = |end: &End, number, region, length, offset| {
-        let queue = &end.port.connection.as_ref().unwrap().send[0];
+        let queue = queue(end);
+        let queue = queue.lock().unwrap();
         let descriptor = shared::Descriptor { flags: 0, region, length, offset, metadata: 0 };
         queue.ring.set_descriptor(number, descriptor);
         queue.ring.set_head(number + 1);
@@ -220,7 +224,7 @@ fn a_slave_that_lies_about_its_descriptors_harms_nobody() {
     assert_eq!(counters.not_received(ReceiveDrop::Malformed), 2);
     assert_eq!(counters.not_received(ReceiveDrop::TooLong), 1);
     assert_eq!(master.pool.free_slots(), 256);
-    slave.port.connection.as_ref().unwrap().send[0].ring.set_head(5_000);
+    queue(&slave).lock().unwrap().ring.set_head(5_000);
     assert!(master.receive().is_empty());
     master.attend();
     assert!(!master.port.is_up(), "a ring with more than it holds ends the connection");
@@ -238,4 +242,82 @@ fn past_the_limits_nothing_is_opened() {
     ] {
         assert_eq!(MemifPort::open(&wrong).unwrap_err().kind(), io::ErrorKind::InvalidInput);
     }
+}
+
+/// The parts of one end, each of a worker of its own.
+fn parts(spec: &Spec, count: usize) -> Vec<End> {
+    let hub = Hub::new(spec, count);
+    let join = |part| MemifPort::join(&hub, part).unwrap();
+    (0..count).map(|part| End { port: join(part), pool: Pool::new(256, STRIDE) }).collect()
+}
+
+fn all_agree(master: &mut [End], slave: &mut [End]) {
+    for _ in 0..100 {
+        slave.iter_mut().chain(&mut *master).for_each(End::attend);
+        if slave[0].port.is_up() && master[0].port.is_up() {
+            return slave.iter_mut().chain(master).for_each(End::attend);
+        }
+    }
+    panic!("no agreement");
+}
+
+#[test]
+fn workers_have_rings_of_their_own_and_share_them_where_there_are_fewer() {
+    for (name, rings, workers) in [("own", (2, 2), 2), ("dealt", (4, 6), 2), ("few", (1, 2), 3)] {
+        let spec = Spec { rings, ..Spec::new(&path(name), 3, Role::Master, MAC) };
+        let mut masters = parts(&spec, workers);
+        let mut slaves = parts(&Spec { role: Role::Slave, ..spec }, workers);
+        all_agree(&mut masters, &mut slaves);
+        let some = packets(5, 600);
+        for (from, to) in [(0, 1), (1, 0)] {
+            let ends = [&mut masters, &mut slaves];
+            ends[from].iter_mut().for_each(|end| end.send(&some));
+            let mut got: Vec<_> = ends[to].iter_mut().flat_map(End::receive).collect();
+            let mut wanted = vec![some.clone(); workers].concat();
+            got.sort_unstable();
+            wanted.sort_unstable();
+            assert!(got == wanted, "{name}: what all workers sent arrives once");
+        }
+        let share = |end: &End| {
+            let rings = end.port.rings.as_ref().unwrap();
+            (rings.receive.len(), rings.send.len())
+        };
+        let shares: Vec<_> = masters.iter().map(share).collect();
+        let (receive, send) = rings;
+        let wanted = (0..workers).map(|at| {
+            let dealt = |count: usize| count / workers + usize::from(at < count % workers);
+            (dealt(receive), dealt(send).max(1))
+        });
+        assert_eq!(shares, wanted.collect::<Vec<_>>(), "{name}");
+    }
+}
+
+#[test]
+fn a_connection_ends_and_comes_back_for_all_workers() {
+    let spec = Spec { rings: (2, 2), ..Spec::new(&path("ends"), 3, Role::Master, MAC) };
+    let mut masters = parts(&spec, 2);
+    let slave = Spec { role: Role::Slave, ..spec.clone() };
+    let mut slaves = parts(&slave, 2);
+    all_agree(&mut masters, &mut slaves);
+    drop(slaves);
+    masters.iter_mut().for_each(End::attend);
+    for master in &mut masters {
+        assert!(!master.port.is_up());
+        master.send(&packets(1, 60));
+        assert_eq!(master.port.counters().not_sent(SendDrop::Down), 1);
+    }
+    let mut slaves = parts(&slave, 2);
+    all_agree(&mut masters, &mut slaves);
+    // What the second worker finds broken ends it for both.
+    let ring = slaves[1].port.rings.as_ref().unwrap().send[0].clone();
+    ring.lock().unwrap().ring.set_head(5_000);
+    assert!(masters[1].receive().is_empty());
+    masters.iter_mut().for_each(End::attend);
+    assert!(masters.iter().all(|end| !end.port.is_up() && end.port.rings.is_none()));
+    slaves.iter_mut().for_each(End::attend);
+    all_agree(&mut masters, &mut slaves);
+    slaves[1].send(&packets(3, 90));
+    assert_eq!(masters[1].receive(), packets(3, 90));
+    let third = MemifPort::join(&slaves[0].port.hub, 2);
+    assert_eq!(third.unwrap_err().kind(), io::ErrorKind::InvalidInput);
 }

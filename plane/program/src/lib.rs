@@ -4,13 +4,19 @@
 //!
 //! A control process that comes back says [`Program::Begin`], says all that it wants, and
 //! [`Program::End`]: what it did not say again is removed, and forwarding never stops.
+#![forbid(unsafe_code)]
 
+mod advertisement;
+mod notice;
 mod service;
 
+pub use advertisement::{AdvertisedPrefix, Advertisement, Preference};
+pub use notice::{MacChange, MacLimit, MacNotice};
+pub use service::AS_IT_IS;
 pub use service::{
-    Bridge, BridgeMember, Drops, Filter, FilterUse, LabelAction, Marking, Match, Meter, Policer,
-    PolicerUse, Pseudowire, Push, Queue, Rule, Sampling, Scheduler, StaticMac, Tunnel, Verdict,
-    Wred,
+    Bridge, BridgeMember, Collector, Drops, Filter, FilterUse, LabelAction, Marking, Match, Meter,
+    Policer, PolicerUse, Pseudowire, Push, Queue, Rule, Sampling, Scheduler, StaticMac, Tunnel,
+    Verdict, Wred,
 };
 
 use serde::{Deserialize, Serialize};
@@ -23,6 +29,8 @@ pub type Mac = [u8; 6];
 pub const HOPS_MAX: u32 = 1 << 20;
 /// Interfaces are numbered from 1 to below this.
 pub const INTERFACES_MAX: u32 = graph::INTERFACES_MAX as u32;
+/// The port of an interface that has none ([`Mode::BridgeRouted`]).
+pub const NO_PORT: u16 = u16::MAX;
 /// Labels pushed at once at most.
 pub const LABELS_MAX: usize = 4;
 /// Members of a group of hops at most.
@@ -102,6 +110,10 @@ pub enum Program {
     Scheduler(Scheduler),
     /// Samples of an interface's packets.
     Sampling(Sampling),
+    /// Who is told of samples.
+    Collector(Collector),
+    /// Router advertisements of an interface.
+    Advertisement(Advertisement),
     /// The features of an interface on an arc: these and no others.
     Features {
         /// The arc, e.g. `ip4-in`.
@@ -149,6 +161,17 @@ pub enum Mode {
         bridge: u32,
         /// Members of one group (not 0) do not talk to each other.
         split_horizon: u8,
+        /// MAC addresses behind it at most; 0: as many as the domain has.
+        #[serde(default)]
+        macs_max: u32,
+    },
+    /// It is the routed side of a bridge domain (integrated routing and bridging): a member of the
+    /// domain, without a port, to which frames for its MAC address go.
+    BridgeRouted {
+        /// The domain; each has one such interface at most.
+        bridge: u32,
+        /// The routing table.
+        vrf: u32,
     },
     /// They all go one way (VPWS).
     CrossConnect {
@@ -174,7 +197,7 @@ pub enum Urpf {
 pub struct Interface {
     /// Its number, 1 to `INTERFACES_MAX`.
     pub index: u32,
-    /// Its port.
+    /// Its port; [`NO_PORT`] of the routed side of a bridge.
     pub port: u16,
     /// The outer VLAN; `None`: packets without a tag.
     pub outer: Option<u16>,
@@ -183,7 +206,7 @@ pub struct Interface {
     pub inner: Option<u16>,
     /// What becomes of packets that come in.
     pub mode: Mode,
-    /// Octets of the longest IP packet that leaves; 0: the port's.
+    /// Octets of the longest IP packet that leaves; 0: the port's (1,500 without one).
     #[serde(default)]
     pub mtu: u16,
     /// Its MAC address; `None`: the port's.
@@ -321,9 +344,9 @@ pub enum Class {
 pub struct ProtectionRow {
     /// The class.
     pub class: Class,
-    /// Packets a second in all, of each worker.
+    /// Packets a second in all, of all workers together.
     pub rate_pps: u32,
-    /// Packets at once in all, of each worker.
+    /// Packets at once in all, of all workers together.
     pub burst: u32,
     /// Packets a second of one source; 0: as many as in all.
     #[serde(default)]
@@ -391,6 +414,10 @@ pub enum Removed {
     Scheduler(u16),
     /// Sampling on an interface.
     Sampling(u32),
+    /// The collector: samples are handed up.
+    Collector,
+    /// Router advertisements of an interface.
+    Advertisement(u32),
     /// The features of an interface on an arc.
     Features(String, u32),
     /// All protection rows: the defaults hold.

@@ -4,8 +4,6 @@ use super::{Direction, Family, Mac};
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
-pub use crate::scheduler::{Drops, Wred};
-
 /// Whether labels hide the hops that they cross (RFC 3443 §3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Tunnel {
@@ -288,6 +286,9 @@ pub struct PolicerUse {
     pub policer: u32,
 }
 
+/// In a map of what leaves: a class keeps its mark.
+pub const AS_IT_IS: u8 = 0xff;
+
 /// How marks and classes go together at an interface; a map that is not given leaves all as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Marking {
@@ -299,13 +300,27 @@ pub struct Marking {
     /// In: class and colour by priority (802.1p) or traffic class of labels, 8 rows.
     #[serde(default)]
     pub by_priority: Vec<(u8, u8)>,
-    /// Out: code point by class, then by colour: 24 rows.
+    /// Out: code point by class, then by colour: 24 rows; [`AS_IT_IS`] leaves it.
     #[serde(default)]
     pub to_dscp: Vec<u8>,
-    /// Out: priority or traffic class by class: 8 rows.
+    /// Out: priority or traffic class by class: 8 rows; [`AS_IT_IS`] leaves it.
     #[serde(default)]
     pub to_priority: Vec<u8>,
 }
+
+/// When a queue of this average length drops a packet of one colour although there is room.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Drops {
+    /// Below this average, octets, nothing is dropped.
+    pub min_octets: u32,
+    /// From this average on, octets, everything is dropped.
+    pub max_octets: u32,
+    /// Of a thousand packets so many are dropped just below `max_octets`.
+    pub permille: u16,
+}
+
+/// WRED of a class: green, yellow, red (RFC 2309; `Meta::colour`).
+pub type Wred = [Drops; 3];
 
 /// A node of a port's tree of queues.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -354,4 +369,17 @@ pub struct Sampling {
     pub one_in: u32,
     /// Octets of a sample at most.
     pub octets: u16,
+}
+
+/// Who is told of samples (RFC 7011): messages leave by UDP. Without one they are handed up.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Collector {
+    /// The routing table that leads to it.
+    pub vrf: u32,
+    /// In whose name they are sent: an own address of the same family.
+    pub source: IpAddr,
+    /// Where it is.
+    pub address: IpAddr,
+    /// Its UDP port.
+    pub port: u16,
 }

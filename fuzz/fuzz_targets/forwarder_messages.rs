@@ -1,0 +1,34 @@
+//! What a forwarder and its control read of each other: any octets are a message, the beginning of
+//! one or refused, and what was read is the same when it is written and read again.
+#![no_main]
+
+use forwarder::wire::{self, Reply, Request};
+use libfuzzer_sys::fuzz_target;
+use serde::{Deserialize, Serialize};
+use std::fmt::Debug;
+
+/// All messages in a row; a length is one octet here, so that few are too long.
+fn read<T: Serialize + for<'a> Deserialize<'a> + Debug>(octets: &[u8]) {
+    let mut rest = octets;
+    while let Some((length, more)) = rest.split_first() {
+        let body = &more[..usize::from(*length).min(more.len())];
+        let mut framed = (body.len() as u32).to_be_bytes().to_vec();
+        framed.extend_from_slice(body);
+        rest = &more[body.len()..];
+        assert!(wire::is_whole(&framed));
+        let Ok(Some((message, taken))) = wire::read::<T>(&framed) else { continue };
+        assert_eq!(taken, framed.len());
+        let mut again = Vec::new();
+        wire::write(&message, &mut again).expect("it is not longer than what it is of");
+        let (same, _) = wire::read::<T>(&again).expect("a message").expect("a whole one");
+        assert_eq!(format!("{message:?}"), format!("{same:?}"));
+    }
+}
+
+fuzz_target!(|octets: &[u8]| {
+    // As they come from a socket: nothing panics.
+    let _ = wire::read::<Request>(octets);
+    let _ = wire::read::<Reply>(octets);
+    read::<Request>(octets);
+    read::<Reply>(octets);
+});

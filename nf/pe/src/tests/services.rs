@@ -1,0 +1,297 @@
+//! Labels, pseudowires and classes: from the section to what the plane is told.
+
+use super::{EDGE, compiled, things};
+use crate::config::Pe;
+use crate::desired::Desired;
+use crate::numbers::Numbers;
+use nodes::Program;
+use nodes::program::{
+    AS_IT_IS, BridgeMember, Collector, Drops, Hop, LabelAction, Mode, NO_PORT, Push, Removed,
+    Tunnel,
+};
+
+fn hops(desired: &Desired) -> Vec<(u32, Hop)> {
+    things(desired, |it| match it {
+        Program::Hop { id, hop } => Some((*id, hop.clone())),
+        _ => None,
+    })
+}
+
+fn actions(desired: &Desired) -> Vec<LabelAction> {
+    things(desired, |it| match it {
+        Program::Label { action, .. } => Some(action.clone()),
+        _ => None,
+    })
+}
+
+/// What is wrong with a section, each with its mend.
+fn issues(text: &str) -> Vec<String> {
+    let pe: Pe = toml::from_str(text).expect("a section");
+    let mut issues = Vec::new();
+    pe.validate(&mut issues);
+    issues.iter().map(|it| format!("{}: {} ({})", it.path, it.what, it.mend)).collect()
+}
+
+#[test]
+fn a_pseudowire_has_its_control_word_and_flow_label_both_ways_and_over_its_backup() {
+    let with = "label_in = 300, control_word = true, flow_label = true, \
+                backup = { gateway = \"10.0.0.3\", labels = [302] }";
+    let desired = compiled(&EDGE.replace("label_in = 300", with), &mut Numbers::default());
+    let hops = hops(&desired);
+    let pushes: Vec<&Push> = hops
+        .iter()
+        .filter_map(|(_, hop)| match hop {
+            Hop::Push(push) => Some(push),
+            _ => None,
+        })
+        .collect();
+    let labels: Vec<&[u32]> = pushes.iter().map(|push| &*push.labels).collect();
+    assert_eq!(labels, [[301], [302]]);
+    assert!(pushes.iter().all(|push| push.control_word && push.flow_label && !push.entropy));
+    let place = |id: u32| hops.iter().position(|(hop, _)| *hop == id).expect("it is said");
+    let modes = things(&desired, |it| match it {
+        Program::Interface(it) => Some(it.mode.clone()),
+        _ => None,
+    });
+    let way = modes.iter().find_map(|mode| match mode {
+        Mode::CrossConnect { hop } if *hop != 0 => Some(*hop),
+        _ => None,
+    });
+    let (_, Hop::Backup { primary, backup }) = &hops[place(way.expect("a way"))] else {
+        panic!("{hops:?}")
+    };
+    assert!(place(*primary) < place(way.unwrap_or(0)) && place(pushes[0].over) < place(*primary));
+    assert!(place(*backup) < place(way.unwrap_or(0)));
+    let wire = LabelAction::PopInterface { interface: 3, control_word: true, flow_label: true };
+    assert_eq!(actions(&desired)[1], wire);
+}
+
+#[test]
+fn labels_hide_hops_or_do_not_as_their_model_says() {
+    let text = EDGE
+        .replace("label = 100", "label = 100\ntunnel = \"uniform\"")
+        .replace("labels = [200]", "labels = [200], tunnel = \"uniform\", entropy = true")
+        + "[[label]]\nlabel = 500\nvia = [{ gateway = \"10.0.0.2\", weight = 3 }]\n\
+           backup = { gateway = \"10.0.0.3\", labels = [501] }\ntunnel = \"short-pipe\"\n";
+    let desired = compiled(&text, &mut Numbers::default());
+    let found = actions(&desired);
+    assert_eq!(found[0], LabelAction::PopVrf { vrf: 1, tunnel: Tunnel::Uniform });
+    let LabelAction::Forward { hop, tunnel: Tunnel::ShortPipe } = found[3] else {
+        panic!("{found:?}")
+    };
+    let hops = hops(&desired);
+    assert!(hops.iter().any(|(id, it)| *id == hop && matches!(it, Hop::Backup { .. })));
+    let pushed = hops.iter().find_map(|(_, hop)| match hop {
+        Hop::Push(push) if push.labels == [200] => Some((push.tunnel, push.entropy)),
+        _ => None,
+    });
+    assert_eq!(pushed, Some((Tunnel::Uniform, true)));
+}
+
+#[test]
+fn labels_that_cannot_be_are_refused_with_their_mend() {
+    let wire = "label_in = 300, flow_label = true";
+    let text = EDGE
+        .replace("label_in = 300", wire)
+        .replace("labels = [301]", "labels = [301], entropy = true, tunnel = \"uniform\"")
+        + "[[label]]\nlabel = 500\nvia = [{ gateway = \"10.0.0.2\", entropy = true }]\n\
+           [[label]]\nlabel = 501\npop = true\nbackup = { interface = \"ge0\", labels = [16] }\n";
+    assert_eq!(
+        issues(&text),
+        [
+            "label[0].via[0].entropy: an entropy label needs labels before it (add `labels`)",
+            "label[0].via[0].entropy: the edge where the packet came in has put its entropy label \
+             (remove it)",
+            "label[1].backup: packets with labels go to a neighbour (add `gateway`)",
+            "label[1].backup: there is no way that this one stands in for (add `via`)",
+            "cross_connect[0].pseudowire.via.tunnel: a frame has no time to live that its labels \
+             could have (use `pipe`)",
+            "cross_connect[0].pseudowire.via.entropy: an entropy label and a flow label do the \
+             same (use one of them)",
+        ]
+    );
+}
+
+#[test]
+fn maps_have_a_row_for_every_mark_and_leave_alone_what_no_row_names() {
+    let text = EDGE.replace(
+        "addresses = [\"10.0.0.1/24\", \"2001",
+        "marking = \"core\"\naddresses = [\"10.0.0.1/24\", \"2001",
+    ) + r#"
+[[marking]]
+name = "core"
+dscp_in = [{ dscp = [46, 44], class = 5 }, { dscp = [12], class = 1, colour = "yellow" }]
+priority_in = [{ priority = [7], class = 6 }]
+dscp_out = [{ class = [1], colour = "yellow", dscp = 14 }, { class = [5], dscp = 46 }]
+priority_out = [{ class = [5], priority = 5 }]
+"#;
+    let desired = compiled(&text, &mut Numbers::default());
+    let found = things(&desired, |it| match it {
+        Program::Marking(marking) => Some(marking.clone()),
+        _ => None,
+    });
+    let [marking] = &found[..] else { panic!("{found:?}") };
+    let by = |dscp: usize| marking.by_dscp[dscp];
+    assert_eq!((marking.interface, marking.by_dscp.len()), (1, 64));
+    assert_eq!([by(46), by(44), by(45), by(12), by(0)], [(5, 0), (5, 0), (5, 0), (1, 1), (0, 0)]);
+    assert_eq!((marking.by_priority[7], marking.by_priority[3]), ((6, 0), (3, 0)));
+    assert_eq!(marking.to_dscp[3..6], [AS_IT_IS, 14, AS_IT_IS]);
+    assert_eq!(marking.to_dscp[15..18], [46; 3]);
+    assert_eq!(marking.to_priority[4..6], [AS_IT_IS, 5]);
+}
+
+#[test]
+fn queues_drop_early_and_bridges_keep_their_limits_and_samples_have_a_collector() {
+    let text = EDGE
+        .replace("name = \"ge1.9\"\n", "name = \"ge1.9\"\nmacs_max = 9\nsplit_horizon = 2\n")
+        .replace(
+            "name = \"lan\"",
+            "name = \"lan\"\nstorm_pps = 100\nmoves_max = 5\nstation = [\
+            { mac = \"02:00:00:00:00:09\", label_in = 400 }]",
+        )
+        .replace("policer_in", "sample_one_in = 100\nsample_octets = 0\npolicer_in")
+        + r#"
+[collector]
+address = "10.0.0.77"
+[[scheduler]]
+port = "ge0"
+queue = [{ name = "q", class = 0, wred = { green = { min_octets = 3000, max_octets = 9000,
+  permille = 100 }, red = { min_octets = 0, max_octets = 0, permille = 1000 } } }]
+"#;
+    let desired = compiled(&text, &mut Numbers::default());
+    let told: Vec<&Program> = desired.things.values().collect();
+    let has = |what: &dyn Fn(&Program) -> bool| told.iter().any(|it| what(it));
+    let mode = Mode::Bridged { bridge: 1, split_horizon: 2, macs_max: 9 };
+    assert!(has(&|it| matches!(it, Program::Interface(it) if it.mode == mode)));
+    assert!(has(
+        &|it| matches!(it, Program::Bridge(it) if (it.storm_pps, it.moves_max) == (100, 5))
+    ));
+    assert!(has(&|it| matches!(it, Program::StaticMac(it) if it.mac == [2, 0, 0, 0, 0, 9]
+        && it.member == BridgeMember::Pseudowire(1))));
+    assert!(has(&|it| matches!(it, Program::Sampling(it) if (it.one_in, it.octets) == (100, 0))));
+    let collector = Collector {
+        vrf: 0,
+        source: "10.0.0.1".parse().expect("an address"),
+        address: "10.0.0.77".parse().expect("an address"),
+        port: 4_739,
+    };
+    assert!(has(&|it| *it == Program::Collector(collector.clone())));
+    let green = Drops { min_octets: 3_000, max_octets: 9_000, permille: 100 };
+    let wred = [green, green, Drops { min_octets: 0, max_octets: 0, permille: 1_000 }];
+    assert!(has(&|it| matches!(it, Program::Scheduler(it) if it.queues[0].wred == Some(wred))));
+}
+
+#[test]
+fn classes_that_cannot_be_are_refused_with_their_mend() {
+    let text = EDGE
+        .replace("policer_in", "sample_one_in = 5\nmacs_max = 3\nmarking = \"cor\"\npolicer_in")
+        + r#"
+[[marking]]
+name = "core"
+dscp_in = [{ dscp = [64], class = 8 }]
+priority_out = [{ class = [], priority = 8 }]
+[[scheduler]]
+port = "ge0"
+queue = [{ name = "q", wred = { green = { min_octets = 9, max_octets = 8, permille = 1001 } } },
+  { name = "r", parent = "q", class = 1 }]
+"#;
+    assert_eq!(
+        issues(&text),
+        [
+            "interface[1].marking: there is no marking `cor` (is it `core`?)",
+            "interface[1].sample_one_in: nobody is told of samples (add `collector`)",
+            "interface[1].macs_max: the interface is in no bridge domain (name it in the \
+             `interfaces` of one)",
+            "scheduler[0].queue[0].wred: packets wait in the queues below (say it of those)",
+            "scheduler[0].queue[0].wred.green: all are dropped before the first is (use \
+             min_octets up to max_octets)",
+            "scheduler[0].queue[0].wred.green.permille: more than all (use 1000 or fewer)",
+            "marking[0].dscp_in[0]: its list is out of range (use 0 to 63)",
+            "marking[0].dscp_in[0]: 8 is out of range (use 0 to 7)",
+            "marking[0].priority_out[0]: a row of nothing (name one or more)",
+            "marking[0].priority_out[0]: 8 is out of range (use 0 to 7)",
+        ]
+    );
+    let text = EDGE.replace(
+        "name = \"lan\"",
+        "name = \"lan\"\nstation = [{ mac = \"02:00:00:00:00:09\", \
+        interface = \"ge0\" }]",
+    ) + "[collector]\naddress = \"2001:db8::9\"\nvrf = \"red\"\n";
+    assert_eq!(
+        issues(&text),
+        [
+            "collector.source: no interface of that table has such an address (name an own \
+             address)",
+            "bridge[0].station[0].interface: there is no member `ge0` ()",
+        ]
+    );
+}
+
+#[test]
+fn an_interface_advertises_its_subnets_or_what_it_is_told_to() {
+    let own = "addresses = [\"10.0.0.1/24\", \"2001:db8::1/64\"]";
+    let text = EDGE.replace(own, &(own.to_owned() + "\nadvertise = { interval_s = 30 }"));
+    let desired = compiled(&text, &mut Numbers::default());
+    let found = things(&desired, |it| match it {
+        Program::Advertisement(it) => Some(it.clone()),
+        _ => None,
+    });
+    let [said] = &found[..] else { panic!("{found:?}") };
+    let times = (said.interval_min_s, said.interval_max_s, said.lifetime_s);
+    assert_eq!((times, said.interface), ((10, 30, 90), 1));
+    let [subnet] = &said.prefixes[..] else { panic!("{said:?}") };
+    assert_eq!((subnet.prefix.to_string(), subnet.length), ("2001:db8::".to_owned(), 64));
+    assert!(subnet.autonomous && subnet.on_link);
+    let wrong = "addresses = [\"10.0.0.1/24\"]\nadvertise = { interval_s = 3, lifetime_s = 9001, \
+                 mtu = 1279, prefix = [{ prefix = \"2001:db8::/56\", autonomous = true, \
+                 preferred_s = 9, valid_s = 8 }, { prefix = \"10.0.0.0/8\" }] }";
+    assert_eq!(
+        issues(&EDGE.replace(own, wrong)),
+        [
+            "interface[0].advertise: an interface without an IPv6 address has nothing to speak \
+             from (add one to `addresses`)",
+            "interface[0].advertise.interval_s: 3 is out of range (use 4 to 1800)",
+            "interface[0].advertise.lifetime_s: 9001 is out of range (use 0, or 3 to 9000)",
+            "interface[0].advertise.mtu: less than every IPv6 link has (use 1280 or more)",
+            "interface[0].advertise.prefix[0].autonomous: hosts make addresses of prefixes of 64 \
+             bits only (remove it)",
+            "interface[0].advertise.prefix[0].preferred_s: preferred longer than valid (use 8 or \
+             less)",
+            "interface[0].advertise.prefix[1].prefix: hosts hear of IPv6 prefixes only (write \
+             `2001:db8::/64`)",
+        ]
+    );
+}
+
+#[test]
+fn an_interface_is_the_routed_side_of_a_bridge_domain_or_of_a_port() {
+    let side = "[[interface]]\nname = \"irb\"\nbridge = \"lan\"\nmac = \"02:00:00:00:00:01\"\n\
+                vrf = \"red\"\naddresses = [\"10.5.0.1/24\"]\n";
+    let desired = compiled(&(EDGE.to_owned() + side), &mut Numbers::default());
+    let found = things(&desired, |it| match it {
+        Program::Interface(it) if it.port == NO_PORT => Some(it.clone()),
+        _ => None,
+    });
+    let [irb] = &found[..] else { panic!("{found:?}") };
+    assert_eq!(irb.mode, Mode::BridgeRouted { bridge: 1, vrf: 1 });
+    assert_eq!(irb.mac, Some([2, 0, 0, 0, 0, 1]));
+    let renamed = compiled(&(EDGE.to_owned() + &side.replace("irb", "other")), &mut {
+        let mut numbers = Numbers::default();
+        compiled(&(EDGE.to_owned() + side), &mut numbers);
+        numbers
+    });
+    let changes = desired.changes(&renamed);
+    let gone = changes.iter().position(|it| *it == Program::Remove(Removed::Interface(irb.index)));
+    let new = changes.iter().position(|it| matches!(it, Program::Interface(_)));
+    assert!(gone.is_some() && gone < new, "one routed side at a time: {changes:?}");
+    let wrong = "[[interface]]\nname = \"irb2\"\nbridge = \"lan\"\nport = \"ge0\"\n";
+    assert_eq!(
+        issues(&(EDGE.to_owned() + side + wrong)),
+        [
+            "interface[5].bridge: `irb` is the routed side of it already ()",
+            "interface[5].port: the routed side of a bridge domain has none (remove it)",
+            "interface[5]: there is no device that it could take a MAC address from (add `mac`, \
+             one of your own: `02:…`)",
+        ]
+    );
+}
