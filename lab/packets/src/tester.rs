@@ -156,9 +156,9 @@ impl Tester {
         Found { measured, report, unsent, busy, away, worker_away }
     }
 
-    /// Packets of a trial of their own, so that nobody sleeps who is tested: one that has to be woken
-    /// waits for its core as long as others may keep it (RFC 2544 §23 has frames before a trial,
-    /// too).
+    /// Packets of a trial of their own, so that nobody sleeps who is tested: one that has to be
+    /// woken waits for its core as long as others may keep it (RFC 2544 §23 has frames before a
+    /// trial, too).
     fn wake(&mut self) {
         self.begin();
         let mut schedule = Schedule::new(self.now(), WAKE_PPS, WAKE_PACKETS);

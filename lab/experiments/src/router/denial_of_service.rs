@@ -294,8 +294,13 @@ fn row(
         Err(why) => json!({ "why": why }),
     };
     let mut detail = json!({ "peer": told(linux), "tandem": told(tandem) });
-    if let Err(why) = tandem {
-        detail["why"] = json!(why);
+    match tandem {
+        Ok(found) if found.beside.unsent > 0 => {
+            let unsent = found.beside.unsent;
+            detail["note"] = json!(format!("the tester did not manage to send {unsent} packets"));
+        }
+        Ok(_) => {}
+        Err(why) => detail["why"] = json!(why),
     }
     let peer = linux.as_ref().ok();
     Row {
