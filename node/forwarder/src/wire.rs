@@ -10,7 +10,8 @@
 //!         ←────────────────────────────────── Answer
 //!         ←────────────────────────────────── Link, Mac: what happens by itself
 //! ```
-//! Fields and words that one side does not know are skipped: the two may be of two versions.
+//! Fields that one side does not know are skipped. A message that it does not know ends the
+//! connection: a forwarder that a newer control cannot talk to is to be started anew.
 
 use nodes::Program;
 use nodes::program::MacNotice;
