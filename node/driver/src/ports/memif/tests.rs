@@ -271,12 +271,11 @@ fn workers_have_rings_of_their_own_and_share_them_where_there_are_fewer() {
         let some = packets(5, 600);
         for (from, to) in [(0, 1), (1, 0)] {
             let ends = [&mut masters, &mut slaves];
-            for at in 0..workers {
-                ends[from][at].send(&some);
-            }
+            ends[from].iter_mut().for_each(|end| end.send(&some));
             let mut got: Vec<_> = ends[to].iter_mut().flat_map(End::receive).collect();
             let mut wanted = vec![some.clone(); workers].concat();
-            (got.sort_unstable(), wanted.sort_unstable());
+            got.sort_unstable();
+            wanted.sort_unstable();
             assert!(got == wanted, "{name}: what all workers sent arrives once");
         }
         let share = |end: &End| {
