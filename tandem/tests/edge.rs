@@ -362,7 +362,7 @@ impl Host {
         let mut command = Command::new("tshark");
         command.args(["-n", "-o", "ip.check_checksum:TRUE", "-r", &path, "-Y", "udp"]);
         command.args(["-T", "fields"]);
-        fields.iter().for_each(|field| drop(command.args(["-e", field])));
+        command.args(fields.iter().flat_map(|field| ["-e", field]));
         let read = command.output().unwrap();
         words(&read.stdout).lines().map(str::to_owned).collect()
     }
