@@ -388,7 +388,8 @@ fn vlans_and_pairs_of_them_are_what_scapy_and_tshark_take_them_for() {
     }
     scene.start(TAGGED);
     let until = Instant::now() + LONG;
-    let asks = "Ether(dst='ff:ff:ff:ff:ff:ff')/Dot1Q(vlan=7)/ARP(psrc='10.7.0.2',pdst='10.7.0.1')";
+    let asks = "Ether(dst='ff:ff:ff:ff:ff:ff')/Dot1Q(vlan=7)\
+         /ARP(hwsrc='02:00:00:00:07:02',psrc='10.7.0.2',pdst='10.7.0.1')";
     let fields = ["vlan.id", "arp.src.proto_ipv4"];
     let mut answers = Vec::new();
     while answers.is_empty() && Instant::now() < until {
@@ -411,14 +412,15 @@ fn vlans_and_pairs_of_them_are_what_scapy_and_tshark_take_them_for() {
         a.send(&format!("Ether(dst='{}')/Dot1Q(vlan=7)/Dot1Q(vlan=9)/{ip}", mac("a")));
         a.send(&format!("Ether(dst='{}')/{ip}", mac("a")));
     });
-    assert_eq!(heard, ["8\t5\t9\t5\t63\t5,4000\t1\t"; 5]);
+    // Priorities end with their link.
+    assert_eq!(heard, ["8\t0\t9\t0\t63\t5,4000\t1\t"; 5]);
     let heard = a.hears("udp", &fields, || {
         let ip = "IP(src='10.8.0.2',dst='10.7.0.2',ttl=9)/UDP(sport=6,dport=4001)/'tagged'";
         b.send(&format!("Ether(dst='{}')/Dot1AD(vlan=8,prio=3)/Dot1Q(vlan=9)/{ip}", mac("b")));
         b.send(&format!("Ether(dst='{}')/Dot1AD(vlan=8,prio=3)/Dot1Q(vlan=7)/{ip}", mac("b")));
         b.send(&format!("Ether(dst='{}')/Dot1AD(vlan=8,prio=3)/{ip}", mac("b")));
     });
-    assert_eq!(heard, ["\t\t7\t3\t8\t6,4001\t1\t"; 5]);
+    assert_eq!(heard, ["\t\t7\t0\t8\t6,4001\t1\t"; 5]);
     assert_eq!(scene.refusals(), Vec::<Value>::new());
 }
 
