@@ -261,6 +261,56 @@ fn two_hosts_reach_one_another_and_the_router_whatever_the_size() {
     assert_eq!(scene.refusals(), Vec::<Value>::new());
 }
 
+/// An iperf3 server for one client; ends with it.
+struct Iperf(Child);
+
+impl Iperf {
+    fn start(host: &Host) -> Self {
+        let command =
+            ["netns", "exec", host.namespace.name(), "iperf3", "-s", "-1", "--forceflush"];
+        let mut command = Command::new("ip").args(command).stdout(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(command.stdout.take().unwrap()).lines();
+        let server = Self(command);
+        let listens = lines.any(|line| line.unwrap().contains("Server listening"));
+        assert!(listens, "iperf3 is installed (make setup)");
+        // What it says later goes nowhere, but is read: it must not wait for us.
+        thread::spawn(move || lines.for_each(drop));
+        server
+    }
+}
+
+impl Drop for Iperf {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn streams_of_iperf_and_steps_of_traceroute_go_through_the_router() {
+    let mut scene = Scene::new();
+    let (a, b) = two_hosts(&scene);
+    scene.start(TWO_HOSTS);
+    a.reaches("10.2.0.2");
+    a.reaches("2001:db8:2::2");
+    for (near, far) in [("10.1.0.1", "10.2.0.2"), ("2001:db8:1::1", "2001:db8:2::2")] {
+        let steps = a.run(&["traceroute", "-n", "-q", "1", "-N", "1", "-m", "4", far]);
+        let steps = words(&steps.stdout);
+        let hops: Vec<&str> =
+            steps.lines().skip(1).filter_map(|line| line.split_whitespace().nth(1)).collect();
+        assert_eq!(hops, [near, far], "{steps}");
+        for more in [&[][..], &["-R"], &["-u", "-b", "5M", "-l", "1200"]] {
+            let _server = Iperf::start(&b);
+            let client = a.run(&[&["iperf3", "-J", "-t", "1", "-c", far], more].concat());
+            let said: Value = serde_json::from_slice(&client.stdout).unwrap();
+            let end = &said["end"];
+            let sum = end.get("sum_received").or_else(|| end.get("sum")).unwrap_or(end);
+            assert!(sum["bytes"].as_u64() > Some(100_000), "{more:?}: {said}");
+        }
+    }
+    assert_eq!(scene.refusals(), Vec::<Value>::new());
+}
+
 #[test]
 fn forwarding_goes_on_without_its_control_and_the_next_one_takes_over() {
     let mut scene = Scene::new();
