@@ -171,7 +171,7 @@ impl Bank {
     }
 
     /// Whether a policer lets a packet pass, which it may mark. One that is not there lets pass.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn police(
         &mut self,
         policer: u32,
