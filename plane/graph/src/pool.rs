@@ -22,6 +22,8 @@ pub const STRIDE_JUMBO: usize = 10_304;
 pub const SLOTS_MAX: usize = 1 << 20;
 /// Octets of a huge page.
 const HUGE_PAGE: usize = 2 << 20;
+/// Octets of a small page.
+const PAGE: usize = 4_096;
 /// Octets of a cache line.
 const LINE: usize = 64;
 
@@ -49,6 +51,11 @@ impl Region {
     fn new(octets: usize) -> Self {
         let octets = octets.next_multiple_of(HUGE_PAGE);
         let memory = table::Region::new(octets / LINE).expect("memory for a pool");
+        // Filled now: no packet waits for a page.
+        for at in (0..octets).step_by(PAGE) {
+            // SAFETY: inside the region, which nobody else has yet.
+            unsafe { memory.start().add(at).write_volatile(0) };
+        }
         Self { memory, octets }
     }
 

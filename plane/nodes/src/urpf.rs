@@ -60,15 +60,20 @@ impl Node for SourceCheck {
             *table = cx.packets.meta(*slot).vrf;
         }
         let mut hops = [0_u32; VECTOR_MAX];
-        let (count, packets) = (batch.len(), &*cx.packets);
-        let packet = |at: usize| batch.get(at).map_or(&[][..], |slot| packets.bytes(*slot));
+        let tables = &tables[..batch.len()];
         if self.six {
-            let sources: [_; VECTOR_MAX] = std::array::from_fn(|at| address6(packet(at), 8));
-            let (tables, sources) = (&tables[..count], &sources[..count]);
+            let mut sources = [0; VECTOR_MAX];
+            for (slot, source) in batch.iter().zip(&mut sources) {
+                *source = address6(cx.packets.bytes(*slot), 8);
+            }
+            let sources = &sources[..batch.len()];
             self.routes.ipv6.lookup_each(cx.reader, tables, sources, &mut hops);
         } else {
-            let sources: [_; VECTOR_MAX] = std::array::from_fn(|at| long(packet(at), 12));
-            let (tables, sources) = (&tables[..count], &sources[..count]);
+            let mut sources = [0; VECTOR_MAX];
+            for (slot, source) in batch.iter().zip(&mut sources) {
+                *source = long(cx.packets.bytes(*slot), 12);
+            }
+            let sources = &sources[..batch.len()];
             self.routes.ipv4.lookup_each(cx.reader, tables, sources, &mut hops);
         }
         let (mut right, mut count) = ([Slot(0); VECTOR_MAX], 0);

@@ -63,6 +63,19 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
+/// Waits until the other end is there and packets pass.
+fn meets(port: &mut Port, pool: &mut Pool, peer: &Testpmd) {
+    for _ in 0..3_000 {
+        port.attend(pool);
+        if port.is_up() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(port.is_up(), "{}", peer.log());
+    warm_up(port, pool);
+}
+
 /// A slave of DPDK offers buffers when it polls for the first time: waits until something passes.
 fn warm_up(port: &mut Port, pool: &mut Pool) {
     let mut got = Vec::new();
@@ -91,15 +104,7 @@ fn mirrors_with(name: &str, role: Role, queues: usize, change: impl Fn(&mut Spec
     let mut pool = Pool::new(2_048, STRIDE);
     let theirs = if role == Role::Master { "slave" } else { "master" };
     let peer = Testpmd::start(&folder, theirs, queues, more);
-    for _ in 0..3_000 {
-        port.attend(&mut pool);
-        if port.is_up() {
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    assert!(port.is_up(), "{}", peer.log());
-    warm_up(&mut port, &mut pool);
+    meets(&mut port, &mut pool, &peer);
     let wanted = frames(FAR_MAC, NEAR_MAC);
     let mut back = Vec::new();
     for (number, some) in wanted.chunks(32).enumerate() {
@@ -171,15 +176,7 @@ fn workers_mirror_with(name: &str, role: Role) {
             scope.spawn(move || {
                 let mut port = Port::Memif(MemifPort::join(hub, part).unwrap());
                 let mut pool = Pool::new(1_024, STRIDE);
-                for _ in 0..3_000 {
-                    port.attend(&mut pool);
-                    if port.is_up() {
-                        break;
-                    }
-                    std::thread::sleep(Duration::from_millis(20));
-                }
-                assert!(port.is_up(), "{}", peer.log());
-                warm_up(&mut port, &mut pool);
+                meets(&mut port, &mut pool, peer);
                 let mut some = frames(FAR_MAC, NEAR_MAC)[..32].to_vec();
                 // The last octet says whose they are.
                 some.iter_mut().for_each(|frame| frame.push(part as u8));
