@@ -83,6 +83,18 @@ impl Talk {
         &self.heard
     }
 
+    /// Waits for a line that begins so and forgets it and what was said before it; what came
+    /// behind it is still to be heard.
+    ///
+    /// # Errors
+    /// As [`Talk::hear`].
+    pub fn pass(&mut self, beginning: &str, limit: Duration) -> anyhow::Result<()> {
+        self.hear(beginning, limit)?;
+        let at = self.heard.iter().position(|line| line.starts_with(beginning));
+        self.heard.drain(..=at.context("it was heard")?);
+        Ok(())
+    }
+
     /// Forgets what was said so far.
     pub fn forget(&mut self) {
         self.heard.extend(self.lines.try_iter());
@@ -105,5 +117,20 @@ impl Drop for Talk {
             let mut child = child;
             let _ = child.wait();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_behind_a_line_that_is_passed_is_heard() {
+        let said = "first\nbegin\nlistening\n".as_bytes();
+        let mut talk = Talk::new(said, std::io::sink(), None);
+        let limit = Duration::from_secs(5);
+        talk.hear("listening", limit).expect("it was said");
+        talk.pass("begin", limit).expect("it was said");
+        assert_eq!(talk.heard(), ["listening"]);
     }
 }

@@ -186,8 +186,7 @@ impl Guest {
         // What is said before the shell has gone would be the shell's.
         write!(shell, "{PATH}\necho '{BEGIN}'; exec {command} 2>&1\n")?;
         let mut talk = Talk::new(shell.try_clone()?, shell, None);
-        talk.hear(BEGIN, COMMAND_MAX)?;
-        talk.forget();
+        talk.pass(BEGIN, COMMAND_MAX)?;
         Ok(talk)
     }
 
