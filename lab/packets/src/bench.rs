@@ -2,7 +2,7 @@
 
 use crate::ground::{Ground, LEFT, LEFT_MAC, RIGHT};
 use crate::memory::RING;
-use crate::tester::{CELLS, Found, Tester, WIRE_CELLS};
+use crate::tester::{CELLS, Found, TRIAL_MAX, Tester, WIRE_CELLS};
 use anyhow::Context;
 use driver::ports::{MemifPort, PacketPort, Port, XdpPort, memif, packet, xdp};
 use graph::{Pool, STRIDE};
@@ -26,8 +26,17 @@ const LATENCY_LOAD: f64 = 0.9;
 /// Time for the other ends of memifs, and between two looks.
 const MEET_MAX: Duration = Duration::from_secs(15);
 const PAUSE: Duration = Duration::from_millis(10);
-/// Trials of delays.
-const LATENCY_TRIALS: usize = 5;
+/// The first trials of a search, the last, and their sum.
+const LONG: [Duration; 3] = [Duration::from_millis(250), TRIAL_MAX, Duration::from_millis(3_150)];
+const QUICK: [Duration; 3] =
+    [Duration::from_millis(100), Duration::from_millis(250), Duration::from_millis(250)];
+/// A trial in which the tester was away from its ports for longer says what kept it away: it is
+/// repeated if packets were lost or their delays are asked for, as often as there are trials of
+/// delays at most.
+const AWAY_MAX: Duration = Duration::from_micros(500);
+/// Trials of delays (RFC 8219 §7.2: at least 20), and in a quick run.
+const LATENCY_TRIALS: usize = 20;
+const LATENCY_TRIALS_QUICK: usize = 5;
 
 /// How long trials are.
 #[derive(Debug, Clone, Copy)]
@@ -53,6 +62,8 @@ pub struct Reached {
     pub longest: Vec<(Duration, Duration)>,
     /// Trials of the search.
     pub trials: usize,
+    /// Trials that were repeated because the tester was away.
+    pub repeats: usize,
     /// Whether the tester itself could not do more.
     pub is_testers_limit: bool,
 }
@@ -85,8 +96,7 @@ impl Bench {
 
     /// How long the trials of a search are.
     pub fn goal(&self) -> Goal {
-        let times = if self.is_quick { [100, 250, 250] } else { [250, 1_000, 3_000] };
-        let [initial, last, sum] = times.map(Duration::from_millis);
+        let [initial, last, sum] = if self.is_quick { QUICK } else { LONG };
         Goal { width: WIDTH, ..Goal::noisy(LOSS) }.within(initial, last, sum)
     }
 
@@ -166,8 +176,9 @@ impl Bench {
         let mut held: Vec<(f64, Found)> = Vec::new();
         let mut at_worst = (f64::INFINITY, Found::default());
         let tolerable = |found: &Found| found.measured.loss_ratio() <= LOSS;
+        let mut repeats = self.latency_trials();
         let never: Result<usize, std::convert::Infallible> = drive(&mut search, |trial| {
-            let found = tester.trial(trial);
+            let found = undisturbed(tester, trial, &mut repeats, |found| !tolerable(found));
             if let Trial::Rate { pps, .. } = trial {
                 if tolerable(&found) {
                     held.push((pps, found.clone()));
@@ -185,18 +196,29 @@ impl Bench {
         let at_best = held.pop().map(|(_, found)| found).unwrap_or_default();
         let lost = at_worst.1.report.all.lost + at_worst.1.unsent;
         let is_testers_limit = at_worst.1.unsent * 2 > lost;
-        let (at_load, longest) = self.delays(tester, pps * LATENCY_LOAD);
-        Reached { pps, bounds, at_best, at_load, longest, trials, is_testers_limit }
+        let (at_load, longest) = self.delays(tester, pps * LATENCY_LOAD, &mut repeats);
+        let repeats = self.latency_trials() - repeats;
+        Reached { pps, bounds, at_best, at_load, longest, trials, repeats, is_testers_limit }
+    }
+
+    const fn latency_trials(&self) -> usize {
+        if self.is_quick { LATENCY_TRIALS_QUICK } else { LATENCY_TRIALS }
     }
 
     /// Delays at a rate: of repeated trials the one with the median of means, and of each the
     /// longest.
-    fn delays(&self, tester: &mut Tester, pps: f64) -> (Found, Vec<(Duration, Duration)>) {
+    fn delays(
+        &self,
+        tester: &mut Tester,
+        pps: f64,
+        repeats: &mut usize,
+    ) -> (Found, Vec<(Duration, Duration)>) {
         let duration = self.goal().final_duration;
-        let mut method = Latency::new(pps.max(1.0), duration, LATENCY_TRIALS);
-        let mut all = Vec::with_capacity(LATENCY_TRIALS);
+        let trials = self.latency_trials();
+        let mut method = Latency::new(pps.max(1.0), duration, trials);
+        let mut all = Vec::with_capacity(trials);
         let never: Result<usize, std::convert::Infallible> = drive(&mut method, |trial| {
-            let found = tester.trial(trial);
+            let found = undisturbed(tester, trial, repeats, |_| true);
             let measured = found.measured;
             all.push(found);
             Ok(measured)
@@ -210,6 +232,22 @@ impl Bench {
         let middle = all.len() / 2;
         (all.into_iter().nth(middle).unwrap_or_default(), longest)
     }
+}
+
+/// A trial, again while the tester was away in it and `matters` says that this would show, as long as any
+/// `repeats` are left.
+fn undisturbed(
+    tester: &mut Tester,
+    trial: Trial,
+    repeats: &mut usize,
+    matters: impl Fn(&Found) -> bool,
+) -> Found {
+    let mut found = tester.trial(trial);
+    while found.away > AWAY_MAX && matters(&found) && *repeats > 0 {
+        *repeats -= 1;
+        found = tester.trial(trial);
+    }
+    found
 }
 
 impl Reached {
@@ -246,6 +284,7 @@ impl Reached {
             "pps_a_busy_core": self.pps_a_core().round(),
             "testers_limit": self.is_testers_limit,
             "trials": self.trials,
+            "repeats": self.repeats,
             "reordered": all.reordered,
             "duplicates": all.duplicates,
             "latency_us_at_90_percent": {

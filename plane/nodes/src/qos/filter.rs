@@ -108,9 +108,10 @@ impl FilterNode {
         let (mut passed, mut dropped) = ([Slot(0); VECTOR_MAX], [Slot(0); VECTOR_MAX]);
         let mut fates = [0_u8; VECTOR_MAX];
         let (mut passes, mut drops) = (0, 0);
+        let tally = filter.tally(self.views.worker);
         for (slot, rule) in batch.iter().zip(rules) {
             let octets = u64::from(cx.packets.meta(*slot).length);
-            let mut fate = filter.count(self.views.worker, *rule, octets);
+            let mut fate = tally.count(*rule, octets);
             if fate == Fate::Act {
                 fate = self.act(*rule, *slot, filter, cx);
             }

@@ -46,6 +46,25 @@ pub(crate) struct Compiled {
     cells: Vec<Box<[[AtomicU64; 2]]>>,
 }
 
+/// What a worker has counted of each rule, and what each comes to.
+#[derive(Clone, Copy)]
+pub(crate) struct Tally<'a> {
+    cells: &'a [[AtomicU64; 2]],
+    fates: &'a [Fate],
+}
+
+impl Tally<'_> {
+    /// Counts a packet of a rule, or of none, and says what becomes of it.
+    #[inline(always)]
+    pub(crate) fn count(self, rule: u32, octets: u64) -> Fate {
+        let at = (rule as usize).min(self.fates.len() - 1);
+        let [packets, sum] = &self.cells[at];
+        packets.store(packets.load(Relaxed).wrapping_add(1), Relaxed);
+        sum.store(sum.load(Relaxed).wrapping_add(octets), Relaxed);
+        self.fates[at]
+    }
+}
+
 /// Why rules make no filter.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoFilter {
@@ -84,16 +103,11 @@ impl Compiled {
         Ok(Self { family: filter.family, rules, verdicts, fates, cells })
     }
 
-    /// Counts a packet of a rule, or of none, and says what becomes of it. Only the worker of
-    /// that number does this.
-    #[inline]
-    pub(crate) fn count(&self, worker: usize, rule: u32, octets: u64) -> Fate {
-        let at = (rule as usize).min(self.fates.len() - 1);
-        if let Some([packets, sum]) = self.cells.get(worker).and_then(|cells| cells.get(at)) {
-            packets.store(packets.load(Relaxed).wrapping_add(1), Relaxed);
-            sum.store(sum.load(Relaxed).wrapping_add(octets), Relaxed);
-        }
-        self.fates[at]
+    /// Where a worker counts. Only the worker of that number does so.
+    pub(crate) fn tally(&self, worker: usize) -> Tally<'_> {
+        let fates = &self.fates[..];
+        // Of as many cells as fates.
+        Tally { cells: &self.cells[worker][..fates.len()], fates }
     }
 
     /// Packets and octets of each rule, and last of what no rule matched, of all workers.
@@ -129,7 +143,11 @@ impl Headers {
             Rules::Ip4(classifier) => {
                 self.ip4.resize(batch.len(), Header::default());
                 for (slot, header) in batch.iter().zip(&mut self.ip4) {
-                    fields::read_ip4(looked_at(packets, *slot, Family::Ip4), header);
+                    let Some(octets) = network_header(packets, *slot) else {
+                        *header = fields::ip4(looked_at(packets, *slot, Family::Ip4));
+                        continue;
+                    };
+                    fields::read_ip4(octets, header);
                 }
                 classifier.lookup(&self.ip4, rules);
             }
@@ -143,6 +161,17 @@ impl Headers {
             }
         }
     }
+}
+
+/// A packet from its network header on, if that was found.
+#[inline(always)]
+fn network_header(packets: &Pool, slot: Slot) -> Option<&[u8]> {
+    let meta = packets.meta(slot);
+    if meta.l3 == 0 {
+        return None;
+    }
+    let end = usize::from(meta.offset) + usize::from(meta.length);
+    packets.cell(slot).get(usize::from(meta.l3)..end)
 }
 
 /// A packet from where its filter looks at it.

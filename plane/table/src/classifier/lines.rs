@@ -185,13 +185,16 @@ mod wide {
             let (low, high) = (and(rows, 0), and(rows, 1));
             // Without a branch: in which half the rule stands is anybody's guess.
             // SAFETY: a `Wide` exists.
-            let (both, set, all) = unsafe {
-                let (l, h) = (_mm512_test_epi64_mask(low, low), _mm512_test_epi64_mask(high, high));
-                let chosen = _mm512_mask_mov_epi64(high, u8::from(l == 0).wrapping_sub(1), low);
-                let both = u32::from(l) | u32::from(h) << 8;
-                (both, if l == 0 { h } else { l }, chosen)
+            let (l, h) =
+                unsafe { (_mm512_test_epi64_mask(low, low), _mm512_test_epi64_mask(high, high)) };
+            let both = u32::from(l) | u32::from(h) << 8;
+            let word = (both | 1 << 15).trailing_zeros();
+            // The word is and-ed once more, by itself: to get it out of two vectors costs more.
+            let and = |bits, row: &*const Line| {
+                // SAFETY: the caller's rows have two lines, of eight words each.
+                bits & unsafe { *row.cast::<u64>().add(word as usize) }
             };
-            let found = both.trailing_zeros() * 64 + lowest(set, all).trailing_zeros();
+            let found = word * 64 + rows.iter().fold(u64::MAX, and).trailing_zeros();
             if both == 0 { super::super::NO_RULE } else { found }
         }
 
