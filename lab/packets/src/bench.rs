@@ -31,8 +31,8 @@ const LONG: [Duration; 3] = [Duration::from_millis(250), TRIAL_MAX, Duration::fr
 const QUICK: [Duration; 3] =
     [Duration::from_millis(100), Duration::from_millis(250), Duration::from_millis(250)];
 /// A trial in which the tester was away from its ports for longer says what kept it away: it is
-/// repeated if packets were lost or their delays are asked for, as often as there are trials of
-/// delays at most.
+/// not among those of delays, and repeated if packets were lost, so often in a search as there are
+/// trials of delays.
 const AWAY_MAX: Duration = Duration::from_micros(500);
 /// Trials of delays (RFC 8219 §7.2: at least 20), and in a quick run.
 const LATENCY_TRIALS: usize = 20;
@@ -176,9 +176,13 @@ impl Bench {
         let mut held: Vec<(f64, Found)> = Vec::new();
         let mut at_worst = (f64::INFINITY, Found::default());
         let tolerable = |found: &Found| found.measured.loss_ratio() <= LOSS;
-        let mut repeats = self.latency_trials();
+        let mut repeats = 0;
         let never: Result<usize, std::convert::Infallible> = drive(&mut search, |trial| {
-            let found = undisturbed(tester, trial, &mut repeats, |found| !tolerable(found));
+            let mut found = tester.trial(trial);
+            while found.away > AWAY_MAX && !tolerable(&found) && repeats < self.latency_trials() {
+                repeats += 1;
+                found = tester.trial(trial);
+            }
             if let Trial::Rate { pps, .. } = trial {
                 if tolerable(&found) {
                     held.push((pps, found.clone()));
@@ -196,8 +200,7 @@ impl Bench {
         let at_best = held.pop().map(|(_, found)| found).unwrap_or_default();
         let lost = at_worst.1.report.all.lost + at_worst.1.unsent;
         let is_testers_limit = at_worst.1.unsent * 2 > lost;
-        let (at_load, longest) = self.delays(tester, pps * LATENCY_LOAD, &mut repeats);
-        let repeats = self.latency_trials() - repeats;
+        let (at_load, longest) = self.delays(tester, pps * LATENCY_LOAD);
         Reached { pps, bounds, at_best, at_load, longest, trials, repeats, is_testers_limit }
     }
 
@@ -205,20 +208,15 @@ impl Bench {
         if self.is_quick { LATENCY_TRIALS_QUICK } else { LATENCY_TRIALS }
     }
 
-    /// Delays at a rate: of repeated trials the one with the median of means, and of each the
-    /// longest.
-    fn delays(
-        &self,
-        tester: &mut Tester,
-        pps: f64,
-        repeats: &mut usize,
-    ) -> (Found, Vec<(Duration, Duration)>) {
+    /// Delays at a rate: of repeated trials in which the tester was never away the one with the
+    /// median of means, and of each the longest.
+    fn delays(&self, tester: &mut Tester, pps: f64) -> (Found, Vec<(Duration, Duration)>) {
         let duration = self.goal().final_duration;
         let trials = self.latency_trials();
         let mut method = Latency::new(pps.max(1.0), duration, trials);
         let mut all = Vec::with_capacity(trials);
         let never: Result<usize, std::convert::Infallible> = drive(&mut method, |trial| {
-            let found = undisturbed(tester, trial, repeats, |_| true);
+            let found = tester.trial(trial);
             let measured = found.measured;
             all.push(found);
             Ok(measured)
@@ -227,27 +225,14 @@ impl Bench {
         let longest =
             |found: &Found| (Duration::from_nanos(found.measured.delays.max_ns), found.away);
         let longest = all.iter().map(longest).collect();
+        if all.iter().any(|found| found.away <= AWAY_MAX) {
+            all.retain(|found| found.away <= AWAY_MAX);
+        }
         let mean = |found: &Found| found.measured.delays.mean_ns;
         all.sort_by(|one, other| mean(one).total_cmp(&mean(other)));
         let middle = all.len() / 2;
         (all.into_iter().nth(middle).unwrap_or_default(), longest)
     }
-}
-
-/// A trial, again while the tester was away in it and `matters` says that this would show, as long as any
-/// `repeats` are left.
-fn undisturbed(
-    tester: &mut Tester,
-    trial: Trial,
-    repeats: &mut usize,
-    matters: impl Fn(&Found) -> bool,
-) -> Found {
-    let mut found = tester.trial(trial);
-    while found.away > AWAY_MAX && matters(&found) && *repeats > 0 {
-        *repeats -= 1;
-        found = tester.trial(trial);
-    }
-    found
 }
 
 impl Reached {
