@@ -1,5 +1,6 @@
 //! How many packets a second a port takes: `ports KIND SECONDS`, KIND one of `packet`, `xdp`,
-//! `tap`, `memif`, `rings`. Interfaces are made in a namespace of its own and gone afterwards
+//! `tap`, `memif`, `rings`, `testpmd` (DPDK's forwards between the same veths by its AF_XDP driver).
+//! Interfaces are made in a namespace of its own and gone afterwards
 //! (needs root); one thread on core 0 forwards from one port to the other, another on core 1
 //! sends as fast as it can. A tap and a memif send back by the port that they received from;
 //! the other end of the memif is DPDK's testpmd in its mode `flowgen`.
@@ -15,7 +16,7 @@ use driver::ports::xdp::{ENTRIES, Redirect, Umem, XdpPort};
 use driver::ports::{MemifPort, PacketPort, Port, RingPort, TapPort, memif, packet, tap};
 use graph::{Pool, STRIDE, Slot};
 use std::io;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -82,7 +83,9 @@ fn veths(kind: &str, time: Duration) -> io::Result<()> {
             ip(&["link", "set", name, "up"])?;
         }
     }
-    let (first, second, pool) = forwarder(kind)?;
+    // Whose program has them before the ends of the generator are opened.
+    let other = (kind == "testpmd").then(testpmd).transpose()?;
+    let own = if other.is_none() { Some(forwarder(kind)?) } else { None };
     // The far end of the second pair drops what comes before the kernel makes anything of it.
     let sink = Redirect::attach("out1")?;
     let mut sink_pool = Pool::new(SLOTS, STRIDE);
@@ -98,11 +101,37 @@ fn veths(kind: &str, time: Duration) -> io::Result<()> {
         std::thread::spawn(move || generate((Port::Xdp(port), own), sink, &stop))
     };
     driver::pin(0)?;
-    forward(kind, (first, Some(second), pool), time);
+    let start = Instant::now();
+    match own {
+        Some((first, second, pool)) => forward(kind, (first, Some(second), pool), time),
+        None => std::thread::sleep(time),
+    }
     stop.store(true, Relaxed);
     let (sent, arrived) = generator.join().map_err(|_| io::Error::other("generator"))?;
-    println!("{kind}: generator sent {sent}, {arrived} arrived behind the forwarder");
+    let rate = |packets: u64| packets as f64 / start.elapsed().as_secs_f64() / 1e6;
+    println!(
+        "{kind}: the generator sent {:.3} Mpps, {:.3} arrived behind the forwarder",
+        rate(sent),
+        rate(arrived)
+    );
+    if let Some(mut other) = other {
+        other.kill()?;
+        other.wait()?;
+    }
     Ok(())
+}
+
+/// DPDK's testpmd on core 0, between the two near ends by AF_XDP.
+fn testpmd() -> io::Result<Child> {
+    let mut command = Command::new("dpdk-testpmd");
+    command.args(["--no-huge", "-m", "256", "--no-pci", "--no-telemetry", "--lcores=0@0,1@0"]);
+    command.args(["--vdev=net_af_xdp0,iface=near0", "--vdev=net_af_xdp1,iface=near1"]);
+    command.args(["--file-prefix=measure", "--", "--forward-mode=macswap", "--auto-start"]);
+    command.args(["--total-num-mbufs=16384", "--nb-cores=1", "--no-mlockall", "--burst=64"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    let process = command.spawn()?;
+    std::thread::sleep(Duration::from_secs(3));
+    Ok(process)
 }
 
 fn sink_pool_take(pool: &mut Pool) -> Pool {
