@@ -153,10 +153,10 @@ impl Tester {
         self.wake(pps / 2.0);
         self.begin();
         self.worker_away_ns.store(0, Relaxed);
-        let (dropped, busy) = (self.dropped(), busy_ticks(self.sut_core));
+        let (dropped, idle_before) = (self.dropped(), idle(self.sut_core));
         let mut schedule = Schedule::new(self.now(), pps, packets);
         let (took, away) = self.run(&mut schedule, packets, limit);
-        let busy = share(busy, busy_ticks(self.sut_core));
+        let busy = share(idle(self.sut_core).saturating_sub(idle_before), took);
         let worker_away = Duration::from_nanos(self.worker_away_ns.load(Relaxed));
         self.drain(schedule.taken());
         let report = self.analyser.settle(&self.generator);
@@ -305,21 +305,20 @@ fn is_tcp(frame: &[u8]) -> bool {
     frame.get(12..14) == Some(&[8, 0]) && frame.get(23) == Some(&6)
 }
 
-/// Ticks that a core was busy, and all of them (proc(5), /proc/stat).
-fn busy_ticks(core: usize) -> [u64; 2] {
+/// How long a core has been idle (proc(5), `/proc/stat`, in hundredths of a second). The kernel
+/// keeps that exactly; how long it was busy it samples, and not in what wakes an idle core.
+fn idle(core: usize) -> Duration {
     let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
     let name = format!("cpu{core} ");
     let line = stat.lines().find_map(|line| line.strip_prefix(&name)).unwrap_or_default();
-    let ticks: Vec<u64> = line.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-    // User, nice, system, idle, waiting for devices, interrupts, soft interrupts, stolen.
-    let all = ticks.iter().take(8).sum::<u64>();
-    let idle = ticks.iter().skip(3).take(2).sum::<u64>();
-    [all - idle, all]
+    let ticks = line.split_whitespace().map(|word| word.parse().unwrap_or(0));
+    // User, nice, system, idle, waiting for devices.
+    Duration::from_millis(ticks.skip(3).take(2).sum::<u64>() * 10)
 }
 
-fn share(before: [u64; 2], after: [u64; 2]) -> f64 {
-    let [busy, all] = [0, 1].map(|at| after[at].saturating_sub(before[at]) as f64);
-    if all > 0.0 { busy / all } else { 0.0 }
+/// The share of `time` that is not idle.
+fn share(idle: Duration, time: Duration) -> f64 {
+    1.0 - (idle.as_secs_f64() / time.as_secs_f64().max(f64::MIN_POSITIVE)).min(1.0)
 }
 
 #[cfg(test)]
@@ -328,9 +327,9 @@ mod tests {
 
     #[test]
     fn the_busy_share_of_a_core_is_read() {
-        let [busy, all] = busy_ticks(0);
-        assert!(all > 0 && busy <= all);
-        assert!((share([10, 100], [60, 200]) - 0.5).abs() < 1e-9);
-        assert!(share([1, 1], [1, 1]) <= 0.0 && busy_ticks(100_000) == [0, 0]);
+        assert!(idle(0) > Duration::ZERO && idle(100_000).is_zero());
+        let [part, whole] = [30, 40].map(Duration::from_millis);
+        assert!((share(part, whole) - 0.25).abs() < 1e-9);
+        assert!(share(whole, part) <= 0.0 && (share(Duration::ZERO, whole) - 1.0).abs() < 1e-9);
     }
 }
