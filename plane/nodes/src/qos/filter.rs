@@ -105,8 +105,7 @@ impl FilterNode {
         let mut rules = [UNMATCHED; VECTOR_MAX];
         let rules = &mut rules[..batch.len()];
         self.headers.classify(filter, (cx.packets, batch), rules);
-        let (mut passed, mut dropped) = ([Slot(0); VECTOR_MAX], [Slot(0); VECTOR_MAX]);
-        let mut fates = [0_u8; VECTOR_MAX];
+        let (mut passed, mut dropped) = ([Slot(0); VECTOR_MAX], [(Slot(0), 0_u8); VECTOR_MAX]);
         let (mut passes, mut drops) = (0, 0);
         let tally = filter.tally(self.views.worker);
         for (slot, rule) in batch.iter().zip(rules) {
@@ -117,14 +116,13 @@ impl FilterNode {
             }
             // Without a branch: whom a rule lets pass is anybody's guess.
             passed[passes % VECTOR_MAX] = *slot;
-            dropped[drops % VECTOR_MAX] = *slot;
-            fates[drops % VECTOR_MAX] = fate as u8;
+            dropped[drops % VECTOR_MAX] = (*slot, fate as u8);
             passes += usize::from(fate == Fate::Pass);
             drops += usize::from(fate < Fate::Pass);
         }
         cx.next.onward_all(&passed[..passes], cx.packets);
-        for (slot, fate) in dropped[..drops].iter().zip(fates) {
-            cx.next.drop(*slot, Reason(fate));
+        for (slot, fate) in &dropped[..drops] {
+            cx.next.drop(*slot, Reason(*fate));
         }
     }
 
