@@ -1,5 +1,5 @@
 //! How many packets a second a port takes: `ports KIND SECONDS`, KIND one of `packet`, `xdp`,
-//! `tap`, `memif`, `rings`, `testpmd` (DPDK's forwards between the same veths by its AF_XDP driver).
+//! `tap`, `memif`, `rings`, `testpmd` (DPDK's, between the same veths by its own AF_XDP driver).
 //! Interfaces are made in a namespace of its own and gone afterwards
 //! (needs root); one thread on core 0 forwards from one port to the other, another on core 1
 //! sends as fast as it can. A tap and a memif send back by the port that they received from;

@@ -29,29 +29,28 @@ impl Node for InterfaceOutput {
     fn process(&mut self, batch: &[Slot], cx: &mut Context<'_>) {
         let interfaces = self.shared.interfaces.read(cx.reader);
         let counters = &self.shared.counters;
-        let mut leaving = [(0, 0_u16); VECTOR_MAX];
-        let (mut ports, mut octets) = ([NO_PORT; VECTOR_MAX], 0);
-        for ((slot, leaving), port) in batch.iter().zip(&mut leaving).zip(&mut ports) {
+        let first = cx.packets.meta(batch[0]).transmit;
+        let (mut odd, mut octets) = (0, 0);
+        for slot in batch {
             let meta = cx.packets.meta(*slot);
-            *leaving = (meta.transmit, meta.length);
-            *port = interfaces.out(meta.transmit);
+            odd |= meta.transmit ^ first;
             octets += u64::from(meta.length);
         }
-        let (leaving, ports) = (&leaving[..batch.len()], &ports[..batch.len()]);
-        let first = leaving[0].0;
-        if leaving.iter().fold(0, |odd, (to, _)| odd | (to ^ first)) == 0 {
-            if ports[0] != NO_PORT {
-                counters.sent(first, batch.len() as u64, octets);
-            }
-        } else {
-            // Without a branch: which of several interfaces comes next is anybody's guess.
-            for ((to, length), port) in leaving.iter().zip(ports) {
-                let is_sent = u64::from(*port != NO_PORT);
-                counters.sent(*to, is_sent, is_sent * u64::from(*length));
-            }
+        let port = interfaces.out(first);
+        if odd == 0 && cx.out.send_all(usize::from(port), batch).is_ok() {
+            return counters.sent(first, batch.len() as u64, octets);
         }
-        let odd = ports.iter().fold(0, |odd, port| odd | (port ^ ports[0]));
-        if odd == 0 && cx.out.send_all(usize::from(ports[0]), batch).is_ok() {
+        let mut ports = [port; VECTOR_MAX];
+        let ports = &mut ports[..batch.len()];
+        for (slot, port) in batch.iter().zip(&mut *ports) {
+            let meta = cx.packets.meta(*slot);
+            *port = interfaces.out(meta.transmit);
+            // Without a branch: which of several interfaces comes next is anybody's guess.
+            let is_sent = u64::from(*port != NO_PORT);
+            counters.sent(meta.transmit, is_sent, is_sent * u64::from(meta.length));
+        }
+        let odd = ports.iter().fold(0, |odd, other| odd | (other ^ port));
+        if odd == 0 && cx.out.send_all(usize::from(port), batch).is_ok() {
             return;
         }
         for (slot, port) in batch.iter().zip(ports) {
