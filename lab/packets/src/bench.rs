@@ -58,8 +58,8 @@ pub struct Reached {
     pub at_best: Found,
     /// What the trial at nine tenths of the rate found, of several that of the median mean.
     pub at_load: Found,
-    /// The longest delay of each of these trials, and how long the tester was away in it.
-    pub longest: Vec<(Duration, Duration)>,
+    /// Of each of these trials: the longest delay, and how long tester and worker were away.
+    pub longest: Vec<[Duration; 3]>,
     /// Trials of the search.
     pub trials: usize,
     /// Trials that were repeated because the tester was away.
@@ -210,7 +210,7 @@ impl Bench {
 
     /// Delays at a rate: of repeated trials in which the tester was never away the one with the
     /// median of means, and of each the longest.
-    fn delays(&self, tester: &mut Tester, pps: f64) -> (Found, Vec<(Duration, Duration)>) {
+    fn delays(&self, tester: &mut Tester, pps: f64) -> (Found, Vec<[Duration; 3]>) {
         let duration = self.goal().final_duration;
         let trials = self.latency_trials();
         let mut method = Latency::new(pps.max(1.0), duration, trials);
@@ -222,8 +222,10 @@ impl Bench {
             Ok(measured)
         });
         let _: usize = never.unwrap_or_default();
-        let longest =
-            |found: &Found| (Duration::from_nanos(found.measured.delays.max_ns), found.away);
+        let longest = |found: &Found| {
+            let max = Duration::from_nanos(found.measured.delays.max_ns);
+            [max, found.away, found.worker_away]
+        };
         let longest = all.iter().map(longest).collect();
         if all.iter().any(|found| found.away <= AWAY_MAX) {
             all.retain(|found| found.away <= AWAY_MAX);
@@ -251,8 +253,12 @@ impl Reached {
     /// What a table says beside the value.
     pub fn note(&self) -> String {
         let Delays { mean_ns, max_ns, .. } = self.delays();
-        let delays =
-            format!("at 90 % mean {:.0} us, max {:.0} us", mean_ns / 1e3, max_ns as f64 / 1e3);
+        let worst = self.longest.iter().map(|[max, ..]| max.as_micros()).max().unwrap_or(0);
+        let delays = format!(
+            "at 90 % mean {:.0} us, max {:.0} us, of all trials {worst} us",
+            mean_ns / 1e3,
+            max_ns as f64 / 1e3
+        );
         if self.is_testers_limit { format!("the tester's limit; {delays}") } else { delays }
     }
 
@@ -261,6 +267,8 @@ impl Reached {
         let micros = |ns: f64| (ns / 10.0).round() / 100.0;
         let (all, delays) = (&self.at_best.report.all, self.delays());
         let away = |time: Duration| micros(time.as_secs_f64() * 1e9);
+        let of_each =
+            |which: usize| self.longest.iter().map(|of| away(of[which])).collect::<Vec<_>>();
         json!({
             "pps": self.pps.round(),
             "upper_pps": self.bounds.upper_pps,
@@ -282,9 +290,9 @@ impl Reached {
                 "max": micros(delays.max_ns as f64),
                 "tester_away_max": away(self.at_load.away),
                 "worker_away_max": away(self.at_load.worker_away),
-                "max_of_each": self.longest.iter().map(|(max, _)| away(*max)).collect::<Vec<_>>(),
-                "tester_away_of_each":
-                    self.longest.iter().map(|(_, time)| away(*time)).collect::<Vec<_>>(),
+                "max_of_each": of_each(0),
+                "tester_away_of_each": of_each(1),
+                "worker_away_of_each": of_each(2),
             },
         })
     }

@@ -114,24 +114,35 @@ fn veths(kind: &str, time: Duration) -> io::Result<()> {
         rate(sent),
         rate(arrived)
     );
-    if let Some(mut other) = other {
-        other.kill()?;
-        other.wait()?;
-    }
+    drop(other);
     Ok(())
 }
 
+/// A program that ends with its handle, also when what comes after its start fails.
+struct Peer(Child);
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        // One that has ended by itself needs no more.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 /// DPDK's testpmd on core 0, between the two near ends by AF_XDP.
-fn testpmd() -> io::Result<Child> {
+fn testpmd() -> io::Result<Peer> {
     let mut command = Command::new("dpdk-testpmd");
     command.args(["--no-huge", "-m", "256", "--no-pci", "--no-telemetry", "--lcores=0@0,1@0"]);
     command.args(["--vdev=net_af_xdp0,iface=near0", "--vdev=net_af_xdp1,iface=near1"]);
     command.args(["--file-prefix=measure", "--", "--forward-mode=macswap", "--auto-start"]);
     command.args(["--total-num-mbufs=16384", "--nb-cores=1", "--no-mlockall", "--burst=64"]);
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-    let process = command.spawn()?;
+    let mut peer = Peer(command.spawn()?);
     std::thread::sleep(Duration::from_secs(3));
-    Ok(process)
+    match peer.0.try_wait()? {
+        None => Ok(peer),
+        Some(status) => Err(io::Error::other(format!("testpmd has ended: {status}"))),
+    }
 }
 
 fn sink_pool_take(pool: &mut Pool) -> Pool {
@@ -247,7 +258,7 @@ fn memif(time: Duration) -> io::Result<()> {
         command.args(["--total-num-mbufs=8192", "--nb-cores=1", "--no-mlockall", "--burst=64"]);
         command.args(["--port-topology=loop", "--txd=1024", "--rxd=1024"]);
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-        let mut peer = command.spawn()?;
+        let peer = Peer(command.spawn()?);
         let mut pool = Pool::new(SLOTS, STRIDE);
         for _ in 0..1_000 {
             port.attend(&mut pool);
@@ -258,8 +269,7 @@ fn memif(time: Duration) -> io::Result<()> {
         }
         std::thread::sleep(Duration::from_millis(500));
         forward(&format!("memif {role:?}"), (port, None, pool), time);
-        peer.kill()?;
-        peer.wait()?;
+        drop(peer);
         // The slave's peer leaves its socket behind.
         let _ = std::fs::remove_file(&socket);
     }
