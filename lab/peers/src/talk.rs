@@ -53,7 +53,8 @@ impl Talk {
     /// When the program has ended.
     pub fn say(&mut self, line: &str) -> anyhow::Result<()> {
         let writer = self.writer.as_mut().context("it was ended")?;
-        writeln!(writer, "{line}")?;
+        // In one piece: a program may pass on what it reads as it came.
+        writer.write_all(format!("{line}\n").as_bytes())?;
         Ok(writer.flush()?)
     }
 
@@ -123,6 +124,25 @@ impl Drop for Talk {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_is_written_in_one_piece() {
+        struct Pieces(std::sync::mpsc::Sender<Vec<u8>>);
+        impl Write for Pieces {
+            fn write(&mut self, piece: &[u8]) -> std::io::Result<usize> {
+                drop(self.0.send(piece.to_vec()));
+                Ok(piece.len())
+            }
+            fn flush(&mut self) -> std::io::Result<()> {
+                Ok(())
+            }
+        }
+        let (sender, pieces) = channel();
+        let mut talk = Talk::new(std::io::empty(), Pieces(sender), None);
+        talk.say("a line").expect("it takes everything");
+        drop(talk);
+        assert_eq!(pieces.iter().collect::<Vec<_>>(), [b"a line\n"]);
+    }
 
     #[test]
     fn what_comes_behind_a_line_that_is_passed_is_heard() {
