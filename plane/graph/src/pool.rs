@@ -29,6 +29,7 @@ const LINE: usize = 64;
 
 /// The number of a packet's cell.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
+#[repr(transparent)]
 pub struct Slot(pub u32);
 
 /// The longest packet a cell of `stride` octets takes as it is received.

@@ -151,39 +151,52 @@ unsafe fn go_down<A: Address>(
     hops: &mut [u32],
     chunks: &mut Chunks,
 ) {
+    let mut values = [0_u32; BATCH_MAX];
     let mut open = true;
     while open {
+        // Cells of arrays are asked for when all of them are known: a gather waits for its own.
+        for first in (0..hops.len()).step_by(STEP) {
+            let lanes = lanes(hops.len() - first);
+            // SAFETY: only lanes that are in the slices are read, and those whose hops are nodes
+            // have a chunk that they decide; there are values for whole steps.
+            unsafe {
+                let entries = _mm512_maskz_loadu_epi32(lanes, hops.as_ptr().add(first).cast());
+                let nodes = nodes(entries);
+                if nodes != 0 {
+                    let of = addresses.as_ptr().add(first).cast::<i32>();
+                    let chunk = chunk::<A>(of, chunks.0.as_ptr().add(first), nodes);
+                    _mm512_storeu_epi32(values.as_mut_ptr().add(first).cast(), chunk);
+                    ask_cells(walk, (entries, chunk), nodes);
+                }
+            }
+        }
         open = false;
         for first in (0..hops.len()).step_by(STEP) {
             let lanes = lanes(hops.len() - first);
-            // SAFETY: only lanes that are in the slices are read and written, and those whose
-            // hops are nodes have a chunk that they decide.
+            // SAFETY: as above; also hops are written of lanes that are in the slice alone.
             unsafe {
                 let at = hops.as_mut_ptr().add(first);
                 let entries = _mm512_maskz_loadu_epi32(lanes, at.cast());
                 let nodes = nodes(entries);
                 if nodes != 0 {
-                    let of = addresses.as_ptr().add(first).cast::<i32>();
+                    let chunk = _mm512_loadu_epi32(values.as_ptr().add(first).cast());
                     let chunk_at = chunks.0.as_mut_ptr().add(first);
-                    open |= step::<A>(walk, (of, chunk_at, at), entries, nodes);
+                    open |= step(walk, (chunk_at, at), (entries, chunk), nodes);
                 }
             }
         }
     }
 }
 
-/// Takes up to sixteen addresses down one level. Whether one is not at its hop yet.
+/// The chunks that sixteen addresses are looked up by next; of those whose bit is not set in
+/// `open`, anything.
 ///
 /// # Safety
-/// As [`go_down`]; of those lanes whose bit is set in `open`, addresses, chunks and hops are there.
+/// The machine has AVX-512 F, BW and VL; there are chunks for sixteen lanes, and addresses of those
+/// that are open.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
-unsafe fn step<A: Address>(
-    walk: &Walk<'_>,
-    (addresses, chunk_at, hops): (*const i32, *mut u8, *mut u32),
-    entries: __m512i,
-    open: u16,
-) -> bool {
+unsafe fn chunk<A: Address>(addresses: *const i32, chunk_at: *const u8, open: u16) -> __m512i {
     // SAFETY: there are chunks for sixteen lanes; of the rest only open lanes are read.
     unsafe {
         let at = _mm512_cvtepu8_epi32(_mm_loadu_si128(chunk_at.cast()));
@@ -196,7 +209,24 @@ unsafe fn step<A: Address>(
         };
         let odd = _mm512_slli_epi32::<3>(_mm512_and_si512(at, _mm512_set1_epi32(2)));
         let chunk = _mm512_srlv_epi32(word, odd);
-        let chunk = _mm512_and_si512(chunk, _mm512_set1_epi32(0xffff));
+        _mm512_and_si512(chunk, _mm512_set1_epi32(0xffff))
+    }
+}
+
+/// Takes up to sixteen addresses down one level. Whether one is not at its hop yet.
+///
+/// # Safety
+/// As [`go_down`]; of those lanes whose bit is set in `open`, chunks and hops are there.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
+unsafe fn step(
+    walk: &Walk<'_>,
+    (chunk_at, hops): (*mut u8, *mut u32),
+    (entries, chunk): (__m512i, __m512i),
+    open: u16,
+) -> bool {
+    // SAFETY: there are chunks for sixteen lanes; of the rest only open lanes are read.
+    unsafe {
         let array = _mm512_test_epi32_mask(entries, _mm512_set1_epi32(ARRAYS)) & open;
         // What was just stored is not loaded again: that would wait for each of the stores.
         let (advance, mut is_open) = if array == 0 {
@@ -204,6 +234,7 @@ unsafe fn step<A: Address>(
         } else {
             arrays(walk, hops, (entries, chunk), array)
         };
+        let at = _mm512_cvtepu8_epi32(_mm_loadu_si128(chunk_at.cast()));
         _mm_storeu_si128(chunk_at.cast(), _mm512_cvtepi32_epi8(_mm512_sub_epi32(at, advance)));
         let rows = open & !array;
         if rows != 0 {
@@ -230,14 +261,8 @@ unsafe fn arrays(
     (entries, chunk): (__m512i, __m512i),
     lanes: u16,
 ) -> (__m512i, bool) {
-    let class = _mm512_and_si512(_mm512_srli_epi32::<28>(entries), _mm512_set1_epi32(7));
-    // Few, fan, split, low, wide.
-    let shift = _mm512_permutexvar_epi32(class, table([0, 0, 8, 0, 0]));
-    let mask = _mm512_permutexvar_epi32(class, table([0, 0, 0xff, 0xff, 0xffff]));
+    let (class, index) = cells(entries, chunk);
     let advance = _mm512_permutexvar_epi32(class, table([2, 2, 0, 2, 2]));
-    let cell = _mm512_and_si512(_mm512_srlv_epi32(chunk, shift), mask);
-    let line = _mm512_and_si512(entries, _mm512_set1_epi32(Entry::LINE as i32));
-    let index = _mm512_add_epi32(_mm512_slli_epi32::<4>(line), cell);
     let base = walk.region.base().cast_const().cast::<i32>();
     // SAFETY: the indices are words of nodes that can be found, below 2³¹ as the region's limit
     // is; this machine reads each as it reads an atomic word. Hops of open lanes are there.
@@ -246,6 +271,38 @@ unsafe fn arrays(
         _mm512_mask_storeu_epi32(hops.cast(), lanes, next);
         ask_rows(walk, next);
         (advance, nodes(next) != 0)
+    }
+}
+
+/// The classes of nodes and, of arrays, the words of the cells that chunks choose.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn cells(entries: __m512i, chunk: __m512i) -> (__m512i, __m512i) {
+    let class = _mm512_and_si512(_mm512_srli_epi32::<28>(entries), _mm512_set1_epi32(7));
+    // Few, fan, split, low, wide.
+    let shift = _mm512_permutexvar_epi32(class, table([0, 0, 8, 0, 0]));
+    let mask = _mm512_permutexvar_epi32(class, table([0, 0, 0xff, 0xff, 0xffff]));
+    let cell = _mm512_and_si512(_mm512_srlv_epi32(chunk, shift), mask);
+    let line = _mm512_and_si512(entries, _mm512_set1_epi32(Entry::LINE as i32));
+    (class, _mm512_add_epi32(_mm512_slli_epi32::<4>(line), cell))
+}
+
+/// Asks for the cells that chunks choose in the arrays among nodes.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
+fn ask_cells(walk: &Walk<'_>, (entries, chunk): (__m512i, __m512i), open: u16) {
+    let mut lanes = _mm512_test_epi32_mask(entries, _mm512_set1_epi32(ARRAYS)) & open;
+    if lanes == 0 {
+        return;
+    }
+    let mut words = [0_u32; STEP];
+    // SAFETY: the array is as large as the vector.
+    unsafe { _mm512_storeu_epi32(words.as_mut_ptr().cast(), cells(entries, chunk).1) };
+    while lanes != 0 {
+        let word = words[lanes.trailing_zeros() as usize & (STEP - 1)] as usize;
+        lanes &= lanes - 1;
+        let cell = walk.region.base().wrapping_add(4 * word);
+        _mm_prefetch::<_MM_HINT_T0>(cell.cast_const().cast());
     }
 }
 
