@@ -80,7 +80,7 @@ impl Groups {
 
     /// The next group: that of the first packet that none had yet.
     #[inline]
-    pub fn next(&mut self) -> Option<Group<'_>> {
+    pub fn next_group(&mut self) -> Option<Group<'_>> {
         while *self.left.get(self.done)? == 0 {
             self.done += 1;
         }
@@ -188,7 +188,7 @@ mod tests {
                 }
                 groups.take(&batch, &pool, |meta| meta.transmit);
                 let mut told = Vec::new();
-                while let Some(group) = groups.next() {
+                while let Some(group) = groups.next_group() {
                     told.push((group.key, group.slots.to_vec()));
                 }
                 assert_eq!(told, naive(vector), "{lanes:?}");

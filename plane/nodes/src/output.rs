@@ -37,7 +37,7 @@ impl Node for InterfaceOutput {
             return;
         }
         self.groups.take(batch, cx.packets, |meta| u32::from(interfaces.out(meta.transmit)));
-        while let Some(Group { key, slots }) = self.groups.next() {
+        while let Some(Group { key, slots }) = self.groups.next_group() {
             if !hand_over(key as u16, slots, cx) {
                 continue;
             }

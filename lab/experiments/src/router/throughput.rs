@@ -74,9 +74,9 @@ fn scenarios(table: &published::Table, curve: &[u32]) -> Vec<Scenario> {
         Scenario { published, ..of(row.scenario.clone(), version, size, flows) }
     });
     let longer = [512, 1_518].map(|size| of(format!("IPv4 {size} B"), Version::V4, size, FLOWS));
-    let curve =
+    let by_flows =
         curve.iter().map(|flows| of(format!("IPv4 64 B, {flows} flows"), Version::V4, 64, *flows));
-    let wires: Vec<_> = rows.chain(longer).chain(curve).collect();
+    let wires: Vec<_> = rows.chain(longer).chain(by_flows).collect();
     let small = |one: &&Scenario| one.case.sizes.mean() < 100.0;
     let again = |way: Way, words: &str| {
         let named = |one: &Scenario| Scenario {
@@ -88,6 +88,11 @@ fn scenarios(table: &published::Table, curve: &[u32]) -> Vec<Scenario> {
     };
     let mut all = wires.clone();
     all.extend(again(Way::Memory, "in memory"));
+    // Over wires the tester is the limit, whatever the family.
+    all.extend(curve.iter().map(|flows| Scenario {
+        way: Way::Memory,
+        ..of(format!("IPv6 78 B, {flows} flows, in memory"), Version::V6, 78, *flows)
+    }));
     all.extend(again(Way::Rings, "rings").into_iter().take(1));
     all.extend(again(Way::Memif, "memif").into_iter().take(1));
     all
@@ -247,8 +252,9 @@ impl Stand {
 /// Says at the row of the most flows of the curve what its rate is beside that of the fewest.
 fn tell_flatness(rows: &mut [Row], curve: &[u32]) {
     let [Some(few), Some(many)] = [curve.iter().min(), curve.iter().max()] else { return };
-    for words in ["", ", in memory"] {
-        let name = |flows: &u32| format!("IPv4 64 B, {flows} flows{words}");
+    let memory = ", in memory";
+    for (size, way) in [("IPv4 64 B", ""), ("IPv4 64 B", memory), ("IPv6 78 B", memory)] {
+        let name = |flows: &u32| format!("{size}, {flows} flows{way}");
         let value = |flows| rows.iter().find(|row| row.scenario == name(flows))?.tandem;
         let (Some(first), Some(last)) = (value(few), value(many)) else { continue };
         let (ratio, scenario) = (last / first, name(many));
@@ -336,6 +342,7 @@ mod tests {
         let names: Vec<_> = all.iter().map(|one| one.name.as_str()).collect();
         assert_eq!(names[..4], ["IPv4 64 B", "IPv4 128 B", "IPv4 >= 256 B", "IPv6 78 B"]);
         assert!(names.contains(&"IPv4 64 B, 7 flows, in memory"));
+        assert!(names.contains(&"IPv6 78 B, 7 flows, in memory"));
         assert!(names.contains(&"IPv4 64 B, rings") && names.contains(&"IPv4 64 B, memif"));
         let published = all[0].published.unwrap();
         assert!((published - 57.5e3 / 18.0).abs() < 1e-6 && all[4].published.is_none());

@@ -66,6 +66,9 @@ impl Node for FilterNode {
     fn process(&mut self, batch: &[Slot], cx: &mut Context<'_>) {
         let filters = Arc::clone(&self.views.filters);
         let filters = filters.read(cx.reader);
+        if let Some(number) = self.one_filter(filters, batch, cx.packets) {
+            return self.run(number, filters, batch, cx);
+        }
         let mut numbers = [0_u16; VECTOR_MAX];
         for (slot, number) in batch.iter().zip(&mut numbers) {
             *number = self.filter_of(filters, cx.packets.meta(*slot), cx.packets, *slot);
@@ -97,6 +100,15 @@ impl Node for FilterNode {
 }
 
 impl FilterNode {
+    /// The filter of all packets, if they came in by one interface.
+    #[inline]
+    fn one_filter(&self, filters: &Filters, batch: &[Slot], packets: &Pool) -> Option<u16> {
+        let Stage::In(family) = self.stage else { return None };
+        let interface = packets.meta(*batch.first()?).interface;
+        let is_one = batch.iter().all(|slot| packets.meta(*slot).interface == interface);
+        is_one.then(|| filters.used(Direction::In, family, interface))
+    }
+
     /// Packets of one filter.
     fn run(&mut self, number: u16, filters: &Filters, batch: &[Slot], cx: &mut Context<'_>) {
         let Some(filter) = filters.filter(number) else {

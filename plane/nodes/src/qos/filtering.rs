@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use table::classifier::{
     Address, Classifier, Flags, Fragment, Header, NO_RULE, NotCompiled, Prefix, Rule as Row,
 };
+use table::lanes::Lanes;
 
 /// Filters are numbered below this, from 1.
 pub const FILTERS_MAX: u32 = 1 << 16;
@@ -124,10 +125,16 @@ impl Compiled {
 }
 
 /// What packets of one family say, side by side.
-#[derive(Default)]
 pub(crate) struct Headers {
+    lanes: Lanes,
     ip4: Vec<Header<u32>>,
     wide: Vec<Header<u128>>,
+}
+
+impl Default for Headers {
+    fn default() -> Self {
+        Self { lanes: Lanes::best(), ip4: Vec::new(), wide: Vec::new() }
+    }
 }
 
 impl Headers {
@@ -142,12 +149,13 @@ impl Headers {
         match &filter.rules {
             Rules::Ip4(classifier) => {
                 self.ip4.resize(batch.len(), Header::default());
-                for (slot, header) in batch.iter().zip(&mut self.ip4) {
-                    let Some(octets) = network_header(packets, *slot) else {
-                        *header = fields::ip4(looked_at(packets, *slot, Family::Ip4));
-                        continue;
-                    };
-                    fields::read_ip4(octets, header);
+                match self.lanes {
+                    #[cfg(all(target_arch = "x86_64", not(miri)))]
+                    // SAFETY: a processor with AVX2 has SSSE3.
+                    Lanes::Avx2 | Lanes::Avx512 => unsafe {
+                        read_all4_ssse3(packets, batch, &mut self.ip4);
+                    },
+                    _ => read_all4(packets, batch, &mut self.ip4, fields::read_ip4),
                 }
                 classifier.lookup(&self.ip4, rules);
             }
@@ -161,6 +169,30 @@ impl Headers {
             }
         }
     }
+}
+
+/// The header of each packet.
+#[inline(always)]
+fn read_all4(
+    packets: &Pool,
+    batch: &[Slot],
+    headers: &mut [Header<u32>],
+    read: impl Fn(&[u8], &mut Header<u32>),
+) {
+    for (slot, header) in batch.iter().zip(headers) {
+        let Some(octets) = network_header(packets, *slot) else {
+            *header = fields::ip4(looked_at(packets, *slot, Family::Ip4));
+            continue;
+        };
+        read(octets, header);
+    }
+}
+
+/// As [`read_all4`], sixteen octets at once.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[target_feature(enable = "ssse3")]
+fn read_all4_ssse3(packets: &Pool, batch: &[Slot], headers: &mut [Header<u32>]) {
+    read_all4(packets, batch, headers, |octets, header| fields::read_ip4_ssse3(octets, header));
 }
 
 /// A packet from its network header on, if that was found.
