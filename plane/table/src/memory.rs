@@ -5,7 +5,7 @@
 use crate::epoch::{Domain, Limbo};
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU32};
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32};
 
 /// Octets of a cache line.
 pub(crate) const LINE_BYTES: usize = 64;
@@ -71,11 +71,19 @@ impl Region {
         unsafe { AtomicU32::from_ptr(self.base.as_ptr().cast::<u32>().add(at)) }
     }
 
+    /// Two octets, counted in twos.
+    #[inline]
+    pub(crate) fn half(&self, at: usize) -> &AtomicU16 {
+        assert!(at < self.lines * LINE_BYTES / 2, "the octets are in the region");
+        // SAFETY: as for a word; a region is used by words, by twos or by octets.
+        unsafe { AtomicU16::from_ptr(self.base.as_ptr().cast::<u16>().add(at)) }
+    }
+
     /// One octet.
     #[inline]
     pub(crate) fn octet(&self, at: usize) -> &AtomicU8 {
         assert!(at < self.lines * LINE_BYTES, "the octet is in the region");
-        // SAFETY: as for a word; a region is used by words or by octets, never by both.
+        // SAFETY: as for a word; a region is used by words, by twos or by octets.
         unsafe { AtomicU8::from_ptr(self.base.as_ptr().add(at)) }
     }
 

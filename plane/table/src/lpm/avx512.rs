@@ -6,8 +6,8 @@
 use super::BATCH_MAX;
 use super::address::Address;
 use super::find::{WAYS, Walk};
-use super::node::{Class, Entry};
-use crate::memory::LINE_BYTES;
+use super::node::{Class, Entry, NO_SHORT};
+use crate::memory::{LINE_BYTES, Region};
 use std::arch::x86_64::*;
 use std::sync::atomic::Ordering;
 
@@ -40,13 +40,16 @@ pub(super) unsafe fn one_table<A: Address>(
 ) {
     // SAFETY: as this function's.
     unsafe {
-        if matches!(root.class(), Class::Top | Class::Wide) {
-            if from_array(walk, root, addresses, hops) {
-                go_down(walk, addresses, hops, &mut Chunks::new::<A>(16));
+        let is_open = match (root.class(), walk.shorts) {
+            (Class::Top, Some(shorts)) => from_top(walk, (root, shorts), addresses, hops),
+            (Class::Top | Class::Wide, _) => from_array(walk, root, addresses, hops),
+            _ => {
+                hops.fill(root.0);
+                return go_down(walk, addresses, hops, &mut Chunks::new::<A>(0));
             }
-        } else {
-            hops.fill(root.0);
-            go_down(walk, addresses, hops, &mut Chunks::new::<A>(0));
+        };
+        if is_open {
+            go_down(walk, addresses, hops, &mut Chunks::new::<A>(16));
         }
     }
 }
@@ -118,6 +121,54 @@ unsafe fn from_array<A: Address>(
             _mm512_mask_storeu_epi32(hops.as_mut_ptr().add(first).cast(), lanes, entries);
             ask_rows(walk, entries);
             open |= nodes(entries);
+        }
+    }
+    open != 0
+}
+
+/// The first entries of all addresses, from a top: by their shorts, or by themselves where those
+/// say that there is more. Whether one is a node.
+///
+/// # Safety
+/// As [`one_table`]; the root is a top, and `shorts` are those of its family.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
+unsafe fn from_top<A: Address>(
+    walk: &Walk<'_>,
+    (root, shorts): (Entry, &Region),
+    addresses: &[A],
+    hops: &mut [u32],
+) -> bool {
+    let first_word = root.first();
+    let pairs = shorts.base().cast_const().cast::<i32>();
+    let cells = walk.region.base().cast_const().cast::<i32>();
+    for address in addresses {
+        let short = first_word + address.first_24() as usize;
+        _mm_prefetch::<_MM_HINT_T0>(pairs.cast::<i8>().wrapping_add(2 * short));
+    }
+    let (one, zero) = (_mm512_set1_epi32(1), _mm512_setzero_si512());
+    let no_short = _mm512_set1_epi32(i32::from(NO_SHORT));
+    let mut open = 0;
+    for first in (0..addresses.len()).step_by(STEP) {
+        let lanes = lanes(addresses.len() - first);
+        // SAFETY: only lanes that are in the slices are read and written; the indices are words of
+        // the root, below 2³¹, which has as many shorts. This machine reads both as it reads
+        // atomic words.
+        unsafe {
+            let words = highest::<A>(lanes, addresses.as_ptr().add(first).cast::<i32>());
+            let cell = _mm512_srli_epi32::<8>(words);
+            let index = _mm512_add_epi32(cell, _mm512_set1_epi32(first_word as i32));
+            let pair = _mm512_srli_epi32::<1>(index);
+            let pair = _mm512_mask_i32gather_epi32::<4>(zero, lanes, pair, pairs);
+            let odd = _mm512_slli_epi32::<4>(_mm512_and_si512(index, one));
+            let mut entries = _mm512_and_si512(_mm512_srlv_epi32(pair, odd), no_short);
+            let more = _mm512_cmpeq_epi32_mask(entries, no_short);
+            if more != 0 {
+                entries = _mm512_mask_i32gather_epi32::<4>(entries, more, index, cells);
+                ask_rows(walk, entries);
+                open |= nodes(entries);
+            }
+            _mm512_mask_storeu_epi32(hops.as_mut_ptr().add(first).cast(), lanes, entries);
         }
     }
     open != 0

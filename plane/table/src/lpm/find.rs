@@ -44,6 +44,8 @@ pub(super) static WAYS: [Way; CLASSES] = {
 /// Memory of nodes as it is walked.
 pub(super) struct Walk<'a> {
     pub(super) region: &'a Region,
+    /// Of a family that has tops.
+    pub(super) shorts: Option<&'a Region>,
 }
 
 impl Walk<'_> {

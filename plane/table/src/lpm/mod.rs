@@ -79,6 +79,7 @@ pub struct Routes<A: Address> {
 pub struct Lookups<A: Address> {
     domain: Arc<Domain>,
     region: Arc<Region>,
+    shorts: Option<Arc<Region>>,
     /// The word of the first root.
     roots: usize,
     unit: Unit,
@@ -103,10 +104,11 @@ impl<A: Address> Routes<A> {
     /// When this machine has no such vectors.
     pub fn with_lanes(domain: &Arc<Domain>, lanes: Lanes) -> Result<Self, Full> {
         let lines = Lines::new(domain, LINES_MAX, SIZES)?;
-        let nodes = Nodes::new(lines, LINES_MAX)?;
+        let nodes = Nodes::new(lines, LINES_MAX, A::BITS == 32)?;
         let lookups = Lookups {
             domain: Arc::clone(domain),
             region: Arc::clone(nodes.lines.region()),
+            shorts: nodes.shorts.clone(),
             roots: nodes.roots,
             unit: Unit::new(lanes),
             family: PhantomData,
@@ -224,7 +226,8 @@ impl<A: Address> Routes<A> {
     /// Octets of the memory that readers look up in, for all tables.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.nodes.lines.bytes()
+        let bytes = self.nodes.lines.bytes();
+        if self.nodes.shorts.is_some() { bytes + bytes / 2 } else { bytes }
     }
 
     /// Makes memory that no worker can hold any more free; done as changes go on.
@@ -408,7 +411,7 @@ impl<A: Address> Lookups<A> {
     }
 
     fn walk(&self) -> Walk<'_> {
-        Walk { region: &self.region }
+        Walk { region: &self.region, shorts: self.shorts.as_deref() }
     }
 
     #[inline]

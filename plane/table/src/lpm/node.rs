@@ -13,11 +13,15 @@
 //! | wide | 4097 | a chunk | 65,536 entries |
 //! | top | 2²⁰ + 1 | the first 24 bits | 2²⁴ entries: few, fan or low of the second chunk |
 //!
+//! Beside the entries of a family that has tops stand their *shorts*, in half as much memory: a
+//! top is what lookups wait for, and most of its entries are hops with small numbers.
+//!
 //! Ends never change while a node can be found: another row of pieces is another node. Entries
 //! are replaced in place. Beside each entry the writer, and only the writer, keeps its *depth*:
 //! the length of the prefix that a hop's number comes from.
 
 use crate::memory::{Full, LINE_WORDS, Lines, Region};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// What a node decides by.
@@ -119,6 +123,16 @@ impl Entry {
     }
 }
 
+/// The short of an entry that is a node, or a hop with a number that is no smaller: the entry
+/// itself says what it is.
+pub(super) const NO_SHORT: u16 = u16::MAX;
+
+impl Entry {
+    const fn short(self) -> u16 {
+        if self.0 < NO_SHORT as u32 { self.0 as u16 } else { NO_SHORT }
+    }
+}
+
 /// Addresses of a chunk that share an entry: from the end of the piece before to `end`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Piece {
@@ -132,6 +146,8 @@ pub(super) struct Nodes {
     pub(super) lines: Lines,
     /// An octet for each word of the lines.
     depths: Region,
+    /// The short of each entry, where the family has tops.
+    pub(super) shorts: Option<Arc<Region>>,
     /// The word of the first root.
     pub(super) roots: usize,
     /// Whether no reader can find what is built now.
@@ -139,10 +155,11 @@ pub(super) struct Nodes {
 }
 
 impl Nodes {
-    pub(super) fn new(mut lines: Lines, count: usize) -> Result<Self, Full> {
+    pub(super) fn new(mut lines: Lines, count: usize, has_tops: bool) -> Result<Self, Full> {
         let depths = Region::new(count.div_ceil(4))?;
+        let shorts = if has_tops { Some(Arc::new(Region::new(count.div_ceil(2))?)) } else { None };
         let roots = lines.take(ROOTS)? as usize * LINE_WORDS;
-        Ok(Self { lines, depths, roots, is_apart: false })
+        Ok(Self { lines, depths, shorts, roots, is_apart: false })
     }
 
     /// The entry in a word.
@@ -162,6 +179,10 @@ impl Nodes {
     pub(super) fn set(&self, at: usize, entry: Entry, depth: u8) {
         self.depths.octet(at).store(depth, Ordering::Relaxed);
         self.lines.region().word(at).store(entry.0, Ordering::Release);
+        // Last: where it says that the entry says more, the entry does.
+        if let Some(shorts) = &self.shorts {
+            shorts.half(at).store(entry.short(), Ordering::Release);
+        }
     }
 
     /// The node is no longer to be found.

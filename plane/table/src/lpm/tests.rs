@@ -1,5 +1,6 @@
 //! Tables held against a naive reference, by seed, and while they change.
 
+use super::node::NO_SHORT;
 use super::*;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicUsize;
@@ -84,6 +85,15 @@ impl<A: Address> Reference<A> {
     }
 }
 
+/// A hop; now and then one whose number is at the end of what a short holds, or at the last.
+fn hop(random: &mut Random) -> u32 {
+    match random.below(16) {
+        0 => u32::from(NO_SHORT) - 2 + random.below(4) as u32,
+        1 => HOP_END - 1 - random.below(2) as u32,
+        _ => 1 + random.below(1000) as u32,
+    }
+}
+
 fn changed<A: Family>(
     random: &mut Random,
     routes: &mut Routes<A>,
@@ -99,7 +109,7 @@ fn changed<A: Family>(
         assert_eq!(routes.remove(table, prefix), Ok(reference.0.remove(&known)));
         return prefix;
     }
-    let hop = random.below(1000) as u32;
+    let hop = hop(random);
     assert_eq!(routes.insert(table, prefix, hop), Ok(reference.0.insert(key, hop)));
     prefix
 }
@@ -121,6 +131,7 @@ fn views<A: Address>(routes: &Routes<A>) -> Vec<Lookups<A>> {
     let view = |lanes| Lookups {
         domain: Arc::clone(&lookups.domain),
         region: Arc::clone(&lookups.region),
+        shorts: lookups.shorts.clone(),
         roots: lookups.roots,
         unit: Unit::new(lanes),
         family: PhantomData,
@@ -205,7 +216,7 @@ fn agrees_when_large<A: Family>(count: usize, kind: Kind) {
             let far = u128::from(random.next()) << 64;
             prefix = Prefix::new(A::narrowed(far), 8 + random.below(24) as u8).unwrap();
         }
-        let hop = 1 + random.below(1000) as u32;
+        let hop = hop(&mut random);
         reference.0.insert((prefix.length(), prefix.address()), hop);
         routes.insert(3, prefix, hop).unwrap();
     }
