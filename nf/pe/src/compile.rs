@@ -305,22 +305,24 @@ impl Compiler<'_> {
     fn uses(&mut self, section: &config::Interface) {
         let interface = self.numbers.of(Kind::Interface, &section.name);
         let ways = [
-            (Direction::In, &section.filter_in, &section.policer_in),
-            (Direction::Out, &section.filter_out, &section.policer_out),
+            (Direction::In, &section.filter_in, &section.policer_in, &section.class_policer_in),
+            (Direction::Out, &section.filter_out, &section.policer_out, &section.class_policer_out),
         ];
-        for (direction, filters, policer) in ways {
+        for (direction, filters, policer, of_classes) in ways {
             for name in filters {
-                let is_v6 = self.pe.filter.iter().any(|it| it.name == *name && it.ipv6);
-                let family = if is_v6 { Family::Ip6 } else { Family::Ip4 };
+                let found = self.pe.filter.iter().find(|it| it.name == *name);
+                let family = found.map_or(Family::Ip4, service::family);
                 let filter = self.numbers.of(Kind::Filter, name);
                 let name = Removed::FilterUse(interface, direction, family);
                 let program = program::FilterUse { interface, direction, filter };
                 self.out.put(Rank::Use, name, Program::FilterUse(program));
             }
-            if let Some(name) = policer {
+            let of_all = policer.iter().map(|name| (None, name));
+            let of_classes = of_classes.iter().map(|it| (Some(it.class), &it.policer));
+            for (class, name) in of_all.chain(of_classes) {
                 let policer = self.numbers.of(Kind::Policer, name);
-                let name = Removed::PolicerUse(interface, direction, None);
-                let program = program::PolicerUse { interface, direction, class: None, policer };
+                let name = Removed::PolicerUse(interface, direction, class);
+                let program = program::PolicerUse { interface, direction, class, policer };
                 self.out.put(Rank::Use, name, Program::PolicerUse(program));
             }
         }

@@ -11,10 +11,12 @@ pub(crate) use advertise::{preferred_s, valid_s};
 pub use class::{
     Collector, Colour, Drops, Marking, PointIn, PointOut, PriorityIn, PriorityOut, Wred,
 };
-pub(crate) use read::{ip_protocol, mac, network, port_range, prefix, tcp_flags};
+pub(crate) use read::{
+    ethertype, ip_protocol, mac, mac_prefix, network, port_range, prefix, tcp_flags,
+};
 pub use service::{
-    Bridge, CrossConnect, Filter, Incoming, Policer, PolicerKind, Protection, Pseudowire, Queue,
-    Rule, Scheduler, Station, Tunnel,
+    Bridge, ClassPolicer, CrossConnect, Filter, Incoming, Policer, PolicerKind, Protection,
+    Pseudowire, Queue, Rule, Scheduler, Station, Tunnel,
 };
 
 use schemars::JsonSchema;
@@ -249,6 +251,12 @@ pub struct Interface {
     /// … and out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policer_out: Option<String>,
+    /// Policers of single classes on their way in, in place of `policer_in`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub class_policer_in: Vec<ClassPolicer>,
+    /// … and out, in place of `policer_out`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub class_policer_out: Vec<ClassPolicer>,
     /// It tells the hosts of its link of this router (RFC 4861 §6.2).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub advertise: Option<Advertise>,

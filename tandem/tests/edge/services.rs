@@ -262,3 +262,52 @@ fn an_address_that_moves_too_often_and_one_too_many_are_told_and_raise_alarms() 
     until(&|| alarmed("mac-frozen"), &|| {});
     assert_eq!(scene.refusals(), Vec::<Value>::new());
 }
+
+#[test]
+fn filters_of_frames_drop_by_ethertype_until_a_commit_lets_them_pass() {
+    let mut scene = Scene::new();
+    let a = scene.host("a", &["10.5.0.1/24", "2001:db8:5::1/64"], &[]);
+    let _b = scene.host("b", &["10.5.0.2/24", "2001:db8:5::2/64"], &[]);
+    let text = |denied: &str| {
+        format!(
+            "[[pe]]\nname = \"pe1\"\nport = [{{ name = \"a\", driver = \"af_packet\" }}, \
+             {{ name = \"b\", driver = \"af_packet\" }}]\n\
+             [[pe.interface]]\nname = \"a\"\nfilter_in = [\"frames\"]\n\
+             [[pe.interface]]\nname = \"b\"\n\
+             [[pe.bridge]]\nname = \"lan\"\ninterfaces = [\"a\", \"b\"]\n\
+             [[pe.filter]]\nname = \"frames\"\nethernet = true\n\
+             rule = [{{ action = \"deny\", ethertypes = [\"{denied}\"] }}, \
+             {{ action = \"permit\" }}]\n"
+        )
+    };
+    scene.start(&text("ipv4"));
+    a.reaches("2001:db8:5::2");
+    let (reached, said) = a.ping(&["-c", "2"], "10.5.0.2");
+    assert!(!reached, "{said}");
+    scene.change(&text("0x88cc"));
+    a.reaches("10.5.0.2");
+    assert_eq!(scene.refusals(), Vec::<Value>::new());
+}
+
+#[test]
+fn packets_that_a_filter_redirects_reach_another_than_their_destination() {
+    let mut scene = Scene::new();
+    let (a, _b) = two_hosts(&scene);
+    let c = scene.host("c", &["10.3.0.2/24"], &["10.3.0.1"]);
+    let capture = Capture::inside(&scene, &c.namespace, "eth0");
+    let text = TWO_HOSTS.to_owned()
+        + "[[pe.port]]\nname = \"c\"\ndriver = \"af_packet\"\n\
+           [[pe.interface]]\nname = \"c\"\naddresses = [\"10.3.0.1/24\"]\n";
+    scene.start(&text);
+    a.reaches("10.2.0.2");
+    a.reaches("10.3.0.2");
+    let aside = text
+        .replace("name = \"a\"\naddresses", "name = \"a\"\nfilter_in = [\"aside\"]\naddresses")
+        + "[[pe.filter]]\nname = \"aside\"\nrule = [\
+           { action = \"redirect\", via = { gateway = \"10.3.0.2\" }, protocol = \"icmp\", \
+           destination = \"10.2.0.0/24\" }, { action = \"permit\" }]\n";
+    scene.change(&aside);
+    a.ping(&["-c", "3"], "10.2.0.2");
+    capture.sees(&[], "icmp.type == 8 && ip.dst == 10.2.0.2 && ip.ttl == 63", &["frame.number"]);
+    assert_eq!(scene.refusals(), Vec::<Value>::new());
+}

@@ -3,7 +3,8 @@
 use super::Compiler;
 use super::class::wred;
 use crate::config::{
-    self, PolicerKind, Pseudowire, ip_protocol, mac, port_range, prefix, tcp_flags,
+    self, PolicerKind, Pseudowire, ethertype, ip_protocol, mac, mac_prefix, port_range, prefix,
+    tcp_flags,
 };
 use crate::desired::Rank;
 use crate::numbers::Kind;
@@ -137,7 +138,7 @@ impl Compiler<'_> {
         }
         for filter in &self.pe.filter {
             let number = self.numbers.of(Kind::Filter, &filter.name);
-            let family = if filter.ipv6 { Family::Ip6 } else { Family::Ip4 };
+            let family = family(filter);
             let rules = filter.rule.iter().map(|rule| self.rule(rule)).collect();
             let program = program::Filter { filter: number, family, rules };
             self.out.put(Rank::Tool, Removed::Filter(number), Program::Filter(program));
@@ -181,15 +182,21 @@ impl Compiler<'_> {
     }
 
     fn rule(&mut self, section: &config::Rule) -> program::Rule {
-        let ranges = |texts: &[String]| texts.iter().filter_map(|text| port_range(text)).collect();
+        let ranges =
+            |texts: &[String]| texts.iter().filter_map(|text| port_range(text)).collect::<Vec<_>>();
+        let address = |text: &Option<String>| text.as_deref().and_then(mac_prefix);
+        // VLANs and priorities of frames stand where ports and code points of packets do.
+        let destinations = [&section.destination_ports, &section.vlans].map(|it| ranges(it));
         let matches = Match {
             source: section.source.as_deref().and_then(prefix),
             destination: section.destination.as_deref().and_then(prefix),
             protocols: section.protocol.as_deref().and_then(ip_protocol).into_iter().collect(),
+            macs: [address(&section.source_mac), address(&section.destination_mac)],
+            ethertypes: section.ethertypes.iter().filter_map(|text| ethertype(text)).collect(),
             source_ports: ranges(&section.source_ports),
-            destination_ports: ranges(&section.destination_ports),
+            destination_ports: destinations.concat(),
             tcp_flags: section.tcp_flags.as_deref().and_then(tcp_flags).into_iter().collect(),
-            dscp: section.dscp.into_iter().collect(),
+            dscp: section.dscp.or(section.priority).into_iter().collect(),
             fragment: section.fragment,
             ..Match::default()
         };
@@ -198,6 +205,10 @@ impl Compiler<'_> {
             Some(Action::Class(class)) => Verdict::Class(class),
             Some(Action::Mark(dscp)) => Verdict::Mark(dscp),
             Some(Action::Police(name)) => Verdict::Police(self.numbers.of(Kind::Policer, name)),
+            Some(Action::Redirect) => match &section.via {
+                Some(via) => Verdict::Redirect(self.via(None, via)),
+                None => Verdict::Deny,
+            },
             Some(Action::Deny) | None => Verdict::Deny,
         };
         program::Rule { matches, verdict }
@@ -246,13 +257,24 @@ pub(crate) enum Action<'a> {
     Class(u8),
     Mark(u8),
     Police(&'a str),
+    Redirect,
 }
 
-/// Reads `permit`, `deny`, `class 3`, `mark 46`, `police gold`.
+/// What a filter looks at.
+pub(crate) const fn family(filter: &config::Filter) -> Family {
+    match (filter.ethernet, filter.ipv6) {
+        (true, _) => Family::Ethernet,
+        (false, true) => Family::Ip6,
+        (false, false) => Family::Ip4,
+    }
+}
+
+/// Reads `permit`, `deny`, `redirect`, `class 3`, `mark 46`, `police gold`.
 pub(crate) fn action(text: &str) -> Option<Action<'_>> {
     match (text, text.split_once(' ')) {
         ("permit", _) => Some(Action::Permit),
         ("deny", _) => Some(Action::Deny),
+        ("redirect", _) => Some(Action::Redirect),
         (_, Some(("class", class))) => {
             class.parse().ok().filter(|class| *class < 8).map(Action::Class)
         }

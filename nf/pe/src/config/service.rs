@@ -155,8 +155,12 @@ const fn yes() -> bool {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
-    /// `permit`, `deny`, `class N` (0 to 7), `mark N` (a code point, 0 to 63) or `police NAME`.
+    /// `permit`, `deny`, `class N` (0 to 7), `mark N` (a code point, 0 to 63), `police NAME`, or
+    /// `redirect`: routed packets that come in go by `via`, whatever their destination.
     pub action: String,
+    /// Where `redirect` sends packets; without `interface` the gateway is one of the global table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub via: Option<Via>,
     /// Prefix of the source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
@@ -181,6 +185,23 @@ pub struct Rule {
     /// Whether the packet is a fragment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fragment: Option<bool>,
+    /// Of frames: MAC address of the source, or how many of its bits count:
+    /// `02:00:5e:00:00:00/24`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_mac: Option<String>,
+    /// MAC address of the destination.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub destination_mac: Option<String>,
+    /// EtherTypes behind all tags, one of which holds: `ipv4`, `ipv6`, `arp`, `mpls`, or a number:
+    /// `0x88cc`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ethertypes: Vec<String>,
+    /// Identifiers of the outer VLAN, 0 without a tag, one of which holds: `7`, `100-199`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub vlans: Vec<String>,
+    /// Priority of the outer tag, 0 to 7; 0 without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<u8>,
 }
 
 /// A filter: the first rule that matches decides; what none matches is dropped.
@@ -192,9 +213,22 @@ pub struct Filter {
     /// Of IPv6 packets; else of IPv4.
     #[serde(default)]
     pub ipv6: bool,
+    /// Of the frames of cross-connects and bridges, by address, EtherType, VLAN and priority.
+    #[serde(default)]
+    pub ethernet: bool,
     /// Its rules in their order.
     #[serde(default)]
     pub rule: Vec<Rule>,
+}
+
+/// The policer of one class.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ClassPolicer {
+    /// The class, 0 to 7.
+    pub class: u8,
+    /// The policer's name.
+    pub policer: String,
 }
 
 /// How a policer counts.

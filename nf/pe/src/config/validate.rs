@@ -2,9 +2,10 @@
 
 mod advertise;
 mod class;
+mod filter;
 
-use super::{Driver, Pe, Tunnel, Via, ip_protocol, mac, port_range, prefix, tcp_flags};
-use crate::compile::{Action, CLASSES, GLOBAL, action, subnet_of};
+use super::{Driver, Pe, Tunnel, Via, mac, prefix};
+use crate::compile::{CLASSES, GLOBAL, subnet_of};
 use config::{Issue, nearest};
 use forwarder::WORKERS_MAX;
 use std::collections::BTreeMap;
@@ -144,11 +145,35 @@ impl Pe {
             for (n, name) in names.iter().enumerate() {
                 let filters = self.filter.iter().map(|filter| filter.name.as_str());
                 known(&format!("{path}.{key}[{n}]"), ("filter", name), filters, issues);
+                let found = self.filter.iter().find(|filter| filter.name == *name);
+                let mut rules = found.into_iter().flat_map(|filter| &filter.rule);
+                if key == "filter_out" && rules.any(|rule| rule.action == "redirect") {
+                    let what = "packets that leave are not redirected any more";
+                    let mend = "use the filter in `filter_in` of where they come in";
+                    issues.push(Issue::new(format!("{path}.{key}[{n}]"), what, mend));
+                }
             }
         }
         for (key, name) in [("policer_in", &it.policer_in), ("policer_out", &it.policer_out)] {
             if let Some(name) = name {
                 self.is_policer(&format!("{path}.{key}"), name, issues);
+            }
+        }
+        let of_classes = [
+            ("class_policer_in", &it.class_policer_in),
+            ("class_policer_out", &it.class_policer_out),
+        ];
+        for (key, list) in of_classes {
+            for (n, one) in list.iter().enumerate() {
+                let path = format!("{path}.{key}[{n}]");
+                self.is_policer(&format!("{path}.policer"), &one.policer, issues);
+                if one.class > 7 {
+                    issues.push(Issue::new(format!("{path}.class"), "classes are 0 to 7", ""));
+                }
+                if list[..n].iter().any(|other| other.class == one.class) {
+                    let what = "the class has a policer already";
+                    issues.push(Issue::new(format!("{path}.class"), what, "name it once"));
+                }
             }
         }
         self.validate_marks(path, it, issues);
@@ -362,26 +387,6 @@ impl Pe {
         }
     }
 
-    fn validate_filters(&self, issues: Issues<'_>) {
-        for (at, filter) in self.filter.iter().enumerate() {
-            for (n, rule) in filter.rule.iter().enumerate() {
-                let path = format!("filter[{at}].rule[{n}]");
-                match action(&rule.action) {
-                    None => {
-                        let what = format!("`{}` is no action", rule.action);
-                        let mend = "write permit, deny, class N, mark N or police NAME";
-                        issues.push(Issue::new(format!("{path}.action"), what, mend));
-                    }
-                    Some(Action::Police(name)) => {
-                        self.is_policer(&format!("{path}.action"), name, issues);
-                    }
-                    Some(_) => {}
-                }
-                validate_rule(&path, (rule, filter.ipv6), issues);
-            }
-        }
-    }
-
     fn validate_queues(&self, issues: Issues<'_>) {
         for (at, scheduler) in self.scheduler.iter().enumerate() {
             let path = format!("scheduler[{at}]");
@@ -414,38 +419,6 @@ impl Pe {
             let path = format!("protection[{at}].class");
             known(&path, ("class", &protection.class), classes, issues);
         }
-    }
-}
-
-fn validate_rule(path: &str, (rule, ipv6): (&super::Rule, bool), issues: Issues<'_>) {
-    for (key, text) in [("source", &rule.source), ("destination", &rule.destination)] {
-        let Some(text) = text else { continue };
-        let path = format!("{path}.{key}");
-        if is_prefix(&path, text, issues).is_some_and(|address| address.is_ipv6() != ipv6) {
-            issues.push(Issue::new(path, "the prefix is of the other family", ""));
-        }
-    }
-    if rule.protocol.as_deref().is_some_and(|text| ip_protocol(text).is_none()) {
-        let mend = "write tcp, udp, icmp, … or a number";
-        issues.push(Issue::new(format!("{path}.protocol"), "no such protocol", mend));
-    }
-    let ranges =
-        [("source_ports", &rule.source_ports), ("destination_ports", &rule.destination_ports)];
-    for (key, texts) in ranges {
-        for (n, text) in texts.iter().enumerate() {
-            if port_range(text).is_none() {
-                let what = format!("`{text}` is no range of ports");
-                let at = format!("{path}.{key}[{n}]");
-                issues.push(Issue::new(at, what, "write `80` or `1024-65535`"));
-            }
-        }
-    }
-    if rule.tcp_flags.as_deref().is_some_and(|text| tcp_flags(text).is_none()) {
-        let mend = "write letters of FSRPAU, `!` before those that are not set";
-        issues.push(Issue::new(format!("{path}.tcp_flags"), "no such flags", mend));
-    }
-    if rule.dscp.is_some_and(|dscp| dscp > 63) {
-        issues.push(Issue::new(format!("{path}.dscp"), "code points are 0 to 63", ""));
     }
 }
 

@@ -6,8 +6,8 @@ use crate::desired::Desired;
 use crate::numbers::Numbers;
 use nodes::Program;
 use nodes::program::{
-    AS_IT_IS, BridgeMember, Collector, Drops, Hop, LabelAction, Mode, NO_PORT, Push, Removed,
-    Tunnel,
+    AS_IT_IS, BridgeMember, Collector, Drops, Family, Hop, LabelAction, Mode, NO_PORT, Push,
+    Removed, Tunnel, Verdict,
 };
 
 fn hops(desired: &Desired) -> Vec<(u32, Hop)> {
@@ -294,4 +294,115 @@ fn an_interface_is_the_routed_side_of_a_bridge_domain_or_of_a_port() {
              one of your own: `02:…`)",
         ]
     );
+}
+
+const FILTERS: &str = r#"
+name = "pe1"
+[[port]]
+name = "ge0"
+driver = "af_xdp"
+[[port]]
+name = "ge1"
+driver = "af_xdp"
+[[interface]]
+name = "ge0"
+addresses = ["10.0.0.1/24"]
+filter_in = ["aside"]
+policer_in = "all"
+class_policer_in = [{ class = 5, policer = "voice" }]
+[[interface]]
+name = "ge1"
+filter_in = ["frames"]
+[[bridge]]
+name = "lan"
+interfaces = ["ge1"]
+[[policer]]
+name = "all"
+committed_kbps = 8
+committed_burst = 3000
+[[policer]]
+name = "voice"
+committed_kbps = 16
+committed_burst = 3000
+[[filter]]
+name = "aside"
+rule = [
+  { action = "redirect", via = { gateway = "10.0.0.9" }, protocol = "tcp" },
+  { action = "permit" },
+]
+[[filter]]
+name = "frames"
+ethernet = true
+rule = [
+  { action = "deny", source_mac = "02:00:5e:00:00:00/24", ethertypes = ["arp", "0x88cc"] },
+  { action = "class 5", vlans = ["0", "100-199"], priority = 5 },
+]
+"#;
+
+#[test]
+fn filters_of_frames_redirection_and_policers_of_classes_are_told() {
+    let desired = compiled(FILTERS, &mut Numbers::default());
+    let filters = things(&desired, |it| match it {
+        Program::Filter(filter) => Some(filter.clone()),
+        _ => None,
+    });
+    let [aside, frames] = &filters[..] else { panic!("two filters") };
+    let Verdict::Redirect(id) = aside.rules[0].verdict else { panic!("{aside:?}") };
+    let gateway = Some("10.0.0.9".parse().expect("an address"));
+    let hop = Program::Hop { id, hop: Hop::Via { interface: 1, gateway, labels: vec![] } };
+    assert!(desired.things.values().any(|it| *it == hop));
+    assert_eq!((aside.family, frames.family), (Family::Ip4, Family::Ethernet));
+    let [deny, class] = [&frames.rules[0].matches, &frames.rules[1].matches];
+    assert_eq!(deny.macs, [Some(([2, 0, 0x5e, 0, 0, 0], 24)), None]);
+    assert_eq!(deny.ethertypes, [0x0806, 0x88cc]);
+    assert_eq!(
+        (&class.destination_ports[..], &class.dscp[..]),
+        (&[(0, 0), (100, 199)][..], &[5][..])
+    );
+    let policers = things(&desired, |it| match it {
+        Program::PolicerUse(used) => Some((used.class, used.policer)),
+        _ => None,
+    });
+    assert_eq!(policers, [(None, 1), (Some(5), 2)]);
+}
+
+#[test]
+fn mistakes_in_filters_are_named() {
+    let mistakes = [
+        ("ethertypes = [\"arp\"", "ethertypes = [\"arb\"", "no such EtherType"),
+        ("00/24\"", "00/49\"", "no MAC address"),
+        ("100-199", "100-5000", "`100-5000` is no range of VLANs"),
+        ("priority = 5", "priority = 8", "priorities are 0 to 7"),
+        ("priority = 5", "dscp = 5", "the filter is of frames"),
+        ("protocol = \"tcp\"", "priority = 5", "the filter is of packets, not of frames"),
+        ("\"redirect\"", "\"permit\"", "nothing is redirected"),
+        ("via = { gateway = \"10.0.0.9\" }, ", "", "there is no way"),
+        ("10.0.0.9", "10.7.0.9", "10.7.0.9 is in no subnet of an interface"),
+        ("\"deny\",", "\"redirect\", via = { interface = \"ge0\" },", "frames are not routed"),
+        ("class = 5", "class = 8", "classes are 0 to 7"),
+        ("policer = \"voice\" }", "policer = \"voce\" }", "there is no policer `voce`"),
+        (
+            "5, policer",
+            "5, policer = \"all\" }, { class = 5, policer",
+            "the class has a policer already",
+        ),
+        (
+            "filter_in = [\"aside\"]",
+            "filter_out = [\"aside\"]",
+            "packets that leave are not redirected any more",
+        ),
+        (
+            "ethernet = true",
+            "ethernet = true\nipv6 = true",
+            "a filter is of frames or of IPv6 packets",
+        ),
+    ];
+    for (right, wrong, what) in mistakes {
+        let text = FILTERS.replacen(right, wrong, 1);
+        assert_ne!(text, FILTERS, "{right}");
+        let pe: Pe = toml::from_str(&text).expect("a section");
+        let mut issues = Vec::new();
+        pe.validate(&mut issues);
+        assert_eq!(issues.iter().map(|it| &it.what[..]).collect::<Vec<_>>(), [what], "{wrong}");
+    }
 }
