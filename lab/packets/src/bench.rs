@@ -309,6 +309,7 @@ impl Reached {
             "trials": self.trials,
             "repeats": self.repeats,
             "searches": self.searches,
+            "real_time": self.at_load.is_urgent,
             "reordered": all.reordered,
             "duplicates": all.duplicates,
             "latency_us_at_90_percent": {

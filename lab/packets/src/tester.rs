@@ -55,6 +55,8 @@ pub struct Found {
     pub away: Duration,
     /// The longest that the worker did not, where it tells: over rings.
     pub worker_away: Duration,
+    /// Whether the tester ran before all other threads of its core.
+    pub is_urgent: bool,
 }
 
 /// Generator and analyser at two ports.
@@ -141,9 +143,8 @@ impl Tester {
     /// wires: what the kernel does for them it leaves to threads of its own.
     pub fn trial(&mut self, trial: Trial) -> Found {
         std::thread::sleep(REST);
-        if matches!(self.out, Port::Ring(_) | Port::Memif(_)) {
-            let _ = driver::link::urgent();
-        }
+        let may_be_urgent = matches!(self.out, Port::Ring(_) | Port::Memif(_));
+        let is_urgent = may_be_urgent && driver::link::urgent().is_ok();
         let (pps, packets, limit) = match trial {
             Trial::Rate { pps, duration } => {
                 (pps, (pps * duration.as_secs_f64()).round() as u64, duration + LATE)
@@ -162,7 +163,7 @@ impl Tester {
         let report = self.analyser.settle(&self.generator);
         let unsent = packets - schedule.taken() + self.dropped() - dropped;
         let measured = Measured::new(packets, &report, took);
-        Found { measured, report, unsent, busy, away, worker_away }
+        Found { measured, report, unsent, busy, away, worker_away, is_urgent }
     }
 
     /// Packets of a trial of their own, at half its rate, so that nobody sleeps who is tested:

@@ -1,4 +1,4 @@
-//! A vector in groups of one key each (port, filter), so that what is done for a key is done once
+//! A vector in groups of one key each (a port), so that what is done for a key is done once
 //! for all its packets.
 
 use crate::{Meta, Pool, Slot, VECTOR_MAX};

@@ -28,6 +28,11 @@ impl Pe {
                     Some(Action::Police(name)) => {
                         self.is_policer(&format!("{path}.action"), name, issues);
                     }
+                    Some(Action::Mark(_)) if filter.ethernet => {
+                        let mend = "set a `class`, and its priority by a `marking`";
+                        let path = format!("{path}.action");
+                        issues.push(Issue::new(path, "frames have no code point", mend));
+                    }
                     Some(_) => {}
                 }
                 self.validate_redirect(&path, (rule, filter), issues);
