@@ -146,6 +146,11 @@ impl Pe {
                 let filters = self.filter.iter().map(|filter| filter.name.as_str());
                 known(&format!("{path}.{key}[{n}]"), ("filter", name), filters, issues);
                 let found = self.filter.iter().find(|filter| filter.name == *name);
+                if found.is_some_and(|filter| filter.ethernet) && !self.carries_frames(&it.name) {
+                    let what = "no frames of a bridge or a cross-connect pass here";
+                    let mend = "use a filter of IPv4 or IPv6 packets";
+                    issues.push(Issue::new(format!("{path}.{key}[{n}]"), what, mend));
+                }
                 let mut rules = found.into_iter().flat_map(|filter| &filter.rule);
                 if key == "filter_out" && rules.any(|rule| rule.action == "redirect") {
                     let what = "packets that leave are not redirected any more";
@@ -178,6 +183,16 @@ impl Pe {
         }
         self.validate_marks(path, it, issues);
         advertise::validate_advertise(path, it, issues);
+    }
+
+    /// Whether an interface is of a bridge or a cross-connect.
+    fn carries_frames(&self, name: &str) -> bool {
+        let is_it = |one: &String| one == name;
+        self.bridge.iter().any(|bridge| bridge.interfaces.iter().any(is_it))
+            || self
+                .cross_connect
+                .iter()
+                .any(|it| it.interface == name || it.to.as_deref() == Some(name))
     }
 
     fn is_policer(&self, path: &str, name: &str, issues: Issues<'_>) {

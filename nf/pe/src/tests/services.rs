@@ -380,6 +380,11 @@ fn mistakes_in_filters_are_named() {
         ("10.0.0.9", "10.7.0.9", "10.7.0.9 is in no subnet of an interface"),
         ("\"deny\",", "\"redirect\", via = { interface = \"ge0\" },", "frames are not routed"),
         ("\"class 5\"", "\"mark 5\"", "frames have no code point"),
+        (
+            "[\"aside\"]",
+            "[\"aside\", \"frames\"]",
+            "no frames of a bridge or a cross-connect pass here",
+        ),
         ("class = 5", "class = 8", "classes are 0 to 7"),
         ("policer = \"voice\" }", "policer = \"voce\" }", "there is no policer `voce`"),
         (
