@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::time::Duration;
-use store::{Head, Key, KeyRange, Opened, Options, Place, Query, Record, Replayed, Store};
+use std::time::{Duration, Instant};
+use store::{Head, Key, KeyRange, Opened, Options, Place, Query, Record, Replayed, Store, Writer};
 
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -59,13 +59,28 @@ fn fill(opened: &mut Opened, ids: std::ops::Range<u64>, each: u64, start_us: u64
                 }
             })
             .collect();
-        while !opened.writer.record(now_us, record(id, now_us, &places)) {
-            std::thread::sleep(Duration::from_millis(1));
-            opened.writer.tick(now_us);
-        }
+        keep(&mut opened.writer, now_us, &record(id, now_us, &places));
     }
-    let end = opened.writer.flush(start_us);
-    assert!(opened.store.wait(end, PATIENCE));
+    settle(opened, start_us);
+}
+
+/// Writes a record, however far the disk lags behind.
+fn keep(writer: &mut Writer, now_us: u64, record: &Record) {
+    while !writer.record(now_us, record.clone()) {
+        std::thread::sleep(Duration::from_millis(1));
+        writer.tick(now_us);
+    }
+}
+
+/// Waits until all is durable. A shard goes on ticking: what found no room in the queue is handed
+/// over then.
+fn settle(opened: &mut Opened, now_us: u64) {
+    let end = opened.writer.flush(now_us);
+    let until = Instant::now() + PATIENCE;
+    while !opened.store.wait(end, Duration::from_millis(10)) {
+        assert!(Instant::now() < until, "it is durable");
+        opened.writer.tick(now_us);
+    }
 }
 
 fn must_hold(store: &Store, id: u64, each: usize) {
@@ -198,10 +213,9 @@ fn the_oldest_partitions_go_by_size_and_by_age() {
                     None => std::thread::sleep(Duration::from_millis(1)),
                 }
             };
-            assert!(opened.writer.record(now_us, record(id, now_us, &[place])));
+            keep(&mut opened.writer, now_us, &record(id, now_us, &[place]));
         }
-        let end = opened.writer.flush(second * 1_000_000);
-        assert!(opened.store.wait(end, PATIENCE));
+        settle(&mut opened, second * 1_000_000);
         if opened.writer.is_roll_due(second * 1_000_000) {
             opened.writer.roll(second * 1_000_000);
             opened.writer.snapshot_done(second * 1_000_000);
@@ -240,13 +254,7 @@ fn a_writer_whose_disk_stands_still_refuses_and_forgets_nothing_it_took() {
     assert!(taken.len() > 500);
     assert!(!opened.writer.record(1, record(2, 1, &[])));
     std::fs::remove_file(&squatter).unwrap();
-    let end = opened.writer.flush(3);
-    // A shard goes on ticking: what found no room in the queue is handed over then.
-    let safe = (0..10_000).any(|_| {
-        opened.writer.tick(3);
-        opened.store.wait(end, Duration::from_millis(10))
-    });
-    assert!(safe);
+    settle(&mut opened, 3);
     let mut reader = opened.store.reader();
     for place in taken {
         assert_eq!(reader.entry(place).unwrap().unwrap(), (2, &text[..]));
@@ -348,8 +356,7 @@ fn child_that_is_killed() {
             held.clear();
         }
         if n % 337 == 0 {
-            let end = opened.writer.flush(n);
-            assert!(opened.store.wait(end, PATIENCE));
+            settle(&mut opened, n);
             println!("\nsafe {n}");
         }
         if n % 9_000 == 8_999 {
@@ -380,11 +387,10 @@ fn adopt(opened: &mut Opened) {
         entries.dedup();
     }
     for (id, places) in found {
-        assert!(opened.writer.record(1, record(id, 1, &places)));
+        keep(&mut opened.writer, 1, &record(id, 1, &places));
     }
     opened.writer.snapshot_done(1);
-    let end = opened.writer.flush(1);
-    assert!(opened.store.wait(end, PATIENCE));
+    settle(opened, 1);
 }
 
 #[test]
