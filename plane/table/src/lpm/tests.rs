@@ -264,11 +264,13 @@ struct Script<A: Address> {
     answers: Vec<Vec<u32>>,
 }
 
-fn script<A: Family>(seed: u64, count: usize) -> Script<A> {
+/// Changes of a table that has the routes of `before` already.
+fn script<A: Family>(seed: u64, count: usize, before: &[(Prefix<A>, u32)]) -> Script<A> {
     let mut random = Random(seed);
     let probes: Vec<A> = (0..48).map(|_| A::near(&mut random)).collect();
-    let mut reference = Reference::default();
-    let mut answers = vec![vec![NO_HOP; probes.len()]];
+    let key = |(prefix, hop): &(Prefix<A>, u32)| ((prefix.length(), prefix.address()), *hop);
+    let mut reference = Reference(before.iter().map(key).collect());
+    let mut answers: Vec<Vec<u32>> = vec![probes.iter().map(|at| reference.lookup(*at)).collect()];
     let mut changes = Vec::new();
     for _ in 0..count {
         // Most changes concern a probe.
@@ -278,7 +280,8 @@ fn script<A: Family>(seed: u64, count: usize) -> Script<A> {
         };
         let prefix = Prefix::new(near, A::length(&mut random)).unwrap();
         let key = (prefix.length(), prefix.address());
-        let hop = (random.below(5) > 1).then(|| 1 + random.below(1 << 20) as u32);
+        // Half of them have a short.
+        let hop = (random.below(5) > 1).then(|| 1 + random.below(1 << 17) as u32);
         match hop {
             Some(hop) => reference.0.insert(key, hop),
             None => reference.0.remove(&key),
@@ -319,10 +322,13 @@ fn read_while_changed<A: Family>(
     }
 }
 
-fn races<A: Family>(seed: u64, count: usize) {
-    let script = script::<A>(seed, count);
+fn races<A: Family>(seed: u64, count: usize, before: &[(Prefix<A>, u32)]) {
+    let script = script::<A>(seed, count, before);
     let domain = Domain::new();
     let mut routes = Routes::<A>::new(&domain).unwrap();
+    routes.load(1, before).unwrap();
+    let kind = routes.tables[1].as_ref().unwrap().kind;
+    assert!(before.is_empty() || kind == Kind::Top);
     let (begun, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let views = views(&routes);
     let start = std::sync::Barrier::new(views.len() + 1);
@@ -358,8 +364,19 @@ fn races<A: Family>(seed: u64, count: usize) {
 fn no_reader_ever_finds_what_was_not_so_during_its_lookup() {
     let (seeds, count) = if cfg!(miri) { (1, 60) } else { (4, 4_000) };
     for seed in 1..=seeds {
-        races::<u32>(seed, count);
-        races::<u128>(seed, count);
+        races::<u32>(seed, count, &[]);
+        races::<u128>(seed, count, &[]);
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "it takes hours")]
+fn nor_below_a_top() {
+    let many =
+        (0..=TOP_ROUTES as u32).map(|at| (Prefix::new(at << 8, 24).unwrap(), 1 + at % 1_000));
+    let many: Vec<(Prefix<u32>, u32)> = many.collect();
+    for seed in 1..=2 {
+        races(seed, 1_200, &many);
     }
 }
 
