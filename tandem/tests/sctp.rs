@@ -55,6 +55,8 @@ fn what_cannot_be_meant_is_refused_with_the_mend() {
         (&[&client[..], &["--set", "rto_min_ms=soon"]].concat(), 2, "rto_min_ms"),
         (&[&client[..], &["--set", "sack_delay_ms=900"]].concat(), 2, "500"),
         (&[&client[..], &["--local", "192.0.2.1"]].concat(), 1, "no interface"),
+        (&[&client[..], &["--carrier", "xdp"]].concat(), 2, "name the addresses"),
+        (&[&client[..], &["--carrier", "xdp", "--local", "::1"]].concat(), 2, "Ethernet"),
         (&["throughput", "--size", "7"], 2, "--peer"),
         (&["throughput", "--peer", "127.0.0.1", "--size", "0"], 2, "octets"),
     ] {
@@ -113,43 +115,88 @@ fn lines_cross_in_both_directions_and_the_end_of_the_input_ends_the_association(
     assert_eq!(client.wait().unwrap().code(), Some(0));
 }
 
-/// Two namespaces joined by a pair of interfaces.
+/// Two namespaces joined by one pair of interfaces that has all addresses.
 fn field() -> [Namespace; 2] {
-    let [left, right] =
-        ["sctp-left", "sctp-right"].map(|it| Namespace::new(it).expect("namespaces need root"));
-    let end =
-        |namespace, address, mac| Veth { namespace, interface: "near", addresses: address, mac };
-    Veth::pair(
-        end(&left, &["10.197.1.1/24", "10.197.2.1/24"], "02:00:00:00:00:01"),
-        end(&right, &["10.197.1.2/24", "10.197.2.2/24"], "02:00:00:00:00:02"),
-    )
-    .unwrap();
+    field_of("one", &[&["10.197.1.1/24", "10.197.2.1/24"]], &[&["10.197.1.2/24", "10.197.2.2/24"]])
+}
+
+/// Two namespaces joined by a pair of interfaces for each list of addresses.
+fn field_of(place: &str, lefts: &[&[&str]], rights: &[&[&str]]) -> [Namespace; 2] {
+    let [left, right] = ["left", "right"]
+        .map(|side| Namespace::new(&format!("sctp-{place}-{side}")).expect("namespaces need root"));
+    for (number, (addresses, others)) in lefts.iter().zip(rights).enumerate() {
+        let interface = format!("near{number}");
+        let end =
+            |namespace, addresses, mac| Veth { namespace, interface: &interface, addresses, mac };
+        let macs = [1, 2].map(|side| format!("02:00:00:00:{number:02x}:{side:02x}"));
+        Veth::pair(end(&left, addresses, &macs[0]), end(&right, others, &macs[1])).unwrap();
+    }
     [left, right]
+}
+
+const LEFT: [&str; 2] = ["10.197.1.1", "10.197.2.1"];
+const RIGHT: [&str; 2] = ["10.197.1.2", "10.197.2.2"];
+
+/// Sends 20,000 messages from left to right, each side over its carrier.
+fn measure([left, right]: [&Namespace; 2], [ours, theirs]: [&str; 2]) {
+    let local = ["--local", RIGHT[0], "--local", RIGHT[1]];
+    let receiver = ["throughput", "--once", "--json", "--carrier", theirs];
+    let receiver = [&receiver[..], &local].concat();
+    let receiver = sctp(Some(right), &receiver).spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let sender = [
+        &["throughput", "--carrier", ours, "--size", "700", "--count", "20000"][..],
+        &["--streams", "4", "--unordered", "--json"],
+        &["--local", LEFT[0], "--local", LEFT[1]],
+        &["--peer", RIGHT[0], "--peer", RIGHT[1]],
+    ];
+    let sent = sctp(Some(left), &sender.concat()).output().unwrap();
+    let received = receiver.wait_with_output().unwrap();
+    for output in [sent, received] {
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{ours} to {theirs}: {said}");
+        let row: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!((&row["messages"], &row["octets"]), (&20_000.into(), &14_000_000.into()));
+        assert!(row["messages_per_s"].as_f64().unwrap() > 0.0);
+    }
 }
 
 #[test]
 fn every_message_of_a_measurement_arrives_over_udp_and_over_ip_with_two_addresses_each() {
     let [left, right] = field();
     for carrier in ["udp", "ip"] {
-        let local = ["--local", "10.197.1.2", "--local", "10.197.2.2"];
-        let receiver = ["throughput", "--once", "--json", "--carrier", carrier];
-        let receiver = [&receiver[..], &local].concat();
-        let receiver = sctp(Some(&right), &receiver).spawn().unwrap();
-        std::thread::sleep(std::time::Duration::from_millis(300));
-        let sender = [
-            &["throughput", "--carrier", carrier, "--size", "700", "--count", "20000"][..],
-            &["--streams", "4", "--unordered", "--json"],
-            &["--local", "10.197.1.1", "--local", "10.197.2.1"],
-            &["--peer", "10.197.1.2", "--peer", "10.197.2.2"],
-        ];
-        let sent = sctp(Some(&left), &sender.concat()).output().unwrap();
-        let received = receiver.wait_with_output().unwrap();
-        for output in [sent, received] {
-            let said = String::from_utf8_lossy(&output.stderr).into_owned();
-            assert_eq!(output.status.code(), Some(0), "{carrier}: {said}");
-            let row: Value = serde_json::from_slice(&output.stdout).unwrap();
-            assert_eq!((&row["messages"], &row["octets"]), (&20_000.into(), &14_000_000.into()));
-            assert!(row["messages_per_s"].as_f64().unwrap() > 0.0);
+        measure([&left, &right], [carrier; 2]);
+    }
+    let both = ["throughput", "--carrier", "xdp", "--local", LEFT[0], "--local", LEFT[1]];
+    let refused = sctp(Some(&left), &both).output().unwrap();
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(refused.status.code(), Some(1), "{said}");
+    assert!(said.contains("another XDP program stands before near"), "{said}");
+}
+
+/// Packets that the kernel's own IP went through at the left: it counts them.
+fn packets_in(namespace: &Namespace) -> u64 {
+    let nstat = ["netns", "exec", namespace.name(), "cat", "/proc/net/snmp"];
+    let output = Command::new("ip").args(nstat).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let values = text.lines().filter(|line| line.starts_with("Ip:")).nth(1).unwrap();
+    values.split(' ').nth(3).unwrap().parse().unwrap()
+}
+
+#[test]
+fn past_the_kernels_ip_every_message_arrives_as_well_and_the_kernel_sees_few_packets() {
+    let [left, right] = field_of(
+        "xdp",
+        &[&["10.197.1.1/24"], &["10.197.2.1/24"]],
+        &[&["10.197.1.2/24"], &["10.197.2.2/24"]],
+    );
+    for carriers in [["xdp", "ip"], ["ip", "xdp"], ["xdp", "xdp"]] {
+        let before = [&left, &right].map(packets_in);
+        measure([&left, &right], carriers);
+        let after = [&left, &right].map(packets_in);
+        for (side, carrier) in carriers.into_iter().enumerate() {
+            let seen = after[side] - before[side];
+            assert!((seen < 100) == (carrier == "xdp"), "{carriers:?}: side {side} saw {seen}");
         }
     }
 }

@@ -4,6 +4,7 @@
 //! ```text
 //!   core 0: sender ──veth, MTU 1500, UDP encapsulation or IP protocol 132──→ core 1: receiver
 //! ```
+//! IP protocol 132 twice: by raw sockets, as usrsctp has it both times, and by AF_XDP.
 
 use crate::contract::{Options, Outcome, Peer, Row};
 use crate::host;
@@ -42,11 +43,13 @@ struct Scenario {
     bar: f64,
 }
 
-const SCENARIOS: [Scenario; 4] = [
+const SCENARIOS: [Scenario; 6] = [
     Scenario { name: "UDP, 100 octets", carrier: "udp", size: 100, count: 8_000_000, bar: 2.0 },
     Scenario { name: "UDP, 1024 octets", carrier: "udp", size: 1_024, count: 2_000_000, bar: 4.0 },
     Scenario { name: "IP, 100 octets", carrier: "ip", size: 100, count: 8_000_000, bar: 2.0 },
     Scenario { name: "IP, 1024 octets", carrier: "ip", size: 1_024, count: 2_000_000, bar: 4.0 },
+    Scenario { name: "XDP, 100 octets", carrier: "xdp", size: 100, count: 8_000_000, bar: 2.0 },
+    Scenario { name: "XDP, 1024 octets", carrier: "xdp", size: 1_024, count: 2_000_000, bar: 4.0 },
 ];
 
 /// Two namespaces and the place for logs.

@@ -15,6 +15,8 @@ pub const ASSOCIATIONS_MAX: u32 = 65_536;
 pub const ENCAPSULATION_PORT: u16 = 9_899;
 /// What is wrong with the carrier `kernel` on most machines in containers.
 pub(crate) const NO_SCTP: &str = "this machine's kernel has no SCTP";
+/// Octets of a message from which on it fills packets where each packet costs.
+const MIN_SPLIT_POINT: u32 = 512;
 /// The number of SCTP among the protocols of IP.
 const SCTP_PROTOCOL: u8 = 132;
 
@@ -55,6 +57,11 @@ pub enum Carrier {
     /// IP packets of protocol 132; needs `CAP_NET_RAW`, and a machine whose kernel has no SCTP or
     /// one address of its own: two stacks on one address abort each other's associations.
     Ip,
+    /// The same packets past the kernel's IP (`AF_XDP`), each address on an Ethernet interface of
+    /// its own; needs `CAP_NET_ADMIN` and `CAP_BPF` too. The kernel's filters (nftables), queues
+    /// (tc) and IPsec policies do not see them. What has no neighbour on that interface goes as
+    /// with `ip`.
+    Xdp,
     /// The SCTP of this machine's kernel, where it has one. What the kernel has no option for
     /// (PMTU, HB.Max.Burst, cookie keys, extensions) stays as its sysctls say.
     Kernel,
@@ -108,6 +115,7 @@ impl Config {
             name: format!("{name} {address}"),
             transport: Transport::Udp,
             protocol: self.carrier.protocol(),
+            bypass: self.carrier == Carrier::Xdp,
             whole: true,
             listen: SocketAddr::new(*address, self.carrier.port(self.encapsulation_port)),
             ..PortSpec::default()
@@ -120,8 +128,12 @@ impl Config {
     #[must_use]
     pub fn parameters(&self) -> sctp::Parameters {
         let mut parameters = preset(&self.preset).unwrap_or_else(sctp::Parameters::rfc9260);
-        self.parameters.apply(&mut parameters);
         self.extensions.apply(&mut parameters.extensions);
+        // Linux (6.1) numbers the fragments of I-DATA otherwise than RFC 8260: they are avoided.
+        if self.carrier.protocol().is_some() && !parameters.extensions.interleaving {
+            parameters.min_split_point = Some(MIN_SPLIT_POINT);
+        }
+        self.parameters.apply(&mut parameters);
         parameters
     }
 
@@ -143,6 +155,12 @@ impl Config {
         if has_wildcard && self.addresses.len() > 1 {
             let mend = "list the addresses themselves: peers are told of them";
             issues.push(Issue::new("addresses", "a wildcard beside other addresses", mend));
+        }
+        let is_bare = |it: &&IpAddr| it.is_unspecified() || it.is_loopback();
+        if let (Carrier::Xdp, Some(bare)) = (self.carrier, self.addresses.iter().find(is_bare)) {
+            let what =
+                format!("the carrier xdp needs an Ethernet interface, which {bare} is not on");
+            issues.push(Issue::new("carrier", what, "name the addresses, or use ip"));
         }
         let is_open = self.carrier == Carrier::Udp && self.encapsulation_port == 0;
         if is_open && self.addresses.len() > 1 {
@@ -173,7 +191,7 @@ impl Carrier {
     const fn protocol(self) -> Option<u8> {
         match self {
             Self::Udp | Self::Kernel => None,
-            Self::Ip => Some(SCTP_PROTOCOL),
+            Self::Ip | Self::Xdp => Some(SCTP_PROTOCOL),
         }
     }
 
@@ -181,7 +199,7 @@ impl Carrier {
     const fn port(self, encapsulation: u16) -> u16 {
         match self {
             Self::Udp => encapsulation,
-            Self::Ip | Self::Kernel => 0,
+            Self::Ip | Self::Xdp | Self::Kernel => 0,
         }
     }
 }
@@ -286,6 +304,14 @@ mod tests {
         expected.path.potentially_failed_max_retrans = Some(1);
         expected.extensions.interleaving = true;
         assert_eq!(parameters, expected);
+        let mut over_ip = Config { carrier: Carrier::Ip, ..config };
+        assert_eq!(over_ip.parameters(), expected, "fragments of I-DATA are avoided");
+        over_ip.extensions.interleaving = None;
+        expected.extensions.interleaving = false;
+        expected.min_split_point = Some(MIN_SPLIT_POINT);
+        assert_eq!(over_ip.parameters(), expected, "packets are to be few there");
+        over_ip.parameters.min_split_point = Some(0);
+        assert_eq!(over_ip.parameters().min_split_point, None);
         let unknown = toml::from_str::<Config>("[parameters]\nrto_minimum_ms = 1\n");
         assert!(unknown.expect_err("there is no such key").to_string().contains("rto_minimum_ms"));
     }

@@ -10,11 +10,13 @@
 //!   TCP_MD5SIG_EXT, IP_MINTTL ──→ guard
 //!   AF_PACKET          ──→ packet::{PacketSocket, PacketBatch}
 //!   SOCK_RAW           ──→ DatagramSocket::raw, by the same batches
+//!   AF_XDP beside it   ──→ Bypass
 //!   packets of the plane, by the vector ──→ ports::Port
 //! ```
 #![allow(unsafe_code, reason = "the one crate that talks to the kernel directly")]
 
 mod address;
+mod bypass;
 mod clock;
 mod control;
 mod datagram;
@@ -36,6 +38,7 @@ mod socket;
 pub mod tcp;
 pub mod tls;
 
+pub use bypass::{Bypass, Lost};
 pub use clock::Clock;
 pub use datagram::{DatagramSocket, Returned, Why};
 pub use frame::{FRAMES_MAX, FrameSocket};

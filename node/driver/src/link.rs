@@ -46,14 +46,14 @@ pub fn remove_address(interface: u32, ip: IpAddr, prefix: u8) -> io::Result<()> 
     }
 }
 
-fn octets(ip: IpAddr) -> Vec<u8> {
+pub(crate) fn octets(ip: IpAddr) -> Vec<u8> {
     match ip {
         IpAddr::V4(ip) => ip.octets().to_vec(),
         IpAddr::V6(ip) => ip.octets().to_vec(),
     }
 }
 
-fn attribute(out: &mut Vec<u8>, kind: u16, value: &[u8]) {
+pub(crate) fn attribute(out: &mut Vec<u8>, kind: u16, value: &[u8]) {
     out.extend_from_slice(&((value.len() + 4) as u16).to_ne_bytes());
     out.extend_from_slice(&kind.to_ne_bytes());
     out.extend_from_slice(value);
@@ -191,7 +191,7 @@ fn advertisement(own: [u8; 6], ip: [u8; 16]) -> Vec<u8> {
 }
 
 /// The Internet checksum (RFC 1071) of an even number of octets.
-fn checksum(octets: &[u8]) -> u16 {
+pub(crate) fn checksum(octets: &[u8]) -> u16 {
     let words = octets.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1]));
     let mut sum: u32 = words.sum();
     while sum > 0xffff {

@@ -5,7 +5,7 @@ use crate::guard;
 use crate::port::{PortId, Transport};
 use crate::spec::PortSpec;
 use driver::tls::Context;
-use driver::{DatagramSocket, SocketOptions, tcp};
+use driver::{Bypass, DatagramSocket, SocketOptions, tcp};
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ const PORTS_MAX: usize = 8_192;
 /// One shard's part of a port.
 #[derive(Debug)]
 pub(crate) enum Socket {
-    Datagrams(DatagramSocket),
+    Datagrams(DatagramSocket, Option<Box<Bypass>>),
     Listener(TcpListener),
     /// Opens connections only.
     Silent,
@@ -88,6 +88,7 @@ fn serves(held: &PortSpec, wanted: &PortSpec) -> bool {
     held.transport == wanted.transport
         && held.listen == wanted.listen
         && held.protocol == wanted.protocol
+        && held.bypass == wanted.bypass
         && held.whole == wanted.whole
         && held.device == wanted.device
         && held.connect_only == wanted.connect_only
@@ -193,7 +194,7 @@ fn bind_port(
     for _ in 0..shards {
         let socket = bind_one(port, local, &options)?;
         local = match &socket {
-            Socket::Datagrams(socket) => socket.local(),
+            Socket::Datagrams(socket, _) => socket.local(),
             Socket::Listener(listener) => listener.local_addr()?,
             Socket::Silent => port.listen,
         };
@@ -204,10 +205,15 @@ fn bind_port(
 
 fn bind_one(port: &PortSpec, at: SocketAddr, options: &SocketOptions) -> io::Result<Socket> {
     if let (Transport::Udp, Some(protocol)) = (port.transport, port.protocol) {
-        return Ok(Socket::Datagrams(DatagramSocket::raw(at.ip(), protocol, options)?));
+        let socket = DatagramSocket::raw(at.ip(), protocol, options)?;
+        let bypass = match port.bypass {
+            true => Some(Box::new(Bypass::open(at.ip(), protocol)?)),
+            false => None,
+        };
+        return Ok(Socket::Datagrams(socket, bypass));
     }
     Ok(match (port.transport, port.connect_only) {
-        (Transport::Udp, _) => Socket::Datagrams(DatagramSocket::bind(at, options)?),
+        (Transport::Udp, _) => Socket::Datagrams(DatagramSocket::bind(at, options)?, None),
         (_, false) => Socket::Listener(tcp::listen(at, options, |socket| {
             guard::arm_listener(socket, at.is_ipv4(), (&[], &port.guards))
         })?),

@@ -3,8 +3,9 @@
 use crate::facts::RuntimeFact;
 use crate::function::Effects;
 use crate::port::Flow;
-use driver::{DatagramSocket, SendBatch};
+use driver::{Bypass, DatagramSocket, SendBatch};
 use event::Sheet;
+use machine::Time;
 use std::collections::VecDeque;
 use std::io;
 use std::net::IpAddr;
@@ -23,6 +24,8 @@ const BACKLOG_BYTES_MAX: usize = 8 << 20;
 #[derive(Debug)]
 pub(crate) struct DatagramPort {
     pub(crate) socket: DatagramSocket,
+    /// Where packets go and come that need the kernel's IP not.
+    pub(crate) bypass: Option<Box<Bypass>>,
     wildcard: bool,
     whole: bool,
     segment_max: usize,
@@ -60,11 +63,12 @@ pub(crate) struct Sender {
 }
 
 impl DatagramPort {
-    pub(crate) fn new(socket: DatagramSocket) -> Self {
+    pub(crate) fn new(socket: DatagramSocket, bypass: Option<Box<Bypass>>) -> Self {
         Self {
             whole: false,
             wildcard: socket.local().ip().is_unspecified(),
             socket,
+            bypass,
             segment_max: RUN_BYTES_MAX,
             backlog: VecDeque::new(),
             backlog_bytes: 0,
@@ -152,6 +156,37 @@ impl Sender {
             self.runs.push(Run { start: at + start, end: at + end, segment: run, in_parts });
             start = end;
         }
+    }
+
+    /// Sends what was added and can pass by the kernel's IP; the rest is left to
+    /// [`Sender::flush`].
+    pub(crate) fn bypass(
+        &mut self,
+        now: Time,
+        port: &mut DatagramPort,
+        effects: &Effects,
+        order: &[u32],
+        sheet: &Sheet<RuntimeFact>,
+    ) {
+        let Some(bypass) = &mut port.bypass else { return };
+        let (mut messages, mut octets) = (0, 0);
+        self.runs.retain(|run| {
+            let (flow, bytes) = effects.message(order[run.start] as usize);
+            let passes = run.segment == 0
+                && !run.in_parts
+                && bypass.send(now.as_nanos(), flow.remote.ip(), bytes);
+            if passes {
+                messages += 1;
+                octets += bytes.len() as u64;
+            }
+            !passes
+        });
+        bypass.flush();
+        let lost = bypass.attend(now.as_nanos());
+        sheet.add(RuntimeFact::MessageOut, messages);
+        sheet.add(RuntimeFact::BytesOut, octets);
+        sheet.add(RuntimeFact::SendShed, lost.sent);
+        sheet.add(RuntimeFact::KernelDropped, lost.received);
     }
 
     /// Sends what was added, all through `port`; `order` is the whole order.

@@ -57,6 +57,8 @@ pub(crate) enum News {
 pub(crate) enum Token {
     Waker,
     Port(PortId),
+    /// The part of a port that passes by the kernel's IP.
+    Bypass(PortId),
     Connection(ConnId),
     /// A descriptor of the function's own.
     Watched(PortId),
@@ -69,6 +71,7 @@ impl Token {
             Self::Port(id) => 1 << 32 | u64::from(id.0),
             Self::Connection(id) => 2 << 32 | u64::from(id.0),
             Self::Watched(id) => 3 << 32 | u64::from(id.0),
+            Self::Bypass(id) => 4 << 32 | u64::from(id.0),
         }
     }
 
@@ -77,6 +80,7 @@ impl Token {
             1 => Self::Port(PortId(bits as u16)),
             2 => Self::Connection(ConnId(bits as u32)),
             3 => Self::Watched(PortId(bits as u16)),
+            4 => Self::Bypass(PortId(bits as u16)),
             _ => Self::Waker,
         }
     }
@@ -219,7 +223,7 @@ impl Io {
                     if port.has_runs() {
                         groups.pack(effects, id);
                     }
-                    self.send_datagrams(id, effects, &groups);
+                    self.send_datagrams(now, id, effects, &groups);
                 }
                 Some((PortKind::Streams(_), transport)) => {
                     for group in groups.of(id) {
@@ -243,7 +247,7 @@ impl Io {
         self.sheet.add(RuntimeFact::Unroutable, messages.len() as u64);
     }
 
-    fn send_datagrams(&mut self, id: PortId, effects: &Effects, groups: &Groups) {
+    fn send_datagrams(&mut self, now: Time, id: PortId, effects: &Effects, groups: &Groups) {
         let port = self.ports.get_mut(usize::from(id.0)).and_then(Option::as_mut);
         let Some(Port { kind: PortKind::Datagrams(port), .. }) = port else { return };
         for group in groups.of(id) {
@@ -255,6 +259,7 @@ impl Io {
             }
         }
         let waited = port.waits();
+        self.sender.bypass(now, port, effects, groups.order(), &self.sheet);
         self.sender.flush(port, effects, groups.order(), &self.sheet);
         if port.waits() && !waited {
             watch(&self.poll, port, id, Interest::ReadWrite);
@@ -275,6 +280,15 @@ impl Io {
     /// Watches a port for arrivals; `known`: it is watched already, under another number.
     pub(crate) fn watch_port(&self, kind: &PortKind, id: PortId, known: bool) -> io::Result<()> {
         let token = Token::Port(id).bits();
+        if let PortKind::Datagrams(DatagramPort { bypass: Some(bypass), .. }) = kind {
+            let token = Token::Bypass(id).bits();
+            for descriptor in bypass.descriptors() {
+                match known {
+                    true => self.poll.modify(&descriptor, token, Interest::Read)?,
+                    false => self.poll.add(&descriptor, token, Interest::Read)?,
+                }
+            }
+        }
         match kind {
             PortKind::Datagrams(port) if known => {
                 let interest = if port.waits() { Interest::ReadWrite } else { Interest::Read };

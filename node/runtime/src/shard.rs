@@ -170,6 +170,7 @@ impl<F: Function> Shard<F> {
                 false
             }
             Token::Port(id) => self.port_ready(now, id, event),
+            Token::Bypass(id) => self.bypassed(now, id),
             Token::Connection(id) => self.connection_ready(now, id, event),
             Token::Watched(port) => {
                 self.engine.step(now, In::Ready { port });
@@ -302,6 +303,25 @@ impl<F: Function> Shard<F> {
             if Io::is_heavy(&engine.effects) {
                 io.flush(now, &mut engine.effects, &mut engine.rings);
             }
+        }
+        true
+    }
+
+    /// Receives what came past the kernel's IP and gives it to the function.
+    fn bypassed(&mut self, now: Time, id: PortId) -> bool {
+        let Self { engine, io, .. } = self;
+        let port = io.ports.get_mut(usize::from(id.0)).and_then(Option::as_mut);
+        let Some(Port { kind: PortKind::Datagrams(port), local, .. }) = port else { return false };
+        let Some(bypass) = &mut port.bypass else { return false };
+        if bypass.receive() == 0 {
+            return false;
+        }
+        engine.sheet.add(RuntimeFact::ReceiveBatch, 1);
+        for (remote, bytes) in bypass.datagrams() {
+            let remote = SocketAddr::new(remote, 0);
+            let flow = Flow::to(id, Transport::Udp, *local, remote);
+            engine.arrived(now, None);
+            engine.message(now, (flow, false), bytes);
         }
         true
     }
@@ -487,7 +507,7 @@ impl<F: Function> Shard<F> {
 
 fn into_kind(socket: Socket) -> PortKind {
     match socket {
-        Socket::Datagrams(socket) => PortKind::Datagrams(DatagramPort::new(socket)),
+        Socket::Datagrams(socket, bypass) => PortKind::Datagrams(DatagramPort::new(socket, bypass)),
         Socket::Listener(listener) => {
             PortKind::Streams(StreamPort { listener: Some(listener), tls: None })
         }

@@ -27,6 +27,9 @@ pub struct PortSpec {
     /// A datagram port for the packets of this IP protocol instead of UDP; needs `CAP_NET_RAW`.
     /// Ports mean nothing there and are 0. The first shard has its socket alone.
     pub protocol: Option<u8>,
+    /// The packets of [`PortSpec::protocol`] pass by the kernel's IP where they can (`AF_XDP`):
+    /// see [`driver::Bypass`]. Needs `CAP_NET_ADMIN` and `CAP_BPF` too.
+    pub bypass: bool,
     /// The datagrams travel whole or not at all, but those of [`crate::Effects::send_in_parts`],
     /// and what the network says of them comes as [`crate::In::Returned`].
     pub whole: bool,
@@ -63,6 +66,7 @@ impl Default for PortSpec {
             name: String::new(),
             transport: Transport::Udp,
             protocol: None,
+            bypass: false,
             whole: false,
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             tls: None,

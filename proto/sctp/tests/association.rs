@@ -384,6 +384,41 @@ fn a_message_whose_time_is_over_is_given_up_and_the_stream_goes_on() {
 }
 
 #[test]
+fn messages_are_split_to_fill_packets_where_that_is_asked_for_and_others_wait_behind() {
+    let lengths = |min_split_point: Option<u32>, is_interleaved: bool| {
+        let mut parameters = Parameters::rfc9260();
+        parameters.min_split_point = min_split_point;
+        parameters.extensions.interleaving = is_interleaved;
+        parameters.max_burst = None;
+        let mut world = World::new(1, parameters, &[Link::perfect(10)]);
+        let ids = world.up();
+        world.keeps_packets = true;
+        let messages = numbered(24, 996); // and the number
+        for message in &messages {
+            let send = In::Send(ids[0], Outgoing::new(0, 0, message.clone().into()));
+            let mut out = Vec::new();
+            world.ends[0].step(world.now, send, &mut out);
+            world.take(0, out);
+        }
+        world.run(5_000 * MS);
+        assert_eq!(world.messages(1, 0), messages);
+        let sent = world.sent.iter().filter(|it| it.1 == 0);
+        sent.map(|it| it.3.len()).filter(|octets| *octets > 100).collect::<Vec<_>>()
+    };
+    for is_interleaved in [false, true] {
+        let header = if is_interleaved { 20 } else { 16 };
+        assert_eq!(lengths(None, is_interleaved), [12 + header + 1_000; 24]);
+        assert_eq!(lengths(Some(1_001), is_interleaved), [12 + header + 1_000; 24]);
+        let filled = lengths(Some(1_000), is_interleaved);
+        let (last, full) = filled.split_last().unwrap();
+        assert!(filled.len() < 20 && *last < 1_480, "{filled:?}");
+        // Some windows end within a packet: what is left is not split.
+        let is_full = |octets: &&usize| (1_460..=1_480).contains(*octets);
+        assert!(full.iter().filter(is_full).count() >= 12, "{filled:?}");
+    }
+}
+
+#[test]
 fn unknown_chunks_are_skipped_or_stop_the_packet_and_are_reported_as_their_bits_say() {
     for (kind, is_skipped, is_reported) in
         [(0x3Eu8, false, false), (0x7E, false, true), (0xBE, true, false), (0xFE, true, true)]

@@ -139,6 +139,8 @@ pub enum SctpCarrier {
     Udp,
     /// IP packets of protocol 132; needs CAP_NET_RAW.
     Ip,
+    /// The same past the kernel's IP (AF_XDP); needs CAP_NET_ADMIN and CAP_BPF too.
+    Xdp,
     /// The SCTP of this machine's kernel, where it has one.
     Kernel,
 }
@@ -148,6 +150,7 @@ impl From<SctpCarrier> for Carrier {
         match carrier {
             SctpCarrier::Udp => Self::Udp,
             SctpCarrier::Ip => Self::Ip,
+            SctpCarrier::Xdp => Self::Xdp,
             SctpCarrier::Kernel => Self::Kernel,
         }
     }

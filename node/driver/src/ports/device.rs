@@ -14,6 +14,7 @@ const ETHTOOL_SET_SCATTER: u32 = 0x19;
 const ETHTOOL_SET_TSO: u32 = 0x1f;
 const ETHTOOL_SET_GSO: u32 = 0x24;
 const ETHTOOL_SET_GRO: u32 = 0x2c;
+const ETHTOOL_GET_CHANNELS: u32 = 0x3c;
 const ETHTOOL_GET_FLAGS: u32 = 0x25;
 const ETHTOOL_SET_FLAGS: u32 = 0x26;
 /// `ETH_FLAG_TXVLAN`, `ETH_FLAG_RXVLAN`, `ETH_FLAG_LRO`.
@@ -24,6 +25,18 @@ const FLAGS_OFF: u32 = 1 << 7 | 1 << 8 | 1 << 15;
 struct Value {
     command: u32,
     data: u32,
+}
+
+/// `struct ethtool_channels`.
+#[repr(C)]
+#[derive(Default)]
+struct Channels {
+    command: u32,
+    most: [u32; 4],
+    receive: u32,
+    send: u32,
+    other: u32,
+    both: u32,
 }
 
 /// An interface by its name, in the network namespace of the thread that opened it; asked from
@@ -196,7 +209,7 @@ impl Device {
             self.set_value(Value { command, data: 0 })?;
         }
         let mut value = Value { command: ETHTOOL_GET_FLAGS, data: 0 };
-        if self.value(&mut value).is_ok() {
+        if self.ethtool(&mut value).is_ok() {
             let data = value.data & !FLAGS_OFF;
             self.set_value(Value { command: ETHTOOL_SET_FLAGS, data })?;
         }
@@ -204,7 +217,7 @@ impl Device {
     }
 
     fn set_value(&self, mut value: Value) -> io::Result<()> {
-        match self.value(&mut value) {
+        match self.ethtool(&mut value) {
             Err(error) if matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::EINVAL)) => {
                 Ok(())
             }
@@ -212,9 +225,20 @@ impl Device {
         }
     }
 
-    fn value(&self, value: &mut Value) -> io::Result<()> {
+    /// Queues that packets come in by; 1 where the interface does not say.
+    #[must_use]
+    pub fn queues(&self) -> u32 {
+        let mut channels = Channels { command: ETHTOOL_GET_CHANNELS, ..Channels::default() };
+        match self.ethtool(&mut channels) {
+            Ok(()) => (channels.receive + channels.both).max(1),
+            Err(_) => 1,
+        }
+    }
+
+    /// `T`: what the command in its first word reads and writes.
+    fn ethtool<T>(&self, what: &mut T) -> io::Result<()> {
         let mut request = self.request();
-        request.ifr_ifru.ifru_data = (&raw mut *value).cast();
+        request.ifr_ifru.ifru_data = (&raw mut *what).cast();
         self.call(libc::SIOCETHTOOL as _, &mut request)
     }
 }

@@ -200,11 +200,22 @@ impl Outbound {
         self.ring[index].chunk_bytes(self.header_bytes())
     }
 
-    /// Octets of user data of the next new chunk, when a chunk can have `max` of them.
-    pub(crate) fn next_bytes(&mut self, max: usize) -> Option<usize> {
+    /// Octets of user data of the next new chunk, when a chunk can have `max` of them and there is
+    /// room for `room` in the packet. A message of `min_split_point` octets or more is split to
+    /// fill the packet while others wait behind it.
+    pub(crate) fn next_bytes(
+        &mut self,
+        max: usize,
+        room: usize,
+        min_split_point: Option<u32>,
+    ) -> Option<usize> {
+        let queued = self.queued;
         let (message, partial) = self.queue.head()?;
-        let at = partial.map_or(0, |partial| partial.at);
-        Some((message.payload.len() - at).min(max))
+        let length = message.payload.len();
+        let left = length - partial.map_or(0, |partial| partial.at);
+        let bytes = left.min(max);
+        let fills = min_split_point.is_some_and(|point| length >= point as usize) && queued > left;
+        Some(if fills && (1..bytes).contains(&room) { room } else { bytes })
     }
 
     /// The numbers of these streams begin anew; none listed: of all.

@@ -18,10 +18,15 @@ struct Draft {
 }
 
 impl Draft {
+    /// Octets that are left for a chunk that needs an AUTH chunk of `auth` octets before it.
+    fn room(&self, path: usize, auth: usize) -> usize {
+        let auth = if self.auth.is_some() { 0 } else { auth };
+        if self.path == path { self.limit.saturating_sub(self.bytes.len() + auth) } else { 0 }
+    }
+
     /// Whether a chunk fits that needs an AUTH chunk of `auth` octets before it, if any.
     fn fits(&self, path: usize, bytes: usize, auth: usize) -> bool {
-        let auth = if self.auth.is_some() { 0 } else { auth };
-        self.path == path && self.bytes.len() + auth + bytes <= self.limit
+        bytes <= self.room(path, auth)
     }
 }
 
@@ -320,7 +325,10 @@ impl Association {
             if holds_data && !self.outbound.queue.has_begun() {
                 break;
             }
-            let Some(bytes) = self.outbound.next_bytes(max) else { break };
+            let room = draft.as_ref().map_or(0, |it| it.room(index, auth));
+            let room = room.saturating_sub(header) & !3;
+            let point = self.parameters.min_split_point;
+            let Some(bytes) = self.outbound.next_bytes(max, room, point) else { break };
             let outstanding = self.outbound.outstanding;
             let is_window_closed = outstanding + bytes > self.peer_rwnd
                 && (outstanding > 0 || !self.may_probe_window(cx.now));
@@ -346,7 +354,7 @@ impl Association {
                 continue;
             }
             self.room(cx, draft, index, (kind, length));
-            self.outbound.emit(cx.now, index as u8, max);
+            self.outbound.emit(cx.now, index as u8, bytes);
             let (Some(entry), Some(draft)) = (self.outbound.ring.back(), draft.as_mut()) else {
                 break;
             };

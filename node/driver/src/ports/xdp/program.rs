@@ -6,9 +6,12 @@
 //!   r3 = XDP_PASS, for a queue without a socket
 //!   return bpf_redirect_map(r1, r2, r3)
 //! ```
+//! Before it may stand a filter: what is not a whole packet of one protocol to one address, without
+//! options, goes on to the kernel.
 
 use crate::socket::check;
 use std::io;
+use std::net::IpAddr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 
@@ -30,7 +33,15 @@ const ATTRIBUTES: usize = 72;
 /// Instructions (Documentation/bpf/standardization/instruction-set.rst).
 const LOAD_WORD: u8 = 0x61;
 const LOAD_WIDE: u8 = 0x18;
+const LOAD_HALF: u8 = 0x69;
+const LOAD_OCTET: u8 = 0x71;
 const MOVE: u8 = 0xb7;
+const MOVE_REGISTER: u8 = 0xbf;
+const ADD: u8 = 0x07;
+const AND: u8 = 0x57;
+const JUMP_GREATER: u8 = 0x2d;
+/// Of 32 bits, so that no value is extended by its sign.
+const JUMP_UNEQUAL: u8 = 0x56;
 const CALL: u8 = 0x85;
 const EXIT: u8 = 0x95;
 const MAP_BY_DESCRIPTOR: u8 = 1;
@@ -58,9 +69,22 @@ impl Redirect {
     /// # Errors
     /// The kernel's for the generic way: not permitted, another program stands there.
     pub fn attach(interface: &str) -> io::Result<Arc<Self>> {
+        Self::attach_behind(interface, Vec::new())
+    }
+
+    /// The same for whole packets of one protocol to one address only, without IP options; all
+    /// others go on to the kernel.
+    ///
+    /// # Errors
+    /// As [`Redirect::attach`].
+    pub fn attach_for(interface: &str, address: IpAddr, protocol: u8) -> io::Result<Arc<Self>> {
+        Self::attach_behind(interface, filter(address, protocol))
+    }
+
+    fn attach_behind(interface: &str, filter: Vec<[u8; 8]>) -> io::Result<Arc<Self>> {
         let index = crate::link::interface(interface)?;
         let map = make_map()?;
-        let program = load(&map)?;
+        let program = load(&map, filter)?;
         let native = link(&program, index, NATIVE);
         let is_native = native.is_ok();
         let link = native.or_else(|_| link(&program, index, GENERIC))?;
@@ -127,7 +151,10 @@ fn instruction(code: u8, registers: u8, offset: i16, value: i32) -> [u8; 8] {
     [code, registers, a, b, c, d, e, f]
 }
 
-fn program(map: RawFd) -> [[u8; 8]; 6] {
+/// Instructions of the program itself.
+const PROGRAM: usize = 6;
+
+fn program(map: RawFd) -> [[u8; 8]; PROGRAM] {
     [
         instruction(LOAD_WORD, 2 | 1 << 4, QUEUE_AT, 0),
         instruction(LOAD_WIDE, 1 | MAP_BY_DESCRIPTOR << 4, 0, map),
@@ -138,8 +165,86 @@ fn program(map: RawFd) -> [[u8; 8]; 6] {
     ]
 }
 
-fn load(map: &OwnedFd) -> io::Result<OwnedFd> {
-    let program = program(map.as_raw_fd());
+/// A comparison of what stands at a place in the packet.
+struct Test {
+    load: u8,
+    at: usize,
+    mask: Option<u32>,
+    value: u32,
+}
+
+/// Where an Ethernet header has its type, and where it ends.
+const TYPE_AT: usize = 12;
+const IP_AT: usize = 14;
+
+/// The comparisons that a packet has to pass.
+fn tests(address: IpAddr, protocol: u8) -> (usize, Vec<Test>) {
+    let half = |at, bytes: [u8; 2]| {
+        let value = u16::from_ne_bytes(bytes).into();
+        Test { load: LOAD_HALF, at, mask: None, value }
+    };
+    let octet = |at, value: u8| Test { load: LOAD_OCTET, at, mask: None, value: value.into() };
+    let words = |at: usize, octets: &[u8]| -> Vec<Test> {
+        let words = octets.chunks_exact(4).enumerate();
+        let word = |(number, word): (usize, &[u8])| {
+            let value = u32::from_ne_bytes([word[0], word[1], word[2], word[3]]);
+            Test { load: LOAD_WORD, at: at + number * 4, mask: None, value }
+        };
+        words.map(word).collect()
+    };
+    match address {
+        IpAddr::V4(ip) => {
+            let more_or_offset = u16::from_ne_bytes([0x3f, 0xff]).into();
+            let fragment = half(IP_AT + 6, [0; 2]);
+            let mut all = vec![half(TYPE_AT, [0x08, 0x00]), octet(IP_AT, 0x45)];
+            all.push(Test { mask: Some(more_or_offset), ..fragment });
+            all.push(octet(IP_AT + 9, protocol));
+            all.extend(words(IP_AT + 16, &ip.octets()));
+            (IP_AT + 20, all)
+        }
+        IpAddr::V6(ip) => {
+            let version = Test { mask: Some(0xf0), ..octet(IP_AT, 0x60) };
+            let mut all = vec![half(TYPE_AT, [0x86, 0xdd]), version];
+            all.push(octet(IP_AT + 6, protocol));
+            all.extend(words(IP_AT + 24, &ip.octets()));
+            (IP_AT + 40, all)
+        }
+    }
+}
+
+/// The filter, to stand before the program and its [`pass`]: leaves `r1` as it was.
+fn filter(address: IpAddr, protocol: u8) -> Vec<[u8; 8]> {
+    let (octets, tests) = tests(address, protocol);
+    let masks = tests.iter().filter(|test| test.mask.is_some()).count();
+    let pass = 5 + 2 * tests.len() + masks + PROGRAM;
+    let mut all = vec![
+        instruction(LOAD_WORD, 2 | 1 << 4, 0, 0), // r2 = data
+        instruction(LOAD_WORD, 3 | 1 << 4, 4, 0), // r3 = data_end
+        instruction(MOVE_REGISTER, 4 | 2 << 4, 0, 0),
+        instruction(ADD, 4, 0, octets as i32),
+    ];
+    let jump = |all: &Vec<_>| (pass - all.len() - 1) as i16;
+    all.push(instruction(JUMP_GREATER, 4 | 3 << 4, jump(&all), 0));
+    for test in tests {
+        all.push(instruction(test.load, 5 | 2 << 4, test.at as i16, 0));
+        if let Some(mask) = test.mask {
+            all.push(instruction(AND, 5, 0, mask as i32));
+        }
+        all.push(instruction(JUMP_UNEQUAL, 5, jump(&all), test.value as i32));
+    }
+    all
+}
+
+/// Where the filter sends what it is not for.
+fn pass() -> [[u8; 8]; 2] {
+    [instruction(MOVE, 0, 0, XDP_PASS), instruction(EXIT, 0, 0, 0)]
+}
+
+fn load(map: &OwnedFd, filter: Vec<[u8; 8]>) -> io::Result<OwnedFd> {
+    let mut program = [filter, program(map.as_raw_fd()).to_vec()].concat();
+    if program.len() > PROGRAM {
+        program.extend(pass());
+    }
     let mut attributes = [0; ATTRIBUTES];
     put(&mut attributes, 0, PROGRAM_XDP);
     put(&mut attributes, 4, program.len() as u32);
