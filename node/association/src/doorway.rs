@@ -13,7 +13,7 @@ use machine::Time;
 use runtime::{Ask, AskError, Effects, Flow, PortId, PortSpec, Seed, Why};
 use sctp::{
     AddressRequest, AssociationId, Counts, Endpoint, Icmp, IcmpError, In, Indication, Out, Packet,
-    PathState, Refused, Settings, Status, Transmit,
+    Part, PathState, Refused, Settings, Status, Transmit,
 };
 use std::collections::{BTreeSet, VecDeque};
 
@@ -379,7 +379,7 @@ fn note(
     what: &Indication,
 ) {
     let fact = match what {
-        Indication::Data(_) => Fact::MessageIn,
+        Indication::Data(_) | Indication::DataPart(_, Part::Last) => Fact::MessageIn,
         Indication::SendFailure(..) => Fact::SendFailed,
         Indication::CommunicationUp(..) => {
             standing.insert(id);

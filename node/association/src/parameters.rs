@@ -86,6 +86,10 @@ pub struct Overrides {
     /// Octets of user data that may wait for order or reassembly, an association.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive_buffer_bytes: Option<u32>,
+    /// A message that has not come whole is given to its user in parts of at least so many octets,
+    /// so that it may be longer than the receive buffer (RFC 6458 §8.1.21); 0: only whole messages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub partial_delivery_point: Option<u32>,
     /// Octets of user data that may wait for sending or acknowledgement, an association.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub send_buffer_bytes: Option<u32>,
@@ -171,6 +175,7 @@ impl Overrides {
         set(&mut to.outbound_streams, self.outbound_streams);
         set(&mut to.inbound_streams, self.inbound_streams);
         set(&mut to.receive_buffer, self.receive_buffer_bytes);
+        set_some(&mut to.partial_delivery_point, self.partial_delivery_point, |octets| octets);
         set(&mut to.send_buffer, self.send_buffer_bytes);
     }
 
@@ -220,6 +225,10 @@ impl Overrides {
         }
         if path.pmtu_max.is_some_and(|most| most < path.pmtu) {
             refuse("pmtu_max", "it is below pmtu".to_owned(), "use pmtu or more, 0 for no search");
+        }
+        if result.partial_delivery_point.is_some_and(|point| point > result.receive_buffer / 2) {
+            let what = "it is above half of receive_buffer_bytes".to_owned();
+            refuse("partial_delivery_point", what, "let it be at most that");
         }
         let positive = [
             ("sack_frequency", result.sack_frequency),

@@ -2,7 +2,7 @@
 //! to the driver below.
 
 use crate::association::{
-    AddressRequest, Answer, Message, Outgoing, PathState, Request, Scheduler,
+    AddressRequest, Answer, Given, Message, Outgoing, Part, PathState, Request, Scheduler,
 };
 use crate::id::AssociationId;
 use crate::parameters::{Parameters, PathParameters};
@@ -115,6 +115,14 @@ pub enum Indication {
     CommunicationUp(u16, u16),
     /// DATA ARRIVE and RECEIVE in one.
     Data(Message),
+    /// The same for a part of a message that has not come whole yet
+    /// ([`partial_delivery_point`](Parameters::partial_delivery_point)). Of the messages of a
+    /// stream, ordered or unordered, only one at a time comes in parts; whole ones may come in
+    /// between.
+    DataPart(Message, Part),
+    /// The rest of the message that came in parts on that stream, unordered or not, will not come:
+    /// the peer has given it up (RFC 6458 §6.1.7).
+    PartialDeliveryAborted(u16, bool),
     /// SEND FAILURE of the message with that context.
     SendFailure(u64, Failure),
     /// The send buffer has room again after a [`Failure::BufferFull`].
@@ -241,5 +249,24 @@ pub(crate) struct Context<'a> {
 impl Context<'_> {
     pub(crate) fn indicate(&mut self, indication: Indication) {
         self.out.push(Out::Indicate(self.id, indication));
+    }
+
+    /// Hands the user what reassembly gives; its octets are `unread` where that counts.
+    pub(crate) fn hand(&mut self, mut unread: Option<&mut usize>) -> impl FnMut(Given) {
+        move |given| {
+            let indication = match given {
+                Given::Whole(message) => Indication::Data(message),
+                Given::Part(message, part) => Indication::DataPart(message, part),
+                Given::Aborted(stream, is_unordered) => {
+                    Indication::PartialDeliveryAborted(stream, is_unordered)
+                }
+            };
+            if let (Some(unread), Indication::Data(message) | Indication::DataPart(message, _)) =
+                (&mut unread, &indication)
+            {
+                **unread += message.payload.len();
+            }
+            self.indicate(indication);
+        }
     }
 }

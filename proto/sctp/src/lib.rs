@@ -58,7 +58,7 @@ mod parameters;
 mod random;
 
 pub use association::{
-    AddressRequest, Answer, Message, Outgoing, PATHS_MAX, PathState, PathStatus, Reliability,
+    AddressRequest, Answer, Message, Outgoing, PATHS_MAX, Part, PathState, PathStatus, Reliability,
     Request, Scheduler, State, Status,
 };
 pub use effects::{

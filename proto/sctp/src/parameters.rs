@@ -63,6 +63,10 @@ pub struct Parameters {
     pub receive_buffer: u32,
     /// Octets of user data that may wait here for sending or acknowledgement.
     pub send_buffer: u32,
+    /// A message that has not come whole is given in parts of at least so many octets
+    /// (SCTP_PARTIAL_DELIVERY_POINT of RFC 6458 §8.1.21; RFC 9260 §6.9), so that it may be longer
+    /// than the receive buffer; `None`: only whole messages.
+    pub partial_delivery_point: Option<u32>,
     /// Delivered octets count against the receive window until [`crate::In::Consume`] says that
     /// the user has taken them.
     pub counts_unread: bool,
@@ -125,6 +129,7 @@ impl Parameters {
             inbound_streams: 2048,
             receive_buffer: DEFAULT_BUFFER,
             send_buffer: DEFAULT_BUFFER,
+            partial_delivery_point: None,
             counts_unread: false,
             extensions: Extensions {
                 partial_reliability: true,

@@ -76,6 +76,7 @@ fn everything_arrives_once_and_in_order_over_paths_that_lose_double_reorder_dama
         parameters.association_max_retrans = 1_000;
         parameters.extensions.interleaving = seed % 2 == 1;
         parameters.min_split_point = (seed % 5 < 2).then_some(200);
+        parameters.partial_delivery_point = (seed % 7 < 3).then_some(2_000);
         parameters.path.potentially_failed_max_retrans = (seed % 3 == 0).then_some(0);
         let (world, ids) = talk(seed, parameters, false);
         for side in 0..2 {
@@ -101,6 +102,7 @@ fn unordered_messages_arrive_once_whatever_happens() {
         parameters.association_max_retrans = 1_000;
         parameters.extensions.interleaving = seed % 2 == 1;
         parameters.min_split_point = (seed % 5 < 2).then_some(200);
+        parameters.partial_delivery_point = (seed % 7 < 3).then_some(2_000);
         let (world, _) = talk(seed, parameters, true);
         for side in 0..2 {
             let all = (0..STREAMS as u16).flat_map(|stream| world.messages(side, stream));
@@ -119,6 +121,7 @@ fn with_partial_reliability_each_message_arrives_or_its_loss_is_told() {
         parameters.association_max_retrans = 1_000;
         parameters.extensions.interleaving = seed % 2 == 1;
         parameters.min_split_point = (seed % 5 < 2).then_some(200);
+        parameters.partial_delivery_point = (seed % 7 < 3).then_some(2_000);
         let mut chance = Chance(seed);
         let mut link = Link::bad(10);
         link.loss = 0.15;
@@ -220,6 +223,7 @@ fn across_restarts_each_message_arrives_once_in_order_or_its_loss_is_told() {
         parameters.association_max_retrans = 1_000;
         parameters.extensions.interleaving = seed % 2 == 1;
         parameters.min_split_point = (seed % 5 < 2).then_some(200);
+        parameters.partial_delivery_point = (seed % 7 < 3).then_some(2_000);
         let mut world = World::new(seed, parameters, &[Link::bad(10), Link::bad(15)]);
         let listener =
             |side| sctp::Settings { listens: true, ..world::settings(side, 2, parameters) };

@@ -5,7 +5,7 @@ use super::{endpoint, words};
 use crate::cli::SctpThroughput;
 use crate::exit::Exit;
 use crate::output;
-use ::sctp::{Failure, In, Indication, Outgoing};
+use ::sctp::{Failure, In, Indication, Outgoing, Part};
 use association::{AssociationId, Doorway, Peer};
 use bytes::Bytes;
 use machine::Time;
@@ -171,13 +171,14 @@ struct Sink {
 
 impl User for Sink {
     fn told(&mut self, _: &mut Doorway, now: Time, id: AssociationId, what: Indication) {
+        let goes_on = matches!(what, Indication::DataPart(_, Part::First | Part::Middle));
         match what {
-            Indication::Data(message) => {
+            Indication::Data(message) | Indication::DataPart(message, _) => {
                 if self.counts.len() >= COUNTED_MAX && !self.counts.contains_key(&id) {
                     return;
                 }
                 let count = self.counts.entry(id).or_insert_with(|| Count::new(now));
-                count.messages += 1;
+                count.messages += u64::from(!goes_on);
                 count.octets += message.payload.len() as u64;
                 count.ended = now;
             }

@@ -56,7 +56,9 @@ struct Talk {
 impl User for Talk {
     fn told(&mut self, _: &mut Doorway, _: Time, id: AssociationId, what: Indication) {
         let event = match what {
-            Indication::Data(message) => Event::Data(message.payload),
+            Indication::Data(message) | Indication::DataPart(message, _) => {
+                Event::Data(message.payload)
+            }
             Indication::SendFailure(_, Failure::BufferFull) => {
                 self.is_full = true;
                 return;

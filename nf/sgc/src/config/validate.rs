@@ -54,6 +54,10 @@ impl Sgc {
         if let Some(sctp) = &self.sctp {
             let mut inner = Vec::new();
             sctp.validate(&mut inner);
+            if sctp.parameters.partial_delivery_point.unwrap_or(0) > 0 {
+                let what = "M3UA takes whole messages";
+                inner.push(Issue::new("parameters.partial_delivery_point", what, "leave it out"));
+            }
             issues.extend(inner.into_iter().map(|issue| issue.under("sctp")));
         }
         if self.tcp.listen.len() > usize::from(TCP_PORTS_MAX) {

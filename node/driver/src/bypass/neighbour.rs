@@ -19,6 +19,8 @@ const DESTINATIONS_MAX: usize = 4_096;
 /// Changes that are read at once; who has missed some forgets everything all the same.
 const CHANGES_MAX: usize = 64;
 const ANSWER_BYTES: usize = 2_048;
+/// Answers that are read for one request: those before its own are of others that failed.
+const ANSWERS_MAX: usize = 4;
 /// Octets of `struct nlmsghdr`.
 const HEAD_BYTES: usize = 16;
 /// Octets of `struct rtmsg` and of `struct ndmsg`.
@@ -50,6 +52,7 @@ pub(super) struct Neighbours {
     known: BTreeMap<IpAddr, (Option<[u8; 6]>, u64)>,
     last: Option<(IpAddr, [u8; 6], u64)>,
     listened: u64,
+    requests: u32,
 }
 
 impl Neighbours {
@@ -63,6 +66,7 @@ impl Neighbours {
             known: BTreeMap::new(),
             last: None,
             listened: 0,
+            requests: 0,
         })
     }
 
@@ -114,7 +118,7 @@ impl Neighbours {
         }
     }
 
-    fn ask(&self, destination: IpAddr) -> io::Result<Option<[u8; 6]>> {
+    fn ask(&mut self, destination: IpAddr) -> io::Result<Option<[u8; 6]>> {
         let family = if destination.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 } as u8;
         let bits = if destination.is_ipv4() { 32 } else { 128 };
         let mut route = vec![family, bits, bits, 0, 0, 0, 0, 0, 0, 0, 0, 0];
@@ -131,11 +135,13 @@ impl Neighbours {
     }
 
     /// Sends one request and reads its answer, which the kernel has written when sending returns.
-    fn request(&self, kind: u16, body: &[u8]) -> io::Result<Vec<u8>> {
+    fn request(&mut self, kind: u16, body: &[u8]) -> io::Result<Vec<u8>> {
+        self.requests = self.requests.wrapping_add(1);
         let mut message = ((body.len() + HEAD_BYTES) as u32).to_ne_bytes().to_vec();
         message.extend_from_slice(&kind.to_ne_bytes());
         message.extend_from_slice(&(libc::NLM_F_REQUEST as u16).to_ne_bytes());
-        message.extend_from_slice(&[0; 8]);
+        message.extend_from_slice(&self.requests.to_ne_bytes());
+        message.extend_from_slice(&[0; 4]);
         message.extend_from_slice(body);
         let raw = self.asks.as_raw_fd();
         // SAFETY: the kernel reads the message, with its true length, during the call.
@@ -143,7 +149,13 @@ impl Neighbours {
         if sent < 0 {
             return Err(io::Error::last_os_error());
         }
-        receive(&self.asks)
+        for _ in 0..ANSWERS_MAX {
+            let answer = receive(&self.asks)?;
+            if answer.get(8..12) == Some(&self.requests.to_ne_bytes()) {
+                return Ok(answer);
+            }
+        }
+        Err(io::ErrorKind::InvalidData.into())
     }
 }
 

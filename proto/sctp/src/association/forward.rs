@@ -142,15 +142,12 @@ impl Association {
         if !self.skip_to(forward.new_cumulative_tsn) {
             return;
         }
-        let cumulative = self.received.cumulative();
-        self.reassembly.forget_to(unwrap32(cumulative, forward.new_cumulative_tsn));
-        let unread = &mut self.unread;
-        let counts = self.parameters.counts_unread;
+        let tsn = unwrap32(self.received.cumulative(), forward.new_cumulative_tsn);
+        let unread = self.parameters.counts_unread.then_some(&mut self.unread);
+        let mut hand = cx.hand(unread);
+        self.reassembly.forget_to(tsn, &mut hand);
         for (stream, ssn) in forward.skips.iter().filter(|skip| skip.0 < self.inbound_streams) {
-            self.reassembly.skip(stream, u32::from(ssn), false, &mut |message| {
-                *unread += if counts { message.payload.len() } else { 0 };
-                cx.indicate(Indication::Data(message));
-            });
+            self.reassembly.skip(stream, u32::from(ssn), false, &mut hand);
         }
     }
 
@@ -159,17 +156,13 @@ impl Association {
         if !self.skip_to(forward.new_cumulative_tsn) {
             return;
         }
-        let unread = &mut self.unread;
-        let counts = self.parameters.counts_unread;
+        let unread = self.parameters.counts_unread.then_some(&mut self.unread);
+        let mut hand = cx.hand(unread);
         for skip in forward.skips.iter().filter(|skip| skip.stream < self.inbound_streams) {
-            self.reassembly.forget_mids(skip.stream, skip.is_unordered, skip.mid);
-            if skip.is_unordered {
-                continue;
+            self.reassembly.forget_mids((skip.stream, skip.is_unordered), skip.mid, &mut hand);
+            if !skip.is_unordered {
+                self.reassembly.skip(skip.stream, skip.mid, true, &mut hand);
             }
-            self.reassembly.skip(skip.stream, skip.mid, true, &mut |message| {
-                *unread += if counts { message.payload.len() } else { 0 };
-                cx.indicate(Indication::Data(message));
-            });
         }
     }
 

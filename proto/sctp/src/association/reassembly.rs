@@ -1,5 +1,6 @@
 //! From chunks to messages, and messages in the order of their streams (RFC 9260 §6.5, §6.6,
-//! §6.9; RFC 8260 §2.2.3).
+//! §6.9; RFC 8260 §2.2.3). Where the user takes parts of messages, one that grows long is given
+//! before it has ended.
 
 use crate::codec::DataFlags;
 use crate::id::{unwrap16, unwrap32};
@@ -45,6 +46,26 @@ pub struct Message {
     pub payload: Bytes,
 }
 
+/// Which part of a message it is that is given before it has come whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// Its beginning.
+    First,
+    /// What follows; there is more.
+    Middle,
+    /// Its end.
+    Last,
+}
+
+/// What can be given to the user.
+#[derive(Debug)]
+pub(crate) enum Given {
+    Whole(Message),
+    Part(Message, Part),
+    /// The rest of a message of that stream, unordered or not, will not come.
+    Aborted(u16, bool),
+}
+
 /// The peer has broken the rules of fragmentation; the words go into the ABORT.
 pub(crate) type Violation = &'static str;
 
@@ -58,13 +79,31 @@ struct Run {
     is_unordered: bool,
     ppid: u32,
     parts: VecDeque<Bytes>,
+    /// Octets of them.
+    octets: usize,
+    /// Fragments before them that the user was given already.
+    given: u64,
 }
 
 impl Run {
+    /// Fragments from its first one on.
+    fn length(&self) -> u64 {
+        self.given + self.parts.len() as u64
+    }
+
+    /// Takes what it has out of it, as one piece.
+    fn draw(&mut self) -> Bytes {
+        self.given = self.length();
+        let mut payload = BytesMut::with_capacity(core::mem::take(&mut self.octets));
+        self.parts.drain(..).for_each(|part| payload.extend_from_slice(&part));
+        payload.freeze()
+    }
+
     /// Appends the run that follows. The shorter one is moved: fragments that come backwards cost
     /// no more than others.
     fn append(&mut self, mut next: Self) {
         self.is_ended |= next.is_ended;
+        self.octets += next.octets;
         if self.parts.len() < next.parts.len() {
             while let Some(part) = self.parts.pop_back() {
                 next.parts.push_front(part);
@@ -84,6 +123,8 @@ type Key = (u64, u64);
 #[derive(Debug, Default)]
 pub(crate) struct Reassembly {
     runs: BTreeMap<Key, Run>,
+    /// The message of a stream, unordered or not, that is being given in parts.
+    partial: BTreeMap<(u16, bool), Key>,
     /// Whole messages that wait for their turn, by stream and unwrapped number.
     waiting: BTreeMap<(u16, u64), Message>,
     /// The next number of each stream, unwrapped; streams that never spoke are not in it.
@@ -114,11 +155,18 @@ impl Reassembly {
         self.runs.len() + self.waiting.len() >= most
     }
 
-    /// Takes a fragment that came for the first time and gives what can be delivered.
+    /// Whether nothing waits.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.runs.is_empty() && self.waiting.is_empty()
+    }
+
+    /// Takes a fragment that came for the first time and gives what can be delivered: of a message
+    /// whose turn it is also what has come of it, each time that is `point` octets or more.
     pub(crate) fn take(
         &mut self,
         mut fragment: Fragment,
-        deliver: &mut impl FnMut(Message),
+        point: Option<u32>,
+        deliver: &mut impl FnMut(Given),
     ) -> Result<(), Violation> {
         let Fragment { stream, number, is_interleaved, ppid, flags, .. } = fragment;
         let is_unordered = flags.is_unordered();
@@ -132,20 +180,47 @@ impl Reassembly {
         }
         fragment.compact();
         self.held += fragment.payload.len();
-        let Some(key) = self.join(fragment)? else { return Ok(()) };
-        let Some(run) = self.runs.remove(&key) else { return Ok(()) };
-        let size: usize = run.parts.iter().map(Bytes::len).sum();
-        self.held -= size;
-        let mut payload = BytesMut::with_capacity(size);
-        run.parts.iter().for_each(|part| payload.extend_from_slice(part));
-        let payload = payload.freeze();
-        let message = Message { stream, ppid: run.ppid, is_unordered, payload };
-        self.whole(message, number, is_interleaved, deliver);
+        let key = self.join(fragment)?;
+        let run = &self.runs[&key];
+        if !(run.is_begun && run.is_ended) {
+            let is_long = point.is_some_and(|point| run.octets >= point as usize);
+            let is_ready = run.is_begun && is_long;
+            if is_ready && (is_unordered || self.is_next(stream, number, is_interleaved)) {
+                self.part(key, deliver);
+            }
+            return Ok(());
+        }
+        let Some(mut run) = self.runs.remove(&key) else { return Ok(()) };
+        self.held -= run.octets;
+        let was_begun = run.given > 0;
+        let message = Message { stream, ppid: run.ppid, is_unordered, payload: run.draw() };
+        if !was_begun {
+            self.whole(message, number, is_interleaved, deliver);
+            return Ok(());
+        }
+        self.partial.remove(&(stream, is_unordered));
+        deliver(Given::Part(message, Part::Last));
+        if !is_unordered {
+            *self.next_of(stream) += 1;
+            self.release(stream, deliver);
+        }
         Ok(())
     }
 
-    /// Joins a fragment to its neighbours; the key of the run when it is whole.
-    fn join(&mut self, fragment: Fragment) -> Result<Option<Key>, Violation> {
+    /// Gives what has come of a message, unless another one of its kind is being given.
+    fn part(&mut self, key: Key, deliver: &mut impl FnMut(Given)) {
+        let run = self.runs.get_mut(&key).expect("it was found just now");
+        if *self.partial.entry((run.stream, run.is_unordered)).or_insert(key) != key {
+            return;
+        }
+        let part = if run.given == 0 { Part::First } else { Part::Middle };
+        self.held -= run.octets;
+        let Run { stream, ppid, is_unordered, .. } = *run;
+        deliver(Given::Part(Message { stream, ppid, is_unordered, payload: run.draw() }, part));
+    }
+
+    /// Joins a fragment to its neighbours; the key of their run.
+    fn join(&mut self, fragment: Fragment) -> Result<Key, Violation> {
         let group = match fragment.is_interleaved {
             true => {
                 let unordered = u64::from(fragment.flags.is_unordered());
@@ -164,10 +239,12 @@ impl Reassembly {
             number: fragment.number,
             is_unordered: fragment.flags.is_unordered(),
             ppid: fragment.ppid,
+            octets: fragment.payload.len(),
+            given: 0,
             parts: VecDeque::from([fragment.payload]),
         };
         let before = self.runs.range((group, 0)..(group, index)).next_back();
-        let before = before.filter(|(key, before)| key.1 + before.parts.len() as u64 == index);
+        let before = before.filter(|(key, before)| key.1 + before.length() == index);
         let key = before.map(|(key, _)| *key);
         let key = match key {
             Some(key) if self.follow(key, &run)? => {
@@ -191,8 +268,7 @@ impl Reassembly {
                 Err(violation) => return Err(violation),
             }
         }
-        let run = &self.runs[&key];
-        Ok((run.is_begun && run.is_ended).then_some(key))
+        Ok(key)
     }
 
     /// Whether `next`, which comes right after the run at `key`, belongs to the same message.
@@ -218,10 +294,10 @@ impl Reassembly {
         message: Message,
         number: u32,
         is_interleaved: bool,
-        deliver: &mut impl FnMut(Message),
+        deliver: &mut impl FnMut(Given),
     ) {
         if message.is_unordered {
-            deliver(message);
+            deliver(Given::Whole(message));
             return;
         }
         let stream = message.stream;
@@ -238,7 +314,7 @@ impl Reassembly {
             return;
         }
         *next += 1;
-        deliver(message);
+        deliver(Given::Whole(message));
         if !self.waiting.is_empty() {
             self.release(stream, deliver);
         }
@@ -258,25 +334,28 @@ impl Reassembly {
     }
 
     /// Delivers what has its turn on `stream`.
-    fn release(&mut self, stream: u16, deliver: &mut impl FnMut(Message)) {
+    fn release(&mut self, stream: u16, deliver: &mut impl FnMut(Given)) {
         let mut next = *self.next_of(stream);
         while let Some(message) = self.waiting.remove(&(stream, next)) {
             self.held -= message.payload.len();
-            deliver(message);
+            deliver(Given::Whole(message));
             next += 1;
         }
         *self.next_of(stream) = next;
     }
 
     /// Fragments of DATA up to `tsn` will never become whole (RFC 3758 §3.6).
-    pub(crate) fn forget_to(&mut self, tsn: u64) {
+    pub(crate) fn forget_to(&mut self, tsn: u64, deliver: &mut impl FnMut(Given)) {
         let keys: Vec<Key> = self.runs.range((0, 0)..=(0, tsn)).map(|(key, _)| *key).collect();
-        keys.iter().for_each(|key| self.forget(*key));
+        keys.iter().for_each(|key| self.forget(*key, deliver));
     }
 
-    fn forget(&mut self, key: Key) {
-        if let Some(run) = self.runs.remove(&key) {
-            self.held -= run.parts.iter().map(Bytes::len).sum::<usize>();
+    fn forget(&mut self, key: Key, deliver: &mut impl FnMut(Given)) {
+        let Some(run) = self.runs.remove(&key) else { return };
+        self.held -= run.octets;
+        if run.given > 0 {
+            self.partial.remove(&(run.stream, run.is_unordered));
+            deliver(Given::Aborted(run.stream, run.is_unordered));
         }
     }
 
@@ -287,7 +366,7 @@ impl Reassembly {
         stream: u16,
         number: u32,
         is_interleaved: bool,
-        deliver: &mut impl FnMut(Message),
+        deliver: &mut impl FnMut(Given),
     ) {
         let next = *self.next_of(stream);
         let end = unwrapped(next, number, is_interleaved) + 1;
@@ -299,7 +378,7 @@ impl Reassembly {
         for key in whole {
             if let Some(message) = self.waiting.remove(&key) {
                 self.held -= message.payload.len();
-                deliver(message);
+                deliver(Given::Whole(message));
             }
         }
         *self.next_of(stream) = end;
@@ -307,13 +386,18 @@ impl Reassembly {
     }
 
     /// Fragments of I-DATA of `stream` up to `mid` will never become whole (RFC 8260 §2.3.1).
-    pub(crate) fn forget_mids(&mut self, stream: u16, is_unordered: bool, mid: u32) {
+    pub(crate) fn forget_mids(
+        &mut self,
+        (stream, is_unordered): (u16, bool),
+        mid: u32,
+        deliver: &mut impl FnMut(Given),
+    ) {
         let group = 1 << 63 | u64::from(is_unordered) << 48 | u64::from(stream) << 32;
         let of_stream = (group, 0)..=(group | 0xFFFF_FFFF, u64::MAX);
         let is_old = |key: &Key| (mid.wrapping_sub(key.0 as u32) as i32) >= 0;
         let keys: Vec<Key> =
             self.runs.range(of_stream).map(|(key, _)| *key).filter(is_old).collect();
-        keys.iter().for_each(|key| self.forget(*key));
+        keys.iter().for_each(|key| self.forget(*key, deliver));
     }
 
     /// The numbers of these streams begin anew; none listed: of all (RFC 6525 §5.2.2). What waits

@@ -300,11 +300,9 @@ impl Association {
         if !fragment.is_interleaved {
             fragment.index = tsn;
         }
-        let (unread, counts) = (&mut self.unread, self.parameters.counts_unread);
-        let taken = self.reassembly.take(fragment, &mut |message| {
-            *unread += if counts { message.payload.len() } else { 0 };
-            cx.indicate(Indication::Data(message));
-        });
+        let unread = self.parameters.counts_unread.then_some(&mut self.unread);
+        let point = self.parameters.partial_delivery_point;
+        let taken = self.reassembly.take(fragment, point, &mut cx.hand(unread));
         if let Err(violation) = taken {
             self.violate(cx, violation);
         }

@@ -291,7 +291,7 @@ impl Association {
         const HALF: u32 = 1 << 31;
         self.reconfig.hold_until = Some(cx.now + 2 * self.paths[self.data_path()].rto);
         let is_sending = !self.outbound.ring.is_empty() || self.outbound.queue.has_begun();
-        if is_sending || self.received.has_gaps() || self.reassembly.held() > 0 {
+        if is_sending || self.received.has_gaps() || !self.reassembly.is_empty() {
             return IN_PROGRESS;
         }
         let next = (self.received.cumulative() as u32).wrapping_add(1).wrapping_add(HALF);

@@ -4,7 +4,8 @@
 use machine::{Duration, Time};
 use sctp::codec::{Chunk, Header, Packet as Octets, seal};
 use sctp::{
-    AssociationId, Endpoint, In, Indication, Out, Outgoing, Packet, Parameters, Settings, Transmit,
+    AssociationId, Endpoint, In, Indication, Out, Outgoing, Packet, Parameters, Part, Settings,
+    Transmit,
 };
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -269,13 +270,32 @@ impl World {
         self.told.iter().filter(move |(_, of, ..)| *of == side).map(|(.., what)| what)
     }
 
-    /// The messages that `side` received on `stream`, in order.
+    /// The messages that `side` received on `stream`, in order; what came in parts is put together,
+    /// and what of that was aborted left out.
     pub fn messages(&self, side: usize, stream: u16) -> Vec<Vec<u8>> {
-        let data = self.told(side).filter_map(|what| match what {
-            Indication::Data(message) if message.stream == stream => Some(message),
-            _ => None,
-        });
-        data.map(|message| message.payload.to_vec()).collect()
+        let (mut whole, mut parts) = (Vec::new(), [Vec::new(), Vec::new()]);
+        for what in self.told(side) {
+            match what {
+                Indication::Data(it) if it.stream == stream => whole.push(it.payload.to_vec()),
+                Indication::DataPart(it, part) if it.stream == stream => {
+                    let begun = &mut parts[usize::from(it.is_unordered)];
+                    assert_eq!(begun.is_empty(), *part == Part::First, "parts in their order");
+                    begun.extend_from_slice(&it.payload);
+                    if *part == Part::Last {
+                        whole.push(core::mem::take(begun));
+                    }
+                }
+                Indication::PartialDeliveryAborted(of, is_unordered) if *of == stream => {
+                    let begun = core::mem::take(&mut parts[usize::from(*is_unordered)]);
+                    assert!(!begun.is_empty(), "it had begun");
+                }
+                Indication::Restart | Indication::CommunicationUp(..) => {
+                    parts = [Vec::new(), Vec::new()];
+                }
+                _ => {}
+            }
+        }
+        whole
     }
 
     /// When `side` was first told `what` after `from`.
