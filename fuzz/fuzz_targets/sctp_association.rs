@@ -13,6 +13,7 @@ const RECEIVE_BUFFER: u32 = 10_000;
 fn endpoint(side: u8) -> Endpoint {
     let mut parameters = Parameters::telecom(2);
     parameters.receive_buffer = RECEIVE_BUFFER;
+    parameters.partial_delivery_point = Some(RECEIVE_BUFFER / 8);
     let port = 1_000 + u16::from(side);
     let addresses = vec![[10, 0, 0, side].into()];
     let settings =

@@ -86,6 +86,7 @@ fn an_attacker_who_knows_the_tag_breaks_at_most_the_association() {
         parameters.extensions.interleaving = seed % 2 == 1;
         parameters.extensions.address_reconfiguration = seed % 3 == 1;
         parameters.receive_buffer = 10_000;
+        parameters.partial_delivery_point = (seed % 5 < 2).then_some(1_000);
         let mut world = World::new(seed, parameters, &[Link::perfect(3); 2]);
         world.keeps_packets = true;
         let ids = world.up();
