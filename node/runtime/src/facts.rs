@@ -21,6 +21,9 @@ event::facts! {
         /// The kernel dropped datagrams because the socket's buffer was full.
         KernelDropped = Counter, Warn, "runtime_dropped_receive_buffer_total",
             "Datagrams that the kernel dropped because a receive buffer was full";
+        /// A packet past the kernel's IP was not for this end, or its headers were wrong.
+        HeaderRefused = Counter, Warn, "runtime_dropped_header_total",
+            "Packets past the kernel's IP whose Ethernet or IP header a host does not take";
         /// The far end's or the network's queue was full for too long.
         SendShed = Counter, Warn, "runtime_dropped_send_queue_total",
             "Messages shed because a send queue was full";

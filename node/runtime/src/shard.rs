@@ -313,16 +313,19 @@ impl<F: Function> Shard<F> {
         let port = io.ports.get_mut(usize::from(id.0)).and_then(Option::as_mut);
         let Some(Port { kind: PortKind::Datagrams(port), local, .. }) = port else { return false };
         let Some(bypass) = &mut port.bypass else { return false };
-        if bypass.receive() == 0 {
+        let mut refused = bypass.receive() as u64;
+        if refused == 0 {
             return false;
         }
         engine.sheet.add(RuntimeFact::ReceiveBatch, 1);
         for (remote, bytes) in bypass.datagrams() {
+            refused -= 1;
             let remote = SocketAddr::new(remote, 0);
             let flow = Flow::to(id, Transport::Udp, *local, remote);
             engine.arrived(now, None);
             engine.message(now, (flow, false), bytes);
         }
+        engine.sheet.add(RuntimeFact::HeaderRefused, refused);
         true
     }
 
