@@ -1,6 +1,7 @@
 //! Packets of one IP protocol past the kernel's IP, between it and a Linux host.
 
-use crate::field::Field;
+use crate::field::{FAR_MAC, Field, NEAR_MAC};
+use driver::packet::{Offload, PacketSocket};
 use driver::{Bypass, DatagramSocket, ReceiveBatch, SendBatch, SocketOptions};
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
@@ -124,6 +125,31 @@ fn packets_leave_past_the_kernel_while_it_has_a_neighbour_and_as_it_has_him() {
         assert!(!bypass.send(now, ip(far), b"the link is down"));
         field.near_ip("link set near0 up");
         field.near_ip("address replace fd09::2/64 dev near0 nodad");
+    }
+}
+
+#[test]
+fn a_packet_whose_header_is_wrong_is_received_and_left_out() {
+    let field = joined("bypass-wrong");
+    let mut bypass = Bypass::open(ip("10.9.0.2"), PROTOCOL).unwrap();
+    let sender = field.in_far(|| PacketSocket::open("far0", 1 << 20).unwrap());
+    let mut header = [0x45, 0, 0, 23, 0, 0, 0x40, 0, 64, PROTOCOL, 0, 0, 10, 9, 0, 1, 10, 9, 0, 2];
+    for sum in [0x25d7u16, 0x25d6] {
+        header[10..12].copy_from_slice(&sum.to_be_bytes());
+        let link = [&NEAR_MAC[..], &FAR_MAC, &[8, 0]].concat();
+        let frame = [&link, &header[..], b"abc", &[0; 23]].concat();
+        let mut other = frame.clone();
+        other[..6].copy_from_slice(&[2, 0, 0, 0, 0, 0x55]);
+        let with = [&frame, &other].map(|frame| (Offload::default(), &frame[..]));
+        assert_eq!(sender.send(with.into_iter()).unwrap(), 2);
+        let (mut came, mut taken, until) = (0, Vec::new(), Instant::now() + LIMIT);
+        while came < 2 {
+            assert!(Instant::now() < until, "{came} of 2 came");
+            came += bypass.receive();
+            taken.extend(bypass.datagrams().map(|(source, bytes)| (source, bytes.to_vec())));
+        }
+        let right = [(ip("10.9.0.1"), b"abc".to_vec())];
+        assert_eq!(taken, right[..usize::from(sum == 0x25d6)]);
     }
 }
 
