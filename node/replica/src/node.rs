@@ -45,6 +45,8 @@ const CHANGES_MAX: usize = 64;
 const ADDRESS_LOOK: std::time::Duration = std::time::Duration::from_millis(5);
 /// Longest wait of the thread.
 const WAIT_MAX: Duration = Duration::from_millis(5);
+/// How often it is looked whether there are shards yet.
+const ATTACH_LOOK: std::time::Duration = std::time::Duration::from_millis(1);
 
 struct Inner {
     pair: Pair,
@@ -112,7 +114,8 @@ fn address(text: &str) -> io::Result<SocketAddr> {
 }
 
 impl Node {
-    /// Starts a standby for a function with as many shards as `lanes`.
+    /// Starts a standby for a function with as many shards as `lanes`. It is silent until the
+    /// function is there ([`Mirror::attach`]).
     ///
     /// # Errors
     /// The socket cannot be bound; no randomness; no thread.
@@ -393,6 +396,11 @@ impl Shared {
     fn run(&self, changes: &SyncSender<Addressing>) {
         let mut buffer = vec![0; DATAGRAM_MAX];
         let mut outs = Vec::new();
+        // Who is heard is told everything: there must be shards to take it. What the other node
+        // says meanwhile waits in the socket.
+        while self.patient().orders.is_none() && !self.is_ending.load(Relaxed) {
+            std::thread::sleep(ATTACH_LOOK);
+        }
         while !self.is_ending.load(Relaxed) {
             self.wait();
             for turn in 0..DATAGRAMS_PER_TURN {

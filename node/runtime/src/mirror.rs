@@ -65,7 +65,8 @@ impl PartialEq for MirrorRef {
 
 impl Eq for MirrorRef {}
 
-/// Where orders for the shards of a function go.
+/// Where orders for the shards of a function go; by default there are none.
+#[derive(Default)]
 pub struct Orders {
     senders: Vec<Sender<Order>>,
     doors: Arc<[Door]>,
