@@ -16,7 +16,7 @@ pub const ENCAPSULATION_PORT: u16 = 9_899;
 /// What is wrong with the carrier `kernel` on most machines in containers.
 pub(crate) const NO_SCTP: &str = "this machine's kernel has no SCTP";
 /// Octets of a message from which on it fills packets where each packet costs.
-const MIN_SPLIT_POINT: u32 = 512;
+const SPLIT_FROM_BYTES: u32 = 512;
 /// The number of SCTP among the protocols of IP.
 const SCTP_PROTOCOL: u8 = 132;
 
@@ -131,7 +131,7 @@ impl Config {
         self.extensions.apply(&mut parameters.extensions);
         // Linux (6.1) numbers the fragments of I-DATA otherwise than RFC 8260: they are avoided.
         if self.carrier.protocol().is_some() && !parameters.extensions.interleaving {
-            parameters.min_split_point = Some(MIN_SPLIT_POINT);
+            parameters.split_from_bytes = Some(SPLIT_FROM_BYTES);
         }
         self.parameters.apply(&mut parameters);
         parameters
@@ -265,6 +265,7 @@ mod tests {
             sack_delay_ms = 501
             pmtu = 100
             sack_frequency = 0
+            partial_delivery_point = 600000
             send_buffer_bytes = 1
             valid_cookie_life_ms = 0
         "#;
@@ -283,6 +284,7 @@ mod tests {
             "parameters.rto_min_ms",
             "parameters.sack_delay_ms",
             "parameters.pmtu",
+            "parameters.partial_delivery_point",
             "parameters.sack_frequency",
             "parameters.send_buffer_bytes",
         ];
@@ -308,10 +310,10 @@ mod tests {
         assert_eq!(over_ip.parameters(), expected, "fragments of I-DATA are avoided");
         over_ip.extensions.interleaving = None;
         expected.extensions.interleaving = false;
-        expected.min_split_point = Some(MIN_SPLIT_POINT);
+        expected.split_from_bytes = Some(SPLIT_FROM_BYTES);
         assert_eq!(over_ip.parameters(), expected, "packets are to be few there");
-        over_ip.parameters.min_split_point = Some(0);
-        assert_eq!(over_ip.parameters().min_split_point, None);
+        over_ip.parameters.split_from_bytes = Some(0);
+        assert_eq!(over_ip.parameters().split_from_bytes, None);
         let unknown = toml::from_str::<Config>("[parameters]\nrto_minimum_ms = 1\n");
         assert!(unknown.expect_err("there is no such key").to_string().contains("rto_minimum_ms"));
     }

@@ -76,7 +76,7 @@ pub struct Overrides {
     /// is split. 512 with the carriers `ip` and `xdp` without `interleaving`, else 0: a run of
     /// equal packets over UDP costs less, and Linux cannot put fragments of I-DATA together.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub min_split_point: Option<u32>,
+    pub split_from_bytes: Option<u32>,
     /// Outbound streams to ask for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outbound_streams: Option<u16>,
@@ -171,7 +171,7 @@ impl Overrides {
             to.primary_switchover_max_retrans = (limit != u16::MAX).then_some(limit);
         }
         set(&mut to.nagle, self.nagle);
-        set_some(&mut to.min_split_point, self.min_split_point, |octets| octets);
+        set_some(&mut to.split_from_bytes, self.split_from_bytes, |octets| octets);
         set(&mut to.outbound_streams, self.outbound_streams);
         set(&mut to.inbound_streams, self.inbound_streams);
         set(&mut to.receive_buffer, self.receive_buffer_bytes);

@@ -47,7 +47,7 @@ pub struct Bypass {
     lost: Lost,
 }
 
-/// What was dropped since it was asked last.
+/// Packets that were dropped since it was asked last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Lost {
     /// On the way in.

@@ -51,10 +51,10 @@ pub struct Parameters {
     pub primary_switchover_max_retrans: Option<u16>,
     /// Small messages wait for an acknowledgement or for a full packet (RFC 9260 §6.1).
     pub nagle: bool,
-    /// Octets of a message from which on it may be split to fill a packet with its beginning (BSD's
-    /// `min_split_point`): fewer packets, but a message that needs two of them; `None`: only what
-    /// is too long for a packet is split (RFC 9260 §6.9).
-    pub min_split_point: Option<u32>,
+    /// Octets of a message from which on it may be split to fill a packet with its beginning: fewer
+    /// packets, but a message that needs two of them; `None`: only what is too long for a packet
+    /// is split (RFC 9260 §6.9).
+    pub split_from_bytes: Option<u32>,
     /// Outbound streams to ask for.
     pub outbound_streams: u16,
     /// Inbound streams to accept at most.
@@ -124,7 +124,7 @@ impl Parameters {
             sack_frequency: 2,
             primary_switchover_max_retrans: None,
             nagle: false,
-            min_split_point: None,
+            split_from_bytes: None,
             outbound_streams: 10,
             inbound_streams: 2048,
             receive_buffer: DEFAULT_BUFFER,

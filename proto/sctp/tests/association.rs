@@ -385,9 +385,9 @@ fn a_message_whose_time_is_over_is_given_up_and_the_stream_goes_on() {
 
 #[test]
 fn messages_are_split_to_fill_packets_where_that_is_asked_for_and_others_wait_behind() {
-    let lengths = |min_split_point: Option<u32>, is_interleaved: bool| {
+    let lengths = |split_from_bytes: Option<u32>, is_interleaved: bool| {
         let mut parameters = Parameters::rfc9260();
-        parameters.min_split_point = min_split_point;
+        parameters.split_from_bytes = split_from_bytes;
         parameters.extensions.interleaving = is_interleaved;
         parameters.max_burst = None;
         let mut world = World::new(1, parameters, &[Link::perfect(10)]);

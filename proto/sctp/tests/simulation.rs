@@ -75,7 +75,7 @@ fn everything_arrives_once_and_in_order_over_paths_that_lose_double_reorder_dama
         let mut parameters = Parameters::telecom(2);
         parameters.association_max_retrans = 1_000;
         parameters.extensions.interleaving = seed % 2 == 1;
-        parameters.min_split_point = (seed % 5 < 2).then_some(200);
+        parameters.split_from_bytes = (seed % 5 < 2).then_some(200);
         parameters.partial_delivery_point = (seed % 7 < 3).then_some(2_000);
         parameters.path.potentially_failed_max_retrans = (seed % 3 == 0).then_some(0);
         let (world, ids) = talk(seed, parameters, false);
@@ -101,7 +101,7 @@ fn unordered_messages_arrive_once_whatever_happens() {
         let mut parameters = Parameters::telecom(3);
         parameters.association_max_retrans = 1_000;
         parameters.extensions.interleaving = seed % 2 == 1;
-        parameters.min_split_point = (seed % 5 < 2).then_some(200);
+        parameters.split_from_bytes = (seed % 5 < 2).then_some(200);
         parameters.partial_delivery_point = (seed % 7 < 3).then_some(2_000);
         let (world, _) = talk(seed, parameters, true);
         for side in 0..2 {
@@ -120,7 +120,7 @@ fn with_partial_reliability_each_message_arrives_or_its_loss_is_told() {
         let mut parameters = Parameters::telecom(2);
         parameters.association_max_retrans = 1_000;
         parameters.extensions.interleaving = seed % 2 == 1;
-        parameters.min_split_point = (seed % 5 < 2).then_some(200);
+        parameters.split_from_bytes = (seed % 5 < 2).then_some(200);
         parameters.partial_delivery_point = (seed % 7 < 3).then_some(2_000);
         let mut chance = Chance(seed);
         let mut link = Link::bad(10);
@@ -222,7 +222,7 @@ fn across_restarts_each_message_arrives_once_in_order_or_its_loss_is_told() {
         let mut parameters = Parameters::telecom(2);
         parameters.association_max_retrans = 1_000;
         parameters.extensions.interleaving = seed % 2 == 1;
-        parameters.min_split_point = (seed % 5 < 2).then_some(200);
+        parameters.split_from_bytes = (seed % 5 < 2).then_some(200);
         parameters.partial_delivery_point = (seed % 7 < 3).then_some(2_000);
         let mut world = World::new(seed, parameters, &[Link::bad(10), Link::bad(15)]);
         let listener =

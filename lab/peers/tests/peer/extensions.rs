@@ -52,7 +52,7 @@ fn interleaved() -> Parameters {
 }
 
 pub fn i_data_that_fits_a_packet_passes_both_ways(field: &impl Field) {
-    let whole = Parameters { min_split_point: None, ..interleaved() };
+    let whole = Parameters { split_from_bytes: None, ..interleaved() };
     for mut pair in Pair::both(field, whole, "-o idata") {
         let id = pair.id;
         assert!(pair.node.endpoint.status(id).unwrap().is_interleaved);

@@ -50,7 +50,7 @@ pub fn parameters() -> Parameters {
     parameters.path.rto_max = Duration::from_millis(400);
     parameters.path.path_max_retrans = 2;
     parameters.path.hb_interval = Some(Duration::from_millis(500));
-    parameters.min_split_point = Some(600); // what is split must be put together by every peer
+    parameters.split_from_bytes = Some(600); // what is split must be put together by every peer
     parameters
 }
 

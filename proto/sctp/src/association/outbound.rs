@@ -201,20 +201,20 @@ impl Outbound {
     }
 
     /// Octets of user data of the next new chunk, when a chunk can have `max` of them and there is
-    /// room for `room` in the packet. A message of `min_split_point` octets or more is split to
+    /// room for `room` in the packet. A message of `split_from_bytes` octets or more is split to
     /// fill the packet while others wait behind it.
     pub(crate) fn next_bytes(
         &mut self,
         max: usize,
         room: usize,
-        min_split_point: Option<u32>,
+        split_from_bytes: Option<u32>,
     ) -> Option<usize> {
         let queued = self.queued;
         let (message, partial) = self.queue.head()?;
         let length = message.payload.len();
         let left = length - partial.map_or(0, |partial| partial.at);
         let bytes = left.min(max);
-        let fills = min_split_point.is_some_and(|point| length >= point as usize) && queued > left;
+        let fills = split_from_bytes.is_some_and(|point| length >= point as usize) && queued > left;
         Some(if fills && (1..bytes).contains(&room) { room } else { bytes })
     }
 

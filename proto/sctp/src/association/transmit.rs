@@ -327,7 +327,7 @@ impl Association {
             }
             let room = draft.as_ref().map_or(0, |it| it.room(index, auth));
             let room = room.saturating_sub(header) & !3;
-            let point = self.parameters.min_split_point;
+            let point = self.parameters.split_from_bytes;
             let Some(bytes) = self.outbound.next_bytes(max, room, point) else { break };
             let outstanding = self.outbound.outstanding;
             let is_window_closed = outstanding + bytes > self.peer_rwnd
