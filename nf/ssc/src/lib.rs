@@ -128,6 +128,8 @@ pub struct Controller {
     /// The other node of the pair.
     mirror: replica::Mirror,
     told: Vec<u8>,
+    /// Calls whose re-INVITE was refused in this step, and what the standby is told of that.
+    refused: Vec<(slots::Key, Vec<u8>)>,
 }
 
 impl Controller {
@@ -175,6 +177,7 @@ impl Controller {
             lost: Vec::new(),
             mirror: replica::Mirror::default(),
             told: Vec::new(),
+            refused: Vec::new(),
             config,
             realms,
             routes,

@@ -5,15 +5,18 @@
 //! standby   delta ──→ the same slot, the same generation: names of ours find their call
 //! ```
 //! Every record is whole, so that a snapshot is nothing but each record once more and may mix
-//! with the changes of the meantime. What a call was doing when its node died is not kept:
-//! transactions and early dialogs end with it, retransmissions find the call again.
+//! with the changes of the meantime. Of what a call was doing when its node died the INVITE under
+//! way is kept; other transactions and early dialogs end with it, retransmissions find the call
+//! again.
 //! Times are those of the wall clock; the clocks of a pair agree within a second. What a call
 //! takes of the limits is counted when the copy becomes the active one.
 
 pub(crate) mod flow;
 
 use crate::Controller;
+use crate::call::underway::Underway;
 use crate::call::{Call, Kind, State};
+use crate::limit::Limits;
 use crate::slots::{Key, Told};
 use crate::token::mix;
 use machine::Time;
@@ -26,6 +29,10 @@ const SNAPSHOT_RECORDS: usize = 256;
 
 const CALL: u8 = 1;
 const CALL_ENDED: u8 = 2;
+/// What was under way in a call is over; nothing else of it has changed.
+const CALL_SETTLED: u8 = 3;
+/// What [`Underway::stage_of`] takes of the number for what was told of a call.
+const STAGE_BITS: u32 = 2;
 /// Kinds of the registrar's deltas stand above this.
 pub(crate) const REGISTRAR: u8 = 16;
 
@@ -45,6 +52,7 @@ mod tag {
     pub const LEG_B: u8 = 13;
     pub const UNITS: u8 = 14;
     pub const HOP: u8 = 15;
+    pub const UNDERWAY: u8 = 16;
 }
 
 /// What the controller is in its pair.
@@ -79,6 +87,11 @@ struct Snapshot {
 }
 
 impl Mirror {
+    /// Whether there is another node.
+    pub(crate) const fn is_on(&self) -> bool {
+        self.is_on
+    }
+
     /// Whether the controller keeps still.
     pub(crate) const fn is_standby(&self) -> bool {
         self.is_standby
@@ -137,6 +150,45 @@ pub(crate) fn tell_record(
     digest
 }
 
+/// Appends what a call is and what is under way in it, unless that was said before; the number
+/// for it.
+fn tell_call(
+    out: &mut Effects,
+    scratch: &mut Vec<u8>,
+    was: u64,
+    (key, call, underway): (Key, &Call, Option<Underway<'_>>),
+    limits: &Limits,
+) -> u64 {
+    scratch.clear();
+    scratch.push(CALL);
+    write_key(scratch, key);
+    record(call, scratch);
+    field::number(scratch, tag::UNITS, call.grant.units().into());
+    field::bytes(scratch, tag::HOP, limits.hop_name(call.grant).as_bytes());
+    let standing = digest(scratch) << STAGE_BITS;
+    let told = standing | Underway::stage_of(underway.as_ref());
+    if told == was {
+        return told;
+    }
+    match underway {
+        None if was >> STAGE_BITS == standing >> STAGE_BITS => tell_key(out, CALL_SETTLED, key),
+        _ => out.delta(|buffer| {
+            buffer.extend_from_slice(scratch);
+            if let Some(underway) = underway {
+                field::nested(buffer, tag::UNDERWAY, |out| underway.record(out));
+            }
+        }),
+    }
+    told
+}
+
+fn tell_key(out: &mut Effects, kind: u8, key: Key) {
+    out.delta(|buffer| {
+        buffer.push(kind);
+        write_key(buffer, key);
+    });
+}
+
 /// A number for a text, never zero.
 fn digest(text: &[u8]) -> u64 {
     let word = |chunk: &[u8]| chunk.iter().fold(0, |word, &octet| word << 8 | u64::from(octet));
@@ -164,6 +216,7 @@ impl Controller {
                 self.recount();
                 self.purse.take_over(now);
                 self.watch(true);
+                self.take_over_invites(now, out);
             }
             Mirrored::Forget => {
                 self.calls.clear();
@@ -207,23 +260,24 @@ impl Controller {
             return;
         }
         let (scratch, limits) = (&mut self.told, &self.limits);
+        let (relays, transactions, refused) = (&self.relays, &self.transactions, &self.refused);
         self.calls.tell(|told| match told {
             Told::Stands(_, call, _) if call.state == State::Early => 0,
-            Told::Stands(key, call, was) => tell_record(out, scratch, was, |buffer| {
-                buffer.push(CALL);
-                write_key(buffer, key);
-                record(call, buffer);
-                field::number(buffer, tag::UNITS, call.grant.units().into());
-                field::bytes(buffer, tag::HOP, limits.hop_name(call.grant).as_bytes());
-            }),
+            Told::Stands(key, call, was) => {
+                let invite = call.invite.and_then(|invite| relays.at(invite));
+                let refusal = || refused.iter().find(|(call, _)| *call == key);
+                let underway = match invite {
+                    Some(relay) => Underway::of(relay, transactions),
+                    None => refusal().and_then(|(_, fields)| Underway::restore(fields)),
+                };
+                tell_call(out, scratch, was, (key, call, underway), limits)
+            }
             Told::Gone(next) => {
-                out.delta(|buffer| {
-                    buffer.push(CALL_ENDED);
-                    write_key(buffer, next);
-                });
+                tell_key(out, CALL_ENDED, next);
                 0
             }
         });
+        self.refused.clear();
         self.registrar.tell(out, scratch);
     }
 
@@ -237,6 +291,11 @@ impl Controller {
         let Some(key) = read_key(fields) else { return };
         match kind {
             CALL_ENDED => self.calls.take_away(key),
+            CALL_SETTLED => {
+                if let Some(call) = self.calls.at_mut(key) {
+                    call.underway = None;
+                }
+            }
             CALL => {
                 let realms = self.realms.rows().len();
                 let Some(call) = self.calls.put(key) else { return };
@@ -299,6 +358,7 @@ fn restore(call: &mut Call, fields: &[u8]) -> bool {
             tag::REFER_UNTIL => call.refer_until = Time::from_nanos(number),
             tag::FORKS_SEEN => call.forks_seen = number as u8,
             tag::ACK => call.ack = Some(value.into()),
+            tag::UNDERWAY => call.underway = Some(value.into()),
             tag::LEG_A => legs += u8::from(call.a.restore(value)),
             tag::LEG_B => legs += u8::from(call.b.restore(value)),
             _ => {}

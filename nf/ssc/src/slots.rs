@@ -189,8 +189,8 @@ impl<T: Reuse> Slots<T> {
                 return Some(index);
             }
             let slot = &mut self.pieces[index as usize / PIECE][index as usize % PIECE];
-            slot.told = 0;
             if slot.live {
+                slot.told = 0;
                 left -= 1;
                 if !slot.touched {
                     slot.touched = true;

@@ -46,7 +46,7 @@ impl Life {
     /// The standby serves; another one follows, without anything.
     fn kill(&mut self, site: &str) {
         self.pair.fail_over();
-        self.pair.standby = follower(site);
+        self.pair.restart_standby(site);
     }
 
     /// As planned: what comes while the nodes change places is answered by the other one.
@@ -231,7 +231,7 @@ fn deltas_of_the_version_before_and_of_the_next_one_make_the_same_calls() {
         old
     };
     for change in [&next as &dyn Fn(&Vec<u8>) -> Vec<u8>, &before] {
-        let mut other = follower(SITE);
+        let mut other = follower(SITE, 2);
         mirror(&mut other, Mirrored::Forget);
         mirror(&mut other, Mirrored::Delta(&[9, 250, 0, 0, 0, 1, 7])); // of a kind not known here
         for delta in &active.deltas {

@@ -315,7 +315,11 @@ impl Pair {
         }
         self.was = self.election.role;
         match self.was {
-            Role::Active => out.push(Out::Activate(self.election.epoch)),
+            Role::Active => {
+                self.sink.rest(&mut self.changes);
+                self.apply(out);
+                out.push(Out::Activate(self.election.epoch));
+            }
             Role::Standby => {
                 self.source.end();
                 out.push(Out::Deactivate);

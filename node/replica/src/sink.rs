@@ -1,8 +1,12 @@
-//! The standby's end of the stream: what comes in order is applied, anything else is dropped and
-//! comes again.
+//! The standby's end of the stream: what comes in order is applied, what comes ahead of something
+//! else waits for it. Shards send by themselves, so that their datagrams overtake each other; when
+//! the active node dies in between, what waits is all there will ever be.
 
 use crate::field::Fields;
 use crate::message::{self, Entry};
+use crate::source::WINDOW_BYTES;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry::Vacant;
 
 /// What shall be done with the state.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +21,19 @@ pub(crate) enum Change {
 pub(crate) struct Sink {
     pub(crate) stream: (u64, u64),
     pub(crate) applied: u64,
+    /// What came before an entry that is missing, by number.
+    ahead: BTreeMap<u64, Change>,
+    /// Octets of it, no more than the active node has on its way.
+    ahead_bytes: usize,
+}
+
+impl Change {
+    const fn bytes(&self) -> usize {
+        match self {
+            Self::Apply(_, delta) => delta.len(),
+            Self::Forget | Self::Whole => 0,
+        }
+    }
 }
 
 impl Sink {
@@ -32,22 +49,39 @@ impl Sink {
             if stream < self.stream || first != 1 {
                 return;
             }
-            self.stream = stream;
-            self.applied = 0;
+            *self = Self { stream, ..Self::default() };
             changes.push(Change::Forget);
         }
         for (number, entry) in (first..).zip(message::entries(fields)) {
-            if number <= self.applied {
-                continue;
-            }
-            if number > self.applied + 1 {
-                return;
-            }
-            self.applied = number;
-            changes.push(match entry {
+            let change = match entry {
+                _ if number <= self.applied => continue,
                 Entry::Delta(lane, delta) => Change::Apply(lane, delta.to_vec()),
                 Entry::SnapshotEnd => Change::Whole,
-            });
+            };
+            if number == self.applied + 1 {
+                self.applied = number;
+                changes.push(change);
+            } else if self.ahead_bytes + change.bytes() <= WINDOW_BYTES
+                && let Vacant(place) = self.ahead.entry(number)
+            {
+                self.ahead_bytes += change.bytes();
+                place.insert(change);
+            }
         }
+        while let Some(next) = self.ahead.first_entry().filter(|e| *e.key() <= self.applied + 1) {
+            let (number, change) = next.remove_entry();
+            self.ahead_bytes -= change.bytes();
+            if number > self.applied {
+                self.applied = number;
+                changes.push(change);
+            }
+        }
+    }
+
+    /// The stream has ended: what still waits for something is applied without it.
+    pub(crate) fn rest(&mut self, changes: &mut Vec<Change>) {
+        let ahead = core::mem::take(&mut self.ahead).into_values();
+        changes.extend(ahead.filter(|change| matches!(change, Change::Apply(..))));
+        self.ahead_bytes = 0;
     }
 }

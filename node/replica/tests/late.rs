@@ -96,3 +96,41 @@ fn deltas_are_a_sign_of_life_when_heartbeats_are_late() {
         assert_eq!(b.standing(now).role, Role::Standby, "after {number} ms");
     }
 }
+
+/// What a node is told to apply.
+fn applied(outs: &[Out]) -> Vec<u8> {
+    let deltas = outs.iter().filter_map(|out| match out {
+        Out::Apply(_, delta) => Some(delta[0]),
+        _ => None,
+    });
+    deltas.collect()
+}
+
+#[test]
+fn what_overtakes_on_the_link_waits_for_its_turn_and_counts_when_the_active_node_dies() {
+    let mut now = Time::ZERO;
+    let (mut a, mut b) = (node(Name::A, now), node(Name::B, now));
+    live(&mut now, &mut a, &mut b, 1_500, true);
+    let mut datagrams: Vec<Out> = Vec::new();
+    for number in 0..6u8 {
+        a.deltas(now, 0, [&[number][..]].into_iter(), &mut datagrams);
+    }
+    let mut hear = |at: usize| {
+        let Out::ToPeer(bytes) = &datagrams[at] else { panic!("{:?}", datagrams[at]) };
+        let mut outs = Vec::new();
+        b.step(now, In::Heard(bytes), &mut outs);
+        applied(&outs)
+    };
+    assert_eq!(hear(1), [0u8; 0]);
+    assert_eq!(hear(1), [0u8; 0], "it comes twice");
+    assert_eq!(hear(0), [0, 1]);
+    assert_eq!(hear(1), [0u8; 0]);
+    assert_eq!((hear(5), hear(3)), (Vec::new(), Vec::new()), "2 and 4 never left");
+    let mut outs = Vec::new();
+    while b.standing(now).role == Role::Standby {
+        now += Duration::from_millis(1);
+        b.tick(now, &mut outs);
+    }
+    assert_eq!(applied(&outs), [3, 5]);
+    assert!(matches!(outs[outs.len() - 2], Out::Activate(_)), "they come first: {outs:?}");
+}

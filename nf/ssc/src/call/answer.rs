@@ -261,19 +261,17 @@ impl Controller {
         let fields = [("leg", Field::Text(b"a")), ("after_us", Field::Number(ringing_us))];
         self.wire.event(at.now, &upstream, trail, "CallAnswered", &fields);
         self.session_agreed(at, call_key, session);
-        self.await_ack(at.now, key, out);
+        self.await_ack(at.now, key, sent(out));
     }
 
-    /// Keeps the 2xx just sent until its ACK: sent again after T1, 2 T1, … up to T2, given up
+    /// Keeps a 2xx that was sent until its ACK: sent again after T1, 2 T1, … up to T2, given up
     /// after 64 T1 (RFC 3261 §13.3.1.4).
-    pub(crate) fn await_ack(&mut self, now: Time, key: Key, out: &Effects) {
+    pub(crate) fn await_ack(&mut self, now: Time, key: Key, reply: &[u8]) {
         let t1 = Duration::from_millis(self.config.timers.t1_ms.into());
         let Some(relay) = self.relays.at_mut(key) else { return };
         relay.phase = Phase::Answered;
         relay.reply.clear();
-        if let Some((_, bytes)) = out.last() {
-            relay.reply.extend_from_slice(bytes);
-        }
+        relay.reply.extend_from_slice(reply);
         relay.interval = t1;
         relay.again_at = now + t1;
         relay.end_at = now + t1 * 64;
@@ -316,7 +314,7 @@ impl Controller {
             self.session_agreed(at, call_key, session);
         }
         if method == Method::Invite && status < 300 {
-            return self.await_ack(at.now, key, out);
+            return self.await_ack(at.now, key, sent(out));
         }
         self.relay_done(at.now, key, call_key, status, out);
     }
@@ -360,6 +358,11 @@ impl Controller {
 
 /// Lines of a response that are meant for the next hop only.
 const PER_HOP: Set = Set::of(&[Header::Path, Header::ServiceRoute]);
+
+/// What was sent last.
+pub(super) fn sent(out: &Effects) -> &[u8] {
+    out.last().map_or(&[], |(_, bytes)| bytes)
+}
 
 /// The number that a header begins with.
 pub(crate) fn number(message: &Message<'_>, header: Header) -> Option<u64> {

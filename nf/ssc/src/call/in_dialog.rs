@@ -16,7 +16,7 @@ use crate::write::{self, Set};
 use crate::{Arrived, Controller, User};
 use machine::{Duration, Time};
 use runtime::Effects;
-use sip::transaction::ServerId;
+use sip::transaction::{Branch, ServerId};
 use sip::{Header, Message, Method, Start};
 
 const RACK: Set = Set::of(&[Header::RAck]);
@@ -25,12 +25,14 @@ const REFER_GRACE: Duration = Duration::from_secs(180);
 
 /// A dialog, as a message names it.
 #[derive(Debug, Clone, Copy)]
-struct Found {
-    key: Key,
+pub(super) struct Found {
+    pub key: Key,
     /// The leg the message came on.
-    side: Side,
+    pub side: Side,
     /// The fork it belongs to.
-    fork: u8,
+    pub fork: u8,
+    /// The branch with which it left before, from the other node of a pair.
+    pub again: Option<Branch>,
 }
 
 impl Controller {
@@ -66,7 +68,7 @@ impl Controller {
     }
 
     /// Finds the dialog of a request, or says why there is none.
-    fn dialog(&mut self, at: &Arrived<'_>) -> Result<Found, Refusal> {
+    pub(super) fn dialog(&mut self, at: &Arrived<'_>) -> Result<Found, Refusal> {
         let message = at.message;
         let ours = message.to_tag().unwrap_or_default();
         let (key, side) =
@@ -79,11 +81,13 @@ impl Controller {
         let theirs = message.from_tag();
         if side == Side::A {
             let is_known = call.a.owns(message, theirs) && call.fork(fork).is_some();
-            return is_known.then_some(Found { key, side, fork }).ok_or(Refusal::NO_DIALOG);
+            return is_known
+                .then_some(Found { key, side, fork, again: None })
+                .ok_or(Refusal::NO_DIALOG);
         }
         let mut legs = core::iter::once(&call.b).chain(&call.forks);
         if let Some(leg) = legs.find(|leg| leg.stands() && leg.owns(message, theirs)) {
-            return Ok(Found { key, side, fork: leg.fork });
+            return Ok(Found { key, side, fork: leg.fork, again: None });
         }
         // A NOTIFY may come before the 2xx to its SUBSCRIBE (RFC 6665 §4.1.2.4).
         let may_begin = call.kind == Kind::Subscription && !call.b.stands();
@@ -94,7 +98,7 @@ impl Controller {
         call.b.establish(message, Part::Server, &ours);
         call.b.aim(&self.realms, at.flow);
         call.forks_seen = 1;
-        Ok(Found { key, side, fork: 0 })
+        Ok(Found { key, side, fork: 0, again: None })
     }
 
     /// Checks the CSeq (RFC 3261 §12.2.2): an old number is refused. Forks of one INVITE share
@@ -175,7 +179,13 @@ impl Controller {
     }
 
     /// Sends a request on over the other leg.
-    fn forward(&mut self, at: &Arrived<'_>, found: Found, server: ServerId, out: &mut Effects) {
+    pub(super) fn forward(
+        &mut self,
+        at: &Arrived<'_>,
+        found: Found,
+        server: ServerId,
+        out: &mut Effects,
+    ) {
         let message = at.message;
         let session = match self.session_asked(message) {
             Ok(session) => session,
@@ -218,10 +228,13 @@ impl Controller {
         write::response_head(&mut relay.head, message, &at.flow, None);
         if relay.method == Method::Invite {
             call.invite = Some(key);
+            if self.mirror.is_on() {
+                relay.request.extend_from_slice(message.raw());
+            }
         }
         let a_invite = call.a.invite_cseq;
         let y = opposite(call, found)?;
-        y.local_cseq += 1;
+        y.local_cseq += u32::from(found.again.is_none());
         relay.realm_down = y.realm;
         Some(if found.side == Side::A { y.invite_cseq } else { a_invite })
     }
@@ -240,8 +253,13 @@ impl Controller {
         };
         let Some(relay) = self.relays.at_mut(key) else { return };
         let flow = y.flow;
+        let number = if found.again.is_some() { y.invite_cseq } else { y.local_cseq };
         let door = self.realms.door(flow.port);
-        let (Some(door), Some((client, branch))) = (door, self.transactions.reserve()) else {
+        let reserved = match found.again {
+            Some(branch) => self.transactions.adopt(branch).map(|client| (client, branch)),
+            None => self.transactions.reserve(),
+        };
+        let (Some(door), Some((client, branch))) = (door, reserved) else {
             return self.relay_failed(at.now, key, 503, out);
         };
         relay.client = Some(client);
@@ -249,7 +267,7 @@ impl Controller {
         let host = self.realms.veil(at.realm, door, message);
         self.wire.send(at.now, flow, Some(relay.trail()), out, |buffer| {
             begin(buffer, name, y, door, &branch, hops_left(message));
-            write::cseq(buffer, y.local_cseq, name);
+            write::cseq(buffer, number, name);
             write::contact(buffer, message, door);
             relay.session.write(buffer);
             let drop = if relay.method == Method::Prack {
@@ -284,6 +302,9 @@ impl Controller {
         let Some(relay) = self.relays.at(key) else { return };
         let (terminated, method) = (relay.ends_subscription, relay.method);
         let accepted = status < 300;
+        if method == Method::Invite && !accepted {
+            self.note_refusal(now, key, call_key, out);
+        }
         self.relays.give_back(key);
         let Some(call) = self.calls.at_mut(call_key) else { return };
         if call.invite == Some(key) {

@@ -19,6 +19,7 @@ pub(crate) mod relay;
 mod session;
 mod teardown;
 mod transfer;
+pub(crate) mod underway;
 
 pub(crate) use leg::NOWHERE;
 
@@ -73,6 +74,8 @@ pub struct Call {
     pub invite: Option<Key>,
     /// Side that the INVITE under way came from.
     pub invite_from: Side,
+    /// The INVITE under way at the other node of a pair, as it told it.
+    pub underway: Option<Box<[u8]>>,
     /// The ACK that the asked leg got, kept when it had more than a bare ACK.
     pub ack: Option<Box<[u8]>>,
     /// BYEs of our own that wait for their answer.

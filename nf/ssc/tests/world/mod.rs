@@ -1,6 +1,7 @@
 //! A controller between scripted endpoints in virtual time.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+pub mod ends;
 pub mod pair;
 
 use machine::{Duration, Time};
@@ -70,12 +71,17 @@ pub struct World {
 
 impl World {
     pub fn new(site: &str) -> Self {
+        Self::seeded(site, 0)
+    }
+
+    /// A controller with secrets of its own.
+    pub fn seeded(site: &str, life: u8) -> Self {
         let config: config::Ssc = toml::from_str(site).expect("the site is well-formed");
         let mut issues = Vec::new();
         config.validate(&mut issues);
         assert!(issues.is_empty(), "{issues:?}");
         let now = Time::from_millis(1_700_000_000_000);
-        let seed = Seed { shard: 0, shards: 1, random: [7; 32], now };
+        let seed = Seed { shard: 0, shards: 1, random: [7 ^ life; 32], now };
         let controller = Controller::new(seed, Arc::new(config.clone()));
         Self {
             controller,
@@ -190,8 +196,9 @@ impl World {
         self.collect();
     }
 
-    fn collect(&mut self) {
-        for (flow, bytes) in self.out.sends() {
+    /// Takes what is to be sent.
+    fn take(&mut self, out: &Effects) {
+        for (flow, bytes) in out.sends() {
             if flow.port == ssc::realm::CAPTURE_PORT {
                 self.raw.push((flow.remote, bytes.to_vec()));
                 continue;
@@ -199,6 +206,12 @@ impl World {
             let text = String::from_utf8_lossy(bytes).into_owned();
             self.sent.push_back(Sent { at: self.now, to: flow.remote, text });
         }
+    }
+
+    fn collect(&mut self) {
+        let out = std::mem::take(&mut self.out);
+        self.take(&out);
+        self.out = out;
         self.deltas.extend(self.out.deltas().map(<[u8]>::to_vec));
         self.queries.append(&mut self.out.queries);
         self.aliases.append(&mut self.out.aliases);

@@ -8,20 +8,23 @@ use runtime::{Effects, Function, Mirrored};
 pub struct Pair {
     pub active: World,
     pub standby: World,
+    /// Lives of both nodes so far: no two have the same secrets.
+    lives: u8,
 }
 
 /// Gives a controller what the pair wants of it.
 pub fn mirror(world: &mut World, input: Mirrored<'_>) -> Effects {
     let mut out = Effects::default();
-    let now = world.now;
+    let (now, may_speak) = (world.now, matches!(input, Mirrored::Activate));
     world.controller.mirror(now, input, &mut out);
-    assert_eq!(out.len(), 0, "nothing is said");
+    assert!(out.is_empty() || may_speak, "nothing is said");
+    world.take(&out);
     out
 }
 
 /// A controller that follows.
-pub fn follower(site: &str) -> World {
-    let mut world = World::new(site);
+pub fn follower(site: &str, life: u8) -> World {
+    let mut world = World::seeded(site, life);
     mirror(&mut world, Mirrored::Deactivate);
     world
 }
@@ -29,10 +32,17 @@ pub fn follower(site: &str) -> World {
 impl Pair {
     /// The one serves, the other has caught up.
     pub fn new(site: &str) -> Self {
-        let mut pair = Self { active: follower(site), standby: follower(site) };
+        let (active, standby) = (follower(site, 0), follower(site, 1));
+        let mut pair = Self { active, standby, lives: 2 };
         mirror(&mut pair.active, Mirrored::Activate);
         pair.catch_up();
         pair
+    }
+
+    /// The standby is started again: it knows nothing.
+    pub fn restart_standby(&mut self, site: &str) {
+        self.standby = follower(site, self.lives);
+        self.lives = self.lives.wrapping_add(1);
     }
 
     /// The standby forgets, and a snapshot for it begins.

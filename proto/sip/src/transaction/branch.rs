@@ -3,6 +3,7 @@
 //! who has not seen the request can answer it (RFC 3261 §8.1.1.7, §26.1).
 
 use super::KeyedHash;
+use core::array::TryFromSliceError;
 use core::fmt;
 use core::ops::Deref;
 
@@ -22,8 +23,17 @@ pub struct ClientId(pub(super) u32, pub(super) u32);
 pub struct ServerId(pub(super) u32, pub(super) u32);
 
 /// A branch parameter, ready to be written into a Via.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Branch([u8; BRANCH_BYTES]);
+
+impl TryFrom<&[u8]> for Branch {
+    type Error = TryFromSliceError;
+
+    /// A branch as it was read; fails unless it is as long as those that Tandem makes.
+    fn try_from(text: &[u8]) -> Result<Self, TryFromSliceError> {
+        text.try_into().map(Self)
+    }
+}
 
 impl Deref for Branch {
     type Target = [u8];

@@ -22,6 +22,24 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
         Some((id, self.mint.branch(id)))
     }
 
+    /// An id for a request that another table sent with this branch: once started, it is sent
+    /// again and answered here as it would have been there. `None` when the table is full.
+    pub fn adopt(&mut self, branch: Branch) -> Option<ClientId> {
+        if self.adopted.len() == self.adopted.capacity() {
+            self.adopted.retain(|_, id| self.clients.get(id.0, id.1).is_some());
+        }
+        let (index, generation) = self.clients.insert(ClientSlot::Reserved)?;
+        let id = ClientId(index, generation);
+        self.adopted.insert(branch, id);
+        Some(id)
+    }
+
+    /// The transaction that a branch names.
+    fn named(&self, branch: &[u8]) -> Option<ClientId> {
+        let adopted = || self.adopted.get(&Branch::try_from(branch).ok()?).copied();
+        self.mint.read(branch).or_else(adopted)
+    }
+
     /// Gives back a reservation that was not used. A transaction that runs is left alone.
     pub fn release(&mut self, id: ClientId) {
         if matches!(self.clients.get(id.0, id.1), Some(ClientSlot::Reserved)) {
@@ -165,7 +183,7 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
         message: &Message<'_>,
         out: &mut Vec<Out<F, U>>,
     ) -> Arrival<U> {
-        let Some(id) = message.via().branch.and_then(|branch| self.mint.read(branch)) else {
+        let Some(id) = message.via().branch.and_then(|branch| self.named(branch)) else {
             return Arrival::StrayResponse;
         };
         let Some(ClientSlot::Live(client)) = self.clients.get(id.0, id.1) else {

@@ -5,6 +5,7 @@
 //! - **A request out**: [`Transactions::reserve`] gives an id and the branch to write into the
 //!   Via; send the request yourself, then [`Transactions::start_client`] with the same bytes.
 //!   A branch that is not used after all is given back by [`Transactions::release`].
+//!   A request that another table has sent is taken on under its branch: [`Transactions::adopt`].
 //! - **Whatever comes in**: [`Transactions::receive`] classifies it and answers retransmissions.
 //!   An INVITE wants its 100 from you at once (§17.2.1).
 //! - **A response out**: send it yourself, then [`Transactions::respond`] with the same bytes.
@@ -53,6 +54,7 @@ use machine::{Time, Wheel};
 use places::Places;
 use server::Server;
 use slab::Slab;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// How many transactions may live at once.
@@ -161,6 +163,8 @@ pub struct Transactions<F, U> {
     clients: Slab<ClientSlot<F, U>>,
     /// First of the clients that await a response, by bucket of far ends.
     flows: Box<[u32]>,
+    /// Clients whose branch another table made; see [`Transactions::adopt`].
+    adopted: HashMap<Branch, ClientId>,
     servers: Slab<Server<F, U>>,
     /// Where the servers are, by the hash of their keys.
     places: Places,
@@ -204,6 +208,7 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
             due: Vec::new(),
             clients: Slab::new(limits.clients_max.min(ENTRIES_MAX)),
             flows: vec![NONE; FLOW_BUCKETS].into(),
+            adopted: HashMap::new(),
             servers: Slab::new(limits.servers_max.min(ENTRIES_MAX)),
             places: Places::new(),
             probe: Probe::default(),
@@ -254,6 +259,7 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
             self.servers.remove(index);
         }
         self.flows.fill(NONE);
+        self.adopted.clear();
         self.places.clear();
         self.wheel = Wheel::new(now);
     }

@@ -1,0 +1,223 @@
+//! An INVITE under way in a call that stands: what the standby keeps of it, and how it goes on
+//! there. The asking side has had a 100 and sends nothing again (RFC 3261 §17.1.1.2), so that
+//! whoever takes over must bring the answer.
+//!
+//! ```text
+//! asked     ──→ sent again under its branch: the far end knows it, and answers it once more
+//! answered  ──→ the 2xx is sent again until its ACK comes, which passes to the other leg
+//! refused   ──→ for 64 T1 the refusal is sent again, until its ACK comes
+//! ```
+
+use super::State;
+use super::answer::sent;
+use super::in_dialog::Found;
+use super::relay::{Phase, Relay};
+use crate::replica::flow;
+use crate::slots::Key;
+use crate::token::Side;
+use crate::{Arrived, Controller, User};
+use machine::{Duration, Time};
+use replica::field::{self, Fields};
+use runtime::{Effects, Flow};
+use sip::transaction::{Arrival, Branch, Transactions};
+use sip::{Message, Method};
+
+mod tag {
+    pub const UPSTREAM: u8 = 1;
+    pub const FROM: u8 = 2;
+    pub const REQUEST: u8 = 3;
+    pub const BRANCH: u8 = 4;
+    pub const REPLY: u8 = 5;
+    pub const CSEQ: u8 = 6;
+    pub const UNTIL: u8 = 7;
+}
+
+/// How far it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage<'a> {
+    /// A re-INVITE without a final answer: as it came, and the branch that it left with.
+    Asked { request: &'a [u8], branch: Branch },
+    /// That 2xx went back and waits for its ACK; CSeq as the asking side knows it.
+    Answered { reply: &'a [u8], cseq: u32 },
+    /// A re-INVITE that got that refusal; until then its asking side may wait for it.
+    Refused { request: &'a [u8], reply: &'a [u8], until: Time },
+}
+
+/// An INVITE under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Underway<'a> {
+    /// Where its responses go.
+    upstream: Flow,
+    /// The side it came from.
+    from: Side,
+    stage: Stage<'a>,
+}
+
+impl<'a> Underway<'a> {
+    /// The INVITE of a relay in a call that stands.
+    pub fn of(relay: &'a Relay, transactions: &Transactions<Flow, User>) -> Option<Self> {
+        let &Relay { upstream, from, .. } = relay;
+        let stage = if relay.phase == Phase::Answered {
+            Stage::Answered { reply: &relay.reply, cseq: relay.cseq_up }
+        } else {
+            let sent = transactions.stored(relay.client?)?;
+            let branch = Message::parse(&sent).ok()?.via().branch?.try_into().ok()?;
+            Stage::Asked { request: &relay.request, branch }
+        };
+        Some(Self { upstream, from, stage })
+    }
+
+    /// Tells the stages apart, below four; zero is none.
+    pub const fn stage_of(underway: Option<&Self>) -> u64 {
+        match underway {
+            None => 0,
+            Some(Self { stage: Stage::Asked { .. }, .. }) => 1,
+            Some(Self { stage: Stage::Answered { .. }, .. }) => 2,
+            Some(Self { stage: Stage::Refused { .. }, .. }) => 3,
+        }
+    }
+
+    /// Appends it as fields.
+    pub fn record(&self, out: &mut Vec<u8>) {
+        field::nested(out, tag::UPSTREAM, |out| flow::write(out, &self.upstream));
+        field::number(out, tag::FROM, u64::from(self.from == Side::B));
+        match self.stage {
+            Stage::Asked { request, branch } => {
+                field::bytes(out, tag::REQUEST, request);
+                field::bytes(out, tag::BRANCH, &branch);
+            }
+            Stage::Answered { reply, cseq } => {
+                field::bytes(out, tag::REPLY, reply);
+                field::number(out, tag::CSEQ, cseq.into());
+            }
+            Stage::Refused { request, reply, until } => {
+                field::bytes(out, tag::REQUEST, request);
+                field::bytes(out, tag::REPLY, reply);
+                field::number(out, tag::UNTIL, until.as_nanos());
+            }
+        }
+    }
+
+    /// Reads what `record` wrote.
+    pub fn restore(fields: &'a [u8]) -> Option<Self> {
+        let find = |wanted| {
+            let found = Fields::new(fields).find(|&(tag, _)| tag == wanted);
+            found.map(|(_, value)| value)
+        };
+        let stage = match (find(tag::REQUEST), find(tag::REPLY)) {
+            (Some(request), Some(reply)) => {
+                let until = Time::from_nanos(field::read(find(tag::UNTIL)?));
+                Stage::Refused { request, reply, until }
+            }
+            (Some(request), None) => {
+                Stage::Asked { request, branch: find(tag::BRANCH)?.try_into().ok()? }
+            }
+            (None, reply) => {
+                Stage::Answered { reply: reply?, cseq: field::read(find(tag::CSEQ)?) as u32 }
+            }
+        };
+        let from = if field::read(find(tag::FROM)?) == 0 { Side::A } else { Side::B };
+        Some(Self { upstream: flow::read(find(tag::UPSTREAM)?), from, stage })
+    }
+}
+
+impl Controller {
+    /// This node serves from now on: the INVITEs that the other one had under way go on.
+    pub(crate) fn take_over_invites(&mut self, now: Time, out: &mut Effects) {
+        let waiting = self.calls.iter().filter(|(_, call)| call.underway.is_some());
+        let keys: Vec<Key> = waiting.map(|(key, _)| key).collect();
+        for key in keys {
+            let fields = self.calls.at_mut(key).and_then(|call| call.underway.take());
+            let Some(underway) = fields.as_deref().and_then(Underway::restore) else { continue };
+            match underway.stage {
+                Stage::Asked { request, branch } => {
+                    self.ask_again(now, key, &underway, (request, branch), out);
+                }
+                Stage::Answered { reply, cseq } => {
+                    self.await_ack_again(now, key, &underway, (reply, cseq));
+                }
+                Stage::Refused { request, reply, until } if now < until => {
+                    self.refuse_again(now, underway.upstream, request, reply, out);
+                }
+                Stage::Refused { .. } => {}
+            }
+        }
+        self.transacted(now, out);
+    }
+
+    fn ask_again(
+        &mut self,
+        now: Time,
+        key: Key,
+        underway: &Underway<'_>,
+        (request, branch): (&[u8], Branch),
+        out: &mut Effects,
+    ) {
+        let Ok(message) = &Message::parse(request) else { return };
+        let Some(call) = self.calls.at_mut(key) else { return };
+        call.state = State::Confirmed; // a re-INVITE comes after the ACK
+        call.invite_from = underway.from;
+        let flow = underway.upstream;
+        let realm = call.leg(underway.from).realm;
+        let at = Arrived { now, flow, realm, message, raw: request };
+        let Ok(found) = self.dialog(&at) else { return };
+        let reliable = flow.transport.is_stream();
+        let arrival = self.transactions.receive(now, flow, reliable, message, &mut self.outs);
+        if let Arrival::Request(server) = arrival {
+            self.forward(&at, Found { again: Some(branch), ..found }, server, out);
+        }
+    }
+
+    fn refuse_again(
+        &mut self,
+        now: Time,
+        flow: Flow,
+        request: &[u8],
+        reply: &[u8],
+        out: &mut Effects,
+    ) {
+        let (Ok(message), Ok(answer)) = (&Message::parse(request), &Message::parse(reply)) else {
+            return;
+        };
+        let reliable = flow.transport.is_stream();
+        let arrival = self.transactions.receive(now, flow, reliable, message, &mut self.outs);
+        if let (Arrival::Request(server), Some(status)) = (arrival, answer.status()) {
+            self.wire.send_again(now, flow, out, |buffer| buffer.extend_from_slice(reply));
+            self.transactions.respond(now, server, status, reply);
+        }
+    }
+
+    /// A re-INVITE has just been refused: the standby is told, for the answer may not get there.
+    pub(super) fn note_refusal(&mut self, now: Time, key: Key, call: Key, out: &Effects) {
+        let reply = sent(out);
+        let Some(relay) = self.relays.at(key).filter(|_| self.mirror.is_on()) else { return };
+        if !reply.starts_with(b"SIP/2.0 ") {
+            return;
+        }
+        let until = now + Duration::from_millis(self.config.timers.t1_ms.into()) * 64;
+        let stage = Stage::Refused { request: &relay.request, reply, until };
+        let mut fields = Vec::new();
+        Underway { upstream: relay.upstream, from: relay.from, stage }.record(&mut fields);
+        self.refused.push((call, fields));
+    }
+
+    fn await_ack_again(
+        &mut self,
+        now: Time,
+        key: Key,
+        underway: &Underway<'_>,
+        (reply, cseq): (&[u8], u32),
+    ) {
+        let Some(call) = self.calls.at_mut(key) else { return };
+        let Some((invite, relay)) = self.relays.take() else { return };
+        call.invite = Some(invite);
+        call.invite_from = underway.from;
+        relay.call = Some(key);
+        relay.from = underway.from;
+        relay.method = Method::Invite;
+        relay.random = call.random;
+        relay.upstream = underway.upstream;
+        relay.cseq_up = cseq;
+        self.await_ack(now, invite, reply);
+    }
+}
