@@ -6,6 +6,7 @@
 use crate::ladder::{Ladder, STEPS_MAX, Side, What};
 use crate::leg::{Leg, NONE};
 use crate::report::{Cause, Tally};
+use crate::restraint::Restraint;
 use crate::script::{Script, Voice, names};
 use crate::template::Id;
 use machine::{Duration, Time, Wheel};
@@ -62,6 +63,8 @@ pub struct End {
     due: Vec<Key>,
     pub(crate) by_call: HashMap<u64, u32>,
     first_generation: u32,
+    /// What is asked of it by feedback.
+    pub(crate) restraint: Restraint,
     /// How long an answered call stands.
     pub hold: Duration,
     /// Calls that run.
@@ -97,9 +100,16 @@ impl End {
             by_call: HashMap::new(),
             ladder,
             first_generation,
+            restraint: Restraint::default(),
             hold: Duration::ZERO,
             live: 0,
         })
+    }
+
+    /// Takes overload control feedback from now on, or takes none.
+    pub fn obey(&mut self, obeys: bool) {
+        self.script.offers_feedback = obeys;
+        self.restraint = Restraint::default();
     }
 
     /// Whether something waits to be written.

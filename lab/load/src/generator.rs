@@ -51,6 +51,8 @@ pub struct Trial {
     pub spread: Spread,
     /// How long messages gather before they leave together.
     pub grain: Duration,
+    /// Whether the callers take overload control feedback (RFC 7339).
+    pub obeys: bool,
     /// Whether subscribers who are refused or not answered come again until they are registered;
     /// calls never do.
     pub again: bool,
@@ -65,6 +67,7 @@ impl Default for Trial {
             subscribers: 1_000_000,
             spread: Spread::Uniform,
             grain: Duration::from_micros(200),
+            obeys: false,
             again: false,
         }
     }
@@ -84,6 +87,7 @@ impl Trial {
             ("poisson", poisson.to_string()),
             ("grain_us", us(self.grain)),
             ("again", self.again.to_string()),
+            ("obeys", self.obeys.to_string()),
         ];
         let params = params.into_iter().map(|(name, value)| (name.to_owned(), value));
         Ask { path: "trial/start".into(), params: params.collect() }
@@ -108,6 +112,7 @@ impl Trial {
             spread: if poisson { Spread::Poisson } else { Spread::Uniform },
             grain: us("grain_us")?,
             again: parse(params, "again")?,
+            obeys: parse(params, "obeys")?,
         })
     }
 }
@@ -180,6 +185,7 @@ impl Generator {
         self.tally = Tally::default();
         self.trial = trial;
         (self.caller.hold, self.answerer.hold) = (trial.hold, trial.hold);
+        self.caller.obey(trial.obeys);
         self.seed = self.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(1);
         self.arrivals = Some(Arrivals::new(now, trial.rate, trial.length, trial.spread, self.seed));
     }
@@ -227,6 +233,10 @@ impl Generator {
             let report = &mut self.tally.report;
             report.started += 1;
             report.lag_max_us = report.lag_max_us.max(now.since(at).as_micros() as u64);
+            if self.caller.restraint.withholds(now) {
+                report.withheld += 1;
+                continue;
+            }
             self.caller.call(now, at, self.subscriber, &mut self.tally);
             self.subscriber = (self.subscriber + 1) % self.trial.subscribers;
         }

@@ -19,6 +19,7 @@ mod leg;
 mod receive;
 mod registrants;
 mod report;
+mod restraint;
 mod scan;
 mod script;
 mod template;

@@ -28,6 +28,12 @@ impl End {
         let ours = if scan.status == 0 { scan.to } else { scan.from };
         let id = tag(ours.of(scan.bytes)).and_then(Id::read);
         let slot = id.and_then(|id| self.find(id));
+        if self.script.offers_feedback
+            && scan.status > 0
+            && let Some(via) = scan.vias.iter().next()
+        {
+            self.restraint.hear(now, via.of(scan.bytes));
+        }
         match (scan.status, slot) {
             (0, Some(slot)) => self.on_request(now, slot, scan, tally),
             (0, None) if tag(ours.of(scan.bytes)).is_none() => {

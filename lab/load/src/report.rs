@@ -83,6 +83,10 @@ pub struct Report {
     /// opens them: no failures.
     #[serde(default)]
     pub rejected: BTreeMap<u16, u64>,
+    /// Calls counted as placed that were not, because the element under test asked for fewer
+    /// ([`crate::Trial::obeys`]).
+    #[serde(default)]
+    pub withheld: u64,
     /// The first failures, told.
     pub examples: Vec<String>,
     /// Messages sent again for want of an answer.

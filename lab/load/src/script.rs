@@ -52,6 +52,8 @@ struct Text {
 pub struct Script {
     texts: Vec<Text>,
     via: Template,
+    /// Whether requests offer to take overload control feedback (RFC 7339 §4.1).
+    pub offers_feedback: bool,
 }
 
 /// What a message needs from outside its leg.
@@ -93,7 +95,11 @@ impl Script {
             text(step, contact(side, transport), volte, reliable)
         });
         let via = format!("Via: SIP/2.0/{} {{local}};rport;branch=z9hG4bK", word(transport));
-        Ok(Self { texts: texts.collect::<Result<_, _>>()?, via: Template::new(&via)? })
+        Ok(Self {
+            texts: texts.collect::<Result<_, _>>()?,
+            via: Template::new(&via)?,
+            offers_feedback: false,
+        })
     }
 
     /// Writes the request that opens a call.
@@ -110,6 +116,9 @@ impl Script {
         self.via.fill(out, &voice.names);
         out.extend_from_slice(&voice.names.id.digits());
         out.extend_from_slice(&[HEX[step >> 4 & 15], HEX[step & 15]]);
+        if self.offers_feedback {
+            out.extend_from_slice(b";oc;oc-algo=\"loss\"");
+        }
         out.extend_from_slice(b"\r\n");
     }
 

@@ -3,7 +3,7 @@
 //!
 //! `cargo bench -p tandem-ssc` measures; `-- --calls N` places N calls and ends, for callgrind
 //! (with `--capture`, with `--carried`: two more headers, or with `--rules`: rules that change
-//! those and add two);
+//! those and add two); `-- --refused N` has N refused under overload, beside a capture;
 //! `-- --standing N` tells the resident octets of a call with N of them set up at 5,000/s and
 //! all their transactions still there: the INVITE and five more, as in a VoLTE call.
 
@@ -246,6 +246,35 @@ impl Bench {
         assert_eq!(back, 1, "the 200 of the BYE went back");
     }
 
+    /// A controller whose new requests have waited too long.
+    fn overloaded() -> Self {
+        let mut bench = Self::new(Beside::Capture);
+        for _ in 0..10 {
+            let _ = bench.refuse();
+            bench.now += Duration::from_millis(21);
+        }
+        assert!(bench.refuse(), "a 503");
+        bench
+    }
+
+    /// A call that waited too long: INVITE, 503, ACK. Whether it was refused.
+    fn refuse(&mut self) -> bool {
+        self.calls += 1;
+        self.now += Duration::from_micros(5);
+        self.tag.clear();
+        self.request("INVITE", 1, SDP);
+        self.controller.waited(self.now, Duration::from_millis(100));
+        self.step(self.access);
+        let port = self.access.port;
+        let answer = self.out.sends().find(|(flow, _)| flow.port == port);
+        let Some((_, answer)) = answer else { return false };
+        let tag = memchr::memmem::find(answer, b";tag=ov").map(|at| at + 5);
+        self.tag.extend(tag.into_iter().flat_map(|at| &answer[at..at + 18]));
+        self.request("ACK", 1, "");
+        self.step(self.access);
+        !self.tag.is_empty()
+    }
+
     /// What the endpoints themselves cost: the same messages made, none stepped.
     fn endpoints(&mut self) {
         self.tag.clear();
@@ -284,6 +313,11 @@ fn main() {
     if let Some(calls) = asked("--standing") {
         return standing(calls);
     }
+    if let Some(calls) = asked("--refused") {
+        let mut bench = Bench::overloaded();
+        (0..calls).for_each(|_| assert!(bench.refuse()));
+        return;
+    }
     if let Some(calls) = asked("--calls") {
         let is_asked = |name: &str| std::env::args().any(|arg| arg == name);
         let beside = match ["--capture", "--carried", "--rules"].map(is_asked) {
@@ -310,6 +344,8 @@ fn main() {
         let mut bench = Bench::new(beside);
         criterion.bench_function(name, |b| b.iter(|| bench.call()));
     }
+    let mut bench = Bench::overloaded();
+    criterion.bench_function("refused", |b| b.iter(|| bench.refuse()));
     let mut bench = Bench::new(Beside::Nothing);
     bench.call();
     criterion.bench_function("endpoints alone", |b| b.iter(|| bench.endpoints()));

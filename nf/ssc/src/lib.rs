@@ -16,6 +16,7 @@ mod call;
 mod capture;
 pub mod config;
 mod facts;
+mod feedback;
 mod hide;
 mod limit;
 mod lookup;
@@ -43,6 +44,7 @@ mod wire;
 mod write;
 
 pub use facts::Fact;
+use feedback::Feedback;
 
 use admission::Admission;
 use call::Call;
@@ -110,6 +112,7 @@ pub struct Controller {
     merged: Merged,
     admission: Admission,
     shed: Shed,
+    feedback: Feedback,
     tally: Tally,
     limits: Limits,
     purse: Purse,
@@ -160,6 +163,7 @@ impl Controller {
             merged: Merged::new(mix(!random)),
             admission: Admission::new(target(&config)),
             shed: Shed::new(mix(random ^ 0x7368_6564)),
+            feedback: Feedback::default(),
             tally: Tally::default(),
             limits: Limits::new(&config, seed.shard, seed.shards),
             purse: Purse::new(now),

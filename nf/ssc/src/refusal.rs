@@ -118,9 +118,10 @@ impl Controller {
     ) {
         let tag = hex(crate::token::mix(trail));
         let to = upstream(&at.flow, at.message);
+        let oc = self.feedback.answer(at.now, &at.message.via());
         self.wire.send(at.now, to, Some(trail), out, |buffer| {
             status_line(buffer, status);
-            write::response_head(buffer, at.message, &at.flow, Some(&tag));
+            write::response_head(buffer, at.message, &at.flow, Some(&tag), oc);
             more(buffer);
             write::no_body(buffer);
         });

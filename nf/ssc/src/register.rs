@@ -66,9 +66,10 @@ impl Controller {
         self.wire.facts.add(fact, 1);
         let tag = crate::token::hex(crate::token::mix(refreshed.mark));
         let to = crate::refusal::upstream(&at.flow, at.message);
+        let oc = self.feedback.answer(at.now, &at.message.via());
         self.wire.send(at.now, to, trail, out, |buffer| {
             buffer.extend_from_slice(b"SIP/2.0 200 OK\r\n");
-            write::response_head(buffer, at.message, &at.flow, Some(&tag));
+            write::response_head(buffer, at.message, &at.flow, Some(&tag), oc);
             self.registrar.write_answer(buffer, at.now, &refreshed.aor, &door.uri_host);
             write::no_body(buffer);
         });

@@ -8,6 +8,7 @@
 
 use crate::admission::Class;
 use crate::facts::Fact;
+use crate::feedback;
 use crate::merged::absorb;
 use crate::realm::RealmId;
 use crate::token::{hex, mix};
@@ -286,12 +287,18 @@ impl Controller {
         if !is_busy || self.admission.admits(class) {
             // One that was refused and asks again gets the same answer.
             if !self.shed.remembers(name) {
+                if class != Class::Held && feedback::listens(&via) {
+                    self.feedback.count(now, false);
+                }
                 return false;
             }
         } else if self.transactions.is_known(&via, Method::parse(peek.method)) {
             return false; // it was let in, and asks again
         } else if self.shed.remember(now, name) {
             self.wire.facts.add(fact(class), 1);
+            if feedback::listens(&via) {
+                self.feedback.count(now, true);
+            }
         }
         out.about(name as u32);
         self.refuse_unread(now, &flow, (&peek, &via, name), bytes, out);
@@ -330,9 +337,10 @@ impl Controller {
             _ => *flow,
         };
         let tag = self.shed.tag(name);
+        let oc = self.feedback.answer(now, via);
         out.send(to, |answer| {
             answer.extend_from_slice(b"SIP/2.0 503 Service Unavailable\r\n");
-            write::first_via(answer, via, peek.via, flow);
+            write::first_via(answer, via, peek.via, flow, oc);
             for line in &peek.lines[..peek.count] {
                 answer.extend_from_slice(line);
             }

@@ -1,5 +1,6 @@
 //! Writing messages: what stays is copied in one piece, what changes is written between.
 
+use crate::feedback::unasked;
 use crate::realm::Door;
 use runtime::{Flow, Transport};
 use sip::{Header, Message};
@@ -212,12 +213,14 @@ fn user_and_at(value: &[u8]) -> &[u8] {
 
 /// The lines that every response to `message` begins with (RFC 3261 §8.2.6.2), Via completed
 /// with what was seen of the sender (§18.2.1, RFC 3581 §4). To gets `tag` unless it has one.
+/// `oc` is what the neighbour is told of overload ([`crate::feedback`]).
 /// Returns the offset of the tag's last octet, zero when none was added.
 pub fn response_head(
     head: &mut Vec<u8>,
     message: &Message<'_>,
     flow: &Flow,
     tag: Option<&[u8]>,
+    oc: &[u8],
 ) -> usize {
     let mut is_first_via = true;
     let mut fork_at = 0;
@@ -226,7 +229,7 @@ pub fn response_head(
             Header::Via if is_first_via => {
                 is_first_via = false;
                 let value = message.header(header).unwrap_or_default();
-                first_via(head, &message.via(), value, flow);
+                first_via(head, &message.via(), value, flow, oc);
             }
             Header::To if message.to_tag().is_none() && tag.is_some() => {
                 head.extend_from_slice(b"To: ");
@@ -245,13 +248,14 @@ pub fn response_head(
     fork_at
 }
 
-/// The top Via with `received` and `rport` filled in.
-pub fn first_via(head: &mut Vec<u8>, via: &sip::Via<'_>, value: &[u8], flow: &Flow) {
+/// The top Via with `received`, `rport` and `oc` filled in.
+pub fn first_via(head: &mut Vec<u8>, via: &sip::Via<'_>, value: &[u8], flow: &Flow, oc: &[u8]) {
     head.extend_from_slice(b"Via: ");
     let wants_rport = via.rport.is_some();
     let ip = flow.remote.ip();
     let end = value.len().min(via.raw.len());
     let (own, rest) = value.split_at(end);
+    let own = &*if oc.is_empty() { own.into() } else { unasked(own) };
     match if via.rport == Some(None) { rport(own) } else { None } {
         Some(at) => {
             head.extend_from_slice(&own[..at]);
@@ -265,6 +269,7 @@ pub fn first_via(head: &mut Vec<u8>, via: &sip::Via<'_>, value: &[u8], flow: &Fl
         head.extend_from_slice(b";received=");
         put_ip(head, ip);
     }
+    head.extend_from_slice(oc);
     head.extend_from_slice(rest);
     head.extend_from_slice(b"\r\n");
 }

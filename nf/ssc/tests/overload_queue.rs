@@ -79,6 +79,52 @@ fn at_three_times_the_capacity_the_queue_is_short_and_the_controller_is_never_id
     }
 }
 
+/// The share of new requests, in hundredths, that an answer asks its neighbour not to send.
+fn asked_not_to_send(answer: &str) -> Option<u32> {
+    let via = header(answer, "Via");
+    let params = via.split(';').filter_map(|param| param.split_once('='));
+    let found: std::collections::HashMap<_, _> = params.collect();
+    let loss = found.get("oc")?;
+    assert_eq!((found["oc-algo"], via.matches(";oc").count()), ("\"loss\"", 4), "{via}");
+    assert!(found["oc-seq"].contains('.') && found["branch"].starts_with("z9hG4bK"), "{via}");
+    let validity = if *loss == "0" { "0" } else { "500" };
+    assert_eq!(found["oc-validity"], validity, "{via}");
+    Some(loss.parse().unwrap())
+}
+
+#[test]
+fn a_neighbour_that_takes_feedback_is_served_as_much_as_without_overload() {
+    for seed in 0..SEEDS {
+        let (mut queue, mut random) = (Queue::new(), Random(seed));
+        let start = queue.world.now;
+        let (mut at, mut loss, mut saved) = (start, 0, 0);
+        let (mut served, mut refused) = (0u32, 0u32);
+        for n in 0.. {
+            at += random.around(SERVED / 3);
+            if at.since(start) > Duration::from_secs(4) {
+                break;
+            }
+            saved += loss;
+            if saved >= 100 {
+                saved -= 100;
+                continue;
+            }
+            let invite = Caller::new(&format!("n{n}")).request("INVITE", "", SDP);
+            let invite = invite.replacen(";rport", ";oc;rport;oc-algo=\"loss\"", 1);
+            let is_refused = queue.receive(at, ALICE, &invite);
+            if at.since(start) > Duration::from_secs(1) {
+                *(if is_refused { &mut refused } else { &mut served }) += 1;
+            }
+            let mut answers = queue.world.sent.iter().filter(|sent| sent.text.starts_with("SIP"));
+            loss = answers.next().and_then(|sent| asked_not_to_send(&sent.text)).unwrap_or(loss);
+        }
+        let most = Duration::from_secs(3).as_micros() / SERVED.as_micros();
+        assert!(u128::from(served) >= most * 98 / 100, "{served} of {most} served, seed {seed}");
+        assert!(refused * 10 < served, "{refused} refused, seed {seed}");
+        assert!(queue.free.since(at) < Duration::from_millis(30), "seed {seed}");
+    }
+}
+
 #[test]
 fn retransmissions_get_what_their_first_one_got() {
     for seed in 0..SEEDS {

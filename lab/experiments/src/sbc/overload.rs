@@ -6,6 +6,8 @@
 //! | | and that at which no capture is shed, as `call-signalling` has it; the larger one counts |
 //! | load | open loop at 2 and 4 times that rate: the generator does not slow down when refused |
 //! | goodput | calls that ended as their flow says, of each second of the arrivals |
+//! | feedback | the same load behind a neighbour that takes overload control feedback (RFC 7339) |
+//! | | and withholds the share that it is asked to |
 //! | checks | no admitted call failed, goodput at 2 and 4 times the maximum, in-dialog latency |
 //! | peer | Kamailio at 1.5 and 2 times its own maximum |
 
@@ -77,7 +79,8 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
         let kamailio = || System::kamailio(&ground, false);
         let peer = bench.measure(peer_rate, &[1.5, 2.0], &kamailio)?;
         let tandem = || System::tandem(&ground, &options.tandem);
-        let found = bench.measure(tandem_rate, &[2.0, 4.0], &tandem)?;
+        let mut found = bench.measure(tandem_rate, &[2.0, 4.0], &tandem)?;
+        let listening = bench.behind_a_listener(&mut found, &tandem)?;
         outcome.broken.extend(found.offences(scenario.name, options.quick));
         let row = table.rows.iter().find(|row| row.scenario == scenario.name);
         outcome.rows.push(Row {
@@ -87,6 +90,16 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
             peer: peer.goodput(2.0).map(|value| Peer { name: peer.name.clone(), value }),
             tandem: found.goodput(2.0),
             detail: detail(&found, &peer, priority.granted),
+        });
+        let name = format!("{}, the neighbour takes feedback", scenario.name);
+        outcome.broken.extend(listening.offences(&name, options.quick));
+        outcome.rows.push(Row {
+            scenario: name,
+            unit: table.unit.clone(),
+            published: None,
+            peer: None,
+            tandem: listening.goodput(2.0),
+            detail: detail(&listening, &Found::nothing(), priority.granted),
         });
     }
     Ok(outcome)
@@ -107,6 +120,8 @@ struct Found {
     maximum_captured: Option<f64>,
     /// By factor.
     above: Vec<(f64, Above)>,
+    /// The most that it served in other trials.
+    served_elsewhere: Option<f64>,
 }
 
 /// A trial above the maximum.
@@ -126,6 +141,7 @@ impl Above {
         json["goodput"] = json!(self.goodput());
         json["share_of_max"] = json!(self.goodput() / maximum);
         json["rejected"] = json!(report.rejected);
+        json["withheld"] = json!(report.withheld);
         json["refusal_p99_us"] = json!(report.refusal.p99_us);
         json["in_dialog_p99_us"] = json!(self.in_dialog_p99_us());
         json["offered"] = json!(self.offered());
@@ -178,13 +194,34 @@ impl Bench<'_> {
         if let (Some(calls), Some(captured)) = (&mut maximum, maximum_captured) {
             *calls = calls.max(captured);
         }
-        let mut found = Found { name, maximum, maximum_captured, above: Vec::new() };
+        let mut found = Found { name, maximum, maximum_captured, ..Found::nothing() };
         let Some(maximum) = found.maximum else { return Ok(found) };
         for &factor in factors {
-            let above = self.above(&plan, maximum, factor, start()?)?;
+            let above = self.above(&plan, (maximum, factor), false, start()?)?;
             self.progress.say(&sentence(&found.name, maximum, factor, &above, begun.elapsed()));
             found.above.push((factor, above));
         }
+        Ok(found)
+    }
+
+    /// Offers a system the same again, by a neighbour that takes feedback. What either served at
+    /// most is what the shares of both are of.
+    fn behind_a_listener(
+        &self,
+        alone: &mut Found,
+        start: &dyn Fn() -> anyhow::Result<System>,
+    ) -> anyhow::Result<Found> {
+        let begun = Instant::now();
+        let plan = Plan::of(self.options.quick);
+        let name = format!("{} behind a neighbour that takes feedback", alone.name);
+        let mut found = Found { name, maximum: alone.whole(), ..Found::nothing() };
+        let Some(maximum) = alone.maximum else { return Ok(found) };
+        for (factor, _) in SHARES_MIN {
+            let above = self.above(&plan, (maximum, factor), true, start()?)?;
+            self.progress.say(&sentence(&found.name, maximum, factor, &above, begun.elapsed()));
+            found.above.push((factor, above));
+        }
+        alone.served_elsewhere = found.whole();
         Ok(found)
     }
 
@@ -192,8 +229,8 @@ impl Bench<'_> {
     fn above(
         &self,
         plan: &Plan,
-        maximum: f64,
-        factor: f64,
+        (maximum, factor): (f64, f64),
+        obeys: bool,
         system: System,
     ) -> anyhow::Result<Above> {
         let (length, hold) = overload_times(self.options.quick);
@@ -202,7 +239,7 @@ impl Bench<'_> {
         let warm = Trial { rate, length: plan.warm_up, subscribers, ..Trial::default() };
         trial(self.load, Some(&system), warm)?;
         let rate = factor * maximum;
-        let asked = Trial { rate, length, hold, subscribers, ..Trial::default() };
+        let asked = Trial { rate, length, hold, subscribers, obeys, ..Trial::default() };
         let measured = trial(self.load, Some(&system), asked)?;
         Ok(Above { measured, length })
     }
@@ -211,11 +248,12 @@ impl Bench<'_> {
 fn sentence(name: &str, maximum: f64, factor: f64, above: &Above, spent: Duration) -> String {
     let report = &above.measured.report;
     format!(
-        "{name}, {factor} x {maximum:.0} calls/s: {:.0} served ({:.1} %), {} refused, {} failed, \
-        in-dialog p99 {:.1} ms ({:.0} s)",
+        "{name}, {factor} x {maximum:.0} calls/s: {:.0} served ({:.1} %), {} refused, \
+        {} withheld, {} failed, in-dialog p99 {:.1} ms ({:.0} s)",
         above.goodput(),
         above.goodput() / maximum * 100.0,
         report.refused(),
+        report.withheld,
         report.failed(),
         above.in_dialog_p99_us() as f64 / 1e3,
         spent.as_secs_f64(),
@@ -223,6 +261,16 @@ fn sentence(name: &str, maximum: f64, factor: f64, above: &Above, spent: Duratio
 }
 
 impl Found {
+    const fn nothing() -> Self {
+        Self {
+            name: String::new(),
+            maximum: None,
+            maximum_captured: None,
+            above: Vec::new(),
+            served_elsewhere: None,
+        }
+    }
+
     fn at(&self, factor: f64) -> Option<&Above> {
         let found = self.above.iter().find(|(at, _)| (at - factor).abs() < 1e-6);
         found.map(|(_, above)| above)
@@ -236,6 +284,7 @@ impl Found {
     /// A search that stopped too early makes no share larger than one.
     fn whole(&self) -> Option<f64> {
         let served = self.above.iter().map(|(_, above)| above.goodput());
+        let served = served.chain(self.served_elsewhere);
         self.maximum.map(|maximum| served.fold(maximum, f64::max))
     }
 
@@ -334,7 +383,7 @@ mod tests {
     fn found(maximum: f64, above_maximum: [Above; 2]) -> Found {
         let [twice, four] = above_maximum;
         let above = vec![(2.0, twice), (4.0, four)];
-        Found { name: "tandem".into(), maximum: Some(maximum), maximum_captured: None, above }
+        Found { name: "tandem".into(), maximum: Some(maximum), above, ..Found::nothing() }
     }
 
     #[test]

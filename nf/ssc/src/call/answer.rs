@@ -230,9 +230,10 @@ impl Controller {
         self.seen(at, None);
         let Some((start, end)) = self.transactions.repeated(server) else { return };
         let to = upstream(&at.flow, at.message);
+        let oc = self.feedback.answer(at.now, &at.message.via());
         self.wire.send_again(at.now, to, out, |buffer| {
             buffer.extend_from_slice(start);
-            write::response_head(buffer, at.message, &at.flow, None);
+            write::response_head(buffer, at.message, &at.flow, None, oc);
             buffer.extend_from_slice(end);
         });
     }

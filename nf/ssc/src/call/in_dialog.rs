@@ -225,7 +225,8 @@ impl Controller {
         relay.cseq_up = message.cseq().number;
         relay.started = at.now;
         relay.ends_subscription = relay.method == Method::Notify && is_terminated(message);
-        write::response_head(&mut relay.head, message, &at.flow, None);
+        let oc = self.feedback.answer(at.now, &message.via());
+        write::response_head(&mut relay.head, message, &at.flow, None, oc);
         if relay.method == Method::Invite {
             call.invite = Some(key);
             if self.mirror.is_on() {

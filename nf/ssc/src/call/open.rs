@@ -204,7 +204,8 @@ impl Controller {
             call.invite = Some(key);
         }
         let tag = tag(random, self.shard, names, Side::A, 0);
-        relay.fork_at = write::response_head(&mut relay.head, at.message, &at.flow, Some(&tag));
+        let oc = self.feedback.answer(at.now, &at.message.via());
+        relay.fork_at = write::response_head(&mut relay.head, at.message, &at.flow, Some(&tag), oc);
         if way.plan.is_some() {
             relay.request.extend_from_slice(at.message.raw());
         }

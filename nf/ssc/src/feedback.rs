@@ -1,0 +1,210 @@
+//! Overload control by feedback (RFC 7339): a neighbour that offers it in its Via (`oc`) is told,
+//! in responses, which share of its new requests not to send (algorithm `loss`, §7).
+//!
+//! ```text
+//! request    Via: …;oc;oc-algo="loss"
+//! response   Via: …;oc=75;oc-algo="loss";oc-validity=500;oc-seq=1700000000.100
+//! ```
+//! What can be served is what [`crate::admission`] lets in; neighbours are asked for a little more
+//! than that, so that the queue never runs empty and more is served as soon as more can be.
+
+use machine::{Duration, Time};
+use sip::{Params, Via};
+use std::borrow::Cow;
+
+/// How often the share is set.
+const WINDOW: Duration = Duration::from_millis(100);
+/// How long after that what comes was still sent by the share before: not counted.
+const SETTLE: Duration = Duration::from_millis(50);
+/// How long a share holds without another one (§4.3).
+const VALIDITY: Duration = Duration::from_millis(500);
+/// What neighbours shall send of what can be served.
+const EXCESS: f64 = 1.05;
+/// How fast the share grows by windows in which nobody is refused.
+const GROWTH: f64 = 1.1;
+/// The least share.
+const SHARE_MIN: f64 = 0.02;
+
+/// What listening neighbours are told.
+#[derive(Debug)]
+pub(crate) struct Feedback {
+    /// Of their new requests that they may send.
+    share: f64,
+    /// End of the window.
+    end: Time,
+    /// New requests of theirs in the window, and how many of them were refused.
+    seen: u32,
+    refused: u32,
+    /// What is written into their Via; empty for nothing.
+    params: Vec<u8>,
+    /// Until when that holds.
+    until: Time,
+}
+
+impl Default for Feedback {
+    fn default() -> Self {
+        let (end, until) = (Time::ZERO, Time::ZERO);
+        Self { share: 1.0, end, seen: 0, refused: 0, params: Vec::new(), until }
+    }
+}
+
+impl Feedback {
+    /// A listening neighbour sent a request that may be refused.
+    pub(crate) fn count(&mut self, now: Time, is_refused: bool) {
+        if now >= self.end {
+            self.set(now);
+        }
+        if now + (WINDOW - SETTLE) >= self.end {
+            self.seen += 1;
+            self.refused += u32::from(is_refused);
+        }
+    }
+
+    /// Sets the share by what the window has seen.
+    fn set(&mut self, now: Time) {
+        if now >= self.end + VALIDITY {
+            self.share = 1.0; // what was said before holds no more
+        }
+        let served = f64::from(self.seen - self.refused);
+        let factor =
+            if self.refused == 0 { GROWTH } else { served * EXCESS / f64::from(self.seen) };
+        self.share = (self.share * factor.min(GROWTH)).clamp(SHARE_MIN, 1.0);
+        (self.end, self.seen, self.refused) = (now + WINDOW, 0, 0);
+        self.tell(now);
+    }
+
+    /// Writes down what neighbours are told; of the end they are told while the last share holds.
+    fn tell(&mut self, now: Time) {
+        let loss = self.loss();
+        if loss > 0 {
+            self.until = now + VALIDITY;
+        } else if now >= self.until {
+            return self.params.clear();
+        }
+        let validity_ms = if loss > 0 { VALIDITY.as_millis() } else { 0 };
+        let (s, ms) = (now.as_millis() / 1_000, now.as_millis() % 1_000);
+        self.params =
+            format!(";oc={loss};oc-algo=\"loss\";oc-validity={validity_ms};oc-seq={s}.{ms:03}")
+                .into_bytes();
+    }
+
+    /// Requests of a hundred that shall not be sent.
+    pub(crate) fn loss(&self) -> u32 {
+        ((1.0 - self.share) * 100.0) as u32
+    }
+
+    /// What the sender of a request with this Via is told; empty for nothing.
+    pub(crate) fn answer(&self, now: Time, via: &Via<'_>) -> &[u8] {
+        let is_told = !self.params.is_empty() && now < self.until && listens(via);
+        if is_told { &self.params } else { &[] }
+    }
+}
+
+/// Whether the sender of a request takes feedback of this algorithm (§4.1, §4.2).
+pub(crate) fn listens(via: &Via<'_>) -> bool {
+    if memchr::memmem::find(via.params, b";oc").is_none() {
+        return false;
+    }
+    let (mut params, mut has_oc, mut has_loss) = (Params::new(via.params), false, false);
+    while let Ok(Some(param)) = params.read() {
+        has_oc |= param.name.eq_ignore_ascii_case(b"oc");
+        let value = param.value.unwrap_or_default();
+        has_loss |= param.name.eq_ignore_ascii_case(b"oc-algo")
+            && value.split(|b| b"\", ".contains(b)).any(|algo| algo.eq_ignore_ascii_case(b"loss"));
+    }
+    has_oc && has_loss
+}
+
+/// A Via value without what it offers: the answer takes its place.
+pub(crate) fn unasked(via: &[u8]) -> Cow<'_, [u8]> {
+    let is_offer = |param: &&[u8]| {
+        let name = param.split(|&b| b == b'=').next().unwrap_or_default().trim_ascii();
+        name.eq_ignore_ascii_case(b"oc") || name.len() > 3 && name[..3].eq_ignore_ascii_case(b"oc-")
+    };
+    let parts: Vec<&[u8]> = via.split(|&b| b == b';').filter(|param| !is_offer(param)).collect();
+    Cow::Owned(parts.join(&b';'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const START: Time = Time::from_millis(1_700_000_000_000);
+    const SECOND: u64 = 1_000;
+
+    /// A neighbour that obeys, 20 ms late, has `offered` requests a millisecond, of which `served`
+    /// can be; how many it sends in each second.
+    fn live(
+        feedback: &mut Feedback,
+        from: u64,
+        seconds: u64,
+        offered: u32,
+        served: u32,
+    ) -> Vec<u32> {
+        let mut losses = std::collections::VecDeque::from(vec![feedback.loss(); 20]);
+        let mut saved = 0;
+        let mut second = |feedback: &mut Feedback, at: u64| {
+            let mut sent = 0;
+            for ms in at..at + SECOND {
+                let loss = losses.pop_front().unwrap_or_default();
+                saved += offered * (100 - loss);
+                let now = START + Duration::from_millis(ms);
+                for n in 0..saved / 100 {
+                    feedback.count(now, n >= served);
+                }
+                sent += saved / 100;
+                saved %= 100;
+                losses.push_back(feedback.loss());
+            }
+            sent
+        };
+        (0..seconds).map(|n| second(feedback, from + n * SECOND)).collect()
+    }
+
+    #[test]
+    fn a_neighbour_that_obeys_sends_a_little_more_than_can_be_served() {
+        for offered in [45, 80, 160, 800] {
+            let mut feedback = Feedback::default();
+            let sent = live(&mut feedback, 0, 5, offered, 40);
+            for &sent in &sent[1..] {
+                // A hundredth of what is offered is the finest step.
+                let most = 40_000 * 108 / 100 + offered * 10;
+                assert!((40_000..=most).contains(&sent), "{offered}: {sent} of {most}");
+            }
+        }
+        let mut feedback = Feedback::default();
+        assert_eq!(live(&mut feedback, 0, 2, 40, 40), [40_000; 2]);
+        assert!(feedback.params.is_empty());
+    }
+
+    #[test]
+    fn more_is_asked_for_as_soon_as_more_can_be_served_and_silence_ends_it() {
+        let via = via("SIP/2.0/UDP h:5060;branch=z9hG4bK1;oc;oc-algo=\"A,loss\"");
+        let mut feedback = Feedback::default();
+        let _ = live(&mut feedback, 0, 2, 160, 40);
+        let now = START + Duration::from_millis(2 * SECOND);
+        assert!(feedback.answer(now, &via).starts_with(b";oc=7"));
+        let late = now + VALIDITY;
+        assert_eq!(feedback.answer(late, &via), b"");
+        let sent = live(&mut feedback, 2 * SECOND, 3, 160, 160);
+        assert_eq!((feedback.loss(), sent[2]), (0, 160_000));
+        let _ = live(&mut feedback, 5 * SECOND, 1, 160, 40);
+        assert!(feedback.loss() > 70);
+        feedback.count(START + Duration::from_secs(7), true);
+        assert_eq!(feedback.loss(), 0, "nothing came for a second");
+    }
+
+    fn via(text: &str) -> Via<'_> {
+        Via::parse(text.as_bytes()).expect("a Via")
+    }
+
+    #[test]
+    fn who_offers_loss_listens_and_the_offer_gives_way_to_the_answer() {
+        let offers = "SIP/2.0/TCP a.example.com:5060;oc;branch=z9hG4bK1;oc-algo=\"loss\"";
+        assert!(listens(&via(offers)));
+        assert!(!listens(&via("SIP/2.0/TCP a;branch=z9hG4bK1;oc;oc-algo=\"rate\"")));
+        assert!(!listens(&via("SIP/2.0/TCP a;branch=z9hG4bKoc;ocean")));
+        let left = unasked(offers.as_bytes());
+        assert_eq!(&*left, b"SIP/2.0/TCP a.example.com:5060;branch=z9hG4bK1");
+    }
+}
