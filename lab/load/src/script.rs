@@ -117,7 +117,7 @@ impl Script {
         out.extend_from_slice(&voice.names.id.digits());
         out.extend_from_slice(&[HEX[step >> 4 & 15], HEX[step & 15]]);
         if self.offers_feedback {
-            out.extend_from_slice(b";oc;oc-algo=\"loss\"");
+            out.extend_from_slice(sip::overload::OFFER);
         }
         out.extend_from_slice(b"\r\n");
     }

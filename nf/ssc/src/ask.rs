@@ -5,9 +5,9 @@ use crate::call::{Call, State};
 use crate::facts::Fact;
 use crate::next_hop::Health;
 use crate::replica::Left;
-use crate::slots::Key;
 use crate::token::{hex, unhex};
 use machine::Time;
+use machine::slots::Key;
 use runtime::{Ask, AskError, Effects};
 use serde_json::{Value, json};
 
@@ -34,7 +34,7 @@ impl Controller {
             "pool" => Ok(self.show_pool(now)),
             "pool/exchange" => self.exchange(now, ask),
             "rules" => Ok(self.show_rules()),
-            "next-hops" => Ok(self.show_next_hops()),
+            "next-hops" => Ok(self.show_next_hops(now)),
             "realms" => Ok(self.show_realms()),
             "alarms" => Ok(self.show_alarms(now)),
             "shield" => Ok(self.show_shield(now)),
@@ -146,7 +146,7 @@ impl Controller {
         Ok(json!([{ "shard": self.shard, "requests": requests }]))
     }
 
-    fn show_next_hops(&self) -> Value {
+    fn show_next_hops(&self, now: Time) -> Value {
         let rows = self.hops.rows().iter().flat_map(|hop| {
             hop.endpoints.iter().map(|endpoint| {
                 json!({
@@ -157,6 +157,7 @@ impl Controller {
                     "state": if endpoint.health == Health::Up { "up" } else { "down" },
                     "since_us": endpoint.since.as_micros(),
                     "failures": endpoint.failures,
+                    "unwanted_percent": endpoint.loss(now),
                 })
             })
         });

@@ -158,6 +158,10 @@ pub struct NextHop {
     /// Final answers after which the next target is tried.
     #[serde(default = "failover_status")]
     pub failover_status: Vec<u16>,
+    /// Whether it is told that its overload control feedback (RFC 7339, `loss`) is obeyed: new
+    /// requests that it does not want go to the next target, or are answered 503.
+    #[serde(default)]
+    pub overload_control: bool,
     /// Limits of the calls that go to this next hop.
     #[serde(default)]
     pub limit: CallLimit,

@@ -98,6 +98,9 @@ event::facts! {
         /// Another target was tried.
         Failovers = Counter, Warn, "ssc_failovers_total",
             "Requests sent to another target after the first failed";
+        /// A next hop asked for fewer requests.
+        RequestsWithheld = Counter, Warn, "ssc_requests_withheld_total",
+            "Requests answered 503 because the next hops asked for fewer (RFC 7339)";
         /// A request outside of calls was passed.
         RequestsRelayed = Counter, Debug, "ssc_requests_relayed_total",
             "Requests passed from one leg to the other";

@@ -1,27 +1,32 @@
 //! Overload control by feedback (RFC 7339): a neighbour that offers it in its Via (`oc`) is told,
-//! in responses, which share of its new requests not to send (algorithm `loss`, §7).
+//! in responses, which share of its new requests not to send ([`sip::overload`]).
 //!
-//! ```text
-//! request    Via: …;oc;oc-algo="loss"
-//! response   Via: …;oc=75;oc-algo="loss";oc-validity=500;oc-seq=1700000000.100
-//! ```
 //! What can be served is what [`crate::admission`] lets in; neighbours are asked for a little more
 //! than that, so that the queue never runs empty and more is served as soon as more can be.
 
 use machine::{Duration, Time};
-use sip::{Params, Via};
+use sip::Via;
+use sip::overload::{self, VALIDITY_MS};
 use std::borrow::Cow;
 
 /// How often the share is set.
 const WINDOW: Duration = Duration::from_millis(100);
 /// How long after that what comes was still sent by the share before: not counted.
 const SETTLE: Duration = Duration::from_millis(50);
-/// How long a share holds without another one (§4.3).
-const VALIDITY: Duration = Duration::from_millis(500);
+/// How long a share holds without another one.
+const VALIDITY: Duration = Duration::from_millis(VALIDITY_MS as u64);
 /// What neighbours shall send of what can be served.
-const EXCESS: f64 = 1.05;
-/// How fast the share grows by windows in which nobody is refused.
-const GROWTH: f64 = 1.1;
+const EXCESS: f64 = 1.03;
+/// How much of the way to the share that a window calls for is gone at least; as much as was
+/// refused, if that is more. One window says little of what can be served, for the queue before
+/// the controller takes and gives.
+const GAIN: f64 = 0.3;
+/// How fast the share grows by windows in which nobody is refused: while some wait, and once the
+/// queue was empty.
+const GROWTH_SLOW: f64 = 0.005;
+const GROWTH_FAST: f64 = 0.05;
+/// Who waits shorter than this found the queue empty.
+const EMPTY: Duration = Duration::from_millis(1);
 /// The least share.
 const SHARE_MIN: f64 = 0.02;
 
@@ -35,6 +40,8 @@ pub(crate) struct Feedback {
     /// New requests of theirs in the window, and how many of them were refused.
     seen: u32,
     refused: u32,
+    /// The shortest that one of them waited.
+    least: Duration,
     /// What is written into their Via; empty for nothing.
     params: Vec<u8>,
     /// Until when that holds.
@@ -44,32 +51,48 @@ pub(crate) struct Feedback {
 impl Default for Feedback {
     fn default() -> Self {
         let (end, until) = (Time::ZERO, Time::ZERO);
-        Self { share: 1.0, end, seen: 0, refused: 0, params: Vec::new(), until }
+        Self {
+            share: 1.0,
+            end,
+            seen: 0,
+            refused: 0,
+            least: Duration::MAX,
+            params: Vec::new(),
+            until,
+        }
     }
 }
 
 impl Feedback {
-    /// A listening neighbour sent a request that may be refused.
-    pub(crate) fn count(&mut self, now: Time, is_refused: bool) {
+    /// A listening neighbour sent a request that may be refused; it waited for `delay`.
+    pub(crate) fn count(&mut self, now: Time, delay: Duration, is_refused: bool) {
         if now >= self.end {
             self.set(now);
         }
         if now + (WINDOW - SETTLE) >= self.end {
             self.seen += 1;
             self.refused += u32::from(is_refused);
+            self.least = self.least.min(delay);
         }
     }
 
     /// Sets the share by what the window has seen.
     fn set(&mut self, now: Time) {
         if now >= self.end + VALIDITY {
-            self.share = 1.0; // what was said before holds no more
+            // What was said before holds no more, what was seen then says nothing.
+            (self.share, self.seen, self.refused) = (1.0, 0, 0);
         }
-        let served = f64::from(self.seen - self.refused);
-        let factor =
-            if self.refused == 0 { GROWTH } else { served * EXCESS / f64::from(self.seen) };
-        self.share = (self.share * factor.min(GROWTH)).clamp(SHARE_MIN, 1.0);
+        let change = if self.refused > 0 {
+            let refused = f64::from(self.refused) / f64::from(self.seen);
+            GAIN.max(refused) * ((1.0 - refused) * EXCESS - 1.0)
+        } else if self.least > EMPTY && self.seen > 0 {
+            GROWTH_SLOW
+        } else {
+            GROWTH_FAST
+        };
+        self.share = (self.share * (1.0 + change)).clamp(SHARE_MIN, 1.0);
         (self.end, self.seen, self.refused) = (now + WINDOW, 0, 0);
+        self.least = Duration::MAX;
         self.tell(now);
     }
 
@@ -81,38 +104,23 @@ impl Feedback {
         } else if now >= self.until {
             return self.params.clear();
         }
-        let validity_ms = if loss > 0 { VALIDITY.as_millis() } else { 0 };
-        let (s, ms) = (now.as_millis() / 1_000, now.as_millis() % 1_000);
-        self.params =
-            format!(";oc={loss};oc-algo=\"loss\";oc-validity={validity_ms};oc-seq={s}.{ms:03}")
-                .into_bytes();
+        let seq = (now.as_millis() / 1_000, (now.as_millis() % 1_000) as u32 * 100);
+        let validity_ms = if loss > 0 { VALIDITY_MS } else { 0 };
+        self.params.clear();
+        overload::Feedback { loss, validity_ms, seq }.write(&mut self.params);
     }
 
     /// Requests of a hundred that shall not be sent.
-    pub(crate) fn loss(&self) -> u32 {
-        ((1.0 - self.share) * 100.0) as u32
+    pub(crate) fn loss(&self) -> u8 {
+        ((1.0 - self.share) * 100.0) as u8
     }
 
     /// What the sender of a request with this Via is told; empty for nothing.
     pub(crate) fn answer(&self, now: Time, via: &Via<'_>) -> &[u8] {
-        let is_told = !self.params.is_empty() && now < self.until && listens(via);
+        let is_current = !self.params.is_empty() && now < self.until;
+        let is_told = is_current && overload::is_offered(via.params);
         if is_told { &self.params } else { &[] }
     }
-}
-
-/// Whether the sender of a request takes feedback of this algorithm (§4.1, §4.2).
-pub(crate) fn listens(via: &Via<'_>) -> bool {
-    if memchr::memmem::find(via.params, b";oc").is_none() {
-        return false;
-    }
-    let (mut params, mut has_oc, mut has_loss) = (Params::new(via.params), false, false);
-    while let Ok(Some(param)) = params.read() {
-        has_oc |= param.name.eq_ignore_ascii_case(b"oc");
-        let value = param.value.unwrap_or_default();
-        has_loss |= param.name.eq_ignore_ascii_case(b"oc-algo")
-            && value.split(|b| b"\", ".contains(b)).any(|algo| algo.eq_ignore_ascii_case(b"loss"));
-    }
-    has_oc && has_loss
 }
 
 /// A Via value without what it offers: the answer takes its place.
@@ -147,10 +155,10 @@ mod tests {
             let mut sent = 0;
             for ms in at..at + SECOND {
                 let loss = losses.pop_front().unwrap_or_default();
-                saved += offered * (100 - loss);
+                saved += offered * u32::from(100 - loss);
                 let now = START + Duration::from_millis(ms);
                 for n in 0..saved / 100 {
-                    feedback.count(now, n >= served);
+                    feedback.count(now, EMPTY, n >= served);
                 }
                 sent += saved / 100;
                 saved %= 100;
@@ -186,11 +194,11 @@ mod tests {
         assert!(feedback.answer(now, &via).starts_with(b";oc=7"));
         let late = now + VALIDITY;
         assert_eq!(feedback.answer(late, &via), b"");
-        let sent = live(&mut feedback, 2 * SECOND, 3, 160, 160);
-        assert_eq!((feedback.loss(), sent[2]), (0, 160_000));
-        let _ = live(&mut feedback, 5 * SECOND, 1, 160, 40);
+        let sent = live(&mut feedback, 2 * SECOND, 4, 160, 160);
+        assert_eq!((feedback.loss(), sent[3]), (0, 160_000));
+        let _ = live(&mut feedback, 6 * SECOND, 1, 160, 40);
         assert!(feedback.loss() > 70);
-        feedback.count(START + Duration::from_secs(7), true);
+        feedback.count(START + Duration::from_secs(8), EMPTY, true);
         assert_eq!(feedback.loss(), 0, "nothing came for a second");
     }
 
@@ -199,11 +207,8 @@ mod tests {
     }
 
     #[test]
-    fn who_offers_loss_listens_and_the_offer_gives_way_to_the_answer() {
+    fn the_offer_gives_way_to_the_answer() {
         let offers = "SIP/2.0/TCP a.example.com:5060;oc;branch=z9hG4bK1;oc-algo=\"loss\"";
-        assert!(listens(&via(offers)));
-        assert!(!listens(&via("SIP/2.0/TCP a;branch=z9hG4bK1;oc;oc-algo=\"rate\"")));
-        assert!(!listens(&via("SIP/2.0/TCP a;branch=z9hG4bKoc;ocean")));
         let left = unasked(offers.as_bytes());
         assert_eq!(&*left, b"SIP/2.0/TCP a.example.com:5060;branch=z9hG4bK1");
     }

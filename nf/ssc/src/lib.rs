@@ -35,7 +35,6 @@ mod route;
 mod session_pool;
 mod shed;
 mod shield;
-mod slots;
 mod steer;
 mod tally;
 mod token;
@@ -52,6 +51,7 @@ use call::relay::Relay;
 use capture::Capture;
 use limit::Limits;
 use lookup::Lookups;
+use machine::slots::{Key, Slots};
 use machine::{Duration, Time};
 use merged::Merged;
 use next_hop::{NextHops, Probed};
@@ -67,7 +67,6 @@ use session_pool::Purse;
 use shed::Shed;
 use sip::transaction::{Arrival, Out, ServerId, Timers, Transactions};
 use sip::{Message, Method};
-use slots::{Key, Slots};
 use std::sync::Arc;
 use tally::Tally;
 use token::{Side, mix};
@@ -132,7 +131,7 @@ pub struct Controller {
     mirror: replica::Mirror,
     told: Vec<u8>,
     /// Calls whose re-INVITE was refused in this step, and what the standby is told of that.
-    refused: Vec<(slots::Key, Vec<u8>)>,
+    refused: Vec<(Key, Vec<u8>)>,
 }
 
 impl Controller {

@@ -5,8 +5,8 @@
 
 use crate::Controller;
 use crate::facts::Fact;
-use crate::slots::Key;
 use crate::token::Side;
+use machine::slots::Key;
 use sip::{Header, Message};
 
 /// What the calls want from the media side.

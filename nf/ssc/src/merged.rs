@@ -6,8 +6,8 @@
 //! very many are under way, which costs the far end a second call, and nothing here.
 
 use crate::Controller;
-use crate::slots::Key;
 use crate::token::mix;
+use machine::slots::Key;
 use sip::Message;
 
 /// Requests remembered per shard.

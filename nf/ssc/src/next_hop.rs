@@ -9,6 +9,10 @@ use crate::config::{self, Target};
 use crate::realm::{RealmId, Realms};
 use machine::{Duration, Time};
 use runtime::Flow;
+use sip::overload::Feedback;
+
+/// Feedback holds no longer than this without another word.
+const VALIDITY_MAX_MS: u32 = 60_000;
 
 /// Whether a target takes requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +38,25 @@ pub struct Endpoint {
     pub since: Time,
     /// Which target of the configuration it comes from.
     pub target: u16,
+    /// What it asked for last (RFC 7339).
+    pub feedback: Feedback,
+    /// Until when that holds.
+    pub feedback_until: Time,
+}
+
+/// What decides whether a new request is one of those that an overloaded target does not want.
+#[derive(Debug, Clone, Copy)]
+pub struct Draw {
+    /// Now.
+    pub now: Time,
+    /// A number below 100, always the same of a request; [`Draw::EXEMPT`] for what is never
+    /// withheld.
+    pub dice: u8,
+}
+
+impl Draw {
+    /// The dice of emergency calls and of what has priority.
+    pub const EXEMPT: u8 = u8::MAX;
 }
 
 /// A next hop.
@@ -47,6 +70,8 @@ pub struct Hop {
     pub domains: Vec<(u16, String)>,
     /// Its addresses in order of preference.
     pub endpoints: Vec<Endpoint>,
+    /// Whether its feedback is obeyed.
+    pub overload_control: bool,
     failover_status: Vec<u16>,
     interval: Duration,
     failures_max: u32,
@@ -68,6 +93,7 @@ pub struct Probed {
 pub struct NextHops {
     hops: Vec<Hop>,
     changes: u16,
+    obey_any: bool,
 }
 
 impl NextHops {
@@ -80,6 +106,7 @@ impl NextHops {
                 realm,
                 domains: Vec::new(),
                 endpoints: Vec::new(),
+                overload_control: hop.overload_control,
                 failover_status: hop.failover_status.clone(),
                 interval: Duration::from_secs(hop.probe_interval_s.into()),
                 failures_max: hop.probe_failures.max(1),
@@ -98,7 +125,8 @@ impl NextHops {
             }
             Some(row)
         });
-        Self { hops: hops.collect(), changes: 0 }
+        let obey_any = config.next_hop.iter().any(|hop| hop.overload_control);
+        Self { hops: hops.collect(), changes: 0, obey_any }
     }
 
     /// Takes over what is known about targets that are configured again.
@@ -119,6 +147,8 @@ impl NextHops {
                     endpoint.health = known.health;
                     endpoint.failures = known.failures;
                     endpoint.since = known.since;
+                    endpoint.feedback = known.feedback;
+                    endpoint.feedback_until = known.feedback_until;
                 }
             }
         }
@@ -129,11 +159,18 @@ impl NextHops {
         &self.hops
     }
 
-    /// The targets of a hop that take requests, from number `first` on.
-    pub fn usable(&self, hop: u16, first: u16) -> impl Iterator<Item = (u16, RealmId, Flow)> + '_ {
+    /// The targets of a hop that take such a request, from number `first` on.
+    pub fn usable(
+        &self,
+        hop: u16,
+        first: u16,
+        draw: Draw,
+    ) -> impl Iterator<Item = (u16, RealmId, Flow)> + '_ {
         let hop = self.hops.get(usize::from(hop));
         hop.into_iter().flat_map(move |hop| {
-            let up = move |(_, endpoint): &(usize, &Endpoint)| endpoint.health == Health::Up;
+            let up = move |(_, endpoint): &(usize, &Endpoint)| {
+                endpoint.health == Health::Up && !endpoint.withholds(draw)
+            };
             let row = move |(n, endpoint): (usize, &Endpoint)| (n as u16, hop.realm, endpoint.flow);
             hop.endpoints.iter().enumerate().skip(first.into()).filter(up).map(row)
         })
@@ -142,6 +179,33 @@ impl NextHops {
     /// Whether `status` from this hop is a reason to try the next target.
     pub fn fails_over(&self, hop: u16, status: u16) -> bool {
         self.hops.get(usize::from(hop)).is_some_and(|hop| hop.failover_status.contains(&status))
+    }
+
+    /// Whether the feedback of any hop is obeyed.
+    pub const fn obey_any(&self) -> bool {
+        self.obey_any
+    }
+
+    /// Whether requests to this hop offer to obey its feedback.
+    pub fn offers_feedback(&self, hop: Option<u16>) -> bool {
+        let hop = hop.and_then(|hop| self.hops.get(usize::from(hop)));
+        hop.is_some_and(|hop| hop.overload_control)
+    }
+
+    /// The target there asks for fewer requests, or for more again; what is older than what it
+    /// said last is passed over.
+    pub fn hear(&mut self, now: Time, there: &Flow, feedback: Feedback) {
+        let hops = self.hops.iter_mut().filter(|hop| hop.overload_control);
+        let is_there = |endpoint: &&mut Endpoint| {
+            endpoint.flow.remote == there.remote && endpoint.flow.transport == there.transport
+        };
+        for endpoint in hops.flat_map(|hop| &mut hop.endpoints).filter(is_there) {
+            if feedback.seq >= endpoint.feedback.seq {
+                endpoint.feedback = feedback;
+                endpoint.feedback_until =
+                    now + Duration::from_millis(feedback.validity_ms.min(VALIDITY_MAX_MS).into());
+            }
+        }
     }
 
     /// Targets that do not take requests.
@@ -216,6 +280,26 @@ impl NextHops {
 impl Hop {
     fn endpoint(&self, flow: Flow, target: u16, now: Time) -> Endpoint {
         let probe_at = if self.interval == Duration::ZERO { Time::MAX } else { now };
-        Endpoint { flow, health: Health::Up, failures: 0, probe_at, since: now, target }
+        Endpoint {
+            flow,
+            health: Health::Up,
+            failures: 0,
+            probe_at,
+            since: now,
+            target,
+            feedback: Feedback::default(),
+            feedback_until: Time::ZERO,
+        }
+    }
+}
+
+impl Endpoint {
+    /// New requests of a hundred that it does not want.
+    pub fn loss(&self, now: Time) -> u8 {
+        if now < self.feedback_until { self.feedback.loss } else { 0 }
+    }
+
+    fn withholds(&self, draw: Draw) -> bool {
+        draw.dice < self.loss(draw.now)
     }
 }

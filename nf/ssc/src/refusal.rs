@@ -34,6 +34,8 @@ impl Refusal {
     pub const DRAINING: Self = Self::new(503, "the site drains");
     /// Every target is down.
     pub const NO_TARGET: Self = Self::new(503, "every target of the route is down");
+    /// The next hops asked for fewer requests (RFC 7339 §5.10.2: without Retry-After).
+    pub const WITHHELD: Self = Self::new(503, "the next hops ask for fewer requests");
     /// The dialog is not known.
     pub const NO_DIALOG: Self = Self::new(481, "no such dialog");
     /// `sips:` came over a hop that is not TLS (RFC 3261 §26.2.2).
@@ -92,7 +94,7 @@ impl Controller {
         self.wire.event(at.now, &at.flow, trail, "RequestRejected", &fields[..count]);
         let retry_after_s = refusal.retry_after_s.unwrap_or(self.config.limits.retry_after_s);
         self.reply(at, (server, trail), refusal.status, out, |head| {
-            if refusal.status == 503 {
+            if refusal.status == 503 && refusal != Refusal::WITHHELD {
                 write::line(head, "Retry-After", retry_after_s.to_string().as_bytes());
             }
             if let Some(seconds) = refusal.min_expires_s {

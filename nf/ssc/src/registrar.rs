@@ -31,10 +31,10 @@ pub use write::DROPPED;
 
 use crate::config;
 use crate::realm::RealmId;
-use crate::slots::{Key, Slots};
 use crate::token::{Side, TOKEN_BYTES, Token};
 use binding::same_contact;
 use index::Index;
+use machine::slots::{Key, Slots};
 use machine::{Duration, Time};
 use runtime::{Flow, Transport};
 use sip::transaction::KeyedHash;

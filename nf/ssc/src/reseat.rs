@@ -7,8 +7,8 @@
 use crate::Controller;
 use crate::config::Ssc;
 use crate::realm::{RealmId, Realms};
-use crate::slots::Key;
 use machine::Time;
+use machine::slots::Key;
 use runtime::Effects;
 
 /// Where each realm of the old configuration is in the new one.

@@ -1,9 +1,10 @@
 //! Where a request goes: the first route that matches it, then the next hops of that route.
 
 use crate::config;
-use crate::next_hop::NextHops;
+use crate::next_hop::{Draw, NextHops};
 use crate::realm::{RealmId, Realms};
-use crate::slots::Key;
+use machine::Time;
+use machine::slots::Key;
 use regex::bytes::Regex;
 use runtime::{Flow, Transport};
 use sip::{Message, Scheme};
@@ -19,6 +20,8 @@ pub struct Plan {
     pub target: u16,
     /// Whether only TLS will do (`sips:`, RFC 3261 §26.2.2).
     pub secure: bool,
+    /// Its [`Draw::dice`].
+    pub dice: u8,
 }
 
 /// Where a request goes now.
@@ -43,6 +46,8 @@ pub enum NoWay {
     Refused(u16),
     /// Every target is down.
     Down,
+    /// Every target that is up asked for fewer requests (RFC 7339).
+    Withheld,
     /// The Request-URI is `sips:` and no target is reached over TLS.
     Insecure,
 }
@@ -86,6 +91,7 @@ impl Routes {
         from: RealmId,
         message: &Message<'_>,
         hops: &NextHops,
+        draw: Draw,
     ) -> Result<Way, NoWay> {
         let found = self.rows.iter().position(|route| route.matches(from, message));
         let Some(index) = found else { return Err(NoWay::Refused(404)) };
@@ -94,16 +100,23 @@ impl Routes {
             return Err(NoWay::Refused(route.reject));
         }
         let secure = message.uri().is_some_and(|uri| uri.scheme == Scheme::Sips);
-        let start = Plan { route: index as u16, hop: 0, target: 0, secure };
-        self.at_plan(start, hops).ok_or_else(|| {
-            let open = Plan { secure: false, ..start };
-            if self.at_plan(open, hops).is_some() { NoWay::Insecure } else { NoWay::Down }
+        let Draw { now, dice } = draw;
+        let start = Plan { route: index as u16, hop: 0, target: 0, secure, dice };
+        self.at_plan(start, hops, now).ok_or_else(|| {
+            let wanted = Plan { dice: Draw::EXEMPT, ..start };
+            let open = Plan { secure: false, ..wanted };
+            let leads = |plan| self.at_plan(plan, hops, now).is_some();
+            match (leads(wanted), leads(open)) {
+                (true, _) => NoWay::Withheld,
+                (false, true) => NoWay::Insecure,
+                (false, false) => NoWay::Down,
+            }
         })
     }
 
     /// The way after `plan`, when that failed.
-    pub fn next(&self, plan: Plan, hops: &NextHops) -> Option<Way> {
-        self.at_plan(Plan { target: plan.target.checked_add(1)?, ..plan }, hops)
+    pub fn next(&self, plan: Plan, hops: &NextHops, now: Time) -> Option<Way> {
+        self.at_plan(Plan { target: plan.target.checked_add(1)?, ..plan }, hops, now)
     }
 
     /// Whether `status` from the hop in `plan` is a reason to try the next target.
@@ -116,8 +129,8 @@ impl Routes {
     }
 
     /// The first usable target at or after `plan`.
-    fn at_plan(&self, plan: Plan, hops: &NextHops) -> Option<Way> {
-        let mut usable = self.usable(plan, hops);
+    fn at_plan(&self, plan: Plan, hops: &NextHops, now: Time) -> Option<Way> {
+        let mut usable = self.usable(plan, hops, now);
         let (plan, realm, flow) = usable.next()?;
         let more = usable.next().is_some();
         let route = self.rows.get(usize::from(plan.route));
@@ -129,12 +142,14 @@ impl Routes {
         &'a self,
         plan: Plan,
         hops: &'a NextHops,
+        now: Time,
     ) -> impl Iterator<Item = (Plan, RealmId, Flow)> + 'a {
         let to = self.rows.get(usize::from(plan.route)).map_or(&[][..], |route| &route.to);
+        let draw = Draw { now, dice: plan.dice };
         to.iter().enumerate().skip(plan.hop.into()).flat_map(move |(n, &hop)| {
             let first = if n == usize::from(plan.hop) { plan.target } else { 0 };
             let will_do = move |flow: &Flow| !plan.secure || flow.transport == Transport::Tls;
-            let usable = hops.usable(hop, first).filter(move |(_, _, flow)| will_do(flow));
+            let usable = hops.usable(hop, first, draw).filter(move |(_, _, flow)| will_do(flow));
             usable.map(move |(target, realm, flow)| {
                 (Plan { hop: n as u16, target, ..plan }, realm, flow)
             })

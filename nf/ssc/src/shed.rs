@@ -8,7 +8,6 @@
 
 use crate::admission::Class;
 use crate::facts::Fact;
-use crate::feedback;
 use crate::merged::absorb;
 use crate::realm::RealmId;
 use crate::token::{hex, mix};
@@ -16,7 +15,7 @@ use crate::wire::Field;
 use crate::{Controller, write};
 use machine::{Duration, Time};
 use runtime::{Effects, Flow, Transport};
-use sip::{Header, Message, Method, NameAddr, Via};
+use sip::{Header, Message, Method, NameAddr, Via, overload};
 use std::net::SocketAddr;
 
 /// Sets of refused requests that are remembered; in each the youngest takes the place of the
@@ -287,8 +286,8 @@ impl Controller {
         if !is_busy || self.admission.admits(class) {
             // One that was refused and asks again gets the same answer.
             if !self.shed.remembers(name) {
-                if class != Class::Held && feedback::listens(&via) {
-                    self.feedback.count(now, false);
+                if class != Class::Held && overload::is_offered(via.params) {
+                    self.feedback.count(now, self.admission.delay(), false);
                 }
                 return false;
             }
@@ -296,8 +295,8 @@ impl Controller {
             return false; // it was let in, and asks again
         } else if self.shed.remember(now, name) {
             self.wire.facts.add(fact(class), 1);
-            if feedback::listens(&via) {
-                self.feedback.count(now, true);
+            if overload::is_offered(via.params) {
+                self.feedback.count(now, self.admission.delay(), true);
             }
         }
         out.about(name as u32);

@@ -67,8 +67,8 @@ fn hash(uri: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::slots::Key;
     use crate::token::Side;
+    use machine::slots::Key;
 
     #[test]
     fn what_belongs_together_goes_to_one_shard() {

@@ -8,7 +8,7 @@
 //! The check is a keyed mix of the call's random number and the side, so that the two legs of a
 //! call share nothing that an outsider could see.
 
-use crate::slots::Key;
+use machine::slots::Key;
 
 /// Length of a Call-ID made here.
 pub const TOKEN_BYTES: usize = 32;

@@ -6,6 +6,7 @@ mod world;
 
 use machine::{Duration, Time};
 use runtime::Function;
+use sip::overload::{Feedback, VALIDITY_MS, is_offered};
 use world::*;
 
 /// What it takes to serve a message that begins something, and to refuse one.
@@ -81,15 +82,11 @@ fn at_three_times_the_capacity_the_queue_is_short_and_the_controller_is_never_id
 
 /// The share of new requests, in hundredths, that an answer asks its neighbour not to send.
 fn asked_not_to_send(answer: &str) -> Option<u32> {
-    let via = header(answer, "Via");
-    let params = via.split(';').filter_map(|param| param.split_once('='));
-    let found: std::collections::HashMap<_, _> = params.collect();
-    let loss = found.get("oc")?;
-    assert_eq!((found["oc-algo"], via.matches(";oc").count()), ("\"loss\"", 4), "{via}");
-    assert!(found["oc-seq"].contains('.') && found["branch"].starts_with("z9hG4bK"), "{via}");
-    let validity = if *loss == "0" { "0" } else { "500" };
-    assert_eq!(found["oc-validity"], validity, "{via}");
-    Some(loss.parse().unwrap())
+    let via = sip::Via::parse(header(answer, "Via").as_bytes()).unwrap();
+    let feedback = Feedback::read(via.params)?;
+    assert!(via.branch.is_some() && !is_offered(via.params), "{answer}");
+    assert_eq!(feedback.validity_ms, if feedback.loss == 0 { 0 } else { VALIDITY_MS });
+    Some(feedback.loss.into())
 }
 
 #[test]

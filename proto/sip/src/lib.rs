@@ -36,6 +36,7 @@ mod message;
 mod method;
 mod octet;
 mod outline;
+pub mod overload;
 mod param;
 mod parse;
 mod refuse;

@@ -6,11 +6,11 @@ use super::leg::{Leg, Part};
 use super::relay::Phase;
 use crate::facts::Fact;
 use crate::realm::Door;
-use crate::slots::Key;
 use crate::token::{Side, TAG_BYTES, Token, hex, mix};
 use crate::write;
 use crate::{Arrived, Controller, User};
 use machine::Time;
+use machine::slots::Key;
 use runtime::{Effects, Flow};
 use sip::{Header, Message, Method};
 

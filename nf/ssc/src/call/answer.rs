@@ -8,13 +8,14 @@ use super::{Kind, State};
 use crate::facts::Fact;
 use crate::hide;
 use crate::refusal::{status_line, upstream};
-use crate::slots::Key;
 use crate::token::{FORKS_MAX, Side};
 use crate::wire::Field;
 use crate::write::{self, Set};
 use crate::{Arrived, Controller, User};
+use machine::slots::Key;
 use machine::{Duration, Time};
 use runtime::Effects;
+use sip::overload::Feedback;
 use sip::transaction::{ClientId, ServerId};
 use sip::{Header, Message, Method};
 
@@ -62,6 +63,11 @@ impl Controller {
     fn relayed(&mut self, at: &Arrived<'_>, key: Key, status: u16, out: &mut Effects) {
         if status < 200 {
             self.proceeding(key);
+        }
+        if self.hops.obey_any()
+            && let Some(feedback) = Feedback::read(at.message.via().params)
+        {
+            self.hops.hear(at.now, &at.flow, feedback);
         }
         if status == 100 {
             return;

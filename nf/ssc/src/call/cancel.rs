@@ -3,9 +3,9 @@
 
 use super::relay::Phase;
 use crate::facts::Fact;
-use crate::slots::Key;
 use crate::{Arrived, Controller, User};
 use machine::Time;
+use machine::slots::Key;
 use runtime::Effects;
 use sip::Header;
 use sip::transaction::ServerId;

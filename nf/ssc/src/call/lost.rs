@@ -4,9 +4,9 @@ use super::leg::Leg;
 use crate::Controller;
 use crate::realm::{Realms, Side as RealmSide};
 use crate::registrar::{Aor, Registrar};
-use crate::slots::Key;
 use crate::token::Side;
 use machine::Time;
+use machine::slots::Key;
 use runtime::{ConnId, Effects, Flow};
 use sip::NameAddr;
 

@@ -5,7 +5,7 @@
 //!            tag a           tag b, own Call-ID
 //! ```
 //! A [`Relay`] is one request on its way from one leg to the other, with all that its response
-//! needs. Calls and relays live in [`crate::slots`]; a message inside a dialog names its call by
+//! needs. Calls and relays live in [`machine::slots`]; a message inside a dialog names its call by
 //! our own tag.
 
 mod ack;
@@ -24,10 +24,10 @@ pub(crate) mod underway;
 pub(crate) use leg::NOWHERE;
 
 use crate::limit::Grant;
-use crate::slots::{Key, Reuse};
 use crate::token::{Side, mix};
 use leg::Leg;
 use machine::Time;
+use machine::slots::{Key, Reuse};
 
 /// What a call record stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

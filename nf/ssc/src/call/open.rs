@@ -8,19 +8,22 @@ use super::{Call, Kind, check, trail};
 use crate::facts::Fact;
 use crate::hide;
 use crate::limit::Grant;
+use crate::merged::absorb;
+use crate::next_hop::Draw;
 use crate::realm::Door;
 use crate::refusal::{Refusal, status_line, upstream};
 use crate::register::Registered;
 use crate::route::{NoWay, Way};
-use crate::slots::Key;
+use crate::shed::is_emergency;
 use crate::token::{Side, TAG_BYTES, TOKEN_BYTES, Token, fork_digit};
 use crate::wire::Field;
 use crate::write::{self, Set};
 use crate::{Arrived, Controller, User, begins_dialog};
+use machine::slots::Key;
 use machine::{Duration, Time};
 use runtime::{Effects, Transport};
 use sip::transaction::ServerId;
-use sip::{Header, Message, Method, NameAddr, Scheme, Start};
+use sip::{Header, Message, Method, NameAddr, Scheme, Start, overload};
 
 /// Hops given to a request that does not say (RFC 3261 §16.6).
 const MAX_FORWARDS: u8 = 70;
@@ -70,7 +73,7 @@ impl Controller {
         let way = match known {
             Some(way) if self.is_exposed(at.message, &way) => Err(NoWay::Insecure),
             Some(way) => Ok(way),
-            None => self.routes.find(at.realm, at.message, &self.hops),
+            None => self.routes.find(at.realm, at.message, &self.hops, self.draw(at)),
         };
         let refusal = match way {
             Ok(way) => match self.granted(at, &way, subscriber) {
@@ -82,12 +85,29 @@ impl Controller {
             },
             Err(NoWay::Refused(status)) => Refusal::new(status, "no route matches"),
             Err(NoWay::Down) => Refusal::NO_TARGET,
+            Err(NoWay::Withheld) => {
+                self.wire.facts.add(Fact::RequestsWithheld, 1);
+                Refusal::WITHHELD
+            }
             Err(NoWay::Insecure) => Refusal::NO_SIPS,
         };
         if let Some(pending) = register {
             self.registrar.abandon(pending);
         }
         self.refuse(at, Some(server), refusal, out);
+    }
+
+    /// What decides whether an overloaded next hop wants the request (RFC 7339 §5.10.1: emergency
+    /// calls and those with priority always go).
+    fn draw(&self, at: &Arrived<'_>) -> Draw {
+        let has_priority =
+            self.realms.row(at.realm).trusted && at.message.has(Header::ResourcePriority);
+        let dice = if !self.hops.obey_any() || has_priority || is_emergency(at.message) {
+            Draw::EXEMPT
+        } else {
+            (absorb(0, at.message.call_id()) % 100) as u8
+        };
+        Draw { now: at.now, dice }
     }
 
     /// 422: the session interval is shorter than we accept (RFC 4028 §6).
@@ -288,7 +308,8 @@ impl Controller {
         self.wire.send(now, way.flow, Some(relay.trail()), out, |buffer| {
             let (uri, transfer) = (&relay.uri, &transfer);
             let branch = &branch;
-            let request = Initial { message, door, branch, uri, route, drop, host, transfer };
+            let oc = if self.hops.offers_feedback(way.hop) { overload::OFFER } else { b"" };
+            let request = Initial { message, door, branch, oc, uri, route, drop, host, transfer };
             request.write(buffer, &token, relay.session, |buffer| {
                 if let Some(pending) = relay.register {
                     self.registrar.write_core(buffer, pending, &door.uri_host);
@@ -331,7 +352,7 @@ impl Controller {
         if !local && !self.routes.fails_over(plan, status, &self.hops) {
             return false;
         }
-        let Some(way) = self.routes.next(plan, &self.hops) else { return false };
+        let Some(way) = self.routes.next(plan, &self.hops, now) else { return false };
         self.wire.facts.add(Fact::Failovers, 1);
         let flow = relay.upstream;
         let trail = relay.trail();
@@ -428,6 +449,8 @@ struct Initial<'a> {
     message: &'a Message<'a>,
     door: &'a Door,
     branch: &'a [u8],
+    /// What of feedback is offered with it.
+    oc: &'a [u8],
     uri: &'a [u8],
     route: &'a [u8],
     drop: Set,
@@ -453,6 +476,7 @@ impl Initial<'_> {
         out.extend_from_slice(b" SIP/2.0\r\n");
         out.extend_from_slice(&self.door.via);
         out.extend_from_slice(self.branch);
+        out.extend_from_slice(self.oc);
         out.extend_from_slice(b"\r\n");
         write::max_forwards(out, message.max_forwards().unwrap_or(MAX_FORWARDS).saturating_sub(1));
         out.extend_from_slice(b"From: ");

@@ -8,9 +8,9 @@
 //! then      a 2xx to INVITE or UPDATE starts the clock anew; at its end both legs get a BYE
 //! ```
 
-use crate::slots::Key;
 use crate::write;
 use crate::{Arrived, Controller};
+use machine::slots::Key;
 use machine::{Duration, Time};
 use sip::view::SessionExpires;
 use sip::{Header, Message, Method};

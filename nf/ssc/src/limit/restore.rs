@@ -2,7 +2,7 @@
 
 use super::{Asking, Grant, Kind, Limits};
 use crate::Controller;
-use crate::slots::Key;
+use machine::slots::Key;
 use sip::NameAddr;
 
 impl Limits {

@@ -3,8 +3,8 @@
 use super::binding::{AGENT_BYTES_MAX, write_contact};
 use super::pending::Pending;
 use super::{Aor, Registrar, header_expires, seconds};
-use crate::slots::Key;
 use machine::Time;
+use machine::slots::Key;
 use sip::view::Contact;
 use sip::{Header, Message, NameAddr, Uri};
 

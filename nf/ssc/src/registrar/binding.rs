@@ -6,8 +6,8 @@
 use super::source::Links;
 use crate::call::leg::NOWHERE;
 use crate::realm::RealmId;
-use crate::slots::Reuse;
 use machine::Time;
+use machine::slots::Reuse;
 use runtime::Flow;
 use sip::{NameAddr, Params};
 

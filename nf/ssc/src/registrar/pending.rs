@@ -4,7 +4,7 @@ use super::binding::{AGENT_BYTES_MAX, write_contact};
 use super::{Aor, Registrar};
 use crate::call::leg::NOWHERE;
 use crate::realm::RealmId;
-use crate::slots::{Key, Reuse};
+use machine::slots::{Key, Reuse};
 use machine::{Duration, Time};
 use runtime::Flow;
 use sip::view::Contact;

@@ -6,9 +6,9 @@
 
 use super::binding::write_contact;
 use super::{Aor, Registrar, header_expires, seconds};
-use crate::slots::Key;
 use crate::token::mix;
 use machine::Time;
+use machine::slots::Key;
 use runtime::Flow;
 use sip::view::Contact;
 use sip::{Header, Message, NameAddr};

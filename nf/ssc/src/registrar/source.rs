@@ -4,9 +4,9 @@
 
 use super::Registrar;
 use super::index::spread;
-use crate::slots::Key;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
+use machine::slots::Key;
 use runtime::Flow;
 use std::net::IpAddr;
 

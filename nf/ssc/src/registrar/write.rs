@@ -3,10 +3,10 @@
 
 use super::Registrar;
 use super::binding::{Binding, write_features};
-use crate::slots::Key;
 use crate::token::TOKEN_BYTES;
 use crate::write::{Set, line, number};
 use machine::Time;
+use machine::slots::Key;
 use sip::view::{Contact, OPTION_OUTBOUND};
 use sip::{Header, Message, NameAddr};
 

@@ -4,7 +4,7 @@
 //! load allocates nothing. A slot has at most a few entries in the wheel whatever its users ask
 //! for: a later deadline waits for the earlier entry to fire and is armed then.
 
-use machine::{Time, Wheel};
+use crate::{Time, Wheel};
 
 /// Names a record: its slot and which user of the slot is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
