@@ -92,6 +92,11 @@ impl<T: Reuse> Slots<T> {
         self.used
     }
 
+    /// Whether no record is in use.
+    pub const fn is_empty(&self) -> bool {
+        self.used == 0
+    }
+
     /// A fresh record; `None` when the table is full.
     pub fn take(&mut self) -> Option<(Key, &mut T)> {
         if self.len() >= self.max {

@@ -16,7 +16,6 @@ mod call;
 mod capture;
 pub mod config;
 mod facts;
-mod feedback;
 mod hide;
 mod limit;
 mod lookup;
@@ -43,7 +42,6 @@ mod wire;
 mod write;
 
 pub use facts::Fact;
-use feedback::Feedback;
 
 use admission::Admission;
 use call::Call;
@@ -66,7 +64,7 @@ use runtime::{Ask, AskError, Effects, Flow, Frame, Function, In, Mirrored, PortI
 use session_pool::Purse;
 use shed::Shed;
 use sip::transaction::{Arrival, Out, ServerId, Timers, Transactions};
-use sip::{Message, Method};
+use sip::{Message, Method, overload};
 use std::sync::Arc;
 use tally::Tally;
 use token::{Side, mix};
@@ -111,7 +109,7 @@ pub struct Controller {
     merged: Merged,
     admission: Admission,
     shed: Shed,
-    feedback: Feedback,
+    feedback: overload::Control,
     tally: Tally,
     limits: Limits,
     purse: Purse,
@@ -162,7 +160,7 @@ impl Controller {
             merged: Merged::new(mix(!random)),
             admission: Admission::new(target(&config)),
             shed: Shed::new(mix(random ^ 0x7368_6564)),
-            feedback: Feedback::default(),
+            feedback: overload::Control::default(),
             tally: Tally::default(),
             limits: Limits::new(&config, seed.shard, seed.shards),
             purse: Purse::new(now),
@@ -447,7 +445,7 @@ impl Function for Controller {
     }
 
     fn is_idle(&self) -> bool {
-        self.calls.len() == 0 && self.relays.len() == 0
+        self.calls.is_empty() && self.relays.is_empty()
     }
 
     fn cells(&self) -> Vec<event::Cells> {

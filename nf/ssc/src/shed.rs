@@ -35,6 +35,8 @@ const TAG: &[u8; 2] = b"ov";
 const TAG_BYTES: usize = TAG.len() + 16;
 /// The service that help is called by, and all below it (RFC 5031 §4.2).
 const SOS: &[u8] = b"urn:service:sos";
+/// What the names of all services begin with.
+const SERVICE: &[u8] = b"urn:service:";
 
 /// What is remembered of refusals.
 #[derive(Debug)]
@@ -243,6 +245,11 @@ fn begins(text: &[u8], start: &[u8]) -> bool {
 fn holds_sos(to: &[u8]) -> bool {
     let uri = memchr::memchr(b'<', to).map_or(to, |at| &to[at + 1..]);
     begins(uri, SOS)
+}
+
+/// Whether a URI names a service, for the core to find (RFC 5031).
+pub(crate) fn is_service(uri: &[u8]) -> bool {
+    begins(uri, SERVICE)
 }
 
 /// Whether a request calls for help (RFC 5031).

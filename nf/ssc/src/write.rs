@@ -1,9 +1,10 @@
 //! Writing messages: what stays is copied in one piece, what changes is written between.
 
-use crate::feedback::unasked;
 use crate::realm::Door;
 use runtime::{Flow, Transport};
+use sip::overload::unasked;
 use sip::{Header, Message};
+use std::borrow::Cow;
 use std::io::Write as _;
 use std::net::IpAddr;
 
@@ -213,7 +214,7 @@ fn user_and_at(value: &[u8]) -> &[u8] {
 
 /// The lines that every response to `message` begins with (RFC 3261 §8.2.6.2), Via completed
 /// with what was seen of the sender (§18.2.1, RFC 3581 §4). To gets `tag` unless it has one.
-/// `oc` is what the neighbour is told of overload ([`crate::feedback`]).
+/// `oc` is what the neighbour is told of overload ([`sip::overload`]).
 /// Returns the offset of the tag's last octet, zero when none was added.
 pub fn response_head(
     head: &mut Vec<u8>,
@@ -255,7 +256,7 @@ pub fn first_via(head: &mut Vec<u8>, via: &sip::Via<'_>, value: &[u8], flow: &Fl
     let ip = flow.remote.ip();
     let end = value.len().min(via.raw.len());
     let (own, rest) = value.split_at(end);
-    let own = &*if oc.is_empty() { own.into() } else { unasked(own) };
+    let own = &*if oc.is_empty() { Cow::Borrowed(own) } else { Cow::Owned(unasked(own)) };
     match if via.rport == Some(None) { rport(own) } else { None } {
         Some(at) => {
             head.extend_from_slice(&own[..at]);

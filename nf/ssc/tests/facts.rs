@@ -215,10 +215,26 @@ fn pool(seen: &mut Seen) {
     seen.read(&mut world);
 }
 
+/// A next hop that wants no calls.
+fn feedback(seen: &mut Seen) {
+    let hop = "name = \"switch\"\noverload_control = true";
+    let site = SITE.replacen("name = \"switch\"", hop, 1).replace(", \"udp:10.0.1.2:5080\"", "");
+    let mut world = World::new(&site);
+    world.receive(ALICE, ACCESS, &Caller::new("one").request("INVITE", "", SDP));
+    let invite = world.sent.pop_back().unwrap().text;
+    let ringing = respond(&invite, "180 Ringing", "b1", "", "");
+    let all = ";oc=100;oc-algo=\"loss\";oc-validity=5000;oc-seq=1.0";
+    world.receive(BOB, CORE, &ringing.replace(";oc;oc-algo=\"loss\"", all));
+    world.receive(ALICE, ACCESS, &Caller::new("two").request("INVITE", "", SDP));
+    seen.read(&mut world);
+}
+
 #[test]
 fn every_fact_moves() {
     let mut seen = Seen::default();
-    for scene in [calls, endings, oddities, surroundings, registrations, refusals, floods, pool] {
+    let scenes =
+        [calls, endings, oddities, surroundings, registrations, refusals, floods, pool, feedback];
+    for scene in scenes {
         scene(&mut seen);
     }
     assert!(seen.all.len() > 30, "the facts were read");

@@ -22,8 +22,8 @@ fn tell(world: &mut World, call_id: &str, at: &str, feedback: &str) {
     assert!(header(&invite, "Via").ends_with(OFFER), "{invite}");
     let busy = respond(&invite, "486 Busy Here", "b1", "", "").replace(OFFER, feedback);
     world.receive(at, CORE, &busy);
-    world.expect(at, "ACK");
     world.expect(ALICE, "SIP/2.0 486");
+    world.expect(at, "ACK");
     let text = caller.request("ACK", "", "").replace("z9hG4bKACK", "z9hG4bKINVITE");
     world.receive(ALICE, ACCESS, &text);
 }
@@ -63,26 +63,18 @@ fn what_an_overloaded_target_does_not_want_goes_to_the_next_one_or_is_refused() 
     assert_eq!(ways(&mut world, "later"), [CALLS, 0, 0], "it holds no more");
 }
 
-/// What was said before does not count again; the call goes to whichever target takes it.
+/// What was said before the last word does not count: a call that comes to Bob rings with it.
 fn tell_again_is_older(world: &mut World) {
-    let name = (0..).map(|n| format!("old-{n}")).find(|name| {
-        let caller = Caller::new(name);
-        world.receive(ALICE, ACCESS, &caller.request("INVITE", "", SDP));
+    let older = ";oc=100;oc-algo=\"loss\";oc-validity=5000;oc-seq=2.05";
+    for n in 0..20 {
+        world.receive(ALICE, ACCESS, &Caller::new(&format!("old-{n}")).request("INVITE", "", SDP));
         let last = world.sent.pop_back().unwrap();
-        world.sent.clear();
-        if last.to != BOB.parse().unwrap() {
-            return false;
+        let ringing = respond(&last.text, "180 Ringing", "b1", "", "").replace(OFFER, older);
+        if last.to == BOB.parse().unwrap() {
+            world.receive(BOB, CORE, &ringing);
         }
-        let older = ";oc=100;oc-algo=\"loss\";oc-validity=5000;oc-seq=2.05";
-        world.receive(
-            BOB,
-            CORE,
-            &respond(&last.text, "180 Ringing", "b1", "", "").replace(OFFER, older),
-        );
         world.sent.clear();
-        true
-    });
-    assert!(name.is_some());
+    }
 }
 
 #[test]

@@ -10,10 +10,11 @@
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use runtime::{Running, RuntimeFact, ShardSpec};
 use ssc::Controller;
-use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// For anything that must happen.
@@ -80,7 +81,10 @@ struct Ground {
 
 impl Ground {
     fn new() -> Self {
-        let free = || TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        // An address of its own: nobody else's port is chosen there in the meantime.
+        static GROUNDS: AtomicU8 = AtomicU8::new(1);
+        let here = [127, 77, std::process::id() as u8, GROUNDS.fetch_add(1, Relaxed)];
+        let free = || TcpListener::bind((Ipv4Addr::from(here), 0)).unwrap().local_addr().unwrap();
         let taken = [free(), free(), free(), free(), free()];
         let [access_udp, access, core, kamailio_udp, kamailio] = taken;
         let directory = tempfile::tempdir().unwrap();

@@ -8,6 +8,10 @@
 //! Only the algorithm that everybody must know, `loss`: a share of the new requests is not to be
 //! sent (§7).
 
+mod control;
+
+pub use control::Control;
+
 use crate::{Params, unquoted};
 
 /// What a client appends to its Via (§4.1, §4.2).
@@ -37,12 +41,23 @@ pub fn is_offered(params: &[u8]) -> bool {
     }
     let (mut has_oc, mut has_loss) = (false, false);
     for param in Params::new(params) {
-        has_oc |= param.name.eq_ignore_ascii_case(b"oc");
+        has_oc |= param.name.eq_ignore_ascii_case(b"oc") && param.value.is_none();
         let algorithms = unquoted(param.value.unwrap_or_default()).split(|&b| b == b',');
         let is_algo = param.name.eq_ignore_ascii_case(b"oc-algo");
         has_loss |= is_algo && algorithms.map(<[u8]>::trim_ascii).any(|name| name == LOSS);
     }
     has_oc && has_loss
+}
+
+/// A Via value without what it offers: the answer takes its place.
+#[must_use]
+pub fn unasked(via: &[u8]) -> Vec<u8> {
+    let is_offer = |param: &&[u8]| {
+        let name = param.split(|&b| b == b'=').next().unwrap_or_default().trim_ascii();
+        name.eq_ignore_ascii_case(b"oc") || name.len() > 3 && name[..3].eq_ignore_ascii_case(b"oc-")
+    };
+    let parts: Vec<&[u8]> = via.split(|&b| b == b';').filter(|param| !is_offer(param)).collect();
+    parts.join(&b';')
 }
 
 impl Feedback {
@@ -92,6 +107,7 @@ mod tests {
         let mut text = b";branch=z9hG4bK2d4790.1;received=192.0.2.111".to_vec();
         feedback.write(&mut text);
         assert_eq!(Feedback::read(&text), Some(feedback));
+        assert!(!is_offered(&text));
         assert!(text.ends_with(b";oc-seq=1282321615.78200"));
         let offer = [b";branch=z9hG4bKoc", OFFER].concat();
         assert!(is_offered(&offer) && Feedback::read(&offer).is_none());
@@ -99,6 +115,12 @@ mod tests {
         for other in [&b";oc;oc-algo=\"rate\""[..], b";ocean;oc-algo=\"loss\"", b";oc", b""] {
             assert!(!is_offered(other), "{}", String::from_utf8_lossy(other));
         }
+    }
+
+    #[test]
+    fn the_offer_gives_way_to_the_answer() {
+        let left = unasked(b"SIP/2.0/TCP a.example.com:5060;oc;branch=z9hG4bK1;oc-algo=\"loss\"");
+        assert_eq!(left, b"SIP/2.0/TCP a.example.com:5060;branch=z9hG4bK1");
     }
 
     #[test]

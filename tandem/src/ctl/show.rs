@@ -35,6 +35,7 @@ pub const NEXT_HOPS: &[Column] = &[
     plain("realm", "REALM"),
     plain("target", "TARGET"),
     plain("state", "STATE"),
+    plain("unwanted_percent", "UNWANTED %"),
 ];
 
 pub const REALMS: &[Column] = &[

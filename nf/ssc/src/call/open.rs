@@ -14,7 +14,7 @@ use crate::realm::Door;
 use crate::refusal::{Refusal, status_line, upstream};
 use crate::register::Registered;
 use crate::route::{NoWay, Way};
-use crate::shed::is_emergency;
+use crate::shed::{is_emergency, is_service};
 use crate::token::{Side, TAG_BYTES, TOKEN_BYTES, Token, fork_digit};
 use crate::wire::Field;
 use crate::write::{self, Set};
@@ -139,7 +139,7 @@ impl Controller {
     /// What is wrong with a request before anybody looks at where it goes (RFC 3261 §8.2, §16.3).
     pub(crate) fn objection(&self, message: &Message<'_>) -> Option<Refusal> {
         let refuse = |status, why| Some(Refusal::new(status, why));
-        if message.uri().is_some_and(|uri| uri.scheme == Scheme::Other) {
+        if message.uri().is_some_and(|uri| uri.scheme == Scheme::Other && !is_service(uri.raw)) {
             return refuse(416, "the scheme of the Request-URI is not known");
         }
         if message.max_forwards() == Some(0) && message.method() != Method::Options {

@@ -28,7 +28,7 @@ impl Registrar {
     /// Refreshes a known binding from its own source while the core's binding is fresh; `None`:
     /// [`Registrar::on_register`] decides.
     pub fn refresh(&mut self, now: Time, flow: &Flow, message: &Message<'_>) -> Option<Refreshed> {
-        if self.bindings.len() == 0 {
+        if self.bindings.is_empty() {
             return None;
         }
         let mut contacts = message.values(Header::Contact);
