@@ -130,6 +130,9 @@ pub struct Controller {
     told: Vec<u8>,
     /// Calls whose re-INVITE was refused in this step, and what the standby is told of that.
     refused: Vec<(Key, Vec<u8>)>,
+    /// Calls whose INVITE is to be sent again after a takeover, and when.
+    asked_again: Vec<Key>,
+    asked_again_at: Time,
 }
 
 impl Controller {
@@ -179,6 +182,8 @@ impl Controller {
             mirror: replica::Mirror::default(),
             told: Vec::new(),
             refused: Vec::new(),
+            asked_again: Vec::new(),
+            asked_again_at: Time::MAX,
             config,
             realms,
             routes,
@@ -353,6 +358,7 @@ impl Function for Controller {
             return;
         }
         self.snapshot(out);
+        self.send_asked_again(now, out);
         self.introduce(out);
         self.transactions.tick(now, &mut self.outs);
         self.transacted(now, out);
@@ -374,6 +380,7 @@ impl Function for Controller {
         }
         let deadlines = [
             self.mirror.deadline(),
+            Some(self.asked_again_at).filter(|&at| at < Time::MAX),
             self.transactions.deadline(),
             self.relays.deadline(),
             self.calls.deadline(),

@@ -216,7 +216,7 @@ impl Controller {
                 self.recount();
                 self.purse.take_over(now);
                 self.watch(true);
-                self.take_over_invites(now, out);
+                self.take_over_invites(now);
             }
             Mirrored::Forget => {
                 self.calls.clear();

@@ -22,6 +22,9 @@ use runtime::{Effects, Flow};
 use sip::transaction::{Arrival, Branch, Transactions};
 use sip::{Message, Method};
 
+/// The addresses are taken within this, usually much sooner.
+const ADDRESSES_MAX: Duration = Duration::from_millis(100);
+
 mod tag {
     pub const UPSTREAM: u8 = 1;
     pub const FROM: u8 = 2;
@@ -122,8 +125,10 @@ impl<'a> Underway<'a> {
 }
 
 impl Controller {
-    /// This node serves from now on: the INVITEs that the other one had under way go on.
-    pub(crate) fn take_over_invites(&mut self, now: Time, out: &mut Effects) {
+    /// This node serves from now on: the INVITEs that the other one had under way go on. Nothing
+    /// leaves yet, for the addresses are only being taken: the kernel would refuse it.
+    pub(crate) fn take_over_invites(&mut self, now: Time) {
+        let out = &mut Effects::default();
         let waiting = self.calls.iter().filter(|(_, call)| call.underway.is_some());
         let keys: Vec<Key> = waiting.map(|(key, _)| key).collect();
         for key in keys {
@@ -143,6 +148,27 @@ impl Controller {
             }
         }
         self.transacted(now, out);
+        self.asked_again_at = now + ADDRESSES_MAX;
+    }
+
+    /// What was asked again is sent, now that the addresses are there; later the transaction sends
+    /// it, where the transport is not reliable.
+    pub(crate) fn send_asked_again(&mut self, now: Time, out: &mut Effects) {
+        if now < self.asked_again_at {
+            return;
+        }
+        self.asked_again_at = Time::MAX;
+        for key in core::mem::take(&mut self.asked_again) {
+            let Some(call) = self.calls.at(key) else { continue };
+            let Some(relay) = call.invite.and_then(|invite| self.relays.at(invite)) else {
+                continue;
+            };
+            let stored = relay.client.and_then(|client| self.transactions.stored(client));
+            let flow = call.leg(relay.from.other()).flow;
+            if let Some(request) = stored {
+                self.wire.send_again(now, flow, out, |buffer| buffer.extend_from_slice(&request));
+            }
+        }
     }
 
     fn ask_again(
@@ -165,6 +191,7 @@ impl Controller {
         let arrival = self.transactions.receive(now, flow, reliable, message, &mut self.outs);
         if let Arrival::Request(server) = arrival {
             self.forward(&at, Found { again: Some(branch), ..found }, server, out);
+            self.asked_again.push(key);
         }
     }
 

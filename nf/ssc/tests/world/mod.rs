@@ -196,9 +196,8 @@ impl World {
         self.collect();
     }
 
-    /// Takes what is to be sent.
-    fn take(&mut self, out: &Effects) {
-        for (flow, bytes) in out.sends() {
+    fn collect(&mut self) {
+        for (flow, bytes) in self.out.sends() {
             if flow.port == ssc::realm::CAPTURE_PORT {
                 self.raw.push((flow.remote, bytes.to_vec()));
                 continue;
@@ -206,12 +205,6 @@ impl World {
             let text = String::from_utf8_lossy(bytes).into_owned();
             self.sent.push_back(Sent { at: self.now, to: flow.remote, text });
         }
-    }
-
-    fn collect(&mut self) {
-        let out = std::mem::take(&mut self.out);
-        self.take(&out);
-        self.out = out;
         self.deltas.extend(self.out.deltas().map(<[u8]>::to_vec));
         self.queries.append(&mut self.out.queries);
         self.aliases.append(&mut self.out.aliases);
