@@ -234,6 +234,28 @@ fn a_call_over_tls_is_changed_by_both_sides_over_a_new_connection_after_a_failov
 }
 
 #[test]
+fn a_change_over_a_connection_that_ended_with_its_node_is_let_go_and_made_again() {
+    let (mut pair, mut alice, _) = over_tls();
+    alice.cseq += 1;
+    say(&mut pair.active, BEFORE, &alice.request("INVITE", "", SDP));
+    pair.active.expect(BEFORE, "SIP/2.0 100");
+    let again = pair.active.expect(BOB, "INVITE");
+    let world = pair.fail_over();
+    world.pass(Duration::from_secs(1));
+    world.expect_nothing();
+    world.receive(BOB, CORE, &respond(&again, "200 OK", "b1", BOB_CONTACT, SDP));
+    world.expect(BOB, "ACK");
+    alice.cseq += 1;
+    say(world, AFTER, &alice.request("INVITE", "", SDP));
+    world.expect(AFTER, "SIP/2.0 100");
+    let again = world.expect(BOB, "INVITE");
+    world.receive(BOB, CORE, &respond(&again, "200 OK", "b1", BOB_CONTACT, SDP));
+    world.expect(AFTER, "SIP/2.0 200");
+    say(world, AFTER, &alice.request("ACK", "", ""));
+    world.expect(BOB, "ACK");
+}
+
+#[test]
 fn a_phone_that_registers_again_over_tls_after_a_failover_is_reached_in_its_call() {
     for is_ended_by_bob in [true, false] {
         let (mut pair, _, invite) = over_tls();

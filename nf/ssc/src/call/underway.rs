@@ -7,6 +7,8 @@
 //! answered  ──→ the 2xx is sent again until its ACK comes, which passes to the other leg
 //! refused   ──→ for 64 T1 the refusal is sent again, until its ACK comes
 //! ```
+//! Whoever asked over a connection knows that it ended (RFC 3261 §8.1.3.1) and asks again over
+//! another one: his INVITE is let go, a 2xx to it acknowledged.
 
 use super::State;
 use super::answer::sent;
@@ -134,6 +136,9 @@ impl Controller {
         for key in keys {
             let fields = self.calls.at_mut(key).and_then(|call| call.underway.take());
             let Some(underway) = fields.as_deref().and_then(Underway::restore) else { continue };
+            if underway.upstream.transport.is_stream() {
+                continue;
+            }
             match underway.stage {
                 Stage::Asked { request, branch } => {
                     self.ask_again(now, key, &underway, (request, branch), out);
@@ -142,7 +147,7 @@ impl Controller {
                     self.await_ack_again(now, key, &underway, (reply, cseq));
                 }
                 Stage::Refused { request, reply, until } if now < until => {
-                    self.refuse_again(now, underway.upstream, request, reply, out);
+                    self.refuse_again(now, underway.upstream, request, reply);
                 }
                 Stage::Refused { .. } => {}
             }
@@ -187,29 +192,20 @@ impl Controller {
         let realm = call.leg(underway.from).realm;
         let at = Arrived { now, flow, realm, message, raw: request };
         let Ok(found) = self.dialog(&at) else { return };
-        let reliable = flow.transport.is_stream();
-        let arrival = self.transactions.receive(now, flow, reliable, message, &mut self.outs);
+        let arrival = self.transactions.receive(now, flow, false, message, &mut self.outs);
         if let Arrival::Request(server) = arrival {
             self.forward(&at, Found { again: Some(branch), ..found }, server, out);
             self.asked_again.push(key);
         }
     }
 
-    fn refuse_again(
-        &mut self,
-        now: Time,
-        flow: Flow,
-        request: &[u8],
-        reply: &[u8],
-        out: &mut Effects,
-    ) {
+    /// The transaction sends it, as it would have been sent again there.
+    fn refuse_again(&mut self, now: Time, flow: Flow, request: &[u8], reply: &[u8]) {
         let (Ok(message), Ok(answer)) = (&Message::parse(request), &Message::parse(reply)) else {
             return;
         };
-        let reliable = flow.transport.is_stream();
-        let arrival = self.transactions.receive(now, flow, reliable, message, &mut self.outs);
+        let arrival = self.transactions.receive(now, flow, false, message, &mut self.outs);
         if let (Arrival::Request(server), Some(status)) = (arrival, answer.status()) {
-            self.wire.send_again(now, flow, out, |buffer| buffer.extend_from_slice(reply));
             self.transactions.respond(now, server, status, reply);
         }
     }
