@@ -198,6 +198,18 @@ fn register_over_tls(world: &mut World, from: &str, cseq: u32) {
     world.expect(from, "SIP/2.0 200");
 }
 
+/// The phone changes the call over its new connection.
+fn changed_by_the_phone(world: &mut World, alice: &mut Caller) {
+    alice.cseq += 1;
+    say(world, AFTER, &alice.request("INVITE", "", SDP));
+    world.expect(AFTER, "SIP/2.0 100");
+    let again = world.expect(BOB, "INVITE");
+    world.receive(BOB, CORE, &respond(&again, "200 OK", "b1", BOB_CONTACT, SDP));
+    world.expect(AFTER, "SIP/2.0 200");
+    say(world, AFTER, &alice.request("ACK", "", ""));
+    world.expect(BOB, "ACK");
+}
+
 /// Bob changes the call, then ends it; the phone is where it opened its new connection.
 fn changed_and_ended_by_bob(world: &mut World, invite: &str) {
     world.receive(BOB, CORE, &from_bob(invite, "b1", "INVITE", 1, ""));
@@ -222,14 +234,7 @@ fn changed_and_ended_by_bob(world: &mut World, invite: &str) {
 fn a_call_over_tls_is_changed_by_both_sides_over_a_new_connection_after_a_failover() {
     let (mut pair, mut alice, invite) = over_tls();
     let world = pair.fail_over();
-    alice.cseq += 1;
-    say(world, AFTER, &alice.request("INVITE", "", SDP));
-    world.expect(AFTER, "SIP/2.0 100");
-    let again = world.expect(BOB, "INVITE");
-    world.receive(BOB, CORE, &respond(&again, "200 OK", "b1", BOB_CONTACT, SDP));
-    world.expect(AFTER, "SIP/2.0 200");
-    say(world, AFTER, &alice.request("ACK", "", ""));
-    world.expect(BOB, "ACK");
+    changed_by_the_phone(world, &mut alice);
     changed_and_ended_by_bob(world, &invite);
 }
 
@@ -245,14 +250,7 @@ fn a_change_over_a_connection_that_ended_with_its_node_is_let_go_and_made_again(
     world.expect_nothing();
     world.receive(BOB, CORE, &respond(&again, "200 OK", "b1", BOB_CONTACT, SDP));
     world.expect(BOB, "ACK");
-    alice.cseq += 1;
-    say(world, AFTER, &alice.request("INVITE", "", SDP));
-    world.expect(AFTER, "SIP/2.0 100");
-    let again = world.expect(BOB, "INVITE");
-    world.receive(BOB, CORE, &respond(&again, "200 OK", "b1", BOB_CONTACT, SDP));
-    world.expect(AFTER, "SIP/2.0 200");
-    say(world, AFTER, &alice.request("ACK", "", ""));
-    world.expect(BOB, "ACK");
+    changed_by_the_phone(world, &mut alice);
 }
 
 #[test]

@@ -201,7 +201,7 @@ impl Controller {
             self.relays.give_back(key);
             return self.refuse(at, Some(server), Refusal::NO_DIALOG, out);
         };
-        if message.method() == Method::Invite {
+        if message.method() == Method::Invite && found.again.is_none() {
             self.trying(at, key, server, out);
         }
         self.send_on(at, found, key, rack, out);

@@ -28,7 +28,7 @@ const EMPTY: Duration = Duration::from_millis(1);
 /// The least share.
 const SHARE_MIN: f64 = 0.02;
 
-/// What listening neighbours are told.
+/// What listening neighbours are told (RFC 7339 §7).
 #[derive(Debug)]
 pub struct Control {
     /// Of their new requests that they may send.
