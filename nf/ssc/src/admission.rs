@@ -2,9 +2,13 @@
 //!
 //! ```text
 //!            delay of new requests of a realm, the least of a window
-//!  Calm ──(two windows in a row above the target, not falling)──→ Overloaded
-//!    ↑                                                                 │
-//!    └──(no window above half of it for CALM)──────────────────────────┘
+//!  Calm ──(above the target: three windows that do not fall, two that grow)──→ Overloaded
+//!    ↑                                                                             │
+//!    └──(no window above half of it for CALM)──────────────────────────────────────┘
+//!
+//!  calls captured whole: all ──(two windows in a row above half of it, not falling)──→ a quarter
+//!                            ←──(a step at a time)── no window above half of it for CALM
+//!                        none while Overloaded
 //!
 //!  admitted
 //!   100 % ──────╲        ╲        ╲                 held, emergency: always
@@ -15,7 +19,9 @@
 //! What is measured is what hurts: the time that a message waited before anybody looked at it
 //! (CoDel, RFC 8289 §4: sojourn time, not queue length or processor load), and of a window the
 //! least: a pause of the machine makes many wait long, but a queue that drains is no overload,
-//! unless it is [`DRAIN_MAX`] targets long.
+//! unless it is long and falls slowly ([`DRAINS`]).
+//! What can be saved without refusing anybody is saved first: the copies that service assurance
+//! gets of every message. Fewer and fewer calls are captured whole ([`Admission::whole`]).
 //! The share that is admitted falls along a line with the delay of the message itself, so that
 //! the queue stays short and never runs empty: no rate is guessed, capacity may change at any
 //! time. Priority is the order of the lines (RFC 7339 §5.10.1 leaves it to the server).
@@ -28,16 +34,24 @@ use machine::{Duration, Time};
 
 /// Length of a window.
 const WINDOW: Duration = Duration::from_millis(20);
-/// Windows above the target in a row that are more than a burst.
-const WINDOWS_HIGH: u8 = 2;
-/// Targets that the least delay of a window may be while it falls from window to window.
-const DRAIN_MAX: u32 = 5;
+/// Windows in a row that are too long and more than a burst, and those after which calls are
+/// refused although the queue does not grow: to leave messages out of captures may be enough.
+const WINDOWS_LONG: u8 = 2;
+const WINDOWS_HIGH: u8 = 3;
+/// Targets that the least delay of a window may be while it falls, and by which part of the time
+/// since it was longest it must have fallen.
+const DRAINS: [(u32, u32); 2] = [(5, 100), (10, 10)];
 /// Without a window above half a target for so long, the overload is over.
 const CALM: Duration = Duration::from_millis(200);
 /// Registrations admitted under overload for each call that is admitted beyond its line.
 const CALL_SHARE: u32 = 4;
 /// Calls that may be saved up that way.
 const CALL_CREDIT_MAX: u32 = 64;
+/// All calls, of which some are captured whole.
+pub const ALL: u16 = 256;
+/// How many more of them after each [`WHOLE_STEP`] without a long queue.
+const WHOLE_MORE: u16 = 8;
+const WHOLE_STEP: Duration = Duration::from_millis(100);
 /// A whole request in the accounts that share admissions out evenly.
 const WHOLE: u32 = 1 << 16;
 
@@ -78,8 +92,45 @@ struct Window {
     least: Duration,
     /// The least of the window before.
     before: Duration,
-    /// How many in a row were above the target and did not fall.
+    /// The longest least since the queue became long, and when that window ended.
+    peak: Duration,
+    peak_at: Time,
+    /// How many in a row were above half the target and did not fall, and above the target.
+    long: u8,
     high: u8,
+}
+
+impl Window {
+    const EMPTY: Self = Self {
+        end: Time::ZERO,
+        least: Duration::MAX,
+        before: Duration::ZERO,
+        peak: Duration::ZERO,
+        peak_at: Time::ZERO,
+        long: 0,
+        high: 0,
+    };
+
+    /// It ends, one of a row: counts what was too long.
+    fn close(&mut self, now: Time, target: Duration) {
+        let (least, since) = (self.least, now.since(self.peak_at));
+        let is_long = least > target / 2;
+        let drains = DRAINS
+            .iter()
+            .any(|&(targets, part)| least <= target * targets && least + since / part < self.peak);
+        let more = |count: u8, is: bool| if is { count.saturating_add(1) } else { 0 };
+        self.long = more(self.long, is_long && !drains);
+        self.high = more(self.high, least > target && !drains);
+        if self.high == WINDOWS_LONG && least > self.before + target / 2 {
+            self.high = WINDOWS_HIGH;
+        }
+        if !is_long {
+            self.peak = Duration::ZERO;
+        } else if least >= self.peak {
+            (self.peak, self.peak_at) = (least, now);
+        }
+        self.before = least;
+    }
 }
 
 /// The controller of one shard.
@@ -94,6 +145,9 @@ pub struct Admission {
     overloaded_since: Option<Time>,
     /// When a window above half a target last ended.
     high_at: Time,
+    /// Calls of [`ALL`] that are captured whole, and when there may be more of them.
+    whole: u16,
+    whole_at: Time,
     /// Shares of an admission saved up by each class.
     accounts: [u32; CLASSES],
     call_credit: u32,
@@ -103,14 +157,14 @@ impl Admission {
     /// A controller that aims at `target`; zero admits everything.
     #[must_use]
     pub fn new(target: Duration) -> Self {
-        let window =
-            Window { end: Time::ZERO, least: Duration::MAX, before: Duration::ZERO, high: 0 };
         Self {
             target,
             delay: Duration::ZERO,
-            windows: vec![window; REALMS_MAX].into_boxed_slice(),
+            windows: vec![Window::EMPTY; REALMS_MAX].into_boxed_slice(),
             overloaded_since: None,
             high_at: Time::ZERO,
+            whole: ALL,
+            whole_at: Time::ZERO,
             accounts: [0; CLASSES],
             call_credit: 0,
         }
@@ -120,7 +174,7 @@ impl Admission {
     pub const fn set_target(&mut self, target: Duration) {
         self.target = target;
         if target.is_zero() {
-            self.overloaded_since = None;
+            (self.overloaded_since, self.whole) = (None, ALL);
         }
     }
 
@@ -142,6 +196,15 @@ impl Admission {
         self.overloaded_since
     }
 
+    /// Of [`ALL`] calls, how many are captured whole.
+    pub fn whole(&mut self, now: Time) -> u16 {
+        if self.whole < ALL && now >= self.whole_at {
+            self.whole = (self.whole + WHOLE_MORE).min(ALL);
+            self.whole_at = now + WHOLE_STEP;
+        }
+        self.whole
+    }
+
     /// A request that may be refused came in from a realm: keeps the account of delays; says
     /// whether there is too much to do, so that [`Admission::admits`] must be asked.
     #[inline]
@@ -160,22 +223,26 @@ impl Admission {
 
     fn close_window(&mut self, now: Time, at: usize) {
         let window = &mut self.windows[at];
-        let is_next = now < window.end + WINDOW; // else nothing came for a whole window
-        let is_above = |limit: Duration| is_next && window.least > limit;
-        if is_above(self.target / 2) {
+        if now >= window.end + WINDOW {
+            *window = Window::EMPTY; // nothing came for a whole window
+        } else {
+            window.close(now, self.target);
+        }
+        let Window { long, high, peak, .. } = *window;
+        (window.least, window.end) = (Duration::MAX, now + WINDOW);
+        if !peak.is_zero() {
             self.high_at = now;
         }
-        let drains = window.least < window.before && window.least <= self.target * DRAIN_MAX;
-        let is_high = is_above(self.target) && !drains;
-        window.high = if is_high { window.high.saturating_add(1) } else { 0 };
-        if window.high >= WINDOWS_HIGH && self.overloaded_since.is_none() {
+        if high >= WINDOWS_HIGH && self.overloaded_since.is_none() {
             self.overloaded_since = Some(now);
         }
         if now >= self.high_at + CALM {
             self.overloaded_since = None;
         }
-        window.before = if is_next { window.least } else { Duration::ZERO };
-        (window.least, window.end) = (Duration::MAX, now + WINDOW);
+        if self.overloaded_since.is_some() || long >= WINDOWS_LONG {
+            self.whole = if self.overloaded_since.is_some() { 0 } else { self.whole / 4 };
+            self.whole_at = now + CALM;
+        }
     }
 
     /// Whether a request of this class is let in under overload, with the delay that it had.
@@ -263,6 +330,27 @@ mod tests {
         assert!(!after_pause(45_000, 0));
         assert!(after_pause(75_000, 0), "half of it is still too long");
         assert!(after_pause(45_000, 101), "it grows, if slowly");
+    }
+
+    #[test]
+    fn calls_are_captured_in_brief_before_any_is_refused_and_whole_again_step_by_step() {
+        let mut admission = Admission::new(TARGET);
+        let mut look = |from: u64, ms_on: u64, delay: fn(u64) -> u64| {
+            for step in from..from + ms_on {
+                admission.waited(Duration::from_micros(delay(step)));
+                admission.observe(at(step), ACCESS);
+                admission.whole(at(step));
+            }
+            (admission.whole, admission.overloaded_since().is_some())
+        };
+        // A queue that drains, be it as slowly as a fiftieth, is none.
+        assert_eq!(look(0, 400, |step| 9_000 - step * 20), (ALL, false));
+        let (whole, is_overloaded) = look(400, 100, |_| 7_000);
+        assert!((1..ALL / 2).contains(&whole) && !is_overloaded, "{whole}");
+        assert_eq!(look(500, 100, |_| 12_000), (0, true));
+        let (whole, _) = look(600, 1_200, |_| 100);
+        assert!((ALL / 4..ALL / 2).contains(&whole), "{whole}");
+        assert_eq!(look(1_800, 3_000, |_| 100), (ALL, false));
     }
 
     #[test]

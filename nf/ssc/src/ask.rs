@@ -1,6 +1,7 @@
 //! What the management side may ask: rows for people and programs.
 
 use crate::Controller;
+use crate::admission::ALL;
 use crate::call::{Call, State};
 use crate::facts::Fact;
 use crate::next_hop::Health;
@@ -52,6 +53,7 @@ impl Controller {
         facts.set(Fact::RelaysLive, self.relays.len() as u64);
         facts.set(Fact::Captured, self.wire.capture.captured);
         facts.set(Fact::CaptureShed, self.wire.capture.shed);
+        facts.set(Fact::CaptureThinned, self.wire.capture.thinned);
         facts.set(Fact::TransactionsLive, self.transactions.len() as u64);
         facts.set(Fact::BindingsLive, self.registrar.len() as u64);
         facts.set(Fact::UnitsLive, self.limits.units().into());
@@ -231,6 +233,17 @@ impl Controller {
                 "probable_cause": "communications-subsystem-failure",
             }));
         }
+        if self.wire.capture.whole < ALL {
+            let of_100 = self.wire.capture.whole * 100 / ALL;
+            rows.push(json!({
+                "name": "capture-thinned",
+                "subject": "capture",
+                "severity": "minor",
+                "text": format!("messages wait too long: {of_100} % of the calls are captured \
+                    whole, of the others requests and final answers"),
+                "probable_cause": "congestion",
+            }));
+        }
         Value::Array(rows)
     }
 
@@ -241,6 +254,8 @@ impl Controller {
             "collector": self.config.capture,
             "captured": capture.captured,
             "shed": capture.shed,
+            "thinned": capture.thinned,
+            "whole_percent": capture.whole * 100 / ALL,
             "trouble": capture.trouble(now),
         }])
     }

@@ -1,8 +1,13 @@
 //! Capture: every message and event goes to the collector as HEP3, in batches, never waited for.
 //!
+//! Under overload not every call is captured whole: of the others there are the requests that came
+//! in, but for ACK and PRACK, and the final answers that left. That is what they are found by,
+//! their outcome and their length.
+//!
 //! While the collector's connection is down or the buffer is full, packets are counted as shed
 //! and the first one raises an alarm row; the calls go on.
 
+use crate::admission::ALL;
 use crate::config;
 use crate::realm::CAPTURE_PORT;
 use crate::token::hex;
@@ -49,6 +54,10 @@ pub struct Capture {
     pub captured: u64,
     /// Packets that were not captured.
     pub shed: u64,
+    /// Of [`ALL`] calls, how many are captured whole.
+    pub whole: u16,
+    /// Messages that were left out of those that are not.
+    pub thinned: u64,
     /// When a packet was last shed; `Time::ZERO` is never.
     pub shed_at: Time,
     why: &'static str,
@@ -68,6 +77,8 @@ impl Capture {
             down_until: Time::ZERO,
             captured: 0,
             shed: 0,
+            whole: ALL,
+            thinned: 0,
             shed_at: Time::ZERO,
             why: "",
         };
@@ -93,10 +104,20 @@ impl Capture {
         flow.port == CAPTURE_PORT
     }
 
-    /// Captures a SIP message.
+    /// Captures a SIP message, unless its call is captured in brief and it `tells` nothing of it.
     #[inline]
-    pub fn message(&mut self, now: Time, seen: &Seen<'_>) {
-        if self.flow.is_some() {
+    pub fn message(&mut self, now: Time, seen: &Seen<'_>, tells: fn(&[u8]) -> bool) {
+        if self.flow.is_none() {
+            return;
+        }
+        let is_whole = match seen.trail {
+            _ if self.whole == ALL => true,
+            Some(trail) => (trail as u16) % ALL < self.whole,
+            None => false,
+        };
+        if !is_whole && !tells(seen.bytes) {
+            self.thinned += 1;
+        } else {
             self.packet(now, seen, hep::KIND_SIP);
         }
     }

@@ -128,6 +128,9 @@ event::facts! {
         /// Captured packets lost.
         CaptureShed = Counter, Warn, "ssc_capture_shed_total",
             "Packets not captured because the collector is away or slow";
+        /// A message left out under overload.
+        CaptureThinned = Counter, Info, "ssc_capture_thinned_total",
+            "Messages of calls that were captured in brief because messages waited too long";
         /// A REGISTER was answered here.
         RegistersLocal = Counter, Debug, "ssc_registers_local_total",
             "REGISTER requests answered from the cache";

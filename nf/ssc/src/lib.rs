@@ -349,8 +349,8 @@ impl Function for Controller {
         self.tell(out);
     }
 
-    fn waited(&mut self, _now: Time, delay: Duration) {
-        self.queued(delay);
+    fn waited(&mut self, now: Time, delay: Duration) {
+        self.queued(now, delay);
     }
 
     fn tick(&mut self, now: Time, out: &mut Effects) {

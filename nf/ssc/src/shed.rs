@@ -6,7 +6,7 @@
 //! without a record of the request. A small table remembers whom we refused: a retransmission that
 //! comes when there is time again must not begin the call that its client has given up.
 
-use crate::admission::Class;
+use crate::admission::{ALL, Class};
 use crate::facts::Fact;
 use crate::merged::absorb;
 use crate::realm::RealmId;
@@ -226,14 +226,9 @@ fn to_value(bytes: &[u8]) -> Option<&[u8]> {
 /// The number in the tag of a To value, when the tag looks like one of a refusal.
 fn refusal_tag(to: &[u8]) -> Option<u64> {
     // Last, where we wrote it; somebody may have written another parameter after it.
-    let (head, last) = to.split_at_checked(to.len().wrapping_sub(TAG_BYTES))?;
-    let tag = if head.ends_with(b";tag=") {
-        last
-    } else {
-        let at = memchr::memmem::rfind(to, b";tag=")? + 5;
-        to.get(at..at + TAG_BYTES)?
-    };
-    let digits = tag.strip_prefix(TAG)?;
+    let is_tag = |&at: &usize| to[..=at].ends_with(b";tag=");
+    let at = memchr::memrchr_iter(b'=', to).find(is_tag)? + 1;
+    let digits = to.get(at..at + TAG_BYTES)?.strip_prefix(TAG)?;
     u64::from_str_radix(core::str::from_utf8(digits).ok()?, 16).ok()
 }
 
@@ -260,9 +255,15 @@ pub(crate) fn is_emergency(message: &Message<'_>) -> bool {
 
 /// Methods that never begin anything: they are let in without a look.
 fn is_held(bytes: &[u8]) -> bool {
-    [&b"SIP/2.0 "[..], b"ACK ", b"BYE ", b"CANCEL ", b"PRACK ", b"UPDATE ", b"INFO "]
-        .iter()
-        .any(|start| bytes.starts_with(start))
+    match bytes {
+        [b'I', b'N', b'V', ..] | [b'R', b'E', b'G', ..] => false,
+        [b'S', ..] => bytes.starts_with(b"SIP/2.0 "),
+        [b'A' | b'B' | b'C' | b'P' | b'U' | b'I', ..] => {
+            let held = [&b"ACK "[..], b"BYE ", b"CANCEL ", b"PRACK ", b"UPDATE ", b"INFO "];
+            held.iter().any(|start| bytes.starts_with(start))
+        }
+        _ => false,
+    }
 }
 
 impl Controller {
@@ -396,8 +397,10 @@ impl Controller {
     }
 
     /// The messages of the steps that follow waited so long.
-    pub(crate) fn queued(&mut self, delay: Duration) {
+    pub(crate) fn queued(&mut self, now: Time, delay: Duration) {
         self.admission.waited(delay);
+        let whole = self.admission.whole(now);
+        self.wire.capture.whole = if self.config.overload.thin_captures { whole } else { ALL };
         self.wire.facts.observe(Fact::QueueDelay, delay.as_micros() as u64);
     }
 }

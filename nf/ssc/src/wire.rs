@@ -87,7 +87,8 @@ impl Wire {
     pub fn received(&mut self, now: Time, flow: &Flow, trail: Option<u64>, bytes: &[u8]) {
         let (source, destination) = (flow.remote, flow.local);
         let transport = flow.transport;
-        self.capture.message(now, &Seen { source, destination, transport, trail, bytes });
+        let seen = Seen { source, destination, transport, trail, bytes };
+        self.capture.message(now, &seen, is_wish);
     }
 
     /// Sends what `write` writes.
@@ -128,7 +129,8 @@ impl Wire {
             let Some((to, bytes)) = out.last() else { return };
             let (source, destination) = (to.local, to.remote);
             let transport = to.transport;
-            self.capture.message(now, &Seen { source, destination, transport, trail, bytes });
+            let seen = Seen { source, destination, transport, trail, bytes };
+            self.capture.message(now, &seen, is_final);
         }
     }
 
@@ -136,7 +138,8 @@ impl Wire {
     pub fn sent(&mut self, now: Time, to: Flow, trail: Option<u64>, bytes: &[u8]) {
         let (source, destination) = (to.local, to.remote);
         let transport = to.transport;
-        self.capture.message(now, &Seen { source, destination, transport, trail, bytes });
+        let seen = Seen { source, destination, transport, trail, bytes };
+        self.capture.message(now, &seen, is_final);
     }
 
     /// Tells the service assurance what happened, in the past tense: a JSON object with `event`
@@ -172,6 +175,16 @@ impl Wire {
         self.capture.event(now, &Seen { source, destination, transport, trail, bytes: &text });
         self.scratch = text;
     }
+}
+
+/// Whether a message is a request, but for ACK and PRACK.
+fn is_wish(bytes: &[u8]) -> bool {
+    !bytes.starts_with(b"SIP/2.0 ") && !bytes.starts_with(b"ACK ") && !bytes.starts_with(b"PRACK ")
+}
+
+/// Whether a message is a final response.
+fn is_final(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"SIP/2.0 ") && !bytes.starts_with(b"SIP/2.0 1")
 }
 
 /// A value in an event.

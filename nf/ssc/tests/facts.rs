@@ -110,7 +110,7 @@ fn oddities(seen: &mut Seen) {
     seen.read(&mut world);
 }
 
-/// Probes that nobody answers, and a collector that is away.
+/// Probes that nobody answers, a collector that is away, and captures in brief.
 fn surroundings(seen: &mut Seen) {
     let site = SITE.replacen("probe_interval_s = 0", "probe_interval_s = 10", 1).replacen(
         "name = \"ssc1\"",
@@ -122,6 +122,9 @@ fn surroundings(seen: &mut Seen) {
     let flow = world.config.capture_flow().unwrap();
     world.step(In::Down { flow, why: "connection refused" });
     world.receive(ALICE, ACCESS, &Caller::new("shed").request("INVITE", "", SDP));
+    world.overload();
+    world.controller.waited(world.now, Duration::ZERO);
+    world.receive(ALICE, ACCESS, &Caller::new("brief").request("ACK", "", ""));
     seen.read(&mut world);
 }
 

@@ -256,3 +256,47 @@ fn a_refusal_at_a_limit_names_it_in_the_service_assurance() {
     assert!(captured.contains("the realm's calls per second are reached"), "{captured}");
     assert!(captured.contains("\"limit\":\"access\""), "{captured}");
 }
+
+/// First lines of the SIP messages that were captured, and whether all have one trail.
+fn captured(world: &mut World) -> (Vec<String>, bool) {
+    let batch = world.raw_to("127.0.0.1:9060");
+    let (mut lines, mut trails, mut rest) = (Vec::new(), Vec::new(), &batch[..]);
+    while let hep::Framing::Packet(length) = hep::frame(rest) {
+        let packet = hep::Packet::parse(&rest[..length]).unwrap();
+        if packet.kind == hep::KIND_SIP {
+            let text = String::from_utf8_lossy(packet.payload);
+            lines.push(text.split(" sip:").next().unwrap().lines().next().unwrap().to_owned());
+            trails.push(packet.correlation.to_vec());
+        }
+        rest = &rest[length..];
+        if rest.is_empty() {
+            break;
+        }
+    }
+    let is_one = trails.iter().all(|trail| trail == &trails[0] && trail.len() == 16);
+    (lines, is_one)
+}
+
+#[test]
+fn under_overload_a_call_is_captured_in_brief_unless_captures_are_kept_whole() {
+    for is_thin in [true, false] {
+        let capture = "name = \"ssc1\"\ncapture = \"tcp:127.0.0.1:9060\"";
+        let site = SITE.replacen("name = \"ssc1\"", capture, 1);
+        let mut world = loaded(&format!("{site}\n[overload]\nthin_captures = {is_thin}\n"), 1);
+        world.raw_to("127.0.0.1:9060");
+        let (mut alice, _) = world.call("brief");
+        world.end(&mut alice);
+        world.pass(Duration::from_millis(20));
+        let (lines, is_one) = captured(&mut world);
+        let brief = ["INVITE", "SIP/2.0 200 OK", "BYE", "SIP/2.0 200 OK"];
+        let alarms = world.ask("alarms", &[]).to_string();
+        let thinned = world.fact("ssc_capture_thinned_total");
+        if is_thin {
+            assert_eq!(lines, brief);
+            assert!(is_one && thinned > 0 && alarms.contains("capture-thinned"), "{alarms}");
+        } else {
+            assert!(lines.len() > 8 && thinned == 0, "{lines:?}");
+            assert!(!alarms.contains("capture-thinned"), "{alarms}");
+        }
+    }
+}

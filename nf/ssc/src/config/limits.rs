@@ -17,11 +17,15 @@ pub struct Overload {
     /// with 503, above twice and three times of it registrations and their refreshes. Messages of
     /// calls in progress and emergency calls never are. 0 is off.
     pub delay_target_ms: u32,
+    /// Whether calls are captured in brief before any is refused: above half of the target fewer
+    /// and fewer of them are captured whole, of the others the requests that come in and the final
+    /// answers to them.
+    pub thin_captures: bool,
 }
 
 impl Default for Overload {
     fn default() -> Self {
-        Self { delay_target_ms: 10 }
+        Self { delay_target_ms: 10, thin_captures: true }
     }
 }
 

@@ -166,7 +166,7 @@ impl World {
     /// New requests of the access realm have waited long for a while: three OPTIONS, of which the
     /// last one is refused.
     pub fn overload(&mut self) {
-        for n in 0..3 {
+        for n in 0..4 {
             self.controller.waited(self.now, Duration::from_millis(200));
             let mut probe = Caller::new(&format!("probe{n}"));
             probe.target = format!("sip:{ACCESS}");

@@ -1,6 +1,6 @@
-//! The server's side: which share its neighbours are told not to send. What can be served is what
-//! they sent and was not refused; they are asked for a little more than that, so that the queue
-//! never runs empty and more is served as soon as more can be.
+//! The server's side: which share its neighbours are told not to send. What can be served of what
+//! they have to send is what they sent and was not refused, of late; they are asked for a little
+//! more than that, so that the queue never runs empty and more is served as soon as more can be.
 
 use super::{Feedback, VALIDITY_MS, is_offered};
 use crate::Via;
@@ -13,16 +13,14 @@ const SETTLE: Duration = Duration::from_millis(50);
 /// How long a share holds without another one.
 const VALIDITY: Duration = Duration::from_millis(VALIDITY_MS as u64);
 /// What neighbours shall send of what can be served.
-const EXCESS: f64 = 1.05;
-/// How much of the way to the share that a window calls for is gone, and how far at most: one
-/// window says little of what can be served, for the queue before the controller takes and gives,
-/// and a pause of the machine has many refused at once.
-const GAIN: f64 = 0.3;
-const CUT_MAX: f64 = 0.1;
-/// How fast the share grows by windows in which nobody is refused: while some wait, and once the
-/// queue was empty.
-const GROWTH_SLOW: f64 = 0.02;
-const GROWTH_FAST: f64 = 0.1;
+const EXCESS: f64 = 1.06;
+/// What a window counts in the next one: a pause of the machine has many refused at once, and the
+/// queue before the controller takes and gives.
+const MEMORY: f64 = 0.8;
+/// How fast the share grows once the queue was empty for a window, twice as fast for two, and how
+/// fast at most.
+const GROWTH: f64 = 0.02;
+const GROWTH_MAX: f64 = 0.2;
 /// Who waits shorter than this found the queue empty.
 const EMPTY: Duration = Duration::from_millis(1);
 /// The least share.
@@ -40,6 +38,11 @@ pub struct Control {
     refused: u32,
     /// The shortest that one of them waited.
     least: Duration,
+    /// New requests that they had to send in the windows of late, and that were served.
+    offered: f64,
+    served: f64,
+    /// How fast the share grows when the queue is empty.
+    growth: f64,
     /// What is written into their Via; empty for nothing.
     params: Vec<u8>,
     /// Until when that holds.
@@ -55,6 +58,9 @@ impl Default for Control {
             seen: 0,
             refused: 0,
             least: Duration::MAX,
+            offered: 0.0,
+            served: 0.0,
+            growth: GROWTH,
             params: Vec::new(),
             until,
         }
@@ -74,21 +80,27 @@ impl Control {
         }
     }
 
-    /// Sets the share by what the window has seen.
+    /// Sets the share by what the windows have seen.
     fn set(&mut self, now: Time) {
         if now >= self.end + VALIDITY {
             // What was said before holds no more, what was seen then says nothing.
             (self.share, self.seen, self.refused) = (1.0, 0, 0);
         }
-        let change = if self.refused > 0 {
-            let refused = f64::from(self.refused) / f64::from(self.seen);
-            (GAIN * ((1.0 - refused) * EXCESS - 1.0)).max(-CUT_MAX)
-        } else if self.least > EMPTY && self.seen > 0 {
-            GROWTH_SLOW
+        if self.share >= 1.0 {
+            (self.offered, self.served) = (0.0, 0.0);
+        }
+        let served = f64::from(self.seen - self.refused);
+        self.offered = self.offered * MEMORY + f64::from(self.seen) / self.share;
+        self.served = self.served * MEMORY + served;
+        if self.refused == 0 && (self.seen == 0 || self.least <= EMPTY) {
+            self.served *= 1.0 + self.growth;
+            self.share *= 1.0 + self.growth;
+            self.growth = (self.growth * 2.0).min(GROWTH_MAX);
         } else {
-            GROWTH_FAST
-        };
-        self.share = (self.share * (1.0 + change)).clamp(SHARE_MIN, 1.0);
+            self.share = EXCESS * self.served / self.offered;
+            self.growth = GROWTH;
+        }
+        self.share = self.share.clamp(SHARE_MIN, 1.0);
         (self.end, self.seen, self.refused) = (now + WINDOW, 0, 0);
         self.least = Duration::MAX;
         self.tell(now);
