@@ -214,14 +214,19 @@ impl Process {
 
     /// Asks it to end and waits for that; kills it when it does not.
     pub fn stop(&mut self) -> Option<ExitStatus> {
-        if let Ok(Some(status)) = self.child.try_wait() {
-            self.warden.signal(Signal::KILL); // children that it left behind
-            return Some(status);
+        let mut status = self.child.try_wait().ok().flatten();
+        if status.is_none() {
+            self.warden.signal(Signal::TERM);
+            status = self.wait(GRACE).ok();
         }
-        self.warden.signal(Signal::TERM);
-        let status = self.wait(GRACE).ok();
-        self.warden.signal(Signal::KILL);
-        status.or_else(|| self.child.wait().ok())
+        self.kill(); // and the children that it left behind
+        let status = status.or_else(|| self.child.wait().ok());
+        let until = Instant::now() + GRACE;
+        // They hold its ports until they are gone.
+        while self.usage().resident_bytes > 0 && Instant::now() < until {
+            std::thread::sleep(POLL);
+        }
+        status
     }
 }
 
