@@ -37,7 +37,7 @@ const OFFERED_MIN: f64 = 0.9;
 /// The second search begins at this share of what the first one found.
 const SECOND_SEARCH: f64 = 0.85;
 /// How often all is measured at most, until the maximum is still the maximum afterwards.
-const ATTEMPTS: u32 = 3;
+const ATTEMPTS: u32 = 2;
 /// What must not hold then.
 const TOO_MUCH: f64 = 1.2;
 /// Share of a quick run's budget for the search of a maximum.
