@@ -5,6 +5,7 @@
 //! it, outside sees one deadline. Long work takes a budget and re-arms `deadline = now`.
 #![forbid(unsafe_code)]
 
+pub mod bucket;
 pub mod slots;
 mod time;
 mod wheel;

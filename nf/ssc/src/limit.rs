@@ -10,15 +10,14 @@
 //! of the number. A new configuration finds its counters by name, so that calls in progress stay
 //! counted.
 
-mod bucket;
 mod enforce;
 mod restore;
 mod subscribers;
 
 use crate::config::{CallLimit, Resources, Ssc};
 use crate::realm::RealmId;
-use bucket::{Bucket, Rate};
 use machine::Time;
+use machine::bucket::{Bucket, Rate};
 use subscribers::Subscribers;
 
 /// The answer to what exceeds a limit, unless the configuration says otherwise: the called side

@@ -6,10 +6,10 @@
 //! realm and next hop).
 
 use super::Limit;
-use super::bucket::Bucket;
 use crate::realm::RealmId;
 use hashbrown::HashMap;
 use machine::Time;
+use machine::bucket::Bucket;
 
 /// Subscribers with a call or a used rate, of one shard.
 pub const SUBSCRIBERS_MAX: usize = 1 << 20;

@@ -1,6 +1,6 @@
 //! A rate, exactly: the generic cell rate algorithm (ITU-T I.371 annex A, virtual scheduling).
 
-use machine::{Duration, Time};
+use crate::{Duration, Time};
 
 /// The burst of a rate that names none: what comes in a twentieth of a second.
 const BURST_S: f64 = 0.05;
@@ -18,6 +18,7 @@ pub struct Rate {
 
 impl Rate {
     /// `per_s` of them each second, and `burst` at once after a pause.
+    #[must_use]
     pub fn new(per_s: f64, burst: Option<u32>) -> Self {
         if per_s <= 0.0 {
             return Self { interval_ns: NEVER, tolerance_ns: 0 };
@@ -37,6 +38,7 @@ pub struct Bucket {
 
 impl Bucket {
     /// Whether one more may pass.
+    #[must_use]
     pub fn has_room(&self, now: Time, rate: Rate) -> bool {
         rate.interval_ns != NEVER && self.due <= now + Duration::from_nanos(rate.tolerance_ns)
     }
@@ -47,6 +49,7 @@ impl Bucket {
     }
 
     /// Whether nothing of it is used any more.
+    #[must_use]
     pub fn is_rested(&self, now: Time) -> bool {
         self.due <= now
     }
@@ -54,7 +57,34 @@ impl Bucket {
 
 impl Rate {
     /// So many a second.
+    #[must_use]
     pub fn per_s(self) -> f64 {
         if self.interval_ns == NEVER { 0.0 } else { 1e9 / self.interval_ns as f64 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_burst_passes_at_once_and_then_one_at_a_time() {
+        let rate = Rate::new(10.0, Some(3));
+        let mut bucket = Bucket::default();
+        let mut passed = |ms: u64| {
+            let now = Time::from_millis(1_000 + ms);
+            let has_room = bucket.has_room(now, rate);
+            if has_room {
+                bucket.take(now, rate);
+            }
+            has_room
+        };
+        let first: Vec<bool> = (0..5).map(|_| passed(0)).collect();
+        assert_eq!(first, [true, true, true, false, false]);
+        let later = (1..=1_000).filter(|&ms| passed(ms)).count();
+        assert_eq!(later, 10);
+        assert!(!bucket.is_rested(Time::from_millis(2_000)));
+        assert!(bucket.is_rested(Time::from_millis(3_000)));
+        assert!(!Bucket::default().has_room(Time::MAX, Rate::new(0.0, None)), "none ever passes");
     }
 }
