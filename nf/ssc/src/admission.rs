@@ -199,7 +199,9 @@ impl Admission {
     /// Of [`ALL`] calls, how many are captured whole.
     pub fn whole(&mut self, now: Time) -> u16 {
         if self.whole < ALL && now >= self.whole_at {
-            self.whole = (self.whole + WHOLE_MORE).min(ALL);
+            let steps = 1 + now.since(self.whole_at).as_millis() / WHOLE_STEP.as_millis();
+            let more = WHOLE_MORE * steps.min(u128::from(ALL / WHOLE_MORE)) as u16;
+            self.whole = (self.whole + more).min(ALL);
             self.whole_at = now + WHOLE_STEP;
         }
         self.whole
@@ -351,6 +353,8 @@ mod tests {
         let (whole, _) = look(600, 1_200, |_| 100);
         assert!((ALL / 4..ALL / 2).contains(&whole), "{whole}");
         assert_eq!(look(1_800, 3_000, |_| 100), (ALL, false));
+        assert_eq!(look(4_800, 100, |_| 30_000), (0, true));
+        assert_eq!(look(60_000, 1, |_| 100).0, ALL, "after a minute without a message");
     }
 
     #[test]

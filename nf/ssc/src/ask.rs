@@ -233,7 +233,7 @@ impl Controller {
                 "probable_cause": "communications-subsystem-failure",
             }));
         }
-        if self.wire.capture.whole < ALL {
+        if self.wire.capture.is_on() && self.wire.capture.whole < ALL {
             let of_100 = self.wire.capture.whole * 100 / ALL;
             rows.push(json!({
                 "name": "capture-thinned",

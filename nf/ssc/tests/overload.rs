@@ -41,6 +41,8 @@ fn a_call_that_waited_too_long_is_refused_without_a_trace_and_its_ack_is_absorbe
     assert_eq!(world.fact("ssc_transactions_live"), transactions);
     assert_eq!(world.fact("ssc_overload_calls_shed_total"), 2, "the last probe and this one");
     assert_eq!(world.fact("ssc_overloaded"), 1);
+    let alarms = world.ask("alarms", &[]).to_string();
+    assert!(alarms.contains("overload") && !alarms.contains("capture"), "nothing is captured here");
 }
 
 #[test]
