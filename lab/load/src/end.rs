@@ -332,6 +332,11 @@ impl End {
         if leg.holding {
             return self.advance(now, slot, tally);
         }
+        if leg.queued > 0 {
+            // An older time that came together with the one that had this message written: the
+            // message's own time begins when it leaves.
+            return self.wait(slot, now + Duration::from_millis(u64::from(T1_MS)));
+        }
         if leg.resend == NONE || now.since(leg.sent) >= PATIENCE {
             return self.fail(slot, Cause::Timeout, tally, || "nothing came".into());
         }

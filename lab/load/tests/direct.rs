@@ -256,3 +256,14 @@ fn calls_that_stand_are_released_when_told() {
     let report = world.go_on(Duration::from_secs(5));
     assert_eq!((report.live, report.completed, report.failed()), (0, 100, 0), "{report:?}");
 }
+
+#[test]
+fn a_pause_of_the_machine_fails_no_call() {
+    for pause_ms in [100, 200, 400, 800] {
+        let mut world = World::new("VoLTE", clean());
+        world.run(trial(100), Duration::from_millis(900));
+        world.now += Duration::from_millis(pause_ms);
+        let report = world.go_on(Duration::from_secs(60));
+        assert_eq!((report.completed, report.failed()), (100, 0), "{pause_ms} ms: {report:?}");
+    }
+}
