@@ -15,15 +15,15 @@ use crate::wire::Field;
 use crate::{Controller, write};
 use machine::{Duration, Time};
 use runtime::{Effects, Flow, Transport};
-use sip::{Header, Message, Method, NameAddr, Via, overload};
+use sip::{Header, LineEnds, Message, Method, NameAddr, Via, overload};
 use std::net::SocketAddr;
 
 /// Sets of refused requests that are remembered; in each the youngest takes the place of the
 /// oldest. One set is a cache line.
-const SETS: usize = 1 << 13;
+const SETS: usize = 1 << 12;
 /// Requests in one set.
-const WAYS: usize = 8;
-/// Lines that an answer copies at most; a request with more is read as any other.
+const WAYS: usize = 16;
+/// Runs of lines that an answer copies at most; a request with more is read as any other.
 const LINES_MAX: usize = 16;
 /// How long an ACK to a refusal may come (timer H).
 const ACK_MAX: Duration = Duration::from_secs(32);
@@ -42,8 +42,8 @@ const SERVICE: &[u8] = b"urn:service:";
 #[derive(Debug)]
 pub(crate) struct Shed {
     secret: u64,
-    /// Made when the first request is refused.
-    refused: Box<[[u64; WAYS]]>,
+    /// Half of each name, the other half tells the set; made when the first request is refused.
+    refused: Box<[[u32; WAYS]]>,
     /// Until when ACKs are looked for.
     acks_until: Time,
     second: u64,
@@ -77,7 +77,8 @@ impl Shed {
     }
 
     fn remembers(&self, name: u64) -> bool {
-        self.refused.get(name as usize % SETS).is_some_and(|set| set.contains(&name))
+        let set = self.refused.get(name as usize % SETS);
+        set.is_some_and(|set| set.contains(&((name >> 32) as u32)))
     }
 
     /// Whether it was not remembered yet.
@@ -86,11 +87,11 @@ impl Shed {
             self.refused = vec![[0; WAYS]; SETS].into_boxed_slice();
         }
         self.acks_until = now + ACK_MAX;
-        let set = &mut self.refused[name as usize % SETS];
-        let is_new = !set.contains(&name);
+        let (set, half) = (&mut self.refused[name as usize % SETS], (name >> 32) as u32);
+        let is_new = !set.contains(&half);
         if is_new {
             set.rotate_right(1);
-            set[0] = name;
+            set[0] = half;
         }
         is_new
     }
@@ -114,8 +115,9 @@ struct Peek<'a> {
     via: &'a [u8],
     to: &'a [u8],
     call_id: &'a [u8],
-    /// Whole lines, line ends included, that go into the answer as they are.
-    lines: [&'a [u8]; LINES_MAX],
+    /// Whole lines, line ends included, that go into the answer as they are: those that follow
+    /// each other as one.
+    lines: [(usize, usize); LINES_MAX],
     count: usize,
     has_priority: bool,
 }
@@ -123,9 +125,11 @@ struct Peek<'a> {
 impl<'a> Peek<'a> {
     /// Reads the head of a request; `None` when it is out of the ordinary.
     fn read(bytes: &'a [u8]) -> Option<Self> {
-        let first = memchr::memchr(b'\n', bytes)?;
-        let mut words = bytes[..first].splitn(3, |&b| b == b' ');
-        let (method, uri) = (words.next()?, words.next()?);
+        let mut ends = LineEnds::new(bytes, 0);
+        let first = ends.step().ok()?;
+        let (method, rest) = bytes[..first].split_at(memchr::memchr(b' ', &bytes[..first])?);
+        let uri = &rest[1..];
+        let uri = &uri[..memchr::memchr(b' ', uri)?];
         let empty = &bytes[..0];
         let mut peek = Self {
             method,
@@ -133,60 +137,62 @@ impl<'a> Peek<'a> {
             via: empty,
             to: empty,
             call_id: empty,
-            lines: [empty; LINES_MAX],
+            lines: [(0, 0); LINES_MAX],
             count: 0,
             has_priority: false,
         };
-        let mut has = 0u8;
-        let mut at = first + 1;
+        let (mut has, mut at) = (0u8, first + 2);
         loop {
-            let end = at + memchr::memchr(b'\n', &bytes[at..])? + 1;
-            match bytes[at] {
-                b'\r' => break,
-                b' ' | b'\t' => return None, // a folded line
-                _ => has |= peek.line(&bytes[at..end])?,
+            let end = ends.step().ok()?;
+            if end == at {
+                break;
             }
-            at = end;
+            has |= peek.line(&bytes[at..end], at)?;
+            at = end + 2;
         }
         (has == 0b1_1111).then_some(peek)
     }
 
     /// Takes a line; a bit for each that a request must have.
-    fn line(&mut self, line: &'a [u8]) -> Option<u8> {
-        if !matches!(line[0] | 0x20, b'v' | b't' | b'f' | b'i' | b'c' | b'r') {
-            return Some(0);
-        }
-        let colon = memchr::memchr(b':', line)?;
-        let value = line[colon + 1..].trim_ascii();
-        let name = line[..colon].trim_ascii_end();
-        let is = |long: &[u8], short: u8| {
-            name.eq_ignore_ascii_case(long) || matches!(name, [b] if b | 0x20 == short)
-        };
-        let bit = match line[0] | 0x20 {
-            b'v' if is(b"Via", b'v') && self.via.is_empty() => {
-                self.via = value;
-                return Some(1);
-            }
-            b'v' if is(b"Via", b'v') => 1,
-            b't' if is(b"To", b't') => {
+    #[inline(always)]
+    fn line(&mut self, line: &'a [u8], at: usize) -> Option<u8> {
+        let [first, second, ..] = *line else { return None };
+        let bit = match (first | 0x20, second | 0x20) {
+            (b' ' | 0x29, _) | (_, b' ' | 0x29) => return None, // a folded line, a short name
+            (b'v', b'i' | b':') => match value(line, b"Via", b'v')? {
+                Some(value) if self.via.is_empty() => {
+                    self.via = value;
+                    return Some(1);
+                }
+                found => u8::from(found.is_some()),
+            },
+            (b't', b'o' | b':') => {
+                let Some(value) = value(line, b"To", b't')? else { return Some(0) };
                 self.to = value;
                 return Some(2);
             }
-            b'f' if is(b"From", b'f') => 4,
-            b'c' if name.eq_ignore_ascii_case(b"CSeq") => 8,
-            b'i' | b'c' if is(b"Call-ID", b'i') => {
+            (b'f', b'r' | b':') if value(line, b"From", b'f')?.is_some() => 4,
+            (b'c', b's') if value(line, b"CSeq", 0)?.is_some() => 8,
+            (b'c', b'a') | (b'i', b':') => {
+                let Some(value) = value(line, b"Call-ID", b'i')? else { return Some(0) };
                 self.call_id = value;
                 16
             }
-            b'r' if name.eq_ignore_ascii_case(b"Resource-Priority") => {
-                self.has_priority = true;
+            (b'r', b'e') => {
+                self.has_priority |= value(line, b"Resource-Priority", 0)?.is_some();
                 0
             }
             _ => 0,
         };
         if bit > 0 {
-            *self.lines.get_mut(self.count)? = line;
-            self.count += 1;
+            let end = at + line.len() + 2;
+            match self.lines[..self.count].last_mut() {
+                Some((_, last)) if *last == at => *last = end,
+                _ => {
+                    *self.lines.get_mut(self.count)? = (at, end);
+                    self.count += 1;
+                }
+            }
         }
         Some(bit)
     }
@@ -203,23 +209,35 @@ impl<'a> Peek<'a> {
     }
 }
 
+/// The value of a header line of that name, written out or as its letter; `None` when nobody
+/// would write it like that, and it must be read with more care.
+#[inline(always)]
+fn value<'a>(line: &'a [u8], name: &[u8], letter: u8) -> Option<Option<&'a [u8]>> {
+    let behind = match line {
+        [first, b':', rest @ ..] if first | 0x20 == letter => rest,
+        _ if !begins(line, name) => return Some(None),
+        _ => match &line[name.len()..] {
+            [b':', rest @ ..] => rest,
+            [b' ' | b'\t', ..] => return None,
+            _ => return Some(None),
+        },
+    };
+    Some(Some(behind.trim_ascii()))
+}
+
 /// The value of the first To line.
 fn to_value(bytes: &[u8]) -> Option<&[u8]> {
-    let mut at = 0;
+    let mut ends = LineEnds::new(bytes, 0);
+    let mut at = ends.step().ok()? + 2;
     loop {
-        at += memchr::memchr(b'\n', &bytes[at..])? + 1;
-        let rest = &bytes[at..];
-        let name = match rest {
-            [b't' | b'T', b'o' | b'O', ..] => 2,
-            [b't' | b'T', ..] => 1,
-            [b'\r', ..] => return None,
-            _ => continue,
-        };
-        let end = memchr::memchr(b'\n', rest)?;
-        let value = rest[name..end].trim_ascii_start();
-        if let Some((b':', value)) = value.split_first() {
-            return Some(value.trim_ascii());
+        let end = ends.step().ok()?;
+        let line = &bytes[at..end];
+        if line.first()? | 0x20 == b't'
+            && let Some(value) = value(line, b"To", b't')?
+        {
+            return Some(value);
         }
+        at = end + 2;
     }
 }
 
@@ -229,7 +247,8 @@ fn refusal_tag(to: &[u8]) -> Option<u64> {
     let is_tag = |&at: &usize| to[..=at].ends_with(b";tag=");
     let at = memchr::memrchr_iter(b'=', to).find(is_tag)? + 1;
     let digits = to.get(at..at + TAG_BYTES)?.strip_prefix(TAG)?;
-    u64::from_str_radix(core::str::from_utf8(digits).ok()?, 16).ok()
+    let digit = |octet: u8| char::from(octet).to_digit(16).map(u64::from);
+    digits.iter().try_fold(0, |number, &octet| Some(number << 4 | digit(octet)?))
 }
 
 fn begins(text: &[u8], start: &[u8]) -> bool {
@@ -348,8 +367,8 @@ impl Controller {
         out.send(to, |answer| {
             answer.extend_from_slice(b"SIP/2.0 503 Service Unavailable\r\n");
             write::first_via(answer, via, peek.via, flow, oc);
-            for line in &peek.lines[..peek.count] {
-                answer.extend_from_slice(line);
+            for &(from, to) in &peek.lines[..peek.count] {
+                answer.extend_from_slice(&bytes[from..to]);
             }
             answer.extend_from_slice(b"To: ");
             answer.extend_from_slice(peek.to);

@@ -197,18 +197,21 @@ pub enum Field<'a> {
 }
 
 /// A JSON string.
-fn quoted(out: &mut Vec<u8>, text: &[u8]) {
+fn quoted(out: &mut Vec<u8>, mut text: &[u8]) {
     out.push(b'"');
-    for &octet in text {
-        match octet {
-            b'"' | b'\\' => out.extend_from_slice(&[b'\\', octet]),
-            0x20..0x7f => out.push(octet),
-            _ => {
+    let is_odd = |octet: &u8| !matches!(octet, 0x20..0x7f) || matches!(octet, b'"' | b'\\');
+    while let Some(at) = text.iter().position(is_odd) {
+        out.extend_from_slice(&text[..at]);
+        match text[at] {
+            octet @ (b'"' | b'\\') => out.extend_from_slice(&[b'\\', octet]),
+            octet => {
                 out.extend_from_slice(b"\\u00");
                 out.extend_from_slice(&hex(u64::from(octet))[14..]);
             }
         }
+        text = &text[at + 1..];
     }
+    out.extend_from_slice(text);
     out.push(b'"');
 }
 

@@ -277,12 +277,12 @@ pub fn first_via(head: &mut Vec<u8>, via: &sip::Via<'_>, value: &[u8], flow: &Fl
 
 /// Where the `rport` flag of a Via ends.
 fn rport(via: &[u8]) -> Option<usize> {
-    if via.ends_with(b";rport") {
-        return Some(via.len());
-    }
-    let is_flag = |window: &[u8]| window.eq_ignore_ascii_case(b"rport");
-    let place = memchr::memmem::rfind(via, b"rport");
-    place.or_else(|| via.windows(5).rposition(is_flag)).map(|at| at + 5)
+    memchr::memrchr_iter(b';', via).find_map(|semicolon| {
+        let param = via[semicolon + 1..].trim_ascii_start();
+        let (name, behind) = param.split_at_checked(b"rport".len())?;
+        let is_flag = matches!(behind, [] | [b';' | b',' | b' ' | b'\t' | b'\r', ..]);
+        (is_flag && name.eq_ignore_ascii_case(b"rport")).then_some(via.len() - behind.len())
+    })
 }
 
 /// An IP address as text, without brackets.

@@ -149,6 +149,38 @@ fn refreshes_go_before_first_registrations_and_those_before_calls() {
 }
 
 #[test]
+fn a_refusal_answers_whatever_names_are_written_like() {
+    let second = "SIP/2.0/UDP 198.51.100.9;branch=z9hG4bKsecond";
+    let invite = Caller::new("brief").request("INVITE", &format!("VIA:{second}\r\n"), SDP);
+    let lines = [
+        ("Via: SIP", "v:SIP"),
+        ("From: ", "f: "),
+        ("To: ", "t:\t"),
+        ("Call-ID: ", "i: "),
+        ("CSeq: ", "cseq:"),
+    ];
+    let brief = lines.iter().fold(invite, |text, (from, to)| {
+        assert!(text.contains(from));
+        text.replacen(from, to, 1)
+    });
+    let mut world = loaded(SITE, 50);
+    world.receive(ALICE, ACCESS, &brief);
+    let text = world.expect(ALICE, "SIP/2.0 503");
+    let refusal = sip::Message::parse(text.as_bytes()).unwrap();
+    let asked = sip::Message::parse(brief.as_bytes()).unwrap();
+    let vias: Vec<_> = refusal.lines_of(sip::Header::Via).map(|line| line.value).collect();
+    assert_eq!((vias.len(), vias[1]), (2, second.as_bytes()), "{text}");
+    assert_eq!(refusal.via().branch, asked.via().branch);
+    assert_eq!((refusal.from(), refusal.call_id()), (asked.from(), asked.call_id()));
+    assert_eq!((refusal.cseq(), refusal.to().uri), (asked.cseq(), asked.to().uri));
+
+    // A blank before a colon: read with more care, and let in rather than answered wrongly.
+    let odd = Caller::new("odd").request("INVITE", &format!("v : {second}\r\n"), SDP);
+    world.receive(ALICE, ACCESS, &odd);
+    world.expect(ALICE, "SIP/2.0 100");
+}
+
+#[test]
 fn an_overload_ends_and_what_is_out_of_the_ordinary_is_never_lost() {
     let mut world = loaded(SITE, 50);
     let folded = Caller::new("folded").request("INVITE", "Subject: a\r\n b\r\n", SDP);

@@ -39,21 +39,21 @@ impl<F: Function> Engine<F> {
     }
 
     /// A message came in from outside; `paced`: it must not be lost on its way to its owner.
-    pub(crate) fn message(&mut self, now: Time, (flow, paced): (Flow, bool), bytes: &[u8]) {
+    pub(crate) fn message(&mut self, now: Time, (flow, paced): (&Flow, bool), bytes: &[u8]) {
         self.sheet.add(RuntimeFact::MessageIn, 1);
         self.sheet.add(RuntimeFact::BytesIn, bytes.len() as u64);
         let shards = self.rings.shards();
         if shards > 1
-            && let Some(owner) = F::steer(&self.config, &flow, bytes, shards)
+            && let Some(owner) = F::steer(&self.config, flow, bytes, shards)
             && self.rings.is_other(owner)
         {
             self.sheet.add(RuntimeFact::Steered, 1);
             let waited_ns = self.waited.as_nanos() as u64; // a minute at most
             let arrived = Time::from_nanos(now.as_nanos().saturating_sub(waited_ns));
-            self.rings.hand_over(owner, (arrived, paced), (flow, bytes), &self.sheet);
+            self.rings.hand_over(owner, (arrived, paced), (*flow, bytes), &self.sheet);
             return;
         }
-        self.step(now, In::Message { flow, bytes });
+        self.step(now, In::Message { flow: *flow, bytes });
     }
 
     /// The other shard that owns the connections of this flow, if they are not ours.

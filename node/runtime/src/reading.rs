@@ -221,7 +221,7 @@ impl Reader {
                     break;
                 }
                 Frame::Message(count @ 1..) => {
-                    engine.message(now, (flow, paced), &rest[..count]);
+                    engine.message(now, (&flow, paced), &rest[..count]);
                     at += count;
                 }
                 Frame::Skip(_) | Frame::Answer(..) | Frame::Message(_) => {

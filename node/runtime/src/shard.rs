@@ -298,7 +298,7 @@ impl<F: Function> Shard<F> {
             };
             engine.arrived(now, datagram.arrived_ns);
             for bytes in datagram.segments() {
-                engine.message(now, (flow, false), bytes);
+                engine.message(now, (&flow, false), bytes);
             }
             if Io::is_heavy(&engine.effects) {
                 io.flush(now, &mut engine.effects, &mut engine.rings);
@@ -323,7 +323,7 @@ impl<F: Function> Shard<F> {
             let remote = SocketAddr::new(remote, 0);
             let flow = Flow::to(id, Transport::Udp, *local, remote);
             engine.arrived(now, None);
-            engine.message(now, (flow, false), bytes);
+            engine.message(now, (&flow, false), bytes);
         }
         engine.sheet.add(RuntimeFact::HeaderRefused, refused);
         true

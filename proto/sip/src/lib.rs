@@ -52,6 +52,7 @@ pub use check::check_header;
 pub use cseq::{CSEQ_MAX, CSeq};
 pub use frame::{Framing, frame};
 pub use header::{Grammar, Header, Shape};
+pub use line::LineEnds;
 pub use message::{HEADERS_MAX, Line, MESSAGE_BYTES_MAX, Message, Start};
 pub use method::Method;
 pub use outline::{HeadStep, HeadWalk, Initials, Lines, Outline};

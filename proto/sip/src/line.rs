@@ -6,80 +6,95 @@ use wire::Malformed;
 const SPEC: &str = "RFC 3261 §7";
 /// Octets looked at in one go, one bit for each.
 const BLOCK: usize = u64::BITS as usize;
+const ALONE: &str = "CR or LF that is no line end";
 
 /// The line ends of a text, one after the other.
 #[derive(Debug, Clone)]
-pub(crate) struct LineEnds<'a> {
+pub struct LineEnds<'a> {
     bytes: &'a [u8],
     /// Where the block starts that was looked at.
     block: usize,
-    /// Its controls (the tab is one) that were not met yet.
-    controls: u64,
+    /// The LFs in it that end lines and were not met yet.
+    ends: u64,
+    /// The first octet in it that ought to be an LF and is none, or is one and ought not to be.
+    odd: u64,
+    /// Whether it ends with a CR.
+    is_cut: bool,
 }
 
 impl<'a> LineEnds<'a> {
     /// The line ends from `at` on.
+    #[must_use]
     #[inline]
-    pub(crate) fn new(bytes: &'a [u8], at: usize) -> Self {
-        Self { bytes, block: at, controls: controls(bytes, at) }
+    pub fn new(bytes: &'a [u8], at: usize) -> Self {
+        let mut ends = Self { bytes, block: at, ends: 0, odd: 0, is_cut: false };
+        ends.look();
+        ends
     }
 
     /// The position of the next CRLF.
     ///
     /// # Errors
     /// A CR or LF that stands alone; no line end any more.
-    #[inline]
-    pub(crate) fn next(&mut self) -> Result<usize, Malformed> {
-        loop {
-            let at = self.control();
-            match self.bytes.get(at) {
-                Some(b'\r') if self.bytes.get(at + 1) == Some(&b'\n') => {
-                    self.control();
-                    return Ok(at);
-                }
-                Some(b'\r' | b'\n') => {
-                    return Err(Malformed::new(at, "CR or LF that is no line end", SPEC));
-                }
-                Some(_) => {}
-                None => return Err(Malformed::new(at, "no empty line after the header", SPEC)),
+    #[inline(always)]
+    pub fn step(&mut self) -> Result<usize, Malformed> {
+        while self.ends == 0 {
+            if self.odd != 0 || self.block + BLOCK >= self.bytes.len() {
+                return Err(self.offence());
             }
+            self.block += BLOCK;
+            self.look();
         }
+        let feed = self.block + self.ends.trailing_zeros() as usize;
+        self.ends &= self.ends - 1;
+        Ok(feed - 1)
     }
 
-    /// The position of the next control, or the end.
+    /// Looks at the block.
     #[inline]
-    fn control(&mut self) -> usize {
-        while self.controls == 0 {
-            self.block += BLOCK;
-            if self.block >= self.bytes.len() {
-                self.block = self.bytes.len();
-                return self.block;
+    fn look(&mut self) {
+        let (returns, feeds) = line_octets(self.bytes, self.block);
+        let odd = feeds ^ (returns << 1 | u64::from(self.is_cut));
+        self.odd = odd & odd.wrapping_neg();
+        self.ends = feeds & self.odd.wrapping_sub(1);
+        self.is_cut = returns >> (BLOCK - 1) != 0;
+    }
+
+    /// Why there is no line end.
+    #[cold]
+    fn offence(&self) -> Malformed {
+        let octets = self.bytes.len();
+        let (at, what) = match self.odd {
+            0 if self.is_cut => (octets - 1, ALONE),
+            0 => (octets.max(self.block), "no empty line after the header"),
+            odd => {
+                let at = self.block + odd.trailing_zeros() as usize;
+                (if self.bytes.get(at) == Some(&b'\n') { at } else { at - 1 }, ALONE)
             }
-            self.controls = controls(self.bytes, self.block);
-        }
-        let at = self.block + self.controls.trailing_zeros() as usize;
-        self.controls &= self.controls - 1;
-        at
+        };
+        Malformed::new(at, what, SPEC)
     }
 }
 
-/// One bit for each of the 64 octets from `at` on that is a control.
+/// One bit for each of the 64 octets from `at` on that is a CR, and one for each LF.
 #[inline]
-fn controls(bytes: &[u8], at: usize) -> u64 {
+fn line_octets(bytes: &[u8], at: usize) -> (u64, u64) {
     let rest = bytes.get(at..).unwrap_or(b"");
     if let Some(block) = rest.first_chunk() {
-        return block_controls(block);
+        return block_octets(block);
     }
     let mut block = [b' '; BLOCK];
     block[..rest.len()].copy_from_slice(rest);
-    block_controls(&block)
+    block_octets(&block)
 }
 
 #[inline]
-fn block_controls(block: &[u8; BLOCK]) -> u64 {
+fn block_octets(block: &[u8; BLOCK]) -> (u64, u64) {
     let (chunks, _) = block.as_chunks::<LANES>();
-    chunks.iter().rev().fold(0, |controls, chunk| {
-        controls << LANES | u64::from(Lanes::load(chunk).within(0, 0x1f).bits())
+    chunks.iter().rev().fold((0, 0), |(returns, feeds), chunk| {
+        let lanes = Lanes::load(chunk);
+        let bits = |octet| u64::from(lanes.equal(octet).bits());
+        (returns << LANES | bits(b'\r'), feeds << LANES | bits(b'\n'))
     })
 }
 
@@ -109,7 +124,7 @@ mod tests {
                     let mut from = start;
                     for _ in 0..4 {
                         let wanted = slow(&text, from);
-                        assert_eq!(ends.next().map_err(|offence| offence.at), wanted, "{text:?}");
+                        assert_eq!(ends.step().map_err(|offence| offence.at), wanted, "{text:?}");
                         let Ok(end) = wanted else { break };
                         from = end + 2;
                     }

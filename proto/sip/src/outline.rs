@@ -73,7 +73,7 @@ impl Lines {
             return None;
         }
         let mut ends = LineEnds::new(bytes, 0);
-        let end = ends.next().ok()?;
+        let end = ends.step().ok()?;
         let start = start_line(&bytes[..end]).ok()?;
         self.0.clear();
         let mut at = end + 2;
@@ -126,7 +126,7 @@ impl<'m> HeadWalk<'m> {
     #[inline]
     pub fn new(bytes: &'m [u8], wanted: Initials) -> Result<Self, Malformed> {
         let mut ends = LineEnds::new(bytes, 0);
-        let at = ends.next()? + 2;
+        let at = ends.step()? + 2;
         Ok(Self { bytes, at, ends, wanted })
     }
 
@@ -138,7 +138,7 @@ impl<'m> HeadWalk<'m> {
     pub fn step(&mut self) -> Result<HeadStep<'m>, Malformed> {
         loop {
             let (bytes, at) = (self.bytes, self.at);
-            let end = self.ends.next()?;
+            let end = self.ends.step()?;
             if end == at {
                 return Ok(HeadStep::End(at));
             }
@@ -150,7 +150,7 @@ impl<'m> HeadWalk<'m> {
             self.at = found.end + 2;
             let raw = &bytes[at..self.at];
             let value = octet::trim_end(&bytes[found.value..found.end]);
-            let name = &raw[..octet::run(raw, 0, octet::TOKEN)];
+            let name = octet::trim_end(&bytes[at..found.colon]);
             return Ok(HeadStep::Line(Line { header: found.header, name, value, raw }, at));
         }
     }

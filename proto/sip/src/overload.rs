@@ -12,7 +12,7 @@ mod control;
 
 pub use control::Control;
 
-use crate::{Params, unquoted};
+use crate::{Params, octet, unquoted};
 
 /// What a client appends to its Via (§4.1, §4.2).
 pub const OFFER: &[u8] = b";oc;oc-algo=\"loss\"";
@@ -36,8 +36,16 @@ pub struct Feedback {
 /// Whether the sender of a request with these Via parameters takes feedback of `loss`.
 #[must_use]
 pub fn is_offered(params: &[u8]) -> bool {
-    if memchr::memmem::find(params, b"oc").is_none() {
-        return false;
+    let mut at = 0;
+    let is_near = loop {
+        let Some(semicolon) = octet::find_near(params, at, b';') else { break false };
+        at = octet::skip_space(params, semicolon + 1);
+        if matches!(params[at..], [b'o' | b'O', b'c' | b'C', ..]) {
+            break true;
+        }
+    };
+    if !is_near {
+        return false; // nearly all
     }
     let (mut has_oc, mut has_loss) = (false, false);
     for param in Params::new(params) {

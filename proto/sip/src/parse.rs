@@ -75,7 +75,7 @@ impl<'a> Message<'a> {
             return Err(Malformed::new(MESSAGE_BYTES_MAX, "message is too long", MESSAGE));
         }
         let mut ends = LineEnds::new(bytes, 0);
-        let head = ends.next()? + 2;
+        let head = ends.step()? + 2;
         self.start = start_line(&bytes[..head - 2])?;
         if let Start::Request { name, uri, .. } = self.start {
             self.uri = Some(request_uri(uri, name.len() + 1)?);
@@ -203,7 +203,7 @@ impl Index {
         at: usize,
         ends: &mut LineEnds<'_>,
     ) -> Result<Option<Found>, Malformed> {
-        let end = ends.next()?;
+        let end = ends.step()?;
         if end == at {
             self.end = at;
             return Ok(None);
@@ -233,7 +233,7 @@ impl Index {
         at: usize,
         ends: &mut LineEnds<'_>,
     ) -> Result<Option<usize>, Malformed> {
-        let end = ends.next()?;
+        let end = ends.step()?;
         if end == at {
             self.end = at;
             return Ok(None);
@@ -327,6 +327,8 @@ const fn is_once(header: Header) -> bool {
 pub(crate) struct HeaderLine {
     /// The row.
     pub header: Header,
+    /// The position of the colon.
+    pub colon: usize,
     /// Where the value starts, white space before it left out.
     pub value: usize,
     /// The position of the CRLF that ends it.
@@ -352,7 +354,7 @@ pub(crate) fn header_line(
         Some(&[b' ', next]) if next > b' ' => start + colon + 2,
         _ => octet::skip_space(&bytes[..end], start + colon + 1),
     };
-    Ok(HeaderLine { header, value, end })
+    Ok(HeaderLine { header, colon: start + colon, value, end })
 }
 
 /// The CRLF that no fold follows, at or behind the one at `end`.
@@ -363,7 +365,7 @@ pub(crate) fn unfolded_end(
     ends: &mut LineEnds<'_>,
 ) -> Result<usize, Malformed> {
     while matches!(bytes.get(end + 2), Some(b' ' | b'\t')) {
-        end = ends.next()?;
+        end = ends.step()?;
     }
     Ok(end)
 }

@@ -29,7 +29,7 @@ pub fn refuse(bytes: &[u8], offence: &Malformed, tag: &[u8], out: &mut Vec<u8>) 
     if bytes.len() > crate::MESSAGE_BYTES_MAX || bytes.get(..4).is_some_and(is_response) {
         return None;
     }
-    let end = LineEnds::new(bytes, 0).next().ok()?;
+    let end = LineEnds::new(bytes, 0).step().ok()?;
     if matches!(parse::start_line(&bytes[..end]), Ok(Start::Request { method: Method::Ack, .. })) {
         return None;
     }
@@ -95,7 +95,7 @@ impl<'a> Iterator for RawLines<'a> {
         while self.at < self.bytes.len() && !self.bytes[self.at..].starts_with(b"\r\n") {
             let mut ends = LineEnds::new(self.bytes, self.at);
             let line =
-                ends.next().and_then(|end| parse::header_line(self.bytes, self.at, end, &mut ends));
+                ends.step().and_then(|end| parse::header_line(self.bytes, self.at, end, &mut ends));
             match line {
                 Ok(line) => {
                     let raw = &self.bytes[self.at..line.end + 2];
