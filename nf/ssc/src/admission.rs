@@ -16,10 +16,11 @@
 //!     0 % ────────╲────────╲────────╲────→ delay of this very message
 //!              ½ ··· 2   2 ··· 3   3 ··· 4  targets
 //! ```
-//! What is measured is what hurts: the time that a message waited before anybody looked at it
-//! (CoDel, RFC 8289 §4: sojourn time, not queue length or processor load), and of a window the
-//! least: a pause of the machine makes many wait long, but a queue that drains is no overload,
-//! unless it is long and falls slowly ([`DRAINS`]).
+//! What is measured is what hurts: the time that a message waited before anybody looked at it, or
+//! that the oldest call waits that was put off ([`runtime::Waiting`]) if that is longer (CoDel,
+//! RFC 8289 §4: sojourn time, not queue length or processor load), and of a window the least: a
+//! pause of the machine makes many wait long, but a queue that drains is no overload, unless it is
+//! long and falls slowly ([`DRAINS`]).
 //! What can be saved without refusing anybody is saved first: the copies that service assurance
 //! gets of every message. Fewer and fewer calls are captured whole ([`Admission::whole`]).
 //! The share that is admitted falls along a line with the delay of the message itself, so that
@@ -71,6 +72,15 @@ pub enum Class {
 
 /// Classes that may be refused.
 const CLASSES: usize = 3;
+
+/// When a request that is admitted is dealt with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    /// After those that came before it.
+    Next,
+    /// At once: a call among registrations, which do not wait either.
+    Now,
+}
 
 impl Class {
     /// Its line: everything is admitted up to the first delay, nothing from the second on; in
@@ -140,6 +150,8 @@ pub struct Admission {
     target: Duration,
     /// How long the message that is looked at waited.
     delay: Duration,
+    /// How long the oldest call waits that was put off.
+    calls_delay: Duration,
     /// By realm.
     windows: Box<[Window]>,
     overloaded_since: Option<Time>,
@@ -160,6 +172,7 @@ impl Admission {
         Self {
             target,
             delay: Duration::ZERO,
+            calls_delay: Duration::ZERO,
             windows: vec![Window::EMPTY; REALMS_MAX].into_boxed_slice(),
             overloaded_since: None,
             high_at: Time::ZERO,
@@ -184,10 +197,22 @@ impl Admission {
         self.delay = delay;
     }
 
+    /// The oldest call that was put off waits so long; zero: none was.
+    #[inline]
+    pub const fn calls_wait(&mut self, delay: Duration) {
+        self.calls_delay = delay;
+    }
+
     /// The delay of the messages that are looked at.
     #[must_use]
     pub const fn delay(&self) -> Duration {
         self.delay
+    }
+
+    /// The delay of a call among them, or of one that came before it.
+    #[must_use]
+    pub fn call_delay(&self) -> Duration {
+        self.delay.max(self.calls_delay)
     }
 
     /// Since when there is too much to do.
@@ -218,8 +243,9 @@ impl Admission {
         if now >= self.windows[at].end {
             self.close_window(now, at);
         }
+        let delay = self.call_delay();
         let least = &mut self.windows[at].least;
-        *least = self.delay.min(*least);
+        *least = delay.min(*least);
         self.overloaded_since.is_some()
     }
 
@@ -247,11 +273,13 @@ impl Admission {
         }
     }
 
-    /// Whether a request of this class is let in under overload, with the delay that it had.
-    pub fn admits(&mut self, class: Class) -> bool {
-        let Some((account, full, none)) = class.line() else { return true };
+    /// Whether a request of this class is let in under overload, with the delay that it had, and
+    /// when it is dealt with; `None`: it is refused.
+    pub fn admits(&mut self, class: Class) -> Option<Turn> {
+        let Some((account, full, none)) = class.line() else { return Some(Turn::Now) };
+        let delay = if class == Class::Call { self.call_delay() } else { self.delay };
         let half_us = (self.target.as_micros() as u64 / 2).max(1);
-        let delay_us = self.delay.as_micros() as u64;
+        let delay_us = delay.as_micros() as u64;
         let (full_us, none_us) = (half_us * u64::from(full), half_us * u64::from(none));
         let share = u64::from(WHOLE) * none_us.saturating_sub(delay_us) / (none_us - full_us);
         // An account instead of a die: of four at 25 % exactly one is admitted.
@@ -264,14 +292,14 @@ impl Admission {
         match class {
             Class::Call if !is_due && self.call_credit >= CALL_SHARE => {
                 self.call_credit -= CALL_SHARE;
-                true
+                return Some(Turn::Now);
             }
             Class::Registration | Class::Refresh if is_due => {
                 self.call_credit = (self.call_credit + 1).min(CALL_CREDIT_MAX * CALL_SHARE);
-                true
             }
-            _ => is_due,
+            _ => {}
         }
+        is_due.then_some(Turn::Next)
     }
 }
 
@@ -302,7 +330,7 @@ mod tests {
 
     /// Of a thousand, how many are admitted.
     fn admitted(admission: &mut Admission, class: Class) -> usize {
-        (0..1_000).filter(|_| admission.admits(class)).count()
+        (0..1_000).filter(|_| admission.admits(class).is_some()).count()
     }
 
     #[test]
@@ -392,7 +420,7 @@ mod tests {
     #[test]
     fn admissions_are_shared_out_evenly() {
         let mut admission = under(Duration::from_micros(16_250));
-        let pattern: Vec<bool> = (0..12).map(|_| admission.admits(Class::Call)).collect();
+        let pattern: Vec<bool> = (0..12).map(|_| admission.admits(Class::Call).is_some()).collect();
         assert_eq!(pattern.iter().filter(|&&is| is).count(), 3, "a quarter: {pattern:?}");
         assert!(pattern.windows(4).all(|four| four.iter().filter(|&&is| is).count() == 1));
     }
@@ -402,8 +430,10 @@ mod tests {
         let mut admission = under(ms(25));
         let (mut registrations, mut calls) = (0, 0);
         for _ in 0..4_000 {
-            registrations += u32::from(admission.admits(Class::Registration));
-            calls += u32::from(admission.admits(Class::Call));
+            registrations += u32::from(admission.admits(Class::Registration).is_some());
+            let call = admission.admits(Class::Call);
+            assert_ne!(call, Some(Turn::Next), "its own line is passed");
+            calls += u32::from(call.is_some());
         }
         assert_eq!(registrations, 2_000);
         assert_eq!(calls, registrations / CALL_SHARE);

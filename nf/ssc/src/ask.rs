@@ -58,6 +58,7 @@ impl Controller {
         facts.set(Fact::BindingsLive, self.registrar.len() as u64);
         facts.set(Fact::UnitsLive, self.limits.units().into());
         facts.set(Fact::Overloaded, self.admission.overloaded_since().is_some().into());
+        facts.set(Fact::CallsWaiting, self.waiting.len() as u64);
         facts.set(Fact::TargetsDown, self.hops.down() as u64);
     }
 

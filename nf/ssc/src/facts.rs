@@ -63,6 +63,9 @@ event::facts! {
         /// How long messages wait.
         QueueDelay = Histogram, Debug, "ssc_queue_delay_us",
             "Time that messages waited before they were looked at, microseconds";
+        /// New calls that were put off.
+        CallsWaiting = Gauge, Debug, "ssc_calls_waiting",
+            "New calls that wait while there is work for calls in progress";
         /// Whether new requests are being refused.
         Overloaded = Gauge, Warn, "ssc_overloaded", "1 while messages wait too long, else 0";
         /// A realm's limit is reached.

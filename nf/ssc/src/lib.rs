@@ -60,7 +60,7 @@ use registrar::Registrar;
 use reseat::Moves;
 use route::Routes;
 use runtime::shield::Shield;
-use runtime::{Ask, AskError, Effects, Flow, Frame, Function, In, Mirrored, PortId, Seed};
+use runtime::{Ask, AskError, Effects, Flow, Frame, Function, In, Mirrored, PortId, Seed, Waiting};
 use session_pool::Purse;
 use shed::Shed;
 use sip::transaction::{Arrival, Out, ServerId, Timers, Transactions};
@@ -108,6 +108,7 @@ pub struct Controller {
     relays: Slots<Relay>,
     merged: Merged,
     admission: Admission,
+    waiting: Waiting,
     shed: Shed,
     feedback: overload::Control,
     tally: Tally,
@@ -162,6 +163,7 @@ impl Controller {
             relays: Slots::new(config.limits.relays_max, now),
             merged: Merged::new(mix(!random)),
             admission: Admission::new(target(&config)),
+            waiting: Waiting::default(),
             shed: Shed::new(mix(random ^ 0x7368_6564)),
             feedback: overload::Control::default(),
             tally: Tally::default(),
@@ -206,9 +208,14 @@ impl Controller {
             return;
         }
         self.wire.facts.add(Fact::MessagesReceived, 1);
-        if self.shed(now, flow, realm, bytes, out) {
-            return;
+        self.waiting.look(flow.port);
+        if !self.shed(now, flow, realm, bytes, out) {
+            self.read(now, flow, realm, bytes, out);
         }
+    }
+
+    /// Reads a message that was let in and deals with it.
+    fn read(&mut self, now: Time, flow: Flow, realm: RealmId, bytes: &[u8], out: &mut Effects) {
         let mut room = None;
         match Message::parse_in(&mut room, bytes) {
             Ok(message) => {
@@ -336,7 +343,10 @@ impl Function for Controller {
                 }
             }
             In::Proved { flow, names } => self.proved(&flow, names),
-            In::Down { flow, why } => self.down(now, flow, why, out),
+            In::Down { flow, why } => {
+                self.waiting.forget(&flow);
+                self.down(now, flow, why, out);
+            }
             In::Resolved { query, answer } => {
                 self.resolved(now, query, answer, out);
                 shield::know(&mut self.shield, &self.hops);
@@ -360,6 +370,7 @@ impl Function for Controller {
         self.snapshot(out);
         self.send_asked_again(now, out);
         self.introduce(out);
+        self.begin_waiting(now, out);
         self.transactions.tick(now, &mut self.outs);
         self.transacted(now, out);
         self.relays_due(now, out);
@@ -380,6 +391,7 @@ impl Function for Controller {
         }
         let deadlines = [
             self.mirror.deadline(),
+            self.waiting.deadline(),
             Some(self.asked_again_at).filter(|&at| at < Time::MAX),
             self.transactions.deadline(),
             self.relays.deadline(),
@@ -395,6 +407,9 @@ impl Function for Controller {
     }
 
     fn configure(&mut self, now: Time, config: Arc<config::Ssc>, out: &mut Effects) {
+        while !self.waiting.is_empty() {
+            self.begin_waiting(now, out); // they came before the change
+        }
         self.wire.capture.flush_all(out);
         let realms = Realms::new(&config);
         let moves = Moves::between(&self.realms, &realms);
@@ -452,7 +467,7 @@ impl Function for Controller {
     }
 
     fn is_idle(&self) -> bool {
-        self.calls.is_empty() && self.relays.is_empty()
+        self.calls.is_empty() && self.relays.is_empty() && self.waiting.is_empty()
     }
 
     fn cells(&self) -> Vec<event::Cells> {

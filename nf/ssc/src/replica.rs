@@ -21,7 +21,7 @@ use crate::token::mix;
 use machine::Time;
 use machine::slots::{Key, Told};
 use replica::field::{self, Fields};
-use runtime::{Effects, Mirrored};
+use runtime::{Effects, Mirrored, Waiting};
 use sip::{Message, Method};
 
 /// Records of a snapshot that one tick tells.
@@ -204,6 +204,7 @@ impl Controller {
                 self.mirror.is_standby = true;
                 self.mirror.left = Left::Nothing;
                 self.mirror.snapshot = None;
+                self.waiting = Waiting::default();
                 self.tell(out);
                 self.watch(false);
             }

@@ -171,6 +171,8 @@ fn refusals(seen: &mut Seen) {
     world.overload();
     world.controller.waited(world.now, Duration::from_millis(200));
     world.receive(ALICE, ACCESS, &register(2));
+    world.controller.waited(world.now, Duration::from_millis(2));
+    world.receive(ALICE, ACCESS, &Caller::new("late").request("INVITE", "", SDP));
     seen.read(&mut world);
     let none = "limit = { calls_max = 0 }";
     let places = [

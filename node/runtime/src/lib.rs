@@ -32,6 +32,7 @@ pub mod shield;
 mod spec;
 mod stream;
 mod table;
+mod waiting;
 
 pub use control::ShardState;
 pub use driver::Why;
@@ -45,3 +46,4 @@ pub use mirror::{Mirror, MirrorRef, ORDERS_MAX, Order, Orders};
 pub use port::{ConnId, Flow, PortId, Transport};
 pub use running::{Running, start};
 pub use spec::{DnsSpec, PortSpec, SHARDS_MAX, Seed, ShardSpec, StreamLimits};
+pub use waiting::{Waiter, Waiting};

@@ -14,7 +14,6 @@ use crate::realm::Door;
 use crate::refusal::{Refusal, status_line, upstream};
 use crate::register::Registered;
 use crate::route::{NoWay, Way};
-use crate::shed::{is_emergency, is_service};
 use crate::token::{Side, TAG_BYTES, TOKEN_BYTES, Token, fork_digit};
 use crate::wire::Field;
 use crate::write::{self, Set};
@@ -23,7 +22,7 @@ use machine::slots::Key;
 use machine::{Duration, Time};
 use runtime::{Effects, Transport};
 use sip::transaction::ServerId;
-use sip::{Header, Message, Method, NameAddr, Scheme, Start, overload};
+use sip::{Header, Message, Method, NameAddr, Scheme, Start, is_emergency, is_service, overload};
 
 /// Hops given to a request that does not say (RFC 3261 §16.6).
 const MAX_FORWARDS: u8 = 70;

@@ -132,7 +132,7 @@ impl Controller {
         if at.message.method() != Method::Invite {
             return Ok(Grant::default());
         }
-        let is_emergency = crate::shed::is_emergency(at.message);
+        let is_emergency = sip::is_emergency(at.message);
         let pooled = self.pool_admits(at.now, is_emergency);
         let binding = subscriber.and_then(|key| self.registrar.binding(key));
         let caller = binding.map_or(at.message.from().uri, |binding| binding.aor());

@@ -218,6 +218,14 @@ impl World {
         self.raw.drain(..).filter(|(at, _)| *at == to).flat_map(|(_, bytes)| bytes).collect()
     }
 
+    /// Fires what is due now, as a shard does at the end of a turn.
+    pub fn tick(&mut self) {
+        if self.controller.deadline().is_some_and(|at| at <= self.now) {
+            self.controller.tick(self.now, &mut self.out);
+            self.collect();
+        }
+    }
+
     /// Lets time pass, every timer at its time.
     pub fn pass(&mut self, time: Duration) {
         let end = self.now + time;

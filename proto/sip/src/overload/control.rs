@@ -16,13 +16,16 @@ const VALIDITY: Duration = Duration::from_millis(VALIDITY_MS as u64);
 const EXCESS: f64 = 1.06;
 /// What a window counts in the next one: a pause of the machine has many refused at once, and the
 /// queue before the controller takes and gives.
-const MEMORY: f64 = 0.8;
+const MEMORY: f64 = 0.9;
 /// How fast the share grows once the queue was empty for a window, twice as fast for two, and how
 /// fast at most.
 const GROWTH: f64 = 0.02;
-const GROWTH_MAX: f64 = 0.2;
+const GROWTH_MAX: f64 = 0.1;
 /// Who waits shorter than this found the queue empty.
 const EMPTY: Duration = Duration::from_millis(1);
+/// What is left of the share at least from window to window: when a load begins at once, all of a
+/// window may be refused while what came before is served.
+const FALL: f64 = 0.5;
 /// The least share.
 const SHARE_MIN: f64 = 0.02;
 
@@ -97,6 +100,7 @@ impl Control {
             self.share *= 1.0 + self.growth;
             self.growth = (self.growth * 2.0).min(GROWTH_MAX);
         } else {
+            self.served = self.served.max(self.offered * self.share * FALL / EXCESS);
             self.share = EXCESS * self.served / self.offered;
             self.growth = GROWTH;
         }
