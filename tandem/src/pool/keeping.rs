@@ -1,8 +1,8 @@
 //! The keeper as a function of the site: it answers processes over UDP and its own controllers
 //! directly, counts, and raises the alarm when the pool runs low.
 
-use super::seal::{MESSAGE_BYTES_MAX, Secret};
-use super::{POOL, Section};
+use super::{MESSAGE_BYTES_MAX, POOL, Section};
+use authentication::Secret;
 use event::{Cells, Sheet};
 use machine::Time;
 use oam::{Managed, PortRow, State};

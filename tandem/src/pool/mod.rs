@@ -7,7 +7,6 @@
 //! ```
 
 mod keeping;
-mod seal;
 mod section;
 mod steward;
 
@@ -17,3 +16,5 @@ pub use steward::{EXCHANGE, Steward};
 
 /// The keeper's name as a function of the site.
 pub const POOL: &str = "pool";
+/// Longest message between processes, octets.
+const MESSAGE_BYTES_MAX: usize = 512;

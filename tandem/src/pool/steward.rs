@@ -2,9 +2,9 @@
 //! and the keeper, one answers other processes if the keeper is here.
 
 use super::keeping::socket;
-use super::seal::{MESSAGE_BYTES_MAX, Secret};
-use super::{Keeping, Section};
+use super::{Keeping, MESSAGE_BYTES_MAX, Section};
 use crate::supervise::Unit;
+use authentication::Secret;
 use machine::Time;
 use pool::message::{self, Message};
 use pool::{Grant, Report};

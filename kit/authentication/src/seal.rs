@@ -1,18 +1,19 @@
-//! Messages of the pool between processes, sealed by a secret that both know: HMAC-SHA-256
-//! (RFC 2104), cut to its first half.
+//! Single messages between processes, sealed by a secret that both know: HMAC-SHA-256
+//! (RFC 2104), cut to its first half. How old a message is it says itself.
 
-use aws_lc_rs::{constant_time, hmac};
+use crate::same;
+use aws_lc_rs::hmac;
 
 /// Octets of the seal at the end of a message.
-const SEAL_BYTES: usize = 16;
-/// Longest message.
-pub const MESSAGE_BYTES_MAX: usize = 512;
+pub const SEAL_BYTES: usize = 16;
 
 /// What both ends know.
+#[derive(Clone)]
 pub struct Secret(hmac::Key);
 
 impl Secret {
     /// The secret that `text` says.
+    #[must_use]
     pub fn new(text: &str) -> Self {
         Self(hmac::Key::new(hmac::HMAC_SHA256, text.as_bytes()))
     }
@@ -24,11 +25,11 @@ impl Secret {
     }
 
     /// The message without its seal; `None` unless the seal is right.
+    #[must_use]
     pub fn open<'a>(&self, bytes: &'a [u8]) -> Option<&'a [u8]> {
         let (message, seal) = bytes.split_last_chunk::<SEAL_BYTES>()?;
         let tag = hmac::sign(&self.0, message);
-        constant_time::verify_slices_are_equal(&tag.as_ref()[..SEAL_BYTES], seal).ok()?;
-        Some(message)
+        same(&tag.as_ref()[..SEAL_BYTES], seal).then_some(message)
     }
 }
 
