@@ -20,7 +20,7 @@ pub fn check(file: &Path) -> Result<(), Exit> {
             file.display()
         );
     } else {
-        refuse(file, &text, probe(&site, &[]))?;
+        refuse(file, &text, probe(&site, &site.directory(file), &[]))?;
     }
     eprintln!("{}: ok", file.display());
     Ok(())

@@ -1,6 +1,8 @@
 //! What a section of the site file becomes: a function, its shards and its ports.
 
+use crate::arbiter::Arbiter;
 use crate::edge;
+use crate::keys;
 use crate::paired::Paired;
 use crate::pool::{EXCHANGE, Steward};
 use crate::site::Section;
@@ -45,6 +47,8 @@ pub struct Ground {
     pub registry: Arc<Registry>,
     /// The pool of sessions.
     pub pool: Arc<Steward>,
+    /// The arbiter, if the site has one.
+    pub arbiter: Option<Arc<Arbiter>>,
 }
 
 /// A function of the site, by its kind, so that it can take a new section of that kind.
@@ -94,7 +98,7 @@ impl Part {
     /// Starts the function of a section.
     pub fn start(section: &Section, ground: &Ground) -> Result<Self, StartError> {
         match section {
-            Section::Ssc(section) => start_ssc(section),
+            Section::Ssc(section) => start_ssc(section, ground),
             Section::Sgc(section) => start_sgc(section),
             Section::Rr(section) => start_rr(section, ground),
             Section::Pe(section) => edge::start(section, ground),
@@ -192,12 +196,15 @@ fn refused(why: String) -> StartError {
     StartError::Prepare(format!("shield.kernel: {why}"))
 }
 
-fn start_ssc(section: &Ssc) -> Result<Part, StartError> {
+fn start_ssc(section: &Ssc, ground: &Ground) -> Result<Part, StartError> {
     let gate = Gate::start(section.gate()).map_err(refused)?;
     let node = match &section.replica {
         None => None,
         Some(replica) => {
-            let node = Node::start(replica, section.shards);
+            let keys = replica.key_file.as_ref().map(|name| keys::read(&ground.directory, name));
+            let refuse = |error| StartError::Prepare(format!("replica.key_file: {error}"));
+            let keys = keys.transpose().map_err(refuse)?;
+            let node = Node::start(replica, keys.as_ref(), section.shards);
             let refuse = |error| StartError::Prepare(format!("replica.listen: {error}"));
             Some(Arc::new(node.map_err(refuse)?))
         }

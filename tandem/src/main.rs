@@ -4,6 +4,7 @@
 //! 6 timed out.
 #![forbid(unsafe_code)]
 
+mod arbiter;
 mod check;
 mod cli;
 mod compose;
@@ -11,6 +12,7 @@ mod ctl;
 mod edge;
 mod emulate;
 mod exit;
+mod keys;
 mod lab;
 mod man;
 mod output;

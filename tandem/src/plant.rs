@@ -116,7 +116,8 @@ impl Plant {
         let units = self.parts.units();
         let managed = units.into_iter().map(|unit| unit as Arc<dyn oam::Managed>);
         let keeping = self.ground.pool.keeping().map(|keeping| keeping as Arc<dyn oam::Managed>);
-        self.ground.registry.set_functions(managed.chain(keeping).collect());
+        let arbiter = self.ground.arbiter.clone().map(|arbiter| arbiter as Arc<dyn oam::Managed>);
+        self.ground.registry.set_functions(managed.chain(keeping).chain(arbiter).collect());
     }
 
     fn own_doorways(&self) -> Vec<Doorway> {
@@ -234,7 +235,7 @@ fn doorway_of(path: &str, section: &Section, address: std::net::SocketAddr) -> D
 
 impl config::Plant<Site> for Plant {
     fn check(&self, site: &Site) -> Vec<Issue> {
-        let mut issues = probe(site, &self.own_doorways());
+        let mut issues = probe(site, &self.ground.directory, &self.own_doorways());
         if site.site.directory != self.site.site.directory {
             let what = "the directory changes only with a restart of the site";
             issues.push(Issue::new("site.directory", what, ""));

@@ -1,12 +1,15 @@
 //! Whether this machine would let a site bind its addresses and read its keys.
 
+use crate::keys;
 use crate::site::{Section, Site};
 use config::{Doorway, Issue, Site as _};
 use std::io;
 use std::net::{TcpListener, UdpSocket};
+use std::path::Path;
 
-/// Everything that hinders; `own` are addresses that the running site holds itself.
-pub fn probe(site: &Site, own: &[Doorway]) -> Vec<Issue> {
+/// Everything that hinders; `directory` is the site's, `own` are addresses that the running site
+/// holds itself.
+pub fn probe(site: &Site, directory: &Path, own: &[Doorway]) -> Vec<Issue> {
     let doorways = site.doorways();
     let others = doorways.iter().filter(|door| !own.iter().any(|held| held.conflicts(door)));
     // An address of the active node of a pair is bound ahead of its coming.
@@ -16,8 +19,13 @@ pub fn probe(site: &Site, own: &[Doorway]) -> Vec<Issue> {
     for (path, section) in site.sections() {
         if let Section::Ssc(ssc) = section {
             issues.extend(unreadable(&path, &ssc));
+            let key_file = ssc.replica.as_ref().and_then(|replica| replica.key_file.as_ref());
+            let unusable = key_file.and_then(|name| keys::read(directory, name).err());
+            issues.extend(unusable.map(|it| it.issue(format!("{path}.replica.key_file"))));
         }
     }
+    let arbiter = site.arbiter.iter().flat_map(|arbiter| arbiter.unreadable(directory));
+    issues.extend(arbiter.map(|issue| issue.under("arbiter")));
     issues
 }
 

@@ -1,5 +1,6 @@
 //! `tandem run`: start the functions of a site, supervise them, drain and end.
 
+use crate::arbiter::Arbiter;
 use crate::check::{self, LOCK};
 use crate::compose::Ground;
 use crate::exit::Exit;
@@ -64,7 +65,7 @@ pub fn run(file: &Path) -> Result<(), Exit> {
     fs::create_dir_all(&directory)
         .map_err(|error| Exit::Failed(format!("{}: {error}", directory.display())))?;
     let _lock = lock(&directory)?;
-    check::refuse(file, &text, probe(&site, &[]))?;
+    check::refuse(file, &text, probe(&site, &directory, &[]))?;
     let levels = Levels::install(&site.oam.log).map_err(Exit::Failed)?;
     if site.site.memory_mb > 0 {
         let taken = driver::memory::take(site.site.memory_mb);
@@ -96,8 +97,6 @@ struct Running {
     oam: Arc<Oam>,
     parts: Parts,
     address: std::path::PathBuf,
-    /// Serves other machines while the site runs.
-    _arbiter: Option<replica::ArbiterServer>,
 }
 
 impl Running {
@@ -111,13 +110,13 @@ impl Running {
         let directory = site.directory(file);
         let registry = Registry::new();
         let pool = Arc::new(Steward::new(site.pool.as_ref(), &directory)?);
+        let arbiter = site.arbiter.as_ref().map(|section| Arbiter::start(section, &directory));
         let ground = Ground {
             directory: directory.clone(),
             registry: Arc::clone(&registry),
             pool: Arc::clone(&pool),
+            arbiter: arbiter.transpose()?.map(Arc::new),
         };
-        let arbiter = site.arbiter.as_ref().map(|section| section.listen);
-        let arbiter = arbiter.map(replica::ArbiterServer::start).transpose()?;
         let slot = Arc::new(OnceLock::new());
         let refuse = |issues| check::refuse(file, text, issues);
         let plant = match Plant::start(site, ground, Arc::clone(&slot)) {
@@ -151,7 +150,7 @@ impl Running {
         // Set once, here.
         let _ = slot.set(Arc::downgrade(&oam));
         let address = directory.join(ADDRESS);
-        Ok(Self { oam, parts, address, _arbiter: arbiter })
+        Ok(Self { oam, parts, address })
     }
 
     /// Supervises until it is time to drain, then drains.

@@ -37,15 +37,7 @@ pub struct Site {
     pub sas: Option<sas::config::Sas>,
     /// An arbiter for pairs on other machines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub arbiter: Option<ArbiterSection>,
-}
-
-/// The third vote of pairs whose nodes run on other machines (`[ssc.replica]`, `arbiter`).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ArbiterSection {
-    /// UDP address to listen on; changes with a restart of the site.
-    pub listen: std::net::SocketAddr,
+    pub arbiter: Option<crate::arbiter::Section>,
 }
 
 /// The site itself.
@@ -134,6 +126,9 @@ impl config::Site for Site {
         if let Some(pool) = &self.pool {
             within("pool", issues, |own| pool.validate(own));
         }
+        if let Some(arbiter) = &self.arbiter {
+            within("arbiter", issues, |own| arbiter.validate(own));
+        }
         let sections = self.sections();
         if sections.len() > FUNCTIONS_MAX {
             let what = format!("{} functions in one site", sections.len());
@@ -150,7 +145,8 @@ impl config::Site for Site {
             });
             let name = section.name();
             let taken = sections[..at].iter().find(|(_, other)| other.name() == name);
-            let reserved = [oam::core::OAM, crate::pool::POOL].contains(&name);
+            let own = [oam::core::OAM, crate::pool::POOL, crate::arbiter::ARBITER];
+            let reserved = own.contains(&name);
             if let Some((other, _)) = taken {
                 let what = format!("the name `{name}` is that of `{other}` already");
                 issues.push(Issue::new(format!("{path}.name"), what, "names are unique"));

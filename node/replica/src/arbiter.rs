@@ -1,50 +1,139 @@
 //! The arbiter: the third vote of a pair, given to one node at a time.
 
 use crate::election::Name;
+use crate::guard::{Door, End, Seal, guard};
 use crate::message::{self, Datagram};
+use authentication::{Keys, Refused};
 use machine::{Duration, Time};
 use std::collections::BTreeMap;
 
 /// Pairs that one arbiter serves.
-const PAIRS_MAX: usize = 1024;
-/// The longest promise that is given.
-const PROMISE_MAX: Duration = Duration::from_secs(60);
+pub const PAIRS_MAX: usize = 1024;
+
+/// Whom an arbiter serves, and how.
+#[derive(Debug, Clone)]
+pub struct Terms {
+    /// The longest promise that is given. A longer one is refused, not cut: who asked would count
+    /// on the whole.
+    pub promise_max: Duration,
+    /// The pairs and their keys. None at all: whoever asks is served, and nothing is sealed.
+    pub pairs: Vec<(u64, Keys)>,
+}
+
+/// Why a datagram is not answered with a vote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Declined {
+    /// It is no request.
+    Unreadable,
+    /// No such pair is known.
+    UnknownPair,
+    /// It is not sealed by the node that it names, or came before.
+    Refused(Refused),
+    /// It asks for a longer promise than is given.
+    LongPromise,
+    /// Unknown pairs have taken all places.
+    Full,
+    /// The other node has the vote, or an earlier life of this arbiter may have given it.
+    Given,
+}
+
+/// The two links of a pair that is known.
+type Doors = BTreeMap<(u64, Name), (Seal, Door)>;
 
 /// Votes for at most one node of each pair at a time. It keeps nothing over a restart, so that
 /// it votes for nobody until every promise of its last life has run out.
-#[derive(Debug)]
 pub struct Arbiter {
     started: Time,
+    promise_max: Duration,
+    /// Empty: everybody is served.
+    doors: Doors,
     votes: BTreeMap<u64, (Name, Time)>,
+    plain: Vec<u8>,
 }
 
 impl Arbiter {
-    /// An arbiter that starts now.
-    #[must_use]
-    pub const fn new(now: Time) -> Self {
-        Self { started: now, votes: BTreeMap::new() }
+    /// An arbiter that starts now; `random` gives another number each time.
+    pub fn new(now: Time, terms: &Terms, mut random: impl FnMut() -> u64) -> Self {
+        let mut doors = Doors::new();
+        for (pair, keys) in &terms.pairs {
+            for name in [Name::A, Name::B] {
+                let made = guard(Some(keys), *pair, End::Arbiter, End::Node(name), random());
+                doors.insert((*pair, name), made);
+            }
+        }
+        let (votes, plain) = (BTreeMap::new(), Vec::new());
+        Self { started: now, promise_max: terms.promise_max, doors, votes, plain }
     }
 
-    /// Takes a datagram; the answer, if there is one.
-    pub fn step(&mut self, now: Time, bytes: &[u8]) -> Option<Vec<u8>> {
-        let (pair, Datagram::Request { node, stamp, promise }) = message::read(bytes)? else {
-            return None;
-        };
-        let promise = promise.min(PROMISE_MAX);
+    /// Pairs that are known, or have asked.
+    #[must_use]
+    pub fn pairs(&self) -> usize {
+        if self.doors.is_empty() { self.votes.len() } else { self.doors.len() / 2 }
+    }
+
+    /// Takes a datagram. `answer` becomes what shall go back, which may be left empty.
+    ///
+    /// # Errors
+    /// Why there is no vote.
+    pub fn step(&mut self, now: Time, bytes: &[u8], answer: &mut Vec<u8>) -> Result<(), Declined> {
+        answer.clear();
+        if self.doors.is_empty() {
+            let (pair, node, stamp, promise) = request(bytes)?;
+            self.vote(now, pair, node, promise)?;
+            *answer = message::grant(pair, stamp);
+            return Ok(());
+        }
+        let (pair, node, sealed) = message::enveloped(bytes).ok_or(Declined::Unreadable)?;
+        let (seal, door) = self.doors.get_mut(&(pair, node)).ok_or(Declined::UnknownPair)?;
+        let plain = door.open(now, sealed, answer).map_err(Declined::Refused)?;
+        if plain.is_empty() {
+            return Ok(()); // it only made itself known
+        }
+        let seal = seal.clone();
+        self.plain.clear();
+        self.plain.extend_from_slice(plain);
+        let (named, by, stamp, promise) = request(&self.plain)?;
+        if (named, by) != (pair, node) {
+            return Err(Declined::Unreadable);
+        }
+        self.vote(now, pair, node, promise)?;
+        *answer = seal.seal(&message::grant(pair, stamp)).into_owned();
+        Ok(())
+    }
+
+    fn vote(
+        &mut self,
+        now: Time,
+        pair: u64,
+        node: Name,
+        promise: Duration,
+    ) -> Result<(), Declined> {
+        if promise > self.promise_max {
+            return Err(Declined::LongPromise);
+        }
         if now < self.started + promise {
-            return None;
+            return Err(Declined::Given);
         }
         if self.votes.len() >= PAIRS_MAX {
             self.votes.retain(|_, (_, until)| *until > now);
         }
-        let known = self.votes.get(&pair);
-        if known.is_none() && self.votes.len() >= PAIRS_MAX
-            || known.is_some_and(|&(holder, until)| holder != node && until > now)
-        {
-            return None;
+        match self.votes.get(&pair) {
+            None if self.votes.len() >= PAIRS_MAX => Err(Declined::Full),
+            Some(&(holder, until)) if holder != node && until > now => Err(Declined::Given),
+            _ => {
+                self.votes.insert(pair, (node, now + promise));
+                Ok(())
+            }
         }
-        self.votes.insert(pair, (node, now + promise));
-        Some(message::grant(pair, stamp))
+    }
+}
+
+fn request(bytes: &[u8]) -> Result<(u64, Name, Time, Duration), Declined> {
+    match message::read(bytes) {
+        Some((pair, Datagram::Request { node, stamp, promise })) => {
+            Ok((pair, node, stamp, promise))
+        }
+        _ => Err(Declined::Unreadable),
     }
 }
 
@@ -52,15 +141,105 @@ impl Arbiter {
 mod tests {
     use super::*;
 
+    fn terms(pairs: Vec<(u64, Keys)>) -> Terms {
+        Terms { promise_max: Duration::from_secs(1), pairs }
+    }
+
     #[test]
     fn the_vote_goes_to_one_node_until_its_promise_ran_out() {
         let promise = Duration::from_millis(50);
         let ask = |node, at| message::request(1, node, Time::from_millis(at), promise);
-        let mut arbiter = Arbiter::new(Time::ZERO);
-        let mut asked = |node, at| arbiter.step(Time::from_millis(at), &ask(node, at)).is_some();
+        let mut arbiter = Arbiter::new(Time::ZERO, &terms(Vec::new()), || 1);
+        let mut asked = |node, at| {
+            let mut answer = Vec::new();
+            let given = arbiter.step(Time::from_millis(at), &ask(node, at), &mut answer).is_ok();
+            assert_eq!(given, !answer.is_empty());
+            given
+        };
         assert!(!asked(Name::A, 10), "an arbiter that just started may have promised before");
         assert!(asked(Name::A, 60) && asked(Name::A, 80));
         assert!(!asked(Name::B, 120));
         assert!(asked(Name::B, 131) && !asked(Name::A, 140));
+    }
+
+    /// What a node with these keys has for the arbiter.
+    struct Voter(Name, Seal, Door);
+
+    impl Voter {
+        fn new(keys: &str, name: Name, life: u64) -> Self {
+            let keys = Keys::parse(keys).unwrap();
+            let (seal, door) = guard(Some(&keys), 7, End::Node(name), End::Arbiter, life);
+            Self(name, seal, door)
+        }
+
+        fn ask(&self, at: u64, promise_ms: u64) -> Vec<u8> {
+            let promise = Duration::from_millis(promise_ms);
+            let plain = message::request(7, self.0, Time::from_millis(at), promise);
+            message::envelope(7, self.0, &self.1.seal(&plain))
+        }
+    }
+
+    const KEY: &str = "the key of pair seven";
+    const OTHER: &str = "the key of pair eight";
+
+    #[test]
+    fn only_the_nodes_of_a_known_pair_are_heard_once_and_for_a_bounded_promise() {
+        let pairs = [(7, KEY), (8, OTHER)].map(|(n, key)| (n, Keys::parse(key).unwrap()));
+        let mut lives = 1_000;
+        let mut arbiter = Arbiter::new(Time::ZERO, &terms(pairs.to_vec()), || {
+            lives += 1_000;
+            lives
+        });
+        let mut voter = Voter::new(KEY, Name::A, 5);
+        let mut answer = Vec::new();
+        let mut step = |at: u64, bytes: &[u8], answer: &mut Vec<u8>| {
+            arbiter.step(Time::from_millis(at), bytes, answer)
+        };
+        // What is not sealed, sealed by another pair, or for one that nobody knows.
+        let plain = message::request(7, Name::B, Time::from_millis(1), Duration::from_secs(60));
+        assert_eq!(step(2_000, &plain, &mut answer), Err(Declined::Unreadable));
+        let forged = message::envelope(7, Name::B, &plain);
+        assert_eq!(step(2_001, &forged, &mut answer), Err(Declined::Refused(Refused::Unsealed)));
+        let stranger = Voter::new(OTHER, Name::B, 6).ask(2_000, 60_000);
+        assert_eq!(step(2_002, &stranger, &mut answer), Err(Declined::Refused(Refused::Forged)));
+        let unknown = message::envelope(9, Name::A, b"whatever");
+        assert_eq!(step(2_003, &unknown, &mut answer), Err(Declined::UnknownPair));
+        assert!(answer.is_empty());
+        // A node that just started is greeted, then heard.
+        let early = voter.ask(2_004, 50);
+        assert_eq!(step(2_004, &early, &mut answer), Err(Declined::Refused(Refused::Unproved)));
+        let _ = voter.2.open(Time::from_millis(2_005), &answer.clone(), &mut answer);
+        let first = voter.ask(2_006, 50);
+        assert_eq!(step(2_006, &first, &mut answer), Ok(()));
+        let (plain, mut back) = (answer.clone(), Vec::new());
+        let grant = voter.2.open(Time::from_millis(2_006), &plain, &mut back).unwrap();
+        assert!(matches!(
+            message::read(grant),
+            Some((7, Datagram::Grant { stamp })) if stamp == Time::from_millis(2_006)
+        ));
+        // Played again it renews nothing; too long a promise is not given.
+        for bytes in [&early, &first] {
+            assert!(step(2_010, bytes, &mut answer).is_err() && answer.is_empty());
+        }
+        let long = voter.ask(2_011, 60_000);
+        assert_eq!(step(2_011, &long, &mut answer), Err(Declined::LongPromise));
+        let mut other = Voter::new(KEY, Name::B, 9);
+        let _ = step(2_040, &other.ask(2_040, 50), &mut answer);
+        let _ = other.2.open(Time::from_millis(2_040), &answer.clone(), &mut answer);
+        assert_eq!(step(2_050, &other.ask(2_050, 50), &mut answer), Err(Declined::Given));
+        assert_eq!(step(2_057, &other.ask(2_057, 50), &mut answer), Ok(()), "it ran out in time");
+    }
+
+    #[test]
+    fn pairs_that_were_invented_take_a_bounded_number_of_places() {
+        let mut arbiter = Arbiter::new(Time::ZERO, &terms(Vec::new()), || 1);
+        let mut answer = Vec::new();
+        let now = Time::from_millis(5_000);
+        for pair in 0..2_000 {
+            let ask = message::request(pair, Name::A, now, Duration::from_millis(500));
+            let given = arbiter.step(now, &ask, &mut answer).is_ok();
+            assert_eq!(given, pair < PAIRS_MAX as u64);
+        }
+        assert_eq!(arbiter.pairs(), PAIRS_MAX);
     }
 }

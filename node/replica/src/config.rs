@@ -19,8 +19,7 @@ pub struct Replica {
     pub pair: u32,
     /// Which of the two this node is: `a` or `b`.
     pub node: Node,
-    /// Address and UDP port of this node for heartbeats and deltas. The link must be private: it
-    /// is not encrypted and carries the state of all calls.
+    /// Address and UDP port of this node for heartbeats and deltas.
     pub listen: String,
     /// The same of the other node.
     pub peer: String,
@@ -29,6 +28,12 @@ pub struct Replica {
     /// it heals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arbiter: Option<String>,
+    /// File with the keys of the pair, relative to the site's directory and readable for its owner
+    /// only; the same at both nodes and at the arbiter. One key a line, of 16 characters and more:
+    /// the first one seals and encrypts, each of them opens. Absent: nothing is sealed, for which
+    /// all addresses must be loopback ones. Changes with a restart of the node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_file: Option<String>,
     /// Who serves when both start at once: the higher. A node that comes back does not take over.
     #[serde(default)]
     pub priority: u8,
@@ -132,13 +137,27 @@ impl Replica {
     /// Pushes what the types alone cannot refuse; paths are relative to the section.
     pub fn validate(&self, issues: &mut Vec<Issue>) {
         let links = [("listen", Some(&self.listen)), ("peer", Some(&self.peer))];
-        for (key, text) in links.into_iter().chain([("arbiter", self.arbiter.as_ref())]) {
-            if let Some(text) = text
-                && text.parse::<SocketAddr>().is_err()
-            {
-                let what = format!("`{text}` is not an IP address with a port");
-                issues.push(Issue::new(key, what, "write 192.0.2.1:5999"));
+        let links = links.into_iter().chain([("arbiter", self.arbiter.as_ref())]);
+        for (key, text) in links.filter_map(|(key, text)| Some((key, text?))) {
+            match text.parse::<SocketAddr>() {
+                Ok(address) if self.key_file.is_none() && !address.ip().is_loopback() => {
+                    let what = format!(
+                        "`{text}` is not on this machine, and without `key_file` whoever reaches \
+                         the link may end or take over all calls"
+                    );
+                    let mend = "write `key_file = \"pair.key\"` here and at the other node: a line \
+                                of `openssl rand -base64 32`, chmod 600";
+                    issues.push(Issue::new(key, what, mend));
+                }
+                Ok(_) => {}
+                Err(_) => {
+                    let what = format!("`{text}` is not an IP address with a port");
+                    issues.push(Issue::new(key, what, "write 192.0.2.1:5999"));
+                }
             }
+        }
+        if self.key_file.as_ref().is_some_and(String::is_empty) {
+            issues.push(Issue::new("key_file", "the path is empty", "write a file's name"));
         }
         if !(1..=10_000).contains(&self.heartbeat_ms) {
             let what = format!("{} is out of range", self.heartbeat_ms);
@@ -158,5 +177,32 @@ impl Replica {
                 issues.push(Issue::new(format!("addresses[{n}]"), what, "write 192.0.2.9/24@eth0"));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn issues(more: &str) -> Vec<String> {
+        let text = format!(r#"{{ "node": "a"{more} }}"#);
+        let section: Replica = serde_json::from_str(&text).unwrap();
+        let mut issues = Vec::new();
+        section.validate(&mut issues);
+        issues.into_iter().map(|issue| issue.path).collect()
+    }
+
+    #[test]
+    fn a_pair_without_a_key_stays_on_one_machine() {
+        let here = r#", "listen": "127.0.0.1:5999", "peer": "[::1]:5999""#;
+        let there = r#", "listen": "0.0.0.0:5999", "peer": "192.0.2.2:5999""#;
+        let arbiter = r#", "arbiter": "192.0.2.3:5998""#;
+        assert_eq!(issues(here), Vec::<String>::new());
+        assert_eq!(issues(&format!("{here}{arbiter}")), ["arbiter"]);
+        assert_eq!(issues(there), ["listen", "peer"]);
+        let key = r#", "key_file": "pair.key""#;
+        assert_eq!(issues(&format!("{there}{arbiter}{key}")), Vec::<String>::new());
+        let empty = r#", "key_file": """#;
+        assert_eq!(issues(&format!("{here}{empty}")), ["key_file"]);
     }
 }

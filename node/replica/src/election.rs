@@ -21,6 +21,15 @@ pub enum Name {
 }
 
 impl Name {
+    /// The other one.
+    #[must_use]
+    pub const fn other(self) -> Self {
+        match self {
+            Self::A => Self::B,
+            Self::B => Self::A,
+        }
+    }
+
     pub(crate) const fn number(self) -> u64 {
         match self {
             Self::A => 1,

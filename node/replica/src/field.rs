@@ -9,10 +9,15 @@
 /// Octets of tag and length.
 const HEAD: usize = 5;
 
+/// The length of a field. One beyond four octets, which no delta has, ends the text for its reader.
+fn length(octets: usize) -> [u8; 4] {
+    u32::try_from(octets).unwrap_or(u32::MAX).to_be_bytes()
+}
+
 /// Appends a field with these octets.
 pub fn bytes(out: &mut Vec<u8>, tag: u8, value: &[u8]) {
     out.push(tag);
-    out.extend_from_slice(&(value.len() as u32).to_be_bytes());
+    out.extend_from_slice(&length(value.len()));
     out.extend_from_slice(value);
 }
 
@@ -27,8 +32,8 @@ pub fn nested(out: &mut Vec<u8>, tag: u8, write: impl FnOnce(&mut Vec<u8>)) {
     let at = out.len();
     out.extend_from_slice(&[0; 4]);
     write(out);
-    let length = (out.len() - at - 4) as u32;
-    out[at..at + 4].copy_from_slice(&length.to_be_bytes());
+    let length = length(out.len() - at - 4);
+    out[at..at + 4].copy_from_slice(&length);
 }
 
 /// The fields of a text, in order; ends at the first that is cut off.

@@ -19,7 +19,13 @@
 //!   node that has not heard its peer for `detect` presumes it dead. While the link between them
 //!   is cut both may be active; when it heals the one with the lower epoch steps down at once.
 //!   Give the link two paths, or name an arbiter.
+//!
+//! **Who is heard.** With keys every datagram is sealed and encrypted ([`guard`]): what nobody of
+//! the pair has sealed, or what comes a second time, is dropped and counted. Without keys whoever
+//! can send from the peer's address is the peer: good for one machine, and refused for more.
 #![forbid(unsafe_code)]
+#![warn(clippy::cast_possible_truncation)]
+#![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod address;
 mod arbiter;
@@ -27,15 +33,20 @@ pub mod config;
 mod election;
 mod facts;
 pub mod field;
+pub mod guard;
 mod message;
 mod node;
 mod pair;
+mod server;
 mod sink;
 mod source;
 
-pub use arbiter::Arbiter;
+pub use arbiter::{Arbiter, Declined, PAIRS_MAX, Terms};
+pub use authentication::{Keys, Refused};
 pub use config::Replica;
 pub use election::{Name, Role};
-pub use facts::ReplicaFact;
-pub use node::{ArbiterServer, Node};
+pub use facts::{ArbiterFact, ReplicaFact};
+pub use message::envelope;
+pub use node::Node;
 pub use pair::{In, Out, PROTOCOL, Pair, Params, Standing};
+pub use server::ArbiterServer;

@@ -6,6 +6,12 @@ use machine::{Duration, Time};
 
 /// First octets of every datagram.
 const MAGIC: &[u8; 4] = b"TDR1";
+/// First octets of what a node has sealed for the arbiter: its pair and name follow in clear, so
+/// that the arbiter knows which key to try.
+const ENVELOPE: &[u8; 4] = b"TDA1";
+/// Numbers of the stream and epochs end here: no life counts so far, and what is added to them
+/// later does not wrap.
+const NUMBER_MAX: u64 = 1 << 62;
 
 const KIND_BEAT: u8 = 1;
 const KIND_DELTAS: u8 = 2;
@@ -170,8 +176,27 @@ pub fn request(pair: u64, node: Name, stamp: Time, promise: Duration) -> Vec<u8>
     head(&mut out, pair, KIND_REQUEST);
     field::number(&mut out, tag::NODE, node.number());
     field::number(&mut out, tag::STAMP, stamp.as_nanos());
-    field::number(&mut out, tag::PROMISE, promise.as_nanos() as u64);
+    let promise_ns = u64::try_from(promise.as_nanos()).unwrap_or(u64::MAX);
+    field::number(&mut out, tag::PROMISE, promise_ns);
     out
+}
+
+/// What node `node` of `pair` has sealed for the arbiter, as it leaves.
+#[must_use]
+pub fn envelope(pair: u64, node: Name, sealed: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(sealed.len() + 13);
+    out.extend_from_slice(ENVELOPE);
+    out.extend_from_slice(&pair.to_be_bytes());
+    out.push(if node == Name::A { 1 } else { 2 });
+    out.extend_from_slice(sealed);
+    out
+}
+
+/// Which node of which pair says that it sealed the rest.
+pub fn enveloped(bytes: &[u8]) -> Option<(u64, Name, &[u8])> {
+    let (pair, rest) = bytes.strip_prefix(ENVELOPE)?.split_first_chunk()?;
+    let (&node, sealed) = rest.split_first()?;
+    Some((u64::from_be_bytes(*pair), Name::of(node.into())?, sealed))
 }
 
 /// The arbiter's vote.
@@ -194,8 +219,8 @@ pub fn entries(fields: Fields<'_>) -> impl Iterator<Item = Entry<'_>> {
     })
 }
 
-/// Reads a datagram; its pair's number stands before it. `None`: it is not ours, or of a kind
-/// that this version does not know.
+/// Reads a datagram; its pair's number stands before it. `None`: it is not ours, of a kind that
+/// this version does not know, or counts further than any life.
 pub fn read(bytes: &[u8]) -> Option<(u64, Datagram<'_>)> {
     let rest = bytes.strip_prefix(MAGIC)?;
     let (&kind, rest) = rest.split_first()?;
@@ -206,6 +231,10 @@ pub fn read(bytes: &[u8]) -> Option<(u64, Datagram<'_>)> {
     };
     let time = |tag| Time::from_nanos(found(tag));
     let stream = (found(tag::STREAM_EPOCH), found(tag::STREAM));
+    let counts = [tag::EPOCH, tag::STATE_EPOCH, tag::VOTE, tag::APPLIED, tag::FIRST].map(found);
+    if counts.into_iter().chain([stream.0, stream.1]).any(|number| number > NUMBER_MAX) {
+        return None;
+    }
     let datagram = match kind {
         KIND_BEAT => Datagram::Beat(Beat {
             node: Name::of(found(tag::NODE))?,
@@ -217,13 +246,13 @@ pub fn read(bytes: &[u8]) -> Option<(u64, Datagram<'_>)> {
             merit: Merit {
                 epoch: found(tag::STATE_EPOCH),
                 synced: found(tag::SYNCED) == 1,
-                priority: found(tag::PRIORITY) as u8,
+                priority: u8::try_from(found(tag::PRIORITY)).unwrap_or(u8::MAX),
             },
             vote: found(tag::VOTE),
             vote_echo: time(tag::VOTE_ECHO),
             stream,
             applied: found(tag::APPLIED),
-            version: found(tag::VERSION) as u32,
+            version: u32::try_from(found(tag::VERSION)).unwrap_or(u32::MAX),
         }),
         KIND_DELTAS => {
             Datagram::Deltas { stream, first: found(tag::FIRST), fields: fields.clone() }
@@ -263,6 +292,10 @@ mod tests {
         field::bytes(&mut bytes, 250, b"what a later version says");
         let Some((77, Datagram::Beat(found))) = read(&bytes) else { panic!("a beat") };
         assert_eq!(found, written);
+        let mut far = beat(77, &Beat { epoch: u64::MAX, ..written });
+        assert!(read(&far).is_none(), "no epoch counts so far");
+        far = deltas(77, (3, 1), u64::MAX);
+        assert!(read(&far).is_none(), "no stream is so long");
         bytes[4] = 99;
         assert!(read(&bytes).is_none(), "a kind of a later version is passed over");
     }

@@ -9,13 +9,14 @@
 //! two has told its standby more than the network, never less.
 
 use crate::address::Addresses;
-use crate::arbiter::Arbiter;
 use crate::config::Replica;
-use crate::election::Role;
+use crate::election::{Name, Role};
 use crate::facts::ReplicaFact;
+use crate::guard::{Door, End, Refusals, Seal, guard};
 use crate::message;
 use crate::pair::{In, Out, PROTOCOL, Pair, Params, Standing, fit};
 use crate::source::WINDOW_BYTES;
+use authentication::{Keys, Refused};
 use driver::Clock;
 use event::Sheet;
 use machine::{Duration, Time};
@@ -31,7 +32,8 @@ use std::thread::JoinHandle;
 /// Octets of the longest datagram.
 const DATAGRAM_MAX: usize = 65_536;
 /// Room of the socket: a full window of small datagrams, each with what the kernel adds to it.
-const RECEIVE_BYTES: i32 = 4 * WINDOW_BYTES as i32;
+const RECEIVE_BYTES: i32 = 4 << 20;
+const _: () = assert!(RECEIVE_BYTES as usize == 4 * WINDOW_BYTES);
 /// Datagrams that one turn takes before it looks at the clock: what waits after a pause is heard
 /// whole, since a heartbeat may stand behind many deltas and says that the other node lives.
 const DATAGRAMS_PER_TURN: usize = 4_096;
@@ -45,6 +47,8 @@ const CHANGES_MAX: usize = 64;
 const ADDRESS_LOOK: std::time::Duration = std::time::Duration::from_millis(5);
 /// Longest wait of the thread.
 const WAIT_MAX: Duration = Duration::from_millis(5);
+/// How often a node makes itself known to its arbiter.
+const MADE_KNOWN: Duration = Duration::from_secs(1);
 /// How often it is looked whether there are shards yet.
 const ATTACH_LOOK: std::time::Duration = std::time::Duration::from_millis(1);
 
@@ -60,6 +64,7 @@ struct Shared {
     clock: Clock,
     socket: UdpSocket,
     peer: SocketAddr,
+    seal: Seal,
     arbiter: Option<Votes>,
     inner: Mutex<Inner>,
     /// The last heartbeat that the thread sent.
@@ -71,6 +76,14 @@ struct Shared {
     /// Deltas told and not in the sheet yet: no shard may hold a lock that heartbeats wait for.
     told: AtomicU64,
     sheet: Mutex<Sheet<ReplicaFact>>,
+    /// What was refused on the link and from the arbiter's address.
+    refusals: Mutex<Refusals>,
+}
+
+/// What comes from the other node, and from the arbiter.
+struct Doors {
+    link: Door,
+    votes: Door,
 }
 
 /// A node of a pair that runs. Dropping it ends its thread and gives the addresses away.
@@ -83,14 +96,29 @@ pub struct Node {
 struct Votes {
     socket: UdpSocket,
     arbiter: SocketAddr,
+    seal: Seal,
+    pair: u64,
+    node: Name,
 }
 
 impl Votes {
-    fn new(arbiter: SocketAddr) -> io::Result<Self> {
+    fn new(arbiter: SocketAddr, seal: Seal, config: &Replica) -> io::Result<Self> {
         let any = if arbiter.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
         let socket = UdpSocket::bind(any)?;
         socket.set_nonblocking(true)?;
-        Ok(Self { socket, arbiter })
+        Ok(Self { socket, arbiter, seal, pair: config.pair.into(), node: config.name() })
+    }
+
+    /// Sends what was sealed already, or a request as it is where nothing is sealed.
+    fn send(&self, bytes: &[u8]) {
+        // An arbiter that is away does not answer; that is all there is to it.
+        let _ = match self.seal.is_sealed() {
+            true => {
+                let enveloped = message::envelope(self.pair, self.node, bytes);
+                self.socket.send_to(&enveloped, self.arbiter)
+            }
+            false => self.socket.send_to(bytes, self.arbiter),
+        };
     }
 
     fn heard(&self, buffer: &mut [u8]) -> Option<usize> {
@@ -113,22 +141,29 @@ fn address(text: &str) -> io::Result<SocketAddr> {
     text.parse().map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, text.to_owned()))
 }
 
+/// Numbers of a life from random octets.
+pub(crate) fn lives(random: &[u8; 32]) -> [u64; 4] {
+    let (chunks, _) = random.as_chunks::<8>();
+    [0, 1, 2, 3].map(|at| u64::from_be_bytes(chunks[at]))
+}
+
 impl Node {
     /// Starts a standby for a function with as many shards as `lanes`. It is silent until the
-    /// function is there ([`Mirror::attach`]).
+    /// function is there ([`Mirror::attach`]). `keys` are those of the pair's `key_file`.
     ///
     /// # Errors
     /// The socket cannot be bound; no randomness; no thread.
-    pub fn start(config: &Replica, lanes: u16) -> io::Result<Self> {
+    pub fn start(config: &Replica, keys: Option<&Keys>, lanes: u16) -> io::Result<Self> {
         let clock = Clock::start();
         let now = Time::from_nanos(clock.now_ns());
         let random = driver::random()?;
+        let [incarnation, life, voter, _] = lives(&random);
         let detect = config.detect();
         let params = Params {
             pair: config.pair.into(),
             node: config.name(),
             priority: config.priority,
-            incarnation: random.iter().fold(0, |sum: u64, &b| sum.rotate_left(8) ^ u64::from(b)),
+            incarnation,
             heartbeat: config.heartbeat(),
             detect,
             lease: detect * 4 / 5,
@@ -140,14 +175,19 @@ impl Node {
         if let Err(error) = driver::make_room(&socket, RECEIVE_BYTES) {
             tracing::warn!(%error, "the link to the other node has little room");
         }
+        let (pair, own) = (params.pair, End::Node(params.node));
+        let (seal, link) = guard(keys, pair, own, End::Node(params.node.other()), life);
+        let (vote_seal, votes) = guard(keys, pair, own, End::Arbiter, voter);
+        let doors = Doors { link, votes };
         let arbiter = config.arbiter.as_deref().map(address).transpose()?;
-        let arbiter = arbiter.map(Votes::new).transpose()?;
+        let arbiter = arbiter.map(|at| Votes::new(at, vote_seal, config)).transpose()?;
         let inner = Inner { pair: Pair::new(params, now), orders: None, late: Vec::new() };
         let shared = Arc::new(Shared {
             config: config.clone(),
             clock,
             socket,
             peer: address(&config.peer)?,
+            seal,
             arbiter,
             inner: Mutex::new(inner),
             pulse: Mutex::default(),
@@ -156,6 +196,7 @@ impl Node {
             trouble: Mutex::new(None),
             told: AtomicU64::new(0),
             sheet: Mutex::new(Sheet::new()),
+            refusals: Mutex::default(),
         });
         let (changes, changed) = sync_channel(CHANGES_MAX);
         let own = Arc::clone(&shared);
@@ -166,7 +207,7 @@ impl Node {
             if let Err(error) = driver::link::urgent() {
                 tracing::warn!(%error, "the heartbeats run at common priority");
             }
-            own.run(&changes);
+            own.run(doors, &changes);
         })?;
         Ok(Self { shared, threads: Mutex::new(vec![thread, holder]) })
     }
@@ -235,6 +276,13 @@ impl Node {
         } else if !standing.is_synced {
             let text = "the standby does not have everything: a failure now would lose calls";
             alarm("replica-out-of-date", "major", text.into());
+        }
+        if let Some(count) = lock(&self.shared.refusals).last(self.shared.now()) {
+            let text = format!(
+                "{count} datagrams of late were not sealed by the other node: it has another key, \
+                 or somebody forges them"
+            );
+            alarm("replica-refuses", "major", text);
         }
         if let Some(trouble) = &*lock(&self.shared.trouble) {
             alarm("replica-address", "critical", trouble.clone());
@@ -348,7 +396,7 @@ impl Shared {
             let now = self.now();
             if now >= next && now < began + STUCK_MAX {
                 next = now + self.config.heartbeat();
-                let _ = self.socket.send_to(&lock(&self.pulse), self.peer);
+                self.send(&lock(&self.pulse));
             }
         }
     }
@@ -361,10 +409,25 @@ impl Shared {
     /// Sends, not under the lock: the kernel may let the heartbeats' thread run in between, which
     /// must not wait for a shard that waits for a core.
     fn speak(&self, datagrams: Vec<Vec<u8>>) {
-        for bytes in datagrams {
-            // What cannot be sent is sent again, or its absence noticed.
-            let _ = self.socket.send_to(&bytes, self.peer);
-        }
+        datagrams.iter().for_each(|bytes| self.send(bytes));
+    }
+
+    /// Seals and sends to the other node.
+    fn send(&self, bytes: &[u8]) {
+        // What cannot be sent is sent again, or its absence noticed.
+        let _ = self.socket.send_to(&self.seal.seal(bytes), self.peer);
+    }
+
+    /// Counts what is not heard.
+    fn refuse(&self, why: Refused) {
+        let fact = match why {
+            Refused::Unsealed => ReplicaFact::Unsealed,
+            Refused::Forged => ReplicaFact::Forged,
+            Refused::Replayed => ReplicaFact::Replayed,
+            Refused::Unproved => ReplicaFact::Unproved,
+        };
+        lock(&self.sheet).add(fact, 1);
+        lock(&self.refusals).add(self.now(), why);
     }
 
     /// Keeps the addresses until nobody changes them any more, then gives them away.
@@ -393,9 +456,10 @@ impl Shared {
         }
     }
 
-    fn run(&self, changes: &SyncSender<Addressing>) {
+    fn run(&self, mut doors: Doors, changes: &SyncSender<Addressing>) {
         let mut buffer = vec![0; DATAGRAM_MAX];
         let mut outs = Vec::new();
+        let mut known_at = Time::ZERO;
         // Who is heard is told everything: there must be shards to take it. What the other node
         // says meanwhile waits in the socket.
         while self.patient().orders.is_none() && !self.is_ending.load(Relaxed) {
@@ -403,26 +467,8 @@ impl Shared {
         }
         while !self.is_ending.load(Relaxed) {
             self.wait();
-            for turn in 0..DATAGRAMS_PER_TURN {
-                // After the first one nothing is waited for.
-                if turn == 1 {
-                    let _ = self.socket.set_nonblocking(true);
-                }
-                let Ok((length, from)) = self.socket.recv_from(&mut buffer) else { break };
-                if from.ip().to_canonical() != self.peer.ip().to_canonical() {
-                    lock(&self.sheet).add(ReplicaFact::Strangers, 1);
-                    continue;
-                }
-                let mut inner = self.patient();
-                inner.pair.step(self.now(), In::Heard(&buffer[..length]), &mut outs);
-                self.gate(&inner);
-            }
-            let _ = self.socket.set_nonblocking(false);
-            while let Some(length) = self.arbiter.as_ref().and_then(|v| v.heard(&mut buffer)) {
-                let mut inner = self.patient();
-                inner.pair.step(self.now(), In::Heard(&buffer[..length]), &mut outs);
-                self.gate(&inner);
-            }
+            self.hear(&mut doors.link, &mut buffer, &mut outs);
+            self.hear_arbiter(&mut doors.votes, &mut buffer, &mut outs);
             let now = self.now();
             let orders_left = {
                 let mut inner = self.patient();
@@ -437,6 +483,66 @@ impl Shared {
             for out in orders_left {
                 self.carry_out(out, changes);
             }
+            if now >= known_at + MADE_KNOWN {
+                known_at = now;
+                self.make_known();
+            }
+        }
+    }
+
+    /// Takes what the other node has sent.
+    fn hear(&self, door: &mut Door, buffer: &mut [u8], outs: &mut Vec<Out>) {
+        let mut answer = Vec::new();
+        for turn in 0..DATAGRAMS_PER_TURN {
+            // After the first one nothing is waited for.
+            if turn == 1 {
+                let _ = self.socket.set_nonblocking(true);
+            }
+            let Ok((length, from)) = self.socket.recv_from(buffer) else { break };
+            if from.ip().to_canonical() != self.peer.ip().to_canonical() {
+                lock(&self.sheet).add(ReplicaFact::Strangers, 1);
+                continue;
+            }
+            match door.open(self.now(), &buffer[..length], &mut answer) {
+                Ok(message) => {
+                    let mut inner = self.patient();
+                    inner.pair.step(self.now(), In::Heard(message), outs);
+                    self.gate(&inner);
+                }
+                Err(why) => self.refuse(why),
+            }
+            if !answer.is_empty() {
+                // It is sealed; who does not get it speaks again.
+                let _ = self.socket.send_to(&answer, self.peer);
+            }
+        }
+        let _ = self.socket.set_nonblocking(false);
+    }
+
+    /// Takes what the arbiter has answered.
+    fn hear_arbiter(&self, door: &mut Door, buffer: &mut [u8], outs: &mut Vec<Out>) {
+        let Some(votes) = &self.arbiter else { return };
+        let mut answer = Vec::new();
+        while let Some(length) = votes.heard(buffer) {
+            match door.open(self.now(), &buffer[..length], &mut answer) {
+                Ok(message) => {
+                    let mut inner = self.patient();
+                    inner.pair.step(self.now(), In::Answered(message), outs);
+                    self.gate(&inner);
+                }
+                Err(why) => self.refuse(why),
+            }
+            if !answer.is_empty() {
+                votes.send(&answer);
+            }
+        }
+    }
+
+    /// Lets the arbiter know this life of the node before its vote is needed: an arbiter that was
+    /// started meanwhile would have to be convinced first.
+    fn make_known(&self) {
+        if let Some(votes) = self.arbiter.as_ref().filter(|votes| votes.seal.is_sealed()) {
+            votes.send(&votes.seal.seal(&[]));
         }
     }
 
@@ -454,16 +560,14 @@ impl Shared {
     fn carry_out(&self, out: Out, changes: &SyncSender<Addressing>) {
         match out {
             Out::ToPeer(bytes) => {
-                // What cannot be sent is sent again, or its absence noticed.
-                let _ = self.socket.send_to(&bytes, self.peer);
+                self.send(&bytes);
                 if message::is_beat(&bytes) {
                     *lock(&self.pulse) = bytes;
                 }
             }
             Out::ToArbiter(bytes) => {
-                if let Some(Votes { socket, arbiter }) = &self.arbiter {
-                    // An arbiter that is away does not answer; that is all there is to it.
-                    let _ = socket.send_to(&bytes, arbiter);
+                if let Some(votes) = &self.arbiter {
+                    votes.send(&votes.seal.seal(&bytes));
                 }
             }
             Out::Activate(epoch) => {
@@ -514,49 +618,3 @@ impl Shared {
 
 /// Attempts to give an order to a shard.
 const ORDER_TRIES: usize = 50;
-
-/// An arbiter that runs. Dropping it ends it.
-pub struct ArbiterServer {
-    is_ending: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl ArbiterServer {
-    /// Serves at a UDP address.
-    ///
-    /// # Errors
-    /// The socket cannot be bound; no thread.
-    pub fn start(listen: SocketAddr) -> io::Result<Self> {
-        let socket = UdpSocket::bind(listen)?;
-        socket.set_read_timeout(Some(Duration::from_millis(100)))?;
-        let is_ending = Arc::new(AtomicBool::new(false));
-        let ending = Arc::clone(&is_ending);
-        let thread = std::thread::Builder::new().name("arbiter".into()).spawn(move || {
-            if let Err(error) = driver::link::urgent() {
-                tracing::warn!(%error, "the arbiter runs at common priority");
-            }
-            let clock = Clock::start();
-            let mut arbiter = Arbiter::new(Time::from_nanos(clock.now_ns()));
-            let mut buffer = [0; 512];
-            while !ending.load(Relaxed) {
-                let Ok((length, from)) = socket.recv_from(&mut buffer) else { continue };
-                let now = Time::from_nanos(clock.now_ns());
-                if let Some(answer) = arbiter.step(now, &buffer[..length]) {
-                    // Who does not get it asks again.
-                    let _ = socket.send_to(&answer, from);
-                }
-            }
-        })?;
-        Ok(Self { is_ending, thread: Some(thread) })
-    }
-}
-
-impl Drop for ArbiterServer {
-    fn drop(&mut self) {
-        self.is_ending.store(true, Relaxed);
-        if let Some(thread) = self.thread.take() {
-            // A panic of the thread was reported when it happened.
-            let _ = thread.join();
-        }
-    }
-}

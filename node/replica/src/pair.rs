@@ -48,8 +48,10 @@ pub struct Params {
 /// What happened.
 #[derive(Debug)]
 pub enum In<'a> {
-    /// A datagram came from the peer or the arbiter.
+    /// The peer said this.
     Heard(&'a [u8]),
+    /// The arbiter answered this.
+    Answered(&'a [u8]),
     /// A lane has told everything for the snapshot of that number.
     SnapshotEnded(u64),
     /// A lane does nothing more after [`Out::Deactivate`].
@@ -175,6 +177,7 @@ impl Pair {
     pub fn step(&mut self, now: Time, input: In<'_>, out: &mut Vec<Out>) {
         match input {
             In::Heard(bytes) => self.heard(now, bytes, out),
+            In::Answered(bytes) => self.answered(now, bytes),
             In::SnapshotEnded(number) => self.source.lane_ended(number),
             In::Quiet => {
                 if let Some((lanes, _)) = &mut self.handover {
@@ -227,8 +230,17 @@ impl Pair {
                     self.beat(now, out);
                 }
             }
-            Datagram::Grant { stamp } => self.election.granted(now, stamp),
-            Datagram::Request { .. } => {}
+            Datagram::Grant { .. } | Datagram::Request { .. } => {}
+        }
+    }
+
+    /// The arbiter may give its vote, and nothing else.
+    fn answered(&mut self, now: Time, bytes: &[u8]) {
+        if let Some((pair, Datagram::Grant { stamp })) = message::read(bytes)
+            && pair == self.params.pair
+            && stamp <= now
+        {
+            self.election.granted(now, stamp);
         }
     }
 

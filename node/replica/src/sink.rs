@@ -8,6 +8,9 @@ use crate::source::WINDOW_BYTES;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry::Vacant;
 
+/// What an entry counts beside its delta; as at its sender.
+const ENTRY_BYTES: usize = 8;
+
 /// What shall be done with the state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Change {
@@ -30,8 +33,8 @@ pub(crate) struct Sink {
 impl Change {
     const fn bytes(&self) -> usize {
         match self {
-            Self::Apply(_, delta) => delta.len(),
-            Self::Forget | Self::Whole => 0,
+            Self::Apply(_, delta) => delta.len() + ENTRY_BYTES,
+            Self::Forget | Self::Whole => ENTRY_BYTES,
         }
     }
 }

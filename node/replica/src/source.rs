@@ -179,10 +179,11 @@ impl Source {
             self.moved = self.moved.max(now); // nothing was on its way: time counts from here
         }
         while self.flying < self.window {
-            let at = (self.next - self.base) as usize;
-            if at >= self.log.len() {
+            let Some(at) =
+                usize::try_from(self.next - self.base).ok().filter(|at| *at < self.log.len())
+            else {
                 return;
-            }
+            };
             let mut datagram = message::deltas(pair, self.stream, self.next);
             let empty = datagram.len();
             for entry in self.log.range(at..) {

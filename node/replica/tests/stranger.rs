@@ -1,12 +1,12 @@
-//! What comes on the link from anybody but the other node changes nothing.
+//! What comes on the link, or to an arbiter, from anybody but the other node changes nothing.
 
-use event::Reading;
-use replica::{Node, Replica};
+use event::{Cells, Reading};
+use replica::{ArbiterServer, Keys, Node, Replica, Role, Terms, field};
 use runtime::{Mirror as _, Orders};
-use std::net::UdpSocket;
+use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
-const DEADLINE: Duration = Duration::from_secs(10);
+const DEADLINE: Duration = Duration::from_secs(30);
 const HEARTBEAT: Duration = Duration::from_millis(20);
 
 fn free_port() -> u16 {
@@ -15,9 +15,12 @@ fn free_port() -> u16 {
 }
 
 fn strangers(node: &Node) -> u64 {
-    let cells = node.cells();
+    count(&node.cells(), "replica_strangers_total")
+}
+
+fn count(cells: &Cells, name: &str) -> u64 {
     let mut readings = cells.readings();
-    match readings.find(|(row, _)| row.name == "replica_strangers_total") {
+    match readings.find(|(row, _)| row.name == name) {
         Some((_, Reading::Value(count))) => count,
         other => panic!("{other:?}"),
     }
@@ -35,7 +38,7 @@ fn a_datagram_from_another_address_is_counted_and_not_heard() {
     }))
     .expect("a configuration");
     let other = UdpSocket::bind(format!("127.0.0.2:{there}")).expect("loopback is wide");
-    let node = Node::start(&config, 1).expect("it starts");
+    let node = Node::start(&config, None, 1).expect("it starts");
     let mut beat = vec![0; 2_048];
     other.set_read_timeout(Some(10 * HEARTBEAT)).expect("a time-out");
     let early = other.recv(&mut beat);
@@ -51,4 +54,166 @@ fn a_datagram_from_another_address_is_counted_and_not_heard() {
     }
     assert!(strangers(&node) > 0);
     assert!(!node.standing().is_peer_alive, "a heartbeat from elsewhere is none");
+}
+
+fn keys() -> Keys {
+    Keys::parse("the key of this pair").expect("a key")
+}
+
+fn node(name: &str, listen: u16, peer: SocketAddr, arbiter: Option<SocketAddr>) -> Node {
+    let config: Replica = serde_json::from_value(serde_json::json!({
+        "node": name,
+        "priority": u8::from(name == "a"),
+        "listen": format!("127.0.0.1:{listen}"),
+        "peer": peer.to_string(),
+        "arbiter": arbiter.map(|at| at.to_string()),
+        "heartbeat_ms": HEARTBEAT.as_millis() as u64,
+        "detect_ms": 500,
+    }))
+    .expect("a configuration");
+    Node::start(&config, Some(&keys()), 1).expect("it starts")
+}
+
+fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < DEADLINE, "{what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// A wire between two nodes that its owner reads: an end before each.
+struct Wire {
+    ends: [UdpSocket; 2],
+    nodes: [SocketAddr; 2],
+    recorded: Vec<(usize, Vec<u8>)>,
+}
+
+impl Wire {
+    fn new(nodes: [u16; 2]) -> Self {
+        let ends = ["127.0.0.2:0", "127.0.0.3:0"].map(|at| UdpSocket::bind(at).expect("loopback"));
+        ends.iter().for_each(|end| end.set_nonblocking(true).expect("a socket"));
+        let nodes = nodes.map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
+        Self { ends, nodes, recorded: Vec::new() }
+    }
+
+    fn at(&self, end: usize) -> SocketAddr {
+        self.ends[end].local_addr().expect("it is bound")
+    }
+
+    /// Carries over what came.
+    fn carry(&mut self) {
+        let mut buffer = [0; 2_048];
+        for from in 0..2 {
+            while let Ok(length) = self.ends[from].recv(&mut buffer) {
+                let bytes = buffer[..length].to_vec();
+                self.say(1 - from, &bytes);
+                self.recorded.push((1 - from, bytes));
+            }
+        }
+    }
+
+    /// Says something to a node from the address of the other one.
+    fn say(&self, to: usize, bytes: &[u8]) {
+        let _ = self.ends[to].send_to(bytes, self.nodes[to]);
+    }
+}
+
+/// A heartbeat in clear: the other node is active in epoch 1,000.
+fn forged() -> Vec<u8> {
+    let mut out = b"TDR1\x01".to_vec();
+    let far = u64::MAX / 4;
+    for (tag, value) in [(1, 1), (2, 2), (3, 99), (4, far), (6, 1), (7, 1_000), (20, 1)] {
+        field::number(&mut out, tag, value);
+    }
+    out
+}
+
+#[test]
+fn forged_and_replayed_datagrams_between_two_real_nodes_are_counted_and_move_nothing() {
+    let ports = [free_port(), free_port()];
+    let mut wire = Wire::new(ports);
+    let [a, b] = [("a", 0), ("b", 1)].map(|(name, n)| node(name, ports[n], wire.at(n), None));
+    a.attach(Orders::default());
+    b.attach(Orders::default());
+    until("one is active, and they hear each other", || {
+        wire.carry();
+        let standings = [a.standing(), b.standing()];
+        standings[0].role == Role::Active && standings.iter().all(|it| it.is_peer_alive)
+    });
+    let epoch = a.standing().epoch;
+    let forged = forged();
+    for _ in 0..40 {
+        wire.carry();
+        let recorded = std::mem::take(&mut wire.recorded);
+        for (to, bytes) in recorded.iter().rev().take(20) {
+            wire.say(*to, bytes);
+        }
+        wire.recorded = recorded;
+        wire.say(0, &forged);
+        wire.say(1, &forged);
+        std::thread::sleep(Duration::from_millis(5));
+        let standings = [a.standing(), b.standing()];
+        assert_eq!(standings.map(|it| it.role), [Role::Active, Role::Standby]);
+        assert_eq!(standings.map(|it| it.epoch), [epoch; 2]);
+    }
+    until("it is counted, with its reason", || {
+        wire.carry();
+        let cells = [a.cells(), b.cells()];
+        let names = ["replica_unsealed_total", "replica_replayed_total"];
+        cells.iter().all(|cells| names.iter().all(|name| count(cells, name) >= 10))
+    });
+    assert!(count(&a.cells(), "replica_forged_total") == 0);
+    wire.recorded.clear();
+    until("they go on", || {
+        wire.carry();
+        wire.recorded.len() > 20 && b.standing().is_peer_active
+    });
+    let alarms = a.alarms();
+    assert!(alarms.iter().any(|row| row["name"] == "replica-refuses"), "{alarms:?}");
+    // The standby hears nothing but what the active one once said: that does not keep it waiting.
+    let recorded = std::mem::take(&mut wire.recorded);
+    a.end();
+    until("the standby takes over", || {
+        recorded.iter().filter(|(to, _)| *to == 1).for_each(|(to, bytes)| wire.say(*to, bytes));
+        b.standing().role == Role::Active
+    });
+}
+
+#[test]
+fn a_forged_request_to_an_arbiter_does_not_keep_its_vote_from_the_pair() {
+    let listen = SocketAddr::from(([127, 0, 0, 1], free_port()));
+    let terms = Terms { promise_max: Duration::from_secs(5), pairs: vec![(1, keys())] };
+    let arbiter = ArbiterServer::start(listen, &terms).expect("it starts");
+    let stranger = UdpSocket::bind("127.0.0.1:0").expect("loopback");
+    let forge = || {
+        let mut plain = b"TDR1\x03".to_vec();
+        for (tag, value) in [(1, 1), (2, 2), (4, 1), (18, 60_000_000_000)] {
+            field::number(&mut plain, tag, value);
+        }
+        let sealed = replica::envelope(1, replica::Name::B, &plain);
+        let unknown = replica::envelope(2, replica::Name::B, &plain);
+        for bytes in [plain, sealed, unknown] {
+            let _ = stranger.send_to(&bytes, listen);
+        }
+    };
+    // Alone, a node needs the arbiter to become active.
+    let alone =
+        node("a", free_port(), SocketAddr::from(([127, 0, 0, 1], free_port())), Some(listen));
+    alone.attach(Orders::default());
+    until("it gets the vote", || {
+        forge();
+        alone.standing().role == Role::Active
+    });
+    until("what was forged is counted", || {
+        let names =
+            ["arbiter_unreadable_total", "arbiter_forged_total", "arbiter_unknown_pair_total"];
+        let cells = arbiter.cells();
+        names.iter().all(|name| count(&cells, name) > 0) && count(&cells, "arbiter_votes_total") > 0
+    });
+    until("and an alarm when it goes on", || {
+        forge();
+        arbiter.refuses().is_some()
+    });
+    assert_eq!(alone.standing().role, Role::Active, "its lease is renewed meanwhile");
 }

@@ -4,12 +4,18 @@
 use machine::{Duration, Time};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
-use replica::{Arbiter, In, Name, Out, Pair, Params, Role};
+use replica::guard::{Door, End, Seal, guard};
+use replica::{Arbiter, In, Keys, Name, Out, Pair, Params, Role, Terms, envelope};
 use std::collections::{BTreeMap, VecDeque};
 
 const DETECT: Duration = Duration::from_millis(50);
 const LANES: u16 = 2;
 const ARBITER: usize = 2;
+const PAIR: u64 = 7;
+/// The key of the pair, in worlds that have one.
+const KEY: &str = "the key of the pair";
+/// How often a node makes itself known to the arbiter.
+const MADE_KNOWN: Duration = Duration::from_secs(1);
 
 /// One node: the pair's machine and the function's state, which is a table.
 struct Home {
@@ -20,6 +26,9 @@ struct Home {
     told: BTreeMap<(u16, u64), u64>,
     snapshot: Option<u64>,
     quiet: u16,
+    link: (Seal, Door),
+    votes: (Seal, Door),
+    known_at: Time,
 }
 
 struct World {
@@ -38,6 +47,13 @@ struct World {
     both_spoke: u64,
     /// Versions of the two nodes.
     versions: [u32; 2],
+    keys: Option<Keys>,
+    /// Who listens to everything, if somebody does: from, to, what.
+    recorded: Option<Vec<(usize, usize, Vec<u8>)>>,
+}
+
+fn name(at: usize) -> Name {
+    if at == 0 { Name::A } else { Name::B }
 }
 
 fn delta(key: u64, value: u64) -> Vec<u8> {
@@ -45,13 +61,18 @@ fn delta(key: u64, value: u64) -> Vec<u8> {
 }
 
 impl World {
+    /// A world whose pair has a key.
     fn new(seed: u64, has_arbiter: bool) -> Self {
+        Self::with(seed, has_arbiter, Keys::parse(KEY).ok())
+    }
+
+    fn with(seed: u64, has_arbiter: bool, keys: Option<Keys>) -> Self {
         let now = Time::from_millis(1_000_000);
         let mut world = Self {
             now,
             random: ChaCha8Rng::seed_from_u64(seed),
             homes: [None, None],
-            arbiter: has_arbiter.then(|| Arbiter::new(now)),
+            arbiter: None,
             flying: VecDeque::new(),
             delay: Duration::from_micros(300),
             loss_percent: 0,
@@ -61,7 +82,12 @@ impl World {
             next_change: now,
             both_spoke: 0,
             versions: [1, 1],
+            keys,
+            recorded: None,
         };
+        if has_arbiter {
+            world.start_arbiter();
+        }
         world.start(0);
         world.start(1);
         world
@@ -71,11 +97,21 @@ impl World {
         self.random.next_u64() % below.max(1)
     }
 
+    fn start_arbiter(&mut self) {
+        let pairs = self.keys.iter().map(|keys| (PAIR, keys.clone())).collect();
+        let terms = Terms { promise_max: Duration::from_secs(1), pairs };
+        let random = &mut self.random;
+        self.arbiter = Some(Arbiter::new(self.now, &terms, || random.next_u64()));
+    }
+
     fn start(&mut self, at: usize) {
         self.lives += 1;
+        let lives = [self.random.next_u64(), self.random.next_u64()];
+        let ends =
+            |theirs, life| guard(self.keys.as_ref(), PAIR, End::Node(name(at)), theirs, life);
         let params = Params {
-            pair: 7,
-            node: if at == 0 { Name::A } else { Name::B },
+            pair: PAIR,
+            node: name(at),
             priority: u8::from(at == 0),
             incarnation: self.lives,
             heartbeat: Duration::from_millis(10),
@@ -92,6 +128,9 @@ impl World {
             told: BTreeMap::new(),
             snapshot: None,
             quiet: 0,
+            link: ends(End::Node(name(1 - at)), lives[0]),
+            votes: ends(End::Arbiter, lives[1]),
+            known_at: Time::ZERO,
         });
     }
 
@@ -109,7 +148,24 @@ impl World {
         self.cut[ARBITER][at] = is_cut;
     }
 
+    /// Seals as a node does, and sends.
+    fn send_sealed(&mut self, at: usize, to: usize, message: &[u8]) {
+        let Some(home) = &self.homes[at] else { return };
+        let seal = if to == ARBITER { &home.votes.0 } else { &home.link.0 };
+        let sealed = seal.seal(message).into_owned();
+        self.send_as_is(at, to, sealed);
+    }
+
+    fn send_as_is(&mut self, at: usize, to: usize, sealed: Vec<u8>) {
+        let is_enveloped = to == ARBITER && self.keys.is_some();
+        let bytes = if is_enveloped { envelope(PAIR, name(at), &sealed) } else { sealed };
+        self.send(at, to, bytes);
+    }
+
     fn send(&mut self, from: usize, to: usize, bytes: Vec<u8>) {
+        if let Some(recorded) = &mut self.recorded {
+            recorded.push((from, to, bytes.clone()));
+        }
         if self.cut[from][to] || self.chance(100) < self.loss_percent {
             return;
         }
@@ -121,8 +177,8 @@ impl World {
         for out in outs {
             let Some(home) = &mut self.homes[at] else { return };
             match out {
-                Out::ToPeer(bytes) => self.send(at, 1 - at, bytes),
-                Out::ToArbiter(bytes) => self.send(at, ARBITER, bytes),
+                Out::ToPeer(bytes) => self.send_sealed(at, 1 - at, &bytes),
+                Out::ToArbiter(bytes) => self.send_sealed(at, ARBITER, &bytes),
                 Out::Activate(_) => home.is_speaking = true,
                 Out::Deactivate => {
                     home.is_speaking = false;
@@ -224,18 +280,36 @@ impl World {
         self.now = end;
     }
 
+    /// A datagram comes to somebody, who opens it as a node or an arbiter does.
+    fn arrive(&mut self, from: usize, to: usize, bytes: &[u8]) {
+        let mut answer = Vec::new();
+        if to == ARBITER {
+            if let Some(arbiter) = &mut self.arbiter {
+                let _ = arbiter.step(self.now, bytes, &mut answer);
+            }
+            if !answer.is_empty() {
+                self.send(ARBITER, from, answer);
+            }
+            return;
+        }
+        let Some(home) = &mut self.homes[to] else { return };
+        let door = if from == ARBITER { &mut home.votes.1 } else { &mut home.link.1 };
+        let opened = door.open(self.now, bytes, &mut answer).map(<[u8]>::to_vec);
+        if !answer.is_empty() {
+            self.send_as_is(to, from, answer);
+        }
+        match opened {
+            Ok(message) if from == ARBITER => self.input(to, In::Answered(&message)),
+            Ok(message) => self.input(to, In::Heard(&message)),
+            Err(_) => {}
+        }
+        self.function(to);
+    }
+
     fn step(&mut self) {
         while let Some(place) = self.flying.iter().position(|flight| flight.0 <= self.now) {
             let (_, from, to, bytes) = self.flying.remove(place).unwrap();
-            if to == ARBITER {
-                let answer = self.arbiter.as_mut().and_then(|a| a.step(self.now, &bytes));
-                if let Some(answer) = answer {
-                    self.send(ARBITER, from, answer);
-                }
-            } else {
-                self.input(to, In::Heard(&bytes));
-                self.function(to);
-            }
+            self.arrive(from, to, &bytes);
         }
         for at in 0..2 {
             let now = self.now;
@@ -248,6 +322,13 @@ impl World {
             }
             self.act(at, outs);
             self.function(at);
+            if let Some(home) = &mut self.homes[at]
+                && self.has_arbiter
+                && now >= home.known_at + MADE_KNOWN
+            {
+                home.known_at = now;
+                self.send_sealed(at, ARBITER, &[]);
+            }
         }
         if self.now >= self.next_change {
             self.change();
@@ -302,8 +383,9 @@ fn until_speaks(world: &mut World, at: usize) -> u64 {
 
 #[test]
 fn the_preferred_node_becomes_active_and_the_other_follows_it() {
-    for has_arbiter in [false, true] {
-        let mut world = World::new(1, has_arbiter);
+    let worlds = [false, true].into_iter().flat_map(|arbiter| [(arbiter, false), (arbiter, true)]);
+    for (has_arbiter, has_key) in worlds {
+        let mut world = World::with(1, has_arbiter, Keys::parse(KEY).ok().filter(|_| has_key));
         assert_eq!(world.rest(), 0);
         world.compare();
         assert_eq!(world.both_spoke, 0);
@@ -347,7 +429,7 @@ fn with_an_arbiter_two_never_speak_whatever_is_cut() {
                 3 => world.delay = Duration::from_millis(world.chance(60)),
                 4 => world.crash(at),
                 5 if world.homes[at].is_none() => world.start(at),
-                _ => world.arbiter = Some(Arbiter::new(world.now)),
+                _ => world.start_arbiter(),
             }
             let time = world.chance(300);
             world.run(Duration::from_millis(time));
@@ -500,4 +582,153 @@ fn nodes_that_are_two_versions_apart_neither_follow_each_other_nor_change_places
     world.run(Duration::from_millis(100));
     assert!(world.speaks(active) && !world.speaks(1 - active));
     assert!(world.homes[1 - active].as_ref().unwrap().table.is_empty());
+}
+
+/// Datagrams in clear as whoever can send from the right address makes them.
+mod forged {
+    use super::{Name, PAIR};
+    use replica::field;
+
+    fn datagram(kind: u8, numbers: &[(u8, u64)]) -> Vec<u8> {
+        let mut out = [&b"TDR1"[..], &[kind]].concat();
+        field::number(&mut out, 1, PAIR);
+        numbers.iter().for_each(|&(tag, value)| field::number(&mut out, tag, value));
+        out
+    }
+
+    fn number(name: Name) -> u64 {
+        if name == Name::A { 1 } else { 2 }
+    }
+
+    /// The node is active in a far epoch.
+    pub fn beat(name: Name, epoch: u64, stamp: u64) -> Vec<u8> {
+        let role = (6, 1);
+        datagram(1, &[(2, number(name)), (3, 99), (4, stamp), role, (7, epoch), (20, 1)])
+    }
+
+    /// A stream of one delta.
+    pub fn delta(epoch: u64) -> Vec<u8> {
+        let mut out = datagram(2, &[(19, epoch), (14, 99), (15, 1)]);
+        field::nested(&mut out, 16, |out| {
+            out.extend_from_slice(&[0, 0]);
+            out.extend_from_slice(&super::delta(4_711, 4_711));
+        });
+        out
+    }
+
+    /// The arbiter shall vote for nobody else for a minute.
+    pub fn request(name: Name, stamp: u64) -> Vec<u8> {
+        datagram(3, &[(2, number(name)), (4, stamp), (18, 60_000_000_000)])
+    }
+}
+
+impl World {
+    /// Everything that somebody can send who has listened since the start and has no key: from,
+    /// to, what; plain and sealed by a key of his own.
+    fn attack(&mut self, to: usize) -> (usize, Vec<u8>) {
+        let (from, stamp) = (1 - to.min(1), self.now.as_nanos() + 1_000_000_000);
+        let epoch = 1_000 + self.chance(1_000);
+        let plain = match (to, self.chance(2)) {
+            (ARBITER, _) => forged::request(name(from), stamp),
+            (_, 0) => forged::beat(name(from), epoch, stamp),
+            _ => forged::delta(
+                self.homes
+                    .iter()
+                    .flatten()
+                    .fold(0, |most, home| most.max(home.pair.standing(self.now).epoch)),
+            ),
+        };
+        let theirs = if to == ARBITER { End::Arbiter } else { End::Node(name(to)) };
+        let other = Keys::parse("a key of somebody else").ok();
+        let life = self.random.next_u64();
+        let (seal, _) = guard(other.as_ref(), PAIR, End::Node(name(from)), theirs, life);
+        let bytes = match self.chance(3) {
+            0 => plain,
+            1 => seal.seal(&plain).into_owned(),
+            _ => {
+                let recorded = self.recorded.take().unwrap_or_default();
+                let meant: Vec<_> = recorded.iter().filter(|(_, at, _)| *at == to).collect();
+                let chosen = self.random.next_u64() as usize % meant.len().max(1);
+                let replayed = meant.get(chosen).map(|(from, _, bytes)| (*from, bytes.clone()));
+                self.recorded = Some(recorded);
+                return replayed.unwrap_or((from, plain));
+            }
+        };
+        let is_enveloped = to == ARBITER && self.chance(2) == 0;
+        (from, if is_enveloped { envelope(PAIR, name(from), &bytes) } else { bytes })
+    }
+
+    /// Lets the time pass under such datagrams, one every 100 us.
+    fn run_attacked(&mut self, time: Duration) {
+        let end = self.now + time;
+        while self.now < end {
+            self.run(Duration::from_micros(100));
+            let to = self.chance(if self.has_arbiter { 3 } else { 2 }) as usize;
+            let (from, bytes) = self.attack(to);
+            // What he makes himself he need not record.
+            let recorded = self.recorded.take();
+            self.arrive(from, to, &bytes);
+            self.recorded = recorded;
+        }
+    }
+}
+
+#[test]
+fn without_a_key_one_forged_datagram_takes_the_activity_and_the_state() {
+    let mut world = World::with(1, false, None);
+    let active = world.rest();
+    let stamp = world.now.as_nanos() + 1_000_000_000;
+    world.arrive(1 - active, active, &forged::beat(name(1 - active), 1_000, stamp));
+    assert!(!world.speaks(active), "it stepped down: this is what keys are for");
+    let epoch = world.homes[active].as_ref().unwrap().pair.standing(world.now).epoch;
+    world.arrive(1 - active, active, &forged::delta(epoch));
+    let table = &world.homes[active].as_ref().unwrap().table;
+    assert_eq!(table.get(&(0, 4_711)), Some(&4_711));
+}
+
+#[test]
+fn with_a_key_nothing_that_is_forged_or_played_again_moves_anything() {
+    for seed in 0..12 {
+        let mut world = World::new(seed, seed % 2 == 0);
+        world.recorded = Some(Vec::new());
+        let active = world.rest();
+        let epoch = |world: &World, at: usize| {
+            world.homes[at].as_ref().unwrap().pair.standing(world.now).epoch
+        };
+        let before = epoch(&world, active);
+        world.run_attacked(Duration::from_secs(2));
+        assert_eq!((world.settled(), epoch(&world, active)), (active, before), "seed {seed}");
+        world.compare();
+        // The active one dies, and what it once said is played again to everybody.
+        let told = world.homes[active].as_ref().unwrap().told.clone();
+        world.crash(active);
+        let began = world.now;
+        while !world.speaks(1 - active) {
+            world.run_attacked(Duration::from_millis(1));
+            assert!(world.now < began + Duration::from_millis(66), "seed {seed}");
+        }
+        assert_eq!(epoch(&world, 1 - active), before + 1, "seed {seed}");
+        let table = &world.homes[1 - active].as_ref().unwrap().table;
+        assert!(told.keys().all(|key| table.contains_key(key)), "seed {seed}");
+        assert!(!table.contains_key(&(0, 4_711)));
+        // It comes back, with another life, under the same datagrams.
+        world.start(active);
+        world.run_attacked(Duration::from_secs(3));
+        assert_eq!(world.settled(), 1 - active, "seed {seed}");
+        world.compare();
+        assert_eq!(world.both_spoke, 0, "seed {seed}");
+    }
+}
+
+#[test]
+fn a_node_with_another_key_is_no_peer() {
+    let mut world = World::new(2, false);
+    let active = world.rest();
+    world.crash(1 - active);
+    let keys = std::mem::replace(&mut world.keys, Keys::parse("a key of somebody else").ok());
+    world.start(1 - active);
+    world.keys = keys;
+    world.run(Duration::from_secs(1));
+    let standing = world.homes[active].as_ref().unwrap().pair.standing(world.now);
+    assert_eq!((standing.role, standing.is_peer_alive), (Role::Active, false));
 }

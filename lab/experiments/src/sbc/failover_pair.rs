@@ -11,7 +11,9 @@ use attack::Namespace;
 use peers::{Process, ProcessSpec};
 use serde_json::{Value, json};
 use std::fs;
+use std::io::{self, Write as _};
 use std::net::SocketAddr;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::thread;
@@ -98,6 +100,24 @@ pub struct Node {
     process: Option<Process>,
 }
 
+/// Where the key of a pair is, from the sites' own directories: beside the folders of its nodes.
+pub const KEY_FILE: &str = "../../pair.key";
+
+/// Makes the key of the pair one of whose nodes has `directory`, if there is none yet.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn make_key(directory: &Path) -> anyhow::Result<()> {
+    let path = directory.join("var").join(KEY_FILE);
+    fs::create_dir_all(directory.join("var"))?;
+    let mut options = fs::OpenOptions::new();
+    match options.write(true).create_new(true).mode(0o600).open(path) {
+        Ok(mut file) => Ok(writeln!(file, "a key of the laboratory, which is no secret")?),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
 impl Node {
     /// A node that does not run yet; `ssc` adds its controller to its site file.
     ///
@@ -110,6 +130,7 @@ impl Node {
         ssc: impl Fn(usize, SiteFile) -> SiteFile,
     ) -> anyhow::Result<Self> {
         fs::create_dir_all(&directory)?;
+        make_key(&directory)?;
         let api = SocketAddr::from(([10, 213, 0, 21 + at as u8], API_PORT));
         let name = format!("failover-{}", NODES[at]);
         let site = SiteFile::new(&name, &directory, api).with("allow_remote = true");
@@ -254,4 +275,5 @@ pub fn paired(at: usize, site: SiteFile, lines: &str, link: [&str; 2]) -> SiteFi
     site.with(format_args!("[[ssc]]\nname = \"ssc\"\n{lines}"))
         .with(format_args!("[ssc.replica]\nnode = \"{}\"\npriority = {}", NODES[at], 1 - at))
         .with(format_args!("listen = \"{}\"\npeer = \"{}\"", link[at], link[1 - at]))
+        .with(format_args!("key_file = \"{KEY_FILE}\""))
 }

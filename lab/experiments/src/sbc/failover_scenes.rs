@@ -10,7 +10,7 @@
 //! | `ctl pardon`, `ctl reload-certificates` | both nodes take them |
 
 use super::failover_ends::{Call, Ends, Places, Plan};
-use super::failover_pair::{Network, Node, READY_MAX, paired, settle};
+use super::failover_pair::{KEY_FILE, Network, Node, READY_MAX, make_key, paired, settle};
 use super::failover_stream::{Ended, StreamCall};
 use crate::site::Site;
 use crate::site_file::SiteFile;
@@ -164,8 +164,10 @@ pub fn run(network: &Network, scratch: &Path, binary: &Path) -> anyhow::Result<S
 /// An arbiter in a process of its own.
 fn arbiter(directory: &Path, binary: &Path) -> anyhow::Result<Process> {
     fs::create_dir_all(directory)?;
+    make_key(directory)?;
     let site = SiteFile::new("arbiter", directory, API.parse()?)
-        .with(format_args!("allow_remote = true\n[arbiter]\nlisten = \"{ARBITER}\""));
+        .with(format_args!("allow_remote = true\n[arbiter]\nlisten = \"{ARBITER}\""))
+        .with(format_args!("[[arbiter.pair]]\npair = 6\nkey_file = \"{KEY_FILE}\""));
     fs::write(directory.join("site.toml"), site.text())?;
     let mut process = Process::start(&Site::spec(binary, directory))?;
     // Its address is taken when it is up.
