@@ -1,6 +1,10 @@
 # make demo   real SIP calls through Tandem's session border controller, shown in a web page
 # make test   every check and test of the house
-# make lint   formatting and lints only
+# make lint   formatting, lints, licences and sources of what Tandem depends on
+# make deny   the same of dependencies and known vulnerabilities, by cargo-deny
+# make fuzz   every fuzz target under libFuzzer, SECONDS=60 each; TARGETS="a b" chooses
+# make test-long   what takes longer than a test should: a million changed findings of each
+#             fuzz target
 # Both do all set-up themselves and skip what is already done; the first line of each says what.
 # No service of an installed package is started (policy-rc.d).
 
@@ -10,7 +14,10 @@ PACKAGES := bgpdump bird2 build-essential ca-certificates chromium clang curl dp
 CARGO := cargo
 TANDEM = $(or $(CARGO_TARGET_DIR),target)/release/tandem
 
-.PHONY: demo test lint setup console build clean
+SECONDS := 60
+TARGETS :=
+
+.PHONY: demo test test-long lint deny fuzz setup console build clean
 .DEFAULT_GOAL := build
 
 setup:
@@ -50,6 +57,25 @@ lint: setup
 	@echo "== lint: rustfmt and clippy"
 	@$(CARGO) fmt --all --check
 	@$(CARGO) clippy --quiet --workspace --all-targets -- -D warnings
+	@echo "== lint: licences, sources and bans of dependencies"
+	@$(CARGO) test --quiet --package xtask --test dependencies
+	@if command -v cargo-deny >/dev/null; then $(MAKE) --no-print-directory deny; \
+	else echo "== lint: cargo-deny is not installed; make deny installs it and looks for advisories"; fi
+
+target/tools/bin/cargo-deny:
+	@echo "== deny: building cargo-deny, once"
+	@$(CARGO) install --quiet --locked --root target/tools cargo-deny
+
+# Advisories need a network that reaches the database; all else does not.
+deny: $(if $(shell command -v cargo-deny),,target/tools/bin/cargo-deny)
+	@echo "== deny: bans, licences and sources"
+	@PATH="$(CURDIR)/target/tools/bin:$$PATH" cargo-deny --all-features check bans licenses sources
+	@if PATH="$(CURDIR)/target/tools/bin:$$PATH" cargo-deny fetch db 2>/dev/null; then \
+	echo "== deny: advisories"; PATH="$(CURDIR)/target/tools/bin:$$PATH" cargo-deny check advisories; \
+	else echo "== deny: the database of advisories is out of reach; not looked at"; fi
+
+fuzz: setup
+	@$(CARGO) xtask fuzz --seconds $(SECONDS) $(TARGETS)
 
 test: console lint
 	@echo "== test: the console against its mock"
@@ -61,6 +87,10 @@ test: console lint
 	@$(MAKE) --no-print-directory build
 	@echo "== test: end to end, with SIPp, Chromium and the release binary"
 	@$(CARGO) xtask end-to-end $(TANDEM)
+
+test-long: setup
+	@echo "== test-long: findings with octets changed, a million of each target"
+	@TANDEM_MUTATIONS=1000000 $(CARGO) test --quiet --release --package tandem-fuzz
 
 clean:
 	@$(CARGO) clean

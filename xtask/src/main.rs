@@ -1,9 +1,10 @@
 //! Chores of the house. `cargo xtask end-to-end BINARY` proves the finished binary with programs
 //! that nobody here wrote: SIPp places calls, Chromium reads them in the console. `live-change` is
-//! one step of it by itself.
+//! one step of it by itself. `fuzz` runs the targets of `lab/fuzz` under libFuzzer.
 #![allow(clippy::print_stdout, reason = "a command line program speaks on standard output")]
 
 mod end_to_end;
+mod fuzz;
 mod live_change;
 mod site;
 
@@ -14,6 +15,7 @@ fn main() -> anyhow::Result<()> {
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["end-to-end", binary] => end_to_end::run(Path::new(binary)),
         ["live-change", binary] => live_change::run(Path::new(binary)),
-        _ => anyhow::bail!("usage: cargo xtask end-to-end|live-change PATH-OF-TANDEM"),
+        ["fuzz", ref words @ ..] => fuzz::run(words),
+        _ => anyhow::bail!("usage: cargo xtask end-to-end|live-change PATH-OF-TANDEM, or fuzz …"),
     }
 }

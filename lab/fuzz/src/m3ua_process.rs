@@ -1,14 +1,13 @@
 //! What a peer may send to an SGP and to an IPSP, message by message, with time passing: nothing
 //! panics, and the deadline stays ahead.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use m3ua::codec::{PointCode, RoutingContext};
 use m3ua::{In, Key, Parameters, PeerSettings, Process, Registration, Role, ServerSettings};
 use m3ua::{Settings, Side};
 use machine::{Duration, Machine, Time};
 
-fuzz_target!(|bytes: &[u8]| {
+/// Runs one input.
+pub fn run(bytes: &[u8]) {
     for role in [Role::Sgp, Role::Asp, Role::IpspDouble] {
         let mut parameters = Parameters::rfc4666();
         parameters.registration = Registration::Open;
@@ -38,4 +37,4 @@ fuzz_target!(|bytes: &[u8]| {
             rest = &more[length..];
         }
     }
-});
+}

@@ -1,9 +1,7 @@
 //! Any bytes as a HEP3 packet: nothing panics, and what is understood survives a round trip.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
-
-fuzz_target!(|bytes: &[u8]| {
+/// Runs one input.
+pub fn run(bytes: &[u8]) {
     let _ = (hep::frame(bytes), hep::compressed_payload(bytes));
     if let Ok(walk) = hep::chunks(bytes) {
         assert!(walk.count() <= hep::CHUNKS_MAX + 1);
@@ -16,4 +14,4 @@ fuzz_target!(|bytes: &[u8]| {
     if short && packet.payload.len() < 60_000 {
         assert_eq!((back.payload, back.correlation), (packet.payload, packet.correlation));
     }
-});
+}

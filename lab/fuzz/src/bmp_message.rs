@@ -1,11 +1,10 @@
 //! Any octets as what a speaker tells a station: nothing panics, every step goes forward, offsets
 //! lie in the message, and a route that was read is written as it came.
-#![no_main]
 
 use bmp::{Framing, HEADER_BYTES, Message, frame, write_route_monitoring};
-use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|octets: &[u8]| {
+/// Runs one input.
+pub fn run(octets: &[u8]) {
     let mut rest = octets;
     loop {
         let length = match frame(rest) {
@@ -35,4 +34,4 @@ fuzz_target!(|octets: &[u8]| {
         assert!(length >= HEADER_BYTES);
         rest = &rest[length..];
     }
-});
+}

@@ -1,8 +1,6 @@
 //! Packets of a generator, changed anywhere, cut, doubled and late, and any octets between them: the
 //! analyser does not panic, takes no more than came, and settles.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use machine::Time;
 use std::net::Ipv4Addr;
 use traffic::{Layer, Plan, Stream};
@@ -29,7 +27,8 @@ fn streams(is_short: bool) -> Vec<Stream> {
     stacks.into_iter().map(stream).collect()
 }
 
-fuzz_target!(|octets: &[u8]| {
+/// Runs one input.
+pub fn run(octets: &[u8]) {
     let [form, seed, rest @ ..] = octets else { return };
     let mut rest = rest.iter().copied();
     let plan = Plan { streams: streams(form & 1 == 0), seed: u64::from(*seed) };
@@ -58,4 +57,4 @@ fuzz_target!(|octets: &[u8]| {
     let report = analyser.settle(&generator);
     let all = &report.all;
     assert_eq!(all.received + all.duplicates + all.too_late + report.foreign, came);
-});
+}

@@ -1,11 +1,9 @@
 //! Any octets as a BGP message: nothing panics, offsets lie in the message, routes that were
 //! accepted survive being split into key and payload.
-#![no_main]
 
 use bgp::codec::{Attributes, Context, Framing, MessageType, Notification, Open, Peering, Refresh};
 use bgp::codec::{Update, frame, reflect, to_two_octets};
 use bgp::family::{Family, FamilySet, Routes};
-use libfuzzer_sys::fuzz_target;
 
 fn walk(routes: Routes<'_>) {
     let count = routes.check().expect("it was checked");
@@ -42,7 +40,8 @@ fn update(message: &[u8], context: &Context) {
     }
 }
 
-fuzz_target!(|bytes: &[u8]| {
+/// Runs one input.
+pub fn run(bytes: &[u8]) {
     // The first octet chooses what was negotiated, the header is made right around the rest.
     let Some((choice, body)) = bytes.split_first() else { return };
     let _ = frame(body, 4_096);
@@ -75,4 +74,4 @@ fuzz_target!(|bytes: &[u8]| {
             MessageType::Keepalive => {}
         }
     }
-});
+}

@@ -1,10 +1,8 @@
 //! Any octets as attributes, key and next hop of a route: policies that look at everything and
 //! change everything do not panic, what they make is whole, and what they explain is what they do.
-#![no_main]
 
 use bgp::codec::Attributes;
 use bgp::family::Family;
-use libfuzzer_sys::fuzz_target;
 use policy::{Peer, Policies, Policy, PolicyConfig, Scratch, Subject, Validation, Verdict};
 use std::sync::LazyLock;
 
@@ -42,7 +40,8 @@ static POLICY: LazyLock<Policy> = LazyLock::new(|| {
     policies.policy(policies.named("curious").expect("it is there")).clone()
 });
 
-fuzz_target!(|bytes: &[u8]| {
+/// Runs one input.
+pub fn run(bytes: &[u8]) {
     // Family, validation, and how long key and next hop are, then these and the attributes.
     let [family, validation, key, next_hop, rest @ ..] = bytes else { return };
     let (key, rest) = rest.split_at(usize::from(*key).min(rest.len()));
@@ -65,4 +64,4 @@ fuzz_target!(|bytes: &[u8]| {
         let is_same = core::ptr::eq(made, attributes);
         assert!(is_same || Attributes::new(made).all(|attribute| attribute.is_ok()));
     }
-});
+}

@@ -1,11 +1,10 @@
 //! Any bytes as an SCTP packet: nothing panics, and every chunk that is understood is read again
 //! as it was when it is written.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use sctp::codec::{Chunk, Packet};
 
-fuzz_target!(|bytes: &[u8]| {
+/// Runs one input.
+pub fn run(bytes: &[u8]) {
     let Ok(packet) = Packet::read(bytes) else { return };
     let _ = packet.checksum_holds();
     for raw in packet.chunks().map_while(Result::ok) {
@@ -19,4 +18,4 @@ fuzz_target!(|bytes: &[u8]| {
             assert_eq!(Chunk::read(&raw).map(|it| it.kind().0), Ok(chunk.kind().0));
         }
     }
-});
+}

@@ -1,10 +1,9 @@
 //! Any octets as a URI and as an address: no panic, a URI equals itself, offences lie inside.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use sip::{NameAddr, Uri, Via};
 
-fuzz_target!(|bytes: &[u8]| {
+/// Runs one input.
+pub fn run(bytes: &[u8]) {
     match Uri::parse(bytes) {
         Ok(uri) => {
             let same = uri;
@@ -21,4 +20,4 @@ fuzz_target!(|bytes: &[u8]| {
     if let Err(offence) = Via::parse(bytes) {
         assert!(offence.at <= bytes.len());
     }
-});
+}

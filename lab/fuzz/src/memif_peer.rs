@@ -1,11 +1,10 @@
 //! A memif peer that says and writes anything: messages, descriptors beside them, rings and
 //! buffers. Nothing panics, no cell is lost, and nothing outside of the shared memory is touched.
-#![no_main]
+#![allow(unsafe_code, reason = "it plays a peer that shares memory and passes descriptors")]
 
 use driver::ports::memif::{Role, Spec};
 use driver::ports::{MemifPort, Port};
 use graph::{Pool, STRIDE};
-use libfuzzer_sys::fuzz_target;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::path::PathBuf;
 
@@ -313,7 +312,8 @@ fn abstract_address(name: &[u8]) -> (libc::sockaddr_un, libc::socklen_t) {
     (address, length as libc::socklen_t)
 }
 
-fuzz_target!(|octets: &[u8]| {
+/// Runs one input.
+pub fn run(octets: &[u8]) {
     let mut draw = Octets(octets);
     let role = if draw.next() & 1 == 0 { Role::Master } else { Role::Slave };
     let mut end = End::new(role);
@@ -322,4 +322,4 @@ fuzz_target!(|octets: &[u8]| {
         Role::Slave => end.master(&mut draw),
     };
     end.traffic(shared.as_ref(), &mut draw);
-});
+}

@@ -1,10 +1,9 @@
 //! Any octets as a stream: cutting it always ends, and every piece lies inside the limits.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use sip::{Framing, Message, frame};
 
-fuzz_target!(|bytes: &[u8]| {
+/// Runs one input.
+pub fn run(bytes: &[u8]) {
     let mut at = 0;
     while at < bytes.len() {
         match frame(&bytes[at..]) {
@@ -26,4 +25,4 @@ fuzz_target!(|bytes: &[u8]| {
             Framing::Partial | Framing::Broken(_) => return,
         }
     }
-});
+}

@@ -1,9 +1,7 @@
 //! Any octets as an MRT file: nothing panics, offsets lie in the file, pieces give what the whole
 //! gives, and attributes that were made canonical stay as they are.
-#![no_main]
 
 use bgp::codec::{MessageType, Update};
-use libfuzzer_sys::fuzz_target;
 use mrt::{Body, Message, Records, RibEntries, canonical};
 
 fn message(message: &Message<'_>) {
@@ -15,7 +13,8 @@ fn message(message: &Message<'_>) {
     }
 }
 
-fuzz_target!(|file: &[u8]| {
+/// Runs one input.
+pub fn run(file: &[u8]) {
     let whole: Vec<_> = Records::new(file).map_while(Result::ok).collect();
     let mut pieces = Vec::new();
     let (mut from, half) = (0, file.len() / 2);
@@ -38,4 +37,4 @@ fuzz_target!(|file: &[u8]| {
         assert_eq!(again.as_deref(), Ok(&entry.attributes[..]));
         let _ = (entry.key(), entry.next_hop().map(<[u8]>::len));
     }
-});
+}

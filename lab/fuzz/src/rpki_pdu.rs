@@ -1,12 +1,11 @@
 //! Any octets as what a cache says: nothing panics, the client ends, its table holds what the
 //! answers that were whole said, and its deadline is later than now.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use machine::{Duration, Machine, Time};
 use rpki::{CacheId, Client, In, Out, Settings};
 
-fuzz_target!(|octets: &[u8]| {
+/// Runs one input.
+pub fn run(octets: &[u8]) {
     let mut client = Client::new(Settings::new(2));
     let (mut out, mut now, cache) = (Vec::new(), Time::ZERO, CacheId(0));
     client.step(now, In::Start, &mut out);
@@ -30,4 +29,4 @@ fuzz_target!(|octets: &[u8]| {
     let (ipv4, ipv6) = client.table().len();
     assert!(ipv4 * 20 + ipv6 * 32 <= octets.len());
     assert_eq!(client.table().iter_ipv4().filter(|it| client.table().has_ipv4(it)).count(), ipv4);
-});
+}

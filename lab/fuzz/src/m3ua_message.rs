@@ -1,11 +1,10 @@
 //! Any octets as an M3UA message and as a stream of them: nothing panics, and DATA that is
 //! understood survives a round trip.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use m3ua::codec::{Data, Framing, MESSAGE_BYTES_MAX, Message, MessageType, RoutingKey, Tag, frame};
 
-fuzz_target!(|bytes: &[u8]| {
+/// Runs one input.
+pub fn run(bytes: &[u8]) {
     if let Framing::Message(length) = frame(bytes) {
         assert!(length <= bytes.len() && length <= MESSAGE_BYTES_MAX);
     }
@@ -25,4 +24,4 @@ fuzz_target!(|bytes: &[u8]| {
         let back = Message::read(&again).expect("what is written can be read");
         assert_eq!(Data::of(&back), Ok(data));
     }
-});
+}

@@ -1,14 +1,13 @@
 //! What a peer may send over two connections, with time passing: nothing panics, the deadline
 //! stays ahead, and UPDATEs that are handed on lie in what was received.
-#![no_main]
 
 use bgp::codec::Offer;
 use bgp::family::{Family, FamilySet};
 use bgp::{ConnectionId, In, Out, PeerAs, Session, Settings};
-use libfuzzer_sys::fuzz_target;
 use machine::{Duration, Machine, Time};
 
-fuzz_target!(|bytes: &[u8]| {
+/// Runs one input.
+pub fn run(bytes: &[u8]) {
     let families = FamilySet::only(Family::Ipv4Unicast);
     let settings = Settings::new(Offer::modern(65_000, 1, 90, families), PeerAs::Any);
     let mut session = Session::new(settings, 1);
@@ -40,4 +39,4 @@ fuzz_target!(|bytes: &[u8]| {
         out.clear();
         rest = &more[length..];
     }
-});
+}

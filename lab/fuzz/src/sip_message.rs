@@ -1,10 +1,9 @@
 //! Any octets as a message: no panic, and what is accepted is made of its lines.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use sip::Message;
 
-fuzz_target!(|bytes: &[u8]| {
+/// Runs one input.
+pub fn run(bytes: &[u8]) {
     match Message::parse(bytes) {
         Ok(message) => {
             let lines: usize = message.lines().map(|line| line.raw.len()).sum();
@@ -21,4 +20,4 @@ fuzz_target!(|bytes: &[u8]| {
             let _ = sip::refuse(bytes, &offence, b"t", &mut Vec::new());
         }
     }
-});
+}

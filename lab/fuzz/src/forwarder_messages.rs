@@ -1,9 +1,7 @@
 //! What a forwarder and its control read of each other: any octets are a message, the beginning of
 //! one or refused, and what was read is the same when it is written and read again.
-#![no_main]
 
 use forwarder::wire::{self, Reply, Request};
-use libfuzzer_sys::fuzz_target;
 use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
 
@@ -25,10 +23,11 @@ fn read<T: Serialize + for<'a> Deserialize<'a> + Debug>(octets: &[u8]) {
     }
 }
 
-fuzz_target!(|octets: &[u8]| {
+/// Runs one input.
+pub fn run(octets: &[u8]) {
     // As they come from a socket: nothing panics.
     let _ = wire::read::<Request>(octets);
     let _ = wire::read::<Reply>(octets);
     read::<Request>(octets);
     read::<Reply>(octets);
-});
+}

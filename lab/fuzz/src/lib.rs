@@ -1,0 +1,79 @@
+//! What fuzzing runs. A *target* is a function that takes any octets; it fails by a panic. The
+//! same functions have three callers: libFuzzer (`fuzz/`, `make fuzz`), which looks for inputs
+//! that reach new code; `tests/corpus.rs`, which runs what it kept and what was ever found on
+//! every `make test`; and the same test in `make test-long`, which changes each finding a million
+//! times by seed.
+//!
+//! Another target is another file with `pub fn run(&[u8])` and its line in [`TARGETS`].
+
+pub mod bgp_message;
+pub mod bgp_session;
+pub mod bmp_message;
+pub mod forwarder_messages;
+pub mod hep_packet;
+pub mod m3ua_message;
+pub mod m3ua_process;
+pub mod manipulation_rules;
+pub mod memif_peer;
+pub mod mrt_records;
+pub mod plane;
+pub mod policy_attributes;
+pub mod recorded_routes;
+pub mod rpki_pdu;
+mod script;
+pub mod sctp_association;
+pub mod sctp_greeting;
+pub mod sctp_packet;
+pub mod sdp_session;
+pub mod sip_message;
+pub mod sip_stream;
+pub mod sip_uri;
+pub mod ssc_dialogs;
+pub mod traffic_analyser;
+
+/// A target.
+#[derive(Debug, Clone, Copy)]
+pub struct Target {
+    /// Its name: of the folders of its corpus and its findings, and what libFuzzer is started with.
+    pub name: &'static str,
+    /// Runs one input; a fault is a panic.
+    pub run: fn(&[u8]),
+}
+
+const fn target(name: &'static str, run: fn(&[u8])) -> Target {
+    Target { name, run }
+}
+
+/// Every target; those that meet the network with whole functions come first.
+pub const TARGETS: &[Target] = &[
+    target("ssc_dialogs", ssc_dialogs::run),
+    target("sctp_greeting", sctp_greeting::run),
+    target("bgp_session", bgp_session::run),
+    target("hep_packet", hep_packet::run),
+    target("sip_message", sip_message::run),
+    target("sip_stream", sip_stream::run),
+    target("sip_uri", sip_uri::run),
+    target("sdp_session", sdp_session::run),
+    target("manipulation_rules", manipulation_rules::run),
+    target("sctp_packet", sctp_packet::run),
+    target("sctp_association", sctp_association::run),
+    target("m3ua_message", m3ua_message::run),
+    target("m3ua_process", m3ua_process::run),
+    target("bgp_message", bgp_message::run),
+    target("policy_attributes", policy_attributes::run),
+    target("mrt_records", mrt_records::run),
+    target("recorded_routes", recorded_routes::run),
+    target("rpki_pdu", rpki_pdu::run),
+    target("bmp_message", bmp_message::run),
+    target("plane_frames", plane::frames),
+    target("plane_programs", plane::changes),
+    target("memif_peer", memif_peer::run),
+    target("forwarder_messages", forwarder_messages::run),
+    target("traffic_analyser", traffic_analyser::run),
+];
+
+/// The target of that name.
+#[must_use]
+pub fn named(name: &str) -> Option<Target> {
+    TARGETS.iter().find(|target| target.name == name).copied()
+}
