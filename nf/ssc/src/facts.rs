@@ -9,6 +9,12 @@ event::facts! {
         MessagesSent = Counter, Debug, "ssc_messages_sent_total", "SIP messages sent";
         /// A message could not be understood.
         Malformed = Counter, Warn, "ssc_messages_malformed_total", "Messages that are not SIP";
+        /// A message that was understood is too long, or rules could not be applied to it.
+        Unpassable = Counter, Warn, "ssc_messages_unpassable_total",
+            "Messages refused since they, or what the rules make of them, are too long";
+        /// A message of ours was not sent.
+        Unsendable = Counter, Warn, "ssc_messages_unsendable_total",
+            "Messages not sent because rules for what leaves could not be applied to them";
         /// A retransmission was answered or absorbed.
         Retransmissions = Counter, Debug, "ssc_retransmissions_received_total",
             "Retransmissions received and absorbed";

@@ -34,6 +34,7 @@ mod route;
 mod session_pool;
 mod shed;
 mod shield;
+mod size;
 mod steer;
 mod tally;
 mod token;
@@ -51,6 +52,7 @@ use limit::Limits;
 use lookup::Lookups;
 use machine::slots::{Key, Slots};
 use machine::{Duration, Time};
+use manipulation::Applied;
 use merged::Merged;
 use next_hop::{NextHops, Probed};
 use proof::Proofs;
@@ -221,13 +223,22 @@ impl Controller {
             Ok(message) => {
                 let mut inbox = core::mem::take(&mut self.inbox);
                 inbox.clear();
-                let is_changed = self.wire.ruled_in(realm, message, &mut inbox).is_some();
                 let mut room = None;
-                let changed =
-                    if is_changed { Message::parse_in(&mut room, &inbox).ok() } else { None };
-                let message = changed.unwrap_or(message);
-                out.about(merged::absorb(0, message.call_id()) as u32);
-                self.arrived(&Arrived { now, flow, realm, message, raw: bytes }, out);
+                let ruled = match self.wire.ruled_in(realm, message, &mut inbox) {
+                    Applied::Unchanged => Ok(message),
+                    Applied::Changed => Message::parse_in(&mut room, &inbox),
+                    Applied::Failed => Err(wire::UNRULED),
+                };
+                match ruled.and_then(size::checked) {
+                    Ok(message) => {
+                        out.about(merged::absorb(0, message.call_id()) as u32);
+                        self.arrived(&Arrived { now, flow, realm, message, raw: bytes }, out);
+                    }
+                    Err(offence) => {
+                        self.wire.facts.add(Fact::Unpassable, 1);
+                        self.malformed(now, flow, bytes, &offence, out);
+                    }
+                }
                 self.inbox = inbox;
             }
             Err(offence) => self.malformed(now, flow, bytes, &offence, out),

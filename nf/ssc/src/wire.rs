@@ -8,9 +8,13 @@ use crate::token::hex;
 use crate::write::number;
 use event::Sheet;
 use machine::Time;
-use manipulation::{Direction, Rules, Scratch};
+use manipulation::{Applied, Direction, Rules, Scratch};
 use runtime::{Effects, Flow, PortId};
-use sip::Message;
+use sip::{Malformed, Message, TOO_LARGE_SPEC};
+
+/// A message that rules cannot be applied to.
+pub const UNRULED: Malformed =
+    Malformed::new(0, "header rules make the message too long", TOO_LARGE_SPEC);
 
 /// What every message passes on its way in and out.
 #[derive(Debug)]
@@ -51,20 +55,24 @@ impl Wire {
         self.ruled = ruled.map(|door| (door.port, door.realm)).collect();
     }
 
-    /// The message as the rules for what comes in change it; `None`: as it is.
+    /// Appends the message as the rules for what comes in change it.
     pub fn ruled_in(
         &mut self,
         realm: RealmId,
         message: &Message<'_>,
         inbox: &mut Vec<u8>,
-    ) -> Option<()> {
+    ) -> Applied {
         let wanted = self.rules.has_any(realm.0, Direction::In)
             && self.rules.applies(realm.0, Direction::In, message);
         let splices = &mut self.splices;
-        (wanted && self.rules.apply(realm.0, Direction::In, message, splices, inbox)).then_some(())
+        if !wanted {
+            return Applied::Unchanged;
+        }
+        self.rules.apply(realm.0, Direction::In, message, splices, inbox)
     }
 
-    /// Sends what `write` writes as the rules for what leaves change it.
+    /// Sends what `write` writes as the rules for what leaves change it; nothing when they cannot
+    /// be applied.
     fn send_ruled(
         &mut self,
         realm: RealmId,
@@ -76,8 +84,10 @@ impl Wire {
         write(&mut self.draft);
         let (draft, rules, splices) = (&self.draft, &self.rules, &mut self.splices);
         out.send(to, |buffer| {
-            if !rules.apply_unread(realm.0, Direction::Out, draft, splices, buffer) {
-                buffer.extend_from_slice(draft);
+            match rules.apply_unread(realm.0, Direction::Out, draft, splices, buffer) {
+                Applied::Unchanged => buffer.extend_from_slice(draft),
+                Applied::Changed => {}
+                Applied::Failed => self.facts.add(Fact::Unsendable, 1),
             }
         });
     }
@@ -91,7 +101,8 @@ impl Wire {
         self.capture.message(now, &seen, is_wish);
     }
 
-    /// Sends what `write` writes.
+    /// Sends what `write` writes. What the rules for what leaves cannot be applied to is not sent:
+    /// then [`Effects::last`] is `None`.
     #[inline]
     pub fn send(
         &mut self,
@@ -124,9 +135,9 @@ impl Wire {
     /// Counts and captures the message that was just sent.
     #[inline]
     fn left(&mut self, now: Time, trail: Option<u64>, out: &Effects) {
+        let Some((to, bytes)) = out.last() else { return };
         self.facts.add(Fact::MessagesSent, 1);
         if self.capture.is_on() {
-            let Some((to, bytes)) = out.last() else { return };
             let (source, destination) = (to.local, to.remote);
             let transport = to.transport;
             let seen = Seen { source, destination, transport, trail, bytes };

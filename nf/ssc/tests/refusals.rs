@@ -93,3 +93,81 @@ fn a_subscriber_who_was_refused_is_shown_with_his_limit() {
     );
     assert_eq!(row["calls_per_s"], 50.0);
 }
+
+/// A call whose dialog is as long as may be, and the function that has it.
+fn long_call(from_octets: usize) -> (World, Caller) {
+    let mut world = World::new(SITE);
+    let caller = Caller::new(&"c".repeat(1_000));
+    let invite = caller.request("INVITE", "", SDP);
+    world.receive(ALICE, ACCESS, &invite.replace("Alice", &"A".repeat(from_octets)));
+    (world, caller)
+}
+
+#[test]
+fn a_dialog_that_is_too_long_is_refused_with_513_and_what_stands_goes_on() {
+    // A From of 10 kB, then a Contact of 55 kB: offsets of the leg's text once wrapped at 65,535.
+    let (mut world, _) = long_call(10_000);
+    assert!(world.expect(ALICE, "SIP/2.0 513").contains("the headers of its dialog are too long"));
+    let (mut world, mut alice) = long_call(6_000);
+    world.expect(ALICE, "SIP/2.0 100");
+    let invite = world.expect(BOB, "INVITE");
+    world.receive(BOB, CORE, &respond(&invite, "200 OK", "b1", BOB_CONTACT, SDP));
+    alice.learn(&world.expect(ALICE, "SIP/2.0 200"));
+    world.receive(ALICE, ACCESS, &alice.request("ACK", "", ""));
+    world.expect(BOB, "ACK");
+    for octets in [55_000, 5_500, 30_000] {
+        alice.cseq += 1;
+        let update = alice.request("UPDATE", "", "");
+        let contact = format!("sip:{}@{ALICE}", "x".repeat(octets));
+        world.receive(ALICE, ACCESS, &update.replace(&format!("sip:alice@{ALICE}"), &contact));
+        if octets == 5_500 {
+            let update = world.expect(BOB, "UPDATE");
+            world.receive(BOB, CORE, &respond(&update, "200 OK", "", BOB_CONTACT, ""));
+            world.expect(ALICE, "SIP/2.0 200");
+        } else {
+            world.expect(ALICE, "SIP/2.0 513");
+        }
+        assert_eq!(world.ask("calls", &[]).as_array().unwrap().len(), 1);
+    }
+    let bye = from_bob(&invite, "b1", "BYE", 7, "");
+    world.receive(BOB, CORE, &bye);
+    let bye = world.expect(ALICE, "BYE");
+    assert!(bye.len() > 5_500, "to the Contact that was taken");
+    world.receive(ALICE, ACCESS, &respond(&bye, "200 OK", "", "", ""));
+    world.expect(BOB, "SIP/2.0 200");
+    assert!(world.fact("ssc_messages_unpassable_total") > 0);
+    world.expect_idle();
+}
+
+#[test]
+fn an_answer_that_is_too_long_is_dropped_and_the_call_ends_in_order() {
+    let mut world = World::new(SITE);
+    world.receive(ALICE, ACCESS, &Caller::new("long").request("INVITE", "", SDP));
+    world.expect(ALICE, "SIP/2.0 100");
+    let invite = world.expect(BOB, "INVITE");
+    let contact = format!("Contact: <sip:{}@10.0.1.1>\r\n", "b".repeat(50_000));
+    world.receive(BOB, CORE, &respond(&invite, "200 OK", "b1", &contact, SDP));
+    world.expect_nothing();
+    assert_eq!(world.fact("ssc_messages_unpassable_total"), 1);
+    world.receive(BOB, CORE, &respond(&invite, "200 OK", "b1", BOB_CONTACT, SDP));
+    world.expect(ALICE, "SIP/2.0 200");
+}
+
+#[test]
+fn a_message_that_rules_cannot_be_applied_to_goes_no_further() {
+    let rules = "[[rule]]\nrealm = 'access'\ndirection = 'in'\n[[rule.do]]\nadd = 'X-Mark'\n\
+        value = 'here'\n[[rule]]\nrealm = 'core'\ndirection = 'out'\n[[rule.do]]\n\
+        replace = 'Subject'\npattern = '(.+)'\nvalue = '$1$1$1$1$1$1$1$1'\n";
+    let mut world = World::new(&format!("{SITE}{rules}"));
+    let lines = "X-Pad: 1\r\n".repeat(120);
+    world.receive(ALICE, ACCESS, &Caller::new("pad").request("INVITE", &lines, ""));
+    world.expect(ALICE, "SIP/2.0 513");
+    let subject = format!("Subject: {}\r\n", "s".repeat(10_000));
+    world.receive(ALICE, ACCESS, &Caller::new("grow").request("INVITE", &subject, ""));
+    world.expect(ALICE, "SIP/2.0 100");
+    world.expect(ALICE, "SIP/2.0 513");
+    assert_eq!(world.fact("ssc_messages_unsendable_total"), 1);
+    world.receive(ALICE, ACCESS, &Caller::new("fits").request("INVITE", "Subject: a\r\n", ""));
+    world.expect(ALICE, "SIP/2.0 100");
+    assert!(world.expect(BOB, "INVITE").contains("Subject: aaaaaaaa\r\n"));
+}

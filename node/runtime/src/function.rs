@@ -157,6 +157,8 @@ pub struct Effects {
     arena: Vec<u8>,
     shares: Vec<Bytes>,
     sends: Vec<Sending>,
+    /// What was to be sent last had nothing to say.
+    was_empty: bool,
     about: u32,
     /// Connections to open before anything is sent.
     pub opens: Vec<Flow>,
@@ -191,6 +193,7 @@ impl Effects {
         let start = self.arena.len();
         write(&mut self.arena);
         let end = self.arena.len();
+        self.was_empty = end == start;
         if end > start {
             let (start, end, about) = (start as u32, end as u32, self.about);
             self.sends.push(Sending { to, start, end, about, in_parts: false, shared: false });
@@ -202,6 +205,7 @@ impl Effects {
     pub fn send_shared(&mut self, to: Flow, bytes: Bytes) {
         let (start, end, about) = (self.shares.len() as u32, bytes.len() as u32, self.about);
         if end > 0 {
+            self.was_empty = false;
             self.shares.push(bytes);
             self.sends.push(Sending { to, start, end, about, in_parts: false, shared: true });
         }
@@ -282,10 +286,12 @@ impl Effects {
         (0..self.sends.len()).map(|at| self.message(at))
     }
 
-    /// The bytes of the message sent last, for capture.
+    /// The message of the last [`Effects::send`]; `None` when that appended nothing: what goes on
+    /// with the message must not take another for it.
     #[must_use]
     pub fn last(&self) -> Option<(Flow, &[u8])> {
-        self.sends.len().checked_sub(1).map(|at| self.message(at))
+        let last = self.sends.len().checked_sub(1)?;
+        (!self.was_empty).then(|| self.message(last))
     }
 
     /// Number of messages waiting to be sent.

@@ -32,8 +32,21 @@ pub use config::{
 use action::Action;
 use condition::{Condition, Filter, Groups};
 use plain::Plain;
-use sip::{Initials, Lines, Outline};
+use sip::{Initials, Lines, MESSAGE_BYTES_MAX, Outline};
 use splice::Splices;
+
+/// What the rules made of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use = "a message that the rules could not be applied to may not go on"]
+pub enum Applied {
+    /// No rule changes it; nothing was appended.
+    Unchanged,
+    /// The changed message was appended.
+    Changed,
+    /// Some rule could not be applied: the message is none, or has more lines or octets than one
+    /// may have once it is changed. Nothing was appended; the message must not go on unchanged.
+    Failed,
+}
 
 /// All rules of a function.
 #[derive(Debug, Clone, Default)]
@@ -96,7 +109,7 @@ impl Rules {
             .any(|&number| self.rules[usize::from(number)].filter.takes(&message))
     }
 
-    /// Appends the message as the rules change it; `false` and nothing appended when they do not.
+    /// Appends the message as the rules change it.
     pub fn apply<'m>(
         &self,
         realm: u16,
@@ -104,13 +117,12 @@ impl Rules {
         message: impl Into<Outline<'m>>,
         scratch: &mut Scratch,
         out: &mut Vec<u8>,
-    ) -> bool {
+    ) -> Applied {
         let numbers = self.numbers(realm, direction);
         self.change(numbers, &message.into(), &mut scratch.splices, out)
     }
 
     /// The same for a message that is not read yet: only the lines are, that the rules look at.
-    /// `false` also when it is no message.
     pub fn apply_unread(
         &self,
         realm: u16,
@@ -118,13 +130,13 @@ impl Rules {
         message: &[u8],
         scratch: &mut Scratch,
         out: &mut Vec<u8>,
-    ) -> bool {
+    ) -> Applied {
         let slot = slot(realm, direction);
         if let Some(Some(plain)) = self.plain.get(slot) {
             return plain.apply(message, out);
         }
         let wanted = self.initials.get(slot).copied().unwrap_or_default();
-        let Some(message) = scratch.lines.read(message, wanted) else { return false };
+        let Some(message) = scratch.lines.read(message, wanted) else { return Applied::Failed };
         self.change(self.numbers(realm, direction), &message, &mut scratch.splices, out)
     }
 
@@ -134,38 +146,40 @@ impl Rules {
         message: &Outline<'_>,
         splices: &mut Splices,
         out: &mut Vec<u8>,
-    ) -> bool {
+    ) -> Applied {
+        let begin = out.len();
         let rest = self.pass(numbers, message, splices);
         if rest.is_empty() {
-            let is_changed = splices.len() > 0;
-            if is_changed {
-                splices.apply(message.raw(), out);
+            if splices.len() == 0 {
+                return Applied::Unchanged;
             }
-            return is_changed;
+            splices.apply(message.raw(), out);
+        } else {
+            let mut bytes = Vec::new();
+            splices.apply(message.raw(), &mut bytes);
+            let Some(bytes) = self.apply_rest(rest, bytes, splices) else { return Applied::Failed };
+            out.extend_from_slice(&bytes);
         }
-        let mut bytes = Vec::new();
-        splices.apply(message.raw(), &mut bytes);
-        self.apply_rest(rest, bytes, splices, out);
-        true
+        bounded(begin, out)
     }
 
-    /// The rules that look at what those before them changed: they get the message anew.
+    /// The rules that look at what those before them changed: they get the message anew. `None`
+    /// when that cannot be read any more.
     fn apply_rest(
         &self,
         mut rest: &[u16],
         mut bytes: Vec<u8>,
         splices: &mut Splices,
-        out: &mut Vec<u8>,
-    ) {
+    ) -> Option<Vec<u8>> {
         let mut lines = Lines::default();
         while !rest.is_empty() {
-            let Some(message) = lines.read(&bytes, Initials::ALL) else { break };
+            let message = lines.read(&bytes, Initials::ALL)?;
             rest = self.pass(rest, &message, splices);
             let mut next = Vec::new();
             splices.apply(&bytes, &mut next);
             bytes = next;
         }
-        out.extend_from_slice(&bytes);
+        Some(bytes)
     }
 
     /// Plans the changes of as many rules as can share a pass; returns those that cannot.
@@ -197,4 +211,13 @@ impl Rules {
         }
         &[]
     }
+}
+
+/// The changed message that begins at `begin`, taken back if it is longer than a message may be.
+fn bounded(begin: usize, out: &mut Vec<u8>) -> Applied {
+    if out.len() - begin <= MESSAGE_BYTES_MAX {
+        return Applied::Changed;
+    }
+    out.truncate(begin);
+    Applied::Failed
 }

@@ -1,11 +1,11 @@
 //! Rules that do the same to whatever passes: no conditions, no groups, no kinds of messages. The
 //! message is copied once, changed where its lines are met.
 
-use super::Rule;
 use super::action::Action;
 use super::condition::Filter;
 use super::target::Target;
 use super::template::Template;
+use super::{Applied, Rule, bounded};
 use sip::{HeadStep, HeadWalk, Header, Initials, Line};
 
 /// Headers that such rules may change: one bit for each.
@@ -90,15 +90,16 @@ impl Plain {
         Some(())
     }
 
-    /// Appends the message as the rules change it; `false` and nothing appended when they do not,
-    /// or when it is no message.
-    pub fn apply(&self, message: &[u8], out: &mut Vec<u8>) -> bool {
+    /// Appends the message as the rules change it.
+    pub fn apply(&self, message: &[u8], out: &mut Vec<u8>) -> Applied {
         let begin = out.len();
-        let is_changed = self.copy(message, out).unwrap_or(false);
-        if !is_changed {
-            out.truncate(begin);
-        }
-        is_changed
+        let applied = match self.copy(message, out) {
+            Some(true) => return bounded(begin, out),
+            Some(false) => Applied::Unchanged,
+            None => Applied::Failed,
+        };
+        out.truncate(begin);
+        applied
     }
 
     fn copy(&self, message: &[u8], out: &mut Vec<u8>) -> Option<bool> {

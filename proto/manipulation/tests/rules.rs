@@ -1,7 +1,7 @@
 //! Header manipulation: which messages a rule takes, what it does to them, what stays as it came,
 //! and what is refused when rules are compiled.
 
-use manipulation::{Direction, Fault, RuleConfig, Rules, Scratch};
+use manipulation::{Applied, Direction, Fault, RuleConfig, Rules, Scratch};
 use sip::Message;
 
 const REALMS: [&str; 2] = ["access", "core"];
@@ -46,13 +46,17 @@ fn apply(rules: &str, message: &str) -> String {
     let rules = compile(rules).unwrap_or_else(|issues| panic!("{rules}: {issues:#?}"));
     let message = Message::parse(message.as_bytes()).expect("a message");
     let (mut scratch, mut out) = (Scratch::default(), Vec::new());
-    if !rules.apply(CORE, Direction::Out, &message, &mut scratch, &mut out) {
+    let applied = rules.apply(CORE, Direction::Out, &message, &mut scratch, &mut out);
+    assert_ne!(applied, Applied::Failed, "{message:?}");
+    if applied == Applied::Unchanged {
         assert!(out.is_empty(), "a message that does not change is not written");
         return String::from_utf8(message.raw().to_vec()).expect("UTF-8");
     }
     Message::parse(&out).expect("what rules make is a message");
     let mut unread = Vec::new();
-    assert!(rules.apply_unread(CORE, Direction::Out, message.raw(), &mut scratch, &mut unread));
+    let applied =
+        rules.apply_unread(CORE, Direction::Out, message.raw(), &mut scratch, &mut unread);
+    assert_eq!(applied, Applied::Changed);
     assert_eq!(out, unread, "a message that is read before is changed in the same way");
     String::from_utf8(out).expect("UTF-8")
 }
@@ -400,7 +404,8 @@ fn untouched_octets_never_change_whatever_the_torture_message() {
         let bytes = std::fs::read(entry.unwrap().path()).unwrap();
         let Ok(message) = Message::parse(&bytes) else { continue };
         let (mut scratch, mut out) = (Scratch::default(), Vec::new());
-        assert!(rules.apply(CORE, Direction::Out, &message, &mut scratch, &mut out));
+        let applied = rules.apply(CORE, Direction::Out, &message, &mut scratch, &mut out);
+        assert_eq!(applied, Applied::Changed);
         let (head, tail) = message.raw().split_at(message.head_end());
         assert_eq!(out, [head, b"X-Mark: here\r\n", tail].concat());
         seen += 1;
@@ -444,4 +449,28 @@ fn rules_without_conditions_change_a_message_that_was_not_read_in_the_same_way()
         }
     }
     assert!(tried > 400, "{tried} were tried");
+}
+
+#[test]
+fn rules_that_cannot_be_applied_to_the_end_say_so_and_write_nothing() {
+    let doubled = "[[rule]]\n[[rule.do]]\nreplace = 'Subject'\npattern = '(.+)'\n\
+        value = '$1$1'\n";
+    let two_passes = "[[rule]]\n[[rule.do]]\nadd = 'X-Mark'\nvalue = 'here'\n\
+        [[rule]]\n[[rule.when]]\nheader = 'X-Mark'\n[[rule.do]]\nremove = 'Subject'\n";
+    let long =
+        INVITE.replace("Max-Forwards", &format!("Subject: {}\r\nMax-Forwards", "s".repeat(40_000)));
+    let many = INVITE.replace("Max-Forwards", &("X-Pad: 1\r\n".repeat(117) + "Max-Forwards"));
+    for (rules, text) in [(doubled, long), (two_passes, many)] {
+        let rules = compile(rules).unwrap();
+        let message = Message::parse(text.as_bytes()).expect("a message");
+        let (mut scratch, mut out) = (Scratch::default(), b"before".to_vec());
+        for unread in [false, true] {
+            let applied = if unread {
+                rules.apply_unread(CORE, Direction::Out, message.raw(), &mut scratch, &mut out)
+            } else {
+                rules.apply(CORE, Direction::Out, &message, &mut scratch, &mut out)
+            };
+            assert_eq!((applied, &out[..]), (Applied::Failed, &b"before"[..]));
+        }
+    }
 }

@@ -61,7 +61,7 @@ pub use outline::{HeadStep, HeadWalk, Initials, Lines, Outline};
 pub use param::{Items, Param, Params, param, unquoted};
 pub use parse::{HEADER_NAME_BYTES_MAX, WRONG_VERSION};
 pub use peek::{Peek, to_value};
-pub use refuse::{refuse, status as refusal_status};
+pub use refuse::{TOO_LARGE_SPEC, refuse, status as refusal_status};
 pub use service::{is_emergency, is_service};
 pub use status::reason;
 pub use uri::{Scheme, Uri};

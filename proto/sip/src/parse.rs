@@ -7,6 +7,7 @@ use crate::line::LineEnds;
 use crate::message::{Entry, FAR, HEADERS_MAX, Index, MESSAGE_BYTES_MAX, Message, Start};
 use crate::method::Method;
 use crate::octet::{self, TOKEN};
+use crate::refuse::TOO_LARGE_SPEC;
 use crate::uri::Uri;
 use crate::via::Via;
 use wire::Malformed;
@@ -72,7 +73,7 @@ impl<'a> Message<'a> {
 
     fn read(&mut self, bytes: &'a [u8]) -> Result<(), Malformed> {
         if bytes.len() > MESSAGE_BYTES_MAX {
-            return Err(Malformed::new(MESSAGE_BYTES_MAX, "message is too long", MESSAGE));
+            return Err(Malformed::new(MESSAGE_BYTES_MAX, "message is too long", TOO_LARGE_SPEC));
         }
         let mut ends = LineEnds::new(bytes, 0);
         let head = ends.step()? + 2;
@@ -211,7 +212,7 @@ impl Index {
         let line = header_line(bytes, at, end, ends)?;
         let number = self.count;
         if number == HEADERS_MAX {
-            return Err(Malformed::new(at, "too many header lines", HEADER_LINE));
+            return Err(Malformed::new(at, "too many header lines", TOO_LARGE_SPEC));
         }
         let offset = (line.value - at).min(FAR.into()) as u8;
         self.entries[number] = Entry { start: at as u16, offset, row: line.header as u8 };
@@ -240,7 +241,7 @@ impl Index {
         }
         if self.count > 0 && self.entries[self.count - 1].row != SKIPPED {
             if self.count == HEADERS_MAX {
-                return Err(Malformed::new(at, "too many header lines", HEADER_LINE));
+                return Err(Malformed::new(at, "too many header lines", TOO_LARGE_SPEC));
             }
             let entry = Entry { start: at as u16, offset: FAR, row: SKIPPED };
             self.entries[self.count] = entry; // where the line before ends

@@ -13,10 +13,18 @@ use crate::parse::{self, WRONG_VERSION};
 use crate::write::Writer;
 use wire::Malformed;
 
-/// The status an offence asks for: 505 for another version, 400 for all else.
+/// The section of an offence that asks for 513 (Message Too Large).
+pub const TOO_LARGE_SPEC: &str = "RFC 3261 §21.5.7";
+
+/// The status an offence asks for: 505 for another version, 513 for too many octets or lines, 400
+/// for all else.
 #[must_use]
 pub fn status(offence: &Malformed) -> u16 {
-    if offence.what == WRONG_VERSION { 505 } else { 400 }
+    match offence.what {
+        WRONG_VERSION => 505,
+        _ if offence.spec == TOO_LARGE_SPEC => 513,
+        _ => 400,
+    }
 }
 
 /// Appends the refusal of the request in `bytes` that [`Message::parse`] found malformed; the

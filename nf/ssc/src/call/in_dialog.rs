@@ -283,11 +283,13 @@ impl Controller {
             write::lines(buffer, message, write::REQUEST.and(drop).and(hidden));
             write::body(buffer, message);
         });
-        if let Some((_, bytes)) = out.last() {
-            let reliable = flow.transport.is_stream();
-            let user = User::Relay(key);
-            self.transactions.start_client(at.now, client, flow, reliable, bytes, user);
-        }
+        let Some((_, bytes)) = out.last() else {
+            relay.client = None;
+            self.transactions.release(client);
+            return self.relay_failed(at.now, key, 513, out);
+        };
+        let (reliable, user) = (flow.transport.is_stream(), User::Relay(key));
+        self.transactions.start_client(at.now, client, flow, reliable, bytes, user);
     }
 
     /// The final answer to a request inside a dialog is on its way back; `status` is what it was

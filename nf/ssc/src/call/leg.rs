@@ -9,6 +9,7 @@
 mod record;
 
 use crate::realm::{RealmId, Realms};
+use crate::size;
 use crate::token::{TAG_BYTES, fork_digit};
 use crate::write;
 use runtime::{Flow, PortId, Transport};
@@ -143,7 +144,7 @@ impl Leg {
     }
 
     fn span(&self, (start, end): Span) -> &[u8] {
-        &self.text[usize::from(start)..usize::from(end)]
+        self.text.get(usize::from(start)..usize::from(end)).unwrap_or_default()
     }
 
     /// Whether `message` belongs to this dialog, seen from us.
@@ -165,7 +166,7 @@ impl Leg {
         };
         let target = contact.map_or(theirs.uri, |address| address.uri);
         self.write_target_and_routes(message, part, target);
-        self.routes_end = self.text.len() as u16;
+        self.routes_end = offset(self.text.len());
         self.text.extend_from_slice(b"From: ");
         let value = message.header(mine).unwrap_or_default();
         let old = match part {
@@ -175,14 +176,14 @@ impl Leg {
         let at = self.text.len();
         write::retagged(&mut self.text, value, old, ours);
         let place = self.text[at..].windows(ours.len()).rposition(|text| text == ours);
-        self.fork_at = (at + place.unwrap_or(0) + TAG_BYTES - 1) as u16;
+        self.fork_at = offset(at + place.unwrap_or(0) + TAG_BYTES - 1);
         self.fork = crate::token::fork_of(ours).unwrap_or(0);
         self.text.extend_from_slice(b"\r\nTo: ");
         self.write_theirs(message, part);
         self.text.extend_from_slice(b"\r\nCall-ID: ");
         let start = self.text.len();
         self.text.extend_from_slice(message.call_id());
-        self.call_id = (start as u16, self.text.len() as u16);
+        self.call_id = (offset(start), offset(self.text.len()));
         self.text.extend_from_slice(b"\r\n");
         contact.is_some()
     }
@@ -198,9 +199,9 @@ impl Leg {
         self.tag = match tag {
             Some(tag) => {
                 let at = (tag.as_ptr() as usize).saturating_sub(value.as_ptr() as usize);
-                ((start + at) as u16, (start + at + tag.len()) as u16)
+                (offset(start + at), offset(start + at + tag.len()))
             }
-            None => (start as u16, start as u16),
+            None => (offset(start), offset(start)),
         };
     }
 
@@ -209,7 +210,7 @@ impl Leg {
     fn write_target_and_routes(&mut self, message: &Message<'_>, part: Part, target: &[u8]) {
         if !message.has(Header::RecordRoute) {
             self.text.extend_from_slice(target);
-            self.target_end = self.text.len() as u16;
+            self.target_end = offset(self.text.len());
             return;
         }
         let mut routes: Vec<&[u8]> = message.values(Header::RecordRoute).take(ROUTES_MAX).collect();
@@ -226,7 +227,7 @@ impl Leg {
         } else {
             self.text.extend_from_slice(target);
         }
-        self.target_end = self.text.len() as u16;
+        self.target_end = offset(self.text.len());
         self.text.extend_from_slice(b"Route: ");
         for (n, route) in routes.iter().enumerate() {
             self.text.extend_from_slice(if n == 0 { b"" } else { b", " });
@@ -251,13 +252,14 @@ impl Leg {
         if address.uri == self.target() || self.is_strict(address.uri) {
             return;
         }
+        debug_assert!(address.uri.len() <= size::DIALOG_BYTES_MAX, "it was let in");
         let old = usize::from(self.target_end);
-        let shift = |at: u16| (usize::from(at) - old + address.uri.len()) as u16;
+        let shift = |at: u16| offset(usize::from(at).saturating_sub(old) + address.uri.len());
         self.routes_end = shift(self.routes_end);
         self.fork_at = shift(self.fork_at);
         self.tag = (shift(self.tag.0), shift(self.tag.1));
         self.call_id = (shift(self.call_id.0), shift(self.call_id.1));
-        self.target_end = address.uri.len() as u16;
+        self.target_end = offset(address.uri.len());
         self.text.splice(..old, address.uri.iter().copied());
     }
 
@@ -308,6 +310,12 @@ impl Leg {
     }
 }
 
+/// A place in the text. What a message may bring (`size::DIALOG_BYTES_MAX`) keeps the text far
+/// below 65,535 octets, its target refreshed or not.
+fn offset(at: usize) -> u16 {
+    u16::try_from(at).unwrap_or(u16::MAX)
+}
+
 /// Room for the text of a leg made from `message`, a few octets more than it takes:
 /// it stands for as long as the call, so that doubling would waste half of it.
 fn text_bytes(message: &Message<'_>) -> usize {
@@ -315,6 +323,7 @@ fn text_bytes(message: &Message<'_>) -> usize {
     let kept = [Header::Contact, Header::RecordRoute, Header::From, Header::To, Header::CallId];
     let lines = message.lines().filter(|line| kept.contains(&line.header));
     let is_route = |header| usize::from(header == Header::RecordRoute);
+    // The sum is bounded by `size::DIALOG_BYTES_MAX`, with which messages are taken.
     WORDS + lines.map(|l| l.value.len() + ROUTE_BYTES * is_route(l.header)).sum::<usize>()
 }
 

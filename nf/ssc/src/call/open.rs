@@ -315,7 +315,11 @@ impl Controller {
                 }
             });
         });
-        let Some((_, bytes)) = out.last() else { return };
+        let Some((_, bytes)) = out.last() else {
+            relay.client = None;
+            self.transactions.release(client);
+            return self.relay_failed(now, key, 513, out);
+        };
         let reliable = way.flow.transport.is_stream();
         self.transactions.start_client(now, client, way.flow, reliable, bytes, User::Relay(key));
         if let Some(call) = relay.call.and_then(|call| self.calls.at_mut(call)) {

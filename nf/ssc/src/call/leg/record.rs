@@ -25,7 +25,12 @@ fn span((start, end): Span) -> u64 {
 }
 
 fn unspan(number: u64) -> Span {
-    ((number >> 16) as u16, number as u16)
+    (offset(number >> 16), offset(number & 0xffff))
+}
+
+/// An offset that was told; one that no text has where it is too large.
+fn offset(number: u64) -> u16 {
+    u16::try_from(number).unwrap_or(u16::MAX)
 }
 
 impl Leg {
@@ -63,16 +68,17 @@ impl Leg {
                 tag::REMOTE_CSEQ => self.remote_cseq = number as u32,
                 tag::INVITE_CSEQ => self.invite_cseq = number as u32,
                 tag::TEXT => self.text.extend_from_slice(value),
-                tag::TARGET_END => self.target_end = number as u16,
-                tag::ROUTES_END => self.routes_end = number as u16,
-                tag::FORK_AT => self.fork_at = number as u16,
+                tag::TARGET_END => self.target_end = offset(number),
+                tag::ROUTES_END => self.routes_end = offset(number),
+                tag::FORK_AT => self.fork_at = offset(number),
                 tag::TAG => self.tag = unspan(number),
                 tag::CALL_ID => self.call_id = unspan(number),
                 _ => {}
             }
         }
         let ends = [self.target_end, self.routes_end, self.tag.1, self.call_id.1];
-        ends.into_iter().all(|end| usize::from(end) <= self.text.len())
+        self.text.len() < usize::from(u16::MAX)
+            && ends.into_iter().all(|end| usize::from(end) <= self.text.len())
             && self.target_end <= self.routes_end
             && self.tag.0 <= self.tag.1
             && self.call_id.0 <= self.call_id.1
