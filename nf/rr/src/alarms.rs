@@ -71,6 +71,9 @@ impl Reflector {
             let text = format!("the session of {name} does not stand: {why}");
             rows.push(alarm("bgp-session-down", name, "major", &text));
         }
+        if let Some(text) = refused_by_default(peer) {
+            rows.push(alarm("bgp-no-policy", name, "minor", &format!("{name}: {text}")));
+        }
         for limit in &peer.speaker.limits {
             if !peer.warned.has(limit.family) {
                 continue;
@@ -88,6 +91,19 @@ impl Reflector {
 /// Whether its session should stand and does not. One from a range may go as it came.
 pub(crate) fn is_missed(peer: &Peer) -> bool {
     peer.held.is_none() && !peer.speaker.is_dynamic && peer.session.state() != State::Established
+}
+
+/// What is refused of a peer's session since no policy is named (RFC 8212).
+pub(crate) fn refused_by_default(peer: &Peer) -> Option<String> {
+    let is_internal = peer.negotiated.as_ref()?.is_internal();
+    let way = match (&peer.speaker.import, &peer.speaker.export) {
+        _ if !peer.speaker.refuses(is_internal) => return None,
+        (None, None) => "no route is taken or told: neither `import` nor `export` names a policy",
+        (None, Some(_)) => "no route is taken: `import` names no policy",
+        (Some(_), None) => "no route is told: `export` names no policy",
+        (Some(_), Some(_)) => return None,
+    };
+    Some(format!("{way} (RFC 8212); name one, or say default_policy = \"accept\""))
 }
 
 fn alarm(name: &str, subject: &str, severity: &str, text: &str) -> Value {

@@ -18,7 +18,7 @@ pub(crate) use feeds::STATIONS_MAX;
 pub use feeds::{Bmp, BmpTable, Mrt, Rpki};
 pub use places::{Location, NextHopMetric};
 pub use secret::Secret;
-pub(crate) use speaker::{Change, Limit, PEERS_MAX, Range, Speaker};
+pub(crate) use speaker::{Change, EXCESS_RESTART, Limit, PEERS_MAX, Range, Speaker};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -122,6 +122,16 @@ pub enum Excess {
     Drop,
     /// The session ends and comes back after `restart_s`.
     Restart,
+}
+
+/// What becomes of routes where no policy is named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DefaultPolicy {
+    /// All pass as they are.
+    Accept,
+    /// None passes.
+    Refuse,
 }
 
 /// How many routes of a family a peer may have.
@@ -297,10 +307,16 @@ manners! {
     stale_s: u32,
     /// Where it stands (`[[rr.location]]`): its best paths are chosen by the metrics from there.
     location: String,
-    /// The policy that its routes go through when they come; absent: all are taken as they are.
+    /// The policy that its routes go through when they come; absent: what `default_policy` says.
     import: String,
-    /// The policy that routes go through when it is told them; absent: all go as they are.
+    /// The policy that routes go through when it is told them; absent: what `default_policy` says.
     export: String,
+    /// What a policy that is absent does with every route: `accept` or `refuse`. Absent: an
+    /// external peer is refused (RFC 8212), an internal one accepted.
+    default_policy: DefaultPolicy,
+    /// How often this node's AS may stand in the path of a route that is taken from it; absent: 0
+    /// (RFC 4271 §9.1.2).
+    allow_own_as: u8,
     /// Password for TCP MD5 (RFC 2385). The revisions of the site file keep it as it stands there:
     /// `password_file` does not.
     password: Secret,
@@ -309,6 +325,12 @@ manners! {
     /// Routers between this node and the peer, plus one: its packets must have come no further
     /// (RFC 5082). 1 is a neighbour.
     ttl_security_hops: u8,
-    /// How many routes it may have, by family.
+    /// How many routes it may have, by family. Absent for a family, an external peer may have
+    /// 2,000,000 routes of IPv4, 500,000 of IPv6 and 1,000,000 of any other; an internal one any
+    /// number.
     prefix_limit: Vec<PrefixLimit>,
+    /// Octets of attributes with which its routes may stand in the table, each set of attributes
+    /// once. Beyond them its session ends and comes back after five minutes. Absent: 268435456 for
+    /// an external peer, any number for an internal one.
+    attribute_octets_max: u64,
 }

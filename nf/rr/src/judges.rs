@@ -175,7 +175,8 @@ fn write(subject: &Subject<'_>, attributes: &[u8], address: Option<IpAddr>, out:
         ([], Some(IpAddr::V4(address))) if subject.family == Family::Ipv4Unicast => {
             let value = Some(&address.octets()[..]);
             let edit = Edit { kind: AttributeType::NextHop, value };
-            rewrite(attributes, &[edit], &mut out.attributes);
+            let fits = rewrite(attributes, &[edit], &mut out.attributes);
+            debug_assert!(fits, "four octets");
         }
         (old, address) => {
             out.attributes.extend_from_slice(attributes);

@@ -1,7 +1,7 @@
 //! How many routes a peer may have (RFC 4486 §4).
 
 use crate::Reflector;
-use crate::config::{Excess, Limit};
+use crate::config::{EXCESS_RESTART, Excess, Limit};
 use crate::facts::Fact;
 use crate::peers::Held;
 use bgp::In;
@@ -26,9 +26,25 @@ impl Reflector {
                 exceeded = Some(*limit);
             }
         }
+        let octets_max = peer.speaker.attribute_octets_max;
         if let Some(limit) = exceeded {
             self.exceeded(now, id, limit, out);
+        } else if octets_max < u64::MAX && self.rib.attribute_octets(id) > octets_max {
+            self.too_many_octets(now, id, octets_max, out);
         }
+    }
+
+    /// The attributes of a peer's routes take more room than they may: RFC 4486 §4, Out of
+    /// Resources.
+    fn too_many_octets(&mut self, now: Time, id: PeerId, max: u64, out: &mut Effects) {
+        let Some(peer) = self.peers.get_mut(id) else { return };
+        let Some(connection) = peer.up else { return };
+        self.facts.add(Fact::Exceeded, 1);
+        peer.held = Some(Held::Excess(Some(now + EXCESS_RESTART)));
+        let notice = Notice::cease(Cease::OutOfResources);
+        self.tell(now, id, In::Refuse(connection, notice, Vec::new()), out);
+        self.tell(now, id, In::Stop(Cease::OutOfResources, None), out);
+        self.note(now, id, format!("its routes have more than {max} octets of attributes"));
     }
 
     fn exceeded(&mut self, now: Time, id: PeerId, limit: Limit, out: &mut Effects) {

@@ -25,7 +25,7 @@ impl Reflector {
             let Some(peer) = self.peers.get(id).filter(|it| it.up == Some(connection)) else {
                 return;
             };
-            let has_limits = !peer.speaker.limits.is_empty();
+            let has_limits = peer.speaker.has_limits();
             self.facts.add(Fact::UpdatesIn, 1);
             self.record_update(now, id, message);
             match self.rib.update(id, message) {

@@ -164,6 +164,7 @@ impl Reflector {
             (Some(name), Some(own)) => {
                 self.judges.take(bench(name, (own, asn), &peer.speaker, &self.judges))
             }
+            _ if peer.speaker.refuses(is_internal) => REFUSES_ALL,
             _ => 0,
         });
         let neighbour = Neighbour {
@@ -174,6 +175,7 @@ impl Reflector {
             import: peer.judges[0],
             export: peer.judges[1],
             location: peer.speaker.location,
+            allow_own_as: peer.speaker.allow_own_as,
             role: peer.speaker.settings.offer.role.filter(|_| !is_internal),
             // RFC 4271 §5.1.3: always where the peer is external.
             next_hop_self: ours.filter(|_| !is_internal || peer.speaker.next_hop_self),
@@ -232,6 +234,9 @@ impl Reflector {
 }
 
 /// For whom a policy judges: the peer counts only if the policy looks at it.
+/// The number of no policy: the rib refuses whatever it would judge.
+const REFUSES_ALL: u32 = u32::MAX;
+
 fn bench(name: &str, (own, asn): (IpAddr, u32), speaker: &Speaker, judges: &Judges) -> Bench {
     let peer = judges.looks_at_peer(name).then(|| {
         let group = speaker.group.clone().unwrap_or_default();

@@ -20,7 +20,8 @@ peer = [
   { name = "two", address = "10.0.2.1", client = true, passive = true },
   { name = "far", address = "10.0.3.1", passive = true },
   { name = "other", address = "10.0.4.1", passive = true },
-  { name = "ext", address = "10.0.5.1", passive = true, asn = 65001 },
+  { name = "ext", address = "10.0.5.1", passive = true, asn = 65001,
+    default_policy = "accept" },
 ]
 "#;
 

@@ -35,6 +35,7 @@ rule = [
 name = "ext"
 address = "10.0.5.1"
 asn = 65001
+default_policy = "accept"
 import = "import"
 [[peer]]
 name = "client"

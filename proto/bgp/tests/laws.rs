@@ -102,10 +102,10 @@ fn check_canonical(update: &Update<'_>, context: &Context) {
         assert_eq!(again.canonical(&mut scratch), canonical);
     }
     let mut out = Vec::new();
-    reflect(&canonical, 1, 2, &mut out);
+    assert!(reflect(&canonical, 1, 2, &mut out));
     assert!(Attributes::new(&out).all(|attribute| attribute.is_ok()));
     out.clear();
-    to_two_octets(&canonical, &mut out);
+    assert!(to_two_octets(&canonical, &mut out));
     assert!(Attributes::new(&out).all(|attribute| attribute.is_ok()));
 }
 

@@ -435,7 +435,7 @@ fn what_is_narrowed_and_widened_again_is_the_same() {
     put(AttributeType::Aggregator, "00030d43 c0000202", &mut attributes);
     put(AttributeType::Communities, "fde80001", &mut attributes);
     let mut two = Vec::new();
-    to_two_octets(&attributes, &mut two);
+    assert!(to_two_octets(&attributes, &mut two));
     let narrow = Context { four_octet_as: false, ..context() };
     let bytes = update(&[], &two, &PREFIX);
     let update = Update::read(&bytes, &narrow).unwrap();
@@ -444,20 +444,20 @@ fn what_is_narrowed_and_widened_again_is_the_same() {
     assert_eq!(update.canonical(&mut Vec::new()), attributes);
     let plain = ipv4_attributes();
     let mut two = Vec::new();
-    to_two_octets(&plain, &mut two);
+    assert!(to_two_octets(&plain, &mut two));
     assert!(Attributes::new(&two).value(AttributeType::As4Path).is_none(), "nothing was lost");
 }
 
 #[test]
 fn a_reflector_adds_originator_and_cluster_in_order() {
     let mut out = Vec::new();
-    reflect(&every::ipv4_attributes(), 0xC000_0203, 0xC000_0204, &mut out);
+    assert!(reflect(&every::ipv4_attributes(), 0xC000_0203, 0xC000_0204, &mut out));
     let numbers = |field: &[u8]| -> Vec<u8> {
         Attributes::new(field).map(|attribute| attribute.unwrap().number).collect()
     };
     assert_eq!(numbers(&out), [1, 2, 3, 5, 9, 10]);
     let mut again = Vec::new();
-    reflect(&out, 0xC000_0299, 0xC000_0205, &mut again);
+    assert!(reflect(&out, 0xC000_0299, 0xC000_0205, &mut again));
     let all = Attributes::new(&again);
     assert_eq!(all.value(AttributeType::OriginatorId), Some(&hex("c0000203")[..]));
     assert_eq!(all.value(AttributeType::ClusterList), Some(&hex("c0000205 c0000204")[..]));
@@ -468,14 +468,14 @@ fn a_reflector_adds_originator_and_cluster_in_order() {
         Edit { kind: AttributeType::Communities, value: Some(&[0, 0, 0, 1]) },
     ];
     let mut edited = Vec::new();
-    rewrite(&again, &edits, &mut edited);
+    assert!(rewrite(&again, &edits, &mut edited));
     assert_eq!(numbers(&edited), [1, 2, 3, 8, 9, 10]);
     let hop = Attributes::new(&edited).value(AttributeType::NextHop).unwrap();
     assert_eq!(hop, [192, 0, 2, 9]);
     let long = [0u8; 300];
     let edits = [Edit { kind: AttributeType::Communities, value: Some(&long) }];
     edited.clear();
-    rewrite(&again, &edits, &mut edited);
+    assert!(rewrite(&again, &edits, &mut edited));
     assert_eq!(Attributes::new(&edited).value(AttributeType::Communities), Some(&long[..]));
 }
 
@@ -564,4 +564,42 @@ fn next_hops_have_one_or_two_addresses_and_perhaps_a_distinguisher() {
         assert_eq!(NextHop::read(&hex(&text)).unwrap().to_string(), shown);
     }
     assert_eq!(NextHop::read(&[1, 2, 3]), None);
+}
+
+#[test]
+fn a_path_that_widens_past_what_a_message_can_carry_withdraws_its_routes() {
+    // 32,880 octets: 64 segments of 255 ASes. With four octets each they would take 65,542, and a
+    // length of sixteen bits would say 6.
+    let segment = [&[2, 255][..], &[0xfd, 0xe9].repeat(255)].concat();
+    for (segments, fits) in [(64, false), (41, true), (63, true)] {
+        let path = segment.repeat(segments);
+        let mut attributes = Vec::new();
+        put(AttributeType::Origin, "00", &mut attributes);
+        assert!(bgp::codec::write_attribute(0x40, 2, &path, &mut attributes));
+        put(AttributeType::NextHop, "c0000201", &mut attributes);
+        let bytes = update(&[], &attributes, &PREFIX);
+        let narrow = Context { four_octet_as: false, ..context() };
+        let update = Update::read(&bytes, &narrow).unwrap();
+        assert_eq!(update.is_withdrawn(), !fits, "{segments} segments");
+        if fits {
+            let mut scratch = Vec::new();
+            let canonical = update.canonical(&mut scratch);
+            let wide = Attributes::new(canonical).value(AttributeType::AsPath).unwrap();
+            assert_eq!(wide.len(), segments * (2 + 4 * 255));
+            assert!(Attributes::new(canonical).all(|attribute| attribute.is_ok()));
+        } else {
+            let offence = update.offence().expect("it is noted");
+            assert_eq!(offence.approach, Approach::TreatAsWithdraw);
+        }
+    }
+}
+
+#[test]
+fn a_value_longer_than_any_attribute_is_not_written() {
+    let long = vec![0; 65_536];
+    let mut out = b"before".to_vec();
+    assert!(!bgp::codec::write_attribute(0xc0, 8, &long, &mut out));
+    let edits = [Edit { kind: AttributeType::Communities, value: Some(&long) }];
+    assert!(!rewrite(&every::ipv4_attributes(), &edits, &mut out));
+    assert_eq!(out, b"before");
 }

@@ -87,11 +87,14 @@ pub fn canonical(
         return Ok(Cow::Borrowed(attributes));
     }
     let mut out = Vec::with_capacity(2 * attributes.len());
-    rewrite(attributes, family, two_octets, &mut out);
+    if !rewrite(attributes, family, two_octets, &mut out) {
+        return Err(Malformed::new(at, "an attribute is too long with ASes of four octets", SPEC));
+    }
     Ok(Cow::Owned(out))
 }
 
-fn rewrite(attributes: &[u8], family: Family, two_octets: bool, out: &mut Vec<u8>) {
+/// `false` when a value is too long for an attribute.
+fn rewrite(attributes: &[u8], family: Family, two_octets: bool, out: &mut Vec<u8>) -> bool {
     use AttributeType as T;
     let all = Attributes::new(attributes);
     let own = all.value(T::Aggregator).and_then(Aggregator::read);
@@ -122,6 +125,9 @@ fn rewrite(attributes: &[u8], family: Family, two_octets: bool, out: &mut Vec<u8
                 continue;
             }
         }
-        write_attribute(attribute.flags.0, attribute.number, &value, out);
+        if !write_attribute(attribute.flags.0, attribute.number, &value, out) {
+            return false;
+        }
     }
+    true
 }

@@ -71,7 +71,8 @@ impl RibEntry<'_> {
     /// them and `bgp::pack` takes them.
     pub fn write_set(&self, out: &mut Vec<u8>) {
         let edits = [Edit { kind: AttributeType::MpReachNlri, value: None }];
-        rewrite(&self.attributes, &edits, out);
+        let fits = rewrite(&self.attributes, &edits, out);
+        debug_assert!(fits, "nothing is put in");
     }
 }
 

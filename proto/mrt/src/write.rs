@@ -171,7 +171,8 @@ impl<'o> RibRecord<'o> {
         short[1..=next_hop.len()].copy_from_slice(next_hop);
         let value = Some(&short[..=next_hop.len()]);
         let edits = [Edit { kind: AttributeType::MpReachNlri, value }];
-        rewrite(path.attributes, &edits, self.out);
+        let fits = rewrite(path.attributes, &edits, self.out);
+        debug_assert!(fits, "256 octets at most");
     }
 
     /// Ends the record; how many paths it has. Without paths nothing is appended.

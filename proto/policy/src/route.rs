@@ -224,7 +224,9 @@ impl<'r, 'a> Route<'r, 'a> {
             (0, _) => Verdict::Changed { attributes, next_hop },
             _ => {
                 out.clear();
-                rewrite(attributes, &edits[..count], out);
+                if !rewrite(attributes, &edits[..count], out) {
+                    return None;
+                }
                 Verdict::Changed { attributes: out, next_hop }
             }
         })

@@ -75,6 +75,7 @@ fn up(rib: &mut Rib, number: u32) {
         import: 0,
         export: 0,
         location: 0,
+        allow_own_as: 0,
         role: None,
         next_hop_self: None,
     };

@@ -139,13 +139,10 @@ impl Export<'_> {
         }
         attributes.clear();
         if self.terms.four_octet_as {
-            rewrite(from, &edits, attributes);
-        } else {
-            wide.clear();
-            rewrite(from, &edits, wide);
-            to_two_octets(wide, attributes);
+            return rewrite(from, &edits, attributes);
         }
-        true
+        wide.clear();
+        rewrite(from, &edits, wide) && to_two_octets(wide, attributes)
     }
 
     /// What changes on the way to another AS, in the order of the types.

@@ -46,6 +46,8 @@ pub struct Neighbour {
     pub location: u32,
     /// What we are to it, for an external peer (RFC 9234).
     pub role: Option<Role>,
+    /// How often our own AS may stand in the paths that it tells.
+    pub allow_own_as: u8,
     /// Our address on the session, where it is told as the next hop: always to external peers.
     pub next_hop_self: Option<IpAddr>,
 }

@@ -47,12 +47,17 @@ pub(crate) struct Desk<'a> {
 }
 
 impl Desk<'_> {
-    /// Whether the route has come through here before (RFC 4456 §8, RFC 4271 §9).
+    /// Whether the route has come through here before: our AS stands in its path, on whatever
+    /// session (RFC 4271 §9.1.2), or a reflector's marks say so (RFC 4456 §8).
     fn is_loop(&self, attributes: &[u8]) -> bool {
         let all = Attributes::new(attributes);
+        let path = AsPath::new(all.value(AttributeType::AsPath).unwrap_or_default(), true);
+        let own = path.iter().filter(|asn| *asn == self.own.asn);
+        if own.count() > usize::from(self.peer.neighbour.allow_own_as) {
+            return true;
+        }
         if self.peer.neighbour.kind == Kind::External {
-            let path = all.value(AttributeType::AsPath).unwrap_or_default();
-            return AsPath::new(path, true).contains(self.own.asn);
+            return false;
         }
         let originator = all.value(AttributeType::OriginatorId);
         let clusters = all.value(AttributeType::ClusterList).unwrap_or_default();
@@ -78,7 +83,8 @@ impl Desk<'_> {
         let kind = AttributeType::OnlyToCustomer;
         if comes_down && Attributes::new(attributes).value(kind).is_none() {
             let asn = self.peer.neighbour.asn.to_be_bytes();
-            rewrite(attributes, &[Edit { kind, value: Some(&asn) }], out);
+            let fits = rewrite(attributes, &[Edit { kind, value: Some(&asn) }], out);
+            debug_assert!(fits, "four octets");
         }
     }
 
@@ -93,7 +99,9 @@ impl Desk<'_> {
         let rank = Rank::read(attributes, about.kind, about.identifier, about.address)
             .seen_with(self.metrics.of_route(0, attributes, next_hop));
         let set = table.sets.insert(content, about.kind, rank, newest);
-        table.source_mut(self.number).sets = set;
+        let source = table.source_mut(self.number);
+        source.sets = set;
+        source.octets += (attributes.len() + next_hop.len()) as u64;
         if is_constrained(table.family) {
             table.sets.get_mut(set).class = self.interest.class(attributes);
         }

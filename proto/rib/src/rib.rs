@@ -375,7 +375,8 @@ impl Rib {
                 bgp::codec::Attributes::new(attributes).value(AttributeType::NextHop).is_some();
             if is_plain || has_one {
                 let edit = Edit { kind: AttributeType::NextHop, value };
-                rewrite(attributes, &[edit], &mut moved);
+                let fits = rewrite(attributes, &[edit], &mut moved);
+                debug_assert!(fits, "four octets");
             }
             let attributes = if moved.is_empty() { attributes } else { &moved };
             (attributes, if is_plain { &[][..] } else { next_hop })
@@ -490,6 +491,14 @@ impl Rib {
     pub fn received(&self, peer: PeerId, family: Family) -> u32 {
         let Some(any) = &self.tables[family as usize] else { return 0 };
         with!(&**any, table => table.source(peer).map_or(0, |source| source.paths))
+    }
+
+    /// Octets of the attributes, and next hops, with which a peer's routes stand in all tables:
+    /// each set once, however many routes have it.
+    #[must_use]
+    pub fn attribute_octets(&self, peer: PeerId) -> u64 {
+        let of = |any: &Any| with!(any, table => table.source(peer).map_or(0, |it| it.octets));
+        self.tables.iter().flatten().map(|any| of(any)).sum()
     }
 
     /// Octets that were encoded and that some transport did not take yet, once where they are

@@ -56,6 +56,11 @@ impl Set {
         &self.octets[self.octets.len() - usize::from(self.next_hop_bytes)..]
     }
 
+    /// Octets of attributes and next hop.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.octets.len() as u64
+    }
+
     fn content(&self) -> Content<'_> {
         Content {
             peer: self.peer,

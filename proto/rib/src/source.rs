@@ -11,12 +11,14 @@ pub(crate) struct Source {
     pub(crate) sets: u32,
     /// How many paths it has.
     pub(crate) paths: u32,
+    /// Octets of its attribute sets.
+    pub(crate) octets: u64,
     /// What comes for the family is ignored until the session ends (RFC 7606 §2).
     pub(crate) is_disabled: bool,
 }
 
 impl Default for Source {
     fn default() -> Self {
-        Self { epoch: 0, sets: NONE, paths: 0, is_disabled: false }
+        Self { epoch: 0, sets: NONE, paths: 0, octets: 0, is_disabled: false }
     }
 }

@@ -321,10 +321,11 @@ impl<K: Key> Table<K> {
         if it.references > 0 {
             return;
         }
-        let (peer, came_as) = (it.peer, it.came_as);
-        if let Some(newest) = self.sets.remove(set) {
-            self.source_mut(peer).sets = newest;
-        }
+        let (peer, came_as, octets) = (it.peer, it.came_as, it.bytes());
+        let newest = self.sets.remove(set);
+        let source = self.source_mut(peer);
+        source.octets -= octets;
+        source.sets = newest.unwrap_or(source.sets);
         if came_as != NONE {
             self.sets.get_mut(came_as).references -= 1;
             self.drop_set(came_as);

@@ -41,6 +41,7 @@ impl Rib {
                 import: 0,
                 export: 0,
                 location: 0,
+                allow_own_as: 0,
                 role: None,
                 next_hop_self: None,
             },

@@ -1,14 +1,19 @@
 //! A peer as it is in the end: its own keys and its group's, as the sessions need them.
 
-use super::{Excess, Group, Manner, Peer, PrefixLimit, Rr, Secret};
-use bgp::Settings;
+use super::{DefaultPolicy, Excess, Group, Manner, Peer, PrefixLimit, Rr, Secret};
 use bgp::family::Family;
+use bgp::{PeerAs, Settings};
 use machine::Duration;
 use runtime::Flow;
 use std::net::IpAddr;
 
 /// Peers of one function at most, dynamic ones included.
 pub(crate) const PEERS_MAX: usize = 8_192;
+
+/// Octets of attributes of an external peer, unless its configuration says otherwise.
+const ATTRIBUTE_OCTETS_MAX: u64 = 256 << 20;
+/// Time until a session that had too much comes back, unless its configuration says otherwise.
+pub(crate) const EXCESS_RESTART: Duration = Duration::from_secs(300);
 
 /// A limit of routes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +27,17 @@ pub(crate) struct Limit {
 }
 
 impl Limit {
+    /// What an external peer may have of a family that its configuration does not limit.
+    const fn of_external(family: Family) -> Self {
+        let max = match family {
+            Family::Ipv4Unicast => 2_000_000,
+            Family::Ipv6Unicast => 500_000,
+            _ => 1_000_000,
+        };
+        let (excess, restart) = (Excess::Restart, EXCESS_RESTART);
+        Self { family, max, warn: max / 100 * 80, excess, restart }
+    }
+
     fn of(section: &PrefixLimit) -> Option<Self> {
         let max = u64::from(section.max);
         Some(Self {
@@ -58,11 +74,17 @@ pub(crate) struct Speaker {
     /// What its routes go through when they come, and when they go.
     pub(crate) import: Option<String>,
     pub(crate) export: Option<String>,
+    /// What a policy that is absent does; absent: by what the peer is (RFC 8212).
+    pub(crate) default_policy: Option<DefaultPolicy>,
+    /// How often this node's AS may stand in its paths.
+    pub(crate) allow_own_as: u8,
     /// The number of the place where it stands.
     pub(crate) location: u32,
     /// Where this node connects to.
     pub(crate) target: Option<Flow>,
     pub(crate) limits: Vec<Limit>,
+    /// Octets of attributes that its routes may have.
+    pub(crate) attribute_octets_max: u64,
     pub(crate) proof: Proof,
 }
 
@@ -96,7 +118,16 @@ impl Speaker {
         target: Option<Flow>,
     ) -> Self {
         let settings = manner.settings(rr, target.is_none());
-        let limits = manner.prefix_limit.iter().flatten().filter_map(Limit::of).collect();
+        let mut limits: Vec<Limit> =
+            manner.prefix_limit.iter().flatten().filter_map(Limit::of).collect();
+        let is_internal = manner.peer_as(rr.asn) == PeerAs::Internal;
+        if !is_internal {
+            let open = manner.families().iter();
+            let open = open.filter(|family| limits.iter().all(|limit| limit.family != *family));
+            let open: Vec<Limit> = open.map(Limit::of_external).collect();
+            limits.extend(open);
+        }
+        let octets_max = if is_internal { u64::MAX } else { ATTRIBUTE_OCTETS_MAX };
         let password = manner.password.clone();
         Self {
             name: name.to_owned(),
@@ -109,11 +140,28 @@ impl Speaker {
             is_dynamic: target.is_none(),
             import: manner.import.clone(),
             export: manner.export.clone(),
+            default_policy: manner.default_policy,
+            allow_own_as: manner.allow_own_as.unwrap_or(0),
+            attribute_octets_max: manner.attribute_octets_max.unwrap_or(octets_max),
             location: rr.location_number(manner.location.as_ref()),
             target: target.filter(|_| !settings.passive),
             limits,
             proof: Proof { password, hops: manner.ttl_security_hops },
             settings,
+        }
+    }
+
+    /// Whether anything that comes can be too much.
+    pub(crate) fn has_limits(&self) -> bool {
+        !self.limits.is_empty() || self.attribute_octets_max < u64::MAX
+    }
+
+    /// Whether routes without a policy are refused: those of an external peer (RFC 8212 §2),
+    /// unless its configuration says otherwise.
+    pub(crate) fn refuses(&self, is_internal: bool) -> bool {
+        match self.default_policy {
+            Some(default) => default == DefaultPolicy::Refuse,
+            None => !is_internal,
         }
     }
 
@@ -135,6 +183,8 @@ impl Speaker {
             && self.next_hop_self == next.next_hop_self
             && self.import == next.import
             && self.export == next.export
+            && self.default_policy == next.default_policy
+            && self.allow_own_as == next.allow_own_as
             && self.location == next.location
             && self.target == next.target
             && self.proof == next.proof;

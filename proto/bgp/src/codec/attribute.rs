@@ -260,9 +260,10 @@ impl<'a> Iterator for Attributes<'a> {
     }
 }
 
-/// Appends an attribute; the length has as many octets as it needs.
-pub fn write_attribute(flags: u8, number: u8, value: &[u8], out: &mut Vec<u8>) {
-    let length = value.len() as u16;
+/// Appends an attribute; the length has as many octets as it needs. `false`, and nothing is
+/// appended, for a value that no length can tell (above 65,535 octets; RFC 4271 §4.3).
+pub fn write_attribute(flags: u8, number: u8, value: &[u8], out: &mut Vec<u8>) -> bool {
+    let Ok(length) = u16::try_from(value.len()) else { return false };
     if let Ok(short) = u8::try_from(length) {
         out.extend_from_slice(&[flags & !Flags::EXTENDED_LENGTH, number, short]);
     } else {
@@ -270,4 +271,5 @@ pub fn write_attribute(flags: u8, number: u8, value: &[u8], out: &mut Vec<u8>) {
         out.extend_from_slice(&[flags | Flags::EXTENDED_LENGTH, number, high, low]);
     }
     out.extend_from_slice(value);
+    true
 }

@@ -5,6 +5,8 @@ use super::{AsPath, Identifier};
 
 /// Edits of one [`rewrite`] at most: what a pass keeps account of.
 const EDITS_MAX: usize = 64;
+/// Octets of a value at most: its length has sixteen bits (RFC 4271 §4.3).
+const VALUE_BYTES_MAX: usize = u16::MAX as usize;
 
 /// What becomes of the attributes of one type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,8 +18,14 @@ pub struct Edit<'a> {
 }
 
 /// Appends `attributes` with the edits made. Edits must be in the order of their numbers, at most
-/// 64 of them; what is added stands in that order as well.
-pub fn rewrite(attributes: &[u8], edits: &[Edit<'_>], out: &mut Vec<u8>) {
+/// 64 of them; what is added stands in that order as well. `false`, and nothing is appended, when
+/// a new value is longer than an attribute can be: such a route cannot be told.
+#[must_use]
+pub fn rewrite(attributes: &[u8], edits: &[Edit<'_>], out: &mut Vec<u8>) -> bool {
+    let is_writable = |edit: &Edit<'_>| edit.value.is_none_or(|it| it.len() <= VALUE_BYTES_MAX);
+    if !edits.iter().all(is_writable) {
+        return false;
+    }
     let edits = &edits[..edits.len().min(EDITS_MAX)];
     let mut next = 0;
     let put = |edit: &Edit<'_>, partial: u8, out: &mut Vec<u8>| {
@@ -37,11 +45,18 @@ pub fn rewrite(attributes: &[u8], edits: &[Edit<'_>], out: &mut Vec<u8>) {
         }
     }
     edits[next..].iter().for_each(|edit| put(edit, 0, out));
+    true
 }
 
 /// Appends `attributes` as a reflector of `cluster` passes them on: ORIGINATOR_ID if there is none
-/// yet, and the cluster in front of CLUSTER_LIST (RFC 4456 §8).
-pub fn reflect(attributes: &[u8], originator: Identifier, cluster: Identifier, out: &mut Vec<u8>) {
+/// yet, and the cluster in front of CLUSTER_LIST (RFC 4456 §8). `false` as in [`rewrite`].
+#[must_use]
+pub fn reflect(
+    attributes: &[u8],
+    originator: Identifier,
+    cluster: Identifier,
+    out: &mut Vec<u8>,
+) -> bool {
     let all = Attributes::new(attributes);
     let originator = originator.to_be_bytes();
     let originator = all.value(AttributeType::OriginatorId).unwrap_or(&originator);
@@ -61,12 +76,14 @@ pub fn reflect(attributes: &[u8], originator: Identifier, cluster: Identifier, o
         Edit { kind: AttributeType::OriginatorId, value: Some(originator) },
         Edit { kind: AttributeType::ClusterList, value: Some(list) },
     ];
-    rewrite(attributes, &edits, out);
+    rewrite(attributes, &edits, out)
 }
 
 /// Appends `attributes` for a peer that speaks two octets only: AS_PATH and AGGREGATOR narrowed,
-/// AS4_PATH and AS4_AGGREGATOR beside them where something was lost (RFC 6793 §4.2.2).
-pub fn to_two_octets(attributes: &[u8], out: &mut Vec<u8>) {
+/// AS4_PATH and AS4_AGGREGATOR beside them where something was lost (RFC 6793 §4.2.2). `false` as
+/// in [`rewrite`].
+#[must_use]
+pub fn to_two_octets(attributes: &[u8], out: &mut Vec<u8>) -> bool {
     let all = Attributes::new(attributes);
     let path = AsPath::new(all.value(AttributeType::AsPath).unwrap_or_default(), true);
     let (mut narrow, mut wide) = (Vec::new(), Vec::new());
@@ -95,5 +112,5 @@ pub fn to_two_octets(attributes: &[u8], out: &mut Vec<u8>) {
     edits.push(Edit { kind: AttributeType::As4Path, value: as4_path });
     let as4_aggregator = aggregator.filter(|_| is_lossy);
     edits.push(Edit { kind: AttributeType::As4Aggregator, value: as4_aggregator });
-    rewrite(attributes, &edits, out);
+    rewrite(attributes, &edits, out)
 }

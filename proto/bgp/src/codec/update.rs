@@ -11,6 +11,8 @@ use wire::Malformed;
 
 /// Attribute types that are known.
 const KINDS: usize = AttributeType::ALL.len();
+/// Octets of the attributes that count, at most: what the longest message can carry (RFC 8654 §4).
+const CANONICAL_BYTES_MAX: usize = super::EXTENDED_MESSAGE_BYTES_MAX - HEADER_BYTES - 4;
 
 /// Which side of the AS's border the peer stands on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -402,6 +404,23 @@ impl<'a> Update<'a> {
         }
     }
 
+    /// ASes of two octets become four: what is too long then for any message cannot be passed on.
+    /// AS4_PATH may shorten the path, but a path as long as that is no honest one.
+    fn check_widened(&mut self) {
+        let path = self.value(AttributeType::AsPath).map_or(0, <[u8]>::len);
+        if self.four_octet_as || self.attributes.len() + path <= CANONICAL_BYTES_MAX {
+            return;
+        }
+        let (what, spec) = ("the path with ASes of four octets is too long", "RFC 8654 §4");
+        let notice = notice(UpdateError::MalformedAsPath);
+        let offence = Offence::reset(notice, self.attributes_at, what, spec)
+            .answered(Approach::TreatAsWithdraw);
+        self.is_withdrawn = true;
+        if self.offence.is_none_or(|known| known.approach < offence.approach) {
+            self.offence = Some(offence);
+        }
+    }
+
     /// What concerns the message as a whole.
     fn check_whole(&mut self) -> Result<(), Offence> {
         let came = |kind: AttributeType| {
@@ -423,6 +442,7 @@ impl<'a> Update<'a> {
                 self.lacks(kind);
             }
         }
+        self.check_widened();
         match self.offence {
             // RFC 7606 §5.2: nothing can be withdrawn if nothing was announced.
             Some(offence) if self.is_withdrawn && !announces => {

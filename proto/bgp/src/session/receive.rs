@@ -134,6 +134,8 @@ impl Session {
         let connection = &mut self.connections[index];
         connection.phase = Phase::OpenConfirm;
         connection.hold = None;
+        // RFC 8654 §3: who has not offered extended messages sends none, whatever we offered.
+        connection.message_max = negotiated.message_max;
         connection.negotiated = Some(Box::new(negotiated));
         connection.lives(now);
         self.send_keepalive(now, id, out);

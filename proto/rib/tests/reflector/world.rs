@@ -77,7 +77,7 @@ impl Policy for Rules {
             (2, _, 1) => Edit { kind: AttributeType::MultiExitDisc, value: Some(&[0, 0, 0, 9]) },
             _ => return Verdict::Accept,
         };
-        rewrite(subject.attributes, &[edit], &mut out.attributes);
+        assert!(rewrite(subject.attributes, &[edit], &mut out.attributes));
         out.next_hop.extend_from_slice(subject.next_hop);
         Verdict::Changed
     }
@@ -262,6 +262,7 @@ impl World {
             import: client.spec.import,
             export: client.spec.export,
             location: client.spec.location,
+            allow_own_as: 0,
             role: client.spec.role,
             next_hop_self: is_external.then(|| "192.0.2.254".parse().expect("the world makes it")),
         };
@@ -317,7 +318,7 @@ impl World {
         let attributes = if self.clients[number].spec.four_octet_as {
             attributes
         } else {
-            bgp::codec::to_two_octets(attributes, &mut narrow);
+            assert!(bgp::codec::to_two_octets(attributes, &mut narrow));
             &narrow
         };
         let mut packing = match family {
@@ -558,7 +559,7 @@ impl World {
             for kind in [MultiExitDisc, LocalPref, OriginatorId, ClusterList] {
                 edits.push(Edit { kind, value: None });
             }
-            rewrite(&attributes, &edits, &mut out);
+            assert!(rewrite(&attributes, &edits, &mut out));
             attributes = out;
             next_hop = match next_hop.len() {
                 0 => vec![],
@@ -571,12 +572,12 @@ impl World {
             let value = Some(&[0, 0, 0, 100][..]);
             let add = [Edit { kind: AttributeType::LocalPref, value }];
             let lacks = Attributes::new(&attributes).value(AttributeType::LocalPref).is_none();
-            rewrite(&attributes, if lacks { &add } else { &[] }, &mut out);
+            assert!(rewrite(&attributes, if lacks { &add } else { &[] }, &mut out));
             attributes = out;
             if !from_external {
                 let mut out = Vec::new();
                 let who = if family == Family::RouteTarget { OWN } else { identifier(from) };
-                reflect(&attributes, who, OWN, &mut out);
+                assert!(reflect(&attributes, who, OWN, &mut out));
                 attributes = out;
             }
         }
