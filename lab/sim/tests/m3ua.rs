@@ -104,6 +104,8 @@ fn site(seed: u64, loss: f64, mode: &'static str, gateways: u8, takers: &[u8]) -
         own,
         sends,
         preset: "telecom(2)",
+        port: 2_905,
+        udp_port: 9_899,
     };
     let mut plans = vec![plan(A, 1, 1, Some((2, COUNT, PACE)))];
     plans.extend(takers.iter().map(|last| plan(*last, 2, 2, None)));
@@ -330,4 +332,93 @@ fn the_same_seed_gives_the_same_run() {
         site.world.digest()
     };
     assert_eq!(digest(), digest());
+}
+
+/// Nearer to the gateway's address than those of b: packets leave from it.
+const STRANGER: u8 = 2;
+/// The peer that no end plays.
+const NOT_THERE: &str = "association-down spare";
+
+/// Somebody at an address of his own, who writes those of b into his INIT and sends from a port
+/// that b does not have.
+fn stranger(site: &mut Site) -> NodeId {
+    let now = site.world.now();
+    let mut claimed = vec![IpAddr::from([10, 1, 0, STRANGER])];
+    claimed.extend(addresses(B));
+    let plan = Plan {
+        addresses: claimed,
+        gateways: vec![addresses(1)],
+        context: 2,
+        own: 2,
+        sends: None,
+        preset: "telecom(2)",
+        port: 4_000,
+        udp_port: 9_899,
+    };
+    let end = End::new(plan, site.random.number(), now, SETTLED);
+    let homes = end.addresses();
+    site.world.add(end, &homes[..1])
+}
+
+#[test]
+fn a_stranger_who_names_the_addresses_of_a_peer_gets_neither_its_place_nor_its_msus() {
+    for seed in seeds() {
+        let mut site = site(seed, 0.0, "override", 1, &[B]);
+        site.run(Duration::from_secs(4));
+        let stranger = stranger(&mut site);
+        site.run(END);
+        let came = site.came(1);
+        assert_eq!(came.iter().map(Vec::len).sum::<usize>(), COUNT as usize, "seed {seed}");
+        assert!(came.iter().all(|flow| rises(flow)), "seed {seed}");
+        let taken = &site.world.node_mut::<End>(stranger).expect("it was put there").came;
+        assert!(taken.is_empty(), "seed {seed}: {taken:?}");
+        assert!(site.fact(0, "sgc_associations_refused_total") > 0, "seed {seed}");
+        assert_eq!(site.alarms(0), [NOT_THERE], "seed {seed}");
+    }
+}
+
+/// The same end at its own address, with another port each time: nobody but it could answer there.
+#[test]
+fn a_newcomer_at_the_address_of_a_peer_waits_until_the_old_association_is_known_to_be_dead() {
+    for seed in seeds() {
+        let mut site = site(seed, 0.0, "override", 1, &[B]);
+        site.run(Duration::from_secs(4));
+        let now = site.world.now();
+        site.end(1).crash();
+        site.end(1).at_port(4_001);
+        site.end(1).live(now);
+        site.run(Duration::from_secs(8));
+        assert_eq!(site.alarms(0), [NOT_THERE], "seed {seed}: it has its place");
+        let before = site.came(1).iter().map(Vec::len).sum::<usize>();
+        site.run(Duration::from_secs(9));
+        assert!(site.came(1).iter().map(Vec::len).sum::<usize>() > before, "seed {seed}");
+    }
+}
+
+/// Another program of the same host, say: its address is the peer's.
+#[test]
+fn a_newcomer_at_the_address_of_a_peer_that_lives_is_turned_away() {
+    for seed in seeds() {
+        let mut site = site(seed, 0.01, "override", 1, &[B]);
+        site.run(Duration::from_secs(4));
+        let plan = Plan {
+            addresses: addresses(B),
+            gateways: vec![addresses(1)],
+            context: 2,
+            own: 2,
+            sends: None,
+            preset: "telecom(2)",
+            port: 4_000,
+            udp_port: 9_900,
+        };
+        let now = site.world.now();
+        let end = End::new(plan, site.random.number(), now, SETTLED);
+        let homes = end.addresses();
+        let other = site.world.add(end, &homes);
+        site.run(END);
+        assert_eq!(site.came(1).iter().map(Vec::len).sum::<usize>(), COUNT as usize, "seed {seed}");
+        assert!(site.world.node_mut::<End>(other).expect("it is there").came.is_empty());
+        assert!(site.fact(0, "sgc_association_claims_refused_total") > 0, "seed {seed}");
+        assert_eq!(site.alarms(0), [NOT_THERE], "seed {seed}");
+    }
 }

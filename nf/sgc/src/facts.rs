@@ -37,6 +37,9 @@ event::facts! {
         /// An association from an address of no peer.
         Refused = Counter, Warn, "sgc_associations_refused_total",
             "Associations refused because their address belongs to no peer that waits for one";
+        /// An association claimed a peer whose own stands and answers.
+        ClaimRefused = Counter, Warn, "sgc_association_claims_refused_total",
+            "Associations refused because that of the peer they claim to be stands and answers";
         /// An association was asked for.
         Attempts = Counter, Info, "sgc_associations_attempted_total",
             "Associations that this node set out to open";

@@ -208,7 +208,7 @@ impl Function for Gateway {
     }
 
     fn tick(&mut self, now: Time, out: &mut Effects) {
-        self.links.tick(now, &self.facts, out);
+        self.links.tick(now, &self.facts, &mut self.inputs, out);
         self.process.tick(now, &mut self.outs);
         self.run(now, out);
     }

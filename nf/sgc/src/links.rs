@@ -10,6 +10,7 @@
 //! What happens becomes an input of the M3UA process; it knows of peers and nothing of addresses.
 
 mod association;
+mod challenge;
 mod stream;
 
 use crate::config::{Carriage, Peer, Sgc};
@@ -66,6 +67,8 @@ pub(crate) struct Links {
     streams: HashMap<ConnId, PeerId>,
     associations: BTreeMap<AssociationId, PeerId>,
     retries: BTreeSet<(Time, PeerId)>,
+    /// Newcomers that claim a peer whose association stands; one a peer.
+    challenges: BTreeMap<PeerId, challenge::Challenge>,
     reconnect: Duration,
     pub(crate) doorway: Option<Doorway>,
     seed: Seed,
@@ -81,6 +84,7 @@ impl Links {
             streams: HashMap::new(),
             associations: BTreeMap::new(),
             retries: BTreeSet::new(),
+            challenges: BTreeMap::new(),
             reconnect: reconnect(config),
             doorway: None,
             seed,
@@ -268,7 +272,14 @@ impl Links {
     }
 
     /// Lets time pass: associations are opened whose time has come.
-    pub(crate) fn tick(&mut self, now: Time, facts: &Sheet<Fact>, out: &mut Effects) {
+    pub(crate) fn tick(
+        &mut self,
+        now: Time,
+        facts: &Sheet<Fact>,
+        told: &mut Vec<In>,
+        out: &mut Effects,
+    ) {
+        self.challenges_due(now, facts, told);
         while let Some((at, id)) = self.retries.first().copied().filter(|(at, _)| *at <= now) {
             self.retries.remove(&(at, id));
             let Some(link) = self.rows.get_mut(&id) else { continue };
@@ -292,7 +303,7 @@ impl Links {
     pub(crate) fn deadline(&self) -> Option<Time> {
         let retry = self.retries.first().map(|(at, _)| *at);
         let doorway = self.doorway.as_ref().and_then(Doorway::deadline);
-        retry.into_iter().chain(doorway).min()
+        retry.into_iter().chain(doorway).chain(self.challenge_deadline()).min()
     }
 
     /// Packets out.
@@ -302,9 +313,9 @@ impl Links {
         }
     }
 
-    /// The peer that an association from these addresses belongs to, and whether it has none yet.
-    /// One that has an association already loses it to the new one, if no other peer could be
-    /// meant: the old one may be dead without this node having noticed.
+    /// The peer that an association from these addresses, which the far end has shown to be its
+    /// own, belongs to: one without an association first. One that has an association already is
+    /// meant if no other peer could be: the old one may be dead without this node having noticed.
     fn claimant(&self, carriage: Carriage, from: &[IpAddr], port: u16) -> Option<PeerId> {
         let of_port = |link: &Link| link.config.port.is_none_or(|own| own == port);
         let fits = |link: &&(PeerId, &Link)| {

@@ -31,8 +31,12 @@ application_server = [
 "#;
 
 /// Facts that need an association over SCTP: `lab/sim` has a test for each.
-const OVER_SCTP: &[&str] =
-    &["sgc_msus_transport_shed_total", "sgc_messages_lost_total", "sgc_congestion_level"];
+const OVER_SCTP: &[&str] = &[
+    "sgc_msus_transport_shed_total",
+    "sgc_messages_lost_total",
+    "sgc_congestion_level",
+    "sgc_association_claims_refused_total",
+];
 
 const fn ms(milliseconds: u64) -> Duration {
     Duration::from_millis(milliseconds)

@@ -30,6 +30,10 @@ pub struct Plan {
     /// Where it sends to, how many MSUs and how often; `None`: it only listens.
     pub sends: Option<(u32, u32, Duration)>,
     pub preset: &'static str,
+    /// Its SCTP port.
+    pub port: u16,
+    /// The UDP port that its packets leave from.
+    pub udp_port: u16,
 }
 
 struct Wire {
@@ -84,7 +88,12 @@ impl End {
     }
 
     pub fn addresses(&self) -> Vec<SocketAddr> {
-        self.plan.addresses.iter().map(|ip| SocketAddr::new(*ip, 9_899)).collect()
+        self.plan.addresses.iter().map(|ip| SocketAddr::new(*ip, self.plan.udp_port)).collect()
+    }
+
+    /// It has that port when it begins anew.
+    pub fn at_port(&mut self, port: u16) {
+        self.plan.port = port;
     }
 
     /// Nothing of it is left.
@@ -97,6 +106,8 @@ impl End {
         let config = Config {
             addresses: self.plan.addresses.clone(),
             preset: self.plan.preset.to_owned(),
+            port: self.plan.port,
+            encapsulation_port: self.plan.udp_port,
             ..Config::default()
         };
         let seed = Seed { shard: 0, shards: 1, random: self.random.seed(), now };

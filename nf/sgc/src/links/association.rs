@@ -10,7 +10,7 @@ use m3ua::codec::MessageClass;
 use m3ua::{In, PeerId};
 use machine::Time;
 use runtime::{Flow, Why};
-use sctp::{Failure, Indication, Lost, Outgoing};
+use sctp::{Failure, Indication, Lost, Outgoing, PathState};
 use std::net::IpAddr;
 
 /// The context of DATA, by which a failure is told from one of management.
@@ -88,7 +88,7 @@ impl Links {
             (Indication::CommunicationUp(streams, _), peer) => {
                 let peer = peer.or_else(|| self.claimed(id));
                 match peer.filter(|_| !self.is_closing) {
-                    Some(peer) => self.associated(now, peer, id, (streams, told)),
+                    Some(peer) => self.associated(now, (peer, id), streams, facts, told),
                     None => {
                         facts.add(Fact::Refused, 1);
                         self.abort_association(now, id);
@@ -102,6 +102,9 @@ impl Links {
                 if let Some(peer) = peer.filter(|_| is_full) {
                     self.congested(peer, FULL, told);
                 }
+            }
+            (Indication::ShutdownComplete | Indication::CommunicationLost(_), None) => {
+                self.withdraw_challenge(id);
             }
             (_, None) => {}
             (Indication::Data(message), Some(peer)) => {
@@ -120,25 +123,33 @@ impl Links {
         true
     }
 
-    fn associated(
+    /// An association came up that is the peer's, or says so while another one stands.
+    pub(super) fn associated(
         &mut self,
         now: Time,
-        peer: PeerId,
-        id: AssociationId,
-        told: (u16, &mut Vec<In>),
+        (peer, id): (PeerId, AssociationId),
+        streams: u16,
+        facts: &Sheet<Fact>,
+        told: &mut Vec<In>,
     ) {
+        if let Some(old) = self.standing(peer).filter(|old| *old != id) {
+            return self.challenge(now, (peer, old), (id, streams), facts);
+        }
         let before = self.rows.get_mut(&peer).and_then(|link| link.way.take());
         if let Some(Way::Association(old)) = before.filter(|way| *way != Way::Association(id)) {
             self.associations.remove(&old);
             self.abort_association(now, old);
         }
-        self.stands(now, peer, Way::Association(id), (Some(told.0), told.1));
+        self.stands(now, peer, Way::Association(id), (Some(streams), told));
     }
 
-    /// The peer that an association belongs to which the other end began.
+    /// The peer that an association belongs to which the other end began. Only addresses count
+    /// from which it has answered: anybody may write those of others into his INIT (RFC 9260
+    /// §5.4).
     fn claimed(&self, id: AssociationId) -> Option<PeerId> {
         let status = self.doorway.as_ref()?.status(id)?;
-        let from: Vec<IpAddr> = status.paths.iter().map(|path| path.address).collect();
+        let confirmed = status.paths.iter().filter(|path| path.state != PathState::Unconfirmed);
+        let from: Vec<IpAddr> = confirmed.map(|path| path.address).collect();
         self.claimant(Carriage::Sctp, &from, status.peer_port)
     }
 

@@ -1,0 +1,109 @@
+//! A newcomer that claims a peer whose association stands. Whoever knows an address of a peer can
+//! ask for an association in its name; whether the one that stands is dead is found out before it
+//! is given up: both heartbeats of a challenge must go unanswered (RFC 9260 §8.3). Meanwhile the
+//! newcomer waits; what it says is not listened to.
+
+use super::{Links, State, Way};
+use crate::facts::Fact;
+use ::association::AssociationId;
+use event::Sheet;
+use m3ua::{In, PeerId};
+use machine::{Duration, Time};
+use sctp::PathState;
+
+/// Heartbeats that must go unanswered.
+const ROUNDS: u16 = 2;
+/// Time for an answer beyond the retransmission time-out of the slowest path.
+const GRACE: Duration = Duration::from_millis(50);
+
+/// A standing association that is being asked whether it lives.
+#[derive(Debug)]
+pub(super) struct Challenge {
+    newcomer: AssociationId,
+    streams: u16,
+    round: u16,
+    at: Time,
+}
+
+impl Links {
+    /// A newcomer claims a peer whose association `old` stands. One newcomer at a time waits.
+    pub(super) fn challenge(
+        &mut self,
+        now: Time,
+        (peer, old): (PeerId, AssociationId),
+        (newcomer, streams): (AssociationId, u16),
+        facts: &Sheet<Fact>,
+    ) {
+        if self.challenges.contains_key(&peer) {
+            facts.add(Fact::ClaimRefused, 1);
+            return self.abort_association(now, newcomer);
+        }
+        let at = now + self.ask(now, old);
+        self.challenges.insert(peer, Challenge { newcomer, streams, round: 1, at });
+    }
+
+    /// Sends a heartbeat on every path that has shown itself to be the peer's; the time in which
+    /// one of them must be answered.
+    fn ask(&mut self, now: Time, association: AssociationId) -> Duration {
+        let Some(doorway) = &mut self.doorway else { return GRACE };
+        let Some(status) = doorway.status(association) else { return GRACE };
+        let confirmed = status.paths.iter().filter(|path| path.state != PathState::Unconfirmed);
+        let slowest = confirmed.clone().map(|path| path.rto).max().unwrap_or_default();
+        for path in confirmed {
+            doorway.wish(now, sctp::In::RequestHeartbeat(association, path.address));
+        }
+        slowest + GRACE
+    }
+
+    pub(super) fn challenge_deadline(&self) -> Option<Time> {
+        self.challenges.values().map(|challenge| challenge.at).min()
+    }
+
+    /// Challenges whose time is over: the old association has answered, is asked again, or gives
+    /// its place to the newcomer.
+    pub(super) fn challenges_due(&mut self, now: Time, facts: &Sheet<Fact>, told: &mut Vec<In>) {
+        let due = |(peer, it): (&PeerId, &Challenge)| (it.at <= now).then_some(*peer);
+        let due: Vec<PeerId> = self.challenges.iter().filter_map(due).collect();
+        for peer in due {
+            let Some(challenge) = self.challenges.remove(&peer) else { continue };
+            let Some(old) = self.standing(peer) else {
+                self.associated(now, (peer, challenge.newcomer), challenge.streams, facts, told);
+                continue;
+            };
+            if self.unanswered(old) < challenge.round {
+                facts.add(Fact::ClaimRefused, 1);
+                self.abort_association(now, challenge.newcomer);
+            } else if challenge.round < ROUNDS {
+                let at = now + self.ask(now, old);
+                let round = challenge.round + 1;
+                self.challenges.insert(peer, Challenge { round, at, ..challenge });
+            } else {
+                self.lost(now, peer, "it did not answer, and another one came", told);
+                self.abort_association(now, old);
+                self.associated(now, (peer, challenge.newcomer), challenge.streams, facts, told);
+            }
+        }
+    }
+
+    /// A newcomer is gone before its challenge was over.
+    pub(super) fn withdraw_challenge(&mut self, newcomer: AssociationId) {
+        self.challenges.retain(|_, challenge| challenge.newcomer != newcomer);
+    }
+
+    /// The association of a peer, if one stands.
+    pub(super) fn standing(&self, peer: PeerId) -> Option<AssociationId> {
+        let link = self.rows.get(&peer).filter(|link| link.state == State::Up)?;
+        match link.way {
+            Some(Way::Association(association)) => Some(association),
+            _ => None,
+        }
+    }
+
+    /// How many time-outs in a row every confirmed path of an association has had.
+    fn unanswered(&self, association: AssociationId) -> u16 {
+        let status = self.doorway.as_ref().and_then(|doorway| doorway.status(association));
+        let paths = status.map(|status| status.paths).unwrap_or_default();
+        let confirmed = paths.iter().filter(|path| path.state != PathState::Unconfirmed);
+        confirmed.map(|path| path.errors).min().unwrap_or(u16::MAX)
+    }
+}
