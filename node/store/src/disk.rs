@@ -3,8 +3,12 @@
 //! Everything that waits in the queue goes into one write and one `fdatasync`, so the queue's
 //! length sets the batch. A failed write is tried again for ever: what was accepted is kept, and
 //! the full queue makes the writer refuse, which its owner reports.
+//!
+//! A panic costs what was at hand, not the store: a block that cannot be packed leaves an empty one
+//! in its place, so that those behind it keep their numbers; a step that panics is tried again, then
+//! left out. Each is counted, logged and an alarm of the owner.
 
-use crate::block::{self, Kind};
+use crate::block::{self, Kind, Label};
 use crate::facts::Fact;
 use crate::partition::Partition;
 use crate::record::{Place, Record};
@@ -12,8 +16,10 @@ use crate::store::Shared;
 use crate::{PARTITIONS_MAX, StoreError};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use event::Sheet;
+use std::any::Any;
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -25,6 +31,8 @@ const BATCHES_PER_WRITE: usize = 64;
 pub(crate) const RUN_RECORDS_MAX: usize = 65_536;
 /// Pause before a failed write is tried again.
 const RETRY: Duration = Duration::from_millis(500);
+/// Times that a step may panic before it is left out.
+const PANICS_MAX: u32 = 3;
 /// Longest sleep, so that a stop is seen.
 const NAP: Duration = Duration::from_millis(200);
 /// Pause between two looks at age and size.
@@ -89,7 +97,12 @@ impl Disk {
     pub fn run(mut self) {
         loop {
             match self.work.recv_timeout(NAP) {
-                Ok(work) => self.take_all(work),
+                Ok(work) => {
+                    // What the steps do not catch themselves: the rest of the queue goes on.
+                    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.take_all(work))) {
+                        self.panicked(panic.as_ref());
+                    }
+                }
                 Err(RecvTimeoutError::Timeout) if self.shared.is_stopping() => break,
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
@@ -103,7 +116,7 @@ impl Disk {
         for _ in 0..BATCHES_PER_WRITE {
             match next.take() {
                 Some(Work::Block { kind, count, first_us, last_us, raw, heads }) => {
-                    self.fill(kind, count, (first_us, last_us), &raw, heads);
+                    self.keep(kind, count, (first_us, last_us), &raw, heads);
                     // A full return queue only means that the writer has spares enough.
                     let _ = self.spare.try_send(raw);
                 }
@@ -118,7 +131,7 @@ impl Disk {
             next = self.work.try_recv().ok();
         }
         if let Some(Work::Block { kind, count, first_us, last_us, raw, heads }) = next {
-            self.fill(kind, count, (first_us, last_us), &raw, heads);
+            self.keep(kind, count, (first_us, last_us), &raw, heads);
         } else if let Some(work) = next {
             self.take_all(work);
         }
@@ -129,6 +142,39 @@ impl Disk {
         self.retain();
     }
 
+    /// Packs a block; when that panics, an empty one stands in its place.
+    fn keep(
+        &mut self,
+        kind: Kind,
+        count: u16,
+        span_us: (u64, u64),
+        raw: &[u8],
+        heads: Vec<Record>,
+    ) {
+        let batch = &self.batch;
+        let before = (batch.bytes.len(), batch.offsets.len(), batch.records.len(), batch.entries);
+        let filled = catch_unwind(AssertUnwindSafe(|| self.fill(kind, count, span_us, raw, heads)));
+        if let Err(panic) = filled {
+            let batch = &mut self.batch;
+            batch.bytes.truncate(before.0);
+            batch.offsets.truncate(before.1);
+            batch.records.truncate(before.2);
+            batch.entries = before.3;
+            self.panicked(panic.as_ref());
+            self.fill(kind, 0, span_us, &[], Vec::new());
+        }
+    }
+
+    /// Counts and tells a panic.
+    fn panicked(&mut self, panic: &(dyn Any + Send)) {
+        let text = panic.downcast_ref::<&str>().copied();
+        let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+        let text = text.unwrap_or("no reason given");
+        self.sheet.add(Fact::Panics, 1);
+        self.shared.panicked(text);
+        tracing::error!(panic = text, "the store's thread goes on without what it had at hand");
+    }
+
     fn fill(
         &mut self,
         kind: Kind,
@@ -137,13 +183,17 @@ impl Disk {
         raw: &[u8],
         heads: Vec<Record>,
     ) {
+        #[cfg(test)]
+        trap::spring(raw);
         let batch = &mut self.batch;
-        let block = self.partition.blocks() + batch.offsets.len() as u32;
+        let ahead = u32::try_from(batch.offsets.len()).expect("a write has a few hundred blocks");
+        let block = self.partition.blocks() + ahead;
         batch.offsets.push(self.end + batch.bytes.len() as u64);
-        block::seal(kind, count, span_us.0, raw, &mut batch.bytes);
-        let place =
-            |entry: usize| Place { partition: self.partition.seq, block, entry: entry as u16 };
-        batch.records.extend(heads.into_iter().enumerate().map(|(n, r)| (r, place(n))));
+        let label = Label { kind, number: block, count, first_us: span_us.0 };
+        block::seal(label, raw, &mut batch.bytes);
+        let partition = self.partition.seq;
+        let places = (0..=u16::MAX).map(|entry| Place { partition, block, entry });
+        batch.records.extend(heads.into_iter().zip(places));
         let (first, last) = batch.span_us.unwrap_or(span_us);
         batch.span_us = Some((first.min(span_us.0), last.max(span_us.1)));
         batch.raw_bytes += raw.len() as u64;
@@ -153,7 +203,20 @@ impl Disk {
 
     /// Does `step` until it succeeds or the store stops.
     fn persist(&mut self, step: impl Fn(&mut Self) -> Result<(), StoreError>) {
-        while let Err(error) = step(self) {
+        let mut panics = 0;
+        loop {
+            let error = match catch_unwind(AssertUnwindSafe(|| step(self))) {
+                Ok(Ok(())) => break,
+                Ok(Err(error)) => error,
+                Err(panic) => {
+                    self.panicked(panic.as_ref());
+                    panics += 1;
+                    if panics >= PANICS_MAX {
+                        break;
+                    }
+                    continue;
+                }
+            };
             self.sheet.add(Fact::WriteErrors, 1);
             self.shared.failing(Some(error.to_string()));
             tracing::error!(%error, "the store cannot write; it tries again");
@@ -175,7 +238,8 @@ impl Disk {
         let began = Instant::now();
         self.file.write_all_at(&self.batch.bytes, self.end)?;
         self.file.sync_data()?;
-        self.sheet.observe(Fact::SyncTime, began.elapsed().as_micros() as u64);
+        let took_us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
+        self.sheet.observe(Fact::SyncTime, took_us);
         let mut batch = core::mem::take(&mut self.batch);
         self.end += batch.bytes.len() as u64;
         self.sheet.add(Fact::StoredBytes, batch.bytes.len() as u64);
@@ -221,7 +285,7 @@ impl Disk {
         }
         self.retained_us = self.now_us;
         let options = &self.shared.options;
-        let horizon = self.now_us.saturating_sub(options.age_max.as_micros() as u64);
+        let horizon = self.now_us.saturating_sub(crate::micros(options.age_max));
         loop {
             let (oldest, count, bytes) = self.shared.oldest();
             let Some(oldest) = oldest.filter(|p| p.seq != self.partition.seq) else { break };
@@ -243,5 +307,58 @@ impl Disk {
         self.sheet.set(Fact::Partitions, count as u64);
         self.sheet.set(Fact::DiskBytes, bytes);
         self.sheet.set(Fact::Queue, self.work.len() as u64);
+    }
+}
+
+#[cfg(test)]
+mod trap {
+    /// A payload with this in it makes the disk thread panic.
+    pub const WORD: &[u8] = b"this payload makes the disk thread panic";
+
+    pub fn spring(raw: &[u8]) {
+        assert!(!raw.windows(WORD.len()).any(|part| part == WORD), "sprung");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::trap;
+    use crate::{Head, KeyRange, Options, Query, Record, Store};
+    use std::time::Duration;
+
+    #[test]
+    fn a_panic_of_the_disk_thread_costs_its_block_and_nothing_else() {
+        let directory = tempfile::tempdir().unwrap();
+        let options = || Options::new(directory.path(), Duration::from_secs(3_600), 1 << 30);
+        let mut opened = Store::open(options()).unwrap();
+        let mut places = Vec::new();
+        for id in 1..=5u64 {
+            let body = if id == 3 { trap::WORD.to_vec() } else { id.to_le_bytes().to_vec() };
+            let place = opened.writer.append(7, id, |out| out.extend_from_slice(&body)).unwrap();
+            places.push((id, place));
+            opened.writer.flush(8); // a block of its own
+        }
+        let head = Head { id: 9, start_us: 7, tags: [0; 4] };
+        let key = crate::Key { class: 1, value: 9 };
+        assert!(opened.writer.record(9, Record { head, keys: vec![key], body: Vec::new() }));
+        let end = opened.writer.flush(10);
+        assert!(opened.store.wait(end, Duration::from_secs(20)));
+        let panics = opened.store.cells().readings().find(|(r, _)| r.name == "store_panics_total");
+        assert_eq!(panics.map(|(_, reading)| reading), Some(event::Reading::Value(1)));
+        assert_eq!(opened.store.status().panicked.as_deref(), Some("sprung"));
+        for again in [false, true] {
+            if again {
+                drop(opened);
+                opened = Store::open(options()).unwrap();
+            }
+            for (id, place) in &places {
+                let mut reader = opened.store.reader();
+                let entry = reader.entry(*place).unwrap().map(|(id, _)| id);
+                assert_eq!(entry, (*id != 3).then_some(*id), "again: {again}");
+            }
+            let all_of = vec![vec![KeyRange::exactly(1, 9)]];
+            let query = Query { all_of, limit: 9, ..Query::default() };
+            assert_eq!(opened.store.search(&query).unwrap().len(), 1);
+        }
     }
 }

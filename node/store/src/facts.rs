@@ -29,6 +29,12 @@ event::facts! {
         /// Octets cut from torn journals when the store was opened.
         RepairedBytes = Counter, Warn, "store_repaired_bytes_total",
             "Octets cut from torn journals when the store was opened";
+        /// Octets of damaged blocks.
+        DamagedBytes = Counter, Error, "store_damaged_bytes_total",
+            "Octets of damaged blocks that were passed over when the store was opened";
+        /// Panics of the disk thread.
+        Panics = Counter, Error, "store_panics_total",
+            "Panics of the disk thread; it goes on without what it had at hand";
         /// Batches waiting for the disk.
         Queue = Gauge, Debug, "store_queue_batches", "Batches waiting for the disk";
     }

@@ -13,7 +13,7 @@
 //!
 //! *Acknowledged* is what [`Store::durable`] has passed: written and synced, whole batches at a
 //! time. After `kill -9` or a power cut [`Store::open`] cuts the torn tail of the last journal
-//! (every block has a checksum), rebuilds the index of what follows the last index file, and
+//! (every block has a checksum), passes over damaged blocks, rebuilds the index of what follows the last index file, and
 //! [`Recovery`] tells which ids still ran.
 //!
 //! # Why not all of it in fjall
@@ -28,10 +28,14 @@
 //! because the journal is one. A point or range search reads one page of each file: a number
 //! among ten million records is found in 2 ms.
 #![forbid(unsafe_code)]
+#![warn(clippy::cast_possible_truncation)]
+#![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod block;
 mod disk;
 mod facts;
+mod files;
+mod journal;
 mod partition;
 mod query;
 mod record;
@@ -80,6 +84,11 @@ impl Options {
     pub fn partition_bytes(&self) -> u64 {
         (self.size_max_bytes / 16).clamp(1 << 20, PARTITION_BYTES_MAX)
     }
+}
+
+/// Microseconds; 584,000 years fit.
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
 /// Why the store cannot do something.

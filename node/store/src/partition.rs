@@ -8,6 +8,8 @@
 //! ```
 
 use crate::block::{self, HEADER_BYTES, Header, Kind};
+use crate::files;
+use crate::journal::Journal;
 use crate::query::{Newest, Query};
 use crate::record::{Place, Record, decode, u64_at};
 use crate::run::{self, Run};
@@ -15,7 +17,7 @@ use crate::{Hit, StoreError};
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Index files that one partition may have.
@@ -46,6 +48,8 @@ struct State {
 pub(crate) struct Scan {
     /// Octets cut off because they were no whole block.
     pub torn_bytes: u64,
+    /// Octets of damaged blocks that others follow.
+    pub damaged_bytes: u64,
     pub is_complete: bool,
 }
 
@@ -53,8 +57,8 @@ impl Partition {
     /// Makes the directory and an empty journal, durably.
     pub fn create(root: &Path, seq: u32) -> Result<(Self, File), StoreError> {
         let directory = root.join(format!("p{seq:08}"));
-        std::fs::create_dir_all(&directory)?;
-        let file = File::create(directory.join("journal"))?;
+        files::folder(&directory)?;
+        let file = files::create(&directory.join("journal"))?;
         file.sync_all()?;
         File::open(&directory)?.sync_all()?;
         File::open(root)?.sync_all()?;
@@ -91,12 +95,14 @@ impl Partition {
         Ok(Self { seq, directory: directory.to_owned(), state: RwLock::new(state) })
     }
 
-    fn read(&self) -> std::sync::RwLockReadGuard<'_, State> {
-        self.state.read().expect("no thread panics while it holds a partition")
+    // Every change of the state is one assignment or appends: a thread that panics in between
+    // leaves a state that others can read.
+    fn read(&self) -> RwLockReadGuard<'_, State> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self) -> std::sync::RwLockWriteGuard<'_, State> {
-        self.state.write().expect("no thread panics while it holds a partition")
+    fn write(&self) -> RwLockWriteGuard<'_, State> {
+        self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub fn is_sealed(&self) -> bool {
@@ -115,7 +121,7 @@ impl Partition {
     }
 
     pub fn blocks(&self) -> u32 {
-        self.read().offsets.len() as u32
+        blocks_of(&self.read())
     }
 
     pub fn fresh_len(&self) -> usize {
@@ -147,7 +153,7 @@ impl Partition {
             return Ok(false);
         }
         let path = self.directory.join(format!("run-{}", state.runs.len()));
-        let run = run::write(&path, self.seq, state.offsets.len() as u32, &state.fresh)?;
+        let run = run::write(&path, self.seq, blocks_of(&state), &state.fresh)?;
         drop(state);
         let mut state = self.write();
         state.runs.push(Arc::new(run));
@@ -189,9 +195,15 @@ impl Partition {
     pub fn block(&self, number: u32) -> Result<Option<Vec<u8>>, StoreError> {
         let Some(at) = self.offset(number)? else { return Ok(None) };
         let file = File::open(self.directory.join("journal"))?;
+        let end = file.metadata()?.len();
+        if at + HEADER_BYTES as u64 > end {
+            return Ok(None);
+        }
         let mut head = [0; HEADER_BYTES];
         file.read_exact_at(&mut head, at)?;
-        let Some(header) = Header::parse(&head) else { return Ok(None) };
+        let Some(header) = Header::parse(&head).filter(|header| at + header.length() <= end) else {
+            return Ok(None);
+        };
         let mut whole = vec![0; HEADER_BYTES + header.stored];
         file.read_exact_at(&mut whole, at)?;
         Ok(block::open(&whole).map(|(_, raw)| raw))
@@ -200,7 +212,7 @@ impl Partition {
     fn offset(&self, number: u32) -> Result<Option<u64>, StoreError> {
         let state = self.read();
         if !state.sealed {
-            return Ok(state.offsets.get(number as usize).copied());
+            return Ok(state.offsets.get(block::size(number)).copied());
         }
         let file = File::open(self.directory.join("blocks"))?;
         let at = BLOCKS_HEAD_BYTES as u64 + u64::from(number) * 8;
@@ -213,8 +225,8 @@ impl Partition {
     }
 
     /// Reads the whole journal, calls `seen` for every block with its number and raw payload
-    /// (entries only when `with_entries`), and cuts a torn tail. An unsealed partition gets its
-    /// offsets and its fresh records from this.
+    /// (entries only when `with_entries`), passes over damaged blocks and cuts a torn tail. An
+    /// unsealed partition gets its offsets and its fresh records from this.
     pub fn scan(
         &self,
         with_entries: bool,
@@ -222,32 +234,38 @@ impl Partition {
     ) -> Result<Scan, StoreError> {
         let path = self.directory.join("journal");
         let file = File::options().read(true).write(true).open(&path)?;
-        let end = file.metadata()?.len();
         let indexed = self.read().runs.last().map_or(0, |run| run.blocks);
         let sealed = self.is_sealed();
         let mut scan = Scan::default();
-        let (mut at, mut number) = (0, 0);
-        while let Some(whole) = whole_block(&file, at, end)? {
-            let header = Header::parse(&whole).expect("a whole block has a header");
-            scan.is_complete |= header.kind == Kind::Complete;
-            let wanted = header.kind != Kind::Entries || with_entries;
-            let raw = if wanted {
-                block::open(&whole).map(|b| b.1).unwrap_or_default()
-            } else {
-                Vec::new()
-            };
+        let mut number = 0u32;
+        let mut journal = Journal::new(&file)?;
+        while let Some(found) = journal.next()? {
+            if let Some((began, many)) = found.lost {
+                scan.damaged_bytes += found.at - began;
+                number = number.saturating_add(many);
+                if !sealed {
+                    // What stood there is not to be had, but what follows keeps its number.
+                    let lost = vec![began; block::size(many)];
+                    self.extend(&lost, Vec::new(), found.at, None);
+                }
+            }
+            let kind = found.header.kind;
+            scan.is_complete |= kind == Kind::Complete;
+            let wanted = kind != Kind::Entries || with_entries;
+            let raw = if wanted { block::open(&found.whole).map(|b| b.1) } else { None };
+            let raw = raw.unwrap_or_default();
             if !sealed {
-                let is_new = header.kind == Kind::Records && number >= indexed;
+                let is_new = kind == Kind::Records && number >= indexed;
                 let records = if is_new { records_of(&raw, self.seq, number) } else { Vec::new() };
-                let next = at + whole.len() as u64;
-                self.extend(&[at], records, next, Some((header.first_us, header.first_us)));
+                let first_us = found.header.first_us;
+                self.extend(&[found.at], records, journal.at(), Some((first_us, first_us)));
             }
             if wanted {
-                seen(header.kind, number, raw);
+                seen(kind, number, raw);
             }
-            at += whole.len() as u64;
-            number += 1;
+            number = number.saturating_add(1);
         }
+        let (at, end) = (journal.at(), journal.end());
         if at < end && !sealed {
             file.set_len(at)?;
             file.sync_all()?;
@@ -256,6 +274,11 @@ impl Partition {
         }
         Ok(scan)
     }
+}
+
+/// Blocks that are known. A partition has 2^28 at most.
+fn blocks_of(state: &State) -> u32 {
+    u32::try_from(state.offsets.len()).unwrap_or(u32::MAX)
 }
 
 /// Removes everything that can be made again from the journal.
@@ -269,28 +292,10 @@ fn unindex(directory: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The whole block at `at`; `None` at the end or where no whole block stands.
-fn whole_block(file: &File, at: u64, end: u64) -> Result<Option<Vec<u8>>, StoreError> {
-    if at + HEADER_BYTES as u64 > end {
-        return Ok(None);
-    }
-    let mut head = [0; HEADER_BYTES];
-    file.read_exact_at(&mut head, at)?;
-    let Some(header) = Header::parse(&head) else { return Ok(None) };
-    let length = HEADER_BYTES + header.stored;
-    if at + length as u64 > end {
-        return Ok(None);
-    }
-    let mut whole = vec![0; length];
-    file.read_exact_at(&mut whole, at)?;
-    let is_whole = header.is_whole(&whole, &whole[HEADER_BYTES..]);
-    Ok(is_whole.then_some(whole))
-}
-
 fn records_of(raw: &[u8], partition: u32, number: u32) -> Vec<(Record, Place)> {
     let record = |(entry, item): (usize, &[u8])| {
         let record = Record { body: Vec::new(), ..decode(item)? };
-        Some((record, Place { partition, block: number, entry: entry as u16 }))
+        Some((record, Place { partition, block: number, entry: u16::try_from(entry).ok()? }))
     };
     block::items(raw).enumerate().filter_map(record).collect()
 }

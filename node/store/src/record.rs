@@ -63,8 +63,10 @@ pub(crate) fn encode(record: &Record, out: &mut Vec<u8>) {
     for tag in record.head.tags {
         out.extend_from_slice(&tag.to_le_bytes());
     }
-    out.extend_from_slice(&(record.keys.len() as u16).to_le_bytes());
-    for key in &record.keys {
+    // The writer refuses a record with more keys than KEYS_MAX.
+    let count = u16::try_from(record.keys.len()).unwrap_or(u16::MAX);
+    out.extend_from_slice(&count.to_le_bytes());
+    for key in &record.keys[..usize::from(count)] {
         out.push(key.class);
         out.extend_from_slice(&key.value.to_le_bytes());
     }

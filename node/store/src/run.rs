@@ -25,6 +25,8 @@ const TRAILER_BYTES: usize = 24;
 /// Distinct values of a tag that are listed.
 const VALUES_MAX: usize = 256;
 const MAGIC: u64 = u64::from_le_bytes(*b"TRUN0002");
+/// Records of one index file; a journal of 1 GB has fewer.
+const RECORDS_MAX: usize = 1 << 30;
 /// Largest footer that is believed.
 const FOOTER_BYTES_MAX: u64 = 64 << 20;
 
@@ -41,7 +43,7 @@ struct Section {
 pub(crate) struct Run {
     path: PathBuf,
     partition: u32,
-    records: usize,
+    records: u32,
     sections: [Section; CLASSES],
     pub start_us: (u64, u64),
     /// The values that each tag has, ascending; `None` when there are too many to list.
@@ -58,16 +60,17 @@ pub(crate) fn write(
     blocks: u32,
     records: &[(Record, Place)],
 ) -> Result<Run, StoreError> {
-    let mut order: Vec<u32> = (0..records.len() as u32).collect();
+    let records = &records[..records.len().min(RECORDS_MAX)];
+    let mut order: Vec<u32> = (0..u32::MAX).take(records.len()).collect();
     let head = |at: u32| &records[at as usize].0.head;
     order.sort_unstable_by_key(|&at| core::cmp::Reverse((head(at).start_us, head(at).id)));
     let mut bytes = Vec::with_capacity(records.len() * 160);
     let mut classes: [Vec<(u64, u32)>; CLASSES] = Default::default();
-    for (row, &at) in order.iter().enumerate() {
+    for (row, &at) in (0..u32::MAX).zip(&order) {
         let (record, place) = &records[at as usize];
         push_row(&mut bytes, &record.head, *place);
         for key in &record.keys {
-            classes[usize::from(key.class)].push((key.value, row as u32));
+            classes[usize::from(key.class)].push((key.value, row));
         }
     }
     let mut footer = Vec::new();
@@ -93,7 +96,7 @@ pub(crate) fn write(
 /// Writes a file so that it is there whole or not at all.
 pub(crate) fn write_durably(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let half = path.with_extension("half");
-    let mut file = File::create(&half)?;
+    let mut file = crate::files::create(&half)?;
     file.write_all(bytes)?;
     file.sync_data()?;
     std::fs::rename(&half, path)?;
@@ -115,13 +118,14 @@ fn push_row(bytes: &mut Vec<u8>, head: &Head, place: Place) {
 
 /// The distinct values of a tag: their count in two octets, then they, two octets each.
 fn push_values(values: impl Iterator<Item = u16>, footer: &mut Vec<u8>) {
-    let mut distinct = std::collections::BTreeSet::new();
+    let (mut distinct, mut count) = (std::collections::BTreeSet::new(), 0u16);
     for value in values {
-        if distinct.insert(value) && distinct.len() > VALUES_MAX {
+        count += u16::from(distinct.insert(value));
+        if distinct.len() > VALUES_MAX {
             return footer.extend_from_slice(&u16::MAX.to_le_bytes());
         }
     }
-    footer.extend_from_slice(&(distinct.len() as u16).to_le_bytes());
+    footer.extend_from_slice(&count.to_le_bytes());
     footer.extend(distinct.iter().flat_map(|value| value.to_le_bytes()));
 }
 
@@ -162,7 +166,7 @@ impl Run {
         if u64_at(&trailer, 16) != MAGIC || length > trailer_at.min(FOOTER_BYTES_MAX) {
             return Err(damaged());
         }
-        let footer = read(&file, trailer_at - length, length as usize)?;
+        let footer = read(&file, trailer_at - length, size(length).ok_or_else(damaged)?)?;
         if xxh3_64(&footer) != u64_at(&trailer, 8) || footer.len() < 32 {
             return Err(damaged());
         }
@@ -175,7 +179,7 @@ impl Run {
         for section in &mut sections {
             let head = footer.get(at..at + 16).ok_or_else(damaged)?;
             section.at = u64_at(head, 0);
-            section.count = u64_at(head, 8) as usize;
+            section.count = size(u64_at(head, 8)).ok_or_else(damaged)?;
             at += 16;
             let fence = footer.get(at..at + section.count.div_ceil(FENCE) * 8);
             let fence = fence.ok_or_else(damaged)?;
@@ -185,11 +189,11 @@ impl Run {
         Ok(Self {
             path: path.to_owned(),
             partition,
-            records: u64_at(&footer, 0) as usize,
+            records: u32::try_from(u64_at(&footer, 0)).map_err(|_| damaged())?,
             sections,
             tags,
             start_us: (u64_at(&footer, 8), u64_at(&footer, 16)),
-            blocks: u64_at(&footer, 24) as u32,
+            blocks: u32::try_from(u64_at(&footer, 24)).map_err(|_| damaged())?,
             bytes,
         })
     }
@@ -214,7 +218,7 @@ impl Run {
         };
         let mut rows = Rows { run: self, file: &file, first: 0, chunk: Vec::new() };
         let Some(candidates) = self.candidates(&file, query)? else {
-            return rows.collect(0..self.records as u32, query, newest);
+            return rows.collect(0..self.records, query, newest);
         };
         rows.collect(candidates.into_iter(), query, newest)
     }
@@ -279,6 +283,11 @@ fn lower_bound(count: usize, before: impl Fn(usize) -> bool) -> usize {
     low
 }
 
+/// A number of the disk as a size in memory.
+fn size(number: u64) -> Option<usize> {
+    usize::try_from(number).ok()
+}
+
 fn read(file: &File, at: u64, length: usize) -> Result<Vec<u8>, StoreError> {
     let mut bytes = vec![0; length];
     file.read_exact_at(&mut bytes, at)?;
@@ -318,8 +327,11 @@ impl Rows<'_> {
 
     fn row(&mut self, row: u32, ahead: usize) -> Result<Hit, StoreError> {
         let held = self.chunk.len() / ROW_BYTES;
+        if row >= self.run.records {
+            return Err(StoreError::Damaged(self.run.path.display().to_string()));
+        }
         if row < self.first || row as usize >= self.first as usize + held {
-            let count = ahead.min(self.run.records - row as usize);
+            let count = ahead.min((self.run.records - row) as usize);
             self.chunk = read(self.file, u64::from(row) * ROW_BYTES as u64, count * ROW_BYTES)?;
             self.first = row;
         }
@@ -329,7 +341,7 @@ impl Rows<'_> {
         let place = Place {
             partition: self.run.partition,
             block: u32_at(bytes, 24),
-            entry: u32_at(bytes, 28) as u16,
+            entry: u16::try_from(u32_at(bytes, 28)).unwrap_or(u16::MAX),
         };
         let head = Head { id: u64_at(bytes, 8), start_us: u64_at(bytes, 0), tags };
         Ok(Hit { head, place })

@@ -3,6 +3,7 @@
 use crate::block::{self, Kind};
 use crate::disk::{Disk, QUEUE_MAX};
 use crate::facts::Fact;
+use crate::files;
 use crate::partition::Partition;
 use crate::query::{Hit, Newest, Query};
 use crate::record::{Place, Record, decode, u64_at};
@@ -12,8 +13,27 @@ use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, RwLock};
+use std::sync::{
+    Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+};
 use std::time::{Duration, Instant};
+
+// What stands behind these locks is whole at any time: a thread that panics while it holds one
+// ends itself, not the questions of all others.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
+    lock.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
+    lock.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How long a panic of the disk thread is told after it happened.
+const PANIC_SHOWN: Duration = Duration::from_secs(3_600);
 
 /// What the writer, the disk thread and the readers share.
 #[derive(Debug)]
@@ -23,25 +43,28 @@ pub(crate) struct Shared {
     durable: Mutex<Place>,
     moved: Condvar,
     failing: Mutex<Option<String>>,
+    /// The last panic of the disk thread.
+    panic: Mutex<Option<(Instant, String)>>,
+    /// The last thing that could not be read.
+    unreadable: Mutex<Option<(Instant, String)>>,
     stopping: AtomicBool,
 }
 
 impl Shared {
     fn list(&self) -> Vec<Arc<Partition>> {
-        self.partitions.read().expect("no thread panics while it holds the list").clone()
+        read(&self.partitions).clone()
     }
 
     pub fn add(&self, partition: Arc<Partition>) {
-        self.partitions.write().expect("no thread panics while it holds the list").push(partition);
+        write(&self.partitions).push(partition);
     }
 
     pub fn remove(&self, seq: u32) {
-        let mut list = self.partitions.write().expect("no thread panics while it holds the list");
-        list.retain(|p| p.seq != seq);
+        write(&self.partitions).retain(|p| p.seq != seq);
     }
 
     fn find(&self, seq: u32) -> Option<Arc<Partition>> {
-        let list = self.partitions.read().expect("no thread panics while it holds the list");
+        let list = read(&self.partitions);
         let at = list.binary_search_by_key(&seq, |p| p.seq).ok()?;
         Some(Arc::clone(&list[at]))
     }
@@ -58,12 +81,16 @@ impl Shared {
 
     /// Everything before `place` is safe now.
     pub fn durable(&self, place: Place) {
-        *self.durable.lock().expect("no thread panics while it holds the place") = place;
+        *lock(&self.durable) = place;
         self.moved.notify_all();
     }
 
     pub fn failing(&self, why: Option<String>) {
-        *self.failing.lock().expect("no thread panics while it holds the reason") = why;
+        *lock(&self.failing) = why;
+    }
+
+    pub fn panicked(&self, why: &str) {
+        *lock(&self.panic) = Some((Instant::now(), why.to_owned()));
     }
 
     pub fn is_stopping(&self) -> bool {
@@ -91,6 +118,8 @@ pub struct Recovery {
     finished: HashSet<u64>,
     /// Octets cut from a torn journal.
     pub torn_bytes: u64,
+    /// Octets of damaged blocks that good ones follow; they are passed over.
+    pub damaged_bytes: u64,
 }
 
 /// A store that is open; dropping the last handle stops it.
@@ -100,6 +129,7 @@ pub struct Store {
     cells: event::Cells,
     thread: Mutex<Option<std::thread::JoinHandle<()>>>,
     opened_at: Instant,
+    damaged_bytes: u64,
     /// Held as long as the store is open, so that no second process writes into it.
     _lock: File,
 }
@@ -117,6 +147,12 @@ pub struct Status {
     pub span_us: Option<(u64, u64)>,
     /// Why writing fails, while it does.
     pub failing: Option<String>,
+    /// What the disk thread said when it panicked, for an hour.
+    pub panicked: Option<String>,
+    /// What could not be read by a search, for an hour.
+    pub unreadable: Option<String>,
+    /// Octets of damaged blocks that were passed over when the store was opened.
+    pub damaged_bytes: u64,
 }
 
 impl Store {
@@ -127,20 +163,25 @@ impl Store {
     /// The directory cannot be used, or another process uses it. A damaged index file is made
     /// again from its journal.
     pub fn open(options: Options) -> Result<Opened, StoreError> {
-        std::fs::create_dir_all(&options.directory)?;
-        let lock = lock(&options.directory)?;
+        files::folder(&options.directory)?;
+        let lock = held(&options.directory)?;
         let found = partitions_in(&options.directory)?;
         let next = found.last().map_or(1, |p| p.seq + 1);
         let recovery = Recovery::read(&found)?;
         let sheet = event::Sheet::<Fact>::new();
         sheet.add(Fact::RepairedBytes, recovery.torn_bytes);
+        let mut damaged_bytes = recovery.damaged_bytes;
         for partition in found.iter().filter(|p| !p.is_sealed()) {
             if partition.blocks() == 0 {
                 // Its index was damaged; recovery had no reason to read it.
-                partition.scan(false, |_, _, _| {})?;
+                damaged_bytes += partition.scan(false, |_, _, _| {})?.damaged_bytes;
             }
             let indexed = partition.seal()?;
             sheet.add(Fact::Runs, u64::from(indexed));
+        }
+        sheet.add(Fact::DamagedBytes, damaged_bytes);
+        if damaged_bytes > 0 {
+            tracing::error!(damaged_bytes, "damaged blocks were passed over");
         }
         let start = Place { partition: next, block: 0, entry: 0 };
         let shared = Arc::new(Shared {
@@ -149,6 +190,8 @@ impl Store {
             durable: Mutex::new(start),
             moved: Condvar::new(),
             failing: Mutex::new(None),
+            panic: Mutex::new(None),
+            unreadable: Mutex::new(None),
             stopping: AtomicBool::new(false),
         });
         let (work, queue) = crossbeam_channel::bounded(QUEUE_MAX);
@@ -159,18 +202,28 @@ impl Store {
             std::thread::Builder::new().name("store".to_owned()).spawn(move || disk.run())?;
         let writer = Writer::new(work, spare, Arc::clone(&shared), next);
         let (thread, opened_at) = (Mutex::new(Some(thread)), Instant::now());
-        let store = Arc::new(Self { shared, cells, thread, opened_at, _lock: lock });
+        let store = Arc::new(Self { shared, cells, thread, opened_at, damaged_bytes, _lock: lock });
         Ok(Opened { store, writer, recovery })
     }
 
-    /// The newest records that match.
+    /// The newest records that match. A partition that cannot be read is passed over and shows in
+    /// [`Status::unreadable`].
     ///
     /// # Errors
-    /// The disk cannot be read.
+    /// No partition can be read.
     pub fn search(&self, query: &Query) -> Result<Vec<Hit>, StoreError> {
         let mut newest = Newest::new(query.limit);
-        for partition in self.shared.list().iter().rev() {
-            partition.search(query, &mut newest)?;
+        let partitions = self.shared.list();
+        let mut failed = 0;
+        for partition in partitions.iter().rev() {
+            let Err(error) = partition.search(query, &mut newest) else { continue };
+            failed += 1;
+            let text = format!("{}: {error}", partition.directory.display());
+            tracing::error!(%text, "a partition cannot be searched");
+            *lock(&self.shared.unreadable) = Some((Instant::now(), text));
+            if failed == partitions.len() {
+                return Err(error);
+            }
         }
         Ok(newest.hits)
     }
@@ -186,14 +239,14 @@ impl Store {
     #[must_use]
     pub fn wait(&self, place: Place, patience: Duration) -> bool {
         let until = Instant::now() + patience;
-        let mut durable = self.shared.durable.lock().expect("no thread panics with the place");
+        let mut durable = lock(&self.shared.durable);
         while *durable < place {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return false;
             }
             let waited = self.shared.moved.wait_timeout(durable, left);
-            durable = waited.expect("no thread panics with the place").0;
+            durable = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         true
     }
@@ -201,7 +254,7 @@ impl Store {
     /// Everything before this place is safe on disk.
     #[must_use]
     pub fn durable(&self) -> Place {
-        *self.shared.durable.lock().expect("no thread panics with the place")
+        *lock(&self.shared.durable)
     }
 
     /// What the store looks like.
@@ -216,14 +269,17 @@ impl Store {
             bytes,
             size_max_bytes: self.shared.options.size_max_bytes,
             span_us: first.zip(last),
-            failing: self.shared.failing.lock().expect("no thread panics with the reason").clone(),
+            failing: lock(&self.shared.failing).clone(),
+            panicked: of_late(&self.shared.panic),
+            unreadable: of_late(&self.shared.unreadable),
+            damaged_bytes: self.damaged_bytes,
         }
     }
 
     /// Microseconds since it was opened, for measuring how long something took.
     #[must_use]
     pub fn clock_us(&self) -> u64 {
-        self.opened_at.elapsed().as_micros() as u64
+        crate::micros(self.opened_at.elapsed())
     }
 
     /// The store's metrics.
@@ -236,12 +292,19 @@ impl Store {
     /// writer is dropped; with the writer alive, what it hands over later is lost.
     pub fn stop(&self) {
         self.shared.stopping.store(true, Ordering::Relaxed);
-        let thread = self.thread.lock().expect("no thread panics with the handle").take();
+        let thread = lock(&self.thread).take();
         if let Some(thread) = thread {
             // A panic of the disk thread was reported when it happened.
             let _ = thread.join();
         }
     }
+}
+
+/// What happened within the last hour.
+fn of_late(event: &Mutex<Option<(Instant, String)>>) -> Option<String> {
+    let event = lock(event);
+    let (_, text) = event.as_ref().filter(|(when, _)| when.elapsed() < PANIC_SHOWN)?;
+    Some(text.clone())
 }
 
 impl Drop for Store {
@@ -307,8 +370,8 @@ const LOCK_PATIENCE: Duration = Duration::from_secs(2);
 const LOCK_LOOK: Duration = Duration::from_millis(10);
 
 /// Takes the directory for this store alone; the kernel lets go of it when the process ends.
-fn lock(directory: &Path) -> Result<File, StoreError> {
-    let file = File::create(directory.join("lock"))?;
+fn held(directory: &Path) -> Result<File, StoreError> {
+    let file = files::create(&directory.join("lock"))?;
     let until = Instant::now() + LOCK_PATIENCE;
     loop {
         match file.try_lock() {
@@ -364,6 +427,7 @@ impl Recovery {
                 it.open.entry(id).or_insert(record);
             }
             it.torn_bytes += scan.torn_bytes;
+            it.damaged_bytes += scan.damaged_bytes;
             it.partitions.insert(0, Arc::clone(partition));
             if scan.is_complete {
                 break;
@@ -387,9 +451,9 @@ impl Recovery {
                 }
                 for (n, item) in block::items(&raw).enumerate() {
                     let Some((id, body)) = item.split_at_checked(8) else { continue };
-                    let id = u64_at(id, 0);
+                    let (id, entry) = (u64_at(id, 0), u16::try_from(n).unwrap_or(u16::MAX));
                     if !self.finished.contains(&id) {
-                        let place = Place { partition: partition.seq, block, entry: n as u16 };
+                        let place = Place { partition: partition.seq, block, entry };
                         each(Replayed::Entry { place, id, body });
                     }
                 }
@@ -413,4 +477,37 @@ pub enum Replayed<'a> {
         /// What was written.
         body: &'a [u8],
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ends a thread that holds all locks of a store.
+    fn poison(store: &Arc<Store>) {
+        let held = Arc::clone(store);
+        let thread = std::thread::spawn(move || {
+            let shared = &held.shared;
+            let _guards = (lock(&shared.durable), lock(&shared.failing), lock(&shared.panic));
+            let _list = write(&shared.partitions);
+            panic!("a reader ends with everything in hand");
+        });
+        assert!(thread.join().is_err());
+    }
+
+    #[test]
+    fn a_reader_that_panics_ends_itself_and_no_other() {
+        let directory = tempfile::tempdir().unwrap();
+        let options = Options::new(directory.path(), Duration::from_secs(3_600), 1 << 30);
+        let mut opened = Store::open(options).unwrap();
+        poison(&opened.store);
+        let place = opened.writer.append(7, 1, |out| out.extend_from_slice(b"body")).unwrap();
+        let end = opened.writer.flush(8);
+        assert!(opened.store.wait(end, Duration::from_secs(20)));
+        let mut reader = opened.store.reader();
+        assert_eq!(reader.entry(place).unwrap(), Some((1, &b"body"[..])));
+        let query = Query { limit: 1, ..Query::default() };
+        assert!(opened.store.search(&query).is_ok());
+        assert_eq!(opened.store.status().failing, None);
+    }
 }

@@ -17,7 +17,8 @@ const BLOCKS_MAX: u32 = 1 << 28;
 #[derive(Debug, Default)]
 struct Filling {
     raw: Vec<u8>,
-    count: usize,
+    /// Items; a block that has [`ITEMS_MAX`] of them is handed over.
+    count: u16,
 }
 
 /// Fills blocks and hands them to the disk. One per store.
@@ -96,7 +97,7 @@ impl Writer {
             self.entries.raw.truncate(before);
             return None;
         }
-        let entry = self.entries.count as u16;
+        let entry = self.entries.count;
         self.entries.count += 1;
         let place = Place { partition: self.partition, block: self.block, entry };
         self.touch(now_us);
@@ -210,7 +211,7 @@ impl Writer {
             self.began_us = now_us;
         }
         let first_us = self.first_us.unwrap_or(now_us);
-        let count = block.count as u16;
+        let count = block.count;
         let work = Work::Block { kind, count, first_us, last_us: now_us, raw: block.raw, heads };
         self.waiting.push_back(work);
         self.block += 1;
@@ -233,7 +234,7 @@ impl Writer {
     #[must_use]
     pub fn is_roll_due(&self, now_us: u64) -> bool {
         let limits = &self.shared.options;
-        let age_us = limits.partition_age.as_micros() as u64;
+        let age_us = crate::micros(limits.partition_age);
         let old = self.began_us > 0 && now_us >= self.began_us + age_us;
         let large = self.shared.partition_bytes(self.partition) >= limits.partition_bytes();
         self.block > 0 && self.waiting.is_empty() && (old || large || self.block >= BLOCKS_MAX)

@@ -449,3 +449,116 @@ fn kill_at_any_moment_loses_nothing_that_was_acknowledged() {
         }
     }
 }
+
+/// Offsets of the blocks of a journal: each says how long it is.
+fn blocks_of(journal: &[u8]) -> Vec<std::ops::Range<usize>> {
+    let (mut blocks, mut at) = (Vec::new(), 0);
+    while at < journal.len() {
+        let stored = u32::from_le_bytes(journal[at + 12..at + 16].try_into().unwrap()) as usize;
+        blocks.push(at..at + 32 + stored);
+        at += 32 + stored;
+    }
+    blocks
+}
+
+/// A store whose every entry and record has a block of its own, as a killed process leaves it.
+fn spread(directory: &Path, ids: u64) -> Vec<Place> {
+    let mut opened = open(directory);
+    let mut places = Vec::new();
+    for id in 1..=ids {
+        let text = [id as u8; 300];
+        places.push(opened.writer.append(5, id, |out| out.extend_from_slice(&text)).unwrap());
+        opened.writer.flush(5);
+        keep(&mut opened.writer, 5, &record(id, 5, &places[places.len() - 1..]));
+        opened.writer.flush(5);
+    }
+    settle(&mut opened, 5);
+    drop(opened);
+    unseal(directory);
+    places
+}
+
+fn unseal(directory: &Path) {
+    let _ = std::fs::remove_dir_all(directory.join("p00000002"));
+    for item in std::fs::read_dir(directory.join("p00000001")).unwrap() {
+        let path = item.unwrap().path();
+        if !path.ends_with("journal") {
+            std::fs::remove_file(path).unwrap();
+        }
+    }
+}
+
+#[test]
+fn good_blocks_behind_a_damaged_one_are_kept_whatever_octet_it_is() {
+    let directory = tempfile::tempdir().unwrap();
+    let ids = 6;
+    let places = spread(directory.path(), ids);
+    let journal = directory.path().join("p00000001/journal");
+    let whole = std::fs::read(&journal).unwrap();
+    let blocks = blocks_of(&whole);
+    assert_eq!(blocks.len() as u64, ids * 2);
+    // One block in its middle, at every octet of its header and some of its payload; then several
+    // in a row, by their first octets or as a whole.
+    let header = (0..32).map(|at| (3..4, at, 1));
+    let payload = [32, 40, blocks[3].len() - 1].map(|at| (3..4, at, 1));
+    let first = [(0..1, 0, 4), (0..1, 12, 4), (0..2, 0, 8)];
+    let rows = [(2..5, 0, 16), (2..5, 33, 4), (2..9, 12, 4), (3..8, 0, 40)];
+    for (damaged, at, length) in header.chain(payload).chain(first).chain(rows) {
+        let mut bytes = whole.clone();
+        for block in damaged.clone() {
+            let from = blocks[block].start + at;
+            bytes[from..from + length].iter_mut().for_each(|octet| *octet ^= 0xa5);
+        }
+        std::fs::write(&journal, &bytes).unwrap();
+        unseal(directory.path());
+        for again in ["repaired", "sealed"] {
+            let opened = open(directory.path());
+            let text = format!("{damaged:?} at {at}, {again}");
+            for id in 1..=ids {
+                let (entry, found) = (2 * (id as usize - 1), 2 * (id as usize - 1) + 1);
+                let mut reader = opened.store.reader();
+                let read = reader.entry(places[id as usize - 1]).unwrap().map(|(id, _)| id);
+                assert_eq!(read, (!damaged.contains(&entry)).then_some(id), "{text}, entry {id}");
+                let hits = opened.store.search(&by_id(id)).unwrap();
+                assert_eq!(hits.len(), usize::from(!damaged.contains(&found)), "{text}, {id}");
+                for hit in hits {
+                    assert_eq!(reader.record(hit.place).unwrap().unwrap().head.id, id, "{text}");
+                }
+            }
+            assert!(opened.store.status().damaged_bytes > 0, "{text}");
+            drop(opened);
+            let _ = std::fs::remove_dir_all(directory.path().join("p00000002"));
+        }
+    }
+}
+
+#[test]
+fn what_is_recorded_is_its_owners_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let directory = tempfile::tempdir().unwrap();
+    let store = directory.path().join("sas");
+    // An earlier version left it open.
+    std::fs::create_dir(&store).unwrap();
+    std::fs::set_permissions(&store, std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::write(store.join("lock"), b"").unwrap();
+    let mut opened = open(&store);
+    fill(&mut opened, 1..2_000, 2, 5);
+    opened.writer.roll(6);
+    fill(&mut opened, 2_000..2_100, 2, 5);
+    drop(opened);
+    let (mut folders, mut files) = (vec![store], 0);
+    while let Some(folder) = folders.pop() {
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o7777;
+        assert_eq!(mode(&folder), 0o700, "{}", folder.display());
+        for item in std::fs::read_dir(&folder).unwrap() {
+            let path = item.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                assert_eq!(mode(&path), 0o600, "{}", path.display());
+                files += 1;
+            }
+        }
+    }
+    assert!(files >= 5, "journals, index, offsets, lock: {files}");
+}
