@@ -161,10 +161,10 @@ impl Part {
                     return Err(Hindrance::Restart("cores"));
                 }
                 let ports = sas_ports(new);
-                if *old == *new && spec.ports == ports {
+                if *old == **new && spec.ports == ports {
                     return Ok(());
                 }
-                Ok(unit.configure(Arc::new(new.clone()), ports)?)
+                Ok(unit.configure(Arc::new((**new).clone()), ports)?)
             }
             _ => Err(Hindrance::Kind),
         }

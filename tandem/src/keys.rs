@@ -1,6 +1,6 @@
 //! The key files of a site: read by their owner only.
 
-use authentication::Keys;
+use authentication::{Keys, Password};
 use config::Issue;
 use std::fs::File;
 use std::io::Read as _;
@@ -42,6 +42,17 @@ pub fn read(directory: &Path, name: &str) -> Result<Keys, Unusable> {
         what: format!("{name}: {error}"),
         mend: "write one key a line, as `openssl rand -base64 32` makes it",
     })
+}
+
+/// The same keys as they stand in the file: where a protocol carries them.
+///
+/// # Errors
+/// As for [`read`].
+pub fn passwords(directory: &Path, name: &str) -> Result<Vec<Password>, Unusable> {
+    read(directory, name)?;
+    let text = text(directory, name)?;
+    let lines = text.lines().map(str::trim);
+    Ok(lines.filter(|line| !line.is_empty() && !line.starts_with('#')).map(Password::new).collect())
 }
 
 /// The text of such a file.
@@ -89,5 +100,7 @@ mod tests {
         assert!(refused("key").contains("line 1"));
         write("0123456789abcdef\n", 0o400);
         assert!(read(folder.path(), "key").is_ok());
+        let expected = [Password::new("0123456789abcdef")];
+        assert_eq!(passwords(folder.path(), "key").unwrap(), expected);
     }
 }

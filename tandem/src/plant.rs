@@ -68,6 +68,7 @@ impl Plant {
 
     /// Makes the functions those of `site`, or leaves them as they are.
     fn change(&mut self, site: &Site) -> Result<(), Refusals> {
+        let site = &site.with_keys(&self.ground.directory)?;
         let sections = site.sections();
         let old = self.parts.lock().clone();
         let wanted = |name: &str| sections.iter().any(|(_, section)| section.name() == name);
@@ -218,7 +219,7 @@ fn doorway_of(path: &str, section: &Section, address: std::net::SocketAddr) -> D
         Section::Sgc(sgc) => site.sgc.push((**sgc).clone()),
         Section::Rr(rr) => site.rr.push((**rr).clone()),
         Section::Pe(pe) => site.pe.push((**pe).clone()),
-        Section::Sas(sas) => site.sas = Some(sas.clone()),
+        Section::Sas(sas) => site.sas = Some((**sas).clone()),
     }
     let found = site.doorways().into_iter().find(|door| door.address == address);
     let mut door = found.unwrap_or(Doorway { path: String::new(), datagram: false, address });

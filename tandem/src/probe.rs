@@ -24,6 +24,7 @@ pub fn probe(site: &Site, directory: &Path, own: &[Doorway]) -> Vec<Issue> {
             issues.extend(unusable.map(|it| it.issue(format!("{path}.replica.key_file"))));
         }
     }
+    issues.extend(site.with_keys(directory).err().into_iter().flatten());
     let arbiter = site.arbiter.iter().flat_map(|arbiter| arbiter.unreadable(directory));
     issues.extend(arbiter.map(|issue| issue.under("arbiter")));
     issues

@@ -1,5 +1,6 @@
 //! The site file: which sections it has, and what must hold across them.
 
+use crate::keys;
 use config::{Doorway, Issue};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -66,7 +67,7 @@ pub enum Section {
     /// A provider edge router.
     Pe(Box<pe::config::Pe>),
     /// The service assurance server.
-    Sas(sas::config::Sas),
+    Sas(Box<sas::config::Sas>),
 }
 
 impl Section {
@@ -88,7 +89,8 @@ impl Site {
         let sscs = self.ssc.iter().enumerate();
         let sscs =
             sscs.map(|(at, ssc)| (format!("ssc[{at}]"), Section::Ssc(Box::new(ssc.clone()))));
-        let sas = self.sas.iter().map(|sas| ("sas".to_owned(), Section::Sas(sas.clone())));
+        let sas =
+            self.sas.iter().map(|sas| ("sas".to_owned(), Section::Sas(Box::new(sas.clone()))));
         let sgcs = self.sgc.iter().enumerate();
         let sgcs =
             sgcs.map(|(at, sgc)| (format!("sgc[{at}]"), Section::Sgc(Box::new(sgc.clone()))));
@@ -97,6 +99,32 @@ impl Site {
         let pes = self.pe.iter().enumerate();
         let pes = pes.map(|(at, pe)| (format!("pe[{at}]"), Section::Pe(Box::new(pe.clone()))));
         sscs.chain(sgcs).chain(rrs).chain(pes).chain(sas).collect()
+    }
+
+    /// The site with the keys of its files.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    pub fn with_keys(&self, directory: &Path) -> Result<Self, Vec<Issue>> {
+        let (mut site, mut issues) = (self.clone(), Vec::new());
+        let mut read = |path: String, name: &str| {
+            keys::passwords(directory, name).unwrap_or_else(|unusable| {
+                issues.push(unusable.issue(path));
+                Vec::new()
+            })
+        };
+        for (at, ssc) in site.ssc.iter_mut().enumerate() {
+            if let Some(name) = &ssc.capture_key_file {
+                let keys = read(format!("ssc[{at}].capture_key_file"), name);
+                ssc.capture_key = keys.into_iter().next().unwrap_or_default();
+            }
+        }
+        if let Some(sas) = &mut site.sas
+            && let Some(name) = &sas.auth_key_file
+        {
+            sas.auth_keys = read("sas.auth_key_file".to_owned(), name);
+        }
+        if issues.is_empty() { Ok(site) } else { Err(issues) }
     }
 
     /// The site's directory, for a site file at `file`.

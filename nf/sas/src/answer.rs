@@ -62,6 +62,9 @@ impl Sas {
             "first_us": store.span_us.map(|span| span.0),
             "last_us": store.span_us.map(|span| span.1),
             "failing": store.failing,
+            "unauthenticated": self.strangers.rows().iter().map(|(source, packets)| {
+                json!({ "source": source.to_string(), "packets": packets })
+            }).collect::<Vec<_>>(),
         })
     }
 
@@ -78,9 +81,29 @@ impl Sas {
             let text = format!("messages are not kept: {count} since the start");
             raise("sas-shedding", "major", text, "the disk is slower than what comes in");
         }
-        if let Some(why) = self.store.status().failing {
+        if let Some((source, count)) = self.strangers.loudest(now_us) {
+            let all = self.sheet.read(Fact::Unauthenticated);
+            let text = format!(
+                "{all} packets had not the right key since the start, {count} of them from {source}"
+            );
+            raise("sas-unauthenticated", "minor", text, "an agent without the key, or forgery");
+        }
+        let store = self.store.status();
+        if let Some(why) = store.failing {
             let text = format!("the store cannot write: {why}");
             raise("sas-store-failing", "critical", text, "disk full or broken");
+        }
+        if let Some(why) = store.panicked {
+            let text = format!("the store's thread panicked and goes on: {why}");
+            raise("sas-store-panicked", "major", text, "a fault of this program: please report it");
+        }
+        if let Some(what) = store.unreadable {
+            let text = format!("searches leave out what cannot be read: {what}");
+            raise("sas-store-unreadable", "major", text, "disk broken or files changed");
+        }
+        if store.damaged_bytes > 0 {
+            let text = format!("{} octets of recordings are damaged", store.damaged_bytes);
+            raise("sas-store-damaged", "minor", text, "disk broken or files changed");
         }
         if self.table.len() >= self.config.live_max as usize {
             let text = format!("{} trails run, as many as may", self.table.len());

@@ -1,5 +1,6 @@
 //! The `[sas]` section of a site file.
 
+use authentication::Password;
 use config::Issue;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -31,9 +32,40 @@ pub struct Sas {
     /// Only packets with this HEP authentication key are taken; absent takes all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auth_key: Option<String>,
+    /// The same from a file, relative to the site's directory and readable for its owner only: one
+    /// key a line, each of which is taken. `capture_key_file` of a controller names the same file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auth_key_file: Option<String>,
+    /// The keys of that file.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub auth_keys: Vec<Password>,
+    /// What is kept of messages as it was captured and would else be replaced by how long it was:
+    /// `credentials` (Authorization, Proxy-Authorization), `keys` (`a=crypto`, `a=key-mgmt`, `k=`),
+    /// `bodies` (of MESSAGE).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub keep: Vec<Keep>,
+    /// Agents (HEP3 chunk 12) that capture on trusted networks only: what X-CID, X-Call-ID,
+    /// Session-ID and icid-value say joins the legs of a call. Of other agents it does only when
+    /// the message comes from a host of that call. Messages with a correlation of their agent's own
+    /// are joined by that alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub joins: Vec<u32>,
     /// CPU cores to pin to; empty leaves it to the kernel.
     #[serde(default)]
     pub cores: Vec<usize>,
+}
+
+/// What may be kept as it was captured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Keep {
+    /// Values of Authorization and Proxy-Authorization.
+    Credentials,
+    /// Keys of media in session descriptions.
+    Keys,
+    /// Bodies of MESSAGE.
+    Bodies,
 }
 
 fn name() -> String {
@@ -66,6 +98,10 @@ impl Default for Sas {
             size_max_mb: size_max_mb(),
             live_max: live_max(),
             auth_key: None,
+            auth_key_file: None,
+            auth_keys: Vec::new(),
+            keep: Vec::new(),
+            joins: Vec::new(),
             cores: Vec::new(),
         }
     }
@@ -87,6 +123,10 @@ impl Sas {
                 issues.push(Issue::new(format!("listen[{at}]"), what, mend));
             }
         }
+        if self.auth_key.is_some() && self.auth_key_file.is_some() {
+            let what = "there is an `auth_key` already";
+            issues.push(Issue::new("auth_key_file", what, "keep one of them"));
+        }
         let mut limit = |path: &str, value: u64, least: u64, most: u64| {
             if !(least..=most).contains(&value) {
                 let mend = format!("choose {least} to {most}");
@@ -101,6 +141,18 @@ impl Sas {
         {
             let mend = "use letters, digits and hyphens";
             issues.push(Issue::new("name", format!("`{}` is not a name", self.name), mend));
+        }
+    }
+
+    /// Whether a packet with this key is taken. A configuration that names a file takes none
+    /// before that was read.
+    #[must_use]
+    pub fn admits(&self, key: &[u8]) -> bool {
+        let given = self.auth_key.as_ref().map(|text| authentication::same(text.as_bytes(), key));
+        let is_any = |found, one: &Password| found | one.is(key);
+        match (given, &self.auth_key_file) {
+            (None, None) => true,
+            (given, _) => self.auth_keys.iter().fold(given.unwrap_or(false), is_any),
         }
     }
 

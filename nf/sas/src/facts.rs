@@ -15,9 +15,18 @@ event::facts! {
         /// Messages that were not SIP; they are kept.
         MalformedMessages = Counter, Info, "sas_malformed_messages_total",
             "Messages that were not SIP; they are kept";
-        /// Packets of a kind that is not kept, or with the wrong key.
+        /// Packets of a kind that is not kept.
         Refused = Counter, Warn, "sas_refused_packets_total",
-            "Packets of a kind that is not kept, or with the wrong key";
+            "Packets of a kind that is not kept";
+        /// Packets without the key.
+        Unauthenticated = Counter, Warn, "sas_unauthenticated_packets_total",
+            "Packets without the right authentication key; dropped";
+        /// Messages of which something secret was not kept.
+        Redacted = Counter, Debug, "sas_redacted_messages_total",
+            "Messages of which credentials, keys or bodies were not kept";
+        /// Header marks that were not believed.
+        Unjoined = Counter, Info, "sas_unjoined_messages_total",
+            "Messages that a header would have joined to a call that their sender is no part of";
         /// The same message captured by a second agent.
         Duplicates = Counter, Debug, "sas_duplicates_total",
             "Messages that a second agent captured as well";

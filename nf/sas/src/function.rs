@@ -13,12 +13,15 @@ use crate::config;
 use crate::entry::{Entry, MALFORMED, RETRANSMISSION};
 use crate::facts::Fact;
 use crate::live::{Live, Repeat};
-use crate::table::{Slot, Table};
+use crate::redact;
+use crate::sources::Sources;
+use crate::table::{Believed, Slot, Table};
 use crate::tail::{Subscribe, Tail};
 use crate::trail::{Kind, MESSAGES_MAX};
 use event::Sheet;
 use machine::{Duration, Time, Wheel};
 use runtime::{Ask, AskError, Effects, Frame, Function, In, PortId, Seed};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use store::{Store, Writer};
 
@@ -50,6 +53,8 @@ pub struct Sas {
     snapshot_at: Time,
     look_at: Time,
     pub(crate) shed_us: Option<u64>,
+    /// Who sends packets without the key.
+    pub(crate) strangers: Sources,
     due: Vec<Slot>,
     /// Cells that others write and this function shows with its own.
     beside: Vec<event::Cells>,
@@ -86,6 +91,7 @@ impl Sas {
             snapshot_at: seed.now,
             look_at: seed.now,
             shed_us: None,
+            strangers: Sources::default(),
             due: Vec::new(),
             beside: Vec::new(),
         };
@@ -106,15 +112,15 @@ impl Sas {
         self.writer.is_full()
     }
 
-    fn packet(&mut self, now: Time, bytes: &[u8]) {
+    fn packet(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
         self.sheet.add(Fact::Packets, 1);
         let packet = match hep::Packet::parse(bytes) {
             Ok(packet) => packet,
             Err(_) => return self.sheet.add(Fact::MalformedPackets, 1),
         };
-        let key = self.config.auth_key.as_deref().map(str::as_bytes);
-        if key.is_some_and(|key| key != packet.auth_key) {
-            return self.sheet.add(Fact::Refused, 1);
+        if !self.config.admits(packet.auth_key) {
+            self.strangers.add(now.as_micros(), from.ip());
+            return self.sheet.add(Fact::Unauthenticated, 1);
         }
         if !packet.payload.is_empty() {
             return self.captured(now, &packet);
@@ -132,7 +138,7 @@ impl Sas {
     fn captured(&mut self, now: Time, packet: &hep::Packet<'_>) {
         let now_us = now.as_micros();
         let at_us = u64::from(packet.seconds) * 1_000_000 + u64::from(packet.micros);
-        let mut entry = Entry {
+        let entry = Entry {
             at_us: if at_us == 0 || at_us > now_us + FUTURE_MAX_US { now_us } else { at_us },
             protocol: packet.protocol,
             kind: packet.kind,
@@ -148,17 +154,33 @@ impl Sas {
         match packet.kind {
             hep::KIND_SIP if !is_keep_alive => {
                 match sip::Message::parse_in(&mut room, packet.payload) {
-                    Ok(message) => self.arrive(now_us, &Arrival { entry, message: Some(message) }),
+                    Ok(message) if !redact::concerns(message, &self.config.keep) => {
+                        self.arrive(now_us, &Arrival { entry, message: Some(message) });
+                    }
+                    Ok(_) => {
+                        self.sheet.add(Fact::Redacted, 1);
+                        self.clean(now_us, entry);
+                    }
                     Err(_) => {
                         self.sheet.add(Fact::MalformedMessages, 1);
-                        entry.flags |= MALFORMED;
-                        self.arrive(now_us, &Arrival { entry, message: None });
+                        self.clean(now_us, entry);
                     }
                 }
             }
             hep::KIND_LOG => self.arrive(now_us, &Arrival { entry, message: None }),
             _ => self.sheet.add(Fact::Refused, 1),
         }
+    }
+
+    /// Takes a message without what is secret in it.
+    fn clean(&mut self, now_us: u64, mut entry: Entry<'_>) {
+        let payload = redact::redacted(entry.payload, &self.config.keep);
+        let mut room = None;
+        let message = sip::Message::parse_in(&mut room, &payload).ok();
+        if message.is_none() {
+            entry.flags |= MALFORMED;
+        }
+        self.arrive(now_us, &Arrival { entry: Entry { payload: &payload, ..entry }, message });
     }
 
     /// Finds the trail, keeps the message, lets the trail learn from it.
@@ -246,17 +268,55 @@ impl Sas {
     /// The slot of the trail that a message belongs to; begins one if there is none.
     fn trail_of(&mut self, now_us: u64, arrival: &Arrival<'_, '_>) -> u32 {
         let Arrival { entry, message } = arrival;
-        let call_id = message.map(|message| self.table.hash(message.call_id()));
-        let known = call_id.and_then(|hash| self.table.find(hash));
-        if let Some(index) = known.and_then(|index| self.with_room(now_us, index)) {
+        let own = self.table.locate(*message, entry.correlation);
+        if let Some(index) = own.and_then(|index| self.with_room(now_us, index)) {
+            // Marks are learnt from the message that begins a trail, or a leg of it.
+            if message.is_some_and(|message| !self.table.has_leg(index, message.call_id())) {
+                self.adopt(index, entry, *message);
+            }
             self.table.correlate(index, entry.correlation);
             return index;
         }
-        let found = self.table.locate_otherwise(*message, entry.correlation);
-        let found = found.and_then(|index| self.with_room(now_us, index));
+        let believed = self.believed(entry, *message);
+        let marked = message.map(|message| self.table.marked(message, believed));
+        let found = match marked {
+            Some(Ok(index)) => index.and_then(|index| self.with_room(now_us, index)),
+            Some(Err(_)) => {
+                self.sheet.add(Fact::Unjoined, 1);
+                None
+            }
+            None => None,
+        };
         let index = found.unwrap_or_else(|| self.begin(now_us, entry.at_us));
-        self.table.adopt(index, *message, entry.correlation);
+        if let (Some(_), Some(live)) = (found, self.table.at(index)) {
+            live.marked = live.marked.saturating_add(1);
+        }
+        self.adopt(index, entry, *message);
         index
+    }
+
+    /// How far the headers of a message are believed when they name a call.
+    fn believed(&self, entry: &Entry<'_>, message: Option<&sip::Message<'_>>) -> Believed {
+        let is_own = |message: &sip::Message<'_>| {
+            // Some agents give the Call-ID, which says nothing of their own.
+            !entry.correlation.is_empty() && entry.correlation != message.call_id()
+        };
+        match message {
+            _ if self.config.joins.contains(&entry.capture_id) => Believed::Always,
+            Some(message) if is_own(message) => Believed::Never,
+            _ => Believed::FromHosts(entry.source.ip()),
+        }
+    }
+
+    /// Lets what a message may be joined by lead to its trail.
+    pub(crate) fn adopt(
+        &mut self,
+        index: u32,
+        entry: &Entry<'_>,
+        message: Option<&sip::Message<'_>>,
+    ) {
+        let believed = self.believed(entry, message);
+        self.table.adopt(index, message, entry.correlation, believed);
     }
 
     /// A trail with as many messages as one may have is closed; what follows begins another.
@@ -367,7 +427,7 @@ impl Function for Sas {
 
     fn step(&mut self, now: Time, input: In<'_>, _out: &mut Effects) {
         match input {
-            In::Message { bytes, .. } => self.packet(now, bytes),
+            In::Message { flow, bytes } => self.packet(now, flow.remote, bytes),
             // What is accepted is kept; there is nothing to finish that a restart would not take
             // up again.
             In::Drain => {

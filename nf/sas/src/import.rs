@@ -5,7 +5,7 @@ use crate::capture_file::{self, Payload};
 use crate::detail::{self, Detail, Read};
 use crate::entry::{Entry, MALFORMED, RETRANSMISSION};
 use crate::live::{Live, Repeat};
-use crate::table::Table;
+use crate::table::{Believed, Table};
 use crate::trail::{Kind, MESSAGES_MAX};
 use std::collections::BTreeMap;
 use store::Place;
@@ -78,7 +78,11 @@ impl Bench {
             }
             entry.flags |= MALFORMED;
         }
-        let found = self.table.locate(message, entry.correlation);
+        // A file is somebody's own: nobody else's calls are in it.
+        let found = self.table.locate(message, entry.correlation).or_else(|| {
+            let marked = self.table.marked(message?, Believed::Always);
+            marked.ok().flatten()
+        });
         let index = match found {
             Some(index) => index,
             None if self.messages.len() >= TRAILS_MAX => return,
@@ -87,7 +91,7 @@ impl Bench {
                 self.table.insert(Live::new(id, entry.at_us, entry.at_us)).index
             }
         };
-        self.table.adopt(index, message, entry.correlation);
+        self.table.adopt(index, message, entry.correlation, Believed::Always);
         let hash = message.map(|message| self.table.hash(message.call_id()));
         let Some(live) = self.table.at(index) else { return };
         if message.is_some() {

@@ -74,6 +74,8 @@ pub struct Live {
     pub legs: Vec<u64>,
     /// Hash of the correlation seen last, 0 for none.
     pub correlation: u64,
+    /// Legs that came to it by what a header said.
+    pub marked: u8,
     /// When the last message came, by our clock.
     pub last_us: u64,
     /// When the wheel will look at it next.
@@ -110,6 +112,7 @@ impl Live {
             joins: Vec::new(),
             legs: Vec::new(),
             correlation: 0,
+            marked: 0,
             last_us: now_us,
             armed_us: 0,
             phase,

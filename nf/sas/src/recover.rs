@@ -51,7 +51,7 @@ impl Sas {
     fn replay(&mut self, now_us: u64, index: u32, place: Place, entry: &Entry<'_>) {
         let message = sip::Message::parse(entry.payload).ok();
         let message = message.as_ref().filter(|_| entry.kind == hep::KIND_SIP);
-        self.table.adopt(index, message, entry.correlation);
+        self.adopt(index, entry, message);
         let Some(live) = self.table.at(index) else { return };
         live.recognise(entry.payload, entry.source, entry.destination, entry.capture_id);
         if live.trail.places.contains(&place) {

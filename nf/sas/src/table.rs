@@ -3,10 +3,13 @@
 use crate::live::Live;
 use hashbrown::HashTable;
 use sip::{Header, Message};
+use std::net::IpAddr;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Hashes under which one trail may be found.
 const JOINS_MAX: usize = 128;
+/// Legs that one trail takes because of what a header says.
+const MARKED_MAX: u8 = 16;
 /// Slots that are compared when the quietest trail has to go.
 const EVICTION_SAMPLE: usize = 32;
 
@@ -18,6 +21,23 @@ pub struct Slot {
     /// Grows with each use.
     pub generation: u32,
 }
+
+/// How far the headers of a message that name a call are believed: whoever sends a message writes
+/// what he likes into them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Believed {
+    /// The agent says by itself what belongs together.
+    Never,
+    /// If the message comes from a host that is part of the call already: a back-to-back user agent
+    /// that got the one leg sends the other.
+    FromHosts(IpAddr),
+    /// The agent captures on trusted networks only.
+    Always,
+}
+
+/// A header names a call of which the sender is no part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unbelieved;
 
 /// The trails that run.
 #[derive(Debug)]
@@ -107,34 +127,58 @@ impl Table {
         self.joins.insert_unique(hash, (hash, index), |&(h, _)| h);
     }
 
-    /// The trail that a message or an event belongs to: by Call-ID, by what its agent says, by the
-    /// marks that back-to-back user agents leave.
+    /// The trail that a message or an event belongs to: by what its agent says, which no sender can
+    /// write, then by Call-ID.
     #[must_use]
     pub fn locate(&self, message: Option<&Message<'_>>, correlation: &[u8]) -> Option<u32> {
-        let call_id = message.and_then(|message| self.find(self.hash(message.call_id())));
-        call_id.or_else(|| self.locate_otherwise(message, correlation))
+        let known = |mark: &[u8]| self.find(self.hash(mark));
+        let own = Some(correlation).filter(|c| !c.is_empty()).and_then(known);
+        own.or_else(|| message.and_then(|message| known(message.call_id())))
     }
 
-    /// As [`Table::locate`], for a Call-ID that is not known.
+    /// Whether a trail has a leg with this Call-ID.
     #[must_use]
-    pub fn locate_otherwise(
-        &self,
-        message: Option<&Message<'_>>,
-        correlation: &[u8],
-    ) -> Option<u32> {
-        let known = |mark: &[u8]| self.find(self.hash(mark));
-        let mut found = Some(correlation).filter(|c| !c.is_empty()).and_then(known);
-        if let (None, Some(message)) = (found, message) {
-            marks(message, |mark| found = found.or_else(|| known(mark)));
+    pub fn has_leg(&mut self, index: u32, call_id: &[u8]) -> bool {
+        let hash = self.hash(call_id);
+        self.at(index).is_some_and(|live| live.legs.contains(&hash))
+    }
+
+    /// The trail that the marks of back-to-back user agents in a message lead to.
+    ///
+    /// # Errors
+    /// They lead to one, and are not believed.
+    pub fn marked(
+        &mut self,
+        message: &Message<'_>,
+        believed: Believed,
+    ) -> Result<Option<u32>, Unbelieved> {
+        if believed == Believed::Never {
+            return Ok(None);
         }
-        found
+        let mut found = None;
+        marks(message, |mark| found = found.or_else(|| self.find(self.hash(mark))));
+        let Some(live) = found.and_then(|index| self.at(index)) else { return Ok(None) };
+        let is_part = match believed {
+            Believed::Never => false,
+            Believed::FromHosts(ip) => live.trail.hosts.iter().any(|host| host.ip() == ip),
+            Believed::Always => true,
+        };
+        if is_part && live.marked < MARKED_MAX { Ok(found) } else { Err(Unbelieved) }
     }
 
     /// Lets everything that a message can be joined by lead to the trail in a slot.
-    pub fn adopt(&mut self, index: u32, message: Option<&Message<'_>>, correlation: &[u8]) {
+    pub fn adopt(
+        &mut self,
+        index: u32,
+        message: Option<&Message<'_>>,
+        correlation: &[u8],
+        believed: Believed,
+    ) {
         if let Some(message) = message {
             self.join_new(self.hash(message.call_id()), index);
-            marks(message, |mark| self.join_new(self.hash(mark), index));
+            if believed != Believed::Never {
+                marks(message, |mark| self.join_new(self.hash(mark), index));
+            }
         }
         self.correlate(index, correlation);
     }

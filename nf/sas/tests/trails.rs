@@ -5,7 +5,14 @@
 mod bench;
 
 use bench::{Bench, CORE, Leg, SSC, SSC_CORE, UA};
+use sas::config::Keep;
 use sas::trail::{Kind, Outcome};
+
+/// Who is part of no call.
+const MALLORY: &str = "203.0.113.66:5060";
+const START: machine::Time = machine::Time::from_millis(1_800_000_000_000);
+/// The agent of the bench.
+const AGENT: u32 = 2001;
 
 #[test]
 fn both_legs_of_a_call_are_one_trail_with_its_times() {
@@ -104,8 +111,10 @@ fn pages_follow_each_other_newest_first_over_memory_and_disk() {
 
 #[test]
 fn legs_are_joined_by_the_marks_that_others_leave() {
+    // The agent with this number captures on trusted networks only.
     let directory = tempfile::tempdir().unwrap();
-    let mut bench = Bench::new(directory.path());
+    let config = sas::config::Sas { joins: vec![AGENT], ..sas::config::Sas::default() };
+    let mut bench = Bench::with(directory.path(), config, START);
     for (n, (first, second)) in [
         ("", "X-CID: join-0-a\r\n"),
         (
@@ -131,6 +140,164 @@ fn legs_are_joined_by_the_marks_that_others_leave() {
         assert_eq!(bench.only(&[("call_id", &b.call_id)]).id, trail.id);
         bench.wait_ms(1);
     }
+}
+
+/// What a stranger may write to get into somebody else's call.
+fn headers_for(victim: &Leg) -> [String; 4] {
+    [
+        format!("X-CID: {}\r\n", victim.call_id),
+        format!("X-Call-ID: {}\r\n", victim.call_id),
+        "Session-ID: ab30317f1a784dc48ff824d0d3715d86\r\n".to_owned(),
+        "P-Charging-Vector: icid-value=x9@y\r\n".to_owned(),
+    ]
+}
+
+#[test]
+fn a_header_brings_nobody_into_a_call_that_he_is_no_part_of() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut bench = Bench::new(directory.path());
+    let mut victim = Leg::new("alice", "bob", "victim");
+    victim.extra = "Session-ID: ab30317f1a784dc48ff824d0d3715d86\r\n\
+        P-Charging-Vector: icid-value=x9@y\r\n"
+        .to_owned();
+    // Agents that say what belongs together, say the Call-ID, or say nothing.
+    for (n, own) in ["0123456789abcdef", "victim", ""].into_iter().enumerate() {
+        victim.call_id = format!("victim{n}");
+        let own = if own == "victim" { victim.call_id.clone() } else { own.to_owned() };
+        bench.sip(UA, SSC, &victim.request("INVITE", 1), &own);
+        for (k, header) in headers_for(&victim).into_iter().enumerate() {
+            let mut stranger = Leg::new("mallory", "bob", &format!("stranger{n}{k}"));
+            stranger.extra = header.clone();
+            let text = stranger.request("INVITE", 1);
+            let tokens = [format!("fedcba98765432{n}{k}"), stranger.call_id.clone(), String::new()];
+            bench.sip(MALLORY, SSC, &text, &tokens[n]);
+            // What the controller makes of it comes from a host of every call.
+            let mut second = Leg::new("mallory", "bob", &format!("second{n}{k}"));
+            second.extra = header;
+            if n == 0 {
+                bench.sip(SSC, CORE, &second.request("INVITE", 1), &tokens[0]);
+            }
+        }
+        let trail = bench.only(&[("call_id", &victim.call_id)]);
+        assert_eq!(trail.call_ids, [victim.call_id.clone().into_boxed_str()], "agent {n}");
+        let found = bench.only(&[("call_id", &format!("stranger{n}0"))]);
+        assert_ne!(found.id, trail.id);
+        bench.wait_ms(200_000);
+    }
+    assert!(bench.fact("sas_unjoined_messages_total") >= 8);
+}
+
+#[test]
+fn a_back_to_back_user_agent_joins_the_legs_that_it_has_itself_and_not_without_end() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut bench = Bench::new(directory.path());
+    let a = Leg::new("alice", "bob", "first");
+    bench.sip(UA, SSC, &a.request("INVITE", 1), &a.call_id);
+    for n in 0..40 {
+        let mut b = Leg::new("alice", "bob", &format!("second{n}"));
+        b.extra = "X-CID: first\r\n".to_owned();
+        bench.sip(SSC, CORE, &b.request("INVITE", 1), &b.call_id);
+    }
+    let trail = bench.only(&[("call_id", "first")]);
+    assert_eq!(bench.only(&[("call_id", "second0")]).id, trail.id);
+    assert_eq!(bench.only(&[("call_id", "second15")]).id, trail.id);
+    assert_ne!(bench.only(&[("call_id", "second16")]).id, trail.id);
+}
+
+#[test]
+fn what_an_agent_says_itself_is_stronger_than_a_call_id_that_somebody_chose() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut bench = Bench::new(directory.path());
+    let victim = Leg::new("alice", "bob", "victim");
+    bench.sip(UA, SSC, &victim.request("INVITE", 1), "0123456789abcdef");
+    let own = Leg::new("mallory", "bob", "own");
+    bench.sip(MALLORY, SSC, &own.request("INVITE", 1), "fedcba9876543210");
+    let copied = Leg::new("mallory", "bob", "victim");
+    bench.sip(MALLORY, SSC, &copied.request("OPTIONS", 7), "fedcba9876543210");
+    assert_eq!(bench.only(&[("call_id", "victim"), ("number", "alice")]).places.len(), 1);
+}
+
+#[test]
+fn packets_without_the_key_are_dropped_and_counted_by_their_source() {
+    let directory = tempfile::tempdir().unwrap();
+    let keys = ["the new key of the agents", "the old key of the agents"];
+    let config = sas::config::Sas {
+        auth_key_file: Some("hep.key".to_owned()),
+        auth_keys: keys.map(authentication::Password::new).to_vec(),
+        ..sas::config::Sas::default()
+    };
+    let mut bench = Bench::with(directory.path(), config, START);
+    // Questions are asked an hour after the start.
+    bench.wait_ms(3_590_000);
+    let all = ["", "the new key of the agent", keys[0], keys[1], "the new key of the agents!"];
+    for (n, key) in all.into_iter().enumerate() {
+        bench.key = key.as_bytes().to_vec();
+        let leg = Leg::new("alice", "bob", &format!("keyed{n}"));
+        bench.sip(UA, SSC, &leg.request("INVITE", 1), "");
+    }
+    assert_eq!(bench.fact("sas_unauthenticated_packets_total"), 3);
+    assert_eq!(bench.fact("sas_messages_total"), 2);
+    let ask =
+        |path: &str| (bench.ask)(runtime::Ask { path: path.into(), params: Default::default() });
+    let status = ask("status").unwrap();
+    assert_eq!(status["unauthenticated"][0]["packets"], 3, "{status}");
+    let alarms = ask("alarms").unwrap();
+    assert_eq!(alarms[0]["name"], "sas-unauthenticated", "{alarms}");
+    // A file that was not read lets nobody in.
+    let unread =
+        sas::config::Sas { auth_key_file: Some("hep.key".to_owned()), ..Default::default() };
+    assert!(!unread.admits(b"") && !unread.admits(keys[0].as_bytes()));
+}
+
+#[test]
+fn nothing_secret_reaches_the_disk_unless_it_shall() {
+    let secrets = ["6629fae49393a05397450978507c4ef1", "d0RmdmcmVCspeEc3QGZi", "meet me at nine"];
+    for keeps in [false, true] {
+        let directory = tempfile::tempdir().unwrap();
+        let keep = [Keep::Credentials, Keep::Keys, Keep::Bodies];
+        let keep = if keeps { keep.to_vec() } else { Vec::new() };
+        let config = sas::config::Sas { keep, ..sas::config::Sas::default() };
+        let mut bench = Bench::with(directory.path(), config, START);
+        let mut leg = Leg::new("alice", "bob", "secrets");
+        leg.extra = format!(
+            "Authorization: Digest username=\"alice\", realm=\"x\", response=\"{}\"\r\n",
+            secrets[0]
+        );
+        let with = |text: String, body: &str| {
+            let head = text.split("Content-Length").next().unwrap();
+            format!("{head}Content-Length: {}\r\n\r\n{body}", body.len())
+        };
+        let sdp = format!("v=0\r\na=crypto:1 AES_CM_128_HMAC_SHA1_80 inline:{}\r\n", secrets[1]);
+        bench.sip(UA, SSC, &with(leg.request("INVITE", 1), &sdp), "");
+        let letter = Leg::new("alice", "bob", "letter");
+        bench.sip(UA, SSC, &with(letter.request("MESSAGE", 1), secrets[2]), "");
+        bench.captured(hep::KIND_SIP, UA, SSC, b"junk\nAuthorization: Basic c2VjcmV0\n\n", "");
+        let (page, _) = bench.detail(bench.only(&[("call_id", "secrets")]).id);
+        assert!(page.messages[0].text.contains("username=\"alice\""));
+        let shown = page.messages[0].text.contains("response=\"<redacted 32 octets>\"");
+        assert_eq!(shown, !keeps);
+        bench.wait_ms(300_000);
+        drop(bench);
+        let kept = whole(directory.path());
+        for secret in secrets.iter().chain(&["c2VjcmV0"]) {
+            let is_there = kept.windows(secret.len()).any(|part| part == secret.as_bytes());
+            assert_eq!(is_there, keeps, "{secret}");
+        }
+    }
+}
+
+/// All octets of all files.
+fn whole(folder: &std::path::Path) -> Vec<u8> {
+    let mut all = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            all.extend(whole(&path));
+        } else {
+            all.extend(std::fs::read(path).unwrap());
+        }
+    }
+    all
 }
 
 #[test]
@@ -254,7 +421,7 @@ fn a_compressed_payload_is_opened_and_a_wrong_key_is_refused() {
     let mut bench = Bench::with(directory.path(), config, start);
     let leg = Leg::new("alice", "bob", "deflated");
     bench.sip(UA, SSC, &leg.request("INVITE", 1), "");
-    assert_eq!(bench.fact("sas_refused_packets_total"), 1);
+    assert_eq!(bench.fact("sas_unauthenticated_packets_total"), 1);
     let deflated =
         miniz_oxide::deflate::compress_to_vec_zlib(leg.request("INVITE", 1).as_bytes(), 6);
     let mut bytes = Vec::new();

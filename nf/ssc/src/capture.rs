@@ -11,6 +11,7 @@ use crate::admission::ALL;
 use crate::config;
 use crate::realm::CAPTURE_PORT;
 use crate::token::hex;
+use authentication::Password;
 use machine::{Duration, Time};
 use runtime::{Effects, Flow, Transport};
 use std::net::SocketAddr;
@@ -42,6 +43,7 @@ pub struct Seen<'a> {
 pub struct Capture {
     flow: Option<Flow>,
     capture_id: u32,
+    key: Password,
     wait: Duration,
     octets_max: usize,
     buffer: Vec<u8>,
@@ -69,6 +71,7 @@ impl Capture {
         let mut capture = Self {
             flow: None,
             capture_id: 0,
+            key: Password::default(),
             wait: Duration::ZERO,
             octets_max: 0,
             buffer: Vec::new(),
@@ -90,6 +93,7 @@ impl Capture {
     pub fn configure(&mut self, config: &config::Ssc) {
         self.flow = config.capture_flow();
         self.capture_id = config.capture_id;
+        self.key = config.capture_key.clone();
         self.wait = Duration::from_millis(config.timers.capture_ms.into());
         self.octets_max = config.limits.capture_octets_max as usize;
     }
@@ -153,7 +157,7 @@ impl Capture {
             kind,
             capture_id: self.capture_id,
             correlation: trail.as_ref().map_or(&[], |trail| trail.as_slice()),
-            auth_key: b"",
+            auth_key: self.key.as_bytes(),
             payload: seen.bytes,
         }
         .write(&mut self.buffer);
@@ -217,5 +221,42 @@ impl Capture {
         }
         let recent = self.shed_at != Time::ZERO && now < self.shed_at + SHED_SHOWN;
         recent.then_some("packets were shed")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SITE: &str = r#"
+name = "ssc1"
+capture = "udp:127.0.0.1:9060"
+[[realm]]
+name = "access"
+listen = ["udp:127.0.0.1:5060"]
+"#;
+
+    #[test]
+    fn every_packet_carries_the_key_of_the_collector() {
+        let mut config: config::Ssc = toml::from_str(SITE).expect("it is well-formed");
+        let seen = Seen {
+            source: SocketAddr::from(([192, 0, 2, 1], 5060)),
+            destination: SocketAddr::from(([192, 0, 2, 2], 5060)),
+            transport: Transport::Udp,
+            trail: Some(7),
+            bytes: b"{}",
+        };
+        let now = Time::from_millis(1_000);
+        let mut capture = Capture::new(&config);
+        for key in ["", "the key of this pair"] {
+            config.capture_key = Password::new(key);
+            capture.configure(&config);
+            let mut out = Effects::default();
+            capture.event(now, &seen);
+            capture.flush_all(&mut out);
+            let sent: Vec<_> = out.sends().collect();
+            let packet = hep::Packet::parse(sent[0].1).expect("a packet");
+            assert_eq!(packet.auth_key, key.as_bytes());
+        }
     }
 }

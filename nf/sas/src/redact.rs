@@ -1,0 +1,333 @@
+//! What is secret in a message and is not kept: credentials (RFC 3261 §20.7, §20.28), media keys
+//! (`a=crypto` RFC 4568, `a=key-mgmt` RFC 4567, `k=` RFC 4566 §5.12) and what people write to
+//! each other (MESSAGE, RFC 3428). Each is replaced by how long it was; a changed body has its
+//! Content-Length changed with it, so that what is kept is still a message.
+//!
+//! `Identity` (RFC 8224) stays: it proves something and opens nothing.
+
+use crate::config::Keep;
+use sip::{Header, Message, Method};
+
+/// Parameters of digest credentials that tell who asked for what; the others prove it.
+const TELLING: [&[u8]; 6] = [b"username", b"realm", b"uri", b"algorithm", b"qop", b"nc"];
+/// Headers with credentials.
+const CREDENTIALS: [&[u8]; 2] = [b"authorization", b"proxy-authorization"];
+/// Names of the header that says how long the body is.
+const LENGTH: [&[u8]; 2] = [b"content-length", b"l"];
+
+/// Whether a message has something that is not kept.
+pub fn concerns(message: &Message<'_>, keep: &[Keep]) -> bool {
+    let kept = |what| keep.contains(&what);
+    let has_credentials =
+        message.has(Header::Authorization) || message.has(Header::ProxyAuthorization);
+    let body = message.body();
+    let is_letter = message.method() == Method::Message;
+    has_credentials && !kept(Keep::Credentials)
+        || !body.is_empty() && is_letter && !kept(Keep::Bodies)
+        || !body.is_empty() && !kept(Keep::Keys) && lines(body).any(|line| has_key(line.text))
+}
+
+/// The message without that; also of octets that could not be read as a message.
+pub fn redacted(bytes: &[u8], keep: &[Keep]) -> Vec<u8> {
+    let (head, body) = bytes.split_at(head_length(bytes));
+    let body = new_body(head, body, keep);
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut rest = lines(head).peekable();
+    while let Some(line) = rest.next() {
+        let Some((name, value)) = field(line.text) else {
+            out.extend_from_slice(line.whole);
+            continue;
+        };
+        let is_any = |names: &[&[u8]]| names.iter().any(|one| name.eq_ignore_ascii_case(one));
+        if is_any(&CREDENTIALS) && !keep.contains(&Keep::Credentials) {
+            let mut value = value.to_vec();
+            // A value goes on in lines that begin with white space (RFC 3261 §7.3.1).
+            while let Some(more) =
+                rest.next_if(|line| line.text.starts_with(b" ") || line.text.starts_with(b"\t"))
+            {
+                value.extend_from_slice(more.text);
+            }
+            out.extend_from_slice(name);
+            out.extend_from_slice(b": ");
+            credentials(&mut out, value.trim_ascii());
+            out.extend_from_slice(line.end());
+        } else if let (Some(body), true) = (&body, is_any(&LENGTH)) {
+            out.extend_from_slice(name);
+            out.extend_from_slice(format!(": {}", body.len()).as_bytes());
+            out.extend_from_slice(line.end());
+        } else {
+            out.extend_from_slice(line.whole);
+        }
+    }
+    out.extend_from_slice(body.as_deref().unwrap_or(&bytes[head.len()..]));
+    out
+}
+
+/// How long something was.
+fn mark(out: &mut Vec<u8>, length: usize) {
+    out.extend_from_slice(format!("<redacted {length} octets>").as_bytes());
+}
+
+/// A line with its end.
+struct Line<'a> {
+    text: &'a [u8],
+    whole: &'a [u8],
+}
+
+impl<'a> Line<'a> {
+    fn end(&self) -> &'a [u8] {
+        &self.whole[self.text.len()..]
+    }
+}
+
+/// Lines that end with CRLF, LF or CR: a receiver may be more lenient than our parser.
+fn lines(bytes: &[u8]) -> impl Iterator<Item = Line<'_>> {
+    let mut rest = bytes;
+    core::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let text = rest.iter().position(|b| matches!(b, b'\r' | b'\n')).unwrap_or(rest.len());
+        let end = match &rest[text..] {
+            [b'\r', b'\n', ..] => 2,
+            [] => 0,
+            _ => 1,
+        };
+        let (whole, after) = rest.split_at(text + end);
+        rest = after;
+        Some(Line { text: &whole[..text], whole })
+    })
+}
+
+/// Octets up to and with the empty line.
+fn head_length(bytes: &[u8]) -> usize {
+    let mut length = 0;
+    // What comes before the first line (RFC 3261 §7.5) is no end.
+    let mut has_begun = false;
+    for line in lines(bytes) {
+        length += line.whole.len();
+        if line.text.is_empty() && has_begun {
+            return length;
+        }
+        has_begun |= !line.text.is_empty();
+    }
+    bytes.len()
+}
+
+fn field(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let colon = line.iter().position(|&b| b == b':')?;
+    Some((line[..colon].trim_ascii(), line[colon + 1..].trim_ascii()))
+}
+
+/// The scheme and what tells; all of a scheme that is not known.
+fn credentials(out: &mut Vec<u8>, value: &[u8]) {
+    let end = value.iter().position(|b| b.is_ascii_whitespace()).unwrap_or(value.len());
+    let (scheme, rest) = value.split_at(end);
+    let rest = rest.trim_ascii();
+    if rest.is_empty() {
+        return mark(out, value.len());
+    }
+    out.extend_from_slice(scheme);
+    out.push(b' ');
+    if !scheme.eq_ignore_ascii_case(b"digest") {
+        return mark(out, rest.len());
+    }
+    for (n, parameter) in parameters(rest).enumerate() {
+        if n > 0 {
+            out.extend_from_slice(b", ");
+        }
+        let (name, value) = match parameter.iter().position(|&b| b == b'=') {
+            Some(at) => (parameter[..at].trim_ascii(), parameter[at + 1..].trim_ascii()),
+            None => (&b""[..], parameter),
+        };
+        if TELLING.iter().any(|one| name.eq_ignore_ascii_case(one)) {
+            out.extend_from_slice(parameter);
+            continue;
+        }
+        if !name.is_empty() {
+            out.extend_from_slice(name);
+            out.push(b'=');
+        }
+        match value.strip_prefix(b"\"").and_then(|value| value.strip_suffix(b"\"")) {
+            Some(quoted) => {
+                out.push(b'"');
+                mark(out, quoted.len());
+                out.push(b'"');
+            }
+            None => mark(out, value.len()),
+        }
+    }
+}
+
+/// Parts between commas that are not quoted.
+fn parameters(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let (mut is_quoted, mut is_escaped) = (false, false);
+    let parts = text.split(move |&octet| {
+        let is_plain = !is_escaped;
+        is_escaped = is_quoted && is_plain && octet == b'\\';
+        if octet == b'"' && is_plain {
+            is_quoted = !is_quoted;
+        }
+        octet == b',' && !is_quoted
+    });
+    parts.map(<[u8]>::trim_ascii).filter(|part| !part.is_empty())
+}
+
+/// The body that takes the place of the old one, if one has to.
+fn new_body(head: &[u8], body: &[u8], keep: &[Keep]) -> Option<Vec<u8>> {
+    if body.is_empty() {
+        return None;
+    }
+    let mut out = Vec::with_capacity(body.len());
+    if is_letter(head) && !keep.contains(&Keep::Bodies) {
+        mark(&mut out, body.len());
+        return Some(out);
+    }
+    if keep.contains(&Keep::Keys) || !lines(body).any(|line| has_key(line.text)) {
+        return None;
+    }
+    for line in lines(body) {
+        match secret_at(line.text) {
+            Some(at) => {
+                out.extend_from_slice(&line.text[..at]);
+                mark(&mut out, line.text.len() - at);
+                out.extend_from_slice(line.end());
+            }
+            None => out.extend_from_slice(line.whole),
+        }
+    }
+    Some(out)
+}
+
+/// Whether a head is that of a MESSAGE, or of an answer to one.
+fn is_letter(head: &[u8]) -> bool {
+    let mut all = lines(head).map(|line| line.text).filter(|text| !text.is_empty());
+    let is_request = all.next().is_some_and(|line| {
+        line.get(..8).is_some_and(|word| word.eq_ignore_ascii_case(b"MESSAGE "))
+    });
+    let is_of_message = |line: &[u8]| {
+        field(line).is_some_and(|(name, value)| {
+            name.eq_ignore_ascii_case(b"cseq") && value.to_ascii_uppercase().ends_with(b"MESSAGE")
+        })
+    };
+    is_request || all.any(is_of_message)
+}
+
+fn has_key(line: &[u8]) -> bool {
+    secret_at(line).is_some()
+}
+
+/// Where in a line of a session description the key begins.
+fn secret_at(line: &[u8]) -> Option<usize> {
+    let (kind, rest) = (*line.first()?, line.get(1..)?);
+    if rest.first() != Some(&b'=') {
+        return None;
+    }
+    let after = |mark: u8| line.iter().position(|&b| b == mark).map_or(line.len(), |at| at + 1);
+    let begins = |name: &[u8]| {
+        line.get(2..2 + name.len()).is_some_and(|text| text.eq_ignore_ascii_case(name))
+    };
+    match kind.to_ascii_lowercase() {
+        // `k=clear:…`, `k=base64:…`, `k=uri:…`; `k=prompt` has none.
+        b'k' if line.contains(&b':') => Some(after(b':')),
+        b'k' if line.len() > 2 && line != b"k=prompt" => Some(2),
+        // `a=crypto:1 AES_CM_128_HMAC_SHA1_80 inline:…`
+        b'a' if begins(b"crypto:") => {
+            let inline = line.windows(7).position(|part| part.eq_ignore_ascii_case(b"inline:"));
+            Some(inline.map_or(9, |at| at + 7)).filter(|at| *at < line.len())
+        }
+        // `a=key-mgmt:mikey …`
+        b'a' if begins(b"key-mgmt:") => Some(after(b' ').max(11)).filter(|at| *at < line.len()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOTHING: &[Keep] = &[];
+
+    fn text(bytes: &[u8]) -> String {
+        String::from_utf8(redacted(bytes, NOTHING)).unwrap()
+    }
+
+    const REGISTER: &str = "REGISTER sip:example.org SIP/2.0\r\n\
+        Via: SIP/2.0/UDP 192.0.2.1;branch=z9hG4bK1\r\nFrom: <sip:a@example.org>;tag=1\r\n\
+        To: <sip:a@example.org>\r\nCall-ID: r\r\nCSeq: 2 REGISTER\r\nIdentity: \"proof\"\r\n\
+        authorization : Digest username=\"a, b\", realm=\"example.org\",\r\n nonce=\"12345678\", \
+        uri=\"sip:example.org\", response=\"6629fae49393a05397450978507c4ef1\", qop=auth, \
+        cnonce=\"0a4f\", nc=00000001\r\nProxy-Authorization: Bearer abc.def.ghi\r\n\
+        Content-Length: 0\r\n\r\n";
+
+    #[test]
+    fn of_credentials_there_stays_who_asked_for_what() {
+        let message = sip::Message::parse(REGISTER.as_bytes()).unwrap();
+        assert!(concerns(&message, NOTHING) && !concerns(&message, &[Keep::Credentials]));
+        let text = text(REGISTER.as_bytes());
+        for gone in ["12345678", "6629fae", "0a4f", "abc.def"] {
+            assert!(!text.contains(gone), "{text}");
+        }
+        let expected = "authorization: Digest username=\"a, b\", realm=\"example.org\", \
+            nonce=\"<redacted 8 octets>\", uri=\"sip:example.org\", \
+            response=\"<redacted 32 octets>\", qop=auth, cnonce=\"<redacted 4 octets>\", \
+            nc=00000001\r\nProxy-Authorization: Bearer <redacted 11 octets>\r\n";
+        assert!(text.contains(expected), "{text}");
+        assert!(text.contains("Identity: \"proof\""));
+        assert!(sip::Message::parse(text.as_bytes()).is_ok());
+        assert_eq!(redacted(REGISTER.as_bytes(), &[Keep::Credentials]), REGISTER.as_bytes());
+    }
+
+    fn with_body(line: &str, method: &str, body: &str) -> String {
+        format!(
+            "{line}\r\nVia: SIP/2.0/UDP 192.0.2.1;branch=z9hG4bK1\r\nFrom: <sip:a@b>;tag=1\r\n\
+             To: <sip:b@b>;tag=2\r\nCall-ID: m\r\nCSeq: 2 {method}\r\nl: {}\r\n\r\n{body}",
+            body.len()
+        )
+    }
+
+    #[test]
+    fn of_media_keys_and_letters_there_stays_how_long_they_were() {
+        let sdp = "v=0\r\no=- 1 1 IN IP4 192.0.2.1\r\ns=-\r\nc=IN IP4 192.0.2.1\r\nt=0 0\r\n\
+            k=clear:very secret\r\na=key-mgmt:mikey AQAFgM0X\r\nm=audio 1 RTP/SAVP 0\r\n\
+            a=crypto:1 AES_CM_128_HMAC_SHA1_80 inline:d0RmdmcmVCspeEc3QGZiNWpVLFJhQX1cfHAwJSoj\
+            |2^20|1:4\r\na=sendrecv\r\n";
+        let invite = with_body("INVITE sip:b@b SIP/2.0", "INVITE", sdp);
+        let message = sip::Message::parse(invite.as_bytes()).unwrap();
+        assert!(concerns(&message, NOTHING) && !concerns(&message, &[Keep::Keys]));
+        let clean = text(invite.as_bytes());
+        for there in [
+            "k=clear:<redacted 11 octets>\r\n",
+            "a=key-mgmt:mikey <redacted 8 octets>\r\n",
+            "a=crypto:1 AES_CM_128_HMAC_SHA1_80 inline:<redacted 49 octets>\r\na=sendrecv",
+        ] {
+            assert!(clean.contains(there), "{clean}");
+        }
+        let message = sip::Message::parse(clean.as_bytes()).unwrap();
+        assert!(message.body().ends_with(b"a=sendrecv\r\n"), "its length fits");
+        for line in ["MESSAGE sip:b@b SIP/2.0", "SIP/2.0 200 OK"] {
+            let letter = with_body(line, "MESSAGE", "meet me at nine");
+            let clean = text(letter.as_bytes());
+            let message = sip::Message::parse(clean.as_bytes()).unwrap();
+            assert_eq!(message.body(), b"<redacted 15 octets>");
+            assert_eq!(redacted(letter.as_bytes(), &[Keep::Bodies]), letter.as_bytes());
+        }
+        let plain = with_body("INVITE sip:b@b SIP/2.0", "INVITE", "v=0\r\na=sendrecv\r\n");
+        let message = sip::Message::parse(plain.as_bytes()).unwrap();
+        assert!(!concerns(&message, NOTHING));
+    }
+
+    #[test]
+    fn what_is_no_message_is_searched_as_well_and_nothing_makes_it_panic() {
+        for end in ["\r", "\n", "\r\n"] {
+            let broken = format!("nonsense{end}Proxy-authorization:Basic YTpi{end}x: y");
+            assert!(!text(broken.as_bytes()).contains("YTpi"), "{end:?}");
+        }
+        let whole = with_body("INVITE sip:b@b SIP/2.0", "INVITE", "k=x\r\na=crypto:\r\nk=\r\n");
+        let all = [REGISTER, &whole].concat();
+        for at in 0..all.len() {
+            let _ = redacted(&all.as_bytes()[at..], NOTHING);
+            let _ = redacted(&all.as_bytes()[..at], NOTHING);
+        }
+    }
+}
