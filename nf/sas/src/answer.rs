@@ -131,7 +131,7 @@ pub(crate) fn unhex(text: &str) -> Option<Vec<u8>> {
 pub(crate) fn read_live(answer: &Value) -> (Vec<Trail>, Option<Place>) {
     let row = |row: &Value| Trail::decode(&unhex(row.as_str()?)?);
     let rows = answer["rows"].as_array().map(|rows| rows.iter().filter_map(row).collect());
-    let number = |at: usize| answer["end"][at].as_u64().map(|n| n as u32);
+    let number = |at: usize| answer["end"][at].as_u64().and_then(|n| u32::try_from(n).ok());
     let end = number(0).zip(number(1));
     let end = end.map(|(partition, block)| Place { partition, block, entry: 0 });
     (rows.unwrap_or_default(), end)

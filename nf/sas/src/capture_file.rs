@@ -63,7 +63,7 @@ fn pcap(bytes: &[u8], cutter: &mut Cutter) -> Result<(), SasError> {
     let link = reader.header().datalink;
     for _ in 0..PACKETS_MAX {
         let Some(Ok(packet)) = reader.next_packet() else { break };
-        cutter.packet(packet.timestamp.as_micros() as u64, link, &packet.data);
+        cutter.packet(whole(packet.timestamp.as_micros()), link, &packet.data);
     }
     Ok(())
 }
@@ -86,7 +86,7 @@ fn pcapng(bytes: &[u8], cutter: &mut Cutter) -> Result<(), SasError> {
                 let interface = interfaces.get(packet.interface_id as usize);
                 let Some(&(link, resolution)) = interface else { continue };
                 // The crate takes every unit for a nanosecond.
-                let at_us = micros(packet.timestamp.as_nanos() as u64, resolution);
+                let at_us = micros(whole(packet.timestamp.as_nanos()), resolution);
                 cutter.packet(at_us, link, &packet.data);
             }
             Some(Ok(_)) => {}
@@ -96,14 +96,19 @@ fn pcapng(bytes: &[u8], cutter: &mut Cutter) -> Result<(), SasError> {
     Ok(())
 }
 
+/// A time as a file says it; one beyond all times is the last one.
+fn whole(units: u128) -> u64 {
+    u64::try_from(units).unwrap_or(u64::MAX)
+}
+
 /// Microseconds of a time in units of `10^-n` seconds, or `2^-n` with the highest bit set.
 fn micros(units: u64, resolution: u8) -> u64 {
     let exponent = u32::from(resolution & 0x7f).min(63);
     if resolution & 0x80 != 0 {
-        return ((u128::from(units) * 1_000_000) >> exponent) as u64;
+        return whole((u128::from(units) * 1_000_000) >> exponent);
     }
     let per_second = 10u128.pow(exponent.min(18));
-    (u128::from(units) * 1_000_000 / per_second) as u64
+    whole(u128::from(units) * 1_000_000 / per_second)
 }
 
 #[derive(Default)]
@@ -251,7 +256,9 @@ impl Stream {
         let known = ahead.unsigned_abs() as usize;
         if let Some(new) = payload.get(known..) {
             self.buffer.extend_from_slice(new);
-            self.next = Some(next.wrapping_add(new.len() as u32));
+            // A segment came in one packet; sequence numbers wrap (RFC 9293 §3.4).
+            let length = u32::try_from(new.len()).unwrap_or(u32::MAX);
+            self.next = Some(next.wrapping_add(length));
         }
         let follows =
             |first: &u32| self.next.is_some_and(|next| next.wrapping_sub(*first) as i32 >= 0);

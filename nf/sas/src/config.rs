@@ -38,7 +38,6 @@ pub struct Sas {
     pub auth_key_file: Option<String>,
     /// The keys of that file.
     #[serde(skip)]
-    #[schemars(skip)]
     pub auth_keys: Vec<Password>,
     /// What is kept of messages as it was captured and would else be replaced by how long it was:
     /// `credentials` (Authorization, Proxy-Authorization), `keys` (`a=crypto`, `a=key-mgmt`, `k=`),

@@ -305,7 +305,10 @@ impl<'t> Page<'t> {
             Some("a") => Some(0),
             Some("b") => Some(1),
             Some(number) => number.parse().ok(),
-            None => json.get("leg").and_then(serde_json::Value::as_u64).map(|n| n as usize),
+            None => {
+                let leg = json.get("leg").and_then(serde_json::Value::as_u64);
+                leg.and_then(|leg| usize::try_from(leg).ok())
+            }
         };
         let name = word("event").or(word("name")).unwrap_or("Log").to_owned();
         let text = match json.as_object() {

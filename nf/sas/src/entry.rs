@@ -35,9 +35,10 @@ const FIXED_BYTES: usize = 16;
 impl<'a> Entry<'a> {
     /// Appends it to `out`. A correlation beyond 255 octets is cut.
     pub fn encode(&self, out: &mut Vec<u8>) {
-        let correlation = &self.correlation[..self.correlation.len().min(255)];
+        let length = u8::try_from(self.correlation.len()).unwrap_or(u8::MAX);
+        let correlation = &self.correlation[..usize::from(length)];
         out.extend_from_slice(&self.at_us.to_le_bytes());
-        out.extend_from_slice(&[self.protocol, self.kind, self.flags, correlation.len() as u8]);
+        out.extend_from_slice(&[self.protocol, self.kind, self.flags, length]);
         out.extend_from_slice(&self.capture_id.to_le_bytes());
         push_address(out, self.source);
         push_address(out, self.destination);

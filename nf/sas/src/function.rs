@@ -26,7 +26,7 @@ use std::sync::Arc;
 use store::{Store, Writer};
 
 /// Trails whose state is written when a partition begins, per tick.
-const SNAPSHOT_BATCH: usize = 512;
+const SNAPSHOT_BATCH: u32 = 512;
 /// Pause between two such ticks.
 const SNAPSHOT_PAUSE: Duration = Duration::from_millis(2);
 /// Pause between two looks at the store when nothing is to do.
@@ -49,7 +49,7 @@ pub struct Sas {
     tail: Tail,
     last_id: u64,
     /// Next slot of the snapshot that a new partition needs.
-    snapshot: Option<usize>,
+    snapshot: Option<u32>,
     snapshot_at: Time,
     look_at: Time,
     pub(crate) shed_us: Option<u64>,
@@ -408,7 +408,7 @@ impl Sas {
         self.snapshot_at = now + SNAPSHOT_PAUSE;
         let end = (start + SNAPSHOT_BATCH).min(self.table.slots());
         for index in start..end {
-            let Some(live) = self.table.at(index as u32) else { continue };
+            let Some(live) = self.table.at(index) else { continue };
             if !self.writer.open_record(now_us, &live.record()) {
                 self.snapshot = Some(index);
                 return;

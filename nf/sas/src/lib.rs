@@ -10,6 +10,8 @@
 //!                 └────────────── ask: what is still in memory ──┘
 //! ```
 #![forbid(unsafe_code)]
+#![warn(clippy::cast_possible_truncation)]
+#![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod answer;
 pub mod api;

@@ -142,7 +142,10 @@ impl Live {
     /// When it is closed if nothing more comes.
     #[must_use]
     pub const fn due_us(&self) -> u64 {
-        self.last_us + self.patience().as_micros() as u64
+        // Fifteen thousand seconds at most.
+        self.last_us
+            + self.patience().as_secs() * 1_000_000
+            + self.patience().subsec_micros() as u64
     }
 
     /// Whether these octets between these hosts were seen before.
@@ -346,8 +349,9 @@ fn way(address: SocketAddr) -> u64 {
     let ip = match address.ip() {
         std::net::IpAddr::V4(ip) => u64::from(u32::from(ip)),
         std::net::IpAddr::V6(ip) => {
-            let bits = u128::from(ip);
-            (bits ^ (bits >> 64)) as u64
+            let octets = ip.octets();
+            let (halves, _) = octets.as_chunks::<8>();
+            halves.iter().fold(0, |bits, half| bits ^ u64::from_be_bytes(*half))
         }
     };
     (ip << 16 | u64::from(address.port())).wrapping_mul(0x9e37_79b9_7f4a_7c15)

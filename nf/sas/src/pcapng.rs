@@ -40,9 +40,25 @@ pub fn write(entries: &[Read]) -> Vec<u8> {
     out
 }
 
+/// A length in 16 bits; a packet has [`PACKET_BYTES_MAX`] octets at most.
+fn two(length: usize) -> u16 {
+    u16::try_from(length).unwrap_or(u16::MAX)
+}
+
+/// A length in 32 bits.
+fn four(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
+}
+
+/// The high and the low 32 bits.
+fn halves(number: u64) -> [u32; 2] {
+    let [a, b, c, d, e, f, g, h] = number.to_be_bytes();
+    [[a, b, c, d], [e, f, g, h]].map(u32::from_be_bytes)
+}
+
 fn block(out: &mut Vec<u8>, kind: u32, body: &[u8]) {
     let padding = body.len().wrapping_neg() & 3;
-    let length = (body.len() + padding + 12) as u32;
+    let length = four(body.len() + padding + 12);
     out.extend_from_slice(&kind.to_le_bytes());
     out.extend_from_slice(&length.to_le_bytes());
     out.extend_from_slice(body);
@@ -53,8 +69,9 @@ fn block(out: &mut Vec<u8>, kind: u32, body: &[u8]) {
 /// An Enhanced Packet Block; time in microseconds, which is the default resolution.
 fn packet(out: &mut Vec<u8>, interface: u32, at_us: u64, bytes: &[u8]) {
     let mut body = Vec::with_capacity(bytes.len() + 20);
-    let length = bytes.len() as u32;
-    for number in [interface, (at_us >> 32) as u32, at_us as u32, length, length] {
+    let length = four(bytes.len());
+    let [at_high, at_low] = halves(at_us);
+    for number in [interface, at_high, at_low, length, length] {
         body.extend_from_slice(&number.to_le_bytes());
     }
     body.extend_from_slice(bytes);
@@ -78,14 +95,14 @@ fn families(source: SocketAddr, destination: SocketAddr) -> (IpAddr, IpAddr) {
 /// An IP packet around `segment`, whose checksum field at `checksum_at` is filled in.
 fn ip(entry: &Read, protocol: u8, mut segment: Vec<u8>, checksum_at: usize) -> Vec<u8> {
     let (source, destination) = families(entry.source, entry.destination);
-    let length = segment.len() as u32;
+    let length = two(segment.len());
     let mut pseudo = Vec::with_capacity(segment.len() + 40);
     let mut out = Vec::with_capacity(segment.len() + 40);
     match (source, destination) {
         (IpAddr::V4(a), IpAddr::V4(b)) => {
             pseudo.extend_from_slice(&a.octets());
             pseudo.extend_from_slice(&b.octets());
-            let total = (length as u16 + 20).to_be_bytes();
+            let total = (length.saturating_add(20)).to_be_bytes();
             out.extend_from_slice(&[
                 0x45, 0, total[0], total[1], 0, 0, 0x40, 0, 64, protocol, 0, 0,
             ]);
@@ -99,12 +116,12 @@ fn ip(entry: &Read, protocol: u8, mut segment: Vec<u8>, checksum_at: usize) -> V
                     pseudo.extend_from_slice(&ip.octets());
                 }
             }
-            let total = (length as u16).to_be_bytes();
+            let total = length.to_be_bytes();
             out.extend_from_slice(&[0x60, 0, 0, 0, total[0], total[1], protocol, 64]);
             out.extend_from_slice(&pseudo);
         }
     }
-    pseudo.extend_from_slice(&length.to_be_bytes());
+    pseudo.extend_from_slice(&u32::from(length).to_be_bytes());
     pseudo.extend_from_slice(&[0, 0, 0, protocol]);
     pseudo.extend_from_slice(&segment);
     let sum = checksum(&pseudo);
@@ -120,10 +137,12 @@ fn checksum(bytes: &[u8]) -> u16 {
     let pairs = bytes.chunks(2);
     let word = |pair: &[u8]| u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0));
     let mut sum: u32 = pairs.map(word).sum();
-    while sum > 0xffff {
-        sum = (sum >> 16) + (sum & 0xffff);
+    loop {
+        match u16::try_from(sum) {
+            Ok(folded) => return !folded,
+            Err(_) => sum = (sum >> 16) + (sum & 0xffff),
+        }
     }
-    !(sum as u16)
 }
 
 fn udp(entry: &Read) -> Vec<u8> {
@@ -132,7 +151,7 @@ fn udp(entry: &Read) -> Vec<u8> {
     let mut segment = Vec::with_capacity(payload.len() + 8);
     segment.extend_from_slice(&entry.source.port().to_be_bytes());
     segment.extend_from_slice(&entry.destination.port().to_be_bytes());
-    segment.extend_from_slice(&(payload.len() as u16 + 8).to_be_bytes());
+    segment.extend_from_slice(&two(payload.len() + 8).to_be_bytes());
     segment.extend_from_slice(&[0, 0]);
     segment.extend_from_slice(payload);
     ip(entry, hep::UDP, segment, 6)
@@ -154,7 +173,7 @@ fn segments(out: &mut Vec<u8>, entry: &Read, streams: &mut HashMap<(SocketAddr, 
         // Five words, PSH and ACK, full window.
         segment.extend_from_slice(&[0x50, 0x18, 0xff, 0xff, 0, 0, 0, 0]);
         segment.extend_from_slice(payload);
-        streams.insert(there, sequence.wrapping_add(payload.len() as u32));
+        streams.insert(there, sequence.wrapping_add(four(payload.len())));
         packet(out, 0, entry.at_us, &ip(entry, hep::TCP, segment, 16));
     }
 }
@@ -165,7 +184,7 @@ fn upper_pdu(entry: &Read) -> Vec<u8> {
     let mut tag = |number: u16, body: &[u8]| {
         let padding = body.len().wrapping_neg() & 3;
         out.extend_from_slice(&number.to_be_bytes());
-        out.extend_from_slice(&((body.len() + padding) as u16).to_be_bytes());
+        out.extend_from_slice(&two(body.len() + padding).to_be_bytes());
         out.extend_from_slice(body);
         out.extend_from_slice(&[0; 3][..padding]);
     };

@@ -46,7 +46,7 @@ pub struct Table {
     free: Vec<u32>,
     joins: HashTable<(u64, u32)>,
     seed: u64,
-    hand: usize,
+    hand: u32,
 }
 
 impl Table {
@@ -62,10 +62,10 @@ impl Table {
         self.slots.len() - self.free.len()
     }
 
-    /// Number of slots, used or not.
+    /// Number of slots, used or not; `live_max` bounds it.
     #[must_use]
-    pub const fn slots(&self) -> usize {
-        self.slots.len()
+    pub fn slots(&self) -> u32 {
+        u32::try_from(self.slots.len()).unwrap_or(u32::MAX)
     }
 
     /// The hash of a Call-ID, a correlation or another mark; never 0.
@@ -108,8 +108,9 @@ impl Table {
     /// Puts a trail in.
     pub fn insert(&mut self, live: Live) -> Slot {
         let index = self.free.pop().unwrap_or_else(|| {
+            let index = self.slots();
             self.slots.push((0, None));
-            self.slots.len() as u32 - 1
+            index
         });
         let slot = &mut self.slots[index as usize];
         slot.0 = slot.0.wrapping_add(1);
@@ -229,10 +230,10 @@ impl Table {
     pub fn quiet(&mut self) -> Option<Slot> {
         let mut quietest: Option<(u64, Slot)> = None;
         for _ in 0..EVICTION_SAMPLE.min(self.slots.len()) {
-            self.hand = (self.hand + 1) % self.slots.len();
-            let (generation, Some(live)) = &self.slots[self.hand] else { continue };
+            self.hand = (self.hand + 1) % self.slots();
+            let (generation, Some(live)) = &self.slots[self.hand as usize] else { continue };
             if quietest.is_none_or(|(last, _)| live.last_us < last) {
-                let slot = Slot { index: self.hand as u32, generation: *generation };
+                let slot = Slot { index: self.hand, generation: *generation };
                 quietest = Some((live.last_us, slot));
             }
         }

@@ -230,12 +230,12 @@ impl Trail {
         it.kind = Kind::of_number(words[0])?;
         it.outcome = Outcome::of_number(words[1])?;
         it.method = sip::Method::ALL.get(usize::from(words[2])).copied()?;
-        it.status = number(&mut rest)? as u16;
+        it.status = u16::try_from(number(&mut rest)?).ok()?;
         it.started_us = number(&mut rest)?;
         it.ended_us = number(&mut rest)?;
         it.answered_us = number(&mut rest)?;
         it.rang_us = number(&mut rest)?;
-        it.retransmissions = number(&mut rest)? as u32;
+        it.retransmissions = u32::try_from(number(&mut rest)?).ok()?;
         it.from = text(&mut rest)?;
         it.to = text(&mut rest)?;
         for _ in 0..number(&mut rest)?.min(CALL_IDS_MAX as u64) {
@@ -249,9 +249,9 @@ impl Trail {
         let mut last = Place { partition: 0, block: 0, entry: 0 };
         for _ in 0..number(&mut rest)?.min(MESSAGES_MAX as u64) {
             last = Place {
-                partition: last.partition.wrapping_add(number(&mut rest)? as u32),
-                block: last.block.wrapping_add(number(&mut rest)? as u32),
-                entry: number(&mut rest)? as u16,
+                partition: last.partition.wrapping_add(u32::try_from(number(&mut rest)?).ok()?),
+                block: last.block.wrapping_add(u32::try_from(number(&mut rest)?).ok()?),
+                entry: u16::try_from(number(&mut rest)?).ok()?,
             };
             it.places.push(last);
         }
@@ -332,10 +332,10 @@ pub fn printable(bytes: &[u8]) -> String {
 
 fn push_number(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
-        out.push(number as u8 | 0x80);
+        out.push(number.to_le_bytes()[0] | 0x80);
         number >>= 7;
     }
-    out.push(number as u8);
+    out.push(number.to_le_bytes()[0]);
 }
 
 fn number(rest: &mut &[u8]) -> Option<u64> {

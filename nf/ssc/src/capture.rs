@@ -114,11 +114,8 @@ impl Capture {
         if self.flow.is_none() {
             return;
         }
-        let is_whole = match seen.trail {
-            _ if self.whole == ALL => true,
-            Some(trail) => (trail as u16) % ALL < self.whole,
-            None => false,
-        };
+        let is_whole =
+            self.whole == ALL || seen.trail.is_some_and(|t| (t as u16) % ALL < self.whole);
         if !is_whole && !tells(seen.bytes) {
             self.thinned += 1;
         } else {

@@ -36,14 +36,12 @@ pub struct Ssc {
     /// Number of this agent in the captured packets (HEP3 chunk 12).
     #[serde(default = "capture_id")]
     pub capture_id: u32,
-    /// File with the key that the collector wants (HEP3 chunk 14), relative to the site's directory
-    /// and readable for its owner only; its first line is sent. It goes in clear: capture over a
-    /// private network. A new key is read at the next commit.
+    /// File with the key that the collector wants (HEP3 chunk 14), in the site's directory and its
+    /// owner's alone; the first line is sent, in clear.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capture_key_file: Option<String>,
     /// The key of that file.
     #[serde(skip)]
-    #[schemars(skip)]
     pub capture_key: authentication::Password,
     /// The other node of a pair that stands in for this one; absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -4,9 +4,9 @@
 //! length sets the batch. A failed write is tried again for ever: what was accepted is kept, and
 //! the full queue makes the writer refuse, which its owner reports.
 //!
-//! A panic costs what was at hand, not the store: a block that cannot be packed leaves an empty one
-//! in its place, so that those behind it keep their numbers; a step that panics is tried again, then
-//! left out. Each is counted, logged and an alarm of the owner.
+//! A panic costs what was at hand, not the store: a block that cannot be packed leaves an empty
+//! one in its place, so that those behind it keep their numbers; a step that panics is tried
+//! again, then left out. Each is counted, logged and an alarm of the owner.
 
 use crate::block::{self, Kind, Label};
 use crate::facts::Fact;

@@ -13,8 +13,8 @@
 //!
 //! *Acknowledged* is what [`Store::durable`] has passed: written and synced, whole batches at a
 //! time. After `kill -9` or a power cut [`Store::open`] cuts the torn tail of the last journal
-//! (every block has a checksum), passes over damaged blocks, rebuilds the index of what follows the last index file, and
-//! [`Recovery`] tells which ids still ran.
+//! (every block has a checksum), passes over damaged blocks, rebuilds the index of what follows
+//! the last index file, and [`Recovery`] tells which ids still ran.
 //!
 //! # Why not all of it in fjall
 //! fjall 3.1 was the first choice (see the table of engines in the project's facts). Measured on
