@@ -1,7 +1,7 @@
 //! When a standby takes its active peer for dead, and when it waits.
 
 use machine::{Duration, Time};
-use replica::{In, Name, Out, PROTOCOL, Pair, Params, Role};
+use replica::{Arbiter, In, Name, Out, PROTOCOL, Pair, Params, Role, Terms};
 
 const HEARTBEAT: Duration = Duration::from_millis(10);
 const DETECT: Duration = Duration::from_millis(50);
@@ -133,4 +133,62 @@ fn what_overtakes_on_the_link_waits_for_its_turn_and_counts_when_the_active_node
     }
     assert_eq!(applied(&outs), [3, 5]);
     assert!(matches!(outs[outs.len() - 2], Out::Activate(_)), "they come first: {outs:?}");
+}
+
+/// What the next number of a seeded sequence is.
+fn next(state: &mut u64) -> u64 {
+    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    *state >> 20
+}
+
+#[test]
+fn whatever_a_peer_says_no_node_and_no_arbiter_panics_and_time_goes_on() {
+    let mut state = 7u64;
+    let extremes = [0, 1, 7, 1 << 31, 1 << 62, (1 << 62) + 1, u64::MAX - 1, u64::MAX];
+    let terms = Terms { promise_max: Duration::from_secs(1), pairs: Vec::new() };
+    for round in 0..40 {
+        let mut now = Time::from_millis(1_000_000);
+        let (mut a, mut b) = (node(Name::A, now), node(Name::B, now));
+        let mut arbiter = Arbiter::new(Time::ZERO, &terms, || 1);
+        live(&mut now, &mut a, &mut b, 1_200, round % 2 == 0);
+        let mut known: Vec<Vec<u8>> = Vec::new();
+        for n in 0..2_000u32 {
+            now += Duration::from_micros(next(&mut state) % 3_000);
+            let mut outs = Vec::new();
+            a.tick(now, &mut outs);
+            a.deltas(now, 0, [&n.to_be_bytes()[..]].into_iter(), &mut outs);
+            b.tick(now, &mut outs);
+            known.extend(outs.into_iter().filter_map(|out| match out {
+                Out::ToPeer(bytes) | Out::ToArbiter(bytes) => Some(bytes),
+                _ => None,
+            }));
+            let mut bytes = known[next(&mut state) as usize % known.len()].clone();
+            for _ in 0..1 + next(&mut state) % 3 {
+                let at = next(&mut state) as usize % bytes.len();
+                match next(&mut state) % 4 {
+                    // A number of eight octets stands behind a tag and its length.
+                    0 | 1 => {
+                        let fields = (bytes.len() - 5) / 13;
+                        let place = 5 + (next(&mut state) as usize % fields.max(1)) * 13 + 5;
+                        if let Some(number) = bytes.get_mut(place..place + 8) {
+                            let extreme = extremes[next(&mut state) as usize % extremes.len()];
+                            number.copy_from_slice(&extreme.to_be_bytes());
+                        }
+                    }
+                    2 => bytes[at] = next(&mut state) as u8,
+                    _ => bytes.truncate(at.max(6)),
+                }
+            }
+            let mut outs = Vec::new();
+            b.step(now, In::Heard(&bytes), &mut outs);
+            a.step(now, In::Heard(&bytes), &mut outs);
+            a.step(now, In::Answered(&bytes), &mut outs);
+            let _ = arbiter.step(now, &bytes, &mut Vec::new());
+            for one in [&mut a, &mut b] {
+                one.tick(now, &mut outs);
+                assert!(one.deadline(now) > now, "round {round}, {n}");
+            }
+            known.truncate(500);
+        }
+    }
 }
