@@ -56,6 +56,8 @@ use manipulation::Applied;
 use merged::Merged;
 use next_hop::{NextHops, Probed};
 use proof::Proofs;
+use rand_chacha::ChaCha12Rng;
+use rand_chacha::rand_core::{RngCore, SeedableRng};
 use realm::{RealmId, Realms};
 use refusal::Refusal;
 use registrar::Registrar;
@@ -69,7 +71,7 @@ use sip::transaction::{Arrival, Out, ServerId, Timers, Transactions};
 use sip::{Message, Method, overload};
 use std::sync::Arc;
 use tally::Tally;
-use token::{Side, mix};
+use token::Side;
 use wire::Wire;
 
 /// Octets of a ping: two line ends.
@@ -122,7 +124,7 @@ pub struct Controller {
     proofs: Proofs,
     inbox: Vec<u8>,
     shard: u16,
-    random: u64,
+    random: ChaCha12Rng,
     is_draining: bool,
     outs: Vec<Out<Flow, User>>,
     due: Vec<Key>,
@@ -158,21 +160,23 @@ impl Controller {
         wire.rule(&config, &realms);
         let mut proofs = Proofs::default();
         proofs.configure(&config, &realms);
-        let random = rest.iter().fold(0, |word, &b| mix(word ^ u64::from(b)));
+        let mut random = ChaCha12Rng::from_seed(seed.random);
+        let shed_proof = u128::from(random.next_u64()) << 64 | u128::from(random.next_u64());
+        let shield_secret = [random.next_u64(), random.next_u64()];
         Self {
             transactions: Transactions::new(timers(&config), limits, table_seed, seed.shard, now),
             calls: Slots::new(config.limits.calls_max, now),
             relays: Slots::new(config.limits.relays_max, now),
-            merged: Merged::new(mix(!random)),
+            merged: Merged::new(random.next_u64()),
             admission: Admission::new(target(&config)),
             waiting: Waiting::default(),
-            shed: Shed::new(mix(random ^ 0x7368_6564)),
+            shed: Shed::new(random.next_u64(), shed_proof),
             feedback: overload::Control::default(),
             tally: Tally::default(),
             limits: Limits::new(&config, seed.shard, seed.shards),
             purse: Purse::new(now),
             registrar: register::registrar(&config, seed.shard, &registrar_seed, now),
-            shield: shield::shield(&config, &hops, [mix(random), mix(random ^ 1)], now),
+            shield: shield::shield(&config, &hops, shield_secret, now),
             wire,
             proofs,
             inbox: Vec::new(),
@@ -195,10 +199,14 @@ impl Controller {
         }
     }
 
-    /// The next secret number (a counter through a mixer, seeded by the kernel's randomness).
+    /// The next secret number: nothing that leaves tells what was or will be drawn.
     fn random(&mut self) -> u64 {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        mix(mix(self.random))
+        self.random.next_u64()
+    }
+
+    /// The secret of a call.
+    fn secret(&mut self) -> u128 {
+        u128::from(self.random()) << 64 | u128::from(self.random())
     }
 
     fn message(&mut self, now: Time, flow: Flow, bytes: &[u8], out: &mut Effects) {

@@ -118,7 +118,7 @@ impl Controller {
         out: &mut Effects,
         more: impl FnOnce(&mut Vec<u8>),
     ) {
-        let tag = hex(crate::token::mix(trail));
+        let tag = hex(self.random());
         let to = upstream(&at.flow, at.message);
         let oc = self.feedback.answer(at.now, &at.message.via());
         self.wire.send(at.now, to, Some(trail), out, |buffer| {
@@ -155,7 +155,7 @@ impl Controller {
             ("spec", Field::Text(offence.spec.as_bytes())),
         ];
         self.wire.event(now, &flow, trail, "MessageMalformed", &fields);
-        let tag = hex(crate::token::mix(trail));
+        let tag = hex(self.random());
         self.wire.send(now, flow, Some(trail), out, |buffer| {
             sip::refuse(bytes, offence, &tag, buffer);
         });

@@ -39,7 +39,7 @@ pub(crate) const REGISTRAR: u8 = 16;
 mod tag {
     pub const INDEX: u8 = 1;
     pub const GENERATION: u8 = 2;
-    pub const RANDOM: u8 = 3;
+    pub const SECRET_LOW: u8 = 3;
     pub const KIND: u8 = 4;
     pub const STARTED: u8 = 5;
     pub const ANSWERED: u8 = 6;
@@ -53,6 +53,7 @@ mod tag {
     pub const UNITS: u8 = 14;
     pub const HOP: u8 = 15;
     pub const UNDERWAY: u8 = 16;
+    pub const SECRET_HIGH: u8 = 17;
 }
 
 /// What the controller is in its pair.
@@ -320,7 +321,8 @@ impl Controller {
 
 fn record(call: &Call, out: &mut Vec<u8>) {
     let numbers = [
-        (tag::RANDOM, call.random),
+        (tag::SECRET_LOW, (call.secret & u128::from(u64::MAX)) as u64),
+        (tag::SECRET_HIGH, (call.secret >> 64) as u64),
         (tag::KIND, u64::from(call.kind == Kind::Subscription)),
         (tag::STARTED, call.started.as_nanos()),
         (tag::ANSWERED, call.answered.as_nanos()),
@@ -344,10 +346,12 @@ fn restore(call: &mut Call, fields: &[u8]) -> bool {
     let mut legs = 0;
     // Answered: the ACK may still have to be passed; a BYE that was under way comes again.
     call.state = State::Answered;
+    call.secret = 0;
     for (tag, value) in Fields::new(fields) {
         let number = field::read(value);
         match tag {
-            tag::RANDOM => call.random = number,
+            tag::SECRET_LOW => call.secret |= u128::from(number),
+            tag::SECRET_HIGH => call.secret |= u128::from(number) << 64,
             tag::KIND if number == 1 => {
                 call.kind = Kind::Subscription;
                 call.state = State::Confirmed;

@@ -10,11 +10,12 @@ use crate::admission::{ALL, Class, Turn};
 use crate::facts::Fact;
 use crate::merged::absorb;
 use crate::realm::RealmId;
-use crate::token::{hex, mix};
+use crate::token::hex;
 use crate::wire::Field;
 use crate::{Controller, write};
 use machine::{Duration, Time};
 use runtime::{Effects, Flow, Transport};
+use sip::transaction::KeyedHash;
 use sip::{Method, Peek, Via, overload, to_value};
 use std::net::SocketAddr;
 
@@ -36,6 +37,8 @@ const TAG_BYTES: usize = TAG.len() + 16;
 #[derive(Debug)]
 pub(crate) struct Shed {
     secret: u64,
+    /// What proves the tags of refusals.
+    proof: KeyedHash,
     /// Half of each name, the other half tells the set; made when the first request is refused.
     refused: Box<[[u32; WAYS]]>,
     /// Until when ACKs are looked for.
@@ -46,8 +49,10 @@ pub(crate) struct Shed {
 
 impl Shed {
     /// Nothing refused yet.
-    pub(crate) fn new(secret: u64) -> Self {
-        Self { secret, refused: Box::default(), acks_until: Time::ZERO, second: 0, captured: 0 }
+    pub(crate) fn new(secret: u64, proof: u128) -> Self {
+        let proof = KeyedHash::of_secret(proof);
+        let (refused, acks_until) = (Box::default(), Time::ZERO);
+        Self { secret, proof, refused, acks_until, second: 0, captured: 0 }
     }
 
     /// Names a transaction by what an INVITE, its retransmissions and its ACK share.
@@ -56,12 +61,12 @@ impl Shed {
     }
 
     /// The number in the tag of a refusal: half of the name, and what the secret makes of that.
-    const fn tag(&self, name: u64) -> u64 {
+    fn tag(&self, name: u64) -> u64 {
         self.proven(name >> 32)
     }
 
-    const fn proven(&self, half: u64) -> u64 {
-        half << 32 | mix(self.secret ^ half) >> 32
+    fn proven(&self, half: u64) -> u64 {
+        half << 32 | self.proof.hash(&half.to_le_bytes()) >> 32
     }
 
     /// Whether the To tag of a request is one that we gave a refusal.

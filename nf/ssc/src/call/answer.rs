@@ -166,7 +166,7 @@ impl Controller {
         if let Some(leg) = known {
             if is_final {
                 // The route set is that of the 2xx (RFC 3261 §13.2.2.4).
-                let ours = tag(call.random, self.shard, call_key, Side::B, 0);
+                let ours = tag(call.secret, self.shard, call_key, Side::B, 0);
                 let fork = leg.fork;
                 leg.establish(message, Part::Client, &ours);
                 leg.fork = fork;
@@ -179,7 +179,7 @@ impl Controller {
         }
         let fork = call.forks_seen;
         call.forks_seen += 1;
-        let ours = tag(call.random, self.shard, call_key, Side::B, 0);
+        let ours = tag(call.secret, self.shard, call_key, Side::B, 0);
         let cseq = self.relays.at(key).map_or(call.b.invite_cseq, |relay| relay.cseq_up);
         let leg = if call.b.stands() {
             let realm = call.b.realm;

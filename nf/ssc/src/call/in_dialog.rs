@@ -94,7 +94,7 @@ impl Controller {
         if !may_begin || message.method() != Method::Notify {
             return Err(Refusal::NO_DIALOG);
         }
-        let ours = tag(call.random, self.shard, key, Side::B, 0);
+        let ours = tag(call.secret, self.shard, key, Side::B, 0);
         call.b.establish(message, Part::Server, &ours);
         call.b.aim(&self.realms, at.flow);
         call.forks_seen = 1;
@@ -219,7 +219,7 @@ impl Controller {
         relay.from = found.side;
         relay.fork = found.fork;
         relay.method = message.method();
-        relay.random = call.random;
+        relay.secret = call.secret;
         relay.upstream = upstream(&at.flow, message);
         relay.realm_up = at.realm;
         relay.cseq_up = message.cseq().number;

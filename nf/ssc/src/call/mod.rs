@@ -24,10 +24,11 @@ pub(crate) mod underway;
 pub(crate) use leg::NOWHERE;
 
 use crate::limit::Grant;
-use crate::token::{Side, mix};
+use crate::token::Side;
 use leg::Leg;
 use machine::Time;
 use machine::slots::{Key, Reuse};
+use sip::transaction::KeyedHash;
 
 /// What a call record stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -57,7 +58,7 @@ pub enum State {
 #[derive(Debug, Default)]
 pub struct Call {
     /// Secret of this call; its tokens and its trail are made from it.
-    pub random: u64,
+    pub secret: u128,
     /// What it stands for.
     pub kind: Kind,
     /// How far it is.
@@ -107,13 +108,13 @@ impl Reuse for Call {
 
 impl Call {
     /// The check that the tokens of one leg carry.
-    pub const fn check(&self, side: Side) -> u64 {
-        check(self.random, side)
+    pub fn check(&self, side: Side) -> u64 {
+        check(self.secret, side)
     }
 
     /// Names the call's trail in the service assurance.
-    pub const fn trail(&self) -> u64 {
-        trail(self.random)
+    pub fn trail(&self) -> u64 {
+        trail(self.secret)
     }
 
     /// A leg; of several forks the answered or first one.
@@ -154,22 +155,48 @@ impl Call {
     }
 }
 
-/// The check of one side's tokens, made from the call's secret.
-pub const fn check(random: u64, side: Side) -> u64 {
-    match side {
-        Side::A => mix(random ^ 0x6c65_675f_615f_6c65),
-        Side::B => mix(random ^ 0x6c65_675f_625f_6c65),
-    }
+/// The check of one side's tokens. It stands in the clear in each of them, so that it must not lead
+/// back to the call's secret, and from there to the other leg and the trail.
+pub fn check(secret: u128, side: Side) -> u64 {
+    KeyedHash::of_secret(secret).hash(match side {
+        Side::A => b"leg A",
+        Side::B => b"leg B",
+    })
 }
 
-/// The trail of a call, made from its secret.
-pub const fn trail(random: u64) -> u64 {
-    mix(random ^ 0x7472_6169_6c5f_7472)
+/// The trail of a call.
+pub fn trail(secret: u128) -> u64 {
+    KeyedHash::of_secret(secret).hash(b"trail")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What SplitMix64's finaliser makes of a word, undone.
+    fn unmix(word: u64) -> u64 {
+        let word = word ^ (word >> 31) ^ (word >> 62);
+        let word = word.wrapping_mul(0x3196_42b2_d24d_8ec3);
+        let word = word ^ (word >> 27) ^ (word >> 54);
+        let word = word.wrapping_mul(0x96de_1b17_3f11_9089);
+        word ^ (word >> 30) ^ (word >> 60)
+    }
+
+    #[test]
+    fn the_check_of_a_leg_does_not_lead_to_the_other_leg() {
+        // The checks were mixes of the call's random number once, and that of the next call came
+        // from a counter: one tag of ours told all of them.
+        let secret = 0x0123_4567_89ab_cdef_u128;
+        let seen = check(secret, Side::A);
+        assert_eq!(unmix(crate::token::mix(seen)), seen, "the inverse is one");
+        let guess = unmix(seen) ^ 0x6c65_675f_615f_6c65;
+        for guess in [guess, unmix(seen), seen] {
+            assert_ne!(check(guess.into(), Side::B), check(secret, Side::B));
+            assert_ne!(crate::token::mix(guess ^ 0x6c65_675f_625f_6c65), check(secret, Side::B));
+        }
+        assert_ne!(check(secret, Side::A), check(secret, Side::B));
+        assert_ne!(check(secret + 1, Side::A), check(secret, Side::A));
+    }
 
     #[test]
     fn a_call_record_is_small() {

@@ -191,7 +191,7 @@ impl Controller {
         extra: Extra,
         out: &mut Effects,
     ) {
-        let random = self.random();
+        let secret = self.secret();
         let method = at.message.method();
         let Some((key, relay)) = self.relays.take() else {
             self.limits.release(extra.grant);
@@ -200,7 +200,7 @@ impl Controller {
             }
             return self.refuse(at, Some(server), Refusal::OVERLOAD, out);
         };
-        fill(relay, at, server, random);
+        fill(relay, at, server, secret);
         relay.session = extra.session;
         relay.register = extra.register;
         relay.subscriber = extra.subscriber;
@@ -216,13 +216,13 @@ impl Controller {
             };
             names = call_key;
             relay.call = Some(call_key);
-            let tag = tag(random, self.shard, call_key, Side::A, 0);
-            begin(call, at, random, &tag);
+            let tag = tag(secret, self.shard, call_key, Side::A, 0);
+            begin(call, at, secret, &tag);
             call.grant = extra.grant;
             call.a.aim(&self.realms, at.flow);
             call.invite = Some(key);
         }
-        let tag = tag(random, self.shard, names, Side::A, 0);
+        let tag = tag(secret, self.shard, names, Side::A, 0);
         let oc = self.feedback.answer(at.now, &at.message.via());
         relay.fork_at = write::response_head(&mut relay.head, at.message, &at.flow, Some(&tag), oc);
         if way.plan.is_some() {
@@ -230,7 +230,7 @@ impl Controller {
         }
         self.transactions.set_user(server, User::Relay(key));
         self.remember(at.message, key);
-        self.seen(at, Some(trail(random)));
+        self.seen(at, Some(trail(secret)));
         if method == Method::Invite {
             self.wire.facts.add(Fact::CallsStarted, 1);
             self.trying(at, key, server, out);
@@ -289,7 +289,7 @@ impl Controller {
         relay.realm_down = way.realm;
         relay.plan = way.plan;
         let names = relay.call.unwrap_or(key);
-        let token = Token::new(check(relay.random, Side::B), self.shard, names, Side::B).write();
+        let token = Token::new(check(relay.secret, Side::B), self.shard, names, Side::B).write();
         relay.uri.clear();
         let binding = way.binding.and_then(|binding| self.registrar.binding(binding));
         match (&transfer.to, binding) {
@@ -409,12 +409,12 @@ const ALLOW: &str = "INVITE, ACK, CANCEL, BYE, OPTIONS, PRACK, UPDATE, INFO, REF
     NOTIFY, MESSAGE, PUBLISH, REGISTER";
 
 /// The record of a request that came in.
-fn fill(relay: &mut Relay, at: &Arrived<'_>, server: ServerId, random: u64) {
+fn fill(relay: &mut Relay, at: &Arrived<'_>, server: ServerId, secret: u128) {
     relay.server = Some(server);
     relay.initial = true;
     relay.from = Side::A;
     relay.method = at.message.method();
-    relay.random = random;
+    relay.secret = secret;
     relay.upstream = upstream(&at.flow, at.message);
     relay.realm_up = at.realm;
     relay.cseq_up = at.message.cseq().number;
@@ -422,8 +422,8 @@ fn fill(relay: &mut Relay, at: &Arrived<'_>, server: ServerId, random: u64) {
 }
 
 /// The record of the call that a request begins.
-fn begin(call: &mut Call, at: &Arrived<'_>, random: u64, tag: &[u8; TAG_BYTES]) {
-    call.random = random;
+fn begin(call: &mut Call, at: &Arrived<'_>, secret: u128, tag: &[u8; TAG_BYTES]) {
+    call.secret = secret;
     call.kind = match at.message.method() {
         Method::Invite => Kind::Session,
         _ => Kind::Subscription,
@@ -440,9 +440,9 @@ fn begin(call: &mut Call, at: &Arrived<'_>, random: u64, tag: &[u8; TAG_BYTES]) 
 }
 
 /// Our tag on one leg.
-pub(crate) fn tag(random: u64, shard: u16, key: Key, side: Side, fork: u8) -> [u8; TAG_BYTES] {
+pub(crate) fn tag(secret: u128, shard: u16, key: Key, side: Side, fork: u8) -> [u8; TAG_BYTES] {
     let mut tag = [0; TAG_BYTES];
-    tag[..TOKEN_BYTES].copy_from_slice(&Token::new(check(random, side), shard, key, side).write());
+    tag[..TOKEN_BYTES].copy_from_slice(&Token::new(check(secret, side), shard, key, side).write());
     tag[TOKEN_BYTES] = fork_digit(fork);
     tag
 }

@@ -47,7 +47,7 @@ pub struct Relay {
     /// How far it is.
     pub phase: Phase,
     /// The secret its tokens and its trail are made from.
-    pub random: u64,
+    pub secret: u128,
     /// Where responses go.
     pub upstream: Flow,
     /// The realm it came from.
@@ -100,7 +100,7 @@ impl Default for Relay {
             initial: false,
             method: Method::Other,
             phase: Phase::Calling,
-            random: 0,
+            secret: 0,
             upstream: NOWHERE,
             realm_up: RealmId(0),
             realm_down: RealmId(0),
@@ -165,7 +165,7 @@ impl Relay {
     }
 
     /// Names the trail in the service assurance.
-    pub const fn trail(&self) -> u64 {
-        super::trail(self.random)
+    pub fn trail(&self) -> u64 {
+        super::trail(self.secret)
     }
 }

@@ -238,7 +238,7 @@ impl Controller {
         relay.call = Some(key);
         relay.from = underway.from;
         relay.method = Method::Invite;
-        relay.random = call.random;
+        relay.secret = call.secret;
         relay.upstream = underway.upstream;
         relay.cseq_up = cseq;
         self.await_ack(now, invite, reply);

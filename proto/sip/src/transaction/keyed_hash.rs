@@ -15,6 +15,12 @@ impl KeyedHash {
         Self { k0: word(&seed[..8]), k1: word(&seed[8..]) }
     }
 
+    /// With a secret of 128 bits.
+    #[must_use]
+    pub fn of_secret(secret: u128) -> Self {
+        Self::new(&secret.to_le_bytes())
+    }
+
     /// The hash of `bytes`.
     #[must_use]
     pub fn hash(&self, bytes: &[u8]) -> u64 {
