@@ -74,9 +74,21 @@ pub fn run(file: &Path) -> Result<(), Exit> {
         };
         check::refuse(file, &text, taken.map_err(issue).err().into_iter().collect())?;
     }
+    panics_to_log();
     let wishes = Wishes::install()?;
     let running = Running::start(file, &text, &site, levels, &wishes)?;
     running.serve(&wishes)
+}
+
+/// Panics go to the log with thread and place; what they cost is said where they are caught.
+fn panics_to_log() {
+    std::panic::set_hook(Box::new(|panic| {
+        let thread = thread::current();
+        let place = panic.location().map(ToString::to_string).unwrap_or_default();
+        let words = panic.payload_as_str().unwrap_or("no words");
+        let name = thread.name().unwrap_or_default();
+        tracing::error!(target: "panic", thread = name, place, words, "a thread panicked");
+    }));
 }
 
 /// Holds the site's directory for this process alone.

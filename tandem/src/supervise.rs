@@ -8,12 +8,16 @@ use runtime::{
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Pause before the first new start; doubles with each failure …
+/// Pause before the second new start, the first comes at once; doubles with each failure …
 const BACKOFF: Duration = Duration::from_millis(500);
 /// … up to this.
 const BACKOFF_MAX: Duration = Duration::from_secs(60);
 /// New starts without a stable time between them; then an operator must look.
 const RESTARTS_MAX: u32 = 10;
+/// A shard that does not come back from a turn for this long hangs.
+const HUNG: machine::Duration = machine::Duration::from_secs(5);
+/// The alarm of a shard that crashed stands this long.
+const CRASH_SHOWN: Duration = Duration::from_secs(600);
 /// A function that ran this long is stable: its failures are forgotten.
 const STABLE: Duration = Duration::from_secs(600);
 
@@ -39,6 +43,8 @@ pub trait Unit: Managed {
 
 /// The question that makes any function read its certificates again.
 pub const RELOAD: &str = "certificates/reload";
+/// The question for what is wrong.
+const ALARMS: &str = "alarms";
 /// The question that the kernel's part of a shield has a row for.
 const SHIELD: &str = "shield";
 
@@ -187,7 +193,10 @@ impl<F: Function> Life<F> {
             Some(failure) if !stable => failure.restarts + 1,
             _ => 0,
         };
-        let pause = BACKOFF.saturating_mul(1 << restarts.min(16)).min(BACKOFF_MAX);
+        let pause = match restarts {
+            0 => Duration::ZERO,
+            again => BACKOFF.saturating_mul(1 << (again - 1).min(16)).min(BACKOFF_MAX),
+        };
         let next = (restarts < RESTARTS_MAX).then(|| now + pause);
         let name = &self.spec.name;
         tracing::error!(target: "site", function = name, why, restarts, ?pause, "function failed");
@@ -284,6 +293,10 @@ impl<F: Function> Managed for Supervised<F> {
         })
     }
 
+    fn hung(&self) -> bool {
+        self.running().is_some_and(|running| !running.hung(HUNG).is_empty())
+    }
+
     fn shards(&self) -> u16 {
         self.life().spec.shards
     }
@@ -317,7 +330,11 @@ impl<F: Function> Managed for Supervised<F> {
             return self.reload();
         }
         let gate = self.gate().filter(|_| ask.path == SHIELD);
-        let mut answer = self.running().ok_or(AskError::Unreachable)?.ask(ask)?;
+        let running = self.running().ok_or(AskError::Unreachable)?;
+        if ask.path == ALARMS {
+            return alarms(&self.name(), &running, ask);
+        }
+        let mut answer = running.ask(ask)?;
         if let (Some(GateRef(gate)), Some(rows)) = (gate, answer.as_array_mut()) {
             rows.push(gate.row());
         }
@@ -327,6 +344,45 @@ impl<F: Function> Managed for Supervised<F> {
     fn actions(&self) -> &'static [&'static str] {
         self.actions
     }
+}
+
+/// What is wrong with a function by its own account, and with its shards. One that hangs answers
+/// nothing, so that it is not asked.
+fn alarms<F: Function>(
+    name: &str,
+    running: &Running<F>,
+    ask: Ask,
+) -> Result<serde_json::Value, AskError> {
+    let row = |alarm: &str, shard: u16, severity: &str, text: String| {
+        serde_json::json!({
+            "name": alarm,
+            "subject": format!("{name}/{shard}"),
+            "severity": severity,
+            "text": text,
+            "probable_cause": "softwareProgramAbnormallyTerminated",
+        })
+    };
+    let hung = running.hung(HUNG);
+    let mut rows = match hung.is_empty() {
+        true => running.ask(ask)?.as_array().cloned().unwrap_or_default(),
+        false => Vec::new(),
+    };
+    for shard in hung {
+        let text = format!("shard {shard} of {name} has not come back from its work for 5 s");
+        rows.push(row("shard-hung", shard, "critical", text));
+    }
+    for (shard, crashes) in running.crashes() {
+        let Some((at, why)) = crashes.last.filter(|(at, _)| at.elapsed() < CRASH_SHOWN) else {
+            continue;
+        };
+        let (count, ago_s) = (crashes.count, at.elapsed().as_secs());
+        let text = format!(
+            "shard {shard} of {name} crashed and began anew, {count} times since its start: {why}"
+        );
+        tracing::debug!(target: "site", shard, ago_s, "its crash still shows");
+        rows.push(row("shard-crashed", shard, "major", text));
+    }
+    Ok(rows.into())
 }
 
 #[cfg(test)]
@@ -367,14 +423,21 @@ mod tests {
     }
 
     fn glass(starts: &Arc<AtomicU32>, refuse_from: u32) -> Supervised<Glass> {
-        let starts = Arc::clone(starts);
+        let (starts, started) = (Arc::clone(starts), Arc::clone(starts));
         let prepare = Box::new(move || {
             let start = starts.fetch_add(1, Relaxed);
             if start >= refuse_from { Err("no more glasses".to_owned()) } else { Ok(()) }
         });
         let nature = Nature { kind: "glass", actions: &[], prepare };
         let spec = ShardSpec { name: "glass1".into(), ..ShardSpec::default() };
-        Supervised::start(nature, spec, Arc::new(0), |_, _| Glass).unwrap()
+        // Each start makes one: a shard that crashes cannot begin anew by itself.
+        let made = AtomicU32::new(0);
+        let make = move |_, _| {
+            assert!(made.load(Relaxed) < started.load(Relaxed), "no other glass");
+            made.fetch_add(1, Relaxed);
+            Glass
+        };
+        Supervised::start(nature, spec, Arc::new(0), make).unwrap()
     }
 
     fn shatter(unit: &Supervised<Glass>) {
@@ -387,18 +450,21 @@ mod tests {
     }
 
     #[test]
-    fn a_crashed_function_is_started_again_after_its_pause() {
+    fn a_crashed_function_is_started_again_at_once_and_then_after_its_pause() {
         let starts = Arc::new(AtomicU32::new(0));
         let unit = glass(&starts, u32::MAX);
         assert_eq!((unit.state(), starts.load(Relaxed)), (State::Running, 1));
+        shatter(&unit);
+        unit.watch(Instant::now());
+        assert_eq!((unit.state(), starts.load(Relaxed)), (State::Running, 2), "at once");
         shatter(&unit);
         let now = Instant::now();
         unit.watch(now);
         assert!(unit.failure().unwrap().contains("it was told to"), "{:?}", unit.failure());
         unit.watch(now + BACKOFF / 2);
-        assert_eq!((unit.state(), starts.load(Relaxed)), (State::Failed, 1), "not yet");
+        assert_eq!((unit.state(), starts.load(Relaxed)), (State::Failed, 2), "not yet");
         unit.watch(now + BACKOFF);
-        assert_eq!((unit.state(), starts.load(Relaxed)), (State::Running, 2));
+        assert_eq!((unit.state(), starts.load(Relaxed)), (State::Running, 3));
         assert_eq!(unit.ask(Ask::default()), Ok(json!([])));
     }
 
@@ -410,7 +476,7 @@ mod tests {
         let mut now = Instant::now();
         unit.watch(now);
         let mut pauses = Vec::new();
-        for _ in 0..RESTARTS_MAX {
+        for _ in 1..RESTARTS_MAX {
             let before = starts.load(Relaxed);
             let mut pause = Duration::ZERO;
             while starts.load(Relaxed) == before {
@@ -422,7 +488,7 @@ mod tests {
             pauses.push(pause.as_millis());
         }
         assert_eq!(pauses[..4], [500, 1_000, 2_000, 4_000]);
-        assert_eq!(pauses[9], BACKOFF_MAX.as_millis());
+        assert_eq!(pauses[8], BACKOFF_MAX.as_millis());
         unit.watch(now + STABLE);
         assert_eq!(starts.load(Relaxed), 1 + RESTARTS_MAX, "then an operator must look");
         assert!(unit.failure().unwrap().contains("given up"), "{:?}", unit.failure());

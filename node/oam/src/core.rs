@@ -181,10 +181,11 @@ impl Core {
         sheets
     }
 
-    /// Whether the ticker still turns.
+    /// Whether the ticker still turns, and no function hangs.
     #[must_use]
     pub fn is_alive(&self) -> bool {
-        self.now().as_micros().saturating_sub(self.ticked_us.load(Relaxed)) < STUCK_US
+        let turns = self.now().as_micros().saturating_sub(self.ticked_us.load(Relaxed)) < STUCK_US;
+        turns && !self.registry.functions().iter().any(|function| function.hung())
     }
 
     /// Whether the site serves: started, not draining, every function running.

@@ -49,6 +49,12 @@ pub trait Managed: Send + Sync {
         None
     }
 
+    /// Whether one of its threads has not come back from its work for seconds: then the service
+    /// manager is to start the process anew.
+    fn hung(&self) -> bool {
+        false
+    }
+
     /// Number of shards.
     fn shards(&self) -> u16;
 

@@ -353,6 +353,17 @@ impl Mirror for Node {
         self.shared.clock.now_ns() < self.shared.lease.load(Relaxed)
     }
 
+    fn crashed(&self, shard: u16) {
+        let now = self.shared.now();
+        let mut outs = Vec::new();
+        let mut inner = lock(&self.shared.inner);
+        inner.pair.step(now, In::LaneLost(shard), &mut outs);
+        self.shared.gate(&inner);
+        let datagrams = sorted(outs, &mut inner.late);
+        drop(inner);
+        self.shared.speak(datagrams);
+    }
+
     fn quiet(&self, _shard: u16) {
         let now = self.shared.now();
         let mut outs = Vec::new();
@@ -577,6 +588,7 @@ impl Shared {
                 lock(&self.sheet).add(ReplicaFact::Activations, 1);
                 tracing::warn!(target: "replica", epoch, "this node is active");
             }
+            Out::ActivateLane(lane) => self.order(lane, Order::Activate),
             Out::Deactivate => {
                 self.all(&Order::Deactivate);
                 let _ = changes.send(Addressing::Release);

@@ -60,6 +60,8 @@ pub enum In<'a> {
     Switchover,
     /// The function was started again and has lost its state.
     StateLost,
+    /// A lane has lost its state and began anew; the others stand.
+    LaneLost(u16),
 }
 
 /// What shall be done.
@@ -71,6 +73,8 @@ pub enum Out {
     ToArbiter(Vec<u8>),
     /// Serve, in this epoch: take the addresses, announce them, speak.
     Activate(u64),
+    /// One lane, which began anew, serves again.
+    ActivateLane(u16),
     /// Be silent: give the addresses away; every lane answers [`In::Quiet`].
     Deactivate,
     /// Forget the replicated state of all lanes.
@@ -118,6 +122,9 @@ pub struct Pair {
     unacknowledged: u32,
     /// Lanes that are not quiet yet, and when the switchover is given up.
     handover: Option<(u16, Time)>,
+    /// What a lane knew is lost here: the peer has it, and this node is no heir before it was told
+    /// everything anew.
+    has_gap: bool,
     changes: Vec<Change>,
 }
 
@@ -134,6 +141,7 @@ impl Pair {
             next_beat: now,
             unacknowledged: 0,
             handover: None,
+            has_gap: false,
             changes: Vec::new(),
         }
     }
@@ -186,6 +194,7 @@ impl Pair {
             }
             In::Switchover => self.switch_over(now, out),
             In::StateLost => self.state_lost(now, out),
+            In::LaneLost(lane) => self.lane_lost(now, lane, out),
         }
         self.settle(now, out);
         self.flush(now, out);
@@ -308,17 +317,40 @@ impl Pair {
         }
     }
 
+    /// What a lane knew is with the peer alone. An active node hands over to a peer that has
+    /// followed, as in a planned switchover: no call of the other lanes is lost by it. Where nobody
+    /// follows, the lane serves with nothing. A standby is told everything anew.
+    fn lane_lost(&mut self, now: Time, lane: u16, out: &mut Vec<Out>) {
+        if self.election.role == Role::Standby {
+            return self.state_lost(now, out);
+        }
+        self.switch_over(now, out);
+        if self.handover.is_some() {
+            self.has_gap = true;
+            return;
+        }
+        // A snapshot that is under way lacks what the lane will not tell any more.
+        self.source.end();
+        out.push(Out::ActivateLane(lane));
+    }
+
     /// Finishes a switchover, and tells what became of the role.
     fn settle(&mut self, now: Time, out: &mut Vec<Out>) {
         if let Some((lanes, until)) = self.handover {
             if lanes == 0 && self.source.is_drained() && self.election.living(now).is_some() {
                 self.handover = None;
                 self.was = Role::Standby;
+                if core::mem::take(&mut self.has_gap) {
+                    let priority = self.params.priority;
+                    self.election.merit = Merit { epoch: 0, synced: false, priority };
+                    self.sink = Sink::default();
+                }
                 self.election.resign(now);
                 self.source.end();
                 self.beat(now, out);
             } else if now >= until || self.election.role == Role::Standby {
                 self.handover = None;
+                self.has_gap = false;
                 self.was = Role::Standby;
             }
         }

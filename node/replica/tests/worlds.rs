@@ -180,6 +180,7 @@ impl World {
                 Out::ToPeer(bytes) => self.send_sealed(at, 1 - at, &bytes),
                 Out::ToArbiter(bytes) => self.send_sealed(at, ARBITER, &bytes),
                 Out::Activate(_) => home.is_speaking = true,
+                Out::ActivateLane(_) => assert!(home.is_speaking, "the others serve on"),
                 Out::Deactivate => {
                     home.is_speaking = false;
                     home.quiet = LANES;
@@ -540,6 +541,57 @@ fn a_function_that_lost_its_state_leaves_the_activity_to_the_standby() {
     assert!(ms <= 60, "{ms}");
     assert_eq!(world.rest(), 1 - active);
     world.compare();
+}
+
+/// Lane 0 of a node forgets everything.
+fn lose_lane(world: &mut World, at: usize) {
+    world.homes[at].as_mut().unwrap().table.retain(|(lane, _), _| *lane != 0);
+    world.input(at, In::LaneLost(0));
+}
+
+#[test]
+fn what_a_lane_of_the_active_node_lost_is_served_by_the_standby_and_the_others_lose_nothing() {
+    for seed in 0..30 {
+        let mut world = World::new(seed, seed % 2 == 0);
+        let active = world.rest();
+        let before = world.homes[active].as_ref().unwrap().table.clone();
+        assert!(before.keys().any(|(lane, _)| *lane == 0) && !before.is_empty());
+        lose_lane(&mut world, active);
+        world.function(active);
+        let ms = until_speaks(&mut world, 1 - active);
+        assert!(ms <= 60, "seed {seed}: {ms}");
+        let heir = &world.homes[1 - active].as_ref().unwrap().table;
+        assert!(before.keys().all(|key| heir.contains_key(key)), "seed {seed}");
+        // The first node is told everything anew, and may take over again.
+        assert_eq!(world.rest(), 1 - active);
+        world.crash(1 - active);
+        let known = world.homes[active].as_ref().unwrap().table.clone();
+        assert!(known.keys().any(|(lane, _)| *lane == 0), "seed {seed}");
+        until_speaks(&mut world, active);
+        assert_eq!(world.both_spoke, 0);
+    }
+}
+
+#[test]
+fn a_lane_that_was_lost_where_nobody_follows_serves_on_with_nothing() {
+    let mut world = World::new(3, true);
+    let active = world.rest();
+    world.crash(1 - active);
+    world.run(Duration::from_millis(500));
+    lose_lane(&mut world, active);
+    assert!(world.speaks(active));
+    world.start(1 - active);
+    assert_eq!(world.rest(), active, "and a standby is told everything");
+}
+
+#[test]
+fn a_standby_that_lost_a_lane_is_told_everything_anew() {
+    let mut world = World::new(4, false);
+    let active = world.rest();
+    lose_lane(&mut world, 1 - active);
+    assert_eq!(world.rest(), active);
+    let tables = [0, 1].map(|at| world.homes[at].as_ref().unwrap().table.clone());
+    assert_eq!(tables[0].len(), tables[1].len());
 }
 
 #[test]

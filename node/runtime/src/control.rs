@@ -5,8 +5,11 @@ use crate::function::{Ask, AskError};
 use crate::port::PortId;
 use crossbeam_channel::Sender;
 use driver::tls::Context;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::SeqCst};
+use machine::{Duration, Time};
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 /// One port of a shard's new list.
 #[derive(Debug)]
@@ -45,12 +48,24 @@ pub enum ShardState {
     Failed,
 }
 
+/// The panics of a shard that it has outlived.
+#[derive(Debug, Clone, Default)]
+pub struct Crashes {
+    /// How many there were.
+    pub count: u64,
+    /// When the last one was, and its words.
+    pub last: Option<(Instant, String)>,
+}
+
 /// What a shard shows of itself.
 #[derive(Debug)]
 pub(crate) struct Status {
     state: AtomicU8,
     pub(crate) idle: AtomicBool,
     failure: Mutex<Option<String>>,
+    /// When the turn that runs now began, nanoseconds; zero while the shard waits.
+    turn_ns: AtomicU64,
+    crashes: Mutex<Crashes>,
     cells: Mutex<(Vec<event::Cells>, Vec<event::Cells>)>,
 }
 
@@ -60,6 +75,8 @@ impl Status {
             state: AtomicU8::new(ShardState::Starting as u8),
             idle: AtomicBool::new(false),
             failure: Mutex::new(None),
+            turn_ns: AtomicU64::new(0),
+            crashes: Mutex::default(),
             cells: Mutex::new((Vec::new(), Vec::new())),
         }
     }
@@ -83,6 +100,34 @@ impl Status {
 
     pub(crate) fn failure(&self) -> Option<String> {
         lock(&self.failure).clone()
+    }
+
+    /// A turn begins.
+    pub(crate) fn turns(&self, now: Time) {
+        self.turn_ns.store(now.as_nanos(), Relaxed);
+    }
+
+    /// The shard has nothing to do, or rests.
+    pub(crate) fn waits(&self) {
+        self.turn_ns.store(0, Relaxed);
+    }
+
+    /// For how long the turn that runs now has run.
+    pub(crate) fn turn(&self, now: Time) -> Duration {
+        match self.turn_ns.load(Relaxed) {
+            0 => Duration::ZERO,
+            began => now.since(Time::from_nanos(began)),
+        }
+    }
+
+    /// The function panicked and begins anew.
+    pub(crate) fn crashed(&self, why: &str) {
+        let mut crashes = lock(&self.crashes);
+        *crashes = Crashes { count: crashes.count + 1, last: Some((Instant::now(), why.into())) };
+    }
+
+    pub(crate) fn crashes(&self) -> Crashes {
+        lock(&self.crashes).clone()
     }
 
     pub(crate) fn set_cells(&self, own: Vec<event::Cells>, runtime: Vec<event::Cells>) {

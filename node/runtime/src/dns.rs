@@ -100,9 +100,13 @@ async fn serve(
         let in_flight = Arc::clone(&in_flight);
         tokio::spawn(async move {
             let nothing = nothing(&query);
-            let answer = tokio::time::timeout(timeout, answer(&resolver, query)).await;
+            // A task of its own: a panic in it is an empty answer.
+            let asking = tokio::spawn(async move {
+                tokio::time::timeout(timeout, answer(&resolver, query)).await
+            });
+            let answer = asking.await;
             in_flight.fetch_sub(1, Relaxed);
-            let answer = answer.ok().flatten().unwrap_or(nothing);
+            let answer = answer.ok().and_then(Result::ok).flatten().unwrap_or(nothing);
             hatch.deliver(shard, Delivery::Resolved(number, answer));
         });
     }

@@ -12,6 +12,7 @@ use driver::tls::{Progress, Session};
 use driver::{Interest, Poll, Ready, Waker, tcp};
 use std::io::{self, IoSlice};
 use std::net::TcpStream;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -80,7 +81,11 @@ impl Handshakes {
             if let Err(error) = driver::stand_back(&cores) {
                 tracing::warn!(%error, "handshakes take their share of a shard's core");
             }
-            desk.run();
+            while let Err(panic) = catch_unwind(AssertUnwindSafe(|| desk.run())) {
+                let why = crate::running::words(&*panic);
+                tracing::error!(why, "the thread of TLS handshakes crashed and goes on");
+                desk.begin_anew();
+            }
         })?;
         Ok(Self { queue, waker, in_flight })
     }
@@ -156,6 +161,13 @@ impl Desk {
                 swept = Instant::now();
                 self.sweep(swept);
             }
+        }
+    }
+
+    /// Every handshake under way has failed: whose fault the crash was is not known.
+    fn begin_anew(&mut self) {
+        for at in 0..self.entries.len() {
+            self.finish(at, Some("the thread of TLS handshakes crashed"));
         }
     }
 

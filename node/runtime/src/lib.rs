@@ -25,6 +25,7 @@ mod mirror;
 mod port;
 mod queue;
 mod reading;
+mod rebirth;
 mod ring;
 mod running;
 mod shard;
@@ -34,7 +35,7 @@ mod stream;
 mod table;
 mod waiting;
 
-pub use control::ShardState;
+pub use control::{Crashes, ShardState};
 pub use driver::Why;
 pub use driver::guard::{knows_authentication_option, knows_md5};
 pub use driver::tls::{ClientAuth, TlsSpec};

@@ -45,6 +45,9 @@ pub trait Mirror: Send + Sync {
 
     /// A shard keeps still after [`Order::Deactivate`].
     fn quiet(&self, shard: u16);
+
+    /// A shard lost what it knew and began anew; it keeps still until it is told to serve.
+    fn crashed(&self, shard: u16);
 }
 
 /// A mirror in a [`crate::ShardSpec`]; two are equal when they are the same one.

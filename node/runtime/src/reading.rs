@@ -47,6 +47,12 @@ impl Reader {
         }
     }
 
+    /// Forgets what was being read.
+    pub(crate) fn begin_anew(&mut self) {
+        self.plain.clear();
+        self.taken = 0;
+    }
+
     /// Whether more than `limit` bytes were read since it last was so.
     pub(crate) const fn has_taken(&mut self, limit: usize) -> bool {
         let has = self.taken > limit;

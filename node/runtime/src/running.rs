@@ -2,7 +2,7 @@
 
 use crate::assistants::{Assistants, Delivery, Hatch};
 use crate::bind::{self, Held, Place};
-use crate::control::{Control, Reply, ShardPort, ShardState, Status, lock};
+use crate::control::{Control, Crashes, Reply, ShardPort, ShardState, Status, lock};
 use crate::engine::Engine;
 use crate::error::RuntimeError;
 use crate::facts::RuntimeFact;
@@ -11,6 +11,7 @@ use crate::io::{Io, Token};
 use crate::mirror::{MirrorRef, Order, Orders};
 use crate::port::PortId;
 use crate::reading::Reader;
+use crate::rebirth::Deaths;
 use crate::ring::{Door, Rings};
 use crate::shard::Shard;
 use crate::spec::{PortSpec, SHARDS_MAX, Seed, ShardSpec};
@@ -40,6 +41,7 @@ pub struct Running<F: Function> {
     shards: Vec<Handle<F::Config>>,
     doors: Arc<[Door]>,
     ports: Mutex<Vec<Held>>,
+    clock: Clock,
 }
 
 struct Handle<C> {
@@ -88,7 +90,7 @@ pub fn start<F: Function>(
     let make = Arc::new(make);
     let (born, births) = unbounded();
     let mut running =
-        Running { spec: spec.clone(), shards: Vec::new(), doors, ports: Mutex::new(held) };
+        Running { spec: spec.clone(), shards: Vec::new(), doors, ports: Mutex::new(held), clock };
     let (orders, ordered) = Orders::new(&running.doors);
     let parts = deal(places, spec.shards).into_iter().zip(receivers).zip(ordered);
     for (shard, ((ports, deliveries), orders)) in parts.enumerate() {
@@ -154,31 +156,80 @@ fn live<F: Function>(
         (Arc::clone(&birth.status), Arc::clone(&birth.doors), birth.shard);
     let name = birth.spec.name.clone();
     let sheet = Rc::new(event::Sheet::<RuntimeFact>::new());
-    let outcome = catch_unwind(AssertUnwindSafe(|| match raise(birth, make, Rc::clone(&sheet)) {
-        Ok(mut shard) => {
+    let random = birth.random;
+    let (shards, clock) = (birth.spec.shards, birth.clock);
+    let outcome = catch_unwind(AssertUnwindSafe(|| raise(birth, make, Rc::clone(&sheet))));
+    let outcome = match outcome {
+        Ok(Ok(mut shard)) => {
             shard.status.enter(ShardState::Running);
             // The starter waits for every birth; it may only be gone after another's failure.
             let _ = born.send(Ok(()));
-            shard.run();
+            let again = |life: u64, config: Arc<F::Config>| {
+                let now = Time::from_nanos(clock.now_ns());
+                make(Seed { shard: number, shards, random: reseeded(random, life), now }, config)
+            };
+            serve(&name, &mut shard, again)
         }
-        Err(error) => {
+        Ok(Err(error)) => {
             let _ = born.send(Err(error));
+            Ok(())
         }
-    }));
+        Err(panic) => Err(words(&*panic).to_owned()),
+    };
     doors[usize::from(number)].open.store(false, SeqCst);
     match outcome {
         Ok(()) => status.enter(ShardState::Stopped),
-        Err(panic) => {
-            let why = words(&*panic);
-            tracing::error!(function = name, shard = number, why, "a shard crashed");
+        Err(why) => {
+            tracing::error!(function = name, shard = number, why, "a shard crashed for good");
             sheet.add(RuntimeFact::Crashed, 1);
-            status.fail(why.to_owned());
+            status.fail(why);
             let _ = born.send(Err(RuntimeError::Failed));
         }
     }
 }
 
-fn words(panic: &(dyn Any + Send)) -> &str {
+/// Runs a shard until it is told to stop. After a panic its function is made anew, unless that
+/// panics as well.
+fn serve<F: Function>(
+    name: &str,
+    shard: &mut Shard<F>,
+    again: impl Fn(u64, Arc<F::Config>) -> F,
+) -> Result<(), String> {
+    let (mut deaths, mut lives) = (Deaths::default(), 0);
+    let mut until = Time::ZERO;
+    loop {
+        let run = catch_unwind(AssertUnwindSafe(|| {
+            shard.rest(until);
+            shard.run();
+        }));
+        let Err(panic) = run else { return Ok(()) };
+        let (why, number) = (words(&*panic).to_owned(), shard.engine.rings.own);
+        let now = shard.now();
+        let rest = deaths.rest(now);
+        shard.status.waits();
+        shard.status.crashed(&why);
+        shard.engine.sheet.add(RuntimeFact::Crashed, 1);
+        let rest_ms = rest.as_millis();
+        tracing::error!(function = name, shard = number, why, rest_ms, "a shard crashed");
+        until = now + rest;
+        lives += 1;
+        let config = Arc::clone(&shard.engine.config);
+        let reborn = catch_unwind(AssertUnwindSafe(|| shard.begin_anew(again(lives, config))));
+        if reborn.is_err() {
+            return Err(why);
+        }
+    }
+}
+
+/// Other randomness for each life of a shard: what it drew before must not come again.
+fn reseeded(mut random: [u8; 32], life: u64) -> [u8; 32] {
+    let fresh = driver::random().unwrap_or_default();
+    random.iter_mut().zip(fresh).for_each(|(octet, fresh)| *octet ^= fresh);
+    random.iter_mut().zip(life.to_le_bytes()).for_each(|(octet, life)| *octet ^= life);
+    random
+}
+
+pub(crate) fn words(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no words")
 }
@@ -344,6 +395,21 @@ impl<F: Function> Running<F> {
     #[must_use]
     pub fn states(&self) -> Vec<ShardState> {
         self.shards.iter().map(|shard| shard.status.state()).collect()
+    }
+
+    /// The panics that shards have outlived: `(shard, panics)`, those without any left out.
+    #[must_use]
+    pub fn crashes(&self) -> Vec<(u16, Crashes)> {
+        let all = (0..).zip(&self.shards).map(|(n, shard)| (n, shard.status.crashes()));
+        all.filter(|(_, crashes)| crashes.count > 0).collect()
+    }
+
+    /// Shards that have not come back from a turn for at least that long.
+    #[must_use]
+    pub fn hung(&self, limit: Duration) -> Vec<u16> {
+        let now = Time::from_nanos(self.clock.now_ns());
+        let shards = (0..).zip(&self.shards);
+        shards.filter(|(_, shard)| shard.status.turn(now) >= limit).map(|(n, _)| n).collect()
     }
 
     /// Why shards have failed: `(shard, the panic's words)`.

@@ -72,8 +72,10 @@ impl<F: Function> Shard<F> {
     /// Runs until told to stop.
     pub(crate) fn run(&mut self) {
         while !self.stopping {
+            self.status.waits();
             self.wait();
             let now = self.now();
+            self.status.turns(now);
             let worked = self.turn(now);
             if worked {
                 self.io.show_gauges();
@@ -85,7 +87,7 @@ impl<F: Function> Shard<F> {
         }
     }
 
-    fn now(&self) -> Time {
+    pub(crate) fn now(&self) -> Time {
         Time::from_nanos(self.clock.now_ns())
     }
 
@@ -159,7 +161,7 @@ impl<F: Function> Shard<F> {
         worked
     }
 
-    fn flush(&mut self, now: Time) {
+    pub(crate) fn flush(&mut self, now: Time) {
         self.io.flush(now, &mut self.engine.effects, &mut self.engine.rings);
     }
 
@@ -398,7 +400,7 @@ impl<F: Function> Shard<F> {
         }
     }
 
-    fn commands(&mut self, now: Time) -> bool {
+    pub(crate) fn commands(&mut self, now: Time) -> bool {
         let mut worked = false;
         for _ in 0..COMMANDS_PER_TURN {
             let Ok(command) = self.control.try_recv() else { break };
@@ -421,7 +423,7 @@ impl<F: Function> Shard<F> {
     }
 
     /// Takes what the other node of the pair wants.
-    fn mirrored(&mut self, now: Time) -> bool {
+    pub(crate) fn mirrored(&mut self, now: Time) -> bool {
         let mut worked = false;
         for _ in 0..ORDERS_PER_TURN {
             let Ok(order) = self.orders.try_recv() else { break };

@@ -160,6 +160,12 @@ impl Table {
         }
     }
 
+    /// Every connection.
+    pub(crate) fn all(&self) -> Vec<ConnId> {
+        let connections = self.slots.iter().filter_map(|slot| slot.connection.as_ref());
+        connections.map(|connection| connection.flow.conn).collect()
+    }
+
     /// Moves the connections of each port to its new number; those of ports that are gone (`None`)
     /// are returned.
     pub(crate) fn relabel(&mut self, moved: impl Fn(PortId) -> Option<PortId>) -> Vec<ConnId> {

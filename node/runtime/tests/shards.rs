@@ -107,36 +107,93 @@ fn a_shard_that_is_too_busy_is_reported_as_unreachable() {
     until("it is back", || ask(&running, "counts").is_ok());
 }
 
-#[test]
-fn a_panic_ends_its_shard_alone_and_is_reported() {
-    let (running, _events) = launch(spec(2, &[Transport::Udp]), steering());
+/// `panic:WORDS` over UDP, and that it was outlived `times` times by then.
+fn break_shard(running: &Running<Echo>, words: &str, times: u64) {
     let to = running.local_addr(PortId(0));
-    // 'p' is 112: shard 0.
-    client().send_to(b"panic:of the test", to).unwrap();
-    until("it failed", || running.states()[0] == ShardState::Failed);
-    assert_eq!(running.states()[1], ShardState::Running);
-    assert_eq!(running.failures(), [(0, "told to panic: of the test".to_owned())]);
-    assert_eq!(count(&running, RuntimeFact::Crashed), 1);
-    let rows = ask(&running, "counts").unwrap();
-    assert_eq!(rows.as_array().map_or(1, Vec::len), 1);
-    // Traffic goes on, whoever owned it before: the dead shard's sockets are closed.
-    for n in 0..20u8 {
-        let socket = client();
-        socket.send_to(&[n], to).unwrap();
-        let mut buffer = [0u8; 4];
-        assert_eq!(socket.recv(&mut buffer).unwrap(), 1);
-    }
+    client().send_to(format!("panic:{words}").as_bytes(), to).unwrap();
+    until("it crashed", || running.crashes().iter().any(|(_, it)| it.count == times));
 }
 
 #[test]
-fn a_panic_while_answering_a_question_is_an_unreachable_function() {
+fn a_panic_costs_the_state_of_its_shard_and_everything_is_served_on() {
+    let (running, events) = launch(spec(2, &[Transport::Udp, Transport::Tcp]), steering());
+    let to = running.local_addr(PortId(0));
+    let mut streams: Vec<TcpStream> = (0..8)
+        .map(|_| {
+            let mut stream = TcpStream::connect(running.local_addr(PortId(1))).unwrap();
+            stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+            stream.write_all(&framed(&[1, 9])).unwrap();
+            stream.read_exact(&mut [0u8; 6]).unwrap();
+            stream
+        })
+        .collect();
+    // 'p' is 112: shard 0.
+    break_shard(&running, "of the test", 1);
+    let crashes = running.crashes();
+    assert_eq!((crashes.len(), crashes[0].0), (1, 0));
+    let (_, why) = crashes[0].1.last.clone().unwrap();
+    assert_eq!(why, "told to panic: of the test");
+    assert_eq!(count(&running, RuntimeFact::Crashed), 1);
+    until("both run", || running.states().iter().all(|state| *state == ShardState::Running));
+    assert!(running.failures().is_empty());
+    for n in 0..20u8 {
+        let socket = client();
+        socket.send_to(&[n], to).unwrap();
+        assert_eq!(socket.recv(&mut [0u8; 4]).unwrap(), 1);
+    }
+    // Connections that shard 0 had accepted are closed, and every shard hears it; others stand.
+    let mut closed = 0;
+    for stream in &mut streams {
+        let wrote = stream.write_all(&framed(&[1, 9]));
+        let answered = wrote.and_then(|()| stream.read_exact(&mut [0u8; 6]));
+        closed += usize::from(answered.is_err());
+    }
+    let mut told = 0;
+    while told < closed {
+        let down = |seen: &Seen| matches!(seen, Seen::Down(1, _, why) if why.contains("crashed"));
+        wait_for(&events, |seen| down(seen).then_some(()));
+        told += 1;
+    }
+    let rows = ask(&running, "counts").unwrap();
+    assert_eq!(rows.as_array().map(Vec::len), Some(2), "both answer");
+}
+
+#[test]
+fn a_second_death_within_a_minute_is_followed_by_a_rest_in_which_commands_are_taken() {
+    let (running, _events) = launch(spec(1, &[Transport::Udp]), Manner::default());
+    let to = running.local_addr(PortId(0));
+    break_shard(&running, "once", 1);
+    break_shard(&running, "again", 2);
+    assert!(ask(&running, "counts").is_ok(), "commands are taken");
+    let manner = Manner { version: 7, ..Manner::default() };
+    running
+        .configure(Arc::new(manner), running.ports().into_iter().map(|it| it.0).collect())
+        .unwrap();
+    let socket = client();
+    socket.send_to(&[1], to).unwrap();
+    assert_eq!(socket.recv(&mut [0u8; 4]).unwrap(), 1, "it waited in the socket");
+    drop(running);
+}
+
+#[test]
+fn a_panic_while_answering_a_question_is_an_unreachable_function_that_is_back_at_once() {
     let (running, _events) = launch(spec(1, &[Transport::Udp]), Manner::default());
     assert_eq!(ask(&running, "panic"), Err(AskError::Unreachable));
-    assert_eq!(ask(&running, "counts"), Err(AskError::Unreachable));
-    assert!(matches!(
-        running.configure(Arc::new(Manner::default()), Vec::new()),
-        Err(RuntimeError::Failed)
-    ));
+    until("it is back", || ask(&running, "counts").is_ok());
+    assert_eq!(running.crashes()[0].1.count, 1);
+}
+
+#[test]
+fn a_shard_that_does_not_come_back_is_seen_to_hang() {
+    let (running, _events) = launch(spec(2, &[Transport::Udp]), steering());
+    let limit = machine::Duration::from_millis(300);
+    assert!(running.hung(limit).is_empty());
+    // 's' is 115: shard 1.
+    client().send_to(b"sleep:1500", running.local_addr(PortId(0))).unwrap();
+    until("it hangs", || running.hung(limit) == [1]);
+    until("it is back", || running.hung(limit).is_empty());
+    std::thread::sleep(Duration::from_millis(400));
+    assert!(running.hung(limit).is_empty(), "who waits for work does not hang");
 }
 
 #[test]
