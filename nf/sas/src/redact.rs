@@ -6,7 +6,9 @@
 //! `Identity` (RFC 8224) stays: it proves something and opens nothing.
 
 use crate::config::Keep;
+use memchr::memmem::Finder;
 use sip::{Header, Message, Method};
+use std::sync::LazyLock;
 
 /// Parameters of digest credentials that tell who asked for what; the others prove it.
 const TELLING: [&[u8]; 6] = [b"username", b"realm", b"uri", b"algorithm", b"qop", b"nc"];
@@ -24,7 +26,7 @@ pub fn concerns(message: &Message<'_>, keep: &[Keep]) -> bool {
     let is_letter = message.method() == Method::Message;
     has_credentials && !kept(Keep::Credentials)
         || !body.is_empty() && is_letter && !kept(Keep::Bodies)
-        || !body.is_empty() && !kept(Keep::Keys) && lines(body).any(|line| has_key(line.text))
+        || !body.is_empty() && !kept(Keep::Keys) && has_keys(body)
 }
 
 /// The message without that; also of octets that could not be read as a message.
@@ -183,7 +185,7 @@ fn new_body(head: &[u8], body: &[u8], keep: &[Keep]) -> Option<Vec<u8>> {
         mark(&mut out, body.len());
         return Some(out);
     }
-    if keep.contains(&Keep::Keys) || !lines(body).any(|line| has_key(line.text)) {
+    if keep.contains(&Keep::Keys) || !has_keys(body) {
         return None;
     }
     for line in lines(body) {
@@ -213,8 +215,13 @@ fn is_letter(head: &[u8]) -> bool {
     is_request || all.any(is_of_message)
 }
 
-fn has_key(line: &[u8]) -> bool {
-    secret_at(line).is_some()
+/// Whether a body has a line with a key. Every body is looked at, so first for its words, which
+/// hardly any has.
+fn has_keys(body: &[u8]) -> bool {
+    static WORDS: LazyLock<[Finder<'static>; 3]> =
+        LazyLock::new(|| ["k=", "crypto:", "key-mgmt:"].map(Finder::new));
+    WORDS.iter().any(|word| word.find(body).is_some())
+        && lines(body).any(|line| secret_at(line.text).is_some())
 }
 
 /// Where in a line of a session description the key begins.
@@ -224,10 +231,9 @@ fn secret_at(line: &[u8]) -> Option<usize> {
         return None;
     }
     let after = |mark: u8| line.iter().position(|&b| b == mark).map_or(line.len(), |at| at + 1);
-    let begins = |name: &[u8]| {
-        line.get(2..2 + name.len()).is_some_and(|text| text.eq_ignore_ascii_case(name))
-    };
-    match kind.to_ascii_lowercase() {
+    let begins = |name: &[u8]| line.get(2..2 + name.len()).is_some_and(|text| text == name);
+    // Names of fields and attributes are written in small letters (RFC 8866 §5, §6).
+    match kind {
         // `k=clear:…`, `k=base64:…`, `k=uri:…`; `k=prompt` has none.
         b'k' if line.contains(&b':') => Some(after(b':')),
         b'k' if line.len() > 2 && line != b"k=prompt" => Some(2),
