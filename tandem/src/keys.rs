@@ -56,7 +56,10 @@ pub fn passwords(directory: &Path, name: &str) -> Result<Vec<Password>, Unusable
 }
 
 /// The text of such a file.
-fn text(directory: &Path, name: &str) -> Result<String, Unusable> {
+///
+/// # Errors
+/// It cannot be read, or others than its owner may read it.
+pub fn text(directory: &Path, name: &str) -> Result<String, Unusable> {
     let path = directory.join(name);
     let unreadable = |error: std::io::Error| Unusable {
         what: format!("{} cannot be read: {error}", path.display()),

@@ -24,6 +24,10 @@ pub fn probe(site: &Site, directory: &Path, own: &[Doorway]) -> Vec<Issue> {
             issues.extend(unusable.map(|it| it.issue(format!("{path}.replica.key_file"))));
         }
     }
+    // The keeper makes its own.
+    let drawn = site.pool.as_ref().filter(|pool| pool.keeper.is_some());
+    let secret = drawn.and_then(|pool| keys::text(directory, &pool.secret_file).err());
+    issues.extend(secret.map(|unusable| unusable.issue("pool.secret_file")));
     issues.extend(site.with_keys(directory).err().into_iter().flatten());
     let arbiter = site.arbiter.iter().flat_map(|arbiter| arbiter.unreadable(directory));
     issues.extend(arbiter.map(|issue| issue.under("arbiter")));

@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
 use serde_json::Value;
+use std::io::Write as _;
 use std::net::{SocketAddr, UdpSocket};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -48,7 +50,10 @@ impl Process {
         std::fs::write(folder.path().join("site.toml"), text).unwrap();
         if let Some(secret) = secret {
             std::fs::create_dir(folder.path().join("var")).unwrap();
-            std::fs::write(folder.path().join("var/pool-secret"), secret).unwrap();
+            let mut options = std::fs::OpenOptions::new();
+            let path = folder.path().join("var/pool-secret");
+            let mut file = options.write(true).create_new(true).mode(0o600).open(path).unwrap();
+            file.write_all(secret.as_bytes()).unwrap();
         }
         let child = launch(folder.path());
         let process = Self { folder, child, access: ([127, 0, 0, 1], access).into() };

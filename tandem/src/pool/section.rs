@@ -27,8 +27,8 @@ pub struct Section {
     /// UDP address of the keeper in another process, in place of `sessions`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keeper: Option<SocketAddr>,
-    /// File with the secret that keeper and others share, relative to the site's directory. The
-    /// keeper makes it when it is missing; copy it to the others.
+    /// File with the secret that keeper and others share, relative to the site's directory and
+    /// readable for its owner only. The keeper makes it when it is missing; copy it to the others.
     #[serde(default = "secret_file")]
     pub secret_file: String,
     /// How long controllers start calls beyond what they hold when the keeper is away, seconds.

@@ -3,6 +3,7 @@
 
 use super::keeping::socket;
 use super::{Keeping, MESSAGE_BYTES_MAX, Section};
+use crate::keys;
 use crate::supervise::Unit;
 use authentication::Secret;
 use machine::Time;
@@ -11,7 +12,6 @@ use pool::{Grant, Report};
 use runtime::Ask;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fs;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::path::Path;
@@ -43,15 +43,15 @@ pub struct Steward {
 /// The secret in a file. The keeper makes it, the others must have been given it.
 fn secret(directory: &Path, section: &Section) -> io::Result<Secret> {
     let path = directory.join(&section.secret_file);
+    let said = |why: String| io::Error::other(format!("pool.secret_file: {why}"));
     let text = if section.listen.is_some() {
-        oam::token::read_or_make(&path)
+        let text = oam::token::read_or_make(&path);
+        text.map_err(|error| said(format!("{}: {error}", path.display())))?
     } else {
-        fs::read_to_string(&path).map(|text| text.trim().to_owned())
+        keys::text(directory, &section.secret_file)
+            .map_err(|unusable| said(unusable.to_string()))?
     };
-    let said = |error: io::Error| {
-        io::Error::new(error.kind(), format!("pool.secret_file: {}: {error}", path.display()))
-    };
-    text.map(|text| Secret::new(&text)).map_err(said)
+    Ok(Secret::new(text.trim()))
 }
 
 impl Steward {
