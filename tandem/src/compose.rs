@@ -127,6 +127,9 @@ impl Part {
                 if old.cores != new.cores {
                     return Err(Hindrance::Restart("cores"));
                 }
+                if connections(&old) != connections(new) {
+                    return Err(Hindrance::Restart("limits of connections"));
+                }
                 let ports = new.ports();
                 if *old == **new && spec.ports == ports {
                     return Ok(());
@@ -216,6 +219,7 @@ fn start_ssc(section: &Ssc, ground: &Ground) -> Result<Part, StartError> {
         ports: section.ports(),
         mirror: node.clone().map(|node| MirrorRef(node)),
         gate: Some(GateRef(Arc::new(gate))),
+        streams: connections(section),
         ..ShardSpec::default()
     };
     let nature = Nature { kind: "ssc", actions: SSC_ACTIONS, prepare: Box::new(|| Ok(())) };
@@ -226,6 +230,19 @@ fn start_ssc(section: &Ssc, ground: &Ground) -> Result<Part, StartError> {
         Some(node) => Part::Pair(Arc::new(Paired::new(unit, node))),
         None => Part::Ssc(unit),
     })
+}
+
+/// How many connections a signalling controller has, and for how long.
+fn connections(section: &Ssc) -> StreamLimits {
+    let limits = &section.limits;
+    let seconds = |seconds: u32| machine::Duration::from_secs(seconds.into());
+    StreamLimits {
+        connections_max: limits.connections_max as usize,
+        handshakes_max: limits.handshakes_max as usize,
+        first_message_timeout: Some(seconds(limits.first_message_s)),
+        idle_timeout: seconds(limits.connection_idle_s),
+        ..StreamLimits::default()
+    }
 }
 
 fn start_sgc(section: &Sgc) -> Result<Part, StartError> {

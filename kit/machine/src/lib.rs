@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bucket;
+pub mod identity;
 pub mod slots;
 mod time;
 mod wheel;

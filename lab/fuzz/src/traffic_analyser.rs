@@ -1,5 +1,5 @@
-//! Packets of a generator, changed anywhere, cut, doubled and late, and any octets between them: the
-//! analyser does not panic, takes no more than came, and settles.
+//! Packets of a generator, changed anywhere, cut, doubled and late, and any octets between them:
+//! the analyser does not panic, takes no more than came, and settles.
 
 use machine::Time;
 use std::net::Ipv4Addr;

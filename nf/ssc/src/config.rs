@@ -284,6 +284,15 @@ pub struct Limits {
     pub capture_octets_max: u32,
     /// Retry-After of a 503, seconds.
     pub retry_after_s: u32,
+    /// Connections of one shard over TCP and TLS. When there are as many, those make room whose
+    /// address (of IPv6: /64) has more than its share, the silent ones first.
+    pub connections_max: u32,
+    /// TLS handshakes at the same time; when there are as many, the same.
+    pub handshakes_max: u32,
+    /// Time for an accepted connection to send its first whole message, seconds.
+    pub first_message_s: u32,
+    /// Time without a whole message or a keep-alive after which a connection is closed, seconds.
+    pub connection_idle_s: u32,
 }
 
 impl Default for Limits {
@@ -295,6 +304,10 @@ impl Default for Limits {
             bindings_max: 1_000_000,
             capture_octets_max: 4 << 20,
             retry_after_s: 5,
+            connections_max: 15_000,
+            handshakes_max: 4_096,
+            first_message_s: 30,
+            connection_idle_s: 1_200,
         }
     }
 }
@@ -564,6 +577,10 @@ impl Ssc {
             ("limits.bindings_max", l.bindings_max, 0, 1 << 26),
             ("limits.capture_octets_max", l.capture_octets_max, 1 << 16, 1 << 30),
             ("limits.retry_after_s", l.retry_after_s, 0, 86_400),
+            ("limits.connections_max", l.connections_max, 1, 1_000_000),
+            ("limits.handshakes_max", l.handshakes_max, 1, 1 << 16),
+            ("limits.first_message_s", l.first_message_s, 1, 86_400),
+            ("limits.connection_idle_s", l.connection_idle_s, 1, 86_400),
         ];
         for (path, value, least, most) in checks {
             if !(least..=most).contains(&value) {

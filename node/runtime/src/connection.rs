@@ -53,7 +53,13 @@ pub(crate) struct Connection {
     pub(crate) counted: usize,
     /// When we opened it, until the far end said something.
     pub(crate) unheard_since: Option<Time>,
-    /// When something moved last.
+    /// It was accepted, not opened here.
+    pub(crate) accepted: bool,
+    /// When it came.
+    pub(crate) since: Time,
+    /// It has sent a whole message.
+    pub(crate) spoke: bool,
+    /// When something whole moved last.
     pub(crate) active: Time,
     /// Since when the kernel takes nothing more.
     pub(crate) blocked: Option<Time>,
@@ -104,6 +110,9 @@ impl Connection {
             listed: false,
             counted: 0,
             unheard_since: None,
+            accepted: false,
+            since: now,
+            spoke: false,
             active: now,
             blocked: None,
             paused: false,

@@ -168,7 +168,12 @@ impl Io {
             Phase::Open => {
                 let stalled = connection.blocked.map(|since| since + limits.stall_timeout);
                 let idle = connection.active + limits.idle_timeout;
-                if stalled.is_some_and(|at| at <= now) {
+                let mute = limits.first_message_timeout.map(|time| connection.since + time);
+                let mute = mute.filter(|_| connection.accepted && !connection.spoke);
+                if mute.is_some_and(|at| at <= now) {
+                    self.sheet.add(RuntimeFact::Mute, 1);
+                    self.lose(id, "no whole message came in time");
+                } else if stalled.is_some_and(|at| at <= now) {
                     self.sheet.add(RuntimeFact::TimedOut, 1);
                     self.lose(id, "the far end does not read");
                 } else if idle <= now {
@@ -176,6 +181,7 @@ impl Io {
                     self.lose(id, "nothing moved for too long");
                 } else {
                     let at = stalled.map_or(idle, |at| at.min(idle));
+                    let at = mute.map_or(at, |mute| mute.min(at));
                     self.arm(now, at.since(now), id);
                 }
             }

@@ -56,6 +56,9 @@ event::facts! {
         /// A connection was refused for want of room.
         Refused = Counter, Warn, "runtime_connections_refused_total",
             "Connections refused because the table or the process was full";
+        /// Connections that lost their place to others.
+        Displaced = Counter, Warn, "runtime_connections_displaced_total",
+            "Connections closed because the table was full and their source had most of it";
         /// A connection was refused for where it came from.
         TooFar = Counter, Warn, "runtime_connections_too_far_total",
             "Connections refused because they came over more hops than their guard allows";
@@ -68,6 +71,9 @@ event::facts! {
         /// Too many TLS handshakes were under way.
         HandshakeShed = Counter, Warn, "runtime_tls_handshakes_shed_total",
             "Connections closed before their TLS handshake because too many were under way";
+        /// A connection never said anything whole.
+        Mute = Counter, Info, "runtime_connections_mute_total",
+            "Accepted connections closed because no whole message came in time";
         /// A connection was closed because nothing moved.
         TimedOut = Counter, Info, "runtime_connections_timed_out_total",
             "Connections closed because they were idle or their reader stalled";

@@ -6,6 +6,7 @@
 //! ```
 
 use crate::assistants::{Delivery, Hatch};
+use crate::crowd::{self, Member, Source};
 use crate::port::ConnId;
 use crossbeam_channel::{Receiver, Sender, TryRecvError, unbounded};
 use driver::tls::{Progress, Session};
@@ -26,6 +27,12 @@ const UNREAD_BYTES_MAX: usize = 256 << 10;
 /// How often those that take too long are looked for.
 const SWEEP: Duration = Duration::from_millis(500);
 const WAKER: u64 = u64::MAX;
+/// Handshakes that wait to be taken beyond those that may be under way.
+const QUEUE_MAX: usize = 1_024;
+/// Of those under way this part makes room at a time.
+const ROOM_SHARE: usize = 64;
+/// Why one made room.
+pub(crate) const DISPLACED: &str = "too many TLS handshakes were under way, most from its source";
 
 /// A handshake to do.
 pub(crate) struct Shaking {
@@ -36,6 +43,8 @@ pub(crate) struct Shaking {
     pub(crate) timeout: Duration,
     /// How many may be under way before this one.
     pub(crate) handshakes_max: usize,
+    /// Where it comes from.
+    pub(crate) source: Source,
 }
 
 /// What a handshake left, beside its session.
@@ -92,7 +101,8 @@ impl Handshakes {
 
     /// Takes a job, or gives it back when too many are in flight.
     pub(crate) fn push(&self, job: Shaking) -> Result<(), Shaking> {
-        if self.in_flight.load(Relaxed) >= job.handshakes_max {
+        // What is queued on top makes room for itself, or is refused, when it is taken.
+        if self.in_flight.load(Relaxed) >= job.handshakes_max + QUEUE_MAX {
             return Err(job);
         }
         self.in_flight.fetch_add(1, Relaxed);
@@ -113,6 +123,10 @@ impl Drop for Handshakes {
 struct Entry {
     shard: u16,
     conn: ConnId,
+    source: Source,
+    /// It has said something.
+    heard: bool,
+    since: Instant,
     established: Established,
     until: Instant,
 }
@@ -182,17 +196,39 @@ impl Desk {
         }
     }
 
+    /// As many as there may be are under way: those who filled the place make room, the silent ones
+    /// first; several at once, so that looking for them costs less than the newcomers.
+    fn make_room(&mut self, most: usize) {
+        let began = Instant::now();
+        let members = self.entries.iter().enumerate().filter_map(|(key, entry)| {
+            let entry = entry.as_ref()?;
+            let age = began.saturating_duration_since(entry.since);
+            let active = u64::MAX - u64::try_from(age.as_nanos()).unwrap_or(u64::MAX);
+            let (source, spoke) = (entry.source, entry.heard);
+            Some(Member { key, source, spoke, active: machine::Time::from_nanos(active) })
+        });
+        for at in crowd::victims(members.collect(), most) {
+            self.finish(at, Some(DISPLACED));
+        }
+    }
+
     fn take(&mut self, job: Shaking) {
+        let under_way = self.entries.len() - self.free.len();
+        if under_way >= job.handshakes_max {
+            self.make_room((job.handshakes_max / ROOM_SHARE).max(1));
+        }
         let at = self.free.pop().unwrap_or_else(|| {
             self.entries.push(None);
             self.entries.len() - 1
         });
-        let Shaking { shard, conn, stream, session, timeout, .. } = job;
+        let Shaking { shard, conn, stream, session, timeout, source, .. } = job;
         let (plain, wire) = (Vec::new(), Vec::new());
         let established = Established { stream, session, plain, wire };
         let watched = self.poll.add(&established.stream, at as u64, Interest::Read);
-        let until = Instant::now() + timeout;
-        self.entries[at] = Some(Entry { shard, conn, established, until });
+        let since = Instant::now();
+        let (until, heard) = (since + timeout, false);
+        let entry = Entry { shard, conn, source, heard, since, established, until };
+        self.entries[at] = Some(entry);
         match watched {
             Ok(()) => self.advance(at),
             Err(_) => self.finish(at, Some("the connection cannot be watched")),
@@ -201,7 +237,7 @@ impl Desk {
 
     fn advance(&mut self, at: usize) {
         let Some(Some(entry)) = self.entries.get_mut(at) else { return };
-        match turn(&mut entry.established) {
+        match turn(&mut entry.established, &mut entry.heard) {
             Turn::Done => self.finish(at, None),
             Turn::Failed(why) => self.finish(at, Some(why)),
             Turn::Waiting => {
@@ -239,7 +275,7 @@ impl Desk {
 }
 
 /// Reads, thinks, writes.
-fn turn(at: &mut Established) -> Turn {
+fn turn(at: &mut Established, heard: &mut bool) -> Turn {
     let mut buffer = Vec::new();
     for _ in 0..READS_MAX {
         buffer.clear();
@@ -252,6 +288,7 @@ fn turn(at: &mut Established) -> Turn {
             Err(_) => return Turn::Failed("the connection broke during the TLS handshake"),
         };
         buffer.truncate(start + read.unwrap_or(0));
+        *heard |= read.is_some();
         if buffer.len() + at.plain.len() > UNREAD_BYTES_MAX {
             return Turn::Failed("the far end sends too much during the TLS handshake");
         }

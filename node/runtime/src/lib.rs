@@ -9,6 +9,7 @@ mod assistants;
 mod bind;
 mod connection;
 mod control;
+mod crowd;
 mod datagram;
 mod dns;
 mod ending;

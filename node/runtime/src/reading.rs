@@ -77,7 +77,6 @@ impl Reader {
             Phase::Closing => return self.discard(id, io),
             Phase::Connecting | Phase::Shaking => return,
         }
-        connection.active = now;
         let sealed = connection.session.is_some();
         let outcome =
             if sealed { self.take_sealed(connection) } else { self.take_plain(connection) };
@@ -202,7 +201,7 @@ impl Reader {
         engine: &mut Engine<F>,
         io: &mut Io,
     ) {
-        let (mut at, mut wanted) = (0, 0);
+        let (mut at, mut wanted, mut has_spoken) = (0, 0, false);
         let mut broken = None;
         let paced = io.is_paced(flow.port);
         while at < buffer.len() {
@@ -227,6 +226,7 @@ impl Reader {
                     break;
                 }
                 Frame::Message(count @ 1..) => {
+                    has_spoken = true;
                     engine.message(now, (&flow, paced), &rest[..count]);
                     at += count;
                 }
@@ -246,6 +246,11 @@ impl Reader {
             engine.sheet.add(RuntimeFact::Broken, 1);
             io.lose(flow.conn, why);
         } else if let Some(connection) = io.streams.table.find(flow.conn) {
+            // Octets of a message that never ends are no sign of life.
+            if at > 0 {
+                connection.active = now;
+                connection.spoke |= has_spoken;
+            }
             connection.wanted = wanted;
             connection.partial.extend_from_slice(&buffer[at..]);
         }

@@ -101,6 +101,9 @@ pub struct StreamLimits {
     /// What comes on top is shed, the newest first: its connection is closed at once and counted,
     /// so that the ones under way come to their end.
     pub handshakes_max: usize,
+    /// Time for an accepted connection to send its first whole message; `None`: it may stand
+    /// without a word as long as `idle_timeout` lets it.
+    pub first_message_timeout: Option<Duration>,
     /// Time to connect, and time for a TLS handshake.
     pub connect_timeout: Duration,
     /// After a failed connect nothing is tried for this long; doubles with each failure …
@@ -118,10 +121,18 @@ impl Default for StreamLimits {
             idle_timeout: Duration::from_secs(1_200),
             stall_timeout: Duration::from_secs(30),
             handshakes_max: 4_096,
+            first_message_timeout: None,
             connect_timeout: Duration::from_secs(5),
             backoff: Duration::from_millis(500),
             backoff_max: Duration::from_secs(8),
         }
+    }
+}
+
+impl StreamLimits {
+    /// When an accepted connection is looked at first.
+    pub(crate) fn patience(&self) -> Duration {
+        self.first_message_timeout.map_or(self.idle_timeout, |time| time.min(self.idle_timeout))
     }
 }
 

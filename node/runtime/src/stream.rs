@@ -2,6 +2,7 @@
 
 use crate::assistants::Assistants;
 use crate::connection::{Connection, Phase, Room};
+use crate::crowd::Source;
 use crate::ending::{Due, lost_words};
 use crate::facts::RuntimeFact;
 use crate::function::Effects;
@@ -20,6 +21,8 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 
+/// Of a full table this part loses its place at a time.
+const ROOM_SHARE: usize = 64;
 /// Connections accepted in one turn from one port.
 const ACCEPTS_PER_TURN: usize = 64;
 /// After running out of descriptors, a port accepts nothing for this long.
@@ -223,27 +226,42 @@ impl Io {
         stream: TcpStream,
         tls: Option<Arc<Context>>,
     ) -> Option<Flow> {
-        if !self.streams.table.has_room() {
+        if !self.streams.table.has_room() && !self.make_room() {
             self.sheet.add(RuntimeFact::Refused, 1);
             return None;
         }
         if flow.transport == Transport::Tls {
             let session = tls.and_then(|context| Session::server(&context).ok())?;
-            let id = self.streams.table.insert(Connection::new(flow, Phase::Shaking, None, now));
+            let mut connection = Connection::new(flow, Phase::Shaking, None, now);
+            connection.accepted = true;
+            let id = self.streams.table.insert(connection);
             self.hand_over(id, stream, session);
             return None;
         }
         self.limit_unsent(flow.port, &stream);
-        let connection = Connection::new(flow, Phase::Open, Some(stream), now);
+        let mut connection = Connection::new(flow, Phase::Open, Some(stream), now);
+        connection.accepted = true;
         let id = self.streams.table.insert(connection);
         if !self.watch_connection(id, Interest::Read, true) {
             self.streams.table.remove(id);
             return None;
         }
         self.sheet.add(RuntimeFact::Accepted, 1);
-        self.arm(now, self.streams.limits.idle_timeout, id);
+        self.arm(now, self.streams.limits.patience(), id);
         self.recount(id);
         Some(Flow { conn: id, ..flow })
+    }
+
+    /// The table is full: those who filled it lose connections, several at once, so that looking
+    /// for them does not cost more than the newcomers.
+    fn make_room(&mut self) -> bool {
+        let most = (self.streams.table.len() / ROOM_SHARE).max(1);
+        let victims = self.streams.table.victims(most);
+        self.sheet.add(RuntimeFact::Displaced, victims.len() as u64);
+        for id in &victims {
+            self.lose(*id, "others needed the room, and its source has most of it");
+        }
+        !victims.is_empty()
     }
 
     /// What a paced port sends waits here rather than in the kernel, where nothing is shared.
@@ -268,6 +286,8 @@ impl Io {
 
     /// Gives a connection to the handshake thread.
     fn hand_over(&mut self, id: ConnId, stream: TcpStream, session: Session) {
+        let Some(connection) = self.streams.table.find(id) else { return };
+        let remote = connection.flow.remote.ip();
         let job = Shaking {
             shard: self.streams.shard,
             conn: id,
@@ -275,6 +295,7 @@ impl Io {
             session: Box::new(session),
             timeout: self.streams.limits.connect_timeout,
             handshakes_max: self.streams.limits.handshakes_max,
+            source: Source::of(remote),
         };
         if self.streams.assistants.shake(job).is_err() {
             self.sheet.add(RuntimeFact::HandshakeShed, 1);
@@ -588,7 +609,10 @@ impl Io {
         let Established { stream, session, plain, wire } = match shaken.outcome {
             Ok(established) => established,
             Err(why) => {
-                self.sheet.add(RuntimeFact::HandshakeFailed, 1);
+                let is_shed = why == crate::handshake::DISPLACED;
+                let fact =
+                    if is_shed { RuntimeFact::HandshakeShed } else { RuntimeFact::HandshakeFailed };
+                self.sheet.add(fact, 1);
                 self.fail(now, id, why);
                 return None;
             }

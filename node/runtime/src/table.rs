@@ -2,6 +2,7 @@
 //! answer of late.
 
 use crate::connection::{Connection, Phase};
+use crate::crowd::{self, Member, Source};
 use crate::port::{ConnId, Flow, PortId};
 use crate::spec::StreamLimits;
 use machine::{Duration, Time};
@@ -82,6 +83,19 @@ impl Table {
     /// Whether there is room for one more.
     pub(crate) fn has_room(&self) -> bool {
         self.live < self.limits.connections_max.min(PLACES_MAX)
+    }
+
+    /// Connections that make room for others: accepted ones that stand, by source.
+    pub(crate) fn victims(&self, most: usize) -> Vec<ConnId> {
+        let connections = self.slots.iter().filter_map(|slot| slot.connection.as_deref());
+        let accepted = connections.filter(|it| it.accepted && it.phase == Phase::Open);
+        let members = accepted.map(|it| Member {
+            key: it.flow.conn,
+            source: Source::of(it.flow.remote.ip()),
+            spoke: it.spoke,
+            active: it.active,
+        });
+        crowd::victims(members.collect(), most)
     }
 
     /// Takes a connection and gives it its number.

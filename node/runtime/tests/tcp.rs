@@ -237,13 +237,16 @@ fn what_a_far_end_sent_before_it_finished_is_still_answered_to() {
 }
 
 #[test]
-fn a_full_table_refuses_newcomers_and_counts_them() {
+fn a_table_full_of_those_who_speak_refuses_newcomers_and_counts_them() {
     let mut spec = spec("127.0.0.1");
     spec.streams.connections_max = 2;
     let (running, _events) = launch(spec, Manner::default());
     let to = running.local_addr(PortId(0));
-    let (first, second) = (connect(to), connect(to));
-    until("both stand", || count(&running, RuntimeFact::Connections) == 2);
+    let (mut first, mut second) = (connect(to), connect(to));
+    for stream in [&mut first, &mut second] {
+        stream.write_all(&framed(b"here")).unwrap();
+        assert_eq!(receive(stream), b"here");
+    }
     let mut third = connect(to);
     assert_eq!(third.read(&mut [0]).unwrap_or(0), 0);
     assert_eq!(count(&running, RuntimeFact::Refused), 1);
@@ -330,4 +333,53 @@ fn the_queue_for_a_slow_reader_is_as_long_as_its_port_says_now() {
         "the connection stands and takes more"
     );
     drop(slow);
+}
+
+#[test]
+fn a_source_that_fills_the_table_with_idle_connections_makes_room_for_others() {
+    let mut spec = spec("127.0.0.1");
+    spec.ports.push(port(1, Transport::Tcp, "::1"));
+    spec.streams.connections_max = 64;
+    let (running, _events) = launch(spec, Manner { quiet: true, ..Manner::default() });
+    let idle: Vec<_> = (0..100).map(|_| connect(running.local_addr(PortId(0)))).collect();
+    until("they are taken", || count(&running, RuntimeFact::Accepted) >= 100);
+    let displaced = count(&running, RuntimeFact::Displaced);
+    assert!(displaced >= 36, "{displaced} made room for the others of their source");
+    let mut honest: Vec<_> = (0..10).map(|_| connect(running.local_addr(PortId(1)))).collect();
+    for (n, stream) in (0u8..).zip(&mut honest) {
+        stream.write_all(&framed(&[n])).unwrap();
+        assert_eq!(receive(stream), [n]);
+    }
+    // Another wave from the first source costs those who spoke nothing.
+    let more: Vec<_> = (0..100).map(|_| connect(running.local_addr(PortId(0)))).collect();
+    until("they are taken", || count(&running, RuntimeFact::Accepted) >= 210);
+    for (n, stream) in (0u8..).zip(&mut honest) {
+        stream.write_all(&framed(&[n])).unwrap();
+        assert_eq!(receive(stream), [n]);
+    }
+    assert_eq!(count(&running, RuntimeFact::Refused), 0);
+    drop((idle, more));
+}
+
+#[test]
+fn an_octet_now_and_then_is_no_message_and_the_connection_is_closed() {
+    let mut spec = spec("127.0.0.1");
+    spec.streams.first_message_timeout = Some(Duration::from_millis(300));
+    let (running, events) = launch(spec, Manner::default());
+    let to = running.local_addr(PortId(0));
+    let mut spoke = connect(to);
+    spoke.write_all(&framed(b"whole")).unwrap();
+    assert_eq!(receive(&mut spoke), b"whole");
+    let mut slow = connect(to);
+    let trickle = framed(&[7; 1_000]);
+    for octet in trickle {
+        if slow.write_all(&[octet]).is_err() {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    assert_eq!(down(&events).1, "no whole message came in time");
+    assert_eq!(count(&running, RuntimeFact::Mute), 1);
+    spoke.write_all(&framed(b"still")).unwrap();
+    assert_eq!(receive(&mut spoke), b"still", "who has spoken may be silent");
 }

@@ -422,3 +422,28 @@ fn shake_until(to: SocketAddr, tls: &TlsSpec, over: &std::sync::atomic::AtomicBo
     }
     count
 }
+
+#[test]
+fn a_source_that_fills_the_handshakes_with_silence_makes_room_for_others() {
+    const HANDSHAKES_MAX: usize = 64;
+    let authority = Authority::new("silence");
+    let (certificate, key) = authority.sign("server", &["127.0.0.1", "::1"]);
+    let tls = TlsSpec { certificate, key, ..TlsSpec::default() };
+    let mut spec = spec(tls.clone());
+    spec.ports.push(PortSpec { tls: Some(Arc::new(tls)), ..port(1, Transport::Tls, "::1") });
+    spec.streams.handshakes_max = HANDSHAKES_MAX;
+    spec.streams.connect_timeout = machine::Duration::from_secs(20);
+    let (server, _served) = launch(spec, Manner { quiet: true, ..Manner::default() });
+    let silent: Vec<_> = (0..4 * HANDSHAKES_MAX)
+        .map(|_| TcpStream::connect(server.local_addr(PortId(0))).unwrap())
+        .collect();
+    let over = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let (to, trusting, ends) =
+        (server.local_addr(PortId(1)), trusting(&authority), Arc::clone(&over));
+    let honest = std::thread::spawn(move || shake_until(to, &trusting, &ends));
+    until("another source shakes hands", || count(&server, RuntimeFact::Accepted) >= 20);
+    over.store(true, std::sync::atomic::Ordering::Relaxed);
+    assert!(honest.join().unwrap() > 0);
+    assert!(count(&server, RuntimeFact::HandshakeShed) > 0, "the silent ones made room");
+    drop(silent);
+}

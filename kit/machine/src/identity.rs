@@ -1,14 +1,15 @@
-//! Names that Tandem gives: tags and Call-IDs that lead back to their call without a search.
+//! Identities that Tandem gives to what it keeps, such as tags and Call-IDs: they carry shard, slot
+//! and generation, so that they lead back without a search, and a check that proves them.
 //!
 //! ```text
 //! 0123456789abcdef 0123456789abcdef 0
 //! └─ check, 64 bit └ shard, slot,   └ fork (tags only)
 //!                    generation, side — all but the shard under a mask made from the check
 //! ```
-//! The check is a keyed mix of the call's random number and the side, so that the two legs of a
-//! call share nothing that an outsider could see.
+//! The check comes from the owner's keyed generator, another one for each side, so that the two
+//! legs of a call share nothing that an outsider could see.
 
-use machine::slots::Key;
+use crate::slots::Key;
 
 /// Length of a Call-ID made here.
 pub const TOKEN_BYTES: usize = 32;

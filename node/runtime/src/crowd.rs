@@ -1,0 +1,92 @@
+//! Who fills a table that is full. Accepted connections count for their source, an IPv4 address or
+//! an IPv6 /64 (RFC 6177 §2: what one subscriber has). What is full makes room at the cost of the
+//! sources that have more than their share: those that have said nothing go first, then those that
+//! have been idle longest.
+
+use machine::Time;
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+/// Where connections come from, as far as they count together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Source(u128);
+
+impl Source {
+    /// The source of an address.
+    pub(crate) fn of(address: IpAddr) -> Self {
+        match address.to_canonical() {
+            IpAddr::V4(address) => Self(address.to_ipv6_mapped().to_bits()),
+            IpAddr::V6(address) => Self(address.to_bits() >> 64 << 64),
+        }
+    }
+}
+
+/// One that may lose its place.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Member<K> {
+    pub(crate) key: K,
+    pub(crate) source: Source,
+    /// It has said something whole.
+    pub(crate) spoke: bool,
+    /// When it did last, or came.
+    pub(crate) active: Time,
+}
+
+/// Up to `most` members that make room in a crowd of that many: of sources above their share, and
+/// none of them falls below it. Where every source has its share, those that never spoke.
+pub(crate) fn victims<K: Copy>(mut members: Vec<Member<K>>, most: usize) -> Vec<K> {
+    let mut counts: HashMap<Source, usize> = HashMap::new();
+    for member in &members {
+        *counts.entry(member.source).or_default() += 1;
+    }
+    let share = members.len() / counts.len().max(1);
+    members.sort_unstable_by_key(|member| (member.spoke, member.active));
+    let mut chosen = Vec::new();
+    for member in &members {
+        let count = counts.entry(member.source).or_default();
+        if chosen.len() < most && *count > share {
+            *count -= 1;
+            chosen.push(member.key);
+        }
+    }
+    if chosen.is_empty() {
+        let silent = members.iter().filter(|member| !member.spoke);
+        chosen.extend(silent.take(most).map(|member| member.key));
+    }
+    chosen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn member(key: u32, last: u8, spoke: bool) -> Member<u32> {
+        let source = Source::of([10, 0, 0, last].into());
+        Member { key, source, spoke, active: Time::from_millis(u64::from(key)) }
+    }
+
+    #[test]
+    fn who_has_more_than_its_share_makes_room_and_silent_ones_go_first() {
+        let mut members: Vec<_> = (0..90).map(|n| member(n, 1, n % 2 == 0)).collect();
+        members.extend((90..100).map(|n| member(n, n as u8, false)));
+        let gone = victims(members, 8);
+        assert_eq!(gone, [1, 3, 5, 7, 9, 11, 13, 15], "silent ones of 10.0.0.1, the oldest first");
+    }
+
+    #[test]
+    fn where_every_source_has_one_the_silent_make_room_and_speakers_stay() {
+        let members: Vec<_> = (0..10).map(|n| member(n, n as u8, n != 4)).collect();
+        assert_eq!(victims(members, 3), [4]);
+        let members: Vec<_> = (0..10).map(|n| member(n, n as u8, true)).collect();
+        assert!(victims(members, 3).is_empty());
+    }
+
+    #[test]
+    fn the_addresses_of_a_subscriber_count_together() {
+        let of = |text: &str| Source::of(text.parse().expect("an address"));
+        assert_eq!(of("2001:db8:0:1::1"), of("2001:db8:0:1:ffff::2"));
+        assert_ne!(of("2001:db8:0:1::1"), of("2001:db8:0:2::1"));
+        assert_eq!(of("::ffff:192.0.2.1"), of("192.0.2.1"));
+        assert_ne!(of("192.0.2.1"), of("192.0.2.2"));
+    }
+}
