@@ -1,7 +1,6 @@
 //! Start, change and end of the management side.
 
 use crate::core::{Core, Parts};
-use crate::http::limit::Limited;
 use crate::log::Levels;
 use crate::managed::Registry;
 use crate::section::Section;
@@ -186,17 +185,9 @@ fn open(
 ) -> io::Result<Door> {
     let bound = listener.local_addr()?;
     let _inside = runtime.enter();
-    let listener =
-        Limited::new(tokio::net::TcpListener::from_std(listener)?, http::CONNECTIONS_MAX);
+    let listener = tokio::net::TcpListener::from_std(listener)?;
     let (stop, stopped) = oneshot::channel::<()>();
-    let serve = axum::serve(listener, http::router(core)).with_graceful_shutdown(async {
-        let _ = stopped.await;
-    });
-    runtime.spawn(async move {
-        if let Err(error) = serve.await {
-            tracing::error!(target: "oam", %error, "the API's server ended");
-        }
-    });
+    runtime.spawn(http::connections::serve(listener, http::router(core), stopped));
     tracing::info!(target: "oam", address = %bound, "API and console are served");
     Ok(Door { wanted, bound, _stop: stop })
 }

@@ -7,7 +7,7 @@ use oam::Extra;
 use serde_json::{Value, json};
 use site::{Site, Toy, until};
 use std::collections::BTreeSet;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -423,4 +423,42 @@ fn every_metric_of_the_management_side_moves() {
             false
         }
     });
+}
+
+#[test]
+fn six_hundred_idle_connections_keep_nobody_out() {
+    let site = Site::start();
+    let address = site.oam.address();
+    let idle: Vec<_> = (0..600).map(|_| TcpStream::connect(address).unwrap()).collect();
+    assert_eq!(site.get("/livez").status, 200);
+    assert_eq!(site.get("/api/v1/site").status, 200);
+    // A client that is known keeps its connection through another wave.
+    let mut known = TcpStream::connect(address).unwrap();
+    known.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    let ask = |stream: &mut TcpStream| {
+        let token = &site.token;
+        write!(
+            stream,
+            "GET /api/v1/site HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\n\r\n"
+        )
+        .unwrap();
+        let mut reader = BufReader::new(stream.try_clone().unwrap());
+        let (mut line, mut length) = (String::new(), 0);
+        reader.read_line(&mut line).unwrap();
+        let status = line.clone();
+        while line != "\r\n" {
+            line.clear();
+            reader.read_line(&mut line).unwrap();
+            if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+                length = value.trim().parse().unwrap();
+            }
+        }
+        reader.read_exact(&mut vec![0; length]).unwrap();
+        status
+    };
+    assert!(ask(&mut known).starts_with("HTTP/1.1 200"));
+    let more: Vec<_> = (0..600).map(|_| TcpStream::connect(address).unwrap()).collect();
+    assert_eq!(site.get("/livez").status, 200, "all of the wave were taken");
+    assert!(ask(&mut known).starts_with("HTTP/1.1 200"), "it stands");
+    drop((idle, more));
 }

@@ -1,5 +1,6 @@
 //! Token and sessions before every route of the API.
 
+use super::connections::Seat;
 use super::error::{ApiError, Body};
 use crate::core::Core;
 use crate::facts::OamFact;
@@ -65,7 +66,12 @@ pub async fn require(State(core): State<Arc<Core>>, request: Request, next: Next
             Some((StatusCode::UNAUTHORIZED, "unauthorized", message))
         }
     };
-    let Some((status, code, message)) = refused else { return next.run(request).await };
+    let Some((status, code, message)) = refused else {
+        if let Some(seat) = request.extensions().get::<Arc<Seat>>() {
+            seat.is_known();
+        }
+        return next.run(request).await;
+    };
     core.facts.add(OamFact::Unauthorized, 1);
     let mut response = ApiError::new(status, code, message).into_response();
     let scheme = HeaderValue::from_static("Bearer");

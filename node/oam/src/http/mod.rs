@@ -10,9 +10,9 @@
 
 pub mod auth;
 pub mod configuration;
+pub mod connections;
 pub mod error;
 pub mod functions;
-pub mod limit;
 pub mod metrics;
 pub mod site;
 
@@ -37,8 +37,6 @@ use utoipa_axum::routes;
 
 /// Live streams at the same time.
 pub const STREAMS_MAX: usize = 64;
-/// Connections at the same time; more wait in the kernel's queue.
-pub const CONNECTIONS_MAX: usize = 512;
 /// Longest body of a request, octets, where a route does not say otherwise.
 pub const BODY_BYTES_MAX: usize = config::SITE_BYTES_MAX + 1024;
 
