@@ -39,7 +39,7 @@ impl Exit {
             Self::TimedOut(text) => (6, text),
             Self::ReaderGone => return ExitCode::SUCCESS,
         };
-        eprintln!("tandem: {text}");
+        eprintln!("tandem: {}", crate::output::harmless_lines(text));
         ExitCode::from(status)
     }
 }

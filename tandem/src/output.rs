@@ -1,4 +1,6 @@
 //! Rows on standard output: a table for people, JSON as the API sent it, or CSV (RFC 4180).
+//! Much of it was said by peers: what would steer a terminal is escaped in all of them, and what a
+//! spreadsheet would take for a formula stands behind a quote.
 
 use crate::cli::Output;
 use crate::exit::Exit;
@@ -38,10 +40,43 @@ pub const fn time(key: &'static str, title: &'static str) -> Column {
     Column { key, title, form: Form::Time }
 }
 
-/// Prints text as it is.
+/// Prints text; but for the ends of lines and tabs, what would steer a terminal is escaped.
 pub fn text(text: &str) -> Result<(), Exit> {
+    write(&harmless_lines(text))
+}
+
+/// Lines in which nothing steers a terminal.
+#[must_use]
+pub fn harmless_lines(text: &str) -> String {
+    escaped_but(text, &['\n', '\t'])
+}
+
+fn write(text: &str) -> Result<(), Exit> {
     io::stdout().write_all(text.as_bytes())?;
     Ok(())
+}
+
+/// Text in which nothing steers a terminal: control characters and marks of direction as `\u{1b}`.
+fn escaped(text: &str) -> String {
+    escaped_but(text, &[])
+}
+
+fn escaped_but(text: &str, kept: &[char]) -> String {
+    let mut out = String::with_capacity(text.len());
+    for it in text.chars() {
+        if steers(it) && !kept.contains(&it) {
+            out.extend(it.escape_default());
+        } else {
+            out.push(it);
+        }
+    }
+    out
+}
+
+/// Control characters (C0, DEL, C1), ends of lines and marks of direction (Unicode TR36 §2.5).
+fn steers(it: char) -> bool {
+    let is_mark = matches!(it, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}');
+    it.is_control() || is_mark || matches!(it, '\u{2066}'..='\u{2069}')
 }
 
 /// Prints rows; `whole` is what JSON shows.
@@ -51,13 +86,22 @@ pub fn rows(output: Output, whole: &Value, rows: &[Value], columns: &[Column]) -
         Output::Csv => csv(rows, columns),
         Output::Table => table(rows, columns),
     };
-    text(&printed)
+    write(&printed)
 }
 
-/// JSON for people and programs.
+/// JSON for people and programs. What steers a terminal can stand in strings only, where JSON has
+/// an escape of its own (RFC 8259 §7); the writer knows that of C0 alone.
 #[must_use]
 pub fn json(value: &Value) -> String {
-    format!("{value:#}\n")
+    let mut out = String::new();
+    for it in format!("{value:#}\n").chars() {
+        if it != '\n' && steers(it) {
+            out += &format!("\\u{:04x}", u32::from(it));
+        } else {
+            out.push(it);
+        }
+    }
+    out
 }
 
 fn table(rows: &[Value], columns: &[Column]) -> String {
@@ -75,7 +119,7 @@ fn table(rows: &[Value], columns: &[Column]) -> String {
             } else {
                 CellAlignment::Left
             };
-            Cell::new(shown(value, column.form)).set_alignment(alignment)
+            Cell::new(escaped(&shown(value, column.form))).set_alignment(alignment)
         }));
     }
     let lines = table.to_string();
@@ -88,9 +132,16 @@ fn csv(rows: &[Value], columns: &[Column]) -> String {
     };
     let mut out = line(columns.iter().map(|column| column.key.to_owned()).collect());
     for row in rows {
-        out += &line(columns.iter().map(|c| shown(&row[c.key], Form::Plain)).collect());
+        out += &line(columns.iter().map(|c| harmless(&row[c.key])).collect());
     }
     out
+}
+
+/// A cell that no spreadsheet takes for a formula, and no terminal for an order.
+fn harmless(value: &Value) -> String {
+    let text = escaped(&shown(value, Form::Plain));
+    let is_formula = !value.is_number() && text.starts_with(['=', '+', '-', '@']);
+    if is_formula { format!("'{text}") } else { text }
 }
 
 fn quoted(cell: &str) -> String {
@@ -156,6 +207,26 @@ mod tests {
         let rows = [json!({"a": "x,\"y\"", "b": 1}), json!({"a": null, "b": [1, "z"]})];
         let columns = [plain("a", "A"), time("b", "B")];
         assert_eq!(csv(&rows, &columns), "a,b\r\n\"x,\"\"y\"\"\",1\r\n,1 z\r\n");
+    }
+
+    #[test]
+    fn what_a_peer_says_steers_no_terminal_and_no_spreadsheet() {
+        let hostile = "\u{1b}]0;x\u{7}\r\u{9b}2J\u{202e}ok";
+        let rows =
+            [json!({"a": hostile, "b": ["=HYPERLINK(1)", "\t"]}), json!({"a": -1, "b": "-1"})];
+        let columns = [plain("a", "A"), plain("b", "B")];
+        let whole = Value::from(rows.to_vec());
+        for printed in [table(&rows, &columns), csv(&rows, &columns), json(&whole)] {
+            let left = printed.replace("\r\n", "\n").replace('\n', "");
+            assert!(!left.contains(steers) && left.contains("ok"), "{printed:?}");
+        }
+        let escapes = r"\u{1b}]0;x\u{7}\r\u{9b}2J\u{202e}ok";
+        assert_eq!(
+            csv(&rows, &columns),
+            format!("a,b\r\n{escapes},'=HYPERLINK(1) \\t\r\n-1,'-1\r\n")
+        );
+        assert_eq!(serde_json::from_str::<Value>(&json(&whole)).expect("it is JSON"), whole);
+        assert_eq!(harmless_lines("a\n\tb\u{7f}"), "a\n\tb\\u{7f}");
     }
 
     #[test]
