@@ -33,9 +33,9 @@ fn update(message: &[u8], context: &Context) {
     update.unreach().into_iter().for_each(|unreach| walk(unreach.routes));
     let (mut scratch, mut out) = (Vec::new(), Vec::new());
     let canonical = update.canonical(&mut scratch);
-    reflect(canonical, 1, 2, &mut out);
-    to_two_octets(canonical, &mut out);
+    let fits = reflect(canonical, 1, 2, &mut out) && to_two_octets(canonical, &mut out);
     if !update.is_withdrawn() {
+        assert!(fits);
         assert!(Attributes::new(canonical).all(|attribute| attribute.is_ok()));
     }
 }
@@ -68,7 +68,7 @@ pub fn run(bytes: &[u8]) {
             MessageType::Open => _ = Open::read(message),
             MessageType::Update => update(message, &context),
             MessageType::Notification => {
-                _ = Notification::read(message).map(|it| it.communication().map(str::len));
+                _ = Notification::read(message).map(|it| it.communication().map(|it| it.len()));
             }
             MessageType::RouteRefresh => _ = Refresh::read(message),
             MessageType::Keepalive => {}

@@ -20,6 +20,9 @@ event::facts! {
         /// A connection from a range whose group has as many peers as it may.
         RangeFull = Counter, Warn, "rr_connections_range_full_total",
             "Connections refused because the group of their range has as many peers as it may";
+        /// A connection from a range where too many of its neighbours have said no OPEN yet.
+        RangeSilent = Counter, Warn, "rr_connections_range_silent_total",
+            "Connections refused because too many from the same /64 have sent no OPEN yet";
         /// A hold timer expired.
         HoldExpired = Counter, Warn, "rr_hold_expired_total",
             "Sessions that ended because nothing came for the hold time";

@@ -73,11 +73,11 @@ impl Judges {
                 Some(at) => {
                     let uses = court.seats[at].uses + 1;
                     court.seats[at] = Seat { bench, uses };
-                    at as u32 + 1
+                    seat_number(at)
                 }
                 None => {
                     court.seats.push(Seat { bench, uses: 1 });
-                    court.seats.len() as u32
+                    seat_number(court.seats.len() - 1)
                 }
             }
         })
@@ -167,6 +167,11 @@ impl rib::Policy for Judges {
             }
         })
     }
+}
+
+/// The number of a seat; zero is no policy.
+fn seat_number(at: usize) -> u32 {
+    u32::try_from(at + 1).expect("two seats for each peer at most")
 }
 
 /// Writes what becomes of a route. A next hop that its family cannot have is left as it was.

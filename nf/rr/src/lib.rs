@@ -13,6 +13,8 @@
 //!
 //! One instance does all this, on the first shard. Further shards read, cut and write streams only.
 #![forbid(unsafe_code)]
+#![warn(clippy::cast_possible_truncation)]
+#![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod alarms;
 mod apply;

@@ -11,6 +11,11 @@ use rib::PeerId;
 use runtime::{Effects, Flow};
 use std::net::IpAddr;
 
+/// Of the places of a group, the neighbours of one IPv6 /64 hold this part at most without having
+/// said an OPEN; a few they may hold always.
+const SILENT_DIVISOR: usize = 4;
+const SILENT_MIN: usize = 16;
+
 impl Reflector {
     /// A connection stands, opened here or accepted.
     pub(crate) fn stands(&mut self, now: Time, flow: Flow, out: &mut Effects) {
@@ -42,6 +47,11 @@ impl Reflector {
         let is_full = self.peers.of_group(&group.name) >= group.peers_max as usize;
         if is_full || self.peers.len() >= PEERS_MAX {
             self.facts.add(Fact::RangeFull, 1);
+            return None;
+        }
+        let share = (group.peers_max as usize / SILENT_DIVISOR).max(SILENT_MIN);
+        if self.peers.silent_beside(address) >= share {
+            self.facts.add(Fact::RangeSilent, 1);
             return None;
         }
         let speaker = Speaker::of_range(&self.config, group, address);
@@ -80,7 +90,11 @@ impl Reflector {
         let Some(id) = self.peers.of_connection(flow.conn) else { return };
         let Some(peer) = self.peers.get_mut(id) else { return };
         let connection = ConnectionId(flow.conn.0);
-        peer.heard(now, connection, bytes);
+        let has_spoken = peer.heard(now, connection, bytes);
+        if has_spoken {
+            self.peers.spoke(id);
+        }
+        let Some(peer) = self.peers.get_mut(id) else { return };
         let mut outs = core::mem::take(&mut self.outs);
         peer.session.receive(now, connection, bytes, &mut outs);
         self.carry_out(now, id, &mut outs, (bytes, out));

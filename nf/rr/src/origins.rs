@@ -112,6 +112,11 @@ pub(crate) struct Origins {
     pending: VecDeque<Pending>,
 }
 
+/// Caches are counted by an octet; the configuration has fewer.
+fn octet(count: usize) -> u8 {
+    u8::try_from(count).unwrap_or(u8::MAX)
+}
+
 fn caches(config: &Rr) -> Vec<Cache> {
     let cache = |target| Cache { target, flow: None, ending: None, is_awaited: false };
     config.caches().iter().map(|it| cache(it.target())).collect()
@@ -120,7 +125,7 @@ fn caches(config: &Rr) -> Vec<Cache> {
 impl Origins {
     pub(crate) fn new(config: &Rr) -> Self {
         let caches = caches(config);
-        let client = Client::new(Settings::new(caches.len() as u8));
+        let client = Client::new(Settings::new(octet(caches.len())));
         let records = Records { client, has_caches: !caches.is_empty(), asn: config.asn };
         let records = Shared(Arc::new(Mutex::new(records)));
         Self { records, caches, has_expired: false, pending: VecDeque::new() }
@@ -134,7 +139,7 @@ impl Origins {
     }
 
     fn of(&self, is_it: impl Fn(&Cache) -> bool) -> Option<CacheId> {
-        self.caches.iter().position(is_it).map(|at| CacheId(at as u8))
+        self.caches.iter().position(is_it).map(|at| CacheId(octet(at)))
     }
 
     fn of_connection(&self, flow: &Flow) -> Option<CacheId> {
@@ -316,7 +321,7 @@ impl Reflector {
         let count = self.origins.caches.len();
         {
             let mut records = self.origins.records.lock();
-            let mut client = Client::new(Settings::new(count as u8));
+            let mut client = Client::new(Settings::new(octet(count)));
             core::mem::swap(&mut client, &mut records.client);
             if count > 0 {
                 records.client.inherit(client);

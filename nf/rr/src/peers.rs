@@ -4,12 +4,14 @@ use crate::config::Speaker;
 use bgp::codec::{EXTENDED_MESSAGE_BYTES_MAX, MessageType, Messages};
 use bgp::family::FamilySet;
 use bgp::{ConnectionId, Negotiated, Session, Settings};
+use core::hash::Hash;
 use hashbrown::HashMap;
+use hashbrown::hash_map::Entry;
 use machine::{Duration, Machine, Time};
 use rib::PeerId;
 use runtime::{ConnId, Flow, PortId};
 use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 /// Between the moment at which a hold timer is due and that at which it fires, the sockets are
 /// read: what the peer sent in time may still wait there, behind many others.
@@ -70,6 +72,8 @@ pub(crate) struct Peer {
     /// The families of which it has told all that it had when its session came to stand.
     pub(crate) ended: FamilySet,
     pub(crate) links: BTreeMap<ConnectionId, Link>,
+    /// It came from a range and has said no OPEN yet.
+    is_silent: bool,
     /// For when the wheel is armed.
     armed: Option<Time>,
     /// Its hold timer was due at that time.
@@ -80,6 +84,7 @@ impl Peer {
     pub(crate) fn new(now: Time, speaker: Speaker, settings: Settings, seed: u64) -> Self {
         let session = Session::new(settings, seed);
         let held = (!speaker.enabled).then_some(Held::Configured);
+        let is_silent = speaker.is_dynamic;
         Self {
             speaker,
             session,
@@ -95,13 +100,14 @@ impl Peer {
             warned: FamilySet::EMPTY,
             ended: FamilySet::EMPTY,
             links: BTreeMap::new(),
+            is_silent,
             armed: None,
             suspected: None,
         }
     }
 
-    /// Something came over a connection.
-    pub(crate) fn heard(&mut self, now: Time, id: ConnectionId, bytes: &[u8]) {
+    /// Something came over a connection; whether it is the first OPEN of a peer from a range.
+    pub(crate) fn heard(&mut self, now: Time, id: ConnectionId, bytes: &[u8]) -> bool {
         self.suspected = None;
         if let Some(link) = self.links.get_mut(&id) {
             link.heard = now;
@@ -110,8 +116,10 @@ impl Peer {
                     Messages::new(bytes, EXTENDED_MESSAGE_BYTES_MAX).next()
             {
                 link.open = open.into();
+                return self.is_silent;
             }
         }
+        false
     }
 
     /// The flow of the connection over which routes are exchanged.
@@ -186,6 +194,34 @@ pub(crate) struct Peers {
     targets: HashMap<(PortId, SocketAddr), PeerId>,
     connections: HashMap<ConnId, PeerId>,
     dynamic: usize,
+    /// How many came from the ranges of each group.
+    groups: HashMap<String, usize>,
+    /// How many came from a range and have said no OPEN yet, by what their addresses share.
+    silent: HashMap<IpAddr, usize>,
+}
+
+/// What the addresses of one source share: IPv4 whole, the first 64 bits of IPv6.
+fn source(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => {
+            let [a, b, c, d, ..] = address.segments();
+            Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).into()
+        }
+        address @ IpAddr::V4(_) => address,
+    }
+}
+
+/// One more of a kind, or one less.
+fn count<K: Hash + Eq>(counts: &mut HashMap<K, usize>, key: K, is_more: bool) {
+    match counts.entry(key) {
+        Entry::Occupied(entry) if !is_more && *entry.get() <= 1 => {
+            entry.remove();
+        }
+        entry if is_more => *entry.or_insert(0) += 1,
+        entry => {
+            entry.and_modify(|count| *count -= 1);
+        }
+    }
 }
 
 impl Peers {
@@ -206,8 +242,8 @@ impl Peers {
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (PeerId, &Peer)> {
-        let numbered = self.slots.iter().enumerate();
-        numbered.filter_map(|(n, slot)| Some((PeerId(n as u32), slot.as_deref()?)))
+        let numbered = (0..).zip(&self.slots);
+        numbered.filter_map(|(n, slot)| Some((PeerId(n), slot.as_deref()?)))
     }
 
     pub(crate) fn ids(&self) -> Vec<PeerId> {
@@ -240,20 +276,43 @@ impl Peers {
 
     /// How many peers came from ranges of that group.
     pub(crate) fn of_group(&self, group: &str) -> usize {
-        let is_of =
-            |peer: &Peer| peer.speaker.is_dynamic && peer.speaker.group.as_deref() == Some(group);
-        self.iter().filter(|(_, peer)| is_of(peer)).count()
+        self.groups.get(group).copied().unwrap_or(0)
+    }
+
+    /// How many from ranges have said no OPEN yet and share the /64 of an address.
+    pub(crate) fn silent_beside(&self, address: IpAddr) -> usize {
+        self.silent.get(&source(address)).copied().unwrap_or(0)
+    }
+
+    /// A peer from a range has said its OPEN.
+    pub(crate) fn spoke(&mut self, id: PeerId) {
+        let Some(peer) = self.get_mut(id).filter(|peer| peer.is_silent) else { return };
+        peer.is_silent = false;
+        let address = peer.speaker.address;
+        count(&mut self.silent, source(address), false);
+    }
+
+    /// A peer from a range comes or goes.
+    fn count_dynamic(&mut self, speaker: &Speaker, is_more: bool) {
+        if speaker.is_dynamic {
+            self.dynamic = if is_more { self.dynamic + 1 } else { self.dynamic - 1 };
+            count(&mut self.groups, speaker.group.clone().unwrap_or_default(), is_more);
+        }
     }
 
     pub(crate) fn insert(&mut self, peer: Peer) -> PeerId {
         let address = peer.speaker.address.to_canonical();
         let target = peer.speaker.target;
-        self.dynamic += usize::from(peer.speaker.is_dynamic);
+        self.count_dynamic(&peer.speaker, true);
+        if peer.is_silent {
+            count(&mut self.silent, source(address), true);
+        }
         let id = match self.free.pop() {
             Some(place) => PeerId(place),
             None => {
+                let place = u32::try_from(self.slots.len()).expect("at most PEERS_MAX");
                 self.slots.push(None);
-                PeerId(self.slots.len() as u32 - 1)
+                PeerId(place)
             }
         };
         self.slots[id.0 as usize] = Some(Box::new(peer));
@@ -267,7 +326,10 @@ impl Peers {
     pub(crate) fn remove(&mut self, id: PeerId) -> Option<Box<Peer>> {
         let peer = self.slots.get_mut(id.0 as usize)?.take()?;
         self.free.push(id.0);
-        self.dynamic -= usize::from(peer.speaker.is_dynamic);
+        self.count_dynamic(&peer.speaker, false);
+        if peer.is_silent {
+            count(&mut self.silent, source(peer.speaker.address), false);
+        }
         self.forget_ways(id, &peer.speaker);
         for link in peer.links.values() {
             self.connections.remove(&link.flow.conn);
@@ -275,7 +337,7 @@ impl Peers {
         Some(peer)
     }
 
-    /// Another address or another way to a peer.
+    /// Another address or another way to a peer; from a range it comes as before.
     pub(crate) fn readdress(&mut self, id: PeerId, next: Speaker) {
         let (address, target) = (next.address, next.target);
         let Some(peer) = self.get_mut(id) else { return };

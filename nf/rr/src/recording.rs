@@ -27,9 +27,17 @@ pub(crate) struct Recording {
     octets: Vec<u8>,
 }
 
-fn stamp(now: Time) -> Stamp {
+/// Seconds end in 2106, as those of MRT do (RFC 6396 §2).
+pub(crate) fn stamp(now: Time) -> Stamp {
+    let (seconds, microseconds) = seconds_of(now);
+    Stamp { seconds, microseconds: Some(microseconds) }
+}
+
+/// Seconds since the UNIX epoch, and the microseconds beyond them.
+#[allow(clippy::cast_possible_truncation, reason = "both protocols count seconds modulo 2^32")]
+pub(crate) fn seconds_of(now: Time) -> (u32, u32) {
     let micros = now.as_micros();
-    Stamp { seconds: (micros / 1_000_000) as u32, microseconds: Some((micros % 1_000_000) as u32) }
+    ((micros / 1_000_000) as u32, (micros % 1_000_000) as u32)
 }
 
 fn ends(asn: u32, peer: &Peer) -> Option<Ends> {

@@ -23,16 +23,19 @@ use std::sync::Arc;
 const FAREWELL: &str = "it is told no more";
 /// Numbers of peers in the rib that are stations: those that look at what a peer is sent, so many
 /// for each station, and behind them those that look at what was chosen.
-const WATCHERS: u32 = crate::config::PEERS_MAX as u32;
+const WATCHERS: u32 = 8_192;
+const STATIONS: u32 = 6;
 
+const _: () = assert!(WATCHERS as usize == crate::config::PEERS_MAX);
+const _: () = assert!(STATIONS as usize == STATIONS_MAX);
 const _: () = assert!((STATIONS_MAX + 2) * crate::config::PEERS_MAX <= rib::PEERS_MAX);
 
 /// The number in the rib of a station that looks at a peer, or at what was chosen.
 fn watcher(station: usize, of: Option<PeerId>) -> PeerId {
-    let station = station as u32;
+    let station = u32::try_from(station).expect("at most STATIONS_MAX");
     PeerId(match of {
         Some(of) => WATCHERS * (1 + station) + of.0,
-        None => WATCHERS * (1 + STATIONS_MAX as u32) + station,
+        None => WATCHERS * (1 + STATIONS) + station,
     })
 }
 

@@ -50,8 +50,7 @@ pub(crate) fn loc_rib_header(now: Time, config: &Rr) -> PeerHeader {
 }
 
 fn at(now: Time, header: PeerHeader) -> PeerHeader {
-    let micros = now.as_micros();
-    let (seconds, microseconds) = ((micros / 1_000_000) as u32, (micros % 1_000_000) as u32);
+    let (seconds, microseconds) = crate::recording::seconds_of(now);
     PeerHeader { seconds, microseconds, ..header }
 }
 

@@ -27,6 +27,9 @@ ranges = ["10.1.0.0/16"]
 peers_max = 1
 client = true
 import = "validated"
+[[group]]
+name = "wide"
+ranges = ["2001:db8::/32"]
 [[peer]]
 name = "a"
 address = "10.0.1.1"
@@ -131,6 +134,12 @@ fn every_fact_moves() {
     world.pass(s(100));
     world.freeze(a);
     world.pass(s(60));
+    // Many of one /64 connect, and say nothing.
+    for host in 1..=300 {
+        let silent = world.add(Speaker::client(&format!("2001:db8::{host:x}")));
+        world.freeze(silent);
+    }
+    world.pass(s(1));
     read(&mut world, &mut moved);
     let all: BTreeSet<&str> = Fact::ROWS.iter().map(|row| row.name).collect();
     let still: Vec<&&str> = all.iter().filter(|name| !moved.contains(*name)).collect();

@@ -142,6 +142,38 @@ client = true
 }
 
 #[test]
+fn silent_connections_from_one_prefix_leave_places_of_the_range_to_others() {
+    let range = r#"
+[[group]]
+name = "lab"
+ranges = ["2001:db8::/32"]
+peers_max = 80
+client = true
+"#;
+    let mut world = World::new(&site(range));
+    // Forty of one /64 connect, and say nothing: no place beyond the share of a /64 is theirs.
+    for host in 1..=40 {
+        let silent = world.add(Speaker::client(&format!("2001:db8:0:1::{host:x}")));
+        world.freeze(silent);
+    }
+    world.pass(s(1));
+    assert_eq!(world.fact("rr_peers_dynamic"), 20);
+    assert_eq!(world.fact("rr_connections_range_silent_total"), 20);
+    // Neighbours that say an OPEN, and do not stay silent together, are all taken.
+    for host in 1..=30 {
+        let honest = world.add(Speaker::client(&format!("2001:db8:0:2::{host:x}")));
+        world.pass(s(1));
+        assert!(world.speakers[honest].is_up(), "{host}");
+    }
+    // Who said nothing is given up long before the four minutes of a configured peer.
+    world.pass(s(40));
+    assert_eq!(world.fact("rr_peers_dynamic"), 30);
+    let late = world.add(Speaker::client("2001:db8:0:1::ff"));
+    world.pass(s(1));
+    assert!(world.speakers[late].is_up());
+}
+
+#[test]
 fn a_silent_peer_is_given_up_after_the_hold_time_and_comes_back() {
     let text = two().replace("passive = true", "passive = true, hold_time_s = 9");
     let mut world = World::new(&text);

@@ -56,6 +56,8 @@
 //! assert_eq!(up, 2);
 //! ```
 #![forbid(unsafe_code)]
+#![warn(clippy::cast_possible_truncation)]
+#![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 pub mod codec;
 pub mod family;

@@ -18,7 +18,7 @@
 //! assert_eq!(Messages::new(&buffer, 4_096).count(), 2);
 //! ```
 
-use crate::codec::{Flags, HEADER_BYTES, MessageType, begin, end};
+use crate::codec::{Flags, HEADER_BYTES, MessageType, begin, end, octet, word};
 use crate::family::{Family, Ipv4Prefix, Ipv6Prefix};
 
 /// Octets of a path identifier.
@@ -90,13 +90,13 @@ impl Around<'_> {
         };
         match self {
             Self::Plain(attributes) => {
-                let [high, low] = (attributes.len() as u16).to_be_bytes();
+                let [high, low] = word(attributes.len()).to_be_bytes();
                 out.extend_from_slice(&[0, 0, high, low]);
                 out.extend_from_slice(attributes);
             }
             Self::Reach(family, next_hop, _) => {
                 attribute(MP_REACH, *family, out);
-                out.push(next_hop.len() as u8);
+                out.push(octet(next_hop.len()));
                 out.extend_from_slice(next_hop);
                 out.push(0);
             }
@@ -110,7 +110,7 @@ impl Around<'_> {
     fn close(&self, start: usize, out: &mut Vec<u8>) {
         let body = start + HEADER_BYTES;
         let set = |at: usize, length: usize, out: &mut Vec<u8>| {
-            out[at..at + 2].copy_from_slice(&(length as u16).to_be_bytes());
+            out[at..at + 2].copy_from_slice(&word(length).to_be_bytes());
         };
         match self {
             Self::Plain(_) => {}

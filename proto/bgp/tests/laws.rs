@@ -8,7 +8,8 @@ mod every;
 use bgp::codec::{
     Approach, AsPath, Attributes, Capabilities, Community, Context, ExtendedCommunity, Framing,
     LargeCommunity, MessageType, NextHop, Notification, Offence, Open, Peering, PmsiTunnel,
-    Refresh, TunnelTlvs, Update, aigp_metric, frame, reflect, to_two_octets, write_open,
+    Refresh, TunnelTlvs, Update, aigp_metric, frame, reflect, to_two_octets, write_attribute,
+    write_open,
 };
 use bgp::family::{Components, EvpnRoute, Family, FamilySet, Layout, Routes};
 use proptest::prelude::*;
@@ -186,6 +187,53 @@ fn every_message_is_read_whatever_happens_to_it() {
     }
 }
 
+/// UPDATEs of nearly 65,535 octets: one attribute fills each, by type, for ASes of two octets and
+/// of four, and some are longer when they are widened than a message may be.
+fn long_updates() -> Vec<Vec<u8>> {
+    let segment = [&[2, 255][..], &[0xfd, 0xe9].repeat(255)].concat();
+    let wide = [&[2, 255][..], &[0, 0, 0xfd, 0xe9].repeat(255)].concat();
+    let mut values: Vec<(u8, u8, Vec<u8>)> = vec![
+        (0x40, 2, segment.repeat(63)),
+        (0x40, 2, segment.repeat(127)),
+        (0x40, 2, wide.repeat(63)),
+        (0xc0, 17, wide.repeat(60)),
+    ];
+    for (kind, unit) in [(8, 4), (9, 4), (10, 4), (16, 8), (23, 8), (26, 11), (32, 12), (99, 1)] {
+        let flags = if matches!(kind, 9 | 10 | 26) { 0x80 } else { 0xc0 };
+        let count = if kind == 9 { 1 } else { 65_000 / unit };
+        values.push((flags, kind, [1].repeat(unit * count)));
+    }
+    let message = |(flags, kind, value): &(u8, u8, Vec<u8>)| {
+        let mut attributes = Vec::new();
+        for (flags, kind, value) in [(0x40, 1, &[0][..]), (0x40, 3, &[192, 0, 2, 1])] {
+            assert!(write_attribute(flags, kind, value, &mut attributes));
+        }
+        if *kind != 2 {
+            assert!(write_attribute(0x40, 2, &segment[..2 + 2 * 255], &mut attributes));
+        }
+        assert!(write_attribute(*flags, *kind, value, &mut attributes));
+        let mut bytes = vec![0xFF; 16];
+        bytes.extend_from_slice(&((23 + attributes.len() + 4) as u16).to_be_bytes());
+        bytes.extend_from_slice(&[2, 0, 0]);
+        bytes.extend_from_slice(&(attributes.len() as u16).to_be_bytes());
+        bytes.extend_from_slice(&attributes);
+        bytes.extend_from_slice(&[24, 192, 0, 2]);
+        bytes
+    };
+    values.iter().map(message).collect()
+}
+
+#[test]
+fn updates_as_long_as_can_be_are_read_whatever_happens_to_them() {
+    for (number, bytes) in long_updates().into_iter().enumerate() {
+        assert!(bytes.len() > 10_000 || number == 5, "{number}: {}", bytes.len());
+        read(&bytes);
+        for seed in 0..seeds() / 30 {
+            read(&damage(&bytes, seed * 1_000 + number as u64));
+        }
+    }
+}
+
 #[test]
 fn every_cut_of_every_update_is_answered() {
     for (_, bytes) in every::messages() {
@@ -197,9 +245,15 @@ fn every_cut_of_every_update_is_answered() {
     }
 }
 
+/// Mostly short, now and then as long as a message can be.
+fn octets() -> impl Strategy<Value = Vec<u8>> {
+    use proptest::collection::vec;
+    prop_oneof![15 => vec(any::<u8>(), 0..200), 1 => vec(any::<u8>(), 0..65_500)]
+}
+
 proptest! {
     #[test]
-    fn any_octets_are_read(body in proptest::collection::vec(any::<u8>(), 0..200), kind in 0u8..7) {
+    fn any_octets_are_read(body in octets(), kind in 0u8..7) {
         let mut bytes = vec![0xFF; 16];
         bytes.extend_from_slice(&((19 + body.len()) as u16).to_be_bytes());
         bytes.push(kind);
@@ -209,7 +263,7 @@ proptest! {
     }
 
     #[test]
-    fn any_attributes_are_read(field in proptest::collection::vec(any::<u8>(), 0..200)) {
+    fn any_attributes_are_read(field in octets()) {
         let mut bytes = vec![0xFF; 16];
         bytes.extend_from_slice(&((23 + 4 + field.len()) as u16).to_be_bytes());
         bytes.extend_from_slice(&[2, 0, 0]);

@@ -189,12 +189,12 @@ fn a_shutdown_communication_is_carried() {
     write_communication("Wartung bis 22:00 ✓", &mut data);
     let bytes = write(Cease::AdministrativeShutdown, &data);
     let read = Notification::read(&bytes).unwrap();
-    assert_eq!(read.communication(), Some("Wartung bis 22:00 ✓"));
+    assert_eq!(read.communication().as_deref(), Some("Wartung bis 22:00 ✓"));
     assert_eq!(read.notice.to_string(), "Cease: Administrative Shutdown");
     let hard: Vec<u8> = [&[6, 2][..], &data].concat();
     let bytes = write(Cease::HardReset, &hard);
     let read = Notification::read(&bytes).unwrap();
-    assert_eq!(read.communication(), Some("Wartung bis 22:00 ✓"));
+    assert_eq!(read.communication().as_deref(), Some("Wartung bis 22:00 ✓"));
     assert!(read.inside().unwrap().notice.is(Cease::AdministrativeShutdown));
     // Of another reason, none, cut off, not UTF-8.
     for (cease, data) in [
@@ -207,6 +207,12 @@ fn a_shutdown_communication_is_carried() {
         let bytes = write(cease, data);
         assert_eq!(Notification::read(&bytes).unwrap().communication(), None);
     }
+    // What would steer a terminal (RFC 9003 §4).
+    let mut data = Vec::new();
+    write_communication("\u{1b}[2Jgone\r\n\u{9b}1A\u{202e}", &mut data);
+    let bytes = write(Cease::AdministrativeReset, &data);
+    let read = Notification::read(&bytes).unwrap().communication().unwrap();
+    assert_eq!(read, "\u{fffd}[2Jgone\u{fffd}\u{fffd}\u{fffd}1A\u{fffd}");
     let mut long = Vec::new();
     write_communication(&"ü".repeat(200), &mut long);
     assert_eq!((long.len(), long[0]), (255, 254), "cut between characters");

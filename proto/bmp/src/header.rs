@@ -41,6 +41,7 @@ pub(crate) fn begin(kind: MessageType, out: &mut Vec<u8>) -> usize {
 
 /// Sets the length of the message that began at `start` and ends where `out` does.
 pub(crate) fn end(start: usize, out: &mut [u8]) {
-    let length = (out.len() - start) as u32;
+    // A message holds two of BGP and some TLVs; what it could not tell, no reader takes.
+    let length = u32::try_from(out.len() - start).unwrap_or(u32::MAX);
     out[start + 1..start + 5].copy_from_slice(&length.to_be_bytes());
 }

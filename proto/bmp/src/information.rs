@@ -85,8 +85,8 @@ impl<'a> Iterator for Tlvs<'a> {
 
 /// Appends a TLV; a value is cut at 65,535 octets.
 pub(crate) fn put(kind: u16, value: &[u8], out: &mut Vec<u8>) {
-    let value = &value[..value.len().min(usize::from(u16::MAX))];
+    let length = u16::try_from(value.len()).unwrap_or(u16::MAX);
     out.extend_from_slice(&kind.to_be_bytes());
-    out.extend_from_slice(&(value.len() as u16).to_be_bytes());
-    out.extend_from_slice(value);
+    out.extend_from_slice(&length.to_be_bytes());
+    out.extend_from_slice(&value[..usize::from(length)]);
 }

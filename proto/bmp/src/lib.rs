@@ -24,6 +24,8 @@
 //! assert_eq!((message, length), (Message::RouteMonitoring(peer, &update), octets.len()));
 //! ```
 #![forbid(unsafe_code)]
+#![warn(clippy::cast_possible_truncation)]
+#![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod effects;
 mod header;

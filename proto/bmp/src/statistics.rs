@@ -99,7 +99,7 @@ impl Statistic {
     pub(crate) fn write(&self, out: &mut Vec<u8>) -> bool {
         let mut value = [0; 11];
         let octets = match (self.kind.shape(), self.family) {
-            (Shape::Counter, _) => &(self.value as u32).to_be_bytes()[..],
+            (Shape::Counter, _) => &self.value.to_be_bytes()[4..],
             (Shape::Gauge, _) => &self.value.to_be_bytes()[..],
             (Shape::GaugeOfFamily, Some(family)) => {
                 value[..2].copy_from_slice(&family.afi().to_be_bytes());

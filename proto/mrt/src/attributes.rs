@@ -117,7 +117,7 @@ fn rewrite(attributes: &[u8], family: Family, two_octets: bool, out: &mut Vec<u8
             }
             Some(T::MpReachNlri) => {
                 let next_hop = short_next_hop(attribute.value, family).unwrap_or_default();
-                value.push(next_hop.len() as u8);
+                value.push(u8::try_from(next_hop.len()).expect("an octet told its length"));
                 value.extend_from_slice(next_hop);
             }
             _ => {

@@ -4,7 +4,7 @@ use crate::messages::{Direction, Ends, FsmState};
 use crate::peers::{IS_AS4, IS_IPV6, Peer};
 use crate::records::{HEADER_BYTES, Kind, MessageSubtype, RECORD_BYTES_MAX, TableSubtype};
 use crate::rib::subtype;
-use bgp::codec::{AS_TRANS, Asn, AttributeType, Edit, Identifier, rewrite};
+use bgp::codec::{AS_TRANS_SHORT, Asn, AttributeType, Edit, Identifier, rewrite};
 use bgp::family::Family;
 use core::fmt;
 use core::net::{IpAddr, Ipv6Addr};
@@ -42,7 +42,7 @@ fn begin(seconds: u32, kind: Kind, subtype: u16, out: &mut Vec<u8>) -> usize {
 }
 
 fn end(start: usize, out: &mut [u8]) {
-    let length = (out.len() - start - HEADER_BYTES) as u32;
+    let length = u32::try_from(out.len() - start - HEADER_BYTES).unwrap_or(u32::MAX);
     out[start + 8..start + HEADER_BYTES].copy_from_slice(&length.to_be_bytes());
 }
 
@@ -165,9 +165,10 @@ impl<'o> RibRecord<'o> {
             return self.out.extend_from_slice(path.attributes);
         };
         // A next hop is two addresses with distinguishers at most.
-        let next_hop = &next_hop[..next_hop.len().min(255)];
+        let length = u8::try_from(next_hop.len()).unwrap_or(u8::MAX);
+        let next_hop = &next_hop[..usize::from(length)];
         let mut short = [0; 256];
-        short[0] = next_hop.len() as u8;
+        short[0] = length;
         short[1..=next_hop.len()].copy_from_slice(next_hop);
         let value = Some(&short[..=next_hop.len()]);
         let edits = [Edit { kind: AttributeType::MpReachNlri, value }];
@@ -234,7 +235,7 @@ fn put_ends(ends: &Ends, four_octets: bool, out: &mut Vec<u8>) {
         match u16::try_from(asn) {
             _ if four_octets => out.extend_from_slice(&octets),
             Ok(short) => out.extend_from_slice(&short.to_be_bytes()),
-            Err(_) => out.extend_from_slice(&(AS_TRANS as u16).to_be_bytes()),
+            Err(_) => out.extend_from_slice(&AS_TRANS_SHORT.to_be_bytes()),
         }
     };
     put_asn(ends.peer_as, out);

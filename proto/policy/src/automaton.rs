@@ -147,7 +147,7 @@ struct Columns {
     /// Where a range begins, the first at 0.
     starts: Vec<u32>,
     /// The column of each range.
-    column: Vec<u16>,
+    column: Vec<usize>,
     /// An AS of each column.
     samples: Vec<u32>,
 }
@@ -166,7 +166,7 @@ impl Columns {
                 (0..symbols.len()).filter(|symbol| has(&symbols[*symbol], start)).collect();
             let column = *known.entry(members).or_insert_with(|| {
                 all.samples.push(start);
-                all.samples.len() as u16 - 1
+                all.samples.len() - 1
             });
             if all.column.last() != Some(&column) {
                 all.starts.push(start);
@@ -179,7 +179,7 @@ impl Columns {
     #[inline]
     fn of(&self, asn: u32) -> usize {
         let behind = self.starts.partition_point(|start| *start <= asn);
-        self.column[behind - 1].into()
+        self.column[behind - 1]
     }
 }
 

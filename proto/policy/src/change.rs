@@ -9,8 +9,9 @@ use bgp::codec::{SegmentKind, Tlvs};
 const LOCAL_PREF_DEFAULT: u32 = 100;
 /// The type of the TLV that holds the metric of AIGP, and its octets with type and length
 /// (RFC 7311 §3).
-const AIGP_METRIC: u16 = 1;
-const AIGP_METRIC_BYTES: usize = 11;
+const AIGP_METRIC: u8 = 1;
+const AIGP_METRIC_LENGTH: u8 = 11;
+const AIGP_METRIC_BYTES: usize = AIGP_METRIC_LENGTH as usize;
 /// ASes in one segment at most.
 const SEGMENT_MAX: u8 = 255;
 
@@ -107,7 +108,10 @@ fn set_number(route: &mut Route<'_, '_>, slot: Slot, amount: Amount) {
     let lacks = if slot == Slot::LocalPref { LOCAL_PREF_DEFAULT } else { 0 };
     let number = route.number(slot).unwrap_or(lacks);
     match amount.of(number.into(), u32::MAX.into()) {
-        Some(number) => route.put(slot, &(number as u32).to_be_bytes()),
+        Some(number) => {
+            let number = u32::try_from(number).unwrap_or(u32::MAX);
+            route.put(slot, &number.to_be_bytes());
+        }
         None => route.take_out(slot),
     }
 }
@@ -116,7 +120,7 @@ fn set_number(route: &mut Route<'_, '_>, slot: Slot, amount: Amount) {
 fn aigp_metric_at(value: &[u8]) -> Option<usize> {
     let mut at = 0;
     for tlv in Tlvs::aigp(value).map_while(|tlv| tlv) {
-        if tlv.kind == AIGP_METRIC {
+        if tlv.kind == u16::from(AIGP_METRIC) {
             return (tlv.value.len() + 3 == AIGP_METRIC_BYTES).then_some(at + 3);
         }
         at += 3 + tlv.value.len();
@@ -137,7 +141,7 @@ fn set_aigp(route: &mut Route<'_, '_>, amount: Amount) {
         }),
         (Amount::Exactly(number), ..) => {
             let mut value = [0; AIGP_METRIC_BYTES];
-            value[..3].copy_from_slice(&[AIGP_METRIC as u8, 0, AIGP_METRIC_BYTES as u8]);
+            value[..3].copy_from_slice(&[AIGP_METRIC, 0, AIGP_METRIC_LENGTH]);
             value[3..].copy_from_slice(&number.to_be_bytes());
             route.put(Slot::Aigp, &value);
         }

@@ -74,6 +74,7 @@ impl Part {
     }
 
     #[inline]
+    #[allow(clippy::cast_possible_truncation, reason = "a part has at most 32 bits")]
     const fn has(&self, number: u128) -> bool {
         let part = (number >> self.shift) as u32 & (u32::MAX >> (32 - self.bits));
         self.least <= part && part <= self.most
@@ -139,6 +140,7 @@ impl Line {
     }
 
     /// One community, of at most eight octets.
+    #[allow(clippy::cast_possible_truncation, reason = "both halves are taken")]
     fn exactly(kind: Kind, number: u64) -> Self {
         let (high, low) = ((number >> 32) as u32, number as u32);
         let parts = [Part::exactly(32, 32, high), Part::exactly(0, 32, low)];

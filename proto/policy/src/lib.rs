@@ -36,6 +36,8 @@
 //! assert_eq!(import.evaluate(&subject(&[16, 11, 1]), &mut scratch), Verdict::Reject);
 //! ```
 #![forbid(unsafe_code)]
+#![warn(clippy::cast_possible_truncation)]
+#![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod automaton;
 mod change;
@@ -89,7 +91,7 @@ impl Policies {
     /// The policy of that name.
     #[must_use]
     pub fn named(&self, name: &str) -> Option<PolicyId> {
-        self.names.get(name).map(|index| PolicyId(*index as u32))
+        self.names.get(name).and_then(|index| u32::try_from(*index).ok()).map(PolicyId)
     }
 
     /// The policy of an identifier that these policies gave.

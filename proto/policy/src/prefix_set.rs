@@ -259,7 +259,7 @@ impl<A: Address> Segments<A> {
         for (start, lengths) in borders.0 {
             let number = *numbers.entry(lengths).or_insert_with(|| {
                 segments.kinds.push(lengths);
-                segments.kinds.len() as u32 - 1
+                u32::try_from(segments.kinds.len() - 1).expect("fewer than 2^32 prefixes")
             });
             segments.starts.push(start);
             segments.kind.push(number);

@@ -2,7 +2,7 @@
 
 use crate::key::Key;
 use crate::table::Table;
-use crate::{NONE, PeerId};
+use crate::{NONE, PeerId, number};
 
 /// Which routes are judged again, and how far that is.
 pub struct Again<'a> {
@@ -36,7 +36,7 @@ impl<K: Key> Table<K> {
     ) -> bool {
         let (mut left, mut key) = (budget, Vec::new());
         while left > 0 && again.from < self.entries.len() {
-            let entry = again.from as u32;
+            let entry = number(again.from);
             again.from += 1;
             left -= 1;
             if self.entries[entry as usize].paths == NONE {

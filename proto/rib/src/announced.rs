@@ -119,14 +119,14 @@ impl Announced {
                 for (at, &word) in bits.iter().enumerate() {
                     let mut rest = word;
                     while rest != 0 {
-                        take(at as u32 * 64 + rest.trailing_zeros(), 0, EVERYBODY);
+                        take(crate::number(at) * 64 + rest.trailing_zeros(), 0, EVERYBODY);
                         rest &= rest - 1;
                     }
                 }
             }
             Self::Class(classes, _) => {
-                let set = classes.iter().enumerate().filter(|(_, class)| **class != 0);
-                set.for_each(|(at, &class)| take(at as u32, 0, class));
+                let set = (0..).zip(classes).filter(|(_, class)| **class != 0);
+                set.for_each(|(at, &class)| take(at, 0, class));
             }
             Self::Many(paths, _) => {
                 for (&entry, of_entry) in paths {

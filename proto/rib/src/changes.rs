@@ -31,9 +31,18 @@ impl Changes {
         self.end() - 1
     }
 
+    /// What an entry remembers of a position: positions differ by less than 2^32 while one of them
+    /// is in the log.
+    #[inline]
+    #[allow(clippy::cast_possible_truncation, reason = "the low half is what is wanted")]
+    pub(crate) const fn low(position: u64) -> u32 {
+        position as u32
+    }
+
     /// The entry at a position of the log.
     pub(crate) fn at(&self, position: u64) -> u32 {
-        self.items[(position - self.base) as usize]
+        let at = usize::try_from(position - self.base).expect("memory holds the log");
+        self.items[at]
     }
 
     /// Takes the first item out.

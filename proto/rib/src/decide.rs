@@ -72,7 +72,7 @@ impl Rank {
                 AttributeType::Origin => rank.origin = value.first().copied().unwrap_or(2),
                 AttributeType::AsPath => {
                     let path = AsPath::new(value, true);
-                    rank.hops = path.hops().min(usize::from(u16::MAX)) as u16;
+                    rank.hops = u16::try_from(path.hops()).unwrap_or(u16::MAX);
                     rank.neighbour = path.neighbour().unwrap_or(0);
                 }
                 AttributeType::MultiExitDisc => rank.med = number(Some(value)).unwrap_or(0),
@@ -82,7 +82,9 @@ impl Rank {
                 AttributeType::OriginatorId => {
                     rank.originator = number(Some(value)).unwrap_or(identifier);
                 }
-                AttributeType::ClusterList => rank.clusters = (value.len() / 4) as u16,
+                AttributeType::ClusterList => {
+                    rank.clusters = u16::try_from(value.len() / 4).unwrap_or(u16::MAX);
+                }
                 AttributeType::Aigp => rank.aigp = aigp_metric(value),
                 _ => {}
             }

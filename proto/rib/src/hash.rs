@@ -6,6 +6,7 @@ pub(crate) struct Hash([u64; 2]);
 
 const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
 
+#[allow(clippy::cast_possible_truncation, reason = "both halves are taken")]
 fn fold(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
     product as u64 ^ (product >> 64) as u64

@@ -11,6 +11,11 @@ use hashbrown::HashMap;
 
 /// Combinations of route targets; routes of further ones are sent to everybody.
 const CLASSES_MAX: usize = 1 << 16;
+/// So many of them one peer makes; classes stay for good, so this outlasts its sessions.
+const CLASSES_OF_PEER_MAX: u32 = 1 << 13;
+/// Prefixes of targets that are kept for one peer; who says more gets everything, as with the
+/// default target.
+const PARTIAL_MAX: usize = 256;
 /// Bits of a route target of full length.
 const WHOLE_BITS: u8 = 96;
 
@@ -28,6 +33,8 @@ struct Wants {
     whole: HashMap<ExtendedCommunity, u32>,
     /// Prefixes of targets.
     partial: Vec<RouteTarget>,
+    /// How many prefixes were said beyond them.
+    beyond: usize,
 }
 
 impl Wants {
@@ -36,7 +43,9 @@ impl Wants {
     }
 
     fn has_any(&self, targets: &[ExtendedCommunity]) -> bool {
-        self.partial.iter().any(|it| it.bits == 0) || targets.iter().any(|it| self.has(*it))
+        self.beyond > 0
+            || self.partial.iter().any(|it| it.bits == 0)
+            || targets.iter().any(|it| self.has(*it))
     }
 }
 
@@ -47,6 +56,8 @@ pub(crate) struct Interest {
     index: HashMap<Box<[ExtendedCommunity]>, u32>,
     of_target: HashMap<ExtendedCommunity, Vec<u32>>,
     wants: HashMap<PeerId, Wants>,
+    /// How many classes each peer's routes made.
+    made: HashMap<PeerId, u32>,
     scratch: Vec<ExtendedCommunity>,
 }
 
@@ -66,12 +77,13 @@ impl Interest {
             index: HashMap::new(),
             of_target: HashMap::new(),
             wants: HashMap::new(),
+            made: HashMap::new(),
             scratch: Vec::new(),
         }
     }
 
-    /// The class of routes with these attributes.
-    pub(crate) fn class(&mut self, attributes: &[u8]) -> u32 {
+    /// The class of a peer's routes with these attributes.
+    pub(crate) fn class(&mut self, peer: PeerId, attributes: &[u8]) -> u32 {
         let mut targets = core::mem::take(&mut self.scratch);
         targets.clear();
         let value = Attributes::new(attributes).value(AttributeType::ExtendedCommunities);
@@ -79,19 +91,21 @@ impl Interest {
         targets.extend(all.filter(|it| it.is_route_target()));
         targets.sort_unstable();
         targets.dedup();
-        let class = self.intern(&targets);
+        let class = self.intern(peer, &targets);
         self.scratch = targets;
         class
     }
 
-    fn intern(&mut self, targets: &[ExtendedCommunity]) -> u32 {
+    fn intern(&mut self, peer: PeerId, targets: &[ExtendedCommunity]) -> u32 {
         if let Some(&class) = self.index.get(targets) {
             return class;
         }
-        if self.classes.len() >= CLASSES_MAX {
+        let made = self.made.entry(peer).or_default();
+        if self.classes.len() >= CLASSES_MAX || *made >= CLASSES_OF_PEER_MAX {
             return EVERYBODY;
         }
-        let number = self.classes.len() as u32;
+        *made += 1;
+        let number = crate::number(self.classes.len());
         let mut members = Vec::new();
         for (&peer, wants) in &self.wants {
             if wants.has_any(targets) {
@@ -121,8 +135,13 @@ impl Interest {
         let wants = self.wants.entry(peer).or_default();
         if target.bits == WHOLE_BITS {
             *wants.whole.entry(target.target).or_default() += 1;
-        } else {
+        } else if wants.partial.len() < PARTIAL_MAX {
             wants.partial.push(target);
+        } else {
+            wants.beyond += 1;
+            if wants.beyond > 1 {
+                return Vec::new(); // it has everything already
+            }
         }
         self.turn(peer, target)
     }
@@ -139,6 +158,8 @@ impl Interest {
             }
         } else if let Some(at) = wants.partial.iter().position(|it| *it == target) {
             wants.partial.swap_remove(at);
+        } else {
+            wants.beyond = wants.beyond.saturating_sub(1);
         }
         self.turn(peer, target)
     }
@@ -155,7 +176,7 @@ impl Interest {
         let all: Vec<u32> = if target.bits == WHOLE_BITS {
             self.of_target.get(&target.target).cloned().unwrap_or_default()
         } else {
-            (EVERYBODY + 1..self.classes.len() as u32).collect()
+            (EVERYBODY + 1..crate::number(self.classes.len())).collect()
         };
         let Some(wants) = self.wants.get(&peer) else { return Vec::new() };
         let mut turned = Vec::new();
@@ -192,17 +213,55 @@ mod tests {
     }
 
     #[test]
+    fn what_one_peer_makes_others_keep_walking_is_bounded() {
+        let mut interest = Interest::new();
+        let numbered = |number: u32| {
+            let mut value = target(0).0;
+            value[4..].copy_from_slice(&number.to_be_bytes());
+            let mut out = Vec::new();
+            assert!(write_attribute(0xc0, 16, &value, &mut out));
+            out
+        };
+        for number in 0..CLASSES_OF_PEER_MAX {
+            assert_ne!(interest.class(PeerId(1), &numbered(number)), EVERYBODY);
+        }
+        assert_eq!(interest.class(PeerId(1), &numbered(CLASSES_OF_PEER_MAX)), EVERYBODY);
+        assert_ne!(interest.class(PeerId(1), &numbered(0)), EVERYBODY, "it stands already");
+        interest.forget(PeerId(1));
+        assert_eq!(interest.class(PeerId(1), &numbered(CLASSES_OF_PEER_MAX)), EVERYBODY);
+        assert_ne!(interest.class(PeerId(2), &numbered(CLASSES_OF_PEER_MAX)), EVERYBODY);
+        // Prefixes that want nothing of all this, until they are too many to be looked at.
+        let (peer, all) = (PeerId(3), CLASSES_OF_PEER_MAX as usize + 1);
+        let elsewhere = ExtendedCommunity([0, 2, 0xfd, 0xe9, 0, 0, 0, 0]);
+        let far = |number: u32| RouteTarget { bits: 80, origin: number, target: elsewhere };
+        let mut gained = 0;
+        for number in 0..PARTIAL_MAX as u32 {
+            gained += interest.add(peer, far(number)).len();
+        }
+        let before = gained;
+        for number in 0..10 {
+            gained += interest.add(peer, far(1_000 + number)).len();
+        }
+        assert_eq!((interest.wants[&peer].partial.len(), gained), (PARTIAL_MAX, all));
+        let mut lost = 0;
+        for number in (0..10).map(|it| it + 1_000) {
+            lost += interest.remove(peer, far(number)).len();
+        }
+        assert_eq!(lost, all - before, "it has what it wants, no more");
+    }
+
+    #[test]
     fn a_class_is_wanted_while_one_of_its_targets_is() {
         let mut interest = Interest::new();
-        let both = interest.class(&attributes(&[1, 2]));
-        assert_eq!(both, interest.class(&attributes(&[2, 1, 2])));
+        let both = interest.class(PeerId(1), &attributes(&[1, 2]));
+        assert_eq!(both, interest.class(PeerId(1), &attributes(&[2, 1, 2])));
         let peer = PeerId(70);
         assert!(!interest.has(both, peer));
         assert_eq!(interest.add(peer, wish(1, 96)), [both]);
         assert_eq!(interest.add(peer, wish(2, 96)), []);
         assert_eq!(interest.remove(peer, wish(1, 96)), []);
         assert!(interest.has(both, peer) && !interest.has(both, PeerId(69)));
-        let one = interest.class(&attributes(&[2]));
+        let one = interest.class(PeerId(1), &attributes(&[2]));
         assert!(interest.has(one, peer), "a class that comes later is wanted at once");
         let mut gone = interest.remove(peer, wish(2, 96));
         gone.sort_unstable();

@@ -78,10 +78,16 @@ macro_rules! plain {
     };
 }
 
+#[inline]
+#[allow(clippy::cast_possible_truncation, reason = "both halves are taken")]
+const fn halves(bits: u128) -> [u64; 2] {
+    [(bits >> 64) as u64, bits as u64]
+}
+
 plain!(Ipv4Prefix, Ipv4Routes<'_>, prefix, |it, hash| hash.word(it.packed()));
 plain!(Ipv6Prefix, Ipv6Routes<'_>, ipv6_prefix, |it, hash| {
-    let bits = it.address().to_bits();
-    hash.words((bits >> 64) as u64 ^ u64::from(it.bits()).rotate_right(8), bits as u64)
+    let [high, low] = halves(it.address().to_bits());
+    hash.words(high ^ u64::from(it.bits()).rotate_right(8), low)
 });
 
 impl Key for RouteKey {

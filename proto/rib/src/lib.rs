@@ -17,6 +17,8 @@
 //! - Octets are written into one buffer, which all peers of a cohort are sent. Where route targets
 //!   are constrained (RFC 4684), each is sent the parts that concern it.
 #![forbid(unsafe_code)]
+#![warn(clippy::cast_possible_truncation)]
+#![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod again;
 mod announced;
@@ -55,6 +57,13 @@ pub use rib::{Bounds, Counters, Rib, Settings};
 pub use view::{GroupView, Page, PathView, RouteView, Wanted};
 
 use machine::Duration;
+
+/// The number of a place in a table, a list or a set of bits: fewer than 2^32 of them fit into
+/// what a process has, by far.
+#[inline]
+pub(crate) fn number(place: usize) -> u32 {
+    u32::try_from(place).expect("a table has fewer than 2^32 places")
+}
 
 /// Peers of one base.
 pub const PEERS_MAX: usize = 1 << 16;

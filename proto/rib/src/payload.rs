@@ -41,7 +41,7 @@ impl Payloads {
             number
         } else {
             slots.push(slot);
-            (slots.len() - 1) as u32
+            crate::number(slots.len() - 1)
         };
         let rehash = |&at: &u32| self.hash.octets(&slots[at as usize].0);
         self.index.insert_unique(hash, number, rehash);

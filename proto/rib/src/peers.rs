@@ -104,8 +104,8 @@ impl Peers {
 
     /// The numbers of those who are like that.
     pub(crate) fn numbers(&self, is_wanted: impl Fn(&Peer) -> bool) -> Vec<PeerId> {
-        let known = self.slots.iter().enumerate().filter_map(|(at, it)| Some((at, it.as_ref()?)));
-        known.filter(|(_, it)| is_wanted(it)).map(|(at, _)| PeerId(at as u32)).collect()
+        let known = (0..).zip(&self.slots).filter_map(|(at, it)| Some((at, it.as_ref()?)));
+        known.filter(|(_, it)| is_wanted(it)).map(|(at, _)| PeerId(at)).collect()
     }
 
     /// Octets that wait for a peer; none for one that is gone.

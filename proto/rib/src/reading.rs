@@ -103,7 +103,7 @@ impl Desk<'_> {
         source.sets = set;
         source.octets += (attributes.len() + next_hop.len()) as u64;
         if is_constrained(table.family) {
-            table.sets.get_mut(set).class = self.interest.class(attributes);
+            table.sets.get_mut(set).class = self.interest.class(self.number, attributes);
         }
         set
     }

@@ -113,7 +113,7 @@ impl Sets {
 
     /// Slots, the free ones included.
     pub(crate) fn len(&self) -> u32 {
-        self.slots.len() as u32
+        crate::number(self.slots.len())
     }
 
     /// Sets in use.
@@ -157,7 +157,8 @@ impl Sets {
         let has = |community| has_community(content.attributes, community);
         let set = Set {
             octets: octets.into_boxed_slice(),
-            next_hop_bytes: content.next_hop.len() as u8,
+            next_hop_bytes: u8::try_from(content.next_hop.len())
+                .expect("one octet tells the length of a next hop"),
             kind,
             no_export: has(WellKnownCommunity::NoExport)
                 || has(WellKnownCommunity::NoExportSubconfed),
@@ -180,7 +181,7 @@ impl Sets {
             number
         } else {
             self.slots.push(set);
-            (self.slots.len() - 1) as u32
+            crate::number(self.slots.len() - 1)
         };
         if newest != NONE {
             self.get_mut(newest).newer = number;

@@ -12,13 +12,13 @@
 
 use crate::changes::Changes;
 use crate::cohort::Group;
-use crate::decide;
 use crate::hash::Hash;
 use crate::key::Key;
 use crate::payload::Payloads;
 use crate::sets::Sets;
 use crate::source::Source;
 use crate::{Metrics, NONE, PeerId};
+use crate::{decide, number};
 use bgp::family::Family;
 use hashbrown::HashTable;
 use std::collections::VecDeque;
@@ -132,13 +132,14 @@ impl<K: Key> Table<K> {
             return entry;
         }
         let hashed = key.hash(self.hash);
-        let entry = Entry { key, paths: NONE, changed: self.changes.base().wrapping_sub(1) as u32 };
+        let entry =
+            Entry { key, paths: NONE, changed: Changes::low(self.changes.base().wrapping_sub(1)) };
         let number = if let Some(number) = self.free_entries.pop() {
             self.entries[number as usize] = entry;
             number
         } else {
             self.entries.push(entry);
-            (self.entries.len() - 1) as u32
+            number(self.entries.len() - 1)
         };
         let (entries, hash) = (&self.entries, self.hash);
         self.index.insert_unique(hashed, number, |&at| entries[at as usize].key.hash(hash));
@@ -278,7 +279,7 @@ impl<K: Key> Table<K> {
         self.used_paths += 1;
         if self.free_paths == NONE {
             self.paths.push(path);
-            return (self.paths.len() - 1) as u32;
+            return number(self.paths.len() - 1);
         }
         let number = self.free_paths;
         self.free_paths = self.paths[number as usize].next;
@@ -396,19 +397,19 @@ impl<K: Key> Table<K> {
         }
         if self.groups.iter().any(|group| group.terms.location != 0) {
             let has_several = |entry: &u32| self.paths_of(*entry).nth(1).is_some();
-            let entries: Vec<u32> = (0..self.entries.len() as u32).filter(has_several).collect();
+            let entries: Vec<u32> = (0..number(self.entries.len())).filter(has_several).collect();
             entries.into_iter().for_each(|entry| self.log(entry));
         }
     }
 
     pub(crate) fn log(&mut self, entry: u32) {
         let position = self.changes.push(entry);
-        self.entries[entry as usize].changed = position as u32;
+        self.entries[entry as usize].changed = Changes::low(position);
     }
 
     /// Whether the place of the log is the last one of its entry.
     pub(crate) fn is_last(&self, entry: u32, position: u64) -> bool {
-        self.entries[entry as usize].changed == position as u32
+        self.entries[entry as usize].changed == Changes::low(position)
     }
 
     /// Forgets the part of the log that every cohort has read.
@@ -427,9 +428,9 @@ impl<K: Key> Table<K> {
             let mut standing: Vec<&mut u64> = cohorts.map(|it| &mut it.position).collect();
             changes.compact(&mut standing, |entry, old, new| {
                 let changed = &mut entries[entry as usize].changed;
-                let is_live = *changed == old as u32;
+                let is_live = *changed == Changes::low(old);
                 if is_live {
-                    *changed = new as u32;
+                    *changed = Changes::low(new);
                 }
                 is_live
             });

@@ -3,7 +3,7 @@
 use crate::key::Key;
 use crate::rib::{Any, with};
 use crate::table::Table;
-use crate::{PeerId, Rib, Terms, decide};
+use crate::{PeerId, Rib, Terms, decide, number};
 use bgp::family::Family;
 
 /// A route: what is routed, and its paths, the best one first.
@@ -132,7 +132,7 @@ impl<K: Key> Table<K> {
             wanted.key.map(|octets| K::read(self.family, octets).and_then(|key| self.find(&key)));
         let all = match one {
             Some(entry) => entry.map_or(0..0, |entry| entry..entry + 1),
-            None => 0..self.entries.len() as u32,
+            None => 0..number(self.entries.len()),
         };
         let is_wanted = |entry: &u32| {
             self.entries[*entry as usize].paths != crate::NONE
@@ -149,7 +149,7 @@ impl<K: Key> Table<K> {
         let mut routes = Vec::new();
         let end = page.place.saturating_add(page.places).min(self.entries.len());
         while page.place < end && routes.len() < page.limit {
-            let entry = page.place as u32;
+            let entry = number(page.place);
             page.place += 1;
             let has = |peer| self.is_from(entry, peer);
             if self.entries[entry as usize].paths != crate::NONE && page.from.is_none_or(has) {

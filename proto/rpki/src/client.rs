@@ -61,6 +61,11 @@ pub struct Status {
     pub failures: u32,
 }
 
+/// The identifier of a cache: there are 255 at most.
+fn of(index: usize) -> CacheId {
+    CacheId(u8::try_from(index).expect("caches are counted by an octet"))
+}
+
 impl Client {
     /// A client that was not started yet, with an empty table.
     #[must_use]
@@ -99,7 +104,7 @@ impl Client {
     /// Whose records the table holds.
     #[must_use]
     pub fn source(&self) -> Option<CacheId> {
-        self.source.map(|index| CacheId(index as u8))
+        self.source.map(of)
     }
 
     /// The states of the caches, the most preferred first.
@@ -269,7 +274,7 @@ impl Client {
         cache.enter(Phase::Asked, Some(now + self.settings.response_timeout));
         let mut octets = Vec::with_capacity(12);
         pdu.write(cache.version, &mut octets);
-        out.push(Out::Send(CacheId(index as u8), octets));
+        out.push(Out::Send(of(index), octets));
     }
 
     /// Takes up an answer that is whole.
@@ -344,7 +349,7 @@ impl Client {
         let Intervals { refresh_s, expire_s, .. } = cache.intervals;
         cache.enter(Phase::Synchronised, Some(now + seconds(refresh_s)));
         self.expires = Some(now + seconds(expire_s));
-        let id = CacheId(index as u8);
+        let id = of(index);
         out.push(Out::Indicate(Indication::Synchronised(id, serial)));
     }
 
@@ -380,7 +385,7 @@ impl Client {
             let mut report = Vec::new();
             let pdu = Pdu::ErrorReport(code.number(), octets, malformed.what.as_bytes());
             pdu.write(self.caches[index].version, &mut report);
-            out.push(Out::Send(CacheId(index as u8), report));
+            out.push(Out::Send(of(index), report));
             self.counters.errors_sent += 1;
         }
         self.caches[index].known = None;
@@ -390,7 +395,7 @@ impl Client {
     /// Gives a cache up for a while. Its records stay until they expire.
     fn fail(&mut self, now: Time, index: usize, cause: Cause, out: &mut Vec<Out>) {
         self.counters.failures += 1;
-        let id = CacheId(index as u8);
+        let id = of(index);
         if cause != Cause::Lost {
             out.push(Out::Close(id));
         }
@@ -434,7 +439,7 @@ impl Client {
                     let timeout = self.settings.connect_timeout;
                     cache.enter(Phase::Connecting, Some(now + timeout));
                     self.counters.connects += 1;
-                    return out.push(Out::Connect(CacheId(index as u8)));
+                    return out.push(Out::Connect(of(index)));
                 }
                 Phase::Idle => {}
             }
@@ -445,7 +450,7 @@ impl Client {
     fn close_behind(&mut self, index: usize, out: &mut Vec<Out>) {
         for (at, cache) in self.caches.iter_mut().enumerate().skip(index + 1) {
             if cache.phase != Phase::Idle {
-                out.push(Out::Close(CacheId(at as u8)));
+                out.push(Out::Close(of(at)));
             }
             (cache.stage, cache.is_agreed) = (Default::default(), false);
             cache.enter(Phase::Idle, None);
@@ -456,7 +461,7 @@ impl Client {
         self.is_started = false;
         for (index, cache) in self.caches.iter_mut().enumerate() {
             if cache.phase != Phase::Idle {
-                out.push(Out::Close(CacheId(index as u8)));
+                out.push(Out::Close(of(index)));
             }
             *cache = Cache::new(&self.settings);
         }

@@ -18,10 +18,15 @@ pub(crate) trait Address: Copy + Ord + Default {
     fn shift(self, base: Self, places: usize) -> u32;
 }
 
+/// The number of a record or a level: what caches tell is bounded far below 2^32.
+pub(crate) fn number(place: usize) -> u32 {
+    u32::try_from(place).expect("fewer than 2^32 records")
+}
+
 macro_rules! address {
-    ($number:ident) => {
+    ($number:ident, $bits:literal) => {
         impl Address for $number {
-            const BITS: u8 = $number::BITS as u8;
+            const BITS: u8 = $bits;
 
             #[inline]
             fn masked(self, bits: u8) -> Self {
@@ -42,8 +47,8 @@ macro_rules! address {
     };
 }
 
-address!(u32);
-address!(u128);
+address!(u32, 32);
+address!(u128, 128);
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Place {
@@ -92,7 +97,7 @@ impl<A: Address> Index<A> {
             // Addresses that are all the same cannot be told apart.
             if to - from > CROWDED && address(from) != address(to - 1) {
                 index.put_level(from, to, &address);
-                index.places[place].inside = index.levels.len() as u32;
+                index.places[place].inside = number(index.levels.len());
             }
         }
         index
@@ -109,12 +114,12 @@ impl<A: Address> Index<A> {
         self.levels.push(level);
         let mut next = from;
         for place in level.at..level.at + count {
-            self.places.push(Place { from: next as u32, inside: 0 });
+            self.places.push(Place { from: number(next), inside: 0 });
             while next < to && level.place(address(next)) == place {
                 next += 1;
             }
         }
-        self.places.push(Place { from: to as u32, inside: 0 });
+        self.places.push(Place { from: number(to), inside: 0 });
     }
 
     /// Which addresses to search: all before them are less, all behind them greater.

@@ -25,6 +25,8 @@
 //! assert_eq!(table.validate_ipv4(prefix(23), Some(65_001)), Validity::NotFound);
 //! ```
 #![forbid(unsafe_code)]
+#![warn(clippy::cast_possible_truncation)]
+#![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod cache;
 mod client;

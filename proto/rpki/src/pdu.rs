@@ -360,12 +360,12 @@ impl Pdu<'_> {
                 put_counted(&text[..text.len().min(TEXT_BYTES_MAX)], out);
             }
         }
-        let length = (out.len() - start) as u32;
+        let length = u32::try_from(out.len() - start).unwrap_or(u32::MAX);
         out[start + 4..start + HEADER_BYTES].copy_from_slice(&length.to_be_bytes());
     }
 }
 
 fn put_counted(octets: &[u8], out: &mut Vec<u8>) {
-    out.extend_from_slice(&(octets.len() as u32).to_be_bytes());
+    out.extend_from_slice(&u32::try_from(octets.len()).unwrap_or(u32::MAX).to_be_bytes());
     out.extend_from_slice(octets);
 }

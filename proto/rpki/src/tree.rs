@@ -8,7 +8,7 @@
 //! Every record that covers a route stands on that chain. A change merges the sorted changes into
 //! a new row: milliseconds for half a million records, some times an hour.
 
-use crate::index::{Address, Index};
+use crate::index::{Address, Index, number};
 use bgp::codec::Asn;
 
 /// Where a chain ends.
@@ -79,7 +79,7 @@ impl<A: Address> Tree<A> {
     /// The records that cover a route, the longest first.
     #[inline]
     pub(crate) fn covering(&self, address: A, bits: u8) -> impl Iterator<Item = Record<A>> + '_ {
-        let mut next = (self.rank(address, bits) as u32).checked_sub(1).unwrap_or(NONE);
+        let mut next = number(self.rank(address, bits)).checked_sub(1).unwrap_or(NONE);
         core::iter::from_fn(move || {
             while let Some(node) = self.nodes.get(next as usize) {
                 next = node.up;
@@ -151,7 +151,7 @@ impl<A: Address> Tree<A> {
             if up != NONE && nodes[up as usize].bits == bits {
                 above.pop();
             }
-            above.push(nodes.len() as u32);
+            above.push(number(nodes.len()));
             nodes.push(Node { address, asn, up, bits, max });
         }
         self.index = Index::new(nodes.len(), |at| nodes[at].address);

@@ -54,7 +54,7 @@ impl Reflector {
         let Some(mut cursor) = cursor.unwrap_or(Some(Cursor::default())) else {
             return Err(wrong("from: what the page before said"));
         };
-        let seconds = (now.as_micros() / 1_000_000) as u32;
+        let seconds = crate::recording::stamp(now).seconds;
         let mut octets = Vec::new();
         let (peers, digest) = self.index();
         if cursor.peers != digest {
@@ -73,7 +73,12 @@ impl Reflector {
             let routes = self.rib.page(family, &mut page);
             left = left.saturating_sub(page.place - place);
             for route in &routes {
-                write(seconds, family, route, (page.place as u32, &mut octets));
+                write(
+                    seconds,
+                    family,
+                    route,
+                    (u32::try_from(page.place).unwrap_or(u32::MAX), &mut octets),
+                );
             }
             cursor.place = page.place;
             if page.is_last {
@@ -128,7 +133,7 @@ fn write(seconds: u32, family: Family, route: &RouteView, (number, out): (u32, &
 
 fn written<'a>(seconds: u32, path: &'a PathView) -> Path<'a> {
     Path {
-        peer: path.peer.0 as u16,
+        peer: u16::try_from(path.peer.0).expect("a node has fewer peers than 65,536"),
         originated_s: seconds,
         id: path.path_id,
         next_hop: Some(&path.next_hop[..]).filter(|octets| !octets.is_empty()),

@@ -6,7 +6,7 @@ use crate::Reflector;
 use bgp::codec::Asn;
 use bgp::family::{Ipv4Prefix, Ipv6Prefix};
 use machine::Time;
-use rpki::{CacheId, Phase};
+use rpki::Phase;
 use runtime::Ask;
 use serde_json::{Value, json};
 use std::net::IpAddr;
@@ -38,7 +38,7 @@ impl Reflector {
         let expires = client.expires().map(|at| at.since(now).as_secs());
         let rows = self.origins.caches.iter().zip(client.status()).enumerate();
         let row = |(n, (cache, status)): (usize, (&crate::origins::Cache, rpki::Status))| {
-            let is_source = client.source() == Some(CacheId(n as u8));
+            let is_source = client.source().is_some_and(|it| usize::from(it.0) == n);
             let own = |value: Value| if is_source { value } else { Value::Null };
             json!({
                 "cache": cache.target.remote.to_string(),

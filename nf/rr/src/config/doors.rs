@@ -54,12 +54,17 @@ pub(crate) fn read_listen(text: &str) -> Option<SocketAddr> {
     whole.or_else(|| text.parse::<IpAddr>().ok().map(|ip| SocketAddr::new(ip, PORT)))
 }
 
+#[allow(clippy::cast_possible_truncation, reason = "the low bits of a hash")]
+fn number_of(listen: &SocketAddr) -> u16 {
+    fnv(listen.to_string().as_bytes()) as u16 % PORTS_MAX
+}
+
 impl Rr {
     fn doors(&self) -> Vec<(PortId, SocketAddr)> {
         let mut doors: Vec<(PortId, SocketAddr)> = Vec::new();
         let listens = self.listen.iter().filter_map(|text| read_listen(text));
         for listen in listens.take(usize::from(PORTS_MAX)) {
-            let mut port = fnv(listen.to_string().as_bytes()) as u16 % PORTS_MAX;
+            let mut port = number_of(&listen);
             while doors.iter().any(|(taken, _)| taken.0 == port) {
                 port = (port + 1) % PORTS_MAX;
             }

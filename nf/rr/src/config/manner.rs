@@ -7,6 +7,9 @@ use bgp::{PeerAs, Settings};
 use machine::Duration;
 
 const HOLD_TIME_S: u16 = 90;
+/// Time in which who comes from a range says its OPEN: until then anybody in the range may hold
+/// the place.
+const RANGE_OPEN_HOLD: Duration = Duration::from_secs(30);
 
 fn seconds(value: Option<u32>, default: Duration) -> Duration {
     value.map_or(default, |seconds| Duration::from_secs(seconds.into()))
@@ -82,6 +85,9 @@ impl Manner {
         settings.passive = is_dynamic || self.passive.unwrap_or(false);
         settings.connect_retry = seconds(self.connect_retry_s, settings.connect_retry);
         settings.delay_open = seconds(self.delay_open_s, settings.delay_open);
+        if is_dynamic {
+            settings.open_hold = RANGE_OPEN_HOLD;
+        }
         settings.idle_hold = seconds(self.idle_hold_s, settings.idle_hold);
         settings.idle_hold_max = seconds(self.idle_hold_max_s, settings.idle_hold_max);
         settings.hold_time_min_s = self.hold_time_min_s.unwrap_or(settings.hold_time_min_s);

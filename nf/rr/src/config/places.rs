@@ -50,8 +50,8 @@ impl Rr {
 
     /// The number of a location; zero, as for none, is this node's own place.
     pub(super) fn location_number(&self, name: Option<&String>) -> u32 {
-        let at = name.and_then(|name| self.location.iter().position(|it| it.name == *name));
-        at.map_or(0, |at| at as u32 + 1)
+        let Some(name) = name else { return 0 };
+        (1..).zip(&self.location).find(|(_, it)| it.name == *name).map_or(0, |(at, _)| at)
     }
 
     pub(super) fn validate_places(&self, issues: &mut Vec<Issue>) {

@@ -47,9 +47,11 @@ impl Speaker {
     }
 
     pub fn of(text: &str, asn: u32, families: FamilySet) -> Self {
-        let ip: Ipv4Addr = text.parse().expect("an address");
-        let mut settings =
-            Settings::new(Offer::modern(asn, ip.to_bits(), 90, families), PeerAs::Any);
+        let identifier = match text.parse().expect("an address") {
+            IpAddr::V4(ip) => ip.to_bits(),
+            IpAddr::V6(ip) => ip.to_bits() as u32,
+        };
+        let mut settings = Settings::new(Offer::modern(asn, identifier, 90, families), PeerAs::Any);
         settings.connect_retry = machine::Duration::from_secs(5);
         Self::with(text, settings)
     }

@@ -1,11 +1,13 @@
 //! AS_PATH: segments of two or four octets, and their union (RFC 4271 §4.3, RFC 5065, RFC 6793).
 
-use super::{Asn, be16, be32, numbers};
+use super::{Asn, be16, be32, numbers, octet};
 use core::fmt;
 use wire::Malformed;
 
 /// What stands for an AS that two octets cannot say (RFC 6793 §9).
-pub const AS_TRANS: Asn = 23_456;
+pub const AS_TRANS: Asn = AS_TRANS_SHORT as Asn;
+/// The same, where ASes have two octets.
+pub const AS_TRANS_SHORT: u16 = 23_456;
 /// Octets of the head of a segment.
 const HEAD_BYTES: usize = 2;
 /// ASes in one segment at most.
@@ -211,11 +213,11 @@ impl<'a> AsPath<'a> {
     pub fn narrow(&self, out: &mut Vec<u8>) -> bool {
         let mut is_lossy = false;
         for segment in self.segments() {
-            out.extend_from_slice(&[segment.kind.number(), segment.len() as u8]);
+            out.extend_from_slice(&[segment.kind.number(), octet(segment.len())]);
             for asn in segment.iter() {
                 let short = u16::try_from(asn).ok();
                 is_lossy |= short.is_none();
-                out.extend_from_slice(&short.unwrap_or(AS_TRANS as u16).to_be_bytes());
+                out.extend_from_slice(&short.unwrap_or(AS_TRANS_SHORT).to_be_bytes());
             }
         }
         is_lossy
@@ -229,7 +231,7 @@ fn put_segment(
     count: usize,
     out: &mut Vec<u8>,
 ) {
-    out.extend_from_slice(&[kind.number(), count as u8]);
+    out.extend_from_slice(&[kind.number(), octet(count)]);
     ases.take(count).for_each(|asn| out.extend_from_slice(&asn.to_be_bytes()));
 }
 

@@ -1,7 +1,7 @@
 //! The message header, and messages in a stream (RFC 4271 §4.1, RFC 8654).
 
 use super::notification::{HeaderError, Notice, RefreshError};
-use super::{Data, HEADER_BYTES, MESSAGE_BYTES_MAX, Offence, be16, numbers};
+use super::{Data, HEADER_BYTES, MESSAGE_BYTES_MAX, Offence, be16, numbers, word};
 
 wire::rows! {
     /// The message types.
@@ -85,7 +85,7 @@ pub fn frame(bytes: &[u8], message_max: usize) -> Framing<'_> {
             let (what, spec) = ("the ROUTE-REFRESH is cut off", "RFC 7313 §5");
             return match bytes.get(..length) {
                 Some(_) => Framing::Broken(
-                    Offence::reset(notice, 16, what, spec).with(Data::Message(0, length as u16)),
+                    Offence::reset(notice, 16, what, spec).with(Data::Message(0, word(length))),
                 ),
                 None => Framing::Partial,
             };
@@ -106,7 +106,7 @@ fn not_synchronized(at: usize) -> Offence {
 fn bad_length(length: usize) -> Offence {
     let notice = Notice::header(HeaderError::BadMessageLength);
     let offence = Offence::reset(notice, 16, "no message has that length", "RFC 4271 §6.1");
-    offence.with(Data::Word(length as u16))
+    offence.with(Data::Word(word(length)))
 }
 
 /// The whole messages that `bytes` begin with; ends before one that is cut off or broken.
@@ -156,7 +156,7 @@ pub(crate) fn begin(kind: MessageType, out: &mut Vec<u8>) -> usize {
 /// Sets the length of the message that began at `start` and ends where `out` does.
 #[inline]
 pub(crate) fn end(start: usize, out: &mut [u8]) {
-    let length = (out.len() - start) as u16;
+    let length = word(out.len() - start);
     out[start + 16..start + 18].copy_from_slice(&length.to_be_bytes());
 }
 

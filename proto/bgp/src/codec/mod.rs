@@ -20,7 +20,7 @@ mod tlv;
 mod update;
 mod value;
 
-pub use as_path::{AS_TRANS, AsPath, Segment, SegmentKind, prepend};
+pub use as_path::{AS_TRANS, AS_TRANS_SHORT, AsPath, Segment, SegmentKind, prepend};
 pub use attribute::{Attribute, AttributeType, Attributes, Flags, write_attribute};
 pub use capability::{Capabilities, Capability, CapabilityCode};
 pub use communities::{Community, ExtendedCommunity, LargeCommunity, WellKnownCommunity};
@@ -55,6 +55,22 @@ pub const EXTENDED_MESSAGE_BYTES_MAX: usize = 65_535;
 pub type Asn = u32;
 /// A BGP Identifier, a Cluster Id, a Router Id: four octets (RFC 6286).
 pub type Identifier = u32;
+
+/// A length or an offset inside of a message, for its field of two octets. What it counts is
+/// bounded by what frames it; if it were not, the field would say too much, and every reader would
+/// refuse it as cut off: no octet of a value can be read as anything else.
+#[inline]
+pub(crate) fn word(length: usize) -> u16 {
+    debug_assert!(length <= usize::from(u16::MAX), "{length} octets in a message");
+    u16::try_from(length).unwrap_or(u16::MAX)
+}
+
+/// A length for a field of one octet, as in [`word`].
+#[inline]
+pub(crate) fn octet(length: usize) -> u8 {
+    debug_assert!(length <= usize::from(u8::MAX), "{length} octets for a length of one");
+    u8::try_from(length).unwrap_or(u8::MAX)
+}
 
 /// The 16-bit number at `at`, which must be there.
 #[inline]

@@ -2,7 +2,7 @@
 //! RFC 4486, 6608, 7313, 8538, 9003, 9234, 9687).
 
 use super::header::{begin, end};
-use super::{HEADER_BYTES, MessageType, be16, be32, numbers};
+use super::{HEADER_BYTES, MessageType, be16, be32, numbers, octet};
 use crate::family::Family;
 use core::fmt;
 
@@ -284,15 +284,17 @@ impl<'a> Notification<'a> {
     }
 
     /// What the operator wrote (RFC 9003 §2), also inside of a Hard Reset; `None` if nothing, if
-    /// the length does not fit, or if it is not UTF-8.
+    /// the length does not fit, or if it is not UTF-8. Control characters and marks of direction,
+    /// which would steer who reads it (§4), became U+FFFD.
     #[must_use]
-    pub fn communication(&self) -> Option<&'a str> {
+    pub fn communication(&self) -> Option<String> {
         let own = self.inside().unwrap_or(*self);
         let is_told = own.notice.is(Cease::AdministrativeShutdown)
             || own.notice.is(Cease::AdministrativeReset);
         let (length, text) = own.data.split_first().filter(|_| is_told)?;
         let text = text.get(..usize::from(*length)).filter(|text| !text.is_empty())?;
-        core::str::from_utf8(text).ok()
+        let text = core::str::from_utf8(text).ok()?;
+        Some(text.replace(steers, "\u{fffd}"))
     }
 
     /// The family and the upper bound that were exceeded (RFC 4486 §4).
@@ -301,6 +303,12 @@ impl<'a> Notification<'a> {
         let is_told = self.notice.is(Cease::MaximumPrefixes) && self.data.len() >= 7;
         is_told.then(|| (Family::of(be16(self.data, 0), self.data[2]), be32(self.data, 3)))
     }
+}
+
+/// Whether a character steers whatever shows it.
+fn steers(it: char) -> bool {
+    let is_mark = matches!(it, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}');
+    it.is_control() || is_mark || matches!(it, '\u{2066}'..='\u{2069}')
 }
 
 /// Appends a NOTIFICATION; data past `message_max` is cut.
@@ -319,6 +327,6 @@ pub fn write_communication(text: &str, out: &mut Vec<u8>) {
     while !text.is_char_boundary(length) {
         length -= 1;
     }
-    out.push(length as u8);
+    out.push(octet(length));
     out.extend_from_slice(&text.as_bytes()[..length]);
 }

@@ -1,7 +1,7 @@
 //! What a speaker says of itself in OPEN, read out of its capabilities and written into them.
 
 use super::capability::{Capability, CapabilityCode};
-use super::{Asn, Identifier, be16, be32, numbers};
+use super::{Asn, Identifier, be16, be32, numbers, octet};
 use crate::family::{FAMILIES, Family, FamilySet};
 
 /// The AFI of IPv6, for next hops (RFC 8950 §4).
@@ -255,7 +255,8 @@ impl Offer {
         let mut value = Vec::with_capacity(64);
         for family in self.extended_next_hop.iter() {
             value.extend_from_slice(&family.afi().to_be_bytes());
-            value.extend_from_slice(&[0, family.safi(), 0, AFI_IPV6 as u8]);
+            value.extend_from_slice(&[0, family.safi()]);
+            value.extend_from_slice(&AFI_IPV6.to_be_bytes());
         }
         put_some(CapabilityCode::ExtendedNextHop, &mut value, out);
         if self.extended_message {
@@ -319,7 +320,7 @@ fn put_family(family: Family, rest: &[u8], out: &mut Vec<u8>) {
 
 /// Appends a capability.
 fn put(code: CapabilityCode, value: &[u8], out: &mut Vec<u8>) {
-    out.extend_from_slice(&[code.number(), value.len() as u8]);
+    out.extend_from_slice(&[code.number(), octet(value.len())]);
     out.extend_from_slice(value);
 }
 

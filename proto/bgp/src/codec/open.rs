@@ -2,7 +2,10 @@
 
 use super::capability::{Capabilities, CapabilityCode};
 use super::header::{begin, end};
-use super::{AS_TRANS, Data, MessageType, Notice, Offence, Offer, OpenError, VERSION, be16, be32};
+use super::{
+    AS_TRANS_SHORT, Data, MessageType, Notice, Offence, Offer, OpenError, VERSION, be16, be32,
+    octet, word,
+};
 use crate::family::{Family, FamilySet};
 use wire::Malformed;
 
@@ -144,7 +147,7 @@ impl Open {
 /// Appends an OPEN. Parameters are extended only if they must be (RFC 9072 §2).
 pub fn write_open(offer: &Offer, out: &mut Vec<u8>) {
     let start = begin(MessageType::Open, out);
-    let my_as = u16::try_from(offer.asn).unwrap_or(AS_TRANS as u16);
+    let my_as = u16::try_from(offer.asn).unwrap_or(AS_TRANS_SHORT);
     out.push(VERSION);
     out.extend_from_slice(&my_as.to_be_bytes());
     out.extend_from_slice(&offer.hold_time_s.to_be_bytes());
@@ -155,10 +158,10 @@ pub fn write_open(offer: &Offer, out: &mut Vec<u8>) {
     if length == 0 {
         out.push(0);
     } else if length + 2 < usize::from(EXTENDED) {
-        out.extend_from_slice(&[length as u8 + 2, PARAMETER_CAPABILITIES, length as u8]);
+        out.extend_from_slice(&[octet(length + 2), PARAMETER_CAPABILITIES, octet(length)]);
     } else {
-        let [high, low] = (length as u16).to_be_bytes();
-        let [all_high, all_low] = (length as u16 + 3).to_be_bytes();
+        let [high, low] = word(length).to_be_bytes();
+        let [all_high, all_low] = word(length + 3).to_be_bytes();
         out.extend_from_slice(&[EXTENDED, EXTENDED, all_high, all_low]);
         out.extend_from_slice(&[PARAMETER_CAPABILITIES, high, low]);
     }

@@ -2,7 +2,7 @@
 
 use super::header::{begin, end};
 use super::notification::{Notice, RefreshError};
-use super::{Data, HEADER_BYTES, MessageType, Offence, be16, numbers};
+use super::{Data, HEADER_BYTES, MessageType, Offence, be16, numbers, word};
 use crate::family::Family;
 
 wire::rows! {
@@ -42,7 +42,7 @@ impl<'a> Refresh<'a> {
         if matches!(kind, Some(RefreshKind::Begin | RefreshKind::End)) && !filters.is_empty() {
             let (what, spec) = ("the ROUTE-REFRESH is too long", "RFC 7313 §5");
             let notice = Notice::refresh(RefreshError::InvalidMessageLength);
-            let data = Data::Message(0, message.len() as u16);
+            let data = Data::Message(0, word(message.len()));
             return Err(Offence::reset(notice, HEADER_BYTES + 4, what, spec).with(data));
         }
         Ok(Self { family: Family::of(be16(body, 0), body[3]), kind, filters })

@@ -89,14 +89,14 @@ pub fn to_two_octets(attributes: &[u8], out: &mut Vec<u8>) -> bool {
     let (mut narrow, mut wide) = (Vec::new(), Vec::new());
     if path.narrow(&mut narrow) {
         for segment in path.segments().filter(|it| !it.kind.is_confederation()) {
-            wide.extend_from_slice(&[segment.kind.number(), segment.len() as u8]);
+            wide.extend_from_slice(&[segment.kind.number(), super::octet(segment.len())]);
             segment.iter().for_each(|asn| wide.extend_from_slice(&asn.to_be_bytes()));
         }
     }
     let aggregator = all.value(AttributeType::Aggregator).filter(|value| value.len() == 8);
     let mut short = [0; 6];
     if let Some(value) = aggregator {
-        let asn = u16::try_from(super::be32(value, 0)).unwrap_or(super::AS_TRANS as u16);
+        let asn = u16::try_from(super::be32(value, 0)).unwrap_or(super::AS_TRANS_SHORT);
         short[..2].copy_from_slice(&asn.to_be_bytes());
         short[2..].copy_from_slice(&value[4..]);
     }

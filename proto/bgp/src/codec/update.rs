@@ -5,7 +5,7 @@ use super::attribute::{Attribute, AttributeType, Attributes, Flags, Rule, Shape}
 use super::offence::{Approach, Data, Offence};
 use super::reach::{Reach, Refused, Unreach};
 use super::tlv::Tlvs;
-use super::{AsPath, Asn, HEADER_BYTES, Notice, TunnelTlvs, UpdateError, be16, be32};
+use super::{AsPath, Asn, HEADER_BYTES, Notice, TunnelTlvs, UpdateError, be16, be32, word};
 use crate::family::{Family, FamilySet, Layout, Routes};
 use wire::Malformed;
 
@@ -289,8 +289,8 @@ impl<'a> Update<'a> {
             }
         }
         let head = attribute.octets.len() - attribute.value.len();
-        let at = (self.attributes_at + attribute.at + head) as u16;
-        self.slots[kind as usize] = (at, attribute.value.len() as u16);
+        let at = word(self.attributes_at + attribute.at + head);
+        self.slots[kind as usize] = (at, word(attribute.value.len()));
         match kind {
             AttributeType::As4Path | AttributeType::As4Aggregator => {}
             AttributeType::AsPath | AttributeType::Aggregator if !context.four_octet_as => {
@@ -374,7 +374,7 @@ impl<'a> Update<'a> {
         spec: &'static str,
     ) -> Offence {
         let start = self.attributes_at + attribute.at;
-        let data = Data::Message(start as u16, attribute.octets.len() as u16);
+        let data = Data::Message(word(start), word(attribute.octets.len()));
         let data = if error == UpdateError::MalformedAttributeList { Data::None } else { data };
         Offence::reset(notice(error), start + at, what, spec).with(data)
     }

@@ -2,7 +2,7 @@
 //! payload, except where the ESI is what is routed.
 
 use super::{Label, Layout, RouteDistinguisher, Row};
-use crate::codec::{be32, numbers};
+use crate::codec::{be32, numbers, octet};
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wire::Malformed;
@@ -172,7 +172,7 @@ fn split(wire: &[u8], _: Layout, key: &mut Vec<u8>, payload: &mut Vec<u8>) {
 
 fn join(key: &[u8], payload: &[u8], out: &mut Vec<u8>) {
     let (kind, body) = (key[0], &key[1..]);
-    out.extend_from_slice(&[kind, (body.len() + payload.len()) as u8]);
+    out.extend_from_slice(&[kind, octet(body.len() + payload.len())]);
     match EvpnType::of(kind) {
         Some(EvpnType::MacIpAdvertisement | EvpnType::IpPrefix) => {
             let (esi, rest) = payload.split_at(ESI.min(payload.len()));

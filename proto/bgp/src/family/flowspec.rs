@@ -2,7 +2,7 @@
 //! carried as they are; their components can be read.
 
 use super::{Layout, RouteDistinguisher, Row, all_recognized, no_payload, octets_of, show_hex};
-use crate::codec::numbers;
+use crate::codec::{numbers, octet, word};
 use core::fmt;
 use wire::Malformed;
 
@@ -75,9 +75,9 @@ fn split(wire: &[u8], _: Layout, key: &mut Vec<u8>, _: &mut Vec<u8>) {
 
 fn join(key: &[u8], _: &[u8], out: &mut Vec<u8>) {
     if key.len() < LONG_LENGTH {
-        out.push(key.len() as u8);
+        out.push(octet(key.len()));
     } else {
-        out.extend_from_slice(&(0xF000 | key.len() as u16).to_be_bytes());
+        out.extend_from_slice(&(0xF000 | word(key.len())).to_be_bytes());
     }
     out.extend_from_slice(key);
 }

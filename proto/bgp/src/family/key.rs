@@ -28,10 +28,11 @@ impl RouteKey {
     /// The key whose octets [`super::Route::split`] gave.
     #[must_use]
     pub fn new(family: Family, path_id: u32, octets: &[u8]) -> Self {
-        let octets = if octets.len() <= INLINE_BYTES {
-            Octets::Inline(octets.len() as u8, super::address(octets))
-        } else {
-            Octets::Elsewhere(octets.into())
+        let octets = match u8::try_from(octets.len()) {
+            Ok(length) if octets.len() <= INLINE_BYTES => {
+                Octets::Inline(length, super::address(octets))
+            }
+            _ => Octets::Elsewhere(octets.into()),
         };
         Self { octets, path_id, family }
     }

@@ -4,6 +4,7 @@ use super::label::{LABEL_BYTES, labels};
 use super::{
     Label, Layout, Row, WITHDRAWN_LABEL, all_recognized, octets_of, put_masked, show_prefix,
 };
+use crate::codec::octet;
 use core::fmt;
 use wire::Malformed;
 
@@ -64,7 +65,7 @@ pub(super) fn split(wire: &[u8], layout: Layout, key: &mut Vec<u8>, payload: &mu
     let multiple = layout.multiple_labels && !layout.withdrawn;
     let labels = labels(rest, multiple).unwrap_or(LABEL_BYTES).min(rest.len());
     let (labels, prefix) = rest.split_at(labels);
-    let bits = bits.saturating_sub(8 * labels.len() as u8);
+    let bits = bits.saturating_sub(octet(8 * labels.len()));
     payload.extend_from_slice(labels);
     key.push(bits);
     put_masked(prefix, bits, key);
@@ -72,7 +73,7 @@ pub(super) fn split(wire: &[u8], layout: Layout, key: &mut Vec<u8>, payload: &mu
 
 /// The inverse of [`split`].
 pub(super) fn join(key: &[u8], payload: &[u8], out: &mut Vec<u8>) {
-    out.push(key[0] + 8 * payload.len() as u8);
+    out.push(octet(usize::from(key[0]) + 8 * payload.len()));
     out.extend_from_slice(payload);
     out.extend_from_slice(&key[1..]);
 }
@@ -94,7 +95,7 @@ impl<'a> LabelledPrefix<'a> {
         let (bits, rest) = wire.split_first()?;
         let count = labels(rest, layout.multiple_labels && !layout.withdrawn).ok()?;
         let (labels, octets) = rest.split_at_checked(count)?;
-        let bits = bits.checked_sub(8 * count as u8)?;
+        let bits = bits.checked_sub(octet(8 * count))?;
         Some(Self { labels, bits, octets: octets.get(..octets_of(bits))? })
     }
 

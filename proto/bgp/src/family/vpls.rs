@@ -26,7 +26,7 @@ pub(super) const ROW: Row = Row {
     is_recognized: all_recognized,
     split,
     join,
-    withdrawn_payload: |key| if key[0] == BLOCK_BYTES as u8 { &[0; 5] } else { &[] },
+    withdrawn_payload: |key| if usize::from(key[0]) == BLOCK_BYTES { &[0; 5] } else { &[] },
     show,
 };
 
@@ -60,7 +60,7 @@ fn join(key: &[u8], payload: &[u8], out: &mut Vec<u8>) {
 fn show(key: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let Some(rest) = key.get(1..1 + BLOCK_KEY_BYTES) else { return Err(fmt::Error) };
     let distinguisher = RouteDistinguisher::of(&rest[..8]);
-    if key[0] == BLOCK_BYTES as u8 {
+    if usize::from(key[0]) == BLOCK_BYTES {
         return write!(f, "{distinguisher} ve {} offset {}", be16(rest, 8), be16(rest, 10));
     }
     write!(f, "{distinguisher} pe {}", Ipv4Addr::from(be32(rest, 8)))

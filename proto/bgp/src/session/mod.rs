@@ -232,7 +232,7 @@ impl Session {
         self.count_sent(MessageType::Open);
         let connection = &mut self.connections[index];
         (connection.phase, connection.delay_open) = (Phase::OpenSent, None);
-        connection.hold = Some(now + OPEN_HOLD_TIME);
+        connection.hold = Some(now + self.settings.open_hold);
         connection.message_max = match self.settings.offer.extended_message {
             true => EXTENDED_MESSAGE_BYTES_MAX,
             false => MESSAGE_BYTES_MAX,

@@ -106,7 +106,7 @@ impl Session {
 
     fn notified(&mut self, now: Time, id: ConnectionId, message: &[u8], out: &mut Vec<Out>) {
         let Some(notification) = Notification::read(message) else { return };
-        let text = notification.communication().map(str::to_owned);
+        let text = notification.communication();
         self.end(now, id, Cause::Received(notification.notice, text), out);
     }
 

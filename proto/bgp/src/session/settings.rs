@@ -1,5 +1,6 @@
 //! What a session is configured with.
 
+use super::OPEN_HOLD_TIME;
 use crate::codec::{Asn, Offer};
 use crate::family::FamilySet;
 use machine::Duration;
@@ -45,6 +46,8 @@ pub struct Settings {
     pub connect_retry: Duration,
     /// Time to wait for the peer's OPEN before ours is sent: DelayOpenTime; zero for none.
     pub delay_open: Duration,
+    /// Time for which the peer's OPEN is waited for.
+    pub open_hold: Duration,
     /// Time in Idle after the first failure: IdleHoldTime. It doubles with each.
     pub idle_hold: Duration,
     /// Time in Idle at most.
@@ -78,6 +81,7 @@ impl Settings {
             passive: false,
             connect_retry: Duration::from_secs(120),
             delay_open: Duration::ZERO,
+            open_hold: OPEN_HOLD_TIME,
             idle_hold: Duration::from_secs(1),
             idle_hold_max: Duration::from_secs(120),
             hold_time_min_s: 3,
