@@ -183,7 +183,7 @@ fn a_peer_whose_attributes_take_too_much_room_ends_alone() {
     for third in 0..20 {
         let mut more = Vec::new();
         // Unknown and transitive: kept and passed on as it is (RFC 4271 §5).
-        assert!(write_attribute(0xc0, 200, &[third; 20_000], &mut more));
+        assert!(write_attribute(0xc0, 200, &vec![third; 20_000], &mut more));
         if world.speakers[EXTERNAL].is_up() {
             let attributes = attributes(&short, &more);
             world.act(EXTERNAL, |it, _| it.say(announce(&attributes, third)));
