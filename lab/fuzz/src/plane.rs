@@ -1,6 +1,7 @@
 //! The life of a router, drawn from the input: frames of all kinds, and programs between them. The
 //! tests of the plane play it by seed (`plane/nodes/tests/nodes/lives.rs`).
 #![allow(dead_code, unused_imports, reason = "a part of what the tests of the plane have")]
+#![allow(clippy::unwrap_used, reason = "they are tests")]
 
 #[path = "../../../plane/nodes/tests/nodes/drawn.rs"]
 mod drawn;
