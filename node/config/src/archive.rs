@@ -1,9 +1,10 @@
 //! Where revisions are kept: a folder with one file per revision and an index, and the site file
-//! itself. Every write goes to a temporary file first, is synced, and is renamed into place.
+//! itself. Revisions hold passwords: the folder is 0700, what is in it 0600. Every write goes to a temporary file first, is synced, and is renamed into place.
 
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 /// Why a revision exists.
@@ -81,7 +82,8 @@ impl Disk {
     /// # Errors
     /// What the disk says.
     pub fn open(directory: &Path, site_file: &Path) -> io::Result<Self> {
-        fs::create_dir_all(directory)?;
+        DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+        tighten(directory)?;
         Ok(Self { directory: directory.to_owned(), site_file: fs::canonicalize(site_file)? })
     }
 
@@ -135,7 +137,21 @@ impl Archive for Disk {
     }
 }
 
+/// Takes from others what an older version left open to them.
+fn tighten(directory: &Path) -> io::Result<()> {
+    fs::set_permissions(directory, Permissions::from_mode(0o700))?;
+    for found in fs::read_dir(directory)? {
+        let found = found?;
+        if found.file_type()?.is_file() {
+            fs::set_permissions(found.path(), Permissions::from_mode(0o600))?;
+        }
+    }
+    Ok(())
+}
+
 /// Replaces `path` by `bytes` so that a crash at any moment leaves the old or the new content.
+///
+/// A file that was there keeps its mode; a new one is its owner's alone.
 ///
 /// # Errors
 /// What the disk says; `path` is untouched then.
@@ -145,8 +161,10 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
     name.push(".new");
     let temporary = folder.join(name);
     let written = (|| {
+        // What a crash left behind may have another's mode, or be a link.
+        let _ = fs::remove_file(&temporary);
         let mut file =
-            OpenOptions::new().write(true).create(true).truncate(true).open(&temporary)?;
+            OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary)?;
         if let Ok(old) = fs::metadata(path) {
             file.set_permissions(old.permissions())?;
         }
@@ -159,4 +177,39 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
     }
     written?;
     File::open(folder)?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn revisions_are_their_owners_alone_and_the_site_file_keeps_its_mode() {
+        let folder = tempfile::tempdir().unwrap();
+        let (site, kept) = (folder.path().join("site.toml"), folder.path().join("config"));
+        fs::write(&site, "old").unwrap();
+        fs::create_dir(&kept).unwrap();
+        fs::write(kept.join("history.json"), "[]").unwrap();
+        fs::set_permissions(kept.join("history.json"), Permissions::from_mode(0o644)).unwrap();
+        let mut disk = Disk::open(&kept, &site).unwrap();
+        assert_eq!((mode(&kept), mode(&kept.join("history.json"))), (0o700, 0o600));
+        let entry = Entry { revision: 1, at_us: 0, cause: Cause::Commit, of: None };
+        disk.keep(&entry, "password").unwrap();
+        assert_eq!(mode(&disk.file(1)), 0o600);
+        for given in [0o600, 0o640, 0o644] {
+            fs::set_permissions(&site, Permissions::from_mode(given)).unwrap();
+            disk.publish("new").unwrap();
+            assert_eq!(mode(&site), given);
+        }
+        // A file of a crash, readable for all, hands its mode on to nobody.
+        let leftover = kept.join("00000002.toml.new");
+        fs::write(&leftover, "").unwrap();
+        fs::set_permissions(&leftover, Permissions::from_mode(0o666)).unwrap();
+        disk.keep(&Entry { revision: 2, ..entry }, "password").unwrap();
+        assert_eq!(mode(&disk.file(2)), 0o600);
+    }
 }

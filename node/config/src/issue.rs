@@ -66,6 +66,12 @@ impl Diagnostic {
     /// ```
     #[must_use]
     pub fn render(&self, file: &str, text: &str) -> String {
+        self.render_as("error", file, text)
+    }
+
+    /// The same for what is no error: `word` stands in its place, as `warning`.
+    #[must_use]
+    pub fn render_as(&self, word: &str, file: &str, text: &str) -> String {
         let source = text.lines().nth(self.line.saturating_sub(1)).unwrap_or("");
         let number = self.line.to_string();
         let gutter = " ".repeat(number.len());
@@ -76,7 +82,7 @@ impl Diagnostic {
             .collect();
         let room = source.chars().count().saturating_sub(self.column - 1).max(1);
         let carets = "^".repeat(self.length.clamp(1, room));
-        let mut out = format!("error: {}\n", self.what);
+        let mut out = format!("{word}: {}\n", self.what);
         let _ = writeln!(out, "{gutter} --> {file}:{}:{}", self.line, self.column);
         let _ = writeln!(out, "{gutter}  |");
         let _ = writeln!(out, " {number} | {source}");

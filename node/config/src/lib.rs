@@ -14,6 +14,6 @@ pub use schema::nearest;
 pub use site::{Doorway, Site, locate, read, schema_of};
 pub use source::{SITE_BYTES_MAX, Source};
 pub use store::{
-    CONFIRM_MAX, Candidate, Passed, Pending, Plant, REVISIONS_MAX, ROLLBACK_RETRY, Refused,
+    CONFIRM_MAX, Candidate, Moment, Passed, Pending, Plant, REVISIONS_MAX, ROLLBACK_RETRY, Refused,
     Running, Store,
 };

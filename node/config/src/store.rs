@@ -28,6 +28,22 @@ pub const ROLLBACK_RETRY: Duration = Duration::from_secs(5);
 /// Lines of context in a comparison.
 const CONTEXT_LINES: usize = 3;
 
+/// Now, by both clocks.
+#[derive(Debug, Clone, Copy)]
+pub struct Moment {
+    /// What people are shown: since the UNIX epoch, may be set forward or back.
+    pub wall: Time,
+    /// What deadlines are held against: only moves forward.
+    pub steady: Time,
+}
+
+impl From<Time> for Moment {
+    /// Both clocks in one, for whoever has only one.
+    fn from(now: Time) -> Self {
+        Self { wall: now, steady: now }
+    }
+}
+
 /// What the configuration steers.
 pub trait Plant<S>: Send {
     /// The part of the validation that needs the running machine: whether ports can be bound,
@@ -118,7 +134,7 @@ pub struct Running {
 pub struct Pending {
     /// The last confirmed revision: what runs again if nobody confirms.
     pub back_to: u64,
-    /// When that happens.
+    /// When that happens, by [`Moment::steady`].
     pub until: Time,
 }
 
@@ -264,10 +280,11 @@ impl Store {
     /// candidate, the backup and the confirm timer stay as they were.
     pub fn commit(
         &mut self,
-        now: Time,
+        now: impl Into<Moment>,
         base: u64,
         confirm: Option<Duration>,
     ) -> Result<u64, Refused> {
+        let now = now.into();
         self.same_base(base)?;
         if confirm.is_some_and(|time| time.is_zero() || time > CONFIRM_MAX) {
             let what = format!("confirm_s is a number from 1 to {}", CONFIRM_MAX.as_secs());
@@ -280,9 +297,9 @@ impl Store {
         }
         let cause = if confirm.is_some() { Cause::CommitConfirmed } else { Cause::Commit };
         let backup = self.pending.map_or(self.running.revision, |pending| pending.back_to);
-        self.change(now, &candidate.text, cause, None)?;
+        self.change(now.wall, &candidate.text, cause, None)?;
         self.candidate = None;
-        self.pending = confirm.map(|time| Pending { back_to: backup, until: now + time });
+        self.pending = confirm.map(|time| Pending { back_to: backup, until: now.steady + time });
         self.retry = None;
         self.evict();
         Ok(self.running.revision)
@@ -307,39 +324,40 @@ impl Store {
     ///
     /// # Errors
     /// [`Refused::NotKept`], [`Refused::Invalid`], [`Refused::Storage`]; nothing changed.
-    pub fn rollback(&mut self, now: Time, to: Option<u64>) -> Result<u64, Refused> {
+    pub fn rollback(&mut self, now: impl Into<Moment>, to: Option<u64>) -> Result<u64, Refused> {
         let to = match (to, self.pending) {
             (Some(to), _) => to,
             (None, Some(pending)) => pending.back_to,
             (None, None) => self.previous().ok_or(Refused::NotKept(0))?,
         };
         let text = self.text_of(to)?;
-        self.change(now, &text, Cause::Rollback, Some(to))?;
+        self.change(now.into().wall, &text, Cause::Rollback, Some(to))?;
         self.settle();
         Ok(self.running.revision)
     }
 
-    /// When [`Store::tick`] wants to be called next.
+    /// When [`Store::tick`] wants to be called next, by [`Moment::steady`].
     pub fn deadline(&self) -> Option<Time> {
         self.pending.map(|pending| self.retry.unwrap_or(pending.until))
     }
 
     /// Lets time pass: a commit that was not confirmed in time is taken back, softly.
-    pub fn tick(&mut self, now: Time) -> Passed {
+    pub fn tick(&mut self, now: impl Into<Moment>) -> Passed {
+        let now = now.into();
         let Some(pending) = self.pending else { return Passed::Nothing };
-        if self.deadline().is_none_or(|due| now < due) {
+        if self.deadline().is_none_or(|due| now.steady < due) {
             return Passed::Nothing;
         }
         let back = self
             .text_of(pending.back_to)
-            .and_then(|text| self.change(now, &text, Cause::Expired, Some(pending.back_to)));
+            .and_then(|text| self.change(now.wall, &text, Cause::Expired, Some(pending.back_to)));
         match back {
             Ok(()) => {
                 self.settle();
                 Passed::RolledBack(self.running.revision)
             }
             Err(refused) => {
-                self.retry = Some(now + ROLLBACK_RETRY);
+                self.retry = Some(now.steady + ROLLBACK_RETRY);
                 Passed::RollbackFailed(refused)
             }
         }

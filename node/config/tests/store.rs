@@ -4,7 +4,7 @@
 
 mod world;
 
-use config::{Passed, REVISIONS_MAX, ROLLBACK_RETRY, Refused, Store};
+use config::{Moment, Passed, REVISIONS_MAX, ROLLBACK_RETRY, Refused, Store};
 use machine::{Duration, Time};
 use proptest::prelude::*;
 use world::{Memory, World, site, text};
@@ -43,6 +43,25 @@ fn a_failed_commit_never_poisons_the_candidate() {
     world.refuse_apply(0);
     assert_eq!(store.commit(at(4), 2, None).unwrap(), 3, "the same candidate, unchanged");
     assert_eq!(world.running(), 3);
+}
+
+#[test]
+fn a_step_of_the_wall_clock_moves_no_deadline() {
+    for wall in [at(1_000_000), at(0)] {
+        let world = World::default();
+        let start = text(1);
+        world.run(1);
+        let (plant, archive) = (world.plant(), Box::new(world.archive()));
+        let mut store = Store::open(at(500_000), &start, plant, archive).unwrap();
+        store.edit(1, text(2)).unwrap();
+        let committed = Moment { wall: at(500_001), steady: at(10) };
+        assert_eq!(store.commit(committed, 1, minute()).unwrap(), 2);
+        let early = Moment { wall, steady: at(69) };
+        assert!(matches!(store.tick(early), Passed::Nothing), "set to {wall:?}");
+        let due = Moment { wall, steady: at(70) };
+        assert!(matches!(store.tick(due), Passed::RolledBack(3)), "set to {wall:?}");
+        assert_eq!(store.history().last().unwrap().at_us, wall.as_micros());
+    }
 }
 
 #[test]
