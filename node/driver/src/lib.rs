@@ -29,6 +29,7 @@ pub mod memory;
 pub mod packet;
 mod poll;
 pub mod ports;
+pub mod privilege;
 mod process;
 mod receive;
 mod route;
