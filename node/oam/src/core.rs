@@ -4,6 +4,8 @@ use crate::alarm::{Alarms, Change, Condition, Identity};
 use crate::exposition::Labelled;
 use crate::facts::{Facts, OamFact};
 use crate::history::History;
+use crate::http::connections::{Limits, Source};
+use crate::http::guess::Guesses;
 use crate::log::Levels;
 use crate::managed::Registry;
 use crate::token::Gate;
@@ -36,9 +38,11 @@ pub struct Core {
     pub levels: Levels,
     /// Serve `/metrics` without a token.
     pub metrics_open: AtomicBool,
+    /// What one peer may take of the API.
+    pub limits: Limits,
     /// Whether the site has started and does not drain.
     pub ready: AtomicBool,
-    /// Last turn of the ticker, microseconds since the UNIX epoch.
+    /// Last turn of the ticker, microseconds of [`Core::steady`].
     pub ticked_us: AtomicU64,
     pub(crate) live: watch::Sender<Arc<str>>,
     pub(crate) streams: Arc<tokio::sync::Semaphore>,
@@ -47,6 +51,8 @@ pub struct Core {
     alarms: Mutex<Alarms>,
     history: Mutex<History>,
     gate: Mutex<Gate>,
+    guesses: Mutex<Guesses>,
+    hosts: Mutex<Vec<String>>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -63,6 +69,8 @@ pub(crate) struct Parts {
     pub levels: Levels,
     pub token: String,
     pub metrics_open: bool,
+    pub hosts: Vec<String>,
+    pub limits: Limits,
     pub drain: Box<dyn Fn() + Send + Sync>,
 }
 
@@ -76,8 +84,9 @@ impl Core {
             facts: Facts::default(),
             levels: parts.levels,
             metrics_open: AtomicBool::new(parts.metrics_open),
+            limits: parts.limits,
             ready: AtomicBool::new(false),
-            ticked_us: AtomicU64::new(crate::clock::now().as_micros()),
+            ticked_us: AtomicU64::new(crate::clock::steady().as_micros()),
             live: watch::Sender::new(Arc::from("{}")),
             streams: Arc::new(tokio::sync::Semaphore::new(crate::http::STREAMS_MAX)),
             drain: parts.drain,
@@ -85,6 +94,8 @@ impl Core {
             alarms: Mutex::default(),
             history: Mutex::default(),
             gate: Mutex::new(Gate::new(parts.token)),
+            guesses: Mutex::default(),
+            hosts: Mutex::new(parts.hosts),
         }
     }
 
@@ -92,6 +103,18 @@ impl Core {
     #[must_use]
     pub fn now(&self) -> Time {
         crate::clock::now()
+    }
+
+    /// Both times, as a change of the configuration needs them.
+    #[must_use]
+    pub fn moment(&self) -> config::Moment {
+        config::Moment { wall: self.now(), steady: self.steady() }
+    }
+
+    /// The time for deadlines: it only moves forward, whatever happens to the clock on the wall.
+    #[must_use]
+    pub fn steady(&self) -> Time {
+        crate::clock::steady()
     }
 
     /// The configuration.
@@ -107,6 +130,21 @@ impl Core {
     /// Token and sessions.
     pub fn gate(&self) -> MutexGuard<'_, Gate> {
         lock(&self.gate)
+    }
+
+    /// Whether a source that sent a wrong token may be answered as usual; counts it.
+    pub(crate) fn may_guess(&self, source: Source) -> bool {
+        lock(&self.guesses).take(self.steady(), source)
+    }
+
+    /// Whether a name of the `Host` header is one of ours.
+    #[must_use]
+    pub fn is_own_name(&self, name: &str) -> bool {
+        lock(&self.hosts).iter().any(|own| own.eq_ignore_ascii_case(name))
+    }
+
+    pub(crate) fn set_hosts(&self, hosts: Vec<String>) {
+        *lock(&self.hosts) = hosts;
     }
 
     /// The alarms, to read.
@@ -184,7 +222,8 @@ impl Core {
     /// Whether the ticker still turns, and no function hangs.
     #[must_use]
     pub fn is_alive(&self) -> bool {
-        let turns = self.now().as_micros().saturating_sub(self.ticked_us.load(Relaxed)) < STUCK_US;
+        let now_us = self.steady().as_micros();
+        let turns = now_us.saturating_sub(self.ticked_us.load(Relaxed)) < STUCK_US;
         turns && !self.registry.functions().iter().any(|function| function.hung())
     }
 

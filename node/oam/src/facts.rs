@@ -10,6 +10,18 @@ event::facts! {
         /// A request carried no valid token or session.
         Unauthorized = Counter, Info, "oam_http_unauthorized_total",
             "HTTP requests refused for want of a valid token";
+        /// Wrong tokens beyond a source's budget.
+        Guessed = Counter, Warn, "oam_http_guesses_total",
+            "HTTP requests refused because their source sent too many wrong tokens";
+        /// A request named a host that is not ours.
+        Misdirected = Counter, Warn, "oam_http_misdirected_total",
+            "HTTP requests refused because they name a host that is not this site";
+        /// A connection made room for a newer one.
+        Shed = Counter, Warn, "oam_http_connections_shed_total",
+            "HTTP connections ended to make room for newer ones";
+        /// A peer drew out a head, a body or an answer.
+        Slow = Counter, Info, "oam_http_slow_total",
+            "HTTP connections ended because a head, a body or an answer took too long";
         /// A request failed on our side.
         Failed = Counter, Warn, "oam_http_failed_total", "HTTP requests answered with 5xx";
         /// Time to answer.

@@ -17,6 +17,10 @@ pub struct Section {
     /// Allow `listen` to be reachable from other machines. The connection is not encrypted: put
     /// a TLS proxy or a private network before it.
     pub allow_remote: bool,
+    /// Names under which the API is reached beside `localhost` and IP addresses, as behind a TLS
+    /// proxy or in DNS: a request for any other host is refused (DNS rebinding).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<String>,
     /// File with the access token; absent: `token` in the site's directory, made at first start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token_file: Option<String>,
@@ -54,6 +58,7 @@ impl Default for Section {
         Self {
             listen: "127.0.0.1:8080".into(),
             allow_remote: false,
+            hosts: Vec::new(),
             token_file: None,
             metrics_open: false,
             drain_s: 30,

@@ -1,10 +1,11 @@
 //! Start, change and end of the management side.
 
 use crate::core::{Core, Parts};
+use crate::http::connections::{self, Limits};
 use crate::log::Levels;
 use crate::managed::Registry;
 use crate::section::Section;
-use crate::{http, notify, ticker, token};
+use crate::{notify, ticker, token};
 use config::Store;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -14,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::runtime::Runtime;
-use tokio::sync::oneshot;
+use tokio::sync::watch;
 
 /// Threads that answer requests.
 const WORKERS: usize = 2;
@@ -37,6 +38,8 @@ pub struct Spec {
     pub store: Arc<Mutex<Store>>,
     /// The log levels.
     pub levels: Levels,
+    /// What one peer may take of the API.
+    pub limits: Limits,
     /// What `POST /api/v1/drain` does.
     pub drain: Box<dyn Fn() + Send + Sync>,
 }
@@ -46,7 +49,7 @@ struct Door {
     wanted: SocketAddr,
     bound: SocketAddr,
     /// Dropped: the server takes no new connection.
-    _stop: oneshot::Sender<()>,
+    _stop: watch::Sender<()>,
 }
 
 /// The running management side.
@@ -78,6 +81,8 @@ impl Oam {
             levels: spec.levels,
             token,
             metrics_open: section.metrics_open,
+            hosts: section.hosts.clone(),
+            limits: spec.limits,
             drain: spec.drain,
         }));
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -133,6 +138,7 @@ impl Oam {
             *door = open(runtime, &self.core, wanted, bind(wanted)?)?;
         }
         self.core.metrics_open.store(section.metrics_open, Relaxed);
+        self.core.set_hosts(section.hosts.clone());
         if self.core.levels.text() != section.log.filter {
             self.core.levels.set(&section.log.filter).map_err(io::Error::other)?;
         }
@@ -186,8 +192,8 @@ fn open(
     let bound = listener.local_addr()?;
     let _inside = runtime.enter();
     let listener = tokio::net::TcpListener::from_std(listener)?;
-    let (stop, stopped) = oneshot::channel::<()>();
-    runtime.spawn(http::connections::serve(listener, http::router(core), stopped));
+    let (stop, stopped) = watch::channel(());
+    runtime.spawn(connections::serve(Arc::clone(core), listener, stopped));
     tracing::info!(target: "oam", address = %bound, "API and console are served");
     Ok(Door { wanted, bound, _stop: stop })
 }

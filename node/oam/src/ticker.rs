@@ -54,7 +54,7 @@ fn second(core: &Core) {
     let sheets = core.sheets();
     core.history().record(core.now().as_millis() / 1_000, &sheets);
     core.live.send_replace(Arc::from(pulse(core).to_string()));
-    core.ticked_us.store(core.now().as_micros(), Relaxed);
+    core.ticked_us.store(core.steady().as_micros(), Relaxed);
 }
 
 /// One message of the live stream.
@@ -134,7 +134,7 @@ fn failed(name: &str, why: Option<String>) -> Condition {
 
 fn watch_store(core: &Core) {
     let mut store = core.store();
-    let passed = store.tick(core.now());
+    let passed = store.tick(core.moment());
     let (revision, pending) = (store.running().revision, store.pending());
     drop(store);
     core.facts.set(OamFact::Revision, revision);

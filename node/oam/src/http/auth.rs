@@ -4,7 +4,7 @@ use super::connections::Seat;
 use super::error::{ApiError, Body};
 use crate::core::Core;
 use crate::facts::OamFact;
-use axum::extract::{Request, State};
+use axum::extract::{Extension, Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
@@ -34,7 +34,7 @@ fn proof(core: &Core, headers: &HeaderMap) -> Proof {
         return Proof::Token;
     }
     match session(headers) {
-        Some(session) if core.gate().knows(core.now(), session) => Proof::Session,
+        Some(session) if core.gate().knows(core.steady(), session) => Proof::Session,
         _ => Proof::None,
     }
 }
@@ -52,6 +52,7 @@ fn foreign(method: &Method, headers: &HeaderMap) -> bool {
 
 /// Lets a request through that carries the token or a session.
 pub async fn require(State(core): State<Arc<Core>>, request: Request, next: Next) -> Response {
+    let seat = request.extensions().get::<Arc<Seat>>();
     let refused = match proof(&core, request.headers()) {
         Proof::Token => None,
         Proof::Session if foreign(request.method(), request.headers()) => Some((
@@ -60,6 +61,9 @@ pub async fn require(State(core): State<Arc<Core>>, request: Request, next: Next
             "the request comes from a page of another origin",
         )),
         Proof::Session => None,
+        Proof::None if is_guess(request.headers()) && !may_guess(&core, seat) => {
+            return guessed(&core);
+        }
         Proof::None => {
             let message = "send `Authorization: Bearer TOKEN`, or open a session with POST \
                 /api/v1/session; the token is in the file `token` of the site's directory";
@@ -67,15 +71,32 @@ pub async fn require(State(core): State<Arc<Core>>, request: Request, next: Next
         }
     };
     let Some((status, code, message)) = refused else {
-        if let Some(seat) = request.extensions().get::<Arc<Seat>>() {
-            seat.is_known();
-        }
+        seat.inspect(|seat| seat.prove());
         return next.run(request).await;
     };
     core.facts.add(OamFact::Unauthorized, 1);
     let mut response = ApiError::new(status, code, message).into_response();
     let scheme = HeaderValue::from_static("Bearer");
     response.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
+    response
+}
+
+/// Whether a request that proves nothing tried to.
+fn is_guess(headers: &HeaderMap) -> bool {
+    headers.contains_key(header::AUTHORIZATION) || session(headers).is_some()
+}
+
+fn may_guess(core: &Core, seat: Option<&Arc<Seat>>) -> bool {
+    seat.is_none_or(|seat| core.may_guess(seat.source))
+}
+
+/// The answer to one wrong token too many: it ends the connection.
+fn guessed(core: &Core) -> Response {
+    core.facts.add(OamFact::Guessed, 1);
+    let message = "too many wrong tokens came from this source; a right one is taken";
+    let error = ApiError::new(StatusCode::TOO_MANY_REQUESTS, "too-many-wrong-tokens", message);
+    let mut response = error.into_response();
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     response
 }
 
@@ -90,18 +111,25 @@ pub struct Credentials {
 #[utoipa::path(post, path = "/api/v1/session", tag = "session", request_body = Credentials,
     security(()),
     responses((status = 204, description = "the session is open"),
-        (status = 401, description = "wrong token", body = super::error::ErrorBody)))]
+        (status = 401, description = "wrong token", body = super::error::ErrorBody),
+        (status = 429, description = "too many", body = super::error::ErrorBody)))]
 pub async fn open(
     State(core): State<Arc<Core>>,
+    seat: Option<Extension<Arc<Seat>>>,
+    headers: HeaderMap,
     Body(credentials): Body<Credentials>,
 ) -> Result<Response, ApiError> {
-    let opened = core.gate().open(core.now(), credentials.token.trim());
+    let opened = core.gate().open(core.steady(), credentials.token.trim());
     let opened = opened.map_err(|error| ApiError::internal(error.to_string()))?;
     let Some(session) = opened else {
+        if !may_guess(&core, seat.as_deref()) {
+            return Ok(guessed(&core));
+        }
         core.facts.add(OamFact::Unauthorized, 1);
         return Err(ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "wrong token"));
     };
-    Ok(with_cookie(&session, crate::token::SESSION_LIFE.as_secs()))
+    seat.inspect(|seat| seat.prove());
+    Ok(with_cookie(&session, crate::token::SESSION_LIFE.as_secs(), &headers))
 }
 
 /// Ends the session of the cookie.
@@ -111,11 +139,15 @@ pub async fn close(State(core): State<Arc<Core>>, headers: HeaderMap) -> Respons
     if let Some(session) = session(&headers) {
         core.gate().close(session);
     }
-    with_cookie("", 0)
+    with_cookie("", 0, &headers)
 }
 
-fn with_cookie(session: &str, age_s: u64) -> Response {
-    let cookie = format!("{COOKIE}={session}; HttpOnly; SameSite=Strict; Path=/; Max-Age={age_s}");
+/// Sets the cookie; `Secure` where a proxy before us speaks TLS with the browser.
+fn with_cookie(session: &str, age_s: u64, headers: &HeaderMap) -> Response {
+    let over_tls = headers.get("x-forwarded-proto").is_some_and(|proto| proto == "https");
+    let secure = if over_tls { "; Secure" } else { "" };
+    let cookie =
+        format!("{COOKIE}={session}; HttpOnly; SameSite=Strict; Path=/; Max-Age={age_s}{secure}");
     let mut response = StatusCode::NO_CONTENT.into_response();
     if let Ok(cookie) = HeaderValue::from_str(&cookie) {
         response.headers_mut().insert(header::SET_COOKIE, cookie);

@@ -141,7 +141,7 @@ async fn with<T: Send + 'static>(
 }
 
 fn left_s(store: &Store, core: &Core) -> Option<u64> {
-    store.pending().map(|pending| pending.until.since(core.now()).as_secs())
+    store.pending().map(|pending| pending.until.since(core.steady()).as_secs())
 }
 
 fn done(store: &Store, core: &Core) -> Done {
@@ -244,7 +244,7 @@ pub async fn compare(State(core): State<Arc<Core>>) -> Result<String, ApiError> 
 pub async fn commit(State(core): State<Arc<Core>>, Body(order): Body<CommitOrder>) -> Answer<Done> {
     with(&core, move |store, core| {
         let confirm = order.confirm_s.map(Duration::from_secs);
-        match store.commit(core.now(), order.revision, confirm) {
+        match store.commit(core.moment(), order.revision, confirm) {
             Ok(revision) => {
                 core.facts.add(OamFact::Committed, 1);
                 tracing::info!(target: "config", revision, ?confirm, "committed");
@@ -282,7 +282,7 @@ pub async fn rollback(
     Body(order): Body<RollbackOrder>,
 ) -> Answer<Done> {
     with(&core, move |store, core| {
-        let revision = store.rollback(core.now(), order.to)?;
+        let revision = store.rollback(core.moment(), order.to)?;
         core.facts.add(OamFact::RolledBack, 1);
         tracing::info!(target: "config", revision, "rolled back");
         Ok(Json(done(store, core)))

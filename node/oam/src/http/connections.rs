@@ -1,113 +1,241 @@
-//! The connections of the API: how many there are, how long each may take, and who makes room when
-//! there are as many as there may be.
+//! The door of the API: connections with a place each, and time-outs on all that a peer may draw
+//! out.
+//!
+//! ```text
+//!   accept    a place, at once; none free: the oldest connection without a token, of the
+//!             source that holds most, loses its own
+//!   head      within Limits::head, of a new connection and of one that is kept open
+//!   body      within Limits::body (the layer in mod.rs; answered with 408)
+//!   answer    a write that moves nothing for Limits::stall ends the connection
+//! ```
+//!
+//! Nobody waits for a place: whoever asks for `/livez` is heard while others hold all the rest.
 
+use crate::core::Core;
+use crate::facts::OamFact;
 use axum::Router;
 use axum::body::Body;
-use futures_util::StreamExt as _;
+use axum::http::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
+use std::future::Future as _;
 use std::io;
-use std::net::IpAddr;
-use std::pin::Pin;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Notify, oneshot};
-use tokio::time::{Instant, Sleep};
+use tokio::sync::{oneshot, watch};
+use tokio::time::Sleep;
 use tower::ServiceExt as _;
 
-/// Connections at the same time.
-pub const CONNECTIONS_MAX: usize = 512;
-/// Time for the head of a request, from when the connection waits for it: an idle connection ends
-/// with it.
-const HEAD_TIME: Duration = Duration::from_secs(15);
-/// Time for the body of a request.
-const BODY_TIME: Duration = Duration::from_secs(15);
-/// Time in which the far end takes nothing of an answer.
-const STALL_TIME: Duration = Duration::from_secs(30);
 /// Pause after the kernel refused to accept (out of files).
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// What is known of a connection; requests carry it as an extension.
+/// What one peer may take of the API.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Connections at the same time.
+    pub connections_max: usize,
+    /// Time for the head of a request, from the connection's start or the answer before.
+    pub head: Duration,
+    /// Time for the body of a request.
+    pub body: Duration,
+    /// Longest time in which a peer takes nothing of its answer.
+    pub stall: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections_max: super::CONNECTIONS_MAX,
+            head: Duration::from_secs(10),
+            body: Duration::from_secs(30),
+            stall: Duration::from_secs(20),
+        }
+    }
+}
+
+/// Where a connection comes from, as budgets count it: an IPv4 address, an IPv6 /64.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Source(IpAddr);
+
+impl From<SocketAddr> for Source {
+    fn from(address: SocketAddr) -> Self {
+        Self(match address.ip().to_canonical() {
+            IpAddr::V6(ip) if !ip.is_loopback() => {
+                IpAddr::V6(Ipv6Addr::from_bits(ip.to_bits() & !u128::from(u64::MAX)))
+            }
+            ip => ip,
+        })
+    }
+}
+
+/// A connection, as its requests see it.
 #[derive(Debug)]
 pub struct Seat {
-    source: IpAddr,
-    since: Instant,
-    /// Some request on it has carried a token or a session.
-    is_known: AtomicBool,
-    displaced: Notify,
+    /// Where it comes from.
+    pub source: Source,
+    proved: AtomicBool,
+    /// Taken or dropped: the connection ends.
+    end: Mutex<Option<oneshot::Sender<()>>>,
 }
 
 impl Seat {
-    /// A request on the connection was authenticated.
-    pub fn is_known(&self) {
-        self.is_known.store(true, Relaxed);
+    /// A request of this connection carried a valid token or session.
+    pub fn prove(&self) {
+        self.proved.store(true, Relaxed);
+    }
+
+    fn end(&self) {
+        drop(self.end.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
 }
 
-/// All connections.
+/// The connections that stand, by their number: lower is older.
 #[derive(Debug, Default)]
 struct Seats {
-    taken: Mutex<(u64, BTreeMap<u64, Arc<Seat>>)>,
+    seats: BTreeMap<u64, Arc<Seat>>,
+    weights: HashMap<Source, usize>,
+    next: u64,
 }
 
 impl Seats {
-    fn taken(&self) -> MutexGuard<'_, (u64, BTreeMap<u64, Arc<Seat>>)> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    fn take(&mut self, source: Source) -> (u64, Arc<Seat>, oneshot::Receiver<()>) {
+        let (end, ended) = oneshot::channel();
+        let seat = Seat { source, proved: AtomicBool::new(false), end: Mutex::new(Some(end)) };
+        let (number, seat) = (self.next, Arc::new(seat));
+        self.next += 1;
+        self.seats.insert(number, Arc::clone(&seat));
+        *self.weights.entry(source).or_default() += 1;
+        (number, seat, ended)
     }
 
-    /// A place for a newcomer. When all are taken, one makes room: of those that nobody has proved
-    /// to be his before those known, of the source with the most before others, the oldest.
-    fn take(&self, source: IpAddr) -> (u64, Arc<Seat>) {
-        let mut taken = self.taken();
-        let (next, seats) = &mut *taken;
-        if seats.len() >= CONNECTIONS_MAX {
-            let mut counts: HashMap<IpAddr, usize> = HashMap::new();
-            seats.values().for_each(|seat| *counts.entry(seat.source).or_default() += 1);
-            let rank = |seat: &Arc<Seat>| {
-                let count = counts.get(&seat.source).copied().unwrap_or_default();
-                (seat.is_known.load(Relaxed), usize::MAX - count, seat.since)
-            };
-            let victim = seats.iter().min_by_key(|(_, seat)| rank(seat)).map(|(id, _)| *id);
-            if let Some(seat) = victim.and_then(|id| seats.remove(&id)) {
-                seat.displaced.notify_one();
+    fn free(&mut self, number: u64) -> Option<Arc<Seat>> {
+        let seat = self.seats.remove(&number)?;
+        if let Some(weight) = self.weights.get_mut(&seat.source) {
+            *weight -= 1;
+            if *weight == 0 {
+                self.weights.remove(&seat.source);
             }
         }
-        let seat = Arc::new(Seat {
-            source: source.to_canonical(),
-            since: Instant::now(),
-            is_known: AtomicBool::new(false),
-            displaced: Notify::new(),
-        });
-        let id = *next;
-        *next += 1;
-        seats.insert(id, Arc::clone(&seat));
-        (id, seat)
+        Some(seat)
     }
 
-    fn leave(&self, id: u64) {
-        self.taken().1.remove(&id);
+    /// Who makes room: without a token first, of the source that holds most, the oldest.
+    fn victim(&self) -> Option<u64> {
+        let key = |(number, seat): (&u64, &Arc<Seat>)| {
+            let weight = self.weights.get(&seat.source).copied().unwrap_or(0);
+            (seat.proved.load(Relaxed), Reverse(weight), *number)
+        };
+        self.seats.iter().map(key).min().map(|(_, _, number)| number)
     }
 }
 
-/// Serves until `stopped`; connections that stand go on.
-pub async fn serve(listener: TcpListener, router: Router, mut stopped: oneshot::Receiver<()>) {
-    let seats = Arc::new(Seats::default());
+type Shared = Arc<Mutex<Seats>>;
+
+fn lock(seats: &Shared) -> MutexGuard<'_, Seats> {
+    // Every change is a single call: what a panicking thread left behind is whole.
+    seats.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A connection that holds its place, an upgraded one too.
+struct Seated {
+    stream: TcpStream,
+    ended: oneshot::Receiver<()>,
+    stall: Duration,
+    stalled: Option<Pin<Box<Sleep>>>,
+    number: u64,
+    seats: Shared,
+    core: Arc<Core>,
+}
+
+impl Seated {
+    fn shed(&mut self, context: &mut Context<'_>) -> io::Result<()> {
+        match Pin::new(&mut self.ended).poll(context) {
+            Poll::Ready(_) => Err(io::ErrorKind::ConnectionAborted.into()),
+            Poll::Pending => Ok(()),
+        }
+    }
+
+    /// What the peer does not take within the time ends it.
+    fn watched<T>(
+        &mut self,
+        context: &mut Context<'_>,
+        written: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
+        if written.is_ready() {
+            self.stalled = None;
+            return written;
+        }
+        let stall = self.stall;
+        let stalled = self.stalled.get_or_insert_with(|| Box::pin(tokio::time::sleep(stall)));
+        ready!(stalled.as_mut().poll(context));
+        self.core.facts.add(OamFact::Slow, 1);
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+    }
+}
+
+impl Drop for Seated {
+    fn drop(&mut self) {
+        lock(&self.seats).free(self.number);
+    }
+}
+
+impl AsyncRead for Seated {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        self.shed(context)?;
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for Seated {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.shed(context)?;
+        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.watched(context, written)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let flushed = Pin::new(&mut self.stream).poll_flush(context);
+        self.watched(context, flushed)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+/// Serves until the other end of `open` is dropped; answers under way may end.
+pub async fn serve(core: Arc<Core>, listener: TcpListener, mut open: watch::Receiver<()>) {
+    let router = super::router(&core);
+    let seats = Shared::default();
     loop {
         let accepted = tokio::select! {
-            _ = &mut stopped => return,
             accepted = listener.accept() => accepted,
+            _ = open.changed() => return,
         };
         match accepted {
             Ok((stream, from)) => {
                 let _ = stream.set_nodelay(true);
-                tokio::spawn(serve_one(stream, from.ip(), Arc::clone(&seats), router.clone()));
+                let (seated, seat) = sit(&core, &seats, stream, from.into());
+                let (router, open) = (router.clone(), open.clone());
+                tokio::spawn(connection(core.limits, router, seated, seat, open));
             }
             Err(error) => {
                 tracing::warn!(target: "oam", %error, "a connection cannot be accepted");
@@ -117,83 +245,60 @@ pub async fn serve(listener: TcpListener, router: Router, mut stopped: oneshot::
     }
 }
 
-async fn serve_one(stream: TcpStream, from: IpAddr, seats: Arc<Seats>, router: Router) {
-    let (id, seat) = seats.take(from);
-    let of_requests = Arc::clone(&seat);
-    let service = service_fn(move |request: hyper::Request<Incoming>| {
-        let mut request = request.map(|body| timed(Body::new(body)));
-        request.extensions_mut().insert(Arc::clone(&of_requests));
-        router.clone().oneshot(request)
-    });
-    let stream = TokioIo::new(Stalling { stream, stalled: None });
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_TIME)
-        .serve_connection(stream, service)
-        .with_upgrades();
-    tokio::select! {
-        // How a connection ends is the far end's own affair.
-        _ = connection => {}
-        () = seat.displaced.notified() => {}
-    }
-    seats.leave(id);
-}
-
-/// A body that must have come within its time.
-fn timed(body: Body) -> Body {
-    let deadline = Instant::now() + BODY_TIME;
-    let stream = body.into_data_stream();
-    Body::from_stream(futures_util::stream::unfold(stream, move |mut stream| async move {
-        match tokio::time::timeout_at(deadline, stream.next()).await {
-            Ok(item) => item.map(|item| (item, stream)),
-            Err(_) => {
-                let late = io::Error::new(io::ErrorKind::TimedOut, "the body came too slowly");
-                Some((Err(axum::Error::new(late)), stream))
-            }
-        }
-    }))
-}
-
-/// A connection whose far end must take what is written within its time.
-struct Stalling {
+fn sit(
+    core: &Arc<Core>,
+    shared: &Shared,
     stream: TcpStream,
-    stalled: Option<Pin<Box<Sleep>>>,
-}
-
-impl AsyncRead for Stalling {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(context, buffer)
+    source: Source,
+) -> (Seated, Arc<Seat>) {
+    let mut seats = lock(shared);
+    let (number, seat, ended) = seats.take(source);
+    if seats.seats.len() > core.limits.connections_max
+        && let Some(victim) = seats.victim().and_then(|number| seats.free(number))
+    {
+        victim.end();
+        core.facts.add(OamFact::Shed, 1);
     }
+    drop(seats);
+    let seated = Seated {
+        stream,
+        ended,
+        stall: core.limits.stall,
+        stalled: None,
+        number,
+        seats: Arc::clone(shared),
+        core: Arc::clone(core),
+    };
+    (seated, seat)
 }
 
-impl AsyncWrite for Stalling {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
-        if written.is_ready() {
-            self.stalled = None;
-            return written;
+async fn connection(
+    limits: Limits,
+    router: Router,
+    seated: Seated,
+    seat: Arc<Seat>,
+    mut open: watch::Receiver<()>,
+) {
+    let core = Arc::clone(&seated.core);
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(Arc::clone(&seat));
+        router.clone().oneshot(request.map(Body::new))
+    });
+    let served = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.head)
+        .serve_connection(TokioIo::new(seated), service)
+        .with_upgrades();
+    let mut served = pin!(served);
+    let ended = tokio::select! {
+        ended = served.as_mut() => ended,
+        _ = open.changed() => {
+            served.as_mut().graceful_shutdown();
+            served.await
         }
-        let stalled = self.stalled.get_or_insert_with(|| Box::pin(tokio::time::sleep(STALL_TIME)));
-        stalled
-            .as_mut()
-            .poll(context)
-            .map(|()| Err(io::Error::new(io::ErrorKind::TimedOut, "the far end takes nothing")))
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
+    };
+    if ended.is_err_and(|error| error.is_timeout()) {
+        core.facts.add(OamFact::Slow, 1);
     }
 }
 
@@ -201,18 +306,31 @@ impl AsyncWrite for Stalling {
 mod tests {
     use super::*;
 
-    #[tokio::test]
-    async fn a_stranger_of_the_busiest_source_makes_room_and_known_ones_stay() {
-        let seats = Seats::default();
-        let (known, seat) = seats.take([127, 0, 0, 1].into());
-        seat.is_known();
-        let crowd: Vec<u64> =
-            (0..CONNECTIONS_MAX - 2).map(|_| seats.take([10, 0, 0, 1].into()).0).collect();
-        let (other, _) = seats.take([10, 0, 0, 2].into());
-        let (newcomer, _) = seats.take([10, 0, 0, 3].into());
-        let taken = seats.taken();
-        assert_eq!(taken.1.len(), CONNECTIONS_MAX);
-        assert!(!taken.1.contains_key(&crowd[0]), "the oldest of the crowd");
-        assert!([known, other, newcomer, crowd[1]].iter().all(|id| taken.1.contains_key(id)));
+    fn source(text: &str) -> Source {
+        Source::from(SocketAddr::new(text.parse().unwrap(), 1))
+    }
+
+    #[test]
+    fn room_is_made_by_the_source_that_holds_most_its_oldest_first() {
+        let mut seats = Seats::default();
+        let (few, _, _a) = seats.take(source("192.0.2.1"));
+        let (proved, seat, _b) = seats.take(source("192.0.2.2"));
+        seat.prove();
+        let (oldest, _, _c) = seats.take(source("192.0.2.2"));
+        let (newest, _, _d) = seats.take(source("192.0.2.2"));
+        for expected in [oldest, newest, few, proved] {
+            assert_eq!(seats.victim(), Some(expected));
+            seats.free(expected);
+        }
+        assert!(seats.victim().is_none() && seats.weights.is_empty());
+    }
+
+    #[test]
+    fn a_source_is_an_address_or_a_64() {
+        assert_eq!(source("2001:db8::1"), source("2001:db8::ffff:1"));
+        assert_ne!(source("2001:db8::1"), source("2001:db8:0:1::1"));
+        assert_eq!(source("::ffff:192.0.2.1"), source("192.0.2.1"));
+        assert_ne!(source("192.0.2.1"), source("192.0.2.2"));
+        assert_ne!(source("::1"), source("::2"));
     }
 }

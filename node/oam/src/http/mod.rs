@@ -13,7 +13,10 @@ pub mod configuration;
 pub mod connections;
 pub mod error;
 pub mod functions;
+pub mod guess;
+pub mod host;
 pub mod metrics;
+pub mod patience;
 pub mod site;
 
 use crate::console;
@@ -37,6 +40,8 @@ use utoipa_axum::routes;
 
 /// Live streams at the same time.
 pub const STREAMS_MAX: usize = 64;
+/// Connections at the same time; for one more, another is ended.
+pub const CONNECTIONS_MAX: usize = 512;
 /// Longest body of a request, octets, where a route does not say otherwise.
 pub const BODY_BYTES_MAX: usize = config::SITE_BYTES_MAX + 1024;
 
@@ -105,10 +110,14 @@ pub fn description() -> OpenApi {
     openapi
 }
 
+/// Longest body of a request that needs no token, octets.
+pub const OPEN_BODY_BYTES_MAX: usize = 4096;
+
 /// Every route of the server.
 pub fn router(core: &Arc<Core>) -> Router {
     let require = || from_fn_with_state(Arc::clone(core), auth::require);
     let (open, _) = open().split_for_parts();
+    let open = open.layer(DefaultBodyLimit::max(OPEN_BODY_BYTES_MAX));
     let (closed, _) = closed().split_for_parts();
     // One segment in the description, any number here: OpenAPI cannot say it.
     let closed = closed
@@ -129,6 +138,8 @@ pub fn router(core: &Arc<Core>) -> Router {
         })
         .method_not_allowed_fallback(wrong_method)
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
+        .layer(from_fn_with_state(Arc::clone(core), patience::timely))
+        .layer(from_fn_with_state(Arc::clone(core), host::own))
         .layer(from_fn_with_state(Arc::clone(core), measure))
         .with_state(Arc::clone(core))
 }

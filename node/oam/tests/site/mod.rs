@@ -2,6 +2,7 @@
 
 use config::{Archive, Disk, Doorway, Issue, Plant, Store};
 use event::{Cells, Sheet};
+use oam::http::connections::Limits;
 use oam::log::Levels;
 use oam::{Managed, Oam, PortRow, Registry, Section, Spec, State};
 use runtime::{Ask, AskError};
@@ -129,7 +130,12 @@ impl Answer {
     }
 }
 
-fn spec(folder: &Path, registry: &Arc<Registry>, drained: &Arc<AtomicBool>) -> Spec {
+fn spec(
+    folder: &Path,
+    registry: &Arc<Registry>,
+    drained: &Arc<AtomicBool>,
+    limits: Limits,
+) -> Spec {
     let file = folder.join("site.toml");
     std::fs::write(&file, "number = 1\n").unwrap();
     let archive: Box<dyn Archive> = Box::new(Disk::open(&folder.join("config"), &file).unwrap());
@@ -142,6 +148,7 @@ fn spec(folder: &Path, registry: &Arc<Registry>, drained: &Arc<AtomicBool>) -> S
         registry: Arc::clone(registry),
         store: Arc::new(Mutex::new(store)),
         levels: Levels::default(),
+        limits,
         drain: Box::new(move || drained.store(true, Relaxed)),
     }
 }
@@ -152,6 +159,17 @@ impl Site {
     }
 
     pub fn with(change: impl FnOnce(Section) -> Section) -> Self {
+        Self::made(change, Limits::default())
+    }
+
+    /// With few places, and time-outs that a test can wait for.
+    pub fn hasty() -> Self {
+        let short = Duration::from_millis(300);
+        let limits = Limits { connections_max: 64, head: short, body: short, stall: short };
+        Self::made(|section| section, limits)
+    }
+
+    fn made(change: impl FnOnce(Section) -> Section, limits: Limits) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let (registry, drained) = (Registry::new(), Arc::new(AtomicBool::new(false)));
         let player = Arc::new(Player {
@@ -162,7 +180,7 @@ impl Site {
         });
         registry.set_functions(vec![Arc::clone(&player) as Arc<dyn Managed>]);
         let section = Section { listen: "127.0.0.1:0".into(), ..Section::default() };
-        let spec = spec(folder.path(), &registry, &drained);
+        let spec = spec(folder.path(), &registry, &drained, limits);
         let oam = Oam::start(spec, &change(section)).unwrap();
         oam.core().ready.store(true, Relaxed);
         let token = std::fs::read_to_string(folder.path().join("token")).unwrap();
