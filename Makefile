@@ -10,7 +10,7 @@
 
 PACKAGES := bgpdump bird2 build-essential ca-certificates chromium clang curl dpdk-dev ethtool exabgp frr gobgpd \
 	iperf3 iproute2 iputils-ping kamailio kamailio-tls-modules libusrsctp-dev libusrsctp-examples openbgpd \
-	pmacct procps python3-scapy qemu-system-x86 sip-tester stayrtr traceroute tshark
+	pmacct procps python3-scapy qemu-system-x86 sip-tester stayrtr systemd traceroute tshark
 CARGO := cargo
 TANDEM = $(or $(CARGO_TARGET_DIR),target)/release/tandem
 

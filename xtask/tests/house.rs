@@ -231,3 +231,46 @@ fn every_library_of_the_pure_floors_is_held_to_the_bans() {
         assert!(inherits, "{name} does not take the workspace's lints");
     }
 }
+
+/// A unit of docs/, as systemd would load it; its program is one that every machine has.
+fn unit(folder: &Path, name: &str) -> PathBuf {
+    let text = fs::read_to_string(root().join("docs").join(name)).unwrap();
+    let path = folder.join(name);
+    fs::write(&path, text.replace("/usr/bin/tandem ", "/bin/true ")).unwrap();
+    path
+}
+
+/// What `systemd-analyze` says, and whether it is content.
+fn analyzed(words: &[&str], unit: &Path) -> (bool, String) {
+    let run = Command::new("systemd-analyze").args(words).arg(unit).output();
+    let run = run.expect("systemd-analyze runs: it is in the Debian package systemd");
+    let said = [run.stdout, run.stderr].concat();
+    (run.status.success(), String::from_utf8_lossy(&said).into_owned())
+}
+
+/// An exposure of 5.0 is systemd's own border between what is confined and what is not.
+const EXPOSURE: [&str; 4] = ["security", "--offline=yes", "--threshold=49", "--no-pager"];
+const VERIFY: [&str; 2] = ["verify", "--man=no"];
+
+#[test]
+fn the_units_are_valid_and_confined_and_forwarders_outlive_the_control() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["tandem.service", "tandem-forwarder@.service"] {
+        let unit = unit(folder.path(), name);
+        let (valid, said) = analyzed(&VERIFY, &unit);
+        assert!(valid && said.trim().is_empty(), "{name}: {said}");
+        let (confined, said) = analyzed(&EXPOSURE, &unit);
+        assert!(confined, "{name}: {said}");
+    }
+    let control = fs::read_to_string(root().join("docs/tandem.service")).unwrap();
+    assert!(control.lines().any(|line| line == "KillMode=process"));
+}
+
+#[test]
+fn a_unit_that_is_wrong_or_open_is_seen() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("open.service");
+    fs::write(&path, "[Service]\nExecStart=/bin/true\nKilMode=process\n").unwrap();
+    assert!(!analyzed(&VERIFY, &path).1.trim().is_empty());
+    assert!(!analyzed(&EXPOSURE, &path).0);
+}
