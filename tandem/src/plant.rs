@@ -204,6 +204,7 @@ fn doorway_of(path: &str, section: &Section, address: std::net::SocketAddr) -> D
             name: String::new(),
             directory: String::new(),
             memory_mb: 0,
+            core_dumps: false,
         },
         oam: oam::Section { listen: String::new(), ..oam::Section::default() },
         pool: None,

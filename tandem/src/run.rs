@@ -60,13 +60,18 @@ impl Wishes {
 
 /// Runs a site until a signal or the API drains it.
 pub fn run(file: &Path) -> Result<(), Exit> {
+    driver::privilege::keep_files();
     let (text, site) = check::read(file)?;
+    let hidden = if site.site.core_dumps { Ok(()) } else { driver::privilege::keep_memory() };
     let directory = site.directory(file);
     fs::create_dir_all(&directory)
         .map_err(|error| Exit::Failed(format!("{}: {error}", directory.display())))?;
     let _lock = lock(&directory)?;
     check::refuse(file, &text, probe(&site, &directory, &[]))?;
     let levels = Levels::install(&site.oam.log).map_err(Exit::Failed)?;
+    if let Err(error) = hidden {
+        tracing::warn!(target: "site", %error, "keys may leave by a core file or a debugger");
+    }
     if site.site.memory_mb > 0 {
         let taken = driver::memory::take(site.site.memory_mb);
         let issue = |error: std::io::Error| {
@@ -150,6 +155,7 @@ impl Running {
             registry,
             store: Arc::new(Mutex::new(store)),
             levels,
+            limits: oam::http::connections::Limits::default(),
             drain: Box::new(move || drain.store(true, Relaxed)),
         };
         let oam = match Oam::start(spec, &site.oam) {

@@ -53,6 +53,10 @@ pub struct SiteSection {
     /// that grows under load waits for the machine. Changes with a restart of the site.
     #[serde(default)]
     pub memory_mb: u32,
+    /// Let the process leave core files and be looked into by a debugger of its user; without,
+    /// its keys and passwords stay in it. Changes with a restart of the site.
+    #[serde(default)]
+    pub core_dumps: bool,
 }
 
 /// A section that is a function.
