@@ -234,9 +234,9 @@ fn every_library_of_the_pure_floors_is_held_to_the_bans() {
 
 /// A unit of docs/, as systemd would load it; its program is one that every machine has.
 fn unit(folder: &Path, name: &str) -> PathBuf {
-    let text = fs::read_to_string(root().join("docs").join(name)).unwrap();
+    let text = fs::read_to_string(root().join("docs").join(name)).expect("the unit is there");
     let path = folder.join(name);
-    fs::write(&path, text.replace("/usr/bin/tandem ", "/bin/true ")).unwrap();
+    fs::write(&path, text.replace("/usr/bin/tandem ", "/bin/true ")).expect("written");
     path
 }
 
@@ -254,7 +254,7 @@ const VERIFY: [&str; 2] = ["verify", "--man=no"];
 
 #[test]
 fn the_units_are_valid_and_confined_and_forwarders_outlive_the_control() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("a folder");
     for name in ["tandem.service", "tandem-forwarder@.service"] {
         let unit = unit(folder.path(), name);
         let (valid, said) = analyzed(&VERIFY, &unit);
@@ -262,15 +262,15 @@ fn the_units_are_valid_and_confined_and_forwarders_outlive_the_control() {
         let (confined, said) = analyzed(&EXPOSURE, &unit);
         assert!(confined, "{name}: {said}");
     }
-    let control = fs::read_to_string(root().join("docs/tandem.service")).unwrap();
+    let control = fs::read_to_string(root().join("docs/tandem.service")).expect("there");
     assert!(control.lines().any(|line| line == "KillMode=process"));
 }
 
 #[test]
 fn a_unit_that_is_wrong_or_open_is_seen() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("open.service");
-    fs::write(&path, "[Service]\nExecStart=/bin/true\nKilMode=process\n").unwrap();
+    fs::write(&path, "[Service]\nExecStart=/bin/true\nKilMode=process\n").expect("written");
     assert!(!analyzed(&VERIFY, &path).1.trim().is_empty());
     assert!(!analyzed(&EXPOSURE, &path).0);
 }
