@@ -1,5 +1,6 @@
 //! Where revisions are kept: a folder with one file per revision and an index, and the site file
-//! itself. Revisions hold passwords: the folder is 0700, what is in it 0600. Every write goes to a temporary file first, is synced, and is renamed into place.
+//! itself. Revisions hold passwords: the folder is 0700, what is in it 0600. Every write goes to a
+//! temporary file first, is synced, and is renamed into place.
 
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
