@@ -318,7 +318,8 @@ pub struct Lab {
 pub enum LabCommand {
     /// Name the experiments, a line each.
     List,
-    /// Send a flood of packets with forged sources; refused outside of the lab's namespaces.
+    /// Attack: forged packets, or hostile use of sockets; refused outside of the lab's namespaces
+    /// and of loopback.
     Attack(Attack),
     /// Put emulated links between interfaces, for packets of any program.
     Link(Box<Link>),
@@ -341,6 +342,9 @@ pub enum LabCommand {
         /// Real packets between namespaces, where it is a simulation otherwise (`sctp-failover`).
         #[arg(long)]
         live: bool,
+        /// Another `tandem` that is attacked in place of this one (`hardening`).
+        #[arg(long, value_name = "PATH")]
+        binary: Option<PathBuf>,
         #[command(flatten)]
         reflection: Reflection,
         #[command(flatten)]
@@ -383,36 +387,41 @@ pub struct Reflection {
     pub mrt: Option<std::path::PathBuf>,
 }
 
-/// A flood of forged packets.
+/// An attack.
 #[derive(Debug, Args)]
 pub struct Attack {
     /// What it consists of.
     #[arg(value_enum)]
     pub kind: AttackKind,
-    /// The interface: a veth in a namespace whose name begins with `tq-`, or lo.
+    /// The interface of a flood: a veth in a namespace whose name begins with `tq-`, or lo.
     #[arg(long)]
-    pub interface: String,
+    pub interface: Option<String>,
     /// Where it goes: 10.0.0.1:5060.
     #[arg(long)]
     pub to: SocketAddrV4,
+    /// Another address: where the accomplice of `oversized-dialogs` answers, the address that
+    /// `init` names as its own.
+    #[arg(long)]
+    pub other: Option<SocketAddrV4>,
     /// The target's link-layer address; absent: the kernel is asked for it.
     #[arg(long)]
     pub mac: Option<String>,
-    /// Packets a second.
+    /// Packets, connections, dialogs or sessions a second.
     #[arg(long, default_value_t = 10_000)]
     pub rate: u32,
     /// How long, seconds.
     #[arg(long, default_value_t = 10, value_parser = seconds(1..=600))]
     pub seconds: u64,
-    /// Addresses that it claims to come from.
-    #[arg(long, default_value = "198.18.0.0/15")]
-    pub sources: String,
+    /// Addresses that it comes from, or claims to; absent: 198.18.0.0/15 for a flood of packets,
+    /// 127.66.0.0/30 for what uses sockets.
+    #[arg(long)]
+    pub sources: Option<String>,
     /// One JSON object on standard output and nothing else.
     #[arg(long)]
     pub json: bool,
 }
 
-/// What a flood consists of.
+/// What an attack consists of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum AttackKind {
     /// SIP INVITEs over UDP.
@@ -423,6 +432,30 @@ pub enum AttackKind {
     Icmp,
     /// TCP SYNs.
     Syn,
+    /// UDP datagrams to every address of the target's /16, for its router to look for.
+    NeighbourScan,
+    /// First fragments of which the rest never comes.
+    Fragments,
+    /// TCP connections on which nothing is said.
+    IdleConnections,
+    /// TLS greetings that break off.
+    HalfHandshakes,
+    /// SIP requests over TCP whose answers are never read.
+    SlowReading,
+    /// Heartbeats of a pair's other node that it did not send.
+    Replica,
+    /// Requests for an arbiter's vote in the name of a node that did not ask.
+    Arbiter,
+    /// HEP3 packets of calls that nobody made.
+    Hep,
+    /// SCTP associations whose INIT names the address of `--other`.
+    Init,
+    /// SIP requests within dialogs that nobody has.
+    StrangersDialogs,
+    /// SIP dialogs whose names grow past what a datagram holds.
+    OversizedDialogs,
+    /// BGP paths that do not fit once their AS numbers have four octets.
+    WideningPaths,
 }
 
 /// The demonstration.

@@ -10,9 +10,19 @@ use std::time::Duration;
 pub fn lab(lab: Lab) -> Result<(), Exit> {
     match lab.command {
         LabCommand::List => list(),
-        LabCommand::Attack(attack) => flood(&attack),
+        LabCommand::Attack(asked) => attack(&asked),
         LabCommand::Link(link) => emulate::run(&link),
-        LabCommand::Run { name, quick, json, scenarios, output, live, reflection, plane } => {
+        LabCommand::Run {
+            name,
+            quick,
+            json,
+            scenarios,
+            output,
+            live,
+            binary,
+            reflection,
+            plane,
+        } => {
             let known = experiments::list().iter().find(|experiment| experiment.name == name);
             let Some(experiment) = known else {
                 let what = format!("no experiment is called `{name}`; see `tandem lab list`");
@@ -20,6 +30,9 @@ pub fn lab(lab: Lab) -> Result<(), Exit> {
             };
             if live && !experiment.has_live() {
                 return Err(Exit::Usage(format!("--live: `{name}` is no simulation")));
+            }
+            if binary.is_some() && !experiment.has_binary() {
+                return Err(Exit::Usage(format!("--binary: `{name}` has no such choice")));
             }
             let reflection = sizes(reflection);
             if reflection.is_some() && !experiment.has_sizes() {
@@ -34,7 +47,11 @@ pub fn lab(lab: Lab) -> Result<(), Exit> {
             }
             let plane = plane.unwrap_or_default();
             let options = Options::of_this_executable(quick)?;
-            let options = Options { scenarios, output, live, reflection, plane, ..options };
+            let tandem = match binary {
+                Some(path) => std::path::absolute(path)?,
+                None => options.tandem.clone(),
+            };
+            let options = Options { scenarios, output, live, reflection, plane, tandem, ..options };
             let outcome = experiments::run(&name, &options)?;
             let printed = if json { format!("{}\n", outcome.json()) } else { outcome.table() };
             output::text(&printed)?;
@@ -66,24 +83,62 @@ fn plane_sizes(asked: Plane) -> Option<experiments::Plane> {
     is_asked.then_some(experiments::Plane { full, routes, flows })
 }
 
-/// Sends a flood of forged packets.
-fn flood(asked: &Attack) -> Result<(), Exit> {
-    let sources = asked.sources.parse().map_err(|why| Exit::Usage(format!("--sources: {why}")))?;
-    let kind = match asked.kind {
-        AttackKind::Invite => attack::Kind::Invite,
-        AttackKind::Register => attack::Kind::Register,
-        AttackKind::Icmp => attack::Kind::Icmp,
-        AttackKind::Syn => attack::Kind::Syn,
-    };
-    let place = attack::Place::find(&asked.interface, *asked.to.ip(), asked.mac.as_deref())?;
+/// How an attack is carried out.
+enum Means {
+    Frames(attack::Kind),
+    Sockets(attack::SocketKind),
+}
+
+const fn means(kind: AttackKind) -> Means {
+    use attack::{Kind, SocketKind};
+    match kind {
+        AttackKind::Invite => Means::Frames(Kind::Invite),
+        AttackKind::Register => Means::Frames(Kind::Register),
+        AttackKind::Icmp => Means::Frames(Kind::Icmp),
+        AttackKind::Syn => Means::Frames(Kind::Syn),
+        AttackKind::NeighbourScan => Means::Frames(Kind::Scan),
+        AttackKind::Fragments => Means::Frames(Kind::Fragment),
+        AttackKind::IdleConnections => Means::Sockets(SocketKind::Idle),
+        AttackKind::HalfHandshakes => Means::Sockets(SocketKind::HalfTls),
+        AttackKind::SlowReading => Means::Sockets(SocketKind::SlowReading),
+        AttackKind::Replica => Means::Sockets(SocketKind::Replica),
+        AttackKind::Arbiter => Means::Sockets(SocketKind::Arbiter),
+        AttackKind::Hep => Means::Sockets(SocketKind::Hep),
+        AttackKind::Init => Means::Sockets(SocketKind::Init),
+        AttackKind::StrangersDialogs => Means::Sockets(SocketKind::Strangers),
+        AttackKind::OversizedDialogs => Means::Sockets(SocketKind::Oversized),
+        AttackKind::WideningPaths => Means::Sockets(SocketKind::WideningPath),
+    }
+}
+
+/// Attacks, and says what was sent.
+fn attack(asked: &Attack) -> Result<(), Exit> {
     let time = Duration::from_secs(asked.seconds);
-    let flood = attack::Attack { kind, target: asked.to, sources, rate: asked.rate, time };
-    let report = attack::run(&flood, &place)?;
+    attack::end_at_signals()?;
+    let sources = |usual: &str| {
+        let text = asked.sources.as_deref().unwrap_or(usual);
+        text.parse().map_err(|why| Exit::Usage(format!("--sources: {why}")))
+    };
+    let Attack { to: target, other, rate, .. } = *asked;
+    let report = match means(asked.kind) {
+        Means::Frames(kind) => {
+            let missing = || Exit::Usage("--interface: a flood of packets needs one".into());
+            let interface = asked.interface.as_deref().ok_or_else(missing)?;
+            let sources = sources("198.18.0.0/15")?;
+            let place = attack::Place::find(interface, *target.ip(), asked.mac.as_deref())?;
+            attack::run(&attack::Attack { kind, target, sources, rate, time }, &place)?
+        }
+        Means::Sockets(kind) => {
+            let sources = sources("127.66.0.0/30")?;
+            let asked = attack::SocketAttack { kind, target, sources, other, rate, time };
+            attack::run_by_sockets(&asked)?
+        }
+    };
     if asked.json {
         return output::text(&format!("{}\n", serde_json::json!(report)));
     }
     output::text(&format!(
-        "{} packets in {:.1} s: {:.0} packets/s, {:.0} Mbit/s\n",
+        "{} sent in {:.1} s: {:.0} a second, {:.0} Mbit/s\n",
         report.frames, report.seconds, report.frames_per_s, report.mbit_s
     ))
 }

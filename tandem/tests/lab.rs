@@ -36,6 +36,23 @@ fn without_root_rows_are_listed_with_the_reason_and_the_status_is_1() {
     }
 }
 
+#[test]
+fn an_attack_on_anybody_outside_is_refused_and_one_on_nobody_here_ends_in_time() {
+    let attack = |to: &str| {
+        let words = ["lab", "attack", "strangers-dialogs", "--to", to, "--rate", "50", "--json"];
+        Command::new(TANDEM).args(words).args(["--seconds", "1"]).output().unwrap()
+    };
+    let refused = attack("192.0.2.1:5060");
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("refused"), "{refused:?}");
+    let ended = attack("127.0.0.1:9");
+    let report: Value = serde_json::from_slice(&ended.stdout).unwrap();
+    assert!(report["seconds"].as_f64().unwrap() >= 1.0, "{report}");
+    let missing = ["lab", "attack", "fragments", "--to", "127.0.0.1:9"];
+    let missing = Command::new(TANDEM).args(missing).output().unwrap();
+    assert_eq!(missing.status.code(), Some(2), "{missing:?}");
+}
+
 /// Processes that stand below this directory.
 fn standing_in(directory: &Path) -> usize {
     let places = std::fs::read_dir("/proc").unwrap().flatten();

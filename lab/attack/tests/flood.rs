@@ -1,5 +1,5 @@
 //! A flood between two namespaces of the lab arrives; from anywhere else it is refused. Needs
-//! root: without it only the refusal is tested.
+//! root: without it they fail, unless `TANDEM_MAY_SKIP=1` says that they may be left out.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use attack::{Attack, Kind, Namespace, Place, Veth};
@@ -8,6 +8,19 @@ use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
 use std::time::Duration;
 
 const TARGET: Ipv4Addr = Ipv4Addr::new(10, 198, 1, 1);
+
+/// What there must be; `None` where a test may be left out for want of it.
+fn allowed<T>(made: anyhow::Result<T>) -> Option<T> {
+    let may_skip = std::env::var("TANDEM_MAY_SKIP").is_ok_and(|it| it == "1");
+    match made {
+        Ok(made) => Some(made),
+        Err(why) if may_skip => {
+            eprintln!("left out, as TANDEM_MAY_SKIP=1 allows: {why:#}");
+            None
+        }
+        Err(why) => panic!("{why:#}; TANDEM_MAY_SKIP=1 leaves this test out"),
+    }
+}
 
 #[test]
 fn outside_of_the_lab_a_flood_is_refused() {
@@ -21,7 +34,7 @@ fn outside_of_the_lab_a_flood_is_refused() {
 
 #[test]
 fn a_flood_arrives_from_many_sources() {
-    let Ok(one) = Namespace::new("one") else { return };
+    let Some(one) = allowed(Namespace::new("one")) else { return };
     let two = Namespace::new("two").unwrap();
     let end = |namespace, addresses, mac| Veth { namespace, interface: "wire", addresses, mac };
     Veth::pair(
@@ -65,8 +78,8 @@ fn a_flood_arrives_from_many_sources() {
 #[test]
 fn what_a_killed_lab_left_is_removed_before_the_next_one_begins() {
     let left = format!("tq-{}-left", u32::MAX); // no process has this number
-    if attack::run_ip(&["netns", "add", &left]).is_err() {
-        return eprintln!("skipped: no namespaces");
+    if allowed(attack::run_ip(&["netns", "add", &left])).is_none() {
+        return;
     }
     let own = Namespace::new("next").unwrap();
     let shown = attack::run_ip(&["netns", "list"]).unwrap();

@@ -5,6 +5,7 @@
 
 mod contract;
 pub mod demo;
+mod hardening;
 mod host;
 mod page;
 mod progress;
@@ -130,6 +131,11 @@ const EXPERIMENTS: &[Experiment] = &[
         run: router::denial_of_service::run,
     },
     Experiment {
+        name: "hardening",
+        line: "what is left of good traffic beside each attack of `tandem lab attack`",
+        run: hardening::run,
+    },
+    Experiment {
         name: "sipp",
         line: "SIPp's own scenarios through the SSC, every call found in the SAS",
         run: sipp::run,
@@ -149,6 +155,12 @@ impl Experiment {
         let names =
             [router::throughput::NAME, router::services::NAME, router::denial_of_service::NAME];
         names.contains(&self.name)
+    }
+
+    /// Whether another `tandem` than this one can be measured.
+    #[must_use]
+    pub fn has_binary(&self) -> bool {
+        self.name == hardening::NAME
     }
 
     /// Whether it runs in simulation unless it is told to run live.

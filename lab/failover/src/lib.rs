@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 pub mod arithmetic;
+mod asp;
 pub mod configuration;
 pub mod course;
 mod end;
@@ -21,6 +22,7 @@ pub mod pauses;
 pub mod statistics;
 mod watch;
 
+pub use asp::{Asp, ECHOED};
 pub use configuration::{Condition, Configuration};
 pub use course::{Case, Course, Load};
 pub use field::run;

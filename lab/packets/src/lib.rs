@@ -8,6 +8,7 @@
 
 mod bench;
 mod case;
+mod customers;
 mod edge;
 mod ground;
 mod memory;
@@ -19,6 +20,7 @@ mod testpmd;
 
 pub use bench::{Bench, Reached};
 pub use case::{Case, Version};
+pub use customers::{Customers, MANAGEMENT, PORTS, ROUTER_MAC, echo, echoed};
 pub use edge::Edge;
 pub use ground::{Ground, IN_MAC, LEFT_MAC, SUT_V4, Who};
 pub use memory::{Memory, Rings};

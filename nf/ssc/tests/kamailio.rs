@@ -36,7 +36,13 @@ fn program() -> Option<PathBuf> {
     let names = ["/usr/sbin/kamailio", "kamailio"].map(PathBuf::from);
     let module = Path::new("/usr/lib/x86_64-linux-gnu/kamailio/modules/tls.so");
     let runs = |name: &PathBuf| Command::new(name).arg("-v").output().is_ok();
-    names.into_iter().find(runs).filter(|_| module.exists())
+    let found = names.into_iter().find(runs).filter(|_| module.exists());
+    let may_skip = std::env::var("TANDEM_MAY_SKIP").is_ok_and(|it| it == "1");
+    assert!(
+        found.is_some() || may_skip,
+        "no kamailio with tls (make setup); TANDEM_MAY_SKIP=1 leaves these tests out"
+    );
+    found
 }
 
 /// An authority and what it signs, as files.
@@ -236,7 +242,7 @@ fn failed_handshakes(running: &Running<Controller>) -> u64 {
 
 #[test]
 fn sips_passes_kamailio_and_the_controller_with_certificates_verified_on_every_side() {
-    let Some(program) = program() else { return eprintln!("skipped: no kamailio with tls") };
+    let Some(program) = program() else { return };
     let ground = Ground::new();
     let authority = Authority::new(ground.path(), "authority");
     let ours = authority.sign(ground.path(), "ssc.example.org", "ssc");
@@ -255,7 +261,7 @@ fn sips_passes_kamailio_and_the_controller_with_certificates_verified_on_every_s
 
 #[test]
 fn a_certificate_of_another_authority_is_refused_by_either_side() {
-    let Some(program) = program() else { return eprintln!("skipped: no kamailio with tls") };
+    let Some(program) = program() else { return };
     let ground = Ground::new();
     let authority = Authority::new(ground.path(), "authority");
     let other = Authority::new(ground.path(), "other");

@@ -10,7 +10,7 @@
 //! | peer | Kamailio: it serves the callers' address; `pike` and a list of banned ones for others |
 //! | criterion | calls within 2 % of those without attack; none fails from 1 s after it began |
 
-mod field;
+pub(crate) mod field;
 
 use super::topology::{Ground, Load};
 use crate::contract::{Options, Outcome, Peer, Row};

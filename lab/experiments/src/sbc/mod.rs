@@ -19,5 +19,7 @@ pub mod softswitch_shielding;
 pub mod ssc_failover;
 mod topology;
 
+pub(crate) use ddos::field as flood_field;
 pub use measure::{Measured, Plan};
 pub use topology::{Ground, Load, System};
+pub(crate) use topology::{Shape, site};
