@@ -5,7 +5,7 @@ use crate::desired::Desired;
 use crate::numbers::Numbers;
 use crate::stations::Stations;
 use crate::{FLUSH, Fact, ProviderEdge, REFUSALS_MAX, RETRY};
-use forwarder::wire::{PortSpec, Reply};
+use forwarder::wire::{PortSpec, Reply, WorkerState};
 use forwarder::{Control, Lost};
 use machine::Time;
 use nodes::Program;
@@ -73,7 +73,7 @@ impl ProviderEdge {
         }
     }
 
-    fn take(&mut self, now: Time, reply: Reply) {
+    pub(crate) fn take(&mut self, now: Time, reply: Reply) {
         match reply {
             Reply::Welcome { ports, memo } => self.adopt(now, &ports, &memo),
             Reply::Refused { what, why } => self.refused(&what, &why),
@@ -94,6 +94,17 @@ impl ProviderEdge {
                     1,
                 );
                 self.stations.note(now, notice);
+            }
+            Reply::Worker { worker, state, why } => {
+                match state {
+                    WorkerState::Dead => self.facts.add(Fact::WorkersCrashed, 1),
+                    WorkerState::Hung => self.facts.add(Fact::WorkersHung, 1),
+                    WorkerState::Forwards => {}
+                }
+                let before = self.workers.get(&worker).map(|(at, ..)| *at);
+                // That it is back does not end the alarm of its crash.
+                let at = if state == WorkerState::Forwards { before.unwrap_or(now) } else { now };
+                self.workers.insert(worker, (at, state, why));
             }
             // This control asks by connections of their own.
             Reply::Answer { .. } => {}

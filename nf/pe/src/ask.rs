@@ -3,6 +3,7 @@
 use crate::ProviderEdge;
 use crate::numbers::Kind;
 use crate::stations::Full;
+use forwarder::wire::WorkerState;
 use machine::Time;
 use nodes::program::{BridgeMember, MacChange, MacLimit};
 use runtime::{Ask, AskError};
@@ -10,6 +11,8 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+/// The alarm of a worker's crash stands so long.
+const CRASHED: machine::Duration = machine::Duration::from_secs(600);
 /// Questions to the forwarder begin so.
 const PLANE: &str = "plane/";
 /// Time for the forwarder to answer.
@@ -163,7 +166,25 @@ impl ProviderEdge {
         }
     }
 
-    fn alarms(&self, now: Time) -> Value {
+    fn worker_alarms(&self, now: Time, rows: &mut Vec<Value>) {
+        let there = self.workers.iter().filter(|(_, (at, ..))| now < *at + CRASHED);
+        for (worker, (_, state, why)) in there {
+            let subject = format!("{} worker {worker}", self.settings.pe.name);
+            let (name, severity, text) = match state {
+                WorkerState::Hung => {
+                    let text = "it made no round for 5 s: the forwarder is started anew";
+                    ("worker-hung", "critical", text.to_owned())
+                }
+                WorkerState::Dead => ("worker-crashed", "critical", format!("it rests: {why}")),
+                WorkerState::Forwards => {
+                    ("worker-crashed", "major", format!("it began anew after: {why}"))
+                }
+            };
+            rows.push(alarm(name, &subject, severity, &text));
+        }
+    }
+
+    pub(crate) fn alarms(&self, now: Time) -> Value {
         let mut rows = Vec::new();
         if self.said.is_none() {
             let text = "no forwarder is there: whatever it did before, it is told nothing new";
@@ -179,6 +200,7 @@ impl ProviderEdge {
             rows.push(alarm("program-refused", &self.settings.pe.name, "major", &text));
         }
         self.mac_alarms(now, &mut rows);
+        self.worker_alarms(now, &mut rows);
         Value::Array(rows)
     }
 }

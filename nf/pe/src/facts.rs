@@ -30,6 +30,12 @@ event::facts! {
         /// One was not learnt.
         MacsRefused = Counter, Warn, "pe_macs_refused_total",
             "MAC addresses that a limit kept from being learnt";
+        /// A worker of the forwarder panicked.
+        WorkersCrashed = Counter, Error, "pe_workers_crashed_total",
+            "Workers of the forwarder that panicked and began anew";
+        /// A worker of the forwarder hung.
+        WorkersHung = Counter, Error, "pe_workers_hung_total",
+            "Workers of the forwarder that made no round for 5 s, upon which it was started anew";
         /// Static routes.
         Routes = Gauge, Debug, "pe_routes", "Static routes, those of files included";
     }

@@ -26,6 +26,7 @@ pub use facts::Fact;
 
 use desired::Desired;
 use event::Sheet;
+use forwarder::wire::WorkerState;
 use forwarder::{Control, Launch};
 use machine::{Duration, Time};
 use numbers::Numbers;
@@ -65,6 +66,8 @@ pub struct ProviderEdge {
     said: Option<Desired>,
     links: BTreeMap<u16, bool>,
     refusals: VecDeque<(String, String)>,
+    /// Workers that crashed or hung: when last, how they stand, the panic's words.
+    workers: BTreeMap<u16, (Time, WorkerState, String)>,
     stations: Stations,
     next_try: Time,
     facts: Sheet<Fact>,
@@ -83,6 +86,7 @@ impl ProviderEdge {
             said: None,
             links: BTreeMap::new(),
             refusals: VecDeque::new(),
+            workers: BTreeMap::new(),
             stations: Stations::default(),
             next_try: seed.now,
             facts: Sheet::new(),

@@ -6,9 +6,15 @@ use crate::compile::compile;
 use crate::config::Pe;
 use crate::desired::Desired;
 use crate::numbers::Numbers;
+use crate::{ProviderEdge, Settings};
+use forwarder::Launch;
+use forwarder::wire::{Reply, WorkerState};
+use machine::{Duration, Time};
 use nodes::Program;
 use nodes::program::{Hop, LabelAction, Mode, Removed, Tunnel, Verdict};
+use runtime::Seed;
 use std::net::Ipv4Addr;
+use std::sync::Arc;
 
 const EDGE: &str = r#"
 name = "pe1"
@@ -184,4 +190,29 @@ fn mistakes_are_named_with_their_place_and_their_mend() {
         ]
     );
     assert_eq!(issues[0].mend, "is it `red`?");
+}
+
+#[test]
+fn a_worker_that_crashed_is_an_alarm_for_ten_minutes_and_one_that_hangs_another() {
+    let launch = Launch { socket: "/".into(), command: Vec::new(), log: "/".into() };
+    let settings = Settings { pe: read(EDGE), routes: Vec::new(), launch };
+    let now = Time::from_millis(1);
+    let seed = Seed { shard: 0, shards: 1, random: [0; 32], now };
+    let mut edge = ProviderEdge::new(seed, Arc::new(settings));
+    let names = |edge: &ProviderEdge, now| {
+        let rows = edge.alarms(now);
+        let rows = rows.as_array().expect("rows").iter();
+        let of_workers = rows.filter(|row| row["subject"] == "pe1 worker 1");
+        of_workers.map(|row| format!("{} {}", row["name"], row["severity"])).collect::<Vec<_>>()
+    };
+    let say = |edge: &mut ProviderEdge, state| {
+        edge.take(now, Reply::Worker { worker: 1, state, why: "index".to_owned() });
+    };
+    say(&mut edge, WorkerState::Dead);
+    assert_eq!(names(&edge, now), [r#""worker-crashed" "critical""#]);
+    say(&mut edge, WorkerState::Forwards);
+    assert_eq!(names(&edge, now), [r#""worker-crashed" "major""#]);
+    say(&mut edge, WorkerState::Hung);
+    assert_eq!(names(&edge, now), [r#""worker-hung" "critical""#]);
+    assert!(names(&edge, now + Duration::from_secs(600)).is_empty());
 }

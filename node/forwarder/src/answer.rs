@@ -17,7 +17,7 @@ pub(crate) fn answer(it: &Forwarder, path: &str, params: &Params) -> Result<Valu
         "ports" => Ok(ports(it)),
         "interfaces" => Ok(interfaces(it)),
         "neighbours" => Ok(neighbours(it)),
-        "workers" => Ok(workers(&it.reports())),
+        "workers" => Ok(workers(it)),
         "trace" => trace(it, params),
         "traced" => Ok(traced(&it.reports())),
         other => Err(format!("the forwarder knows no {other}")),
@@ -64,7 +64,7 @@ fn ports(it: &Forwarder) -> Value {
             "port": port.spec.name,
             "number": number,
             "driver": port.spec.driver,
-            "workers": port.open,
+            "workers": port.open.len(),
             "up": port.facts.is_some_and(|facts| facts.up),
             "mac": port.facts.map(|facts| mac(facts.mac)),
             "mtu": port.facts.map(|facts| facts.mtu),
@@ -127,13 +127,18 @@ fn neighbours(it: &Forwarder) -> Value {
     rows.collect()
 }
 
-fn workers(reports: &[Report]) -> Value {
-    let rows = reports.iter().enumerate().map(|(number, report)| {
+fn workers(it: &Forwarder) -> Value {
+    let reports = it.reports();
+    let rows = it.hands.iter().enumerate().map(|(number, hand)| {
+        let report = reports.iter().find(|report| usize::from(report.worker) == number);
         json!({
             "worker": number,
-            "cells": report.slots,
-            "free_cells": report.free_slots,
-            "unwanted_punts": report.unwanted,
+            "state": hand.life.state.name(),
+            "panics": hand.life.deaths,
+            "last_panic": hand.life.why,
+            "cells": report.map(|report| report.slots),
+            "free_cells": report.map(|report| report.free_slots),
+            "unwanted_punts": report.map(|report| report.unwanted),
         })
     });
     rows.collect()

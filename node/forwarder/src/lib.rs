@@ -7,13 +7,19 @@
 //!                                   └ kernel: a TUN device for the router's own addresses
 //! ```
 //! The forwarder needs nobody: when its control dies it goes on, and keeps what the control had
-//! told it for the one that comes next.
+//! told it for the one that comes next. A worker that panics begins anew with its ports, while the
+//! others forward on; one that hangs ends the process, as soon as a control is there to start
+//! another.
+#![forbid(unsafe_code)]
 
 mod answer;
 mod control;
+mod life;
 mod open;
 mod serve;
 mod stream;
+#[cfg(test)]
+mod tests;
 pub mod wire;
 mod worker;
 

@@ -1,9 +1,10 @@
 //! The main thread: the plane's one writer, the doorway of controls and of those who ask.
 
 use crate::answer;
-use crate::open;
+use crate::life::{LOOK, Life, Pulse, Remains};
+use crate::open::{self, Shared};
 use crate::stream::{Lost, Stream};
-use crate::wire::{MEMO_OCTETS_MAX, PortSpec, Reply, Request};
+use crate::wire::{MEMO_OCTETS_MAX, PortSpec, Reply, Request, WorkerState};
 use crate::worker::{Facts, Order, Parts, Report, Told, Worker};
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use driver::{Clock, Interest, Poll, Waker};
@@ -12,7 +13,7 @@ use machine::Time;
 use nodes::program::Port as PortProgram;
 use nodes::scheduler::Schedulers;
 use nodes::{Out, Plane, Program};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixListener;
@@ -29,6 +30,8 @@ pub const WORKERS_MAX: u16 = 32;
 const TICK: Duration = Duration::from_millis(5);
 /// Time for a worker to say what it has counted.
 const REPORT: Duration = Duration::from_secs(2);
+/// Orders that wait for a worker at most: past that it is hung or dead, and they are dropped.
+const ORDERS_MAX: usize = 65_536;
 /// Messages of one connection that are done before another's turn.
 const TURN_MAX: usize = 64;
 /// The listener's place in the poll; connections have their numbers.
@@ -70,6 +73,10 @@ pub enum Failed {
     /// The plane does.
     #[error(transparent)]
     Plane(#[from] nodes::Refused),
+    /// A worker hangs. Its thread, its ports and what it reads can be had back in one way only: by
+    /// the end of the process.
+    #[error("worker {0} has made no round for 5 s: the forwarder ends, so that another is started")]
+    Hung(u16),
 }
 
 fn kernel(what: &'static str) -> impl Fn(io::Error) -> Failed {
@@ -84,7 +91,7 @@ pub fn serve(spec: &Spec) -> Result<(), Failed> {
     let mut forwarder = Forwarder::start(spec)?;
     tracing::info!(target: "forwarder", socket = %spec.socket.display(), "the forwarder stands");
     forwarder.run().map_err(kernel("the poll"))?;
-    forwarder.end();
+    forwarder.end()?;
     tracing::info!(target: "forwarder", "ended");
     Ok(())
 }
@@ -94,13 +101,24 @@ pub(crate) struct Hand {
     orders: Sender<Order>,
     waker: Arc<Waker>,
     thread: Option<JoinHandle<()>>,
+    pulse: Arc<Pulse>,
+    pub(crate) life: Life,
+    /// Of a dead one, until it begins anew.
+    remains: Option<Remains>,
 }
 
 impl Hand {
-    fn give(&self, order: Order) {
-        // A worker ends when it is told to, not before.
+    pub(crate) fn give(&self, order: Order) {
+        if self.orders.len() >= ORDERS_MAX {
+            return;
+        }
+        // A worker ends when it is told to. One that died leaves its orders to the next.
         let _ = self.orders.send(order);
         self.waker.wake();
+    }
+
+    fn is_well(&self) -> bool {
+        self.life.state == WorkerState::Forwards
     }
 }
 
@@ -114,12 +132,17 @@ pub(crate) struct Standing {
     pub(crate) spec: PortSpec,
     pub(crate) facts: Option<Facts>,
     /// Workers that have it open.
-    pub(crate) open: u16,
+    pub(crate) open: BTreeSet<u16>,
+    shared: Option<Shared>,
 }
 
 pub(crate) struct Forwarder {
+    spec: Spec,
+    seed: u32,
     pub(crate) plane: Plane,
-    hands: Vec<Hand>,
+    pub(crate) hands: Vec<Hand>,
+    tell: Sender<Told>,
+    looked: Time,
     told: Receiver<Told>,
     waker: Arc<Waker>,
     poll: Poll,
@@ -134,7 +157,7 @@ pub(crate) struct Forwarder {
 }
 
 impl Forwarder {
-    fn start(spec: &Spec) -> Result<Self, Failed> {
+    pub(crate) fn start(spec: &Spec) -> Result<Self, Failed> {
         let listener = listen(spec)?;
         let waker = Arc::new(Waker::new().map_err(kernel("a waker"))?);
         let poll = Poll::new().map_err(kernel("a poll"))?;
@@ -146,12 +169,18 @@ impl Forwarder {
         let mut plane = Plane::new(seed)?;
         let mut hands = Vec::new();
         for number in 0..spec.workers.clamp(1, WORKERS_MAX) {
-            hands.push(employ(spec, number, (&mut plane, seed), (&tell, &waker))?);
+            let graph = plane.graph()?;
+            let queues = Schedulers::new(plane.queues(), seed ^ u32::from(number));
+            hands.push(employ(spec, number, (graph, queues), (&tell, &waker), None)?);
         }
         leave_cores(&spec.cores);
         Ok(Self {
+            spec: spec.clone(),
+            seed,
             plane,
             hands,
+            tell,
+            looked: Time::ZERO,
             told,
             waker,
             poll,
@@ -167,39 +196,49 @@ impl Forwarder {
     }
 
     fn run(&mut self) -> io::Result<()> {
-        while !self.is_over {
-            self.waker.doze();
-            let wait = if self.told.is_empty() { TICK } else { Duration::ZERO };
-            let ready: Vec<_> = self.poll.wait(Some(wait))?.to_vec();
-            self.waker.rise();
-            for ready in ready {
-                match ready.token {
-                    LISTENER => self.accept(),
-                    WAKER => self.waker.clear(),
-                    connection => self.serve_one(connection),
-                }
-            }
-            while let Ok(told) = self.told.try_recv() {
-                self.hear(told);
-            }
-            self.tick();
+        while !self.is_over() {
+            self.turn()?;
         }
         Ok(())
     }
 
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// What came since, and what is due.
+    pub(crate) fn turn(&mut self) -> io::Result<()> {
+        self.waker.doze();
+        let wait = if self.told.is_empty() { TICK } else { Duration::ZERO };
+        let ready: Vec<_> = self.poll.wait(Some(wait))?.to_vec();
+        self.waker.rise();
+        for ready in ready {
+            match ready.token {
+                LISTENER => self.accept(),
+                WAKER => self.waker.clear(),
+                connection => self.serve_one(connection),
+            }
+        }
+        while let Ok(told) = self.told.try_recv() {
+            self.hear(told);
+        }
+        self.tick();
+        self.watch();
+        Ok(())
+    }
+
     fn tick(&mut self) {
-        let now = Time::from_nanos(self.clock.now_ns());
+        let now = self.now();
         let mut outs = std::mem::take(&mut self.outs);
         self.plane.tick(now, &mut outs);
         for out in outs.drain(..) {
-            // Any worker reaches every port.
+            // Any worker reaches every port: one that lives.
+            let hand = self.hands.iter().find(|hand| hand.is_well()).unwrap_or(&self.hands[0]);
             match out {
-                Out::Send { interface, frame } => {
-                    self.hands[0].give(Order::Send { interface, frame });
-                }
-                Out::Route { vrf, packet } => self.hands[0].give(Order::Route { vrf, packet }),
+                Out::Send { interface, frame } => hand.give(Order::Send { interface, frame }),
+                Out::Route { vrf, packet } => hand.give(Order::Route { vrf, packet }),
                 Out::Unreachable { interface, vrf, packet } => {
-                    self.hands[0].give(Order::Unreachable { interface, vrf, packet });
+                    hand.give(Order::Unreachable { interface, vrf, packet });
                 }
                 Out::Mac(notice) => self.tell(&Reply::Mac(notice)),
                 Out::Neighbour { .. } => {}
@@ -207,6 +246,103 @@ impl Forwarder {
         }
         self.outs = outs;
         self.plane.publish();
+    }
+
+    fn now(&self) -> Time {
+        Time::from_nanos(self.clock.now_ns())
+    }
+
+    /// Looks whether workers turn, and lets dead ones begin anew.
+    fn watch(&mut self) {
+        let now = self.now();
+        for number in 0..self.hands.len() {
+            let hand = &mut self.hands[number];
+            if hand.remains.is_some() && now >= hand.life.rests_until {
+                self.revive(number);
+            }
+        }
+        if now < self.looked + LOOK {
+            return;
+        }
+        self.looked = now;
+        for number in 0..self.hands.len() {
+            let hand = &mut self.hands[number];
+            if hand.life.look(&hand.pulse) {
+                let state = hand.life.state.name();
+                tracing::error!(target: "forwarder", worker = number, state, "a worker");
+                self.tell_worker(number);
+            }
+        }
+        // Without a control nobody would start another forwarder: the other workers go on.
+        let has_control = self.connections.values().any(|it| it.is_control);
+        self.is_over |= has_control && self.hung().is_some();
+    }
+
+    fn hung(&self) -> Option<u16> {
+        let mut hands = (0..).zip(&self.hands);
+        hands.find(|(_, it)| it.life.state == WorkerState::Hung).map(|(number, _)| number)
+    }
+
+    /// Tells the control how a worker stands.
+    fn tell_worker(&mut self, number: usize) {
+        let Life { state, why, .. } = &self.hands[number].life;
+        let (state, why) = (*state, why.clone().unwrap_or_default());
+        let Ok(worker) = u16::try_from(number) else { return };
+        self.tell(&Reply::Worker { worker, state, why });
+    }
+
+    /// A worker's thread is over; the others forward on.
+    fn died(&mut self, worker: u16, why: String, remains: Remains) {
+        let now = self.now();
+        let number = usize::from(worker);
+        let Some(hand) = self.hands.get_mut(number) else { return };
+        let cells = remains.cells_lost;
+        tracing::error!(target: "forwarder", worker, %why, cells, "a worker panicked");
+        hand.life.die(now, why);
+        hand.remains = Some(remains);
+        if let Some(thread) = hand.thread.take() {
+            // It has told of its panic itself and is about to end.
+            let _ = thread.join();
+        }
+        for port in self.ports.values_mut() {
+            port.open.remove(&worker);
+        }
+        self.tell_worker(number);
+    }
+
+    /// A worker with a new graph, new packets and new queues in the place of a dead one. Its
+    /// ports go on; after a second death in a row they are opened anew as well.
+    fn revive(&mut self, number: usize) {
+        let hand = &mut self.hands[number];
+        let Some(mut remains) = hand.remains.take() else { return };
+        if hand.life.dies_again() {
+            remains.ports.clear();
+        }
+        let kept: BTreeSet<u16> = remains.ports.iter().map(|(port, ..)| *port).collect();
+        let Ok(worker) = u16::try_from(number) else { return };
+        let graph = match self.plane.graph_anew(number) {
+            Ok(graph) => graph,
+            Err(why) => return tracing::error!(target: "forwarder", worker, %why, "stays dead"),
+        };
+        let queues = Schedulers::new(self.plane.queues(), self.seed ^ u32::from(worker));
+        let main = (&self.tell, &self.waker);
+        match employ(&self.spec, worker, (graph, queues), main, Some((hand, remains))) {
+            Ok(mut new) => {
+                new.life = std::mem::take(&mut hand.life);
+                new.life.begin_anew();
+                *hand = new;
+            }
+            Err(why) => return tracing::error!(target: "forwarder", worker, %why, "stays dead"),
+        }
+        for (port, standing) in &mut self.ports {
+            if kept.contains(port) {
+                standing.open.insert(worker);
+            } else {
+                hand.give(Order::Open(standing.spec.clone(), standing.shared.clone()));
+            }
+        }
+        tracing::info!(target: "forwarder", worker, "a worker begins anew");
+        self.tell_worker(number);
     }
 
     fn accept(&mut self) {
@@ -293,6 +429,9 @@ impl Forwarder {
         for (port, up) in links {
             self.say(number, &Reply::Link { port, up });
         }
+        let not_well = self.hands.iter().enumerate().filter(|(_, hand)| !hand.is_well());
+        let not_well: Vec<usize> = not_well.map(|(worker, _)| worker).collect();
+        not_well.into_iter().for_each(|worker| self.tell_worker(worker));
     }
 
     fn say(&mut self, number: u64, reply: &Reply) {
@@ -327,7 +466,7 @@ impl Forwarder {
             hand.give(Order::Open(spec.clone(), shared.clone()));
         }
         let number = spec.port;
-        self.ports.insert(number, Standing { spec, facts: None, open: 0 });
+        self.ports.insert(number, Standing { spec, facts: None, open: BTreeSet::new(), shared });
         // Interfaces on it may be said before its workers have opened it.
         self.program_port(number);
     }
@@ -370,15 +509,16 @@ impl Forwarder {
 
     fn hear(&mut self, told: Told) {
         match told {
-            Told::Opened { port, result: Ok(facts) } => {
+            Told::Opened { worker, port, result: Ok(facts) } => {
                 if let Some(standing) = self.ports.get_mut(&port) {
                     standing.facts = Some(facts);
-                    standing.open += 1;
+                    standing.open.insert(worker);
                 }
                 self.program_port(port);
                 self.tell(&Reply::Link { port, up: facts.up });
             }
-            Told::Opened { port, result: Err(why) } => {
+            Told::Died { worker, why, remains } => self.died(worker, why, *remains),
+            Told::Opened { port, result: Err(why), .. } => {
                 let name = self.ports.get(&port).map(|port| port.spec.name.clone());
                 self.refuse(&format!("port {}", name.unwrap_or_default()), &why);
             }
@@ -396,11 +536,14 @@ impl Forwarder {
     /// What every worker has counted; a worker that does not say within its time is left out.
     pub(crate) fn reports(&self) -> Vec<Report> {
         let (to, from) = bounded(self.hands.len());
-        for hand in &self.hands {
+        let well = || self.hands.iter().filter(|hand| hand.is_well());
+        for hand in well() {
             hand.give(Order::Report(to.clone()));
         }
         drop(to);
-        self.hands.iter().map_while(|_| from.recv_timeout(REPORT).ok()).collect()
+        let mut reports: Vec<_> = well().map_while(|_| from.recv_timeout(REPORT).ok()).collect();
+        reports.sort_by_key(|report: &Report| report.worker);
+        reports
     }
 
     /// Traces packets at every worker.
@@ -410,9 +553,13 @@ impl Forwarder {
         }
     }
 
-    fn end(mut self) {
+    pub(crate) fn end(mut self) -> Result<(), Failed> {
         for hand in &self.hands {
             hand.give(Order::Stop);
+        }
+        // What waits for a hung worker would hang as well.
+        if let Some(worker) = self.hung() {
+            return Err(Failed::Hung(worker));
         }
         for hand in &mut self.hands {
             if let Some(thread) = hand.thread.take()
@@ -421,6 +568,7 @@ impl Forwarder {
                 tracing::error!(target: "forwarder", "a worker panicked");
             }
         }
+        Ok(())
     }
 }
 
@@ -457,32 +605,40 @@ fn leave_cores(workers: &[usize]) {
     }
 }
 
-/// Starts a worker.
+/// Starts a worker, or another one in the place of one that died.
 fn employ(
     spec: &Spec,
     number: u16,
-    (plane, seed): (&mut Plane, u32),
+    (graph, schedulers): (graph::Graph, Schedulers),
     (told, listener): (&Sender<Told>, &Arc<Waker>),
+    before: Option<(&Hand, Remains)>,
 ) -> Result<Hand, Failed> {
-    let (orders, taken) = unbounded();
-    let waker = Arc::new(Waker::new().map_err(kernel("a waker"))?);
-    let host = match &spec.host {
-        Some(name) if number == 0 => {
-            Some(crate::open::host(name).map_err(kernel("the host's device"))?)
+    let (orders, waker, taken, ports, host) = match before {
+        Some((hand, it)) => {
+            (hand.orders.clone(), Arc::clone(&hand.waker), it.orders, it.ports, it.host)
         }
-        _ => None,
+        None => {
+            let (orders, taken) = unbounded();
+            let waker = Arc::new(Waker::new().map_err(kernel("a waker"))?);
+            let name = spec.host.as_deref().filter(|_| number == 0);
+            let host = name.map(open::host).transpose().map_err(kernel("the host's device"))?;
+            (orders, waker, taken, Vec::new(), host)
+        }
     };
+    let pulse = Arc::new(Pulse::default());
     let parts = Parts {
         number,
         workers: spec.workers,
-        graph: plane.graph()?,
-        schedulers: Schedulers::new(plane.queues(), seed ^ u32::from(number)),
+        graph,
+        schedulers,
         pool: Pool::new(spec.packets, spec.stride),
         host,
         orders: taken,
         told: told.clone(),
         waker: Arc::clone(&waker),
         listener: Arc::clone(listener),
+        pulse: Arc::clone(&pulse),
+        ports,
     };
     let worker = Worker::new(parts).map_err(kernel("a worker"))?;
     let core = (!spec.cores.is_empty()).then(|| spec.cores[usize::from(number) % spec.cores.len()]);
@@ -495,5 +651,5 @@ fn employ(
         worker.run();
     });
     let thread = Some(thread.map_err(kernel("a thread"))?);
-    Ok(Hand { orders, waker, thread })
+    Ok(Hand { orders, waker, thread, pulse, life: Life::default(), remains: None })
 }

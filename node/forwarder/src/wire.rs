@@ -136,6 +136,40 @@ pub enum Reply {
         /// Whether it is there.
         up: bool,
     },
+    /// Something happened to a worker.
+    Worker {
+        /// Its number.
+        worker: u16,
+        /// How it stands now.
+        state: WorkerState,
+        /// The words of its last panic.
+        why: String,
+    },
+}
+
+/// How a worker stands.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WorkerState {
+    /// It takes packets.
+    #[default]
+    Forwards,
+    /// It panicked; it begins anew.
+    Dead,
+    /// It has made no round for 5 s.
+    Hung,
+}
+
+impl WorkerState {
+    /// In a word.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Forwards => "forwards",
+            Self::Dead => "dead",
+            Self::Hung => "hung",
+        }
+    }
 }
 
 /// Appends a message with its length.

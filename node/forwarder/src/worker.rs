@@ -5,6 +5,7 @@
 //!   idle for a while: doze everywhere, leave the tables' epochs, sleep until something comes
 //! ```
 
+use crate::life::{Pulse, Remains, words};
 use crate::open::{self, Place, Shared};
 use crate::wire::PortSpec;
 use crossbeam_channel::{Receiver, Sender, TryRecvError};
@@ -16,6 +17,7 @@ use machine::{Duration, Time};
 use nodes::scheduler::Schedulers;
 use std::collections::BTreeMap;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// Time without a packet after which a worker sleeps.
@@ -26,6 +28,8 @@ const ATTEND: Duration = Duration::from_millis(20);
 const HOST_LOOK: Duration = Duration::from_micros(20);
 /// Packets that the queues of a port send at once.
 const SEND_BUDGET: usize = 256;
+/// Attempts to open a port, one a look: the kernel lets go of a dead worker's queue after a while.
+const OPENINGS_MAX: u32 = 100;
 /// The waker's place in the poll; ports have their numbers.
 const WAKER: u64 = u64::MAX;
 /// The host's place in the poll.
@@ -47,6 +51,12 @@ pub(crate) enum Order {
     Report(Sender<Report>),
     /// Traces packets from now on.
     Trace(Choice),
+    /// Panics, or goes on for ever.
+    #[cfg(test)]
+    Fail {
+        /// Which of them.
+        hangs: bool,
+    },
     /// Ends.
     Stop,
 }
@@ -54,9 +64,11 @@ pub(crate) enum Order {
 /// What a worker tells by itself.
 pub(crate) enum Told {
     /// A port was opened, or why not.
-    Opened { port: u16, result: Result<Facts, String> },
+    Opened { worker: u16, port: u16, result: Result<Facts, String> },
     /// A link came or went.
     Link { port: u16, up: bool },
+    /// It panicked, and its thread is over.
+    Died { worker: u16, why: String, remains: Box<Remains> },
 }
 
 /// What a port says of itself.
@@ -69,6 +81,7 @@ pub(crate) struct Facts {
 
 /// What a worker has counted.
 pub(crate) struct Report {
+    pub(crate) worker: u16,
     pub(crate) nodes: Vec<Counters>,
     pub(crate) ports: BTreeMap<u16, driver::ports::Counters>,
     pub(crate) traced: Vec<Vec<Step>>,
@@ -90,6 +103,9 @@ pub(crate) struct Parts {
     pub(crate) waker: Arc<Waker>,
     /// Wakes the main thread, which hears what is told.
     pub(crate) listener: Arc<Waker>,
+    pub(crate) pulse: Arc<Pulse>,
+    /// What the worker that was here before has left open.
+    pub(crate) ports: Vec<(u16, Port, bool)>,
 }
 
 /// A worker.
@@ -109,6 +125,8 @@ pub(crate) struct Worker {
     met_host: Time,
     /// Packets for a host that is not there.
     unwanted: u64,
+    /// Ports that could not be opened yet, and how often that was tried.
+    again: Vec<(PortSpec, Option<Shared>, u32)>,
 }
 
 struct Open {
@@ -117,11 +135,11 @@ struct Open {
 }
 
 impl Worker {
-    /// A worker without ports.
+    /// A worker with the ports that it is given.
     ///
     /// # Errors
     /// The kernel's, or a graph without the nodes where packets enter.
-    pub(crate) fn new(parts: Parts) -> io::Result<Self> {
+    pub(crate) fn new(mut parts: Parts) -> io::Result<Self> {
         let missing = || io::Error::other("the graph has no place where packets enter");
         let entry = parts.graph.entry("ethernet-input").ok_or_else(missing)?;
         let inject = parts.graph.entry("inject").ok_or_else(missing)?;
@@ -130,9 +148,14 @@ impl Worker {
         if let Some(host) = &parts.host {
             poll.add(&host.descriptor(), HOST, Interest::Read)?;
         }
+        let mut ports = Vec::new();
+        for (number, port, up) in parts.ports.drain(..) {
+            poll.add(&port.descriptor(), u64::from(number), Interest::Read)?;
+            *place(&mut ports, number) = Some(Open { port, up });
+        }
         Ok(Self {
             parts,
-            ports: Vec::new(),
+            ports,
             out: Outbox::default(),
             poll,
             clock: Clock::start(),
@@ -144,15 +167,45 @@ impl Worker {
             worked: Time::ZERO,
             met_host: Time::ZERO,
             unwanted: 0,
+            again: Vec::new(),
         })
     }
 
-    /// Runs until it is told to stop.
+    /// Runs until it is told to stop; a panic is told, with what is left.
     pub(crate) fn run(mut self) {
+        // What a panic left half done is not used again: graph, packets and queues are made anew.
+        let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.rounds())) else {
+            return self.end();
+        };
+        let (worker, why) = (self.parts.number, words(&*panic));
+        let (told, listener) = (self.parts.told.clone(), Arc::clone(&self.parts.listener));
+        let remains = Box::new(self.remains());
+        // The main thread outlives its workers.
+        let _ = told.send(Told::Died { worker, why, remains });
+        listener.wake();
+    }
+
+    /// Takes out what the next one goes on with, and lets go of the rest: of the tables above all,
+    /// whose epochs a dead reader would hold up.
+    fn remains(mut self) -> Remains {
+        let open = self.ports.drain(..).enumerate().filter_map(|(n, it)| Some((n, it?)));
+        let open = open.filter(|(_, it)| !matches!(it.port, Port::Xdp(_)));
+        let ports = open.map(|(n, it)| (port_number(n), it.port, it.up)).collect();
+        let Parts { orders, host, pool, .. } = &mut self.parts;
+        Remains {
+            orders: orders.clone(),
+            ports,
+            host: host.take(),
+            cells_lost: pool.slots() - pool.free_slots(),
+        }
+    }
+
+    fn rounds(&mut self) {
         loop {
+            self.parts.pulse.beat();
             let now = self.now();
             if !self.orders() {
-                return self.end();
+                return;
             }
             if self.round(now) {
                 self.worked = now;
@@ -180,7 +233,7 @@ impl Worker {
                 continue;
             }
             for slot in &self.batch {
-                pool.meta_mut(*slot).port = number as u16;
+                pool.meta_mut(*slot).port = port_number(number);
             }
             graph.push(self.entry, &self.batch, pool);
             self.batch.clear();
@@ -251,8 +304,14 @@ impl Worker {
     fn orders(&mut self) -> bool {
         loop {
             match self.parts.orders.try_recv() {
-                Ok(Order::Open(spec, shared)) => self.open(&spec, shared),
-                Ok(Order::Close(port)) => self.close(port),
+                Ok(Order::Open(spec, shared)) => {
+                    self.again.retain(|(it, ..)| it.port != spec.port);
+                    self.open(spec, shared, 1);
+                }
+                Ok(Order::Close(port)) => {
+                    self.again.retain(|(it, ..)| it.port != port);
+                    self.close(port);
+                }
                 Ok(Order::Send { interface, frame }) => self.inject(&frame, (interface, 0)),
                 Ok(Order::Route { vrf, packet }) => self.inject(&packet, (0, vrf)),
                 Ok(Order::Unreachable { interface, vrf, packet }) => {
@@ -263,6 +322,12 @@ impl Worker {
                     let _ = to.send(self.report());
                 }
                 Ok(Order::Trace(choice)) => self.parts.graph.trace(choice),
+                #[cfg(test)]
+                Ok(Order::Fail { hangs: false }) => panic!("a test wants it"),
+                #[cfg(test)]
+                Ok(Order::Fail { hangs: true }) => loop {
+                    std::thread::park();
+                },
                 Ok(Order::Stop) | Err(TryRecvError::Disconnected) => return false,
                 Err(TryRecvError::Empty) => return true,
             }
@@ -293,23 +358,27 @@ impl Worker {
         self.flush(now);
     }
 
-    fn open(&mut self, spec: &PortSpec, shared: Option<Shared>) {
+    /// Opens a port. A queue of a device may still be a dead worker's: that is tried again.
+    fn open(&mut self, spec: PortSpec, shared: Option<Shared>, attempt: u32) {
         self.close(spec.port);
-        let Parts { number, workers, pool, .. } = &mut self.parts;
-        let place = Place { number: *number, workers: *workers, shared };
-        let result = open::port(spec, &place, pool, &mut self.umem).and_then(|port| {
-            let place = u64::from(spec.port);
-            self.poll.add(&port.descriptor(), place, Interest::Read).map_err(|e| e.to_string())?;
-            let mtu = port.mtu().min(usize::from(spec.mtu)) as u16;
+        self.parts.pulse.opening(true);
+        let Parts { number, workers, pool, pulse, .. } = &mut self.parts;
+        let (worker, port) = (*number, spec.port);
+        let at = Place { number: worker, workers: *workers, shared };
+        let result = open::port(&spec, &at, pool, &mut self.umem).and_then(|port| {
+            let number = u64::from(spec.port);
+            self.poll.add(&port.descriptor(), number, Interest::Read).map_err(|e| e.to_string())?;
+            let mtu = u16::try_from(port.mtu()).unwrap_or(u16::MAX).min(spec.mtu);
             let facts = Facts { mac: spec.mac.unwrap_or(port.mac()), mtu, up: port.is_up() };
-            let place = usize::from(spec.port);
-            if self.ports.len() <= place {
-                self.ports.resize_with(place + 1, || None);
-            }
-            self.ports[place] = Some(Open { port, up: facts.up });
+            *place(&mut self.ports, spec.port) = Some(Open { port, up: facts.up });
             Ok(facts)
         });
-        self.tell(Told::Opened { port: spec.port, result });
+        pulse.opening(false);
+        let is_device = matches!(at.shared, Some(Shared::Xdp(_)));
+        if result.is_err() && is_device && attempt < OPENINGS_MAX {
+            return self.again.push((spec, at.shared, attempt + 1));
+        }
+        self.tell(Told::Opened { worker, port, result });
     }
 
     fn close(&mut self, port: u16) {
@@ -318,20 +387,25 @@ impl Worker {
         };
         // Closing the descriptor ends its watch; that it was not watched does no harm.
         let _ = self.poll.remove(&open.port.descriptor());
+        self.parts.pulse.opening(true);
         let lost = open.port.close(&mut self.parts.pool);
+        self.parts.pulse.opening(false);
         if lost > 0 {
             tracing::warn!(target: "forwarder", port, lost, "cells stay with the kernel");
         }
     }
 
     fn attend(&mut self) {
+        for (spec, shared, attempt) in std::mem::take(&mut self.again) {
+            self.open(spec, shared, attempt);
+        }
         let mut changes = Vec::new();
         for (number, open) in self.ports.iter_mut().enumerate() {
             let Some(open) = open else { continue };
             open.port.attend(&mut self.parts.pool);
             let up = open.port.is_up();
             if std::mem::replace(&mut open.up, up) != up {
-                changes.push(Told::Link { port: number as u16, up });
+                changes.push(Told::Link { port: port_number(number), up });
             }
         }
         changes.into_iter().for_each(|change| self.tell(change));
@@ -348,8 +422,10 @@ impl Worker {
 
     fn report(&self) -> Report {
         let ports = self.ports.iter().enumerate();
-        let ports = ports.filter_map(|(n, it)| Some((n as u16, it.as_ref()?.port.counters())));
+        let ports =
+            ports.filter_map(|(n, it)| Some((port_number(n), it.as_ref()?.port.counters())));
         Report {
+            worker: self.parts.number,
             nodes: self.parts.graph.counters(),
             ports: ports.collect(),
             traced: self.parts.graph.traced().to_vec(),
@@ -385,10 +461,26 @@ impl Worker {
     fn end(mut self) {
         self.out.clear(&mut self.parts.pool);
         for port in 0..self.ports.len() {
-            self.close(port as u16);
+            self.close(port_number(port));
         }
         if let Some(host) = self.parts.host.take() {
             host.close(&mut self.parts.pool);
         }
     }
+}
+
+/// The place of a port, made if need be.
+fn place(ports: &mut Vec<Option<Open>>, number: u16) -> &mut Option<Open> {
+    let number = usize::from(number);
+    if ports.len() <= number {
+        ports.resize_with(number + 1, || None);
+    }
+    &mut ports[number]
+}
+
+/// The number of a place among the ports.
+#[inline(always)]
+#[allow(clippy::cast_possible_truncation, reason = "places are made by `u16` numbers only")]
+fn port_number(place: usize) -> u16 {
+    place as u16
 }

@@ -341,6 +341,19 @@ impl Plane {
         Ok(plan.build(&self.chains, reader)?)
     }
 
+    /// The graph of a worker (0: the first that was asked for) whose own was dropped. Counters of
+    /// interfaces go on.
+    ///
+    /// # Errors
+    /// When there is no such worker, or its old graph is still there and all places are taken.
+    pub fn graph_anew(&mut self, worker: usize) -> Result<Graph, Refused> {
+        let number = worker as u64;
+        let shared = self.workers.get(worker).ok_or(Refused::Missing { what: "worker", number })?;
+        let reader = self.domain.reader().ok_or(Refused::Full("workers"))?;
+        let plan = plan(shared, self.services.views(worker, shared));
+        Ok(plan.build(&self.chains, reader)?)
+    }
+
     /// Every neighbour: interface, address, MAC address if known, its state in a word (RFC 4861
     /// §7.3.2).
     pub fn neighbours(&self) -> impl Iterator<Item = (u32, IpAddr, Option<Mac>, String)> {

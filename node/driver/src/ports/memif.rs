@@ -219,6 +219,9 @@ impl Drop for MemifPort {
     fn drop(&mut self) {
         if self.control.is_some() {
             self.hub.end();
+        } else if self.rings.is_some() && self.generation == self.hub.generation() {
+            // Rings are dealt once: whoever comes in its place has some of a new connection.
+            self.hub.break_off();
         }
     }
 }
