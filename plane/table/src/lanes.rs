@@ -24,7 +24,12 @@ impl Lanes {
         let mut all = vec![Self::Scalar];
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         {
-            if std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("popcnt") {
+            // All that the functions enable: a hypervisor may mask BMI and leave AVX2.
+            let narrow = std::is_x86_feature_detected!("avx2")
+                && std::is_x86_feature_detected!("popcnt")
+                && std::is_x86_feature_detected!("bmi1")
+                && std::is_x86_feature_detected!("bmi2");
+            if narrow {
                 all.push(Self::Avx2);
             }
             let wide = std::is_x86_feature_detected!("avx512f")
