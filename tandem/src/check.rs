@@ -1,6 +1,7 @@
 //! `tandem check`: everything that is wrong with a site file, nothing started.
 
 use crate::exit::Exit;
+use crate::exposure::exposures;
 use crate::probe::probe;
 use crate::site::Site;
 use config::{Diagnostic, Source};
@@ -10,8 +11,8 @@ use std::path::Path;
 /// Name of the file in the site's directory that a running site holds locked.
 pub const LOCK: &str = "lock";
 
-/// Checks a site file.
-pub fn check(file: &Path) -> Result<(), Exit> {
+/// Checks a site file, and says what it leaves open to others.
+pub fn check(file: &Path, deny_warnings: bool) -> Result<(), Exit> {
     let (text, site) = read(file)?;
     if is_running(&site, file) {
         eprintln!(
@@ -22,7 +23,12 @@ pub fn check(file: &Path) -> Result<(), Exit> {
     } else {
         refuse(file, &text, probe(&site, &site.directory(file), &[]))?;
     }
-    eprintln!("{}: ok", file.display());
+    let (name, open) = (file.display().to_string(), exposures(file, &text, &site));
+    open.iter().for_each(|found| eprintln!("{}", found.render_as("warning", &name, &text)));
+    if deny_warnings && !open.is_empty() {
+        return Err(Exit::Failed(format!("{name}: {} warnings, which are denied", open.len())));
+    }
+    eprintln!("{name}: ok");
     Ok(())
 }
 

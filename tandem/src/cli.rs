@@ -48,6 +48,9 @@ pub enum Command {
     Check {
         /// The site file.
         site: PathBuf,
+        /// Fail when it leaves something open to others, too.
+        #[arg(long)]
+        deny_warnings: bool,
     },
     /// Look at a running site and steer it.
     Ctl(Box<Ctl>),

@@ -12,6 +12,7 @@ mod ctl;
 mod edge;
 mod emulate;
 mod exit;
+mod exposure;
 mod keys;
 mod lab;
 mod man;
@@ -51,7 +52,7 @@ fn main() -> ExitCode {
 fn dispatch(cli: Cli) -> Result<(), Exit> {
     match cli.command {
         Command::Run { site } => run::run(&site),
-        Command::Check { site } => check::check(&site),
+        Command::Check { site, deny_warnings } => check::check(&site, deny_warnings),
         Command::Ctl(ctl) => ctl::ctl(*ctl),
         Command::Lab(lab) => lab::lab(lab),
         Command::Sctp(asked) => sctp::sctp(&asked),

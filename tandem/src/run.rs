@@ -4,6 +4,7 @@ use crate::arbiter::Arbiter;
 use crate::check::{self, LOCK};
 use crate::compose::Ground;
 use crate::exit::Exit;
+use crate::exposure::exposures;
 use crate::plant::{Parts, Plant};
 use crate::pool::Steward;
 use crate::probe::probe;
@@ -78,6 +79,10 @@ pub fn run(file: &Path) -> Result<(), Exit> {
             Issue::new("site.memory_mb", error.to_string(), "take less, or 0")
         };
         check::refuse(file, &text, taken.map_err(issue).err().into_iter().collect())?;
+    }
+    for found in exposures(file, &text, &site) {
+        let (line, mend) = (found.line, &found.mend);
+        tracing::warn!(target: "exposure", path = found.path, line, mend, "{}", found.what);
     }
     panics_to_log();
     let wishes = Wishes::install()?;
