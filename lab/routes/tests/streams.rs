@@ -177,7 +177,7 @@ fn reflected(table: &Table) -> Vec<u8> {
         assert!(Attributes::new(&attributes).all(|it| it.is_ok()));
         let mut with = Vec::new();
         let identifier = routes::Plan::identifier(ORIGIN.client);
-        reflect(&attributes, identifier, ORIGIN.cluster, &mut with);
+        assert!(reflect(&attributes, identifier, ORIGIN.cluster, &mut with));
         let mut packing = Announcement::plain(limits, &with, &mut out).unwrap();
         update.announced().for_each(|route| packing.route(0, route.wire).unwrap());
         packing.finish();
