@@ -118,7 +118,7 @@ fn read_evpn(stream: &[u8], context: &Context, key: &mut Vec<u8>, payload: &mut 
 #[inline(never)]
 fn reflect_sets(sets: &[Vec<u8>], out: &mut Vec<u8>) -> usize {
     out.clear();
-    sets.iter().for_each(|set| reflect(set, 0xC000_0201, 0xC000_0202, out));
+    sets.iter().for_each(|set| assert!(reflect(set, 0xC000_0201, 0xC000_0202, out)));
     out.len()
 }
 
