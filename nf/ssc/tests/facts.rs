@@ -234,11 +234,37 @@ fn feedback(seen: &mut Seen) {
     seen.read(&mut world);
 }
 
+/// Messages that are too long once rules have had them, on their way in and on their way out.
+fn growth(seen: &mut Seen) {
+    let rule = |direction: &str| {
+        format!(
+            "[[rule]]\ndirection = '{direction}'\n[[rule.do]]\nreplace = 'Subject'\n\
+             pattern = '(.+)'\nvalue = '$1$1$1$1$1$1$1$1'\n"
+        )
+    };
+    for direction in ["in", "out"] {
+        let mut world = World::new(&format!("{SITE}{}", rule(direction)));
+        let subject = format!("Subject: {}\r\n", "s".repeat(10_000));
+        world.receive(ALICE, ACCESS, &Caller::new("long").request("INVITE", &subject, ""));
+        seen.read(&mut world);
+    }
+}
+
 #[test]
 fn every_fact_moves() {
     let mut seen = Seen::default();
-    let scenes =
-        [calls, endings, oddities, surroundings, registrations, refusals, floods, pool, feedback];
+    let scenes = [
+        calls,
+        endings,
+        oddities,
+        surroundings,
+        registrations,
+        refusals,
+        floods,
+        pool,
+        feedback,
+        growth,
+    ];
     for scene in scenes {
         scene(&mut seen);
     }
