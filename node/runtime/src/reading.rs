@@ -47,8 +47,10 @@ impl Reader {
         }
     }
 
-    /// Forgets what was being read.
+    /// Forgets what was being read. The buffer that the function was given is lost with a panic:
+    /// reads into none would look like the end of every stream.
     pub(crate) fn begin_anew(&mut self) {
+        self.raw.resize(READ_BYTES + self.message_bytes_max, 0);
         self.plain.clear();
         self.taken = 0;
     }

@@ -455,9 +455,10 @@ impl<F: Function> Shard<F> {
 
     fn configure(&mut self, now: Time, config: Arc<F::Config>, ports: Vec<ShardPort>) {
         self.place(ports);
+        // A function that panics over it is made anew with what belongs to these ports.
+        self.engine.config = Arc::clone(&config);
         let Engine { function, effects, .. } = &mut self.engine;
-        function.configure(now, Arc::clone(&config), effects);
-        self.engine.config = config;
+        function.configure(now, config, effects);
         self.publish();
     }
 

@@ -159,6 +159,32 @@ fn a_panic_costs_the_state_of_its_shard_and_everything_is_served_on() {
 }
 
 #[test]
+fn a_panic_over_a_message_of_a_stream_leaves_the_shard_able_to_read_streams() {
+    let (running, _events) = launch(spec(1, &[Transport::Udp, Transport::Tcp]), Manner::default());
+    let connect = || {
+        let stream = TcpStream::connect(running.local_addr(PortId(1))).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        stream
+    };
+    connect().write_all(&framed(b"panic:over TCP")).unwrap();
+    until("it crashed", || running.crashes().iter().any(|(_, it)| it.count == 1));
+    let mut stream = connect();
+    stream.write_all(&framed(&[1, 9])).unwrap();
+    stream.read_exact(&mut [0u8; 6]).expect("it is answered as before");
+}
+
+#[test]
+fn a_panic_over_a_configuration_begins_anew_with_the_new_one() {
+    let (running, _events) = launch(spec(1, &[Transport::Udp]), Manner::default());
+    let manner = Manner { version: 7, refuses: true, ..Manner::default() };
+    let ports = running.ports().into_iter().map(|it| it.0).collect();
+    running.configure(Arc::new(manner), ports).unwrap();
+    until("it crashed", || running.crashes().iter().any(|(_, it)| it.count == 1));
+    until("it is back", || ask(&running, "counts").is_ok());
+    assert_eq!(ask(&running, "counts").unwrap()[0]["version"], 7);
+}
+
+#[test]
 fn a_second_death_within_a_minute_is_followed_by_a_rest_in_which_commands_are_taken() {
     let (running, _events) = launch(spec(1, &[Transport::Udp]), Manner::default());
     let to = running.local_addr(PortId(0));

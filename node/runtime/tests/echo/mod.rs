@@ -39,6 +39,8 @@ pub struct Manner {
     pub shared: bool,
     /// Version, to see a configuration arrive.
     pub version: u32,
+    /// Panics when it is told of this configuration.
+    pub refuses: bool,
 }
 
 pub struct Echo {
@@ -197,6 +199,7 @@ impl Function for Echo {
     }
 
     fn configure(&mut self, _now: Time, config: Arc<Manner>, _out: &mut Effects) {
+        assert!(!config.refuses, "told to panic");
         self.manner = config;
     }
 
