@@ -14,6 +14,7 @@
 mod chains;
 mod graph;
 mod groups;
+mod lines;
 pub mod meta;
 mod next;
 mod node;
@@ -25,6 +26,7 @@ mod trace;
 pub use chains::{ARCS_MAX, ArcId, ArcRow, Chains, ChainsWriter, INTERFACES_MAX, Refused};
 pub use graph::{Counters, Graph, PASSES_MAX};
 pub use groups::{Group, Groups};
+pub use lines::prefetch;
 pub use meta::Meta;
 pub use next::{NODES_MAX, Next};
 pub use node::{Context, Edge, Node, Reason, Row, VECTOR_MAX, Verdict};

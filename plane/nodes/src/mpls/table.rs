@@ -87,7 +87,7 @@ impl Labels {
 
     #[inline]
     pub(crate) fn prefetch(&self, label: u32) {
-        crate::lines::prefetch(&raw const self.0[label as usize % LABELS as usize]);
+        graph::prefetch(&raw const self.0[label as usize % LABELS as usize]);
     }
 
     /// Only the plane's writer does this.

@@ -22,16 +22,15 @@ mod tests;
 mod tree;
 mod wheel;
 
-pub use crate::program::{Drops, Wred};
 pub use build::{Class, Config, Discipline, LEAVES_MAX, Refused, Service};
 pub use leaf::LeafCounters;
+pub use program::{Drops, Wred};
 pub use programs::QueuePrograms;
 pub use set::Schedulers;
 pub use shaper::{RATE_MAX, RATE_MIN};
 pub use tree::HELD_MAX;
 
-use crate::lines::prefetch;
-use graph::{Pool, Slot};
+use graph::{Pool, Slot, prefetch};
 use leaf::{Full, Leaf, NONE};
 use machine::Time;
 use service::{Place, State};

@@ -1,12 +1,12 @@
 //! A service: the classes of one interface, which share its rate.
 
-use super::CLASSES_MAX;
-use super::leaf::{Leaf, NONE};
-use super::shaper::Shaper;
+use crate::CLASSES_MAX;
+use crate::leaf::{Leaf, NONE};
+use crate::shaper::Shaper;
 
 /// Where a service stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum State {
+pub(crate) enum State {
     /// Nothing to send (or its shaped classes wait for themselves).
     Idle,
     /// In the round.
@@ -18,29 +18,29 @@ pub(super) enum State {
 /// Its place in the scheduler: what its turns touch.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
-pub(super) struct Place {
+pub(crate) struct Place {
     /// Classes that may send, a bit each.
-    pub(super) ready: u8,
+    pub(crate) ready: u8,
     /// Classes that go before all others, the lowest number first.
     strict: u8,
     /// The weighted class whose turn it is.
     turn: u8,
-    pub(super) state: State,
+    pub(crate) state: State,
     /// Its quantum was added in this turn.
-    pub(super) begun: bool,
+    pub(crate) begun: bool,
     /// By `Meta::class`: the place among its classes.
     map: [u8; CLASSES_MAX],
     /// The first of its leaves.
-    pub(super) base: u32,
-    pub(super) deficit: i32,
-    pub(super) quantum: u32,
+    pub(crate) base: u32,
+    pub(crate) deficit: i32,
+    pub(crate) quantum: u32,
     /// The next in the round.
-    pub(super) next: u32,
-    pub(super) shaper: Shaper,
+    pub(crate) next: u32,
+    pub(crate) shaper: Shaper,
 }
 
 impl Place {
-    pub(super) fn new(base: u32, strict: u8, map: [u8; CLASSES_MAX]) -> Self {
+    pub(crate) fn new(base: u32, strict: u8, map: [u8; CLASSES_MAX]) -> Self {
         Self {
             ready: 0,
             strict,
@@ -58,19 +58,19 @@ impl Place {
 
     /// The leaf of a forwarding class.
     #[inline]
-    pub(super) fn leaf(&self, class: u8) -> u32 {
+    pub(crate) fn leaf(&self, class: u8) -> u32 {
         self.base + u32::from(self.map[usize::from(class) % CLASSES_MAX])
     }
 
     /// Which classes share a leaf.
-    pub(super) fn classes(&self) -> &[u8; CLASSES_MAX] {
+    pub(crate) fn classes(&self) -> &[u8; CLASSES_MAX] {
         &self.map
     }
 
     /// Whose packet is next: of the strict classes the first, else deficit round robin. Some
     /// class is ready.
     #[inline]
-    pub(super) fn choose(&mut self, leaves: &mut [Leaf]) -> u8 {
+    pub(crate) fn choose(&mut self, leaves: &mut [Leaf]) -> u8 {
         let strict = self.ready & self.strict;
         if strict != 0 {
             return strict.trailing_zeros() as u8;

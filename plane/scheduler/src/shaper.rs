@@ -15,22 +15,22 @@ const FRACTION: u32 = 16;
 
 /// A moment of a scheduler: 1/64 ns since it was made (nine years fit).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-pub(super) struct Moment(pub(super) u64);
+pub(crate) struct Moment(pub(super) u64);
 
 impl Moment {
-    pub(super) fn of(now: Time, origin: Time) -> Self {
+    pub(crate) fn of(now: Time, origin: Time) -> Self {
         Self((now.as_nanos().saturating_sub(origin.as_nanos())).saturating_mul(PARTS))
     }
 
     /// The first nanosecond that is not before it.
-    pub(super) fn time(self, origin: Time) -> Time {
+    pub(crate) fn time(self, origin: Time) -> Time {
         origin + Duration::from_nanos(self.0.div_ceil(PARTS))
     }
 }
 
 /// Lets octets pass at a rate, after a burst.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Shaper {
+pub(crate) struct Shaper {
     /// When the bucket is full again, if nothing more comes.
     full_at: u64,
     /// The price of an octet; 0 shapes nothing.
@@ -41,7 +41,7 @@ pub(super) struct Shaper {
 
 impl Shaper {
     /// `rate` in bit/s (0: unlimited), `burst` in octets.
-    pub(super) fn new(rate: u64, burst: u32) -> Self {
+    pub(crate) fn new(rate: u64, burst: u32) -> Self {
         if rate == 0 {
             return Self::default();
         }
@@ -53,31 +53,31 @@ impl Shaper {
 
     /// Whether it shapes at all.
     #[inline]
-    pub(super) fn shapes(&self) -> bool {
+    pub(crate) fn shapes(&self) -> bool {
         self.octet != 0
     }
 
     /// Whether a packet may pass now: there is something in the bucket. (A packet that is longer
     /// than what is left makes a debt, so that no packet is too long to pass.)
     #[inline]
-    pub(super) fn passes(&self, now: Moment) -> bool {
+    pub(crate) fn passes(&self, now: Moment) -> bool {
         self.octet == 0 || self.full_at < now.0 + self.burst
     }
 
     /// When the next packet may pass.
     #[inline]
-    pub(super) fn passes_at(&self) -> Moment {
+    pub(crate) fn passes_at(&self) -> Moment {
         Moment((self.full_at + 1).saturating_sub(self.burst))
     }
 
     /// A packet passed.
     #[inline]
-    pub(super) fn charge(&mut self, now: Moment, octets: u32) {
+    pub(crate) fn charge(&mut self, now: Moment, octets: u32) {
         self.full_at = self.full_at.max(now.0) + price(self.octet, octets);
     }
 
     /// Takes the state of one that it replaces.
-    pub(super) fn follow(&mut self, before: &Self) {
+    pub(crate) fn follow(&mut self, before: &Self) {
         if self.shapes() && before.shapes() {
             self.full_at = before.full_at;
         }

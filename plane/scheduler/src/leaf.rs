@@ -3,18 +3,18 @@
 //! Packets that wait are a list through their own `Meta` (`words[0]` names the next): a queue
 //! costs one line, however long it may become.
 
-use super::shaper::Shaper;
-use crate::program::{Drops, Wred};
+use crate::shaper::Shaper;
 use graph::{Pool, Slot};
+use program::{Drops, Wred};
 
 /// No packet.
-pub(super) const NONE: u32 = u32::MAX;
+pub(crate) const NONE: u32 = u32::MAX;
 /// The weight of the newest length in WRED's average: 2^-9 (RFC 2309's paper, w_q = 0.002).
 const AVERAGE_WEIGHT: f32 = 1.0 / 512.0;
 
 /// Why a leaf does not take a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Full {
+pub(crate) enum Full {
     /// The queue is as long as it may be.
     Tail,
     /// WRED chose it.
@@ -37,30 +37,30 @@ pub struct LeafCounters {
 /// A cache line.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
-pub(super) struct Leaf {
-    pub(super) head: u32,
+pub(crate) struct Leaf {
+    pub(crate) head: u32,
     tail: u32,
     packets: u32,
     octets: u32,
     limit: u32,
     /// Deficit round robin among the weighted classes of a service.
-    pub(super) deficit: i32,
-    pub(super) quantum: u32,
-    pub(super) service: u32,
+    pub(crate) deficit: i32,
+    pub(crate) quantum: u32,
+    pub(crate) service: u32,
     average: f32,
     /// Which row of the scheduler's WRED profiles; `u16::MAX` is none.
     wred: u16,
     /// Its place in its service.
-    pub(super) class: u8,
+    pub(crate) class: u8,
     /// Waits for its shaper.
-    pub(super) waits: bool,
-    pub(super) shaper: Shaper,
+    pub(crate) waits: bool,
+    pub(crate) shaper: Shaper,
 }
 
 const _: () = assert!(size_of::<Leaf>() == 64);
 
 impl Leaf {
-    pub(super) fn new(service: u32, class: u8, limit: u32) -> Self {
+    pub(crate) fn new(service: u32, class: u8, limit: u32) -> Self {
         Self {
             head: NONE,
             tail: NONE,
@@ -78,24 +78,24 @@ impl Leaf {
         }
     }
 
-    pub(super) fn with_wred(mut self, profile: u16) -> Self {
+    pub(crate) fn with_wred(mut self, profile: u16) -> Self {
         self.wred = profile;
         self
     }
 
     #[inline]
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.head == NONE
     }
 
     /// Packets and octets that wait.
-    pub(super) fn waiting(&self) -> (u32, u32) {
+    pub(crate) fn waiting(&self) -> (u32, u32) {
         (self.packets, self.octets)
     }
 
     /// Whether a packet may join. `dice` is a random number.
     #[inline]
-    pub(super) fn admits(
+    pub(crate) fn admits(
         &mut self,
         colour: u8,
         profiles: &[Wred],
@@ -116,7 +116,7 @@ impl Leaf {
 
     /// A packet joins at the end.
     #[inline]
-    pub(super) fn push(&mut self, slot: Slot, octets: u32, packets: &mut Pool) {
+    pub(crate) fn push(&mut self, slot: Slot, octets: u32, packets: &mut Pool) {
         packets.meta_mut(slot).words[0] = NONE;
         match self.tail {
             NONE => self.head = slot.0,
@@ -129,7 +129,7 @@ impl Leaf {
 
     /// The first packet leaves. The queue is not empty.
     #[inline]
-    pub(super) fn pop(&mut self, octets: u32, packets: &Pool) -> Slot {
+    pub(crate) fn pop(&mut self, octets: u32, packets: &Pool) -> Slot {
         let slot = Slot(self.head);
         self.head = packets.meta(slot).words[0];
         if self.head == NONE {

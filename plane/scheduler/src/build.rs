@@ -1,10 +1,10 @@
 //! A scheduler as it is configured, and its successor when that changes: packets that wait stay.
 
-use super::leaf::{Leaf, LeafCounters, NONE};
-use super::service::Place;
-use super::shaper::{Moment, RATE_MAX, Shaper};
-use super::wheel::Wheel;
-use super::{CLASSES_MAX, Scheduler, Wred};
+use crate::leaf::{Leaf, LeafCounters, NONE};
+use crate::service::Place;
+use crate::shaper::{Moment, RATE_MAX, Shaper};
+use crate::wheel::Wheel;
+use crate::{CLASSES_MAX, Scheduler, Wred};
 use graph::{INTERFACES_MAX, Pool, Slot};
 use machine::Time;
 use serde::{Deserialize, Serialize};

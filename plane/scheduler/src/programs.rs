@@ -1,6 +1,6 @@
 //! From the plane's writer to the workers' loops: which ports have which queues.
 
-use super::{Config, Refused};
+use crate::{Config, Refused};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,7 +18,7 @@ impl QueuePrograms {
     ///
     /// # Errors
     /// What cannot be; nothing was changed.
-    pub(crate) fn set(&self, port: u16, queues: Option<&Config>) -> Result<(), Refused> {
+    pub fn set(&self, port: u16, queues: Option<&Config>) -> Result<(), Refused> {
         if let Some(queues) = queues {
             queues.check()?;
         }
@@ -34,25 +34,25 @@ impl QueuePrograms {
     }
 
     /// The ports with queues.
-    pub(crate) fn ports(&self) -> Vec<u16> {
+    pub fn ports(&self) -> Vec<u16> {
         let ports = self.ports.lock().unwrap_or_else(PoisonError::into_inner);
         ports.keys().copied().collect()
     }
 
     /// So many workers send by each port.
-    pub(crate) fn serve(&self, workers: usize) {
+    pub fn serve(&self, workers: usize) {
         self.workers.store(u16::try_from(workers).unwrap_or(u16::MAX), Ordering::Release);
         self.generation.fetch_add(1, Ordering::Release);
     }
 
     /// Which time this is: another number if anything has changed.
     #[inline]
-    pub(super) fn generation(&self) -> u64 {
+    pub(crate) fn generation(&self) -> u64 {
         self.generation.load(Ordering::Acquire)
     }
 
     /// All ports with queues, and the number of workers.
-    pub(super) fn all(&self) -> (BTreeMap<u16, Arc<Config>>, u16) {
+    pub(crate) fn all(&self) -> (BTreeMap<u16, Arc<Config>>, u16) {
         let ports = self.ports.lock().unwrap_or_else(PoisonError::into_inner);
         (ports.clone(), self.workers.load(Ordering::Acquire).max(1))
     }

@@ -1,6 +1,6 @@
 //! A wheel of slots: who waits for its shaper is found again at its time, to the slot.
 
-use super::shaper::Moment;
+use crate::shaper::Moment;
 
 /// Slots of the wheel.
 const SLOTS: usize = 4_096;
@@ -10,7 +10,7 @@ const SLOT_BITS: u32 = 19;
 const NONE: u32 = u32::MAX;
 
 /// Waiting entries by the slot of their time; an entry is waiting once at most.
-pub(super) struct Wheel {
+pub(crate) struct Wheel {
     heads: Box<[u32]>,
     /// By entry: the next in its slot.
     next: Vec<u32>,
@@ -20,11 +20,11 @@ pub(super) struct Wheel {
     at: u64,
     waiting: usize,
     /// Room for those that are due, kept by its user between two turns.
-    pub(super) due: Vec<u32>,
+    pub(crate) due: Vec<u32>,
 }
 
 impl Wheel {
-    pub(super) fn new(entries: usize, now: Moment) -> Self {
+    pub(crate) fn new(entries: usize, now: Moment) -> Self {
         Self {
             heads: vec![NONE; SLOTS].into_boxed_slice(),
             next: vec![NONE; entries],
@@ -37,7 +37,7 @@ impl Wheel {
 
     /// Entry `entry` waits until `due`, or for the length of the wheel if that is further off:
     /// whoever takes it out then looks again.
-    pub(super) fn wait(&mut self, entry: u32, due: Moment) {
+    pub(crate) fn wait(&mut self, entry: u32, due: Moment) {
         let slot = due.0.div_ceil(1 << SLOT_BITS).clamp(self.at + 1, self.at + SLOTS as u64 - 1);
         let place = slot as usize % SLOTS;
         self.next[entry as usize] = self.heads[place];
@@ -47,7 +47,7 @@ impl Wheel {
     }
 
     /// Hands out every entry that is due, at its slot's end at the latest.
-    pub(super) fn turn(&mut self, now: Moment, due: &mut Vec<u32>) {
+    pub(crate) fn turn(&mut self, now: Moment, due: &mut Vec<u32>) {
         let target = now.0 >> SLOT_BITS;
         if self.waiting == 0 {
             self.at = self.at.max(target);
@@ -73,7 +73,7 @@ impl Wheel {
     }
 
     /// The end of the first slot that is not empty.
-    pub(super) fn first(&self) -> Option<Moment> {
+    pub(crate) fn first(&self) -> Option<Moment> {
         if self.waiting == 0 {
             return None;
         }

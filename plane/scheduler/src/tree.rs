@@ -1,7 +1,7 @@
 //! The queues of a port as the plane is told of them: a tree of nodes, each with its parent.
 
-use super::build::{Class, Config, Discipline, Refused, Service};
-use crate::program::{Queue, Scheduler};
+use crate::build::{Class, Config, Discipline, Refused, Service};
+use program::{Queue, Scheduler};
 use std::collections::BTreeMap;
 
 /// Octets that Ethernet adds to each frame on the line: preamble, check sequence, gap.

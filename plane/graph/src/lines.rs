@@ -2,7 +2,7 @@
 
 /// Asks the processor to fetch the line of `place`; never faults, whatever `place` is.
 #[inline(always)]
-pub(crate) fn prefetch<T>(place: *const T) {
+pub fn prefetch<T>(place: *const T) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a prefetch is a hint: it reads nothing into the program and cannot fault.
     unsafe {

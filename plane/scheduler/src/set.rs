@@ -1,7 +1,7 @@
 //! The schedulers of all ports of one worker, between its graph and its ports.
 
-use super::programs::QueuePrograms;
-use super::{Config, Scheduler};
+use crate::programs::QueuePrograms;
+use crate::{Config, Scheduler};
 use graph::{Outbox, PORTS_MAX, Pool, Slot};
 use machine::Time;
 use std::sync::Arc;
