@@ -17,6 +17,7 @@ pub(crate) fn answer(it: &Forwarder, path: &str, params: &Params) -> Result<Valu
         "ports" => Ok(ports(it)),
         "interfaces" => Ok(interfaces(it)),
         "neighbours" => Ok(neighbours(it)),
+        "resolution" => Ok(resolution(it)),
         "workers" => Ok(workers(it)),
         "trace" => trace(it, params),
         "traced" => Ok(traced(&it.reports())),
@@ -122,6 +123,22 @@ fn neighbours(it: &Forwarder) -> Value {
             "address": address,
             "mac": octets.map(mac),
             "state": state,
+        })
+    });
+    rows.collect()
+}
+
+/// Neighbours of each interface by number, and why others are not there.
+fn resolution(it: &Forwarder) -> Value {
+    let rows = it.plane.resolution().into_iter().map(|(interface, of)| {
+        let not_done = of.counts.into_iter().map(|(reason, count)| (reason.name(), count));
+        let not_done: BTreeMap<&str, u64> = not_done.collect();
+        json!({
+            "interface": interface,
+            "neighbours": of.neighbours,
+            "asked": of.asked,
+            "heard": of.heard,
+            "not_done": not_done,
         })
     });
     rows.collect()

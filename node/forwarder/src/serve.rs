@@ -165,8 +165,10 @@ impl Forwarder {
         poll.add(&*waker, WAKER, Interest::Read).map_err(kernel("the poll"))?;
         let (tell, told) = unbounded();
         let random = driver::random().map_err(kernel("the random source"))?;
-        let seed = u32::from_le_bytes([random[0], random[1], random[2], random[3]]);
-        let mut plane = Plane::new(seed)?;
+        let [a, b, c, d, key @ ..] = random;
+        let seed = u32::from_le_bytes([a, b, c, d]);
+        let key = key.first_chunk().copied().map_or(0, u64::from_le_bytes);
+        let mut plane = Plane::new(seed)?.with_key(key);
         let mut hands = Vec::new();
         for number in 0..spec.workers.clamp(1, WORKERS_MAX) {
             let graph = plane.graph()?;

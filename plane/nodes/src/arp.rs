@@ -2,11 +2,11 @@
 
 use crate::addresses::Addresses;
 use crate::arcs::OUT;
-use crate::bucket::{Bucket, Rate};
+use crate::bucket::{Bucket, Buckets, Rate};
 use crate::frame;
 use crate::header::{TYPE_ARP, long, word};
 use crate::interfaces::Row as Link;
-use crate::plane::{Heard, Shared};
+use crate::plane::{Heard, Shared, Speech};
 use crate::program::Mac;
 use graph::{Context, Node, Pool, Reason, Row, Slot};
 use std::net::Ipv4Addr;
@@ -18,6 +18,10 @@ use table::lpm::Lookups;
 pub const ARP_BYTES: usize = 28;
 /// ARP packets that a worker looks at, in all.
 pub const TAKEN: Rate = Rate { per_second: 10_000, burst: 1_000 };
+/// … and of one interface.
+pub const TAKEN_OF_INTERFACE: Rate = Rate { per_second: 2_000, burst: 500 };
+/// Buckets of interfaces.
+const INTERFACES: usize = 4_096;
 
 const SHORT: Reason = Reason(0);
 const FORM: Reason = Reason(1);
@@ -45,6 +49,7 @@ pub struct ArpInput {
     routes: Arc<Lookups<u32>>,
     hops: Arc<HopLookups>,
     taken: Bucket,
+    of_interface: Buckets,
 }
 
 /// What an ARP packet says.
@@ -59,7 +64,8 @@ impl ArpInput {
     /// The node of one worker.
     #[must_use]
     pub fn new(shared: Shared, routes: Arc<Lookups<u32>>, hops: Arc<HopLookups>) -> Self {
-        Self { shared, routes, hops, taken: Bucket::default() }
+        let of_interface = Buckets::new(INTERFACES, shared.key);
+        Self { shared, routes, hops, taken: Bucket::default(), of_interface }
     }
 
     /// Whether we answer for the address: it is ours, or it is reached by another interface of
@@ -84,16 +90,21 @@ impl ArpInput {
             Ok(said) => said,
             Err(reason) => return Some(reason),
         };
-        if !self.taken.take(TAKEN, cx.now) {
+        let taken = self.of_interface.take(interface.into(), TAKEN_OF_INTERFACE, cx.now);
+        if !taken || !self.taken.take(TAKEN, cx.now) {
             return Some(LIMITED);
         }
         let own = addresses.has(interface, said.target.into());
-        let answered = said.operation == REPLY && own;
         let announced = said.source == said.target;
+        let speech = match said.operation {
+            REPLY if own => Speech::Answer { overrides: true },
+            REQUEST if own => Speech::Question,
+            _ => Speech::Announcement { overrides: true },
+        };
         if !said.source.is_unspecified() && (own || announced) {
             let (address, mac) = (said.source.into(), said.mac);
             // A full ring: the neighbour will be heard again.
-            let _ = self.shared.heard.push(Heard::Neighbour { interface, address, mac, answered });
+            self.shared.tell(Heard::Neighbour { interface, address, mac, speech });
         }
         if said.operation == REPLY {
             return Some(HEARD);

@@ -31,6 +31,37 @@ impl Bucket {
     }
 }
 
+/// Buckets of many who share them by a keyed hash, so that nobody chooses whose he shares.
+#[derive(Debug)]
+pub struct Buckets {
+    seed: u64,
+    all: Box<[Bucket]>,
+}
+
+impl Buckets {
+    /// So many buckets.
+    #[must_use]
+    pub fn new(count: usize, seed: u64) -> Self {
+        Self { seed, all: vec![Bucket::default(); count.max(1)].into_boxed_slice() }
+    }
+
+    /// Takes one token of one of them.
+    #[inline]
+    pub fn take(&mut self, of: u64, rate: Rate, now: Time) -> bool {
+        let place = mixed(of, self.seed) as usize % self.all.len();
+        self.all[place].take(rate, now)
+    }
+}
+
+/// A hash that only who knows the seed can aim at (the finisher of MurmurHash3, twice keyed).
+#[inline]
+pub(crate) const fn mixed(of: u64, seed: u64) -> u64 {
+    let mut it = of ^ seed;
+    it = (it ^ it >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    it = (it ^ it >> 33).wrapping_add(seed).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    it ^ it >> 33
+}
+
 /// A bucket that several workers take from.
 #[derive(Debug, Default)]
 pub struct SharedBucket {

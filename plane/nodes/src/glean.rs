@@ -2,7 +2,7 @@
 //! plane, which asks for the neighbour and sends the packet once it has answered; the rest are
 //! dropped, as RFC 1122 §2.3.2.2 has it.
 
-use crate::bucket::{Bucket, Rate};
+use crate::bucket::{Bucket, Buckets, Rate};
 use crate::header::{IP4, IP6, address6, age_ip4, long};
 use crate::plane::{Heard, Shared};
 use graph::meta::OWN;
@@ -14,6 +14,11 @@ use table::hop::{HopLookups, Kind};
 
 /// What a worker asks of the plane in all.
 pub const ASKED: Rate = Rate { per_second: 10_000, burst: 512 };
+/// … and because of packets from one interface to neighbours on another: who scans one network
+/// takes nothing from the others', nor from those who reach it by another interface.
+pub const ASKED_FROM_TO: Rate = Rate { per_second: 500, burst: 256 };
+/// Buckets of such pairs.
+const PAIRS: usize = 4_096;
 /// Neighbours that were asked for lately, by hash.
 const LATELY: usize = 1_024;
 /// How long one neighbour is not asked for again, nanoseconds.
@@ -23,11 +28,13 @@ const ASKED_FOR: Reason = Reason(0);
 const LATELY_ASKED: Reason = Reason(1);
 const LIMITED: Reason = Reason(2);
 const ANSWERED: Reason = Reason(3);
+const LIMITED_PAIR: Reason = Reason(4);
 const REASONS: &[&str] = &[
     "neighbour asked for, packet held",
     "neighbour asked for already",
     "neighbours asked for too often",
     "neighbour answered meanwhile",
+    "neighbours asked for too often from one interface",
 ];
 
 /// The node.
@@ -35,6 +42,7 @@ pub struct Glean {
     shared: Shared,
     hops: Arc<HopLookups>,
     all: Bucket,
+    pairs: Buckets,
     lately: Box<[(u64, u64)]>,
 }
 
@@ -43,7 +51,8 @@ impl Glean {
     #[must_use]
     pub fn new(shared: Shared, hops: Arc<HopLookups>) -> Self {
         let lately = vec![(0, 0); LATELY].into_boxed_slice();
-        Self { shared, hops, all: Bucket::default(), lately }
+        let pairs = Buckets::new(PAIRS, shared.key);
+        Self { shared, hops, all: Bucket::default(), pairs, lately }
     }
 
     fn ask(&mut self, slot: Slot, interface: u32, neighbour: u32, cx: &mut Context<'_>) -> Reason {
@@ -59,16 +68,18 @@ impl Glean {
         if self.asked_lately(key ^ u64::from(interface) << 48, cx.now) {
             return LATELY_ASKED;
         }
+        let from = cx.packets.meta(slot).interface;
+        let pair = u64::from(from) << 32 | u64::from(interface);
+        if !self.pairs.take(pair, ASKED_FROM_TO, cx.now) {
+            return LIMITED_PAIR;
+        }
         if !self.all.take(ASKED, cx.now) {
             return LIMITED;
         }
         age(slot, cx.packets);
         let packet = cx.packets.bytes(slot).into();
         let heard = Heard::Unresolved { interface, neighbour, address, vrf, packet };
-        match self.shared.heard.push(heard) {
-            Ok(()) => ASKED_FOR,
-            Err(_) => LIMITED,
-        }
+        if self.shared.tell(heard) { ASKED_FOR } else { LIMITED }
     }
 
     fn asked_lately(&mut self, key: u64, now: Time) -> bool {

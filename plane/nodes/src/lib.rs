@@ -48,5 +48,5 @@ pub mod urpf;
 pub use ::{program, scheduler};
 pub use icmp::{error_entry, unreachable};
 pub use interfaces::{Counted, InterfaceCounters, Interfaces};
-pub use plane::{Heard, Out, Plane, Refused};
+pub use plane::{Heard, Out, Plane, Refused, Resolution, Speech};
 pub use program::Program;

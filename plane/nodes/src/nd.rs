@@ -7,7 +7,7 @@ use crate::arcs::OUT;
 use crate::frame;
 use crate::header::{ICMP6, IP6, TYPE_IP6, address6, checksum, pseudo6, sum};
 use crate::interfaces::Row as Link;
-use crate::plane::{Heard, Shared};
+use crate::plane::{Heard, Shared, Speech};
 use crate::program::Mac;
 use graph::{Context, Node, Pool, Reason, Row, Slot};
 use std::net::Ipv6Addr;
@@ -97,18 +97,27 @@ impl NdInput {
             let (source, mac) = solicited_router(packets.bytes(slot))?;
             let source = mac.filter(|_| !source.is_unspecified()).map(|mac| (source.into(), mac));
             // A full ring: it will ask again.
-            let _ = self.shared.heard.push(Heard::RouterSolicited { interface, source });
+            self.shared.tell(Heard::RouterSolicited { interface, source });
             return Err(HEARD);
         }
         let said = read(packets.bytes(slot))?;
-        let tell = |address: Ipv6Addr, mac: Mac, answered: bool| {
+        let tell = |address: Ipv6Addr, mac: Mac, speech: Speech| {
             let address = address.into();
             // A full ring: the neighbour will be heard again.
-            let _ = self.shared.heard.push(Heard::Neighbour { interface, address, mac, answered });
+            self.shared.tell(Heard::Neighbour { interface, address, mac, speech });
         };
         if said.kind == ADVERTISEMENT {
             if let Some(mac) = said.mac {
-                tell(said.target, mac, said.flags & SOLICITED != 0);
+                let overrides = said.flags & OVERRIDE != 0;
+                let answers = said.flags & SOLICITED != 0;
+                tell(
+                    said.target,
+                    mac,
+                    match answers {
+                        true => Speech::Answer { overrides },
+                        false => Speech::Announcement { overrides },
+                    },
+                );
             }
             return Err(HEARD);
         }
@@ -122,7 +131,7 @@ impl NdInput {
             None => came_from(packets, slot, link).ok_or(FORM)?,
         };
         if !probes {
-            tell(said.source, mac, false);
+            tell(said.source, mac, Speech::Question);
         }
         let (to, flags) = if probes {
             (ALL_NODES, ROUTER | OVERRIDE)
@@ -170,7 +179,12 @@ fn read(packet: &[u8]) -> Result<Said, Reason> {
     let wanted = if body[0] == SOLICITATION { SOURCE_MAC } else { TARGET_MAC };
     let mac = option(&body[ND_BYTES..], wanted)?;
     let is_probe = body[0] == SOLICITATION && source.is_unspecified();
-    if target.is_multicast() || is_probe && (mac.is_some() || to != solicited(target)) {
+    // An answer to everybody answers nobody (RFC 4861 §7.1.2).
+    let is_false_answer = body[0] == ADVERTISEMENT && to.is_multicast() && body[4] & SOLICITED != 0;
+    if target.is_multicast()
+        || is_false_answer
+        || is_probe && (mac.is_some() || to != solicited(target))
+    {
         return Err(FORM);
     }
     Ok(Said { kind: body[0], flags: body[4], source, target, mac })

@@ -8,7 +8,9 @@ mod routes;
 mod services;
 mod sweep;
 
-pub use neighbours::{NEIGHBOURS_MAX, REACHABLE, RETRANSMIT, TRIES_MAX};
+pub use neighbours::{
+    NEIGHBOURS_MAX, REACHABLE, RETRANSMIT, Reason, Resolution, Speech, TRIES_MAX,
+};
 
 use crate::addresses::Addresses;
 use crate::interfaces::{InterfaceCounters, Interfaces};
@@ -20,7 +22,7 @@ use crate::qos::{Classify, FilterNode, MarkOut, PolicerNode, Stage};
 use crate::sampling::Sample;
 use crate::services::{Services, Views};
 use crate::{
-    arcs, arp, echo, ethernet, glean, inject, ip4, ip6, local, nd, output, reassembly, urpf,
+    arcs, arp, bucket, echo, ethernet, glean, inject, ip4, ip6, local, nd, output, reassembly, urpf,
 };
 use advertise::Advertisements;
 use crossbeam_queue::ArrayQueue;
@@ -90,8 +92,8 @@ pub enum Heard {
         address: IpAddr,
         /// Its MAC address.
         mac: Mac,
-        /// Whether it answered us (else it spoke of itself).
-        answered: bool,
+        /// How it came to speak.
+        speech: Speech,
     },
     /// A host asked for routers.
     RouterSolicited {
@@ -172,10 +174,26 @@ pub struct Shared {
     pub hops: Arc<HopLookups>,
     /// Seed of flow hashes.
     pub seed: u32,
+    /// Key of the hashes by which sources share buckets.
+    pub key: u64,
     /// The worker's own counters of interfaces.
     pub counters: Arc<InterfaceCounters>,
     /// Where the worker tells the plane what it noticed.
     pub heard: Arc<ArrayQueue<Heard>>,
+}
+
+impl Shared {
+    /// Tells the plane what was noticed; false if its ring has no room, and it is lost. Packets
+    /// that ask for neighbours leave room for what neighbours say, and what they say of themselves
+    /// for answers.
+    pub(crate) fn tell(&self, heard: Heard) -> bool {
+        let most = match &heard {
+            Heard::Unresolved { .. } => HEARD_MAX / 2,
+            Heard::Neighbour { speech: Speech::Answer { .. }, .. } => HEARD_MAX,
+            Heard::Neighbour { .. } | Heard::RouterSolicited { .. } => HEARD_MAX / 4 * 3,
+        };
+        self.heard.len() < most && self.heard.push(heard).is_ok()
+    }
 }
 
 /// The writer of all tables.
@@ -236,6 +254,7 @@ impl Plane {
             routes: vrfs.lookups(),
             hops: hops.lookups(),
             seed,
+            key: bucket::mixed(seed.into(), 0),
             counters: Arc::default(),
             heard: Arc::new(ArrayQueue::new(1)),
         };
@@ -268,6 +287,14 @@ impl Plane {
             sweep: None,
             now: Time::ZERO,
         })
+    }
+
+    /// The same with a key of its own for the hashes by which sources share what is policed: who
+    /// knows it chooses whom he takes it from. Before the first [`Plane::graph`].
+    #[must_use]
+    pub const fn with_key(mut self, key: u64) -> Self {
+        self.shared.key = key;
+        self
     }
 
     /// Does as the program says; workers see it after [`Plane::publish`] at the latest.
@@ -362,6 +389,12 @@ impl Plane {
         })
     }
 
+    /// How many neighbours each interface has, and why others are not there.
+    #[must_use]
+    pub fn resolution(&self) -> BTreeMap<u32, Resolution> {
+        self.neighbours.resolution()
+    }
+
     /// Numbers of all interfaces.
     pub fn interfaces(&self) -> impl Iterator<Item = u32> {
         self.links.keys().copied()
@@ -398,12 +431,12 @@ impl Plane {
 
     fn hear(&mut self, heard: Heard, out: &mut Vec<Out>) {
         match heard {
-            Heard::Neighbour { interface, address, mac, answered } => {
-                self.neighbour_heard((interface, address), mac, answered, out);
+            Heard::Neighbour { interface, address, mac, speech } => {
+                self.neighbour_heard((interface, address), mac, speech, out);
             }
             Heard::RouterSolicited { interface, source } => {
                 if let Some((address, mac)) = source {
-                    self.neighbour_heard((interface, address), mac, false, out);
+                    self.neighbour_heard((interface, address), mac, Speech::Question, out);
                 }
                 self.routers_solicited(interface);
             }

@@ -17,7 +17,9 @@ pub enum PlaneCommand {
     Interfaces(Of),
     /// Neighbours: ARP and ND.
     Neighbours(Of),
-    /// Workers: cells of packets.
+    /// Neighbours by interface: how many, and why others are not there.
+    Resolution(Of),
+    /// Workers: how they stand, panics, cells of packets.
     Workers(Of),
     /// What the forwarder refused.
     Refusals(Of),

@@ -55,8 +55,18 @@ const NEIGHBOURS: &[Column] = &[
     plain("state", "STATE"),
 ];
 
+const RESOLUTION: &[Column] = &[
+    plain("interface", "INTERFACE"),
+    plain("neighbours", "NEIGHBOURS"),
+    plain("asked", "ASKED"),
+    plain("heard", "HEARD"),
+    plain("not_done", "NOT DONE"),
+];
+
 const WORKERS: &[Column] = &[
     plain("worker", "WORKER"),
+    plain("state", "STATE"),
+    plain("panics", "PANICS"),
     plain("cells", "CELLS"),
     plain("free_cells", "FREE"),
     plain("unwanted_punts", "UNWANTED"),
@@ -87,6 +97,7 @@ pub fn plane(client: &Client, form: Output, command: Option<PlaneCommand>) -> Re
         Some(PlaneCommand::Ports(of)) => (of, "plane/ports", PORTS),
         Some(PlaneCommand::Interfaces(of)) => (of, "plane/interfaces", INTERFACES),
         Some(PlaneCommand::Neighbours(of)) => (of, "plane/neighbours", NEIGHBOURS),
+        Some(PlaneCommand::Resolution(of)) => (of, "plane/resolution", RESOLUTION),
         Some(PlaneCommand::Workers(of)) => (of, "plane/workers", WORKERS),
         Some(PlaneCommand::Refusals(of)) => (of, "pe/refusals", REFUSALS),
         Some(PlaneCommand::Events(of)) => (of, "pe/events", EVENTS),

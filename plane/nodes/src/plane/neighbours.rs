@@ -3,9 +3,18 @@
 //!
 //! ```text
 //!   wanted → Asked ──answer──→ Known ──60 s──→ Probed ──answer──→ Known
-//!              │ 3 tries                          │ 3 tries
-//!              └→ forgotten; a gateway is asked for again every 5 s
+//!              │ 3 tries          ↑ 5 s            │ 3 tries
+//!              │               spoke of itself     │
+//!              └→ forgotten, and not asked for during 3 s; a gateway is asked again every 5 s
 //! ```
+//! Nobody may fill the table (RFC 6583): `entries` says who gives way to whom.
+
+mod entries;
+mod heard;
+mod shares;
+
+pub use entries::{NEIGHBOURS_MAX, Reason, Resolution};
+pub use heard::Speech;
 
 use super::hops::{adjacency, with};
 use super::routes::Why;
@@ -13,97 +22,29 @@ use super::{Out, Plane, Refused};
 use crate::hop::DOWN;
 use crate::program::{Mac, Neighbour};
 use crate::{arp, nd};
+pub(super) use entries::Neighbours;
+use entries::{Class, Held, Key, State};
+use heard::CLAIM_RETRANSMIT;
 use machine::Time;
-use std::collections::{BTreeMap, BTreeSet};
+use shares::Holder;
 use std::net::IpAddr;
 use std::time::Duration;
 use table::hop::{Hop, Kind, Line};
 
-/// Neighbours of all interfaces at most.
-pub const NEIGHBOURS_MAX: usize = 65_536;
-/// Neighbours that were asked for and have not answered, at most.
-pub const ASKED_MAX: usize = 4_096;
 /// Packets held for a neighbour at most: the last ones.
 pub const HELD_MAX: usize = 3;
+/// Octets of them at most: one of the longest packets.
+pub const HELD_OCTETS_MAX: usize = 10_240;
 /// Between two questions.
 pub const RETRANSMIT: Duration = Duration::from_secs(1);
 /// Questions without an answer.
 pub const TRIES_MAX: u8 = 3;
 /// After an answer, until a neighbour is asked again.
 pub const REACHABLE: Duration = Duration::from_secs(60);
+/// After it spoke of itself, until a neighbour is asked (RFC 4861 §10, DELAY_FIRST_PROBE_TIME).
+pub const DELAY: Duration = Duration::from_secs(5);
 /// Between two rounds of questions for a gateway that does not answer.
 pub const GATEWAY_PAUSE: Duration = Duration::from_secs(5);
-
-type Key = (u32, IpAddr);
-type Held = (u32, Box<[u8]>);
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum State {
-    Asked,
-    Known,
-    Probed,
-    Static,
-}
-
-struct Entry {
-    number: u32,
-    hop: u32,
-    state: State,
-    mac: Option<Mac>,
-    held: Vec<Held>,
-    /// Hops of the control process that go by it.
-    users: u32,
-    tries: u8,
-    due: Time,
-}
-
-/// All neighbours.
-#[derive(Default)]
-pub(super) struct Neighbours {
-    entries: BTreeMap<Key, Entry>,
-    numbers: BTreeMap<u32, Key>,
-    last_number: u32,
-    due: BTreeSet<(Time, u32)>,
-    asked: usize,
-    announce: Vec<Key>,
-}
-
-impl Neighbours {
-    pub(super) fn hop(&self, key: &Key) -> Option<u32> {
-        self.entries.get(key).map(|entry| entry.hop)
-    }
-
-    /// Every neighbour: its address, its MAC address if known, and its state in a word.
-    pub(super) fn list(&self) -> impl Iterator<Item = (Key, Option<Mac>, String)> {
-        self.entries.iter().map(|(key, it)| (*key, it.mac, format!("{:?}", it.state)))
-    }
-
-    fn of_interface(&self, interface: u32) -> Vec<Key> {
-        let keys = self.entries.keys().filter(|key| key.0 == interface);
-        keys.copied().collect()
-    }
-
-    pub(super) fn statics(&self) -> Vec<Key> {
-        let fixed = self.entries.iter().filter(|(_, entry)| entry.state == State::Static);
-        fixed.map(|(key, _)| *key).collect()
-    }
-
-    fn schedule(&mut self, key: &Key, at: Time) {
-        if let Some(entry) = self.entries.get_mut(key) {
-            self.due.remove(&(entry.due, entry.number));
-            entry.due = at;
-            self.due.insert((at, entry.number));
-        }
-    }
-
-    fn set(&mut self, key: &Key, state: State) {
-        if let Some(entry) = self.entries.get_mut(key) {
-            self.asked -= usize::from(entry.state == State::Asked);
-            self.asked += usize::from(state == State::Asked);
-            (entry.state, entry.tries) = (state, 0);
-        }
-    }
-}
 
 impl Plane {
     /// Announces an own address with the next tick (RFC 5227 §3, RFC 4861 §7.2.6).
@@ -111,26 +52,31 @@ impl Plane {
         self.neighbours.announce.push((interface, address));
     }
 
-    /// A neighbour that is new is asked for with the next tick.
-    fn neighbour_entry(&mut self, key: Key) -> Result<(), Refused> {
+    /// A neighbour that is new is asked for with the next tick. `class` says for whom others give
+    /// way; `None`: the control process names it.
+    fn neighbour_entry(&mut self, key: Key, class: Option<Class>) -> Result<(), Reason> {
         if self.neighbours.entries.contains_key(&key) {
             return Ok(());
         }
-        let known = &self.neighbours;
-        if known.entries.len() >= NEIGHBOURS_MAX || known.asked >= ASKED_MAX {
-            return Err(Refused::Full("neighbours"));
+        let vrf = self.vrf_of(key.0).unwrap_or(0);
+        self.make_room((vrf, key.0), class)?;
+        let number = self.neighbours.next_number();
+        let hop = self.hops.add(Hop::Line(self.glean_neighbour(key.0, number)));
+        let hop = hop.map_err(|_| Reason::Full)?;
+        if self.hops.mark(hop, false).is_err() {
+            return Err(Reason::Full);
         }
-        let number = self.neighbours.last_number + 1;
-        let hop = self.hops.add(Hop::Line(self.glean_neighbour(key.0, number)))?;
-        self.hops.mark(hop, false)?;
-        self.neighbours.last_number = number;
-        let (state, due) = (State::Asked, self.now);
-        let entry =
-            Entry { number, hop, state, mac: None, held: Vec::new(), users: 0, tries: 0, due };
-        self.neighbours.asked += 1;
-        self.neighbours.entries.insert(key, entry);
-        self.neighbours.numbers.insert(number, key);
-        self.neighbours.due.insert((due, number));
+        let users = u32::from(class.is_none());
+        self.neighbours.insert(key, vrf, (hop, self.now), users);
+        Ok(())
+    }
+
+    /// Lets neighbours go until there is room for one more.
+    fn make_room(&mut self, holder: Holder, class: Option<Class>) -> Result<(), Reason> {
+        while let Some((key, why)) = self.neighbours.room(holder, class)? {
+            self.neighbours.count(key.0, why);
+            self.lost(key).map_err(|_| Reason::Full)?;
+        }
         Ok(())
     }
 
@@ -145,11 +91,19 @@ impl Plane {
         if !self.links.contains_key(&key.0) {
             return Err(Refused::Missing { what: "interface", number: key.0.into() });
         }
-        self.neighbour_entry(key)?;
+        let is_new = !self.neighbours.entries.contains_key(&key);
+        self.neighbour_kept(key)?;
         if let Some(entry) = self.neighbours.entries.get_mut(&key) {
-            entry.users += 1;
+            entry.users += u32::from(!is_new);
         }
+        self.neighbours.rank(&key);
         Ok(())
+    }
+
+    /// A neighbour that the control process names has room while anybody has.
+    fn neighbour_kept(&mut self, key: Key) -> Result<(), Refused> {
+        let made = self.neighbour_entry(key, None);
+        made.map_err(|_| Refused::Full("neighbours"))
     }
 
     pub(super) fn neighbour_released(&mut self, key: Key) -> Result<(), Refused> {
@@ -158,6 +112,7 @@ impl Plane {
         if entry.users == 0 && entry.state == State::Asked && entry.held.is_empty() {
             return self.forget(key);
         }
+        self.neighbours.rank(&key);
         Ok(())
     }
 
@@ -170,7 +125,12 @@ impl Plane {
         if said.mac[0] & 1 == 1 {
             return Err(Refused::Conflict("a neighbour has no group address".to_owned()));
         }
-        self.neighbour_entry(key)?;
+        let is_new = !self.neighbours.entries.contains_key(&key);
+        self.neighbour_kept(key)?;
+        if let Some(entry) = self.neighbours.entries.get_mut(&key) {
+            entry.users -= u32::from(is_new);
+            entry.claim = None;
+        }
         self.neighbours.set(&key, State::Static);
         self.neighbours.schedule(&key, Time::MAX);
         self.resolved(key, said.mac)
@@ -191,6 +151,7 @@ impl Plane {
         let is_new = entry.mac.replace(mac) != Some(mac);
         if is_new {
             self.refresh_neighbour(key)?;
+            self.neighbours.rank(&key);
         }
         if let (Some(vrf), true) = (self.vrf_of(key.0), self.is_on_link(key)) {
             let bits = if key.1.is_ipv4() { 32 } else { 128 };
@@ -225,6 +186,7 @@ impl Plane {
     }
 
     pub(super) fn forget_neighbours(&mut self, interface: u32) -> Result<(), Refused> {
+        self.neighbours.forget_link(interface);
         let keys = self.neighbours.of_interface(interface);
         keys.into_iter().try_for_each(|key| self.lost(key).map(|_| ()))
     }
@@ -246,6 +208,7 @@ impl Plane {
     fn lost(&mut self, key: Key) -> Result<bool, Refused> {
         let Some(entry) = self.neighbours.entries.get_mut(&key) else { return Ok(false) };
         let was_known = entry.mac.take().is_some();
+        (entry.confirmed, entry.claim) = (false, None);
         entry.held.clear();
         let users = entry.users;
         if let Some(vrf) = self.vrf_of(key.0) {
@@ -263,10 +226,7 @@ impl Plane {
     }
 
     fn forget(&mut self, key: Key) -> Result<(), Refused> {
-        let Some(entry) = self.neighbours.entries.remove(&key) else { return Ok(()) };
-        self.neighbours.asked -= usize::from(entry.state == State::Asked);
-        self.neighbours.numbers.remove(&entry.number);
-        self.neighbours.due.remove(&(entry.due, entry.number));
+        let Some(entry) = self.neighbours.remove(&key) else { return Ok(()) };
         Ok(self.hops.remove(entry.hop)?)
     }
 
@@ -282,50 +242,28 @@ impl Plane {
             0 => Some((interface, address)),
             number => self.neighbours.numbers.get(&number).copied(),
         };
-        // Without room the packet is gone, as any other that waits too long.
-        let Some(key) = key.filter(|key| self.neighbour_entry(*key).is_ok()) else { return };
+        let Some(key) = key else { return };
+        if !self.neighbours.entries.contains_key(&key) {
+            let made = self.neighbours.may_ask(key, self.now);
+            if let Err(why) = made.and_then(|()| self.neighbour_entry(key, Some(Class::Asked))) {
+                self.neighbours.count(key.0, why);
+                if why == Reason::Silent {
+                    let (vrf, packet) = held;
+                    out.push(Out::Unreachable { interface, vrf, packet });
+                }
+                return;
+            }
+        }
         let Some(entry) = self.neighbours.entries.get_mut(&key) else { return };
         if entry.mac.is_some() {
             out.push(Out::Route { vrf: held.0, packet: held.1 });
             return;
         }
-        if entry.held.len() >= HELD_MAX {
+        entry.held.push(held);
+        let octets = |held: &[Held]| held.iter().map(|(_, packet)| packet.len()).sum::<usize>();
+        while entry.held.len() > HELD_MAX || octets(&entry.held) > HELD_OCTETS_MAX {
             entry.held.remove(0);
         }
-        entry.held.push(held);
-    }
-
-    /// A neighbour answered, or spoke of itself.
-    pub(super) fn neighbour_heard(
-        &mut self,
-        key: Key,
-        mac: Mac,
-        answered: bool,
-        out: &mut Vec<Out>,
-    ) {
-        let known = self.neighbours.entries.get(&key).map(|entry| (entry.state, entry.mac));
-        let (state, before) = match known {
-            Some(known) => known,
-            // One that asks for us will want an answer to what comes next.
-            None if !answered && self.is_neighbourly(key) && self.neighbour_entry(key).is_ok() => {
-                (State::Asked, None)
-            }
-            None => return,
-        };
-        if state == State::Static || self.resolved(key, mac).is_err() {
-            return;
-        }
-        if answered || before != Some(mac) {
-            self.neighbours.set(&key, State::Known);
-            self.neighbours.schedule(&key, self.now + REACHABLE);
-        }
-        if before != Some(mac) {
-            let (interface, address) = key;
-            out.push(Out::Neighbour { interface, address, mac: Some(mac) });
-        }
-        let entry = self.neighbours.entries.get_mut(&key);
-        let held = entry.map(|entry| std::mem::take(&mut entry.held)).unwrap_or_default();
-        out.extend(held.into_iter().map(|(vrf, packet)| Out::Route { vrf, packet }));
     }
 
     fn is_neighbourly(&self, key: Key) -> bool {
@@ -360,10 +298,16 @@ impl Plane {
         if entry.state == State::Known {
             self.neighbours.set(&key, State::Probed);
         }
+        if self.claim_due(key, out) {
+            return;
+        }
         let Some(entry) = self.neighbours.entries.get_mut(&key) else { return };
         let (interface, address) = key;
         if entry.tries >= TRIES_MAX {
             let held = std::mem::take(&mut entry.held);
+            if entry.mac.is_none() && entry.users == 0 {
+                self.neighbours.falls_silent(key, self.now);
+            }
             out.extend(held.into_iter().map(|(vrf, packet)| Out::Unreachable {
                 interface,
                 vrf,
@@ -376,8 +320,10 @@ impl Plane {
             return;
         }
         entry.tries += 1;
+        entry.answers_until = self.now + RETRANSMIT;
         let known = entry.mac;
-        self.neighbours.schedule(&key, self.now + RETRANSMIT);
+        let wait = if entry.claim.is_some() { CLAIM_RETRANSMIT } else { RETRANSMIT };
+        self.neighbours.schedule(&key, self.now + wait);
         out.extend(self.question(key, known).map(|frame| Out::Send { interface, frame }));
     }
 

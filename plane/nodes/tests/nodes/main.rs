@@ -13,6 +13,7 @@ mod neighbours;
 mod protection;
 mod races;
 mod reference;
+mod resolution;
 mod routed_side;
 mod sweep;
 mod traffic;
