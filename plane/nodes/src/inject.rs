@@ -4,7 +4,7 @@
 use crate::arcs::OUT;
 use crate::frame::header_octets;
 use crate::plane::Shared;
-use graph::meta::OWN;
+use graph::meta::{HOSTED, OWN};
 use graph::{Context, Edge, Node, Reason, Row, Slot};
 
 const TO_LOOKUP4: Edge = Edge(0);
@@ -35,6 +35,9 @@ impl Node for Inject {
         for slot in batch {
             let version = cx.packets.bytes(*slot).first().map(|first| first >> 4);
             let octets = cx.packets.bytes(*slot).len();
+            if cx.packets.meta(*slot).flags & HOSTED != 0 {
+                self.shared.admitted.connections.sent(cx.packets.bytes(*slot), cx.now);
+            }
             let meta = cx.packets.meta_mut(*slot);
             meta.flags |= OWN;
             match version {

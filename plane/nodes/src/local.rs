@@ -5,7 +5,7 @@
 use crate::header::{ICMP, ICMP6, IP4, IP6, address6, long, word};
 use crate::plane::Shared;
 use crate::program::Class;
-use crate::protection::class;
+use crate::protection::{Asker, Connections, Standing, class};
 use graph::meta::{GROUP_ADDRESSED, OWN, PUNTED};
 use graph::{Context, Edge, Node, Pool, Reason, Row, Slot, Verdict};
 
@@ -61,8 +61,8 @@ pub(crate) struct Transport {
     pub(crate) protocol: u8,
     /// Whether the packet is a fragment; of later ones the transport header is not there.
     pub(crate) fragment: bool,
-    /// A hash of the source.
-    pub(crate) source: u32,
+    /// The source: an address of IPv4, or a /64.
+    pub(crate) source: u64,
 }
 
 /// Finds the transport header of an IPv4 or IPv6 packet; `None` if the packet ends before it.
@@ -71,11 +71,11 @@ pub(crate) fn transport(packet: &[u8]) -> Option<Transport> {
         let at = usize::from(packet[0] & 15) * 4;
         let fragment = word(packet, 6) & 0x3fff != 0;
         let protocol = *packet.get(9)?;
-        let source = long(packet, 12);
+        let source = u64::from(long(packet, 12));
         return (at <= packet.len()).then_some(Transport { at, protocol, fragment, source });
     }
     let address = address6(packet, 8);
-    let source = (address >> 64) as u32 ^ (address >> 96) as u32;
+    let source = (address >> 64) as u64;
     let (mut at, mut protocol, mut fragment) = (IP6, *packet.get(6)?, false);
     for _ in 0..EXTENSIONS_MAX {
         match protocol {
@@ -107,7 +107,8 @@ impl Local {
             () if found.fragment => Class::Other,
             () => class(found.protocol, rest),
         };
-        if !self.shared.admitted.admits(rows, class, found.source, cx.now) {
+        let asker = self.asker(slot, (class, found.source), cx);
+        if !self.shared.admitted.admits(rows, asker, cx.now) {
             return Verdict::drop(Reason(1 + class as u8));
         }
         let kind = rest.first().copied();
@@ -121,6 +122,21 @@ impl Local {
         };
         self.noted(slot, found, class, cx.packets);
         verdict
+    }
+
+    fn asker(&self, slot: Slot, (class, source): (Class, u64), cx: &Context<'_>) -> Asker {
+        let (packet, interface) = (cx.packets.bytes(slot), cx.packets.meta(slot).interface);
+        let hops = if packet[0] >> 4 == 4 { packet[8] } else { packet[7] };
+        let connections = Some(&self.shared.admitted.connections);
+        let connections = connections.filter(|_| Connections::are_of(class));
+        let standing = match connections.and_then(|all| all.of(packet, cx.now)) {
+            Some(number) => Standing::Connected(number),
+            None if hops == u8::MAX => Standing::Near,
+            None => Standing::Far,
+        };
+        // All neighbours of a link share its prefix.
+        let source = if class == Class::Neighbours { interface.into() } else { source };
+        Asker { class, source, interface, standing }
     }
 
     fn noted(&self, slot: Slot, found: Transport, class: Class, packets: &mut Pool) {

@@ -250,7 +250,7 @@ impl Plane {
             interfaces: interfaces.published(),
             addresses: own_addresses.published(),
             protection: protection.published(),
-            admitted: Arc::default(),
+            admitted: Arc::new(Admitted::new(seed.into())),
             routes: vrfs.lookups(),
             hops: hops.lookups(),
             seed,
@@ -292,8 +292,9 @@ impl Plane {
     /// The same with a key of its own for the hashes by which sources share what is policed: who
     /// knows it chooses whom he takes it from. Before the first [`Plane::graph`].
     #[must_use]
-    pub const fn with_key(mut self, key: u64) -> Self {
+    pub fn with_key(mut self, key: u64) -> Self {
         self.shared.key = key;
+        self.shared.admitted = Arc::new(Admitted::new(key));
         self
     }
 

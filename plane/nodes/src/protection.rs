@@ -1,25 +1,63 @@
-//! Control-plane policing: what is for this system is counted by class and by source before it
-//! takes a place in any queue, so that no flood of one kind starves another.
+//! Control-plane policing: what is for this system is counted by class, by source and by interface
+//! before it takes a place in any queue, so that no flood of one kind starves another.
+//!
+//! ```text
+//!   connected (BGP, LDP): its own share ───────────────────────────────────┐
+//!   near (hop limit 255): source → interface, ¾ → all strangers, ¾ ────────┴→ the class
+//!   far:                  source → interface, ¾ → all strangers, ¾ → far, ½ ─┘
+//! ```
+//! A connection is one by which this system itself has sent data: no forged source has that.
 
-use crate::bucket::{Rate, SharedBucket};
+mod connections;
+
+pub use connections::Connections;
+
+use crate::bucket::{Rate, SharedBucket, mixed};
 use crate::header::{ICMP, ICMP6, TCP, UDP, word};
 use crate::program::{Class, ProtectionRow};
 use machine::Time;
 
 /// Classes.
 const CLASSES: usize = 10;
-/// Buckets of sources; sources with the same hash share one.
+/// Buckets of sources, and of interfaces; those with the same hash, which is keyed, share one.
 const SOURCES: usize = 4_096;
+/// Of a rate, what one interface may have, and what strangers may who say that they are near: the
+/// rest is there for others and for connections.
+const THREE_QUARTERS: u32 = 3;
+/// Of a rate, what strangers from afar may have.
+const HALF: u32 = 2;
+
+/// The rates of a class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Rates {
+    all: Rate,
+    source: Rate,
+    /// Of an interface, and of strangers.
+    most: Rate,
+    far: Rate,
+}
+
+impl Rates {
+    fn of(all: Rate, source: Rate) -> Self {
+        Self { all, source, most: quarters(all, THREE_QUARTERS), far: quarters(all, HALF) }
+    }
+}
+
+/// So many quarters of a rate; something, unless it is nothing.
+fn quarters(rate: Rate, count: u32) -> Rate {
+    let part = |of: u32| (of / 4 * count + of % 4 * count / 4).max(of.min(1));
+    Rate { per_second: part(rate.per_second), burst: part(rate.burst) }
+}
 
 /// The rows in force, by class.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Protection {
-    rows: [(Rate, Rate); CLASSES],
+    rows: [Rates; CLASSES],
 }
 
 /// In all, burst, of one source.
 const DEFAULTS: [(u32, u32, u32); CLASSES] = [
-    (2_000, 500, 100),
+    (2_000, 500, 500),
     (1_000, 200, 200),
     (20_000, 4_000, 5_000),
     (5_000, 1_000, 1_000),
@@ -35,7 +73,7 @@ impl Default for Protection {
     fn default() -> Self {
         let rows = DEFAULTS.map(|(per_second, burst, source)| {
             let of_source = Rate { per_second: source, burst: burst.min(source) };
-            (Rate { per_second, burst }, of_source)
+            Rates::of(Rate { per_second, burst }, of_source)
         });
         Self { rows }
     }
@@ -50,35 +88,92 @@ impl Protection {
             let all = Rate { per_second: row.rate_pps, burst: row.burst };
             let source = if row.source_pps == 0 { row.rate_pps } else { row.source_pps };
             let burst = row.burst.min(source);
-            made.rows[row.class as usize] = (all, Rate { per_second: source, burst });
+            made.rows[row.class as usize] = Rates::of(all, Rate { per_second: source, burst });
         }
         made
     }
 }
 
+/// How well the sender of a packet for this system is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It belongs to a connection: the number of that.
+    Connected(u64),
+    /// It was sent on this link (RFC 5082).
+    Near,
+    /// It may come from anywhere.
+    Far,
+}
+
+/// Who wants something of the control plane.
+#[derive(Clone, Copy, Debug)]
+pub struct Asker {
+    /// What the packet is.
+    pub class: Class,
+    /// Its source, as a number.
+    pub source: u64,
+    /// Where it came in.
+    pub interface: u32,
+    /// How well it is known.
+    pub standing: Standing,
+}
+
 /// What the workers of a plane have let through, all together. A worker that refuses a packet
-/// writes nothing: a flood costs the others no cache line beyond what it is allowed.
+/// takes nothing of the class: a flood costs the others no more than what it is allowed.
 pub struct Admitted {
+    key: u64,
     classes: [SharedBucket; CLASSES],
+    strangers: [SharedBucket; CLASSES],
+    far: [SharedBucket; CLASSES],
     sources: Box<[SharedBucket]>,
+    interfaces: Box<[SharedBucket]>,
+    /// Connections of this system.
+    pub connections: Connections,
 }
 
 impl Default for Admitted {
     fn default() -> Self {
-        let sources = (0..SOURCES).map(|_| SharedBucket::default()).collect();
-        Self { classes: Default::default(), sources }
+        Self::new(0)
     }
 }
 
 impl Admitted {
-    /// Whether a packet of this class and source (a hash of its address) may go up.
+    /// Nothing yet; the hashes have this key.
+    #[must_use]
+    pub fn new(key: u64) -> Self {
+        let buckets = || (0..SOURCES).map(|_| SharedBucket::default()).collect();
+        Self {
+            key,
+            classes: Default::default(),
+            strangers: Default::default(),
+            far: Default::default(),
+            sources: buckets(),
+            interfaces: buckets(),
+            connections: Connections::new(key),
+        }
+    }
+
+    /// Whether a packet may go up.
     #[inline]
-    pub fn admits(&self, rows: &Protection, class: Class, source: u32, now: Time) -> bool {
-        let (all, each) = rows.rows[class as usize];
-        let mixed = (source ^ (class as u32) << 24).wrapping_mul(0x9e37_79b1) >> 20;
-        // The source is asked first: one that floods takes nothing from the others of its class.
-        self.sources[mixed as usize % SOURCES].take(each, now)
-            && self.classes[class as usize].take(all, now)
+    pub fn admits(&self, rows: &Protection, asker: Asker, now: Time) -> bool {
+        let Asker { class, source, interface, standing } = asker;
+        let at = class as usize;
+        let Rates { all, source: each, most, far } = rows.rows[at];
+        let place = |of: u64, turn: u64| {
+            mixed(of.rotate_left(4) ^ class as u64, self.key.rotate_left(8) ^ turn) as usize
+                % SOURCES
+        };
+        // Who floods is asked first: it takes nothing from the others of its class.
+        if let Standing::Connected(number) = standing {
+            return self.sources[place(number, 1)].take(each, now)
+                && self.classes[at].take(all, now);
+        }
+        let has_connections = Connections::are_of(class);
+        self.sources[place(source, 2)].take(each, now)
+            && self.interfaces[place(interface.into(), 3)].take(most, now)
+            && (!has_connections || standing == Standing::Near || self.far[at].take(far, now))
+            && (!has_connections || self.strangers[at].take(most, now))
+            && self.classes[at].take(all, now)
     }
 }
 
@@ -105,6 +200,10 @@ pub fn class(protocol: u8, rest: &[u8]) -> Class {
 mod tests {
     use super::*;
 
+    fn asks(class: Class, source: u64, interface: u32) -> Asker {
+        Asker { class, source, interface, standing: Standing::Near }
+    }
+
     #[test]
     fn a_flood_of_echoes_takes_nothing_from_bgp_nor_one_source_from_another() {
         let rows = Protection::default();
@@ -112,21 +211,22 @@ mod tests {
         let mut passed = [0; 3];
         for tick in 0..100_000_u64 {
             let now = Time::from_nanos(1_000_000_000 + tick * 10_000);
-            passed[0] += u32::from(guard.admits(&rows, Class::Icmp, 1, now));
+            passed[0] += u32::from(guard.admits(&rows, asks(Class::Icmp, 1, 1), now));
             if tick % 100 == 0 {
-                passed[1] += u32::from(guard.admits(&rows, Class::Bgp, 1, now));
-                passed[2] += u32::from(guard.admits(&rows, Class::Bgp, 2, now));
+                passed[1] += u32::from(guard.admits(&rows, asks(Class::Bgp, 1, 1), now));
+                passed[2] += u32::from(guard.admits(&rows, asks(Class::Bgp, 2, 1), now));
             }
         }
         assert_eq!(passed[1..], [1_000, 1_000]);
-        assert!((390..=410).contains(&passed[0]), "200 a second and a burst: {}", passed[0]);
+        assert!((340..=360).contains(&passed[0]), "200 a second and 150 at once: {}", passed[0]);
         let rows = Protection::of(&[ProtectionRow {
             class: Class::Icmp,
             rate_pps: 0,
             burst: 1,
             source_pps: 0,
         }]);
-        assert!(!Admitted::default().admits(&rows, Class::Icmp, 1, Time::from_millis(1)));
+        let icmp = asks(Class::Icmp, 1, 1);
+        assert!(!Admitted::default().admits(&rows, icmp, Time::from_millis(1)));
     }
 
     #[test]
@@ -135,11 +235,50 @@ mod tests {
         let mut passed = 0;
         for tick in 0..200_000 {
             let now = Time::from_nanos(1_000_000_000 + tick * 5_000);
-            let workers =
-                (0..4).filter(|source| admitted.admits(&rows, Class::Bgp, source * 7, now));
-            passed += workers.count();
+            let asks = |worker| asks(Class::Bfd, u64::from(worker) * 7, worker);
+            passed += (0..40).filter(|it| admitted.admits(&rows, asks(*it), now)).count();
         }
-        assert!((23_990..=24_010).contains(&passed), "4,000 at once, 20,000 a second: {passed}");
+        assert!((21_990..=22_010).contains(&passed), "2,000 at once, 20,000 a second: {passed}");
+    }
+
+    #[test]
+    fn no_number_of_sources_of_one_interface_takes_all_of_a_class() {
+        let (rows, guard) = (Protection::default(), Admitted::new(7));
+        let mut passed = [0; 2];
+        for tick in 0..100_000_u64 {
+            let now = Time::from_nanos(1_000_000_000 + tick * 10_000);
+            let flood = asks(Class::Other, tick, 1);
+            passed[0] += u32::from(guard.admits(&rows, flood, now));
+            if tick % 250 == 0 {
+                passed[1] += u32::from(guard.admits(&rows, asks(Class::Other, 9, 2), now));
+            }
+        }
+        assert_eq!(passed[1], 400, "all that another interface asks");
+        assert!((1_870..=1_880).contains(&passed[0]), "1,500 a second, 375 at once: {passed:?}");
+    }
+
+    #[test]
+    fn connections_have_their_part_whoever_else_asks_from_wherever() {
+        let (rows, guard) = (Protection::default(), Admitted::new(7));
+        let mut passed = [0; 3];
+        for tick in 0..200_000_u64 {
+            let now = Time::from_nanos(1_000_000_000 + tick * 5_000);
+            let stranger = |standing| Asker {
+                class: Class::Bgp,
+                source: tick,
+                interface: (tick % 50) as u32,
+                standing,
+            };
+            passed[0] += u32::from(guard.admits(&rows, stranger(Standing::Far), now));
+            passed[1] += u32::from(guard.admits(&rows, stranger(Standing::Near), now));
+            if tick % 50 == 0 {
+                let known = stranger(Standing::Connected(3));
+                passed[2] += u32::from(guard.admits(&rows, known, now));
+            }
+        }
+        assert_eq!(passed[2], 4_000);
+        assert!(passed[0] <= 12_010 && passed[1] >= 5_000, "far ones at most half: {passed:?}");
+        assert!(passed[0] + passed[1] <= 18_010, "strangers three quarters: {passed:?}");
     }
 
     #[test]

@@ -335,11 +335,12 @@ pub struct Protection {
     /// `neighbours`, `icmp`, `bgp`, `ospf`, `ldp`, `bfd`, `management`, `exceptions`, `samples`
     /// or `other`.
     pub class: String,
-    /// Packets a second, of all workers together.
+    /// Packets a second, of all workers together. One interface has three quarters of them at most.
     pub rate_pps: u32,
     /// Packets at once, of all workers together.
     pub burst: u32,
-    /// Packets a second of one source; 0: as many as of all.
+    /// Packets a second of one source (of class `neighbours`: of one interface); 0: as many as of
+    /// all.
     #[serde(default)]
     pub source_pps: u32,
 }

@@ -19,6 +19,7 @@ use crate::header::{TYPE_IP4, TYPE_IP6, TYPE_MPLS};
 use crate::interfaces::{Input, Interfaces};
 use crate::l2::{frame, tags};
 use crate::program::Class;
+use crate::protection::{Asker, Standing};
 use crate::qos::marking::Markings;
 use crate::services::Views;
 use ::table::epoch::Reader;
@@ -72,7 +73,10 @@ impl MplsInput {
     fn punt(&self, slot: Slot, cx: &mut Context<'_>) {
         let rows = self.views.protection.read(cx.reader);
         let label = Entry::at(cx.packets.bytes(slot)).unwrap_or_default().label();
-        if !self.views.admitted.admits(rows, Class::Exceptions, label, cx.now) {
+        let (class, interface) = (Class::Exceptions, cx.packets.meta(slot).interface);
+        let standing = Standing::Far;
+        let asker = Asker { class, source: label.into(), interface, standing };
+        if !self.views.admitted.admits(rows, asker, cx.now) {
             return cx.next.drop(slot, POLICED);
         }
         let meta = cx.packets.meta_mut(slot);

@@ -132,6 +132,15 @@ impl World {
         self.run()
     }
 
+    /// Pushes a packet of this machine's kernel into `inject`.
+    pub fn inject_hosted(&mut self, packet: &[u8]) -> Left {
+        let slot = self.pool.put(packet).expect("it fits");
+        self.pool.meta_mut(slot).flags |= graph::meta::OWN | graph::meta::HOSTED;
+        let entry = self.graph.entry("inject").unwrap();
+        self.graph.push(entry, &[slot], &mut self.pool);
+        self.run()
+    }
+
     fn run(&mut self) -> Left {
         let mut out = Outbox::default();
         self.graph.run(&mut self.pool, &mut out, self.now);
