@@ -514,7 +514,7 @@ fn plan(shared: &Shared, (views, learner): (Views, Learner)) -> Plan {
         .node(local::Local::new(shared.clone(), false))
         .node(local::Local::new(shared.clone(), true))
         .node(echo::Echo::new(shared.clone()))
-        .node(reassembly::Reassembly::default())
+        .node(reassembly::Reassembly::new(shared.clone()))
         .node(glean::Glean::new(shared.clone(), Arc::clone(hops)))
         .node(inject::Inject::new(shared.clone()))
         .node(output::InterfaceOutput::new(shared.clone()));

@@ -1,18 +1,25 @@
 //! `reassembly`: fragments of packets for own addresses (RFC 791 §3.2, RFC 8200 §4.5). Fragments
-//! that overlap end their packet (RFC 5722). A packet that is longer than a cell goes up in its
-//! fragments, which the host puts together.
+//! that overlap end their packet (RFC 5722). An echo request that is longer than a cell is answered
+//! in fragments; another packet of that length goes up in its fragments, which the host puts
+//! together.
 
+mod answer;
+mod held;
+
+pub use held::{OCTETS_MAX, PACKETS_MAX};
+
+use crate::frame;
 use crate::header::{IP4, IP6, long, seal_ip4, word};
 use crate::local::{EXTENSIONS_MAX, transport};
-use graph::meta::PUNTED;
-use graph::{Context, Edge, Node, Pool, Reason, Row, Slot, room};
+use crate::plane::Shared;
+use crate::program::Class;
+use crate::protection::{Asker, Standing};
+use graph::meta::{GROUP_ADDRESSED, LINK_LOCAL, OWN, PUNTED};
+use graph::{Context, Edge, Meta, Node, Pool, Reason, Row, Slot, room};
+use held::{Held, Key, Part, Parts, Source};
 use machine::Time;
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::time::Duration;
 
-/// Packets that are put together at once, by one worker, at most.
-pub const PACKETS_MAX: usize = 128;
 /// Fragments of a packet at most.
 pub const FRAGMENTS_MAX: usize = 64;
 /// How long the fragments of a packet may take (RFC 1122 §3.3.2: 60 s at least were long ago;
@@ -20,114 +27,147 @@ pub const FRAGMENTS_MAX: usize = 64;
 pub const PATIENCE: Duration = Duration::from_secs(15);
 
 const TO_LOCAL: Edge = Edge(0);
+const TO_LOOKUP4: Edge = Edge(1);
+const TO_LOOKUP6: Edge = Edge(2);
 const FORM: Reason = Reason(0);
 const HELD: Reason = Reason(1);
 const OVERLAP: Reason = Reason(2);
 const FULL: Reason = Reason(3);
 const UP: Reason = Reason(4);
+const DISPLACES: Reason = Reason(5);
+const ANSWERED: Reason = Reason(6);
+const LIMITED: Reason = Reason(7);
 const REASONS: &[&str] = &[
     "fragment form",
     "fragment held",
     "fragment overlaps",
     "fragments too many",
     "fragment went up by itself",
+    "fragment held in the place of an older packet's",
+    "fragment of a long echo, answered",
+    "policed: long echo",
 ];
 
-/// Source, destination, identification, protocol and table.
-type Key = (u128, u128, u32, u8, u32);
-
-/// One fragment.
-struct Part {
-    from: usize,
-    to: usize,
-    packet: Vec<u8>,
-    /// Where in it the payload starts.
-    at: usize,
-}
-
-/// The fragments of a packet so far.
-struct Parts {
-    since: Time,
-    end: Option<usize>,
-    parts: Vec<Part>,
-}
-
 /// The node.
-#[derive(Default)]
 pub struct Reassembly {
-    packets: HashMap<Key, Parts, BuildHasherDefault<DefaultHasher>>,
+    shared: Shared,
+    held: Held,
 }
 
 impl Node for Reassembly {
     fn row(&self) -> Row {
-        Row::of("reassembly", &["local"], REASONS)
+        Row::of("reassembly", &["local", "ip4-lookup", "ip6-lookup"], REASONS)
     }
 
     fn process(&mut self, batch: &[Slot], cx: &mut Context<'_>) {
         for slot in batch {
-            match self.take(*slot, cx.packets, cx.now) {
-                Ok(parts) if finish(&parts, *slot, cx.packets) => cx.next.to(TO_LOCAL, *slot),
-                Ok(parts) => {
-                    let meta = *cx.packets.meta(*slot);
-                    for part in &parts.parts {
-                        if let Some(up) = cx.packets.put(&part.packet) {
-                            let (offset, length) = {
-                                let new = cx.packets.meta(up);
-                                (new.offset, new.length)
-                            };
-                            let flags = meta.flags | PUNTED;
-                            *cx.packets.meta_mut(up) =
-                                graph::Meta { offset, length, flags, l3: offset, ..meta };
-                            cx.out.punt(up);
-                        }
-                    }
-                    cx.next.drop(*slot, UP);
+            let reason = match self.take(*slot, cx.packets, cx.now) {
+                Ok(parts) if finish(&parts, *slot, cx.packets) => {
+                    cx.next.to(TO_LOCAL, *slot);
+                    continue;
                 }
-                Err(reason) => cx.next.drop(*slot, reason),
-            }
+                Ok(parts) => self.long(&parts, *slot, cx),
+                Err(reason) => reason,
+            };
+            cx.next.drop(*slot, reason);
         }
     }
 }
 
 impl Reassembly {
+    /// The node of one worker.
+    #[must_use]
+    pub fn new(shared: Shared) -> Self {
+        Self { shared, held: Held::default() }
+    }
+
     /// Keeps a fragment; hands out all of its packet when it was the last.
     fn take(&mut self, slot: Slot, packets: &Pool, now: Time) -> Result<Parts, Reason> {
         let packet = packets.bytes(slot);
         let (mut key, part, more) = read(packet).ok_or(FORM)?;
         key.4 = packets.meta(slot).vrf;
-        if !self.packets.contains_key(&key) && self.packets.len() >= PACKETS_MAX {
-            self.packets.retain(|_, parts| now.since(parts.since) < PATIENCE);
-            if self.packets.len() >= PACKETS_MAX {
-                return Err(FULL);
+        self.held.expire(now, PATIENCE);
+        let end = if more { None } else { Some(part.to) };
+        let (mut known_end, mut octets) = (end, part.to - part.from);
+        if let Some(parts) = self.held.parts(&key) {
+            if parts.parts.iter().any(|one| one.from == part.from && one.to == part.to) {
+                return Err(HELD);
             }
+            known_end = end.or(parts.end);
+            let overlaps = parts.parts.iter().any(|one| part.from < one.to && one.from < part.to);
+            let contradicts = parts.end.is_some() && parts.end != known_end
+                || known_end
+                    .is_some_and(|end| part.to > end || parts.parts.iter().any(|one| one.to > end));
+            let full = parts.parts.len() >= FRAGMENTS_MAX;
+            if overlaps || contradicts || full {
+                self.held.remove(&key);
+                return Err(if full { FULL } else { OVERLAP });
+            }
+            octets += parts.parts.iter().map(|one| one.to - one.from).sum::<usize>();
         }
-        let fresh = || Parts { since: now, end: None, parts: Vec::new() };
-        let parts = self.packets.entry(key).or_insert_with(fresh);
-        if now.since(parts.since) >= PATIENCE {
-            *parts = fresh();
+        self.held.add(key, source(&key, packet), part, known_end, now);
+        if Some(octets) != known_end {
+            return Err(if self.held.shed() > 0 { DISPLACES } else { HELD });
         }
-        if parts.parts.iter().any(|one| one.from == part.from && one.to == part.to) {
-            return Err(HELD);
-        }
-        let end = if more { parts.end } else { Some(part.to) };
-        let overlaps = parts.parts.iter().any(|one| part.from < one.to && one.from < part.to);
-        let contradicts = parts.end.is_some() && parts.end != end
-            || end.is_some_and(|end| part.to > end || parts.parts.iter().any(|one| one.to > end));
-        let full = parts.parts.len() >= FRAGMENTS_MAX;
-        if overlaps || contradicts || full {
-            self.packets.remove(&key);
-            return Err(if full { FULL } else { OVERLAP });
-        }
-        parts.end = end;
-        parts.parts.push(part);
-        let held: usize = parts.parts.iter().map(|one| one.to - one.from).sum();
-        if Some(held) != parts.end {
-            return Err(HELD);
-        }
-        let mut whole = self.packets.remove(&key).ok_or(FORM)?;
+        let mut whole = self.held.remove(&key).ok_or(FORM)?;
         whole.parts.sort_by_key(|part| part.from);
         Ok(whole)
     }
+
+    /// A packet that no cell holds: an echo request is answered, others go up in their fragments.
+    fn long(&self, parts: &Parts, slot: Slot, cx: &mut Context<'_>) -> Reason {
+        let meta = *cx.packets.meta(slot);
+        let near = meta.flags & LINK_LOCAL != 0;
+        let answer = match meta.flags & (GROUP_ADDRESSED | OWN) == 0 && !near {
+            true => answer::echo(&parts.parts),
+            false => None,
+        };
+        let Some(answer) = answer else {
+            for part in &parts.parts {
+                let flags = meta.flags | PUNTED;
+                if let Some((up, offset)) = place(&part.packet, Meta { flags, ..meta }, cx.packets)
+                {
+                    cx.packets.meta_mut(up).l3 = offset;
+                    cx.out.punt(up);
+                }
+            }
+            return UP;
+        };
+        let rows = self.shared.protection.read(cx.reader);
+        let source = answer.source;
+        let asker = Asker {
+            class: Class::Icmp,
+            source,
+            interface: meta.interface,
+            standing: Standing::Far,
+        };
+        if !self.shared.admitted.admits(rows, asker, cx.now) {
+            return LIMITED;
+        }
+        let edge = if answer.is_six { TO_LOOKUP6 } else { TO_LOOKUP4 };
+        for packet in &answer.packets {
+            let flags = meta.flags | OWN;
+            if let Some((slot, _)) = place(packet, Meta { flags, ..meta }, cx.packets) {
+                cx.next.to(edge, slot);
+            }
+        }
+        ANSWERED
+    }
+}
+
+/// A packet in a cell of its own, and where it begins there.
+fn place(packet: &[u8], meta: Meta, packets: &mut Pool) -> Option<(Slot, u16)> {
+    let slot = packets.put(packet)?;
+    let own = packets.meta_mut(slot);
+    let (offset, length) = (own.offset, own.length);
+    *own = Meta { offset, length, ..meta };
+    Some((slot, offset))
+}
+
+/// Who a fragment counts for.
+fn source(key: &Key, packet: &[u8]) -> Source {
+    let is_six = packet.first().is_some_and(|first| first >> 4 == 6);
+    (key.4, if is_six { key.0 >> 64 << 64 } else { key.0 })
 }
 
 /// Which packet a fragment is of, the fragment, and whether more follow.
@@ -180,7 +220,7 @@ fn finish(parts: &Parts, slot: Slot, packets: &mut Pool) -> bool {
         let length = (whole.len() - IP6) as u16;
         whole[4..6].copy_from_slice(&length.to_be_bytes());
     }
-    crate::frame::replace(packets, slot, &whole)
+    frame::replace(packets, slot, &whole)
 }
 
 /// The header before the fragment header names what came after it.

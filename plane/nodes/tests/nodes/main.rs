@@ -6,6 +6,7 @@ mod advertisement;
 mod changes;
 mod drawn;
 mod forwarding;
+mod fragments;
 mod hostile;
 mod labels;
 mod lives;
