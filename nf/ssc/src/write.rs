@@ -1,43 +1,15 @@
-//! Writing messages: what stays is copied in one piece, what changes is written between.
+//! Writing messages: [`sip::write`], and what names our doors or who spoke.
 
 use crate::realm::Door;
 use runtime::{Flow, Transport};
+pub use sip::HeaderSet as Set;
 use sip::overload::unasked;
+pub use sip::write::{body, cseq, decimal as number, line, lines, max_forwards, no_body, retagged};
+use sip::write::{bracket, user_and_at};
 use sip::{Header, Message};
 use std::borrow::Cow;
 use std::io::Write as _;
 use std::net::IpAddr;
-
-/// A set of header rows, one bit each.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Set(u128);
-
-const _: () = assert!(Header::COUNT <= 128, "a set has a bit for every row");
-
-impl Set {
-    /// These rows.
-    #[must_use]
-    pub const fn of(headers: &[Header]) -> Self {
-        let (mut bits, mut at) = (0, 0);
-        while at < headers.len() {
-            bits |= 1 << headers[at] as u8;
-            at += 1;
-        }
-        Self(bits)
-    }
-
-    /// Both sets.
-    #[must_use]
-    pub const fn and(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    /// Whether the row is in the set.
-    #[must_use]
-    pub const fn has(self, header: Header) -> bool {
-        self.0 >> header as u8 & 1 == 1
-    }
-}
 
 /// What a request loses on its way across: it belongs to one leg only.
 pub const REQUEST: Set = Set::of(&[
@@ -63,109 +35,6 @@ pub const RESPONSE: Set = Set::of(&[
     Header::RecordRoute,
 ]);
 
-/// Copies the lines whose row is not in `drop`, neighbours in one piece.
-#[inline]
-pub fn lines(out: &mut Vec<u8>, message: &Message<'_>, drop: Set) {
-    let base = message.raw().as_ptr() as usize;
-    let bytes = message.raw();
-    let (mut start, mut end) = (0, 0);
-    for (header, line) in message.rows() {
-        if drop.has(header) {
-            continue;
-        }
-        let at = line.as_ptr() as usize - base;
-        if at != end {
-            out.extend_from_slice(&bytes[start..end]);
-            start = at;
-        }
-        end = at + line.len();
-    }
-    out.extend_from_slice(&bytes[start..end]);
-}
-
-/// Ends a message with the body of another: its Content-Length was copied, or is added here.
-#[inline]
-pub fn body(out: &mut Vec<u8>, message: &Message<'_>) {
-    let body = message.body();
-    if !message.has(Header::ContentLength) {
-        content_length(out, body.len());
-    }
-    out.extend_from_slice(b"\r\n");
-    out.extend_from_slice(body);
-}
-
-/// Ends a message that has no body.
-pub fn no_body(out: &mut Vec<u8>) {
-    out.extend_from_slice(b"Content-Length: 0\r\n\r\n");
-}
-
-/// `Content-Length: n`.
-pub fn content_length(out: &mut Vec<u8>, length: usize) {
-    out.extend_from_slice(b"Content-Length: ");
-    number(out, length as u64);
-    out.extend_from_slice(b"\r\n");
-}
-
-/// A decimal number.
-#[inline]
-pub fn number(out: &mut Vec<u8>, mut value: u64) {
-    let mut digits = [0u8; 20];
-    let mut at = digits.len();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (value % 10) as u8;
-        value /= 10;
-        if value == 0 {
-            break;
-        }
-    }
-    out.extend_from_slice(&digits[at..]);
-}
-
-/// `Name: value` and the line's end.
-pub fn line(out: &mut Vec<u8>, name: &str, value: &[u8]) {
-    out.extend_from_slice(name.as_bytes());
-    out.extend_from_slice(b": ");
-    out.extend_from_slice(value);
-    out.extend_from_slice(b"\r\n");
-}
-
-/// `CSeq: number METHOD`.
-#[inline]
-pub fn cseq(out: &mut Vec<u8>, number_: u32, method: &[u8]) {
-    out.extend_from_slice(b"CSeq: ");
-    number(out, number_.into());
-    out.push(b' ');
-    out.extend_from_slice(method);
-    out.extend_from_slice(b"\r\n");
-}
-
-/// `Max-Forwards: n`.
-#[inline]
-pub fn max_forwards(out: &mut Vec<u8>, hops: u8) {
-    out.extend_from_slice(b"Max-Forwards: ");
-    number(out, hops.into());
-    out.extend_from_slice(b"\r\n");
-}
-
-/// A header value with its `tag` parameter exchanged, or added if it has none.
-#[inline]
-pub fn retagged(out: &mut Vec<u8>, value: &[u8], old: Option<&[u8]>, new: &[u8]) {
-    let place = old.and_then(|old| {
-        let at = (old.as_ptr() as usize).checked_sub(value.as_ptr() as usize)?;
-        (at + old.len() <= value.len()).then_some((at, at + old.len()))
-    });
-    if let Some((start, end)) = place {
-        out.extend_from_slice(&value[..start]);
-        out.extend_from_slice(new);
-        out.extend_from_slice(&value[end..]);
-    } else {
-        out.extend_from_slice(value);
-        out.extend_from_slice(b";tag=");
-        out.extend_from_slice(new);
-    }
-}
-
 /// Our Contact in place of theirs: their user and the features they announce stay, the address
 /// is our door's (topology hiding). Nothing when they sent none.
 #[inline]
@@ -188,28 +57,6 @@ pub fn contact(out: &mut Vec<u8>, message: &Message<'_>, door: &Door) {
 
 fn is_sips(uri: &[u8]) -> bool {
     uri.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case(b"sips:"))
-}
-
-/// Where the URI of a header value begins: behind its bracket, if it has one.
-#[inline]
-fn bracket(value: &[u8]) -> usize {
-    let quoted = match value {
-        [b'"', rest @ ..] => memchr::memchr(b'"', rest).map_or(0, |end| end + 2),
-        _ => 0,
-    };
-    memchr::memchr(b'<', &value[quoted..]).map_or(0, |at| quoted + at + 1)
-}
-
-/// `user@` of the first URI in a header value; empty when it has no user.
-#[inline]
-fn user_and_at(value: &[u8]) -> &[u8] {
-    let uri = &value[bracket(value)..];
-    let end = memchr::memchr(b'>', uri).unwrap_or(uri.len());
-    let (Some(colon), Some(at)) = (memchr::memchr(b':', uri), memchr::memchr(b'@', &uri[..end]))
-    else {
-        return b"";
-    };
-    uri.get(colon + 1..=at).unwrap_or(b"")
 }
 
 /// The lines that every response to `message` begins with (RFC 3261 §8.2.6.2), Via completed
@@ -313,39 +160,4 @@ pub fn address(host: &[u8]) -> Option<IpAddr> {
         _ => host,
     };
     std::str::from_utf8(inner).ok()?.parse().ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_written_in_decimal() {
-        for value in [0u64, 7, 10, 4_294_967_295, u64::MAX] {
-            let mut out = Vec::new();
-            number(&mut out, value);
-            assert_eq!(out, value.to_string().into_bytes());
-        }
-    }
-
-    #[test]
-    fn a_tag_is_exchanged_in_its_place() {
-        let value = b"\"tag=x\" <sip:a@b>;tag=old;x=1";
-        let old = &value[22..25];
-        assert_eq!(old, b"old");
-        let mut out = Vec::new();
-        retagged(&mut out, value, Some(old), b"new");
-        assert_eq!(out, b"\"tag=x\" <sip:a@b>;tag=new;x=1");
-        out.clear();
-        retagged(&mut out, b"<sip:a@b>", None, b"new");
-        assert_eq!(out, b"<sip:a@b>;tag=new");
-    }
-
-    #[test]
-    fn the_user_of_a_contact_is_kept() {
-        assert_eq!(user_and_at(b"\"A: @\" <sip:alice@10.0.0.1:5060;ob>;x"), b"alice@");
-        assert_eq!(user_and_at(b"sip:bob@host"), b"bob@");
-        assert_eq!(user_and_at(b"<sip:host;x=y>"), b"");
-        assert_eq!(user_and_at(b"<sip:host>;x=\"a@b\""), b"");
-    }
 }

@@ -1,7 +1,9 @@
-//! Writing a message into a buffer, header by header.
+//! Writing a message into a buffer, header by header; and what crosses from one message into
+//! another: what stays is copied in one piece, what changes is written between.
 
 use crate::header::Header;
-use crate::message::Line;
+use crate::message::{Line, Message};
+use crate::set::HeaderSet;
 
 /// Digits of the largest 64-bit number.
 const DECIMAL_DIGITS_MAX: usize = 20;
@@ -96,6 +98,7 @@ impl<'b> Writer<'b> {
 }
 
 /// Appends a decimal number.
+#[inline]
 pub fn decimal(out: &mut Vec<u8>, mut value: u64) {
     let mut digits = [0; DECIMAL_DIGITS_MAX];
     let mut at = DECIMAL_DIGITS_MAX;
@@ -110,10 +113,123 @@ pub fn decimal(out: &mut Vec<u8>, mut value: u64) {
     out.extend_from_slice(&digits[at..]);
 }
 
+/// Copies the lines whose row is not in `drop`, neighbours in one piece.
+#[inline]
+pub fn lines(out: &mut Vec<u8>, message: &Message<'_>, drop: HeaderSet) {
+    let base = message.raw().as_ptr() as usize;
+    let bytes = message.raw();
+    let (mut start, mut end) = (0, 0);
+    for (header, line) in message.rows() {
+        if drop.has(header) {
+            continue;
+        }
+        let at = line.as_ptr() as usize - base;
+        if at != end {
+            out.extend_from_slice(&bytes[start..end]);
+            start = at;
+        }
+        end = at + line.len();
+    }
+    out.extend_from_slice(&bytes[start..end]);
+}
+
+/// Ends a message with the body of another: its Content-Length was copied, or is added here.
+#[inline]
+pub fn body(out: &mut Vec<u8>, message: &Message<'_>) {
+    let body = message.body();
+    if !message.has(Header::ContentLength) {
+        content_length(out, body.len());
+    }
+    out.extend_from_slice(b"\r\n");
+    out.extend_from_slice(body);
+}
+
+/// Ends a message that has no body.
+#[inline]
+pub fn no_body(out: &mut Vec<u8>) {
+    out.extend_from_slice(b"Content-Length: 0\r\n\r\n");
+}
+
+/// `Content-Length: n`.
+#[inline]
+pub fn content_length(out: &mut Vec<u8>, length: usize) {
+    out.extend_from_slice(b"Content-Length: ");
+    decimal(out, length as u64);
+    out.extend_from_slice(b"\r\n");
+}
+
+/// `Name: value` and the line's end.
+#[inline]
+pub fn line(out: &mut Vec<u8>, name: &str, value: &[u8]) {
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(b": ");
+    out.extend_from_slice(value);
+    out.extend_from_slice(b"\r\n");
+}
+
+/// `CSeq: number METHOD`.
+#[inline]
+pub fn cseq(out: &mut Vec<u8>, number: u32, method: &[u8]) {
+    out.extend_from_slice(b"CSeq: ");
+    decimal(out, number.into());
+    out.push(b' ');
+    out.extend_from_slice(method);
+    out.extend_from_slice(b"\r\n");
+}
+
+/// `Max-Forwards: n`.
+#[inline]
+pub fn max_forwards(out: &mut Vec<u8>, hops: u8) {
+    out.extend_from_slice(b"Max-Forwards: ");
+    decimal(out, hops.into());
+    out.extend_from_slice(b"\r\n");
+}
+
+/// A header value with its `tag` parameter exchanged, or added if it has none.
+#[inline]
+pub fn retagged(out: &mut Vec<u8>, value: &[u8], old: Option<&[u8]>, new: &[u8]) {
+    let place = old.and_then(|old| {
+        let at = (old.as_ptr() as usize).checked_sub(value.as_ptr() as usize)?;
+        (at + old.len() <= value.len()).then_some((at, at + old.len()))
+    });
+    if let Some((start, end)) = place {
+        out.extend_from_slice(&value[..start]);
+        out.extend_from_slice(new);
+        out.extend_from_slice(&value[end..]);
+    } else {
+        out.extend_from_slice(value);
+        out.extend_from_slice(b";tag=");
+        out.extend_from_slice(new);
+    }
+}
+
+/// Where the URI of a header value begins: behind its bracket, if it has one.
+#[must_use]
+#[inline]
+pub fn bracket(value: &[u8]) -> usize {
+    let quoted = match value {
+        [b'"', rest @ ..] => memchr::memchr(b'"', rest).map_or(0, |end| end + 2),
+        _ => 0,
+    };
+    memchr::memchr(b'<', &value[quoted..]).map_or(0, |at| quoted + at + 1)
+}
+
+/// `user@` of the first URI in a header value; empty when it has no user.
+#[must_use]
+#[inline]
+pub fn user_and_at(value: &[u8]) -> &[u8] {
+    let uri = &value[bracket(value)..];
+    let end = memchr::memchr(b'>', uri).unwrap_or(uri.len());
+    let (Some(colon), Some(at)) = (memchr::memchr(b':', uri), memchr::memchr(b'@', &uri[..end]))
+    else {
+        return b"";
+    };
+    uri.get(colon + 1..=at).unwrap_or(b"")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::Message;
 
     #[test]
     fn what_is_written_is_read_back() {
@@ -142,5 +258,26 @@ mod tests {
             decimal(&mut out, value);
             assert_eq!(out, value.to_string().as_bytes());
         }
+    }
+
+    #[test]
+    fn a_tag_is_exchanged_in_its_place() {
+        let value = b"\"tag=x\" <sip:a@b>;tag=old;x=1";
+        let old = &value[22..25];
+        assert_eq!(old, b"old");
+        let mut out = Vec::new();
+        retagged(&mut out, value, Some(old), b"new");
+        assert_eq!(out, b"\"tag=x\" <sip:a@b>;tag=new;x=1");
+        out.clear();
+        retagged(&mut out, b"<sip:a@b>", None, b"new");
+        assert_eq!(out, b"<sip:a@b>;tag=new");
+    }
+
+    #[test]
+    fn the_user_of_a_contact_is_kept() {
+        assert_eq!(user_and_at(b"\"A: @\" <sip:alice@10.0.0.1:5060;ob>;x"), b"alice@");
+        assert_eq!(user_and_at(b"sip:bob@host"), b"bob@");
+        assert_eq!(user_and_at(b"<sip:host;x=y>"), b"");
+        assert_eq!(user_and_at(b"<sip:host>;x=\"a@b\""), b"");
     }
 }
