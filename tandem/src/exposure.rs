@@ -71,6 +71,13 @@ fn controllers(site: &Site, found: &mut Vec<Issue>) {
                 let mend = "add `register_required = true`, or keep the network private";
                 found.push(Issue::new(format!("{path}.listen"), what, mend));
             }
+            let is_open = realm.in_dialog_source() == ssc::realm::InDialogSource::Realm;
+            if is_open && !realm.trusted && realm.listen.iter().any(|at| is_remote(at)) {
+                let what = "whoever is in this realm and has read the names of a call ends or \
+                    moves it: its requests may come from anywhere";
+                let mend = "leave it out, or write `in_dialog_source = \"address\"`";
+                found.push(Issue::new(format!("{path}.in_dialog_source"), what, mend));
+            }
             let Some(tls) = &realm.tls else { continue };
             if !tls.verify_servers {
                 let what = "certificates of servers are not checked: anybody may be the next hop";
@@ -176,6 +183,21 @@ mod tests {
             page.split("```toml\n").skip(1).filter_map(|it| it.split("```").next()).collect();
         assert!(!examples.is_empty());
         examples.iter().for_each(|text| assert_eq!(paths(text), Vec::<String>::new()));
+    }
+
+    #[test]
+    fn a_realm_whose_calls_anybody_in_it_may_end_is_named_unless_it_is_trusted() {
+        let realm = |keys: &str| {
+            format!(
+                "{QUIET}[[ssc]]\nname = \"ssc1\"\n[[ssc.realm]]\nname = \"peers\"\n\
+                 side = \"core\"\nlisten = [\"udp:192.0.2.1:5060\"]\n{keys}"
+            )
+        };
+        let open = "in_dialog_source = \"realm\"\n";
+        assert_eq!(paths(&realm(open)), ["ssc[0].realm[0].in_dialog_source"]);
+        for closed in ["", "trusted = true\n", "in_dialog_source = \"flow\"\n"] {
+            assert_eq!(paths(&realm(closed)), Vec::<String>::new(), "{closed}");
+        }
     }
 
     #[test]

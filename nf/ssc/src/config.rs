@@ -4,7 +4,9 @@ mod limits;
 
 pub use limits::{CallLimit, Overload, Resources};
 
-use crate::realm::{Address, CAPTURE_PORT, PORTS_MAX, REALMS_MAX, RealmId, Side, transport_word};
+use crate::realm::{
+    Address, CAPTURE_PORT, InDialogSource, PORTS_MAX, REALMS_MAX, RealmId, Side, transport_word,
+};
 pub use crate::shield::config::Shield;
 use config::Issue;
 use manipulation::{RuleConfig, Rules};
@@ -110,6 +112,17 @@ pub struct Realm {
     /// Accept requests other than REGISTER only from registered contacts.
     #[serde(default)]
     pub register_required: bool,
+    /// Where requests inside a call (and the CANCEL of one) may come from, beside their Call-ID
+    /// and tags, which whoever sees a message can read: `flow`, address and port of the far end;
+    /// `address`, its address (of IPv6: /64); `realm`, whoever is in the realm. Over TCP and TLS
+    /// the address suffices for `flow`, and a call over TLS is spoken to over TLS alone, but with
+    /// `realm`. The subscriber's registrations, other targets of the same next hop and, on the
+    /// core side, the addresses in Contact and Record-Route count as well. Others are refused with
+    /// 403, from another realm with 481. Absent: `realm` for a trusted core realm, where any
+    /// member of a cluster may hang up, else `address`, for a NAT may change the port in the middle
+    /// of a call (`flow` loses such a call's BYE until the phone has registered again).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_dialog_source: Option<InDialogSource>,
     /// Certificate and key for `tls:` addresses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<Tls>,
@@ -597,6 +610,18 @@ impl Ssc {
     fn realm_names(&self) -> String {
         let names: Vec<_> = self.realm.iter().map(|realm| realm.name.as_str()).collect();
         format!("the realms are {}", names.join(", "))
+    }
+}
+
+impl Realm {
+    /// Where requests inside its calls may come from.
+    #[must_use]
+    pub const fn in_dialog_source(&self) -> InDialogSource {
+        match (self.in_dialog_source, self.side, self.trusted) {
+            (Some(source), _, _) => source,
+            (None, Side::Core, true) => InDialogSource::Realm,
+            (None, _, _) => InDialogSource::Address,
+        }
     }
 }
 

@@ -54,6 +54,12 @@ event::facts! {
         /// A request was refused by the controller itself.
         Refused = Counter, Debug, "ssc_requests_refused_total",
             "Requests that the controller itself refused";
+        /// A request inside a dialog came from another realm.
+        DialogsOtherRealm = Counter, Warn, "ssc_dialog_other_realm_refused_total",
+            "Requests inside calls, and CANCELs, refused since they came by another realm";
+        /// A request inside a dialog came from elsewhere than its far end.
+        DialogsElsewhere = Counter, Warn, "ssc_dialog_elsewhere_refused_total",
+            "Requests inside calls, and CANCELs, refused since their far end sends from elsewhere";
         /// A request was refused because a limit was reached.
         Overload = Counter, Warn, "ssc_overload_refused_total",
             "Requests answered 503 because a limit was reached";

@@ -42,6 +42,28 @@ pub enum Side {
     Core,
 }
 
+/// Where requests inside a call, which name its Call-ID and tags, may come from.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Hash,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum InDialogSource {
+    /// From address and port of the far end.
+    Flow,
+    /// From the address of the far end.
+    Address,
+    /// From whoever is in the realm.
+    Realm,
+}
+
 /// A transport and a socket address as a site file writes them: `udp:127.0.0.1:5060`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Address {
@@ -135,6 +157,8 @@ pub struct Realm {
     pub trusted: bool,
     /// Whether IP addresses of its far ends are hidden from other realms.
     pub hide_hosts: bool,
+    /// Where requests inside its calls may come from.
+    pub in_dialog_source: InDialogSource,
     /// Whether requests other than REGISTER need a binding.
     pub register_required: bool,
     /// Where it listens, in the order of the configuration.
@@ -163,6 +187,7 @@ impl Realms {
                 side: realm.side,
                 trusted: realm.trusted,
                 hide_hosts: realm.hide_hosts,
+                in_dialog_source: realm.in_dialog_source(),
                 register_required: realm.register_required,
                 doors: Vec::new(),
             })

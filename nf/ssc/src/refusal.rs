@@ -38,6 +38,10 @@ impl Refusal {
     pub const WITHHELD: Self = Self::new(503, "the next hops ask for fewer requests");
     /// The dialog is not known.
     pub const NO_DIALOG: Self = Self::new(481, "no such dialog");
+    /// The dialog is one of another realm: there is none by that name in this one.
+    pub const OTHER_REALM: Self = Self::new(481, "the dialog is one of another realm");
+    /// The dialog's far end does not send from there (`in_dialog_source`).
+    pub const ELSEWHERE: Self = Self::new(403, "the dialog's far end does not send from there");
     /// `sips:` came over a hop that is not TLS (RFC 3261 §26.2.2).
     pub const INSECURE: Self = Self::new(403, "sips: came over a hop that is not TLS");
     /// A `sips:` contact is registered over a hop that is not TLS (RFC 3261 §26.2.2, RFC 5630).
@@ -57,6 +61,31 @@ impl Refusal {
     }
 }
 
+impl Refusal {
+    /// What counts it.
+    pub fn fact(self) -> Fact {
+        match self {
+            Self::OTHER_REALM => Fact::DialogsOtherRealm,
+            Self::ELSEWHERE => Fact::DialogsElsewhere,
+            Self { status: 482 | 483, .. } => Fact::Loops,
+            Self { status: 404, .. } => Fact::NoRoute,
+            Self { status: 503, .. } => Fact::Overload,
+            _ => Fact::Refused,
+        }
+    }
+
+    /// What the sender is told beside the status (RFC 3261 §20.43).
+    fn warning(self) -> Option<&'static [u8]> {
+        match self {
+            Self::NO_SIPS => Some(b"380 tandem \"SIPS Not Allowed\""),
+            Self::ELSEWHERE => {
+                Some(b"399 tandem \"The dialog's far end does not send from there\"")
+            }
+            _ => None,
+        }
+    }
+}
+
 impl Controller {
     /// Answers a request itself. Without a transaction the answer is stateless.
     pub(crate) fn refuse(
@@ -71,12 +100,7 @@ impl Controller {
         if at.message.method() == Method::Ack || !at.message.is_request() {
             return;
         }
-        let fact = match refusal.status {
-            482 | 483 => Fact::Loops,
-            404 => Fact::NoRoute,
-            503 => Fact::Overload,
-            _ => Fact::Refused,
-        };
+        let fact = refusal.fact();
         if fact != Fact::Refused {
             self.wire.facts.add(Fact::Refused, 1);
         }
@@ -100,8 +124,8 @@ impl Controller {
             if let Some(seconds) = refusal.min_expires_s {
                 write::line(head, "Min-Expires", seconds.to_string().as_bytes());
             }
-            if refusal == Refusal::NO_SIPS {
-                write::line(head, "Warning", b"380 tandem \"SIPS Not Allowed\"");
+            if let Some(warning) = refusal.warning() {
+                write::line(head, "Warning", warning);
             }
             if refusal.status == 420 {
                 unsupported(head, at.message);

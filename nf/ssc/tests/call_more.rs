@@ -1,6 +1,7 @@
 //! Calls that do not go straight: failover, forks, reliable provisionals, changes, ends.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod sources;
 mod world;
 
 use machine::Duration;

@@ -250,6 +250,16 @@ fn growth(seen: &mut Seen) {
     }
 }
 
+/// Requests inside a call from elsewhere, and from another realm.
+fn strangers(seen: &mut Seen) {
+    let mut world = World::new(SITE);
+    let (mut alice, _) = world.call("stranger");
+    alice.cseq = 2;
+    world.receive("10.6.6.6:5062", ACCESS, &alice.request("BYE", "", ""));
+    world.receive(ALICE, CORE, &alice.request("INFO", "", ""));
+    seen.read(&mut world);
+}
+
 #[test]
 fn every_fact_moves() {
     let mut seen = Seen::default();
@@ -264,6 +274,7 @@ fn every_fact_moves() {
         pool,
         feedback,
         growth,
+        strangers,
     ];
     for scene in scenes {
         scene(&mut seen);

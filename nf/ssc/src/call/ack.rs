@@ -21,6 +21,11 @@ impl Controller {
         let Some((key, side)) = token.and_then(|token| self.call_of(&token)) else {
             return self.seen(at, None);
         };
+        let Some(call) = self.calls.at(key) else { return };
+        if let Some(refusal) = self.objects(at, call.leg(side)) {
+            self.wire.facts.add(refusal.fact(), 1);
+            return self.seen(at, None);
+        }
         let Some(call) = self.calls.at_mut(key) else { return };
         let trail = call.trail();
         self.wire.received(at.now, &at.flow, Some(trail), at.raw);

@@ -182,9 +182,11 @@ impl Controller {
         let ours = tag(call.secret, self.shard, call_key, Side::B, 0);
         let cseq = self.relays.at(key).map_or(call.b.invite_cseq, |relay| relay.cseq_up);
         let leg = if call.b.stands() {
-            let realm = call.b.realm;
+            let (realm, binding) = (call.b.realm, call.b.binding);
             call.forks.push(Leg::new(realm, cseq));
-            call.forks.last_mut()?
+            let leg = call.forks.last_mut()?;
+            leg.binding = binding;
+            leg
         } else {
             &mut call.b
         };

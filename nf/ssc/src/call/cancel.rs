@@ -20,9 +20,14 @@ impl Controller {
         out: &mut Effects,
     ) {
         let relay = match invite {
-            Some((_, User::Relay(key))) => self.relays.at(key).map(|relay| (key, relay.trail())),
+            Some((_, User::Relay(key))) => self.relays.at(key).map(|relay| (key, relay)),
             _ => None,
         };
+        let refusal = relay.and_then(|(_, relay)| self.objects_to_cancel(at, relay));
+        let relay = relay.map(|(key, relay)| (key, relay.trail()));
+        if let Some(refusal) = refusal {
+            return self.refuse(at, Some(id), refusal, out);
+        }
         let trail = relay.map(|(_, trail)| trail).unwrap_or_else(|| self.random());
         self.seen(at, Some(trail));
         let status = if invite.is_some() { 200 } else { 481 };

@@ -4,6 +4,7 @@ use super::ack::{begin, hops_left};
 use super::leg::{Leg, Part};
 use super::open::tag;
 use super::relay::Phase;
+use super::source::leg_of;
 use super::{Kind, State, lost};
 use crate::facts::Fact;
 use crate::hide;
@@ -54,12 +55,15 @@ impl Controller {
             Err(refusal) => return self.refuse(at, Some(server), refusal, out),
         };
         let Some(call) = self.calls.at(found.key) else { return };
+        if let Some(refusal) = leg_of(call, found).and_then(|leg| self.objects(at, leg)) {
+            return self.refuse(at, Some(server), refusal, out);
+        }
         let trail = call.trail();
         self.seen(at, Some(trail));
-        if let Some(status) = self.order(at, found) {
-            return self.reply(at, (Some(server), trail), status, out, |_| {});
+        if self.is_old(at, found) {
+            return self.reply(at, (Some(server), trail), 500, out, |_| {});
         }
-        self.latch(at, found);
+        self.advance(at, found);
         match at.message.method() {
             Method::Bye => self.ending(at, found, server, out),
             Method::Invite => self.reinvite(at, found, server, out),
@@ -67,8 +71,8 @@ impl Controller {
         }
     }
 
-    /// Finds the dialog of a request, or says why there is none.
-    pub(super) fn dialog(&mut self, at: &Arrived<'_>) -> Result<Found, Refusal> {
+    /// Finds the dialog of a request, or says why there is none. Nothing changes.
+    pub(super) fn dialog(&self, at: &Arrived<'_>) -> Result<Found, Refusal> {
         let message = at.message;
         let ours = message.to_tag().unwrap_or_default();
         let (key, side) =
@@ -77,7 +81,7 @@ impl Controller {
         if message.max_forwards() == Some(0) {
             return Err(Refusal::new(483, "no hops are left"));
         }
-        let Some(call) = self.calls.at_mut(key) else { return Err(Refusal::NO_DIALOG) };
+        let Some(call) = self.calls.at(key) else { return Err(Refusal::NO_DIALOG) };
         let theirs = message.from_tag();
         if side == Side::A {
             let is_known = call.a.owns(message, theirs) && call.fork(fork).is_some();
@@ -91,36 +95,36 @@ impl Controller {
         }
         // A NOTIFY may come before the 2xx to its SUBSCRIBE (RFC 6665 §4.1.2.4).
         let may_begin = call.kind == Kind::Subscription && !call.b.stands();
-        if !may_begin || message.method() != Method::Notify {
+        let named = Token::read(message.call_id()).and_then(|token| self.call_of(&token));
+        if !may_begin || message.method() != Method::Notify || named != Some((key, side)) {
             return Err(Refusal::NO_DIALOG);
         }
-        let ours = tag(call.secret, self.shard, key, Side::B, 0);
-        call.b.establish(message, Part::Server, &ours);
-        call.b.aim(&self.realms, at.flow);
-        call.forks_seen = 1;
         Ok(Found { key, side, fork: 0, again: None })
     }
 
-    /// Checks the CSeq (RFC 3261 §12.2.2): an old number is refused. Forks of one INVITE share
-    /// our leg A, where their numbers need not follow each other.
-    fn order(&mut self, at: &Arrived<'_>, found: Found) -> Option<u16> {
-        let call = self.calls.at_mut(found.key)?;
+    /// Whether the CSeq is an old one (RFC 3261 §12.2.2). Forks of one INVITE share our leg A,
+    /// where their numbers need not follow each other.
+    fn is_old(&self, at: &Arrived<'_>, found: Found) -> bool {
+        let Some(call) = self.calls.at(found.key) else { return false };
         let is_shared = found.side == Side::A && call.forks_seen > 1;
-        let leg = leg_at(call, found)?;
-        let number = at.message.cseq().number;
-        if number < leg.remote_cseq && !is_shared {
-            return Some(500);
-        }
-        leg.remote_cseq = leg.remote_cseq.max(number);
-        None
+        let last = leg_of(call, found).map_or(0, |leg| leg.remote_cseq);
+        at.message.cseq().number < last && !is_shared
     }
 
-    /// Follows the far end to where it sends from, if it sits behind a NAT or on a connection.
-    fn latch(&mut self, at: &Arrived<'_>, found: Found) {
+    /// Takes over what a request that may be one of its dialog changes there: the last CSeq, the
+    /// target, and the flow of a far end that sits behind a NAT or on a connection.
+    fn advance(&mut self, at: &Arrived<'_>, found: Found) {
         let is_access = self.realms.row(at.realm).side == RealmSide::Access;
         let Some(call) = self.calls.at_mut(found.key) else { return };
+        if found.side == Side::B && !call.b.stands() {
+            let ours = tag(call.secret, self.shard, found.key, Side::B, 0);
+            call.b.establish(at.message, Part::Server, &ours);
+            call.b.aim(&self.realms, at.flow);
+            call.forks_seen = 1;
+        }
         let Some(leg) = leg_at(call, found) else { return };
-        if (is_access || at.flow.transport.is_stream()) && leg.flow != at.flow {
+        leg.remote_cseq = leg.remote_cseq.max(at.message.cseq().number);
+        if is_access || at.flow.transport.is_stream() {
             leg.flow = at.flow;
         }
         let moves = matches!(

@@ -12,6 +12,7 @@ use crate::realm::{RealmId, Realms};
 use crate::size;
 use crate::token::{TAG_BYTES, fork_digit};
 use crate::write;
+use machine::slots::Key;
 use runtime::{Flow, PortId, Transport};
 use sip::{Header, Message, NameAddr, Uri};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -30,6 +31,9 @@ pub const NOWHERE: Flow = Flow::to(
     SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0),
 );
 
+/// No subscriber.
+pub const NOBODY: Key = Key { index: u32::MAX, generation: u32::MAX };
+
 /// A piece of the text.
 type Span = (u16, u16);
 
@@ -40,6 +44,10 @@ pub struct Leg {
     pub realm: RealmId,
     /// Where requests go.
     pub flow: Flow,
+    /// The subscriber that the far end is, while he is registered.
+    pub binding: Key,
+    /// Where the far end sent from, unless requests go there.
+    seen: Option<Box<SocketAddr>>,
     /// Number of the fork, as in our tag.
     pub fork: u8,
     /// The last CSeq we used.
@@ -61,6 +69,8 @@ impl Default for Leg {
         Self {
             realm: RealmId(0),
             flow: NOWHERE,
+            binding: NOBODY,
+            seen: None,
             fork: 0,
             local_cseq: 0,
             remote_cseq: 0,
@@ -276,6 +286,7 @@ impl Leg {
     /// On the access side always the latter: what a NAT shows is the only way back.
     pub fn aim(&mut self, realms: &Realms, seen: Flow) {
         self.flow = seen;
+        self.seen = None;
         let realm = realms.row(self.realm);
         if realm.side == crate::realm::Side::Access || seen.transport.is_stream() {
             return;
@@ -286,7 +297,20 @@ impl Leg {
         }
         if let Some(door) = realms.door_for(self.realm, transport, remote) {
             self.flow = door.flow(remote);
+            self.seen = (remote != seen.remote).then(|| Box::new(seen.remote));
         }
+    }
+
+    /// Where the far end sent from when the dialog began.
+    pub fn seen(&self) -> SocketAddr {
+        self.seen.as_deref().copied().unwrap_or(self.flow.remote)
+    }
+
+    /// Where the dialog's target and its first route point, if they name addresses.
+    pub fn addresses(&self) -> impl Iterator<Item = SocketAddr> {
+        let target = Uri::parse(self.target()).ok();
+        let target = target.and_then(|uri| uri_address(&uri));
+        [target, self.next_address()].into_iter().flatten().map(|(_, remote)| remote)
     }
 
     /// The connection ended: the next request opens another, to where the dialog's route or
@@ -295,7 +319,9 @@ impl Leg {
         self.flow.conn = runtime::ConnId(0);
         let Some((transport, remote)) = self.next_address() else { return };
         if let Some(door) = realms.door_for(self.realm, transport, remote) {
+            let seen = self.seen();
             self.flow = door.flow(remote);
+            self.seen = (remote != seen).then(|| Box::new(seen));
         }
     }
 

@@ -17,6 +17,7 @@ mod lost;
 mod open;
 pub(crate) mod relay;
 mod session;
+mod source;
 mod teardown;
 mod transfer;
 pub(crate) mod underway;

@@ -220,6 +220,7 @@ impl Controller {
             begin(call, at, secret, &tag);
             call.grant = extra.grant;
             call.a.aim(&self.realms, at.flow);
+            call.a.binding = extra.subscriber.unwrap_or(call.a.binding);
             call.invite = Some(key);
         }
         let tag = tag(secret, self.shard, names, Side::A, 0);
@@ -325,6 +326,7 @@ impl Controller {
         if let Some(call) = relay.call.and_then(|call| self.calls.at_mut(call)) {
             call.b.realm = way.realm;
             call.b.flow = way.flow;
+            call.b.binding = way.binding.unwrap_or(call.b.binding);
             call.b.local_cseq = relay.cseq_up;
             call.b.invite_cseq = relay.cseq_up;
         }

@@ -13,17 +13,17 @@ mod tag {
     pub const REMOTE: u8 = 4;
 }
 
-fn address(out: &mut Vec<u8>, tag: u8, address: SocketAddr) {
-    field::nested(out, tag, |out| {
-        out.extend_from_slice(&address.port().to_be_bytes());
-        match address {
-            SocketAddr::V4(v4) => out.extend_from_slice(&v4.ip().octets()),
-            SocketAddr::V6(v6) => out.extend_from_slice(&v6.ip().octets()),
-        }
-    });
+/// Appends an address: its port, then its octets.
+pub(crate) fn write_address(out: &mut Vec<u8>, address: SocketAddr) {
+    out.extend_from_slice(&address.port().to_be_bytes());
+    match address {
+        SocketAddr::V4(v4) => out.extend_from_slice(&v4.ip().octets()),
+        SocketAddr::V6(v6) => out.extend_from_slice(&v6.ip().octets()),
+    }
 }
 
-fn read_address(value: &[u8]) -> Option<SocketAddr> {
+/// Reads what [`write_address`] wrote.
+pub(crate) fn read_address(value: &[u8]) -> Option<SocketAddr> {
     let (port, ip) = value.split_first_chunk()?;
     let port = u16::from_be_bytes(*port);
     match ip.len() {
@@ -37,8 +37,8 @@ fn read_address(value: &[u8]) -> Option<SocketAddr> {
 pub(crate) fn write(out: &mut Vec<u8>, flow: &Flow) {
     field::number(out, tag::PORT, flow.port.0.into());
     field::number(out, tag::TRANSPORT, flow.transport as u64);
-    address(out, tag::LOCAL, flow.local);
-    address(out, tag::REMOTE, flow.remote);
+    field::nested(out, tag::LOCAL, |out| write_address(out, flow.local));
+    field::nested(out, tag::REMOTE, |out| write_address(out, flow.remote));
 }
 
 /// Reads a flow; what is missing leads nowhere.

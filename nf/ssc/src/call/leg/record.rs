@@ -1,8 +1,9 @@
 //! A leg as fields of a delta.
 
-use super::{Leg, Span};
+use super::{Leg, NOBODY, Span};
 use crate::realm::RealmId;
 use crate::replica::flow;
+use machine::slots::Key;
 use replica::field::{self, Fields};
 
 mod tag {
@@ -18,10 +19,17 @@ mod tag {
     pub const FORK_AT: u8 = 10;
     pub const TAG: u8 = 11;
     pub const CALL_ID: u8 = 12;
+    pub const SEEN: u8 = 13;
+    pub const BINDING: u8 = 14;
 }
 
 fn span((start, end): Span) -> u64 {
     u64::from(start) << 16 | u64::from(end)
+}
+
+/// A binding: it has the same key at both nodes.
+const fn key(number: u64) -> Key {
+    Key { index: (number >> 32) as u32, generation: number as u32 }
 }
 
 fn unspan(number: u64) -> Span {
@@ -52,6 +60,14 @@ impl Leg {
             field::number(out, tag, number);
         }
         field::nested(out, tag::FLOW, |out| flow::write(out, &self.flow));
+        if self.binding != NOBODY {
+            let Key { index, generation } = self.binding;
+            let key = u64::from(index) << 32 | u64::from(generation);
+            field::number(out, tag::BINDING, key);
+        }
+        if self.seen.is_some() {
+            field::nested(out, tag::SEEN, |out| flow::write_address(out, self.seen()));
+        }
         field::bytes(out, tag::TEXT, &self.text);
     }
 
@@ -63,6 +79,8 @@ impl Leg {
             match tag {
                 tag::REALM => self.realm = RealmId(number as u16),
                 tag::FLOW => self.flow = flow::read(value),
+                tag::BINDING => self.binding = key(number),
+                tag::SEEN => self.seen = flow::read_address(value).map(Box::new),
                 tag::FORK => self.fork = number as u8,
                 tag::LOCAL_CSEQ => self.local_cseq = number as u32,
                 tag::REMOTE_CSEQ => self.remote_cseq = number as u32,
