@@ -5,11 +5,13 @@
 //! other end; rings are dealt out in turn. Where there are fewer to send by than parts, parts share
 //! them. Of several rings a packet takes that of its flow hash, where that is set.
 
+mod bell;
 mod control;
 mod hub;
 mod message;
 mod queue;
 mod shared;
+mod talk;
 
 use super::LINK_OCTETS;
 use super::counters::{Counters, SendDrop};
@@ -22,6 +24,7 @@ use queue::{Broken, Queue};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Arc, PoisonError};
+use std::time::Instant;
 
 pub use control::{LOG2_SIZE_MAX, RINGS_MAX, Role, Spec};
 pub use hub::Hub;
@@ -86,9 +89,7 @@ impl MemifPort {
     /// Puts everything to wait at into a fresh set.
     fn watch(&mut self) -> io::Result<()> {
         let watched = Poll::new()?;
-        // A second slave waits until the first is gone: its knock must not keep the worker awake.
-        let met = self.control.as_ref().map(Control::descriptors);
-        if let Some(fd) = met.and_then(|[listener, socket]| socket.or(listener)) {
+        for fd in self.control.iter().flat_map(Control::descriptors) {
             watched.add(fd, 0, Interest::Read)?;
         }
         for queue in self.rings.iter().flat_map(|it| &it.receive) {
@@ -123,12 +124,12 @@ impl MemifPort {
                 control.hang_up("ring is broken");
                 self.hub.end();
             }
-            let was_met = control.is_met();
-            match control.turn() {
+            let before = control.changes();
+            match control.turn(Instant::now()) {
                 Some(connection) => self.hub.deal(connection),
-                None if !control.is_met() && self.hub.is_up() => self.hub.end(),
-                // Another descriptor is waited at.
-                None if was_met != control.is_met() && self.watch().is_err() => {
+                None if !control.stands() && self.hub.is_up() => self.hub.end(),
+                // Other descriptors are waited at.
+                None if before != control.changes() && self.watch().is_err() => {
                     self.hub.break_off();
                 }
                 None => {}

@@ -1,34 +1,28 @@
-//! How master and slave find each other and agree on memory and rings.
-//!
-//! ```text
-//!   slave  → connects                    master → Hello: what it takes
-//!          → Init, AddRegion, AddRing …         → Ack for each
-//!          → Connect                            → Connected
-//! ```
-//! The slave makes the memory; it sends its next message when the one before is acknowledged.
+//! How master and slave find each other: several may talk with a master until one of them agrees
+//! with it; who takes too long is let go.
 
-use super::message::{self, AddRing, Hello, Message, SECRET, VERSION};
-use super::queue::{Buffers, Queue};
-use super::shared::{Ring, Segment};
+use super::bell::Bell;
+use super::message::{self, Message, SECRET};
+use super::queue::Queue;
+use super::shared::Ring;
+use super::talk::Talk;
 use crate::socket::check;
-use std::collections::VecDeque;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// Rings each way at most.
 pub const RINGS_MAX: usize = 64;
 /// Descriptors of a ring at most, as a power of two.
 pub const LOG2_SIZE_MAX: u8 = 14;
-/// Pieces of memory of one slave.
-const REGIONS_MAX: usize = 256;
-/// Messages that are looked at in one go.
-const MESSAGES_MAX: usize = 256;
 /// Slaves that wait to be accepted.
 const BACKLOG: libc::c_int = 4;
-/// Ethernet, not IP.
-const MODE_ETHERNET: u8 = 0;
+/// Others that are talked with at once; one more takes the oldest one's place.
+const TALKS_MAX: usize = 4;
+/// Time for two ends to agree.
+const AGREE: Duration = Duration::from_secs(5);
 
 /// Which end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,7 +83,7 @@ impl Spec {
     }
 
     /// Octets that a slave shares for so many rings and their buffers.
-    fn octets(&self, rings: usize) -> usize {
+    pub(super) fn octets(&self, rings: usize) -> usize {
         let buffers = (self.buffer_octets as usize) << self.log2_size;
         (rings * (Ring::octets(self.log2_size) + buffers)).max(1)
     }
@@ -102,28 +96,18 @@ pub(super) struct Connection {
     pub send: Vec<Queue>,
 }
 
-/// A ring that the slave has told of.
-#[derive(Debug)]
-struct Told {
-    about: AddRing,
-    interrupt: OwnedFd,
-}
-
-/// The control socket and how far the two ends are.
+/// The control socket: who talks, and who agreed.
 #[derive(Debug)]
 pub(super) struct Control {
     spec: Spec,
+    bell: Arc<Bell>,
     listener: Option<OwnedFd>,
+    talks: Vec<Talk>,
+    /// Of the connection that stands.
     socket: Option<OwnedFd>,
-    is_greeted: bool,
-    segments: Vec<Arc<Segment>>,
-    rings: Vec<Told>,
-    /// What a slave has to say yet, and the descriptor beside it.
-    to_say: VecDeque<(Message, Option<OwnedFd>)>,
+    /// Another one whenever there is something else to wait at.
+    changes: u64,
 }
-
-/// Why a connection ends, as the other side is told.
-type Refusal = &'static str;
 
 impl Control {
     /// Listens, or tries to connect at the first [`Control::turn`].
@@ -135,251 +119,98 @@ impl Control {
             Role::Master => Some(listen(&spec.socket)?),
             Role::Slave => None,
         };
-        Ok(Self {
-            spec: spec.clone(),
-            listener,
-            socket: None,
-            is_greeted: false,
-            segments: Vec::new(),
-            rings: Vec::new(),
-            to_say: VecDeque::new(),
-        })
+        let (spec, bell) = (spec.clone(), Arc::new(Bell::new()?));
+        Ok(Self { spec, bell, listener, talks: Vec::new(), socket: None, changes: 0 })
     }
 
-    /// The descriptors to wait at.
-    pub fn descriptors(&self) -> [Option<&OwnedFd>; 2] {
-        [self.listener.as_ref(), self.socket.as_ref()]
+    /// The descriptors to wait at. Once a connection stands that is its socket alone: a second
+    /// slave waits until the first is gone, and its knock must not keep the worker awake.
+    pub fn descriptors(&self) -> Vec<&OwnedFd> {
+        match &self.socket {
+            Some(socket) => vec![socket],
+            None => self.listener.iter().chain(self.talks.iter().map(|it| &it.socket)).collect(),
+        }
     }
 
-    /// Whether there is a connection, agreed on or not.
-    pub fn is_met(&self) -> bool {
+    /// Changes with [`Control::descriptors`].
+    pub fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// Whether a connection stands.
+    pub fn stands(&self) -> bool {
         self.socket.is_some()
     }
 
-    /// Ends the connection.
+    /// Ends the connection, and all talks.
     pub fn hang_up(&mut self, reason: &str) {
-        if let Some(socket) = self.socket.take() {
-            let reason = reason.to_owned();
-            // The other end may be gone: then it knows.
-            let _ = message::send(&socket, &Message::Disconnect { reason }, None);
-        }
-        self.is_greeted = false;
-        self.segments.clear();
-        self.rings.clear();
-        self.to_say.clear();
+        let talks = self.talks.drain(..).map(|talk| talk.socket);
+        talks.chain(self.socket.take()).for_each(|socket| dismiss(&socket, reason));
+        self.changes += 1;
     }
 
-    /// Meets the other end and reads what it says; the connection, as soon as it stands.
-    pub fn turn(&mut self) -> Option<Connection> {
-        if self.socket.is_none() {
-            self.socket = self.meet();
-            if let (Some(socket), Role::Master) = (&self.socket, self.spec.role) {
-                // A slave that is gone at once shows when its messages are read.
-                let _ = message::send(socket, &Message::Hello(self.hello()), None);
-            }
-        }
-        for _ in 0..MESSAGES_MAX {
-            let (message, beside) = match message::receive(self.socket.as_ref()?) {
-                Ok(Some(got)) => got,
-                Ok(None) => return None,
-                Err(_) => {
-                    self.hang_up("not understood");
-                    return None;
-                }
-            };
-            match self.hear(message, beside) {
+    /// Meets other ends and reads what they say; a connection, as soon as one stands.
+    pub fn turn(&mut self, now: Instant) -> Option<Connection> {
+        if let Some(socket) = &self.socket {
+            match message::receive(socket) {
                 Ok(None) => {}
-                Ok(Some(connection)) => return Some(connection),
-                Err(reason) => {
-                    self.hang_up(reason);
-                    return None;
-                }
+                Ok(Some((Message::Disconnect { .. }, _))) => self.hang_up("as you wish"),
+                Ok(Some(_)) => self.hang_up("Unexpected message"),
+                Err(_) => self.hang_up("not understood"),
             }
+            return None;
+        }
+        self.meet(now);
+        for at in (0..self.talks.len()).rev() {
+            let done = self.talks[at].turn();
+            let late = now.saturating_duration_since(self.talks[at].since) >= AGREE;
+            let refusal = match done {
+                Ok(Some(connection)) => {
+                    self.socket = Some(self.talks.swap_remove(at).socket);
+                    self.changes += 1;
+                    self.talks.drain(..).for_each(|talk| dismiss(&talk.socket, "taken"));
+                    return Some(connection);
+                }
+                Ok(None) if late => "too late",
+                Ok(None) => continue,
+                Err(refusal) => refusal,
+            };
+            dismiss(&self.talks.remove(at).socket, refusal);
+            self.changes += 1;
         }
         None
     }
 
-    fn meet(&self) -> Option<OwnedFd> {
-        match &self.listener {
-            Some(listener) => {
-                let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
-                let none = (std::ptr::null_mut(), std::ptr::null_mut());
-                // SAFETY: no address is asked for; a descriptor that it returns is ours alone.
-                unsafe {
-                    let fd = libc::accept4(listener.as_raw_fd(), none.0, none.1, flags);
-                    (fd >= 0).then(|| OwnedFd::from_raw_fd(fd))
-                }
-            }
-            None => connect(&self.spec.socket).ok(),
-        }
-    }
-
-    fn hello(&self) -> Hello {
-        let last = |count: usize| count.max(1) as u16 - 1;
-        Hello {
-            versions: (VERSION, VERSION),
-            region_max: REGIONS_MAX as u16 - 1,
-            to_slave_max: last(self.spec.rings.1),
-            to_master_max: last(self.spec.rings.0),
-            log2_size_max: LOG2_SIZE_MAX,
-        }
-    }
-
-    fn hear(
-        &mut self,
-        message: Message,
-        beside: Option<OwnedFd>,
-    ) -> Result<Option<Connection>, Refusal> {
-        match (self.spec.role, message) {
-            (_, Message::Disconnect { .. }) => return Err("as you wish"),
-            (Role::Slave, Message::Hello(hello)) => self.prepare(&hello)?,
-            (Role::Slave, Message::Ack) => {}
-            (Role::Slave, Message::Connected) => return self.connection().map(Some),
-            (Role::Master, Message::Init { version, id, mode, secret }) => {
-                self.check_init(version, id, mode, &secret)?;
-            }
-            (Role::Master, Message::AddRegion { index, octets }) if self.is_greeted => {
-                self.add_region(index, octets, beside.ok_or("Missing region fd")?)?;
-            }
-            (Role::Master, Message::AddRing(about)) if self.is_greeted => {
-                self.add_ring(about, beside.ok_or("Missing interrupt fd")?)?;
-            }
-            (Role::Master, Message::Connect) if self.is_greeted => {
-                let connection = self.connection()?;
-                self.say(&Message::Connected, None)?;
-                return Ok(Some(connection));
-            }
-            _ => return Err("Unexpected message"),
-        }
-        match self.spec.role {
-            Role::Master => self.say(&Message::Ack, None)?,
-            Role::Slave => {
-                if let Some((message, beside)) = self.to_say.pop_front() {
-                    self.say(&message, beside.as_ref().map(AsRawFd::as_raw_fd))?;
-                }
-            }
-        }
-        Ok(None)
-    }
-
-    fn say(&self, message: &Message, beside: Option<RawFd>) -> Result<(), Refusal> {
-        let socket = self.socket.as_ref().ok_or("gone")?;
-        message::send(socket, message, beside).map_err(|_| "cannot send")
-    }
-
-    fn check_init(
-        &mut self,
-        version: u16,
-        id: u32,
-        mode: u8,
-        secret: &[u8; SECRET],
-    ) -> Result<(), Refusal> {
-        match () {
-            () if version != VERSION => Err("Incompatible memif version"),
-            () if id != self.spec.id => Err("ID not found"),
-            () if mode != MODE_ETHERNET => Err("Only ethernet mode supported"),
-            () if self.spec.secret != [0; SECRET] && *secret != self.spec.secret => {
-                Err("Incorrect secret")
-            }
-            () => {
-                self.is_greeted = true;
-                Ok(())
-            }
-        }
-    }
-
-    fn add_region(&mut self, index: u16, octets: u64, fd: OwnedFd) -> Result<(), Refusal> {
-        if usize::from(index) != self.segments.len() || self.segments.len() == REGIONS_MAX {
-            return Err("Invalid region index");
-        }
-        let segment = Segment::map(&fd, octets).map_err(|_| "Invalid region")?;
-        self.segments.push(Arc::new(segment));
-        Ok(())
-    }
-
-    fn add_ring(&mut self, about: AddRing, interrupt: OwnedFd) -> Result<(), Refusal> {
-        let most = if about.is_to_master { self.spec.rings.0 } else { self.spec.rings.1 };
-        let known = |told: &Told| {
-            (told.about.is_to_master, told.about.index) == (about.is_to_master, about.index)
-        };
-        if usize::from(about.index) >= most || self.rings.iter().any(known) {
-            return Err("Invalid ring index");
-        }
-        if about.log2_size > LOG2_SIZE_MAX || about.private_octets != 0 {
-            return Err("Invalid ring");
-        }
-        self.rings.push(Told { about, interrupt });
-        Ok(())
-    }
-
-    /// The slave's side of the agreement: its memory and what to say of it.
-    fn prepare(&mut self, hello: &Hello) -> Result<(), Refusal> {
-        if !(hello.versions.0..=hello.versions.1).contains(&VERSION) || self.is_greeted {
-            return Err("Incompatible memif version");
-        }
-        self.is_greeted = true;
-        let to_master = self.spec.rings.0.min(usize::from(hello.to_master_max) + 1);
-        let to_slave = self.spec.rings.1.min(usize::from(hello.to_slave_max) + 1);
-        self.spec.log2_size = self.spec.log2_size.min(hello.log2_size_max);
-        let octets = self.spec.octets(to_master + to_slave);
-        let (segment, fd) = Segment::create(octets).map_err(|_| "no memory")?;
-        let Spec { id, secret, log2_size, .. } = self.spec;
-        self.to_say
-            .push_back((Message::Init { version: VERSION, id, mode: MODE_ETHERNET, secret }, None));
-        let region = Message::AddRegion { index: 0, octets: octets as u64 };
-        self.to_say.push_back((region, Some(fd)));
-        let all = (0..to_master).map(|n| (true, n)).chain((0..to_slave).map(|n| (false, n)));
-        for (number, (is_to_master, index)) in all.enumerate() {
-            let about = AddRing {
-                is_to_master,
-                index: index as u16,
-                region: 0,
-                offset: (number * Ring::octets(log2_size)) as u32,
-                log2_size,
-                private_octets: 0,
+    /// Takes who knocks, or knocks.
+    fn meet(&mut self, now: Instant) {
+        for _ in 0..TALKS_MAX {
+            let socket = match &self.listener {
+                Some(listener) => accept(listener),
+                None if self.talks.is_empty() => connect(&self.spec.socket).ok(),
+                None => None,
             };
-            let interrupt = event().map_err(|_| "no descriptors")?;
-            let beside = interrupt.try_clone().map_err(|_| "no descriptors")?;
-            self.to_say.push_back((Message::AddRing(about), Some(beside)));
-            Ring::format(&segment, about.offset);
-            self.rings.push(Told { about, interrupt });
+            let Some(socket) = socket else { return };
+            if self.talks.len() == TALKS_MAX {
+                dismiss(&self.talks.remove(0).socket, "others wait");
+            }
+            self.talks.push(Talk::begin(&self.spec, &self.bell, socket, now));
+            self.changes += 1;
         }
-        self.to_say.push_back((Message::Connect, None));
-        self.segments.push(Arc::new(segment));
-        Ok(())
     }
+}
 
-    /// Makes queues of what was agreed on.
-    fn connection(&mut self) -> Result<Connection, Refusal> {
-        let is_slave = self.spec.role == Role::Slave;
-        let all: Arc<[Arc<Segment>]> = self.segments.iter().map(Arc::clone).collect();
-        let mut rings = std::mem::take(&mut self.rings);
-        let behind = rings.len() * Ring::octets(self.spec.log2_size);
-        rings.sort_by_key(|told| (!told.about.is_to_master, told.about.index));
-        let mut connection = Connection { receive: Vec::new(), send: Vec::new() };
-        for (number, Told { about, interrupt }) in rings.into_iter().enumerate() {
-            let segment = all.get(usize::from(about.region)).ok_or("Invalid ring region")?;
-            let ring = Ring::at(segment, about.offset, about.log2_size, interrupt);
-            let ring = ring.filter(Ring::is_ring).ok_or("Wrong cookie or place")?;
-            let octets = self.spec.buffer_octets;
-            let own = behind + (number << about.log2_size) * octets as usize;
-            let buffers = if is_slave {
-                Buffers::Own { segment: Arc::clone(segment), start: own as u32, octets }
-            } else {
-                Buffers::Told(Arc::clone(&all))
-            };
-            let mut queue = Queue::new(ring, buffers);
-            if about.is_to_master == is_slave {
-                connection.send.push(queue);
-                continue;
-            }
-            if is_slave {
-                queue.offer();
-            }
-            queue.ring.want_interrupts(false);
-            connection.receive.push(queue);
-        }
-        Ok(connection)
+/// Tells the other end why it is over; it may be gone, then it knows.
+fn dismiss(socket: &OwnedFd, reason: &str) {
+    let _ = message::send(socket, &Message::Disconnect { reason: reason.to_owned() }, None);
+}
+
+fn accept(listener: &OwnedFd) -> Option<OwnedFd> {
+    let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+    let none = (std::ptr::null_mut(), std::ptr::null_mut());
+    // SAFETY: no address is asked for; a descriptor that it returns is ours alone.
+    unsafe {
+        let fd = libc::accept4(listener.as_raw_fd(), none.0, none.1, flags);
+        (fd >= 0).then(|| OwnedFd::from_raw_fd(fd))
     }
 }
 
@@ -391,12 +222,6 @@ impl Drop for Control {
             let _ = std::fs::remove_file(&self.spec.socket);
         }
     }
-}
-
-fn event() -> io::Result<OwnedFd> {
-    let flags = libc::EFD_NONBLOCK | libc::EFD_CLOEXEC;
-    // SAFETY: a plain system call; a descriptor that it returns is ours alone.
-    unsafe { Ok(OwnedFd::from_raw_fd(check(libc::eventfd(0, flags))?)) }
 }
 
 fn socket() -> io::Result<OwnedFd> {
@@ -453,4 +278,65 @@ fn listen(path: &Path) -> io::Result<OwnedFd> {
     // SAFETY: takes numbers.
     check(unsafe { libc::listen(fd.as_raw_fd(), BACKLOG) })?;
     Ok(fd)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::message::{VERSION, receive, send};
+    use super::*;
+
+    fn spec(name: &str) -> Spec {
+        let name = format!("tandem-memif-control-{}-{name}", std::process::id());
+        Spec::new(&std::env::temp_dir().join(name), 3, Role::Master, [2; 6])
+    }
+
+    #[test]
+    fn who_says_nothing_is_let_go_and_keeps_nobody_out_meanwhile() {
+        let (spec, now) = (spec("silent"), Instant::now());
+        let mut master = Control::open(&spec).unwrap();
+        let silent: Vec<_> = (0..3).map(|_| connect(&spec.socket).unwrap()).collect();
+        assert!(master.turn(now).is_none());
+        let mut slave = Control::open(&Spec { role: Role::Slave, ..spec.clone() }).unwrap();
+        let agrees = |master: &mut Control, slave: &mut Control| {
+            (0..100).any(|_| master.turn(now).is_some() | slave.turn(now).is_some())
+        };
+        assert!(agrees(&mut master, &mut slave), "beside three that are silent");
+        let said = |socket: &OwnedFd| {
+            std::iter::from_fn(|| receive(socket).ok().flatten()).last().map(|(said, _)| said)
+        };
+        let taken = Message::Disconnect { reason: "taken".to_owned() };
+        assert!(silent.iter().all(|socket| said(socket) == Some(taken.clone())));
+        drop(slave);
+        master.turn(now);
+        let silent = connect(&spec.socket).unwrap();
+        master.turn(now);
+        assert_eq!(master.talks.len(), 1);
+        master.turn(now + AGREE);
+        assert_eq!(master.talks.len(), 0);
+        assert_eq!(said(&silent), Some(Message::Disconnect { reason: "too late".to_owned() }));
+    }
+
+    #[test]
+    fn what_is_no_eventfd_is_no_interrupt() {
+        let (spec, now) = (spec("no-eventfd"), Instant::now());
+        let mut master = Control::open(&spec).unwrap();
+        let slave = connect(&spec.socket).unwrap();
+        let (id, secret, version) = (spec.id, spec.secret, VERSION);
+        send(&slave, &Message::Init { version, id, mode: 0, secret }, None).unwrap();
+        let about = message::AddRing {
+            is_to_master: true,
+            index: 0,
+            region: 0,
+            offset: 0,
+            log2_size: 4,
+            private_octets: 0,
+        };
+        let (_, pipe) = std::io::pipe().unwrap();
+        send(&slave, &Message::AddRing(about), Some(pipe.as_raw_fd())).unwrap();
+        master.turn(now);
+        let said: Vec<_> =
+            std::iter::from_fn(|| receive(&slave).ok().flatten()).map(|(said, _)| said).collect();
+        let reason = "Invalid interrupt fd".to_owned();
+        assert_eq!(said.last(), Some(&Message::Disconnect { reason }));
+    }
 }

@@ -206,26 +206,46 @@ pub(super) fn receive(from: &impl AsRawFd) -> io::Result<Option<(Message, Option
     let flags = libc::MSG_DONTWAIT | libc::MSG_CMSG_CLOEXEC;
     // SAFETY: header, part and control live over the call with their true lengths.
     let got = unsafe { libc::recvmsg(from.as_raw_fd(), &raw mut header, flags) };
-    match check(got as libc::c_int) {
-        Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-        Ok(_) => {}
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
-        Err(error) => return Err(error),
+    if got < 0 {
+        let error = io::Error::last_os_error();
+        let is_empty = error.kind() == io::ErrorKind::WouldBlock;
+        return if is_empty { Ok(None) } else { Err(error) };
     }
-    // SAFETY: the kernel has filled the control messages of the header; a descriptor that stands
-    // there is ours alone.
-    let beside = unsafe {
-        let first = libc::CMSG_FIRSTHDR(&raw const header);
-        let is_descriptor = !first.is_null()
-            && (*first).cmsg_level == libc::SOL_SOCKET
-            && (*first).cmsg_type == libc::SCM_RIGHTS;
-        is_descriptor.then(|| {
-            let descriptor = libc::CMSG_DATA(first).cast::<RawFd>().read_unaligned();
-            OwnedFd::from_raw_fd(descriptor)
-        })
-    };
-    let message = if got as usize == MESSAGE { Message::read(&bytes) } else { None };
-    message.map(|message| Some((message, beside))).ok_or(io::ErrorKind::InvalidData.into())
+    // SAFETY: the kernel has filled the control messages of the header.
+    let mut beside = unsafe { descriptors(&header) };
+    if got == 0 {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    let cut = header.msg_flags & (libc::MSG_CTRUNC | libc::MSG_TRUNC) != 0;
+    let is_one = usize::try_from(got) == Ok(MESSAGE) && beside.len() <= 1 && !cut;
+    let message = if is_one { Message::read(&bytes) } else { None };
+    let message = message.ok_or(io::ErrorKind::InvalidData)?;
+    Ok(Some((message, beside.pop())))
+}
+
+/// Takes over all descriptors that came beside a message. There is room for one, and alignment
+/// makes that room for two: whatever the kernel has put there is ours, and would stay open.
+///
+/// # Safety
+/// The control messages of the header are those of `recvmsg`, and were not taken yet.
+unsafe fn descriptors(header: &libc::msghdr) -> Vec<OwnedFd> {
+    let mut all = Vec::new();
+    // SAFETY: walks control messages that the kernel wrote; each descriptor is ours alone.
+    unsafe {
+        let mut next = libc::CMSG_FIRSTHDR(header);
+        while !next.is_null() {
+            let about = *next;
+            if (about.cmsg_level, about.cmsg_type) == (libc::SOL_SOCKET, libc::SCM_RIGHTS) {
+                let octets = about.cmsg_len.saturating_sub(libc::CMSG_LEN(0) as usize);
+                let data = libc::CMSG_DATA(next).cast::<RawFd>();
+                for at in 0..octets / size_of::<RawFd>() {
+                    all.push(OwnedFd::from_raw_fd(data.add(at).read_unaligned()));
+                }
+            }
+            next = libc::CMSG_NXTHDR(header, next);
+        }
+    }
+    all
 }
 
 #[cfg(test)]
@@ -326,5 +346,41 @@ mod tests {
         assert_eq!(got, "through");
         left.send(&[1, 0]).unwrap();
         assert_eq!(receive(&right).unwrap_err().kind(), io::ErrorKind::InvalidData);
+    }
+
+    #[test]
+    fn descriptors_that_nobody_asked_for_do_not_stay() {
+        let (left, right) = UnixDatagram::pair().unwrap();
+        for octets in [MESSAGE, 2, 0] {
+            for count in 2..=5_u32 {
+                let (reader, writer) = std::io::pipe().unwrap();
+                send_many(&left, octets, &vec![writer.as_raw_fd(); count as usize]);
+                drop(writer);
+                assert!(receive(&right).is_err(), "{octets} octets, {count} descriptors");
+                // All writers are closed: the end is there at once.
+                let mut got = [0; 1];
+                assert_eq!(std::io::Read::read(&mut &reader, &mut got).unwrap(), 0);
+            }
+        }
+    }
+
+    fn send_many(to: &UnixDatagram, octets: usize, all: &[RawFd]) {
+        let mut bytes = Message::Connect.write();
+        let mut part = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: octets };
+        let mut room = [0u64; 16];
+        // SAFETY: `room` has space for so few descriptors; all lives over the call.
+        unsafe {
+            let mut header: libc::msghdr = std::mem::zeroed();
+            (header.msg_iov, header.msg_iovlen) = (&raw mut part, 1);
+            header.msg_control = room.as_mut_ptr().cast();
+            header.msg_controllen = libc::CMSG_SPACE(size_of_val(all) as u32) as usize;
+            let first = libc::CMSG_FIRSTHDR(&raw const header);
+            (*first).cmsg_level = libc::SOL_SOCKET;
+            (*first).cmsg_type = libc::SCM_RIGHTS;
+            (*first).cmsg_len = libc::CMSG_LEN(size_of_val(all) as u32) as usize;
+            let data = libc::CMSG_DATA(first).cast::<RawFd>();
+            all.iter().enumerate().for_each(|(at, fd)| data.add(at).write_unaligned(*fd));
+            assert_eq!(libc::sendmsg(to.as_raw_fd(), &raw const header, 0), octets as isize);
+        }
     }
 }

@@ -6,6 +6,7 @@
 //! Nothing that the other process writes is believed: each descriptor is read once, and its place
 //! checked against the mapping, which its sealed file cannot shrink under.
 
+use super::bell::Bell;
 use crate::socket::check;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -131,6 +132,7 @@ pub(super) struct Ring {
     start: NonNull<u8>,
     log2_size: u8,
     interrupt: OwnedFd,
+    bell: Arc<Bell>,
     _segment: Arc<Segment>,
 }
 
@@ -148,13 +150,11 @@ impl Ring {
         segment: &Arc<Segment>,
         offset: u32,
         log2_size: u8,
-        interrupt: OwnedFd,
+        (interrupt, bell): (OwnedFd, &Arc<Bell>),
     ) -> Option<Self> {
         let start = segment.place(offset, Self::octets(log2_size))?;
-        // SAFETY: takes numbers. A descriptor of another process must not block this one.
-        unsafe { libc::fcntl(interrupt.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
-        let _segment = Arc::clone(segment);
-        offset.is_multiple_of(64).then_some(Self { start, log2_size, interrupt, _segment })
+        let (bell, _segment) = (Arc::clone(bell), Arc::clone(segment));
+        offset.is_multiple_of(64).then_some(Self { start, log2_size, interrupt, bell, _segment })
     }
 
     /// Makes fresh memory an empty ring.
@@ -231,22 +231,28 @@ impl Ring {
     pub fn interrupt(&self) {
         fence(SeqCst);
         if self.half(FLAGS_AT).load(Relaxed) & MASK_INTERRUPTS == 0 {
-            let one = 1u64;
-            // SAFETY: writes eight octets of an integer; a full counter is as good as one more.
-            unsafe { libc::write(self.interrupt.as_raw_fd(), (&raw const one).cast(), 8) };
+            // It was one when the ring was agreed on, and descriptors do not change.
+            let _ = self.bell.ring(&self.interrupt);
         }
     }
 
     /// Forgets the interrupts so far.
     pub fn clear_interrupts(&self) {
-        let mut count = 0u64;
-        // SAFETY: reads at most eight octets into an integer; none are there is EAGAIN.
-        unsafe { libc::read(self.interrupt.as_raw_fd(), (&raw mut count).cast(), 8) };
+        forget(&self.interrupt);
     }
 
     pub fn interrupts(&self) -> &OwnedFd {
         &self.interrupt
     }
+}
+
+/// Forgets the interrupts so far of an eventfd.
+pub(super) fn forget(interrupt: &OwnedFd) {
+    let mut count = 0u64;
+    let into = libc::iovec { iov_base: (&raw mut count).cast(), iov_len: 8 };
+    // SAFETY: reads at most eight octets into an integer; none are there is EAGAIN. The other
+    // process may take `O_NONBLOCK` away: this read does not wait all the same.
+    unsafe { libc::preadv2(interrupt.as_raw_fd(), &raw const into, 1, -1, libc::RWF_NOWAIT) };
 }
 
 #[cfg(test)]
@@ -280,10 +286,10 @@ mod tests {
     #[test]
     fn a_ring_lies_inside_of_its_segment_on_whole_lines() {
         let (segment, fd) = Segment::create(4_096).unwrap();
-        let segment = Arc::new(segment);
+        let (segment, bell) = (Arc::new(segment), Arc::new(Bell::new().unwrap()));
         let ring = |offset, log2| {
             let interrupt = fd.try_clone().unwrap();
-            Ring::at(&segment, offset, log2, interrupt)
+            Ring::at(&segment, offset, log2, (interrupt, &bell))
         };
         assert!(ring(0, 7).is_some() && ring(1_920, 7).is_some());
         assert!(ring(1_984, 7).is_none() && ring(8, 7).is_none() && ring(0, 8).is_none());

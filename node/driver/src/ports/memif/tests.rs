@@ -204,6 +204,32 @@ fn a_sleeper_is_woken_by_the_other_end_and_by_nothing_else() {
 }
 
 #[test]
+fn a_peer_that_makes_its_interrupts_block_holds_no_worker_up() {
+    use std::os::fd::AsRawFd;
+    let (mut master, mut slave) = pair("blocks", |_| ());
+    // Each end reads by an eventfd that the other has as well.
+    for rings in [&slave.port.rings, &master.port.rings] {
+        let fd = rings.as_ref().unwrap().receive[0].ring.interrupts();
+        let full = u64::MAX - 1;
+        // SAFETY: takes numbers, and writes eight octets of an integer.
+        unsafe {
+            assert_eq!(libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, 0), 0);
+            libc::write(fd.as_raw_fd(), (&raw const full).cast(), 8);
+        }
+    }
+    for end in [&mut slave, &mut master] {
+        end.port.doze();
+    }
+    master.send(&packets(3, 60));
+    slave.send(&packets(3, 60));
+    for end in [&mut slave, &mut master] {
+        end.port.rise();
+        end.port.rise();
+        assert_eq!(end.receive().len(), 3);
+    }
+}
+
+#[test]
 fn a_slave_that_lies_about_its_descriptors_harms_nobody() {
     let (mut master, mut slave) = pair("lies", |_| ());
     let queue = |end: &End| Arc::clone(&end.port.rings.as_ref().unwrap().send[0]);
