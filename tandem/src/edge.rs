@@ -3,6 +3,7 @@
 use crate::cli::Forwarder;
 use crate::compose::{Ground, Hindrance, Part};
 use crate::exit::Exit;
+use crate::keys;
 use crate::supervise::{Nature, RELOAD, StartError, Supervised};
 use forwarder::Launch;
 use pe::{FileRoute, Pe, ProviderEdge, Settings};
@@ -57,6 +58,7 @@ fn fixed(old: &Pe, new: &Pe) -> Option<&'static str> {
         ("packets", old.packets == new.packets),
         ("frame_octets", old.frame_octets == new.frame_octets),
         ("host", old.host == new.host),
+        ("key_file", old.key_file == new.key_file),
     ];
     keys.into_iter().find(|(_, same)| !same).map(|(key, _)| key)
 }
@@ -80,8 +82,13 @@ fn settings(section: &Pe, directory: &Path) -> Result<Settings, String> {
     if let Some(host) = &section.host {
         word("host", host.clone());
     }
+    let mut keys = None;
+    if let Some(name) = &section.key_file {
+        keys = Some(keys::read(directory, name).map_err(|error| format!("key_file: {error}"))?);
+        word("key-file", directory.join(name).display().to_string());
+    }
     let log = directory.join(format!("{}.forwarder.log", section.name));
-    let launch = Launch { socket, command, log };
+    let launch = Launch { socket, command, log, keys };
     Ok(Settings { pe: section.clone(), routes, launch })
 }
 
@@ -133,6 +140,8 @@ pub fn forwarder(asked: Forwarder) -> Result<(), Exit> {
     } else {
         forwarder::STRIDE_JUMBO
     };
+    let keys = asked.key_file.map(|file| keys::read(Path::new(""), &file));
+    let keys = keys.transpose().map_err(|error| Exit::Failed(format!("--key-file: {error}")))?;
     let spec = forwarder::Spec {
         socket: asked.socket,
         workers: asked.workers,
@@ -140,6 +149,8 @@ pub fn forwarder(asked: Forwarder) -> Result<(), Exit> {
         packets: asked.packets,
         stride,
         host: asked.host,
+        keys,
+        users: asked.allow_user,
     };
     forwarder::serve(&spec).map_err(|failed| Exit::Failed(failed.to_string()))
 }

@@ -5,7 +5,7 @@ use crate::site::Site;
 use config::{Diagnostic, Issue, Source};
 use std::fs;
 use std::net::SocketAddr;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 
 /// Everything that is open, with its place in `text`, the text of the site file `file`.
@@ -16,6 +16,7 @@ pub fn exposures(file: &Path, text: &str, site: &Site) -> Vec<Diagnostic> {
     controllers(site, &mut found);
     reflectors(site, &mut found);
     recordings(site, &mut found);
+    forwarders(file, site, &mut found);
     secrets(file, site, &mut found);
     Source::parse(text).map(|source| config::locate(&source, found)).unwrap_or_default()
 }
@@ -127,6 +128,25 @@ fn recordings(site: &Site, found: &mut Vec<Issue>) {
     }
 }
 
+/// A forwarder of another user is controlled by both users, unless a key decides.
+fn forwarders(file: &Path, site: &Site, found: &mut Vec<Issue>) {
+    let directory = site.directory(file);
+    for (n, pe) in site.pe.iter().enumerate().filter(|(_, pe)| pe.key_file.is_none()) {
+        let socket = directory.join(format!("{}.forwarder", pe.name));
+        let Ok(about) = fs::metadata(&socket) else { continue };
+        let (owner, mode) = (about.uid(), about.permissions().mode());
+        if owner != driver::doorway::own_user() || mode & 0o066 != 0 {
+            let what = format!(
+                "no key says who controls its forwarder, whose socket is that of user {owner} \
+                 (mode {:o}): other users than this one may",
+                mode & 0o777
+            );
+            let mend = "give `key_file` here and `--key-file` to the forwarder";
+            found.push(Issue::new(format!("pe[{n}].name"), what, mend));
+        }
+    }
+}
+
 /// The site file may hold passwords; those in files of their own are refused when others read them.
 fn secrets(file: &Path, site: &Site, found: &mut Vec<Issue>) {
     let of_group = |rr: &rr::config::Rr| rr.group.iter().any(|group| group.password.is_some());
@@ -164,6 +184,27 @@ mod tests {
         // Whether the test runs as root is the machine's.
         let root = |it: &Diagnostic| it.what.contains("root");
         found.into_iter().filter(|it| !root(it)).map(|it| it.path).collect()
+    }
+
+    #[test]
+    fn a_forwarder_that_others_may_control_is_named_unless_a_key_decides() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, var) = (folder.path().join("site.toml"), folder.path().join("var"));
+        fs::create_dir(&var).unwrap();
+        let text = |key: &str| format!("{QUIET}[[pe]]\nname = \"pe1\"\n{key}");
+        let named = |text: &str| {
+            let site = config::read::<Site>(text).unwrap();
+            let mut found = Vec::new();
+            forwarders(&file, &site, &mut found);
+            found.len()
+        };
+        assert_eq!(named(&text("")), 0, "none stands");
+        let socket = var.join("pe1.forwarder");
+        fs::write(&socket, "").unwrap();
+        fs::set_permissions(&socket, fs::Permissions::from_mode(0o600)).unwrap();
+        assert_eq!(named(&text("")), 0, "our own");
+        fs::set_permissions(&socket, fs::Permissions::from_mode(0o666)).unwrap();
+        assert_eq!((named(&text("")), named(&text("key_file = \"key\"\n"))), (1, 0));
     }
 
     const QUIET: &str = "[site]\nname = \"x\"\ndirectory = \"var\"\n";

@@ -24,6 +24,10 @@ pub fn probe(site: &Site, directory: &Path, own: &[Doorway]) -> Vec<Issue> {
             issues.extend(unusable.map(|it| it.issue(format!("{path}.replica.key_file"))));
         }
     }
+    for (n, pe) in site.pe.iter().enumerate() {
+        let unusable = pe.key_file.as_ref().and_then(|name| keys::read(directory, name).err());
+        issues.extend(unusable.map(|it| it.issue(format!("pe[{n}].key_file"))));
+    }
     // The keeper makes its own.
     let drawn = site.pool.as_ref().filter(|pool| pool.keeper.is_some());
     let secret = drawn.and_then(|pool| keys::text(directory, &pool.secret_file).err());

@@ -43,6 +43,14 @@ impl fmt::Debug for Keys {
     }
 }
 
+impl PartialEq for Keys {
+    fn eq(&self, other: &Self) -> bool {
+        self.prove(b"equal", &[]) == other.prove(b"equal", &[])
+    }
+}
+
+impl Eq for Keys {}
+
 impl Keys {
     /// Reads the text of a key file: one key a line, empty lines and those that begin with `#`
     /// are passed over.
@@ -62,6 +70,31 @@ impl Keys {
             keys.push(hmac::Key::new(hmac::HMAC_SHA256, line.as_bytes()));
         }
         if keys.is_empty() { Err(KeysError::None) } else { Ok(Self(keys)) }
+    }
+
+    /// The proofs that this end has each of the keys, the newest first: of a challenge that the other
+    /// end drew at random for this one time. `label` says to what end; no label is the begin of
+    /// another.
+    #[must_use]
+    pub fn prove(&self, label: &[u8], challenge: &[u8]) -> Vec<Vec<u8>> {
+        self.proofs(label, challenge).map(|proof| proof.as_ref().to_vec()).collect()
+    }
+
+    /// Whether somebody who has one of the keys made this proof.
+    #[must_use]
+    pub fn is_proof(&self, label: &[u8], challenge: &[u8], proof: &[u8]) -> bool {
+        // All are compared: how long it takes says nothing of which.
+        self.proofs(label, challenge).fold(false, |is, one| is | crate::same(one.as_ref(), proof))
+    }
+
+    fn proofs(&self, label: &[u8], challenge: &[u8]) -> impl Iterator<Item = hmac::Tag> {
+        self.0.iter().map(move |key| {
+            let mut proof = hmac::Context::with_key(key);
+            proof.update(label);
+            proof.update(&[0]);
+            proof.update(challenge);
+            proof.sign()
+        })
     }
 
     /// A key of 32 octets for one use from each of the keys, the one that seals first:
@@ -87,6 +120,24 @@ impl Keys {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_proof_is_of_one_challenge_and_end_by_any_of_the_keys() {
+        let old = Keys::parse("0123456789abcdef\n").unwrap();
+        let both = Keys::parse("fedcba9876543210\n0123456789abcdef\n").unwrap();
+        let proof = old.prove(b"door", b"challenge").remove(0);
+        assert!(both.is_proof(b"door", b"challenge", &proof));
+        let proofs = both.prove(b"door", b"challenge");
+        let are = proofs.iter().map(|it| old.is_proof(b"door", b"challenge", it));
+        assert_eq!(are.collect::<Vec<_>>(), [false, true]);
+        for (label, challenge) in [(&b"window"[..], &b"challenge"[..]), (b"door", b"challengf")] {
+            assert!(!both.is_proof(label, challenge, &proof));
+        }
+        assert!(
+            !both.is_proof(b"door", b"challenge", &[]) && !both.is_proof(b"", b"", &proof[1..])
+        );
+        assert!(old == old.clone() && old != both);
+    }
 
     #[test]
     fn a_file_has_one_to_four_keys_and_each_gives_a_key_of_its_own() {

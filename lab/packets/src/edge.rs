@@ -71,7 +71,7 @@ impl Edge {
         let spec = if namespace.is_some() { spec.with(["--host", HOST]) } else { spec };
         let mut process = Process::start(&spec)?;
         process.wait_until(STAND_MAX, || socket.exists())?;
-        let control = Control::connect(&socket).context("the forwarder's socket")?;
+        let control = Control::connect(&socket, None).context("the forwarder's socket")?;
         let mut edge = Self { _process: process, control, asked: 0 };
         let names = [(IN, IN_MAC), (OUT, OUT_MAC)];
         for (port, (driver, (name, mac))) in (0..).zip(drivers.into_iter().zip(names)) {

@@ -4,7 +4,7 @@ use crate::compile::compile;
 use crate::desired::Desired;
 use crate::numbers::Numbers;
 use crate::stations::Stations;
-use crate::{FLUSH, Fact, ProviderEdge, REFUSALS_MAX, RETRY};
+use crate::{FLUSH, Fact, ProviderEdge, REFUSALS_MAX, RETRY, WELCOME};
 use forwarder::wire::{PortSpec, Reply, WorkerState};
 use forwarder::{Control, Lost};
 use machine::Time;
@@ -21,7 +21,7 @@ impl ProviderEdge {
     pub(crate) fn look(&mut self, now: Time, out: &mut Effects) {
         self.next_try = now + RETRY;
         let launch = &self.settings.launch;
-        let control = Control::connect(&launch.socket);
+        let control = Control::connect(&launch.socket, launch.keys.clone());
         let Ok(control) = control else {
             if let Err(why) = launch.start() {
                 self.refused("the forwarder", &why);
@@ -34,6 +34,7 @@ impl ProviderEdge {
                 out.watch(CONTROL, Arc::clone(&descriptor));
                 self.watched = Some(descriptor);
                 self.control = Some(control);
+                self.welcome_until = now + WELCOME;
             }
             Err(error) => self.refused("the forwarder", &error.to_string()),
         }
@@ -50,6 +51,18 @@ impl ProviderEdge {
             Ok(()) => self.next_try = now + FLUSH,
             Err(why) => self.lose(now, &why),
         }
+    }
+
+    /// Gives up a forwarder that does not welcome this control.
+    pub(crate) fn hurry(&mut self, now: Time) {
+        if self.control.is_none() || self.said.is_some() || now < self.welcome_until {
+            return;
+        }
+        if self.settings.launch.keys.is_some() {
+            let why = "it asks for no key: end it, so that it is started with `key_file`";
+            self.refused("the forwarder", why);
+        }
+        self.lose(now, &Lost::Silent);
     }
 
     fn lose(&mut self, now: Time, why: &Lost) {
@@ -106,8 +119,8 @@ impl ProviderEdge {
                 let at = if state == WorkerState::Forwards { before.unwrap_or(now) } else { now };
                 self.workers.insert(worker, (at, state, why));
             }
-            // This control asks by connections of their own.
-            Reply::Answer { .. } => {}
+            // This control asks by connections of their own, and challenges are met below it.
+            Reply::Answer { .. } | Reply::Challenge { .. } => {}
         }
     }
 

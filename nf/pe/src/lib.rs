@@ -40,6 +40,8 @@ use std::sync::Arc;
 const RETRY: Duration = Duration::from_millis(250);
 /// Time after which what waits for the forwarder is offered again.
 const FLUSH: Duration = Duration::from_millis(5);
+/// Time for a forwarder to welcome its control.
+const WELCOME: Duration = Duration::from_secs(10);
 /// Refusals that are remembered; the oldest goes.
 const REFUSALS_MAX: usize = 64;
 
@@ -70,6 +72,8 @@ pub struct ProviderEdge {
     workers: BTreeMap<u16, (Time, WorkerState, String)>,
     stations: Stations,
     next_try: Time,
+    /// When a forwarder that said nothing is given up.
+    welcome_until: Time,
     facts: Sheet<Fact>,
     is_draining: bool,
 }
@@ -89,6 +93,7 @@ impl ProviderEdge {
             workers: BTreeMap::new(),
             stations: Stations::default(),
             next_try: seed.now,
+            welcome_until: seed.now,
             facts: Sheet::new(),
             is_draining: false,
         }
@@ -114,6 +119,7 @@ impl Function for ProviderEdge {
     fn tick(&mut self, now: Time, out: &mut Effects) {
         if self.control.is_some() {
             self.with_control(now, Control::flush);
+            self.hurry(now);
         } else if now >= self.next_try && !self.is_draining {
             self.look(now, out);
         }
@@ -123,6 +129,7 @@ impl Function for ProviderEdge {
         match &self.control {
             // The shard says when it was last here; what waits is offered again soon.
             Some(control) if control.waiting() > 0 => Some(self.next_try),
+            Some(_) if self.said.is_none() => Some(self.welcome_until),
             Some(_) => None,
             None if self.is_draining => None,
             None => Some(self.next_try),

@@ -20,6 +20,7 @@ mod bypass;
 mod clock;
 mod control;
 mod datagram;
+pub mod doorway;
 pub mod fence;
 mod frame;
 pub mod guard;

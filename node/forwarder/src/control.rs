@@ -1,8 +1,10 @@
 //! The control's end: finds the forwarder that stands, or starts one, and talks with it without
 //! ever waiting.
 
+use crate::door::LABEL;
 use crate::stream::{Lost, Stream};
 use crate::wire::{self, MEMO_OCTETS_MAX, PortSpec, Reply, Request};
+use authentication::Keys;
 use nodes::Program;
 use serde_json::Value;
 use std::fs::OpenOptions;
@@ -33,6 +35,8 @@ pub struct Launch {
     pub command: Vec<String>,
     /// Where its log goes.
     pub log: PathBuf,
+    /// What its control proves; `None`: it is not asked to.
+    pub keys: Option<Keys>,
 }
 
 impl Launch {
@@ -110,6 +114,11 @@ pub fn ask(
     loop {
         match wire::read(&octets).map_err(|broken| broken.to_string())? {
             Some((Reply::Answer { answer, .. }, _)) => return answer,
+            // Who only asks proves nothing.
+            Some((Reply::Challenge { .. }, used)) => {
+                octets.drain(..used);
+                continue;
+            }
             Some(_) => return Err("the forwarder answers something else".to_owned()),
             None => {}
         }
@@ -123,18 +132,29 @@ pub fn ask(
 /// A connection to the forwarder.
 pub struct Control {
     stream: Stream,
+    keys: Option<Keys>,
 }
 
 impl Control {
-    /// Connects and says hello; the answer is the first [`Reply`].
+    /// Connects and says hello; the answer is the first [`Reply`]. With keys hello waits for the
+    /// forwarder's challenge: one that was started without a key never welcomes this control.
     ///
     /// # Errors
     /// When there is no forwarder.
-    pub fn connect(socket: &Path) -> Result<Self, Lost> {
+    pub fn connect(socket: &Path, keys: Option<Keys>) -> Result<Self, Lost> {
         let stream = Stream::new(UnixStream::connect(socket)?)?;
-        let mut it = Self { stream };
-        it.stream.send(&Request::Hello)?;
+        let mut it = Self { stream, keys };
+        if it.keys.is_none() {
+            it.stream.send(&Request::Hello)?;
+        }
         Ok(it)
+    }
+
+    fn prove(&mut self, challenge: &[u8]) -> Result<(), Lost> {
+        let Some(keys) = &self.keys else { return Ok(()) };
+        let proofs = keys.prove(LABEL, challenge);
+        self.stream.send(&Request::Prove { proofs })?;
+        self.stream.send(&Request::Hello)
     }
 
     /// A descriptor that can be read when the forwarder has said something.
@@ -222,7 +242,10 @@ impl Control {
         let over = self.stream.fill();
         let mut replies = Vec::new();
         while let Some(reply) = self.stream.next()? {
-            replies.push(reply);
+            match reply {
+                Reply::Challenge { challenge } => self.prove(&challenge)?,
+                reply => replies.push(reply),
+            }
         }
         match over {
             Err(lost) if replies.is_empty() => Err(lost),

@@ -9,11 +9,13 @@
 //! The forwarder needs nobody: when its control dies it goes on, and keeps what the control had
 //! told it for the one that comes next. A worker that panics begins anew with its ports, while the
 //! others forward on; one that hangs ends the process, as soon as a control is there to start
-//! another.
+//! another; a guard looks after the main thread in the same way.
 #![forbid(unsafe_code)]
 
 mod answer;
 mod control;
+mod door;
+mod guard;
 mod life;
 mod open;
 mod serve;
@@ -23,6 +25,7 @@ mod tests;
 pub mod wire;
 mod worker;
 
+pub use authentication::Keys;
 pub use graph::{STRIDE, STRIDE_JUMBO};
 
 pub use control::{Control, Launch, ask};

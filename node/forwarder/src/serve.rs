@@ -1,11 +1,14 @@
 //! The main thread: the plane's one writer, the doorway of controls and of those who ask.
 
 use crate::answer;
+use crate::door::{Challenge, Door};
+use crate::guard::{self, Watched};
 use crate::life::{LOOK, Life, Pulse, Remains};
 use crate::open::{self, Shared};
 use crate::stream::{Lost, Stream};
 use crate::wire::{MEMO_OCTETS_MAX, PortSpec, Reply, Request, WorkerState};
 use crate::worker::{Facts, Order, Parts, Report, Told, Worker};
+use authentication::Keys;
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use driver::{Clock, Interest, Poll, Waker};
 use graph::Pool;
@@ -15,8 +18,6 @@ use nodes::scheduler::Schedulers;
 use nodes::{Out, Plane, Program};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::os::unix::fs::PermissionsExt as _;
-use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -54,6 +55,10 @@ pub struct Spec {
     pub stride: usize,
     /// The TUN device for the router's own addresses.
     pub host: Option<String>,
+    /// Who controls it proves one of these; `None`: whoever may open the socket controls it.
+    pub keys: Option<Keys>,
+    /// Users, beside its own and root, who may open the socket.
+    pub users: Vec<u32>,
 }
 
 /// Why a forwarder cannot be.
@@ -79,7 +84,7 @@ pub enum Failed {
     Hung(u16),
 }
 
-fn kernel(what: &'static str) -> impl Fn(io::Error) -> Failed {
+pub(crate) fn kernel(what: &'static str) -> impl Fn(io::Error) -> Failed {
     move |error| Failed::Kernel { what, error }
 }
 
@@ -89,6 +94,9 @@ fn kernel(what: &'static str) -> impl Fn(io::Error) -> Failed {
 /// When it cannot start.
 pub fn serve(spec: &Spec) -> Result<(), Failed> {
     let mut forwarder = Forwarder::start(spec)?;
+    let door = forwarder.door.listener().map_err(kernel("the socket"))?;
+    // A thread cannot be ended: its process can.
+    guard::watch(&forwarder.watched, door, || std::process::abort());
     tracing::info!(target: "forwarder", socket = %spec.socket.display(), "the forwarder stands");
     forwarder.run().map_err(kernel("the poll"))?;
     forwarder.end()?;
@@ -125,6 +133,7 @@ impl Hand {
 struct Connection {
     stream: Stream,
     is_control: bool,
+    challenge: Option<Challenge>,
 }
 
 /// A port as it was asked for, and what its workers said of it.
@@ -146,7 +155,8 @@ pub(crate) struct Forwarder {
     told: Receiver<Told>,
     waker: Arc<Waker>,
     poll: Poll,
-    listener: UnixListener,
+    door: Door,
+    pub(crate) watched: Arc<Watched>,
     connections: BTreeMap<u64, Connection>,
     next: u64,
     pub(crate) ports: BTreeMap<u16, Standing>,
@@ -158,10 +168,10 @@ pub(crate) struct Forwarder {
 
 impl Forwarder {
     pub(crate) fn start(spec: &Spec) -> Result<Self, Failed> {
-        let listener = listen(spec)?;
+        let door = Door::open(spec)?;
         let waker = Arc::new(Waker::new().map_err(kernel("a waker"))?);
         let poll = Poll::new().map_err(kernel("a poll"))?;
-        poll.add(&listener, LISTENER, Interest::Read).map_err(kernel("the poll"))?;
+        poll.add(&door, LISTENER, Interest::Read).map_err(kernel("the poll"))?;
         poll.add(&*waker, WAKER, Interest::Read).map_err(kernel("the poll"))?;
         let (tell, told) = unbounded();
         let random = driver::random().map_err(kernel("the random source"))?;
@@ -186,7 +196,8 @@ impl Forwarder {
             told,
             waker,
             poll,
-            listener,
+            door,
+            watched: Arc::default(),
             connections: BTreeMap::new(),
             next: 0,
             ports: BTreeMap::new(),
@@ -210,6 +221,7 @@ impl Forwarder {
 
     /// What came since, and what is due.
     pub(crate) fn turn(&mut self) -> io::Result<()> {
+        self.watched.turn(self.control().is_some());
         self.waker.doze();
         let wait = if self.told.is_empty() { TICK } else { Duration::ZERO };
         let ready: Vec<_> = self.poll.wait(Some(wait))?.to_vec();
@@ -276,8 +288,7 @@ impl Forwarder {
             }
         }
         // Without a control nobody would start another forwarder: the other workers go on.
-        let has_control = self.connections.values().any(|it| it.is_control);
-        self.is_over |= has_control && self.hung().is_some();
+        self.is_over |= self.control().is_some() && self.hung().is_some();
     }
 
     fn hung(&self) -> Option<u16> {
@@ -348,7 +359,7 @@ impl Forwarder {
     }
 
     fn accept(&mut self) {
-        let Ok((socket, _)) = self.listener.accept() else { return };
+        let Some((socket, challenge)) = self.door.accept() else { return };
         if self.connections.len() >= CONNECTIONS_MAX {
             tracing::warn!(target: "forwarder", "{CONNECTIONS_MAX} connections: one more refused");
             return;
@@ -359,8 +370,11 @@ impl Forwarder {
             self.poll.add(&stream, number, Interest::Read)?;
             Ok(stream)
         });
-        if let Ok(stream) = stream {
-            self.connections.insert(number, Connection { stream, is_control: false });
+        let Ok(stream) = stream else { return };
+        let said = challenge.as_ref().map(Challenge::octets);
+        self.connections.insert(number, Connection { stream, is_control: false, challenge });
+        if let Some(challenge) = said {
+            self.say(number, &Reply::Challenge { challenge });
         }
     }
 
@@ -402,7 +416,15 @@ impl Forwarder {
 
     fn request(&mut self, number: u64, request: Request) {
         match request {
-            Request::Hello => self.welcome(number),
+            Request::Prove { proofs } => {
+                let connection = self.connections.get_mut(&number);
+                if let Some(challenge) = connection.and_then(|it| it.challenge.as_mut())
+                    && !self.door.prove(challenge, &proofs)
+                {
+                    self.turn_away(number, "it does not have the key");
+                }
+            }
+            Request::Hello => self.hello(number),
             Request::Ask { id, path, params } => {
                 let answer = answer::answer(self, &path, &params);
                 self.say(number, &Reply::Answer { id, answer });
@@ -413,11 +435,47 @@ impl Forwarder {
             }
             Request::Open(spec) => self.open(spec),
             Request::Close { port } => self.close(port),
-            Request::Apply(programs) => self.apply(&programs),
+            Request::Apply(programs) => {
+                // A table of millions of routes takes its time.
+                self.watched.pulse.opening(true);
+                self.apply(&programs);
+                self.watched.pulse.opening(false);
+            }
             Request::Keep(memo) if memo.len() <= MEMO_OCTETS_MAX => self.memo = memo,
             Request::Keep(_) => self.refuse("what is to be kept", "it is too long"),
             Request::Stop => self.is_over = true,
         }
+    }
+
+    /// Somebody wants to control. Who proves the key may take over; without a key nobody may from
+    /// one that lives.
+    fn hello(&mut self, number: u64) {
+        let connection = self.connections.get(&number);
+        let is_proven =
+            connection.and_then(|it| it.challenge.as_ref()).is_some_and(Challenge::is_met);
+        if self.door.has_keys() && !is_proven {
+            return self.turn_away(number, "this forwarder is controlled by who has its key");
+        }
+        if let Some(other) = self.control().filter(|other| *other != number && !is_proven) {
+            // It may have ended, and its end not yet been read.
+            let read = self.connections.get_mut(&other).map(|it| it.stream.fill());
+            match read {
+                Some(Err(lost)) => self.lose(other, &lost),
+                _ => return self.turn_away(number, "another control stands and lives"),
+            }
+        }
+        self.welcome(number);
+    }
+
+    fn turn_away(&mut self, number: u64, why: &str) {
+        tracing::warn!(target: "forwarder", why, "a control is turned away");
+        let (what, why) = ("control of the forwarder".to_owned(), why.to_owned());
+        self.say(number, &Reply::Refused { what, why });
+        self.lose(number, &Lost::Refused);
+    }
+
+    fn control(&self) -> Option<u64> {
+        self.connections.iter().find(|(_, it)| it.is_control).map(|(at, _)| *at)
     }
 
     fn welcome(&mut self, number: u64) {
@@ -445,8 +503,7 @@ impl Forwarder {
 
     /// Tells the control, if there is one.
     fn tell(&mut self, reply: &Reply) {
-        let control = self.connections.iter().find(|(_, it)| it.is_control).map(|(at, _)| *at);
-        if let Some(control) = control {
+        if let Some(control) = self.control() {
             self.say(control, reply);
         }
     }
@@ -556,6 +613,7 @@ impl Forwarder {
     }
 
     pub(crate) fn end(mut self) -> Result<(), Failed> {
+        self.watched.end();
         for hand in &self.hands {
             hand.give(Order::Stop);
         }
@@ -578,21 +636,6 @@ impl Standing {
     fn is_up(&self) -> bool {
         self.facts.is_some_and(|facts| facts.up)
     }
-}
-
-/// A socket that only its owner may open. One that a forwarder left behind is taken away.
-fn listen(spec: &Spec) -> Result<UnixListener, Failed> {
-    if std::os::unix::net::UnixStream::connect(&spec.socket).is_ok() {
-        return Err(Failed::Taken(spec.socket.clone()));
-    }
-    if spec.socket.exists() {
-        std::fs::remove_file(&spec.socket).map_err(kernel("the socket's old place"))?;
-    }
-    let listener = UnixListener::bind(&spec.socket).map_err(kernel("the socket"))?;
-    let mode = std::fs::Permissions::from_mode(0o600);
-    std::fs::set_permissions(&spec.socket, mode).map_err(kernel("the socket's mode"))?;
-    listener.set_nonblocking(true).map_err(kernel("the socket"))?;
-    Ok(listener)
 }
 
 /// Keeps the calling thread off the workers' cores, as long as there are others: what it does for

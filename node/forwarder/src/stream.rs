@@ -26,6 +26,12 @@ pub enum Lost {
     /// The other side says what nobody understands.
     #[error(transparent)]
     Broken(#[from] Broken),
+    /// The other side may not control this forwarder.
+    #[error("it was refused")]
+    Refused,
+    /// The other side said nothing within its time.
+    #[error("the other side says nothing")]
+    Silent,
     /// The other side takes nothing.
     #[error("{WAITING_OCTETS_MAX} octets wait for the other side")]
     Slow,

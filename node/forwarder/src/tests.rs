@@ -4,12 +4,15 @@
 #[path = "../tests/peer/mod.rs"]
 mod peer;
 
-use crate::Control;
+use crate::guard::{self, Watched};
 use crate::serve::{Failed, Forwarder, Hand, Spec};
 use crate::wire::{Driver, PortSpec, Reply, WorkerState};
 use crate::worker::Order;
+use crate::{Control, Keys, Lost};
 use peer::{Peer, ROUTER, awaited, numbers, programs};
-use std::path::PathBuf;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 
@@ -20,11 +23,16 @@ struct World {
     fail: mpsc::Sender<(usize, bool)>,
     forwarder: JoinHandle<Result<(), Failed>>,
     memif: PathBuf,
+    socket: PathBuf,
     _folder: tempfile::TempDir,
 }
 
 impl World {
     fn start() -> Self {
+        Self::with(None)
+    }
+
+    fn with(keys: Option<Keys>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let (socket, memif) = (folder.path().join("control"), folder.path().join("memif"));
         let spec = Spec {
@@ -34,6 +42,8 @@ impl World {
             packets: 2_048,
             stride: graph::STRIDE,
             host: None,
+            keys: keys.clone(),
+            users: Vec::new(),
         };
         let (fail, failures) = mpsc::channel();
         let forwarder = std::thread::spawn(move || {
@@ -46,14 +56,18 @@ impl World {
             }
             forwarder.end()
         });
-        let mut control = awaited("the forwarder", || Control::connect(&socket).ok());
+        let mut control = awaited("the forwarder", || Control::connect(&socket, keys.clone()).ok());
+        let mut said = Vec::new();
+        awaited("the welcome", || {
+            said.extend(control.replies().unwrap());
+            said.iter().any(|it| matches!(it, Reply::Welcome { .. })).then_some(())
+        });
         let driver = Driver::Memif { socket: memif.display().to_string(), id: 3, master: true };
         let name = "m".to_owned();
         control.open(PortSpec { port: 0, name, driver, mac: Some(ROUTER), mtu: 1_500 }).unwrap();
         control.apply(&programs()).unwrap();
-        let said = Vec::new();
         awaited("the socket", || memif.exists().then_some(()));
-        Self { control, said, fail, forwarder, memif, _folder: folder }
+        Self { control, said, fail, forwarder, memif, socket, _folder: folder }
     }
 
     fn hears(&mut self, what: &str, wanted: impl Fn(&Reply) -> bool) -> Reply {
@@ -120,4 +134,76 @@ fn a_worker_that_hangs_is_seen_and_ends_the_forwarder() {
     world.hears_of(1, WorkerState::Hung);
     let ended = world.forwarder.join().unwrap();
     assert!(matches!(ended, Err(Failed::Hung(1))), "{ended:?}");
+}
+
+/// How a forwarder answers a control: `Ok` it is welcome, else why not.
+fn answered(socket: &Path, keys: Option<&Keys>) -> (Control, Result<(), String>) {
+    let mut control = Control::connect(socket, keys.cloned()).unwrap();
+    let answer = awaited("an answer", || match control.replies() {
+        Ok(replies) => replies.into_iter().find_map(|reply| match reply {
+            Reply::Welcome { .. } => Some(Ok(())),
+            Reply::Refused { why, .. } => Some(Err(why)),
+            _ => None,
+        }),
+        Err(lost) => Some(Err(lost.to_string())),
+    });
+    (control, answer)
+}
+
+#[test]
+fn without_a_key_nobody_takes_over_from_a_control_that_lives() {
+    let World { mut control, socket, forwarder, _folder, .. } = World::start();
+    let (mut other, answer) = answered(&socket, None);
+    assert_eq!(answer, Err("another control stands and lives".to_owned()));
+    let gone = awaited("the end", || other.replies().err());
+    assert!(matches!(gone, Lost::Closed | Lost::Kernel(_)), "{gone:?}");
+    assert!(control.replies().is_ok(), "the first is still there");
+    drop(control);
+    let (mut next, answer) = answered(&socket, None);
+    assert_eq!(answer, Ok(()));
+    next.stop().unwrap();
+    awaited("the end", || forwarder.is_finished().then_some(()));
+}
+
+#[test]
+fn with_a_key_who_proves_it_takes_over_and_nobody_else_does_anything() {
+    let key = |text: &str| Keys::parse(text).unwrap();
+    let (own, next) = (key("0123456789abcdef"), key("fedcba9876543210\n0123456789abcdef"));
+    let World { control, socket, forwarder, .. } = &mut World::with(Some(own.clone()));
+    let (_, none) = answered(socket, None);
+    assert_eq!(none, Err("this forwarder is controlled by who has its key".to_owned()));
+    let (_, wrong) = answered(socket, Some(&key("another key of some length")));
+    assert_eq!(wrong, Err("it does not have the key".to_owned()));
+    assert!(control.replies().is_ok(), "the first is still there");
+    let asked = crate::ask(socket, "workers", &[], std::time::Duration::from_secs(20));
+    assert_eq!(asked.unwrap().as_array().map(Vec::len), Some(2), "asking needs no proof");
+    let (mut second, answer) = answered(socket, Some(&next));
+    assert_eq!(answer, Ok(()), "its file has a new key, and the old one still");
+    control.stop().unwrap();
+    awaited("the refusal", || {
+        let said = second.replies().unwrap();
+        said.iter().any(|it| matches!(it, Reply::Refused { .. })).then_some(())
+    });
+    second.stop().unwrap();
+    awaited("the end", || forwarder.is_finished().then_some(()));
+}
+
+#[test]
+fn a_main_thread_that_hangs_ends_the_process_once_somebody_starts_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("door");
+    let door = UnixListener::bind(&socket).unwrap();
+    let (tell, told) = mpsc::channel();
+    let start = |has_control: bool| {
+        let (watched, tell) = (Arc::new(Watched::default()), tell.clone());
+        watched.turn(has_control);
+        guard::watch(&watched, door.try_clone().unwrap(), move || tell.send(has_control).unwrap());
+        watched
+    };
+    let (_alone, _controlled) = (start(false), start(true));
+    let long = std::time::Duration::from_secs(20);
+    assert_eq!(told.recv_timeout(long), Ok(true));
+    assert!(told.try_recv().is_err(), "the workers of the other forward on");
+    let _knocks = UnixStream::connect(&socket).unwrap();
+    assert_eq!(told.recv_timeout(long), Ok(false));
 }

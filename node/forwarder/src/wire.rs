@@ -3,6 +3,8 @@
 //!
 //! ```text
 //!   control                                   forwarder
+//!         ←────────────────────────────────── Challenge, where a key is needed
+//!   Prove ──────────────────────────────────→
 //!   Hello ──────────────────────────────────→
 //!         ←────────────────────────────────── Welcome: ports that are open, what was kept
 //!   Open, Close, Apply, Keep ───────────────→ in order; what cannot be done: Refused
@@ -75,7 +77,12 @@ pub struct PortSpec {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Request {
-    /// First of all.
+    /// Answers a challenge.
+    Prove {
+        /// What only who has a key can make of it, for each key.
+        proofs: Vec<Vec<u8>>,
+    },
+    /// First of all, but for a proof where one is needed.
     Hello,
     /// Opens a port, or opens it anew if it stands in another way.
     Open(PortSpec),
@@ -105,6 +112,12 @@ pub enum Request {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
+    /// Before anything else, of a forwarder that was given a key.
+    Challenge {
+        /// Drawn at random for this connection.
+        #[serde(with = "octets")]
+        challenge: Vec<u8>,
+    },
     /// To `Hello`.
     Welcome {
         /// Ports that stand.

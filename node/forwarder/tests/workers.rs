@@ -21,9 +21,11 @@ fn workers_forward_what_comes_by_the_rings_of_one_memif() {
         packets: 2_048,
         stride: STRIDE,
         host: None,
+        keys: None,
+        users: Vec::new(),
     };
     let forwarder = std::thread::spawn(move || serve(&spec));
-    let mut control = awaited("the forwarder", || Control::connect(&doorway).ok());
+    let mut control = awaited("the forwarder", || Control::connect(&doorway, None).ok());
     let driver = Driver::Memif { socket: socket.display().to_string(), id: 3, master: true };
     let name = "m".to_owned();
     control.open(PortSpec { port: 0, name, driver, mac: Some(ROUTER), mtu: 1_500 }).unwrap();

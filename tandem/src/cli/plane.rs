@@ -77,4 +77,11 @@ pub struct Forwarder {
     /// The TUN device for the router's own addresses.
     #[arg(long)]
     pub host: Option<String>,
+    /// A file of keys: only who has one of them controls it.
+    #[arg(long)]
+    pub key_file: Option<String>,
+    /// The number of another user, beside its own and root, who may open the socket; give several
+    /// for several.
+    #[arg(long)]
+    pub allow_user: Vec<u32>,
 }

@@ -50,6 +50,9 @@ impl Pe {
             let what = format!("{} is out of range", self.workers);
             issues.push(Issue::new("workers", what, format!("use 1 to {WORKERS_MAX}")));
         }
+        if self.key_file.as_ref().is_some_and(String::is_empty) {
+            issues.push(Issue::new("key_file", "the path is empty", "write a file's name"));
+        }
         if !PACKETS.contains(&self.packets) {
             let mend = format!("use {} to {}", PACKETS.start(), PACKETS.end());
             issues.push(Issue::new("packets", format!("{} is out of range", self.packets), mend));

@@ -1,0 +1,97 @@
+//! Unix sockets by which processes of one machine reach each other: open to whom they are meant
+//! for from their first moment, and told by the kernel who is at the other end.
+
+use crate::socket::check;
+use std::io;
+use std::mem;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+
+/// Connections that wait to be accepted.
+const BACKLOG: libc::c_int = 32;
+
+/// Listens at `path` with these rights: the socket has them before anybody can see it, since bind(2)
+/// gives the file the mode of the socket.
+///
+/// # Errors
+/// The kernel's; `InvalidInput`: the path does not fit.
+pub fn listen(path: &Path, mode: u32) -> io::Result<UnixListener> {
+    // SAFETY: integers, for which all-zero is a value.
+    let mut address: libc::sockaddr_un = unsafe { mem::zeroed() };
+    let octets = path.as_os_str().as_bytes();
+    if octets.is_empty() || octets.len() >= address.sun_path.len() || octets.contains(&0) {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    address.sun_family = libc::sa_family_t::try_from(libc::AF_UNIX).unwrap_or_default();
+    for (place, octet) in address.sun_path.iter_mut().zip(octets) {
+        *place = libc::c_char::from_ne_bytes([*octet]);
+    }
+    let length = libc::socklen_t::try_from(size_of_val(&address)).unwrap_or_default();
+    let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+    // SAFETY: plain system calls on a descriptor that is ours alone; the kernel reads the address,
+    // with its true length, during the call.
+    unsafe {
+        let socket = OwnedFd::from_raw_fd(check(libc::socket(libc::AF_UNIX, kind, 0))?);
+        let fd = socket.as_raw_fd();
+        check(libc::fchmod(fd, mode))?;
+        check(libc::bind(fd, (&raw const address).cast(), length))?;
+        check(libc::listen(fd, BACKLOG))?;
+        Ok(socket.into())
+    }
+}
+
+/// The user of the process at the other end, as it was when it connected (`SO_PEERCRED`).
+///
+/// # Errors
+/// The kernel's.
+pub fn user_of(peer: &UnixStream) -> io::Result<u32> {
+    let mut about = libc::ucred { pid: 0, uid: u32::MAX, gid: 0 };
+    let mut length = libc::socklen_t::try_from(size_of_val(&about)).unwrap_or_default();
+    // SAFETY: the kernel writes one `ucred`, whose length it is told.
+    check(unsafe {
+        libc::getsockopt(
+            peer.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_PEERCRED,
+            (&raw mut about).cast(),
+            &raw mut length,
+        )
+    })?;
+    Ok(about.uid)
+}
+
+/// The user of this process.
+#[must_use]
+pub fn own_user() -> u32 {
+    // SAFETY: returns a number.
+    unsafe { libc::geteuid() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    #[test]
+    fn a_doorway_has_its_rights_from_the_first_moment_and_knows_its_guests() {
+        let folder = std::env::temp_dir().join(format!("tandem-doorway-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        for mode in [0o600, 0o660] {
+            let path = folder.join(format!("{mode:o}"));
+            let listener = listen(&path, mode).unwrap();
+            let is = std::fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+            assert_eq!(is & !mode, 0, "{is:o}");
+            assert_eq!(is & 0o700, 0o600);
+            let guest = UnixStream::connect(&path).unwrap();
+            let (host, _) = listener.accept().unwrap();
+            assert_eq!(user_of(&host).unwrap(), own_user());
+            assert_eq!(user_of(&guest).unwrap(), own_user());
+            assert_eq!(listen(&path, mode).unwrap_err().kind(), io::ErrorKind::AddrInUse);
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
+        let long = folder.join("x".repeat(200));
+        assert_eq!(listen(&long, 0o600).unwrap_err().kind(), io::ErrorKind::InvalidInput);
+    }
+}
