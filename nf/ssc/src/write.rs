@@ -3,13 +3,11 @@
 use crate::realm::Door;
 use runtime::{Flow, Transport};
 pub use sip::HeaderSet as Set;
-use sip::overload::unasked;
-pub use sip::write::{body, cseq, decimal as number, line, lines, max_forwards, no_body, retagged};
+pub use sip::write::{
+    address, body, cseq, decimal as number, line, lines, max_forwards, no_body, retagged,
+};
 use sip::write::{bracket, user_and_at};
 use sip::{Header, Message};
-use std::borrow::Cow;
-use std::io::Write as _;
-use std::net::IpAddr;
 
 /// What a request loses on its way across: it belongs to one leg only.
 pub const REQUEST: Set = Set::of(&[
@@ -59,10 +57,8 @@ fn is_sips(uri: &[u8]) -> bool {
     uri.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case(b"sips:"))
 }
 
-/// The lines that every response to `message` begins with (RFC 3261 §8.2.6.2), Via completed
-/// with what was seen of the sender (§18.2.1, RFC 3581 §4). To gets `tag` unless it has one.
-/// `oc` is what the neighbour is told of overload ([`sip::overload`]).
-/// Returns the offset of the tag's last octet, zero when none was added.
+/// The lines that every response to `message` begins with ([`sip::write::response_head`]), for who
+/// sent it on this flow.
 pub fn response_head(
     head: &mut Vec<u8>,
     message: &Message<'_>,
@@ -70,94 +66,10 @@ pub fn response_head(
     tag: Option<&[u8]>,
     oc: &[u8],
 ) -> usize {
-    let mut is_first_via = true;
-    let mut fork_at = 0;
-    for (header, line) in message.rows() {
-        match header {
-            Header::Via if is_first_via => {
-                is_first_via = false;
-                let value = message.header(header).unwrap_or_default();
-                first_via(head, &message.via(), value, flow, oc);
-            }
-            Header::To if message.to_tag().is_none() && tag.is_some() => {
-                head.extend_from_slice(b"To: ");
-                let value = message.header(header).unwrap_or_default();
-                retagged(head, value, None, tag.unwrap_or_default());
-                fork_at = head.len() - 1;
-                head.extend_from_slice(b"\r\n");
-            }
-            Header::Via | Header::RecordRoute | Header::From | Header::To => {
-                head.extend_from_slice(line);
-            }
-            Header::CallId | Header::CSeq => head.extend_from_slice(line),
-            _ => {}
-        }
-    }
-    fork_at
+    sip::write::response_head(head, message, flow.remote, tag, oc)
 }
 
-/// The top Via with `received`, `rport` and `oc` filled in.
+/// The top Via as its sender gets it back.
 pub fn first_via(head: &mut Vec<u8>, via: &sip::Via<'_>, value: &[u8], flow: &Flow, oc: &[u8]) {
-    head.extend_from_slice(b"Via: ");
-    let wants_rport = via.rport.is_some();
-    let ip = flow.remote.ip();
-    let end = value.len().min(via.raw.len());
-    let (own, rest) = value.split_at(end);
-    let own = &*if oc.is_empty() { Cow::Borrowed(own) } else { Cow::Owned(unasked(own)) };
-    match if via.rport == Some(None) { rport(own) } else { None } {
-        Some(at) => {
-            head.extend_from_slice(&own[..at]);
-            head.push(b'=');
-            number(head, flow.remote.port().into());
-            head.extend_from_slice(&own[at..]);
-        }
-        None => head.extend_from_slice(own),
-    }
-    if via.received.is_none() && (wants_rport || !is_address(via.host, ip)) {
-        head.extend_from_slice(b";received=");
-        put_ip(head, ip);
-    }
-    head.extend_from_slice(oc);
-    head.extend_from_slice(rest);
-    head.extend_from_slice(b"\r\n");
-}
-
-/// Where the `rport` flag of a Via ends.
-fn rport(via: &[u8]) -> Option<usize> {
-    memchr::memrchr_iter(b';', via).find_map(|semicolon| {
-        let param = via[semicolon + 1..].trim_ascii_start();
-        let (name, behind) = param.split_at_checked(b"rport".len())?;
-        let is_flag = matches!(behind, [] | [b';' | b',' | b' ' | b'\t' | b'\r', ..]);
-        (is_flag && name.eq_ignore_ascii_case(b"rport")).then_some(via.len() - behind.len())
-    })
-}
-
-/// An IP address as text, without brackets.
-fn put_ip(out: &mut Vec<u8>, ip: IpAddr) {
-    match ip {
-        IpAddr::V4(ip) => {
-            for (at, octet) in ip.octets().into_iter().enumerate() {
-                if at > 0 {
-                    out.push(b'.');
-                }
-                number(out, octet.into());
-            }
-        }
-        IpAddr::V6(ip) => write!(out, "{ip}").expect("writing to memory does not fail"),
-    }
-}
-
-/// Whether the host of a sent-by is this address, as text.
-fn is_address(host: &[u8], ip: IpAddr) -> bool {
-    address(host) == Some(ip)
-}
-
-/// A host that is an IP address, brackets allowed.
-#[must_use]
-pub fn address(host: &[u8]) -> Option<IpAddr> {
-    let inner = match host {
-        [b'[', inner @ .., b']'] => inner,
-        _ => host,
-    };
-    std::str::from_utf8(inner).ok()?.parse().ok()
+    sip::write::first_via(head, via, value, flow.remote, oc);
 }

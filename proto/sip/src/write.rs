@@ -3,7 +3,12 @@
 
 use crate::header::Header;
 use crate::message::{Line, Message};
+use crate::overload::unasked;
 use crate::set::HeaderSet;
+use crate::via::Via;
+use std::borrow::Cow;
+use std::io::Write as _;
+use std::net::{IpAddr, SocketAddr};
 
 /// Digits of the largest 64-bit number.
 const DECIMAL_DIGITS_MAX: usize = 20;
@@ -225,6 +230,109 @@ pub fn user_and_at(value: &[u8]) -> &[u8] {
         return b"";
     };
     uri.get(colon + 1..=at).unwrap_or(b"")
+}
+
+/// The lines that every response to `message` begins with (RFC 3261 §8.2.6.2), Via completed
+/// with what was seen of the sender (§18.2.1, RFC 3581 §4). To gets `tag` unless it has one.
+/// `oc` is what the neighbour is told of overload ([`crate::overload`]).
+/// Returns the offset of the tag's last octet, zero when none was added.
+pub fn response_head(
+    head: &mut Vec<u8>,
+    message: &Message<'_>,
+    from: SocketAddr,
+    tag: Option<&[u8]>,
+    oc: &[u8],
+) -> usize {
+    let mut is_first_via = true;
+    let mut fork_at = 0;
+    for (header, line) in message.rows() {
+        match header {
+            Header::Via if is_first_via => {
+                is_first_via = false;
+                let value = message.header(header).unwrap_or_default();
+                first_via(head, &message.via(), value, from, oc);
+            }
+            Header::To if message.to_tag().is_none() && tag.is_some() => {
+                head.extend_from_slice(b"To: ");
+                let value = message.header(header).unwrap_or_default();
+                retagged(head, value, None, tag.unwrap_or_default());
+                fork_at = head.len() - 1;
+                head.extend_from_slice(b"\r\n");
+            }
+            Header::Via | Header::RecordRoute | Header::From | Header::To => {
+                head.extend_from_slice(line);
+            }
+            Header::CallId | Header::CSeq => head.extend_from_slice(line),
+            _ => {}
+        }
+    }
+    fork_at
+}
+
+/// The top Via with `received`, `rport` and `oc` filled in.
+pub fn first_via(head: &mut Vec<u8>, via: &Via<'_>, value: &[u8], from: SocketAddr, oc: &[u8]) {
+    head.extend_from_slice(b"Via: ");
+    let wants_rport = via.rport.is_some();
+    let ip = from.ip();
+    let end = value.len().min(via.raw.len());
+    let (own, rest) = value.split_at(end);
+    let own = &*if oc.is_empty() { Cow::Borrowed(own) } else { Cow::Owned(unasked(own)) };
+    match if via.rport == Some(None) { rport(own) } else { None } {
+        Some(at) => {
+            head.extend_from_slice(&own[..at]);
+            head.push(b'=');
+            decimal(head, from.port().into());
+            head.extend_from_slice(&own[at..]);
+        }
+        None => head.extend_from_slice(own),
+    }
+    if via.received.is_none() && (wants_rport || !is_address(via.host, ip)) {
+        head.extend_from_slice(b";received=");
+        put_ip(head, ip);
+    }
+    head.extend_from_slice(oc);
+    head.extend_from_slice(rest);
+    head.extend_from_slice(b"\r\n");
+}
+
+/// Where the `rport` flag of a Via ends.
+fn rport(via: &[u8]) -> Option<usize> {
+    memchr::memrchr_iter(b';', via).find_map(|semicolon| {
+        let param = via[semicolon + 1..].trim_ascii_start();
+        let (name, behind) = param.split_at_checked(b"rport".len())?;
+        let is_flag = matches!(behind, [] | [b';' | b',' | b' ' | b'\t' | b'\r', ..]);
+        (is_flag && name.eq_ignore_ascii_case(b"rport")).then_some(via.len() - behind.len())
+    })
+}
+
+/// An IP address as text, without brackets.
+fn put_ip(out: &mut Vec<u8>, ip: IpAddr) {
+    match ip {
+        IpAddr::V4(ip) => {
+            for (at, octet) in ip.octets().into_iter().enumerate() {
+                if at > 0 {
+                    out.push(b'.');
+                }
+                decimal(out, octet.into());
+            }
+        }
+        IpAddr::V6(ip) => write!(out, "{ip}").expect("writing to memory does not fail"),
+    }
+}
+
+/// Whether the host of a sent-by is this address, as text.
+fn is_address(host: &[u8], ip: IpAddr) -> bool {
+    address(host) == Some(ip)
+}
+
+/// A host that is an IP address, brackets allowed.
+#[must_use]
+pub fn address(host: &[u8]) -> Option<IpAddr> {
+    let inner = match host {
+        [b'[', inner @ .., b']'] => inner,
+        _ => host,
+    };
+    std::str::from_utf8(inner).ok()?.parse().ok()
 }
 
 #[cfg(test)]
