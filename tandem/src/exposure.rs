@@ -79,6 +79,12 @@ fn controllers(site: &Site, found: &mut Vec<Issue>) {
                 let mend = "leave it out, or write `in_dialog_source = \"address\"`";
                 found.push(Issue::new(format!("{path}.in_dialog_source"), what, mend));
             }
+            if !realm.pass_headers.is_empty() && !realm.trusted {
+                let names = realm.pass_headers.join(", ");
+                let what = format!("what anybody writes into {names} passes as if it were true");
+                let mend = "leave it out, or remove by [[ssc.rule]] what must not pass";
+                found.push(Issue::new(format!("{path}.pass_headers"), what, mend));
+            }
             let Some(tls) = &realm.tls else { continue };
             if !tls.verify_servers {
                 let what = "certificates of servers are not checked: anybody may be the next hop";
@@ -227,13 +233,15 @@ mod tests {
     }
 
     #[test]
-    fn a_realm_whose_calls_anybody_in_it_may_end_is_named_unless_it_is_trusted() {
+    fn a_realm_that_believes_whoever_is_in_it_is_named_unless_it_is_trusted() {
         let realm = |keys: &str| {
             format!(
                 "{QUIET}[[ssc]]\nname = \"ssc1\"\n[[ssc.realm]]\nname = \"peers\"\n\
                  side = \"core\"\nlisten = [\"udp:192.0.2.1:5060\"]\n{keys}"
             )
         };
+        let passing = "pass_headers = [\"Diversion\", \"History-Info\"]\n";
+        assert_eq!(paths(&realm(passing)), ["ssc[0].realm[0].pass_headers"]);
         let open = "in_dialog_source = \"realm\"\n";
         assert_eq!(paths(&realm(open)), ["ssc[0].realm[0].in_dialog_source"]);
         for closed in ["", "trusted = true\n", "in_dialog_source = \"flow\"\n"] {

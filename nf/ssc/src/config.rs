@@ -13,6 +13,7 @@ use manipulation::{RuleConfig, Rules};
 use runtime::{ClientAuth, Flow, PortId, PortSpec, TlsSpec, Transport};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use sip::{Header, HeaderSet, trust};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
@@ -102,6 +103,11 @@ pub struct Realm {
     /// not trusted: `core.example.org`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trusted_peers: Vec<String>,
+    /// Headers that cross although this realm is not trusted, both ways: `["History-Info"]`. The
+    /// others of the trust domain's (docs/sbc.md has them all) are taken out of what comes from
+    /// here, or of what goes here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pass_headers: Vec<String>,
     /// Octets that wait for one far end that reads slowly (TCP, TLS); what comes on top is shed.
     #[serde(default = "send_queue_octets_max")]
     pub send_queue_octets_max: u32,
@@ -509,6 +515,7 @@ impl Ssc {
                 let at = format!("{at}.send_queue_octets_max");
                 issues.push(Issue::new(at, what, "use 65536 to 1073741824"));
             }
+            realm.validate_passes(&at, issues);
             for (n, listen) in realm.listen.iter().enumerate() {
                 let at = format!("{at}.listen[{n}]");
                 match listen.parse::<Address>() {
@@ -614,6 +621,24 @@ impl Ssc {
 }
 
 impl Realm {
+    /// The headers that cross although the realm is not trusted.
+    pub(crate) fn passes(&self) -> HeaderSet {
+        let headers = self.pass_headers.iter().map(|name| Header::parse(name.as_bytes()));
+        headers.fold(HeaderSet::default(), |set, header| set.and(HeaderSet::of(&[header])))
+    }
+
+    fn validate_passes(&self, at: &str, issues: &mut Vec<Issue>) {
+        for (n, name) in self.pass_headers.iter().enumerate() {
+            let header = Header::parse(name.as_bytes());
+            if !trust::ROWS.iter().any(|row| row.header == header) {
+                let names: Vec<_> = trust::ROWS.iter().map(|row| row.header.name()).collect();
+                let at = format!("{at}.pass_headers[{n}]");
+                let mend = format!("those that do not are {}", names.join(", "));
+                issues.push(Issue::new(at, format!("`{name}` crosses anyhow"), mend));
+            }
+        }
+    }
+
     /// Where requests inside its calls may come from.
     #[must_use]
     pub const fn in_dialog_source(&self) -> InDialogSource {

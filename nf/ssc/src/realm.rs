@@ -4,6 +4,7 @@
 //! the words its door has prepared (Via, Contact), so that nothing is formatted on the way.
 
 use crate::config;
+use crate::write::Set;
 use runtime::{Flow, PortId, Transport};
 use std::fmt;
 use std::net::SocketAddr;
@@ -155,6 +156,8 @@ pub struct Realm {
     pub side: Side,
     /// Whether identities asserted by or towards it are believed (RFC 3325's trust domain).
     pub trusted: bool,
+    /// Headers that cross although it is not trusted.
+    pub passes: Set,
     /// Whether IP addresses of its far ends are hidden from other realms.
     pub hide_hosts: bool,
     /// Where requests inside its calls may come from.
@@ -186,6 +189,7 @@ impl Realms {
                 name: realm.name.clone(),
                 side: realm.side,
                 trusted: realm.trusted,
+                passes: realm.passes(),
                 hide_hosts: realm.hide_hosts,
                 in_dialog_source: realm.in_dialog_source(),
                 register_required: realm.register_required,

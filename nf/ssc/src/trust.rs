@@ -1,30 +1,27 @@
-//! Trust between realms (RFC 3325, RFC 7315 §5): which headers may not cross, and how a
-//! Request-URI that names us is turned towards the next hop.
+//! Trust between realms: which headers may not cross (their rows stand in [`sip::trust`]), and how
+//! a Request-URI that names us is turned towards the next hop.
 
 use crate::realm::{RealmId, Realms};
 use crate::route::Way;
 use crate::write::Set;
-use sip::{Header, Message, Scheme};
-
-/// Believed only from, and told only to, the trust domain.
-const CHARGING: Set = Set::of(&[Header::PChargingVector, Header::PChargingFunctionAddresses]);
-const IDENTITY: Set = Set::of(&[Header::PAssertedIdentity]);
-const PREFERRED: Set = Set::of(&[Header::PPreferredIdentity]);
+use sip::{Message, Scheme, trust};
 
 impl Realms {
     /// The headers that a message loses on its way from one realm to another.
     /// `believed`: whether what the sender asserts is.
-    pub(crate) fn distrusted(&self, believed: bool, to: RealmId, message: &Message<'_>) -> Set {
-        let to = self.row(to).trusted;
+    pub(crate) fn distrusted(
+        &self,
+        (from, believed): (RealmId, bool),
+        to: RealmId,
+        message: &Message<'_>,
+    ) -> Set {
         let mut drop = Set::default();
         if !believed {
-            drop = drop.and(IDENTITY).and(CHARGING);
+            drop = trust::inward(message).without(self.row(from).passes);
         }
-        if !to {
-            drop = drop.and(PREFERRED).and(CHARGING);
-            if message.has(Header::Privacy) && wants_privacy(message) {
-                drop = drop.and(IDENTITY);
-            }
+        let to = self.row(to);
+        if !to.trusted {
+            drop = drop.and(trust::outward(message).without(to.passes));
         }
         drop
     }
@@ -57,12 +54,4 @@ impl Realms {
             out.extend_from_slice(word.as_bytes());
         }
     }
-}
-
-/// `Privacy: id` or more (RFC 3325 §9.3, RFC 3323 §4.2).
-fn wants_privacy(message: &Message<'_>) -> bool {
-    let value = message.header(Header::Privacy).unwrap_or_default();
-    value
-        .split(|&b| b == b';' || b == b',')
-        .any(|word| word.trim_ascii().eq_ignore_ascii_case(b"id"))
 }

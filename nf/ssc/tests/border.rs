@@ -6,6 +6,7 @@ mod world;
 
 use machine::Duration;
 use runtime::{Flow, In, Transport};
+use sip::trust;
 use world::*;
 
 /// A request of Alice, whose From and To have IP addresses.
@@ -101,6 +102,62 @@ fn an_asserted_identity_is_believed_from_the_trusted_side_only() {
     let more = format!("{BOB_CONTACT}{ASSERTED}Privacy: id\r\n");
     world.receive(BOB, CORE, &respond(&invite, "180 Ringing", "b1", &more, ""));
     assert!(!world.expect(ALICE, "SIP/2.0 180").contains("P-Asserted-Identity"));
+}
+
+/// A line of each header that the border of a trust domain is closed to, in that direction.
+fn closed(inward: bool) -> Vec<String> {
+    let when = |row: &&trust::Row| if inward { row.inward } else { row.outward };
+    let rows = trust::ROWS.iter().filter(|row| when(row) == trust::When::Always);
+    rows.map(|row| format!("{}: <sip:x@example.org>\r\n", row.header.name())).collect()
+}
+
+#[test]
+fn what_the_network_alone_may_say_neither_comes_from_nor_goes_to_the_untrusted_side() {
+    let (from_alice, to_alice) = (closed(true), closed(false));
+    assert!(from_alice.len() > 20 && to_alice.len() > 20);
+    let mut world = World::new(SITE);
+    let mut alice = Caller::new("closed");
+    let more = from_alice.concat();
+    world.receive(ALICE, ACCESS, &alice.request("INVITE", &more, SDP));
+    world.expect(ALICE, "SIP/2.0 100");
+    let invite = world.expect(BOB, "INVITE");
+    let answer = format!("{BOB_CONTACT}{}", to_alice.concat());
+    world.receive(BOB, CORE, &respond(&invite, "200 OK", "b1", &answer, SDP));
+    let ok = world.expect(ALICE, "SIP/2.0 200");
+    alice.learn(&ok);
+    world.receive(ALICE, ACCESS, &alice.request("ACK", &more, ""));
+    let ack = world.expect(BOB, "ACK");
+    alice.cseq = 2;
+    world.receive(ALICE, ACCESS, &alice.request("INFO", &more, ""));
+    let info = world.expect(BOB, "INFO");
+    for sent in [&invite, &ack, &info] {
+        let passed = from_alice.iter().find(|line| sent.contains(line.as_str()));
+        assert_eq!(passed, None, "{sent}");
+    }
+    let passed = to_alice.iter().find(|line| ok.contains(line.as_str()));
+    assert_eq!(passed, None, "{ok}");
+}
+
+#[test]
+fn the_operator_lets_single_headers_cross_by_name() {
+    let key = "name = \"access\"\npass_headers = [\"history-info\", \"P-Charging-Vector\"]";
+    let mut world = World::new(&SITE.replacen("name = \"access\"", key, 1));
+    let passing = ["History-Info: <sip:x@y>;index=1\r\n", "P-Charging-Vector: icid-value=1\r\n"];
+    let more = format!("{}Diversion: <sip:x@y>\r\n", passing.concat());
+    world.receive(ALICE, ACCESS, &Caller::new("pass").request("INVITE", &more, SDP));
+    world.expect(ALICE, "SIP/2.0 100");
+    let invite = world.expect(BOB, "INVITE");
+    assert!(passing.iter().all(|line| invite.contains(line)) && !invite.contains("Diversion"));
+    let more = format!("{BOB_CONTACT}{}", passing.concat());
+    world.receive(BOB, CORE, &respond(&invite, "180 Ringing", "b1", &more, ""));
+    let ringing = world.expect(ALICE, "SIP/2.0 180");
+    assert!(passing.iter().all(|line| ringing.contains(line)), "{ringing}");
+    let mut issues = Vec::new();
+    let wrong = SITE.replacen("name = \"access\"", &key.replace("history-info", "Subject"), 1);
+    toml::from_str::<ssc::config::Ssc>(&wrong).unwrap().validate(&mut issues);
+    let paths: Vec<_> = issues.iter().map(|issue| issue.path.as_str()).collect();
+    assert_eq!(paths, ["realm[0].pass_headers[0]"]);
+    assert!(issues[0].what.contains("Subject") && issues[0].mend.contains("History-Info"));
 }
 
 #[test]

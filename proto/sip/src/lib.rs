@@ -46,6 +46,7 @@ mod service;
 mod set;
 mod status;
 pub mod transaction;
+pub mod trust;
 mod uri;
 mod via;
 pub mod view;

@@ -27,6 +27,13 @@ impl HeaderSet {
         Self(self.0 | other.0)
     }
 
+    /// This set but for the rows of the other one.
+    #[must_use]
+    #[inline]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
     /// Whether the row is in the set.
     #[must_use]
     #[inline]
@@ -45,5 +52,7 @@ mod tests {
         let held: Vec<Header> = Header::all().filter(|&header| set.has(header)).collect();
         assert_eq!(held, [Header::Via, Header::PermissionMissing]);
         assert!(!HeaderSet::default().has(Header::Unknown));
+        assert!(!set.without(HeaderSet::of(&[Header::Via, Header::To])).has(Header::Via));
+        assert!(set.without(HeaderSet::of(&[Header::Via])).has(Header::PermissionMissing));
     }
 }

@@ -51,8 +51,10 @@ impl Controller {
 
     /// Sends the ACK on to the other leg.
     fn acknowledge(&mut self, at: &Arrived<'_>, key: Key, side: Side, out: &mut Effects) {
+        let believed = self.believes(at.realm, &at.flow);
         let Some(call) = self.calls.at_mut(key) else { return };
         let leg = call.leg(side);
+        let drop = self.realms.distrusted((at.realm, believed), leg.realm, at.message);
         let (flow, trail) = (leg.flow, call.trail());
         let Some(door) = self.realms.door(flow.port) else { return };
         let branch = ack_branch(call.check(side), leg.invite_cseq);
@@ -61,7 +63,7 @@ impl Controller {
             begin(buffer, b"ACK", leg, door, &branch, hops_left(message));
             write::cseq(buffer, leg.invite_cseq, b"ACK");
             write::contact(buffer, message, door);
-            write::lines(buffer, message, write::REQUEST);
+            write::lines(buffer, message, write::REQUEST.and(drop));
             write::body(buffer, message);
         });
         let plain = message.body().is_empty() && !message.has(Header::ProxyAuthorization);

@@ -204,7 +204,7 @@ impl Controller {
         let message = at.message;
         let door = self.realms.door(relay.upstream.port);
         let believed = self.believes(relay.realm_down, &at.flow);
-        let drop = self.realms.distrusted(believed, relay.realm_up, message);
+        let drop = self.realms.distrusted((relay.realm_down, believed), relay.realm_up, message);
         let owed_s = relay.session.owed(message, relay.method, status);
         let host = door.and_then(|door| self.realms.veil(relay.realm_down, door, message));
         let is_redirect = (300..400).contains(&status);

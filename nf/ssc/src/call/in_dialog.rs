@@ -268,7 +268,7 @@ impl Controller {
             return self.relay_failed(at.now, key, 503, out);
         };
         relay.client = Some(client);
-        let drop = self.realms.distrusted(believed, y.realm, message);
+        let drop = self.realms.distrusted((at.realm, believed), y.realm, message);
         let host = self.realms.veil(at.realm, door, message);
         self.wire.send(at.now, flow, Some(relay.trail()), out, |buffer| {
             begin(buffer, name, y, door, &branch, hops_left(message));

@@ -276,8 +276,8 @@ impl Controller {
         out: &mut Effects,
     ) {
         let transfer = self.transfer(message, way.flow.port);
-        let from = self.relays.at(key).map(|relay| (relay.realm_up, relay.upstream));
-        let believed = from.is_some_and(|(realm, flow)| self.believes(realm, &flow));
+        let Some(relay) = self.relays.at(key) else { return };
+        let believed = self.believes(relay.realm_up, &relay.upstream);
         let Some(relay) = self.relays.at_mut(key) else { return };
         let Some((client, branch)) = self.transactions.reserve() else {
             return self.relay_failed(now, key, 503, out);
@@ -303,7 +303,7 @@ impl Controller {
             Some(to) => &to.route,
             None => subscriber.map_or(&b""[..], |binding| binding.service_route()),
         };
-        let drop = self.realms.distrusted(believed, way.realm, message);
+        let drop = self.realms.distrusted((relay.realm_up, believed), way.realm, message);
         let host = self.realms.veil(relay.realm_up, door, message);
         self.wire.send(now, way.flow, Some(relay.trail()), out, |buffer| {
             let (uri, transfer) = (&relay.uri, &transfer);

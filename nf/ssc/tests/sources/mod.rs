@@ -25,9 +25,10 @@ fn hang_up(world: &mut World, alice: &mut Caller, from: &str) {
 /// A REGISTER of `user` from `at`, accepted by the core.
 fn register(world: &mut World, user: &str, at: &str) {
     let text = format!(
-        "REGISTER sip:example.com SIP/2.0\r\nVia: SIP/2.0/UDP {at};rport;branch=z9hG4bK{user}{at}\r\n\
-         Max-Forwards: 70\r\nFrom: <sip:{user}@example.com>;tag=r\r\n\
-         To: <sip:{user}@example.com>\r\nCall-ID: {user}{at}\r\nCSeq: 1 REGISTER\r\n\
+        "REGISTER sip:example.com SIP/2.0\r\n\
+         Via: SIP/2.0/UDP {at};rport;branch=z9hG4bK{user}{at}\r\nMax-Forwards: 70\r\n\
+         From: <sip:{user}@example.com>;tag=r\r\nTo: <sip:{user}@example.com>\r\n\
+         Call-ID: {user}{at}\r\nCSeq: 1 REGISTER\r\n\
          Contact: <sip:{user}@{at}>\r\nExpires: 600\r\nContent-Length: 0\r\n\r\n"
     );
     world.receive(at, ACCESS, &text);
