@@ -136,7 +136,8 @@ pub struct Realm {
     #[serde(default)]
     pub limit: CallLimit,
     /// Limits of each subscriber of this realm: the address of record he is registered with, else
-    /// the URI in From.
+    /// the address that he sends from (of IPv6: its /64); where what he asserts is believed, the
+    /// URI in From.
     #[serde(default)]
     pub subscriber_limit: CallLimit,
 }

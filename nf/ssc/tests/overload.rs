@@ -264,8 +264,10 @@ fn subscribers_and_units_are_limited_and_told() {
     world.expect(ALICE, "SIP/2.0 486");
     let other = Caller::new("three").request("INVITE", "", SDP).replace("alice@", "carol@");
     world.receive(ALICE, ACCESS, &other);
-    world.expect(ALICE, "SIP/2.0 100");
-    assert_eq!(world.fact("ssc_limit_subscriber_refused_total"), 1);
+    world.expect(ALICE, "SIP/2.0 486");
+    world.receive("10.0.0.3:5062", ACCESS, &other.replace("three", "four"));
+    world.expect("10.0.0.3:5062", "SIP/2.0 100");
+    assert_eq!(world.fact("ssc_limit_subscriber_refused_total"), 2);
     let mut world = World::new(&format!("{SITE}\n[resources]\nunits_max = 15\n"));
     world.receive(ALICE, ACCESS, &Caller::new("one").request("INVITE", "", SDP));
     world.sent.clear();

@@ -78,20 +78,34 @@ fn a_sips_contact_is_registered_over_tls_only() {
 fn a_subscriber_who_was_refused_is_shown_with_his_limit() {
     let limit = "subscriber_limit = { calls_max = 1, calls_per_s = 50.0 }";
     let site = SITE.replacen("name = \"access\"", &format!("name = \"access\"\n{limit}"), 1);
-    let mut world = World::new(&site);
-    for n in 0..3 {
-        let invite = Caller::new(&format!("call{n}")).request("INVITE", "", SDP);
-        world.receive(ALICE, ACCESS, &invite);
-        world.pass(Duration::from_millis(100));
+    // Who is not known is known by his address, whatever he writes into From; the names that a
+    // trusted realm gives are believed.
+    let trusted = site.replacen("[[realm]]", "[[realm]]\ntrusted = true", 1);
+    for (site, other, name) in [
+        (&site, "eve@example.com", "10.0.0.1"),
+        (&trusted, "alice@example.com", "sip:alice@example.com"),
+    ] {
+        let mut world = World::new(site);
+        for n in 0..3 {
+            let invite = Caller::new(&format!("call{n}")).request("INVITE", "", SDP);
+            let from = if n == 2 { other } else { "alice@example.com" };
+            world.receive(ALICE, ACCESS, &invite.replace("alice@example.com", from));
+            world.pass(Duration::from_millis(100));
+        }
+        let limits = world.ask("limits", &[]);
+        let mut rows = limits.as_array().unwrap().iter();
+        let row = rows.find(|row| row["kind"] == "subscriber").unwrap();
+        assert_eq!(row["name"], name);
+        let counts = (&row["calls"], &row["calls_max"], &row["refused"]);
+        assert_eq!(counts, (&1.into(), &1.into(), &2.into()));
+        assert_eq!(row["calls_per_s"], 50.0);
     }
-    let limits = world.ask("limits", &[]);
-    let row = limits.as_array().unwrap().iter().find(|row| row["kind"] == "subscriber").unwrap();
-    assert_eq!(row["name"], "sip:alice@example.com");
-    assert_eq!(
-        (&row["calls"], &row["calls_max"], &row["refused"]),
-        (&1.into(), &1.into(), &2.into())
-    );
-    assert_eq!(row["calls_per_s"], 50.0);
+    let mut world = World::new(&trusted);
+    for n in 0..2 {
+        let invite = Caller::new(&format!("call{n}")).request("INVITE", "", SDP);
+        world.receive(ALICE, ACCESS, &invite.replace("alice@example.com", &format!("a{n}@b.c")));
+    }
+    assert_eq!(world.fact("ssc_limit_subscriber_refused_total"), 0, "two subscribers");
 }
 
 /// A call whose dialog is as long as may be, and the function that has it.

@@ -2,21 +2,24 @@
 
 use super::{Asking, Excess, Grant, Kind, Limits};
 use crate::facts::Fact;
+use crate::realm::RealmId;
 use crate::refusal::Refusal;
 use crate::route::Way;
 use crate::{Arrived, Controller};
 use machine::Time;
 use machine::slots::Key;
-use runtime::Transport;
+use runtime::{Flow, Transport};
 use serde_json::{Value, json};
 use sip::{Header, Message, Method};
+use std::borrow::Cow;
+use std::net::{IpAddr, Ipv6Addr};
 
 /// Refused subscribers that are shown, those with the most refusals.
 const SUBSCRIBERS_SHOWN_MAX: usize = 100;
 
 impl Limits {
     /// Whether subscribers of the realm have limits of their own.
-    pub(super) fn has_subscribers(&self, realm: crate::realm::RealmId) -> bool {
+    pub(super) fn has_subscribers(&self, realm: RealmId) -> bool {
         self.subscriber_limits.get(usize::from(realm.0)).is_some_and(super::Limit::is_on)
     }
 
@@ -134,13 +137,16 @@ impl Controller {
         }
         let is_emergency = sip::is_emergency(at.message);
         let pooled = self.pool_admits(at.now, is_emergency);
-        let binding = subscriber.and_then(|key| self.registrar.binding(key));
-        let caller = binding.map_or(at.message.from().uri, |binding| binding.aor());
         let is_own = self.limits.has_subscribers(at.realm);
+        let caller = if is_own {
+            self.caller((at.realm, &at.flow), subscriber, at.message.from().uri).into_owned()
+        } else {
+            Vec::new()
+        };
         let asking = Asking {
             realm: at.realm,
             hop: way.hop,
-            subscriber: if is_own { self.merged.name(at.realm, caller) } else { 0 },
+            subscriber: if is_own { self.merged.name(at.realm, &caller) } else { 0 },
             units: self.limits.cost(at.flow.transport, at.message),
         };
         // Rates are those of arrivals: a pause of the machine takes nothing from anybody.
@@ -152,10 +158,31 @@ impl Controller {
             }
             self.wire.facts.add(excess.kind.fact(), 1);
             if excess.kind == Kind::Subscriber {
-                self.limits.subscribers.refused(asking.subscriber, at.realm, caller);
+                self.limits.subscribers.refused(asking.subscriber, at.realm, &caller);
             }
             Err(excess.refusal())
         })
+    }
+
+    /// The name that a subscriber's limit goes by: his address of record, else the URI in From
+    /// where that is believed, else where he sends from (of IPv6: /64), for a stranger may write
+    /// another From into each call.
+    pub(super) fn caller<'a>(
+        &'a self,
+        (realm, flow): (RealmId, &Flow),
+        subscriber: Option<Key>,
+        from: &'a [u8],
+    ) -> Cow<'a, [u8]> {
+        let binding = subscriber.and_then(|key| self.registrar.binding(key));
+        match (binding, flow.remote.ip()) {
+            (Some(binding), _) => binding.aor().into(),
+            (None, _) if self.believes(realm, flow) => from.into(),
+            (None, IpAddr::V4(ip)) => ip.to_string().into_bytes().into(),
+            (None, IpAddr::V6(ip)) => {
+                let network = ip.to_bits() >> 64 << 64;
+                format!("{}/64", Ipv6Addr::from_bits(network)).into_bytes().into()
+            }
+        }
     }
 
     /// A call is over: its record and what it holds are given back.

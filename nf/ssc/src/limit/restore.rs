@@ -55,9 +55,8 @@ impl Controller {
             let from = NameAddr::parse(call.a.parties().1);
             let from = from.map_or(&b""[..], |from| from.uri);
             let binding = self.sender_of(&call.a.flow, from);
-            let binding = binding.and_then(|key| self.registrar.binding(key));
-            let caller = binding.map_or(from, |binding| binding.aor());
-            let subscriber = self.merged.name(realm, caller);
+            let caller = self.caller((realm, &call.a.flow), binding, from);
+            let subscriber = self.merged.name(realm, &caller);
             let asking = Asking { realm, hop: None, subscriber, units: call.grant.units };
             let grant = self.limits.count(call.grant, &asking);
             if let Some(call) = self.calls.at_mut(key) {

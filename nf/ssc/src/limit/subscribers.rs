@@ -2,8 +2,8 @@
 //!
 //! Rows are made by the first call of a subscriber and taken back when he has no call and his
 //! rate is rested: each new row looks at two old ones, so that nothing is ever swept at once.
-//! When every row is in use, further subscribers are not limited (their calls still count in
-//! realm and next hop).
+//! When every row is in use, a further subscriber shares a row with those of the same hash: he who
+//! fills the table gets, beyond it, what [`SHARED`] subscribers get, and nobody goes unlimited.
 
 use super::Limit;
 use crate::realm::RealmId;
@@ -15,12 +15,16 @@ use machine::bucket::Bucket;
 pub const SUBSCRIBERS_MAX: usize = 1 << 20;
 /// Old rows that each new one looks at.
 const AGED_AT_ONCE: usize = 2;
+/// Old rows that a new one looks at when the table is full.
+const AGED_WHEN_FULL: usize = 32;
+/// Rows for all who find none of their own.
+pub const SHARED: usize = 4096;
 /// Octets of a subscriber's URI that are kept when he is refused.
 const URI_BYTES_MAX: usize = 256;
 /// No row.
 pub const NOBODY: u32 = u32::MAX;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Row {
     who: u64,
     bucket: Bucket,
@@ -48,13 +52,15 @@ pub struct Subscribers {
     free: Vec<u32>,
     by_name: HashMap<u64, u32>,
     hand: usize,
+    /// Their numbers follow those of the rows.
+    shared: Vec<Row>,
 }
 
 impl Subscribers {
     /// Lets a call in; `Err(true)`: too many a second, `Err(false)`: too many at once.
     pub fn admit(&mut self, now: Time, who: u64, limit: &Limit) -> Result<u32, bool> {
-        let Some(at) = self.row(now, who) else { return Ok(NOBODY) };
-        let row = &mut self.rows[at as usize];
+        let at = self.row(now, who);
+        let Some(row) = self.at(at) else { return Ok(NOBODY) };
         limit.check(now, &row.bucket, row.live)?;
         if let Some(rate) = limit.rate {
             row.bucket.take(now, rate);
@@ -66,10 +72,10 @@ impl Subscribers {
     /// Counts a call that stands already.
     pub fn count(&mut self, who: u64) -> u32 {
         let at = self.row(Time::ZERO, who);
-        if let Some(at) = at {
-            self.rows[at as usize].live += 1;
+        if let Some(row) = self.at(at) {
+            row.live += 1;
         }
-        at.unwrap_or(NOBODY)
+        at
     }
 
     /// A call of the subscriber was refused.
@@ -90,7 +96,7 @@ impl Subscribers {
 
     /// A call of the subscriber in that row ended.
     pub fn release(&mut self, at: u32) {
-        if let Some(row) = self.rows.get_mut(at as usize) {
+        if let Some(row) = self.at(at) {
             row.live = row.live.saturating_sub(1);
         }
     }
@@ -101,38 +107,60 @@ impl Subscribers {
         self.by_name.len()
     }
 
-    fn row(&mut self, now: Time, who: u64) -> Option<u32> {
-        if let Some(&at) = self.by_name.get(&who) {
-            return Some(at);
+    /// The row with that number, of one subscriber or shared.
+    fn at(&mut self, at: u32) -> Option<&mut Row> {
+        let at = usize::try_from(at).ok()?;
+        match at.checked_sub(SUBSCRIBERS_MAX) {
+            None => self.rows.get_mut(at),
+            Some(at) => self.shared.get_mut(at),
         }
-        self.age(now);
-        let row = Row { who, bucket: Bucket::default(), live: 0, is_used: true, refused: None };
+    }
+
+    /// The number of a subscriber's row.
+    fn row(&mut self, now: Time, who: u64) -> u32 {
+        if let Some(&at) = self.by_name.get(&who) {
+            return at;
+        }
+        self.age(now, AGED_AT_ONCE);
+        let is_full = self.free.is_empty() && self.rows.len() >= SUBSCRIBERS_MAX;
+        if is_full {
+            self.age(now, AGED_WHEN_FULL);
+        }
+        let row = Row { who, is_used: true, ..Row::default() };
         let at = match self.free.pop() {
             Some(at) => {
                 self.rows[at as usize] = row;
                 at
             }
-            None if self.rows.len() < SUBSCRIBERS_MAX => {
-                self.rows.push(row);
-                (self.rows.len() - 1) as u32
+            None if is_full => {
+                self.shared.resize_with(SHARED, Row::default);
+                return number(SUBSCRIBERS_MAX + (who % SHARED as u64) as usize);
             }
-            None => return None,
+            None => {
+                self.rows.push(row);
+                number(self.rows.len() - 1)
+            }
         };
         self.by_name.insert(who, at);
-        Some(at)
+        at
     }
 
     /// Takes back rows that say nothing any more.
-    fn age(&mut self, now: Time) {
-        for _ in 0..AGED_AT_ONCE.min(self.rows.len()) {
+    fn age(&mut self, now: Time, count: usize) {
+        for _ in 0..count.min(self.rows.len()) {
             self.hand = (self.hand + 1) % self.rows.len();
             let row = &mut self.rows[self.hand];
             if row.is_used && row.live == 0 && row.bucket.is_rested(now) {
                 row.is_used = false;
                 row.refused = None;
                 self.by_name.remove(&row.who);
-                self.free.push(self.hand as u32);
+                self.free.push(number(self.hand));
             }
         }
     }
+}
+
+/// The number of a row; there are a million, and some.
+fn number(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(NOBODY)
 }

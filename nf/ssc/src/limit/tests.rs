@@ -1,6 +1,6 @@
 //! Limits by themselves, in virtual time.
 
-use super::subscribers::SUBSCRIBERS_MAX;
+use super::subscribers::{SHARED, SUBSCRIBERS_MAX};
 use super::*;
 use machine::Duration;
 
@@ -115,10 +115,21 @@ fn the_table_of_subscribers_is_bounded() {
     let more = "subscriber_limit = { calls_max = 1 }";
     let mut limits = Limits::new(&config(more), 0, 1);
     limits.resources.units_max = u32::MAX;
-    for who in 0..SUBSCRIBERS_MAX as u64 + 100 {
+    let full = SUBSCRIBERS_MAX as u64;
+    for who in 0..full {
         limits.admit(start(), &asking(who)).unwrap();
     }
     assert_eq!(limits.subscribers.len(), SUBSCRIBERS_MAX);
+    // Beyond it subscribers share rows, each of which has what one subscriber has.
+    let shared = SHARED as u64;
+    let grants: Vec<_> =
+        (full..full + shared).map(|who| limits.admit(start(), &asking(who)).unwrap()).collect();
+    for who in full + shared..full + 2 * shared {
+        assert_eq!(limits.admit(start(), &asking(who)).unwrap_err().kind, Kind::Subscriber);
+    }
+    assert_eq!(limits.subscribers.len(), SUBSCRIBERS_MAX);
+    grants.into_iter().for_each(|grant| limits.release(grant));
+    limits.admit(start(), &asking(full + 1)).unwrap();
 }
 
 #[test]
