@@ -134,6 +134,8 @@ fn route(vrf: &str, prefix: &str, gateway: &str) -> Option<FileRoute> {
 
 /// `tandem forwarder`: forwards until a control says stop.
 pub fn forwarder(asked: Forwarder) -> Result<(), Exit> {
+    driver::privilege::keep_files();
+    driver::privilege::keep_memory(false)?;
     tracing_to_standard_error()?;
     let stride = if asked.frame_octets <= SHORT_FRAME_OCTETS {
         forwarder::STRIDE

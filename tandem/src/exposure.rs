@@ -1,6 +1,7 @@
 //! What a site leaves open to others: no mistake, but nothing to do unknowingly. `tandem check`
 //! says it in words, and the log does when a site starts.
 
+use crate::rights;
 use crate::site::Site;
 use config::{Diagnostic, Issue, Source};
 use std::fs;
@@ -29,15 +30,14 @@ fn is_remote(listen: &str) -> bool {
 }
 
 fn process(site: &Site, found: &mut Vec<Issue>) {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let user = status.lines().find_map(|line| line.strip_prefix("Uid:"));
-    if user.and_then(|ids| ids.split_whitespace().nth(1)) == Some("0") {
-        let mend = "run it as a user of its own, as docs/tandem.service does";
-        found.push(Issue::new(
-            "site",
-            "it runs as root: a fault in it is one of the machine",
-            mend,
-        ));
+    if rights::stays_root(&site.site) {
+        let what = "it runs as root: a fault in it is one of the machine";
+        let mend = "give `user`, or run it as docs/tandem.service does";
+        found.push(Issue::new("site", what, mend));
+    }
+    if !site.site.filter_system_calls {
+        let what = "the kernel refuses no system call to it";
+        found.push(Issue::new("site.filter_system_calls", what, "leave it out"));
     }
     if site.site.core_dumps {
         let what = "a core file or a debugger of the same user takes its keys out";
@@ -252,11 +252,17 @@ mod tests {
     #[test]
     fn each_exposure_is_named_with_its_place() {
         let text = format!(
-            "{QUIET}core_dumps = true\n[oam]\nlisten = \"0.0.0.0:8080\"\nallow_remote = true\n\
+            "{QUIET}core_dumps = true\nfilter_system_calls = false\n[oam]\nlisten = \"0.0.0.0:8080\"\nallow_remote = true\n\
              metrics_open = true\n[sas]\nname = \"sas1\"\ndirectory = \"sas\"\n\
              listen = [\"udp:192.0.2.1:9060\"]\n"
         );
-        let expected = ["site.core_dumps", "oam.listen", "oam.metrics_open", "sas.listen"];
+        let expected = [
+            "site.core_dumps",
+            "site.filter_system_calls",
+            "oam.listen",
+            "oam.metrics_open",
+            "sas.listen",
+        ];
         let mut found = paths(&text);
         found.sort_by_key(|path| expected.iter().position(|it| it == path));
         assert_eq!(found, expected);

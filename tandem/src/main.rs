@@ -23,6 +23,7 @@ mod pool;
 mod probe;
 mod record;
 mod reference;
+mod rights;
 mod run;
 mod sctp;
 mod site;

@@ -200,12 +200,7 @@ fn issue(path: &str, section: &Section, hindrance: Hindrance) -> Issue {
 
 fn doorway_of(path: &str, section: &Section, address: std::net::SocketAddr) -> Doorway {
     let mut site = Site {
-        site: crate::site::SiteSection {
-            name: String::new(),
-            directory: String::new(),
-            memory_mb: 0,
-            core_dumps: false,
-        },
+        site: crate::site::SiteSection::default(),
         oam: oam::Section { listen: String::new(), ..oam::Section::default() },
         pool: None,
         ssc: Vec::new(),

@@ -8,6 +8,7 @@ use crate::exposure::exposures;
 use crate::plant::{Parts, Plant};
 use crate::pool::Steward;
 use crate::probe::probe;
+use crate::rights;
 use crate::site::Site;
 use config::{Disk, Issue, Refused, Store};
 use oam::log::Levels;
@@ -63,16 +64,13 @@ impl Wishes {
 pub fn run(file: &Path) -> Result<(), Exit> {
     driver::privilege::keep_files();
     let (text, site) = check::read(file)?;
-    let hidden = if site.site.core_dumps { Ok(()) } else { driver::privilege::keep_memory() };
     let directory = site.directory(file);
-    fs::create_dir_all(&directory)
-        .map_err(|error| Exit::Failed(format!("{}: {error}", directory.display())))?;
+    rights::settle(file, &text, &site, &directory)?;
+    let weak = rights::confine(&site);
     let _lock = lock(&directory)?;
     check::refuse(file, &text, probe(&site, &directory, &[]))?;
     let levels = Levels::install(&site.oam.log).map_err(Exit::Failed)?;
-    if let Err(error) = hidden {
-        tracing::warn!(target: "site", %error, "keys may leave by a core file or a debugger");
-    }
+    weak.iter().for_each(|what| tracing::warn!(target: "site", "{what}"));
     if site.site.memory_mb > 0 {
         let taken = driver::memory::take(site.site.memory_mb);
         let issue = |error: std::io::Error| {
@@ -87,6 +85,7 @@ pub fn run(file: &Path) -> Result<(), Exit> {
     panics_to_log();
     let wishes = Wishes::install()?;
     let running = Running::start(file, &text, &site, levels, &wishes)?;
+    rights::give_up(&site.site)?;
     running.serve(&wishes)
 }
 
@@ -103,7 +102,10 @@ fn panics_to_log() {
 
 /// Holds the site's directory for this process alone.
 fn lock(directory: &Path) -> Result<File, Exit> {
-    let file = File::create(directory.join(LOCK))?;
+    let file = File::create(directory.join(LOCK)).map_err(|error| {
+        let own = "its owner must be who runs the site: chown -R USER";
+        Exit::Failed(format!("{0}: {error}; {own} {0}", directory.display()))
+    })?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => {

@@ -1,6 +1,7 @@
 //! The site file: which sections it has, and what must hold across them.
 
 use crate::keys;
+use crate::rights::{self, Capabilities};
 use config::{Doorway, Issue};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -42,7 +43,7 @@ pub struct Site {
 }
 
 /// The site itself.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SiteSection {
     /// Its name, for people.
@@ -57,6 +58,24 @@ pub struct SiteSection {
     /// its keys and passwords stay in it. Changes with a restart of the site.
     #[serde(default)]
     pub core_dumps: bool,
+    /// The user that the process becomes when root starts it, before it opens anything; its
+    /// directory is made as this user's. Absent: it stays who started it. Changes with a restart
+    /// of the site.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// Whether the capabilities that the process kept of root's stay when everything is open:
+    /// `keep` or `drop`. Changes with a restart of the site.
+    #[serde(default)]
+    pub capabilities: Capabilities,
+    /// Let the kernel refuse the system calls that no network function makes: other processes'
+    /// memory, mounts, modules, namespaces, programs (but a router's forwarder). Changes with a
+    /// restart of the site.
+    #[serde(default = "yes")]
+    pub filter_system_calls: bool,
+}
+
+const fn yes() -> bool {
+    true
 }
 
 /// A section that is a function.
@@ -154,6 +173,7 @@ impl config::Site for Site {
             let mend = "write a path, as in `directory = \"var\"`";
             issues.push(Issue::new("site.directory", "the directory is empty", mend));
         }
+        rights::validate(self, issues);
         within("oam", issues, |own| self.oam.validate(own));
         if let Some(pool) = &self.pool {
             within("pool", issues, |own| pool.validate(own));

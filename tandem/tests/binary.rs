@@ -4,6 +4,7 @@
 use serde_json::Value;
 use std::io::Read as _;
 use std::net::{TcpListener, UdpSocket};
+use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -64,7 +65,17 @@ impl Site {
     }
 
     fn of(text: &str, environment: &[(&str, &Path)]) -> Self {
+        Self::within(tempfile::tempdir().unwrap(), text, environment)
+    }
+
+    /// In a folder that is that user's.
+    fn of_user(text: &str, user: u32) -> Self {
         let folder = tempfile::tempdir().unwrap();
+        std::os::unix::fs::chown(folder.path(), Some(user), None).unwrap();
+        Self::within(folder, text, &[])
+    }
+
+    fn within(folder: tempfile::TempDir, text: &str, environment: &[(&str, &Path)]) -> Self {
         std::fs::write(folder.path().join("site.toml"), text).unwrap();
         // As systemd does: the watchdog is for this very process.
         let mut command = Command::new("sh");
@@ -104,6 +115,17 @@ impl Site {
     fn signal(&self, name: &str) {
         let id = self.child.id().to_string();
         assert!(Command::new("kill").args([name, &id]).status().unwrap().success());
+    }
+
+    /// What the kernel says of each of its threads, under that name.
+    fn of_threads(&self, name: &str) -> Vec<String> {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap();
+        let said = tasks.filter_map(|task| {
+            let status = std::fs::read_to_string(task.unwrap().path().join("status")).ok()?;
+            let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+            Some(line?.trim().to_owned())
+        });
+        said.collect()
     }
 
     fn ended(&mut self) -> i32 {
@@ -172,6 +194,98 @@ fn a_port_that_another_program_holds_is_an_invalid_configuration() {
     }
     drop(taken);
     assert_eq!(status(&["check", file.to_str().unwrap()]), 0);
+}
+
+/// Whether this is root, who may become others; a failure unless it may be left out.
+fn may_become_others() -> bool {
+    let is_root = std::fs::metadata("/proc/self").unwrap().uid() == 0;
+    let may_skip = std::env::var("TANDEM_MAY_SKIP").is_ok_and(|it| it == "1");
+    assert!(is_root || may_skip, "needs root; TANDEM_MAY_SKIP=1 leaves this test out");
+    is_root
+}
+
+/// The user of no files, on every machine.
+const NOBODY: u32 = 65_534;
+/// CAP_SYS_ADMIN, CAP_DAC_OVERRIDE, CAP_SETUID, CAP_SYS_PTRACE, CAP_SYS_MODULE, CAP_CHOWN.
+const OTHERS: u64 = 1 << 21 | 1 << 1 | 1 << 7 | 1 << 19 | 1 << 16 | 1;
+
+#[test]
+fn a_site_becomes_its_user_in_every_thread_and_keeps_the_rights_of_the_network_alone() {
+    if !may_become_others() {
+        return;
+    }
+    let text = site_text(free_port(), free_port())
+        .replace("directory = \"var\"", "directory = \"var\"\nuser = \"nobody\"");
+    let site = Site::of_user(&text, NOBODY);
+    let ids = site.of_threads("Uid");
+    assert!(ids.len() > 2, "{ids:?}");
+    assert!(ids.iter().all(|it| it.split_whitespace().all(|id| id == "65534")), "{ids:?}");
+    for set in ["CapPrm", "CapEff", "CapBnd"] {
+        let sets = site.of_threads(set);
+        let others = |it: &String| u64::from_str_radix(it, 16).unwrap() & OTHERS;
+        assert!(sets.iter().all(|it| others(it) == 0), "{set}: {sets:?}");
+    }
+    assert!(site.of_threads("NoNewPrivs").iter().all(|it| it == "1"));
+    assert!(site.of_threads("Seccomp").iter().all(|it| it == "2"));
+    // It still has what it needs: ports below 1024 while it runs, and its own files.
+    let (before, after) = (free_port(), 900 + std::process::id() % 100);
+    let moved = site.text(&["config", "show"]).replace(
+        "[[ssc.next_hop]]",
+        &format!(
+            "[[ssc.realm]]\nname = \"more\"\nside = \"core\"\n\
+             listen = [\"udp:127.0.0.1:{after}\", \"udp:127.0.0.1:{before}\"]\n[[ssc.next_hop]]"
+        ),
+    );
+    assert_eq!(site.set(&moved), 0);
+    assert_eq!(site.status(&["config", "commit"]), 0);
+    let owner = std::fs::metadata(site.folder.path().join("var/token")).unwrap().uid();
+    assert_eq!(owner, NOBODY);
+}
+
+#[test]
+fn a_site_that_drops_its_capabilities_has_none_in_any_thread_and_serves() {
+    if !may_become_others() {
+        return;
+    }
+    let port = 800 + std::process::id() % 100;
+    let keys = "directory = \"var\"\nuser = \"nobody\"\ncapabilities = \"drop\"";
+    let text =
+        site_text(u16::try_from(port).unwrap(), free_port()).replace("directory = \"var\"", keys);
+    let site = Site::of_user(&text, NOBODY);
+    let until = Instant::now() + Duration::from_secs(10);
+    loop {
+        let sets = [site.of_threads("CapPrm"), site.of_threads("CapEff")].concat();
+        if sets.iter().all(|it| u64::from_str_radix(it, 16) == Ok(0)) {
+            break;
+        }
+        assert!(Instant::now() < until, "{sets:?}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let ids = site.of_threads("Uid");
+    assert!(ids.iter().all(|it| it.split_whitespace().all(|id| id == "65534")), "{ids:?}");
+    assert_eq!(site.status(&["site"]), 0);
+}
+
+#[test]
+fn a_user_that_is_not_there_is_an_invalid_configuration() {
+    if !may_become_others() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("site.toml");
+    let text = site_text(free_port(), free_port());
+    for (user, why) in [("no-such-user", "no user `no-such-user`"), ("root", "is root")] {
+        let key = format!("directory = \"var\"\nuser = \"{user}\"");
+        std::fs::write(&file, text.replace("directory = \"var\"", &key)).unwrap();
+        let output = tandem(&["run", file.to_str().unwrap()]);
+        let said = words(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{said}");
+        assert!(said.contains(why) && said.contains("at: site.user"), "{said}");
+    }
+    let key = "directory = \"var\"\ncapabilities = \"drop\"";
+    std::fs::write(&file, text.replace("directory = \"var\"", key)).unwrap();
+    let said = words(&tandem(&["check", file.to_str().unwrap()]).stderr);
+    assert!(said.contains("give `user` as well"), "{said}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What fuzzing runs. A *target* is a function that takes any octets; it fails by a panic. The
 //! same functions have three callers: libFuzzer (`fuzz/`, `make fuzz`), which looks for inputs
-//! that reach new code; `tests/corpus.rs`, which runs what it kept and what was ever found on
+//! that reach new code; `tests/it.rs`, which runs what it kept and what was ever found on
 //! every `make test`; and the same test in `make test-long`, which changes each finding a million
 //! times by seed.
 //!
@@ -19,6 +19,7 @@ pub mod mrt_records;
 pub mod plane;
 pub mod policy_attributes;
 pub mod recorded_routes;
+pub mod replica_pair;
 pub mod rpki_pdu;
 mod script;
 pub mod sctp_association;
@@ -29,6 +30,8 @@ pub mod sip_message;
 pub mod sip_stream;
 pub mod sip_uri;
 pub mod ssc_dialogs;
+pub mod store_blocks;
+pub mod tls_greeting;
 pub mod traffic_analyser;
 
 /// A target.
@@ -49,7 +52,9 @@ pub const TARGETS: &[Target] = &[
     target("ssc_dialogs", ssc_dialogs::run),
     target("sctp_greeting", sctp_greeting::run),
     target("bgp_session", bgp_session::run),
+    target("replica_pair", replica_pair::run),
     target("hep_packet", hep_packet::run),
+    target("tls_greeting", tls_greeting::run),
     target("sip_message", sip_message::run),
     target("sip_stream", sip_stream::run),
     target("sip_uri", sip_uri::run),
@@ -69,6 +74,7 @@ pub const TARGETS: &[Target] = &[
     target("plane_programs", plane::changes),
     target("memif_peer", memif_peer::run),
     target("forwarder_messages", forwarder_messages::run),
+    target("store_blocks", store_blocks::run),
     target("traffic_analyser", traffic_analyser::run),
 ];
 

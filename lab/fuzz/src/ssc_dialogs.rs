@@ -122,6 +122,8 @@ struct World {
     now: Time,
     out: Effects,
     branches: u32,
+    /// What came last was malformed.
+    refuses: bool,
 }
 
 fn end(of: usize) -> End {
@@ -148,7 +150,7 @@ impl World {
         let seed = Seed { shard: 0, shards: 1, random: [7; 32], now };
         let controller = Controller::new(seed, Arc::clone(&CONFIG));
         let ends = [end(0), end(1)];
-        Self { controller, ends, now, out: Effects::default(), branches: 0 }
+        Self { controller, ends, now, out: Effects::default(), branches: 0, refuses: false }
     }
 
     fn request(&mut self, from: usize, method: &str, pad: Pad, more: &[u8], body: &str) -> Vec<u8> {
@@ -224,12 +226,22 @@ impl World {
         let bytes = &bytes[..bytes.len().min(DATAGRAM_MAX)];
         let input = In::Message { flow: self.ends[from].flow, bytes };
         self.controller.step(self.now, input, &mut self.out);
+        self.refuses = Message::parse(bytes).is_err();
         self.collect();
+        self.refuses = false;
     }
 
     fn collect(&mut self) {
         for (flow, bytes) in self.out.sends() {
-            let message = Message::parse(bytes).expect("what leaves is well-formed");
+            let message = match Message::parse(bytes) {
+                Ok(message) => message,
+                // A refusal carries what was malformed back, as it came (RFC 4475 §3.3.1).
+                Err(_) if self.refuses && bytes.starts_with(b"SIP/2.0") => continue,
+                Err(why) => {
+                    let text = String::from_utf8_lossy(bytes);
+                    panic!("what leaves is malformed, {why:?}: {text}")
+                }
+            };
             let Some(end) = self.ends.iter_mut().find(|end| end.address == flow.remote) else {
                 continue;
             };

@@ -1,4 +1,11 @@
-//! What a process keeps from others: files, memory, cores.
+//! What a process keeps from others (files, memory, cores), and the rights that it gives up: from
+//! root to a user of its own, capabilities, system calls.
+
+mod account;
+mod calls;
+
+pub use account::{Account, Rights, give_up, is_root};
+pub use calls::refuse as refuse_calls;
 
 use std::io;
 
@@ -9,20 +16,27 @@ pub fn keep_files() {
 }
 
 /// Keys and passwords in memory leave by no core file, and no other process of the same user reads
-/// them (`ptrace`, `/proc/PID/mem`). Children inherit the limit of cores, not the rest.
+/// them (`ptrace`, `/proc/PID/mem`), unless they `may_leave`. Children inherit the limit of cores,
+/// not the rest. A change of user says no as well, so that this is called after it.
 ///
 /// # Errors
 /// The kernel's; each of the two is tried.
-pub fn keep_memory() -> io::Result<()> {
+pub fn keep_memory(may_leave: bool) -> io::Result<()> {
+    if may_leave {
+        return set_dumpable(true);
+    }
     let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the kernel reads one `rlimit`, which lives over the call.
     let limited = unsafe { libc::setrlimit(libc::RLIMIT_CORE, &raw const none) };
     let limited = if limited == 0 { Ok(()) } else { Err(io::Error::last_os_error()) };
-    let no: libc::c_ulong = 0;
+    limited.and(set_dumpable(false))
+}
+
+fn set_dumpable(is_dumpable: bool) -> io::Result<()> {
+    let (how, none) = (libc::c_ulong::from(is_dumpable), 0 as libc::c_ulong);
     // SAFETY: plain numbers.
-    let hidden = unsafe { libc::prctl(libc::PR_SET_DUMPABLE, no, no, no, no) };
-    let hidden = if hidden == 0 { Ok(()) } else { Err(io::Error::last_os_error()) };
-    limited.and(hidden)
+    let set = unsafe { libc::prctl(libc::PR_SET_DUMPABLE, how, none, none, none) };
+    if set == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 #[cfg(test)]
@@ -39,7 +53,7 @@ mod tests {
         fs::write(&path, "secret").unwrap();
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         fs::remove_file(&path).unwrap();
-        keep_memory().unwrap();
+        keep_memory(false).unwrap();
         let limits = fs::read_to_string("/proc/self/limits").unwrap();
         let cores = limits.lines().find(|line| line.starts_with("Max core file size")).unwrap();
         let numbers: Vec<&str> = cores.split_whitespace().skip(4).take(2).collect();

@@ -1,0 +1,122 @@
+//! The rights of the process: which user it is, what it may do as that user, and which system calls
+//! the kernel refuses to it. All are settled before the first thread is started and before anything
+//! is opened.
+
+use crate::check;
+use crate::exit::Exit;
+use crate::site::{Site, SiteSection};
+use config::Issue;
+use driver::privilege::{self, Account, Rights};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// What becomes of the capabilities once everything is open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Capabilities {
+    /// Those of docs/security.md stay: the running site opens other ports below 1024, and a pair
+    /// takes its addresses.
+    #[default]
+    Keep,
+    /// None stays. A change that needs one is refused until the site is restarted.
+    Drop,
+}
+
+/// Keys that cannot be meant together.
+pub fn validate(site: &Site, issues: &mut Vec<Issue>) {
+    if site.site.capabilities == Capabilities::Keep {
+        return;
+    }
+    let mut refuse =
+        |what: &str, mend: &str| issues.push(Issue::new("site.capabilities", what, mend));
+    if site.site.user.is_none() {
+        refuse("root cannot drop what root has", "give `user` as well");
+    }
+    if !site.pe.is_empty() {
+        let what = "a router's forwarder is started with the capabilities of this process";
+        refuse(what, "leave it out, or keep routers in a site of their own");
+    }
+    let takes_addresses = |ssc: &ssc::config::Ssc| {
+        ssc.replica.as_ref().is_some_and(|pair| !pair.addresses.is_empty())
+    };
+    if site.ssc.iter().any(takes_addresses) {
+        let what = "a pair takes its addresses with CAP_NET_ADMIN when the other node fails";
+        refuse(what, "leave it out, or let the network move the addresses");
+    }
+}
+
+/// Becomes the user of the site, makes its directory, and gives up what no site needs. No thread
+/// but this one has been started.
+pub fn settle(file: &Path, text: &str, site: &Site, directory: &Path) -> Result<(), Exit> {
+    let failed = |what: &str, error| Exit::Failed(format!("{what}: {error}"));
+    match account(&site.site) {
+        Err(issue) => return check::refuse(file, text, vec![issue]),
+        Ok(None) => std::fs::create_dir_all(directory)
+            .map_err(|error| failed(&directory.display().to_string(), error))?,
+        Ok(Some(account)) => {
+            account
+                .make_folder(directory)
+                .map_err(|error| failed(&directory.display().to_string(), error))?;
+            let rights = match site.site.capabilities {
+                Capabilities::Drop => Rights::UntilGivenUp,
+                Capabilities::Keep if site.pe.is_empty() => Rights::Kept,
+                Capabilities::Keep => Rights::Inherited,
+            };
+            account.become_it(rights).map_err(|error| failed("site.user", error))?;
+        }
+    }
+    Ok(())
+}
+
+/// Says what others may read in this process's memory, and what the kernel refuses to it.
+pub fn confine(site: &Site) -> Vec<String> {
+    let mut weak = Vec::new();
+    if let Err(error) = privilege::keep_memory(site.site.core_dumps) {
+        weak.push(format!("keys may leave by a core file or a debugger: {error}"));
+    }
+    if site.site.filter_system_calls
+        && let Err(error) = privilege::refuse_calls(!site.pe.is_empty())
+    {
+        weak.push(format!("no system call is refused: {error}"));
+    }
+    weak
+}
+
+/// Everything is open: gives up the capabilities where the site says so.
+pub fn give_up(site: &SiteSection) -> Result<(), Exit> {
+    if site.capabilities == Capabilities::Keep {
+        return Ok(());
+    }
+    privilege::give_up().map_err(|error| {
+        let what = "the process was started with capabilities that it cannot drop";
+        Exit::Failed(format!("site.capabilities: {what}: start it as root ({error})"))
+    })
+}
+
+/// The user to become; none if the process shall stay who it is.
+fn account(site: &SiteSection) -> Result<Option<Account>, Issue> {
+    let Some(name) = &site.user else { return Ok(None) };
+    let issue = |what: String, mend: &str| Issue::new("site.user", what, mend);
+    let found = Account::named(name).map_err(|error| issue(error.to_string(), ""))?;
+    let Some(account) = found else {
+        let mend = format!("adduser --system --group {name}");
+        return Err(issue(format!("this machine has no user `{name}`"), &mend));
+    };
+    if account.is_root() {
+        return Err(issue(format!("`{name}` is root"), "name a user of its own"));
+    }
+    if account.is_own() {
+        return Ok(None);
+    }
+    if !privilege::is_root() {
+        let what = format!("only root may become `{name}`");
+        return Err(issue(what, "start it as root or as this user"));
+    }
+    Ok(Some(account))
+}
+
+/// In words, when the process will act as root.
+pub fn stays_root(site: &SiteSection) -> bool {
+    privilege::is_root() && site.user.is_none()
+}
