@@ -16,6 +16,7 @@ pub fn exposures(file: &Path, text: &str, site: &Site) -> Vec<Diagnostic> {
     management(site, &mut found);
     controllers(site, &mut found);
     reflectors(site, &mut found);
+    gateways(site, &mut found);
     recordings(site, &mut found);
     forwarders(file, site, &mut found);
     secrets(file, site, &mut found);
@@ -120,6 +121,27 @@ fn reflectors(site: &Site, found: &mut Vec<Issue>) {
                 || peer.ttl_security_hops.is_some();
             if !own && !group.is_some_and(is_proved) && !peer.address.is_loopback() {
                 found.push(Issue::new(format!("rr[{n}].peer[{at}].address"), what, mend));
+            }
+        }
+    }
+}
+
+fn gateways(site: &Site, found: &mut Vec<Issue>) {
+    for (n, sgc) in site.sgc.iter().enumerate() {
+        for (at, peer) in sgc.peer.iter().enumerate() {
+            let is_near = |addresses: &[std::net::IpAddr]| {
+                !addresses.is_empty() && addresses.iter().all(std::net::IpAddr::is_loopback)
+            };
+            let path = format!("sgc[{n}].peer[{at}]");
+            if peer.addresses.is_empty() {
+                let what = "whoever reaches the gateway may be this peer: it has no addresses";
+                found.push(Issue::new(format!("{path}.name"), what, "give `addresses`"));
+            }
+            let has_any = peer.screening.originating.iter().flatten().any(|code| code == "any");
+            if has_any && !is_near(&peer.addresses) {
+                let what = "this peer may send in the name of any point code";
+                let mend = "write the point codes that lie behind it";
+                found.push(Issue::new(format!("{path}.screening.originating"), what, mend));
             }
         }
     }

@@ -2,13 +2,15 @@
 
 use crate::Gateway;
 use crate::links::{Link, State, Way};
+use crate::screening::Screened;
 use m3ua::codec::ServerState;
 use m3ua::{ServerStatus, Side};
+use machine::Time;
 use sctp::PathState;
 use serde_json::{Value, json};
 
 impl Gateway {
-    pub(crate) fn show_alarms(&self) -> Value {
+    pub(crate) fn show_alarms(&self, now: Time) -> Value {
         let mut rows = Vec::new();
         let doorway = self.links.doorway.as_ref();
         if let Some(why) = doorway.and_then(association::Doorway::failure) {
@@ -30,7 +32,17 @@ impl Gateway {
             let Some(status) = self.process.server_status(id) else { continue };
             rows.extend(server_alarm(&self.server_name(id), &status));
         }
+        rows.extend(self.offenders(now).map(|(name, of)| self.screened_alarm(name, of)));
         Value::Array(rows)
+    }
+
+    fn screened_alarm(&self, name: &str, of: Screened) -> Value {
+        let format = self.config.point_code_format;
+        let (opc, dpc) = (format.show(of.opc), format.show(of.dpc));
+        let (count, words) = (of.count, of.why.words());
+        let text =
+            format!("{name} sent an MSU {words}, {opc} to {dpc}: {count} discarded since it came");
+        alarm("point-code-screened", name, "major", &text)
     }
 
     fn path_alarms(&self, link: &Link, rows: &mut Vec<Value>) {

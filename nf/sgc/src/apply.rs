@@ -47,6 +47,12 @@ impl Gateway {
             };
             self.assign(now, id, server);
         }
+        // What may come from a peer goes by the Application Servers of all.
+        for peer in &next.peer {
+            if let Some(link) = self.links.find(&peer.name).and_then(|id| self.links.link_mut(id)) {
+                link.screen = next.screen(peer);
+            }
+        }
         // Who has joined starts by itself.
         self.followed.clear();
         self.follow(now);
@@ -57,7 +63,8 @@ impl Gateway {
         if !peer.enabled {
             self.process.step(now, In::Block(id, true), &mut self.outs);
         }
-        self.links.add(now, id, peer.clone(), next.stream_to(peer));
+        let means = (peer.clone(), next.screen(peer));
+        self.links.add(now, id, means, next.stream_to(peer));
     }
 
     /// The ASPs of an Application Server are those that its section names, and those that have
@@ -104,7 +111,8 @@ impl Gateway {
             let Some(id) = self.links.find(&peer.name) else { continue };
             let same = next.peer.iter().find(|it| it.name == peer.name);
             let same = same.filter(|it| {
-                **it == Peer { enabled: it.enabled, ..peer.clone() }
+                let screening = it.screening.clone();
+                **it == Peer { enabled: it.enabled, screening, ..peer.clone() }
                     && old.stream_to(peer) == next.stream_to(it)
             });
             match (same, self.links.link_mut(id)) {
@@ -118,6 +126,7 @@ impl Gateway {
                     self.process.remove_peer(now, id, &mut self.outs);
                     self.links.remove(now, id, out);
                     self.told.remove(&id);
+                    self.offenders.remove(&id);
                 }
             }
         }

@@ -32,7 +32,7 @@ impl Gateway {
             "m3ua/activate" => self.activate(now, ask, true),
             "m3ua/deactivate" => self.activate(now, ask, false),
             "sctp/associations" | "sctp/paths" => self.show_sctp(ask),
-            "alarms" => Ok(self.show_alarms()),
+            "alarms" => Ok(self.show_alarms(now)),
             other => Err(AskError::NotFound(other.to_owned())),
         }
     }

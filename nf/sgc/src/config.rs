@@ -2,11 +2,14 @@
 
 mod doors;
 mod point_code;
+mod screening;
 mod settings;
 mod validate;
 
 pub use doors::TCP_PORTS_MAX;
 pub use point_code::{PointCodeFormat, show_network};
+pub use screening::Screening;
+pub(crate) use screening::{Origins, Screen};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -136,6 +139,9 @@ pub struct Peer {
     /// The lower, the rather is this gateway chosen.
     #[serde(default)]
     pub priority: u8,
+    /// Which MSUs may come from it.
+    #[serde(default)]
+    pub screening: Screening,
     /// It may register Routing Keys (see `policy.registration`).
     #[serde(default = "yes")]
     pub may_register: bool,

@@ -24,6 +24,18 @@ event::facts! {
         /// An MSU waited too long before it was looked at.
         Overload = Counter, Warn, "sgc_msus_overload_shed_total",
             "MSUs discarded because they had waited too long";
+        /// An MSU said that it comes from this node.
+        ScreenedOwn = Counter, Warn, "sgc_msus_screened_own_total",
+            "MSUs discarded because a peer sent them with a point code of this node as origin";
+        /// The origin of an MSU was none of its peer's.
+        ScreenedOrigin = Counter, Warn, "sgc_msus_screened_origin_total",
+            "MSUs discarded because their origin is none that may come from their peer";
+        /// An MSU went where its peer may not send.
+        ScreenedDestination = Counter, Warn, "sgc_msus_screened_destination_total",
+            "MSUs discarded because their peer may not send to their destination";
+        /// An MSU was of a kind that its peer may not send.
+        ScreenedService = Counter, Warn, "sgc_msus_screened_service_total",
+            "MSUs discarded because their peer may not send their Service or Network Indicator";
         /// An association's send buffer was full.
         TransportShed = Counter, Warn, "sgc_msus_transport_shed_total",
             "MSUs discarded because the send buffer of their association was full";

@@ -19,6 +19,7 @@ mod facts;
 mod links;
 mod network;
 mod relay;
+mod screening;
 mod user;
 
 pub use facts::Fact;
@@ -48,6 +49,7 @@ pub struct Gateway {
     own: BTreeSet<PointCode>,
     users: Users,
     told: relay::Told,
+    offenders: screening::Offenders,
     facts: Sheet<Fact>,
     /// How long the messages of this turn have waited.
     delay: Duration,
@@ -86,6 +88,7 @@ impl Gateway {
             own: config.own_point_codes().into_iter().collect(),
             users: Users::new(&config.echo_service_indicators),
             told: relay::Told::default(),
+            offenders: screening::Offenders::default(),
             facts: Sheet::new(),
             delay: Duration::ZERO,
             is_draining: false,

@@ -13,7 +13,7 @@ mod association;
 mod challenge;
 mod stream;
 
-use crate::config::{Carriage, Peer, Sgc};
+use crate::config::{Carriage, Peer, Screen, Sgc};
 use crate::facts::Fact;
 use ::association::{AssociationId, Doorway};
 use bytes::Bytes;
@@ -50,6 +50,7 @@ pub(crate) enum Way {
 #[derive(Debug)]
 pub(crate) struct Link {
     pub(crate) config: Peer,
+    pub(crate) screen: Screen,
     pub(crate) state: State,
     pub(crate) since: Time,
     /// Why it does not stand; empty when nothing has happened yet.
@@ -107,9 +108,16 @@ impl Links {
     }
 
     /// A peer joins; its association is opened with the next tick where this node connects.
-    pub(crate) fn add(&mut self, now: Time, id: PeerId, config: Peer, target: Option<Flow>) {
+    pub(crate) fn add(
+        &mut self,
+        now: Time,
+        id: PeerId,
+        (config, screen): (Peer, Screen),
+        target: Option<Flow>,
+    ) {
         let link = Link {
             config,
+            screen,
             state: State::Idle,
             since: now,
             why: "",

@@ -2,8 +2,9 @@
 //! on the way to its destination, or nowhere, with a reason that is counted.
 //!
 //! ```text
-//!                 waited too long → shed
-//!   from a peer ─┤ own point code → user, or DUPU
+//!                 not the peer's to send → screened
+//!   from a peer ─┤ waited too long → shed
+//!                │ own point code → user, or DUPU
 //!                │ key of an Application Server, not of the sender → its ASPs
 //!                │ no key, not from a gateway → the best gateway
 //!                └ else → discarded, the sender hears DUNA
@@ -28,6 +29,9 @@ impl Gateway {
     /// An MSU came from a peer.
     pub(crate) fn relay(&mut self, now: Time, from: PeerId, transfer: Transfer) {
         self.facts.add(Fact::Received, 1);
+        if !self.lets(now, from, &transfer) {
+            return;
+        }
         if self.has_waited(transfer.mp) {
             return self.facts.add(Fact::Overload, 1);
         }

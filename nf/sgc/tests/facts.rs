@@ -20,7 +20,7 @@ echo_service_indicators = [12]
 tcp = { listen = ["10.0.0.1:2905"] }
 timers = { t_r_ms = 1000, reconnect_ms = 100 }
 peer = [
-  { name = "a", role = "asp", transport = "tcp", addresses = ["10.0.1.1"] },
+  { name = "a", role = "asp", transport = "tcp", addresses = ["10.0.1.1"], screening = { destinations = ["1..5", "9"], service_indicators = [3, 12] } },
   { name = "b", role = "asp", transport = "tcp", addresses = ["10.0.2.1"] },
   { name = "sg", role = "sgp", transport = "tcp", addresses = ["10.0.3.1"], connect = true },
 ]
@@ -70,7 +70,11 @@ fn every_fact_moves() {
         asp.send(now, 1, 2, 0);
         asp.send(now, 1, 5, 0);
         asp.send(now, 1, 9, 0);
-        asp.send(now, 2, 1, 0);
+        asp.send(now, 1, 1, 0);
+        asp.send(now, 2, 2, 0);
+        asp.send(now, 9, 2, 0);
+        asp.send(now, 1, 7, 0);
+        asp.send_of(now, (1, 2), 0, 5);
         asp.send_of(now, (1, 9), 0, 12);
     });
     world.pass(ms(50));

@@ -213,7 +213,7 @@ fn an_msu_that_leads_nowhere_is_counted_by_its_reason_and_its_sender_hears_so() 
         asp.send(now, 1, 5, 0); // nobody has 5
         asp.send(now, 1, 5, 0); // told already
         asp.send(now, 1, 9, 0); // the node has no SCCP
-        asp.send(now, 2, 1, 0); // back to its sender
+        asp.send(now, 1, 1, 0); // back to its sender
     });
     world.pass(ms(100));
     let counts = ["no_route", "no_user", "circular"]
@@ -239,8 +239,8 @@ fn an_echo_comes_back_and_two_echoes_do_not_answer_each_other() {
     let back = &world.asp_of(a).received;
     assert_eq!(back.len(), 1);
     assert_eq!((back[0].opc.number(), back[0].dpc.number(), back[0].si), (9, 1, 12));
-    assert_eq!(world.fact(gateway, "sgc_msus_local_total"), 2);
-    assert_eq!(world.fact(gateway, "sgc_msus_circular_total"), 1);
+    assert_eq!(world.fact(gateway, "sgc_msus_local_total"), 1);
+    assert_eq!(world.fact(gateway, "sgc_msus_screened_own_total"), 1);
 }
 
 #[test]
@@ -415,4 +415,50 @@ fn msus_that_waited_too_long_are_shed_by_priority_and_management_is_not() {
     assert_eq!(world.asp_of(b2).numbers()[&0], [9], "priority 1 may wait twice as long");
     let server = world.asp_of(a).process.servers().next().unwrap();
     assert_eq!(world.asp_of(a).process.server_state(server), Some(ServerState::Inactive));
+}
+
+#[test]
+fn an_origin_that_is_not_the_peers_goes_nowhere_and_is_an_alarm_for_a_minute() {
+    let (mut world, gateway, [a, b1, b2]) = site("override");
+    world.at(a, |asp, now| {
+        asp.send(now, 1, 2, 0);
+        asp.send(now, 2, 2, 0); // b's
+        asp.send(now, 7, 2, 0); // nobody's
+        asp.send(now, 9, 2, 0); // the node's own
+    });
+    world.pass(ms(100));
+    let origins = |world: &mut World, asp| -> Vec<u32> {
+        world.asp_of(asp).received.iter().map(|msu| msu.opc.number()).collect()
+    };
+    assert_eq!((origins(&mut world, b1), origins(&mut world, b2)), (vec![], vec![1]));
+    assert_eq!(world.fact(gateway, "sgc_msus_screened_origin_total"), 2);
+    assert_eq!(world.fact(gateway, "sgc_msus_screened_own_total"), 1);
+    assert_eq!(world.alarms(gateway), ["point-code-screened a"]);
+    world.pass(ms(61_000));
+    assert_eq!(world.alarms(gateway), Vec::<String>::new());
+}
+
+#[test]
+fn a_commit_changes_what_may_come_from_a_peer_and_its_association_stands() {
+    let (mut world, gateway, [a, _, b2]) = site("override");
+    let peer = "addresses = [\"10.0.1.1\"]";
+    let screening = "screening = { originating = [\"5..8\"], destinations = [\"2\"], \
+                     service_indicators = [3], network_indicators = [2] }";
+    let open = format!("{peer}, screening = {{ originating = [\"any\"] }}");
+    world.configure(gateway, &relay("override").replace(peer, &open));
+    world.at(a, |asp, now| [1, 6, 7, 9].into_iter().for_each(|opc| asp.send(now, opc, 2, 0)));
+    world.pass(ms(100));
+    world.configure(gateway, &relay("override").replace(peer, &format!("{peer}, {screening}")));
+    world.at(a, |asp, now| {
+        asp.send(now, 1, 2, 0);
+        asp.send(now, 8, 2, 0);
+        asp.send(now, 8, 1, 0);
+        asp.send_of(now, (8, 2), 0, 5);
+    });
+    world.pass(ms(100));
+    let came: Vec<u32> = world.asp_of(b2).received.iter().map(|msu| msu.opc.number()).collect();
+    assert_eq!(came, [1, 6, 7, 8]);
+    let counted = ["own", "origin", "destination", "service"]
+        .map(|why| world.fact(gateway, &format!("sgc_msus_screened_{why}_total")));
+    assert_eq!(counted, [1, 1, 1, 1]);
 }

@@ -144,6 +144,7 @@ impl Sgc {
                 peer.endpoint().validate(&mut inner);
                 issues.extend(inner.into_iter().map(|issue| issue.under(&at)));
             }
+            self.validate_screening(peer, &at, issues);
             if peer.asks.is_some() && peer.role != PeerRole::Ipsp {
                 let mend = "remove it: only a single exchange between IPSPs leaves it open";
                 let what = "the role says who asks";

@@ -1,0 +1,119 @@
+//! What may come from a peer: an MSU with another's point code as its origin goes nowhere, is
+//! counted, and is an alarm for a while.
+//!
+//! M3UA proves nothing of an MSU: whoever has an association writes what he likes. The answers of
+//! the network, and what it charges, go by the origin.
+
+use crate::Gateway;
+use crate::config::Origins;
+use crate::facts::Fact;
+use hashbrown::HashMap;
+use m3ua::codec::PointCode;
+use m3ua::{PeerId, Side, Transfer};
+use machine::{Duration, Time};
+
+/// How long the alarm stands after the last one.
+const ALARM: Duration = Duration::from_secs(60);
+
+/// Why an MSU goes no further.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// It says that it comes from this node.
+    Own,
+    /// Its origin is none of this peer's.
+    Origin,
+    /// The peer may not send there.
+    Destination,
+    /// The peer may not send that kind.
+    Service,
+}
+
+impl Why {
+    const fn fact(self) -> Fact {
+        match self {
+            Self::Own => Fact::ScreenedOwn,
+            Self::Origin => Fact::ScreenedOrigin,
+            Self::Destination => Fact::ScreenedDestination,
+            Self::Service => Fact::ScreenedService,
+        }
+    }
+
+    /// In words, behind "an MSU".
+    pub(crate) const fn words(self) -> &'static str {
+        match self {
+            Self::Own => "with a point code of this node as its origin",
+            Self::Origin => "from a point code that is not the peer's",
+            Self::Destination => "to where the peer may not send",
+            Self::Service => "of a kind that the peer may not send",
+        }
+    }
+}
+
+/// What was screened of a peer: how much, and the last of it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Screened {
+    pub(crate) count: u64,
+    pub(crate) why: Why,
+    pub(crate) opc: PointCode,
+    pub(crate) dpc: PointCode,
+    at: Time,
+}
+
+/// One entry a peer.
+pub(crate) type Offenders = HashMap<PeerId, Screened>;
+
+impl Gateway {
+    /// Whether an MSU may come from that peer; counts it if not.
+    pub(crate) fn lets(&mut self, now: Time, from: PeerId, transfer: &Transfer) -> bool {
+        let Some(why) = self.screened(from, transfer) else { return true };
+        self.facts.add(why.fact(), 1);
+        let (opc, dpc) = (transfer.opc, transfer.dpc);
+        let count = self.offenders.get(&from).map_or(0, |before| before.count) + 1;
+        self.offenders.insert(from, Screened { count, why, opc, dpc, at: now });
+        false
+    }
+
+    fn screened(&self, from: PeerId, transfer: &Transfer) -> Option<Why> {
+        let screen = &self.links.link(from)?.screen;
+        if self.is_own(transfer.network, transfer.opc) {
+            return Some(Why::Own);
+        }
+        let is_let = match &screen.origins {
+            Origins::Any => true,
+            Origins::Only(ranges) => ranges.has(transfer.opc),
+            Origins::Served(ranges) => {
+                ranges.has(transfer.opc) || self.has_registered(from, transfer.opc)
+            }
+            Origins::Others(ranges) => {
+                !ranges.has(transfer.opc) || self.has_registered(from, transfer.opc)
+            }
+        };
+        if !is_let {
+            return Some(Why::Origin);
+        }
+        if screen.destinations.as_ref().is_some_and(|ranges| !ranges.has(transfer.dpc)) {
+            return Some(Why::Destination);
+        }
+        let is_let = screen.services >> (transfer.si & 15) & 1 == 1
+            && screen.networks >> (transfer.ni & 3) & 1 == 1;
+        (!is_let).then_some(Why::Service)
+    }
+
+    /// Whether a peer is an ASP of a key with that destination: one that it has registered.
+    fn has_registered(&self, peer: PeerId, point_code: PointCode) -> bool {
+        let servers = self.process.peer_status(peer).map(|status| status.servers);
+        servers.into_iter().flatten().any(|server| {
+            let status = self.process.server_status(server);
+            status.is_some_and(|status| {
+                status.settings.side == Side::There
+                    && status.settings.key.destinations.iter().any(|it| it.dpc == point_code)
+            })
+        })
+    }
+
+    /// Peers of which something was screened of late.
+    pub(crate) fn offenders(&self, now: Time) -> impl Iterator<Item = (&str, Screened)> {
+        let recent = self.offenders.iter().filter(move |(_, it)| now.since(it.at) < ALARM);
+        recent.map(|(peer, screened)| (self.peer_name(*peer), *screened))
+    }
+}
