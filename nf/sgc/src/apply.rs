@@ -53,6 +53,7 @@ impl Gateway {
                 link.screen = next.screen(peer);
             }
         }
+        self.links.know(next);
         // Who has joined starts by itself.
         self.followed.clear();
         self.follow(now);

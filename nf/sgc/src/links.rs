@@ -148,6 +148,14 @@ impl Links {
         }
     }
 
+    /// The peers' addresses are no strangers to the SCTP endpoint.
+    pub(crate) fn know(&mut self, config: &Sgc) {
+        let addresses = config.peer.iter().flat_map(|peer| peer.addresses.iter().copied());
+        if let Some(doorway) = &mut self.doorway {
+            doorway.set_known(addresses.collect());
+        }
+    }
+
     pub(crate) fn link(&self, id: PeerId) -> Option<&Link> {
         self.rows.get(&id)
     }

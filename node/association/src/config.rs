@@ -11,6 +11,8 @@ use serde::{Deserialize, Serialize};
 pub const ADDRESSES_MAX: usize = 8;
 /// Associations of one endpoint.
 pub const ASSOCIATIONS_MAX: u32 = 65_536;
+/// Answers a second to those that have no association.
+const ANSWERS_MAX: u32 = 10_000_000;
 /// The UDP port that IANA gave to the encapsulation (RFC 6951 §5.1).
 pub const ENCAPSULATION_PORT: u16 = 9_899;
 /// What is wrong with the carrier `kernel` on most machines in containers.
@@ -38,6 +40,11 @@ pub struct Config {
     pub listens: bool,
     /// Associations at most.
     pub associations_max: u32,
+    /// INITs, and packets of no association, that are answered each second, from one source (an
+    /// IPv4 address, an IPv6 prefix of 64 bits); ten times as many where it is a peer's address.
+    pub answers_of_source_max: u32,
+    /// The same from all sources together that are no peer's.
+    pub answers_of_strangers_max: u32,
     /// Where the parameters start from: `rfc9260` (§16); `tandem`, for round trips below 50 ms:
     /// data leaves a path at its first time-out; or `telecom(P)`: RTO 80 to 150 ms, SACK after 40
     /// ms, a path fails after more than P time-outs in a row.
@@ -94,6 +101,8 @@ impl Default for Config {
             encapsulation_port: ENCAPSULATION_PORT,
             listens: true,
             associations_max: 10_000,
+            answers_of_source_max: sctp::Answers::default().of_source,
+            answers_of_strangers_max: sctp::Answers::default().of_strangers,
             preset: "rfc9260".to_owned(),
             parameters: Overrides::default(),
             extensions: Extensions::default(),
@@ -121,6 +130,15 @@ impl Config {
             ..PortSpec::default()
         };
         numbers.zip(&self.addresses).map(port).collect()
+    }
+
+    /// How often those are answered that have no association.
+    #[must_use]
+    pub const fn answers(&self) -> sctp::Answers {
+        sctp::Answers {
+            of_source: self.answers_of_source_max,
+            of_strangers: self.answers_of_strangers_max,
+        }
     }
 
     /// What associations begin with. A preset that [`Config::validate`] refuses counts as
@@ -175,6 +193,16 @@ impl Config {
             let what = format!("{} is out of range", self.associations_max);
             let mend = format!("use 1 to {ASSOCIATIONS_MAX}");
             issues.push(Issue::new("associations_max", what, mend));
+        }
+        let rates = [
+            ("answers_of_source_max", self.answers_of_source_max),
+            ("answers_of_strangers_max", self.answers_of_strangers_max),
+        ];
+        for (key, rate) in rates {
+            if !(1..=ANSWERS_MAX).contains(&rate) {
+                let what = format!("{rate} a second is out of range");
+                issues.push(Issue::new(key, what, format!("use 1 to {ANSWERS_MAX}")));
+            }
         }
         if preset(&self.preset).is_none() {
             let what = format!("`{}` is not a preset", self.preset);

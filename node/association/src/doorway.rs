@@ -76,6 +76,11 @@ impl Doorway {
         }
     }
 
+    /// Addresses of peers that have a name: they do not share what strangers may be answered.
+    pub fn set_known(&mut self, known: Vec<IpAddr>) {
+        self.stack.set_answers(self.config.answers(), known);
+    }
+
     /// Whether the flow comes through a port of this doorway.
     #[must_use]
     pub fn owns(&self, flow: &Flow) -> bool {
@@ -322,6 +327,7 @@ impl Doorway {
             (Fact::Cookie, now.cookie - then.cookie),
             (Fact::Stale, now.stale - then.stale),
             (Fact::Full, now.full - then.full),
+            (Fact::Unanswered, now.unanswered - then.unanswered),
         ];
         counts.into_iter().for_each(|(fact, count)| self.sheet.add(fact, count));
         self.counted = now;
@@ -347,7 +353,9 @@ impl Doorway {
 /// Whatever the configuration wants to speak SCTP.
 fn stack(config: &Config, seed: [u8; 32]) -> Stack {
     if config.carrier != Carrier::Kernel {
-        return Stack::Own(Box::new(Endpoint::new(settings(config), seed)));
+        let mut endpoint = Endpoint::new(settings(config), seed);
+        endpoint.set_answers(config.answers(), []);
+        return Stack::Own(Box::new(endpoint));
     }
     match Kernel::open(config, config.parameters()) {
         Ok(kernel) => Stack::Kernel(Box::new(kernel)),

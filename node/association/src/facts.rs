@@ -58,6 +58,9 @@ event::facts! {
         /// A cookie found no room.
         Full = Counter, Warn, "sctp_associations_full_total",
             "Cookies refused because there were as many associations as there may be";
+        /// A packet without an association was not answered.
+        Unanswered = Counter, Warn, "sctp_unanswered_total",
+            "Packets without an association that were not answered: too many from there, or in all";
         /// A packet found no port.
         Unsent = Counter, Warn, "sctp_dropped_no_port_total",
             "Packets dropped because no port has an address of their family";

@@ -4,7 +4,7 @@ use crate::kernel::Kernel;
 use bytes::Bytes;
 use core::net::{IpAddr, SocketAddr};
 use machine::Time;
-use sctp::{AssociationId, Counts, Endpoint, In, Out, Parameters, Refused, Status};
+use sctp::{Answers, AssociationId, Counts, Endpoint, In, Out, Parameters, Refused, Status};
 
 /// An endpoint.
 #[derive(Debug)]
@@ -78,6 +78,13 @@ impl Stack {
             Self::Own(endpoint) => endpoint.set_limits(parameters, listens, most),
             Self::Kernel(kernel) => kernel.set_limits(parameters, most),
             Self::Failed(_) => {}
+        }
+    }
+
+    pub(crate) fn set_answers(&mut self, rates: Answers, known: Vec<IpAddr>) {
+        // The kernel answers as it likes.
+        if let Self::Own(endpoint) = self {
+            endpoint.set_answers(rates, known);
         }
     }
 

@@ -54,16 +54,32 @@ impl Endpoint {
             self.counts.checksum += 1;
             return;
         }
-        let index = self.peer(incoming.source.ip(), header.source_port);
         let (source, bytes) = (incoming.source, &incoming.bytes);
         let arrived = Arrived { now, source, local, bytes, packet, first, has_auth };
-        if self.greet(&arrived, index, out) {
+        if self.greet(&arrived, out) {
             return;
         }
-        match index.or_else(|| self.index_by_tag(&arrived)) {
+        match self.index_of(&arrived) {
             Some(index) => self.pass(&arrived, index, out),
             None => self.out_of_the_blue(&arrived, out),
         }
+    }
+
+    /// The association of a packet. Several may have listed one address while none has confirmed
+    /// it: the tag says which of them is meant.
+    fn index_of(&self, arrived: &Arrived<'_>) -> Option<u32> {
+        let (source, header) = (arrived.source.ip(), arrived.packet.header);
+        let index = self.peer(source, header.source_port);
+        let listed = index.and_then(|index| self.association(index));
+        if listed.is_none_or(|it| it.has_confirmed(source)) {
+            return index.or_else(|| self.index_by_tag(arrived));
+        }
+        let tagged = self.tagged(header.verification_tag).filter(|tagged| {
+            self.association(*tagged).is_some_and(|it| {
+                it.peer_port == header.source_port && it.path_of(source).is_some()
+            })
+        });
+        tagged.or(index)
     }
 
     /// The association of a packet from an address that nobody has spoken of yet: INIT ACK may

@@ -2,6 +2,7 @@
 //! association of a packet, answers what belongs to none, and keeps one deadline for all.
 
 use crate::association::{Association, PATHS_MAX, RANDOM_BYTES, Secrets, State, Status};
+use crate::budget::{Answers, Budget};
 use crate::codec;
 use crate::effects::{Context, In, Indication, Lost, Out, Pool};
 use crate::id::AssociationId;
@@ -52,6 +53,9 @@ pub struct Counts {
     pub stale: u64,
     /// Cookies that found no room.
     pub full: u64,
+    /// Packets without an association that were not answered: their source had been answered
+    /// often enough, or strangers had.
+    pub unanswered: u64,
 }
 
 /// Why an association cannot begin.
@@ -97,6 +101,7 @@ pub struct Endpoint {
     /// Endpoint pair shared keys of associations to come, and the one in use (RFC 4895 §6.1).
     shared_keys: Vec<(u16, Bytes)>,
     active_key: u16,
+    pub(crate) budget: Budget,
     pub(crate) counts: Counts,
 }
 
@@ -121,6 +126,7 @@ impl Endpoint {
             cookie_keyed_at: Time::ZERO,
             shared_keys: Vec::new(),
             active_key: 0,
+            budget: Budget::new(key),
             counts: Counts::default(),
         }
     }
@@ -257,6 +263,13 @@ impl Endpoint {
         self.settings.associations_max = most;
     }
 
+    /// How often those are answered that have no association, and the addresses that the user knows:
+    /// of peers that it has a name for.
+    pub fn set_answers(&mut self, rates: Answers, known: impl IntoIterator<Item = IpAddr>) {
+        self.budget.set_rates(rates);
+        self.budget.set_known(known);
+    }
+
     /// Keys of the endpoint pair by identifier for associations to come, and the one that AUTH
     /// chunks name (RFC 4895 §6.1). Key 0 is empty unless it is listed.
     pub fn set_shared_keys(&mut self, keys: Vec<(u16, Bytes)>, active: u16) {
@@ -300,6 +313,28 @@ impl Endpoint {
 
     pub(crate) fn peer(&self, address: IpAddr, port: u16) -> Option<u32> {
         self.peers.get(&(address, port)).copied()
+    }
+
+    /// The association that an address is of: one that the far end has answered from, or that the
+    /// user has named (RFC 9260 §5.4).
+    pub(crate) fn owner(&self, address: IpAddr, port: u16) -> Option<u32> {
+        self.peer(address, port).filter(|index| {
+            self.association(*index).is_some_and(|owner| {
+                let is_named = matches!(owner.state, State::CookieWait | State::CookieEchoed);
+                is_named || owner.has_confirmed(address)
+            })
+        })
+    }
+
+    /// Whether a source has more associations than there is room left: where room is short, who
+    /// has most of it gets no more.
+    pub(crate) fn is_crowding(&self, source: IpAddr) -> bool {
+        let (taken, most) = (self.slots.len() - self.free.len(), self.settings.associations_max);
+        if taken * 2 < most {
+            return false;
+        }
+        let own = self.peers.range((source, 0)..=(source, u16::MAX));
+        own.count() > most.saturating_sub(taken)
     }
 
     pub(crate) fn tagged(&self, tag: u32) -> Option<u32> {
@@ -370,8 +405,14 @@ impl Endpoint {
     fn note(&mut self, index: u32) {
         let Some(association) = self.slots[index as usize].association.as_deref() else { return };
         self.tags.insert(association.local_tag, index);
-        for path in &association.paths {
-            self.peers.entry((path.address, association.peer_port)).or_insert(index);
+        let port = association.peer_port;
+        let own = association.paths.iter().map(|path| (path.address, path.is_confirmed()));
+        for (address, is_confirmed) in own.collect::<Vec<_>>() {
+            // Who has answered from an address has it, whoever listed it before.
+            if is_confirmed && self.owner(address, port).is_none() {
+                self.peers.insert((address, port), index);
+            }
+            self.peers.entry((address, port)).or_insert(index);
         }
     }
 

@@ -20,22 +20,30 @@ const PRESERVATIVE_MAX: Duration = Duration::from_secs(60);
 
 impl Endpoint {
     /// Deals with a packet that begins with INIT or COOKIE ECHO; false when it does not.
-    pub(crate) fn greet(
-        &mut self,
-        arrived: &Arrived<'_>,
-        index: Option<u32>,
-        out: &mut Vec<Out>,
-    ) -> bool {
+    pub(crate) fn greet(&mut self, arrived: &Arrived<'_>, out: &mut Vec<Out>) -> bool {
         match ChunkType::of(arrived.first.kind) {
-            Some(ChunkType::Init) => self.init(arrived, index, out),
-            Some(ChunkType::CookieEcho) => self.cookie_echo(arrived, index, out),
+            Some(ChunkType::Init) => self.init(arrived, out),
+            Some(ChunkType::CookieEcho) => self.cookie_echo(arrived, out),
             _ => return false,
         }
         true
     }
 
-    /// Answers outside of any association.
+    /// Whether the user knows the source, by name or by its association.
+    fn knows(&self, arrived: &Arrived<'_>) -> bool {
+        let source = arrived.source.ip();
+        self.budget.is_known(source)
+            || self.owner(source, arrived.packet.header.source_port).is_some()
+    }
+
+    /// Answers outside of any association, as often as the source may be answered.
     fn answer(&mut self, arrived: &Arrived<'_>, tag: u32, chunk: &Chunk<'_>, out: &mut Vec<Out>) {
+        let (now, source, is_known) = (arrived.now, arrived.source.ip(), self.knows(arrived));
+        if !self.budget.has_room(now, source, is_known) {
+            self.counts.unanswered += 1;
+            return;
+        }
+        self.budget.take(now, source, is_known);
         let header = Header {
             source_port: arrived.packet.header.destination_port,
             destination_port: arrived.packet.header.source_port,
@@ -63,7 +71,7 @@ impl Endpoint {
 
     /// An INIT: everything goes into the cookie, nothing stays here (RFC 9260 §5.1 B, §5.2.1,
     /// §5.2.2).
-    fn init(&mut self, arrived: &Arrived<'_>, index: Option<u32>, out: &mut Vec<Out>) {
+    fn init(&mut self, arrived: &Arrived<'_>, out: &mut Vec<Out>) {
         let is_alone = arrived.packet.chunks().count() == 1;
         let is_proper = is_alone
             && arrived.packet.header.verification_tag == 0
@@ -73,6 +81,10 @@ impl Endpoint {
             self.counts.malformed += 1;
             return;
         };
+        if !self.budget.has_room(arrived.now, arrived.source.ip(), self.knows(arrived)) {
+            self.counts.unanswered += 1; // before anything costly is done for it
+            return;
+        }
         if init.initiate_tag == 0 {
             // Nobody could be answered (§3.3.2).
             self.counts.malformed += 1;
@@ -86,9 +98,12 @@ impl Endpoint {
         if let Some(name) = offer.host_name {
             return self.refuse(arrived, offer.tag, &Cause::UnresolvableAddress(name), out);
         }
-        // It belongs to an association that one of its addresses leads to (§5.1.2 D).
+        // It belongs to an association that one of its addresses leads to (§5.1.2 D). An address
+        // that an association has not confirmed (§5.4) may be anybody's: it leads nowhere, or who
+        // lists another's address in an INIT would keep that one out.
         let port = arrived.packet.header.source_port;
-        let index = index.or_else(|| offer.addresses.iter().find_map(|it| self.peer(*it, port)));
+        let leads = |address: &IpAddr| self.owner(*address, port);
+        let index = leads(&arrived.source.ip()).or_else(|| offer.addresses.iter().find_map(leads));
         let Some(standing) = index.and_then(|index| self.association(index)) else {
             if !self.settings.listens {
                 return self.refuse(arrived, offer.tag, &Cause::OutOfResource, out);
@@ -161,7 +176,7 @@ impl Endpoint {
     }
 
     /// A COOKIE ECHO (RFC 9260 §5.1.5, and the table of §5.2.4).
-    fn cookie_echo(&mut self, arrived: &Arrived<'_>, index: Option<u32>, out: &mut Vec<Out>) {
+    fn cookie_echo(&mut self, arrived: &Arrived<'_>, out: &mut Vec<Out>) {
         let keys = self.cookie_keys;
         let cookie = keys.iter().find_map(|key| Cookie::read(arrived.first.value(), key));
         let header = arrived.packet.header;
@@ -173,6 +188,7 @@ impl Endpoint {
             self.counts.cookie += 1;
             return;
         };
+        let index = self.of_cookie(arrived, &cookie);
         if !self.is_authentic(arrived, index, &cookie, &offer) {
             self.counts.cookie += 1;
             return;
@@ -198,6 +214,16 @@ impl Endpoint {
             (true, ..) => self.join(arrived, index, &cookie, &offer, out),
             _ => self.counts.cookie += 1,
         }
+    }
+
+    /// The association that a cookie came to: the one that it made, or the one of its source.
+    fn of_cookie(&self, arrived: &Arrived<'_>, cookie: &Cookie<'_>) -> Option<u32> {
+        let (source, port) = (arrived.source.ip(), arrived.packet.header.source_port);
+        let own = self.tagged(cookie.local_tag).filter(|index| {
+            let own = self.association(*index);
+            own.is_some_and(|it| it.peer_port == port && it.path_of(source).is_some())
+        });
+        own.or_else(|| self.owner(source, port))
     }
 
     /// Whether a COOKIE ECHO that must stand behind AUTH does (RFC 4895 §6.3): the keys follow
@@ -238,7 +264,7 @@ impl Endpoint {
     ) {
         let source = cookie.source.ip();
         let mut addresses = offer.addresses.iter().chain([&source]);
-        let has_owner = addresses.any(|it| self.peer(*it, cookie.peer_port).is_some());
+        let has_owner = addresses.any(|it| self.owner(*it, cookie.peer_port).is_some());
         let is_taken = has_owner || self.tagged(cookie.local_tag).is_some();
         if is_taken || !self.settings.listens {
             self.counts.cookie += 1;
@@ -247,7 +273,8 @@ impl Endpoint {
         let (tag, tsn) = (cookie.local_tag, cookie.local_tsn);
         let mut association = self.fresh_association(cookie.peer_port, tag, tsn);
         association.adopt(arrived.now, offer, cookie.source);
-        let Some(index) = self.insert(association) else {
+        let is_crowding = !self.budget.is_known(source) && self.is_crowding(source);
+        let Some(index) = (!is_crowding).then(|| self.insert(association)).flatten() else {
             self.counts.full += 1;
             return self.refuse(arrived, offer.tag, &Cause::OutOfResource, out);
         };

@@ -47,6 +47,7 @@
 
 mod arrived;
 mod association;
+mod budget;
 pub mod codec;
 mod cookie;
 mod effects;
@@ -61,6 +62,7 @@ pub use association::{
     AddressRequest, Answer, Message, Outgoing, PATHS_MAX, Part, PathState, PathStatus, Reliability,
     Request, Scheduler, State, Status,
 };
+pub use budget::Answers;
 pub use effects::{
     AddressChange, Failure, Icmp, IcmpError, In, Indication, Lost, Out, Packet, Reconfiguration,
     Transmit,

@@ -367,3 +367,101 @@ fn a_packet_from_an_address_that_is_no_more_does_not_end_the_association() {
     assert_eq!(told(&answers(&mut world.ends[1], world.now, packet)[0]), (1, ABORT, 1, None));
     assert_eq!(world.ends[1].status(ids[1]).unwrap().state, State::Established);
 }
+
+fn host(network: u8, number: u16) -> IpAddr {
+    let [high, low] = number.to_be_bytes();
+    [10, network, high, low].into()
+}
+
+/// §5.4: who lists another's address in an INIT does not have it, and keeps nobody out.
+#[test]
+fn an_address_that_a_stranger_listed_is_still_its_owners() {
+    let mut world = world(1);
+    let (stranger, owner) = (host(7, 1), host(8, 1));
+    let mut listed = Vec::new();
+    Parameter::Address(owner).write(&mut listed);
+    let greet = |world: &mut World, from: IpAddr, tag: u32, listed: &[u8]| {
+        let packet = packet_from(from, 1, 0, &[Chunk::Init(init(tag, 5_000, listed))]);
+        let init_ack = answers(&mut world.ends[1], world.now, packet).remove(0);
+        assert_eq!(kinds(&init_ack), [INIT_ACK]);
+        let own = initiate_tag(&init_ack);
+        let cookie = parameter(&init_ack, 7);
+        let echo = packet_from(from, 1, own, &[Chunk::CookieEcho(&cookie)]);
+        world.ends[1].step(world.now, echo, &mut Vec::new());
+        own
+    };
+    greet(&mut world, stranger, 5, &listed);
+    let own = greet(&mut world, owner, 6, &[]);
+    let server = &mut world.ends[1];
+    assert_eq!(server.associations().count(), 2);
+    // What comes from it is its own association's, and the stranger never confirms it.
+    let data = Data { flags: DataFlags(3), tsn: 1, stream: 0, ssn: 0, ppid: 1, payload: b"mine" };
+    let mut out = Vec::new();
+    server.step(world.now, packet_from(owner, 1, own, &[Chunk::Data(data)]), &mut out);
+    let came = out.iter().filter_map(|it| match it {
+        Out::Indicate(id, Indication::Data(..)) => Some(*id),
+        _ => None,
+    });
+    let came: Vec<_> = came.collect();
+    assert_eq!(came.len(), 1);
+    let paths = server.status(came[0]).unwrap().paths;
+    assert_eq!((paths.len(), paths[0].address), (1, owner));
+}
+
+/// §12.2.4: a flood of INITs and of packets out of the blue is answered no oftener than it may be,
+/// and a peer that is known by its address is answered all the while.
+#[test]
+fn floods_from_forged_sources_are_answered_so_often_and_known_peers_always() {
+    let mut world = world(1);
+    let server = &mut world.ends[1];
+    server.set_answers(sctp::Answers { of_source: 10, of_strangers: 1_000 }, [host(1, 1)]);
+    let (mut forged, mut known, mut one) = (0, 0, 0);
+    let blue = Data { flags: DataFlags(3), tsn: 1, stream: 0, ssn: 0, ppid: 1, payload: b"x" };
+    for tick in 0..10_000u16 {
+        let now = Time::ZERO + MS * u32::from(tick) / 10;
+        let is_init = tick % 2 == 0;
+        let init = || Chunk::Init(init(5, 5_000, &[]));
+        let chunk = if is_init { init() } else { Chunk::Data(blue) };
+        let tag = u32::from(!is_init);
+        forged += answers(server, now, packet_from(host(2, tick), 1, tag, &[chunk])).len();
+        one += answers(server, now, packet_from(host(3, 1), 1, 0, &[init()])).len();
+        if tick % 100 == 0 {
+            known += answers(server, now, packet_from(host(1, 1), 1, 0, &[init()])).len();
+        }
+    }
+    assert_eq!(known, 100);
+    assert!((20..=31).contains(&one), "a second's rate and what may come at once: {one}");
+    assert!((1_900..=2_000).contains(&(forged + one)), "{forged}");
+    assert_eq!(server.counts().unanswered, 20_000 - (forged + one) as u64);
+}
+
+/// What associations there may be is not one host's: where room is short, who has most gets no more.
+#[test]
+fn a_host_does_not_take_all_places() {
+    let mut world = world(1);
+    let parameters = Parameters::rfc9260();
+    world.ends[1].set_limits(parameters, true, 100);
+    world.ends[1].set_answers(sctp::Answers { of_source: 1_000, of_strangers: 10_000 }, []);
+    let mut greet = |from: IpAddr, port: u16| {
+        let packet = |tag, chunk| {
+            let In::Packet(mut packet) = packet_from(from, 1, tag, &[chunk]) else { panic!() };
+            let mut bytes = packet.bytes.to_vec();
+            bytes[..2].copy_from_slice(&port.to_be_bytes());
+            bytes[8..12].fill(0);
+            sctp::codec::seal(&mut bytes);
+            packet.bytes = bytes.into();
+            In::Packet(packet)
+        };
+        let ask = packet(0, Chunk::Init(init(5, 5_000, &[])));
+        let init_ack = answers(&mut world.ends[1], world.now, ask).remove(0);
+        let (tag, cookie) = (initiate_tag(&init_ack), parameter(&init_ack, 7));
+        let before = world.ends[1].associations().count();
+        let echo = packet(tag, Chunk::CookieEcho(&cookie));
+        world.ends[1].step(world.now, echo, &mut Vec::new());
+        world.ends[1].associations().count() > before
+    };
+    let greedy = (1..=200).filter(|port| greet(host(7, 1), *port)).count();
+    let others = (1..=30).filter(|number| greet(host(8, *number), 1)).count();
+    assert!((45..=55).contains(&greedy), "{greedy}");
+    assert_eq!(others, 30);
+}

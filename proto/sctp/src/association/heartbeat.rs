@@ -117,6 +117,8 @@ impl Association {
         if path.state == PathState::Unconfirmed {
             path.state = PathState::Active;
             path.errors = 0;
+            self.has_other_paths = true; // the address is its own from now on
+            let path = &mut self.paths[index];
             path.begin_search(cx.now);
             let address = path.address;
             cx.indicate(Indication::NetworkStatusChange(address, PathState::Active));

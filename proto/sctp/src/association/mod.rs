@@ -259,6 +259,11 @@ impl Association {
         self.unread = old.unread;
     }
 
+    /// Whether the far end has answered from that address.
+    pub(crate) fn has_confirmed(&self, address: IpAddr) -> bool {
+        self.paths.iter().any(|path| path.address == address && path.is_confirmed())
+    }
+
     pub(crate) fn add_path(&mut self, now: Time, address: IpAddr, encapsulation_port: u16) {
         if self.path_of(address).is_none() && self.paths.len() < PATHS_MAX {
             let parameters = self.parameters.path;

@@ -187,6 +187,11 @@ impl Path {
     }
 
     /// RTO doubles after a time-out (RFC 9260 §6.3.3 E2).
+    /// Whether the far end has answered from its address (RFC 9260 §5.4).
+    pub(crate) const fn is_confirmed(&self) -> bool {
+        !matches!(self.state, PathState::Unconfirmed)
+    }
+
     pub(crate) fn back_off(&mut self) {
         self.rto = (self.rto * 2).min(self.parameters.rto_max);
     }
