@@ -178,7 +178,8 @@ impl Function for Gateway {
     fn step(&mut self, now: Time, input: In<'_>, out: &mut Effects) {
         match input {
             In::Message { flow, bytes } if flow.transport == Transport::Tcp => {
-                self.links.stream_message(&flow, bytes, &mut self.inputs);
+                let message = (&flow, bytes);
+                self.links.stream_message(message, &mut self.inputs, (&self.facts, out));
             }
             In::Message { flow, bytes } => {
                 if self.links.owns(&flow) {

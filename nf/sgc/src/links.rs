@@ -70,6 +70,8 @@ pub(crate) struct Links {
     retries: BTreeSet<(Time, PeerId)>,
     /// Newcomers that claim a peer whose association stands; one a peer.
     challenges: BTreeMap<PeerId, challenge::Challenge>,
+    /// The same over TCP.
+    waiting: BTreeMap<PeerId, stream::Waiting>,
     reconnect: Duration,
     pub(crate) doorway: Option<Doorway>,
     seed: Seed,
@@ -86,6 +88,7 @@ impl Links {
             associations: BTreeMap::new(),
             retries: BTreeSet::new(),
             challenges: BTreeMap::new(),
+            waiting: BTreeMap::new(),
             reconnect: reconnect(config),
             doorway: None,
             seed,
@@ -133,6 +136,7 @@ impl Links {
     /// A peer goes, and its association with it.
     pub(crate) fn remove(&mut self, now: Time, id: PeerId, out: &mut Effects) {
         self.close(now, id, out);
+        self.forget_waiting(id, out);
         self.forget_retry(id);
         self.rows.remove(&id);
     }
@@ -190,6 +194,7 @@ impl Links {
     /// The M3UA process has given an association up: it takes it for lost already.
     pub(crate) fn abort(&mut self, now: Time, id: PeerId, out: &mut Effects) {
         self.close(now, id, out);
+        self.forget_waiting(id, out);
         self.rest(now, id, "its heartbeat stopped");
     }
 
@@ -215,6 +220,9 @@ impl Links {
             return;
         }
         self.retries.clear();
+        for id in self.waiting.keys().copied().collect::<Vec<_>>() {
+            self.forget_waiting(id, out);
+        }
         for id in self.rows.keys().copied().collect::<Vec<_>>() {
             match self.rows.get(&id).and_then(|link| link.way) {
                 Some(Way::Association(association)) => self.shut_down(now, association),
@@ -296,6 +304,7 @@ impl Links {
         out: &mut Effects,
     ) {
         self.challenges_due(now, facts, told);
+        self.waiting_due(now, told, out);
         while let Some((at, id)) = self.retries.first().copied().filter(|(at, _)| *at <= now) {
             self.retries.remove(&(at, id));
             let Some(link) = self.rows.get_mut(&id) else { continue };
@@ -319,7 +328,12 @@ impl Links {
     pub(crate) fn deadline(&self) -> Option<Time> {
         let retry = self.retries.first().map(|(at, _)| *at);
         let doorway = self.doorway.as_ref().and_then(Doorway::deadline);
-        retry.into_iter().chain(doorway).chain(self.challenge_deadline()).min()
+        retry
+            .into_iter()
+            .chain(doorway)
+            .chain(self.challenge_deadline())
+            .chain(self.waiting_deadline())
+            .min()
     }
 
     /// Packets out.

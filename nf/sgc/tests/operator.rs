@@ -291,15 +291,15 @@ fn a_gateway_that_drains_sends_what_waits_before_it_leaves() {
 }
 
 #[test]
-fn a_connection_from_nowhere_is_refused_and_a_newer_one_takes_the_place_of_the_old() {
+fn a_connection_from_nowhere_is_refused_and_a_newer_one_takes_the_place_of_a_dead_one() {
     let (mut world, gateway, [a, _, b2]) = site(SITE);
     world.asp(Asp::of("10.9.9.9", GATEWAY, 1, 1));
     world.pass(ms(100));
     assert!(world.fact(gateway, "sgc_associations_refused_total") > 0);
     // Point code 1's ASP begins anew without its old connection having ended.
-    world.mute(a);
+    world.freeze(a);
     let again = world.asp(Asp::of("10.0.1.1", GATEWAY, 1, 1));
-    world.pass(ms(400));
+    world.pass(ms(5_000));
     world.at(b2, |asp, now| asp.send(now, 2, 1, 0));
     world.pass(ms(50));
     let came = [a, again].map(|asp| world.asp_of(asp).received.len());

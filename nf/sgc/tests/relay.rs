@@ -462,3 +462,34 @@ fn a_commit_changes_what_may_come_from_a_peer_and_its_association_stands() {
         .map(|why| world.fact(gateway, &format!("sgc_msus_screened_{why}_total")));
     assert_eq!(counted, [1, 1, 1, 1]);
 }
+
+#[test]
+fn a_connection_from_the_address_of_a_peer_that_lives_is_turned_away() {
+    let (mut world, gateway, [a, _, b2]) = site("override");
+    let before = world.asp_of(a).indications.len();
+    world.asp(Asp::of("10.0.1.1", GATEWAY, 1, 1));
+    world.pass(ms(400));
+    world.at(a, |asp, now| asp.send(now, 1, 2, 0));
+    world.pass(ms(100));
+    assert_eq!(world.asp_of(b2).received.len(), 1, "the one that stands is heard");
+    assert_eq!(world.asp_of(a).indications.len(), before, "and hears of nothing");
+    assert!(world.fact(gateway, "sgc_association_claims_refused_total") > 0);
+    assert_eq!(world.alarms(gateway), Vec::<String>::new());
+}
+
+#[test]
+fn a_connection_whose_peer_is_dead_gives_its_place_to_the_newcomer() {
+    let (mut world, gateway, [a, _, b2]) = site("override");
+    world.freeze(a);
+    let again = world.asp(Asp::of("10.0.1.1", GATEWAY, 1, 1));
+    world.pass(ms(1_500));
+    assert_eq!(world.asp_of(again).process.servers().count(), 1);
+    world.at(again, |asp, now| asp.send(now, 1, 2, 0));
+    world.pass(ms(100));
+    assert_eq!(world.asp_of(b2).received.len(), 0, "the newcomer waits unheard");
+    world.pass(ms(5_000));
+    world.at(again, |asp, now| asp.send(now, 1, 2, 0));
+    world.pass(ms(100));
+    assert_eq!(world.asp_of(b2).received.len(), 1);
+    assert_eq!(world.alarms(gateway), Vec::<String>::new());
+}
