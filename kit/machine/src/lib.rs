@@ -7,6 +7,7 @@
 
 pub mod bucket;
 pub mod identity;
+pub mod narrow;
 pub mod slots;
 mod time;
 mod wheel;

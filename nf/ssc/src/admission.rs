@@ -31,6 +31,7 @@
 //! [`CALL_SHARE`] registrations admitted under overload one call may come in whatever the delay.
 
 use crate::realm::{REALMS_MAX, RealmId};
+use machine::narrow::{micros, told};
 use machine::{Duration, Time};
 
 /// Length of a window.
@@ -225,7 +226,7 @@ impl Admission {
     pub fn whole(&mut self, now: Time) -> u16 {
         if self.whole < ALL && now >= self.whole_at {
             let steps = 1 + now.since(self.whole_at).as_millis() / WHOLE_STEP.as_millis();
-            let more = WHOLE_MORE * steps.min(u128::from(ALL / WHOLE_MORE)) as u16;
+            let more = WHOLE_MORE * u16::try_from(steps).unwrap_or(ALL).min(ALL / WHOLE_MORE);
             self.whole = (self.whole + more).min(ALL);
             self.whole_at = now + WHOLE_STEP;
         }
@@ -278,13 +279,13 @@ impl Admission {
     pub fn admits(&mut self, class: Class) -> Option<Turn> {
         let Some((account, full, none)) = class.line() else { return Some(Turn::Now) };
         let delay = if class == Class::Call { self.call_delay() } else { self.delay };
-        let half_us = (self.target.as_micros() as u64 / 2).max(1);
-        let delay_us = delay.as_micros() as u64;
+        let half_us = (micros(self.target) / 2).max(1);
+        let delay_us = micros(delay);
         let (full_us, none_us) = (half_us * u64::from(full), half_us * u64::from(none));
         let share = u64::from(WHOLE) * none_us.saturating_sub(delay_us) / (none_us - full_us);
         // An account instead of a die: of four at 25 % exactly one is admitted.
         let saved = &mut self.accounts[account];
-        *saved += share.min(u64::from(WHOLE)) as u32;
+        *saved += told(share, WHOLE).min(WHOLE);
         let is_due = *saved >= WHOLE;
         if is_due {
             *saved -= WHOLE;

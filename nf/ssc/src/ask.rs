@@ -278,8 +278,9 @@ fn identity(shard: u16, key: Key) -> String {
 
 fn read_identity(text: &str) -> Option<(u16, Key)> {
     let mut words = text.split('-').map(|word| unhex(word.as_bytes()));
-    let shard = words.next()?? as u16;
-    let (index, generation) = (words.next()?? as u32, words.next()?? as u32);
+    let shard = u16::try_from(words.next()??).ok()?;
+    let mut half = || u32::try_from(words.next()??).ok();
+    let (index, generation) = (half()?, half()?);
     words.next().is_none().then_some((shard, Key { index, generation }))
 }
 

@@ -12,6 +12,7 @@ use crate::config;
 use crate::realm::CAPTURE_PORT;
 use crate::token::hex;
 use authentication::Password;
+use machine::narrow::told;
 use machine::{Duration, Time};
 use runtime::{Effects, Flow, Transport};
 use std::net::SocketAddr;
@@ -48,7 +49,7 @@ pub struct Capture {
     octets_max: usize,
     buffer: Vec<u8>,
     /// Ends of the packets in the buffer; kept only where each goes alone.
-    ends: Vec<u32>,
+    ends: Vec<usize>,
     flush_at: Time,
     /// The connection is down until then.
     down_until: Time,
@@ -114,8 +115,8 @@ impl Capture {
         if self.flow.is_none() {
             return;
         }
-        let is_whole =
-            self.whole == ALL || seen.trail.is_some_and(|t| (t as u16) % ALL < self.whole);
+        let is_whole = self.whole == ALL
+            || seen.trail.is_some_and(|t| t % u64::from(ALL) < u64::from(self.whole));
         if !is_whole && !tells(seen.bytes) {
             self.thinned += 1;
         } else {
@@ -149,7 +150,7 @@ impl Capture {
             },
             source: seen.source,
             destination: seen.destination,
-            seconds: (micros / 1_000_000) as u32,
+            seconds: told(micros / 1_000_000, u32::MAX),
             micros: (micros % 1_000_000) as u32,
             kind,
             capture_id: self.capture_id,
@@ -160,7 +161,7 @@ impl Capture {
         .write(&mut self.buffer);
         self.captured += 1;
         if !self.is_stream() {
-            self.ends.push(self.buffer.len() as u32);
+            self.ends.push(self.buffer.len());
         }
     }
 
@@ -185,7 +186,7 @@ impl Capture {
         } else {
             let mut start = 0;
             for &end in &self.ends {
-                let packet = &self.buffer[start as usize..end as usize];
+                let packet = &self.buffer[start..end];
                 out.send(flow, |bytes| bytes.extend_from_slice(packet));
                 start = end;
             }

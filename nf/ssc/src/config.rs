@@ -9,6 +9,7 @@ use crate::realm::{
 };
 pub use crate::shield::config::Shield;
 use config::Issue;
+use machine::narrow;
 use manipulation::{RuleConfig, Rules};
 use runtime::{ClientAuth, Flow, PortId, PortSpec, TlsSpec, Transport};
 use schemars::JsonSchema;
@@ -400,7 +401,7 @@ impl Ssc {
                     port = (port + 1) % PORTS_MAX;
                 }
                 taken[port] = true;
-                doors.push((RealmId(index as u16), PortId(port as u16), address));
+                doors.push((RealmId(narrow::index(index)), PortId(narrow::index(port)), address));
             }
         }
         doors
@@ -528,8 +529,10 @@ impl Ssc {
     }
 
     fn validate_next_hops(&self, issues: &mut Vec<Issue>) {
+        counted("next_hop", self.next_hop.len(), issues);
         for (index, hop) in self.next_hop.iter().enumerate() {
             let at = format!("next_hop[{index}]");
+            counted(&format!("{at}.targets"), hop.targets.len(), issues);
             let twice = self.next_hop[..index].iter().any(|other| other.name == hop.name);
             named(&hop.name, twice, &at, issues);
             let realm = self.realm.iter().find(|realm| realm.name == hop.realm);
@@ -555,6 +558,7 @@ impl Ssc {
     }
 
     fn validate_routes(&self, issues: &mut Vec<Issue>) {
+        counted("route", self.route.len(), issues);
         for (index, route) in self.route.iter().enumerate() {
             let at = format!("route[{index}]");
             if !self.realm.iter().any(|realm| realm.name == route.from) {
@@ -661,6 +665,13 @@ impl Tls {
             verify: self.verify_servers,
             ..TlsSpec::default()
         }
+    }
+}
+
+/// They are numbered in two octets.
+fn counted(at: &str, count: usize, issues: &mut Vec<Issue>) {
+    if count >= usize::from(u16::MAX) {
+        issues.push(Issue::new(at, "more than 65,534", "use several functions"));
     }
 }
 

@@ -9,6 +9,8 @@
 //! This page routes: what comes in goes to the transactions, what they pass on goes to the block
 //! of the standard that deals with it; everything leaves through [`wire`].
 #![forbid(unsafe_code)]
+#![warn(clippy::cast_possible_truncation)]
+#![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod admission;
 mod ask;
@@ -239,7 +241,7 @@ impl Controller {
                 };
                 match ruled.and_then(size::checked) {
                     Ok(message) => {
-                        out.about(merged::absorb(0, message.call_id()) as u32);
+                        out.about(machine::narrow::half(merged::absorb(0, message.call_id())));
                         self.arrived(&Arrived { now, flow, realm, message, raw: bytes }, out);
                     }
                     Err(offence) => {

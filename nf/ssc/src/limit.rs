@@ -18,6 +18,7 @@ use crate::config::{CallLimit, Resources, Ssc};
 use crate::realm::RealmId;
 use machine::Time;
 use machine::bucket::{Bucket, Rate};
+use machine::narrow::index;
 use subscribers::Subscribers;
 
 /// The answer to what exceeds a limit, unless the configuration says otherwise: the called side
@@ -227,7 +228,7 @@ impl Limits {
         let known = self.counters.iter().position(|c| c.kind == kind && c.name == name);
         if let Some(at) = known {
             self.counters[at].limit = limit;
-            return at as u16;
+            return index(at);
         }
         let unused = |c: &Counter| c.live == 0 && !c.limit.is_on();
         let counter = Counter {
@@ -240,11 +241,11 @@ impl Limits {
         };
         if self.counters.len() < COUNTERS_MAX {
             self.counters.push(counter);
-            return (self.counters.len() - 1) as u16;
+            return index(self.counters.len() - 1);
         }
         let Some(at) = self.counters.iter().position(unused) else { return NONE };
         self.counters[at] = counter;
-        at as u16
+        index(at)
     }
 
     /// Lets a call in, or says which limit it exceeds. Nothing is taken from any limit unless all

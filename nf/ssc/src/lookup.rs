@@ -3,6 +3,7 @@
 
 use crate::Controller;
 use crate::realm::{RealmId, Realms};
+use machine::narrow::index;
 use machine::{Duration, Time};
 use runtime::{Answer, Effects, Flow, Query, Transport};
 use sip::Uri;
@@ -38,7 +39,7 @@ impl Lookups {
     pub(crate) fn new(hops: &crate::next_hop::NextHops, now: Time) -> Self {
         let rows = hops.rows().iter().enumerate().flat_map(|(n, hop)| {
             hop.domains.iter().map(move |(target, uri)| Lookup {
-                hop: n as u16,
+                hop: index(n),
                 target: *target,
                 realm: hop.realm,
                 uri: uri.clone(),

@@ -7,6 +7,7 @@
 
 use crate::Controller;
 use crate::token::mix;
+use machine::narrow::{halves, slot};
 use machine::slots::Key;
 use sip::Message;
 
@@ -53,24 +54,22 @@ pub(crate) fn absorb(hash: u64, text: &[u8]) -> u64 {
     const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
     let fold = |hash: u64, [low, high]: [u64; 2]| {
         let product = u128::from(hash ^ low) * u128::from(hash.rotate_left(32) ^ high ^ ODD);
-        product as u64 ^ (product >> 64) as u64
+        let [low, high] = halves(product);
+        low ^ high
     };
-    let halves = |octets: &[u8; 16]| {
-        let word = u128::from_le_bytes(*octets);
-        [word as u64, (word >> 64) as u64]
-    };
+    let pair = |octets: &[u8; 16]| halves(u128::from_le_bytes(*octets));
     let (words, rest) = text.as_chunks::<16>();
-    let hash = words.iter().fold(hash, |hash, word| fold(hash, halves(word)));
+    let hash = words.iter().fold(hash, |hash, word| fold(hash, pair(word)));
     let mut last = [0; 16];
     last[..rest.len()].copy_from_slice(rest);
-    mix(fold(hash, halves(&last)) ^ text.len() as u64)
+    mix(fold(hash, pair(&last)) ^ text.len() as u64)
 }
 
 impl Controller {
     /// Whether the request came already, by another way, and still runs.
     pub(crate) fn is_merged(&self, message: &Message<'_>) -> bool {
         let hash = self.merged.hash(message);
-        let row = self.merged.rows[hash as usize % REMEMBERED];
+        let row = self.merged.rows[slot(hash, REMEMBERED)];
         let same = |relay: &crate::call::relay::Relay| {
             relay.initial
                 && relay.cseq_up == message.cseq().number
@@ -82,6 +81,6 @@ impl Controller {
     /// Remembers a request outside of dialogs.
     pub(crate) fn remember(&mut self, message: &Message<'_>, relay: Key) {
         let hash = self.merged.hash(message);
-        self.merged.rows[hash as usize % REMEMBERED] = Row { hash, relay };
+        self.merged.rows[slot(hash, REMEMBERED)] = Row { hash, relay };
     }
 }

@@ -7,6 +7,7 @@
 
 use crate::config::{self, Target};
 use crate::realm::{RealmId, Realms};
+use machine::narrow::index;
 use machine::{Duration, Time};
 use runtime::Flow;
 use sip::overload::Feedback;
@@ -112,7 +113,7 @@ impl NextHops {
                 failures_max: hop.probe_failures.max(1),
             };
             for (n, target) in hop.targets.iter().enumerate() {
-                let n = n as u16;
+                let n = index(n);
                 match Target::parse(target) {
                     Ok(Target::Address(address)) => {
                         let door = realms.door_for(realm, address.transport, address.socket);
@@ -171,7 +172,7 @@ impl NextHops {
             let up = move |(_, endpoint): &(usize, &Endpoint)| {
                 endpoint.health == Health::Up && !endpoint.withholds(draw)
             };
-            let row = move |(n, endpoint): (usize, &Endpoint)| (n as u16, hop.realm, endpoint.flow);
+            let row = move |(n, endpoint): (usize, &Endpoint)| (index(n), hop.realm, endpoint.flow);
             hop.endpoints.iter().enumerate().skip(first.into()).filter(up).map(row)
         })
     }
@@ -227,7 +228,7 @@ impl NextHops {
             for (e, endpoint) in hop.endpoints.iter_mut().enumerate() {
                 if endpoint.probe_at <= now {
                     endpoint.probe_at = now + interval;
-                    let probed = Probed { hop: h as u16, target: e as u16, changes };
+                    let probed = Probed { hop: index(h), target: index(e), changes };
                     return Some((probed, endpoint.flow));
                 }
             }

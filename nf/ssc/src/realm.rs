@@ -5,6 +5,7 @@
 
 use crate::config;
 use crate::write::Set;
+use machine::narrow::index;
 use runtime::{Flow, PortId, Transport};
 use std::fmt;
 use std::net::SocketAddr;
@@ -13,9 +14,10 @@ use std::str::FromStr;
 /// Realms in one controller at most.
 pub const REALMS_MAX: usize = 256;
 /// Ports are numbered below this; a door's number is a hash of its address.
-pub const PORTS_MAX: usize = 4096;
+pub const PORTS_MAX: usize = 1 << PORT_BITS;
+const PORT_BITS: u16 = 12;
 /// The port that captured messages leave by.
-pub const CAPTURE_PORT: PortId = PortId(PORTS_MAX as u16);
+pub const CAPTURE_PORT: PortId = PortId(1 << PORT_BITS);
 
 /// Index of a realm in the configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -184,8 +186,8 @@ impl Realms {
             .realm
             .iter()
             .enumerate()
-            .map(|(index, realm)| Realm {
-                id: RealmId(index as u16),
+            .map(|(n, realm)| Realm {
+                id: RealmId(index(n)),
                 name: realm.name.clone(),
                 side: realm.side,
                 trusted: realm.trusted,
@@ -199,7 +201,7 @@ impl Realms {
         let mut by_port = vec![(u16::MAX, u16::MAX); PORTS_MAX];
         for (realm, port, address) in config.doors() {
             let row = &mut rows[usize::from(realm.0)];
-            by_port[usize::from(port.0)] = (realm.0, row.doors.len() as u16);
+            by_port[usize::from(port.0)] = (realm.0, index(row.doors.len()));
             let section = &config.realm[usize::from(realm.0)];
             // RFC 5923 §5: only where both sides show a certificate.
             let is_mutual = section.tls.as_ref().is_some_and(|tls| tls.verify_clients);

@@ -34,6 +34,7 @@ use crate::realm::RealmId;
 use crate::token::{Side, TOKEN_BYTES, Token};
 use binding::same_contact;
 use index::Index;
+use machine::narrow::half;
 use machine::slots::{Key, Slots};
 use machine::{Duration, Time};
 use runtime::{Flow, Transport};
@@ -251,7 +252,7 @@ impl Registrar {
     }
 
     fn identified(&self, identity: &[u8]) -> impl Iterator<Item = (Key, &Binding)> {
-        let hash = self.hash.hash(identity) as u32;
+        let hash = half(self.hash.hash(identity));
         self.identities.find(hash).filter_map(|slot| {
             let key = self.bindings.user_of(slot)?;
             Some((key, self.bindings.at(key)?))
@@ -418,9 +419,9 @@ impl Registrar {
     /// Puts an active binding into the indices.
     fn list(&mut self, key: Key) {
         let Some(binding) = self.bindings.at(key) else { return };
-        self.identities.insert(self.hash.hash(binding.aor()) as u32, key.index);
+        self.identities.insert(half(self.hash.hash(binding.aor())), key.index);
         for alias in aliases(binding.associated()) {
-            self.identities.insert(self.hash.hash(&alias) as u32, key.index);
+            self.identities.insert(half(self.hash.hash(&alias)), key.index);
         }
         self.link(key);
     }
@@ -430,9 +431,9 @@ impl Registrar {
         let Some(binding) = self.bindings.at(key).filter(|binding| binding.is_active()) else {
             return;
         };
-        self.identities.remove(self.hash.hash(binding.aor()) as u32, key.index);
+        self.identities.remove(half(self.hash.hash(binding.aor())), key.index);
         for alias in aliases(binding.associated()) {
-            self.identities.remove(self.hash.hash(&alias) as u32, key.index);
+            self.identities.remove(half(self.hash.hash(&alias)), key.index);
         }
         self.unlink(key);
     }

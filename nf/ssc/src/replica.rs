@@ -19,6 +19,7 @@ use crate::call::{Call, Kind, State};
 use crate::limit::Limits;
 use crate::token::mix;
 use machine::Time;
+use machine::narrow::{halves, told};
 use machine::slots::{Key, Told};
 use replica::field::{self, Fields};
 use runtime::{Effects, Mirrored, Waiting};
@@ -130,7 +131,7 @@ pub(crate) fn write_key(out: &mut Vec<u8>, key: Key) {
 pub(crate) fn read_key(fields: &[u8]) -> Option<Key> {
     let find = |wanted| {
         let found = Fields::new(fields).find(|&(tag, _)| tag == wanted);
-        found.map(|(_, value)| field::read(value) as u32)
+        found.map(|(_, value)| told(field::read(value), u32::MAX))
     };
     Some(Key { index: find(tag::INDEX)?, generation: find(tag::GENERATION)? })
 }
@@ -302,7 +303,8 @@ impl Controller {
                 let realms = self.realms.rows().len();
                 let Some(call) = self.calls.put(key) else { return };
                 let find = |wanted| Fields::new(fields).find(|&(tag, _)| tag == wanted);
-                let units = find(tag::UNITS).map_or(0, |(_, units)| field::read(units) as u16);
+                let units =
+                    find(tag::UNITS).map_or(0, |(_, units)| told(field::read(units), u16::MAX));
                 let hop = find(tag::HOP).map_or(&b""[..], |(_, hop)| hop);
                 call.grant = self.limits.read_grant(units, hop);
                 let is_whole = restore(call, fields)
@@ -320,9 +322,10 @@ impl Controller {
 }
 
 fn record(call: &Call, out: &mut Vec<u8>) {
+    let [low, high] = halves(call.secret);
     let numbers = [
-        (tag::SECRET_LOW, (call.secret & u128::from(u64::MAX)) as u64),
-        (tag::SECRET_HIGH, (call.secret >> 64) as u64),
+        (tag::SECRET_LOW, low),
+        (tag::SECRET_HIGH, high),
         (tag::KIND, u64::from(call.kind == Kind::Subscription)),
         (tag::STARTED, call.started.as_nanos()),
         (tag::ANSWERED, call.answered.as_nanos()),
@@ -361,7 +364,7 @@ fn restore(call: &mut Call, fields: &[u8]) -> bool {
             tag::SESSION_END => call.session_end = Time::from_nanos(number),
             tag::CALL_END => call.call_end = Time::from_nanos(number),
             tag::REFER_UNTIL => call.refer_until = Time::from_nanos(number),
-            tag::FORKS_SEEN => call.forks_seen = number as u8,
+            tag::FORKS_SEEN => call.forks_seen = told(number, u8::MAX),
             tag::ACK => call.ack = Some(value.into()),
             tag::UNDERWAY => call.underway = Some(value.into()),
             tag::LEG_A => legs += u8::from(call.a.restore(value)),

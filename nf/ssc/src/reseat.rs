@@ -8,6 +8,7 @@ use crate::Controller;
 use crate::config::Ssc;
 use crate::realm::{RealmId, Realms};
 use machine::Time;
+use machine::narrow::index;
 use machine::slots::Key;
 use runtime::Effects;
 
@@ -22,7 +23,7 @@ impl Moves {
 
     /// Whether every realm kept its index.
     pub(crate) fn are_none(&self) -> bool {
-        let stays = |(n, to): (usize, &Option<RealmId>)| *to == Some(RealmId(n as u16));
+        let stays = |(n, to): (usize, &Option<RealmId>)| *to == Some(RealmId(index(n)));
         self.0.iter().enumerate().all(stays)
     }
 

@@ -4,6 +4,7 @@ use crate::config;
 use crate::next_hop::{Draw, NextHops};
 use crate::realm::{RealmId, Realms};
 use machine::Time;
+use machine::narrow::index;
 use machine::slots::Key;
 use regex::bytes::Regex;
 use runtime::{Flow, Transport};
@@ -78,7 +79,7 @@ impl Routes {
                 method: route.method.iter().map(|m| m.clone().into_bytes()).collect(),
                 user: route.user.as_deref().and_then(|user| Regex::new(user).ok()),
                 host: route.host.clone().map(String::into_bytes),
-                to: route.to.iter().filter_map(hop).map(|hop| hop as u16).collect(),
+                to: route.to.iter().filter_map(hop).map(index).collect(),
                 reject: route.reject,
             })
         });
@@ -94,14 +95,14 @@ impl Routes {
         draw: Draw,
     ) -> Result<Way, NoWay> {
         let found = self.rows.iter().position(|route| route.matches(from, message));
-        let Some(index) = found else { return Err(NoWay::Refused(404)) };
-        let route = &self.rows[index];
+        let Some(at) = found else { return Err(NoWay::Refused(404)) };
+        let route = &self.rows[at];
         if route.to.is_empty() {
             return Err(NoWay::Refused(route.reject));
         }
         let secure = message.uri().is_some_and(|uri| uri.scheme == Scheme::Sips);
         let Draw { now, dice } = draw;
-        let start = Plan { route: index as u16, hop: 0, target: 0, secure, dice };
+        let start = Plan { route: index(at), hop: 0, target: 0, secure, dice };
         self.at_plan(start, hops, now).ok_or_else(|| {
             let wanted = Plan { dice: Draw::EXEMPT, ..start };
             let open = Plan { secure: false, ..wanted };
@@ -151,7 +152,7 @@ impl Routes {
             let will_do = move |flow: &Flow| !plan.secure || flow.transport == Transport::Tls;
             let usable = hops.usable(hop, first, draw).filter(move |(_, _, flow)| will_do(flow));
             usable.map(move |(target, realm, flow)| {
-                (Plan { hop: n as u16, target, ..plan }, realm, flow)
+                (Plan { hop: index(n), target, ..plan }, realm, flow)
             })
         })
     }

@@ -58,7 +58,10 @@ impl Controller {
         };
         let grace = number("grace_s")?.map(|seconds| Duration::from_secs(seconds.into()));
         let overdraft = number("overdraft")?.unwrap_or_default();
-        self.purse.status = number("status")?.map_or(self.purse.status, |status| status as u16);
+        self.purse.status = match number("status")?.map(u16::try_from) {
+            None => self.purse.status,
+            Some(status) => status.map_err(|_| wrong("status"))?,
+        };
         let drawer = &mut self.purse.drawer;
         drawer.join(now, grace.map(|grace| Terms { grace, overdraft }));
         if self.mirror.is_standby() {
@@ -131,6 +134,7 @@ fn read_grant(text: &str) -> Option<Grant> {
     let mut words = text.split(' ');
     let mut next = || words.next()?.parse::<u64>().ok();
     let (keeper, life, stamp) = (next()?, next()?, Time::from_nanos(next()?));
-    let (serial, block, spare) = (next()?, next()? as u32, next()? as u32);
+    let serial = next()?;
+    let (block, spare) = (u32::try_from(next()?).ok()?, u32::try_from(next()?).ok()?);
     Some(Grant { keeper, life, stamp, serial, block, spare })
 }

@@ -13,6 +13,7 @@ use crate::realm::RealmId;
 use crate::token::hex;
 use crate::wire::Field;
 use crate::{Controller, write};
+use machine::narrow::{half, micros, slot};
 use machine::{Duration, Time};
 use runtime::{Effects, Flow, Transport};
 use sip::transaction::KeyedHash;
@@ -76,8 +77,8 @@ impl Shed {
     }
 
     fn remembers(&self, name: u64) -> bool {
-        let set = self.refused.get(name as usize % SETS);
-        set.is_some_and(|set| set.contains(&((name >> 32) as u32)))
+        let set = self.refused.get(slot(name, SETS));
+        set.is_some_and(|set| set.contains(&(half(name >> 32))))
     }
 
     /// Whether it was not remembered yet.
@@ -86,7 +87,7 @@ impl Shed {
             self.refused = vec![[0; WAYS]; SETS].into_boxed_slice();
         }
         self.acks_until = now + ACK_MAX;
-        let (set, half) = (&mut self.refused[name as usize % SETS], (name >> 32) as u32);
+        let (set, half) = (&mut self.refused[slot(name, SETS)], half(name >> 32));
         let is_new = !set.contains(&half);
         if is_new {
             set.rotate_right(1);
@@ -175,7 +176,7 @@ impl Controller {
                 self.feedback.count(now, self.admission.call_delay(), true);
             }
         }
-        out.about(name as u32);
+        out.about(half(name));
         self.refuse_unread(now, &flow, (&peek, &via, name), bytes, out);
         true
     }
@@ -188,7 +189,7 @@ impl Controller {
             let is_over = call.name.is_some_and(|name| self.shed.remembers(name));
             let door = self.realms.door(call.flow.port).filter(|_| !is_over);
             if let Some(realm) = door.map(|door| door.realm) {
-                let waited_us = now.since(call.at).as_micros() as u64;
+                let waited_us = micros(now.since(call.at));
                 self.wire.facts.observe(Fact::QueueDelay, waited_us);
                 self.read(now, call.flow, realm, &call.bytes, out);
             }
@@ -265,7 +266,7 @@ impl Controller {
         out: &Effects,
     ) {
         self.wire.received(now, flow, Some(trail), bytes);
-        let delay_us = self.admission.call_delay().as_micros() as u64;
+        let delay_us = micros(self.admission.call_delay());
         let fields = [
             ("status", Field::Number(503)),
             ("text", Field::Text(b"overload: messages wait too long")),
@@ -286,7 +287,7 @@ impl Controller {
         self.waiting.waited(if is_off { Duration::ZERO } else { delay });
         let whole = self.admission.whole(now);
         self.wire.capture.whole = if self.config.overload.thin_captures { whole } else { ALL };
-        self.wire.facts.observe(Fact::QueueDelay, delay.as_micros() as u64);
+        self.wire.facts.observe(Fact::QueueDelay, micros(delay));
     }
 }
 

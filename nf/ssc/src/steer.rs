@@ -5,6 +5,7 @@
 //! calls meet his binding. A request to a binding names the shard in its Request-URI.
 
 use crate::token::Token;
+use machine::narrow::{index, slot};
 use memchr::memmem;
 use sip::transaction::shard_of;
 
@@ -29,7 +30,7 @@ pub(crate) fn steer(bytes: &[u8], shards: u16) -> Option<u16> {
     let start = memchr::memchr(b'<', party).map_or(0, |at| at + 1);
     let end = party[start..].iter().position(|b| b"<>;".contains(b));
     let uri = &party[start..end.map_or(party.len(), |end| start + end)];
-    Some((hash(uri) % u64::from(shards)) as u16)
+    Some(index(slot(hash(uri), shards.into())))
 }
 
 /// The value of the first line with that name, long or compact.

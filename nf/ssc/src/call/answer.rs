@@ -12,6 +12,7 @@ use crate::token::{FORKS_MAX, Side};
 use crate::wire::Field;
 use crate::write::{self, Set};
 use crate::{Arrived, Controller, User};
+use machine::narrow::micros;
 use machine::slots::Key;
 use machine::{Duration, Time};
 use runtime::Effects;
@@ -149,7 +150,7 @@ impl Controller {
         }
         if !relay.ringing && relay.method == Method::Invite {
             relay.ringing = true;
-            let delay = at.now.since(relay.started).as_micros() as u64;
+            let delay = micros(at.now.since(relay.started));
             self.wire.facts.observe(Fact::PostDialDelay, delay);
         }
     }
@@ -266,7 +267,7 @@ impl Controller {
         call.answered = at.now;
         let session = relay.session;
         self.wire.facts.add(Fact::CallsAnswered, 1);
-        let ringing_us = at.now.since(call.started).as_micros() as u64;
+        let ringing_us = micros(at.now.since(call.started));
         let fields = [("leg", Field::Text(b"a")), ("after_us", Field::Number(ringing_us))];
         self.wire.event(at.now, &upstream, trail, "CallAnswered", &fields);
         self.session_agreed(at, call_key, session);

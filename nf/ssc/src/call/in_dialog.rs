@@ -44,7 +44,7 @@ impl Controller {
         }
         let key = self.calls.user_of(token.index)?;
         let call = self.calls.at(key)?;
-        let same = key.generation as u16 & 0x7fff == token.generation;
+        let same = key.generation & 0x7fff == u32::from(token.generation);
         (same && call.check(token.side) == token.check).then_some((key, token.side))
     }
 

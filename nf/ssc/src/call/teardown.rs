@@ -7,6 +7,7 @@ use crate::facts::Fact;
 use crate::token::Side;
 use crate::wire::Field;
 use crate::{Controller, User};
+use machine::narrow::millis;
 use machine::slots::Key;
 use machine::{Duration, Time};
 use runtime::Effects;
@@ -222,8 +223,7 @@ impl Controller {
             let seconds = now.since(call.answered).as_secs();
             self.wire.facts.observe(Fact::CallSeconds, seconds);
             let flow = call.a.flow;
-            let fields =
-                [("duration_ms", Field::Number(now.since(call.answered).as_millis() as u64))];
+            let fields = [("duration_ms", Field::Number(millis(now.since(call.answered))))];
             self.wire.event(now, &flow, call.trail(), "CallEnded", &fields);
         }
         if let Some(relay) = call.invite.filter(|&relay| !self.is_waiting(relay)) {

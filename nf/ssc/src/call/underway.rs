@@ -17,6 +17,7 @@ use super::relay::{Phase, Relay};
 use crate::replica::flow;
 use crate::token::Side;
 use crate::{Arrived, Controller, User};
+use machine::narrow::told;
 use machine::slots::Key;
 use machine::{Duration, Time};
 use replica::field::{self, Fields};
@@ -118,7 +119,8 @@ impl<'a> Underway<'a> {
                 Stage::Asked { request, branch: find(tag::BRANCH)?.try_into().ok()? }
             }
             (None, reply) => {
-                Stage::Answered { reply: reply?, cseq: field::read(find(tag::CSEQ)?) as u32 }
+                let cseq = told(field::read(find(tag::CSEQ)?), u32::MAX);
+                Stage::Answered { reply: reply?, cseq }
             }
         };
         let from = if field::read(find(tag::FROM)?) == 0 { Side::A } else { Side::B };

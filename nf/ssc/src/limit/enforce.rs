@@ -7,6 +7,7 @@ use crate::refusal::Refusal;
 use crate::route::Way;
 use crate::{Arrived, Controller};
 use machine::Time;
+use machine::narrow::index;
 use machine::slots::Key;
 use runtime::{Flow, Transport};
 use serde_json::{Value, json};
@@ -34,7 +35,8 @@ impl Limits {
         let lists = |header| message.lists(header, b"100rel");
         let is_reliable = lists(Header::Supported) || lists(Header::Require);
         let flow = if is_reliable { units.reliable } else { 0 };
-        let lines = memchr::memmem::find_iter(message.body(), b"\nm=").count() as u16;
+        let lines = memchr::memmem::find_iter(message.body(), b"\nm=").count();
+        let lines = index(lines);
         let media = units.media.saturating_mul(lines.saturating_sub(1));
         units.call.saturating_add(way).saturating_add(flow).saturating_add(media)
     }
@@ -150,7 +152,8 @@ impl Controller {
             units: self.limits.cost(at.flow.transport, at.message),
         };
         // Rates are those of arrivals: a pause of the machine takes nothing from anybody.
-        let waited_ns = self.admission.delay().as_nanos() as u64; // a minute at most
+        let waited_ns = self.admission.delay().as_nanos();
+        let waited_ns = u64::try_from(waited_ns).unwrap_or(u64::MAX);
         let arrived = Time::from_nanos(at.now.as_nanos().saturating_sub(waited_ns));
         pooled.and_then(|()| self.limits.admit(arrived, &asking)).or_else(|excess| {
             if is_emergency {

@@ -2,6 +2,7 @@
 
 use super::{Asking, Grant, Kind, Limits};
 use crate::Controller;
+use machine::narrow::index;
 use machine::slots::Key;
 use sip::NameAddr;
 
@@ -14,7 +15,7 @@ impl Limits {
     /// What a call of another node takes: it is counted by [`Limits::count`].
     pub(crate) fn read_grant(&self, units: u16, hop: &[u8]) -> Grant {
         let is_it = |c: &super::Counter| c.kind == Kind::NextHop && c.name.as_bytes() == hop;
-        let hop = self.counters.iter().position(is_it).map_or(super::NONE, |at| at as u16);
+        let hop = self.counters.iter().position(is_it).map_or(super::NONE, index);
         Grant { hop, units, ..Grant::default() }
     }
 

@@ -10,6 +10,7 @@ use crate::realm::RealmId;
 use hashbrown::HashMap;
 use machine::Time;
 use machine::bucket::Bucket;
+use machine::narrow::slot;
 
 /// Subscribers with a call or a used rate, of one shard.
 pub const SUBSCRIBERS_MAX: usize = 1 << 20;
@@ -134,7 +135,7 @@ impl Subscribers {
             }
             None if is_full => {
                 self.shared.resize_with(SHARED, Row::default);
-                return number(SUBSCRIBERS_MAX + (who % SHARED as u64) as usize);
+                return number(SUBSCRIBERS_MAX + slot(who, SHARED));
             }
             None => {
                 self.rows.push(row);

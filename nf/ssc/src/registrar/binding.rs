@@ -7,6 +7,7 @@ use super::source::Links;
 use crate::call::leg::NOWHERE;
 use crate::realm::RealmId;
 use machine::Time;
+use machine::narrow::index;
 use machine::slots::Reuse;
 use runtime::Flow;
 use sip::{NameAddr, Params};
@@ -103,7 +104,7 @@ impl Binding {
         }
         let mut end = 0;
         for (slot, text) in self.ends.iter_mut().zip(texts) {
-            end += text.len() as u16;
+            end += index(text.len());
             *slot = end;
         }
         self.text = texts.concat().into();

@@ -6,6 +6,7 @@ use super::binding::{Binding, Text};
 use crate::realm::RealmId;
 use crate::replica::{REGISTRAR, flow, read_key, tell_record, write_key};
 use machine::Time;
+use machine::narrow::told;
 use machine::slots::Told;
 use replica::field::{self, Fields};
 use runtime::Effects;
@@ -157,9 +158,9 @@ fn restore(binding: &mut Binding, fields: &[u8]) {
     for (tag, value) in Fields::new(fields) {
         let number = field::read(value);
         match tag {
-            tag::REALM => binding.realm = RealmId(number as u16),
-            tag::CSEQ => binding.cseq = number as u32,
-            tag::GRANTED => binding.granted_s = number as u32,
+            tag::REALM => binding.realm = RealmId(told(number, u16::MAX)),
+            tag::CSEQ => binding.cseq = told(number, u32::MAX),
+            tag::GRANTED => binding.granted_s = told(number, u32::MAX),
             tag::FLOW => binding.flow = flow::read(value),
             tag::CALL_ID => binding.call_id = number,
             tag::REGISTERED => binding.registered = Time::from_nanos(number),

@@ -6,6 +6,7 @@ use super::Registrar;
 use super::index::spread;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
+use machine::narrow::half;
 use machine::slots::Key;
 use runtime::Flow;
 use std::net::IpAddr;
@@ -113,6 +114,6 @@ impl Registrar {
         bytes[18..20].copy_from_slice(&flow.port.0.to_le_bytes());
         bytes[20] = flow.transport as u8;
         bytes[21..].copy_from_slice(&flow.conn.0.to_le_bytes());
-        self.hash.hash(&bytes) as u32
+        half(self.hash.hash(&bytes))
     }
 }

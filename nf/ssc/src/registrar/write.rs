@@ -6,6 +6,7 @@ use super::binding::{Binding, write_features};
 use crate::token::TOKEN_BYTES;
 use crate::write::{Set, line, number};
 use machine::Time;
+use machine::narrow::millis;
 use machine::slots::Key;
 use sip::view::{Contact, OPTION_OUTBOUND};
 use sip::{Header, Message, NameAddr};
@@ -63,7 +64,7 @@ impl Registrar {
             out.extend_from_slice(b"Contact: ");
             out.extend_from_slice(binding.contact());
             out.extend_from_slice(b";expires=");
-            let left_ms = binding.expires.since(now).as_millis() as u64;
+            let left_ms = millis(binding.expires.since(now));
             number(out, left_ms.div_ceil(1000));
             out.extend_from_slice(b"\r\n");
             if newest.is_none_or(|newest| newest.expires <= binding.expires) {

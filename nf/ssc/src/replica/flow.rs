@@ -2,6 +2,7 @@
 //! it opens another one.
 
 use crate::call::NOWHERE;
+use machine::narrow::told;
 use replica::field::{self, Fields};
 use runtime::{ConnId, Flow, PortId, Transport};
 use std::net::SocketAddr;
@@ -46,7 +47,7 @@ pub(crate) fn read(fields: &[u8]) -> Flow {
     let mut flow = NOWHERE;
     for (tag, value) in Fields::new(fields) {
         match tag {
-            tag::PORT => flow.port = PortId(field::read(value) as u16),
+            tag::PORT => flow.port = PortId(told(field::read(value), u16::MAX)),
             tag::TRANSPORT => {
                 let number = field::read(value);
                 let all = [Transport::Udp, Transport::Tcp, Transport::Tls];

@@ -3,6 +3,7 @@
 use super::{Leg, NOBODY, Span};
 use crate::realm::RealmId;
 use crate::replica::flow;
+use machine::narrow::{half, told};
 use machine::slots::Key;
 use replica::field::{self, Fields};
 
@@ -29,7 +30,7 @@ fn span((start, end): Span) -> u64 {
 
 /// A binding: it has the same key at both nodes.
 const fn key(number: u64) -> Key {
-    Key { index: (number >> 32) as u32, generation: number as u32 }
+    Key { index: half(number >> 32), generation: half(number) }
 }
 
 fn unspan(number: u64) -> Span {
@@ -77,14 +78,14 @@ impl Leg {
         for (tag, value) in Fields::new(fields) {
             let number = field::read(value);
             match tag {
-                tag::REALM => self.realm = RealmId(number as u16),
+                tag::REALM => self.realm = RealmId(told(number, u16::MAX)),
                 tag::FLOW => self.flow = flow::read(value),
                 tag::BINDING => self.binding = key(number),
                 tag::SEEN => self.seen = flow::read_address(value).map(Box::new),
-                tag::FORK => self.fork = number as u8,
-                tag::LOCAL_CSEQ => self.local_cseq = number as u32,
-                tag::REMOTE_CSEQ => self.remote_cseq = number as u32,
-                tag::INVITE_CSEQ => self.invite_cseq = number as u32,
+                tag::FORK => self.fork = told(number, u8::MAX),
+                tag::LOCAL_CSEQ => self.local_cseq = told(number, u32::MAX),
+                tag::REMOTE_CSEQ => self.remote_cseq = told(number, u32::MAX),
+                tag::INVITE_CSEQ => self.invite_cseq = told(number, u32::MAX),
                 tag::TEXT => self.text.extend_from_slice(value),
                 tag::TARGET_END => self.target_end = offset(number),
                 tag::ROUTES_END => self.routes_end = offset(number),
