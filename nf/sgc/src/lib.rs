@@ -10,6 +10,8 @@
 //! This page routes: what comes in goes to the links, which tell the M3UA process; what that wants
 //! is sent, relayed to another peer, or given to a user of this node.
 #![forbid(unsafe_code)]
+#![warn(clippy::cast_possible_truncation)]
+#![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod alarms;
 mod apply;

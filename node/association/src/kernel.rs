@@ -232,7 +232,8 @@ impl Kernel {
             stream: message.stream,
             flags,
             ppid: message.ppid.to_be(),
-            context: message.context as u32,
+            // The kernel gives it back; ours are small.
+            context: u32::try_from(message.context).unwrap_or(u32::MAX),
             association: number(id),
         };
         let failure = match self.socket.send(&info, &message.payload) {

@@ -37,7 +37,8 @@ pub(crate) fn read(socket: &SctpSocket, association: i32) -> Option<Status> {
     let length = socket.get(GET_PEER_ADDRS, &mut list).ok()?;
     let mut paths = Vec::new();
     let mut at = 8;
-    for _ in 0..word(&list, 4).min(PATHS_MAX as u32) {
+    let count = usize::try_from(word(&list, 4)).unwrap_or(PATHS_MAX);
+    for _ in 0..count.min(PATHS_MAX) {
         let Some((address, octets)) = list.get(at..length).and_then(read_sockaddr) else { break };
         at += octets;
         paths.extend(path(socket, association, address, primary));

@@ -15,6 +15,8 @@
 //! [`Doorway::flush`]. All associations of an endpoint live on the first shard
 //! ([`Doorway::steer`]).
 #![forbid(unsafe_code)]
+#![warn(clippy::cast_possible_truncation)]
+#![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod config;
 mod doorway;

@@ -12,6 +12,8 @@
 //!
 //! Messages that went over TLS carry protocol number [`TLS`] (22), as Kamailio writes them.
 #![forbid(unsafe_code)]
+#![warn(clippy::cast_possible_truncation)]
+#![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod chunk;
 mod packet;

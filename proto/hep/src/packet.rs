@@ -110,7 +110,7 @@ impl<'a> Packet<'a> {
         append(out, Generic::AuthKey, cut(self.auth_key, 255));
         let room = PACKET_BYTES_MAX - (out.len() - start) - 6;
         append(out, Generic::Payload, cut(self.payload, room));
-        let length = (out.len() - start) as u16;
+        let length = length(out.len() - start);
         out[start + 4..start + 6].copy_from_slice(&length.to_be_bytes());
     }
 
@@ -135,6 +135,12 @@ fn v6(address: IpAddr) -> Ipv6Addr {
     }
 }
 
+/// A length as it stands on the wire; everything is cut before at what that can tell.
+fn length(octets: usize) -> u16 {
+    debug_assert!(octets <= PACKET_BYTES_MAX, "it was cut before");
+    u16::try_from(octets).unwrap_or(u16::MAX)
+}
+
 fn cut(bytes: &[u8], max: usize) -> &[u8] {
     &bytes[..bytes.len().min(max)]
 }
@@ -144,8 +150,9 @@ fn append(out: &mut Vec<u8>, row: Generic, body: &[u8]) {
     if body.is_empty() && row != Generic::Payload {
         return;
     }
-    let [high, low] = ((body.len() + 6) as u16).to_be_bytes();
-    out.extend_from_slice(&[0, 0, 0, row.number() as u8, high, low]);
+    let [high, low] = length(body.len() + 6).to_be_bytes();
+    let [above, number] = row.number().to_be_bytes();
+    out.extend_from_slice(&[0, 0, above, number, high, low]);
     out.extend_from_slice(body);
 }
 
@@ -166,14 +173,15 @@ const HEAD_V6: [u8; V6_TAIL + 53] = template(10, 5, 6, 16);
 
 /// Everything before correlation and payload, with all values zero. `N` follows from the length
 /// of an address.
-const fn template<const N: usize>(family: u8, from: u8, to: u8, address: usize) -> [u8; N] {
+const fn template<const N: usize>(family: u8, from: u8, to: u8, octets: u8) -> [u8; N] {
+    let address = octets as usize;
     let mut head = [0; N];
     (head[0], head[1], head[2], head[3]) = (b'H', b'E', b'P', b'3');
     (head[9], head[11], head[12]) = (1, 7, family);
     (head[16], head[18]) = (2, 7);
-    (head[23], head[25]) = (from, address as u8 + 6);
+    (head[23], head[25]) = (from, octets + 6);
     let second = 26 + address;
-    (head[second + 3], head[second + 5]) = (to, address as u8 + 6);
+    (head[second + 3], head[second + 5]) = (to, octets + 6);
     let tail = second + 6 + address;
     let mut i = 0;
     while i < TAIL.len() {

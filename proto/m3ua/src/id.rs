@@ -43,6 +43,11 @@ macro_rules! id {
 id!(PeerId);
 id!(ServerId);
 
+/// The place of a slot as part of a name; callers bound the slots far below.
+fn place(index: usize) -> u32 {
+    u32::try_from(index).unwrap_or(u32::MAX)
+}
+
 #[derive(Debug)]
 struct Slot<T> {
     generation: u32,
@@ -75,7 +80,7 @@ impl<I: Id, T> Table<I, T> {
         });
         let slot = &mut self.slots[index];
         slot.entry = Some(entry);
-        I::new(index as u32, slot.generation)
+        I::new(place(index), slot.generation)
     }
 
     pub(crate) fn remove(&mut self, id: I) -> Option<T> {
@@ -105,7 +110,7 @@ impl<I: Id, T> Table<I, T> {
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (I, &T)> {
         self.slots.iter().enumerate().filter_map(|(index, slot)| {
-            Some((I::new(index as u32, slot.generation), slot.entry.as_ref()?))
+            Some((I::new(place(index), slot.generation), slot.entry.as_ref()?))
         })
     }
 }

@@ -62,6 +62,8 @@
 //! assert_eq!(came, msu);
 //! ```
 #![forbid(unsafe_code)]
+#![warn(clippy::cast_possible_truncation)]
+#![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 pub mod codec;
 mod effects;

@@ -15,6 +15,11 @@ pub(crate) struct Flows {
     owners: [u16; FLOWS],
 }
 
+/// A member as an owner; no Application Server has so many that it could be `NOBODY`.
+fn owner(member: usize) -> u16 {
+    u16::try_from(member).unwrap_or(NOBODY)
+}
+
 /// How many flows each of `active` has, in a row and in all rows before it.
 struct Shares {
     row: Vec<usize>,
@@ -77,7 +82,7 @@ impl Flows {
             if self.owners[flow] == NOBODY {
                 let to = shares.poorest();
                 shares.row[to] += 1;
-                self.owners[flow] = active[to] as u16;
+                self.owners[flow] = owner(active[to]);
             }
         }
     }
@@ -98,7 +103,7 @@ impl Flows {
             let Some(flow) = flows.find(|flow| usize::from(self.owners[*flow]) == rich) else {
                 return;
             };
-            self.owners[flow] = active[to] as u16;
+            self.owners[flow] = owner(active[to]);
             shares.row[from] -= 1;
             shares.row[to] += 1;
             if evens_all {

@@ -60,9 +60,9 @@ impl Rules {
             issues.push(Fault::new("rule", what, "join rules with the same conditions"));
         }
         let mut compiled = Self { slots: vec![Vec::new(); 2 * realms.len()], ..Self::default() };
-        for (index, rule) in rules.iter().enumerate() {
+        for (index, rule) in (0u16..).zip(rules) {
             let mut compiler = Compiler { at: format!("rule[{index}]"), issues: &mut issues };
-            let rule = compiler.rule(rule, realms, &mut compiled.slots, index as u16);
+            let rule = compiler.rule(rule, realms, &mut compiled.slots, index);
             compiled.rules.push(rule);
         }
         let initials = |number: &u16| compiled.rules[usize::from(*number)].initials;
@@ -128,11 +128,11 @@ impl Compiler<'_> {
             let what = format!("no realm is called `{}`", wanted.unwrap_or_default());
             self.issue(".realm", what, format!("the realms are {}", realms.join(", ")));
         }
-        for (realm, name) in realms.iter().enumerate() {
+        for (realm, name) in (0u16..).zip(realms) {
             for direction in [Direction::In, Direction::Out] {
                 let is_realm = wanted.is_none_or(|wanted| wanted == *name);
                 if is_realm && rule.direction.is_none_or(|wanted| wanted == direction) {
-                    slots[slot(realm as u16, direction)].push(number);
+                    slots[slot(realm, direction)].push(number);
                 }
             }
         }

@@ -22,7 +22,9 @@ impl Groups {
 
     fn push(&mut self, start: usize, end: usize) {
         if self.count < GROUPS_MAX {
-            self.spans[self.count] = (start as u16, end as u16);
+            // No message has more octets than these can tell; what lay beyond has caught nothing.
+            let span = u16::try_from(start).ok().zip(u16::try_from(end).ok());
+            self.spans[self.count] = span.unwrap_or((0, 0));
             self.count += 1;
         }
     }

@@ -13,6 +13,8 @@
 //! A new action is a row in [`RuleConfig`]'s `do` (`config.rs`) and an arm in
 //! `action.rs`.
 #![forbid(unsafe_code)]
+#![warn(clippy::cast_possible_truncation)]
+#![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod action;
 mod compile;

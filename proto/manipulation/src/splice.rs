@@ -14,11 +14,11 @@ pub struct Splices {
 #[derive(Debug, Clone, Copy)]
 struct Splice {
     /// Where it begins in the message.
-    at: u32,
+    at: usize,
     /// Octets it leaves out.
-    length: u32,
+    length: usize,
     /// Where its text begins and ends.
-    text: (u32, u32),
+    text: (usize, usize),
 }
 
 impl Splice {
@@ -66,8 +66,7 @@ impl Splices {
         if !write(&mut self.text) {
             return self.text.truncate(start);
         }
-        let text = (start as u32, self.text.len() as u32);
-        let splice = Splice { at: at as u32, length: length as u32, text };
+        let splice = Splice { at, length, text: (start, self.text.len()) };
         // In order of place; at one place insertions first, in order of time. Mostly the last.
         let mut before = self.rows.len();
         while before > 0 && self.rows[before - 1].is_behind(&splice) {
@@ -81,10 +80,10 @@ impl Splices {
         out.reserve(message.len() + self.text.len());
         let mut at = 0;
         for splice in &self.rows {
-            let start = splice.at as usize;
+            let start = splice.at;
             out.extend_from_slice(&message[at..start.max(at)]);
-            out.extend_from_slice(&self.text[splice.text.0 as usize..splice.text.1 as usize]);
-            at = at.max(start + splice.length as usize);
+            out.extend_from_slice(&self.text[splice.text.0..splice.text.1]);
+            at = at.max(start + splice.length);
         }
         out.extend_from_slice(&message[at..]);
     }

@@ -5,6 +5,7 @@ use crate::association::{Incoming, State};
 use crate::codec::{self, ChunkType, HEADER_BYTES};
 use crate::effects::{Icmp, IcmpError, Lost, Out, Packet};
 use crate::endpoint::Endpoint;
+use crate::id::low16;
 use crate::offer::is_unicast;
 use core::net::{IpAddr, SocketAddr};
 use machine::Time;
@@ -102,7 +103,7 @@ impl Endpoint {
             Some(octets.iter().fold(0u32, |word, octet| word << 8 | u32::from(*octet)))
         };
         let (Some(ports), Some(tag)) = (word(0), word(4)) else { return };
-        let Some(index) = self.peer(icmp.destination, ports as u16) else { return };
+        let Some(index) = self.peer(icmp.destination, low16(ports.into())) else { return };
         let Some(association) = self.association(index) else { return };
         // An INIT is quoted long after it was answered only by those who have kept it (§10 ICMP8).
         let is_waiting = association.state == State::CookieWait;
@@ -111,7 +112,7 @@ impl Endpoint {
             0 => is_init && word(HEADER_BYTES + 4) == Some(association.local_tag),
             tag => tag == association.peer_tag,
         };
-        if !is_ours || (ports >> 16) as u16 != self.settings.port {
+        if !is_ours || low16(u64::from(ports) >> 16) != self.settings.port {
             self.counts.tag += 1;
             return;
         }

@@ -32,7 +32,9 @@ impl<'a> Cookie<'a> {
         let at = out.len();
         out.extend_from_slice(&[0; MAC_BYTES]);
         out.extend_from_slice(&self.created.as_nanos().to_be_bytes());
-        out.extend_from_slice(&(self.life.as_nanos() as u64).to_be_bytes());
+        out.extend_from_slice(
+            &u64::try_from(self.life.as_nanos()).unwrap_or(u64::MAX).to_be_bytes(),
+        );
         for word in [self.local_tag, self.local_tsn, self.tie_tags.0, self.tie_tags.1] {
             out.extend_from_slice(&word.to_be_bytes());
         }
@@ -65,7 +67,7 @@ impl<'a> Cookie<'a> {
             local_tsn: word(20),
             tie_tags: (word(24), word(28)),
             peer_port: (word(32) >> 16) as u16,
-            source: SocketAddr::new(address, word(32) as u16),
+            source: SocketAddr::new(address, crate::id::low16(word(32).into())),
             init,
         })
     }

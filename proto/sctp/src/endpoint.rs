@@ -69,6 +69,11 @@ pub enum Refused {
     Exists,
 }
 
+/// A slot's place as the number of its association; they are bounded far below.
+fn number(index: usize) -> u32 {
+    u32::try_from(index).unwrap_or(u32::MAX)
+}
+
 #[derive(Debug, Default)]
 struct Slot {
     generation: u32,
@@ -297,9 +302,10 @@ impl Endpoint {
     /// The associations there are.
     pub fn associations(&self) -> impl Iterator<Item = AssociationId> + '_ {
         let slots = self.slots.iter().enumerate();
-        slots
-            .filter(|(_, slot)| slot.association.is_some())
-            .map(|(index, slot)| AssociationId { index: index as u32, generation: slot.generation })
+        slots.filter(|(_, slot)| slot.association.is_some()).map(|(index, slot)| AssociationId {
+            index: number(index),
+            generation: slot.generation,
+        })
     }
 
     fn index(&self, id: AssociationId) -> Option<u32> {
@@ -545,7 +551,7 @@ impl Endpoint {
         if self.timers.len() > STALE_TIMERS_MIN + STALE_TIMERS_FACTOR * live {
             let slots = self.slots.iter().enumerate();
             let entries = slots.flat_map(|(index, slot)| {
-                slot.armed.iter().map(move |at| Reverse((*at, index as u32)))
+                slot.armed.iter().map(move |at| Reverse((*at, number(index))))
             });
             self.timers = entries.collect();
         }

@@ -28,14 +28,32 @@ impl core::fmt::Display for AssociationId {
     }
 }
 
+/// A number of 64 bits as it stands on the wire.
+#[allow(clippy::cast_possible_truncation, reason = "the wire has the low bits of a number")]
+pub(crate) const fn low32(number: u64) -> u32 {
+    number as u32
+}
+
+/// The same for numbers of 16 bits.
+#[allow(clippy::cast_possible_truncation, reason = "the wire has the low bits of a number")]
+pub(crate) const fn low16(number: u64) -> u16 {
+    number as u16
+}
+
+/// How far one TSN is behind another, as a place in memory.
+#[allow(clippy::cast_possible_truncation, reason = "a window of TSNs has 16 bits, memory 64")]
+pub(crate) const fn place(distance: u64) -> usize {
+    distance as usize
+}
+
 /// `number`, of 32 bits on the wire, as the number of 64 bits that is nearest to `near`.
 pub(crate) const fn unwrap32(near: u64, number: u32) -> u64 {
-    near.wrapping_add(number.wrapping_sub(near as u32) as i32 as i64 as u64)
+    near.wrapping_add(number.wrapping_sub(low32(near)) as i32 as i64 as u64)
 }
 
 /// The same for numbers of 16 bits.
 pub(crate) const fn unwrap16(near: u64, number: u16) -> u64 {
-    near.wrapping_add(number.wrapping_sub(near as u16) as i16 as i64 as u64)
+    near.wrapping_add(number.wrapping_sub(low16(near)) as i16 as i64 as u64)
 }
 
 /// A number of 32 bits at the start of an unwrapped sequence: it can go back a whole turn.

@@ -44,6 +44,8 @@
 //! assert!(is_up);
 //! ```
 #![forbid(unsafe_code)]
+#![warn(clippy::cast_possible_truncation)]
+#![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod arrived;
 mod association;

@@ -12,6 +12,8 @@
 //! # Ok::<(), wire::Malformed>(())
 //! ```
 #![forbid(unsafe_code)]
+#![warn(clippy::cast_possible_truncation)]
+#![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod direction;
 mod line;

@@ -16,7 +16,8 @@ impl Sgc {
     fn tcp_doors(&self) -> Vec<(PortId, SocketAddr)> {
         let mut doors: Vec<(PortId, SocketAddr)> = Vec::new();
         for listen in self.tcp.listen.iter().take(usize::from(TCP_PORTS_MAX)) {
-            let mut port = fnv(listen.to_string().as_bytes()) as u16 % TCP_PORTS_MAX;
+            let [.., high, low] = fnv(listen.to_string().as_bytes()).to_be_bytes();
+            let mut port = u16::from_be_bytes([high, low]) % TCP_PORTS_MAX;
             while doors.iter().any(|(taken, _)| taken.0 == port) {
                 port = (port + 1) % TCP_PORTS_MAX;
             }

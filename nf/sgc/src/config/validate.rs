@@ -81,7 +81,7 @@ impl Sgc {
 
     fn validate_numbers(&self, issues: &mut Vec<Issue>) {
         let (t, l) = (&self.timers, &self.limits);
-        let pending = m3ua::PENDING_MESSAGES_MAX as u32;
+        let pending = u32::try_from(m3ua::PENDING_MESSAGES_MAX).unwrap_or(u32::MAX);
         let checks = [
             ("timers.t_ack_ms", t.t_ack_ms, 10, 3_600_000),
             ("timers.t_refused_ms", t.t_refused_ms, 10, 3_600_000),

@@ -83,7 +83,7 @@ impl Affected {
     #[must_use]
     pub const fn bounds(self) -> (PointCode, PointCode) {
         let mask = if self.mask < POINT_CODE_BITS { self.mask } else { POINT_CODE_BITS };
-        let wild = ((1u64 << mask) - 1) as u32;
+        let wild = (1u32 << mask) - 1;
         (PointCode(self.point_code.0 & !wild), PointCode(self.point_code.0 | wild))
     }
 
@@ -115,7 +115,8 @@ impl UserCause {
     /// From the parameter.
     #[must_use]
     pub const fn of(word: u32) -> Self {
-        Self { cause: (word >> 16) as u16, user: word as u16 }
+        let [a, b, c, d] = word.to_be_bytes();
+        Self { cause: u16::from_be_bytes([a, b]), user: u16::from_be_bytes([c, d]) }
     }
 
     /// As it stands on the wire.

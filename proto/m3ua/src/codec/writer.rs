@@ -91,7 +91,8 @@ impl<'o> Writer<'o> {
     /// Fills the length in.
     #[inline]
     pub fn end(self) {
-        let length = (self.out.len() - self.start) as u32;
+        // No message is longer than a few parameters of 65,535 octets.
+        let length = u32::try_from(self.out.len() - self.start).unwrap_or(u32::MAX);
         self.out[self.start + 4..self.start + HEADER_BYTES].copy_from_slice(&length.to_be_bytes());
     }
 }
@@ -118,7 +119,9 @@ impl Data<'_> {
         let length = TLV_BYTES + LABEL_BYTES + payload.len();
         let mut head = [0; TLV_BYTES + LABEL_BYTES];
         head[..2].copy_from_slice(&Tag::ProtocolData.number().to_be_bytes());
-        head[2..4].copy_from_slice(&(length as u16).to_be_bytes());
+        // The payload was cut at what the length can tell.
+        let told = u16::try_from(length).unwrap_or(u16::MAX);
+        head[2..4].copy_from_slice(&told.to_be_bytes());
         head[TLV_BYTES..].copy_from_slice(&data.label());
         writer.out.extend_from_slice(&head);
         writer.out.extend_from_slice(payload);

@@ -84,7 +84,7 @@ impl Process {
     pub(super) fn ss7_status(&mut self, network: Network, affected: Affected, cause: Cause) {
         match cause {
             Cause::Congestion(level) => {
-                let level = level.map(|level| level.min(CONGESTION_LEVEL_MAX as u8));
+                let level = level.map(|level| level.min(CONGESTION_LEVEL_MAX));
                 let table = self.ss7.entry(network).or_insert_with(Ss7Network::new);
                 let is_restarting = table.is_restarting;
                 // Where there are no levels, nothing tells the end of it either.

@@ -16,7 +16,7 @@ use crate::ranges::Ranges;
 use crate::settings::{Role, Side};
 
 /// Highest congestion level (RFC 4666 §3.4.4).
-pub(super) const CONGESTION_LEVEL_MAX: u32 = 3;
+pub(super) const CONGESTION_LEVEL_MAX: u8 = 3;
 
 /// Whether a destination can be reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -292,12 +292,11 @@ impl Process {
         message: &Message<'_>,
     ) -> Result<(), Complaint> {
         // Three octets are reserved.
-        let level = message.word(Tag::CongestionIndications).map(|word| word & 0xFF);
+        let level = message.word(Tag::CongestionIndications).map(|word| word.to_be_bytes()[3]);
         if level.is_some_and(|level| level > CONGESTION_LEVEL_MAX) {
             return Err(Complaint::new(ErrorCode::InvalidParameterValue));
         }
         let concerned = message.word(Tag::ConcernedDestination).map(PointCode::truncated);
-        let level = level.map(|level| level as u8);
         let found = self.peers.find(peer).map(|peer| &peer.settings);
         let sgp = found.filter(|settings| settings.role == Role::Asp);
         let number = sgp.map(|settings| settings.gateway);
@@ -330,7 +329,7 @@ impl Process {
     /// §1.4.6).
     pub(super) fn transport_congested(&mut self, peer: PeerId, level: u8) {
         let Some(found) = self.peers.find_mut(peer) else { return self.count(Fact::Stray) };
-        let level = level.min(CONGESTION_LEVEL_MAX as u8);
+        let level = level.min(CONGESTION_LEVEL_MAX);
         if core::mem::replace(&mut found.congestion, level) == level {
             return;
         }

@@ -183,7 +183,7 @@ impl Process {
             .range(RoutingContext(1)..)
             .zip(1..)
             .take_while(|((name, _), number)| name.0 == *number);
-        let free = RoutingContext(taken.count() as u32 + 1);
+        let free = RoutingContext(taken.last().map_or(1, |(_, number)| number + 1));
         let context = wanted.unwrap_or(free);
         let mut settings = ServerSettings::new(Side::There, Some(context), key);
         settings.mode = mode;

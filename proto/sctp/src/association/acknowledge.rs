@@ -94,7 +94,7 @@ impl Association {
     /// that is new among them. `None`: a block reaches beyond what was sent.
     fn gaps(&mut self, cx: &Context<'_>, sack: &Sack<'_>) -> Option<Option<usize>> {
         let offset = self.outbound.first; // index 0 of the ring, distance 1 from the ack
-        debug_assert_eq!(offset as u32, sack.cumulative_tsn_ack.wrapping_add(1));
+        debug_assert_eq!(crate::id::low32(offset), sack.cumulative_tsn_ack.wrapping_add(1));
         let len = self.outbound.ring.len();
         let reach = sack.gaps.iter().map(|(_, last)| usize::from(last)).max().unwrap_or(0);
         if reach > len {

@@ -13,7 +13,7 @@ use sha2::Sha256;
 const HMAC_SHA1: u16 = 1;
 const HMAC_SHA256: u16 = 3;
 /// The algorithms that we offer, the better one first.
-const OFFERED: [u8; 4] = [0, HMAC_SHA256 as u8, 0, HMAC_SHA1 as u8];
+const OFFERED: [u8; 4] = [0, HMAC_SHA256.to_be_bytes()[1], 0, HMAC_SHA1.to_be_bytes()[1]];
 /// Endpoint pair shared keys of an association at most.
 const KEYS_MAX: usize = 16;
 /// Octets of a random number (RFC 4895 §6.1).

@@ -6,6 +6,7 @@ use super::outbound::Flight;
 use crate::codec::{Chunk, ForwardTsn, Gaps, IForwardTsn, Skips};
 use crate::effects::{Context, Failure, Indication};
 use crate::id::unwrap32;
+use crate::id::{low16, low32, place};
 
 /// Octets of a packet that the list of a FORWARD-TSN leaves to headers and AUTH.
 const FORWARD_MARGIN: usize = 64;
@@ -73,7 +74,7 @@ impl Association {
             return;
         }
         self.advanced = self.advanced.max(self.outbound.first - 1);
-        let from = (self.advanced + 1 - self.outbound.first) as usize;
+        let from = place(self.advanced + 1 - self.outbound.first);
         let is_passed = |flight| matches!(flight, Flight::Abandoned | Flight::Acked);
         let passed = self.outbound.ring.range(from..).take_while(|entry| is_passed(entry.flight));
         let mut end = from;
@@ -95,7 +96,7 @@ impl Association {
     /// streams that it can name: the peer must hear of each number that it skips (RFC 3758 §3.5
     /// C4).
     pub(super) fn write_forward_tsn(&self, out: &mut Vec<u8>, limit: usize) {
-        let count = (self.advanced + 1 - self.outbound.first) as usize;
+        let count = place(self.advanced + 1 - self.outbound.first);
         let is_interleaved = self.outbound.is_interleaved;
         let item = if is_interleaved { 8 } else { 4 };
         let most = limit.saturating_sub(FORWARD_MARGIN) / item;
@@ -124,10 +125,10 @@ impl Association {
                 bytes.extend_from_slice(&u16::from(is_unordered).to_be_bytes());
                 bytes.extend_from_slice(&number.to_be_bytes());
             } else {
-                bytes.extend_from_slice(&(number as u16).to_be_bytes());
+                bytes.extend_from_slice(&low16(number.into()).to_be_bytes());
             }
         }
-        let new_cumulative_tsn = new_cumulative_tsn as u32;
+        let new_cumulative_tsn = low32(new_cumulative_tsn);
         if is_interleaved {
             let skips = Skips::new(&bytes);
             Chunk::IForwardTsn(IForwardTsn { new_cumulative_tsn, skips }).write(out);

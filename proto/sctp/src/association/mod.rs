@@ -57,6 +57,11 @@ use std::collections::VecDeque;
 /// Addresses of a peer at most.
 pub const PATHS_MAX: usize = 16;
 
+/// A path's place as entries of the ring have it: there are at most [`PATHS_MAX`].
+fn path_number(index: usize) -> u8 {
+    u8::try_from(index).unwrap_or(u8::MAX)
+}
+
 /// Where an association stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
@@ -294,7 +299,7 @@ impl Association {
         self.controls.iter_mut().for_each(|control| control.0 = moved(control.0));
         for entry in &mut self.outbound.ring {
             entry.was_elsewhere |= usize::from(entry.path) == index;
-            entry.path = moved(usize::from(entry.path)) as u8;
+            entry.path = path_number(moved(usize::from(entry.path)));
         }
     }
 

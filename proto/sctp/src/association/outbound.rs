@@ -4,6 +4,7 @@
 use super::scheduler::{Partial, Queue};
 use crate::codec::{DATA_BYTES, Data, DataFlags, I_DATA_BYTES, IData, padded};
 use crate::id::origin;
+use crate::id::{low16, low32};
 use bytes::Bytes;
 use machine::Time;
 use std::collections::VecDeque;
@@ -100,11 +101,11 @@ impl Sent {
     /// Appends it as DATA or I-DATA.
     #[inline]
     pub(crate) fn write(&self, tsn: u64, is_interleaved: bool, out: &mut Vec<u8>) {
-        let (tsn, stream, flags) = (tsn as u32, self.stream, self.flags);
+        let (tsn, stream, flags) = (low32(tsn), self.stream, self.flags);
         let payload = &self.payload[..];
         match is_interleaved {
             false => {
-                let ssn = self.number as u16;
+                let ssn = low16(self.number.into());
                 Data { flags, tsn, stream, ssn, ppid: self.ppid, payload }.write(out);
             }
             true => {
@@ -220,8 +221,8 @@ impl Outbound {
 
     /// The numbers of these streams begin anew; none listed: of all.
     pub(crate) fn reset(&mut self, streams: &[u16]) {
-        for (stream, next) in self.numbers.iter_mut().enumerate() {
-            if streams.is_empty() || streams.contains(&(stream as u16)) {
+        for (stream, next) in (0..=u16::MAX).zip(&mut self.numbers) {
+            if streams.is_empty() || streams.contains(&stream) {
                 *next = [0; 2];
             }
         }

@@ -3,7 +3,7 @@
 //! before it has ended.
 
 use crate::codec::DataFlags;
-use crate::id::{unwrap16, unwrap32};
+use crate::id::{low16, low32, unwrap16, unwrap32};
 use bytes::{Bytes, BytesMut};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -134,7 +134,7 @@ pub(crate) struct Reassembly {
 }
 
 /// Runs and messages held at most: each has a TSN of its own in the window.
-const ITEMS_MAX: usize = super::received::WINDOW as usize;
+const ITEMS_MAX: usize = crate::id::place(super::received::WINDOW);
 /// Octets of the receive buffer for each of them: what is tiny takes more memory than its octets.
 const ITEM_BYTES: usize = 16;
 /// As many may be held however small the buffer is.
@@ -394,7 +394,7 @@ impl Reassembly {
     ) {
         let group = 1 << 63 | u64::from(is_unordered) << 48 | u64::from(stream) << 32;
         let of_stream = (group, 0)..=(group | 0xFFFF_FFFF, u64::MAX);
-        let is_old = |key: &Key| (mid.wrapping_sub(key.0 as u32) as i32) >= 0;
+        let is_old = |key: &Key| (mid.wrapping_sub(low32(key.0)) as i32) >= 0;
         let keys: Vec<Key> =
             self.runs.range(of_stream).map(|(key, _)| *key).filter(is_old).collect();
         keys.iter().for_each(|key| self.forget(*key, deliver));
@@ -404,8 +404,8 @@ impl Reassembly {
     /// behind a number that will not come any more goes.
     pub(crate) fn reset(&mut self, streams: &[u16]) {
         let is_meant = |stream: u16| streams.is_empty() || streams.contains(&stream);
-        for (stream, next) in self.next.iter_mut().enumerate() {
-            if is_meant(stream as u16) {
+        for (stream, next) in (0..=u16::MAX).zip(&mut self.next) {
+            if is_meant(stream) {
                 *next = FIRST;
             }
         }
@@ -421,6 +421,6 @@ impl Reassembly {
 const fn unwrapped(next: u64, number: u32, is_interleaved: bool) -> u64 {
     match is_interleaved {
         true => unwrap32(next, number),
-        false => unwrap16(next, number as u16),
+        false => unwrap16(next, low16(number as u64)),
     }
 }

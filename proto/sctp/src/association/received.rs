@@ -1,5 +1,7 @@
 //! Which TSNs have come: the Cumulative TSN and a map of those beyond it (RFC 9260 §6.2, §6.7).
 
+use crate::id::{low16, low32, place};
+
 /// A TSN further ahead of the Cumulative TSN is dropped: a Gap Ack Block could not tell of it.
 pub(crate) const WINDOW: u64 = 65_535;
 /// Duplicates reported in one SACK.
@@ -45,7 +47,7 @@ impl Received {
     }
 
     const fn place(&self, tsn: u64) -> (usize, u64) {
-        let bit = tsn as usize & (self.bits.len() * 64 - 1);
+        let bit = place(tsn) & (self.bits.len() * 64 - 1);
         (bit / 64, 1 << (bit % 64))
     }
 
@@ -68,7 +70,7 @@ impl Received {
     /// Notes a duplicate for the next SACK.
     pub(crate) fn duplicate(&mut self, tsn: u64) {
         if self.duplicates.len() < DUPLICATES_MAX {
-            self.duplicates.push(tsn as u32);
+            self.duplicates.push(low32(tsn));
         }
     }
 
@@ -112,7 +114,7 @@ impl Received {
 
     /// Makes room for a bit at `tsn`.
     fn reach(&mut self, tsn: u64) {
-        let span = (tsn - self.cumulative) as usize + 1;
+        let span = place(tsn - self.cumulative) + 1;
         if span <= self.bits.len() * 64 {
             return;
         }
@@ -138,8 +140,8 @@ impl Received {
             }
             let end = self.seek(at, false);
             let (first, last) = (at - self.cumulative, end - 1 - self.cumulative);
-            out.extend_from_slice(&(first as u16).to_be_bytes());
-            out.extend_from_slice(&(last as u16).to_be_bytes());
+            out.extend_from_slice(&low16(first).to_be_bytes());
+            out.extend_from_slice(&low16(last).to_be_bytes());
             count += 1;
             at = end;
         }

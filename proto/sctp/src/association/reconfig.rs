@@ -9,6 +9,7 @@ use super::received::{Received, WINDOW};
 use super::{Association, State};
 use crate::codec::{Chunk, List, Parameter, Parameters, Reset, Response};
 use crate::effects::{Context, Indication, Reconfiguration};
+use crate::id::low32;
 use crate::id::{origin, unwrap32};
 use machine::Time;
 use std::collections::VecDeque;
@@ -130,7 +131,7 @@ impl Association {
         let Some((request, response)) = self.reconfig.waiting.pop_front() else { return };
         let number = self.reconfig.next;
         self.reconfig.next = number.wrapping_add(1);
-        let last_tsn = (self.outbound.next_tsn() - 1) as u32;
+        let last_tsn = low32(self.outbound.next_tsn() - 1);
         let until = cx.now + self.paths[self.data_path()].rto;
         self.reconfig.pending = Some(Pending { request, number, response, last_tsn, until });
         self.send_request();
@@ -294,9 +295,9 @@ impl Association {
         if is_sending || self.received.has_gaps() || !self.reassembly.is_empty() {
             return IN_PROGRESS;
         }
-        let next = (self.received.cumulative() as u32).wrapping_add(1).wrapping_add(HALF);
+        let next = low32(self.received.cumulative()).wrapping_add(1).wrapping_add(HALF);
         self.received = Received::new(origin(next) - 1);
-        self.reconfig.next_tsns = Some((self.outbound.next_tsn() as u32, next));
+        self.reconfig.next_tsns = Some((low32(self.outbound.next_tsn()), next));
         self.begin_numbers_anew(cx);
         PERFORMED
     }

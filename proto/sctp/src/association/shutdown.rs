@@ -48,7 +48,7 @@ impl Association {
     fn send_shutdown(&mut self, cx: &mut Context<'_>) {
         let chunk = match self.state {
             State::ShutdownSent => {
-                Chunk::Shutdown { cumulative_tsn_ack: self.received.cumulative() as u32 }
+                Chunk::Shutdown { cumulative_tsn_ack: crate::id::low32(self.received.cumulative()) }
             }
             _ => Chunk::ShutdownAck,
         };

@@ -203,7 +203,7 @@ impl Association {
         }
         self.advertised = self.window();
         let sack = Sack {
-            cumulative_tsn_ack: self.received.cumulative() as u32,
+            cumulative_tsn_ack: crate::id::low32(self.received.cumulative()),
             a_rwnd: self.advertised,
             gaps: Gaps::new(&gaps),
             duplicates: Words::new(&duplicates),
@@ -282,7 +282,7 @@ impl Association {
         entry.flight = Flight::Outstanding;
         entry.was_fast |= is_fast;
         entry.was_elsewhere |= usize::from(entry.path) != path;
-        entry.path = path as u8;
+        entry.path = super::path_number(path);
         entry.transmissions = entry.transmissions.saturating_add(1);
         entry.sent_at = cx.now;
         let size = entry.payload.len();
@@ -354,7 +354,7 @@ impl Association {
                 continue;
             }
             self.room(cx, draft, index, (kind, length));
-            self.outbound.emit(cx.now, index as u8, bytes);
+            self.outbound.emit(cx.now, super::path_number(index), bytes);
             let (Some(entry), Some(draft)) = (self.outbound.ring.back(), draft.as_mut()) else {
                 break;
             };

@@ -131,7 +131,9 @@ impl<'a> Cause<'a> {
                 out.extend_from_slice(&[0, 0]);
             }
             Self::MissingParameter(types) => {
-                out.extend_from_slice(&(types.len() as u32).to_be_bytes());
+                out.extend_from_slice(
+                    &u32::try_from(types.len()).unwrap_or(u32::MAX).to_be_bytes(),
+                );
                 out.extend_from_slice(types.bytes());
             }
             Self::StaleCookie(word) | Self::NoUserData(word) => {

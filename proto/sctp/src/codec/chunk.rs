@@ -346,7 +346,8 @@ fn sack<'a>(raw: &RawChunk<'a>) -> Result<Sack<'a>, Malformed> {
 }
 
 fn write_sack(out: &mut Vec<u8>, sack: &Sack<'_>) {
-    let counts = (sack.gaps.len() as u32) << 16 | (sack.duplicates.len() as u32 & 0xFFFF);
+    let count = |all: usize| u32::from(u16::try_from(all).unwrap_or(u16::MAX));
+    let counts = count(sack.gaps.len()) << 16 | count(sack.duplicates.len());
     for word in [sack.cumulative_tsn_ack, sack.a_rwnd, counts] {
         out.extend_from_slice(&word.to_be_bytes());
     }
