@@ -274,7 +274,8 @@ mod tests {
     #[test]
     fn each_exposure_is_named_with_its_place() {
         let text = format!(
-            "{QUIET}core_dumps = true\nfilter_system_calls = false\n[oam]\nlisten = \"0.0.0.0:8080\"\nallow_remote = true\n\
+            "{QUIET}core_dumps = true\nfilter_system_calls = false\n[oam]\n\
+             listen = \"0.0.0.0:8080\"\nallow_remote = true\n\
              metrics_open = true\n[sas]\nname = \"sas1\"\ndirectory = \"sas\"\n\
              listen = [\"udp:192.0.2.1:9060\"]\n"
         );

@@ -72,9 +72,9 @@ impl Keys {
         if keys.is_empty() { Err(KeysError::None) } else { Ok(Self(keys)) }
     }
 
-    /// The proofs that this end has each of the keys, the newest first: of a challenge that the other
-    /// end drew at random for this one time. `label` says to what end; no label is the begin of
-    /// another.
+    /// The proofs that this end has each of the keys, the newest first: of a challenge that the
+    /// other end drew at random for this one time. `label` says to what end; no label is the begin
+    /// of another.
     #[must_use]
     pub fn prove(&self, label: &[u8], challenge: &[u8]) -> Vec<Vec<u8>> {
         self.proofs(label, challenge).map(|proof| proof.as_ref().to_vec()).collect()

@@ -1,6 +1,6 @@
 //! A TLS server is greeted by real clients whose records somebody changes, cuts and mixes with
-//! octets of his own: nothing panics, what waits for its end stays bounded, and a handshake that nobody
-//! touched ends well.
+//! octets of his own: nothing panics, what waits for its end stays bounded, and a handshake that
+//! nobody touched ends well.
 
 use crate::script::Script;
 use driver::tls::{ClientAuth, Context, Progress, Session, TlsSpec};

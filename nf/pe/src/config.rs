@@ -48,8 +48,8 @@ pub struct Pe {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
     /// A file with a key a line, the newest first, relative to the site's directory: who has one of
-    /// them controls the forwarder. Absent: who may open its socket (its user, and root) does, where
-    /// no other control lives.
+    /// them controls the forwarder. Absent: who may open its socket (its user, and root) does,
+    /// where no other control lives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_file: Option<String>,
     /// What becomes of the forwarder when the site is ended in order: `stop` or `keep`. After a

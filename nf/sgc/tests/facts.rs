@@ -20,7 +20,8 @@ echo_service_indicators = [12]
 tcp = { listen = ["10.0.0.1:2905"] }
 timers = { t_r_ms = 1000, reconnect_ms = 100 }
 peer = [
-  { name = "a", role = "asp", transport = "tcp", addresses = ["10.0.1.1"], screening = { destinations = ["1..5", "9"], service_indicators = [3, 12] } },
+  { name = "a", role = "asp", transport = "tcp", addresses = ["10.0.1.1"],
+    screening = { destinations = ["1..5", "9"], service_indicators = [3, 12] } },
   { name = "b", role = "asp", transport = "tcp", addresses = ["10.0.2.1"] },
   { name = "sg", role = "sgp", transport = "tcp", addresses = ["10.0.3.1"], connect = true },
 ]

@@ -12,8 +12,8 @@ use std::path::Path;
 /// Connections that wait to be accepted.
 const BACKLOG: libc::c_int = 32;
 
-/// Listens at `path` with these rights: the socket has them before anybody can see it, since bind(2)
-/// gives the file the mode of the socket.
+/// Listens at `path` with these rights: the socket has them before anybody can see it, since
+/// bind(2) gives the file the mode of the socket.
 ///
 /// # Errors
 /// The kernel's; `InvalidInput`: the path does not fit.

@@ -268,8 +268,8 @@ impl Endpoint {
         self.settings.associations_max = most;
     }
 
-    /// How often those are answered that have no association, and the addresses that the user knows:
-    /// of peers that it has a name for.
+    /// How often those are answered that have no association, and the addresses that the user
+    /// knows: of peers that it has a name for.
     pub fn set_answers(&mut self, rates: Answers, known: impl IntoIterator<Item = IpAddr>) {
         self.budget.set_rates(rates);
         self.budget.set_known(known);

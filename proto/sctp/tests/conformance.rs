@@ -435,7 +435,8 @@ fn floods_from_forged_sources_are_answered_so_often_and_known_peers_always() {
     assert_eq!(server.counts().unanswered, 20_000 - (forged + one) as u64);
 }
 
-/// What associations there may be is not one host's: where room is short, who has most gets no more.
+/// What associations there may be is not one host's: where room is short, who has most of them gets
+/// no more.
 #[test]
 fn a_host_does_not_take_all_places() {
     let mut world = world(1);

@@ -95,7 +95,7 @@ impl Account {
         initgroups(&self.name, self.gid)?;
         setresgid(self.gid, self.gid, self.gid)?;
         if rights == Rights::UntilGivenUp {
-            // The saved user stays root: whoever gives it up loses all capabilities, in all threads.
+            // The saved user stays root: giving it up loses all capabilities, in all threads.
             setresuid(self.uid, self.uid, Uid::from_raw(0))?;
         } else {
             securebits::set_keepcaps(true).map_err(io::Error::other)?;
