@@ -13,7 +13,8 @@ use machine::bucket::{Bucket, Rate};
 use std::collections::BTreeSet;
 use std::hash::DefaultHasher;
 
-/// Sources share so many buckets by a keyed hash; two that meet share a rate.
+/// Sources share so many buckets by a keyed hash; two that meet share a rate. Those that the user
+/// knows have as many of their own, or a stranger that meets one would spend what that one has.
 const BUCKETS: usize = 4_096;
 /// A known source may be answered so many times as often as another.
 const KNOWN_FACTOR: u32 = 10;
@@ -49,7 +50,7 @@ impl Budget {
             rates: Answers::default(),
             known: BTreeSet::new(),
             strangers: Bucket::default(),
-            sources: vec![Bucket::default(); BUCKETS].into_boxed_slice(),
+            sources: vec![Bucket::default(); 2 * BUCKETS].into_boxed_slice(),
             key,
         }
     }
@@ -66,15 +67,16 @@ impl Budget {
         self.known.contains(&source)
     }
 
-    fn place(&self, source: IpAddr) -> usize {
+    fn place(&self, source: IpAddr, is_known: bool) -> usize {
         let mut hasher = DefaultHasher::new();
         hasher.write(&self.key);
         match source {
             IpAddr::V4(source) => hasher.write(&source.octets()),
             IpAddr::V6(source) => hasher.write(&source.octets()[..8]),
         }
-        usize::from(hasher.finish().to_le_bytes()[0]) << 4
-            | usize::from(hasher.finish().to_le_bytes()[1] & 15)
+        let [low, high, ..] = hasher.finish().to_le_bytes();
+        let place = usize::from(u16::from_le_bytes([low, high])) % BUCKETS;
+        place + if is_known { BUCKETS } else { 0 }
     }
 
     fn rates(&self, is_known: bool) -> (Rate, Rate) {
@@ -88,17 +90,43 @@ impl Budget {
     /// Whether that source may be answered now.
     pub(crate) fn has_room(&self, now: Time, source: IpAddr, is_known: bool) -> bool {
         let (of_source, of_strangers) = self.rates(is_known);
-        self.sources[self.place(source)].has_room(now, of_source)
+        self.sources[self.place(source, is_known)].has_room(now, of_source)
             && (is_known || self.strangers.has_room(now, of_strangers))
     }
 
     /// It is answered.
     pub(crate) fn take(&mut self, now: Time, source: IpAddr, is_known: bool) {
         let (of_source, of_strangers) = self.rates(is_known);
-        let place = self.place(source);
+        let place = self.place(source, is_known);
         self.sources[place].take(now, of_source);
         if !is_known {
             self.strangers.take(now, of_strangers);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::net::Ipv4Addr;
+
+    #[test]
+    fn a_stranger_whose_place_is_that_of_a_peer_costs_the_peer_nothing() {
+        let mut budget = Budget::new([7; 32]);
+        let address = |number: u32| IpAddr::V4(Ipv4Addr::from_bits(number));
+        let peer = address(0x0A00_0001);
+        let of_peer = budget.place(peer, false);
+        let mut strangers = (0xC000_0000..).map(address);
+        let meets = |it: &IpAddr| budget.place(*it, false) == of_peer;
+        let stranger = strangers.find(meets).expect("there are many");
+        budget.set_known([peer]);
+        let now = Time::from_millis(1_000);
+        for _ in 0..1_000 {
+            if budget.has_room(now, stranger, false) {
+                budget.take(now, stranger, false);
+            }
+        }
+        assert!(!budget.has_room(now, stranger, false));
+        assert!(budget.has_room(now, peer, true));
     }
 }
