@@ -9,7 +9,7 @@ use crate::config::Origins;
 use crate::facts::Fact;
 use hashbrown::HashMap;
 use m3ua::codec::PointCode;
-use m3ua::{PeerId, Side, Transfer};
+use m3ua::{PeerId, Transfer};
 use machine::{Duration, Time};
 
 /// How long the alarm stands after the last one.
@@ -82,10 +82,10 @@ impl Gateway {
             Origins::Any => true,
             Origins::Only(ranges) => ranges.has(transfer.opc),
             Origins::Served(ranges) => {
-                ranges.has(transfer.opc) || self.has_registered(from, transfer.opc)
+                ranges.has(transfer.opc) || self.has_registered(from, transfer)
             }
             Origins::Others(ranges) => {
-                !ranges.has(transfer.opc) || self.has_registered(from, transfer.opc)
+                !ranges.has(transfer.opc) || self.has_registered(from, transfer)
             }
         };
         if !is_let {
@@ -99,16 +99,12 @@ impl Gateway {
         (!is_let).then_some(Why::Service)
     }
 
-    /// Whether a peer is an ASP of a key with that destination: one that it has registered.
-    fn has_registered(&self, peer: PeerId, point_code: PointCode) -> bool {
-        let servers = self.process.peer_status(peer).map(|status| status.servers);
-        servers.into_iter().flatten().any(|server| {
-            let status = self.process.server_status(server);
-            status.is_some_and(|status| {
-                status.settings.side == Side::There
-                    && status.settings.key.destinations.iter().any(|it| it.dpc == point_code)
-            })
-        })
+    /// Whether an answer to this MSU would go to the peer that it came from: it has registered a key
+    /// with that point code.
+    fn has_registered(&self, peer: PeerId, transfer: &Transfer) -> bool {
+        let answer = Transfer { dpc: transfer.opc, opc: transfer.dpc, ..transfer.clone() };
+        let server = self.process.server_for(&answer);
+        server.is_some_and(|server| self.process.is_member(peer, server))
     }
 
     /// Peers of which something was screened of late.
