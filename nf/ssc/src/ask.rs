@@ -1,7 +1,6 @@
 //! What the management side may ask: rows for people and programs.
 
 use crate::Controller;
-use crate::admission::ALL;
 use crate::call::{Call, State};
 use crate::facts::Fact;
 use crate::next_hop::Health;
@@ -11,6 +10,7 @@ use machine::Time;
 use machine::slots::Key;
 use runtime::{Ask, AskError, Effects};
 use serde_json::{Value, json};
+use sip::overload::admission::ALL;
 
 /// Rows of one answer at most, unless `limit` asks for fewer.
 const ROWS_MAX: usize = 1000;

@@ -7,7 +7,6 @@
 //! While the collector's connection is down or the buffer is full, packets are counted as shed
 //! and the first one raises an alarm row; the calls go on.
 
-use crate::admission::ALL;
 use crate::config;
 use crate::realm::CAPTURE_PORT;
 use crate::token::hex;
@@ -15,6 +14,7 @@ use authentication::Password;
 use machine::narrow::told;
 use machine::{Duration, Time};
 use runtime::{Effects, Flow, Transport};
+use sip::overload::admission::ALL;
 use std::net::SocketAddr;
 
 /// A batch is sent when it is this long.

@@ -160,6 +160,12 @@ event::facts! {
         /// A REGISTER of an unknown source was refused unread.
         ShieldRegisters = Counter, Debug, "ssc_shield_refused_registers_total",
             "REGISTERs of unknown sources refused before parsing";
+        /// A REGISTER was answered by a challenge, unread.
+        ShieldChallenged = Counter, Debug, "ssc_shield_challenged_total",
+            "REGISTERs of unknown sources answered 401 in a flood, to prove their return path";
+        /// A REGISTER answered such a challenge.
+        ShieldProven = Counter, Debug, "ssc_shield_proven_total",
+            "REGISTERs of unknown sources that proved their return path in a flood";
         /// Something else of an unknown source was refused unread.
         ShieldOthers = Counter, Debug, "ssc_shield_refused_others_total",
             "Other messages of unknown sources refused before parsing";

@@ -12,7 +12,6 @@
 #![warn(clippy::cast_possible_truncation)]
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
-mod admission;
 mod ask;
 mod call;
 mod capture;
@@ -45,7 +44,6 @@ mod write;
 
 pub use facts::Fact;
 
-use admission::Admission;
 use call::Call;
 use call::relay::Relay;
 use capture::Capture;
@@ -69,6 +67,8 @@ use runtime::shield::Shield;
 use runtime::{Ask, AskError, Effects, Flow, Frame, Function, In, Mirrored, PortId, Seed, Waiting};
 use session_pool::Purse;
 use shed::Shed;
+use shield::challenge::Challenges;
+use sip::overload::admission::Admission;
 use sip::transaction::{Arrival, Out, ServerId, Timers, Transactions};
 use sip::{Message, Method, overload};
 use std::sync::Arc;
@@ -123,6 +123,7 @@ pub struct Controller {
     wire: Wire,
     registrar: Registrar,
     shield: Shield,
+    challenges: Challenges,
     proofs: Proofs,
     inbox: Vec<u8>,
     shard: u16,
@@ -165,6 +166,8 @@ impl Controller {
         let mut random = ChaCha12Rng::from_seed(seed.random);
         let shed_proof = u128::from(random.next_u64()) << 64 | u128::from(random.next_u64());
         let shield_secret = [random.next_u64(), random.next_u64()];
+        let mut wide = || u128::from(random.next_u64()) << 64 | u128::from(random.next_u64());
+        let challenges = Challenges::new([wide(), wide()]);
         Self {
             transactions: Transactions::new(timers(&config), limits, table_seed, seed.shard, now),
             calls: Slots::new(config.limits.calls_max, now),
@@ -179,6 +182,7 @@ impl Controller {
             purse: Purse::new(now),
             registrar: register::registrar(&config, seed.shard, &registrar_seed, now),
             shield: shield::shield(&config, &hops, shield_secret, now),
+            challenges,
             wire,
             proofs,
             inbox: Vec::new(),
@@ -216,14 +220,17 @@ impl Controller {
             return;
         }
         let Some(realm) = self.realms.door(flow.port).map(|door| door.realm) else { return };
-        if !self.is_admitted(now, &flow, realm, bytes) {
+        if !self.is_admitted(now, &flow, realm, bytes, out) {
             return;
         }
         self.wire.facts.add(Fact::MessagesReceived, 1);
         self.waiting.look(flow.port);
+        let mut text = core::mem::take(&mut self.challenges.text);
+        let bytes = self.without_proof(now, &flow, bytes, &mut text);
         if !self.shed(now, flow, realm, bytes, out) {
             self.read(now, flow, realm, bytes, out);
         }
+        self.challenges.text = text;
     }
 
     /// Reads a message that was let in and deals with it.

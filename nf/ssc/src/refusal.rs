@@ -9,7 +9,7 @@ use crate::{Arrived, Controller};
 use machine::Time;
 use runtime::{Effects, Flow, Transport};
 use sip::transaction::ServerId;
-use sip::{Header, Malformed, Message, Method};
+use sip::{Header, Malformed, Message, Method, Via};
 use std::net::SocketAddr;
 
 /// Why a request is refused.
@@ -205,7 +205,11 @@ fn unsupported(out: &mut Vec<u8>, message: &Message<'_>) {
 /// Where the responses to a request go (RFC 3261 §18.2.2, RFC 3581 §4): its connection, the
 /// port it was sent from if it asks for that, else the port in its Via.
 pub(crate) fn upstream(flow: &Flow, message: &Message<'_>) -> Flow {
-    let via = message.via();
+    answered_at(flow, &message.via())
+}
+
+/// The same, of the request with this Via on top.
+pub(crate) fn answered_at(flow: &Flow, via: &Via<'_>) -> Flow {
     if flow.transport != Transport::Udp || via.rport.is_some() {
         return *flow;
     }

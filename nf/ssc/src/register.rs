@@ -39,7 +39,12 @@ impl Controller {
             return Registered::Nothing;
         }
         match self.registrar.on_register(at.now, &at.flow, at.realm, at.message) {
-            Verdict::Forward(pending) => return Registered::Forward(pending),
+            Verdict::Forward(pending) => {
+                if self.challenges.is_answered {
+                    self.registrar.answered(pending);
+                }
+                return Registered::Forward(pending);
+            }
             Verdict::Reject(reject) => self.refuse_register(at, server, reject, out),
         }
         Registered::Done
@@ -116,9 +121,10 @@ impl Controller {
         pending: Key,
         out: &mut Effects,
     ) -> bool {
+        let is_told = at.message.status() == Some(401) && self.challenged(at, key, pending, out);
         let verdict = self.registrar.on_core_answer(at.now, pending, at.message);
         self.wire.facts.set(Fact::BindingsLive, self.registrar.len() as u64);
-        let CoreVerdict::Answered(aor, change, repeated) = verdict else { return false };
+        let CoreVerdict::Answered(aor, change, repeated) = verdict else { return is_told };
         let Some(relay) = self.relays.at(key) else { return false };
         let Some(door) = self.realms.door(relay.upstream.port) else { return false };
         let (upstream, trail) = (relay.upstream, relay.trail());

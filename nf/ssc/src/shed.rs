@@ -6,7 +6,6 @@
 //! without a record of the request. A small table remembers whom we refused: a retransmission that
 //! comes when there is time again must not begin the call that its client has given up.
 
-use crate::admission::{ALL, Class, Turn};
 use crate::facts::Fact;
 use crate::merged::absorb;
 use crate::realm::RealmId;
@@ -15,10 +14,10 @@ use crate::wire::Field;
 use crate::{Controller, write};
 use machine::narrow::{half, micros, slot};
 use machine::{Duration, Time};
-use runtime::{Effects, Flow, Transport};
+use runtime::{Effects, Flow};
+use sip::overload::admission::{ALL, Class, Turn};
 use sip::transaction::KeyedHash;
 use sip::{Method, Peek, Via, overload, to_value};
-use std::net::SocketAddr;
 
 /// Sets of refused requests that are remembered; in each the youngest takes the place of the
 /// oldest. One set is a cache line.
@@ -57,13 +56,16 @@ impl Shed {
     }
 
     /// Names a transaction by what an INVITE, its retransmissions and its ACK share.
-    fn name(&self, peek: &Peek<'_>) -> u64 {
+    pub(crate) fn name(&self, peek: &Peek<'_>) -> u64 {
         absorb(absorb(self.secret, peek.via), peek.call_id)
     }
 
-    /// The number in the tag of a refusal: half of the name, and what the secret makes of that.
-    fn tag(&self, name: u64) -> u64 {
-        self.proven(name >> 32)
+    /// The tag of a refusal: half of the name, and what the secret makes of that.
+    pub(crate) fn tag(&self, name: u64) -> [u8; TAG_BYTES] {
+        let mut tag = [0; TAG_BYTES];
+        tag[..TAG.len()].copy_from_slice(TAG);
+        tag[TAG.len()..].copy_from_slice(&hex(self.proven(name >> 32)));
+        tag
     }
 
     fn proven(&self, half: u64) -> u64 {
@@ -148,7 +150,7 @@ impl Controller {
             return bytes.starts_with(b"CANCEL ") && self.waiting.follow(now, flow, bytes);
         }
         self.admission.calls_wait(self.waiting.delay(now));
-        let is_busy = self.admission.observe(now, realm);
+        let is_busy = self.admission.observe(now, realm.0.into());
         // Nobody who was refused still asks again, and there is nothing to wait for.
         if !is_busy && now >= self.shed.acks_until && self.waiting.is_needless() {
             return false;
@@ -220,27 +222,14 @@ impl Controller {
         let base_s = self.config.limits.retry_after_s;
         // Spread, so that those who were refused together do not come back together.
         let retry_s = base_s + (name >> 40) as u32 % (base_s + 1);
-        let to = match (flow.transport, via.rport) {
-            (Transport::Udp, None) => {
-                let port = via.port.unwrap_or(5060);
-                Flow { remote: SocketAddr::new(flow.remote.ip(), port), ..*flow }
-            }
-            _ => *flow,
-        };
+        let to = crate::refusal::answered_at(flow, via);
         let tag = self.shed.tag(name);
         let oc = self.feedback.answer(now, via);
         out.send(to, |answer| {
             answer.extend_from_slice(b"SIP/2.0 503 Service Unavailable\r\n");
             write::first_via(answer, via, peek.via, flow, oc);
-            for &(from, to) in peek.runs() {
-                answer.extend_from_slice(&bytes[from..to]);
-            }
-            answer.extend_from_slice(b"To: ");
-            answer.extend_from_slice(peek.to);
-            answer.extend_from_slice(b";tag=");
-            answer.extend_from_slice(TAG);
-            answer.extend_from_slice(&hex(tag));
-            answer.extend_from_slice(b"\r\nRetry-After: ");
+            peek.write_lines(answer, &tag);
+            answer.extend_from_slice(b"Retry-After: ");
             write::number(answer, retry_s.into());
             answer.extend_from_slice(b"\r\n");
             write::no_body(answer);

@@ -3,6 +3,7 @@
 //! [`runtime::shield`] does the policing; here stands who is known: far ends of trusted realms,
 //! next hops, registered contacts (by the flow they registered from), and the site's own list.
 
+pub(crate) mod challenge;
 pub mod config;
 mod gate;
 
@@ -12,20 +13,22 @@ use crate::facts::Fact;
 use crate::next_hop::NextHops;
 use crate::realm::RealmId;
 use machine::Time;
-use runtime::shield::{Shield, Source, Verdict};
-use runtime::{Ask, AskError, Flow};
+use runtime::shield::{Rules, Shield, Source, Verdict};
+use runtime::{Ask, AskError, Effects, Flow};
 use serde_json::{Value, json};
 use std::net::IpAddr;
 
 /// Kinds of messages, by what they begin with.
 const KINDS: [&str; 3] = ["other", "INVITE", "REGISTER"];
+/// The one that may be challenged.
+const REGISTER: usize = 2;
 /// Rows of the blacklist that are shown.
 const ROWS_MAX: usize = 1_000;
 
 fn kind(bytes: &[u8]) -> usize {
     match bytes {
         [b'I', b'N', b'V', b'I', b'T', b'E', b' ', ..] => 1,
-        [b'R', b'E', b'G', b'I', b'S', b'T', b'E', b'R', b' ', ..] => 2,
+        [b'R', b'E', b'G', b'I', b'S', b'T', b'E', b'R', b' ', ..] => REGISTER,
         _ => 0,
     }
 }
@@ -36,9 +39,15 @@ const fn source(flow: &Flow) -> Source {
 
 /// A shield as the configuration wants it.
 pub(crate) fn shield(config: &Ssc, hops: &NextHops, secret: [u64; 2], now: Time) -> Shield {
-    let mut shield = Shield::new(config.shield.rules(config.known_for()), secret, now);
+    let mut shield = Shield::new(rules(config), secret, now);
     know(&mut shield, hops);
     shield
+}
+
+fn rules(config: &Ssc) -> Rules {
+    let rate = config.challenge_rate();
+    let challenge = (rate > 0).then_some((REGISTER, rate));
+    Rules { challenge, ..config.shield.rules(config.known_for()) }
 }
 
 /// The addresses of all next hops pass.
@@ -55,6 +64,7 @@ impl Controller {
         flow: &Flow,
         realm: RealmId,
         bytes: &[u8],
+        out: &mut Effects,
     ) -> bool {
         if self.realms.row(realm).trusted {
             return true;
@@ -64,6 +74,7 @@ impl Controller {
         let kind = kind(bytes);
         let fact = match (self.shield.admit(now, source(flow), kind, is_known), kind) {
             (Verdict::Pass, _) => return true,
+            (Verdict::Unproven, _) => return self.proves(now, flow, realm, bytes, out),
             (Verdict::Blacklisted, _) => Fact::ShieldBlacklisted,
             (Verdict::Excess | Verdict::Crowded, 1) => Fact::ShieldInvites,
             (Verdict::Excess | Verdict::Crowded, 2) => Fact::ShieldRegisters,
@@ -87,7 +98,7 @@ impl Controller {
     /// Next hops changed, or the configuration did.
     pub(crate) fn reshield(&mut self, now: Time) {
         let secret = [self.random(), self.random()];
-        let rules = self.config.shield.rules(self.config.known_for());
+        let rules = rules(&self.config);
         self.shield.configure(rules, secret, now);
         know(&mut self.shield, &self.hops);
     }

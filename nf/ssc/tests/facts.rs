@@ -199,6 +199,16 @@ fn floods(seen: &mut Seen) {
         world.receive(&format!("11.0.0.{n}:5060"), ACCESS, &text);
         world.receive("11.0.1.1:5060", ACCESS, &text);
     }
+    world.sent.clear();
+    let (phone, more) =
+        ("11.0.2.1:5060", "Subject: a phone with a return path, and enough words\r\n");
+    let mut caller = Caller::new("phone");
+    caller.at = phone;
+    world.receive(phone, ACCESS, &caller.request("REGISTER", more, ""));
+    let challenge = world.expect(phone, "SIP/2.0 401");
+    let nonce = challenge.split("nonce=").nth(1).unwrap().split(',').next().unwrap();
+    let more = format!("Authorization: Digest nonce={nonce}\r\n");
+    world.receive(phone, ACCESS, &caller.request("REGISTER", &more, ""));
     seen.read(&mut world);
 }
 

@@ -77,6 +77,64 @@ fn a_register_flood_is_recognised_in_a_second_and_registered_callers_are_served(
     assert_eq!(world.ask("alarms", &[]), serde_json::json!([]), "the alarm is cleared");
 }
 
+/// The REGISTER of a phone with the credentials that `challenge` asks for.
+fn answer(challenge: &str, cseq: u32, at: &str) -> String {
+    let nonce = challenge.split("nonce=\"").nth(1).unwrap().split('"').next().unwrap();
+    let line = format!("Authorization: Digest username=\"new\", nonce=\"{nonce}\", uri=\"sip:x\"");
+    register("new", at, cseq).replace("Expires: 600", &format!("{line}\r\nExpires: 600"))
+}
+
+#[test]
+fn in_a_flood_an_unknown_phone_registers_through_two_challenges() {
+    let mut world = World::new(&guarded());
+    alice_registers(&mut world);
+    flood(&mut world, 1, 1_000, 20);
+    let phone = "203.0.113.9:5062";
+    world.receive(phone, ACCESS, &register("new", phone, 1));
+    let challenge = world.expect(phone, "SIP/2.0 401");
+    world.receive(phone, ACCESS, &register("new", phone, 1));
+    assert_eq!(world.expect(phone, "SIP/2.0 401"), challenge, "a copy gets the same answer");
+    world.expect_nothing();
+    assert!(header(&challenge, "WWW-Authenticate").starts_with("Digest realm=\"example.com\""));
+    // Another host cannot use what it has overheard.
+    world.receive("203.0.113.8:5062", ACCESS, &answer(&challenge, 2, phone));
+    world.expect("203.0.113.8:5062", "SIP/2.0 401");
+    world.receive(phone, ACCESS, &answer(&challenge, 2, phone));
+    let forwarded = world.expect(BOB, "REGISTER");
+    assert!(!forwarded.contains("Authorization"), "the core does not know the nonce: {forwarded}");
+    let core = "WWW-Authenticate: Digest realm=\"Core\", nonce=\"n\"\r\n";
+    world.receive(BOB, CORE, &respond(&forwarded, "401 Unauthorized", "b", core, ""));
+    let second = world.expect(phone, "SIP/2.0 401");
+    let wanted = "Digest realm=\"Core\", nonce=\"n\", stale=TRUE";
+    assert_eq!(header(&second, "WWW-Authenticate"), wanted);
+    flood(&mut world, 2_000_000, 100, 20);
+    world.receive(phone, ACCESS, &answer(&second, 3, phone));
+    let forwarded = world.expect(BOB, "REGISTER");
+    assert!(header(&forwarded, "Authorization").contains("nonce=\"n\""));
+    let more = format!("Contact: {};expires=1800\r\n", header(&forwarded, "Contact"));
+    world.receive(BOB, CORE, &respond(&forwarded, "200 OK", "b", &more, ""));
+    world.expect(phone, "SIP/2.0 200");
+    assert_eq!(world.fact("ssc_shield_proven_total"), 1);
+    // The realm is the core's from now on.
+    let next = "203.0.113.10:5062";
+    world.receive(next, ACCESS, &register("next", next, 1));
+    let challenge = world.expect(next, "SIP/2.0 401");
+    assert!(header(&challenge, "WWW-Authenticate").starts_with("Digest realm=\"Core\""));
+}
+
+#[test]
+fn no_more_challenges_are_sent_than_configured_and_none_without_a_flood() {
+    let site = format!("{}challenge_rate = 100\n", guarded());
+    let mut world = World::new(&site);
+    world.receive(PHONE, ACCESS, &register("new", PHONE, 1));
+    world.expect(BOB, "REGISTER");
+    assert_eq!(world.fact("ssc_shield_challenged_total"), 0);
+    flood(&mut world, 1, 2_000, 20);
+    let challenged = world.fact("ssc_shield_challenged_total");
+    assert!((150..=210).contains(&challenged), "{challenged}");
+    assert!(world.fact("ssc_shield_refused_registers_total") > 35_000);
+}
+
 #[test]
 fn trusted_realms_next_hops_and_listed_prefixes_pass_whatever_the_rate() {
     let site = guarded() + "trusted = [\"10.7.0.0/16\"]\n";
@@ -116,9 +174,12 @@ fn whoever_sends_rubbish_is_blacklisted_shown_and_pardoned() {
 fn limits_change_while_a_flood_goes_on() {
     let mut world = World::new(&guarded());
     flood(&mut world, 1, 300, 20);
-    assert!(world.fact("ssc_shield_refused_registers_total") > 5_000);
+    let refused = |world: &mut World| {
+        world.fact("ssc_shield_refused_registers_total") + world.fact("ssc_shield_challenged_total")
+    };
+    assert!(refused(&mut world) > 5_000);
     world.configure(&format!("{SITE}\n[shield]\nenabled = false\n"));
-    let before = world.fact("ssc_shield_refused_registers_total");
+    let before = refused(&mut world);
     flood(&mut world, 2_000_000, 100, 5);
-    assert_eq!(world.fact("ssc_shield_refused_registers_total"), before);
+    assert_eq!(refused(&mut world), before);
 }

@@ -5,6 +5,7 @@
 //!  blacklisted ──────────────────────────────────────────────────────────────────→ Refuse
 //!  unknown ─→ own bucket ─→ (datagrams: the sender may be forged) shared bucket ─→ Pass
 //!                 └ empty, or too many offences: blacklist       └ empty: refuse, or a flood
+//!                                in a flood, of a kind that can be challenged: Unproven
 //! ```
 //! While a flood of unknown sources is recognised, the shared bucket refills slowly. Every table
 //! has a fixed size, nothing is allocated for a message that is refused, and places in the tables
@@ -15,12 +16,14 @@ mod bucket;
 mod change;
 mod flood;
 mod prefix;
+mod proven;
 mod sources;
 
 pub use blacklist::{Offence, Sentence};
 pub use change::{CHANGES_MAX, Change};
 pub use flood::Flood;
 pub use prefix::Prefix;
+pub use proven::PROVEN_FOR;
 pub use sources::WINDOW;
 
 use crate::function::Effects;
@@ -30,6 +33,7 @@ use change::Changes;
 use flood::Recognition;
 use machine::{Duration, Time};
 use prefix::place;
+use proven::Proven;
 use sources::Sources;
 use std::net::IpAddr;
 
@@ -69,6 +73,9 @@ pub struct Rules {
     pub blacklist_max: u32,
     /// Unknown sources that are remembered.
     pub sources_max: u32,
+    /// The kind of messages that can be asked for a proof of their return path, and how many may
+    /// be in a second.
+    pub challenge: Option<(usize, u32)>,
     /// How long the kernel lets a source pass that was known; zero: it is told nothing.
     pub known_for: Duration,
 }
@@ -93,6 +100,9 @@ pub enum Verdict {
     Excess,
     /// All unknown sources together send more than they may.
     Crowded,
+    /// The same; its sender can be asked for a proof of its return path, see
+    /// [`Shield::may_challenge`] and [`Shield::prove`].
+    Unproven,
 }
 
 /// The policer of one shard.
@@ -105,6 +115,8 @@ pub struct Shield {
     sources: Sources,
     blacklist: Blacklist,
     shared: Bucket,
+    challenges: Bucket,
+    proven: Proven,
     refusals: Recognition,
     crowd: Recognition,
 }
@@ -120,6 +132,8 @@ impl Shield {
             sources: Sources::new(rules.sources_max, secret, now),
             blacklist: Blacklist::new(rules.blacklist_max, secret),
             shared: Bucket::full(rules.unknown_burst, now),
+            challenges: Bucket::full(challenge_burst(&rules), now),
+            proven: Proven::new(secret),
             refusals: refusals(&rules, now),
             crowd: crowd(&rules, now),
             rules,
@@ -136,6 +150,7 @@ impl Shield {
         }
         self.blacklist.set_max(rules.blacklist_max);
         self.shared = Bucket::full(rules.unknown_burst, now);
+        self.challenges = Bucket::full(challenge_burst(&rules), now);
         self.refusals = refusals(&rules, now);
         self.crowd = crowd(&rules, now);
         self.rules = rules;
@@ -167,6 +182,20 @@ impl Shield {
         if !self.rules.known_for.is_zero() && !address.to_canonical().is_loopback() {
             self.changes.know(now, address, self.rules.known_for);
         }
+    }
+
+    /// A source has proved its return path: for a while it needs its own budget only.
+    pub fn prove(&mut self, now: Time, address: IpAddr) {
+        if self.proven.add(now, place(address)) && !self.rules.known_for.is_zero() {
+            self.changes.push(Change::Know(address, Some(PROVEN_FOR)));
+        }
+    }
+
+    /// Whether another sender may be asked for its return path now: answers to forged addresses
+    /// are bounded.
+    pub fn may_challenge(&mut self, now: Time) -> bool {
+        let Some((_, rate)) = self.rules.challenge else { return false };
+        self.challenges.take(now, rate, challenge_burst(&self.rules))
     }
 
     /// Whether the kernel has something to be told.
@@ -218,11 +247,14 @@ impl Shield {
             }
             return Verdict::Excess;
         }
-        if source.is_proven {
+        if source.is_proven || self.proven.holds(now, place) {
             return Verdict::Pass;
         }
         self.crowd.see(now, kind);
         let crowded = self.crowd.raised().is_some();
+        if crowded && self.rules.challenge.is_some_and(|(challenged, _)| challenged == kind) {
+            return Verdict::Unproven;
+        }
         let rate = if crowded { self.rules.flood_rate } else { self.rules.unknown_rate };
         if self.shared.take(now, rate, self.rules.unknown_burst) {
             return Verdict::Pass;
@@ -303,6 +335,11 @@ impl Shield {
 
 fn refusals(rules: &Rules, now: Time) -> Recognition {
     Recognition::new(rules.flood_refused, rules.flood_refused / 2, now)
+}
+
+/// Challenges at once: those of a tenth of a second.
+fn challenge_burst(rules: &Rules) -> u32 {
+    rules.challenge.map_or(0, |(_, rate)| (rate / 10).max(1))
 }
 
 fn crowd(rules: &Rules, now: Time) -> Recognition {

@@ -24,6 +24,7 @@
 #![forbid(unsafe_code)]
 
 mod address;
+mod challenge;
 mod check;
 mod cseq;
 pub mod dialog;
@@ -53,6 +54,7 @@ pub mod view;
 pub mod write;
 
 pub use address::NameAddr;
+pub use challenge::{Challenger, write_stale};
 pub use check::check_header;
 pub use cseq::{CSEQ_MAX, CSeq};
 pub use escape::{escaped, unescaped};

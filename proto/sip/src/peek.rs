@@ -26,6 +26,9 @@ pub struct Peek<'a> {
     count: usize,
     /// Whether it has a Resource-Priority (RFC 4412).
     pub has_priority: bool,
+    /// Whether it has an Authorization.
+    pub has_credentials: bool,
+    bytes: &'a [u8],
 }
 
 impl<'a> Peek<'a> {
@@ -48,6 +51,8 @@ impl<'a> Peek<'a> {
             lines: [(0, 0); LINES_MAX],
             count: 0,
             has_priority: false,
+            has_credentials: false,
+            bytes,
         };
         let (mut has, mut at) = (0u8, first + 2);
         loop {
@@ -86,6 +91,10 @@ impl<'a> Peek<'a> {
                 self.call_id = value;
                 16
             }
+            (b'a', b'u') => {
+                self.has_credentials |= value(line, b"Authorization", 0)?.is_some();
+                0
+            }
             (b'r', b'e') => {
                 self.has_priority |= value(line, b"Resource-Priority", 0)?.is_some();
                 0
@@ -110,6 +119,25 @@ impl<'a> Peek<'a> {
     #[must_use]
     pub fn runs(&self) -> &[(usize, usize)] {
         &self.lines[..self.count]
+    }
+
+    /// Appends the lines of an answer behind its first Via: further Via lines, From, Call-ID, CSeq,
+    /// and To with `tag`.
+    pub fn write_lines(&self, out: &mut Vec<u8>, tag: &[u8]) {
+        for &(from, to) in self.runs() {
+            out.extend_from_slice(&self.bytes[from..to]);
+        }
+        out.extend_from_slice(b"To: ");
+        out.extend_from_slice(self.to);
+        out.extend_from_slice(b";tag=");
+        out.extend_from_slice(tag);
+        out.extend_from_slice(b"\r\n");
+    }
+
+    /// Octets of the request, body included.
+    #[must_use]
+    pub const fn octets(&self) -> usize {
+        self.bytes.len()
     }
 
     /// Whether it stands in a dialog.

@@ -91,9 +91,10 @@ fn is_tagged(value: &[u8]) -> bool {
 }
 
 /// Header lines as far as they can be told apart; what is none is skipped.
-struct RawLines<'a> {
-    bytes: &'a [u8],
-    at: usize,
+pub(crate) struct RawLines<'a> {
+    pub(crate) bytes: &'a [u8],
+    /// Where the next line begins.
+    pub(crate) at: usize,
 }
 
 impl<'a> Iterator for RawLines<'a> {

@@ -1,5 +1,6 @@
 //! A flood of REGISTERs with forged sources, beside phones that nobody knows yet: each registers
-//! once, from an address of its own, and asks again as RFC 3261 §17.1.2 has it.
+//! once, from an address of its own, asks again as RFC 3261 §17.1.2 has it, and answers a challenge
+//! (§22.2).
 
 use super::good::{Served, paced};
 use super::raid::{Bench, Found, Raid, Target};
@@ -23,21 +24,37 @@ const PATIENCE: Duration = Duration::from_secs(4);
 /// Within this time the flood has been recognised.
 const RECOGNISED: Duration = Duration::from_secs(1);
 
+/// A phone's credentials for the nonce of a challenge. Nobody here knows its password, so nobody
+/// looks at the response: the registrar accepts whoever comes.
+fn credentials(challenge: &str, to: SocketAddr, number: u64) -> Option<String> {
+    let param = |name: &str| challenge.split(name).nth(1)?.split('"').next();
+    let (realm, nonce) = (param("realm=\"")?, param("nonce=\"")?);
+    Some(format!(
+        "Authorization: Digest username=\"new{number}\", realm=\"{realm}\", nonce=\"{nonce}\", \
+        uri=\"sip:{to}\", response=\"{number:032x}\"\r\n"
+    ))
+}
+
 /// One phone registers; whether it is answered by 200.
 fn register(to: SocketAddr, number: u64) -> std::io::Result<bool> {
     let [low, ..] = number.to_le_bytes();
     let home = Ipv4Addr::from([HOMES[0], HOMES[1], HOMES[2], 1 + low % 250]);
     let phone = UdpSocket::bind((home, 0))?;
     let own = phone.local_addr()?;
-    let request = format!(
-        "REGISTER sip:{to} SIP/2.0\r\n\
-        Via: SIP/2.0/UDP {own};rport;branch=z9hG4bKnew{number}\r\nMax-Forwards: 70\r\n\
-        From: <sip:new{number}@lab>;tag=new{number}\r\nTo: <sip:new{number}@lab>\r\n\
-        Call-ID: new{number}\r\nCSeq: 1 REGISTER\r\nContact: <sip:new{number}@{own}>\r\n\
-        Expires: 3600\r\nContent-Length: 0\r\n\r\n"
-    );
+    let request = |cseq: u32, credentials: &str| {
+        format!(
+            "REGISTER sip:{to} SIP/2.0\r\n\
+            Via: SIP/2.0/UDP {own};rport;branch=z9hG4bKnew{number}-{cseq}\r\nMax-Forwards: 70\r\n\
+            From: <sip:new{number}@lab>;tag=new{number}\r\nTo: <sip:new{number}@lab>\r\n\
+            Call-ID: new{number}\r\nCSeq: {cseq} REGISTER\r\n\
+            Contact: <sip:new{number}@{own}>\r\nExpires: 3600\r\n{credentials}\
+            Content-Length: 0\r\n\r\n"
+        )
+    };
+    let (mut cseq, mut credentials_held) = (1, String::new());
     let (begun, mut wait, mut bytes) = (Instant::now(), T1, [0; 4_096]);
-    while begun.elapsed() < PATIENCE {
+    'asking: while begun.elapsed() < PATIENCE {
+        let request = request(cseq, &credentials_held);
         phone.send_to(request.as_bytes(), to)?;
         let until = Instant::now() + wait;
         while let Some(left) =
@@ -45,8 +62,15 @@ fn register(to: SocketAddr, number: u64) -> std::io::Result<bool> {
         {
             phone.set_read_timeout(Some(left))?;
             let Ok((length, _)) = phone.recv_from(&mut bytes) else { continue };
-            if bytes[..length].starts_with(b"SIP/2.0 200 ") {
+            let answer = String::from_utf8_lossy(&bytes[..length]);
+            if answer.starts_with("SIP/2.0 200 ") {
                 return Ok(true);
+            }
+            let is_challenge = answer.starts_with("SIP/2.0 401 ")
+                && answer.contains(&format!("CSeq: {cseq} REGISTER"));
+            if is_challenge && let Some(held) = credentials(&answer, to, number) {
+                (cseq, credentials_held, wait) = (cseq + 1, held, T1);
+                continue 'asking;
             }
         }
         wait *= 2;

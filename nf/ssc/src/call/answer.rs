@@ -199,7 +199,7 @@ impl Controller {
 
     /// Writes the response for the asking side: their status line, our head and Contact, and
     /// everything else as it came.
-    fn pass_back(&mut self, at: &Arrived<'_>, key: Key, status: u16, out: &mut Effects) {
+    pub(crate) fn pass_back(&mut self, at: &Arrived<'_>, key: Key, status: u16, out: &mut Effects) {
         let Some(relay) = self.relays.at(key) else { return };
         let Some(server) = relay.server else { return };
         let message = at.message;

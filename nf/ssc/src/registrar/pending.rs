@@ -8,7 +8,7 @@ use machine::slots::{Key, Reuse};
 use machine::{Duration, Time};
 use runtime::Flow;
 use sip::view::Contact;
-use sip::{Header, Message, NameAddr};
+use sip::{Header, Message, NameAddr, Uri};
 
 /// REGISTERs that wait for the core's answer at once.
 pub const PENDING_MAX: u32 = 65_536;
@@ -24,11 +24,27 @@ pub struct Pending {
     pub(super) realm: RealmId,
     /// The binding of each contact, in their order: a new one or the one that is refreshed.
     pub(super) keys: Vec<Key>,
+    /// Whether its client had answered a challenge of ours: it knows no nonce of the core's.
+    pub(crate) is_answered: bool,
 }
 
 impl Default for Pending {
     fn default() -> Self {
-        Self { request: Vec::new(), flow: NOWHERE, realm: RealmId(0), keys: Vec::new() }
+        Self {
+            request: Vec::new(),
+            flow: NOWHERE,
+            realm: RealmId(0),
+            keys: Vec::new(),
+            is_answered: false,
+        }
+    }
+}
+
+impl Pending {
+    /// The domain that it asks to register in.
+    pub(crate) fn domain(&self) -> Option<&[u8]> {
+        let uri = self.request.split(|&octet| octet == b' ').nth(1)?;
+        Uri::parse(uri).ok().map(|uri| uri.host)
     }
 }
 
@@ -64,6 +80,18 @@ impl Registrar {
             self.pending.at_mut(pending)?.keys.push(key);
         }
         Some(pending)
+    }
+
+    /// A REGISTER that waits for the core's answer.
+    pub(crate) fn record(&self, pending: Key) -> Option<&Pending> {
+        self.pending.at(pending)
+    }
+
+    /// The client of a REGISTER had answered a challenge of ours.
+    pub(crate) fn answered(&mut self, pending: Key) {
+        if let Some(record) = self.pending.at_mut(pending) {
+            record.is_answered = true;
+        }
     }
 
     /// A binding that waits for the core's answer; nobody finds it before.

@@ -25,6 +25,13 @@ pub struct Shield {
     pub unknown_burst: u32,
     /// Datagrams a second that they may send together while they send more than `unknown_rate`.
     pub flood_rate: u32,
+    /// REGISTERs a second that are answered 401 while unknown sources send more than
+    /// `unknown_rate`: whoever answers that challenge has a return path and passes. 0: never.
+    pub challenge_rate: u32,
+    /// Digest realm of those challenges; absent: the one that the core names in its own challenges
+    /// for that domain, until it is known the domain itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub challenge_realm: Option<String>,
     /// Refused messages a second at which a flood is recognised and the alarm `flood` raised.
     pub flood_refused: u32,
     /// Messages of one source refused within ten seconds after which it is blacklisted; 0: never.
@@ -73,6 +80,8 @@ impl Default for Shield {
             unknown_rate: 10_000,
             unknown_burst: 2_000,
             flood_rate: 200,
+            challenge_rate: 50_000,
+            challenge_realm: None,
             flood_refused: 1_000,
             refused_max: 10_000,
             malformed_max: 50,
@@ -104,6 +113,7 @@ impl Shield {
             blacklist: Duration::from_secs(self.blacklist_s.into()),
             blacklist_max: self.blacklist_max,
             sources_max: self.sources_max,
+            challenge: None,
             known_for,
         }
     }
@@ -119,6 +129,12 @@ impl Shield {
             let mend = "trust a realm, or a wider prefix";
             issues.push(Issue::new("shield.trusted", "more than 64 prefixes", mend));
         }
+        let is_odd = |realm: &String| !realm.bytes().all(|b| matches!(b, b' '..=b'~') && b != b'"');
+        if self.challenge_realm.as_ref().is_some_and(|realm| is_odd(realm) || realm.contains('\\'))
+        {
+            let mend = "leave out quotes, backslashes and what is not ASCII";
+            issues.push(Issue::new("shield.challenge_realm", "no text in quotes", mend));
+        }
         let rate = 1 << 24;
         let checks = [
             ("shield.source_rate", self.source_rate, 1, rate),
@@ -126,6 +142,7 @@ impl Shield {
             ("shield.unknown_rate", self.unknown_rate, 1, rate),
             ("shield.unknown_burst", self.unknown_burst, 1, rate),
             ("shield.flood_rate", self.flood_rate, 0, self.unknown_rate),
+            ("shield.challenge_rate", self.challenge_rate, 0, rate),
             ("shield.flood_refused", self.flood_refused, 10, rate),
             ("shield.refused_max", self.refused_max, 0, rate),
             ("shield.malformed_max", self.malformed_max, 0, rate),

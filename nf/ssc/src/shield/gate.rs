@@ -8,7 +8,8 @@ use runtime::gate::{GateDoor, GateSpec, Rate, Rates, Wish};
 use runtime::shield::Prefix;
 use std::net::{IpAddr, SocketAddr};
 
-/// The kernel lets pass so many times what the shards do: these still see a flood, and name it.
+/// The kernel lets pass so many times what the shards do: these still see a flood, and name it;
+/// and all that they may challenge.
 const HEADROOM: u32 = 2;
 /// A registered source passes for so long beyond its longest registration.
 const MARGIN: Duration = Duration::from_secs(120);
@@ -21,6 +22,11 @@ impl Ssc {
         }
         let longest = self.registrar.client_expires_s.max(self.registrar.core_expires_s);
         Duration::from_secs(longest.into()) + MARGIN
+    }
+
+    /// Challenges a second that a shard may send; none without the registrar front.
+    pub(crate) const fn challenge_rate(&self) -> u32 {
+        if self.registrar.enabled { self.shield.challenge_rate } else { 0 }
     }
 
     const fn wish(&self) -> Wish {
@@ -40,6 +46,8 @@ impl Ssc {
             per_s: per_s.saturating_mul(times),
             burst: burst.saturating_mul(times),
         };
+        let unknown = rate(shield.unknown_rate, shield.unknown_burst);
+        let challenges = self.challenge_rate().saturating_mul(self.shards.into());
         let all = |per_s| Rate { per_s, burst: per_s };
         let doors = self.doors().into_iter().map(|(realm, _, address)| GateDoor {
             listen: address.socket,
@@ -57,7 +65,10 @@ impl Ssc {
             trusted,
             rates: Rates {
                 source: rate(shield.source_rate, shield.source_burst),
-                datagrams: rate(shield.unknown_rate, shield.unknown_burst),
+                datagrams: Rate {
+                    per_s: unknown.per_s.saturating_add(challenges),
+                    burst: unknown.burst.saturating_add(challenges / 10),
+                },
                 syns: all(shield.kernel_syn_rate),
                 echoes: all(shield.kernel_echo_rate),
             },
@@ -108,7 +119,8 @@ mod tests {
             gate.doors.iter().map(|door| (door.listen.port(), door.trusts)).collect();
         assert_eq!(doors, [(5060, false), (5061, false), (5060, true)]);
         assert_eq!((gate.wish, gate.trusted.len()), (Wish::Auto, 1));
-        assert_eq!(gate.rates.datagrams, Rate { per_s: 60_000, burst: 12_000 });
+        let passes = Rate { per_s: 60_000 + 150_000, burst: 12_000 + 15_000 };
+        assert_eq!(gate.rates.datagrams, passes, "and what they may challenge");
         assert_eq!(site.known_for(), Duration::from_secs(1_920));
         let off: Ssc = toml::from_str(&format!("{SITE}enabled = false")).unwrap();
         assert_eq!((off.gate().wish, off.known_for()), (Wish::Off, Duration::ZERO));

@@ -23,6 +23,7 @@ fn rules() -> Rules {
         blacklist: Duration::from_secs(60),
         blacklist_max: 100,
         sources_max: 4_096,
+        challenge: None,
         known_for: Duration::from_secs(600),
     }
 }
@@ -245,4 +246,29 @@ fn the_kernel_is_told_who_is_known_and_who_is_not_wanted() {
     shield.pardon(None);
     assert_eq!(told(&mut shield), [Change::Pardon(None)]);
     assert!(!shield.has_changes());
+}
+
+#[test]
+fn in_a_flood_whoever_proves_its_return_path_has_its_own_budget_and_no_other() {
+    let rules = Rules { challenge: Some((REGISTER, 1_000)), ..rules() };
+    let mut shield = Shield::new(rules, SECRET, START);
+    let phone = from([203, 0, 113, 9]);
+    let sends = |shield: &mut Shield, at: Time, kind| shield.admit(at, phone, kind, || false);
+    assert_eq!(sends(&mut shield, START, REGISTER), Verdict::Pass, "no flood yet");
+    flood(&mut shield, 1, START, Duration::from_secs(1), 50_000);
+    let during = START + Duration::from_secs(1);
+    assert_eq!(sends(&mut shield, during, REGISTER), Verdict::Unproven);
+    let challenges = (0..50_000u64).filter(|n| {
+        shield.may_challenge(during + Duration::from_micros(n * 20)) // a second of the flood
+    });
+    assert!((1_000..=1_101).contains(&challenges.count()), "the rate, and a tenth at once");
+    shield.prove(during, phone.address);
+    assert!(shield.has_changes(), "the kernel lets it pass too");
+    let later = during + Duration::from_secs(10);
+    flood(&mut shield, 2, during, Duration::from_secs(10), 50_000);
+    let passed = (0..1_000).filter(|_| sends(&mut shield, later, REGISTER) == Verdict::Pass);
+    assert_eq!(passed.count(), 200, "its own burst");
+    flood(&mut shield, 3, later, PROVEN_FOR, 3_000);
+    let over = during + PROVEN_FOR;
+    assert_eq!(sends(&mut shield, over, REGISTER), Verdict::Unproven, "a proof holds for a while");
 }

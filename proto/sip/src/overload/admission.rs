@@ -17,7 +17,7 @@
 //!              ½ ··· 2   2 ··· 3   3 ··· 4  targets
 //! ```
 //! What is measured is what hurts: the time that a message waited before anybody looked at it, or
-//! that the oldest call waits that was put off ([`runtime::Waiting`]) if that is longer (CoDel,
+//! that the oldest call waits that was put off if that is longer (CoDel,
 //! RFC 8289 §4: sojourn time, not queue length or processor load), and of a window the least: a
 //! pause of the machine makes many wait long, but a queue that drains is no overload, unless it is
 //! long and falls slowly ([`DRAINS`]).
@@ -30,10 +30,11 @@
 //! Registrations stand before calls, yet a restart storm must not stop all calls: of every
 //! [`CALL_SHARE`] registrations admitted under overload one call may come in whatever the delay.
 
-use crate::realm::{REALMS_MAX, RealmId};
 use machine::narrow::{micros, told};
 use machine::{Duration, Time};
 
+/// Realms, that is networks, whose delays are told apart; those beyond share.
+const REALMS_MAX: usize = 256;
 /// Length of a window.
 const WINDOW: Duration = Duration::from_millis(20);
 /// Windows in a row that are too long and more than a burst, and those after which calls are
@@ -236,11 +237,11 @@ impl Admission {
     /// A request that may be refused came in from a realm: keeps the account of delays; says
     /// whether there is too much to do, so that [`Admission::admits`] must be asked.
     #[inline]
-    pub fn observe(&mut self, now: Time, realm: RealmId) -> bool {
+    pub fn observe(&mut self, now: Time, realm: usize) -> bool {
         if self.target.is_zero() {
             return false;
         }
-        let at = usize::from(realm.0) % REALMS_MAX;
+        let at = realm % REALMS_MAX;
         if now >= self.windows[at].end {
             self.close_window(now, at);
         }
@@ -309,7 +310,7 @@ mod tests {
     use super::*;
 
     const TARGET: Duration = Duration::from_millis(10);
-    const ACCESS: RealmId = RealmId(0);
+    const ACCESS: usize = 0;
 
     fn at(ms: u64) -> Time {
         Time::from_millis(1_000 + ms)
@@ -393,7 +394,7 @@ mod tests {
             admission.waited(ms(15));
             admission.observe(at(step), ACCESS);
             admission.waited(ms(1));
-            admission.observe(at(step), RealmId(1));
+            admission.observe(at(step), 1);
         }
         assert!(admission.overloaded_since().is_some());
         for step in 100..600 {
