@@ -54,6 +54,9 @@ pub enum Command {
     },
     /// Look at a running site and steer it.
     Ctl(Box<Ctl>),
+    /// Make, list and revoke tokens of a site's API.
+    #[command(subcommand)]
+    Token(TokenCommand),
     /// Rerun published measurements.
     Lab(Lab),
     /// Speak SCTP: pass bytes on like ncat, or measure like tsctp.
@@ -74,6 +77,48 @@ pub enum Command {
         /// The directory; made if absent.
         directory: PathBuf,
     },
+}
+
+/// What `tandem token` does. A site that runs follows at once.
+#[derive(Debug, Subcommand)]
+pub enum TokenCommand {
+    /// Make a token and print it; only its hash is kept.
+    New {
+        /// The site file.
+        site: PathBuf,
+        /// What it may do.
+        #[arg(long, value_enum)]
+        role: TokenRole,
+        /// Its name, which the log and the history of the configuration tell: a-z, 0-9 and -.
+        #[arg(long)]
+        name: String,
+    },
+    /// Names and roles of the tokens.
+    List {
+        /// The site file.
+        site: PathBuf,
+        /// Form of the answer.
+        #[arg(long, short, value_enum, default_value = "table")]
+        output: Output,
+    },
+    /// Revoke a token: its sessions and streams end too.
+    Revoke {
+        /// The site file.
+        site: PathBuf,
+        /// Its name.
+        name: String,
+    },
+}
+
+/// What a token may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum TokenRole {
+    /// Read metrics, alarms and health.
+    Monitor,
+    /// Read calls, registrations, routes and recordings as well, and act on them.
+    Operator,
+    /// Everything: configuration, log levels, the end of the process.
+    Administrator,
 }
 
 /// How rows are printed.

@@ -28,6 +28,7 @@ mod run;
 mod sctp;
 mod site;
 mod supervise;
+mod token;
 
 use clap::Parser as _;
 use cli::{Cli, Command};
@@ -55,6 +56,7 @@ fn dispatch(cli: Cli) -> Result<(), Exit> {
         Command::Run { site } => run::run(&site),
         Command::Check { site, deny_warnings } => check::check(&site, deny_warnings),
         Command::Ctl(ctl) => ctl::ctl(*ctl),
+        Command::Token(asked) => token::token(asked),
         Command::Lab(lab) => lab::lab(lab),
         Command::Sctp(asked) => sctp::sctp(&asked),
         Command::Forwarder(asked) => edge::forwarder(asked),

@@ -10,6 +10,7 @@ use crate::pool::Steward;
 use crate::probe::probe;
 use crate::rights;
 use crate::site::Site;
+use crate::token;
 use config::{Disk, Issue, Refused, Store};
 use oam::log::Levels;
 use oam::{Oam, Registry, notify};
@@ -159,6 +160,7 @@ impl Running {
             name: site.site.name.clone(),
             version: env!("CARGO_PKG_VERSION"),
             token_file: directory.join("token"),
+            tokens: token::of(&directory),
             registry,
             store: Arc::new(Mutex::new(store)),
             levels,

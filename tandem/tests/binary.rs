@@ -544,3 +544,71 @@ fn completion_and_man_pages_know_every_command() {
         assert!(text.contains(".SH NAME"), "{page}");
     }
 }
+
+/// The commands of a page of the documentation that begin with `start`, without remarks.
+fn documented<'a>(page: &'a str, start: &'a str) -> impl Iterator<Item = Vec<&'a str>> {
+    let blocks = page.split("\n```").skip(1).step_by(2);
+    let lines = blocks.flat_map(str::lines).filter(move |line| line.starts_with(start));
+    lines.map(|line| line.split(['#', '>']).next().unwrap().split_whitespace().skip(1).collect())
+}
+
+#[test]
+fn the_commands_on_tokens_do_what_the_page_says() {
+    let site = Site::start();
+    let file = site.file();
+    let page = include_str!("../../docs/operations.md");
+    let mut printed = Vec::new();
+    for command in documented(page, "tandem token ") {
+        let given = command
+            .iter()
+            .map(|word| if *word == "site.toml" { file.to_str().unwrap() } else { word });
+        let output = tandem(&given.collect::<Vec<_>>());
+        assert!(output.status.success(), "{command:?}: {}", words(&output.stderr));
+        printed.push((command[1], words(&output.stdout)));
+    }
+    let verbs: Vec<&str> = printed.iter().map(|(verb, _)| *verb).collect();
+    assert_eq!(verbs, ["new", "list", "revoke", "new"]);
+    assert!(printed[1].1.contains("prometheus") && printed[1].1.contains("monitor"));
+    let (old, new) = (printed[0].1.trim(), printed[3].1.trim());
+    assert_eq!(site.status(&["--token", old, "alarms"]), 1, "revoked");
+    assert_eq!(site.status(&["--token", new, "alarms"]), 0);
+    let refused = site.ctl(&["--token", new, "config", "show"]);
+    assert_eq!(refused.status.code(), Some(1));
+    let said = words(&refused.stderr);
+    assert!(
+        said.contains("`prometheus` is of the role monitor; this needs administrator"),
+        "{said}"
+    );
+
+    let of_site =
+        |more: &[&str]| tandem(&[&["token", more[0], file.to_str().unwrap()], &more[1..]].concat());
+    let again = of_site(&["new", "--role", "operator", "--name", "prometheus"]);
+    assert_eq!(again.status.code(), Some(5), "{}", words(&again.stderr));
+    assert_eq!(of_site(&["new", "--role", "operator", "--name", "../x"]).status.code(), Some(2));
+    assert_eq!(of_site(&["revoke", "nobody"]).status.code(), Some(1));
+}
+
+#[test]
+fn every_route_of_a_running_site_has_a_row_that_says_its_role() {
+    let sas = format!(
+        "[sas]\nname = \"sas1\"\ndirectory = \"sas\"\nlisten = [\"udp:127.0.0.1:{}\"]\n",
+        free_port()
+    );
+    let site = Site::of(&(site_text(free_port(), free_port()) + &sas), &[]);
+    let read = |name: &str| std::fs::read_to_string(site.folder.path().join("var").join(name));
+    let (url, token) = (read("address").unwrap(), read("token").unwrap());
+    let request = ureq::get(format!("{}/api/v1/openapi.json", url.trim()));
+    let mut answer =
+        request.header("authorization", format!("Bearer {}", token.trim())).call().unwrap();
+    let openapi: Value =
+        serde_json::from_str(&answer.body_mut().read_to_string().unwrap()).unwrap();
+    let mut routes = std::collections::BTreeSet::new();
+    for (path, methods) in openapi["paths"].as_object().unwrap() {
+        for method in methods.as_object().unwrap().keys() {
+            routes.insert((method.to_uppercase(), path.clone()));
+        }
+    }
+    let rows = oam::http::rights::RIGHTS.iter();
+    let rows = rows.map(|right| (right.method.to_owned(), right.path.to_owned())).collect();
+    assert_eq!(routes, rows);
+}

@@ -35,6 +35,9 @@ pub struct Entry {
     pub cause: Cause,
     /// The revision whose text it took up again, for rollbacks.
     pub of: Option<u64>,
+    /// Who wanted it: the name of a token; none for what nobody asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
 }
 
 /// The store behind the machine; tests put a failing one here.
@@ -198,7 +201,7 @@ mod tests {
         fs::set_permissions(kept.join("history.json"), Permissions::from_mode(0o644)).unwrap();
         let mut disk = Disk::open(&kept, &site).unwrap();
         assert_eq!((mode(&kept), mode(&kept.join("history.json"))), (0o700, 0o600));
-        let entry = Entry { revision: 1, at_us: 0, cause: Cause::Commit, of: None };
+        let entry = Entry { revision: 1, at_us: 0, cause: Cause::Commit, of: None, by: None };
         disk.keep(&entry, "password").unwrap();
         assert_eq!(mode(&disk.file(1)), 0o600);
         for given in [0o600, 0o640, 0o644] {

@@ -1,5 +1,7 @@
 //! The site file: diagnostics with position and mend, candidate, commit, rollback.
 #![forbid(unsafe_code)]
+#![warn(clippy::cast_possible_truncation)]
+#![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod archive;
 mod issue;

@@ -188,7 +188,7 @@ impl Store {
         let last = history.last().map_or(0, |entry| entry.revision);
         let same = last > 0 && archive.text(last).is_ok_and(|kept| kept == text);
         if !same {
-            let entry = entry(last + 1, now, Cause::Start, None);
+            let entry = Why { cause: Cause::Start, of: None, by: None }.entry(last + 1, now);
             archive.keep(&entry, text)?;
             history.push(entry);
         }
@@ -273,7 +273,7 @@ impl Store {
     }
 
     /// Makes the candidate run. With `confirm` it must be confirmed within that time; a commit
-    /// without one confirms a pending commit as well.
+    /// without one confirms a pending commit as well. The history names `by`.
     ///
     /// # Errors
     /// Every variant of [`Refused`] but `NotPending` and `NotKept`; what ran runs on, the
@@ -283,6 +283,7 @@ impl Store {
         now: impl Into<Moment>,
         base: u64,
         confirm: Option<Duration>,
+        by: Option<&str>,
     ) -> Result<u64, Refused> {
         let now = now.into();
         self.same_base(base)?;
@@ -297,7 +298,7 @@ impl Store {
         }
         let cause = if confirm.is_some() { Cause::CommitConfirmed } else { Cause::Commit };
         let backup = self.pending.map_or(self.running.revision, |pending| pending.back_to);
-        self.change(now.wall, &candidate.text, cause, None)?;
+        self.change(now.wall, &candidate.text, Why { cause, of: None, by })?;
         self.candidate = None;
         self.pending = confirm.map(|time| Pending { back_to: backup, until: now.steady + time });
         self.retry = None;
@@ -324,14 +325,19 @@ impl Store {
     ///
     /// # Errors
     /// [`Refused::NotKept`], [`Refused::Invalid`], [`Refused::Storage`]; nothing changed.
-    pub fn rollback(&mut self, now: impl Into<Moment>, to: Option<u64>) -> Result<u64, Refused> {
+    pub fn rollback(
+        &mut self,
+        now: impl Into<Moment>,
+        to: Option<u64>,
+        by: Option<&str>,
+    ) -> Result<u64, Refused> {
         let to = match (to, self.pending) {
             (Some(to), _) => to,
             (None, Some(pending)) => pending.back_to,
             (None, None) => self.previous().ok_or(Refused::NotKept(0))?,
         };
         let text = self.text_of(to)?;
-        self.change(now.into().wall, &text, Cause::Rollback, Some(to))?;
+        self.change(now.into().wall, &text, Why { cause: Cause::Rollback, of: Some(to), by })?;
         self.settle();
         Ok(self.running.revision)
     }
@@ -348,9 +354,8 @@ impl Store {
         if self.deadline().is_none_or(|due| now.steady < due) {
             return Passed::Nothing;
         }
-        let back = self
-            .text_of(pending.back_to)
-            .and_then(|text| self.change(now.wall, &text, Cause::Expired, Some(pending.back_to)));
+        let why = Why { cause: Cause::Expired, of: Some(pending.back_to), by: None };
+        let back = self.text_of(pending.back_to).and_then(|text| self.change(now.wall, &text, why));
         match back {
             Ok(()) => {
                 self.settle();
@@ -380,25 +385,19 @@ impl Store {
     }
 
     /// Keeps the text as a new revision and makes it run, or changes nothing at all.
-    fn change(
-        &mut self,
-        now: Time,
-        text: &str,
-        cause: Cause,
-        of: Option<u64>,
-    ) -> Result<(), Refused> {
+    fn change(&mut self, now: Time, text: &str, why: Why<'_>) -> Result<(), Refused> {
         let found = self.works.examine(text);
         if !found.is_empty() {
             return Err(Refused::Invalid(found));
         }
-        let entry = entry(self.running.revision + 1, now, cause, of);
+        let entry = why.entry(self.running.revision + 1, now);
         self.archive.keep(&entry, text)?;
         if let Err(found) = self.works.apply(text) {
             self.archive.forget(&[entry.revision])?;
             return Err(Refused::Invalid(found));
         }
         // What must still be confirmed stays out of the site file; what expired never was in it.
-        if matches!(cause, Cause::Commit | Cause::Rollback)
+        if matches!(why.cause, Cause::Commit | Cause::Rollback)
             && let Err(error) = self.archive.publish(text)
         {
             return Err(self.undo(entry.revision, error));
@@ -436,6 +435,17 @@ fn placed(text: &str, issues: Vec<Issue>) -> Vec<Diagnostic> {
     }
 }
 
-fn entry(revision: u64, now: Time, cause: Cause, of: Option<u64>) -> Entry {
-    Entry { revision, at_us: now.as_micros(), cause, of }
+/// Why a revision begins, and who wanted it.
+#[derive(Clone, Copy)]
+struct Why<'a> {
+    cause: Cause,
+    of: Option<u64>,
+    by: Option<&'a str>,
+}
+
+impl Why<'_> {
+    fn entry(self, revision: u64, now: Time) -> Entry {
+        let (cause, of, by) = (self.cause, self.of, self.by.map(str::to_owned));
+        Entry { revision, at_us: now.as_micros(), cause, of, by }
+    }
 }

@@ -28,20 +28,24 @@ fn a_failed_commit_never_poisons_the_candidate() {
     let world = World::default();
     let mut store = opened(&world);
     store.edit(1, "[toy]\nnumbr = 2\n".into()).unwrap();
-    let Err(Refused::Invalid(found)) = store.commit(at(1), 1, None) else {
+    let Err(Refused::Invalid(found)) = store.commit(at(1), 1, None, None) else {
         panic!("a wrong candidate is refused")
     };
     assert_eq!(found.len(), 2, "unknown key, missing key: {found:?}");
     assert_eq!(store.candidate().text, "[toy]\nnumbr = 2\n", "the edit is still there to mend");
     store.edit(1, text(2)).unwrap();
-    assert_eq!(store.commit(at(2), 1, None).unwrap(), 2, "the next commit knows nothing of it");
+    assert_eq!(
+        store.commit(at(2), 1, None, None).unwrap(),
+        2,
+        "the next commit knows nothing of it"
+    );
 
     world.refuse_apply(3);
     store.edit(2, text(3)).unwrap();
-    assert!(matches!(store.commit(at(3), 2, None), Err(Refused::Invalid(_))));
+    assert!(matches!(store.commit(at(3), 2, None, None), Err(Refused::Invalid(_))));
     assert_eq!((store.running().revision, world.running()), (2, 2));
     world.refuse_apply(0);
-    assert_eq!(store.commit(at(4), 2, None).unwrap(), 3, "the same candidate, unchanged");
+    assert_eq!(store.commit(at(4), 2, None, None).unwrap(), 3, "the same candidate, unchanged");
     assert_eq!(world.running(), 3);
 }
 
@@ -55,7 +59,7 @@ fn a_step_of_the_wall_clock_moves_no_deadline() {
         let mut store = Store::open(at(500_000), &start, plant, archive).unwrap();
         store.edit(1, text(2)).unwrap();
         let committed = Moment { wall: at(500_001), steady: at(10) };
-        assert_eq!(store.commit(committed, 1, minute()).unwrap(), 2);
+        assert_eq!(store.commit(committed, 1, minute(), None).unwrap(), 2);
         let early = Moment { wall, steady: at(69) };
         assert!(matches!(store.tick(early), Passed::Nothing), "set to {wall:?}");
         let due = Moment { wall, steady: at(70) };
@@ -72,7 +76,7 @@ fn a_check_runs_the_real_validation() {
     store.edit(1, text(7)).unwrap();
     let found = store.check();
     assert_eq!((found[0].line, found[0].what.as_str()), (2, "the port is taken"));
-    let Err(Refused::Invalid(committed)) = store.commit(at(1), 1, None) else {
+    let Err(Refused::Invalid(committed)) = store.commit(at(1), 1, None, None) else {
         panic!("the commit must refuse what the check refuses")
     };
     assert_eq!(found, committed);
@@ -85,7 +89,7 @@ fn an_unconfirmed_commit_rolls_back_softly() {
     let world = World::default();
     let mut store = opened(&world);
     store.edit(1, text(2)).unwrap();
-    store.commit(at(10), 1, minute()).unwrap();
+    store.commit(at(10), 1, minute(), None).unwrap();
     assert_eq!((world.running(), site(&world.site_file())), (2, 1), "the site file waits");
     assert_eq!(store.deadline(), Some(at(70)));
     assert!(matches!(store.tick(at(69)), Passed::Nothing));
@@ -100,9 +104,9 @@ fn a_second_confirmed_commit_keeps_the_firsts_backup() {
     let world = World::default();
     let mut store = opened(&world);
     store.edit(1, text(2)).unwrap();
-    store.commit(at(10), 1, minute()).unwrap();
+    store.commit(at(10), 1, minute(), None).unwrap();
     store.edit(2, text(3)).unwrap();
-    store.commit(at(20), 2, minute()).unwrap();
+    store.commit(at(20), 2, minute(), None).unwrap();
     assert_eq!(store.pending().unwrap().back_to, 1);
     assert!(matches!(store.tick(at(80)), Passed::RolledBack(_)));
     assert_eq!(world.running(), 1);
@@ -113,21 +117,21 @@ fn the_confirm_timer_is_not_reset_by_accident() {
     let world = World::default();
     let mut store = opened(&world);
     store.edit(1, text(2)).unwrap();
-    store.commit(at(10), 1, minute()).unwrap();
+    store.commit(at(10), 1, minute(), None).unwrap();
     store.edit(2, text(3)).unwrap();
     store.check();
     store.compare();
-    let _ = store.commit(at(30), 1, minute()).unwrap_err();
+    let _ = store.commit(at(30), 1, minute(), None).unwrap_err();
     store.edit(2, "broken".into()).unwrap();
-    let _ = store.commit(at(30), 2, minute()).unwrap_err();
-    let _ = store.rollback(at(40), Some(99)).unwrap_err();
+    let _ = store.commit(at(30), 2, minute(), None).unwrap_err();
+    let _ = store.rollback(at(40), Some(99), None).unwrap_err();
     world.refuse_apply(3);
     store.edit(2, text(3)).unwrap();
-    let _ = store.commit(at(50), 2, minute()).unwrap_err();
+    let _ = store.commit(at(50), 2, minute(), None).unwrap_err();
     store.tick(at(60));
     assert_eq!(store.deadline(), Some(at(70)), "nothing of this was a new time");
     world.refuse_apply(0);
-    store.commit(at(60), 2, Some(Duration::from_secs(100))).unwrap();
+    store.commit(at(60), 2, Some(Duration::from_secs(100)), None).unwrap();
     assert_eq!(store.deadline(), Some(at(160)), "an explicit commit with a new time is");
 }
 
@@ -136,7 +140,7 @@ fn a_confirmed_commit_stays_and_reaches_the_site_file() {
     let world = World::default();
     let mut store = opened(&world);
     store.edit(1, text(2)).unwrap();
-    store.commit(at(10), 1, minute()).unwrap();
+    store.commit(at(10), 1, minute(), None).unwrap();
     assert_eq!(store.confirm().unwrap(), 2);
     assert_eq!(site(&world.site_file()), 2);
     assert!(matches!(store.tick(at(1000)), Passed::Nothing));
@@ -148,11 +152,11 @@ fn a_commit_based_on_an_old_revision_is_a_conflict() {
     let world = World::default();
     let mut store = opened(&world);
     store.edit(1, text(2)).unwrap();
-    store.commit(at(1), 1, None).unwrap();
+    store.commit(at(1), 1, None, None).unwrap();
     assert!(matches!(store.edit(1, text(3)), Err(Refused::Conflict { given: 1, running: 2 })));
     store.edit(2, text(3)).unwrap();
-    store.rollback(at(2), Some(1)).unwrap();
-    let refused = store.commit(at(3), 3, None);
+    store.rollback(at(2), Some(1), None).unwrap();
+    let refused = store.commit(at(3), 3, None, None);
     assert!(matches!(refused, Err(Refused::Conflict { given: 2, running: 3 })), "{refused:?}");
 }
 
@@ -162,14 +166,14 @@ fn a_rollback_reaches_any_kept_revision_and_no_other() {
     let mut store = opened(&world);
     for number in 2..=60 {
         store.edit(store.running().revision, text(number)).unwrap();
-        store.commit(at(u64::from(number)), store.running().revision, None).unwrap();
+        store.commit(at(u64::from(number)), store.running().revision, None, None).unwrap();
     }
     assert_eq!(store.history().len(), REVISIONS_MAX);
     assert_eq!(store.history()[0].revision, 11);
-    assert!(matches!(store.rollback(at(100), Some(10)), Err(Refused::NotKept(10))));
-    store.rollback(at(100), Some(20)).unwrap();
+    assert!(matches!(store.rollback(at(100), Some(10), None), Err(Refused::NotKept(10))));
+    store.rollback(at(100), Some(20), None).unwrap();
     assert_eq!((world.running(), site(&world.site_file())), (20, 20));
-    store.rollback(at(101), None).unwrap();
+    store.rollback(at(101), None, None).unwrap();
     assert_eq!(world.running(), 60, "without a number: the revision before");
 }
 
@@ -179,14 +183,14 @@ fn a_disk_that_refuses_changes_nothing() {
     let mut store = opened(&world);
     store.edit(1, text(2)).unwrap();
     world.refuse_publish(true);
-    assert!(matches!(store.commit(at(1), 1, None), Err(Refused::Storage(_))));
+    assert!(matches!(store.commit(at(1), 1, None, None), Err(Refused::Storage(_))));
     assert_eq!((world.running(), store.running().revision, store.history().len()), (1, 1, 1));
     world.refuse_publish(false);
     world.refuse_keep(true);
-    assert!(matches!(store.commit(at(2), 1, None), Err(Refused::Storage(_))));
+    assert!(matches!(store.commit(at(2), 1, None, None), Err(Refused::Storage(_))));
     assert_eq!((world.running(), store.running().revision), (1, 1));
     world.refuse_keep(false);
-    assert_eq!(store.commit(at(3), 1, None).unwrap(), 2);
+    assert_eq!(store.commit(at(3), 1, None, None).unwrap(), 2);
 }
 
 #[test]
@@ -194,7 +198,7 @@ fn a_rollback_that_fails_is_tried_again() {
     let world = World::default();
     let mut store = opened(&world);
     store.edit(1, text(2)).unwrap();
-    store.commit(at(0), 1, minute()).unwrap();
+    store.commit(at(0), 1, minute(), None).unwrap();
     world.refuse_apply(1);
     assert!(matches!(store.tick(at(60)), Passed::RollbackFailed(_)));
     assert_eq!(store.deadline(), Some(at(60) + ROLLBACK_RETRY));
@@ -300,7 +304,8 @@ fn play(model: &mut Model, world: &World, store: &mut Store, now: &mut u64, op: 
         }
         Op::Commit { confirm_s, stale } => {
             let base = running - u64::from(stale);
-            let done = store.commit(at(*now), base, confirm_s.map(Duration::from_secs)).is_ok();
+            let done =
+                store.commit(at(*now), base, confirm_s.map(Duration::from_secs), None).is_ok();
             assert_eq!(done, model.commit(*now, confirm_s, stale));
         }
         Op::Confirm => {
@@ -314,7 +319,7 @@ fn play(model: &mut Model, world: &World, store: &mut Store, now: &mut u64, op: 
         Op::Rollback(to) => {
             let target = to.or(model.pending.map(|(back, _)| back)).unwrap_or(running - 1);
             let kept = store.history().iter().any(|entry| entry.revision == target);
-            let done = store.rollback(at(*now), to).is_ok();
+            let done = store.rollback(at(*now), to, None).is_ok();
             assert_eq!(done, kept && model.healthy());
             if done {
                 let number = model.texts[target as usize - 1];
@@ -387,7 +392,7 @@ fn a_memory_archive_is_a_fair_stand_in_for_the_disk() {
     for number in 2..=70 {
         let base = store.running().revision;
         store.edit(base, text(number)).unwrap();
-        store.commit(at(u64::from(number)), base, None).unwrap();
+        store.commit(at(u64::from(number)), base, None, None).unwrap();
     }
     assert_eq!(std::fs::read_to_string(&site_file).unwrap(), text(70));
     let files = std::fs::read_dir(folder.path().join("kept")).unwrap().count();

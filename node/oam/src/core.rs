@@ -8,7 +8,8 @@ use crate::http::connections::{Limits, Source};
 use crate::http::guess::Guesses;
 use crate::log::Levels;
 use crate::managed::Registry;
-use crate::token::Gate;
+use crate::session::Sessions;
+use crate::token::Keys;
 use config::Store;
 use machine::Time;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -44,13 +45,14 @@ pub struct Core {
     pub ready: AtomicBool,
     /// Last turn of the ticker, microseconds of [`Core::steady`].
     pub ticked_us: AtomicU64,
+    pub(crate) keys: Keys,
     pub(crate) live: watch::Sender<Arc<str>>,
     pub(crate) streams: Arc<tokio::sync::Semaphore>,
     pub(crate) drain: Box<dyn Fn() + Send + Sync>,
     store: Arc<Mutex<Store>>,
     alarms: Mutex<Alarms>,
     history: Mutex<History>,
-    gate: Mutex<Gate>,
+    sessions: Mutex<Sessions>,
     guesses: Mutex<Guesses>,
     hosts: Mutex<Vec<String>>,
 }
@@ -67,7 +69,7 @@ pub(crate) struct Parts {
     pub registry: Arc<Registry>,
     pub store: Arc<Mutex<Store>>,
     pub levels: Levels,
-    pub token: String,
+    pub keys: Keys,
     pub metrics_open: bool,
     pub hosts: Vec<String>,
     pub limits: Limits,
@@ -87,13 +89,14 @@ impl Core {
             limits: parts.limits,
             ready: AtomicBool::new(false),
             ticked_us: AtomicU64::new(crate::clock::steady().as_micros()),
+            keys: parts.keys,
             live: watch::Sender::new(Arc::from("{}")),
             streams: Arc::new(tokio::sync::Semaphore::new(crate::http::STREAMS_MAX)),
             drain: parts.drain,
             store: parts.store,
             alarms: Mutex::default(),
             history: Mutex::default(),
-            gate: Mutex::new(Gate::new(parts.token)),
+            sessions: Mutex::default(),
             guesses: Mutex::default(),
             hosts: Mutex::new(parts.hosts),
         }
@@ -127,9 +130,9 @@ impl Core {
         lock(&self.history)
     }
 
-    /// Token and sessions.
-    pub fn gate(&self) -> MutexGuard<'_, Gate> {
-        lock(&self.gate)
+    /// The sessions of the console.
+    pub(crate) fn sessions(&self) -> MutexGuard<'_, Sessions> {
+        lock(&self.sessions)
     }
 
     /// Whether a source that sent a wrong token may be answered as usual; counts it.

@@ -10,6 +10,9 @@ event::facts! {
         /// A request carried no valid token or session.
         Unauthorized = Counter, Info, "oam_http_unauthorized_total",
             "HTTP requests refused for want of a valid token";
+        /// A token's role does not reach.
+        Forbidden = Counter, Warn, "oam_http_forbidden_total",
+            "HTTP requests refused because the role of their token does not reach";
         /// Wrong tokens beyond a source's budget.
         Guessed = Counter, Warn, "oam_http_guesses_total",
             "HTTP requests refused because their source sent too many wrong tokens";

@@ -76,7 +76,7 @@ impl History {
     pub fn record(&mut self, now_s: u64, sheets: &[Labelled]) {
         let gap = match self.end_s {
             0 => 1,
-            end => (now_s.saturating_sub(end) as usize).min(POINTS_MAX),
+            end => usize::try_from(now_s.saturating_sub(end)).unwrap_or(usize::MAX).min(POINTS_MAX),
         };
         if gap == 0 {
             return;
@@ -210,6 +210,7 @@ fn points(total: &Total, before: Option<&Total>, gap: usize) -> Vec<Point> {
 }
 
 /// The upper edge of the bucket that holds the quantile; `None` without any value.
+#[allow(clippy::cast_possible_truncation, reason = "a part of the count is no more than it")]
 fn quantile(buckets: &[u64], part: f64) -> Option<f32> {
     let count: u64 = buckets.iter().sum();
     let rank = (count as f64 * part).ceil() as u64;

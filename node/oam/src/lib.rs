@@ -3,6 +3,8 @@
 //! A function takes part through [`Managed`]; the binary puts its functions into a [`Registry`]
 //! and starts [`Oam`]. Metrics are read from the cells of the shards, nothing is counted twice.
 #![forbid(unsafe_code)]
+#![warn(clippy::cast_possible_truncation)]
+#![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 pub mod alarm;
 pub mod clock;
@@ -17,6 +19,7 @@ mod managed;
 pub mod notify;
 pub mod section;
 mod server;
+pub mod session;
 mod ticker;
 pub mod token;
 

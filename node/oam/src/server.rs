@@ -5,6 +5,7 @@ use crate::http::connections::{self, Limits};
 use crate::log::Levels;
 use crate::managed::Registry;
 use crate::section::Section;
+use crate::token::{Keys, Tokens};
 use crate::{notify, ticker, token};
 use config::Store;
 use std::io;
@@ -30,8 +31,10 @@ pub struct Spec {
     pub name: String,
     /// Version of the program.
     pub version: &'static str,
-    /// Where the token is kept if the section names no file.
+    /// Where the first token is kept if the section names no file.
     pub token_file: PathBuf,
+    /// Where the other tokens are.
+    pub tokens: Tokens,
     /// The functions.
     pub registry: Arc<Registry>,
     /// The configuration.
@@ -79,7 +82,7 @@ impl Oam {
             registry: spec.registry,
             store: spec.store,
             levels: spec.levels,
-            token,
+            keys: Keys::new(&token, spec.tokens),
             metrics_open: section.metrics_open,
             hosts: section.hosts.clone(),
             limits: spec.limits,

@@ -5,6 +5,8 @@ mod hostile;
 mod site;
 
 use oam::Extra;
+use oam::http::rights::RIGHTS;
+use oam::token::Role;
 use serde_json::{Value, json};
 use site::{Site, Toy, until};
 use std::collections::BTreeSet;
@@ -26,9 +28,12 @@ fn documented(openapi: &Value) -> BTreeSet<(String, String)> {
 
 /// The first bytes of an answer, so that an endless stream is an answer too.
 fn head(site: &Site, method: &str, path: &str) -> String {
+    head_with(site, &site.token, method, path)
+}
+
+fn head_with(site: &Site, token: &str, method: &str, path: &str) -> String {
     let mut stream = TcpStream::connect(site.oam.address()).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
-    let token = &site.token;
     write!(
         stream,
         "{method} {path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {token}\r\n\
@@ -47,9 +52,7 @@ fn every_documented_route_answers_and_knows_its_method() {
     let routes = documented(&openapi);
     assert!(routes.len() >= 27, "{routes:?}");
     for (method, path) in routes {
-        let path = path
-            .replace("{name}", "toy1")
-            .replace("{path}", if method == "POST" { "balls/throw" } else { "balls" });
+        let path = concrete(&method, &path);
         let answer = head(&site, &method, &path);
         assert!(answer.starts_with("HTTP/1.1 "), "{method} {path}: {answer}");
         let status: u16 = answer[9..12].parse().unwrap();
@@ -105,6 +108,115 @@ fn nothing_but_health_answers_without_a_token() {
     assert_eq!(site.send("GET", "/api/v1/nothing/here", &[], "").status, 401);
     assert_eq!(site.get("/api/v1/nothing/here").code(), "not-found");
     assert_eq!(site.call("DELETE", "/api/v1/site", "").code(), "method-not-allowed");
+}
+
+/// A path of the description that a request may have.
+fn concrete(method: &str, path: &str) -> String {
+    let asked = if method == "POST" { "balls/throw" } else { "balls" };
+    path.replace("{name}", "toy1").replace("{path}", asked)
+}
+
+#[test]
+fn every_route_has_one_row_that_says_its_role() {
+    let documented = documented(&serde_json::to_value(oam::http::description()).unwrap());
+    let mut rows = BTreeSet::new();
+    for right in RIGHTS {
+        assert!(rows.insert((right.method.to_owned(), right.path.to_owned())), "{right:?} twice");
+    }
+    assert_eq!(documented.difference(&rows).collect::<Vec<_>>(), Vec::<&(String, String)>::new());
+    // The others are of functions; their own tests say that they are there.
+    let others = rows.difference(&documented).all(|(_, path)| path.starts_with("/api/v1/sas/"));
+    assert!(others);
+}
+
+#[test]
+fn each_route_takes_its_role_and_no_lower_one() {
+    let site = Site::start();
+    let bearers = Role::ALL.map(|role| (role, site.bearer(&format!("a-{role}"), role)));
+    let mut refused = 0;
+    for right in RIGHTS.iter().filter(|right| !right.path.starts_with("/api/v1/sas/")) {
+        let path = concrete(right.method, right.path);
+        let Some(needed) = right.role else {
+            let answer = site.send(right.method, &path, &[], "");
+            assert!(![401, 403].contains(&answer.status), "{right:?}");
+            continue;
+        };
+        assert_eq!(site.send(right.method, &path, &[], "").status, 401, "{right:?}");
+        for (role, bearer) in &bearers {
+            let token = bearer.strip_prefix("Bearer ").unwrap();
+            let answer = head_with(&site, token, right.method, &path);
+            let is_refused = answer.contains(" 403 ");
+            assert_eq!(is_refused, *role < needed, "{role}: {right:?}: {answer}");
+            assert!(!answer.contains(" 401 "), "{role}: {right:?}: {answer}");
+            if is_refused {
+                let whole = site.send(right.method, &path, &[("authorization", bearer)], "");
+                let message = whole.json()["error"]["message"].as_str().unwrap().to_owned();
+                let words = format!("the token `a-{role}` is of the role {role}");
+                assert!(message.starts_with(&words) && message.ends_with(needed.name()));
+                assert_eq!(whole.code(), "forbidden");
+                refused += 1;
+            }
+        }
+    }
+    assert!(refused > 20, "{refused}");
+    assert_eq!(site.get("/api/v1/config").json()["revision"], 1, "nobody committed anything");
+}
+
+#[test]
+fn a_revoked_token_opens_nothing_and_its_sessions_and_streams_end() {
+    let site = Site::start();
+    let bearer = site.bearer("prometheus", Role::Monitor);
+    let own = [("authorization", bearer.as_str())];
+    assert_eq!(site.send("GET", "/metrics", &own, "").status, 200);
+    let who = site.send("GET", "/api/v1/session", &own, "").json();
+    assert_eq!(who, json!({"name": "prometheus", "role": "monitor"}));
+
+    let token = bearer.strip_prefix("Bearer ").unwrap();
+    let body = json!({ "token": token }).to_string();
+    let opened =
+        site.send("POST", "/api/v1/session", &[("content-type", "application/json")], &body);
+    let cookie = opened.headers["set-cookie"].to_str().unwrap().to_owned();
+    let cookie = [("cookie", cookie.split(';').next().unwrap())];
+    assert_eq!(site.send("GET", "/api/v1/session", &cookie, "").json(), who);
+    assert_eq!(site.send("GET", "/api/v1/config", &cookie, "").status, 403);
+
+    let mut stream = TcpStream::connect(site.oam.address()).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    write!(
+        stream,
+        "GET /api/v1/live HTTP/1.1\r\nhost: localhost\r\nauthorization: {bearer}\r\n\r\n"
+    )
+    .unwrap();
+    let mut lines = BufReader::new(stream).lines();
+    assert!(lines.any(|line| line.unwrap().starts_with("data: ")));
+
+    site.tokens().revoke("prometheus").unwrap();
+    assert_eq!(site.send("GET", "/metrics", &own, "").status, 401);
+    assert_eq!(site.send("GET", "/api/v1/site", &cookie, "").status, 401);
+    // The last chunk of the stream has no octets.
+    until("the stream ends", || {
+        site.get("/api/v1/counters")
+            .json()
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|row| row["name"] == "oam_live_streams" && row["value"] == 0)
+    });
+    assert_eq!(site.get("/api/v1/site").status, 200, "the first token stands");
+}
+
+#[test]
+fn the_history_names_who_committed() {
+    let site = Site::start();
+    let bearer = site.bearer("alice", Role::Administrator);
+    let own = [("authorization", bearer.as_str()), ("content-type", "application/json")];
+    site.send("PUT", "/api/v1/config/candidate", &own, "number = 2\n");
+    let order = r#"{"revision": 1}"#;
+    assert_eq!(site.send("POST", "/api/v1/config/candidate/commit", &own, order).status, 200);
+    site.call("POST", "/api/v1/config/rollback", "{}");
+    let rows = site.get("/api/v1/config/history").json();
+    let by: Vec<_> = rows.as_array().unwrap().iter().map(|row| row["by"].clone()).collect();
+    assert_eq!(by, [json!("administrator"), json!("alice"), Value::Null]);
 }
 
 #[test]
@@ -392,6 +504,8 @@ fn every_metric_of_the_management_side_moves() {
     let site = Site::hasty();
     let _ = site.send("GET", "/api/v1/site", &[], "");
     hostile::guess(&site);
+    let reader = site.bearer("reader", Role::Monitor);
+    site.send("GET", "/api/v1/config", &[("authorization", &reader)], "");
     hostile::misdirect(&site);
     let _slow = TcpStream::connect(site.oam.address()).unwrap(); // says nothing
     let _idle = hostile::idle(&site, 65);

@@ -15,6 +15,7 @@ const HISTORY: &[Column] = &[
     plain("revision", "REVISION"),
     time("at_us", "SINCE"),
     plain("note", "WHY"),
+    plain("by", "BY"),
     plain("running", "RUNNING"),
 ];
 

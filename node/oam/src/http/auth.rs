@@ -1,41 +1,66 @@
-//! Token and sessions before every route of the API.
+//! Token or session before every route of the API, and the role that the route needs.
 
 use super::connections::Seat;
-use super::error::{ApiError, Body};
+use super::error::{ApiError, Body, ErrorBody};
+use super::rights;
 use crate::core::Core;
 use crate::facts::OamFact;
+use crate::session::SESSION_LIFE;
+use crate::token::{Pass, Role};
+use axum::Json;
 use axum::extract::{Extension, Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
-use serde::Deserialize;
+use futures_util::StreamExt as _;
+use serde::{Deserialize, Serialize};
+use std::future::ready;
 use std::sync::Arc;
 use utoipa::ToSchema;
 
+/// The cookie without TLS, and with: the browser then takes it from this host alone, for all of
+/// its paths (RFC 6265bis §4.1.3.2).
 const COOKIE: &str = "tandem_session";
+const COOKIE_OVER_TLS: &str = "__Host-tandem_session";
 
 /// How the caller proved who it is.
 enum Proof {
-    Token,
-    Session,
+    Token(Pass),
+    Session(Pass),
     None,
 }
 
+/// Whether a proxy before us speaks TLS with the browser.
+fn is_over_tls(headers: &HeaderMap) -> bool {
+    headers.get("x-forwarded-proto").is_some_and(|proto| proto == "https")
+}
+
+fn cookie_name(headers: &HeaderMap) -> &'static str {
+    if is_over_tls(headers) { COOKIE_OVER_TLS } else { COOKIE }
+}
+
 fn session(headers: &HeaderMap) -> Option<&str> {
+    let name = cookie_name(headers);
     let cookies = headers.get_all(header::COOKIE).iter();
     let mut pairs = cookies.filter_map(|value| value.to_str().ok()).flat_map(|c| c.split(';'));
-    pairs.find_map(|pair| pair.trim().strip_prefix(COOKIE)?.strip_prefix('='))
+    pairs.find_map(|pair| pair.trim().strip_prefix(name)?.strip_prefix('='))
 }
 
 fn proof(core: &Core, headers: &HeaderMap) -> Proof {
     let bearer = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let token = bearer.and_then(|value| value.strip_prefix("Bearer "));
-    if token.is_some_and(|token| core.gate().admits(token.trim())) {
-        return Proof::Token;
+    if let Some(pass) = token.and_then(|token| core.keys.admit(token.trim())) {
+        return Proof::Token(pass);
     }
-    match session(headers) {
-        Some(session) if core.gate().knows(core.steady(), session) => Proof::Session,
-        _ => Proof::None,
+    let Some(number) = session(headers) else { return Proof::None };
+    let found = core.sessions().find(core.steady(), number);
+    match found {
+        Some(pass) if core.keys.stands(&pass) => Proof::Session(pass),
+        Some(_) => {
+            core.sessions().close(number);
+            Proof::None
+        }
+        None => Proof::None,
     }
 }
 
@@ -50,35 +75,68 @@ fn foreign(method: &Method, headers: &HeaderMap) -> bool {
     !method.is_safe() && authority != host
 }
 
-/// Lets a request through that carries the token or a session.
+/// Lets a request through that carries a token, or a session, with the role that the route needs.
 pub async fn require(State(core): State<Arc<Core>>, request: Request, next: Next) -> Response {
     let seat = request.extensions().get::<Arc<Seat>>();
-    let refused = match proof(&core, request.headers()) {
-        Proof::Token => None,
-        Proof::Session if foreign(request.method(), request.headers()) => Some((
-            StatusCode::FORBIDDEN,
-            "foreign-origin",
-            "the request comes from a page of another origin",
-        )),
-        Proof::Session => None,
+    let pass = match proof(&core, request.headers()) {
+        Proof::Session(_) if foreign(request.method(), request.headers()) => {
+            core.facts.add(OamFact::Unauthorized, 1);
+            let message = "the request comes from a page of another origin";
+            let status = StatusCode::FORBIDDEN;
+            return ApiError::new(status, "foreign-origin", message).into_response();
+        }
+        Proof::Token(pass) | Proof::Session(pass) => pass,
         Proof::None if is_guess(request.headers()) && !may_guess(&core, seat) => {
             return guessed(&core);
         }
-        Proof::None => {
-            let message = "send `Authorization: Bearer TOKEN`, or open a session with POST \
-                /api/v1/session; the token is in the file `token` of the site's directory";
-            Some((StatusCode::UNAUTHORIZED, "unauthorized", message))
-        }
+        Proof::None => return unauthorized(&core),
     };
-    let Some((status, code, message)) = refused else {
-        seat.inspect(|seat| seat.prove());
-        return next.run(request).await;
-    };
+    seat.inspect(|seat| seat.prove());
+    let needed = rights::needed(request.method(), request.uri().path());
+    if pass.role < needed {
+        return forbidden(&core, &pass, needed, &request);
+    }
+    answer(core, pass, request, next).await
+}
+
+/// Has the request answered, and says in the log who changed what.
+async fn answer(core: Arc<Core>, pass: Pass, mut request: Request, next: Next) -> Response {
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    request.extensions_mut().insert(pass.clone());
+    let response = next.run(request).await;
+    if !method.is_safe() {
+        let (who, role, status) = (&*pass.name, pass.role.name(), response.status().as_u16());
+        tracing::info!(target: "audit", who, role, %method, path, status, "a request to change");
+    }
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    if kind.is_none_or(|kind| kind != "text/event-stream") {
+        return response;
+    }
+    // A stream may stand for days: it ends with the token that opened it.
+    let (parts, body) = response.into_parts();
+    let body = body.into_data_stream().take_while(move |_| ready(core.keys.stands(&pass)));
+    Response::from_parts(parts, axum::body::Body::from_stream(body))
+}
+
+fn unauthorized(core: &Core) -> Response {
     core.facts.add(OamFact::Unauthorized, 1);
-    let mut response = ApiError::new(status, code, message).into_response();
+    let message = "send `Authorization: Bearer TOKEN`, or open a session with POST \
+        /api/v1/session; the first token is in the file `token` of the site's directory, and \
+        `tandem token` makes others";
+    let error = ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", message);
+    let mut response = error.into_response();
     let scheme = HeaderValue::from_static("Bearer");
     response.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
     response
+}
+
+fn forbidden(core: &Core, pass: &Pass, needed: Role, request: &Request) -> Response {
+    core.facts.add(OamFact::Forbidden, 1);
+    let (who, role, path) = (&*pass.name, pass.role.name(), request.uri().path());
+    let method = request.method();
+    tracing::warn!(target: "audit", who, role, %method, path, needed = needed.name(), "refused");
+    let message = format!("the token `{who}` is of the role {role}; this needs {needed}");
+    ApiError::new(StatusCode::FORBIDDEN, "forbidden", message).into_response()
 }
 
 /// Whether a request that proves nothing tried to.
@@ -100,28 +158,27 @@ fn guessed(core: &Core) -> Response {
     response
 }
 
-/// The token of a new session.
+/// The token for a new session.
 #[derive(Deserialize, ToSchema)]
 pub struct Credentials {
-    /// The site's token.
+    /// A token of the site.
     token: String,
 }
 
-/// Opens a session: the answer sets the cookie `tandem_session`.
+/// Opens a session with the role of the token: the answer sets the cookie `tandem_session`,
+/// `__Host-tandem_session` behind a TLS proxy.
 #[utoipa::path(post, path = "/api/v1/session", tag = "session", request_body = Credentials,
     security(()),
     responses((status = 204, description = "the session is open"),
-        (status = 401, description = "wrong token", body = super::error::ErrorBody),
-        (status = 429, description = "too many", body = super::error::ErrorBody)))]
+        (status = 401, description = "wrong token", body = ErrorBody),
+        (status = 429, description = "too many", body = ErrorBody)))]
 pub async fn open(
     State(core): State<Arc<Core>>,
     seat: Option<Extension<Arc<Seat>>>,
     headers: HeaderMap,
     Body(credentials): Body<Credentials>,
 ) -> Result<Response, ApiError> {
-    let opened = core.gate().open(core.steady(), credentials.token.trim());
-    let opened = opened.map_err(|error| ApiError::internal(error.to_string()))?;
-    let Some(session) = opened else {
+    let Some(pass) = core.keys.admit(credentials.token.trim()) else {
         if !may_guess(&core, seat.as_deref()) {
             return Ok(guessed(&core));
         }
@@ -129,25 +186,44 @@ pub async fn open(
         return Err(ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "wrong token"));
     };
     seat.inspect(|seat| seat.prove());
-    Ok(with_cookie(&session, crate::token::SESSION_LIFE.as_secs(), &headers))
+    let (who, role) = (Arc::clone(&pass.name), pass.role.name());
+    let opened = core.sessions().open(core.steady(), pass);
+    let number = opened.map_err(|error| ApiError::internal(error.to_string()))?;
+    tracing::info!(target: "audit", who = &*who, role, "a session was opened");
+    Ok(with_cookie(&number, SESSION_LIFE.as_secs(), &headers))
+}
+
+/// Whose token it is.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Holder {
+    /// Name of the token.
+    name: String,
+    /// What it may do.
+    role: Role,
+}
+
+/// Who the caller is to the site.
+#[utoipa::path(get, path = "/api/v1/session", tag = "session",
+    responses((status = 200, body = Holder), (status = 401, body = ErrorBody)))]
+pub async fn who(Extension(pass): Extension<Pass>) -> Json<Holder> {
+    Json(Holder { name: pass.name.to_string(), role: pass.role })
 }
 
 /// Ends the session of the cookie.
 #[utoipa::path(delete, path = "/api/v1/session", tag = "session",
     responses((status = 204, description = "the session is over")))]
 pub async fn close(State(core): State<Arc<Core>>, headers: HeaderMap) -> Response {
-    if let Some(session) = session(&headers) {
-        core.gate().close(session);
+    if let Some(number) = session(&headers) {
+        core.sessions().close(number);
     }
     with_cookie("", 0, &headers)
 }
 
 /// Sets the cookie; `Secure` where a proxy before us speaks TLS with the browser.
 fn with_cookie(session: &str, age_s: u64, headers: &HeaderMap) -> Response {
-    let over_tls = headers.get("x-forwarded-proto").is_some_and(|proto| proto == "https");
-    let secure = if over_tls { "; Secure" } else { "" };
+    let (name, secure) = (cookie_name(headers), if is_over_tls(headers) { "; Secure" } else { "" });
     let cookie =
-        format!("{COOKIE}={session}; HttpOnly; SameSite=Strict; Path=/; Max-Age={age_s}{secure}");
+        format!("{name}={session}; HttpOnly; SameSite=Strict; Path=/; Max-Age={age_s}{secure}");
     let mut response = StatusCode::NO_CONTENT.into_response();
     if let Ok(cookie) = HeaderValue::from_str(&cookie) {
         response.headers_mut().insert(header::SET_COOKIE, cookie);

@@ -3,8 +3,9 @@
 use super::error::{ApiError, Body, ErrorBody, Params};
 use crate::core::Core;
 use crate::facts::OamFact;
+use crate::token::Pass;
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{Extension, State};
 use axum::http::StatusCode;
 use config::{Cause, Diagnostic, Entry, Store};
 use serde::{Deserialize, Serialize};
@@ -81,6 +82,8 @@ pub struct RevisionRow {
     cause: Cause,
     /// The revision whose text it took up again.
     of: Option<u64>,
+    /// Who wanted it: the name of a token; null for what nobody asked for.
+    by: Option<String>,
     /// The same for people.
     note: String,
     /// Whether it runs now.
@@ -241,13 +244,17 @@ pub async fn compare(State(core): State<Arc<Core>>) -> Result<String, ApiError> 
     request_body = CommitOrder,
     responses((status = 200, body = Done), (status = 409, body = ErrorBody),
         (status = 422, body = ErrorBody)))]
-pub async fn commit(State(core): State<Arc<Core>>, Body(order): Body<CommitOrder>) -> Answer<Done> {
+pub async fn commit(
+    State(core): State<Arc<Core>>,
+    Extension(pass): Extension<Pass>,
+    Body(order): Body<CommitOrder>,
+) -> Answer<Done> {
     with(&core, move |store, core| {
         let confirm = order.confirm_s.map(Duration::from_secs);
-        match store.commit(core.moment(), order.revision, confirm) {
+        match store.commit(core.moment(), order.revision, confirm, Some(&pass.name)) {
             Ok(revision) => {
                 core.facts.add(OamFact::Committed, 1);
-                tracing::info!(target: "config", revision, ?confirm, "committed");
+                tracing::info!(target: "config", revision, ?confirm, by = &*pass.name, "committed");
                 Ok(Json(done(store, core)))
             }
             Err(refused) => {
@@ -279,12 +286,13 @@ pub async fn confirm(State(core): State<Arc<Core>>) -> Answer<Done> {
         (status = 422, body = ErrorBody)))]
 pub async fn rollback(
     State(core): State<Arc<Core>>,
+    Extension(pass): Extension<Pass>,
     Body(order): Body<RollbackOrder>,
 ) -> Answer<Done> {
     with(&core, move |store, core| {
-        let revision = store.rollback(core.moment(), order.to)?;
+        let revision = store.rollback(core.moment(), order.to, Some(&pass.name))?;
         core.facts.add(OamFact::RolledBack, 1);
-        tracing::info!(target: "config", revision, "rolled back");
+        tracing::info!(target: "config", revision, by = &*pass.name, "rolled back");
         Ok(Json(done(store, core)))
     })
     .await
@@ -315,6 +323,7 @@ fn row(entry: &Entry, running: u64) -> RevisionRow {
         at_us: entry.at_us,
         cause: entry.cause,
         of: entry.of,
+        by: entry.by.clone(),
         note,
         running: entry.revision == running,
     }

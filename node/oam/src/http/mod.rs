@@ -3,8 +3,8 @@
 //! ```text
 //!   /livez /readyz POST /api/v1/session      open
 //!   /metrics                                 token, unless metrics_open
-//!   /api/v1/…                                token or session
-//!   /api/v1/PREFIX/… of a function           token or session, routes the function brought along
+//!   /api/v1/…                                token or session with the role of `rights`
+//!   /api/v1/PREFIX/… of a function           the same, routes the function brought along
 //!   everything else                          the console
 //! ```
 
@@ -17,6 +17,7 @@ pub mod guess;
 pub mod host;
 pub mod metrics;
 pub mod patience;
+pub mod rights;
 pub mod site;
 
 use crate::console;
@@ -75,7 +76,7 @@ fn closed() -> OpenApiRouter<Arc<Core>> {
         .routes(routes!(site::site))
         .routes(routes!(site::drain))
         .routes(routes!(site::log, site::set_log))
-        .routes(routes!(auth::close))
+        .routes(routes!(auth::who, auth::close))
         .routes(routes!(metrics::counters))
         .routes(routes!(metrics::history))
         .routes(routes!(metrics::live))

@@ -175,5 +175,17 @@ fn a_session_needs_little_and_its_cookie_is_secure_behind_tls() {
         opened.headers["set-cookie"].to_str().unwrap().to_owned()
     };
     assert!(!cookie(&[json]).contains("Secure"));
-    assert!(cookie(&[json, ("x-forwarded-proto", "https")]).ends_with("; Secure"));
+    let https = ("x-forwarded-proto", "https");
+    let over_tls = cookie(&[json, https]);
+    // The browser refuses the prefix without these, and with a domain.
+    assert!(over_tls.starts_with("__Host-tandem_session=") && over_tls.ends_with("; Secure"));
+    assert!(over_tls.contains("; Path=/; ") && !over_tls.contains("Domain"));
+    let pair = over_tls.split(';').next().unwrap();
+    let look = |headers: &[(&str, &str)]| site.send("GET", "/api/v1/site", headers, "").status;
+    assert_eq!(look(&[("cookie", pair), https]), 200);
+    // Another host of the domain may set a cookie of the plain name: over TLS it counts nothing.
+    let plain = pair.strip_prefix("__Host-").unwrap();
+    assert_eq!(look(&[("cookie", plain), https]), 401);
+    assert_eq!(site.send("DELETE", "/api/v1/session", &[("cookie", pair), https], "").status, 204);
+    assert_eq!(look(&[("cookie", pair), https]), 401);
 }

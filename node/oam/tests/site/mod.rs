@@ -4,6 +4,7 @@ use config::{Archive, Disk, Doorway, Issue, Plant, Store};
 use event::{Cells, Sheet};
 use oam::http::connections::Limits;
 use oam::log::Levels;
+use oam::token::{Role, Tokens};
 use oam::{Managed, Oam, PortRow, Registry, Section, Spec, State};
 use runtime::{Ask, AskError};
 use schemars::JsonSchema;
@@ -145,6 +146,7 @@ fn spec(
         name: "test".into(),
         version: "1.2.3",
         token_file: folder.join("token"),
+        tokens: Tokens::new(folder.join("tokens")),
         registry: Arc::clone(registry),
         store: Arc::new(Mutex::new(store)),
         levels: Levels::default(),
@@ -207,6 +209,16 @@ impl Site {
             headers: response.headers().clone(),
             body: response.body_mut().read_to_string().unwrap(),
         }
+    }
+
+    /// The other tokens of the site.
+    pub fn tokens(&self) -> Tokens {
+        Tokens::new(self.folder.path().join("tokens"))
+    }
+
+    /// A new token, as a header.
+    pub fn bearer(&self, name: &str, role: Role) -> String {
+        format!("Bearer {}", self.tokens().make(0, name, role).unwrap())
     }
 
     /// With the token, JSON.

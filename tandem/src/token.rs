@@ -1,0 +1,79 @@
+//! `tandem token`: who may use a site's API, and for what.
+
+use crate::check;
+use crate::cli::{Output, TokenCommand, TokenRole};
+use crate::exit::Exit;
+use crate::output::{self, Column, plain, time};
+use oam::token::{Listed, Role, Tokens};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// Folder in the site's directory with the tokens.
+pub const TOKENS: &str = "tokens";
+
+const COLUMNS: &[Column] = &[
+    plain("name", "NAME"),
+    plain("role", "ROLE"),
+    time("made_at_us", "MADE"),
+    plain("unusable", "UNUSABLE"),
+];
+
+impl From<TokenRole> for Role {
+    fn from(role: TokenRole) -> Self {
+        match role {
+            TokenRole::Monitor => Self::Monitor,
+            TokenRole::Operator => Self::Operator,
+            TokenRole::Administrator => Self::Administrator,
+        }
+    }
+}
+
+/// The tokens of a site, beside the first one.
+pub fn of(directory: &Path) -> Tokens {
+    Tokens::new(directory.join(TOKENS))
+}
+
+fn of_site(file: &Path) -> Result<Tokens, Exit> {
+    let (_, site) = check::read(file)?;
+    Ok(of(&site.directory(file)))
+}
+
+/// Carries a command out.
+pub fn token(asked: TokenCommand) -> Result<(), Exit> {
+    match asked {
+        TokenCommand::New { site, role, name } => {
+            let made = of_site(&site)?.make(oam::clock::now().as_micros(), &name, role.into());
+            let token = made.map_err(|error| failed(&name, &error))?;
+            output::text(&format!("{token}\n"))
+        }
+        TokenCommand::List { site, output } => list(&of_site(&site)?, output),
+        TokenCommand::Revoke { site, name } => {
+            of_site(&site)?.revoke(&name).map_err(|error| failed(&name, &error))
+        }
+    }
+}
+
+fn failed(name: &str, error: &std::io::Error) -> Exit {
+    match error.kind() {
+        std::io::ErrorKind::InvalidInput => Exit::Usage(error.to_string()),
+        std::io::ErrorKind::AlreadyExists => {
+            Exit::Conflict(format!("there is a token `{name}`: revoke it first"))
+        }
+        std::io::ErrorKind::NotFound => Exit::Failed(format!("token `{name}`: {error}")),
+        _ => Exit::Failed(error.to_string()),
+    }
+}
+
+fn list(tokens: &Tokens, form: Output) -> Result<(), Exit> {
+    let rows: Vec<Value> = tokens.list()?.into_iter().map(row).collect();
+    output::rows(form, &Value::Array(rows.clone()), &rows, COLUMNS)
+}
+
+fn row(listed: Listed) -> Value {
+    match listed.state {
+        Ok((role, made_at_us)) => {
+            json!({ "name": listed.name, "role": role, "made_at_us": made_at_us })
+        }
+        Err(why) => json!({ "name": listed.name, "unusable": why }),
+    }
+}
