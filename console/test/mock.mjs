@@ -112,6 +112,7 @@ class Mock {
   constructor() {
     this.start_us = Date.now() * 1000;
     this.details = makeTrails(this.start_us);
+    this.holder = { name: 'administrator', role: 'administrator' };
     this.candidate = CONFIGURATION;
     this.running = CONFIGURATION;
     this.revision = 7;
@@ -406,6 +407,22 @@ const GET = {
       value: value * 1000,
     })),
   '/metrics/history': (mock, query) => mock.history(query),
+  '/config/exposures': () => [
+    {
+      line: 9,
+      column: 1,
+      path: 'oam.listen',
+      what: 'the API is reached from other machines, and nothing encrypts the token',
+      mend: 'listen on 127.0.0.1 behind a TLS proxy, or keep the network private',
+    },
+    {
+      line: 31,
+      column: 1,
+      path: 'ssc[0].realm[0].listen',
+      what: 'whoever reaches this realm makes calls: nobody has to be registered',
+      mend: 'add `register_required = true`, or keep the network private',
+    },
+  ],
   '/alarms': (mock, query) => mock.alarms(query.get('history') === 'true'),
   '/functions/ssc1/registrations': (mock) => mock.registrations(),
   '/functions/ssc1/next-hops': (mock) => [
@@ -458,6 +475,7 @@ const GET = {
       at_us: mock.start_us,
       cause: 'commit',
       of: null,
+      by: 'alice',
       note: 'commit',
       running: true,
     },
@@ -466,6 +484,7 @@ const GET = {
       at_us: mock.start_us - 86_400e6,
       cause: 'start',
       of: null,
+      by: null,
       note: 'the site file at start',
       running: false,
     },
@@ -507,7 +526,7 @@ async function answer(mock, request, response) {
   if (!url.pathname.startsWith('/api/v1')) return page(url.pathname, response);
   const path = url.pathname.slice('/api/v1'.length);
   const data = request.method === 'GET' ? null : await body(request);
-  if (path === '/session') {
+  if (path === '/session' && request.method === 'POST') {
     if (JSON.parse(String(data)).token !== TOKEN)
       return refuse(response, 401, 'unauthorised', 'The token is not known.');
     response.setHeader('set-cookie', `tandem_session=${TOKEN}; HttpOnly; SameSite=Strict; Path=/`);
@@ -517,6 +536,14 @@ async function answer(mock, request, response) {
     request.headers.cookie?.includes(`tandem_session=${TOKEN}`) ||
     request.headers.authorization === `Bearer ${TOKEN}`;
   if (!known) return refuse(response, 401, 'unauthorised', 'Sign in first.');
+  if (path === '/session' && request.method === 'DELETE') {
+    response.setHeader(
+      'set-cookie',
+      'tandem_session=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0',
+    );
+    return send(response, 204, undefined);
+  }
+  if (path === '/session') return send(response, 200, mock.holder);
   if (path === '/live')
     return stream(mock, response, { first: true, every_ms: 1_000 }, () => mock.live());
   if (path === '/sas/tail')

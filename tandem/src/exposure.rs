@@ -3,6 +3,7 @@
 
 use crate::rights;
 use crate::site::Site;
+use crate::token;
 use config::{Diagnostic, Issue, Source};
 use std::fs;
 use std::net::SocketAddr;
@@ -20,6 +21,7 @@ pub fn exposures(file: &Path, text: &str, site: &Site) -> Vec<Diagnostic> {
     recordings(site, &mut found);
     forwarders(file, site, &mut found);
     secrets(file, site, &mut found);
+    tokens(&site.directory(file), &mut found);
     Source::parse(text).map(|source| config::locate(&source, found)).unwrap_or_default()
 }
 
@@ -190,6 +192,21 @@ fn secrets(file: &Path, site: &Site, found: &mut Vec<Issue>) {
     }
 }
 
+/// A token in clear that others read, and tokens that open nothing because others may use them.
+fn tokens(directory: &Path, found: &mut Vec<Issue>) {
+    let first = directory.join("token");
+    if let Some(what) = readable(&first) {
+        let mend = format!("chmod 600 {}, write a new token and start again", first.display());
+        found.push(Issue::new("site.directory", what, mend));
+    }
+    for listed in token::of(directory).list().unwrap_or_default() {
+        if let Err(why) = listed.state {
+            let what = format!("the token `{}` opens nothing: {why}", listed.name);
+            found.push(Issue::new("site.directory", what, "revoke it, and make another"));
+        }
+    }
+}
+
 /// In words, when others than its owner read a file.
 fn readable(file: &Path) -> Option<String> {
     let mode = fs::metadata(file).ok()?.permissions().mode() & 0o7777;
@@ -269,6 +286,30 @@ mod tests {
         for closed in ["", "trusted = true\n", "in_dialog_source = \"flow\"\n"] {
             assert_eq!(paths(&realm(closed)), Vec::<String>::new(), "{closed}");
         }
+    }
+
+    #[test]
+    fn tokens_that_others_may_use_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("site.toml");
+        let var = folder.path().join("var");
+        fs::create_dir(&var).unwrap();
+        let site = config::read::<Site>(QUIET).unwrap();
+        let found = || {
+            let all = exposures(&file, QUIET, &site).into_iter();
+            all.filter(|it| it.path == "site.directory").map(|it| it.what).collect::<Vec<_>>()
+        };
+        token::of(&var).make(0, "reader", oam::token::Role::Monitor).unwrap();
+        fs::write(var.join("token"), "0123456789abcdef").unwrap();
+        let mode = |name: &str, mode| {
+            fs::set_permissions(var.join(name), fs::Permissions::from_mode(mode)).unwrap();
+        };
+        mode("token", 0o600);
+        assert_eq!(found(), Vec::<String>::new());
+        mode("token", 0o640);
+        mode("tokens/reader", 0o620);
+        let found = found();
+        assert!(found[0].contains("0640") && found[1].contains("`reader` opens nothing"));
     }
 
     #[test]

@@ -90,6 +90,15 @@ pub fn run(file: &Path) -> Result<(), Exit> {
     running.serve(&wishes)
 }
 
+/// What a text leaves open, once it runs as the site file `file`.
+fn exposures_of(file: &Path) -> Box<oam::ExposuresFn> {
+    let file = file.to_owned();
+    Box::new(move |text| {
+        let site = config::read::<Site>(text);
+        site.map_or_else(|_| Vec::new(), |site| exposures(&file, text, &site))
+    })
+}
+
 /// Panics go to the log with thread and place; what they cost is said where they are caught.
 fn panics_to_log() {
     std::panic::set_hook(Box::new(|panic| {
@@ -165,6 +174,7 @@ impl Running {
             store: Arc::new(Mutex::new(store)),
             levels,
             limits: oam::http::connections::Limits::default(),
+            exposures: exposures_of(file),
             drain: Box::new(move || drain.store(true, Relaxed)),
         };
         let oam = match Oam::start(spec, &site.oam) {

@@ -3,6 +3,23 @@
 export type FunctionState = 'starting' | 'running' | 'draining' | 'failed';
 export type Severity = 'critical' | 'major' | 'minor' | 'warning';
 
+/** What a token may do; each role may what those before it may. */
+export type Role = 'monitor' | 'operator' | 'administrator';
+
+/** Whose token the session was opened with. */
+export interface Holder {
+  name: string;
+  role: Role;
+}
+
+/** What the site leaves open to others, with its place in the site file. */
+export interface Exposure {
+  line: number;
+  path: string;
+  what: string;
+  mend: string;
+}
+
 export interface PortRow {
   name: string;
   transport: string;
@@ -219,6 +236,7 @@ export interface ConfigIssue {
 export interface ConfigRevision {
   revision: number;
   at_us: number;
+  by: string | null;
   note: string;
   running: boolean;
 }
@@ -303,6 +321,8 @@ const part = encodeURIComponent;
 
 export const api = {
   signIn: (token: string) => call('/session', post({ token })),
+  signOut: () => call('/session', { method: 'DELETE' }),
+  holder: () => json<Holder>('/session'),
   site: () => json<Site>('/site'),
   counters: () => json<Counter[]>('/counters'),
   history: (names: string[], since_s: number) =>
@@ -343,6 +363,7 @@ export const api = {
     call('/config/candidate/commit', post(confirm_s ? { revision, confirm_s } : { revision })),
   confirm: () => call('/config/confirm', { method: 'POST' }),
   rollback: (to?: number) => call('/config/rollback', post(to === undefined ? {} : { to })),
+  exposures: () => json<Exposure[]>('/config/exposures'),
   revisions: () => json<ConfigRevision[]>('/config/history'),
 
   live: () => new EventSource(`${ROOT}/live`),

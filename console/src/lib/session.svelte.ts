@@ -1,7 +1,8 @@
 // Who we are to the site: signed in or not, what the site is, the theme, and what just happened.
-import { api, ApiError, onSignedOut, type Site, type TrailDetail } from './api';
+import { api, ApiError, onSignedOut } from './api';
+import type { Holder, Role, Site, TrailDetail } from './api';
 import { go, replace } from './router.svelte';
-import { tokenIn } from './route';
+import { tokenIn, type Page } from './route';
 
 type Standing = 'unknown' | 'in' | 'out' | 'unreachable';
 type Theme = 'light' | 'dark' | 'system';
@@ -18,6 +19,7 @@ interface Notice {
 export const session = $state({
   standing: 'unknown' as Standing,
   site: null as Site | null,
+  holder: null as Holder | null,
   problem: '',
   theme: (localStorage.getItem(THEME_KEY) ?? 'system') as Theme,
   notice: null as Notice | null,
@@ -27,6 +29,30 @@ export const session = $state({
 /** Trails read from a capture that was dropped on the page; they live in this tab only. */
 export const capture = $state({ name: '', reading: false, trails: [] as TrailDetail[] });
 
+const ROLES: Role[] = ['monitor', 'operator', 'administrator'];
+
+/** The role that a page needs, where a monitor is not enough. */
+const NEEDED: Partial<Record<Page, Role>> = {
+  calls: 'operator',
+  call: 'operator',
+  file: 'operator',
+  registrations: 'operator',
+  routes: 'operator',
+  configuration: 'administrator',
+};
+
+/** Whether the session's token has this role, or a higher one. */
+export function may(role: Role): boolean {
+  const own = session.holder?.role;
+  return own !== undefined && ROLES.indexOf(own) >= ROLES.indexOf(role);
+}
+
+/** The role that is missing for a page; null if it may be seen. */
+export function missing(page: Page): Role | null {
+  const needed = NEEDED[page];
+  return needed && !may(needed) ? needed : null;
+}
+
 onSignedOut(() => {
   session.standing = 'out';
 });
@@ -34,7 +60,7 @@ onSignedOut(() => {
 /** Reads the site; tells whether the session stands. */
 export async function enter(): Promise<void> {
   try {
-    session.site = await api.site();
+    [session.site, session.holder] = await Promise.all([api.site(), api.holder()]);
     session.standing = 'in';
   } catch (error) {
     const unauthorised = error instanceof ApiError && error.status === 401;
@@ -54,6 +80,18 @@ export async function signIn(token: string): Promise<string | null> {
   }
   await enter();
   return null;
+}
+
+/** Ends the session. */
+export async function signOut(): Promise<void> {
+  try {
+    await api.signOut();
+    session.holder = null;
+    session.problem = '';
+    session.standing = 'out';
+  } catch (error) {
+    notify(messageOf(error), true);
+  }
 }
 
 /** The page's beginning: a token in the fragment signs in and leaves the address. */
@@ -106,6 +144,10 @@ export function isDark(): boolean {
 
 /** Has the site read a capture file, and shows what it holds. */
 export async function readCapture(file: File, limit: number): Promise<void> {
+  if (!may('operator')) {
+    notify('Reading captures needs a token of the role operator.', true);
+    return;
+  }
   if (file.size > limit) {
     notify(`${file.name} is larger than ${limit >> 20} MiB.`, true);
     return;

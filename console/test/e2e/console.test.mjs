@@ -321,3 +321,32 @@ for (const colorScheme of ['light', 'dark']) {
     }
   });
 }
+
+test('a token sees what its role may, who it is, and signs out', async () => {
+  const { page } = seen;
+  site.mock.holder = { name: 'noc-screen', role: 'monitor' };
+  try {
+    await enter('/');
+    const navigation = page.getByRole('navigation', { name: 'Pages' });
+    await navigation.getByText('noc-screen').waitFor(WAIT);
+    const names = await navigation.getByRole('listitem').allInnerTexts();
+    assert.deepEqual(
+      names.map((name) => name.split('\n')[0].trim()),
+      ['Overview', 'Alarms', 'Metrics'],
+    );
+    assert.equal(await page.getByRole('heading', { name: 'Latest calls' }).count(), 0);
+    await enter('/configuration');
+    await page.getByText('This page needs the role administrator').waitFor(WAIT);
+    await enter('/calls');
+    await page.getByText('This page needs the role operator').waitFor(WAIT);
+  } finally {
+    site.mock.holder = { name: 'administrator', role: 'administrator' };
+  }
+  await enter('/');
+  await page.getByRole('heading', { name: 'Left open to others' }).waitFor(WAIT);
+  await page.getByText('oam.listen, line 9').waitFor(WAIT);
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByRole('heading', { name: 'Sign in to Tandem' }).waitFor(WAIT);
+  await page.reload();
+  await page.getByRole('heading', { name: 'Sign in to Tandem' }).waitFor(WAIT);
+});

@@ -8,6 +8,7 @@ use crate::http::connections::{Limits, Source};
 use crate::http::guess::Guesses;
 use crate::log::Levels;
 use crate::managed::Registry;
+use crate::server::ExposuresFn;
 use crate::session::Sessions;
 use crate::token::Keys;
 use config::Store;
@@ -48,6 +49,7 @@ pub struct Core {
     pub(crate) keys: Keys,
     pub(crate) live: watch::Sender<Arc<str>>,
     pub(crate) streams: Arc<tokio::sync::Semaphore>,
+    pub(crate) exposures: Box<ExposuresFn>,
     pub(crate) drain: Box<dyn Fn() + Send + Sync>,
     store: Arc<Mutex<Store>>,
     alarms: Mutex<Alarms>,
@@ -73,6 +75,7 @@ pub(crate) struct Parts {
     pub metrics_open: bool,
     pub hosts: Vec<String>,
     pub limits: Limits,
+    pub exposures: Box<ExposuresFn>,
     pub drain: Box<dyn Fn() + Send + Sync>,
 }
 
@@ -92,6 +95,7 @@ impl Core {
             keys: parts.keys,
             live: watch::Sender::new(Arc::from("{}")),
             streams: Arc::new(tokio::sync::Semaphore::new(crate::http::STREAMS_MAX)),
+            exposures: parts.exposures,
             drain: parts.drain,
             store: parts.store,
             alarms: Mutex::default(),

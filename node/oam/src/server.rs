@@ -7,7 +7,7 @@ use crate::managed::Registry;
 use crate::section::Section;
 use crate::token::{Keys, Tokens};
 use crate::{notify, ticker, token};
-use config::Store;
+use config::{Diagnostic, Store};
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
@@ -24,6 +24,9 @@ const WORKERS: usize = 2;
 const BLOCKING_MAX: usize = 64;
 /// Time for open requests to end when the process stops.
 const STOP_GRACE: Duration = Duration::from_secs(1);
+
+/// Says what the text of a site file leaves open to others.
+pub type ExposuresFn = dyn Fn(&str) -> Vec<Diagnostic> + Send + Sync;
 
 /// What a management side is started with.
 pub struct Spec {
@@ -43,6 +46,8 @@ pub struct Spec {
     pub levels: Levels,
     /// What one peer may take of the API.
     pub limits: Limits,
+    /// What the text of a site file leaves open to others.
+    pub exposures: Box<ExposuresFn>,
     /// What `POST /api/v1/drain` does.
     pub drain: Box<dyn Fn() + Send + Sync>,
 }
@@ -86,6 +91,7 @@ impl Oam {
             metrics_open: section.metrics_open,
             hosts: section.hosts.clone(),
             limits: spec.limits,
+            exposures: spec.exposures,
             drain: spec.drain,
         }));
         let runtime = tokio::runtime::Builder::new_multi_thread()

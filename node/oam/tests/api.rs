@@ -380,6 +380,18 @@ fn the_configuration_is_edited_compared_checked_committed_and_rolled_back() {
 }
 
 #[test]
+fn what_the_running_configuration_leaves_open_is_told() {
+    let site = Site::start();
+    assert_eq!(site.get("/api/v1/config/exposures").json(), json!([]));
+    site.call("PUT", "/api/v1/config/candidate", "\nnumber = 77\n");
+    assert_eq!(site.get("/api/v1/config/exposures").json(), json!([]), "what runs, not what may");
+    site.call("POST", "/api/v1/config/candidate/commit", r#"{"revision": 1}"#);
+    let found = site.get("/api/v1/config/exposures").json();
+    assert_eq!((found[0]["line"].as_u64(), found[0]["path"].as_str()), (Some(2), Some("number")));
+    assert_eq!(found[0]["mend"], "take another");
+}
+
+#[test]
 fn alarms_come_from_functions_from_failures_and_from_pending_commits() {
     let site = Site::start();
     let row = json!({"name": "ball-lost", "subject": "1", "severity": "minor", "text": "gone",

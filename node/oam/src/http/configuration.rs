@@ -309,6 +309,18 @@ pub async fn history(State(core): State<Arc<Core>>) -> Answer<Vec<RevisionRow>> 
     .await
 }
 
+/// What the running configuration leaves open to others: no mistakes, but nothing to do
+/// unknowingly.
+#[utoipa::path(get, path = "/api/v1/config/exposures", tag = "config",
+    responses((status = 200, body = Vec<Mistake>)))]
+pub async fn exposures(State(core): State<Arc<Core>>) -> Answer<Vec<Mistake>> {
+    with(&core, |store, core| {
+        let found = (core.exposures)(&store.running().text);
+        Ok(Json(found.into_iter().map(Mistake::from).collect()))
+    })
+    .await
+}
+
 fn row(entry: &Entry, running: u64) -> RevisionRow {
     let of = entry.of.unwrap_or_default();
     let note = match entry.cause {

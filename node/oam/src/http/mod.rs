@@ -90,6 +90,7 @@ fn closed() -> OpenApiRouter<Arc<Core>> {
         .routes(routes!(configuration::confirm))
         .routes(routes!(configuration::rollback))
         .routes(routes!(configuration::history))
+        .routes(routes!(configuration::exposures))
 }
 
 fn open() -> OpenApiRouter<Arc<Core>> {

@@ -56,6 +56,7 @@ pub const RIGHTS: &[Right] = &[
     operator("POST", "/api/v1/sas/read"),
     operator("GET", "/api/v1/config/history"),
     operator("GET", "/api/v1/config/schema"),
+    operator("GET", "/api/v1/config/exposures"),
     administrator("PUT", "/api/v1/log"),
     administrator("POST", "/api/v1/drain"),
     administrator("GET", "/api/v1/config"),

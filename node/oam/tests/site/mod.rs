@@ -1,6 +1,6 @@
 //! A site in a test: one toy function, a toy configuration, the real management side.
 
-use config::{Archive, Disk, Doorway, Issue, Plant, Store};
+use config::{Archive, Diagnostic, Disk, Doorway, Issue, Plant, Store};
 use event::{Cells, Sheet};
 use oam::http::connections::Limits;
 use oam::log::Levels;
@@ -105,6 +105,13 @@ impl Plant<ToySite> for Toys {
     }
 }
 
+/// What a toy site leaves open: whatever begins with 7.
+fn open(text: &str) -> Vec<Diagnostic> {
+    let issue = Issue::new("number", "everybody knows this number", "take another");
+    let found = if text.contains("= 7") { vec![issue] } else { Vec::new() };
+    config::locate(&config::Source::parse(text).unwrap(), found)
+}
+
 /// The site.
 pub struct Site {
     pub oam: Oam,
@@ -151,6 +158,7 @@ fn spec(
         store: Arc::new(Mutex::new(store)),
         levels: Levels::default(),
         limits,
+        exposures: Box::new(open),
         drain: Box::new(move || drained.store(true, Relaxed)),
     }
 }
