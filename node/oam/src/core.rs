@@ -10,7 +10,7 @@ use crate::log::Levels;
 use crate::managed::Registry;
 use crate::server::ExposuresFn;
 use crate::session::Sessions;
-use crate::token::Keys;
+use crate::token::Authenticator;
 use config::Store;
 use machine::Time;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -46,7 +46,7 @@ pub struct Core {
     pub ready: AtomicBool,
     /// Last turn of the ticker, microseconds of [`Core::steady`].
     pub ticked_us: AtomicU64,
-    pub(crate) keys: Keys,
+    pub(crate) authenticator: Authenticator,
     pub(crate) live: watch::Sender<Arc<str>>,
     pub(crate) streams: Arc<tokio::sync::Semaphore>,
     pub(crate) exposures: Box<ExposuresFn>,
@@ -71,7 +71,7 @@ pub(crate) struct Parts {
     pub registry: Arc<Registry>,
     pub store: Arc<Mutex<Store>>,
     pub levels: Levels,
-    pub keys: Keys,
+    pub authenticator: Authenticator,
     pub metrics_open: bool,
     pub hosts: Vec<String>,
     pub limits: Limits,
@@ -92,7 +92,7 @@ impl Core {
             limits: parts.limits,
             ready: AtomicBool::new(false),
             ticked_us: AtomicU64::new(crate::clock::steady().as_micros()),
-            keys: parts.keys,
+            authenticator: parts.authenticator,
             live: watch::Sender::new(Arc::from("{}")),
             streams: Arc::new(tokio::sync::Semaphore::new(crate::http::STREAMS_MAX)),
             exposures: parts.exposures,

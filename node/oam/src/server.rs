@@ -5,7 +5,7 @@ use crate::http::connections::{self, Limits};
 use crate::log::Levels;
 use crate::managed::Registry;
 use crate::section::Section;
-use crate::token::{Keys, Tokens};
+use crate::token::{Authenticator, Tokens};
 use crate::{notify, ticker, token};
 use config::{Diagnostic, Store};
 use std::io;
@@ -87,7 +87,7 @@ impl Oam {
             registry: spec.registry,
             store: spec.store,
             levels: spec.levels,
-            keys: Keys::new(&token, spec.tokens),
+            authenticator: Authenticator::new(&token, spec.tokens),
             metrics_open: section.metrics_open,
             hosts: section.hosts.clone(),
             limits: spec.limits,

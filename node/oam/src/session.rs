@@ -1,6 +1,6 @@
 //! Sessions of the console: opened with a token, kept in a cookie.
 
-use crate::token::{Pass, random};
+use crate::token::{Principal, random};
 use machine::{Duration, Time};
 use std::io;
 use subtle::ConstantTimeEq as _;
@@ -17,7 +17,7 @@ pub const IDLE_LIFE: Duration = Duration::from_secs(3600);
 #[derive(Debug)]
 struct Session {
     number: String,
-    pass: Pass,
+    principal: Principal,
     until: Time,
     idle_until: Time,
 }
@@ -35,27 +35,27 @@ impl Sessions {
     ///
     /// # Errors
     /// When the kernel has no randomness.
-    pub fn open(&mut self, now: Time, pass: Pass) -> io::Result<String> {
+    pub fn open(&mut self, now: Time, principal: Principal) -> io::Result<String> {
         let number = random()?;
         self.expire(now);
-        if self.of(&pass) >= OF_TOKEN_MAX {
-            self.end_oldest(&pass.clone());
+        if self.of(&principal) >= OF_TOKEN_MAX {
+            self.end_oldest(&principal.clone());
         } else if self.0.len() >= SESSIONS_MAX
-            && let Some(most) = self.0.iter().map(|it| &it.pass).max_by_key(|it| self.of(it))
+            && let Some(most) = self.0.iter().map(|it| &it.principal).max_by_key(|it| self.of(it))
         {
             self.end_oldest(&most.clone());
         }
         let (until, idle_until) = (now + SESSION_LIFE, now + IDLE_LIFE);
-        self.0.push(Session { number: number.clone(), pass, until, idle_until });
+        self.0.push(Session { number: number.clone(), principal, until, idle_until });
         Ok(number)
     }
 
-    fn of(&self, pass: &Pass) -> usize {
-        self.0.iter().filter(|it| it.pass.name == pass.name).count()
+    fn of(&self, principal: &Principal) -> usize {
+        self.0.iter().filter(|it| it.principal.name == principal.name).count()
     }
 
-    fn end_oldest(&mut self, pass: &Pass) {
-        if let Some(at) = self.0.iter().position(|it| it.pass.name == pass.name) {
+    fn end_oldest(&mut self, principal: &Principal) {
+        if let Some(at) = self.0.iter().position(|it| it.principal.name == principal.name) {
             self.0.remove(at);
         }
     }
@@ -65,13 +65,13 @@ impl Sessions {
     }
 
     /// Who opened the session, if it stands; it is in use then.
-    pub fn find(&mut self, now: Time, number: &str) -> Option<Pass> {
+    pub fn find(&mut self, now: Time, number: &str) -> Option<Principal> {
         self.expire(now);
         let mut found = None;
         for session in &mut self.0 {
             if same(&session.number, number) {
                 session.idle_until = now + IDLE_LIFE;
-                found = Some(session.pass.clone());
+                found = Some(session.principal.clone());
             }
         }
         found
@@ -86,20 +86,20 @@ impl Sessions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::token::{Keys, Role, Tokens};
+    use crate::token::{Authenticator, Role, Tokens};
 
-    fn keys(folder: &std::path::Path) -> (Keys, Tokens) {
+    fn authenticator(folder: &std::path::Path) -> (Authenticator, Tokens) {
         let tokens = Tokens::new(folder.join("tokens"));
-        (Keys::new("the-first-of-all", tokens.clone()), tokens)
+        (Authenticator::new("the-first-of-all", tokens.clone()), tokens)
     }
 
     #[test]
     fn a_session_ends_after_its_life_or_unused_or_when_closed() {
         let folder = tempfile::tempdir().unwrap();
-        let pass = keys(folder.path()).0.admit("the-first-of-all").unwrap();
+        let principal = authenticator(folder.path()).0.authenticate("the-first-of-all").unwrap();
         let (mut sessions, start) = (Sessions::default(), Time::from_millis(5));
-        let one = sessions.open(start, pass.clone()).unwrap();
-        let two = sessions.open(start, pass).unwrap();
+        let one = sessions.open(start, principal.clone()).unwrap();
+        let two = sessions.open(start, principal).unwrap();
         assert!(sessions.find(start, &one).is_some() && sessions.find(start, "x").is_none());
         sessions.close(&one);
         assert!(sessions.find(start, &one).is_none());
@@ -115,24 +115,24 @@ mod tests {
     #[test]
     fn an_unused_session_ends_after_its_hour() {
         let folder = tempfile::tempdir().unwrap();
-        let pass = keys(folder.path()).0.admit("the-first-of-all").unwrap();
+        let principal = authenticator(folder.path()).0.authenticate("the-first-of-all").unwrap();
         let mut sessions = Sessions::default();
-        let one = sessions.open(Time::ZERO, pass).unwrap();
+        let one = sessions.open(Time::ZERO, principal).unwrap();
         assert!(sessions.find(Time::ZERO + IDLE_LIFE, &one).is_none());
     }
 
     #[test]
     fn who_opens_many_ends_its_own() {
         let folder = tempfile::tempdir().unwrap();
-        let (keys, tokens) = keys(folder.path());
-        let pass = |name: &str| {
+        let (authenticator, tokens) = authenticator(folder.path());
+        let principal = |name: &str| {
             let token = tokens.make(0, name, Role::Monitor).unwrap();
-            keys.admit(&token).unwrap()
+            authenticator.authenticate(&token).unwrap()
         };
         let mut sessions = Sessions::default();
-        let quiet = sessions.open(Time::ZERO, pass("quiet")).unwrap();
+        let quiet = sessions.open(Time::ZERO, principal("quiet")).unwrap();
         for n in 0..20 {
-            let many = pass(&format!("many{n}"));
+            let many = principal(&format!("many{n}"));
             for _ in 0..=OF_TOKEN_MAX {
                 sessions.open(Time::ZERO, many.clone()).unwrap();
                 assert!(sessions.of(&many) <= OF_TOKEN_MAX);

@@ -81,7 +81,7 @@ fn digest(token: &str) -> Digest {
 
 /// Whoever has shown a token: its name and role.
 #[derive(Debug, Clone)]
-pub struct Pass {
+pub struct Principal {
     /// The token's name.
     pub name: Arc<str>,
     /// What it may do.
@@ -236,12 +236,12 @@ fn hand_over(path: &Path, owner: &fs::Metadata) -> io::Result<()> {
 
 /// Every token that opens the site.
 #[derive(Debug)]
-pub struct Keys {
+pub struct Authenticator {
     first: Digest,
     tokens: Tokens,
 }
 
-impl Keys {
+impl Authenticator {
     /// The site's first token, the administrator's, and those of a folder.
     #[must_use]
     pub fn new(first: &str, tokens: Tokens) -> Self {
@@ -250,25 +250,31 @@ impl Keys {
 
     /// Who has this token. All wrong ones of a name take the same time.
     #[must_use]
-    pub fn admit(&self, token: &str) -> Option<Pass> {
+    pub fn authenticate(&self, token: &str) -> Option<Principal> {
         let shown = digest(token);
         if bool::from(shown.ct_eq(&self.first)) {
-            return Some(Pass { name: FIRST.into(), role: Role::Administrator, digest: shown });
+            return Some(Principal {
+                name: FIRST.into(),
+                role: Role::Administrator,
+                digest: shown,
+            });
         }
         let (name, _) = token.split_once('.')?;
         let kept = is_name(name).then(|| self.tokens.read(name).ok())??;
         let same: bool = shown.ct_eq(&kept.sha256).into();
-        same.then(|| Pass { name: name.into(), role: kept.role, digest: shown })
+        same.then(|| Principal { name: name.into(), role: kept.role, digest: shown })
     }
 
     /// Whether what let somebody in is still there, with the same role.
     #[must_use]
-    pub fn stands(&self, pass: &Pass) -> bool {
-        if &*pass.name == FIRST {
-            return pass.digest.ct_eq(&self.first).into();
+    pub fn is_valid(&self, principal: &Principal) -> bool {
+        if &*principal.name == FIRST {
+            return principal.digest.ct_eq(&self.first).into();
         }
-        let kept = self.tokens.read(&pass.name);
-        kept.is_ok_and(|kept| kept.role == pass.role && kept.sha256.ct_eq(&pass.digest).into())
+        let kept = self.tokens.read(&principal.name);
+        kept.is_ok_and(|kept| {
+            kept.role == principal.role && kept.sha256.ct_eq(&principal.digest).into()
+        })
     }
 }
 
@@ -343,23 +349,32 @@ mod tests {
         let listed = Listed { name: "prometheus".into(), state: Ok((Role::Monitor, 7)) };
         assert_eq!(tokens.list().unwrap(), [listed]);
 
-        let keys = Keys::new("the-first-of-all", tokens.clone());
-        let pass = keys.admit(&token).unwrap();
-        assert_eq!((&*pass.name, pass.role), ("prometheus", Role::Monitor));
-        assert_eq!(keys.admit("the-first-of-all").unwrap().role, Role::Administrator);
+        let authenticator = Authenticator::new("the-first-of-all", tokens.clone());
+        let principal = authenticator.authenticate(&token).unwrap();
+        assert_eq!((&*principal.name, principal.role), ("prometheus", Role::Monitor));
+        assert_eq!(
+            authenticator.authenticate("the-first-of-all").unwrap().role,
+            Role::Administrator
+        );
         for wrong in ["", "prometheus", "prometheus.", "other.x", "../tokens/prometheus.x"] {
-            assert!(keys.admit(wrong).is_none(), "{wrong}");
+            assert!(authenticator.authenticate(wrong).is_none(), "{wrong}");
         }
         fs::set_permissions(&file, Permissions::from_mode(0o604)).unwrap();
-        assert!(!keys.stands(&pass) && keys.admit(&token).is_none());
+        assert!(
+            !authenticator.is_valid(&principal) && authenticator.authenticate(&token).is_none()
+        );
         assert!(tokens.list().unwrap()[0].state.as_ref().unwrap_err().contains("0604"));
         fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
-        assert!(keys.stands(&pass));
+        assert!(authenticator.is_valid(&principal));
         tokens.revoke("prometheus").unwrap();
-        assert!(!keys.stands(&pass) && keys.admit(&token).is_none());
+        assert!(
+            !authenticator.is_valid(&principal) && authenticator.authenticate(&token).is_none()
+        );
         // Another of the same name is not the old one.
         tokens.make(8, "prometheus", Role::Monitor).unwrap();
-        assert!(!keys.stands(&pass) && keys.admit(&token).is_none());
+        assert!(
+            !authenticator.is_valid(&principal) && authenticator.authenticate(&token).is_none()
+        );
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::rights;
 use crate::core::Core;
 use crate::facts::OamFact;
 use crate::session::SESSION_LIFE;
-use crate::token::{Pass, Role};
+use crate::token::{Principal, Role};
 use axum::Json;
 use axum::extract::{Extension, Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
@@ -25,8 +25,8 @@ const COOKIE_OVER_TLS: &str = "__Host-tandem_session";
 
 /// How the caller proved who it is.
 enum Proof {
-    Token(Pass),
-    Session(Pass),
+    Token(Principal),
+    Session(Principal),
     None,
 }
 
@@ -49,13 +49,13 @@ fn session(headers: &HeaderMap) -> Option<&str> {
 fn proof(core: &Core, headers: &HeaderMap) -> Proof {
     let bearer = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let token = bearer.and_then(|value| value.strip_prefix("Bearer "));
-    if let Some(pass) = token.and_then(|token| core.keys.admit(token.trim())) {
-        return Proof::Token(pass);
+    if let Some(principal) = token.and_then(|token| core.authenticator.authenticate(token.trim())) {
+        return Proof::Token(principal);
     }
     let Some(number) = session(headers) else { return Proof::None };
     let found = core.sessions().find(core.steady(), number);
     match found {
-        Some(pass) if core.keys.stands(&pass) => Proof::Session(pass),
+        Some(principal) if core.authenticator.is_valid(&principal) => Proof::Session(principal),
         Some(_) => {
             core.sessions().close(number);
             Proof::None
@@ -78,14 +78,14 @@ fn foreign(method: &Method, headers: &HeaderMap) -> bool {
 /// Lets a request through that carries a token, or a session, with the role that the route needs.
 pub async fn require(State(core): State<Arc<Core>>, request: Request, next: Next) -> Response {
     let seat = request.extensions().get::<Arc<Seat>>();
-    let pass = match proof(&core, request.headers()) {
+    let principal = match proof(&core, request.headers()) {
         Proof::Session(_) if foreign(request.method(), request.headers()) => {
             core.facts.add(OamFact::Unauthorized, 1);
             let message = "the request comes from a page of another origin";
             let status = StatusCode::FORBIDDEN;
             return ApiError::new(status, "foreign-origin", message).into_response();
         }
-        Proof::Token(pass) | Proof::Session(pass) => pass,
+        Proof::Token(principal) | Proof::Session(principal) => principal,
         Proof::None if is_guess(request.headers()) && !may_guess(&core, seat) => {
             return guessed(&core);
         }
@@ -93,19 +93,25 @@ pub async fn require(State(core): State<Arc<Core>>, request: Request, next: Next
     };
     seat.inspect(|seat| seat.prove());
     let needed = rights::needed(request.method(), request.uri().path());
-    if pass.role < needed {
-        return forbidden(&core, &pass, needed, &request);
+    if principal.role < needed {
+        return forbidden(&core, &principal, needed, &request);
     }
-    answer(core, pass, request, next).await
+    answer(core, principal, request, next).await
 }
 
 /// Has the request answered, and says in the log who changed what.
-async fn answer(core: Arc<Core>, pass: Pass, mut request: Request, next: Next) -> Response {
+async fn answer(
+    core: Arc<Core>,
+    principal: Principal,
+    mut request: Request,
+    next: Next,
+) -> Response {
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
-    request.extensions_mut().insert(pass.clone());
+    request.extensions_mut().insert(principal.clone());
     let response = next.run(request).await;
     if !method.is_safe() {
-        let (who, role, status) = (&*pass.name, pass.role.name(), response.status().as_u16());
+        let (who, role, status) =
+            (&*principal.name, principal.role.name(), response.status().as_u16());
         tracing::info!(target: "audit", who, role, %method, path, status, "a request to change");
     }
     let kind = response.headers().get(header::CONTENT_TYPE);
@@ -114,7 +120,8 @@ async fn answer(core: Arc<Core>, pass: Pass, mut request: Request, next: Next) -
     }
     // A stream may stand for days: it ends with the token that opened it.
     let (parts, body) = response.into_parts();
-    let body = body.into_data_stream().take_while(move |_| ready(core.keys.stands(&pass)));
+    let body =
+        body.into_data_stream().take_while(move |_| ready(core.authenticator.is_valid(&principal)));
     Response::from_parts(parts, axum::body::Body::from_stream(body))
 }
 
@@ -130,9 +137,9 @@ fn unauthorized(core: &Core) -> Response {
     response
 }
 
-fn forbidden(core: &Core, pass: &Pass, needed: Role, request: &Request) -> Response {
+fn forbidden(core: &Core, principal: &Principal, needed: Role, request: &Request) -> Response {
     core.facts.add(OamFact::Forbidden, 1);
-    let (who, role, path) = (&*pass.name, pass.role.name(), request.uri().path());
+    let (who, role, path) = (&*principal.name, principal.role.name(), request.uri().path());
     let method = request.method();
     tracing::warn!(target: "audit", who, role, %method, path, needed = needed.name(), "refused");
     let message = format!("the token `{who}` is of the role {role}; this needs {needed}");
@@ -178,7 +185,7 @@ pub async fn open(
     headers: HeaderMap,
     Body(credentials): Body<Credentials>,
 ) -> Result<Response, ApiError> {
-    let Some(pass) = core.keys.admit(credentials.token.trim()) else {
+    let Some(principal) = core.authenticator.authenticate(credentials.token.trim()) else {
         if !may_guess(&core, seat.as_deref()) {
             return Ok(guessed(&core));
         }
@@ -186,8 +193,8 @@ pub async fn open(
         return Err(ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "wrong token"));
     };
     seat.inspect(|seat| seat.prove());
-    let (who, role) = (Arc::clone(&pass.name), pass.role.name());
-    let opened = core.sessions().open(core.steady(), pass);
+    let (who, role) = (Arc::clone(&principal.name), principal.role.name());
+    let opened = core.sessions().open(core.steady(), principal);
     let number = opened.map_err(|error| ApiError::internal(error.to_string()))?;
     tracing::info!(target: "audit", who = &*who, role, "a session was opened");
     Ok(with_cookie(&number, SESSION_LIFE.as_secs(), &headers))
@@ -195,7 +202,7 @@ pub async fn open(
 
 /// Whose token it is.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct Holder {
+pub struct Whoami {
     /// Name of the token.
     name: String,
     /// What it may do.
@@ -204,9 +211,9 @@ pub struct Holder {
 
 /// Who the caller is to the site.
 #[utoipa::path(get, path = "/api/v1/session", tag = "session",
-    responses((status = 200, body = Holder), (status = 401, body = ErrorBody)))]
-pub async fn who(Extension(pass): Extension<Pass>) -> Json<Holder> {
-    Json(Holder { name: pass.name.to_string(), role: pass.role })
+    responses((status = 200, body = Whoami), (status = 401, body = ErrorBody)))]
+pub async fn who(Extension(principal): Extension<Principal>) -> Json<Whoami> {
+    Json(Whoami { name: principal.name.to_string(), role: principal.role })
 }
 
 /// Ends the session of the cookie.

@@ -3,7 +3,7 @@
 use super::error::{ApiError, Body, ErrorBody, Params};
 use crate::core::Core;
 use crate::facts::OamFact;
-use crate::token::Pass;
+use crate::token::Principal;
 use axum::Json;
 use axum::extract::{Extension, State};
 use axum::http::StatusCode;
@@ -246,15 +246,16 @@ pub async fn compare(State(core): State<Arc<Core>>) -> Result<String, ApiError> 
         (status = 422, body = ErrorBody)))]
 pub async fn commit(
     State(core): State<Arc<Core>>,
-    Extension(pass): Extension<Pass>,
+    Extension(principal): Extension<Principal>,
     Body(order): Body<CommitOrder>,
 ) -> Answer<Done> {
     with(&core, move |store, core| {
         let confirm = order.confirm_s.map(Duration::from_secs);
-        match store.commit(core.moment(), order.revision, confirm, Some(&pass.name)) {
+        match store.commit(core.moment(), order.revision, confirm, Some(&principal.name)) {
             Ok(revision) => {
                 core.facts.add(OamFact::Committed, 1);
-                tracing::info!(target: "config", revision, ?confirm, by = &*pass.name, "committed");
+                let by = &*principal.name;
+                tracing::info!(target: "config", revision, ?confirm, by, "committed");
                 Ok(Json(done(store, core)))
             }
             Err(refused) => {
@@ -286,13 +287,13 @@ pub async fn confirm(State(core): State<Arc<Core>>) -> Answer<Done> {
         (status = 422, body = ErrorBody)))]
 pub async fn rollback(
     State(core): State<Arc<Core>>,
-    Extension(pass): Extension<Pass>,
+    Extension(principal): Extension<Principal>,
     Body(order): Body<RollbackOrder>,
 ) -> Answer<Done> {
     with(&core, move |store, core| {
-        let revision = store.rollback(core.moment(), order.to, Some(&pass.name))?;
+        let revision = store.rollback(core.moment(), order.to, Some(&principal.name))?;
         core.facts.add(OamFact::RolledBack, 1);
-        tracing::info!(target: "config", revision, by = &*pass.name, "rolled back");
+        tracing::info!(target: "config", revision, by = &*principal.name, "rolled back");
         Ok(Json(done(store, core)))
     })
     .await
