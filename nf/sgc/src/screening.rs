@@ -99,8 +99,8 @@ impl Gateway {
         (!is_let).then_some(Why::Service)
     }
 
-    /// Whether an answer to this MSU would go to the peer that it came from: it has registered a key
-    /// with that point code.
+    /// Whether an answer to this MSU would go to the peer that it came from: it has registered a
+    /// key with that point code.
     fn has_registered(&self, peer: PeerId, transfer: &Transfer) -> bool {
         let answer = Transfer { dpc: transfer.opc, opc: transfer.dpc, ..transfer.clone() };
         let server = self.process.server_for(&answer);
