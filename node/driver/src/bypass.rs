@@ -83,19 +83,21 @@ impl Bypass {
         if mtu > MTU_MAX {
             return Err(refused(format!("{name} has an MTU of {mtu}, more than {MTU_MAX}")));
         }
-        let words = |error: io::Error| match error.raw_os_error() {
-            Some(libc::EBUSY | libc::EEXIST) => {
-                refused(format!("another XDP program stands before {name}"))
-            }
+        let taken = |what: &str, error: io::Error| match error.raw_os_error() {
+            Some(libc::EBUSY | libc::EEXIST) => refused(format!("another {what} {name}")),
             _ => io::Error::new(error.kind(), format!("{name}: {error}")),
         };
-        let redirect = Redirect::attach_for(&name, address, protocol).map_err(words)?;
+        let redirect = Redirect::attach_for(&name, address, protocol)
+            .map_err(|error| taken("XDP program stands before", error))?;
         let queues = device.queues().clamp(1, QUEUES_MAX);
         let pool = Pool::new(queues as usize * ENTRIES as usize + SPARE, STRIDE);
         let mut umem = Umem::new(&pool, false)?;
         let open = |queue| XdpPort::open(&redirect, queue, ENTRIES, &mut umem).map(Port::Xdp);
         let mut bypass = Self {
-            ports: (0..queues).map(open).collect::<io::Result<_>>().map_err(words)?,
+            ports: (0..queues)
+                .map(open)
+                .collect::<io::Result<_>>()
+                .map_err(|error| taken("AF_XDP socket has a queue of", error))?,
             pool,
             ends: Ends { mac: device.mac()?, address, protocol },
             neighbours: Neighbours::open(device.index(), address)?,

@@ -185,3 +185,35 @@ fn an_address_that_has_no_ethernet_of_its_own_is_refused_in_words() {
     field.near_ip("link set near0 mtu 3000");
     assert!(words("10.9.0.2").contains("MTU of 3000"), "{}", words("10.9.0.2"));
 }
+
+/// A child process that has copies of all descriptors, as each has between its fork and its exec;
+/// it ends after so long.
+#[allow(unsafe_code, reason = "the standard library shows no child before its exec")]
+fn forked(milliseconds: u32) -> libc::pid_t {
+    // SAFETY: the child calls nothing but what a signal handler may.
+    unsafe {
+        let child = libc::fork();
+        if child == 0 {
+            libc::usleep(milliseconds * 1_000);
+            libc::_exit(0);
+        }
+        child
+    }
+}
+
+#[allow(unsafe_code, reason = "a child that the standard library has not begun")]
+fn wait_for(child: libc::pid_t) {
+    // SAFETY: the kernel is asked to write nothing.
+    let ended = unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) };
+    assert_eq!(ended, child);
+}
+
+#[test]
+fn what_was_closed_is_opened_again_while_a_child_process_still_has_the_descriptors() {
+    let _field = joined("bypass-forked");
+    let open = Bypass::open(ip("10.9.0.2"), PROTOCOL).unwrap();
+    let child = forked(400);
+    drop(open);
+    Bypass::open(ip("10.9.0.2"), PROTOCOL).unwrap();
+    wait_for(child);
+}

@@ -22,6 +22,7 @@ const MAP_CREATE: libc::c_int = 0;
 const MAP_UPDATE: libc::c_int = 2;
 const PROGRAM_LOAD: libc::c_int = 5;
 const LINK_CREATE: libc::c_int = 28;
+const LINK_DETACH: libc::c_int = 34;
 const MAP_OF_XDP_SOCKETS: u32 = 17;
 const PROGRAM_XDP: u32 = 6;
 const ATTACH_XDP: u32 = 37;
@@ -56,7 +57,7 @@ const LICENCE: &[u8] = b"Apache-2.0\0";
 /// ends.
 #[derive(Debug)]
 pub struct Redirect {
-    _link: OwnedFd,
+    link: OwnedFd,
     map: OwnedFd,
     interface: String,
     is_native: bool,
@@ -88,7 +89,7 @@ impl Redirect {
         let native = link(&program, index, NATIVE);
         let is_native = native.is_ok();
         let link = native.or_else(|_| link(&program, index, GENERIC))?;
-        Ok(Arc::new(Self { _link: link, map, interface: interface.to_owned(), is_native }))
+        Ok(Arc::new(Self { link, map, interface: interface.to_owned(), is_native }))
     }
 
     /// The interface.
@@ -111,6 +112,16 @@ impl Redirect {
         put_pointer(&mut attributes, 8, (&raw const key).cast());
         put_pointer(&mut attributes, 16, (&raw const value).cast());
         bpf(MAP_UPDATE, &attributes).map(drop)
+    }
+}
+
+impl Drop for Redirect {
+    /// A child process holds the descriptor too between its fork and its exec, so that closing it
+    /// here need not be the end of the link.
+    fn drop(&mut self) {
+        let mut attributes = [0; ATTRIBUTES];
+        put(&mut attributes, 0, self.link.as_raw_fd() as u32);
+        let _: io::Result<_> = bpf(LINK_DETACH, &attributes);
     }
 }
 

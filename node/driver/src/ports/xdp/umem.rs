@@ -13,7 +13,7 @@ pub const STRIDE_MAX: usize = 4_096;
 /// Octets of packets on their way that the kernel holds for one socket.
 const SEND_BUFFER: i32 = 16 << 20;
 /// How often a queue that is busy is asked for, and the pause in between.
-const BIND_TRIES: usize = 50;
+const BIND_TRIES: usize = 500;
 const BIND_PAUSE: Duration = Duration::from_millis(4);
 /// `XDP_MAX_TX_SKB_BUDGET`: packets of one call to send in copy mode (Linux 6.17; 32 before).
 const SEND_BUDGET: libc::c_int = 9;
@@ -148,8 +148,8 @@ impl Umem {
     }
 }
 
-/// Binds. The kernel lets go of a queue a moment after its socket was closed: a queue that is busy
-/// is asked for again.
+/// Binds. The kernel lets go of a queue a moment after its socket was closed, and not before a child
+/// process that was forked meanwhile has begun its program: a queue that is busy is asked for again.
 fn bind(fd: &OwnedFd, name: &libc::sockaddr_xdp) -> io::Result<()> {
     let length = size_of::<libc::sockaddr_xdp>() as libc::socklen_t;
     let mut tries = BIND_TRIES;
