@@ -49,6 +49,8 @@ pub struct Ground {
     pub pool: Arc<Steward>,
     /// The arbiter, if the site has one.
     pub arbiter: Option<Arc<Arbiter>>,
+    /// Whether the process may start programs.
+    pub starts_programs: bool,
 }
 
 /// A function of the site, by its kind, so that it can take a new section of that kind.

@@ -26,7 +26,12 @@ pub fn start(section: &Pe, ground: &Ground) -> Result<Part, StartError> {
     let directory = ground.directory.clone();
     let settings = settings(section, &directory).map_err(StartError::Prepare)?;
     let launch = settings.launch.clone();
-    let prepare = Box::new(move || launch.ensure().map_err(|why| format!("forwarder: {why}")));
+    let hint = match ground.starts_programs {
+        true => "",
+        false => "; a site that began without routers starts no program: restart it",
+    };
+    let prepare =
+        Box::new(move || launch.ensure().map_err(|why| format!("forwarder: {why}{hint}")));
     let spec = ShardSpec { name: section.name.clone(), ..ShardSpec::default() };
     let nature = Nature { kind: "pe", actions: ACTIONS, prepare };
     let unit = Supervised::start(nature, spec, Arc::new(settings), ProviderEdge::new)?;

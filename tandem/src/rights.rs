@@ -83,6 +83,11 @@ pub fn confine(site: &Site) -> Vec<String> {
     weak
 }
 
+/// Whether the kernel lets this process start programs: a router's forwarder.
+pub fn starts_programs(site: &Site) -> bool {
+    !site.pe.is_empty() || !site.site.filter_system_calls
+}
+
 /// Everything is open: gives up the capabilities where the site says so.
 pub fn give_up(site: &SiteSection) -> Result<(), Exit> {
     if site.capabilities == Capabilities::Keep {

@@ -150,6 +150,7 @@ impl Running {
             registry: Arc::clone(&registry),
             pool: Arc::clone(&pool),
             arbiter: arbiter.transpose()?.map(Arc::new),
+            starts_programs: rights::starts_programs(site),
         };
         let slot = Arc::new(OnceLock::new());
         let refuse = |issues| check::refuse(file, text, issues);

@@ -30,7 +30,7 @@ fn words(bytes: &[u8]) -> String {
 }
 
 fn free_port() -> u16 {
-    UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    peers::free_port([127, 0, 0, 1].into()).unwrap().port()
 }
 
 /// A site file with one controller whose next hop nobody probes.

@@ -20,7 +20,7 @@ const OVERDRAFT: usize = 5;
 const PAIRED: usize = 12;
 
 fn free_port() -> u16 {
-    UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    peers::free_port([127, 0, 0, 1].into()).unwrap().port()
 }
 
 /// A process of the site; killed when dropped.

@@ -42,7 +42,7 @@ struct Scene {
 }
 
 fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    peers::free_port([127, 0, 0, 1].into()).unwrap().port()
 }
 
 impl Scene {

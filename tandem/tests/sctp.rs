@@ -4,7 +4,6 @@
 use attack::{Namespace, Veth};
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::net::UdpSocket;
 use std::process::{Child, Command, Output, Stdio};
 
 const TANDEM: &str = env!("CARGO_BIN_EXE_tandem");
@@ -27,7 +26,7 @@ fn run(arguments: &[&str]) -> Output {
 }
 
 fn free_udp_port() -> String {
-    UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string()
+    peers::free_port([127, 0, 0, 1].into()).unwrap().port().to_string()
 }
 
 /// Waits for a line on standard error that contains `word`.

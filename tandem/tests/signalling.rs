@@ -11,7 +11,7 @@ use m3ua::{Settings, Side, Transfer};
 use machine::{Machine, Time};
 use serde_json::Value;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -104,12 +104,8 @@ impl Site {
     }
 }
 
-fn free_tcp() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
-}
-
-fn free_udp() -> u16 {
-    UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+fn free_port() -> u16 {
+    peers::free_port([127, 0, 0, 1].into()).unwrap().port()
 }
 
 const HEAD: &str =
@@ -252,7 +248,7 @@ fn is_up(rows: &[Value]) -> bool {
 
 #[test]
 fn msus_cross_tcp_and_sctp_through_two_sites_and_a_path_may_fail() {
-    let (tcp, udp, near) = (free_tcp(), free_udp(), free_udp());
+    let (tcp, udp, near) = (free_port(), free_port(), free_port());
     let ways = Ways::between(["127.0.0.11", "127.0.0.12"], udp, ["127.0.0.21", "127.0.0.22"], near);
     let west_text = west(tcp, udp);
     let (west, east) = (Site::of(&west_text), Site::of(&east(near, ways.port())));
@@ -315,7 +311,7 @@ fn a_wrong_section_is_refused_with_file_line_and_mend() {
         ("role = \"asp\", transport", "role = \"apps\", transport", "apps", "asp"),
     ];
     for (was, is, what, mend) in cases {
-        let text = west(free_tcp(), free_udp()).replacen(was, is, 1);
+        let text = west(free_port(), free_port()).replacen(was, is, 1);
         std::fs::write(&file, &text).unwrap();
         let line = text.lines().collect::<Vec<_>>();
         let line = line.iter().rposition(|line| line.contains(is)).unwrap() + 1;
@@ -327,7 +323,7 @@ fn a_wrong_section_is_refused_with_file_line_and_mend() {
     }
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
-    std::fs::write(&file, west(port, free_udp())).unwrap();
+    std::fs::write(&file, west(port, free_port())).unwrap();
     let said = words(&tandem(&["check", path]).stderr);
     assert!(said.contains("is taken by another program") && said.contains("tcp.listen"), "{said}");
 }

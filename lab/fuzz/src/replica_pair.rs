@@ -235,3 +235,25 @@ pub fn run(input: &[u8]) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Without it the assertion that never both speak would hold of a world in which none does.
+    #[test]
+    fn a_world_that_nobody_disturbs_has_one_that_speaks_and_hands_over_when_asked() {
+        let mut world = World::new(true);
+        let live = |world: &mut World| {
+            for _ in 0..400 {
+                world.deliver_all();
+                world.pass(Duration::from_millis(5));
+            }
+            let speaks = |node: &Node| node.speaks && world.now < node.pair.lease();
+            world.nodes.iter().map(speaks).collect::<Vec<_>>()
+        };
+        assert_eq!(live(&mut world), [true, false]);
+        world.step(0, In::Switchover);
+        assert_eq!(live(&mut world), [false, true]);
+    }
+}

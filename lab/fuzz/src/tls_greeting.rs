@@ -93,3 +93,11 @@ pub fn run(input: &[u8]) {
     let both_open = [&server, &client].iter().all(|side| side.progress == Some(Progress::Open));
     assert!(changed || both_open, "a handshake that nobody touched ends well");
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_handshake_that_nobody_touches_ends_well() {
+        super::run(&[7; 64]);
+    }
+}

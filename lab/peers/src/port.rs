@@ -2,20 +2,31 @@
 
 use anyhow::Context;
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+/// The first port that is given, and how many: below those that the kernel gives to whoever asks
+/// for any (`ip_local_port_range`, from 32,768), who would else get one before its user binds it.
+const FIRST: u16 = 10_000;
+const PORTS: u32 = 20_000;
+/// Ports between those that two processes begin with.
+const APART: u32 = 71;
 /// Tries to find a port that is free for both transports.
-const TRIES_MAX: usize = 64;
+const TRIES_MAX: usize = 1_000;
 
-/// A port of `address` on which nobody listens, neither UDP nor TCP.
+/// A port of `address` on which nobody listens, neither UDP nor TCP, and that this process has not
+/// given before.
 ///
 /// # Errors
-/// When none is found.
+/// When none is found, or the address is not this machine's.
 pub fn free_port(address: IpAddr) -> anyhow::Result<SocketAddr> {
+    static GIVEN: AtomicU32 = AtomicU32::new(0);
+    TcpListener::bind((address, 0)).with_context(|| format!("{address}"))?;
+    let begin = std::process::id().wrapping_mul(APART);
     for _ in 0..TRIES_MAX {
-        let udp = UdpSocket::bind((address, 0)).with_context(|| format!("{address}"))?;
-        let chosen = udp.local_addr()?;
-        if TcpListener::bind(chosen).is_ok() {
+        let number = begin.wrapping_add(GIVEN.fetch_add(1, Ordering::Relaxed)) % PORTS;
+        let chosen = SocketAddr::new(address, FIRST + number as u16);
+        if UdpSocket::bind(chosen).is_ok() && TcpListener::bind(chosen).is_ok() {
             return Ok(chosen);
         }
     }
@@ -65,10 +76,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_free_port_is_none_that_someone_holds() {
-        let held = UdpSocket::bind("127.0.0.1:0").unwrap();
-        let chosen = free_port([127, 0, 0, 1].into()).unwrap();
-        assert_ne!(chosen, held.local_addr().unwrap());
+    fn a_free_port_is_none_that_someone_holds_or_the_kernel_may_give_meanwhile() {
+        let here = IpAddr::from([127, 0, 0, 1]);
+        let first = free_port(here).unwrap();
+        let next = SocketAddr::new(here, first.port() + 1);
+        let _held = (UdpSocket::bind(next), TcpListener::bind(next));
+        let chosen = free_port(here).unwrap();
+        assert!(chosen != first && chosen != next, "{first} {chosen}");
+        let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap();
+        let lowest: u16 = range.split_whitespace().next().unwrap().parse().unwrap();
+        assert!(chosen.port() < lowest, "{chosen} of {range}");
+        assert!(free_port([192, 0, 2, 1].into()).is_err());
     }
 
     #[test]

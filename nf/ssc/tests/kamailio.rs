@@ -10,7 +10,7 @@
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use runtime::{Running, RuntimeFact, ShardSpec};
 use ssc::Controller;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -87,12 +87,12 @@ struct Ground {
 
 impl Ground {
     fn new() -> Self {
-        // An address of its own: nobody else's port is chosen there in the meantime.
+        // An address of its own, and ports that the kernel gives to nobody: none is taken meanwhile.
         static GROUNDS: AtomicU8 = AtomicU8::new(1);
         let here = [127, 77, std::process::id() as u8, GROUNDS.fetch_add(1, Relaxed)];
-        let free = || TcpListener::bind((Ipv4Addr::from(here), 0)).unwrap().local_addr().unwrap();
-        let taken = [free(), free(), free(), free(), free()];
-        let [access_udp, access, core, kamailio_udp, kamailio] = taken;
+        let at = |port| SocketAddr::from((here, port));
+        let ports = [15_060, 15_061, 15_062, 15_063, 15_064];
+        let [access_udp, access, core, kamailio_udp, kamailio] = ports.map(at);
         let directory = tempfile::tempdir().unwrap();
         Self { directory, access_udp, access, core, kamailio_udp, kamailio }
     }

@@ -7,8 +7,9 @@ mod every;
 use every::World;
 use rpki::{CacheId, In, Indication, Out, Phase, Settings, Version};
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpStream};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 #[test]
@@ -41,8 +42,14 @@ impl Drop for Running {
     }
 }
 
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+/// Where the caches listen: below the ports that the kernel gives to whoever asks for any.
+const CACHE_PORT: u16 = 13_323;
+const METRICS_PORT: u16 = 13_324;
+
+/// An address of loopback for each cache, so that none waits for another's port.
+fn free_address() -> Ipv4Addr {
+    static GIVEN: AtomicU8 = AtomicU8::new(1);
+    [127, 78, std::process::id() as u8, GIVEN.fetch_add(1, Relaxed)].into()
 }
 
 fn records(second: bool) -> String {
@@ -58,10 +65,10 @@ fn records(second: bool) -> String {
     format!(r#"{{"metadata":{{"buildtime":"2026-01-01T00:00:00Z"}},"roas":[{records}]}}"#)
 }
 
-fn start(version: &str, folder: &std::path::Path, port: u16) -> Running {
+fn start(version: &str, folder: &std::path::Path, at: Ipv4Addr) -> Running {
     let child = Command::new("stayrtr")
-        .args(["-bind", &format!("127.0.0.1:{port}"), "-checktime=false", "-refresh", "1"])
-        .args(["-metrics.addr", &format!("127.0.0.1:{}", free_port()), "-protocol", version])
+        .args(["-bind", &format!("{at}:{CACHE_PORT}"), "-checktime=false", "-refresh", "1"])
+        .args(["-metrics.addr", &format!("{at}:{METRICS_PORT}"), "-protocol", version])
         .arg("-cache")
         .arg(folder.join("vrps.json"))
         .stdout(Stdio::null())
@@ -71,10 +78,10 @@ fn start(version: &str, folder: &std::path::Path, port: u16) -> Running {
     Running(child)
 }
 
-fn connect(port: u16) -> TcpStream {
+fn connect(at: Ipv4Addr) -> TcpStream {
     let end = Instant::now() + Duration::from_secs(5);
     loop {
-        match TcpStream::connect(("127.0.0.1", port)) {
+        match TcpStream::connect((at, CACHE_PORT)) {
             Ok(stream) => break stream,
             Err(_) if Instant::now() < end => std::thread::sleep(Duration::from_millis(50)),
             Err(error) => panic!("stayrtr takes no connection: {error}"),
@@ -109,9 +116,9 @@ fn a_live_stayrtr_fills_the_table_and_its_changes_follow() {
     for (protocol, version) in [("1", Version::V1), ("0", Version::V0)] {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("vrps.json"), records(false)).unwrap();
-        let port = free_port();
-        let _running = start(protocol, folder.path(), port);
-        let mut stream = connect(port);
+        let at = free_address();
+        let _running = start(protocol, folder.path(), at);
+        let mut stream = connect(at);
         let mut settings = Settings::new(1);
         settings.version = version;
         let mut world = World::new(settings);
