@@ -4,7 +4,6 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
 use serde_json::Value;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
