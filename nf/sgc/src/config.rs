@@ -305,6 +305,9 @@ pub struct Limits {
     pub pending_messages_max: u32,
     /// Octets of user data in them; the newest is shed.
     pub pending_octets_max: u32,
+    /// Octets that wait for all of them together, 96 for each MSU included. One Application Server,
+    /// or all that a peer has registered, has at most as much as is left; the newest is shed.
+    pub pending_total_octets_max: u32,
     /// How long an MSU of priority 0 may have waited before it is looked at, milliseconds; one of
     /// priority p may wait p + 1 times as long; above, it is shed. Management is never. 0 is off.
     pub delay_max_ms: u32,
@@ -316,6 +319,7 @@ impl Default for Limits {
             application_servers_max: 4_096,
             pending_messages_max: 10_000,
             pending_octets_max: 4 << 20,
+            pending_total_octets_max: 64 << 20,
             delay_max_ms: 500,
         }
     }

@@ -42,6 +42,10 @@ pub struct Parameters {
     pub pending_messages_max: usize,
     /// Octets of user data that wait at most, for each Application Server.
     pub pending_bytes_max: usize,
+    /// Octets that wait at most for all of them together, 96 for each message included. A
+    /// configured Application Server, or all that one peer registered, have at most as much as is
+    /// left.
+    pub pending_total_bytes_max: usize,
     /// An ASP Up must have an ASP Identifier (RFC 4666 §3.5.1).
     pub requires_asp_identifier: bool,
     /// What is done with requests to register.
@@ -74,6 +78,7 @@ impl Parameters {
             t_audit: None,
             pending_messages_max: 10_000,
             pending_bytes_max: 4 << 20,
+            pending_total_bytes_max: 64 << 20,
             requires_asp_identifier: false,
             registration: Registration::Provisioned,
             takes_unknown_as_available: false,
@@ -104,6 +109,9 @@ impl Parameters {
         }
         if u32::try_from(self.pending_bytes_max).is_err() {
             return Err("pending_bytes_max");
+        }
+        if u32::try_from(self.pending_total_bytes_max).is_err() {
+            return Err("pending_total_bytes_max");
         }
         Ok(())
     }

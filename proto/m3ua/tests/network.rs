@@ -364,6 +364,8 @@ fn what_does_not_go_together_is_not_configured() {
     assert_eq!(wrong.validate(), Err("t_r"));
     wrong = Parameters { pending_messages_max: usize::MAX, ..parameters() };
     assert_eq!(wrong.validate(), Err("pending_messages_max"));
+    wrong = Parameters { pending_total_bytes_max: usize::MAX, ..parameters() };
+    assert_eq!(wrong.validate(), Err("pending_total_bytes_max"));
 }
 
 #[test]

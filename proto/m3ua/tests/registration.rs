@@ -241,3 +241,47 @@ fn what_was_registered_goes_with_the_asp_and_comes_again() {
     });
     assert!(down);
 }
+
+/// Registers one more Application Server, makes it active, and takes the ASP away from it.
+fn pending(sgp: &mut Sgp, peer: usize, dpc: u32) -> u32 {
+    let (status, context) = sgp.register(peer, |key| key.word(Tag::DestinationPointCode, dpc));
+    assert_eq!(status, RegistrationStatus::Registered, "{dpc}");
+    for kind in [MessageType::AspActive, MessageType::AspInactive] {
+        sgp.say(peer, kind, |writer| writer.word(Tag::RoutingContext, context));
+    }
+    dpc
+}
+
+#[test]
+fn a_peer_that_registers_many_servers_takes_no_more_of_the_memory_than_it_leaves() {
+    const MAX: usize = 100_000;
+    let mut sgp = sgp(Registration::Open, 64);
+    let parameters = Parameters { pending_total_bytes_max: MAX, ..*sgp.process.parameters() };
+    sgp.process.step(Time::ZERO, In::SetParameters(parameters), &mut Vec::new());
+    let fill = |sgp: &mut Sgp, dpc: u32| {
+        let before = sgp.process.waiting_octets();
+        for _ in 0..1_000 {
+            let transfer = msu(9, dpc, 0, &[7; 104]);
+            sgp.process.step(Time::ZERO, In::Transfer(transfer), &mut Vec::new());
+        }
+        sgp.process.waiting_octets() - before
+    };
+    let mut greedy = 0;
+    for dpc in 100..120 {
+        pending(&mut sgp, 0, dpc);
+        greedy += fill(&mut sgp, dpc);
+    }
+    assert!((MAX / 2 - 200..=MAX / 2).contains(&greedy), "{greedy}");
+    let shed = sgp.process.facts().read(Fact::Shed);
+    assert_eq!(shed, 20_000 - greedy as u64 / 200, "what finds no room is counted");
+    pending(&mut sgp, 1, 200);
+    let modest = fill(&mut sgp, 200);
+    assert!((MAX / 4 - 200..=MAX / 4).contains(&modest), "there is room for others: {modest}");
+    // T(r) ends, and with it what waited.
+    let mut now = Time::ZERO;
+    while let Some(at) = sgp.process.deadline().filter(|at| *at <= Time::from_millis(5_000)) {
+        now = now.max(at);
+        sgp.process.tick(now, &mut Vec::new());
+    }
+    assert_eq!(sgp.process.waiting_octets(), 0);
+}

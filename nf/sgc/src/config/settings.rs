@@ -33,6 +33,7 @@ impl Sgc {
             t_audit: Some(ms(timers.t_audit_ms)).filter(|t_audit| !t_audit.is_zero()),
             pending_messages_max: limits.pending_messages_max as usize,
             pending_bytes_max: limits.pending_octets_max as usize,
+            pending_total_bytes_max: limits.pending_total_octets_max as usize,
             requires_asp_identifier: policy.requires_asp_identifier,
             registration: match policy.registration {
                 Registration::Unsupported => m3ua::Registration::Unsupported,

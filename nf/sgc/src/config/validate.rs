@@ -93,6 +93,7 @@ impl Sgc {
             ("limits.application_servers_max", l.application_servers_max, 1, 65_536),
             ("limits.pending_messages_max", l.pending_messages_max, 0, pending),
             ("limits.pending_octets_max", l.pending_octets_max, 0, 1 << 30),
+            ("limits.pending_total_octets_max", l.pending_total_octets_max, 0, 1 << 30),
             ("limits.delay_max_ms", l.delay_max_ms, 0, 60_000),
         ];
         for (path, value, least, most) in checks {

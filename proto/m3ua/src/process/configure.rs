@@ -41,13 +41,13 @@ impl Process {
     /// There are as many as there may be; the key is none, overlaps another one, or the Routing
     /// Context is taken.
     pub fn add_server(&mut self, settings: ServerSettings) -> Result<ServerId, Refused> {
-        self.insert_server(settings, false)
+        self.insert_server(settings, None)
     }
 
     pub(super) fn insert_server(
         &mut self,
         mut settings: ServerSettings,
-        is_dynamic: bool,
+        registrant: Option<PeerId>,
     ) -> Result<ServerId, Refused> {
         if self.servers.len() >= self.settings.servers_max {
             return Err(Refused::Full);
@@ -64,7 +64,7 @@ impl Process {
         if context.is_some_and(|context| self.is_taken(context)) {
             return Err(Refused::RoutingContext);
         }
-        let id = self.servers.insert(Server::new(settings, is_dynamic));
+        let id = self.servers.insert(Server::new(settings, registrant));
         if let Some(context) = context {
             self.names.insert(context, id);
         }
@@ -296,7 +296,7 @@ impl Process {
     pub(super) fn remove_if_abandoned(&mut self, id: ServerId) {
         let abandoned = self.servers.find(id).filter(|server| {
             let is_pending = server.state == ServerState::Pending;
-            server.is_dynamic && server.members.is_empty() && !is_pending
+            server.registrant.is_some() && server.members.is_empty() && !is_pending
         });
         if abandoned.is_some() {
             self.drop_server(id);

@@ -2,6 +2,7 @@
 
 mod asp;
 mod audit;
+mod backlog;
 mod complaint;
 mod configure;
 mod network;
@@ -27,6 +28,7 @@ use crate::id::{PeerId, ServerId, Table};
 use crate::parameters::Parameters;
 use crate::settings::Side;
 use crate::timers::{Timer, Timers};
+use backlog::Backlog;
 use bytes::Bytes;
 use event::Sheet;
 use machine::{Machine, Time};
@@ -66,6 +68,7 @@ pub struct Process {
     /// The SS7 networks behind this process as an SGP.
     ss7: BTreeMap<Network, Ss7Network>,
     timers: Timers,
+    backlog: Backlog,
     facts: Sheet<Fact>,
     now: Time,
     out: Vec<Out>,
@@ -87,6 +90,7 @@ impl Process {
             gateways: BTreeMap::new(),
             ss7: BTreeMap::new(),
             timers: Timers::default(),
+            backlog: Backlog::default(),
             facts: Sheet::new(),
             now: Time::ZERO,
             out: Vec::new(),
@@ -115,6 +119,12 @@ impl Process {
     #[must_use]
     pub fn waiting(&self, server: ServerId) -> usize {
         self.servers.find(server).map_or(0, |server| server.waiting.len())
+    }
+
+    /// Octets of all MSUs that wait, with what each costs beside its user data.
+    #[must_use]
+    pub const fn waiting_octets(&self) -> usize {
+        self.backlog.sum()
     }
 
     /// Whether the ASP of that association is active for an Application Server.

@@ -98,7 +98,7 @@ impl Process {
     fn knows_network(&self, network: NetworkAppearance) -> bool {
         let fixed = || {
             let servers = self.servers.iter().map(|(_, server)| server);
-            servers.filter(|it| it.settings.side == Side::There && !it.is_dynamic)
+            servers.filter(|it| it.settings.side == Side::There && it.registrant.is_none())
         };
         fixed().next().is_none() || fixed().any(|it| it.settings.key.network == Some(network))
     }
@@ -152,7 +152,8 @@ impl Process {
     fn change_key(&mut self, id: ServerId, peer: PeerId, key: Key) -> Registered {
         let refused = Err(RegistrationStatus::ChangeRefused);
         let Some(server) = self.servers.find(id) else { return refused };
-        let is_its_own = server.is_dynamic && server.members.iter().all(|it| it.peer == peer);
+        let is_its_own =
+            server.registrant.is_some() && server.members.iter().all(|it| it.peer == peer);
         if !is_its_own || self.overlapping(&key, Side::There, Some(id)).is_some() {
             return refused;
         }
@@ -187,7 +188,7 @@ impl Process {
         let context = wanted.unwrap_or(free);
         let mut settings = ServerSettings::new(Side::There, Some(context), key);
         settings.mode = mode;
-        let id = self.insert_server(settings, true).map_err(refusal)?;
+        let id = self.insert_server(settings, Some(peer)).map_err(refusal)?;
         if let Err(refused) = self.join(id, peer, Some(context)) {
             self.drop_server(id);
             return Err(refusal(refused));

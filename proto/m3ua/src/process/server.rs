@@ -80,10 +80,9 @@ impl Waiting {
         self.queue.len() < messages_max && self.bytes + bytes <= bytes_max
     }
 
-    /// All of them, oldest first; nothing waits afterwards.
-    pub(crate) fn take(&mut self) -> VecDeque<Transfer> {
-        self.bytes = 0;
-        core::mem::take(&mut self.queue)
+    /// All of them, oldest first, and their octets; nothing waits afterwards.
+    pub(crate) fn take(&mut self) -> (VecDeque<Transfer>, usize) {
+        (core::mem::take(&mut self.queue), core::mem::take(&mut self.bytes))
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -94,8 +93,8 @@ impl Waiting {
 #[derive(Debug)]
 pub(crate) struct Server {
     pub(crate) settings: ServerSettings,
-    /// It was made by a registration and goes with the last one.
-    pub(crate) is_dynamic: bool,
+    /// The peer whose registration made it; it goes with the last registration.
+    pub(crate) registrant: Option<PeerId>,
     /// The mode once it is known.
     pub(crate) mode: Option<TrafficMode>,
     pub(crate) state: ServerState,
@@ -108,11 +107,11 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    pub(crate) fn new(settings: ServerSettings, is_dynamic: bool) -> Self {
+    pub(crate) fn new(settings: ServerSettings, registrant: Option<PeerId>) -> Self {
         Self {
             mode: settings.mode,
             settings,
-            is_dynamic,
+            registrant,
             state: ServerState::Down,
             members: Vec::new(),
             flows: Flows::new(),

@@ -112,7 +112,7 @@ impl Process {
             settings: &found.settings,
             state: found.state,
             mode: found.mode,
-            is_dynamic: found.is_dynamic,
+            is_dynamic: found.registrant.is_some(),
             waiting: found.waiting.len(),
             members: found.members.iter().map(member).collect(),
         })

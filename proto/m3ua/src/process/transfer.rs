@@ -1,8 +1,9 @@
 //! MTP-TRANSFER: an MSU to the Application Server of its key, or to a Signalling Gateway on the
 //! way to its destination; an MSU that came to the user (RFC 4666 §1.4.2.4, §4.3.4.3).
 
+use super::backlog::{Holder, cost};
 use super::complaint::Complaint;
-use super::{Member, MemberState, Process};
+use super::{Member, MemberState, Process, Server};
 use crate::codec::{
     Data, ErrorCode, MessageType, NetworkAppearance, PAYLOAD_BYTES_MAX, ProtocolData,
     RoutingContext, ServerState, TrafficMode,
@@ -12,6 +13,12 @@ use crate::facts::Fact;
 use crate::id::{PeerId, ServerId};
 use crate::settings::Role;
 use bytes::Bytes;
+use std::collections::VecDeque;
+
+/// Who answers for what waits for an Application Server.
+fn holder(id: ServerId, server: &Server) -> Holder {
+    server.registrant.map_or(Holder::Server(id), Holder::Registrant)
+}
 
 impl Process {
     pub(super) fn transfer(&mut self, transfer: Transfer) {
@@ -34,9 +41,13 @@ impl Process {
         match server.state {
             ServerState::Active => self.dispatch(id, &transfer),
             ServerState::Pending => {
-                let messages_max = self.settings.parameters.pending_messages_max;
-                let bytes_max = self.settings.parameters.pending_bytes_max;
-                if server.waiting.has_room(transfer.payload.len(), messages_max, bytes_max) {
+                let limits = &self.settings.parameters;
+                let bytes = transfer.payload.len();
+                let (messages_max, bytes_max) =
+                    (limits.pending_messages_max, limits.pending_bytes_max);
+                let has_room = server.waiting.has_room(bytes, messages_max, bytes_max);
+                let (holder, all_max) = (holder(id, server), limits.pending_total_bytes_max);
+                if has_room && self.backlog.take(holder, cost(bytes), all_max) {
                     server.waiting.push(transfer);
                     self.count(Fact::Buffered);
                 } else {
@@ -93,8 +104,7 @@ impl Process {
 
     /// AS-PENDING has ended well: what waited goes first.
     pub(super) fn recover(&mut self, id: ServerId) {
-        let waiting = self.servers.find_mut(id).map(|server| server.waiting.take());
-        for transfer in waiting.unwrap_or_default() {
+        for transfer in self.take_waiting(id) {
             self.count(Fact::Recovered);
             self.dispatch(id, &transfer);
         }
@@ -102,8 +112,15 @@ impl Process {
 
     /// AS-PENDING has ended without an ASP: what waited is discarded.
     pub(super) fn expire(&mut self, id: ServerId) {
-        let waiting = self.servers.find_mut(id).map(|server| server.waiting.take());
-        self.facts.add(Fact::Expired, waiting.map_or(0, |waiting| waiting.len() as u64));
+        let waiting = self.take_waiting(id);
+        self.facts.add(Fact::Expired, waiting.len() as u64);
+    }
+
+    fn take_waiting(&mut self, id: ServerId) -> VecDeque<Transfer> {
+        let Some(server) = self.servers.find_mut(id) else { return VecDeque::new() };
+        let (waiting, bytes) = server.waiting.take();
+        self.backlog.give_back(holder(id, server), bytes + cost(0) * waiting.len());
+        waiting
     }
 
     /// The Application Server of this process that an MSU comes from: the one with its
