@@ -498,6 +498,10 @@ pub enum AttackKind {
     Hep,
     /// SCTP associations whose INIT names the address of `--other`.
     Init,
+    /// SCTP INITs in UDP of which nothing follows.
+    InitFlood,
+    /// MSUs of an ASP over TCP in the name of another point code.
+    ForgedMsu,
     /// SIP requests within dialogs that nobody has.
     StrangersDialogs,
     /// SIP dialogs whose names grow past what a datagram holds.

@@ -105,6 +105,8 @@ const fn means(kind: AttackKind) -> Means {
         AttackKind::Arbiter => Means::Sockets(SocketKind::Arbiter),
         AttackKind::Hep => Means::Sockets(SocketKind::Hep),
         AttackKind::Init => Means::Sockets(SocketKind::Init),
+        AttackKind::InitFlood => Means::Sockets(SocketKind::InitFlood),
+        AttackKind::ForgedMsu => Means::Sockets(SocketKind::ForgedMsu),
         AttackKind::StrangersDialogs => Means::Sockets(SocketKind::Strangers),
         AttackKind::OversizedDialogs => Means::Sockets(SocketKind::Oversized),
         AttackKind::WideningPaths => Means::Sockets(SocketKind::WideningPath),

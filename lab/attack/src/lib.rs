@@ -7,7 +7,7 @@
 //!   SocketAttack (refuses all but loopback outside of such a namespace)
 //!     ├→ connections: idle, half TLS greetings, answers that nobody reads
 //!     ├→ datagrams from many addresses: replica, arbiter, hep, strangers
-//!     └→ a talk: init (SCTP), oversized (SIP), widening (BGP)
+//!     └→ a talk: init (SCTP), msu (M3UA), oversized (SIP), widening (BGP)
 //! ```
 //! What is sent is written here octet by octet, without the codecs of what is attacked: those would
 //! refuse to write some of it. Tests read it with them.
@@ -19,6 +19,7 @@ mod datagrams;
 mod frame;
 mod hep;
 mod init;
+mod msu;
 mod namespace;
 mod oversized;
 mod place;

@@ -2,7 +2,7 @@
 
 use crate::namespace::is_in_the_lab;
 use crate::{RATE_MAX, Report, Sources, TIME_MAX};
-use crate::{arbiter, connections, hep, init, oversized, replica, strangers, widening};
+use crate::{arbiter, connections, hep, init, msu, oversized, replica, strangers, widening};
 use std::net::SocketAddrV4;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -28,6 +28,10 @@ pub enum SocketKind {
     Hep,
     /// SCTP associations whose INIT names the address of somebody else.
     Init,
+    /// SCTP INITs of which nothing follows.
+    InitFlood,
+    /// MSUs of an ASP in the name of another point code.
+    ForgedMsu,
     /// SIP requests within dialogs that nobody has.
     Strangers,
     /// SIP dialogs whose names and contacts grow past what a datagram holds.
@@ -93,6 +97,8 @@ pub fn run_by_sockets(attack: &SocketAttack) -> anyhow::Result<Report> {
         SocketKind::Arbiter => arbiter::run(attack, &mut pace),
         SocketKind::Hep => hep::run(attack, &mut pace),
         SocketKind::Init => init::run(attack, &mut pace),
+        SocketKind::InitFlood => init::flood(attack, &mut pace),
+        SocketKind::ForgedMsu => msu::run(attack, &mut pace),
         SocketKind::Strangers => strangers::run(attack, &mut pace),
         SocketKind::Oversized => oversized::run(attack, &mut pace),
         SocketKind::WideningPath => widening::run(attack, &mut pace),

@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 
 /// The Service Indicator of MSUs that come back (nobody's).
 pub const ECHOED: u8 = 15;
+/// Octets of user data of an MSU that is to come back.
+const OCTETS: usize = 40;
 /// The longest wait for what comes.
 const TURN: Duration = Duration::from_millis(2);
 
@@ -24,6 +26,7 @@ pub struct Asp {
     stream: TcpStream,
     buffer: Vec<u8>,
     came: u64,
+    others: u64,
 }
 
 fn point_code(number: u32) -> anyhow::Result<PointCode> {
@@ -49,7 +52,7 @@ impl Asp {
         let stream = TcpStream::connect(to)?;
         stream.set_read_timeout(Some(TURN))?;
         stream.set_nodelay(true)?;
-        let mut asp = Self { process, peer, stream, buffer: Vec::new(), came: 0 };
+        let mut asp = Self { process, peer, stream, buffer: Vec::new(), came: 0, others: 0 };
         asp.tell(m3ua::In::CommunicationUp(peer, None))?;
         let begun = Instant::now();
         while !asp.process.is_active(peer, server) {
@@ -65,7 +68,10 @@ impl Asp {
         for wanted in outs {
             match wanted {
                 Out::Send(_, _, bytes) => self.stream.write_all(&bytes)?,
-                Out::Indicate(Indication::Transfer(..)) => self.came += 1,
+                Out::Indicate(Indication::Transfer(.., msu)) if msu.payload.len() == OCTETS => {
+                    self.came += 1;
+                }
+                Out::Indicate(Indication::Transfer(..)) => self.others += 1,
                 _ => {}
             }
         }
@@ -89,12 +95,18 @@ impl Asp {
     }
 
     fn send(&mut self, number: u64) -> anyhow::Result<()> {
-        let payload = Bytes::copy_from_slice(&number.to_be_bytes().repeat(5));
+        let payload = Bytes::copy_from_slice(&number.to_be_bytes().repeat(OCTETS / 8));
         let (opc, dpc) = (point_code(1)?, point_code(2)?);
         let [sls, ..] = number.to_le_bytes();
         let (network, sls) = (None, sls & 15);
         let msu = Transfer { network, opc, dpc, si: ECHOED, ni: 2, mp: 0, sls, payload };
         self.tell(m3ua::In::Transfer(msu))
+    }
+
+    /// MSUs that came and that are none of those that were sent.
+    #[must_use]
+    pub const fn others(&self) -> u64 {
+        self.others
     }
 
     /// MSUs to the echo, `rate` a second; how many were due, and how many came back until `drain`
