@@ -6,6 +6,7 @@
 //!
 //! Another target is another file with `pub fn run(&[u8])` and its line in [`TARGETS`].
 
+pub mod api_bodies;
 pub mod bgp_message;
 pub mod bgp_session;
 pub mod bmp_message;
@@ -54,6 +55,7 @@ pub const TARGETS: &[Target] = &[
     target("bgp_session", bgp_session::run),
     target("replica_pair", replica_pair::run),
     target("hep_packet", hep_packet::run),
+    target("api_bodies", api_bodies::run),
     target("tls_greeting", tls_greeting::run),
     target("sip_message", sip_message::run),
     target("sip_stream", sip_stream::run),

@@ -25,4 +25,4 @@ pub mod token;
 
 pub use managed::{Extra, Managed, PortRow, Registry, State};
 pub use section::Section;
-pub use server::{ExposuresFn, Oam, Spec};
+pub use server::{ExposuresFn, Oam, Spec, assemble};

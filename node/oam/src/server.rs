@@ -69,6 +69,25 @@ pub struct Oam {
     threads: Vec<JoinHandle<()>>,
 }
 
+/// What all parts of a management side share, for who asks [`crate::http::router`] without a
+/// socket. `token` is the first one.
+#[must_use]
+pub fn assemble(spec: Spec, section: &Section, token: &str) -> Arc<Core> {
+    Arc::new(Core::new(Parts {
+        name: spec.name,
+        version: spec.version,
+        registry: spec.registry,
+        store: spec.store,
+        levels: spec.levels,
+        authenticator: Authenticator::new(token, spec.tokens),
+        metrics_open: section.metrics_open,
+        hosts: section.hosts.clone(),
+        limits: spec.limits,
+        exposures: spec.exposures,
+        drain: spec.drain,
+    }))
+}
+
 impl Oam {
     /// Binds the address, reads or makes the token, starts serving.
     ///
@@ -77,23 +96,12 @@ impl Oam {
     pub fn start(spec: Spec, section: &Section) -> io::Result<Self> {
         let wanted = address(section)?;
         let listener = bind(wanted)?;
-        let path = section.token_file.as_ref().map_or(spec.token_file, PathBuf::from);
+        let path =
+            section.token_file.as_ref().map_or_else(|| spec.token_file.clone(), PathBuf::from);
         let token = token::read_or_make(&path).map_err(|error| {
             io::Error::new(error.kind(), format!("token {}: {error}", path.display()))
         })?;
-        let core = Arc::new(Core::new(Parts {
-            name: spec.name,
-            version: spec.version,
-            registry: spec.registry,
-            store: spec.store,
-            levels: spec.levels,
-            authenticator: Authenticator::new(&token, spec.tokens),
-            metrics_open: section.metrics_open,
-            hosts: section.hosts.clone(),
-            limits: spec.limits,
-            exposures: spec.exposures,
-            drain: spec.drain,
-        }));
+        let core = assemble(spec, section, &token);
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(WORKERS)
             .max_blocking_threads(BLOCKING_MAX)
