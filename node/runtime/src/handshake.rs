@@ -11,11 +11,11 @@ use crate::port::ConnId;
 use crossbeam_channel::{Receiver, Sender, TryRecvError, unbounded};
 use driver::tls::{Progress, Session};
 use driver::{Interest, Poll, Ready, Waker, tcp};
+use std::collections::HashMap;
 use std::io::{self, IoSlice};
 use std::net::TcpStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// Bytes of one read.
@@ -27,8 +27,8 @@ const UNREAD_BYTES_MAX: usize = 256 << 10;
 /// How often those that take too long are looked for.
 const SWEEP: Duration = Duration::from_millis(500);
 const WAKER: u64 = u64::MAX;
-/// Handshakes that wait to be taken beyond those that may be under way.
-const QUEUE_MAX: usize = 1_024;
+/// Handshakes that wait to be taken; of one source no more than are left for the others.
+const QUEUE_MAX: usize = 4_096;
 /// Of those under way this part makes room at a time.
 const ROOM_SHARE: usize = 64;
 /// Why one made room.
@@ -63,18 +63,48 @@ pub(crate) struct Shaken {
     pub(crate) outcome: Result<Established, &'static str>,
 }
 
+/// How many wait to be taken, by source: a thread that the machine held up for a moment finds the
+/// queue as an attacker filled it, and those of others in it.
+#[derive(Debug, Default)]
+struct Queued {
+    by_source: HashMap<Source, usize>,
+    sum: usize,
+}
+
+impl Queued {
+    /// Takes a place; false when the source has as many as are left.
+    fn enter(&mut self, source: Source) -> bool {
+        let count = self.by_source.get(&source).copied().unwrap_or(0);
+        if count >= QUEUE_MAX.saturating_sub(self.sum) {
+            return false;
+        }
+        self.by_source.insert(source, count + 1);
+        self.sum += 1;
+        true
+    }
+
+    fn leave(&mut self, source: Source) {
+        let Some(count) = self.by_source.get_mut(&source) else { return };
+        *count -= 1;
+        self.sum -= 1;
+        if *count == 0 {
+            self.by_source.remove(&source);
+        }
+    }
+}
+
 /// The thread that shakes hands.
 pub(crate) struct Handshakes {
     queue: Sender<Shaking>,
     waker: Arc<Waker>,
-    in_flight: Arc<AtomicUsize>,
+    queued: Arc<Mutex<Queued>>,
 }
 
 impl Handshakes {
     pub(crate) fn start(name: &str, hatch: Hatch, cores: Vec<usize>) -> io::Result<Self> {
         let (queue, jobs) = unbounded();
         let waker = Arc::new(Waker::new()?);
-        let in_flight = Arc::new(AtomicUsize::new(0));
+        let queued = Arc::new(Mutex::new(Queued::default()));
         let poll = Poll::new()?;
         poll.add(&*waker, WAKER, Interest::Read)?;
         let mut desk = Desk {
@@ -84,7 +114,7 @@ impl Handshakes {
             hatch,
             entries: Vec::new(),
             free: Vec::new(),
-            in_flight: Arc::clone(&in_flight),
+            queued: Arc::clone(&queued),
         };
         std::thread::Builder::new().name(format!("{name}/tls")).spawn(move || {
             if let Err(error) = driver::stand_back(&cores) {
@@ -96,16 +126,14 @@ impl Handshakes {
                 desk.begin_anew();
             }
         })?;
-        Ok(Self { queue, waker, in_flight })
+        Ok(Self { queue, waker, queued })
     }
 
-    /// Takes a job, or gives it back when too many are in flight.
+    /// Takes a job, or gives it back when too many of its source wait.
     pub(crate) fn push(&self, job: Shaking) -> Result<(), Shaking> {
-        // What is queued on top makes room for itself, or is refused, when it is taken.
-        if self.in_flight.load(Relaxed) >= job.handshakes_max + QUEUE_MAX {
+        if !crate::control::lock(&self.queued).enter(job.source) {
             return Err(job);
         }
-        self.in_flight.fetch_add(1, Relaxed);
         self.queue.send(job).map_err(|refused| refused.0)?;
         self.waker.wake();
         Ok(())
@@ -138,7 +166,7 @@ struct Desk {
     hatch: Hatch,
     entries: Vec<Option<Entry>>,
     free: Vec<usize>,
-    in_flight: Arc<AtomicUsize>,
+    queued: Arc<Mutex<Queued>>,
 }
 
 /// What a turn with one connection came to.
@@ -212,10 +240,18 @@ impl Desk {
         }
     }
 
+    const fn under_way(&self) -> usize {
+        self.entries.len() - self.free.len()
+    }
+
     fn take(&mut self, job: Shaking) {
-        let under_way = self.entries.len() - self.free.len();
-        if under_way >= job.handshakes_max {
+        crate::control::lock(&self.queued).leave(job.source);
+        if self.under_way() >= job.handshakes_max {
             self.make_room((job.handshakes_max / ROOM_SHARE).max(1));
+        }
+        if self.under_way() >= job.handshakes_max {
+            let shaken = Shaken { conn: job.conn, outcome: Err(DISPLACED) };
+            return self.hatch.deliver(job.shard, Delivery::Shaken(shaken));
         }
         let at = self.free.pop().unwrap_or_else(|| {
             self.entries.push(None);
@@ -262,7 +298,6 @@ impl Desk {
     fn finish(&mut self, at: usize, failure: Option<&'static str>) {
         let Some(entry) = self.entries[at].take() else { return };
         self.free.push(at);
-        self.in_flight.fetch_sub(1, Relaxed);
         // A descriptor that cannot be removed was never watched.
         let _ = self.poll.remove(&entry.established.stream);
         let outcome = match failure {
@@ -336,5 +371,29 @@ pub(crate) fn words(error: &rustls::Error) -> &'static str {
         rustls::Error::PeerIncompatible(_) => "it has no TLS version or cipher in common with us",
         rustls::Error::InvalidMessage(_) => "what it sends is not TLS",
         _ => "the TLS session failed",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_that_fills_the_queue_leaves_as_much_to_others_as_it_has() {
+        let of = |last: u8| Source::of([10, 0, 0, last].into());
+        let mut queued = Queued::default();
+        let fill = |queued: &mut Queued, source| {
+            let mut count = 0;
+            while queued.enter(source) {
+                count += 1;
+            }
+            count
+        };
+        assert_eq!(fill(&mut queued, of(1)), QUEUE_MAX / 2);
+        assert_eq!(fill(&mut queued, of(2)), QUEUE_MAX / 4);
+        assert!(queued.enter(of(3)), "there is room for a third");
+        (0..QUEUE_MAX / 2).for_each(|_| queued.leave(of(1)));
+        queued.leave(of(9));
+        assert_eq!((queued.sum, queued.by_source.len()), (QUEUE_MAX / 4 + 1, 2));
     }
 }

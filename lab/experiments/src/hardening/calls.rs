@@ -17,6 +17,7 @@ use std::collections::HashSet;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// Calls a second, their time, and how long after it they may end.
@@ -154,16 +155,21 @@ pub(super) fn half_handshakes(bench: &Bench) -> anyhow::Result<Found> {
     let stand = Stand::new(bench)?;
     let (to, config) = (stand.ground.access_tls, client(&stand.ground)?);
     let name = ServerName::from(to.ip());
+    let refused = AtomicU64::new(0);
     let handshake = |number| -> anyhow::Result<bool> {
-        let mut stream = connect(to)?;
+        let stream = connect(to);
+        refused.fetch_add(u64::from(stream.is_err()), Relaxed);
+        let mut stream = stream?;
         let mut session = ClientConnection::new(Arc::clone(&config), name.clone())?;
         let mut tls = Stream::new(&mut session, &mut stream);
         Ok(answered(&mut tls, &options(to, "TLS", number), b"SIP/2.0 "))
     };
     let raid = Raid { lead: FILLED, ..Raid::new("half-handshakes", to, GREETINGS_RATE) };
-    stand.hold(bench, &raid, |length| {
+    let mut found = stand.hold(bench, &raid, |length| {
         Ok(paced(HANDSHAKES, length, |number| handshake(number).unwrap_or(false)))
-    })
+    })?;
+    found.more = json!({ "connections_not_taken": refused.load(Relaxed) });
+    Ok(found)
 }
 
 pub(super) fn idle_api(bench: &Bench) -> anyhow::Result<Found> {
