@@ -152,7 +152,7 @@ impl Controller {
             write::no_body(buffer);
         });
         if let (Some(server), Some((_, bytes))) = (server, out.last()) {
-            self.transactions.respond(at.now, server, status, bytes);
+            self.transactions.refuse(at.now, server, status, bytes);
         }
     }
 

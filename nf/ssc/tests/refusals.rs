@@ -185,3 +185,20 @@ fn a_message_that_rules_cannot_be_applied_to_goes_no_further() {
     world.expect(ALICE, "SIP/2.0 100");
     assert!(world.expect(BOB, "INVITE").contains("Subject: aaaaaaaa\r\n"));
 }
+
+/// RFC 3261 §17.2.1 sends a refusal ten times more until its ACK comes; who forged the INVITE has
+/// named somebody else for that.
+#[test]
+fn a_refused_invite_is_answered_once_for_each_time_that_it_comes() {
+    let mut world = World::new(SITE);
+    let invite = Caller::new("forged").request("INVITE", "", SDP).replace("\r\nContact:", "\r\nX:");
+    for _ in 0..2 {
+        world.receive(ALICE, ACCESS, &invite);
+        let refused = world.expect(ALICE, "SIP/2.0 400");
+        assert!(refused.len() < invite.len() + 200, "no more octets than came: {refused}");
+        world.pass(Duration::from_secs(10));
+        world.expect_nothing();
+    }
+    world.pass(Duration::from_secs(30));
+    world.expect_idle();
+}

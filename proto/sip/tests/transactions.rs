@@ -519,3 +519,22 @@ fn a_response_that_cannot_be_delivered_ends_its_transaction() {
     bench.table.response_failed(now, id);
     assert!(bench.table.is_empty());
 }
+
+#[test]
+fn a_refusal_that_is_the_first_response_is_sent_again_to_who_asks_again_only() {
+    let mut bench = bench();
+    for (has_ringed, count) in [(false, 0), (true, 10)] {
+        let invite = request("INVITE", &format!("z9hG4bKrefused{has_ringed}"));
+        let (id, now) = (bench.server(&invite, false), bench.now);
+        if has_ringed {
+            bench.table.respond(now, id, 180, &response(&invite, 180));
+        }
+        bench.table.refuse(now, id, 486, &response(&invite, 486));
+        assert_eq!(bench.receive(&invite, false), Arrival::Absorbed);
+        assert_eq!(bench.out.len(), 1, "who asks again is answered again");
+        bench.out.clear();
+        let log = bench.run(Duration::from_secs(60));
+        assert_eq!(times(&log, "486").len(), count, "{log:?}");
+        assert_eq!(times(&log, "no ack"), [32_000], "timer H ends it");
+    }
+}

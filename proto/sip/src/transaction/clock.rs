@@ -86,6 +86,11 @@ impl Clock {
         self.end.is_due(now)
     }
 
+    /// Stops the timer that retransmits.
+    pub(super) const fn send_no_more(&mut self) {
+        self.resend = Tick::NEVER;
+    }
+
     /// Sets the end of the present state.
     pub(super) fn end_at(&mut self, at: Time) {
         self.end = Tick::at(at);

@@ -32,6 +32,17 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
         self.respond_without(now, id, status, bytes, ALL);
     }
 
+    /// As [`Transactions::respond`], and without timer G where it is the first response: a client
+    /// that has heard nothing sends its INVITE again (timer A, §17.1.1.2) and is answered each time,
+    /// while G would send ten more to an address that need not have asked.
+    pub fn refuse(&mut self, now: Time, id: ServerId, status: u16, bytes: &[u8]) {
+        let is_first = self.servers.get(id.0, id.1).is_some_and(|server| server.bytes.is_none());
+        self.respond(now, id, status, bytes);
+        if let (true, Some(server)) = (is_first, self.servers.get_mut(id.0, id.1)) {
+            server.clock.send_no_more();
+        }
+    }
+
     /// As [`Transactions::respond`]; the octets `head` of the response are what its request says
     /// already (Via, From, To, Call-ID, CSeq: §8.2.6.2) and need not be kept. When the request
     /// comes again the user is asked to write them again: [`Arrival::Repeated`].
