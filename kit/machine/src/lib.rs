@@ -8,6 +8,7 @@
 pub mod bucket;
 pub mod identity;
 pub mod narrow;
+pub mod shares;
 pub mod slots;
 mod time;
 mod wheel;

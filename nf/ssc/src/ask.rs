@@ -50,6 +50,7 @@ impl Controller {
     pub(crate) fn gauges(&self) {
         let facts = &self.wire.facts;
         facts.set(Fact::CallsLive, self.calls.len() as u64);
+        facts.set(Fact::OctetsUnderway, self.relays.octets() as u64);
         facts.set(Fact::RelaysLive, self.relays.len() as u64);
         facts.set(Fact::Captured, self.wire.capture.captured);
         facts.set(Fact::CaptureShed, self.wire.capture.shed);

@@ -297,6 +297,9 @@ pub struct Limits {
     pub calls_max: u32,
     /// Requests under way at the same time.
     pub relays_max: u32,
+    /// Octets of memory for them: of each 1,024 and three times its length. One source (of IPv6: a
+    /// /64) has at most as much as is left.
+    pub requests_octets_max: u32,
     /// Transactions, those that only absorb retransmissions included.
     pub transactions_max: u32,
     /// Registered contacts.
@@ -321,6 +324,7 @@ impl Default for Limits {
         Self {
             calls_max: 500_000,
             relays_max: 500_000,
+            requests_octets_max: 2 << 30,
             transactions_max: 4_000_000,
             bindings_max: 1_000_000,
             capture_octets_max: 4 << 20,
@@ -598,6 +602,7 @@ impl Ssc {
             ("timers.capture_ms", t.capture_ms, 0, 1_000),
             ("limits.calls_max", l.calls_max, 1, 1 << 24),
             ("limits.relays_max", l.relays_max, 1, 1 << 24),
+            ("limits.requests_octets_max", l.requests_octets_max, 1 << 20, u32::MAX),
             ("limits.transactions_max", l.transactions_max, 8, 1 << 26),
             ("limits.bindings_max", l.bindings_max, 0, 1 << 26),
             ("limits.capture_octets_max", l.capture_octets_max, 1 << 16, 1 << 30),

@@ -43,6 +43,9 @@ event::facts! {
         CallsLive = Gauge, Debug, "ssc_calls_live", "Calls and subscriptions at this moment";
         /// Requests under way.
         RelaysLive = Gauge, Debug, "ssc_requests_live", "Requests that wait for their final answer";
+        /// Octets of memory that they take.
+        OctetsUnderway = Gauge, Debug, "ssc_requests_octets",
+            "Octets of memory that requests under way take";
         /// Transactions at this moment.
         TransactionsLive = Gauge, Debug, "ssc_transactions_live",
             "Transactions at this moment, absorbing ones included";

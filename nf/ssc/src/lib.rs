@@ -45,7 +45,7 @@ mod write;
 pub use facts::Fact;
 
 use call::Call;
-use call::relay::Relay;
+use call::relays::Relays;
 use capture::Capture;
 use limit::Limits;
 use lookup::Lookups;
@@ -111,7 +111,7 @@ pub struct Controller {
     lookups: Lookups,
     transactions: Transactions<Flow, User>,
     calls: Slots<Call>,
-    relays: Slots<Relay>,
+    relays: Relays,
     merged: Merged,
     admission: Admission,
     waiting: Waiting,
@@ -171,7 +171,7 @@ impl Controller {
         Self {
             transactions: Transactions::new(timers(&config), limits, table_seed, seed.shard, now),
             calls: Slots::new(config.limits.calls_max, now),
-            relays: Slots::new(config.limits.relays_max, now),
+            relays: relays(&config, random.next_u64(), now),
             merged: Merged::new(random.next_u64()),
             admission: Admission::new(target(&config)),
             waiting: Waiting::default(),
@@ -344,6 +344,11 @@ impl Controller {
     }
 }
 
+fn relays(config: &config::Ssc, secret: u64, now: Time) -> Relays {
+    let limits = &config.limits;
+    Relays::new(limits.relays_max, limits.requests_octets_max as usize, secret, now)
+}
+
 fn target(config: &config::Ssc) -> Duration {
     Duration::from_millis(config.overload.delay_target_ms.into())
 }
@@ -455,6 +460,7 @@ impl Function for Controller {
         self.transactions.set_timers(timers(&config));
         self.calls.set_max(config.limits.calls_max);
         self.relays.set_max(config.limits.relays_max);
+        self.relays.set_octets_max(config.limits.requests_octets_max as usize);
         self.limits.configure(&config);
         self.admission.set_target(target(&config));
         self.wire.capture.configure(&config);

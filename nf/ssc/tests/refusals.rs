@@ -202,3 +202,27 @@ fn a_refused_invite_is_answered_once_for_each_time_that_it_comes() {
     world.pass(Duration::from_secs(30));
     world.expect_idle();
 }
+
+#[test]
+fn a_source_of_long_requests_takes_no_more_memory_than_it_leaves_to_others() {
+    const MAX: u64 = 4 << 20;
+    let site = format!("{SITE}\n[limits]\nrequests_octets_max = {MAX}\n");
+    let mut world = World::new(&site);
+    let long = format!("{SDP}a={}\r\n", "x".repeat(40_000));
+    let mut begin = |from: &str, n: u32, body: &str| {
+        let invite = Caller::new(&format!("long{n}{from}")).request("INVITE", "", body);
+        world.receive(from, ACCESS, &invite);
+        let answer = world.sent.iter().find(|sent| sent.to == from.parse().unwrap());
+        let is_taken = answer.unwrap().text.starts_with("SIP/2.0 100");
+        world.sent.clear();
+        let octets = world.fact("ssc_requests_octets");
+        assert!(octets <= MAX, "{octets}");
+        (is_taken, octets)
+    };
+    let taken = (0..60).filter(|n| begin("10.0.0.9:5060", *n, &long).0).count() as u64;
+    assert_eq!(taken, MAX / 2 / (3 * 40_000 + 2_500), "half of the memory");
+    let (is_taken, octets) = begin("10.0.0.8:5060", 100, SDP);
+    assert!(is_taken && octets > MAX / 2 - 130_000, "others begin calls: {octets}");
+    assert_eq!(world.fact("ssc_overload_refused_total"), 60 - taken);
+    world.expect_idle();
+}

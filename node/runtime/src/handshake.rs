@@ -11,7 +11,7 @@ use crate::port::ConnId;
 use crossbeam_channel::{Receiver, Sender, TryRecvError, unbounded};
 use driver::tls::{Progress, Session};
 use driver::{Interest, Poll, Ready, Waker, tcp};
-use std::collections::HashMap;
+use machine::shares::Shares;
 use std::io::{self, IoSlice};
 use std::net::TcpStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -63,48 +63,20 @@ pub(crate) struct Shaken {
     pub(crate) outcome: Result<Established, &'static str>,
 }
 
-/// How many wait to be taken, by source: a thread that the machine held up for a moment finds the
-/// queue as an attacker filled it, and those of others in it.
-#[derive(Debug, Default)]
-struct Queued {
-    by_source: HashMap<Source, usize>,
-    sum: usize,
-}
-
-impl Queued {
-    /// Takes a place; false when the source has as many as are left.
-    fn enter(&mut self, source: Source) -> bool {
-        let count = self.by_source.get(&source).copied().unwrap_or(0);
-        if count >= QUEUE_MAX.saturating_sub(self.sum) {
-            return false;
-        }
-        self.by_source.insert(source, count + 1);
-        self.sum += 1;
-        true
-    }
-
-    fn leave(&mut self, source: Source) {
-        let Some(count) = self.by_source.get_mut(&source) else { return };
-        *count -= 1;
-        self.sum -= 1;
-        if *count == 0 {
-            self.by_source.remove(&source);
-        }
-    }
-}
-
 /// The thread that shakes hands.
 pub(crate) struct Handshakes {
     queue: Sender<Shaking>,
     waker: Arc<Waker>,
-    queued: Arc<Mutex<Queued>>,
+    /// How many wait to be taken, by source: a thread that the machine held up for a moment finds
+    /// the queue as an attacker filled it, and those of others in it.
+    queued: Arc<Mutex<Shares<Source>>>,
 }
 
 impl Handshakes {
     pub(crate) fn start(name: &str, hatch: Hatch, cores: Vec<usize>) -> io::Result<Self> {
         let (queue, jobs) = unbounded();
         let waker = Arc::new(Waker::new()?);
-        let queued = Arc::new(Mutex::new(Queued::default()));
+        let queued = Arc::new(Mutex::new(Shares::default()));
         let poll = Poll::new()?;
         poll.add(&*waker, WAKER, Interest::Read)?;
         let mut desk = Desk {
@@ -131,7 +103,7 @@ impl Handshakes {
 
     /// Takes a job, or gives it back when too many of its source wait.
     pub(crate) fn push(&self, job: Shaking) -> Result<(), Shaking> {
-        if !crate::control::lock(&self.queued).enter(job.source) {
+        if !crate::control::lock(&self.queued).take(job.source, 1, QUEUE_MAX) {
             return Err(job);
         }
         self.queue.send(job).map_err(|refused| refused.0)?;
@@ -166,7 +138,7 @@ struct Desk {
     hatch: Hatch,
     entries: Vec<Option<Entry>>,
     free: Vec<usize>,
-    queued: Arc<Mutex<Queued>>,
+    queued: Arc<Mutex<Shares<Source>>>,
 }
 
 /// What a turn with one connection came to.
@@ -245,7 +217,7 @@ impl Desk {
     }
 
     fn take(&mut self, job: Shaking) {
-        crate::control::lock(&self.queued).leave(job.source);
+        crate::control::lock(&self.queued).give_back(&job.source, 1);
         if self.under_way() >= job.handshakes_max {
             self.make_room((job.handshakes_max / ROOM_SHARE).max(1));
         }
@@ -371,29 +343,5 @@ pub(crate) fn words(error: &rustls::Error) -> &'static str {
         rustls::Error::PeerIncompatible(_) => "it has no TLS version or cipher in common with us",
         rustls::Error::InvalidMessage(_) => "what it sends is not TLS",
         _ => "the TLS session failed",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_source_that_fills_the_queue_leaves_as_much_to_others_as_it_has() {
-        let of = |last: u8| Source::of([10, 0, 0, last].into());
-        let mut queued = Queued::default();
-        let fill = |queued: &mut Queued, source| {
-            let mut count = 0;
-            while queued.enter(source) {
-                count += 1;
-            }
-            count
-        };
-        assert_eq!(fill(&mut queued, of(1)), QUEUE_MAX / 2);
-        assert_eq!(fill(&mut queued, of(2)), QUEUE_MAX / 4);
-        assert!(queued.enter(of(3)), "there is room for a third");
-        (0..QUEUE_MAX / 2).for_each(|_| queued.leave(of(1)));
-        queued.leave(of(9));
-        assert_eq!((queued.sum, queued.by_source.len()), (QUEUE_MAX / 4 + 1, 2));
     }
 }

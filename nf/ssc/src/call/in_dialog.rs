@@ -195,7 +195,7 @@ impl Controller {
             Ok(session) => session,
             Err(min_se_s) => return self.too_brief(at, server, min_se_s, out),
         };
-        let Some((key, relay)) = self.relays.take() else {
+        let Some((key, relay)) = self.relays.take(&at.flow, message.raw().len()) else {
             return self.refuse(at, Some(server), Refusal::OVERLOAD, out);
         };
         relay.server = Some(server);

@@ -16,6 +16,7 @@ pub(crate) mod leg;
 mod lost;
 mod open;
 pub(crate) mod relay;
+pub(crate) mod relays;
 mod session;
 mod source;
 mod teardown;

@@ -193,7 +193,7 @@ impl Controller {
     ) {
         let secret = self.secret();
         let method = at.message.method();
-        let Some((key, relay)) = self.relays.take() else {
+        let Some((key, relay)) = self.relays.take(&at.flow, at.message.raw().len()) else {
             self.limits.release(extra.grant);
             if let Some(pending) = extra.register {
                 return self.no_room_for_register(at, server, pending, out);

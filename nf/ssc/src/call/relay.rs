@@ -1,6 +1,7 @@
 //! A request on its way from one leg to the other, and what its response needs.
 
 use super::NOWHERE;
+use super::relays::Held;
 use super::session::Asked;
 use crate::realm::RealmId;
 use crate::route::Plan;
@@ -88,6 +89,8 @@ pub struct Relay {
     pub interval: Duration,
     /// When it is given up.
     pub end_at: Time,
+    /// What it takes of the memory.
+    pub held: Held,
 }
 
 impl Default for Relay {
@@ -121,6 +124,7 @@ impl Default for Relay {
             again_at: Time::MAX,
             interval: Duration::ZERO,
             end_at: Time::MAX,
+            held: Held::default(),
         }
     }
 }

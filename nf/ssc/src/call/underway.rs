@@ -234,7 +234,8 @@ impl Controller {
         (reply, cseq): (&[u8], u32),
     ) {
         let Some(call) = self.calls.at_mut(key) else { return };
-        let Some((invite, relay)) = self.relays.take() else { return };
+        let taken = self.relays.take(&underway.upstream, reply.len());
+        let Some((invite, relay)) = taken else { return };
         call.invite = Some(invite);
         call.invite_from = underway.from;
         relay.call = Some(key);

@@ -265,6 +265,7 @@ impl World {
         self.pass(Duration::from_secs(400));
         assert!(self.controller.is_idle(), "calls or relays are left");
         assert_eq!(self.fact("ssc_transactions_live"), 0, "transactions are left");
+        assert_eq!(self.fact("ssc_requests_octets"), 0, "memory of requests is left");
     }
 
     pub fn fact(&mut self, name: &str) -> u64 {

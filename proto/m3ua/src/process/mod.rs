@@ -2,7 +2,6 @@
 
 mod asp;
 mod audit;
-mod backlog;
 mod complaint;
 mod configure;
 mod network;
@@ -28,14 +27,15 @@ use crate::id::{PeerId, ServerId, Table};
 use crate::parameters::Parameters;
 use crate::settings::Side;
 use crate::timers::{Timer, Timers};
-use backlog::Backlog;
 use bytes::Bytes;
 use event::Sheet;
+use machine::shares::Shares;
 use machine::{Machine, Time};
 use network::{Gateway, Ss7Network};
 use peer::Peer;
 use server::{Member, MemberState, Server};
 use std::collections::BTreeMap;
+use transfer::Holder;
 
 /// Which SS7 network; `None` where there is only one.
 type Network = Option<NetworkAppearance>;
@@ -68,7 +68,8 @@ pub struct Process {
     /// The SS7 networks behind this process as an SGP.
     ss7: BTreeMap<Network, Ss7Network>,
     timers: Timers,
-    backlog: Backlog,
+    /// Octets that wait, by who answers for them.
+    backlog: Shares<Holder>,
     facts: Sheet<Fact>,
     now: Time,
     out: Vec<Out>,
@@ -90,7 +91,7 @@ impl Process {
             gateways: BTreeMap::new(),
             ss7: BTreeMap::new(),
             timers: Timers::default(),
-            backlog: Backlog::default(),
+            backlog: Shares::default(),
             facts: Sheet::new(),
             now: Time::ZERO,
             out: Vec::new(),

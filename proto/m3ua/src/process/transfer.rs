@@ -1,7 +1,6 @@
 //! MTP-TRANSFER: an MSU to the Application Server of its key, or to a Signalling Gateway on the
 //! way to its destination; an MSU that came to the user (RFC 4666 §1.4.2.4, §4.3.4.3).
 
-use super::backlog::{Holder, cost};
 use super::complaint::Complaint;
 use super::{Member, MemberState, Process, Server};
 use crate::codec::{
@@ -15,7 +14,18 @@ use crate::settings::Role;
 use bytes::Bytes;
 use std::collections::VecDeque;
 
-/// Who answers for what waits for an Application Server.
+/// What a waiting MSU costs beside its user data, octets.
+const MESSAGE_BYTES: usize = 96;
+
+/// Who answers for what waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Holder {
+    /// An Application Server that was configured.
+    Server(ServerId),
+    /// The peer that registered Application Servers, for all of them together.
+    Registrant(PeerId),
+}
+
 fn holder(id: ServerId, server: &Server) -> Holder {
     server.registrant.map_or(Holder::Server(id), Holder::Registrant)
 }
@@ -47,7 +57,7 @@ impl Process {
                     (limits.pending_messages_max, limits.pending_bytes_max);
                 let has_room = server.waiting.has_room(bytes, messages_max, bytes_max);
                 let (holder, all_max) = (holder(id, server), limits.pending_total_bytes_max);
-                if has_room && self.backlog.take(holder, cost(bytes), all_max) {
+                if has_room && self.backlog.take(holder, bytes + MESSAGE_BYTES, all_max) {
                     server.waiting.push(transfer);
                     self.count(Fact::Buffered);
                 } else {
@@ -119,7 +129,8 @@ impl Process {
     fn take_waiting(&mut self, id: ServerId) -> VecDeque<Transfer> {
         let Some(server) = self.servers.find_mut(id) else { return VecDeque::new() };
         let (waiting, bytes) = server.waiting.take();
-        self.backlog.give_back(holder(id, server), bytes + cost(0) * waiting.len());
+        let octets = bytes + MESSAGE_BYTES * waiting.len();
+        self.backlog.give_back(&holder(id, server), octets);
         waiting
     }
 

@@ -1,0 +1,105 @@
+//! The table of relays, and what their requests take of the memory, by source.
+
+use super::relay::Relay;
+use core::ops::{Deref, DerefMut};
+use machine::Time;
+use machine::narrow::{halves, slot};
+use machine::shares::Shares;
+use machine::slots::{Key, Slots};
+use runtime::Flow;
+use std::net::IpAddr;
+
+/// What a relay takes beside its request, which stands in up to three places: the relay, the
+/// transaction that it goes out with, the registrar.
+const RELAY_BYTES: usize = 1 << 10;
+const COPIES: usize = 3;
+/// Sources are told apart by the top bits of a secret product of their addresses: two that meet
+/// share what one has.
+const SOURCES: usize = 1 << 10;
+
+/// Who has it, and how much.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Held {
+    source: usize,
+    octets: usize,
+}
+
+/// All relays.
+#[derive(Debug)]
+pub(crate) struct Relays {
+    slots: Slots<Relay>,
+    octets: Shares<usize>,
+    octets_max: usize,
+    secret: u64,
+}
+
+impl Relays {
+    pub(crate) fn new(max: u32, octets_max: usize, secret: u64, now: Time) -> Self {
+        Self {
+            slots: Slots::new(max, now),
+            octets: Shares::default(),
+            octets_max,
+            secret: secret | 1,
+        }
+    }
+
+    pub(crate) const fn set_octets_max(&mut self, max: usize) {
+        self.octets_max = max;
+    }
+
+    /// A fresh record for a request of so many octets; `None` when the table is full, or the source
+    /// has as much of the memory as it leaves to others.
+    pub(crate) fn take(&mut self, from: &Flow, octets: usize) -> Option<(Key, &mut Relay)> {
+        let source = self.source(from.remote.ip());
+        let octets = RELAY_BYTES + COPIES * octets;
+        if !self.octets.take(source, octets, self.octets_max) {
+            return None;
+        }
+        let Some((key, relay)) = self.slots.take() else {
+            self.octets.give_back(&source, octets);
+            return None;
+        };
+        relay.held = Held { source, octets };
+        Some((key, relay))
+    }
+
+    pub(crate) fn give_back(&mut self, key: Key) {
+        if let Some(relay) = self.slots.at(key) {
+            self.octets.give_back(&relay.held.source, relay.held.octets);
+        }
+        self.slots.give_back(key);
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.octets.clear();
+        self.slots.clear();
+    }
+
+    /// Octets of all requests under way.
+    pub(crate) const fn octets(&self) -> usize {
+        self.octets.sum()
+    }
+
+    /// An IPv4 address or an IPv6 /64.
+    fn source(&self, address: IpAddr) -> usize {
+        let number = match address.to_canonical() {
+            IpAddr::V4(address) => address.to_bits().into(),
+            IpAddr::V6(address) => halves(address.to_bits())[1],
+        };
+        slot(number.wrapping_mul(self.secret) >> (u64::BITS - SOURCES.ilog2()), SOURCES)
+    }
+}
+
+impl Deref for Relays {
+    type Target = Slots<Relay>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.slots
+    }
+}
+
+impl DerefMut for Relays {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.slots
+    }
+}
