@@ -13,7 +13,17 @@ use std::sync::{Arc, Mutex};
 /// What a helper gives back to a shard.
 pub(crate) enum Delivery {
     Shaken(Shaken),
-    Resolved(u64, Answer),
+    /// The question of a life of the shard, and its answer.
+    Resolved(Asked, Answer),
+}
+
+/// A question to the DNS.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asked {
+    pub(crate) shard: u16,
+    /// Which life of the shard asks: what a former one asked is nothing to this one.
+    pub(crate) life: u32,
+    pub(crate) number: u64,
 }
 
 /// Where assistants put what they have done.
@@ -75,7 +85,7 @@ impl Assistants {
     }
 
     /// Asks the DNS; `false` when too many questions are in flight.
-    pub(crate) fn resolve(&self, shard: u16, number: u64, query: Query) -> bool {
+    pub(crate) fn resolve(&self, asked: Asked, query: Query) -> bool {
         let mut slot = crate::control::lock(&self.resolver);
         if slot.is_none() {
             match Resolver::start(&self.name, self.hatch.clone(), &self.dns) {
@@ -86,7 +96,7 @@ impl Assistants {
                 }
             }
         }
-        slot.as_ref().is_some_and(|resolver| resolver.ask(shard, number, query))
+        slot.as_ref().is_some_and(|resolver| resolver.ask(asked, query))
     }
 
     /// What is known without asking: literal addresses and the configured hosts.

@@ -3,7 +3,7 @@
 //! Answers are cached there as long as their TTL says. A name without such a record, a timeout and
 //! a server's failure all give an empty answer: the function can only try something else.
 
-use crate::assistants::{Delivery, Hatch};
+use crate::assistants::{Asked, Delivery, Hatch};
 use crate::function::{Answer, Query};
 use crate::spec::DnsSpec;
 use hickory_resolver::TokioResolver;
@@ -25,8 +25,7 @@ const ATTEMPTS: usize = 2;
 const RECORDS_MAX: usize = 256;
 
 struct Question {
-    shard: u16,
-    number: u64,
+    asked: Asked,
     query: Query,
 }
 
@@ -54,12 +53,12 @@ impl Resolver {
     }
 
     /// Asks; `false` when too many questions are in flight.
-    pub(crate) fn ask(&self, shard: u16, number: u64, query: Query) -> bool {
+    pub(crate) fn ask(&self, asked: Asked, query: Query) -> bool {
         if self.in_flight.load(Relaxed) >= self.in_flight_max {
             return false;
         }
         self.in_flight.fetch_add(1, Relaxed);
-        self.questions.send(Question { shard, number, query }).is_ok()
+        self.questions.send(Question { asked, query }).is_ok()
     }
 }
 
@@ -90,12 +89,12 @@ fn name_server(at: &SocketAddr) -> NameServerConfig {
 
 async fn serve(
     resolver: TokioResolver,
-    mut asked: UnboundedReceiver<Question>,
+    mut questions: UnboundedReceiver<Question>,
     hatch: Hatch,
     in_flight: Arc<AtomicUsize>,
     timeout: Duration,
 ) {
-    while let Some(Question { shard, number, query }) = asked.recv().await {
+    while let Some(Question { asked, query }) = questions.recv().await {
         let (resolver, hatch) = (resolver.clone(), hatch.clone());
         let in_flight = Arc::clone(&in_flight);
         tokio::spawn(async move {
@@ -107,7 +106,7 @@ async fn serve(
             let answer = asking.await;
             in_flight.fetch_sub(1, Relaxed);
             let answer = answer.ok().and_then(Result::ok).flatten().unwrap_or(nothing);
-            hatch.deliver(shard, Delivery::Resolved(number, answer));
+            hatch.deliver(asked.shard, Delivery::Resolved(asked, answer));
         });
     }
 }

@@ -1,5 +1,6 @@
 //! The outside of a shard: its ports, and the flush that carries a turn's effects out.
 
+use crate::assistants::Asked;
 use crate::datagram::{DatagramPort, Sender};
 use crate::dns::nothing;
 use crate::facts::RuntimeFact;
@@ -97,6 +98,8 @@ pub(crate) struct Io {
     pub(crate) mirror: Option<MirrorRef>,
     /// The shield's part in the kernel.
     pub(crate) gate: Option<GateRef>,
+    /// How often the function was made anew.
+    pub(crate) life: u32,
     groups: Groups,
     sender: Sender,
 }
@@ -115,6 +118,7 @@ impl Io {
             sheet,
             mirror: None,
             gate: None,
+            life: 0,
             groups: Groups::new(seed),
             sender: Sender::new(),
         })
@@ -187,13 +191,20 @@ impl Io {
         rings.post(&self.sheet);
     }
 
+    /// Answers to questions of a life that is over are nobody's.
+    pub(crate) fn begin_anew(&mut self) {
+        self.life += 1;
+        self.news.retain(|news| !matches!(news, News::Resolved(..)));
+    }
+
     fn resolve(&mut self, shard: u16, number: u64, query: Query) {
+        let asked = Asked { shard, life: self.life, number };
         self.sheet.add(RuntimeFact::Resolved, 1);
         let assistants = self.streams.assistants();
         let empty = nothing(&query);
         let answer = match assistants.known(&query) {
             Some(answer) => answer,
-            None if assistants.resolve(shard, number, query) => return,
+            None if assistants.resolve(asked, query) => return,
             None => {
                 self.sheet.add(RuntimeFact::ResolveShed, 1);
                 empty

@@ -50,6 +50,7 @@ impl<F: Function> Shard<F> {
         self.engine.effects = Effects::default();
         self.receive = ReceiveBatch::new();
         self.reader.begin_anew();
+        self.io.begin_anew();
         self.ready.clear();
         for id in self.io.streams.table.all() {
             self.io.lose(id, "its shard crashed");

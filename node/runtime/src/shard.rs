@@ -238,9 +238,10 @@ impl<F: Function> Shard<F> {
             let Ok(delivery) = self.deliveries.try_recv() else { break };
             worked = true;
             match delivery {
-                Delivery::Resolved(query, answer) => {
-                    self.engine.step(now, In::Resolved { query, answer });
+                Delivery::Resolved(asked, answer) if asked.life == self.io.life => {
+                    self.engine.step(now, In::Resolved { query: asked.number, answer });
                 }
+                Delivery::Resolved(..) => {}
                 Delivery::Shaken(shaken) => {
                     if let Some(stood) = self.io.shaken(now, shaken) {
                         self.stands(now, stood);

@@ -212,3 +212,18 @@ fn a_server_that_says_nothing_gives_an_empty_answer_and_too_many_questions_are_s
     }
     until("three are counted", || count(&running, RuntimeFact::ResolveShed) == 3);
 }
+
+#[test]
+fn an_answer_to_a_former_life_of_the_shard_is_nobodys() {
+    let server = Server::start(true);
+    let timeout = Duration::from_millis(400);
+    let (running, events) = function(&server, DnsSpec { timeout, ..DnsSpec::default() });
+    let (socket, to) = (UdpSocket::bind("127.0.0.1:0").unwrap(), running.local_addr(PortId(0)));
+    socket.send_to(b"srv:before.example.org", to).unwrap();
+    until("it is asked", || server.asked.load(SeqCst) > 0);
+    socket.send_to(b"panic:of the test", to).unwrap();
+    until("it crashed", || !running.crashes().is_empty());
+    // What is asked later is answered later: the answer to the former life comes before.
+    let first = look(&running, &events, "host:after.example.org");
+    assert_eq!(first, (7, Answer::Host(Vec::new())));
+}
