@@ -17,6 +17,20 @@ pub fn index(at: usize) -> u16 {
     u16::try_from(at).unwrap_or(u16::MAX)
 }
 
+/// A place in memory, of which there are fewer than 2^32 - 1.
+#[must_use]
+#[inline]
+pub fn place(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(u32::MAX)
+}
+
+/// Nanoseconds.
+#[must_use]
+#[inline]
+pub fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
 /// Whole microseconds.
 #[must_use]
 #[inline]
@@ -63,6 +77,8 @@ mod tests {
     fn what_does_not_fit_becomes_what_nothing_has() {
         assert_eq!((told(65_536, u16::MAX), told(7, u16::MAX)), (u16::MAX, 7));
         assert_eq!((index(65_536), index(7)), (u16::MAX, 7));
+        assert_eq!((place(1 << 32), place(7)), (u32::MAX, 7));
+        assert_eq!((nanos(Duration::MAX), nanos(Duration::from_micros(1))), (u64::MAX, 1_000));
         assert_eq!((half(1 << 32 | 7), slot(4_099, 4_096)), (7, 3));
         assert_eq!(halves(1 << 64 | 7), [7, 1]);
         assert_eq!((micros(Duration::MAX), millis(Duration::from_secs(1))), (u64::MAX, 1_000));

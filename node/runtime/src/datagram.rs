@@ -6,6 +6,7 @@ use crate::port::Flow;
 use driver::{Bypass, DatagramSocket, SendBatch};
 use event::Sheet;
 use machine::Time;
+use machine::narrow::index;
 use std::collections::VecDeque;
 use std::io;
 use std::net::IpAddr;
@@ -152,7 +153,7 @@ impl Sender {
                     break;
                 }
             }
-            let run = if end - start > 1 { segment as u16 } else { 0 };
+            let run = if end - start > 1 { index(segment) } else { 0 };
             self.runs.push(Run { start: at + start, end: at + end, segment: run, in_parts });
             start = end;
         }

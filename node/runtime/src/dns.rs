@@ -20,7 +20,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 /// Answers kept.
 const CACHE_RECORDS: u64 = 16_384;
 /// Times each server is asked.
-const ATTEMPTS: usize = 2;
+const ATTEMPTS: u32 = 2;
 /// Records of one answer that are passed on.
 const RECORDS_MAX: usize = 256;
 
@@ -73,8 +73,8 @@ fn resolver(spec: &DnsSpec) -> io::Result<TokioResolver> {
     let mut builder = builder;
     let options: &mut ResolverOpts = builder.options_mut();
     options.cache_size = CACHE_RECORDS;
-    options.attempts = ATTEMPTS;
-    options.timeout = spec.timeout / (ATTEMPTS as u32 + 1);
+    options.attempts = ATTEMPTS as usize;
+    options.timeout = spec.timeout / (ATTEMPTS + 1);
     options.ip_strategy = LookupIpStrategy::Ipv4AndIpv6;
     builder.build().map_err(io::Error::other)
 }

@@ -6,6 +6,7 @@ use crate::port::Flow;
 use crate::ring::{Errand, Rings};
 use driver::Clock;
 use event::Sheet;
+use machine::narrow::nanos;
 use machine::{Duration, Time};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -48,7 +49,7 @@ impl<F: Function> Engine<F> {
             && self.rings.is_other(owner)
         {
             self.sheet.add(RuntimeFact::Steered, 1);
-            let waited_ns = self.waited.as_nanos() as u64; // a minute at most
+            let waited_ns = nanos(self.waited); // a minute at most
             let arrived = Time::from_nanos(now.as_nanos().saturating_sub(waited_ns));
             self.rings.hand_over(owner, (arrived, paced), (*flow, bytes), &self.sheet);
             return;

@@ -8,6 +8,7 @@ use crate::port::{Flow, PortId};
 use crate::shield::Change;
 use bytes::Bytes;
 use driver::Why;
+use machine::narrow::place;
 use machine::{Duration, Time};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -195,7 +196,7 @@ impl Effects {
         let end = self.arena.len();
         self.was_empty = end == start;
         if end > start {
-            let (start, end, about) = (start as u32, end as u32, self.about);
+            let (start, end, about) = (place(start), place(end), self.about);
             self.sends.push(Sending { to, start, end, about, in_parts: false, shared: false });
         }
     }
@@ -203,7 +204,7 @@ impl Effects {
     /// Sends octets that several connections have in common, without copying them where the port
     /// is a plain stream; in order with [`Effects::send`]. Nothing is sent when there are none.
     pub fn send_shared(&mut self, to: Flow, bytes: Bytes) {
-        let (start, end, about) = (self.shares.len() as u32, bytes.len() as u32, self.about);
+        let (start, end, about) = (place(self.shares.len()), place(bytes.len()), self.about);
         if end > 0 {
             self.was_empty = false;
             self.shares.push(bytes);
@@ -225,7 +226,7 @@ impl Effects {
         write(&mut self.told);
         let end = self.told.len();
         if end > start {
-            self.deltas.push((start as u32, end as u32));
+            self.deltas.push((place(start), place(end)));
         }
     }
 

@@ -12,6 +12,7 @@
 use crate::function::Effects;
 use crate::port::{Flow, PortId};
 use core::ops::Range;
+use machine::narrow::{half, halves, index, place, told};
 use std::net::{IpAddr, SocketAddr};
 
 /// Slots of the hash table; more than twice the messages of a flush.
@@ -81,9 +82,9 @@ impl Groups {
         for at in from..to {
             let (flow, _) = effects.message(at);
             self.next.push(EMPTY);
-            self.append(flow, (at - from) as u32);
+            self.append(flow, place(at - from));
         }
-        self.lay_out(from as u32);
+        self.lay_out(place(from));
     }
 
     fn append(&mut self, flow: Flow, at: u32) {
@@ -98,8 +99,8 @@ impl Groups {
         loop {
             let found = self.table[slot];
             if found == EMPTY {
-                self.table[slot] = self.groups.len() as u32;
-                let hash = slot as u32;
+                self.table[slot] = place(self.groups.len());
+                let hash = place(slot);
                 self.groups.push(Group { flow, hash, first: at, last: at, start: 0, end: 0 });
                 return;
             }
@@ -117,13 +118,13 @@ impl Groups {
         self.order.clear();
         self.ports.clear();
         for group in &mut self.groups {
-            group.start = self.order.len() as u32;
+            group.start = place(self.order.len());
             let mut at = group.first;
             while at != EMPTY {
                 self.order.push(from + at);
                 at = self.next[at as usize];
             }
-            group.end = self.order.len() as u32;
+            group.end = place(self.order.len());
             if !self.ports.contains(&group.flow.port) {
                 self.ports.push(group.flow.port);
             }
@@ -149,12 +150,12 @@ impl Groups {
             let (conversation, octets) = effects.outline(number as usize);
             // Which one of its conversation it is, then its length, then its place.
             let nth = u64::from(self.count(conversation)) << 48;
-            let shortness = u64::from(u16::MAX - octets.min(u16::MAX.into()) as u16) << 32;
+            let shortness = u64::from(u16::MAX - index(octets)) << 32;
             keys.push(nth | shortness | u64::from(number));
         }
         keys.sort_unstable();
-        for (place, key) in self.order[group].iter_mut().zip(&keys) {
-            *place = *key as u32;
+        for (number, key) in self.order[group].iter_mut().zip(&keys) {
+            *number = half(*key);
         }
         self.keys = keys;
     }
@@ -162,7 +163,8 @@ impl Groups {
     /// How many messages of this conversation this sort has seen before, 65,535 at most.
     fn count(&mut self, conversation: u32) -> u16 {
         // With the seed: strangers choose conversations, and must not make them collide.
-        let spread = (conversation ^ self.seed as u32).wrapping_mul(self.seed as u32);
+        let seed = half(self.seed);
+        let spread = (conversation ^ seed).wrapping_mul(seed);
         let mut slot = (spread.wrapping_mul(SPREAD) >> 19) as usize % COUNT_SLOTS;
         loop {
             let (name, sort, count) = &mut self.counts[slot];
@@ -172,7 +174,7 @@ impl Groups {
             }
             if *name == conversation {
                 *count += 1;
-                return (*count - 1) as u16; // a flush has fewer messages
+                return told((*count - 1).into(), u16::MAX);
             }
             slot = (slot + 1) % COUNT_SLOTS;
         }
@@ -182,8 +184,8 @@ impl Groups {
         let ip = match remote.ip() {
             IpAddr::V4(ip) => u64::from(ip.to_bits()),
             IpAddr::V6(ip) => {
-                let bits = ip.to_bits();
-                (bits as u64).wrapping_mul(self.seed).rotate_left(29) ^ (bits >> 64) as u64
+                let [low, high] = halves(ip.to_bits());
+                low.wrapping_mul(self.seed).rotate_left(29) ^ high
             }
         };
         let all = ip ^ (u64::from(remote.port()) << 32) ^ (u64::from(port.0) << 48);

@@ -11,6 +11,7 @@ use crate::port::ConnId;
 use crossbeam_channel::{Receiver, Sender, TryRecvError, unbounded};
 use driver::tls::{Progress, Session};
 use driver::{Interest, Poll, Ready, Waker, tcp};
+use machine::narrow::told;
 use machine::shares::Shares;
 use std::io::{self, IoSlice};
 use std::net::TcpStream;
@@ -168,7 +169,7 @@ impl Desk {
                 if event.token == WAKER {
                     self.waker.clear();
                 } else {
-                    self.advance(event.token as usize);
+                    self.advance(told(event.token, usize::MAX));
                 }
             }
             if swept.elapsed() >= SWEEP {

@@ -15,6 +15,7 @@ use crate::stream::{StreamPort, Streams};
 use driver::{Interest, Poll, Returned, Why};
 use event::Sheet;
 use machine::Time;
+use machine::narrow::{half, told};
 use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
@@ -77,11 +78,13 @@ impl Token {
     }
 
     pub(crate) fn from_bits(bits: u64) -> Self {
-        match bits >> 32 {
-            1 => Self::Port(PortId(bits as u16)),
-            2 => Self::Connection(ConnId(bits as u32)),
-            3 => Self::Watched(PortId(bits as u16)),
-            4 => Self::Bypass(PortId(bits as u16)),
+        let (kind, number) = (bits >> 32, half(bits));
+        let port = PortId(told(number.into(), u16::MAX));
+        match kind {
+            1 => Self::Port(port),
+            2 => Self::Connection(ConnId(number)),
+            3 => Self::Watched(port),
+            4 => Self::Bypass(port),
             _ => Self::Waker,
         }
     }

@@ -4,6 +4,8 @@
 //! port queues. Shards share nothing and talk by rings. Production binds a port to a driver
 //! (UDP, TCP, TLS); simulation binds it to a link.
 #![forbid(unsafe_code)]
+#![warn(clippy::cast_possible_truncation)]
+#![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod assistants;
 mod bind;

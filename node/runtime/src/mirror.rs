@@ -9,6 +9,7 @@
 use crate::function::Effects;
 use crate::ring::Door;
 use crossbeam_channel::{Receiver, Sender, bounded};
+use machine::narrow::index;
 use std::fmt;
 use std::sync::Arc;
 
@@ -91,7 +92,7 @@ impl Orders {
     /// Number of shards.
     #[must_use]
     pub fn shards(&self) -> u16 {
-        self.senders.len() as u16
+        index(self.senders.len())
     }
 
     /// Orders one shard; `false` when its queue is full or it has ended.

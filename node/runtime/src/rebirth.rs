@@ -6,6 +6,7 @@ use crate::function::{Effects, Function, Mirrored};
 use crate::mirror::MirrorRef;
 use crate::shard::Shard;
 use driver::ReceiveBatch;
+use machine::narrow::nanos;
 use machine::{Duration, Time};
 use std::time::Duration as StdDuration;
 
@@ -34,9 +35,9 @@ impl Deaths {
         match self.in_a_row {
             0 => Duration::ZERO,
             again => {
-                let ns = REST.as_nanos() as u64;
+                let ns = nanos(REST);
                 let ns = ns.saturating_mul(1 << (again - 1).min(16));
-                Duration::from_nanos(ns.min(REST_MAX.as_nanos() as u64))
+                Duration::from_nanos(ns.min(nanos(REST_MAX)))
             }
         }
     }

@@ -16,6 +16,7 @@ use bytes::Bytes;
 use crossbeam_queue::ArrayQueue;
 use driver::Waker;
 use event::Sheet;
+use machine::narrow::{index, place};
 use machine::{Duration, Time};
 use std::io;
 use std::sync::Arc;
@@ -88,9 +89,9 @@ impl Parcel {
     }
 
     fn push(&mut self, errand: Errand, flow: Flow, bytes: &[u8]) {
-        let start = self.bytes.len() as u32;
+        let start = place(self.bytes.len());
         self.bytes.extend_from_slice(bytes);
-        self.items.push((errand, flow, start, self.bytes.len() as u32));
+        self.items.push((errand, flow, start, place(self.bytes.len())));
     }
 }
 
@@ -129,7 +130,7 @@ impl Rings {
 
     /// Number of shards.
     pub(crate) fn shards(&self) -> u16 {
-        self.doors.len() as u16
+        index(self.doors.len())
     }
 
     /// Our own door.
@@ -204,7 +205,7 @@ impl Rings {
         sheet: &Sheet<RuntimeFact>,
     ) {
         let parcel = &mut self.parcels[usize::from(shard)];
-        let number = parcel.shares.len() as u32;
+        let number = place(parcel.shares.len());
         parcel.shares.push(piece);
         self.push_paced(shard, (Errand::SendShared(number), flow, &[]), sheet);
     }

@@ -18,6 +18,7 @@ use crate::spec::{PortSpec, SHARDS_MAX, Seed, ShardSpec};
 use crate::stream::Streams;
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use driver::{Clock, Interest, ReceiveBatch};
+use machine::narrow::index;
 use machine::{Duration, Time};
 use std::any::Any;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -98,7 +99,7 @@ pub fn start<F: Function>(
         let status = Arc::new(Status::new());
         let birth = Birth {
             spec: spec.clone(),
-            shard: shard as u16,
+            shard: index(shard),
             clock,
             random: driver::random()?,
             config: Arc::clone(&config),
@@ -416,21 +417,21 @@ impl<F: Function> Running<F> {
     #[must_use]
     pub fn failures(&self) -> Vec<(u16, String)> {
         let shards = self.shards.iter().enumerate();
-        shards.filter_map(|(n, shard)| Some((n as u16, shard.status.failure()?))).collect()
+        shards.filter_map(|(n, shard)| Some((index(n), shard.status.failure()?))).collect()
     }
 
     /// The function's own cells, shard by shard.
     #[must_use]
     pub fn cells(&self) -> Vec<(u16, Vec<event::Cells>)> {
         let shards = self.shards.iter().enumerate();
-        shards.map(|(n, shard)| (n as u16, shard.status.cells().0)).collect()
+        shards.map(|(n, shard)| (index(n), shard.status.cells().0)).collect()
     }
 
     /// The runtime's cells ([`RuntimeFact`]), shard by shard.
     #[must_use]
     pub fn port_cells(&self) -> Vec<(u16, Vec<event::Cells>)> {
         let shards = self.shards.iter().enumerate();
-        shards.map(|(n, shard)| (n as u16, shard.status.cells().1)).collect()
+        shards.map(|(n, shard)| (index(n), shard.status.cells().1)).collect()
     }
 
     /// The address of a port; the unspecified address when there is no such port.

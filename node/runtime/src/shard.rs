@@ -31,6 +31,7 @@ use crate::ring::{Errand, Parcel};
 use crate::stream::{Stood, StreamPort};
 use crossbeam_channel::Receiver;
 use driver::{Clock, Ready, ReceiveBatch};
+use machine::narrow::micros;
 use machine::{Duration, Time};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -80,7 +81,7 @@ impl<F: Function> Shard<F> {
             if worked {
                 self.io.show_gauges();
                 let end = self.now();
-                let us = end.since(now).as_micros() as u64;
+                let us = micros(end.since(now));
                 self.engine.sheet.observe(RuntimeFact::TurnTime, us);
                 self.busy_until = end + self.spin;
             }

@@ -5,6 +5,7 @@ use crate::connection::{Connection, Phase};
 use crate::crowd::{self, Member, Source};
 use crate::port::{ConnId, Flow, PortId};
 use crate::spec::StreamLimits;
+use machine::narrow;
 use machine::{Duration, Time};
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -102,7 +103,7 @@ impl Table {
     pub(crate) fn insert(&mut self, mut connection: Connection) -> ConnId {
         let place = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Slot::default());
-            self.slots.len() as u32 - 1
+            narrow::place(self.slots.len() - 1)
         });
         let slot = &mut self.slots[place as usize];
         let shard = u32::from(self.shard) << (PLACE_BITS + GENERATION_BITS);
@@ -132,7 +133,7 @@ impl Table {
         let slot = &mut self.slots[id.place()];
         let connection = slot.connection.take()?;
         slot.generation = (slot.generation + 1) & GENERATION_MASK;
-        self.free.push(id.place() as u32);
+        self.free.push(narrow::place(id.place()));
         self.live -= 1;
         let port = connection.flow.port;
         for remote in connection.aliases.iter().copied().chain([connection.flow.remote]) {

@@ -129,7 +129,7 @@ fn params(value: &[u8], at: usize) -> Result<(), Malformed> {
 }
 
 fn number(header: Header, value: &[u8]) -> Result<(), Malformed> {
-    match octet::number(value, u32::MAX.into()) {
+    match octet::number::<u32>(value, u32::MAX.into()) {
         Some(_) => Ok(()),
         None => Err(Malformed::new(0, "value is not 0 to 2^32 - 1", header.spec())),
     }
@@ -141,7 +141,7 @@ fn address(value: &[u8]) -> Result<NameAddr<'_>, Malformed> {
     let start = address.uri.as_ptr() as usize - value.as_ptr() as usize;
     address.parse_uri().map_err(|m| m.shifted(start))?;
     let expires = address.param(b"expires");
-    if expires.is_some_and(|text| octet::number(text, u32::MAX.into()).is_none()) {
+    if expires.is_some_and(|text| octet::number::<u32>(text, u32::MAX.into()).is_none()) {
         let what = "expires is not 0 to 2^32 - 1";
         return Err(Malformed::new(0, what, Header::Contact.spec()));
     }
@@ -197,7 +197,7 @@ const MONTHS: [&[u8]; 12] = [
 /// `Sat, 13 Nov 2010 23:29:00 GMT`; no other zone (RFC 3261 §20.17).
 fn date(header: Header, value: &[u8]) -> Result<(), Malformed> {
     let is_number = |text: &[u8], min: u64, max: u64| {
-        octet::number(text, max).is_some_and(|number| number >= min)
+        octet::number::<u64>(text, max).is_some_and(|number| number >= min)
     };
     let is_date = value.len() == 29
         && DAYS.contains(&&value[..3])
@@ -223,7 +223,7 @@ fn warning(header: Header, value: &[u8]) -> Result<(), Malformed> {
     let code = parts.next().unwrap_or(b"");
     let agent = parts.next().unwrap_or(b"");
     let text = octet::trim(parts.next().unwrap_or(b""));
-    let is_code = code.len() == 3 && octet::number(code, 999).is_some();
+    let is_code = code.len() == 3 && octet::number::<u16>(code, 999).is_some();
     let is_text = text.first() == Some(&b'"') && octet::quoted_end(text, 0) == Some(text.len());
     if is_code && !agent.is_empty() && is_text {
         return Ok(());

@@ -36,7 +36,7 @@ impl<'a> CSeq<'a> {
             return Err(Malformed::new(start, "CSeq is not a number and a method", SPEC));
         }
         let name = &value[start..end];
-        Ok(Self { number: number as u32, method: Method::parse(name), name })
+        Ok(Self { number, method: Method::parse(name), name })
     }
 }
 

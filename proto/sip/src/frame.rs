@@ -78,7 +78,7 @@ fn content_length(line: &[u8], start: usize, is_folded: bool) -> Result<Option<u
     let length = octet::number(value, MESSAGE_BYTES_MAX as u64).filter(|_| !is_folded);
     let what = "Content-Length is not a number within the limit";
     let offence = Malformed::new(start, what, "RFC 3261 §20.14");
-    length.map(|length| Some(length as usize)).ok_or(offence)
+    length.map(Some).ok_or(offence)
 }
 
 #[cfg(test)]

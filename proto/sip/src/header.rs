@@ -455,7 +455,17 @@ const fn key(name: &[u8]) -> u64 {
 #[inline]
 const fn slot(key: u64, seed: u64) -> usize {
     let caseless = (key & !LOWER) & !(LOWER.rotate_left(19));
-    (caseless.wrapping_mul(seed) >> (u64::BITS - SLOTS.trailing_zeros())) as usize
+    #[allow(clippy::cast_possible_truncation, reason = "less than SLOTS")]
+    let slot = (caseless.wrapping_mul(seed) >> (u64::BITS - SLOTS.trailing_zeros())) as usize;
+    slot
+}
+
+/// The number of a row: there are fewer than 256.
+const fn narrow(row: usize) -> u8 {
+    assert!(row <= u8::MAX as usize, "a row's number is an octet");
+    #[allow(clippy::cast_possible_truncation, reason = "asserted")]
+    let number = row as u8;
+    number
 }
 
 const fn table(seed: u64) -> Option<[u8; SLOTS]> {
@@ -466,7 +476,7 @@ const fn table(seed: u64) -> Option<[u8; SLOTS]> {
         if table[at] != 0 {
             return None;
         }
-        table[at] = row as u8;
+        table[at] = narrow(row);
         row += 1;
     }
     Some(table)
@@ -493,7 +503,7 @@ const fn compact_table() -> [u8; 32] {
         if letter != 0 {
             let at = (letter & 0x1F) as usize;
             assert!(table[at] == 0, "two headers share a compact form");
-            table[at] = row as u8;
+            table[at] = narrow(row);
         }
         row += 1;
     }

@@ -42,6 +42,7 @@ impl Lanes {
 
     /// An answer's bits; the first octet's is the lowest.
     #[inline(always)]
+    #[allow(clippy::cast_possible_truncation, reason = "one bit for each of sixteen octets")]
     pub(crate) fn bits(self) -> u16 {
         self.0.to_bitmask() as u16
     }
@@ -68,9 +69,9 @@ pub(crate) fn find(
         return rest.iter().position(|&o| is_in_class(o)).map_or(bytes.len(), |found| at + found);
     };
     let start = bytes.len() - LANES;
-    let seen = (at - start).min(LANES) as u32;
+    let seen = (at - start).min(LANES);
     let found = u32::from(class(Lanes::load(chunk)).bits()) & (u32::MAX << seen);
-    start + found.trailing_zeros().min(LANES as u32) as usize
+    start + (found.trailing_zeros() as usize).min(LANES)
 }
 
 #[cfg(test)]

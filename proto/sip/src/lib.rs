@@ -22,6 +22,8 @@
 //! # Ok::<(), wire::Malformed>(())
 //! ```
 #![forbid(unsafe_code)]
+#![warn(clippy::cast_possible_truncation)]
+#![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod address;
 mod challenge;

@@ -24,7 +24,9 @@ const fn classes() -> [u8; 256] {
     let mut table = [0; 256];
     let mut octet = 0;
     while octet < 256 {
-        table[octet] = class(octet as u8);
+        #[allow(clippy::cast_possible_truncation, reason = "less than 256")]
+        let it = octet as u8;
+        table[octet] = class(it);
         octet += 1;
     }
     table
@@ -134,9 +136,10 @@ pub(crate) fn value_run(bytes: &[u8], at: usize) -> usize {
     lanes::find(bytes, at, outside, |octet| !is(octet, VALUE))
 }
 
-/// The number whose digits begin at `at`, if there are any and it fits `max`, and where they end.
+/// The number whose digits begin at `at`, if there are any and it fits `max` and its type, and where
+/// they end.
 #[inline]
-pub(crate) fn digits(bytes: &[u8], at: usize, max: u64) -> (Option<u64>, usize) {
+pub(crate) fn digits<T: TryFrom<u64>>(bytes: &[u8], at: usize, max: u64) -> (Option<T>, usize) {
     let mut value: u64 = 0;
     let mut end = at;
     while let Some(digit) = bytes.get(end).map(|octet| octet.wrapping_sub(b'0'))
@@ -145,7 +148,8 @@ pub(crate) fn digits(bytes: &[u8], at: usize, max: u64) -> (Option<u64>, usize) 
         value = value.saturating_mul(10).saturating_add(digit.into());
         end += 1;
     }
-    ((end > at && value <= max).then_some(value), end)
+    let is_number = end > at && value <= max;
+    (T::try_from(value).ok().filter(|_| is_number), end)
 }
 
 /// Equality of short texts, without a call.
@@ -201,9 +205,9 @@ pub(crate) fn same(a: &[u8], b: &[u8]) -> bool {
     a.eq_ignore_ascii_case(b)
 }
 
-/// A decimal number of digits only that fits `max`.
+/// A decimal number of digits only that fits `max` and its type.
 #[inline]
-pub(crate) fn number(bytes: &[u8], max: u64) -> Option<u64> {
+pub(crate) fn number<T: TryFrom<u64>>(bytes: &[u8], max: u64) -> Option<T> {
     let (value, end) = digits(bytes, 0, max);
     value.filter(|_| end == bytes.len())
 }
@@ -231,7 +235,7 @@ mod tests {
         assert_eq!(number(b"0009", 255), Some(9));
         assert_eq!(number(b"255", 255), Some(255));
         for bad in [&b""[..], b"-1", b"256", b"1 ", b"99999999999999999999999999"] {
-            assert_eq!(number(bad, 255), None);
+            assert_eq!(number::<u64>(bad, 255), None);
         }
     }
 

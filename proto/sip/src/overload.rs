@@ -102,7 +102,7 @@ impl Feedback {
 /// Seconds and hundred thousandths of `1282321615.782`.
 fn sequence(text: &str) -> Option<(u64, u32)> {
     let (seconds, part) = text.split_once('.')?;
-    let scale = 10u32.pow(DECIMALS.checked_sub(part.len() as u32)?);
+    let scale = 10u32.pow(DECIMALS.checked_sub(u32::try_from(part.len()).ok()?)?);
     Some((seconds.parse().ok()?, part.parse::<u32>().ok()? * scale))
 }
 

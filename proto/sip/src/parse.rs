@@ -123,13 +123,12 @@ impl<'a> Message<'a> {
             Header::CSeq => self.cseq = CSeq::parse(value)?,
             Header::MaxForwards => {
                 let offence = Malformed::new(0, "Max-Forwards is not 0 to 255", header.spec());
-                self.max_forwards = Some(octet::number(value, 255).ok_or(offence)? as u8);
+                self.max_forwards = Some(octet::number(value, u8::MAX.into()).ok_or(offence)?);
             }
             Header::ContentLength => {
                 let what = "Content-Length is not a number within the limit";
                 let offence = Malformed::new(0, what, header.spec());
-                let number = octet::number(value, MESSAGE_BYTES_MAX as u64).ok_or(offence)?;
-                *length = Some(number as usize);
+                *length = Some(octet::number(value, MESSAGE_BYTES_MAX as u64).ok_or(offence)?);
             }
             _ => {}
         }
@@ -197,6 +196,7 @@ impl Index {
 
     /// Enters the header line that starts at `at` and is the next in `ends`; `None` at the empty
     /// line.
+    #[allow(clippy::cast_possible_truncation, reason = "HEADERS_MAX and MESSAGE_BYTES_MAX hold")]
     #[inline(always)]
     pub(crate) fn push(
         &mut self,
@@ -227,6 +227,7 @@ impl Index {
 
     /// Passes over the header line that starts at `at` and is the next in `ends`; returns where it
     /// ends, `None` at the empty line.
+    #[allow(clippy::cast_possible_truncation, reason = "HEADERS_MAX and MESSAGE_BYTES_MAX hold")]
     #[inline(always)]
     pub(crate) fn skip(
         &mut self,
@@ -299,9 +300,9 @@ fn status_line(line: &[u8]) -> Result<Start<'_>, Malformed> {
         return Err(Malformed::new(0, WRONG_VERSION, STATUS_LINE));
     }
     let start = line.len().min(blank + 1);
-    let (status, end) = octet::digits(line, start, 699);
+    let (status, end) = octet::digits::<u16>(line, start, 699);
     let status = match status {
-        Some(status) if end == start + 3 && status >= 100 => status as u16,
+        Some(status) if end == start + 3 && status >= 100 => status,
         _ => return Err(Malformed::new(start, "status is not 100 to 699", STATUS_LINE)),
     };
     match line.get(end) {

@@ -98,9 +98,9 @@ impl<'a> Uri<'a> {
         uri.host = &bytes[host_start..host_end];
         let mut at = host_end;
         if bytes.get(at) == Some(&b':') {
-            let (port, end) = octet::digits(bytes, at + 1, 65_535);
+            let (port, end) = octet::digits(bytes, at + 1, u16::MAX.into());
             let offence = Malformed::new(at + 1, "port is not 0 to 65535", SPEC);
-            uri.port = Some(port.ok_or(offence)? as u16);
+            uri.port = Some(port.ok_or(offence)?);
             at = end;
         }
         if at < bytes.len() {

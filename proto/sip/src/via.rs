@@ -95,13 +95,13 @@ impl<'a> Via<'a> {
                 (5, Some(text)) if octet::same(param.name, b"maddr") => self.maddr = Some(text),
                 (5, None) if octet::same(param.name, b"rport") => self.rport = Some(None),
                 (5, Some(text)) if octet::same(param.name, b"rport") => {
-                    let port = octet::number(text, 65_535).map(|port| port as u16);
+                    let port = octet::number(text, u16::MAX.into());
                     let offence = Malformed::new(at, "rport is not a port", "RFC 3581 §3");
                     self.rport = Some(Some(port.ok_or(offence)?));
                 }
                 (3, Some(text)) if octet::same(param.name, b"ttl") => {
                     let offence = Malformed::new(at, "ttl is not 0 to 255", SPEC);
-                    self.ttl = Some(octet::number(text, 255).ok_or(offence)? as u8);
+                    self.ttl = Some(octet::number(text, u8::MAX.into()).ok_or(offence)?);
                 }
                 _ => {}
             }
@@ -161,8 +161,8 @@ fn port(value: &[u8], at: usize) -> Result<(Option<u16>, usize), Malformed> {
         return Ok((None, colon));
     }
     let start = octet::skip_space(value, colon + 1);
-    match octet::digits(value, start, 65_535) {
-        (Some(port), end) => Ok((Some(port as u16), end)),
+    match octet::digits(value, start, u16::MAX.into()) {
+        (Some(port), end) => Ok((Some(port), end)),
         (None, _) => Err(Malformed::new(start, "sent-by port is not 0 to 65535", SPEC)),
     }
 }

@@ -23,7 +23,7 @@ fn number_with_params(value: &[u8], offence: Malformed) -> Result<(u32, &[u8]), 
     let number = octet::number(&value[..end], u32::MAX.into()).ok_or(offence)?;
     let params = octet::skip_space(value, end);
     crate::param::check(&value[params..]).map_err(|m| m.shifted(params))?;
-    Ok((number as u32, &value[params..]))
+    Ok((number, &value[params..]))
 }
 
 /// A token and the parameters behind it.

@@ -1,6 +1,7 @@
 //! A token bucket: so many messages a second, so many at once.
 
 use machine::Time;
+use machine::narrow::nanos;
 
 /// Thousandths of a message; a bucket is refilled by them.
 const MILLI: u64 = 1_000;
@@ -21,7 +22,7 @@ impl Bucket {
 
     /// Takes one message out, if there is one.
     pub(super) fn take(&mut self, now: Time, rate: u32, burst: u32) -> bool {
-        let nanos = now.since(self.filled).as_nanos() as u64;
+        let nanos = nanos(now.since(self.filled));
         let earned = nanos.saturating_mul(rate.into()) / NANOS_PER_MILLI;
         if earned > 0 {
             // What is left over of a thousandth stays to be earned.

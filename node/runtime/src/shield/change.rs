@@ -1,6 +1,7 @@
 //! What a shield has the kernel know, so that it can drop and spare sources itself.
 
 use super::prefix::{place, spread};
+use machine::narrow::slot;
 use machine::{Duration, Time};
 use std::net::IpAddr;
 
@@ -46,7 +47,7 @@ impl Changes {
     /// A source passes for so long, unless that was told not long ago.
     pub(super) fn know(&mut self, now: Time, address: IpAddr, time: Duration) {
         let place = place(address);
-        let entry = &mut self.told[spread(place, self.secret) as usize % TOLD_MAX];
+        let entry = &mut self.told[slot(spread(place, self.secret), TOLD_MAX)];
         if entry.0 != place || now.since(entry.1) >= TELL_AGAIN {
             *entry = (place, now);
             self.push(Change::Know(address, Some(time)));

@@ -1,6 +1,7 @@
 //! Addresses as the shield sees them: an IPv4 address, or the /64 of an IPv6 address, within
 //! which a sender may choose freely (RFC 6177).
 
+use machine::narrow::halves;
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -10,7 +11,7 @@ use std::str::FromStr;
 pub(super) fn place(address: IpAddr) -> u64 {
     match address.to_canonical() {
         IpAddr::V4(ip) => u64::from(u32::from(ip)),
-        IpAddr::V6(ip) => (u128::from(ip) >> 64) as u64,
+        IpAddr::V6(ip) => halves(ip.to_bits())[1],
     }
 }
 
@@ -18,8 +19,8 @@ pub(super) fn place(address: IpAddr) -> u64 {
 /// choose addresses that meet.
 pub(super) const fn spread(place: u64, secret: [u64; 2]) -> u64 {
     const fn fold(a: u64, b: u64) -> u64 {
-        let wide = (a as u128) * (b as u128);
-        (wide as u64) ^ ((wide >> 64) as u64)
+        let [low, high] = halves((a as u128) * (b as u128));
+        low ^ high
     }
     fold(fold(place ^ secret[0], secret[1] | 1) ^ secret[1], secret[0] | 1)
 }

@@ -2,6 +2,7 @@
 //! a set; where a set is full, the oldest proof gives way. Forged addresses never get here.
 
 use super::prefix::spread;
+use machine::narrow::slot;
 use machine::{Duration, Time};
 
 /// How long a proof holds: long enough to register.
@@ -27,7 +28,7 @@ impl Proven {
     }
 
     fn set(&self, place: u64) -> core::ops::Range<usize> {
-        let first = (spread(place, self.secret) as usize % SETS) * WAYS;
+        let first = (slot(spread(place, self.secret), SETS)) * WAYS;
         first..first + WAYS
     }
 

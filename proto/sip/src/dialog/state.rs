@@ -105,7 +105,7 @@ impl Dialog {
             }
             let found = NameAddr::parse(value).ok()?.tag().filter(|found| *found == tag)?;
             let at = found.as_ptr() as usize - value.as_ptr() as usize;
-            Some((start + at as u16, tag.len() as u16))
+            Some((start.checked_add(u16::try_from(at).ok()?)?, u16::try_from(tag.len()).ok()?))
         };
         Some(Self {
             local_tag: place(Text::Local, local_tag)?,

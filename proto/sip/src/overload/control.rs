@@ -126,6 +126,7 @@ impl Control {
 
     /// Requests of a hundred that shall not be sent.
     #[must_use]
+    #[allow(clippy::cast_possible_truncation, reason = "a share is 0 to 1")]
     pub fn loss(&self) -> u8 {
         ((1.0 - self.share) * 100.0) as u8
     }

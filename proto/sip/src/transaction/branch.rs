@@ -6,6 +6,7 @@ use super::KeyedHash;
 use core::array::TryFromSliceError;
 use core::fmt;
 use core::ops::Deref;
+use machine::narrow::{half, halves};
 
 /// The magic cookie of RFC 3261 §8.1.1.7.
 pub const COOKIE: &[u8] = b"z9hG4bK";
@@ -59,7 +60,7 @@ pub fn has_cookie(branch: &[u8]) -> bool {
 /// can steer a response to the one that waits for it.
 #[must_use]
 pub fn shard_of(branch: &[u8]) -> Option<u16> {
-    decode(branch).map(|word| (word >> 112) as u16)
+    decode(branch).and_then(|word| u16::try_from(word >> 112).ok())
 }
 
 /// Makes branches and reads them back.
@@ -100,9 +101,11 @@ impl Mint {
     /// The transaction that `branch` was made for; `None` when this shard did not make it.
     pub(super) fn read(&self, branch: &[u8]) -> Option<ClientId> {
         let word = decode(branch)?;
-        let id = ClientId((word >> 80) as u32, (word >> CHECK_BITS) as u32);
-        let check = word as u64 & ((1 << CHECK_BITS) - 1);
-        ((word >> 112) as u16 == self.shard && check == self.check(id)).then_some(id)
+        let [low, _] = halves(word);
+        let [id, generation] = [word >> 80, word >> CHECK_BITS].map(|it| half(halves(it)[0]));
+        let id = ClientId(id, generation);
+        let check = low & ((1 << CHECK_BITS) - 1);
+        (word >> 112 == self.shard.into() && check == self.check(id)).then_some(id)
     }
 }
 
@@ -113,8 +116,10 @@ const VALUES: [u8; 256] = {
     let mut values = [255; 256];
     let mut digit = 0;
     while digit < 16 {
-        values[HEX[digit] as usize] = digit as u8;
-        values[HEX[digit].to_ascii_uppercase() as usize] = digit as u8;
+        #[allow(clippy::cast_possible_truncation, reason = "less than 16")]
+        let value = digit as u8;
+        values[HEX[digit] as usize] = value;
+        values[HEX[digit].to_ascii_uppercase() as usize] = value;
         digit += 1;
     }
     values

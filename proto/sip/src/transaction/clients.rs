@@ -9,6 +9,7 @@ use super::{
 use crate::{Message, Method};
 use core::hash::{Hash, Hasher};
 use machine::Time;
+use machine::narrow::slot;
 use std::sync::Arc;
 
 /// The state in which an INVITE may be cancelled (§9.1).
@@ -407,5 +408,5 @@ impl Hasher for FlowHasher {
 fn bucket<F: Hash>(to: F) -> usize {
     let mut hasher = FlowHasher(0);
     to.hash(&mut hasher);
-    hasher.finish() as usize % FLOW_BUCKETS
+    slot(hasher.finish(), FLOW_BUCKETS)
 }

@@ -2,6 +2,7 @@
 
 use super::timers::{Arm, Arming, Timer, Timers};
 use machine::Time;
+use machine::narrow::half;
 
 /// A point in time as a transaction keeps it: milliseconds, rounded up as the wheel does, their
 /// low 32 bits. Timers reach minutes ahead, half the range is 24 days.
@@ -12,7 +13,7 @@ impl Tick {
     const NEVER: Self = Self(u32::MAX);
 
     fn at(time: Time) -> Self {
-        let tick = time.as_nanos().div_ceil(1_000_000) as u32;
+        let tick = half(time.as_nanos().div_ceil(1_000_000));
         if tick == Self::NEVER.0 { Self(0) } else { Self(tick) }
     }
 
@@ -20,7 +21,7 @@ impl Tick {
     fn ahead(self, now: Time) -> i64 {
         match self {
             Self::NEVER => i64::MAX,
-            Self(tick) => i64::from(tick.wrapping_sub(now.as_millis() as u32).cast_signed()),
+            Self(tick) => i64::from(tick.wrapping_sub(half(now.as_millis())).cast_signed()),
         }
     }
 

@@ -7,6 +7,7 @@
 use super::KeyedHash;
 use super::branch::has_cookie;
 use crate::{Header, Message, Method, Via};
+use machine::narrow::half;
 
 /// Marks the keys of RFC 2543, so that they never equal one of RFC 3261.
 const LEGACY: u8 = 0x80;
@@ -42,14 +43,14 @@ impl Probe {
     /// Makes the whole key of what was written.
     pub(super) fn hash(&mut self, secrets: [&KeyedHash; 2]) {
         let (hashed, to_tag) = self.bytes.split_at(self.hashed);
-        let to_tag = if to_tag.is_empty() { 0 } else { secrets[1].hash(to_tag) as u32 };
+        let to_tag = if to_tag.is_empty() { 0 } else { half(secrets[1].hash(to_tag)) };
         let request = secrets[1].hash(hashed);
         self.key = Key { request, hash: self.bucket(secrets), to_tag };
     }
 
     /// The part of the key that tells where to look.
     pub(super) fn bucket(&self, [bucket, _]: [&KeyedHash; 2]) -> u32 {
-        bucket.hash(&self.bytes[..self.hashed]) as u32
+        half(bucket.hash(&self.bytes[..self.hashed]))
     }
 
     fn write(&mut self, request: &Message<'_>, method: Method) {

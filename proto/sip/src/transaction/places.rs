@@ -6,6 +6,8 @@
 //! transactions, which are elsewhere in memory, is seldom in vain.
 //! Removing moves the followers up (Knuth, The Art of Computer Programming 3, §6.4, algorithm R).
 
+use machine::narrow::half;
+
 /// Places of an empty table.
 const PLACES_MIN: usize = 1024;
 /// The octet of a place that is free.
@@ -48,7 +50,7 @@ impl Places {
                 FREE => return None,
                 there if there == mark(hash) => {
                     let place = self.places[at];
-                    let index = place as u32;
+                    let index = half(place);
                     if (place >> 32) as u32 == hash && is_it(index) {
                         return Some(index);
                     }

@@ -109,7 +109,10 @@ impl Iterator for Unescaped<'_> {
         if octet != b'%' || rest.len() < 2 {
             return Some(octet);
         }
-        let hex = |octet: u8| (octet as char).to_digit(16).map(|digit| digit as u8);
+        let hex = |octet: u8| {
+            let digit = char::from(octet).to_digit(16);
+            digit.and_then(|digit| u8::try_from(digit).ok())
+        };
         match (hex(rest[0]), hex(rest[1])) {
             (Some(high), Some(low)) => {
                 self.0 = &rest[2..];

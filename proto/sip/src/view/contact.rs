@@ -45,7 +45,7 @@ impl<'a> NameAddr<'a> {
     pub fn expires_s(&self) -> Option<u32> {
         let text = self.param(b"expires")?;
         let is_number = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
-        let number = octet::number(text, u32::MAX.into()).map_or(u32::MAX, |s| s as u32);
+        let number = octet::number(text, u32::MAX.into()).unwrap_or(u32::MAX);
         Some(if is_number { number } else { 3600 })
     }
 
@@ -57,7 +57,7 @@ impl<'a> NameAddr<'a> {
             Some(dot) => (&text[..dot], &text[dot + 1..]),
             None => (text, &b""[..]),
         };
-        let whole = octet::number(whole, 1)? as u16;
+        let whole: u16 = octet::number(whole, 1)?;
         if fraction.len() > 3 || !fraction.iter().all(u8::is_ascii_digit) {
             return None;
         }
@@ -76,7 +76,7 @@ impl<'a> NameAddr<'a> {
     /// `reg-id`: which of its flows the agent registers, 1 to 2^31 - 1 (RFC 5626 §4.2).
     #[must_use]
     pub fn reg_id(&self) -> Option<u32> {
-        let id = octet::number(self.param(b"reg-id")?, (1 << 31) - 1)? as u32;
+        let id: u32 = octet::number(self.param(b"reg-id")?, (1 << 31) - 1)?;
         (id > 0).then_some(id)
     }
 

@@ -90,7 +90,7 @@ impl<'a> SubscriptionState<'a> {
 }
 
 fn number(params: &[u8], name: &[u8]) -> Option<u32> {
-    octet::number(param::param(params, name)?, u32::MAX.into()).map(|value| value as u32)
+    octet::number(param::param(params, name)?, u32::MAX.into())
 }
 
 #[cfg(test)]

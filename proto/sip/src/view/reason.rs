@@ -27,7 +27,7 @@ impl<'a> Reason<'a> {
     /// The cause: a status for `SIP`, a cause value for `Q.850`.
     #[must_use]
     pub fn cause(&self) -> Option<u16> {
-        octet::number(param::param(self.params, b"cause")?, 65_535).map(|cause| cause as u16)
+        octet::number(param::param(self.params, b"cause")?, u16::MAX.into())
     }
 
     /// The words, without quotes.
@@ -54,7 +54,7 @@ impl<'a> RetryAfter<'a> {
     pub fn parse(value: &'a [u8]) -> Result<Self, Malformed> {
         let end = octet::run(value, 0, DIGIT);
         let offence = Malformed::new(0, "Retry-After is not 0 to 2^32 - 1", "RFC 3261 §20.33");
-        let delay_s = octet::number(&value[..end], u32::MAX.into()).ok_or(offence)? as u32;
+        let delay_s = octet::number(&value[..end], u32::MAX.into()).ok_or(offence)?;
         let mut params = octet::skip_space(value, end);
         if value.get(params) == Some(&b'(') {
             let offence = Malformed::new(params, "comment without its end", "RFC 3261 §25.1");

@@ -12,10 +12,11 @@ pub const OPTION_RELIABLE: &[u8] = b"100rel";
 /// # Errors
 /// Anything else.
 pub fn rseq(value: &[u8]) -> Result<u32, Malformed> {
-    octet::number(value, u32::MAX.into())
-        .filter(|&number| number > 0)
-        .map(|number| number as u32)
-        .ok_or(Malformed::new(0, "RSeq is not 1 to 2^32 - 1", "RFC 3262 §7.1"))
+    octet::number(value, u32::MAX.into()).filter(|&number: &u32| number > 0).ok_or(Malformed::new(
+        0,
+        "RSeq is not 1 to 2^32 - 1",
+        "RFC 3262 §7.1",
+    ))
 }
 
 /// Which reliable provisional response a PRACK acknowledges.
@@ -41,7 +42,7 @@ impl RAck {
             let end = octet::run(value, at, DIGIT);
             let number = octet::number(&value[at..end], u32::MAX.into()).ok_or(offence(at))?;
             let next = octet::skip_space(value, end);
-            if next == end { Err(offence(end)) } else { Ok((number as u32, next)) }
+            if next == end { Err(offence(end)) } else { Ok((number, next)) }
         };
         let (rseq, at) = number(0)?;
         let (cseq, at) = number(at)?;
