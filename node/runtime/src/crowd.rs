@@ -32,20 +32,23 @@ pub(crate) struct Member<K> {
     pub(crate) active: Time,
 }
 
-/// Up to `most` members that make room in a crowd of that many: of sources above their share of what
-/// then remains, and none of them falls below it. Where every source has one, those that never spoke.
+/// Up to `most` members that make room in a crowd of that many: of sources above their share, and none
+/// of them falls below it. The share of those that never spoke is of what then remains, so that where
+/// a few sources have all of it in equal parts, who looks for room need not look again at once. Where
+/// every source has one, those that never spoke.
 pub(crate) fn victims<K: Copy>(mut members: Vec<Member<K>>, most: usize) -> Vec<K> {
     let mut counts: HashMap<Source, usize> = HashMap::new();
     for member in &members {
         *counts.entry(member.source).or_default() += 1;
     }
-    // Of what remains: where a few sources have all of it in equal parts, each gives some, and who
-    // looks for room need not look again at once.
-    let share = (members.len().saturating_sub(most) / counts.len().max(1)).max(1);
+    let sources = counts.len().max(1);
+    let share = members.len() / sources;
+    let silent_share = (members.len().saturating_sub(most) / sources).max(1);
     members.sort_unstable_by_key(|member| (member.spoke, member.active));
     let mut chosen = Vec::new();
     for member in &members {
         let count = counts.entry(member.source).or_default();
+        let share = if member.spoke { share } else { silent_share };
         if chosen.len() < most && *count > share {
             *count -= 1;
             chosen.push(member.key);
@@ -85,7 +88,9 @@ mod tests {
 
     #[test]
     fn sources_that_have_all_in_equal_parts_give_room_for_as_many_as_are_wanted() {
-        let members: Vec<_> = (0..400).map(|n| member(n, (n % 4) as u8, true)).collect();
+        let crowd = |spoke| (0..400).map(|n| member(n, (n % 4) as u8, spoke)).collect::<Vec<_>>();
+        assert!(victims(crowd(true), 16).is_empty(), "who speaks at its share keeps its place");
+        let members = crowd(false);
         let gone = victims(members.clone(), 16);
         assert_eq!(gone, (0..16).collect::<Vec<_>>());
         let beside: Vec<_> = members.into_iter().chain([member(400, 9, false)]).collect();

@@ -11,7 +11,7 @@ use crate::port::ConnId;
 use crossbeam_channel::{Receiver, Sender, TryRecvError, unbounded};
 use driver::tls::{Progress, Session};
 use driver::{Interest, Poll, Ready, Waker, tcp};
-use machine::narrow::told;
+use machine::narrow::{nanos, told};
 use machine::shares::Shares;
 use std::io::{self, IoSlice};
 use std::net::TcpStream;
@@ -204,9 +204,10 @@ impl Desk {
         let members = self.entries.iter().enumerate().filter_map(|(key, entry)| {
             let entry = entry.as_ref()?;
             let age = began.saturating_duration_since(entry.since);
-            let active = u64::MAX - u64::try_from(age.as_nanos()).unwrap_or(u64::MAX);
-            let (source, spoke) = (entry.source, entry.heard);
-            Some(Member { key, source, spoke, active: machine::Time::from_nanos(active) })
+            // Who has not spoken goes before the others; but nobody here has done what keeps a place.
+            let latest = if entry.heard { u64::MAX } else { u64::MAX / 2 };
+            let active = machine::Time::from_nanos(latest.saturating_sub(nanos(age)));
+            Some(Member { key, source: entry.source, spoke: false, active })
         });
         for at in crowd::victims(members.collect(), most) {
             self.finish(at, Some(DISPLACED));
