@@ -79,7 +79,7 @@ struct Compiler<'a> {
 impl Compiler<'_> {
     fn ports(&mut self) {
         for port in &self.pe.port {
-            let number = self.numbers.of(Kind::Port, &port.name) as u16;
+            let number = self.numbers.of_port(&port.name);
             let device = port.device.clone().unwrap_or_else(|| port.name.clone());
             let driver = match port.driver {
                 config::Driver::AfXdp => Driver::AfXdp { device },
@@ -120,7 +120,7 @@ impl Compiler<'_> {
                 }
                 None => {
                     let port = interface.port.as_deref().unwrap_or(&interface.name);
-                    let port = self.numbers.of(Kind::Port, port) as u16;
+                    let port = self.numbers.of_port(port);
                     (port, self.mode(interface, places.get(interface.name.as_str()), vrf))
                 }
             };

@@ -8,6 +8,8 @@
 //! The forwarder is another process: when this one dies, packets go on as before. The next one
 //! says everything anew under the same numbers, and what it does not say again is removed.
 #![forbid(unsafe_code)]
+#![warn(clippy::cast_possible_truncation)]
+#![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod adoption;
 mod ask;

@@ -51,6 +51,11 @@ impl Numbers {
     }
 
     /// The number of a name; a new one if it had none.
+    /// Of a port, of which there are fewer than 65,535.
+    pub(crate) fn of_port(&mut self, name: &str) -> u16 {
+        machine::narrow::told(self.of(Kind::Port, name).into(), u16::MAX)
+    }
+
     pub(crate) fn of(&mut self, kind: Kind, name: &str) -> u32 {
         self.used.insert((kind, name.to_owned()));
         let sequence = self.kinds.entry(kind).or_default();

@@ -11,6 +11,8 @@
 //! others forward on; one that hangs ends the process, as soon as a control is there to start
 //! another; a guard looks after the main thread in the same way.
 #![forbid(unsafe_code)]
+#![warn(clippy::cast_possible_truncation)]
+#![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod answer;
 mod control;

@@ -194,11 +194,12 @@ pub fn write<T: Serialize>(message: &T, into: &mut Vec<u8>) -> Result<(), Broken
     into.extend_from_slice(&[0; LENGTH_OCTETS]);
     let written = rmp_serde::encode::write_named(into, message);
     let length = into.len() - start - LENGTH_OCTETS;
-    if written.is_err() || length > MESSAGE_OCTETS_MAX {
+    let told = u32::try_from(length).ok().filter(|_| length <= MESSAGE_OCTETS_MAX);
+    let Some(told) = told.filter(|_| written.is_ok()) else {
         into.truncate(start);
         return Err(Broken::Long(length));
-    }
-    into[start..start + LENGTH_OCTETS].copy_from_slice(&(length as u32).to_be_bytes());
+    };
+    into[start..start + LENGTH_OCTETS].copy_from_slice(&told.to_be_bytes());
     Ok(())
 }
 

@@ -193,7 +193,7 @@ fn compile(
         let of_arc = enabled.range((row.id, 0)..=(row.id, u32::MAX));
         for ((_, interface), bits) in of_arc {
             let cursor = *known.entry((row.id, *bits)).or_insert_with(|| {
-                let cursor = steps.len() as u32;
+                let cursor = machine::narrow::place(steps.len());
                 steps.extend(chosen(row, *bits).map(|name| nodes[name]));
                 steps.push(nodes[row.end]);
                 cursor

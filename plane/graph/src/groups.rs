@@ -73,7 +73,8 @@ impl Groups {
         }
         for (at, left) in self.left.iter_mut().enumerate() {
             let here = batch.len().saturating_sub(at * WIDTH).min(WIDTH);
-            *left = ((1_u32 << here) - 1) as u16;
+            // WIDTH lanes, a bit each.
+            *left = if here == WIDTH { u16::MAX } else { (1 << here) - 1 };
         }
         (self.done, self.few) = (0, 0);
     }

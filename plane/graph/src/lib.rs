@@ -10,6 +10,8 @@
 //! each packet on. A feature joins a path by configuration ([`ChainsWriter`]). Each worker has a
 //! [`Graph`] and a [`Pool`] of its own; what workers share stands in tables (crate `table`).
 #![allow(unsafe_code, reason = "cells of packets are memory that drivers write into")]
+#![warn(clippy::cast_possible_truncation)]
+#![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod chains;
 mod graph;

@@ -60,10 +60,18 @@ pub struct Meta {
     pub words: [u32; 4],
 }
 
+/// A constant of 16 bits.
+const fn narrow(octets: usize) -> u16 {
+    assert!(octets <= u16::MAX as usize, "offsets have 16 bits");
+    #[allow(clippy::cast_possible_truncation, reason = "asserted")]
+    let octets = octets as u16;
+    octets
+}
+
 impl Default for Meta {
     fn default() -> Self {
         Self {
-            offset: HEADROOM as u16,
+            offset: const { narrow(HEADROOM) },
             length: 0,
             flags: 0,
             l3: 0,

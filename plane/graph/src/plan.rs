@@ -126,7 +126,7 @@ impl Order {
         sequence.reverse();
         let mut place = vec![0; rows.len()];
         for (at, node) in sequence.iter().enumerate() {
-            place[*node] = at as u16;
+            place[*node] = machine::narrow::index(at);
         }
         Ok(Self { sequence, place, followers })
     }

@@ -105,7 +105,7 @@ impl Pool {
             stride,
             metas: vec![Meta::default(); slots].into_boxed_slice(),
             // The last freed is the first taken: it is still in the cache.
-            free: (0..slots as u32).rev().map(Slot).collect(),
+            free: (0..machine::narrow::place(slots)).rev().map(Slot).collect(),
             #[cfg(debug_assertions)]
             held: vec![false; slots],
         }
@@ -187,7 +187,7 @@ impl Pool {
             return None;
         }
         let slot = self.take()?;
-        self.meta_mut(slot).length = packet.len() as u16;
+        self.meta_mut(slot).length = machine::narrow::index(packet.len());
         self.bytes_mut(slot).copy_from_slice(packet);
         Some(slot)
     }
@@ -285,6 +285,7 @@ impl Pool {
     /// Makes room for `octets` in front of the packet and hands the room out; `None` if there is
     /// no more.
     #[inline]
+    #[allow(clippy::cast_possible_truncation, reason = "both lie within a cell of 16 bits")]
     pub fn prepend(&mut self, slot: Slot, octets: usize) -> Option<&mut [u8]> {
         let meta = &mut self.metas[slot.0 as usize];
         let offset = usize::from(meta.offset).checked_sub(octets)?;
@@ -295,6 +296,7 @@ impl Pool {
 
     /// Takes `octets` off the packet's front; false (and nothing is done) if it has fewer.
     #[inline]
+    #[allow(clippy::cast_possible_truncation, reason = "at most the length, of 16 bits")]
     pub fn advance(&mut self, slot: Slot, octets: usize) -> bool {
         let meta = &mut self.metas[slot.0 as usize];
         if usize::from(meta.length) < octets {

@@ -5,6 +5,8 @@
 //! A control process that comes back says [`Program::Begin`], says all that it wants, and
 //! [`Program::End`]: what it did not say again is removed, and forwarding never stops.
 #![forbid(unsafe_code)]
+#![warn(clippy::cast_possible_truncation)]
+#![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod advertisement;
 mod notice;
@@ -28,7 +30,9 @@ pub type Mac = [u8; 6];
 /// Hops that a control process numbers are below; the plane has its own above.
 pub const HOPS_MAX: u32 = 1 << 20;
 /// Interfaces are numbered from 1 to below this.
+#[allow(clippy::cast_possible_truncation, reason = "asserted below")]
 pub const INTERFACES_MAX: u32 = graph::INTERFACES_MAX as u32;
+const _: () = assert!(INTERFACES_MAX as usize == graph::INTERFACES_MAX);
 /// The port of an interface that has none ([`Mode::BridgeRouted`]).
 pub const NO_PORT: u16 = u16::MAX;
 /// Labels pushed at once at most.

@@ -215,10 +215,14 @@ impl Compiler<'_> {
     }
 
     fn scheduler(&mut self, section: &config::Scheduler) {
-        let port = self.numbers.of(Kind::Port, &section.port) as u16;
+        let port = self.numbers.of_port(&section.port);
         // The port itself is 0.
         let number = |name: &str| {
-            section.queue.iter().position(|queue| queue.name == name).map_or(0, |at| at as u32 + 1)
+            section
+                .queue
+                .iter()
+                .position(|queue| queue.name == name)
+                .map_or(0, |at| machine::narrow::place(at + 1))
         };
         let mut queues = Vec::new();
         for queue in &section.queue {

@@ -15,13 +15,16 @@ pub(crate) fn prefix(text: &str) -> Option<Prefix> {
 
 /// The prefix with zeros beyond its length.
 pub(crate) fn network((address, length): Prefix) -> Prefix {
-    let cut = |bits: u128, width: u32| {
-        let kept = u128::MAX.checked_shl(width - u32::from(length)).unwrap_or(0);
-        bits & kept
-    };
+    let beyond = |width: u32| width.saturating_sub(length.into());
     match address {
-        IpAddr::V4(v4) => (IpAddr::V4((cut(u128::from(v4.to_bits()), 32) as u32).into()), length),
-        IpAddr::V6(v6) => (IpAddr::V6(cut(v6.to_bits(), 128).into()), length),
+        IpAddr::V4(v4) => {
+            let kept = u32::MAX.checked_shl(beyond(32)).unwrap_or(0);
+            (IpAddr::V4((v4.to_bits() & kept).into()), length)
+        }
+        IpAddr::V6(v6) => {
+            let kept = u128::MAX.checked_shl(beyond(128)).unwrap_or(0);
+            (IpAddr::V6((v6.to_bits() & kept).into()), length)
+        }
     }
 }
 
