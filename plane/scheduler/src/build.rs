@@ -7,6 +7,7 @@ use crate::wheel::Wheel;
 use crate::{CLASSES_MAX, Scheduler, Wred};
 use graph::{INTERFACES_MAX, Pool, Slot};
 use machine::Time;
+use machine::narrow::{index, place, told};
 use serde::{Deserialize, Serialize};
 
 /// Leaves of one scheduler at most.
@@ -206,35 +207,36 @@ impl Scheduler {
         }
         let entries = scheduler.services.len() + scheduler.leaves.len();
         scheduler.wheel = Wheel::new(entries, Moment::default());
-        let other = scheduler.services.len() as u32 - 1;
+        let other = place(scheduler.services.len() - 1);
         for (at, service) in config.services.iter().enumerate() {
             for interface in &service.interfaces {
                 let needed = *interface as usize + 1;
                 if scheduler.by_interface.len() < needed {
                     scheduler.by_interface.resize(needed, other);
                 }
-                scheduler.by_interface[*interface as usize] = at as u32;
+                scheduler.by_interface[*interface as usize] = place(at);
             }
         }
         Ok(scheduler)
     }
 
     fn add(&mut self, service: &Service, share: u64) {
-        let (base, number) = (self.leaves.len() as u32, self.services.len() as u32);
-        let mut map = [service.classes.len() as u8 - 1; CLASSES_MAX];
+        let (base, number) = (place(self.leaves.len()), place(self.services.len()));
+        // 1 to CLASSES_MAX, which was checked.
+        let mut map = [told(service.classes.len() as u64 - 1, 0); CLASSES_MAX];
         let mut strict = 0;
-        for (at, class) in service.classes.iter().enumerate() {
+        for (at, class) in (0u8..).zip(&service.classes) {
             for forwarding in &class.classes {
-                map[usize::from(*forwarding) % CLASSES_MAX] = at as u8;
+                map[usize::from(*forwarding) % CLASSES_MAX] = at;
             }
-            let mut leaf = Leaf::new(number, at as u8, class.packets_max);
+            let mut leaf = Leaf::new(number, at, class.packets_max);
             leaf.shaper = Shaper::new(class.rate / share, burst(0, class.rate / share));
             match class.discipline {
                 Discipline::Strict => strict |= 1 << at,
                 Discipline::Weight(weight) => leaf.quantum = u32::from(weight) * QUANTUM,
             }
             let known = class.wred.and_then(|wred| self.profiles.iter().position(|p| *p == wred));
-            self.leaves.push(known.map_or(leaf.clone(), |at| leaf.with_wred(at as u16)));
+            self.leaves.push(known.map_or(leaf.clone(), |at| leaf.with_wred(index(at))));
             self.counters.push(LeafCounters::default());
         }
         let mut place = Place::new(base, strict, map);
@@ -277,7 +279,7 @@ impl Scheduler {
         if self.services[new].classes() != before.services[old].classes() {
             return;
         }
-        for class in 0..CLASSES_MAX as u8 {
+        for class in (0u8..).take(CLASSES_MAX) {
             let (to, from) = (self.services[new].leaf(class), before.services[old].leaf(class));
             self.counters[to as usize] = before.counters[from as usize];
         }

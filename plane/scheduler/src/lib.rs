@@ -11,6 +11,9 @@
 //! and is found again in time. Every step is O(1) in the number of leaves (deficit round robin:
 //! Shreedhar and Varghese, SIGCOMM 1995).
 
+#![warn(clippy::cast_possible_truncation)]
+#![cfg_attr(test, allow(clippy::cast_possible_truncation))]
+
 mod build;
 mod leaf;
 mod programs;
@@ -32,7 +35,7 @@ pub use tree::HELD_MAX;
 
 use graph::{Pool, Slot, prefetch};
 use leaf::{Full, Leaf, NONE};
-use machine::Time;
+use machine::{Time, narrow};
 use service::{Place, State};
 use shaper::{Moment, Shaper};
 use wheel::Wheel;
@@ -91,7 +94,7 @@ impl Scheduler {
     }
 
     fn leaf_of(&self, interface: u32, class: u8) -> u32 {
-        let other = self.services.len() as u32 - 1;
+        let other = narrow::place(self.services.len() - 1);
         let service = self.by_interface.get(interface as usize).copied().unwrap_or(other);
         self.services[service as usize].leaf(class)
     }
@@ -153,7 +156,7 @@ impl Scheduler {
         let mut due = std::mem::take(&mut self.wheel.due);
         self.wheel.turn(now, &mut due);
         for entry in due.drain(..) {
-            match entry.checked_sub(self.services.len() as u32) {
+            match entry.checked_sub(narrow::place(self.services.len())) {
                 Some(leaf) => self.leaf_due(now, leaf),
                 None => self.service_due(now, entry),
             }
@@ -165,7 +168,7 @@ impl Scheduler {
         let leaf = &mut self.leaves[at as usize];
         if !leaf.shaper.passes(now) {
             let due = leaf.shaper.passes_at();
-            return self.wheel.wait(self.services.len() as u32 + at, due);
+            return self.wheel.wait(narrow::place(self.services.len()) + at, due);
         }
         leaf.waits = false;
         if !leaf.is_empty() {
@@ -247,7 +250,7 @@ impl Scheduler {
             leaf.waits = true;
             place.ready &= !(1 << class);
             let due = leaf.shaper.passes_at();
-            self.wheel.wait(self.services.len() as u32 + index, due);
+            self.wheel.wait(narrow::place(self.services.len()) + index, due);
         }
     }
 
@@ -279,14 +282,14 @@ impl Scheduler {
         let Some(next) = self.services.get(self.services[at as usize].next as usize) else {
             return;
         };
-        let class = next.ready.trailing_zeros().min(CLASSES_MAX as u32 - 1);
+        let class = u32::from(service::lowest(next.ready));
         if let Some(leaf) = self.leaves.get((next.base + class) as usize)
             && leaf.head != NONE
         {
             prefetch(std::ptr::from_ref(packets.meta(Slot(leaf.head))));
         }
         if let Some(after) = self.services.get(next.next as usize) {
-            let class = after.ready.trailing_zeros().min(CLASSES_MAX as u32 - 1);
+            let class = u32::from(service::lowest(after.ready));
             prefetch(
                 &raw const self.leaves[((after.base + class) as usize).min(self.leaves.len() - 1)],
             );

@@ -73,7 +73,7 @@ impl Place {
     pub(crate) fn choose(&mut self, leaves: &mut [Leaf]) -> u8 {
         let strict = self.ready & self.strict;
         if strict != 0 {
-            return strict.trailing_zeros() as u8;
+            return lowest(strict);
         }
         let mut class = self.turn;
         if self.ready >> class & 1 == 1 && leaves[self.at(class)].deficit > 0 {
@@ -100,9 +100,14 @@ impl Place {
 /// The next bit of `ready` (not 0) above `class`, or the first.
 #[inline]
 fn after(ready: u8, class: u8) -> u8 {
-    let above = (u32::from(ready) >> (class + 1)) << (class + 1);
-    match above {
-        0 => ready.trailing_zeros() as u8,
-        above => above.trailing_zeros() as u8,
-    }
+    let above = ready & u8::MAX.checked_shl(u32::from(class) + 1).unwrap_or(0);
+    lowest(if above == 0 { ready } else { above })
 }
+
+/// The lowest bit of `classes`, of none the highest class.
+#[inline]
+#[allow(clippy::cast_possible_truncation, reason = "less than 8")]
+pub(crate) fn lowest(classes: u8) -> u8 {
+    classes.trailing_zeros().min(7) as u8
+}
+const _: () = assert!(CLASSES_MAX == 8, "a bit of an octet for each class");

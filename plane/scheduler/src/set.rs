@@ -4,6 +4,7 @@ use crate::programs::QueuePrograms;
 use crate::{Config, Scheduler};
 use graph::{Outbox, PORTS_MAX, Pool, Slot};
 use machine::Time;
+use machine::narrow::{self, index};
 use std::sync::Arc;
 
 /// A worker's schedulers: what the graph sent passes through those of its ports.
@@ -55,7 +56,7 @@ impl Schedulers {
         let length = length.min(PORTS_MAX);
         self.ports.resize_with(length.max(self.ports.len()), || None);
         for (port, place) in self.ports.iter_mut().enumerate() {
-            let wanted = programs.get(&(port as u16));
+            let wanted = programs.get(&index(port));
             let is_same = match (&place, wanted) {
                 (Some((config, scheduler)), Some(wanted)) => {
                     Arc::ptr_eq(config, wanted) && scheduler.share == workers
@@ -68,7 +69,8 @@ impl Schedulers {
             }
             let made = wanted.and_then(|config| {
                 // The writer checked it.
-                let made = Scheduler::new(config, workers, self.seed ^ port as u32, now).ok()?;
+                let made =
+                    Scheduler::new(config, workers, self.seed ^ narrow::place(port), now).ok()?;
                 Some((Arc::clone(config), made))
             });
             let before = std::mem::replace(place, made);

@@ -1,6 +1,7 @@
 //! A wheel of slots: who waits for its shaper is found again at its time, to the slot.
 
 use crate::shaper::Moment;
+use machine::narrow;
 
 /// Slots of the wheel.
 const SLOTS: usize = 4_096;
@@ -39,7 +40,7 @@ impl Wheel {
     /// whoever takes it out then looks again.
     pub(crate) fn wait(&mut self, entry: u32, due: Moment) {
         let slot = due.0.div_ceil(1 << SLOT_BITS).clamp(self.at + 1, self.at + SLOTS as u64 - 1);
-        let place = slot as usize % SLOTS;
+        let place = narrow::slot(slot, SLOTS);
         self.next[entry as usize] = self.heads[place];
         self.heads[place] = entry;
         self.filled[place / 64] |= 1 << (place % 64);
@@ -56,7 +57,7 @@ impl Wheel {
         let last = target.min(self.at + SLOTS as u64);
         while self.at < last {
             self.at += 1;
-            let place = self.at as usize % SLOTS;
+            let place = narrow::slot(self.at, SLOTS);
             if self.filled[place / 64] >> (place % 64) & 1 == 0 {
                 continue;
             }
@@ -79,7 +80,7 @@ impl Wheel {
         }
         let mut slot = self.at + 1;
         while slot <= self.at + SLOTS as u64 {
-            let place = slot as usize % SLOTS;
+            let place = narrow::slot(slot, SLOTS);
             match self.filled[place / 64] >> (place % 64) {
                 // The rest of this word is empty.
                 0 => slot += 64 - (place % 64) as u64,
