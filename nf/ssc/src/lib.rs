@@ -481,6 +481,10 @@ impl Function for Controller {
         }
     }
 
+    fn ends_frame(_port: PortId, buffer: &[u8], seen: usize) -> bool {
+        sip::ends_head(buffer, seen)
+    }
+
     fn steer(_config: &Self::Config, _flow: &Flow, bytes: &[u8], shards: u16) -> Option<u16> {
         if shards > 1 { steer::steer(bytes, shards) } else { None }
     }

@@ -40,6 +40,8 @@ pub(crate) struct Connection {
     /// The head of a message that is not whole yet, and its length when that is known.
     pub(crate) partial: Vec<u8>,
     pub(crate) wanted: usize,
+    /// So many octets of `partial` the function has searched for the end of a message.
+    pub(crate) searched: usize,
     /// Bytes for the network, as they go out.
     queue: Queue,
     /// Messages for when it stands.
@@ -103,6 +105,7 @@ impl Connection {
             session: None,
             partial: Vec::new(),
             wanted: 0,
+            searched: 0,
             queue: Queue::default(),
             held: Queue::default(),
             held_messages: 0,

@@ -414,6 +414,14 @@ pub trait Function: Send + 'static {
     /// Cuts the head of a stream's buffer into messages.
     fn frame(port: PortId, buffer: &[u8]) -> Frame;
 
+    /// Whether [`Function::frame`] may now find more than [`Frame::Partial`] in a buffer of whose
+    /// first `seen` octets it made that. A function that searches for the end of a message, rather
+    /// than to read its length from the first octets, looks behind `seen` only: else whoever sends
+    /// octet by octet has the whole of it read anew with each.
+    fn ends_frame(_port: PortId, _buffer: &[u8], _seen: usize) -> bool {
+        true
+    }
+
     /// Which of `shards` owns this message; `None` lets the receiving shard keep it. Pure: it is
     /// called on whichever shard the kernel chose. Without bytes: which one is told [`In::Up`] and
     /// [`In::Written`] of a connection of a paced port.

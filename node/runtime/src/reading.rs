@@ -80,8 +80,11 @@ impl Reader {
             Phase::Connecting | Phase::Shaking => return,
         }
         let sealed = connection.session.is_some();
-        let outcome =
-            if sealed { self.take_sealed(connection) } else { self.take_plain(connection) };
+        let outcome = if sealed {
+            self.take_sealed::<F>(connection)
+        } else {
+            self.take_plain::<F>(connection)
+        };
         if sealed {
             io.after_read(now, id);
         }
@@ -136,7 +139,7 @@ impl Reader {
         }
     }
 
-    fn take_plain(&mut self, connection: &mut Connection) -> Outcome {
+    fn take_plain<F: Function>(&mut self, connection: &mut Connection) -> Outcome {
         let Some(stream) = &connection.stream else { return Outcome::Nothing };
         let start = connection.partial.len();
         let (count, arrived_ns) = match tcp::read_stamped(stream, &mut self.raw[start..]) {
@@ -147,8 +150,7 @@ impl Reader {
         };
         self.taken += count;
         let end = start + count;
-        if end < connection.wanted {
-            connection.partial.extend_from_slice(&self.raw[start..end]);
+        if !is_due::<F>(connection, &self.raw[start..end], self.message_bytes_max) {
             return Outcome::Nothing;
         }
         self.raw[..start].copy_from_slice(&connection.partial);
@@ -156,7 +158,7 @@ impl Reader {
         Outcome::Bytes(end, arrived_ns)
     }
 
-    fn take_sealed(&mut self, connection: &mut Connection) -> Outcome {
+    fn take_sealed<F: Function>(&mut self, connection: &mut Connection) -> Outcome {
         let Some(stream) = &connection.stream else { return Outcome::Nothing };
         let Some(mut session) = connection.session.take() else { return Outcome::Nothing };
         let start = session.pending().len();
@@ -173,8 +175,6 @@ impl Reader {
             };
         self.taken += count;
         self.plain.clear();
-        self.plain.append(&mut connection.partial);
-        let head = self.plain.len();
         let bytes = &mut self.raw[..start + count];
         let plain = &mut self.plain;
         let result = connection.wire(|wire| session.process(bytes, plain, wire));
@@ -184,14 +184,20 @@ impl Reader {
             Ok(_) => {}
             Err(error) => ended = Some(words(&error)),
         }
-        if let Some(why) = ended {
-            return Outcome::Ended(why);
-        }
-        if self.plain.len() == head || self.plain.len() < connection.wanted {
-            std::mem::swap(&mut connection.partial, &mut self.plain);
+        let head = connection.partial.len();
+        if ended.is_none()
+            && (self.plain.is_empty()
+                || !is_due::<F>(connection, &self.plain, self.message_bytes_max))
+        {
+            self.plain.clear();
             return Outcome::Nothing;
         }
-        Outcome::Bytes(self.plain.len(), arrived_ns)
+        self.plain.append(&mut connection.partial);
+        self.plain.rotate_right(head);
+        match ended {
+            Some(why) => Outcome::Ended(why),
+            None => Outcome::Bytes(self.plain.len(), arrived_ns),
+        }
     }
 
     /// Cuts a buffer into messages; what is left stays with the connection.
@@ -203,7 +209,7 @@ impl Reader {
         engine: &mut Engine<F>,
         io: &mut Io,
     ) {
-        let (mut at, mut wanted, mut has_spoken) = (0, 0, false);
+        let (mut at, mut wanted, mut searched, mut has_spoken) = (0, 0, 0, false);
         let mut broken = None;
         let paced = io.is_paced(flow.port);
         while at < buffer.len() {
@@ -212,7 +218,10 @@ impl Reader {
                 Frame::Partial if rest.len() > self.message_bytes_max => {
                     broken = Some("its message is too long");
                 }
-                Frame::Partial => break,
+                Frame::Partial => {
+                    searched = rest.len();
+                    break;
+                }
                 Frame::Skip(count @ 1..) => at += count.min(rest.len()),
                 Frame::Answer(count @ 1.., words) => {
                     // What the function said before goes first.
@@ -254,7 +263,30 @@ impl Reader {
                 connection.spoke |= has_spoken;
             }
             connection.wanted = wanted;
+            connection.searched = searched;
             connection.partial.extend_from_slice(&buffer[at..]);
         }
     }
+}
+
+/// Whether what waits of a connection, with what is `new` behind it, is worth the function's look:
+/// if not, `new` waits too. As long as less is new than waits, only that is searched; once it is as
+/// much, all of it is: no octet costs more than two others, however they are cut into segments.
+fn is_due<F: Function>(connection: &mut Connection, new: &[u8], message_bytes_max: usize) -> bool {
+    let Connection { partial, wanted, searched, flow, .. } = connection;
+    let end = partial.len() + new.len();
+    if end < *wanted {
+        partial.extend_from_slice(new);
+        return false;
+    }
+    if *searched <= new.len() || end > message_bytes_max {
+        return true;
+    }
+    partial.extend_from_slice(new);
+    let is_due = F::ends_frame(flow.port, partial, *searched);
+    *searched = end;
+    if is_due {
+        partial.truncate(end - new.len());
+    }
+    is_due
 }

@@ -383,3 +383,23 @@ fn an_octet_now_and_then_is_no_message_and_the_connection_is_closed() {
     spoke.write_all(&framed(b"still")).unwrap();
     assert_eq!(receive(&mut spoke), b"still", "who has spoken may be silent");
 }
+
+#[test]
+fn a_message_that_comes_octet_by_octet_is_not_searched_anew_with_each() {
+    let (running, events) = launch(spec("127.0.0.1"), Manner::default());
+    let mut stream = connect(running.local_addr(PortId(0)));
+    let text = format!("~{}\n", "x".repeat(20_000));
+    for octet in text.as_bytes() {
+        stream.write_all(&[*octet]).unwrap();
+    }
+    let told = wait_for(&events, |seen| match seen {
+        Seen::Message(_, _, bytes) => Some(bytes.clone()),
+        _ => None,
+    });
+    assert_eq!(told, text.as_bytes());
+    let searched = echo::SEARCHED.load(std::sync::atomic::Ordering::Relaxed);
+    assert!(searched <= 4 * text.len(), "{searched} octets were searched");
+    let mut back = vec![0; text.len()];
+    stream.read_exact(&mut back).unwrap();
+    assert_eq!(back, text.as_bytes());
+}

@@ -447,3 +447,38 @@ fn a_source_that_fills_the_handshakes_with_silence_makes_room_for_others() {
     assert!(count(&server, RuntimeFact::HandshakeShed) > 0, "the silent ones made room");
     drop(silent);
 }
+
+#[test]
+fn a_message_of_one_octet_a_record_arrives_whole_and_is_not_searched_anew_with_each() {
+    use std::io::{Read, Write};
+    let authority = Authority::new("octets");
+    let (server, served) = server(&authority, &["127.0.0.1"], ClientAuth::Off);
+    let to = server.local_addr(PortId(0));
+    let context = driver::tls::Context::load(&trusting(&authority), false).unwrap();
+    let mut session = driver::tls::Session::client(&context, None, to.ip()).unwrap();
+    let mut stream = TcpStream::connect(to).unwrap();
+    stream.set_nodelay(true).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let (mut incoming, mut wire) = (Vec::new(), Vec::new());
+    while matches!(
+        session.process(&mut incoming, &mut Vec::new(), &mut wire),
+        Ok(driver::tls::Progress::Shaking)
+    ) {
+        stream.write_all(&wire).unwrap();
+        wire.clear();
+        let mut room = [0; 16 << 10];
+        let length = stream.read(&mut room).unwrap();
+        assert!(length > 0, "the handshake goes on");
+        incoming = [session.pending(), &room[..length]].concat();
+    }
+    let text = format!("~{}\n~second\n", "x".repeat(5_000));
+    for octet in text.as_bytes() {
+        session.encrypt(&[*octet], &mut wire).unwrap();
+        stream.write_all(&wire).unwrap();
+        wire.clear();
+    }
+    let told = [message(&served), message(&served)].concat();
+    assert_eq!(told, text.as_bytes());
+    let searched = echo::SEARCHED.load(std::sync::atomic::Ordering::Relaxed);
+    assert!(searched <= 4 * text.len(), "{searched} octets were searched");
+}

@@ -7,6 +7,9 @@ use wire::Malformed;
 
 const SPEC: &str = "RFC 3261 §18.3";
 
+/// The end of a line and the empty line that ends the head.
+const HEAD_END: &[u8] = b"\n\r\n";
+
 /// What the head of a stream's buffer holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Framing {
@@ -40,6 +43,15 @@ pub fn frame(buffer: &[u8]) -> Framing {
         Ok(_) => Framing::Broken(Malformed::new(head.len(), "message is too long", SPEC)),
         Err(offence) => Framing::Broken(offence),
     }
+}
+
+/// Whether a buffer of whose first `seen` octets [`frame`] made nothing whole is worth another
+/// look: only an empty line ends a head. It looks at the octets behind `seen`, so that a head that
+/// comes octet by octet is not read anew from its beginning with each.
+#[must_use]
+pub fn ends_head(buffer: &[u8], seen: usize) -> bool {
+    let new = buffer.get(seen.saturating_sub(HEAD_END.len() - 1)..).unwrap_or_default();
+    buffer.len() >= MESSAGE_BYTES_MAX || memchr::memmem::find(new, HEAD_END).is_some()
 }
 
 /// Where the body starts, and the value of the only Content-Length before it; `None` until the
@@ -104,6 +116,21 @@ mod tests {
         for end in 0..text.len() {
             assert_eq!(frame(&text.as_bytes()[..end]), Framing::Partial, "{end}");
         }
+    }
+
+    #[test]
+    fn a_head_that_is_partial_stays_so_until_new_octets_end_it() {
+        let whole = format!("{HEAD}l: 0\r\nX: \r \n\r\n");
+        let whole = whole.as_bytes();
+        for seen in 1..whole.len() {
+            for end in seen..=whole.len() {
+                let is_partial = frame(&whole[..end]) == Framing::Partial;
+                assert_eq!(ends_head(&whole[..end], seen), !is_partial, "{seen}..{end}");
+            }
+        }
+        let long = "A".repeat(MESSAGE_BYTES_MAX);
+        assert!(!ends_head(&long.as_bytes()[1..], MESSAGE_BYTES_MAX - 2));
+        assert!(ends_head(long.as_bytes(), MESSAGE_BYTES_MAX - 1), "it is too long");
     }
 
     #[test]

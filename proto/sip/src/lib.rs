@@ -60,7 +60,7 @@ pub use challenge::{Challenger, write_stale};
 pub use check::check_header;
 pub use cseq::{CSEQ_MAX, CSeq};
 pub use escape::{escaped, unescaped};
-pub use frame::{Framing, frame};
+pub use frame::{Framing, ends_head, frame};
 pub use header::{Grammar, Header, Shape};
 pub use line::LineEnds;
 pub use message::{HEADERS_MAX, Line, MESSAGE_BYTES_MAX, Message, Start};

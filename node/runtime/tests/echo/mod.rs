@@ -1,7 +1,8 @@
 //! A function that answers: what each test of the runtime runs.
 //!
 //! Framing: four bytes of length (of the payload, big endian), then the payload; a zero byte as
-//! the first of the four would be a length past the limit, so `0xFF` alone is a keep-alive.
+//! the first of the four would be a length past the limit, so `0xFF` alone is a keep-alive. What
+//! begins with `~` is text up to a line feed.
 #![allow(dead_code, clippy::expect_used, reason = "each test file uses its own part")]
 
 use machine::{Duration, Time};
@@ -10,7 +11,11 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
+
+/// Octets in which the end of a text was searched.
+pub static SEARCHED: AtomicUsize = AtomicUsize::new(0);
 
 /// What happened on a shard, for the test to look at.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -208,8 +213,20 @@ impl Function for Echo {
             [0xFF, ..] => Frame::Skip(1),
             [0xFE, ..] => Frame::Answer(1, b"pong"),
             [0xEE, ..] => Frame::Broken("not a length"),
+            [b'~', ..] => {
+                SEARCHED.fetch_add(buffer.len(), Ordering::Relaxed);
+                let end = buffer.iter().position(|&octet| octet == b'\n');
+                end.map_or(Frame::Partial, |end| Frame::Message(end + 1))
+            }
             [a, b, c, d, ..] => Frame::Message(4 + u32::from_be_bytes([*a, *b, *c, *d]) as usize),
             _ => Frame::Partial,
+        }
+    }
+
+    fn ends_frame(_port: PortId, buffer: &[u8], seen: usize) -> bool {
+        buffer[0] != b'~' || {
+            SEARCHED.fetch_add(buffer.len() - seen, Ordering::Relaxed);
+            buffer[seen..].contains(&b'\n')
         }
     }
 
