@@ -4,7 +4,6 @@ use super::relay::Relay;
 use core::ops::{Deref, DerefMut};
 use machine::Time;
 use machine::narrow::{halves, slot};
-use machine::shares::Shares;
 use machine::slots::{Key, Slots};
 use runtime::Flow;
 use std::net::IpAddr;
@@ -28,7 +27,9 @@ pub struct Held {
 #[derive(Debug)]
 pub(crate) struct Relays {
     slots: Slots<Relay>,
-    octets: Shares<usize>,
+    /// As [`machine::shares::Shares`], in place: each request comes by here twice.
+    by_source: Box<[usize]>,
+    octets: usize,
     octets_max: usize,
     secret: u64,
 }
@@ -37,7 +38,8 @@ impl Relays {
     pub(crate) fn new(max: u32, octets_max: usize, secret: u64, now: Time) -> Self {
         Self {
             slots: Slots::new(max, now),
-            octets: Shares::default(),
+            by_source: vec![0; SOURCES].into(),
+            octets: 0,
             octets_max,
             secret: secret | 1,
         }
@@ -52,32 +54,35 @@ impl Relays {
     pub(crate) fn take(&mut self, from: &Flow, octets: usize) -> Option<(Key, &mut Relay)> {
         let source = self.source(from.remote.ip());
         let octets = RELAY_BYTES + COPIES * octets;
-        if !self.octets.take(source, octets, self.octets_max) {
+        let (sum, held) = (self.octets + octets, self.by_source[source] + octets);
+        // No more than is left for all others.
+        if held > self.octets_max.saturating_sub(self.octets) {
             return None;
         }
-        let Some((key, relay)) = self.slots.take() else {
-            self.octets.give_back(&source, octets);
-            return None;
-        };
+        let (key, relay) = self.slots.take()?;
+        (self.octets, self.by_source[source]) = (sum, held);
         relay.held = Held { source, octets };
         Some((key, relay))
     }
 
     pub(crate) fn give_back(&mut self, key: Key) {
         if let Some(relay) = self.slots.at(key) {
-            self.octets.give_back(&relay.held.source, relay.held.octets);
+            let Held { source, octets } = relay.held;
+            self.octets -= octets;
+            self.by_source[source] -= octets;
         }
         self.slots.give_back(key);
     }
 
     pub(crate) fn clear(&mut self) {
-        self.octets.clear();
+        self.octets = 0;
+        self.by_source.fill(0);
         self.slots.clear();
     }
 
     /// Octets of all requests under way.
     pub(crate) const fn octets(&self) -> usize {
-        self.octets.sum()
+        self.octets
     }
 
     /// An IPv4 address or an IPv6 /64.
