@@ -34,20 +34,7 @@ impl Realms {
         if !is_sip || !self.is_ours(uri.host, uri.port) {
             return out.extend_from_slice(uri.raw);
         }
-        let host = (uri.host.as_ptr() as usize).saturating_sub(uri.raw.as_ptr() as usize);
-        out.extend_from_slice(&uri.raw[..host]);
-        out.extend_from_slice(way.flow.remote.to_string().as_bytes());
-        for param in sip::Params::new(uri.params) {
-            if param.name.eq_ignore_ascii_case(b"transport") {
-                continue;
-            }
-            out.push(b';');
-            out.extend_from_slice(param.name);
-            if let Some(value) = param.value {
-                out.push(b'=');
-                out.extend_from_slice(value);
-            }
-        }
+        uri.write_towards(out, way.flow.remote);
         if way.flow.transport.is_stream() && uri.scheme != Scheme::Sips {
             out.extend_from_slice(b";transport=");
             let word = crate::realm::transport_word(way.flow.transport);

@@ -7,7 +7,7 @@
 
 use crate::octet;
 use crate::param::{self, Params};
-use core::net::Ipv6Addr;
+use core::net::{Ipv6Addr, SocketAddr};
 use wire::Malformed;
 
 mod equality;
@@ -51,6 +51,25 @@ pub struct Uri<'a> {
 }
 
 impl<'a> Uri<'a> {
+    /// Appends the URI with another address in place of host and port, without its headers and
+    /// without `transport`, which was the way to the old one. Of schemes with a host.
+    pub fn write_towards(&self, out: &mut Vec<u8>, to: SocketAddr) {
+        let host = (self.host.as_ptr() as usize).saturating_sub(self.raw.as_ptr() as usize);
+        out.extend_from_slice(&self.raw[..host]);
+        out.extend_from_slice(to.to_string().as_bytes());
+        for param in Params::new(self.params) {
+            if param.name.eq_ignore_ascii_case(b"transport") {
+                continue;
+            }
+            out.push(b';');
+            out.extend_from_slice(param.name);
+            if let Some(value) = param.value {
+                out.push(b'=');
+                out.extend_from_slice(value);
+            }
+        }
+    }
+
     /// Takes a URI apart. Schemes other than `sip`, `sips` and `tel` are accepted unread.
     ///
     /// # Errors
@@ -292,6 +311,16 @@ mod tests {
         assert!(uri.lr());
         assert_eq!(uri.headers, b"Subject=x&y=z");
         assert_eq!(uri.ipv6(), "2001:db8::10".parse().ok());
+    }
+
+    #[test]
+    fn a_uri_is_written_towards_another_address() {
+        let uri = Uri::parse(b"sips:al:x@b.example:5061;Transport=tcp;lr;m=1?Subject=x").unwrap();
+        for to in ["192.0.2.1:5060", "[2001:db8::10]:5070"] {
+            let mut out = Vec::new();
+            uri.write_towards(&mut out, to.parse().unwrap());
+            assert_eq!(out, format!("sips:al:x@{to};lr;m=1").as_bytes());
+        }
     }
 
     #[test]
