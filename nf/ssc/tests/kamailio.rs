@@ -87,7 +87,8 @@ struct Ground {
 
 impl Ground {
     fn new() -> Self {
-        // An address of its own, and ports that the kernel gives to nobody: none is taken meanwhile.
+        // An address of its own, and ports that the kernel gives to nobody: none is taken
+        // meanwhile.
         static GROUNDS: AtomicU8 = AtomicU8::new(1);
         let here = [127, 77, std::process::id() as u8, GROUNDS.fetch_add(1, Relaxed)];
         let at = |port| SocketAddr::from((here, port));

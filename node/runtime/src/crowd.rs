@@ -32,10 +32,10 @@ pub(crate) struct Member<K> {
     pub(crate) active: Time,
 }
 
-/// Up to `most` members that make room in a crowd of that many: of sources above their share, and none
-/// of them falls below it. The share of those that never spoke is of what then remains, so that where
-/// a few sources have all of it in equal parts, who looks for room need not look again at once. Where
-/// every source has one, those that never spoke.
+/// Up to `most` members that make room in a crowd of that many: of sources above their share, and
+/// none of them falls below it. The share of those that never spoke is of what then remains, so
+/// that where a few sources have all of it in equal parts, who looks for room need not look again
+/// at once. Where every source has one, those that never spoke.
 pub(crate) fn victims<K: Copy>(mut members: Vec<Member<K>>, most: usize) -> Vec<K> {
     let mut counts: HashMap<Source, usize> = HashMap::new();
     for member in &members {

@@ -204,7 +204,8 @@ impl Desk {
         let members = self.entries.iter().enumerate().filter_map(|(key, entry)| {
             let entry = entry.as_ref()?;
             let age = began.saturating_duration_since(entry.since);
-            // Who has not spoken goes before the others; but nobody here has done what keeps a place.
+            // Who has not spoken goes before the others; but nobody here has done what keeps a
+            // place.
             let latest = if entry.heard { u64::MAX } else { u64::MAX / 2 };
             let active = machine::Time::from_nanos(latest.saturating_sub(nanos(age)));
             Some(Member { key, source: entry.source, spoke: false, active })

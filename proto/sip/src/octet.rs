@@ -136,8 +136,8 @@ pub(crate) fn value_run(bytes: &[u8], at: usize) -> usize {
     lanes::find(bytes, at, outside, |octet| !is(octet, VALUE))
 }
 
-/// The number whose digits begin at `at`, if there are any and it fits `max` and its type, and where
-/// they end.
+/// The number whose digits begin at `at`, if there are any and it fits `max` and its type, and
+/// where they end.
 #[inline]
 pub(crate) fn digits<T: TryFrom<u64>>(bytes: &[u8], at: usize, max: u64) -> (Option<T>, usize) {
     let mut value: u64 = 0;

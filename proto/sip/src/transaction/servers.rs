@@ -33,8 +33,8 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
     }
 
     /// As [`Transactions::respond`], and without timer G where it is the first response: a client
-    /// that has heard nothing sends its INVITE again (timer A, §17.1.1.2) and is answered each time,
-    /// while G would send ten more to an address that need not have asked.
+    /// that has heard nothing sends its INVITE again (timer A, §17.1.1.2) and is answered each
+    /// time, while G would send ten more to an address that need not have asked.
     pub fn refuse(&mut self, now: Time, id: ServerId, status: u16, bytes: &[u8]) {
         let is_first = self.servers.get(id.0, id.1).is_some_and(|server| server.bytes.is_none());
         self.respond(now, id, status, bytes);

@@ -148,8 +148,9 @@ impl Umem {
     }
 }
 
-/// Binds. The kernel lets go of a queue a moment after its socket was closed, and not before a child
-/// process that was forked meanwhile has begun its program: a queue that is busy is asked for again.
+/// Binds. The kernel lets go of a queue a moment after its socket was closed, and not before a
+/// child process that was forked meanwhile has begun its program: a queue that is busy is asked for
+/// again.
 fn bind(fd: &OwnedFd, name: &libc::sockaddr_xdp) -> io::Result<()> {
     let length = size_of::<libc::sockaddr_xdp>() as libc::socklen_t;
     let mut tries = BIND_TRIES;
