@@ -1,7 +1,7 @@
 //! Trust between realms: which headers may not cross (their rows stand in [`sip::trust`]), and how
 //! a Request-URI that names us is turned towards the next hop.
 
-use crate::realm::{RealmId, Realms};
+use crate::realm::{RealmId, Realms, transport_word};
 use crate::route::Way;
 use crate::write::Set;
 use sip::{Message, Scheme, trust};
@@ -30,15 +30,13 @@ impl Realms {
     /// the next hop's address takes its place.
     pub(crate) fn write_uri(&self, out: &mut Vec<u8>, message: &Message<'_>, way: &Way) {
         let Some(uri) = message.uri() else { return };
-        let is_sip = matches!(uri.scheme, Scheme::Sip | Scheme::Sips);
-        if !is_sip || !self.is_ours(uri.host, uri.port) {
+        if !matches!(uri.scheme, Scheme::Sip | Scheme::Sips) || !self.is_ours(uri.host, uri.port) {
             return out.extend_from_slice(uri.raw);
         }
         uri.write_towards(out, way.flow.remote);
         if way.flow.transport.is_stream() && uri.scheme != Scheme::Sips {
             out.extend_from_slice(b";transport=");
-            let word = crate::realm::transport_word(way.flow.transport);
-            out.extend_from_slice(word.as_bytes());
+            out.extend_from_slice(transport_word(way.flow.transport).as_bytes());
         }
     }
 }
