@@ -4,7 +4,8 @@
 //! ```text
 //!   INIT (address of the other) ─→   INIT ACK ←─   COOKIE ECHO ─→   and the next one
 //! ```
-//! Or INITs alone, each as if from another peer: what is kept for them is memory that nobody asks back.
+//! Or INITs alone, each as if from another peer: what is kept for them is memory that nobody asks
+//! back.
 
 use crate::datagrams;
 use crate::sockets::{Numbers, Pace, SocketAttack};

@@ -15,7 +15,6 @@ pub mod router;
 pub mod sbc;
 mod scratch;
 mod sctp_throughput;
-mod search;
 mod sipp;
 mod site;
 mod site_file;

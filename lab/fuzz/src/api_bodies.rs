@@ -1,7 +1,7 @@
-//! Requests to the API by who has no token, a monitor's, an operator's, an administrator's or a wrong
-//! one, over every route with any query and body. No answer is a failure of ours (5xx), nobody does
-//! what his role may not, what says that it is JSON is, and whatever was committed or taken back,
-//! what runs is a valid configuration.
+//! Requests to the API by who has no token, a monitor's, an operator's, an administrator's or a
+//! wrong one, over every route with any query and body. No answer is a failure of ours (5xx),
+//! nobody does what his role may not, what says that it is JSON is, and whatever was committed or
+//! taken back, what runs is a valid configuration.
 
 use crate::script::Script;
 use axum::body::Body;

@@ -22,6 +22,7 @@ mod report;
 mod restraint;
 mod scan;
 mod script;
+mod search;
 mod template;
 
 pub use arrivals::{Arrivals, Spread};
@@ -31,3 +32,4 @@ pub use ladder::{Body, FlowError, Ladder, STEPS_MAX, Side, Step, What};
 pub use registrants::{Registrants, RegistrantsConfig, UNDER_WAY_MAX};
 pub use report::{Cause, Report, Tally, Times};
 pub use scan::Scan;
+pub use search::{Found, Purpose, Search};

@@ -15,7 +15,7 @@ use crate::contract::{Options, Outcome, Peer, Row};
 use crate::host;
 use crate::progress::Progress;
 use crate::published::{self, NEEDS_IPSEC};
-use crate::search::Found;
+use load::Found;
 use load::Ladder;
 use peers::Priority;
 use runtime::Transport;

@@ -2,7 +2,7 @@
 
 use super::topology::{Load, System};
 use crate::progress::Progress;
-use crate::search::{Found, Purpose, Search};
+use load::{Found, Purpose, Search};
 use load::{Report, Trial};
 use serde_json::{Value, json};
 use std::time::Duration;

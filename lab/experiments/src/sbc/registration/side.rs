@@ -5,7 +5,7 @@ use super::super::registrants::Subscribers;
 use super::super::topology::System;
 use super::{BINDINGS, Plan, Scenario};
 use crate::progress::Progress;
-use crate::search::{Found, Purpose, Search};
+use load::{Found, Purpose, Search};
 use load::{Report, Trial};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
