@@ -124,6 +124,8 @@ fn a_usrsctp_that_dies_is_noticed() {
     let directory = tempfile::tempdir().unwrap();
     let mut fast = Parameters::telecom(2);
     fast.association_max_retrans = 4;
+    // The server takes its time to come up; the fast timers are for its end.
+    fast.max_init_retransmits = 200;
     let mut node = Node::new(&[HERE], fast, false);
     let (mut server, udp_port) = echo_server(&node, directory.path());
     let id = node.associate(udp_port, ECHO_PORT);
