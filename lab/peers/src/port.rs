@@ -85,7 +85,8 @@ mod tests {
         assert!(chosen != first && chosen != next, "{first} {chosen}");
         let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap();
         let lowest: u16 = range.split_whitespace().next().unwrap().parse().unwrap();
-        assert!(chosen.port() < lowest, "{chosen} of {range}");
+        // Where somebody has widened the kernel's range downwards there is nothing outside of it.
+        assert!(chosen.port() < lowest || lowest <= FIRST, "{chosen} of {range}");
         assert!(free_port([192, 0, 2, 1].into()).is_err());
     }
 
