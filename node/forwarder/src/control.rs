@@ -239,11 +239,17 @@ impl Control {
     /// # Errors
     /// When the connection is over and everything that it said before was taken.
     pub fn replies(&mut self) -> Result<Vec<Reply>, Lost> {
-        let over = self.stream.fill();
+        let mut over = self.stream.fill();
         let mut replies = Vec::new();
         while let Some(reply) = self.stream.next()? {
             match reply {
-                Reply::Challenge { challenge } => self.prove(&challenge)?,
+                Reply::Challenge { challenge } => {
+                    if let Err(lost) = self.prove(&challenge) {
+                        // It has left before we had said all; why, it may have said before.
+                        let _ = self.stream.fill();
+                        over = Err(lost);
+                    }
+                }
                 reply => replies.push(reply),
             }
         }

@@ -10,6 +10,7 @@ use crate::wire::{Driver, PortSpec, Reply, WorkerState};
 use crate::worker::Order;
 use crate::{Control, Keys, Lost};
 use peer::{Peer, ROUTER, awaited, numbers, programs};
+use std::io::Write as _;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -186,6 +187,25 @@ fn with_a_key_who_proves_it_takes_over_and_nobody_else_does_anything() {
     });
     second.stop().unwrap();
     awaited("the end", || forwarder.is_finished().then_some(()));
+}
+
+#[test]
+fn why_a_forwarder_left_is_heard_though_it_left_before_all_was_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("door");
+    let door = UnixListener::bind(&socket).unwrap();
+    let mut control = Control::connect(&socket, Keys::parse("0123456789abcdef").ok()).unwrap();
+    let (mut there, _) = door.accept().unwrap();
+    let mut octets = Vec::new();
+    crate::wire::write(&Reply::Challenge { challenge: vec![7; 32] }, &mut octets).unwrap();
+    let why = "it does not have the key".to_owned();
+    crate::wire::write(&Reply::Refused { what: "control".into(), why: why.clone() }, &mut octets)
+        .unwrap();
+    there.write_all(&octets).unwrap();
+    drop(there);
+    let said = control.replies().unwrap();
+    assert!(matches!(&said[..], [Reply::Refused { why: told, .. }] if *told == why), "{said:?}");
+    assert!(control.replies().is_err());
 }
 
 #[test]
