@@ -52,8 +52,11 @@ pub struct Uri<'a> {
 
 impl<'a> Uri<'a> {
     /// Appends the URI with another address in place of host and port, without its headers and
-    /// without `transport`, which was the way to the old one. Of schemes with a host.
+    /// without `transport`, which was the way to the old one. One without a host stays as it is.
     pub fn write_towards(&self, out: &mut Vec<u8>, to: SocketAddr) {
+        if self.host.is_empty() {
+            return out.extend_from_slice(self.raw);
+        }
         let host = (self.host.as_ptr() as usize).saturating_sub(self.raw.as_ptr() as usize);
         out.extend_from_slice(&self.raw[..host]);
         out.extend_from_slice(to.to_string().as_bytes());
@@ -321,6 +324,13 @@ mod tests {
             uri.write_towards(&mut out, to.parse().unwrap());
             assert_eq!(out, format!("sips:al:x@{to};lr;m=1").as_bytes());
         }
+    }
+
+    #[test]
+    fn a_uri_without_a_host_is_not_written_towards_anything() {
+        let (mut out, text) = (Vec::new(), b"tel:+358-555-1234567");
+        Uri::parse(text).unwrap().write_towards(&mut out, "10.0.0.1:5060".parse().unwrap());
+        assert_eq!(out, text);
     }
 
     #[test]
