@@ -338,6 +338,21 @@ fn networks_that_are_not_configured_are_named() {
 }
 
 #[test]
+fn a_server_of_no_network_does_not_speak_in_one_that_others_have() {
+    let mut sgp = sgp(Parameters::rfc4666());
+    let settings = ServerSettings::new(Side::There, Some(RoutingContext(3)), Key::of(pc(13)));
+    let server = sgp.process.add_server(settings).unwrap();
+    sgp.process.assign(sgp.now, server, sgp.peers[0], &mut Vec::new()).unwrap();
+    sgp.up(0, 1);
+    sgp.active(0, 3);
+    let error = only(&sgp.hear(0, 1, data(Some(3), Some(NETWORK.0))));
+    assert_eq!(error.code, ErrorCode::InvalidNetworkAppearance);
+    let out = sgp.hear(0, 1, data(Some(3), None));
+    assert!(matches!(&out[..], [Out::Indicate(Indication::Transfer(_, _, _, it))]
+        if it.network.is_none()));
+}
+
+#[test]
 fn an_audit_can_be_refused() {
     let parameters = Parameters { refuses_audits: true, ..Parameters::rfc4666() };
     let mut sgp = sgp(parameters);

@@ -4,7 +4,7 @@
 use super::complaint::Complaint;
 use super::{Member, MemberState, Process, Server};
 use crate::codec::{
-    Data, ErrorCode, MessageType, NetworkAppearance, PAYLOAD_BYTES_MAX, ProtocolData,
+    Data, ErrorCode, MessageType, PAYLOAD_BYTES_MAX, ProtocolData,
     RoutingContext, ServerState, TrafficMode,
 };
 use crate::effects::{Indication, Out, Transfer};
@@ -206,7 +206,14 @@ impl Process {
             },
         };
         let Some(server) = self.servers.find(id) else { return Ok(()) };
-        let network = self.network_of(data.network, server.settings.key.network)?;
+        // A message may name no other network than that of its Application Server (§3.8.1): a peer
+        // would speak where nobody has said what may come from it.
+        let network = server.settings.key.network;
+        if let Some(named) = data.network
+            && Some(named) != network
+        {
+            return Err(Complaint::network(named));
+        }
         let Some(member) = server.member(peer) else { return Ok(()) };
         // DATA has a stream of its own: it may overtake the ASP Active Ack and be overtaken by ASP
         // Inactive, ASP Down and their Acks. It is not lost for that.
@@ -231,19 +238,5 @@ impl Process {
         self.count(Fact::DataIn);
         self.indicate(Indication::Transfer(peer, id, data.correlation, transfer));
         Ok(())
-    }
-
-    /// The network of a message: the one it names, if that is the one of its Application Server.
-    pub(super) fn network_of(
-        &self,
-        named: Option<NetworkAppearance>,
-        configured: Option<NetworkAppearance>,
-    ) -> Result<Option<NetworkAppearance>, Complaint> {
-        match (named, configured) {
-            (Some(named), Some(configured)) if named != configured => {
-                Err(Complaint::network(named))
-            }
-            (named, configured) => Ok(configured.or(named)),
-        }
     }
 }
