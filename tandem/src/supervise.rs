@@ -3,8 +3,9 @@
 use oam::{Managed, PortRow, State};
 use runtime::gate::GateRef;
 use runtime::{
-    Ask, AskError, Function, PortSpec, Running, RuntimeError, Seed, ShardSpec, ShardState,
+    Ask, AskError, Crashes, Function, PortSpec, Running, RuntimeError, Seed, ShardSpec, ShardState,
 };
+use std::fmt::Display;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -346,43 +347,50 @@ impl<F: Function> Managed for Supervised<F> {
     }
 }
 
-/// What is wrong with a function by its own account, and with its shards. One that hangs answers
-/// nothing, so that it is not asked.
+/// What is wrong with a function by its own account, and with its shards. Those that hang are not
+/// asked: they would not answer.
 fn alarms<F: Function>(
     name: &str,
     running: &Running<F>,
     ask: Ask,
 ) -> Result<serde_json::Value, AskError> {
-    let row = |alarm: &str, shard: u16, severity: &str, text: String| {
+    let row = |alarm: &str, subject: &dyn Display, severity: &str, text: String| {
         serde_json::json!({
             "name": alarm,
-            "subject": format!("{name}/{shard}"),
+            "subject": format!("{name}/{subject}"),
             "severity": severity,
             "text": text,
             "probable_cause": "softwareProgramAbnormallyTerminated",
         })
     };
     let hung = running.hung(HUNG);
-    let mut rows = match hung.is_empty() {
-        true => running.ask(ask)?.as_array().cloned().unwrap_or_default(),
-        false => Vec::new(),
+    let answer = match running.ask_without(&hung, ask) {
+        Err(_) if !hung.is_empty() => serde_json::Value::Null,
+        answer => answer?,
     };
+    let mut rows = answer.as_array().cloned().unwrap_or_default();
     for shard in hung {
         let text = format!("shard {shard} of {name} has not come back from its work for 5 s");
-        rows.push(row("shard-hung", shard, "critical", text));
+        rows.push(row("shard-hung", &shard, "critical", text));
     }
     for (shard, crashes) in running.crashes() {
-        let Some((at, why)) = crashes.last.filter(|(at, _)| at.elapsed() < CRASH_SHOWN) else {
-            continue;
-        };
-        let (count, ago_s) = (crashes.count, at.elapsed().as_secs());
-        let text = format!(
-            "shard {shard} of {name} crashed and began anew, {count} times since its start: {why}"
-        );
-        tracing::debug!(target: "site", shard, ago_s, "its crash still shows");
-        rows.push(row("shard-crashed", shard, "major", text));
+        if let Some(text) = crash(&format!("shard {shard} of {name}"), crashes) {
+            rows.push(row("shard-crashed", &shard, "major", text));
+        }
+    }
+    for (helper, crashes) in running.helper_crashes() {
+        if let Some(text) = crash(&format!("the thread {name}/{helper}"), crashes) {
+            rows.push(row("helper-crashed", &helper, "major", text));
+        }
     }
     Ok(rows.into())
+}
+
+/// What the alarm of a crash says, as long as it shows.
+fn crash(what: &str, crashes: Crashes) -> Option<String> {
+    let (_, why) = crashes.last.filter(|(at, _)| at.elapsed() < CRASH_SHOWN)?;
+    let count = crashes.count;
+    Some(format!("{what} crashed and began anew, {count} times since its start: {why}"))
 }
 
 #[cfg(test)]

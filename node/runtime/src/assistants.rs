@@ -7,7 +7,9 @@ use crate::handshake::{Handshakes, Shaken, Shaking};
 use crate::ring::Door;
 use crate::spec::DnsSpec;
 use crossbeam_channel::Sender;
+use std::any::Any;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
 /// What a helper gives back to a shard.
@@ -15,6 +17,8 @@ pub(crate) enum Delivery {
     Shaken(Shaken),
     /// The question of a life of the shard, and its answer.
     Resolved(Asked, Answer),
+    /// A helper thread panicked and goes on: which one, and the panic's words.
+    Crashed(&'static str, String),
 }
 
 /// A question to the DNS.
@@ -40,6 +44,28 @@ impl Hatch {
         if self.deliveries[at].send(delivery).is_ok() {
             self.doors[at].waker.wake();
         }
+    }
+
+    /// Runs a helper thread's work to its end. After each panic a shard is told, and the work
+    /// begins anew.
+    pub(crate) fn outlive<W>(
+        &self,
+        helper: &'static str,
+        work: &mut W,
+        run: impl Fn(&mut W),
+        begin_anew: impl Fn(&mut W),
+    ) {
+        while let Err(panic) = catch_unwind(AssertUnwindSafe(|| run(work))) {
+            self.crashed(0, helper, &*panic);
+            begin_anew(work);
+        }
+    }
+
+    /// Tells a shard that a helper thread panicked.
+    pub(crate) fn crashed(&self, shard: u16, helper: &'static str, panic: &(dyn Any + Send)) {
+        let why = crate::running::words(panic);
+        tracing::error!(helper, why, "a helper thread crashed and goes on");
+        self.deliver(shard, Delivery::Crashed(helper, why.to_owned()));
     }
 }
 
@@ -112,4 +138,27 @@ impl Assistants {
 
 fn report(function: &str, thread: &str, error: &io::Error) {
     tracing::error!(function, thread, %error, "a helper thread cannot start");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crossbeam_channel::unbounded;
+
+    #[test]
+    fn a_helper_that_panics_begins_anew_and_a_shard_is_told_each_time() {
+        let (delivery, deliveries) = unbounded();
+        let hatch =
+            Hatch { doors: Arc::new([Door::new().unwrap()]), deliveries: Arc::new([delivery]) };
+        let mut panics = 2;
+        let run = |left: &mut u32| assert_eq!(*left, 0, "it was told to");
+        hatch.outlive("dns", &mut panics, run, |left| *left -= 1);
+        let told = deliveries.try_iter().map(|delivery| match delivery {
+            Delivery::Crashed(helper, why) => (helper, why),
+            _ => panic!("a crash alone"),
+        });
+        let told: Vec<_> = told.collect();
+        assert_eq!(told.len(), 2);
+        assert!(told.iter().all(|(helper, why)| *helper == "dns" && why.contains("told to")));
+    }
 }

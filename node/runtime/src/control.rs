@@ -6,6 +6,7 @@ use crate::port::PortId;
 use crossbeam_channel::Sender;
 use driver::tls::Context;
 use machine::{Duration, Time};
+use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -48,13 +49,19 @@ pub enum ShardState {
     Failed,
 }
 
-/// The panics of a shard that it has outlived.
+/// The panics of a shard or of a thread that helps it, which it has outlived.
 #[derive(Debug, Clone, Default)]
 pub struct Crashes {
     /// How many there were.
     pub count: u64,
     /// When the last one was, and its words.
     pub last: Option<(Instant, String)>,
+}
+
+impl Crashes {
+    fn add(&mut self, why: &str) {
+        *self = Self { count: self.count + 1, last: Some((Instant::now(), why.into())) };
+    }
 }
 
 /// What a shard shows of itself.
@@ -66,6 +73,8 @@ pub(crate) struct Status {
     /// When the turn that runs now began, nanoseconds; zero while the shard waits.
     turn_ns: AtomicU64,
     crashes: Mutex<Crashes>,
+    /// Those of helper threads that this shard was told of, by their names.
+    helpers: Mutex<BTreeMap<&'static str, Crashes>>,
     cells: Mutex<(Vec<event::Cells>, Vec<event::Cells>)>,
 }
 
@@ -77,6 +86,7 @@ impl Status {
             failure: Mutex::new(None),
             turn_ns: AtomicU64::new(0),
             crashes: Mutex::default(),
+            helpers: Mutex::default(),
             cells: Mutex::new((Vec::new(), Vec::new())),
         }
     }
@@ -122,8 +132,16 @@ impl Status {
 
     /// The function panicked and begins anew.
     pub(crate) fn crashed(&self, why: &str) {
-        let mut crashes = lock(&self.crashes);
-        *crashes = Crashes { count: crashes.count + 1, last: Some((Instant::now(), why.into())) };
+        lock(&self.crashes).add(why);
+    }
+
+    /// A helper thread panicked and went on.
+    pub(crate) fn helper_crashed(&self, helper: &'static str, why: &str) {
+        lock(&self.helpers).entry(helper).or_default().add(why);
+    }
+
+    pub(crate) fn helper_crashes(&self) -> BTreeMap<&'static str, Crashes> {
+        lock(&self.helpers).clone()
     }
 
     pub(crate) fn crashes(&self) -> Crashes {

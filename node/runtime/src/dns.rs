@@ -99,13 +99,22 @@ async fn serve(
         let in_flight = Arc::clone(&in_flight);
         tokio::spawn(async move {
             let nothing = nothing(&query);
-            // A task of its own: a panic in it is an empty answer.
+            // A task of its own: after a panic in it the answer is empty.
             let asking = tokio::spawn(async move {
                 tokio::time::timeout(timeout, answer(&resolver, query)).await
             });
-            let answer = asking.await;
+            let outcome = asking.await;
             in_flight.fetch_sub(1, Relaxed);
-            let answer = answer.ok().and_then(Result::ok).flatten().unwrap_or(nothing);
+            let answer = match outcome {
+                Ok(answer) => answer.ok().flatten(),
+                Err(ended) => {
+                    if let Ok(panic) = ended.try_into_panic() {
+                        hatch.crashed(asked.shard, "dns", &*panic);
+                    }
+                    None
+                }
+            };
+            let answer = answer.unwrap_or(nothing);
             hatch.deliver(asked.shard, Delivery::Resolved(asked, answer));
         });
     }

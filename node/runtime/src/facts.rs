@@ -90,5 +90,8 @@ event::facts! {
             "Work of one turn of a shard's loop in microseconds";
         /// The shard's function crashed.
         Crashed = Counter, Error, "runtime_shard_crashes_total", "Shards that crashed";
+        /// A thread that helps the shards crashed and went on.
+        HelperCrashed = Counter, Error, "runtime_helper_crashes_total",
+            "Crashes of the threads for TLS handshakes and names, which went on";
     }
 }

@@ -15,7 +15,6 @@ use machine::narrow::{nanos, told};
 use machine::shares::Shares;
 use std::io::{self, IoSlice};
 use std::net::TcpStream;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -93,11 +92,8 @@ impl Handshakes {
             if let Err(error) = driver::stand_back(&cores) {
                 tracing::warn!(%error, "handshakes take their share of a shard's core");
             }
-            while let Err(panic) = catch_unwind(AssertUnwindSafe(|| desk.run())) {
-                let why = crate::running::words(&*panic);
-                tracing::error!(why, "the thread of TLS handshakes crashed and goes on");
-                desk.begin_anew();
-            }
+            let hatch = desk.hatch.clone();
+            hatch.outlive("tls", &mut desk, Desk::run, Desk::begin_anew);
         })?;
         Ok(Self { queue, waker, queued })
     }

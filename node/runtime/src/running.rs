@@ -299,8 +299,17 @@ impl<F: Function> Running<F> {
     /// What the function says; [`AskError::Unreachable`] when a shard that runs does not answer
     /// within two seconds, or none runs.
     pub fn ask(&self, ask: Ask) -> Result<serde_json::Value, AskError> {
+        self.ask_without(&[], ask)
+    }
+
+    /// The same, of all shards but these: those that hang.
+    ///
+    /// # Errors
+    /// Like [`Running::ask`].
+    pub fn ask_without(&self, hung: &[u16], ask: Ask) -> Result<serde_json::Value, AskError> {
         let (reply, replies) = bounded(self.shards.len());
         let asked = (0..self.shards.len())
+            .filter(|&at| !hung.contains(&index(at)))
             .filter(|&at| self.tell(at, Control::Ask(ask.clone(), reply.clone())))
             .count();
         drop(reply);
@@ -403,6 +412,12 @@ impl<F: Function> Running<F> {
     pub fn crashes(&self) -> Vec<(u16, Crashes)> {
         let all = (0..).zip(&self.shards).map(|(n, shard)| (n, shard.status.crashes()));
         all.filter(|(_, crashes)| crashes.count > 0).collect()
+    }
+
+    /// The panics of the threads that help the shards: `(what it does, panics)`.
+    #[must_use]
+    pub fn helper_crashes(&self) -> Vec<(&'static str, Crashes)> {
+        self.shards.iter().flat_map(|shard| shard.status.helper_crashes()).collect()
     }
 
     /// Shards that have not come back from a turn for at least that long.

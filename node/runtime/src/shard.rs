@@ -243,6 +243,10 @@ impl<F: Function> Shard<F> {
                     self.engine.step(now, In::Resolved { query: asked.number, answer });
                 }
                 Delivery::Resolved(..) => {}
+                Delivery::Crashed(helper, why) => {
+                    self.engine.sheet.add(RuntimeFact::HelperCrashed, 1);
+                    self.status.helper_crashed(helper, &why);
+                }
                 Delivery::Shaken(shaken) => {
                     if let Some(stood) = self.io.shaken(now, shaken) {
                         self.stands(now, stood);
