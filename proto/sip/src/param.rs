@@ -64,6 +64,18 @@ impl<'a> Params<'a> {
         Ok(Some(Param { name, value: Some(&bytes[value..self.at]) }))
     }
 
+    /// Appends all but those of one name (any case), each as `;name=value`.
+    pub fn write_without(self, out: &mut Vec<u8>, name: &[u8]) {
+        for param in self.filter(|param| !octet::same(param.name, name)) {
+            out.push(b';');
+            out.extend_from_slice(param.name);
+            if let Some(value) = param.value {
+                out.push(b'=');
+                out.extend_from_slice(value);
+            }
+        }
+    }
+
     /// How far reading came.
     pub(crate) const fn position(&self) -> usize {
         self.at

@@ -60,17 +60,7 @@ impl<'a> Uri<'a> {
         let host = (self.host.as_ptr() as usize).saturating_sub(self.raw.as_ptr() as usize);
         out.extend_from_slice(&self.raw[..host]);
         out.extend_from_slice(to.to_string().as_bytes());
-        for param in Params::new(self.params) {
-            if param.name.eq_ignore_ascii_case(b"transport") {
-                continue;
-            }
-            out.push(b';');
-            out.extend_from_slice(param.name);
-            if let Some(value) = param.value {
-                out.push(b'=');
-                out.extend_from_slice(value);
-            }
-        }
+        Params::new(self.params).write_without(out, b"transport");
     }
 
     /// Takes a URI apart. Schemes other than `sip`, `sips` and `tel` are accepted unread.

@@ -147,17 +147,7 @@ fn write_target(out: &mut Vec<u8>, uri: &Uri<'_>, door: Option<&Door>) {
         out.push(b'@');
     }
     out.extend_from_slice(&door.uri_host);
-    for param in sip::Params::new(uri.params) {
-        if param.name.eq_ignore_ascii_case(b"transport") {
-            continue;
-        }
-        out.push(b';');
-        out.extend_from_slice(param.name);
-        if let Some(value) = param.value {
-            out.push(b'=');
-            out.extend_from_slice(value);
-        }
-    }
+    sip::Params::new(uri.params).write_without(out, b"transport");
 }
 
 /// The headers of a URI, Replaces with the names of the leg.

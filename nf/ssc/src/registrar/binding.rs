@@ -182,17 +182,7 @@ pub(super) fn write_contact(out: &mut Vec<u8>, contact: &NameAddr<'_>) {
 
 /// Appends every parameter of a contact but `expires`.
 pub(super) fn write_features(out: &mut Vec<u8>, contact: &NameAddr<'_>) {
-    for param in Params::new(contact.params) {
-        if param.name.eq_ignore_ascii_case(b"expires") {
-            continue;
-        }
-        out.push(b';');
-        out.extend_from_slice(param.name);
-        if let Some(value) = param.value {
-            out.push(b'=');
-            out.extend_from_slice(value);
-        }
-    }
+    Params::new(contact.params).write_without(out, b"expires");
 }
 
 /// Whether two contacts are the same binding: the same instance and flow number (RFC 5626 §6),
