@@ -338,8 +338,9 @@ pub(crate) struct HeaderLine {
 }
 
 /// Reads the header line that starts at `start` and whose first CRLF is at `end`; `ends` goes on
-/// behind that one.
-#[inline]
+/// behind that one. Always inlined, with what it asks: its result comes through memory otherwise,
+/// which for each line makes 2 % of a SIP call.
+#[inline(always)]
 pub(crate) fn header_line(
     bytes: &[u8],
     start: usize,
@@ -360,7 +361,7 @@ pub(crate) fn header_line(
 }
 
 /// The CRLF that no fold follows, at or behind the one at `end`.
-#[inline]
+#[inline(always)]
 pub(crate) fn unfolded_end(
     bytes: &[u8],
     mut end: usize,
@@ -373,7 +374,7 @@ pub(crate) fn unfolded_end(
 }
 
 /// The row of a line and the position of its colon.
-#[inline]
+#[inline(always)]
 fn long_name(line: &[u8]) -> Option<(Header, usize)> {
     let window = &line[..line.len().min(HEADER_NAME_BYTES_MAX + 1)];
     let colon = octet::find_near(window, 0, b':')?;

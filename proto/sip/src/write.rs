@@ -305,6 +305,17 @@ fn rport(via: &[u8]) -> Option<usize> {
     })
 }
 
+/// An address and its port, as a URI has them. An IPv4 address costs a tenth of what formatting
+/// takes.
+pub(crate) fn host_port(out: &mut Vec<u8>, to: SocketAddr) {
+    if to.is_ipv6() {
+        return write!(out, "{to}").expect("writing to memory does not fail");
+    }
+    put_ip(out, to.ip());
+    out.push(b':');
+    decimal(out, to.port().into());
+}
+
 /// An IP address as text, without brackets.
 fn put_ip(out: &mut Vec<u8>, ip: IpAddr) {
     match ip {

@@ -1,6 +1,8 @@
 //! SipHash-1-3 with a secret key: what strangers send cannot be made to collide on purpose.
 //! (Aumasson and Bernstein 2012; the variant that Rust's own maps use.)
 
+use machine::narrow::halves;
+
 /// A keyed hash function; two machines with the same key agree.
 #[derive(Debug, Clone, Copy)]
 pub struct KeyedHash {
@@ -12,7 +14,8 @@ impl KeyedHash {
     /// With the first 16 bytes of a secret.
     #[must_use]
     pub fn new(seed: &[u8; 16]) -> Self {
-        Self { k0: word(&seed[..8]), k1: word(&seed[8..]) }
+        let [k0, k1] = halves(u128::from_le_bytes(*seed));
+        Self { k0, k1 }
     }
 
     /// With a secret of 128 bits.
@@ -30,21 +33,19 @@ impl KeyedHash {
             c: self.k0 ^ 0x6c79_6765_6e65_7261,
             d: self.k1 ^ 0x7465_6462_7974_6573,
         };
-        let mut words = bytes.chunks_exact(8);
-        for chunk in &mut words {
-            lanes.absorb(word(chunk));
+        let (words, rest) = bytes.as_chunks::<8>();
+        for &chunk in words {
+            lanes.absorb(u64::from_le_bytes(chunk));
         }
-        lanes.absorb(word(words.remainder()) | (bytes.len() as u64) << 56);
+        let rest = match bytes.last_chunk::<8>() {
+            // The last eight octets, without those that the last whole word had.
+            Some(_) if rest.is_empty() => 0,
+            Some(&last) => u64::from_le_bytes(last) >> (64 - 8 * rest.len()),
+            None => rest.iter().rev().fold(0, |word, &octet| word << 8 | u64::from(octet)),
+        };
+        lanes.absorb(rest | (bytes.len() as u64) << 56);
         lanes.finish()
     }
-}
-
-/// Up to eight bytes, little endian.
-fn word(bytes: &[u8]) -> u64 {
-    if let Ok(whole) = <[u8; 8]>::try_from(bytes) {
-        return u64::from_le_bytes(whole);
-    }
-    bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
 }
 
 struct Lanes {
