@@ -223,6 +223,22 @@ fn a_repeated_2xx_is_acknowledged_again_with_the_same_ack() {
 }
 
 #[test]
+fn a_callee_with_a_contact_that_cannot_be_asked_is_asked_by_its_to_header() {
+    for contact in ["<sip:@10.0.1.1:5080>", "<>", "*"] {
+        let mut world = World::new(SITE);
+        let mut alice = Caller::new("odd");
+        world.receive(ALICE, ACCESS, &alice.request("INVITE", "", SDP));
+        world.expect(ALICE, "SIP/2.0 100");
+        let invite = world.expect(BOB, "INVITE ");
+        let more = format!("Contact: {contact}\r\n");
+        world.receive(BOB, CORE, &respond(&invite, "200 OK", "b", &more, SDP));
+        alice.learn(&world.expect(ALICE, "SIP/2.0 200 OK"));
+        world.receive(ALICE, ACCESS, &alice.request("ACK", "", ""));
+        world.expect(BOB, "ACK sip:bob@example.org SIP/2.0");
+    }
+}
+
+#[test]
 fn a_call_whose_network_died_ends_after_twelve_hours_unless_told_otherwise() {
     let mut world = World::new(SITE);
     answered(&mut world, "dead");

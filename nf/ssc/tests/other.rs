@@ -93,6 +93,8 @@ fn requests_that_must_not_go_on_are_refused_with_their_status() {
         ("INVITE sip:", "INVITE xyz:", "SIP/2.0 416"),
         ("Max-Forwards: 70", "Max-Forwards: 7\r\nProxy-Require: foo", "SIP/2.0 420"),
         ("Contact: <sip:alice@10.0.0.1:5062>", "X: y", "SIP/2.0 400"),
+        ("Contact: <sip:alice@10.0.0.1:5062>", "Contact: <sip:@10.0.0.1>", "SIP/2.0 400"),
+        ("Contact: <sip:alice@10.0.0.1:5062>", "Contact: *", "SIP/2.0 400"),
     ]
     .into_iter()
     .enumerate()

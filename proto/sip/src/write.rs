@@ -3,6 +3,7 @@
 
 use crate::header::Header;
 use crate::message::{Line, Message};
+use crate::octet;
 use crate::overload::unasked;
 use crate::set::HeaderSet;
 use crate::via::Via;
@@ -219,7 +220,7 @@ pub fn bracket(value: &[u8]) -> usize {
     memchr::memchr(b'<', &value[quoted..]).map_or(0, |at| quoted + at + 1)
 }
 
-/// `user@` of the first URI in a header value; empty when it has no user.
+/// `user@` of the first URI in a header value; empty when it has no user that a URI may have.
 #[must_use]
 #[inline]
 pub fn user_and_at(value: &[u8]) -> &[u8] {
@@ -229,7 +230,10 @@ pub fn user_and_at(value: &[u8]) -> &[u8] {
     else {
         return b"";
     };
-    uri.get(colon + 1..=at).unwrap_or(b"")
+    match uri.get(colon + 1..=at) {
+        Some(user) if user.len() > 1 && octet::uri_run(user, 0) == user.len() => user,
+        _ => b"",
+    }
 }
 
 /// The lines that every response to `message` begins with (RFC 3261 §8.2.6.2), Via completed
@@ -398,5 +402,7 @@ mod tests {
         assert_eq!(user_and_at(b"sip:bob@host"), b"bob@");
         assert_eq!(user_and_at(b"<sip:host;x=y>"), b"");
         assert_eq!(user_and_at(b"<sip:host>;x=\"a@b\""), b"");
+        assert_eq!(user_and_at(b"<sip:@host>"), b"");
+        assert_eq!(user_and_at(b"<sip:a b@host>"), b"");
     }
 }

@@ -22,6 +22,8 @@ const ROUTES_MAX: usize = 32;
 
 /// What stands around a route in its line, beside the route.
 const ROUTE_BYTES: usize = b"Route: \r\n".len();
+/// The target of a far end that names none: requests go back to where it sent from.
+const UNNAMED: &[u8] = b"sip:anonymous@anonymous.invalid";
 
 /// A flow that leads nowhere.
 pub const NOWHERE: Flow = Flow::to(
@@ -166,15 +168,14 @@ impl Leg {
     ///
     /// Returns `false` when the message names no place to send requests to; the dialog is there
     /// all the same and its requests go to the far end's own URI.
-    pub fn establish(&mut self, message: &Message<'_>, part: Part, ours: &[u8; TAG_BYTES]) -> bool {
+    pub fn establish(&mut self, message: &Message<'_>, part: Part, ours: &[u8; TAG_BYTES]) {
         self.text.clear();
         self.text.reserve_exact(text_bytes(message));
-        let contact = message.header(Header::Contact).and_then(first_address);
         let (mine, theirs) = match part {
             Part::Server => (Header::To, message.from()),
             Part::Client => (Header::From, message.to()),
         };
-        let target = contact.map_or(theirs.uri, |address| address.uri);
+        let target = contact(message).or_else(|| target_of(&theirs)).unwrap_or(UNNAMED);
         self.write_target_and_routes(message, part, target);
         self.routes_end = offset(self.text.len());
         self.text.extend_from_slice(b"From: ");
@@ -195,7 +196,6 @@ impl Leg {
         self.text.extend_from_slice(message.call_id());
         self.call_id = (offset(start), offset(self.text.len()));
         self.text.extend_from_slice(b"\r\n");
-        contact.is_some()
     }
 
     fn write_theirs(&mut self, message: &Message<'_>, part: Part) {
@@ -256,10 +256,8 @@ impl Leg {
 
     /// Takes the Contact of a request or response as the new target (RFC 3261 §12.2.1.2).
     pub fn refresh(&mut self, message: &Message<'_>) {
-        let Some(address) = message.header(Header::Contact).and_then(first_address) else {
-            return;
-        };
-        if address.uri == self.target() || self.is_strict(address.uri) {
+        let Some(address) = first_address(message) else { return };
+        if address.uri == self.target() || self.is_strict() || target_of(&address).is_none() {
             return;
         }
         debug_assert!(address.uri.len() <= size::DIALOG_BYTES_MAX, "it was let in");
@@ -275,7 +273,7 @@ impl Leg {
 
     /// Whether the text begins with a strict router; then its target cannot be exchanged by
     /// exchanging the Request-URI.
-    fn is_strict(&self, _new: &[u8]) -> bool {
+    fn is_strict(&self) -> bool {
         let routes = &self.text[usize::from(self.target_end)..usize::from(self.routes_end)];
         !routes.is_empty() && memchr::memmem::find(routes, b";lr").is_none()
     }
@@ -353,9 +351,18 @@ fn text_bytes(message: &Message<'_>) -> usize {
     WORDS + lines.map(|l| l.value.len() + ROUTE_BYTES * is_route(l.header)).sum::<usize>()
 }
 
-/// The first address of a header value that may be a list.
-fn first_address(value: &[u8]) -> Option<NameAddr<'_>> {
-    NameAddr::parse(sip::Items::new(value).next()?).ok()
+/// The URI that the first Contact names, if it can stand in a request line.
+pub fn contact<'a>(message: &'a Message<'_>) -> Option<&'a [u8]> {
+    target_of(&first_address(message)?)
+}
+
+fn first_address<'a>(message: &'a Message<'_>) -> Option<NameAddr<'a>> {
+    let first = sip::Items::new(message.header(Header::Contact)?).next()?;
+    NameAddr::parse(first).ok()
+}
+
+fn target_of<'a>(address: &NameAddr<'a>) -> Option<&'a [u8]> {
+    address.parse_uri().is_ok().then_some(address.uri)
 }
 
 /// Transport and address of a URI whose host is an IP address.

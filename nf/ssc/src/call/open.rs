@@ -1,6 +1,6 @@
 //! A request outside of any dialog: looked at, routed, sent on with names of our own.
 
-use super::leg::Part;
+use super::leg::{self, Part};
 use super::relay::{Phase, Relay};
 use super::session::Asked;
 use super::transfer::Transfer;
@@ -147,8 +147,8 @@ impl Controller {
         if message.has(Header::ProxyRequire) {
             return refuse(420, "an extension is required of proxies");
         }
-        if begins_dialog(message.method()) && !message.has(Header::Contact) {
-            return refuse(400, "a request that begins a dialog has no Contact");
+        if begins_dialog(message.method()) && leg::contact(message).is_none() {
+            return refuse(400, "a request that begins a dialog has no Contact that can be asked");
         }
         self.is_loop(message).then_some(Refusal::LOOP)
     }
@@ -437,7 +437,6 @@ fn begin(call: &mut Call, at: &Arrived<'_>, secret: u128, tag: &[u8; TAG_BYTES])
     call.a.realm = at.realm;
     call.a.remote_cseq = at.message.cseq().number;
     call.a.invite_cseq = at.message.cseq().number;
-    // Contact stands in the request: without it the request was refused.
     call.a.establish(at.message, Part::Server, tag);
 }
 
