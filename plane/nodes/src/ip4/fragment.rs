@@ -4,6 +4,7 @@ use crate::arcs::OUT;
 use crate::header::{IP4, seal_ip4, word};
 use crate::ip4::leave;
 use graph::{Context, Node, Pool, Reason, Row, Slot};
+use machine::narrow::{index, told};
 use std::sync::Arc;
 use table::hop::{HopLookups, Kind, Line};
 
@@ -13,8 +14,13 @@ pub const FRAGMENTS_MAX: usize = 1_366;
 const NO_ROOM: Reason = Reason(0);
 const GONE: Reason = Reason(1);
 const DONE: Reason = Reason(2);
-const REASONS: &[&str] =
-    &["ip4 fragments: no cell free", "ip4 fragments: way out is gone", "ip4 sent in fragments"];
+const BEYOND: Reason = Reason(3);
+const REASONS: &[&str] = &[
+    "ip4 fragments: no cell free",
+    "ip4 fragments: way out is gone",
+    "ip4 sent in fragments",
+    "ip4 fragment ends beyond 65,535 octets",
+];
 
 /// More fragments follow.
 const MORE: u16 = 0x2000;
@@ -43,57 +49,57 @@ impl Node for Ip4Fragment {
         let mut made = Vec::new();
         for slot in batch {
             let line = *self.hops.resolve(cx.reader, cx.packets.meta(*slot).hop, 0);
-            let reason = if line.kind == Kind::Rewrite && line.mtu_bytes >= 68 {
-                match cut(*slot, &line, cx.packets, &mut made) {
-                    Some(()) => DONE,
-                    None => NO_ROOM,
-                }
-            } else {
-                GONE
+            let done = match line.kind {
+                Kind::Rewrite if line.mtu_bytes >= 68 => cut(*slot, &line, cx.packets, &mut made),
+                _ => Err(GONE),
             };
-            if reason == NO_ROOM {
-                cx.packets.free_all(&made);
-            } else {
-                cx.next.start(OUT, &made, cx.packets);
+            match done {
+                Ok(()) => cx.next.start(OUT, &made, cx.packets),
+                Err(_) => cx.packets.free_all(&made),
             }
             made.clear();
-            cx.next.drop(*slot, reason);
+            cx.next.drop(*slot, done.err().unwrap_or(DONE));
         }
     }
 }
 
-/// Makes the fragments of a packet, each with its rewrite. `None` if there are no cells for all
-/// of them; what was made is in `made` all the same.
-fn cut(slot: Slot, line: &Line, packets: &mut Pool, made: &mut Vec<Slot>) -> Option<()> {
+/// Makes the fragments of a packet, each with its rewrite. What was made before there were no
+/// cells for all of them is in `made` all the same.
+fn cut(slot: Slot, line: &Line, packets: &mut Pool, made: &mut Vec<Slot>) -> Result<(), Reason> {
     let whole = packets.bytes(slot).to_vec();
     let octets = (usize::from(whole[0] & 15) * 4).clamp(IP4, whole.len());
     let mut header = whole[..octets].to_vec();
     let payload = &whole[octets..];
     let field = word(&whole, 6);
+    // Offsets beyond 13 bits would begin at 0 again: a first fragment that no filter looked at.
+    if usize::from(field & 0x1fff) * 8 + payload.len() > usize::from(u16::MAX) {
+        return Err(BEYOND);
+    }
     let mut at = 0;
     while at < payload.len() && made.len() < FRAGMENTS_MAX {
         let room = (usize::from(line.mtu_bytes) - header.len()) & !7;
         let part = &payload[at..(at + room).min(payload.len())];
         let is_last = at + part.len() == payload.len();
         let more = if is_last { field & MORE } else { MORE };
-        let offset = (field & 0x1fff) + (at / 8) as u16;
+        let offset = (field & 0x1fff) + index(at / 8);
         header[6..8].copy_from_slice(&(more | offset).to_be_bytes());
-        let length = (header.len() + part.len()) as u16;
+        let length = index(header.len() + part.len());
         header[2..4].copy_from_slice(&length.to_be_bytes());
         seal_ip4(&mut header);
-        made.push(placed(slot, &header, part, line, packets)?);
+        made.push(placed(slot, &header, part, line, packets).ok_or(NO_ROOM)?);
         if at == 0 {
             header = later(&header);
         }
         at += room;
     }
-    Some(())
+    Ok(())
 }
 
 fn placed(of: Slot, header: &[u8], part: &[u8], line: &Line, packets: &mut Pool) -> Option<Slot> {
     let slot = packets.take()?;
     let meta = *packets.meta(of);
-    *packets.meta_mut(slot) = graph::Meta { length: (header.len() + part.len()) as u16, ..meta };
+    let length = index(header.len() + part.len());
+    *packets.meta_mut(slot) = graph::Meta { length, ..meta };
     let (meta, cell) = packets.parts(slot);
     let start = usize::from(meta.offset);
     cell[start..start + header.len()].copy_from_slice(header);
@@ -123,6 +129,6 @@ fn later(header: &[u8]) -> Vec<u8> {
         at = end;
     }
     made.resize(made.len().next_multiple_of(4), 0);
-    made[0] = 0x40 | (made.len() / 4) as u8;
+    made[0] = 0x40 | told((made.len() / 4) as u64, 15);
     made
 }

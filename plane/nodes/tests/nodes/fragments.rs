@@ -1,7 +1,9 @@
 //! Fragments for own addresses: put together, answered, and bounded by source.
 
-use super::world::{World, echo4, ethernet, packet6};
-use nodes::header::{checksum, seal_ip4, sum};
+use super::world::{World, echo4, ethernet, interface, packet6, programs, udp4};
+use nodes::Program;
+use nodes::header::{checksum, seal_ip4, sum, word};
+use nodes::program::Interface;
 use std::time::Duration;
 
 /// A packet in fragments with so many octets of payload each.
@@ -126,4 +128,24 @@ fn an_echo_of_ipv6_that_no_cell_holds_is_answered_as_well() {
     };
     assert_eq!((sent.len(), &whole[..]), (3, &wanted[40..]));
     assert!(sent.iter().all(|(_, frame)| frame[14 + 8..14 + 40] == wanted[8..40]));
+}
+
+/// What would end beyond 65,535 octets is no packet: its later pieces would begin at the front
+/// again, where filters that saw a later fragment never looked.
+#[test]
+fn a_fragment_that_ends_beyond_all_packets_is_not_cut_into_first_ones() {
+    let narrow = Interface { mtu: 576, ..interface(2, 1) };
+    let mut world = World::of(&[programs(), vec![Program::Interface(narrow)]].concat());
+    let mut offsets = |at: u16| -> Vec<u16> {
+        let mut packet = udp4("10.0.1.2", "10.0.2.2", 9, 1_400);
+        packet[6..8].copy_from_slice(&(at | 0x2000).to_be_bytes());
+        seal_ip4(&mut packet[..20]);
+        let left = world.send(0, &ethernet(0, 0x0800, &packet));
+        left.sent.iter().map(|(_, frame)| word(frame, 20)).collect()
+    };
+    assert_eq!(offsets(8_019), [8_019, 8_088, 8_157].map(|at| at | 0x2000), "65,532 octets");
+    for at in [8_020, 8_123, 8_191] {
+        assert!(offsets(at).is_empty(), "{at}");
+    }
+    assert_eq!(world.dropped()["ip4 fragment ends beyond 65,535 octets"], 3);
 }
