@@ -7,6 +7,7 @@ use crate::interfaces::Row as Link;
 use crate::nd::{ALL_NODES, SOURCE_MAC, option, packet};
 use crate::program::{AdvertisedPrefix, Advertisement, Mac, Preference};
 use graph::Reason;
+use machine::narrow::told;
 use std::net::Ipv6Addr;
 
 /// A router is asked for.
@@ -69,7 +70,7 @@ pub(crate) fn frame(link: &Link, own: Ipv6Addr, said: &Advertisement, lifetime_s
     }
     said.prefixes.iter().for_each(|prefix| put_prefix(&mut body, prefix));
     if !said.resolvers.is_empty() {
-        body.extend([RESOLVERS, 1 + 2 * said.resolvers.len() as u8, 0, 0]);
+        body.extend([RESOLVERS, told(1 + 2 * said.resolvers.len() as u64, u8::MAX), 0, 0]);
         // Until three more should have come (RFC 8106 §5.1).
         body.extend((3 * u32::from(said.interval_max_s)).to_be_bytes());
         said.resolvers.iter().for_each(|resolver| body.extend(resolver.octets()));

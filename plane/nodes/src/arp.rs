@@ -132,7 +132,7 @@ fn answer(
     }
     let meta = packets.meta_mut(slot);
     meta.transmit = interface;
-    meta.l3 = meta.offset + frame::header_octets(link) as u16;
+    meta.l3 = meta.offset + frame::header_octets(link);
     None
 }
 

@@ -1,6 +1,7 @@
 //! A bucket of tokens: so many at once, so many a second.
 
 use machine::Time;
+use machine::narrow::slot;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Nanoseconds of a second.
@@ -48,7 +49,7 @@ impl Buckets {
     /// Takes one token of one of them.
     #[inline]
     pub fn take(&mut self, of: u64, rate: Rate, now: Time) -> bool {
-        let place = mixed(of, self.seed) as usize % self.all.len();
+        let place = slot(mixed(of, self.seed), self.all.len());
         self.all[place].take(rate, now)
     }
 }

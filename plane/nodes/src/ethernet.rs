@@ -5,7 +5,7 @@
 
 use crate::arcs::{BRIDGE_IN, CONNECT_IN};
 use crate::header::{
-    ETHERNET, TAG, TYPE_ARP, TYPE_IP4, TYPE_IP6, TYPE_MPLS, TYPE_SERVICE, TYPE_VLAN, word,
+    ETHERNET, TAG, TYPE_ARP, TYPE_IP4, TYPE_IP6, TYPE_MPLS, TYPE_SERVICE, TYPE_VLAN, short, word,
 };
 use crate::interfaces::{Input, InterfaceCounters, Interfaces, Row as Link};
 use crate::plane::Shared;
@@ -94,7 +94,7 @@ impl Node for EthernetInput {
             }
             let offset = usize::from(meta.offset);
             let header = cell.get(offset..).and_then(|packet| packet.first_chunk::<ETHERNET>());
-            let Some(header) = header.filter(|_| meta.length >= ETHERNET as u16) else {
+            let Some(header) = header.filter(|_| usize::from(meta.length) >= ETHERNET) else {
                 verdicts[at] = SHORT;
                 continue;
             };
@@ -159,7 +159,7 @@ fn routed(
     link: &Link,
     header: &[u8; ETHERNET],
     ethertype: u16,
-    tags: usize,
+    tags: u8,
 ) -> Verdict {
     if !is_ours(header, link) {
         if header[0] & 1 == 0 {
@@ -167,7 +167,7 @@ fn routed(
         }
         meta.flags |= GROUP_ADDRESSED;
     }
-    let octets = (ETHERNET + tags * TAG) as u16;
+    let octets = short(ETHERNET) + u16::from(tags) * short(TAG);
     meta.vrf = link.vrf;
     meta.offset += octets;
     meta.length -= octets;
@@ -195,8 +195,8 @@ fn tagged(meta: &mut Meta, frame: &[u8], vlans: &[u32]) -> Option<(u32, Verdict)
     let header = frame.first_chunk::<{ ETHERNET + TAG }>()?;
     let kind = u32::from_be_bytes([header[12], header[13], header[16], header[17]]);
     let is_single = kind >> 16 == u32::from(TYPE_VLAN)
-        && kind as u16 != TYPE_VLAN
-        && kind as u16 != TYPE_SERVICE
+        && kind & 0xffff != u32::from(TYPE_VLAN)
+        && kind & 0xffff != u32::from(TYPE_SERVICE)
         && usize::from(meta.length) >= ETHERNET + TAG;
     let control = u16::from_be_bytes([header[14], header[15]]);
     let entry = *vlans.get(usize::from(control & 0xfff)).filter(|_| is_single)?;
@@ -238,7 +238,7 @@ fn other(meta: &mut Meta, interfaces: &Interfaces, frame: &[u8]) -> Verdict {
         (Input::Bridged, _) => TO_BRIDGE,
         (Input::Routed, Some(header)) => {
             let ethertype = word(frame, 12 + usize::from(tags) * TAG);
-            routed(meta, link, header, ethertype, usize::from(tags))
+            routed(meta, link, header, ethertype, tags)
         }
         _ => NO_INTERFACE,
     }

@@ -2,6 +2,7 @@
 //! that routers in a row do not all choose alike.
 
 use crate::header::{IP4, IP6, TCP, UDP, address6, long, word};
+use machine::narrow::{half, halves};
 
 /// Mixes 64 bits (the finaliser of MurmurHash3).
 #[inline]
@@ -24,7 +25,7 @@ pub fn ip4(packet: &[u8], seed: u32) -> u32 {
     let has_ports = whole && matches!(protocol, TCP | UDP) && packet[0] & 15 == 5;
     let ports = if has_ports { long(packet, IP4) } else { 0 };
     let rest = u64::from(ports) << 8 | u64::from(protocol);
-    mixed(addresses ^ mixed(rest ^ u64::from(seed) << 40)) as u32
+    half(mixed(addresses ^ mixed(rest ^ u64::from(seed) << 40)))
 }
 
 /// Of an IPv6 packet: addresses, flow label, next header and ports.
@@ -37,9 +38,10 @@ pub fn ip6(packet: &[u8], seed: u32) -> u32 {
     let rest = u64::from(ports) << 8 | u64::from(protocol);
     let mut bits = mixed(rest ^ u64::from(seed) << 40) ^ u64::from(label);
     for address in [address6(packet, 8), address6(packet, 24)] {
-        bits = mixed(bits ^ (address >> 64) as u64).wrapping_add(address as u64);
+        let [low, high] = halves(address);
+        bits = mixed(bits ^ high).wrapping_add(low);
     }
-    mixed(bits) as u32
+    half(mixed(bits))
 }
 
 #[cfg(test)]

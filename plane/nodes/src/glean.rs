@@ -8,6 +8,7 @@ use crate::plane::{Heard, Shared};
 use graph::meta::OWN;
 use graph::{Context, Node, Pool, Reason, Row, Slot};
 use machine::Time;
+use machine::narrow::halves;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use table::hop::{HopLookups, Kind};
@@ -60,8 +61,8 @@ impl Glean {
         let key = match (neighbour, address) {
             (0, IpAddr::V4(address)) => u64::from(u32::from(address)),
             (0, IpAddr::V6(address)) => {
-                let address = u128::from(address);
-                (address >> 64) as u64 ^ address as u64
+                let [low, high] = halves(u128::from(address));
+                high ^ low
             }
             _ => u64::from(neighbour) << 32,
         };

@@ -1,5 +1,7 @@
 //! Where things stand in headers, and the Internet checksum (RFC 1071, RFC 1624).
 
+use machine::narrow::index;
+
 /// Octets of an Ethernet header without tags.
 pub const ETHERNET: usize = 14;
 /// Octets of a VLAN tag.
@@ -8,6 +10,15 @@ pub const TAG: usize = 4;
 pub const IP4: usize = 20;
 /// Octets of an IPv6 header.
 pub const IP6: usize = 40;
+
+/// A constant in the 16 bits that packets count their octets by.
+#[inline]
+pub(crate) const fn short(octets: usize) -> u16 {
+    assert!(octets <= u16::MAX as usize, "packets have 16 bits");
+    #[allow(clippy::cast_possible_truncation, reason = "asserted")]
+    let octets = octets as u16;
+    octets
+}
 
 /// EtherType of IPv4.
 pub const TYPE_IP4: u16 = 0x0800;
@@ -72,7 +83,7 @@ fn fold(sum: u64, carry: u64) -> u16 {
     let sum = (sum >> 32) + (sum & 0xffff_ffff) + carry;
     let sum = (sum >> 16) + (sum & 0xffff);
     let sum = (sum >> 16) + (sum & 0xffff);
-    ((sum >> 16) + (sum & 0xffff)) as u16
+    (((sum >> 16) + (sum & 0xffff)) & 0xffff) as u16
 }
 
 /// The one's complement sum of octets, on top of a sum so far.
@@ -86,7 +97,8 @@ pub fn sum(octets: &[u8], so_far: u32) -> u32 {
     if let [odd] = last {
         sum += u64::from(*odd) << 8;
     }
-    (sum >> 32) as u32 + (sum as u32 >> 16) + (sum as u32 & 0xffff)
+    let low = (sum & 0xffff_ffff) as u32;
+    (sum >> 32) as u32 + (low >> 16) + (low & 0xffff)
 }
 
 /// The checksum of a sum.
@@ -95,13 +107,13 @@ pub fn checksum(mut sum: u32) -> u16 {
     while sum > 0xffff {
         sum = (sum >> 16) + (sum & 0xffff);
     }
-    !(sum as u16)
+    !((sum & 0xffff) as u16)
 }
 
 /// The sum of the pseudo-header of IPv6 (RFC 8200 §8.1).
 #[must_use]
 pub fn pseudo6(addresses: &[u8], length: usize, protocol: u8) -> u32 {
-    sum(addresses, length as u32 + u32::from(protocol))
+    sum(addresses, u32::from(index(length)) + u32::from(protocol))
 }
 
 /// The checksum of a header in which one word became another (RFC 1624, equation 3).
@@ -123,7 +135,7 @@ pub fn seal_ip4(header: &mut [u8]) {
 pub fn age_ip4(header: &mut [u8; IP4]) {
     header[8] = header[8].wrapping_sub(1);
     let check = u32::from(u16::from_be_bytes([header[10], header[11]])) + 0x0100;
-    let check = (check + u32::from(check >= 0xffff)) as u16;
+    let check = ((check + u32::from(check >= 0xffff)) & 0xffff) as u16;
     header[10..12].copy_from_slice(&check.to_be_bytes());
 }
 

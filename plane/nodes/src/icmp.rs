@@ -51,7 +51,7 @@ impl Message {
     /// What was noted on a packet, and the argument.
     #[must_use]
     pub fn noted(meta: &Meta) -> (Self, u32) {
-        (Self(meta.words[0] as u8 % Self::ICMP.len() as u8), meta.words[1])
+        (Self((meta.words[0] % 8) as u8), meta.words[1])
     }
 
     /// Type and code of ICMP.

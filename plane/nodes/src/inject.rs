@@ -42,7 +42,7 @@ impl Node for Inject {
             meta.flags |= OWN;
             match version {
                 _ if meta.transmit != 0 => {
-                    meta.l3 = meta.offset + header_octets(interfaces.row(meta.transmit)) as u16;
+                    meta.l3 = meta.offset + header_octets(interfaces.row(meta.transmit));
                     cx.next.start(OUT, &[*slot], cx.packets);
                 }
                 Some(4) if octets >= crate::header::IP4 => cx.next.to(TO_LOOKUP4, *slot),

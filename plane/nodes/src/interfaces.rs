@@ -1,8 +1,9 @@
 //! Ports and interfaces as workers read them: from port and VLAN tags to the interface, and what
 //! is known of it; replaced whole when one changes.
 
-use crate::header::ETHERNET;
+use crate::header::{ETHERNET, short};
 use crate::program::{Interface, Mac, Mode, Port, Urpf};
+use machine::narrow::place;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -99,7 +100,7 @@ impl Swap {
     #[inline]
     #[must_use]
     pub const fn new(gone: u8, to: u32, row: &Row) -> Self {
-        let limit = row.mtu.saturating_add(ETHERNET as u16);
+        let limit = row.mtu.saturating_add(short(ETHERNET));
         Self { to, gone, new: row.tags, limit, vlans: row.vlans }
     }
 }
@@ -180,7 +181,7 @@ impl Interfaces {
         if *entry & PAIR == 0 {
             let mut pairs = vec![NONE; VLANS + 1].into_boxed_slice();
             pairs[VLANS] = *entry;
-            *entry = PAIR | self.pairs.len() as u32;
+            *entry = PAIR | place(self.pairs.len());
             self.pairs.push(pairs);
         }
         self.pairs[(*entry ^ PAIR) as usize][usize::from(inner) % VLANS] = said;

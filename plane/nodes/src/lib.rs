@@ -13,6 +13,8 @@
 //! argument, and what workers notice (a neighbour's answer, a MAC address) goes to the plane
 //! through bounded rings.
 #![allow(unsafe_code, reason = "headers are read and written in place on the path of a packet")]
+#![warn(clippy::cast_possible_truncation)]
+#![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 pub mod addresses;
 mod advertisement;

@@ -8,6 +8,7 @@ use crate::program::Class;
 use crate::protection::{Asker, Connections, Standing, class};
 use graph::meta::{GROUP_ADDRESSED, OWN, PUNTED};
 use graph::{Context, Edge, Node, Pool, Reason, Row, Slot, Verdict};
+use machine::narrow::index;
 
 const TO_ECHO: Verdict = Verdict::to(Edge(0));
 const TO_NEIGHBOURS: Verdict = Verdict::to(Edge(1));
@@ -142,7 +143,7 @@ impl Local {
     fn noted(&self, slot: Slot, found: Transport, class: Class, packets: &mut Pool) {
         let meta = packets.meta_mut(slot);
         meta.l3 = meta.offset;
-        meta.l4 = meta.offset + found.at as u16;
+        meta.l4 = meta.offset + index(found.at);
         meta.protocol = found.protocol;
         meta.words[0] = class as u32;
     }

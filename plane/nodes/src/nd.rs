@@ -10,6 +10,7 @@ use crate::interfaces::Row as Link;
 use crate::plane::{Heard, Shared, Speech};
 use crate::program::Mac;
 use graph::{Context, Node, Pool, Reason, Row, Slot};
+use machine::narrow::index;
 use std::net::Ipv6Addr;
 
 /// The hop limit that says that a packet came from this link.
@@ -145,7 +146,7 @@ impl NdInput {
         }
         let meta = packets.meta_mut(slot);
         meta.transmit = interface;
-        meta.l3 = meta.offset + frame::header_octets(link) as u16;
+        meta.l3 = meta.offset + frame::header_octets(link);
         Ok(())
     }
 }
@@ -156,7 +157,7 @@ pub(crate) const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1
 /// The source of the frame that a packet came in, which still stands before it.
 pub(crate) fn came_from(packets: &Pool, slot: Slot, link: &Link) -> Option<Mac> {
     let l3 = usize::from(packets.meta(slot).l3);
-    let header = packets.cell(slot).get(l3.checked_sub(frame::header_octets(link))?..l3)?;
+    let header = packets.cell(slot).get(l3.checked_sub(frame::header_octets(link).into())?..l3)?;
     let is_frame = header.ends_with(&TYPE_IP6.to_be_bytes());
     header[6..].first_chunk().copied().filter(|_| is_frame)
 }
@@ -215,7 +216,7 @@ fn message(kind: u8, flags: u8, target: Ipv6Addr, option: u8, mac: Mac) -> Vec<u
 }
 
 pub(crate) fn packet(source: Ipv6Addr, to: Ipv6Addr, body: &[u8]) -> Vec<u8> {
-    let [high, low] = (body.len() as u16).to_be_bytes();
+    let [high, low] = index(body.len()).to_be_bytes();
     let mut packet = vec![0x60, 0, 0, 0, high, low, ICMP6, ON_LINK];
     packet.extend(source.octets());
     packet.extend(to.octets());

@@ -38,7 +38,7 @@ impl Node for InterfaceOutput {
         }
         self.groups.take(batch, cx.packets, |meta| u32::from(interfaces.out(meta.transmit)));
         while let Some(Group { key, slots }) = self.groups.next_group() {
-            if !hand_over(key as u16, slots, cx) {
+            if !hand_over((key & 0xffff) as u16, slots, cx) {
                 continue;
             }
             if let Some((interface, octets)) = alike(slots, cx.packets) {

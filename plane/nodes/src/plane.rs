@@ -29,6 +29,7 @@ use crossbeam_queue::ArrayQueue;
 use graph::{ChainsWriter, Flaw, Graph, Plan};
 use hops::Numbers;
 use machine::Time;
+use machine::narrow::place;
 use neighbours::Neighbours;
 use routes::Own;
 use std::collections::BTreeMap;
@@ -534,7 +535,7 @@ fn services_plan(plan: Plan, views: &Views, learner: Learner, seed: u32) -> Plan
         .node(MplsExpired::new(views.clone()))
         .node(CrossConnect::new(views.clone()))
         .node(BridgeInput::new(views.clone(), learner))
-        .node(Sample::new(views.clone(), seed ^ views.worker as u32))
+        .node(Sample::new(views.clone(), seed ^ place(views.worker)))
         .node(Classify(views.clone()))
         .node(MarkOut(views.clone()))
         .node(filter(Stage::In(Family::Ip4)))

@@ -16,6 +16,7 @@ use crate::bucket::{Rate, SharedBucket, mixed};
 use crate::header::{ICMP, ICMP6, TCP, UDP, word};
 use crate::program::{Class, ProtectionRow};
 use machine::Time;
+use machine::narrow::slot;
 
 /// Classes.
 const CLASSES: usize = 10;
@@ -160,8 +161,8 @@ impl Admitted {
         let at = class as usize;
         let Rates { all, source: each, most, far } = rows.rows[at];
         let place = |of: u64, turn: u64| {
-            mixed(of.rotate_left(4) ^ class as u64, self.key.rotate_left(8) ^ turn) as usize
-                % SOURCES
+            let hash = mixed(of.rotate_left(4) ^ class as u64, self.key.rotate_left(8) ^ turn);
+            slot(hash, SOURCES)
         };
         // Who floods is asked first: it takes nothing from the others of its class.
         if let Standing::Connected(number) = standing {

@@ -18,6 +18,7 @@ use graph::meta::{GROUP_ADDRESSED, LINK_LOCAL, OWN, PUNTED};
 use graph::{Context, Edge, Meta, Node, Pool, Reason, Row, Slot, room};
 use held::{Held, Key, Part, Parts, Source};
 use machine::Time;
+use machine::narrow::index;
 use std::time::Duration;
 
 /// Fragments of a packet at most.
@@ -211,13 +212,13 @@ fn finish(parts: &Parts, slot: Slot, packets: &mut Pool) -> bool {
         return false;
     }
     if whole[0] >> 4 == 4 {
-        let length = whole.len() as u16;
+        let length = index(whole.len());
         whole[2..4].copy_from_slice(&length.to_be_bytes());
         whole[6..8].fill(0);
         let octets = usize::from(whole[0] & 15) * 4;
         seal_ip4(&mut whole[..octets.max(IP4)]);
     } else {
-        let length = (whole.len() - IP6) as u16;
+        let length = index(whole.len() - IP6);
         whole[4..6].copy_from_slice(&length.to_be_bytes());
     }
     frame::replace(packets, slot, &whole)

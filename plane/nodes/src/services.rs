@@ -3,7 +3,7 @@
 
 use crate::addresses::Addresses;
 use crate::interfaces::{InterfaceCounters, Interfaces};
-use crate::l2::bridge::{BRIDGES_MAX, Bridges, PSEUDOWIRE, PSEUDOWIRES_MAX};
+use crate::l2::bridge::{self, BRIDGES_MAX, Bridges, PSEUDOWIRE, PSEUDOWIRES_MAX};
 use crate::mpls::entry::{IPV4_EXPLICIT_NULL, IPV6_EXPLICIT_NULL, LABELS};
 use crate::mpls::table::{self as labels, Action, Labels};
 use crate::plane::{Refused, Shared};
@@ -18,6 +18,7 @@ use crate::qos::policing::{Bank, Coloured, POLICERS_MAX, Policers, Row};
 use crate::sampling::{Samplings, check as check_sampling, check_collector};
 use crate::scheduler::QueuePrograms;
 use machine::Time;
+use machine::narrow::told;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use table::epoch::{Domain, Published, Publisher};
@@ -222,7 +223,7 @@ impl Services {
 
     /// A bridge domain.
     pub(crate) fn bridge(&mut self, bridge: &Bridge) -> Result<(), Refused> {
-        number("bridge", bridge.bridge, BRIDGES_MAX - 2)?;
+        bridge_number(bridge.bridge)?;
         if bridge.bridge == 0 {
             return Err(Refused::Conflict("bridges are numbered from 1".to_owned()));
         }
@@ -238,7 +239,7 @@ impl Services {
             macs_max: bridge.macs_max,
             moves: (bridge.moves_max > 0).then_some(moves),
         };
-        self.macs.rule_bridge(bridge.bridge as u16, rule);
+        self.macs.rule_bridge(bridge::number(bridge.bridge), rule);
         self.bridges.insert(bridge.bridge, bridge.clone());
         self.changed.bridges = true;
         Ok(())
@@ -247,7 +248,7 @@ impl Services {
     /// A bridge domain is gone, with what it has learnt.
     pub(crate) fn remove_bridge(&mut self, bridge: u32) {
         if self.bridges.remove(&bridge).is_some() {
-            self.macs.flush_bridge(bridge as u16);
+            self.macs.flush_bridge(bridge::number(bridge));
             self.changed.bridges = true;
         }
     }
@@ -255,6 +256,7 @@ impl Services {
     /// A pseudowire of a bridge domain; `hop` is its hop as the plane numbers it.
     pub(crate) fn pseudowire(&mut self, wire: &Pseudowire, hop: u32) -> Result<(), Refused> {
         number("pseudowire", wire.pseudowire, PSEUDOWIRES_MAX - 1)?;
+        bridge_number(wire.bridge)?;
         self.limit(PSEUDOWIRE + wire.pseudowire, wire.macs_max);
         self.pseudowires.insert(wire.pseudowire, (wire.clone(), hop));
         self.changed.bridges = true;
@@ -301,7 +303,7 @@ impl Services {
 
     /// A configured MAC address.
     pub(crate) fn static_mac(&mut self, mac: &StaticMac) -> Result<(), Refused> {
-        number("bridge", mac.bridge, BRIDGES_MAX - 2)?;
+        bridge_number(mac.bridge)?;
         let port = match mac.member {
             BridgeMember::Interface(interface) => interface,
             BridgeMember::Pseudowire(wire) => {
@@ -309,8 +311,8 @@ impl Services {
                 PSEUDOWIRE + wire
             }
         };
-        let key = MacKey::new(mac.bridge as u16, mac.mac);
-        let now_s = (self.now.as_millis() / 1_000) as u32;
+        let key = MacKey::new(bridge::number(mac.bridge), mac.mac);
+        let now_s = seconds(self.now);
         let set = self.macs.set(key, port, Kind::Static, now_s);
         set.map_err(|_| Refused::Full("MAC addresses"))?;
         self.static_macs.insert((mac.bridge, mac.mac));
@@ -325,19 +327,19 @@ impl Services {
         now: Option<(u32, [u8; 6])>,
     ) -> Result<(), Refused> {
         if let Some((bridge, mac)) = before.filter(|_| before != now) {
-            self.macs.remove(MacKey::new(bridge as u16, mac));
+            self.macs.remove(MacKey::new(bridge::number(bridge), mac));
         }
         let Some((bridge, mac)) = now else { return Ok(()) };
-        number("bridge", bridge, BRIDGES_MAX - 2)?;
-        let key = MacKey::new(bridge as u16, mac);
-        let now_s = (self.now.as_millis() / 1_000) as u32;
+        bridge_number(bridge)?;
+        let key = MacKey::new(bridge::number(bridge), mac);
+        let now_s = seconds(self.now);
         let set = self.macs.set(key, interface, Kind::Static, now_s);
         set.map_err(|_| Refused::Full("MAC addresses"))
     }
 
     /// A configured MAC address is gone.
     pub(crate) fn remove_static_mac(&mut self, bridge: u32, mac: [u8; 6]) {
-        let key = MacKey::new(bridge as u16, mac);
+        let key = MacKey::new(bridge::number(bridge), mac);
         if self.static_macs.remove(&(bridge, mac)) {
             self.macs.remove(key);
         }
@@ -524,7 +526,7 @@ impl Services {
     /// Learns what workers saw, and lets addresses age.
     pub(crate) fn tick(&mut self, now: Time, event: impl FnMut(MacEvent)) {
         self.now = now;
-        self.macs.poll((now.as_millis() / 1_000) as u32, event);
+        self.macs.poll(seconds(now), event);
     }
 
     /// What the rules of a filter have counted: packets and octets of each, and last of what no
@@ -537,6 +539,16 @@ impl Services {
     pub(crate) fn policer_counters(&self, policer: u32) -> Option<Coloured> {
         self.policers.get(&policer).map(|(_, row)| row.counted())
     }
+}
+
+/// Refuses a bridge domain that cannot be.
+pub(crate) fn bridge_number(bridge: u32) -> Result<(), Refused> {
+    number("bridge", bridge, BRIDGES_MAX - 2)
+}
+
+/// Whole seconds, as the MAC table counts time.
+pub(crate) fn seconds(now: Time) -> u32 {
+    told(now.as_millis() / 1_000, u32::MAX)
 }
 
 fn number(what: &'static str, number: u32, limit: u32) -> Result<(), Refused> {

@@ -1,11 +1,12 @@
 //! `ip4-error`: tells the sender of a packet what became of it (RFC 792, RFC 1812 §4.3).
 
-use crate::header::{ICMP, IP4, checksum, long, seal_ip4, sum, word};
+use crate::header::{ICMP, IP4, checksum, long, seal_ip4, short, sum, word};
 use crate::icmp::{Limiter, Message, TOO_BIG};
 use crate::plane::Shared;
 use graph::meta::{GROUP_ADDRESSED, HOSTED, OWN};
 use graph::{Context, Edge, Node, Pool, Reason, Row, Slot, Verdict};
 use machine::Time;
+use machine::narrow::told;
 use std::net::Ipv4Addr;
 
 /// Octets of an error at most (RFC 1812 §4.3.2.3).
@@ -90,15 +91,14 @@ fn written(slot: Slot, own: Ipv4Addr, packets: &mut Pool) -> Verdict {
     let (kind, code) = message.icmp();
     let sender = long(packets.bytes(slot), 12);
     let meta = packets.meta_mut(slot);
-    meta.length = meta.length.min((ERROR_BYTES_MAX - IP4 - ICMP_BYTES) as u16);
+    meta.length = meta.length.min(short(ERROR_BYTES_MAX - IP4 - ICMP_BYTES));
     meta.flags = meta.flags & !HOSTED | OWN;
     meta.passes = 0;
     let Some(_) = packets.prepend(slot, IP4 + ICMP_BYTES) else { return NOT_SAID };
-    let packet = packets.bytes_mut(slot);
-    let length = packet.len() as u16;
+    let (meta, packet) = packets.packet_mut(slot);
     packet[..IP4 + ICMP_BYTES].fill(0);
     packet[..2].copy_from_slice(&[0x45, PRECEDENCE]);
-    packet[2..4].copy_from_slice(&length.to_be_bytes());
+    packet[2..4].copy_from_slice(&meta.length.to_be_bytes());
     packet[6] = 0x40;
     packet[8..10].copy_from_slice(&[TTL, ICMP]);
     packet[12..16].copy_from_slice(&own.octets());
@@ -106,8 +106,11 @@ fn written(slot: Slot, own: Ipv4Addr, packets: &mut Pool) -> Verdict {
     seal_ip4(&mut packet[..IP4]);
     packet[IP4..IP4 + 2].copy_from_slice(&[kind, code]);
     match message {
-        TOO_BIG => packet[IP4 + 6..IP4 + 8].copy_from_slice(&(argument as u16).to_be_bytes()),
-        _ => packet[IP4 + 4] = argument as u8,
+        TOO_BIG => {
+            let mtu = told(argument.into(), u16::MAX);
+            packet[IP4 + 6..IP4 + 8].copy_from_slice(&mtu.to_be_bytes());
+        }
+        _ => packet[IP4 + 4] = told(argument.into(), u8::MAX),
     }
     let check = checksum(sum(&packet[IP4..], 0));
     packet[IP4 + 2..IP4 + 4].copy_from_slice(&check.to_be_bytes());

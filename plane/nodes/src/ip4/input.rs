@@ -46,7 +46,7 @@ impl Node for Ip4Input {
             let (meta, cell) = cx.packets.parts(*slot);
             let packet = &cell[usize::from(meta.offset)..];
             let verdict = match packet.first_chunk::<IP4>() {
-                Some(header) if meta.length >= IP4 as u16 => checked(meta, header),
+                Some(header) if usize::from(meta.length) >= IP4 => checked(meta, header),
                 _ => Verdict::drop(SHORT),
             };
             if verdict == ONWARD {
@@ -73,7 +73,7 @@ fn checked(meta: &mut Meta, header: &[u8; IP4]) -> Verdict {
     let (source, destination) = (header[12], header[16]);
     let is_sound = (header[0] == 0x45)
         & (sum_ip4(header) == 0xffff)
-        & (total >= IP4 as u16)
+        & (usize::from(total) >= IP4)
         & (total <= meta.length)
         & is_ordinary(source)
         & is_ordinary(destination)
@@ -101,7 +101,7 @@ fn explained(meta: &mut Meta, header: &[u8]) -> Verdict {
     let is_broadcast = destination == [255; 4];
     let reason = match () {
         () if header[0] >> 4 != 4 => VERSION,
-        () if octets < IP4 as u16 || total < octets || total > meta.length => LENGTH,
+        () if usize::from(octets) < IP4 || total < octets || total > meta.length => LENGTH,
         () if checksum(sum(&header[..usize::from(octets)], 0)) != 0 => CHECKSUM,
         // A host that has no address yet may ask everyone (RFC 1122 §3.2.1.3).
         () if !is_ordinary(source[0]) && (source != [0; 4] || !is_broadcast) => SOURCE,

@@ -167,8 +167,10 @@ pub(crate) fn rewrite(meta: &mut Meta, cell: &mut [u8], line: &Line) {
     } else if let Some(to) = cell[..l3].last_chunk_mut::<REWRITE_MAX>() {
         *to = *line.rewrite_block();
     }
-    meta.offset -= octets as u16;
-    meta.length += octets as u16;
+    #[allow(clippy::cast_possible_truncation, reason = "at most `REWRITE_MAX`")]
+    let octets = octets as u16;
+    meta.offset -= octets;
+    meta.length += octets;
     meta.transmit = line.interface;
 }
 

@@ -5,6 +5,7 @@ use crate::arcs::IP4_IN;
 use crate::header::IP4;
 use crate::icmp::{Message, PARAMETER};
 use graph::{Context, Edge, Node, Reason, Row, Slot, Verdict};
+use machine::narrow::place;
 
 const TO_ERROR: Verdict = Verdict::to(Edge(0));
 const TO_EXCEPTIONS: Verdict = Verdict::to(Edge(1));
@@ -39,7 +40,7 @@ impl Node for Ip4Options {
                 continue;
             }
             let meta = cx.packets.meta_mut(*slot);
-            let verdict = Message::ask(meta, PARAMETER, pointer as u32, verdict);
+            let verdict = Message::ask(meta, PARAMETER, place(pointer), verdict);
             cx.next.dispatch(&[verdict], &[*slot]);
         }
     }

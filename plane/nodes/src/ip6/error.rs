@@ -2,7 +2,7 @@
 
 use crate::arcs::OUT;
 use crate::frame;
-use crate::header::{ICMP6, IP6, TYPE_IP6, address6, checksum, pseudo6, sum};
+use crate::header::{ICMP6, IP6, TYPE_IP6, address6, checksum, pseudo6, short, sum};
 use crate::icmp::{Limiter, Message, OPTION, TOO_BIG};
 use crate::ip4::TTL;
 use crate::local::transport;
@@ -10,6 +10,7 @@ use crate::nd::came_from;
 use crate::plane::Shared;
 use graph::meta::{GROUP_ADDRESSED, HOSTED, LINK_LOCAL, OWN};
 use graph::{Context, Edge, Node, Pool, Reason, Row, Slot, Verdict};
+use machine::narrow::{half, index};
 use std::net::Ipv6Addr;
 
 /// Octets of an error at most: the least MTU of IPv6 (RFC 4443 §2.4).
@@ -64,7 +65,7 @@ impl Node for Ip6Error {
             let sender = (address6(cx.packets.bytes(*slot), 8) >> 64) as u64;
             let verdict = match own {
                 _ if !is_due(cx.packets, *slot) => NOT_SAID,
-                _ if !self.limiter.admits((sender >> 32 ^ sender) as u32, cx.now) => LIMITED,
+                _ if !self.limiter.admits(half(sender >> 32 ^ sender), cx.now) => LIMITED,
                 None => NO_ADDRESS,
                 Some(own) if is_near => {
                     let mac = came_from(cx.packets, *slot, link);
@@ -110,14 +111,14 @@ fn written(slot: Slot, own: Ipv6Addr, packets: &mut Pool) -> Verdict {
     let (kind, code) = message.icmp6();
     let sender = address6(packets.bytes(slot), 8);
     let meta = packets.meta_mut(slot);
-    meta.length = meta.length.min((ERROR_BYTES_MAX - IP6 - ICMP_BYTES) as u16);
+    meta.length = meta.length.min(short(ERROR_BYTES_MAX - IP6 - ICMP_BYTES));
     meta.flags = meta.flags & !HOSTED | OWN;
     meta.passes = 0;
     let Some(_) = packets.prepend(slot, IP6 + ICMP_BYTES) else { return NOT_SAID };
     let packet = packets.bytes_mut(slot);
     let payload = packet.len() - IP6;
     packet[..8].copy_from_slice(&[0x60, 0, 0, 0, 0, 0, ICMP6, TTL]);
-    packet[4..6].copy_from_slice(&(payload as u16).to_be_bytes());
+    packet[4..6].copy_from_slice(&index(payload).to_be_bytes());
     packet[8..24].copy_from_slice(&own.octets());
     packet[24..40].copy_from_slice(&sender.to_be_bytes());
     packet[40..44].copy_from_slice(&[kind, code, 0, 0]);

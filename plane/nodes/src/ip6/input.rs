@@ -3,7 +3,7 @@
 
 use crate::addresses::Addresses;
 use crate::arcs::IP6_IN;
-use crate::header::{IP6, address6};
+use crate::header::{IP6, address6, short};
 use crate::plane::Shared;
 use graph::meta::{GROUP_ADDRESSED, LINK_LOCAL};
 use graph::{Context, Edge, Meta, Node, Reason, Row, Slot, VECTOR_MAX, Verdict};
@@ -58,7 +58,7 @@ impl Node for Ip6Input {
         for slot in batch {
             let (meta, cell) = cx.packets.parts(*slot);
             let packet = &cell[usize::from(meta.offset)..];
-            let header = packet.first_chunk::<IP6>().filter(|_| meta.length >= IP6 as u16);
+            let header = packet.first_chunk::<IP6>().filter(|_| usize::from(meta.length) >= IP6);
             let verdict = match header {
                 None => Verdict::drop(SHORT),
                 Some(header) if is_sound(meta, header) => ONWARD,
@@ -82,15 +82,15 @@ impl Node for Ip6Input {
 /// Most packets pass all checks at once: from a global address (2000::/3 or fc00::/7) to one.
 #[inline]
 fn is_sound(meta: &mut Meta, header: &[u8; IP6]) -> bool {
-    let total = u32::from(u16::from_be_bytes([header[4], header[5]])) + IP6 as u32;
+    let payload = u16::from_be_bytes([header[4], header[5]]);
     let is_sound = (header[0] >> 4 == 6)
-        & (total <= u32::from(meta.length))
+        & (usize::from(payload) + IP6 <= usize::from(meta.length))
         & is_global(header[8])
         & is_global(header[24])
         & (header[6] != 0)
         & (header[7] != 0);
     if is_sound {
-        meta.length = total as u16;
+        meta.length = payload + short(IP6);
     }
     is_sound
 }
@@ -109,18 +109,17 @@ const fn is_link_local(address: u128) -> bool {
 #[inline(never)]
 fn explained(meta: &mut Meta, header: &[u8; IP6], addresses: &Addresses) -> Verdict {
     let payload = u16::from_be_bytes([header[4], header[5]]);
-    let total = u32::from(payload) + IP6 as u32;
     let (source, destination) = (address6(header, 8), address6(header, 24));
     match () {
         () if header[0] >> 4 != 6 => Verdict::drop(VERSION),
-        () if total > u32::from(meta.length) => Verdict::drop(LENGTH),
+        () if usize::from(payload) + IP6 > usize::from(meta.length) => Verdict::drop(LENGTH),
         () if header[8] == 0xff || source == 1 || source == 0 && header[24] != 0xff => {
             Verdict::drop(SOURCE)
         }
         () if destination <= 1 => Verdict::drop(DESTINATION),
         () if header[7] == 0 => Verdict::drop(LIMIT),
         () => {
-            meta.length = total as u16;
+            meta.length = payload + short(IP6);
             let is_bound = is_link_local(source) || source == 0;
             meta.flags |= if is_bound { LINK_LOCAL } else { 0 };
             scoped(meta, header, destination, addresses)

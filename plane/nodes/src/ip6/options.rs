@@ -5,6 +5,7 @@ use crate::arcs::IP6_IN;
 use crate::header::IP6;
 use crate::icmp::{Message, OPTION, PARAMETER};
 use graph::{Context, Edge, Node, Reason, Row, Slot, Verdict};
+use machine::narrow::place;
 
 const TO_ERROR: Verdict = Verdict::to(Edge(0));
 const TO_EXCEPTIONS: Verdict = Verdict::to(Edge(1));
@@ -34,7 +35,7 @@ impl Node for Ip6Options {
                 continue;
             }
             let meta = cx.packets.meta_mut(*slot);
-            let verdict = Message::ask(meta, message, pointer as u32, verdict);
+            let verdict = Message::ask(meta, message, place(pointer), verdict);
             cx.next.dispatch(&[verdict], &[*slot]);
         }
     }

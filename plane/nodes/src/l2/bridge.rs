@@ -1,6 +1,7 @@
 //! Bridge domains as workers read them: who is a member, and how a frame gets there.
 
-use crate::program::{Bridge, Interface, Mode, Pseudowire};
+use crate::program::{Bridge, INTERFACES_MAX, Interface, Mode, Pseudowire};
+use machine::narrow;
 use std::collections::BTreeMap;
 
 /// Bridge domains are numbered below this, from 1.
@@ -10,7 +11,7 @@ pub const PSEUDOWIRES_MAX: u32 = 1 << 20;
 /// Members of one domain at most: a flooded frame is copied so often.
 pub const MEMBERS_MAX: usize = 1_024;
 /// Pseudowires are ports of the MAC table from here on; below are interfaces.
-pub(crate) const PSEUDOWIRE: u32 = graph::INTERFACES_MAX as u32;
+pub(crate) const PSEUDOWIRE: u32 = INTERFACES_MAX;
 
 /// A member of a domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -19,8 +20,8 @@ pub(crate) struct Member {
     pub(crate) port: u32,
     /// Of a pseudowire: the hop that its frames leave by.
     pub(crate) hop: u32,
-    /// Its domain.
-    pub(crate) bridge: u32,
+    /// Its domain, or 0.
+    pub(crate) bridge: u16,
     /// Members of one group (not 0) do not talk to each other (RFC 4762 §4.4).
     pub(crate) group: u8,
     /// Of an interface: tags on its frames.
@@ -73,10 +74,10 @@ impl Bridges {
         interfaces: &BTreeMap<u32, Interface>,
     ) -> Self {
         let mut made = Self::default();
-        let mut by_domain: BTreeMap<u32, Vec<Member>> = BTreeMap::new();
+        let mut by_domain: BTreeMap<u16, Vec<Member>> = BTreeMap::new();
         for interface in interfaces.values() {
             if let Mode::Bridged { bridge, split_horizon, .. } = interface.mode {
-                let port = interface.index;
+                let (port, bridge) = (interface.index, number(bridge));
                 let tags =
                     u8::from(interface.outer.is_some()) + u8::from(interface.inner.is_some());
                 let member =
@@ -85,25 +86,25 @@ impl Bridges {
                 by_domain.entry(bridge).or_default().push(member);
             }
             if let Mode::BridgeRouted { bridge, .. } = interface.mode {
-                let member =
-                    Member { port: interface.index, bridge, routed: true, ..Member::default() };
-                place(&mut made.interfaces, interface.index, member);
+                let (port, bridge) = (interface.index, number(bridge));
+                let member = Member { port, bridge, routed: true, ..Member::default() };
+                place(&mut made.interfaces, port, member);
                 by_domain.entry(bridge).or_default().push(member);
             }
         }
         for (wire, hop) in pseudowires.values() {
             let port = PSEUDOWIRE + wire.pseudowire;
-            let (bridge, group) = (wire.bridge, wire.split_horizon);
+            let (bridge, group) = (number(wire.bridge), wire.split_horizon);
             let member = Member { port, hop: *hop, bridge, group, ..Member::default() };
             place(&mut made.pseudowires, wire.pseudowire, member);
             by_domain.entry(bridge).or_default().push(member);
         }
         for bridge in bridges.values() {
-            let mut members = by_domain.remove(&bridge.bridge).unwrap_or_default();
+            let mut members = by_domain.remove(&number(bridge.bridge)).unwrap_or_default();
             members.truncate(MEMBERS_MAX);
             let domain = Domain {
-                first: made.members.len() as u32,
-                count: members.len() as u32,
+                first: narrow::place(made.members.len()),
+                count: narrow::place(members.len()),
                 there: true,
                 flood_unknown: bridge.flood_unknown,
                 storm_pps: bridge.storm_pps,
@@ -115,8 +116,8 @@ impl Bridges {
     }
 
     #[inline]
-    pub(crate) fn domain(&self, bridge: u32) -> Option<&Domain> {
-        self.domains.get(bridge as usize).filter(|domain| domain.there)
+    pub(crate) fn domain(&self, bridge: u16) -> Option<&Domain> {
+        self.domains.get(usize::from(bridge)).filter(|domain| domain.there)
     }
 
     #[inline]
@@ -133,6 +134,12 @@ impl Bridges {
         };
         member.filter(|member| member.bridge != 0)
     }
+}
+
+/// A domain's number as workers and the MAC table have it; 0, which is none, if there cannot be
+/// such a domain.
+pub(crate) fn number(bridge: u32) -> u16 {
+    u16::try_from(bridge).ok().filter(|number| *number < table::mac::BRIDGES_MAX).unwrap_or(0)
 }
 
 fn place<T: Clone + Default>(list: &mut Vec<T>, at: u32, what: T) {

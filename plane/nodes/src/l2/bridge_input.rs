@@ -13,9 +13,9 @@ use super::frame::{self, FROM_PSEUDOWIRE, HEADER};
 use super::storm::Storms;
 use super::tags;
 use crate::arcs::OUT;
-use crate::header::{ETHERNET, TYPE_ARP, TYPE_IP4, TYPE_IP6, word};
+use crate::header::{ETHERNET, TYPE_ARP, TYPE_IP4, TYPE_IP6, short, word};
 use crate::interfaces::{Input, Interfaces};
-use crate::services::Views;
+use crate::services::{Views, seconds};
 use graph::meta::GROUP_ADDRESSED;
 use graph::{Context, Edge, Meta, Node, Pool, Reason, Row, Slot, VECTOR_MAX};
 use std::sync::Arc;
@@ -82,7 +82,7 @@ impl Batch {
     #[inline]
     fn add(&mut self, slot: Slot, member: Member, frame: &[u8; 12]) {
         let at = self.count;
-        let bridge = member.bridge as u16;
+        let bridge = member.bridge;
         let [a, b, c, d, e, f, g, h, i, j, k, l] = *frame;
         self.slots[at] = slot;
         self.members[at] = member;
@@ -142,7 +142,7 @@ impl Node for BridgeInput {
         }
         let Batch { count, ports, sources, destinations, learnt, entries, .. } = &mut *self.batch;
         let count = *count;
-        let now_s = (cx.now.as_millis() / 1_000) as u32;
+        let now_s = seconds(cx.now);
         let seen = (&sources[..count], &ports[..count], now_s);
         self.views.macs.check(cx.reader, &mut self.learner, seen, &mut learnt[..count]);
         self.views.macs.lookup(cx.reader, &destinations[..count], &mut entries[..count]);
@@ -231,8 +231,8 @@ impl BridgeInput {
         let flag = if is_group { GROUP_ADDRESSED } else { 0 };
         meta.flags = meta.flags & !(FROM_PSEUDOWIRE | GROUP_ADDRESSED) | flag;
         (meta.interface, meta.vrf) = (to.port, link.vrf);
-        meta.offset += ETHERNET as u16;
-        meta.length -= ETHERNET as u16;
+        meta.offset += short(ETHERNET);
+        meta.length -= short(ETHERNET);
         meta.l3 = meta.offset;
         cx.next.to(edge, slot);
         Ok(())

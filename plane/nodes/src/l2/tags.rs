@@ -2,8 +2,10 @@
 //! eligibility of the outer tag are the packet's class and colour meanwhile (`ethernet-input`).
 
 use super::frame::Refused;
+use crate::header::short;
 use crate::interfaces::{Input, Row, Swap};
 use graph::Meta;
+use machine::narrow::half;
 
 /// Octets of a tag.
 pub(crate) const TAG: usize = 4;
@@ -22,7 +24,8 @@ const CUSTOMER: u64 = 0x8100;
 /// Takes `tags` tags off; false if the frame is too short for them.
 #[inline]
 pub(crate) fn take_off(meta: &mut Meta, cell: &mut [u8], tags: u8) -> bool {
-    let gone = usize::from(tags) * TAG;
+    let octets = u16::from(tags) * short(TAG);
+    let gone = usize::from(octets);
     if usize::from(meta.length) < HEADER + gone {
         return false;
     }
@@ -33,8 +36,8 @@ pub(crate) fn take_off(meta: &mut Meta, cell: &mut [u8], tags: u8) -> bool {
     if let Some(addresses) = header.first_chunk::<ADDRESSES>().copied() {
         header[gone.min(2 * TAG)..][..ADDRESSES].copy_from_slice(&addresses);
     }
-    meta.offset += gone as u16;
-    meta.length -= gone as u16;
+    meta.offset += octets;
+    meta.length -= octets;
     true
 }
 
@@ -70,7 +73,7 @@ pub(crate) fn exchange(meta: &mut Meta, cell: &mut [u8], swap: Swap) -> Result<(
     match swap.new {
         0 => {}
         1 => {
-            let tag = (CUSTOMER << 16 | vlan(0)) as u32;
+            let tag = half(CUSTOMER << 16 | vlan(0));
             header[ADDRESSES..ADDRESSES + TAG].copy_from_slice(&tag.to_be_bytes());
         }
         _ => {
@@ -78,7 +81,9 @@ pub(crate) fn exchange(meta: &mut Meta, cell: &mut [u8], swap: Swap) -> Result<(
             header[ADDRESSES..].copy_from_slice(&tags.to_be_bytes());
         }
     }
-    (meta.offset, meta.length, meta.transmit) = (to as u16, (inner + new) as u16, swap.to);
+    #[allow(clippy::cast_possible_truncation, reason = "the frame is within its cell of 16 bits")]
+    let (to, length) = (to as u16, (inner + new) as u16);
+    (meta.offset, meta.length, meta.transmit) = (to, length, swap.to);
     Ok(())
 }
 

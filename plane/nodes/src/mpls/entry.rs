@@ -52,7 +52,7 @@ impl Entry {
     #[inline]
     #[must_use]
     pub const fn class(self) -> u8 {
-        (self.0 >> 9) as u8 & 7
+        (self.0 >> 9 & 7) as u8
     }
 
     /// Whether it is the last of the stack.
@@ -66,7 +66,7 @@ impl Entry {
     #[inline]
     #[must_use]
     pub const fn ttl(self) -> u8 {
-        self.0 as u8
+        (self.0 & 0xff) as u8
     }
 
     /// As it stands on the wire.

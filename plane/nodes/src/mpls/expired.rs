@@ -11,17 +11,19 @@
 use super::entry::{ENTRY, Entry};
 use super::push::PIPE_TTL;
 use super::table::Action;
+use crate::frame;
 use crate::header::{ICMP, ICMP6, IP4, IP6, checksum, pseudo6, seal_ip4, sum};
 use crate::icmp::Limiter;
 use crate::services::Views;
 use graph::meta::OWN;
-use graph::{Context, Edge, HEADROOM, Node, Pool, Reason, Row, Slot};
+use graph::{Context, Edge, Node, Pool, Reason, Row, Slot};
+use machine::narrow::index;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// Labels that an error tells at most.
 const LABELS_MAX: usize = 16;
 /// Octets of the packet in an error (RFC 4884 §4: 128, padded, so that what follows is found).
-const QUOTED: usize = 128;
+const QUOTED: u8 = 128;
 /// Octets of an ICMP header.
 const ICMP_BYTES: usize = 8;
 /// Class and type of the object that holds labels (RFC 4950 §3).
@@ -134,10 +136,10 @@ fn is_due(packet: &[u8]) -> Option<bool> {
 
 /// The quoted packet, padded, and the labels as an object of ICMP extensions.
 fn quoted(packet: &[u8], stack: &[u8]) -> Vec<u8> {
-    let mut made = packet[..packet.len().min(QUOTED)].to_vec();
-    made.resize(QUOTED, 0);
+    let mut made = packet[..packet.len().min(QUOTED.into())].to_vec();
+    made.resize(QUOTED.into(), 0);
     let mut extension = vec![EXTENSIONS, 0, 0, 0];
-    extension.extend(((stack.len() + 4) as u16).to_be_bytes());
+    extension.extend(index(stack.len() + 4).to_be_bytes());
     extension.extend(OBJECT);
     extension.extend_from_slice(stack);
     let check = checksum(sum(&extension, 0));
@@ -148,11 +150,11 @@ fn quoted(packet: &[u8], stack: &[u8]) -> Vec<u8> {
 
 fn error4(own: Ipv4Addr, packet: &[u8], stack: &[u8]) -> Vec<u8> {
     // Type 11, code 0; the length of the quoted packet in words of 32 bits.
-    let mut icmp = vec![11, 0, 0, 0, 0, (QUOTED / 4) as u8, 0, 0];
+    let mut icmp = vec![11, 0, 0, 0, 0, QUOTED / 4, 0, 0];
     icmp.extend(quoted(packet, stack));
     let check = checksum(sum(&icmp, 0));
     icmp[2..4].copy_from_slice(&check.to_be_bytes());
-    let length = (IP4 + icmp.len()) as u16;
+    let length = index(IP4 + icmp.len());
     let mut made = vec![0x45, PRECEDENCE];
     made.extend(length.to_be_bytes());
     made.extend([0, 0, 0, 0, TTL, ICMP, 0, 0]);
@@ -165,11 +167,11 @@ fn error4(own: Ipv4Addr, packet: &[u8], stack: &[u8]) -> Vec<u8> {
 
 fn error6(own: Ipv6Addr, packet: &[u8], stack: &[u8]) -> Vec<u8> {
     // Type 3, code 0; the length of the quoted packet in words of 64 bits.
-    let mut icmp = vec![3, 0, 0, 0, (QUOTED / 8) as u8, 0, 0, 0];
+    let mut icmp = vec![3, 0, 0, 0, QUOTED / 8, 0, 0, 0];
     debug_assert_eq!(icmp.len(), ICMP_BYTES);
     icmp.extend(quoted(packet, stack));
     let mut made = vec![0x60, 0, 0, 0];
-    made.extend((icmp.len() as u16).to_be_bytes());
+    made.extend(index(icmp.len()).to_be_bytes());
     made.extend([ICMP6, TTL]);
     made.extend(own.octets());
     made.extend_from_slice(&packet[8..24]);
@@ -191,10 +193,10 @@ fn behind(stack: &[u8], error: &[u8]) -> Vec<u8> {
 
 /// Makes the packet in a cell the error.
 fn write(slot: Slot, frame: &[u8], vrf: u32, packets: &mut Pool) -> Option<()> {
-    let (meta, cell) = packets.parts(slot);
-    cell.get_mut(HEADROOM..HEADROOM + frame.len())?.copy_from_slice(frame);
-    meta.offset = HEADROOM as u16;
-    meta.length = frame.len() as u16;
+    if !frame::replace(packets, slot, frame) {
+        return None;
+    }
+    let meta = packets.meta_mut(slot);
     meta.flags |= OWN;
     (meta.l3, meta.vrf, meta.passes) = (meta.offset, vrf, 0);
     Some(())

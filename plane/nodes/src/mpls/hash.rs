@@ -2,6 +2,7 @@
 //! look at without knowing what the labels mean (RFC 6790 §1, RFC 4928).
 
 use super::entry::{ENTROPY_INDICATOR, Entry, UNRESERVED};
+use machine::narrow::{half, halves};
 
 /// Entries that are looked at at most.
 const ENTRIES_MAX: usize = 8;
@@ -10,13 +11,13 @@ const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
 /// Mixes a word into a hash.
 #[inline]
 const fn mix(hash: u64, word: u64) -> u64 {
-    let product = (hash ^ word) as u128 * ODD as u128;
-    (product as u64) ^ (product >> 64) as u64
+    let [low, high] = halves((hash ^ word) as u128 * ODD as u128);
+    low ^ high
 }
 
 #[inline]
 const fn fold(hash: u64) -> u32 {
-    (hash ^ hash >> 32) as u32
+    half(hash ^ hash >> 32)
 }
 
 /// Of a packet from its first label. An entropy label decides alone.

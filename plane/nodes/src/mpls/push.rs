@@ -127,8 +127,10 @@ pub(crate) fn before<'a>(meta: &mut Meta, cell: &'a mut [u8], line: &Line) -> Op
     // known to the compiler.
     let block = cell.get_mut(..end)?.last_chunk_mut::<REWRITE_MAX>()?;
     *block = *line.rewrite_block();
-    meta.offset = (end - length) as u16;
-    meta.length += length as u16;
+    #[allow(clippy::cast_possible_truncation, reason = "at most `REWRITE_MAX`")]
+    let octets = length as u16;
+    meta.offset -= octets;
+    meta.length += octets;
     Some(&mut block[REWRITE_MAX - length..])
 }
 

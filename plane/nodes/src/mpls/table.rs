@@ -57,7 +57,7 @@ impl Row {
 
     #[inline]
     pub(crate) const fn flags(self) -> u8 {
-        (self.0 >> 48) as u8
+        (self.0 >> 48 & 0xff) as u8
     }
 
     #[inline]
@@ -68,7 +68,7 @@ impl Row {
     /// The hop, table, member or interface.
     #[inline]
     pub(crate) const fn argument(self) -> u32 {
-        self.0 as u32
+        (self.0 & 0xffff_ffff) as u32
     }
 }
 

@@ -6,6 +6,7 @@ use crate::addresses::link_local;
 use crate::advertisement;
 use crate::program::Advertisement;
 use machine::Time;
+use machine::narrow::millis;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv6Addr};
 use std::time::Duration;
@@ -67,7 +68,7 @@ impl Advertisements {
         self.dice ^= self.dice << 13;
         self.dice ^= self.dice >> 17;
         self.dice ^= self.dice << 5;
-        let span = to.saturating_sub(from).as_millis() as u64;
+        let span = millis(to.saturating_sub(from));
         from + Duration::from_millis((u64::from(self.dice) * (span + 1)) >> 32)
     }
 }

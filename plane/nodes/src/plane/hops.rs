@@ -10,6 +10,7 @@ use crate::interfaces::Row;
 use crate::mpls::entry::{IMPLICIT_NULL, LABELS};
 use crate::mpls::push;
 use crate::program::{self, Discard, HOPS_MAX, Hop, LABELS_MAX, MEMBERS_MAX, Mac};
+use machine::narrow::{place, told};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use table::hop::{self as table_hop, HopError, Hops, Kind, Line, Member, Push};
@@ -49,7 +50,7 @@ impl Numbers {
     /// All numbers of the control process.
     pub(super) fn said(&self) -> Vec<u32> {
         let there = self.said.iter().enumerate().filter(|(_, number)| **number != 0);
-        there.map(|(id, _)| id as u32).collect()
+        there.map(|(id, _)| place(id)).collect()
     }
 
     fn set(&mut self, id: u32, number: u32) {
@@ -203,7 +204,8 @@ impl Plane {
         let most = members.iter().map(|(_, weight)| *weight).max().unwrap_or(0);
         let shift = (32 - most.leading_zeros()).saturating_sub(16);
         let member = |(id, weight): &(u32, u32)| {
-            let weight = (weight >> shift).max(u32::from(*weight > 0)) as u16;
+            let weight = (weight >> shift).max(u32::from(*weight > 0));
+            let weight = told(weight.into(), u16::MAX);
             Ok(Member { hop: self.numbers.of(*id)?, weight })
         };
         Ok(table_hop::Hop::Group(members.iter().map(member).collect::<Result<_, Refused>>()?))

@@ -5,6 +5,7 @@ use crate::addresses::{ADDRESSES_MAX, Addresses, Own, link_local};
 use crate::arcs::{NAME_IP4_IN, NAME_IP6_IN};
 use crate::interfaces::{Interfaces, Row};
 use crate::program::{Address, INTERFACES_MAX, Interface, Mode, NO_PORT, Port, Urpf};
+use crate::services::bridge_number;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -89,6 +90,7 @@ impl Plane {
             Mode::CrossConnect { hop } if hop != 0 && self.numbers.of(hop).is_err() => {
                 Err(Refused::Missing { what: "hop", number: hop.into() })
             }
+            Mode::Bridged { bridge, .. } if bridge_number(bridge).is_err() => bridge_number(bridge),
             Mode::Bridged { .. } | Mode::CrossConnect { .. } => {
                 let bare = self.addresses.get(&new.index).is_none_or(Vec::is_empty);
                 let why = || Refused::Conflict("the interface has addresses".to_owned());

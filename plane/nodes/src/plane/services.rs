@@ -3,6 +3,7 @@
 
 use super::{Plane, Refused};
 use crate::arcs::{NAME_BRIDGE_IN, NAME_CONNECT_IN, NAME_IP4_IN, NAME_IP6_IN, NAME_OUT};
+use crate::l2::bridge;
 use crate::program::{
     BridgeMember, Direction, Family, Filter, FilterUse, LabelAction, Program, Removed, StaticMac,
     Verdict,
@@ -193,13 +194,13 @@ impl Plane {
     /// MAC addresses that a bridge domain has learnt or was told.
     #[must_use]
     pub fn macs(&self, bridge: u32) -> u32 {
-        self.services.macs.bridge_len(bridge as u16)
+        self.services.macs.bridge_len(bridge::number(bridge))
     }
 
     /// Where a MAC address of a bridge domain is.
     #[must_use]
     pub fn mac(&self, bridge: u32, mac: [u8; 6]) -> Entry {
-        self.services.macs.entry(MacKey::new(bridge as u16, mac))
+        self.services.macs.entry(MacKey::new(bridge::number(bridge), mac))
     }
 
     /// The queues of all ports: each worker's loop has a `Schedulers` of them.

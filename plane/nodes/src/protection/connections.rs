@@ -5,6 +5,7 @@ use crate::header::{IP4, TCP, address6, long, word};
 use crate::local::transport;
 use crate::program::Class;
 use machine::Time;
+use machine::narrow::halves;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Places of connections; a set of [`WAYS`] is searched.
@@ -96,9 +97,10 @@ impl Connections {
             true => ((addresses.0, ports.0), (addresses.1, ports.1)),
             false => ((addresses.1, ports.1), (addresses.0, ports.0)),
         };
-        let parts = [far as u64, (far >> 64) as u64, own as u64, (own >> 64) as u64];
+        let parts = [halves(far), halves(own)];
         let both = u64::from(far_port) << 16 | u64::from(own_port);
         let number = parts
+            .as_flattened()
             .iter()
             .fold(mixed(both, self.key), |sum, part| mixed(sum ^ part, self.key.rotate_left(16)));
         Some((number & !SECONDS | 1 << 63, segment))

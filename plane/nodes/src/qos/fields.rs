@@ -2,8 +2,9 @@
 
 use crate::header::{
     ETHERNET, ICMP, ICMP6, IP4, IP6, TAG, TCP, TYPE_SERVICE, TYPE_VLAN, address6, adjusted, long,
-    word,
+    short, word,
 };
+use machine::narrow::index;
 use table::classifier::{Fragment, Header};
 
 /// Extension headers that are passed over at most (RFC 8200 §4.1 has seven).
@@ -54,7 +55,7 @@ fn above(octets: &[u8], at: usize, protocol: u8, fragment: Fragment) -> (u16, u1
     let has = &ABOVE[usize::from(protocol)];
     let ports = long(above, 0) & has.ports;
     let flags = above.get(13).copied().unwrap_or(0) & has.flags;
-    ((ports >> 16) as u16, ports as u16, flags)
+    ((ports >> 16) as u16, (ports & 0xffff) as u16, flags)
 }
 
 /// Octets of an IPv4 header without options, and of a TCP header as far as its flags.
@@ -78,7 +79,7 @@ pub(crate) fn read_ip4(octets: &[u8], header: &mut Header<u32>) {
             header.source = long(usual, 12);
             header.destination = long(usual, 16);
             header.source_port = (ports >> 16) as u16;
-            header.destination_port = ports as u16;
+            header.destination_port = (ports & 0xffff) as u16;
             header.length = word(usual, 2);
             header.protocol = usual[9];
             header.tcp_flags = usual[USUAL - 1] & has.flags;
@@ -195,10 +196,10 @@ pub(crate) fn ip6(octets: &[u8]) -> Header<u128> {
         destination: address6(octets, 24),
         source_port,
         destination_port,
-        length: word(octets, 4).saturating_add(IP6 as u16),
+        length: word(octets, 4).saturating_add(short(IP6)),
         protocol,
         tcp_flags,
-        dscp: (word(octets, 0) >> 6) as u8 & 63,
+        dscp: (word(octets, 0) >> 6 & 63) as u8,
         fragment,
     }
 }
@@ -223,7 +224,7 @@ pub(crate) fn frame(octets: &[u8]) -> Header<u128> {
         destination: mac(0),
         source_port: kind,
         destination_port: tag & 0xfff,
-        length: octets.len() as u16,
+        length: index(octets.len()),
         protocol: PORTED,
         tcp_flags: 0,
         dscp: (tag >> 13) as u8,
@@ -236,7 +237,7 @@ pub(crate) fn frame(octets: &[u8]) -> Header<u128> {
 pub(crate) fn dscp(packet: &[u8]) -> Option<u8> {
     match packet.first()? >> 4 {
         4 => Some(packet.get(1)? >> 2),
-        6 => Some((word(packet, 0) >> 6) as u8 & 63),
+        6 => Some((word(packet, 0) >> 6 & 63) as u8),
         _ => None,
     }
 }

@@ -3,6 +3,7 @@
 use super::fields;
 use crate::program::{Direction, Family, Filter, FilterUse, Match, Rule, Verdict};
 use graph::{Pool, Slot};
+use machine::narrow::{place, told};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -233,7 +234,7 @@ fn compiled<A: Address>(
                 address(ip).map(|ip| Prefix::new(ip, length)).ok_or(NoFilter::Family(at))
             }
         };
-        let mut row = fields_of(rule, at as u32);
+        let mut row = fields_of(rule, place(at));
         row.source = prefix(rule.matches.source)?;
         row.destination = prefix(rule.matches.destination)?;
         if filter.family == Family::Ethernet {
@@ -309,7 +310,7 @@ impl Filters {
             let list = &mut made.uses[*direction as usize][*family as usize];
             let at = *interface as usize;
             list.resize(list.len().max(at + 1), 0);
-            list[at] = used.filter as u16;
+            list[at] = told(used.filter.into(), u16::MAX);
         }
         made
     }

@@ -6,6 +6,7 @@ use crate::header::{TAG, TYPE_MPLS, TYPE_SERVICE, TYPE_VLAN, word};
 use crate::program::{AS_IT_IS, Marking};
 use crate::services::Views;
 use graph::{Context, Meta, Node, Row, Slot};
+use machine::narrow::place;
 use std::collections::BTreeMap;
 
 /// Code points.
@@ -65,7 +66,7 @@ impl Markings {
         for (interface, maps) in markings {
             let at = *interface as usize;
             made.by_interface.resize(made.by_interface.len().max(at + 1), u32::MAX);
-            made.by_interface[at] = made.maps.len() as u32;
+            made.by_interface[at] = place(made.maps.len());
             made.maps.push(maps.clone());
         }
         made

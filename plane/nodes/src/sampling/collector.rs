@@ -3,6 +3,7 @@
 use crate::header::{IP4, IP6, UDP, checksum, pseudo6, seal_ip4, sum};
 use crate::program::Collector;
 use graph::{Pool, Slot};
+use machine::narrow::index;
 use std::net::IpAddr;
 
 /// Octets of a UDP header.
@@ -33,21 +34,21 @@ pub(super) fn address(packets: &mut Pool, slot: Slot, collector: &Collector) {
     let port = collector.port.to_be_bytes();
     packet[ip..ip + 2].copy_from_slice(&port);
     packet[ip + 2..ip + 4].copy_from_slice(&port);
-    packet[ip + 4..ip + 6].copy_from_slice(&(payload as u16).to_be_bytes());
+    packet[ip + 4..ip + 6].copy_from_slice(&index(payload).to_be_bytes());
     // 0: none, as IPv4 allows where the payload is not worth the walk (RFC 768).
     packet[ip + 6..ip + 8].copy_from_slice(&[0, 0]);
     match (collector.source, collector.address) {
         (IpAddr::V4(source), IpAddr::V4(to)) => {
             packet[..IP4].copy_from_slice(&[0; IP4]);
             (packet[0], packet[8], packet[9]) = (0x45, TTL, UDP);
-            packet[2..4].copy_from_slice(&((IP4 + payload) as u16).to_be_bytes());
+            packet[2..4].copy_from_slice(&index(IP4 + payload).to_be_bytes());
             packet[12..16].copy_from_slice(&source.octets());
             packet[16..20].copy_from_slice(&to.octets());
             seal_ip4(&mut packet[..IP4]);
         }
         (IpAddr::V6(source), IpAddr::V6(to)) => {
             packet[..8].copy_from_slice(&[0x60, 0, 0, 0, 0, 0, UDP, TTL]);
-            packet[4..6].copy_from_slice(&(payload as u16).to_be_bytes());
+            packet[4..6].copy_from_slice(&index(payload).to_be_bytes());
             packet[8..24].copy_from_slice(&source.octets());
             packet[24..40].copy_from_slice(&to.octets());
             let so_far = pseudo6(&packet[8..IP6], payload, UDP);

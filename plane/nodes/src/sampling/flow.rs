@@ -1,5 +1,7 @@
 //! Flows of sampled packets, gathered until they end or their place is needed.
 
+use machine::narrow::{half, halves};
+
 /// Flows that a worker gathers at once.
 pub(super) const FLOWS: usize = 4_096;
 /// A flow that goes on is told after so long.
@@ -87,10 +89,10 @@ fn hash(key: &Key) -> u32 {
         | u64::from(key.ports[0]) << 16
         | u64::from(key.ports[1]) ^ u64::from(key.protocol) << 56;
     for word in [key.source, key.destination] {
-        for half in [word as u64, (word >> 64) as u64] {
+        for half in halves(word) {
             hash = (hash ^ half).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             hash ^= hash >> 32;
         }
     }
-    hash as u32
+    half(hash)
 }

@@ -9,6 +9,7 @@
 
 use super::flow::Flow;
 use crate::program::Sampling;
+use machine::narrow::index;
 
 /// Octets of a message at most: it leaves in one UDP packet of any network (RFC 7011 §10.3.3).
 pub(super) const MESSAGE_MAX: usize = 1_400;
@@ -92,7 +93,7 @@ impl Message {
 
     fn close(&mut self) {
         if let Some((start, _)) = self.set.take() {
-            let length = (self.octets.len() - start) as u16;
+            let length = index(self.octets.len() - start);
             self.octets[start + 2..start + 4].copy_from_slice(&length.to_be_bytes());
         }
     }
@@ -105,7 +106,7 @@ impl Message {
         self.open(if scopes == 0 { TEMPLATES } else { OPTIONS_TEMPLATES });
         let count: usize = fields.iter().map(|part| part.len()).sum();
         self.put(&number.to_be_bytes());
-        self.put(&(count as u16).to_be_bytes());
+        self.put(&index(count).to_be_bytes());
         if scopes > 0 {
             self.put(&scopes.to_be_bytes());
         }
@@ -157,7 +158,7 @@ impl Message {
         let addresses = [flow.key.source, flow.key.destination];
         for address in addresses {
             match flow.key.is_ip4 {
-                true => self.put(&(address as u32).to_be_bytes()),
+                true => self.put(&((address & 0xffff_ffff) as u32).to_be_bytes()),
                 false => self.put(&address.to_be_bytes()),
             }
         }
@@ -178,7 +179,7 @@ impl Message {
         self.put(&(packet.len() as u64).to_be_bytes());
         // Lengths below 255 could take one octet; three are always right (RFC 7011 §7).
         self.put(&[255]);
-        self.put(&(section.len() as u16).to_be_bytes());
+        self.put(&index(section.len()).to_be_bytes());
         self.put(section);
         self.records += 1;
         true
@@ -187,7 +188,7 @@ impl Message {
     /// The message as it is sent; `sequence` counts data records of the domain (RFC 7011 §3.1).
     pub(super) fn seal(mut self, now_s: u32, sequence: &mut u32, domain: u32) -> Vec<u8> {
         self.close();
-        let length = self.octets.len() as u16;
+        let length = index(self.octets.len());
         self.octets[..2].copy_from_slice(&VERSION.to_be_bytes());
         self.octets[2..4].copy_from_slice(&length.to_be_bytes());
         self.octets[4..8].copy_from_slice(&now_s.to_be_bytes());

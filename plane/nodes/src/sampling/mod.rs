@@ -18,6 +18,7 @@ use flow::{DISPLACED, Flow, Flows, Key};
 use graph::meta::OWN;
 use graph::{Context, Edge, HEADROOM, Node, Pool, Row, Slot};
 use ipfix::Message;
+use machine::narrow::{index, place, told};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -59,7 +60,7 @@ impl Samplings {
         for (interface, sampling) in samplings {
             let at = *interface as usize;
             made.by_interface.resize(made.by_interface.len().max(at + 1), u32::MAX);
-            made.by_interface[at] = made.rows.len() as u32;
+            made.by_interface[at] = place(made.rows.len());
             made.rows.push(sampling.clone());
         }
         made
@@ -182,13 +183,13 @@ impl Sample {
     }
 
     fn punt(&mut self, message: Message, now_ms: u64, cx: &mut Context<'_>) {
-        let domain = self.views.worker as u32 + 1;
-        let octets = message.seal((now_ms / 1_000) as u32, &mut self.sequence, domain);
+        let domain = place(self.views.worker) + 1;
+        let octets = message.seal(told(now_ms / 1_000, u32::MAX), &mut self.sequence, domain);
         let Some(slot) = cx.packets.take() else { return };
         let (meta, cell) = cx.packets.parts(slot);
         if let Some(room) = cell.get_mut(HEADROOM..HEADROOM + octets.len()) {
             room.copy_from_slice(&octets);
-            meta.length = octets.len() as u16;
+            meta.length = index(octets.len());
         }
         meta.flags |= OWN;
         meta.words[0] = Class::Samples as u32;
@@ -269,7 +270,7 @@ fn flow_of(packet: &[u8], interface: u32, now_ms: u64) -> Option<Flow> {
     };
     let service = match is_ip4 {
         true => *packet.get(1)?,
-        false => (crate::header::word(packet, 0) >> 4) as u8,
+        false => (crate::header::word(packet, 0) >> 4 & 0xff) as u8,
     };
     let key = Key { source, destination, ports, interface, protocol, service, is_ip4 };
     let octets = packet.len() as u64;

@@ -272,3 +272,19 @@ fn what_was_learnt_by_a_member_that_is_gone_is_forgotten() {
     world.apply(Program::Remove(Removed::Bridge(9)));
     assert!(world.send(2, &frame(A, B, &[], &[7; 50])).sent.is_empty());
 }
+
+#[test]
+fn a_bridge_beyond_the_last_is_refused_and_its_members_teach_no_other_bridge() {
+    let mut world = bridged(|_| {});
+    let bridge = 9 + (1 << 16);
+    let mode = Mode::Bridged { bridge, split_horizon: 0, macs_max: 0 };
+    let wire = Pseudowire { pseudowire: 3, bridge, hop: 11, split_horizon: 1, macs_max: 0 };
+    let wire = Program::Pseudowire(wire);
+    let said = [circuit(53, 0, (Some(12), None), mode), wire];
+    let refused = said.map(|program| world.plane.apply(&program).is_err());
+    world.plane.publish();
+    world.send(0, &frame(ALL, A, &[12], &[7; 50]));
+    world.tick();
+    assert_eq!((world.plane.macs(9), world.plane.macs(bridge)), (0, 0));
+    assert_eq!(refused, [true; 2]);
+}
