@@ -3,6 +3,7 @@
 
 mod world;
 
+use machine::Duration;
 use world::*;
 
 const CAROL: &str = "10.0.1.9:5080";
@@ -24,6 +25,41 @@ fn answered(
     world.receive(ALICE, ACCESS, &alice.request("ACK", "", ""));
     world.expect(at, "ACK");
     (alice, invite)
+}
+
+#[test]
+fn a_transfer_without_progress_ends_with_its_call_and_wakes_nobody_meanwhile() {
+    let site = format!("{SITE}\n[timers]\ncall_max_s = 600\n");
+    let refer = |world: &mut World, alice: &mut Caller| {
+        alice.cseq += 1;
+        let to = "Refer-To: <sip:carol@example.org>\r\n";
+        world.receive(ALICE, ACCESS, &alice.request("REFER", to, ""));
+        let refer = world.expect(BOB, "REFER sip:bob@10.0.1.1:5080");
+        world.receive(BOB, CORE, &respond(&refer, "202 Accepted", "", BOB_CONTACT, ""));
+        world.expect(ALICE, "SIP/2.0 202");
+    };
+    // No NOTIFY ever comes, and the caller hangs up: the call ends when the REFER's time is over.
+    let mut world = World::new(SITE);
+    let (mut alice, _) = answered(&mut world, "hung-up", BOB, ("b1", BOB_CONTACT));
+    refer(&mut world, &mut alice);
+    alice.cseq += 1;
+    world.receive(ALICE, ACCESS, &alice.request("BYE", "", ""));
+    let bye = world.expect(BOB, "BYE");
+    world.receive(BOB, CORE, &respond(&bye, "200 OK", "", "", ""));
+    world.expect(ALICE, "SIP/2.0 200");
+    world.expect_idle();
+    // The call stands on behind it: once its time is over, nothing is due until the call's end.
+    let mut world = World::new(&site);
+    let (mut alice, _) = answered(&mut world, "on", BOB, ("b1", BOB_CONTACT));
+    refer(&mut world, &mut alice);
+    alice.cseq += 1;
+    world.change(&mut alice);
+    let wakes = world.pass(Duration::from_secs(599));
+    assert!(wakes < 1_000, "{wakes} times");
+    world.pass(Duration::from_secs(2));
+    world.expect(ALICE, "BYE");
+    world.expect(BOB, "BYE");
+    world.expect_idle();
 }
 
 #[test]

@@ -322,6 +322,7 @@ impl Controller {
             Method::Bye if call.state == State::Ending => self.ended(now, call_key),
             Method::Refer if accepted && call.kind == Kind::Session => {
                 call.refer_until = now + REFER_GRACE;
+                self.calls.arm(call_key, now + REFER_GRACE);
             }
             Method::Notify if terminated || gone => self.unsubscribed(now, call_key),
             Method::Subscribe if gone => self.unsubscribed(now, call_key),

@@ -243,7 +243,10 @@ impl Controller {
     }
 
     fn call_due(&mut self, now: Time, key: Key, out: &mut Effects) {
-        let Some(call) = self.calls.at(key) else { return };
+        let Some(call) = self.calls.at_mut(key) else { return };
+        if call.refer_until <= now {
+            call.refer_until = Time::ZERO;
+        }
         if call.session_end <= now {
             self.wire.facts.add(Fact::SessionsExpired, 1);
             return self.tear_down(now, key, 408, "the session was not refreshed", out);
@@ -251,7 +254,7 @@ impl Controller {
         if call.call_end <= now {
             return self.tear_down(now, key, 408, "the call lasted too long", out);
         }
-        if call.state == State::Ending && call.refer_until <= now && call.byes == 0 {
+        if call.state == State::Ending && call.refer_until == Time::ZERO && call.byes == 0 {
             return self.finish(now, key);
         }
         let due = call.due();

@@ -226,8 +226,8 @@ impl World {
         }
     }
 
-    /// Lets time pass, every timer at its time.
-    pub fn pass(&mut self, time: Duration) {
+    /// Lets time pass, every timer at its time; how often something was due.
+    pub fn pass(&mut self, time: Duration) -> u32 {
         let end = self.now + time;
         let mut guard = 0;
         while let Some(at) = self.controller.deadline().filter(|&at| at <= end) {
@@ -238,6 +238,7 @@ impl World {
             self.collect();
         }
         self.now = end;
+        guard
     }
 
     /// The next message sent, which must go to `to` and begin with `start`.
