@@ -23,6 +23,7 @@ pub use rule::{Flags, ITEMS_MAX, NotCompiled, Prefix, Rule};
 
 use crate::lanes::Lanes;
 use chunk::{BATCH, Chunk};
+use machine::narrow::place;
 use rows::{SUMMARISED_MAX, WHOLE_MAX};
 
 /// What a lookup answers when no rule matches.
@@ -154,7 +155,7 @@ impl<A: Address> Classifier<A> {
 fn cut<A: Address>(rules: &[Rule<A>], run: usize, bytes_max: usize) -> Option<Vec<Chunk>> {
     let (mut chunks, mut left) = (Vec::new(), bytes_max);
     for (at, rules) in rules.chunks(run).enumerate() {
-        let chunk = Chunk::new(rules, (at * run) as u32, left).ok()?;
+        let chunk = Chunk::new(rules, place(at * run), left).ok()?;
         left -= chunk.bytes();
         chunks.push(chunk);
     }

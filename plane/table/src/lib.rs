@@ -9,6 +9,8 @@
 //! A packet's destination is looked up in the table of its VRF ([`vrf`], [`lpm`]); the answer is
 //! the number of a next hop, which leads to a line ready for rewriting ([`hop`]).
 #![allow(unsafe_code, reason = "readers share memory with a writer; each use says why it is sound")]
+#![warn(clippy::cast_possible_truncation)]
+#![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 pub mod classifier;
 pub mod epoch;

@@ -216,7 +216,9 @@ fn batch(
 ) {
     let mut homes = [0_u32; BATCH];
     for (key, home) in keys.iter().zip(&mut homes) {
-        *home = lines.home(*key) as u32;
+        #[allow(clippy::cast_possible_truncation, reason = "there are fewer lines than `MACS_MAX`")]
+        let at = lines.home(*key) as u32;
+        *home = at;
         prefetch(lines.line(*home as usize));
     }
     for (at, (key, home)) in keys.iter().zip(homes).enumerate() {

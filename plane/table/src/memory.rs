@@ -11,6 +11,15 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32};
 pub(crate) const LINE_BYTES: usize = 64;
 /// Words of a cache line.
 pub(crate) const LINE_WORDS: usize = LINE_BYTES / 4;
+const _: () = assert!(usize::BITS == 64, "tables are larger than smaller machines have memory");
+
+/// A number that is a place in memory or a count of what is there.
+#[inline(always)]
+#[allow(clippy::cast_possible_truncation, reason = "64 bits, asserted")]
+pub(crate) const fn count(number: u64) -> usize {
+    number as usize
+}
+
 /// Retired pieces between two looks at what the readers have left behind.
 const RETIRED_STEP: usize = 256;
 /// From this size on a region asks for huge pages.

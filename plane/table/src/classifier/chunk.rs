@@ -9,6 +9,7 @@ use super::rule::Rule;
 use super::search::Search;
 use crate::lanes::prefetch;
 use crate::pages::Pages;
+use machine::narrow;
 
 /// Headers that go through each step together.
 pub(super) const BATCH: usize = 64;
@@ -56,13 +57,13 @@ impl Chunk {
 
         let mut all: Vec<Line> = Vec::new();
         let mut place = |rows: &Rows| {
-            let base = all.len() as u32;
+            let base = narrow::place(all.len());
             all.extend_from_slice(&rows.lines);
             base
         };
         let mut search = |rows: &Rows, intervals: &[(u128, u32)]| {
             let base = place(rows);
-            let line = |row: &u32| base + row * shape.stride as u32;
+            let line = |row: &u32| base + row * narrow::place(shape.stride);
             let intervals: Vec<_> = intervals.iter().map(|(at, row)| (*at, line(row))).collect();
             Search::new(A::BITS, &intervals)
         };
@@ -192,8 +193,9 @@ impl Cells {
                 Part::DestinationPort => add(|header| header.destination_port),
             }
         }
+        let stride = narrow::place(stride);
         for place in places.iter_mut().take(headers.len()) {
-            *place = self.base + u32::from(self.rows[*place as usize]) * stride as u32;
+            *place = self.base + u32::from(self.rows[*place as usize]) * stride;
         }
     }
 }

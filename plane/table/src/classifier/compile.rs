@@ -8,8 +8,10 @@
 //! ```
 
 use super::header::{Address, Fragment};
+use super::lines::Line;
 use super::rows::{Rows, Shape, TooLarge};
 use super::rule::{Prefix, Rule};
+use machine::narrow::{index, place};
 use std::ops::RangeInclusive;
 
 /// Cells of joined fields at most.
@@ -146,7 +148,7 @@ pub(super) fn small<A: Address>(
         match (next, joined.last_mut()) {
             (Some((cells, rows)), Some(last)) => {
                 // Below the number of cells, which has sixteen bits.
-                let weight = last.cells.len() as u16;
+                let weight = index(last.cells.len());
                 let counts = field.classes.iter().map(|class| class.wrapping_mul(weight));
                 last.tables.push(Table { part: field.part, counts: counts.collect() });
                 (last.cells, last.rows) = (cells, rows);
@@ -186,7 +188,7 @@ fn octets<A: Address>(
         for (at, _) in rules.iter().enumerate().filter(|(_, rule)| takes(rule, value)) {
             shape.set(&mut row, at);
         }
-        classes.push(rows.number(&mut row)? as u16);
+        classes.push(class(&mut rows, &mut row)?);
     }
     Ok(Small { part, classes, rows })
 }
@@ -211,16 +213,21 @@ fn words(
     bounds.sort_unstable();
     let mut rows = Rows::new(shape, lines_max);
     let mut classes = Vec::with_capacity(65_536);
-    let mut class = rows.number(&mut row)? as u16;
+    let mut at = class(&mut rows, &mut row)?;
     for same in bounds.chunk_by(|a, b| a.0 == b.0) {
-        classes.resize(same[0].0 as usize, class);
+        classes.resize(same[0].0 as usize, at);
         same.iter().for_each(|(_, rule)| shape.toggle(&mut row, *rule));
         if same[0].0 < 65_536 {
-            class = u16::try_from(rows.number(&mut row)?).map_err(|_| TooLarge)?;
+            at = class(&mut rows, &mut row)?;
         }
     }
-    classes.resize(65_536, class);
+    classes.resize(65_536, at);
     Ok(Small { part, classes, rows })
+}
+
+/// The number of a row as a class of a small field.
+fn class(rows: &mut Rows, row: &mut [Line]) -> Result<u16, TooLarge> {
+    u16::try_from(rows.number(row)?).map_err(|_| TooLarge)
 }
 
 /// The ranges of one rule, in order and apart: first value, and the value behind the last.
@@ -242,7 +249,7 @@ fn merged(ranges: &[RangeInclusive<u16>]) -> Vec<(u32, u32)> {
 /// A field that is the first of its join.
 fn alone(field: Small) -> Joined {
     let Small { part, classes, rows } = field;
-    let cells = (0..rows.len()).map(|cell| cell as u16).collect();
+    let cells = (0..rows.len()).map(index).collect();
     Joined { tables: vec![Table { part, counts: classes }], cells, rows }
 }
 
@@ -254,15 +261,15 @@ fn join(joined: &Joined, field: &Small, lines_max: usize) -> Option<(Vec<u16>, R
     }
     let mut rows = Rows::new(joined.rows.shape, lines_max.min(JOINED_LINES_MAX));
     let mut cells = Vec::with_capacity(joined.cells.len() * classes);
-    for class in 0..classes {
-        let other = field.rows.row(class as u32);
+    for other in 0..classes {
+        let other = field.rows.row(place(other));
         let mut numbers = Vec::with_capacity(joined.rows.len());
         for number in 0..joined.rows.len() {
-            let mut row = joined.rows.row(number as u32).to_vec();
+            let mut row = joined.rows.row(place(number)).to_vec();
             for (line, other) in row.iter_mut().zip(other) {
                 line.0.iter_mut().zip(other.0).for_each(|(word, other)| *word &= other);
             }
-            numbers.push(rows.number(&mut row).ok()? as u16);
+            numbers.push(class(&mut rows, &mut row).ok()?);
         }
         cells.extend(joined.cells.iter().map(|number| numbers[usize::from(*number)]));
     }

@@ -1,6 +1,8 @@
 //! Cache lines of words, and what is done with them at once: by vectors of 512 bits, or word by
 //! word (which the compiler makes into narrower vectors where the processor has them).
 
+use crate::memory::count;
+
 /// A cache line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(C, align(64))]
@@ -37,14 +39,15 @@ impl Unit for Plain {
     #[inline(always)]
     fn above32(self, bounds: &Line, wanted: u32) -> usize {
         let both = |word: &u64| {
-            u32::from(wanted > *word as u32) + u32::from(wanted > (*word >> 32) as u32)
+            u32::from(wanted > (*word & 0xFFFF_FFFF) as u32)
+                + u32::from(wanted > (*word >> 32) as u32)
         };
         bounds.0.iter().map(both).sum::<u32>() as usize
     }
 
     #[inline(always)]
     fn above64(self, bounds: &Line, wanted: u64) -> usize {
-        bounds.0.iter().map(|bound| u64::from(wanted > *bound)).sum::<u64>() as usize
+        count(bounds.0.iter().map(|bound| u64::from(wanted > *bound)).sum())
     }
 
     #[inline(always)]

@@ -2,6 +2,7 @@
 //! once.
 
 use super::lines::Line;
+use machine::narrow::{halves, place};
 use std::collections::BTreeMap;
 
 /// How a row is laid out.
@@ -80,10 +81,10 @@ impl Rows {
     pub(super) fn number(&mut self, row: &mut [Line]) -> Result<u32, TooLarge> {
         self.shape.summarise(row);
         let hash = row.iter().flat_map(|line| line.0).fold(0x243F_6A88_85A3_08D3, |hash, word| {
-            let product = u128::from(hash ^ word) * 0x9FB2_1C65_1E98_DF25_u128;
-            product as u64 ^ (product >> 64) as u64 ^ u64::rotate_left(hash, 23)
+            let [low, high] = halves(u128::from(hash ^ word) * 0x9FB2_1C65_1E98_DF25_u128);
+            low ^ high ^ u64::rotate_left(hash, 23)
         });
-        let number = self.len() as u32;
+        let number = place(self.len());
         let same = self.known.entry(hash).or_default();
         let (lines, stride) = (&self.lines, self.shape.stride);
         let equal = |at: &&u32| lines[**at as usize * stride..][..stride] == *row;

@@ -6,6 +6,7 @@
 
 use super::chunk::BATCH;
 use super::lines::{Line, Unit};
+use machine::narrow::{half, halves, place};
 
 /// Levels of a tree at most: 9^8 intervals.
 const LEVELS_MAX: usize = 8;
@@ -49,12 +50,12 @@ impl Search {
         for same in intervals.chunk_by(|a, b| a.0 >> 64 == b.0 >> 64) {
             let half = (same[0].0 >> 64) as u64;
             if let [(first, class)] = same
-                && *first as u64 == 0
+                && halves(*first)[0] == 0
             {
                 high.push((half, *class));
             } else {
-                high.push((half, DEEPER | search.deeper.len() as u32));
-                let mut low: Vec<_> = same.iter().map(|(at, c)| (*at as u64, *c)).collect();
+                high.push((half, DEEPER | place(search.deeper.len())));
+                let mut low: Vec<_> = same.iter().map(|(at, c)| (halves(*at)[0], *c)).collect();
                 if low[0].0 != 0 {
                     low.insert(0, (0, before));
                 }
@@ -86,9 +87,9 @@ impl Search {
         assert!(counts.len() <= LEVELS_MAX, "a tree of all rules has fewer levels");
         let mut tree = Tree { depth: counts.len(), ..Tree::default() };
         for (level, count) in counts.iter().enumerate() {
-            tree.levels[level] = self.nodes.len() as u32;
+            tree.levels[level] = place(self.nodes.len());
             // Leaves below one node of this level; a bound is the first of what its child leads to.
-            let leaves = (keys + 1).pow((counts.len() - 1 - level) as u32);
+            let leaves = (keys + 1).pow(place(counts.len() - 1 - level));
             for node in 0..*count {
                 let at = |key: usize| match leaves {
                     1 => node * keys + key,
@@ -97,7 +98,7 @@ impl Search {
                 self.nodes.push(line(keys, |key| bounds.get(at(key)).copied()));
             }
         }
-        tree.classes = self.classes.len() as u32;
+        tree.classes = place(self.classes.len());
         self.classes.extend(intervals.iter().map(|(_, class)| *class));
         let whole = tree.classes as usize + counts[counts.len() - 1] * keys + 1;
         self.classes.resize(whole, intervals[intervals.len() - 1].1);
@@ -121,7 +122,7 @@ impl Search {
     ) {
         if self.short {
             let keys = addresses.map(|address| (address >> 96) as u64);
-            self.walk_root(keys, classes, 16, |node, key| unit.above32(node, key as u32));
+            self.walk_root(keys, classes, 16, |node, key| unit.above32(node, half(key)));
             return;
         }
         let keys = addresses.clone().map(|address| (address >> 64) as u64);
@@ -132,7 +133,7 @@ impl Search {
         // Without a branch: which address goes deeper is anybody's guess.
         let (mut places, mut count) = ([(0, 0); BATCH], 0);
         for (at, address) in addresses.enumerate() {
-            places[count] = (at, address as u64);
+            places[count] = (at, halves(address)[0]);
             count += usize::from(classes[at] & DEEPER != 0);
         }
         for (at, low) in &places[..count] {

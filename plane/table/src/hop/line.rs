@@ -91,7 +91,9 @@ impl Line {
         let start = REWRITE_MAX.checked_sub(octets.len())?;
         self.rewrite = [0; REWRITE_MAX];
         self.rewrite[start..].copy_from_slice(octets);
-        self.rewrite_bytes = octets.len() as u8;
+        #[allow(clippy::cast_possible_truncation, reason = "at most `REWRITE_MAX`")]
+        let rewrite_bytes = octets.len() as u8;
+        self.rewrite_bytes = rewrite_bytes;
         Some(self)
     }
 

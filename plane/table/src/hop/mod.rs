@@ -21,6 +21,7 @@ pub use read::{BATCH_MAX, HopLookups};
 use crate::epoch::{Domain, Limbo};
 use crate::memory::{Full, LINE_WORDS, Lines, Region};
 use buckets::Share;
+use machine::narrow::place;
 use read::Head;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -310,7 +311,7 @@ impl Hops {
             Some(number) => number,
             None if self.entries.len() < HOPS_MAX => {
                 self.entries.push(None);
-                (self.entries.len() - 1) as u32
+                place(self.entries.len() - 1)
             }
             None => return Err(HopError::Full),
         };

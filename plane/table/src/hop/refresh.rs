@@ -7,6 +7,7 @@ use super::{
     Push, REWRITE_MAX, WAYS_MAX, below, size_of_buckets,
 };
 use crate::memory::{LINE_BYTES, LINE_WORDS};
+use machine::narrow::index;
 use std::sync::atomic::Ordering;
 
 /// The weight of a hop that is no group.
@@ -309,7 +310,7 @@ fn pushed(push: &Push, carrier: Line, hop: &Hop, number: u32) -> Line {
     octets.extend_from_slice(&push.octets);
     let mtu_bytes = match carrier.mtu_bytes {
         0 => 0,
-        mtu => mtu.saturating_sub(push.octets.len() as u16).max(1),
+        mtu => mtu.saturating_sub(index(push.octets.len())).max(1),
     };
     let next = push.next.unwrap_or(carrier.next);
     // Checked before the hop was taken: the octets are no more than a line has.

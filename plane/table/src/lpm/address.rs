@@ -39,7 +39,7 @@ impl Address for u32 {
 
     #[inline]
     fn chunk(self, offset: u32) -> u16 {
-        (self >> (16 - (offset & 16))) as u16
+        (self >> (16 - (offset & 16)) & 0xFFFF) as u16
     }
 
     #[inline]
@@ -68,7 +68,7 @@ impl Address for u128 {
 
     #[inline]
     fn chunk(self, offset: u32) -> u16 {
-        (self >> (112 - (offset & 112))) as u16
+        (self >> (112 - (offset & 112)) & 0xFFFF) as u16
     }
 
     #[inline]

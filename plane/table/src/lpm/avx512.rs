@@ -140,6 +140,8 @@ unsafe fn from_top<A: Address>(
     hops: &mut [u32],
 ) -> bool {
     let first_word = root.first();
+    #[allow(clippy::cast_possible_truncation, reason = "words of roots are below 2³¹")]
+    let first_index = first_word as i32;
     let pairs = shorts.base().cast_const().cast::<i32>();
     let cells = walk.region.base().cast_const().cast::<i32>();
     for address in addresses {
@@ -157,7 +159,7 @@ unsafe fn from_top<A: Address>(
         unsafe {
             let words = highest::<A>(lanes, addresses.as_ptr().add(first).cast::<i32>());
             let cell = _mm512_srli_epi32::<8>(words);
-            let index = _mm512_add_epi32(cell, _mm512_set1_epi32(first_word as i32));
+            let index = _mm512_add_epi32(cell, _mm512_set1_epi32(first_index));
             let pair = _mm512_srli_epi32::<1>(index);
             let pair = _mm512_mask_i32gather_epi32::<4>(zero, lanes, pair, pairs);
             let odd = _mm512_slli_epi32::<4>(_mm512_and_si512(index, one));
@@ -396,7 +398,7 @@ unsafe fn rows(
         // SAFETY: the row has as many ends, which do not change, and an entry for each piece.
         unsafe {
             let ends = _mm512_maskz_loadu_epi16(ends_there, line.cast());
-            let value = _mm512_set1_epi16(values[lane] as i16);
+            let value = _mm512_set1_epi16(((values[lane] & 0xFFFF) as u16).cast_signed());
             let below = _mm512_mask_cmplt_epu16_mask(ends_there, ends, value);
             let word = FIRST + FURTHER * is_fan as usize + below.count_ones() as usize;
             let word = node.line() as usize * (LINE_BYTES / 4) + word;

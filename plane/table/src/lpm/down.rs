@@ -30,7 +30,9 @@ impl Open {
     /// One lane more, if it is at a node.
     #[inline]
     pub(super) fn push(&mut self, lane: usize, entry: Entry) {
-        self.lanes[self.count] = lane as u8;
+        #[allow(clippy::cast_possible_truncation, reason = "below `BATCH_MAX`, 256")]
+        let octet = lane as u8;
+        self.lanes[self.count] = octet;
         self.count += usize::from(entry.is_node());
     }
 
@@ -84,7 +86,8 @@ pub(super) unsafe fn go_down<A: Address>(
             // SAFETY: open lanes are lanes of the batch; a chunk lies in its address while there
             // is a node that decides it; ends and entries are where the class has them.
             unsafe {
-                let lane = usize::from(*open.lanes.get_unchecked(at));
+                let octet = *open.lanes.get_unchecked(at);
+                let lane = usize::from(octet);
                 let node = Entry(*hops.get_unchecked(lane));
                 let way = way_of(node);
                 let chunk_at = open.chunks.get_unchecked_mut(lane);
@@ -99,7 +102,7 @@ pub(super) unsafe fn go_down<A: Address>(
                 // Past the last chunk there is no node: then the first line is asked for.
                 let next = chunk_of::<A>(octets, lane, if is_node { *chunk_at } else { 0 });
                 ask(needed(region, if is_node { entry } else { Entry(Entry::NODE) }, next));
-                *open.lanes.get_unchecked_mut(count) = lane as u8;
+                *open.lanes.get_unchecked_mut(count) = octet;
                 count += usize::from(is_node);
             }
         }

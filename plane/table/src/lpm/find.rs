@@ -23,7 +23,9 @@ pub(super) struct Way {
 /// The ways by class. A top is only ever a root, and is not walked.
 pub(super) static WAYS: [Way; CLASSES] = {
     const fn row(class: Class, ends: u32) -> Way {
-        Way { ends, first: class.first() as u8, shift: 0, advance: 16, mask: 0 }
+        #[allow(clippy::cast_possible_truncation, reason = "it is within the first lines")]
+        let first = class.first() as u8;
+        Way { ends, first, shift: 0, advance: 16, mask: 0 }
     }
     const fn array(shift: u8, mask: u16, advance: u8) -> Way {
         Way { ends: 0, first: 0, shift, advance, mask }

@@ -350,13 +350,13 @@ impl<A> Default for Table<A> {
 impl<A: Address> Table<A> {
     /// What the addresses of a prefix lead to without it: the hop, and its prefix's length.
     fn under(&self, prefix: Prefix<A>) -> (u32, u8) {
-        for word in (0..=usize::from(prefix.length()) / 64).rev() {
-            let below = u32::from(prefix.length()) - 64 * word as u32;
+        for word in (0..=prefix.length() / 64).rev() {
+            let below = u32::from(prefix.length()) - 64 * u32::from(word);
             let mask = if below >= 64 { u64::MAX } else { (1 << below) - 1 };
-            let mut lengths = self.lengths[word] & mask;
+            let mut lengths = self.lengths[usize::from(word)] & mask;
             while lengths != 0 {
-                let bit = 63 - lengths.leading_zeros();
-                let length = (64 * word as u32 + bit) as u8;
+                let bit = (lengths.ilog2() & 63) as u8;
+                let length = 64 * word + bit;
                 if let Some(hop) = self.routes.get(&prefix.shortened(length)) {
                     return (*hop, length);
                 }

@@ -39,6 +39,7 @@ pub(super) enum Class {
 /// Classes that an entry can say.
 pub(super) const CLASSES: usize = 8;
 /// Lines of the roots of all tables, and one for the root of a table that is being built.
+#[allow(clippy::cast_possible_truncation, reason = "2^16 of them")]
 const ROOT_LINES: u32 = (super::TABLES_MAX / LINE_WORDS) as u32 + 1;
 /// Lines by class; the last is that of the roots.
 pub(super) const SIZES: &[u32] = &[1, 3, 17, 17, 4097, (1 << 20) + 1, ROOT_LINES];
@@ -129,7 +130,7 @@ pub(super) const NO_SHORT: u16 = u16::MAX;
 
 impl Entry {
     const fn short(self) -> u16 {
-        if self.0 < NO_SHORT as u32 { self.0 as u16 } else { NO_SHORT }
+        if self.0 < NO_SHORT as u32 { (self.0 & 0xFFFF) as u16 } else { NO_SHORT }
     }
 }
 
@@ -213,7 +214,7 @@ impl Nodes {
     #[inline]
     fn end(&self, node: Entry, at: usize) -> u16 {
         let word = node.line() as usize * LINE_WORDS + at / 2;
-        (self.lines.region().word(word).load(Ordering::Relaxed) >> (16 * (at & 1))) as u16
+        (self.lines.region().word(word).load(Ordering::Relaxed) >> (16 * (at & 1)) & 0xFFFF) as u16
     }
 
     /// The pieces of a few or a fan, added to `pieces`.

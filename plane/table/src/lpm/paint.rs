@@ -60,7 +60,7 @@ impl<A: Address> Change<A> {
     fn range(&self, offset: u32) -> (u16, u16) {
         let first = self.address.chunk(offset);
         let rest = (offset + 16).saturating_sub(self.length).min(16);
-        (first, first | ((1_u32 << rest) - 1) as u16)
+        (first, first | (((1_u32 << rest) - 1) & 0xFFFF) as u16)
     }
 }
 
@@ -251,7 +251,7 @@ impl Nodes {
         if change.length <= place.offset + 8 {
             self.cover_range(split, usize::from(first), usize::from(last), change);
         } else {
-            let place = Place { high: Some(first as u8), ..place };
+            let place = Place { high: Some((first & 0xFF) as u8), ..place };
             self.change(split.first() + usize::from(first), place, change)?;
         }
         if !self.counted(split).is_multiple_of(SPLIT_STEP) {
@@ -263,8 +263,8 @@ impl Nodes {
             return self.widened(at, split);
         }
         let mut pieces = Vec::new();
-        for high in 0..256 {
-            self.pieces_of_octet(split, high as u8, &mut pieces);
+        for high in 0..=u8::MAX {
+            self.pieces_of_octet(split, high, &mut pieces);
         }
         merge(&mut pieces);
         if pieces.len() > ROW_AGAIN {
@@ -279,9 +279,9 @@ impl Nodes {
     fn widened(&mut self, at: usize, split: Entry) -> Result<(), Full> {
         let wide = self.array(Class::Wide, Entry(0), 0)?;
         let mut start = 0_usize;
-        for high in 0..256 {
+        for high in 0..=u8::MAX {
             let mut pieces = Vec::new();
-            self.pieces_of_octet(split, high as u8, &mut pieces);
+            self.pieces_of_octet(split, high, &mut pieces);
             for piece in pieces {
                 for cell in start..=usize::from(piece.end) {
                     self.set(wide.first() + cell, piece.entry, piece.depth);
@@ -402,11 +402,11 @@ impl Nodes {
     fn top_changed<A: Address>(&mut self, top: Entry, change: &Change<A>) -> Result<(), Full> {
         let first = change.address.first_24();
         if change.length <= 24 {
-            let last = first | ((1_u64 << (24 - change.length)) - 1) as u32;
+            let last = first | ((1_u32 << (24 - change.length)) - 1);
             self.cover_range(top, first as usize, last as usize, change);
             return Ok(());
         }
-        let place = Place { offset: 16, high: Some(first as u8) };
+        let place = Place { offset: 16, high: Some((first & 0xFF) as u8) };
         self.change(top.first() + first as usize, place, change)
     }
 }

@@ -1,6 +1,7 @@
 //! How a worker tells the writer what it saw: a ring with one end each, which never waits.
 
 use super::{Entry, MacKey};
+use machine::narrow::half;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -94,7 +95,7 @@ impl Ring {
         let [key, rest] = &self.slots[taken % RING_LENGTH].0;
         let (key, rest) = (key.load(Ordering::Relaxed), rest.load(Ordering::Relaxed));
         self.taken.store(taken.wrapping_add(1), Ordering::Release);
-        Some((MacKey(key), (rest >> 32) as u32, rest as u32))
+        Some((MacKey(key), (rest >> 32) as u32, half(rest)))
     }
 }
 

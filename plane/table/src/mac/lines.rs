@@ -3,7 +3,9 @@
 
 use super::{Entry, MacKey};
 use crate::memory::Full;
+use crate::memory::count;
 use crate::pages::{Pages, Zeros};
+use machine::narrow::halves;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// Slots of a line.
@@ -126,8 +128,8 @@ impl Lines {
     #[inline(always)]
     pub(super) fn home(&self, key: MacKey) -> usize {
         let product = u128::from(key.0 ^ self.secrets[0]) * u128::from(self.secrets[1]);
-        let hash = product as u64 ^ (product >> 64) as u64;
-        hash as usize & (self.lines.len() - 1)
+        let [low, high] = halves(product);
+        count(low ^ high) & (self.lines.len() - 1)
     }
 
     /// The line at `at`, which wraps.

@@ -6,6 +6,7 @@ use super::moves::{MoveRule, Movers, OnMoves};
 use super::{BRIDGES_MAX, Entry, MacKey, Macs, PORTS_MAX};
 use crate::epoch::{Domain, Limbo, Publisher};
 use crate::lanes::Lanes;
+use machine::narrow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -468,7 +469,7 @@ impl MacWriter {
             at += 1;
         }
         self.held[place.line] |= 1 << place.slot;
-        let (line, slot) = (place.line as u32, place.slot as u8);
+        let (line, slot) = (narrow::place(place.line), narrow::told(place.slot as u64, u8::MAX));
         self.cleared.push(Cleared { generation: self.generation, line, slot });
         self.len -= 1;
         if let Some(bridge) = self.bridges.get_mut(&key.bridge()) {

@@ -4,7 +4,9 @@ use super::MISS;
 use super::key::Key;
 use crate::lanes::prefetch;
 use crate::memory::Full;
+use crate::memory::count;
 use crate::pages::{Pages, Zeros};
+use machine::narrow::half;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 /// Slots of a bucket; the eighth head is the link to an overflow bucket.
@@ -133,7 +135,7 @@ impl<const W: usize> Bucket<W> {
                 let slot = slots.trailing_zeros() as usize % SLOTS;
                 let head = bucket.heads[slot].load(Ordering::Acquire);
                 if (head >> 32) as u32 == tag && bucket.key(slot) == *key {
-                    return head as u32;
+                    return half(head);
                 }
                 slots &= slots - 1;
             }
@@ -143,7 +145,7 @@ impl<const W: usize> Bucket<W> {
             }
             // SAFETY: a link leads to a later bucket of the same array.
             unsafe {
-                place = place.add(link as usize);
+                place = place.add(count(link));
                 slots = tagged(&*place, tag);
             }
         }

@@ -1,5 +1,6 @@
 //! Keys of sessions, packed into words, and the seeded hash that spreads them.
 
+use machine::narrow::{half, halves};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// A key of `W` words of 64 bits. What the words mean is the affair of who fills them: the
@@ -46,8 +47,8 @@ impl Key<3> {
     /// An IPsec security association by IPv6 destination and SPI.
     #[must_use]
     pub const fn association_v6(destination: Ipv6Addr, spi: u32) -> Self {
-        let address = destination.to_bits();
-        Self([(address >> 64) as u64, address as u64, spi as u64])
+        let [low, high] = halves(destination.to_bits());
+        Self([high, low, spi as u64])
     }
 }
 
@@ -60,9 +61,10 @@ impl Key<5> {
         ports: (u16, u16),
         protocol: u8,
     ) -> Self {
-        let (s, d) = (source.to_bits(), destination.to_bits());
+        let [s_low, s_high] = halves(source.to_bits());
+        let [d_low, d_high] = halves(destination.to_bits());
         let rest = (ports.0 as u64) << 24 | (ports.1 as u64) << 8 | protocol as u64;
-        Self([(s >> 64) as u64, s as u64, (d >> 64) as u64, d as u64, rest])
+        Self([s_high, s_low, d_high, d_low, rest])
     }
 }
 
@@ -95,13 +97,13 @@ impl Hash {
     /// The part of a hash that stands in a head; never 0, which means an empty slot.
     #[inline(always)]
     pub(crate) fn tag(hash: u64) -> u32 {
-        (hash as u32).max(1)
+        half(hash).max(1)
     }
 }
 
 /// The two halves of a product, folded together (Wang Yi's wyhash).
 #[inline(always)]
 fn fold(a: u64, b: u64) -> u64 {
-    let product = u128::from(a) * u128::from(b);
-    product as u64 ^ (product >> 64) as u64
+    let [low, high] = halves(u128::from(a) * u128::from(b));
+    low ^ high
 }

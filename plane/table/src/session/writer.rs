@@ -5,6 +5,8 @@ use super::key::{Hash, Key};
 use super::{MISS, Sessions};
 use crate::epoch::{Domain, Limbo};
 use crate::lanes::Lanes;
+use crate::memory::count;
+use machine::narrow::{half, place, told};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -128,7 +130,7 @@ impl<const W: usize> SessionWriter<W> {
     pub fn value(&self, key: &Key<W>) -> Option<u32> {
         let hash = self.sessions.hash.of(key);
         let (buckets, bucket, slot) = self.place(hash, key)?;
-        Some(buckets[bucket].heads[slot].load(Ordering::Relaxed) as u32)
+        Some(half(buckets[bucket].heads[slot].load(Ordering::Relaxed)))
     }
 
     /// Sets the value of a key, new or not; hands out the value it had.
@@ -143,7 +145,7 @@ impl<const W: usize> SessionWriter<W> {
         let head = u64::from(Hash::tag(hash)) << 32 | u64::from(value);
         if let Some((buckets, bucket, slot)) = self.place(hash, key) {
             let old = buckets[bucket].heads[slot].swap(head, Ordering::Release);
-            return Ok(Some(old as u32));
+            return Ok(Some(half(old)));
         }
         if self.entries >= self.entries_max {
             return Err(Refused::Full);
@@ -177,12 +179,12 @@ impl<const W: usize> SessionWriter<W> {
         side.entries -= 1;
         self.entries -= 1;
         let generation = side.generation;
-        let (shard, bucket, slot) = (shard as u32, bucket as u32, slot as u8);
+        let (shard, bucket, slot) = (place(shard), place(bucket), told(slot as u64, u8::MAX));
         self.cleared.push(Cleared { shard, generation, bucket, slot });
         if self.cleared.len() >= CLEARED_MAX {
             self.reclaim();
         }
-        Some(old as u32)
+        Some(half(old))
     }
 
     /// Calls `each` with every entry, in no order.
@@ -193,7 +195,7 @@ impl<const W: usize> SessionWriter<W> {
             for (bucket, slot) in buckets.iter().flat_map(|b| (0..SLOTS).map(move |s| (b, s))) {
                 let head = bucket.heads[slot].load(Ordering::Relaxed);
                 if head != 0 {
-                    each(&bucket.key(slot), head as u32);
+                    each(&bucket.key(slot), half(head));
                 }
             }
         }
@@ -237,7 +239,7 @@ impl<const W: usize> SessionWriter<W> {
                 }
                 slots &= slots - 1;
             }
-            match bucket.link.load(Ordering::Relaxed) as usize {
+            match count(bucket.link.load(Ordering::Relaxed)) {
                 0 => return None,
                 link => at += link,
             }
@@ -328,7 +330,7 @@ fn put<const W: usize>(
             bucket.fill(slot, key, head);
             return true;
         }
-        let link = bucket.link.load(Ordering::Relaxed) as usize;
+        let link = count(bucket.link.load(Ordering::Relaxed));
         if link != 0 {
             at += link;
         } else if side.overflows < overflow(bits) {
