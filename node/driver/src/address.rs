@@ -1,6 +1,6 @@
 //! Socket addresses between Rust's types and the kernel's.
 
-use std::mem::size_of;
+use crate::socket::{octets_of, short};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 
 /// A `sockaddr` of either family, 28 bytes instead of `sockaddr_storage`'s 128.
@@ -12,7 +12,7 @@ pub(crate) union RawAddress {
 }
 
 /// Room that the kernel may fill with a name.
-pub(crate) const NAME_BYTES: libc::socklen_t = size_of::<RawAddress>() as libc::socklen_t;
+pub(crate) const NAME_BYTES: libc::socklen_t = octets_of::<RawAddress>();
 
 impl RawAddress {
     pub(crate) fn zeroed() -> Self {
@@ -25,22 +25,22 @@ impl RawAddress {
         match address {
             SocketAddr::V4(a) => {
                 self.v4 = libc::sockaddr_in {
-                    sin_family: libc::AF_INET as libc::sa_family_t,
+                    sin_family: short(libc::AF_INET),
                     sin_port: a.port().to_be(),
                     sin_addr: libc::in_addr { s_addr: u32::from(*a.ip()).to_be() },
                     sin_zero: [0; 8],
                 };
-                size_of::<libc::sockaddr_in>() as libc::socklen_t
+                octets_of::<libc::sockaddr_in>()
             }
             SocketAddr::V6(a) => {
                 self.v6 = libc::sockaddr_in6 {
-                    sin6_family: libc::AF_INET6 as libc::sa_family_t,
+                    sin6_family: short(libc::AF_INET6),
                     sin6_port: a.port().to_be(),
                     sin6_flowinfo: 0,
                     sin6_addr: libc::in6_addr { s6_addr: a.ip().octets() },
                     sin6_scope_id: a.scope_id(),
                 };
-                size_of::<libc::sockaddr_in6>() as libc::socklen_t
+                octets_of::<libc::sockaddr_in6>()
             }
         }
     }

@@ -19,6 +19,7 @@ use crate::ports::xdp::{QUEUES_MAX, Redirect, Umem};
 use crate::ports::{Device, Port, VECTOR, XdpPort};
 use graph::{Pool, STRIDE, Slot};
 use header::{Ends, HEAD_BYTES_MAX};
+use machine::narrow::index;
 use neighbour::Neighbours;
 use std::io;
 use std::net::IpAddr;
@@ -146,7 +147,7 @@ impl Bypass {
             return false;
         }
         let Some(slot) = self.pool.take() else { return false };
-        self.pool.meta_mut(slot).length = octets as u16;
+        self.pool.meta_mut(slot).length = index(octets);
         let (first, rest) = self.pool.bytes_mut(slot).split_at_mut(before);
         first.copy_from_slice(&head[..before]);
         rest.copy_from_slice(bytes);

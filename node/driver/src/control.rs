@@ -1,6 +1,6 @@
 //! Control messages: what stands beside the bytes of a datagram.
 
-use std::mem::size_of;
+use crate::socket::octets_of;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Room for the control messages of one datagram: segment size, packet information of either
@@ -135,7 +135,7 @@ pub(crate) fn write(control: &mut Control, segment: u16, source: Option<IpAddr>)
 }
 
 fn push<T: Copy>(control: &mut Control, at: usize, kind: (i32, i32), value: T) -> usize {
-    let bytes = size_of::<T>() as u32;
+    let bytes = octets_of::<T>();
     // SAFETY: `CMSG_LEN` and `CMSG_SPACE` only calculate.
     let (length, space) = unsafe { (libc::CMSG_LEN(bytes), libc::CMSG_SPACE(bytes)) };
     let space = space as usize;

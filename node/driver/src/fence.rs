@@ -10,6 +10,7 @@ use aya::maps::{Array, HashMap, LpmTrie, MapData, PerCpuArray, lpm_trie::Key};
 use aya::programs::xdp::{XdpLinkId, XdpMode};
 use aya::programs::{ProgramError, Xdp};
 use aya::{Ebpf, EbpfLoader, VerifierLogLevel};
+use machine::narrow::{nanos, place};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::net::IpAddr;
@@ -239,7 +240,7 @@ impl Fence {
     pub fn counts(&self) -> Result<[u64; COUNTS], FenceError> {
         let mut counts = [0; COUNTS];
         for (at, count) in counts.iter_mut().enumerate() {
-            let values = self.counts.get(&(at as u32), 0).map_err(words)?;
+            let values = self.counts.get(&place(at), 0).map_err(words)?;
             *count = values.iter().sum();
         }
         Ok(counts)
@@ -258,7 +259,7 @@ impl Fence {
 impl Until {
     fn set(&mut self, address: IpAddr, time: Option<Duration>) -> Result<(), FenceError> {
         let now = kernel_ns();
-        let end = time.map_or(u64::MAX, |time| now.saturating_add(time.as_nanos() as u64));
+        let end = time.map_or(u64::MAX, |time| now.saturating_add(nanos(time)));
         let place = wire::place(address);
         if self.map.insert(place, end, 0).is_ok() {
             return Ok(());

@@ -1,6 +1,7 @@
 //! Whole link-layer frames out of one interface: `AF_PACKET` and `sendmmsg`.
 
-use crate::socket::{check, set};
+use crate::socket::{check, octets_of, set, short};
+use machine::narrow::place;
 use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -33,7 +34,7 @@ impl FrameSocket {
         let fd = unsafe { OwnedFd::from_raw_fd(check(libc::socket(libc::AF_PACKET, kind, 0))?) };
         // SAFETY: a structure of integers, for which all-zero is a value.
         let mut name: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
-        name.sll_family = libc::AF_PACKET as libc::c_ushort;
+        name.sll_family = short(libc::AF_PACKET);
         name.sll_ifindex = index as libc::c_int;
         // Without a queue of its own a veth loses nothing by this; kernels before 3.14 lack it.
         let _: io::Result<()> = set(fd.as_raw_fd(), libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, 1);
@@ -58,14 +59,13 @@ impl FrameSocket {
             let header = &mut headers[count].msg_hdr;
             (header.msg_iov, header.msg_iovlen) = (&raw mut *part, 1);
             header.msg_name = (&raw mut name).cast();
-            header.msg_namelen = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
+            header.msg_namelen = octets_of::<libc::sockaddr_ll>();
             count += 1;
         }
         // SAFETY: each of the `count` headers points to a part of `bytes` with its true length
         // and to the name; all of them outlive the call, which only reads what they point to.
-        let sent = unsafe {
-            libc::sendmmsg(self.fd.as_raw_fd(), headers.as_mut_ptr(), count as libc::c_uint, 0)
-        };
+        let sent =
+            unsafe { libc::sendmmsg(self.fd.as_raw_fd(), headers.as_mut_ptr(), place(count), 0) };
         match check(sent) {
             Ok(sent) => Ok(sent as usize),
             Err(error) => match error.raw_os_error() {

@@ -2,7 +2,8 @@
 //! a least TTL or hop limit (the Generalized TTL Security Mechanism, RFC 5082).
 
 use crate::address::RawAddress;
-use crate::socket::{self, check};
+use crate::socket::{self, check, octets_of};
+use machine::narrow::{index, place};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -79,7 +80,7 @@ pub fn demand_md5(socket: &impl AsFd, whom: Prefix, key: &[u8]) -> io::Result<()
         rest: [0; STORAGE_BYTES - size_of::<RawAddress>()],
         flags: TCP_MD5SIG_FLAG_PREFIX,
         bits: whom.bits,
-        key_octets: key.len() as u16,
+        key_octets: index(key.len()),
         device: 0,
         key: [0; MD5_KEY_BYTES_MAX],
     };
@@ -93,7 +94,7 @@ pub fn demand_md5(socket: &impl AsFd, whom: Prefix, key: &[u8]) -> io::Result<()
             libc::IPPROTO_TCP,
             libc::TCP_MD5SIG_EXT,
             (&raw const demand).cast(),
-            size_of::<Md5>() as libc::socklen_t,
+            octets_of::<Md5>(),
         )
     })
     .map(drop)
@@ -174,7 +175,7 @@ fn known(outcome: io::Result<()>) -> io::Result<bool> {
 
 /// Reads an option of TCP; returns its octets.
 fn read(socket: &impl AsFd, name: i32, into: &mut [u8; SYN_BYTES_MAX]) -> io::Result<usize> {
-    let mut length = SYN_BYTES_MAX as libc::socklen_t;
+    let mut length = place(SYN_BYTES_MAX);
     // SAFETY: the kernel writes at most `length` bytes into the buffer, which has as many.
     check(unsafe {
         libc::getsockopt(

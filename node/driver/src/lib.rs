@@ -14,6 +14,8 @@
 //!   packets of the plane, by the vector ──→ ports::Port
 //! ```
 #![allow(unsafe_code, reason = "the one crate that talks to the kernel directly")]
+#![warn(clippy::cast_possible_truncation)]
+#![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod address;
 mod bypass;

@@ -1,7 +1,8 @@
 //! Addresses of interfaces (rtnetlink) and their announcement to the neighbours: a gratuitous ARP
 //! (RFC 5227 §3) or an unsolicited neighbour advertisement (RFC 4861 §7.2.6) by AF_PACKET.
 
-use crate::socket::check;
+use crate::socket::{check, octets_of, short};
+use machine::narrow::{index, place};
 use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -54,7 +55,7 @@ pub(crate) fn octets(ip: IpAddr) -> Vec<u8> {
 }
 
 pub(crate) fn attribute(out: &mut Vec<u8>, kind: u16, value: &[u8]) {
-    out.extend_from_slice(&((value.len() + 4) as u16).to_ne_bytes());
+    out.extend_from_slice(&index(value.len() + 4).to_ne_bytes());
     out.extend_from_slice(&kind.to_ne_bytes());
     out.extend_from_slice(value);
     out.resize(out.len().next_multiple_of(4), 0);
@@ -68,7 +69,8 @@ fn address(
     valid_s: u32,
 ) -> io::Result<()> {
     let family = if ip.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
-    let mut body = vec![family as u8, prefix, 0, 0];
+    let [_, family] = short(family).to_be_bytes();
+    let mut body = vec![family, prefix, 0, 0];
     body.extend_from_slice(&interface.to_ne_bytes());
     attribute(&mut body, libc::IFA_LOCAL, &octets(ip));
     attribute(&mut body, libc::IFA_ADDRESS, &octets(ip));
@@ -78,8 +80,8 @@ fn address(
         attribute(&mut body, libc::IFA_CACHEINFO, &times);
         attribute(&mut body, libc::IFA_FLAGS, &libc::IFA_F_NODAD.to_ne_bytes());
     }
-    let flags = (flags | libc::NLM_F_REQUEST | libc::NLM_F_ACK) as u16;
-    let mut message = ((body.len() + 16) as u32).to_ne_bytes().to_vec();
+    let flags = short(flags | libc::NLM_F_REQUEST | libc::NLM_F_ACK);
+    let mut message = place(body.len() + 16).to_ne_bytes().to_vec();
     message.extend_from_slice(&kind.to_ne_bytes());
     message.extend_from_slice(&flags.to_ne_bytes());
     message.extend_from_slice(&[0; 8]);
@@ -141,9 +143,9 @@ impl Announcer {
         // value of the address.
         let sent = unsafe {
             let mut to: libc::sockaddr_ll = std::mem::zeroed();
-            to.sll_family = libc::AF_PACKET as u16;
+            to.sll_family = short(libc::AF_PACKET);
             to.sll_ifindex = index as i32;
-            let length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
+            let length = octets_of::<libc::sockaddr_ll>();
             let (fd, bytes) = (self.0.as_raw_fd(), frame.as_ptr().cast());
             libc::sendto(fd, bytes, frame.len(), 0, (&raw const to).cast(), length)
         };
@@ -179,11 +181,12 @@ fn advertisement(own: [u8; 6], ip: [u8; 16]) -> Vec<u8> {
     body.extend_from_slice(&ip);
     body.extend_from_slice(&[2, 1]); // target link-layer address
     body.extend_from_slice(&own);
-    let pseudo = [&ip[..], &all_nodes, &[0, 0, 0, body.len() as u8, 0, 0, 0, 58], &body].concat();
+    let [high, low] = index(body.len()).to_be_bytes();
+    let pseudo = [&ip[..], &all_nodes, &[0, 0, high, low, 0, 0, 0, 58], &body].concat();
     let sum = checksum(&pseudo).to_be_bytes();
     body[2..4].copy_from_slice(&sum);
     let mut frame = [ETHERNET_ALL_NODES, own].concat();
-    frame.extend_from_slice(&[0x86, 0xdd, 0x60, 0, 0, 0, 0, body.len() as u8, 58, 255]);
+    frame.extend_from_slice(&[0x86, 0xdd, 0x60, 0, 0, 0, high, low, 58, 255]);
     frame.extend_from_slice(&ip);
     frame.extend_from_slice(&all_nodes);
     frame.extend_from_slice(&body);
@@ -197,7 +200,7 @@ pub(crate) fn checksum(octets: &[u8]) -> u16 {
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
     }
-    !(sum as u16)
+    !((sum & 0xffff) as u16)
 }
 
 /// Makes the calling thread run before others (`SCHED_RR`), where that is allowed.

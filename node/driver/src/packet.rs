@@ -6,7 +6,8 @@
 //! back, or does that work and says so.
 
 use crate::control::{self, CONTROL_BYTES, Control};
-use crate::socket::{check, set};
+use crate::socket::{check, octets_of, set, short};
+use machine::narrow::{index, place};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
@@ -113,9 +114,9 @@ impl PacketSocket {
         let (mut promiscuous, mut name): (libc::packet_mreq, libc::sockaddr_ll) =
             unsafe { std::mem::zeroed() };
         promiscuous.mr_ifindex = index;
-        promiscuous.mr_type = libc::PACKET_MR_PROMISC as libc::c_ushort;
-        name.sll_family = libc::AF_PACKET as libc::c_ushort;
-        name.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
+        promiscuous.mr_type = short(libc::PACKET_MR_PROMISC);
+        name.sll_family = short(libc::AF_PACKET);
+        name.sll_protocol = short(libc::ETH_P_ALL).to_be();
         name.sll_ifindex = index;
         // SAFETY: the kernel reads both structures, with their true lengths, during the calls.
         unsafe {
@@ -124,9 +125,9 @@ impl PacketSocket {
                 libc::SOL_PACKET,
                 libc::PACKET_ADD_MEMBERSHIP,
                 (&raw const promiscuous).cast(),
-                size_of::<libc::packet_mreq>() as libc::socklen_t,
+                octets_of::<libc::packet_mreq>(),
             ))?;
-            let length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
+            let length = octets_of::<libc::sockaddr_ll>();
             check(libc::bind(raw, (&raw const name).cast(), length))?;
         }
         Ok(Self { fd })
@@ -139,7 +140,7 @@ impl PacketSocket {
     pub fn missed(&self) -> io::Result<u32> {
         // SAFETY: a structure of integers, for which all-zero is a value.
         let mut counts: libc::tpacket_stats = unsafe { std::mem::zeroed() };
-        let mut length = size_of::<libc::tpacket_stats>() as libc::socklen_t;
+        let mut length = octets_of::<libc::tpacket_stats>();
         // SAFETY: the kernel writes at most `length` bytes into the structure.
         check(unsafe {
             libc::getsockopt(
@@ -177,8 +178,7 @@ impl PacketSocket {
         let (raw, flags) = (self.fd.as_raw_fd(), libc::MSG_DONTWAIT);
         // SAFETY: each of the `count` headers points to its two parts, and these to an offload
         // and a frame with their true lengths; all outlive the call, which only reads them.
-        let sent =
-            unsafe { libc::sendmmsg(raw, headers.as_mut_ptr(), count as libc::c_uint, flags) };
+        let sent = unsafe { libc::sendmmsg(raw, headers.as_mut_ptr(), place(count), flags) };
         match check(sent) {
             Ok(sent) => Ok(sent as usize),
             Err(error) => match error.raw_os_error() {
@@ -250,7 +250,7 @@ impl PacketBatch {
             libc::recvmmsg(
                 socket.fd.as_raw_fd(),
                 self.headers.as_mut_ptr(),
-                PACKETS_MAX as libc::c_uint,
+                place(PACKETS_MAX),
                 libc::MSG_DONTWAIT,
                 std::ptr::null_mut(),
             )
@@ -277,7 +277,7 @@ impl PacketBatch {
             let tag = beside.tag.filter(|_| frame.len() >= TAG_AT);
             let (head, tail) = frame.split_at(if tag.is_some() { TAG_AT } else { frame.len() });
             let offload = Offload::read(offload);
-            let offload = if tag.is_some() { offload.moved(TAG_BYTES as u16) } else { offload };
+            let offload = if tag.is_some() { offload.moved(index(TAG_BYTES)) } else { offload };
             Some(Received { offload, head, tag, tail, arrived_ns: beside.arrived_ns })
         })
     }

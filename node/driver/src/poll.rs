@@ -1,6 +1,7 @@
 //! Waiting: epoll with nanosecond deadlines, and a waker for other threads.
 
 use crate::socket::check;
+use machine::narrow::told;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -123,7 +124,7 @@ fn wait_ns(
     events: &mut [libc::epoll_event; EVENTS_MAX],
     timeout: Option<Duration>,
 ) -> io::Result<usize> {
-    let room = EVENTS_MAX as libc::c_int;
+    let room = told(EVENTS_MAX as u64, libc::c_int::MAX);
     let coarse = match timeout {
         None => -1,
         Some(time) if time.is_zero() => 0,
@@ -145,8 +146,8 @@ fn wait_ns(
                     0usize,
                 )
             };
-            if count >= 0 {
-                return Ok(count as usize);
+            if let Ok(count) = usize::try_from(count) {
+                return Ok(count);
             }
             let error = io::Error::last_os_error();
             if error.raw_os_error() != Some(libc::ENOSYS) {

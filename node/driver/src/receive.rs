@@ -3,6 +3,7 @@
 use crate::address::{NAME_BYTES, RawAddress};
 use crate::control::{self, CONTROL_BYTES, Control};
 use crate::datagram::DatagramSocket;
+use machine::narrow::place;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
@@ -107,7 +108,7 @@ impl ReceiveBatch {
             libc::recvmmsg(
                 socket.fd(),
                 self.headers.as_mut_ptr(),
-                RECEIVE_SLOTS as libc::c_uint,
+                place(RECEIVE_SLOTS),
                 libc::MSG_DONTWAIT,
                 std::ptr::null_mut(),
             )

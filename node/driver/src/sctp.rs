@@ -2,7 +2,8 @@
 //! notifications are octets, as linux/sctp.h lays them out.
 
 use crate::control::{CONTROL_BYTES, Control};
-use crate::socket::{self, SocketOptions, check};
+use crate::socket::{self, SocketOptions, check, octets_of, short};
+use machine::narrow::{place, told};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -124,7 +125,7 @@ impl SctpSocket {
                 libc::IPPROTO_SCTP,
                 option,
                 value.as_ptr().cast(),
-                value.len() as libc::socklen_t,
+                place(value.len()),
             )
         })
         .map(drop)
@@ -135,7 +136,7 @@ impl SctpSocket {
     /// # Errors
     /// The kernel's.
     pub fn get(&self, option: i32, value: &mut [u8]) -> io::Result<usize> {
-        let mut length = value.len() as libc::socklen_t;
+        let mut length = place(value.len());
         // SAFETY: the kernel reads and writes at most as many octets as the slice has.
         check(unsafe {
             libc::getsockopt(
@@ -155,9 +156,9 @@ impl SctpSocket {
     /// The kernel's: there is one already, no route.
     pub fn connect(&self, addresses: &[SocketAddr]) -> io::Result<i32> {
         let packed: Vec<u8> = addresses.iter().flat_map(sockaddr).collect();
-        let bytes = packed.len() as libc::c_int;
+        let bytes = told(packed.len() as u64, libc::c_int::MAX);
         let mut asked = Addresses { association: 0, bytes, addresses: packed.as_ptr() };
-        let mut length = size_of::<Addresses>() as libc::socklen_t;
+        let mut length = octets_of::<Addresses>();
         // SAFETY: the kernel reads the structure and `bytes` octets at its pointer, which live
         // over the call, and writes the association's number to the structure's beginning.
         let result = check(unsafe {
@@ -183,7 +184,7 @@ impl SctpSocket {
         let mut control = Control([0; CONTROL_BYTES]);
         let mut part =
             libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
-        let octets = size_of::<SendInfo>() as u32;
+        let octets = octets_of::<SendInfo>();
         // SAFETY: `CMSG_SPACE(16)` is below CONTROL_BYTES, the buffer is aligned for the header
         // that is written to its beginning; all that the header of the message points to outlives
         // the call, which only reads it.
@@ -199,7 +200,8 @@ impl SctpSocket {
             (*message).cmsg_type = SEND_INFO;
             libc::CMSG_DATA(message).cast::<SendInfo>().write_unaligned(*info);
             let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
-            libc::sendmsg(self.fd.as_raw_fd(), &raw const header, flags) as libc::c_int
+            let sent = libc::sendmsg(self.fd.as_raw_fd(), &raw const header, flags);
+            libc::c_int::try_from(sent).unwrap_or(-1)
         })
         .map(drop)
     }
@@ -267,7 +269,7 @@ unsafe fn receive_info(header: &libc::msghdr) -> (u16, u16, u32, i32) {
 #[must_use]
 pub fn sockaddr(address: &SocketAddr) -> Vec<u8> {
     let family = if address.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
-    let mut bytes = (family as u16).to_ne_bytes().to_vec();
+    let mut bytes = short(family).to_ne_bytes().to_vec();
     bytes.extend(address.port().to_be_bytes());
     match address.ip() {
         IpAddr::V4(ip) => {

@@ -3,6 +3,7 @@
 use crate::address::RawAddress;
 use crate::control::{self, CONTROL_BYTES, Control};
 use crate::datagram::DatagramSocket;
+use machine::narrow::place;
 use std::io;
 use std::marker::PhantomData;
 use std::net::{IpAddr, SocketAddr};
@@ -126,7 +127,7 @@ impl<'a> Filling<'_, 'a> {
             libc::sendmmsg(
                 socket.fd(),
                 headers.as_mut_ptr(),
-                headers.len() as libc::c_uint,
+                place(headers.len()),
                 libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL,
             )
         };

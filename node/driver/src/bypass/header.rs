@@ -2,6 +2,7 @@
 //! IPv6 (RFC 8200 §3) without options.
 
 use crate::link::checksum;
+use machine::narrow::index;
 use std::net::IpAddr;
 
 /// Octets of an Ethernet header.
@@ -40,7 +41,7 @@ impl Ends {
         match (self.address, remote) {
             (IpAddr::V4(from), IpAddr::V4(to)) => {
                 ip[..4].copy_from_slice(&[0x45, 0, 0, 0]);
-                ip[2..4].copy_from_slice(&((V4_BYTES + octets) as u16).to_be_bytes());
+                ip[2..4].copy_from_slice(&index(V4_BYTES + octets).to_be_bytes());
                 ip[4..12].copy_from_slice(&[0, 0, DF, 0, HOPS, self.protocol, 0, 0]);
                 ip[12..16].copy_from_slice(&from.octets());
                 ip[16..20].copy_from_slice(&to.octets());
@@ -51,7 +52,7 @@ impl Ends {
             }
             (from, to) => {
                 ip[..4].copy_from_slice(&[0x60, 0, 0, 0]);
-                ip[4..6].copy_from_slice(&(octets as u16).to_be_bytes());
+                ip[4..6].copy_from_slice(&index(octets).to_be_bytes());
                 ip[6..8].copy_from_slice(&[self.protocol, HOPS]);
                 ip[8..24].copy_from_slice(&sixteen(from));
                 ip[24..40].copy_from_slice(&sixteen(to));

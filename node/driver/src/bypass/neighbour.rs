@@ -1,7 +1,8 @@
 //! What the kernel knows of the next hop: route and neighbour of a destination (rtnetlink(7)).
 
 use crate::link::{attribute, octets};
-use crate::socket::check;
+use crate::socket::{check, octets_of, short};
+use machine::narrow::place;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::IpAddr;
@@ -119,7 +120,8 @@ impl Neighbours {
     }
 
     fn ask(&mut self, destination: IpAddr) -> io::Result<Option<[u8; 6]>> {
-        let family = if destination.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 } as u8;
+        let family = if destination.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
+        let [_, family] = short(family).to_be_bytes();
         let bits = if destination.is_ipv4() { 32 } else { 128 };
         let mut route = vec![family, bits, bits, 0, 0, 0, 0, 0, 0, 0, 0, 0];
         attribute(&mut route, libc::RTA_DST, &octets(destination));
@@ -137,9 +139,9 @@ impl Neighbours {
     /// Sends one request and reads its answer, which the kernel has written when sending returns.
     fn request(&mut self, kind: u16, body: &[u8]) -> io::Result<Vec<u8>> {
         self.requests = self.requests.wrapping_add(1);
-        let mut message = ((body.len() + HEAD_BYTES) as u32).to_ne_bytes().to_vec();
+        let mut message = place(body.len() + HEAD_BYTES).to_ne_bytes().to_vec();
         message.extend_from_slice(&kind.to_ne_bytes());
-        message.extend_from_slice(&(libc::NLM_F_REQUEST as u16).to_ne_bytes());
+        message.extend_from_slice(&short(libc::NLM_F_REQUEST).to_ne_bytes());
         message.extend_from_slice(&self.requests.to_ne_bytes());
         message.extend_from_slice(&[0; 4]);
         message.extend_from_slice(body);
@@ -167,9 +169,9 @@ fn netlink(groups: u32) -> io::Result<OwnedFd> {
         let fd = check(libc::socket(libc::AF_NETLINK, kind, libc::NETLINK_ROUTE))?;
         let fd = OwnedFd::from_raw_fd(fd);
         let mut name: libc::sockaddr_nl = std::mem::zeroed();
-        name.nl_family = libc::AF_NETLINK as u16;
+        name.nl_family = short(libc::AF_NETLINK);
         name.nl_groups = groups;
-        let length = size_of::<libc::sockaddr_nl>() as libc::socklen_t;
+        let length = octets_of::<libc::sockaddr_nl>();
         check(libc::bind(fd.as_raw_fd(), (&raw const name).cast(), length))?;
         Ok(fd)
     }

@@ -29,7 +29,7 @@ fn fold(mut sum: u64) -> u16 {
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
     }
-    sum as u16
+    (sum & 0xffff) as u16
 }
 
 #[cfg(test)]

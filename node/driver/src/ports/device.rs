@@ -1,7 +1,7 @@
 //! An interface of this kernel: up and down, MTU, address, promiscuous, offloads (netdevice(7),
 //! `SIOCETHTOOL`).
 
-use crate::socket::check;
+use crate::socket::{check, short};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
@@ -109,7 +109,7 @@ impl Device {
         let flags = self.flags()?;
         let mut request = self.request();
         let flags = if on { flags | flag } else { flags & !flag };
-        request.ifr_ifru.ifru_flags = flags as libc::c_short;
+        request.ifr_ifru.ifru_flags = short(flags & 0xffff).cast_signed();
         self.call(libc::SIOCSIFFLAGS as _, &mut request)
     }
 

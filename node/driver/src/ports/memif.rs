@@ -20,6 +20,7 @@ use control::Control;
 use graph::meta::HASHED;
 use graph::{Pool, Slot};
 use hub::Rings;
+use machine::narrow;
 use queue::{Broken, Queue};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -230,7 +231,11 @@ impl Drop for MemifPort {
 /// The ring of so many that a packet takes.
 fn choose(pool: &Pool, slot: Slot, count: usize) -> u8 {
     let meta = pool.meta(slot);
-    if meta.flags & HASHED != 0 { (meta.hash as usize % count) as u8 } else { 0 }
+    if meta.flags & HASHED != 0 {
+        narrow::told(u64::from(meta.hash) % count as u64, u8::MAX)
+    } else {
+        0
+    }
 }
 
 /// Writes packets into one ring.

@@ -14,9 +14,10 @@ mod out;
 use super::counters::{Counters, ReceiveDrop};
 use super::device::{Device, Link};
 use super::{VECTOR, checksum};
-use crate::socket::{check, set};
+use crate::socket::{check, octets_of, set, short};
 use blocks::{Blocks, Frame};
 use graph::{Pool, Slot, room};
+use machine::narrow::index;
 use out::Out;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -84,7 +85,7 @@ impl PacketPort {
         set(raw, libc::SOL_PACKET, libc::PACKET_VNET_HDR, 1)?;
         set(raw, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, 1)?;
         let blocks = Blocks::new(&fd, spec.receive_mib)?;
-        bind(&fd, index, libc::ETH_P_ALL as u16)?;
+        bind(&fd, index, short(libc::ETH_P_ALL))?;
         if spec.promiscuous {
             promiscuous(&fd, index)?;
         }
@@ -133,7 +134,7 @@ impl PacketPort {
     fn missed(&self) -> io::Result<u32> {
         // SAFETY: a structure of integers, for which all-zero is a value.
         let mut counts: libc::tpacket_stats_v3 = unsafe { std::mem::zeroed() };
-        let mut length = size_of::<libc::tpacket_stats_v3>() as libc::socklen_t;
+        let mut length = octets_of::<libc::tpacket_stats_v3>();
         // SAFETY: the kernel writes at most `length` bytes into the structure.
         check(unsafe {
             libc::getsockopt(
@@ -196,7 +197,7 @@ fn put(frame: &Frame<'_>, pool: &mut Pool) -> Result<Slot, ReceiveDrop> {
         return Err(ReceiveDrop::TooLong);
     }
     let slot = pool.take().ok_or(ReceiveDrop::NoCell)?;
-    pool.meta_mut(slot).length = length as u16;
+    pool.meta_mut(slot).length = index(length);
     let bytes = pool.bytes_mut(slot);
     match tag {
         None => bytes.copy_from_slice(frame.bytes),
@@ -219,10 +220,10 @@ fn put(frame: &Frame<'_>, pool: &mut Pool) -> Result<Slot, ReceiveDrop> {
 fn bind(fd: &OwnedFd, index: libc::c_int, protocol: u16) -> io::Result<()> {
     // SAFETY: a structure of integers, for which all-zero is a value.
     let mut name: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
-    name.sll_family = libc::AF_PACKET as libc::c_ushort;
+    name.sll_family = short(libc::AF_PACKET);
     name.sll_protocol = protocol.to_be();
     name.sll_ifindex = index;
-    let length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
+    let length = octets_of::<libc::sockaddr_ll>();
     // SAFETY: the kernel reads the structure, with its true length, during the call.
     check(unsafe { libc::bind(fd.as_raw_fd(), (&raw const name).cast(), length) }).map(drop)
 }
@@ -232,7 +233,7 @@ fn promiscuous(fd: &OwnedFd, index: libc::c_int) -> io::Result<()> {
     // SAFETY: a structure of integers, for which all-zero is a value.
     let mut request: libc::packet_mreq = unsafe { std::mem::zeroed() };
     request.mr_ifindex = index;
-    request.mr_type = libc::PACKET_MR_PROMISC as libc::c_ushort;
+    request.mr_type = short(libc::PACKET_MR_PROMISC);
     // SAFETY: the kernel reads the structure, with its true length, during the call.
     check(unsafe {
         libc::setsockopt(
@@ -240,7 +241,7 @@ fn promiscuous(fd: &OwnedFd, index: libc::c_int) -> io::Result<()> {
             libc::SOL_PACKET,
             libc::PACKET_ADD_MEMBERSHIP,
             (&raw const request).cast(),
-            size_of::<libc::packet_mreq>() as libc::socklen_t,
+            octets_of::<libc::packet_mreq>(),
         )
     })
     .map(drop)

@@ -119,7 +119,9 @@ impl RingPort {
                 pool.free(slot);
                 continue;
             }
-            pool.meta_mut(slot).length = length as u16;
+            #[allow(clippy::cast_possible_truncation, reason = "it fits a cell of 16 bits")]
+            let short = length as u16;
+            pool.meta_mut(slot).length = short;
             let to = pool.bytes_mut(slot);
             // SAFETY: `send` checked that the packet lies inside the sender's region, which the
             // lane holds on to, and leaves its cell alone until `tail` has passed it. The two
@@ -168,7 +170,9 @@ impl RingPort {
     fn reclaim_to(&mut self, pool: &mut Pool, tail: u32) {
         while self.reclaimed != tail {
             let (place, _) = unpack(self.out.at(self.reclaimed).load(Relaxed));
-            pool.free(Slot((place / pool.stride()) as u32));
+            #[allow(clippy::cast_possible_truncation, reason = "a pool has fewer cells than 2³²")]
+            let slot = (place / pool.stride()) as u32;
+            pool.free(Slot(slot));
             self.reclaimed = self.reclaimed.wrapping_add(1);
         }
     }

@@ -9,8 +9,9 @@
 use super::counters::{Counters, ReceiveDrop, SendDrop};
 use super::device::{Device, Link, NAME_MAX};
 use super::{LINK_OCTETS, VECTOR};
-use crate::socket::check;
+use crate::socket::{check, short};
 use graph::{Pool, Slot, room};
+use machine::narrow::index;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -66,7 +67,7 @@ impl TapPort {
         let queues = if spec.has_queues { libc::IFF_MULTI_QUEUE } else { 0 };
         let kind = if spec.is_tun { libc::IFF_TUN } else { libc::IFF_TAP };
         let flags = kind | libc::IFF_NO_PI | queues;
-        request.ifr_ifru.ifru_flags = flags as libc::c_short;
+        request.ifr_ifru.ifru_flags = short(flags).cast_signed();
         let raw = file.as_raw_fd();
         // SAFETY: the kernel reads and writes one request, which lives over the call; the second
         // call takes a number.
@@ -91,7 +92,7 @@ impl TapPort {
         while into.len() - start < VECTOR {
             let Some(slot) = pool.take() else { break };
             let longest = room(pool.stride());
-            pool.meta_mut(slot).length = longest as u16;
+            pool.meta_mut(slot).length = index(longest);
             let Ok(length) = self.file.read(pool.bytes_mut(slot)) else {
                 // Nothing more, or the interface is down.
                 pool.free(slot);
@@ -103,7 +104,7 @@ impl TapPort {
                 pool.free(slot);
                 continue;
             }
-            pool.meta_mut(slot).length = length as u16;
+            pool.meta_mut(slot).length = index(length);
             self.counters.received.add(length);
             into.push(slot);
         }

@@ -24,7 +24,9 @@ mod umem;
 use super::counters::{Counters, ReceiveDrop, SendDrop};
 use super::device::{Device, Link};
 use super::{LINK_OCTETS, VECTOR};
+use crate::socket::octets_of;
 use graph::{Pool, Region, Slot};
+use machine::narrow::place;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::sync::Arc;
@@ -118,6 +120,7 @@ impl XdpPort {
 
     /// The cell of an address that the kernel gives back, if it had it.
     #[inline]
+    #[allow(clippy::cast_possible_truncation, reason = "lines of a pool fit 32 bits")]
     fn give_back(&mut self, address: u64) -> Option<Slot> {
         // Cells are whole lines, and the lines of a pool fit 32 bits: a shorter division.
         let line = ((address & ((1 << OFFSET_AT) - 1)) >> 6) as u32;
@@ -147,7 +150,9 @@ impl XdpPort {
                 continue;
             }
             let meta = pool.meta_mut(slot);
-            (meta.offset, meta.length) = (offset as u16, length as u16);
+            #[allow(clippy::cast_possible_truncation, reason = "both lie within a cell of 16 bits")]
+            let (offset, octets) = (offset as u16, length as u16);
+            (meta.offset, meta.length) = (offset, octets);
             self.counters.received.add(length as usize);
             into.push(slot);
         }
@@ -228,6 +233,7 @@ impl XdpPort {
         for slot in slots.drain(..) {
             let meta = pool.meta(slot);
             let (offset, length) = (usize::from(meta.offset), usize::from(meta.length));
+            let len = u32::from(meta.length);
             let why = match length {
                 _ if room == 0 => SendDrop::QueueFull,
                 _ if length > longest => SendDrop::TooLong,
@@ -237,7 +243,7 @@ impl XdpPort {
                     let addr = place as u64 | (offset as u64) << OFFSET_AT;
                     self.held[slot.0 as usize] = true;
                     let options = 0;
-                    self.socket.send.write(libc::xdp_desc { addr, len: length as u32, options });
+                    self.socket.send.write(libc::xdp_desc { addr, len, options });
                     self.counters.sent.add(length);
                     room -= 1;
                     continue;
@@ -311,7 +317,7 @@ impl XdpPort {
     fn statistics(&self) -> io::Result<libc::xdp_statistics> {
         // SAFETY: a structure of integers, for which all-zero is a value.
         let mut counts: libc::xdp_statistics = unsafe { std::mem::zeroed() };
-        let mut length = size_of::<libc::xdp_statistics>() as libc::socklen_t;
+        let mut length = octets_of::<libc::xdp_statistics>();
         // SAFETY: the kernel writes at most `length` bytes into the structure.
         crate::socket::check(unsafe {
             let (fd, what) = (self.socket.fd.as_raw_fd(), libc::XDP_STATISTICS);
@@ -356,7 +362,7 @@ impl XdpPort {
         let is_zero_copy = self.socket.is_zero_copy;
         drop(self);
         let mine = held.iter().enumerate().filter(|(_, held)| **held);
-        let mine: Vec<Slot> = mine.map(|(at, _)| Slot(at as u32)).collect();
+        let mine: Vec<Slot> = mine.map(|(at, _)| Slot(place(at))).collect();
         if is_zero_copy {
             return mine.len();
         }

@@ -6,7 +6,8 @@ use super::message::{self, Message, SECRET};
 use super::queue::Queue;
 use super::shared::Ring;
 use super::talk::Talk;
-use crate::socket::check;
+use crate::socket::{check, short};
+use machine::narrow;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -235,7 +236,7 @@ fn address(path: &Path) -> io::Result<(libc::sockaddr_un, libc::socklen_t)> {
     use std::os::unix::ffi::OsStrExt;
     // SAFETY: integers, for which all-zero is a value.
     let mut address: libc::sockaddr_un = unsafe { std::mem::zeroed() };
-    address.sun_family = libc::AF_UNIX as libc::sa_family_t;
+    address.sun_family = short(libc::AF_UNIX);
     let octets = path.as_os_str().as_bytes();
     if octets.is_empty() || octets.len() >= address.sun_path.len() {
         return Err(io::ErrorKind::InvalidInput.into());
@@ -249,7 +250,7 @@ fn address(path: &Path) -> io::Result<(libc::sockaddr_un, libc::socklen_t)> {
     }
     let closing = usize::from(!is_abstract);
     let length = std::mem::offset_of!(libc::sockaddr_un, sun_path) + octets.len() + closing;
-    Ok((address, length as libc::socklen_t))
+    Ok((address, narrow::place(length)))
 }
 
 fn connect(path: &Path) -> io::Result<OwnedFd> {

@@ -1,7 +1,7 @@
 //! The messages of memif 2.0 on its control socket: 128 octets each, some with a descriptor
 //! beside them. Numbers have the machine's order of octets.
 
-use crate::socket::check;
+use crate::socket::{check, octets_of};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
@@ -176,18 +176,18 @@ pub(super) fn send(to: &impl AsRawFd, message: &Message, beside: Option<RawFd>) 
         // space for one descriptor.
         unsafe {
             header.msg_control = room.as_mut_ptr().cast();
-            header.msg_controllen = libc::CMSG_SPACE(size_of::<RawFd>() as u32) as usize;
+            header.msg_controllen = libc::CMSG_SPACE(octets_of::<RawFd>()) as usize;
             let first = libc::CMSG_FIRSTHDR(&raw const header);
             (*first).cmsg_level = libc::SOL_SOCKET;
             (*first).cmsg_type = libc::SCM_RIGHTS;
-            (*first).cmsg_len = libc::CMSG_LEN(size_of::<RawFd>() as u32) as usize;
+            (*first).cmsg_len = libc::CMSG_LEN(octets_of::<RawFd>()) as usize;
             libc::CMSG_DATA(first).cast::<RawFd>().write_unaligned(descriptor);
         }
     }
     let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
     // SAFETY: header, part and control live over the call with their true lengths.
     let sent = unsafe { libc::sendmsg(to.as_raw_fd(), &raw const header, flags) };
-    check(sent as libc::c_int).map(drop)
+    check(libc::c_int::try_from(sent).unwrap_or(-1)).map(drop)
 }
 
 /// Receives a message and the descriptor beside it. `None`: nothing there yet.

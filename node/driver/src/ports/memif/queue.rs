@@ -9,6 +9,7 @@ use super::shared::{Descriptor, NEXT, Ring, Segment};
 use crate::ports::VECTOR;
 use crate::ports::counters::{Counters, ReceiveDrop};
 use graph::{Pool, Slot, room};
+use machine::narrow::{self, index};
 use std::sync::Arc;
 
 /// Where a side finds the buffers of descriptors.
@@ -138,7 +139,7 @@ impl Queue {
         let slot = pool.take().ok_or(ReceiveDrop::NoCell)?;
         let longest = room(pool.stride());
         let (meta, _) = pool.packet_mut(slot);
-        meta.length = longest as u16;
+        meta.length = index(longest);
         let bytes = pool.bytes_mut(slot);
         let mut length = 0;
         let mut result = Ok(());
@@ -159,7 +160,7 @@ impl Queue {
             pool.free(slot);
             return Err(why);
         }
-        pool.meta_mut(slot).length = length as u16;
+        pool.meta_mut(slot).length = index(length);
         Ok(slot)
     }
 
@@ -192,7 +193,7 @@ impl Queue {
             if here.is_empty() || !segment.write(to.offset, here) {
                 return Err(Broken);
             }
-            (to.length, to.metadata) = (here.len() as u32, 0);
+            (to.length, to.metadata) = (narrow::place(here.len()), 0);
             to.flags = if later.is_empty() { 0 } else { NEXT };
             self.ring.set_descriptor(number, to);
             pieces += 1;

@@ -83,7 +83,7 @@ impl Segment {
         if !fits || seals & libc::F_SEAL_SHRINK == 0 {
             return Err(io::ErrorKind::InvalidData.into());
         }
-        let octets = octets as usize;
+        let octets = usize::try_from(octets).map_err(io::Error::other)?;
         // SAFETY: a new mapping of a file that is as long and stays so.
         let map = unsafe {
             let access = libc::PROT_READ | libc::PROT_WRITE;

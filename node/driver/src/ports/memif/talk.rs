@@ -13,6 +13,7 @@ use super::message::{self, AddRing, Hello, Message, SECRET, VERSION};
 use super::queue::{Buffers, Queue};
 use super::shared::{Ring, Segment, forget};
 use crate::socket::check;
+use machine::narrow;
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -20,7 +21,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// Pieces of memory of one slave.
-const REGIONS_MAX: usize = 256;
+const REGIONS_MAX: u16 = 256;
 /// Messages that are looked at in one go.
 const MESSAGES_MAX: usize = 256;
 /// Ethernet, not IP.
@@ -89,7 +90,7 @@ impl Talk {
         let last = |count: usize| u16::try_from(count.max(1) - 1).unwrap_or(u16::MAX);
         Hello {
             versions: (VERSION, VERSION),
-            region_max: REGIONS_MAX as u16 - 1,
+            region_max: REGIONS_MAX - 1,
             to_slave_max: last(self.spec.rings.1),
             to_master_max: last(self.spec.rings.0),
             log2_size_max: LOG2_SIZE_MAX,
@@ -159,7 +160,9 @@ impl Talk {
     }
 
     fn add_region(&mut self, index: u16, octets: u64, fd: OwnedFd) -> Result<(), Refusal> {
-        if usize::from(index) != self.segments.len() || self.segments.len() == REGIONS_MAX {
+        if usize::from(index) != self.segments.len()
+            || self.segments.len() == usize::from(REGIONS_MAX)
+        {
             return Err("Invalid region index");
         }
         let segment = Segment::map(&fd, octets).map_err(|_| "Invalid region")?;
@@ -205,9 +208,9 @@ impl Talk {
         for (number, (is_to_master, index)) in all.enumerate() {
             let about = AddRing {
                 is_to_master,
-                index: index as u16,
+                index: narrow::index(index),
                 region: 0,
-                offset: (number * Ring::octets(log2_size)) as u32,
+                offset: narrow::place(number * Ring::octets(log2_size)),
                 log2_size,
                 private_octets: 0,
             };
@@ -237,7 +240,7 @@ impl Talk {
             let octets = self.spec.buffer_octets;
             let own = behind + (number << about.log2_size) * octets as usize;
             let buffers = if is_slave {
-                Buffers::Own { segment: Arc::clone(segment), start: own as u32, octets }
+                Buffers::Own { segment: Arc::clone(segment), start: narrow::place(own), octets }
             } else {
                 Buffers::Told(Arc::clone(&all))
             };

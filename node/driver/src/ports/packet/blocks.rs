@@ -1,7 +1,8 @@
 //! The ring of blocks (`TPACKET_V3`): the kernel fills a block with frames and hands it over; it
 //! gets it back when all of them are read.
 
-use crate::socket::check;
+use crate::socket::{check, octets_of};
+use machine::narrow::place;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr::NonNull;
@@ -69,10 +70,10 @@ impl Blocks {
         let version = libc::tpacket_versions::TPACKET_V3 as libc::c_int;
         crate::socket::set(raw, libc::SOL_PACKET, libc::PACKET_VERSION, version)?;
         let request = libc::tpacket_req3 {
-            tp_block_size: BLOCK as u32,
-            tp_block_nr: count as u32,
-            tp_frame_size: FRAME as u32,
-            tp_frame_nr: (count * BLOCK / FRAME) as u32,
+            tp_block_size: place(BLOCK),
+            tp_block_nr: place(count),
+            tp_frame_size: place(FRAME),
+            tp_frame_nr: place(count * BLOCK / FRAME),
             tp_retire_blk_tov: RETIRE_MS,
             tp_sizeof_priv: 0,
             tp_feature_req_word: 0,
@@ -84,7 +85,7 @@ impl Blocks {
                 libc::SOL_PACKET,
                 libc::PACKET_RX_RING,
                 (&raw const request).cast(),
-                size_of::<libc::tpacket_req3>() as libc::socklen_t,
+                octets_of::<libc::tpacket_req3>(),
             )
         })?;
         // SAFETY: a new mapping of as many octets as were asked for above.
@@ -165,7 +166,7 @@ fn parse(block: &[u8], place: usize) -> Option<Frame<'_>> {
     let offload = block.get(start.checked_sub(OFFLOAD)?..start)?;
     let kind = if status & TYPE_VALID != 0 { half(header, 36) } else { CUSTOMER_TAG };
     let [a, b] = kind.to_be_bytes();
-    let [c, d] = (word(header, 32) as u16).to_be_bytes();
+    let [c, d] = ((word(header, 32) & 0xffff) as u16).to_be_bytes();
     Some(Frame {
         bytes: block.get(start..start + snapped)?,
         length,

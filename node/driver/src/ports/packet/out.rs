@@ -4,6 +4,7 @@ use super::bind;
 use crate::ports::counters::{Counters, SendDrop};
 use crate::socket::{check, set};
 use graph::{Pool, Slot};
+use machine::narrow::place;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
@@ -83,7 +84,7 @@ impl Out {
         let headers = self.headers.as_mut_ptr();
         // SAFETY: each of the `count` headers points to its part, and that to a packet with its
         // true length; all outlive the call, which only reads what they point to.
-        let sent = unsafe { libc::sendmmsg(raw, headers, count as libc::c_uint, flags) };
+        let sent = unsafe { libc::sendmmsg(raw, headers, place(count), flags) };
         let error = match check(sent) {
             Ok(0) => return Err(SendDrop::QueueFull),
             Ok(sent) => return Ok(sent as usize),

@@ -10,6 +10,7 @@
 //! options, goes on to the kernel.
 
 use crate::socket::check;
+use machine::narrow::place;
 use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -138,7 +139,7 @@ fn bpf(command: libc::c_int, attributes: &[u8; ATTRIBUTES]) -> io::Result<libc::
     // keep alive over the call, with the lengths that they state.
     let result =
         unsafe { libc::syscall(libc::SYS_bpf, command, attributes.as_ptr(), attributes.len()) };
-    check(result as libc::c_int)
+    check(libc::c_int::try_from(result).unwrap_or(-1))
 }
 
 /// The same for commands that return a descriptor.
@@ -224,6 +225,7 @@ fn tests(address: IpAddr, protocol: u8) -> (usize, Vec<Test>) {
 }
 
 /// The filter, to stand before the program and its [`pass`]: leaves `r1` as it was.
+#[allow(clippy::cast_possible_truncation, reason = "dozens of instructions, the first octets")]
 fn filter(address: IpAddr, protocol: u8) -> Vec<[u8; 8]> {
     let (octets, tests) = tests(address, protocol);
     let masks = tests.iter().filter(|test| test.mask.is_some()).count();
@@ -258,7 +260,7 @@ fn load(map: &OwnedFd, filter: Vec<[u8; 8]>) -> io::Result<OwnedFd> {
     }
     let mut attributes = [0; ATTRIBUTES];
     put(&mut attributes, 0, PROGRAM_XDP);
-    put(&mut attributes, 4, program.len() as u32);
+    put(&mut attributes, 4, place(program.len()));
     put_pointer(&mut attributes, 8, program.as_ptr().cast());
     put_pointer(&mut attributes, 16, LICENCE.as_ptr());
     attributes[48..55].copy_from_slice(b"to_port");

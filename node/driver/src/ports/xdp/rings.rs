@@ -1,7 +1,7 @@
 //! The rings between this process and the kernel (Documentation/networking/af_xdp.rst): one side
 //! writes entries and moves the producer, the other reads them and moves the consumer.
 
-use crate::socket::check;
+use crate::socket::{check, octets_of};
 use std::io;
 use std::marker::PhantomData;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -70,14 +70,17 @@ impl<T: Copy> Ring<T> {
         crate::socket::set(raw, libc::SOL_XDP, which.option(), count as libc::c_int)?;
         // SAFETY: a structure of integers, for which all-zero is a value.
         let mut all: libc::xdp_mmap_offsets = unsafe { std::mem::zeroed() };
-        let mut length = size_of::<libc::xdp_mmap_offsets>() as libc::socklen_t;
+        let mut length = octets_of::<libc::xdp_mmap_offsets>();
         // SAFETY: the kernel writes at most `length` bytes into the structure.
         check(unsafe {
             let out = (&raw mut all).cast();
             libc::getsockopt(raw, libc::SOL_XDP, libc::XDP_MMAP_OFFSETS, out, &raw mut length)
         })?;
         let offsets = which.offsets(&all);
-        let octets = offsets.desc as usize + count as usize * size_of::<T>();
+        let place = |at: u64| usize::try_from(at).map_err(io::Error::other);
+        let (producer, consumer) = (place(offsets.producer)?, place(offsets.consumer)?);
+        let (flags, entries) = (place(offsets.flags)?, place(offsets.desc)?);
+        let octets = entries + count as usize * size_of::<T>();
         // SAFETY: a new mapping of the ring, of the length that its offsets say.
         let map = unsafe {
             let access = libc::PROT_READ | libc::PROT_WRITE;
@@ -88,10 +91,10 @@ impl<T: Copy> Ring<T> {
         Ok(Self {
             map: found.ok_or_else(io::Error::last_os_error)?,
             octets,
-            producer: offsets.producer as usize,
-            consumer: offsets.consumer as usize,
-            flags: offsets.flags as usize,
-            entries: offsets.desc as usize,
+            producer,
+            consumer,
+            flags,
+            entries,
             count,
             kind: PhantomData,
         })

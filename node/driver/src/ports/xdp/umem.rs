@@ -1,8 +1,9 @@
 //! The memory of a pool, known to the kernel (a UMEM), and the sockets that share it.
 
 use super::rings::{Consumer, Producer, Which};
-use crate::socket::{check, set};
+use crate::socket::{check, octets_of, set, short};
 use graph::{Pool, Region};
+use machine::narrow::place;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::{Arc, Weak};
@@ -107,7 +108,7 @@ impl Umem {
             (None, false) => libc::XDP_USE_NEED_WAKEUP,
         };
         let name = libc::sockaddr_xdp {
-            sxdp_family: libc::AF_XDP as u16,
+            sxdp_family: short(libc::AF_XDP),
             sxdp_flags: flags,
             sxdp_ifindex: interface,
             sxdp_queue_id: queue,
@@ -130,7 +131,7 @@ impl Umem {
         let mut request: libc::xdp_umem_reg = unsafe { std::mem::zeroed() };
         request.addr = self.region.start().as_ptr() as u64;
         request.len = (self.slots * self.stride) as u64;
-        request.chunk_size = self.stride as u32;
+        request.chunk_size = place(self.stride);
         request.flags = libc::XDP_UMEM_UNALIGNED_CHUNK_FLAG;
         // SAFETY: the kernel reads the structure, with its true length, during the call. It writes
         // into the memory as long as a socket lives that was made with it, and each of them holds
@@ -141,7 +142,7 @@ impl Umem {
                 libc::SOL_XDP,
                 libc::XDP_UMEM_REG,
                 (&raw const request).cast(),
-                size_of::<libc::xdp_umem_reg>() as libc::socklen_t,
+                octets_of::<libc::xdp_umem_reg>(),
             )
         })
         .map(drop)
@@ -152,7 +153,7 @@ impl Umem {
 /// child process that was forked meanwhile has begun its program: a queue that is busy is asked for
 /// again.
 fn bind(fd: &OwnedFd, name: &libc::sockaddr_xdp) -> io::Result<()> {
-    let length = size_of::<libc::sockaddr_xdp>() as libc::socklen_t;
+    let length = octets_of::<libc::sockaddr_xdp>();
     let mut tries = BIND_TRIES;
     loop {
         tries -= 1;
