@@ -1,13 +1,14 @@
 //! What a site leaves open to others: no mistake, but nothing to do unknowingly. `tandem check`
 //! says it in words, and the log does when a site starts.
 
+use crate::functions::Section;
 use crate::rights;
 use crate::site::Site;
 use crate::token;
 use config::{Diagnostic, Issue, Source};
 use std::fs;
 use std::net::SocketAddr;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 /// Everything that is open, with its place in `text`, the text of the site file `file`.
@@ -15,18 +16,18 @@ pub fn exposures(file: &Path, text: &str, site: &Site) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     process(site, &mut found);
     management(site, &mut found);
-    controllers(site, &mut found);
-    reflectors(site, &mut found);
-    gateways(site, &mut found);
-    recordings(site, &mut found);
-    forwarders(file, site, &mut found);
+    let directory = site.directory(file);
+    for Section { path, inner, .. } in site.sections() {
+        let open = inner.exposures(&directory).into_iter();
+        found.extend(open.map(|issue| issue.under(&path)));
+    }
     secrets(file, site, &mut found);
-    tokens(&site.directory(file), &mut found);
+    tokens(&directory, &mut found);
     Source::parse(text).map(|source| config::locate(&source, found)).unwrap_or_default()
 }
 
 /// Whether `udp:192.0.2.1:5060` or `192.0.2.1:8080` is reached from other machines.
-fn is_remote(listen: &str) -> bool {
+pub fn is_remote(listen: &str) -> bool {
     let bare = listen.parse::<SocketAddr>();
     let address = bare.or_else(|_| listen.split_once(':').map_or("", |(_, rest)| rest).parse());
     address.is_ok_and(|address| !address.ip().is_loopback())
@@ -64,126 +65,9 @@ fn management(site: &Site, found: &mut Vec<Issue>) {
     }
 }
 
-fn controllers(site: &Site, found: &mut Vec<Issue>) {
-    for (s, ssc) in site.ssc.iter().enumerate() {
-        for (r, realm) in ssc.realm.iter().enumerate() {
-            let path = format!("ssc[{s}].realm[{r}]");
-            let is_access = realm.side == ssc::realm::Side::Access;
-            if is_access && !realm.register_required && realm.listen.iter().any(|at| is_remote(at))
-            {
-                let what = "whoever reaches this realm makes calls: nobody has to be registered";
-                let mend = "add `register_required = true`, or keep the network private";
-                found.push(Issue::new(format!("{path}.listen"), what, mend));
-            }
-            let is_open = realm.in_dialog_source() == ssc::realm::InDialogSource::Realm;
-            if is_open && !realm.trusted && realm.listen.iter().any(|at| is_remote(at)) {
-                let what = "whoever is in this realm and has read the names of a call ends or \
-                    moves it: its requests may come from anywhere";
-                let mend = "leave it out, or write `in_dialog_source = \"address\"`";
-                found.push(Issue::new(format!("{path}.in_dialog_source"), what, mend));
-            }
-            if !realm.pass_headers.is_empty() && !realm.trusted {
-                let names = realm.pass_headers.join(", ");
-                let what = format!("what anybody writes into {names} passes as if it were true");
-                let mend = "leave it out, or remove by [[ssc.rule]] what must not pass";
-                found.push(Issue::new(format!("{path}.pass_headers"), what, mend));
-            }
-            let Some(tls) = &realm.tls else { continue };
-            if !tls.verify_servers {
-                let what = "certificates of servers are not checked: anybody may be the next hop";
-                let at = format!("{path}.tls.verify_servers");
-                found.push(Issue::new(at, what, "leave it out, and give `roots`"));
-            }
-            if let Some(what) = readable(Path::new(&tls.key)) {
-                let mend = format!("chmod 600 {}", tls.key);
-                found.push(Issue::new(format!("{path}.tls.key"), what, mend));
-            }
-        }
-    }
-}
-
-fn reflectors(site: &Site, found: &mut Vec<Issue>) {
-    let what = "its sessions are neither signed (TCP-MD5) nor bound to near routers (GTSM)";
-    let mend = "give `password_file`, or `ttl_security_hops` for a neighbour on the same link";
-    for (n, rr) in site.rr.iter().enumerate() {
-        let is_proved = |group: &rr::config::Group| {
-            group.password.is_some()
-                || group.password_file.is_some()
-                || group.ttl_security_hops.is_some()
-        };
-        for (at, group) in rr.group.iter().enumerate() {
-            if !group.ranges.is_empty() && !is_proved(group) {
-                found.push(Issue::new(format!("rr[{n}].group[{at}].ranges"), what, mend));
-            }
-        }
-        for (at, peer) in rr.peer.iter().enumerate() {
-            let group = rr.group.iter().find(|group| Some(&group.name) == peer.group.as_ref());
-            let own = peer.password.is_some()
-                || peer.password_file.is_some()
-                || peer.ttl_security_hops.is_some();
-            if !own && !group.is_some_and(is_proved) && !peer.address.is_loopback() {
-                found.push(Issue::new(format!("rr[{n}].peer[{at}].address"), what, mend));
-            }
-        }
-    }
-}
-
-fn gateways(site: &Site, found: &mut Vec<Issue>) {
-    for (n, sgc) in site.sgc.iter().enumerate() {
-        for (at, peer) in sgc.peer.iter().enumerate() {
-            let is_near = |addresses: &[std::net::IpAddr]| {
-                !addresses.is_empty() && addresses.iter().all(std::net::IpAddr::is_loopback)
-            };
-            let path = format!("sgc[{n}].peer[{at}]");
-            if peer.addresses.is_empty() {
-                let what = "whoever reaches the gateway may be this peer: it has no addresses";
-                found.push(Issue::new(format!("{path}.name"), what, "give `addresses`"));
-            }
-            let has_any = peer.screening.originating.iter().flatten().any(|code| code == "any");
-            if has_any && !is_near(&peer.addresses) {
-                let what = "this peer may send in the name of any point code";
-                let mend = "write the point codes that lie behind it";
-                found.push(Issue::new(format!("{path}.screening.originating"), what, mend));
-            }
-        }
-    }
-}
-
-fn recordings(site: &Site, found: &mut Vec<Issue>) {
-    let Some(sas) = &site.sas else { return };
-    let has_key = sas.auth_key.is_some() || sas.auth_key_file.is_some();
-    if !has_key && sas.listen.iter().any(|listen| is_remote(listen)) {
-        let what = "whoever reaches this port writes into the trails: HEP is taken without a key";
-        found.push(Issue::new("sas.listen", what, "give `auth_key_file`, or listen on 127.0.0.1"));
-    }
-}
-
-/// A forwarder of another user is controlled by both users, unless a key decides.
-fn forwarders(file: &Path, site: &Site, found: &mut Vec<Issue>) {
-    let directory = site.directory(file);
-    for (n, pe) in site.pe.iter().enumerate().filter(|(_, pe)| pe.key_file.is_none()) {
-        let socket = directory.join(format!("{}.forwarder", pe.name));
-        let Ok(about) = fs::metadata(&socket) else { continue };
-        let (owner, mode) = (about.uid(), about.permissions().mode());
-        if owner != driver::doorway::own_user() || mode & 0o066 != 0 {
-            let what = format!(
-                "no key says who controls its forwarder, whose socket is that of user {owner} \
-                 (mode {:o}): other users than this one may",
-                mode & 0o777
-            );
-            let mend = "give `key_file` here and `--key-file` to the forwarder";
-            found.push(Issue::new(format!("pe[{n}].name"), what, mend));
-        }
-    }
-}
-
 /// The site file may hold passwords; those in files of their own are refused when others read them.
 fn secrets(file: &Path, site: &Site, found: &mut Vec<Issue>) {
-    let of_group = |rr: &rr::config::Rr| rr.group.iter().any(|group| group.password.is_some());
-    let of_peer = |rr: &rr::config::Rr| rr.peer.iter().any(|peer| peer.password.is_some());
-    let in_reflectors = site.rr.iter().any(|rr| of_group(rr) || of_peer(rr));
-    let in_recordings = site.sas.as_ref().is_some_and(|sas| sas.auth_key.is_some());
-    if !in_reflectors && !in_recordings {
+    if !site.sections().iter().any(|section| section.inner.holds_passwords()) {
         return;
     }
     if let Some(what) = readable(file) {
@@ -208,7 +92,7 @@ fn tokens(directory: &Path, found: &mut Vec<Issue>) {
 }
 
 /// In words, when others than its owner read a file.
-fn readable(file: &Path) -> Option<String> {
+pub fn readable(file: &Path) -> Option<String> {
     let mode = fs::metadata(file).ok()?.permissions().mode() & 0o7777;
     let open = mode & 0o044 != 0;
     open.then(|| format!("{} has mode {mode:04o}: others read it", file.display()))
@@ -239,9 +123,8 @@ mod tests {
         let text = |key: &str| format!("{QUIET}[[pe]]\nname = \"pe1\"\n{key}");
         let named = |text: &str| {
             let site = config::read::<Site>(text).unwrap();
-            let mut found = Vec::new();
-            forwarders(&file, &site, &mut found);
-            found.len()
+            let found = exposures(&file, text, &site);
+            found.iter().filter(|it| it.path == "pe[0].name").count()
         };
         assert_eq!(named(&text("")), 0, "none stands");
         let socket = var.join("pe1.forwarder");

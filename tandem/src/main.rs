@@ -7,12 +7,11 @@
 mod arbiter;
 mod check;
 mod cli;
-mod compose;
 mod ctl;
-mod edge;
 mod emulate;
 mod exit;
 mod exposure;
+mod functions;
 mod keys;
 mod lab;
 mod man;
@@ -59,7 +58,7 @@ fn dispatch(cli: Cli) -> Result<(), Exit> {
         Command::Token(asked) => token::token(asked),
         Command::Lab(lab) => lab::lab(lab),
         Command::Sctp(asked) => sctp::sctp(&asked),
-        Command::Forwarder(asked) => edge::forwarder(asked),
+        Command::Forwarder(asked) => functions::forwarder(asked),
         Command::Demo(demo) => lab::demo(&demo),
         Command::Completion { shell } => man::completion(shell),
         Command::Reference => reference::print(),

@@ -1,18 +1,21 @@
-//! A controller that is one of a pair: its questions about the pair, its planned switchover.
+//! A function that is one of a pair: its questions about the pair, its planned switchover. The
+//! function itself answers `hand-over`: what it leaves unanswered from now on, and how many
+//! requests are under way.
 
-use crate::pool::EXCHANGE;
-use crate::supervise::{RELOAD, Supervised, Unit};
+use crate::supervise::{Supervised, Unit};
 use event::Cells;
 use oam::{Managed, PortRow, State};
 use replica::{Node, Role};
-use runtime::{Ask, AskError};
+use runtime::{Ask, AskError, Function};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Questions to a controller of a pair that change something.
-const ACTIONS: &[&str] = &["calls/terminate", "blacklist/clear", RELOAD, "switchover", EXCHANGE];
+/// The question of the node itself; nobody else asks it.
+const HAND_OVER: &str = "hand-over";
+/// The question that lets the nodes change places.
+const SWITCHOVER: &str = "switchover";
 /// Pause between two looks at a switchover.
 const LOOK: Duration = Duration::from_millis(5);
 /// Longest time for the nodes to change places once nothing is under way.
@@ -23,29 +26,30 @@ const FREEZE_MAX: Duration = Duration::from_millis(400);
 /// Pause between two looks at those.
 const FREEZE_LOOK: Duration = Duration::from_millis(1);
 
-/// A controller and its node.
-pub struct Paired {
-    /// The controller.
-    pub unit: Arc<Supervised<ssc::Controller>>,
+/// A function and its node.
+pub struct Paired<F: Function> {
+    unit: Arc<Supervised<F>>,
     /// Its place in the pair.
-    pub node: Arc<Node>,
+    node: Arc<Node>,
+    /// The number of the pair.
+    pair: u32,
+    actions: Vec<&'static str>,
     /// The thread that hands everything over before the process ends.
     leaving: Mutex<Option<JoinHandle<()>>>,
 }
 
 /// The two of them, for who hands over.
-#[derive(Clone)]
-struct Hands {
-    unit: Arc<Supervised<ssc::Controller>>,
+struct Hands<F: Function> {
+    unit: Arc<Supervised<F>>,
     node: Arc<Node>,
 }
 
-impl Hands {
+impl<F: Function> Hands<F> {
     /// Leaves requests unanswered: `nothing`, `beginnings` of calls, all `requests`; how many of
     /// those are under way.
     fn leave(&self, left: &str) -> Result<u64, AskError> {
         let params = [("left".to_owned(), left.to_owned())].into();
-        let rows = self.unit.ask(Ask { path: "hand-over".into(), params })?;
+        let rows = self.unit.ask(Ask { path: HAND_OVER.into(), params })?;
         let rows = rows.as_array().map(Vec::as_slice).unwrap_or_default();
         Ok(rows.iter().filter_map(|row| row["requests"].as_u64()).sum())
     }
@@ -114,13 +118,15 @@ impl Hands {
     }
 }
 
-impl Paired {
-    /// A controller that is one of a pair.
-    pub fn new(unit: Arc<Supervised<ssc::Controller>>, node: Arc<Node>) -> Self {
-        Self { unit, node, leaving: Mutex::default() }
+impl<F: Function> Paired<F> {
+    /// A function that is one of the pair of that number.
+    pub fn new(unit: Arc<Supervised<F>>, node: Arc<Node>, pair: u32) -> Self {
+        let own = unit.actions().iter().copied().filter(|&action| action != HAND_OVER);
+        let actions = own.chain([SWITCHOVER]).collect();
+        Self { unit, node, pair, actions, leaving: Mutex::default() }
     }
 
-    fn hands(&self) -> Hands {
+    fn hands(&self) -> Hands<F> {
         Hands { unit: Arc::clone(&self.unit), node: Arc::clone(&self.node) }
     }
 
@@ -129,14 +135,13 @@ impl Paired {
     }
 }
 
-impl Unit for Paired {
+impl<F: Function> Unit for Paired<F> {
     fn watch(&self, now: Instant) {
         self.unit.watch(now);
     }
 
     fn account(&self) -> String {
-        let replica = self.unit.present().0.replica.as_ref().map_or(0, |replica| replica.pair);
-        format!("pair-{replica}")
+        format!("pair-{}", self.pair)
     }
 
     /// Begins to leave; [`Unit::is_idle`] says when that is done.
@@ -170,7 +175,7 @@ impl Unit for Paired {
     }
 }
 
-impl Managed for Paired {
+impl<F: Function> Managed for Paired<F> {
     fn name(&self) -> String {
         self.unit.name()
     }
@@ -208,8 +213,8 @@ impl Managed for Paired {
     fn ask(&self, ask: Ask) -> Result<Value, AskError> {
         match ask.path.as_str() {
             "replica" => Ok(self.node.row()),
-            "switchover" => self.hands().switch_over(),
-            "hand-over" => Err(AskError::NotFound(ask.path)),
+            SWITCHOVER => self.hands().switch_over(),
+            HAND_OVER => Err(AskError::NotFound(ask.path)),
             "alarms" => {
                 let mut rows = self.node.alarms();
                 if let Ok(Value::Array(own)) = self.unit.ask(ask) {
@@ -221,7 +226,7 @@ impl Managed for Paired {
         }
     }
 
-    fn actions(&self) -> &'static [&'static str] {
-        ACTIONS
+    fn actions(&self) -> &[&'static str] {
+        &self.actions
     }
 }

@@ -3,10 +3,10 @@
 //! A change is a difference: functions that stay take their new section and keep their calls,
 //! what is gone ends, what is new starts. It happens as a whole or not at all.
 
-use crate::compose::{Ground, Hindrance, Part};
+use crate::functions::{Handle, ReconfigureError, Section, StartContext};
 use crate::pool::Section as PoolSection;
 use crate::probe::{probe, refusal};
-use crate::site::{Section, Site};
+use crate::site::Site;
 use crate::supervise::Unit;
 use config::{Doorway, Issue, Site as _};
 use oam::Oam;
@@ -14,15 +14,18 @@ use runtime::RuntimeError;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
+/// A function that runs, and its name.
+type Part = (String, Arc<dyn Handle>);
+
 /// The functions, in the order of the site file, and how long they may drain.
 #[derive(Clone, Default)]
 pub struct Parts {
-    list: Arc<Mutex<Vec<(String, Part)>>>,
+    list: Arc<Mutex<Vec<Part>>>,
     drain_s: Arc<AtomicU32>,
 }
 
 impl Parts {
-    fn lock(&self) -> MutexGuard<'_, Vec<(String, Part)>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<Part>> {
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -41,7 +44,7 @@ impl Parts {
 pub struct Plant {
     site: Site,
     parts: Parts,
-    ground: Ground,
+    context: StartContext,
     oam: Arc<OnceLock<Weak<Oam>>>,
 }
 
@@ -51,12 +54,11 @@ impl Plant {
     /// Starts every function of a site.
     pub fn start(
         site: &Site,
-        ground: Ground,
+        context: StartContext,
         oam: Arc<OnceLock<Weak<Oam>>>,
     ) -> Result<Self, Refusals> {
-        let (ssc, sgc, rr) = (Vec::new(), Vec::new(), Vec::new());
-        let empty = Site { ssc, sgc, rr, sas: None, ..site.clone() };
-        let mut plant = Self { site: empty, parts: Parts::default(), ground, oam };
+        let (empty, parts) = (site.without_functions(), Parts::default());
+        let mut plant = Self { site: empty, parts, context, oam };
         plant.change(site)?;
         Ok(plant)
     }
@@ -68,10 +70,9 @@ impl Plant {
 
     /// Makes the functions those of `site`, or leaves them as they are.
     fn change(&mut self, site: &Site) -> Result<(), Refusals> {
-        let site = &site.with_keys(&self.ground.directory)?;
         let sections = site.sections();
         let old = self.parts.lock().clone();
-        let wanted = |name: &str| sections.iter().any(|(_, section)| section.name() == name);
+        let wanted = |name: &str| sections.iter().any(|it| it.inner.name() == name);
         let (stay, gone): (Vec<_>, Vec<_>) = old.iter().cloned().partition(|(n, _)| wanted(n));
         // First what is gone: others may want its addresses.
         for (_, part) in &gone {
@@ -79,14 +80,14 @@ impl Plant {
         }
         let mut next = Vec::new();
         let done = reconfigure(&stay, &sections)
-            .and_then(|()| start_new(&self.ground, &stay, &sections, &mut next));
+            .and_then(|()| start_new(&self.context, &stay, &sections, &mut next));
         if let Err(issues) = done {
             self.undo(&next, &stay, &gone);
             return Err(issues);
         }
         *self.parts.lock() = in_order(stay, next, &sections);
         self.parts.drain_s.store(site.oam.drain_s, Relaxed);
-        self.ground.pool.configure(site.pool.as_ref());
+        self.context.pool.configure(site.pool.as_ref());
         self.site = site.clone();
         self.publish();
         Ok(())
@@ -94,7 +95,7 @@ impl Plant {
 
     /// Back to what ran: the new ones end, the others take their old sections, those that ended
     /// start again.
-    fn undo(&self, new: &[(String, Part)], stay: &[(String, Part)], gone: &[(String, Part)]) {
+    fn undo(&self, new: &[Part], stay: &[Part], gone: &[Part]) {
         for (_, part) in new {
             part.end();
         }
@@ -104,7 +105,7 @@ impl Plant {
         }
         let mut again = Vec::new();
         if !gone.is_empty() {
-            if let Err(issues) = start_new(&self.ground, stay, &sections, &mut again) {
+            if let Err(issues) = start_new(&self.context, stay, &sections, &mut again) {
                 tracing::error!(target: "site", ?issues, "a function did not start again");
             }
             let mut parts = self.parts.lock();
@@ -116,9 +117,9 @@ impl Plant {
     fn publish(&self) {
         let units = self.parts.units();
         let managed = units.into_iter().map(|unit| unit as Arc<dyn oam::Managed>);
-        let keeping = self.ground.pool.keeping().map(|keeping| keeping as Arc<dyn oam::Managed>);
-        let arbiter = self.ground.arbiter.clone().map(|arbiter| arbiter as Arc<dyn oam::Managed>);
-        self.ground.registry.set_functions(managed.chain(keeping).chain(arbiter).collect());
+        let keeping = self.context.pool.keeping().map(|keeping| keeping as Arc<dyn oam::Managed>);
+        let arbiter = self.context.arbiter.clone().map(|arbiter| arbiter as Arc<dyn oam::Managed>);
+        self.context.registry.set_functions(managed.chain(keeping).chain(arbiter).collect());
     }
 
     fn own_doorways(&self) -> Vec<Doorway> {
@@ -128,17 +129,17 @@ impl Plant {
 
 /// Gives every function that stays its section. Ports may move from one function to another, so
 /// that those who were refused are asked again as long as that helps.
-fn reconfigure(stay: &[(String, Part)], sections: &[(String, Section)]) -> Result<(), Refusals> {
-    let mut waiting: Vec<&(String, Part)> = stay.iter().collect();
+fn reconfigure(stay: &[Part], sections: &[Section<'_>]) -> Result<(), Refusals> {
+    let mut waiting: Vec<&Part> = stay.iter().collect();
     loop {
         let before = waiting.len();
         let mut refused = Vec::new();
         let mut issues = Vec::new();
         for entry in waiting {
-            let section = sections.iter().find(|(_, section)| section.name() == entry.0);
-            let Some((path, section)) = section else { continue };
-            if let Err(hindrance) = entry.1.configure(section) {
-                issues.push(issue(path, section, hindrance));
+            let section = sections.iter().find(|it| it.inner.name() == entry.0);
+            let Some(section) = section else { continue };
+            if let Err(hindrance) = entry.1.configure(section.inner) {
+                issues.push(issue(section, hindrance));
                 refused.push(entry);
             }
         }
@@ -153,86 +154,57 @@ fn reconfigure(stay: &[(String, Part)], sections: &[(String, Section)]) -> Resul
 }
 
 fn start_new(
-    ground: &Ground,
-    stay: &[(String, Part)],
-    sections: &[(String, Section)],
-    next: &mut Vec<(String, Part)>,
+    context: &StartContext,
+    stay: &[Part],
+    sections: &[Section<'_>],
+    next: &mut Vec<Part>,
 ) -> Result<(), Refusals> {
     // The collector first: others connect to it as soon as they start.
-    let (first, then): (Vec<_>, Vec<_>) =
-        sections.iter().partition(|(_, section)| matches!(section, Section::Sas(_)));
-    for (path, section) in first.into_iter().chain(then) {
-        if stay.iter().any(|(name, _)| name == section.name()) {
+    let (first, then): (Vec<_>, Vec<_>) = sections.iter().partition(|it| it.inner.starts_first());
+    for section in first.into_iter().chain(then) {
+        let own = section.inner.name();
+        if stay.iter().any(|(name, _)| name == own) {
             continue;
         }
-        match Part::start(section, ground) {
-            Ok(part) => next.push((section.name().to_owned(), part)),
-            Err(error) => return Err(vec![issue(path, section, error.into())]),
+        match section.inner.start(section.key, context) {
+            Ok(part) => next.push((own.to_owned(), part)),
+            Err(error) => return Err(vec![issue(section, error)]),
         }
     }
     Ok(())
 }
 
-fn in_order(
-    stay: Vec<(String, Part)>,
-    new: Vec<(String, Part)>,
-    sections: &[(String, Section)],
-) -> Vec<(String, Part)> {
-    let place = |name: &str| sections.iter().position(|(_, section)| section.name() == name);
+fn in_order(stay: Vec<Part>, new: Vec<Part>, sections: &[Section<'_>]) -> Vec<Part> {
+    let place = |name: &str| sections.iter().position(|it| it.inner.name() == name);
     let mut all: Vec<_> = stay.into_iter().chain(new).collect();
     all.sort_by_key(|(name, _)| place(name));
     all
 }
 
-/// Where in the file the runtime's refusal belongs.
-fn issue(path: &str, section: &Section, hindrance: Hindrance) -> Issue {
-    match hindrance {
-        Hindrance::Runtime(RuntimeError::Bind { listen, source, .. }) => {
-            let door = doorway_of(path, section, listen);
-            refusal(&door, &source)
+/// Where in the file a refusal belongs.
+fn issue(section: &Section<'_>, error: ReconfigureError) -> Issue {
+    let path = &section.path;
+    match error {
+        ReconfigureError::Runtime(RuntimeError::Bind { listen, source, .. }) => {
+            let mut listens = section.inner.listens().into_iter();
+            let door = listens.find(|door| door.address == listen);
+            let unnamed = Doorway { path: String::new(), datagram: false, address: listen };
+            refusal(&door.unwrap_or(unnamed), &source).under(path)
         }
-        Hindrance::Restart(key) => Issue::new(format!("{path}.{key}"), hindrance.to_string(), ""),
-        Hindrance::Prepare(why) => Issue::new(path, why, ""),
-        Hindrance::Kind => Issue::new(format!("{path}.name"), hindrance.to_string(), ""),
-        Hindrance::Runtime(error) => Issue::new(path, error.to_string(), ""),
+        ReconfigureError::Restart(key) => {
+            Issue::new(format!("{path}.{key}"), error.to_string(), "")
+        }
+        ReconfigureError::Load(issue) => issue.under(path),
+        ReconfigureError::Kind => Issue::new(format!("{path}.name"), error.to_string(), ""),
+        ReconfigureError::Prepare(_) | ReconfigureError::Runtime(_) => {
+            Issue::new(path, error.to_string(), "")
+        }
     }
-}
-
-fn doorway_of(path: &str, section: &Section, address: std::net::SocketAddr) -> Doorway {
-    let mut site = Site {
-        site: crate::site::SiteSection::default(),
-        oam: oam::Section { listen: String::new(), ..oam::Section::default() },
-        pool: None,
-        ssc: Vec::new(),
-        sgc: Vec::new(),
-        rr: Vec::new(),
-        pe: Vec::new(),
-        sas: None,
-        arbiter: None,
-    };
-    match section {
-        Section::Ssc(ssc) => site.ssc.push((**ssc).clone()),
-        Section::Sgc(sgc) => site.sgc.push((**sgc).clone()),
-        Section::Rr(rr) => site.rr.push((**rr).clone()),
-        Section::Pe(pe) => site.pe.push((**pe).clone()),
-        Section::Sas(sas) => site.sas = Some((**sas).clone()),
-    }
-    let found = site.doorways().into_iter().find(|door| door.address == address);
-    let mut door = found.unwrap_or(Doorway { path: String::new(), datagram: false, address });
-    // The lone section was number 0 of its kind.
-    let first = ["ssc[0]", "sgc[0]", "rr[0]"];
-    let rest = first.iter().find_map(|first| door.path.strip_prefix(first));
-    door.path = match rest {
-        Some(rest) => format!("{path}{rest}"),
-        None if door.path.is_empty() => path.to_owned(),
-        None => door.path,
-    };
-    door
 }
 
 impl config::Plant<Site> for Plant {
     fn check(&self, site: &Site) -> Vec<Issue> {
-        let mut issues = probe(site, &self.ground.directory, &self.own_doorways());
+        let mut issues = probe(site, &self.context.directory, &self.own_doorways());
         if site.site.directory != self.site.site.directory {
             let what = "the directory changes only with a restart of the site";
             issues.push(Issue::new("site.directory", what, ""));
@@ -240,7 +212,7 @@ impl config::Plant<Site> for Plant {
         let (old, new) = (self.site.pool.as_ref(), site.pool.as_ref());
         for (was, is) in PoolSection::link(old).into_iter().zip(PoolSection::link(new)) {
             if was != is {
-                let hindrance = Hindrance::Restart(was.0).to_string();
+                let hindrance = ReconfigureError::Restart(was.0).to_string();
                 issues.push(Issue::new(format!("pool.{}", was.0), hindrance, ""));
             }
         }

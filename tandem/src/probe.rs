@@ -1,7 +1,8 @@
 //! Whether this machine would let a site bind its addresses and read its keys.
 
+use crate::functions::Section;
 use crate::keys;
-use crate::site::{Section, Site};
+use crate::site::Site;
 use config::{Doorway, Issue, Site as _};
 use std::io;
 use std::net::{TcpListener, UdpSocket};
@@ -13,26 +14,18 @@ pub fn probe(site: &Site, directory: &Path, own: &[Doorway]) -> Vec<Issue> {
     let doorways = site.doorways();
     let others = doorways.iter().filter(|door| !own.iter().any(|held| held.conflicts(door)));
     // An address of the active node of a pair is bound ahead of its coming.
-    let is_ahead = |door: &&Doorway| site.ssc.iter().any(|ssc| ssc.holds(door.address.ip()));
+    let sections = site.sections();
+    let is_ahead = |door: &&Doorway| sections.iter().any(|it| it.inner.awaits(door.address.ip()));
     let others = others.filter(|door| !is_ahead(door));
     let mut issues: Vec<Issue> = others.filter_map(|door| bindable(door).err()).collect();
-    for (path, section) in site.sections() {
-        if let Section::Ssc(ssc) = section {
-            issues.extend(unreadable(&path, &ssc));
-            let key_file = ssc.replica.as_ref().and_then(|replica| replica.key_file.as_ref());
-            let unusable = key_file.and_then(|name| keys::read(directory, name).err());
-            issues.extend(unusable.map(|it| it.issue(format!("{path}.replica.key_file"))));
-        }
-    }
-    for (n, pe) in site.pe.iter().enumerate() {
-        let unusable = pe.key_file.as_ref().and_then(|name| keys::read(directory, name).err());
-        issues.extend(unusable.map(|it| it.issue(format!("pe[{n}].key_file"))));
+    for Section { path, inner, .. } in &sections {
+        let unusable = inner.unusable(directory).into_iter();
+        issues.extend(unusable.map(|issue| issue.under(path)));
     }
     // The keeper makes its own.
     let drawn = site.pool.as_ref().filter(|pool| pool.keeper.is_some());
     let secret = drawn.and_then(|pool| keys::text(directory, &pool.secret_file).err());
     issues.extend(secret.map(|unusable| unusable.issue("pool.secret_file")));
-    issues.extend(site.with_keys(directory).err().into_iter().flatten());
     let arbiter = site.arbiter.iter().flat_map(|arbiter| arbiter.unreadable(directory));
     issues.extend(arbiter.map(|issue| issue.under("arbiter")));
     issues
@@ -67,26 +60,4 @@ pub fn refusal(door: &Doorway, error: &io::Error) -> Issue {
         _ => (format!("{kind} {address} cannot be bound: {error}"), ""),
     };
     Issue::new(&*door.path, what, mend)
-}
-
-fn unreadable(path: &str, ssc: &ssc::config::Ssc) -> Vec<Issue> {
-    let mut issues = Vec::new();
-    for (r, realm) in ssc.realm.iter().enumerate() {
-        let Some(tls) = &realm.tls else { continue };
-        let files = [
-            ("certificate", Some(&tls.certificate)),
-            ("key", Some(&tls.key)),
-            ("roots", tls.roots.as_ref()),
-        ];
-        for (key, file) in files {
-            if let Some(file) = file
-                && let Err(error) = std::fs::File::open(file)
-            {
-                let what = format!("{file} cannot be read: {error}");
-                let path = format!("{path}.realm[{r}].tls.{key}");
-                issues.push(Issue::new(path, what, "give the path of a PEM file"));
-            }
-        }
-    }
-    issues
 }

@@ -33,14 +33,11 @@ pub fn validate(site: &Site, issues: &mut Vec<Issue>) {
     if site.site.user.is_none() {
         refuse("root cannot drop what root has", "give `user` as well");
     }
-    if !site.pe.is_empty() {
+    if has_programs(site) {
         let what = "a router's forwarder is started with the capabilities of this process";
         refuse(what, "leave it out, or keep routers in a site of their own");
     }
-    let takes_addresses = |ssc: &ssc::config::Ssc| {
-        ssc.replica.as_ref().is_some_and(|pair| !pair.addresses.is_empty())
-    };
-    if site.ssc.iter().any(takes_addresses) {
+    if site.sections().iter().any(|section| section.inner.takes_addresses()) {
         let what = "a pair takes its addresses with CAP_NET_ADMIN when the other node fails";
         refuse(what, "leave it out, or let the network move the addresses");
     }
@@ -60,7 +57,7 @@ pub fn settle(file: &Path, text: &str, site: &Site, directory: &Path) -> Result<
                 .map_err(|error| failed(&directory.display().to_string(), error))?;
             let rights = match site.site.capabilities {
                 Capabilities::Drop => Rights::UntilGivenUp,
-                Capabilities::Keep if site.pe.is_empty() => Rights::Kept,
+                Capabilities::Keep if !has_programs(site) => Rights::Kept,
                 Capabilities::Keep => Rights::Inherited,
             };
             account.become_it(rights).map_err(|error| failed("site.user", error))?;
@@ -76,7 +73,7 @@ pub fn confine(site: &Site) -> Vec<String> {
         weak.push(format!("keys may leave by a core file or a debugger: {error}"));
     }
     if site.site.filter_system_calls
-        && let Err(error) = privilege::refuse_calls(!site.pe.is_empty())
+        && let Err(error) = privilege::refuse_calls(has_programs(site))
     {
         weak.push(format!("no system call is refused: {error}"));
     }
@@ -85,7 +82,12 @@ pub fn confine(site: &Site) -> Vec<String> {
 
 /// Whether the kernel lets this process start programs: a router's forwarder.
 pub fn starts_programs(site: &Site) -> bool {
-    !site.pe.is_empty() || !site.site.filter_system_calls
+    has_programs(site) || !site.site.filter_system_calls
+}
+
+/// Whether a function of the site starts programs.
+fn has_programs(site: &Site) -> bool {
+    site.sections().iter().any(|section| section.inner.starts_programs())
 }
 
 /// Everything is open: gives up the capabilities where the site says so.

@@ -2,9 +2,9 @@
 
 use crate::arbiter::Arbiter;
 use crate::check::{self, LOCK};
-use crate::compose::Ground;
 use crate::exit::Exit;
 use crate::exposure::exposures;
+use crate::functions::StartContext;
 use crate::plant::{Parts, Plant};
 use crate::pool::Steward;
 use crate::probe::probe;
@@ -145,7 +145,7 @@ impl Running {
         let registry = Registry::new();
         let pool = Arc::new(Steward::new(site.pool.as_ref(), &directory)?);
         let arbiter = site.arbiter.as_ref().map(|section| Arbiter::start(section, &directory));
-        let ground = Ground {
+        let context = StartContext {
             directory: directory.clone(),
             registry: Arc::clone(&registry),
             pool: Arc::clone(&pool),
@@ -154,7 +154,7 @@ impl Running {
         };
         let slot = Arc::new(OnceLock::new());
         let refuse = |issues| check::refuse(file, text, issues);
-        let plant = match Plant::start(site, ground, Arc::clone(&slot)) {
+        let plant = match Plant::start(site, context, Arc::clone(&slot)) {
             Ok(plant) => plant,
             Err(issues) => return Err(refuse(issues).err().unwrap_or(Exit::Failed(String::new()))),
         };

@@ -74,7 +74,7 @@ pub trait Managed: Send + Sync {
     fn ask(&self, ask: Ask) -> Result<serde_json::Value, AskError>;
 
     /// The paths of [`Managed::ask`] that change something: only `POST` reaches them.
-    fn actions(&self) -> &'static [&'static str];
+    fn actions(&self) -> &[&'static str];
 }
 
 /// Routes that a function brings along, with their part of the API's description. The paths are

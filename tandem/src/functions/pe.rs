@@ -1,71 +1,110 @@
 //! Provider edges of a site: files of routes, the forwarder beside each, and `tandem forwarder`.
 
+use super::{Kind, StartContext, Started};
 use crate::cli::Forwarder;
-use crate::compose::{Ground, Hindrance, Part};
 use crate::exit::Exit;
 use crate::keys;
 use crate::supervise::{Nature, RELOAD, StartError, Supervised};
+use config::{Doorway, Issue};
 use forwarder::Launch;
 use pe::{FileRoute, Pe, ProviderEdge, Settings};
-use runtime::ShardSpec;
-use std::fs::File;
+use runtime::{PortSpec, ShardSpec};
+use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader};
 use std::net::IpAddr;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Questions to a router that change something.
-const ACTIONS: &[&str] = &["plane/trace", RELOAD];
 /// Routes of all files of a router at most.
 const FILE_ROUTES_MAX: usize = 16_000_000;
 /// Cells of packets of at most 1,850 octets; longer ones need larger cells.
 const SHORT_FRAME_OCTETS: u16 = 1_850;
 
-/// Starts a router.
-pub fn start(section: &Pe, ground: &Ground) -> Result<Part, StartError> {
-    let directory = ground.directory.clone();
-    let settings = settings(section, &directory).map_err(StartError::Prepare)?;
-    let launch = settings.launch.clone();
-    let hint = match ground.starts_programs {
-        true => "",
-        false => "; a site that began without routers starts no program: restart it",
-    };
-    let prepare =
-        Box::new(move || launch.ensure().map_err(|why| format!("forwarder: {why}{hint}")));
-    let spec = ShardSpec { name: section.name.clone(), ..ShardSpec::default() };
-    let nature = Nature { kind: "pe", actions: ACTIONS, prepare };
-    let unit = Supervised::start(nature, spec, Arc::new(settings), ProviderEdge::new)?;
-    Ok(Part::Pe(Arc::new(unit), directory))
-}
+impl Kind for Pe {
+    type Function = ProviderEdge;
+    const ACTIONS: &'static [&'static str] = &["plane/trace", RELOAD];
 
-/// Gives a router a new section.
-pub fn configure(
-    unit: &Supervised<ProviderEdge>,
-    directory: &Path,
-    section: &Pe,
-) -> Result<(), Hindrance> {
-    let (old, _) = unit.present();
-    let new = settings(section, directory).map_err(Hindrance::Prepare)?;
-    if let Some(key) = fixed(&old.pe, &new.pe) {
-        return Err(Hindrance::Restart(key));
+    fn name(&self) -> &str {
+        &self.name
     }
-    if *old == new {
-        return Ok(());
-    }
-    Ok(unit.configure(Arc::new(new), Vec::new())?)
-}
 
-/// The first key that says how the forwarder is started and is not the same.
-fn fixed(old: &Pe, new: &Pe) -> Option<&'static str> {
-    let keys = [
-        ("workers", old.workers == new.workers),
-        ("cores", old.cores == new.cores),
-        ("packets", old.packets == new.packets),
-        ("frame_octets", old.frame_octets == new.frame_octets),
-        ("host", old.host == new.host),
-        ("key_file", old.key_file == new.key_file),
-    ];
-    keys.into_iter().find(|(_, same)| !same).map(|(key, _)| key)
+    fn validate(&self, issues: &mut Vec<Issue>) {
+        self.validate(issues);
+    }
+
+    fn listens(&self) -> Vec<Doorway> {
+        Vec::new()
+    }
+
+    fn starts_programs(&self) -> bool {
+        true
+    }
+
+    fn unusable(&self, directory: &Path) -> Vec<Issue> {
+        let unusable = self.key_file.as_ref().and_then(|name| keys::read(directory, name).err());
+        unusable.map(|it| it.issue("key_file")).into_iter().collect()
+    }
+
+    /// A forwarder of another user is controlled by both users, unless a key decides.
+    fn exposures(&self, directory: &Path) -> Vec<Issue> {
+        let socket = directory.join(format!("{}.forwarder", self.name));
+        let about = fs::metadata(&socket).ok().filter(|_| self.key_file.is_none());
+        let Some(about) = about else { return Vec::new() };
+        let (owner, mode) = (about.uid(), about.permissions().mode());
+        if owner == driver::doorway::own_user() && mode & 0o066 == 0 {
+            return Vec::new();
+        }
+        let what = format!(
+            "no key says who controls its forwarder, whose socket is that of user {owner} \
+             (mode {:o}): other users than this one may",
+            mode & 0o777
+        );
+        vec![Issue::new("name", what, "give `key_file` here and `--key-file` to the forwarder")]
+    }
+
+    fn load(&self, directory: &Path) -> Result<Settings, Issue> {
+        settings(self, directory).map_err(|why| Issue::new("", why, ""))
+    }
+
+    fn section(config: &Settings) -> &Self {
+        &config.pe
+    }
+
+    fn ports(&self) -> Vec<PortSpec> {
+        Vec::new()
+    }
+
+    /// The keys that say how the forwarder is started.
+    fn fixed(&self, new: &Self) -> Option<&'static str> {
+        let keys = [
+            ("workers", self.workers == new.workers),
+            ("cores", self.cores == new.cores),
+            ("packets", self.packets == new.packets),
+            ("frame_octets", self.frame_octets == new.frame_octets),
+            ("host", self.host == new.host),
+            ("key_file", self.key_file == new.key_file),
+        ];
+        keys.into_iter().find(|(_, same)| !same).map(|(key, _)| key)
+    }
+
+    fn start(
+        &self,
+        key: &'static str,
+        config: Settings,
+        context: &StartContext,
+    ) -> Result<Started<Self>, StartError> {
+        let launch = config.launch.clone();
+        let hint = match context.starts_programs {
+            true => "",
+            false => "; a site that began without routers starts no program: restart it",
+        };
+        let prepare =
+            Box::new(move || launch.ensure().map_err(|why| format!("forwarder: {why}{hint}")));
+        let spec = ShardSpec { name: self.name.clone(), ..ShardSpec::default() };
+        let nature = Nature { kind: key, actions: Self::ACTIONS, prepare };
+        Ok(Supervised::start(nature, spec, Arc::new(config), ProviderEdge::new)?.into())
+    }
 }
 
 fn settings(section: &Pe, directory: &Path) -> Result<Settings, String> {

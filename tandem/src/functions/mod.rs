@@ -1,0 +1,276 @@
+//! The functions of a site: a row for each kind, a file for each.
+//!
+//! A kind is what [`Kind`] says of its section in the site file. The rest of the program sees
+//! sections ([`AnySection`]) and functions that run ([`Handle`]), whatever their kinds.
+
+mod pe;
+mod rr;
+mod running;
+mod sas;
+mod sgc;
+mod ssc;
+
+pub use pe::forwarder;
+pub use running::{Handle, ReconfigureError, Started};
+
+use crate::arbiter::Arbiter;
+use crate::pool::Steward;
+use crate::supervise::StartError;
+use config::{Doorway, Issue};
+use oam::Registry;
+use runtime::{Function, PortSpec, ShardSpec};
+use std::any::Any;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Hands the kinds to the macro `$then`: key in the site file, `Vec` or `Option`, type of the
+/// section. Another kind is another row and its file.
+macro_rules! functions {
+    ($then:ident) => {
+        $then! {
+            /// Signalling session controllers.
+            ssc: Vec<ssc::config::Ssc>,
+            /// Signalling gateways.
+            sgc: Vec<sgc::config::Sgc>,
+            /// Route reflectors.
+            rr: Vec<rr::config::Rr>,
+            /// Provider edge routers.
+            pe: Vec<pe::config::Pe>,
+            /// The service assurance server.
+            sas: Option<sas::config::Sas>,
+        }
+    };
+}
+pub(crate) use functions;
+
+/// What functions stand on.
+#[derive(Clone)]
+pub struct StartContext {
+    /// The site's directory.
+    pub directory: PathBuf,
+    /// Where functions leave their routes.
+    pub registry: Arc<Registry>,
+    /// The pool of sessions.
+    pub pool: Arc<Steward>,
+    /// The arbiter, if the site has one.
+    pub arbiter: Option<Arc<Arbiter>>,
+    /// Whether the process may start programs.
+    pub starts_programs: bool,
+}
+
+type ConfigOf<K> = <<K as Kind>::Function as Function>::Config;
+
+/// A kind of network function, by its section of the site file.
+pub trait Kind: Clone + PartialEq + Send + Sync + Sized + 'static {
+    /// What runs.
+    type Function: Function<Config: PartialEq>;
+    /// Questions to it that change something.
+    const ACTIONS: &'static [&'static str];
+    /// Whether others connect to it as soon as they start.
+    const STARTS_FIRST: bool = false;
+
+    /// The function's name.
+    fn name(&self) -> &str;
+
+    /// Pushes what the types alone cannot refuse, by paths below the section.
+    fn validate(&self, issues: &mut Vec<Issue>);
+
+    /// The addresses that it binds, by paths below the section.
+    fn listens(&self) -> Vec<Doorway>;
+
+    /// Whether it binds that address ahead of its coming: the active node of a pair has it.
+    fn awaits(&self, _address: IpAddr) -> bool {
+        false
+    }
+
+    /// Whether it moves addresses between machines, with `CAP_NET_ADMIN`.
+    fn takes_addresses(&self) -> bool {
+        false
+    }
+
+    /// Whether it starts programs: the forwarder of a router.
+    fn starts_programs(&self) -> bool {
+        false
+    }
+
+    /// Whether passwords stand in the section itself.
+    fn holds_passwords(&self) -> bool {
+        false
+    }
+
+    /// Files that it needs and that cannot be used, by paths below the section.
+    fn unusable(&self, _directory: &Path) -> Vec<Issue> {
+        Vec::new()
+    }
+
+    /// What it leaves open to others, by paths below the section.
+    fn exposures(&self, _directory: &Path) -> Vec<Issue> {
+        Vec::new()
+    }
+
+    /// What the function runs with: the section, and what its files hold.
+    ///
+    /// # Errors
+    /// What cannot be read, by its path below the section.
+    fn load(&self, directory: &Path) -> Result<ConfigOf<Self>, Issue>;
+
+    /// The section in what the function runs with.
+    fn section(config: &ConfigOf<Self>) -> &Self;
+
+    /// The ports that the runtime opens.
+    fn ports(&self) -> Vec<PortSpec>;
+
+    /// The first key that is another in `new` and changes only with a restart.
+    fn fixed(&self, new: &Self) -> Option<&'static str>;
+
+    /// Starts the function; `key` is that of the row.
+    ///
+    /// # Errors
+    /// What hinders.
+    fn start(
+        &self,
+        key: &'static str,
+        config: ConfigOf<Self>,
+        context: &StartContext,
+    ) -> Result<Started<Self>, StartError>;
+
+    /// What stands beside the shards of a running function takes the section that they have taken.
+    ///
+    /// # Errors
+    /// What hinders.
+    fn reconfigured(&self, _old: &Self, _spec: &ShardSpec) -> Result<(), StartError> {
+        Ok(())
+    }
+}
+
+/// A section of any kind. Methods without a comment are those of [`Kind`].
+pub trait AnySection: Send + Sync {
+    fn name(&self) -> &str;
+    fn validate(&self, issues: &mut Vec<Issue>);
+    fn listens(&self) -> Vec<Doorway>;
+    fn awaits(&self, address: IpAddr) -> bool;
+    fn takes_addresses(&self) -> bool;
+    fn starts_programs(&self) -> bool;
+    fn starts_first(&self) -> bool;
+    fn holds_passwords(&self) -> bool;
+    fn unusable(&self, directory: &Path) -> Vec<Issue>;
+    fn exposures(&self, directory: &Path) -> Vec<Issue>;
+
+    /// Starts the function of this section; `key` is that of its row.
+    ///
+    /// # Errors
+    /// What hinders.
+    fn start(
+        &self,
+        key: &'static str,
+        context: &StartContext,
+    ) -> Result<Arc<dyn Handle>, ReconfigureError>;
+
+    /// The section itself, for who knows its type.
+    fn as_any(&self) -> &dyn Any;
+}
+
+impl<K: Kind> AnySection for K {
+    fn name(&self) -> &str {
+        Kind::name(self)
+    }
+
+    fn validate(&self, issues: &mut Vec<Issue>) {
+        Kind::validate(self, issues);
+    }
+
+    fn listens(&self) -> Vec<Doorway> {
+        Kind::listens(self)
+    }
+
+    fn awaits(&self, address: IpAddr) -> bool {
+        Kind::awaits(self, address)
+    }
+
+    fn takes_addresses(&self) -> bool {
+        Kind::takes_addresses(self)
+    }
+
+    fn starts_programs(&self) -> bool {
+        Kind::starts_programs(self)
+    }
+
+    fn starts_first(&self) -> bool {
+        K::STARTS_FIRST
+    }
+
+    fn holds_passwords(&self) -> bool {
+        Kind::holds_passwords(self)
+    }
+
+    fn unusable(&self, directory: &Path) -> Vec<Issue> {
+        Kind::unusable(self, directory)
+    }
+
+    fn exposures(&self, directory: &Path) -> Vec<Issue> {
+        Kind::exposures(self, directory)
+    }
+
+    fn start(
+        &self,
+        key: &'static str,
+        context: &StartContext,
+    ) -> Result<Arc<dyn Handle>, ReconfigureError> {
+        let config = self.load(&context.directory).map_err(ReconfigureError::Load)?;
+        let started = Kind::start(self, key, config, context)?;
+        Ok(Arc::new(running::Running::new(started, context.directory.clone())))
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// A section and its place in the site file.
+#[derive(Clone)]
+pub struct Section<'s> {
+    /// The key of its row: `ssc`.
+    pub key: &'static str,
+    /// Its path: `ssc[0]`.
+    pub path: String,
+    /// What stands there.
+    pub inner: &'s dyn AnySection,
+}
+
+/// The sections of one row: `Vec` or `Option`.
+pub trait Sections {
+    /// Whether there are none.
+    fn is_absent(&self) -> bool;
+
+    /// Appends them.
+    fn list<'s>(&'s self, key: &'static str, all: &mut Vec<Section<'s>>);
+}
+
+impl<K: Kind> Sections for Vec<K> {
+    fn is_absent(&self) -> bool {
+        self.is_empty()
+    }
+
+    fn list<'s>(&'s self, key: &'static str, all: &mut Vec<Section<'s>>) {
+        let number =
+            |(at, inner): (usize, &'s K)| Section { key, path: format!("{key}[{at}]"), inner };
+        all.extend(self.iter().enumerate().map(number));
+    }
+}
+
+impl<K: Kind> Sections for Option<K> {
+    fn is_absent(&self) -> bool {
+        self.is_none()
+    }
+
+    fn list<'s>(&'s self, key: &'static str, all: &mut Vec<Section<'s>>) {
+        all.extend(self.iter().map(|inner| Section { key, path: key.to_owned(), inner }));
+    }
+}
+
+/// Reads `udp:127.0.0.1:5060`; what cannot be read, the section itself refuses.
+fn listen(path: String, text: &str) -> Option<Doorway> {
+    let (transport, address) = text.split_once(':')?;
+    Some(Doorway { path, datagram: transport == "udp", address: address.parse().ok()? })
+}

@@ -1,0 +1,142 @@
+//! The service assurance server of a site, its archive and its routes.
+
+use super::{Kind, StartContext, Started, listen};
+use crate::exposure::is_remote;
+use crate::keys;
+use crate::supervise::{Nature, StartError, Supervised};
+use config::{Doorway, Issue};
+use machine::narrow::index;
+use oam::Extra;
+use runtime::{Ask, AskError, PortId, PortSpec, ShardSpec};
+use sas::Archive;
+use sas::config::Sas;
+use std::path::Path;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+
+/// First segment of its routes after `/api/v1/`.
+const PREFIX: &str = "sas";
+
+impl Kind for Sas {
+    type Function = sas::Sas;
+    const ACTIONS: &'static [&'static str] = &[];
+    const STARTS_FIRST: bool = true;
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn validate(&self, issues: &mut Vec<Issue>) {
+        self.validate(issues);
+    }
+
+    fn listens(&self) -> Vec<Doorway> {
+        let listens = self.listen.iter().enumerate();
+        listens.filter_map(|(n, text)| listen(format!("listen[{n}]"), text)).collect()
+    }
+
+    fn holds_passwords(&self) -> bool {
+        self.auth_key.is_some()
+    }
+
+    fn unusable(&self, directory: &Path) -> Vec<Issue> {
+        self.load(directory).err().into_iter().collect()
+    }
+
+    fn exposures(&self, _directory: &Path) -> Vec<Issue> {
+        let has_key = self.auth_key.is_some() || self.auth_key_file.is_some();
+        if has_key || !self.listen.iter().any(|listen| is_remote(listen)) {
+            return Vec::new();
+        }
+        let what = "whoever reaches this port writes into the trails: HEP is taken without a key";
+        vec![Issue::new("listen", what, "give `auth_key_file`, or listen on 127.0.0.1")]
+    }
+
+    fn load(&self, directory: &Path) -> Result<Self, Issue> {
+        let mut section = self.clone();
+        if let Some(name) = &self.auth_key_file {
+            let keys = keys::passwords(directory, name);
+            section.auth_keys = keys.map_err(|unusable| unusable.issue("auth_key_file"))?;
+        }
+        Ok(section)
+    }
+
+    fn section(config: &Self) -> &Self {
+        config
+    }
+
+    fn ports(&self) -> Vec<PortSpec> {
+        let port = |(n, (transport, listen))| PortSpec {
+            id: PortId(index(n)),
+            name: format!("hep {}", format!("{transport:?}").to_lowercase()),
+            transport,
+            listen,
+            ..PortSpec::default()
+        };
+        self.doorways().into_iter().enumerate().map(port).collect()
+    }
+
+    fn fixed(&self, new: &Self) -> Option<&'static str> {
+        let keys =
+            [("directory", self.directory == new.directory), ("cores", self.cores == new.cores)];
+        keys.into_iter().find(|(_, same)| !same).map(|(key, _)| key)
+    }
+
+    fn start(
+        &self,
+        key: &'static str,
+        config: Self,
+        context: &StartContext,
+    ) -> Result<Started<Self>, StartError> {
+        let slot = Slot::default();
+        let unit = Arc::new(OnceLock::new());
+        let prepare = {
+            let (section, context) = (self.clone(), context.clone());
+            let (slot, unit) = (Arc::clone(&slot), Arc::clone(&unit));
+            Box::new(move || open_archive(&section, &context, &slot, &unit))
+        };
+        let nature = Nature { kind: key, actions: Self::ACTIONS, prepare };
+        let spec = ShardSpec {
+            name: self.name.clone(),
+            cores: self.cores.clone(),
+            ports: self.ports(),
+            ..ShardSpec::default()
+        };
+        let make = move |seed, config| {
+            let archive = slot.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            archive.expect("the archive is opened before each start").function(&seed, config)
+        };
+        let started: Started<Self> =
+            Supervised::start(nature, spec, Arc::new(config), make)?.into();
+        // Set once, here.
+        let _ = unit.set(Arc::downgrade(&started.unit));
+        let registry = Arc::clone(&context.registry);
+        let ended = move || registry.remove_extra(PREFIX);
+        Ok(Started { ended: Some(Box::new(ended)), ..started })
+    }
+}
+
+type Slot = Arc<Mutex<Option<Arc<Archive>>>>;
+
+/// Opens the store for the next start: an archive is filled by one function only. The old one is
+/// closed first.
+fn open_archive(
+    section: &Sas,
+    context: &StartContext,
+    slot: &Slot,
+    unit: &Arc<OnceLock<Weak<Supervised<sas::Sas>>>>,
+) -> Result<(), String> {
+    context.registry.remove_extra(PREFIX);
+    let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+    *slot = None;
+    let archive = Archive::open(section, &context.directory);
+    let archive = archive.map_err(|error| format!("the store does not open: {error}"))?;
+    let unit = Arc::clone(unit);
+    let ask = move |ask: Ask| {
+        let unit = unit.get().and_then(Weak::upgrade).ok_or(AskError::Unreachable)?;
+        oam::Managed::ask(&*unit, ask)
+    };
+    let (router, openapi) = sas::api::router(Arc::clone(&archive), Arc::new(ask));
+    context.registry.add_extra(Extra { prefix: PREFIX.into(), router, openapi });
+    *slot = Some(archive);
+    Ok(())
+}

@@ -1,0 +1,85 @@
+//! Signalling gateways of a site.
+
+use super::{Kind, StartContext, Started};
+use crate::supervise::{Nature, RELOAD, StartError, Supervised};
+use config::{Doorway, Issue};
+use runtime::{PortSpec, ShardSpec, StreamLimits};
+use sgc::config::Sgc;
+use std::net::IpAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// An association over TCP may be silent for ever; T(beat) is what finds a peer that vanished.
+const IDLE: Duration = Duration::from_secs(10 * 365 * 86_400);
+
+impl Kind for Sgc {
+    type Function = sgc::Gateway;
+    const ACTIONS: &'static [&'static str] =
+        &["m3ua/audit", "m3ua/block", "m3ua/unblock", "m3ua/activate", "m3ua/deactivate", RELOAD];
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn validate(&self, issues: &mut Vec<Issue>) {
+        self.validate(issues);
+    }
+
+    fn listens(&self) -> Vec<Doorway> {
+        let doorways = self.doorways().into_iter();
+        doorways.map(|(path, datagram, address)| Doorway { path, datagram, address }).collect()
+    }
+
+    fn exposures(&self, _directory: &Path) -> Vec<Issue> {
+        let mut found = Vec::new();
+        for (at, peer) in self.peer.iter().enumerate() {
+            let is_near =
+                !peer.addresses.is_empty() && peer.addresses.iter().all(IpAddr::is_loopback);
+            if peer.addresses.is_empty() {
+                let what = "whoever reaches the gateway may be this peer: it has no addresses";
+                found.push(Issue::new(format!("peer[{at}].name"), what, "give `addresses`"));
+            }
+            let has_any = peer.screening.originating.iter().flatten().any(|code| code == "any");
+            if has_any && !is_near {
+                let what = "this peer may send in the name of any point code";
+                let mend = "write the point codes that lie behind it";
+                found.push(Issue::new(format!("peer[{at}].screening.originating"), what, mend));
+            }
+        }
+        found
+    }
+
+    fn load(&self, _directory: &Path) -> Result<Self, Issue> {
+        Ok(self.clone())
+    }
+
+    fn section(config: &Self) -> &Self {
+        config
+    }
+
+    fn ports(&self) -> Vec<PortSpec> {
+        self.ports()
+    }
+
+    fn fixed(&self, new: &Self) -> Option<&'static str> {
+        (self.cores != new.cores).then_some("cores")
+    }
+
+    fn start(
+        &self,
+        key: &'static str,
+        config: Self,
+        _context: &StartContext,
+    ) -> Result<Started<Self>, StartError> {
+        let spec = ShardSpec {
+            name: self.name.clone(),
+            cores: self.cores.clone(),
+            ports: self.ports(),
+            streams: StreamLimits { idle_timeout: IDLE, ..StreamLimits::default() },
+            ..ShardSpec::default()
+        };
+        let nature = Nature { kind: key, actions: Self::ACTIONS, prepare: Box::new(|| Ok(())) };
+        Ok(Supervised::start(nature, spec, Arc::new(config), sgc::Gateway::new)?.into())
+    }
+}
