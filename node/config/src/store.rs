@@ -60,7 +60,17 @@ pub trait Plant<S>: Send {
 /// A plant together with the type of its site file: text in, diagnostics out.
 trait Works: Send {
     fn examine(&self, text: &str) -> Vec<Diagnostic>;
-    fn apply(&mut self, text: &str) -> Result<(), Vec<Diagnostic>>;
+
+    /// Examines the text, lets it be kept, and makes it run; what ran runs on after any failure.
+    fn change(
+        &mut self,
+        text: &str,
+        keep: &mut dyn FnMut() -> Result<(), Refused>,
+    ) -> Result<(), Refused>;
+
+    /// Makes a text run that ran before.
+    fn restore(&mut self, text: &str) -> Result<(), Vec<Diagnostic>>;
+
     fn schema(&self) -> serde_json::Value;
 }
 
@@ -69,15 +79,31 @@ struct Typed<S, P> {
     site: PhantomData<fn() -> S>,
 }
 
+impl<S: Site, P: Plant<S>> Typed<S, P> {
+    /// The site of a text that nothing hinders.
+    fn read(&self, text: &str) -> Result<S, Vec<Diagnostic>> {
+        let site = read::<S>(text)?;
+        let hindered = self.plant.check(&site);
+        if hindered.is_empty() { Ok(site) } else { Err(placed(text, hindered)) }
+    }
+}
+
 impl<S: Site, P: Plant<S>> Works for Typed<S, P> {
     fn examine(&self, text: &str) -> Vec<Diagnostic> {
-        match read::<S>(text) {
-            Ok(site) => placed(text, self.plant.check(&site)),
-            Err(found) => found,
-        }
+        self.read(text).err().unwrap_or_default()
     }
 
-    fn apply(&mut self, text: &str) -> Result<(), Vec<Diagnostic>> {
+    fn change(
+        &mut self,
+        text: &str,
+        keep: &mut dyn FnMut() -> Result<(), Refused>,
+    ) -> Result<(), Refused> {
+        let site = self.read(text).map_err(Refused::Invalid)?;
+        keep()?;
+        self.plant.apply(&site).map_err(|issues| Refused::Invalid(placed(text, issues)))
+    }
+
+    fn restore(&mut self, text: &str) -> Result<(), Vec<Diagnostic>> {
         let site = read::<S>(text)?;
         self.plant.apply(&site).map_err(|issues| placed(text, issues))
     }
@@ -386,15 +412,18 @@ impl Store {
 
     /// Keeps the text as a new revision and makes it run, or changes nothing at all.
     fn change(&mut self, now: Time, text: &str, why: Why<'_>) -> Result<(), Refused> {
-        let found = self.works.examine(text);
-        if !found.is_empty() {
-            return Err(Refused::Invalid(found));
-        }
         let entry = why.entry(self.running.revision + 1, now);
-        self.archive.keep(&entry, text)?;
-        if let Err(found) = self.works.apply(text) {
-            self.archive.forget(&[entry.revision])?;
-            return Err(Refused::Invalid(found));
+        let (archive, mut is_kept) = (&mut self.archive, false);
+        let done = self.works.change(text, &mut || {
+            archive.keep(&entry, text)?;
+            is_kept = true;
+            Ok(())
+        });
+        if let Err(refused) = done {
+            if is_kept {
+                self.archive.forget(&[entry.revision])?;
+            }
+            return Err(refused);
         }
         // What must still be confirmed stays out of the site file; what expired never was in it.
         if matches!(why.cause, Cause::Commit | Cause::Rollback)
@@ -409,7 +438,7 @@ impl Store {
 
     /// The text runs but the site file cannot be replaced: back to what ran before.
     fn undo(&mut self, revision: u64, error: io::Error) -> Refused {
-        if let Err(found) = self.works.apply(&self.running.text) {
+        if let Err(found) = self.works.restore(&self.running.text) {
             return Refused::Invalid(found);
         }
         Refused::Storage(self.archive.forget(&[revision]).err().unwrap_or(error))
