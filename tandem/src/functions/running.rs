@@ -109,3 +109,128 @@ impl<K: Kind> Handle for Running<K> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Section, Sections, StartContext, Started};
+    use super::*;
+    use crate::pool::Steward;
+    use crate::supervise::Nature;
+    use config::Doorway;
+    use runtime::{Ask, AskError, Effects, Flow, Frame, Function, In, PortId, PortSpec, ShardSpec};
+    use std::path::Path;
+
+    /// The section of a kind that is not shipped: what its author writes is this and its function.
+    #[derive(Debug, Clone, PartialEq)]
+    struct Toy {
+        name: String,
+        cores: Vec<usize>,
+        word: String,
+    }
+
+    struct Parrot(Arc<Toy>);
+
+    impl Function for Parrot {
+        type Config = Toy;
+        fn step(&mut self, _: machine::Time, _: In<'_>, _: &mut Effects) {}
+        fn tick(&mut self, _: machine::Time, _: &mut Effects) {}
+        fn deadline(&self) -> Option<machine::Time> {
+            None
+        }
+        fn configure(&mut self, _: machine::Time, new: Arc<Toy>, _: &mut Effects) {
+            self.0 = new;
+        }
+        fn frame(_: PortId, buffer: &[u8]) -> Frame {
+            Frame::Message(buffer.len())
+        }
+        fn steer(_: &Toy, _: &Flow, _: &[u8], _: u16) -> Option<u16> {
+            None
+        }
+        fn ask(
+            &mut self,
+            _: machine::Time,
+            _: &Ask,
+            _: &mut Effects,
+        ) -> Result<serde_json::Value, AskError> {
+            Ok(self.0.word.clone().into())
+        }
+        fn is_idle(&self) -> bool {
+            true
+        }
+        fn cells(&self) -> Vec<event::Cells> {
+            Vec::new()
+        }
+    }
+
+    impl Kind for Toy {
+        type Function = Parrot;
+        const ACTIONS: &'static [&'static str] = &[];
+        fn name(&self) -> &str {
+            &self.name
+        }
+        fn validate(&self, _: &mut Vec<Issue>) {}
+        fn listens(&self) -> Vec<Doorway> {
+            Vec::new()
+        }
+        fn load(&self, _: &Path) -> Result<Self, Issue> {
+            match self.word.as_str() {
+                "" => Err(Issue::new("word", "it says nothing", "give it a word")),
+                _ => Ok(self.clone()),
+            }
+        }
+        fn section(config: &Self) -> &Self {
+            config
+        }
+        fn ports(&self) -> Vec<PortSpec> {
+            Vec::new()
+        }
+        fn fixed(&self, new: &Self) -> Option<&'static str> {
+            (self.cores != new.cores).then_some("cores")
+        }
+        fn start(
+            &self,
+            key: &'static str,
+            config: Self,
+            _: &StartContext,
+        ) -> Result<Started<Self>, StartError> {
+            let nature = Nature { kind: key, actions: &[], prepare: Box::new(|| Ok(())) };
+            let spec = ShardSpec { name: self.name.clone(), ..ShardSpec::default() };
+            let make = |_, config| Parrot(config);
+            Ok(Supervised::start(nature, spec, Arc::new(config), make)?.into())
+        }
+    }
+
+    fn toy(word: &str) -> Toy {
+        Toy { name: "toy1".into(), cores: Vec::new(), word: word.into() }
+    }
+
+    #[test]
+    fn a_kind_is_its_section_and_its_function() {
+        let folder = tempfile::tempdir().unwrap();
+        let context = StartContext {
+            directory: folder.path().to_owned(),
+            registry: oam::Registry::new(),
+            pool: Arc::new(Steward::new(None, folder.path()).unwrap()),
+            arbiter: None,
+            starts_programs: false,
+        };
+        let (row, mut all) = (vec![toy("hello")], Vec::new());
+        row.list("toy", &mut all);
+        let [Section { key: "toy", path, inner }] = &all[..] else { panic!("one section") };
+        assert_eq!((path.as_str(), inner.name()), ("toy[0]", "toy1"));
+        let handle = inner.start("toy", &context).unwrap();
+        assert_eq!((handle.unit().kind(), handle.unit().name()), ("toy", "toy1".to_owned()));
+        let said = || handle.unit().ask(Ask::default()).unwrap();
+        assert_eq!(said(), "hello");
+        handle.configure(&toy("goodbye")).unwrap();
+        assert_eq!(said(), "goodbye");
+        let restart = handle.configure(&Toy { cores: vec![0], ..toy("never") }).unwrap_err();
+        assert!(matches!(restart, ReconfigureError::Restart("cores")), "{restart}");
+        let unread = handle.configure(&toy("")).unwrap_err();
+        assert!(matches!(unread, ReconfigureError::Load(issue) if issue.path == "word"));
+        let other = handle.configure(&sas::config::Sas::default()).unwrap_err();
+        assert!(matches!(other, ReconfigureError::Kind), "{other}");
+        assert_eq!(said(), "goodbye", "what is refused changes nothing");
+        handle.end();
+    }
+}
