@@ -298,7 +298,7 @@ pub struct Limits {
     /// Requests under way at the same time.
     pub relays_max: u32,
     /// Octets of memory for them: of each 1,024 and three times its length. One source (of IPv6: a
-    /// /64) has at most as much as is left.
+    /// /56) has at most as much as is left.
     pub requests_octets_max: u32,
     /// Transactions, those that only absorb retransmissions included.
     pub transactions_max: u32,
@@ -309,7 +309,7 @@ pub struct Limits {
     /// Retry-After of a 503, seconds.
     pub retry_after_s: u32,
     /// Connections of one shard over TCP and TLS. When there are as many, those make room whose
-    /// address (of IPv6: /64) has more than its share, the silent ones first.
+    /// address (of IPv6: /56) has more than its share, the silent ones first.
     pub connections_max: u32,
     /// TLS handshakes at the same time; when there are as many, the same.
     pub handshakes_max: u32,

@@ -195,7 +195,7 @@ impl Desk {
 
     /// As many as there may be are under way: those who filled the place make room, the silent ones
     /// first; several at once, so that looking for them costs less than the newcomers.
-    fn make_room(&mut self, most: usize) {
+    fn make_room(&mut self, newcomer: Source, most: usize) {
         let began = Instant::now();
         let members = self.entries.iter().enumerate().filter_map(|(key, entry)| {
             let entry = entry.as_ref()?;
@@ -206,7 +206,7 @@ impl Desk {
             let active = machine::Time::from_nanos(latest.saturating_sub(nanos(age)));
             Some(Member { key, source: entry.source, spoke: false, active })
         });
-        for at in crowd::victims(members.collect(), most) {
+        for at in crowd::victims(members.collect(), newcomer, most) {
             self.finish(at, Some(DISPLACED));
         }
     }
@@ -218,7 +218,7 @@ impl Desk {
     fn take(&mut self, job: Shaking) {
         crate::control::lock(&self.queued).give_back(&job.source, 1);
         if self.under_way() >= job.handshakes_max {
-            self.make_room((job.handshakes_max / ROOM_SHARE).max(1));
+            self.make_room(job.source, (job.handshakes_max / ROOM_SHARE).max(1));
         }
         if self.under_way() >= job.handshakes_max {
             let shaken = Shaken { conn: job.conn, outcome: Err(DISPLACED) };

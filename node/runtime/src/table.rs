@@ -8,7 +8,7 @@ use crate::spec::StreamLimits;
 use machine::narrow;
 use machine::{Duration, Time};
 use std::collections::HashMap;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 /// Bits of a connection's number: `shard | generation | place + 1`.
 const PLACE_BITS: u32 = 20;
@@ -20,6 +20,10 @@ const PLACES_MAX: usize = (1 << PLACE_BITS) - 1;
 const ALIASES_MAX: usize = 4;
 /// Far ends remembered as silent; when full, all are forgotten.
 const COLD_MAX: usize = 4_096;
+/// Sources of which it is known that they find no room …
+const CROWDED_OUT_MAX: usize = 1_024;
+/// … for so long.
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
 /// A port and a far end behind it.
 pub(crate) type Far = (PortId, SocketAddr);
@@ -47,6 +51,8 @@ pub(crate) struct Table {
     live: usize,
     by_far: HashMap<Far, ConnId>,
     cold: HashMap<Far, Cold>,
+    /// Sources that found no room, and until when they are not looked for.
+    crowded_out: HashMap<Source, Time>,
 }
 
 impl ConnId {
@@ -74,6 +80,7 @@ impl Table {
             live: 0,
             by_far: HashMap::new(),
             cold: HashMap::new(),
+            crowded_out: HashMap::new(),
         }
     }
 
@@ -86,8 +93,14 @@ impl Table {
         self.live < self.limits.connections_max.min(PLACES_MAX)
     }
 
-    /// Connections that make room for others: accepted ones that stand, by source.
-    pub(crate) fn victims(&self, most: usize) -> Vec<ConnId> {
+    /// Connections that make room for one from that address: accepted ones that stand, by source.
+    /// A source that found none is not looked for again at once, for looking costs more than
+    /// accepting.
+    pub(crate) fn victims(&mut self, now: Time, newcomer: IpAddr, most: usize) -> Vec<ConnId> {
+        let newcomer = Source::of(newcomer);
+        if self.crowded_out.get(&newcomer).is_some_and(|&until| now < until) {
+            return Vec::new();
+        }
         let connections = self.slots.iter().filter_map(|slot| slot.connection.as_deref());
         let accepted = connections.filter(|it| it.accepted && it.phase == Phase::Open);
         let members = accepted.map(|it| Member {
@@ -96,7 +109,14 @@ impl Table {
             spoke: it.spoke,
             active: it.active,
         });
-        crowd::victims(members.collect(), most)
+        let victims = crowd::victims(members.collect(), newcomer, most);
+        if victims.is_empty() {
+            if self.crowded_out.len() == CROWDED_OUT_MAX {
+                self.crowded_out.clear();
+            }
+            self.crowded_out.insert(newcomer, now + LOOK_AGAIN);
+        }
+        victims
     }
 
     /// Takes a connection and gives it its number.

@@ -154,15 +154,24 @@ impl Challenger {
         else {
             return;
         };
-        let has_room = self.realms.len() < REALMS_MAX && domain.len() <= REALM_BYTES_MAX;
-        match self.realms.iter_mut().find(|row| row.domain.eq_ignore_ascii_case(domain)) {
-            Some(row) if *row.name != *realm => row.name = realm.into(),
-            Some(_) => {}
-            None if has_room => {
-                let (domain, name) = (domain.to_ascii_lowercase().into(), realm.into());
-                self.realms.push(Realm { domain, name });
+        if domain.len() > REALM_BYTES_MAX {
+            return;
+        }
+        // The domains used last stand at the end: invented ones, of which the core may challenge
+        // any, do not keep later ones out.
+        let known = self.realms.iter().position(|row| row.domain.eq_ignore_ascii_case(domain));
+        match known {
+            Some(at) => self.realms[at..].rotate_left(1),
+            None => {
+                if self.realms.len() == REALMS_MAX {
+                    self.realms.remove(0);
+                }
+                let domain = domain.to_ascii_lowercase().into();
+                self.realms.push(Realm { domain, name: Box::default() });
             }
-            None => {}
+        }
+        if let Some(row) = self.realms.last_mut().filter(|row| *row.name != *realm) {
+            row.name = realm.into();
         }
     }
 
@@ -299,6 +308,31 @@ mod tests {
         let answer = challenged(&mut challenger, now, &held).unwrap();
         assert!(answer.contains("Digest realm=\"A, \\\"B\\\"\",nonce="), "{answer}");
         assert!(answer.contains(",stale=TRUE\r\n"), "{answer}");
+    }
+
+    #[test]
+    fn invented_domains_neither_keep_others_out_nor_put_out_those_in_use() {
+        let mut challenger = Challenger::new([1, 2]);
+        let challenge = |realm: &str| {
+            format!(
+                "SIP/2.0 401 Unauthorized\r\nVia: SIP/2.0/UDP h;branch=z9hG4bK1\r\n\
+                 From: <sip:a@b>;tag=1\r\nTo: <sip:a@b>;tag=2\r\nCall-ID: c\r\n\
+                 CSeq: 1 REGISTER\r\nWWW-Authenticate: Digest nonce=\"n\", realm=\"{realm}\"\r\n\r\n"
+            )
+        };
+        let mut learn = |domain: &str, realm: &str| {
+            let text = challenge(realm);
+            challenger.learn(domain.as_bytes(), &Message::parse(text.as_bytes()).unwrap());
+        };
+        for n in 0..2 * REALMS_MAX {
+            learn("old.example", "old");
+            learn(&format!("{n}.invented"), "x");
+        }
+        learn("example.com", "new");
+        learn("old.example", "renamed");
+        assert_eq!(challenger.realms.len(), REALMS_MAX);
+        assert_eq!(challenger.realm(b"example.com"), b"new");
+        assert_eq!(challenger.realm(b"OLD.example"), b"renamed");
     }
 
     #[test]

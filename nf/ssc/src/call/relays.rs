@@ -85,11 +85,11 @@ impl Relays {
         self.octets
     }
 
-    /// An IPv4 address or an IPv6 /64.
+    /// An IPv4 address or an IPv6 /56.
     fn source(&self, address: IpAddr) -> usize {
         let number = match address.to_canonical() {
             IpAddr::V4(address) => address.to_bits().into(),
-            IpAddr::V6(address) => halves(address.to_bits())[1],
+            IpAddr::V6(address) => halves(address.to_bits())[1] >> 8,
         };
         slot(number.wrapping_mul(self.secret) >> (u64::BITS - SOURCES.ilog2()), SOURCES)
     }
