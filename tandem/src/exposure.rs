@@ -196,6 +196,21 @@ mod tests {
     }
 
     #[test]
+    fn a_peer_of_another_as_without_a_policy_is_named() {
+        let peer = |keys: &str| {
+            format!(
+                "{QUIET}[[rr]]\nname = \"rr1\"\nasn = 65000\nidentifier = \"192.0.2.1\"\n\
+                 [[rr.peer]]\nname = \"far\"\naddress = \"192.0.2.9\"\n\
+                 ttl_security_hops = 1\n{keys}"
+            )
+        };
+        assert_eq!(paths(&peer("asn = 65001\n")), ["rr[0].peer[0].name"]);
+        for told in ["asn = 65000\n", "asn = 65001\ndefault_policy = \"accept\"\n"] {
+            assert_eq!(paths(&peer(told)), Vec::<String>::new(), "{told}");
+        }
+    }
+
+    #[test]
     fn each_exposure_is_named_with_its_place() {
         let text = format!(
             "{QUIET}core_dumps = true\nfilter_system_calls = false\n[oam]\n\

@@ -48,7 +48,11 @@ pub fn token(asked: TokenCommand) -> Result<(), Exit> {
         }
         TokenCommand::List { site, output } => list(&of_site(&site)?, output),
         TokenCommand::Revoke { site, name } => {
-            of_site(&site)?.revoke(&name).map_err(|error| failed(&name, &error))
+            let missing = format!("there is no token `{name}`: `tandem token list` names them");
+            of_site(&site)?.revoke(&name).map_err(|error| match error.kind() {
+                std::io::ErrorKind::NotFound => Exit::Failed(missing),
+                _ => failed(&name, &error),
+            })
         }
     }
 }

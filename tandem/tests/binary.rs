@@ -580,6 +580,11 @@ fn the_commands_on_tokens_do_what_the_page_says() {
         "{said}"
     );
 
+    // Asked of every function as well: what one refuses is not nothing.
+    let refused = site.ctl(&["--token", new, "calls"]);
+    assert_eq!(refused.status.code(), Some(1), "{}", words(&refused.stdout));
+    assert!(words(&refused.stderr).contains("this needs operator"));
+
     let of_site =
         |more: &[&str]| tandem(&[&["token", more[0], file.to_str().unwrap()], &more[1..]].concat());
     let again = of_site(&["new", "--role", "operator", "--name", "prometheus"]);

@@ -95,14 +95,7 @@ pub(crate) fn is_missed(peer: &Peer) -> bool {
 
 /// What is refused of a peer's session since no policy is named (RFC 8212).
 pub(crate) fn refused_by_default(peer: &Peer) -> Option<String> {
-    let is_internal = peer.negotiated.as_ref()?.is_internal();
-    let way = match (&peer.speaker.import, &peer.speaker.export) {
-        _ if !peer.speaker.refuses(is_internal) => return None,
-        (None, None) => "no route is taken or told: neither `import` nor `export` names a policy",
-        (None, Some(_)) => "no route is taken: `import` names no policy",
-        (Some(_), None) => "no route is told: `export` names no policy",
-        (Some(_), Some(_)) => return None,
-    };
+    let way = peer.speaker.refused_by_default(peer.negotiated.as_ref()?.is_internal())?;
     Some(format!("{way} (RFC 8212); name one, or say default_policy = \"accept\""))
 }
 

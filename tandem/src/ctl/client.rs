@@ -98,6 +98,18 @@ impl Client {
         parsed(&self.text(path)?)
     }
 
+    /// The JSON of an answer; `None` when there is nothing of that path.
+    ///
+    /// # Errors
+    /// As [`Client::text`].
+    pub fn find(&self, path: &str) -> Result<Option<Value>, Exit> {
+        let answer = self.send(Method::GET, path, "", "")?;
+        if answer.status == 404 {
+            return Ok(None);
+        }
+        parsed(&self.checked(answer)?).map(Some)
+    }
+
     /// Posts JSON.
     ///
     /// # Errors

@@ -192,9 +192,12 @@ pub fn asked(
     let mut rows = Vec::new();
     for name in names {
         let path = format!("/api/v1/functions/{}/{about}", segment(&name));
-        let answer = match client.get(&path) {
-            Err(Exit::Failed(_)) if function.is_none() => continue,
-            other => other?,
+        let answer = match &function {
+            Some(_) => client.get(&path)?,
+            None => match client.find(&path)? {
+                Some(answer) => answer,
+                None => continue, // a function of another kind
+            },
         };
         for mut row in array(&answer).iter().cloned() {
             if row.is_object() {

@@ -104,7 +104,8 @@ pub trait Kind: Clone + PartialEq + Send + Sync + Sized + 'static {
         Vec::new()
     }
 
-    /// What it leaves open to others, by paths below the section.
+    /// What it leaves open to others, or refuses though its author may not know, by paths below the
+    /// section.
     fn exposures(&self, _directory: &Path) -> Vec<Issue> {
         Vec::new()
     }

@@ -64,6 +64,11 @@ impl Kind for Rr {
                 found.push(Issue::new(format!("peer[{at}].address"), what, mend));
             }
         }
+        let mend = "name a policy, or say `default_policy = \"accept\"`";
+        let refused = self.refused_by_default().into_iter();
+        found.extend(refused.map(|(at, what)| {
+            Issue::new(format!("peer[{at}].name"), format!("{what} (RFC 8212)"), mend)
+        }));
         found
     }
 

@@ -97,6 +97,21 @@ pub(crate) enum Change {
     Reset,
 }
 
+impl Rr {
+    /// Peers of another AS of which something is refused since no policy is named (RFC 8212), by
+    /// their numbers: what, in words.
+    #[must_use]
+    pub fn refused_by_default(&self) -> Vec<(usize, &'static str)> {
+        let peers = self.peer.iter().enumerate();
+        let of_others =
+            peers.filter(|(_, it)| matches!(self.manner(it).peer_as(self.asn), PeerAs::Is(_)));
+        let refused = of_others.filter_map(|(n, peer)| {
+            Some((n, Speaker::of_peer(self, peer).refused_by_default(false)?))
+        });
+        refused.collect()
+    }
+}
+
 impl Speaker {
     /// A configured peer.
     pub(crate) fn of_peer(rr: &Rr, peer: &Peer) -> Self {
@@ -162,6 +177,19 @@ impl Speaker {
         match self.default_policy {
             Some(default) => default == DefaultPolicy::Refuse,
             None => !is_internal,
+        }
+    }
+
+    /// What is refused since no policy is named.
+    pub(crate) fn refused_by_default(&self, is_internal: bool) -> Option<&'static str> {
+        match (&self.import, &self.export) {
+            _ if !self.refuses(is_internal) => None,
+            (None, None) => {
+                Some("no route is taken or told: neither `import` nor `export` names a policy")
+            }
+            (None, Some(_)) => Some("no route is taken: `import` names no policy"),
+            (Some(_), None) => Some("no route is told: `export` names no policy"),
+            (Some(_), Some(_)) => None,
         }
     }
 
