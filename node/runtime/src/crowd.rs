@@ -1,7 +1,7 @@
 //! Who fills a table that is full. Accepted connections count for their source, an IPv4 address or
-//! an IPv6 /56 (a site is given one or a /48, RFC 6177 §2, and could open a connection from each of
-//! 65,536 /64s). What is full makes room at the cost of the sources that have more than their share:
-//! those that have said nothing go first, then those that have been idle longest.
+//! an IPv6 /56 (a site is given one or a /48, RFC 6177 §2, and could open a connection from each
+//! of 65,536 /64s). What is full makes room at the cost of the sources that have more than their
+//! share: those that have said nothing go first, then those that have been idle longest.
 
 use machine::Time;
 use std::collections::HashMap;

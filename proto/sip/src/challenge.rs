@@ -317,7 +317,8 @@ mod tests {
             format!(
                 "SIP/2.0 401 Unauthorized\r\nVia: SIP/2.0/UDP h;branch=z9hG4bK1\r\n\
                  From: <sip:a@b>;tag=1\r\nTo: <sip:a@b>;tag=2\r\nCall-ID: c\r\n\
-                 CSeq: 1 REGISTER\r\nWWW-Authenticate: Digest nonce=\"n\", realm=\"{realm}\"\r\n\r\n"
+                 CSeq: 1 REGISTER\r\nWWW-Authenticate: Digest nonce=\"n\", \
+                 realm=\"{realm}\"\r\n\r\n"
             )
         };
         let mut learn = |domain: &str, realm: &str| {
