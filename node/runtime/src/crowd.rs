@@ -33,8 +33,8 @@ pub(crate) struct Member<K> {
 }
 
 /// Up to `most` members that make room for a newcomer: of sources above their share, and none of
-/// them falls below it. The newcomer's source has a share as well, or a single source that fills the
-/// room would be at its own. The share of those that never spoke is of what then remains, so
+/// them falls below it. The newcomer's source has a share as well, or a single source that fills
+/// the room would be at its own. The share of those that never spoke is of what then remains, so
 /// that where a few sources have all of it in equal parts, who looks for room need not look again
 /// at once. Where every source has one, those that never spoke.
 pub(crate) fn victims<K: Copy>(
