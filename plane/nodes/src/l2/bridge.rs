@@ -20,8 +20,8 @@ pub(crate) struct Member {
     pub(crate) port: u32,
     /// Of a pseudowire: the hop that its frames leave by.
     pub(crate) hop: u32,
-    /// Its domain, or 0.
-    pub(crate) bridge: u16,
+    /// Its domain, of 16 bits ([`number`]), or 0.
+    pub(crate) bridge: u32,
     /// Members of one group (not 0) do not talk to each other (RFC 4762 §4.4).
     pub(crate) group: u8,
     /// Of an interface: tags on its frames.
@@ -74,10 +74,10 @@ impl Bridges {
         interfaces: &BTreeMap<u32, Interface>,
     ) -> Self {
         let mut made = Self::default();
-        let mut by_domain: BTreeMap<u16, Vec<Member>> = BTreeMap::new();
+        let mut by_domain: BTreeMap<u32, Vec<Member>> = BTreeMap::new();
         for interface in interfaces.values() {
             if let Mode::Bridged { bridge, split_horizon, .. } = interface.mode {
-                let (port, bridge) = (interface.index, number(bridge));
+                let (port, bridge) = (interface.index, number(bridge).into());
                 let tags =
                     u8::from(interface.outer.is_some()) + u8::from(interface.inner.is_some());
                 let member =
@@ -86,7 +86,7 @@ impl Bridges {
                 by_domain.entry(bridge).or_default().push(member);
             }
             if let Mode::BridgeRouted { bridge, .. } = interface.mode {
-                let (port, bridge) = (interface.index, number(bridge));
+                let (port, bridge) = (interface.index, number(bridge).into());
                 let member = Member { port, bridge, routed: true, ..Member::default() };
                 place(&mut made.interfaces, port, member);
                 by_domain.entry(bridge).or_default().push(member);
@@ -94,13 +94,13 @@ impl Bridges {
         }
         for (wire, hop) in pseudowires.values() {
             let port = PSEUDOWIRE + wire.pseudowire;
-            let (bridge, group) = (number(wire.bridge), wire.split_horizon);
+            let (bridge, group) = (number(wire.bridge).into(), wire.split_horizon);
             let member = Member { port, hop: *hop, bridge, group, ..Member::default() };
             place(&mut made.pseudowires, wire.pseudowire, member);
             by_domain.entry(bridge).or_default().push(member);
         }
         for bridge in bridges.values() {
-            let mut members = by_domain.remove(&number(bridge.bridge)).unwrap_or_default();
+            let mut members = by_domain.remove(&bridge.bridge).unwrap_or_default();
             members.truncate(MEMBERS_MAX);
             let domain = Domain {
                 first: narrow::place(made.members.len()),
@@ -116,8 +116,8 @@ impl Bridges {
     }
 
     #[inline]
-    pub(crate) fn domain(&self, bridge: u16) -> Option<&Domain> {
-        self.domains.get(usize::from(bridge)).filter(|domain| domain.there)
+    pub(crate) fn domain(&self, bridge: u32) -> Option<&Domain> {
+        self.domains.get(bridge as usize).filter(|domain| domain.there)
     }
 
     #[inline]

@@ -82,7 +82,7 @@ impl Batch {
     #[inline]
     fn add(&mut self, slot: Slot, member: Member, frame: &[u8; 12]) {
         let at = self.count;
-        let bridge = member.bridge;
+        let bridge = (member.bridge & 0xffff) as u16;
         let [a, b, c, d, e, f, g, h, i, j, k, l] = *frame;
         self.slots[at] = slot;
         self.members[at] = member;
