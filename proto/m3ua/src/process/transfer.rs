@@ -4,8 +4,8 @@
 use super::complaint::Complaint;
 use super::{Member, MemberState, Process, Server};
 use crate::codec::{
-    Data, ErrorCode, MessageType, PAYLOAD_BYTES_MAX, ProtocolData,
-    RoutingContext, ServerState, TrafficMode,
+    Data, ErrorCode, MessageType, PAYLOAD_BYTES_MAX, ProtocolData, RoutingContext, ServerState,
+    TrafficMode,
 };
 use crate::effects::{Indication, Out, Transfer};
 use crate::facts::Fact;
