@@ -33,7 +33,7 @@ impl Announced {
     }
 
     /// The class to which a path was announced; zero for none.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn class(&self, entry: u32, path_id: u32) -> u32 {
         let at = entry as usize;
         match self {

@@ -52,8 +52,7 @@ impl Desk<'_> {
     fn is_loop(&self, attributes: &[u8]) -> bool {
         let all = Attributes::new(attributes);
         let path = AsPath::new(all.value(AttributeType::AsPath).unwrap_or_default(), true);
-        let own = path.iter().filter(|asn| *asn == self.own.asn);
-        if own.count() > usize::from(self.peer.neighbour.allow_own_as) {
+        if path.count(self.own.asn) > usize::from(self.peer.neighbour.allow_own_as) {
             return true;
         }
         if self.peer.neighbour.kind == Kind::External {

@@ -288,6 +288,7 @@ impl<K: Key> Table<K> {
     }
 
     /// Puts a path in front of the others of its set.
+    #[inline]
     fn hang(&mut self, path: u32) {
         let set = self.sets.get_mut(self.paths[path as usize].set);
         let first = std::mem::replace(&mut set.first, path);

@@ -131,7 +131,10 @@ impl<'a> AsPath<'a> {
             let Some(octets) = self.octets.get(at + HEAD_BYTES..end) else {
                 return Err(Malformed::new(at + 1, "the segment is cut off", spec));
             };
-            let zero = octets.chunks_exact(self.width).position(|it| it.iter().all(|o| *o == 0));
+            let zero = match self.width {
+                4 => octets.as_chunks::<4>().0.iter().position(|it| *it == [0; 4]),
+                width => octets.chunks_exact(width).position(|it| it.iter().all(|o| *o == 0)),
+            };
             if let Some(index) = zero {
                 let at = at + HEAD_BYTES + index * self.width;
                 return Err(Malformed::new(at, "AS 0 stands in the path", "RFC 7607 §2"));
@@ -150,6 +153,18 @@ impl<'a> AsPath<'a> {
     /// Every AS in it.
     pub fn iter(&self) -> impl Iterator<Item = Asn> + use<'a> {
         self.segments().flat_map(|segment| segment.iter())
+    }
+
+    /// How often `asn` is in it.
+    #[must_use]
+    #[inline]
+    pub fn count(&self, asn: Asn) -> usize {
+        let own = asn.to_be_bytes();
+        let of_segment = |segment: Segment<'_>| match segment.width {
+            4 => segment.octets.as_chunks::<4>().0.iter().filter(|it| **it == own).count(),
+            _ => segment.iter().filter(|it| *it == asn).count(),
+        };
+        self.segments().map(of_segment).sum()
     }
 
     /// Whether `asn` is in it.
