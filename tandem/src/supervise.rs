@@ -73,6 +73,13 @@ pub struct Nature {
     pub prepare: Prepare,
 }
 
+impl Nature {
+    /// A function that stands on nothing but its ports.
+    pub fn new(kind: &'static str, actions: &'static [&'static str]) -> Self {
+        Self { kind, actions, prepare: Box::new(|| Ok(())) }
+    }
+}
+
 /// Why a function does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {

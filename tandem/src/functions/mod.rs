@@ -270,6 +270,11 @@ impl<K: Kind> Sections for Option<K> {
     }
 }
 
+/// The first of the keys that is not the same.
+fn first_changed<const N: usize>(keys: [(&'static str, bool); N]) -> Option<&'static str> {
+    keys.into_iter().find(|(_, is_same)| !is_same).map(|(key, _)| key)
+}
+
 /// Reads `udp:127.0.0.1:5060`; what cannot be read, the section itself refuses.
 fn listen(path: String, text: &str) -> Option<Doorway> {
     let (transport, address) = text.split_once(':')?;

@@ -1,6 +1,6 @@
 //! Provider edges of a site: files of routes, the forwarder beside each, and `tandem forwarder`.
 
-use super::{Kind, StartContext, Started};
+use super::{Kind, StartContext, Started, first_changed};
 use crate::cli::Forwarder;
 use crate::exit::Exit;
 use crate::keys;
@@ -77,15 +77,14 @@ impl Kind for Pe {
 
     /// The keys that say how the forwarder is started.
     fn fixed(&self, new: &Self) -> Option<&'static str> {
-        let keys = [
+        first_changed([
             ("workers", self.workers == new.workers),
             ("cores", self.cores == new.cores),
             ("packets", self.packets == new.packets),
             ("frame_octets", self.frame_octets == new.frame_octets),
             ("host", self.host == new.host),
             ("key_file", self.key_file == new.key_file),
-        ];
-        keys.into_iter().find(|(_, same)| !same).map(|(key, _)| key)
+        ])
     }
 
     fn start(

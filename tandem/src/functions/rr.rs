@@ -1,6 +1,6 @@
 //! Route reflectors of a site: their passwords in files, their recordings.
 
-use super::{Kind, StartContext, Started};
+use super::{Kind, StartContext, Started, first_changed};
 use crate::record::Recording;
 use crate::supervise::{Nature, RELOAD, StartError, Supervised};
 use config::{Doorway, Issue};
@@ -94,12 +94,11 @@ impl Kind for Rr {
     }
 
     fn fixed(&self, new: &Self) -> Option<&'static str> {
-        let keys = [
+        first_changed([
             ("shards", self.shards == new.shards),
             ("cores", self.cores == new.cores),
             ("mrt", self.mrt == new.mrt),
-        ];
-        keys.into_iter().find(|(_, same)| !same).map(|(key, _)| key)
+        ])
     }
 
     fn start(
@@ -122,7 +121,7 @@ impl Kind for Rr {
             },
             ..ShardSpec::default()
         };
-        let nature = Nature { kind: key, actions: Self::ACTIONS, prepare: Box::new(|| Ok(())) };
+        let nature = Nature::new(key, Self::ACTIONS);
         let start = |mrt| Recording::start(mrt, context.directory.join(&mrt.directory));
         let recorder = self.mrt.as_ref().map(start).transpose().map_err(StartError::Prepare)?;
         let recorder = recorder.map(|it| Arc::new(it) as Arc<dyn rr::Recorder>);

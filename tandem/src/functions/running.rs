@@ -193,7 +193,7 @@ mod tests {
             config: Self,
             _: &StartContext,
         ) -> Result<Started<Self>, StartError> {
-            let nature = Nature { kind: key, actions: &[], prepare: Box::new(|| Ok(())) };
+            let nature = Nature::new(key, Self::ACTIONS);
             let spec = ShardSpec { name: self.name.clone(), ..ShardSpec::default() };
             let make = |_, config| Parrot(config);
             Ok(Supervised::start(nature, spec, Arc::new(config), make)?.into())

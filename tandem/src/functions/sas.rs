@@ -1,6 +1,6 @@
 //! The service assurance server of a site, its archive and its routes.
 
-use super::{Kind, StartContext, Started, listen};
+use super::{Kind, StartContext, Started, first_changed, listen};
 use crate::exposure::is_remote;
 use crate::keys;
 use crate::supervise::{Nature, StartError, Supervised};
@@ -76,9 +76,10 @@ impl Kind for Sas {
     }
 
     fn fixed(&self, new: &Self) -> Option<&'static str> {
-        let keys =
-            [("directory", self.directory == new.directory), ("cores", self.cores == new.cores)];
-        keys.into_iter().find(|(_, same)| !same).map(|(key, _)| key)
+        first_changed([
+            ("directory", self.directory == new.directory),
+            ("cores", self.cores == new.cores),
+        ])
     }
 
     fn start(

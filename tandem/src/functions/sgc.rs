@@ -79,7 +79,7 @@ impl Kind for Sgc {
             streams: StreamLimits { idle_timeout: IDLE, ..StreamLimits::default() },
             ..ShardSpec::default()
         };
-        let nature = Nature { kind: key, actions: Self::ACTIONS, prepare: Box::new(|| Ok(())) };
+        let nature = Nature::new(key, Self::ACTIONS);
         Ok(Supervised::start(nature, spec, Arc::new(config), sgc::Gateway::new)?.into())
     }
 }

@@ -1,6 +1,6 @@
 //! Signalling session controllers of a site.
 
-use super::{Kind, StartContext, Started, listen};
+use super::{Kind, StartContext, Started, first_changed, listen};
 use crate::exposure::{is_remote, readable};
 use crate::keys;
 use crate::paired::Paired;
@@ -85,13 +85,12 @@ impl Kind for Ssc {
     }
 
     fn fixed(&self, new: &Self) -> Option<&'static str> {
-        let keys = [
+        first_changed([
             ("replica", self.replica == new.replica),
             ("shards", self.shards == new.shards),
             ("cores", self.cores == new.cores),
             ("limits of connections", connections(self) == connections(new)),
-        ];
-        keys.into_iter().find(|(_, same)| !same).map(|(key, _)| key)
+        ])
     }
 
     fn start(
@@ -123,7 +122,7 @@ impl Kind for Ssc {
             streams: connections(self),
             ..ShardSpec::default()
         };
-        let nature = Nature { kind: key, actions: Self::ACTIONS, prepare: Box::new(|| Ok(())) };
+        let nature = Nature::new(key, Self::ACTIONS);
         let unit = Supervised::start(nature, spec, Arc::new(config), ssc::Controller::new)?;
         let started = Started::from(unit);
         Ok(match node {
