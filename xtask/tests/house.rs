@@ -24,9 +24,10 @@ fn floor(folder: &str) -> Option<u8> {
         "kit" => Some(0),
         "proto" | "plane" => Some(1),
         "node" => Some(2),
-        "nf" => Some(3),
-        "lab" => Some(4),
-        "tandem" => Some(5),
+        "stack" => Some(3),
+        "nf" => Some(4),
+        "lab" => Some(5),
+        "tandem" => Some(6),
         _ => None,
     }
 }
@@ -59,10 +60,8 @@ fn offence(from: &str, to: &str) -> Option<&'static str> {
     match () {
         () if lower > upper => Some("points up"),
         () if from.starts_with("nf/") && to.starts_with("nf/") => Some("functions may not meet"),
-        // SCTP is a transport of the node, as TLS is.
-        () if from == "node/association" && to == "proto/sctp" => None,
         () if from.starts_with("node/") && to.starts_with("proto/") => {
-            Some("node names no protocol but its transports")
+            Some("node names no protocol")
         }
         () => None,
     }
@@ -87,11 +86,11 @@ fn dependencies_point_down() {
 fn the_check_of_dependencies_can_fail() {
     assert_eq!(offence("kit/machine", "node/runtime"), Some("points up"));
     assert_eq!(offence("nf/ssc", "nf/sas"), Some("functions may not meet"));
-    let protocol = Some("node names no protocol but its transports");
-    assert_eq!(offence("node/oam", "proto/sip"), protocol);
-    assert_eq!(offence("node/association", "proto/m3ua"), protocol);
-    assert_eq!(offence("node/runtime", "proto/sctp"), protocol);
-    assert_eq!(offence("node/association", "proto/sctp"), None);
+    assert_eq!(offence("stack/sctp", "nf/sgc"), Some("points up"));
+    assert_eq!(offence("node/runtime", "stack/sctp"), Some("points up"));
+    assert_eq!(offence("node/runtime", "proto/sctp"), Some("node names no protocol"));
+    assert_eq!(offence("stack/m3ua", "stack/sctp"), None);
+    assert_eq!(offence("nf/sgc", "stack/sctp"), None);
     assert_eq!(offence("nf/ssc", "proto/sip"), None);
 }
 

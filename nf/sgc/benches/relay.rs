@@ -4,7 +4,6 @@
 #![allow(missing_docs, reason = "the macros of criterion make public items")]
 #![allow(clippy::disallowed_methods, reason = "a measurement needs a clock")]
 
-use association::{Config, Doorway, Peer};
 use bytes::Bytes;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use m3ua::codec::{
@@ -13,6 +12,7 @@ use m3ua::codec::{
 use machine::{Duration, Time};
 use runtime::{ConnId, Effects, Flow, Function, In, PortId, Seed, Transport};
 use sctp::{AssociationId, Indication, Outgoing};
+use sctp_stack::{Config, Doorway, Peer};
 use sgc::Gateway;
 use sgc::config::Sgc;
 use std::collections::VecDeque;

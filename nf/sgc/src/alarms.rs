@@ -13,7 +13,7 @@ impl Gateway {
     pub(crate) fn show_alarms(&self, now: Time) -> Value {
         let mut rows = Vec::new();
         let doorway = self.links.doorway.as_ref();
-        if let Some(why) = doorway.and_then(association::Doorway::failure) {
+        if let Some(why) = doorway.and_then(sctp_stack::Doorway::failure) {
             rows.push(alarm("sctp-unavailable", "sctp", "critical", why));
         }
         for (id, link) in self.links.iter() {

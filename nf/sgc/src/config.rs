@@ -40,7 +40,7 @@ pub struct Sgc {
     pub echo_service_indicators: Vec<u8>,
     /// The SCTP endpoint; absent: there are no peers over SCTP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sctp: Option<association::Config>,
+    pub sctp: Option<sctp_stack::Config>,
     /// M3UA over TCP; absent: peers over TCP are only connected to.
     #[serde(default)]
     pub tcp: Tcp,

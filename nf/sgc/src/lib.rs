@@ -257,7 +257,7 @@ impl Function for Gateway {
     }
 
     fn cells(&self) -> Vec<event::Cells> {
-        let doorway = self.links.doorway.as_ref().map(association::Doorway::cells);
+        let doorway = self.links.doorway.as_ref().map(sctp_stack::Doorway::cells);
         let own = [self.facts.cells(), self.process.facts().cells()];
         own.into_iter().chain(doorway).collect()
     }

@@ -15,13 +15,13 @@ mod stream;
 
 use crate::config::{Carriage, Peer, Screen, Sgc};
 use crate::facts::Fact;
-use ::association::{AssociationId, Doorway};
 use bytes::Bytes;
 use event::Sheet;
 use hashbrown::HashMap;
 use m3ua::{In, PeerId};
 use machine::{Duration, Time};
 use runtime::{ConnId, Effects, Flow, PortId, Seed};
+use sctp_stack::{AssociationId, Doorway};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
@@ -100,7 +100,7 @@ impl Links {
     }
 
     /// A new SCTP endpoint; no two of them have the same secret.
-    fn endpoint(&mut self, sctp: &::association::Config) -> Doorway {
+    fn endpoint(&mut self, sctp: &sctp_stack::Config) -> Doorway {
         let seed = self.seed;
         let used = u64::from_le_bytes(core::array::from_fn(|n| seed.random[n])).wrapping_add(1);
         self.seed.random[..8].copy_from_slice(&used.to_le_bytes());

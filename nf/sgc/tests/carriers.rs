@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "the world outside")]
 
-#[path = "../../../node/association/tests/namespace/mod.rs"]
+#[path = "../../../stack/sctp/tests/namespace/mod.rs"]
 mod namespace;
 
 use m3ua::codec::{

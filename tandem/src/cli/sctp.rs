@@ -1,8 +1,8 @@
 //! The command line of `tandem sctp`.
 
 use super::seconds;
-use association::Carrier;
 use clap::{Args, Subcommand, ValueEnum};
+use sctp_stack::Carrier;
 use std::net::IpAddr;
 
 const EXAMPLES: &str = "\

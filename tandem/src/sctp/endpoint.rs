@@ -2,8 +2,8 @@
 
 use crate::cli::SctpEndpoint;
 use crate::exit::Exit;
-use association::{Config, ENCAPSULATION_PORT, Extensions, Overrides, Peer};
 use schemars::JsonSchema;
+use sctp_stack::{Config, ENCAPSULATION_PORT, Extensions, Overrides, Peer};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

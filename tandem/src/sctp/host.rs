@@ -1,11 +1,11 @@
 //! The function that `tandem sctp` runs: a doorway and its user.
 
 use ::sctp::Indication;
-use association::{AssociationId, Config, Doorway};
 use machine::Time;
 use runtime::{
     Ask, AskError, Effects, Flow, Frame, Function, In, PortId, Running, Seed, ShardSpec,
 };
+use sctp_stack::{AssociationId, Config, Doorway};
 use std::sync::{Arc, Mutex};
 
 const FIRST: PortId = PortId(0);

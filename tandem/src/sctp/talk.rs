@@ -6,10 +6,10 @@ use crate::cli::{SctpClient, SctpServer};
 use crate::exit::Exit;
 use crate::sctp::endpoint;
 use ::sctp::{Failure, In, Indication, Lost, Outgoing};
-use association::{AssociationId, Doorway, Peer};
 use bytes::Bytes;
 use machine::Time;
 use runtime::Running;
+use sctp_stack::{AssociationId, Doorway, Peer};
 use std::io::{BufRead as _, Read as _, Write as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -152,7 +152,7 @@ pub fn connect(asked: &SctpClient) -> Result<(), Exit> {
 }
 
 fn run(
-    config: association::Config,
+    config: sctp_stack::Config,
     peer: Option<Peer>,
     streams: u16,
     manner: &Manner,

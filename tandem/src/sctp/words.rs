@@ -1,7 +1,7 @@
 //! What happens to associations, in words for people and as JSON.
 
 use ::sctp::{Indication, Lost, PathState};
-use association::AssociationId;
+use sctp_stack::AssociationId;
 use serde_json::{Value, json};
 
 /// Something to tell, as a sentence and as an object; messages are not told.

@@ -1,6 +1,5 @@
 //! An M3UA end over SCTP as a node of a world: it numbers what it sends and keeps what it gets.
 
-use association::{AssociationId, Config, Doorway, Peer};
 use bytes::Bytes;
 use m3ua::codec::{PointCode, RoutingContext};
 use m3ua::{
@@ -10,6 +9,7 @@ use m3ua::{
 use machine::{Duration, Machine, Time};
 use runtime::{Effects, Flow, PortId, Seed, Transport};
 use sctp::{Indication, Outgoing};
+use sctp_stack::{AssociationId, Config, Doorway, Peer};
 use sim::{Node, Outbox, Random};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};

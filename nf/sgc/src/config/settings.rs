@@ -114,8 +114,8 @@ impl Peer {
     }
 
     /// Where it is reached over SCTP.
-    pub(crate) fn endpoint(&self) -> association::Peer {
-        association::Peer {
+    pub(crate) fn endpoint(&self) -> sctp_stack::Peer {
+        sctp_stack::Peer {
             addresses: self.addresses.clone(),
             port: self.port.unwrap_or(m3ua::codec::PORT),
             encapsulation_port: self.encapsulation_port,

@@ -3,7 +3,6 @@
 use super::{Links, Way};
 use crate::config::Carriage;
 use crate::facts::Fact;
-use ::association::{AssociationId, Doorway};
 use bytes::Bytes;
 use event::Sheet;
 use m3ua::codec::MessageClass;
@@ -11,6 +10,7 @@ use m3ua::{In, PeerId};
 use machine::Time;
 use runtime::{Flow, Why};
 use sctp::{Failure, Indication, Lost, Outgoing, PathState};
+use sctp_stack::{AssociationId, Doorway};
 use std::net::IpAddr;
 
 /// The context of DATA, by which a failure is told from one of management.

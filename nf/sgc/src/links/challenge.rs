@@ -5,11 +5,11 @@
 
 use super::{Links, State, Way};
 use crate::facts::Fact;
-use ::association::AssociationId;
 use event::Sheet;
 use m3ua::{In, PeerId};
 use machine::{Duration, Time};
 use sctp::PathState;
+use sctp_stack::AssociationId;
 
 /// Heartbeats that must go unanswered.
 const ROUNDS: u16 = 2;

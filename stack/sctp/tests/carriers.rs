@@ -4,13 +4,13 @@
 
 mod namespace;
 
-use association::{AssociationFact, Carrier, Config, Doorway, Peer};
 use bytes::Bytes;
 use core::net::IpAddr;
 use machine::Time;
 use namespace::Namespace;
 use runtime::{Ask, AskError, Effects, Frame, Function, In, PortId, Running, Seed, ShardSpec};
 use sctp::{Indication, Lost, Outgoing};
+use sctp_stack::{AssociationFact, Carrier, Config, Doorway, Peer};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};

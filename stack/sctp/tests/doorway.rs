@@ -1,13 +1,13 @@
 //! Two doorways whose packets are carried by hand: what a function sees of SCTP.
 #![allow(missing_docs, clippy::unwrap_used)]
 
-use association::{Config, Doorway, Extensions, Overrides, Peer};
 use bytes::Bytes;
 use core::net::IpAddr;
 use event::Reading;
 use machine::{Duration, Time};
 use runtime::{Ask, AskError, Effects, Flow, PortId, Seed, Transport};
 use sctp::{AssociationId, In, Indication, Lost, Outgoing, PathState};
+use sctp_stack::{Config, Doorway, Extensions, Overrides, Peer};
 
 /// One way through the network.
 const DELAY: Duration = Duration::from_millis(5);
@@ -237,8 +237,8 @@ fn a_peer_that_comes_again_or_is_too_many_is_refused() {
     let mut world = World::new([&Config { associations_max: 1, ..config(1, 1) }, &config(2, 1)]);
     world.associate(1);
     let now = world.now;
-    assert_eq!(world.sides[0].associate(now, &peer(2, 1)), Err(association::Refused::Exists));
-    assert_eq!(world.sides[0].associate(now, &peer(3, 1)), Err(association::Refused::Full));
+    assert_eq!(world.sides[0].associate(now, &peer(2, 1)), Err(sctp_stack::Refused::Exists));
+    assert_eq!(world.sides[0].associate(now, &peer(3, 1)), Err(sctp_stack::Refused::Full));
     assert_eq!(world.fact(0, "sctp_associations_refused_total"), 2);
 }
 
