@@ -52,16 +52,26 @@ impl Announced {
     #[inline]
     pub(crate) fn put(&mut self, entry: u32, path_id: u32, class: u32) {
         let at = entry as usize;
+        if let Self::One(bits, count) = self {
+            if bits.len() <= at / 64 {
+                bits.resize(at / 64 + 1, 0);
+            }
+            let (word, bit) = (&mut bits[at / 64], 1 << (at % 64));
+            let was = *word & bit != 0;
+            *word = if class != 0 { *word | bit } else { *word & !bit };
+            *count = *count + usize::from(class != 0) - usize::from(was);
+        } else {
+            self.put_by_class(entry, path_id, class);
+        }
+    }
+
+    /// The same where peers are told different things: rarer, and too long to be inlined.
+    fn put_by_class(&mut self, entry: u32, path_id: u32, class: u32) {
+        let at = entry as usize;
         let was = self.class(entry, path_id) != 0;
         let is = class != 0;
         match self {
-            Self::One(bits, _) => {
-                if bits.len() <= at / 64 {
-                    bits.resize(at / 64 + 1, 0);
-                }
-                let (word, bit) = (&mut bits[at / 64], 1 << (at % 64));
-                *word = if is { *word | bit } else { *word & !bit };
-            }
+            Self::One(..) => {}
             Self::Class(classes, _) => {
                 if classes.len() <= at {
                     classes.resize(at + 1, 0);

@@ -46,6 +46,7 @@ impl Changes {
     }
 
     /// Takes the first item out.
+    #[inline]
     pub(crate) fn pop(&mut self) -> Option<(u64, u32)> {
         let entry = self.items.pop_front()?;
         self.base += 1;

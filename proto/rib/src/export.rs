@@ -50,6 +50,30 @@ struct Values {
     asn: [u8; 4],
 }
 
+/// The edits of one route, without a heap.
+struct Edits<'v> {
+    list: [Edit<'v>; EDITS_MAX],
+    count: usize,
+}
+
+impl Default for Edits<'_> {
+    fn default() -> Self {
+        let none = Edit { kind: AttributeType::Origin, value: None };
+        Self { list: [none; EDITS_MAX], count: 0 }
+    }
+}
+
+impl<'v> Edits<'v> {
+    fn push(&mut self, kind: AttributeType, value: Option<&'v [u8]>) {
+        self.list[self.count] = Edit { kind, value };
+        self.count += 1;
+    }
+
+    fn made(&self) -> &[Edit<'v>] {
+        &self.list[..self.count]
+    }
+}
+
 /// How routes are told to the peers of a group.
 pub(crate) struct Export<'a> {
     pub(crate) own: Own,
@@ -130,7 +154,7 @@ impl Export<'_> {
             values.communities.extend_from_slice(old.unwrap_or_default());
             values.communities.extend(WellKnownCommunity::LlgrStale.number().to_be_bytes());
         }
-        let mut edits = Vec::with_capacity(EDITS_MAX);
+        let mut edits = Edits::default();
         match self.terms.kind {
             Kind::External => self.to_external(Attributes::new(from), values, &mut edits),
             Kind::Client | Kind::NonClient => {
@@ -139,26 +163,21 @@ impl Export<'_> {
         }
         attributes.clear();
         if self.terms.four_octet_as {
-            return rewrite(from, &edits, attributes);
+            return rewrite(from, edits.made(), attributes);
         }
         wide.clear();
-        rewrite(from, &edits, wide) && to_two_octets(wide, attributes)
+        rewrite(from, edits.made(), wide) && to_two_octets(wide, attributes)
     }
 
     /// What changes on the way to another AS, in the order of the types.
-    fn to_external<'v>(
-        &self,
-        from: Attributes<'_>,
-        values: &'v mut Values,
-        edits: &mut Vec<Edit<'v>>,
-    ) {
+    fn to_external<'v>(&self, from: Attributes<'_>, values: &'v mut Values, edits: &mut Edits<'v>) {
         let old = from.value(AttributeType::AsPath).unwrap_or_default();
         values.path.clear();
         prepend(old, SegmentKind::Sequence, self.own.asn, &mut values.path);
         values.asn = self.own.asn.to_be_bytes();
         let is_marked = from.value(AttributeType::OnlyToCustomer).is_some();
         let values = &*values;
-        let mut edit = |kind, value| edits.push(Edit { kind, value });
+        let mut edit = |kind, value| edits.push(kind, value);
         edit(AttributeType::AsPath, Some(&values.path));
         if let Some(own) = &values.plain_next_hop {
             edit(AttributeType::NextHop, Some(own));
@@ -184,7 +203,7 @@ impl Export<'_> {
         set: &Set,
         from: Attributes<'_>,
         values: &'v mut Values,
-        edits: &mut Vec<Edit<'v>>,
+        edits: &mut Edits<'v>,
     ) {
         let is_reflected = set.kind != Kind::External;
         let old = from.value(AttributeType::ClusterList).unwrap_or_default();
@@ -193,7 +212,7 @@ impl Export<'_> {
         values.clusters.extend_from_slice(old);
         values.originator = self.originator(set).to_be_bytes();
         let values = &*values;
-        let mut edit = |kind, value| edits.push(Edit { kind, value });
+        let mut edit = |kind, value| edits.push(kind, value);
         if let Some(own) = &values.plain_next_hop {
             edit(AttributeType::NextHop, Some(own));
         }

@@ -23,12 +23,14 @@ impl Payloads {
         &self.slots[number as usize].0
     }
 
-    /// The number of these octets; it is held once more.
+    /// The number of these octets; it is held once more. Nobody counts who holds number 0, which
+    /// stays: most routes have it.
+    #[inline]
     pub(crate) fn hold(&mut self, octets: &[u8]) -> u32 {
-        if octets.is_empty() {
-            self.keep(0);
-            return 0;
-        }
+        if octets.is_empty() { 0 } else { self.intern(octets) }
+    }
+
+    fn intern(&mut self, octets: &[u8]) -> u32 {
         let hash = self.hash.octets(octets);
         let slots = &mut self.slots;
         if let Some(&number) = self.index.find(hash, |&at| *slots[at as usize].0 == *octets) {
@@ -49,12 +51,22 @@ impl Payloads {
     }
 
     /// It is held once more.
+    #[inline]
     pub(crate) fn keep(&mut self, number: u32) {
-        self.slots[number as usize].1 += 1;
+        if number != 0 {
+            self.slots[number as usize].1 += 1;
+        }
     }
 
     /// It is held once less.
+    #[inline]
     pub(crate) fn release(&mut self, number: u32) {
+        if number != 0 {
+            self.let_go(number);
+        }
+    }
+
+    fn let_go(&mut self, number: u32) {
         let (octets, holds) = &mut self.slots[number as usize];
         *holds -= 1;
         if *holds > 0 {

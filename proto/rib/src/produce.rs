@@ -369,11 +369,16 @@ impl<K: Key> Chunk<'_, K> {
     /// The path of an entry that is the best where the group stands.
     #[inline]
     fn best_of(&self, entry: u32) -> Option<u32> {
-        let table = self.table;
-        let location = self.export.terms.location;
-        if location == 0 {
-            return table.paths_of(entry).next();
+        if self.export.terms.location != 0 {
+            return self.best_from_there(entry);
         }
+        let best = self.table.entries[entry as usize].paths;
+        (best != NONE).then_some(best)
+    }
+
+    /// The same for a group with a location of its own: by its metrics to the next hops.
+    fn best_from_there(&self, entry: u32) -> Option<u32> {
+        let (table, location) = (self.table, self.export.terms.location);
         let mut candidates = Vec::new();
         for path in table.paths_of(entry) {
             let set = table.sets.get(table.paths[path as usize].set);

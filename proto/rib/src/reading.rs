@@ -50,26 +50,31 @@ impl Desk<'_> {
     /// Whether the route has come through here before: our AS stands in its path, on whatever
     /// session (RFC 4271 §9.1.2), or a reflector's marks say so (RFC 4456 §8).
     fn is_loop(&self, attributes: &[u8]) -> bool {
-        let all = Attributes::new(attributes);
-        let path = AsPath::new(all.value(AttributeType::AsPath).unwrap_or_default(), true);
-        if path.count(self.own.asn) > usize::from(self.peer.neighbour.allow_own_as) {
-            return true;
-        }
-        if self.peer.neighbour.kind == Kind::External {
-            return false;
-        }
-        let originator = all.value(AttributeType::OriginatorId);
-        let clusters = all.value(AttributeType::ClusterList).unwrap_or_default();
-        originator.is_some_and(|value| value == self.own.identifier.to_be_bytes())
-            || clusters.as_chunks::<4>().0.contains(&self.own.cluster.to_be_bytes())
+        let is_internal = self.peer.neighbour.kind != Kind::External;
+        // One walk over the attributes: every UPDATE passes here.
+        Attributes::new(attributes).map_while(Result::ok).any(|it| match it.kind() {
+            Some(AttributeType::AsPath) => {
+                let own = AsPath::new(it.value, true).count(self.own.asn);
+                own > usize::from(self.peer.neighbour.allow_own_as)
+            }
+            Some(AttributeType::OriginatorId) => {
+                is_internal && it.value == self.own.identifier.to_be_bytes()
+            }
+            Some(AttributeType::ClusterList) => {
+                is_internal && it.value.as_chunks::<4>().0.contains(&self.own.cluster.to_be_bytes())
+            }
+            _ => false,
+        })
     }
 
     /// Whether a customer or a peer tells what was for customers only (RFC 9234 §5).
     fn is_leak(&self, attributes: &[u8]) -> bool {
-        let value = Attributes::new(attributes).value(AttributeType::OnlyToCustomer);
-        match (self.peer.neighbour.role, value) {
-            (Some(Role::Provider | Role::RouteServer), Some(_)) => true,
-            (Some(Role::Peer), Some(value)) => value != self.peer.neighbour.asn.to_be_bytes(),
+        let value = || Attributes::new(attributes).value(AttributeType::OnlyToCustomer);
+        match self.peer.neighbour.role {
+            Some(Role::Provider | Role::RouteServer) => value().is_some(),
+            Some(Role::Peer) => {
+                value().is_some_and(|value| value != self.peer.neighbour.asn.to_be_bytes())
+            }
             _ => false,
         }
     }
@@ -89,7 +94,8 @@ impl Desk<'_> {
 
     /// The set of that content in the table; it has no paths yet if it is new.
     fn set<K: Key>(&mut self, table: &mut Table<K>, content: &Content<'_>) -> u32 {
-        if let Some(set) = table.sets.find(content) {
+        let hash = table.sets.hash(content);
+        if let Some(set) = table.sets.find(hash, content) {
             return set;
         }
         let Content { attributes, next_hop, .. } = *content;
@@ -97,7 +103,7 @@ impl Desk<'_> {
         let about = &self.peer.neighbour;
         let rank = Rank::read(attributes, about.kind, about.identifier, about.address)
             .seen_with(self.metrics.of_route(0, attributes, next_hop));
-        let set = table.sets.insert(content, about.kind, rank, newest);
+        let set = table.sets.insert(hash, content, about.kind, rank, newest);
         let source = table.source_mut(self.number);
         source.sets = set;
         source.octets += (attributes.len() + next_hop.len()) as u64;

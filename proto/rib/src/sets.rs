@@ -45,6 +45,8 @@ pub(crate) struct Set {
     pub(crate) older: u32,
     /// The class of its route targets; zero where they do not count.
     pub(crate) class: u32,
+    /// The hash of its content: a table that grows would read all octets again.
+    hash: u64,
 }
 
 impl Set {
@@ -89,6 +91,39 @@ fn has_community(attributes: &[u8], wanted: WellKnownCommunity) -> bool {
     value.is_some_and(|value| Community::all(value).any(|it| it.0 == wanted.number()))
 }
 
+/// To whom routes may not be told, read out of the attributes in one walk.
+#[derive(Debug, Default, Clone, Copy)]
+struct Scope {
+    no_export: bool,
+    no_advertise: bool,
+    only_to_customers: bool,
+}
+
+impl Scope {
+    fn read(attributes: &[u8]) -> Self {
+        let mut scope = Self::default();
+        for attribute in Attributes::new(attributes).map_while(Result::ok) {
+            match attribute.kind() {
+                Some(AttributeType::Communities) => {
+                    for community in Community::all(attribute.value) {
+                        match WellKnownCommunity::of(community.0) {
+                            Some(
+                                WellKnownCommunity::NoExport
+                                | WellKnownCommunity::NoExportSubconfed,
+                            ) => scope.no_export = true,
+                            Some(WellKnownCommunity::NoAdvertise) => scope.no_advertise = true,
+                            _ => {}
+                        }
+                    }
+                }
+                Some(AttributeType::OnlyToCustomer) => scope.only_to_customers = true,
+                _ => {}
+            }
+        }
+        scope
+    }
+}
+
 /// The attribute sets of a table.
 #[derive(Debug)]
 pub(crate) struct Sets {
@@ -127,7 +162,9 @@ impl Sets {
         octets + self.slots.capacity() * size_of::<Set>()
     }
 
-    fn key(hash: Hash, content: &Content<'_>) -> u64 {
+    /// The hash of a content, for [`Self::find`] and [`Self::insert`].
+    pub(crate) fn hash(&self, content: &Content<'_>) -> u64 {
+        let hash = self.hash;
         let who = u64::from(content.peer.0) << 32 | u64::from(content.epoch);
         let octets = hash.octets(content.attributes);
         let how = u64::from(content.came_as) << 1 | u64::from(content.is_refused);
@@ -135,17 +172,18 @@ impl Sets {
     }
 
     /// The set of that content, if there is one.
-    pub(crate) fn find(&self, content: &Content<'_>) -> Option<u32> {
+    pub(crate) fn find(&self, hash: u64, content: &Content<'_>) -> Option<u32> {
         let is_it = |&at: &u32| {
-            let known = self.get(at).content();
-            known == *content
+            let known = self.get(at);
+            known.hash == hash && known.content() == *content
         };
-        self.index.find(Self::key(self.hash, content), is_it).copied()
+        self.index.find(hash, is_it).copied()
     }
 
     /// Adds a set that no path has yet, in front of the peer's newest.
     pub(crate) fn insert(
         &mut self,
+        hash: u64,
         content: &Content<'_>,
         kind: Kind,
         rank: Rank,
@@ -154,18 +192,15 @@ impl Sets {
         let mut octets = Vec::with_capacity(content.attributes.len() + content.next_hop.len());
         octets.extend_from_slice(content.attributes);
         octets.extend_from_slice(content.next_hop);
-        let has = |community| has_community(content.attributes, community);
+        let Scope { no_export, no_advertise, only_to_customers } = Scope::read(content.attributes);
         let set = Set {
             octets: octets.into_boxed_slice(),
             next_hop_bytes: u8::try_from(content.next_hop.len())
                 .expect("one octet tells the length of a next hop"),
             kind,
-            no_export: has(WellKnownCommunity::NoExport)
-                || has(WellKnownCommunity::NoExportSubconfed),
-            only_to_customers: Attributes::new(content.attributes)
-                .value(AttributeType::OnlyToCustomer)
-                .is_some(),
-            no_advertise: has(WellKnownCommunity::NoAdvertise),
+            no_export,
+            only_to_customers,
+            no_advertise,
             peer: content.peer,
             epoch: content.epoch,
             rank: Rank { is_refused: content.is_refused, ..rank },
@@ -175,6 +210,7 @@ impl Sets {
             newer: NONE,
             older: newest,
             class: 0,
+            hash,
         };
         let number = if let Some(number) = self.free.pop() {
             self.slots[number as usize] = set;
@@ -189,16 +225,15 @@ impl Sets {
         if content.came_as != NONE {
             self.get_mut(content.came_as).references += 1;
         }
-        let (slots, hash) = (&self.slots, self.hash);
-        let rehash = |&at: &u32| Self::key(hash, &slots[at as usize].content());
-        self.index.insert_unique(Self::key(hash, content), number, rehash);
+        let slots = &self.slots;
+        self.index.insert_unique(hash, number, |&at| slots[at as usize].hash);
         number
     }
 
     /// Takes out a set that no path has any more; the peer's newest set afterwards, if it was it.
     pub(crate) fn remove(&mut self, number: u32) -> Option<u32> {
-        let key = Self::key(self.hash, &self.get(number).content());
-        if let Ok(found) = self.index.find_entry(key, |&at| at == number) {
+        let hash = self.get(number).hash;
+        if let Ok(found) = self.index.find_entry(hash, |&at| at == number) {
             found.remove();
         }
         let set = self.get_mut(number);

@@ -20,7 +20,7 @@ use crate::source::Source;
 use crate::{Metrics, NONE, PeerId};
 use crate::{decide, number};
 use bgp::family::Family;
-use hashbrown::HashTable;
+use hashbrown::{HashTable, hash_table};
 use std::collections::VecDeque;
 
 /// What is routed, and the ways to it.
@@ -128,21 +128,22 @@ impl<K: Key> Table<K> {
     }
 
     fn entry(&mut self, key: K) -> u32 {
-        if let Some(entry) = self.find(&key) {
-            return entry;
-        }
-        let hashed = key.hash(self.hash);
-        let entry =
-            Entry { key, paths: NONE, changed: Changes::low(self.changes.base().wrapping_sub(1)) };
-        let number = if let Some(number) = self.free_entries.pop() {
-            self.entries[number as usize] = entry;
-            number
-        } else {
-            self.entries.push(entry);
-            number(self.entries.len() - 1)
+        let Self { index, entries, free_entries, hash, .. } = self;
+        let hashed = key.hash(*hash);
+        let is_it = |&at: &u32| entries[at as usize].key == key;
+        let rehash = |&at: &u32| entries[at as usize].key.hash(*hash);
+        let place = match index.entry(hashed, is_it, rehash) {
+            hash_table::Entry::Occupied(known) => return *known.get(),
+            hash_table::Entry::Vacant(place) => place,
         };
-        let (entries, hash) = (&self.entries, self.hash);
-        self.index.insert_unique(hashed, number, |&at| entries[at as usize].key.hash(hash));
+        let number = free_entries.pop().unwrap_or_else(|| number(entries.len()));
+        place.insert(number);
+        let changed = Changes::low(self.changes.base().wrapping_sub(1));
+        let entry = Entry { key, paths: NONE, changed };
+        match entries.get_mut(number as usize) {
+            Some(free) => *free = entry,
+            None => entries.push(entry),
+        }
         number
     }
 

@@ -40,7 +40,9 @@ pub fn rewrite(attributes: &[u8], edits: &[Edit<'_>], out: &mut Vec<u8>) -> bool
             put(edit, if is_its { attribute.flags.0 & Flags::PARTIAL } else { 0 }, out);
             next += 1;
         }
-        if !edits.iter().any(|edit| edit.kind.number() == attribute.number) {
+        // Edits stand in order and those behind `next` are of higher numbers: the nearest decides.
+        let nearest = edits[..next].iter().rfind(|it| it.kind.number() <= attribute.number);
+        if nearest.is_none_or(|it| it.kind.number() != attribute.number) {
             out.extend_from_slice(attribute.octets);
         }
     }
