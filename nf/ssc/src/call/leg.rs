@@ -218,16 +218,21 @@ impl Leg {
     /// The start of the text (RFC 3261 §12.1, §12.2.1.1): with a strict router in front the
     /// target goes last among the routes and the router becomes the Request-URI.
     fn write_target_and_routes(&mut self, message: &Message<'_>, part: Part, target: &[u8]) {
-        if !message.has(Header::RecordRoute) {
-            self.text.extend_from_slice(target);
-            self.target_end = offset(self.text.len());
-            return;
-        }
-        let mut routes: Vec<&[u8]> = message.values(Header::RecordRoute).take(ROUTES_MAX).collect();
+        let mut routes: Vec<&[u8]> = if message.has(Header::RecordRoute) {
+            message.values(Header::RecordRoute).take(ROUTES_MAX).collect()
+        } else {
+            Vec::new()
+        };
         if part == Part::Client {
             routes.reverse();
         }
-        let first = NameAddr::parse(routes[0]).ok();
+        // A line may be there and name nobody: an empty list.
+        let Some(&first) = routes.first() else {
+            self.text.extend_from_slice(target);
+            self.target_end = offset(self.text.len());
+            return;
+        };
+        let first = NameAddr::parse(first).ok();
         let strict = first.filter(|route| route.parse_uri().is_ok_and(|uri| !uri.lr()));
         let bracketed = [b"<", target, b">"].concat();
         if let Some(router) = strict {
