@@ -296,3 +296,25 @@ fn the_far_end_lost_the_dialog_and_both_legs_end() {
     world.receive(BOB, CORE, &respond(&b, "481 Call Does Not Exist", "", "", ""));
     world.expect_idle();
 }
+
+#[test]
+fn a_bye_without_a_record_for_it_ends_the_call_all_the_same() {
+    let mut world = World::new(&format!("{SITE}\n[limits]\nrelays_max = 1\n"));
+    let (mut alice, _) = world.call("full");
+    // Somebody else's request has the only record.
+    world.receive(ALICE, ACCESS, &Caller::new("other").request("MESSAGE", "", ""));
+    let other = world.expect(BOB, "MESSAGE");
+    alice.cseq += 1;
+    let bye = alice.request("BYE", "", "");
+    world.receive(ALICE, ACCESS, &bye);
+    world.expect(ALICE, "SIP/2.0 200");
+    let ours = world.expect(BOB, "BYE sip:bob@10.0.1.1:5080");
+    assert!(header(&ours, "Reason").contains("hung up"));
+    world.receive(ALICE, ACCESS, &bye);
+    world.expect(ALICE, "SIP/2.0 200");
+    world.receive(BOB, CORE, &respond(&ours, "200 OK", "", "", ""));
+    assert!(world.ask("calls", &[]).as_array().unwrap().is_empty());
+    world.receive(BOB, CORE, &respond(&other, "200 OK", "", "", ""));
+    world.expect(ALICE, "SIP/2.0 200");
+    world.expect_idle();
+}

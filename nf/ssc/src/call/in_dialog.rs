@@ -23,6 +23,8 @@ use sip::{Header, Message, Method, Start};
 const RACK: Set = Set::of(&[Header::RAck]);
 /// A subscription whose last NOTIFY came, or that REFER made, is remembered this long.
 const REFER_GRACE: Duration = Duration::from_secs(180);
+/// Why one leg gets a BYE of ours when the other one sent the BYE.
+const HUNG_UP: &str = "the other end hung up";
 
 /// A dialog, as a message names it.
 #[derive(Debug, Clone, Copy)]
@@ -145,6 +147,11 @@ impl Controller {
             return self.reply(at, (Some(server), trail), 200, out, |_| {});
         }
         let was = call.state;
+        let relay = self.relays.take(&at.flow, at.message.raw().len()).map(|(key, _)| key);
+        if relay.is_none() && was == State::Early {
+            return self.refuse(at, Some(server), Refusal::OVERLOAD, out);
+        }
+        // From here on something ends the call: the answer to this BYE, or that to our own.
         if was != State::Early {
             call.state = State::Ending;
         }
@@ -155,7 +162,15 @@ impl Controller {
         let leg = if found.side == Side::A { "a" } else { "b" };
         let fields = [("leg", Field::Text(leg.as_bytes()))];
         self.wire.event(at.now, &at.flow, trail, "CallReleased", &fields);
-        self.forward(at, found, server, out);
+        match relay {
+            Some(relay) => self.relay_on(at, found, server, relay, out),
+            None => {
+                // Who hangs up does not try again, whatever the answer: the call ends without a
+                // record of its BYE.
+                self.reply(at, (Some(server), trail), 200, out, |_| {});
+                self.bye_legs(at.now, found.key, &[found.side.other()], HUNG_UP, out);
+            }
+        }
     }
 
     /// A re-INVITE; two at the same time are both refused (RFC 3261 §14.1).
@@ -198,8 +213,23 @@ impl Controller {
         let Some((key, relay)) = self.relays.take(&at.flow, message.raw().len()) else {
             return self.refuse(at, Some(server), Refusal::OVERLOAD, out);
         };
-        relay.server = Some(server);
         relay.session = session;
+        self.relay_on(at, found, server, key, out);
+    }
+
+    /// Sends a request on that has its record.
+    fn relay_on(
+        &mut self,
+        at: &Arrived<'_>,
+        found: Found,
+        server: ServerId,
+        key: Key,
+        out: &mut Effects,
+    ) {
+        let message = at.message;
+        if let Some(relay) = self.relays.at_mut(key) {
+            relay.server = Some(server);
+        }
         self.transactions.set_user(server, User::Relay(key));
         let Some(rack) = self.carry(at, found, key) else {
             self.relays.give_back(key);

@@ -153,7 +153,7 @@ impl Controller {
         if state == State::Answered {
             self.acknowledge_again(now, key, Side::B, out);
         }
-        self.bye_both(now, key, why, out);
+        self.bye_legs(now, key, &[Side::A, Side::B], why, out);
     }
 
     /// Ends the INVITE of a call that is being torn down.
@@ -171,9 +171,17 @@ impl Controller {
         self.relays.give_back(key);
     }
 
-    fn bye_both(&mut self, now: Time, key: Key, why: &'static str, out: &mut Effects) {
+    /// Ends the call by BYEs of our own on these legs.
+    pub(crate) fn bye_legs(
+        &mut self,
+        now: Time,
+        key: Key,
+        sides: &[Side],
+        why: &'static str,
+        out: &mut Effects,
+    ) {
         let reason = format!("SIP;cause=200;text=\"{why}\"");
-        for side in [Side::A, Side::B] {
+        for &side in sides {
             let Some(call) = self.calls.at_mut(key) else { return };
             call.state = State::Ending;
             let trail = call.trail();
@@ -246,6 +254,9 @@ impl Controller {
         let Some(call) = self.calls.at_mut(key) else { return };
         if call.refer_until <= now {
             call.refer_until = Time::ZERO;
+        }
+        if call.state == State::Ending && call.session_end.min(call.call_end) <= now {
+            return self.finish(now, key); // whatever its BYEs wait for
         }
         if call.session_end <= now {
             self.wire.facts.add(Fact::SessionsExpired, 1);
