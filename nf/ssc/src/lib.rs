@@ -337,7 +337,7 @@ impl Controller {
     fn unanswered(&mut self, now: Time, user: User, status: u16, out: &mut Effects) {
         match user {
             User::Relay(key) => self.relay_failed(now, key, status, out),
-            User::Bye(call, _) => self.bye_done(now, call),
+            User::Bye(call, _) => self.bye_done(now, call, out),
             User::Probe(probed) => self.probed(now, probed, false),
             User::Nobody => {}
         }

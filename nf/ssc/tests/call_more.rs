@@ -5,6 +5,7 @@ mod sources;
 mod world;
 
 use machine::Duration;
+use runtime::Function as _;
 use world::*;
 
 /// A call up to the INVITE as Bob got it.
@@ -317,4 +318,52 @@ fn a_bye_without_a_record_for_it_ends_the_call_all_the_same() {
     world.receive(BOB, CORE, &respond(&other, "200 OK", "", "", ""));
     world.expect(ALICE, "SIP/2.0 200");
     world.expect_idle();
+}
+
+/// Alice's re-INVITE, to which Bob says that it rings and nothing more.
+fn changing(world: &mut World, call_id: &str) -> (Caller, String) {
+    let (mut alice, _) = world.call(call_id);
+    alice.cseq += 1;
+    world.receive(ALICE, ACCESS, &alice.request("INVITE", "", SDP));
+    world.expect(ALICE, "SIP/2.0 100");
+    let again = world.expect(BOB, "INVITE");
+    world.receive(BOB, CORE, &respond(&again, "180 Ringing", "", BOB_CONTACT, ""));
+    world.expect(ALICE, "SIP/2.0 180");
+    (alice, again)
+}
+
+#[test]
+fn a_bye_ends_the_invite_under_way_in_its_call_as_well() {
+    for answers in [true, false] {
+        let mut world = World::new(SITE);
+        let (mut alice, again) = changing(&mut world, "pending");
+        alice.cseq += 1;
+        world.receive(ALICE, ACCESS, &alice.request("BYE", "", ""));
+        world.answer_bye(BOB, CORE, ALICE);
+        let end = world.expect(ALICE, "SIP/2.0 487");
+        assert_eq!(header(&end, "CSeq"), "2 INVITE");
+        let cancel = world.expect(BOB, "CANCEL");
+        assert_eq!(header(&cancel, "Via"), header(&again, "Via"));
+        if answers {
+            world.receive(BOB, CORE, &respond(&cancel, "200 OK", "", "", ""));
+            // It crossed the CANCEL: acknowledged, and nothing stays.
+            world.receive(BOB, CORE, &respond(&again, "200 OK", "", BOB_CONTACT, SDP));
+            world.expect(BOB, "ACK");
+        }
+        assert!(world.controller.is_idle(), "no relay is left");
+        world.expect_idle();
+    }
+}
+
+#[test]
+fn an_invite_in_a_call_that_nobody_answers_is_cancelled_and_the_call_stands() {
+    let mut world = World::new(SITE);
+    let (mut alice, _) = changing(&mut world, "unanswered");
+    world.pass(Duration::from_secs(181));
+    world.expect(BOB, "CANCEL");
+    world.pass(Duration::from_secs(40));
+    assert!(world.sent.iter().any(|sent| sent.text.starts_with("SIP/2.0 487")));
+    world.sent.clear();
+    alice.cseq += 1;
+    hang_up(&mut world, &mut alice);
 }

@@ -48,7 +48,7 @@ impl Controller {
                 let trail = self.calls.at(call).map(super::Call::trail);
                 self.seen(at, trail);
                 if status >= 200 {
-                    self.bye_done(at.now, call);
+                    self.bye_done(at.now, call, out);
                 }
             }
             User::Probe(probed) => {

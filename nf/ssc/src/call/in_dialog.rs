@@ -324,6 +324,9 @@ impl Controller {
         };
         let (reliable, user) = (flow.transport.is_stream(), User::Relay(key));
         self.transactions.start_client(at.now, client, flow, reliable, bytes, user);
+        if message.method() == Method::Invite {
+            self.patience(at.now, key);
+        }
     }
 
     /// The final answer to a request inside a dialog is on its way back; `status` is what it was
@@ -349,13 +352,13 @@ impl Controller {
         }
         let gone = status == 481 || status == 408 && method != Method::Info;
         match method {
-            Method::Bye if call.state == State::Ending => self.ended(now, call_key),
+            Method::Bye if call.state == State::Ending => self.ended(now, call_key, out),
             Method::Refer if accepted && call.kind == Kind::Session => {
                 call.refer_until = now + REFER_GRACE;
                 self.calls.arm(call_key, now + REFER_GRACE);
             }
-            Method::Notify if terminated || gone => self.unsubscribed(now, call_key),
-            Method::Subscribe if gone => self.unsubscribed(now, call_key),
+            Method::Notify if terminated || gone => self.unsubscribed(now, call_key, out),
+            Method::Subscribe if gone => self.unsubscribed(now, call_key, out),
             Method::Invite | Method::Update if gone => {
                 self.tear_down(now, call_key, status, "the far end lost the dialog", out);
             }
@@ -363,16 +366,21 @@ impl Controller {
         }
     }
 
-    fn unsubscribed(&mut self, now: Time, key: Key) {
+    fn unsubscribed(&mut self, now: Time, key: Key, out: &mut Effects) {
         let Some(call) = self.calls.at_mut(key) else { return };
         call.refer_until = Time::ZERO;
         if call.kind == Kind::Subscription {
-            self.finish(now, key);
+            self.finish(now, key, out);
         }
     }
 }
 
 impl Controller {
+    /// Whether a relay is that of an INVITE.
+    pub(crate) fn is_invite(&self, key: Key) -> bool {
+        self.relays.at(key).is_some_and(|relay| relay.method == Method::Invite)
+    }
+
     /// Whether a call's asked leg is early only.
     pub(crate) fn is_waiting(&self, key: Key) -> bool {
         self.relays.at(key).is_some_and(|relay| {

@@ -334,14 +334,14 @@ impl Controller {
     }
 
     /// Sets the relay's clock: how long this target has, how long the whole may take.
-    fn patience(&mut self, now: Time, key: Key) {
+    pub(super) fn patience(&mut self, now: Time, key: Key) {
         let timers = &self.config.timers;
         let Some(relay) = self.relays.at_mut(key) else { return };
         relay.again_at = match relay.plan {
             Some(_) => now + Duration::from_millis(timers.failover_ms.into()),
             None => Time::MAX,
         };
-        if relay.method == Method::Invite && timers.no_answer_s > 0 && relay.initial {
+        if relay.method == Method::Invite && timers.no_answer_s > 0 {
             relay.end_at = relay.started + Duration::from_secs(timers.no_answer_s.into());
         }
         let due = relay.due();

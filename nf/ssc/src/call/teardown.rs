@@ -90,13 +90,17 @@ impl Controller {
         }
     }
 
-    /// The caller waited long enough: the INVITE is cancelled, and ends with 408 at once.
+    /// The caller waited long enough: the INVITE is cancelled, and ends with 408 at once; one in a
+    /// call that stands with 487, for after a 408 the call would have to end (RFC 5057 §5.1).
     fn no_answer(&mut self, now: Time, key: Key, out: &mut Effects) {
+        let reason = Some(&b"SIP;cause=408;text=\"No answer\""[..]);
         let Some(relay) = self.relays.at_mut(key) else { return };
+        if !relay.initial {
+            return self.cancel(now, key, reason, out);
+        }
         relay.plan = None;
         let client = relay.client.take();
         if let Some(client) = client {
-            let reason = Some(&b"SIP;cause=408;text=\"No answer\""[..]);
             self.transactions.cancel(now, client, reason, &mut self.outs);
         }
         self.relay_failed(now, key, 408, out);
@@ -148,7 +152,7 @@ impl Controller {
             self.drop_invite(now, relay, status, out);
         }
         if state == State::Early || !is_session {
-            return self.finish(now, key);
+            return self.finish(now, key, out);
         }
         if state == State::Answered {
             self.acknowledge_again(now, key, Side::B, out);
@@ -201,30 +205,31 @@ impl Controller {
             }
         }
         if self.calls.at(key).is_some_and(|call| call.byes == 0) {
-            self.finish(now, key);
+            self.finish(now, key, out);
         }
     }
 
     /// A BYE of ours was answered, or never will be.
-    pub(crate) fn bye_done(&mut self, now: Time, key: Key) {
+    pub(crate) fn bye_done(&mut self, now: Time, key: Key, out: &mut Effects) {
         let Some(call) = self.calls.at_mut(key) else { return };
         call.byes = call.byes.saturating_sub(1);
         if call.byes == 0 {
-            self.finish(now, key);
+            self.finish(now, key, out);
         }
     }
 
     /// The BYE of one side was answered by the other.
-    pub(crate) fn ended(&mut self, now: Time, key: Key) {
+    pub(crate) fn ended(&mut self, now: Time, key: Key, out: &mut Effects) {
         let Some(call) = self.calls.at(key) else { return };
         if call.refer_until > now {
             return; // a REFER inside the call still gets its NOTIFYs
         }
-        self.finish(now, key);
+        self.finish(now, key, out);
     }
 
-    /// Forgets a call; what is still under way in it ends by itself.
-    pub(crate) fn finish(&mut self, now: Time, key: Key) {
+    /// Forgets a call. An INVITE under way in it ends with 487 (RFC 3261 §15.1.2), for no clock
+    /// would end it; any other request ends by itself.
+    pub(crate) fn finish(&mut self, now: Time, key: Key, out: &mut Effects) {
         let Some(call) = self.calls.at(key) else { return };
         if call.answered != Time::ZERO {
             self.wire.facts.add(Fact::CallsEnded, 1);
@@ -234,8 +239,10 @@ impl Controller {
             let fields = [("duration_ms", Field::Number(millis(now.since(call.answered))))];
             self.wire.event(now, &flow, call.trail(), "CallEnded", &fields);
         }
-        if let Some(relay) = call.invite.filter(|&relay| !self.is_waiting(relay)) {
-            self.relays.give_back(relay);
+        match call.invite {
+            Some(relay) if !self.is_waiting(relay) => self.relays.give_back(relay),
+            Some(relay) if self.is_invite(relay) => self.drop_invite(now, relay, 487, out),
+            _ => {}
         }
         self.give_back(key);
     }
@@ -256,7 +263,7 @@ impl Controller {
             call.refer_until = Time::ZERO;
         }
         if call.state == State::Ending && call.session_end.min(call.call_end) <= now {
-            return self.finish(now, key); // whatever its BYEs wait for
+            return self.finish(now, key, out); // whatever its BYEs wait for
         }
         if call.session_end <= now {
             self.wire.facts.add(Fact::SessionsExpired, 1);
@@ -266,7 +273,7 @@ impl Controller {
             return self.tear_down(now, key, 408, "the call lasted too long", out);
         }
         if call.state == State::Ending && call.refer_until == Time::ZERO && call.byes == 0 {
-            return self.finish(now, key);
+            return self.finish(now, key, out);
         }
         let due = call.due();
         self.calls.arm(key, due);
