@@ -60,6 +60,9 @@ event::facts! {
         /// A request inside a dialog came from another realm.
         DialogsOtherRealm = Counter, Warn, "ssc_dialog_other_realm_refused_total",
             "Requests inside calls, and CANCELs, refused since they came by another realm";
+        /// A dialog of others was to be replaced or joined.
+        ReplacesRefused = Counter, Warn, "ssc_replaces_refused_total",
+            "Requests refused since Replaces or Join names a dialog of others";
         /// A request inside a dialog came from elsewhere than its far end.
         DialogsElsewhere = Counter, Warn, "ssc_dialog_elsewhere_refused_total",
             "Requests inside calls, and CANCELs, refused since their far end sends from elsewhere";

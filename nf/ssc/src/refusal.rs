@@ -42,6 +42,9 @@ impl Refusal {
     pub const OTHER_REALM: Self = Self::new(481, "the dialog is one of another realm");
     /// The dialog's far end does not send from there (`in_dialog_source`).
     pub const ELSEWHERE: Self = Self::new(403, "the dialog's far end does not send from there");
+    /// Replaces or Join names a dialog of others, whose names were not handed to that realm in a
+    /// Refer-To lately.
+    pub const NOT_HANDED: Self = Self::new(403, "the dialog to be replaced is one of others");
     /// `sips:` came over a hop that is not TLS (RFC 3261 §26.2.2).
     pub const INSECURE: Self = Self::new(403, "sips: came over a hop that is not TLS");
     /// A `sips:` contact is registered over a hop that is not TLS (RFC 3261 §26.2.2, RFC 5630).
@@ -67,6 +70,7 @@ impl Refusal {
         match self {
             Self::OTHER_REALM => Fact::DialogsOtherRealm,
             Self::ELSEWHERE => Fact::DialogsElsewhere,
+            Self::NOT_HANDED => Fact::ReplacesRefused,
             Self { status: 482 | 483, .. } => Fact::Loops,
             Self { status: 404, .. } => Fact::NoRoute,
             Self { status: 503, .. } => Fact::Overload,

@@ -22,6 +22,9 @@ pub(crate) fn steer(bytes: &[u8], shards: u16) -> Option<u16> {
         return owned(token.shard);
     }
     let (method, rest) = head.split_at(memchr::memchr(b' ', head)?);
+    if let Some(token) = (method == b"INVITE").then(|| replaced(head)).flatten() {
+        return owned(token.shard);
+    }
     let uri = rest[1..].split(|&b| b == b' ').next().unwrap_or_default();
     if let Some(token) = user(uri).and_then(Token::read) {
         return owned(token.shard);
@@ -31,6 +34,25 @@ pub(crate) fn steer(bytes: &[u8], shards: u16) -> Option<u16> {
     let end = party[start..].iter().position(|b| b"<>;".contains(b));
     let uri = &party[start..end.map_or(party.len(), |end| start + end)];
     Some(index(slot(hash(uri), shards.into())))
+}
+
+/// The dialog of ours that an INVITE is to take the place of, or to join: where its call is.
+fn replaced(head: &[u8]) -> Option<Token> {
+    // Few lines begin with these letters; the others cost a look at one octet each.
+    memchr::memchr_iter(b'\n', head).find_map(|end| {
+        let line =
+            head.get(end + 1..).filter(|line| matches!(line, [b'R' | b'r' | b'J' | b'j', ..]))?;
+        let colon = memchr::memchr(b':', line)?;
+        let name = line[..colon].trim_ascii();
+        if !name.eq_ignore_ascii_case(b"Replaces") && !name.eq_ignore_ascii_case(b"Join") {
+            return None;
+        }
+        // A line that begins with white space goes on (RFC 3261 §7.3.1).
+        let ends = |&at: &usize| !matches!(line.get(at + 1), Some(b' ' | b'\t'));
+        let end = memchr::memchr_iter(b'\n', line).find(ends).unwrap_or(line.len());
+        let value = line.get(colon + 1..end)?;
+        value.split(|b| b";=, \t\r\n".contains(b)).find_map(Token::read)
+    })
 }
 
 /// The value of the first line with that name, long or compact.
@@ -94,5 +116,26 @@ mod tests {
         let call =
             format!("INVITE sip:{tag}@h SIP/2.0\r\nFrom: <sip:c@x>\r\nTo: <sip:b@x>\r\n\r\n");
         assert_eq!(steer(call.as_bytes(), 7), Some(3));
+    }
+
+    #[test]
+    fn an_invite_goes_to_the_shard_of_the_call_that_it_replaces_or_joins() {
+        let key = Key { index: 5, generation: 9 };
+        let token = Token::new(77, 3, key, Side::A).write();
+        let tag = String::from_utf8_lossy(&token);
+        for line in [
+            format!("Replaces: c;to-tag=x;from-tag={tag}0"),
+            format!("rEPLACES : c;\r\n to-tag = {tag}0;from-tag=y"),
+            format!("Join: {tag};to-tag=x;from-tag=y"),
+            format!("Reason: SIP\r\nRequire: replaces\r\nReplaces: c;from-tag={tag}0"),
+        ] {
+            let invite = format!(
+                "INVITE sip:b@x SIP/2.0\r\nFrom: <sip:c@x>\r\nTo: <sip:b@x>\r\n{line}\r\n\r\n"
+            );
+            assert_eq!(steer(invite.as_bytes(), 7), Some(3), "{line}");
+            let message = invite.replacen("INVITE", "MESSAGE", 1);
+            let other = message.replace(&line, "Subject: x");
+            assert_eq!(steer(message.as_bytes(), 7), steer(other.as_bytes(), 7));
+        }
     }
 }

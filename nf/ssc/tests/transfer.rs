@@ -149,3 +149,82 @@ fn an_invite_whose_replaces_names_the_senders_own_dialog_gets_that_of_the_far_en
     world.expect(ALICE, "SIP/2.0 100");
     assert!(world.expect(BOB, "INVITE sip:bob@example.org").contains(&guessed));
 }
+
+/// Alice's two calls, with Bob and with Carol, and the Refer-To that names the second one.
+fn two_calls(world: &mut World) -> (Caller, String, String) {
+    let (mut alice, _) = answered(world, "one", BOB, ("b1", BOB_CONTACT));
+    let (second, with_carol) = answered(world, "two", CAROL, ("c1", CAROL_CONTACT));
+    alice.cseq = 2;
+    let refer_to = format!(
+        "Refer-To: <{}?Replaces=two%3Bto-tag%3D{}%3Bfrom-tag%3Da-two>\r\n",
+        second.target, second.to_tag
+    );
+    let (call_id, ours) = (header(&with_carol, "Call-ID"), tag(&with_carol, "From"));
+    (alice, refer_to, format!("{call_id};to-tag=c1;from-tag={ours}"))
+}
+
+/// Bob's INVITE to Carol with that line.
+fn to_carol(call_id: &str, line: &str) -> String {
+    let mut bob = Caller::new(call_id);
+    (bob.at, bob.door, bob.target) = (BOB, CORE, "sip:carol@127.0.0.1:5070".into());
+    bob.request("INVITE", line, SDP)
+}
+
+#[test]
+fn the_dialog_of_others_is_replaced_only_by_whom_its_names_were_handed_to() {
+    let mut world = World::new(SITE);
+    let (alice, refer_to, names) = two_calls(&mut world);
+    let replaces = format!("Replaces: {names}\r\n");
+    // Whoever has read the names has them from nobody; another case of a tag does not help.
+    for (n, line) in [
+        replaces.clone(),
+        format!("Join: {names}\r\n"),
+        replaces.replace("to-tag=c1", "to-tag=C1"),
+        format!("Replaces: x;to-tag=y;from-tag=z\r\n{replaces}"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        world.receive(BOB, CORE, &to_carol(&format!("eve{n}"), &line));
+        world.expect(BOB, "SIP/2.0 403");
+    }
+    let twice = replaces.replace("to-tag=c1", "to-tag=c1;to-tag=c1");
+    world.receive(BOB, CORE, &to_carol("twice", &twice));
+    world.expect(BOB, "SIP/2.0 400");
+    // Alice names it to Bob, so that one from Bob's realm may use it, not one from hers.
+    world.receive(ALICE, ACCESS, &alice.request("REFER", &refer_to, ""));
+    world.expect(BOB, "REFER");
+    world.receive(ALICE, ACCESS, &Caller::new("eve").request("INVITE", &replaces, SDP));
+    world.expect(ALICE, "SIP/2.0 403");
+    world.receive(BOB, CORE, &to_carol("three", &replaces));
+    world.expect(BOB, "SIP/2.0 100");
+    world.expect(CAROL, "INVITE sip:carol@10.0.1.9:5080");
+    assert_eq!(world.fact("ssc_replaces_refused_total"), 5);
+    // Not for ever.
+    world.pass(Duration::from_secs(181));
+    world.sent.clear();
+    world.receive(BOB, CORE, &to_carol("late", &replaces));
+    world.expect(BOB, "SIP/2.0 403");
+}
+
+#[test]
+fn an_own_dialog_is_named_from_where_its_requests_may_come_from() {
+    const EVE: &str = "10.9.9.9:5060";
+    let mut world = World::new(SITE);
+    let (alice, refer_to, _) = two_calls(&mut world);
+    // With the names of Alice's leg, from another address: in Replaces, in a REFER.
+    let value = refer_to.split_once("Replaces=").unwrap().1.trim_end().trim_end_matches('>');
+    let value = value.replace("%3B", ";").replace("%3D", "=");
+    let replaces = format!("Replaces: {value}\r\n");
+    world.receive(EVE, ACCESS, &Caller::new("eve").request("INVITE", &replaces, SDP));
+    world.expect(EVE, "SIP/2.0 403");
+    world.receive(EVE, ACCESS, &Caller::new("eve2").request("REFER", &refer_to, ""));
+    world.expect(EVE, "SIP/2.0 403");
+    // From another realm there is none by that name.
+    world.receive(BOB, CORE, &to_carol("eve3", &replaces));
+    world.expect(BOB, "SIP/2.0 481");
+    world.receive(ALICE, ACCESS, &Caller::new("own").request("INVITE", &replaces, SDP));
+    world.expect(ALICE, "SIP/2.0 100");
+    world.expect(CAROL, "INVITE sip:carol@10.0.1.9:5080");
+    drop(alice);
+}

@@ -57,7 +57,8 @@ impl Controller {
             Err(refusal) => return self.refuse(at, Some(server), refusal, out),
         };
         let Some(call) = self.calls.at(found.key) else { return };
-        if let Some(refusal) = leg_of(call, found).and_then(|leg| self.objects(at, leg)) {
+        let refusal = leg_of(call, found).and_then(|leg| self.objects(at, leg));
+        if let Some(refusal) = refusal.or_else(|| self.objects_to_named(at)) {
             return self.refuse(at, Some(server), refusal, out);
         }
         let trail = call.trail();
@@ -282,6 +283,9 @@ impl Controller {
         lost::follow(leg, &self.realms, &self.registrar);
         let port = leg.flow.port;
         let transfer = self.transfer(message, port);
+        if let Some(door) = self.realms.door(port).filter(|_| !transfer.lines.is_empty()) {
+            self.hand_names(at.now, message, door.realm);
+        }
         let believed = self.believes(at.realm, &at.flow);
         let Some(y) = self.calls.at_mut(found.key).and_then(|call| opposite(call, found)) else {
             return;

@@ -31,6 +31,7 @@ use leg::Leg;
 use machine::Time;
 use machine::slots::{Key, Reuse};
 use sip::transaction::KeyedHash;
+use transfer::Handed;
 
 /// What a call record stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -85,6 +86,8 @@ pub struct Call {
     pub byes: u8,
     /// Whether a subscription made by REFER inside the session still lives.
     pub refer_until: Time,
+    /// Whom the names of one leg were handed to.
+    pub handed: Handed,
     /// When the INVITE came.
     pub started: Time,
     /// When the 2xx went out; `Time::ZERO` before.

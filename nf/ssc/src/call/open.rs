@@ -49,6 +49,9 @@ impl Controller {
         if self.is_draining {
             return self.refuse(at, Some(server), Refusal::DRAINING, out);
         }
+        if let Some(refusal) = self.objects_to_named(at) {
+            return self.refuse(at, Some(server), refusal, out);
+        }
         let register = match at.message.method() {
             Method::Register => match self.register(at, server, out) {
                 Registered::Done => return,
@@ -276,6 +279,9 @@ impl Controller {
         out: &mut Effects,
     ) {
         let transfer = self.transfer(message, way.flow.port);
+        if !transfer.lines.is_empty() {
+            self.hand_names(now, message, way.realm);
+        }
         let Some(relay) = self.relays.at(key) else { return };
         let believed = self.believes(relay.realm_up, &relay.upstream);
         let Some(relay) = self.relays.at_mut(key) else { return };

@@ -5,20 +5,42 @@
 //!  Alice ── a1 · call 1 · b1 ── Bob        Alice → REFER Bob, Refer-To: Carol?Replaces=a2
 //!  Alice ── a2 · call 2 · b2 ── Carol      Bob gets Replaces=b2, and Carol's INVITE has it
 //! ```
-//! An INVITE whose Replaces names a leg goes straight to that leg's far end.
+//! An INVITE whose Replaces names a leg goes straight to that leg's far end. Names prove that
+//! somebody has read them, no more, so that two rules keep calls with their owners:
+//!
+//! ```text
+//! own dialog     named by who could send a request inside of it (`source.rs`)
+//! other's dialog named by a realm that a Refer-To with its names has just gone to
+//! ```
 
+use super::Call;
 use super::leg::Leg;
-use crate::Controller;
 use crate::realm::{Door, RealmId};
+use crate::refusal::Refusal;
 use crate::route::Way;
 use crate::token::{Side, Token, fork_of};
 use crate::write::Set;
+use crate::{Arrived, Controller};
+use machine::slots::Key;
+use machine::{Duration, Time};
 use runtime::{Flow, PortId};
 use sip::view::Replaces;
 use sip::{Header, Message, NameAddr, Uri, escaped, unescaped};
 
 const REFER_TO: Set = Set::of(&[Header::ReferTo]);
 const REPLACES: Set = Set::of(&[Header::Replaces]);
+
+/// An INVITE with Replaces comes within this time of the Refer-To that named its dialog.
+const HANDED_FOR: Duration = Duration::from_secs(180);
+
+/// The names of a leg were handed to a realm in a Refer-To.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Handed {
+    /// Until when they may be used; `Time::ZERO` is never.
+    until: Time,
+    to: RealmId,
+    side: Side,
+}
 
 /// What a request that transfers a call needs when it is written.
 #[derive(Debug, Default)]
@@ -55,11 +77,7 @@ impl Controller {
     fn replaced(&self, value: &[u8]) -> Option<Named<'_>> {
         let named = Replaces::parse(value).ok()?;
         let is_early_only = named.is_early_only;
-        let call_by = |tag| {
-            let (key, side) = self.call_of(&Token::read(tag)?)?;
-            Some((self.calls.at(key)?, side))
-        };
-        if let Some((call, side)) = call_by(named.to_tag) {
+        if let Some((_, call, side)) = self.call_by(named.to_tag) {
             let near = call.leg(side);
             let is_known = near.call_id() == named.call_id && near.tag() == named.from_tag;
             let far = match side {
@@ -69,10 +87,68 @@ impl Controller {
             let leg = far.filter(|leg| is_known && leg.stands())?;
             return Some(Named { leg, is_other: true, is_early_only });
         }
-        let (call, side) = call_by(named.from_tag)?;
+        let (_, call, side) = self.call_by(named.from_tag)?;
         let leg = call.leg(side);
         let is_known = leg.call_id() == named.call_id && leg.tag() == named.to_tag;
         is_known.then_some(Named { leg, is_other: false, is_early_only })
+    }
+
+    /// The call that a tag of ours names.
+    fn call_by(&self, tag: &[u8]) -> Option<(Key, &Call, Side)> {
+        let (key, side) = self.call_of(&Token::read(tag)?)?;
+        Some((key, self.calls.at(key)?, side))
+    }
+
+    /// Why a request may not name a dialog as it does in Replaces, Join or Refer-To.
+    pub(crate) fn objects_to_named(&self, at: &Arrived<'_>) -> Option<Refusal> {
+        let message = at.message;
+        for header in [Header::Replaces, Header::Join] {
+            if message.has(header) {
+                let mut values = message.values(header);
+                if let Some(refusal) = values.find_map(|it| self.objects_to_replaced(at, it)) {
+                    return Some(refusal);
+                }
+            }
+        }
+        if !message.has(Header::ReferTo) {
+            return None;
+        }
+        // Names of an own dialog are exchanged, so that the receiver could use them.
+        let values = message.values(Header::ReferTo);
+        values.filter_map(replaces_of).find_map(|value| {
+            let (_, call, side) = self.call_by(Replaces::parse(&value).ok()?.to_tag)?;
+            self.objects(at, call.leg(side))
+        })
+    }
+
+    fn objects_to_replaced(&self, at: &Arrived<'_>, value: &[u8]) -> Option<Refusal> {
+        let Ok(named) = Replaces::parse(value) else {
+            return Some(Refusal::new(400, "Replaces or Join names no dialog"));
+        };
+        if let Some((_, call, side)) = self.call_by(named.to_tag) {
+            return self.objects(at, call.leg(side));
+        }
+        // Steering follows our tags: what names another shard's call has come to the wrong one.
+        let is_astray =
+            |token: Token| token.shard != self.shard && token.shard < self.config.shards;
+        if [named.to_tag, named.from_tag].into_iter().filter_map(Token::read).any(is_astray) {
+            return Some(Refusal::NO_DIALOG);
+        }
+        let (_, call, side) = self.call_by(named.from_tag)?;
+        let Handed { until, to, side: handed } = call.handed;
+        let may = at.now < until && to == at.realm && handed == side;
+        (!may).then_some(Refusal::NOT_HANDED)
+    }
+
+    /// The Refer-To of a request that leaves to `realm` has the names of another leg.
+    pub(crate) fn hand_names(&mut self, now: Time, message: &Message<'_>, realm: RealmId) {
+        let Some(value) = message.header(Header::ReferTo).and_then(replaces_of) else { return };
+        let Ok(named) = Replaces::parse(&value) else { return };
+        let Some((key, _, side)) = self.call_by(named.to_tag) else { return };
+        let is_known = self.replaced(&value).is_some();
+        if let Some(call) = self.calls.at_mut(key).filter(|_| is_known) {
+            call.handed = Handed { until: now + HANDED_FOR, to: realm, side: side.other() };
+        }
     }
 
     /// The way of an INVITE whose Replaces names one of our legs.
@@ -110,12 +186,7 @@ impl Controller {
         let address = NameAddr::parse(value).ok()?;
         let uri = address.parse_uri().ok()?;
         let is_ours = self.realms.is_ours(uri.host, uri.port);
-        let replaces = uri.headers.split(|&b| b == b'&').find_map(|header| {
-            let at = memchr::memchr(b'=', header)?;
-            let is_it = header[..at].eq_ignore_ascii_case(b"Replaces");
-            is_it.then(|| unescaped(&header[at + 1..]))
-        });
-        let named = replaces.as_deref().and_then(|value| self.replaced(value));
+        let named = replaces_in(&uri).and_then(|value| self.replaced(&value));
         let named = named.filter(|named| named.is_other);
         if !is_ours && named.is_none() {
             return None;
@@ -133,6 +204,20 @@ impl Controller {
         line.extend_from_slice(b"\r\n");
         Some(line)
     }
+}
+
+/// What Replaces says among the headers of a URI.
+fn replaces_in(uri: &Uri<'_>) -> Option<Vec<u8>> {
+    uri.headers.split(|&b| b == b'&').find_map(|header| {
+        let at = memchr::memchr(b'=', header)?;
+        let is_it = header[..at].eq_ignore_ascii_case(b"Replaces");
+        is_it.then(|| unescaped(&header[at + 1..]))
+    })
+}
+
+/// What Replaces says in a Refer-To.
+fn replaces_of(refer_to: &[u8]) -> Option<Vec<u8>> {
+    replaces_in(&NameAddr::parse(refer_to).ok()?.parse_uri().ok()?)
 }
 
 /// The URI without its headers; one that names us gets the door on that side.
