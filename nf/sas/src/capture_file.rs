@@ -6,12 +6,17 @@
 
 use crate::archive::SasError;
 use etherparse::{NetSlice, SlicedPacket, TransportSlice};
+use machine::narrow;
 use pcap_file::DataLink;
 use pcap_file::pcap::PcapReader;
 use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption;
 use pcap_file::pcapng::{Block, PcapNgReader};
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, SocketAddr};
+
+/// Fragments that may come until the next one of the same datagram; what waits longer is given up.
+/// A waiting datagram takes up to 64 KiB, however short its fragments are.
+const FRAGMENTS_APART_MAX: u64 = 256;
 
 /// Largest file that is read.
 pub const FILE_BYTES_MAX: usize = 32 << 20;
@@ -113,7 +118,9 @@ fn micros(units: u64, resolution: u8) -> u64 {
 
 #[derive(Default)]
 struct Cutter {
-    fragments: etherparse::defrag::IpDefragPool,
+    fragments: etherparse::defrag::IpDefragPool<u64>,
+    /// Fragments so far: the clock of those that wait.
+    fragments_seen: u64,
     streams: HashMap<(SocketAddr, SocketAddr), Stream>,
     out: Vec<Payload>,
 }
@@ -134,20 +141,28 @@ impl Cutter {
         let Ok(sliced) = sliced else { return };
         let Some((from, to)) = addresses(&sliced) else { return };
         if sliced.is_ip_payload_fragmented() {
-            let whole = self.fragments.process_sliced_packet(&sliced, (), ());
-            if let Ok(Some(whole)) = whole
-                && whole.ip_number == etherparse::IpNumber::UDP
-                && let Ok(udp) = etherparse::UdpSlice::from_slice(&whole.payload)
-            {
-                self.datagram(at_us, (from, to), &udp);
-            }
-            return;
+            return self.fragment(at_us, (from, to), &sliced);
         }
         match sliced.transport {
             Some(TransportSlice::Udp(udp)) => self.datagram(at_us, (from, to), &udp),
             Some(TransportSlice::Tcp(tcp)) => self.segment(at_us, (from, to), &tcp),
             _ => {}
         }
+    }
+
+    fn fragment(&mut self, at_us: u64, way: (IpAddr, IpAddr), sliced: &SlicedPacket<'_>) {
+        let now = self.fragments_seen;
+        self.fragments_seen += 1;
+        if now.is_multiple_of(FRAGMENTS_APART_MAX) {
+            self.fragments.retain(|&last| now - last <= FRAGMENTS_APART_MAX);
+        }
+        let Ok(Some(whole)) = self.fragments.process_sliced_packet(sliced, now, ()) else { return };
+        if whole.ip_number == etherparse::IpNumber::UDP
+            && let Ok(udp) = etherparse::UdpSlice::from_slice(&whole.payload)
+        {
+            self.datagram(at_us, way, &udp);
+        }
+        self.fragments.return_buf(whole);
     }
 
     fn datagram(&mut self, at_us: u64, (from, to): (IpAddr, IpAddr), udp: &etherparse::UdpSlice) {
@@ -234,38 +249,52 @@ fn addresses(sliced: &SlicedPacket<'_>) -> Option<(IpAddr, IpAddr)> {
 /// One direction of a TCP connection.
 #[derive(Default)]
 struct Stream {
-    /// Sequence number of the octet after the buffer.
-    next: Option<u32>,
+    /// Place of the octet after the buffer. Its lower half is the sequence number, so that places
+    /// do not wrap where those do (RFC 9293 §3.4).
+    next: Option<u64>,
     buffer: Vec<u8>,
-    /// Segments that came early, by their distance from `next` when they came.
-    early: BTreeMap<u32, Vec<u8>>,
+    /// Segments that came early, by their place.
+    early: BTreeMap<u64, Vec<u8>>,
+    /// Octets of them.
+    held: usize,
 }
 
 impl Stream {
     fn take(&mut self, first: u32, payload: &[u8]) {
-        let next = *self.next.get_or_insert(first);
-        let ahead = first.wrapping_sub(next) as i32;
+        // One round above zero: what comes first may have been sent before what was seen first.
+        let next = *self.next.get_or_insert(u64::from(first) | 1 << 32);
+        let ahead = first.wrapping_sub(narrow::half(next)) as i32;
+        let first = next.saturating_add_signed(ahead.into());
         if ahead > 0 {
-            let held: usize = self.early.values().map(Vec::len).sum();
-            if held + payload.len() <= STREAM_BYTES_MAX {
-                self.early.insert(first, payload.to_vec());
-            }
-            return;
+            return self.keep(first, payload);
         }
-        // What was there already is a repetition.
-        let known = ahead.unsigned_abs() as usize;
+        self.append(first, payload);
+        while let Some(entry) = self.early.first_entry()
+            && self.next.is_some_and(|next| *entry.key() <= next)
+        {
+            let (first, payload) = entry.remove_entry();
+            self.held -= payload.len();
+            self.append(first, &payload);
+        }
+    }
+
+    /// Keeps a segment that came early, while there is room.
+    fn keep(&mut self, first: u64, payload: &[u8]) {
+        let known = self.early.get(&first).map_or(0, Vec::len);
+        let held = self.held - known + payload.len();
+        if held <= STREAM_BYTES_MAX {
+            self.held = held;
+            self.early.insert(first, payload.to_vec());
+        }
+    }
+
+    /// Appends what is new of a segment that begins at `next` or before; the rest is a repetition.
+    fn append(&mut self, first: u64, payload: &[u8]) {
+        let Some(next) = self.next else { return };
+        let known = usize::try_from(next - first).unwrap_or(usize::MAX);
         if let Some(new) = payload.get(known..) {
             self.buffer.extend_from_slice(new);
-            // A segment came in one packet; sequence numbers wrap (RFC 9293 §3.4).
-            let length = u32::try_from(new.len()).unwrap_or(u32::MAX);
-            self.next = Some(next.wrapping_add(length));
-        }
-        let follows =
-            |first: &u32| self.next.is_some_and(|next| next.wrapping_sub(*first) as i32 >= 0);
-        if let Some(first) = self.early.keys().copied().find(follows)
-            && let Some(payload) = self.early.remove(&first)
-        {
-            self.take(first, &payload);
+            self.next = Some(next + new.len() as u64);
         }
     }
 
@@ -285,5 +314,66 @@ impl Stream {
                 sip::Framing::Message(_) => return None,
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn segments_in_the_wrong_order_cost_no_stack_and_no_squares() {
+        // A file of some megabytes: one octet each, the first one last. Each segment once took a
+        // frame of the stack, and a walk over all the others.
+        let text = vec![b'x'; STREAM_BYTES_MAX];
+        for origin in [0, 5, u32::MAX - 1_000, 1 << 31] {
+            let mut stream = Stream::default();
+            stream.take(origin, b"y");
+            for at in (1..STREAM_BYTES_MAX).rev() {
+                let first = origin.wrapping_add(1).wrapping_add(narrow::half(at as u64));
+                stream.take(first, &text[at..=at]);
+            }
+            assert_eq!(stream.early.len(), STREAM_BYTES_MAX - 1);
+            stream.take(origin.wrapping_add(1), b"z");
+            assert_eq!(stream.buffer.len(), STREAM_BYTES_MAX + 1);
+            assert!(stream.early.is_empty() && stream.held == 0);
+        }
+    }
+
+    #[test]
+    fn early_segments_are_bounded_and_one_that_comes_again_counts_once() {
+        let mut stream = Stream::default();
+        stream.take(0, b"y");
+        for at in [10, 10, 30_000, 60_000, 90_000, 120_000, 150_000, 180_000, 210_000, 240_000] {
+            stream.take(at, &[b'x'; 30_000]);
+            stream.take(at, &[b'x'; 30_000]);
+        }
+        assert!(stream.held <= STREAM_BYTES_MAX, "{}", stream.held);
+        assert_eq!(stream.held, stream.early.values().map(Vec::len).sum::<usize>());
+        assert_eq!(stream.held, 240_000);
+        // What came before all that was seen is known already.
+        stream.take(u32::MAX - 5, b"abcdefgh");
+        assert_eq!(stream.buffer, b"yh");
+    }
+
+    #[test]
+    fn datagrams_of_which_a_fragment_is_missing_are_given_up() {
+        let mut cutter = Cutter::default();
+        for id in 0..4_000_u16 {
+            // 8 octets at offset 65,496: 64 KiB wait for the rest.
+            let mut packet = vec![0x45, 0, 0, 28, 0, 0, 0x3f, 0xfb, 64, 17, 0, 0];
+            packet[4..6].copy_from_slice(&id.to_be_bytes());
+            packet.extend([10, 0, 0, 1, 10, 0, 0, 2]);
+            packet.extend([0; 8]);
+            cutter.packet(0, DataLink::RAW, &packet);
+        }
+        let waiting = std::cell::Cell::new(0);
+        cutter.fragments.retain(|_| {
+            waiting.set(waiting.get() + 1);
+            true
+        });
+        let waiting = waiting.get();
+        assert!(waiting <= 2 * FRAGMENTS_APART_MAX, "{waiting}");
+        assert!(waiting > 0, "they are fragments");
     }
 }
