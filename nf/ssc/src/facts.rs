@@ -60,6 +60,9 @@ event::facts! {
         /// A request inside a dialog came from another realm.
         DialogsOtherRealm = Counter, Warn, "ssc_dialog_other_realm_refused_total",
             "Requests inside calls, and CANCELs, refused since they came by another realm";
+        /// A parameter that only the network may write was taken out.
+        ClaimsRemoved = Counter, Debug, "ssc_claims_removed_total",
+            "Requests from who is not believed that lost parameters of the network";
         /// A dialog of others was to be replaced or joined.
         ReplacesRefused = Counter, Warn, "ssc_replaces_refused_total",
             "Requests refused since Replaces or Join names a dialog of others";

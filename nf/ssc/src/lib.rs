@@ -237,29 +237,52 @@ impl Controller {
     fn read(&mut self, now: Time, flow: Flow, realm: RealmId, bytes: &[u8], out: &mut Effects) {
         let mut room = None;
         match Message::parse_in(&mut room, bytes) {
-            Ok(message) => {
-                let mut inbox = core::mem::take(&mut self.inbox);
-                inbox.clear();
-                let mut room = None;
-                let ruled = match self.wire.ruled_in(realm, message, &mut inbox) {
-                    Applied::Unchanged => Ok(message),
-                    Applied::Changed => Message::parse_in(&mut room, &inbox),
-                    Applied::Failed => Err(wire::UNRULED),
-                };
-                match ruled.and_then(size::checked) {
-                    Ok(message) => {
-                        out.about(machine::narrow::half(merged::absorb(0, message.call_id())));
-                        self.arrived(&Arrived { now, flow, realm, message, raw: bytes }, out);
-                    }
-                    Err(offence) => {
-                        self.wire.facts.add(Fact::Unpassable, 1);
-                        self.malformed(now, flow, bytes, &offence, out);
-                    }
-                }
-                self.inbox = inbox;
+            Ok(message) if !self.realms.row(realm).trusted && sip::trust::may_claim(message) => {
+                self.unclaimed(&Arrived { now, flow, realm, message, raw: bytes }, out);
             }
+            Ok(message) => self.ruled(&Arrived { now, flow, realm, message, raw: bytes }, out),
             Err(offence) => self.malformed(now, flow, bytes, &offence, out),
         }
+    }
+
+    /// Takes out of a message what only the network may say, unless its sender is believed.
+    #[cold]
+    fn unclaimed(&mut self, at: &Arrived<'_>, out: &mut Effects) {
+        let (mut honest, mut room) = (Vec::new(), None);
+        let passes = self.realms.row(at.realm).passes;
+        if self.believes(at.realm, &at.flow)
+            || !sip::trust::write_unclaimed(at.message, passes, &mut honest)
+        {
+            return self.ruled(at, out);
+        }
+        self.wire.facts.add(Fact::ClaimsRemoved, 1);
+        match Message::parse_in(&mut room, &honest) {
+            Ok(message) => self.ruled(&Arrived { message, ..*at }, out),
+            Err(offence) => self.malformed(at.now, at.flow, at.raw, &offence, out),
+        }
+    }
+
+    /// Deals with a message as the rules for what comes in change it.
+    fn ruled(&mut self, at: &Arrived<'_>, out: &mut Effects) {
+        let mut inbox = core::mem::take(&mut self.inbox);
+        inbox.clear();
+        let mut room = None;
+        let ruled = match self.wire.ruled_in(at.realm, at.message, &mut inbox) {
+            Applied::Unchanged => Ok(at.message),
+            Applied::Changed => Message::parse_in(&mut room, &inbox),
+            Applied::Failed => Err(wire::UNRULED),
+        };
+        match ruled.and_then(size::checked) {
+            Ok(message) => {
+                out.about(machine::narrow::half(merged::absorb(0, message.call_id())));
+                self.arrived(&Arrived { message, ..*at }, out);
+            }
+            Err(offence) => {
+                self.wire.facts.add(Fact::Unpassable, 1);
+                self.malformed(at.now, at.flow, at.raw, &offence, out);
+            }
+        }
+        self.inbox = inbox;
     }
 
     /// The router: who deals with a message.

@@ -320,3 +320,31 @@ fn a_next_hop_that_is_a_domain_is_looked_up_and_its_second_address_takes_over() 
     world.expect(ALICE, "SIP/2.0 100");
     world.expect(BOB, "INVITE");
 }
+
+#[test]
+fn parameters_that_speak_for_the_network_do_not_come_from_the_untrusted_side() {
+    let credentials =
+        "Digest username=\"a\", realm=\"r\", integrity-protected=\"tls-yes\", nonce=\"n\"";
+    let identity = "<sip:+1;verstat=TN-Validation-Passed;cpc=operator@example.com>";
+    let lie = |text: String| text.replace("<sip:alice@example.com>", identity);
+    for (site, is_believed) in [
+        (SITE.to_owned(), false),
+        (SITE.replacen("[[realm]]", "[[realm]]\ntrusted = true", 1), true),
+    ] {
+        let mut world = World::new(&site);
+        let more = format!("Authorization: {credentials}\r\nP-Preferred-Identity: {identity}\r\n");
+        for method in ["REGISTER", "INVITE"] {
+            let alice = Caller::new(method);
+            world.receive(ALICE, ACCESS, &lie(alice.request(method, &more, "")));
+            let sent = world.sent.drain(..).find(|sent| sent.to == BOB.parse().unwrap()).unwrap();
+            assert_eq!(sent.text.contains("integrity-protected"), is_believed, "{}", sent.text);
+            assert_eq!(sent.text.matches("verstat").count(), usize::from(is_believed) * 2);
+            assert_eq!(sent.text.contains("cpc="), is_believed);
+            assert!(is_believed || header(&sent.text, "From").contains("<sip:+1@example.com>"));
+            let kept = ["username=\"a\"", "realm=\"r\"", "nonce=\"n\""];
+            assert!(kept.iter().all(|kept| header(&sent.text, "Authorization").contains(kept)));
+        }
+        let lies = world.fact("ssc_claims_removed_total");
+        assert_eq!(lies, if is_believed { 0 } else { 2 });
+    }
+}

@@ -317,6 +317,12 @@ headers! {
     AttestationInfo = "Attestation-Info", 0, Lines, Text, "TS 24.229 §7.2";
     /// Where in the network the call began.
     OriginationId = "Origination-Id", 0, Lines, Text, "TS 24.229 §7.2";
+    /// A further identity of the caller.
+    AdditionalIdentity = "Additional-Identity", 0, Lines, Text, "TS 24.229 §7.2";
+    /// What an operator does to a call, in cable networks.
+    PDcsOsps = "P-DCS-OSPS", 0, Lines, Text, "RFC 5503 §6";
+    /// Who is to be traced, in cable networks.
+    PDcsTracePartyId = "P-DCS-Trace-Party-ID", 0, Lines, Text, "RFC 5503 §5";
     /// Whether the priority of a call was verified.
     PriorityVerstat = "Priority-Verstat", 0, Lines, Text, "TS 24.229 §7.2";
 }

@@ -6,7 +6,11 @@
 //! `Geolocation` (RFC 6442: what the caller says of himself) and `P-Called-Party-ID` on its way to
 //! him who is called.
 
-use crate::{Header, HeaderSet, Message};
+//!
+//! Where a header may cross but a parameter in it speaks for the network, the parameter alone is
+//! taken out ([`PARAM_ROWS`]).
+
+use crate::{Header, HeaderSet, Items, Message, octet, unescaped};
 
 /// When a header does not cross.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,6 +76,8 @@ pub const ROWS: &[Row] = &[
     row(Header::PMediaAuthorization, Always, Never, "RFC 3313"),
     row(Header::PRefusedUriList, Always, Never, "RFC 5318"),
     row(Header::PDcsBillingInfo, Always, Always, "RFC 5503 §7"),
+    row(Header::PDcsOsps, Always, Always, "RFC 5503 §6"),
+    row(Header::PDcsTracePartyId, Always, Always, "RFC 5503 §5"),
     row(Header::PDcsLaes, Always, Always, "RFC 5503 §8"),
     row(Header::PDcsRedirect, Always, Always, "RFC 5503 §8"),
     row(Header::HistoryInfo, Always, PrivateHistory, "RFC 7044 §10.1, TS 24.229 §4.4"),
@@ -79,6 +85,7 @@ pub const ROWS: &[Row] = &[
     row(Header::ResourcePriority, Always, Never, "RFC 4412, RFC 7135, TS 24.229 §4.4"),
     row(Header::Priority, PsapCallback, Never, "RFC 7090 §5, TS 24.229 §4.4"),
     row(Header::PriorityVerstat, Always, Always, "TS 24.229 §4.4"),
+    row(Header::AdditionalIdentity, Always, Always, "TS 24.229 §4.4"),
     row(Header::AttestationInfo, Always, Always, "TS 24.229 §4.4"),
     row(Header::OriginationId, Always, Always, "TS 24.229 §4.4"),
     row(Header::FeatureCaps, Always, Never, "RFC 6809, TS 24.229 §4.4"),
@@ -86,6 +93,140 @@ pub const ROWS: &[Row] = &[
     row(Header::ServiceInteractInfo, Always, Always, "TS 24.229 §4.4"),
     row(Header::ResponseSource, Always, Always, "TS 24.229 §4.4"),
 ];
+
+/// One parameter at the border: it is taken out of what comes from who is not believed.
+#[derive(Debug, Clone, Copy)]
+pub struct ParamRow {
+    /// The headers it may stand in.
+    pub headers: &'static [Header],
+    /// Its name.
+    pub name: &'static str,
+    /// Who says so.
+    pub spec: &'static str,
+}
+
+const CREDENTIALS: &[Header] = &[Header::Authorization, Header::ProxyAuthorization];
+const PARTIES: &[Header] =
+    &[Header::From, Header::PPreferredIdentity, Header::PAssertedIdentity, Header::RemotePartyId];
+
+const fn claim(headers: &'static [Header], name: &'static str, spec: &'static str) -> ParamRow {
+    ParamRow { headers, name, spec }
+}
+
+/// Every parameter that only the network may write.
+pub const PARAM_ROWS: &[ParamRow] = &[
+    claim(CREDENTIALS, "integrity-protected", "TS 24.229 §5.2.2, §7.2A.2"),
+    claim(PARTIES, "verstat", "TS 24.229 §7.2A.20"),
+    claim(PARTIES, "cpc", "TS 24.229 §7.2A.12"),
+    claim(PARTIES, "oli", "TS 24.229 §7.2A.12"),
+];
+
+/// The headers of these rows.
+const CLAIMING: HeaderSet = HeaderSet::of(CREDENTIALS).and(HeaderSet::of(PARTIES));
+
+/// Whether a request may have parameters of [`PARAM_ROWS`]: a look that costs little.
+#[must_use]
+#[inline]
+pub fn may_claim(message: &Message<'_>) -> bool {
+    let (from, tag) = (message.from(), message.from_tag().unwrap_or_default());
+    // A tag is there as a rule, and nothing else.
+    let has_params =
+        from.params.len() > b";tag=".len() + tag.len() || memchr::memchr(b';', from.uri).is_some();
+    let others = [
+        Header::Authorization,
+        Header::ProxyAuthorization,
+        Header::PPreferredIdentity,
+        Header::PAssertedIdentity,
+        Header::RemotePartyId,
+    ];
+    message.is_request() && (has_params || others.into_iter().any(|header| message.has(header)))
+}
+
+/// Appends a message without the parameters of [`PARAM_ROWS`], but for those in headers of
+/// `passes`. `false`, and nothing is appended: it has none.
+pub fn write_unclaimed(message: &Message<'_>, passes: HeaderSet, out: &mut Vec<u8>) -> bool {
+    let (begin, raw) = (out.len(), message.raw());
+    let (mut copied, mut is_changed) = (0, false);
+    for line in message.lines() {
+        if !CLAIMING.has(line.header) || passes.has(line.header) {
+            continue;
+        }
+        let at = line.value.as_ptr() as usize - raw.as_ptr() as usize;
+        out.extend_from_slice(&raw[copied..at]);
+        copied = at + line.value.len();
+        is_changed |= if CREDENTIALS.contains(&line.header) {
+            credentials(line.header, line.value, out)
+        } else {
+            address(line.header, line.value, out)
+        };
+    }
+    if is_changed {
+        out.extend_from_slice(&raw[copied..]);
+    } else {
+        out.truncate(begin);
+    }
+    is_changed
+}
+
+/// Whether a parameter does not cross in that header.
+fn is_claim(header: Header, name: &[u8]) -> bool {
+    PARAM_ROWS.iter().any(|row| is(name, row.name.as_bytes()) && row.headers.contains(&header))
+}
+
+/// Writes credentials without what only the network may say; says whether there was any.
+fn credentials(header: Header, value: &[u8], out: &mut Vec<u8>) -> bool {
+    let scheme = value.iter().position(u8::is_ascii_whitespace).unwrap_or(value.len());
+    let is_ours = |item: &&[u8]| {
+        let name = &item[..memchr::memchr(b'=', item).unwrap_or(item.len())];
+        is_claim(header, name.trim_ascii())
+    };
+    if !Items::new(&value[scheme..]).any(|item| is_ours(&item)) {
+        out.extend_from_slice(value);
+        return false;
+    }
+    out.extend_from_slice(&value[..scheme]);
+    for (n, item) in Items::new(&value[scheme..]).filter(|item| !is_ours(item)).enumerate() {
+        out.extend_from_slice(if n == 0 { b" " } else { b", " });
+        out.extend_from_slice(item);
+    }
+    true
+}
+
+/// Writes an address without what only the network may say, be it a parameter of the URI, of its
+/// user part or of the header; says whether there was any.
+fn address(header: Header, value: &[u8], out: &mut Vec<u8>) -> bool {
+    let (mut at, mut copied, mut is_changed) = (0, 0, false);
+    while at < value.len() {
+        match value[at] {
+            b'"' => at = octet::quoted_end(value, at).unwrap_or(value.len()),
+            b';' => {
+                let end = param_end(value, at + 1);
+                let param = &value[at + 1..end];
+                let name = &param[..memchr::memchr(b'=', param).unwrap_or(param.len())];
+                if is_claim(header, unescaped(name.trim_ascii()).trim_ascii()) {
+                    out.extend_from_slice(&value[copied..at]);
+                    (copied, is_changed) = (end, true);
+                }
+                at = end;
+            }
+            _ => at += 1,
+        }
+    }
+    out.extend_from_slice(&value[copied..]);
+    is_changed
+}
+
+/// Where a parameter ends that begins at `at`.
+fn param_end(value: &[u8], mut at: usize) -> usize {
+    while let Some(octet) = value.get(at) {
+        match octet {
+            b';' | b'>' | b'<' | b'@' | b'?' | b',' | b':' => break,
+            b'"' => at = octet::quoted_end(value, at).unwrap_or(value.len()),
+            _ => at += 1,
+        }
+    }
+    at
+}
 
 /// The rows of one direction that depend on what a message says.
 const INWARD_WORDS: [(Header, When); words(true)] = depending(true);
@@ -267,6 +408,76 @@ mod tests {
     }
 
     #[test]
+    fn what_speaks_for_the_network_is_taken_out_of_credentials_and_addresses() {
+        for (line, left) in [
+            (
+                "Authorization: Digest username=\"a\",integrity-protected=\"yes\", nonce=\"x,y\"",
+                Some("Authorization: Digest username=\"a\", nonce=\"x,y\""),
+            ),
+            ("Authorization: Digest INTEGRITY-Protected = tls-yes", Some("Authorization: Digest")),
+            (
+                "Proxy-Authorization: Digest a=b,\r\n integrity-protected=ip-assoc-yes",
+                Some("Proxy-Authorization: Digest a=b"),
+            ),
+            ("Authorization: Digest realm=\"integrity-protected=yes\", b=c", None),
+            (
+                "P-Preferred-Identity: \"v;cpc=x\" <sip:+1;verstat=TN-Validation-Passed@h;CPC=test>",
+                Some("P-Preferred-Identity: \"v;cpc=x\" <sip:+1@h>"),
+            ),
+            (
+                "P-Asserted-Identity: <tel:+1;v%65rstat=No;oli=1;ext=5>, <sip:a@b;cpc>",
+                Some("P-Asserted-Identity: <tel:+1;ext=5>, <sip:a@b>"),
+            ),
+            (
+                "Remote-Party-ID: <sip:a@b>;party=calling;cpc=x",
+                Some("Remote-Party-ID: <sip:a@b>;party=calling"),
+            ),
+            ("P-Preferred-Identity: <sip:a@b;cpcx=1;xoli=2>", None),
+            ("To: <tel:+1;verstat=x>", None),
+            ("Contact: <sip:a@b;oli=1>", None),
+        ] {
+            let [cleaned, _] = unclaimed("<sip:a@x>;tag=1", &format!("{line}\r\n"));
+            let expected = left.map(|left| format!("{left}\r\n"));
+            assert_eq!(cleaned.is_some(), expected.is_some(), "{line}");
+            if let Some((cleaned, expected)) = cleaned.zip(expected) {
+                assert!(cleaned.contains(&expected), "{cleaned}");
+            }
+        }
+        for (from, left) in [
+            ("<tel:+1;verstat=TN-Validation-Passed>;tag=1", Some("<tel:+1>;tag=1")),
+            ("tel:+1;verstat=x;tag=1", Some("tel:+1;tag=1")),
+            ("\"A\" <sip:+1;cpc=operator@x>;tag=1;oli = \"62\"", Some("\"A\" <sip:+1@x>;tag=1")),
+            ("<sip:a@x;user=phone>;tag=1;x", None),
+            ("<sip:a@x>;tag=1", None),
+        ] {
+            let [cleaned, looked] = unclaimed(from, "");
+            let expected = left.map(|left| format!("From: {left}\r\n"));
+            assert_eq!(cleaned.is_some(), expected.is_some(), "{from}");
+            assert!(looked.is_some() || expected.is_none(), "the short look sees it: {from}");
+            if let Some((cleaned, expected)) = cleaned.zip(expected) {
+                assert!(cleaned.contains(&expected), "{cleaned}");
+            }
+        }
+    }
+
+    /// The message as it crosses if it claims something, and whether the short look says so.
+    fn unclaimed(from: &str, more: &str) -> [Option<String>; 2] {
+        let text = format!(
+            "INVITE sip:b@y SIP/2.0\r\nVia: SIP/2.0/UDP x;branch=z9hG4bK1\r\nFrom: {from}\r\n\
+             To: <sip:b@y>\r\nCall-ID: c\r\nCSeq: 1 INVITE\r\n{more}Content-Length: 0\r\n\r\n"
+        );
+        let message = Message::parse(text.as_bytes()).unwrap();
+        let mut out = Vec::new();
+        let is_changed = write_unclaimed(&message, HeaderSet::default(), &mut out);
+        assert_eq!(is_changed, !out.is_empty());
+        if is_changed {
+            Message::parse(&out).unwrap();
+        }
+        let looked = may_claim(&message).then(String::new);
+        [is_changed.then(|| String::from_utf8(out).unwrap()), looked]
+    }
+
+    #[test]
     fn privacy_is_asked_for_by_its_words() {
         for (privacy, identity, history) in [
             ("none", false, false),
@@ -301,6 +512,11 @@ mod tests {
             };
             let (name, inward, outward) = (header.name(), word(*inward), word(*outward));
             let line = format!("  | {name} | {inward} | {outward} | {spec} |\n");
+            assert!(page.contains(&line), "docs/sbc.md lacks\n{line}");
+        }
+        for ParamRow { headers, name, spec } in PARAM_ROWS {
+            let names: Vec<&str> = headers.iter().map(|header| header.name()).collect();
+            let line = format!("  | `{name}` | {} | {spec} |\n", names.join(", "));
             assert!(page.contains(&line), "docs/sbc.md lacks\n{line}");
         }
     }
