@@ -8,7 +8,7 @@ use machine::narrow::index;
 use machine::slots::Key;
 use regex::bytes::Regex;
 use runtime::{Flow, Transport};
-use sip::{Message, Scheme};
+use sip::{Message, Scheme, Uri, unescaped};
 
 /// A position in a route: what was tried last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -172,7 +172,54 @@ impl Route {
         if self.host.as_ref().is_some_and(|wanted| !wanted.eq_ignore_ascii_case(host)) {
             return false;
         }
-        let user = uri.and_then(|uri| uri.user).unwrap_or_default();
-        self.user.as_ref().is_none_or(|wanted| wanted.is_match(user))
+        self.user.as_ref().is_none_or(|wanted| match uri {
+            Some(uri) => is_user(wanted, uri),
+            None => wanted.is_match(b""),
+        })
+    }
+}
+
+/// Whether the user part matches in any of the forms that name the same one: as it came, without its
+/// escapes (RFC 3261 §19.1.4), and of a number its digits (RFC 3966 §5.1.1). A route that refuses a
+/// number refuses it however it is written.
+fn is_user(wanted: &Regex, uri: &Uri<'_>) -> bool {
+    let user = uri.user.unwrap_or_default();
+    if wanted.is_match(user) {
+        return true;
+    }
+    if !user.iter().any(|octet| b"%-.();".contains(octet)) {
+        return false;
+    }
+    let plain = unescaped(user);
+    let number = plain.split(|&octet| octet == b';').next().unwrap_or_default();
+    let digits: Vec<u8> = number.iter().copied().filter(|octet| !b"-.()".contains(octet)).collect();
+    let is_number = digits.iter().all(|octet| octet.is_ascii_digit() || b"+*#".contains(octet));
+    wanted.is_match(&plain) || (is_number || uri.is_phone()) && wanted.is_match(&digits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_matched_however_it_is_written() {
+        let premium = Regex::new(r"^\+?(49)?900").unwrap();
+        for (uri, is_met) in [
+            ("sip:+49900123@x", true),
+            ("sip:%2B499%300123@x", true),
+            ("sip:+49-900-123@x", true),
+            ("sip:+49.(900)%2D123@x;user=phone", true),
+            ("sip:+49-9-00123;phone-context=x@x;user=phone", true),
+            ("tel:+49-900-123", true),
+            ("tel:+49(900)123;ext=5", true),
+            ("sip:+49-800-123@x", false),
+            ("sip:a-49-900@x", false),
+            ("sip:x", false),
+        ] {
+            let uri = Uri::parse(uri.as_bytes()).unwrap();
+            assert_eq!(is_user(&premium, &uri), is_met, "{uri:?}");
+        }
+        let escaped = Regex::new("^%23").unwrap();
+        assert!(is_user(&escaped, &Uri::parse(b"sip:%2331@x").unwrap()), "as it came as well");
     }
 }
