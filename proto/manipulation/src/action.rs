@@ -1,7 +1,7 @@
 //! What a rule does, as splices of the message it does it to.
 
 use super::condition::Groups;
-use super::pattern::Pattern;
+use super::pattern::{Pattern, unfolded};
 use super::splice::{Splices, offset};
 use super::target::{REASON_BIT, Target, URI_BIT};
 use super::template::Template;
@@ -121,11 +121,14 @@ fn set(
     let mut lines = target.lines(message);
     let Some(first) = lines.next() else { return add(target, value, message, groups, splices) };
     let old = changeable(target.header, first.value);
-    splices.write_checked(offset(message, old), old.len(), |out| {
+    let is_fit = splices.write_checked(offset(message, old), old.len(), |out| {
         let start = out.len();
         value.write(out, |number| groups.text(message.raw(), number));
         is_fit(target.header, &out[start..])
     });
+    if !is_fit {
+        splices.refuse();
+    }
     for line in lines {
         splices.drop(offset(message, line.raw), line.raw.len());
     }
@@ -146,10 +149,13 @@ fn replace(
     message: &Outline<'_>,
     splices: &mut Splices,
 ) {
-    splices.write_checked(offset(message, old), old.len(), |out| {
+    let (place, length) = (offset(message, old), old.len());
+    let flat = unfolded(old);
+    let old = flat.as_ref().map_or(old, |(text, _)| text);
+    let mut is_found = false;
+    let is_done = splices.write_checked(place, length, |out| {
         let begin = out.len();
         let (mut copied, mut at) = (0, 0);
-        let mut is_found = false;
         while at <= old.len() {
             let caught = pattern.find(old, at);
             let Some((caught, (start, end))) = caught.and_then(|c| Some((c, c.span(0)?))) else {
@@ -166,6 +172,9 @@ fn replace(
         out.extend_from_slice(&old[copied..]);
         is_found && is_fit(header, &out[begin..])
     });
+    if is_found && !is_done {
+        splices.refuse();
+    }
 }
 
 /// A user part may hold what RFC 3261 §25.1 lets it; anything else leaves the URI as it is.

@@ -1,7 +1,7 @@
 //! Which messages a rule takes.
 
 use super::config::Kind;
-use super::pattern::{GROUPS_MAX, Pattern};
+use super::pattern::{GROUPS_MAX, Pattern, unfolded};
 use super::target::Target;
 use sip::{Method, Outline};
 
@@ -105,14 +105,17 @@ impl Condition {
 }
 
 fn catches(pattern: &Pattern, message: &Outline<'_>, text: &[u8], groups: &mut Groups) -> bool {
+    let flat = unfolded(text);
+    let searched = flat.as_ref().map_or(text, |(flat, _)| flat);
     if pattern.groups() == 0 {
-        return pattern.is_match(text);
+        return pattern.is_match(searched);
     }
-    let Some(caught) = pattern.find(text, 0) else { return false };
+    let Some(caught) = pattern.find(searched, 0) else { return false };
     let base = super::splice::offset(message, text);
+    let place = |at: usize| flat.as_ref().map_or(at, |(_, places)| places[at]);
     for group in 1..=pattern.groups() {
         let (start, end) = caught.span(group).unwrap_or((0, 0));
-        groups.push(base + start, base + end);
+        groups.push(base + place(start), base + place(end));
     }
     true
 }

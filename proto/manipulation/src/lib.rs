@@ -151,6 +151,9 @@ impl Rules {
     ) -> Applied {
         let begin = out.len();
         let rest = self.pass(numbers, message, splices);
+        if splices.is_unfit() {
+            return Applied::Failed;
+        }
         if rest.is_empty() {
             if splices.len() == 0 {
                 return Applied::Unchanged;
@@ -177,6 +180,9 @@ impl Rules {
         while !rest.is_empty() {
             let message = lines.read(&bytes, Initials::ALL)?;
             rest = self.pass(rest, &message, splices);
+            if splices.is_unfit() {
+                return None;
+            }
             let mut next = Vec::new();
             splices.apply(&bytes, &mut next);
             bytes = next;

@@ -34,6 +34,28 @@ impl Caught {
     }
 }
 
+/// A folded value as it reads, each fold and the white space around it one space (RFC 3261
+/// §7.3.1), and where each octet of that stood, the end included; `None` when nothing is folded.
+#[inline]
+pub fn unfolded(text: &[u8]) -> Option<(Vec<u8>, Vec<usize>)> {
+    memchr::memchr2(b'\r', b'\n', text).map(|_| unfold(text))
+}
+
+#[cold]
+fn unfold(text: &[u8]) -> (Vec<u8>, Vec<usize>) {
+    let (mut flat, mut places) = (Vec::new(), Vec::new());
+    let mut at = 0;
+    while at < text.len() {
+        let space = text[at..].iter().take_while(|octet| octet.is_ascii_whitespace()).count();
+        let is_fold = text[at..at + space].iter().any(|octet| b"\r\n".contains(octet));
+        places.push(at);
+        flat.push(if is_fold { b' ' } else { text[at] });
+        at += if is_fold { space } else { 1 };
+    }
+    places.push(at);
+    (flat, places)
+}
+
 impl Pattern {
     /// Compiles a regular expression; the error says what is wrong with it.
     pub fn compile(text: &str) -> Result<Self, String> {

@@ -9,6 +9,7 @@ use sip::Outline;
 pub struct Splices {
     rows: Vec<Splice>,
     text: Vec<u8>,
+    is_unfit: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -32,6 +33,17 @@ impl Splices {
     pub fn clear(&mut self) {
         self.rows.clear();
         self.text.clear();
+        self.is_unfit = false;
+    }
+
+    /// What an action would write may not stand there: the message cannot be changed as it must be.
+    pub const fn refuse(&mut self) {
+        self.is_unfit = true;
+    }
+
+    /// Whether an action was refused.
+    pub const fn is_unfit(&self) -> bool {
+        self.is_unfit
     }
 
     /// How many splices there are.
@@ -54,17 +66,18 @@ impl Splices {
         });
     }
 
-    /// The same, unless `write` says that what it appended will not do.
+    /// The same, unless `write` says that what it appended will not do; says whether it did.
     #[inline]
     pub fn write_checked(
         &mut self,
         at: usize,
         length: usize,
         write: impl FnOnce(&mut Vec<u8>) -> bool,
-    ) {
+    ) -> bool {
         let start = self.text.len();
         if !write(&mut self.text) {
-            return self.text.truncate(start);
+            self.text.truncate(start);
+            return false;
         }
         let splice = Splice { at, length, text: (start, self.text.len()) };
         // In order of place; at one place insertions first, in order of time. Mostly the last.
@@ -73,6 +86,7 @@ impl Splices {
             before -= 1;
         }
         self.rows.insert(before, splice);
+        true
     }
 
     /// Appends the message with all splices made.

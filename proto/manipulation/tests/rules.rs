@@ -99,7 +99,6 @@ fn every_action_changes_what_it_says_and_not_an_octet_more() {
             "anonymous <sip:a@invalid>",
         ),
         ("replace = 'From'\npattern = 'alice@(.*)>'\nvalue = 'a@$1>'", "sip:alice@", "sip:a@"),
-        ("replace = 'From'\npattern = '>'\nvalue = ''", "", ""),
         ("uri_user = '112'", "+15551230042@192.0.2.20", "112@192.0.2.20"),
         ("uri_user = 'a@b'", "", ""),
         ("uri_host = '[2001:db8::1]'", "192.0.2.20:5060", "[2001:db8::1]:5060"),
@@ -472,5 +471,42 @@ fn rules_that_cannot_be_applied_to_the_end_say_so_and_write_nothing() {
             };
             assert_eq!((applied, &out[..]), (Applied::Failed, &b"before"[..]));
         }
+    }
+}
+
+#[test]
+fn a_folded_value_is_searched_as_it_reads() {
+    // Whoever folds his line would pass by a rule otherwise.
+    let folded = INVITE.replace("Softphone\r\n 1.2", "Soft\t \r\n\t phone\r\n 1.2");
+    let rule = |pattern: &str, value: &str| {
+        format!(
+            "[[rule]]\n[[rule.when]]\nheader = 'User-Agent'\nmatches = '{pattern}'\n\
+             [[rule.do]]\nset = 'Subject'\nvalue = '{value}'\n"
+        )
+    };
+    for (pattern, value, subject) in [
+        ("^Soft phone 1\\.2$", "met", "met"),
+        ("^Soft (p.*e) (1.2)$", "$1/$2", "phone/1.2"),
+        ("^(Soft) phone", "$1", "Soft"),
+    ] {
+        let changed = apply(&rule(pattern, value), &folded);
+        assert!(changed.contains(&format!("Subject: {subject}\r\n")), "{pattern}: {changed}");
+    }
+    let replace =
+        "[[rule]]\n[[rule.do]]\nreplace = 'User-Agent'\npattern = 'Soft phone'\nvalue = 'x'\n";
+    assert!(apply(replace, &folded).contains("USER-agent:x 1.2\r\n"));
+}
+
+#[test]
+fn what_must_change_and_cannot_is_refused() {
+    for rule in [
+        "replace = 'From'\npattern = '>'\nvalue = ''",
+        "replace = 'From'\npattern = 'sip:alice'\nvalue = ''",
+    ] {
+        let rules = compile(&format!("[[rule]]\n[[rule.do]]\n{rule}")).unwrap();
+        let message = Message::parse(INVITE.as_bytes()).expect("a message");
+        let (mut scratch, mut out) = (Scratch::default(), Vec::new());
+        let applied = rules.apply(CORE, Direction::Out, &message, &mut scratch, &mut out);
+        assert_eq!((applied, out.len()), (Applied::Failed, 0), "{rule}");
     }
 }
