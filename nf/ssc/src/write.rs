@@ -37,7 +37,8 @@ pub const RESPONSE: Set = Set::of(&[
 /// is our door's (topology hiding). Nothing when they sent none.
 #[inline]
 pub fn contact(out: &mut Vec<u8>, message: &Message<'_>, door: &Door) {
-    let Some(value) = message.header(Header::Contact) else { return };
+    // The first address is theirs; the others of a list would cross with what they name.
+    let Some(value) = message.first(Header::Contact) else { return };
     // Theirs is `sips:` when the dialog is secure end to end; then ours is (RFC 3261 §12.1.1). It
     // says TLS by itself: `transport=tls` does not stand beside it (§26.2.2).
     let is_secure = door.transport == Transport::Tls && is_sips(&value[bracket(value)..]);

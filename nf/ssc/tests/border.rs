@@ -348,3 +348,26 @@ fn parameters_that_speak_for_the_network_do_not_come_from_the_untrusted_side() {
         assert_eq!(lies, if is_believed { 0 } else { 2 });
     }
 }
+
+#[test]
+fn a_second_contact_does_not_cross_with_its_address() {
+    let own = format!("Contact: <sip:alice@{ALICE}>");
+    for (contact, wanted) in [
+        (
+            "Contact: <sip:alice@10.0.0.1:5062>;q=1, <sip:alice@10.9.9.9>",
+            "<sip:alice@127.0.0.1:5070>;q=1",
+        ),
+        (
+            "Contact: \"a\\\" <sip:eve@10.9.9.9>\" <sip:alice@10.0.0.1:5062>;+sip.x",
+            "<sip:alice@127.0.0.1:5070>;+sip.x",
+        ),
+    ] {
+        let mut world = World::new(SITE);
+        let invite = Caller::new("two").request("INVITE", "", SDP).replace(&own, contact);
+        world.receive(ALICE, ACCESS, &invite);
+        world.expect(ALICE, "SIP/2.0 100");
+        let invite = world.expect(BOB, "INVITE");
+        assert_eq!(header(&invite, "Contact"), wanted);
+        assert!(!invite.contains("10.9.9.9"), "{invite}");
+    }
+}

@@ -214,7 +214,7 @@ pub fn retagged(out: &mut Vec<u8>, value: &[u8], old: Option<&[u8]>, new: &[u8])
 #[inline]
 pub fn bracket(value: &[u8]) -> usize {
     let quoted = match value {
-        [b'"', rest @ ..] => memchr::memchr(b'"', rest).map_or(0, |end| end + 2),
+        [b'"', ..] => octet::quoted_end(value, 0).unwrap_or(0),
         _ => 0,
     };
     memchr::memchr(b'<', &value[quoted..]).map_or(0, |at| quoted + at + 1)
@@ -399,6 +399,7 @@ mod tests {
     #[test]
     fn the_user_of_a_contact_is_kept() {
         assert_eq!(user_and_at(b"\"A: @\" <sip:alice@10.0.0.1:5060;ob>;x"), b"alice@");
+        assert_eq!(user_and_at(b"\"A\\\" <sip:x@y>\" <sip:alice@h>"), b"alice@");
         assert_eq!(user_and_at(b"sip:bob@host"), b"bob@");
         assert_eq!(user_and_at(b"<sip:host;x=y>"), b"");
         assert_eq!(user_and_at(b"<sip:host>;x=\"a@b\""), b"");
