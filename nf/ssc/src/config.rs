@@ -338,7 +338,7 @@ impl Default for Limits {
 }
 
 /// Twelve hours: longer than any call that people hold.
-const CALL_MAX_S: u32 = 43_200;
+pub(crate) const CALL_MAX_S: u32 = 43_200;
 
 const fn one() -> u16 {
     1

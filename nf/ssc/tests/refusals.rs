@@ -226,3 +226,81 @@ fn a_source_of_long_requests_takes_no_more_memory_than_it_leaves_to_others() {
     assert_eq!(world.fact("ssc_overload_refused_total"), 60 - taken);
     world.expect_idle();
 }
+
+#[test]
+fn a_long_provisional_response_counts_as_memory_of_its_request() {
+    let mut world = World::new(SITE);
+    world.receive(ALICE, ACCESS, &Caller::new("long").request("INVITE", "", SDP));
+    world.expect(ALICE, "SIP/2.0 100");
+    let invite = world.expect(BOB, "INVITE");
+    let before = world.fact("ssc_requests_octets");
+    let more = format!("{BOB_CONTACT}X-Long: {}\r\n", "x".repeat(30_000));
+    for _ in 0..3 {
+        world.receive(BOB, CORE, &respond(&invite, "183 Session Progress", "b1", &more, ""));
+        world.expect(ALICE, "SIP/2.0 183");
+    }
+    let grown = world.fact("ssc_requests_octets") - before;
+    assert!((30_000..40_000).contains(&grown), "the last one is kept, once: {grown}");
+    // Where no room is left it crosses all the same, and the one before it is kept.
+    let mut world = World::new(&format!("{SITE}\n[limits]\nrequests_octets_max = 1048576\n"));
+    for n in 0..40 {
+        world.receive(ALICE, ACCESS, &Caller::new(&format!("c{n}")).request("INVITE", "", SDP));
+        world.expect(ALICE, "SIP/2.0 100");
+        let invite = world.expect(BOB, "INVITE");
+        world.receive(BOB, CORE, &respond(&invite, "183 Session Progress", "b1", &more, ""));
+        world.expect(ALICE, "SIP/2.0 183");
+    }
+    assert!(world.fact("ssc_requests_octets") < 1 << 20);
+    world.pass(Duration::from_secs(200));
+    world.sent.clear();
+    world.expect_idle();
+}
+
+#[test]
+fn an_ack_with_a_body_is_kept_while_its_2xx_may_come_again() {
+    let mut world = World::new(SITE);
+    let mut alice = Caller::new("late");
+    world.receive(ALICE, ACCESS, &alice.request("INVITE", "", ""));
+    world.expect(ALICE, "SIP/2.0 100");
+    let invite = world.expect(BOB, "INVITE");
+    let answer = respond(&invite, "200 OK", "b1", BOB_CONTACT, SDP);
+    world.receive(BOB, CORE, &answer);
+    alice.learn(&world.expect(ALICE, "SIP/2.0 200"));
+    world.receive(ALICE, ACCESS, &alice.request("ACK", "", SDP));
+    for (after_s, has_body) in [(0, true), (20, true), (20, false)] {
+        world.pass(Duration::from_secs(after_s));
+        world.sent.clear();
+        if after_s > 0 {
+            world.receive(BOB, CORE, &answer);
+        } else {
+            world.receive(ALICE, ACCESS, &alice.request("ACK", "", SDP));
+            world.receive(BOB, CORE, &answer);
+        }
+        let ack = world.sent.pop_back().unwrap().text;
+        assert!(ack.starts_with("ACK") && ack.contains("v=0") == has_body, "{ack}");
+    }
+    assert_eq!(world.ask("calls", &[]).as_array().unwrap().len(), 1, "the call stands on");
+}
+
+#[test]
+fn a_subscription_lasts_no_longer_than_was_asked_whatever_the_answer_says() {
+    for (asked, told, lasts_s) in [
+        ("Expires: 60\r\n", "Expires: 4000000000\r\n", 60 + 32),
+        ("Expires: 600\r\n", "Expires: 60\r\n", 60 + 32),
+        ("Expires: 4000000000\r\n", "Expires: 4000000000\r\n", 43_200 + 32),
+        ("", "Expires: 4000000000\r\n", 43_200 + 32),
+        ("", "", 3_600 + 32),
+    ] {
+        let mut world = World::new(SITE);
+        let more = format!("Event: dialog\r\n{asked}");
+        world.receive(ALICE, ACCESS, &Caller::new("sub").request("SUBSCRIBE", &more, ""));
+        let subscribe = world.expect(BOB, "SUBSCRIBE");
+        let more = format!("{BOB_CONTACT}{told}");
+        world.receive(BOB, CORE, &respond(&subscribe, "200 OK", "b1", &more, ""));
+        world.expect(ALICE, "SIP/2.0 200");
+        world.pass(Duration::from_secs(lasts_s - 1));
+        assert!(!world.controller.is_idle(), "{asked} {told}");
+        world.pass(Duration::from_secs(2));
+        assert!(world.controller.is_idle(), "{asked} {told}");
+    }
+}

@@ -9,8 +9,8 @@ use crate::realm::Door;
 use crate::token::{Side, TAG_BYTES, Token, hex, mix};
 use crate::write;
 use crate::{Arrived, Controller, User};
-use machine::Time;
 use machine::slots::Key;
+use machine::{Duration, Time};
 use runtime::{Effects, Flow};
 use sip::{Header, Message, Method};
 
@@ -39,6 +39,7 @@ impl Controller {
         call.invite = None;
         if call.state == State::Answered {
             call.state = State::Confirmed;
+            call.forks = Vec::new(); // a 2xx of theirs is released without them
         }
         self.relays.give_back(relay);
         let due = call.due();
@@ -71,6 +72,13 @@ impl Controller {
             Some((_, bytes)) if !plain => Some(bytes.into()),
             _ => None,
         };
+        if call.ack.is_some() {
+            // By then the far end has stopped to send its 2xx again (RFC 3261 §13.3.1.4).
+            let t1 = Duration::from_millis(self.config.timers.t1_ms.into());
+            call.ack_until = at.now + t1 * 64;
+            let due = call.due();
+            self.calls.arm(key, due);
+        }
     }
 
     /// A response that no relay waits for: a 2xx to an INVITE may be one that we acknowledged

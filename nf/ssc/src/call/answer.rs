@@ -5,6 +5,7 @@ use super::open::tag;
 use super::relay::Phase;
 use super::session::Asked;
 use super::{Kind, State};
+use crate::config;
 use crate::facts::Fact;
 use crate::hide;
 use crate::refusal::{status_line, upstream};
@@ -229,7 +230,10 @@ impl Controller {
         });
         if let Some((_, bytes)) = out.last() {
             let head = relay.head_in(message.start_line().len(), bytes);
-            self.transactions.respond_without(at.now, server, status, bytes, head);
+            // Without room for a provisional one, the one before it is sent again.
+            if self.relays.keep(key, bytes.len()) || status >= 200 {
+                self.transactions.respond_without(at.now, server, status, bytes, head);
+            }
         }
     }
 
@@ -249,6 +253,7 @@ impl Controller {
 
     /// A 2xx went back to the request that began the dialog.
     fn answered(&mut self, at: &Arrived<'_>, key: Key, call_key: Key, out: &Effects) {
+        let call_max_s = self.config.timers.call_max_s;
         let Some(call) = self.calls.at_mut(call_key) else { return };
         let Some(relay) = self.relays.at(key) else { return };
         let (fork, upstream, trail) = (relay.fork, relay.upstream, relay.trail());
@@ -257,8 +262,7 @@ impl Controller {
         if call.kind == Kind::Subscription {
             call.state = State::Confirmed;
             call.invite = None;
-            let expires = number(at.message, Header::Expires).unwrap_or(SUBSCRIPTION_S);
-            call.call_end = at.now + Duration::from_secs(expires) + SUBSCRIPTION_GRACE;
+            call.call_end = at.now + subscribed(at.message, relay.session, call_max_s);
             let due = call.due();
             self.calls.arm(call_key, due);
             return self.relays.give_back(key);
@@ -320,7 +324,7 @@ impl Controller {
             return;
         }
         if status < 300 {
-            self.refreshed(at, call_key, method, from, fork);
+            self.refreshed(at, call_key, from, fork, session);
             self.session_agreed(at, call_key, session);
         }
         if method == Method::Invite && status < 300 {
@@ -330,7 +334,8 @@ impl Controller {
     }
 
     /// A 2xx inside the dialog: the answering side may have moved, a session timer starts anew.
-    fn refreshed(&mut self, at: &Arrived<'_>, key: Key, method: Method, from: Side, fork: u8) {
+    fn refreshed(&mut self, at: &Arrived<'_>, key: Key, from: Side, fork: u8, asked: Asked) {
+        let (method, call_max_s) = (at.message.method(), self.config.timers.call_max_s);
         let Some(call) = self.calls.at_mut(key) else { return };
         if matches!(method, Method::Invite | Method::Update | Method::Subscribe) {
             let leg = match from {
@@ -342,8 +347,7 @@ impl Controller {
             }
         }
         if method == Method::Subscribe && call.kind == Kind::Subscription {
-            let expires = number(at.message, Header::Expires).unwrap_or(SUBSCRIPTION_S);
-            call.call_end = at.now + Duration::from_secs(expires) + SUBSCRIPTION_GRACE;
+            call.call_end = at.now + subscribed(at.message, asked, call_max_s);
             let due = call.due();
             self.calls.arm(key, due);
         }
@@ -364,6 +368,15 @@ impl Controller {
             self.transactions.respond(now, server, status, bytes);
         }
     }
+}
+
+/// How long a subscription is kept after a 2xx: the answer may shorten what was asked, not lengthen it
+/// (RFC 6665 §4.2.1.1), and neither is longer than any call.
+fn subscribed(answer: &Message<'_>, asked: Asked, call_max_s: u32) -> Duration {
+    let told = number(answer, Header::Expires).unwrap_or(SUBSCRIPTION_S);
+    let most = if call_max_s == 0 { config::CALL_MAX_S } else { call_max_s };
+    let expires = told.min(most.into()).min(asked.expires_s().unwrap_or(u64::MAX));
+    Duration::from_secs(expires) + SUBSCRIPTION_GRACE
 }
 
 /// Lines of a response that are meant for the next hop only.

@@ -20,6 +20,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 /// Routes of a dialog at most; more are cut.
 const ROUTES_MAX: usize = 32;
 
+/// Buffers larger than this are given back to the allocator with the dialog.
+const TEXT_KEPT_MAX: usize = 2048;
 /// What stands around a route in its line, beside the route.
 const ROUTE_BYTES: usize = b"Route: \r\n".len();
 /// The target of a far end that names none: requests go back to where it sent from.
@@ -102,10 +104,13 @@ impl Leg {
         Self { realm, local_cseq: cseq, invite_cseq: cseq, ..Self::default() }
     }
 
-    /// Forgets the dialog, keeps the buffer.
+    /// Forgets the dialog, keeps the buffer of a usual one.
     pub fn clear(&mut self) {
         let mut text = core::mem::take(&mut self.text);
         text.clear();
+        if text.capacity() > TEXT_KEPT_MAX {
+            text = Vec::new();
+        }
         *self = Self { text, ..Self::default() };
     }
 

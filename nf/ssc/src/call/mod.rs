@@ -82,6 +82,8 @@ pub struct Call {
     pub underway: Option<Box<[u8]>>,
     /// The ACK that the asked leg got, kept when it had more than a bare ACK.
     pub ack: Option<Box<[u8]>>,
+    /// Until when it is; `Time::ZERO` is not known, for another node took it over.
+    pub ack_until: Time,
     /// BYEs of our own that wait for their answer.
     pub byes: u8,
     /// Whether a subscription made by REFER inside the session still lives.
@@ -156,7 +158,11 @@ impl Call {
     /// When the call wants to be looked at.
     pub fn due(&self) -> Time {
         let refer = if self.refer_until == Time::ZERO { Time::MAX } else { self.refer_until };
-        self.session_end.min(self.call_end).min(refer)
+        let ack = match self.ack_until {
+            Time::ZERO => Time::MAX,
+            until => until,
+        };
+        self.session_end.min(self.call_end).min(refer).min(ack)
     }
 }
 

@@ -21,6 +21,8 @@ const SOURCES: usize = 1 << 10;
 pub struct Held {
     source: usize,
     octets: usize,
+    /// Octets of its responses, of those that count.
+    kept: usize,
 }
 
 /// All relays.
@@ -61,13 +63,38 @@ impl Relays {
         }
         let (key, relay) = self.slots.take()?;
         (self.octets, self.by_source[source]) = (sum, held);
-        relay.held = Held { source, octets };
+        relay.held = Held { source, octets, kept: 0 };
         Some((key, relay))
+    }
+
+    /// A response is kept, to be sent again; `false` when that would take more of the memory than
+    /// is left. A usual one has its room with the record.
+    #[inline]
+    pub(crate) fn keep(&mut self, key: Key, octets: usize) -> bool {
+        octets <= RELAY_BYTES || self.keep_long(key, octets)
+    }
+
+    #[cold]
+    fn keep_long(&mut self, key: Key, octets: usize) -> bool {
+        let left = self.octets_max.saturating_sub(self.octets);
+        let Some(Held { source, octets: held, kept }) =
+            self.slots.at_mut(key).map(|relay| &mut relay.held)
+        else {
+            return false;
+        };
+        let more = octets.saturating_sub(*kept);
+        if self.by_source[*source] + more > left {
+            return false;
+        }
+        (*held, *kept) = (*held + more, *kept + more);
+        self.octets += more;
+        self.by_source[*source] += more;
+        true
     }
 
     pub(crate) fn give_back(&mut self, key: Key) {
         if let Some(relay) = self.slots.at(key) {
-            let Held { source, octets } = relay.held;
+            let Held { source, octets, .. } = relay.held;
             self.octets -= octets;
             self.by_source[source] -= octets;
         }

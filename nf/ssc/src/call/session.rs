@@ -8,8 +8,10 @@
 //! then      a 2xx to INVITE or UPDATE starts the clock anew; at its end both legs get a BYE
 //! ```
 
+use super::answer::number;
 use crate::write;
 use crate::{Arrived, Controller};
+use machine::narrow::told;
 use machine::slots::Key;
 use machine::{Duration, Time};
 use sip::view::SessionExpires;
@@ -18,7 +20,7 @@ use sip::{Header, Message, Method};
 /// What a request says about its session, as it leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Asked {
-    /// Seconds; 0 is no session timer.
+    /// Seconds; 0 is no session timer. Of a SUBSCRIBE its Expires and one more, 0 when it has none.
     pub interval_s: u32,
     /// Whether the interval is ours, to be written.
     pub is_ours: bool,
@@ -27,6 +29,18 @@ pub struct Asked {
 }
 
 impl Asked {
+    /// What a SUBSCRIBE asks for.
+    fn subscription(message: &Message<'_>) -> Self {
+        let expires = number(message, Header::Expires);
+        let interval_s = expires.map_or(0, |expires| told(expires, u32::MAX - 1) + 1);
+        Self { interval_s, ..Self::default() }
+    }
+
+    /// Seconds that a SUBSCRIBE asked for, if it said so.
+    pub fn expires_s(self) -> Option<u64> {
+        self.interval_s.checked_sub(1).map(u64::from)
+    }
+
     /// Adds our interval to a request that has none.
     pub fn write(self, out: &mut Vec<u8>) {
         if self.is_ours {
@@ -60,7 +74,8 @@ impl Controller {
     /// What a request asks for; `Err` is the Min-SE of a 422 (RFC 4028 §6).
     pub(crate) fn session_asked(&self, message: &Message<'_>) -> Result<Asked, u32> {
         if !is_refresh(message.method()) {
-            return Ok(Asked::default());
+            let is_subscribe = message.method() == Method::Subscribe;
+            return Ok(if is_subscribe { Asked::subscription(message) } else { Asked::default() });
         }
         let timers = &self.config.timers;
         let can_refresh = || message.lists(Header::Supported, b"timer");

@@ -262,6 +262,9 @@ impl Controller {
         if call.refer_until <= now {
             call.refer_until = Time::ZERO;
         }
+        if call.ack_until != Time::ZERO && call.ack_until <= now {
+            (call.ack, call.ack_until) = (None, Time::ZERO);
+        }
         if call.state == State::Ending && call.session_end.min(call.call_end) <= now {
             return self.finish(now, key, out); // whatever its BYEs wait for
         }
