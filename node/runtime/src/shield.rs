@@ -63,7 +63,8 @@ pub struct Rules {
     pub flood_rate: u32,
     /// Refused messages a second at which a flood is recognised.
     pub flood_refused: u32,
-    /// Refusals of one source within [`WINDOW`] after which it is blacklisted; 0: never.
+    /// Refusals of one source within [`WINDOW`] after which it is blacklisted, if its address is
+    /// proven; 0: never.
     pub refused_max: u32,
     /// Malformed messages of one source in that time after which it is blacklisted; 0: never.
     pub malformed_max: u32,
@@ -241,13 +242,13 @@ impl Shield {
         let entry = self.sources.entry(place, now, rules.source_burst);
         if !entry.take(now, rules.source_rate, rules.source_burst) {
             entry.refused += 1;
-            if rules.refused_max > 0 && entry.refused >= rules.refused_max {
-                let count = entry.refused;
+            let (count, max) = (entry.refused, rules.refused_max);
+            if max > 0 && count >= max && self.is_proven(now, source) {
                 self.condemn(now, source.address, Offence::Excess, count);
             }
             return Verdict::Excess;
         }
-        if source.is_proven || self.proven.holds(now, place) {
+        if self.is_proven(now, source) {
             return Verdict::Pass;
         }
         self.crowd.see(now, kind);
@@ -262,8 +263,14 @@ impl Shield {
         Verdict::Crowded
     }
 
-    /// A message of an unknown source could not be read: it counts against it. Says whether the
-    /// source is blacklisted from now on.
+    /// Whether the sender has the address: a datagram's may be anybody's.
+    fn is_proven(&self, now: Time, source: Source) -> bool {
+        source.is_proven || self.proven.holds(now, place(source.address))
+    }
+
+    /// A message of an unknown source could not be read: it counts against its budget once more, and
+    /// against it if the address is proven to be its own, for a forged one is an innocent's. Says
+    /// whether the source is blacklisted from now on.
     pub fn malformed(
         &mut self,
         now: Time,
@@ -274,10 +281,13 @@ impl Shield {
         if !self.rules.enabled || max == 0 || self.is_exempt(source.address) || is_known() {
             return false;
         }
+        let rate = self.rules.source_rate;
         let entry = self.sources.entry(place(source.address), now, burst);
+        entry.take(now, rate, burst);
         entry.malformed += 1;
         let count = entry.malformed;
-        count >= max && self.condemn(now, source.address, Offence::Malformed, count)
+        let is_guilty = count >= max && self.is_proven(now, source);
+        is_guilty && self.condemn(now, source.address, Offence::Malformed, count)
     }
 
     fn condemn(&mut self, now: Time, address: IpAddr, offence: Offence, count: u32) -> bool {

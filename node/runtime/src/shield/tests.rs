@@ -37,6 +37,11 @@ fn from(address: impl Into<IpAddr>) -> Source {
     Source { address: address.into(), is_proven: false }
 }
 
+/// Behind a connection that stands.
+fn proven(address: impl Into<IpAddr>) -> Source {
+    Source { is_proven: true, ..from(address) }
+}
+
 /// SplitMix64.
 struct Random(u64);
 
@@ -128,7 +133,7 @@ fn after_a_flood_unknown_sources_have_their_rate_again() {
 #[test]
 fn a_source_that_sends_too_much_is_blacklisted_until_its_time_is_over() {
     let mut shield = shield();
-    let loud = from([203, 0, 113, 1]);
+    let loud = proven([203, 0, 113, 1]);
     let sends = |shield: &mut Shield, n: u64| {
         shield.admit(START + Duration::from_micros(n * 10), loud, INVITE, || false)
     };
@@ -150,13 +155,32 @@ fn a_source_that_sends_too_much_is_blacklisted_until_its_time_is_over() {
 #[test]
 fn what_cannot_be_read_counts_against_its_source() {
     let mut shield = shield();
-    let source = from(Ipv6Addr::new(0x2001, 0xdb8, 0, 1, 0, 0, 0, 1));
+    let source = proven(Ipv6Addr::new(0x2001, 0xdb8, 0, 1, 0, 0, 0, 1));
     let judged: Vec<_> = (0..10).map(|_| shield.malformed(START, source, || false)).collect();
     assert_eq!(judged.iter().position(|&black| black), Some(9));
     let beside = from(Ipv6Addr::new(0x2001, 0xdb8, 0, 1, 0, 0, 0, 2));
     assert_eq!(shield.admit(START, beside, INVITE, || false), Verdict::Blacklisted);
     assert_eq!(shield.pardon(Some(source.address)), 1);
     assert_eq!(shield.admit(START, beside, INVITE, || false), Verdict::Pass);
+}
+
+#[test]
+fn datagrams_that_anybody_may_have_forged_put_nobody_on_the_blacklist() {
+    let mut shield = shield();
+    let innocent = from([203, 0, 113, 1]);
+    for n in 0..5_000 {
+        let now = START + Duration::from_micros(n * 10);
+        let verdict = shield.admit(now, innocent, INVITE, || false);
+        assert!(n < 400 || verdict == Verdict::Excess, "its budget is all that it loses");
+        assert!(!shield.malformed(now, innocent, || false));
+    }
+    assert_eq!(shield.blacklisted(START).count(), 0);
+    let connected = proven([203, 0, 113, 1]);
+    let later = START + Duration::from_secs(2);
+    assert_eq!(shield.admit(later, connected, INVITE, || false), Verdict::Pass);
+    // Who has answered a challenge has the address.
+    shield.prove(later, innocent.address);
+    assert!((0..20).any(|_| shield.malformed(later, innocent, || false)));
 }
 
 #[test]
@@ -188,14 +212,14 @@ fn the_blacklist_has_an_end() {
     let mut shield = shield();
     let mut random = Random(5);
     for _ in 0..1_000 {
-        let source = from(random.address());
+        let source = proven(random.address());
         for _ in 0..10 {
             shield.malformed(START, source, || false);
         }
     }
     assert_eq!(shield.blacklisted(START).count(), 100);
     let later = START + Duration::from_secs(61);
-    let source = from(random.address());
+    let source = proven(random.address());
     assert!((0..10).any(|_| shield.malformed(later, source, || false)), "places are free again");
     assert_eq!(shield.pardon(None), 1);
 }
@@ -204,9 +228,9 @@ fn the_blacklist_has_an_end() {
 fn a_connection_is_not_forged_and_needs_no_share_of_the_others() {
     let mut shield = shield();
     flood(&mut shield, 3, START, Duration::from_secs(1), 100_000);
-    let proven = Source { is_proven: true, ..from([203, 0, 113, 5]) };
+    let connected = proven([203, 0, 113, 5]);
     let now = START + Duration::from_secs(1);
-    assert_eq!(shield.admit(now, proven, INVITE, || false), Verdict::Pass);
+    assert_eq!(shield.admit(now, connected, INVITE, || false), Verdict::Pass);
 }
 
 #[test]
@@ -237,7 +261,7 @@ fn the_kernel_is_told_who_is_known_and_who_is_not_wanted() {
     }
     let known = Change::Know(friend.address, Some(Duration::from_secs(600)));
     assert_eq!(told(&mut shield), [known, known], "at first, and after a minute");
-    let foe = from([203, 0, 113, 4]);
+    let foe = proven([203, 0, 113, 4]);
     for _ in 0..20 {
         shield.malformed(START, foe, || false);
     }
