@@ -8,9 +8,9 @@ use crate::replica::Left;
 use crate::token::{hex, unhex};
 use machine::Time;
 use machine::slots::Key;
+use overload::ALL;
 use runtime::{Ask, AskError, Effects};
 use serde_json::{Value, json};
-use sip::overload::admission::ALL;
 
 /// Rows of one answer at most, unless `limit` asks for fewer.
 const ROWS_MAX: usize = 1000;

@@ -13,8 +13,8 @@ use crate::token::hex;
 use authentication::Password;
 use machine::narrow::told;
 use machine::{Duration, Time};
+use overload::ALL;
 use runtime::{Effects, Flow, Transport};
-use sip::overload::admission::ALL;
 use std::net::SocketAddr;
 
 /// A batch is sent when it is this long.

@@ -55,6 +55,7 @@ use machine::{Duration, Time};
 use manipulation::Applied;
 use merged::Merged;
 use next_hop::{NextHops, Probed};
+use overload::{Admission, Queue};
 use proof::Proofs;
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
@@ -64,13 +65,12 @@ use registrar::Registrar;
 use reseat::Moves;
 use route::Routes;
 use runtime::shield::Shield;
-use runtime::{Ask, AskError, Effects, Flow, Frame, Function, In, Mirrored, PortId, Seed, Waiting};
+use runtime::{Ask, AskError, Effects, Flow, Frame, Function, In, Mirrored, PortId, Seed};
 use session_pool::Purse;
 use shed::Shed;
 use shield::challenge::Challenges;
-use sip::overload::admission::Admission;
 use sip::transaction::{Arrival, Out, ServerId, Timers, Transactions};
-use sip::{Message, Method, overload};
+use sip::{Message, Method};
 use std::sync::Arc;
 use tally::Tally;
 use token::Side;
@@ -114,9 +114,9 @@ pub struct Controller {
     relays: Relays,
     merged: Merged,
     admission: Admission,
-    waiting: Waiting,
+    waiting: Queue<Flow>,
     shed: Shed,
-    feedback: overload::Control,
+    feedback: sip::overload::Control,
     tally: Tally,
     limits: Limits,
     purse: Purse,
@@ -173,10 +173,10 @@ impl Controller {
             calls: Slots::new(config.limits.calls_max, now),
             relays: relays(&config, random.next_u64(), now),
             merged: Merged::new(random.next_u64()),
-            admission: Admission::new(target(&config)),
-            waiting: Waiting::default(),
+            admission: Admission::new(shed::CLASSES, target(&config)),
+            waiting: Queue::default(),
             shed: Shed::new(random.next_u64(), shed_proof),
-            feedback: overload::Control::default(),
+            feedback: sip::overload::Control::default(),
             tally: Tally::default(),
             limits: Limits::new(&config, seed.shard, seed.shards),
             purse: Purse::new(now),
@@ -224,7 +224,7 @@ impl Controller {
             return;
         }
         self.wire.facts.add(Fact::MessagesReceived, 1);
-        self.waiting.look(flow.port);
+        self.waiting.look(flow.port.0);
         let mut text = core::mem::take(&mut self.challenges.text);
         let bytes = self.without_proof(now, &flow, bytes, &mut text);
         if !self.shed(now, flow, realm, bytes, out) {
@@ -400,7 +400,9 @@ impl Function for Controller {
             }
             In::Proved { flow, names } => self.proved(&flow, names),
             In::Down { flow, why } => {
-                self.waiting.forget(&flow);
+                if flow.transport.is_stream() {
+                    self.waiting.forget(&flow);
+                }
                 self.down(now, flow, why, out);
             }
             In::Resolved { query, answer } => {

@@ -21,8 +21,9 @@ use crate::token::mix;
 use machine::Time;
 use machine::narrow::{halves, told};
 use machine::slots::{Key, Told};
+use overload::Queue;
 use replica::field::{self, Fields};
-use runtime::{Effects, Mirrored, Waiting};
+use runtime::{Effects, Mirrored};
 use sip::{Message, Method};
 
 /// Records of a snapshot that one tick tells.
@@ -206,7 +207,7 @@ impl Controller {
                 self.mirror.is_standby = true;
                 self.mirror.left = Left::Nothing;
                 self.mirror.snapshot = None;
-                self.waiting = Waiting::default();
+                self.waiting = Queue::default();
                 self.tell(out);
                 self.watch(false);
             }

@@ -14,10 +14,10 @@ use crate::wire::Field;
 use crate::{Controller, write};
 use machine::narrow::{half, micros, slot};
 use machine::{Duration, Time};
+use overload::{ALL, Turn};
 use runtime::{Effects, Flow};
-use sip::overload::admission::{ALL, Class, Turn};
 use sip::transaction::KeyedHash;
-use sip::{Method, Peek, Via, overload, to_value};
+use sip::{Method, Peek, Via, to_value};
 
 /// Sets of refused requests that are remembered; in each the youngest takes the place of the
 /// oldest. One set is a cache line.
@@ -32,6 +32,29 @@ const CAPTURED_PER_S_MAX: u32 = 100;
 const TAG: &[u8; 2] = b"ov";
 /// Length of such a tag.
 const TAG_BYTES: usize = TAG.len() + 16;
+
+/// What a request is worth, the most valuable first: its place in [`CLASSES`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Class {
+    /// Part of something that was admitted: responses, everything inside a dialog, CANCEL; and
+    /// emergency calls (RFC 5031) and those with a Resource-Priority (RFC 4412).
+    Held,
+    /// A registration by a flow that has a binding.
+    Refresh,
+    /// A first registration.
+    Registration,
+    /// A call, or anything else outside of a dialog.
+    Call,
+}
+
+/// How each class falls as messages wait longer (RFC 7339 §5.10.1 leaves the order to the
+/// server): registrations stand before calls, refreshes before first registrations.
+pub(crate) const CLASSES: &[overload::Class] = &[
+    overload::Class::HELD,
+    overload::Class::direct(6, 8),
+    overload::Class::direct(4, 6),
+    overload::Class::queued(1, 4),
+];
 
 /// What is remembered of refusals.
 #[derive(Debug)]
@@ -149,7 +172,7 @@ impl Controller {
         if is_held(bytes) {
             return bytes.starts_with(b"CANCEL ") && self.waiting.follow(now, flow, bytes);
         }
-        self.admission.calls_wait(self.waiting.delay(now));
+        self.admission.queue_waits(self.waiting.delay(now));
         let is_busy = self.admission.observe(now, realm.0.into());
         // Nobody who was refused still asks again, and there is nothing to wait for.
         if !is_busy && now >= self.shed.acks_until && self.waiting.is_needless() {
@@ -159,23 +182,23 @@ impl Controller {
         let Ok(via) = Via::parse(peek.via) else { return false };
         let name = self.shed.name(&peek);
         let class = self.class(&flow, realm, &peek);
-        let turn = if is_busy { self.admission.admits(class) } else { Some(Turn::Next) };
+        let turn = if is_busy { self.admission.admits(class as usize) } else { Some(Turn::Next) };
         let is_full = class == Class::Call && self.waiting.is_full();
         if let Some(turn) = turn.filter(|_| !is_full) {
             // One that was refused and asks again gets the same answer.
             if !self.shed.remembers(name) {
-                if class != Class::Held && overload::is_offered(via.params) {
-                    self.feedback.count(now, self.admission.call_delay(), false);
+                if class != Class::Held && sip::overload::is_offered(via.params) {
+                    self.feedback.count(now, self.admission.queued_delay(), false);
                 }
                 let waits = class == Class::Call && turn == Turn::Next && peek.method == b"INVITE";
-                return waits && self.waiting.put_off(now, (flow, name), bytes);
+                return waits && self.waiting.put_off(now, flow, name, bytes);
             }
         } else if self.transactions.is_known(&via, Method::parse(peek.method)) {
             return false; // it was let in, and asks again
         } else if self.shed.remember(now, name) {
             self.wire.facts.add(fact(class), 1);
-            if overload::is_offered(via.params) {
-                self.feedback.count(now, self.admission.call_delay(), true);
+            if sip::overload::is_offered(via.params) {
+                self.feedback.count(now, self.admission.queued_delay(), true);
             }
         }
         out.about(half(name));
@@ -189,11 +212,11 @@ impl Controller {
             let Some(call) = self.waiting.begin() else { return };
             // Its client asked again, was refused, and has given up.
             let is_over = call.name.is_some_and(|name| self.shed.remembers(name));
-            let door = self.realms.door(call.flow.port).filter(|_| !is_over);
+            let door = self.realms.door(call.source.port).filter(|_| !is_over);
             if let Some(realm) = door.map(|door| door.realm) {
                 let waited_us = micros(now.since(call.at));
                 self.wire.facts.observe(Fact::QueueDelay, waited_us);
-                self.read(now, call.flow, realm, &call.bytes, out);
+                self.read(now, call.source, realm, &call.bytes, out);
             }
         }
     }
@@ -255,7 +278,7 @@ impl Controller {
         out: &Effects,
     ) {
         self.wire.received(now, flow, Some(trail), bytes);
-        let delay_us = micros(self.admission.call_delay());
+        let delay_us = micros(self.admission.queued_delay());
         let fields = [
             ("status", Field::Number(503)),
             ("text", Field::Text(b"overload: messages wait too long")),

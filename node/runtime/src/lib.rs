@@ -36,7 +36,6 @@ pub mod shield;
 mod spec;
 mod stream;
 mod table;
-mod waiting;
 
 pub use control::{Crashes, ShardState};
 pub use driver::Why;
@@ -50,4 +49,3 @@ pub use mirror::{Mirror, MirrorRef, ORDERS_MAX, Order, Orders};
 pub use port::{ConnId, Flow, PortId, Transport};
 pub use running::{Running, start};
 pub use spec::{DnsSpec, PortSpec, SHARDS_MAX, Seed, ShardSpec, StreamLimits};
-pub use waiting::{Waiter, Waiting};

@@ -8,7 +8,6 @@
 //! Only the algorithm that everybody must know, `loss`: a share of the new requests is not to be
 //! sent (§7).
 
-pub mod admission;
 mod control;
 
 pub use control::Control;

@@ -7,8 +7,10 @@ use crate::refusal::Refusal;
 use crate::route::Way;
 use crate::{Arrived, Controller};
 use machine::Time;
+use machine::bucket::Rate;
 use machine::narrow::index;
 use machine::slots::Key;
+use overload::Limit;
 use runtime::{Flow, Transport};
 use serde_json::{Value, json};
 use sip::{Header, Message, Method};
@@ -21,7 +23,7 @@ const SUBSCRIBERS_SHOWN_MAX: usize = 100;
 impl Limits {
     /// Whether subscribers of the realm have limits of their own.
     pub(super) fn has_subscribers(&self, realm: RealmId) -> bool {
-        self.subscriber_limits.get(usize::from(realm.0)).is_some_and(super::Limit::is_on)
+        self.subscriber_limits.get(usize::from(realm.0)).is_some_and(Limit::is_on)
     }
 
     /// What a call costs, by the transport it comes over, its flow and its media.
@@ -47,13 +49,13 @@ impl Limits {
         refusals.sort_by_key(|(refused, _)| core::cmp::Reverse(refused.count));
         refusals.truncate(SUBSCRIBERS_SHOWN_MAX);
         refusals.into_iter().map(|(refused, live)| {
-            let limit = self.subscriber_limits.get(usize::from(refused.realm.0));
+            let limit = self.subscriber_limits.get(usize::from(refused.group));
             json!({
                 "kind": Kind::Subscriber.word(),
-                "name": String::from_utf8_lossy(&refused.uri),
+                "name": String::from_utf8_lossy(&refused.name),
                 "calls": live,
-                "calls_max": limit.and_then(|limit| limit.calls_max),
-                "calls_per_s": limit.and_then(|limit| limit.rate).map(super::Rate::per_s),
+                "calls_max": limit.and_then(|limit| limit.number_max),
+                "calls_per_s": limit.and_then(|limit| limit.rate).map(Rate::per_s),
                 "refused": refused.count,
             })
         })
@@ -67,17 +69,17 @@ impl Limits {
                 "kind": counter.kind.word(),
                 "name": counter.name,
                 "calls": counter.live,
-                "calls_max": counter.limit.calls_max,
-                "calls_per_s": counter.limit.rate.map(super::Rate::per_s),
+                "calls_max": counter.limit.number_max,
+                "calls_per_s": counter.limit.rate.map(Rate::per_s),
                 "refused": counter.refused,
             })
         });
         let units = json!({
             "kind": Kind::Units.word(),
             "name": "",
-            "units": self.units,
-            "units_max": self.resources.units_max,
-            "calls": self.sessions,
+            "units": self.stock.units(),
+            "units_max": self.stock.units_max(),
+            "calls": self.stock.holders(),
         });
         Value::Array(rows.chain(self.show_subscribers()).chain([units]).collect())
     }
@@ -119,8 +121,8 @@ impl Excess {
         };
         Refusal {
             excess: Some(self),
-            retry_after_s: self.retry_after_s,
-            ..Refusal::new(self.status, why)
+            retry_after_s: self.answer.retry_after_s,
+            ..Refusal::new(self.answer.status, why)
         }
     }
 }
@@ -161,7 +163,7 @@ impl Controller {
             }
             self.wire.facts.add(excess.kind.fact(), 1);
             if excess.kind == Kind::Subscriber {
-                self.limits.subscribers.refused(asking.subscriber, at.realm, &caller);
+                self.limits.subscribers.refused(asking.subscriber, at.realm.0, &caller);
             }
             Err(excess.refusal())
         })

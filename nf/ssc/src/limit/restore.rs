@@ -2,43 +2,37 @@
 
 use super::{Asking, Grant, Kind, Limits};
 use crate::Controller;
-use machine::narrow::index;
 use machine::slots::Key;
+use overload::{NOBODY, Users};
 use sip::NameAddr;
 
 impl Limits {
     /// The name of the next hop that a call counts at; empty: none.
     pub(crate) fn hop_name(&self, grant: Grant) -> &str {
-        self.counters.get(usize::from(grant.hop)).map_or("", |counter| &counter.name)
+        self.counters.at(grant.hop).map_or("", |counter| &counter.name)
     }
 
     /// What a call of another node takes: it is counted by [`Limits::count`].
     pub(crate) fn read_grant(&self, units: u16, hop: &[u8]) -> Grant {
-        let is_it = |c: &super::Counter| c.kind == Kind::NextHop && c.name.as_bytes() == hop;
-        let hop = self.counters.iter().position(is_it).map_or(super::NONE, index);
+        let hop = self.counters.find(Kind::NextHop, hop);
         Grant { hop, units, ..Grant::default() }
     }
 
     /// Nothing is counted any more.
     fn forget(&mut self) {
-        self.counters.iter_mut().for_each(|counter| counter.live = 0);
-        self.subscribers = super::Subscribers::default();
-        (self.units, self.sessions) = (0, 0);
+        self.counters.forget();
+        self.subscribers = Users::default();
+        self.stock.forget();
     }
 
     /// Counts a call that stands; no limit refuses it. `asking` has no next hop: `was` has it.
     fn count(&mut self, was: Grant, asking: &Asking) -> Grant {
-        let realm = self.realms.get(usize::from(asking.realm.0)).copied().unwrap_or(super::NONE);
-        for number in [realm, was.hop] {
-            if let Some(counter) = self.counters.get_mut(usize::from(number)) {
-                counter.live += 1;
-            }
-        }
+        let [realm, _] = self.counters_of(asking);
+        self.counters.count(realm);
+        self.counters.count(was.hop);
         let is_own = self.has_subscribers(asking.realm);
-        let nobody = super::subscribers::NOBODY;
-        let subscriber = if is_own { self.subscribers.count(asking.subscriber) } else { nobody };
-        self.units += u32::from(was.units);
-        self.sessions += 1;
+        let subscriber = if is_own { self.subscribers.count(asking.subscriber) } else { NOBODY };
+        self.stock.take(was.units);
         Grant { realm, hop: was.hop, units: was.units, subscriber }
     }
 }

@@ -1,6 +1,5 @@
 //! Limits by themselves, in virtual time.
 
-use super::subscribers::{SHARED, SUBSCRIBERS_MAX};
 use super::*;
 use machine::Duration;
 
@@ -81,12 +80,12 @@ fn calls_at_once_are_counted_until_they_end_and_over_a_new_configuration() {
     let first = limits.admit(start(), &asking(1)).unwrap();
     limits.admit(start(), &asking(1)).unwrap();
     let excess = limits.admit(start(), &asking(1)).unwrap_err();
-    assert_eq!((excess.kind, excess.is_rate, excess.status), (Kind::Realm, false, 486));
+    assert_eq!((excess.kind, excess.is_rate, excess.answer.status), (Kind::Realm, false, 486));
     assert_eq!(limits.name(&excess), "access");
     limits.configure(&config("limit = { calls_max = 3, excess_status = 503, retry_after_s = 9 }"));
     limits.admit(start(), &asking(1)).unwrap();
     let excess = limits.admit(start(), &asking(1)).unwrap_err();
-    assert_eq!((excess.status, excess.retry_after_s), (503, Some(9)));
+    assert_eq!((excess.answer.status, excess.answer.retry_after_s), (503, Some(9)));
     limits.release(first);
     limits.admit(start(), &asking(1)).unwrap();
 }
@@ -108,28 +107,6 @@ fn a_subscriber_has_his_own_limit_and_his_row_ages_out() {
         limits.release(grant);
     }
     assert!(limits.subscribers.len() < 8, "{} rows", limits.subscribers.len());
-}
-
-#[test]
-fn the_table_of_subscribers_is_bounded() {
-    let more = "subscriber_limit = { calls_max = 1 }";
-    let mut limits = Limits::new(&config(more), 0, 1);
-    limits.resources.units_max = u32::MAX;
-    let full = SUBSCRIBERS_MAX as u64;
-    for who in 0..full {
-        limits.admit(start(), &asking(who)).unwrap();
-    }
-    assert_eq!(limits.subscribers.len(), SUBSCRIBERS_MAX);
-    // Beyond it subscribers share rows, each of which has what one subscriber has.
-    let shared = SHARED as u64;
-    let grants: Vec<_> =
-        (full..full + shared).map(|who| limits.admit(start(), &asking(who)).unwrap()).collect();
-    for who in full + shared..full + 2 * shared {
-        assert_eq!(limits.admit(start(), &asking(who)).unwrap_err().kind, Kind::Subscriber);
-    }
-    assert_eq!(limits.subscribers.len(), SUBSCRIBERS_MAX);
-    grants.into_iter().for_each(|grant| limits.release(grant));
-    limits.admit(start(), &asking(full + 1)).unwrap();
 }
 
 #[test]
@@ -162,11 +139,11 @@ fn a_call_that_moves_to_another_next_hop_is_counted_there() {
 #[test]
 fn without_units_no_call_is_let_in() {
     let mut limits = Limits::new(&config(""), 0, 1);
-    limits.resources.units_max = 25;
+    limits.stock.set_max(25);
     let first = limits.admit(start(), &asking(1)).unwrap();
     limits.admit(start(), &asking(1)).unwrap();
     let excess = limits.admit(start(), &asking(1)).unwrap_err();
-    assert_eq!((excess.kind, excess.status), (Kind::Units, 503));
+    assert_eq!((excess.kind, excess.answer.status), (Kind::Units, 503));
     limits.release(first);
     limits.admit(start(), &asking(1)).unwrap();
 }

@@ -1,25 +1,24 @@
-//! What begins something waits while there is work for what was begun.
+//! A queue of new work, which waits while there is work in progress.
 //!
 //! ```text
-//!             ┌── of a call in progress, a registration ───────────────→ dealt with at once
-//!   message ──┤                                  ┌── nothing waits ────→
-//!             └── begins a call ──→ admission ───┼── else ──→ queue ───→ a few in each turn
+//!             ┌── of work in progress ─────────────────────────────→ dealt with at once
+//!   request ──┤                                  ┌── nothing waits ─→
+//!             └── new work ──→ admission ────────┼── else ──→ queue ─→ a few in each turn
 //!                                                └── refused
 //! ```
-//! A call that was begun is brought to its end first: its messages are dealt with within a turn or
-//! two, and take as long under overload as they do without. How long the oldest request waits here
-//! is what admission goes by; as nothing but new requests waits, that answers at once to what is
-//! admitted. When even the work for what was begun is behind, one request begins in each turn.
+//! Work in progress is brought to its end first: its messages are dealt with within a turn or two,
+//! and take as long under overload as they do without. How long the oldest request waits here is
+//! what admission goes by; as nothing but new work waits, that answers at once to what is admitted.
+//! When even the work in progress is behind, one request begins in each turn.
 //!
-//! The function tells the queue what [`crate::Function::waited`] tells it and whose messages it
-//! looks at, has a deadline while somebody waits, and begins [`Waiting::room`] of them in its tick.
+//! The function tells the queue how long messages waited and on which port each of them came, has a
+//! deadline while a request waits, and begins [`Queue::room`] of them in its tick.
 
-use crate::port::{Flow, PortId};
 use machine::{Duration, Time};
 use std::collections::VecDeque;
 
-/// Requests that begin in a turn: enough for messages to travel together; twice as many serve no
-/// more calls of twenty messages, an eighth serve a quarter fewer of seven.
+/// Requests that begin in a turn: enough for messages to travel together. As measured, twice as
+/// many serve no more of those with twenty messages, an eighth a quarter fewer of those with seven.
 const BEGUN_MAX: usize = 32;
 /// What waited longer in the kernel's queue is behind.
 const BEHIND: Duration = Duration::from_millis(1);
@@ -27,11 +26,11 @@ const BEHIND: Duration = Duration::from_millis(1);
 const WAITING_MAX: usize = 1 << 13;
 const WAITING_OCTETS_MAX: usize = 16 << 20;
 
-/// A request that was put off.
+/// A request that was put off. `S` is the function's name for where requests come from.
 #[derive(Debug)]
-pub struct Waiter {
+pub struct Queued<S> {
     /// Where it came from.
-    pub flow: Flow,
+    pub source: S,
     /// When it came.
     pub at: Time,
     /// What its function knows it by; `None` for what follows another one.
@@ -41,20 +40,33 @@ pub struct Waiter {
 }
 
 /// Requests that wait.
-#[derive(Debug, Default)]
-pub struct Waiting {
-    queue: VecDeque<Waiter>,
+#[derive(Debug)]
+pub struct Queue<S> {
+    queue: VecDeque<Queued<S>>,
     octets: usize,
     /// How long the messages that are looked at waited.
     delay: Duration,
     /// The port of the message that was looked at last, and how long that waited.
-    port: Option<PortId>,
+    port: Option<u16>,
     last: Duration,
     /// The longest that the last message of any other port waited in this turn.
     others: Duration,
 }
 
-impl Waiting {
+impl<S> Default for Queue<S> {
+    fn default() -> Self {
+        Self {
+            queue: VecDeque::new(),
+            octets: 0,
+            delay: Duration::ZERO,
+            port: None,
+            last: Duration::ZERO,
+            others: Duration::ZERO,
+        }
+    }
+}
+
+impl<S: PartialEq> Queue<S> {
     /// The messages that follow waited so long.
     #[inline]
     pub const fn waited(&mut self, delay: Duration) {
@@ -63,7 +75,7 @@ impl Waiting {
 
     /// A message of this port is looked at.
     #[inline]
-    pub fn look(&mut self, port: PortId) {
+    pub fn look(&mut self, port: u16) {
         if self.port != Some(port) {
             self.others = self.others.max(self.last);
             self.port = Some(port);
@@ -98,26 +110,25 @@ impl Waiting {
 
     /// Puts a request off when there is other work; whether it did.
     #[must_use]
-    pub fn put_off(&mut self, now: Time, (flow, name): (Flow, u64), bytes: &[u8]) -> bool {
+    pub fn put_off(&mut self, now: Time, source: S, name: u64, bytes: &[u8]) -> bool {
         let is_put_off = !self.is_needless();
         if is_put_off {
-            self.push(Waiter { flow, at: now, name: Some(name), bytes: bytes.into() });
+            self.push(Queued { source, at: now, name: Some(name), bytes: bytes.into() });
         }
         is_put_off
     }
 
-    /// What must not pass a request (a CANCEL its INVITE) waits behind those that do; whether it
-    /// does.
+    /// What must not pass a request before it waits behind all that do; whether it does.
     #[must_use]
-    pub fn follow(&mut self, now: Time, flow: Flow, bytes: &[u8]) -> bool {
+    pub fn follow(&mut self, now: Time, source: S, bytes: &[u8]) -> bool {
         let is_behind = !self.queue.is_empty() && !self.is_full();
         if is_behind {
-            self.push(Waiter { flow, at: now, name: None, bytes: bytes.into() });
+            self.push(Queued { source, at: now, name: None, bytes: bytes.into() });
         }
         is_behind
     }
 
-    fn push(&mut self, waiter: Waiter) {
+    fn push(&mut self, waiter: Queued<S>) {
         self.octets += waiter.bytes.len();
         self.queue.push_back(waiter);
     }
@@ -130,18 +141,16 @@ impl Waiting {
     }
 
     /// The oldest one, which begins.
-    pub fn begin(&mut self) -> Option<Waiter> {
+    pub fn begin(&mut self) -> Option<Queued<S>> {
         let waiter = self.queue.pop_front()?;
         self.octets -= waiter.bytes.len();
         Some(waiter)
     }
 
-    /// A connection ended: its requests do not begin.
-    pub fn forget(&mut self, flow: &Flow) {
-        if flow.transport.is_stream() {
-            self.queue.retain(|waiter| waiter.flow != *flow);
-            self.octets = self.queue.iter().map(|waiter| waiter.bytes.len()).sum();
-        }
+    /// A source is gone: its requests do not begin.
+    pub fn forget(&mut self, source: &S) {
+        self.queue.retain(|waiter| waiter.source != *source);
+        self.octets = self.queue.iter().map(|waiter| waiter.bytes.len()).sum();
     }
 
     /// Whether nobody waits.
@@ -160,23 +169,17 @@ impl Waiting {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::port::Transport;
 
     const NOW: Time = Time::from_millis(1);
     const LATE: Duration = Duration::from_millis(2);
 
-    fn flow(transport: Transport) -> Flow {
-        let local = "127.0.0.1:5060".parse().unwrap();
-        Flow::to(PortId(1), transport, local, "10.0.0.1:5062".parse().unwrap())
-    }
-
     #[test]
     fn one_begins_in_a_turn_while_any_port_is_behind() {
         let room = |messages: &[(u16, Duration)]| {
-            let mut waiting = Waiting::default();
+            let mut waiting = Queue::<u8>::default();
             for &(port, delay) in messages {
                 waiting.waited(delay);
-                waiting.look(PortId(port));
+                waiting.look(port);
             }
             (waiting.room(), waiting.room())
         };
@@ -189,18 +192,18 @@ mod tests {
     }
 
     #[test]
-    fn requests_wait_in_order_behind_work_and_those_of_an_ended_connection_go() {
-        let (udp, tcp) = (flow(Transport::Udp), flow(Transport::Tcp));
-        let mut waiting = Waiting::default();
-        assert!(!waiting.put_off(NOW, (udp, 1), b"one") && !waiting.follow(NOW, udp, b"two"));
+    fn requests_wait_in_order_behind_work_and_those_of_a_source_that_is_gone_go() {
+        let (one, two) = ('1', '2');
+        let mut waiting = Queue::default();
+        assert!(!waiting.put_off(NOW, one, 1, b"one") && !waiting.follow(NOW, one, b"two"));
         waiting.waited(LATE);
-        assert!(waiting.put_off(NOW, (udp, 1), b"one"));
+        assert!(waiting.put_off(NOW, one, 1, b"one"));
         waiting.waited(Duration::ZERO);
-        assert!(waiting.put_off(NOW + LATE, (tcp, 2), b"two"), "it does not pass");
-        assert!(waiting.follow(NOW + LATE, udp, b"three"));
+        assert!(waiting.put_off(NOW + LATE, two, 2, b"two"), "it does not pass");
+        assert!(waiting.follow(NOW + LATE, one, b"three"));
         assert_eq!((waiting.len(), waiting.delay(NOW + LATE)), (3, LATE));
-        waiting.forget(&udp);
-        waiting.forget(&tcp);
+        waiting.forget(&two);
+        waiting.forget(&'3');
         let left: Vec<_> =
             std::iter::from_fn(|| waiting.begin()).map(|waiter| waiter.name).collect();
         assert_eq!(left, [Some(1), None]);
@@ -210,12 +213,12 @@ mod tests {
     #[test]
     fn the_queue_is_full_by_number_and_by_octets() {
         let fill = |length: usize| {
-            let (mut waiting, bytes) = (Waiting::default(), vec![0; length]);
+            let (mut waiting, bytes) = (Queue::default(), vec![0; length]);
             waiting.waited(LATE);
             while !waiting.is_full() {
-                assert!(waiting.put_off(NOW, (flow(Transport::Udp), 1), &bytes));
+                assert!(waiting.put_off(NOW, (), 1, &bytes));
             }
-            assert!(!waiting.follow(NOW, flow(Transport::Udp), &bytes));
+            assert!(!waiting.follow(NOW, (), &bytes));
             waiting.len()
         };
         assert_eq!(fill(100), WAITING_MAX);

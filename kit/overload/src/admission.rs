@@ -1,56 +1,57 @@
-//! Overload control: who is let in when messages wait too long.
+//! Admission: who is let in when messages wait too long.
 //!
 //! ```text
-//!            delay of new requests of a realm, the least of a window
+//!            delay of new requests of a source, the least of a window
 //!  Calm ──(above the target: three windows that do not fall, two that grow)──→ Overloaded
 //!    ↑                                                                             │
 //!    └──(no window above half of it for CALM)──────────────────────────────────────┘
 //!
-//!  calls captured whole: all ──(two windows in a row above half of it, not falling)──→ a quarter
-//!                            ←──(a step at a time)── no window above half of it for CALM
-//!                        none while Overloaded
+//!  captured whole: all ──(two windows in a row above half of it, not falling)──→ a quarter
+//!                      ←──(a step at a time)── no window above half of it for CALM
+//!                  none while Overloaded
 //!
 //!  admitted
-//!   100 % ──────╲        ╲        ╲                 held, emergency: always
-//!                ╲ calls  ╲ first  ╲ refresh
+//!   100 % ──────╲        ╲        ╲                 a class without a line: always
+//!                ╲ queued ╲        ╲
 //!     0 % ────────╲────────╲────────╲────→ delay of this very message
 //!              ½ ··· 2   2 ··· 3   3 ··· 4  targets
 //! ```
 //! What is measured is what hurts: the time that a message waited before anybody looked at it, or
-//! that the oldest call waits that was put off if that is longer (CoDel,
+//! that the oldest request waits that was put off if that is longer (CoDel,
 //! RFC 8289 §4: sojourn time, not queue length or processor load), and of a window the least: a
 //! pause of the machine makes many wait long, but a queue that drains is no overload, unless it is
 //! long and falls slowly ([`DRAINS`]).
 //! What can be saved without refusing anybody is saved first: the copies that service assurance
-//! gets of every message. Fewer and fewer calls are captured whole ([`Admission::whole`]).
+//! gets of every message. Less and less is captured whole ([`Admission::whole`]).
 //! The share that is admitted falls along a line with the delay of the message itself, so that
 //! the queue stays short and never runs empty: no rate is guessed, capacity may change at any
-//! time. Priority is the order of the lines (RFC 7339 §5.10.1 leaves it to the server).
+//! time. Priority is the order of the lines, which the function's table gives ([`Class`]).
 //!
-//! Registrations stand before calls, yet a restart storm must not stop all calls: of every
-//! [`CALL_SHARE`] registrations admitted under overload one call may come in whatever the delay.
+//! What does not wait stands before what does, yet a storm of it must not stop all new work: of
+//! every [`QUEUED_SHARE`] admitted under overload one queued request may come in whatever the delay.
 
 use machine::narrow::{micros, told};
 use machine::{Duration, Time};
 
-/// Realms, that is networks, whose delays are told apart; those beyond share.
-const REALMS_MAX: usize = 256;
+/// Sources, that is networks, whose delays are told apart; those beyond share.
+const SOURCES_MAX: usize = 256;
 /// Length of a window.
 const WINDOW: Duration = Duration::from_millis(20);
-/// Windows in a row that are too long and more than a burst, and those after which calls are
-/// refused although the queue does not grow: to leave messages out of captures may be enough.
+/// Windows in a row above half of the target after which less is captured whole.
 const WINDOWS_LONG: u8 = 2;
+/// Windows in a row above the target after which requests are refused although the queue does not
+/// grow: one more than [`WINDOWS_LONG`], as less capture may be enough.
 const WINDOWS_HIGH: u8 = 3;
 /// Targets that the least delay of a window may be while it falls, and by which part of the time
 /// since it was longest it must have fallen.
 const DRAINS: [(u32, u32); 2] = [(5, 100), (10, 10)];
 /// Without a window above half a target for so long, the overload is over.
 const CALM: Duration = Duration::from_millis(200);
-/// Registrations admitted under overload for each call that is admitted beyond its line.
-const CALL_SHARE: u32 = 4;
-/// Calls that may be saved up that way.
-const CALL_CREDIT_MAX: u32 = 64;
-/// All calls, of which some are captured whole.
+/// Requests that do not wait, admitted under overload, for each queued one beyond its line.
+const QUEUED_SHARE: u32 = 4;
+/// Queued requests that may be saved up that way.
+const CREDIT_MAX: u32 = 64;
+/// All new work, of which some is captured whole.
 pub const ALL: u16 = 256;
 /// How many more of them after each [`WHOLE_STEP`] without a long queue.
 const WHOLE_MORE: u16 = 8;
@@ -58,46 +59,52 @@ const WHOLE_STEP: Duration = Duration::from_millis(100);
 /// A whole request in the accounts that share admissions out evenly.
 const WHOLE: u32 = 1 << 16;
 
-/// What a message is worth, the most valuable first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Class {
-    /// Part of something that was admitted: responses, everything inside a dialog, CANCEL; and
-    /// emergency calls (RFC 5031) and those with a Resource-Priority (RFC 4412).
-    Held,
-    /// A registration by a flow that has a binding.
-    Refresh,
-    /// A first registration.
-    Registration,
-    /// A call, or anything else outside of a dialog.
-    Call,
+/// What a request is worth: a row of the table that a function gives, the most valuable first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Class {
+    /// Its line; `None`: it is never refused.
+    pub line: Option<Line>,
+    /// Whether it is new work that waits in the [`crate::Queue`]: its delay is that of the queue
+    /// as well, and what does not wait saves up admissions for it.
+    pub is_queued: bool,
 }
 
-/// Classes that may be refused.
-const CLASSES: usize = 3;
+/// Where admission of a class falls, in halves of the target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Line {
+    /// Up to this delay everything is admitted.
+    pub all_to: u32,
+    /// From this delay on nothing is.
+    pub none_from: u32,
+}
+
+impl Class {
+    /// Part of work in progress, or worth everything.
+    pub const HELD: Self = Self { line: None, is_queued: false };
+
+    /// A class that is dealt with at once when it is admitted.
+    #[must_use]
+    pub const fn direct(all_to: u32, none_from: u32) -> Self {
+        Self { line: Some(Line { all_to, none_from }), is_queued: false }
+    }
+
+    /// A class of new work that waits in the queue.
+    #[must_use]
+    pub const fn queued(all_to: u32, none_from: u32) -> Self {
+        Self { line: Some(Line { all_to, none_from }), is_queued: true }
+    }
+}
 
 /// When a request that is admitted is dealt with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Turn {
     /// After those that came before it.
     Next,
-    /// At once: a call among registrations, which do not wait either.
+    /// At once: a queued one among those that do not wait.
     Now,
 }
 
-impl Class {
-    /// Its line: everything is admitted up to the first delay, nothing from the second on; in
-    /// halves of the target.
-    const fn line(self) -> Option<(usize, u32, u32)> {
-        match self {
-            Self::Held => None,
-            Self::Refresh => Some((0, 6, 8)),
-            Self::Registration => Some((1, 4, 6)),
-            Self::Call => Some((2, 1, 4)),
-        }
-    }
-}
-
-/// The delays of new requests of one realm.
+/// The delays of new requests of one source.
 #[derive(Debug, Clone, Copy)]
 struct Window {
     end: Time,
@@ -148,40 +155,43 @@ impl Window {
 /// The controller of one shard.
 #[derive(Debug)]
 pub struct Admission {
+    /// The function's table.
+    classes: &'static [Class],
     /// Zero: off.
     target: Duration,
     /// How long the message that is looked at waited.
     delay: Duration,
-    /// How long the oldest call waits that was put off.
-    calls_delay: Duration,
-    /// By realm.
+    /// How long the oldest request waits that was put off.
+    queue_delay: Duration,
+    /// By source.
     windows: Box<[Window]>,
     overloaded_since: Option<Time>,
     /// When a window above half a target last ended.
     high_at: Time,
-    /// Calls of [`ALL`] that are captured whole, and when there may be more of them.
+    /// How much of [`ALL`] is captured whole, and when there may be more of it.
     whole: u16,
     whole_at: Time,
     /// Shares of an admission saved up by each class.
-    accounts: [u32; CLASSES],
-    call_credit: u32,
+    accounts: Box<[u32]>,
+    credit: u32,
 }
 
 impl Admission {
-    /// A controller that aims at `target`; zero admits everything.
+    /// A controller of these classes that aims at `target`; zero admits everything.
     #[must_use]
-    pub fn new(target: Duration) -> Self {
+    pub fn new(classes: &'static [Class], target: Duration) -> Self {
         Self {
+            classes,
             target,
             delay: Duration::ZERO,
-            calls_delay: Duration::ZERO,
-            windows: vec![Window::EMPTY; REALMS_MAX].into_boxed_slice(),
+            queue_delay: Duration::ZERO,
+            windows: vec![Window::EMPTY; SOURCES_MAX].into_boxed_slice(),
             overloaded_since: None,
             high_at: Time::ZERO,
             whole: ALL,
             whole_at: Time::ZERO,
-            accounts: [0; CLASSES],
-            call_credit: 0,
+            accounts: vec![0; classes.len()].into_boxed_slice(),
+            credit: 0,
         }
     }
 
@@ -199,10 +209,10 @@ impl Admission {
         self.delay = delay;
     }
 
-    /// The oldest call that was put off waits so long; zero: none was.
+    /// The oldest request that was put off waits so long; zero: none was.
     #[inline]
-    pub const fn calls_wait(&mut self, delay: Duration) {
-        self.calls_delay = delay;
+    pub const fn queue_waits(&mut self, delay: Duration) {
+        self.queue_delay = delay;
     }
 
     /// The delay of the messages that are looked at.
@@ -211,10 +221,10 @@ impl Admission {
         self.delay
     }
 
-    /// The delay of a call among them, or of one that came before it.
+    /// The delay of a queued request among them, or of one that came before it.
     #[must_use]
-    pub fn call_delay(&self) -> Duration {
-        self.delay.max(self.calls_delay)
+    pub fn queued_delay(&self) -> Duration {
+        self.delay.max(self.queue_delay)
     }
 
     /// Since when there is too much to do.
@@ -223,7 +233,7 @@ impl Admission {
         self.overloaded_since
     }
 
-    /// Of [`ALL`] calls, how many are captured whole.
+    /// How much of [`ALL`] new work is captured whole.
     pub fn whole(&mut self, now: Time) -> u16 {
         if self.whole < ALL && now >= self.whole_at {
             let steps = 1 + now.since(self.whole_at).as_millis() / WHOLE_STEP.as_millis();
@@ -234,18 +244,18 @@ impl Admission {
         self.whole
     }
 
-    /// A request that may be refused came in from a realm: keeps the account of delays; says
+    /// A request that may be refused came in from a source: keeps the account of delays; says
     /// whether there is too much to do, so that [`Admission::admits`] must be asked.
     #[inline]
-    pub fn observe(&mut self, now: Time, realm: usize) -> bool {
+    pub fn observe(&mut self, now: Time, source: usize) -> bool {
         if self.target.is_zero() {
             return false;
         }
-        let at = realm % REALMS_MAX;
+        let at = source % SOURCES_MAX;
         if now >= self.windows[at].end {
             self.close_window(now, at);
         }
-        let delay = self.call_delay();
+        let delay = self.queued_delay();
         let least = &mut self.windows[at].least;
         *least = delay.min(*least);
         self.overloaded_since.is_some()
@@ -275,30 +285,29 @@ impl Admission {
         }
     }
 
-    /// Whether a request of this class is let in under overload, with the delay that it had, and
-    /// when it is dealt with; `None`: it is refused.
-    pub fn admits(&mut self, class: Class) -> Option<Turn> {
-        let Some((account, full, none)) = class.line() else { return Some(Turn::Now) };
-        let delay = if class == Class::Call { self.call_delay() } else { self.delay };
+    /// Whether a request of this class, by its place in the table, is let in under overload with
+    /// the delay that it had, and when it is dealt with; `None`: it is refused.
+    pub fn admits(&mut self, class: usize) -> Option<Turn> {
+        let Class { line, is_queued } = *self.classes.get(class)?;
+        let Some(Line { all_to, none_from }) = line else { return Some(Turn::Now) };
+        let delay = if is_queued { self.queued_delay() } else { self.delay };
         let half_us = (micros(self.target) / 2).max(1);
         let delay_us = micros(delay);
-        let (full_us, none_us) = (half_us * u64::from(full), half_us * u64::from(none));
-        let share = u64::from(WHOLE) * none_us.saturating_sub(delay_us) / (none_us - full_us);
+        let (all_us, none_us) = (half_us * u64::from(all_to), half_us * u64::from(none_from));
+        let share = u64::from(WHOLE) * none_us.saturating_sub(delay_us) / (none_us - all_us);
         // An account instead of a die: of four at 25 % exactly one is admitted.
-        let saved = &mut self.accounts[account];
+        let saved = &mut self.accounts[class];
         *saved += told(share, WHOLE).min(WHOLE);
         let is_due = *saved >= WHOLE;
         if is_due {
             *saved -= WHOLE;
         }
-        match class {
-            Class::Call if !is_due && self.call_credit >= CALL_SHARE => {
-                self.call_credit -= CALL_SHARE;
+        match (is_queued, is_due) {
+            (true, false) if self.credit >= QUEUED_SHARE => {
+                self.credit -= QUEUED_SHARE;
                 return Some(Turn::Now);
             }
-            Class::Registration | Class::Refresh if is_due => {
-                self.call_credit = (self.call_credit + 1).min(CALL_CREDIT_MAX * CALL_SHARE);
-            }
+            (false, true) => self.credit = (self.credit + 1).min(CREDIT_MAX * QUEUED_SHARE),
             _ => {}
         }
         is_due.then_some(Turn::Next)
@@ -311,6 +320,13 @@ mod tests {
 
     const TARGET: Duration = Duration::from_millis(10);
     const ACCESS: usize = 0;
+    /// Four classes: what is held, two that do not wait, and new work that does.
+    const CLASSES: [Class; 4] =
+        [Class::HELD, Class::direct(6, 8), Class::direct(4, 6), Class::queued(1, 4)];
+    const HELD: usize = 0;
+    const SECOND: usize = 1;
+    const FIRST: usize = 2;
+    const QUEUED: usize = 3;
 
     fn at(ms: u64) -> Time {
         Time::from_millis(1_000 + ms)
@@ -322,7 +338,7 @@ mod tests {
 
     /// A controller that has seen `delay` for a quarter of a second.
     fn under(delay: Duration) -> Admission {
-        let mut admission = Admission::new(TARGET);
+        let mut admission = Admission::new(&CLASSES, TARGET);
         for step in 0..250 {
             admission.waited(delay);
             admission.observe(at(step), ACCESS);
@@ -331,13 +347,13 @@ mod tests {
     }
 
     /// Of a thousand, how many are admitted.
-    fn admitted(admission: &mut Admission, class: Class) -> usize {
+    fn admitted(admission: &mut Admission, class: usize) -> usize {
         (0..1_000).filter(|_| admission.admits(class).is_some()).count()
     }
 
     #[test]
     fn a_pause_is_no_overload_and_a_standing_queue_is() {
-        let mut admission = Admission::new(TARGET);
+        let mut admission = Admission::new(&CLASSES, TARGET);
         for step in 0..1_000 {
             // Each tenth of a second the machine pauses for 60 ms and catches up within five.
             let delay = if step % 100 < 5 { 60 } else { 1 };
@@ -351,7 +367,7 @@ mod tests {
     #[test]
     fn a_queue_that_drains_slowly_is_no_overload_until_it_is_too_long() {
         let after_pause = |longest_us: u64, rise_us: u64| {
-            let mut admission = Admission::new(TARGET);
+            let mut admission = Admission::new(&CLASSES, TARGET);
             (0..400).any(|step| {
                 // A tenth of the machine is left for what a pause left behind.
                 let left = (longest_us + step * rise_us).saturating_sub(step * 100);
@@ -365,8 +381,8 @@ mod tests {
     }
 
     #[test]
-    fn calls_are_captured_in_brief_before_any_is_refused_and_whole_again_step_by_step() {
-        let mut admission = Admission::new(TARGET);
+    fn work_is_captured_in_brief_before_any_is_refused_and_whole_again_step_by_step() {
+        let mut admission = Admission::new(&CLASSES, TARGET);
         let mut look = |from: u64, ms_on: u64, delay: fn(u64) -> u64| {
             for step in from..from + ms_on {
                 admission.waited(Duration::from_micros(delay(step)));
@@ -388,8 +404,8 @@ mod tests {
     }
 
     #[test]
-    fn one_busy_realm_is_an_overload_and_calm_ends_it() {
-        let mut admission = Admission::new(TARGET);
+    fn one_busy_source_is_an_overload_and_calm_ends_it() {
+        let mut admission = Admission::new(&CLASSES, TARGET);
         for step in 0..100 {
             admission.waited(ms(15));
             admission.observe(at(step), ACCESS);
@@ -406,44 +422,49 @@ mod tests {
 
     #[test]
     fn what_is_worth_less_is_refused_first() {
-        let classes = [Class::Call, Class::Registration, Class::Refresh, Class::Held];
+        let classes = [QUEUED, FIRST, SECOND, HELD];
         for delay in 0..60 {
             let shares = classes.map(|class| admitted(&mut under(ms(delay)), class));
             assert!(shares.is_sorted(), "{shares:?} at {delay} ms");
             assert_eq!(shares[3], 1_000);
         }
-        assert_eq!(admitted(&mut under(ms(5)), Class::Call), 1_000);
-        assert_eq!(admitted(&mut under(ms(20)), Class::Call), 0);
-        assert_eq!(admitted(&mut under(ms(20)), Class::Registration), 1_000);
-        assert_eq!(admitted(&mut under(ms(30)), Class::Registration), 0);
-        assert_eq!(admitted(&mut under(ms(40)), Class::Refresh), 0);
+        assert_eq!(admitted(&mut under(ms(5)), QUEUED), 1_000);
+        assert_eq!(admitted(&mut under(ms(20)), QUEUED), 0);
+        assert_eq!(admitted(&mut under(ms(20)), FIRST), 1_000);
+        assert_eq!(admitted(&mut under(ms(30)), FIRST), 0);
+        assert_eq!(admitted(&mut under(ms(40)), SECOND), 0);
     }
 
     #[test]
     fn admissions_are_shared_out_evenly() {
         let mut admission = under(Duration::from_micros(16_250));
-        let pattern: Vec<bool> = (0..12).map(|_| admission.admits(Class::Call).is_some()).collect();
+        let pattern: Vec<bool> = (0..12).map(|_| admission.admits(QUEUED).is_some()).collect();
         assert_eq!(pattern.iter().filter(|&&is| is).count(), 3, "a quarter: {pattern:?}");
         assert!(pattern.windows(4).all(|four| four.iter().filter(|&&is| is).count() == 1));
     }
 
     #[test]
-    fn a_storm_of_registrations_does_not_stop_all_calls() {
+    fn a_storm_of_what_does_not_wait_does_not_stop_all_new_work() {
         let mut admission = under(ms(25));
-        let (mut registrations, mut calls) = (0, 0);
+        let (mut direct, mut queued) = (0, 0);
         for _ in 0..4_000 {
-            registrations += u32::from(admission.admits(Class::Registration).is_some());
-            let call = admission.admits(Class::Call);
-            assert_ne!(call, Some(Turn::Next), "its own line is passed");
-            calls += u32::from(call.is_some());
+            direct += u32::from(admission.admits(FIRST).is_some());
+            let turn = admission.admits(QUEUED);
+            assert_ne!(turn, Some(Turn::Next), "its own line is passed");
+            queued += u32::from(turn.is_some());
         }
-        assert_eq!(registrations, 2_000);
-        assert_eq!(calls, registrations / CALL_SHARE);
+        assert_eq!(direct, 2_000);
+        assert_eq!(queued, direct / QUEUED_SHARE);
+    }
+
+    #[test]
+    fn a_class_that_is_not_in_the_table_is_refused() {
+        assert_eq!(under(ms(15)).admits(CLASSES.len()), None);
     }
 
     #[test]
     fn without_a_target_everything_is_admitted() {
-        let mut admission = Admission::new(Duration::ZERO);
+        let mut admission = Admission::new(&CLASSES, Duration::ZERO);
         admission.waited(Duration::from_secs(10));
         assert!(!admission.observe(at(0), ACCESS));
     }
