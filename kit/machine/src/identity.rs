@@ -8,6 +8,13 @@
 //! ```
 //! The check comes from the owner's keyed generator, another one for each side, so that the two
 //! legs of a call share nothing that an outsider could see.
+//!
+//! A [`Token`] has 128 bits and is text. Where a protocol has a field of 32 or 64 bits, a
+//! [`Layout`] says how they are shared out.
+
+mod number;
+
+pub use number::{Layout, Number};
 
 use crate::slots::Key;
 
