@@ -64,7 +64,7 @@ pub struct Ssc {
     pub rule: Vec<RuleConfig>,
     /// The registrar front.
     #[serde(default)]
-    pub registrar: Registrar,
+    pub registrar: registrar::Config,
     /// Timers.
     #[serde(default)]
     pub timers: Timers,
@@ -216,34 +216,6 @@ pub struct Route {
     /// Status for requests that match and have no next hop.
     #[serde(default = "reject")]
     pub reject: u16,
-}
-
-/// The registrar front: bindings are cached, the core sees a refresh only when it needs one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Registrar {
-    /// Whether bindings are cached; otherwise REGISTER is forwarded every time.
-    pub enabled: bool,
-    /// Expiry told to clients, seconds.
-    pub client_expires_s: u32,
-    /// Expiry asked from the core, seconds.
-    pub core_expires_s: u32,
-    /// The shortest expiry a client may ask for, seconds (423 below).
-    pub client_expires_min_s: u32,
-    /// Contacts of one address of record at most.
-    pub contacts_max: u16,
-}
-
-impl Default for Registrar {
-    fn default() -> Self {
-        Self {
-            enabled: true,
-            client_expires_s: 30,
-            core_expires_s: 1800,
-            client_expires_min_s: 10,
-            contacts_max: 8,
-        }
-    }
 }
 
 /// Timers (RFC 3261 Table 4, RFC 4028).

@@ -28,7 +28,6 @@ mod proof;
 pub mod realm;
 mod refusal;
 mod register;
-pub mod registrar;
 mod replica;
 mod reseat;
 mod route;

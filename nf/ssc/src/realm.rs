@@ -6,6 +6,8 @@
 use crate::config;
 use crate::write::Set;
 use machine::narrow::index;
+/// Index of a realm in the configuration; the registrar knows networks by it as well.
+pub use registrar::RealmId;
 use runtime::{Flow, PortId, Transport};
 use std::fmt;
 use std::net::SocketAddr;
@@ -18,10 +20,6 @@ pub const PORTS_MAX: usize = 1 << PORT_BITS;
 const PORT_BITS: u16 = 12;
 /// The port that captured messages leave by.
 pub const CAPTURE_PORT: PortId = PortId(1 << PORT_BITS);
-
-/// Index of a realm in the configuration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub struct RealmId(pub u16);
 
 /// Which way a realm looks.
 #[derive(

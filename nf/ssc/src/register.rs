@@ -5,13 +5,13 @@ use crate::config::Ssc;
 use crate::facts::Fact;
 use crate::realm::{RealmId, Side};
 use crate::refusal::{Refusal, status_line};
-use crate::registrar::{Aor, Change, CoreVerdict, Gone, Registrar, Reject, Verdict};
 use crate::route::Way;
 use crate::wire::Field;
 use crate::write;
 use crate::{Arrived, Controller};
 use machine::Time;
 use machine::slots::Key;
+use registrar::{Aor, Change, CoreVerdict, Gone, Registrar, Reject, Verdict};
 use runtime::{Effects, Flow};
 use sip::transaction::ServerId;
 use sip::{Header, Message, Method, NameAddr};
@@ -171,7 +171,7 @@ impl Controller {
         Some(Way { realm, flow, plan: None, binding: Some(key), hop: None })
     }
 
-    fn by_path(&self, message: &Message<'_>) -> Option<(Key, &crate::registrar::Binding)> {
+    fn by_path(&self, message: &Message<'_>) -> Option<(Key, &registrar::Binding)> {
         let route = message.values(Header::Route).next()?;
         let uri = NameAddr::parse(route).ok()?.parse_uri().ok()?;
         self.registrar.by_token(uri.user?)

@@ -11,18 +11,16 @@
 //! Times are those of the wall clock; the clocks of a pair agree within a second. What a call
 //! takes of the limits is counted when the copy becomes the active one.
 
-pub(crate) mod flow;
-
 use crate::Controller;
 use crate::call::underway::Underway;
 use crate::call::{Call, Kind, State};
 use crate::limit::Limits;
-use crate::token::mix;
 use machine::Time;
 use machine::narrow::{halves, told};
 use machine::slots::{Key, Told};
 use overload::Queue;
 use replica::field::{self, Fields};
+use replica::record::{digest, read_key, tell_key, write_key};
 use runtime::{Effects, Mirrored};
 use sip::{Message, Method};
 
@@ -35,12 +33,8 @@ const CALL_ENDED: u8 = 2;
 const CALL_SETTLED: u8 = 3;
 /// What [`Underway::stage_of`] takes of the number for what was told of a call.
 const STAGE_BITS: u32 = 2;
-/// Kinds of the registrar's deltas stand above this.
-pub(crate) const REGISTRAR: u8 = 16;
-
 mod tag {
-    pub const INDEX: u8 = 1;
-    pub const GENERATION: u8 = 2;
+    // 1 and 2 are the key.
     pub const SECRET_LOW: u8 = 3;
     pub const KIND: u8 = 4;
     pub const STARTED: u8 = 5;
@@ -122,37 +116,6 @@ impl Mirror {
     }
 }
 
-/// Appends which slot a delta is about.
-pub(crate) fn write_key(out: &mut Vec<u8>, key: Key) {
-    field::number(out, tag::INDEX, key.index.into());
-    field::number(out, tag::GENERATION, key.generation.into());
-}
-
-/// Reads which slot a delta is about.
-pub(crate) fn read_key(fields: &[u8]) -> Option<Key> {
-    let find = |wanted| {
-        let found = Fields::new(fields).find(|&(tag, _)| tag == wanted);
-        found.map(|(_, value)| told(field::read(value), u32::MAX))
-    };
-    Some(Key { index: find(tag::INDEX)?, generation: find(tag::GENERATION)? })
-}
-
-/// Appends a delta unless it says what was said before; the number for what it says.
-pub(crate) fn tell_record(
-    out: &mut Effects,
-    scratch: &mut Vec<u8>,
-    was: u64,
-    write: impl FnOnce(&mut Vec<u8>),
-) -> u64 {
-    scratch.clear();
-    write(scratch);
-    let digest = digest(scratch);
-    if digest != was {
-        out.delta(|buffer| buffer.extend_from_slice(scratch));
-    }
-    digest
-}
-
 /// Appends what a call is and what is under way in it, unless that was said before; the number
 /// for it.
 fn tell_call(
@@ -183,19 +146,6 @@ fn tell_call(
         }),
     }
     told
-}
-
-fn tell_key(out: &mut Effects, kind: u8, key: Key) {
-    out.delta(|buffer| {
-        buffer.push(kind);
-        write_key(buffer, key);
-    });
-}
-
-/// A number for a text, never zero.
-fn digest(text: &[u8]) -> u64 {
-    let word = |chunk: &[u8]| chunk.iter().fold(0, |word, &octet| word << 8 | u64::from(octet));
-    text.chunks(8).fold(text.len() as u64, |sum, chunk| mix(sum ^ word(chunk)).rotate_left(7)) | 1
 }
 
 impl Controller {
@@ -289,7 +239,7 @@ impl Controller {
     /// of another configuration, and is passed over.
     fn apply(&mut self, now: Time, delta: &[u8]) {
         let Some((&kind, fields)) = delta.split_first() else { return };
-        if kind >= REGISTRAR {
+        if kind >= registrar::KINDS_FROM {
             return self.registrar.apply(now, kind, fields);
         }
         let Some(key) = read_key(fields) else { return };

@@ -1,6 +1,6 @@
 //! Ports and flows: how a function names a doorway and the far end behind it.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// What carries the bytes of a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -48,6 +48,14 @@ pub struct Flow {
 }
 
 impl Flow {
+    /// A flow that leads nowhere: what a record has before it has one.
+    pub const NOWHERE: Self = Self::to(
+        PortId(u16::MAX),
+        Transport::Udp,
+        SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0),
+        SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0),
+    );
+
     /// The flow from `local` on `port` to a remote that has not spoken yet.
     #[must_use]
     pub const fn to(

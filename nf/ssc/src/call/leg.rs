@@ -13,9 +13,9 @@ use crate::size;
 use crate::token::{TAG_BYTES, fork_digit};
 use crate::write;
 use machine::slots::Key;
-use runtime::{Flow, PortId, Transport};
+use runtime::{Flow, Transport};
 use sip::{Header, Message, NameAddr, Uri};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 
 /// Routes of a dialog at most; more are cut.
 const ROUTES_MAX: usize = 32;
@@ -26,14 +26,6 @@ const TEXT_KEPT_MAX: usize = 2048;
 const ROUTE_BYTES: usize = b"Route: \r\n".len();
 /// The target of a far end that names none: requests go back to where it sent from.
 const UNNAMED: &[u8] = b"sip:anonymous@anonymous.invalid";
-
-/// A flow that leads nowhere.
-pub const NOWHERE: Flow = Flow::to(
-    PortId(u16::MAX),
-    Transport::Udp,
-    SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0),
-    SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0),
-);
 
 /// No subscriber.
 pub const NOBODY: Key = Key { index: u32::MAX, generation: u32::MAX };
@@ -72,7 +64,7 @@ impl Default for Leg {
     fn default() -> Self {
         Self {
             realm: RealmId(0),
-            flow: NOWHERE,
+            flow: Flow::NOWHERE,
             binding: NOBODY,
             seen: None,
             fork: 0,

@@ -3,10 +3,10 @@
 use super::leg::Leg;
 use crate::Controller;
 use crate::realm::{Realms, Side as RealmSide};
-use crate::registrar::{Aor, Registrar};
 use crate::token::Side;
 use machine::Time;
 use machine::slots::Key;
+use registrar::{Aor, Registrar};
 use runtime::{ConnId, Effects, Flow};
 use sip::NameAddr;
 

@@ -23,8 +23,6 @@ mod teardown;
 mod transfer;
 pub(crate) mod underway;
 
-pub(crate) use leg::NOWHERE;
-
 use crate::limit::Grant;
 use crate::token::{Side, mix};
 use leg::Leg;

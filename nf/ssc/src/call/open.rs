@@ -410,7 +410,7 @@ struct Extra {
 }
 
 /// What a REGISTER loses; the registrar writes its own.
-const REGISTER: Set = write::REQUEST.and(crate::registrar::DROPPED);
+const REGISTER: Set = write::REQUEST.and(registrar::DROPPED);
 
 /// Methods that cross the controller.
 const ALLOW: &str = "INVITE, ACK, CANCEL, BYE, OPTIONS, PRACK, UPDATE, INFO, REFER, SUBSCRIBE, \

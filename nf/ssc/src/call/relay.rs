@@ -1,6 +1,5 @@
 //! A request on its way from one leg to the other, and what its response needs.
 
-use super::NOWHERE;
 use super::relays::Held;
 use super::session::Asked;
 use crate::realm::RealmId;
@@ -104,7 +103,7 @@ impl Default for Relay {
             method: Method::Other,
             phase: Phase::Calling,
             secret: 0,
-            upstream: NOWHERE,
+            upstream: Flow::NOWHERE,
             realm_up: RealmId(0),
             realm_down: RealmId(0),
             cseq_up: 0,

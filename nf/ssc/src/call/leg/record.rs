@@ -2,10 +2,10 @@
 
 use super::{Leg, NOBODY, Span};
 use crate::realm::RealmId;
-use crate::replica::flow;
 use machine::narrow::{half, told};
 use machine::slots::Key;
 use replica::field::{self, Fields};
+use replica::flow;
 
 mod tag {
     pub const REALM: u8 = 1;

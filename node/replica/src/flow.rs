@@ -1,9 +1,8 @@
 //! A flow as a value of a delta. A connection does not outlive its process: the next request on
 //! it opens another one.
 
-use crate::call::NOWHERE;
+use crate::field::{self, Fields};
 use machine::narrow::told;
-use replica::field::{self, Fields};
 use runtime::{ConnId, Flow, PortId, Transport};
 use std::net::SocketAddr;
 
@@ -15,7 +14,7 @@ mod tag {
 }
 
 /// Appends an address: its port, then its octets.
-pub(crate) fn write_address(out: &mut Vec<u8>, address: SocketAddr) {
+pub fn write_address(out: &mut Vec<u8>, address: SocketAddr) {
     out.extend_from_slice(&address.port().to_be_bytes());
     match address {
         SocketAddr::V4(v4) => out.extend_from_slice(&v4.ip().octets()),
@@ -23,8 +22,9 @@ pub(crate) fn write_address(out: &mut Vec<u8>, address: SocketAddr) {
     }
 }
 
-/// Reads what [`write_address`] wrote.
-pub(crate) fn read_address(value: &[u8]) -> Option<SocketAddr> {
+/// Reads what [`write_address`] wrote; `None` for another length.
+#[must_use]
+pub fn read_address(value: &[u8]) -> Option<SocketAddr> {
     let (port, ip) = value.split_first_chunk()?;
     let port = u16::from_be_bytes(*port);
     match ip.len() {
@@ -35,7 +35,7 @@ pub(crate) fn read_address(value: &[u8]) -> Option<SocketAddr> {
 }
 
 /// Appends a flow.
-pub(crate) fn write(out: &mut Vec<u8>, flow: &Flow) {
+pub fn write(out: &mut Vec<u8>, flow: &Flow) {
     field::number(out, tag::PORT, flow.port.0.into());
     field::number(out, tag::TRANSPORT, flow.transport as u64);
     field::nested(out, tag::LOCAL, |out| write_address(out, flow.local));
@@ -43,8 +43,9 @@ pub(crate) fn write(out: &mut Vec<u8>, flow: &Flow) {
 }
 
 /// Reads a flow; what is missing leads nowhere.
-pub(crate) fn read(fields: &[u8]) -> Flow {
-    let mut flow = NOWHERE;
+#[must_use]
+pub fn read(fields: &[u8]) -> Flow {
+    let mut flow = Flow::NOWHERE;
     for (tag, value) in Fields::new(fields) {
         match tag {
             tag::PORT => flow.port = PortId(told(field::read(value), u16::MAX)),
@@ -61,4 +62,24 @@ pub(crate) fn read(fields: &[u8]) -> Flow {
     }
     flow.conn = ConnId(0);
     flow
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flow_is_read_as_it_was_written_but_for_its_connection() {
+        for (transport, remote) in
+            [(Transport::Udp, "192.0.2.1:5060"), (Transport::Tls, "[2001:db8::1]:5061")]
+        {
+            let (local, remote) = ("192.0.2.9:5060".parse().unwrap(), remote.parse().unwrap());
+            let flow = Flow { conn: ConnId(7), ..Flow::to(PortId(3), transport, local, remote) };
+            let mut text = Vec::new();
+            write(&mut text, &flow);
+            assert_eq!(read(&text), Flow { conn: ConnId(0), ..flow });
+        }
+        assert_eq!(read(&[]), Flow { conn: ConnId(0), ..Flow::NOWHERE });
+        assert_eq!(read_address(&[1, 2, 3]), None);
+    }
 }

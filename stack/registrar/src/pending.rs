@@ -1,9 +1,9 @@
 //! A REGISTER on its way to the core: what must be remembered until the answer.
 
-use super::binding::{AGENT_BYTES_MAX, write_contact};
-use super::{Aor, Registrar};
-use crate::call::leg::NOWHERE;
+use crate::aor::Aor;
+use crate::binding::{AGENT_BYTES_MAX, write_contact};
 use crate::realm::RealmId;
+use crate::registrar::Registrar;
 use machine::slots::{Key, Reuse};
 use machine::{Duration, Time};
 use runtime::Flow;
@@ -19,20 +19,20 @@ const WAIT: Duration = Duration::from_secs(64);
 #[derive(Debug)]
 pub struct Pending {
     /// The request as it came.
-    pub(super) request: Vec<u8>,
-    pub(super) flow: Flow,
-    pub(super) realm: RealmId,
+    pub(crate) request: Vec<u8>,
+    pub(crate) flow: Flow,
+    pub(crate) realm: RealmId,
     /// The binding of each contact, in their order: a new one or the one that is refreshed.
-    pub(super) keys: Vec<Key>,
+    pub(crate) keys: Vec<Key>,
     /// Whether its client had answered a challenge of ours: it knows no nonce of the core's.
-    pub(crate) is_answered: bool,
+    pub is_answered: bool,
 }
 
 impl Default for Pending {
     fn default() -> Self {
         Self {
             request: Vec::new(),
-            flow: NOWHERE,
+            flow: Flow::NOWHERE,
             realm: RealmId(0),
             keys: Vec::new(),
             is_answered: false,
@@ -42,7 +42,8 @@ impl Default for Pending {
 
 impl Pending {
     /// The domain that it asks to register in.
-    pub(crate) fn domain(&self) -> Option<&[u8]> {
+    #[must_use]
+    pub fn domain(&self) -> Option<&[u8]> {
         let uri = self.request.split(|&octet| octet == b' ').nth(1)?;
         Uri::parse(uri).ok().map(|uri| uri.host)
     }
@@ -57,7 +58,7 @@ impl Reuse for Pending {
 impl Registrar {
     /// Makes the record of a REGISTER that goes to the core, with a binding for each contact that
     /// has none yet; `None` when there is no room.
-    pub(super) fn suspend(
+    pub(crate) fn suspend(
         &mut self,
         now: Time,
         (flow, realm): (&Flow, RealmId),
@@ -83,12 +84,13 @@ impl Registrar {
     }
 
     /// A REGISTER that waits for the core's answer.
-    pub(crate) fn record(&self, pending: Key) -> Option<&Pending> {
+    #[must_use]
+    pub fn record(&self, pending: Key) -> Option<&Pending> {
         self.pending.at(pending)
     }
 
     /// The client of a REGISTER had answered a challenge of ours.
-    pub(crate) fn answered(&mut self, pending: Key) {
+    pub fn answered(&mut self, pending: Key) {
         if let Some(record) = self.pending.at_mut(pending) {
             record.is_answered = true;
         }

@@ -1,20 +1,23 @@
 //! Bindings as deltas. The standby gets the key of the registrar's hash as well: the names that
 //! the core knows a binding by are made with it.
 
-use super::Registrar;
-use super::binding::{Binding, Text};
+use crate::binding::{Binding, Text};
 use crate::realm::RealmId;
-use crate::replica::{REGISTRAR, flow, read_key, tell_record, write_key};
+use crate::registrar::Registrar;
 use machine::Time;
 use machine::narrow::told;
 use machine::slots::Told;
 use replica::field::{self, Fields};
+use replica::flow;
+use replica::record::{self, read_key, write_key};
 use runtime::Effects;
 use sip::transaction::KeyedHash;
 
-const SECRET: u8 = REGISTRAR;
-const BINDING: u8 = REGISTRAR + 1;
-const BINDING_ENDED: u8 = REGISTRAR + 2;
+/// Kinds of the registrar's deltas stand from here on; those of its function below.
+pub const KINDS_FROM: u8 = 16;
+const SECRET: u8 = KINDS_FROM;
+const BINDING: u8 = KINDS_FROM + 1;
+const BINDING_ENDED: u8 = KINDS_FROM + 2;
 
 mod tag {
     // 1 and 2 are the key.
@@ -46,22 +49,22 @@ const TEXTS: [(u8, Text); 5] = [
 
 impl Registrar {
     /// Notes which bindings change from now on, or no more.
-    pub(crate) const fn watch(&mut self, is_watched: bool) {
+    pub const fn watch(&mut self, is_watched: bool) {
         self.bindings.watch(is_watched);
     }
 
     /// The copy becomes the registrar itself.
-    pub(crate) fn settle(&mut self) {
+    pub fn settle(&mut self) {
         self.bindings.settle();
     }
 
     /// The next bindings of a snapshot.
-    pub(crate) fn touch(&mut self, from: u32, most: usize) -> Option<u32> {
+    pub fn touch(&mut self, from: u32, most: usize) -> Option<u32> {
         self.bindings.touch(from, most)
     }
 
     /// Tells the key of the hash.
-    pub(crate) fn tell_secret(&self, out: &mut Effects) {
+    pub fn tell_secret(&self, out: &mut Effects) {
         out.delta(|buffer| {
             buffer.push(SECRET);
             field::bytes(buffer, tag::KEY, &self.secret);
@@ -69,26 +72,23 @@ impl Registrar {
     }
 
     /// Tells what changed.
-    pub(crate) fn tell(&mut self, out: &mut Effects, scratch: &mut Vec<u8>) {
+    pub fn tell(&mut self, out: &mut Effects, scratch: &mut Vec<u8>) {
         self.bindings.tell(|told| match told {
             Told::Stands(_, binding, _) if !binding.is_active() => 0,
-            Told::Stands(key, binding, was) => tell_record(out, scratch, was, |buffer| {
+            Told::Stands(key, binding, was) => record::tell(out, scratch, was, |buffer| {
                 buffer.push(BINDING);
                 write_key(buffer, key);
-                record(binding, buffer);
+                write_binding(binding, buffer);
             }),
             Told::Gone(next) => {
-                out.delta(|buffer| {
-                    buffer.push(BINDING_ENDED);
-                    write_key(buffer, next);
-                });
+                record::tell_key(out, BINDING_ENDED, next);
                 0
             }
         });
     }
 
     /// Forgets everything.
-    pub(crate) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         let keys: Vec<_> = self.bindings.iter().map(|(key, _)| key).collect();
         for key in keys {
             if self.bindings.at(key).is_some_and(Binding::is_active) {
@@ -102,7 +102,7 @@ impl Registrar {
     }
 
     /// Makes the change that the active node made.
-    pub(crate) fn apply(&mut self, _now: Time, kind: u8, fields: &[u8]) {
+    pub fn apply(&mut self, _now: Time, kind: u8, fields: &[u8]) {
         if kind == SECRET {
             let found = Fields::new(fields).find(|&(tag, _)| tag == tag::KEY);
             if let Some(key) = found.and_then(|(_, value)| <[u8; 16]>::try_from(value).ok()) {
@@ -132,7 +132,7 @@ impl Registrar {
     }
 }
 
-fn record(binding: &Binding, out: &mut Vec<u8>) {
+fn write_binding(binding: &Binding, out: &mut Vec<u8>) {
     let numbers = [
         (tag::REALM, binding.realm.0.into()),
         (tag::CSEQ, binding.cseq.into()),

@@ -2,8 +2,8 @@
 //! kept connection, an outbound proxy), so the bindings of a source are a chain through the
 //! bindings themselves: putting one in and taking it out costs the same however long it is.
 
-use super::Registrar;
-use super::index::spread;
+use crate::index::spread;
+use crate::registrar::Registrar;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use machine::narrow::half;
@@ -16,7 +16,7 @@ const NONE: u32 = u32::MAX;
 
 /// The neighbours of a binding in the chain of its source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Links {
+pub(crate) struct Links {
     before: u32,
     after: u32,
 }
@@ -29,7 +29,7 @@ impl Default for Links {
 
 /// The first slot of each chain, by the hash of its source.
 #[derive(Debug, Default)]
-pub(super) struct Sources {
+pub(crate) struct Sources {
     table: HashTable<(u32, u32)>,
 }
 
@@ -64,14 +64,14 @@ impl Sources {
 
     /// Number of sources: it returns to zero when every binding is gone.
     #[cfg(test)]
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.table.len()
     }
 }
 
 impl Registrar {
     /// Puts a binding into the chain of its source.
-    pub(super) fn link(&mut self, key: Key) {
+    pub(crate) fn link(&mut self, key: Key) {
         let Some(binding) = self.bindings.at(key) else { return };
         let hash = self.source_hash(&binding.flow);
         let after = self.sources.push(hash, key.index);
@@ -84,7 +84,7 @@ impl Registrar {
     }
 
     /// Takes a binding out of the chain of its source.
-    pub(super) fn unlink(&mut self, key: Key) {
+    pub(crate) fn unlink(&mut self, key: Key) {
         let Some(binding) = self.bindings.at(key) else { return };
         let (hash, Links { before, after }) = (self.source_hash(&binding.flow), binding.links);
         if let Some(neighbour) = self.bindings.user_mut(after) {
@@ -97,7 +97,7 @@ impl Registrar {
     }
 
     /// The bindings under the hash of a source, newest first.
-    pub(super) fn chain(&self, flow: &Flow) -> impl Iterator<Item = Key> + '_ {
+    pub(crate) fn chain(&self, flow: &Flow) -> impl Iterator<Item = Key> + '_ {
         let first = self.bindings.user_of(self.sources.first(self.source_hash(flow)));
         core::iter::successors(first, |&key| {
             self.bindings.user_of(self.bindings.at(key)?.links.after)

@@ -1,8 +1,12 @@
 //! The registrar in virtual time: what reaches the core, what is answered here, what is found.
 
-use super::*;
+use crate::*;
 use core::net::SocketAddr;
-use runtime::{ConnId, PortId};
+use machine::identity::TOKEN_BYTES;
+use machine::slots::Key;
+use machine::{Duration, Time};
+use runtime::{ConnId, Flow, PortId, Transport};
+use sip::Message;
 
 const START: Time = Time::from_millis(1_000_000);
 const ACCESS: &[u8] = b"10.0.0.1:5060";
@@ -75,7 +79,7 @@ fn bench() -> Bench {
 }
 
 fn bench_of(bindings_max: u32) -> Bench {
-    let config = config::Registrar::default();
+    let config = Config::default();
     Bench { registrar: Registrar::new(config, bindings_max, 3, &[5; 16], START), now: START }
 }
 

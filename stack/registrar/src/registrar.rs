@@ -1,39 +1,13 @@
-//! The registrar front (RFC 3261 §10, RFC 3327, RFC 3608, RFC 5626): the core registers a contact
-//! of ours, the client's own contact and flow stay here, and a refresh reaches the core only when
-//! the core's binding needs one.
-//!
-//! ```text
-//! REGISTER ──→ refresh (known, same source, core's binding fresh) ──→ 200
-//!      else ─→ on_register ──┬─ Forward (write_core: our Contact and Path) ──→ core
-//!                            └─ Reject                                           │
-//! 200 ←── Answered (write_answer: the client's contacts) ←── on_core_answer ←────┘
-//! ```
-//! A client that comes from another address, with another contact or another Call-ID goes to the
-//! core, whose challenge decides; only its 200 moves a binding. A binding is found by the token
-//! in the Contact that the core has, by address of record or alias, and by source.
+//! Every binding of a shard: who is let in, who is found, what ends.
 
-mod accept;
-mod aor;
-mod binding;
-mod index;
-mod pending;
-mod refresh;
-mod replica;
-mod source;
-mod write;
-
-pub use accept::{Change, CoreVerdict};
-pub use aor::{AOR_BYTES_MAX, Aor};
-pub use binding::{AGENT_BYTES_MAX, Binding, TEXT_BYTES_MAX};
-pub use pending::{PENDING_MAX, Pending};
-pub use refresh::Refreshed;
-pub use write::DROPPED;
-
-use crate::config;
+use crate::aor::Aor;
+use crate::binding::{Binding, same_contact};
+use crate::config::Config;
+use crate::index::Index;
+use crate::pending::{PENDING_MAX, Pending};
 use crate::realm::RealmId;
-use crate::token::{Side, TOKEN_BYTES, Token};
-use binding::same_contact;
-use index::Index;
+use crate::source::Sources;
+use machine::identity::{Side, TOKEN_BYTES, Token};
 use machine::narrow::half;
 use machine::slots::{Key, Slots};
 use machine::{Duration, Time};
@@ -41,7 +15,6 @@ use runtime::{Flow, Transport};
 use sip::transaction::KeyedHash;
 use sip::view::Contact;
 use sip::{Header, Message, NameAddr};
-use source::Sources;
 use std::collections::VecDeque;
 
 /// Aliases of one binding that can be found; further ones are only told to the client.
@@ -54,7 +27,7 @@ pub const ENDED_PER_TICK_MAX: usize = 256;
 #[derive(Debug, Clone, Copy)]
 pub enum Verdict {
     /// Send it to the core with what [`Registrar::write_core`] writes in place of
-    /// [`DROPPED`]; tell [`Registrar::on_core_answer`] what comes back, or
+    /// [`crate::DROPPED`]; tell [`Registrar::on_core_answer`] what comes back, or
     /// [`Registrar::abandon`] that nothing did.
     Forward(Key),
     /// Refuse it.
@@ -97,36 +70,30 @@ pub struct Gone {
 /// Every binding of one shard.
 #[derive(Debug)]
 pub struct Registrar {
-    config: config::Registrar,
-    shard: u16,
-    hash: KeyedHash,
+    pub(crate) config: Config,
+    pub(crate) shard: u16,
+    pub(crate) hash: KeyedHash,
     /// The key of `hash`.
-    secret: [u8; 16],
-    bindings: Slots<Binding>,
-    pending: Slots<Pending>,
+    pub(crate) secret: [u8; 16],
+    pub(crate) bindings: Slots<Binding>,
+    pub(crate) pending: Slots<Pending>,
     /// By hash of the address of record and of each alias.
-    identities: Index,
-    sources: Sources,
+    pub(crate) identities: Index,
+    pub(crate) sources: Sources,
     /// The core asked for at least this many seconds (423).
-    core_floor_s: u32,
-    scratch: Vec<u8>,
-    due: Vec<Key>,
+    pub(crate) core_floor_s: u32,
+    pub(crate) scratch: Vec<u8>,
+    pub(crate) due: Vec<Key>,
     /// Bindings whose time is over, in order; at most as many as there are bindings.
-    over: VecDeque<Key>,
+    pub(crate) over: VecDeque<Key>,
     /// Connections that ended, whose bindings end with them; at most as many as had bindings.
-    closed: VecDeque<Flow>,
+    pub(crate) closed: VecDeque<Flow>,
 }
 
 impl Registrar {
     /// An empty registrar for at most `bindings_max` bindings; `seed` is secret.
     #[must_use]
-    pub fn new(
-        config: config::Registrar,
-        bindings_max: u32,
-        shard: u16,
-        seed: &[u8; 16],
-        now: Time,
-    ) -> Self {
+    pub fn new(config: Config, bindings_max: u32, shard: u16, seed: &[u8; 16], now: Time) -> Self {
         Self {
             config,
             shard,
@@ -145,7 +112,7 @@ impl Registrar {
     }
 
     /// Takes a new configuration; bindings stay as they are until their next refresh.
-    pub fn configure(&mut self, config: config::Registrar, bindings_max: u32) {
+    pub fn configure(&mut self, config: Config, bindings_max: u32) {
         self.config = config;
         self.bindings.set_max(bindings_max);
     }
@@ -236,7 +203,7 @@ impl Registrar {
     }
 
     /// The active binding of that contact.
-    fn find(&self, aor: &Aor, contact: &NameAddr<'_>) -> Option<Key> {
+    pub(crate) fn find(&self, aor: &Aor, contact: &NameAddr<'_>) -> Option<Key> {
         self.bindings_of(aor).find_map(|(key, binding)| {
             let known = NameAddr::parse(binding.contact()).ok()?;
             same_contact(&known, contact).then_some(key)
@@ -302,7 +269,7 @@ impl Registrar {
 
     /// Realms moved to other indices; bindings of one that is gone end: nobody can be reached
     /// through it.
-    pub(crate) fn reseat(&mut self, to: impl Fn(RealmId) -> Option<RealmId>, gone: &mut Vec<Gone>) {
+    pub fn reseat(&mut self, to: impl Fn(RealmId) -> Option<RealmId>, gone: &mut Vec<Gone>) {
         let keys: Vec<Key> = self.bindings.iter().map(|(key, _)| key).collect();
         for key in keys {
             let Some(binding) = self.bindings.at_mut(key).filter(|own| own.is_active()) else {
@@ -411,13 +378,13 @@ impl Registrar {
     }
 
     /// Takes a binding out of the table and of every index.
-    fn remove(&mut self, key: Key) {
+    pub(crate) fn remove(&mut self, key: Key) {
         self.unlist(key);
         self.bindings.give_back(key);
     }
 
     /// Puts an active binding into the indices.
-    fn list(&mut self, key: Key) {
+    pub(crate) fn list(&mut self, key: Key) {
         let Some(binding) = self.bindings.at(key) else { return };
         self.identities.insert(half(self.hash.hash(binding.aor())), key.index);
         for alias in aliases(binding.associated()) {
@@ -427,7 +394,7 @@ impl Registrar {
     }
 
     /// Takes an active binding out of the indices; no other stands there.
-    fn unlist(&mut self, key: Key) {
+    pub(crate) fn unlist(&mut self, key: Key) {
         let Some(binding) = self.bindings.at(key).filter(|binding| binding.is_active()) else {
             return;
         };
@@ -439,7 +406,7 @@ impl Registrar {
     }
 
     /// The user part of the contact that the core gets for a binding.
-    fn token(&self, key: Key) -> [u8; TOKEN_BYTES] {
+    pub(crate) fn token(&self, key: Key) -> [u8; TOKEN_BYTES] {
         let mut bytes = [0; 10];
         bytes[..4].copy_from_slice(&key.index.to_le_bytes());
         bytes[4..8].copy_from_slice(&key.generation.to_le_bytes());
@@ -449,21 +416,18 @@ impl Registrar {
 }
 
 /// The aliases in a P-Associated-URI list that can be found.
-fn aliases(associated: &[u8]) -> impl Iterator<Item = Aor> + '_ {
+pub(crate) fn aliases(associated: &[u8]) -> impl Iterator<Item = Aor> + '_ {
     sip::Items::new(associated)
         .take(ALIASES_MAX)
         .filter_map(|item| Aor::parse(NameAddr::parse(item).ok()?.uri))
 }
 
 /// The Expires header; what is no number counts as absent (§10.2.1.1).
-fn header_expires(message: &Message<'_>) -> Option<u32> {
+pub(crate) fn header_expires(message: &Message<'_>) -> Option<u32> {
     let value = message.header(Header::Expires)?;
     core::str::from_utf8(value).ok()?.trim().parse().ok()
 }
 
-const fn seconds(seconds: u32) -> Duration {
+pub(crate) const fn seconds(seconds: u32) -> Duration {
     Duration::from_secs(seconds as u64)
 }
-
-#[cfg(test)]
-mod tests;

@@ -4,10 +4,11 @@
 //! the number that the binding had last and gets the same answer with the same tag, as of a
 //! stateless server (RFC 3261 §8.2.7).
 
-use super::binding::write_contact;
-use super::{Aor, Registrar, header_expires, seconds};
-use crate::token::mix;
+use crate::aor::Aor;
+use crate::binding::write_contact;
+use crate::registrar::{Registrar, header_expires, seconds};
 use machine::Time;
+use machine::identity::mix;
 use machine::slots::Key;
 use runtime::Flow;
 use sip::view::Contact;

@@ -3,9 +3,8 @@
 //! Its texts share one allocation; with the usual lengths a binding costs some 500 octets, its
 //! places in the indices included.
 
-use super::source::Links;
-use crate::call::leg::NOWHERE;
 use crate::realm::RealmId;
+use crate::source::Links;
 use machine::Time;
 use machine::narrow::index;
 use machine::slots::Reuse;
@@ -19,7 +18,7 @@ pub const TEXT_BYTES_MAX: usize = 4096;
 
 /// The texts of a binding.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Text {
+pub(crate) enum Text {
     /// The address of record in its one form.
     Aor,
     /// The contact as the client wrote it, without `expires`.
@@ -40,8 +39,8 @@ pub struct Binding {
     text: Box<[u8]>,
     ends: [u16; TEXTS],
     /// Whether the client keeps its flow (RFC 5626): an instance and a flow number.
-    pub(super) is_outbound: bool,
-    pub(super) links: Links,
+    pub(crate) is_outbound: bool,
+    pub(crate) links: Links,
     /// The realm the client is in.
     pub realm: RealmId,
     /// The number of the last REGISTER that counted.
@@ -73,7 +72,7 @@ impl Default for Binding {
             realm: RealmId(0),
             cseq: 0,
             granted_s: 0,
-            flow: NOWHERE,
+            flow: Flow::NOWHERE,
             call_id: 0,
             registered: Time::MAX,
             expires: Time::MAX,
@@ -90,14 +89,14 @@ impl Reuse for Binding {
 }
 
 impl Binding {
-    pub(super) fn text(&self, which: Text) -> &[u8] {
+    pub(crate) fn text(&self, which: Text) -> &[u8] {
         let which = which as usize;
         let start = if which == 0 { 0 } else { self.ends[which - 1] };
         &self.text[usize::from(start)..usize::from(self.ends[which])]
     }
 
     /// Writes all texts anew; whether they fit.
-    pub(super) fn set_texts(&mut self, texts: [&[u8]; TEXTS]) -> bool {
+    pub(crate) fn set_texts(&mut self, texts: [&[u8]; TEXTS]) -> bool {
         let length: usize = texts.iter().map(|text| text.len()).sum();
         if length > TEXT_BYTES_MAX {
             return false;
@@ -167,13 +166,13 @@ impl Binding {
 }
 
 /// Whether two flows have the same far end through the same doorway.
-pub(super) fn same_source(one: &Flow, two: &Flow) -> bool {
+pub(crate) fn same_source(one: &Flow, two: &Flow) -> bool {
     let ends = |flow: &Flow| (flow.remote, flow.port, flow.transport, flow.conn);
     ends(one) == ends(two)
 }
 
 /// Appends a contact in the form that is kept: brackets, every parameter but `expires`.
-pub(super) fn write_contact(out: &mut Vec<u8>, contact: &NameAddr<'_>) {
+pub(crate) fn write_contact(out: &mut Vec<u8>, contact: &NameAddr<'_>) {
     out.push(b'<');
     out.extend_from_slice(contact.uri);
     out.push(b'>');
@@ -181,13 +180,13 @@ pub(super) fn write_contact(out: &mut Vec<u8>, contact: &NameAddr<'_>) {
 }
 
 /// Appends every parameter of a contact but `expires`.
-pub(super) fn write_features(out: &mut Vec<u8>, contact: &NameAddr<'_>) {
+pub(crate) fn write_features(out: &mut Vec<u8>, contact: &NameAddr<'_>) {
     Params::new(contact.params).write_without(out, b"expires");
 }
 
 /// Whether two contacts are the same binding: the same instance and flow number (RFC 5626 §6),
 /// or the same URI.
-pub(super) fn same_contact(one: &NameAddr<'_>, two: &NameAddr<'_>) -> bool {
+pub(crate) fn same_contact(one: &NameAddr<'_>, two: &NameAddr<'_>) -> bool {
     match (one.instance(), two.instance()) {
         (Some(a), Some(b)) if one.reg_id().is_some() || two.reg_id().is_some() => {
             a == b && one.reg_id() == two.reg_id()

@@ -5,30 +5,30 @@ use hashbrown::HashTable;
 /// A multi-valued index. It stores hashes, so that growing it looks at nothing else; whoever
 /// finds a slot verifies the key there.
 #[derive(Debug, Default)]
-pub(super) struct Index {
+pub(crate) struct Index {
     table: HashTable<(u32, u32)>,
 }
 
 /// Spreads a stored hash over the bits that the table looks at.
-pub(super) const fn spread(hash: u32) -> u64 {
+pub(crate) const fn spread(hash: u32) -> u64 {
     (hash as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 impl Index {
-    pub(super) fn insert(&mut self, hash: u32, slot: u32) {
+    pub(crate) fn insert(&mut self, hash: u32, slot: u32) {
         if !self.find(hash).any(|found| found == slot) {
             self.table.insert_unique(spread(hash), (hash, slot), |&(hash, _)| spread(hash));
         }
     }
 
-    pub(super) fn remove(&mut self, hash: u32, slot: u32) {
+    pub(crate) fn remove(&mut self, hash: u32, slot: u32) {
         if let Ok(entry) = self.table.find_entry(spread(hash), |&entry| entry == (hash, slot)) {
             entry.remove();
         }
     }
 
     /// The slots under a hash.
-    pub(super) fn find(&self, hash: u32) -> impl Iterator<Item = u32> + '_ {
+    pub(crate) fn find(&self, hash: u32) -> impl Iterator<Item = u32> + '_ {
         self.table
             .iter_hash(spread(hash))
             .filter(move |(found, _)| *found == hash)
@@ -37,7 +37,7 @@ impl Index {
 
     /// Number of entries: it returns to zero when every binding is gone.
     #[cfg(test)]
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.table.len()
     }
 }

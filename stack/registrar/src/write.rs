@@ -1,18 +1,18 @@
 //! The lines that the registrar puts into messages: toward the core our Contact, Expires and
 //! Path, toward the client its own contacts and what the core told about it.
 
-use super::Registrar;
-use super::binding::{Binding, write_features};
-use crate::token::TOKEN_BYTES;
-use crate::write::{Set, line, number};
+use crate::binding::{Binding, write_features};
+use crate::registrar::{Registrar, header_expires};
 use machine::Time;
+use machine::identity::TOKEN_BYTES;
 use machine::narrow::millis;
 use machine::slots::Key;
 use sip::view::{Contact, OPTION_OUTBOUND};
-use sip::{Header, Message, NameAddr};
+use sip::write::{decimal as number, line};
+use sip::{Header, HeaderSet, Message, NameAddr};
 
 /// What a REGISTER loses on its way to the core; [`Registrar::write_core`] writes it anew.
-pub const DROPPED: Set = Set::of(&[Header::Contact, Header::Expires, Header::Path]);
+pub const DROPPED: HeaderSet = HeaderSet::of(&[Header::Contact, Header::Expires, Header::Path]);
 
 impl Registrar {
     /// Appends Contact, Expires, Path and Supported of the REGISTER that goes to the core;
@@ -33,7 +33,7 @@ impl Registrar {
                     let Some(&key) = keys.next() else { continue };
                     let token = self.token(key);
                     path = path.or(Some((token, contact.reg_id().is_some())));
-                    let asked = contact.expires_s().or_else(|| super::header_expires(&request));
+                    let asked = contact.expires_s().or_else(|| header_expires(&request));
                     let core_s = if asked == Some(0) { 0 } else { self.core_expires_s() };
                     expires_s = Some(expires_s.unwrap_or(0).max(core_s));
                     write_core_contact(out, &contact, (&token, host), core_s);

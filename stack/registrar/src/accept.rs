@@ -1,8 +1,9 @@
 //! What the core answered (RFC 3261 §10.2.4, RFC 3608 §6, RFC 7315 §4.1).
 
-use super::binding::{AGENT_BYTES_MAX, write_contact};
-use super::pending::Pending;
-use super::{Aor, Registrar, header_expires, seconds};
+use crate::aor::Aor;
+use crate::binding::{AGENT_BYTES_MAX, Binding, write_contact};
+use crate::pending::Pending;
+use crate::registrar::{Registrar, header_expires, seconds};
 use machine::Time;
 use machine::slots::Key;
 use sip::view::Contact;
@@ -94,7 +95,7 @@ impl Registrar {
                 change = Change::Removed;
                 continue;
             }
-            let known = self.bindings.at(key).is_some_and(super::Binding::is_active);
+            let known = self.bindings.at(key).is_some_and(Binding::is_active);
             let moved = Update { aor, contact, request: &request, response, record };
             let granted_s = asked_s.min(self.config.client_expires_s).min(core_s);
             if !self.activate(now, key, &moved, [granted_s, core_s]) {
@@ -124,7 +125,7 @@ impl Registrar {
     }
 
     /// Seconds to ask the core for.
-    pub(super) fn core_expires_s(&self) -> u32 {
+    pub(crate) fn core_expires_s(&self) -> u32 {
         self.config.core_expires_s.max(self.core_floor_s)
     }
 

@@ -1,0 +1,33 @@
+//! The section of the site file.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The registrar front: bindings are cached, the core sees a refresh only when it needs one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(rename = "Registrar")]
+pub struct Config {
+    /// Whether bindings are cached; otherwise REGISTER is forwarded every time.
+    pub enabled: bool,
+    /// Expiry told to clients, seconds.
+    pub client_expires_s: u32,
+    /// Expiry asked from the core, seconds.
+    pub core_expires_s: u32,
+    /// The shortest expiry a client may ask for, seconds (423 below).
+    pub client_expires_min_s: u32,
+    /// Contacts of one address of record at most.
+    pub contacts_max: u16,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            client_expires_s: 30,
+            core_expires_s: 1800,
+            client_expires_min_s: 10,
+            contacts_max: 8,
+        }
+    }
+}
