@@ -5,6 +5,7 @@ use crate::trail::{Trail, TrailView, printable};
 use serde::Serialize;
 use sip::{Header, Message, Method};
 use std::collections::HashMap;
+use std::fmt::Write as _;
 use std::net::SocketAddr;
 use utoipa::ToSchema;
 
@@ -94,7 +95,7 @@ pub struct MessageView {
     pub from: usize,
     /// Index of the receiving host.
     pub to: usize,
-    /// `udp`, `tcp` or `tls`.
+    /// `udp`, `tcp`, `tls`, `sctp` or `other`.
     pub transport: &'static str,
     /// Its Call-ID; empty when it is not SIP.
     pub call_id: String,
@@ -116,7 +117,7 @@ pub struct MessageView {
     pub pair: Option<usize>,
     /// Whether it carries a session description.
     pub has_sdp: bool,
-    /// The message.
+    /// The message; of a protocol whose messages are octets its name and they, in hexadecimal.
     pub text: String,
 }
 
@@ -207,9 +208,13 @@ impl<'t> Page<'t> {
             retransmission_of: repeats.then_some(first),
             pair: None,
             has_sdp: false,
-            text: printable(&entry.payload),
+            text: match hep::signalling(entry.kind) {
+                Some(protocol) => octets(protocol, &entry.payload),
+                None => printable(&entry.payload),
+            },
         };
         if entry.flags & MALFORMED == 0
+            && entry.kind == hep::KIND_SIP
             && let Ok(message) = Message::parse(&entry.payload)
         {
             self.describe(&mut view, &message);
@@ -335,6 +340,19 @@ fn sentence(fields: &serde_json::Map<String, serde_json::Value>) -> String {
     parts.join(", ")
 }
 
+/// A message that is no text: sixteen octets a line after the name of its protocol.
+fn octets(protocol: &str, payload: &[u8]) -> String {
+    let mut out = protocol.to_uppercase();
+    for line in payload.chunks(16) {
+        out.push('\n');
+        for (at, octet) in line.iter().enumerate() {
+            let space = if at == 0 { "" } else { " " };
+            let _ = write!(out, "{space}{octet:02x}");
+        }
+    }
+    out
+}
+
 /// The name of what carried a message.
 #[must_use]
 pub const fn transport(protocol: u8) -> &'static str {
@@ -342,6 +360,7 @@ pub const fn transport(protocol: u8) -> &'static str {
         hep::UDP => "udp",
         hep::TLS => "tls",
         hep::TCP => "tcp",
+        hep::SCTP => "sctp",
         _ => "other",
     }
 }

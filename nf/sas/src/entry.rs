@@ -12,9 +12,9 @@ pub const MALFORMED: u8 = 2;
 pub struct Entry<'a> {
     /// When, microseconds since the UNIX epoch.
     pub at_us: u64,
-    /// What carried it: [`hep::UDP`], [`hep::TCP`], [`hep::TLS`].
+    /// What carried it: [`hep::UDP`], [`hep::TCP`], [`hep::TLS`], [`hep::SCTP`].
     pub protocol: u8,
-    /// [`hep::KIND_SIP`] or [`hep::KIND_LOG`].
+    /// [`hep::KIND_SIP`], [`hep::KIND_LOG`] or a kind of [`hep::signalling`].
     pub kind: u8,
     /// [`RETRANSMISSION`], [`MALFORMED`].
     pub flags: u8,

@@ -168,6 +168,9 @@ impl Sas {
                 }
             }
             hep::KIND_LOG => self.arrive(now_us, &Arrival { entry, message: None }),
+            kind if hep::signalling(kind).is_some() => {
+                self.arrive(now_us, &Arrival { entry, message: None });
+            }
             _ => self.sheet.add(Fact::Refused, 1),
         }
     }
@@ -227,7 +230,7 @@ impl Sas {
         let Some(live) = self.table.at(index) else { return };
         live.last_us = now_us;
         let is_first = live.trail.places.len() == 1;
-        if entry.kind == hep::KIND_SIP {
+        if entry.kind != hep::KIND_LOG {
             live.add_host(entry.source);
             live.add_host(entry.destination);
         }
@@ -239,6 +242,8 @@ impl Sas {
             }
         } else if is_first && entry.flags & MALFORMED != 0 {
             live.trail.kind = Kind::Rejected;
+        } else if is_first && hep::signalling(entry.kind).is_some() {
+            live.trail.kind = Kind::Session;
         }
         changed |= live.hear(entry);
         if changed && self.tail.show(now_us, &live.trail) {

@@ -15,6 +15,7 @@ use core::time::Duration;
 use sip::{Header, Message, Method};
 use std::net::SocketAddr;
 use store::{Key, Record};
+use trail::{Event, Meaning};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// A call that is over is closed when it was quiet for so long (retransmissions of BYE).
@@ -25,19 +26,14 @@ pub const LINGER: Duration = Duration::from_millis(1_500);
 pub const LINGER_EARLY: Duration = Duration::from_secs(200);
 /// An answered call without any message (a lost BYE): longer than any session interval in use.
 pub const LINGER_ANSWERED: Duration = Duration::from_secs(4 * 3_600);
+/// A session or a link without any message: long enough for what is sent once an hour.
+pub const LINGER_SESSION: Duration = Duration::from_secs(4 * 3_600);
 /// Any other request without final answer: longer than timer F.
 pub const LINGER_REQUEST: Duration = Duration::from_secs(40);
 /// Messages that are remembered to recognise their repetition.
 pub const SEEN_MAX: usize = 64;
 /// Octets of a URI or Call-ID that are kept in the summary.
 const TEXT_BYTES_MAX: usize = 256;
-
-/// How the events begin that say so of a request.
-const REFUSALS: [&[u8]; 3] = [
-    b"{\"event\":\"RequestRejected\"",
-    b"{\"event\":\"RequestsRejected\"",
-    b"{\"event\":\"MessageMalformed\"",
-];
 
 /// Where a trail stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -134,6 +130,7 @@ impl Live {
             (Phase::Over, _) => LINGER,
             (Phase::Answered, _) => LINGER_ANSWERED,
             (Phase::Early, Kind::Call) => LINGER_EARLY,
+            (Phase::Early, Kind::Session) => LINGER_SESSION,
             (Phase::Early, Kind::Rejected) => LINGER,
             (Phase::Early, _) => LINGER_REQUEST,
         }
@@ -315,25 +312,51 @@ impl Live {
         }
     }
 
-    /// Takes an event in: a request of no call that was refused at the door is shown as such.
-    /// Returns whether the trail changed.
+    /// Takes an event in, by what its row says that it means. Returns whether the trail changed.
     pub fn hear(&mut self, entry: &Entry<'_>) -> bool {
-        let is_refusal = entry.kind == hep::KIND_LOG
-            && REFUSALS.iter().any(|start| entry.payload.starts_with(start));
+        if entry.kind != hep::KIND_LOG {
+            return false;
+        }
+        match Event::of(entry.payload).map_or(Meaning::Told, Event::meaning) {
+            Meaning::Told => false,
+            Meaning::Refused => self.refused(),
+            Meaning::SessionBegan | Meaning::Session => self.session(entry),
+            Meaning::SessionEnded => {
+                let is_session = self.session(entry);
+                self.trail.ended_us = entry.at_us;
+                self.trail.outcome = Outcome::Ok;
+                self.phase = Phase::Over;
+                is_session
+            }
+        }
+    }
+
+    /// A request of no call that was refused at the door is shown as such.
+    fn refused(&mut self) -> bool {
         let is_call = matches!(self.trail.kind, Kind::Call | Kind::Registration);
-        if !is_refusal || is_call || self.legs.len() > 1 {
+        if is_call || self.legs.len() > 1 {
             return false;
         }
         self.trail.kind = Kind::Rejected;
         true
     }
 
+    /// The trail is about a session between these hosts: its events are all there may be of it.
+    fn session(&mut self, entry: &Entry<'_>) -> bool {
+        self.trail.kind = Kind::Session;
+        self.add_host(entry.source);
+        self.add_host(entry.destination);
+        true
+    }
+
     /// It was quiet for too long: whatever is still open stays so for good.
     pub fn give_up(&mut self) {
-        if self.trail.outcome == Outcome::InProgress && self.trail.kind != Kind::Rejected {
-            self.trail.outcome = Outcome::NoAnswer;
-        } else if self.trail.outcome == Outcome::InProgress {
-            self.trail.outcome = Outcome::Rejected;
+        if self.trail.outcome == Outcome::InProgress {
+            self.trail.outcome = match self.trail.kind {
+                Kind::Rejected => Outcome::Rejected,
+                Kind::Session => Outcome::Ok,
+                _ => Outcome::NoAnswer,
+            };
         }
     }
 

@@ -61,6 +61,8 @@ words! {
         Rejected = "rejected",
         /// Anything else.
         Other = "other",
+        /// A session or a link: of BGP, of M3UA.
+        Session = "session",
     }
 }
 

@@ -500,3 +500,43 @@ fn the_quietest_trail_makes_room_and_nothing_is_lost() {
     let alarms = (bench.ask)(ask).unwrap();
     assert_eq!(alarms[0]["name"], "sas-live-full");
 }
+
+#[test]
+fn messages_of_a_link_that_are_no_text_are_a_trail_of_their_own() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut bench = Bench::new(directory.path());
+    let (asp, gateway) = ("10.0.1.1:2905", "10.0.0.1:2905");
+    bench.protocol = hep::SCTP;
+    bench.captured(hep::KIND_M3UA, asp, gateway, &[1, 0, 3, 1, 0, 0, 0, 8], "00000000000000aa");
+    bench.captured(hep::KIND_M3UA, gateway, asp, &[1, 0, 3, 4, 0, 0, 0, 8], "00000000000000aa");
+    bench.captured(5, asp, gateway, b"{}", "00000000000000aa");
+    assert_eq!(bench.fact("sas_refused_packets_total"), 1, "RTCP is nobody's signalling");
+    bench.wait_ms(60_000);
+    let trail = bench.only(&[("kind", "session")]);
+    assert_eq!((trail.outcome, trail.places.len()), (Outcome::InProgress, 2), "links stay quiet");
+    assert_eq!(trail.hosts.len(), 2);
+    let (detail, _) = bench.detail(trail.id);
+    assert_eq!(detail.messages[0].transport, "sctp");
+    assert_eq!(detail.messages[0].text, "M3UA\n01 00 03 01 00 00 00 08");
+}
+
+#[test]
+fn events_of_a_session_are_a_trail_that_ends_with_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut bench = Bench::new(directory.path());
+    let (peer, reflector) = ("10.0.1.1:179", "10.0.0.1:179");
+    for event in [
+        &br#"{"event":"SessionMessageReceived","peer":"a","message":"OPEN","octets":29}"#[..],
+        br#"{"event":"SessionEstablished","peer":"a","text":""}"#,
+        br#"{"event":"SessionEnded","peer":"a","text":"the connection was lost"}"#,
+    ] {
+        bench.captured(hep::KIND_LOG, peer, reflector, event, "00000000000000bb");
+        bench.wait_ms(1_000);
+    }
+    bench.wait_ms(5_000);
+    let trail = bench.only(&[("kind", "session")]);
+    assert_eq!((trail.outcome, trail.places.len(), trail.hosts.len()), (Outcome::Ok, 3, 2));
+    assert!(trail.ended_us > trail.started_us);
+    let (detail, _) = bench.detail(trail.id);
+    assert_eq!(detail.events[0].text, "message OPEN, octets 29, peer a");
+}

@@ -73,7 +73,7 @@ impl Controller {
                 "contact": text(binding.contact()),
                 "realm": self.realms.row(binding.realm).name,
                 "source": binding.flow.remote.to_string(),
-                "transport": crate::realm::transport_word(binding.flow.transport),
+                "transport": binding.flow.transport.word(),
                 "expires_at_us": binding.expires.as_micros(),
                 "expires_s": binding.expires.since(now).as_secs(),
                 "core_expires_at_us": binding.core_expires.as_micros(),
@@ -157,7 +157,7 @@ impl Controller {
                     "name": hop.name,
                     "realm": self.realms.row(hop.realm).name,
                     "target": endpoint.flow.remote.to_string(),
-                    "transport": crate::realm::transport_word(endpoint.flow.transport),
+                    "transport": endpoint.flow.transport.word(),
                     "state": if endpoint.health == Health::Up { "up" } else { "down" },
                     "since_us": endpoint.since.as_micros(),
                     "failures": endpoint.failures,
@@ -174,7 +174,7 @@ impl Controller {
                 .doors
                 .iter()
                 .map(|door| {
-                    let word = crate::realm::transport_word(door.transport);
+                    let word = door.transport.word();
                     format!("{word}:{}", door.local)
                 })
                 .collect();

@@ -4,18 +4,16 @@ mod limits;
 
 pub use limits::{CallLimit, Overload, Resources};
 
-use crate::realm::{
-    Address, CAPTURE_PORT, InDialogSource, PORTS_MAX, REALMS_MAX, RealmId, Side, transport_word,
-};
+use crate::realm::{Address, CAPTURE_PORT, InDialogSource, PORTS_MAX, REALMS_MAX, RealmId, Side};
 pub use crate::shield::config::Shield;
 use config::Issue;
-use machine::narrow;
+use machine::{Duration, narrow};
 use manipulation::{RuleConfig, Rules};
 use runtime::{ClientAuth, Flow, PortId, PortSpec, TlsSpec, Transport};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sip::{Header, HeaderSet, trust};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 /// A signalling session controller: a back-to-back user agent between realms.
@@ -397,7 +395,7 @@ impl Ssc {
             let is_tls = address.transport == Transport::Tls;
             PortSpec {
                 id,
-                name: format!("{} {}", realm.name, transport_word(address.transport)),
+                name: format!("{} {}", realm.name, address.transport.word()),
                 transport: address.transport,
                 listen: address.socket,
                 runs: self.udp_runs,
@@ -407,14 +405,7 @@ impl Ssc {
                 ..PortSpec::default()
             }
         });
-        let capture = self.capture_flow().map(|flow| PortSpec {
-            id: CAPTURE_PORT,
-            name: String::from("capture"),
-            transport: flow.transport,
-            listen: flow.local,
-            connect_only: flow.transport.is_stream(),
-            ..PortSpec::default()
-        });
+        let capture = self.capture_flow().map(|flow| trail::port_of(&flow));
         doors.chain(capture).collect()
     }
 
@@ -427,15 +418,19 @@ impl Ssc {
     /// From us to the collector.
     #[must_use]
     pub fn capture_flow(&self) -> Option<Flow> {
-        let address = self.capture_address()?;
-        let any = match address.socket.ip() {
-            IpAddr::V4(ip) if ip.is_loopback() => IpAddr::V4(Ipv4Addr::LOCALHOST),
-            IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-            IpAddr::V6(ip) if ip.is_loopback() => IpAddr::V6(Ipv6Addr::LOCALHOST),
-            IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
-        };
-        let local = SocketAddr::new(any, 0);
-        Some(Flow::to(CAPTURE_PORT, address.transport, local, address.socket))
+        self.capture_address().map(|address| trail::flow_to(CAPTURE_PORT, address))
+    }
+
+    /// What the capture takes of the section.
+    #[must_use]
+    pub fn capture_settings(&self) -> trail::Settings {
+        trail::Settings {
+            flow: self.capture_flow(),
+            capture_id: self.capture_id,
+            key: self.capture_key.clone(),
+            wait: Duration::from_millis(self.timers.capture_ms.into()),
+            octets_max: self.limits.capture_octets_max as usize,
+        }
     }
 
     /// Finds what is wrong; paths begin inside the section (`realm[1].listen[0]`).

@@ -14,7 +14,6 @@
 
 mod ask;
 mod call;
-mod capture;
 pub mod config;
 mod facts;
 mod hide;
@@ -45,7 +44,6 @@ pub use facts::Fact;
 
 use call::Call;
 use call::relays::Relays;
-use capture::Capture;
 use limit::Limits;
 use lookup::Lookups;
 use machine::identity as token;
@@ -58,7 +56,7 @@ use overload::{Admission, Queue};
 use proof::Proofs;
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
-use realm::{RealmId, Realms};
+use realm::{CAPTURE_PORT, RealmId, Realms};
 use refusal::Refusal;
 use registrar::Registrar;
 use reseat::Moves;
@@ -73,6 +71,7 @@ use sip::{Message, Method};
 use std::sync::Arc;
 use tally::Tally;
 use token::Side;
+use trail::Capture;
 use wire::Wire;
 
 /// Octets of a ping: two line ends.
@@ -158,7 +157,8 @@ impl Controller {
         table_seed[16..].copy_from_slice(rest);
         let registrar_seed: [u8; 16] =
             core::array::from_fn(|n| rest[n].rotate_left(3) ^ key[n].wrapping_mul(31));
-        let mut wire = Wire::new(Capture::new(&config));
+        let capture = Capture::new(hep::KIND_SIP, CAPTURE_PORT, config.capture_settings());
+        let mut wire = Wire::new(capture);
         wire.rule(&config, &realms);
         let mut proofs = Proofs::default();
         proofs.configure(&config, &realms);
@@ -487,7 +487,7 @@ impl Function for Controller {
         self.relays.set_octets_max(config.limits.requests_octets_max as usize);
         self.limits.configure(&config);
         self.admission.set_target(target(&config));
-        self.wire.capture.configure(&config);
+        self.wire.capture.configure(config.capture_settings());
         self.wire.rule(&config, &self.realms);
         self.registrar.configure(config.registrar.clone(), config.limits.bindings_max);
         self.config = config;

@@ -4,6 +4,7 @@ use crate::facts::Fact;
 use crate::next_hop::{Health, Probed};
 use crate::realm::Door;
 use crate::token::hex;
+use crate::wire::Event;
 use crate::write;
 use crate::{Controller, User};
 use machine::Time;
@@ -49,10 +50,11 @@ impl Controller {
         let Some(endpoint) = row.and_then(|row| row.endpoints.get(usize::from(target))) else {
             return;
         };
-        let name = if changed == Some(Health::Up) { "TargetUp" } else { "TargetDown" };
+        let up = changed == Some(Health::Up);
+        let event = if up { Event::TargetUp } else { Event::TargetDown };
         let flow = endpoint.flow;
         let trail = self.random();
-        self.wire.event(now, &flow, trail, name, &[]);
+        self.wire.event(now, &flow, trail, event, &[]);
     }
 }
 

@@ -8,10 +8,9 @@ use crate::write::Set;
 use machine::narrow::index;
 /// Index of a realm in the configuration; the registrar knows networks by it as well.
 pub use registrar::RealmId;
+pub use runtime::Address;
 use runtime::{Flow, PortId, Transport};
-use std::fmt;
 use std::net::SocketAddr;
-use std::str::FromStr;
 
 /// Realms in one controller at most.
 pub const REALMS_MAX: usize = 256;
@@ -63,49 +62,6 @@ pub enum InDialogSource {
     Address,
     /// From whoever is in the realm.
     Realm,
-}
-
-/// A transport and a socket address as a site file writes them: `udp:127.0.0.1:5060`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Address {
-    /// What carries the messages.
-    pub transport: Transport,
-    /// IP address and port.
-    pub socket: SocketAddr,
-}
-
-impl FromStr for Address {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (transport, socket) =
-            text.split_once(':').ok_or("an address is written transport:host:port")?;
-        let transport = match transport {
-            "udp" => Transport::Udp,
-            "tcp" => Transport::Tcp,
-            "tls" => Transport::Tls,
-            _ => return Err("the transport is udp, tcp or tls"),
-        };
-        let socket =
-            socket.parse().map_err(|_| "after the transport stands an IP address and a port")?;
-        Ok(Self { transport, socket })
-    }
-}
-
-impl fmt::Display for Address {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", transport_word(self.transport), self.socket)
-    }
-}
-
-/// The transport as a URI parameter writes it.
-#[must_use]
-pub const fn transport_word(transport: Transport) -> &'static str {
-    match transport {
-        Transport::Udp => "udp",
-        Transport::Tcp => "tcp",
-        Transport::Tls => "tls",
-    }
 }
 
 /// The transport as a Via header writes it (RFC 3261 §20.42).
@@ -296,7 +252,7 @@ fn door(realm: RealmId, port: PortId, address: Address, advertised: Option<&str>
     };
     let uri_host = match transport {
         Transport::Udp => sent_by.clone(),
-        other => format!("{sent_by};transport={}", transport_word(other)),
+        other => format!("{sent_by};transport={}", other.word()),
     };
     Door {
         realm,

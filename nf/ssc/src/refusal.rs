@@ -3,7 +3,7 @@
 use crate::facts::Fact;
 use crate::limit::Excess;
 use crate::token::hex;
-use crate::wire::Field;
+use crate::wire::{Event, Field};
 use crate::write;
 use crate::{Arrived, Controller};
 use machine::Time;
@@ -119,7 +119,7 @@ impl Controller {
             ("limit", Field::Text(limit.as_bytes())),
         ];
         let count = fields.len() - usize::from(limit.is_empty());
-        self.wire.event(at.now, &at.flow, trail, "RequestRejected", &fields[..count]);
+        self.wire.event(at.now, &at.flow, trail, Event::RequestRejected, &fields[..count]);
         let retry_after_s = refusal.retry_after_s.unwrap_or(self.config.limits.retry_after_s);
         self.reply(at, (server, trail), refusal.status, out, |head| {
             if refusal.status == 503 && refusal != Refusal::WITHHELD {
@@ -182,7 +182,7 @@ impl Controller {
             ("offset", Field::Number(offence.at as u64)),
             ("spec", Field::Text(offence.spec.as_bytes())),
         ];
-        self.wire.event(now, &flow, trail, "MessageMalformed", &fields);
+        self.wire.event(now, &flow, trail, Event::MessageMalformed, &fields);
         let tag = hex(self.random());
         self.wire.send(now, flow, Some(trail), out, |buffer| {
             sip::refuse(bytes, offence, &tag, buffer);

@@ -6,7 +6,7 @@ use crate::facts::Fact;
 use crate::realm::{RealmId, Side};
 use crate::refusal::{Refusal, status_line};
 use crate::route::Way;
-use crate::wire::Field;
+use crate::wire::{Event, Field};
 use crate::write;
 use crate::{Arrived, Controller};
 use machine::Time;
@@ -144,13 +144,13 @@ impl Controller {
         if matches!(change, Change::Registered | Change::Refreshed) {
             self.befriend(at.now, upstream.remote.ip());
         }
-        let name = match change {
-            Change::Registered => "Registered",
-            Change::Refreshed => "RegistrationRefreshed",
-            Change::Removed => "Unregistered",
+        let event = match change {
+            Change::Registered => Event::Registered,
+            Change::Refreshed => Event::RegistrationRefreshed,
+            Change::Removed => Event::Unregistered,
             Change::None => return true,
         };
-        self.wire.event(at.now, &upstream, trail, name, &[("aor", Field::Text(&aor))]);
+        self.wire.event(at.now, &upstream, trail, event, &[("aor", Field::Text(&aor))]);
         true
     }
 
@@ -217,7 +217,7 @@ impl Controller {
                 ("contact", Field::Text(&binding.contact)),
                 ("text", Field::Text(binding.why.as_bytes())),
             ];
-            self.wire.event(now, &binding.flow, trail, "RegistrationEnded", &fields);
+            self.wire.event(now, &binding.flow, trail, Event::RegistrationEnded, &fields);
         }
         if !gone.is_empty() {
             self.wire.facts.set(Fact::BindingsLive, self.registrar.len() as u64);

@@ -10,7 +10,7 @@ use crate::facts::Fact;
 use crate::merged::absorb;
 use crate::realm::RealmId;
 use crate::token::hex;
-use crate::wire::Field;
+use crate::wire::{Event, Field};
 use crate::{Controller, write};
 use machine::narrow::{half, micros, slot};
 use machine::{Duration, Time};
@@ -286,7 +286,7 @@ impl Controller {
             ("to", Field::Text(peek.to)),
             ("queue_delay_us", Field::Number(delay_us)),
         ];
-        self.wire.event(now, flow, trail, "RequestRejected", &fields);
+        self.wire.event(now, flow, trail, Event::RequestRejected, &fields);
         if let Some((to, answer)) = out.last() {
             self.wire.sent(now, to, Some(trail), answer);
         }

@@ -2,7 +2,7 @@
 //! source and method, told to the service assurance when the second is over.
 
 use crate::Controller;
-use crate::wire::Field;
+use crate::wire::{Event, Field};
 use machine::{Duration, Time};
 use runtime::Flow;
 
@@ -72,7 +72,7 @@ impl Controller {
                 ("source", Field::Text(source.as_bytes())),
                 ("count", Field::Number(count)),
             ];
-            self.wire.event(now, flow, trail, "RequestsRejected", &fields);
+            self.wire.event(now, flow, trail, Event::RequestsRejected, &fields);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Trust between realms: which headers may not cross (their rows stand in [`sip::trust`]), and how
 //! a Request-URI that names us is turned towards the next hop.
 
-use crate::realm::{RealmId, Realms, transport_word};
+use crate::realm::{RealmId, Realms};
 use crate::route::Way;
 use crate::write::Set;
 use sip::{Message, Scheme, trust};
@@ -36,7 +36,7 @@ impl Realms {
         uri.write_towards(out, way.flow.remote);
         if way.flow.transport.is_stream() && uri.scheme != Scheme::Sips {
             out.extend_from_slice(b";transport=");
-            out.extend_from_slice(transport_word(way.flow.transport).as_bytes());
+            out.extend_from_slice(way.flow.transport.word().as_bytes());
         }
     }
 }

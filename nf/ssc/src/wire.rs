@@ -1,16 +1,15 @@
 //! The last step of every message: counted, captured, sent.
 
-use crate::capture::{Capture, Seen};
 use crate::config::Ssc;
 use crate::facts::Fact;
 use crate::realm::{RealmId, Realms};
-use crate::token::hex;
-use crate::write::number;
 use event::Sheet;
 use machine::Time;
 use manipulation::{Applied, Direction, Rules, Scratch};
 use runtime::{Effects, Flow, PortId};
 use sip::{Malformed, Message, TOO_LARGE_SPEC};
+use trail::{Capture, Seen, protocol_of};
+pub use trail::{Event, Field};
 
 /// A message that rules cannot be applied to.
 pub const UNRULED: Malformed =
@@ -29,7 +28,6 @@ pub struct Wire {
     ruled: Vec<(PortId, RealmId)>,
     splices: Scratch,
     draft: Vec<u8>,
-    scratch: Vec<u8>,
 }
 
 impl Wire {
@@ -42,7 +40,6 @@ impl Wire {
             ruled: Vec::new(),
             splices: Scratch::default(),
             draft: Vec::new(),
-            scratch: Vec::new(),
         }
     }
 
@@ -96,8 +93,8 @@ impl Wire {
     #[inline]
     pub fn received(&mut self, now: Time, flow: &Flow, trail: Option<u64>, bytes: &[u8]) {
         let (source, destination) = (flow.remote, flow.local);
-        let transport = flow.transport;
-        let seen = Seen { source, destination, transport, trail, bytes };
+        let protocol = protocol_of(flow.transport);
+        let seen = Seen { source, destination, protocol, trail, bytes };
         self.capture.message(now, &seen, is_wish);
     }
 
@@ -139,8 +136,8 @@ impl Wire {
         self.facts.add(Fact::MessagesSent, 1);
         if self.capture.is_on() {
             let (source, destination) = (to.local, to.remote);
-            let transport = to.transport;
-            let seen = Seen { source, destination, transport, trail, bytes };
+            let protocol = protocol_of(to.transport);
+            let seen = Seen { source, destination, protocol, trail, bytes };
             self.capture.message(now, &seen, is_final);
         }
     }
@@ -148,43 +145,21 @@ impl Wire {
     /// Captures a message that was sent past the rules.
     pub fn sent(&mut self, now: Time, to: Flow, trail: Option<u64>, bytes: &[u8]) {
         let (source, destination) = (to.local, to.remote);
-        let transport = to.transport;
-        let seen = Seen { source, destination, transport, trail, bytes };
+        let protocol = protocol_of(to.transport);
+        let seen = Seen { source, destination, protocol, trail, bytes };
         self.capture.message(now, &seen, is_final);
     }
 
-    /// Tells the service assurance what happened, in the past tense: a JSON object with `event`
-    /// and the given fields.
+    /// Tells the service assurance what happened.
     pub fn event(
         &mut self,
         now: Time,
         flow: &Flow,
         trail: u64,
-        name: &str,
+        event: Event,
         fields: &[(&str, Field<'_>)],
     ) {
-        if !self.capture.is_on() {
-            return;
-        }
-        let mut text = core::mem::take(&mut self.scratch);
-        text.clear();
-        text.extend_from_slice(b"{\"event\":");
-        quoted(&mut text, name.as_bytes());
-        for (key, value) in fields {
-            text.push(b',');
-            quoted(&mut text, key.as_bytes());
-            text.push(b':');
-            match value {
-                Field::Text(value) => quoted(&mut text, value),
-                Field::Number(value) => number(&mut text, *value),
-            }
-        }
-        text.push(b'}');
-        let (source, destination) = (flow.remote, flow.local);
-        let transport = flow.transport;
-        let trail = Some(trail);
-        self.capture.event(now, &Seen { source, destination, transport, trail, bytes: &text });
-        self.scratch = text;
+        self.capture.event(now, flow, trail, event, fields);
     }
 }
 
@@ -196,45 +171,4 @@ fn is_wish(bytes: &[u8]) -> bool {
 /// Whether a message is a final response.
 fn is_final(bytes: &[u8]) -> bool {
     bytes.starts_with(b"SIP/2.0 ") && !bytes.starts_with(b"SIP/2.0 1")
-}
-
-/// A value in an event.
-#[derive(Debug, Clone, Copy)]
-pub enum Field<'a> {
-    /// Text as it stood in a message; what is not UTF-8 is replaced.
-    Text(&'a [u8]),
-    /// A number.
-    Number(u64),
-}
-
-/// A JSON string.
-fn quoted(out: &mut Vec<u8>, mut text: &[u8]) {
-    out.push(b'"');
-    let is_odd = |octet: &u8| !matches!(octet, 0x20..0x7f) || matches!(octet, b'"' | b'\\');
-    while let Some(at) = text.iter().position(is_odd) {
-        out.extend_from_slice(&text[..at]);
-        match text[at] {
-            octet @ (b'"' | b'\\') => out.extend_from_slice(&[b'\\', octet]),
-            octet => {
-                out.extend_from_slice(b"\\u00");
-                out.extend_from_slice(&hex(u64::from(octet))[14..]);
-            }
-        }
-        text = &text[at + 1..];
-    }
-    out.extend_from_slice(text);
-    out.push(b'"');
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn text_is_written_so_that_json_reads_it_back() {
-        let mut out = Vec::new();
-        quoted(&mut out, b"a\"b\\c\r\n\xff");
-        let read: String = serde_json::from_slice(&out).unwrap();
-        assert_eq!(read, "a\"b\\c\r\n\u{ff}");
-    }
 }

@@ -46,6 +46,6 @@ pub use facts::RuntimeFact;
 pub use function::{Answer, Ask, AskError, Effects, Frame, Function, In, Mirrored, Query};
 pub use guard::{GUARDS_MAX, Guard, Secret};
 pub use mirror::{Mirror, MirrorRef, ORDERS_MAX, Order, Orders};
-pub use port::{ConnId, Flow, PortId, Transport};
+pub use port::{Address, ConnId, Flow, PortId, Transport};
 pub use running::{Running, start};
 pub use spec::{DnsSpec, PortSpec, SHARDS_MAX, Seed, ShardSpec, StreamLimits};

@@ -1,6 +1,8 @@
 //! Ports and flows: how a function names a doorway and the far end behind it.
 
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::str::FromStr;
 
 /// What carries the bytes of a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -14,10 +16,53 @@ pub enum Transport {
 }
 
 impl Transport {
+    /// As a site file writes it, and a SIP URI's parameter.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Udp => "udp",
+            Self::Tcp => "tcp",
+            Self::Tls => "tls",
+        }
+    }
+
     /// Whether messages need framing and connections.
     #[must_use]
     pub const fn is_stream(self) -> bool {
         !matches!(self, Self::Udp)
+    }
+}
+
+/// A transport and a socket address as a site file writes them: `udp:127.0.0.1:5060`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Address {
+    /// What carries the messages.
+    pub transport: Transport,
+    /// IP address and port.
+    pub socket: SocketAddr,
+}
+
+impl FromStr for Address {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (transport, socket) =
+            text.split_once(':').ok_or("an address is written transport:host:port")?;
+        let transport = match transport {
+            "udp" => Transport::Udp,
+            "tcp" => Transport::Tcp,
+            "tls" => Transport::Tls,
+            _ => return Err("the transport is udp, tcp or tls"),
+        };
+        let socket =
+            socket.parse().map_err(|_| "after the transport stands an IP address and a port")?;
+        Ok(Self { transport, socket })
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.transport.word(), self.socket)
     }
 }
 

@@ -36,7 +36,24 @@ pub const TCP: u8 = 6;
 /// understand; EEP itself has no number for it.
 pub const TLS: u8 = 22;
 
+/// `protocol` of a message that went over SCTP.
+pub const SCTP: u8 = 132;
+
 /// `kind` of SIP.
 pub const KIND_SIP: u8 = 1;
+/// `kind` of M3UA (RFC 4666).
+pub const KIND_M3UA: u8 = 9;
+/// The protocol of a `kind` whose messages are octets: what a collector keeps besides SIP.
+#[must_use]
+pub const fn signalling(kind: u8) -> Option<&'static str> {
+    match kind {
+        8 => Some("m2ua"),
+        KIND_M3UA => Some("m3ua"),
+        13 => Some("m2pa"),
+        56 => Some("diameter"),
+        _ => None,
+    }
+}
+
 /// `kind` of a log line or event, here always JSON.
 pub const KIND_LOG: u8 = 100;

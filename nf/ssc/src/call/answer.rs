@@ -10,7 +10,7 @@ use crate::facts::Fact;
 use crate::hide;
 use crate::refusal::{status_line, upstream};
 use crate::token::{FORKS_MAX, Side};
-use crate::wire::Field;
+use crate::wire::{Event, Field};
 use crate::write::{self, Set};
 use crate::{Arrived, Controller, User};
 use machine::narrow::micros;
@@ -273,7 +273,7 @@ impl Controller {
         self.wire.facts.add(Fact::CallsAnswered, 1);
         let ringing_us = micros(at.now.since(call.started));
         let fields = [("leg", Field::Text(b"a")), ("after_us", Field::Number(ringing_us))];
-        self.wire.event(at.now, &upstream, trail, "CallAnswered", &fields);
+        self.wire.event(at.now, &upstream, trail, Event::CallAnswered, &fields);
         self.session_agreed(at, call_key, session);
         self.await_ack(at.now, key, sent(out));
     }
@@ -300,7 +300,7 @@ impl Controller {
         if method == Method::Invite {
             self.wire.facts.add(Fact::CallsFailed, 1);
             let fields = [("status", Field::Number(status.into()))];
-            self.wire.event(at.now, &upstream, trail, "CallRejected", &fields);
+            self.wire.event(at.now, &upstream, trail, Event::CallRejected, &fields);
         }
         self.relays.give_back(key);
         self.give_back(call_key);

@@ -3,6 +3,7 @@
 
 use super::relay::Phase;
 use crate::facts::Fact;
+use crate::wire::Event;
 use crate::{Arrived, Controller, User};
 use machine::Time;
 use machine::slots::Key;
@@ -37,7 +38,7 @@ impl Controller {
             return;
         }
         self.wire.facts.add(Fact::CallsCancelled, 1);
-        self.wire.event(at.now, &at.flow, trail, "CallCancelled", &[]);
+        self.wire.event(at.now, &at.flow, trail, Event::CallCancelled, &[]);
         let reason = at.message.header(Header::Reason);
         self.cancel(at.now, key, reason, out);
     }

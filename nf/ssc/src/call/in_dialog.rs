@@ -11,7 +11,7 @@ use crate::hide;
 use crate::realm::Side as RealmSide;
 use crate::refusal::{Refusal, upstream};
 use crate::token::{Side, Token, fork_of};
-use crate::wire::Field;
+use crate::wire::{Event, Field};
 use crate::write::{self, Set};
 use crate::{Arrived, Controller, User};
 use machine::slots::Key;
@@ -162,7 +162,7 @@ impl Controller {
         }
         let leg = if found.side == Side::A { "a" } else { "b" };
         let fields = [("leg", Field::Text(leg.as_bytes()))];
-        self.wire.event(at.now, &at.flow, trail, "CallReleased", &fields);
+        self.wire.event(at.now, &at.flow, trail, Event::CallReleased, &fields);
         match relay {
             Some(relay) => self.relay_on(at, found, server, relay, out),
             None => {

@@ -15,7 +15,7 @@ use crate::write;
 use machine::slots::Key;
 use runtime::{Flow, Transport};
 use sip::{Header, Message, NameAddr, Uri};
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
 /// Routes of a dialog at most; more are cut.
 const ROUTES_MAX: usize = 32;

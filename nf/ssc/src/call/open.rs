@@ -15,7 +15,7 @@ use crate::refusal::{Refusal, status_line, upstream};
 use crate::register::Registered;
 use crate::route::{NoWay, Way};
 use crate::token::{Side, TAG_BYTES, TOKEN_BYTES, Token, fork_digit};
-use crate::wire::Field;
+use crate::wire::{Event, Field};
 use crate::write::{self, Set};
 use crate::{Arrived, Controller, User, begins_dialog};
 use machine::slots::Key;
@@ -375,7 +375,7 @@ impl Controller {
         let target = way.flow.remote.to_string();
         let fields =
             [("status", Field::Number(status.into())), ("host", Field::Text(target.as_bytes()))];
-        self.wire.event(now, &flow, trail, "NextTargetTried", &fields);
+        self.wire.event(now, &flow, trail, Event::NextTargetTried, &fields);
         let parsed = Message::parse(&request);
         if let Ok(message) = &parsed {
             self.launch(now, key, message, &way, out);

@@ -5,7 +5,7 @@ use super::relay::Phase;
 use super::{Kind, State, lost};
 use crate::facts::Fact;
 use crate::token::Side;
-use crate::wire::Field;
+use crate::wire::{Event, Field};
 use crate::{Controller, User};
 use machine::narrow::millis;
 use machine::slots::Key;
@@ -37,7 +37,7 @@ impl Controller {
         if method == Method::Invite {
             self.wire.facts.add(Fact::CallsFailed, 1);
             let fields = [("status", Field::Number(status.into()))];
-            self.wire.event(now, &upstream, trail, "CallFailed", &fields);
+            self.wire.event(now, &upstream, trail, Event::CallFailed, &fields);
         }
         self.relays.give_back(key);
         self.give_back(call_key);
@@ -147,7 +147,7 @@ impl Controller {
         let (flow, is_session) = (call.a.flow, call.kind == Kind::Session);
         let fields =
             [("text", Field::Text(why.as_bytes())), ("status", Field::Number(status.into()))];
-        self.wire.event(now, &flow, trail, "CallTornDown", &fields);
+        self.wire.event(now, &flow, trail, Event::CallTornDown, &fields);
         if let Some(relay) = invite {
             self.drop_invite(now, relay, status, out);
         }
@@ -237,7 +237,7 @@ impl Controller {
             self.wire.facts.observe(Fact::CallSeconds, seconds);
             let flow = call.a.flow;
             let fields = [("duration_ms", Field::Number(millis(now.since(call.answered))))];
-            self.wire.event(now, &flow, call.trail(), "CallEnded", &fields);
+            self.wire.event(now, &flow, call.trail(), Event::CallEnded, &fields);
         }
         match call.invite {
             Some(relay) if !self.is_waiting(relay) => self.relays.give_back(relay),

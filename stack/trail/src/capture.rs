@@ -1,0 +1,366 @@
+//! Capture: every message and event goes to the collector as HEP3, in batches, never waited for.
+//!
+//! Under overload not everything is captured whole: of the rest there are the messages that tell the
+//! trail what it is found by, its outcome and its length. Which those are the function says.
+//!
+//! While the collector's connection is down or the buffer is full, packets are counted as shed
+//! and the first one raises an alarm row; the work goes on.
+
+use crate::event::Event;
+use crate::json::{self, Field};
+use authentication::Password;
+use machine::identity::hex;
+use machine::narrow::told;
+use machine::{Duration, Time};
+use overload::ALL;
+use runtime::{Effects, Flow, In, PortId, Transport};
+use std::net::SocketAddr;
+
+/// A batch is sent when it is this long.
+const BATCH_BYTES: usize = 24 * 1024;
+/// After the connection broke, the next attempt waits this long.
+const RETRY: Duration = Duration::from_secs(1);
+/// The alarm stays up this long after the last packet was shed.
+const SHED_SHOWN: Duration = Duration::from_secs(30);
+
+/// One message as the collector sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct Seen<'a> {
+    /// Who sent it.
+    pub source: SocketAddr,
+    /// Who got it.
+    pub destination: SocketAddr,
+    /// What carried it: an IP protocol number, or [`hep::TLS`]; see [`protocol_of`].
+    pub protocol: u8,
+    /// Its trail, if it is known.
+    pub trail: Option<u64>,
+    /// The message.
+    pub bytes: &'a [u8],
+}
+
+/// The number by which HEP knows what carries a port's messages.
+#[must_use]
+pub const fn protocol_of(transport: Transport) -> u8 {
+    match transport {
+        Transport::Udp => hep::UDP,
+        Transport::Tcp => hep::TCP,
+        Transport::Tls => hep::TLS,
+    }
+}
+
+/// What a function's section says of its capture.
+#[derive(Debug, Clone, Default)]
+pub struct Settings {
+    /// To the collector, see [`crate::flow_to`]; `None`: nothing is captured.
+    pub flow: Option<Flow>,
+    /// Number of this agent in the packets (HEP3 chunk 12).
+    pub capture_id: u32,
+    /// What the collector knows the agent by (chunk 14); empty: nothing.
+    pub key: Password,
+    /// How long a packet waits for others at most.
+    pub wait: Duration,
+    /// Octets that wait for the collector at most.
+    pub octets_max: usize,
+}
+
+/// The way to the collector.
+#[derive(Debug)]
+pub struct Capture {
+    /// What the function speaks, by HEP's number.
+    kind: u8,
+    /// The port that packets leave by.
+    port: PortId,
+    settings: Settings,
+    /// Room for the text of an event.
+    text: Vec<u8>,
+    buffer: Vec<u8>,
+    /// Ends of the packets in the buffer; kept only where each goes alone.
+    ends: Vec<usize>,
+    flush_at: Time,
+    /// The connection is down until then.
+    down_until: Time,
+    /// Packets given to the flow.
+    pub captured: u64,
+    /// Packets that were not captured.
+    pub shed: u64,
+    /// How much of [`ALL`] is captured whole, by trail.
+    pub whole: u16,
+    /// Messages that were left out of those that are not.
+    pub thinned: u64,
+    /// When a packet was last shed; `Time::ZERO` is never.
+    pub shed_at: Time,
+    why: &'static str,
+}
+
+impl Capture {
+    /// Of a function that speaks the protocol with this HEP number (chunk 11) and has this port
+    /// for its collector.
+    #[must_use]
+    pub const fn new(kind: u8, port: PortId, settings: Settings) -> Self {
+        Self {
+            kind,
+            port,
+            settings,
+            text: Vec::new(),
+            buffer: Vec::new(),
+            ends: Vec::new(),
+            flush_at: Time::MAX,
+            down_until: Time::ZERO,
+            captured: 0,
+            shed: 0,
+            whole: ALL,
+            thinned: 0,
+            shed_at: Time::ZERO,
+            why: "",
+        }
+    }
+
+    /// Takes another collector; what waits for the old one is sent to the new one.
+    pub fn configure(&mut self, settings: Settings) {
+        self.settings = settings;
+    }
+
+    /// Whether there is a collector.
+    #[must_use]
+    pub const fn is_on(&self) -> bool {
+        self.settings.flow.is_some()
+    }
+
+    /// Whether `flow` leads to the collector.
+    #[must_use]
+    pub fn owns(&self, flow: &Flow) -> bool {
+        flow.port == self.port
+    }
+
+    /// Takes what happens to the collector's connection; whether it was that.
+    pub fn takes(&mut self, now: Time, input: &In<'_>) -> bool {
+        match input {
+            In::Up { flow } if self.owns(flow) => self.up(),
+            &In::Down { ref flow, why } if self.owns(flow) => self.down(now, why),
+            // A collector has nothing to say.
+            In::Message { flow, .. } | In::Written { flow, .. } => return self.owns(flow),
+            _ => return false,
+        }
+        true
+    }
+
+    /// Captures a message, unless its trail is captured in brief and it `tells` nothing of that.
+    #[inline]
+    pub fn message(&mut self, now: Time, seen: &Seen<'_>, tells: fn(&[u8]) -> bool) {
+        if self.settings.flow.is_none() {
+            return;
+        }
+        let is_whole = self.whole == ALL
+            || seen.trail.is_some_and(|t| t % u64::from(ALL) < u64::from(self.whole));
+        if !is_whole && !tells(seen.bytes) {
+            self.thinned += 1;
+        } else {
+            self.packet(now, seen, self.kind);
+        }
+    }
+
+    /// Tells what happened on a flow: a JSON object with `event` and the given fields.
+    pub fn event(
+        &mut self,
+        now: Time,
+        flow: &Flow,
+        trail: u64,
+        event: Event,
+        fields: &[(&str, Field<'_>)],
+    ) {
+        if self.settings.flow.is_none() {
+            return;
+        }
+        let mut text = core::mem::take(&mut self.text);
+        text.clear();
+        json::write(&mut text, event, fields);
+        let seen = Seen {
+            source: flow.remote,
+            destination: flow.local,
+            protocol: protocol_of(flow.transport),
+            trail: Some(trail),
+            bytes: &text,
+        };
+        self.packet(now, &seen, hep::KIND_LOG);
+        self.text = text;
+    }
+
+    fn packet(&mut self, now: Time, seen: &Seen<'_>, kind: u8) {
+        if now < self.down_until || self.buffer.len() + seen.bytes.len() > self.settings.octets_max
+        {
+            self.shed += 1;
+            self.shed_at = now;
+            return;
+        }
+        if self.buffer.is_empty() {
+            self.flush_at = now + self.settings.wait;
+        }
+        let trail = seen.trail.map(hex);
+        let micros = now.as_micros();
+        hep::Packet {
+            protocol: seen.protocol,
+            source: seen.source,
+            destination: seen.destination,
+            seconds: told(micros / 1_000_000, u32::MAX),
+            micros: (micros % 1_000_000) as u32,
+            kind,
+            capture_id: self.settings.capture_id,
+            correlation: trail.as_ref().map_or(&[], |trail| trail.as_slice()),
+            auth_key: self.settings.key.as_bytes(),
+            payload: seen.bytes,
+        }
+        .write(&mut self.buffer);
+        self.captured += 1;
+        if !self.is_stream() {
+            self.ends.push(self.buffer.len());
+        }
+    }
+
+    fn is_stream(&self) -> bool {
+        self.settings.flow.is_some_and(|flow| flow.transport.is_stream())
+    }
+
+    /// Sends what waits, when there is enough of it or it waited long enough.
+    #[inline]
+    pub fn flush(&mut self, now: Time, out: &mut Effects) {
+        if self.buffer.len() >= BATCH_BYTES || now >= self.flush_at {
+            self.flush_all(out);
+        }
+    }
+
+    /// Sends what waits.
+    pub fn flush_all(&mut self, out: &mut Effects) {
+        self.flush_at = Time::MAX;
+        let Some(flow) = self.settings.flow else { return self.buffer.clear() };
+        if flow.transport.is_stream() {
+            out.send(flow, |bytes| bytes.extend_from_slice(&self.buffer));
+        } else {
+            let mut start = 0;
+            for &end in &self.ends {
+                let packet = &self.buffer[start..end];
+                out.send(flow, |bytes| bytes.extend_from_slice(packet));
+                start = end;
+            }
+        }
+        self.ends.clear();
+        self.buffer.clear();
+    }
+
+    /// When [`Capture::flush`] wants to be called next.
+    #[must_use]
+    pub const fn deadline(&self) -> Option<Time> {
+        if self.buffer.is_empty() { None } else { Some(self.flush_at) }
+    }
+
+    /// The connection to the collector broke.
+    pub fn down(&mut self, now: Time, why: &'static str) {
+        self.down_until = now + RETRY;
+        self.shed_at = now;
+        self.why = why;
+    }
+
+    /// The connection to the collector stands.
+    pub const fn up(&mut self) {
+        self.down_until = Time::ZERO;
+    }
+
+    /// Why packets are being shed; `None` when all is well.
+    #[must_use]
+    pub fn trouble(&self, now: Time) -> Option<&'static str> {
+        if now < self.down_until {
+            return Some(self.why);
+        }
+        let recent = self.shed_at != Time::ZERO && now < self.shed_at + SHED_SHOWN;
+        recent.then_some("packets were shed")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PORT: PortId = PortId(9);
+    const NOW: Time = Time::from_millis(1_000);
+
+    fn settings(collector: &str, key: &str) -> Settings {
+        let flow = crate::flow_to(PORT, collector.parse().unwrap());
+        let wait = Duration::from_millis(5);
+        let key = Password::new(key);
+        Settings { flow: Some(flow), capture_id: 7, key, wait, octets_max: 1_000 }
+    }
+
+    fn seen(bytes: &[u8]) -> Seen<'_> {
+        Seen {
+            source: SocketAddr::from(([192, 0, 2, 1], 5060)),
+            destination: SocketAddr::from(([192, 0, 2, 2], 5060)),
+            protocol: hep::SCTP,
+            trail: Some(7),
+            bytes,
+        }
+    }
+
+    fn sent(capture: &mut Capture) -> Vec<Vec<u8>> {
+        let mut out = Effects::default();
+        capture.flush_all(&mut out);
+        out.sends().map(|(_, bytes)| bytes.to_vec()).collect()
+    }
+
+    #[test]
+    fn every_packet_carries_the_key_of_the_collector_and_the_number_of_its_protocol() {
+        let collector = "udp:127.0.0.1:9060";
+        let mut capture = Capture::new(hep::KIND_M3UA, PORT, Settings::default());
+        for key in ["", "the key of this pair"] {
+            capture.configure(settings(collector, key));
+            capture.message(NOW, &seen(b"message"), |_| false);
+            capture.event(NOW, &Flow::NOWHERE, 7, Event::TargetUp, &[]);
+            let packets = sent(&mut capture);
+            let kinds = packets.iter().map(|bytes| {
+                let packet = hep::Packet::parse(bytes).expect("a packet");
+                assert_eq!(packet.auth_key, key.as_bytes());
+                packet.kind
+            });
+            assert_eq!(kinds.collect::<Vec<_>>(), [hep::KIND_M3UA, hep::KIND_LOG]);
+        }
+    }
+
+    #[test]
+    fn without_a_collector_nothing_is_kept_and_a_full_buffer_sheds() {
+        let mut capture = Capture::new(hep::KIND_M3UA, PORT, Settings::default());
+        capture.message(NOW, &seen(b"message"), |_| true);
+        capture.event(NOW, &Flow::NOWHERE, 7, Event::TargetUp, &[]);
+        assert_eq!((capture.captured, capture.deadline()), (0, None));
+        capture.configure(settings("tcp:127.0.0.1:9060", ""));
+        for _ in 0..20 {
+            capture.message(NOW, &seen(&[0; 100]), |_| true);
+        }
+        assert!(capture.captured < 10 && capture.captured + capture.shed == 20);
+        assert_eq!(capture.trouble(NOW), Some("packets were shed"));
+        assert_eq!(sent(&mut capture).len(), 1, "a stream gets one piece");
+    }
+
+    #[test]
+    fn a_collector_that_is_away_costs_packets_and_nothing_else() {
+        let mut capture = Capture::new(hep::KIND_SIP, PORT, settings("tcp:127.0.0.1:9060", ""));
+        let flow = crate::flow_to(PORT, "tcp:127.0.0.1:9060".parse().unwrap());
+        assert!(capture.takes(NOW, &In::Down { flow, why: "refused" }));
+        capture.message(NOW, &seen(b"message"), |_| true);
+        assert_eq!((capture.captured, capture.shed), (0, 1));
+        assert_eq!(capture.trouble(NOW), Some("refused"));
+        assert!(capture.takes(NOW, &In::Up { flow }));
+        capture.message(NOW, &seen(b"message"), |_| true);
+        assert_eq!((capture.captured, capture.shed), (1, 1));
+        assert!(capture.takes(NOW, &In::Message { flow, bytes: b"?" }));
+        assert!(!capture.takes(NOW, &In::Up { flow: Flow::NOWHERE }));
+        assert!(!capture.takes(NOW, &In::Drain));
+    }
+
+    #[test]
+    fn what_is_captured_in_brief_has_only_the_messages_that_tell() {
+        let mut capture = Capture::new(hep::KIND_SIP, PORT, settings("udp:127.0.0.1:9060", ""));
+        capture.whole = 0;
+        for bytes in [&b"tells"[..], b"more", b"tells"] {
+            capture.message(NOW, &seen(bytes), |bytes| bytes == b"tells");
+        }
+        assert_eq!((capture.captured, capture.thinned), (2, 1));
+    }
+}

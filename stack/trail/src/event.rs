@@ -1,0 +1,142 @@
+//! The events of all functions: name, fields, and what each means for its trail.
+
+/// What an event means for the trail that it belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Meaning {
+    /// Nothing beyond its words.
+    Told,
+    /// A request, or what should have been one, was refused at the door: the trail is about that
+    /// unless it is about something greater.
+    Refused,
+    /// The trail is about a session or a link, which stands from now on.
+    SessionBegan,
+    /// Something of a session or a link.
+    Session,
+    /// The session or the link is over.
+    SessionEnded,
+}
+
+macro_rules! events {
+    ($($(#[$doc:meta])+ $name:ident = $meaning:ident [$($field:ident),* $(,)?],)+) => {
+        /// What happened, in the past tense.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Event { $($(#[$doc])+ $name),+ }
+
+        impl Event {
+            /// Every row.
+            pub const ALL: &'static [Self] = &[$(Self::$name),+];
+
+            /// Its name: `event` of the JSON object.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$name => stringify!($name)),+ }
+            }
+
+            /// The fields that it may have, in their order.
+            #[must_use]
+            pub const fn fields(self) -> &'static [&'static str] {
+                match self { $(Self::$name => &[$(stringify!($field)),*]),+ }
+            }
+
+            /// What it means for its trail.
+            #[must_use]
+            pub const fn meaning(self) -> Meaning {
+                match self { $(Self::$name => Meaning::$meaning),+ }
+            }
+        }
+    };
+}
+
+events! {
+    /// A call was answered.
+    CallAnswered = Told [leg, after_us],
+    /// A call was refused by the far end.
+    CallRejected = Told [status],
+    /// The caller gave up.
+    CallCancelled = Told [],
+    /// Nobody could be reached, or the request could not be sent.
+    CallFailed = Told [status],
+    /// A far end ended the call.
+    CallReleased = Told [leg],
+    /// The function ended the call.
+    CallTornDown = Told [text, status],
+    /// A call is over.
+    CallEnded = Told [duration_ms],
+    /// A call goes on to another target.
+    NextTargetTried = Told [status, host],
+    /// A contact is new.
+    Registered = Told [aor],
+    /// A contact was refreshed.
+    RegistrationRefreshed = Told [aor],
+    /// A contact was removed by its client.
+    Unregistered = Told [aor],
+    /// A contact ended by itself.
+    RegistrationEnded = Told [aor, contact, text],
+    /// A request was refused.
+    RequestRejected = Refused [status, text, method, from, to, limit, queue_delay_us],
+    /// So many requests were refused within a second.
+    RequestsRejected = Refused [status, text, method, source, count],
+    /// A message could not be read.
+    MessageMalformed = Refused [text, offset, spec],
+    /// A target of a next hop answers.
+    TargetUp = Told [],
+    /// A target of a next hop does not answer.
+    TargetDown = Told [],
+    /// A session with a peer stands.
+    SessionEstablished = SessionBegan [peer, text],
+    /// A session with a peer is over.
+    SessionEnded = SessionEnded [peer, text],
+    /// A message that manages a session was sent.
+    SessionMessageSent = Session [peer, message, octets, text],
+    /// A message that manages a session was received.
+    SessionMessageReceived = Session [peer, message, octets, text],
+}
+
+/// How every event begins.
+const START: &[u8] = b"{\"event\":\"";
+
+impl Event {
+    /// The event in a captured JSON object; `None` for those of others.
+    #[must_use]
+    pub fn of(json: &[u8]) -> Option<Self> {
+        let rest = json.strip_prefix(START)?;
+        let name = &rest[..rest.iter().position(|&octet| octet == b'"')?];
+        Self::ALL.iter().copied().find(|event| event.name().as_bytes() == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::{Field, write};
+
+    #[test]
+    fn every_event_is_read_as_it_was_written() {
+        for &event in Event::ALL {
+            let fields: Vec<_> =
+                event.fields().iter().map(|&field| (field, Field::Text(b"\"a\\"))).collect();
+            let mut text = Vec::new();
+            write(&mut text, event, &fields);
+            assert_eq!(Event::of(&text), Some(event));
+            let read: serde_json::Value = serde_json::from_slice(&text).unwrap();
+            assert_eq!(read["event"], event.name());
+            assert!(event.fields().iter().all(|&field| read[field] == "\"a\\"), "{event:?}");
+        }
+    }
+
+    #[test]
+    fn events_of_others_are_none_of_ours() {
+        for json in [&b""[..], b"{}", b"{\"event\":\"", b"{\"event\":\"Unknown\"}", b"log"] {
+            assert_eq!(Event::of(json), None);
+        }
+    }
+
+    #[test]
+    fn names_are_unique_and_fields_as_well() {
+        for (at, event) in Event::ALL.iter().enumerate() {
+            assert!(Event::ALL[..at].iter().all(|other| other.name() != event.name()));
+            let fields = event.fields();
+            assert!((1..fields.len()).all(|n| !fields[..n].contains(&fields[n])), "{event:?}");
+        }
+    }
+}
