@@ -12,8 +12,8 @@ mod secret;
 mod speaker;
 mod validate;
 
-pub(crate) use doors::Door;
 pub use doors::PORTS_MAX;
+pub(crate) use doors::{CAPTURE_PORT, Door};
 pub(crate) use feeds::STATIONS_MAX;
 pub use feeds::{Bmp, BmpTable, Mrt, Rpki};
 pub use places::{Location, NextHopMetric};
@@ -44,6 +44,19 @@ pub struct Rr {
     /// Cluster Identifier; absent: the BGP Identifier. Reflectors of the same clients may share it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster: Option<Ipv4Addr>,
+    /// Collector for captured messages and events (HEP3): `tcp:127.0.0.1:9060`; absent: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capture: Option<String>,
+    /// Number of this agent in the captured packets (HEP3 chunk 12).
+    #[serde(default = "capture_id")]
+    pub capture_id: u32,
+    /// File with the key that the collector wants (HEP3 chunk 14), in the site's directory and its
+    /// owner's alone; the first line is sent, in clear.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capture_key_file: Option<String>,
+    /// The key of that file.
+    #[serde(skip)]
+    pub capture_key: authentication::Password,
     /// Addresses to listen on, port 179 unless told: `10.0.0.1`, `[2001:db8::1]:1179`.
     #[serde(default)]
     pub listen: Vec<String>,
@@ -83,6 +96,10 @@ pub struct Rr {
     /// The peers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub peer: Vec<Peer>,
+}
+
+const fn capture_id() -> u32 {
+    2001
 }
 
 /// Which AS a peer may be of, where no single one is named.

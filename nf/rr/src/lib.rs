@@ -33,6 +33,7 @@ mod routes;
 mod sessions;
 mod stations;
 mod telling;
+mod trails;
 
 pub use facts::Fact;
 pub use recording::Recorder;
@@ -40,7 +41,7 @@ pub use recording::Recorder;
 use bgp::Out;
 use bgp::codec::{Cease, EXTENDED_MESSAGE_BYTES_MAX, Framing, HEADER_BYTES, MESSAGE_BYTES_MAX};
 use clock::Clock;
-use config::{Door, Range, Rr};
+use config::{CAPTURE_PORT, Door, Range, Rr};
 use event::Sheet;
 use judges::Judges;
 use machine::Time;
@@ -51,6 +52,7 @@ use rib::Rib;
 use runtime::{Ask, AskError, Effects, Flow, Frame, Function, In, PortId, Seed};
 use stations::Stations;
 use std::sync::Arc;
+use trails::SessionTrail;
 
 /// Octets of whole messages that are cut from a stream at once: many UPDATEs are one step.
 const RUN_BYTES_MAX: usize = EXTENDED_MESSAGE_BYTES_MAX;
@@ -82,6 +84,8 @@ pub struct Reflector {
     is_started: bool,
     /// What a session wants; empty between steps.
     outs: Vec<Out>,
+    /// What leaves for the service assurance.
+    trail: SessionTrail,
 }
 
 impl Reflector {
@@ -114,6 +118,7 @@ impl Reflector {
             is_draining: false,
             is_started: false,
             outs: Vec::new(),
+            trail: SessionTrail::new(number(16), &config),
             config: Arc::clone(&config),
         };
         it.rib.set_metrics(config.distances());
@@ -159,6 +164,9 @@ impl Function for Reflector {
     type Config = Rr;
 
     fn step(&mut self, now: Time, input: In<'_>, out: &mut Effects) {
+        if self.trail.capture.takes(now, &input) {
+            return;
+        }
         match input {
             In::Message { flow, bytes } => match Door::of(flow.port) {
                 Door::Bgp => self.octets(now, &flow, bytes, out),
@@ -187,6 +195,7 @@ impl Function for Reflector {
             }
             In::Proved { .. } | In::Returned { .. } | In::Ready { .. } | In::Resolved { .. } => {}
         }
+        self.trail.capture.flush(now, out);
     }
 
     fn tick(&mut self, now: Time, out: &mut Effects) {
@@ -200,6 +209,7 @@ impl Function for Reflector {
         self.has_work |= self.deferral.is_some_and(|at| at <= now);
         self.has_work |= self.stations.deadline().is_some_and(|at| at <= now);
         self.work(now, out);
+        self.trail.capture.flush(now, out);
     }
 
     fn deadline(&self) -> Option<Time> {
@@ -207,17 +217,21 @@ impl Function for Reflector {
             return Some(Time::ZERO);
         }
         let feeds = self.origins.deadline().into_iter().chain(self.stations.deadline());
-        let feeds = feeds.chain(self.deferral);
+        let feeds = feeds.chain(self.deferral).chain(self.trail.capture.deadline());
         self.clock.deadline().into_iter().chain(self.rib.deadline()).chain(feeds).min()
     }
 
     fn configure(&mut self, now: Time, config: Arc<Rr>, out: &mut Effects) {
         if self.is_first {
+            self.trail.capture.configure(config.capture_settings());
             self.apply(now, config, out);
         }
     }
 
     fn frame(port: PortId, buffer: &[u8]) -> Frame {
+        if port == CAPTURE_PORT {
+            return Frame::Skip(buffer.len()); // a collector has nothing to say
+        }
         match Door::of(port) {
             Door::Bgp => frame_bgp(buffer),
             Door::Rpki => frame_rpki(buffer),

@@ -94,6 +94,7 @@ impl Reflector {
         if has_spoken {
             self.peers.spoke(id);
         }
+        self.trail_messages(now, flow, bytes, false);
         let Some(peer) = self.peers.get_mut(id) else { return };
         let mut outs = core::mem::take(&mut self.outs);
         peer.session.receive(now, connection, bytes, &mut outs);

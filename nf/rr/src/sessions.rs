@@ -12,6 +12,7 @@ use machine::{Machine, Time};
 use rib::{Kind, Neighbour, PeerId};
 use runtime::Effects;
 use std::net::IpAddr;
+use trail::Event;
 
 impl Reflector {
     /// Tells the session of a peer something; what it wants is done.
@@ -105,11 +106,13 @@ impl Reflector {
     ) {
         let Some(peer) = self.peers.get_mut(id) else { return };
         let Some(link) = peer.links.get(&connection) else { return };
-        out.send(link.flow, |buffer| buffer.extend_from_slice(message));
+        let flow = link.flow;
+        out.send(flow, |buffer| buffer.extend_from_slice(message));
         if peer.up == Some(connection) {
             // Until the kernel has taken it: SendHoldTimer.
             peer.session.step(now, In::Blocked(connection), &mut Vec::new());
         }
+        self.trail_messages(now, &flow, message, true);
     }
 
     /// The router: whom an indication concerns.
@@ -185,6 +188,7 @@ impl Reflector {
         peer.here = ours;
         (peer.warned, peer.ended) = (FamilySet::EMPTY, FamilySet::EMPTY);
         self.stations_peer_up(now, id);
+        self.trail_session(now, id, Event::SessionEstablished, "");
         self.record_state(now, id, true);
         self.has_work = true;
     }
@@ -192,6 +196,7 @@ impl Reflector {
     /// A session ended; routes of some families stay for a time.
     fn down(&mut self, now: Time, id: PeerId, cause: &Cause, retained: FamilySet) {
         self.facts.add(Fact::Dropped, 1);
+        self.trail_session(now, id, Event::SessionEnded, &words(cause));
         self.stations_peer_down(now, id, cause);
         self.record_state(now, id, false);
         self.rib.down(id, retained);
@@ -230,6 +235,16 @@ impl Reflector {
             Cause::Replaced => "the peer opened another connection".to_owned(),
         };
         self.note(now, id, text);
+    }
+}
+
+/// Why a session ended, in brief.
+fn words(cause: &Cause) -> String {
+    match cause {
+        Cause::Sent(notice) => format!("sent {notice}"),
+        Cause::Received(notice, _) => format!("received {notice}"),
+        Cause::Lost => "the connection was lost".to_owned(),
+        Cause::Replaced => "the peer opened another connection".to_owned(),
     }
 }
 

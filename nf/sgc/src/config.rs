@@ -6,6 +6,7 @@ mod screening;
 mod settings;
 mod validate;
 
+pub(crate) use doors::CAPTURE_PORT;
 pub use doors::TCP_PORTS_MAX;
 pub use point_code::{PointCodeFormat, show_network};
 pub use screening::Screening;
@@ -24,6 +25,19 @@ pub struct Sgc {
     /// Core to pin its thread to; empty leaves it to the kernel.
     #[serde(default)]
     pub cores: Vec<usize>,
+    /// Collector for captured messages and events (HEP3): `tcp:127.0.0.1:9060`; absent: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capture: Option<String>,
+    /// Number of this agent in the captured packets (HEP3 chunk 12).
+    #[serde(default = "capture_id")]
+    pub capture_id: u32,
+    /// File with the key that the collector wants (HEP3 chunk 14), in the site's directory and its
+    /// owner's alone; the first line is sent, in clear.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capture_key_file: Option<String>,
+    /// The key of that file.
+    #[serde(skip)]
+    pub capture_key: authentication::Password,
     /// How point codes are written and shown: `itu` 3-8-3, `ansi` 8-8-8, `japan` 7-4-5, `decimal`.
     #[serde(default)]
     pub point_code_format: PointCodeFormat,
@@ -59,6 +73,10 @@ pub struct Sgc {
     /// Limits.
     #[serde(default)]
     pub limits: Limits,
+}
+
+const fn capture_id() -> u32 {
+    2001
 }
 
 /// M3UA over TCP, each message framed by its length.

@@ -22,11 +22,12 @@ mod links;
 mod network;
 mod relay;
 mod screening;
+mod trails;
 mod user;
 
 pub use facts::Fact;
 
-use config::Sgc;
+use config::{CAPTURE_PORT, Sgc};
 use event::Sheet;
 use links::Links;
 use m3ua::codec::{Framing, PointCode};
@@ -35,6 +36,7 @@ use machine::{Duration, Machine, Time};
 use runtime::{Ask, AskError, Effects, Flow, Frame, Function, In, PortId, Seed, Transport};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use trail::Capture;
 use user::Users;
 
 /// The gateway, as its shard runs it.
@@ -59,6 +61,8 @@ pub struct Gateway {
     /// What the process is to be told, and what it wants.
     inputs: Vec<Input>,
     outs: Vec<Out>,
+    /// What leaves for the service assurance.
+    capture: Capture,
 }
 
 impl Gateway {
@@ -96,6 +100,7 @@ impl Gateway {
             is_draining: false,
             inputs: Vec::new(),
             outs: Vec::new(),
+            capture: Capture::new(hep::KIND_M3UA, CAPTURE_PORT, config.capture_settings()),
             config: Arc::clone(&config),
         };
         it.announce_own(seed.now, config.network(), m3ua::codec::Affected::ALL);
@@ -109,6 +114,9 @@ impl Gateway {
         loop {
             let more = self.links.take(now, &self.facts, &mut self.inputs);
             for input in core::mem::take(&mut self.inputs) {
+                if let Input::Message(peer, _, bytes) = &input {
+                    self.captured(now, *peer, bytes, false);
+                }
                 self.process.step(now, input, &mut self.outs);
                 self.carry_out(now, out);
             }
@@ -120,6 +128,7 @@ impl Gateway {
             self.leave(now, out);
         }
         self.links.flush(out);
+        self.capture.flush(now, out);
     }
 
     /// Carries out what the M3UA process wants.
@@ -129,6 +138,7 @@ impl Gateway {
             for wanted in outs.drain(..) {
                 match wanted {
                     Out::Send(peer, stream, bytes) => {
+                        self.captured(now, peer, &bytes, true);
                         self.links.send(now, (peer, stream, bytes), &self.facts, out);
                     }
                     Out::Abort(peer) => self.links.abort(now, peer, out),
@@ -178,6 +188,9 @@ impl Function for Gateway {
     type Config = Sgc;
 
     fn step(&mut self, now: Time, input: In<'_>, out: &mut Effects) {
+        if self.capture.takes(now, &input) {
+            return;
+        }
         match input {
             In::Message { flow, bytes } if flow.transport == Transport::Tcp => {
                 let message = (&flow, bytes);
@@ -220,15 +233,20 @@ impl Function for Gateway {
     }
 
     fn deadline(&self) -> Option<Time> {
-        self.links.deadline().into_iter().chain(self.process.deadline()).min()
+        let captured = self.capture.deadline();
+        self.links.deadline().into_iter().chain(self.process.deadline()).chain(captured).min()
     }
 
     fn configure(&mut self, now: Time, config: Arc<Sgc>, out: &mut Effects) {
+        self.capture.configure(config.capture_settings());
         self.apply(now, config, out);
         self.run(now, out);
     }
 
-    fn frame(_port: PortId, buffer: &[u8]) -> Frame {
+    fn frame(port: PortId, buffer: &[u8]) -> Frame {
+        if port == CAPTURE_PORT {
+            return Frame::Skip(buffer.len()); // a collector has nothing to say
+        }
         match m3ua::codec::frame(buffer) {
             Framing::Partial => Frame::Partial,
             Framing::Message(octets) => Frame::Message(octets),

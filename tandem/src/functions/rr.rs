@@ -74,6 +74,11 @@ impl Kind for Rr {
 
     fn load(&self, directory: &Path) -> Result<Self, Issue> {
         let mut section = self.clone();
+        if let Some(name) = &self.capture_key_file {
+            let keys = crate::keys::passwords(directory, name);
+            let keys = keys.map_err(|unusable| unusable.issue("capture_key_file"))?;
+            section.capture_key = keys.into_iter().next().unwrap_or_default();
+        }
         let groups = section.group.iter_mut().map(|it| (&mut it.password_file, &mut it.password));
         let peers = section.peer.iter_mut().map(|it| (&mut it.password_file, &mut it.password));
         for (file, password) in groups.chain(peers) {

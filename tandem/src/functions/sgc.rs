@@ -50,8 +50,14 @@ impl Kind for Sgc {
         found
     }
 
-    fn load(&self, _directory: &Path) -> Result<Self, Issue> {
-        Ok(self.clone())
+    fn load(&self, directory: &Path) -> Result<Self, Issue> {
+        let mut section = self.clone();
+        if let Some(name) = &self.capture_key_file {
+            let keys = crate::keys::passwords(directory, name);
+            let keys = keys.map_err(|unusable| unusable.issue("capture_key_file"))?;
+            section.capture_key = keys.into_iter().next().unwrap_or_default();
+        }
+        Ok(section)
     }
 
     fn section(config: &Self) -> &Self {

@@ -19,6 +19,9 @@ pub(super) const RPKI_IPV6: PortId = PortId(PORTS_MAX + 3);
 pub(super) const BMP_IPV4: PortId = PortId(PORTS_MAX + 4);
 pub(super) const BMP_IPV6: PortId = PortId(PORTS_MAX + 5);
 
+/// Captured messages and events leave by it.
+pub(crate) const CAPTURE_PORT: PortId = PortId(PORTS_MAX + 6);
+
 /// What is spoken behind a doorway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Door {
@@ -103,7 +106,15 @@ impl Rr {
             }
         }
         ports.extend(self.feeds());
+        ports.extend(self.capture_settings().flow.iter().map(trail::port_of));
         ports
+    }
+
+    /// What the capture takes of the section.
+    #[must_use]
+    pub fn capture_settings(&self) -> trail::Settings {
+        let (capture, key) = (self.capture.as_deref(), &self.capture_key);
+        trail::settings(CAPTURE_PORT, capture, self.capture_id, key)
     }
 
     /// What peers and ranges must prove. Who need prove nothing is named only where it lies in a

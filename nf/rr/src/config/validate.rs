@@ -37,6 +37,9 @@ impl Rr {
             let mend = "use letters, digits and hyphens";
             issues.push(Issue::new("name", format!("`{}` is not a name", self.name), mend));
         }
+        if let Some((what, mend)) = trail::objection(self.capture.as_deref()) {
+            issues.push(Issue::new("capture", what, mend));
+        }
         self.validate_own(issues);
         self.validate_listen(issues);
         self.validate_groups(issues);

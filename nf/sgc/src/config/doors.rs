@@ -11,6 +11,8 @@ pub const TCP_PORTS_MAX: u16 = 1_024;
 /// TCP connections that no doorway has the address family of.
 const OUT_IPV4: PortId = PortId(TCP_PORTS_MAX);
 const OUT_IPV6: PortId = PortId(TCP_PORTS_MAX + 1);
+/// Captured messages leave by it.
+pub(crate) const CAPTURE_PORT: PortId = PortId(TCP_PORTS_MAX + 2);
 
 impl Sgc {
     fn tcp_doors(&self) -> Vec<(PortId, SocketAddr)> {
@@ -54,7 +56,15 @@ impl Sgc {
         }
         let sctp = self.sctp.iter().flat_map(|sctp| sctp.ports(SCTP_PORTS, "m3ua sctp"));
         ports.extend(sctp);
+        ports.extend(self.capture_settings().flow.iter().map(trail::port_of));
         ports
+    }
+
+    /// What the capture takes of the section.
+    #[must_use]
+    pub fn capture_settings(&self) -> trail::Settings {
+        let (capture, key) = (self.capture.as_deref(), &self.capture_key);
+        trail::settings(CAPTURE_PORT, capture, self.capture_id, key)
     }
 
     /// Addresses that are bound, each with its path in the section and whether it takes datagrams.

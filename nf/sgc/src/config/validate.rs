@@ -27,6 +27,9 @@ impl Sgc {
             let mend = "use letters, digits and hyphens";
             issues.push(Issue::new("name", format!("`{}` is not a name", self.name), mend));
         }
+        if let Some((what, mend)) = trail::objection(self.capture.as_deref()) {
+            issues.push(Issue::new("capture", what, mend));
+        }
         self.validate_own(issues);
         self.validate_numbers(issues);
         self.validate_peers(issues);
