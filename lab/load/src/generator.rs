@@ -281,6 +281,7 @@ impl Function for Generator {
             | In::Down { .. }
             | In::Returned { .. }
             | In::Ready { .. }
+            | In::Channel { .. }
             | In::Resolved { .. } => {}
         }
     }

@@ -457,6 +457,7 @@ impl Function for Registrants {
             | In::Down { .. }
             | In::Returned { .. }
             | In::Ready { .. }
+            | In::Channel { .. }
             | In::Resolved { .. } => {}
         }
     }

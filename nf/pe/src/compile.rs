@@ -6,13 +6,13 @@ mod service;
 
 pub(crate) use advertise::HOST_BITS;
 pub(crate) use class::source;
-pub(crate) use service::{Action, CLASSES, GLOBAL, action};
+pub(crate) use dataplane::GLOBAL;
+pub(crate) use service::{Action, CLASSES, action};
 
 use service::tunnel;
 
 use crate::config::{self, Pe, Via, mac, network, prefix};
-use crate::desired::{Desired, Rank};
-use crate::numbers::{Kind, Numbers};
+use dataplane::{Desired, Kind, Numbers, Rank};
 use forwarder::wire::{Driver, PortSpec};
 use nodes::Program;
 use nodes::program::{

@@ -1,9 +1,7 @@
 //! Provider edge: static configuration of a router, told to the process that forwards.
 //!
 //! ```text
-//!   [[pe]] ── compile ──→ Desired ── difference to what was said ──→ Program … ──→ forwarder
-//!                numbers ↑   ↓                                    Link, Refused ←──┘
-//!                        what the forwarder keeps: the next control goes on with the same numbers
+//!   [[pe]] ── compile ──→ Desired ──→ stack/dataplane ── what differs ──→ forwarder
 //! ```
 //! The forwarder is another process: when this one dies, packets go on as before. The next one
 //! says everything anew under the same numbers, and what it does not say again is removed.
@@ -11,13 +9,10 @@
 #![warn(clippy::cast_possible_truncation)]
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
-mod adoption;
 mod ask;
 mod compile;
 pub mod config;
-mod desired;
 mod facts;
-mod numbers;
 mod stations;
 #[cfg(test)]
 mod tests;
@@ -26,26 +21,17 @@ pub use compile::FileRoute;
 pub use config::{OnExit, Pe};
 pub use facts::Fact;
 
-use desired::Desired;
+use dataplane::{Channels, Dataplane, Told};
 use event::Sheet;
-use forwarder::wire::WorkerState;
-use forwarder::{Control, Launch};
-use machine::{Duration, Time};
-use numbers::Numbers;
-use runtime::{Ask, AskError, Effects, Flow, Frame, Function, In, PortId, Seed};
+use forwarder::Launch;
+use machine::Time;
+use nodes::program::{MacChange, MacNotice};
+use runtime::{Answered, Ask, Effects, Flow, Frame, Function, In, PortId, Seed, Ticket};
 use stations::Stations;
-use std::collections::{BTreeMap, VecDeque};
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-/// Time between two attempts to find the forwarder.
-const RETRY: Duration = Duration::from_millis(250);
-/// Time after which what waits for the forwarder is offered again.
-const FLUSH: Duration = Duration::from_millis(5);
-/// Time for a forwarder to welcome its control.
-const WELCOME: Duration = Duration::from_secs(10);
-/// Refusals that are remembered; the oldest goes.
-const REFUSALS_MAX: usize = 64;
+/// The numbers of the channels to the forwarder.
+const CHANNELS: Channels = Channels { control: PortId(0), questions: PortId(1) };
 
 /// What the function is started with: its section, the routes of its files, and how a forwarder
 /// is started.
@@ -62,22 +48,9 @@ pub struct Settings {
 /// The router's control, as its shard runs it.
 pub struct ProviderEdge {
     settings: Arc<Settings>,
-    control: Option<Control>,
-    /// What the shard watches for the control.
-    watched: Option<Arc<OwnedFd>>,
-    numbers: Numbers,
-    /// What the forwarder was told; `None` before it has welcomed this control.
-    said: Option<Desired>,
-    links: BTreeMap<u16, bool>,
-    refusals: VecDeque<(String, String)>,
-    /// Workers that crashed or hung: when last, how they stand, the panic's words.
-    workers: BTreeMap<u16, (Time, WorkerState, String)>,
+    dataplane: Dataplane,
     stations: Stations,
-    next_try: Time,
-    /// When a forwarder that said nothing is given up.
-    welcome_until: Time,
     facts: Sheet<Fact>,
-    is_draining: bool,
 }
 
 impl ProviderEdge {
@@ -85,62 +58,86 @@ impl ProviderEdge {
     #[must_use]
     pub fn new(seed: Seed, settings: Arc<Settings>) -> Self {
         Self {
+            dataplane: Dataplane::new(seed.now, settings.launch.clone(), CHANNELS),
             settings,
-            control: None,
-            watched: None,
-            numbers: Numbers::default(),
-            said: None,
-            links: BTreeMap::new(),
-            refusals: VecDeque::new(),
-            workers: BTreeMap::new(),
             stations: Stations::default(),
-            next_try: seed.now,
-            welcome_until: seed.now,
             facts: Sheet::new(),
-            is_draining: false,
         }
+    }
+
+    /// Tells the forwarder what the settings make of it.
+    fn say(&mut self, now: Time, out: &mut Effects) {
+        let Settings { pe, routes, .. } = &*self.settings;
+        self.dataplane.say(now, out, |numbers| compile::compile(pe, routes, numbers));
+    }
+
+    fn note(&mut self, now: Time, notice: MacNotice) {
+        let fact = match notice.what {
+            MacChange::Moved { .. } => Fact::MacsMoved,
+            MacChange::Frozen { .. } => Fact::MacsFrozen,
+            MacChange::Thawed => Fact::MacsThawed,
+            MacChange::Refused { .. } => Fact::MacsRefused,
+        };
+        self.facts.add(fact, 1);
+        self.stations.note(now, notice);
+    }
+
+    /// Shows what the control of the forwarder has counted.
+    fn show(&self) {
+        let tally = self.dataplane.tally();
+        let (up, down) = self.dataplane.ports();
+        let values = [
+            (Fact::Adopted, tally.adopted),
+            (Fact::Lost, tally.lost),
+            (Fact::Programs, tally.programs),
+            (Fact::Refused, tally.refused),
+            (Fact::Connected, self.dataplane.is_controlled().into()),
+            (Fact::PortsUp, up as u64),
+            (Fact::PortsDown, down as u64),
+            (Fact::WorkersCrashed, tally.workers_crashed),
+            (Fact::WorkersHung, tally.workers_hung),
+            (Fact::Routes, tally.routes),
+        ];
+        values.into_iter().for_each(|(fact, value)| self.facts.set(fact, value));
     }
 }
 
 impl Function for ProviderEdge {
     type Config = Settings;
 
-    fn step(&mut self, now: Time, input: In<'_>, _out: &mut Effects) {
+    fn step(&mut self, now: Time, input: In<'_>, out: &mut Effects) {
         match input {
-            In::Ready { .. } => self.hear(now),
-            In::Drain => {
-                self.is_draining = true;
-                if self.settings.pe.on_exit == OnExit::Stop {
-                    self.with_control(now, Control::stop);
+            In::Channel { port, event } => {
+                let was_controlled = self.dataplane.is_controlled();
+                match self.dataplane.step(now, port, event, out) {
+                    Some(Told::Welcomed) => self.say(now, out),
+                    Some(Told::Mac(notice)) => self.note(now, notice),
+                    None => {}
+                }
+                if was_controlled && !self.dataplane.is_controlled() {
+                    self.stations = Stations::default();
                 }
             }
+            In::Drain => self.dataplane.drain(self.settings.pe.on_exit == OnExit::Stop, out),
             _ => {}
         }
+        self.show();
     }
 
     fn tick(&mut self, now: Time, out: &mut Effects) {
-        if self.control.is_some() {
-            self.with_control(now, Control::flush);
-            self.hurry(now);
-        } else if now >= self.next_try && !self.is_draining {
-            self.look(now, out);
-        }
+        self.dataplane.tick(now, out);
+        self.show();
     }
 
     fn deadline(&self) -> Option<Time> {
-        match &self.control {
-            // The shard says when it was last here; what waits is offered again soon.
-            Some(control) if control.waiting() > 0 => Some(self.next_try),
-            Some(_) if self.said.is_none() => Some(self.welcome_until),
-            Some(_) => None,
-            None if self.is_draining => None,
-            None => Some(self.next_try),
-        }
+        self.dataplane.deadline()
     }
 
-    fn configure(&mut self, now: Time, settings: Arc<Settings>, _out: &mut Effects) {
+    fn configure(&mut self, now: Time, settings: Arc<Settings>, out: &mut Effects) {
         self.settings = settings;
-        self.change(now);
+        self.dataplane.launch(self.settings.launch.clone());
+        self.say(now, out);
+        self.show();
     }
 
     fn frame(_port: PortId, _buffer: &[u8]) -> Frame {
@@ -151,13 +148,18 @@ impl Function for ProviderEdge {
         Some(0)
     }
 
-    fn ask(
+    fn ask(&mut self, now: Time, ask: &Ask, _: &mut Effects) -> Answered {
+        self.own(now, &ask.path)
+    }
+
+    fn question(
         &mut self,
         now: Time,
         ask: &Ask,
-        _: &mut Effects,
-    ) -> Result<serde_json::Value, AskError> {
-        self.answer(now, ask)
+        ticket: Ticket,
+        out: &mut Effects,
+    ) -> Option<Answered> {
+        self.answer(now, ask, ticket, out)
     }
 
     fn is_idle(&self) -> bool {

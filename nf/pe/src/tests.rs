@@ -4,15 +4,14 @@ mod services;
 
 use crate::compile::compile;
 use crate::config::Pe;
-use crate::desired::Desired;
-use crate::numbers::Numbers;
-use crate::{ProviderEdge, Settings};
+use crate::{CHANNELS, ProviderEdge, Settings};
+use dataplane::{Desired, Numbers};
 use forwarder::Launch;
-use forwarder::wire::{Reply, WorkerState};
+use forwarder::wire::{self, Reply, WorkerState};
 use machine::{Duration, Time};
 use nodes::Program;
 use nodes::program::{Hop, LabelAction, Mode, Removed, Tunnel, Verdict};
-use runtime::Seed;
+use runtime::{ChannelEvent, Effects, Function as _, In, Seed};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
@@ -205,8 +204,17 @@ fn a_worker_that_crashed_is_an_alarm_for_ten_minutes_and_one_that_hangs_another(
         let of_workers = rows.filter(|row| row["subject"] == "pe1 worker 1");
         of_workers.map(|row| format!("{} {}", row["name"], row["severity"])).collect::<Vec<_>>()
     };
-    let say = |edge: &mut ProviderEdge, state| {
-        edge.take(now, Reply::Worker { worker: 1, state, why: "index".to_owned() });
+    let mut out = Effects::default();
+    let mut hear = |edge: &mut ProviderEdge, event: ChannelEvent<'_>| {
+        edge.step(now, In::Channel { port: CHANNELS.control, event }, &mut out);
+    };
+    edge.tick(now, &mut Effects::default());
+    hear(&mut edge, ChannelEvent::Up);
+    let mut say = |edge: &mut ProviderEdge, state| {
+        let mut octets = Vec::new();
+        let reply = Reply::Worker { worker: 1, state, why: "index".to_owned() };
+        wire::write(&reply, &mut octets).expect("it is short");
+        hear(edge, ChannelEvent::Message(&octets));
     };
     say(&mut edge, WorkerState::Dead);
     assert_eq!(names(&edge, now), [r#""worker-crashed" "critical""#]);

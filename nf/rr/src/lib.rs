@@ -193,7 +193,11 @@ impl Function for Reflector {
                 self.leave(now, out);
                 self.stop_stations(now, out);
             }
-            In::Proved { .. } | In::Returned { .. } | In::Ready { .. } | In::Resolved { .. } => {}
+            In::Proved { .. }
+            | In::Returned { .. }
+            | In::Ready { .. }
+            | In::Channel { .. }
+            | In::Resolved { .. } => {}
         }
         self.trail.capture.flush(now, out);
     }

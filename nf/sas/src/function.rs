@@ -444,6 +444,7 @@ impl Function for Sas {
             | In::Down { .. }
             | In::Returned { .. }
             | In::Ready { .. }
+            | In::Channel { .. }
             | In::Resolved { .. } => {}
         }
     }

@@ -215,7 +215,11 @@ impl Function for Gateway {
             }
             In::Ready { .. } => self.links.ready(now),
             In::Returned { flow, why, quoted } => self.links.returned(now, &flow, why, quoted),
-            In::Down { .. } | In::Proved { .. } | In::Written { .. } | In::Resolved { .. } => {}
+            In::Down { .. }
+            | In::Proved { .. }
+            | In::Written { .. }
+            | In::Channel { .. }
+            | In::Resolved { .. } => {}
         }
         self.run(now, out);
     }

@@ -410,7 +410,7 @@ impl Function for Controller {
             }
             In::Drain => self.is_draining = true,
             // Of ports that a controller has none of.
-            In::Returned { .. } | In::Ready { .. } | In::Written { .. } => {}
+            In::Returned { .. } | In::Ready { .. } | In::Channel { .. } | In::Written { .. } => {}
         }
         self.wire.capture.flush(now, out);
         self.tell(out);

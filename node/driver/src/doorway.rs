@@ -18,6 +18,33 @@ const BACKLOG: libc::c_int = 32;
 /// # Errors
 /// The kernel's; `InvalidInput`: the path does not fit.
 pub fn listen(path: &Path, mode: u32) -> io::Result<UnixListener> {
+    let (address, length) = address_of(path)?;
+    let socket = stream_socket()?;
+    let fd = socket.as_raw_fd();
+    // SAFETY: plain system calls on a descriptor that is ours alone; the kernel reads the address,
+    // with its true length, during the call.
+    unsafe {
+        check(libc::fchmod(fd, mode))?;
+        check(libc::bind(fd, (&raw const address).cast(), length))?;
+        check(libc::listen(fd, BACKLOG))?;
+    }
+    Ok(socket.into())
+}
+
+/// Connects to the socket at `path`, without waiting for a listener that accepts nobody: then the
+/// error is `WouldBlock`. The stream does not block.
+///
+/// # Errors
+/// The kernel's; `InvalidInput`: the path does not fit.
+pub fn connect(path: &Path) -> io::Result<UnixStream> {
+    let (address, length) = address_of(path)?;
+    let socket = stream_socket()?;
+    // SAFETY: the kernel reads the address, with its true length, during the call.
+    check(unsafe { libc::connect(socket.as_raw_fd(), (&raw const address).cast(), length) })?;
+    Ok(socket.into())
+}
+
+fn address_of(path: &Path) -> io::Result<(libc::sockaddr_un, libc::socklen_t)> {
     // SAFETY: integers, for which all-zero is a value.
     let mut address: libc::sockaddr_un = unsafe { mem::zeroed() };
     let octets = path.as_os_str().as_bytes();
@@ -29,17 +56,13 @@ pub fn listen(path: &Path, mode: u32) -> io::Result<UnixListener> {
         *place = libc::c_char::from_ne_bytes([*octet]);
     }
     let length = libc::socklen_t::try_from(size_of_val(&address)).unwrap_or_default();
+    Ok((address, length))
+}
+
+fn stream_socket() -> io::Result<OwnedFd> {
     let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
-    // SAFETY: plain system calls on a descriptor that is ours alone; the kernel reads the address,
-    // with its true length, during the call.
-    unsafe {
-        let socket = OwnedFd::from_raw_fd(check(libc::socket(libc::AF_UNIX, kind, 0))?);
-        let fd = socket.as_raw_fd();
-        check(libc::fchmod(fd, mode))?;
-        check(libc::bind(fd, (&raw const address).cast(), length))?;
-        check(libc::listen(fd, BACKLOG))?;
-        Ok(socket.into())
-    }
+    // SAFETY: a plain system call; the descriptor that it gives is ours alone.
+    unsafe { Ok(OwnedFd::from_raw_fd(check(libc::socket(libc::AF_UNIX, kind, 0))?)) }
 }
 
 /// The user of the process at the other end, as it was when it connected (`SO_PEERCRED`).
@@ -89,6 +112,9 @@ mod tests {
             assert_eq!(user_of(&host).unwrap(), own_user());
             assert_eq!(user_of(&guest).unwrap(), own_user());
             assert_eq!(listen(&path, mode).unwrap_err().kind(), io::ErrorKind::AddrInUse);
+            let others: Vec<_> = (0..2 * BACKLOG).map_while(|_| connect(&path).ok()).collect();
+            assert!(others.len() >= 32, "{}", others.len());
+            assert_eq!(connect(&path).unwrap_err().kind(), io::ErrorKind::WouldBlock);
         }
         std::fs::remove_dir_all(&folder).unwrap();
         let long = folder.join("x".repeat(200));

@@ -19,6 +19,7 @@
 
 mod address;
 mod bypass;
+pub mod channel;
 mod clock;
 mod control;
 mod datagram;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   control process                 forwarder
-//!   Control ── Unix socket ──→ main thread: Plane (one writer) ── tables ──→ worker: ports, graph
+//!   stack   ── Unix socket ──→ main thread: Plane (one writer) ── tables ──→ worker: ports, graph
 //!                                   │                             ←─ heard ── worker
 //!                                   └ kernel: a TUN device for the router's own addresses
 //! ```
@@ -18,7 +18,9 @@ mod answer;
 mod control;
 mod door;
 mod guard;
+mod launch;
 mod life;
+mod line;
 mod open;
 mod serve;
 mod stream;
@@ -30,6 +32,7 @@ mod worker;
 pub use authentication::Keys;
 pub use graph::{STRIDE, STRIDE_JUMBO};
 
-pub use control::{Control, Launch, ask};
+pub use control::Control;
+pub use launch::{Launch, ToAsk, ToControl};
 pub use serve::{CONNECTIONS_MAX, Failed, Spec, WORKERS_MAX, serve};
 pub use stream::Lost;

@@ -65,6 +65,19 @@ impl Stream {
         self.flush()
     }
 
+    /// Sends messages that were written already; what waits already goes first.
+    ///
+    /// # Errors
+    /// When the connection is over.
+    pub fn push(&mut self, messages: Vec<u8>) -> Result<(), Lost> {
+        if self.waiting() == 0 && !messages.is_empty() {
+            (self.write, self.sent) = (messages, 0);
+        } else {
+            self.write.extend_from_slice(&messages);
+        }
+        self.flush()
+    }
+
     /// Sends of what waits as much as the other side takes.
     ///
     /// # Errors
@@ -121,18 +134,20 @@ impl Stream {
         Ok(Some(message))
     }
 
+    /// The octets of the next message that has come whole, with its length before it.
+    ///
+    /// # Errors
+    /// When it is too long to be one.
+    pub fn next_message(&mut self) -> Result<Option<&[u8]>, Lost> {
+        let Some(octets) = wire::whole(&self.read[self.used..])? else { return Ok(None) };
+        self.used += octets;
+        Ok(Some(&self.read[self.used - octets..self.used]))
+    }
+
     /// Whether a message waits whole.
     #[must_use]
     pub fn has_message(&self) -> bool {
         wire::is_whole(&self.read[self.used..])
-    }
-
-    /// A second descriptor of the socket, to be watched.
-    ///
-    /// # Errors
-    /// The kernel's.
-    pub fn descriptor(&self) -> io::Result<std::os::fd::OwnedFd> {
-        self.socket.as_fd().try_clone_to_owned()
     }
 }
 

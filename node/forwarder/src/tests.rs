@@ -176,8 +176,16 @@ fn with_a_key_who_proves_it_takes_over_and_nobody_else_does_anything() {
     let (_, wrong) = answered(socket, Some(&key("another key of some length")));
     assert_eq!(wrong, Err("it does not have the key".to_owned()));
     assert!(control.replies().is_ok(), "the first is still there");
-    let asked = crate::ask(socket, "workers", &[], std::time::Duration::from_secs(20));
-    assert_eq!(asked.unwrap().as_array().map(Vec::len), Some(2), "asking needs no proof");
+    let mut questions = Control::questions(socket).unwrap();
+    questions.ask(7, "workers", Vec::new()).unwrap();
+    let answer = awaited("the answer", || {
+        let said = questions.replies().unwrap();
+        said.into_iter().find_map(|reply| match reply {
+            Reply::Answer { id: 7, answer } => Some(answer.unwrap()),
+            _ => None,
+        })
+    });
+    assert_eq!(answer.as_array().map(Vec::len), Some(2), "asking needs no proof");
     let (mut second, answer) = answered(socket, Some(&next));
     assert_eq!(answer, Ok(()), "its file has a new key, and the old one still");
     control.stop().unwrap();

@@ -26,6 +26,8 @@ pub const MESSAGE_OCTETS_MAX: usize = 16 << 20;
 pub const LENGTH_OCTETS: usize = 4;
 /// Octets that a forwarder keeps for its control at most.
 pub const MEMO_OCTETS_MAX: usize = 8 << 20;
+/// Programs in one message at most: a table of a million routes goes in parts.
+pub const PROGRAMS_MAX: usize = 512;
 
 /// How a port is opened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -208,23 +210,46 @@ pub fn write<T: Serialize>(message: &T, into: &mut Vec<u8>) -> Result<(), Broken
 /// # Errors
 /// When what stands there is no message: the connection is of no use any more.
 pub fn read<T: for<'a> Deserialize<'a>>(octets: &[u8]) -> Result<Option<(T, usize)>, Broken> {
+    let Some(whole) = whole(octets)? else { return Ok(None) };
+    let message = rmp_serde::from_slice(&octets[LENGTH_OCTETS..whole]);
+    Ok(Some((message.map_err(|why| Broken::Unread(why.to_string()))?, whole)))
+}
+
+/// Octets of the first message in `octets`, its length included; `None` if it is not whole yet.
+///
+/// # Errors
+/// When it is too long to be one.
+pub fn whole(octets: &[u8]) -> Result<Option<usize>, Broken> {
     let Some((length, rest)) = octets.split_first_chunk::<LENGTH_OCTETS>() else { return Ok(None) };
     let length = u32::from_be_bytes(*length) as usize;
     if length > MESSAGE_OCTETS_MAX {
         return Err(Broken::Long(length));
     }
-    let Some(message) = rest.get(..length) else { return Ok(None) };
-    let message = rmp_serde::from_slice(message).map_err(|why| Broken::Unread(why.to_string()))?;
-    Ok(Some((message, LENGTH_OCTETS + length)))
+    Ok((rest.len() >= length).then_some(LENGTH_OCTETS + length))
+}
+
+/// Appends programs, in as many messages as they need.
+///
+/// # Errors
+/// When a single one is longer than [`MESSAGE_OCTETS_MAX`].
+pub fn write_programs(programs: &[Program], into: &mut Vec<u8>) -> Result<(), Broken> {
+    for part in programs.chunks(PROGRAMS_MAX) {
+        match write(&Request::Apply(part.to_vec()), into) {
+            Err(Broken::Long(_)) if part.len() > 1 => {
+                let (one, other) = part.split_at(part.len() / 2);
+                write_programs(one, into)?;
+                write_programs(other, into)?;
+            }
+            written => written?,
+        }
+    }
+    Ok(())
 }
 
 /// Whether a message stands whole in `octets`, or what can never be one.
 #[must_use]
 pub fn is_whole(octets: &[u8]) -> bool {
-    octets.split_first_chunk::<LENGTH_OCTETS>().is_some_and(|(length, rest)| {
-        let length = u32::from_be_bytes(*length) as usize;
-        length > MESSAGE_OCTETS_MAX || rest.len() >= length
-    })
+    !matches!(whole(octets), Ok(None))
 }
 
 /// Why octets are no message.
@@ -283,6 +308,22 @@ mod tests {
         assert_eq!(read::<Reply>(&octets[..first - 1]).unwrap(), None, "not whole");
         assert_eq!(read(&octets).unwrap(), Some((welcome, first)));
         assert_eq!(read(&octets[first..]).unwrap(), Some((answer, octets.len() - first)));
+    }
+
+    #[test]
+    fn a_table_of_millions_of_routes_goes_in_as_many_messages_as_it_needs() {
+        let route = (std::net::Ipv4Addr::new(203, 0, 113, 255), 32, u32::MAX);
+        let routes = vec![route; 8_192];
+        let programs = vec![Program::Routes4 { vrf: u32::MAX, routes }; PROGRAMS_MAX + 1];
+        let mut octets = Vec::new();
+        write_programs(&programs, &mut octets).unwrap();
+        let (mut at, mut read_again) = (0, 0);
+        while let Some((request, used)) = read(&octets[at..]).unwrap() {
+            let Request::Apply(part) = request else { panic!("programs alone") };
+            read_again += part.len();
+            at += used;
+        }
+        assert_eq!((at, read_again), (octets.len(), programs.len()));
     }
 
     #[test]

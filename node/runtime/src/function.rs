@@ -8,6 +8,7 @@ use crate::port::{Flow, PortId};
 use crate::shield::Change;
 use bytes::Bytes;
 use driver::Why;
+use driver::channel::Connect;
 use machine::narrow::place;
 use machine::{Duration, Time};
 use std::collections::BTreeMap;
@@ -73,6 +74,13 @@ pub enum In<'a> {
         /// The number that the function gave it.
         port: PortId,
     },
+    /// Something happened on a channel to another process ([`Effects::connect`]).
+    Channel {
+        /// The number that the function gave it.
+        port: PortId,
+        /// What.
+        event: ChannelEvent<'a>,
+    },
     /// The answer to [`Effects::resolve`].
     Resolved {
         /// The number the function gave its query.
@@ -82,6 +90,30 @@ pub enum In<'a> {
     },
     /// The site drains: finish what runs, take nothing new.
     Drain,
+}
+
+/// What happened on a channel to another process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChannelEvent<'a> {
+    /// It stands.
+    Up,
+    /// A whole message.
+    Message(&'a [u8]),
+    /// It does not stand, and has not: the other process is being started, or why not.
+    Absent(Option<&'a str>),
+    /// It stood, and is over: why. What was not written is lost.
+    Down(&'a str),
+}
+
+/// What is wanted of a channel to another process.
+#[derive(Debug)]
+pub enum ChannelOrder {
+    /// Connects.
+    Connect(Arc<dyn Connect>),
+    /// Writes whole messages.
+    Write(Vec<u8>),
+    /// Ends it. Nothing of it is told any more.
+    HangUp,
 }
 
 /// A question to the DNS.
@@ -173,6 +205,10 @@ pub struct Effects {
     pub aliases: Vec<(Flow, SocketAddr)>,
     /// Descriptors to watch.
     pub watches: Vec<(PortId, Arc<OwnedFd>)>,
+    /// What is wanted of channels to other processes, in order.
+    pub channels: Vec<(PortId, ChannelOrder)>,
+    /// Answers to questions that were deferred.
+    pub answers: Vec<(Ticket, Answered)>,
     /// What the kernel's part of the shield shall know.
     pub changes: Vec<Change>,
     told: Vec<u8>,
@@ -277,6 +313,35 @@ impl Effects {
         self.watches.push((port, descriptor));
     }
 
+    /// Opens a channel to another process under a number of the function's own; it goes on as
+    /// [`In::Channel`]. One that stood under this number ends.
+    pub fn connect(&mut self, port: PortId, to: Arc<dyn Connect>) {
+        self.channels.push((port, ChannelOrder::Connect(to)));
+    }
+
+    /// Writes to a channel what `write` appends: whole messages. They are lost when it is over.
+    pub fn write(&mut self, port: PortId, write: impl FnOnce(&mut Vec<u8>)) {
+        if let Some((last, ChannelOrder::Write(octets))) = self.channels.last_mut()
+            && *last == port
+        {
+            return write(octets);
+        }
+        let mut octets = Vec::new();
+        write(&mut octets);
+        self.channels.push((port, ChannelOrder::Write(octets)));
+    }
+
+    /// Ends a channel; what waits for the other side is lost.
+    pub fn hang_up(&mut self, port: PortId) {
+        self.channels.push((port, ChannelOrder::HangUp));
+    }
+
+    /// Answers a question that was deferred ([`Function::question`]). Whoever asked may have
+    /// given up: then nothing happens.
+    pub fn answer(&mut self, ticket: Ticket, answer: Answered) {
+        self.answers.push((ticket, answer));
+    }
+
     /// Closes a connection after the sends before it. No [`In::Down`] follows.
     pub fn close(&mut self, flow: Flow) {
         self.closes.push(flow);
@@ -311,6 +376,8 @@ impl Effects {
             && self.names.is_empty()
             && self.aliases.is_empty()
             && self.watches.is_empty()
+            && self.channels.is_empty()
+            && self.answers.is_empty()
     }
 
     /// Forgets everything, keeps the allocations.
@@ -324,6 +391,8 @@ impl Effects {
         self.names.clear();
         self.aliases.clear();
         self.watches.clear();
+        self.channels.clear();
+        self.answers.clear();
         self.changes.clear();
         self.clear_deltas();
     }
@@ -389,6 +458,13 @@ pub struct Ask {
     pub params: BTreeMap<String, String>,
 }
 
+/// What a question is answered with.
+pub type Answered = Result<serde_json::Value, AskError>;
+
+/// A question whose answer comes later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ticket(pub u64);
+
 /// A network function as one shard runs it.
 pub trait Function: Send + 'static {
     /// Its validated configuration.
@@ -440,6 +516,23 @@ pub trait Function: Send + 'static {
         ask: &Ask,
         out: &mut Effects,
     ) -> Result<serde_json::Value, AskError>;
+
+    /// Answers a question, or defers the answer: after `None` it comes by [`Effects::answer`]
+    /// under this ticket. Only a function that has to ask somebody else needs this; it must not
+    /// wait. [`DEFERRED_MAX`] questions at once are kept for [`DEFERRED_TIME`] each; those beyond
+    /// have no answer ([`AskError::Unreachable`]).
+    ///
+    /// [`DEFERRED_MAX`]: crate::DEFERRED_MAX
+    /// [`DEFERRED_TIME`]: crate::DEFERRED_TIME
+    fn question(
+        &mut self,
+        now: Time,
+        ask: &Ask,
+        _ticket: Ticket,
+        out: &mut Effects,
+    ) -> Option<Answered> {
+        Some(self.ask(now, ask, out))
+    }
 
     /// Follows the other node of a pair, or becomes the one that serves. Functions without
     /// durable state need nothing of it.

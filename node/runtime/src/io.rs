@@ -1,7 +1,9 @@
 //! The outside of a shard: its ports, and the flush that carries a turn's effects out.
 
 use crate::assistants::Asked;
+use crate::channel::Channels;
 use crate::datagram::{DatagramPort, Sender};
+use crate::deferred::Deferred;
 use crate::dns::nothing;
 use crate::facts::RuntimeFact;
 use crate::function::{Answer, Effects, Query};
@@ -52,6 +54,31 @@ pub(crate) enum News {
     Returned(Flow, Why, Vec<u8>),
     /// A name was looked up.
     Resolved(u64, Answer),
+    /// A channel stands.
+    ChannelUp(PortId),
+    /// A channel cannot be had.
+    ChannelAbsent(PortId, Option<String>),
+    /// A channel is over.
+    ChannelDown(PortId, String),
+}
+
+impl News {
+    /// Whether this is about the channel of that number.
+    pub(crate) fn is_of_channel(&self, port: PortId) -> bool {
+        match self {
+            Self::ChannelUp(of) | Self::ChannelAbsent(of, _) | Self::ChannelDown(of, _) => {
+                *of == port
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether a function that is made anew knows nothing of this.
+    fn is_of_life(&self) -> bool {
+        let of_channel =
+            matches!(self, Self::ChannelUp(_) | Self::ChannelAbsent(..) | Self::ChannelDown(..));
+        of_channel || matches!(self, Self::Resolved(..))
+    }
 }
 
 /// What an epoll token stands for.
@@ -64,6 +91,8 @@ pub(crate) enum Token {
     Connection(ConnId),
     /// A descriptor of the function's own.
     Watched(PortId),
+    /// A channel to another process.
+    Channel(PortId),
 }
 
 impl Token {
@@ -74,6 +103,7 @@ impl Token {
             Self::Connection(id) => 2 << 32 | u64::from(id.0),
             Self::Watched(id) => 3 << 32 | u64::from(id.0),
             Self::Bypass(id) => 4 << 32 | u64::from(id.0),
+            Self::Channel(id) => 5 << 32 | u64::from(id.0),
         }
     }
 
@@ -85,6 +115,7 @@ impl Token {
             2 => Self::Connection(ConnId(number)),
             3 => Self::Watched(port),
             4 => Self::Bypass(port),
+            5 => Self::Channel(port),
             _ => Self::Waker,
         }
     }
@@ -96,6 +127,8 @@ pub(crate) struct Io {
     pub(crate) ports: Vec<Option<Port>>,
     pub(crate) news: VecDeque<News>,
     pub(crate) streams: Streams,
+    pub(crate) channels: Channels,
+    pub(crate) deferred: Deferred,
     pub(crate) sheet: Rc<Sheet<RuntimeFact>>,
     /// The other node of the pair.
     pub(crate) mirror: Option<MirrorRef>,
@@ -112,12 +145,15 @@ impl Io {
         sheet: Rc<Sheet<RuntimeFact>>,
         seed: u64,
         streams: Streams,
+        deferred: Deferred,
     ) -> io::Result<Self> {
         Ok(Self {
             poll: Poll::new()?,
             ports: Vec::new(),
             news: VecDeque::new(),
             streams,
+            channels: Channels::default(),
+            deferred,
             sheet,
             mirror: None,
             gate: None,
@@ -144,16 +180,22 @@ impl Io {
             }
         }
         effects.changes.clear();
+        for (ticket, answer) in effects.answers.drain(..) {
+            self.deferred.answer(ticket, answer);
+        }
         if let Some(MirrorRef(mirror)) = &self.mirror {
             // Write before speaking; and whoever is not the active node does not speak.
             if effects.has_deltas() {
                 mirror.publish(rings.own, effects);
                 effects.clear_deltas();
             }
+            // A node that keeps still may speak with other processes of its machine.
+            self.channels.carry_out(&self.poll, &mut self.news, effects);
             if !effects.is_empty() && !mirror.may_speak() {
                 return effects.clear();
             }
         }
+        self.channels.carry_out(&self.poll, &mut self.news, effects);
         if effects.is_empty() {
             return;
         }
@@ -194,10 +236,13 @@ impl Io {
         rings.post(&self.sheet);
     }
 
-    /// Answers to questions of a life that is over are nobody's.
+    /// Answers to questions of a life that is over are nobody's, and nobody answers others'; its
+    /// channels end.
     pub(crate) fn begin_anew(&mut self) {
         self.life += 1;
-        self.news.retain(|news| !matches!(news, News::Resolved(..)));
+        self.news.retain(|news| !news.is_of_life());
+        self.channels = Channels::default();
+        self.deferred.begin_anew();
     }
 
     fn resolve(&mut self, shard: u16, number: u64, query: Query) {

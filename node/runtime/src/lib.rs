@@ -9,10 +9,12 @@
 
 mod assistants;
 mod bind;
+mod channel;
 mod connection;
 mod control;
 mod crowd;
 mod datagram;
+mod deferred;
 mod dns;
 mod ending;
 mod engine;
@@ -38,12 +40,17 @@ mod stream;
 mod table;
 
 pub use control::{Crashes, ShardState};
+pub use deferred::{DEFERRED_MAX, DEFERRED_TIME};
 pub use driver::Why;
+pub use driver::channel::{Absent, Channel, Connect};
 pub use driver::guard::{knows_authentication_option, knows_md5};
 pub use driver::tls::{ClientAuth, TlsSpec};
 pub use error::RuntimeError;
 pub use facts::RuntimeFact;
-pub use function::{Answer, Ask, AskError, Effects, Frame, Function, In, Mirrored, Query};
+pub use function::{
+    Answer, Answered, Ask, AskError, ChannelEvent, ChannelOrder, Effects, Frame, Function, In,
+    Mirrored, Query, Ticket,
+};
 pub use guard::{GUARDS_MAX, Guard, Secret};
 pub use mirror::{Mirror, MirrorRef, ORDERS_MAX, Order, Orders};
 pub use port::{Address, ConnId, Flow, PortId, Transport};

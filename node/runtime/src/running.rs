@@ -3,6 +3,7 @@
 use crate::assistants::{Assistants, Delivery, Hatch};
 use crate::bind::{self, Held, Place};
 use crate::control::{Control, Crashes, Reply, ShardPort, ShardState, Status, lock};
+use crate::deferred::{DEFERRED_TIME, Deferred};
 use crate::engine::Engine;
 use crate::error::RuntimeError;
 use crate::facts::RuntimeFact;
@@ -30,7 +31,7 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 
 /// Time for all shards to answer a question.
-const ASK_TIMEOUT: Duration = Duration::from_secs(2);
+const ASK_TIMEOUT: Duration = DEFERRED_TIME;
 /// Time for all shards to take a configuration; it stays queued for one that is late.
 const CONFIGURE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How often a drain looks whether the shards are idle.
@@ -253,7 +254,7 @@ fn raise<F: Function>(
     let own = driver::random()?;
     let hash_seed = own.iter().fold(0u64, |sum, &byte| sum << 7 ^ sum >> 57 ^ u64::from(byte));
     let streams = Streams::new(shard, spec.streams, birth.assistants, now);
-    let mut io = Io::new(Rc::clone(&sheet), hash_seed, streams)?;
+    let mut io = Io::new(Rc::clone(&sheet), hash_seed, streams, Deferred::new(shard))?;
     io.mirror = spec.mirror.clone();
     io.gate = spec.gate.clone();
     let rings = Rings::new(shard, doors);

@@ -20,9 +20,10 @@ use crate::assistants::Delivery;
 use crate::bind::Socket;
 use crate::control::{Control, ShardPort, ShardState, Status};
 use crate::datagram::DatagramPort;
+use crate::deferred::{self, ReplyTo};
 use crate::engine::Engine;
 use crate::facts::RuntimeFact;
-use crate::function::{Ask, Function, In, Mirrored};
+use crate::function::{Ask, ChannelEvent, Function, In, Mirrored};
 use crate::io::{Io, News, Port, PortKind, Token};
 use crate::mirror::{MirrorRef, Order};
 use crate::port::{ConnId, Flow, PortId, Transport};
@@ -120,7 +121,8 @@ impl<F: Function> Shard<F> {
 
     fn deadline(&self) -> Option<Time> {
         let streams = self.io.streams.deadline();
-        [self.engine.function.deadline(), streams].into_iter().flatten().min()
+        let deferred = self.io.deferred.deadline();
+        [self.engine.function.deadline(), streams, deferred].into_iter().flatten().min()
     }
 
     /// One turn of the loop; whether there was anything to do.
@@ -154,6 +156,7 @@ impl<F: Function> Shard<F> {
         if self.io.streams.deadline().is_some_and(|at| at <= now) {
             self.io.expire(now);
         }
+        self.io.deferred.expire(now);
         self.flush(now);
         self.engine.rings.post(&self.engine.sheet);
         if self.draining {
@@ -177,6 +180,13 @@ impl<F: Function> Shard<F> {
             Token::Connection(id) => self.connection_ready(now, id, event),
             Token::Watched(port) => {
                 self.engine.step(now, In::Ready { port });
+                true
+            }
+            Token::Channel(port) => {
+                let Self { engine, io, .. } = self;
+                io.channels.ready(&io.poll, port, &mut |event| {
+                    engine.step(now, In::Channel { port, event });
+                });
                 true
             }
         }
@@ -358,6 +368,13 @@ impl<F: Function> Shard<F> {
                 News::Down(flow, why) => In::Down { flow, why },
                 News::Resolved(query, answer) => In::Resolved { query, answer },
                 News::Returned(flow, why, ref quoted) => In::Returned { flow, why, quoted },
+                News::ChannelUp(port) => In::Channel { port, event: ChannelEvent::Up },
+                News::ChannelAbsent(port, ref why) => {
+                    In::Channel { port, event: ChannelEvent::Absent(why.as_deref()) }
+                }
+                News::ChannelDown(port, ref why) => {
+                    In::Channel { port, event: ChannelEvent::Down(why) }
+                }
                 News::Lost(flow, why) => {
                     let paced = self.io.is_paced(flow.port);
                     self.engine.rings.broadcast_down(flow, why, paced);
@@ -412,11 +429,7 @@ impl<F: Function> Shard<F> {
             let Ok(command) = self.control.try_recv() else { break };
             worked = true;
             match command {
-                Control::Ask(ask, reply) => {
-                    let answer = self.ask(now, &ask);
-                    // Whoever asked may have given up waiting.
-                    let _ = reply.send((self.engine.rings.own, answer));
-                }
+                Control::Ask(ask, reply) => self.ask(now, &ask, reply),
                 Control::Configure(config, ports, done) => {
                     self.configure(now, config, ports);
                     let _ = done.send(());
@@ -454,9 +467,13 @@ impl<F: Function> Shard<F> {
         worked
     }
 
-    fn ask(&mut self, now: Time, ask: &Ask) -> crate::control::Reply {
+    fn ask(&mut self, now: Time, ask: &Ask, reply: ReplyTo) {
         let Engine { function, effects, .. } = &mut self.engine;
-        function.ask(now, ask, effects)
+        let ticket = self.io.deferred.ticket();
+        match function.question(now, ask, ticket, effects) {
+            Some(answer) => deferred::give(self.engine.rings.own, &reply, answer),
+            None => self.io.deferred.wait(now, ticket, reply),
+        }
     }
 
     fn configure(&mut self, now: Time, config: Arc<F::Config>, ports: Vec<ShardPort>) {

@@ -2,7 +2,7 @@
 
 use super::Compiler;
 use crate::config::{self, network, preferred_s, prefix, valid_s};
-use crate::desired::Rank;
+use dataplane::Rank;
 use nodes::Program;
 use nodes::program::{self, Preference, Removed};
 use std::net::{IpAddr, Ipv6Addr};

@@ -2,7 +2,7 @@
 
 use super::Compiler;
 use crate::config::{self, Colour, Pe, prefix};
-use crate::desired::Rank;
+use dataplane::Rank;
 use nodes::Program;
 use nodes::program::{self, AS_IT_IS, Removed};
 use std::net::IpAddr;

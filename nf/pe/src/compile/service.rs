@@ -6,16 +6,13 @@ use crate::config::{
     self, PolicerKind, Pseudowire, ethertype, ip_protocol, mac, mac_prefix, port_range, prefix,
     tcp_flags,
 };
-use crate::desired::Rank;
-use crate::numbers::Kind;
+use dataplane::{GLOBAL, Kind, Rank};
 use nodes::Program;
 use nodes::program::{
     self, BridgeMember, Class, Family, Hop, LabelAction, Match, Meter, ProtectionRow, Removed,
     Tunnel, Verdict,
 };
 
-/// The name of the global routing table where one must be named.
-pub(crate) const GLOBAL: &str = "global";
 /// Octets a second of one kbit/s.
 const KBPS: u64 = 125;
 

@@ -2,8 +2,7 @@
 
 use super::{EDGE, compiled, things};
 use crate::config::Pe;
-use crate::desired::Desired;
-use crate::numbers::Numbers;
+use dataplane::{Desired, Numbers};
 use nodes::Program;
 use nodes::program::{
     AS_IT_IS, BridgeMember, Collector, Drops, Family, Hop, LabelAction, Mode, NO_PORT, Push,

@@ -182,6 +182,7 @@ impl Function for Echo {
                 socket.recv(&mut [0; 16]).expect("there is something");
                 Seen::Ready(port)
             }
+            In::Channel { .. } => return,
             In::Resolved { query, answer } => Seen::Resolved(query, answer),
             In::Drain => {
                 self.draining = true;

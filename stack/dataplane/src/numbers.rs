@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What is numbered apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// Ports, from 0.
     Port,
     /// Interfaces, from 1.
@@ -37,7 +37,7 @@ struct Sequence {
 
 /// All numbers.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Numbers {
+pub struct Numbers {
     kinds: BTreeMap<Kind, Sequence>,
     /// Names that were asked for since [`Numbers::begin`].
     #[serde(skip)]
@@ -46,17 +46,17 @@ pub(crate) struct Numbers {
 
 impl Numbers {
     /// Forgets which names are in use.
-    pub(crate) fn begin(&mut self) {
+    pub fn begin(&mut self) {
         self.used.clear();
     }
 
-    /// The number of a name; a new one if it had none.
-    /// Of a port, of which there are fewer than 65,535.
-    pub(crate) fn of_port(&mut self, name: &str) -> u16 {
+    /// The number of a port, of which there are fewer than 65,535; a new one if it had none.
+    pub fn of_port(&mut self, name: &str) -> u16 {
         machine::narrow::told(self.of(Kind::Port, name).into(), u16::MAX)
     }
 
-    pub(crate) fn of(&mut self, kind: Kind, name: &str) -> u32 {
+    /// The number of a name; a new one if it had none.
+    pub fn of(&mut self, kind: Kind, name: &str) -> u32 {
         self.used.insert((kind, name.to_owned()));
         let sequence = self.kinds.entry(kind).or_default();
         if let Some(number) = sequence.by_name.get(name) {
@@ -72,18 +72,18 @@ impl Numbers {
     }
 
     /// The number of a name that has one.
-    pub(crate) fn known(&self, kind: Kind, name: &str) -> Option<u32> {
+    pub fn known(&self, kind: Kind, name: &str) -> Option<u32> {
         self.kinds.get(&kind)?.by_name.get(name).copied()
     }
 
     /// The name behind a number.
-    pub(crate) fn name(&self, kind: Kind, number: u32) -> Option<&str> {
+    pub fn name(&self, kind: Kind, number: u32) -> Option<&str> {
         let by_name = &self.kinds.get(&kind)?.by_name;
         by_name.iter().find(|(_, known)| **known == number).map(|(name, _)| name.as_str())
     }
 
     /// Gives back the numbers of names that were not asked for since [`Numbers::begin`].
-    pub(crate) fn end(&mut self) {
+    pub fn end(&mut self) {
         for (kind, sequence) in &mut self.kinds {
             let used = &self.used;
             let gone =

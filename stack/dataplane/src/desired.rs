@@ -12,47 +12,57 @@ const ROUTES_MAX: usize = 8_192;
 
 /// What the plane shall be told.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Desired {
+pub struct Desired {
     /// Ports as they are opened.
-    pub(crate) ports: BTreeMap<u16, PortSpec>,
+    pub ports: BTreeMap<u16, PortSpec>,
     /// Everything but routes, by order of need and name.
-    pub(crate) things: BTreeMap<(Rank, Removed), Program>,
+    pub things: BTreeMap<(Rank, Removed), Program>,
     /// Routing table, prefix and length → hop.
-    pub(crate) routes4: BTreeMap<(u32, Ipv4Addr, u8), u32>,
+    pub routes4: BTreeMap<(u32, Ipv4Addr, u8), u32>,
     /// As `routes4`.
-    pub(crate) routes6: BTreeMap<(u32, Ipv6Addr, u8), u32>,
+    pub routes6: BTreeMap<(u32, Ipv6Addr, u8), u32>,
 }
 
 /// What a thing needs comes before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Rank {
+pub enum Rank {
+    /// Routing tables, bridge domains, policers: they need nothing.
     Table,
+    /// Interfaces.
     Interface,
+    /// What stands on an interface.
     Address,
+    /// Hops to a neighbour.
     Hop,
+    /// Hops over those, behind labels.
     Pushed,
+    /// Groups of hops.
     Composed,
+    /// Hops with a backup.
     Paired,
+    /// Pseudowires of bridge domains.
     Member,
+    /// Filters, labels, queues and the like.
     Tool,
+    /// What uses those.
     Use,
 }
 
 impl Desired {
     /// Adds a thing under its name.
-    pub(crate) fn put(&mut self, rank: Rank, name: Removed, program: Program) {
+    pub fn put(&mut self, rank: Rank, name: Removed, program: Program) {
         self.things.insert((rank, name), program);
     }
 
     /// Everything, in the order in which it can be said.
-    pub(crate) fn whole(&self) -> Vec<Program> {
+    pub fn whole(&self) -> Vec<Program> {
         Self::default().changes(self)
     }
 
     /// What must be said for `next` to hold where this held. What is new is said before what is
     /// gone is taken away, so that packets always have a way; only a name that stands in the way
     /// of another (a VLAN that moves) goes first.
-    pub(crate) fn changes(&self, next: &Self) -> Vec<Program> {
+    pub fn changes(&self, next: &Self) -> Vec<Program> {
         // A cross-connected interface is said twice and taken away once.
         let twice = |(rank, name): &(Rank, Removed)| {
             *rank == Rank::Use && matches!(name, Removed::Interface(_))

@@ -1,0 +1,140 @@
+//! How a forwarder is started where none stands, and how its control finds it.
+
+use crate::line::Line;
+use crate::stream::Lost;
+use authentication::Keys;
+use driver::channel::{Absent, Channel, Connect};
+use driver::doorway;
+use std::fs::OpenOptions;
+use std::io::ErrorKind;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// Looks for the socket of a forwarder that was just started …
+const LOOKS_MAX: u32 = 250;
+/// … and the pause between two.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// How a forwarder is started where none stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Launch {
+    /// Where its socket is.
+    pub socket: PathBuf,
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// Where its log goes.
+    pub log: PathBuf,
+    /// What its control proves; `None`: it is not asked to.
+    pub keys: Option<Keys>,
+}
+
+impl Launch {
+    /// Sees to it that a forwarder stands.
+    ///
+    /// # Errors
+    /// In words, when it does not come to stand within five seconds.
+    pub fn ensure(&self) -> Result<(), String> {
+        if self.stands() {
+            return Ok(());
+        }
+        let mut child = self.spawn()?;
+        for _ in 0..LOOKS_MAX {
+            if self.stands() {
+                // Takes note of its end, whenever that is: nothing of it is left then.
+                thread::spawn(move || child.wait());
+                return Ok(());
+            }
+            if let Ok(Some(status)) = child.try_wait() {
+                return Err(format!("it ended at once, {status}: see {}", self.log.display()));
+            }
+            thread::sleep(LOOK);
+        }
+        Err(format!("no forwarder answers at {}", self.socket.display()))
+    }
+
+    fn stands(&self) -> bool {
+        doorway::connect(&self.socket).is_ok()
+    }
+
+    /// The process belongs to no session: it outlives its control.
+    fn spawn(&self) -> Result<Child, String> {
+        let (program, arguments) = self.command.split_first().ok_or("no command")?;
+        let log = OpenOptions::new().append(true).create(true).mode(0o600).open(&self.log);
+        let log = log.map_err(|error| format!("{}: {error}", self.log.display()))?;
+        let errors = log.try_clone().map_err(|error| error.to_string())?;
+        let mut command = Command::new(program);
+        command.args(arguments).stdin(Stdio::null()).stdout(log).stderr(errors).process_group(0);
+        command.spawn().map_err(|error| format!("{program}: {error}"))
+    }
+}
+
+/// The way of a control to its forwarder: where none stands, one is started, on a thread of its
+/// own, and is there for a later attempt. A second one ends by itself when it finds the first.
+#[derive(Debug)]
+pub struct ToControl {
+    launch: Launch,
+    /// Why the last one could not be started.
+    failed: Arc<Mutex<Option<String>>>,
+}
+
+impl ToControl {
+    /// The way to this one.
+    #[must_use]
+    pub fn new(launch: Launch) -> Self {
+        Self { launch, failed: Arc::default() }
+    }
+
+    fn start(&self) -> Absent {
+        let (launch, failed) = (self.launch.clone(), Arc::clone(&self.failed));
+        let thread = thread::Builder::new().name("launch".to_owned());
+        let started = thread.spawn(move || match launch.spawn() {
+            // Waits for its end, whenever that is: nothing of it is left then.
+            Ok(mut child) => drop(child.wait()),
+            Err(why) => *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(why),
+        });
+        match started {
+            Ok(_) => Absent::Starting,
+            Err(error) => Absent::Failed(error.to_string()),
+        }
+    }
+}
+
+impl Connect for ToControl {
+    fn connect(&self) -> Result<Box<dyn Channel>, Absent> {
+        if let Some(why) = self.failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            return Err(Absent::Failed(why));
+        }
+        match Line::control(&self.launch.socket, self.launch.keys.clone()) {
+            Ok(line) => Ok(Box::new(line)),
+            // One stands there: a second would have to wait for it as well.
+            Err(Lost::Kernel(error)) if error.kind() == ErrorKind::WouldBlock => {
+                Err(Absent::Failed("it stands and lets nobody in".to_owned()))
+            }
+            Err(_) => Err(self.start()),
+        }
+    }
+}
+
+/// The way of who only asks, whoever controls the forwarder.
+#[derive(Debug)]
+pub struct ToAsk {
+    /// Where the forwarder's socket is.
+    pub socket: PathBuf,
+}
+
+impl Connect for ToAsk {
+    fn connect(&self) -> Result<Box<dyn Channel>, Absent> {
+        match Line::questions(&self.socket) {
+            Ok(line) => Ok(Box::new(line)),
+            Err(lost) => {
+                let at = self.socket.display();
+                Err(Absent::Failed(format!("the forwarder at {at}: {lost}")))
+            }
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! The channels of a shard to other processes of this machine.
+
+use crate::function::{ChannelEvent, ChannelOrder, Effects};
+use crate::io::{News, Token, tell};
+use crate::port::PortId;
+use driver::channel::{Absent, Channel, Connect};
+use driver::{Interest, Poll};
+use std::collections::{BTreeMap, VecDeque};
+
+/// A channel, and whether it is watched for room to write.
+struct Open {
+    channel: Box<dyn Channel>,
+    is_writing: bool,
+}
+
+/// The channels, by the numbers that the function gave them.
+#[derive(Default)]
+pub(crate) struct Channels {
+    open: BTreeMap<PortId, Open>,
+}
+
+impl Channels {
+    /// Carries out what the function wants; what becomes of it is told at the next turn.
+    pub(crate) fn carry_out(
+        &mut self,
+        poll: &Poll,
+        news: &mut VecDeque<News>,
+        effects: &mut Effects,
+    ) {
+        for (port, order) in effects.channels.drain(..) {
+            self.order(poll, news, port, order);
+        }
+    }
+
+    fn order(&mut self, poll: &Poll, news: &mut VecDeque<News>, port: PortId, order: ChannelOrder) {
+        match order {
+            ChannelOrder::Connect(to) => {
+                self.hang_up(poll, port);
+                let told = match self.connect(poll, port, &*to) {
+                    Ok(()) => News::ChannelUp(port),
+                    Err(Absent::Starting) => News::ChannelAbsent(port, None),
+                    Err(Absent::Failed(why)) => News::ChannelAbsent(port, Some(why)),
+                };
+                tell(news, told);
+            }
+            ChannelOrder::Write(octets) => {
+                let Some(open) = self.open.get_mut(&port) else { return };
+                let written = open.channel.write(octets);
+                if let Err(why) = written.and_then(|()| self.watch(poll, port)) {
+                    self.hang_up(poll, port);
+                    tell(news, News::ChannelDown(port, why));
+                }
+            }
+            ChannelOrder::HangUp => {
+                self.hang_up(poll, port);
+                // What was not told yet is of the one that ended.
+                news.retain(|news| !news.is_of_channel(port));
+            }
+        }
+    }
+
+    fn connect(&mut self, poll: &Poll, port: PortId, to: &dyn Connect) -> Result<(), Absent> {
+        let channel = to.connect()?;
+        let is_writing = channel.waits();
+        let token = Token::Channel(port).bits();
+        poll.add(&channel.descriptor(), token, interest(is_writing))
+            .map_err(|error| Absent::Failed(error.to_string()))?;
+        self.open.insert(port, Open { channel, is_writing });
+        Ok(())
+    }
+
+    /// Takes what has come on a channel, and writes what waits; when it is over, why.
+    pub(crate) fn ready(
+        &mut self,
+        poll: &Poll,
+        port: PortId,
+        take: &mut dyn FnMut(ChannelEvent<'_>),
+    ) {
+        let Some(open) = self.open.get_mut(&port) else { return };
+        let read = open.channel.read(&mut |message| take(ChannelEvent::Message(message)));
+        let over = read.and_then(|()| open.channel.write(Vec::new()));
+        if let Err(why) = over.and_then(|()| self.watch(poll, port)) {
+            self.hang_up(poll, port);
+            take(ChannelEvent::Down(&why));
+        }
+    }
+
+    /// Watches a channel for room to write as long as something waits.
+    fn watch(&mut self, poll: &Poll, port: PortId) -> Result<(), String> {
+        let Some(open) = self.open.get_mut(&port) else { return Ok(()) };
+        let waits = open.channel.waits();
+        if std::mem::replace(&mut open.is_writing, waits) != waits {
+            let token = Token::Channel(port).bits();
+            let watched = poll.modify(&open.channel.descriptor(), token, interest(waits));
+            watched.map_err(|error| error.to_string())?;
+        }
+        Ok(())
+    }
+
+    fn hang_up(&mut self, poll: &Poll, port: PortId) {
+        if let Some(open) = self.open.remove(&port) {
+            // Closing ends the watch; that it was not watched does no harm.
+            let _ = poll.remove(&open.channel.descriptor());
+        }
+    }
+}
+
+fn interest(is_writing: bool) -> Interest {
+    if is_writing { Interest::ReadWrite } else { Interest::Read }
+}

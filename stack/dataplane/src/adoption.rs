@@ -1,0 +1,173 @@
+//! Finding the forwarder, telling it everything, and telling it what changes.
+
+use crate::desired::Desired;
+use crate::numbers::Numbers;
+use crate::{Dataplane, REFUSALS_MAX, RETRY, State, Told, WELCOME};
+use forwarder::wire::{self, Broken, MEMO_OCTETS_MAX, Reply, Request, WorkerState};
+use machine::Time;
+use nodes::Program;
+use runtime::{ChannelEvent, Effects};
+
+impl Dataplane {
+    /// Takes what happened on the channel of the control.
+    pub(crate) fn heard(
+        &mut self,
+        now: Time,
+        event: ChannelEvent<'_>,
+        out: &mut Effects,
+    ) -> Option<Told> {
+        match event {
+            ChannelEvent::Up => self.state = State::Greeted(now + WELCOME),
+            ChannelEvent::Absent(why) => {
+                self.state = State::Away(now + RETRY);
+                if let Some(why) = why {
+                    self.refuse("the forwarder", why);
+                }
+            }
+            ChannelEvent::Down(why) => self.lose(now, why),
+            // What was on its way when this control gave up.
+            ChannelEvent::Message(_) if !self.has_channel() => {}
+            ChannelEvent::Message(message) => match wire::read(message) {
+                Ok(Some((reply, _))) => return self.take(now, reply),
+                Ok(None) => {}
+                Err(broken) => {
+                    out.hang_up(self.channels.control);
+                    self.lose(now, &broken.to_string());
+                }
+            },
+        }
+        None
+    }
+
+    pub(crate) fn has_channel(&self) -> bool {
+        !matches!(self.state, State::Away(_) | State::Connecting)
+    }
+
+    pub(crate) fn lose(&mut self, now: Time, why: &str) {
+        self.tally.lost += 1;
+        if !self.is_draining {
+            self.refuse("the connection to the forwarder", why);
+        }
+        self.state = State::Away(now + RETRY);
+        self.links.clear();
+    }
+
+    fn take(&mut self, now: Time, reply: Reply) -> Option<Told> {
+        match reply {
+            Reply::Welcome { ports, memo } => {
+                if let Ok(numbers) = serde_json::from_slice::<Numbers>(&memo) {
+                    self.numbers = numbers;
+                }
+                self.state = State::Welcomed(ports);
+                return Some(Told::Welcomed);
+            }
+            Reply::Refused { what, why } => self.refuse(&what, &why),
+            Reply::Link { port, up } => drop(self.links.insert(port, up)),
+            Reply::Mac(notice) => return Some(Told::Mac(notice)),
+            Reply::Worker { worker, state, why } => self.worker(now, worker, state, why),
+            // Questions have a channel of their own, and challenges are met below it.
+            Reply::Answer { .. } | Reply::Challenge { .. } => {}
+        }
+        None
+    }
+
+    fn worker(&mut self, now: Time, worker: u16, state: WorkerState, why: String) {
+        match state {
+            WorkerState::Dead => self.tally.workers_crashed += 1,
+            WorkerState::Hung => self.tally.workers_hung += 1,
+            WorkerState::Forwards => {}
+        }
+        let before = self.workers.get(&worker).map(|(at, ..)| *at);
+        // That it is back does not end the alarm of its crash.
+        let at = if state == WorkerState::Forwards { before.unwrap_or(now) } else { now };
+        self.workers.insert(worker, (at, state, why));
+    }
+
+    /// Remembers that something was refused.
+    pub(crate) fn refuse(&mut self, what: &str, why: &str) {
+        self.tally.refused += 1;
+        if self.refusals.len() == REFUSALS_MAX {
+            self.refusals.pop_front();
+        }
+        self.refusals.push_back((what.to_owned(), why.to_owned()));
+    }
+
+    /// Tells the forwarder what `compile` says shall be: everything to one that has just welcomed
+    /// this control, which removes what it does not hear again, and else what differs. Without a
+    /// forwarder nothing happens.
+    pub fn say(
+        &mut self,
+        now: Time,
+        out: &mut Effects,
+        compile: impl FnOnce(&mut Numbers) -> Desired,
+    ) {
+        let state = std::mem::replace(&mut self.state, State::Connecting);
+        let (before, desired, programs) = match state {
+            State::Welcomed(standing) => {
+                self.tally.adopted += 1;
+                let desired = compile(&mut self.numbers);
+                let ports = standing.into_iter().map(|spec| (spec.port, spec)).collect();
+                let generation = now.as_nanos();
+                let begin = Program::Begin { generation };
+                let end = Program::End { generation };
+                let programs = [begin].into_iter().chain(desired.whole()).chain([end]).collect();
+                (Box::new(Desired { ports, ..Desired::default() }), desired, programs)
+            }
+            State::Controlled(said) => {
+                let desired = compile(&mut self.numbers);
+                let programs: Vec<Program> = said.changes(&desired);
+                self.refusals.clear();
+                (said, desired, programs)
+            }
+            state => return self.state = state,
+        };
+        self.tally.programs += programs.len() as u64;
+        self.tally.routes = (desired.routes4.len() + desired.routes6.len()) as u64;
+        self.links
+            .retain(|port, _| desired.ports.contains_key(port) || !before.ports.contains_key(port));
+        let mut written = Ok(());
+        let memo = serde_json::to_vec(&self.numbers).unwrap_or_default();
+        out.write(self.channels.control, |into| {
+            written = write(&before, &desired, &programs, into).and_then(|()| keep(memo, into));
+        });
+        self.state = State::Controlled(Box::new(desired));
+        if let Err(broken) = written {
+            out.hang_up(self.channels.control);
+            self.lose(now, &broken.to_string());
+        }
+    }
+
+    /// Ends the forwarder.
+    pub(crate) fn stop(&mut self, out: &mut Effects) {
+        if self.has_channel() {
+            // It is short.
+            out.write(self.channels.control, |into| drop(wire::write(&Request::Stop, into)));
+        }
+    }
+}
+
+/// Ports first, then what stands on them; ports that go, last.
+fn write(
+    before: &Desired,
+    desired: &Desired,
+    programs: &[Program],
+    into: &mut Vec<u8>,
+) -> Result<(), Broken> {
+    for (number, spec) in &desired.ports {
+        if before.ports.get(number) != Some(spec) {
+            wire::write(&Request::Open(spec.clone()), into)?;
+        }
+    }
+    wire::write_programs(programs, into)?;
+    let mut gone = before.ports.keys().filter(|port| !desired.ports.contains_key(port));
+    gone.try_for_each(|&port| wire::write(&Request::Close { port }, into))
+}
+
+/// Leaves octets with the forwarder for the control that comes next; those that are too long are
+/// not kept.
+fn keep(memo: Vec<u8>, into: &mut Vec<u8>) -> Result<(), Broken> {
+    if memo.len() > MEMO_OCTETS_MAX {
+        return Ok(());
+    }
+    wire::write(&Request::Keep(memo), into)
+}

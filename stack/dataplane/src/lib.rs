@@ -1,0 +1,234 @@
+//! The control of a forwarder, for any function that has packets forwarded.
+//!
+//! ```text
+//!   the function ── compile ──→ Desired ── difference to what was said ──→ Request … ──→ forwarder
+//!                   numbers ↑   ↓                                    Link, Refused ←──┘
+//!                           what the forwarder keeps: the next control goes on with the same numbers
+//! ```
+//! The forwarder is another process, and this is a machine: it speaks with it by two channels of the
+//! runtime, one that controls and one that asks, and never waits for it. When the control dies,
+//! packets go on as before. The next one says everything anew under the same numbers, and what it
+//! does not say again is removed.
+//!
+//! ```text
+//!   away ─tick→ Connect ─Up→ greeted ─Welcome→ controlled: say() whole ─say()→ the differences
+//!     ↑          Absent ┘       └ 10 s │ Down                  │ Down
+//!     └───────────────── 250 ms ───────┴───────────────────────┘
+//! ```
+#![forbid(unsafe_code)]
+#![warn(clippy::cast_possible_truncation)]
+#![cfg_attr(test, allow(clippy::cast_possible_truncation))]
+
+mod adoption;
+mod alarms;
+mod desired;
+mod numbers;
+mod questions;
+#[cfg(test)]
+mod tests;
+
+pub use alarms::alarm;
+pub use desired::{Desired, Rank};
+pub use numbers::{Kind, Numbers};
+pub use questions::{GLOBAL, QUESTIONS_MAX};
+
+use forwarder::wire::{PortSpec, WorkerState};
+use forwarder::{Launch, ToAsk, ToControl};
+use machine::{Duration, Time};
+use nodes::program::MacNotice;
+use questions::Questions;
+use runtime::{ChannelEvent, Effects, PortId};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+/// Time between two attempts to find the forwarder.
+const RETRY: Duration = Duration::from_millis(250);
+/// Time for a forwarder to welcome its control.
+const WELCOME: Duration = Duration::from_secs(10);
+/// Refusals that are remembered; the oldest goes.
+const REFUSALS_MAX: usize = 64;
+
+/// The numbers of the two channels, which the function chooses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Channels {
+    /// By which the forwarder is controlled.
+    pub control: PortId,
+    /// By which it is asked: an answer does not wait behind a table of a million routes.
+    pub questions: PortId,
+}
+
+/// What the function has to do something about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Told {
+    /// A forwarder takes this control: [`Dataplane::say`] everything.
+    Welcomed,
+    /// Something happened to a MAC address of a bridge domain.
+    Mac(MacNotice),
+}
+
+/// What has happened since this control began, and how it stands.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// A forwarder was found and told everything.
+    pub adopted: u64,
+    /// The connection to the forwarder ended.
+    pub lost: u64,
+    /// Changes that it was told.
+    pub programs: u64,
+    /// Changes and ports that it refused, and attempts to have it.
+    pub refused: u64,
+    /// Workers that panicked.
+    pub workers_crashed: u64,
+    /// Workers that hung.
+    pub workers_hung: u64,
+    /// Routes that it was told last.
+    pub routes: u64,
+}
+
+/// How far this control is.
+#[derive(Debug)]
+enum State {
+    /// There is no connection; the next attempt is at that time.
+    Away(Time),
+    /// The runtime connects.
+    Connecting,
+    /// Hello was said; the welcome must come until then.
+    Greeted(Time),
+    /// A forwarder has welcomed this control: these ports stand, of which nothing was said yet.
+    Welcomed(Vec<PortSpec>),
+    /// It was told this.
+    Controlled(Box<Desired>),
+}
+
+/// The control of one forwarder.
+pub struct Dataplane {
+    channels: Channels,
+    launch: Launch,
+    to_control: Arc<ToControl>,
+    to_ask: Arc<ToAsk>,
+    state: State,
+    numbers: Numbers,
+    links: BTreeMap<u16, bool>,
+    refusals: VecDeque<(String, String)>,
+    /// Workers that crashed or hung: when last, how they stand, the panic's words.
+    workers: BTreeMap<u16, (Time, WorkerState, String)>,
+    questions: Questions,
+    tally: Tally,
+    is_draining: bool,
+}
+
+impl Dataplane {
+    /// A control that looks for its forwarder with the first tick.
+    #[must_use]
+    pub fn new(now: Time, launch: Launch, channels: Channels) -> Self {
+        Self {
+            channels,
+            to_control: Arc::new(ToControl::new(launch.clone())),
+            to_ask: Arc::new(ToAsk { socket: launch.socket.clone() }),
+            launch,
+            state: State::Away(now),
+            numbers: Numbers::default(),
+            links: BTreeMap::new(),
+            refusals: VecDeque::new(),
+            workers: BTreeMap::new(),
+            questions: Questions::default(),
+            tally: Tally::default(),
+            is_draining: false,
+        }
+    }
+
+    /// Takes what happened on a channel; that of another number is passed over.
+    pub fn step(
+        &mut self,
+        now: Time,
+        port: PortId,
+        event: ChannelEvent<'_>,
+        out: &mut Effects,
+    ) -> Option<Told> {
+        if port == self.channels.control {
+            self.heard(now, event, out)
+        } else if port == self.channels.questions {
+            self.asked(event, out);
+            None
+        } else {
+            None
+        }
+    }
+
+    /// Looks for a forwarder, and gives up one that does not welcome this control.
+    pub fn tick(&mut self, now: Time, out: &mut Effects) {
+        match self.state {
+            State::Away(at) if now >= at && !self.is_draining => {
+                self.state = State::Connecting;
+                out.connect(self.channels.control, self.to_control.clone());
+            }
+            State::Greeted(until) if now >= until => {
+                if self.launch.keys.is_some() {
+                    let why = "it asks for no key: end it, so that it is started with `key_file`";
+                    self.refuse("the forwarder", why);
+                }
+                out.hang_up(self.channels.control);
+                self.lose(now, "the other side says nothing");
+            }
+            _ => {}
+        }
+    }
+
+    /// When [`Dataplane::tick`] wants to be called next.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Time> {
+        match self.state {
+            State::Away(at) => Some(at).filter(|_| !self.is_draining),
+            State::Greeted(until) => Some(until),
+            State::Connecting | State::Welcomed(_) | State::Controlled(_) => None,
+        }
+    }
+
+    /// How a forwarder is started from now on.
+    pub fn launch(&mut self, launch: Launch) {
+        if launch != self.launch {
+            self.to_control = Arc::new(ToControl::new(launch.clone()));
+            self.to_ask = Arc::new(ToAsk { socket: launch.socket.clone() });
+            self.launch = launch;
+        }
+    }
+
+    /// The site drains: a forwarder that goes is not looked for again; `stops`: it ends too.
+    pub fn drain(&mut self, stops: bool, out: &mut Effects) {
+        self.is_draining = true;
+        if stops {
+            self.stop(out);
+        }
+    }
+
+    /// Whether a forwarder was told everything.
+    #[must_use]
+    pub fn is_controlled(&self) -> bool {
+        matches!(self.state, State::Controlled(_))
+    }
+
+    /// The numbers, and the names behind them.
+    #[must_use]
+    pub fn numbers(&self) -> &Numbers {
+        &self.numbers
+    }
+
+    /// What has happened.
+    #[must_use]
+    pub fn tally(&self) -> Tally {
+        self.tally
+    }
+
+    /// Ports whose link is there, and those whose link is not.
+    #[must_use]
+    pub fn ports(&self) -> (usize, usize) {
+        let up = self.links.values().filter(|up| **up).count();
+        (up, self.links.len() - up)
+    }
+
+    /// What was refused last: what, and why; the oldest first.
+    #[must_use]
+    pub fn refusals(&self) -> &VecDeque<(String, String)> {
+        &self.refusals
+    }
+}

@@ -1,0 +1,142 @@
+//! Questions that only the forwarder can answer: they go to it under the runtime's tickets, and
+//! nobody waits.
+
+use crate::Dataplane;
+use crate::numbers::Kind;
+use forwarder::wire::{self, Reply, Request};
+use runtime::{Answered, Ask, AskError, ChannelEvent, Effects, Ticket};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+/// Questions that wait for the forwarder at once: as many as the runtime defers.
+pub const QUESTIONS_MAX: usize = runtime::DEFERRED_MAX;
+/// The name of the routing table with number 0, which has no name of its own.
+pub const GLOBAL: &str = "global";
+
+/// What parameters of questions name.
+const PARAMETERS: [(&str, Kind); 5] = [
+    ("port", Kind::Port),
+    ("interface", Kind::Interface),
+    ("vrf", Kind::Vrf),
+    ("bridge", Kind::Bridge),
+    ("filter", Kind::Filter),
+];
+/// What columns of answers number.
+const COLUMNS: [(&str, Kind); 6] = [
+    ("interface", Kind::Interface),
+    ("port", Kind::Port),
+    ("vrf", Kind::Vrf),
+    ("bridge", Kind::Bridge),
+    ("filter", Kind::Filter),
+    ("policer", Kind::Policer),
+];
+
+/// Those that wait.
+#[derive(Default)]
+pub(crate) struct Questions {
+    waiting: BTreeSet<Ticket>,
+    is_open: bool,
+}
+
+impl Dataplane {
+    /// Asks the forwarder, whoever controls it. Names of ports and interfaces in parameters become
+    /// numbers, and numbers in the answer names. `None`: the answer comes by [`Effects::answer`].
+    pub fn question(
+        &mut self,
+        path: &str,
+        ask: &Ask,
+        ticket: Ticket,
+        out: &mut Effects,
+    ) -> Option<Answered> {
+        let params = match self.numbered(ask) {
+            Ok(params) => params,
+            Err(error) => return Some(Err(error)),
+        };
+        let questions = &mut self.questions;
+        // The runtime has given up the oldest by then: it defers no more than this at once.
+        if questions.waiting.len() >= QUESTIONS_MAX {
+            questions.waiting.pop_first();
+        }
+        if !questions.is_open {
+            questions.is_open = true;
+            out.connect(self.channels.questions, self.to_ask.clone());
+        }
+        questions.waiting.insert(ticket);
+        let asked = Request::Ask { id: ticket.0, path: path.to_owned(), params };
+        let mut written = Ok(());
+        out.write(self.channels.questions, |into| written = wire::write(&asked, into));
+        if let Err(broken) = written {
+            questions.waiting.remove(&ticket);
+            return Some(Err(AskError::BadParameter(broken.to_string())));
+        }
+        None
+    }
+
+    fn numbered(&self, ask: &Ask) -> Result<Vec<(String, String)>, AskError> {
+        let mut params = Vec::new();
+        for (name, value) in &ask.params {
+            let is_global = name == "vrf" && value == GLOBAL;
+            let kind = PARAMETERS.iter().find(|(known, _)| known == name && !is_global);
+            let value = match kind {
+                None => value.clone(),
+                Some((_, kind)) => {
+                    let number = self.numbers.known(*kind, value);
+                    number.ok_or_else(|| AskError::NotFound(format!("{name} {value}")))?.to_string()
+                }
+            };
+            params.push((name.clone(), value));
+        }
+        Ok(params)
+    }
+
+    /// Takes what happened on the channel of questions.
+    pub(crate) fn asked(&mut self, event: ChannelEvent<'_>, out: &mut Effects) {
+        match event {
+            ChannelEvent::Up => {}
+            ChannelEvent::Absent(why) => self.give_up(why.unwrap_or("it is being started"), out),
+            ChannelEvent::Down(why) => self.give_up(why, out),
+            ChannelEvent::Message(message) => match wire::read(message) {
+                Ok(Some((Reply::Answer { id, answer }, _))) => {
+                    let ticket = Ticket(id);
+                    if self.questions.waiting.remove(&ticket) {
+                        out.answer(ticket, self.named(answer));
+                    }
+                }
+                // Who only asks proves nothing, and is told nothing else.
+                Ok(_) => {}
+                Err(broken) => {
+                    out.hang_up(self.channels.questions);
+                    self.give_up(&broken.to_string(), out);
+                }
+            },
+        }
+    }
+
+    fn give_up(&mut self, why: &str, out: &mut Effects) {
+        self.questions.is_open = false;
+        for ticket in std::mem::take(&mut self.questions.waiting) {
+            out.answer(ticket, Err(self.unanswered(why.to_owned())));
+        }
+    }
+
+    /// Why there is no answer: what was asked, while the forwarder stands.
+    fn unanswered(&self, why: String) -> AskError {
+        if self.has_channel() { AskError::BadParameter(why) } else { AskError::Unreachable }
+    }
+
+    fn named(&self, answer: Result<Value, String>) -> Answered {
+        let mut answer = answer.map_err(|why| self.unanswered(why))?;
+        let rows = answer.as_array_mut().into_iter().flatten();
+        rows.for_each(|row| self.name_numbers(row));
+        Ok(answer)
+    }
+
+    fn name_numbers(&self, row: &mut Value) {
+        for (key, kind) in COLUMNS {
+            let number = row.get(key).and_then(Value::as_u64).and_then(|n| u32::try_from(n).ok());
+            if let Some(name) = number.and_then(|number| self.numbers.name(kind, number)) {
+                row[key] = json!(name);
+            }
+        }
+    }
+}

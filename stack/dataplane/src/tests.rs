@@ -1,0 +1,227 @@
+//! The control against a forwarder whose every word a test says.
+
+use crate::{Channels, Dataplane, Desired, GLOBAL, Kind, Numbers, Rank, Told};
+use forwarder::Launch;
+use forwarder::wire::{self, Driver, PortSpec, Reply, Request};
+use machine::{Duration, Time};
+use nodes::Program;
+use nodes::program::Removed;
+use runtime::{Ask, AskError, ChannelEvent, ChannelOrder, Effects, PortId, Ticket};
+use serde_json::json;
+
+const CHANNELS: Channels = Channels { control: PortId(4), questions: PortId(9) };
+const WIRE: PortId = CHANNELS.control;
+
+/// A control, and what it wants.
+struct World {
+    dataplane: Dataplane,
+    now: Time,
+    out: Effects,
+}
+
+impl World {
+    fn new() -> Self {
+        let launch = Launch { socket: "/s".into(), command: vec![], log: "/".into(), keys: None };
+        let now = Time::from_millis(1);
+        Self { dataplane: Dataplane::new(now, launch, CHANNELS), now, out: Effects::default() }
+    }
+
+    /// One that a forwarder has welcomed, which keeps `memo`.
+    fn welcomed(ports: Vec<PortSpec>, memo: &Numbers) -> Self {
+        let mut it = Self::new();
+        it.dataplane.tick(it.now, &mut it.out);
+        assert_eq!(it.event(WIRE, ChannelEvent::Up), None);
+        let memo = serde_json::to_vec(memo).expect("it can be written");
+        assert_eq!(it.hears(WIRE, &Reply::Welcome { ports, memo }), Some(Told::Welcomed));
+        it.out.clear();
+        it
+    }
+
+    fn event(&mut self, port: PortId, event: ChannelEvent<'_>) -> Option<Told> {
+        self.dataplane.step(self.now, port, event, &mut self.out)
+    }
+
+    fn hears(&mut self, port: PortId, reply: &Reply) -> Option<Told> {
+        let mut octets = Vec::new();
+        wire::write(reply, &mut octets).expect("it is short");
+        self.event(port, ChannelEvent::Message(&octets))
+    }
+
+    fn says(&mut self, ports: &[&str]) {
+        self.dataplane.say(self.now, &mut self.out, |numbers| desired(ports, numbers));
+    }
+
+    fn asks(&mut self, ticket: u64, params: &[(&str, &str)]) -> Option<runtime::Answered> {
+        let params = params.iter().map(|(name, it)| ((*name).to_owned(), (*it).to_owned()));
+        let ask = Ask { path: "plane/ports".into(), params: params.collect() };
+        self.dataplane.question("ports", &ask, Ticket(ticket), &mut self.out)
+    }
+
+    /// What was written to a channel since, as the forwarder reads it.
+    fn written(&mut self, port: PortId) -> Vec<Request> {
+        let mut requests = Vec::new();
+        for (to, order) in std::mem::take(&mut self.out.channels) {
+            let ChannelOrder::Write(octets) = order else { continue };
+            let mut at = 0;
+            while to == port
+                && let Some((request, used)) = wire::read(&octets[at..]).expect("a message")
+            {
+                requests.push(request);
+                at += used;
+            }
+        }
+        requests
+    }
+}
+
+fn spec(number: u16, name: &str) -> PortSpec {
+    let driver = Driver::AfPacket { device: name.to_owned() };
+    PortSpec { port: number, name: name.to_owned(), driver, mac: None, mtu: 1_500 }
+}
+
+/// Ports of these names, and a route over each.
+fn desired(ports: &[&str], numbers: &mut Numbers) -> Desired {
+    numbers.begin();
+    let mut out = Desired::default();
+    for name in ports {
+        let number = numbers.of_port(name);
+        out.ports.insert(number, spec(number, name));
+        let bridge = numbers.of(Kind::Bridge, name);
+        let hop = Program::Remove(Removed::Bridge(bridge));
+        out.put(Rank::Table, Removed::Bridge(bridge), hop);
+    }
+    numbers.end();
+    out
+}
+
+#[test]
+fn a_forwarder_is_looked_for_until_it_stands_and_is_told_everything() {
+    let mut world = World::new();
+    world.dataplane.tick(world.now, &mut world.out);
+    assert!(matches!(&world.out.channels[..], [(WIRE, ChannelOrder::Connect(_))]));
+    assert_eq!(world.dataplane.deadline(), None, "the runtime says what comes of it");
+    world.event(WIRE, ChannelEvent::Absent(None));
+    assert_eq!(world.dataplane.tally().refused, 0, "it is being started");
+    world.event(WIRE, ChannelEvent::Absent(Some("no such program")));
+    assert_eq!(world.dataplane.refusals()[0].1, "no such program");
+    let again = world.dataplane.deadline().expect("another attempt");
+    assert_eq!(again, world.now + Duration::from_millis(250));
+    world.out.clear();
+    world.dataplane.tick(again, &mut world.out);
+    world.event(WIRE, ChannelEvent::Up);
+    assert_eq!(world.dataplane.deadline(), Some(world.now + Duration::from_secs(10)));
+    assert!(!world.dataplane.is_controlled());
+    let welcome = Reply::Welcome { ports: vec![], memo: vec![] };
+    assert_eq!(world.hears(WIRE, &welcome), Some(Told::Welcomed));
+    world.says(&["a"]);
+    let told = world.written(WIRE);
+    let [Request::Open(port), Request::Apply(programs), Request::Keep(_)] = &told[..] else {
+        panic!("{told:?}")
+    };
+    assert_eq!((port.port, &*port.name), (0, "a"));
+    assert!(matches!(
+        &programs[..],
+        [Program::Begin { .. }, Program::Remove(Removed::Bridge(1)), Program::End { .. }]
+    ));
+    assert!(world.dataplane.is_controlled() && world.dataplane.deadline().is_none());
+}
+
+#[test]
+fn the_next_control_goes_on_with_the_numbers_of_the_one_before() {
+    let mut numbers = Numbers::default();
+    desired(&["gone", "a", "b"], &mut numbers);
+    let mut world = World::welcomed(vec![spec(0, "gone"), spec(1, "a")], &numbers);
+    world.says(&["b", "a"]);
+    let told = world.written(WIRE);
+    let [Request::Open(b), Request::Apply(_), Request::Close { port: 0 }, Request::Keep(memo)] =
+        &told[..]
+    else {
+        panic!("{told:?}")
+    };
+    assert_eq!((b.port, &*b.name), (2, "b"), "what stands as it shall is left alone");
+    let kept: Numbers = serde_json::from_slice(memo).expect("numbers");
+    assert_eq!((kept.known(Kind::Port, "b"), kept.known(Kind::Port, "gone")), (Some(2), None));
+    world.says(&["a", "b"]);
+    let told = world.written(WIRE);
+    assert!(matches!(&told[..], [Request::Keep(_)]), "nothing differs: {told:?}");
+    world.says(&["b"]);
+    let told = world.written(WIRE);
+    let [Request::Apply(programs), Request::Close { port: 1 }, Request::Keep(_)] = &told[..] else {
+        panic!("{told:?}")
+    };
+    assert_eq!(programs[..], [Program::Remove(Removed::Bridge(2))]);
+}
+
+#[test]
+fn a_forwarder_that_does_not_welcome_its_control_is_given_up() {
+    let mut world = World::new();
+    world.dataplane.tick(world.now, &mut world.out);
+    world.event(WIRE, ChannelEvent::Up);
+    let until = world.dataplane.deadline().expect("a time");
+    world.out.clear();
+    world.dataplane.tick(until, &mut world.out);
+    assert!(matches!(&world.out.channels[..], [(WIRE, ChannelOrder::HangUp)]));
+    assert_eq!((world.dataplane.tally().lost, world.dataplane.tally().refused), (1, 1));
+    let welcome = Reply::Welcome { ports: vec![], memo: vec![] };
+    assert_eq!(world.hears(WIRE, &welcome), None, "what was on its way is nobody's");
+    assert!(world.event(WIRE, ChannelEvent::Message(&[0, 0, 0, 1, 0xC1])).is_none());
+    world.dataplane.drain(false, &mut world.out);
+    assert_eq!(world.dataplane.deadline(), None, "and not looked for when the site drains");
+}
+
+#[test]
+fn what_is_no_message_ends_the_channel() {
+    let mut world = World::welcomed(vec![], &Numbers::default());
+    world.says(&["a"]);
+    world.out.clear();
+    world.event(WIRE, ChannelEvent::Message(&[0, 0, 0, 1, 0xC1]));
+    assert!(matches!(&world.out.channels[..], [(WIRE, ChannelOrder::HangUp)]));
+    assert!(!world.dataplane.is_controlled());
+    assert!(world.dataplane.refusals()[0].1.contains("not a message"));
+}
+
+#[test]
+fn questions_are_answered_later_with_names_for_numbers() {
+    let mut world = World::welcomed(vec![], &Numbers::default());
+    world.says(&["a"]);
+    world.out.clear();
+    assert_eq!(
+        world.asks(7, &[("port", "x")]),
+        Some(Err(AskError::NotFound("port x".to_owned()))),
+        "a name that nobody has needs no forwarder"
+    );
+    assert_eq!(world.asks(7, &[("port", "a"), ("vrf", GLOBAL)]), None);
+    assert!(matches!(world.out.channels[0], (PortId(9), ChannelOrder::Connect(_))));
+    let told = world.written(PortId(9));
+    let [Request::Ask { id: 7, path, params }] = &told[..] else { panic!("{told:?}") };
+    assert_eq!(path, "ports");
+    assert_eq!(params[0], ("port".to_owned(), "0".to_owned()));
+    assert_eq!(params[1].1, GLOBAL);
+    assert_eq!(world.asks(8, &[]), None);
+    let row = json!([{ "port": 0, "bridge": 1, "vrf": 5 }]);
+    world.hears(PortId(9), &Reply::Answer { id: 7, answer: Ok(row.clone()) });
+    world.hears(PortId(9), &Reply::Answer { id: 7, answer: Ok(row) });
+    world.hears(PortId(9), &Reply::Answer { id: 8, answer: Err("no".to_owned()) });
+    let named = Ok(json!([{ "port": "a", "bridge": "a", "vrf": 5 }]));
+    let no = Err(AskError::BadParameter("no".to_owned()));
+    assert_eq!(world.out.answers, [(Ticket(7), named), (Ticket(8), no)]);
+}
+
+#[test]
+fn whoever_asks_a_forwarder_that_is_away_is_told_and_nothing_grows() {
+    let mut world = World::new();
+    for ticket in 0..3 * crate::QUESTIONS_MAX as u64 {
+        assert_eq!(world.asks(ticket, &[]), None);
+    }
+    let connects = world.out.channels.iter();
+    let connects = connects.filter(|(_, order)| matches!(order, ChannelOrder::Connect(_))).count();
+    assert_eq!(connects, 1);
+    world.event(PortId(9), ChannelEvent::Absent(Some("nobody is there")));
+    assert_eq!(world.out.answers.len(), crate::QUESTIONS_MAX);
+    assert!(world.out.answers.iter().all(|(_, it)| *it == Err(AskError::Unreachable)));
+    world.out.clear();
+    assert_eq!(world.asks(1_000, &[]), None);
+    assert!(matches!(world.out.channels[0], (PortId(9), ChannelOrder::Connect(_))));
+    world.event(PortId(9), ChannelEvent::Down("it is gone"));
+    assert_eq!(world.out.answers, [(Ticket(1_000), Err(AskError::Unreachable))]);
+}
