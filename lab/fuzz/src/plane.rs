@@ -1,15 +1,15 @@
 //! The life of a router, drawn from the input: frames of all kinds, and programs between them. The
-//! tests of the plane play it by seed (`plane/nodes/tests/nodes/lives.rs`).
+//! tests of the plane play it by seed (`plane/control/tests/plane/lives.rs`).
 #![allow(dead_code, unused_imports, reason = "a part of what the tests of the plane have")]
 #![allow(clippy::unwrap_used, reason = "they are tests")]
 
-#[path = "../../../plane/nodes/tests/nodes/drawn.rs"]
+#[path = "../../../plane/control/tests/plane/drawn.rs"]
 mod drawn;
-#[path = "../../../plane/nodes/tests/nodes/hostile.rs"]
+#[path = "../../../plane/control/tests/plane/hostile.rs"]
 mod hostile;
-#[path = "../../../plane/nodes/tests/nodes/lives.rs"]
+#[path = "../../../plane/control/tests/plane/lives.rs"]
 mod lives;
-#[path = "../../../plane/nodes/tests/nodes/world.rs"]
+#[path = "../../../plane/control/tests/plane/world.rs"]
 mod world;
 
 use lives::{live, rich};

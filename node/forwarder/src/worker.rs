@@ -14,7 +14,7 @@ use driver::ports::{Port, VECTOR};
 use driver::{Clock, Interest, Poll, Waker};
 use graph::{Choice, Counters, Graph, Outbox, PORTS_MAX, Pool, Slot, Step};
 use machine::{Duration, Time};
-use nodes::scheduler::Schedulers;
+use scheduler::Schedulers;
 use std::collections::BTreeMap;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -48,7 +48,7 @@ pub(crate) fn solicited(packet: &[u8]) -> Result<(Ipv6Addr, Option<Mac>), Reason
 }
 
 /// The frame that tells all nodes of a link of this router; `lifetime_s` as it is now.
-pub(crate) fn frame(link: &Link, own: Ipv6Addr, said: &Advertisement, lifetime_s: u16) -> Vec<u8> {
+pub fn frame(link: &Link, own: Ipv6Addr, said: &Advertisement, lifetime_s: u16) -> Vec<u8> {
     let preference = match said.preference {
         Preference::Medium => 0,
         Preference::High => 1,

@@ -56,7 +56,7 @@ impl Buckets {
 
 /// A hash that only who knows the seed can aim at (the finisher of MurmurHash3, twice keyed).
 #[inline]
-pub(crate) const fn mixed(of: u64, seed: u64) -> u64 {
+pub const fn mixed(of: u64, seed: u64) -> u64 {
     let mut it = of ^ seed;
     it = (it ^ it >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
     it = (it ^ it >> 33).wrapping_add(seed).wrapping_mul(0xc4ce_b9fe_1a85_ec53);

@@ -5,7 +5,7 @@ use crate::arcs::OUT;
 use crate::frame;
 use crate::header::{ICMP6, IP4, IP6, adjusted, checksum, pseudo6, seal_ip4, sum, word};
 use crate::ip4::TTL;
-use crate::plane::Shared;
+use crate::view::Shared;
 use graph::meta::{LINK_LOCAL, OWN};
 use graph::{Context, Edge, Node, Pool, Reason, Row, Slot, Verdict};
 

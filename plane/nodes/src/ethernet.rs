@@ -8,7 +8,7 @@ use crate::header::{
     ETHERNET, TAG, TYPE_ARP, TYPE_IP4, TYPE_IP6, TYPE_MPLS, TYPE_SERVICE, TYPE_VLAN, short, word,
 };
 use crate::interfaces::{Input, InterfaceCounters, Interfaces, Row as Link};
-use crate::plane::Shared;
+use crate::view::Shared;
 use graph::meta::GROUP_ADDRESSED;
 use graph::{Context, Edge, Meta, Node, Reason, Row, Slot, VECTOR_MAX, Verdict};
 

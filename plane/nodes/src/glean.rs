@@ -4,7 +4,7 @@
 
 use crate::bucket::{Bucket, Buckets, Rate};
 use crate::header::{IP4, IP6, address6, age_ip4, long};
-use crate::plane::{Heard, Shared};
+use crate::view::{Heard, Shared};
 use graph::meta::OWN;
 use graph::{Context, Node, Pool, Reason, Row, Slot};
 use machine::Time;

@@ -3,7 +3,7 @@
 
 use crate::arcs::OUT;
 use crate::frame::header_octets;
-use crate::plane::Shared;
+use crate::view::Shared;
 use graph::meta::{HOSTED, OWN};
 use graph::{Context, Edge, Node, Reason, Row, Slot};
 

@@ -1,23 +1,26 @@
-//! What happens to a packet: the nodes of the packet plane, and the [`Plane`] that programs them.
+//! What happens to a packet: the nodes of the packet plane, and the views that they read.
 //!
 //! ```text
-//!   control process ── Program ──→ Plane (one writer) ── tables ──→ workers' graphs
-//!                   ←── Heard ────       ←──── bounded rings ────
-//!
-//!   ethernet-input ─┬→ ip4-input ─arc ip4-in→ ip4-lookup ┬→ ip4-rewrite ─arc out→ interface-output
-//!                   ├→ ip6-input ─arc ip6-in→ ip6-lookup ┤→ ip4-local / ip6-local ─→ punt
-//!                   ├→ arp-input                        └→ icmp-error, glean
-//!                   └→ mpls-input, bridge-input, cross-connect
+//!   ethernet-input ─┬→ ip4-input ─arc ip4-in─→ ip4-lookup ─┬─arc out─→ interface-output → ports
+//!                   ├→ ip6-input ─arc ip6-in─→ ip6-lookup ─┤
+//!                   │                                      └→ local, glean, ip4-error, ip6-error
+//!                   ├→ arp-input ─arc out─→
+//!                   ├→ mpls-input ─┬─arc out─→
+//!                   │              └→ ip4-input, ip6-input, bridge-input, mpls-expired
+//!                   ├─arc connect-in─→ cross-connect ─arc out─→
+//!                   └─arc bridge-in──→ bridge-input ──arc out─→
+//!   local ─→ echo, nd-input, reassembly, or up to the control plane
 //! ```
-//! Each node is one file. Everything is pure: packets come from a [`graph::Pool`], time is an
-//! argument, and what workers notice (a neighbour's answer, a MAC address) goes to the plane
-//! through bounded rings.
+//! Each node is one file, and [`plan`] names them all. Everything is pure: packets come from a
+//! [`graph::Pool`], time is an argument, and what workers notice (a neighbour's answer, a MAC
+//! address) goes to the tables' one writer (`plane/control`) through bounded rings. What both
+//! halves read stands in [`view`].
 #![allow(unsafe_code, reason = "headers are read and written in place on the path of a packet")]
 #![warn(clippy::cast_possible_truncation)]
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 pub mod addresses;
-mod advertisement;
+pub mod advertisement;
 pub mod arcs;
 pub mod arp;
 pub mod bucket;
@@ -33,22 +36,24 @@ pub mod inject;
 pub mod interfaces;
 pub mod ip4;
 pub mod ip6;
-mod l2;
+pub mod l2;
 pub mod local;
 pub mod mpls;
 pub mod nd;
 mod notes;
 pub mod output;
-pub mod plane;
+pub mod plan;
 pub mod protection;
-mod qos;
+pub mod qos;
 pub mod reassembly;
-mod sampling;
-mod services;
+mod refused;
+pub mod sampling;
 pub mod urpf;
+pub mod view;
 
-pub use ::{program, scheduler};
+pub use ::program;
 pub use icmp::{error_entry, unreachable};
 pub use interfaces::{Counted, InterfaceCounters, Interfaces};
-pub use plane::{Heard, Out, Plane, Refused, Resolution, Speech};
 pub use program::Program;
+pub use refused::Refused;
+pub use view::{Heard, Out, Speech};

@@ -3,9 +3,9 @@
 //! the rest goes to the control plane with its class in `Meta::words[0]`.
 
 use crate::header::{ICMP, ICMP6, IP4, IP6, address6, long, word};
-use crate::plane::Shared;
 use crate::program::Class;
 use crate::protection::{Asker, Connections, Standing, class};
+use crate::view::Shared;
 use graph::meta::{GROUP_ADDRESSED, OWN, PUNTED};
 use graph::{Context, Edge, Node, Pool, Reason, Row, Slot, Verdict};
 use machine::narrow::index;

@@ -2,7 +2,7 @@
 //! to the bridge domain whose routed side the interface is.
 
 use crate::interfaces::INTO_BRIDGE;
-use crate::plane::Shared;
+use crate::view::Shared;
 use graph::{Context, Edge, Group, Groups, Node, Pool, Reason, Row, Slot};
 
 const TO_BRIDGE: Edge = Edge(0);

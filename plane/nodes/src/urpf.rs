@@ -2,8 +2,8 @@
 //! or by the one that the packet came in by (strict) (RFC 3704 §2.2, §2.4).
 
 use crate::header::{address6, long};
-use crate::plane::Shared;
 use crate::program::Urpf;
+use crate::view::Shared;
 use graph::{Context, Node, Reason, Row, Slot, VECTOR_MAX};
 use std::sync::Arc;
 use table::epoch::Reader;

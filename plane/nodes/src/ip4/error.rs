@@ -2,7 +2,7 @@
 
 use crate::header::{ICMP, IP4, checksum, long, seal_ip4, short, sum, word};
 use crate::icmp::{Limiter, Message, TOO_BIG};
-use crate::plane::Shared;
+use crate::view::Shared;
 use graph::meta::{GROUP_ADDRESSED, HOSTED, OWN};
 use graph::{Context, Edge, Node, Pool, Reason, Row, Slot, Verdict};
 use machine::Time;

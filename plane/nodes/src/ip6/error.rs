@@ -7,7 +7,7 @@ use crate::icmp::{Limiter, Message, OPTION, TOO_BIG};
 use crate::ip4::TTL;
 use crate::local::transport;
 use crate::nd::came_from;
-use crate::plane::Shared;
+use crate::view::Shared;
 use graph::meta::{GROUP_ADDRESSED, HOSTED, LINK_LOCAL, OWN};
 use graph::{Context, Edge, Node, Pool, Reason, Row, Slot, Verdict};
 use machine::narrow::{half, index};

@@ -4,7 +4,7 @@
 use crate::addresses::Addresses;
 use crate::arcs::IP6_IN;
 use crate::header::{IP6, address6, short};
-use crate::plane::Shared;
+use crate::view::Shared;
 use graph::meta::{GROUP_ADDRESSED, LINK_LOCAL};
 use graph::{Context, Edge, Meta, Node, Reason, Row, Slot, VECTOR_MAX, Verdict};
 use std::net::Ipv6Addr;

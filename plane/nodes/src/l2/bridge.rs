@@ -1,7 +1,7 @@
 //! Bridge domains as workers read them: who is a member, and how a frame gets there.
 
 use crate::program::{Bridge, INTERFACES_MAX, Interface, Mode, Pseudowire};
-use machine::narrow;
+use machine::{Time, narrow};
 use std::collections::BTreeMap;
 
 /// Bridge domains are numbered below this, from 1.
@@ -11,7 +11,7 @@ pub const PSEUDOWIRES_MAX: u32 = 1 << 20;
 /// Members of one domain at most: a flooded frame is copied so often.
 pub const MEMBERS_MAX: usize = 1_024;
 /// Pseudowires are ports of the MAC table from here on; below are interfaces.
-pub(crate) const PSEUDOWIRE: u32 = INTERFACES_MAX;
+pub const PSEUDOWIRE: u32 = INTERFACES_MAX;
 
 /// A member of a domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -58,7 +58,7 @@ pub(crate) struct Domain {
 
 /// All domains; replaced whole when one changes.
 #[derive(Default)]
-pub(crate) struct Bridges {
+pub struct Bridges {
     domains: Vec<Domain>,
     members: Vec<Member>,
     /// By interface.
@@ -68,7 +68,7 @@ pub(crate) struct Bridges {
 
 impl Bridges {
     /// As the programs say; pseudowires come with their hops.
-    pub(crate) fn of(
+    pub fn of(
         bridges: &BTreeMap<u32, Bridge>,
         pseudowires: &BTreeMap<u32, (Pseudowire, u32)>,
         interfaces: &BTreeMap<u32, Interface>,
@@ -138,8 +138,13 @@ impl Bridges {
 
 /// A domain's number as workers and the MAC table have it; 0, which is none, if there cannot be
 /// such a domain.
-pub(crate) fn number(bridge: u32) -> u16 {
+pub fn number(bridge: u32) -> u16 {
     u16::try_from(bridge).ok().filter(|number| *number < table::mac::BRIDGES_MAX).unwrap_or(0)
+}
+
+/// Whole seconds, as the MAC table counts time.
+pub fn seconds(now: Time) -> u32 {
+    narrow::told(now.as_millis() / 1_000, u32::MAX)
 }
 
 fn place<T: Clone + Default>(list: &mut Vec<T>, at: u32, what: T) {

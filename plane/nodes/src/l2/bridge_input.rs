@@ -8,14 +8,14 @@
 //! Frames come from an interface, with its tags, or from a pseudowire, without labels
 //! (`FROM_PSEUDOWIRE`, the pseudowire in `Meta::words[0]`).
 
-use super::bridge::{Bridges, Domain, Member, PSEUDOWIRE};
+use super::bridge::{Bridges, Domain, Member, PSEUDOWIRE, seconds};
 use super::frame::{self, FROM_PSEUDOWIRE, HEADER};
 use super::storm::Storms;
 use super::tags;
 use crate::arcs::OUT;
 use crate::header::{ETHERNET, TYPE_ARP, TYPE_IP4, TYPE_IP6, short, word};
 use crate::interfaces::{Input, Interfaces};
-use crate::services::{Views, seconds};
+use crate::view::Views;
 use graph::meta::GROUP_ADDRESSED;
 use graph::{Context, Edge, Meta, Node, Pool, Reason, Row, Slot, VECTOR_MAX};
 use std::sync::Arc;
@@ -40,7 +40,7 @@ const NO_ROOM: Reason = Reason(10);
 const PROTOCOL: Reason = Reason(11);
 
 /// The node.
-pub(crate) struct BridgeInput {
+pub struct BridgeInput {
     views: Views,
     learner: Learner,
     storms: Storms,
@@ -61,7 +61,8 @@ struct Batch {
 }
 
 impl BridgeInput {
-    pub(crate) fn new(views: Views, learner: Learner) -> Self {
+    /// The node of one worker; what it hears of MAC addresses goes to `learner`.
+    pub fn new(views: Views, learner: Learner) -> Self {
         let key = MacKey::new(0, [0; 6]);
         let batch = Batch {
             count: 0,

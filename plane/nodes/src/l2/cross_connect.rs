@@ -5,7 +5,7 @@ use super::frame::{self, Refused};
 use super::tags;
 use crate::arcs::OUT;
 use crate::interfaces::{Interfaces, NONE};
-use crate::services::Views;
+use crate::view::Views;
 use graph::{Context, Node, Pool, Reason, Row, Slot, VECTOR_MAX};
 use table::epoch::Reader;
 use table::hop::Kind;
@@ -15,12 +15,13 @@ const DOWN: Reason = Reason(1);
 const TOO_LONG: Reason = Reason(2);
 
 /// The node.
-pub(crate) struct CrossConnect {
+pub struct CrossConnect {
     views: Views,
 }
 
 impl CrossConnect {
-    pub(crate) fn new(views: Views) -> Self {
+    /// The node of one worker.
+    pub fn new(views: Views) -> Self {
         Self { views }
     }
 

@@ -14,7 +14,7 @@ use super::table::Action;
 use crate::frame;
 use crate::header::{ICMP, ICMP6, IP4, IP6, checksum, pseudo6, seal_ip4, sum};
 use crate::icmp::Limiter;
-use crate::services::Views;
+use crate::view::Views;
 use graph::meta::OWN;
 use graph::{Context, Edge, Node, Pool, Reason, Row, Slot};
 use machine::narrow::index;
@@ -44,13 +44,14 @@ const LIMITED: Reason = Reason(1);
 const NO_ADDRESS: Reason = Reason(2);
 
 /// The node.
-pub(crate) struct MplsExpired {
+pub struct MplsExpired {
     views: Views,
     limiter: Limiter,
 }
 
 impl MplsExpired {
-    pub(crate) fn new(views: Views) -> Self {
+    /// The node of one worker.
+    pub fn new(views: Views) -> Self {
         Self { views, limiter: Limiter::default() }
     }
 

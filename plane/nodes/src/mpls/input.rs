@@ -21,7 +21,7 @@ use crate::l2::{frame, tags};
 use crate::program::Class;
 use crate::protection::{Asker, Standing};
 use crate::qos::marking::Markings;
-use crate::services::Views;
+use crate::view::Views;
 use ::table::epoch::Reader;
 use ::table::hop::Kind;
 use graph::meta::PUNTED;
@@ -58,13 +58,14 @@ enum Fate {
 }
 
 /// The node.
-pub(crate) struct MplsInput {
+pub struct MplsInput {
     views: Views,
     out: Vec<Slot>,
 }
 
 impl MplsInput {
-    pub(crate) fn new(views: Views) -> Self {
+    /// The node of one worker.
+    pub fn new(views: Views) -> Self {
         Self { views, out: Vec::new() }
     }
 

@@ -4,9 +4,9 @@ pub mod entry;
 mod expired;
 pub(crate) mod hash;
 mod input;
-pub(crate) mod push;
-pub(crate) mod table;
+pub mod push;
+pub mod table;
 pub(crate) mod ttl;
 
-pub(crate) use expired::MplsExpired;
-pub(crate) use input::MplsInput;
+pub use expired::MplsExpired;
+pub use input::MplsInput;

@@ -17,11 +17,11 @@ pub(crate) use crate::hop::NEXT_LABELS as LABELLED;
 /// The TTL of what is inside becomes that of the labels (uniform, RFC 3443 §3; else pipe: 255).
 pub(crate) const UNIFORM: u16 = 1;
 /// After the labels comes a control word (RFC 4385).
-pub(crate) const CONTROL_WORD: u16 = 2;
+pub const CONTROL_WORD: u16 = 2;
 /// The last label is a flow label (RFC 6391).
-pub(crate) const FLOW_LABEL: u16 = 4;
+pub const FLOW_LABEL: u16 = 4;
 /// The last two are an entropy label and its indicator (RFC 6790).
-pub(crate) const ENTROPY: u16 = 8;
+pub const ENTROPY: u16 = 8;
 /// The time to live of labels in the pipe model.
 pub(crate) const PIPE_TTL: u8 = 255;
 
@@ -41,7 +41,7 @@ pub(crate) struct Seal {
 }
 
 /// The form of a rewrite with labels.
-pub(crate) fn form(push: &crate::program::Push) -> u16 {
+pub fn form(push: &crate::program::Push) -> u16 {
     let bit = |on: bool, bit: u16| if on { bit } else { 0 };
     LABELLED
         | bit(push.tunnel == Tunnel::Uniform, UNIFORM)
@@ -52,7 +52,7 @@ pub(crate) fn form(push: &crate::program::Push) -> u16 {
 
 /// Octets of a stack as rewrites hold it: the outermost label first, no bottom yet, TTL 255.
 #[must_use]
-pub(crate) fn stack(labels: &[u32], form: u16) -> Vec<u8> {
+pub fn stack(labels: &[u32], form: u16) -> Vec<u8> {
     let mut octets = Vec::with_capacity(REWRITE_MAX);
     for label in labels {
         octets.extend_from_slice(&Entry::new(*label, 0, false, PIPE_TTL).octets());

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// What becomes of a packet, as its label's word says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
-pub(crate) enum Action {
+pub enum Action {
     /// Nobody knows the label.
     Unknown = 0,
     /// On by a hop, with other labels or without.
@@ -24,22 +24,24 @@ pub(crate) enum Action {
 }
 
 /// The label's TTL becomes the payload's when it comes off (uniform; RFC 3443 §5).
-pub(crate) const UNIFORM: u8 = 1;
+pub const UNIFORM: u8 = 1;
 /// The frame begins with a control word (RFC 4385).
-pub(crate) const CONTROL_WORD: u8 = 2;
+pub const CONTROL_WORD: u8 = 2;
 /// Below the label is a flow label (RFC 6391).
-pub(crate) const FLOW_LABEL: u8 = 4;
+pub const FLOW_LABEL: u8 = 4;
 /// Classes go by the payload's marks, not by the label's (short pipe; RFC 3270 §2.6.3).
-pub(crate) const SHORT_PIPE: u8 = 8;
+pub const SHORT_PIPE: u8 = 8;
 
 /// A label's word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Row(u64);
+pub struct Row(u64);
 
 impl Row {
-    pub(crate) const UNKNOWN: Self = Self(0);
+    /// Nobody knows the label.
+    pub const UNKNOWN: Self = Self(0);
 
-    pub(crate) const fn new(action: Action, flags: u8, argument: u32) -> Self {
+    /// A word; `argument` is the hop, table, member or interface.
+    pub const fn new(action: Action, flags: u8, argument: u32) -> Self {
         Self((action as u64) << 56 | (flags as u64) << 48 | argument as u64)
     }
 
@@ -73,10 +75,11 @@ impl Row {
 }
 
 /// All labels of the platform's label space.
-pub(crate) struct Labels(Box<[AtomicU64]>);
+pub struct Labels(Box<[AtomicU64]>);
 
 impl Labels {
-    pub(crate) fn new() -> Arc<Self> {
+    /// All of them unknown.
+    pub fn new() -> Arc<Self> {
         Arc::new(Self((0..LABELS).map(|_| AtomicU64::new(0)).collect()))
     }
 
@@ -91,7 +94,7 @@ impl Labels {
     }
 
     /// Only the plane's writer does this.
-    pub(crate) fn set(&self, label: u32, row: Row) {
+    pub fn set(&self, label: u32, row: Row) {
         self.0[label as usize % LABELS as usize].store(row.0, Ordering::Release);
     }
 }

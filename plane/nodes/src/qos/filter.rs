@@ -3,7 +3,7 @@
 use super::fields::set_dscp;
 use super::filtering::{Compiled, Fate, Filters, Headers, UNMATCHED};
 use crate::program::{Direction, Family, Verdict};
-use crate::services::Views;
+use crate::view::Views;
 use graph::{Context, Edge, Meta, Node, Pool, Reason, Row, Slot, VECTOR_MAX};
 use std::sync::{Arc, PoisonError};
 
@@ -14,7 +14,7 @@ const TO_REDIRECT: Edge = Edge(0);
 
 /// Which packets a node filters.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stage {
+pub enum Stage {
     /// Those of one family that come in.
     In(Family),
     /// All that leave.
@@ -22,14 +22,15 @@ pub(crate) enum Stage {
 }
 
 /// The node of one stage.
-pub(crate) struct FilterNode {
+pub struct FilterNode {
     views: Views,
     stage: Stage,
     headers: Headers,
 }
 
 impl FilterNode {
-    pub(crate) fn new(views: Views, stage: Stage) -> Self {
+    /// The node of one worker.
+    pub fn new(views: Views, stage: Stage) -> Self {
         Self { views, stage, headers: Headers::default() }
     }
 

@@ -38,7 +38,7 @@ pub(crate) enum Fate {
 }
 
 /// A compiled filter.
-pub(crate) struct Compiled {
+pub struct Compiled {
     pub(crate) family: Family,
     rules: Rules,
     pub(crate) verdicts: Vec<Verdict>,
@@ -80,7 +80,7 @@ pub enum NoFilter {
 
 impl Compiled {
     /// Compiled for so many workers.
-    pub(crate) fn new(filter: &Filter, workers: usize) -> Result<Self, NoFilter> {
+    pub fn new(filter: &Filter, workers: usize) -> Result<Self, NoFilter> {
         let rules = match filter.family {
             Family::Ip4 => Rules::Ip4(compiled(filter, |address| match address {
                 IpAddr::V4(address) => Some(address.to_bits()),
@@ -113,7 +113,7 @@ impl Compiled {
     }
 
     /// Packets and octets of each rule, and last of what no rule matched, of all workers.
-    pub(crate) fn counted(&self) -> Vec<(u64, u64)> {
+    pub fn counted(&self) -> Vec<(u64, u64)> {
         let mut sums = vec![(0, 0); self.verdicts.len() + 1];
         for cells in &self.cells {
             for (sum, cell) in sums.iter_mut().zip(cells) {
@@ -289,14 +289,15 @@ fn frames_of<A: Address>(matches: &Match, row: &mut Row<A>) {
 
 /// Which filters there are and who passes them; replaced whole when one changes.
 #[derive(Default)]
-pub(crate) struct Filters {
+pub struct Filters {
     rows: Vec<Option<Arc<Compiled>>>,
     /// By direction and family, then by interface.
     uses: [[Vec<u16>; 3]; 2],
 }
 
 impl Filters {
-    pub(crate) fn of(
+    /// As the programs say.
+    pub fn of(
         rows: &BTreeMap<u32, Arc<Compiled>>,
         uses: &BTreeMap<(u32, Direction, Family), FilterUse>,
     ) -> Self {

@@ -4,7 +4,7 @@
 use super::fields::{dscp, set_dscp};
 use crate::header::{TAG, TYPE_MPLS, TYPE_SERVICE, TYPE_VLAN, word};
 use crate::program::{AS_IT_IS, Marking};
-use crate::services::Views;
+use crate::view::Views;
 use graph::{Context, Meta, Node, Row, Slot};
 use machine::narrow::place;
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ const MARKS: usize = CLASSES * 3;
 
 /// The maps of an interface.
 #[derive(Clone)]
-pub(crate) struct Maps {
+pub struct Maps {
     by_dscp: Option<[(u8, u8); DSCPS]>,
     by_priority: Option<[(u8, u8); CLASSES]>,
     to_dscp: [u8; MARKS],
@@ -27,14 +27,14 @@ pub(crate) struct Maps {
 
 /// The maps of all interfaces; replaced whole when one changes.
 #[derive(Default)]
-pub(crate) struct Markings {
+pub struct Markings {
     maps: Vec<Maps>,
     by_interface: Vec<u32>,
 }
 
 impl Maps {
     /// `None` when a list has neither none nor all of its rows, or a value is out of range.
-    pub(crate) fn of(marking: &Marking) -> Option<Self> {
+    pub fn of(marking: &Marking) -> Option<Self> {
         let classes =
             |list: &[(u8, u8)]| list.iter().all(|(class, colour)| *class < 8 && *colour < 3);
         if !classes(&marking.by_dscp) || !classes(&marking.by_priority) {
@@ -61,7 +61,7 @@ fn whole<T: Copy, const N: usize>(list: &[T]) -> Option<Option<[T; N]>> {
 
 impl Markings {
     /// Interfaces with the same maps each have their own: there are few.
-    pub(crate) fn of(markings: &BTreeMap<u32, Maps>) -> Self {
+    pub fn of(markings: &BTreeMap<u32, Maps>) -> Self {
         let mut made = Self::default();
         for (interface, maps) in markings {
             let at = *interface as usize;
@@ -86,7 +86,7 @@ impl Markings {
 
 /// `classify`: the class and colour of what comes in. The code point decides where there is one
 /// and a map for it, else the priority that the outer tag or label had (`Meta::class`).
-pub(crate) struct Classify(pub(crate) Views);
+pub struct Classify(pub Views);
 
 impl Node for Classify {
     fn row(&self) -> Row {
@@ -119,7 +119,7 @@ fn classify(maps: &Maps, meta: &mut Meta, cell: &[u8]) {
 }
 
 /// `mark-out`: the code point, and the priority of tags and labels, of what leaves.
-pub(crate) struct MarkOut(pub(crate) Views);
+pub struct MarkOut(pub Views);
 
 impl Node for MarkOut {
     fn row(&self) -> Row {

@@ -2,11 +2,11 @@
 
 pub(crate) mod fields;
 mod filter;
-pub(crate) mod filtering;
-pub(crate) mod marking;
+pub mod filtering;
+pub mod marking;
 mod policer;
-pub(crate) mod policing;
+pub mod policing;
 
-pub(crate) use filter::{FilterNode, Stage};
-pub(crate) use marking::{Classify, MarkOut};
-pub(crate) use policer::PolicerNode;
+pub use filter::{FilterNode, Stage};
+pub use marking::{Classify, MarkOut};
+pub use policer::PolicerNode;

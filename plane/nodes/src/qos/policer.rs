@@ -2,20 +2,21 @@
 
 use super::policing::Bank;
 use crate::program::Direction;
-use crate::services::Views;
+use crate::view::Views;
 use graph::{Context, Node, Pool, Reason, Row, Slot, VECTOR_MAX};
 use std::sync::PoisonError;
 
 const RED: Reason = Reason(0);
 
 /// The node of one direction.
-pub(crate) struct PolicerNode {
+pub struct PolicerNode {
     views: Views,
     direction: Direction,
 }
 
 impl PolicerNode {
-    pub(crate) fn new(views: Views, direction: Direction) -> Self {
+    /// The node of one worker.
+    pub fn new(views: Views, direction: Direction) -> Self {
         Self { views, direction }
     }
 }

@@ -29,7 +29,7 @@ pub type Coloured = [(u64, u64); 3];
 struct Cells([[AtomicU64; 2]; 3]);
 
 /// A policer as workers see it.
-pub(crate) struct Row {
+pub struct Row {
     /// Another policer has another, also under the same number.
     serial: u64,
     profile: Profile,
@@ -40,7 +40,7 @@ pub(crate) struct Row {
 
 /// All policers, and who passes them; replaced whole when one changes.
 #[derive(Default)]
-pub(crate) struct Policers {
+pub struct Policers {
     generation: u64,
     rows: Vec<Option<Arc<Row>>>,
     /// By direction and interface: the policer of each class.
@@ -49,7 +49,7 @@ pub(crate) struct Policers {
 
 impl Row {
     /// Ready for so many workers.
-    pub(crate) fn new(
+    pub fn new(
         policer: &Policer,
         serial: u64,
         workers: usize,
@@ -62,7 +62,7 @@ impl Row {
     }
 
     /// What all workers have counted.
-    pub(crate) fn counted(&self) -> Coloured {
+    pub fn counted(&self) -> Coloured {
         let mut sum = Coloured::default();
         for cells in &self.cells {
             for (sum, cell) in sum.iter_mut().zip(&cells.0) {
@@ -86,7 +86,8 @@ pub(crate) fn marker(policer: &Policer) -> Marker {
 }
 
 impl Policers {
-    pub(crate) fn of(
+    /// As the programs say; another `generation` makes workers look for what changed.
+    pub fn of(
         generation: u64,
         rows: &BTreeMap<u32, Arc<Row>>,
         uses: &BTreeMap<(u32, Direction, Option<u8>), PolicerUse>,
@@ -134,14 +135,15 @@ struct Held {
 
 /// A worker's buckets: its nodes that police share them.
 #[derive(Default)]
-pub(crate) struct Bank {
+pub struct Bank {
     generation: u64,
     held: Vec<Option<Held>>,
     worker: usize,
 }
 
 impl Bank {
-    pub(crate) fn new(worker: usize) -> Self {
+    /// Without buckets.
+    pub fn new(worker: usize) -> Self {
         Self { worker, ..Self::default() }
     }
 

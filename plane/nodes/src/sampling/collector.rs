@@ -12,7 +12,7 @@ const UDP_BYTES: usize = 8;
 const TTL: u8 = 64;
 
 /// What is wrong with a collector.
-pub(crate) fn check(collector: &Collector) -> Result<(), &'static str> {
+pub fn check(collector: &Collector) -> Result<(), &'static str> {
     match collector {
         it if it.source.is_ipv4() != it.address.is_ipv4() => {
             Err("a collector is told in the name of an address of its family")

@@ -12,8 +12,8 @@ mod ipfix;
 use crate::bucket::{Bucket, Rate};
 use crate::program::{Class, Collector, Sampling};
 use crate::qos::fields;
-use crate::services::Views;
-pub(crate) use collector::check as check_collector;
+use crate::view::Views;
+pub use collector::check as check_collector;
 use flow::{DISPLACED, Flow, Flows, Key};
 use graph::meta::OWN;
 use graph::{Context, Edge, HEADROOM, Node, Pool, Row, Slot};
@@ -37,14 +37,14 @@ const GATHERED_MS: u64 = 1_000;
 
 /// How interfaces are sampled; replaced whole when one changes.
 #[derive(Default)]
-pub(crate) struct Samplings {
+pub struct Samplings {
     rows: Vec<Sampling>,
     by_interface: Vec<u32>,
     collector: Option<Collector>,
 }
 
 /// What is wrong with a sampling.
-pub(crate) fn check(sampling: &Sampling) -> Result<(), &'static str> {
+pub fn check(sampling: &Sampling) -> Result<(), &'static str> {
     match sampling {
         Sampling { one_in, .. } if !(1..=ONE_IN_MAX).contains(one_in) => {
             Err("one of 1 to 16,777,216 packets is sampled")
@@ -55,7 +55,8 @@ pub(crate) fn check(sampling: &Sampling) -> Result<(), &'static str> {
 }
 
 impl Samplings {
-    pub(crate) fn of(samplings: &BTreeMap<u32, Sampling>, collector: Option<&Collector>) -> Self {
+    /// As the programs say.
+    pub fn of(samplings: &BTreeMap<u32, Sampling>, collector: Option<&Collector>) -> Self {
         let mut made = Self { collector: collector.cloned(), ..Self::default() };
         for (interface, sampling) in samplings {
             let at = *interface as usize;
@@ -83,7 +84,7 @@ struct Countdown {
 }
 
 /// The node.
-pub(crate) struct Sample {
+pub struct Sample {
     views: Views,
     flows: Flows,
     countdowns: Vec<Countdown>,
@@ -98,7 +99,8 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
-    pub(crate) fn new(views: Views, seed: u32) -> Self {
+    /// The node of one worker; `seed` is that of its choice of packets.
+    pub fn new(views: Views, seed: u32) -> Self {
         Self {
             views,
             flows: Flows::new(),

@@ -1,29 +1,25 @@
 //! The half of the plane's writer that knows labels, bridges, filters, policers, marking, queues
-//! and samples; [`crate::plane::Plane`] hands it the programs of these.
+//! and samples; [`crate::Plane`] hands it the programs of these.
 
-use crate::addresses::Addresses;
-use crate::interfaces::{InterfaceCounters, Interfaces};
-use crate::l2::bridge::{self, BRIDGES_MAX, Bridges, PSEUDOWIRE, PSEUDOWIRES_MAX};
-use crate::mpls::entry::{IPV4_EXPLICIT_NULL, IPV6_EXPLICIT_NULL, LABELS};
-use crate::mpls::table::{self as labels, Action, Labels};
-use crate::plane::{Refused, Shared};
-use crate::program::{
+use machine::Time;
+use nodes::Refused;
+use nodes::l2::bridge::{self, BRIDGES_MAX, Bridges, PSEUDOWIRE, PSEUDOWIRES_MAX, seconds};
+use nodes::mpls::entry::{IPV4_EXPLICIT_NULL, IPV6_EXPLICIT_NULL, LABELS};
+use nodes::mpls::table::{self as labels, Action, Labels};
+use nodes::qos::filtering::{Compiled, FILTERS_MAX, Filters};
+use nodes::qos::marking::{Maps, Markings};
+use nodes::qos::policing::{Bank, Coloured, POLICERS_MAX, Policers, Row};
+use nodes::sampling::{Samplings, check as check_sampling, check_collector};
+use nodes::view::{Shared, Views};
+use program::{
     Bridge, BridgeMember, Collector, Direction, Family, Filter, FilterUse, Interface, LabelAction,
     Marking, Policer, PolicerUse, Pseudowire, Removed, Sampling, StaticMac, Tunnel,
 };
-use crate::protection::{Admitted, Protection};
-use crate::qos::filtering::{Compiled, FILTERS_MAX, Filters};
-use crate::qos::marking::{Maps, Markings};
-use crate::qos::policing::{Bank, Coloured, POLICERS_MAX, Policers, Row};
-use crate::sampling::{Samplings, check as check_sampling, check_collector};
-use crate::scheduler::QueuePrograms;
-use machine::Time;
-use machine::narrow::told;
+use scheduler::QueuePrograms;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
-use table::epoch::{Domain, Published, Publisher};
-use table::hop::HopLookups;
-use table::mac::{BridgeRule, Kind, Learner, MacEvent, MacKey, MacWriter, Macs, MoveRule, OnMoves};
+use table::epoch::{Domain, Publisher};
+use table::mac::{BridgeRule, Kind, Learner, MacEvent, MacKey, MacWriter, MoveRule, OnMoves};
 
 /// MAC addresses of all bridge domains at most.
 pub const MACS_MAX: usize = 1 << 20;
@@ -31,28 +27,6 @@ pub const MACS_MAX: usize = 1 << 20;
 const MOVES_WINDOW_S: u32 = 180;
 /// Seconds after which an address that moved too often is free again.
 const MOVES_HOLD_S: u32 = 600;
-
-/// What the nodes of one worker read.
-#[derive(Clone)]
-pub(crate) struct Views {
-    pub(crate) interfaces: Arc<Published<Interfaces>>,
-    pub(crate) counters: Arc<InterfaceCounters>,
-    pub(crate) addresses: Arc<Published<Addresses>>,
-    pub(crate) protection: Arc<Published<Protection>>,
-    pub(crate) admitted: Arc<Admitted>,
-    pub(crate) hops: Arc<HopLookups>,
-    pub(crate) labels: Arc<Labels>,
-    pub(crate) bridges: Arc<Published<Bridges>>,
-    pub(crate) macs: Arc<Macs>,
-    pub(crate) filters: Arc<Published<Filters>>,
-    pub(crate) policers: Arc<Published<Policers>>,
-    pub(crate) markings: Arc<Published<Markings>>,
-    pub(crate) samplings: Arc<Published<Samplings>>,
-    /// The worker's buckets, which its nodes share.
-    pub(crate) bank: Arc<Mutex<Bank>>,
-    /// The worker's number.
-    pub(crate) worker: usize,
-}
 
 /// The writer.
 pub(crate) struct Services {
@@ -544,11 +518,6 @@ impl Services {
 /// Refuses a bridge domain that cannot be.
 pub(crate) fn bridge_number(bridge: u32) -> Result<(), Refused> {
     number("bridge", bridge, BRIDGES_MAX - 2)
-}
-
-/// Whole seconds, as the MAC table counts time.
-pub(crate) fn seconds(now: Time) -> u32 {
-    told(now.as_millis() / 1_000, u32::MAX)
 }
 
 fn number(what: &'static str, number: u32, limit: u32) -> Result<(), Refused> {

@@ -1,16 +1,17 @@
 //! Hops: from the control process's numbers to those of the table, and the plane's own.
 
-use super::{Plane, Refused};
-use crate::frame;
-use crate::header::{TYPE_IP4, TYPE_IP6, TYPE_MPLS};
-use crate::hop::{
+use super::Plane;
+use machine::narrow::{place, told};
+use nodes::Refused;
+use nodes::frame;
+use nodes::header::{TYPE_IP4, TYPE_IP6, TYPE_MPLS};
+use nodes::hop::{
     BLACKHOLE, BROADCAST, DOWN, NEXT_IP4, NEXT_IP6, NEXT_LABELS, PROHIBITED, TO_ALL, UNREACHABLE,
 };
-use crate::interfaces::Row;
-use crate::mpls::entry::{IMPLICIT_NULL, LABELS};
-use crate::mpls::push;
-use crate::program::{self, Discard, HOPS_MAX, Hop, LABELS_MAX, MEMBERS_MAX, Mac};
-use machine::narrow::{place, told};
+use nodes::interfaces::Row;
+use nodes::mpls::entry::{IMPLICIT_NULL, LABELS};
+use nodes::mpls::push;
+use program::{self, Discard, HOPS_MAX, Hop, LABELS_MAX, MEMBERS_MAX, Mac};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use table::hop::{self as table_hop, HopError, Hops, Kind, Line, Member, Push};

@@ -3,7 +3,7 @@
 use crate::case::{clocks, random};
 use graph::{Pool, STRIDE, Slot};
 use machine::Time;
-use nodes::scheduler::{Class, Config, Discipline, Scheduler, Service};
+use scheduler::{Class, Config, Discipline, Scheduler, Service};
 use std::time::{Duration, Instant};
 
 const SERVICES: u32 = 1_250;

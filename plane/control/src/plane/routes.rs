@@ -1,7 +1,8 @@
 //! Routes: those that the control process says, and the plane's own of addresses, subnets and
 //! neighbours, which come before them.
 
-use super::{Plane, Refused};
+use super::Plane;
+use nodes::Refused;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use table::Full;

@@ -14,18 +14,18 @@ mod heard;
 mod shares;
 
 pub use entries::{NEIGHBOURS_MAX, Reason, Resolution};
-pub use heard::Speech;
 
+use super::Plane;
 use super::hops::{adjacency, with};
 use super::routes::Why;
-use super::{Out, Plane, Refused};
-use crate::hop::DOWN;
-use crate::program::{Mac, Neighbour};
-use crate::{arp, nd};
 pub(super) use entries::Neighbours;
 use entries::{Class, Held, Key, State};
 use heard::CLAIM_RETRANSMIT;
 use machine::Time;
+use nodes::hop::DOWN;
+use nodes::{Out, Refused};
+use nodes::{arp, nd};
+use program::{Mac, Neighbour};
 use shares::Holder;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -341,7 +341,7 @@ impl Plane {
             }
             (IpAddr::V6(address), Some(IpAddr::V6(own))) => {
                 let scoped = address.is_unicast_link_local() && !own.is_unicast_link_local();
-                let own = if scoped { crate::addresses::link_local(link.mac) } else { own };
+                let own = if scoped { nodes::addresses::link_local(link.mac) } else { own };
                 Some(nd::solicitation(&link, own, address, known))
             }
             _ => None,

@@ -1,9 +1,9 @@
 //! What is told of MAC addresses: moves, freezes and limits, not that each was learnt or aged.
 
-use super::bridge::PSEUDOWIRE;
-use crate::bucket::{Bucket, Rate};
-use crate::program::{BridgeMember, MacChange, MacLimit, MacNotice};
 use machine::Time;
+use nodes::bucket::{Bucket, Rate};
+use nodes::l2::bridge::PSEUDOWIRE;
+use program::{BridgeMember, MacChange, MacLimit, MacNotice};
 use table::mac::{MacEvent, MacRefused};
 
 /// Moves and refusals that are told: a loop moves every address, and a flood is refused all over.

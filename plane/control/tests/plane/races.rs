@@ -4,12 +4,13 @@
 use super::world::{World, ethernet, interface, neighbour_mac, port, programs, udp4, via};
 use graph::{Graph, Outbox, Pool, STRIDE};
 use machine::Time;
+use nodes::Program;
 use nodes::mpls::entry::Entry;
 use nodes::program::{
     Address, Bridge, BridgeMember, Direction, Family, Filter, FilterUse, Hop, Interface,
     LabelAction, Match, Mode, Neighbour, Push, Rule, StaticMac, Tunnel, Verdict,
 };
-use nodes::{Plane, Program};
+use plane_control::Plane;
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::SeqCst};
 

@@ -8,194 +8,31 @@ mod routes;
 mod services;
 mod sweep;
 
-pub use neighbours::{
-    NEIGHBOURS_MAX, REACHABLE, RETRANSMIT, Reason, Resolution, Speech, TRIES_MAX,
-};
+pub use neighbours::{NEIGHBOURS_MAX, REACHABLE, RETRANSMIT, Reason, Resolution, TRIES_MAX};
 
-use crate::addresses::Addresses;
-use crate::interfaces::{InterfaceCounters, Interfaces};
-use crate::l2::{BridgeInput, CrossConnect, Notices};
-use crate::mpls::{MplsExpired, MplsInput};
-use crate::program::{Direction, Family, Interface, Mac, MacNotice, Port, Program};
-use crate::protection::{Admitted, Protection};
-use crate::qos::{Classify, FilterNode, MarkOut, PolicerNode, Stage};
-use crate::sampling::Sample;
-use crate::services::{Services, Views};
-use crate::{
-    arcs, arp, bucket, echo, ethernet, glean, inject, ip4, ip6, local, nd, output, reassembly, urpf,
-};
+use crate::notices::Notices;
+use crate::services::Services;
 use advertise::Advertisements;
 use crossbeam_queue::ArrayQueue;
-use graph::{ChainsWriter, Flaw, Graph, Plan};
+use graph::{ChainsWriter, Graph};
 use hops::Numbers;
 use machine::Time;
-use machine::narrow::place;
 use neighbours::Neighbours;
+use nodes::addresses::Addresses;
+use nodes::interfaces::{InterfaceCounters, Interfaces};
+use nodes::plan::plan;
+use nodes::protection::{Admitted, Protection};
+use nodes::view::{HEARD_MAX, Shared};
+use nodes::{Heard, Out, Refused, Speech, bucket};
+use program::{Interface, Mac, Port, Program};
 use routes::Own;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 use sweep::Sweep;
-use table::epoch::{Domain, Published, Publisher};
-use table::hop::{HopError, HopLookups, Hops, NO_ROUTE};
-use table::mac::Learner;
-use table::vrf::{VrfLookups, Vrfs};
-
-/// What a worker may have told the plane and the plane not yet heard, at most.
-pub const HEARD_MAX: usize = 1_024;
-
-/// Why a program is refused. Nothing was changed then.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
-pub enum Refused {
-    /// A number is out of its range.
-    #[error("{what} {number}: numbers go to {limit}")]
-    Number {
-        /// Of what.
-        what: &'static str,
-        /// The number.
-        number: u64,
-        /// The highest.
-        limit: u64,
-    },
-    /// It names something that is not there.
-    #[error("{what} {number} is not there")]
-    Missing {
-        /// What.
-        what: &'static str,
-        /// Its number.
-        number: u64,
-    },
-    /// Two things cannot be at once.
-    #[error("{0}")]
-    Conflict(String),
-    /// A table is full.
-    #[error("{0}: no room")]
-    Full(&'static str),
-    /// A chain of features cannot be.
-    #[error(transparent)]
-    Chain(#[from] graph::Refused),
-    /// The graph's nodes do not fit together.
-    #[error(transparent)]
-    Graph(#[from] Flaw),
-    /// A hop cannot be.
-    #[error(transparent)]
-    Hop(#[from] HopError),
-}
-
-/// What a worker noticed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Heard {
-    /// A neighbour said where it is.
-    Neighbour {
-        /// Where it was heard.
-        interface: u32,
-        /// Its address.
-        address: IpAddr,
-        /// Its MAC address.
-        mac: Mac,
-        /// How it came to speak.
-        speech: Speech,
-    },
-    /// A host asked for routers.
-    RouterSolicited {
-        /// Where.
-        interface: u32,
-        /// Its address and MAC address, if it said both.
-        source: Option<(IpAddr, Mac)>,
-    },
-    /// A packet for a neighbour whose MAC address is not known.
-    Unresolved {
-        /// Where the neighbour is.
-        interface: u32,
-        /// The neighbour as the hop's line names it; 0: the packet's destination.
-        neighbour: u32,
-        /// The packet's destination.
-        address: IpAddr,
-        /// The routing table that led it there.
-        vrf: u32,
-        /// The packet, from its IP header.
-        packet: Box<[u8]>,
-    },
-}
-
-/// What the plane wants done.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Out {
-    /// A frame leaves by an interface: push it to node `inject` with `Meta::transmit` set.
-    Send {
-        /// The interface.
-        interface: u32,
-        /// The whole frame, with its tags.
-        frame: Vec<u8>,
-    },
-    /// A packet that was held is routed: push it to node `inject` with `Meta::vrf` set.
-    Route {
-        /// The routing table.
-        vrf: u32,
-        /// The packet, from its IP header.
-        packet: Box<[u8]>,
-    },
-    /// A packet that was held for a neighbour who does not answer: push it to
-    /// [`crate::error_entry`] with what [`crate::unreachable`] notes.
-    Unreachable {
-        /// Where the neighbour is not.
-        interface: u32,
-        /// The routing table.
-        vrf: u32,
-        /// The packet, from its IP header.
-        packet: Box<[u8]>,
-    },
-    /// A MAC address of a bridge domain moved, froze, or was refused: the control process is told.
-    Mac(MacNotice),
-    /// A neighbour was found, changed or lost (`mac: None`): the control process is told.
-    Neighbour {
-        /// Where.
-        interface: u32,
-        /// Its address.
-        address: IpAddr,
-        /// Its MAC address.
-        mac: Option<Mac>,
-    },
-}
-
-/// What all workers of a plane share; every node that needs some of it has a clone.
-#[derive(Clone)]
-pub struct Shared {
-    /// Ports and interfaces.
-    pub interfaces: Arc<Published<Interfaces>>,
-    /// Own addresses.
-    pub addresses: Arc<Published<Addresses>>,
-    /// What the control plane accepts.
-    pub protection: Arc<Published<Protection>>,
-    /// What all workers have let through of that.
-    pub admitted: Arc<Admitted>,
-    /// Routes of all tables.
-    pub routes: VrfLookups,
-    /// Hops.
-    pub hops: Arc<HopLookups>,
-    /// Seed of flow hashes.
-    pub seed: u32,
-    /// Key of the hashes by which sources share buckets.
-    pub key: u64,
-    /// The worker's own counters of interfaces.
-    pub counters: Arc<InterfaceCounters>,
-    /// Where the worker tells the plane what it noticed.
-    pub heard: Arc<ArrayQueue<Heard>>,
-}
-
-impl Shared {
-    /// Tells the plane what was noticed; false if its ring has no room, and it is lost. Packets
-    /// that ask for neighbours leave room for what neighbours say, and what they say of themselves
-    /// for answers.
-    pub(crate) fn tell(&self, heard: Heard) -> bool {
-        let most = match &heard {
-            Heard::Unresolved { .. } => HEARD_MAX / 2,
-            Heard::Neighbour { speech: Speech::Answer { .. }, .. } => HEARD_MAX,
-            Heard::Neighbour { .. } | Heard::RouterSolicited { .. } => HEARD_MAX / 4 * 3,
-        };
-        self.heard.len() < most && self.heard.push(heard).is_ok()
-    }
-}
+use table::epoch::{Domain, Publisher};
+use table::hop::{Hops, NO_ROUTE};
+use table::vrf::Vrfs;
 
 /// The writer of all tables.
 pub struct Plane {
@@ -213,7 +50,7 @@ pub struct Plane {
     interfaces: Publisher<Interfaces>,
     own_addresses: Publisher<Addresses>,
     protection: Publisher<Protection>,
-    protection_rows: Vec<crate::program::ProtectionRow>,
+    protection_rows: Vec<program::ProtectionRow>,
     vrfs: Vrfs,
     hops: Hops,
     numbers: Numbers,
@@ -494,54 +331,4 @@ impl Plane {
         };
         Ok(())
     }
-}
-
-/// All nodes of a worker.
-fn plan(shared: &Shared, (views, learner): (Views, Learner)) -> Plan {
-    let (routes, hops) = (&shared.routes, &shared.hops);
-    let plan = Plan::new()
-        .node(ethernet::EthernetInput::new(shared.clone()))
-        .node(arp::ArpInput::new(shared.clone(), Arc::clone(&routes.ipv4), Arc::clone(hops)))
-        .node(ip4::Ip4Input)
-        .node(ip4::Ip4Options)
-        .node(ip4::Ip4Lookup::new(Arc::clone(&routes.ipv4), Arc::clone(hops), shared.seed))
-        .node(ip4::Ip4Fragment::new(Arc::clone(hops)))
-        .node(ip4::Ip4Error::new(shared.clone()))
-        .node(ip6::Ip6Input::new(shared.clone()))
-        .node(ip6::Ip6Options)
-        .node(ip6::Ip6Lookup::new(Arc::clone(&routes.ipv6), Arc::clone(hops), shared.seed))
-        .node(ip6::Ip6Error::new(shared.clone()))
-        .node(nd::NdInput::new(shared.clone()))
-        .node(local::Local::new(shared.clone(), false))
-        .node(local::Local::new(shared.clone(), true))
-        .node(echo::Echo::new(shared.clone()))
-        .node(reassembly::Reassembly::new(shared.clone()))
-        .node(glean::Glean::new(shared.clone(), Arc::clone(hops)))
-        .node(inject::Inject::new(shared.clone()))
-        .node(output::InterfaceOutput::new(shared.clone()));
-    let check = |six| urpf::SourceCheck::new(shared.clone(), routes.clone(), Arc::clone(hops), six);
-    let plan = plan.node(check(false)).node(check(true));
-    let plan = plan
-        .node(ip4::Ip4Redirect::new(Arc::clone(hops), shared.seed))
-        .node(ip6::Ip6Redirect::new(Arc::clone(hops), shared.seed));
-    let plan = services_plan(plan, &views, learner, shared.seed);
-    arcs::arcs().into_iter().fold(plan, Plan::arc)
-}
-
-/// The nodes of labels, frames and traffic classes.
-fn services_plan(plan: Plan, views: &Views, learner: Learner, seed: u32) -> Plan {
-    let filter = |stage| FilterNode::new(views.clone(), stage);
-    plan.node(MplsInput::new(views.clone()))
-        .node(MplsExpired::new(views.clone()))
-        .node(CrossConnect::new(views.clone()))
-        .node(BridgeInput::new(views.clone(), learner))
-        .node(Sample::new(views.clone(), seed ^ place(views.worker)))
-        .node(Classify(views.clone()))
-        .node(MarkOut(views.clone()))
-        .node(filter(Stage::In(Family::Ip4)))
-        .node(filter(Stage::In(Family::Ip6)))
-        .node(filter(Stage::In(Family::Ethernet)))
-        .node(filter(Stage::Out))
-        .node(PolicerNode::new(views.clone(), Direction::In))
-        .node(PolicerNode::new(views.clone(), Direction::Out))
 }

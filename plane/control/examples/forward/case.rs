@@ -2,8 +2,9 @@
 
 use graph::{Counters, Graph, Outbox, Pool, STRIDE, Slot};
 use machine::Time;
+use nodes::Program;
 use nodes::program::{Interface, Mode, Neighbour, Port, Urpf};
-use nodes::{Plane, Program};
+use plane_control::Plane;
 use std::time::Instant;
 
 /// Packets pushed at once.

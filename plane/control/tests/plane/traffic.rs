@@ -9,7 +9,7 @@ use nodes::program::{
     Class, Collector, Direction, Family, Filter, FilterUse, Hop, Interface, Marking, Match, Meter,
     Mode, Policer, PolicerUse, Queue, Removed, Rule, Sampling, Scheduler, Verdict,
 };
-use nodes::scheduler::Schedulers;
+use scheduler::Schedulers;
 use std::time::Duration;
 
 /// 192.0.2.0/24 and 2001:db8:ff::/48 behind interface 2; 198.51.100.0/24 behind interface 1.

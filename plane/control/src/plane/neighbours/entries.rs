@@ -2,9 +2,9 @@
 //! for whom there is no room (RFC 6583 §6).
 
 use super::shares::{Holder, Tally};
-use crate::bucket::{Bucket, Rate};
-use crate::program::Mac;
 use machine::Time;
+use nodes::bucket::{Bucket, Rate};
+use program::Mac;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::time::Duration;

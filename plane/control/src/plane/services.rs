@@ -1,16 +1,17 @@
 //! Programs of labels, bridges, filters, policers, marking, queues and samples: the numbers of
 //! hops are found, and interfaces get the features that they need.
 
-use super::{Plane, Refused};
-use crate::arcs::{NAME_BRIDGE_IN, NAME_CONNECT_IN, NAME_IP4_IN, NAME_IP6_IN, NAME_OUT};
-use crate::l2::bridge;
-use crate::program::{
+use super::Plane;
+use graph::{INTERFACES_MAX, PORTS_MAX};
+use nodes::Refused;
+use nodes::arcs::{NAME_BRIDGE_IN, NAME_CONNECT_IN, NAME_IP4_IN, NAME_IP6_IN, NAME_OUT};
+use nodes::l2::bridge;
+use nodes::qos::policing::Coloured;
+use program::{
     BridgeMember, Direction, Family, Filter, FilterUse, LabelAction, Program, Removed, StaticMac,
     Verdict,
 };
-use crate::qos::policing::Coloured;
-use crate::scheduler::QueuePrograms;
-use graph::{INTERFACES_MAX, PORTS_MAX};
+use scheduler::QueuePrograms;
 use std::sync::Arc;
 use table::mac::{Entry, MacKey};
 
@@ -57,7 +58,7 @@ impl Plane {
                 self.marking(marking.interface)
             }
             Program::Scheduler(scheduler) => {
-                let queues = crate::scheduler::Config::of(scheduler);
+                let queues = scheduler::Config::of(scheduler);
                 let queues = queues.map_err(|why| Refused::Conflict(why.to_string()))?;
                 let set = self.services.queues.set(scheduler.port, Some(&queues));
                 set.map_err(|why| Refused::Conflict(why.to_string()))

@@ -44,7 +44,7 @@ fn port_of(flow: usize) -> u16 {
 }
 
 /// Hop n + 1 leads to neighbour n.
-fn hops(plane: &mut nodes::Plane, six: bool) {
+fn hops(plane: &mut plane_control::Plane, six: bool) {
     for id in 0..NEIGHBOURS * u32::from(PORTS) {
         let (interface, last) = (id % u32::from(PORTS) + 1, (id / u32::from(PORTS)) as u8 + 2);
         let gateway: IpAddr = if six {
@@ -58,7 +58,7 @@ fn hops(plane: &mut nodes::Plane, six: bool) {
     }
 }
 
-pub fn addresses(plane: &mut nodes::Plane, six: bool) {
+pub fn addresses(plane: &mut plane_control::Plane, six: bool) {
     for interface in 1..=u32::from(PORTS) {
         let (address, length): (IpAddr, u8) = if six {
             (Ipv6Addr::new(0xfd00, interface as u16, 0, 0, 0, 0, 0, 1).into(), 64)
@@ -87,7 +87,7 @@ pub fn ipv4_vrf(flows: usize) -> Case {
 }
 
 fn filled4(
-    mut plane: nodes::Plane,
+    mut plane: plane_control::Plane,
     flows: usize,
     tables: &[u32],
     count: usize,

@@ -10,9 +10,10 @@
 //! for": neither ARP nor neighbour discovery proves who speaks.
 
 use super::entries::{Class, Key, Reason, State};
-use super::{DELAY, Out, Plane, REACHABLE};
-use crate::program::Mac;
+use super::{DELAY, Plane, REACHABLE};
 use machine::Time;
+use nodes::{Out, Speech};
+use program::Mac;
 use std::time::Duration;
 
 /// Questions to a neighbour whose address is claimed.
@@ -21,23 +22,6 @@ const CLAIM_TRIES_MAX: u8 = 2;
 pub(super) const CLAIM_RETRANSMIT: Duration = Duration::from_millis(200);
 /// After a neighbour has answered, claims of its address are not looked at for so long.
 const CLAIM_PAUSE: Duration = Duration::from_secs(1);
-
-/// How a neighbour came to speak.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Speech {
-    /// It says that it answers us.
-    Answer {
-        /// Whether what it says replaces what is known (RFC 4861 §4.4, Override).
-        overrides: bool,
-    },
-    /// It asks for one of our addresses, or for routers.
-    Question,
-    /// It speaks of itself.
-    Announcement {
-        /// As above.
-        overrides: bool,
-    },
-}
 
 impl Plane {
     /// A neighbour spoke.

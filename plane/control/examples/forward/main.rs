@@ -1,7 +1,8 @@
 //! What the nodes cost, in memory, on one core: packets come from a table of flows, are written
 //! into cells, go through the whole graph and leave into a sink that frees them.
 //!
-//! `cargo run --release -p tandem-nodes --example forward -- [row…] [--flows N] [--seconds S]`
+//! `cargo run --release -p tandem-plane-control --example forward --`
+//! `[row…] [--flows N] [--seconds S]`
 #![allow(missing_docs, unsafe_code, reason = "a measurement")]
 #![allow(clippy::print_stdout, clippy::disallowed_methods, reason = "it measures and prints")]
 

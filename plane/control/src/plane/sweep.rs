@@ -1,8 +1,9 @@
 //! What is taken away: thing by thing, or all that a control process did not say again.
 
-use super::{Plane, Refused};
-use crate::program::{Program, ProtectionRow, Removed};
-use crate::protection::Protection;
+use super::Plane;
+use nodes::Refused;
+use nodes::protection::Protection;
+use program::{Program, ProtectionRow, Removed};
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

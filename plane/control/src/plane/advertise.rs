@@ -1,12 +1,13 @@
 //! When interfaces advertise this router (RFC 4861 §6.2.4 to §6.2.6): three times soon, then now
 //! and then, and soon after somebody asks; a last time with lifetime 0 when it ends.
 
-use super::{Out, Plane, Refused};
-use crate::addresses::link_local;
-use crate::advertisement;
-use crate::program::Advertisement;
+use super::Plane;
 use machine::Time;
 use machine::narrow::millis;
+use nodes::addresses::link_local;
+use nodes::advertisement;
+use nodes::{Out, Refused};
+use program::Advertisement;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv6Addr};
 use std::time::Duration;

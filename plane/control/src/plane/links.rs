@@ -1,11 +1,12 @@
 //! Ports, interfaces and their addresses.
 
-use super::{Plane, Refused};
-use crate::addresses::{ADDRESSES_MAX, Addresses, Own, link_local};
-use crate::arcs::{NAME_IP4_IN, NAME_IP6_IN};
-use crate::interfaces::{Interfaces, Row};
-use crate::program::{Address, INTERFACES_MAX, Interface, Mode, NO_PORT, Port, Urpf};
+use super::Plane;
 use crate::services::bridge_number;
+use nodes::Refused;
+use nodes::addresses::{ADDRESSES_MAX, Addresses, Own, link_local};
+use nodes::arcs::{NAME_IP4_IN, NAME_IP6_IN};
+use nodes::interfaces::{Interfaces, Row};
+use program::{Address, INTERFACES_MAX, Interface, Mode, NO_PORT, Port, Urpf};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 

@@ -14,8 +14,8 @@ use nodes::program::{
     LabelAction, Marking, Match, Meter, Mode, Policer, PolicerUse, Preference, Pseudowire, Push,
     Queue, Rule, Sampling, Scheduler, Tunnel, Urpf, Verdict,
 };
-use nodes::scheduler::Schedulers;
 use nodes::{Out, Program};
+use scheduler::Schedulers;
 use std::time::Duration;
 
 /// Octets of a frame that is not made of a kind, at most.

@@ -4,11 +4,12 @@ use crate::case::{Case, Frame, PORTS, interface, neighbour, ports, random};
 use crate::ip::{addresses, frame4};
 use graph::{Outbox, Pool, STRIDE};
 use machine::Time;
+use nodes::Program;
 use nodes::program::{
     Bridge, Direction, Family, Filter, FilterUse, Hop, Interface, LabelAction, Match, Meter, Mode,
     Policer, PolicerUse, Rule, Tunnel, Verdict,
 };
-use nodes::{Plane, Program};
+use plane_control::Plane;
 use std::net::{IpAddr, Ipv4Addr};
 
 type Frames = Vec<(u16, Frame)>;

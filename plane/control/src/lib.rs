@@ -1,0 +1,17 @@
+//! The packet plane's one writer: [`Plane`] takes [`program::Program`]s, keeps every table true,
+//! and makes the workers' graphs of the nodes (`plane/nodes`).
+//!
+//! ```text
+//!   control process ── Program ──→ Plane (one writer) ── tables ──→ workers' graphs
+//!                   ←─── Out ────       ←──── bounded rings: Heard ────
+//! ```
+//! Everything is pure: time is an argument, what is to be sent comes out of [`Plane::tick`].
+#![forbid(unsafe_code)]
+#![warn(clippy::cast_possible_truncation)]
+#![cfg_attr(test, allow(clippy::cast_possible_truncation))]
+
+mod notices;
+mod plane;
+mod services;
+
+pub use plane::{NEIGHBOURS_MAX, Plane, REACHABLE, RETRANSMIT, Reason, Resolution, TRIES_MAX};

@@ -1,0 +1,42 @@
+//! Why the plane does not do as it is told.
+
+use graph::Flaw;
+use table::hop::HopError;
+
+/// Why a program is refused. Nothing was changed then.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum Refused {
+    /// A number is out of its range.
+    #[error("{what} {number}: numbers go to {limit}")]
+    Number {
+        /// Of what.
+        what: &'static str,
+        /// The number.
+        number: u64,
+        /// The highest.
+        limit: u64,
+    },
+    /// It names something that is not there.
+    #[error("{what} {number} is not there")]
+    Missing {
+        /// What.
+        what: &'static str,
+        /// Its number.
+        number: u64,
+    },
+    /// Two things cannot be at once.
+    #[error("{0}")]
+    Conflict(String),
+    /// A table is full.
+    #[error("{0}: no room")]
+    Full(&'static str),
+    /// A chain of features cannot be.
+    #[error(transparent)]
+    Chain(#[from] graph::Refused),
+    /// The graph's nodes do not fit together.
+    #[error(transparent)]
+    Graph(#[from] Flaw),
+    /// A hop cannot be.
+    #[error(transparent)]
+    Hop(#[from] HopError),
+}
