@@ -22,8 +22,9 @@ pub(crate) fn steer(bytes: &[u8], shards: u16) -> Option<u16> {
         return owned(token.shard);
     }
     let (method, rest) = head.split_at(memchr::memchr(b' ', head)?);
-    if let Some(token) = (method == b"INVITE").then(|| replaced(head)).flatten() {
-        return owned(token.shard);
+    let replaced = (method == b"INVITE").then(|| replaced(head)).flatten();
+    if let Some(shard) = replaced.and_then(|token| owned(token.shard)) {
+        return Some(shard);
     }
     let uri = rest[1..].split(|&b| b == b' ').next().unwrap_or_default();
     if let Some(token) = user(uri).and_then(Token::read) {
@@ -51,7 +52,15 @@ fn replaced(head: &[u8]) -> Option<Token> {
         let ends = |&at: &usize| !matches!(line.get(at + 1), Some(b' ' | b'\t'));
         let end = memchr::memchr_iter(b'\n', line).find(ends).unwrap_or(line.len());
         let value = line.get(colon + 1..end)?;
-        value.split(|b| b";=, \t\r\n".contains(b)).find_map(Token::read)
+        let tag = |name: &[u8]| {
+            value.split(|&b| b == b';').find_map(|param| {
+                let (found, tag) = param.split_at_checked(memchr::memchr(b'=', param)?)?;
+                let is_it = found.trim_ascii().eq_ignore_ascii_case(name);
+                is_it.then(|| Token::read(tag[1..].trim_ascii())).flatten()
+            })
+        };
+        // Both are ours where two of our nodes stand in a row; the receiver's own one leads.
+        tag(b"to-tag").or_else(|| tag(b"from-tag"))
     })
 }
 
@@ -123,10 +132,12 @@ mod tests {
         let key = Key { index: 5, generation: 9 };
         let token = Token::new(77, 3, key, Side::A).write();
         let tag = String::from_utf8_lossy(&token);
+        let other = Token::new(78, 2, key, Side::B).write();
+        let other = String::from_utf8_lossy(&other);
         for line in [
             format!("Replaces: c;to-tag=x;from-tag={tag}0"),
             format!("rEPLACES : c;\r\n to-tag = {tag}0;from-tag=y"),
-            format!("Join: {tag};to-tag=x;from-tag=y"),
+            format!("Join: {other}0;to-tag=x;from-tag={tag}0"),
             format!("Reason: SIP\r\nRequire: replaces\r\nReplaces: c;from-tag={tag}0"),
         ] {
             let invite = format!(

@@ -188,9 +188,11 @@ fn the_dialog_of_others_is_replaced_only_by_whom_its_names_were_handed_to() {
         world.receive(BOB, CORE, &to_carol(&format!("eve{n}"), &line));
         world.expect(BOB, "SIP/2.0 403");
     }
-    let twice = replaces.replace("to-tag=c1", "to-tag=c1;to-tag=c1");
-    world.receive(BOB, CORE, &to_carol("twice", &twice));
-    world.expect(BOB, "SIP/2.0 400");
+    for (n, tag) in ["to-tag=c1;to-tag=c1", "to-tag=\"c1\""].into_iter().enumerate() {
+        let malformed = replaces.replace("to-tag=c1", tag);
+        world.receive(BOB, CORE, &to_carol(&format!("malformed{n}"), &malformed));
+        world.expect(BOB, "SIP/2.0 400");
+    }
     // Alice names it to Bob, so that one from Bob's realm may use it, not one from hers.
     world.receive(ALICE, ACCESS, &alice.request("REFER", &refer_to, ""));
     world.expect(BOB, "REFER");

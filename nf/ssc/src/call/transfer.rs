@@ -33,6 +33,9 @@ const REPLACES: Set = Set::of(&[Header::Replaces]);
 /// An INVITE with Replaces comes within this time of the Refer-To that named its dialog.
 const HANDED_FOR: Duration = Duration::from_secs(180);
 
+/// Replaces or Join without what they must have (RFC 3891 §3).
+const BAD_NAMES: Refusal = Refusal::new(400, "Replaces or Join names no dialog");
+
 /// The names of a leg were handed to a realm in a Refer-To.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Handed {
@@ -123,15 +126,17 @@ impl Controller {
 
     fn objects_to_replaced(&self, at: &Arrived<'_>, value: &[u8]) -> Option<Refusal> {
         let Ok(named) = Replaces::parse(value) else {
-            return Some(Refusal::new(400, "Replaces or Join names no dialog"));
+            return Some(BAD_NAMES);
         };
+        if [named.to_tag, named.from_tag].iter().any(|tag| tag.starts_with(b"\"")) {
+            return Some(BAD_NAMES); // tags are tokens; a lenient receiver would unquote them
+        }
         if let Some((_, call, side)) = self.call_by(named.to_tag) {
             return self.objects(at, call.leg(side));
         }
         // Steering follows our tags: what names another shard's call has come to the wrong one.
-        let is_astray =
-            |token: Token| token.shard != self.shard && token.shard < self.config.shards;
-        if [named.to_tag, named.from_tag].into_iter().filter_map(Token::read).any(is_astray) {
+        let names = Token::read(named.to_tag).or_else(|| Token::read(named.from_tag));
+        if names.is_some_and(|it| it.shard != self.shard && it.shard < self.config.shards) {
             return Some(Refusal::NO_DIALOG);
         }
         let (_, call, side) = self.call_by(named.from_tag)?;
