@@ -365,17 +365,15 @@ impl Ssc {
     /// that it stays the same when other doors come and go.
     #[must_use]
     pub fn doors(&self) -> Vec<(RealmId, PortId, Address)> {
-        let mut taken = vec![false; PORTS_MAX];
+        let mut taken = vec![false; PORTS_MAX.into()];
         let mut doors = Vec::new();
         for (index, realm) in self.realm.iter().enumerate().take(REALMS_MAX) {
             for listen in &realm.listen {
                 let Ok(address) = listen.parse::<Address>() else { continue };
-                let mut port = fnv(listen.as_bytes()) as usize % PORTS_MAX;
-                while taken[port] {
-                    port = (port + 1) % PORTS_MAX;
-                }
-                taken[port] = true;
-                doors.push((RealmId(narrow::index(index)), PortId(narrow::index(port)), address));
+                let is_taken = |port: PortId| taken[usize::from(port.0)];
+                let Some(port) = PortId::stable(listen, PORTS_MAX, is_taken) else { continue };
+                taken[usize::from(port.0)] = true;
+                doors.push((RealmId(narrow::index(index)), port, address));
             }
         }
         doors
@@ -705,9 +703,4 @@ fn check_target(target: &str, realm: Option<&Realm>, at: String, issues: &mut Ve
 #[must_use]
 pub const fn capture_port() -> PortId {
     CAPTURE_PORT
-}
-
-/// FNV-1a, 32 bits.
-fn fnv(text: &[u8]) -> u32 {
-    text.iter().fold(0x811c_9dc5, |hash, &b| (hash ^ u32::from(b)).wrapping_mul(0x0100_0193))
 }

@@ -15,7 +15,7 @@ use std::net::SocketAddr;
 /// Realms in one controller at most.
 pub const REALMS_MAX: usize = 256;
 /// Ports are numbered below this; a door's number is a hash of its address.
-pub const PORTS_MAX: usize = 1 << PORT_BITS;
+pub const PORTS_MAX: u16 = 1 << PORT_BITS;
 const PORT_BITS: u16 = 12;
 /// The port that captured messages leave by.
 pub const CAPTURE_PORT: PortId = PortId(1 << PORT_BITS);
@@ -152,7 +152,7 @@ impl Realms {
                 doors: Vec::new(),
             })
             .collect();
-        let mut by_port = vec![(u16::MAX, u16::MAX); PORTS_MAX];
+        let mut by_port = vec![(u16::MAX, u16::MAX); PORTS_MAX.into()];
         for (realm, port, address) in config.doors() {
             let row = &mut rows[usize::from(realm.0)];
             by_port[usize::from(port.0)] = (realm.0, index(row.doors.len()));

@@ -70,6 +70,19 @@ impl fmt::Display for Address {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PortId(pub u16);
 
+impl PortId {
+    /// A number below `count` for the port of that name, which others that come and go leave as it
+    /// is: a hash of the name, or the next number that is not taken. `None` when all are taken.
+    #[must_use]
+    pub fn stable(name: &str, count: u16, is_taken: impl Fn(Self) -> bool) -> Option<Self> {
+        // FNV-1a, 32 bits.
+        let mix = |hash: u32, octet: u8| (hash ^ u32::from(octet)).wrapping_mul(0x0100_0193);
+        let hash = name.bytes().fold(0x811c_9dc5, mix);
+        let first = u16::try_from(hash.checked_rem(count.into())?).ok()?;
+        (first..count).chain(0..first).map(Self).find(|port| !is_taken(*port))
+    }
+}
+
 /// A connection of a shard; zero is "none yet" (datagrams, or "open one for me").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct ConnId(pub u32);
@@ -110,5 +123,24 @@ impl Flow {
         remote: SocketAddr,
     ) -> Self {
         Self { port, transport, conn: ConnId(0), local, remote }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_keeps_its_number_and_makes_way_for_one_that_has_it() {
+        let free = |_: PortId| false;
+        let port = PortId::stable("10.0.0.1:179", 1_024, free).expect("there is one");
+        assert_eq!(port, PortId(0x228), "as in every release before");
+        assert_eq!(PortId::stable("10.0.0.1:179", 1_024, free), Some(port));
+        let next = PortId::stable("10.0.0.1:179", 1_024, |it| it == port);
+        assert_eq!(next, Some(PortId(port.0 + 1)));
+        let last = PortId::stable("10.0.0.1:179", 1_024, |it| it.0 >= port.0);
+        assert_eq!(last, Some(PortId(0)), "after the last comes the first");
+        assert_eq!(PortId::stable("10.0.0.1:179", 1_024, |_| true), None);
+        assert_eq!(PortId::stable("10.0.0.1:179", 0, free), None);
     }
 }

@@ -57,21 +57,14 @@ pub(crate) fn read_listen(text: &str) -> Option<SocketAddr> {
     whole.or_else(|| text.parse::<IpAddr>().ok().map(|ip| SocketAddr::new(ip, PORT)))
 }
 
-#[allow(clippy::cast_possible_truncation, reason = "the low bits of a hash")]
-fn number_of(listen: &SocketAddr) -> u16 {
-    fnv(listen.to_string().as_bytes()) as u16 % PORTS_MAX
-}
-
 impl Rr {
     fn doors(&self) -> Vec<(PortId, SocketAddr)> {
         let mut doors: Vec<(PortId, SocketAddr)> = Vec::new();
         let listens = self.listen.iter().filter_map(|text| read_listen(text));
-        for listen in listens.take(usize::from(PORTS_MAX)) {
-            let mut port = number_of(&listen);
-            while doors.iter().any(|(taken, _)| taken.0 == port) {
-                port = (port + 1) % PORTS_MAX;
-            }
-            doors.push((PortId(port), listen));
+        for listen in listens {
+            let is_taken = |port| doors.iter().any(|(taken, _)| *taken == port);
+            let port = PortId::stable(&listen.to_string(), PORTS_MAX, is_taken);
+            doors.extend(port.map(|port| (port, listen)));
         }
         doors
     }
@@ -187,9 +180,4 @@ impl Rr {
         let local = SocketAddr::new(manner.local.unwrap_or(local.ip()), local.port());
         Flow::to(port, Transport::Tcp, local, remote)
     }
-}
-
-/// FNV-1a, 32 bits.
-fn fnv(text: &[u8]) -> u32 {
-    text.iter().fold(0x811c_9dc5, |hash, &b| (hash ^ u32::from(b)).wrapping_mul(0x0100_0193))
 }

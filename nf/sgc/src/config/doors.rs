@@ -17,13 +17,10 @@ pub(crate) const CAPTURE_PORT: PortId = PortId(TCP_PORTS_MAX + 2);
 impl Sgc {
     fn tcp_doors(&self) -> Vec<(PortId, SocketAddr)> {
         let mut doors: Vec<(PortId, SocketAddr)> = Vec::new();
-        for listen in self.tcp.listen.iter().take(usize::from(TCP_PORTS_MAX)) {
-            let [.., high, low] = fnv(listen.to_string().as_bytes()).to_be_bytes();
-            let mut port = u16::from_be_bytes([high, low]) % TCP_PORTS_MAX;
-            while doors.iter().any(|(taken, _)| taken.0 == port) {
-                port = (port + 1) % TCP_PORTS_MAX;
-            }
-            doors.push((PortId(port), *listen));
+        for listen in &self.tcp.listen {
+            let is_taken = |port| doors.iter().any(|(taken, _)| *taken == port);
+            let port = PortId::stable(&listen.to_string(), TCP_PORTS_MAX, is_taken);
+            doors.extend(port.map(|port| (port, *listen)));
         }
         doors
     }
@@ -96,9 +93,4 @@ impl Sgc {
         });
         Some(Flow::to(port, Transport::Tcp, local, remote))
     }
-}
-
-/// FNV-1a, 32 bits.
-fn fnv(text: &[u8]) -> u32 {
-    text.iter().fold(0x811c_9dc5, |hash, &b| (hash ^ u32::from(b)).wrapping_mul(0x0100_0193))
 }
