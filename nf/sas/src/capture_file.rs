@@ -345,8 +345,8 @@ mod tests {
         let mut stream = Stream::default();
         stream.take(0, b"y");
         for at in [10, 10, 30_000, 60_000, 90_000, 120_000, 150_000, 180_000, 210_000, 240_000] {
-            stream.take(at, &[b'x'; 30_000]);
-            stream.take(at, &[b'x'; 30_000]);
+            stream.take(at, &vec![b'x'; 30_000]);
+            stream.take(at, &vec![b'x'; 30_000]);
         }
         assert!(stream.held <= STREAM_BYTES_MAX, "{}", stream.held);
         assert_eq!(stream.held, stream.early.values().map(Vec::len).sum::<usize>());
