@@ -16,6 +16,9 @@ pub const HASHED: u16 = 1 << 3;
 pub const PUNTED: u16 = 1 << 4;
 /// Its source has a meaning on the link that it came by only.
 pub const LINK_LOCAL: u16 = 1 << 5;
+/// Its destination has a meaning on the link that it came by only, and is one that this system
+/// listens to there (224.0.0.x, ff02::, fe80::): no table is asked where it goes.
+pub const LINK_SCOPED: u16 = 1 << 6;
 
 /// What is known of a packet. Fields that a node sets are valid for the nodes after it; all are
 /// zero when a packet is received.

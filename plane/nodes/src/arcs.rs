@@ -40,7 +40,7 @@ pub fn arcs() -> [ArcRow; 5] {
         ArcRow {
             id: IP6_IN,
             name: NAME_IP6_IN,
-            starts: &["ip6-input"],
+            starts: &["ip6-input", "ip6-options"],
             features: &["ip6-urpf", "sample", "classify", "ip6-filter", "policer-in"],
             end: "ip6-lookup",
         },

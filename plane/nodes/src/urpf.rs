@@ -4,6 +4,7 @@
 use crate::header::{address6, long};
 use crate::program::Urpf;
 use crate::view::Shared;
+use graph::meta::LINK_LOCAL;
 use graph::{Context, Node, Reason, Row, Slot, VECTOR_MAX};
 use std::sync::Arc;
 use table::epoch::Reader;
@@ -78,8 +79,11 @@ impl Node for SourceCheck {
         }
         let (mut right, mut count) = ([Slot(0); VECTOR_MAX], 0);
         for (slot, hop) in batch.iter().zip(hops) {
-            let interface = cx.packets.meta(*slot).interface;
+            let meta = cx.packets.meta(*slot);
+            let interface = meta.interface;
             let is_right = match interfaces.row(interface).urpf {
+                // It goes no further than here, and routes to it there are none.
+                _ if meta.flags & LINK_LOCAL != 0 => true,
                 Urpf::Off => true,
                 Urpf::Loose => self.leads(cx.reader, hop, None),
                 Urpf::Strict => self.leads(cx.reader, hop, Some(interface)),

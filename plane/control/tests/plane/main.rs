@@ -16,6 +16,7 @@ mod races;
 mod reference;
 mod resolution;
 mod routed_side;
+mod scoped;
 mod sweep;
 mod traffic;
 mod wires;

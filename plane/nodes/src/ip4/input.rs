@@ -2,11 +2,10 @@
 
 use crate::arcs::IP4_IN;
 use crate::header::{IP4, checksum, sum, sum_ip4, word};
-use graph::meta::GROUP_ADDRESSED;
+use graph::meta::{GROUP_ADDRESSED, LINK_LOCAL, LINK_SCOPED};
 use graph::{Context, Edge, Meta, Node, Reason, Row, Slot, VECTOR_MAX, Verdict};
 
 const TO_OPTIONS: Edge = Edge(0);
-const TO_LOCAL: Edge = Edge(1);
 
 const SHORT: Reason = Reason(0);
 const VERSION: Reason = Reason(1);
@@ -32,11 +31,11 @@ const REASONS: &[&str] = &[
 pub struct Ip4Input;
 
 /// What most packets are: they go along the arc.
-const ONWARD: Verdict = Verdict::to(Edge(2));
+const ONWARD: Verdict = Verdict::to(Edge(1));
 
 impl Node for Ip4Input {
     fn row(&self) -> Row {
-        Row::of("ip4-input", &["ip4-options", "local"], REASONS)
+        Row::of("ip4-input", &["ip4-options"], REASONS)
     }
 
     fn process(&mut self, batch: &[Slot], cx: &mut Context<'_>) {
@@ -55,7 +54,10 @@ impl Node for Ip4Input {
             } else {
                 let is_rare = verdict == Verdict::to(TO_OPTIONS);
                 let verdict = if is_rare { explained(meta, packet) } else { verdict };
-                cx.next.dispatch(&[verdict], &[*slot]);
+                match verdict == ONWARD {
+                    true => cx.next.start(IP4_IN, &[*slot], cx.packets),
+                    false => cx.next.dispatch(&[verdict], &[*slot]),
+                }
             }
         }
         cx.next.start(IP4_IN, &kept[..count], cx.packets);
@@ -108,8 +110,9 @@ fn explained(meta: &mut Meta, header: &[u8]) -> Verdict {
         () if header[8] == 0 => TTL,
         () if is_broadcast || word(header, 16) == 0xe000 && destination[2] == 0 => {
             meta.length = total;
-            meta.flags |= GROUP_ADDRESSED;
-            return Verdict::to(TO_LOCAL);
+            meta.flags |= GROUP_ADDRESSED | LINK_SCOPED;
+            meta.flags |= if source == [0; 4] { LINK_LOCAL } else { 0 };
+            return ONWARD;
         }
         () if destination[0] & 0xf0 == 0xe0 => GROUP,
         () if !is_ordinary(destination[0]) => DESTINATION,

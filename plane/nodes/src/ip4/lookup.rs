@@ -7,7 +7,7 @@ use crate::header::{ETHERNET, IP4, TYPE_IP4, age_ip4, long, word};
 use crate::hop;
 use crate::icmp::{Message, PROHIBITED, TIME_EXCEEDED, TOO_BIG, UNREACHABLE_HOST, UNREACHABLE_NET};
 use crate::mpls::push;
-use graph::meta::{GROUP_ADDRESSED, OWN};
+use graph::meta::{GROUP_ADDRESSED, LINK_SCOPED, OWN};
 use graph::{Context, Edge, Meta, Node, Reason, Row, Slot, VECTOR_MAX, Verdict};
 use std::sync::Arc;
 use table::hop::{HopLookups, Kind, Line, REWRITE_MAX};
@@ -141,7 +141,7 @@ fn forwarded(meta: &mut Meta, cell: &mut [u8], line: &Line) -> Verdict {
     let Some(header) = cell[l3..].first_chunk_mut::<IP4>() else { return KIND };
     let is_plain = (line.kind == Kind::Rewrite)
         & (header[8] > 1)
-        & (meta.flags & (GROUP_ADDRESSED | OWN) == 0)
+        & (meta.flags & (GROUP_ADDRESSED | LINK_SCOPED | OWN) == 0)
         & (line.next == hop::NEXT_IP4)
         & (meta.length <= line.mtu_bytes);
     if !is_plain {
@@ -188,6 +188,8 @@ fn exceptional(meta: &mut Meta, cell: &mut [u8], line: &Line) -> Verdict {
     let l3 = usize::from(meta.offset);
     let is_group = meta.flags & GROUP_ADDRESSED != 0;
     match line.kind {
+        // Whatever a table, or a filter that redirects, says.
+        _ if meta.flags & (LINK_SCOPED | OWN) == LINK_SCOPED => return TO_LOCAL,
         Kind::Local if line.argument == hop::TO_ALL => return to_all(meta, cell, line),
         Kind::Local => return TO_LOCAL,
         Kind::LookupVrf => {

@@ -1,5 +1,6 @@
-//! `ip4-options`: headers with options (RFC 791 §3.1, RFC 7126): those for routers go up, source
-//! routes do not pass, the others are carried as they are.
+//! `ip4-options`: headers with options (RFC 791 §3.1, RFC 7126): source routes do not pass, the
+//! others are carried as they are. Router alert (RFC 2113) takes nobody past filters and tables: a
+//! packet goes up where its destination is this system, alert or not (RFC 6398 §4).
 
 use crate::arcs::IP4_IN;
 use crate::header::IP4;
@@ -8,9 +9,8 @@ use graph::{Context, Edge, Node, Reason, Row, Slot, Verdict};
 use machine::narrow::place;
 
 const TO_ERROR: Verdict = Verdict::to(Edge(0));
-const TO_EXCEPTIONS: Verdict = Verdict::to(Edge(1));
 /// Not an edge but the arc.
-const ONWARD: Verdict = Verdict::to(Edge(2));
+const ONWARD: Verdict = Verdict::to(Edge(1));
 const SOURCE_ROUTE: Verdict = Verdict::drop(Reason(0));
 const REASONS: &[&str] = &["ip4 source route"];
 
@@ -18,8 +18,6 @@ const REASONS: &[&str] = &["ip4 source route"];
 const LOOSE: u8 = 131;
 /// Strict source route.
 const STRICT: u8 = 137;
-/// Router alert (RFC 2113).
-const ALERT: u8 = 148;
 
 /// The node.
 #[derive(Default)]
@@ -27,7 +25,7 @@ pub struct Ip4Options;
 
 impl Node for Ip4Options {
     fn row(&self) -> Row {
-        Row::of("ip4-options", &["ip4-error", "exceptions"], REASONS)
+        Row::of("ip4-options", &["ip4-error"], REASONS)
     }
 
     fn process(&mut self, batch: &[Slot], cx: &mut Context<'_>) {
@@ -48,7 +46,6 @@ impl Node for Ip4Options {
 
 /// What becomes of a packet with this header, and where in it something is wrong.
 fn judged(header: &[u8]) -> (Verdict, usize) {
-    let mut verdict = ONWARD;
     let mut at = IP4;
     while at < header.len() {
         let octets = match header[at] {
@@ -62,14 +59,12 @@ fn judged(header: &[u8]) -> (Verdict, usize) {
                 None => return (TO_ERROR, at),
             },
         };
-        match header[at] {
-            LOOSE | STRICT => return (SOURCE_ROUTE, at),
-            ALERT => verdict = TO_EXCEPTIONS,
-            _ => {}
+        if matches!(header[at], LOOSE | STRICT) {
+            return (SOURCE_ROUTE, at);
         }
         at += octets;
     }
-    (verdict, 0)
+    (ONWARD, 0)
 }
 
 #[cfg(test)]
@@ -88,7 +83,7 @@ mod tests {
     fn options_are_walked_to_their_end_and_no_further() {
         assert_eq!(judged(&header(&[1, 1, 1, 0])), (ONWARD, 0));
         assert_eq!(judged(&header(&[7, 7, 4, 0, 0, 0, 0, 0])), (ONWARD, 0), "record route");
-        assert_eq!(judged(&header(&[148, 4, 0, 0])), (TO_EXCEPTIONS, 0));
+        assert_eq!(judged(&header(&[148, 4, 0, 0])), (ONWARD, 0), "router alert");
         assert_eq!(judged(&header(&[1, 131, 3, 4])), (SOURCE_ROUTE, 21));
         assert_eq!(judged(&header(&[7, 9, 0, 0])), (TO_ERROR, 21), "too long");
         assert_eq!(judged(&header(&[7, 1, 0, 0])), (TO_ERROR, 21), "too short");

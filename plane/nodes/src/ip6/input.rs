@@ -5,14 +5,13 @@ use crate::addresses::Addresses;
 use crate::arcs::IP6_IN;
 use crate::header::{IP6, address6, short};
 use crate::view::Shared;
-use graph::meta::{GROUP_ADDRESSED, LINK_LOCAL};
+use graph::meta::{GROUP_ADDRESSED, LINK_LOCAL, LINK_SCOPED};
 use graph::{Context, Edge, Meta, Node, Reason, Row, Slot, VECTOR_MAX, Verdict};
 use std::net::Ipv6Addr;
 
 const TO_OPTIONS: Verdict = Verdict::to(Edge(0));
-const TO_LOCAL: Verdict = Verdict::to(Edge(1));
 /// Not an edge but the arc.
-const ONWARD: Verdict = Verdict::to(Edge(2));
+const ONWARD: Verdict = Verdict::to(Edge(1));
 
 const SHORT: Reason = Reason(0);
 const VERSION: Reason = Reason(1);
@@ -48,7 +47,7 @@ impl Ip6Input {
 
 impl Node for Ip6Input {
     fn row(&self) -> Row {
-        Row::of("ip6-input", &["ip6-options", "local"], REASONS)
+        Row::of("ip6-input", &["ip6-options"], REASONS)
     }
 
     fn process(&mut self, batch: &[Slot], cx: &mut Context<'_>) {
@@ -132,11 +131,14 @@ fn scoped(meta: &mut Meta, header: &[u8; IP6], to: u128, addresses: &Addresses) 
     let interface = meta.interface;
     match () {
         () if header[24] == 0xff && addresses.listens(interface, to.into()) => {
-            meta.flags |= GROUP_ADDRESSED;
-            TO_LOCAL
+            meta.flags |= GROUP_ADDRESSED | LINK_SCOPED;
+            ONWARD
         }
         () if header[24] == 0xff => Verdict::drop(GROUP),
-        () if is_link_local(to) && addresses.has(interface, Ipv6Addr::from(to).into()) => TO_LOCAL,
+        () if is_link_local(to) && addresses.has(interface, Ipv6Addr::from(to).into()) => {
+            meta.flags |= LINK_SCOPED;
+            ONWARD
+        }
         () if is_link_local(to) => Verdict::drop(NEIGHBOUR),
         () if header[6] == 0 => TO_OPTIONS,
         () => ONWARD,

@@ -10,7 +10,7 @@ use crate::icmp::{
 };
 use crate::ip4::rewrite;
 use crate::mpls::push;
-use graph::meta::{GROUP_ADDRESSED, LINK_LOCAL, OWN};
+use graph::meta::{GROUP_ADDRESSED, LINK_LOCAL, LINK_SCOPED, OWN};
 use graph::{Context, Edge, Meta, Node, Reason, Row, Slot, VECTOR_MAX, Verdict};
 use std::sync::Arc;
 use table::hop::{HopLookups, Kind, Line};
@@ -136,7 +136,7 @@ fn forwarded(meta: &mut Meta, cell: &mut [u8], line: &Line) -> Verdict {
     let Some(header) = cell[l3..].first_chunk_mut::<IP6>() else { return KIND };
     let is_plain = (line.kind == Kind::Rewrite)
         & (header[7] > 1)
-        & (meta.flags & (GROUP_ADDRESSED | OWN | LINK_LOCAL) == 0)
+        & (meta.flags & (GROUP_ADDRESSED | OWN | LINK_LOCAL | LINK_SCOPED) == 0)
         & (line.next == hop::NEXT_IP6)
         & (meta.length <= line.mtu_bytes);
     if !is_plain {
@@ -153,6 +153,8 @@ fn exceptional(meta: &mut Meta, cell: &mut [u8], line: &Line) -> Verdict {
     let is_group = meta.flags & GROUP_ADDRESSED != 0;
     let is_own = meta.flags & OWN != 0;
     match line.kind {
+        // Whatever a table, or a filter that redirects, says.
+        _ if meta.flags & (LINK_SCOPED | OWN) == LINK_SCOPED => return TO_LOCAL,
         Kind::Local => return TO_LOCAL,
         Kind::LookupVrf => {
             meta.vrf = line.argument;

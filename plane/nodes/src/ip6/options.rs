@@ -1,5 +1,6 @@
 //! `ip6-options`: hop-by-hop options (RFC 8200 §4.3, RFC 9673): those that are not known are
-//! treated as their type says, router alert goes up, the rest is carried.
+//! treated as their type says, the rest is carried. Router alert (RFC 2711) takes nobody past
+//! filters and tables: a packet goes up where its destination is this system (RFC 6398 §4).
 
 use crate::arcs::IP6_IN;
 use crate::header::IP6;
@@ -8,15 +9,11 @@ use graph::{Context, Edge, Node, Reason, Row, Slot, Verdict};
 use machine::narrow::place;
 
 const TO_ERROR: Verdict = Verdict::to(Edge(0));
-const TO_EXCEPTIONS: Verdict = Verdict::to(Edge(1));
 /// Not an edge but the arc.
-const ONWARD: Verdict = Verdict::to(Edge(2));
+const ONWARD: Verdict = Verdict::to(Edge(1));
 const UNKNOWN: Verdict = Verdict::drop(Reason(0));
 const SHORT: Verdict = Verdict::drop(Reason(1));
 const REASONS: &[&str] = &["ip6 option not known", "ip6 options longer than the packet"];
-
-/// Router alert (RFC 2711).
-const ALERT: u8 = 5;
 
 /// The node.
 #[derive(Default)]
@@ -24,7 +21,7 @@ pub struct Ip6Options;
 
 impl Node for Ip6Options {
     fn row(&self) -> Row {
-        Row::of("ip6-options", &["ip6-error", "exceptions"], REASONS)
+        Row::of("ip6-options", &["ip6-error"], REASONS)
     }
 
     fn process(&mut self, batch: &[Slot], cx: &mut Context<'_>) {
@@ -46,7 +43,6 @@ fn judged(packet: &[u8]) -> (Verdict, Message, usize) {
     let Some(units) = packet.get(IP6 + 1) else { return (SHORT, PARAMETER, 0) };
     let end = IP6 + 8 + usize::from(*units) * 8;
     let Some(options) = packet.get(..end) else { return (SHORT, PARAMETER, 0) };
-    let mut verdict = ONWARD;
     let mut at = IP6 + 2;
     while at < end {
         let kind = options[at];
@@ -57,7 +53,6 @@ fn judged(packet: &[u8]) -> (Verdict, Message, usize) {
         };
         match (kind, kind >> 6) {
             (0 | 1, _) => {}
-            (ALERT, _) => verdict = TO_EXCEPTIONS,
             (_, 0) => {}
             (_, 1) => return (UNKNOWN, OPTION, at),
             (_, 2) => return (TO_ERROR, OPTION, at),
@@ -66,7 +61,7 @@ fn judged(packet: &[u8]) -> (Verdict, Message, usize) {
         }
         at += octets;
     }
-    (verdict, PARAMETER, 0)
+    (ONWARD, PARAMETER, 0)
 }
 
 #[cfg(test)]
@@ -85,7 +80,7 @@ mod tests {
     #[test]
     fn unknown_options_are_treated_as_their_type_says() {
         assert_eq!(judged(&packet(&[1, 4])).0, ONWARD);
-        assert_eq!(judged(&packet(&[5, 2, 0, 0])).0, TO_EXCEPTIONS);
+        assert_eq!(judged(&packet(&[5, 2, 0, 0])).0, ONWARD, "router alert");
         assert_eq!(judged(&packet(&[0x1e, 0])).0, ONWARD);
         assert_eq!(judged(&packet(&[0x5e, 0])).0, UNKNOWN);
         assert_eq!(judged(&packet(&[0, 0x9e, 0])), (TO_ERROR, OPTION, 43));

@@ -2,8 +2,10 @@
 
 use super::fields::set_dscp;
 use super::filtering::{Compiled, Fate, Filters, Headers, UNMATCHED};
+use crate::header::{ICMP6, IP6};
 use crate::program::{Direction, Family, Verdict};
 use crate::view::Views;
+use graph::meta::LINK_SCOPED;
 use graph::{Context, Edge, Meta, Node, Pool, Reason, Row, Slot, VECTOR_MAX};
 use std::sync::{Arc, PoisonError};
 
@@ -142,9 +144,14 @@ impl FilterNode {
     /// Does what a rule says that neither just permits nor denies.
     #[inline(never)]
     fn act(&self, rule: u32, slot: Slot, filter: &Compiled, cx: &mut Context<'_>) -> Fate {
+        let Some(verdict) = filter.verdicts.get(rule as usize) else {
+            let is_in = self.stage != Stage::Out;
+            let is_needed = is_in && is_discovery(cx.packets.meta(slot), cx.packets.bytes(slot));
+            return if is_needed { Fate::Pass } else { Fate::NoRule };
+        };
         let (meta, cell) = cx.packets.parts(slot);
         let end = usize::from(meta.offset) + usize::from(meta.length);
-        match filter.verdicts[rule as usize] {
+        match *verdict {
             Verdict::Class(class) => meta.class = class & 7,
             Verdict::Mark(dscp) if meta.l3 != 0 => {
                 if let Some(packet) = cell.get_mut(usize::from(meta.l3)..end) {
@@ -170,4 +177,11 @@ impl FilterNode {
         }
         Fate::Pass
     }
+}
+
+/// Neighbour discovery of the link: where no rule says anything of it it passes, because without
+/// it nothing that the rules permit would come in either.
+fn is_discovery(meta: &Meta, packet: &[u8]) -> bool {
+    let is_of_link = meta.flags & LINK_SCOPED != 0 && packet.get(7) == Some(&u8::MAX);
+    is_of_link && packet.get(6) == Some(&ICMP6) && matches!(packet.get(IP6), Some(133..=136))
 }

@@ -101,7 +101,8 @@ impl Compiled {
             Verdict::Deny => Fate::Denied,
             _ => Fate::Act,
         });
-        let fates = fates.chain([Fate::NoRule]).collect();
+        let unmatched = if filter.family == Family::Ip6 { Fate::Act } else { Fate::NoRule };
+        let fates = fates.chain([unmatched]).collect();
         Ok(Self { family: filter.family, rules, verdicts, fates, cells })
     }
 
