@@ -3,6 +3,7 @@
 //! the rest goes to the control plane with its class in `Meta::words[0]`.
 
 use crate::header::{ICMP, ICMP6, IP4, IP6, address6, long, word};
+use crate::nd::{ON_LINK, came_from, speaker};
 use crate::program::Class;
 use crate::protection::{Asker, Connections, Standing, class};
 use crate::view::Shared;
@@ -16,7 +17,9 @@ const TO_REASSEMBLY: Verdict = Verdict::to(Edge(2));
 /// Not an edge but the outbox.
 const UP: Verdict = Verdict::to(Edge(3));
 const SHORT: Verdict = Verdict::drop(Reason(0));
-/// The reasons after the first are those of the classes.
+const FROM_AFAR: Verdict = Verdict::drop(Reason(11));
+const EXTENDED: Verdict = Verdict::drop(Reason(12));
+/// The reasons after the first are those of the classes, then why no class is asked.
 const REASONS: &[&str] = &[
     "local packet too short",
     "policed: neighbours",
@@ -29,10 +32,14 @@ const REASONS: &[&str] = &[
     "policed: exceptions",
     "policed: samples",
     "policed: other",
+    "hop limit says that it is not from this link",
+    "nd behind extension headers",
 ];
 
 /// Extension headers that are walked at most.
 pub const EXTENSIONS_MAX: usize = 8;
+/// Port of BFD's control packets over one hop.
+const BFD_CONTROL: u16 = 3_784;
 /// Echo request of ICMP.
 const ECHO: u8 = 8;
 /// Echo request of ICMPv6.
@@ -97,6 +104,21 @@ pub(crate) fn transport(packet: &[u8]) -> Option<Transport> {
     (at <= packet.len()).then_some(Transport { at, protocol, fragment, source })
 }
 
+/// Why a packet that only neighbours may send is none of theirs: it takes no token of its class
+/// (RFC 4861 §7.1, RFC 6980, RFC 5881 §5).
+fn from_afar(packet: &[u8], found: Transport, class: Class) -> Option<Verdict> {
+    let is_four = packet[0] >> 4 == 4;
+    let hops = if is_four { packet[8] } else { packet[7] };
+    match class {
+        Class::Neighbours if found.at != IP6 => Some(EXTENDED),
+        Class::Neighbours if hops != ON_LINK => Some(FROM_AFAR),
+        Class::Bfd if word(packet, found.at + 2) == BFD_CONTROL && hops != ON_LINK => {
+            Some(FROM_AFAR)
+        }
+        _ => None,
+    }
+}
+
 impl Local {
     fn judged(&self, slot: Slot, cx: &mut Context<'_>) -> Verdict {
         let rows = self.shared.protection.read(cx.reader);
@@ -108,6 +130,9 @@ impl Local {
             () if found.fragment => Class::Other,
             () => class(found.protocol, rest),
         };
+        if let Some(forged) = from_afar(packet, found, class) {
+            return forged;
+        }
         let asker = self.asker(slot, (class, found.source), cx);
         if !self.shared.admitted.admits(rows, asker, cx.now) {
             return Verdict::drop(Reason(1 + class as u8));
@@ -132,12 +157,24 @@ impl Local {
         let connections = connections.filter(|_| Connections::are_of(class));
         let standing = match connections.and_then(|all| all.of(packet, cx.now)) {
             Some(number) => Standing::Connected(number),
+            None if class == Class::Neighbours => self.neighbour(slot, cx),
             None if hops == u8::MAX => Standing::Near,
             None => Standing::Far,
         };
         // All neighbours of a link share its prefix.
         let source = if class == Class::Neighbours { interface.into() } else { source };
         Asker { class, source, interface, standing }
+    }
+
+    /// How well the sender of a message of neighbour discovery is known.
+    fn neighbour(&self, slot: Slot, cx: &Context<'_>) -> Standing {
+        let interface = cx.packets.meta(slot).interface;
+        let link = self.shared.interfaces.read(cx.reader).row(interface);
+        let known = came_from(cx.packets, slot, link).and_then(|mac| {
+            let speaker = speaker(cx.packets.bytes(slot));
+            self.shared.admitted.known.of(interface, speaker.into(), mac)
+        });
+        known.map_or(Standing::Near, Standing::Neighbour)
     }
 
     fn noted(&self, slot: Slot, found: Transport, class: Class, packets: &mut Pool) {

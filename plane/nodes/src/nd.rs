@@ -14,7 +14,7 @@ use machine::narrow::index;
 use std::net::Ipv6Addr;
 
 /// The hop limit that says that a packet came from this link.
-const ON_LINK: u8 = 255;
+pub(crate) const ON_LINK: u8 = 255;
 /// Octets of a solicitation or advertisement without options.
 const ND_BYTES: usize = 24;
 /// Options that are looked at, at most.
@@ -160,6 +160,12 @@ pub(crate) fn came_from(packets: &Pool, slot: Slot, link: &Link) -> Option<Mac> 
     let header = packets.cell(slot).get(l3.checked_sub(frame::header_octets(link).into())?..l3)?;
     let is_frame = header.ends_with(&TYPE_IP6.to_be_bytes());
     header[6..].first_chunk().copied().filter(|_| is_frame)
+}
+
+/// Whom a message speaks of: an advertisement of its target, others of their sender.
+pub(crate) fn speaker(packet: &[u8]) -> Ipv6Addr {
+    let is_advertisement = packet.get(IP6) == Some(&ADVERTISEMENT);
+    address6(packet, if is_advertisement { IP6 + 8 } else { 8 }).into()
 }
 
 /// The checks of RFC 4861 §7.1.1 and §7.1.2.

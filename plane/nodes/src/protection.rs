@@ -5,12 +5,16 @@
 //!   connected (BGP, LDP): its own share ───────────────────────────────────┐
 //!   near (hop limit 255): source → interface, ¾ → all strangers, ¾ ────────┴→ the class
 //!   far:                  source → interface, ¾ → all strangers, ¾ → far, ½ ─┘
+//!   known neighbour: an eighth of a source → interface, as much as a source ──→ the class
 //! ```
-//! A connection is one by which this system itself has sent data: no forged source has that.
+//! A connection is one by which this system itself has sent data: no forged source has that. A
+//! known neighbour is one that answered where it is; all others of a link are one source.
 
 mod connections;
+mod known;
 
 pub use connections::Connections;
+pub use known::Known;
 
 use crate::bucket::{Rate, SharedBucket, mixed};
 use crate::header::{ICMP, ICMP6, TCP, UDP, word};
@@ -27,6 +31,8 @@ const SOURCES: usize = 4_096;
 const THREE_QUARTERS: u32 = 3;
 /// Of a rate, what strangers from afar may have.
 const HALF: u32 = 2;
+/// Of the rate of a source, what one known neighbour may have.
+const NEIGHBOURS: u32 = 8;
 
 /// The rates of a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,11 +42,16 @@ struct Rates {
     /// Of an interface, and of strangers.
     most: Rate,
     far: Rate,
+    /// Of a known neighbour.
+    neighbour: Rate,
 }
 
 impl Rates {
     fn of(all: Rate, source: Rate) -> Self {
-        Self { all, source, most: quarters(all, THREE_QUARTERS), far: quarters(all, HALF) }
+        let part = |of: u32| (of / NEIGHBOURS).max(of.min(1));
+        let neighbour = Rate { per_second: part(source.per_second), burst: part(source.burst) };
+        let (most, far) = (quarters(all, THREE_QUARTERS), quarters(all, HALF));
+        Self { all, source, most, far, neighbour }
     }
 }
 
@@ -100,6 +111,8 @@ impl Protection {
 pub enum Standing {
     /// It belongs to a connection: the number of that.
     Connected(u64),
+    /// It comes from a neighbour that is known: the number of that.
+    Neighbour(u64),
     /// It was sent on this link (RFC 5082).
     Near,
     /// It may come from anywhere.
@@ -130,6 +143,8 @@ pub struct Admitted {
     interfaces: Box<[SharedBucket]>,
     /// Connections of this system.
     pub connections: Connections,
+    /// Its neighbours.
+    pub known: Known,
 }
 
 impl Default for Admitted {
@@ -151,6 +166,7 @@ impl Admitted {
             sources: buckets(),
             interfaces: buckets(),
             connections: Connections::new(key),
+            known: Known::new(key),
         }
     }
 
@@ -159,7 +175,7 @@ impl Admitted {
     pub fn admits(&self, rows: &Protection, asker: Asker, now: Time) -> bool {
         let Asker { class, source, interface, standing } = asker;
         let at = class as usize;
-        let Rates { all, source: each, most, far } = rows.rows[at];
+        let Rates { all, source: each, most, far, neighbour } = rows.rows[at];
         let place = |of: u64, turn: u64| {
             let hash = mixed(of.rotate_left(4) ^ class as u64, self.key.rotate_left(8) ^ turn);
             slot(hash, SOURCES)
@@ -169,11 +185,17 @@ impl Admitted {
             return self.sources[place(number, 1)].take(each, now)
                 && self.classes[at].take(all, now);
         }
+        if let Standing::Neighbour(number) = standing {
+            return self.sources[place(number, 1)].take(neighbour, now)
+                && self.interfaces[place(interface.into(), 4)].take(each, now)
+                && self.classes[at].take(all, now);
+        }
         let has_connections = Connections::are_of(class);
+        let has_known = has_connections || class == Class::Neighbours;
         self.sources[place(source, 2)].take(each, now)
             && self.interfaces[place(interface.into(), 3)].take(most, now)
             && (!has_connections || standing == Standing::Near || self.far[at].take(far, now))
-            && (!has_connections || self.strangers[at].take(most, now))
+            && (!has_known || self.strangers[at].take(most, now))
             && self.classes[at].take(all, now)
     }
 }
@@ -280,6 +302,28 @@ mod tests {
         assert_eq!(passed[2], 4_000);
         assert!(passed[0] <= 12_010 && passed[1] >= 5_000, "far ones at most half: {passed:?}");
         assert!(passed[0] + passed[1] <= 18_010, "strangers three quarters: {passed:?}");
+    }
+
+    #[test]
+    fn known_neighbours_have_their_part_however_many_interfaces_flood() {
+        let (rows, guard) = (Protection::default(), Admitted::new(7));
+        let (mut known, mut others) = (0, 0);
+        for tick in 0..200_000_u64 {
+            let now = Time::from_nanos(1_000_000_000 + tick * 5_000);
+            let interface = (tick % 50) as u32;
+            others += u32::from(guard.admits(
+                &rows,
+                asks(Class::Neighbours, interface.into(), interface),
+                now,
+            ));
+            if tick % 4_000 == 0 {
+                let standing = Standing::Neighbour(tick / 4_000 % 5);
+                let asker = Asker { standing, ..asks(Class::Neighbours, 9, 9) };
+                known += u32::from(guard.admits(&rows, asker, now));
+            }
+        }
+        assert_eq!(known, 50, "all of them");
+        assert!(others <= 1_880, "{others}: three quarters, and of 500 at once");
     }
 
     #[test]

@@ -148,7 +148,15 @@ impl Plane {
     fn resolved(&mut self, key: Key, mac: Mac) -> Result<(), Refused> {
         let Some(entry) = self.neighbours.entries.get_mut(&key) else { return Ok(()) };
         let hop = entry.hop;
-        let is_new = entry.mac.replace(mac) != Some(mac);
+        let before = entry.mac.replace(mac);
+        let has_answered = entry.confirmed || entry.state == State::Static;
+        let is_new = before != Some(mac);
+        if let Some(before) = before.filter(|_| is_new) {
+            self.shared.admitted.known.forget(key.0, key.1, before);
+        }
+        if has_answered {
+            self.shared.admitted.known.note(key.0, key.1, mac);
+        }
         if is_new {
             self.refresh_neighbour(key)?;
             self.neighbours.rank(&key);
@@ -207,10 +215,13 @@ impl Plane {
     /// known.
     fn lost(&mut self, key: Key) -> Result<bool, Refused> {
         let Some(entry) = self.neighbours.entries.get_mut(&key) else { return Ok(false) };
-        let was_known = entry.mac.take().is_some();
+        let before = entry.mac.take();
         (entry.confirmed, entry.claim) = (false, None);
         entry.held.clear();
         let users = entry.users;
+        if let Some(mac) = before {
+            self.shared.admitted.known.forget(key.0, key.1, mac);
+        }
         if let Some(vrf) = self.vrf_of(key.0) {
             let bits = if key.1.is_ipv4() { 32 } else { 128 };
             self.own_route(vrf, (key.1, bits), (Why::Neighbour, key.0), None)?;
@@ -222,7 +233,7 @@ impl Plane {
             self.neighbours.schedule(&key, self.now + GATEWAY_PAUSE);
             self.refresh_neighbour(key)?;
         }
-        Ok(was_known)
+        Ok(before.is_some())
     }
 
     fn forget(&mut self, key: Key) -> Result<(), Refused> {

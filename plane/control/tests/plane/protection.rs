@@ -1,6 +1,6 @@
 //! What floods cost.
 
-use super::world::{World, echo4, ethernet, udp4};
+use super::world::{World, echo4, ethernet, packet6, udp4};
 use std::time::Duration;
 
 #[test]
@@ -77,4 +77,81 @@ fn forged_sources_of_every_kind_leave_a_bgp_session_its_packets() {
     }
     assert_eq!(punted, 1_000, "all of them");
     assert!((10_000..=12_100).contains(&forged), "{forged}: strangers from afar have half");
+}
+
+fn solicitation(hops: u8) -> Vec<u8> {
+    let mut body = vec![135, 0, 0, 0, 0, 0, 0, 0];
+    body.extend("2001:db8:1::1".parse::<std::net::Ipv6Addr>().unwrap().octets());
+    packet6("2001:db8:1::77", "2001:db8:1::1", hops, 58, &body)
+}
+
+#[test]
+fn who_is_not_on_the_link_takes_nothing_of_what_its_neighbours_may_say() {
+    let mut world = World::new();
+    let afar = ethernet(0, 0x86dd, &solicitation(64));
+    let mut behind = vec![58, 0, 1, 4, 0, 0, 0, 0];
+    behind.extend(&solicitation(255)[40..]);
+    let behind = packet6("2001:db8:1::77", "2001:db8:1::1", 255, 60, &behind);
+    let behind = ethernet(0, 0x86dd, &behind);
+    let question = ethernet(0, 0x86dd, &solicitation(255));
+    let mut answered = 0;
+    for round in 0..20_000 {
+        world.now += Duration::from_micros(20);
+        assert!(world.send(0, if round % 2 == 0 { &afar } else { &behind }).sent.is_empty());
+        if round % 100 == 0 {
+            answered += world.send(0, &question).sent.len();
+        }
+    }
+    assert_eq!(answered, 200, "all of them");
+    let dropped = world.dropped();
+    assert_eq!(dropped["hop limit says that it is not from this link"], 10_000);
+    assert_eq!(dropped["nd behind extension headers"], 10_000);
+}
+
+#[test]
+fn a_packet_of_bfd_over_one_hop_comes_from_the_link() {
+    let mut world = World::new();
+    let bfd = |port: u16, ttl: u8| {
+        let mut packet = udp4("10.0.1.2", "10.0.1.1", ttl, 60);
+        packet[22..24].copy_from_slice(&port.to_be_bytes());
+        ethernet(0, 0x0800, &packet)
+    };
+    let mut punted = |port: u16, ttl: u8| world.send(0, &bfd(port, ttl)).punted.len();
+    assert_eq!([punted(3_784, 255), punted(3_784, 254), punted(4_784, 64)], [1, 0, 1]);
+}
+
+#[test]
+fn a_neighbour_that_has_answered_is_heard_beside_a_flood_of_its_own_link() {
+    let mut world = World::new();
+    let (known, target) = ([2, 0, 0, 0, 7, 7], "2001:db8:1::66");
+    let wanted = packet6("2001:db8:2::2", target, 9, 59, &[]);
+    world.send(1, &ethernet(1, 0x86dd, &wanted));
+    world.tick();
+    let advertisement = |mac: [u8; 6], address: &str| {
+        let mut body = vec![136, 0, 0, 0, 0x60, 0, 0, 0];
+        body.extend(address.parse::<std::net::Ipv6Addr>().unwrap().octets());
+        body.extend([2, 1]);
+        body.extend(mac);
+        let packet = packet6(address, "2001:db8:1::1", 255, 58, &body);
+        let mut frame = ethernet(0, 0x86dd, &packet);
+        frame[6..12].copy_from_slice(&mac);
+        frame
+    };
+    world.send(0, &advertisement(known, target));
+    world.tick();
+    let before = world.dropped().get("nd heard").copied().unwrap_or(0);
+    let mut heard = 0;
+    for number in 0..50_000_u32 {
+        world.now += Duration::from_micros(20);
+        let [.., c, d] = number.to_be_bytes();
+        world.send(0, &advertisement([2, 0, 0, 9, c, d], &format!("2001:db8:1::{number:x}")));
+        if number % 1_000 == 0 {
+            let was = world.dropped()["nd heard"];
+            world.send(0, &advertisement(known, target));
+            heard += world.dropped()["nd heard"] - was;
+            world.tick();
+        }
+    }
+    assert_eq!(heard, 50, "all that it says");
+    assert!(world.dropped()["nd heard"] - before < 1_100, "and of the flood what a link may");
 }

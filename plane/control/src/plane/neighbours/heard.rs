@@ -104,6 +104,9 @@ impl Plane {
         entry.confirmed = true;
         entry.answers_until = Time::ZERO;
         entry.claims_from = self.now + CLAIM_PAUSE;
+        if let Some(mac) = entry.mac {
+            self.shared.admitted.known.note(key.0, key.1, mac);
+        }
         if entry.claim.take().is_some() {
             self.neighbours.count(key.0, Reason::ClaimRefuted);
         }
