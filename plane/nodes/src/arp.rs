@@ -1,6 +1,5 @@
 //! `arp-input` and the packets of ARP (RFC 826, RFC 1027 proxies, RFC 5227 announcements).
 
-use crate::addresses::Addresses;
 use crate::arcs::OUT;
 use crate::bucket::{Bucket, Buckets, Rate};
 use crate::frame;
@@ -8,6 +7,7 @@ use crate::header::{TYPE_ARP, long, word};
 use crate::interfaces::Row as Link;
 use crate::program::Mac;
 use crate::view::{Heard, Shared, Speech};
+use graph::meta::GROUP_ADDRESSED;
 use graph::{Context, Node, Pool, Reason, Row, Slot};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -20,7 +20,12 @@ pub const ARP_BYTES: usize = 28;
 pub const TAKEN: Rate = Rate { per_second: 10_000, burst: 1_000 };
 /// … and of one interface.
 pub const TAKEN_OF_INTERFACE: Rate = Rate { per_second: 2_000, burst: 500 };
-/// Buckets of interfaces.
+/// … and answers of one known neighbour, from where it is known to be: a flood of others' packets
+/// must not make it look silent while somebody claims its address.
+pub const TAKEN_OF_KNOWN: Rate = Rate { per_second: 20, burst: 10 };
+/// … and of all known neighbours of one interface.
+pub const TAKEN_OF_ALL_KNOWN: Rate = Rate { per_second: 2_000, burst: 500 };
+/// Buckets of interfaces, and of known neighbours.
 const INTERFACES: usize = 4_096;
 
 const SHORT: Reason = Reason(0);
@@ -50,6 +55,8 @@ pub struct ArpInput {
     hops: Arc<HopLookups>,
     taken: Bucket,
     of_interface: Buckets,
+    of_known: Buckets,
+    of_all_known: Buckets,
 }
 
 /// What an ARP packet says.
@@ -64,8 +71,10 @@ impl ArpInput {
     /// The node of one worker.
     #[must_use]
     pub fn new(shared: Shared, routes: Arc<Lookups<u32>>, hops: Arc<HopLookups>) -> Self {
-        let of_interface = Buckets::new(INTERFACES, shared.key);
-        Self { shared, routes, hops, taken: Bucket::default(), of_interface }
+        let buckets = || Buckets::new(INTERFACES, shared.key);
+        let (of_interface, of_known, of_all_known) = (buckets(), buckets(), buckets());
+        let taken = Bucket::default();
+        Self { shared, routes, hops, taken, of_interface, of_known, of_all_known }
     }
 
     /// Whether we answer for the address: it is ours, or it is reached by another interface of
@@ -82,19 +91,31 @@ impl ArpInput {
         leads(line.kind) && leads(back.kind) && line.interface != back.interface
     }
 
+    /// Whether it is a known neighbour that answers, and has not done so too often.
+    fn is_known(&mut self, interface: u32, said: &Said, cx: &Context<'_>) -> bool {
+        let number = self.shared.admitted.known.of(interface, said.source.into(), said.mac);
+        number.is_some_and(|number| {
+            self.of_known.take(number, TAKEN_OF_KNOWN, cx.now)
+                && self.of_all_known.take(interface.into(), TAKEN_OF_ALL_KNOWN, cx.now)
+        })
+    }
+
     fn heard(&mut self, slot: Slot, cx: &mut Context<'_>) -> Option<Reason> {
-        let addresses: &Addresses = self.shared.addresses.read(cx.reader);
         let interface = cx.packets.meta(slot).interface;
         let link = *self.shared.interfaces.read(cx.reader).row(interface);
         let said = match read(cx.packets.bytes(slot)) {
             Ok(said) => said,
             Err(reason) => return Some(reason),
         };
-        let taken = self.of_interface.take(interface.into(), TAKEN_OF_INTERFACE, cx.now);
-        if !taken || !self.taken.take(TAKEN, cx.now) {
-            return Some(LIMITED);
+        let is_unicast = cx.packets.meta(slot).flags & GROUP_ADDRESSED == 0;
+        let answers = is_unicast && said.operation == REPLY;
+        if !(answers && self.is_known(interface, &said, cx)) {
+            let taken = self.of_interface.take(interface.into(), TAKEN_OF_INTERFACE, cx.now);
+            if !taken || !self.taken.take(TAKEN, cx.now) {
+                return Some(LIMITED);
+            }
         }
-        let own = addresses.has(interface, said.target.into());
+        let own = self.shared.addresses.read(cx.reader).has(interface, said.target.into());
         let announced = said.source == said.target;
         let speech = match said.operation {
             REPLY if own => Speech::Answer { overrides: true },

@@ -181,6 +181,28 @@ fn a_claim_is_not_taken_while_the_neighbour_answers_where_it_was() {
 }
 
 #[test]
+fn a_flood_does_not_make_a_neighbour_look_silent_whose_address_is_claimed() {
+    let mut world = known();
+    let claim = ethernet(2, 0x0806, &arp(1, (OTHER, [10, 3, 0, 7]), [10, 3, 0, 7]));
+    let flood = ethernet(2, 0x0806, &arp(1, (OTHER, [10, 3, 0, 9]), [10, 3, 0, 1]));
+    for round in 0..200 {
+        if round % 10 == 0 {
+            world.send(2, &claim);
+        }
+        (0..200).for_each(|_| _ = world.send(2, &flood));
+        for (to, _) in asked(&world.pass(TICK * 5)) {
+            if to == HOST {
+                let answer = arp(2, (HOST, [10, 3, 0, 7]), [10, 3, 0, 1]);
+                world.send(2, &ethernet(2, 0x0806, &answer));
+            }
+        }
+        assert_eq!(goes(&mut world), HOST);
+    }
+    assert_eq!(count(&world, 3, "claim_taken"), 0);
+    assert!(world.dropped()["arp too often"] > 10_000);
+}
+
+#[test]
 fn a_claim_is_taken_within_half_a_second_when_the_neighbour_is_gone() {
     let mut world = known();
     let claim = arp(1, (OTHER, [10, 3, 0, 7]), [10, 3, 0, 7]);
