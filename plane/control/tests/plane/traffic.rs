@@ -101,6 +101,61 @@ fn a_filter_of_ipv6_looks_behind_extension_headers() {
 }
 
 #[test]
+fn what_hides_its_transport_header_passes_no_filter_that_looks_at_it() {
+    let mut world = routed();
+    let tcp = |fragment: u16, octets: usize| {
+        let mut packet = udp4("10.0.1.9", "192.0.2.1", 9, octets);
+        packet[9] = 6;
+        packet[6..8].copy_from_slice(&fragment.to_be_bytes());
+        packet.resize(octets, 0);
+        nodes::header::seal_ip4(&mut packet[..20]);
+        ethernet(0, 0x0800, &packet)
+    };
+    let chain = |headers: usize, next: u8, rest: &[u8]| {
+        let mut body = Vec::new();
+        (1..headers).for_each(|_| body.extend([60, 0, 1, 4, 0, 0, 0, 0]));
+        body.extend([next, 0, 1, 4, 0, 0, 0, 0]);
+        body.extend(rest);
+        ethernet(0, 0x86dd, &packet6("2001:db8:1::9", "2001:db8:ff::1", 9, 60, &body))
+    };
+    let udp = [0, 9, 0, 9, 0, 8, 0, 0];
+    let cases = [
+        (tcp(0x2000, 36), false, "a first fragment of sixteen octets"),
+        (tcp(0x2000, 60), true, "one with the whole header"),
+        (tcp(1, 60), false, "one that comes to lie upon the flags"),
+        (tcp(4, 60), true, "one behind them"),
+        (chain(3, 17, &udp), true, "a few extension headers"),
+        (chain(9, 17, &udp), false, "more than are walked"),
+        (chain(2, 44, &[17, 0, 0, 1, 0, 0, 0, 1]), false, "a first fragment without its header"),
+        (chain(2, 44, &[60, 0, 0, 1, 0, 0, 0, 1]), false, "one that ends within its chain"),
+    ];
+    let passes = |world: &mut World, frame: &[u8]| !world.send(0, frame).sent.is_empty();
+    for (frame, _, which) in &cases {
+        assert!(passes(&mut world, frame), "no filter: {which}");
+    }
+    for family in [Family::Ip4, Family::Ip6] {
+        let ports = Match { destination_ports: vec![(7, 7)], ..Match::default() };
+        let ports = Match { protocols: vec![6, 17], ..ports };
+        let rules = vec![rule(ports, Verdict::Deny), rule(Match::default(), Verdict::Permit)];
+        let number = if family == Family::Ip4 { 5 } else { 6 };
+        world.apply(Program::Filter(Filter { filter: number, family, rules }));
+        let (interface, direction) = (1, Direction::In);
+        world.apply(Program::FilterUse(FilterUse { interface, direction, filter: number }));
+    }
+    for (frame, is_let, which) in &cases {
+        assert_eq!(passes(&mut world, frame), *is_let, "{which}");
+    }
+    let reason = "fragment or header chain hides what a rule looks at";
+    let dropped = world.graph.counters();
+    let dropped = dropped.iter().flat_map(|node| node.dropped.clone());
+    let hidden = dropped.filter(|(why, _)| *why == reason).map(|(_, count)| count);
+    assert_eq!(hidden.sum::<u64>(), 5, "of both families");
+    let addresses = Match { source: Some(("10.0.1.9".parse().unwrap(), 32)), ..Match::default() };
+    filter(&mut world, Family::Ip4, Direction::In, vec![rule(addresses, Verdict::Permit)]);
+    assert!(passes(&mut world, &cases[0].0), "no rule looks above the network header");
+}
+
+#[test]
 fn a_rule_redirects_packets_whatever_their_destination() {
     let mut world = routed();
     let rules = vec![rule(Match::default(), Verdict::Redirect(3))];

@@ -68,10 +68,11 @@ pub(crate) fn ip4(octets: &[u8]) -> Header<u32> {
     header
 }
 
-/// As [`ip4`], into its place: a header that is put together elsewhere and moved costs as much
-/// again, because its octets cannot be loaded as words while they are still being stored.
+/// As [`ip4`], into its place; whether there is nothing unusual about it. A header that is put
+/// together elsewhere and moved costs as much again, because its octets cannot be loaded as words
+/// while they are still being stored.
 #[inline(always)]
-pub(crate) fn read_ip4(octets: &[u8], header: &mut Header<u32>) {
+pub(crate) fn read_ip4(octets: &[u8], header: &mut Header<u32>) -> bool {
     match octets.first_chunk::<USUAL>() {
         Some(usual) if is_usual(usual) => {
             let has = &ABOVE[usize::from(usual[9])];
@@ -85,8 +86,12 @@ pub(crate) fn read_ip4(octets: &[u8], header: &mut Header<u32>) {
             header.tcp_flags = usual[USUAL - 1] & has.flags;
             header.dscp = usual[1] >> 2;
             header.fragment = Fragment::Whole;
+            true
         }
-        _ => *header = unusual4(octets),
+        _ => {
+            *header = unusual4(octets);
+            false
+        }
     }
 }
 
@@ -100,14 +105,14 @@ fn is_usual(header: &[u8; USUAL]) -> bool {
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[inline]
 #[target_feature(enable = "ssse3")]
-pub(crate) fn read_ip4_ssse3(octets: &[u8], header: &mut Header<u32>) {
+pub(crate) fn read_ip4_ssse3(octets: &[u8], header: &mut Header<u32>) -> bool {
     use std::arch::x86_64::{
         _mm_and_si128, _mm_loadu_si128, _mm_or_si128, _mm_setr_epi8, _mm_shuffle_epi8,
         _mm_storeu_si128,
     };
     let Some(usual) = octets.first_chunk::<USUAL>().filter(|usual| is_usual(usual)) else {
         *header = unusual4(octets);
-        return;
+        return false;
     };
     // Where each octet stands among octets 2 to 17 and 18 to 33; -1 is none of them.
     let low = _mm_setr_epi8(13, 12, 11, 10, -1, -1, 15, 14, -1, -1, -1, -1, 1, 0, 7, -1);
@@ -123,6 +128,7 @@ pub(crate) fn read_ip4_ssse3(octets: &[u8], header: &mut Header<u32>) {
         _mm_storeu_si128(std::ptr::from_mut(header).cast(), fields);
     }
     (header.dscp, header.fragment) = (usual[1] >> 2, Fragment::Whole);
+    true
 }
 
 const _: () = {
@@ -157,6 +163,79 @@ fn unusual4(octets: &[u8]) -> Header<u32> {
         dscp: octets[1] >> 2,
         fragment,
     }
+}
+
+/// Octets of the shortest header of a protocol that filters look into.
+const fn header_octets(protocol: u8) -> usize {
+    match protocol {
+        TCP => 20,
+        33 | 132 => 12,
+        17 | 136 | ICMP => 8,
+        ICMP6 => 4,
+        _ => 0,
+    }
+}
+
+/// Whether a packet hides what a rule may look at above its network header, and its receiver will
+/// see all the same: in a first fragment that ends before it (RFC 1858 §3, RFC 7112 §5), in a later
+/// one that comes to lie upon it (RFC 3128), or behind more extension headers than are walked.
+#[cold]
+pub(crate) fn hides_transport(octets: &[u8]) -> bool {
+    match octets.first().map(|first| first >> 4) {
+        Some(4) if octets.len() >= IP4 => {
+            let (start, fragment) = (usize::from(octets[0] & 15) * 4, word(octets, 6) & 0x3fff);
+            is_hidden(octets, start, octets[9], (fragment & 0x1fff, fragment & 0x2000 != 0))
+        }
+        Some(6) if octets.len() >= IP6 => hides6(octets),
+        _ => false,
+    }
+}
+
+/// A fragment at so many times eight octets, whether more follow.
+fn is_hidden(octets: &[u8], at: usize, protocol: u8, (offset, more): (u16, bool)) -> bool {
+    match offset {
+        0 => more && octets.len() < at + header_octets(protocol),
+        1 => protocol == TCP,
+        _ => false,
+    }
+}
+
+fn hides6(octets: &[u8]) -> bool {
+    let (mut protocol, mut at, mut fragment) = (octets[6], IP6, (0, false));
+    for _ in 0..=EXTENSIONS_MAX {
+        if !is_extension(protocol) {
+            return is_hidden(octets, at, protocol, fragment);
+        }
+        let Some([next, length]) = octets.get(at..).and_then(<[u8]>::first_chunk::<2>) else {
+            // Cut off: its receiver sees no more of it, unless the rest comes in other fragments.
+            return fragment.1;
+        };
+        if protocol == FRAGMENT {
+            let word = word(octets, at + 2);
+            fragment = (word >> 3, word & 1 != 0);
+        }
+        let units = usize::from(*length);
+        at += match protocol {
+            FRAGMENT => 8,
+            51 => 8 + units * 4,
+            _ => 8 + units * 8,
+        };
+        protocol = *next;
+        if fragment.0 > 0 {
+            return is_hidden(octets, at, protocol, fragment);
+        }
+    }
+    true
+}
+
+/// Next header of a fragment.
+const FRAGMENT: u8 = 44;
+
+/// Whether another header follows: hop-by-hop options, routing, fragment, authentication,
+/// destination options, mobility, HIP, Shim6.
+#[inline]
+pub(crate) const fn is_extension(protocol: u8) -> bool {
+    matches!(protocol, 0 | 43 | FRAGMENT | 51 | 60 | 135 | 139 | 140)
 }
 
 /// Of an IPv6 packet: the protocol is that behind the extension headers.
@@ -286,9 +365,9 @@ mod tests {
                 packet[9] = [TCP, 17, ICMP, 132, packet[9]][turn % 5];
             }
             let (mut one, mut other) = (Header::default(), Header::default());
-            read_ip4(&packet, &mut one);
+            let is_usual = read_ip4(&packet, &mut one);
             // SAFETY: the processor has SSSE3.
-            unsafe { read_ip4_ssse3(&packet, &mut other) };
+            assert_eq!(unsafe { read_ip4_ssse3(&packet, &mut other) }, is_usual);
             assert_eq!(one, other, "{packet:?}");
         }
     }

@@ -10,7 +10,12 @@ use graph::{Context, Edge, Meta, Node, Pool, Reason, Row, Slot, VECTOR_MAX};
 use std::sync::{Arc, PoisonError};
 
 /// By [`Fate`].
-const REASONS: &[&str] = &["denied by a rule", "no rule permits it", "beyond a rule's rate"];
+const REASONS: &[&str] = &[
+    "denied by a rule",
+    "no rule permits it",
+    "beyond a rule's rate",
+    "fragment or header chain hides what a rule looks at",
+];
 
 const TO_REDIRECT: Edge = Edge(0);
 

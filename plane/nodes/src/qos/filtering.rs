@@ -32,6 +32,8 @@ pub(crate) enum Fate {
     Denied = 0,
     NoRule,
     Red,
+    /// It hides what a rule looks at.
+    Hidden,
     Pass,
     /// Its rule's verdict asks for more.
     Act,
@@ -42,9 +44,12 @@ pub struct Compiled {
     pub(crate) family: Family,
     rules: Rules,
     pub(crate) verdicts: Vec<Verdict>,
-    /// What the verdicts come to; the last is for packets that no rule matched.
+    /// Whether a rule looks above the network header.
+    looks_above: bool,
+    /// What the verdicts come to; the last is for packets that no rule matched, the one before for
+    /// those that hide what a rule looks at.
     fates: Vec<Fate>,
-    /// By worker: packets and octets by rule; the last is for packets that no rule matched.
+    /// By worker: packets and octets by rule; the last two as above.
     cells: Vec<Box<[[AtomicU64; 2]]>>,
 }
 
@@ -94,7 +99,7 @@ impl Compiled {
             }
         };
         let verdicts: Vec<Verdict> = filter.rules.iter().map(|rule| rule.verdict).collect();
-        let cells = || (0..=verdicts.len()).map(|_| Default::default()).collect();
+        let cells = || (0..verdicts.len() + 2).map(|_| Default::default()).collect();
         let cells = (0..workers.max(1)).map(|_| cells()).collect();
         let fates = verdicts.iter().map(|verdict| match verdict {
             Verdict::Permit => Fate::Pass,
@@ -102,8 +107,14 @@ impl Compiled {
             _ => Fate::Act,
         });
         let unmatched = if filter.family == Family::Ip6 { Fate::Act } else { Fate::NoRule };
-        let fates = fates.chain([unmatched]).collect();
-        Ok(Self { family: filter.family, rules, verdicts, fates, cells })
+        let fates = fates.chain([Fate::Hidden, unmatched]).collect();
+        let (family, looks_above) = (filter.family, looks_above(filter));
+        Ok(Self { family, rules, verdicts, looks_above, fates, cells })
+    }
+
+    /// As the rule of a packet: it hides what a rule looks at.
+    fn hidden(&self) -> u32 {
+        place(self.verdicts.len())
     }
 
     /// Where a worker counts. Only the worker of that number does so.
@@ -117,7 +128,8 @@ impl Compiled {
     pub fn counted(&self) -> Vec<(u64, u64)> {
         let mut sums = vec![(0, 0); self.verdicts.len() + 1];
         for cells in &self.cells {
-            for (sum, cell) in sums.iter_mut().zip(cells) {
+            let rules = cells[..self.verdicts.len()].iter().chain(cells.last());
+            for (sum, cell) in sums.iter_mut().zip(rules) {
                 sum.0 += cell[0].load(Relaxed);
                 sum.1 += cell[1].load(Relaxed);
             }
@@ -148,18 +160,19 @@ impl Headers {
         (packets, batch): (&Pool, &[Slot]),
         rules: &mut [u32],
     ) {
-        match &filter.rules {
+        let has_unusual = match &filter.rules {
             Rules::Ip4(classifier) => {
                 self.ip4.resize(batch.len(), Header::default());
-                match self.lanes {
+                let has_unusual = match self.lanes {
                     #[cfg(all(target_arch = "x86_64", not(miri)))]
                     // SAFETY: a processor with AVX2 has SSSE3.
                     Lanes::Avx2 | Lanes::Avx512 => unsafe {
-                        read_all4_ssse3(packets, batch, &mut self.ip4);
+                        read_all4_ssse3(packets, batch, &mut self.ip4)
                     },
                     _ => read_all4(packets, batch, &mut self.ip4, fields::read_ip4),
-                }
+                };
                 classifier.lookup(&self.ip4, rules);
+                has_unusual
             }
             Rules::Wide(classifier) => {
                 let read = if filter.family == Family::Ip6 { fields::ip6 } else { fields::frame };
@@ -168,33 +181,67 @@ impl Headers {
                     *header = read(looked_at(packets, *slot, filter.family));
                 }
                 classifier.lookup(&self.wide, rules);
+                filter.looks_above
             }
+        };
+        if has_unusual && filter.looks_above {
+            hide(filter, packets, batch, rules);
         }
     }
 }
 
-/// The header of each packet.
+/// Takes those packets from their rules that hide what a rule looks at.
+#[inline(never)]
+fn hide(filter: &Compiled, packets: &Pool, batch: &[Slot], rules: &mut [u32]) {
+    for (slot, rule) in batch.iter().zip(rules) {
+        let packet = looked_at(packets, *slot, filter.family);
+        // Most packets of IPv6 have no extension headers.
+        let is_plain = filter.family == Family::Ip6
+            && packet.get(6).is_some_and(|next| !fields::is_extension(*next));
+        if !is_plain && fields::hides_transport(packet) {
+            *rule = filter.hidden();
+        }
+    }
+}
+
+/// Whether a rule looks above the network header: there the header has to be seen whole.
+fn looks_above(filter: &Filter) -> bool {
+    let is_six = filter.family == Family::Ip6;
+    filter.family != Family::Ethernet
+        && filter.rules.iter().any(|rule| {
+            let it = &rule.matches;
+            let has_ports = !it.source_ports.is_empty() || !it.destination_ports.is_empty();
+            // What protocol it is stands behind extension headers.
+            let has_protocol = is_six && !it.protocols.is_empty();
+            has_ports || has_protocol || !it.icmp.is_empty() || !it.tcp_flags.is_empty()
+        })
+}
+
+/// The header of each packet; whether any is unusual.
 #[inline(always)]
 fn read_all4(
     packets: &Pool,
     batch: &[Slot],
     headers: &mut [Header<u32>],
-    read: impl Fn(&[u8], &mut Header<u32>),
-) {
+    read: impl Fn(&[u8], &mut Header<u32>) -> bool,
+) -> bool {
+    let mut has_unusual = false;
     for (slot, header) in batch.iter().zip(headers) {
         let Some(octets) = network_header(packets, *slot) else {
             *header = fields::ip4(looked_at(packets, *slot, Family::Ip4));
+            has_unusual = true;
             continue;
         };
-        read(octets, header);
+        has_unusual |= !read(octets, header);
     }
+    has_unusual
 }
 
 /// As [`read_all4`], sixteen octets at once.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[target_feature(enable = "ssse3")]
-fn read_all4_ssse3(packets: &Pool, batch: &[Slot], headers: &mut [Header<u32>]) {
-    read_all4(packets, batch, headers, |octets, header| fields::read_ip4_ssse3(octets, header));
+fn read_all4_ssse3(packets: &Pool, batch: &[Slot], headers: &mut [Header<u32>]) -> bool {
+    read_all4(packets, batch, headers, |octets, header| fields::read_ip4_ssse3(octets, header))
 }
 
 /// A packet from its network header on, if that was found.
