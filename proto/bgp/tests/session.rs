@@ -186,10 +186,11 @@ fn keepalives_are_sent_with_jitter_and_not_beside_updates() {
 }
 
 #[test]
-fn without_a_hold_time_there_are_no_timers() {
+fn without_a_hold_time_there_are_no_timers_as_long_as_nothing_waits() {
     let mut desk = Desk::established(settings(), &Offer { hold_time_s: 0, ..theirs() });
     assert_eq!(desk.session.deadline(), None);
     desk.step(In::Blocked(ID));
+    desk.step(In::Written(ID, false));
     assert_eq!(desk.session.deadline(), None);
     desk.wait_s(100_000);
     assert_eq!(desk.took(), []);
@@ -223,6 +224,20 @@ fn a_peer_that_sends_no_open_is_left_after_four_minutes() {
     let out = desk.took();
     assert_eq!(notified(&out), Some((Notice::HOLD_TIMER_EXPIRED, vec![])));
     assert!(out.contains(&Out::Close(ID)));
+}
+
+#[test]
+fn a_peer_without_a_hold_time_that_takes_nothing_is_left_as_well() {
+    let mut desk = Desk::established(settings(), &Offer { hold_time_s: 0, ..theirs() });
+    desk.wait_s(4_000);
+    assert_eq!(desk.session.state(), State::Established, "nothing waits");
+    desk.step(In::Blocked(ID));
+    desk.wait_s(470);
+    assert_eq!(desk.session.state(), State::Established);
+    desk.took();
+    desk.wait_s(10);
+    let (notice, _) = notified(&desk.took()).unwrap();
+    assert_eq!(notice, Notice::SEND_HOLD_TIMER_EXPIRED);
 }
 
 #[test]

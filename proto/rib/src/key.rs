@@ -6,10 +6,16 @@ use bgp::pack::{Announcement, TooLong, Withdrawal};
 
 /// What is routed.
 pub(crate) trait Key: Clone + Eq {
+    /// Whether keys may be long, and have payloads: what a path of them takes is counted.
+    const IS_LONG: bool;
+
     fn hash(&self, hash: Hash) -> u64;
 
     /// The octets that `Route::split` gives.
     fn octets(&self, out: &mut Vec<u8>);
+
+    /// How many octets a long key takes; a short one counts as none.
+    fn weight(&self) -> u64;
 
     /// The key of those octets.
     fn read(family: Family, octets: &[u8]) -> Option<Self>;
@@ -39,6 +45,8 @@ pub(crate) struct Parts<'a> {
 macro_rules! plain {
     ($prefix:ty, $routes:ty, $put:ident, |$this:ident, $hash:ident| $hashed:expr) => {
         impl Key for $prefix {
+            const IS_LONG: bool = false;
+
             #[inline]
             fn hash(&self, $hash: Hash) -> u64 {
                 let $this = self;
@@ -47,6 +55,11 @@ macro_rules! plain {
 
             fn octets(&self, out: &mut Vec<u8>) {
                 self.write(out);
+            }
+
+            #[inline]
+            fn weight(&self) -> u64 {
+                0
             }
 
             fn read(_: Family, octets: &[u8]) -> Option<Self> {
@@ -91,12 +104,18 @@ plain!(Ipv6Prefix, Ipv6Routes<'_>, ipv6_prefix, |it, hash| {
 });
 
 impl Key for RouteKey {
+    const IS_LONG: bool = true;
+
     fn hash(&self, hash: Hash) -> u64 {
         hash.octets(self.octets())
     }
 
     fn octets(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(Self::octets(self));
+    }
+
+    fn weight(&self) -> u64 {
+        Self::octets(self).len() as u64
     }
 
     fn read(family: Family, octets: &[u8]) -> Option<Self> {

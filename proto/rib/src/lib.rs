@@ -26,6 +26,7 @@ mod changes;
 mod cohort;
 mod decide;
 mod export;
+mod gone;
 mod hash;
 mod interest;
 mod key;

@@ -8,7 +8,10 @@ use crate::table::Table;
 use crate::{PeerId, Terms};
 use bgp::family::Family;
 use bgp::pack::{Limits, Withdrawal};
-use machine::Time;
+use machine::{Duration, Time};
+
+/// Between two times that a peer is told all of a family anew because it asks for that.
+const REFRESH_PAUSE: Duration = Duration::from_secs(5);
 
 impl<K: Key> Table<K> {
     /// A peer is to be told everything, then every change.
@@ -39,6 +42,7 @@ impl<K: Key> Table<K> {
             group.take_out(peer);
         });
         self.groups.retain(|group| !group.cohorts.is_empty());
+        self.refreshes.retain(|(asks, _)| *asks != peer);
         self.logs_all = self.groups.iter().any(Group::is_told_all);
         self.trim();
     }
@@ -49,6 +53,21 @@ impl<K: Key> Table<K> {
         let Some(group) = self.groups.iter_mut().find(|it| it.cohort_of(peer).is_some()) else {
             return;
         };
+        let known = group.cohort_of(peer).and_then(|at| group.cohorts[at].walk.as_mut());
+        if let Some(walk) = known.filter(|it| it.is_fresh && it.is_refresh >= is_refresh) {
+            // It has all of it before it: no more than its classes change, for all of its peers.
+            walk.end = walk.end.max(end);
+            walk.classes = match (walk.classes.take(), classes) {
+                (Some(mut old), Some(fresh)) => {
+                    let more = fresh.iter().filter(|class| !old.contains(class));
+                    let more: Vec<u32> = more.copied().collect();
+                    old.extend(more);
+                    Some(old)
+                }
+                _ => None,
+            };
+            return;
+        }
         let Some(mut cohort) = group.take_out(peer) else { return };
         let mut walk = Walk { is_refresh, is_first: false, ..Walk::new(end) };
         walk.classes = match (&cohort.walk, classes) {
@@ -83,7 +102,42 @@ impl<K: Key> Table<K> {
 
     /// A peer asks for all routes anew (RFC 2918); `is_marked`: with beginning and end (RFC 7313).
     pub(crate) fn refresh(&mut self, peer: PeerId, is_marked: bool) {
-        self.rewalk(peer, None, is_marked);
+        match self.refreshes.iter_mut().find(|(asks, _)| *asks == peer) {
+            Some((_, known)) => *known |= is_marked,
+            None => self.refreshes.push((peer, is_marked)),
+        }
+    }
+
+    /// Begins with what peers ask for, but for those who asked a moment ago or are being told
+    /// everything; whether there was something.
+    pub(crate) fn begin_refreshes(&mut self, now: Time) -> bool {
+        let asked = std::mem::take(&mut self.refreshes);
+        let is_due = |(peer, _): &(PeerId, bool)| {
+            !self.is_walking(*peer) && self.source(*peer).is_none_or(|it| it.refresh_from <= now)
+        };
+        let (due, later): (Vec<_>, Vec<_>) = asked.into_iter().partition(is_due);
+        self.refreshes = later;
+        for (peer, is_marked) in &due {
+            self.source_mut(*peer).refresh_from = now + REFRESH_PAUSE;
+            self.rewalk(*peer, None, *is_marked);
+        }
+        !due.is_empty()
+    }
+
+    /// When the first of those who ask is told everything anew; of those who are being told, the
+    /// end of that says when.
+    pub(crate) fn refresh_at(&self) -> Option<Time> {
+        let waits = self.refreshes.iter().filter(|(peer, _)| !self.is_walking(*peer));
+        waits.map(|(peer, _)| self.source(*peer).map_or(Time::ZERO, |it| it.refresh_from)).min()
+    }
+
+    /// Whether a peer is in the middle of being told everything.
+    fn is_walking(&self, peer: PeerId) -> bool {
+        let cohorts = self
+            .groups
+            .iter()
+            .filter_map(|group| group.cohort_of(peer).map(|at| &group.cohorts[at]));
+        cohorts.into_iter().any(|cohort| cohort.walk.is_some() && !cohort.is_fresh())
     }
 
     /// A peer gets routes of these classes from now on.

@@ -92,6 +92,7 @@ impl<K: Key> Table<K> {
     /// Encodes up to a chunk for every cohort that can take one; whether there is more to do.
     pub(crate) fn produce(&mut self, around: &mut Surroundings<'_>) -> bool {
         let mut more = false;
+        self.begin_refreshes(around.now);
         for at in 0..self.groups.len() {
             let mut number = 0;
             while number < self.groups[at].cohorts.len() {
@@ -105,7 +106,10 @@ impl<K: Key> Table<K> {
                 more |= self.groups[at].gather(most, |cohort| around.stands_still(cohort));
             }
         }
+        // Who was told everything, and asked again meanwhile, begins at once.
+        more |= self.begin_refreshes(around.now);
         self.trim();
+        self.relieve(around.bounds.gone_max, around.peers, around.output);
         more
     }
 

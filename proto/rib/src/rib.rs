@@ -57,6 +57,10 @@ pub struct Bounds {
     /// Cohorts of a group. Beyond it those closest to each other become one, where that costs them
     /// no more than half of what they are told.
     pub cohorts_max: usize,
+    /// Entries of a family without paths that stay because somebody who is behind is yet to be
+    /// told that they are gone. Beyond it everybody is told at once. Of families with long keys a
+    /// thousandth.
+    pub gone_max: usize,
 }
 
 impl Default for Bounds {
@@ -66,6 +70,7 @@ impl Default for Bounds {
             behind_bytes: 16 << 20,
             held_bytes: 256 << 20,
             cohorts_max: 16,
+            gone_max: 1 << 20,
         }
     }
 }
@@ -212,7 +217,9 @@ impl Rib {
     pub fn deadline(&self) -> Option<Time> {
         let waits = |any: &Any| with!(any, table => table.waits_since());
         let waits = self.tables.iter().flatten().filter_map(|any| waits(any)).min();
-        let held = self.held.iter().map(|(at, _)| *at);
+        let asks = |any: &Any| with!(any, table => table.refresh_at());
+        let asks = self.tables.iter().flatten().filter_map(|any| asks(any));
+        let held = self.held.iter().map(|(at, _)| *at).chain(asks);
         held.chain(waits.map(|since| since + PATIENCE)).min()
     }
 
@@ -273,7 +280,8 @@ impl Rib {
     }
 
     /// A ROUTE-REFRESH came: the peer wants everything anew, or marks where its own routes that
-    /// it sends anew begin and end (RFC 2918, RFC 7313).
+    /// it sends anew begin and end (RFC 2918, RFC 7313). What it asks for again soon, or while it
+    /// is being told, it is told once, later.
     pub fn refresh(&mut self, peer: PeerId, family: Family, kind: RefreshKind) {
         let Some(known) = self.peers.find(peer) else { return };
         let is_marked = known.enhanced_refresh;
@@ -494,7 +502,8 @@ impl Rib {
     }
 
     /// Octets of the attributes, and next hops, with which a peer's routes stand in all tables:
-    /// each set once, however many routes have it.
+    /// each set once, however many routes have it. Of families whose keys may be long, those of key
+    /// and payload of each route as well.
     #[must_use]
     pub fn attribute_octets(&self, peer: PeerId) -> u64 {
         let of = |any: &Any| with!(any, table => table.source(peer).map_or(0, |it| it.octets));

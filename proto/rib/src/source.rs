@@ -1,6 +1,7 @@
 //! What a table knows of a peer as a source of routes.
 
 use crate::NONE;
+use machine::Time;
 
 /// A peer's routes in one table.
 #[derive(Debug, Clone)]
@@ -11,14 +12,17 @@ pub(crate) struct Source {
     pub(crate) sets: u32,
     /// How many paths it has.
     pub(crate) paths: u32,
-    /// Octets of its attribute sets.
+    /// Octets of its attribute sets, and of the keys and payloads of its paths where they are long.
     pub(crate) octets: u64,
+    /// When its next request to be told everything anew is followed.
+    pub(crate) refresh_from: Time,
     /// What comes for the family is ignored until the session ends (RFC 7606 §2).
     pub(crate) is_disabled: bool,
 }
 
 impl Default for Source {
     fn default() -> Self {
-        Self { epoch: 0, sets: NONE, paths: 0, octets: 0, is_disabled: false }
+        let refresh_from = Time::ZERO;
+        Self { epoch: 0, sets: NONE, paths: 0, octets: 0, refresh_from, is_disabled: false }
     }
 }

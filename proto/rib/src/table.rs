@@ -73,12 +73,16 @@ pub(crate) struct Table<K> {
     pub(crate) groups: Vec<Group>,
     /// Peers whose stale routes are being purged: with the epoch up to which.
     pub(crate) sweeps: VecDeque<(PeerId, u32)>,
+    /// Peers that ask to be told everything anew: whether with marks.
+    pub(crate) refreshes: Vec<(PeerId, bool)>,
     /// Any change of an entry is logged, not only that of its best path: a group is told all.
     pub(crate) logs_all: bool,
     index: HashTable<u32>,
     free_entries: Vec<u32>,
     free_paths: u32,
     used_paths: usize,
+    /// Entries without paths, of which somebody is yet to be told.
+    pub(crate) gone: usize,
     hash: Hash,
     candidates: Vec<(decide::Rank, u32)>,
 }
@@ -95,11 +99,13 @@ impl<K: Key> Table<K> {
             sources: Vec::new(),
             groups: Vec::new(),
             sweeps: VecDeque::new(),
+            refreshes: Vec::new(),
             logs_all: false,
             index: HashTable::new(),
             free_entries: Vec::new(),
             free_paths: NONE,
             used_paths: 0,
+            gone: 0,
             hash,
             candidates: Vec::new(),
         }
@@ -144,15 +150,19 @@ impl<K: Key> Table<K> {
             Some(free) => *free = entry,
             None => entries.push(entry),
         }
+        self.gone += 1;
         number
     }
 
-    /// The entry has no path, and everybody knows.
+    /// The entry has no path, and everybody knows: no place of the log is its last any more.
     pub(crate) fn free_entry(&mut self, number: u32) {
         let hashed = self.entries[number as usize].key.hash(self.hash);
         if let Ok(found) = self.index.find_entry(hashed, |&at| at == number) {
             found.remove();
             self.free_entries.push(number);
+            self.gone -= 1;
+            let before = self.changes.base().wrapping_sub(1);
+            self.entries[number as usize].changed = Changes::low(before);
         }
     }
 
@@ -205,7 +215,11 @@ impl<K: Key> Table<K> {
         self.entries[entry as usize].paths = number;
         self.hang(number);
         self.source_mut(path.peer).paths += 1;
+        if K::IS_LONG {
+            self.source_mut(path.peer).octets += self.weight(entry, payload);
+        }
         if was == NONE {
+            self.gone -= 1;
             self.log(entry);
         } else {
             self.decide(entry, was, false);
@@ -213,8 +227,18 @@ impl<K: Key> Table<K> {
         true
     }
 
+    /// Octets that a path takes beside its attributes: of its key and its payload.
+    fn weight(&self, entry: u32, payload: u32) -> u64 {
+        self.entries[entry as usize].key.weight() + self.payloads.octets(payload).len() as u64
+    }
+
     fn replace(&mut self, entry: u32, path: u32, set: u32, payload: u32) {
         let known = self.paths[path as usize];
+        if K::IS_LONG {
+            let weights = [known.payload, payload].map(|it| self.weight(entry, it));
+            let source = self.source_mut(known.peer);
+            source.octets = source.octets - weights[0] + weights[1];
+        }
         self.payloads.release(known.payload);
         if known.set == set && known.payload == payload {
             return;
@@ -264,12 +288,16 @@ impl<K: Key> Table<K> {
         }
         self.unhang(path);
         self.drop_set(set);
+        if K::IS_LONG {
+            self.source_mut(peer).octets -= self.weight(entry, payload);
+        }
         self.payloads.release(payload);
         self.source_mut(peer).paths -= 1;
         self.paths[path as usize].next = self.free_paths;
         self.free_paths = path;
         self.used_paths -= 1;
         if self.entries[entry as usize].paths == NONE {
+            self.gone += 1;
             self.log(entry);
         } else {
             self.decide(entry, best, best == path);

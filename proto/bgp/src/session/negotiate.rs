@@ -135,7 +135,8 @@ pub(super) fn negotiate(settings: &Settings, open: Open) -> Result<Negotiated, O
         context,
         hold_time,
         keepalive_time: hold_time / 3,
-        send_hold_time: if hold_time_s == 0 { Duration::ZERO } else { send_hold_time },
+        // Without a hold time as well: who takes nothing costs as much.
+        send_hold_time,
         message_max: match theirs.extended_message && ours.extended_message {
             true => EXTENDED_MESSAGE_BYTES_MAX,
             false => MESSAGE_BYTES_MAX,

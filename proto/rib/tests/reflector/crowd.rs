@@ -207,7 +207,13 @@ fn a_table_for_a_thousand_is_encoded_once_however_they_read_it() {
 fn a_group_that_falls_apart_is_told_little_more_and_holds_no_more_than_it_may() {
     let (chunk_bytes, cohorts_max) = (32 << 10, 8);
     let (behind_bytes, held_bytes) = (1 << 20, 4 << 20);
-    let mut crowd = Crowd::new(Bounds { chunk_bytes, behind_bytes, held_bytes, cohorts_max });
+    let mut crowd = Crowd::new(Bounds {
+        chunk_bytes,
+        behind_bytes,
+        held_bytes,
+        cohorts_max,
+        ..Bounds::default()
+    });
     for (at, (name, habit)) in HABITS.iter().enumerate() {
         let table = table(at as u32);
         let cost = crowd.tell(&table, &[], habit);

@@ -141,7 +141,8 @@ fn everybody_is_told_the_same_where_little_may_wait_and_groups_fall_apart() {
         let chunk_bytes = 1 + 50 * (seed as usize % 5);
         let (behind_bytes, held_bytes) = (100 * (1 + seed % 7), 400 * (1 + seed % 11));
         let cohorts_max = 1 + seed as usize % 4;
-        let bounds = Bounds { chunk_bytes, behind_bytes, held_bytes, cohorts_max };
+        let gone_max = [0, 5, 1 << 20][seed as usize % 3];
+        let bounds = Bounds { chunk_bytes, behind_bytes, held_bytes, cohorts_max, gone_max };
         let spec = |at: usize| specs().swap_remove([0, 0, 0, 2, 2, 6, 12][at % 7]);
         let mut world = World::bounded(seed, (0..16).map(spec).collect(), bounds);
         for _ in 0..4 {
