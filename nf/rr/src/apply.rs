@@ -27,9 +27,11 @@ impl Reflector {
         let is_told = self.stations.listen_to(BmpTable::PostPolicy);
         let is_same = old.is_same(&next) && old.spoken() == next.spoken();
         let others = old.bmp != next.bmp || !is_same || old.name != next.name;
-        let stations_begin_anew = others || (is_told && !changed.is_empty());
+        let mut stations_begin_anew = others || (is_told && !changed.is_empty());
         if !changed.is_empty() {
             self.judges = Arc::new(self.judges.with(next.policies()));
+            let is_seated_anew = self.seat_anew();
+            stations_begin_anew |= is_seated_anew && self.stations.listen_to(BmpTable::AdjRibOut);
             let numbers = self.judges.numbers(&changed);
             self.rib.set_policy(shared(&self.judges), &numbers, &numbers);
         }

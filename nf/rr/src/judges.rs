@@ -83,6 +83,15 @@ impl Judges {
         })
     }
 
+    /// Whether a number is one of a policy that looks at who sent a route, and does not know who
+    /// that is: it did not look when the session began.
+    pub(crate) fn lacks_peer(&self, number: u32) -> bool {
+        self.lock(|court| {
+            let found = self.found(&court.seats, number);
+            found.is_some_and(|(policy, bench)| policy.inputs().peer && bench.peer.is_none())
+        })
+    }
+
     /// A session that had a number ended.
     pub(crate) fn leave(&self, number: u32) {
         self.lock(|court| {

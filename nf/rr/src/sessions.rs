@@ -193,6 +193,30 @@ impl Reflector {
         self.has_work = true;
     }
 
+    /// Policies that begin to look at peers judge those of standing sessions by who they are. Until
+    /// now all sessions of such a policy had one number, which knows no peer. Whether there were
+    /// any.
+    pub(crate) fn seat_anew(&mut self) -> bool {
+        let mut is_other = false;
+        for id in self.peers.ids() {
+            let Some(peer) = self.peers.get_mut(id) else { continue };
+            let about = peer.here.zip(peer.negotiated.as_ref().map(|it| it.peer.asn));
+            let names = [peer.speaker.import.as_ref(), peer.speaker.export.as_ref()];
+            let Some(about) = about else { continue };
+            let before = peer.judges;
+            for (number, name) in peer.judges.iter_mut().zip(names) {
+                let Some(name) = name.filter(|_| self.judges.lacks_peer(*number)) else { continue };
+                self.judges.leave(*number);
+                *number = self.judges.take(bench(name, about, &peer.speaker, &self.judges));
+            }
+            if peer.judges != before {
+                self.rib.renumber(id, peer.judges[0], peer.judges[1]);
+                is_other = true;
+            }
+        }
+        is_other
+    }
+
     /// A session ended; routes of some families stay for a time.
     fn down(&mut self, now: Time, id: PeerId, cause: &Cause, retained: FamilySet) {
         self.facts.add(Fact::Dropped, 1);

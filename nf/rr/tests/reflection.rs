@@ -242,6 +242,42 @@ then = "accept"
 }
 
 #[test]
+fn a_policy_that_begins_to_look_at_peers_knows_who_they_are() {
+    let policies = |import: &str, export: &str| {
+        format!(
+            "[[policy]]\nname = \"in\"\ndefault = \"accept\"\n{import}\n\
+             [[policy]]\nname = \"out\"\ndefault = \"accept\"\n{export}\n"
+        )
+    };
+    let rejects =
+        |peer: &str| format!("[[policy.rule]]\nmatch.peers = [\"{peer}\"]\nthen = \"reject\"");
+    let text = SITE.replace("graceful_restart_s = 60", "import = \"in\"");
+    let text =
+        text.replace("name = \"two\",", "name = \"two\", import = \"in\", export = \"out\",");
+    let text = text.replace("name = \"far\",", "name = \"far\", export = \"out\",");
+    let mut world = World::new(&format!("{text}{}", policies("", "")));
+    let [one, two, far] =
+        ["10.0.1.1", "10.0.2.1", "10.0.3.1"].map(|address| world.add(Speaker::client(address)));
+    world.pass(s(1));
+    world.act(one, |it, _| it.announce(&NETS[..1]));
+    world.act(two, |it, _| it.announce(&NETS[1..]));
+    world.pass(s(1));
+    assert_eq!(routes(&world, far), NETS);
+    assert_eq!(routes(&world, two), NETS[..1]);
+    world.configure(&format!("{text}{}", policies(&rejects("two"), "")));
+    world.pass(s(1));
+    assert_eq!(routes(&world, far), NETS[..1], "what two says is refused, what one says is not");
+    world.configure(&format!("{text}{}", policies(&rejects("one"), &rejects("far"))));
+    world.pass(s(1));
+    assert!(routes(&world, far).is_empty(), "far is told nothing");
+    assert_eq!(routes(&world, one), NETS[1..]);
+    world.configure(&format!("{text}{}", policies("", "")));
+    world.pass(s(1));
+    assert_eq!(routes(&world, far), NETS);
+    assert!([one, two, far].iter().all(|id| world.speakers[*id].endings.is_empty()));
+}
+
+#[test]
 fn an_update_that_offends_costs_its_routes_and_not_the_session() {
     let Scene { mut world, one, two, .. } = scene();
     world.act(one, |it, _| it.announce(&NETS));

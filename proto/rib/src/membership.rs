@@ -30,6 +30,24 @@ impl<K: Key> Table<K> {
         group.put_fresh(cohort);
     }
 
+    /// A peer that is told by these terms from now on: it is told everything anew.
+    pub(crate) fn change_terms(&mut self, peer: PeerId, terms: Terms) {
+        let end = self.sets.len();
+        let is_its = |group: &&mut Group| group.cohort_of(peer).is_some() && group.terms != terms;
+        let found = self.groups.iter_mut().find(is_its).and_then(|group| group.take_out(peer));
+        let Some(mut cohort) = found else { return };
+        self.groups.retain(|group| !group.cohorts.is_empty());
+        let before = cohort.walk.take();
+        let is_first = before.as_ref().is_some_and(|walk| walk.is_first);
+        let is_refresh = before.is_some_and(|walk| walk.is_refresh);
+        cohort.walk = Some(Walk { is_first, is_refresh, ..Walk::new(end) });
+        cohort.members = vec![peer];
+        match self.groups.iter_mut().find(|group| group.terms == terms) {
+            Some(group) => group.put_fresh(cohort),
+            None => self.groups.push(Group { terms, cohorts: vec![Cohort { since: 0, ..cohort }] }),
+        }
+    }
+
     /// Since when the first of those waits who wait for the walks of others.
     pub(crate) fn waits_since(&self) -> Option<Time> {
         let cohorts = self.groups.iter().flat_map(|group| &group.cohorts);

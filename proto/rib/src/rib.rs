@@ -529,6 +529,19 @@ impl Rib {
         self.peers.find(peer).map(|it| it.counters)
     }
 
+    /// A peer has other numbers of policies from now on, and is told everything anew where that
+    /// concerns it. What it told is judged by the next [`Rib::set_policy`] that names the number.
+    pub fn renumber(&mut self, peer: PeerId, import: u32, export: u32) {
+        let Some(known) = self.peers.find_mut(peer) else { return };
+        (known.neighbour.import, known.neighbour.export) = (import, export);
+        for family in known.context.families.iter() {
+            let terms = known.terms(family);
+            if let Some(any) = &mut self.tables[family as usize] {
+                with!(&mut **any, table => table.change_terms(peer, terms));
+            }
+        }
+    }
+
     /// Other policies. What came is judged anew by those numbers of them that are `imports`; peers
     /// with those that are `exports` are told everything anew.
     pub fn set_policy(
