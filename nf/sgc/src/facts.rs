@@ -36,6 +36,9 @@ event::facts! {
         /// An MSU was of a kind that its peer may not send.
         ScreenedService = Counter, Warn, "sgc_msus_screened_service_total",
             "MSUs discarded because their peer may not send their Service or Network Indicator";
+        /// An ASP or IPSP told of destinations that are none of its own.
+        ScreenedNetwork = Counter, Warn, "sgc_ssnm_screened_total",
+            "SSNM of ASPs and IPSPs ignored because its destinations are none of their own";
         /// An association's send buffer was full.
         TransportShed = Counter, Warn, "sgc_msus_transport_shed_total",
             "MSUs discarded because the send buffer of their association was full";

@@ -160,6 +160,11 @@ impl Gateway {
             Indication::Status(network, affected, cause, _) => {
                 self.status(now, network, affected, cause);
             }
+            Indication::Said(peer, what) => {
+                if self.lets_say(peer, &what) {
+                    self.route(now, *what);
+                }
+            }
             // Seen by `tandem ctl m3ua`, counted by the process.
             Indication::Unroutable(..)
             | Indication::AspUp(..)

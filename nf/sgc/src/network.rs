@@ -17,12 +17,13 @@ impl Gateway {
         let keyed = self.process.served(network, affected);
         if affected.mask == 0 {
             let dpc = affected.point_code;
-            let of_key = keyed.first().map(|(_, served, all)| (*served, *all));
+            let of_key = keyed.first().map(|(_, served, _)| *served);
             match of_key {
                 _ if self.is_own(network, dpc) => {}
-                // Another Application Server still takes a part of its traffic.
-                Some((served, all)) if !is_up && served > 0 && served < all => {}
-                Some((0, _)) => self.announce(now, network, affected, false),
+                Some(0) => self.announce(now, network, affected, false),
+                // An Application Server still takes its traffic, or a part of it, whoever says that
+                // there is no way to it.
+                Some(_) if !is_up => {}
                 _ => self.announce(now, network, affected, is_up),
             }
             return self.follow(now);

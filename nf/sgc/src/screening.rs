@@ -8,8 +8,8 @@ use crate::Gateway;
 use crate::config::Origins;
 use crate::facts::Fact;
 use hashbrown::HashMap;
-use m3ua::codec::PointCode;
-use m3ua::{PeerId, Transfer};
+use m3ua::codec::{Affected, NetworkAppearance, PointCode};
+use m3ua::{Indication, PeerId, Transfer};
 use machine::{Duration, Time};
 
 /// How long the alarm stands after the last one.
@@ -105,6 +105,44 @@ impl Gateway {
         let answer = Transfer { dpc: transfer.opc, opc: transfer.dpc, ..transfer.clone() };
         let server = self.process.server_for(&answer);
         server.is_some_and(|server| self.process.is_member(peer, server))
+    }
+
+    /// Whether an ASP or IPSP may say that of destinations: they have to be such as its MSUs may
+    /// come from. Counts it if not.
+    pub(crate) fn lets_say(&mut self, from: PeerId, what: &Indication) -> bool {
+        let (network, affected) = match what {
+            Indication::Pause(network, affected)
+            | Indication::Resume(network, affected)
+            | Indication::Status(network, affected, ..) => (*network, *affected),
+            _ => return false,
+        };
+        let is_let = self.may_say(from, network, affected);
+        if !is_let {
+            self.facts.add(Fact::ScreenedNetwork, 1);
+        }
+        is_let
+    }
+
+    fn may_say(
+        &self,
+        from: PeerId,
+        network: Option<NetworkAppearance>,
+        affected: Affected,
+    ) -> bool {
+        let Some(link) = self.links.link(from) else { return false };
+        let (first, last) = affected.bounds();
+        // Nobody has all of a network behind it, but who is configured to.
+        let is_one = affected.mask == 0;
+        let is_its = || is_one && self.process.serves(from, network, first);
+        match &link.screen.origins {
+            _ if is_one && self.is_own(network, first) => false,
+            Origins::Any => is_one || affected.canonical() != Affected::ALL,
+            Origins::Only(ranges) => ranges.has_all(first, last),
+            Origins::Served(ranges) => ranges.has_all(first, last) || is_its(),
+            Origins::Others(ranges) => {
+                (affected.canonical() != Affected::ALL && !ranges.has_any(first, last)) || is_its()
+            }
+        }
     }
 
     /// Peers of which something was screened of late.

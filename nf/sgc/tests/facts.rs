@@ -5,6 +5,7 @@ mod world;
 
 use event::Fact as _;
 use m3ua::In;
+use m3ua::codec::{Affected, MessageType, PointCode, Tag, Writer};
 use machine::Duration;
 use runtime::Function;
 use sgc::Fact;
@@ -77,6 +78,12 @@ fn every_fact_moves() {
         asp.send(now, 1, 7, 0);
         asp.send_of(now, (1, 2), 0, 5);
         asp.send_of(now, (1, 9), 0, 12);
+        let mut congested = Vec::new();
+        Writer::begin(&mut congested, MessageType::Scon)
+            .word(Tag::RoutingContext, 1)
+            .affected(&[Affected::one(PointCode::new(2).unwrap())])
+            .end();
+        asp.say(0, congested.into());
     });
     world.pass(ms(50));
     let now = world.now;

@@ -4,7 +4,10 @@
 
 mod world;
 
-use m3ua::codec::{Notification, ServerState, TrafficMode};
+use bytes::Bytes;
+use m3ua::codec::{
+    Affected, MessageType, Notification, PointCode, ServerState, Tag, TrafficMode, Writer,
+};
 use m3ua::{Cause, In, Indication, Role, Side};
 use machine::Duration;
 use world::{Asp, World};
@@ -280,6 +283,96 @@ fn ipsps_of_both_exchanges_speak_to_asps() {
     assert_eq!(world.asp_of(double).received.len(), 1);
     let sls: Vec<u8> = world.asp_of(a).received.iter().map(|msu| msu.sls).collect();
     assert_eq!(sls, [2, 3]);
+}
+
+fn point_code(number: u32) -> PointCode {
+    PointCode::new(number).unwrap()
+}
+
+/// SCON of destinations, from an ASP.
+fn congested(context: u32, affected: Affected) -> Bytes {
+    let mut bytes = Vec::new();
+    Writer::begin(&mut bytes, MessageType::Scon)
+        .word(Tag::RoutingContext, context)
+        .affected(&[affected])
+        .word(Tag::CongestionIndications, 3)
+        .end();
+    bytes.into()
+}
+
+#[test]
+fn an_asp_tells_of_its_own_destinations_and_of_no_others() {
+    let (mut world, gateway, [a, b1, _]) = site("loadshare");
+    let two = Affected::one(point_code(2));
+    let heard = |world: &mut World| {
+        let all = core::mem::take(&mut world.asp_of(b1).indications);
+        all.iter().filter(|it| matches!(it, Indication::Status(..))).count()
+    };
+    world.at(a, |asp, _| asp.say(0, congested(1, two)));
+    world.at(a, |asp, _| asp.say(0, congested(1, Affected::ALL)));
+    world.pass(ms(50));
+    assert_eq!((heard(&mut world), world.fact(gateway, "sgc_ssnm_screened_total")), (0, 2));
+    world.at(a, |asp, _| asp.say(0, congested(1, Affected::one(point_code(1)))));
+    world.at(b1, |asp, _| asp.say(0, congested(2, two)));
+    world.pass(ms(50));
+    assert_eq!((heard(&mut world), world.fact(gateway, "sgc_ssnm_screened_total")), (2, 2));
+}
+
+/// A gateway into the network, and an IPSP that serves point code 5.
+const BESIDE: &str = r#"
+[[application_server]]
+name = "net"
+served_by = "here"
+peers = ["net"]
+routing_context = 9
+destination = [{ point_code = "9" }]
+[[application_server]]
+name = "five"
+peers = ["five"]
+routing_context = 5
+destination = [{ point_code = "5" }]
+"#;
+
+#[test]
+fn who_says_that_there_is_no_way_takes_no_way_from_what_is_served_here() {
+    let mut world = World::new();
+    let peers = r#"peer = [
+  { name = "net", role = "sgp", transport = "tcp", addresses = ["10.0.9.1"], connect = true },
+  { name = "five", role = "ipsp", transport = "tcp", addresses = ["10.0.5.1"] },"#;
+    let text = format!("{}{BESIDE}", RELAY.replace("peer = [", peers));
+    let gateway = world.gateway(&text);
+    let a = world.asp(Asp::of("10.0.1.1", GATEWAY, 1, 1));
+    let b = world.asp(Asp::of("10.0.2.1", GATEWAY, 2, 2));
+    let mut net = Asp::new("10.0.9.1");
+    net.listens(Role::Sgp, "10.0.9.1:2905");
+    net.serves(Side::There, Some(9), 9, &[0]);
+    let net = world.asp(net);
+    let mut five = Asp::new("10.0.5.1");
+    five.connects(Role::IpspServer, GATEWAY, 0);
+    five.serves(Side::Here, Some(5), 5, &[0]);
+    let five = world.asp(five);
+    world.pass(ms(1_000));
+    world.asp_of(a).indications.clear();
+    let gone = |number: u32| {
+        let mut bytes = Vec::new();
+        Writer::begin(&mut bytes, MessageType::Duna)
+            .affected(&[Affected::one(point_code(number))])
+            .end();
+        Bytes::from(bytes)
+    };
+    world.at(net, |asp, _| asp.say(0, gone(2)));
+    world.at(five, |asp, _| asp.say(0, gone(2)));
+    world.at(five, |asp, _| asp.say(0, gone(7)));
+    world.pass(ms(50));
+    burst(&mut world, a, 2, 1);
+    world.pass(ms(50));
+    assert_eq!(world.asp_of(b).received.len(), 16, "nothing is lost");
+    let paused = |it: &&Indication| matches!(it, Indication::Pause(..));
+    assert_eq!(world.asp_of(a).indications.iter().filter(paused).count(), 0);
+    assert_eq!(world.fact(gateway, "sgc_ssnm_screened_total"), 2);
+    world.at(net, |asp, _| asp.say(0, gone(7)));
+    world.pass(ms(50));
+    assert_eq!(world.asp_of(a).indications.iter().filter(paused).count(), 1, "the network's own");
 }
 
 #[test]

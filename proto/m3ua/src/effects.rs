@@ -115,6 +115,9 @@ pub enum Indication {
     Resume(Option<NetworkAppearance>, Affected),
     /// MTP-STATUS; the last is the Concerned Destination of an ASP's SCON.
     Status(Option<NetworkAppearance>, Affected, Cause, Option<PointCode>),
+    /// One of the last three, as an ASP or an IPSP says it of destinations behind it. Nothing
+    /// proves that they are: who knows what may come from the peer has to ask.
+    Said(PeerId, Box<Indication>),
     /// M-ASP_STATUS: the ASP at the other end of that association, or this process there, is up
     /// or down.
     AspUp(PeerId, bool),

@@ -7,7 +7,7 @@ mod world;
 use bytes::Bytes;
 use event::Fact as _;
 use m3ua::codec::{
-    Affected, Data, Framing, Message, MessageType, NetworkAppearance, PAYLOAD_BYTES_MAX,
+    Affected, Data, ErrorCode, Framing, Message, MessageType, NetworkAppearance, PAYLOAD_BYTES_MAX,
     RoutingContext, Tag, TrafficMode, Writer, frame,
 };
 use m3ua::{
@@ -298,7 +298,34 @@ fn an_asp_tells_congestion_with_the_destination_concerned() {
     world.step(sgp, In::Message(world.peer(link, 1), 0, bytes.into()));
     let cause = Cause::Congestion(Some(1));
     let status = Indication::Status(None, Affected::one(pc(2)), cause, Some(pc(77)));
-    assert!(world.told(sgp).contains(&&status));
+    let said = Indication::Said(world.peer(link, 1), Box::new(status));
+    assert!(world.told(sgp).contains(&&said), "as what that peer says");
+}
+
+#[test]
+fn what_is_told_of_destinations_names_no_network_but_an_application_servers() {
+    let mut world = World::new(1);
+    let (sgp, asp) = (world.node("sgp", parameters()), world.node("asp", parameters()));
+    let (there, here) = (world.server(sgp, Side::There, 1, 2), world.server(asp, Side::Here, 1, 2));
+    let link = world.asp_to_sgp(asp, sgp, 1);
+    world.assign(link, 0, here);
+    world.assign(link, 1, there);
+    world.up(link);
+    world.run_ms(500);
+    world.forget();
+    for kind in [MessageType::Scon, MessageType::Daud] {
+        let mut bytes = Vec::new();
+        Writer::begin(&mut bytes, kind)
+            .word(Tag::NetworkAppearance, 9)
+            .affected(&[Affected::one(pc(2))])
+            .end();
+        world.step(sgp, In::Message(world.peer(link, 1), 0, bytes.into()));
+    }
+    let told = world.told(sgp);
+    let refused = |it: &&&Indication| {
+        matches!(it, Indication::Offended(_, ErrorCode::InvalidNetworkAppearance))
+    };
+    assert_eq!((told.len(), told.iter().filter(refused).count()), (2, 2), "{told:?}");
 }
 
 #[test]

@@ -58,6 +58,18 @@ impl Ranges {
         let at = self.0.partition_point(|(first, _)| *first <= number);
         at.checked_sub(1).is_some_and(|at| self.0[at].1 >= number)
     }
+
+    /// Whether all point codes from one to another are.
+    pub(crate) fn has_all(&self, first: PointCode, last: PointCode) -> bool {
+        let (first, last) = (first.number(), last.number());
+        self.0.iter().any(|range| range.0 <= first && last <= range.1)
+    }
+
+    /// Whether any of them is.
+    pub(crate) fn has_any(&self, first: PointCode, last: PointCode) -> bool {
+        let (first, last) = (first.number(), last.number());
+        self.0.iter().any(|range| range.0 <= last && first <= range.1)
+    }
 }
 
 /// Whose an MSU of a peer may be.

@@ -112,6 +112,11 @@ impl Asp {
         self.wires[number].peer
     }
 
+    /// Sends octets to the peer of that number.
+    pub fn say(&mut self, number: usize, bytes: Bytes) {
+        self.outs.push(Out::Send(self.wires[number].peer, 0, bytes));
+    }
+
     pub fn tell(&mut self, now: Time, input: Input) {
         self.process.step(now, input, &mut self.outs);
     }

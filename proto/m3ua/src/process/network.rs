@@ -223,7 +223,7 @@ impl Process {
         match message.kind {
             MessageType::Daud => self.answer_audit(peer, network, message)?,
             MessageType::Scon => self.on_scon(peer, network, message)?,
-            MessageType::Dupu => self.on_dupu(network, message)?,
+            MessageType::Dupu => self.on_dupu(peer, network, message)?,
             MessageType::Duna => self.on_availability(one(Availability::Unavailable), message),
             MessageType::Drst => self.on_availability(one(Availability::Restricted), message),
             _ => self.on_availability(one(Availability::Available), message),
@@ -247,10 +247,9 @@ impl Process {
         let mut networks = servers.map(|server| server.settings.key.network);
         let named = message.word(Tag::NetworkAppearance).map(crate::codec::NetworkAppearance);
         match named {
-            Some(named) => match networks.find(|network| network.is_none_or(|it| it == named)) {
-                Some(found) => Ok(found.or(Some(named))),
-                None => Err(Complaint::network(named)),
-            },
+            // As of DATA: no other than that of an Application Server. Each network has a table.
+            Some(named) if networks.any(|network| network == Some(named)) => Ok(Some(named)),
+            Some(named) => Err(Complaint::network(named)),
             None => Ok(networks.next().flatten()),
         }
     }
@@ -264,10 +263,11 @@ impl Process {
             let affected = affected.canonical();
             if role != Role::Asp {
                 // Between IPSPs there is no gateway that another one could stand in for.
-                self.indicate(match next {
+                let said = match next {
                     Availability::Unavailable => Indication::Pause(network, affected),
                     _ => Indication::Resume(network, affected),
-                });
+                };
+                self.indicate_said(peer, said);
                 continue;
             }
             let Some(number) = self.peers.find(peer).map(|peer| peer.settings.gateway) else {
@@ -307,13 +307,26 @@ impl Process {
                 self.count(Fact::DestinationsShed);
             }
             let cause = Cause::Congestion(level);
-            self.indicate(Indication::Status(network, affected, cause, concerned));
+            self.indicate_said(peer, Indication::Status(network, affected, cause, concerned));
         }
         self.arm_audit();
         Ok(())
     }
 
-    fn on_dupu(&mut self, network: Network, message: &Message<'_>) -> Result<(), Complaint> {
+    /// What a peer says is told as what it says, unless it is a gateway to the network itself.
+    fn indicate_said(&mut self, peer: PeerId, what: Indication) {
+        self.indicate(match self.role(peer) {
+            Some(Role::Asp) => what,
+            _ => Indication::Said(peer, Box::new(what)),
+        });
+    }
+
+    fn on_dupu(
+        &mut self,
+        peer: PeerId,
+        network: Network,
+        message: &Message<'_>,
+    ) -> Result<(), Complaint> {
         let mut affected = message.affected();
         let (one, more) = (affected.next(), affected.next());
         let Some(one) = one.filter(|one| one.mask == 0 && more.is_none()) else {
@@ -321,7 +334,7 @@ impl Process {
         };
         let user = UserCause::of(message.word(Tag::UserCause).unwrap_or_default());
         let cause = Cause::UserPartUnavailable(user);
-        self.indicate(Indication::Status(network, one, cause, None));
+        self.indicate_said(peer, Indication::Status(network, one, cause, None));
         Ok(())
     }
 

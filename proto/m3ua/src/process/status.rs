@@ -157,6 +157,13 @@ impl Process {
         .collect()
     }
 
+    /// Whether a peer is a member of an Application Server of that destination.
+    #[must_use]
+    pub fn serves(&self, peer: PeerId, network: Option<NetworkAppearance>, dpc: PointCode) -> bool {
+        let servers = self.keys.get(&(true, network, dpc));
+        servers.is_some_and(|servers| servers.iter().any(|it| self.is_member(peer, *it)))
+    }
+
     /// The level of congestion of a destination, as it was told by [`crate::In::Status`].
     #[must_use]
     pub fn congestion(&self, network: Option<NetworkAppearance>, dpc: PointCode) -> u8 {
