@@ -8,7 +8,7 @@ use crate::facts::Fact;
 use event::Sheet;
 use m3ua::{In, PeerId};
 use machine::{Duration, Time};
-use sctp::PathState;
+use sctp::{PathState, PathStatus};
 use sctp_stack::AssociationId;
 
 /// Heartbeats that must go unanswered.
@@ -104,6 +104,40 @@ impl Links {
         let status = self.doorway.as_ref().and_then(|doorway| doorway.status(association));
         let paths = status.map(|status| status.paths).unwrap_or_default();
         let confirmed = paths.iter().filter(|path| path.state != PathState::Unconfirmed);
-        confirmed.map(|path| path.errors).min().unwrap_or(u16::MAX)
+        confirmed.map(time_outs).min().unwrap_or(u16::MAX)
+    }
+}
+
+/// Time-outs in a row of a path. The kernel does not count them, but a path of which a heartbeat
+/// was answered is active: what failed, or may have, has left all of them unanswered.
+const fn time_outs(path: &PathStatus) -> u16 {
+    match path.state {
+        PathState::PotentiallyFailed | PathState::Inactive => u16::MAX,
+        _ => path.errors,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_that_failed_is_silent_whether_its_time_outs_were_counted_or_not() {
+        let path = |state, errors| PathStatus {
+            address: std::net::Ipv4Addr::LOCALHOST.into(),
+            state,
+            is_primary: true,
+            srtt: None,
+            rto: Duration::from_millis(100),
+            cwnd: 1,
+            ssthresh: 1,
+            flight: 0,
+            errors,
+            pmtu: 1_500,
+        };
+        assert_eq!(time_outs(&path(PathState::Active, 0)), 0);
+        assert_eq!(time_outs(&path(PathState::Active, 1)), 1);
+        assert!(time_outs(&path(PathState::PotentiallyFailed, 0)) >= ROUNDS);
+        assert!(time_outs(&path(PathState::Inactive, 0)) >= ROUNDS);
     }
 }
