@@ -135,6 +135,7 @@ impl Links {
 
     /// A peer goes, and its association with it.
     pub(crate) fn remove(&mut self, now: Time, id: PeerId, out: &mut Effects) {
+        self.end_challenge(now, id);
         self.close(now, id, out);
         self.forget_waiting(id, out);
         self.forget_retry(id);

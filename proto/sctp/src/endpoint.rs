@@ -150,8 +150,12 @@ impl Endpoint {
         if addresses.is_empty() || addresses.len() > PATHS_MAX {
             return Err(Refused::Addresses);
         }
-        if addresses.iter().any(|address| self.peers.contains_key(&(address.ip(), peer_port))) {
+        if addresses.iter().any(|address| self.owner(address.ip(), peer_port).is_some()) {
             return Err(Refused::Exists);
+        }
+        // Who has listed an address in an INIT, and has not answered from it, does not have it.
+        for address in addresses {
+            self.peers.remove(&(address.ip(), peer_port));
         }
         let (tag, tsn) = (self.fresh_tag(), self.random.word());
         let mut association = self.fresh_association(peer_port, tag, tsn);

@@ -408,6 +408,33 @@ fn an_address_that_a_stranger_listed_is_still_its_owners() {
     assert_eq!((paths.len(), paths[0].address), (1, owner));
 }
 
+/// §5.4: nor does it keep this end from asking for an association with the owner.
+#[test]
+fn an_address_that_a_stranger_listed_can_be_connected_to() {
+    let mut world = world(1);
+    let (stranger, owner) = (host(7, 1), host(8, 1));
+    let mut listed = Vec::new();
+    Parameter::Address(owner).write(&mut listed);
+    let packet = packet_from(stranger, 1, 0, &[Chunk::Init(init(5, 5_000, &listed))]);
+    let init_ack = answers(&mut world.ends[1], world.now, packet).remove(0);
+    let (own, cookie) = (initiate_tag(&init_ack), parameter(&init_ack, 7));
+    let echo = packet_from(stranger, 1, own, &[Chunk::CookieEcho(&cookie)]);
+    let server = &mut world.ends[1];
+    server.step(world.now, echo, &mut Vec::new());
+    assert_eq!(server.associations().count(), 1);
+    let to = [(owner, CLIENT_PORT).into()];
+    let mut out = Vec::new();
+    assert!(server.associate(world.now, &to, CLIENT_PORT, &mut out).is_ok());
+    assert!(out.iter().any(|it| matches!(it, Out::Transmit(_))), "its INIT leaves");
+    let again = server.associate(world.now, &to, CLIENT_PORT, &mut out);
+    assert_eq!(again, Err(sctp::Refused::Exists), "now it has an owner");
+    let own = [(stranger, CLIENT_PORT).into()];
+    assert_eq!(
+        server.associate(world.now, &own, CLIENT_PORT, &mut out),
+        Err(sctp::Refused::Exists)
+    );
+}
+
 /// §12.2.4: a flood of INITs and of packets out of the blue is answered no oftener than it may be,
 /// and a peer that is known by its address is answered all the while.
 #[test]

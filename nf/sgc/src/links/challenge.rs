@@ -85,6 +85,13 @@ impl Links {
         }
     }
 
+    /// The peer goes: its newcomer as well.
+    pub(super) fn end_challenge(&mut self, now: Time, peer: PeerId) {
+        if let Some(challenge) = self.challenges.remove(&peer) {
+            self.abort_association(now, challenge.newcomer);
+        }
+    }
+
     /// A newcomer is gone before its challenge was over.
     pub(super) fn withdraw_challenge(&mut self, newcomer: AssociationId) {
         self.challenges.retain(|_, challenge| challenge.newcomer != newcomer);
