@@ -28,7 +28,7 @@
 //! time. Priority is the order of the lines, which the function's table gives ([`Class`]).
 //!
 //! What does not wait stands before what does, yet a storm of it must not stop all new work: of
-//! every [`QUEUED_SHARE`] admitted under overload one queued request may come in whatever the delay.
+//! every [`QUEUED_SHARE`] admitted under overload one queued request may come in, however late.
 
 use machine::narrow::{micros, told};
 use machine::{Duration, Time};

@@ -1,8 +1,8 @@
 //! Sessions as trails of the service assurance: what manages a session, and what became of it.
 //!
-//! UPDATEs are left out, of which there are millions, and KEEPALIVEs, which say nothing: a trail has
-//! a handful of events however long its session stands. HEP has no number for BGP, so that messages
-//! are told as events. A connection has its own trail, from its OPEN to its end.
+//! UPDATEs are left out, of which there are millions, and KEEPALIVEs, which say nothing: a trail
+//! has a handful of events however long its session stands. HEP has no number for BGP, so that
+//! messages are told as events. A connection has its own trail, from its OPEN to its end.
 
 use crate::Reflector;
 use crate::config::{CAPTURE_PORT, Rr};

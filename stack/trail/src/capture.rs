@@ -1,7 +1,7 @@
 //! Capture: every message and event goes to the collector as HEP3, in batches, never waited for.
 //!
-//! Under overload not everything is captured whole: of the rest there are the messages that tell the
-//! trail what it is found by, its outcome and its length. Which those are the function says.
+//! Under overload not everything is captured whole: of the rest there are the messages that tell
+//! the trail what it is found by, its outcome and its length. Which those are the function says.
 //!
 //! While the collector's connection is down or the buffer is full, packets are counted as shed
 //! and the first one raises an alarm row; the work goes on.

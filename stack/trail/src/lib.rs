@@ -6,10 +6,10 @@
 //!           ──Event, fields (JSON)─────────────┴─→ Capture ── batches ──→ collector
 //!                                                    └ down, or full: counted as shed
 //! ```
-//! A function embeds one [`Capture`] in each shard, gives it the [`Settings`] of its section, passes
-//! on what happens to the collector's connection, and flushes it at the end of every step. Events
-//! are rows of one table, [`Event`]: the function writes a row's name and fields, the service
-//! assurance reads what the row means.
+//! A function embeds one [`Capture`] in each shard, gives it the [`Settings`] of its section,
+//! passes on what happens to the collector's connection, and flushes it at the end of every step.
+//! Events are rows of one table, [`Event`]: the function writes a row's name and fields, the
+//! service assurance reads what the row means.
 #![forbid(unsafe_code)]
 #![warn(clippy::cast_possible_truncation)]
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
