@@ -10,8 +10,8 @@
 #![warn(clippy::cast_possible_truncation)]
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
-mod notices;
+mod features;
 mod plane;
-mod services;
 
+pub use features::FEATURES;
 pub use plane::{NEIGHBOURS_MAX, Plane, REACHABLE, RETRANSMIT, Reason, Resolution, TRIES_MAX};

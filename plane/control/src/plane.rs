@@ -1,17 +1,16 @@
 //! The plane's writer: takes [`Program`]s, keeps every table true, makes the workers' graphs.
 
 mod advertise;
+mod features;
 mod hops;
 mod links;
 mod neighbours;
 mod routes;
-mod services;
 mod sweep;
 
 pub use neighbours::{NEIGHBOURS_MAX, REACHABLE, RETRANSMIT, Reason, Resolution, TRIES_MAX};
 
-use crate::notices::Notices;
-use crate::services::Services;
+use crate::features::FEATURES;
 use advertise::Advertisements;
 use crossbeam_queue::ArrayQueue;
 use graph::{ChainsWriter, Graph};
@@ -19,9 +18,10 @@ use hops::Numbers;
 use machine::Time;
 use neighbours::Neighbours;
 use nodes::addresses::Addresses;
+use nodes::feature::{Feature, Row, Start};
 use nodes::interfaces::{InterfaceCounters, Interfaces};
-use nodes::plan::plan;
 use nodes::protection::{Admitted, Protection};
+use nodes::qos::marking::Markings;
 use nodes::view::{HEARD_MAX, Shared};
 use nodes::{Heard, Out, Refused, Speech, bucket};
 use program::{Interface, Mac, Port, Program};
@@ -41,24 +41,22 @@ pub struct Plane {
     shared: Shared,
     workers: Vec<Shared>,
     chains: ChainsWriter,
-    /// Features by arc and interface: bit 0 the control process wants it, bit 1 the plane.
-    features: BTreeMap<(String, u32), BTreeMap<String, u8>>,
+    features: Vec<Box<dyn Feature>>,
+    /// Nodes of features by arc and interface: bit 0 the control process wants it, bit 1 the
+    /// feature.
+    joined: BTreeMap<(String, u32), BTreeMap<String, u8>>,
     ports: BTreeMap<u16, Port>,
     links: BTreeMap<u32, Interface>,
     /// Addresses by interface, in the order in which they were said, with prefix lengths.
     addresses: BTreeMap<u32, Vec<(IpAddr, u8)>>,
     interfaces: Publisher<Interfaces>,
     own_addresses: Publisher<Addresses>,
-    protection: Publisher<Protection>,
-    protection_rows: Vec<program::ProtectionRow>,
     vrfs: Vrfs,
     hops: Hops,
     numbers: Numbers,
-    services: Services,
     own: Own,
     neighbours: Neighbours,
     advertisements: Advertisements,
-    notices: Notices,
     changed: Changed,
     sweep: Option<Sweep>,
     now: Time,
@@ -73,22 +71,30 @@ struct Changed {
 }
 
 impl Plane {
-    /// A plane without ports; `seed` is that of flow hashes.
+    /// A plane without ports, with all features; `seed` is that of flow hashes.
     ///
     /// # Errors
     /// When the kernel gives no memory.
     pub fn new(seed: u32) -> Result<Self, Refused> {
+        Self::with_features(seed, FEATURES)
+    }
+
+    /// A plane with these features.
+    ///
+    /// # Errors
+    /// When the kernel gives no memory, or the features' nodes do not fit together.
+    pub fn with_features(seed: u32, rows: &[Row]) -> Result<Self, Refused> {
         let domain = Domain::new();
         let vrfs = Vrfs::new(&domain).map_err(|_| Refused::Full("routes"))?;
         let mut hops = Hops::new(&domain).map_err(|_| Refused::Full("hops"))?;
         let interfaces = Publisher::new(&domain, Interfaces::default());
         let own_addresses = Publisher::new(&domain, Addresses::default());
-        let protection = Publisher::new(&domain, Protection::default());
-        let shared = Shared {
+        let mut shared = Shared {
             interfaces: interfaces.published(),
             addresses: own_addresses.published(),
-            protection: protection.published(),
+            protection: Publisher::new(&domain, Protection::default()).published(),
             admitted: Arc::new(Admitted::new(seed.into())),
+            markings: Publisher::new(&domain, Markings::default()).published(),
             routes: vrfs.lookups(),
             hops: hops.lookups(),
             seed,
@@ -96,31 +102,29 @@ impl Plane {
             counters: Arc::default(),
             heard: Arc::new(ArrayQueue::new(1)),
         };
-        let mut services = Services::new(&domain, u64::from(seed));
-        let views = services.views(0, &shared);
-        let chains = plan(&shared, views).chains(&domain)?;
+        let start = Start { domain: &domain, seed };
+        let mut features: Vec<_> = rows.iter().map(|row| row(&start)).collect();
+        features.iter().for_each(|feature| feature.share(&mut shared));
+        let chains = features::plan(&mut features, &shared, 0).chains(&domain)?;
         let numbers = Numbers::new(&mut hops)?;
         Ok(Self {
             domain,
             shared,
             workers: Vec::new(),
             chains,
-            features: BTreeMap::new(),
+            features,
+            joined: BTreeMap::new(),
             ports: BTreeMap::new(),
             links: BTreeMap::new(),
             addresses: BTreeMap::new(),
             interfaces,
             own_addresses,
-            protection,
-            protection_rows: Vec::new(),
             vrfs,
             hops,
             numbers,
-            services,
             own: Own::default(),
             neighbours: Neighbours::default(),
             advertisements: Advertisements::new(seed),
-            notices: Notices::default(),
             changed: Changed::default(),
             sweep: None,
             now: Time::ZERO,
@@ -159,12 +163,8 @@ impl Plane {
             Program::Features { arc, interface, features } => {
                 self.said_features(arc, *interface, features)?;
             }
-            Program::Protection { rows } => {
-                self.protection_rows.clone_from(rows);
-                self.protection.publish(Protection::of(rows));
-            }
             Program::Remove(removed) => self.remove(removed)?,
-            other => self.service(other)?,
+            of_a_feature => self.tell_feature(of_a_feature)?,
         }
         if let Some(sweep) = &mut self.sweep {
             sweep.said(program);
@@ -182,7 +182,7 @@ impl Plane {
         if changed.links || changed.addresses {
             self.own_addresses.publish(self.own_addresses());
         }
-        self.services.publish(&self.links);
+        self.publish_features();
         if changed.chains {
             self.chains.publish();
         }
@@ -200,9 +200,10 @@ impl Plane {
             heard: Arc::new(ArrayQueue::new(HEARD_MAX)),
             ..self.shared.clone()
         };
-        let worker = self.services.worker();
-        self.services.publish(&self.links);
-        let plan = plan(&shared, self.services.views(worker, &shared));
+        let worker = self.workers.len();
+        self.features.iter_mut().for_each(|feature| feature.workers(worker + 1, self.now));
+        self.publish_features();
+        let plan = features::plan(&mut self.features, &shared, worker);
         self.workers.push(shared);
         Ok(plan.build(&self.chains, reader)?)
     }
@@ -216,7 +217,7 @@ impl Plane {
         let number = worker as u64;
         let shared = self.workers.get(worker).ok_or(Refused::Missing { what: "worker", number })?;
         let reader = self.domain.reader().ok_or(Refused::Full("workers"))?;
-        let plan = plan(shared, self.services.views(worker, shared));
+        let plan = features::plan(&mut self.features, shared, worker);
         Ok(plan.build(&self.chains, reader)?)
     }
 
@@ -260,9 +261,7 @@ impl Plane {
         }
         self.neighbours_due(out);
         self.advertisements_due(out);
-        let notices = &mut self.notices;
-        let told = |event| out.extend(notices.of(event, now).map(Out::Mac));
-        self.services.tick(now, told);
+        self.features.iter_mut().for_each(|feature| feature.tick(now, out));
         self.vrfs.ipv4.recycle();
         self.vrfs.ipv6.recycle();
         self.hops.recycle();
@@ -283,52 +282,5 @@ impl Plane {
                 self.neighbour_wanted((interface, neighbour), address, (vrf, packet), out);
             }
         }
-    }
-
-    fn said_features(
-        &mut self,
-        arc: &str,
-        interface: u32,
-        features: &[String],
-    ) -> Result<(), Refused> {
-        let known = self.features.get(&(arc.to_owned(), interface)).cloned().unwrap_or_default();
-        let mut wanted: BTreeMap<String, u8> =
-            known.into_iter().filter(|(_, why)| why & 2 != 0).map(|(name, _)| (name, 2)).collect();
-        for feature in features {
-            *wanted.entry(feature.clone()).or_default() |= 1;
-        }
-        self.set_features(arc, interface, wanted)
-    }
-
-    /// Gives an interface a feature because of what it is used for, or takes it away; one that
-    /// the control process wants stays.
-    pub(crate) fn feature(
-        &mut self,
-        arc: &str,
-        interface: u32,
-        (feature, on): (&str, bool),
-    ) -> Result<(), Refused> {
-        let known = self.features.get(&(arc.to_owned(), interface));
-        let mut wanted = known.cloned().unwrap_or_default();
-        let why = wanted.entry(feature.to_owned()).or_default();
-        *why = if on { *why | 2 } else { *why & 1 };
-        wanted.retain(|_, why| *why != 0);
-        self.set_features(arc, interface, wanted)
-    }
-
-    fn set_features(
-        &mut self,
-        arc: &str,
-        interface: u32,
-        wanted: BTreeMap<String, u8>,
-    ) -> Result<(), Refused> {
-        let names: Vec<&str> = wanted.keys().map(String::as_str).collect();
-        self.chains.set(arc, interface, &names)?;
-        self.changed.chains = true;
-        match wanted.is_empty() {
-            true => self.features.remove(&(arc.to_owned(), interface)),
-            false => self.features.insert((arc.to_owned(), interface), wanted),
-        };
-        Ok(())
     }
 }

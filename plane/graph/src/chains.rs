@@ -8,6 +8,7 @@
 //! ```
 //! A packet carries its place in a flat list of nodes (`Meta::cursor`): going on is one load.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use table::epoch::{Domain, Published, Publisher};
@@ -50,9 +51,9 @@ pub struct ArcRow {
     /// Its name, e.g. `ip4-in`.
     pub name: &'static str,
     /// The nodes that send packets along it.
-    pub starts: &'static [&'static str],
+    pub starts: Cow<'static, [&'static str]>,
     /// The nodes that may join it, first to last.
-    pub features: &'static [&'static str],
+    pub features: Cow<'static, [&'static str]>,
     /// The node at its end.
     pub end: &'static str,
 }

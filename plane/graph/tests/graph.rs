@@ -6,6 +6,7 @@ use graph::{
     STRIDE, Slot,
 };
 use machine::Time;
+use std::borrow::Cow;
 use std::sync::Arc;
 use table::epoch::Domain;
 
@@ -71,8 +72,8 @@ fn plan() -> Plan {
     let arc = ArcRow {
         id: ARC,
         name: "in",
-        starts: &["input"],
-        features: &["one", "ten"],
+        starts: Cow::Borrowed(&["input"]),
+        features: Cow::Borrowed(&["one", "ten"]),
         end: "output",
     };
     let marks = Plan::new().node(Input).node(Round).node(Mark("ten", 10)).node(Mark("one", 1));

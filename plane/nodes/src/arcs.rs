@@ -1,5 +1,6 @@
 //! The arcs: where features join the path.
 
+use crate::feature::Join;
 use graph::{ArcId, ArcRow};
 
 /// IPv4 packets that came in, before they are looked up.
@@ -26,57 +27,59 @@ pub const NAME_CONNECT_IN: &str = "connect-in";
 /// Name of [`BRIDGE_IN`].
 pub const NAME_BRIDGE_IN: &str = "bridge-in";
 
-/// All arcs, with their features in their order.
+/// The arcs of packets that come in.
+pub const RECEIVED: [&str; 4] = [NAME_IP4_IN, NAME_IP6_IN, NAME_CONNECT_IN, NAME_BRIDGE_IN];
+
+/// In which order the features of an arc come. One that comes between two takes a number between
+/// theirs.
+pub mod rank {
+    /// Whether a packet may come from where it says.
+    pub const SOURCE: u8 = 10;
+    /// Samples, before anything is refused.
+    pub const SAMPLE: u8 = 20;
+    /// Classes, before anything asks for them.
+    pub const CLASSIFY: u8 = 30;
+    /// Rules.
+    pub const FILTER: u8 = 40;
+    /// Rates of what the rules let pass.
+    pub const POLICE: u8 = 50;
+    /// Marks, last of all.
+    pub const MARK: u8 = 60;
+}
+
+/// An arc without features: its number and name, the nodes that send along it whatever features
+/// there are, and its end.
+type Bare = (ArcId, &'static str, &'static [&'static str], &'static str);
+
+const BARE: [Bare; 5] = [
+    (IP4_IN, NAME_IP4_IN, &["ip4-input", "ip4-options"], "ip4-lookup"),
+    (IP6_IN, NAME_IP6_IN, &["ip6-input", "ip6-options"], "ip6-lookup"),
+    (OUT, NAME_OUT, SENDERS, "interface-output"),
+    (CONNECT_IN, NAME_CONNECT_IN, &["ethernet-input"], "cross-connect"),
+    (BRIDGE_IN, NAME_BRIDGE_IN, &["ethernet-input"], "bridge-input"),
+];
+
+const SENDERS: &[&str] = &[
+    "ip4-lookup",
+    "ip6-lookup",
+    "ip4-redirect",
+    "ip6-redirect",
+    "ip4-fragment",
+    "arp-input",
+    "nd-input",
+    "echo",
+    "inject",
+];
+
+/// All arcs, with what features add to them in the order of their ranks.
 #[must_use]
-pub fn arcs() -> [ArcRow; 5] {
-    [
-        ArcRow {
-            id: IP4_IN,
-            name: NAME_IP4_IN,
-            starts: &["ip4-input", "ip4-options"],
-            features: &["ip4-urpf", "sample", "classify", "ip4-filter", "policer-in"],
-            end: "ip4-lookup",
-        },
-        ArcRow {
-            id: IP6_IN,
-            name: NAME_IP6_IN,
-            starts: &["ip6-input", "ip6-options"],
-            features: &["ip6-urpf", "sample", "classify", "ip6-filter", "policer-in"],
-            end: "ip6-lookup",
-        },
-        ArcRow {
-            id: OUT,
-            name: NAME_OUT,
-            starts: &[
-                "ip4-lookup",
-                "ip6-lookup",
-                "ip4-redirect",
-                "ip6-redirect",
-                "ip4-fragment",
-                "arp-input",
-                "nd-input",
-                "echo",
-                "inject",
-                "mpls-input",
-                "cross-connect",
-                "bridge-input",
-            ],
-            features: &["filter-out", "policer-out", "mark-out"],
-            end: "interface-output",
-        },
-        ArcRow {
-            id: CONNECT_IN,
-            name: NAME_CONNECT_IN,
-            starts: &["ethernet-input"],
-            features: &["classify", "l2-filter", "policer-in"],
-            end: "cross-connect",
-        },
-        ArcRow {
-            id: BRIDGE_IN,
-            name: NAME_BRIDGE_IN,
-            starts: &["ethernet-input"],
-            features: &["classify", "l2-filter", "policer-in"],
-            end: "bridge-input",
-        },
-    ]
+pub fn arcs(joins: &[Join]) -> Vec<ArcRow> {
+    let arc = |(id, name, starts, end): Bare| {
+        let mut on: Vec<(u8, &'static str)> = joins.iter().filter_map(|it| it.on(name)).collect();
+        on.sort_by_key(|(rank, _)| *rank);
+        let from = joins.iter().filter_map(|it| it.from(name));
+        let starts = starts.iter().copied().chain(from).collect();
+        ArcRow { id, name, starts, features: on.into_iter().map(|(_, node)| node).collect(), end }
+    };
+    BARE.into_iter().map(arc).collect()
 }

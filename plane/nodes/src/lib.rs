@@ -11,10 +11,10 @@
 //!                   └─arc bridge-in──→ bridge-input ──arc out─→
 //!   local ─→ echo, nd-input, reassembly, or up to the control plane
 //! ```
-//! Each node is one file, and [`plan`] names them all. Everything is pure: packets come from a
-//! [`graph::Pool`], time is an argument, and what workers notice (a neighbour's answer, a MAC
-//! address) goes to the tables' one writer (`plane/control`) through bounded rings. What both
-//! halves read stands in [`view`].
+//! Each node is one file. [`plan`] makes those that are there whatever features there are, features
+//! ([`feature`]) make the others. Everything is pure: packets come from a [`graph::Pool`], time is
+//! an argument, and what workers notice (a neighbour's answer, a MAC address) goes to the tables'
+//! one writer (`plane/control`) through bounded rings. What both halves read stands in [`view`].
 #![allow(unsafe_code, reason = "headers are read and written in place on the path of a packet")]
 #![warn(clippy::cast_possible_truncation)]
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
@@ -26,6 +26,7 @@ pub mod arp;
 pub mod bucket;
 pub mod echo;
 pub mod ethernet;
+pub mod feature;
 pub mod flow;
 pub mod frame;
 pub mod glean;

@@ -1,5 +1,6 @@
 //! Why the plane does not do as it is told.
 
+use crate::program::INTERFACES_MAX;
 use graph::Flaw;
 use table::hop::HopError;
 
@@ -39,4 +40,25 @@ pub enum Refused {
     /// A hop cannot be.
     #[error(transparent)]
     Hop(#[from] HopError),
+}
+
+impl Refused {
+    /// Refuses a number above its limit.
+    ///
+    /// # Errors
+    /// When it is above.
+    pub fn above(what: &'static str, number: u32, limit: u32) -> Result<(), Self> {
+        if number <= limit {
+            return Ok(());
+        }
+        Err(Self::Number { what, number: number.into(), limit: limit.into() })
+    }
+
+    /// Refuses an interface that cannot be: what workers read is indexed by it.
+    ///
+    /// # Errors
+    /// When it cannot be.
+    pub fn interface(number: u32) -> Result<(), Self> {
+        Self::above("interface", number, INTERFACES_MAX - 1)
+    }
 }

@@ -4,20 +4,14 @@
 
 use crate::addresses::Addresses;
 use crate::interfaces::{InterfaceCounters, Interfaces};
-use crate::l2::bridge::Bridges;
-use crate::mpls::table::Labels;
 use crate::program::{Mac, MacNotice};
 use crate::protection::{Admitted, Protection};
-use crate::qos::filtering::Filters;
 use crate::qos::marking::Markings;
-use crate::qos::policing::{Bank, Policers};
-use crate::sampling::Samplings;
 use crossbeam_queue::ArrayQueue;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use table::epoch::Published;
 use table::hop::HopLookups;
-use table::mac::Macs;
 use table::vrf::VrfLookups;
 
 /// What a worker may have told the plane and the plane not yet heard, at most.
@@ -127,6 +121,8 @@ pub struct Shared {
     pub protection: Arc<Published<Protection>>,
     /// What all workers have let through of that.
     pub admitted: Arc<Admitted>,
+    /// Marks and classes of interfaces.
+    pub markings: Arc<Published<Markings>>,
     /// Routes of all tables.
     pub routes: VrfLookups,
     /// Hops.
@@ -153,39 +149,4 @@ impl Shared {
         };
         self.heard.len() < most && self.heard.push(heard).is_ok()
     }
-}
-
-/// What the nodes of labels, frames and traffic classes of one worker read.
-#[derive(Clone)]
-pub struct Views {
-    /// Ports and interfaces.
-    pub interfaces: Arc<Published<Interfaces>>,
-    /// The worker's own counters of interfaces.
-    pub counters: Arc<InterfaceCounters>,
-    /// Own addresses.
-    pub addresses: Arc<Published<Addresses>>,
-    /// What the control plane accepts.
-    pub protection: Arc<Published<Protection>>,
-    /// What all workers have let through of that.
-    pub admitted: Arc<Admitted>,
-    /// Hops.
-    pub hops: Arc<HopLookups>,
-    /// What becomes of packets by their label.
-    pub labels: Arc<Labels>,
-    /// Bridge domains and their members.
-    pub bridges: Arc<Published<Bridges>>,
-    /// MAC addresses of all bridge domains.
-    pub macs: Arc<Macs>,
-    /// Filters, and who passes them.
-    pub filters: Arc<Published<Filters>>,
-    /// Policers, and who passes them.
-    pub policers: Arc<Published<Policers>>,
-    /// Marks and classes of interfaces.
-    pub markings: Arc<Published<Markings>>,
-    /// How interfaces are sampled.
-    pub samplings: Arc<Published<Samplings>>,
-    /// The worker's buckets, which its nodes share.
-    pub bank: Arc<Mutex<Bank>>,
-    /// The worker's number.
-    pub worker: usize,
 }

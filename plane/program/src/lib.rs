@@ -134,6 +134,60 @@ pub enum Program {
     },
     /// Something is taken away.
     Remove(Removed),
+    /// Something of a feature, in its own words.
+    Item(Item),
+}
+
+impl Program {
+    /// The name of what is said, under which it is taken away. `None` where it has none, or the
+    /// program alone does not tell it: routes have one each, of a filter's use the filter's family
+    /// is a part.
+    #[must_use]
+    pub fn name(&self) -> Option<Removed> {
+        Some(match self {
+            Self::Port(port) => Removed::Port(port.port),
+            Self::Interface(interface) => Removed::Interface(interface.index),
+            Self::Address(said) => Removed::Address(said.interface, said.address, said.length),
+            Self::Neighbour(said) => Removed::Neighbour(said.interface, said.address),
+            Self::Vrf { vrf } => Removed::Vrf(*vrf),
+            Self::Hop { id, .. } => Removed::Hop(*id),
+            Self::Label { label, .. } => Removed::Label(*label),
+            Self::Bridge(bridge) => Removed::Bridge(bridge.bridge),
+            Self::Pseudowire(pseudowire) => Removed::Pseudowire(pseudowire.pseudowire),
+            Self::Filter(filter) => Removed::Filter(filter.filter),
+            Self::Policer(policer) => Removed::Policer(policer.policer),
+            Self::PolicerUse(said) => {
+                Removed::PolicerUse(said.interface, said.direction, said.class)
+            }
+            Self::Marking(marking) => Removed::Marking(marking.interface),
+            Self::StaticMac(said) => Removed::StaticMac(said.bridge, said.mac),
+            Self::Scheduler(scheduler) => Removed::Scheduler(scheduler.port),
+            Self::Sampling(sampling) => Removed::Sampling(sampling.interface),
+            Self::Advertisement(said) => Removed::Advertisement(said.interface),
+            Self::Collector(_) => Removed::Collector,
+            Self::Features { arc, interface, .. } => Removed::Features(arc.clone(), *interface),
+            Self::Protection { .. } => Removed::Protection,
+            Self::Item(item) => Removed::Item(item.feature.clone(), item.key.clone()),
+            Self::Begin { .. }
+            | Self::End { .. }
+            | Self::Routes4 { .. }
+            | Self::Routes6 { .. }
+            | Self::FilterUse(_)
+            | Self::Remove(_) => return None,
+        })
+    }
+}
+
+/// Something of a feature that has no words of its own here: the feature's crate says what its
+/// octets mean.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Item {
+    /// The feature's name.
+    pub feature: String,
+    /// The name of the thing within the feature.
+    pub key: Vec<u8>,
+    /// What it is.
+    pub value: Vec<u8>,
 }
 
 /// A device.
@@ -426,4 +480,6 @@ pub enum Removed {
     Features(String, u32),
     /// All protection rows: the defaults hold.
     Protection,
+    /// Something of a feature: the feature's name, and its name there.
+    Item(String, Vec<u8>),
 }

@@ -1,12 +1,11 @@
 //! Ports, interfaces and their addresses.
 
 use super::Plane;
-use crate::services::bridge_number;
+use crate::features::bridge_number;
 use nodes::Refused;
 use nodes::addresses::{ADDRESSES_MAX, Addresses, Own, link_local};
-use nodes::arcs::{NAME_IP4_IN, NAME_IP6_IN};
 use nodes::interfaces::{Interfaces, Row};
-use program::{Address, INTERFACES_MAX, Interface, Mode, NO_PORT, Port, Urpf};
+use program::{Address, INTERFACES_MAX, Interface, Mode, NO_PORT, Port};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -33,17 +32,7 @@ impl Plane {
                 self.withdraw(index, *address, *length)?;
             }
         }
-        let stays = before.as_ref().is_some_and(|one| domain(one) == domain(new));
-        self.services.interface(index, stays);
-        let side = |link: &Interface| match link.mode {
-            Mode::BridgeRouted { bridge, .. } => link.mac.map(|mac| (bridge, mac)),
-            _ => None,
-        };
-        let old = before.as_ref().and_then(side);
-        self.services.routed_side(index, old, side(new))?;
-        if let Mode::Bridged { macs_max, .. } = new.mode {
-            self.services.limit(index, macs_max);
-        }
+        self.tell_interface(before.as_ref(), Some(new))?;
         self.links.insert(index, new.clone());
         self.changed.links = true;
         self.refresh_interface(index)?;
@@ -52,9 +41,7 @@ impl Plane {
                 self.install(index, *address, *length)?;
             }
         }
-        let checked = new.urpf != Urpf::Off;
-        self.feature(NAME_IP4_IN, index, ("ip4-urpf", checked))?;
-        self.feature(NAME_IP6_IN, index, ("ip6-urpf", checked))
+        Ok(())
     }
 
     fn check_interface(&self, new: &Interface) -> Result<(), Refused> {
@@ -203,20 +190,16 @@ impl Plane {
             self.withdraw(interface, address, length)?;
         }
         let arcs: Vec<String> = self
-            .features
+            .joined
             .keys()
             .filter(|(_, of)| *of == interface)
             .map(|(arc, _)| arc.clone())
             .collect();
         for arc in arcs {
-            self.set_features(&arc, interface, BTreeMap::new())?;
+            self.set_joined(&arc, interface, BTreeMap::new())?;
         }
-        if let Some(Interface { mode: Mode::BridgeRouted { bridge, .. }, mac: Some(mac), .. }) =
-            self.links.remove(&interface)
-        {
-            self.services.routed_side(interface, Some((bridge, mac)), None)?;
-        }
-        self.services.forget(interface);
+        let gone = self.links.remove(&interface);
+        self.tell_interface(gone.as_ref(), None)?;
         self.changed.links = true;
         self.forget_neighbours(interface)?;
         self.refresh_interface(interface)
@@ -253,14 +236,6 @@ impl Plane {
             }
         }
         Addresses::new(made)
-    }
-}
-
-/// The bridge domain of an interface.
-const fn domain(interface: &Interface) -> Option<u32> {
-    match interface.mode {
-        Mode::Bridged { bridge, .. } | Mode::BridgeRouted { bridge, .. } => Some(bridge),
-        Mode::Routed { .. } | Mode::CrossConnect { .. } => None,
     }
 }
 

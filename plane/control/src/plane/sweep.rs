@@ -2,8 +2,7 @@
 
 use super::Plane;
 use nodes::Refused;
-use nodes::protection::Protection;
-use program::{Program, ProtectionRow, Removed};
+use program::{Program, Removed};
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -40,7 +39,7 @@ impl Sweep {
             Program::Remove(removed) => {
                 self.said.remove(removed);
             }
-            other => self.said.extend(name(other)),
+            other => self.said.extend(other.name()),
         }
     }
 }
@@ -52,40 +51,6 @@ fn masked4(address: Ipv4Addr, length: u8) -> Ipv4Addr {
 fn masked6(address: Ipv6Addr, length: u8) -> Ipv6Addr {
     let shift = 128 - u32::from(length.min(128));
     (u128::from(address) & u128::MAX.checked_shl(shift).unwrap_or(0)).into()
-}
-
-/// The name of what a program says.
-fn name(program: &Program) -> Option<Removed> {
-    Some(match program {
-        Program::Port(port) => Removed::Port(port.port),
-        Program::Interface(interface) => Removed::Interface(interface.index),
-        Program::Address(said) => Removed::Address(said.interface, said.address, said.length),
-        Program::Neighbour(said) => Removed::Neighbour(said.interface, said.address),
-        Program::Vrf { vrf } => Removed::Vrf(*vrf),
-        Program::Hop { id, .. } => Removed::Hop(*id),
-        Program::Label { label, .. } => Removed::Label(*label),
-        Program::Bridge(bridge) => Removed::Bridge(bridge.bridge),
-        Program::Pseudowire(pseudowire) => Removed::Pseudowire(pseudowire.pseudowire),
-        Program::Filter(filter) => Removed::Filter(filter.filter),
-        Program::Policer(policer) => Removed::Policer(policer.policer),
-        Program::PolicerUse(said) => {
-            Removed::PolicerUse(said.interface, said.direction, said.class)
-        }
-        Program::Marking(marking) => Removed::Marking(marking.interface),
-        Program::StaticMac(said) => Removed::StaticMac(said.bridge, said.mac),
-        Program::Scheduler(scheduler) => Removed::Scheduler(scheduler.port),
-        Program::Sampling(sampling) => Removed::Sampling(sampling.interface),
-        Program::Advertisement(said) => Removed::Advertisement(said.interface),
-        Program::Collector(_) => Removed::Collector,
-        Program::Features { arc, interface, .. } => Removed::Features(arc.clone(), *interface),
-        Program::Protection { .. } => Removed::Protection,
-        Program::Begin { .. }
-        | Program::End { .. }
-        | Program::Routes4 { .. }
-        | Program::Routes6 { .. }
-        | Program::FilterUse(_)
-        | Program::Remove(_) => return None,
-    })
 }
 
 impl Plane {
@@ -128,9 +93,8 @@ impl Plane {
         let fixed = self.neighbours.statics().into_iter();
         all.extend(fixed.map(|(interface, address)| Removed::Neighbour(interface, address)));
         all.extend(self.advertisements.said().map(Removed::Advertisement));
-        all.extend(self.services.said());
-        let features = self.features.iter().filter(|(_, all)| all.values().any(|why| why & 1 == 1));
-        all.extend(features.map(|((arc, link), _)| Removed::Features(arc.clone(), *link)));
+        all.extend(self.features.iter().flat_map(|feature| feature.said()));
+        all.extend(self.arcs_said());
         for (interface, addresses) in &self.addresses {
             let one =
                 |(address, length): &(IpAddr, u8)| Removed::Address(*interface, *address, *length);
@@ -140,7 +104,6 @@ impl Plane {
         all.extend(self.ports.keys().map(|port| Removed::Port(*port)));
         let vrfs = self.vrfs.iter().filter(|vrf| *vrf != table::vrf::GLOBAL);
         all.extend(vrfs.map(Removed::Vrf));
-        all.push(Removed::Protection);
         all
     }
 
@@ -174,12 +137,7 @@ impl Plane {
             Removed::Route4(vrf, prefix, length) => self.routes4(*vrf, &[(*prefix, *length, 0)]),
             Removed::Route6(vrf, prefix, length) => self.routes6(*vrf, &[(*prefix, *length, 0)]),
             Removed::Features(arc, interface) => self.said_features(arc, *interface, &[]),
-            Removed::Protection => {
-                self.protection_rows = Vec::<ProtectionRow>::new();
-                self.protection.publish(Protection::default());
-                Ok(())
-            }
-            service => self.remove_service(service),
+            of_a_feature => self.remove_from_feature(of_a_feature),
         }
     }
 }

@@ -5,6 +5,7 @@
 mod advertisement;
 mod changes;
 mod drawn;
+mod feature;
 mod forwarding;
 mod fragments;
 mod hostile;
@@ -18,6 +19,7 @@ mod resolution;
 mod routed_side;
 mod scoped;
 mod sweep;
+mod tally;
 mod traffic;
 mod wires;
 mod witness;

@@ -2,8 +2,8 @@
 
 use super::world::{World, ethernet, interface, port, programs, udp4, via};
 use nodes::program::{
-    Address, BridgeMember, Direction, Family, Filter, FilterUse, Hop, Marking, PolicerUse, Removed,
-    Sampling, Scheduler, StaticMac,
+    Address, BridgeMember, Direction, Family, Filter, FilterUse, Hop, Item, Marking, PolicerUse,
+    Removed, Sampling, Scheduler, StaticMac,
 };
 use nodes::{Program, Refused};
 
@@ -110,7 +110,9 @@ fn nothing_is_said_of_an_interface_that_cannot_be() {
 
 #[test]
 fn programs_survive_their_encoding_and_unknown_fields_are_skipped() {
-    for program in everything() {
+    let key = vec![0, 255];
+    let item = Item { feature: "tally".to_owned(), key, value: vec![7; 3] };
+    for program in everything().into_iter().chain([Program::Item(item)]) {
         let text = serde_json::to_string(&program).unwrap();
         assert_eq!(serde_json::from_str::<Program>(&text).unwrap(), program);
     }

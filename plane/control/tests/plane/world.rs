@@ -87,7 +87,10 @@ impl World {
     }
 
     pub fn of(programs: &[Program]) -> Self {
-        let mut plane = Plane::new(1).unwrap();
+        Self::on(Plane::new(1).unwrap(), programs)
+    }
+
+    pub fn on(mut plane: Plane, programs: &[Program]) -> Self {
         for program in programs {
             plane.apply(program).unwrap_or_else(|why| panic!("{program:?}: {why}"));
         }

@@ -15,12 +15,13 @@ use super::tags;
 use crate::arcs::OUT;
 use crate::header::{ETHERNET, TYPE_ARP, TYPE_IP4, TYPE_IP6, short, word};
 use crate::interfaces::{Input, Interfaces};
-use crate::view::Views;
+use crate::view::Shared;
 use graph::meta::GROUP_ADDRESSED;
 use graph::{Context, Edge, Meta, Node, Pool, Reason, Row, Slot, VECTOR_MAX};
 use std::sync::Arc;
+use table::epoch::Published;
 use table::epoch::Reader;
-use table::mac::{Entry, Learner, MacKey, Source};
+use table::mac::{Entry, Learner, MacKey, Macs, Source};
 
 const TO_IP4: Edge = Edge(0);
 const TO_IP6: Edge = Edge(1);
@@ -41,7 +42,9 @@ const PROTOCOL: Reason = Reason(11);
 
 /// The node.
 pub struct BridgeInput {
-    views: Views,
+    shared: Shared,
+    bridges: Arc<Published<Bridges>>,
+    macs: Arc<Macs>,
     learner: Learner,
     storms: Storms,
     out: Vec<Slot>,
@@ -62,7 +65,12 @@ struct Batch {
 
 impl BridgeInput {
     /// The node of one worker; what it hears of MAC addresses goes to `learner`.
-    pub fn new(views: Views, learner: Learner) -> Self {
+    pub fn new(
+        shared: Shared,
+        bridges: Arc<Published<Bridges>>,
+        macs: Arc<Macs>,
+        learner: Learner,
+    ) -> Self {
         let key = MacKey::new(0, [0; 6]);
         let batch = Batch {
             count: 0,
@@ -75,7 +83,8 @@ impl BridgeInput {
             entries: [Entry::UNKNOWN; VECTOR_MAX],
         };
         let (storms, out) = (Storms::default(), Vec::new());
-        Self { views, learner, storms, out, batch: Box::new(batch) }
+        let batch = Box::new(batch);
+        Self { shared, bridges, macs, learner, storms, out, batch }
     }
 }
 
@@ -128,8 +137,8 @@ impl Node for BridgeInput {
     }
 
     fn process(&mut self, batch: &[Slot], cx: &mut Context<'_>) {
-        let interfaces = Arc::clone(&self.views.interfaces);
-        let bridges = Arc::clone(&self.views.bridges);
+        let interfaces = Arc::clone(&self.shared.interfaces);
+        let bridges = Arc::clone(&self.bridges);
         let views = (interfaces.read(cx.reader), bridges.read(cx.reader));
         self.batch.count = 0;
         for slot in batch {
@@ -145,8 +154,8 @@ impl Node for BridgeInput {
         let count = *count;
         let now_s = seconds(cx.now);
         let seen = (&sources[..count], &ports[..count], now_s);
-        self.views.macs.check(cx.reader, &mut self.learner, seen, &mut learnt[..count]);
-        self.views.macs.lookup(cx.reader, &destinations[..count], &mut entries[..count]);
+        self.macs.check(cx.reader, &mut self.learner, seen, &mut learnt[..count]);
+        self.macs.lookup(cx.reader, &destinations[..count], &mut entries[..count]);
         self.forward(views, cx);
         cx.next.start(OUT, &self.out, cx.packets);
         self.out.clear();
@@ -200,7 +209,7 @@ impl BridgeInput {
         if to.routed {
             return self.up((slot, from.tags), to, interfaces, cx);
         }
-        let hops = (&*self.views.hops, cx.reader);
+        let hops = (&*self.shared.hops, cx.reader);
         out(cx.packets, (slot, from.tags), to, interfaces, hops).map_err(|()| NO_WAY)?;
         self.out.push(slot);
         Ok(())
@@ -227,7 +236,7 @@ impl BridgeInput {
             TYPE_ARP => TO_ARP,
             _ => return Err(PROTOCOL),
         };
-        self.views.counters.received(to.port, 1, u64::from(meta.length));
+        self.shared.counters.received(to.port, 1, u64::from(meta.length));
         let is_group = cell.get(start).is_some_and(|first| first & 1 == 1);
         let flag = if is_group { GROUP_ADDRESSED } else { 0 };
         meta.flags = meta.flags & !(FROM_PSEUDOWIRE | GROUP_ADDRESSED) | flag;
@@ -255,7 +264,7 @@ impl BridgeInput {
         if !self.storms.passes(from.port, domain.storm_pps, cx.now) {
             return Err(STORM);
         }
-        let hops = (&*self.views.hops, cx.reader);
+        let hops = (&*self.shared.hops, cx.reader);
         // The routed side wants what is for all, and for itself; never what nobody knows.
         let wants = |to: &&Member| from.talks_to(to) && (!to.routed || key.is_group());
         let members = bridges.members(domain).iter().filter(wants);

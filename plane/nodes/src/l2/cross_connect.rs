@@ -5,7 +5,7 @@ use super::frame::{self, Refused};
 use super::tags;
 use crate::arcs::OUT;
 use crate::interfaces::{Interfaces, NONE};
-use crate::view::Views;
+use crate::view::Shared;
 use graph::{Context, Node, Pool, Reason, Row, Slot, VECTOR_MAX};
 use table::epoch::Reader;
 use table::hop::Kind;
@@ -16,13 +16,13 @@ const TOO_LONG: Reason = Reason(2);
 
 /// The node.
 pub struct CrossConnect {
-    views: Views,
+    shared: Shared,
 }
 
 impl CrossConnect {
     /// The node of one worker.
-    pub fn new(views: Views) -> Self {
-        Self { views }
+    pub fn new(shared: Shared) -> Self {
+        Self { shared }
     }
 
     #[inline]
@@ -39,7 +39,7 @@ impl CrossConnect {
             return tags::exchange(meta, cell, swap).map_err(reason);
         }
         let row = interfaces.row(meta.interface);
-        let line = self.views.hops.resolve(reader, row.hop, 0);
+        let line = self.shared.hops.resolve(reader, row.hop, 0);
         if row.peer != NONE || line.kind == Kind::CrossConnect {
             let to = if row.peer == NONE { line.argument } else { row.peer };
             let out = (to, interfaces.row(to));
@@ -48,7 +48,7 @@ impl CrossConnect {
         if line.kind != Kind::Rewrite {
             return Err(NO_HOP);
         }
-        let hops = (&*self.views.hops, reader);
+        let hops = (&*self.shared.hops, reader);
         let out = frame::to_pseudowire(packets, slot, (row.tags, row.hop), hops).map_err(reason)?;
         let length = usize::from(packets.meta(slot).length);
         if length > frame::limit(interfaces.row(out)) { Err(TOO_LONG) } else { Ok(()) }
@@ -70,7 +70,7 @@ impl Node for CrossConnect {
     }
 
     fn process(&mut self, batch: &[Slot], cx: &mut Context<'_>) {
-        let interfaces = self.views.interfaces.read(cx.reader);
+        let interfaces = self.shared.interfaces.read(cx.reader);
         let (mut out, mut count) = ([Slot(0); VECTOR_MAX], 0);
         for slot in batch {
             match self.connect(interfaces, cx.reader, cx.packets, *slot) {

@@ -10,15 +10,16 @@
 
 use super::entry::{ENTRY, Entry};
 use super::push::PIPE_TTL;
-use super::table::Action;
+use super::table::{Action, Labels};
 use crate::frame;
 use crate::header::{ICMP, ICMP6, IP4, IP6, checksum, pseudo6, seal_ip4, sum};
 use crate::icmp::Limiter;
-use crate::view::Views;
+use crate::view::Shared;
 use graph::meta::OWN;
 use graph::{Context, Edge, Node, Pool, Reason, Row, Slot};
 use machine::narrow::index;
 use std::net::{Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
 
 /// Labels that an error tells at most.
 const LABELS_MAX: usize = 16;
@@ -45,14 +46,15 @@ const NO_ADDRESS: Reason = Reason(2);
 
 /// The node.
 pub struct MplsExpired {
-    views: Views,
+    shared: Shared,
+    labels: Arc<Labels>,
     limiter: Limiter,
 }
 
 impl MplsExpired {
     /// The node of one worker.
-    pub fn new(views: Views) -> Self {
-        Self { views, limiter: Limiter::default() }
+    pub fn new(shared: Shared, labels: Arc<Labels>) -> Self {
+        Self { shared, labels, limiter: Limiter::default() }
     }
 
     fn tell(&mut self, slot: Slot, cx: &mut Context<'_>) -> Result<Edge, Reason> {
@@ -62,7 +64,7 @@ impl MplsExpired {
         let is_ip4 = is_due(packet).ok_or(NOT_SAID)?;
         let receiver = if is_ip4 { &packet[12..16] } else { &packet[8..24] };
         let hash = receiver.chunks(4).fold(0, |hash, part| hash ^ crate::header::long(part, 0));
-        let addresses = self.views.addresses.read(cx.reader);
+        let addresses = self.shared.addresses.read(cx.reader);
         let interface = cx.packets.meta(slot).interface;
         let error = match is_ip4 {
             true => {
@@ -78,7 +80,7 @@ impl MplsExpired {
             return Err(LIMITED);
         }
         let first = Entry::at(stack).ok_or(NOT_SAID)?;
-        let row = self.views.labels.row(first.label());
+        let row = self.labels.row(first.label());
         let (frame, edge, vrf) = match row.action() {
             Action::Vrf => (error, if is_ip4 { TO_IP4 } else { TO_IP6 }, row.argument()),
             _ => (behind(stack, &error), TO_MPLS, 0),

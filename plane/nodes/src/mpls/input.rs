@@ -12,7 +12,7 @@
 use super::entry::{ENTROPY_INDICATOR, ENTRY, Entry, IMPLICIT_NULL, ROUTER_ALERT};
 use super::hash;
 use super::push::{LABELLED, Seal, before, seal};
-use super::table::{self, Action, CONTROL_WORD, FLOW_LABEL, SHORT_PIPE, UNIFORM};
+use super::table::{self, Action, CONTROL_WORD, FLOW_LABEL, Labels, SHORT_PIPE, UNIFORM};
 use super::ttl;
 use crate::arcs::OUT;
 use crate::header::{TYPE_IP4, TYPE_IP6, TYPE_MPLS};
@@ -21,9 +21,9 @@ use crate::l2::{frame, tags};
 use crate::program::Class;
 use crate::protection::{Asker, Standing};
 use crate::qos::marking::Markings;
-use crate::view::Views;
+use crate::view::Shared;
 use ::table::epoch::Reader;
-use ::table::hop::Kind;
+use ::table::hop::{HopLookups, Kind};
 use graph::meta::PUNTED;
 use graph::{Context, Edge, Meta, Node, Pool, Reason, Row, Slot};
 use std::sync::Arc;
@@ -59,25 +59,26 @@ enum Fate {
 
 /// The node.
 pub struct MplsInput {
-    views: Views,
+    shared: Shared,
+    labels: Arc<Labels>,
     out: Vec<Slot>,
 }
 
 impl MplsInput {
     /// The node of one worker.
-    pub fn new(views: Views) -> Self {
-        Self { views, out: Vec::new() }
+    pub fn new(shared: Shared, labels: Arc<Labels>) -> Self {
+        Self { shared, labels, out: Vec::new() }
     }
 
     /// For the control process, as many as its protection lets pass.
     #[cold]
     fn punt(&self, slot: Slot, cx: &mut Context<'_>) {
-        let rows = self.views.protection.read(cx.reader);
+        let rows = self.shared.protection.read(cx.reader);
         let label = Entry::at(cx.packets.bytes(slot)).unwrap_or_default().label();
         let (class, interface) = (Class::Exceptions, cx.packets.meta(slot).interface);
         let standing = Standing::Far;
         let asker = Asker { class, source: label.into(), interface, standing };
-        if !self.views.admitted.admits(rows, asker, cx.now) {
+        if !self.shared.admitted.admits(rows, asker, cx.now) {
             return cx.next.drop(slot, POLICED);
         }
         let meta = cx.packets.meta_mut(slot);
@@ -111,16 +112,17 @@ impl Node for MplsInput {
     fn process(&mut self, batch: &[Slot], cx: &mut Context<'_>) {
         for slot in batch {
             if let Some(entry) = Entry::at(cx.packets.bytes(*slot)) {
-                self.views.labels.prefetch(entry.label());
+                self.labels.prefetch(entry.label());
             }
         }
-        let interfaces = Arc::clone(&self.views.interfaces);
+        let interfaces = Arc::clone(&self.shared.interfaces);
         let interfaces = interfaces.read(cx.reader);
-        let markings = Arc::clone(&self.views.markings);
+        let markings = Arc::clone(&self.shared.markings);
         let markings = markings.read(cx.reader);
         self.out.clear();
         for slot in batch {
-            let step = Step { views: &self.views, markings, interfaces, reader: cx.reader };
+            let (hops, labels) = (&*self.shared.hops, &*self.labels);
+            let step = Step { hops, labels, markings, interfaces, reader: cx.reader };
             match step.label(cx.packets, *slot) {
                 Fate::Out => self.out.push(*slot),
                 Fate::To(edge) => cx.next.to(edge, *slot),
@@ -141,7 +143,8 @@ impl Node for MplsInput {
 }
 
 struct Step<'a> {
-    views: &'a Views,
+    hops: &'a HopLookups,
+    labels: &'a Labels,
     markings: &'a Markings,
     interfaces: &'a Interfaces,
     reader: &'a Reader,
@@ -154,7 +157,7 @@ impl Step<'_> {
         }
         for _ in 0..POPS_MAX {
             let Some(entry) = Entry::at(packets.bytes(slot)) else { return Fate::Drop(SHORT) };
-            let row = self.views.labels.row(entry.label());
+            let row = self.labels.row(entry.label());
             if entry.ttl() <= 1 && row.action() != Action::Pop {
                 return Fate::To(TO_EXPIRED);
             }
@@ -192,7 +195,7 @@ impl Step<'_> {
     /// The label comes off, and the hop's own go on: one is a swap, none is penultimate popping.
     fn forward(&self, packets: &mut Pool, slot: Slot, entry: Entry, row: table::Row) -> Fate {
         let flow = hash::of_stack(packets.bytes(slot));
-        let line = self.views.hops.resolve(self.reader, row.argument(), flow);
+        let line = self.hops.resolve(self.reader, row.argument(), flow);
         if line.kind != Kind::Rewrite {
             return Fate::Drop(NO_HOP);
         }

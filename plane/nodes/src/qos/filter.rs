@@ -2,9 +2,9 @@
 
 use super::fields::set_dscp;
 use super::filtering::{Compiled, Fate, Filters, Headers, UNMATCHED};
+use super::views::TrafficViews;
 use crate::header::{ICMP6, IP6};
 use crate::program::{Direction, Family, Verdict};
-use crate::view::Views;
 use graph::meta::LINK_SCOPED;
 use graph::{Context, Edge, Meta, Node, Pool, Reason, Row, Slot, VECTOR_MAX};
 use std::sync::{Arc, PoisonError};
@@ -30,14 +30,14 @@ pub enum Stage {
 
 /// The node of one stage.
 pub struct FilterNode {
-    views: Views,
+    views: TrafficViews,
     stage: Stage,
     headers: Headers,
 }
 
 impl FilterNode {
     /// The node of one worker.
-    pub fn new(views: Views, stage: Stage) -> Self {
+    pub fn new(views: TrafficViews, stage: Stage) -> Self {
         Self { views, stage, headers: Headers::default() }
     }
 

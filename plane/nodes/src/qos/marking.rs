@@ -4,10 +4,11 @@
 use super::fields::{dscp, set_dscp};
 use crate::header::{TAG, TYPE_MPLS, TYPE_SERVICE, TYPE_VLAN, word};
 use crate::program::{AS_IT_IS, Marking};
-use crate::view::Views;
 use graph::{Context, Meta, Node, Row, Slot};
 use machine::narrow::place;
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use table::epoch::Published;
 
 /// Code points.
 const DSCPS: usize = 64;
@@ -86,7 +87,7 @@ impl Markings {
 
 /// `classify`: the class and colour of what comes in. The code point decides where there is one
 /// and a map for it, else the priority that the outer tag or label had (`Meta::class`).
-pub struct Classify(pub Views);
+pub struct Classify(pub Arc<Published<Markings>>);
 
 impl Node for Classify {
     fn row(&self) -> Row {
@@ -94,7 +95,7 @@ impl Node for Classify {
     }
 
     fn process(&mut self, batch: &[Slot], cx: &mut Context<'_>) {
-        let markings = self.0.markings.read(cx.reader);
+        let markings = self.0.read(cx.reader);
         for slot in batch {
             let (meta, cell) = cx.packets.parts(*slot);
             if let Some(maps) = markings.at(meta.interface) {
@@ -119,7 +120,7 @@ fn classify(maps: &Maps, meta: &mut Meta, cell: &[u8]) {
 }
 
 /// `mark-out`: the code point, and the priority of tags and labels, of what leaves.
-pub struct MarkOut(pub Views);
+pub struct MarkOut(pub Arc<Published<Markings>>);
 
 impl Node for MarkOut {
     fn row(&self) -> Row {
@@ -127,7 +128,7 @@ impl Node for MarkOut {
     }
 
     fn process(&mut self, batch: &[Slot], cx: &mut Context<'_>) {
-        let markings = self.0.markings.read(cx.reader);
+        let markings = self.0.read(cx.reader);
         for slot in batch {
             let (meta, cell) = cx.packets.parts(*slot);
             if let Some(maps) = markings.at(meta.transmit) {

@@ -6,7 +6,9 @@ pub mod filtering;
 pub mod marking;
 mod policer;
 pub mod policing;
+mod views;
 
 pub use filter::{FilterNode, Stage};
 pub use marking::{Classify, MarkOut};
 pub use policer::PolicerNode;
+pub use views::TrafficViews;

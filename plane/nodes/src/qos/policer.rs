@@ -1,8 +1,8 @@
 //! `policer-in`, `policer-out`: packets of an interface pass the policer of their class.
 
 use super::policing::Bank;
+use super::views::TrafficViews;
 use crate::program::Direction;
-use crate::view::Views;
 use graph::{Context, Node, Pool, Reason, Row, Slot, VECTOR_MAX};
 use std::sync::PoisonError;
 
@@ -10,13 +10,13 @@ const RED: Reason = Reason(0);
 
 /// The node of one direction.
 pub struct PolicerNode {
-    views: Views,
+    views: TrafficViews,
     direction: Direction,
 }
 
 impl PolicerNode {
     /// The node of one worker.
-    pub fn new(views: Views, direction: Direction) -> Self {
+    pub fn new(views: TrafficViews, direction: Direction) -> Self {
         Self { views, direction }
     }
 }

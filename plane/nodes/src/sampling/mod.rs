@@ -12,7 +12,6 @@ mod ipfix;
 use crate::bucket::{Bucket, Rate};
 use crate::program::{Class, Collector, Sampling};
 use crate::qos::fields;
-use crate::view::Views;
 pub use collector::check as check_collector;
 use flow::{DISPLACED, Flow, Flows, Key};
 use graph::meta::OWN;
@@ -21,6 +20,7 @@ use ipfix::Message;
 use machine::narrow::{index, place, told};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use table::epoch::Published;
 
 /// One packet of so many at most.
 pub const ONE_IN_MAX: u32 = 1 << 24;
@@ -85,7 +85,8 @@ struct Countdown {
 
 /// The node.
 pub struct Sample {
-    views: Views,
+    samplings: Arc<Published<Samplings>>,
+    worker: usize,
     flows: Flows,
     countdowns: Vec<Countdown>,
     message: Message,
@@ -100,9 +101,10 @@ pub struct Sample {
 
 impl Sample {
     /// The node of one worker; `seed` is that of its choice of packets.
-    pub fn new(views: Views, seed: u32) -> Self {
+    pub fn new(samplings: Arc<Published<Samplings>>, worker: usize, seed: u32) -> Self {
         Self {
-            views,
+            samplings,
+            worker,
             flows: Flows::new(),
             countdowns: Vec::new(),
             message: Message::new(),
@@ -185,7 +187,7 @@ impl Sample {
     }
 
     fn punt(&mut self, message: Message, now_ms: u64, cx: &mut Context<'_>) {
-        let domain = place(self.views.worker) + 1;
+        let domain = place(self.worker) + 1;
         let octets = message.seal(told(now_ms / 1_000, u32::MAX), &mut self.sequence, domain);
         let Some(slot) = cx.packets.take() else { return };
         let (meta, cell) = cx.packets.parts(slot);
@@ -195,7 +197,7 @@ impl Sample {
         }
         meta.flags |= OWN;
         meta.words[0] = Class::Samples as u32;
-        let Some(collector) = &self.views.samplings.read(cx.reader).collector else {
+        let Some(collector) = &self.samplings.read(cx.reader).collector else {
             return cx.out.punt(slot);
         };
         meta.vrf = collector.vrf;
@@ -206,7 +208,7 @@ impl Sample {
 
     /// What is due whatever the packets are.
     fn tidy(&mut self, now_ms: u64, cx: &mut Context<'_>) {
-        let samplings = Arc::clone(&self.views.samplings);
+        let samplings = Arc::clone(&self.samplings);
         let samplings = samplings.read(cx.reader);
         let is_due =
             self.templates_ms.is_none_or(|said| now_ms.saturating_sub(said) >= TEMPLATES_MS);
@@ -232,7 +234,7 @@ impl Node for Sample {
     }
 
     fn process(&mut self, batch: &[Slot], cx: &mut Context<'_>) {
-        let samplings = Arc::clone(&self.views.samplings);
+        let samplings = Arc::clone(&self.samplings);
         let samplings = samplings.read(cx.reader);
         let now_ms = cx.now.as_millis();
         for slot in batch {
