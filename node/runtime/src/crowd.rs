@@ -12,6 +12,9 @@ use std::net::IpAddr;
 pub(crate) struct Source(u128);
 
 impl Source {
+    /// Ourselves; no other has it, for those end in zeros or are those of IPv4.
+    pub(crate) const HERE: Self = Self(u128::MAX);
+
     /// The source of an address.
     pub(crate) fn of(address: IpAddr) -> Self {
         match address.to_canonical() {

@@ -226,7 +226,7 @@ impl Io {
         stream: TcpStream,
         tls: Option<Arc<Context>>,
     ) -> Option<Flow> {
-        if !self.streams.table.has_room() && !self.make_room(now, flow.remote.ip()) {
+        if !self.streams.table.has_room() && !self.make_room(now, Source::of(flow.remote.ip())) {
             self.sheet.add(RuntimeFact::Refused, 1);
             return None;
         }
@@ -254,12 +254,12 @@ impl Io {
 
     /// The table is full: those who filled it lose connections, several at once, so that looking
     /// for them does not cost more than the newcomers.
-    fn make_room(&mut self, now: Time, newcomer: IpAddr) -> bool {
+    fn make_room(&mut self, now: Time, newcomer: Source) -> bool {
         let most = (self.streams.table.len() / ROOM_SHARE).max(1);
         let victims = self.streams.table.victims(now, newcomer, most);
         self.sheet.add(RuntimeFact::Displaced, victims.len() as u64);
         for id in &victims {
-            self.lose(*id, "others needed the room, and its source has most of it");
+            self.lose(*id, "others needed the room");
         }
         !victims.is_empty()
     }
@@ -389,7 +389,7 @@ impl Io {
             }
             return None;
         }
-        if !self.streams.table.has_room() {
+        if !self.streams.table.has_room() && !self.make_room(now, Source::HERE) {
             self.sheet.add(RuntimeFact::Refused, 1);
             tell(&mut self.news, News::Down(flow, "too many connections"));
             return None;

@@ -8,7 +8,7 @@ use crate::spec::StreamLimits;
 use machine::narrow;
 use machine::{Duration, Time};
 use std::collections::HashMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
 /// Bits of a connection's number: `shard | generation | place + 1`.
 const PLACE_BITS: u32 = 20;
@@ -20,6 +20,8 @@ const PLACES_MAX: usize = (1 << PLACE_BITS) - 1;
 const ALIASES_MAX: usize = 4;
 /// Far ends remembered as silent; when full, all are forgotten.
 const COLD_MAX: usize = 4_096;
+/// Of a table this part is for connections that are opened here, whoever fills the rest.
+const OPENED_SHARE: usize = 8;
 /// Sources of which it is known that they find no room …
 const CROWDED_OUT_MAX: usize = 1_024;
 /// … for so long.
@@ -49,6 +51,8 @@ pub(crate) struct Table {
     slots: Vec<Slot>,
     free: Vec<u32>,
     live: usize,
+    /// Of those that live, the ones that were opened here.
+    opened: usize,
     by_far: HashMap<Far, ConnId>,
     cold: HashMap<Far, Cold>,
     /// Sources that found no room, and until when they are not looked for.
@@ -78,6 +82,7 @@ impl Table {
             slots: Vec::new(),
             free: Vec::new(),
             live: 0,
+            opened: 0,
             by_far: HashMap::new(),
             cold: HashMap::new(),
             crowded_out: HashMap::new(),
@@ -88,28 +93,52 @@ impl Table {
         self.live
     }
 
-    /// Whether there is room for one more.
-    pub(crate) fn has_room(&self) -> bool {
-        self.live < self.limits.connections_max.min(PLACES_MAX)
+    fn room(&self) -> usize {
+        self.limits.connections_max.min(PLACES_MAX)
     }
 
-    /// Connections that make room for one from that address: accepted ones that stand, by source.
+    /// Whether there is room for one more.
+    pub(crate) fn has_room(&self) -> bool {
+        self.live < self.room()
+    }
+
+    /// Connections that make room for one from that source: accepted ones that stand, by source.
     /// A source that found none is not looked for again at once, for looking costs more than
-    /// accepting.
-    pub(crate) fn victims(&mut self, now: Time, newcomer: IpAddr, most: usize) -> Vec<ConnId> {
-        let newcomer = Source::of(newcomer);
-        if self.crowded_out.get(&newcomer).is_some_and(|&until| now < until) {
-            return Vec::new();
+    /// accepting. What is opened here finds some as long as it has less than its part.
+    pub(crate) fn victims(&mut self, now: Time, newcomer: Source, most: usize) -> Vec<ConnId> {
+        let victims = self.above_share(now, newcomer, most);
+        let left = (self.room() / OPENED_SHARE).max(1).saturating_sub(self.opened);
+        if newcomer == Source::HERE && victims.is_empty() && left > 0 {
+            return self.idlest(most.min(left));
         }
+        victims
+    }
+
+    /// The accepted connections on which nothing moved for longest.
+    fn idlest(&self, most: usize) -> Vec<ConnId> {
+        let mut idle: Vec<_> = self.members().map(|member| (member.active, member.key)).collect();
+        idle.sort_unstable();
+        idle.truncate(most);
+        idle.into_iter().map(|(_, id)| id).collect()
+    }
+
+    /// Those that may lose their place.
+    fn members(&self) -> impl Iterator<Item = Member<ConnId>> {
         let connections = self.slots.iter().filter_map(|slot| slot.connection.as_deref());
         let accepted = connections.filter(|it| it.accepted && it.phase == Phase::Open);
-        let members = accepted.map(|it| Member {
+        accepted.map(|it| Member {
             key: it.flow.conn,
             source: Source::of(it.flow.remote.ip()),
             spoke: it.spoke,
             active: it.active,
-        });
-        let victims = crowd::victims(members.collect(), newcomer, most);
+        })
+    }
+
+    fn above_share(&mut self, now: Time, newcomer: Source, most: usize) -> Vec<ConnId> {
+        if self.crowded_out.get(&newcomer).is_some_and(|&until| now < until) {
+            return Vec::new();
+        }
+        let victims = crowd::victims(self.members().collect(), newcomer, most);
         if victims.is_empty() {
             if self.crowded_out.len() == CROWDED_OUT_MAX {
                 self.crowded_out.clear();
@@ -130,8 +159,9 @@ impl Table {
         let id = ConnId(shard | slot.generation << PLACE_BITS | (place + 1));
         connection.flow.conn = id;
         self.by_far.insert((connection.flow.port, connection.flow.remote), id);
-        slot.connection = Some(Box::new(connection));
         self.live += 1;
+        self.opened += usize::from(!connection.accepted);
+        slot.connection = Some(Box::new(connection));
         id
     }
 
@@ -155,6 +185,7 @@ impl Table {
         slot.generation = (slot.generation + 1) & GENERATION_MASK;
         self.free.push(narrow::place(id.place()));
         self.live -= 1;
+        self.opened -= usize::from(!connection.accepted);
         let port = connection.flow.port;
         for remote in connection.aliases.iter().copied().chain([connection.flow.remote]) {
             self.hide(id, &(port, remote));
@@ -268,6 +299,28 @@ mod tests {
         assert!(table.find(first).is_none() && table.find(second).is_some());
         assert_eq!(ConnId(0).shard(), None);
         assert!(table.find(ConnId(0)).is_none());
+    }
+
+    #[test]
+    fn what_is_opened_here_has_its_part_of_a_table_that_others_filled_with_one_each() {
+        let limits = StreamLimits { connections_max: 16, ..StreamLimits::default() };
+        let mut table = Table::new(0, limits);
+        let accept = |table: &mut Table, host: u8| {
+            let remote = SocketAddr::from(([127, 0, 1, host], 5060));
+            let now = Time::from_millis(u64::from(host));
+            let mut it = Connection::new(flow(1), Phase::Open, None, now);
+            (it.flow.remote, it.accepted, it.spoke) = (remote, true, true);
+            table.insert(it)
+        };
+        let accepted: Vec<_> = (0..16).map(|host| accept(&mut table, host)).collect();
+        let stranger = Source::of([192, 0, 2, 1].into());
+        assert!(table.victims(Time::ZERO, stranger, 4).is_empty());
+        assert_eq!(table.victims(Time::ZERO, Source::HERE, 4), accepted[..2], "the idle longest");
+        for (port, id) in (7..).zip(&accepted[..2]) {
+            table.remove(*id).unwrap();
+            insert(&mut table, port);
+        }
+        assert!(!table.has_room() && table.victims(Time::ZERO, Source::HERE, 4).is_empty());
     }
 
     #[test]

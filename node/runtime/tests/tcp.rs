@@ -254,6 +254,29 @@ fn a_table_full_of_those_who_speak_refuses_newcomers_and_counts_them() {
 }
 
 #[test]
+fn a_connection_is_opened_out_of_a_table_that_one_host_has_filled() {
+    for spoken in [false, true] {
+        let mut spec = spec("127.0.0.1");
+        spec.streams.connections_max = 16;
+        let (running, events) = launch(spec, Manner { quiet: true, ..Manner::default() });
+        let mut host: Vec<_> = (0..16).map(|_| connect(running.local_addr(PortId(0)))).collect();
+        until("they are taken", || count(&running, RuntimeFact::Accepted) == 16);
+        for stream in host.iter_mut().filter(|_| spoken) {
+            stream.write_all(&framed(b"here")).unwrap();
+            assert_eq!(receive(stream), b"here");
+        }
+        let core = TcpListener::bind("127.0.0.1:0").unwrap();
+        let remote = core.local_addr().unwrap();
+        say(&running, 0, remote, &[("transport", "tcp"), ("text", "INVITE")]);
+        wait_for(&events, |seen| {
+            matches!(seen, Seen::Up(_, flow) if flow.remote == remote).then_some(())
+        });
+        assert_eq!(receive(&mut core.accept().unwrap().0), b"INVITE");
+        assert_eq!(count(&running, RuntimeFact::Refused), 0);
+    }
+}
+
+#[test]
 fn a_megabyte_for_one_reader_arrives_in_order() {
     let (running, _events) = launch(spec("127.0.0.1"), Manner { quiet: true, ..Manner::default() });
     let mut stream = connect(running.local_addr(PortId(0)));
