@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bucket;
+pub mod fair;
 pub mod identity;
 pub mod narrow;
 pub mod shares;

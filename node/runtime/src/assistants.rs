@@ -4,6 +4,7 @@
 use crate::dns::Resolver;
 use crate::function::{Answer, Query};
 use crate::handshake::{Handshakes, Shaken, Shaking};
+use crate::port::ConnId;
 use crate::ring::Door;
 use crate::spec::DnsSpec;
 use crossbeam_channel::Sender;
@@ -92,21 +93,25 @@ impl Assistants {
         }
     }
 
-    /// Hands a handshake over; gives it back when too many run.
-    pub(crate) fn shake(&self, job: Shaking) -> Result<(), Shaking> {
+    /// Hands a handshake over; whether there is a thread for it.
+    pub(crate) fn shake(&self, job: Shaking) -> bool {
         let mut slot = crate::control::lock(&self.handshakes);
         if slot.is_none() {
             match Handshakes::start(&self.name, self.hatch.clone(), self.cores.clone()) {
                 Ok(started) => *slot = Some(started),
                 Err(error) => {
                     report(&self.name, "handshakes", &error);
-                    return Err(job);
+                    return false;
                 }
             }
         }
-        match slot.as_ref() {
-            Some(handshakes) => handshakes.push(job),
-            None => Err(job),
+        slot.as_ref().map(|handshakes| handshakes.push(job)).is_some()
+    }
+
+    /// Gives up the handshake of a connection that its shard has removed.
+    pub(crate) fn forget(&self, conn: ConnId) {
+        if let Some(handshakes) = &*crate::control::lock(&self.handshakes) {
+            handshakes.forget(conn);
         }
     }
 

@@ -8,11 +8,11 @@
 use crate::assistants::{Delivery, Hatch};
 use crate::crowd::{self, Member, Source};
 use crate::port::ConnId;
-use crossbeam_channel::{Receiver, Sender, TryRecvError, unbounded};
 use driver::tls::{Progress, Session};
 use driver::{Interest, Poll, Ready, Waker, tcp};
+use machine::fair::Fair;
 use machine::narrow::{nanos, told};
-use machine::shares::Shares;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, IoSlice};
 use std::net::TcpStream;
 use std::sync::{Arc, Mutex};
@@ -27,8 +27,10 @@ const UNREAD_BYTES_MAX: usize = 256 << 10;
 /// How often those that take too long are looked for.
 const SWEEP: Duration = Duration::from_millis(500);
 const WAKER: u64 = u64::MAX;
-/// Handshakes that wait to be taken; of one source no more than are left for the others.
+/// Handshakes that wait to be taken.
 const QUEUE_MAX: usize = 4_096;
+/// Of them so many are begun before those under way have their turn.
+const JOBS_PER_TURN: usize = 64;
 /// Of those under way this part makes room at a time.
 const ROOM_SHARE: usize = 64;
 /// Why one made room.
@@ -63,30 +65,39 @@ pub(crate) struct Shaken {
     pub(crate) outcome: Result<Established, &'static str>,
 }
 
+/// What waits for the thread: one that the machine held up for a moment finds the queue as an
+/// attacker filled it, and those of others in it.
+#[derive(Default)]
+struct Queue {
+    jobs: Fair<Source, Box<Shaking>>,
+    /// Connections whose shard has given them up.
+    gone: Vec<ConnId>,
+    over: bool,
+}
+
 /// The thread that shakes hands.
 pub(crate) struct Handshakes {
-    queue: Sender<Shaking>,
+    queue: Arc<Mutex<Queue>>,
     waker: Arc<Waker>,
-    /// How many wait to be taken, by source: a thread that the machine held up for a moment finds
-    /// the queue as an attacker filled it, and those of others in it.
-    queued: Arc<Mutex<Shares<Source>>>,
+    hatch: Hatch,
 }
 
 impl Handshakes {
     pub(crate) fn start(name: &str, hatch: Hatch, cores: Vec<usize>) -> io::Result<Self> {
-        let (queue, jobs) = unbounded();
+        let queue = Arc::new(Mutex::new(Queue::default()));
         let waker = Arc::new(Waker::new()?);
-        let queued = Arc::new(Mutex::new(Shares::default()));
+        let own = hatch.clone();
         let poll = Poll::new()?;
         poll.add(&*waker, WAKER, Interest::Read)?;
         let mut desk = Desk {
             poll,
-            jobs,
+            queue: Arc::clone(&queue),
             waker: Arc::clone(&waker),
             hatch,
             entries: Vec::new(),
             free: Vec::new(),
-            queued: Arc::clone(&queued),
+            places: HashMap::new(),
+            gone: HashSet::new(),
         };
         std::thread::Builder::new().name(format!("{name}/tls")).spawn(move || {
             if let Err(error) = driver::stand_back(&cores) {
@@ -95,24 +106,31 @@ impl Handshakes {
             let hatch = desk.hatch.clone();
             hatch.outlive("tls", &mut desk, Desk::run, Desk::begin_anew);
         })?;
-        Ok(Self { queue, waker, queued })
+        Ok(Self { queue, waker, hatch: own })
     }
 
-    /// Takes a job, or gives it back when too many of its source wait.
-    pub(crate) fn push(&self, job: Shaking) -> Result<(), Shaking> {
-        if !crate::control::lock(&self.queued).take(job.source, 1, QUEUE_MAX) {
-            return Err(job);
+    /// Takes a job. When too many wait, the newest of the source that has most is told to its
+    /// shard as failed.
+    pub(crate) fn push(&self, job: Shaking) {
+        let (source, job) = (job.source, Box::new(job));
+        let shed = crate::control::lock(&self.queue).jobs.push(source, job, QUEUE_MAX);
+        if let Some(job) = shed {
+            let shaken = Shaken { conn: job.conn, outcome: Err(DISPLACED) };
+            self.hatch.deliver(job.shard, Delivery::Shaken(shaken));
         }
-        self.queue.send(job).map_err(|refused| refused.0)?;
         self.waker.wake();
-        Ok(())
+    }
+
+    /// Gives up a connection; its shard hears no more of it.
+    pub(crate) fn forget(&self, conn: ConnId) {
+        crate::control::lock(&self.queue).gone.push(conn);
+        self.waker.wake();
     }
 }
 
 impl Drop for Handshakes {
     fn drop(&mut self) {
-        let (nobody, _) = unbounded();
-        self.queue = nobody; // the thread sees the end of its queue
+        crate::control::lock(&self.queue).over = true;
         self.waker.wake();
     }
 }
@@ -130,12 +148,15 @@ struct Entry {
 
 struct Desk {
     poll: Poll,
-    jobs: Receiver<Shaking>,
+    queue: Arc<Mutex<Queue>>,
     waker: Arc<Waker>,
     hatch: Hatch,
     entries: Vec<Option<Entry>>,
     free: Vec<usize>,
-    queued: Arc<Mutex<Shares<Source>>>,
+    /// Where the entries of connections stand.
+    places: HashMap<ConnId, usize>,
+    /// Connections that were given up while they were queued.
+    gone: HashSet<ConnId>,
 }
 
 /// What a turn with one connection came to.
@@ -151,12 +172,11 @@ impl Desk {
         let mut ready: Vec<Ready> = Vec::new();
         loop {
             self.waker.doze();
-            if !self.take_jobs() {
-                return;
-            }
+            let Some(has_more) = self.take_jobs() else { return };
             let busy = self.free.len() < self.entries.len();
             ready.clear();
-            match self.poll.wait(busy.then_some(SWEEP)) {
+            let wait = if has_more { Duration::ZERO } else { SWEEP };
+            match self.poll.wait((busy || has_more).then_some(wait)) {
                 Ok(events) => ready.extend_from_slice(events),
                 Err(error) => tracing::error!(%error, "epoll failed"),
             }
@@ -182,13 +202,37 @@ impl Desk {
         }
     }
 
-    /// Takes what is queued; `false` at the end of the queue.
-    fn take_jobs(&mut self) -> bool {
-        loop {
-            match self.jobs.try_recv() {
-                Ok(job) => self.take(job),
-                Err(TryRecvError::Empty) => return true,
-                Err(TryRecvError::Disconnected) => return false,
+    /// Takes what is queued, of every source in turn; whether there is more, `None` at the end.
+    fn take_jobs(&mut self) -> Option<bool> {
+        for _ in 0..JOBS_PER_TURN {
+            let mut queue = crate::control::lock(&self.queue);
+            if queue.over {
+                return None;
+            }
+            let (gone, job) = (std::mem::take(&mut queue.gone), queue.jobs.pop());
+            drop(queue); // a key exchange may be a long one
+            self.give_up(gone);
+            let Some(job) = job else {
+                self.gone.clear();
+                return Some(false);
+            };
+            if !self.gone.remove(&job.conn) {
+                self.take(*job);
+            }
+        }
+        Some(true)
+    }
+
+    fn give_up(&mut self, gone: Vec<ConnId>) {
+        if self.gone.len() > QUEUE_MAX {
+            self.gone.clear(); // the rest ends with its time
+        }
+        for conn in gone {
+            match self.places.get(&conn) {
+                Some(&at) => drop(self.release(at)),
+                None => {
+                    self.gone.insert(conn);
+                }
             }
         }
     }
@@ -216,7 +260,6 @@ impl Desk {
     }
 
     fn take(&mut self, job: Shaking) {
-        crate::control::lock(&self.queued).give_back(&job.source, 1);
         if self.under_way() >= job.handshakes_max {
             self.make_room(job.source, (job.handshakes_max / ROOM_SHARE).max(1));
         }
@@ -236,6 +279,7 @@ impl Desk {
         let (until, heard) = (since + timeout, false);
         let entry = Entry { shard, conn, source, heard, since, established, until };
         self.entries[at] = Some(entry);
+        self.places.insert(conn, at);
         match watched {
             Ok(()) => self.advance(at),
             Err(_) => self.finish(at, Some("the connection cannot be watched")),
@@ -266,11 +310,19 @@ impl Desk {
         }
     }
 
-    fn finish(&mut self, at: usize, failure: Option<&'static str>) {
-        let Some(entry) = self.entries[at].take() else { return };
+    fn release(&mut self, at: usize) -> Option<Entry> {
+        let entry = self.entries[at].take()?;
         self.free.push(at);
+        if self.places.get(&entry.conn) == Some(&at) {
+            self.places.remove(&entry.conn);
+        }
         // A descriptor that cannot be removed was never watched.
         let _ = self.poll.remove(&entry.established.stream);
+        Some(entry)
+    }
+
+    fn finish(&mut self, at: usize, failure: Option<&'static str>) {
+        let Some(entry) = self.release(at) else { return };
         let outcome = match failure {
             None => Ok(entry.established),
             Some(why) => Err(why),

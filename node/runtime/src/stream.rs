@@ -258,8 +258,15 @@ impl Io {
         let most = (self.streams.table.len() / ROOM_SHARE).max(1);
         let victims = self.streams.table.victims(now, newcomer, most);
         self.sheet.add(RuntimeFact::Displaced, victims.len() as u64);
-        for id in &victims {
-            self.lose(*id, "others needed the room");
+        for &id in &victims {
+            let phase = self.streams.table.find(id).map(|connection| connection.phase);
+            if phase == Some(Phase::Shaking) {
+                // The function has not heard of it.
+                self.streams.table.remove(id);
+                self.streams.assistants.forget(id);
+            } else {
+                self.lose(id, "others needed the room");
+            }
         }
         !victims.is_empty()
     }
@@ -297,7 +304,7 @@ impl Io {
             handshakes_max: self.streams.limits.handshakes_max,
             source: Source::of(remote),
         };
-        if self.streams.assistants.shake(job).is_err() {
+        if !self.streams.assistants.shake(job) {
             self.sheet.add(RuntimeFact::HandshakeShed, 1);
             self.streams.table.remove(id);
         }

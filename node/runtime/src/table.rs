@@ -102,7 +102,7 @@ impl Table {
         self.live < self.room()
     }
 
-    /// Connections that make room for one from that source: accepted ones that stand, by source.
+    /// Connections that make room for one from that source: accepted ones, by source.
     /// A source that found none is not looked for again at once, for looking costs more than
     /// accepting. What is opened here finds some as long as it has less than its part.
     pub(crate) fn victims(&mut self, now: Time, newcomer: Source, most: usize) -> Vec<ConnId> {
@@ -125,7 +125,8 @@ impl Table {
     /// Those that may lose their place.
     fn members(&self) -> impl Iterator<Item = Member<ConnId>> {
         let connections = self.slots.iter().filter_map(|slot| slot.connection.as_deref());
-        let accepted = connections.filter(|it| it.accepted && it.phase == Phase::Open);
+        let lives = |phase| matches!(phase, Phase::Open | Phase::Shaking);
+        let accepted = connections.filter(move |it| it.accepted && lives(it.phase));
         accepted.map(|it| Member {
             key: it.flow.conn,
             source: Source::of(it.flow.remote.ip()),

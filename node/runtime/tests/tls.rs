@@ -449,6 +449,34 @@ fn a_source_that_fills_the_handshakes_with_silence_makes_room_for_others() {
 }
 
 #[test]
+fn a_source_that_fills_the_table_with_silent_handshakes_makes_room_for_others_at_once() {
+    const CONNECTIONS_MAX: usize = 32;
+    let authority = Authority::new("table");
+    let (certificate, key) = authority.sign("server", &["127.0.0.1", "::1"]);
+    let tls = TlsSpec { certificate, key, ..TlsSpec::default() };
+    let mut spec = spec(tls.clone());
+    spec.ports.push(PortSpec { tls: Some(Arc::new(tls)), ..port(1, Transport::Tls, "::1") });
+    spec.streams.connections_max = CONNECTIONS_MAX;
+    spec.streams.connect_timeout = machine::Duration::from_secs(60);
+    let (server, served) = launch(spec, Manner { quiet: true, ..Manner::default() });
+    let silent: Vec<_> = (0..2 * CONNECTIONS_MAX)
+        .map(|_| TcpStream::connect(server.local_addr(PortId(0))).unwrap())
+        .collect();
+    until("they make room for each other", || {
+        count(&server, RuntimeFact::Displaced) >= CONNECTIONS_MAX as u64
+    });
+    let (client, events) = client(trusting(&authority));
+    say(&client, 0, server.local_addr(PortId(1)), &[TLS, ("text", "ping")]);
+    assert_eq!(message(&events), framed(b"ping"));
+    assert_eq!(count(&server, RuntimeFact::Refused), 0);
+    // Their handshakes are over at once, and the function heard of none.
+    let mut first = &silent[0];
+    first.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    assert_eq!(std::io::Read::read(&mut first, &mut [0]).unwrap_or(0), 0);
+    assert!(!served.try_iter().any(|seen| matches!(seen, Seen::Down(..))));
+}
+
+#[test]
 fn a_message_of_one_octet_a_record_arrives_whole_and_is_not_searched_anew_with_each() {
     use std::io::{Read, Write};
     let authority = Authority::new("octets");
