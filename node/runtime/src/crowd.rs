@@ -4,7 +4,7 @@
 //! share: those that have said nothing go first, then those that have been idle longest.
 
 use machine::Time;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 
 /// Where connections come from, as far as they count together.
@@ -33,6 +33,67 @@ pub(crate) struct Member<K> {
     pub(crate) spoke: bool,
     /// When it did last, or came.
     pub(crate) active: Time,
+}
+
+/// How many members there are, by source: kept as they come and go, so that a look for victims that
+/// would be in vain costs nothing.
+#[derive(Debug, Default)]
+pub(crate) struct Census {
+    counts: HashMap<Source, usize>,
+    /// How many sources have so many.
+    sizes: BTreeMap<usize, usize>,
+    members: usize,
+    silent: usize,
+}
+
+impl Census {
+    /// A member comes, silent as all are then.
+    pub(crate) fn add(&mut self, source: Source) {
+        let count = self.counts.entry(source).or_default();
+        *count += 1;
+        let count = *count;
+        self.members += 1;
+        self.silent += 1;
+        self.resize(count - 1, count);
+    }
+
+    /// A member goes.
+    pub(crate) fn remove(&mut self, source: Source, spoke: bool) {
+        let Some(count) = self.counts.get_mut(&source) else { return };
+        *count -= 1;
+        let count = *count;
+        if count == 0 {
+            self.counts.remove(&source);
+        }
+        self.members -= 1;
+        self.silent -= usize::from(!spoke);
+        self.resize(count + 1, count);
+    }
+
+    /// A silent member has spoken.
+    pub(crate) const fn heard(&mut self) {
+        self.silent -= 1;
+    }
+
+    fn resize(&mut self, from: usize, to: usize) {
+        if let Some(sources) = self.sizes.get_mut(&from) {
+            *sources -= 1;
+            if *sources == 0 {
+                self.sizes.remove(&from);
+            }
+        }
+        if to > 0 {
+            *self.sizes.entry(to).or_default() += 1;
+        }
+    }
+
+    /// Whether [`victims`] would find some for this newcomer.
+    pub(crate) fn has_victims(&self, newcomer: Source) -> bool {
+        let sources = self.counts.len() + usize::from(!self.counts.contains_key(&newcomer));
+        let share = (self.members / sources).max(1);
+        let largest = self.sizes.last_key_value().map_or(0, |(&size, _)| size);
+        self.silent > 0 || largest > share
+    }
 }
 
 /// Up to `most` members that make room for a newcomer: of sources above their share, and none of
@@ -115,6 +176,32 @@ mod tests {
         let members: Vec<_> = (0..90).map(|n| member(n, 1, true)).collect();
         assert!(victims(members.clone(), source(1), 8).is_empty());
         assert_eq!(victims(members, source(2), 8), (0..8).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn the_census_knows_without_a_look_whether_one_would_be_in_vain() {
+        let mut members: Vec<Member<u32>> = Vec::new();
+        let (mut census, mut random) = (Census::default(), 1u32);
+        for key in 0..4_000 {
+            random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let (what, one) = (random >> 30, (random >> 8) as usize);
+            if what < 2 && members.len() < 24 {
+                let new = member(key, (one % 12) as u8, false);
+                census.add(new.source);
+                members.push(new);
+            } else if what == 2 && !members.is_empty() {
+                let at = one % members.len();
+                let gone = members.swap_remove(at);
+                census.remove(gone.source, gone.spoke);
+            } else if let Some(silent) = members.iter_mut().find(|it| !it.spoke) {
+                silent.spoke = true;
+                census.heard();
+            }
+            for newcomer in [source(3), source(200)] {
+                let found = !victims(members.clone(), newcomer, 4).is_empty();
+                assert_eq!(census.has_victims(newcomer), found, "{members:?}");
+            }
+        }
     }
 
     #[test]

@@ -260,11 +260,13 @@ impl Reader {
             // Octets of a message that never ends are no sign of life.
             if at > 0 {
                 connection.active = now;
-                connection.spoke |= has_spoken;
             }
             connection.wanted = wanted;
             connection.searched = searched;
             connection.partial.extend_from_slice(&buffer[at..]);
+            if has_spoken {
+                io.streams.table.spoke(flow.conn);
+            }
         }
     }
 }

@@ -259,10 +259,10 @@ impl Io {
         let victims = self.streams.table.victims(now, newcomer, most);
         self.sheet.add(RuntimeFact::Displaced, victims.len() as u64);
         for &id in &victims {
-            let phase = self.streams.table.find(id).map(|connection| connection.phase);
-            if phase == Some(Phase::Shaking) {
-                // The function has not heard of it.
-                self.streams.table.remove(id);
+            let found = self.streams.table.find(id);
+            if found.is_some_and(|connection| connection.stream.is_none()) {
+                // It shakes hands; the function has not heard of it.
+                self.fail(now, id, "others needed the room");
                 self.streams.assistants.forget(id);
             } else {
                 self.lose(id, "others needed the room");

@@ -2,7 +2,7 @@
 //! answer of late.
 
 use crate::connection::{Connection, Phase};
-use crate::crowd::{self, Member, Source};
+use crate::crowd::{self, Census, Member, Source};
 use crate::port::{ConnId, Flow, PortId};
 use crate::spec::StreamLimits;
 use machine::narrow;
@@ -22,10 +22,9 @@ const ALIASES_MAX: usize = 4;
 const COLD_MAX: usize = 4_096;
 /// Of a table this part is for connections that are opened here, whoever fills the rest.
 const OPENED_SHARE: usize = 8;
-/// Sources of which it is known that they find no room …
-const CROWDED_OUT_MAX: usize = 1_024;
-/// … for so long.
-const LOOK_AGAIN: Duration = Duration::from_millis(500);
+/// After a look for room that found little, there is none for this long: looking costs as much as
+/// accepting hundreds.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// A port and a far end behind it.
 pub(crate) type Far = (PortId, SocketAddr);
@@ -55,8 +54,10 @@ pub(crate) struct Table {
     opened: usize,
     by_far: HashMap<Far, ConnId>,
     cold: HashMap<Far, Cold>,
-    /// Sources that found no room, and until when they are not looked for.
-    crowded_out: HashMap<Source, Time>,
+    /// The accepted ones.
+    census: Census,
+    /// Nobody looks for room before.
+    look_at: Time,
 }
 
 impl ConnId {
@@ -85,7 +86,8 @@ impl Table {
             opened: 0,
             by_far: HashMap::new(),
             cold: HashMap::new(),
-            crowded_out: HashMap::new(),
+            census: Census::default(),
+            look_at: Time::ZERO,
         }
     }
 
@@ -102,9 +104,8 @@ impl Table {
         self.live < self.room()
     }
 
-    /// Connections that make room for one from that source: accepted ones, by source.
-    /// A source that found none is not looked for again at once, for looking costs more than
-    /// accepting. What is opened here finds some as long as it has less than its part.
+    /// Connections that make room for one from that source: accepted ones, by source. What is opened
+    /// here finds some as long as it has less than its part.
     pub(crate) fn victims(&mut self, now: Time, newcomer: Source, most: usize) -> Vec<ConnId> {
         let victims = self.above_share(now, newcomer, most);
         let left = (self.room() / OPENED_SHARE).max(1).saturating_sub(self.opened);
@@ -125,9 +126,7 @@ impl Table {
     /// Those that may lose their place.
     fn members(&self) -> impl Iterator<Item = Member<ConnId>> {
         let connections = self.slots.iter().filter_map(|slot| slot.connection.as_deref());
-        let lives = |phase| matches!(phase, Phase::Open | Phase::Shaking);
-        let accepted = connections.filter(move |it| it.accepted && lives(it.phase));
-        accepted.map(|it| Member {
+        connections.filter(|it| it.accepted).map(|it| Member {
             key: it.flow.conn,
             source: Source::of(it.flow.remote.ip()),
             spoke: it.spoke,
@@ -136,17 +135,23 @@ impl Table {
     }
 
     fn above_share(&mut self, now: Time, newcomer: Source, most: usize) -> Vec<ConnId> {
-        if self.crowded_out.get(&newcomer).is_some_and(|&until| now < until) {
+        if now < self.look_at || !self.census.has_victims(newcomer) {
             return Vec::new();
         }
         let victims = crowd::victims(self.members().collect(), newcomer, most);
-        if victims.is_empty() {
-            if self.crowded_out.len() == CROWDED_OUT_MAX {
-                self.crowded_out.clear();
-            }
-            self.crowded_out.insert(newcomer, now + LOOK_AGAIN);
+        if victims.len() < most {
+            self.look_at = now + LOOK_AGAIN;
         }
         victims
+    }
+
+    /// A connection has said something whole.
+    pub(crate) fn spoke(&mut self, id: ConnId) {
+        let Some(connection) = self.find(id) else { return };
+        let is_first = !std::mem::replace(&mut connection.spoke, true);
+        if connection.accepted && is_first {
+            self.census.heard();
+        }
     }
 
     /// Takes a connection and gives it its number.
@@ -161,7 +166,11 @@ impl Table {
         connection.flow.conn = id;
         self.by_far.insert((connection.flow.port, connection.flow.remote), id);
         self.live += 1;
-        self.opened += usize::from(!connection.accepted);
+        if connection.accepted {
+            self.census.add(Source::of(connection.flow.remote.ip()));
+        } else {
+            self.opened += 1;
+        }
         slot.connection = Some(Box::new(connection));
         id
     }
@@ -186,7 +195,11 @@ impl Table {
         slot.generation = (slot.generation + 1) & GENERATION_MASK;
         self.free.push(narrow::place(id.place()));
         self.live -= 1;
-        self.opened -= usize::from(!connection.accepted);
+        if connection.accepted {
+            self.census.remove(Source::of(connection.flow.remote.ip()), connection.spoke);
+        } else {
+            self.opened -= 1;
+        }
         let port = connection.flow.port;
         for remote in connection.aliases.iter().copied().chain([connection.flow.remote]) {
             self.hide(id, &(port, remote));
@@ -310,8 +323,10 @@ mod tests {
             let remote = SocketAddr::from(([127, 0, 1, host], 5060));
             let now = Time::from_millis(u64::from(host));
             let mut it = Connection::new(flow(1), Phase::Open, None, now);
-            (it.flow.remote, it.accepted, it.spoke) = (remote, true, true);
-            table.insert(it)
+            (it.flow.remote, it.accepted) = (remote, true);
+            let id = table.insert(it);
+            table.spoke(id);
+            id
         };
         let accepted: Vec<_> = (0..16).map(|host| accept(&mut table, host)).collect();
         let stranger = Source::of([192, 0, 2, 1].into());
