@@ -89,6 +89,14 @@ pub struct Principal {
     digest: Digest,
 }
 
+impl Principal {
+    /// Whether it is the same token in the same role.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        (&self.name, self.role, self.digest) == (&other.name, other.role, other.digest)
+    }
+}
+
 /// A token as its file has it.
 #[derive(Debug, Serialize, Deserialize)]
 struct Kept {

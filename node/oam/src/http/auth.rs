@@ -30,6 +30,15 @@ enum Proof {
     None,
 }
 
+impl Proof {
+    const fn principal(&self) -> Option<&Principal> {
+        match self {
+            Self::Token(principal) | Self::Session(principal) => Some(principal),
+            Self::None => None,
+        }
+    }
+}
+
 /// Whether a proxy before us speaks TLS with the browser.
 fn is_over_tls(headers: &HeaderMap) -> bool {
     headers.get("x-forwarded-proto").is_some_and(|proto| proto == "https")
@@ -78,7 +87,9 @@ fn foreign(method: &Method, headers: &HeaderMap) -> bool {
 /// Lets a request through that carries a token, or a session, with the role that the route needs.
 pub async fn require(State(core): State<Arc<Core>>, request: Request, next: Next) -> Response {
     let seat = request.extensions().get::<Arc<Seat>>();
-    let principal = match proof(&core, request.headers()) {
+    let proof = proof(&core, request.headers());
+    seat.inspect(|seat| seat.prove(proof.principal()));
+    let principal = match proof {
         Proof::Session(_) if foreign(request.method(), request.headers()) => {
             core.facts.add(OamFact::Unauthorized, 1);
             let message = "the request comes from a page of another origin";
@@ -91,7 +102,6 @@ pub async fn require(State(core): State<Arc<Core>>, request: Request, next: Next
         }
         Proof::None => return unauthorized(&core),
     };
-    seat.inspect(|seat| seat.prove());
     let needed = rights::needed(request.method(), request.uri().path());
     if principal.role < needed {
         return forbidden(&core, &principal, needed, &request);
@@ -192,7 +202,7 @@ pub async fn open(
         core.facts.add(OamFact::Unauthorized, 1);
         return Err(ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "wrong token"));
     };
-    seat.inspect(|seat| seat.prove());
+    seat.inspect(|seat| seat.prove(Some(&principal)));
     let (who, role) = (Arc::clone(&principal.name), principal.role.name());
     let opened = core.sessions().open(core.steady(), principal);
     let number = opened.map_err(|error| ApiError::internal(error.to_string()))?;

@@ -3,7 +3,8 @@
 //!
 //! ```text
 //!   accept    a place, at once; none free: the oldest connection without a token, of the
-//!             source that holds most, loses its own
+//!             source that holds most, loses its own; where all have shown one, the oldest of
+//!             the token that holds most
 //!   head      within Limits::head, of a new connection and of one that is kept open
 //!   body      within Limits::body (the layer in mod.rs; answered with 408)
 //!   answer    a write that moves nothing for Limits::stall ends the connection
@@ -13,6 +14,7 @@
 
 use crate::core::Core;
 use crate::facts::OamFact;
+use crate::token::{Authenticator, Principal};
 use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
@@ -26,10 +28,9 @@ use std::future::Future as _;
 use std::io;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::pin::{Pin, pin};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{oneshot, watch};
@@ -38,6 +39,8 @@ use tower::ServiceExt as _;
 
 /// Pause after the kernel refused to accept (out of files).
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// While all places are taken, the tokens of those that sit are looked at this often.
+const RECHECK: Duration = Duration::from_secs(1);
 
 /// What one peer may take of the API.
 #[derive(Debug, Clone, Copy)]
@@ -83,19 +86,24 @@ impl From<SocketAddr> for Source {
 pub struct Seat {
     /// Where it comes from.
     pub source: Source,
-    proved: AtomicBool,
+    /// Whose token or session its last request carried.
+    principal: Mutex<Option<Principal>>,
     /// Taken or dropped: the connection ends.
     end: Mutex<Option<oneshot::Sender<()>>>,
 }
 
 impl Seat {
-    /// A request of this connection carried a valid token or session.
-    pub fn prove(&self) {
-        self.proved.store(true, Relaxed);
+    /// A request of this connection carried a valid token or session, or none (any more).
+    pub fn prove(&self, principal: Option<&Principal>) {
+        *lock(&self.principal) = principal.cloned();
+    }
+
+    fn name(&self) -> Option<Arc<str>> {
+        lock(&self.principal).as_ref().map(|principal| Arc::clone(&principal.name))
     }
 
     fn end(&self) {
-        drop(self.end.lock().unwrap_or_else(PoisonError::into_inner).take());
+        drop(lock(&self.end).take());
     }
 }
 
@@ -105,12 +113,13 @@ struct Seats {
     seats: BTreeMap<u64, Arc<Seat>>,
     weights: HashMap<Source, usize>,
     next: u64,
+    rechecked: Option<Instant>,
 }
 
 impl Seats {
     fn take(&mut self, source: Source) -> (u64, Arc<Seat>, oneshot::Receiver<()>) {
         let (end, ended) = oneshot::channel();
-        let seat = Seat { source, proved: AtomicBool::new(false), end: Mutex::new(Some(end)) };
+        let seat = Seat { source, principal: Mutex::new(None), end: Mutex::new(Some(end)) };
         let (number, seat) = (self.next, Arc::new(seat));
         self.next += 1;
         self.seats.insert(number, Arc::clone(&seat));
@@ -129,21 +138,57 @@ impl Seats {
         Some(seat)
     }
 
-    /// Who makes room: without a token first, of the source that holds most, the oldest.
-    fn victim(&self) -> Option<u64> {
-        let key = |(number, seat): (&u64, &Arc<Seat>)| {
-            let weight = self.weights.get(&seat.source).copied().unwrap_or(0);
-            (seat.proved.load(Relaxed), Reverse(weight), *number)
+    /// Who makes room for the newcomer: without a token first, of the source that holds most, the
+    /// oldest; else the oldest of the token that holds most.
+    fn victim(&self, newcomer: u64) -> Option<u64> {
+        let names: Vec<_> = self.others(newcomer).map(|(_, seat)| seat.name()).collect();
+        let mut tokens: HashMap<&str, usize> = HashMap::new();
+        for name in names.iter().flatten() {
+            *tokens.entry(name).or_default() += 1;
+        }
+        let key = |((number, seat), name): ((u64, &Seat), &Option<Arc<str>>)| {
+            let weight = match name {
+                Some(name) => tokens.get(&**name).copied(),
+                None => self.weights.get(&seat.source).copied(),
+            };
+            (name.is_some(), Reverse(weight), number)
         };
-        self.seats.iter().map(key).min().map(|(_, _, number)| number)
+        self.others(newcomer).zip(&names).map(key).min().map(|(_, _, number)| number)
+    }
+
+    fn others(&self, newcomer: u64) -> impl Iterator<Item = (u64, &Seat)> {
+        let seats = self.seats.iter().map(|(&number, seat)| (number, &**seat));
+        seats.filter(move |&(number, _)| number != newcomer)
+    }
+
+    /// Who sits with a token that has been revoked sits without one.
+    fn recheck(&mut self, authenticator: &Authenticator) {
+        if self.rechecked.is_some_and(|at| at.elapsed() < RECHECK) {
+            return;
+        }
+        self.rechecked = Some(Instant::now());
+        let mut known: Vec<(Principal, bool)> = Vec::new();
+        for seat in self.seats.values() {
+            let mut proved = lock(&seat.principal);
+            let Some(principal) = &*proved else { continue };
+            let found = known.iter().find(|(one, _)| one.is_same(principal)).map(|it| it.1);
+            let is_valid = found.unwrap_or_else(|| {
+                let is_valid = authenticator.is_valid(principal);
+                known.push((principal.clone(), is_valid));
+                is_valid
+            });
+            if !is_valid {
+                *proved = None;
+            }
+        }
     }
 }
 
 type Shared = Arc<Mutex<Seats>>;
 
-fn lock(seats: &Shared) -> MutexGuard<'_, Seats> {
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // Every change is a single call: what a panicking thread left behind is whole.
-    seats.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A connection that holds its place, an upgraded one too.
@@ -253,11 +298,12 @@ fn sit(
 ) -> (Seated, Arc<Seat>) {
     let mut seats = lock(shared);
     let (number, seat, ended) = seats.take(source);
-    if seats.seats.len() > core.limits.connections_max
-        && let Some(victim) = seats.victim().and_then(|number| seats.free(number))
-    {
-        victim.end();
-        core.facts.add(OamFact::Shed, 1);
+    if seats.seats.len() > core.limits.connections_max {
+        seats.recheck(&core.authenticator);
+        if let Some(victim) = seats.victim(number).and_then(|number| seats.free(number)) {
+            victim.end();
+            core.facts.add(OamFact::Shed, 1);
+        }
     }
     drop(seats);
     let seated = Seated {
@@ -305,24 +351,53 @@ async fn connection(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::token::{Role, Tokens};
 
     fn source(text: &str) -> Source {
         Source::from(SocketAddr::new(text.parse().unwrap(), 1))
     }
 
+    const FIRST: &str = "the-first-of-all";
+
     #[test]
     fn room_is_made_by_the_source_that_holds_most_its_oldest_first() {
         let mut seats = Seats::default();
+        let folder = tempfile::tempdir().unwrap();
+        let authenticator = Authenticator::new(FIRST, Tokens::new(folder.path().join("tokens")));
         let (few, _, _a) = seats.take(source("192.0.2.1"));
         let (proved, seat, _b) = seats.take(source("192.0.2.2"));
-        seat.prove();
+        seat.prove(authenticator.authenticate(FIRST).as_ref());
         let (oldest, _, _c) = seats.take(source("192.0.2.2"));
         let (newest, _, _d) = seats.take(source("192.0.2.2"));
+        let (newcomer, _, _e) = seats.take(source("192.0.2.3"));
         for expected in [oldest, newest, few, proved] {
-            assert_eq!(seats.victim(), Some(expected));
+            assert_eq!(seats.victim(newcomer), Some(expected));
             seats.free(expected);
         }
-        assert!(seats.victim().is_none() && seats.weights.is_empty());
+        assert!(seats.victim(newcomer).is_none() && seats.free(newcomer).is_some());
+        assert!(seats.weights.is_empty());
+    }
+
+    #[test]
+    fn of_those_who_have_shown_a_token_the_one_that_holds_most_makes_room_and_a_revoked_one_first()
+    {
+        let mut seats = Seats::default();
+        let folder = tempfile::tempdir().unwrap();
+        let tokens = Tokens::new(folder.path().join("tokens"));
+        let authenticator = Authenticator::new(FIRST, tokens.clone());
+        let monitor = tokens.make(0, "prometheus", Role::Monitor).unwrap();
+        let gone = tokens.make(0, "gone", Role::Monitor).unwrap();
+        let mut sit = |token: &str| {
+            let (number, seat, ended) = seats.take(source("192.0.2.1"));
+            seat.prove(authenticator.authenticate(token).as_ref());
+            (number, ended)
+        };
+        let sitting = [FIRST, &monitor, &gone, &monitor].map(&mut sit);
+        let (newcomer, _ended) = sit("");
+        assert_eq!(seats.victim(newcomer), Some(sitting[1].0), "of who holds most the oldest");
+        tokens.revoke("gone").unwrap();
+        seats.recheck(&authenticator);
+        assert_eq!(seats.victim(newcomer), Some(sitting[2].0), "who has none any more");
     }
 
     #[test]

@@ -97,6 +97,28 @@ fn who_has_shown_a_token_keeps_its_place() {
 }
 
 #[test]
+fn the_lowest_role_locks_nobody_out() {
+    let site = Site::start();
+    let bearer = site.bearer("prometheus", oam::token::Role::Monitor);
+    let request = format!(
+        "GET /api/v1/session HTTP/1.1\r\nhost: localhost\r\nauthorization: {bearer}\r\n\r\n"
+    );
+    let held: Vec<TcpStream> = (0..oam::http::CONNECTIONS_MAX)
+        .map(|_| {
+            let mut stream = opened(&site, &request);
+            let mut head = [0; 15];
+            stream.read_exact(&mut head).unwrap();
+            assert_eq!(&head, b"HTTP/1.1 200 OK");
+            stream
+        })
+        .collect();
+    for _ in 0..3 {
+        answers(&site);
+    }
+    drop(held);
+}
+
+#[test]
 fn what_is_drawn_out_is_ended() {
     let site = Site::hasty();
     for head in ["", "GET /livez HTTP/1.1\r\nhost: local"] {
