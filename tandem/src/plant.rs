@@ -6,6 +6,7 @@
 use crate::functions::{Handle, ReconfigureError, Section, StartContext};
 use crate::pool::Section as PoolSection;
 use crate::probe::{probe, refusal};
+use crate::rights;
 use crate::site::Site;
 use crate::supervise::Unit;
 use config::{Doorway, Issue, Site as _};
@@ -209,6 +210,7 @@ impl config::Plant<Site> for Plant {
             let what = "the directory changes only with a restart of the site";
             issues.push(Issue::new("site.directory", what, ""));
         }
+        issues.extend(rights::changed(&self.site.site, &site.site));
         let (old, new) = (self.site.pool.as_ref(), site.pool.as_ref());
         for (was, is) in PoolSection::link(old).into_iter().zip(PoolSection::link(new)) {
             if was != is {

@@ -47,14 +47,12 @@ pub fn validate(site: &Site, issues: &mut Vec<Issue>) {
 /// but this one has been started.
 pub fn settle(file: &Path, text: &str, site: &Site, directory: &Path) -> Result<(), Exit> {
     let failed = |what: &str, error| Exit::Failed(format!("{what}: {error}"));
-    match account(&site.site) {
+    let folder = directory.display().to_string();
+    match account(file, &site.site) {
         Err(issue) => return check::refuse(file, text, vec![issue]),
-        Ok(None) => std::fs::create_dir_all(directory)
-            .map_err(|error| failed(&directory.display().to_string(), error))?,
+        Ok(None) => {}
         Ok(Some(account)) => {
-            account
-                .make_folder(directory)
-                .map_err(|error| failed(&directory.display().to_string(), error))?;
+            account.make_folder(directory).map_err(|error| failed(&folder, error))?;
             let rights = match site.site.capabilities {
                 Capabilities::Drop => Rights::UntilGivenUp,
                 Capabilities::Keep if !has_programs(site) => Rights::Kept,
@@ -63,7 +61,42 @@ pub fn settle(file: &Path, text: &str, site: &Site, directory: &Path) -> Result<
             account.become_it(rights).map_err(|error| failed("site.user", error))?;
         }
     }
-    Ok(())
+    std::fs::create_dir_all(directory).map_err(|error| failed(&folder, error))
+}
+
+/// What root does for a site, it does as the user that its files belong to: whoever may write them
+/// could lead root elsewhere. For commands that start nothing.
+pub fn act_as_owner(file: &Path, directory: &Path) -> Result<(), Exit> {
+    if !privilege::is_root() {
+        return Ok(());
+    }
+    let mut owners = privilege::owners(file)?;
+    owners.extend(privilege::owners(directory)?);
+    let mut owners = owners.into_iter();
+    let Some(uid) = owners.next() else { return Ok(()) };
+    if let Some(other) = owners.next() {
+        let what = format!("site file and directory belong to the users {uid} and {other}");
+        return Err(Exit::Failed(format!("{what}: give both to one of them, or to root")));
+    }
+    let found = privilege::Account::numbered(uid)?;
+    let nobody = || Exit::Failed(format!("the site belongs to user {uid}, who has no account"));
+    Ok(found.ok_or_else(nobody)?.act_as()?)
+}
+
+/// Keys that decide what the process may do at its next start. Who may commit may not change them,
+/// or it could have root's rights back.
+pub fn changed(old: &SiteSection, new: &SiteSection) -> Vec<Issue> {
+    let keys = [
+        ("user", old.user != new.user),
+        ("capabilities", old.capabilities != new.capabilities),
+        ("filter_system_calls", old.filter_system_calls != new.filter_system_calls),
+        ("core_dumps", old.core_dumps != new.core_dumps),
+    ];
+    let issue = |key| {
+        let what = "what the process may do is not changed by a commit";
+        Issue::new(format!("site.{key}"), what, "write it into the site file and restart the site")
+    };
+    keys.into_iter().filter(|it| it.1).map(|(key, _)| issue(key)).collect()
 }
 
 /// Says what others may read in this process's memory, and what the kernel refuses to it.
@@ -101,26 +134,41 @@ pub fn give_up(site: &SiteSection) -> Result<(), Exit> {
     })
 }
 
-/// The user to become; none if the process shall stay who it is.
-fn account(site: &SiteSection) -> Result<Option<Account>, Issue> {
-    let Some(name) = &site.user else { return Ok(None) };
+/// The user to become; none if the process shall stay who it is. Root obeys no file that another
+/// may write: it becomes that user.
+fn account(file: &Path, site: &SiteSection) -> Result<Option<Account>, Issue> {
     let issue = |what: String, mend: &str| Issue::new("site.user", what, mend);
-    let found = Account::named(name).map_err(|error| issue(error.to_string(), ""))?;
-    let Some(account) = found else {
-        let mend = format!("adduser --system --group {name}");
-        return Err(issue(format!("this machine has no user `{name}`"), &mend));
+    let unknown = |error: std::io::Error| issue(error.to_string(), "");
+    let is_root = privilege::is_root();
+    let mut owners = if is_root { privilege::owners(file).map_err(unknown)? } else { [].into() };
+    let found = match (&site.user, owners.first()) {
+        (Some(name), _) => Account::named(name).map_err(unknown)?.ok_or_else(|| {
+            let mend = format!("adduser --system --group {name}");
+            issue(format!("this machine has no user `{name}`"), &mend)
+        })?,
+        (None, Some(&uid)) => Account::numbered(uid).map_err(unknown)?.ok_or_else(|| {
+            let what = format!("root does not obey a file of user {uid}, who has no account");
+            issue(what, "chown root, or give it to the site's user")
+        })?,
+        (None, None) => return Ok(None),
     };
-    if account.is_root() {
-        return Err(issue(format!("`{name}` is root"), "name a user of its own"));
+    if found.is_root() {
+        let what = format!("`{}` is root", site.user.as_deref().unwrap_or_default());
+        return Err(issue(what, "name a user of its own"));
     }
-    if account.is_own() {
+    owners.remove(&found.uid());
+    if let Some(other) = owners.first() {
+        let what = format!("user {other} may write this file or a folder on the way to it");
+        return Err(issue(what, "chown both to root or to the site's user"));
+    }
+    if found.is_own() {
         return Ok(None);
     }
-    if !privilege::is_root() {
-        let what = format!("only root may become `{name}`");
+    if !is_root {
+        let what = format!("only root may become `{}`", site.user.as_deref().unwrap_or_default());
         return Err(issue(what, "start it as root or as this user"));
     }
-    Ok(Some(account))
+    Ok(Some(found))
 }
 
 /// In words, when the process will act as root.

@@ -69,8 +69,8 @@ pub struct SiteSection {
     #[serde(default)]
     pub core_dumps: bool,
     /// The user that the process becomes when root starts it, before it opens anything; its
-    /// directory is made as this user's. Absent: it stays who started it. Changes with a restart
-    /// of the site.
+    /// directory is made as this user's. Absent: it stays who started it, but root becomes the
+    /// owner of a file that is another's. Changes with a restart of the site.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
     /// Whether the capabilities that the process kept of root's stay when everything is open:

@@ -4,6 +4,7 @@ use crate::check;
 use crate::cli::{Output, TokenCommand, TokenRole};
 use crate::exit::Exit;
 use crate::output::{self, Column, plain, time};
+use crate::rights;
 use oam::token::{Listed, Role, Tokens};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -35,7 +36,9 @@ pub fn of(directory: &Path) -> Tokens {
 
 fn of_site(file: &Path) -> Result<Tokens, Exit> {
     let (_, site) = check::read(file)?;
-    Ok(of(&site.directory(file)))
+    let directory = site.directory(file);
+    rights::act_as_owner(file, &directory)?;
+    Ok(of(&directory))
 }
 
 /// Carries a command out.

@@ -267,6 +267,57 @@ fn a_site_that_drops_its_capabilities_has_none_in_any_thread_and_serves() {
 }
 
 #[test]
+fn root_obeys_no_site_file_of_another_and_no_commit_changes_what_the_process_may_do() {
+    if !may_become_others() {
+        return;
+    }
+    let text = site_text(free_port(), free_port());
+    let site = Site::of_user(&text, NOBODY);
+    let ids = site.of_threads("Uid");
+    assert!(ids.iter().all(|it| it.split_whitespace().all(|id| id == "65534")), "{ids:?}");
+    let own = "directory = \"var\"";
+    for key in ["user = \"daemon\"", "filter_system_calls = false", "core_dumps = true"] {
+        site.set(&text.replace(own, &format!("{own}\n{key}")));
+        let refused = site.ctl(&["config", "commit"]);
+        let said = words(&refused.stderr) + &words(&refused.stdout);
+        assert!(!refused.status.success() && said.contains("restart the site"), "{key}: {said}");
+    }
+    drop(site);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("site.toml");
+    std::fs::write(&file, text.replace(own, &format!("{own}\nuser = \"daemon\""))).unwrap();
+    std::os::unix::fs::chown(&file, Some(NOBODY), None).unwrap();
+    let said = words(&tandem(&["run", file.to_str().unwrap()]).stderr);
+    assert!(said.contains("user 65534 may write this file"), "{said}");
+}
+
+#[test]
+fn a_token_made_by_root_is_the_sites_users_and_a_planted_link_leads_root_nowhere() {
+    if !may_become_others() {
+        return;
+    }
+    let (folder, else_where) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let give = |path: &Path| std::os::unix::fs::chown(path, Some(NOBODY), None).unwrap();
+    let (file, var) = (folder.path().join("site.toml"), folder.path().join("var"));
+    std::fs::write(&file, site_text(free_port(), free_port())).unwrap();
+    std::fs::create_dir(&var).unwrap();
+    give(folder.path());
+    give(&var);
+    let site = file.to_str().unwrap();
+    let make = || tandem(&["token", "new", site, "--role", "monitor", "--name", "x"]);
+    std::os::unix::fs::symlink(else_where.path(), var.join("tokens")).unwrap();
+    assert!(!make().status.success());
+    assert_eq!(std::fs::metadata(else_where.path()).unwrap().uid(), 0);
+    assert_eq!(std::fs::read_dir(else_where.path()).unwrap().count(), 0);
+    std::fs::remove_file(var.join("tokens")).unwrap();
+    let made = make();
+    assert!(made.status.success(), "{}", words(&made.stderr));
+    for path in ["tokens", "tokens/x"] {
+        assert_eq!(std::fs::metadata(var.join(path)).unwrap().uid(), NOBODY, "{path}");
+    }
+}
+
+#[test]
 fn a_user_that_is_not_there_is_an_invalid_configuration() {
     if !may_become_others() {
         return;

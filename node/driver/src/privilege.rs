@@ -4,7 +4,7 @@
 mod account;
 mod calls;
 
-pub use account::{Account, Rights, give_up, is_root};
+pub use account::{Account, Rights, give_up, is_root, owners};
 pub use calls::refuse as refuse_calls;
 
 use std::io;

@@ -14,8 +14,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
-use std::os::unix::fs::{PermissionsExt as _, chown};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use subtle::ConstantTimeEq as _;
@@ -142,8 +141,8 @@ impl Tokens {
         Self(folder)
     }
 
-    /// Makes a token; only its SHA-256 stays. File and folder become those of the owner of the
-    /// folder around it, so that root makes tokens for a site that runs as a user of its own.
+    /// Makes a token; only its SHA-256 stays. File and folder are those of who makes it, which must
+    /// be the site's user.
     ///
     /// # Errors
     /// `InvalidInput` for a name that cannot be one, `AlreadyExists`, or what the disk says.
@@ -160,14 +159,13 @@ impl Tokens {
             return Err(io::Error::new(io::ErrorKind::QuotaExceeded, what));
         }
         let around = self.0.parent().unwrap_or(Path::new("."));
-        let owner = fs::metadata(around).map_err(|error| {
+        fs::metadata(around).map_err(|error| {
             let what = format!("{}: {error}; start the site once", around.display());
             io::Error::new(error.kind(), what)
         })?;
         match DirBuilder::new().mode(0o700).create(&self.0) {
-            Ok(()) => hand_over(&self.0, &owner)?,
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error),
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
         }
         let token = format!("{name}.{}", random()?);
         let kept = Kept { role, sha256: digest(&token), made_at_us: now_us };
@@ -175,7 +173,6 @@ impl Tokens {
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
         let written = (|| {
             file.write_all(&serde_json::to_vec_pretty(&kept)?)?;
-            hand_over(&path, &owner)?;
             file.sync_all()
         })();
         if let Err(error) = written {
@@ -233,13 +230,6 @@ impl Tokens {
 fn is_name(name: &str) -> bool {
     let is_plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
     (1..=NAME_BYTES_MAX).contains(&name.len()) && name.bytes().all(is_plain) && name != FIRST
-}
-
-fn hand_over(path: &Path, owner: &fs::Metadata) -> io::Result<()> {
-    if fs::metadata(path)?.uid() == owner.uid() {
-        return Ok(());
-    }
-    chown(path, Some(owner.uid()), Some(owner.gid()))
 }
 
 /// Every token that opens the site.

@@ -3,9 +3,12 @@
 use caps::{CapSet, Capability, CapsHashSet, securebits};
 use nix::errno::Errno;
 use nix::unistd::{Gid, Uid, User, geteuid, initgroups, setresgid, setresuid};
+use std::collections::BTreeSet;
 use std::ffi::CString;
+use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::path::Path;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, fchown};
+use std::path::{Path, PathBuf};
 
 /// What a site has use for (docs/security.md says for what); all else is given up at once.
 const NEEDED: [Capability; 6] = [
@@ -42,7 +45,64 @@ pub fn is_root() -> bool {
     geteuid().is_root()
 }
 
+/// The users but root who decide what a path leads to: owners of it, of a folder on the way, or of a
+/// symbolic link. What is not there is nobody's.
+///
+/// # Errors
+/// A part of the path cannot be looked at.
+pub fn owners(path: &Path) -> io::Result<BTreeSet<u32>> {
+    let named = std::path::absolute(path)?;
+    let mut parts: Vec<PathBuf> = named.ancestors().map(Path::to_owned).collect();
+    match named.canonicalize() {
+        Ok(real) => parts.extend(real.ancestors().map(Path::to_owned)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
+    }
+    let nobody = unmapped();
+    let mut owners = BTreeSet::new();
+    for part in parts {
+        match fs::symlink_metadata(&part) {
+            Ok(found) if found.uid() == 0 || Some(found.uid()) == nobody => {}
+            Ok(found) => {
+                owners.insert(found.uid());
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(owners)
+}
+
+/// The number that files of users outside have in a user namespace that does not know it: whoever
+/// they are, root's rights are not what they lack.
+fn unmapped() -> Option<u32> {
+    let number = fs::read_to_string("/proc/sys/kernel/overflowuid").ok()?.trim().parse().ok()?;
+    let map = fs::read_to_string("/proc/self/uid_map").ok()?;
+    let mut ranges = map.lines().filter_map(|line| {
+        let mut numbers = line.split_whitespace().map(str::parse::<u64>);
+        let (first, _, count) = (numbers.next()?.ok()?, numbers.next()?, numbers.next()?.ok()?);
+        Some(first..first + count)
+    });
+    (!ranges.any(|range| range.contains(&u64::from(number)))).then_some(number)
+}
+
 impl Account {
+    /// The user of that number, none if the machine has none.
+    ///
+    /// # Errors
+    /// The machine's list of users cannot be read.
+    pub fn numbered(uid: u32) -> io::Result<Option<Self>> {
+        let Some(user) = User::from_uid(Uid::from_raw(uid))? else { return Ok(None) };
+        let name = CString::new(user.name).map_err(io::Error::other)?;
+        Ok(Some(Self { name, uid: user.uid, gid: user.gid }))
+    }
+
+    /// Its number.
+    #[must_use]
+    pub const fn uid(&self) -> u32 {
+        self.uid.as_raw()
+    }
+
     /// The user of that name, none if the machine has none.
     ///
     /// # Errors
@@ -65,17 +125,29 @@ impl Account {
         self.uid.is_root()
     }
 
-    /// Makes a folder and gives it to the user; one that is there stays as it is.
+    /// Makes a folder and gives it to the user, where root alone decides what the path leads to;
+    /// elsewhere, and where it is there, nothing is done: it is for the user to make it.
     ///
     /// # Errors
     /// The kernel's.
     pub fn make_folder(&self, folder: &Path) -> io::Result<()> {
-        if folder.exists() {
+        if folder.exists() || !owners(folder)?.is_empty() {
             return Ok(());
         }
-        std::fs::create_dir_all(folder)?;
-        let ids = (Some(self.uid.as_raw()), Some(self.gid.as_raw()));
-        std::os::unix::fs::chown(folder, ids.0, ids.1)
+        fs::create_dir_all(folder)?;
+        let what_it_is = libc::O_DIRECTORY | libc::O_NOFOLLOW;
+        let made: File = OpenOptions::new().read(true).custom_flags(what_it_is).open(folder)?;
+        fchown(&made, Some(self.uid.as_raw()), Some(self.gid.as_raw()))
+    }
+
+    /// Becomes this user, with no right of root's left and no way back.
+    ///
+    /// # Errors
+    /// The kernel's; the process must end then, for it may have come half the way.
+    pub fn act_as(&self) -> io::Result<()> {
+        initgroups(&self.name, self.gid)?;
+        setresgid(self.gid, self.gid, self.gid)?;
+        Ok(setresuid(self.uid, self.uid, self.uid)?)
     }
 
     /// Becomes this user. What is asked for of the process's capabilities stays; threads that are
@@ -125,4 +197,37 @@ pub fn give_up() -> io::Result<()> {
         return Err(Errno::EPERM.into());
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{chown, symlink};
+
+    #[test]
+    fn who_owns_a_path_a_folder_on_its_way_or_a_link_decides_what_it_leads_to() {
+        let name = format!("tandem-owners-{}", std::process::id());
+        let around = std::env::temp_dir().join(name);
+        let (folder, file) = (around.join("site"), around.join("site/site.toml"));
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(&file, "").unwrap();
+        let own = geteuid().as_raw();
+        if own == 0 {
+            let owned = |path: &Path, owner| chown(path, Some(owner), None).unwrap();
+            assert!(owners(&file).unwrap().is_empty() && owners(&folder).unwrap().is_empty());
+            owned(&file, 7);
+            assert_eq!(owners(&file).unwrap(), BTreeSet::from([7]));
+            owned(&around, 8);
+            assert_eq!(owners(&file).unwrap(), BTreeSet::from([7, 8]));
+            assert_eq!(owners(&folder.join("none/more")).unwrap(), BTreeSet::from([8]));
+            owned(&around, 0);
+            let link = around.join("link");
+            symlink(&folder, &link).unwrap();
+            std::os::unix::fs::lchown(&link, Some(9), None).unwrap();
+            assert_eq!(owners(&link.join("none")).unwrap(), BTreeSet::from([9]));
+        } else {
+            assert_eq!(owners(&file).unwrap(), BTreeSet::from([own]));
+        }
+        fs::remove_dir_all(&around).unwrap();
+    }
 }
