@@ -13,7 +13,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// The question of the node itself; nobody else asks it.
-const HAND_OVER: &str = "hand-over";
+pub const HAND_OVER: &str = "hand-over";
 /// The question that lets the nodes change places.
 const SWITCHOVER: &str = "switchover";
 /// Pause between two looks at a switchover.
@@ -121,8 +121,7 @@ impl<F: Function> Hands<F> {
 impl<F: Function> Paired<F> {
     /// A function that is one of the pair of that number.
     pub fn new(unit: Arc<Supervised<F>>, node: Arc<Node>, pair: u32) -> Self {
-        let own = unit.actions().iter().copied().filter(|&action| action != HAND_OVER);
-        let actions = own.chain([SWITCHOVER]).collect();
+        let actions = unit.actions().iter().copied().chain([SWITCHOVER]).collect();
         Self { unit, node, pair, actions, leaving: Mutex::default() }
     }
 
@@ -214,7 +213,6 @@ impl<F: Function> Managed for Paired<F> {
         match ask.path.as_str() {
             "replica" => Ok(self.node.row()),
             SWITCHOVER => self.hands().switch_over(),
-            HAND_OVER => Err(AskError::NotFound(ask.path)),
             "alarms" => {
                 let mut rows = self.node.alarms();
                 if let Ok(Value::Array(own)) = self.unit.ask(ask) {
@@ -228,5 +226,9 @@ impl<F: Function> Managed for Paired<F> {
 
     fn actions(&self) -> &[&'static str] {
         &self.actions
+    }
+
+    fn internal(&self) -> &[&'static str] {
+        self.unit.internal()
     }
 }

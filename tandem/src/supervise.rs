@@ -58,6 +58,7 @@ type Make<F> = Arc<dyn Fn(Seed, Arc<<F as Function>::Config>) -> F + Send + Sync
 pub struct Supervised<F: Function> {
     kind: &'static str,
     actions: &'static [&'static str],
+    internal: &'static [&'static str],
     prepare: Prepare,
     make: Make<F>,
     life: Mutex<Life<F>>,
@@ -69,6 +70,8 @@ pub struct Nature {
     pub kind: &'static str,
     /// Questions to it that change something.
     pub actions: &'static [&'static str],
+    /// Questions that the process alone asks.
+    pub internal: &'static [&'static str],
     /// What must stand before each start.
     pub prepare: Prepare,
 }
@@ -76,7 +79,7 @@ pub struct Nature {
 impl Nature {
     /// A function that stands on nothing but its ports.
     pub fn new(kind: &'static str, actions: &'static [&'static str]) -> Self {
-        Self { kind, actions, prepare: Box::new(|| Ok(())) }
+        Self { kind, actions, internal: &[], prepare: Box::new(|| Ok(())) }
     }
 }
 
@@ -121,7 +124,7 @@ impl<F: Function> Supervised<F> {
         make: impl Fn(Seed, Arc<F::Config>) -> F + Send + Sync + 'static,
     ) -> Result<Self, StartError> {
         let make: Make<F> = Arc::new(make);
-        let Nature { kind, actions, prepare } = nature;
+        let Nature { kind, actions, internal, prepare } = nature;
         let running = Some(Arc::new(launch(&prepare, &spec, &config, &make)?));
         let life = Mutex::new(Life {
             spec,
@@ -132,7 +135,7 @@ impl<F: Function> Supervised<F> {
             draining: false,
             failure: None,
         });
-        Ok(Self { kind, actions, prepare, make, life })
+        Ok(Self { kind, actions, internal, prepare, make, life })
     }
 
     fn life(&self) -> MutexGuard<'_, Life<F>> {
@@ -352,6 +355,10 @@ impl<F: Function> Managed for Supervised<F> {
     fn actions(&self) -> &'static [&'static str] {
         self.actions
     }
+
+    fn internal(&self) -> &'static [&'static str] {
+        self.internal
+    }
 }
 
 /// What is wrong with a function by its own account, and with its shards. Those that hang are not
@@ -443,7 +450,7 @@ mod tests {
             let start = starts.fetch_add(1, Relaxed);
             if start >= refuse_from { Err("no more glasses".to_owned()) } else { Ok(()) }
         });
-        let nature = Nature { kind: "glass", actions: &[], prepare };
+        let nature = Nature { prepare, ..Nature::new("glass", &[]) };
         let spec = ShardSpec { name: "glass1".into(), ..ShardSpec::default() };
         // Each start makes one: a shard that crashes cannot begin anew by itself.
         let made = AtomicU32::new(0);

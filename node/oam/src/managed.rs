@@ -75,6 +75,11 @@ pub trait Managed: Send + Sync {
 
     /// The paths of [`Managed::ask`] that change something: only `POST` reaches them.
     fn actions(&self) -> &[&'static str];
+
+    /// The paths of [`Managed::ask`] that are for the process itself: the API reaches none.
+    fn internal(&self) -> &[&'static str] {
+        &[]
+    }
 }
 
 /// Routes that a function brings along, with their part of the API's description. The paths are

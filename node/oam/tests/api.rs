@@ -297,6 +297,8 @@ fn questions_reach_the_function_and_only_post_reaches_actions() {
     assert_eq!(balls, json!([{"id": 1, "colour": "red"}]));
     assert_eq!(site.get("/api/v1/functions/toy1/nothing").code(), "not-found");
     assert_eq!(site.get("/api/v1/functions/toy2/balls").code(), "not-found");
+    let internal = "/api/v1/functions/toy1/balls/take-away";
+    assert!(["GET", "POST"].iter().all(|how| site.call(how, internal, "{}").status == 404));
     let action = "/api/v1/functions/toy1/balls/throw";
     assert_eq!(site.get(action).code(), "method-not-allowed");
     assert_eq!(site.call("POST", action, "").code(), "bad-request");

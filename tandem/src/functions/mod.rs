@@ -67,6 +67,8 @@ pub trait Kind: Clone + PartialEq + Send + Sync + Sized + 'static {
     type Function: Function<Config: PartialEq>;
     /// Questions to it that change something.
     const ACTIONS: &'static [&'static str];
+    /// Questions that the process alone asks.
+    const INTERNAL: &'static [&'static str] = &[];
     /// Whether others connect to it as soon as they start.
     const STARTS_FIRST: bool = false;
 

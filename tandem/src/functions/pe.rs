@@ -101,7 +101,7 @@ impl Kind for Pe {
         let prepare =
             Box::new(move || launch.ensure().map_err(|why| format!("forwarder: {why}{hint}")));
         let spec = ShardSpec { name: self.name.clone(), ..ShardSpec::default() };
-        let nature = Nature { kind: key, actions: Self::ACTIONS, prepare };
+        let nature = Nature { prepare, ..Nature::new(key, Self::ACTIONS) };
         Ok(Supervised::start(nature, spec, Arc::new(config), ProviderEdge::new)?.into())
     }
 }

@@ -95,7 +95,7 @@ impl Kind for Sas {
             let (slot, unit) = (Arc::clone(&slot), Arc::clone(&unit));
             Box::new(move || open_archive(&section, &context, &slot, &unit))
         };
-        let nature = Nature { kind: key, actions: Self::ACTIONS, prepare };
+        let nature = Nature { prepare, ..Nature::new(key, Self::ACTIONS) };
         let spec = ShardSpec {
             name: self.name.clone(),
             cores: self.cores.clone(),

@@ -3,7 +3,7 @@
 use super::{Kind, StartContext, Started, first_changed, listen};
 use crate::exposure::{is_remote, readable};
 use crate::keys;
-use crate::paired::Paired;
+use crate::paired::{HAND_OVER, Paired};
 use crate::pool::EXCHANGE;
 use crate::supervise::{Nature, RELOAD, StartError, Supervised, Unit};
 use config::{Doorway, Issue};
@@ -18,8 +18,8 @@ use std::sync::Arc;
 
 impl Kind for Ssc {
     type Function = ssc::Controller;
-    const ACTIONS: &'static [&'static str] =
-        &["calls/terminate", "blacklist/clear", "hand-over", RELOAD, EXCHANGE];
+    const ACTIONS: &'static [&'static str] = &["calls/terminate", "blacklist/clear", RELOAD];
+    const INTERNAL: &'static [&'static str] = &[HAND_OVER, EXCHANGE];
 
     fn name(&self) -> &str {
         &self.name
@@ -122,7 +122,7 @@ impl Kind for Ssc {
             streams: connections(self),
             ..ShardSpec::default()
         };
-        let nature = Nature::new(key, Self::ACTIONS);
+        let nature = Nature { internal: Self::INTERNAL, ..Nature::new(key, Self::ACTIONS) };
         let unit = Supervised::start(nature, spec, Arc::new(config), ssc::Controller::new)?;
         let started = Started::from(unit);
         Ok(match node {

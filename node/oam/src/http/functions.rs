@@ -64,6 +64,9 @@ async fn forward(
         let message = format!("no function is called `{name}`; there are: {}", known.join(", "));
         return Err(ApiError::not_found(message));
     };
+    if function.internal().contains(&ask.path.as_str()) {
+        return Err(ApiError::not_found(format!("`{name}` answers no `{}`", ask.path)));
+    }
     if function.actions().contains(&ask.path.as_str()) != acts {
         let method = if acts { "GET" } else { "POST" };
         let message = format!("`{}` takes {method}", ask.path);

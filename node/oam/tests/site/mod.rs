@@ -66,6 +66,7 @@ impl Managed for Player {
         match ask.path.as_str() {
             "alarms" => Ok(self.alarms.lock().unwrap().clone()),
             "balls" => Ok(json!([{"id": 1, "colour": ask.params.get("colour")}])),
+            "balls/take-away" => Ok(json!({"taken": true})),
             "balls/throw" => match ask.params.get("id").map(String::as_str) {
                 Some("1") => Ok(json!({"thrown": 1})),
                 _ => Err(AskError::BadParameter("id is missing".into())),
@@ -75,6 +76,9 @@ impl Managed for Player {
     }
     fn actions(&self) -> &'static [&'static str] {
         &["balls/throw"]
+    }
+    fn internal(&self) -> &'static [&'static str] {
+        &["balls/take-away"]
     }
 }
 
