@@ -18,6 +18,8 @@ use std::time::{Duration, Instant};
 pub const RINGS_MAX: usize = 64;
 /// Descriptors of a ring at most, as a power of two.
 pub const LOG2_SIZE_MAX: u8 = 14;
+/// Octets of the smallest buffer.
+pub(super) const BUFFER_OCTETS_MIN: usize = 64;
 /// Slaves that wait to be accepted.
 const BACKLOG: libc::c_int = 4;
 /// Others that are talked with at once; one more takes the oldest one's place.
@@ -78,7 +80,7 @@ impl Spec {
     fn is_sound(&self) -> bool {
         self.rings.0.max(self.rings.1) <= RINGS_MAX
             && self.log2_size <= LOG2_SIZE_MAX
-            && (64..=65_536).contains(&self.buffer_octets)
+            && (BUFFER_OCTETS_MIN..=65_536).contains(&(self.buffer_octets as usize))
             && self.buffer_octets.is_multiple_of(64)
             && u32::try_from(self.octets(self.rings.0 + self.rings.1)).is_ok()
     }

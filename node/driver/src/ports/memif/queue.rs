@@ -5,6 +5,7 @@
 //! | to the master | slave | head | master | tail |
 //! | to the slave | master, where the slave offered buffers | tail | slave | head: offers anew |
 
+use super::control::BUFFER_OCTETS_MIN;
 use super::shared::{Descriptor, NEXT, Ring, Segment};
 use crate::ports::VECTOR;
 use crate::ports::counters::{Counters, ReceiveDrop};
@@ -21,6 +22,10 @@ pub(super) enum Buffers {
     /// The master: wherever the slave's descriptors say.
     Told(Arc<[Arc<Segment>]>),
 }
+
+/// Descriptors that one call looks at, at most: what the other side wrote into them may be worth
+/// nothing.
+const LOOKED_AT_MAX: usize = 2 * VECTOR;
 
 /// One ring.
 #[derive(Debug)]
@@ -88,7 +93,8 @@ impl Queue {
         self.waiting() != Ok(0)
     }
 
-    /// Receives until `into` has grown by [`VECTOR`] beyond `start`, or nothing is left.
+    /// Receives until `into` has grown by [`VECTOR`] beyond `start`, nothing is left, or enough was
+    /// looked at.
     pub fn receive(
         &mut self,
         pool: &mut Pool,
@@ -97,10 +103,15 @@ impl Queue {
         counters: &mut Counters,
     ) -> Result<(), Broken> {
         let mut left = self.waiting()?;
-        let began = self.at;
-        while left > 0 && into.len() - start < VECTOR && pool.free_slots() > 0 {
-            let Some(pieces) = self.pieces(left) else { break };
-            match self.gather(pieces, pool) {
+        let (began, pieces_max) = (self.at, pieces_max(pool));
+        let has_budget = |at: u16| usize::from(at.wrapping_sub(began)) < LOOKED_AT_MAX;
+        while left > 0
+            && into.len() - start < VECTOR
+            && pool.free_slots() > 0
+            && has_budget(self.at)
+        {
+            let Some(pieces) = self.pieces(left, pieces_max)? else { break };
+            match self.gather(pieces, pool)? {
                 Ok(slot) => {
                     counters.received.add(usize::from(pool.meta(slot).length));
                     into.push(slot);
@@ -126,17 +137,21 @@ impl Queue {
         Ok(())
     }
 
-    /// Descriptors of the next packet; `None` while its end is not there.
-    fn pieces(&self, left: u16) -> Option<u16> {
+    /// Descriptors of the next packet; `None` while its end is not there. One of more than `most`
+    /// is none.
+    fn pieces(&self, left: u16, most: u16) -> Result<Option<u16>, Broken> {
         let goes_on = |n: &u16| self.ring.descriptor(self.at.wrapping_add(*n)).flags & NEXT != 0;
-        let last = (0..left).find(|n| !goes_on(n));
-        // A packet that fills the whole ring can never end.
-        last.map(|last| last + 1).or_else(|| (left == self.ring.size()).then_some(left))
+        match (0..left.min(most)).find(|n| !goes_on(n)) {
+            Some(last) => Ok(Some(last + 1)),
+            None if left >= most => Err(Broken),
+            // A packet that fills the whole ring can never end.
+            None => Ok((left == self.ring.size()).then_some(left)),
+        }
     }
 
     /// Copies a packet's pieces into a cell.
-    fn gather(&self, pieces: u16, pool: &mut Pool) -> Result<Slot, ReceiveDrop> {
-        let slot = pool.take().ok_or(ReceiveDrop::NoCell)?;
+    fn gather(&self, pieces: u16, pool: &mut Pool) -> Result<Result<Slot, ReceiveDrop>, Broken> {
+        let Some(slot) = pool.take() else { return Ok(Err(ReceiveDrop::NoCell)) };
         let longest = room(pool.stride());
         let (meta, _) = pool.packet_mut(slot);
         meta.length = index(longest);
@@ -150,7 +165,11 @@ impl Queue {
                 result = Err(ReceiveDrop::TooLong);
                 break;
             };
-            if !self.segment(from.region).is_some_and(|segment| segment.read(from.offset, into)) {
+            let Some(segment) = self.segment(from.region) else {
+                pool.free(slot);
+                return Err(Broken);
+            };
+            if !segment.read(from.offset, into) {
                 result = Err(ReceiveDrop::Malformed);
                 break;
             }
@@ -158,10 +177,10 @@ impl Queue {
         }
         if let Err(why) = result {
             pool.free(slot);
-            return Err(why);
+            return Ok(Err(why));
         }
         pool.meta_mut(slot).length = index(length);
-        Ok(slot)
+        Ok(Ok(slot))
     }
 
     /// Descriptors that can be written.
@@ -214,4 +233,9 @@ impl Queue {
         }
         self.ring.interrupt();
     }
+}
+
+/// Pieces that a packet for a cell can need, of the smallest buffers.
+fn pieces_max(pool: &Pool) -> u16 {
+    index(room(pool.stride()).div_ceil(BUFFER_OCTETS_MIN))
 }

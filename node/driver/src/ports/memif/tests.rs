@@ -234,28 +234,53 @@ fn a_slave_that_lies_about_its_descriptors_harms_nobody() {
     let (mut master, mut slave) = pair("lies", |_| ());
     let queue = |end: &End| Arc::clone(&end.port.rings.as_ref().unwrap().send[0]);
     let ring = |end: &End| queue(end).lock().unwrap().ring.head();
-    let lie = |end: &End, number, region, length, offset| {
+    let lie = |end: &End, number, (flags, region), length, offset| {
         let queue = queue(end);
         let queue = queue.lock().unwrap();
-        let descriptor = shared::Descriptor { flags: 0, region, length, offset, metadata: 0 };
+        let descriptor = shared::Descriptor { flags, region, length, offset, metadata: 0 };
         queue.ring.set_descriptor(number, descriptor);
         queue.ring.set_head(number + 1);
     };
     let start = ring(&slave);
-    lie(&slave, start, 7, 60, 0);
-    lie(&slave, start + 1, 0, 60, u32::MAX - 10);
-    lie(&slave, start + 2, 0, u32::MAX, 0);
+    lie(&slave, start, (0, 0), 60, u32::MAX - 10);
+    lie(&slave, start + 1, (0, 0), u32::MAX, 0);
     assert!(master.receive().is_empty());
     let counters = master.port.counters();
-    assert_eq!(counters.not_received(ReceiveDrop::Malformed), 2);
+    assert_eq!(counters.not_received(ReceiveDrop::Malformed), 1);
     assert_eq!(counters.not_received(ReceiveDrop::TooLong), 1);
     assert_eq!(master.pool.free_slots(), 256);
-    queue(&slave).lock().unwrap().ring.set_head(5_000);
-    assert!(master.receive().is_empty());
-    master.attend();
-    assert!(!master.port.is_up(), "a ring with more than it holds ends the connection");
-    slave.attend();
-    agree(&mut master, &mut slave);
+    // What no slave can mean ends the connection: a region that is not there, a packet of more
+    // pieces than a cell can need, a ring with more than it holds.
+    let ends: [&dyn Fn(&End); 3] = [
+        &|slave: &End| lie(slave, ring(slave), (0, 7), 60, 0),
+        &|slave: &End| (0..200).for_each(|_| lie(slave, ring(slave), (shared::NEXT, 0), 1, 0)),
+        &|slave: &End| queue(slave).lock().unwrap().ring.set_head(5_000),
+    ];
+    for what in ends {
+        what(&slave);
+        assert!(master.receive().is_empty());
+        master.attend();
+        assert!(!master.port.is_up());
+        assert_eq!(master.pool.free_slots(), 256);
+        slave.attend();
+        agree(&mut master, &mut slave);
+    }
+}
+
+#[test]
+fn descriptors_that_are_worth_nothing_are_looked_at_a_few_at_a_time() {
+    let (mut master, slave) = pair("nothing", |spec| spec.log2_size = 12);
+    let queue = Arc::clone(&slave.port.rings.as_ref().unwrap().send[0]);
+    let too_long = shared::Descriptor { length: u32::MAX, ..shared::Descriptor::default() };
+    {
+        let queue = queue.lock().unwrap();
+        (0..4_096).for_each(|number| queue.ring.set_descriptor(number, too_long));
+        queue.ring.set_head(4_096);
+    }
+    for call in 1..=8 {
+        assert!(master.receive().is_empty());
+        assert_eq!(master.port.counters().not_received(ReceiveDrop::TooLong), call * 512);
+    }
 }
 
 #[test]
