@@ -15,6 +15,9 @@ const COPIES: usize = 3;
 /// Sources are told apart by the top bits of a secret product of their addresses: two that meet
 /// share what one has.
 const SOURCES: usize = 1 << 10;
+/// This part of the memory is every source's in equal parts, whatever a few others have of the rest:
+/// thirteen that halve what is left would leave nothing.
+const KEPT_SHARE: usize = 8;
 
 /// Who has it, and how much.
 #[derive(Debug, Clone, Copy, Default)]
@@ -32,6 +35,8 @@ pub(crate) struct Relays {
     /// As [`machine::shares::Shares`], in place: each request comes by here twice.
     by_source: Box<[usize]>,
     octets: usize,
+    /// What sources have beyond the part that is kept for each.
+    beyond: usize,
     octets_max: usize,
     secret: u64,
 }
@@ -42,13 +47,24 @@ impl Relays {
             slots: Slots::new(max, now),
             by_source: vec![0; SOURCES].into(),
             octets: 0,
+            beyond: 0,
             octets_max,
             secret: secret | 1,
         }
     }
 
-    pub(crate) const fn set_octets_max(&mut self, max: usize) {
+    pub(crate) fn set_octets_max(&mut self, max: usize) {
         self.octets_max = max;
+        self.beyond = self.by_source.iter().map(|&held| self.beyond_kept(held)).sum();
+    }
+
+    /// Octets that are kept for each source.
+    const fn kept(&self) -> usize {
+        self.octets_max / KEPT_SHARE / SOURCES
+    }
+
+    const fn beyond_kept(&self, held: usize) -> usize {
+        held.saturating_sub(self.kept())
     }
 
     /// A fresh record for a request of so many octets; `None` when the table is full, or the source
@@ -56,15 +72,22 @@ impl Relays {
     pub(crate) fn take(&mut self, from: &Flow, octets: usize) -> Option<(Key, &mut Relay)> {
         let source = self.source(from.remote.ip());
         let octets = RELAY_BYTES + COPIES * octets;
-        let (sum, held) = (self.octets + octets, self.by_source[source] + octets);
-        // No more than is left for all others.
-        if held > self.octets_max.saturating_sub(self.octets) {
-            return None;
-        }
+        let beyond = self.beyond_with(source, octets)?;
         let (key, relay) = self.slots.take()?;
-        (self.octets, self.by_source[source]) = (sum, held);
         relay.held = Held { source, octets, kept: 0 };
-        Some((key, relay))
+        self.by_source[source] += octets;
+        (self.octets, self.beyond) = (self.octets + octets, beyond);
+        self.slots.at_mut(key).map(|relay| (key, relay))
+    }
+
+    /// What all have beyond their kept parts when a source has so many octets more; `None` where
+    /// that would leave less to all others than the source has.
+    fn beyond_with(&self, source: usize, more: usize) -> Option<usize> {
+        let before = self.by_source[source];
+        let (was, is) = (self.beyond_kept(before), self.beyond_kept(before + more));
+        let shared = self.octets_max - self.kept() * SOURCES;
+        let fits = is == 0 || is <= shared.saturating_sub(self.beyond);
+        fits.then(|| self.beyond + (is - was))
     }
 
     /// A response is kept, to be sent again; `false` when that would take more of the memory than
@@ -76,33 +99,33 @@ impl Relays {
 
     #[cold]
     fn keep_long(&mut self, key: Key, octets: usize) -> bool {
-        let left = self.octets_max.saturating_sub(self.octets);
-        let Some(Held { source, octets: held, kept }) =
-            self.slots.at_mut(key).map(|relay| &mut relay.held)
-        else {
+        let Some(Held { source, kept, .. }) = self.slots.at(key).map(|relay| relay.held) else {
             return false;
         };
-        let more = octets.saturating_sub(*kept);
-        if self.by_source[*source] + more > left {
-            return false;
+        let more = octets.saturating_sub(kept);
+        let Some(beyond) = self.beyond_with(source, more) else { return false };
+        if let Some(relay) = self.slots.at_mut(key) {
+            relay.held.octets += more;
+            relay.held.kept += more;
         }
-        (*held, *kept) = (*held + more, *kept + more);
-        self.octets += more;
-        self.by_source[*source] += more;
+        self.by_source[source] += more;
+        (self.octets, self.beyond) = (self.octets + more, beyond);
         true
     }
 
     pub(crate) fn give_back(&mut self, key: Key) {
         if let Some(relay) = self.slots.at(key) {
             let Held { source, octets, .. } = relay.held;
+            let before = self.by_source[source];
             self.octets -= octets;
-            self.by_source[source] -= octets;
+            self.by_source[source] = before - octets;
+            self.beyond -= self.beyond_kept(before) - self.beyond_kept(before - octets);
         }
         self.slots.give_back(key);
     }
 
     pub(crate) fn clear(&mut self) {
-        self.octets = 0;
+        (self.octets, self.beyond) = (0, 0);
         self.by_source.fill(0);
         self.slots.clear();
     }
@@ -133,5 +156,34 @@ impl Deref for Relays {
 impl DerefMut for Relays {
     fn deref_mut(&mut self) -> &mut Self::Target {
         &mut self.slots
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use runtime::{PortId, Transport};
+
+    #[test]
+    fn a_newcomer_finds_room_in_a_memory_that_fourteen_sources_have_filled() {
+        const MAX: usize = 64 << 20;
+        let mut relays = Relays::new(1 << 20, MAX, 0x9e37_79b9_7f4a_7c15, Time::ZERO);
+        let flow = |last: u8| {
+            let (local, remote) = ("127.0.0.1:5060", format!("10.0.{last}.1:5060"));
+            let (local, remote) = (local.parse().unwrap(), remote.parse().unwrap());
+            Flow::to(PortId(0), Transport::Udp, local, remote)
+        };
+        let mut keys = Vec::new();
+        for source in 0..14 {
+            while let Some((key, _)) = relays.take(&flow(source), 500) {
+                keys.push(key);
+            }
+        }
+        let mut take = |source| relays.take(&flow(source), 500).map(|(key, _)| key);
+        let more: Vec<_> = (14..100).filter_map(&mut take).collect();
+        assert!(more.len() > 80, "{} found room", more.len());
+        assert!(relays.octets() <= MAX);
+        keys.into_iter().chain(more).for_each(|key| relays.give_back(key));
+        assert_eq!((relays.octets(), relays.beyond), (0, 0));
     }
 }
