@@ -1,5 +1,5 @@
 //! Room that many share: nobody has more of it than is left for all others, so that the sum keeps
-//! its limit and a newcomer always finds some (Choudhury and Hahne, "Dynamic Queue Length
+//! its limit and a newcomer finds some, until a dozen have halved what was left (Choudhury and Hahne, "Dynamic Queue Length
 //! Thresholds for Shared-Memory Packet Switches", IEEE/ACM Transactions on Networking 6(2), 1998,
 //! with a factor of 1).
 
@@ -22,7 +22,7 @@ impl<K: Ord> Shares<K> {
     /// Takes so much of `max`; false when the holder would have more than is left.
     pub fn take(&mut self, holder: K, amount: usize, max: usize) -> bool {
         let left = max.saturating_sub(self.sum);
-        let held = self.held.get(&holder).copied().unwrap_or(0).saturating_add(amount);
+        let held = self.of(&holder).saturating_add(amount);
         if held > left {
             return false;
         }
@@ -48,6 +48,17 @@ impl<K: Ord> Shares<K> {
         self.sum = 0;
     }
 
+    /// What a holder has.
+    pub fn of(&self, holder: &K) -> usize {
+        self.held.get(holder).copied().unwrap_or(0)
+    }
+
+    /// Who has most, and how much.
+    #[must_use]
+    pub fn most(&self) -> Option<(&K, usize)> {
+        self.held.iter().map(|(holder, &held)| (holder, held)).max_by_key(|it| it.1)
+    }
+
     /// What all have together.
     #[must_use]
     pub const fn sum(&self) -> usize {
@@ -69,6 +80,7 @@ mod tests {
         assert_eq!(fill(&mut shares, 2), 250);
         assert!(shares.take(3, 125, 1_000) && !shares.take(4, 126, 1_000));
         assert_eq!(shares.sum(), 875);
+        assert_eq!((shares.most(), shares.of(&2), shares.of(&9)), (Some((&1, 500)), 250, 0));
         shares.give_back(&1, 400);
         assert!(shares.take(4, 260, 1_000), "what is given back is others'");
     }

@@ -23,13 +23,18 @@ struct Sgp {
 /// An SGP with a provisioned Application Server (RC 5, DPC 50, loadshare) and three ASPs that are
 /// up, of which the last may not register.
 fn sgp(registration: Registration, servers_max: usize) -> Sgp {
+    sgp_of(registration, servers_max, &[true, true, false])
+}
+
+fn sgp_of(registration: Registration, servers_max: usize, may_register: &[bool]) -> Sgp {
     let parameters = Parameters { registration, ..Parameters::rfc4666() };
-    let mut process = Process::new(Settings { peers_max: 4, servers_max, parameters }).unwrap();
+    let peers_max = may_register.len() + 1;
+    let mut process = Process::new(Settings { peers_max, servers_max, parameters }).unwrap();
     let mut settings = ServerSettings::new(Side::There, Some(RoutingContext(5)), Key::of(pc(50)));
     settings.mode = Some(TrafficMode::Loadshare);
     process.add_server(settings).unwrap();
     let mut peers = Vec::new();
-    for may_register in [true, true, false] {
+    for &may_register in may_register {
         let settings = PeerSettings { may_register, ..PeerSettings::new(Role::Sgp) };
         let peer = process.add_peer(settings).unwrap();
         process.step(Time::ZERO, In::CommunicationUp(peer, Some(2)), &mut Vec::new());
@@ -284,4 +289,23 @@ fn a_peer_that_registers_many_servers_takes_no_more_of_the_memory_than_it_leaves
         sgp.process.tick(now, &mut Vec::new());
     }
     assert_eq!(sgp.process.waiting_octets(), 0);
+}
+
+#[test]
+fn however_many_have_halved_what_was_left_the_next_one_finds_some() {
+    const MAX: usize = 100_000;
+    let mut sgp = sgp_of(Registration::Open, 64, &[true; 24]);
+    let parameters = Parameters { pending_total_bytes_max: MAX, ..*sgp.process.parameters() };
+    sgp.process.step(Time::ZERO, In::SetParameters(parameters), &mut Vec::new());
+    for (peer, dpc) in (0..24).zip(100..) {
+        pending(&mut sgp, peer, dpc);
+        let before = sgp.process.facts().read(Fact::Buffered);
+        for _ in 0..1_000 {
+            let transfer = msu(9, dpc, 0, &[7; 104]);
+            sgp.process.step(Time::ZERO, In::Transfer(transfer), &mut Vec::new());
+        }
+        let buffered = sgp.process.facts().read(Fact::Buffered) - before;
+        assert!(buffered >= (MAX / 64 / 200) as u64, "{peer}: {buffered}");
+        assert!(sgp.process.waiting_octets() <= MAX);
+    }
 }

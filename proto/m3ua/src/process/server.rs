@@ -76,6 +76,13 @@ impl Waiting {
         self.queue.push_back(transfer);
     }
 
+    /// Takes the newest back; its octets.
+    pub(crate) fn drop_newest(&mut self) -> Option<usize> {
+        let bytes = self.queue.pop_back()?.payload.len();
+        self.bytes -= bytes;
+        Some(bytes)
+    }
+
     pub(crate) fn has_room(&self, bytes: usize, messages_max: usize, bytes_max: usize) -> bool {
         self.queue.len() < messages_max && self.bytes + bytes <= bytes_max
     }

@@ -17,6 +17,9 @@ use std::collections::VecDeque;
 /// What a waiting MSU costs beside its user data, octets.
 const MESSAGE_BYTES: usize = 96;
 
+/// Who has less than this part of what may wait takes from who has most.
+const LITTLE: usize = 64;
+
 /// Who answers for what waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Holder {
@@ -57,15 +60,52 @@ impl Process {
                     (limits.pending_messages_max, limits.pending_bytes_max);
                 let has_room = server.waiting.has_room(bytes, messages_max, bytes_max);
                 let (holder, all_max) = (holder(id, server), limits.pending_total_bytes_max);
-                if has_room && self.backlog.take(holder, bytes + MESSAGE_BYTES, all_max) {
+                if !has_room || !self.take_room(holder, bytes + MESSAGE_BYTES, all_max) {
+                    return self.count(Fact::Shed);
+                }
+                if let Some(server) = self.servers.find_mut(id) {
                     server.waiting.push(transfer);
                     self.count(Fact::Buffered);
-                } else {
-                    self.count(Fact::Shed);
                 }
             }
             ServerState::Inactive | ServerState::Down => self.unroutable(&transfer),
         }
+    }
+
+    /// Takes so much of what may wait. Who has little sheds the newest of who has most: a few that
+    /// each have as much as they leave would leave nothing.
+    fn take_room(&mut self, holder: Holder, octets: usize, max: usize) -> bool {
+        let own = self.backlog.of(&holder) + octets;
+        while own <= max / LITTLE && own > max.saturating_sub(self.backlog.sum()) {
+            let most = self.backlog.most().map(|(most, held)| (*most, held));
+            let Some((most, held)) = most else { break };
+            if held <= own || !self.shed_newest(most) {
+                break;
+            }
+        }
+        self.backlog.take(holder, octets, max)
+    }
+
+    fn shed_newest(&mut self, holder: Holder) -> bool {
+        let waiting = |id: &ServerId| self.servers.find(*id).map_or(0, |it| it.waiting.len());
+        let id = match holder {
+            Holder::Server(id) => Some(id),
+            Holder::Registrant(peer) => {
+                let own = |id: &&ServerId| {
+                    self.servers.find(**id).is_some_and(|it| it.registrant == Some(peer))
+                };
+                let found = self.peers.find(peer);
+                let servers = found.into_iter().flat_map(|it| it.servers.iter());
+                servers.filter(own).max_by_key(|id| waiting(id)).copied()
+            }
+        };
+        let server = id.and_then(|id| self.servers.find_mut(id));
+        let Some(bytes) = server.and_then(|server| server.waiting.drop_newest()) else {
+            return false;
+        };
+        self.backlog.give_back(&holder, bytes + MESSAGE_BYTES);
+        self.count(Fact::Shed);
+        true
     }
 
     /// To the ASP that owns the flow, or to all of them.
