@@ -1,9 +1,10 @@
 //! System calls that a network function never makes: the kernel refuses them from now on, to this
 //! process and those that it starts. What is left of a fault in it cannot load modules, mount,
-//! trace others, make namespaces, run programs or turn data into code.
+//! trace others, make namespaces, run programs or turn data into code. Where it may start programs,
+//! those map their libraries: then a file, one in memory too, can still be mapped as code.
 
 use seccompiler::{BackendError, SeccompAction, SeccompCmpArgLen, SeccompCmpOp};
-use seccompiler::{SeccompCondition, SeccompFilter, SeccompRule, TargetArch};
+use seccompiler::{SeccompCondition, SeccompFilter, SeccompRule, TargetArch, sock_filter};
 use std::collections::BTreeMap;
 use std::io;
 
@@ -12,6 +13,8 @@ const REFUSED: &[&[libc::c_long]] = &[
     // Other processes.
     &[libc::SYS_ptrace, libc::SYS_process_vm_readv, libc::SYS_process_vm_writev],
     &[libc::SYS_kcmp, libc::SYS_pidfd_getfd, libc::SYS_perf_event_open, libc::SYS_acct],
+    // System V's shared memory, which can be code and writable (SHM_EXEC).
+    &[libc::SYS_shmget, libc::SYS_shmat],
     // The file system's shape, files past their folders' modes.
     &[libc::SYS_mount, libc::SYS_umount2, libc::SYS_pivot_root, libc::SYS_chroot],
     &[libc::SYS_open_tree, libc::SYS_move_mount, libc::SYS_fsopen, libc::SYS_fsconfig],
@@ -88,8 +91,11 @@ fn rules(may_start_programs: bool) -> Result<Rules, BackendError> {
     rules.insert(libc::SYS_clone, bits.map(is_set).collect::<Result<_, _>>()?);
     // Data does not become code: neither at once nor later.
     let is_code = || argument(2, SeccompCmpOp::MaskedEq(4), libc::PROT_EXEC);
-    let is_data = argument(2, SeccompCmpOp::MaskedEq(2), libc::PROT_WRITE)?;
-    rules.insert(libc::SYS_mmap, vec![SeccompRule::new(vec![is_code()?, is_data])?]);
+    let mut is_refused = vec![is_code()?];
+    if may_start_programs {
+        is_refused.push(argument(2, SeccompCmpOp::MaskedEq(2), libc::PROT_WRITE)?);
+    }
+    rules.insert(libc::SYS_mmap, vec![SeccompRule::new(is_refused)?]);
     rules.insert(libc::SYS_mprotect, vec![SeccompRule::new(vec![is_code()?])?]);
     rules.insert(libc::SYS_pkey_mprotect, vec![SeccompRule::new(vec![is_code()?])?]);
     Ok(rules)
@@ -103,6 +109,23 @@ fn install(rules: Rules, errno: libc::c_int) -> io::Result<()> {
     seccompiler::apply_filter_all_threads(&program).map_err(broken)
 }
 
+/// The calls of x32, which have the numbers of the others and a bit more (`__X32_SYSCALL_BIT`): no
+/// program has them, and rules by number do not see them.
+#[cfg(target_arch = "x86_64")]
+fn refuse_x32() -> io::Result<()> {
+    const X32: u32 = 0x4000_0000;
+    // BPF_LD | BPF_W | BPF_ABS, BPF_JMP | BPF_JGE | BPF_K, BPF_RET | BPF_K
+    let [load, jump_from, give]: [u16; 3] = [0x20, 0x35, 0x06];
+    let step = |code, jf, k| sock_filter { code, jt: 0, jf, k };
+    let program = [
+        step(load, 0, 0), // the number
+        step(jump_from, 1, X32),
+        step(give, 0, libc::SECCOMP_RET_ERRNO | libc::ENOSYS.cast_unsigned()),
+        step(give, 0, libc::SECCOMP_RET_ALLOW),
+    ];
+    seccompiler::apply_filter_all_threads(&program).map_err(broken)
+}
+
 /// Refuses them, in all threads, for good; no program that is started has more rights than this
 /// process (`no_new_privs`). Without `may_start_programs` none can be started.
 ///
@@ -111,6 +134,8 @@ fn install(rules: Rules, errno: libc::c_int) -> io::Result<()> {
 pub fn refuse(may_start_programs: bool) -> io::Result<()> {
     // libc then falls back to `clone`, whose flags are seen; those of `clone3` are not.
     install(BTreeMap::from([(libc::SYS_clone3, Vec::new())]), libc::ENOSYS)?;
+    #[cfg(target_arch = "x86_64")]
+    refuse_x32()?;
     install(rules(may_start_programs).map_err(broken)?, libc::EPERM)
 }
 
@@ -153,6 +178,7 @@ mod tests {
             })
         };
         assert_eq!((map(data), map(data | libc::PROT_EXEC)), (0, libc::EPERM));
+        assert_eq!(map(libc::PROT_READ | libc::PROT_EXEC), libc::EPERM, "filled before");
         // SAFETY: plain numbers; what is refused does nothing.
         let others = unsafe {
             [
@@ -160,10 +186,17 @@ mod tests {
                 errno(libc::syscall(libc::SYS_socket, libc::AF_VSOCK, libc::SOCK_STREAM, 0)),
                 errno(libc::syscall(libc::SYS_ptrace, zero, zero, zero, zero)),
                 errno(libc::syscall(libc::SYS_io_uring_setup, 1, zero)),
+                errno(libc::syscall(libc::SYS_shmget, libc::IPC_PRIVATE, 4_096, 0o600)),
                 errno(libc::syscall(libc::SYS_clone, libc::CLONE_NEWNET | libc::SIGCHLD, zero)),
             ]
         };
-        assert_eq!(others, [libc::EPERM; 5]);
+        assert_eq!(others, [libc::EPERM; 6]);
+        #[cfg(target_arch = "x86_64")]
+        {
+            // SAFETY: as above.
+            let x32 = unsafe { libc::syscall(0x4000_0000 | libc::SYS_getpid) };
+            assert_eq!(errno(x32), libc::ENOSYS);
+        }
         let status = std::fs::read_to_string("/proc/self/status").unwrap();
         assert!(status.contains("NoNewPrivs:\t1"), "{status}");
     }
