@@ -39,13 +39,17 @@ const KIND_GREETING: u8 = 1;
 /// the other end's finds its turn between them.
 const GREETINGS_PER_S: f64 = 2_000.0;
 const GREETINGS_AT_ONCE: u32 = 16;
+/// Lives a second whose keys are derived: as many as a flood may cost. Who is heard once is known
+/// from then on.
+const STRANGERS_PER_S: f64 = 20_000.0;
+const STRANGERS_AT_ONCE: u32 = 256;
 
 /// Why a datagram is not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refused {
     /// It does not have this form: it is not sealed.
     Unsealed,
-    /// None of the keys has sealed it.
+    /// None of the keys has sealed it, or it came in a flood of such.
     Forged,
     /// It came before.
     Replayed,
@@ -86,6 +90,10 @@ pub struct Opener {
     plain: Vec<u8>,
     greetings: Bucket,
     rate: Rate,
+    /// The last life that sealed rightly without being followed.
+    heard: Option<(u64, LessSafeKey)>,
+    strangers: Bucket,
+    strangers_rate: Rate,
 }
 
 /// The life of the other end that is followed.
@@ -117,6 +125,9 @@ pub fn channel(keys: &Keys, ours: &[u8], theirs: &[u8], life: u64) -> (Arc<Seale
         plain: Vec::new(),
         greetings: Bucket::default(),
         rate: Rate::new(GREETINGS_PER_S, Some(GREETINGS_AT_ONCE)),
+        heard: None,
+        strangers: Bucket::default(),
+        strangers_rate: Rate::new(STRANGERS_PER_S, Some(STRANGERS_AT_ONCE)),
     };
     (sealer, opener)
 }
@@ -241,9 +252,7 @@ impl Opener {
         sealed: &Sealed<'_>,
         answer: &mut Vec<u8>,
     ) -> Result<bool, Refused> {
-        let keys: Vec<_> = self.keys.derived(&self.label, sealed.life).collect();
-        let key = keys.iter().map(cipher).find(|key| sealed.open(key, &mut self.plain));
-        let key = key.ok_or(Refused::Forged)?;
+        let key = self.key_of(now, sealed).ok_or(Refused::Forged)?;
         let greeting = Greeting::read(&self.plain);
         let names_ours = greeting.as_ref().is_some_and(|greeting| {
             greeting.life == self.sealer.life && greeting.number >= self.since
@@ -252,6 +261,7 @@ impl Opener {
             if self.may_greet(now) {
                 *answer = self.greeting(sealed);
             }
+            self.heard = Some((sealed.life, key));
             return Err(Refused::Unproved);
         }
         let window = Window::after(sealed.number, self.behind);
@@ -261,6 +271,23 @@ impl Opener {
         self.challenged();
         // Who greets does not follow us yet.
         Ok(greeting.is_some())
+    }
+
+    /// The key that sealed a datagram of a life that is not followed, whose plain text is there then.
+    fn key_of(&mut self, now: Time, sealed: &Sealed<'_>) -> Option<LessSafeKey> {
+        if let Some((_, key)) = self.heard.take_if(|(life, _)| *life == sealed.life) {
+            if sealed.open(&key, &mut self.plain) {
+                return Some(key);
+            }
+            self.heard = Some((sealed.life, key));
+            return None;
+        }
+        if !self.strangers.has_room(now, self.strangers_rate) {
+            return None;
+        }
+        self.strangers.take(now, self.strangers_rate);
+        let keys: Vec<_> = self.keys.derived(&self.label, sealed.life).collect();
+        keys.iter().map(cipher).find(|key| sealed.open(key, &mut self.plain))
     }
 
     /// Takes the challenge of a greeting that was opened and names this life; whether it is new.

@@ -103,12 +103,9 @@ impl ArbiterServer {
         let is_ending = AtomicBool::new(false);
         let shared = Arc::new(Shared { clock, inner: Mutex::new(inner), is_ending });
         let own = Arc::clone(&shared);
-        let thread = std::thread::Builder::new().name("arbiter".into()).spawn(move || {
-            if let Err(error) = driver::link::urgent() {
-                tracing::warn!(%error, "the arbiter runs at common priority");
-            }
-            own.serve(&socket);
-        })?;
+        // At common priority: strangers write to it as fast as the network carries.
+        let thread = std::thread::Builder::new().name("arbiter".into());
+        let thread = thread.spawn(move || own.serve(&socket))?;
         Ok(Self { shared, thread: Some(thread) })
     }
 

@@ -73,6 +73,28 @@ fn what_was_changed_cut_turned_back_or_sealed_by_another_key_is_forged() {
 }
 
 #[test]
+fn a_flood_of_unknown_lives_costs_so_many_derivations_and_who_was_heard_is_heard_in_it() {
+    let (a, mut b) = (end(ONE, true, 7), end(ONE, false, 8));
+    let mut answer = Vec::new();
+    let mut hear =
+        |now: Time, datagram: &[u8]| b.opener.open(now, datagram, &mut answer).map(<[u8]>::to_vec);
+    let now = Time::from_millis(1_000);
+    let mut forged = end(TWO, true, 9).sealer.seal(b"x");
+    for life in 0..10_000u64 {
+        forged[4..12].copy_from_slice(&life.to_be_bytes());
+        assert_eq!(hear(now, &forged), Err(Refused::Forged));
+    }
+    let first = a.sealer.seal(b"first");
+    assert_eq!(hear(now, &first), Err(Refused::Forged), "no key is derived for it");
+    let later = now + Duration::from_millis(10);
+    assert_eq!(hear(later, &first), Err(Refused::Unproved));
+    for _ in 0..1_000 {
+        assert_eq!(hear(later, &forged), Err(Refused::Forged));
+    }
+    assert_eq!(hear(later, &a.sealer.seal(b"next")), Err(Refused::Unproved), "its key is known");
+}
+
+#[test]
 fn datagrams_overtake_each_other_and_none_is_taken_twice() {
     let (mut a, mut b) = (end(ONE, true, 7), end(ONE, false, 8));
     let _ = say(&mut a, &mut b, b"hello");
