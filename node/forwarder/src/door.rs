@@ -102,3 +102,32 @@ impl AsFd for Door {
         self.listener.as_fd()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    #[test]
+    fn whom_it_names_may_open_it_and_without_a_name_its_owner_alone() {
+        // As `tandem forwarder` begins.
+        driver::privilege::keep_files();
+        let folder = tempfile::tempdir().unwrap();
+        for (users, mode) in [(vec![65_534], OF_ALL), (Vec::new(), OWN)] {
+            let spec = Spec {
+                socket: folder.path().join("control"),
+                workers: 1,
+                cores: Vec::new(),
+                packets: 1,
+                stride: graph::STRIDE,
+                host: None,
+                keys: None,
+                users,
+            };
+            let door = Door::open(&spec).unwrap();
+            let rights = std::fs::metadata(&spec.socket).unwrap().permissions();
+            assert_eq!(rights.mode() & 0o777, mode);
+            drop(door);
+        }
+    }
+}

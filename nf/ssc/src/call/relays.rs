@@ -77,7 +77,7 @@ impl Relays {
         relay.held = Held { source, octets, kept: 0 };
         self.by_source[source] += octets;
         (self.octets, self.beyond) = (self.octets + octets, beyond);
-        self.slots.at_mut(key).map(|relay| (key, relay))
+        Some((key, relay))
     }
 
     /// What all have beyond their kept parts when a source has so many octets more; `None` where
