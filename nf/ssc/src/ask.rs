@@ -25,15 +25,22 @@ impl Controller {
     ) -> Result<Value, AskError> {
         self.gauges();
         self.shield_gauges(now);
-        self.pool_gauges(now);
+        self.overload.pool_gauges(now, &self.wire.facts);
         match ask.path.as_str() {
             "calls" => self.show_calls(ask),
             "calls/terminate" => self.terminate(now, ask, out),
             "hand-over" => self.hand_over(ask),
             "registrations" => self.show_registrations(now, ask),
-            "limits" => Ok(self.limits.show()),
-            "pool" => Ok(self.show_pool(now)),
-            "pool/exchange" => self.exchange(now, ask),
+            "limits" => Ok(self.overload.limits.show()),
+            "pool" => {
+                let refused = self.wire.facts.read(Fact::PoolRefused);
+                let is_standby = self.pair.mirror.is_standby();
+                Ok(self.overload.show_pool(now, self.shard, is_standby, refused))
+            }
+            "pool/exchange" => {
+                let is_standby = self.pair.mirror.is_standby();
+                self.overload.exchange(now, ask, self.shard, is_standby)
+            }
             "rules" => Ok(self.show_rules()),
             "next-hops" => Ok(self.show_next_hops(now)),
             "realms" => Ok(self.show_realms()),
@@ -49,18 +56,18 @@ impl Controller {
     /// Brings the gauges up to date.
     pub(crate) fn gauges(&self) {
         let facts = &self.wire.facts;
-        facts.set(Fact::CallsLive, self.calls.len() as u64);
-        facts.set(Fact::OctetsUnderway, self.relays.octets() as u64);
-        facts.set(Fact::RelaysLive, self.relays.len() as u64);
+        facts.set(Fact::CallsLive, self.calls.table.len() as u64);
+        facts.set(Fact::OctetsUnderway, self.calls.relays.octets() as u64);
+        facts.set(Fact::RelaysLive, self.calls.relays.len() as u64);
         facts.set(Fact::Captured, self.wire.capture.captured);
         facts.set(Fact::CaptureShed, self.wire.capture.shed);
         facts.set(Fact::CaptureThinned, self.wire.capture.thinned);
         facts.set(Fact::TransactionsLive, self.transactions.len() as u64);
         facts.set(Fact::BindingsLive, self.registrar.len() as u64);
-        facts.set(Fact::UnitsLive, self.limits.units().into());
-        facts.set(Fact::Overloaded, self.admission.overloaded_since().is_some().into());
-        facts.set(Fact::CallsWaiting, self.waiting.len() as u64);
-        facts.set(Fact::TargetsDown, self.hops.down() as u64);
+        facts.set(Fact::UnitsLive, self.overload.limits.units().into());
+        facts.set(Fact::Overloaded, self.overload.admission.overloaded_since().is_some().into());
+        facts.set(Fact::CallsWaiting, self.overload.waiting.len() as u64);
+        facts.set(Fact::TargetsDown, self.border.hops.down() as u64);
     }
 
     fn show_registrations(&self, now: Time, ask: &Ask) -> Result<Value, AskError> {
@@ -71,7 +78,7 @@ impl Controller {
             json!({
                 "aor": text(binding.aor()),
                 "contact": text(binding.contact()),
-                "realm": self.realms.row(binding.realm).name,
+                "realm": self.border.realms.row(binding.realm).name,
                 "source": binding.flow.remote.to_string(),
                 "transport": binding.flow.transport.word(),
                 "expires_at_us": binding.expires.as_micros(),
@@ -92,7 +99,7 @@ impl Controller {
 
     fn show_calls(&self, ask: &Ask) -> Result<Value, AskError> {
         let limit = limit(ask)?;
-        let rows = self.calls.iter().take(limit).map(|(key, call)| self.call_row(key, call));
+        let rows = self.calls.table.iter().take(limit).map(|(key, call)| self.call_row(key, call));
         Ok(Value::Array(rows.collect()))
     }
 
@@ -110,8 +117,8 @@ impl Controller {
             "state": state,
             "from": uri_of(&text(from)),
             "to": uri_of(&text(to)),
-            "realm_in": self.realms.row(call.a.realm).name,
-            "realm_out": self.realms.row(call.b.realm).name,
+            "realm_in": self.border.realms.row(call.a.realm).name,
+            "realm_out": self.border.realms.row(call.b.realm).name,
             "started_at_us": call.started.as_micros(),
             "answered_at_us": answered,
             "call_id_a": text(call.a.call_id()),
@@ -127,7 +134,7 @@ impl Controller {
         if shard != self.shard {
             return Ok(json!([])); // another shard's
         }
-        if self.calls.at(key).is_none() {
+        if self.calls.table.at(key).is_none() {
             return Err(AskError::NotFound(format!("call {id}")));
         }
         self.tear_down(now, key, 480, "ended by the operator", out);
@@ -144,18 +151,18 @@ impl Controller {
             Some("requests") => Left::Requests,
             _ => return Err(AskError::BadParameter("left is what is left unanswered".into())),
         };
-        self.mirror.hand_over(left);
+        self.pair.mirror.hand_over(left);
         let counts = |initial: bool| initial || left != Left::Beginnings;
-        let requests = self.relays.iter().filter(|(_, relay)| counts(relay.initial)).count();
+        let requests = self.calls.relays.iter().filter(|(_, relay)| counts(relay.initial)).count();
         Ok(json!([{ "shard": self.shard, "requests": requests }]))
     }
 
     fn show_next_hops(&self, now: Time) -> Value {
-        let rows = self.hops.rows().iter().flat_map(|hop| {
+        let rows = self.border.hops.rows().iter().flat_map(|hop| {
             hop.endpoints.iter().map(|endpoint| {
                 json!({
                     "name": hop.name,
-                    "realm": self.realms.row(hop.realm).name,
+                    "realm": self.border.realms.row(hop.realm).name,
                     "target": endpoint.flow.remote.to_string(),
                     "transport": endpoint.flow.transport.word(),
                     "state": if endpoint.health == Health::Up { "up" } else { "down" },
@@ -169,7 +176,7 @@ impl Controller {
     }
 
     fn show_realms(&self) -> Value {
-        let rows = self.realms.rows().iter().map(|realm| {
+        let rows = self.border.realms.rows().iter().map(|realm| {
             let listen: Vec<String> = realm
                 .doors
                 .iter()
@@ -192,8 +199,8 @@ impl Controller {
     fn show_alarms(&mut self, now: Time) -> Value {
         let mut rows = Vec::new();
         rows.extend(self.flood_alarm(now));
-        rows.extend(self.pool_alarm(now));
-        for hop in self.hops.rows() {
+        rows.extend(self.overload.pool_alarm(now, self.pair.mirror.is_standby()));
+        for hop in self.border.hops.rows() {
             for endpoint in hop.endpoints.iter().filter(|e| e.health == Health::Down) {
                 let all = hop.endpoints.iter().all(|e| e.health == Health::Down);
                 rows.push(json!({
@@ -206,8 +213,9 @@ impl Controller {
                 }));
             }
         }
-        for (hop, uri, why) in self.lookups.lost() {
-            let hop = self.hops.rows().get(usize::from(hop)).map_or("", |hop| hop.name.as_str());
+        for (hop, uri, why) in self.border.lookups.lost() {
+            let hop =
+                self.border.hops.rows().get(usize::from(hop)).map_or("", |hop| hop.name.as_str());
             rows.push(json!({
                 "name": "next-hop-unresolved",
                 "subject": format!("{hop}/{uri}"),
@@ -216,7 +224,7 @@ impl Controller {
                 "probable_cause": "communications-subsystem-failure",
             }));
         }
-        if self.admission.overloaded_since().is_some() {
+        if self.overload.admission.overloaded_since().is_some() {
             rows.push(json!({
                 "name": "overload",
                 "subject": "admission",

@@ -7,12 +7,16 @@
 //!            └──────┴──── wire: counted, captured, sent ────────────┴────────┘
 //! ```
 //! This page routes: what comes in goes to the transactions, what they pass on goes to the block
-//! of the standard that deals with it; everything leaves through [`wire`].
+//! of the standard that deals with it; everything leaves through [`wire`]. State has owners, each
+//! with verbs of its own: [`border`] (realms, routes, next hops, who proved what), [`call::calls`]
+//! (calls and requests under way), [`overload_control`] (admission, the queue of new calls,
+//! limits), [`replica`] (the pair), and the registrar.
 #![forbid(unsafe_code)]
 #![warn(clippy::cast_possible_truncation)]
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod ask;
+mod border;
 mod call;
 pub mod config;
 mod facts;
@@ -20,15 +24,15 @@ mod hide;
 mod limit;
 mod lookup;
 mod media;
-mod merged;
 mod next_hop;
+mod overload_control;
 mod probe;
 mod proof;
 pub mod realm;
+mod realm_map;
 mod refusal;
 mod register;
 mod replica;
-mod reseat;
 mod route;
 mod session_pool;
 mod shed;
@@ -42,34 +46,31 @@ mod write;
 
 pub use facts::Fact;
 
-use call::Call;
-use call::relays::Relays;
-use limit::Limits;
-use lookup::Lookups;
+use border::Border;
+use call::calls::Calls;
+use call::merged::absorb;
+use machine::Duration;
+use machine::Time;
 use machine::identity as token;
-use machine::slots::{Key, Slots};
-use machine::{Duration, Time};
+use machine::narrow::halves;
+use machine::slots::Key;
 use manipulation::Applied;
-use merged::Merged;
-use next_hop::{NextHops, Probed};
-use overload::{Admission, Queue};
-use proof::Proofs;
+use next_hop::Probed;
+use overload_control::OverloadControl;
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 use realm::{CAPTURE_PORT, RealmId, Realms};
+use realm_map::RealmMap;
 use refusal::Refusal;
 use registrar::Registrar;
-use reseat::Moves;
-use route::Routes;
+use replica::Pair;
 use runtime::shield::Shield;
 use runtime::{Ask, AskError, Effects, Flow, Frame, Function, In, Mirrored, PortId, Seed};
-use session_pool::Purse;
 use shed::Shed;
 use shield::challenge::Challenges;
 use sip::transaction::{Arrival, Out, ServerId, Timers, Transactions};
 use sip::{Message, Method};
 use std::sync::Arc;
-use tally::Tally;
 use token::Side;
 use trail::Capture;
 use wire::Wire;
@@ -103,42 +104,25 @@ struct Arrived<'a> {
 /// The controller, as one shard runs it.
 pub struct Controller {
     config: Arc<config::Ssc>,
-    realms: Realms,
-    routes: Routes,
-    hops: NextHops,
-    lookups: Lookups,
+    /// What messages cross.
+    border: Border,
     transactions: Transactions<Flow, User>,
-    calls: Slots<Call>,
-    relays: Relays,
-    merged: Merged,
-    admission: Admission,
-    waiting: Queue<Flow>,
-    shed: Shed,
-    feedback: sip::overload::Control,
-    tally: Tally,
-    limits: Limits,
-    purse: Purse,
-    wire: Wire,
+    /// What the transactions ask for; empty between steps.
+    outs: Vec<Out<Flow, User>>,
+    calls: Calls,
     registrar: Registrar,
+    /// What keeps the shard from doing more than it can.
+    overload: OverloadControl,
+    /// Who may speak at all, and what is asked of those in a flood.
     shield: Shield,
     challenges: Challenges,
-    proofs: Proofs,
-    inbox: Vec<u8>,
+    /// What every message passes on its way in and out.
+    wire: Wire,
+    /// The other node of the pair.
+    pair: Pair,
     shard: u16,
     random: ChaCha12Rng,
     is_draining: bool,
-    outs: Vec<Out<Flow, User>>,
-    due: Vec<Key>,
-    /// Connections that ended since the calls on them were last looked for.
-    lost: Vec<Flow>,
-    /// The other node of the pair.
-    mirror: replica::Mirror,
-    told: Vec<u8>,
-    /// Calls whose re-INVITE was refused in this step, and what the standby is told of that.
-    refused: Vec<(Key, Vec<u8>)>,
-    /// Calls whose INVITE is to be sent again after a takeover, and when.
-    asked_again: Vec<Key>,
-    asked_again_at: Time,
 }
 
 impl Controller {
@@ -146,61 +130,34 @@ impl Controller {
     #[must_use]
     pub fn new(seed: Seed, config: Arc<config::Ssc>) -> Self {
         let now = seed.now;
-        let realms = Realms::new(&config);
-        let routes = Routes::new(&config, &realms);
-        let hops = NextHops::new(&config, &realms, now);
+        let border = Border::new(&config, now);
         let half = config.limits.transactions_max;
         let limits = sip::transaction::Limits { clients_max: half, servers_max: half };
         let (key, rest) = seed.random.split_at(16);
-        let mut table_seed = [0; 32];
-        table_seed[..16].copy_from_slice(key);
-        table_seed[16..].copy_from_slice(rest);
         let registrar_seed: [u8; 16] =
             core::array::from_fn(|n| rest[n].rotate_left(3) ^ key[n].wrapping_mul(31));
-        let capture = Capture::new(hep::KIND_SIP, CAPTURE_PORT, config.capture_settings());
-        let mut wire = Wire::new(capture);
-        wire.rule(&config, &realms);
-        let mut proofs = Proofs::default();
-        proofs.configure(&config, &realms);
+        let mut wire = Wire::new(capture(&config));
+        wire.rule(&config, &border.realms);
         let mut random = ChaCha12Rng::from_seed(seed.random);
-        let shed_proof = u128::from(random.next_u64()) << 64 | u128::from(random.next_u64());
-        let shield_secret = [random.next_u64(), random.next_u64()];
         let mut wide = || u128::from(random.next_u64()) << 64 | u128::from(random.next_u64());
-        let challenges = Challenges::new([wide(), wide()]);
+        let [shed_proof, shield_secret, nonces, codes] = [wide(), wide(), wide(), wide()];
+        let [relays, merged, shed] = [random.next_u64(), random.next_u64(), random.next_u64()];
+        let [low, high] = halves(shield_secret);
         Self {
-            transactions: Transactions::new(timers(&config), limits, table_seed, seed.shard, now),
-            calls: Slots::new(config.limits.calls_max, now),
-            relays: relays(&config, random.next_u64(), now),
-            merged: Merged::new(random.next_u64()),
-            admission: Admission::new(shed::CLASSES, target(&config)),
-            waiting: Queue::default(),
-            shed: Shed::new(random.next_u64(), shed_proof),
-            feedback: sip::overload::Control::default(),
-            tally: Tally::default(),
-            limits: Limits::new(&config, seed.shard, seed.shards),
-            purse: Purse::new(now),
+            transactions: Transactions::new(timers(&config), limits, seed.random, seed.shard, now),
+            outs: Vec::new(),
+            calls: Calls::new(&config, &seed, [relays, merged]),
             registrar: register::registrar(&config, seed.shard, &registrar_seed, now),
-            shield: shield::shield(&config, &hops, shield_secret, now),
-            challenges,
+            overload: OverloadControl::new(&config, &seed, Shed::new(shed, shed_proof)),
+            shield: shield::shield(&config, &border.hops, [high, low], now),
+            challenges: Challenges::new([nonces, codes]),
             wire,
-            proofs,
-            inbox: Vec::new(),
+            pair: Pair::default(),
             shard: seed.shard,
             random,
             is_draining: false,
-            outs: Vec::new(),
-            due: Vec::new(),
-            lookups: Lookups::new(&hops, now),
-            lost: Vec::new(),
-            mirror: replica::Mirror::default(),
-            told: Vec::new(),
-            refused: Vec::new(),
-            asked_again: Vec::new(),
-            asked_again_at: Time::MAX,
+            border,
             config,
-            realms,
-            routes,
-            hops,
         }
     }
 
@@ -218,12 +175,12 @@ impl Controller {
         if self.wire.capture.owns(&flow) {
             return;
         }
-        let Some(realm) = self.realms.door(flow.port).map(|door| door.realm) else { return };
+        let Some(realm) = self.border.realms.door(flow.port).map(|door| door.realm) else { return };
         if !self.is_admitted(now, &flow, realm, bytes, out) {
             return;
         }
         self.wire.facts.add(Fact::MessagesReceived, 1);
-        self.waiting.look(flow.port.0);
+        self.overload.waiting.look(flow.port.0);
         let mut text = core::mem::take(&mut self.challenges.text);
         let bytes = self.without_proof(now, &flow, bytes, &mut text);
         if !self.shed(now, flow, realm, bytes, out) {
@@ -236,7 +193,9 @@ impl Controller {
     fn read(&mut self, now: Time, flow: Flow, realm: RealmId, bytes: &[u8], out: &mut Effects) {
         let mut room = None;
         match Message::parse_in(&mut room, bytes) {
-            Ok(message) if !self.realms.row(realm).trusted && sip::trust::may_claim(message) => {
+            Ok(message)
+                if !self.border.realms.row(realm).trusted && sip::trust::may_claim(message) =>
+            {
                 self.unclaimed(&Arrived { now, flow, realm, message, raw: bytes }, out);
             }
             Ok(message) => self.ruled(&Arrived { now, flow, realm, message, raw: bytes }, out),
@@ -248,8 +207,8 @@ impl Controller {
     #[cold]
     fn unclaimed(&mut self, at: &Arrived<'_>, out: &mut Effects) {
         let (mut honest, mut room) = (Vec::new(), None);
-        let passes = self.realms.row(at.realm).passes;
-        if self.believes(at.realm, &at.flow)
+        let passes = self.border.realms.row(at.realm).passes;
+        if self.border.believes(at.realm, &at.flow)
             || !sip::trust::write_unclaimed(at.message, passes, &mut honest)
         {
             return self.ruled(at, out);
@@ -263,7 +222,7 @@ impl Controller {
 
     /// Deals with a message as the rules for what comes in change it.
     fn ruled(&mut self, at: &Arrived<'_>, out: &mut Effects) {
-        let mut inbox = core::mem::take(&mut self.inbox);
+        let mut inbox = core::mem::take(&mut self.wire.inbox);
         inbox.clear();
         let mut room = None;
         let ruled = match self.wire.ruled_in(at.realm, at.message, &mut inbox) {
@@ -273,7 +232,7 @@ impl Controller {
         };
         match ruled.and_then(size::checked) {
             Ok(message) => {
-                out.about(machine::narrow::half(merged::absorb(0, message.call_id())));
+                out.about(machine::narrow::half(absorb(0, message.call_id())));
                 self.arrived(&Arrived { message, ..*at }, out);
             }
             Err(offence) => {
@@ -281,12 +240,12 @@ impl Controller {
                 self.malformed(at.now, at.flow, at.raw, &offence, out);
             }
         }
-        self.inbox = inbox;
+        self.wire.inbox = inbox;
     }
 
     /// The router: who deals with a message.
     fn arrived(&mut self, at: &Arrived<'_>, out: &mut Effects) {
-        if self.mirror.leaves(at.message) {
+        if self.pair.mirror.leaves(at.message) {
             return;
         }
         if self.refresh_register(at, out) {
@@ -355,6 +314,24 @@ impl Controller {
         }
     }
 
+    /// Other realms: calls on those that are gone end while the old ones are still in place, the
+    /// others and all bindings get the new indices.
+    fn change_realms(&mut self, now: Time, realms: Realms, moved: &RealmMap, out: &mut Effects) {
+        if moved.are_none() {
+            self.border.realms = realms;
+            return;
+        }
+        for key in self.calls.of_removed(moved) {
+            self.tear_down(now, key, 480, "the realm of one leg was removed", out);
+        }
+        self.transacted(now, out);
+        self.border.realms = realms;
+        self.calls.remap(moved);
+        let mut gone = Vec::new();
+        self.registrar.reseat(|realm| moved.of(realm), &mut gone);
+        self.gone(now, &gone);
+    }
+
     /// Nobody answered a request of ours.
     fn unanswered(&mut self, now: Time, user: User, status: u16, out: &mut Effects) {
         match user {
@@ -366,13 +343,8 @@ impl Controller {
     }
 }
 
-fn relays(config: &config::Ssc, secret: u64, now: Time) -> Relays {
-    let limits = &config.limits;
-    Relays::new(limits.relays_max, limits.requests_octets_max as usize, secret, now)
-}
-
-fn target(config: &config::Ssc) -> Duration {
-    Duration::from_millis(config.overload.delay_target_ms.into())
+fn capture(config: &config::Ssc) -> Capture {
+    Capture::new(hep::KIND_SIP, CAPTURE_PORT, config.capture_settings())
 }
 
 fn timers(config: &config::Ssc) -> Timers {
@@ -385,11 +357,11 @@ impl Function for Controller {
     type Config = config::Ssc;
 
     fn step(&mut self, now: Time, input: In<'_>, out: &mut Effects) {
-        if self.mirror.is_standby() {
+        if self.pair.mirror.is_standby() {
             self.is_draining |= matches!(input, In::Drain);
             return; // the other node answers
         }
-        self.introduce(out);
+        self.border.introduce(out);
         match input {
             In::Message { flow, bytes } => self.message(now, flow, bytes, out),
             In::Up { flow } => {
@@ -397,16 +369,14 @@ impl Function for Controller {
                     self.wire.capture.up();
                 }
             }
-            In::Proved { flow, names } => self.proved(&flow, names),
+            In::Proved { flow, names } => self.border.proved(&flow, names),
             In::Down { flow, why } => {
-                if flow.transport.is_stream() {
-                    self.waiting.forget(&flow);
-                }
+                self.overload.forget(&flow);
                 self.down(now, flow, why, out);
             }
             In::Resolved { query, answer } => {
-                self.resolved(now, query, answer, out);
-                shield::know(&mut self.shield, &self.hops);
+                self.border.resolved(now, query, answer, out);
+                shield::know(&mut self.shield, &self.border.hops);
             }
             In::Drain => self.is_draining = true,
             // Of ports that a controller has none of.
@@ -421,74 +391,59 @@ impl Function for Controller {
     }
 
     fn tick(&mut self, now: Time, out: &mut Effects) {
-        if self.mirror.is_standby() {
+        if self.pair.mirror.is_standby() {
             return;
         }
         self.snapshot(out);
         self.send_asked_again(now, out);
-        self.introduce(out);
+        self.border.introduce(out);
         self.begin_waiting(now, out);
         self.transactions.tick(now, &mut self.outs);
         self.transacted(now, out);
         self.relays_due(now, out);
         self.calls_due(now, out);
         self.registrar_tick(now);
-        self.look_up(now, out);
+        self.border.look_up(now, &mut self.random, out);
         self.probe(now, out);
         self.lost(now, out);
-        self.tell_tally(now);
+        self.overload.tell_tally(now, &mut self.random, &mut self.wire);
         self.transacted(now, out);
         self.wire.capture.flush(now, out);
         self.tell(out);
     }
 
     fn deadline(&self) -> Option<Time> {
-        if self.mirror.is_standby() {
+        if self.pair.mirror.is_standby() {
             return None;
         }
         let deadlines = [
-            self.mirror.deadline(),
-            self.waiting.deadline(),
-            Some(self.asked_again_at).filter(|&at| at < Time::MAX),
+            self.pair.mirror.deadline(),
             self.transactions.deadline(),
-            self.relays.deadline(),
             self.calls.deadline(),
-            self.hops.deadline(),
-            self.lookups.deadline(),
+            self.border.hops.deadline(),
+            self.border.lookups.deadline(),
             self.registrar.deadline(),
-            self.lost_at(),
-            self.tally.deadline(),
+            self.overload.deadline(),
             self.wire.capture.deadline(),
         ];
         deadlines.into_iter().flatten().min()
     }
 
     fn configure(&mut self, now: Time, config: Arc<config::Ssc>, out: &mut Effects) {
-        while !self.waiting.is_empty() {
+        while !self.overload.waiting.is_empty() {
             self.begin_waiting(now, out); // they came before the change
         }
         self.wire.capture.flush_all(out);
         let realms = Realms::new(&config);
-        let moves = Moves::between(&self.realms, &realms);
-        self.leave(now, &moves, out);
-        self.realms = realms;
-        self.reseat(now, &moves);
-        self.proofs.reseat(|realm| moves.of(realm));
-        self.proofs.configure(&config, &self.realms);
-        self.forget_plans(&Arc::clone(&self.config), &config);
-        self.routes = Routes::new(&config, &self.realms);
-        let mut hops = NextHops::new(&config, &self.realms, now);
-        hops.inherit(&self.hops);
-        self.lookups = Lookups::new(&hops, now);
-        self.hops = hops;
+        let moved = RealmMap::between(&self.border.realms, &realms);
+        self.change_realms(now, realms, &moved, out);
+        self.calls.forget_plans(&self.config, &config);
+        self.border.configure(&config, &moved, now);
         self.transactions.set_timers(timers(&config));
-        self.calls.set_max(config.limits.calls_max);
-        self.relays.set_max(config.limits.relays_max);
-        self.relays.set_octets_max(config.limits.requests_octets_max as usize);
-        self.limits.configure(&config);
-        self.admission.set_target(target(&config));
+        self.calls.configure(&config);
+        self.overload.configure(&config);
         self.wire.capture.configure(config.capture_settings());
-        self.wire.rule(&config, &self.realms);
+        self.wire.rule(&config, &self.border.realms);
         self.registrar.configure(config.registrar.clone(), config.limits.bindings_max);
         self.config = config;
         self.reshield(now);
@@ -529,7 +484,7 @@ impl Function for Controller {
     }
 
     fn is_idle(&self) -> bool {
-        self.calls.is_empty() && self.relays.is_empty() && self.waiting.is_empty()
+        self.calls.is_empty() && self.overload.waiting.is_empty()
     }
 
     fn cells(&self) -> Vec<event::Cells> {

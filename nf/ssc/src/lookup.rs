@@ -1,10 +1,14 @@
 //! Domains of next hops, looked up as RFC 3263 says, in the background: a call never waits for
 //! the DNS, it goes to the addresses found last.
 
-use crate::Controller;
+use crate::border::Border;
+use crate::config::Ssc;
+use crate::next_hop::NextHops;
 use crate::realm::{RealmId, Realms};
 use machine::narrow::index;
 use machine::{Duration, Time};
+use rand_chacha::ChaCha12Rng;
+use rand_chacha::rand_core::RngCore;
 use runtime::{Answer, Effects, Flow, Query, Transport};
 use sip::Uri;
 use sip::locate::{self, Carrier, Locator, Out};
@@ -21,6 +25,8 @@ struct Lookup {
     target: u16,
     realm: RealmId,
     uri: String,
+    /// What its certificates must name; `None`: the domain.
+    name: Option<String>,
     /// The search under way and the number of its open question.
     open: Option<(u64, Locator)>,
     at: Time,
@@ -36,13 +42,15 @@ pub(crate) struct Lookups {
 
 impl Lookups {
     /// The domains of the next hops; all are due at once.
-    pub(crate) fn new(hops: &crate::next_hop::NextHops, now: Time) -> Self {
+    pub(crate) fn new(hops: &NextHops, config: &Ssc, now: Time) -> Self {
         let rows = hops.rows().iter().enumerate().flat_map(|(n, hop)| {
+            let name = config.next_hop.get(n).and_then(|hop| hop.tls_name.clone());
             hop.domains.iter().map(move |(target, uri)| Lookup {
                 hop: index(n),
                 target: *target,
                 realm: hop.realm,
                 uri: uri.clone(),
+                name: name.clone(),
                 open: None,
                 at: now,
                 why: None,
@@ -62,11 +70,11 @@ impl Lookups {
     }
 }
 
-impl Controller {
+impl Border {
     /// Begins the searches that are due.
-    pub(crate) fn look_up(&mut self, now: Time, out: &mut Effects) {
+    pub(crate) fn look_up(&mut self, now: Time, random: &mut ChaCha12Rng, out: &mut Effects) {
         for n in 0..self.lookups.rows.len() {
-            let seed = self.random();
+            let seed = random.next_u64();
             let row = &mut self.lookups.rows[n];
             if row.open.is_some() || row.at > now {
                 continue;
@@ -123,8 +131,7 @@ impl Controller {
                 let domain = Uri::parse(self.lookups.rows[n].uri.as_bytes());
                 let domain = domain
                     .map_or(String::new(), |uri| String::from_utf8_lossy(uri.host).into_owned());
-                let section = self.config.next_hop.get(usize::from(hop));
-                let name = section.and_then(|hop| hop.tls_name.as_deref()).unwrap_or(&domain);
+                let name = self.lookups.rows[n].name.as_deref().unwrap_or(&domain);
                 let secure = flows.iter().filter(|flow| flow.transport == Transport::Tls);
                 let remotes = secure.map(|flow| flow.remote);
                 remotes.clone().for_each(|remote| out.name(remote, name));

@@ -17,14 +17,14 @@ impl Controller {
     /// Sends the probes that are due.
     pub(crate) fn probe(&mut self, now: Time, out: &mut Effects) {
         for _ in 0..PROBES_PER_TICK {
-            let Some((probed, flow)) = self.hops.due(now) else { return };
+            let Some((probed, flow)) = self.border.hops.due(now) else { return };
             self.probe_one(now, probed, flow, out);
         }
     }
 
     fn probe_one(&mut self, now: Time, probed: Probed, flow: Flow, out: &mut Effects) {
         let call = self.random();
-        let Some(door) = self.realms.door(flow.port) else { return };
+        let Some(door) = self.border.realms.door(flow.port) else { return };
         let Some((client, branch)) = self.transactions.reserve() else { return };
         self.wire.send(now, flow, Some(call), out, |buffer| {
             options(buffer, door, &flow, &branch, call);
@@ -41,12 +41,12 @@ impl Controller {
     /// nothing about those of now.
     pub(crate) fn probed(&mut self, now: Time, probed: Probed, alive: bool) {
         let Probed { hop, target, .. } = probed;
-        let changed = self.hops.probed(now, probed, alive);
+        let changed = self.border.hops.probed(now, probed, alive);
         if changed.is_none() {
             return;
         }
-        self.wire.facts.set(Fact::TargetsDown, self.hops.down() as u64);
-        let row = self.hops.rows().get(usize::from(hop));
+        self.wire.facts.set(Fact::TargetsDown, self.border.hops.down() as u64);
+        let row = self.border.hops.rows().get(usize::from(hop));
         let Some(endpoint) = row.and_then(|row| row.endpoints.get(usize::from(target))) else {
             return;
         };

@@ -7,9 +7,10 @@
 //!                                        is reached over this connection (RFC 5923)
 //! ```
 
+use crate::Arrived;
+use crate::border::Border;
 use crate::config::{self, Target};
 use crate::realm::{RealmId, Realms};
-use crate::{Arrived, Controller};
 use runtime::{ConnId, Effects, Flow, Transport};
 use sip::Params;
 use std::collections::BTreeMap;
@@ -162,7 +163,7 @@ fn is_trusted(trusted: &[Vec<String>], realm: RealmId, names: &[String]) -> bool
     trusted.is_some_and(|trusted| names.iter().any(|name| trusted.contains(name)))
 }
 
-impl Controller {
+impl Border {
     /// A far end has proved its names.
     pub(crate) fn proved(&mut self, flow: &Flow, names: &[String]) {
         if let Some(door) = self.realms.door(flow.port) {

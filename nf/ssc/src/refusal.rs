@@ -109,7 +109,7 @@ impl Controller {
             self.wire.facts.add(Fact::Refused, 1);
         }
         self.wire.facts.add(fact, 1);
-        let limit = refusal.excess.map_or("", |excess| self.limits.name(&excess));
+        let limit = refusal.excess.map_or("", |excess| self.overload.limits.name(&excess));
         let fields = [
             ("status", Field::Number(refusal.status.into())),
             ("text", Field::Text(refusal.why.as_bytes())),
@@ -148,7 +148,7 @@ impl Controller {
     ) {
         let tag = hex(self.random());
         let to = upstream(&at.flow, at.message);
-        let oc = self.feedback.answer(at.now, &at.message.via());
+        let oc = self.overload.feedback.answer(at.now, &at.message.via());
         self.wire.send(at.now, to, Some(trail), out, |buffer| {
             status_line(buffer, status);
             write::response_head(buffer, at.message, &at.flow, Some(&tag), oc);

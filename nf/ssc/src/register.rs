@@ -34,7 +34,7 @@ impl Controller {
         server: ServerId,
         out: &mut Effects,
     ) -> Registered {
-        let is_access = self.realms.row(at.realm).side == Side::Access;
+        let is_access = self.border.realms.row(at.realm).side == Side::Access;
         if !self.config.registrar.enabled || !is_access {
             return Registered::Nothing;
         }
@@ -57,11 +57,11 @@ impl Controller {
         if !is_register || self.is_draining || !self.config.registrar.enabled {
             return false;
         }
-        let is_access = self.realms.row(at.realm).side == Side::Access;
+        let is_access = self.border.realms.row(at.realm).side == Side::Access;
         if !is_access || self.objection(at.message).is_some() {
             return false;
         }
-        let Some(door) = self.realms.door(at.flow.port) else { return false };
+        let Some(door) = self.border.realms.door(at.flow.port) else { return false };
         let Some(refreshed) = self.registrar.refresh(at.now, &at.flow, at.message) else {
             return false;
         };
@@ -71,7 +71,7 @@ impl Controller {
         self.wire.facts.add(fact, 1);
         let tag = crate::token::hex(crate::token::mix(refreshed.mark));
         let to = crate::refusal::upstream(&at.flow, at.message);
-        let oc = self.feedback.answer(at.now, &at.message.via());
+        let oc = self.overload.feedback.answer(at.now, &at.message.via());
         self.wire.send(at.now, to, trail, out, |buffer| {
             buffer.extend_from_slice(b"SIP/2.0 200 OK\r\n");
             write::response_head(buffer, at.message, &at.flow, Some(&tag), oc);
@@ -125,8 +125,8 @@ impl Controller {
         let verdict = self.registrar.on_core_answer(at.now, pending, at.message);
         self.wire.facts.set(Fact::BindingsLive, self.registrar.len() as u64);
         let CoreVerdict::Answered(aor, change, repeated) = verdict else { return is_told };
-        let Some(relay) = self.relays.at(key) else { return false };
-        let Some(door) = self.realms.door(relay.upstream.port) else { return false };
+        let Some(relay) = self.calls.relays.at(key) else { return false };
+        let Some(door) = self.border.realms.door(relay.upstream.port) else { return false };
         let (upstream, trail) = (relay.upstream, relay.trail());
         self.wire.send(at.now, upstream, Some(trail), out, |buffer| {
             status_line(buffer, 200);
@@ -142,7 +142,7 @@ impl Controller {
             _ => {}
         }
         if matches!(change, Change::Registered | Change::Refreshed) {
-            self.befriend(at.now, upstream.remote.ip());
+            self.shield.befriend(at.now, upstream.remote.ip());
         }
         let event = match change {
             Change::Registered => Event::Registered,
@@ -157,7 +157,7 @@ impl Controller {
     /// The way to a registered subscriber: by the token in the Request-URI or the Path that the
     /// core got from us, or by the name it knows him by.
     pub(crate) fn way_to_binding(&self, from: RealmId, message: &Message<'_>) -> Option<Way> {
-        if self.registrar.is_empty() || self.realms.row(from).side == Side::Access {
+        if self.registrar.is_empty() || self.border.realms.row(from).side == Side::Access {
             return None;
         }
         let uri = message.uri()?;
@@ -226,7 +226,8 @@ impl Controller {
 
     /// A relay will not be answered: a REGISTER in it is forgotten.
     pub(crate) fn forget_register(&mut self, key: Key) {
-        let pending = self.relays.at_mut(key).and_then(|relay: &mut Relay| relay.register.take());
+        let pending =
+            self.calls.relays.at_mut(key).and_then(|relay: &mut Relay| relay.register.take());
         if let Some(pending) = pending {
             self.registrar.abandon(pending);
         }

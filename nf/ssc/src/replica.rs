@@ -14,7 +14,8 @@
 use crate::Controller;
 use crate::call::underway::Underway;
 use crate::call::{Call, Kind, State};
-use crate::limit::Limits;
+use crate::limit::{Asking, Limits};
+use crate::shield::gate::befriend_all;
 use machine::Time;
 use machine::narrow::{halves, told};
 use machine::slots::{Key, Told};
@@ -22,7 +23,7 @@ use overload::Queue;
 use replica::field::{self, Fields};
 use replica::record::{digest, read_key, tell_key, write_key};
 use runtime::{Effects, Mirrored};
-use sip::{Message, Method};
+use sip::{Message, Method, NameAddr};
 
 /// Records of a snapshot that one tick tells.
 const SNAPSHOT_RECORDS: usize = 256;
@@ -116,6 +117,14 @@ impl Mirror {
     }
 }
 
+/// The pair that the controller is a part of.
+#[derive(Debug, Default)]
+pub(crate) struct Pair {
+    pub(crate) mirror: Mirror,
+    /// Room for a record.
+    told: Vec<u8>,
+}
+
 /// Appends what a call is and what is under way in it, unless that was said before; the number
 /// for it.
 fn tell_call(
@@ -153,55 +162,54 @@ impl Controller {
     pub(crate) fn mirrored(&mut self, now: Time, input: Mirrored<'_>, out: &mut Effects) {
         match input {
             Mirrored::Deactivate => {
-                self.mirror.is_on = true;
-                self.mirror.is_standby = true;
-                self.mirror.left = Left::Nothing;
-                self.mirror.snapshot = None;
-                self.waiting = Queue::default();
+                self.pair.mirror.is_on = true;
+                self.pair.mirror.is_standby = true;
+                self.pair.mirror.left = Left::Nothing;
+                self.pair.mirror.snapshot = None;
+                self.overload.waiting = Queue::default();
                 self.tell(out);
                 self.watch(false);
             }
             Mirrored::Activate => {
-                self.mirror.is_standby = false;
-                self.mirror.left = Left::Nothing;
-                self.calls.settle();
+                self.pair.mirror.is_standby = false;
+                self.pair.mirror.left = Left::Nothing;
+                self.calls.table.settle();
                 self.registrar.settle();
-                self.befriend_all(now);
+                befriend_all(&mut self.shield, &self.registrar, now);
                 self.recount();
-                self.purse.take_over(now);
+                self.overload.purse.take_over(now);
                 self.watch(true);
                 self.take_over_invites(now);
             }
             Mirrored::Forget => {
                 self.calls.clear();
-                self.relays.clear();
                 self.registrar.clear();
                 self.transactions.clear(now);
             }
             Mirrored::Delta(delta) => self.apply(now, delta),
             Mirrored::Snapshot(number) => {
                 let from = Some(0);
-                self.mirror.snapshot = Some(Snapshot { number, calls: from, bindings: from });
+                self.pair.mirror.snapshot = Some(Snapshot { number, calls: from, bindings: from });
                 self.registrar.tell_secret(out);
             }
         }
     }
 
     fn watch(&mut self, is_watched: bool) {
-        self.calls.watch(is_watched);
+        self.calls.table.watch(is_watched);
         self.registrar.watch(is_watched);
     }
 
     /// A piece of the snapshot, if one is under way.
     pub(crate) fn snapshot(&mut self, out: &mut Effects) {
-        let Some(snapshot) = &mut self.mirror.snapshot else { return };
+        let Some(snapshot) = &mut self.pair.mirror.snapshot else { return };
         if let Some(from) = snapshot.calls {
-            snapshot.calls = self.calls.touch(from, SNAPSHOT_RECORDS);
+            snapshot.calls = self.calls.table.touch(from, SNAPSHOT_RECORDS);
         } else if let Some(from) = snapshot.bindings {
             snapshot.bindings = self.registrar.touch(from, SNAPSHOT_RECORDS);
         } else {
             out.snapshot_ended = Some(snapshot.number);
-            self.mirror.snapshot = None;
+            self.pair.mirror.snapshot = None;
         }
     }
 
@@ -210,12 +218,13 @@ impl Controller {
         if self.shield.has_changes() {
             self.shield.report(out);
         }
-        if !self.mirror.is_on {
+        if !self.pair.mirror.is_on {
             return;
         }
-        let (scratch, limits) = (&mut self.told, &self.limits);
-        let (relays, transactions, refused) = (&self.relays, &self.transactions, &self.refused);
-        self.calls.tell(|told| match told {
+        let (scratch, limits) = (&mut self.pair.told, &self.overload.limits);
+        let (relays, transactions, refused) =
+            (&self.calls.relays, &self.transactions, &self.calls.refused);
+        self.calls.table.tell(|told| match told {
             Told::Stands(_, call, _) if call.state == State::Early => 0,
             Told::Stands(key, call, was) => {
                 let invite = call.invite.and_then(|invite| relays.at(invite));
@@ -231,8 +240,30 @@ impl Controller {
                 0
             }
         });
-        self.refused.clear();
+        self.calls.refused.clear();
         self.registrar.tell(out, scratch);
+    }
+
+    /// The copy becomes the table itself: every call in it is counted anew.
+    fn recount(&mut self) {
+        self.overload.limits.forget();
+        let keys: Vec<Key> = self.calls.table.iter().map(|(key, _)| key).collect();
+        for key in keys {
+            let Some(call) = self.calls.table.at(key).filter(|call| call.grant.units() > 0) else {
+                continue;
+            };
+            let realm = call.a.realm;
+            let from = NameAddr::parse(call.a.parties().1);
+            let from = from.map_or(&b""[..], |from| from.uri);
+            let binding = self.sender_of(&call.a.flow, from);
+            let caller = self.caller((realm, &call.a.flow), binding, from);
+            let subscriber = self.calls.merged.name(realm, &caller);
+            let asking = Asking { realm, hop: None, subscriber, units: call.grant.units() };
+            let grant = self.overload.limits.count(call.grant, &asking);
+            if let Some(call) = self.calls.table.at_mut(key) {
+                call.grant = grant;
+            }
+        }
     }
 
     /// Makes the change that the active node made. What cannot be read is of a later version, or
@@ -244,27 +275,27 @@ impl Controller {
         }
         let Some(key) = read_key(fields) else { return };
         match kind {
-            CALL_ENDED => self.calls.take_away(key),
+            CALL_ENDED => self.calls.table.take_away(key),
             CALL_SETTLED => {
-                if let Some(call) = self.calls.at_mut(key) {
+                if let Some(call) = self.calls.table.at_mut(key) {
                     call.underway = None;
                 }
             }
             CALL => {
-                let realms = self.realms.rows().len();
-                let Some(call) = self.calls.put(key) else { return };
+                let realms = self.border.realms.rows().len();
+                let Some(call) = self.calls.table.put(key) else { return };
                 let find = |wanted| Fields::new(fields).find(|&(tag, _)| tag == wanted);
                 let units =
                     find(tag::UNITS).map_or(0, |(_, units)| told(field::read(units), u16::MAX));
                 let hop = find(tag::HOP).map_or(&b""[..], |(_, hop)| hop);
-                call.grant = self.limits.read_grant(units, hop);
+                call.grant = self.overload.limits.read_grant(units, hop);
                 let is_whole = restore(call, fields)
                     && [&call.a, &call.b].iter().all(|leg| usize::from(leg.realm.0) < realms);
                 let due = call.due();
                 if !is_whole {
-                    self.calls.take_away(key);
+                    self.calls.table.take_away(key);
                 } else if due < Time::MAX {
-                    self.calls.arm(key, due);
+                    self.calls.table.arm(key, due);
                 }
             }
             _ => {}

@@ -3,9 +3,10 @@
 //! The driver asks `pool/exchange` several times a second: it brings the keeper's grants and takes
 //! the report along. A call that begins looks at the block that is here, never at the keeper.
 
-use crate::Controller;
 use crate::facts::Fact;
 use crate::limit::{Excess, Kind};
+use crate::overload_control::OverloadControl;
+use event::Sheet;
 use machine::{Duration, Time};
 use pool::{Drawer, Grant, Report, Standing, Terms};
 use runtime::{Ask, AskError};
@@ -30,13 +31,18 @@ impl Purse {
     }
 }
 
-impl Controller {
+impl OverloadControl {
     /// Whether the pool has room for one more call.
-    pub(crate) fn pool_admits(&mut self, now: Time, is_emergency: bool) -> Result<(), Excess> {
+    pub(crate) fn pool_admits(
+        &mut self,
+        now: Time,
+        is_emergency: bool,
+        facts: &Sheet<Fact>,
+    ) -> Result<(), Excess> {
         let live = self.limits.sessions();
         if is_emergency || self.purse.drawer.admits(now, live) {
             let beyond = live >= self.purse.drawer.held() && !self.is_free(now);
-            self.wire.facts.add(Fact::PoolOverdraft, beyond.into());
+            facts.add(Fact::PoolOverdraft, beyond.into());
             return Ok(());
         }
         Err(Excess::of(Kind::Pool, self.purse.status))
@@ -49,7 +55,13 @@ impl Controller {
     /// The driver's round: takes the grant for this shard and answers with its report, `[]`
     /// where there is none. Parameters: `grace_s`, `overdraft` and `status`, or none of them when
     /// there is no pool; SHARD = the numbers of a grant.
-    pub(crate) fn exchange(&mut self, now: Time, ask: &Ask) -> Result<Value, AskError> {
+    pub(crate) fn exchange(
+        &mut self,
+        now: Time,
+        ask: &Ask,
+        shard: u16,
+        is_standby: bool,
+    ) -> Result<Value, AskError> {
         let wrong = |what: &str| AskError::BadParameter(format!("{what} is wrong"));
         let number = |key: &str| match ask.params.get(key).map(|text| text.parse::<u32>()) {
             None => Ok(None),
@@ -64,10 +76,10 @@ impl Controller {
         };
         let drawer = &mut self.purse.drawer;
         drawer.join(now, grace.map(|grace| Terms { grace, overdraft }));
-        if self.mirror.is_standby() {
+        if is_standby {
             return Ok(json!([])); // the active node holds the lease of both
         }
-        if let Some(grant) = ask.params.get(&self.shard.to_string()) {
+        if let Some(grant) = ask.params.get(&shard.to_string()) {
             drawer.take(now, read_grant(grant).ok_or_else(|| wrong("a grant"))?);
         }
         let live = self.limits.sessions();
@@ -76,20 +88,20 @@ impl Controller {
         let Report { keeper, life, stamp, serial, held, live, short } = report;
         let numbers = [keeper, life, stamp.as_nanos(), serial, held.into(), live.into()];
         Ok(json!([{
-            "shard": self.shard,
+            "shard": shard,
             "report": numbers.into_iter().chain([u64::from(short)]).collect::<Vec<_>>(),
             "low": is_low,
         }]))
     }
 
     /// Brings the pool's gauges up to date.
-    pub(crate) fn pool_gauges(&self, now: Time) {
-        self.wire.facts.set(Fact::PoolHeld, self.purse.drawer.held().into());
-        self.wire.facts.set(Fact::PoolKeeperAway, self.purse.drawer.is_away(now).into());
+    pub(crate) fn pool_gauges(&self, now: Time, facts: &Sheet<Fact>) {
+        facts.set(Fact::PoolHeld, self.purse.drawer.held().into());
+        facts.set(Fact::PoolKeeperAway, self.purse.drawer.is_away(now).into());
     }
 
-    /// What this shard has of the pool.
-    pub(crate) fn show_pool(&self, now: Time) -> Value {
+    /// What this shard has of the pool; `refused` is how many calls it refused for want of it.
+    pub(crate) fn show_pool(&self, now: Time, shard: u16, is_standby: bool, refused: u64) -> Value {
         let drawer = &self.purse.drawer;
         let (is_granted, grace_s) = match drawer.standing(now) {
             Standing::Free => return json!([]),
@@ -98,25 +110,25 @@ impl Controller {
             Standing::Strict => (false, Some(0)),
         };
         let keeper = match (is_granted, drawer.is_away(now)) {
-            _ if self.mirror.is_standby() => "standby",
+            _ if is_standby => "standby",
             (true, _) => "present",
             (false, false) => "learns",
             (false, true) => "away",
         };
         json!([{
-            "drawer": self.shard.to_string(),
+            "drawer": shard.to_string(),
             "keeper": keeper,
             "held": drawer.held(),
             "live": self.limits.sessions(),
             "room": drawer.room(now),
-            "refused": self.wire.facts.read(Fact::PoolRefused),
+            "refused": refused,
             "grace_left_s": grace_s,
         }])
     }
 
     /// The alarm about a keeper that is away.
-    pub(crate) fn pool_alarm(&self, now: Time) -> Option<Value> {
-        let is_away = self.purse.drawer.is_away(now) && !self.mirror.is_standby();
+    pub(crate) fn pool_alarm(&self, now: Time, is_standby: bool) -> Option<Value> {
+        let is_away = self.purse.drawer.is_away(now) && !is_standby;
         is_away.then(|| {
             json!({
                 "name": "pool-keeper-away",

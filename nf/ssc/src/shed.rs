@@ -6,8 +6,8 @@
 //! without a record of the request. A small table remembers whom we refused: a retransmission that
 //! comes when there is time again must not begin the call that its client has given up.
 
+use crate::call::merged::absorb;
 use crate::facts::Fact;
-use crate::merged::absorb;
 use crate::realm::RealmId;
 use crate::token::hex;
 use crate::wire::{Event, Field};
@@ -167,38 +167,43 @@ impl Controller {
         out: &mut Effects,
     ) -> bool {
         if bytes.starts_with(b"ACK ") {
-            return now < self.shed.acks_until && self.shed.wrote_tag_of(bytes);
+            return now < self.overload.shed.acks_until && self.overload.shed.wrote_tag_of(bytes);
         }
         if is_held(bytes) {
-            return bytes.starts_with(b"CANCEL ") && self.waiting.follow(now, flow, bytes);
+            return bytes.starts_with(b"CANCEL ") && self.overload.waiting.follow(now, flow, bytes);
         }
-        self.admission.queue_waits(self.waiting.delay(now));
-        let is_busy = self.admission.observe(now, realm.0.into());
+        self.overload.admission.queue_waits(self.overload.waiting.delay(now));
+        let is_busy = self.overload.admission.observe(now, realm.0.into());
         // Nobody who was refused still asks again, and there is nothing to wait for.
-        if !is_busy && now >= self.shed.acks_until && self.waiting.is_needless() {
+        if !is_busy && now >= self.overload.shed.acks_until && self.overload.waiting.is_needless() {
             return false;
         }
         let Some(peek) = Peek::read(bytes) else { return false };
         let Ok(via) = Via::parse(peek.via) else { return false };
-        let name = self.shed.name(&peek);
+        let name = self.overload.shed.name(&peek);
         let class = self.class(&flow, realm, &peek);
-        let turn = if is_busy { self.admission.admits(class as usize) } else { Some(Turn::Next) };
-        let is_full = class == Class::Call && self.waiting.is_full();
+        let turn =
+            if is_busy { self.overload.admission.admits(class as usize) } else { Some(Turn::Next) };
+        let is_full = class == Class::Call && self.overload.waiting.is_full();
         if let Some(turn) = turn.filter(|_| !is_full) {
             // One that was refused and asks again gets the same answer.
-            if !self.shed.remembers(name) {
+            if !self.overload.shed.remembers(name) {
                 if class != Class::Held && sip::overload::is_offered(via.params) {
-                    self.feedback.count(now, self.admission.queued_delay(), false);
+                    self.overload.feedback.count(
+                        now,
+                        self.overload.admission.queued_delay(),
+                        false,
+                    );
                 }
                 let waits = class == Class::Call && turn == Turn::Next && peek.method == b"INVITE";
-                return waits && self.waiting.put_off(now, flow, name, bytes);
+                return waits && self.overload.waiting.put_off(now, flow, name, bytes);
             }
         } else if self.transactions.is_known(&via, Method::parse(peek.method)) {
             return false; // it was let in, and asks again
-        } else if self.shed.remember(now, name) {
+        } else if self.overload.shed.remember(now, name) {
             self.wire.facts.add(fact(class), 1);
             if sip::overload::is_offered(via.params) {
-                self.feedback.count(now, self.admission.queued_delay(), true);
+                self.overload.feedback.count(now, self.overload.admission.queued_delay(), true);
             }
         }
         out.about(half(name));
@@ -208,11 +213,11 @@ impl Controller {
 
     /// Begins some of the calls that wait.
     pub(crate) fn begin_waiting(&mut self, now: Time, out: &mut Effects) {
-        for _ in 0..self.waiting.room() {
-            let Some(call) = self.waiting.begin() else { return };
+        for _ in 0..self.overload.waiting.room() {
+            let Some(call) = self.overload.waiting.begin() else { return };
             // Its client asked again, was refused, and has given up.
-            let is_over = call.name.is_some_and(|name| self.shed.remembers(name));
-            let door = self.realms.door(call.source.port).filter(|_| !is_over);
+            let is_over = call.name.is_some_and(|name| self.overload.shed.remembers(name));
+            let door = self.border.realms.door(call.source.port).filter(|_| !is_over);
             if let Some(realm) = door.map(|door| door.realm) {
                 let waited_us = micros(now.since(call.at));
                 self.wire.facts.observe(Fact::QueueDelay, waited_us);
@@ -222,7 +227,7 @@ impl Controller {
     }
 
     fn class(&self, flow: &Flow, realm: RealmId, peek: &Peek<'_>) -> Class {
-        let is_trusted = self.realms.row(realm).trusted;
+        let is_trusted = self.border.realms.row(realm).trusted;
         if peek.is_tagged() || peek.is_emergency() || (peek.has_priority && is_trusted) {
             return Class::Held;
         }
@@ -246,8 +251,8 @@ impl Controller {
         // Spread, so that those who were refused together do not come back together.
         let retry_s = base_s + (name >> 40) as u32 % (base_s + 1);
         let to = crate::refusal::answered_at(flow, via);
-        let tag = self.shed.tag(name);
-        let oc = self.feedback.answer(now, via);
+        let tag = self.overload.shed.tag(name);
+        let oc = self.overload.feedback.answer(now, via);
         out.send(to, |answer| {
             answer.extend_from_slice(b"SIP/2.0 503 Service Unavailable\r\n");
             write::first_via(answer, via, peek.via, flow, oc);
@@ -262,10 +267,10 @@ impl Controller {
         if !self.wire.capture.is_on() {
             return;
         }
-        if self.shed.may_capture(now) {
+        if self.overload.shed.may_capture(now) {
             self.capture_refusal(now, flow, (peek, name), bytes, out);
         } else {
-            self.tally.count(now, flow, peek.method);
+            self.overload.tally.count(now, flow, peek.method);
         }
     }
 
@@ -278,7 +283,7 @@ impl Controller {
         out: &Effects,
     ) {
         self.wire.received(now, flow, Some(trail), bytes);
-        let delay_us = micros(self.admission.queued_delay());
+        let delay_us = micros(self.overload.admission.queued_delay());
         let fields = [
             ("status", Field::Number(503)),
             ("text", Field::Text(b"overload: messages wait too long")),
@@ -294,10 +299,10 @@ impl Controller {
 
     /// The messages of the steps that follow waited so long.
     pub(crate) fn queued(&mut self, now: Time, delay: Duration) {
-        self.admission.waited(delay);
+        self.overload.admission.waited(delay);
         let is_off = self.config.overload.delay_target_ms == 0;
-        self.waiting.waited(if is_off { Duration::ZERO } else { delay });
-        let whole = self.admission.whole(now);
+        self.overload.waiting.waited(if is_off { Duration::ZERO } else { delay });
+        let whole = self.overload.admission.whole(now);
         self.wire.capture.whole = if self.config.overload.thin_captures { whole } else { ALL };
         self.wire.facts.observe(Fact::QueueDelay, micros(delay));
     }

@@ -5,7 +5,7 @@
 
 pub(crate) mod challenge;
 pub mod config;
-mod gate;
+pub(crate) mod gate;
 
 use crate::Controller;
 use crate::config::Ssc;
@@ -66,7 +66,7 @@ impl Controller {
         bytes: &[u8],
         out: &mut Effects,
     ) -> bool {
-        if self.realms.row(realm).trusted {
+        if self.border.realms.row(realm).trusted {
             return true;
         }
         let registrar = &self.registrar;
@@ -86,7 +86,11 @@ impl Controller {
 
     /// A message could not be read: that counts against its source.
     pub(crate) fn offended(&mut self, now: Time, flow: &Flow) {
-        let trusted = self.realms.door(flow.port).map(|door| self.realms.row(door.realm).trusted);
+        let trusted = self
+            .border
+            .realms
+            .door(flow.port)
+            .map(|door| self.border.realms.row(door.realm).trusted);
         if trusted != Some(false) {
             return;
         }
@@ -100,7 +104,7 @@ impl Controller {
         let secret = [self.random(), self.random()];
         let rules = rules(&self.config);
         self.shield.configure(rules, secret, now);
-        know(&mut self.shield, &self.hops);
+        know(&mut self.shield, &self.border.hops);
     }
 
     /// `shield`: what it does now, a row a shard.

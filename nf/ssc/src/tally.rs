@@ -1,9 +1,11 @@
 //! Refusals under overload that are not captured one by one: exact counts of each second, by
 //! source and method, told to the service assurance when the second is over.
 
-use crate::Controller;
-use crate::wire::{Event, Field};
+use crate::overload_control::OverloadControl;
+use crate::wire::{Event, Field, Wire};
 use machine::{Duration, Time};
+use rand_chacha::ChaCha12Rng;
+use rand_chacha::rand_core::RngCore;
 use runtime::Flow;
 
 /// Sources and methods that one second tells apart; what comes on top is counted together.
@@ -52,9 +54,9 @@ impl Tally {
     }
 }
 
-impl Controller {
+impl OverloadControl {
     /// Tells the second that is over.
-    pub(crate) fn tell_tally(&mut self, now: Time) {
+    pub(crate) fn tell_tally(&mut self, now: Time, random: &mut ChaCha12Rng, wire: &mut Wire) {
         if self.tally.end.is_none_or(|end| now < end) {
             return;
         }
@@ -63,7 +65,7 @@ impl Controller {
         let others =
             tally.others.iter().map(|(flow, count)| (flow, &b"of other sources"[..], *count));
         for (flow, method, count) in rows.chain(others) {
-            let trail = self.random();
+            let trail = random.next_u64();
             let source = flow.remote.ip().to_string();
             let fields = [
                 ("status", Field::Number(503)),
@@ -72,7 +74,7 @@ impl Controller {
                 ("source", Field::Text(source.as_bytes())),
                 ("count", Field::Number(count)),
             ];
-            self.wire.event(now, flow, trail, Event::RequestsRejected, &fields);
+            wire.event(now, flow, trail, Event::RequestsRejected, &fields);
         }
     }
 }

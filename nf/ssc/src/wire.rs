@@ -28,6 +28,8 @@ pub struct Wire {
     ruled: Vec<(PortId, RealmId)>,
     splices: Scratch,
     draft: Vec<u8>,
+    /// A message as the rules for what comes in changed it; empty between steps.
+    pub inbox: Vec<u8>,
 }
 
 impl Wire {
@@ -40,6 +42,7 @@ impl Wire {
             ruled: Vec::new(),
             splices: Scratch::default(),
             draft: Vec::new(),
+            inbox: Vec::new(),
         }
     }
 

@@ -18,19 +18,19 @@ impl Controller {
     /// An ACK that no transaction knows: that of a 2xx.
     pub(crate) fn ack(&mut self, at: &Arrived<'_>, out: &mut Effects) {
         let token = at.message.to_tag().and_then(Token::read);
-        let Some((key, side)) = token.and_then(|token| self.call_of(&token)) else {
+        let Some((key, side)) = token.and_then(|token| self.calls.call_of(&token)) else {
             return self.seen(at, None);
         };
-        let Some(call) = self.calls.at(key) else { return };
-        if let Some(refusal) = self.objects(at, call.leg(side)) {
+        let Some(call) = self.calls.table.at(key) else { return };
+        if let Some(refusal) = self.border.objects(at, call.leg(side), &self.registrar) {
             self.wire.facts.add(refusal.fact(), 1);
             return self.seen(at, None);
         }
-        let Some(call) = self.calls.at_mut(key) else { return };
+        let Some(call) = self.calls.table.at_mut(key) else { return };
         let trail = call.trail();
         self.wire.received(at.now, &at.flow, Some(trail), at.raw);
         let Some(relay) = call.invite.filter(|_| call.invite_from == side) else { return };
-        let Some(waiting) = self.relays.at(relay) else { return };
+        let Some(waiting) = self.calls.relays.at(relay) else { return };
         let is_mine = call.leg(side).owns(at.message, at.message.from_tag());
         let cseq = at.message.cseq().number;
         if waiting.phase != Phase::Answered || !is_mine || waiting.cseq_up != cseq {
@@ -41,23 +41,23 @@ impl Controller {
             call.state = State::Confirmed;
             call.forks = Vec::new(); // a 2xx of theirs is released without them
         }
-        self.relays.give_back(relay);
+        self.calls.relays.give_back(relay);
         let due = call.due();
         if due < Time::MAX {
-            self.calls.arm(key, due);
+            self.calls.table.arm(key, due);
         }
-        self.describe(key, side, at.message);
+        self.wire.describe(key, side, at.message);
         self.acknowledge(at, key, side.other(), out);
     }
 
     /// Sends the ACK on to the other leg.
     fn acknowledge(&mut self, at: &Arrived<'_>, key: Key, side: Side, out: &mut Effects) {
-        let believed = self.believes(at.realm, &at.flow);
-        let Some(call) = self.calls.at_mut(key) else { return };
+        let believed = self.border.believes(at.realm, &at.flow);
+        let Some(call) = self.calls.table.at_mut(key) else { return };
         let leg = call.leg(side);
-        let drop = self.realms.distrusted((at.realm, believed), leg.realm, at.message);
+        let drop = self.border.realms.distrusted((at.realm, believed), leg.realm, at.message);
         let (flow, trail) = (leg.flow, call.trail());
-        let Some(door) = self.realms.door(flow.port) else { return };
+        let Some(door) = self.border.realms.door(flow.port) else { return };
         let branch = ack_branch(call.check(side), leg.invite_cseq);
         let message = at.message;
         self.wire.send(at.now, flow, Some(trail), out, |buffer| {
@@ -77,7 +77,7 @@ impl Controller {
             let t1 = Duration::from_millis(self.config.timers.t1_ms.into());
             call.ack_until = at.now + t1 * 64;
             let due = call.due();
-            self.calls.arm(key, due);
+            self.calls.table.arm(key, due);
         }
     }
 
@@ -92,7 +92,7 @@ impl Controller {
             return self.seen(at, None);
         }
         let token = message.from_tag().and_then(Token::read);
-        let found = token.and_then(|token| self.call_of(&token));
+        let found = token.and_then(|token| self.calls.call_of(&token));
         let Some((key, side)) = found else {
             self.seen(at, None);
             if is_ours {
@@ -100,7 +100,7 @@ impl Controller {
             }
             return;
         };
-        let Some(call) = self.calls.at(key) else { return };
+        let Some(call) = self.calls.table.at(key) else { return };
         let trail = call.trail();
         self.wire.received(at.now, &at.flow, Some(trail), at.raw);
         let leg = call.leg(side);
@@ -120,9 +120,9 @@ impl Controller {
     /// Sends the ACK of the last INVITE on a leg once more, or for the first time without one
     /// from the other side.
     pub(crate) fn acknowledge_again(&mut self, now: Time, key: Key, side: Side, out: &mut Effects) {
-        let Some(call) = self.calls.at(key) else { return };
+        let Some(call) = self.calls.table.at(key) else { return };
         let leg = call.leg(side);
-        let Some(door) = self.realms.door(leg.flow.port) else { return };
+        let Some(door) = self.border.realms.door(leg.flow.port) else { return };
         let branch = ack_branch(call.check(side), leg.invite_cseq);
         self.wire.send(now, leg.flow, Some(call.trail()), out, |buffer| match &call.ack {
             Some(ack) if side == Side::B => buffer.extend_from_slice(ack),
@@ -144,10 +144,10 @@ impl Controller {
         };
         let mut leg = Leg::new(at.realm, message.cseq().number);
         leg.establish(message, Part::Client, &ours);
-        leg.aim(&self.realms, at.flow);
+        leg.aim(&self.border.realms, at.flow);
         leg.local_cseq += 1;
         self.wire.facts.add(Fact::ForksReleased, 1);
-        let Some(door) = self.realms.door(leg.flow.port) else { return };
+        let Some(door) = self.border.realms.door(leg.flow.port) else { return };
         let branch =
             ack_branch(token.check ^ mix(u64::from(leg.flow.remote.port())), leg.invite_cseq);
         self.wire.send(at.now, leg.flow, None, out, |buffer| {
@@ -168,7 +168,7 @@ impl Controller {
         out: &mut Effects,
     ) -> bool {
         let &Farewell { trail, user, reason } = farewell;
-        let Some(door) = self.realms.door(leg.flow.port) else { return false };
+        let Some(door) = self.border.realms.door(leg.flow.port) else { return false };
         let Some((client, branch)) = self.transactions.reserve() else { return false };
         self.wire.send(now, leg.flow, trail, out, |buffer| {
             begin(buffer, b"BYE", leg, door, &branch, 70);

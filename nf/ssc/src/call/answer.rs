@@ -37,7 +37,7 @@ impl Controller {
     ) {
         let status = at.message.status().unwrap_or(0);
         match user {
-            User::Relay(key) => match self.relays.at(key) {
+            User::Relay(key) => match self.calls.relays.at(key) {
                 Some(relay) if relay.client == Some(id) && relay.phase != Phase::Answered => {
                     let trail = relay.trail();
                     self.seen(at, Some(trail));
@@ -46,7 +46,7 @@ impl Controller {
                 _ => self.stray(at, true, out),
             },
             User::Bye(call, _) => {
-                let trail = self.calls.at(call).map(super::Call::trail);
+                let trail = self.calls.table.at(call).map(super::Call::trail);
                 self.seen(at, trail);
                 if status >= 200 {
                     self.bye_done(at.now, call, out);
@@ -66,10 +66,10 @@ impl Controller {
         if status < 200 {
             self.proceeding(key);
         }
-        if self.hops.obey_any()
+        if self.border.hops.obey_any()
             && let Some(feedback) = Feedback::read(at.message.via().params)
         {
-            self.hops.hear(at.now, &at.flow, feedback);
+            self.border.hops.hear(at.now, &at.flow, feedback);
         }
         if status == 100 {
             return;
@@ -77,9 +77,9 @@ impl Controller {
         if status >= 300 && self.try_next(at.now, key, status, out) {
             return;
         }
-        let Some(relay) = self.relays.at(key) else { return };
+        let Some(relay) = self.calls.relays.at(key) else { return };
         let (call, initial) = (relay.call, relay.initial);
-        match call.filter(|&call| self.calls.at(call).is_some()) {
+        match call.filter(|&call| self.calls.table.at(call).is_some()) {
             None => self.only_answer(at, key, status, out),
             Some(call) if initial => self.first_answer(at, key, call, status, out),
             Some(call) => self.further_answer(at, key, call, status, out),
@@ -88,7 +88,7 @@ impl Controller {
 
     /// An answer to a request outside of any dialog.
     fn only_answer(&mut self, at: &Arrived<'_>, key: Key, status: u16, out: &mut Effects) {
-        let register = self.relays.at_mut(key).and_then(|relay| match status {
+        let register = self.calls.relays.at_mut(key).and_then(|relay| match status {
             0..200 => None,
             _ => relay.register.take(),
         });
@@ -97,20 +97,20 @@ impl Controller {
             self.pass_back(at, key, status, out);
         }
         if status >= 200 {
-            self.relays.give_back(key);
+            self.calls.relays.give_back(key);
         }
     }
 
     /// The far end is alive: no other target is tried, and the INVITE may take its time.
     fn proceeding(&mut self, key: Key) {
-        let Some(relay) = self.relays.at_mut(key) else { return };
+        let Some(relay) = self.calls.relays.at_mut(key) else { return };
         if relay.phase == Phase::Calling {
             relay.phase = Phase::Proceeding;
         }
         if relay.again_at < Time::MAX {
             relay.again_at = Time::MAX;
             let due = relay.due();
-            self.relays.arm(key, due);
+            self.calls.relays.arm(key, due);
         }
     }
 
@@ -127,12 +127,12 @@ impl Controller {
             let Some(fork) = self.fork_for(at, key, call) else {
                 return; // a fork too many: its early dialog is not shown
             };
-            if let Some(relay) = self.relays.at_mut(key) {
+            if let Some(relay) = self.calls.relays.at_mut(key) {
                 relay.set_fork(fork);
                 relay.fork = fork;
             }
         }
-        self.describe(call, Side::B, at.message);
+        self.wire.describe(call, Side::B, at.message);
         if status < 200 {
             self.note_provisional(at, key);
         }
@@ -145,7 +145,7 @@ impl Controller {
     }
 
     fn note_provisional(&mut self, at: &Arrived<'_>, key: Key) {
-        let Some(relay) = self.relays.at_mut(key) else { return };
+        let Some(relay) = self.calls.relays.at_mut(key) else { return };
         if at.message.has(Header::RSeq) {
             self.wire.facts.add(Fact::Reliable, 1);
         }
@@ -158,7 +158,7 @@ impl Controller {
 
     /// The fork of the call that a response belongs to; a new tag makes a new fork.
     fn fork_for(&mut self, at: &Arrived<'_>, key: Key, call_key: Key) -> Option<u8> {
-        let call = self.calls.at_mut(call_key)?;
+        let call = self.calls.table.at_mut(call_key)?;
         let message = at.message;
         let theirs = message.to_tag();
         let is_final = message.status().is_some_and(|status| status >= 200);
@@ -172,7 +172,7 @@ impl Controller {
                 let fork = leg.fork;
                 leg.establish(message, Part::Client, &ours);
                 leg.fork = fork;
-                leg.aim(&self.realms, at.flow);
+                leg.aim(&self.border.realms, at.flow);
             }
             return Some(leg.fork);
         }
@@ -182,7 +182,7 @@ impl Controller {
         let fork = call.forks_seen;
         call.forks_seen += 1;
         let ours = tag(call.secret, self.shard, call_key, Side::B, 0);
-        let cseq = self.relays.at(key).map_or(call.b.invite_cseq, |relay| relay.cseq_up);
+        let cseq = self.calls.relays.at(key).map_or(call.b.invite_cseq, |relay| relay.cseq_up);
         let leg = if call.b.stands() {
             let (realm, binding) = (call.b.realm, call.b.binding);
             call.forks.push(Leg::new(realm, cseq));
@@ -194,21 +194,22 @@ impl Controller {
         };
         leg.establish(message, Part::Client, &ours);
         leg.fork = fork;
-        leg.aim(&self.realms, at.flow);
+        leg.aim(&self.border.realms, at.flow);
         Some(fork)
     }
 
     /// Writes the response for the asking side: their status line, our head and Contact, and
     /// everything else as it came.
     pub(crate) fn pass_back(&mut self, at: &Arrived<'_>, key: Key, status: u16, out: &mut Effects) {
-        let Some(relay) = self.relays.at(key) else { return };
+        let Some(relay) = self.calls.relays.at(key) else { return };
         let Some(server) = relay.server else { return };
         let message = at.message;
-        let door = self.realms.door(relay.upstream.port);
-        let believed = self.believes(relay.realm_down, &at.flow);
-        let drop = self.realms.distrusted((relay.realm_down, believed), relay.realm_up, message);
+        let door = self.border.realms.door(relay.upstream.port);
+        let believed = self.border.believes(relay.realm_down, &at.flow);
+        let drop =
+            self.border.realms.distrusted((relay.realm_down, believed), relay.realm_up, message);
         let owed_s = relay.session.owed(message, relay.method, status);
-        let host = door.and_then(|door| self.realms.veil(relay.realm_down, door, message));
+        let host = door.and_then(|door| self.border.realms.veil(relay.realm_down, door, message));
         let is_redirect = (300..400).contains(&status);
         self.wire.send(at.now, relay.upstream, Some(relay.trail()), out, |buffer| {
             buffer.extend_from_slice(message.start_line());
@@ -231,7 +232,7 @@ impl Controller {
         if let Some((_, bytes)) = out.last() {
             let head = relay.head_in(message.start_line().len(), bytes);
             // Without room for a provisional one, the one before it is sent again.
-            if self.relays.keep(key, bytes.len()) || status >= 200 {
+            if self.calls.relays.keep(key, bytes.len()) || status >= 200 {
                 self.transactions.respond_without(at.now, server, status, bytes, head);
             }
         }
@@ -243,7 +244,7 @@ impl Controller {
         self.seen(at, None);
         let Some((start, end)) = self.transactions.repeated(server) else { return };
         let to = upstream(&at.flow, at.message);
-        let oc = self.feedback.answer(at.now, &at.message.via());
+        let oc = self.overload.feedback.answer(at.now, &at.message.via());
         self.wire.send_again(at.now, to, out, |buffer| {
             buffer.extend_from_slice(start);
             write::response_head(buffer, at.message, &at.flow, None, oc);
@@ -254,8 +255,8 @@ impl Controller {
     /// A 2xx went back to the request that began the dialog.
     fn answered(&mut self, at: &Arrived<'_>, key: Key, call_key: Key, out: &Effects) {
         let call_max_s = self.config.timers.call_max_s;
-        let Some(call) = self.calls.at_mut(call_key) else { return };
-        let Some(relay) = self.relays.at(key) else { return };
+        let Some(call) = self.calls.table.at_mut(call_key) else { return };
+        let Some(relay) = self.calls.relays.at(key) else { return };
         let (fork, upstream, trail) = (relay.fork, relay.upstream, relay.trail());
         call.choose(fork);
         call.a.set_fork(fork);
@@ -264,8 +265,8 @@ impl Controller {
             call.invite = None;
             call.call_end = at.now + subscribed(at.message, relay.session, call_max_s);
             let due = call.due();
-            self.calls.arm(call_key, due);
-            return self.relays.give_back(key);
+            self.calls.table.arm(call_key, due);
+            return self.calls.relays.give_back(key);
         }
         call.state = State::Answered;
         call.answered = at.now;
@@ -274,7 +275,7 @@ impl Controller {
         let ringing_us = micros(at.now.since(call.started));
         let fields = [("leg", Field::Text(b"a")), ("after_us", Field::Number(ringing_us))];
         self.wire.event(at.now, &upstream, trail, Event::CallAnswered, &fields);
-        self.session_agreed(at, call_key, session);
+        self.calls.session_agreed(at, call_key, session, &self.config.timers);
         self.await_ack(at.now, key, sent(out));
     }
 
@@ -282,7 +283,7 @@ impl Controller {
     /// after 64 T1 (RFC 3261 §13.3.1.4).
     pub(crate) fn await_ack(&mut self, now: Time, key: Key, reply: &[u8]) {
         let t1 = Duration::from_millis(self.config.timers.t1_ms.into());
-        let Some(relay) = self.relays.at_mut(key) else { return };
+        let Some(relay) = self.calls.relays.at_mut(key) else { return };
         relay.phase = Phase::Answered;
         relay.reply.clear();
         relay.reply.extend_from_slice(reply);
@@ -290,19 +291,19 @@ impl Controller {
         relay.again_at = now + t1;
         relay.end_at = now + t1 * 64;
         let due = relay.due();
-        self.relays.arm(key, due);
+        self.calls.relays.arm(key, due);
     }
 
     /// A final answer other than 2xx went back to the request that would have begun the dialog.
     fn rejected(&mut self, at: &Arrived<'_>, key: Key, call_key: Key, status: u16) {
-        let Some(relay) = self.relays.at(key) else { return };
+        let Some(relay) = self.calls.relays.at(key) else { return };
         let (upstream, trail, method) = (relay.upstream, relay.trail(), relay.method);
         if method == Method::Invite {
             self.wire.facts.add(Fact::CallsFailed, 1);
             let fields = [("status", Field::Number(status.into()))];
             self.wire.event(at.now, &upstream, trail, Event::CallRejected, &fields);
         }
-        self.relays.give_back(key);
+        self.calls.relays.give_back(key);
         self.give_back(call_key);
     }
 
@@ -315,17 +316,17 @@ impl Controller {
         status: u16,
         out: &mut Effects,
     ) {
-        let Some(relay) = self.relays.at(key) else { return };
+        let Some(relay) = self.calls.relays.at(key) else { return };
         let (from, fork, method) = (relay.from, relay.fork, relay.method);
         let session = relay.session;
-        self.describe(call_key, from.other(), at.message);
+        self.wire.describe(call_key, from.other(), at.message);
         self.pass_back(at, key, status, out);
         if status < 200 {
             return;
         }
         if status < 300 {
             self.refreshed(at, call_key, from, fork, session);
-            self.session_agreed(at, call_key, session);
+            self.calls.session_agreed(at, call_key, session, &self.config.timers);
         }
         if method == Method::Invite && status < 300 {
             return self.await_ack(at.now, key, sent(out));
@@ -336,7 +337,7 @@ impl Controller {
     /// A 2xx inside the dialog: the answering side may have moved, a session timer starts anew.
     fn refreshed(&mut self, at: &Arrived<'_>, key: Key, from: Side, fork: u8, asked: Asked) {
         let (method, call_max_s) = (at.message.method(), self.config.timers.call_max_s);
-        let Some(call) = self.calls.at_mut(key) else { return };
+        let Some(call) = self.calls.table.at_mut(key) else { return };
         if matches!(method, Method::Invite | Method::Update | Method::Subscribe) {
             let leg = match from {
                 Side::A if call.b.fork != fork => call.forks.iter_mut().find(|l| l.fork == fork),
@@ -349,13 +350,13 @@ impl Controller {
         if method == Method::Subscribe && call.kind == Kind::Subscription {
             call.call_end = at.now + subscribed(at.message, asked, call_max_s);
             let due = call.due();
-            self.calls.arm(key, due);
+            self.calls.table.arm(key, due);
         }
     }
 
     /// A final answer made here, in place of one that never came.
     pub(crate) fn answer_locally(&mut self, now: Time, key: Key, status: u16, out: &mut Effects) {
-        let Some(relay) = self.relays.at(key) else { return };
+        let Some(relay) = self.calls.relays.at(key) else { return };
         let Some(server) = relay.server else { return };
         self.wire.send(now, relay.upstream, Some(relay.trail()), out, |buffer| {
             status_line(buffer, status);

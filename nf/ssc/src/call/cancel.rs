@@ -1,8 +1,11 @@
 //! CANCEL (RFC 3261 §9): answered at once, passed on hop by hop; the INVITE ends with what the
 //! far end says, a 487 as a rule.
 
-use super::relay::Phase;
+use super::in_dialog::Found;
+use super::relay::{Phase, Relay};
+use super::source::leg_of;
 use crate::facts::Fact;
+use crate::refusal::Refusal;
 use crate::wire::Event;
 use crate::{Arrived, Controller, User};
 use machine::Time;
@@ -21,7 +24,7 @@ impl Controller {
         out: &mut Effects,
     ) {
         let relay = match invite {
-            Some((_, User::Relay(key))) => self.relays.at(key).map(|relay| (key, relay)),
+            Some((_, User::Relay(key))) => self.calls.relays.at(key).map(|relay| (key, relay)),
             _ => None,
         };
         let refusal = relay.and_then(|(_, relay)| self.objects_to_cancel(at, relay));
@@ -45,16 +48,23 @@ impl Controller {
 
     /// Gives up the INVITE of a relay. Its end comes as the answer to it, or as a timeout.
     pub(crate) fn cancel(&mut self, now: Time, key: Key, reason: Option<&[u8]>, out: &mut Effects) {
-        let Some(relay) = self.relays.at_mut(key) else { return };
+        let Some(relay) = self.calls.relays.at_mut(key) else { return };
         relay.phase = Phase::Cancelled;
         relay.again_at = Time::MAX;
         relay.end_at = Time::MAX;
         let client = relay.client;
-        self.relays.arm(key, Time::MAX);
+        self.calls.relays.arm(key, Time::MAX);
         let is_sent = client
             .is_some_and(|client| self.transactions.cancel(now, client, reason, &mut self.outs));
         if !is_sent {
             self.relay_failed(now, key, 487, out);
         }
+    }
+
+    /// Why a CANCEL is not from whoever sent the INVITE of the relay.
+    fn objects_to_cancel(&self, at: &Arrived<'_>, relay: &Relay) -> Option<Refusal> {
+        let call = self.calls.table.at(relay.call?)?;
+        let found = Found { key: relay.call?, side: relay.from, fork: relay.fork, again: None };
+        self.border.objects(at, leg_of(call, found)?, &self.registrar)
     }
 }

@@ -4,6 +4,7 @@ use super::ack::{begin, hops_left};
 use super::leg::{Leg, Part};
 use super::open::tag;
 use super::relay::Phase;
+use super::session::Asked;
 use super::source::leg_of;
 use super::{Kind, State, lost};
 use crate::facts::Fact;
@@ -39,25 +40,15 @@ pub(super) struct Found {
 }
 
 impl Controller {
-    /// The call and side that a token names, if it is one of ours and the call lives.
-    pub(crate) fn call_of(&self, token: &Token) -> Option<(Key, Side)> {
-        if token.shard != self.shard {
-            return None;
-        }
-        let key = self.calls.user_of(token.index)?;
-        let call = self.calls.at(key)?;
-        let same = key.generation & 0x7fff == u32::from(token.generation);
-        (same && call.check(token.side) == token.check).then_some((key, token.side))
-    }
-
     /// A request with a To tag.
     pub(crate) fn in_dialog(&mut self, at: &Arrived<'_>, server: ServerId, out: &mut Effects) {
         let found = match self.dialog(at) {
             Ok(found) => found,
             Err(refusal) => return self.refuse(at, Some(server), refusal, out),
         };
-        let Some(call) = self.calls.at(found.key) else { return };
-        let refusal = leg_of(call, found).and_then(|leg| self.objects(at, leg));
+        let Some(call) = self.calls.table.at(found.key) else { return };
+        let refusal =
+            leg_of(call, found).and_then(|leg| self.border.objects(at, leg, &self.registrar));
         if let Some(refusal) = refusal.or_else(|| self.objects_to_named(at)) {
             return self.refuse(at, Some(server), refusal, out);
         }
@@ -78,13 +69,14 @@ impl Controller {
     pub(super) fn dialog(&self, at: &Arrived<'_>) -> Result<Found, Refusal> {
         let message = at.message;
         let ours = message.to_tag().unwrap_or_default();
-        let (key, side) =
-            Token::read(ours).and_then(|token| self.call_of(&token)).ok_or(Refusal::NO_DIALOG)?;
+        let (key, side) = Token::read(ours)
+            .and_then(|token| self.calls.call_of(&token))
+            .ok_or(Refusal::NO_DIALOG)?;
         let fork = fork_of(ours).ok_or(Refusal::NO_DIALOG)?;
         if message.max_forwards() == Some(0) {
             return Err(Refusal::new(483, "no hops are left"));
         }
-        let Some(call) = self.calls.at(key) else { return Err(Refusal::NO_DIALOG) };
+        let Some(call) = self.calls.table.at(key) else { return Err(Refusal::NO_DIALOG) };
         let theirs = message.from_tag();
         if side == Side::A {
             let is_known = call.a.owns(message, theirs) && call.fork(fork).is_some();
@@ -98,7 +90,7 @@ impl Controller {
         }
         // A NOTIFY may come before the 2xx to its SUBSCRIBE (RFC 6665 §4.1.2.4).
         let may_begin = call.kind == Kind::Subscription && !call.b.stands();
-        let named = Token::read(message.call_id()).and_then(|token| self.call_of(&token));
+        let named = Token::read(message.call_id()).and_then(|token| self.calls.call_of(&token));
         if !may_begin || message.method() != Method::Notify || named != Some((key, side)) {
             return Err(Refusal::NO_DIALOG);
         }
@@ -108,7 +100,7 @@ impl Controller {
     /// Whether the CSeq is an old one (RFC 3261 §12.2.2). Forks of one INVITE share our leg A,
     /// where their numbers need not follow each other.
     fn is_old(&self, at: &Arrived<'_>, found: Found) -> bool {
-        let Some(call) = self.calls.at(found.key) else { return false };
+        let Some(call) = self.calls.table.at(found.key) else { return false };
         let is_shared = found.side == Side::A && call.forks_seen > 1;
         let last = leg_of(call, found).map_or(0, |leg| leg.remote_cseq);
         at.message.cseq().number < last && !is_shared
@@ -117,12 +109,12 @@ impl Controller {
     /// Takes over what a request that may be one of its dialog changes there: the last CSeq, the
     /// target, and the flow of a far end that sits behind a NAT or on a connection.
     fn advance(&mut self, at: &Arrived<'_>, found: Found) {
-        let is_access = self.realms.row(at.realm).side == RealmSide::Access;
-        let Some(call) = self.calls.at_mut(found.key) else { return };
+        let is_access = self.border.realms.row(at.realm).side == RealmSide::Access;
+        let Some(call) = self.calls.table.at_mut(found.key) else { return };
         if found.side == Side::B && !call.b.stands() {
             let ours = tag(call.secret, self.shard, found.key, Side::B, 0);
             call.b.establish(at.message, Part::Server, &ours);
-            call.b.aim(&self.realms, at.flow);
+            call.b.aim(&self.border.realms, at.flow);
             call.forks_seen = 1;
         }
         let Some(leg) = leg_at(call, found) else { return };
@@ -141,14 +133,14 @@ impl Controller {
 
     /// BYE: both legs end with its answer.
     fn ending(&mut self, at: &Arrived<'_>, found: Found, server: ServerId, out: &mut Effects) {
-        let Some(call) = self.calls.at_mut(found.key) else { return };
+        let Some(call) = self.calls.table.at_mut(found.key) else { return };
         let trail = call.trail();
         if call.state == State::Ending {
             // Both sides hung up at once, or we did: nobody is left to ask.
             return self.reply(at, (Some(server), trail), 200, out, |_| {});
         }
         let was = call.state;
-        let relay = self.relays.take(&at.flow, at.message.raw().len()).map(|(key, _)| key);
+        let relay = self.calls.relays.take(&at.flow, at.message.raw().len()).map(|(key, _)| key);
         if relay.is_none() && was == State::Early {
             return self.refuse(at, Some(server), Refusal::OVERLOAD, out);
         }
@@ -176,7 +168,7 @@ impl Controller {
 
     /// A re-INVITE; two at the same time are both refused (RFC 3261 §14.1).
     fn reinvite(&mut self, at: &Arrived<'_>, found: Found, server: ServerId, out: &mut Effects) {
-        let Some(call) = self.calls.at_mut(found.key) else { return };
+        let Some(call) = self.calls.table.at_mut(found.key) else { return };
         let trail = call.trail();
         if call.kind == Kind::Subscription || call.state == State::Ending {
             return self.reply(at, (Some(server), trail), 481, out, |_| {});
@@ -207,11 +199,11 @@ impl Controller {
         out: &mut Effects,
     ) {
         let message = at.message;
-        let session = match self.session_asked(message) {
+        let session = match Asked::by(message, &self.config.timers) {
             Ok(session) => session,
             Err(min_se_s) => return self.too_brief(at, server, min_se_s, out),
         };
-        let Some((key, relay)) = self.relays.take(&at.flow, message.raw().len()) else {
+        let Some((key, relay)) = self.calls.relays.take(&at.flow, message.raw().len()) else {
             return self.refuse(at, Some(server), Refusal::OVERLOAD, out);
         };
         relay.session = session;
@@ -228,12 +220,12 @@ impl Controller {
         out: &mut Effects,
     ) {
         let message = at.message;
-        if let Some(relay) = self.relays.at_mut(key) {
+        if let Some(relay) = self.calls.relays.at_mut(key) {
             relay.server = Some(server);
         }
         self.transactions.set_user(server, User::Relay(key));
         let Some(rack) = self.carry(at, found, key) else {
-            self.relays.give_back(key);
+            self.calls.relays.give_back(key);
             return self.refuse(at, Some(server), Refusal::NO_DIALOG, out);
         };
         if message.method() == Method::Invite && found.again.is_none() {
@@ -241,15 +233,15 @@ impl Controller {
         }
         self.send_on(at, found, key, rack, out);
         self.wire.facts.add(Fact::RequestsRelayed, 1);
-        self.describe(found.key, found.side, message);
+        self.wire.describe(found.key, found.side, message);
     }
 
     /// Fills the record of a request inside a dialog and gives it a number on the other leg.
     /// Returns the CSeq that the other leg knows the INVITE by.
     fn carry(&mut self, at: &Arrived<'_>, found: Found, key: Key) -> Option<u32> {
         let message = at.message;
-        let call = self.calls.at_mut(found.key)?;
-        let relay = self.relays.at_mut(key)?;
+        let call = self.calls.table.at_mut(found.key)?;
+        let relay = self.calls.relays.at_mut(key)?;
         relay.call = Some(found.key);
         relay.from = found.side;
         relay.fork = found.fork;
@@ -260,11 +252,11 @@ impl Controller {
         relay.cseq_up = message.cseq().number;
         relay.started = at.now;
         relay.ends_subscription = relay.method == Method::Notify && is_terminated(message);
-        let oc = self.feedback.answer(at.now, &message.via());
+        let oc = self.overload.feedback.answer(at.now, &message.via());
         write::response_head(&mut relay.head, message, &at.flow, None, oc);
         if relay.method == Method::Invite {
             call.invite = Some(key);
-            if self.mirror.is_on() {
+            if self.pair.mirror.is_on() {
                 relay.request.extend_from_slice(message.raw());
             }
         }
@@ -278,22 +270,23 @@ impl Controller {
     fn send_on(&mut self, at: &Arrived<'_>, found: Found, key: Key, rack: u32, out: &mut Effects) {
         let message = at.message;
         let Start::Request { name, .. } = message.start() else { return };
-        let leg = self.calls.at_mut(found.key).and_then(|call| opposite(call, found));
+        let leg = self.calls.table.at_mut(found.key).and_then(|call| opposite(call, found));
         let Some(leg) = leg else { return };
-        lost::follow(leg, &self.realms, &self.registrar);
+        lost::follow(leg, &self.border.realms, &self.registrar);
         let port = leg.flow.port;
-        let transfer = self.transfer(message, port);
-        if let Some(door) = self.realms.door(port).filter(|_| !transfer.lines.is_empty()) {
-            self.hand_names(at.now, message, door.realm);
+        let transfer = self.calls.transfer(message, port, &self.border.realms);
+        if let Some(door) = self.border.realms.door(port).filter(|_| !transfer.lines.is_empty()) {
+            self.calls.hand_names(at.now, message, door.realm);
         }
-        let believed = self.believes(at.realm, &at.flow);
-        let Some(y) = self.calls.at_mut(found.key).and_then(|call| opposite(call, found)) else {
+        let believed = self.border.believes(at.realm, &at.flow);
+        let Some(y) = self.calls.table.at_mut(found.key).and_then(|call| opposite(call, found))
+        else {
             return;
         };
-        let Some(relay) = self.relays.at_mut(key) else { return };
+        let Some(relay) = self.calls.relays.at_mut(key) else { return };
         let flow = y.flow;
         let number = if found.again.is_some() { y.invite_cseq } else { y.local_cseq };
-        let door = self.realms.door(flow.port);
+        let door = self.border.realms.door(flow.port);
         let reserved = match found.again {
             Some(branch) => self.transactions.adopt(branch).map(|client| (client, branch)),
             None => self.transactions.reserve(),
@@ -302,8 +295,8 @@ impl Controller {
             return self.relay_failed(at.now, key, 503, out);
         };
         relay.client = Some(client);
-        let drop = self.realms.distrusted((at.realm, believed), y.realm, message);
-        let host = self.realms.veil(at.realm, door, message);
+        let drop = self.border.realms.distrusted((at.realm, believed), y.realm, message);
+        let host = self.border.realms.veil(at.realm, door, message);
         self.wire.send(at.now, flow, Some(relay.trail()), out, |buffer| {
             begin(buffer, name, y, door, &branch, hops_left(message));
             write::cseq(buffer, number, name);
@@ -343,14 +336,14 @@ impl Controller {
         status: u16,
         out: &mut Effects,
     ) {
-        let Some(relay) = self.relays.at(key) else { return };
+        let Some(relay) = self.calls.relays.at(key) else { return };
         let (terminated, method) = (relay.ends_subscription, relay.method);
         let accepted = status < 300;
         if method == Method::Invite && !accepted {
             self.note_refusal(now, key, call_key, out);
         }
-        self.relays.give_back(key);
-        let Some(call) = self.calls.at_mut(call_key) else { return };
+        self.calls.relays.give_back(key);
+        let Some(call) = self.calls.table.at_mut(call_key) else { return };
         if call.invite == Some(key) {
             call.invite = None;
         }
@@ -359,7 +352,7 @@ impl Controller {
             Method::Bye if call.state == State::Ending => self.ended(now, call_key, out),
             Method::Refer if accepted && call.kind == Kind::Session => {
                 call.refer_until = now + REFER_GRACE;
-                self.calls.arm(call_key, now + REFER_GRACE);
+                self.calls.table.arm(call_key, now + REFER_GRACE);
             }
             Method::Notify if terminated || gone => self.unsubscribed(now, call_key, out),
             Method::Subscribe if gone => self.unsubscribed(now, call_key, out),
@@ -371,7 +364,7 @@ impl Controller {
     }
 
     fn unsubscribed(&mut self, now: Time, key: Key, out: &mut Effects) {
-        let Some(call) = self.calls.at_mut(key) else { return };
+        let Some(call) = self.calls.table.at_mut(key) else { return };
         call.refer_until = Time::ZERO;
         if call.kind == Kind::Subscription {
             self.finish(now, key, out);
@@ -382,12 +375,12 @@ impl Controller {
 impl Controller {
     /// Whether a relay is that of an INVITE.
     pub(crate) fn is_invite(&self, key: Key) -> bool {
-        self.relays.at(key).is_some_and(|relay| relay.method == Method::Invite)
+        self.calls.relays.at(key).is_some_and(|relay| relay.method == Method::Invite)
     }
 
     /// Whether a call's asked leg is early only.
     pub(crate) fn is_waiting(&self, key: Key) -> bool {
-        self.relays.at(key).is_some_and(|relay| {
+        self.calls.relays.at(key).is_some_and(|relay| {
             matches!(relay.phase, Phase::Calling | Phase::Proceeding | Phase::Cancelled)
         })
     }

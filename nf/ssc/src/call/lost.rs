@@ -22,33 +22,29 @@ impl Controller {
         }
         self.transactions.transport_failed(now, flow, &mut self.outs);
         // What was sent before the connection stood was sent to the address alone.
-        let asked = self.realms.door(flow.port).map(|door| door.flow(flow.remote));
+        let asked = self.border.realms.door(flow.port).map(|door| door.flow(flow.remote));
         if let Some(asked) = asked.filter(|&asked| flow.transport.is_stream() && asked != flow) {
             self.transactions.transport_failed(now, asked, &mut self.outs);
         }
         self.transacted(now, out);
-        self.proofs.forget(&flow);
+        self.border.proofs.forget(&flow);
         self.registrar.connection_ended(&flow);
-        if flow.transport.is_stream() && self.lost.len() < LOST_MAX {
-            self.lost.push(flow);
+        if flow.transport.is_stream() && self.calls.lost.len() < LOST_MAX {
+            self.calls.lost.push(flow);
         }
-    }
-
-    /// When [`Controller::lost`] wants to be called.
-    pub(crate) fn lost_at(&self) -> Option<Time> {
-        (!self.lost.is_empty()).then_some(Time::ZERO)
     }
 
     /// Calls on connections that ended: a subscriber behind a NAT cannot be reached any more and
     /// both legs end; towards the core the next request opens a new connection.
     pub(crate) fn lost(&mut self, now: Time, out: &mut Effects) {
-        if self.lost.is_empty() {
+        if self.calls.lost.is_empty() {
             return;
         }
-        let lost = core::mem::take(&mut self.lost);
+        let lost = core::mem::take(&mut self.calls.lost);
         let is_lost = |leg: &Leg| leg.flow.transport.is_stream() && lost.contains(&leg.flow);
         let hit: Vec<(Key, Side)> = self
             .calls
+            .table
             .iter()
             .filter_map(|(key, call)| {
                 let side = match () {
@@ -60,10 +56,10 @@ impl Controller {
             })
             .collect();
         for (key, side) in hit {
-            let Some(call) = self.calls.at_mut(key) else { continue };
+            let Some(call) = self.calls.table.at_mut(key) else { continue };
             let realm = call.leg(side).realm;
-            if self.realms.row(realm).side == RealmSide::Core {
-                call.leg_mut(side).reconnect(&self.realms);
+            if self.border.realms.row(realm).side == RealmSide::Core {
+                call.leg_mut(side).reconnect(&self.border.realms);
             } else {
                 self.tear_down(now, key, 480, "the connection of one leg ended", out);
             }

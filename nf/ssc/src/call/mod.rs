@@ -10,13 +10,16 @@
 
 mod ack;
 mod answer;
+pub(crate) mod calls;
 mod cancel;
 mod in_dialog;
 pub(crate) mod leg;
 mod lost;
+pub(crate) mod merged;
 mod open;
 pub(crate) mod relay;
 pub(crate) mod relays;
+mod remap;
 mod session;
 mod source;
 mod teardown;

@@ -5,10 +5,10 @@ use super::relay::{Phase, Relay};
 use super::session::Asked;
 use super::transfer::Transfer;
 use super::{Call, Kind, check, trail};
+use crate::call::merged::absorb;
 use crate::facts::Fact;
 use crate::hide;
 use crate::limit::Grant;
-use crate::merged::absorb;
 use crate::next_hop::Draw;
 use crate::realm::Door;
 use crate::refusal::{Refusal, status_line, upstream};
@@ -27,84 +27,207 @@ use sip::{Header, Message, Method, NameAddr, Scheme, Start, is_emergency, is_ser
 /// Hops given to a request that does not say (RFC 3261 §16.6).
 const MAX_FORWARDS: u8 = 70;
 
+/// What the checks find out about a request.
+struct Opening {
+    server: ServerId,
+    session: Asked,
+    /// The registrar's record, when it is a REGISTER for the core.
+    register: Option<Key>,
+    /// The binding that it was sent by.
+    subscriber: Option<Key>,
+    grant: Grant,
+}
+
+impl Opening {
+    fn of(server: ServerId) -> Self {
+        let grant = Grant::default();
+        Self { server, session: Asked::default(), register: None, subscriber: None, grant }
+    }
+}
+
+/// Why nothing further is looked at.
+enum Stop {
+    Refused(Refusal),
+    /// It has its answer.
+    Answered,
+}
+
+type Checked = Result<(), Stop>;
+
+/// One check: it may leave in the opening what those after it and the relay need.
+type Check = fn(&mut Controller, &Arrived<'_>, &mut Opening, &mut Effects) -> Checked;
+
+/// What a request outside of any dialog is held against, in this order; each row says why it stands
+/// where it stands.
+const CHECKS: &[Check] = &[
+    // What nobody could serve is refused before anything is looked up (RFC 3261 §8.2).
+    |it, at, _, _| it.check_objection(at),
+    // Who asked for TLS gets no other answer from a hop without it (RFC 5630 §5).
+    |it, at, _, _| it.check_security(at),
+    // A copy by another way must find neither registrar nor limits (§8.2.2.2).
+    |it, at, _, _| it.check_merged(at),
+    // A neighbour that probes is told 503 by a node that drains, without a refusal.
+    |it, at, opening, out| it.check_options(at, opening.server, out),
+    // A node that leaves makes no record for what begins.
+    |it, _, _, _| it.check_draining(),
+    // Who names another's dialog is refused before registrar and limits know the request.
+    |it, at, _, _| it.check_named(at),
+    // The registrar answers most REGISTERs by itself; only what it forwards goes on.
+    |it, at, opening, out| it.check_register(at, opening, out),
+    // A session interval that is too brief costs the caller nothing of his limits.
+    |it, at, opening, out| it.check_session(at, opening, out),
+    // Who is not registered learns nothing of routes; his limits go by his binding.
+    |it, at, opening, _| it.check_sender(at, opening),
+];
+
 impl Controller {
-    /// A request without a To tag.
+    /// A request without a To tag: held against every check in turn, then routed.
     pub(crate) fn open(&mut self, at: &Arrived<'_>, server: ServerId, out: &mut Effects) {
-        self.reuse(at, out);
-        if let Some(refusal) = self.objection(at.message) {
-            return self.refuse(at, Some(server), refusal, out);
+        self.border.reuse(at, out);
+        let mut opening = Opening::of(server);
+        for check in CHECKS {
+            match check(self, at, &mut opening, out) {
+                Ok(()) => {}
+                Err(Stop::Refused(refusal)) => return self.turn_away(at, &opening, refusal, out),
+                Err(Stop::Answered) => return,
+            }
         }
-        if is_sips(at.message) && at.flow.transport != Transport::Tls {
-            return self.refuse(at, Some(server), Refusal::INSECURE, out);
-        }
-        if at.flow.transport != Transport::Tls && registers_sips(at.message) {
-            return self.refuse(at, Some(server), Refusal::INSECURE_CONTACT, out);
-        }
-        if self.is_merged(at.message) {
-            return self.refuse(at, Some(server), Refusal::MERGED, out);
-        }
-        if at.message.method() == Method::Options && self.is_for_us(at.message) {
-            return self.capabilities(at, server, out);
-        }
-        if self.is_draining {
-            return self.refuse(at, Some(server), Refusal::DRAINING, out);
-        }
-        if let Some(refusal) = self.objects_to_named(at) {
-            return self.refuse(at, Some(server), refusal, out);
-        }
-        let register = match at.message.method() {
-            Method::Register => match self.register(at, server, out) {
-                Registered::Done => return,
-                Registered::Forward(pending) => Some(pending),
-                Registered::Nothing => None,
-            },
-            _ => None,
+        let way = match self.way(at) {
+            Ok(way) => way,
+            Err(refusal) => return self.turn_away(at, &opening, refusal, out),
         };
-        let session = match self.session_asked(at.message) {
-            Ok(session) => session,
-            Err(min_se_s) => return self.too_brief(at, server, min_se_s, out),
-        };
-        let subscriber = self.sender(&at.flow, at.message);
-        let is_known = subscriber.is_some() || at.message.method() == Method::Register;
-        if !is_known && self.realms.row(at.realm).register_required {
-            let refusal = Refusal::new(403, "the sender is not registered");
-            return self.refuse(at, Some(server), refusal, out);
+        match self.granted(at, &way, opening.subscriber) {
+            Ok(grant) => {
+                opening.grant = grant;
+                self.start(at, &way, opening, out);
+            }
+            Err(refusal) => self.turn_away(at, &opening, refusal, out),
         }
-        let known = self.way_to_replaced(at.message);
+    }
+
+    /// Refuses a request; a REGISTER in it is forgotten.
+    fn turn_away(
+        &mut self,
+        at: &Arrived<'_>,
+        opening: &Opening,
+        refusal: Refusal,
+        out: &mut Effects,
+    ) {
+        if let Some(pending) = opening.register {
+            self.registrar.abandon(pending);
+        }
+        self.refuse(at, Some(opening.server), refusal, out);
+    }
+
+    /// Where a request goes: to the call or the binding that it names, else by the routes.
+    fn way(&mut self, at: &Arrived<'_>) -> Result<Way, Refusal> {
+        let known = self.calls.way_to_replaced(at.message);
         let known = known.or_else(|| self.way_to_binding(at.realm, at.message));
         let way = match known {
             Some(way) if self.is_exposed(at.message, &way) => Err(NoWay::Insecure),
             Some(way) => Ok(way),
-            None => self.routes.find(at.realm, at.message, &self.hops, self.draw(at)),
+            None => {
+                let border = &self.border;
+                border.routes.find(at.realm, at.message, &border.hops, self.draw(at))
+            }
         };
-        let refusal = match way {
-            Ok(way) => match self.granted(at, &way, subscriber) {
-                Ok(grant) => {
-                    let extra = Extra { session, register, subscriber, grant };
-                    return self.start(at, server, &way, extra, out);
-                }
-                Err(refusal) => refusal,
-            },
-            Err(NoWay::Refused(status)) => Refusal::new(status, "no route matches"),
-            Err(NoWay::Down) => Refusal::NO_TARGET,
-            Err(NoWay::Withheld) => {
+        way.map_err(|why| match why {
+            NoWay::Refused(status) => Refusal::new(status, "no route matches"),
+            NoWay::Down => Refusal::NO_TARGET,
+            NoWay::Withheld => {
                 self.wire.facts.add(Fact::RequestsWithheld, 1);
                 Refusal::WITHHELD
             }
-            Err(NoWay::Insecure) => Refusal::NO_SIPS,
-        };
-        if let Some(pending) = register {
-            self.registrar.abandon(pending);
+            NoWay::Insecure => Refusal::NO_SIPS,
+        })
+    }
+
+    fn check_objection(&mut self, at: &Arrived<'_>) -> Checked {
+        self.objection(at.message).map_or(Ok(()), |refusal| Err(Stop::Refused(refusal)))
+    }
+
+    fn check_security(&mut self, at: &Arrived<'_>) -> Checked {
+        let is_plain = at.flow.transport != Transport::Tls;
+        if is_plain && is_sips(at.message) {
+            return Err(Stop::Refused(Refusal::INSECURE));
         }
-        self.refuse(at, Some(server), refusal, out);
+        if is_plain && registers_sips(at.message) {
+            return Err(Stop::Refused(Refusal::INSECURE_CONTACT));
+        }
+        Ok(())
+    }
+
+    fn check_merged(&mut self, at: &Arrived<'_>) -> Checked {
+        if self.calls.is_merged(at.message) {
+            return Err(Stop::Refused(Refusal::MERGED));
+        }
+        Ok(())
+    }
+
+    fn check_options(&mut self, at: &Arrived<'_>, server: ServerId, out: &mut Effects) -> Checked {
+        if at.message.method() != Method::Options || !self.is_for_us(at.message) {
+            return Ok(());
+        }
+        self.capabilities(at, server, out);
+        Err(Stop::Answered)
+    }
+
+    fn check_draining(&mut self) -> Checked {
+        if self.is_draining { Err(Stop::Refused(Refusal::DRAINING)) } else { Ok(()) }
+    }
+
+    fn check_named(&mut self, at: &Arrived<'_>) -> Checked {
+        self.objects_to_named(at).map_or(Ok(()), |refusal| Err(Stop::Refused(refusal)))
+    }
+
+    fn check_register(
+        &mut self,
+        at: &Arrived<'_>,
+        opening: &mut Opening,
+        out: &mut Effects,
+    ) -> Checked {
+        if at.message.method() != Method::Register {
+            return Ok(());
+        }
+        match self.register(at, opening.server, out) {
+            Registered::Done => return Err(Stop::Answered),
+            Registered::Forward(pending) => opening.register = Some(pending),
+            Registered::Nothing => {}
+        }
+        Ok(())
+    }
+
+    fn check_session(
+        &mut self,
+        at: &Arrived<'_>,
+        opening: &mut Opening,
+        out: &mut Effects,
+    ) -> Checked {
+        match Asked::by(at.message, &self.config.timers) {
+            Ok(session) => opening.session = session,
+            Err(min_se_s) => {
+                self.too_brief(at, opening.server, min_se_s, out);
+                return Err(Stop::Answered);
+            }
+        }
+        Ok(())
+    }
+
+    fn check_sender(&mut self, at: &Arrived<'_>, opening: &mut Opening) -> Checked {
+        opening.subscriber = self.sender(&at.flow, at.message);
+        let is_known = opening.subscriber.is_some() || at.message.method() == Method::Register;
+        if !is_known && self.border.realms.row(at.realm).register_required {
+            return Err(Stop::Refused(Refusal::new(403, "the sender is not registered")));
+        }
+        Ok(())
     }
 
     /// What decides whether an overloaded next hop wants the request (RFC 7339 §5.10.1: emergency
     /// calls and those with priority always go).
     fn draw(&self, at: &Arrived<'_>) -> Draw {
         let has_priority =
-            self.realms.row(at.realm).trusted && at.message.has(Header::ResourcePriority);
-        let dice = if !self.hops.obey_any() || has_priority || is_emergency(at.message) {
+            self.border.realms.row(at.realm).trusted && at.message.has(Header::ResourcePriority);
+        let dice = if !self.border.hops.obey_any() || has_priority || is_emergency(at.message) {
             Draw::EXEMPT
         } else {
             (absorb(0, at.message.call_id()) % 100) as u8
@@ -160,16 +283,16 @@ impl Controller {
     /// Request-URI it went a spiral, which is normal (RFC 3261 §16.3).
     fn is_loop(&self, message: &Message<'_>) -> bool {
         let Some(token) = Token::read(message.call_id()) else { return false };
-        let Some((key, Side::B)) = self.call_of(&token) else { return false };
-        let sent = self.calls.at(key).and_then(|call| call.invite);
-        let relay = sent.and_then(|relay| self.relays.at(relay));
+        let Some((key, Side::B)) = self.calls.call_of(&token) else { return false };
+        let sent = self.calls.table.at(key).and_then(|call| call.invite);
+        let relay = sent.and_then(|relay| self.calls.relays.at(relay));
         relay.is_some_and(|relay| relay.initial && message.request_uri() == Some(&relay.uri))
     }
 
     fn is_for_us(&self, message: &Message<'_>) -> bool {
         message
             .uri()
-            .is_some_and(|uri| uri.user.is_none() && self.realms.is_ours(uri.host, uri.port))
+            .is_some_and(|uri| uri.user.is_none() && self.border.realms.is_ours(uri.host, uri.port))
             || message.max_forwards() == Some(0)
     }
 
@@ -186,18 +309,12 @@ impl Controller {
     }
 
     /// Makes the records of a request that has a way, and sends it there.
-    fn start(
-        &mut self,
-        at: &Arrived<'_>,
-        server: ServerId,
-        way: &Way,
-        extra: Extra,
-        out: &mut Effects,
-    ) {
+    fn start(&mut self, at: &Arrived<'_>, way: &Way, extra: Opening, out: &mut Effects) {
+        let server = extra.server;
         let secret = self.secret();
         let method = at.message.method();
-        let Some((key, relay)) = self.relays.take(&at.flow, at.message.raw().len()) else {
-            self.limits.release(extra.grant);
+        let Some((key, relay)) = self.calls.relays.take(&at.flow, at.message.raw().len()) else {
+            self.overload.limits.release(extra.grant);
             if let Some(pending) = extra.register {
                 return self.no_room_for_register(at, server, pending, out);
             }
@@ -212,9 +329,9 @@ impl Controller {
         }
         let mut names = key;
         if begins_dialog(method) {
-            let Some((call_key, call)) = self.calls.take() else {
-                self.relays.give_back(key);
-                self.limits.release(extra.grant);
+            let Some((call_key, call)) = self.calls.table.take() else {
+                self.calls.relays.give_back(key);
+                self.overload.limits.release(extra.grant);
                 return self.refuse(at, Some(server), Refusal::OVERLOAD, out);
             };
             names = call_key;
@@ -222,18 +339,18 @@ impl Controller {
             let tag = tag(secret, self.shard, call_key, Side::A, 0);
             begin(call, at, secret, &tag);
             call.grant = extra.grant;
-            call.a.aim(&self.realms, at.flow);
+            call.a.aim(&self.border.realms, at.flow);
             call.a.binding = extra.subscriber.unwrap_or(call.a.binding);
             call.invite = Some(key);
         }
         let tag = tag(secret, self.shard, names, Side::A, 0);
-        let oc = self.feedback.answer(at.now, &at.message.via());
+        let oc = self.overload.feedback.answer(at.now, &at.message.via());
         relay.fork_at = write::response_head(&mut relay.head, at.message, &at.flow, Some(&tag), oc);
         if way.plan.is_some() {
             relay.request.extend_from_slice(at.message.raw());
         }
         self.transactions.set_user(server, User::Relay(key));
-        self.remember(at.message, key);
+        self.calls.remember(at.message, key);
         self.seen(at, Some(trail(secret)));
         if method == Method::Invite {
             self.wire.facts.add(Fact::CallsStarted, 1);
@@ -241,8 +358,8 @@ impl Controller {
         } else {
             self.wire.facts.add(Fact::RequestsRelayed, 1);
         }
-        if let Some(call) = self.relays.at(key).and_then(|relay| relay.call) {
-            self.describe(call, Side::A, at.message);
+        if let Some(call) = self.calls.relays.at(key).and_then(|relay| relay.call) {
+            self.wire.describe(call, Side::A, at.message);
         }
         self.launch(at.now, key, at.message, way, out);
     }
@@ -255,7 +372,7 @@ impl Controller {
         server: ServerId,
         out: &mut Effects,
     ) {
-        let Some(relay) = self.relays.at(key) else { return };
+        let Some(relay) = self.calls.relays.at(key) else { return };
         self.wire.send(at.now, relay.upstream, Some(relay.trail()), out, |buffer| {
             status_line(buffer, 100);
             buffer.extend_from_slice(&relay.head);
@@ -278,17 +395,17 @@ impl Controller {
         way: &Way,
         out: &mut Effects,
     ) {
-        let transfer = self.transfer(message, way.flow.port);
+        let transfer = self.calls.transfer(message, way.flow.port, &self.border.realms);
         if !transfer.lines.is_empty() {
-            self.hand_names(now, message, way.realm);
+            self.calls.hand_names(now, message, way.realm);
         }
-        let Some(relay) = self.relays.at(key) else { return };
-        let believed = self.believes(relay.realm_up, &relay.upstream);
-        let Some(relay) = self.relays.at_mut(key) else { return };
+        let Some(relay) = self.calls.relays.at(key) else { return };
+        let believed = self.border.believes(relay.realm_up, &relay.upstream);
+        let Some(relay) = self.calls.relays.at_mut(key) else { return };
         let Some((client, branch)) = self.transactions.reserve() else {
             return self.relay_failed(now, key, 503, out);
         };
-        let Some(door) = self.realms.door(way.flow.port) else {
+        let Some(door) = self.border.realms.door(way.flow.port) else {
             self.transactions.release(client);
             return self.relay_failed(now, key, 503, out);
         };
@@ -302,19 +419,19 @@ impl Controller {
         match (&transfer.to, binding) {
             (Some(to), _) => relay.uri.extend_from_slice(&to.target),
             (None, Some(binding)) => relay.uri.extend_from_slice(binding.contact_uri()),
-            (None, None) => self.realms.write_uri(&mut relay.uri, message, way),
+            (None, None) => self.border.realms.write_uri(&mut relay.uri, message, way),
         }
         let subscriber = relay.subscriber.and_then(|binding| self.registrar.binding(binding));
         let route = match &transfer.to {
             Some(to) => &to.route,
             None => subscriber.map_or(&b""[..], |binding| binding.service_route()),
         };
-        let drop = self.realms.distrusted((relay.realm_up, believed), way.realm, message);
-        let host = self.realms.veil(relay.realm_up, door, message);
+        let drop = self.border.realms.distrusted((relay.realm_up, believed), way.realm, message);
+        let host = self.border.realms.veil(relay.realm_up, door, message);
         self.wire.send(now, way.flow, Some(relay.trail()), out, |buffer| {
             let (uri, transfer) = (&relay.uri, &transfer);
             let branch = &branch;
-            let oc = if self.hops.offers_feedback(way.hop) { overload::OFFER } else { b"" };
+            let oc = if self.border.hops.offers_feedback(way.hop) { overload::OFFER } else { b"" };
             let request = Initial { message, door, branch, oc, uri, route, drop, host, transfer };
             request.write(buffer, &token, relay.session, |buffer| {
                 if let Some(pending) = relay.register {
@@ -329,7 +446,7 @@ impl Controller {
         };
         let reliable = way.flow.transport.is_stream();
         self.transactions.start_client(now, client, way.flow, reliable, bytes, User::Relay(key));
-        if let Some(call) = relay.call.and_then(|call| self.calls.at_mut(call)) {
+        if let Some(call) = relay.call.and_then(|call| self.calls.table.at_mut(call)) {
             call.b.realm = way.realm;
             call.b.flow = way.flow;
             call.b.binding = way.binding.unwrap_or(call.b.binding);
@@ -342,7 +459,7 @@ impl Controller {
     /// Sets the relay's clock: how long this target has, how long the whole may take.
     pub(super) fn patience(&mut self, now: Time, key: Key) {
         let timers = &self.config.timers;
-        let Some(relay) = self.relays.at_mut(key) else { return };
+        let Some(relay) = self.calls.relays.at_mut(key) else { return };
         relay.again_at = match relay.plan {
             Some(_) => now + Duration::from_millis(timers.failover_ms.into()),
             None => Time::MAX,
@@ -351,25 +468,25 @@ impl Controller {
             relay.end_at = relay.started + Duration::from_secs(timers.no_answer_s.into());
         }
         let due = relay.due();
-        self.relays.arm(key, due);
+        self.calls.relays.arm(key, due);
     }
 
     /// Tries the next target of a relay that failed at the last one with `status`.
     pub(crate) fn try_next(&mut self, now: Time, key: Key, status: u16, out: &mut Effects) -> bool {
-        let Some(relay) = self.relays.at_mut(key) else { return false };
+        let Some(relay) = self.calls.relays.at_mut(key) else { return false };
         let open = relay.initial && matches!(relay.phase, Phase::Calling | Phase::Proceeding);
         let Some(plan) = relay.plan.filter(|_| open) else { return false };
         let local = status == 408 || status == 503;
-        if !local && !self.routes.fails_over(plan, status, &self.hops) {
+        if !local && !self.border.routes.fails_over(plan, status, &self.border.hops) {
             return false;
         }
-        let Some(way) = self.routes.next(plan, &self.hops, now) else { return false };
+        let Some(way) = self.border.routes.next(plan, &self.border.hops, now) else { return false };
         self.wire.facts.add(Fact::Failovers, 1);
         let flow = relay.upstream;
         let trail = relay.trail();
         relay.phase = Phase::Calling;
-        if let Some(call) = relay.call.and_then(|call| self.calls.at_mut(call)) {
-            self.limits.moved(&mut call.grant, way.hop);
+        if let Some(call) = relay.call.and_then(|call| self.calls.table.at_mut(call)) {
+            self.overload.limits.moved(&mut call.grant, way.hop);
         }
         let request = core::mem::take(&mut relay.request);
         let target = way.flow.remote.to_string();
@@ -381,7 +498,7 @@ impl Controller {
             self.launch(now, key, message, &way, out);
         }
         let is_sent = parsed.is_ok();
-        if let Some(relay) = self.relays.at_mut(key) {
+        if let Some(relay) = self.calls.relays.at_mut(key) {
             relay.request = request;
         }
         is_sent
@@ -399,14 +516,6 @@ fn registers_sips(message: &Message<'_>) -> bool {
 
 fn is_sips(message: &Message<'_>) -> bool {
     message.uri().is_some_and(|uri| uri.scheme == Scheme::Sips)
-}
-
-/// What is known of a request beside its way.
-struct Extra {
-    session: Asked,
-    register: Option<Key>,
-    subscriber: Option<Key>,
-    grant: Grant,
 }
 
 /// What a REGISTER loses; the registrar writes its own.

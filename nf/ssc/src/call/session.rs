@@ -9,8 +9,10 @@
 //! ```
 
 use super::answer::number;
+use super::calls::Calls;
+use crate::Arrived;
+use crate::config::Timers;
 use crate::write;
-use crate::{Arrived, Controller};
 use machine::narrow::told;
 use machine::slots::Key;
 use machine::{Duration, Time};
@@ -70,36 +72,43 @@ const fn is_refresh(method: Method) -> bool {
     matches!(method, Method::Invite | Method::Update)
 }
 
-impl Controller {
+impl Asked {
     /// What a request asks for; `Err` is the Min-SE of a 422 (RFC 4028 §6).
-    pub(crate) fn session_asked(&self, message: &Message<'_>) -> Result<Asked, u32> {
+    pub(crate) fn by(message: &Message<'_>, timers: &Timers) -> Result<Self, u32> {
         if !is_refresh(message.method()) {
             let is_subscribe = message.method() == Method::Subscribe;
-            return Ok(if is_subscribe { Asked::subscription(message) } else { Asked::default() });
+            return Ok(if is_subscribe { Self::subscription(message) } else { Self::default() });
         }
-        let timers = &self.config.timers;
         let can_refresh = || message.lists(Header::Supported, b"timer");
         match message.header(Header::SessionExpires).map(SessionExpires::parse) {
             Some(Ok(asked)) if asked.interval_s < timers.min_se_s && can_refresh() => {
                 Err(timers.min_se_s)
             }
-            Some(Ok(asked)) => Ok(Asked {
+            Some(Ok(asked)) => Ok(Self {
                 interval_s: asked.interval_s,
                 is_ours: false,
                 can_refresh: can_refresh(),
             }),
-            Some(Err(_)) => Ok(Asked::default()),
-            None if timers.session_expires_s == 0 => Ok(Asked::default()),
-            None => Ok(Asked {
+            Some(Err(_)) => Ok(Self::default()),
+            None if timers.session_expires_s == 0 => Ok(Self::default()),
+            None => Ok(Self {
                 interval_s: timers.session_expires_s,
                 is_ours: true,
                 can_refresh: can_refresh(),
             }),
         }
     }
+}
 
+impl Calls {
     /// A 2xx to INVITE or UPDATE crossed: the session lives until then.
-    pub(crate) fn session_agreed(&mut self, at: &Arrived<'_>, key: Key, asked: Asked) {
+    pub(crate) fn session_agreed(
+        &mut self,
+        at: &Arrived<'_>,
+        key: Key,
+        asked: Asked,
+        timers: &Timers,
+    ) {
         let method = at.message.method();
         if !is_refresh(method) {
             return;
@@ -109,8 +118,8 @@ impl Controller {
             Some(Ok(told)) => told.interval_s,
             _ => asked.owed(at.message, method, 200).unwrap_or(0),
         };
-        let call_max_s = self.config.timers.call_max_s;
-        let Some(call) = self.calls.at_mut(key) else { return };
+        let call_max_s = timers.call_max_s;
+        let Some(call) = self.table.at_mut(key) else { return };
         call.session_end = match interval_s {
             0 => Time::MAX,
             interval_s => at.now + Duration::from_secs(interval_s.into()),
@@ -120,7 +129,7 @@ impl Controller {
         }
         let due = call.due();
         if due < Time::MAX {
-            self.calls.arm(key, due);
+            self.table.arm(key, due);
         }
     }
 }

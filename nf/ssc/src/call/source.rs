@@ -12,15 +12,16 @@
 //! A response is not: the branch in its top Via, which only those know who saw the request, proves
 //! more than an address that anybody may write into a datagram (RFC 3261 §17.1.3).
 
+use super::Call;
 use super::in_dialog::Found;
 use super::leg::Leg;
-use super::{Call, relay::Relay};
+use crate::Arrived;
+use crate::border::Border;
 use crate::realm::{InDialogSource, Side as RealmSide};
 use crate::refusal::Refusal;
 use crate::token::Side;
-use crate::{Arrived, Controller};
 use machine::slots::Key;
-use registrar::Aor;
+use registrar::{Aor, Registrar};
 use runtime::{Flow, Transport};
 use sip::NameAddr;
 use std::net::{IpAddr, SocketAddr};
@@ -47,20 +48,25 @@ fn is_same_host(one: IpAddr, two: IpAddr) -> bool {
     }
 }
 
-impl Controller {
+impl Border {
     /// Why a message that names a leg's dialog is not from its far end.
-    pub(super) fn objects(&self, at: &Arrived<'_>, leg: &Leg) -> Option<Refusal> {
+    pub(super) fn objects(
+        &self,
+        at: &Arrived<'_>,
+        leg: &Leg,
+        registrar: &Registrar,
+    ) -> Option<Refusal> {
         if at.realm != leg.realm {
             return Some(Refusal::OTHER_REALM);
         }
         let is_there = leg.flow.remote == at.flow.remote && leg.flow.transport == at.flow.transport;
-        if is_there || self.may_come_from(&at.flow, leg) {
+        if is_there || self.may_come_from(&at.flow, leg, registrar) {
             return None;
         }
         Some(Refusal::ELSEWHERE)
     }
 
-    fn may_come_from(&self, flow: &Flow, leg: &Leg) -> bool {
+    fn may_come_from(&self, flow: &Flow, leg: &Leg, registrar: &Registrar) -> bool {
         let row = self.realms.row(leg.realm);
         if row.in_dialog_source == InDialogSource::Realm {
             return true;
@@ -76,26 +82,9 @@ impl Controller {
             || measure.fits(leg.seen())
             || self.is_of_next_hop(measure, leg)
             || match row.side {
-                RealmSide::Access => self.is_registered_at(measure, leg),
+                RealmSide::Access => is_registered_at(measure, leg, registrar),
                 RealmSide::Core => leg.addresses().any(|known| measure.fits(known)),
             }
-    }
-
-    /// Whether the subscriber of a leg is registered where the request comes from, by whichever
-    /// contact.
-    fn is_registered_at(&self, measure: Measure, leg: &Leg) -> bool {
-        let is_there = |key: Key| {
-            let binding = self.registrar.binding(key);
-            binding.is_some_and(|own| own.realm == leg.realm && measure.fits(own.flow.remote))
-        };
-        let known = self.registrar.binding(leg.binding);
-        let party = NameAddr::parse(leg.parties().1).ok().and_then(|it| Aor::parse(it.uri));
-        is_there(leg.binding)
-            || known.is_some_and(|own| {
-                self.registrar.bindings_of(own.aor()).any(|(key, _)| is_there(key))
-            })
-            || party
-                .is_some_and(|aor| self.registrar.reached_by(&aor).any(|(key, _)| is_there(key)))
     }
 
     /// Whether a next hop has both the leg's far end and the request's sender among its targets.
@@ -108,13 +97,20 @@ impl Controller {
                 && targets().any(|it| measure.fits(it))
         })
     }
+}
 
-    /// Why a CANCEL is not from whoever sent the INVITE of the relay.
-    pub(super) fn objects_to_cancel(&self, at: &Arrived<'_>, relay: &Relay) -> Option<Refusal> {
-        let call = self.calls.at(relay.call?)?;
-        let found = Found { key: relay.call?, side: relay.from, fork: relay.fork, again: None };
-        self.objects(at, leg_of(call, found)?)
-    }
+/// Whether the subscriber of a leg is registered where the request comes from, by whichever
+/// contact.
+fn is_registered_at(measure: Measure, leg: &Leg, registrar: &Registrar) -> bool {
+    let is_there = |key: Key| {
+        let binding = registrar.binding(key);
+        binding.is_some_and(|own| own.realm == leg.realm && measure.fits(own.flow.remote))
+    };
+    let known = registrar.binding(leg.binding);
+    let party = NameAddr::parse(leg.parties().1).ok().and_then(|it| Aor::parse(it.uri));
+    is_there(leg.binding)
+        || known.is_some_and(|own| registrar.bindings_of(own.aor()).any(|(key, _)| is_there(key)))
+        || party.is_some_and(|aor| registrar.reached_by(&aor).any(|(key, _)| is_there(key)))
 }
 
 /// The leg that a request came on.

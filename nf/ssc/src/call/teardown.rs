@@ -19,7 +19,7 @@ impl Controller {
         if self.try_next(now, key, status, out) {
             return;
         }
-        let Some(relay) = self.relays.at(key) else { return };
+        let Some(relay) = self.calls.relays.at(key) else { return };
         if relay.phase == Phase::Answered {
             return; // the INVITE was answered; its ACK is what is waited for
         }
@@ -28,8 +28,8 @@ impl Controller {
         let (upstream, trail) = (relay.upstream, relay.trail());
         self.answer_locally(now, key, status, out);
         self.forget_register(key);
-        let Some(call_key) = call.filter(|&call| self.calls.at(call).is_some()) else {
-            return self.relays.give_back(key);
+        let Some(call_key) = call.filter(|&call| self.calls.table.at(call).is_some()) else {
+            return self.calls.relays.give_back(key);
         };
         if !initial {
             return self.relay_done(now, key, call_key, status, out);
@@ -39,22 +39,22 @@ impl Controller {
             let fields = [("status", Field::Number(status.into()))];
             self.wire.event(now, &upstream, trail, Event::CallFailed, &fields);
         }
-        self.relays.give_back(key);
+        self.calls.relays.give_back(key);
         self.give_back(call_key);
     }
 
     /// Relays whose clock ran out.
     pub(crate) fn relays_due(&mut self, now: Time, out: &mut Effects) {
-        let mut due = core::mem::take(&mut self.due);
-        self.relays.expire(now, &mut due);
+        let mut due = core::mem::take(&mut self.calls.due);
+        self.calls.relays.expire(now, &mut due);
         for key in due.drain(..) {
             self.relay_due(now, key, out);
         }
-        self.due = due;
+        self.calls.due = due;
     }
 
     fn relay_due(&mut self, now: Time, key: Key, out: &mut Effects) {
-        let Some(relay) = self.relays.at(key) else { return };
+        let Some(relay) = self.calls.relays.at(key) else { return };
         match relay.phase {
             Phase::Answered if relay.end_at <= now => self.ack_missing(now, key, out),
             Phase::Answered => self.answer_again(now, key, out),
@@ -67,7 +67,7 @@ impl Controller {
     /// The 2xx once more (RFC 3261 §13.3.1.4).
     fn answer_again(&mut self, now: Time, key: Key, out: &mut Effects) {
         let t2 = Duration::from_millis(self.config.timers.t2_ms.into());
-        let Some(relay) = self.relays.at_mut(key) else { return };
+        let Some(relay) = self.calls.relays.at_mut(key) else { return };
         if relay.again_at <= now {
             self.wire.facts.add(Fact::Resent, 1);
             self.wire.send(now, relay.upstream, Some(relay.trail()), out, |buffer| {
@@ -77,16 +77,16 @@ impl Controller {
             relay.again_at = now + relay.interval;
         }
         let due = relay.due();
-        self.relays.arm(key, due);
+        self.calls.relays.arm(key, due);
     }
 
     /// Nobody acknowledged the 2xx: both legs end.
     fn ack_missing(&mut self, now: Time, key: Key, out: &mut Effects) {
         self.wire.facts.add(Fact::AckMissing, 1);
-        let Some(relay) = self.relays.at(key) else { return };
+        let Some(relay) = self.calls.relays.at(key) else { return };
         match relay.call {
             Some(call) => self.tear_down(now, call, 408, "the ACK did not come", out),
-            None => self.relays.give_back(key),
+            None => self.calls.relays.give_back(key),
         }
     }
 
@@ -94,7 +94,7 @@ impl Controller {
     /// call that stands with 487, for after a 408 the call would have to end (RFC 5057 §5.1).
     fn no_answer(&mut self, now: Time, key: Key, out: &mut Effects) {
         let reason = Some(&b"SIP;cause=408;text=\"No answer\""[..]);
-        let Some(relay) = self.relays.at_mut(key) else { return };
+        let Some(relay) = self.calls.relays.at_mut(key) else { return };
         if !relay.initial {
             return self.cancel(now, key, reason, out);
         }
@@ -108,22 +108,22 @@ impl Controller {
 
     /// A target said nothing: the next one is tried, this one is cancelled.
     fn silent(&mut self, now: Time, key: Key, out: &mut Effects) {
-        let Some(relay) = self.relays.at_mut(key) else { return };
+        let Some(relay) = self.calls.relays.at_mut(key) else { return };
         if relay.again_at > now {
             let due = relay.due();
-            return self.relays.arm(key, due);
+            return self.calls.relays.arm(key, due);
         }
         relay.again_at = Time::MAX;
         let (client, method, call) = (relay.client, relay.method, relay.call);
         let due = relay.due();
-        self.relays.arm(key, due);
+        self.calls.relays.arm(key, due);
         if !self.try_next(now, key, 408, out) {
             return;
         }
         if let (Some(client), Method::Invite) = (client, method) {
             self.transactions.cancel(now, client, None, &mut self.outs);
         }
-        if let Some(call) = call.and_then(|call| self.calls.at_mut(call)) {
+        if let Some(call) = call.and_then(|call| self.calls.table.at_mut(call)) {
             call.forks.clear();
         }
     }
@@ -138,7 +138,7 @@ impl Controller {
         why: &'static str,
         out: &mut Effects,
     ) {
-        let Some(call) = self.calls.at_mut(key) else { return };
+        let Some(call) = self.calls.table.at_mut(key) else { return };
         let (state, trail, invite) = (call.state, call.trail(), call.invite.take());
         if state == State::Ending {
             return;
@@ -162,7 +162,7 @@ impl Controller {
 
     /// Ends the INVITE of a call that is being torn down.
     fn drop_invite(&mut self, now: Time, key: Key, status: u16, out: &mut Effects) {
-        let Some(relay) = self.relays.at(key) else { return };
+        let Some(relay) = self.calls.relays.at(key) else { return };
         if relay.phase != Phase::Answered {
             if let Some(client) = relay.client {
                 self.transactions.cancel(now, client, None, &mut self.outs);
@@ -172,7 +172,7 @@ impl Controller {
                 self.wire.facts.add(Fact::CallsFailed, 1);
             }
         }
-        self.relays.give_back(key);
+        self.calls.relays.give_back(key);
     }
 
     /// Ends the call by BYEs of our own on these legs.
@@ -186,7 +186,7 @@ impl Controller {
     ) {
         let reason = format!("SIP;cause=200;text=\"{why}\"");
         for &side in sides {
-            let Some(call) = self.calls.at_mut(key) else { return };
+            let Some(call) = self.calls.table.at_mut(key) else { return };
             call.state = State::Ending;
             let trail = call.trail();
             let leg = call.leg_mut(side);
@@ -194,24 +194,24 @@ impl Controller {
                 continue;
             }
             leg.local_cseq += 1;
-            lost::follow(leg, &self.realms, &self.registrar);
+            lost::follow(leg, &self.border.realms, &self.registrar);
             let leg = core::mem::take(leg);
             let user = User::Bye(key, side);
             let farewell = Farewell { trail: Some(trail), user, reason: reason.as_bytes() };
             let is_sent = self.bye(now, &leg, &farewell, out);
-            if let Some(call) = self.calls.at_mut(key) {
+            if let Some(call) = self.calls.table.at_mut(key) {
                 *call.leg_mut(side) = leg;
                 call.byes += u8::from(is_sent);
             }
         }
-        if self.calls.at(key).is_some_and(|call| call.byes == 0) {
+        if self.calls.table.at(key).is_some_and(|call| call.byes == 0) {
             self.finish(now, key, out);
         }
     }
 
     /// A BYE of ours was answered, or never will be.
     pub(crate) fn bye_done(&mut self, now: Time, key: Key, out: &mut Effects) {
-        let Some(call) = self.calls.at_mut(key) else { return };
+        let Some(call) = self.calls.table.at_mut(key) else { return };
         call.byes = call.byes.saturating_sub(1);
         if call.byes == 0 {
             self.finish(now, key, out);
@@ -220,7 +220,7 @@ impl Controller {
 
     /// The BYE of one side was answered by the other.
     pub(crate) fn ended(&mut self, now: Time, key: Key, out: &mut Effects) {
-        let Some(call) = self.calls.at(key) else { return };
+        let Some(call) = self.calls.table.at(key) else { return };
         if call.refer_until > now {
             return; // a REFER inside the call still gets its NOTIFYs
         }
@@ -230,7 +230,7 @@ impl Controller {
     /// Forgets a call. An INVITE under way in it ends with 487 (RFC 3261 §15.1.2), for no clock
     /// would end it; any other request ends by itself.
     pub(crate) fn finish(&mut self, now: Time, key: Key, out: &mut Effects) {
-        let Some(call) = self.calls.at(key) else { return };
+        let Some(call) = self.calls.table.at(key) else { return };
         if call.answered != Time::ZERO {
             self.wire.facts.add(Fact::CallsEnded, 1);
             let seconds = now.since(call.answered).as_secs();
@@ -240,7 +240,7 @@ impl Controller {
             self.wire.event(now, &flow, call.trail(), Event::CallEnded, &fields);
         }
         match call.invite {
-            Some(relay) if !self.is_waiting(relay) => self.relays.give_back(relay),
+            Some(relay) if !self.is_waiting(relay) => self.calls.relays.give_back(relay),
             Some(relay) if self.is_invite(relay) => self.drop_invite(now, relay, 487, out),
             _ => {}
         }
@@ -249,16 +249,16 @@ impl Controller {
 
     /// Calls whose clock ran out.
     pub(crate) fn calls_due(&mut self, now: Time, out: &mut Effects) {
-        let mut due = core::mem::take(&mut self.due);
-        self.calls.expire(now, &mut due);
+        let mut due = core::mem::take(&mut self.calls.due);
+        self.calls.table.expire(now, &mut due);
         for key in due.drain(..) {
             self.call_due(now, key, out);
         }
-        self.due = due;
+        self.calls.due = due;
     }
 
     fn call_due(&mut self, now: Time, key: Key, out: &mut Effects) {
-        let Some(call) = self.calls.at_mut(key) else { return };
+        let Some(call) = self.calls.table.at_mut(key) else { return };
         if call.refer_until <= now {
             call.refer_until = Time::ZERO;
         }
@@ -279,10 +279,10 @@ impl Controller {
             return self.finish(now, key, out);
         }
         let due = call.due();
-        self.calls.arm(key, due);
+        self.calls.table.arm(key, due);
     }
 }
 
 fn relay_is_first(controller: &Controller, key: Key) -> bool {
-    controller.relays.at(key).is_some_and(|relay| relay.initial)
+    controller.calls.relays.at(key).is_some_and(|relay| relay.initial)
 }

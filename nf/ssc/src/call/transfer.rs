@@ -14,8 +14,9 @@
 //! ```
 
 use super::Call;
+use super::calls::Calls;
 use super::leg::Leg;
-use crate::realm::{Door, RealmId};
+use crate::realm::{Door, RealmId, Realms};
 use crate::refusal::Refusal;
 use crate::route::Way;
 use crate::token::{Side, Token, fork_of};
@@ -72,7 +73,7 @@ struct Named<'a> {
     is_early_only: bool,
 }
 
-impl Controller {
+impl Calls {
     /// The leg whose far end shall give up its dialog.
     ///
     /// Replaces is written for its receiver: to-tag is his. If that is our tag, the sender means
@@ -99,50 +100,7 @@ impl Controller {
     /// The call that a tag of ours names.
     fn call_by(&self, tag: &[u8]) -> Option<(Key, &Call, Side)> {
         let (key, side) = self.call_of(&Token::read(tag)?)?;
-        Some((key, self.calls.at(key)?, side))
-    }
-
-    /// Why a request may not name a dialog as it does in Replaces, Join or Refer-To.
-    pub(crate) fn objects_to_named(&self, at: &Arrived<'_>) -> Option<Refusal> {
-        let message = at.message;
-        for header in [Header::Replaces, Header::Join] {
-            if message.has(header) {
-                let mut values = message.values(header);
-                if let Some(refusal) = values.find_map(|it| self.objects_to_replaced(at, it)) {
-                    return Some(refusal);
-                }
-            }
-        }
-        if !message.has(Header::ReferTo) {
-            return None;
-        }
-        // Names of an own dialog are exchanged, so that the receiver could use them.
-        let values = message.values(Header::ReferTo);
-        values.filter_map(replaces_of).find_map(|value| {
-            let (_, call, side) = self.call_by(Replaces::parse(&value).ok()?.to_tag)?;
-            self.objects(at, call.leg(side))
-        })
-    }
-
-    fn objects_to_replaced(&self, at: &Arrived<'_>, value: &[u8]) -> Option<Refusal> {
-        let Ok(named) = Replaces::parse(value) else {
-            return Some(BAD_NAMES);
-        };
-        if [named.to_tag, named.from_tag].iter().any(|tag| tag.starts_with(b"\"")) {
-            return Some(BAD_NAMES); // tags are tokens; a lenient receiver would unquote them
-        }
-        if let Some((_, call, side)) = self.call_by(named.to_tag) {
-            return self.objects(at, call.leg(side));
-        }
-        // Steering follows our tags: what names another shard's call has come to the wrong one.
-        let names = Token::read(named.to_tag).or_else(|| Token::read(named.from_tag));
-        if names.is_some_and(|it| it.shard != self.shard && it.shard < self.config.shards) {
-            return Some(Refusal::NO_DIALOG);
-        }
-        let (_, call, side) = self.call_by(named.from_tag)?;
-        let Handed { until, to, side: handed } = call.handed;
-        let may = at.now < until && to == at.realm && handed == side;
-        (!may).then_some(Refusal::NOT_HANDED)
+        Some((key, self.table.at(key)?, side))
     }
 
     /// The Refer-To of a request that leaves to `realm` has the names of another leg.
@@ -151,7 +109,7 @@ impl Controller {
         let Ok(named) = Replaces::parse(&value) else { return };
         let Some((key, _, side)) = self.call_by(named.to_tag) else { return };
         let is_known = self.replaced(&value).is_some();
-        if let Some(call) = self.calls.at_mut(key).filter(|_| is_known) {
+        if let Some(call) = self.table.at_mut(key).filter(|_| is_known) {
             call.handed = Handed { until: now + HANDED_FOR, to: realm, side: side.other() };
         }
     }
@@ -164,7 +122,12 @@ impl Controller {
     }
 
     /// What changes in Replaces and Refer-To of a request that leaves by `port`.
-    pub(crate) fn transfer(&self, message: &Message<'_>, port: PortId) -> Transfer {
+    pub(crate) fn transfer(
+        &self,
+        message: &Message<'_>,
+        port: PortId,
+        realms: &Realms,
+    ) -> Transfer {
         let mut transfer = Transfer::default();
         if let Some(named) = message.header(Header::Replaces).and_then(|v| self.replaced(v)) {
             if named.is_other {
@@ -176,9 +139,9 @@ impl Controller {
             let (target, route) = (named.leg.target().to_vec(), named.leg.routes().to_vec());
             transfer.to = Some(Target { target, route });
         }
-        let refer_to = message.header(Header::ReferTo).zip(self.realms.door(port));
+        let refer_to = message.header(Header::ReferTo).zip(realms.door(port));
         if let Some((value, door)) = refer_to
-            && let Some(line) = self.referred_to(value, door)
+            && let Some(line) = self.referred_to(value, door, realms)
         {
             transfer.lines.extend_from_slice(&line);
             transfer.drop = transfer.drop.and(REFER_TO);
@@ -187,10 +150,10 @@ impl Controller {
     }
 
     /// A Refer-To line for the far side of `door`; `None` when it can stay as it is.
-    fn referred_to(&self, value: &[u8], door: &Door) -> Option<Vec<u8>> {
+    fn referred_to(&self, value: &[u8], door: &Door, realms: &Realms) -> Option<Vec<u8>> {
         let address = NameAddr::parse(value).ok()?;
         let uri = address.parse_uri().ok()?;
-        let is_ours = self.realms.is_ours(uri.host, uri.port);
+        let is_ours = realms.is_ours(uri.host, uri.port);
         let named = replaces_in(&uri).and_then(|value| self.replaced(&value));
         let named = named.filter(|named| named.is_other);
         if !is_ours && named.is_none() {
@@ -208,6 +171,51 @@ impl Controller {
         line.extend_from_slice(address.params);
         line.extend_from_slice(b"\r\n");
         Some(line)
+    }
+}
+
+impl Controller {
+    /// Why a request may not name a dialog as it does in Replaces, Join or Refer-To.
+    pub(crate) fn objects_to_named(&self, at: &Arrived<'_>) -> Option<Refusal> {
+        let message = at.message;
+        for header in [Header::Replaces, Header::Join] {
+            if message.has(header) {
+                let mut values = message.values(header);
+                if let Some(refusal) = values.find_map(|it| self.objects_to_replaced(at, it)) {
+                    return Some(refusal);
+                }
+            }
+        }
+        if !message.has(Header::ReferTo) {
+            return None;
+        }
+        // Names of an own dialog are exchanged, so that the receiver could use them.
+        let values = message.values(Header::ReferTo);
+        values.filter_map(replaces_of).find_map(|value| {
+            let (_, call, side) = self.calls.call_by(Replaces::parse(&value).ok()?.to_tag)?;
+            self.border.objects(at, call.leg(side), &self.registrar)
+        })
+    }
+
+    fn objects_to_replaced(&self, at: &Arrived<'_>, value: &[u8]) -> Option<Refusal> {
+        let Ok(named) = Replaces::parse(value) else {
+            return Some(BAD_NAMES);
+        };
+        if [named.to_tag, named.from_tag].iter().any(|tag| tag.starts_with(b"\"")) {
+            return Some(BAD_NAMES); // tags are tokens; a lenient receiver would unquote them
+        }
+        if let Some((_, call, side)) = self.calls.call_by(named.to_tag) {
+            return self.border.objects(at, call.leg(side), &self.registrar);
+        }
+        // Steering follows our tags: what names another shard's call has come to the wrong one.
+        let names = Token::read(named.to_tag).or_else(|| Token::read(named.from_tag));
+        if names.is_some_and(|it| it.shard != self.shard && it.shard < self.config.shards) {
+            return Some(Refusal::NO_DIALOG);
+        }
+        let (_, call, side) = self.calls.call_by(named.from_tag)?;
+        let Handed { until, to, side: handed } = call.handed;
+        let may = at.now < until && to == at.realm && handed == side;
+        (!may).then_some(Refusal::NOT_HANDED)
     }
 }
 

@@ -133,10 +133,10 @@ impl Controller {
     /// leaves yet, for the addresses are only being taken: the kernel would refuse it.
     pub(crate) fn take_over_invites(&mut self, now: Time) {
         let out = &mut Effects::default();
-        let waiting = self.calls.iter().filter(|(_, call)| call.underway.is_some());
+        let waiting = self.calls.table.iter().filter(|(_, call)| call.underway.is_some());
         let keys: Vec<Key> = waiting.map(|(key, _)| key).collect();
         for key in keys {
-            let fields = self.calls.at_mut(key).and_then(|call| call.underway.take());
+            let fields = self.calls.table.at_mut(key).and_then(|call| call.underway.take());
             let Some(underway) = fields.as_deref().and_then(Underway::restore) else { continue };
             if underway.upstream.transport.is_stream() {
                 continue;
@@ -155,19 +155,19 @@ impl Controller {
             }
         }
         self.transacted(now, out);
-        self.asked_again_at = now + ADDRESSES_MAX;
+        self.calls.asked_again_at = now + ADDRESSES_MAX;
     }
 
     /// What was asked again is sent, now that the addresses are there; later the transaction sends
     /// it, where the transport is not reliable.
     pub(crate) fn send_asked_again(&mut self, now: Time, out: &mut Effects) {
-        if now < self.asked_again_at {
+        if now < self.calls.asked_again_at {
             return;
         }
-        self.asked_again_at = Time::MAX;
-        for key in core::mem::take(&mut self.asked_again) {
-            let Some(call) = self.calls.at(key) else { continue };
-            let Some(relay) = call.invite.and_then(|invite| self.relays.at(invite)) else {
+        self.calls.asked_again_at = Time::MAX;
+        for key in core::mem::take(&mut self.calls.asked_again) {
+            let Some(call) = self.calls.table.at(key) else { continue };
+            let Some(relay) = call.invite.and_then(|invite| self.calls.relays.at(invite)) else {
                 continue;
             };
             let stored = relay.client.and_then(|client| self.transactions.stored(client));
@@ -187,7 +187,7 @@ impl Controller {
         out: &mut Effects,
     ) {
         let Ok(message) = &Message::parse(request) else { return };
-        let Some(call) = self.calls.at_mut(key) else { return };
+        let Some(call) = self.calls.table.at_mut(key) else { return };
         call.state = State::Confirmed; // a re-INVITE comes after the ACK
         call.invite_from = underway.from;
         let flow = underway.upstream;
@@ -197,7 +197,7 @@ impl Controller {
         let arrival = self.transactions.receive(now, flow, false, message, &mut self.outs);
         if let Arrival::Request(server) = arrival {
             self.forward(&at, Found { again: Some(branch), ..found }, server, out);
-            self.asked_again.push(key);
+            self.calls.asked_again.push(key);
         }
     }
 
@@ -215,7 +215,9 @@ impl Controller {
     /// A re-INVITE has just been refused: the standby is told, for the answer may not get there.
     pub(super) fn note_refusal(&mut self, now: Time, key: Key, call: Key, out: &Effects) {
         let reply = sent(out);
-        let Some(relay) = self.relays.at(key).filter(|_| self.mirror.is_on()) else { return };
+        let Some(relay) = self.calls.relays.at(key).filter(|_| self.pair.mirror.is_on()) else {
+            return;
+        };
         if !reply.starts_with(b"SIP/2.0 ") {
             return;
         }
@@ -223,7 +225,7 @@ impl Controller {
         let stage = Stage::Refused { request: &relay.request, reply, until };
         let mut fields = Vec::new();
         Underway { upstream: relay.upstream, from: relay.from, stage }.record(&mut fields);
-        self.refused.push((call, fields));
+        self.calls.refused.push((call, fields));
     }
 
     fn await_ack_again(
@@ -233,8 +235,8 @@ impl Controller {
         underway: &Underway<'_>,
         (reply, cseq): (&[u8], u32),
     ) {
-        let Some(call) = self.calls.at_mut(key) else { return };
-        let taken = self.relays.take(&underway.upstream, reply.len());
+        let Some(call) = self.calls.table.at_mut(key) else { return };
+        let taken = self.calls.relays.take(&underway.upstream, reply.len());
         let Some((invite, relay)) = taken else { return };
         call.invite = Some(invite);
         call.invite_from = underway.from;

@@ -140,8 +140,8 @@ impl Controller {
             return Ok(Grant::default());
         }
         let is_emergency = sip::is_emergency(at.message);
-        let pooled = self.pool_admits(at.now, is_emergency);
-        let is_own = self.limits.has_subscribers(at.realm);
+        let pooled = self.overload.pool_admits(at.now, is_emergency, &self.wire.facts);
+        let is_own = self.overload.limits.has_subscribers(at.realm);
         let caller = if is_own {
             self.caller((at.realm, &at.flow), subscriber, at.message.from().uri).into_owned()
         } else {
@@ -150,20 +150,20 @@ impl Controller {
         let asking = Asking {
             realm: at.realm,
             hop: way.hop,
-            subscriber: if is_own { self.merged.name(at.realm, &caller) } else { 0 },
-            units: self.limits.cost(at.flow.transport, at.message),
+            subscriber: if is_own { self.calls.merged.name(at.realm, &caller) } else { 0 },
+            units: self.overload.limits.cost(at.flow.transport, at.message),
         };
         // Rates are those of arrivals: a pause of the machine takes nothing from anybody.
-        let waited_ns = self.admission.delay().as_nanos();
+        let waited_ns = self.overload.admission.delay().as_nanos();
         let waited_ns = u64::try_from(waited_ns).unwrap_or(u64::MAX);
         let arrived = Time::from_nanos(at.now.as_nanos().saturating_sub(waited_ns));
-        pooled.and_then(|()| self.limits.admit(arrived, &asking)).or_else(|excess| {
+        pooled.and_then(|()| self.overload.limits.admit(arrived, &asking)).or_else(|excess| {
             if is_emergency {
                 return Ok(Grant::default());
             }
             self.wire.facts.add(excess.kind.fact(), 1);
             if excess.kind == Kind::Subscriber {
-                self.limits.subscribers.refused(asking.subscriber, at.realm.0, &caller);
+                self.overload.limits.subscribers.refused(asking.subscriber, at.realm.0, &caller);
             }
             Err(excess.refusal())
         })
@@ -172,7 +172,7 @@ impl Controller {
     /// The name that a subscriber's limit goes by: his address of record, else the URI in From
     /// where that is believed, else where he sends from (of IPv6: /64), for a stranger may write
     /// another From into each call.
-    pub(super) fn caller<'a>(
+    pub(crate) fn caller<'a>(
         &'a self,
         (realm, flow): (RealmId, &Flow),
         subscriber: Option<Key>,
@@ -181,7 +181,7 @@ impl Controller {
         let binding = subscriber.and_then(|key| self.registrar.binding(key));
         match (binding, flow.remote.ip()) {
             (Some(binding), _) => binding.aor().into(),
-            (None, _) if self.believes(realm, flow) => from.into(),
+            (None, _) if self.border.believes(realm, flow) => from.into(),
             (None, IpAddr::V4(ip)) => ip.to_string().into_bytes().into(),
             (None, IpAddr::V6(ip)) => {
                 let network = ip.to_bits() >> 64 << 64;
@@ -192,9 +192,9 @@ impl Controller {
 
     /// A call is over: its record and what it holds are given back.
     pub(crate) fn give_back(&mut self, key: Key) {
-        if let Some(call) = self.calls.at_mut(key) {
-            self.limits.release(core::mem::take(&mut call.grant));
+        if let Some(call) = self.calls.table.at_mut(key) {
+            self.overload.limits.release(core::mem::take(&mut call.grant));
         }
-        self.calls.give_back(key);
+        self.calls.table.give_back(key);
     }
 }

@@ -52,7 +52,7 @@ impl Controller {
             self.wire.facts.add(Fact::ShieldProven, 1);
             return true;
         }
-        let is_access = self.realms.row(realm).side == Side::Access;
+        let is_access = self.border.realms.row(realm).side == Side::Access;
         let is_asked = is_access && self.shield.may_challenge(now);
         let fact = match is_asked.then(|| self.challenge(now, flow, bytes, out)).flatten() {
             Some(()) => Fact::ShieldChallenged,
@@ -65,7 +65,7 @@ impl Controller {
     fn challenge(&mut self, now: Time, flow: &Flow, bytes: &[u8], out: &mut Effects) -> Option<()> {
         let peek = Peek::read(bytes).filter(|peek| !peek.is_tagged())?;
         let via = Via::parse(peek.via).ok()?;
-        let tag = self.shed.tag(self.shed.name(&peek));
+        let tag = self.overload.shed.tag(self.overload.shed.name(&peek));
         let realm = self.config.shield.challenge_realm.as_deref();
         let (challenges, about) = (&mut self.challenges, (flow.remote, &tag[..]));
         challenges.text.clear();

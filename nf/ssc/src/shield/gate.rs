@@ -1,12 +1,12 @@
 //! What the shield wants of the kernel: its doors, who passes, and how much of the rest.
 
 use super::config::Kernel;
-use crate::Controller;
 use crate::config::Ssc;
 use machine::{Duration, Time};
+use registrar::Registrar;
 use runtime::gate::{GateDoor, GateSpec, Rate, Rates, Wish};
-use runtime::shield::Prefix;
-use std::net::{IpAddr, SocketAddr};
+use runtime::shield::{Prefix, Shield};
+use std::net::SocketAddr;
 
 /// The kernel lets pass so many times what the shards do: these still see a flood, and name it;
 /// and all that they may challenge.
@@ -82,17 +82,10 @@ impl Ssc {
     }
 }
 
-impl Controller {
-    /// A source registered: the kernel shall let it pass.
-    pub(crate) fn befriend(&mut self, now: Time, address: IpAddr) {
-        self.shield.befriend(now, address);
-    }
-
-    /// This node serves from now on: the kernel shall let everybody pass who is registered.
-    pub(crate) fn befriend_all(&mut self, now: Time) {
-        for (_, binding) in self.registrar.iter() {
-            self.shield.befriend(now, binding.flow.remote.ip());
-        }
+/// This node serves from now on: the kernel shall let everybody pass who is registered.
+pub(crate) fn befriend_all(shield: &mut Shield, registrar: &Registrar, now: Time) {
+    for (_, binding) in registrar.iter() {
+        shield.befriend(now, binding.flow.remote.ip());
     }
 }
 

@@ -5,7 +5,9 @@
 //! request takes the place of an older one with the same slot. So a merged request may pass when
 //! very many are under way, which costs the far end a second call, and nothing here.
 
-use crate::Controller;
+use super::calls::Calls;
+use super::relay::Relay;
+use crate::realm::RealmId;
 use crate::token::mix;
 use machine::narrow::{halves, slot};
 use machine::slots::Key;
@@ -35,7 +37,7 @@ impl Merged {
     }
 
     /// A subscriber of a realm, hashed.
-    pub(crate) fn name(&self, realm: crate::realm::RealmId, uri: &[u8]) -> u64 {
+    pub(crate) fn name(&self, realm: RealmId, uri: &[u8]) -> u64 {
         absorb(mix(self.secret ^ u64::from(realm.0)), uri)
     }
 
@@ -65,12 +67,12 @@ pub(crate) fn absorb(hash: u64, text: &[u8]) -> u64 {
     mix(fold(hash, pair(&last)) ^ text.len() as u64)
 }
 
-impl Controller {
+impl Calls {
     /// Whether the request came already, by another way, and still runs.
     pub(crate) fn is_merged(&self, message: &Message<'_>) -> bool {
         let hash = self.merged.hash(message);
         let row = self.merged.rows[slot(hash, REMEMBERED)];
-        let same = |relay: &crate::call::relay::Relay| {
+        let same = |relay: &Relay| {
             relay.initial
                 && relay.cseq_up == message.cseq().number
                 && relay.method == message.method()

@@ -1,0 +1,87 @@
+//! Every call of a shard, the requests under way, and what is to be looked at next.
+
+use super::Call;
+use super::merged::Merged;
+use super::relays::Relays;
+use crate::config::Ssc;
+use crate::token::{Side, Token};
+use machine::Time;
+use machine::slots::{Key, Slots};
+use runtime::{Flow, Seed};
+
+/// Calls and the requests between their legs.
+pub(crate) struct Calls {
+    /// The shard that their names lead to.
+    shard: u16,
+    pub(crate) table: Slots<Call>,
+    pub(crate) relays: Relays,
+    pub(crate) merged: Merged,
+    /// Empty between steps: what the clock hands out.
+    pub(crate) due: Vec<Key>,
+    /// Connections that ended since the calls on them were last looked for.
+    pub(crate) lost: Vec<Flow>,
+    /// Calls whose re-INVITE was refused in this step, and what the standby is told of that.
+    pub(crate) refused: Vec<(Key, Vec<u8>)>,
+    /// Calls whose INVITE is to be sent again after a takeover, and when.
+    pub(crate) asked_again: Vec<Key>,
+    pub(crate) asked_again_at: Time,
+}
+
+impl Calls {
+    /// Without calls; `secrets` are two that nobody foresees.
+    pub(crate) fn new(config: &Ssc, seed: &Seed, secrets: [u64; 2]) -> Self {
+        let (limits, [relays, merged]) = (&config.limits, secrets);
+        let octets_max = limits.requests_octets_max as usize;
+        let now = seed.now;
+        Self {
+            shard: seed.shard,
+            table: Slots::new(limits.calls_max, now),
+            relays: Relays::new(limits.relays_max, octets_max, relays, now),
+            merged: Merged::new(merged),
+            due: Vec::new(),
+            lost: Vec::new(),
+            refused: Vec::new(),
+            asked_again: Vec::new(),
+            asked_again_at: Time::MAX,
+        }
+    }
+
+    /// Takes the limits of another configuration.
+    pub(crate) fn configure(&mut self, config: &Ssc) {
+        self.table.set_max(config.limits.calls_max);
+        self.relays.set_max(config.limits.relays_max);
+        self.relays.set_octets_max(config.limits.requests_octets_max as usize);
+    }
+
+    /// Forgets everything.
+    pub(crate) fn clear(&mut self) {
+        self.table.clear();
+        self.relays.clear();
+    }
+
+    /// Whether nothing is under way.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.table.is_empty() && self.relays.is_empty()
+    }
+
+    /// When a call or a request wants to be looked at.
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        let lost = (!self.lost.is_empty()).then_some(Time::ZERO);
+        let asked_again = Some(self.asked_again_at).filter(|&at| at < Time::MAX);
+        [self.relays.deadline(), self.table.deadline(), lost, asked_again]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    /// The call and side that a token names, if it is one of ours and the call lives.
+    pub(crate) fn call_of(&self, token: &Token) -> Option<(Key, Side)> {
+        if token.shard != self.shard {
+            return None;
+        }
+        let key = self.table.user_of(token.index)?;
+        let call = self.table.at(key)?;
+        let same = key.generation & 0x7fff == u32::from(token.generation);
+        (same && call.check(token.side) == token.check).then_some((key, token.side))
+    }
+}
