@@ -4,7 +4,7 @@
 mod world;
 
 use machine::Duration;
-use runtime::{Function, In};
+use runtime::{Flow, Function, In, Transport};
 use std::collections::BTreeSet;
 use world::*;
 
@@ -193,11 +193,14 @@ fn floods(seen: &mut Seen) {
     let shield = "\n[shield]\nunknown_burst = 10\nunknown_rate = 10\nflood_rate = 1\n\
         flood_refused = 10\nrefused_max = 5\nsource_burst = 5\nsource_rate = 5\n";
     let mut world = World::new(&format!("{SITE}{shield}"));
+    let port = world.port(ACCESS, Transport::Tcp);
+    let (local, remote) = (ACCESS.parse().unwrap(), "11.0.1.1:5060".parse().unwrap());
+    let loud = Flow::to(port, Transport::Tcp, local, remote);
     for n in 0..60 {
         let method = ["INVITE", "REGISTER", "OPTIONS"][n % 3];
         let text = Caller::new(&format!("flood{n}")).request(method, "", "");
         world.receive(&format!("11.0.0.{n}:5060"), ACCESS, &text);
-        world.receive("11.0.1.1:5060", ACCESS, &text);
+        world.receive_on(loud, &text);
     }
     world.sent.clear();
     let (phone, more) =
@@ -263,7 +266,12 @@ fn growth(seen: &mut Seen) {
 /// Requests inside a call from elsewhere, and from another realm.
 fn strangers(seen: &mut Seen) {
     let mut world = World::new(SITE);
-    let (mut alice, _) = world.call("stranger");
+    let (mut alice, invite) = world.call("stranger");
+    let (call_id, ours) = (header(&invite, "Call-ID"), tag(&invite, "From"));
+    let replaces = format!("Replaces: {call_id};to-tag=b1;from-tag={ours}\r\n");
+    let claim = "P-Preferred-Identity: <tel:+1;verstat=TN-Validation-Passed>\r\n";
+    world.receive(ALICE, ACCESS, &Caller::new("thief").request("INVITE", &replaces, SDP));
+    world.receive(ALICE, ACCESS, &Caller::new("liar").request("OPTIONS", claim, ""));
     alice.cseq = 2;
     world.receive("10.6.6.6:5062", ACCESS, &alice.request("BYE", "", ""));
     world.receive(ALICE, CORE, &alice.request("INFO", "", ""));

@@ -433,7 +433,7 @@ mod tests {
                 Some("Remote-Party-ID: <sip:a@b>;party=calling"),
             ),
             ("P-Preferred-Identity: <sip:a@b;cpcx=1;xoli=2>", None),
-            ("To: <tel:+1;verstat=x>", None),
+            ("Reply-To: <tel:+1;verstat=x>", None),
             ("Contact: <sip:a@b;oli=1>", None),
         ] {
             let [cleaned, _] = unclaimed("<sip:a@x>;tag=1", &format!("{line}\r\n"));
