@@ -273,7 +273,7 @@ impl Opener {
         Ok(greeting.is_some())
     }
 
-    /// The key that sealed a datagram of a life that is not followed, whose plain text is there then.
+    /// The key that sealed a datagram of a life that is not followed; its plain text is there then.
     fn key_of(&mut self, now: Time, sealed: &Sealed<'_>) -> Option<LessSafeKey> {
         if let Some((_, key)) = self.heard.take_if(|(life, _)| *life == sealed.life) {
             if sealed.open(&key, &mut self.plain) {

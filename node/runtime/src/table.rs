@@ -104,8 +104,8 @@ impl Table {
         self.live < self.room()
     }
 
-    /// Connections that make room for one from that source: accepted ones, by source. What is opened
-    /// here finds some as long as it has less than its part.
+    /// Connections that make room for one from that source: accepted ones, by source. What is
+    /// opened here finds some as long as it has less than its part.
     pub(crate) fn victims(&mut self, now: Time, newcomer: Source, most: usize) -> Vec<ConnId> {
         let victims = self.above_share(now, newcomer, most);
         let left = (self.room() / OPENED_SHARE).max(1).saturating_sub(self.opened);

@@ -421,7 +421,7 @@ mod tests {
             ),
             ("Authorization: Digest realm=\"integrity-protected=yes\", b=c", None),
             (
-                "P-Preferred-Identity: \"v;cpc=x\" <sip:+1;verstat=TN-Validation-Passed@h;CPC=test>",
+                "P-Preferred-Identity: \"v;cpc=x\" <sip:+1;verstat=No-TN-Validation@h;CPC=test>",
                 Some("P-Preferred-Identity: \"v;cpc=x\" <sip:+1@h>"),
             ),
             (

@@ -3,10 +3,10 @@
 //! ```text
 //!   the function ── compile ──→ Desired ── difference to what was said ──→ Request … ──→ forwarder
 //!                   numbers ↑   ↓                                    Link, Refused ←──┘
-//!                           what the forwarder keeps: the next control goes on with the same numbers
+//!                   what the forwarder keeps: the next control goes on with the same numbers
 //! ```
-//! The forwarder is another process, and this is a machine: it speaks with it by two channels of the
-//! runtime, one that controls and one that asks, and never waits for it. When the control dies,
+//! The forwarder is another process, and this is a machine: it speaks with it by two channels of
+//! the runtime, one that controls and one that asks, and never waits for it. When the control dies,
 //! packets go on as before. The next one says everything anew under the same numbers, and what it
 //! does not say again is removed.
 //!

@@ -371,8 +371,8 @@ impl Controller {
     }
 }
 
-/// How long a subscription is kept after a 2xx: the answer may shorten what was asked, not lengthen it
-/// (RFC 6665 §4.2.1.1), and neither is longer than any call.
+/// How long a subscription is kept after a 2xx: the answer may shorten what was asked, not
+/// lengthen it (RFC 6665 §4.2.1.1), and neither is longer than any call.
 fn subscribed(answer: &Message<'_>, asked: Asked, call_max_s: u32) -> Duration {
     let told = number(answer, Header::Expires).unwrap_or(SUBSCRIPTION_S);
     let most = if call_max_s == 0 { config::CALL_MAX_S } else { call_max_s };

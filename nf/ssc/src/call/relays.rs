@@ -15,8 +15,8 @@ const COPIES: usize = 3;
 /// Sources are told apart by the top bits of a secret product of their addresses: two that meet
 /// share what one has.
 const SOURCES: usize = 1 << 10;
-/// This part of the memory is every source's in equal parts, whatever a few others have of the rest:
-/// thirteen that halve what is left would leave nothing.
+/// This part of the memory is every source's in equal parts, whatever a few others have of the
+/// rest: thirteen that halve what is left would leave nothing.
 const KEPT_SHARE: usize = 8;
 
 /// Who has it, and how much.

@@ -37,8 +37,8 @@ pub struct Shield {
     /// Messages of one source refused within ten seconds after which it is blacklisted, if its
     /// address is proven (a connection, the answer to a challenge); 0: never.
     pub refused_max: u32,
-    /// Malformed messages of one unknown source within ten seconds after which it is blacklisted, if
-    /// its address is proven; 0: never.
+    /// Malformed messages of one unknown source within ten seconds after which it is blacklisted,
+    /// if its address is proven; 0: never.
     pub malformed_max: u32,
     /// Seconds that a source stays blacklisted.
     pub blacklist_s: u32,

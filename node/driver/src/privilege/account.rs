@@ -45,8 +45,8 @@ pub fn is_root() -> bool {
     geteuid().is_root()
 }
 
-/// The users but root who decide what a path leads to: owners of it, of a folder on the way, or of a
-/// symbolic link. What is not there is nobody's.
+/// The users but root who decide what a path leads to: owners of it, of a folder on the way, or of
+/// a symbolic link. What is not there is nobody's.
 ///
 /// # Errors
 /// A part of the path cannot be looked at.
