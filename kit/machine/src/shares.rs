@@ -1,7 +1,7 @@
 //! Room that many share: nobody has more of it than is left for all others, so that the sum keeps
 //! its limit and a newcomer finds some, until a dozen have halved what was left (Choudhury and
-//! Hahne, "Dynamic Queue Length Thresholds for Shared-Memory Packet Switches", IEEE/ACM Transactions
-//! on Networking 6(2), 1998, with a factor of 1).
+//! Hahne, "Dynamic Queue Length Thresholds for Shared-Memory Packet Switches", IEEE/ACM
+//! Transactions on Networking 6(2), 1998, with a factor of 1).
 
 use std::collections::BTreeMap;
 
