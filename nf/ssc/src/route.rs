@@ -181,8 +181,7 @@ impl Route {
 
 /// Whether the user part matches in any of the forms that name the same one: as it came, without
 /// its escapes (RFC 3261 §19.1.4), and of a number its digits (RFC 3966 §5.1.1). A route
-/// that refuses a
-/// number refuses it however it is written.
+/// that refuses a number refuses it however it is written.
 fn is_user(wanted: &Regex, uri: &Uri<'_>) -> bool {
     let user = uri.user.unwrap_or_default();
     if wanted.is_match(user) {

@@ -270,8 +270,7 @@ impl Shield {
 
     /// A message of an unknown source could not be read: it counts against its budget once more,
     /// and against it if the address is proven to be its own, for a forged one is
-    /// an innocent's. Says
-    /// whether the source is blacklisted from now on.
+    /// an innocent's. Says whether the source is blacklisted from now on.
     pub fn malformed(
         &mut self,
         now: Time,
