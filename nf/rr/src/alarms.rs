@@ -1,14 +1,14 @@
 //! What somebody should look at: sessions that do not stand, peers with too many routes.
 
 use crate::Reflector;
-use crate::peers::{Held, Peer};
 use bgp::State;
+use bgp_stack::{Held, Peer};
 use rib::PeerId;
 use serde_json::{Value, json};
 
 impl Reflector {
     pub(crate) fn show_alarms(&self) -> Value {
-        let rows = self.peers.iter().flat_map(|(id, peer)| self.alarms_of(id, peer));
+        let rows = self.speaker.peers().iter().flat_map(|(id, peer)| self.alarms_of(id, peer));
         let feeds = self.cache_alarms().into_iter().chain(self.station_alarms());
         let feeds = feeds.chain(self.recorder_alarm());
         Value::Array(rows.chain(feeds).collect())
@@ -52,7 +52,7 @@ impl Reflector {
     }
 
     fn alarms_of(&self, id: PeerId, peer: &Peer) -> Vec<Value> {
-        let name = &peer.speaker.name;
+        let name = &peer.settings.name;
         let mut rows = Vec::new();
         if let Some(Held::Excess(restart)) = peer.held {
             let why = peer.ending.as_ref().map_or("too many routes", |it| &it.text);
@@ -65,7 +65,7 @@ impl Reflector {
         } else if is_missed(peer) {
             let why = match &peer.ending {
                 Some(ending) => &*ending.text,
-                None if peer.speaker.target.is_some() => "it has not answered yet",
+                None if peer.settings.target.is_some() => "it has not answered yet",
                 None => "it has not come yet",
             };
             let text = format!("the session of {name} does not stand: {why}");
@@ -74,7 +74,7 @@ impl Reflector {
         if let Some(text) = refused_by_default(peer) {
             rows.push(alarm("bgp-no-policy", name, "minor", &format!("{name}: {text}")));
         }
-        for limit in &peer.speaker.limits {
+        for limit in &peer.settings.limits {
             if !peer.warned.has(limit.family) {
                 continue;
             }
@@ -90,12 +90,12 @@ impl Reflector {
 
 /// Whether its session should stand and does not. One from a range may go as it came.
 pub(crate) fn is_missed(peer: &Peer) -> bool {
-    peer.held.is_none() && !peer.speaker.is_dynamic && peer.session.state() != State::Established
+    peer.held.is_none() && !peer.settings.is_dynamic && peer.session.state() != State::Established
 }
 
 /// What is refused of a peer's session since no policy is named (RFC 8212).
 pub(crate) fn refused_by_default(peer: &Peer) -> Option<String> {
-    let way = peer.speaker.refused_by_default(peer.negotiated.as_ref()?.is_internal())?;
+    let way = peer.settings.refused_by_default(peer.negotiated.as_ref()?.is_internal())?;
     Some(format!("{way} (RFC 8212); name one, or say default_policy = \"accept\""))
 }
 

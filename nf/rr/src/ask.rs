@@ -10,9 +10,8 @@ mod stations;
 use crate::Reflector;
 use crate::alarms::is_missed;
 use crate::facts::Fact;
-use crate::peers::Held;
-use bgp::codec::{CEASE_COMMUNICATION_BYTES_MAX, Cease, Notice, RefreshKind, write_communication};
-use bgp::{In, State};
+use bgp::State;
+use bgp::codec::{CEASE_COMMUNICATION_BYTES_MAX, RefreshKind};
 use machine::Time;
 use rib::PeerId;
 use runtime::{Ask, AskError, Effects};
@@ -50,12 +49,13 @@ impl Reflector {
     /// Brings the gauges up to date.
     fn gauges(&self) {
         let facts = &self.facts;
-        let peers = || self.peers.iter().map(|(_, peer)| peer);
+        let peers = || self.speaker.peers().iter().map(|(_, peer)| peer);
         let is_up = |state| state == State::Established;
         let up = peers().filter(|peer| is_up(peer.session.state())).count();
-        let waiting: u64 = peers().flat_map(|peer| peer.links.values()).map(|it| it.left).sum();
-        facts.set(Fact::Peers, self.peers.len() as u64);
-        facts.set(Fact::DynamicPeers, self.peers.dynamic() as u64);
+        let waiting: u64 =
+            peers().flat_map(|peer| peer.connections.values()).map(|it| it.left).sum();
+        facts.set(Fact::Peers, self.speaker.peers().len() as u64);
+        facts.set(Fact::DynamicPeers, self.speaker.peers().dynamic() as u64);
         facts.set(Fact::PeersEstablished, up as u64);
         facts.set(Fact::PeersDown, peers().filter(|peer| is_missed(peer)).count() as u64);
         facts.set(Fact::Waiting, waiting);
@@ -76,10 +76,31 @@ impl Reflector {
         facts.set(Fact::Cohorts, tables.cohorts as u64);
     }
 
+    /// The facts that the speaker has counted.
+    pub(crate) fn publish_counts(&self) {
+        let counts = self.speaker.counts();
+        let rows = [
+            (Fact::Established, counts.established),
+            (Fact::Dropped, counts.dropped),
+            (Fact::Failed, counts.failed),
+            (Fact::Attempts, counts.attempts),
+            (Fact::Refused, counts.refused),
+            (Fact::RangeFull, counts.range_full),
+            (Fact::RangeSilent, counts.range_silent),
+            (Fact::HoldExpired, counts.hold_expired),
+            (Fact::SendHoldExpired, counts.send_hold_expired),
+            (Fact::Offended, counts.offended),
+            (Fact::Tolerated, counts.tolerated),
+            (Fact::Exceeded, counts.exceeded),
+            (Fact::Refreshes, counts.refreshes),
+        ];
+        rows.into_iter().for_each(|(fact, count)| self.facts.set(fact, count));
+    }
+
     fn named_peer(&self, ask: &Ask) -> Result<PeerId, AskError> {
         let name = ask.params.get("peer");
         let name = name.ok_or_else(|| AskError::BadParameter("peer names a peer".into()))?;
-        self.peers.find(name).ok_or_else(|| AskError::NotFound(format!("peer {name}")))
+        self.speaker.peers().find(name).ok_or_else(|| AskError::NotFound(format!("peer {name}")))
     }
 
     /// Begins the session of a peer anew: `soft` exchanges the routes again without ending it,
@@ -89,42 +110,23 @@ impl Reflector {
         let text = told(ask)?;
         let how = ask.params.get("how").map_or("", String::as_str);
         match how {
-            "" => self.tell(now, id, In::Reset(Cease::AdministrativeReset, text), out),
+            "" => self.speaker.reset(now, id, text, out),
             "soft" => self.clear_soft(now, id, out)?,
-            "hard" => self.clear_hard(now, id, text.as_deref(), out)?,
+            "hard" if self.speaker.reset_hard(now, id, text.as_deref(), out) => {}
+            "hard" => return Err(not_up()),
             _ => return Err(AskError::BadParameter("how: soft, hard, or nothing".into())),
         }
-        Ok(json!([{ "peer": self.name_of(id), "cleared": how }]))
+        self.follow(now, &[], out);
+        Ok(json!([{ "peer": self.speaker.name_of(id), "cleared": how }]))
     }
 
     /// Asks the peer for its routes, and sends it ours again.
     fn clear_soft(&mut self, now: Time, id: PeerId, out: &mut Effects) -> Result<(), AskError> {
-        let negotiated = self.peers.get(id).and_then(|peer| peer.negotiated.as_ref());
-        let Some(negotiated) = negotiated else { return Err(not_up()) };
-        let (families, may_ask) = (negotiated.context.families, negotiated.route_refresh);
+        let families = self.speaker.request_routes(now, id, out).ok_or_else(not_up)?;
         for family in families.iter() {
-            if may_ask {
-                self.tell(now, id, In::Refresh(family, RefreshKind::Request), out);
-            }
             self.rib.refresh(id, family, RefreshKind::Request);
         }
         self.has_work = true;
-        Ok(())
-    }
-
-    fn clear_hard(
-        &mut self,
-        now: Time,
-        id: PeerId,
-        text: Option<&str>,
-        out: &mut Effects,
-    ) -> Result<(), AskError> {
-        let connection = self.peers.get(id).and_then(|peer| peer.up).ok_or_else(not_up)?;
-        let inside = Notice::cease(Cease::AdministrativeReset);
-        let mut data = vec![inside.code, inside.subcode];
-        text.into_iter().for_each(|text| write_communication(text, &mut data));
-        let notice = Notice::cease(Cease::HardReset);
-        self.tell(now, id, In::Refuse(connection, notice, data), out);
         Ok(())
     }
 
@@ -132,30 +134,22 @@ impl Reflector {
     fn shut_down(&mut self, now: Time, ask: &Ask, out: &mut Effects) -> Answer {
         let id = self.named_peer(ask)?;
         let text = told(ask)?;
-        if let Some(peer) = self.peers.get_mut(id) {
-            peer.held = Some(Held::Operator);
-        }
-        let name = self.name_of(id);
-        self.tell(now, id, In::Stop(Cease::AdministrativeShutdown, text), out);
+        let name = self.speaker.name_of(id).to_owned();
+        self.speaker.shut_down(now, id, text, out);
+        self.follow(now, &[], out);
         Ok(json!([{ "peer": name, "enabled": false }]))
     }
 
     /// Lets a peer back that the operator or a limit of routes held.
     fn enable(&mut self, now: Time, ask: &Ask, out: &mut Effects) -> Answer {
         let id = self.named_peer(ask)?;
-        let name = self.name_of(id);
-        let Some(peer) = self.peers.get_mut(id) else { return Err(AskError::Unreachable) };
-        if peer.held == Some(Held::Configured) {
+        let name = self.speaker.name_of(id).to_owned();
+        if !self.speaker.enable(now, id, out) {
             let what = "the configuration says `enabled = false`";
             return Err(AskError::BadParameter(what.into()));
         }
-        peer.held = None;
-        self.start(now, id, out);
+        self.follow(now, &[], out);
         Ok(json!([{ "peer": name, "enabled": true }]))
-    }
-
-    pub(crate) fn name_of(&self, id: PeerId) -> String {
-        self.peers.get(id).map(|peer| peer.speaker.name.clone()).unwrap_or_default()
     }
 }
 

@@ -2,14 +2,13 @@
 //!
 //! ```text
 //!          ┌──────────────────────────── Reflector ─────────────────────────────┐
-//!   TCP    │ links ──→ bgp::Session, one a peer ──→ routes ──→ rib              │   TCP
-//!  ─────── │   ↑            ↑       │                 UPDATEs    │ tables,      │ ───────
-//!   a peer │   │          clock     │ OPEN, KEEPALIVE …          │ update       │  a peer
-//!          │   └────────────────────┴────────────────────────────┘ groups       │
+//!   TCP    │ bgp_stack::Speaker ──→ Up, Update, Down … ──→ routes ──→ rib       │   TCP
+//!  ─────── │        ↑                                          tables, │        │ ───────
+//!   a peer │        └── UPDATEs ───────────────────── update groups ←──┘        │  a peer
 //!          └────────────────────────────────────────────────────────────────────┘
 //! ```
-//! This page routes: what comes in goes to the session of its peer; what that wants is sent, or
-//! told the rib; what the rib has to say leaves by the connections of the peers.
+//! This page routes: what comes in goes to the speaker, the caches or the stations; what the
+//! speaker has to say is told the rib; what the rib has to say leaves by the speaker.
 //!
 //! One instance does all this, on the first shard. Further shards read, cut and write streams only.
 #![forbid(unsafe_code)]
@@ -19,18 +18,11 @@
 mod alarms;
 mod apply;
 mod ask;
-mod clock;
 pub mod config;
-mod deferral;
 mod facts;
-mod judges;
-mod limits;
-mod links;
 mod origins;
-mod peers;
 mod recording;
 mod routes;
-mod sessions;
 mod stations;
 mod telling;
 mod trails;
@@ -38,15 +30,11 @@ mod trails;
 pub use facts::Fact;
 pub use recording::Recorder;
 
-use bgp::Out;
-use bgp::codec::{Cease, EXTENDED_MESSAGE_BYTES_MAX, Framing, HEADER_BYTES, MESSAGE_BYTES_MAX};
-use clock::Clock;
-use config::{CAPTURE_PORT, Door, Range, Rr};
+use bgp_stack::{In as SpeakerIn, PolicyTable, Speaker};
+use config::{CAPTURE_PORT, Door, Rr};
 use event::Sheet;
-use judges::Judges;
-use machine::Time;
+use machine::{Duration, Time};
 use origins::Origins;
-use peers::Peers;
 use recording::Recording;
 use rib::Rib;
 use runtime::{Ask, AskError, Effects, Flow, Frame, Function, In, PortId, Seed};
@@ -54,36 +42,25 @@ use stations::Stations;
 use std::sync::Arc;
 use trails::SessionTrail;
 
-/// Octets of whole messages that are cut from a stream at once: many UPDATEs are one step.
-const RUN_BYTES_MAX: usize = EXTENDED_MESSAGE_BYTES_MAX;
+/// Octets of whole PDUs of a cache that are cut from a stream at once.
+const RUN_BYTES_MAX: usize = 65_535;
 
 /// The reflector, as its shard runs it.
 pub struct Reflector {
     config: Arc<Rr>,
-    peers: Peers,
-    /// Ranges of all groups, the longest first.
-    ranges: Vec<Range>,
+    speaker: Speaker,
     rib: Rib,
-    judges: Arc<Judges>,
     origins: Origins,
     stations: Stations,
     recording: Recording,
     rib_seed: u64,
     /// The rib has something to do.
     has_work: bool,
-    clock: Clock,
     facts: Sheet<Fact>,
-    /// Seed of the next session.
-    seed: u64,
     /// Further shards do nothing here.
     is_first: bool,
-    /// Until then nobody is told anything.
-    deferral: Option<Time>,
-    is_draining: bool,
     /// What the sessions do not need was begun as well, with the first tick.
     is_started: bool,
-    /// What a session wants; empty between steps.
-    outs: Vec<Out>,
     /// What leaves for the service assurance.
     trail: SessionTrail,
 }
@@ -92,47 +69,28 @@ impl Reflector {
     /// A reflector whose sessions begin with the first tick.
     #[must_use]
     pub fn new(seed: Seed, config: Arc<Rr>) -> Self {
-        let number = |at: usize| {
-            let octets = core::array::from_fn(|n| seed.random[at + n]);
-            u64::from_le_bytes(octets)
-        };
+        let number = |at| u64::from_le_bytes(core::array::from_fn(|n: usize| seed.random[at + n]));
         let rib_seed = number(8);
-        let is_first = seed.shard == 0;
         let origins = Origins::new(&config);
-        let judges = Arc::new(Judges::new(config.policies(), origins.records.clone()));
-        let mut it = Self {
-            peers: Peers::default(),
-            ranges: config.ranges(),
-            rib: Rib::new(config.rib(rib_seed, &judges)),
-            judges,
+        let deferral = Duration::from_secs(config.deferral_s.unwrap_or(0).into());
+        let validation = Arc::new(origins.records.clone());
+        let speaker = Speaker::new(&seed, &config.speaker(), deferral, Some(validation));
+        let mut rib = Rib::new(config.rib(rib_seed, speaker.policies()));
+        rib.set_metrics(config.distances());
+        Self {
+            speaker,
+            rib,
             origins,
             stations: Stations::new(&config),
             recording: Recording::default(),
             rib_seed,
             has_work: false,
-            clock: Clock::new(seed.now),
             facts: Sheet::new(),
-            seed: number(0),
-            is_first,
-            deferral: Self::defer(seed.now, config.deferral_s.unwrap_or(0)),
-            is_draining: false,
+            is_first: seed.shard == 0,
             is_started: false,
-            outs: Vec::new(),
             trail: SessionTrail::new(number(16), &config),
-            config: Arc::clone(&config),
-        };
-        it.rib.set_metrics(config.distances());
-        // Other shards have no peers: their connections are told the first one.
-        if is_first {
-            it.join(seed.now, &config);
+            config,
         }
-        it
-    }
-
-    /// A seed that no other session has.
-    const fn next_seed(&mut self) -> u64 {
-        self.seed = self.seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        self.seed
     }
 
     /// With the first tick: whom this node reads and tells beside BGP is connected to.
@@ -143,20 +101,15 @@ impl Reflector {
         }
     }
 
-    /// Lets the sessions act whose time has come.
-    fn expire(&mut self, now: Time, out: &mut Effects) {
-        for id in self.clock.expire(now) {
-            self.fire(now, id, out);
+    /// Something happened to a connection of a peer.
+    fn speak(&mut self, now: Time, input: SpeakerIn<'_>, out: &mut Effects) {
+        let mut bytes: &[u8] = &[];
+        if let SpeakerIn::Octets(flow, octets) = input {
+            self.trail_received(now, flow, octets);
+            bytes = octets;
         }
-    }
-
-    /// Ends every session in order (RFC 4486, 9003).
-    fn leave(&mut self, now: Time, out: &mut Effects) {
-        let text = self.config.shutdown_text.clone();
-        for id in self.peers.ids() {
-            let stop = bgp::In::Stop(Cease::AdministrativeShutdown, text.clone());
-            self.tell(now, id, stop, out);
-        }
+        self.speaker.step(now, input, out);
+        self.follow(now, bytes, out);
     }
 }
 
@@ -169,28 +122,29 @@ impl Function for Reflector {
         }
         match input {
             In::Message { flow, bytes } => match Door::of(flow.port) {
-                Door::Bgp => self.octets(now, &flow, bytes, out),
+                Door::Bgp => self.speak(now, SpeakerIn::Octets(&flow, bytes), out),
                 Door::Rpki => self.cache_octets(now, &flow, bytes, out),
                 // A station has nothing to say.
                 Door::Bmp => {}
             },
             In::Up { flow } => match Door::of(flow.port) {
-                Door::Bgp => self.stands(now, flow, out),
+                Door::Bgp => self.speak(now, SpeakerIn::Connected(flow), out),
                 Door::Rpki => self.cache_stands(now, flow, out),
                 Door::Bmp => self.station_stands(now, flow, out),
             },
             In::Down { flow, why } => match Door::of(flow.port) {
-                Door::Bgp => self.lost(now, &flow, why, out),
+                Door::Bgp => self.speak(now, SpeakerIn::Lost(&flow, why), out),
                 Door::Rpki => self.cache_lost(now, &flow, why, out),
                 Door::Bmp => self.station_lost(now, &flow, why),
             },
             In::Written { flow, octets, left } => match Door::of(flow.port) {
                 Door::Bmp => self.station_written(now, &flow, left),
-                Door::Bgp | Door::Rpki => self.written(now, &flow, (octets, left), out),
+                Door::Bgp => self.speak(now, SpeakerIn::Written(&flow, octets, left), out),
+                Door::Rpki => {}
             },
             In::Drain => {
-                self.is_draining = true;
-                self.leave(now, out);
+                self.speaker.drain(now, self.config.shutdown_text.as_deref(), out);
+                self.follow(now, &[], out);
                 self.stop_stations(now, out);
             }
             In::Proved { .. }
@@ -204,13 +158,14 @@ impl Function for Reflector {
 
     fn tick(&mut self, now: Time, out: &mut Effects) {
         self.begin(now, out);
-        self.expire(now, out);
+        self.speaker.tick(now, out);
+        self.follow(now, &[], out);
         self.expire_caches(now, out);
         if self.rib.deadline().is_some_and(|at| at <= now) {
             self.rib.tick(now);
             self.has_work = true;
         }
-        self.has_work |= self.deferral.is_some_and(|at| at <= now);
+        self.has_work |= self.speaker.deferral().is_some_and(|at| at <= now);
         self.has_work |= self.stations.deadline().is_some_and(|at| at <= now);
         self.work(now, out);
         self.trail.capture.flush(now, out);
@@ -221,8 +176,8 @@ impl Function for Reflector {
             return Some(Time::ZERO);
         }
         let feeds = self.origins.deadline().into_iter().chain(self.stations.deadline());
-        let feeds = feeds.chain(self.deferral).chain(self.trail.capture.deadline());
-        self.clock.deadline().into_iter().chain(self.rib.deadline()).chain(feeds).min()
+        let feeds = feeds.chain(self.trail.capture.deadline());
+        self.speaker.deadline().into_iter().chain(self.rib.deadline()).chain(feeds).min()
     }
 
     fn configure(&mut self, now: Time, config: Arc<Rr>, out: &mut Effects) {
@@ -237,7 +192,7 @@ impl Function for Reflector {
             return Frame::Skip(buffer.len()); // a collector has nothing to say
         }
         match Door::of(port) {
-            Door::Bgp => frame_bgp(buffer),
+            Door::Bgp => bgp_stack::frame(buffer),
             Door::Rpki => frame_rpki(buffer),
             // A station has nothing to say.
             Door::Bmp => Frame::Skip(buffer.len()),
@@ -260,29 +215,11 @@ impl Function for Reflector {
     }
 
     fn is_idle(&self) -> bool {
-        self.peers.iter().all(|(_, peer)| peer.links.is_empty())
+        self.speaker.is_idle()
     }
 
     fn cells(&self) -> Vec<event::Cells> {
         vec![self.facts.cells()]
-    }
-}
-
-/// As many whole messages as are there, up to [`RUN_BYTES_MAX`].
-fn frame_bgp(buffer: &[u8]) -> Frame {
-    let mut at = 0;
-    loop {
-        match bgp::codec::frame(&buffer[at..], EXTENDED_MESSAGE_BYTES_MAX) {
-            Framing::Message(_, message) if at + message.len() <= RUN_BYTES_MAX => {
-                at += message.len();
-            }
-            Framing::Message(..) => return Frame::Message(at),
-            Framing::Partial if at > 0 => return Frame::Message(at),
-            Framing::Partial => return awaited(buffer),
-            Framing::Broken(_) if at > 0 => return Frame::Message(at),
-            // The session answers it with a NOTIFICATION.
-            Framing::Broken(_) => return Frame::Message(buffer.len().min(MESSAGE_BYTES_MAX)),
-        }
     }
 }
 
@@ -303,29 +240,14 @@ fn frame_rpki(buffer: &[u8]) -> Frame {
     }
 }
 
-/// How long the message will be whose beginning is there.
-fn awaited(buffer: &[u8]) -> Frame {
-    match buffer.get(16..HEADER_BYTES) {
-        Some(header) => {
-            let length = usize::from(u16::from_be_bytes([header[0], header[1]]));
-            Frame::Message(length.max(buffer.len() + 1))
-        }
-        None => Frame::Partial,
-    }
-}
-
 impl Rr {
     /// What the rib is told of this node.
-    fn rib(&self, seed: u64, judges: &Arc<Judges>) -> rib::Settings {
+    fn rib(&self, seed: u64, policies: &Arc<PolicyTable>) -> rib::Settings {
         let identifier = self.identifier.to_bits();
         let cluster = self.cluster_identifier();
-        let (policy, bounds) = (judges::shared(judges), rib::Bounds::default());
+        let policy = Some(Arc::clone(policies) as Arc<dyn rib::Policy>);
+        let bounds = rib::Bounds::default();
         rib::Settings { asn: self.asn, identifier, cluster, policy, seed, bounds }
-    }
-
-    /// Its policies; those that cannot be meant were refused by the check.
-    fn policies(&self) -> policy::Policies {
-        policy::Policies::compile(&self.policy).unwrap_or_default()
     }
 
     /// Whether `other` would be the same speaker.

@@ -3,15 +3,15 @@
 //!
 //! ```text
 //!   caches ─TCP─→ rpki::Client ─ Delta ─→ pending ─ a slice with each turn ─→ Rib::rejudge
-//!                      └─ Table ←─ Judges, for policies with `match.validation`
+//!                      └─ Table ←─ Validate, for policies with `match.validation`
 //! ```
 
 use crate::Reflector;
 use crate::config::Rr;
 use crate::facts::Fact;
-use crate::peers::Ending;
 use bgp::codec::{AsPath, Asn, AttributeType, Attributes};
 use bgp::family::{Family, Ipv4Prefix, Ipv6Prefix};
+use bgp_stack::{Ending, Validate};
 use machine::{Machine, Time};
 use policy::Validation;
 use rpki::{CacheId, Cause, Client, Delta, In, Indication, Out, Phase, Settings, Validity};
@@ -36,7 +36,7 @@ pub(crate) struct Records {
     asn: Asn,
 }
 
-/// The records, for the judges as well.
+/// The records, for the policies as well.
 #[derive(Debug, Clone)]
 pub(crate) struct Shared(Arc<Mutex<Records>>);
 
@@ -74,12 +74,13 @@ impl Shared {
     }
 }
 
-/// In the words of the policies.
-pub(crate) const fn in_words(validity: Validity) -> Validation {
-    match validity {
-        Validity::Valid => Validation::Valid,
-        Validity::Invalid => Validation::Invalid,
-        Validity::NotFound => Validation::NotFound,
+impl Validate for Shared {
+    fn validation(&self, family: Family, key: &[u8], attributes: &[u8]) -> Option<Validation> {
+        Some(match self.validity(family, key, attributes)? {
+            Validity::Valid => Validation::Valid,
+            Validity::Invalid => Validation::Invalid,
+            Validity::NotFound => Validation::NotFound,
+        })
     }
 }
 
@@ -339,8 +340,9 @@ impl Reflector {
     /// Goes on judging the routes that changes of the records concern.
     pub(crate) fn rejudge(&mut self, now: Time) {
         let Some(mut pending) = self.origins.pending.pop_front() else { return };
-        let numbers = self.judges.validating();
-        let exports = self.peers.iter().any(|(_, peer)| numbers.contains(&peer.judges[1]));
+        let numbers = self.speaker.policies().validating();
+        let exports =
+            self.speaker.peers().iter().any(|(_, peer)| numbers.contains(&peer.policies[1]));
         let Some(&family) = VALIDATED.get(pending.family) else { return };
         let delta = &pending.delta;
         let concerns = |key: &[u8]| match family {

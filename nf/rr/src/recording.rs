@@ -2,13 +2,15 @@
 
 use crate::Reflector;
 use crate::facts::Fact;
-use crate::peers::Peer;
+use bgp::Negotiated;
 use bgp::codec::Update;
 use bgp::family::Family;
+use bgp_stack::{Ended, Established, Peer};
 use core::fmt;
 use machine::Time;
 use mrt::{Direction, Ends, FsmState, MessageForm, Stamp};
 use rib::PeerId;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 /// Who keeps the records: never waited for.
@@ -40,14 +42,10 @@ pub(crate) fn seconds_of(now: Time) -> (u32, u32) {
     ((micros / 1_000_000) as u32, (micros % 1_000_000) as u32)
 }
 
-fn ends(asn: u32, peer: &Peer) -> Option<Ends> {
-    Some(Ends {
-        peer_as: peer.negotiated.as_ref()?.peer.asn,
-        local_as: asn,
-        interface: 0,
-        peer: peer.speaker.address.to_canonical(),
-        local: peer.here?,
-    })
+/// The ends of a session between this node, of that AS, and a peer.
+fn ends(asn: u32, address: IpAddr, negotiated: &Negotiated, local: IpAddr) -> Ends {
+    let (peer_as, peer) = (negotiated.peer.asn, address.to_canonical());
+    Ends { peer_as, local_as: asn, interface: 0, peer, local }
 }
 
 /// Whether the routes of a message have path identifiers.
@@ -73,26 +71,36 @@ impl Reflector {
         if self.recording.recorder.is_none() {
             return;
         }
-        let Some(peer) = self.peers.get(id) else { return };
-        let Some(ends) = ends(self.config.asn, peer) else { return };
-        let four_octet_as = peer.negotiated.as_ref().is_some_and(|it| it.context.four_octet_as);
+        let Some(peer) = self.speaker.peers().get(id) else { return };
+        let Some((negotiated, local)) = peer.negotiated.as_ref().zip(peer.local) else { return };
+        let ends = ends(self.config.asn, peer.settings.address, negotiated, local);
+        let four_octet_as = negotiated.context.four_octet_as;
         let add_path = has_path_ids(peer, message);
         let form = MessageForm { direction: Direction::Received, four_octet_as, add_path };
         mrt::write_message(stamp(now), &ends, form, message, &mut self.recording.octets);
     }
 
-    /// The session of a peer came to stand, or ends.
-    pub(crate) fn record_state(&mut self, now: Time, id: PeerId, is_up: bool) {
-        if self.recording.recorder.is_none() {
+    /// The session of a peer came to stand.
+    pub(crate) fn record_up(&mut self, now: Time, session: &Established) {
+        let Some(local) = session.local else { return };
+        let (address, negotiated) = (session.neighbour.address, &session.negotiated);
+        let ends = ends(self.config.asn, address, negotiated, local);
+        self.record_state(now, &ends, FsmState::OpenConfirm, FsmState::Established);
+    }
+
+    /// The session of a peer ended.
+    pub(crate) fn record_down(&mut self, now: Time, session: &Ended) {
+        let Some((negotiated, local)) = session.negotiated.as_ref().zip(session.local) else {
             return;
-        }
-        let ends = self.peers.get(id).and_then(|peer| ends(self.config.asn, peer));
-        let Some(ends) = ends else { return };
-        let (from, to) = match is_up {
-            true => (FsmState::OpenConfirm, FsmState::Established),
-            false => (FsmState::Established, FsmState::Idle),
         };
-        mrt::write_state_change(stamp(now), &ends, from, to, &mut self.recording.octets);
+        let ends = ends(self.config.asn, session.address, negotiated, local);
+        self.record_state(now, &ends, FsmState::Established, FsmState::Idle);
+    }
+
+    fn record_state(&mut self, now: Time, ends: &Ends, from: FsmState, to: FsmState) {
+        if self.recording.recorder.is_some() {
+            mrt::write_state_change(stamp(now), ends, from, to, &mut self.recording.octets);
+        }
     }
 
     /// Gives the recorder what came since the last time.

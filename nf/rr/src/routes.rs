@@ -1,11 +1,9 @@
-//! Between the sessions and the rib: UPDATEs in, UPDATEs out.
+//! Between the speaker and the rib: sessions that stand or end, UPDATEs in, UPDATEs out.
 
 use crate::Reflector;
 use crate::facts::Fact;
-use crate::peers::Ending;
-use bgp::codec::{EXTENDED_MESSAGE_BYTES_MAX, Messages, Offence};
-use bgp::{ConnectionId, In};
-use machine::{Machine, Time};
+use bgp_stack::{Ended, Established, Out};
+use machine::Time;
 use rib::{PeerId, Sending};
 use runtime::Effects;
 
@@ -13,57 +11,78 @@ use runtime::Effects;
 const WORK_MAX: usize = 20_000;
 
 impl Reflector {
-    /// Gives UPDATEs to the rib, one after another, while the session stands.
-    pub(crate) fn updates(
-        &mut self,
-        now: Time,
-        id: PeerId,
-        (connection, messages): (ConnectionId, &[u8]),
-        out: &mut Effects,
-    ) {
-        for (_, message) in Messages::new(messages, EXTENDED_MESSAGE_BYTES_MAX) {
-            let Some(peer) = self.peers.get(id).filter(|it| it.up == Some(connection)) else {
-                return;
-            };
-            let has_limits = peer.speaker.has_limits();
-            self.facts.add(Fact::UpdatesIn, 1);
-            self.record_update(now, id, message);
-            match self.rib.update(id, message) {
-                Ok(read) => {
-                    self.facts.add(Fact::RoutesIn, u64::from(read.announced));
-                    self.facts.add(Fact::WithdrawnIn, u64::from(read.withdrawn));
-                    self.tell_update(now, id, message, read.offence.is_some());
-                    if let Some(offence) = read.offence {
-                        self.tolerate(now, id, &offence);
-                    }
-                    if let Some(family) = read.end_of_rib {
-                        self.peers.get_mut(id).into_iter().for_each(|it| it.ended.insert(family));
-                        self.tell(now, id, In::EndOfRib(family), out);
-                    }
-                }
-                Err(offence) => {
-                    self.facts.add(Fact::Offended, 1);
-                    self.note(now, id, format!("it offended: {}", offence.malformed));
-                    let mut data = Vec::new();
-                    offence.write_data(message, &mut data);
-                    self.tell(now, id, In::Refuse(connection, offence.notice, data), out);
-                }
-            }
-            if has_limits {
-                self.check_limits(now, id, out);
+    /// Does what the speaker wants of the tables, in order; `bytes` are those that UPDATEs lie in.
+    pub(crate) fn follow(&mut self, now: Time, bytes: &[u8], out: &mut Effects) {
+        while let Some(wanted) = self.speaker.next(now, bytes, out) {
+            self.has_work |= !matches!(wanted, Out::Sent(_));
+            match wanted {
+                Out::Update(id, message) => self.update(now, id, message, out),
+                Out::Up(id, session) => self.up(now, id, &session),
+                Out::Down(id, session) => self.down(now, id, &session),
+                Out::Refresh(id, family, kind) => self.rib.refresh(id, family, kind),
+                Out::LongLived(id, families) => self.rib.long_lived(id, families),
+                Out::Purge(id, families) => self.rib.purge(id, families),
+                Out::Written(id, octets, left) => self.written(id, octets, left),
+                Out::Limits(id) => self.check_limits(now, id, out),
+                Out::Sent(sent) => self.trail_sent(now, &sent),
             }
         }
-        self.has_work = true;
+        self.publish_counts();
     }
 
-    /// An UPDATE offended, and the session goes on (RFC 7606).
-    fn tolerate(&mut self, now: Time, id: PeerId, offence: &Offence) {
-        self.facts.add(Fact::Tolerated, 1);
-        if let Some(peer) = self.peers.get_mut(id) {
-            peer.tolerated += 1;
-            let (approach, malformed) = (offence.approach.name(), offence.malformed);
-            peer.offence = Some(Ending { at: now, text: format!("{malformed}: {approach}") });
+    /// Routes may be exchanged with a peer.
+    fn up(&mut self, now: Time, id: PeerId, session: &Established) {
+        self.rib.up(now, id, session.neighbour.clone(), &session.negotiated);
+        self.stations_peer_up(now, id);
+        self.trail_up(now, id, session);
+        self.record_up(now, session);
+    }
+
+    /// A session ended; routes of some families stay for a time.
+    fn down(&mut self, now: Time, id: PeerId, session: &Ended) {
+        self.trail_down(now, session);
+        self.stations_peer_down(now, id, session);
+        self.record_down(now, session);
+        self.rib.down(id, session.retained);
+    }
+
+    /// An UPDATE came.
+    fn update(&mut self, now: Time, id: PeerId, message: &[u8], out: &mut Effects) {
+        self.facts.add(Fact::UpdatesIn, 1);
+        self.record_update(now, id, message);
+        match self.rib.update(id, message) {
+            Ok(read) => {
+                self.facts.add(Fact::RoutesIn, u64::from(read.announced));
+                self.facts.add(Fact::WithdrawnIn, u64::from(read.withdrawn));
+                self.tell_update(now, id, message, read.offence.is_some());
+                if let Some(offence) = read.offence {
+                    self.speaker.tolerate(now, id, &offence);
+                }
+                if let Some(family) = read.end_of_rib {
+                    self.speaker.end_of_rib(now, id, family, out);
+                }
+            }
+            Err(offence) => self.speaker.refuse_update(now, id, &offence, message, out),
         }
+        // What the UPDATE led to may have ended the session.
+        let peer = self.speaker.peers().get(id).filter(|it| it.up.is_some());
+        if peer.is_some_and(|it| it.settings.has_limits()) {
+            self.check_limits(now, id, out);
+        }
+    }
+
+    fn check_limits(&mut self, now: Time, id: PeerId, out: &mut Effects) {
+        let rib = &self.rib;
+        let routes = |family| u64::from(rib.received(id, family));
+        self.speaker.check_limits(now, id, routes, || rib.attribute_octets(id), out);
+    }
+
+    /// The kernel took octets of the connection of a peer; `left` wait.
+    fn written(&mut self, id: PeerId, octets: u64, left: u64) {
+        // What the session said itself counts as if it were routes: where nothing waits any more,
+        // the rib is told so, and the difference is gone.
+        let taken = if left == 0 { self.rib.waiting(id) } else { octets };
+        self.rib.written(id, taken);
     }
 
     /// Lets the rib work for a while; what it has to say leaves.
@@ -73,23 +92,17 @@ impl Reflector {
         }
         self.rejudge(now);
         self.has_work = self.is_rejudging();
-        if !self.is_deferring(now, out) {
+        if !self.speaker.is_deferring(now, out) {
             self.has_work |= self.rib.work(now, WORK_MAX);
         }
         while let Some(sending) = self.rib.next_sending() {
             let Some(sending) = self.deliver(now, sending) else { continue };
             let Sending { peer: id, bytes, updates } = sending;
-            let Some(peer) = self.peers.get_mut(id) else { continue };
-            let Some((connection, flow)) = peer.flow() else { continue };
-            let updates = u64::from(updates);
-            self.facts.add(Fact::UpdatesOut, updates);
-            self.facts.add(Fact::OctetsOut, bytes.len() as u64);
-            out.send_shared(flow, bytes);
-            // The machine asks for nothing in return: it only winds its timers.
-            let mut none = Vec::new();
-            peer.session.step(now, In::Sent(connection, updates), &mut none);
-            peer.session.step(now, In::Blocked(connection), &mut none);
-            self.settle(id);
+            let (octets, updates) = (bytes.len() as u64, u64::from(updates));
+            if self.speaker.send_updates(now, id, bytes, updates, out) {
+                self.facts.add(Fact::UpdatesOut, updates);
+                self.facts.add(Fact::OctetsOut, octets);
+            }
         }
         self.flush_stations(now, out);
         self.flush_records(now);

@@ -10,9 +10,10 @@
 use crate::Reflector;
 use crate::config::{Bmp, BmpTable, Rr, STATIONS_MAX};
 use crate::facts::Fact;
-use crate::peers::Ending;
-use crate::telling::{Course, LOC_RIB, header, loc_rib_header, monitor};
+use crate::telling::{Course, LOC_RIB, header, header_of, loc_rib_header, monitor};
 use bgp::Cause;
+use bgp_stack::config::PEERS_MAX;
+use bgp_stack::{Ended, Ending};
 use bmp::{DownReason, In, Out, Sender, Settings, State};
 use machine::{Duration, Machine, Time};
 use rib::{PeerId, Sending};
@@ -26,9 +27,9 @@ const FAREWELL: &str = "it is told no more";
 const WATCHERS: u32 = 8_192;
 const STATIONS: u32 = 6;
 
-const _: () = assert!(WATCHERS as usize == crate::config::PEERS_MAX);
+const _: () = assert!(WATCHERS as usize == PEERS_MAX);
 const _: () = assert!(STATIONS as usize == STATIONS_MAX);
-const _: () = assert!((STATIONS_MAX + 2) * crate::config::PEERS_MAX <= rib::PEERS_MAX);
+const _: () = assert!((STATIONS_MAX + 2) * PEERS_MAX <= rib::PEERS_MAX);
 
 /// The number in the rib of a station that looks at a peer, or at what was chosen.
 fn watcher(station: usize, of: Option<PeerId>) -> PeerId {
@@ -136,8 +137,9 @@ impl Stations {
 impl Reflector {
     /// The stations shall be told.
     pub(crate) fn start_stations(&mut self, now: Time) {
-        let is_up = |(_, peer): &(PeerId, &crate::peers::Peer)| peer.up.is_some();
-        let up: Vec<PeerId> = self.peers.iter().filter(is_up).map(|(id, _)| id).collect();
+        let peers = self.speaker.peers().iter();
+        let up: Vec<PeerId> =
+            peers.filter(|(_, peer)| peer.up.is_some()).map(|(id, _)| id).collect();
         for station in &mut self.stations.all {
             up.iter().for_each(|id| station.tell(now, In::PeerUp(bmp::PeerId(id.0))));
             if station.section.has(BmpTable::LocRib) {
@@ -204,14 +206,15 @@ impl Reflector {
         }
     }
 
-    /// It ended; what was agreed on is still known.
-    pub(crate) fn stations_peer_down(&mut self, now: Time, id: PeerId, cause: &Cause) {
+    /// It ended.
+    pub(crate) fn stations_peer_down(&mut self, now: Time, id: PeerId, session: &Ended) {
         if self.stations.all.is_empty() {
             return;
         }
         let mut octets = Vec::new();
-        if let Some(header) = self.peers.get(id).and_then(|peer| header(now, peer)) {
-            let (reason, data) = reason(cause);
+        if let Some(negotiated) = &session.negotiated {
+            let header = header_of(now, session.address, negotiated);
+            let (reason, data) = reason(&session.cause);
             bmp::write_peer_down(&header, reason, &data, &mut octets);
         }
         for at in 0..self.stations.all.len() {
@@ -246,13 +249,14 @@ impl Reflector {
     /// What the rib says to one of its peers that is a station; `None` if it was.
     pub(crate) fn deliver(&mut self, now: Time, sending: Sending) -> Option<Sending> {
         let Some((at, of)) = watching(sending.peer) else { return Some(sending) };
-        let header =
-            match of {
-                None => Some(loc_rib_header(now, &self.config)),
-                Some(of) => self.peers.get(of).and_then(|peer| header(now, peer)).map(|header| {
+        let header = match of {
+            None => Some(loc_rib_header(now, &self.config)),
+            Some(of) => {
+                self.speaker.peers().get(of).and_then(|peer| header(now, peer)).map(|header| {
                     bmp::PeerHeader { adj_rib_out: true, post_policy: true, ..header }
-                }),
-            };
+                })
+            }
+        };
         let station = self.stations.all.get_mut(at)?;
         let mut octets = Vec::with_capacity(sending.bytes.len() * 2);
         monitor(&header?, &sending.bytes, &mut octets);

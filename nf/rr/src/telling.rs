@@ -3,10 +3,11 @@
 
 use crate::Reflector;
 use crate::config::{BmpTable, Rr};
-use crate::peers::Peer;
+use bgp::Negotiated;
 use bgp::codec::{EXTENDED_MESSAGE_BYTES_MAX, MESSAGE_BYTES_MAX, Messages, Offer, Update};
 use bgp::family::{Family, FamilySet, Routes};
 use bgp::pack::{Announcement, Limits, Withdrawal, end_of_rib};
+use bgp_stack::Peer;
 use bmp::{In, Information, InformationType, PeerHeader, Statistic, StatisticType};
 use machine::Time;
 use rib::{Page, PathView, PeerId};
@@ -38,10 +39,13 @@ struct Told {
 
 /// The header of a peer whose session stands: what it sends, before the policies.
 pub(crate) fn header(now: Time, peer: &Peer) -> Option<PeerHeader> {
-    let negotiated = peer.negotiated.as_ref()?;
-    let address = peer.speaker.address.to_canonical();
-    let header = PeerHeader::of(address, negotiated.peer.asn, negotiated.peer.identifier);
-    Some(at(now, header))
+    Some(header_of(now, peer.settings.address, peer.negotiated.as_ref()?))
+}
+
+/// The same by what was agreed on with it.
+pub(crate) fn header_of(now: Time, address: IpAddr, negotiated: &Negotiated) -> PeerHeader {
+    let (asn, identifier) = (negotiated.peer.asn, negotiated.peer.identifier);
+    at(now, PeerHeader::of(address.to_canonical(), asn, identifier))
 }
 
 /// The header of what was chosen.
@@ -148,11 +152,12 @@ impl Reflector {
         let mut octets = Vec::new();
         if peer == LOC_RIB {
             self.write_loc_rib_up(now, &mut octets);
-            self.watch(at, None, self.config.spoken());
+            self.watch(at, None, self.config.speaker().families());
             return (octets, false);
         }
         let id = PeerId(peer.0);
-        let Some(negotiated) = self.peers.get(id).and_then(|it| it.negotiated.as_ref()) else {
+        let Some(negotiated) = self.speaker.peers().get(id).and_then(|it| it.negotiated.as_ref())
+        else {
             return (octets, false);
         };
         let families = negotiated.context.families;
@@ -178,7 +183,7 @@ impl Reflector {
     /// Tells the next routes of a peer.
     fn go_on(&self, now: Time, id: PeerId, course: &mut Course, out: &mut Vec<u8>) {
         let Some(&(table, family)) = course.steps.first() else { return };
-        let Some(peer) = self.peers.get(id) else { return };
+        let Some(peer) = self.speaker.peers().get(id) else { return };
         let Some((header, negotiated)) = header(now, peer).zip(peer.negotiated.as_ref()) else {
             return;
         };
@@ -214,22 +219,23 @@ impl Reflector {
     }
 
     fn write_peer_up(&self, now: Time, id: PeerId, out: &mut Vec<u8>) {
-        let Some(peer) = self.peers.get(id) else { return };
-        let Some(link) = peer.up.and_then(|connection| peer.links.get(&connection)) else { return };
+        let Some(peer) = self.speaker.peers().get(id) else { return };
+        let Some(connection) = peer.up.and_then(|id| peer.connections.get(&id)) else { return };
         let Some(header) = header(now, peer) else { return };
-        let (local, remote) = (link.flow.local, link.flow.remote);
+        let (local, remote) = (connection.flow.local, connection.flow.remote);
         let mut sent = Vec::new();
         bgp::codec::write_open(&peer.session.settings().offer, &mut sent);
-        let opens = (&sent[..], &link.open[..]);
+        let opens = (&sent[..], &connection.open[..]);
         let ports = (local.port(), remote.port());
-        let label = peer.speaker.name.as_bytes();
+        let label = peer.settings.name.as_bytes();
         let label = Information { kind: InformationType::AdminLabel.number(), value: label };
         bmp::write_peer_up(&header, local.ip(), ports, opens, &[label], out);
     }
 
     fn write_loc_rib_up(&self, now: Time, out: &mut Vec<u8>) {
         let config = &self.config;
-        let offer = Offer::modern(config.asn, config.identifier.to_bits(), 0, config.spoken());
+        let offer =
+            Offer::modern(config.asn, config.identifier.to_bits(), 0, config.speaker().families());
         let mut open = Vec::new();
         bgp::codec::write_open(&offer, &mut open);
         let name = Information { kind: InformationType::TableName.number(), value: TABLE_NAME };
@@ -244,11 +250,11 @@ impl Reflector {
         if self.stations.all.is_empty() {
             return;
         }
-        let Some(peer) = self.peers.get(id) else { return };
+        let Some(peer) = self.speaker.peers().get(id) else { return };
         let Some((header, negotiated)) = header(now, peer).zip(peer.negotiated.as_ref()) else {
             return;
         };
-        let has_policy = peer.judges[0] != 0;
+        let has_policy = peer.policies[0] != 0;
         let two_octets = !negotiated.context.four_octet_as;
         for table in [BmpTable::PrePolicy, BmpTable::PostPolicy] {
             if !self.stations.listen_to(table) {
@@ -285,7 +291,7 @@ impl Reflector {
         message: &[u8],
         out: &mut Vec<u8>,
     ) {
-        let negotiated = self.peers.get(id).and_then(|it| it.negotiated.as_ref());
+        let negotiated = self.speaker.peers().get(id).and_then(|it| it.negotiated.as_ref());
         let Some(context) = negotiated.map(|it| it.context) else { return };
         let Ok(update) = Update::read(message, &context) else { return };
         let reach = update.reach().map(|it| it.routes);
@@ -340,7 +346,7 @@ impl Reflector {
         }
         for of_peer in changed.chunk_by(|a, b| a.0 == b.0) {
             let id = of_peer[0].0;
-            let Some(peer) = self.peers.get(id) else { continue };
+            let Some(peer) = self.speaker.peers().get(id) else { continue };
             let Some((header, negotiated)) = header(now, peer).zip(peer.negotiated.as_ref()) else {
                 continue;
             };
@@ -357,7 +363,7 @@ impl Reflector {
 
     /// Tells a station the statistics of all peers, and of what was chosen.
     pub(crate) fn tell_statistics(&mut self, now: Time, at: usize) {
-        let up = self.peers.iter().filter_map(|(id, peer)| {
+        let up = self.speaker.peers().iter().filter_map(|(id, peer)| {
             let header = header(now, peer)?;
             let mut octets = Vec::new();
             bmp::write_statistics(&header, &self.statistics(id, peer), &mut octets);

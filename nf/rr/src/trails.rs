@@ -6,12 +6,13 @@
 
 use crate::Reflector;
 use crate::config::{CAPTURE_PORT, Rr};
-use bgp::codec::{EXTENDED_MESSAGE_BYTES_MAX, Framing, HEADER_BYTES, PORT};
+use bgp::Cause;
+use bgp::codec::{EXTENDED_MESSAGE_BYTES_MAX, Framing, HEADER_BYTES};
+use bgp_stack::{Ended, Established, Sent};
 use machine::Time;
 use machine::identity::mix;
 use rib::PeerId;
-use runtime::{ConnId, Flow, Transport};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use runtime::{ConnId, Flow};
 use trail::{Capture, Event, Field};
 
 /// Octets of a message that are told, as hexadecimal digits.
@@ -53,17 +54,20 @@ fn digits(message: &[u8]) -> String {
     told.iter().map(|octet| format!("{octet:02x}")).collect()
 }
 
-impl Reflector {
-    /// Tells of the messages in a run of octets that manage the session.
-    pub(crate) fn trail_messages(&mut self, now: Time, flow: &Flow, mut run: &[u8], is_ours: bool) {
-        if !self.trail.capture.is_on() {
-            return;
-        }
-        let Some(id) = self.peers.of_connection(flow.conn) else { return };
-        let peer = self.peers.get(id).map(|peer| peer.speaker.name.clone()).unwrap_or_default();
-        let trail = self.trail.of(flow.conn);
-        let received = Event::SessionMessageReceived;
-        let event = if is_ours { Event::SessionMessageSent } else { received };
+/// Why a session ended, in brief.
+fn words(cause: &Cause) -> String {
+    match cause {
+        Cause::Sent(notice) => format!("sent {notice}"),
+        Cause::Received(notice, _) => format!("received {notice}"),
+        Cause::Lost => "the connection was lost".to_owned(),
+        Cause::Replaced => "the peer opened another connection".to_owned(),
+    }
+}
+
+impl SessionTrail {
+    /// Tells of the messages in a run of octets that manage the session of a peer.
+    fn messages(&mut self, now: Time, peer: &str, flow: &Flow, mut run: &[u8], event: Event) {
+        let trail = self.of(flow.conn);
         while let Framing::Message(_, message) = bgp::codec::frame(run, EXTENDED_MESSAGE_BYTES_MAX)
         {
             run = run.get(message.len()..).unwrap_or_default();
@@ -75,29 +79,48 @@ impl Reflector {
                 ("octets", Field::Number(message.len() as u64)),
                 ("text", Field::Text(text.as_bytes())),
             ];
-            self.trail.capture.event(now, flow, trail, event, &fields);
+            self.capture.event(now, flow, trail, event, &fields);
         }
     }
 
     /// Tells that the session of a peer stands, or ended and why.
-    pub(crate) fn trail_session(&mut self, now: Time, id: PeerId, event: Event, text: &str) {
+    fn session(&mut self, now: Time, peer: &str, flow: &Flow, event: Event, text: &str) {
+        let trail = self.of(flow.conn);
+        let (peer, text) = (Field::Text(peer.as_bytes()), Field::Text(text.as_bytes()));
+        self.capture.event(now, flow, trail, event, &[("peer", peer), ("text", text)]);
+    }
+}
+
+impl Reflector {
+    /// Tells of the messages in octets that came.
+    pub(crate) fn trail_received(&mut self, now: Time, flow: &Flow, run: &[u8]) {
         if !self.trail.capture.is_on() {
             return;
         }
-        let Some(peer) = self.peers.get(id) else { return };
-        let Some(up) = peer.up else { return };
-        let trail = self.trail.of(ConnId(up.0));
-        let flow = peer.links.get(&up).map_or_else(
-            || {
-                // Its connection has gone already.
-                let here = peer.here.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
-                let remote = SocketAddr::new(peer.speaker.address, PORT);
-                Flow::to(CAPTURE_PORT, Transport::Tcp, SocketAddr::new(here, PORT), remote)
-            },
-            |link| link.flow,
-        );
-        let name = peer.speaker.name.as_bytes();
-        let fields = [("peer", Field::Text(name)), ("text", Field::Text(text.as_bytes()))];
-        self.trail.capture.event(now, &flow, trail, event, &fields);
+        let Some(id) = self.speaker.peers().of_connection(flow.conn) else { return };
+        let peer = self.speaker.name_of(id);
+        self.trail.messages(now, peer, flow, run, Event::SessionMessageReceived);
+    }
+
+    /// Tells of a message that was sent.
+    pub(crate) fn trail_sent(&mut self, now: Time, sent: &Sent) {
+        if self.trail.capture.is_on() {
+            let Sent { name, flow, message } = sent;
+            self.trail.messages(now, name, flow, message, Event::SessionMessageSent);
+        }
+    }
+
+    /// Tells that the session of a peer stands.
+    pub(crate) fn trail_up(&mut self, now: Time, id: PeerId, session: &Established) {
+        let Some(flow) = session.flow.filter(|_| self.trail.capture.is_on()) else { return };
+        let peer = self.speaker.name_of(id);
+        self.trail.session(now, peer, &flow, Event::SessionEstablished, "");
+    }
+
+    /// Tells that the session of a peer ended, and why.
+    pub(crate) fn trail_down(&mut self, now: Time, session: &Ended) {
+        let Some(flow) = session.flow.filter(|_| self.trail.capture.is_on()) else { return };
+        let text = words(&session.cause);
+        self.trail.session(now, &session.name, &flow, Event::SessionEnded, &text);
     }
 }

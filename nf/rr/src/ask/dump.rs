@@ -92,11 +92,11 @@ impl Reflector {
     /// The peers by their place, and a digest of them.
     fn index(&self) -> (Vec<mrt::Peer>, u64) {
         let mut peers = Vec::new();
-        for (id, peer) in self.peers.iter() {
+        for (id, peer) in self.speaker.peers().iter() {
             peers.resize(id.0 as usize, NOBODY);
             let offered = peer.negotiated.as_ref().map(|it| (it.peer.identifier, it.peer.asn));
             let (identifier, asn) = offered.unwrap_or((0, self.config.asn));
-            let address = peer.speaker.address.to_canonical();
+            let address = peer.settings.address.to_canonical();
             peers.push(mrt::Peer { identifier, address, asn });
         }
         let texts = peers.iter().map(|it| format!("{it:?}"));

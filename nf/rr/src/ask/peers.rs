@@ -2,10 +2,11 @@
 
 use super::Answer;
 use crate::Reflector;
-use crate::peers::{Ending, Held, Link, Peer};
 use bgp::codec::{MessageType, Offer};
 use bgp::family::{Family, FamilySet};
 use bgp::{ConnectionId, Negotiated, State};
+use bgp_stack::config::Limit;
+use bgp_stack::{Connection, Ending, Held, Peer};
 use rib::PeerId;
 use runtime::Ask;
 use serde_json::{Value, json};
@@ -42,7 +43,7 @@ impl Reflector {
     /// A row for each peer.
     pub(super) fn show_summary(&self) -> Value {
         let told = self.told();
-        self.peers.iter().map(|(id, peer)| self.summary(id, peer, &told)).collect()
+        self.speaker.peers().iter().map(|(id, peer)| self.summary(id, peer, &told)).collect()
     }
 
     /// How many routes each peer was told.
@@ -65,14 +66,14 @@ impl Reflector {
         let routes: u64 = families.iter().map(|it| u64::from(self.rib.received(id, it))).sum();
         let counted = self.rib.peer_counters(id).unwrap_or_default();
         json!({
-            "peer": peer.speaker.name,
-            "address": peer.speaker.address.to_string(),
+            "peer": peer.settings.name,
+            "address": peer.settings.address.to_string(),
             "asn": offered.map(|it| it.asn),
             "identifier": offered.map(|it| identifier(it.identifier)),
             "kind": self.kind(peer),
-            "group": peer.speaker.group,
-            "dynamic": peer.speaker.is_dynamic,
-            "description": peer.speaker.description,
+            "group": peer.settings.group,
+            "dynamic": peer.settings.is_dynamic,
+            "description": peer.settings.description,
             "state": state(peer),
             "since_us": peer.since.as_micros(),
             "families": names(families),
@@ -81,7 +82,7 @@ impl Reflector {
             "routes_out": told.get(&id).copied().unwrap_or(0),
             "messages_in": counters.received.iter().sum::<u64>(),
             "messages_out": counters.sent.iter().sum::<u64>(),
-            "waiting_octets": peer.links.values().map(|link| link.left).sum::<u64>(),
+            "waiting_octets": peer.connections.values().map(|it| it.left).sum::<u64>(),
             "flaps": counters.dropped,
             "why": peer.ending.as_ref().filter(|_| !is_up).map(|ending| &ending.text),
         })
@@ -90,9 +91,9 @@ impl Reflector {
     fn kind(&self, peer: &Peer) -> &'static str {
         let is_internal = match &peer.negotiated {
             Some(negotiated) => negotiated.is_internal(),
-            None => peer.speaker.settings.peer_as.admits(self.config.asn, self.config.asn),
+            None => peer.settings.session.peer_as.admits(self.config.asn, self.config.asn),
         };
-        match (is_internal, peer.speaker.client) {
+        match (is_internal, peer.settings.client) {
             (true, true) => "client",
             (true, false) => "non-client",
             (false, _) => "external",
@@ -102,14 +103,14 @@ impl Reflector {
     /// Everything about a peer.
     pub(super) fn show_peer(&self, ask: &Ask) -> Answer {
         let id = self.named_peer(ask)?;
-        let Some(peer) = self.peers.get(id) else { return Ok(json!([])) };
+        let Some(peer) = self.speaker.peers().get(id) else { return Ok(json!([])) };
         let mut row = self.summary(id, peer, &self.told());
         let settings = peer.session.settings();
         row["offered_here"] = offer(&settings.offer);
         row["offered_there"] = peer.negotiated.as_ref().map_or(Value::Null, |it| offer(&it.peer));
         row["agreed"] = peer.negotiated.as_ref().map_or(Value::Null, |it| agreed(it));
         row["connections"] =
-            peer.links.iter().map(|(id, link)| connection(peer, *id, link)).collect();
+            peer.connections.iter().map(|(id, it)| connection(peer, *id, it)).collect();
         row["timers"] = json!({
             "connect_retry_s": settings.connect_retry.as_secs(),
             "delay_open_s": settings.delay_open.as_secs(),
@@ -123,10 +124,10 @@ impl Reflector {
         row["last_error"] = ending(&peer.ending).into();
         row["last_offence"] = ending(&peer.offence).into();
         row["limits"] = self.show_limits(id, peer);
-        row["import"] = peer.speaker.import.clone().into();
-        row["export"] = peer.speaker.export.clone().into();
-        row["password"] = peer.speaker.proof.password.is_some().into();
-        row["ttl_security_hops"] = peer.speaker.proof.hops.into();
+        row["import"] = peer.settings.import.clone().into();
+        row["export"] = peer.settings.export.clone().into();
+        row["password"] = peer.settings.guard.password.is_some().into();
+        row["ttl_security_hops"] = peer.settings.guard.hops.into();
         self.count(id, peer, &mut row);
         Ok(Value::Array(vec![row]))
     }
@@ -161,7 +162,7 @@ impl Reflector {
     }
 
     fn show_limits(&self, id: PeerId, peer: &Peer) -> Value {
-        let limit = |limit: &crate::config::Limit| {
+        let limit = |limit: &Limit| {
             json!({
                 "family": limit.family.name(),
                 "routes": self.rib.received(id, limit.family),
@@ -169,18 +170,18 @@ impl Reflector {
                 "max": limit.max,
             })
         };
-        peer.speaker.limits.iter().map(limit).collect()
+        peer.settings.limits.iter().map(limit).collect()
     }
 }
 
 /// A connection of a peer.
-fn connection(peer: &Peer, id: ConnectionId, link: &Link) -> Value {
+fn connection(peer: &Peer, id: ConnectionId, it: &Connection) -> Value {
     json!({
-        "local": link.flow.local.to_string(),
-        "remote": link.flow.remote.to_string(),
+        "local": it.flow.local.to_string(),
+        "remote": it.flow.remote.to_string(),
         "established": peer.up == Some(id),
-        "heard_us": link.heard.as_micros(),
-        "waiting_octets": link.left,
+        "heard_us": it.heard.as_micros(),
+        "waiting_octets": it.left,
     })
 }
 

@@ -124,7 +124,7 @@ impl Question {
 impl Reflector {
     fn asked_peer(&self, ask: &Ask, key: &str) -> Result<Option<PeerId>, AskError> {
         let Some(name) = ask.params.get(key) else { return Ok(None) };
-        let found = self.peers.find(name);
+        let found = self.speaker.peers().find(name);
         found.map(Some).ok_or_else(|| AskError::NotFound(format!("peer {name}")))
     }
 
@@ -255,7 +255,7 @@ impl Reflector {
         };
         let origin = value(AttributeType::Origin).and_then(|it| Origin::of(*it.first()?));
         json!({
-            "peer": self.name_of(path.peer),
+            "peer": self.speaker.name_of(path.peer),
             "path_id": path.path_id,
             "best": path.loses_by.is_none() && !path.is_refused,
             "refused": path.is_refused,
@@ -286,7 +286,7 @@ impl Reflector {
     fn member(&self, id: PeerId) -> String {
         match crate::stations::watching(id).and_then(|(at, _)| self.stations.all.get(at)) {
             Some(station) => format!("station {}", station.section.name),
-            None => self.name_of(id),
+            None => self.speaker.name_of(id).to_owned(),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::Rr;
 use super::doors::{BMP_IPV4, BMP_IPV6, RPKI_IPV4, RPKI_IPV6};
+use bgp_stack::config::{validate_address, validate_name};
 use config::Issue;
 use runtime::{Flow, PortId, PortSpec, Transport};
 use schemars::JsonSchema;
@@ -201,7 +202,7 @@ impl Rr {
         let at = format!("bmp[{n}]");
         let before = &self.bmp[..n];
         let twice = before.iter().any(|it| it.name == station.name);
-        super::validate::named(&station.name, twice, &at, issues);
+        validate_name(&station.name, twice, &at, issues);
         let same = |it: &Bmp| (it.address, it.port) == (station.address, station.port);
         let end = (station.address, station.port, station.local);
         validate_end(&at, end, before.iter().any(same), issues);
@@ -243,7 +244,7 @@ fn validate_end(
     twice: bool,
     issues: &mut Vec<Issue>,
 ) {
-    super::validate::validate_address(address, &format!("{at}.address"), issues);
+    validate_address(address, &format!("{at}.address"), issues);
     if twice {
         let what = format!("{} is named twice", SocketAddr::new(address, port));
         issues.push(Issue::new(format!("{at}.address"), what, "remove it once"));

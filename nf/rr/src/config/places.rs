@@ -1,6 +1,7 @@
 //! How far next hops are, from here and from where peers stand (RFC 4271 §9.1.2.1, RFC 9107).
 
-use super::{Range, Rr};
+use super::Rr;
+use bgp_stack::config::{Range, validate_name};
 use config::Issue;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -48,12 +49,6 @@ impl Rr {
         rib::Metrics(core::iter::once(read(&self.metrics)).chain(others).collect())
     }
 
-    /// The number of a location; zero, as for none, is this node's own place.
-    pub(super) fn location_number(&self, name: Option<&String>) -> u32 {
-        let Some(name) = name else { return 0 };
-        (1..).zip(&self.location).find(|(_, it)| it.name == *name).map_or(0, |(at, _)| at)
-    }
-
     pub(super) fn validate_places(&self, issues: &mut Vec<Issue>) {
         if self.location.len() > LOCATIONS_MAX {
             let what = format!("{} locations", self.location.len());
@@ -69,19 +64,8 @@ impl Rr {
         for (n, location) in self.location.iter().enumerate() {
             let at = format!("location[{n}]");
             let twice = self.location[..n].iter().any(|it| it.name == location.name);
-            super::validate::named(&location.name, twice, &at, issues);
+            validate_name(&location.name, twice, &at, issues);
             validate_metrics(&format!("{at}.metrics"), &location.metrics, issues);
-        }
-        let groups = self.group.iter().enumerate();
-        let groups = groups.map(|(n, it)| (format!("group[{n}].location"), &it.location));
-        let peers = self.peer.iter().enumerate();
-        let peers = peers.map(|(n, it)| (format!("peer[{n}].location"), &it.location));
-        for (at, name) in groups.chain(peers) {
-            let Some(name) = name else { continue };
-            if !self.location.iter().any(|location| location.name == *name) {
-                let mend = "add [[rr.location]] with that name";
-                issues.push(Issue::new(at, format!("there is no location `{name}`"), mend));
-            }
         }
     }
 }

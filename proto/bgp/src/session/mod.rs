@@ -124,6 +124,15 @@ impl Session {
         &self.settings
     }
 
+    /// That many UPDATEs, or a message of its own where there are none, were handed to the
+    /// transport, which has yet to take them: [`In::Sent`] and [`In::Blocked`] in one.
+    pub fn handed_over(&mut self, now: Time, id: ConnectionId, updates: u64) {
+        if updates > 0 {
+            self.sent(now, id, updates);
+        }
+        self.established(id).into_iter().for_each(|it| it.waits(now, false));
+    }
+
     fn index(&self, id: ConnectionId) -> Option<usize> {
         self.connections.iter().position(|connection| connection.id == id)
     }

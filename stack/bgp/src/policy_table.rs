@@ -1,17 +1,24 @@
-//! Routing policies between the peers and the rib: a number of the rib is a policy, for a session.
+//! The policies of the sessions that stand: the tables know them by number. A number is a policy
+//! bound to what its verdicts depend on of a session; sessions that are alike share it.
 
-use crate::origins::{Shared, in_words};
 use bgp::codec::{AttributeType, Attributes, Edit, rewrite};
 use bgp::family::Family;
-use policy::{NewNextHop, Peer, Policies, Scratch};
+use core::fmt;
+use policy::{NewNextHop, Peer, Policies, Scratch, Validation};
 use rib::{Changed, Subject, Verdict};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// For whom a policy judges, as far as its verdict depends on that.
+/// Says what origin validation (RFC 6811) finds.
+pub trait Validate: fmt::Debug + Send + Sync {
+    /// The state of a route; `None` where nobody says anything, or its family is not validated.
+    fn validation(&self, family: Family, key: &[u8], attributes: &[u8]) -> Option<Validation>;
+}
+
+/// A policy, and what its verdicts depend on of the session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Bench {
+pub(crate) struct PolicyBinding {
     /// The name of the policy.
     pub(crate) policy: String,
     /// Our end of the session: the next hop that a rule may set.
@@ -20,42 +27,42 @@ pub(crate) struct Bench {
     pub(crate) peer: Option<(String, String, IpAddr, u32)>,
 }
 
-/// A number of the rib, and how many sessions have it.
+/// A binding, and how many sessions have it.
 #[derive(Debug, Clone)]
-struct Seat {
-    bench: Bench,
+struct Slot {
+    binding: PolicyBinding,
     uses: u32,
 }
 
 #[derive(Debug, Default)]
-struct Court {
+struct Inner {
     /// Number 1 is the first: zero is no policy.
-    seats: Vec<Seat>,
+    slots: Vec<Slot>,
     scratch: Scratch,
 }
 
-/// The policies of a reflector. Only one shard asks: nobody waits for the lock.
+/// Policies by the numbers that the tables use. Only one shard asks: nobody waits for the lock.
 #[derive(Debug)]
-pub(crate) struct Judges {
+pub struct PolicyTable {
     policies: Policies,
-    records: Shared,
-    court: Mutex<Court>,
+    validation: Option<Arc<dyn Validate>>,
+    inner: Mutex<Inner>,
 }
 
-impl Judges {
-    pub(crate) fn new(policies: Policies, records: Shared) -> Self {
-        Self { policies, records, court: Mutex::default() }
+impl PolicyTable {
+    pub(crate) fn new(policies: Policies, validation: Option<Arc<dyn Validate>>) -> Self {
+        Self { policies, validation, inner: Mutex::default() }
     }
 
     /// Other policies for the sessions that stand.
     pub(crate) fn with(&self, policies: Policies) -> Self {
-        let seats = self.lock(|court| court.seats.clone());
-        let court = Court { seats, scratch: Scratch::default() };
-        Self { policies, records: self.records.clone(), court: Mutex::new(court) }
+        let slots = self.lock(|inner| inner.slots.clone());
+        let inner = Inner { slots, scratch: Scratch::default() };
+        Self { policies, validation: self.validation.clone(), inner: Mutex::new(inner) }
     }
 
-    fn lock<T>(&self, act: impl FnOnce(&mut Court) -> T) -> T {
-        act(&mut self.court.lock().unwrap_or_else(PoisonError::into_inner))
+    fn lock<T>(&self, act: impl FnOnce(&mut Inner) -> T) -> T {
+        act(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Whether the policy of that name looks at who sent a route.
@@ -65,19 +72,19 @@ impl Judges {
     }
 
     /// The number for a session that begins.
-    pub(crate) fn take(&self, bench: Bench) -> u32 {
-        self.lock(|court| {
-            let same = court.seats.iter().position(|seat| seat.uses > 0 && seat.bench == bench);
-            let free = || court.seats.iter().position(|seat| seat.uses == 0);
+    pub(crate) fn bind(&self, binding: PolicyBinding) -> u32 {
+        self.lock(|inner| {
+            let same = inner.slots.iter().position(|slot| slot.uses > 0 && slot.binding == binding);
+            let free = || inner.slots.iter().position(|slot| slot.uses == 0);
             match same.or_else(free) {
                 Some(at) => {
-                    let uses = court.seats[at].uses + 1;
-                    court.seats[at] = Seat { bench, uses };
-                    seat_number(at)
+                    let uses = inner.slots[at].uses + 1;
+                    inner.slots[at] = Slot { binding, uses };
+                    slot_number(at)
                 }
                 None => {
-                    court.seats.push(Seat { bench, uses: 1 });
-                    seat_number(court.seats.len() - 1)
+                    inner.slots.push(Slot { binding, uses: 1 });
+                    slot_number(inner.slots.len() - 1)
                 }
             }
         })
@@ -86,80 +93,83 @@ impl Judges {
     /// Whether a number is one of a policy that looks at who sent a route, and does not know who
     /// that is: it did not look when the session began.
     pub(crate) fn lacks_peer(&self, number: u32) -> bool {
-        self.lock(|court| {
-            let found = self.found(&court.seats, number);
-            found.is_some_and(|(policy, bench)| policy.inputs().peer && bench.peer.is_none())
+        self.lock(|inner| {
+            let found = self.found(&inner.slots, number);
+            found.is_some_and(|(policy, binding)| policy.inputs().peer && binding.peer.is_none())
         })
     }
 
     /// A session that had a number ended.
-    pub(crate) fn leave(&self, number: u32) {
-        self.lock(|court| {
-            if let Some(seat) =
-                number.checked_sub(1).and_then(|at| court.seats.get_mut(at as usize))
+    pub(crate) fn release(&self, number: u32) {
+        self.lock(|inner| {
+            if let Some(slot) =
+                number.checked_sub(1).and_then(|at| inner.slots.get_mut(at as usize))
             {
-                seat.uses = seat.uses.saturating_sub(1);
+                slot.uses = slot.uses.saturating_sub(1);
             }
         });
     }
 
     /// The numbers of the policies of these names.
     pub(crate) fn numbers(&self, names: &BTreeSet<String>) -> Vec<u32> {
-        let is_it = |seat: &Seat| seat.uses > 0 && names.contains(&seat.bench.policy);
-        self.lock(|court| {
-            let numbered = (1..).zip(&court.seats);
-            numbered.filter(|(_, seat)| is_it(seat)).map(|(number, _)| number).collect()
+        let is_it = |slot: &Slot| slot.uses > 0 && names.contains(&slot.binding.policy);
+        self.lock(|inner| {
+            let numbered = (1..).zip(&inner.slots);
+            numbered.filter(|(_, slot)| is_it(slot)).map(|(number, _)| number).collect()
         })
     }
 
     /// The numbers of the policies that look at what origin validation says.
-    pub(crate) fn validating(&self) -> Vec<u32> {
-        self.lock(|court| {
-            let looks = |(number, seat): &(u32, &Seat)| {
-                let found = self.found(&court.seats, *number);
-                seat.uses > 0 && found.is_some_and(|(policy, _)| policy.inputs().validation)
+    #[must_use]
+    pub fn validating(&self) -> Vec<u32> {
+        self.lock(|inner| {
+            let looks = |(number, slot): &(u32, &Slot)| {
+                let found = self.found(&inner.slots, *number);
+                slot.uses > 0 && found.is_some_and(|(policy, _)| policy.inputs().validation)
             };
-            (1..).zip(&court.seats).filter(looks).map(|(number, _)| number).collect()
+            (1..).zip(&inner.slots).filter(looks).map(|(number, _)| number).collect()
         })
     }
 
-    fn found<'s>(&self, seats: &'s [Seat], number: u32) -> Option<(&policy::Policy, &'s Bench)> {
-        let bench = &seats.get(number.checked_sub(1)? as usize)?.bench;
-        Some((self.policies.policy(self.policies.named(&bench.policy)?), bench))
+    fn found<'s>(
+        &self,
+        slots: &'s [Slot],
+        number: u32,
+    ) -> Option<(&policy::Policy, &'s PolicyBinding)> {
+        let binding = &slots.get(number.checked_sub(1)? as usize)?.binding;
+        Some((self.policies.policy(self.policies.named(&binding.policy)?), binding))
     }
 }
 
-impl rib::Policy for Judges {
+impl rib::Policy for PolicyTable {
     fn depends_on_key(&self, number: u32) -> bool {
-        self.lock(|court| {
-            let found = self.found(&court.seats, number);
+        self.lock(|inner| {
+            let found = self.found(&inner.slots, number);
             found.is_some_and(|(policy, _)| policy.depends_on_route())
         })
     }
 
     fn judge(&self, number: u32, subject: &Subject<'_>, out: &mut Changed) -> Verdict {
-        self.lock(|court| {
-            let Court { seats, scratch } = court;
-            let Some((policy, bench)) = self.found(seats, number) else { return Verdict::Reject };
+        self.lock(|inner| {
+            let Inner { slots, scratch } = inner;
+            let Some((policy, binding)) = self.found(slots, number) else { return Verdict::Reject };
             let next_hop = match subject.next_hop {
                 [] => Attributes::new(subject.attributes).value(AttributeType::NextHop),
                 octets => Some(octets),
             };
-            let (name, group, address, asn) = match &bench.peer {
+            let (name, group, address, asn) = match &binding.peer {
                 Some((name, group, address, asn)) => (&**name, &**group, *address, *asn),
-                None => ("", "", bench.own, 0),
+                None => ("", "", binding.own, 0),
             };
             let Subject { family, key, attributes, .. } = *subject;
-            let validity = match policy.inputs().validation {
-                true => self.records.validity(family, key, attributes),
-                false => None,
-            };
+            let validation = self.validation.as_ref().filter(|_| policy.inputs().validation);
+            let validation = validation.and_then(|it| it.validation(family, key, attributes));
             let asked = policy::Subject {
                 family,
                 key,
                 attributes,
                 next_hop: next_hop.unwrap_or_default(),
-                validation: validity.map(in_words),
+                validation,
                 peer: Peer { name, group, address, asn },
             };
             match policy.evaluate(&asked, scratch) {
@@ -167,7 +177,7 @@ impl rib::Policy for Judges {
                 policy::Verdict::Reject => Verdict::Reject,
                 policy::Verdict::Changed { attributes, next_hop } => {
                     let address = next_hop.map(|next_hop| match next_hop {
-                        NewNextHop::Own => bench.own,
+                        NewNextHop::Own => binding.own,
                         NewNextHop::Address(address) => address,
                     });
                     write(subject, attributes, address, out);
@@ -178,9 +188,9 @@ impl rib::Policy for Judges {
     }
 }
 
-/// The number of a seat; zero is no policy.
-fn seat_number(at: usize) -> u32 {
-    u32::try_from(at + 1).expect("two seats for each peer at most")
+/// The number of a slot; zero is no policy.
+fn slot_number(at: usize) -> u32 {
+    u32::try_from(at + 1).expect("two slots for each peer at most")
 }
 
 /// Writes what becomes of a route. A next hop that its family cannot have is left as it was.
@@ -212,9 +222,4 @@ fn octets(family: Family, length: usize, address: IpAddr) -> Option<Vec<u8>> {
         IpAddr::V6(address) => octets.extend_from_slice(&address.octets()),
     }
     (octets.len() == length || family.takes_next_hop(octets.len(), false)).then_some(octets)
-}
-
-/// The judges, as the rib takes them.
-pub(crate) fn shared(judges: &Arc<Judges>) -> Option<Arc<dyn rib::Policy>> {
-    Some(Arc::clone(judges) as Arc<dyn rib::Policy>)
 }

@@ -1,22 +1,30 @@
 //! How many routes a peer may have (RFC 4486 §4).
 
-use crate::Reflector;
+use crate::Speaker;
 use crate::config::{EXCESS_RESTART, Excess, Limit};
-use crate::facts::Fact;
 use crate::peers::Held;
 use bgp::In;
 use bgp::codec::{Cease, Notice};
+use bgp::family::Family;
 use machine::Time;
 use rib::PeerId;
 use runtime::Effects;
 
-impl Reflector {
-    /// Looks whether a peer has more routes than it may, and does what is to be done then.
-    pub(crate) fn check_limits(&mut self, now: Time, id: PeerId, out: &mut Effects) {
+impl Speaker {
+    /// Looks whether a peer has more routes than it may, and does what is to be done then. The
+    /// tables say how many routes it has of a family, and how many octets of attributes in all.
+    pub fn check_limits(
+        &mut self,
+        now: Time,
+        id: PeerId,
+        routes: impl Fn(Family) -> u64,
+        attribute_octets: impl FnOnce() -> u64,
+        out: &mut Effects,
+    ) {
         let Some(peer) = self.peers.get_mut(id) else { return };
         let mut exceeded = None;
-        for limit in &peer.speaker.limits {
-            let routes = u64::from(self.rib.received(id, limit.family));
+        for limit in &peer.settings.limits {
+            let routes = routes(limit.family);
             if routes < limit.warn {
                 peer.warned.remove(limit.family);
             } else {
@@ -26,10 +34,10 @@ impl Reflector {
                 exceeded = Some(*limit);
             }
         }
-        let octets_max = peer.speaker.attribute_octets_max;
+        let octets_max = peer.settings.attribute_octets_max;
         if let Some(limit) = exceeded {
             self.exceeded(now, id, limit, out);
-        } else if octets_max < u64::MAX && self.rib.attribute_octets(id) > octets_max {
+        } else if octets_max < u64::MAX && attribute_octets() > octets_max {
             self.too_many_octets(now, id, octets_max, out);
         }
     }
@@ -39,7 +47,7 @@ impl Reflector {
     fn too_many_octets(&mut self, now: Time, id: PeerId, max: u64, out: &mut Effects) {
         let Some(peer) = self.peers.get_mut(id) else { return };
         let Some(connection) = peer.up else { return };
-        self.facts.add(Fact::Exceeded, 1);
+        self.counts.exceeded += 1;
         peer.held = Some(Held::Excess(Some(now + EXCESS_RESTART)));
         let notice = Notice::cease(Cease::OutOfResources);
         self.tell(now, id, In::Refuse(connection, notice, Vec::new()), out);
@@ -50,7 +58,7 @@ impl Reflector {
     fn exceeded(&mut self, now: Time, id: PeerId, limit: Limit, out: &mut Effects) {
         let Some(peer) = self.peers.get_mut(id) else { return };
         let Some(connection) = peer.up else { return };
-        self.facts.add(Fact::Exceeded, 1);
+        self.counts.exceeded += 1;
         let restart = (limit.excess == Excess::Restart).then(|| now + limit.restart);
         peer.held = Some(Held::Excess(restart));
         // RFC 4486 §4: the family and the limit.

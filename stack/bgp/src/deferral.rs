@@ -1,16 +1,17 @@
 //! After a start nobody is told anything until the peers have said what they have: those that
 //! restart gracefully kept forwarding by what this node told them before (RFC 4724 §4.1).
 
-use crate::Reflector;
+use crate::Speaker;
 use crate::peers::Peer;
 use bgp::{In, Settings};
-use machine::{Duration, Time};
+use machine::Time;
 use runtime::Effects;
 
-impl Reflector {
-    /// The selection deferral timer of a node that has just started.
-    pub(crate) fn defer(now: Time, seconds: u32) -> Option<Time> {
-        (seconds > 0).then(|| now + Duration::from_secs(seconds.into()))
+impl Speaker {
+    /// Until when nobody is told anything (RFC 4724 §4.1, Selection_Deferral_Timer).
+    #[must_use]
+    pub const fn deferral(&self) -> Option<Time> {
+        self.deferral
     }
 
     /// The settings of a session that begins now: while routes are waited for, the peer hears that
@@ -23,8 +24,8 @@ impl Reflector {
         settings
     }
 
-    /// Whether nobody is told anything yet.
-    pub(crate) fn is_deferring(&mut self, now: Time, out: &mut Effects) -> bool {
+    /// Whether nobody is told anything yet. Where that ends, the sessions are told so.
+    pub fn is_deferring(&mut self, now: Time, out: &mut Effects) -> bool {
         let Some(until) = self.deferral else { return false };
         if now < until && !self.has_heard_all() {
             return true;
@@ -32,7 +33,7 @@ impl Reflector {
         self.deferral = None;
         for id in self.peers.ids() {
             let Some(peer) = self.peers.get(id) else { continue };
-            let settings = Box::new(peer.speaker.settings.clone());
+            let settings = Box::new(peer.settings.session.clone());
             self.tell(now, id, In::SetSettings(settings), out);
         }
         false
@@ -41,7 +42,7 @@ impl Reflector {
     /// Every peer that was awaited has told all of its routes. Who may still come from a range is
     /// not known: then the time is waited for.
     fn has_heard_all(&self) -> bool {
-        self.ranges.is_empty() && self.peers.iter().all(|(_, peer)| is_heard(peer))
+        self.resolved.ranges.is_empty() && self.peers.iter().all(|(_, peer)| is_heard(peer))
     }
 }
 

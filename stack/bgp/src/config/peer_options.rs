@@ -1,6 +1,6 @@
 //! What a peer's keys mean to its session.
 
-use super::{AnyAs, Manner, Role, Rr, families};
+use super::{AnyAs, PeerOptions, Role, Section, families};
 use bgp::codec::{self, GracefulRestart, LongLived, Offer};
 use bgp::family::{FAMILIES, Family, FamilySet};
 use bgp::{PeerAs, Settings};
@@ -27,7 +27,7 @@ impl Role {
     }
 }
 
-impl Manner {
+impl PeerOptions {
     /// The families that the session offers.
     pub(crate) fn families(&self) -> FamilySet {
         match &self.families {
@@ -46,11 +46,12 @@ impl Manner {
         }
     }
 
-    fn offer(&self, rr: &Rr) -> Offer {
+    fn offer(&self, section: &Section<'_>) -> Offer {
         let families = self.families();
         let of = |names: &Option<Vec<String>>| families::set(names.as_deref()).and(families);
         let hold_time_s = self.hold_time_s.unwrap_or(HOLD_TIME_S);
-        let mut offer = Offer::modern(rr.asn, rr.identifier.to_bits(), hold_time_s, families);
+        let mut offer =
+            Offer::modern(section.asn, section.identifier.to_bits(), hold_time_s, families);
         offer.four_octet_as = self.four_octet_as.unwrap_or(true);
         offer.route_refresh = self.route_refresh.unwrap_or(true);
         offer.enhanced_refresh = offer.route_refresh;
@@ -79,8 +80,8 @@ impl Manner {
     }
 
     /// What the session is told.
-    pub(crate) fn settings(&self, rr: &Rr, is_dynamic: bool) -> Settings {
-        let mut settings = Settings::new(self.offer(rr), self.peer_as(rr.asn));
+    pub(crate) fn settings(&self, section: &Section<'_>, is_dynamic: bool) -> Settings {
+        let mut settings = Settings::new(self.offer(section), self.peer_as(section.asn));
         settings.confederation = self.confederation.unwrap_or(false);
         settings.passive = is_dynamic || self.passive.unwrap_or(false);
         settings.connect_retry = seconds(self.connect_retry_s, settings.connect_retry);
@@ -98,16 +99,6 @@ impl Manner {
         settings.first_as = self.first_as.unwrap_or(true);
         settings.aigp = self.aigp.unwrap_or(false);
         settings
-    }
-}
-
-impl Rr {
-    /// The families that any session offers.
-    pub(crate) fn spoken(&self) -> FamilySet {
-        let groups = self.group.iter().filter(|group| !group.ranges.is_empty());
-        let groups = groups.map(|group| Manner::of_group(group).families());
-        let peers = self.peer.iter().map(|peer| self.manner(peer).families());
-        groups.chain(peers).fold(FamilySet::EMPTY, FamilySet::or)
     }
 }
 

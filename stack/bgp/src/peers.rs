@@ -1,6 +1,6 @@
 //! The peers: a slab, and how a peer is found by address, by the way to it, by connection.
 
-use crate::config::Speaker;
+use crate::config::PeerSettings;
 use bgp::codec::{EXTENDED_MESSAGE_BYTES_MAX, MessageType, Messages};
 use bgp::family::FamilySet;
 use bgp::{ConnectionId, Negotiated, Session, Settings};
@@ -19,7 +19,7 @@ const READ_GRACE: Duration = Duration::from_secs(1);
 
 /// Why a session is not wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Held {
+pub enum Held {
     /// The configuration says so (`enabled = false`).
     Configured,
     /// The operator said so (`tandem ctl bgp shutdown`).
@@ -30,48 +30,59 @@ pub(crate) enum Held {
 
 /// The end of a session, for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Ending {
-    pub(crate) at: Time,
-    pub(crate) text: String,
+pub struct Ending {
+    /// When.
+    pub at: Time,
+    /// Why.
+    pub text: String,
 }
 
 /// A TCP connection of a peer.
 #[derive(Debug, Clone)]
-pub(crate) struct Link {
-    pub(crate) flow: Flow,
+pub struct Connection {
+    /// Its flow.
+    pub flow: Flow,
     /// When something came over it.
-    pub(crate) heard: Time,
+    pub heard: Time,
     /// Octets that wait in the runtime, as it told last.
-    pub(crate) left: u64,
+    pub left: u64,
     /// The peer's OPEN, as it came.
-    pub(crate) open: Box<[u8]>,
+    pub open: Box<[u8]>,
 }
 
 /// A peer and its session.
 #[derive(Debug)]
-pub(crate) struct Peer {
-    pub(crate) speaker: Speaker,
-    pub(crate) session: Session,
+pub struct Peer {
+    /// What its configuration says.
+    pub settings: PeerSettings,
+    /// Its session.
+    pub session: Session,
     /// The connection over which routes are exchanged.
-    pub(crate) up: Option<ConnectionId>,
+    pub up: Option<ConnectionId>,
     /// Our end of the session, while it stands.
-    pub(crate) here: Option<IpAddr>,
+    pub local: Option<IpAddr>,
+    /// The flow of `up`, even when the connection is gone already.
+    pub(crate) session_flow: Option<Flow>,
     /// What was agreed on, while the session stands.
-    pub(crate) negotiated: Option<Box<Negotiated>>,
-    /// Its policies while the session stands, as the rib numbers them.
-    pub(crate) judges: [u32; 2],
+    pub negotiated: Option<Box<Negotiated>>,
+    /// The numbers of its policies while the session stands: import and export.
+    pub policies: [u32; 2],
     /// Since when it is in its state.
-    pub(crate) since: Time,
-    pub(crate) held: Option<Held>,
-    pub(crate) ending: Option<Ending>,
-    /// UPDATEs that offended without ending the session, and the last of them.
-    pub(crate) tolerated: u64,
-    pub(crate) offence: Option<Ending>,
+    pub since: Time,
+    /// Why its session is not wanted.
+    pub held: Option<Held>,
+    /// How its last session or connection ended.
+    pub ending: Option<Ending>,
+    /// UPDATEs that offended without ending the session.
+    pub tolerated: u64,
+    /// The last of them.
+    pub offence: Option<Ending>,
     /// The families of which it has more routes than its limit warns of.
-    pub(crate) warned: FamilySet,
+    pub warned: FamilySet,
     /// The families of which it has told all that it had when its session came to stand.
-    pub(crate) ended: FamilySet,
-    pub(crate) links: BTreeMap<ConnectionId, Link>,
+    pub ended: FamilySet,
+    /// Its connections.
+    pub connections: BTreeMap<ConnectionId, Connection>,
     /// It came from a range and has said no OPEN yet.
     is_silent: bool,
     /// For when the wheel is armed.
@@ -81,17 +92,18 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    pub(crate) fn new(now: Time, speaker: Speaker, settings: Settings, seed: u64) -> Self {
-        let session = Session::new(settings, seed);
-        let held = (!speaker.enabled).then_some(Held::Configured);
-        let is_silent = speaker.is_dynamic;
+    pub(crate) fn new(now: Time, settings: PeerSettings, session: Settings, seed: u64) -> Self {
+        let session = Session::new(session, seed);
+        let held = (!settings.enabled).then_some(Held::Configured);
+        let is_silent = settings.is_dynamic;
         Self {
-            speaker,
+            settings,
             session,
             up: None,
-            here: None,
+            local: None,
+            session_flow: None,
             negotiated: None,
-            judges: [0; 2],
+            policies: [0; 2],
             since: now,
             held,
             ending: None,
@@ -99,7 +111,7 @@ impl Peer {
             offence: None,
             warned: FamilySet::EMPTY,
             ended: FamilySet::EMPTY,
-            links: BTreeMap::new(),
+            connections: BTreeMap::new(),
             is_silent,
             armed: None,
             suspected: None,
@@ -109,13 +121,13 @@ impl Peer {
     /// Something came over a connection; whether it is the first OPEN of a peer from a range.
     pub(crate) fn heard(&mut self, now: Time, id: ConnectionId, bytes: &[u8]) -> bool {
         self.suspected = None;
-        if let Some(link) = self.links.get_mut(&id) {
-            link.heard = now;
-            if link.open.is_empty()
+        if let Some(it) = self.connections.get_mut(&id) {
+            it.heard = now;
+            if it.open.is_empty()
                 && let Some((MessageType::Open, open)) =
                     Messages::new(bytes, EXTENDED_MESSAGE_BYTES_MAX).next()
             {
-                link.open = open.into();
+                it.open = open.into();
                 return self.is_silent;
             }
         }
@@ -125,7 +137,7 @@ impl Peer {
     /// The flow of the connection over which routes are exchanged.
     pub(crate) fn flow(&self) -> Option<(ConnectionId, Flow)> {
         let id = self.up?;
-        self.links.get(&id).map(|link| (id, link.flow))
+        self.connections.get(&id).map(|it| (id, it.flow))
     }
 
     /// When it must be looked at.
@@ -149,7 +161,7 @@ impl Peer {
             return false;
         }
         let hold_time = self.negotiated.as_ref().map_or(Duration::ZERO, |it| it.hold_time);
-        let heard = self.up.and_then(|id| self.links.get(&id)).map(|link| link.heard);
+        let heard = self.up.and_then(|id| self.connections.get(&id)).map(|it| it.heard);
         let is_silent = heard.is_some_and(|at| !hold_time.is_zero() && at + hold_time <= now);
         match self.suspected {
             _ if !is_silent => true,
@@ -178,8 +190,8 @@ impl Peer {
 
     /// A peer from a range with nothing left to remember.
     pub(crate) fn is_forgotten(&self) -> bool {
-        self.speaker.is_dynamic
-            && self.links.is_empty()
+        self.settings.is_dynamic
+            && self.connections.is_empty()
             && self.held.is_none()
             && self.session.deadline().is_none()
     }
@@ -187,7 +199,7 @@ impl Peer {
 
 /// All of them, bounded by `PEERS_MAX`.
 #[derive(Debug, Default)]
-pub(crate) struct Peers {
+pub struct Peers {
     slots: Vec<Option<Box<Peer>>>,
     free: Vec<u32>,
     addresses: HashMap<IpAddr, PeerId>,
@@ -225,15 +237,27 @@ fn count<K: Hash + Eq>(counts: &mut HashMap<K, usize>, key: K, is_more: bool) {
 }
 
 impl Peers {
-    pub(crate) fn len(&self) -> usize {
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
         self.slots.len() - self.free.len()
     }
 
-    pub(crate) const fn dynamic(&self) -> usize {
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many came from ranges.
+    #[must_use]
+    pub const fn dynamic(&self) -> usize {
         self.dynamic
     }
 
-    pub(crate) fn get(&self, id: PeerId) -> Option<&Peer> {
+    /// The peer of that number.
+    #[must_use]
+    pub fn get(&self, id: PeerId) -> Option<&Peer> {
         self.slots.get(id.0 as usize)?.as_deref()
     }
 
@@ -241,7 +265,8 @@ impl Peers {
         self.slots.get_mut(id.0 as usize)?.as_deref_mut()
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (PeerId, &Peer)> {
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = (PeerId, &Peer)> {
         let numbered = (0..).zip(&self.slots);
         numbered.filter_map(|(n, slot)| Some((PeerId(n), slot.as_deref()?)))
     }
@@ -251,17 +276,20 @@ impl Peers {
     }
 
     /// The peer of that name, or with that address.
-    pub(crate) fn find(&self, name: &str) -> Option<PeerId> {
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<PeerId> {
         self.named(name).or_else(|| self.of_address(name.parse().ok()?))
     }
 
     /// The configured peer of that name.
     pub(crate) fn named(&self, name: &str) -> Option<PeerId> {
-        let is_it = |peer: &Peer| !peer.speaker.is_dynamic && peer.speaker.name == name;
+        let is_it = |peer: &Peer| !peer.settings.is_dynamic && peer.settings.name == name;
         self.iter().find(|(_, peer)| is_it(peer)).map(|(id, _)| id)
     }
 
-    pub(crate) fn of_address(&self, address: IpAddr) -> Option<PeerId> {
+    /// The peer with that address.
+    #[must_use]
+    pub fn of_address(&self, address: IpAddr) -> Option<PeerId> {
         self.addresses.get(&address.to_canonical()).copied()
     }
 
@@ -270,7 +298,9 @@ impl Peers {
         self.targets.get(&(flow.port, flow.remote)).copied()
     }
 
-    pub(crate) fn of_connection(&self, conn: ConnId) -> Option<PeerId> {
+    /// The peer of a connection.
+    #[must_use]
+    pub fn of_connection(&self, conn: ConnId) -> Option<PeerId> {
         self.connections.get(&conn).copied()
     }
 
@@ -288,22 +318,22 @@ impl Peers {
     pub(crate) fn spoke(&mut self, id: PeerId) {
         let Some(peer) = self.get_mut(id).filter(|peer| peer.is_silent) else { return };
         peer.is_silent = false;
-        let address = peer.speaker.address;
+        let address = peer.settings.address;
         count(&mut self.silent, source(address), false);
     }
 
     /// A peer from a range comes or goes.
-    fn count_dynamic(&mut self, speaker: &Speaker, is_more: bool) {
-        if speaker.is_dynamic {
+    fn count_dynamic(&mut self, settings: &PeerSettings, is_more: bool) {
+        if settings.is_dynamic {
             self.dynamic = if is_more { self.dynamic + 1 } else { self.dynamic - 1 };
-            count(&mut self.groups, speaker.group.clone().unwrap_or_default(), is_more);
+            count(&mut self.groups, settings.group.clone().unwrap_or_default(), is_more);
         }
     }
 
     pub(crate) fn insert(&mut self, peer: Peer) -> PeerId {
-        let address = peer.speaker.address.to_canonical();
-        let target = peer.speaker.target;
-        self.count_dynamic(&peer.speaker, true);
+        let address = peer.settings.address.to_canonical();
+        let target = peer.settings.target;
+        self.count_dynamic(&peer.settings, true);
         if peer.is_silent {
             count(&mut self.silent, source(address), true);
         }
@@ -326,22 +356,22 @@ impl Peers {
     pub(crate) fn remove(&mut self, id: PeerId) -> Option<Box<Peer>> {
         let peer = self.slots.get_mut(id.0 as usize)?.take()?;
         self.free.push(id.0);
-        self.count_dynamic(&peer.speaker, false);
+        self.count_dynamic(&peer.settings, false);
         if peer.is_silent {
-            count(&mut self.silent, source(peer.speaker.address), false);
+            count(&mut self.silent, source(peer.settings.address), false);
         }
-        self.forget_ways(id, &peer.speaker);
-        for link in peer.links.values() {
-            self.connections.remove(&link.flow.conn);
+        self.forget_ways(id, &peer.settings);
+        for it in peer.connections.values() {
+            self.connections.remove(&it.flow.conn);
         }
         Some(peer)
     }
 
     /// Another address or another way to a peer; from a range it comes as before.
-    pub(crate) fn readdress(&mut self, id: PeerId, next: Speaker) {
+    pub(crate) fn readdress(&mut self, id: PeerId, next: PeerSettings) {
         let (address, target) = (next.address, next.target);
         let Some(peer) = self.get_mut(id) else { return };
-        let old = core::mem::replace(&mut peer.speaker, next);
+        let old = core::mem::replace(&mut peer.settings, next);
         self.forget_ways(id, &old);
         self.addresses.insert(address.to_canonical(), id);
         if let Some(target) = target {
@@ -350,12 +380,12 @@ impl Peers {
     }
 
     /// The ways to a peer lead nowhere, unless another peer has taken them meanwhile.
-    fn forget_ways(&mut self, id: PeerId, speaker: &Speaker) {
-        let address = speaker.address.to_canonical();
+    fn forget_ways(&mut self, id: PeerId, settings: &PeerSettings) {
+        let address = settings.address.to_canonical();
         if self.addresses.get(&address) == Some(&id) {
             self.addresses.remove(&address);
         }
-        if let Some(target) = speaker.target.map(|flow| (flow.port, flow.remote))
+        if let Some(target) = settings.target.map(|flow| (flow.port, flow.remote))
             && self.targets.get(&target) == Some(&id)
         {
             self.targets.remove(&target);
@@ -366,7 +396,8 @@ impl Peers {
     pub(crate) fn connect(&mut self, now: Time, id: PeerId, flow: Flow) -> ConnectionId {
         let connection = ConnectionId(flow.conn.0);
         if let Some(peer) = self.get_mut(id) {
-            peer.links.insert(connection, Link { flow, heard: now, left: 0, open: Box::default() });
+            peer.connections
+                .insert(connection, Connection { flow, heard: now, left: 0, open: Box::default() });
             self.connections.insert(flow.conn, id);
         }
         connection
@@ -374,8 +405,8 @@ impl Peers {
 
     /// A connection of a peer is no more; its flow, if it was known.
     pub(crate) fn disconnect(&mut self, id: PeerId, connection: ConnectionId) -> Option<Flow> {
-        let link = self.get_mut(id)?.links.remove(&connection)?;
-        self.connections.remove(&link.flow.conn);
-        Some(link.flow)
+        let it = self.get_mut(id)?.connections.remove(&connection)?;
+        self.connections.remove(&it.flow.conn);
+        Some(it.flow)
     }
 }

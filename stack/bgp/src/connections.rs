@@ -1,9 +1,9 @@
 //! The connections of the peers: whose a connection is, which of them are refused, and where a
 //! peer comes from that has no section of its own.
 
-use crate::Reflector;
-use crate::config::{PEERS_MAX, Speaker};
-use crate::facts::Fact;
+use crate::Speaker;
+use crate::config::{PEERS_MAX, PeerSettings};
+use crate::effects::Out;
 use crate::peers::{Ending, Peer};
 use bgp::{ConnectionId, In};
 use machine::Time;
@@ -16,9 +16,9 @@ use std::net::IpAddr;
 const SILENT_DIVISOR: usize = 4;
 const SILENT_MIN: usize = 16;
 
-impl Reflector {
+impl Speaker {
     /// A connection stands, opened here or accepted.
-    pub(crate) fn stands(&mut self, now: Time, flow: Flow, out: &mut Effects) {
+    pub(crate) fn connected(&mut self, now: Time, flow: Flow, out: &mut Effects) {
         if self.is_draining {
             return out.close(flow);
         }
@@ -38,35 +38,35 @@ impl Reflector {
     /// Makes a peer of an address that lies in a range.
     fn welcome(&mut self, now: Time, address: IpAddr) -> Option<PeerId> {
         let address = address.to_canonical();
-        let range = self.ranges.iter().find(|range| range.has(address));
-        let group = range.and_then(|range| self.config.group.get(range.group));
+        let range = self.resolved.ranges.iter().find(|range| range.has(address));
+        let group = range.and_then(|range| self.resolved.groups.get(range.group));
         let Some(group) = group else {
-            self.facts.add(Fact::Refused, 1);
+            self.counts.refused += 1;
             return None;
         };
-        let is_full = self.peers.of_group(&group.name) >= group.peers_max as usize;
+        let is_full = self.peers.of_group(group.name()) >= group.peers_max;
         if is_full || self.peers.len() >= PEERS_MAX {
-            self.facts.add(Fact::RangeFull, 1);
+            self.counts.range_full += 1;
             return None;
         }
-        let share = (group.peers_max as usize / SILENT_DIVISOR).max(SILENT_MIN);
+        let share = (group.peers_max / SILENT_DIVISOR).max(SILENT_MIN);
         if self.peers.silent_beside(address) >= share {
-            self.facts.add(Fact::RangeSilent, 1);
+            self.counts.range_silent += 1;
             return None;
         }
-        let speaker = Speaker::of_range(&self.config, group, address);
-        if !speaker.enabled {
-            self.facts.add(Fact::Refused, 1);
+        if !group.template.enabled {
+            self.counts.refused += 1;
             return None;
         }
-        Some(self.admit(now, speaker))
+        let settings = group.template.at(address);
+        Some(self.admit(now, settings))
     }
 
     /// A peer joins; its session begins with the next tick.
-    pub(crate) fn admit(&mut self, now: Time, speaker: Speaker) -> PeerId {
+    pub(crate) fn admit(&mut self, now: Time, settings: PeerSettings) -> PeerId {
         let seed = self.next_seed();
-        let settings = self.settings_now(&speaker.settings);
-        let id = self.peers.insert(Peer::new(now, speaker, settings, seed));
+        let session = self.settings_now(&settings.session);
+        let id = self.peers.insert(Peer::new(now, settings, session, seed));
         self.clock.arm(now, id);
         id
     }
@@ -86,7 +86,7 @@ impl Reflector {
     }
 
     /// Octets came: whole messages, or what no message begins with.
-    pub(crate) fn octets(&mut self, now: Time, flow: &Flow, bytes: &[u8], out: &mut Effects) {
+    pub(crate) fn octets(&mut self, now: Time, flow: &Flow, bytes: &[u8]) {
         let Some(id) = self.peers.of_connection(flow.conn) else { return };
         let Some(peer) = self.peers.get_mut(id) else { return };
         let connection = ConnectionId(flow.conn.0);
@@ -94,13 +94,10 @@ impl Reflector {
         if has_spoken {
             self.peers.spoke(id);
         }
-        self.trail_messages(now, flow, bytes, false);
         let Some(peer) = self.peers.get_mut(id) else { return };
-        let mut outs = core::mem::take(&mut self.outs);
+        let mut outs = self.received.outs();
         peer.session.receive(now, connection, bytes, &mut outs);
-        self.carry_out(now, id, &mut outs, (bytes, out));
-        self.outs = outs;
-        self.settle(id);
+        self.received.begin(id, outs);
     }
 
     /// The kernel took octets of a connection; `left` wait.
@@ -108,20 +105,17 @@ impl Reflector {
         &mut self,
         now: Time,
         flow: &Flow,
-        (octets, left): (u64, u64),
+        octets: u64,
+        left: u64,
         out: &mut Effects,
     ) {
         let Some(id) = self.peers.of_connection(flow.conn) else { return };
         let connection = ConnectionId(flow.conn.0);
         let Some(peer) = self.peers.get_mut(id) else { return };
-        let Some(link) = peer.links.get_mut(&connection) else { return };
-        link.left = left;
-        // What the session said itself counts as if it were routes: where nothing waits any more,
-        // the rib is told so, and the difference is gone.
-        let taken = if left == 0 { self.rib.waiting(id) } else { octets };
+        let Some(it) = peer.connections.get_mut(&connection) else { return };
+        it.left = left;
         if peer.up == Some(connection) {
-            self.rib.written(id, taken);
-            self.has_work = true;
+            self.events.push_back(Out::Written(id, octets, left));
         }
         if octets > 0 {
             self.tell(now, id, In::Written(connection, left > 0), out);

@@ -1,0 +1,122 @@
+//! What the section of a function says of its speaker, and what that means.
+
+use super::{Group, Peer, PeerOptions, PeerSettings, Range};
+use bgp::PeerAs;
+use bgp::family::FamilySet;
+use policy::{Policies, PolicyConfig};
+use runtime::PortId;
+use std::net::Ipv4Addr;
+
+/// What the section of a function says of its speaker. The function owns the keys, so that its
+/// section is one table with keys of its own beside these.
+#[derive(Debug, Clone)]
+pub struct Section<'a> {
+    /// The key of the function in the site file, as in `[[rr]]`.
+    pub key: &'a str,
+    /// The speaker's AS.
+    pub asn: u32,
+    /// Its BGP Identifier.
+    pub identifier: Ipv4Addr,
+    /// Addresses to listen on, port 179 unless told: `10.0.0.1`, `[2001:db8::1]:1179`.
+    pub listen: &'a [String],
+    /// Groups of peers.
+    pub group: &'a [Group],
+    /// Peers.
+    pub peer: &'a [Peer],
+    /// Routing policies, which `import` and `export` name.
+    pub policy: &'a [PolicyConfig],
+    /// Names of the places where peers stand (RFC 9107), as the tables number them from 1 on.
+    pub locations: Vec<&'a str>,
+    /// The first of its ports; it has [`super::PORTS`] of them.
+    pub first_port: PortId,
+}
+
+/// A group with ranges, for peers that come from them.
+#[derive(Debug, Clone)]
+pub(crate) struct RangeGroup {
+    /// What such a peer is, but for its address.
+    pub(crate) template: PeerSettings,
+    pub(crate) peers_max: usize,
+}
+
+impl RangeGroup {
+    pub(crate) fn name(&self) -> &str {
+        &self.template.name
+    }
+}
+
+/// What a section means to the speaker.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Resolved {
+    /// Ranges of all groups, the longest first.
+    pub(crate) ranges: Vec<Range>,
+    /// Every group, in the order by which ranges number them.
+    pub(crate) groups: Vec<RangeGroup>,
+    /// Peers that have a section of their own.
+    pub(crate) peers: Vec<PeerSettings>,
+}
+
+impl Section<'_> {
+    pub(crate) fn resolve(&self) -> Resolved {
+        let group = |it: &Group| RangeGroup {
+            template: PeerSettings::of_ranges(self, it),
+            peers_max: it.peers_max as usize,
+        };
+        Resolved {
+            ranges: self.ranges(),
+            groups: self.group.iter().map(group).collect(),
+            peers: self.peer.iter().map(|peer| PeerSettings::of_peer(self, peer)).collect(),
+        }
+    }
+
+    /// What holds for a peer.
+    pub(crate) fn options(&self, peer: &Peer) -> PeerOptions {
+        let group = peer.group.as_ref();
+        let group = group.and_then(|name| self.group.iter().find(|it| it.name == *name));
+        PeerOptions::of(Some(peer), group)
+    }
+
+    /// The families that any session offers.
+    #[must_use]
+    pub fn families(&self) -> FamilySet {
+        let groups = self.group.iter().filter(|group| !group.ranges.is_empty());
+        let groups = groups.map(|group| PeerOptions::of_group(group).families());
+        let peers = self.peer.iter().map(|peer| self.options(peer).families());
+        groups.chain(peers).fold(FamilySet::EMPTY, FamilySet::or)
+    }
+
+    /// The policies; those that cannot be meant were refused by the check.
+    pub(crate) fn policies(&self) -> Policies {
+        Policies::compile(self.policy).unwrap_or_default()
+    }
+
+    /// The ranges of all groups, the longest first; what cannot be read is left out.
+    pub(crate) fn ranges(&self) -> Vec<Range> {
+        let groups = self.group.iter().enumerate();
+        let read = |(n, group): (usize, &Group)| -> Vec<Range> {
+            group.ranges.iter().filter_map(|text| Range::read(text, n)).collect()
+        };
+        let mut ranges: Vec<Range> = groups.flat_map(read).collect();
+        ranges.sort_by_key(|range| core::cmp::Reverse(range.length));
+        ranges
+    }
+
+    /// The number of a location; zero, as for none, is this node's own place.
+    pub(super) fn location_number(&self, name: Option<&String>) -> u32 {
+        let Some(name) = name else { return 0 };
+        (1..).zip(&self.locations).find(|(_, it)| **it == name.as_str()).map_or(0, |(at, _)| at)
+    }
+
+    /// Peers of another AS of which something is refused since no policy is named (RFC 8212), by
+    /// their numbers: what, in words.
+    #[must_use]
+    pub fn refused_by_default(&self) -> Vec<(usize, &'static str)> {
+        let peers = self.peer.iter().enumerate();
+        let of_others =
+            peers.filter(|(_, it)| matches!(self.options(it).peer_as(self.asn), PeerAs::Is(_)));
+        let refused = of_others.filter_map(|(n, peer)| {
+            Some((n, PeerSettings::of_peer(self, peer).refused_by_default(false)?))
+        });
+        refused.collect()
+    }
+}

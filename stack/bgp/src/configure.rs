@@ -1,0 +1,116 @@
+//! A configuration becomes another: what is gone leaves, what is new joins, what stays is not
+//! touched unless the session depends on what changed.
+
+use crate::Speaker;
+use crate::config::{Change, PeerSettings, Resolved, Section};
+use crate::effects::{Out, PolicyChange};
+use crate::peers::Held;
+use bgp::In;
+use bgp::codec::Cease;
+use machine::Time;
+use policy::PolicyConfig;
+use rib::PeerId;
+use runtime::Effects;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+impl Speaker {
+    /// Makes the policies of `section` those of the sessions that stand; tables ask
+    /// [`Speaker::policies`] again. `None` when none differs.
+    pub fn set_policies(&mut self, section: &Section<'_>) -> Option<PolicyChange> {
+        let changed = changed_policies(&self.policy_configs, section.policy);
+        if changed.is_empty() {
+            return None;
+        }
+        self.policy_configs = section.policy.to_vec();
+        self.policies = Arc::new(self.policies.with(section.policies()));
+        let rebound = self.bind_anew();
+        Some(PolicyChange { rebound, numbers: self.policies.numbers(&changed) })
+    }
+
+    /// Makes `section` the configuration of the peers. What cannot be configured was refused by
+    /// its check.
+    pub fn configure(&mut self, now: Time, section: &Section<'_>, out: &mut Effects) {
+        self.resolved = section.resolve();
+        let wanted: BTreeMap<String, PeerSettings> =
+            self.resolved.peers.iter().map(|it| (it.name.clone(), it.clone())).collect();
+        for id in self.peers.ids() {
+            let Some(peer) = self.peers.get(id) else { continue };
+            let next = match peer.settings.is_dynamic {
+                true => of_range(&peer.settings, &self.resolved),
+                false => wanted.get(&peer.settings.name).cloned(),
+            };
+            match next {
+                Some(next) => self.change(now, id, next, out),
+                None => self.dismiss(now, id, out),
+            }
+        }
+        self.join(now);
+        for id in self.peers.ids() {
+            self.start(now, id, out);
+        }
+    }
+
+    /// What there is not yet, joins.
+    pub(crate) fn join(&mut self, now: Time) {
+        let names = self.peers.iter().filter(|(_, peer)| !peer.settings.is_dynamic);
+        let known: BTreeSet<String> = names.map(|(_, peer)| peer.settings.name.clone()).collect();
+        let new = self.resolved.peers.iter().filter(|it| !known.contains(&it.name));
+        for settings in new.cloned().collect::<Vec<_>>() {
+            self.admit(now, settings);
+        }
+    }
+
+    /// A peer goes.
+    fn dismiss(&mut self, now: Time, id: PeerId, out: &mut Effects) {
+        self.tell(now, id, In::Stop(Cease::PeerDeconfigured, None), out);
+        self.peers.remove(id);
+    }
+
+    /// A peer is another one from now on.
+    fn change(&mut self, now: Time, id: PeerId, next: PeerSettings, out: &mut Effects) {
+        let Some(peer) = self.peers.get(id) else { return };
+        if peer.settings == next {
+            return;
+        }
+        let change = peer.settings.change(&next);
+        let (was_enabled, is_enabled) = (peer.settings.enabled, next.enabled);
+        if change == Change::Reset || !is_enabled {
+            let cease = match is_enabled {
+                true => Cease::OtherConfigurationChange,
+                false => Cease::AdministrativeShutdown,
+            };
+            self.tell(now, id, In::Stop(cease, None), out);
+        }
+        let session = Box::new(self.settings_now(&next.session));
+        self.peers.readdress(id, next);
+        self.tell(now, id, In::SetSettings(session), out);
+        let Some(peer) = self.peers.get_mut(id) else { return };
+        match (was_enabled, is_enabled) {
+            (_, false) => peer.held = Some(Held::Configured),
+            (false, true) => peer.held = None,
+            (true, true) => {}
+        }
+        self.events.push_back(Out::Limits(id));
+    }
+}
+
+/// A dynamic peer in another configuration: `None` when its range is gone or another group's, or a
+/// section of its own has come.
+fn of_range(old: &PeerSettings, next: &Resolved) -> Option<PeerSettings> {
+    let address = old.address;
+    if next.peers.iter().any(|peer| peer.address.to_canonical() == address) {
+        return None;
+    }
+    let range = next.ranges.iter().find(|range| range.has(address))?;
+    let group = next.groups.get(range.group)?;
+    let is_same = old.group.as_deref() == Some(group.name());
+    (is_same && group.template.enabled).then(|| group.template.at(address))
+}
+
+/// Names of the policies that are others, have come or have gone.
+fn changed_policies(old: &[PolicyConfig], next: &[PolicyConfig]) -> BTreeSet<String> {
+    let gone = old.iter().filter(|it| !next.contains(it));
+    let come = next.iter().filter(|it| !old.contains(it));
+    gone.chain(come).map(|it| it.name.clone()).collect()
+}

@@ -1,0 +1,44 @@
+//! A BGP speaker for any function: peers, their connections and sessions (RFC 4271), policies,
+//! limits, and its part of the configuration. It owns no routes.
+//!
+//! ```text
+//!             ┌───────────────────────── Speaker ─────────────────────────┐
+//!   ports ─In→│ connections ───→ bgp::Session, one a peer ───→ received   │─ next: Out → owner
+//!             │      ↑                 ↑        │              UPDATEs    │  Up, Update, Down …
+//!    Effects ←│      │               clock      │ OPEN, KEEPALIVE …       │
+//!             │      └──────────────────────────┘                         │← send_updates,
+//!             └───────────────────────────────────────────────────────────┘  refuse_update …
+//! ```
+//! - A function keeps the keys of its section and lends them as a [`config::Section`]: that checks
+//!   them, and says which ports the runtime shall open and what peers must prove (TCP MD5, RFC
+//!   2385; GTSM, RFC 5082).
+//! - It gives what happens on these ports to [`Speaker::step`], cuts streams by [`frame`], and
+//!   then takes everything from [`Speaker::next`], in order: an [`Out::Update`] comes only while
+//!   the session of its peer stands, and after all that the one before has led to.
+//! - [`Speaker::policies`] is what tables ask for their verdicts (`rib::Policy`), by the numbers
+//!   that an [`Out::Up`] names.
+//! - All sessions live on the first shard.
+#![forbid(unsafe_code)]
+#![warn(clippy::cast_possible_truncation)]
+#![cfg_attr(test, allow(clippy::cast_possible_truncation))]
+
+mod clock;
+pub mod config;
+mod configure;
+mod connections;
+mod deferral;
+mod effects;
+mod framing;
+mod limits;
+mod operator;
+mod peers;
+mod policy_table;
+mod received;
+mod sessions;
+mod speaker;
+
+pub use effects::{Counts, Ended, Established, In, Out, PolicyChange, Sent};
+pub use framing::frame;
+pub use peers::{Connection, Ending, Held, Peer, Peers};
+pub use policy_table::{PolicyTable, Validate};
+pub use speaker::Speaker;

@@ -1,0 +1,48 @@
+//! The part of a configuration that is the speaker's.
+
+use crate::world::Site;
+use bgp_stack::config::{LISTENERS_MAX, PORTS};
+
+#[test]
+fn ports_are_numbered_from_where_the_function_says_and_are_guarded() {
+    let site = Site::read(
+        r#"
+        asn = 65000
+        identifier = "10.0.0.1"
+        listen = ["10.0.0.1", "10.0.0.1:1179"]
+        [[peer]]
+        name = "far"
+        address = "2001:db8::1"
+        ttl_security_hops = 2
+        "#,
+    );
+    let ports = site.section().ports();
+    let numbers: Vec<u16> = ports.iter().map(|port| port.id.0 - 2_000).collect();
+    assert!(numbers[..2].iter().all(|number| *number < LISTENERS_MAX), "{numbers:?}");
+    assert_eq!(numbers[2], PORTS - 1, "nothing listens on IPv6");
+    assert!(ports[2].connect_only && ports[2].paced);
+    assert_eq!(ports[0].guards[0].ttl_min, Some(254));
+    let bound: Vec<String> = site.section().doorways().into_iter().map(|it| it.0).collect();
+    assert_eq!(bound, ["listen[0]", "listen[1]"]);
+}
+
+#[test]
+fn what_cannot_be_meant_is_refused_in_the_words_of_the_function() {
+    let site = Site::read(
+        r#"
+        asn = 0
+        identifier = "10.0.0.1"
+        [[peer]]
+        name = "a"
+        address = "10.0.0.2"
+        import = "nothing"
+        location = "nowhere"
+        group = "none"
+        "#,
+    );
+    let mut issues = Vec::new();
+    site.section().validate(&mut issues);
+    let paths: Vec<&str> = issues.iter().map(|issue| &*issue.path).collect();
+    assert_eq!(paths, ["asn", "peer[0].group", "peer[0].import", "peer[0].location"]);
+    assert_eq!(issues[2].mend, "add [[toy.policy]] with that name");
+}

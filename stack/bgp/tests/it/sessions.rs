@@ -1,0 +1,195 @@
+//! Sessions, UPDATEs, limits and configurations.
+
+use crate::world::{SECOND, Told, World};
+use bgp::State;
+use bgp::family::Family;
+use bgp_stack::{Held, PolicyChange};
+use rib::Kind;
+
+const A: &str = r#"
+asn = 65000
+identifier = "10.0.0.1"
+listen = ["10.0.0.1"]
+[[group]]
+name = "pe"
+ranges = ["10.0.0.0/24"]
+client = true
+peers_max = 1
+[[policy]]
+name = "all"
+rule = [{ then = "accept" }]
+"#;
+const B: &str = r#"
+asn = 65000
+identifier = "10.0.0.2"
+[[peer]]
+name = "a"
+address = "10.0.0.1"
+"#;
+
+/// An UPDATE with that many octets of withdrawn routes: each 0/0.
+fn update(routes: u8) -> Vec<u8> {
+    let mut message = vec![0xFF; 16];
+    message.extend_from_slice(&(23 + u16::from(routes)).to_be_bytes());
+    message.extend_from_slice(&[2, 0, routes]);
+    message.extend(core::iter::repeat_n(0, routes.into()));
+    message.extend_from_slice(&[0, 0]);
+    message
+}
+
+fn take(world: &mut World, at: usize) -> Vec<Told> {
+    core::mem::take(&mut world.sides[at].told)
+}
+
+#[test]
+fn two_speakers_find_each_other_and_exchange_updates_until_one_of_them_leaves() {
+    let mut world = World::new([A, B]);
+    let (a, b) = (world.peer(0), world.peer(1));
+    assert_eq!(take(&mut world, 0), [Told::Up(a)]);
+    assert_eq!(take(&mut world, 1), [Told::Up(b)]);
+    let peer = world.sides[0].speaker.peers().get(a).unwrap();
+    assert!(peer.settings.is_dynamic, "it came from a range");
+    assert_eq!(peer.session.state(), State::Established);
+    assert_eq!(world.sides[0].speaker.counts().established, 1);
+    assert!(world.send(1, &update(3)));
+    assert_eq!(take(&mut world, 0), [Told::Update(a, update(3))]);
+    let families = world.act(1, |speaker, now, out| speaker.request_routes(now, b, out));
+    assert!(families.unwrap().has(Family::Ipv4Unicast));
+    assert_eq!(take(&mut world, 0), [Told::Refresh(a, Family::Ipv4Unicast)]);
+    world.act(1, |speaker, now, out| speaker.drain(now, Some("good bye"), out));
+    let told = take(&mut world, 0);
+    assert!(matches!(&told[..], [Told::Down(_, cause)] if cause.contains("good bye")), "{told:?}");
+    assert!(world.sides[0].speaker.is_idle() && world.sides[1].speaker.is_idle());
+    assert!(!world.send(1, &update(1)), "the session does not stand any more");
+    world.pass(SECOND * 600);
+    assert!(world.sides[0].speaker.peers().is_empty(), "who came from a range is forgotten");
+}
+
+#[test]
+fn no_update_is_handed_on_behind_one_that_ended_the_session() {
+    let mut world = World::new([A, B]);
+    let a = world.peer(0);
+    take(&mut world, 0);
+    take(&mut world, 1);
+    world.sides[0].refuses = Some(update(2).len());
+    world.send(1, &[update(1), update(2), update(3)].concat());
+    let told = take(&mut world, 0);
+    assert_eq!(told[..2], [Told::Update(a, update(1)), Told::Update(a, update(2))]);
+    assert!(matches!(&told[2..], [Told::Down(_, cause)] if cause.contains("Sent")), "{told:?}");
+    let told = take(&mut world, 1);
+    assert!(matches!(&told[..], [Told::Down(_, cause)] if cause.contains("Received")), "{told:?}");
+    assert_eq!(world.sides[0].speaker.counts().offended, 1);
+    world.sides[0].refuses = None;
+    world.pass(SECOND * 10);
+    assert!(matches!(take(&mut world, 1)[..], [Told::Up(_)]), "it comes back");
+}
+
+#[test]
+fn a_peer_with_more_routes_than_it_may_have_is_held_for_a_while() {
+    let limit = r#"
+        [[group.prefix_limit]]
+        family = "ipv4-unicast"
+        max = 10
+        excess = "restart"
+        restart_s = 60
+    "#;
+    // The table of a group's limit ends its plain keys.
+    let site = A.replace("peers_max = 1", &format!("peers_max = 1\n{limit}"));
+    let mut world = World::new([&site, B]);
+    let a = world.peer(0);
+    take(&mut world, 0);
+    let check = |world: &mut World, routes| {
+        let count = |_: Family| routes;
+        world.act(0, |speaker, now, out| speaker.check_limits(now, a, count, || 0, out));
+        take(world, 0)
+    };
+    assert_eq!(check(&mut world, 9), []);
+    let warned = world.sides[0].speaker.peers().get(a).unwrap().warned;
+    assert!(warned.has(Family::Ipv4Unicast), "80 per cent of it");
+    assert!(matches!(check(&mut world, 11)[..], [Told::Down(..)]));
+    let held = world.sides[0].speaker.peers().get(a).unwrap().held;
+    assert!(matches!(held, Some(Held::Excess(Some(_)))), "{held:?}");
+    world.pass(SECOND * 50);
+    assert_eq!(take(&mut world, 0), [], "not yet");
+    world.pass(SECOND * 300);
+    assert!(matches!(take(&mut world, 0)[..], [Told::Up(_)]));
+}
+
+#[test]
+fn a_configuration_changes_what_it_must_and_leaves_the_rest_alone() {
+    let mut world = World::new([A, B]);
+    let b = world.peer(1);
+    take(&mut world, 1);
+    assert_eq!(world.configure(1, &B.replace("[[peer]]", "[[peer]]\nconnect_retry_s = 7")), None);
+    assert_eq!(take(&mut world, 1), [Told::Limits(b)], "the session goes on");
+    let import = r#"
+        [[policy]]
+        name = "all"
+        rule = [{ then = "accept" }]
+        [[peer]]
+        import = "all""#;
+    let with_policy = B.replace("[[peer]]", import);
+    let change = |numbers| Some(PolicyChange { numbers, ..PolicyChange::default() });
+    assert_eq!(world.configure(1, &with_policy), change(vec![]), "no session has it yet");
+    world.pass(SECOND * 10);
+    let told = take(&mut world, 1);
+    assert!(matches!(told[..], [Told::Down(..), Told::Limits(_), Told::Up(_)]), "{told:?}");
+    let peer = world.sides[1].speaker.peers().get(b).unwrap();
+    assert_eq!((peer.policies, world.sides[1].speaker.policies().validating()), ([1, 0], vec![]));
+    let changed = with_policy.replace("accept", "reject");
+    assert_eq!(world.configure(1, &changed), change(vec![1]), "it is asked again");
+    let alone = B.split("[[peer]]").next().unwrap();
+    world.configure(1, alone);
+    let told = take(&mut world, 1);
+    assert!(matches!(told[..], [Told::Down(..)]), "{told:?}");
+    assert!(world.sides[1].speaker.peers().is_empty());
+}
+
+#[test]
+fn a_policy_that_begins_to_look_at_peers_gets_numbers_that_know_them() {
+    let site = |rule: &str| {
+        let policy = format!("[[policy]]\nname = \"all\"\nrule = [{{ {rule} }}]\n[[peer]]\n");
+        B.replace("[[peer]]", &format!("{policy}import = \"all\"\nexport = \"all\""))
+    };
+    let mut world = World::new([A, &site("then = \"accept\"")]);
+    let b = world.peer(1);
+    assert_eq!(world.sides[1].speaker.peers().get(b).unwrap().policies, [1, 1]);
+    let looks = site("match.peers = [\"a\"], then = \"accept\"");
+    let change = PolicyChange { rebound: vec![(b, [2, 2])], numbers: vec![2] };
+    assert_eq!(world.configure(1, &looks), Some(change));
+    let again = looks.replace("accept", "reject");
+    let change = PolicyChange { rebound: vec![], numbers: vec![2] };
+    assert_eq!(world.configure(1, &again), Some(change), "they know them already");
+    assert!(matches!(take(&mut world, 1)[..], [Told::Up(_)]), "the session goes on");
+}
+
+#[test]
+fn what_was_sent_to_manage_a_session_is_told_though_the_peer_has_gone() {
+    let mut world = World::new([A, B]);
+    let sent = |world: &mut World| core::mem::take(&mut world.sides[1].sent);
+    world.pass(SECOND * 100);
+    let [open, notification, refresh] = [1, 3, 5].map(|kind| ("a".to_owned(), kind));
+    assert_eq!(sent(&mut world), [open], "no KEEPALIVE");
+    let b = world.peer(1);
+    world.act(1, |speaker, now, out| speaker.request_routes(now, b, out));
+    assert!(world.send(1, &update(1)));
+    assert_eq!(sent(&mut world), [refresh]);
+    world.configure(1, B.split("[[peer]]").next().unwrap());
+    assert!(world.sides[1].speaker.peers().is_empty());
+    assert_eq!(sent(&mut world), [notification]);
+}
+
+#[test]
+fn a_connection_from_nowhere_and_one_too_many_are_refused() {
+    let nobody = A.replace("10.0.0.0/24", "10.9.0.0/24");
+    let mut world = World::new([&nobody, B]);
+    assert_eq!(world.sides[0].speaker.counts().refused, 1);
+    assert!(world.sides[0].speaker.peers().is_empty());
+    let more = A.replace("10.0.0.0/24", "10.0.0.2/32");
+    world.configure(0, &more);
+    world.pass(SECOND * 300);
+    let peer = world.sides[0].speaker.peers().iter().next().unwrap().1;
+    assert_eq!(peer.negotiated.as_ref().unwrap().peer.asn, 65_000);
+    assert_eq!(peer.settings.group.as_deref(), Some("pe"));
+    assert!(matches!(peer.settings.client.then_some(Kind::Client), Some(Kind::Client)));
+}
