@@ -1,10 +1,10 @@
 //! What somebody should look at: associations, paths, Application Servers.
 
 use crate::Gateway;
-use crate::links::{Link, State, Way};
 use crate::screening::Screened;
 use m3ua::codec::ServerState;
 use m3ua::{ServerStatus, Side};
+use m3ua_stack::{Link, State, Way};
 use machine::Time;
 use sctp::PathState;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 impl Gateway {
     pub(crate) fn show_alarms(&self, now: Time) -> Value {
         let mut rows = Vec::new();
-        let doorway = self.links.doorway.as_ref();
+        let doorway = self.links.doorway();
         if let Some(why) = doorway.and_then(sctp_stack::Doorway::failure) {
             rows.push(alarm("sctp-unavailable", "sctp", "critical", why));
         }
@@ -46,7 +46,7 @@ impl Gateway {
     }
 
     fn path_alarms(&self, link: &Link, rows: &mut Vec<Value>) {
-        let (Some(Way::Association(id)), Some(doorway)) = (link.way, &self.links.doorway) else {
+        let (Some(Way::Association(id)), Some(doorway)) = (link.way, self.links.doorway()) else {
             return;
         };
         let status = doorway.status(id).filter(|_| link.state == State::Up);

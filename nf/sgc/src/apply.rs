@@ -17,7 +17,7 @@ impl Gateway {
         let next = Arc::clone(&self.config);
         self.remove_servers(now, &old, &next);
         self.remove_peers(now, &old, &next, out);
-        self.links.configure(now, &next);
+        self.links.configure(now, &next.links());
         self.process.step(now, In::SetParameters(next.parameters()), &mut self.outs);
         self.process.set_servers_max(next.settings().servers_max);
         self.own_changed(now, &old, &next);
@@ -49,11 +49,11 @@ impl Gateway {
         }
         // What may come from a peer goes by the Application Servers of all.
         for peer in &next.peer {
-            if let Some(link) = self.links.find(&peer.name).and_then(|id| self.links.link_mut(id)) {
-                link.screen = next.screen(peer);
+            if let Some(id) = self.links.find(&peer.name) {
+                self.screens.insert(id, next.screen(peer));
             }
         }
-        self.links.know(next);
+        self.links.know(&next.links());
         // Who has joined starts by itself.
         self.followed.clear();
         self.follow(now);
@@ -64,8 +64,7 @@ impl Gateway {
         if !peer.enabled {
             self.process.step(now, In::Block(id, true), &mut self.outs);
         }
-        let means = (peer.clone(), next.screen(peer));
-        self.links.add(now, id, means, next.stream_to(peer));
+        self.links.add(now, id, peer, &next.links());
     }
 
     /// The ASPs of an Application Server are those that its section names, and those that have
@@ -114,20 +113,21 @@ impl Gateway {
             let same = same.filter(|it| {
                 let screening = it.screening.clone();
                 **it == Peer { enabled: it.enabled, screening, ..peer.clone() }
-                    && old.stream_to(peer) == next.stream_to(it)
+                    && old.links().stream_to(peer) == next.links().stream_to(it)
             });
-            match (same, self.links.link_mut(id)) {
-                (Some(same), Some(link)) => {
-                    link.config = same.clone();
+            match same {
+                Some(same) => {
+                    self.links.update_peer(id, same);
                     if same.enabled != peer.enabled {
                         self.enable(now, id, same.enabled);
                     }
                 }
-                _ => {
+                None => {
                     self.process.remove_peer(now, id, &mut self.outs);
                     self.links.remove(now, id, out);
                     self.told.remove(&id);
                     self.offenders.remove(&id);
+                    self.screens.remove(&id);
                 }
             }
         }

@@ -4,9 +4,9 @@
 use crate::Gateway;
 use crate::config::{Carriage, PeerRole, show_network};
 use crate::facts::Fact;
-use crate::links::{Link, State, Way};
 use m3ua::codec::{Affected, ServerState};
 use m3ua::{Availability, In, PeerId, ServerId, Side};
+use m3ua_stack::{Link, State, Way};
 use machine::{Machine, Time};
 use runtime::{Ask, AskError};
 use serde_json::{Value, json};
@@ -59,6 +59,20 @@ impl Gateway {
         facts.set(Fact::ServersPending, pending);
         facts.set(Fact::ServersDown, down);
         facts.set(Fact::Waiting, waiting);
+    }
+
+    /// The facts that the links have counted.
+    pub(crate) fn publish_counts(&self) {
+        let counts = self.links.counts();
+        let rows = [
+            (Fact::Attempts, counts.attempts),
+            (Fact::Refused, counts.refused),
+            (Fact::ClaimRefused, counts.claims_refused),
+            (Fact::Unsent, counts.unsent),
+            (Fact::TransportShed, counts.shed),
+            (Fact::Lost, counts.lost),
+        ];
+        rows.into_iter().for_each(|(fact, count)| self.facts.set(fact, count));
     }
 
     /// The name of an Application Server: as configured, or that of its Routing Context.
@@ -223,7 +237,7 @@ impl Gateway {
     }
 
     fn show_sctp(&self, ask: &Ask) -> Answer {
-        let Some(doorway) = &self.links.doorway else { return Ok(json!([])) };
+        let Some(doorway) = self.links.doorway() else { return Ok(json!([])) };
         let mut answer = doorway.ask(ask)?;
         let names: Vec<(String, &str)> = self
             .links

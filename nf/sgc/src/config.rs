@@ -1,20 +1,23 @@
 //! The `[[sgc]]` section of a site file: its shape and its help (the doc comments).
 
-mod doors;
 mod point_code;
 mod screening;
 mod settings;
 mod validate;
 
-pub(crate) use doors::CAPTURE_PORT;
-pub use doors::TCP_PORTS_MAX;
+pub use m3ua_stack::config::{Carriage, Peer, PeerRole, Screening, Tcp};
 pub use point_code::{PointCodeFormat, show_network};
-pub use screening::Screening;
 pub(crate) use screening::{Origins, Screen};
 
+use m3ua_stack::config::{Section, TCP_PORTS};
+use machine::Duration;
+use runtime::{PortId, PortSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
+
+/// Captured messages leave by it.
+pub(crate) const CAPTURE_PORT: PortId = PortId(TCP_PORTS);
 
 /// A signalling gateway: M3UA (RFC 4666) towards ASPs, SGPs and IPSPs, and a relay between them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -77,95 +80,6 @@ pub struct Sgc {
 
 const fn capture_id() -> u32 {
     2001
-}
-
-/// M3UA over TCP, each message framed by its length.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Tcp {
-    /// Addresses to listen on: `127.0.0.1:2905`, `[::1]:2905`.
-    pub listen: Vec<SocketAddr>,
-    /// Octets that wait for one peer that reads slowly; what comes on top is shed, newest first.
-    pub send_queue_octets_max: u32,
-}
-
-impl Default for Tcp {
-    fn default() -> Self {
-        Self { listen: Vec::new(), send_queue_octets_max: 4 << 20 }
-    }
-}
-
-/// What carries the messages of a peer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Carriage {
-    /// SCTP.
-    #[default]
-    Sctp,
-    /// TCP.
-    Tcp,
-}
-
-/// What a peer is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum PeerRole {
-    /// An ASP: this node is its SGP.
-    Asp,
-    /// An SGP: this node is one of its ASPs.
-    Sgp,
-    /// An IPSP, single exchange: one ASP Up and one ASP Active are for both directions.
-    Ipsp,
-    /// An IPSP, double exchange: each asks the other.
-    IpspDouble,
-}
-
-/// A peer: one association.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Peer {
-    /// Name, unique in the function.
-    pub name: String,
-    /// What it is: `asp`, `sgp`, `ipsp` (single exchange) or `ipsp-double`.
-    pub role: PeerRole,
-    /// `sctp` or `tcp`.
-    #[serde(default)]
-    pub transport: Carriage,
-    /// Its addresses. An association from one of them is its own; an empty list takes one from any
-    /// address that no other peer has.
-    #[serde(default)]
-    pub addresses: Vec<IpAddr>,
-    /// Its port. When it connects to this node, absent: any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub port: Option<u16>,
-    /// Its UDP port, where SCTP is carried in UDP and this node connects.
-    #[serde(default = "encapsulation_port")]
-    pub encapsulation_port: u16,
-    /// This node opens the association (to port 2905 unless told); else it waits for the peer.
-    #[serde(default)]
-    pub connect: bool,
-    /// Single exchange: this node sends ASP Up and ASP Active; absent: who connects does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub asks: Option<bool>,
-    /// What this node calls itself in its ASP Up.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub asp_identifier: Option<u32>,
-    /// Number of the Signalling Gateway that an SGP belongs to: all SGPs of one gateway lead to the
-    /// same destinations.
-    #[serde(default)]
-    pub gateway: u16,
-    /// The lower, the rather is this gateway chosen.
-    #[serde(default)]
-    pub priority: u8,
-    /// Which MSUs may come from it.
-    #[serde(default)]
-    pub screening: Screening,
-    /// It may register Routing Keys (see `policy.registration`).
-    #[serde(default = "yes")]
-    pub may_register: bool,
-    /// The association is used as soon as it stands; else when `tandem ctl m3ua unblock` says so.
-    #[serde(default = "yes")]
-    pub enabled: bool,
 }
 
 /// Who the ASPs of an Application Server are.
@@ -343,13 +257,45 @@ impl Default for Limits {
     }
 }
 
-/// RFC 6951 §5.1.
-const fn encapsulation_port() -> u16 {
-    9_899
-}
 const fn one() -> u16 {
     1
 }
 const fn yes() -> bool {
     true
+}
+
+impl Sgc {
+    /// What this section says of the links of M3UA.
+    #[must_use]
+    pub fn links(&self) -> Section<'_> {
+        Section {
+            key: "sgc",
+            sctp: self.sctp.as_ref(),
+            tcp: &self.tcp,
+            peer: &self.peer,
+            reconnect: Duration::from_millis(self.timers.reconnect_ms.into()),
+            first_port: PortId(0),
+        }
+    }
+
+    /// The doorways that the runtime shall open.
+    #[must_use]
+    pub fn ports(&self) -> Vec<PortSpec> {
+        let mut ports = self.links().ports();
+        ports.extend(self.capture_settings().flow.iter().map(trail::port_of));
+        ports
+    }
+
+    /// What the capture takes of the section.
+    #[must_use]
+    pub fn capture_settings(&self) -> trail::Settings {
+        let (capture, key) = (self.capture.as_deref(), &self.capture_key);
+        trail::settings(CAPTURE_PORT, capture, self.capture_id, key)
+    }
+
+    /// Addresses that are bound, each with its path in the section and whether it takes datagrams.
+    #[must_use]
+    pub fn doorways(&self) -> Vec<(String, bool, SocketAddr)> {
+        self.links().doorways()
+    }
 }

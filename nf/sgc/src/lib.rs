@@ -18,7 +18,6 @@ mod apply;
 mod ask;
 pub mod config;
 mod facts;
-mod links;
 mod network;
 mod relay;
 mod screening;
@@ -29,11 +28,11 @@ pub use facts::Fact;
 
 use config::{CAPTURE_PORT, Sgc};
 use event::Sheet;
-use links::Links;
-use m3ua::codec::{Framing, PointCode};
+use m3ua::codec::PointCode;
 use m3ua::{In as Input, Indication, Out, Process, ServerId};
+use m3ua_stack::Links;
 use machine::{Duration, Machine, Time};
-use runtime::{Ask, AskError, Effects, Flow, Frame, Function, In, PortId, Seed, Transport};
+use runtime::{Ask, AskError, Effects, Flow, Frame, Function, In, PortId, Seed};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use trail::Capture;
@@ -44,6 +43,8 @@ pub struct Gateway {
     config: Arc<Sgc>,
     process: Process,
     links: Links,
+    /// What may come from each peer.
+    screens: screening::Screens,
     /// Configured Application Servers by name.
     servers: BTreeMap<String, ServerId>,
     /// Application Servers of this node, and whether their traffic could be served when that was
@@ -58,8 +59,7 @@ pub struct Gateway {
     /// How long the messages of this turn have waited.
     delay: Duration,
     is_draining: bool,
-    /// What the process is to be told, and what it wants.
-    inputs: Vec<Input>,
+    /// What the process wants.
     outs: Vec<Out>,
     /// What leaves for the service assurance.
     capture: Capture,
@@ -88,7 +88,11 @@ impl Gateway {
         let process = Process::new(config.settings()).expect("the configuration was checked");
         let mut it = Self {
             process,
-            links: Links::new(&config, seed, is_real),
+            links: match is_real {
+                true => Links::new(&config.links(), seed),
+                false => Links::simulated(&config.links(), seed),
+            },
+            screens: screening::Screens::default(),
             servers: BTreeMap::new(),
             followed: BTreeMap::new(),
             own: config.own_point_codes().into_iter().collect(),
@@ -98,7 +102,6 @@ impl Gateway {
             facts: Sheet::new(),
             delay: Duration::ZERO,
             is_draining: false,
-            inputs: Vec::new(),
             outs: Vec::new(),
             capture: Capture::new(hep::KIND_M3UA, CAPTURE_PORT, config.capture_settings()),
             config: Arc::clone(&config),
@@ -111,23 +114,18 @@ impl Gateway {
     /// Carries out everything that follows from what has happened, in order.
     fn run(&mut self, now: Time, out: &mut Effects) {
         self.carry_out(now, out);
-        loop {
-            let more = self.links.take(now, &self.facts, &mut self.inputs);
-            for input in core::mem::take(&mut self.inputs) {
-                if let Input::Message(peer, _, bytes) = &input {
-                    self.captured(now, *peer, bytes, false);
-                }
-                self.process.step(now, input, &mut self.outs);
-                self.carry_out(now, out);
+        while let Some(input) = self.links.next(now) {
+            if let Input::Message(peer, _, bytes) = &input {
+                self.captured(now, *peer, bytes, false);
             }
-            if !more {
-                break;
-            }
+            self.process.step(now, input, &mut self.outs);
+            self.carry_out(now, out);
         }
         if self.is_draining {
             self.leave(now, out);
         }
         self.links.flush(out);
+        self.publish_counts();
         self.capture.flush(now, out);
     }
 
@@ -139,7 +137,7 @@ impl Gateway {
                 match wanted {
                     Out::Send(peer, stream, bytes) => {
                         self.captured(now, peer, &bytes, true);
-                        self.links.send(now, (peer, stream, bytes), &self.facts, out);
+                        self.links.send(now, peer, stream, bytes, out);
                     }
                     Out::Abort(peer) => self.links.abort(now, peer, out),
                     Out::Indicate(indication) => self.route(now, indication),
@@ -197,34 +195,13 @@ impl Function for Gateway {
             return;
         }
         match input {
-            In::Message { flow, bytes } if flow.transport == Transport::Tcp => {
-                let message = (&flow, bytes);
-                self.links.stream_message(message, &mut self.inputs, (&self.facts, out));
-            }
-            In::Message { flow, bytes } => {
-                if self.links.owns(&flow) {
-                    self.links.packet(now, &flow, bytes);
-                }
-            }
-            In::Up { flow } => {
-                self.links.stream_up(now, flow, &mut self.inputs, (&self.facts, out));
-            }
-            In::Down { flow, why } if flow.transport == Transport::Tcp => {
-                self.links.stream_down(now, &flow, why, &mut self.inputs);
-            }
             In::Drain => {
                 self.is_draining = true;
                 for peer in self.links.iter().map(|(peer, _)| peer).collect::<Vec<_>>() {
                     self.process.step(now, Input::AspDown(peer), &mut self.outs);
                 }
             }
-            In::Ready { .. } => self.links.ready(now),
-            In::Returned { flow, why, quoted } => self.links.returned(now, &flow, why, quoted),
-            In::Down { .. }
-            | In::Proved { .. }
-            | In::Written { .. }
-            | In::Channel { .. }
-            | In::Resolved { .. } => {}
+            happened => self.links.step(now, &happened, out),
         }
         self.run(now, out);
     }
@@ -236,7 +213,7 @@ impl Function for Gateway {
     }
 
     fn tick(&mut self, now: Time, out: &mut Effects) {
-        self.links.tick(now, &self.facts, &mut self.inputs, out);
+        self.links.tick(now, out);
         self.process.tick(now, &mut self.outs);
         self.run(now, out);
     }
@@ -256,12 +233,7 @@ impl Function for Gateway {
         if port == CAPTURE_PORT {
             return Frame::Skip(buffer.len()); // a collector has nothing to say
         }
-        match m3ua::codec::frame(buffer) {
-            Framing::Partial => Frame::Partial,
-            Framing::Message(octets) => Frame::Message(octets),
-            Framing::Padding(octets) => Frame::Skip(octets),
-            Framing::Broken(offence) => Frame::Broken(offence.malformed.what),
-        }
+        m3ua_stack::frame(buffer)
     }
 
     fn steer(_config: &Sgc, _flow: &Flow, _bytes: &[u8], _shards: u16) -> Option<u16> {
@@ -284,7 +256,7 @@ impl Function for Gateway {
     }
 
     fn cells(&self) -> Vec<event::Cells> {
-        let doorway = self.links.doorway.as_ref().map(sctp_stack::Doorway::cells);
+        let doorway = self.links.doorway().map(sctp_stack::Doorway::cells);
         let own = [self.facts.cells(), self.process.facts().cells()];
         own.into_iter().chain(doorway).collect()
     }

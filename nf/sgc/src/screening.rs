@@ -5,7 +5,7 @@
 //! the network, and what it charges, go by the origin.
 
 use crate::Gateway;
-use crate::config::Origins;
+use crate::config::{Origins, Screen};
 use crate::facts::Fact;
 use hashbrown::HashMap;
 use m3ua::codec::{Affected, NetworkAppearance, PointCode};
@@ -59,6 +59,9 @@ pub(crate) struct Screened {
     at: Time,
 }
 
+/// What may come from each peer.
+pub(crate) type Screens = HashMap<PeerId, Screen>;
+
 /// One entry a peer.
 pub(crate) type Offenders = HashMap<PeerId, Screened>;
 
@@ -74,7 +77,7 @@ impl Gateway {
     }
 
     fn screened(&self, from: PeerId, transfer: &Transfer) -> Option<Why> {
-        let screen = &self.links.link(from)?.screen;
+        let screen = self.screens.get(&from)?;
         if self.is_own(transfer.network, transfer.opc) {
             return Some(Why::Own);
         }
@@ -129,12 +132,12 @@ impl Gateway {
         network: Option<NetworkAppearance>,
         affected: Affected,
     ) -> bool {
-        let Some(link) = self.links.link(from) else { return false };
+        let Some(screen) = self.screens.get(&from) else { return false };
         let (first, last) = affected.bounds();
         // Nobody has all of a network behind it, but who is configured to.
         let is_one = affected.mask == 0;
         let is_its = || is_one && self.process.serves(from, network, first);
-        match &link.screen.origins {
+        match &screen.origins {
             _ if is_one && self.is_own(network, first) => false,
             Origins::Any => is_one || affected.canonical() != Affected::ALL,
             Origins::Only(ranges) => ranges.has_all(first, last),

@@ -1,8 +1,8 @@
 //! M3UA messages as trails of the service assurance: one for each association, from when it stands.
 
 use crate::Gateway;
-use crate::links::Way;
 use m3ua::PeerId;
+use m3ua_stack::Way;
 use machine::Time;
 use machine::identity::mix;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};

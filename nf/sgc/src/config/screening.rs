@@ -3,34 +3,11 @@
 use super::{Peer, PeerRole, PointCodeFormat, ServedBy, Sgc};
 use config::Issue;
 use m3ua::codec::PointCode;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 /// Entries of one list.
 const ENTRIES_MAX: usize = 1_024;
 /// What stands for every originating point code but this node's own.
 const ANY: &str = "any";
-
-/// Which MSUs may come from a peer. What may not is discarded and counted, and is an alarm. A point
-/// code of this node itself is never an origin.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Screening {
-    /// Originating Point Codes: `2-100-3`, ranges `2-100-0..2-100-7`, or `any` alone. Absent: an
-    /// ASP or IPSP has those of its Application Servers, one without Application Servers those that
-    /// none here has; an SGP, behind which there is a network, has any.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub originating: Option<Vec<String>>,
-    /// Destination Point Codes and ranges of them; absent: any.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub destinations: Option<Vec<String>>,
-    /// Service Indicators (3 SCCP, 5 ISUP); absent: any.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub service_indicators: Option<Vec<u8>>,
-    /// Network Indicators (0 and 1 international, 2 and 3 national); absent: any.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub network_indicators: Option<Vec<u8>>,
-}
 
 /// Point codes from the first to the last of each pair, sorted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

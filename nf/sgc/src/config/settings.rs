@@ -1,15 +1,10 @@
 //! What the configuration means to the M3UA process.
 
-use super::{
-    ApplicationServer, Destination, Mode, Peer, PeerRole, PointCodeFormat, Registration, ServedBy,
-    Sgc,
-};
+use super::{ApplicationServer, Destination, Mode, PointCodeFormat, Registration, ServedBy, Sgc};
 use m3ua::codec::{NetworkAppearance, PointCode, RoutingContext, TrafficMode};
-use m3ua::{Key, Parameters, PeerSettings, Role, ServerSettings, Settings, Side};
+use m3ua::{Key, Parameters, ServerSettings, Settings, Side};
+use m3ua_stack::config::PEERS_MAX;
 use machine::Duration;
-
-/// Peers of one function at most.
-pub(crate) const PEERS_MAX: usize = 1_024;
 
 impl Sgc {
     /// Limits and parameters of the process.
@@ -98,38 +93,5 @@ impl Destination {
             service_indicators: self.service_indicators.clone(),
             originating: originating.collect::<Option<_>>()?,
         })
-    }
-}
-
-impl Peer {
-    /// What this node is towards it.
-    pub(crate) fn role(&self) -> Role {
-        match self.role {
-            PeerRole::Asp => Role::Sgp,
-            PeerRole::Sgp => Role::Asp,
-            PeerRole::IpspDouble => Role::IpspDouble,
-            PeerRole::Ipsp if self.asks.unwrap_or(self.connect) => Role::IpspClient,
-            PeerRole::Ipsp => Role::IpspServer,
-        }
-    }
-
-    /// Where it is reached over SCTP.
-    pub(crate) fn endpoint(&self) -> sctp_stack::Peer {
-        sctp_stack::Peer {
-            addresses: self.addresses.clone(),
-            port: self.port.unwrap_or(m3ua::codec::PORT),
-            encapsulation_port: self.encapsulation_port,
-        }
-    }
-
-    pub(crate) fn settings(&self) -> PeerSettings {
-        PeerSettings {
-            role: self.role(),
-            gateway: self.gateway,
-            priority: self.priority,
-            starts: self.enabled,
-            asp_identifier: self.asp_identifier,
-            may_register: self.may_register,
-        }
     }
 }

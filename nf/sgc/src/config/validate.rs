@@ -3,17 +3,15 @@
 //! What remains after the plain checks is given to an M3UA process, as it would be when the
 //! function starts: what that refuses is refused here.
 
-use super::settings::PEERS_MAX;
-use super::{ApplicationServer, Carriage, PeerRole, ServedBy, Sgc, TCP_PORTS_MAX};
+use super::{ApplicationServer, PeerRole, ServedBy, Sgc};
 use config::Issue;
 use m3ua::{Process, Refused};
+use m3ua_stack::config::validate_name;
 use machine::Time;
 use std::collections::BTreeMap;
 
 /// Point codes of one node at most.
 pub(crate) const POINT_CODES_MAX: usize = 256;
-/// Addresses of one peer at most.
-const ADDRESSES_MAX: usize = 16;
 /// The highest Service Indicator: four bits.
 const SERVICE_INDICATOR_MAX: u8 = 15;
 
@@ -32,7 +30,10 @@ impl Sgc {
         }
         self.validate_own(issues);
         self.validate_numbers(issues);
-        self.validate_peers(issues);
+        self.links().validate(issues);
+        for (n, peer) in self.peer.iter().enumerate() {
+            self.validate_screening(peer, &format!("peer[{n}]"), issues);
+        }
         self.validate_servers(issues);
         if issues.len() == before {
             self.rehearse(issues);
@@ -54,25 +55,6 @@ impl Sgc {
         for (n, indicator) in self.echo_service_indicators.iter().enumerate() {
             validate_indicator(*indicator, format!("echo_service_indicators[{n}]"), issues);
         }
-        if let Some(sctp) = &self.sctp {
-            let mut inner = Vec::new();
-            sctp.validate(&mut inner);
-            if sctp.parameters.partial_delivery_point.unwrap_or(0) > 0 {
-                let what = "M3UA takes whole messages";
-                inner.push(Issue::new("parameters.partial_delivery_point", what, "leave it out"));
-            }
-            issues.extend(inner.into_iter().map(|issue| issue.under("sctp")));
-        }
-        if self.tcp.listen.len() > usize::from(TCP_PORTS_MAX) {
-            let mend = format!("use {TCP_PORTS_MAX} or fewer");
-            issues.push(Issue::new("tcp.listen", "too many addresses", mend));
-        }
-        for (n, listen) in self.tcp.listen.iter().enumerate() {
-            if self.tcp.listen[..n].contains(listen) {
-                let what = format!("{listen} is listened on twice");
-                issues.push(Issue::new(format!("tcp.listen[{n}]"), what, "use another port"));
-            }
-        }
     }
 
     fn validate_point_code(&self, text: &str, at: String, issues: &mut Vec<Issue>) {
@@ -92,7 +74,6 @@ impl Sgc {
             ("timers.t_beat_ms", t.t_beat_ms, 0, 3_600_000),
             ("timers.t_audit_ms", t.t_audit_ms, 0, 3_600_000),
             ("timers.reconnect_ms", t.reconnect_ms, 10, 3_600_000),
-            ("tcp.send_queue_octets_max", self.tcp.send_queue_octets_max, 1 << 17, 1 << 30),
             ("limits.application_servers_max", l.application_servers_max, 1, 65_536),
             ("limits.pending_messages_max", l.pending_messages_max, 0, pending),
             ("limits.pending_octets_max", l.pending_octets_max, 0, 1 << 30),
@@ -114,54 +95,11 @@ impl Sgc {
         }
     }
 
-    fn validate_peers(&self, issues: &mut Vec<Issue>) {
-        if self.peer.len() > PEERS_MAX {
-            let what = format!("{} peers", self.peer.len());
-            issues.push(Issue::new("peer", what, format!("use {PEERS_MAX} or fewer")));
-        }
-        let mut seen = BTreeMap::new();
-        for (n, peer) in self.peer.iter().enumerate() {
-            let at = format!("peer[{n}]");
-            named(&peer.name, seen.insert(&peer.name, n).is_some(), &at, issues);
-            if peer.connect && peer.addresses.is_empty() {
-                let mend = "give it addresses, or let it connect to this node";
-                issues.push(Issue::new(&*at, "there is no address to connect to", mend));
-            }
-            let most =
-                if peer.transport == Carriage::Tcp && peer.connect { 1 } else { ADDRESSES_MAX };
-            if peer.addresses.len() > most {
-                let what = format!("{} addresses", peer.addresses.len());
-                let mend = format!("use {most} at most");
-                issues.push(Issue::new(format!("{at}.addresses"), what, mend));
-            }
-            if peer.transport == Carriage::Tcp && !peer.connect && self.tcp.listen.is_empty() {
-                let mend = "add [sgc.tcp] with listen, or set connect = true";
-                let what = "nothing listens for connections over TCP";
-                issues.push(Issue::new(format!("{at}.transport"), what, mend));
-            }
-            if peer.transport == Carriage::Sctp && self.sctp.is_none() {
-                let mend = "add [sgc.sctp] with addresses, or set transport = \"tcp\"";
-                issues.push(Issue::new(&*at, "there is no SCTP endpoint for it", mend));
-            }
-            if peer.transport == Carriage::Sctp && peer.connect {
-                let mut inner = Vec::new();
-                peer.endpoint().validate(&mut inner);
-                issues.extend(inner.into_iter().map(|issue| issue.under(&at)));
-            }
-            self.validate_screening(peer, &at, issues);
-            if peer.asks.is_some() && peer.role != PeerRole::Ipsp {
-                let mend = "remove it: only a single exchange between IPSPs leaves it open";
-                let what = "the role says who asks";
-                issues.push(Issue::new(format!("{at}.asks"), what, mend));
-            }
-        }
-    }
-
     fn validate_servers(&self, issues: &mut Vec<Issue>) {
         let mut seen = BTreeMap::new();
         for (n, server) in self.application_server.iter().enumerate() {
             let at = format!("application_server[{n}]");
-            named(&server.name, seen.insert(&server.name, n).is_some(), &at, issues);
+            validate_name(&server.name, seen.insert(&server.name, n).is_some(), &at, issues);
             self.validate_members(server, &at, issues);
             self.validate_key(server, &at, issues);
             if server.registers && server.served_by == ServedBy::Peers {
@@ -288,14 +226,5 @@ fn validate_indicator(indicator: u8, at: String, issues: &mut Vec<Issue>) {
     if indicator > SERVICE_INDICATOR_MAX {
         let what = format!("{indicator} is no Service Indicator");
         issues.push(Issue::new(at, what, "use 0 to 15: 3 is SCCP, 5 ISUP"));
-    }
-}
-
-fn named(name: &str, twice: bool, at: &str, issues: &mut Vec<Issue>) {
-    if name.is_empty() {
-        issues.push(Issue::new(format!("{at}.name"), "the name is empty", "give it a name"));
-    } else if twice {
-        let what = format!("the name `{name}` is given twice");
-        issues.push(Issue::new(format!("{at}.name"), what, "names are unique"));
     }
 }

@@ -9,28 +9,21 @@
 //! ```
 //! What happens becomes an input of the M3UA process; it knows of peers and nothing of addresses.
 
-mod association;
-mod challenge;
-mod stream;
-
-use crate::config::{Carriage, Peer, Screen, Sgc};
-use crate::facts::Fact;
+use crate::challenge::Challenge;
+use crate::config::{Carriage, Peer, Section};
+use crate::stream::Waiting;
 use bytes::Bytes;
-use event::Sheet;
 use hashbrown::HashMap;
 use m3ua::{In, PeerId};
 use machine::{Duration, Time};
-use runtime::{ConnId, Effects, Flow, PortId, Seed};
+use runtime::{ConnId, Effects, Flow, PortId, Seed, Transport};
 use sctp_stack::{AssociationId, Doorway};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;
-
-/// Ports of the SCTP doorway are numbered from here on.
-pub(crate) const SCTP_PORTS: PortId = PortId(2_048);
 
 /// Where the association of a peer stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum State {
+pub enum State {
     /// There is none.
     Idle,
     /// This node has begun one.
@@ -41,47 +34,88 @@ pub(crate) enum State {
 
 /// What carries the messages of a peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
+pub enum Way {
+    /// A TCP connection.
     Stream(Flow),
+    /// An SCTP association.
     Association(AssociationId),
 }
 
 /// A peer and its association.
 #[derive(Debug)]
-pub(crate) struct Link {
-    pub(crate) config: Peer,
-    pub(crate) screen: Screen,
-    pub(crate) state: State,
-    pub(crate) since: Time,
+pub struct Link {
+    /// What its configuration says.
+    pub config: Peer,
+    /// Where its association stands.
+    pub state: State,
+    /// Since when.
+    pub since: Time,
     /// Why it does not stand; empty when nothing has happened yet.
-    pub(crate) why: &'static str,
-    pub(crate) way: Option<Way>,
-    pub(crate) congestion: u8,
+    pub why: &'static str,
+    /// What carries its messages.
+    pub way: Option<Way>,
+    /// How congested it is, 0 to 3.
+    pub congestion: u8,
     /// How it is reached over TCP, if this node connects.
-    target: Option<Flow>,
+    pub(crate) target: Option<Flow>,
     retry_at: Option<Time>,
 }
 
-/// All of them. Bounded by the peers that are configured.
-pub(crate) struct Links {
-    rows: BTreeMap<PeerId, Link>,
-    streams: HashMap<ConnId, PeerId>,
-    associations: BTreeMap<AssociationId, PeerId>,
+/// What the links have counted since they began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Associations that this node set out to open.
+    pub attempts: u64,
+    /// Associations from an address of no peer that waits for one.
+    pub refused: u64,
+    /// Associations that claimed a peer whose own stands and answers.
+    pub claims_refused: u64,
+    /// Messages for a peer without an association.
+    pub unsent: u64,
+    /// MSUs that found the send buffer of their association full.
+    pub shed: u64,
+    /// Messages that an association was lost with, or that were given up on the way.
+    pub lost: u64,
+}
+
+/// The links of a function. Bounded by the peers that are configured.
+///
+/// Whoever calls [`Links::step`], [`Links::tick`] or another verb then takes everything from
+/// [`Links::next`] and calls [`Links::flush`].
+#[derive(Debug)]
+pub struct Links {
+    pub(crate) rows: BTreeMap<PeerId, Link>,
+    pub(crate) streams: HashMap<ConnId, PeerId>,
+    pub(crate) associations: BTreeMap<AssociationId, PeerId>,
     retries: BTreeSet<(Time, PeerId)>,
     /// Newcomers that claim a peer whose association stands; one a peer.
-    challenges: BTreeMap<PeerId, challenge::Challenge>,
+    pub(crate) challenges: BTreeMap<PeerId, Challenge>,
     /// The same over TCP.
-    waiting: BTreeMap<PeerId, stream::Waiting>,
+    pub(crate) waiting: BTreeMap<PeerId, Waiting>,
     reconnect: Duration,
     pub(crate) doorway: Option<Doorway>,
+    /// What the M3UA process is to be told.
+    pub(crate) told: VecDeque<In>,
+    pub(crate) counts: Counts,
     seed: Seed,
     is_real: bool,
-    is_closing: bool,
+    pub(crate) is_closing: bool,
 }
 
 impl Links {
-    /// Without peers. In a simulated world (`is_real` false) the machine's own routes mean nothing.
-    pub(crate) fn new(config: &Sgc, seed: Seed, is_real: bool) -> Self {
+    /// Links without peers.
+    #[must_use]
+    pub fn new(section: &Section<'_>, seed: Seed) -> Self {
+        Self::made(section, seed, true)
+    }
+
+    /// The same in a simulated world, where the machine's own routes mean nothing.
+    #[must_use]
+    pub fn simulated(section: &Section<'_>, seed: Seed) -> Self {
+        Self::made(section, seed, false)
+    }
+
+    fn made(section: &Section<'_>, seed: Seed, is_real: bool) -> Self {
         let mut it = Self {
             rows: BTreeMap::new(),
             streams: HashMap::new(),
@@ -89,44 +123,40 @@ impl Links {
             retries: BTreeSet::new(),
             challenges: BTreeMap::new(),
             waiting: BTreeMap::new(),
-            reconnect: reconnect(config),
+            reconnect: section.reconnect,
             doorway: None,
+            told: VecDeque::new(),
+            counts: Counts::default(),
             seed,
             is_real,
             is_closing: false,
         };
-        it.doorway = config.sctp.as_ref().map(|sctp| it.endpoint(sctp));
+        it.doorway = section.sctp.map(|sctp| it.endpoint(sctp, section.sctp_ports()));
         it
     }
 
     /// A new SCTP endpoint; no two of them have the same secret.
-    fn endpoint(&mut self, sctp: &sctp_stack::Config) -> Doorway {
+    fn endpoint(&mut self, sctp: &sctp_stack::Config, first: PortId) -> Doorway {
         let seed = self.seed;
         let used = u64::from_le_bytes(core::array::from_fn(|n| seed.random[n])).wrapping_add(1);
         self.seed.random[..8].copy_from_slice(&used.to_le_bytes());
         match self.is_real {
-            true => Doorway::new(sctp, SCTP_PORTS, &seed),
-            false => Doorway::simulated(sctp, SCTP_PORTS, &seed),
+            true => Doorway::new(sctp, first, &seed),
+            false => Doorway::simulated(sctp, first, &seed),
         }
     }
 
-    /// A peer joins; its association is opened with the next tick where this node connects.
-    pub(crate) fn add(
-        &mut self,
-        now: Time,
-        id: PeerId,
-        (config, screen): (Peer, Screen),
-        target: Option<Flow>,
-    ) {
+    /// A peer joins, by the number that the M3UA process gave it; its association is opened with
+    /// the next tick where this node connects.
+    pub fn add(&mut self, now: Time, id: PeerId, peer: &Peer, section: &Section<'_>) {
         let link = Link {
-            config,
-            screen,
+            config: peer.clone(),
             state: State::Idle,
             since: now,
             why: "",
             way: None,
             congestion: 0,
-            target,
+            target: section.stream_to(peer),
             retry_at: None,
         };
         self.rows.insert(id, link);
@@ -134,7 +164,7 @@ impl Links {
     }
 
     /// A peer goes, and its association with it.
-    pub(crate) fn remove(&mut self, now: Time, id: PeerId, out: &mut Effects) {
+    pub fn remove(&mut self, now: Time, id: PeerId, out: &mut Effects) {
         self.end_challenge(now, id);
         self.close(now, id, out);
         self.forget_waiting(id, out);
@@ -142,65 +172,115 @@ impl Links {
         self.rows.remove(&id);
     }
 
-    /// Timers and doorways change; what stands stays where the doorway lets it.
-    pub(crate) fn configure(&mut self, now: Time, config: &Sgc) {
-        self.reconnect = reconnect(config);
-        match (&mut self.doorway, &config.sctp) {
-            (Some(doorway), Some(sctp)) => doorway.configure(now, sctp, SCTP_PORTS),
-            (None, Some(sctp)) => self.doorway = Some(self.endpoint(sctp)),
+    /// Timers and ports change; what stands stays where the doorway lets it.
+    pub fn configure(&mut self, now: Time, section: &Section<'_>) {
+        self.reconnect = section.reconnect;
+        let first = section.sctp_ports();
+        match (&mut self.doorway, section.sctp) {
+            (Some(doorway), Some(sctp)) => doorway.configure(now, sctp, first),
+            (None, Some(sctp)) => self.doorway = Some(self.endpoint(sctp, first)),
             // Its peers have gone before.
             (_, None) => self.doorway = None,
         }
     }
 
     /// The peers' addresses are no strangers to the SCTP endpoint.
-    pub(crate) fn know(&mut self, config: &Sgc) {
-        let addresses = config.peer.iter().flat_map(|peer| peer.addresses.iter().copied());
+    pub fn know(&mut self, section: &Section<'_>) {
+        let addresses = section.peer.iter().flat_map(|peer| peer.addresses.iter().copied());
         if let Some(doorway) = &mut self.doorway {
             doorway.set_known(addresses.collect());
         }
     }
 
-    pub(crate) fn link(&self, id: PeerId) -> Option<&Link> {
+    /// Takes what happened on one of the ports; a TCP message whole, as [`crate::frame`] cut it.
+    pub fn step(&mut self, now: Time, input: &runtime::In<'_>, out: &mut Effects) {
+        use runtime::In;
+        match input {
+            In::Message { flow, bytes } if flow.transport == Transport::Tcp => {
+                self.stream_message(flow, bytes, out);
+            }
+            In::Message { flow, bytes } => self.packet(now, flow, bytes),
+            In::Up { flow } => self.stream_up(now, *flow, out),
+            In::Down { flow, why } if flow.transport == Transport::Tcp => {
+                self.stream_down(now, flow, why);
+            }
+            In::Ready { .. } => self.ready(now),
+            In::Returned { flow, why, quoted } => self.returned(now, flow, *why, quoted),
+            In::Down { .. }
+            | In::Proved { .. }
+            | In::Written { .. }
+            | In::Channel { .. }
+            | In::Resolved { .. }
+            | In::Drain => {}
+        }
+    }
+
+    /// What the M3UA process is to be told next.
+    pub fn next(&mut self, now: Time) -> Option<In> {
+        loop {
+            if let Some(input) = self.told.pop_front() {
+                return Some(input);
+            }
+            if !self.take(now) {
+                return None;
+            }
+        }
+    }
+
+    /// Another configuration of a peer whose association goes on.
+    pub fn update_peer(&mut self, id: PeerId, peer: &Peer) {
+        if let Some(link) = self.rows.get_mut(&id) {
+            link.config = peer.clone();
+        }
+    }
+
+    /// The SCTP endpoint, if there is one.
+    #[must_use]
+    pub const fn doorway(&self) -> Option<&Doorway> {
+        self.doorway.as_ref()
+    }
+
+    /// What was counted.
+    #[must_use]
+    pub const fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// The link of a peer.
+    #[must_use]
+    pub fn link(&self, id: PeerId) -> Option<&Link> {
         self.rows.get(&id)
     }
 
-    pub(crate) fn link_mut(&mut self, id: PeerId) -> Option<&mut Link> {
-        self.rows.get_mut(&id)
-    }
-
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (PeerId, &Link)> {
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = (PeerId, &Link)> {
         self.rows.iter().map(|(id, link)| (*id, link))
     }
 
-    pub(crate) fn find(&self, name: &str) -> Option<PeerId> {
+    /// The peer of that name.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<PeerId> {
         self.iter().find(|(_, link)| link.config.name == name).map(|(id, _)| id)
     }
 
     /// Sends a message of the M3UA process.
-    pub(crate) fn send(
-        &mut self,
-        now: Time,
-        (to, stream, bytes): (PeerId, u16, Bytes),
-        facts: &Sheet<Fact>,
-        out: &mut Effects,
-    ) {
+    pub fn send(&mut self, now: Time, to: PeerId, stream: u16, bytes: Bytes, out: &mut Effects) {
         match self.rows.get(&to).and_then(|link| link.way) {
             Some(Way::Stream(flow)) => out.send(flow, |buffer| buffer.extend_from_slice(&bytes)),
             Some(Way::Association(id)) => self.send_on(now, id, stream, bytes),
-            None => facts.add(Fact::Unsent, 1),
+            None => self.counts.unsent += 1,
         }
     }
 
     /// The M3UA process has given an association up: it takes it for lost already.
-    pub(crate) fn abort(&mut self, now: Time, id: PeerId, out: &mut Effects) {
+    pub fn abort(&mut self, now: Time, id: PeerId, out: &mut Effects) {
         self.close(now, id, out);
         self.forget_waiting(id, out);
         self.rest(now, id, "its heartbeat stopped");
     }
 
     /// Ends the association of a peer; nobody is told.
-    fn close(&mut self, now: Time, id: PeerId, out: &mut Effects) {
+    pub(crate) fn close(&mut self, now: Time, id: PeerId, out: &mut Effects) {
         let way = self.rows.get_mut(&id).and_then(|link| link.way.take());
         match way {
             Some(Way::Stream(flow)) => {
@@ -216,7 +296,7 @@ impl Links {
     }
 
     /// Ends every association in order: what was given to them is sent before.
-    pub(crate) fn close_all(&mut self, now: Time, out: &mut Effects) {
+    pub fn close_all(&mut self, now: Time, out: &mut Effects) {
         if core::mem::replace(&mut self.is_closing, true) {
             return;
         }
@@ -233,12 +313,13 @@ impl Links {
     }
 
     /// Whether no association stands any more.
-    pub(crate) fn is_closed(&self) -> bool {
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
         self.rows.values().all(|link| link.way.is_none())
     }
 
     /// An association stands.
-    fn stands(&mut self, now: Time, id: PeerId, way: Way, told: (Option<u16>, &mut Vec<In>)) {
+    pub(crate) fn stands(&mut self, now: Time, id: PeerId, way: Way, streams: Option<u16>) {
         self.forget_retry(id);
         let Some(link) = self.rows.get_mut(&id) else { return };
         link.way = Some(way);
@@ -250,12 +331,11 @@ impl Links {
             Way::Stream(flow) => drop(self.streams.insert(flow.conn, id)),
             Way::Association(association) => drop(self.associations.insert(association, id)),
         }
-        let (streams, inputs) = told;
-        inputs.push(In::CommunicationUp(id, streams));
+        self.told.push_back(In::CommunicationUp(id, streams));
     }
 
     /// An association is no more, or did not come to stand.
-    fn lost(&mut self, now: Time, id: PeerId, why: &'static str, told: &mut Vec<In>) {
+    pub(crate) fn lost(&mut self, now: Time, id: PeerId, why: &'static str) {
         let Some(link) = self.rows.get_mut(&id) else { return };
         match link.way.take() {
             Some(Way::Stream(flow)) => drop(self.streams.remove(&flow.conn)),
@@ -263,13 +343,13 @@ impl Links {
             None => {}
         }
         if link.state == State::Up {
-            told.push(In::CommunicationLost(id));
+            self.told.push_back(In::CommunicationLost(id));
         }
         self.rest(now, id, why);
     }
 
     /// Nothing stands; the next attempt waits for its time.
-    fn rest(&mut self, now: Time, id: PeerId, why: &'static str) {
+    pub(crate) fn rest(&mut self, now: Time, id: PeerId, why: &'static str) {
         let Some(link) = self.rows.get_mut(&id) else { return };
         if link.state == State::Up {
             link.since = now;
@@ -297,21 +377,15 @@ impl Links {
     }
 
     /// Lets time pass: associations are opened whose time has come.
-    pub(crate) fn tick(
-        &mut self,
-        now: Time,
-        facts: &Sheet<Fact>,
-        told: &mut Vec<In>,
-        out: &mut Effects,
-    ) {
-        self.challenges_due(now, facts, told);
-        self.waiting_due(now, told, out);
+    pub fn tick(&mut self, now: Time, out: &mut Effects) {
+        self.challenges_due(now);
+        self.waiting_due(now, out);
         while let Some((at, id)) = self.retries.first().copied().filter(|(at, _)| *at <= now) {
             self.retries.remove(&(at, id));
             let Some(link) = self.rows.get_mut(&id) else { continue };
             link.retry_at = None;
             link.state = State::Opening;
-            facts.add(Fact::Attempts, 1);
+            self.counts.attempts += 1;
             match link.config.transport {
                 Carriage::Tcp => {
                     if let Some(target) = link.target {
@@ -326,7 +400,9 @@ impl Links {
         }
     }
 
-    pub(crate) fn deadline(&self) -> Option<Time> {
+    /// When [`Links::tick`] wants to be called next.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Time> {
         let retry = self.retries.first().map(|(at, _)| *at);
         let doorway = self.doorway.as_ref().and_then(Doorway::deadline);
         retry
@@ -338,7 +414,7 @@ impl Links {
     }
 
     /// Packets out.
-    pub(crate) fn flush(&mut self, out: &mut Effects) {
+    pub fn flush(&mut self, out: &mut Effects) {
         if let Some(doorway) = &mut self.doorway {
             doorway.flush(out);
         }
@@ -347,7 +423,12 @@ impl Links {
     /// The peer that an association from these addresses, which the far end has shown to be its
     /// own, belongs to: one without an association first. One that has an association already is
     /// meant if no other peer could be: the old one may be dead without this node having noticed.
-    fn claimant(&self, carriage: Carriage, from: &[IpAddr], port: u16) -> Option<PeerId> {
+    pub(crate) fn claimant(
+        &self,
+        carriage: Carriage,
+        from: &[IpAddr],
+        port: u16,
+    ) -> Option<PeerId> {
         let of_port = |link: &Link| link.config.port.is_none_or(|own| own == port);
         let fits = |link: &&(PeerId, &Link)| {
             let is_carried = link.1.config.transport == carriage;
@@ -372,8 +453,4 @@ impl Links {
             _ => None,
         }
     }
-}
-
-fn reconnect(config: &Sgc) -> Duration {
-    Duration::from_millis(config.timers.reconnect_ms.into())
 }

@@ -1,10 +1,8 @@
 //! Peers over SCTP: the doorway's associations, by the peer they belong to.
 
-use super::{Links, Way};
 use crate::config::Carriage;
-use crate::facts::Fact;
+use crate::links::{Links, Way};
 use bytes::Bytes;
-use event::Sheet;
 use m3ua::codec::MessageClass;
 use m3ua::{In, PeerId};
 use machine::Time;
@@ -19,14 +17,9 @@ const MSU: u64 = 1;
 const FULL: u8 = 3;
 
 impl Links {
-    /// Whether the flow comes through a port of the doorway.
-    pub(crate) fn owns(&self, flow: &Flow) -> bool {
-        self.doorway.as_ref().is_some_and(|doorway| doorway.owns(flow))
-    }
-
     /// A packet came.
     pub(crate) fn packet(&mut self, now: Time, flow: &Flow, bytes: &[u8]) {
-        if let Some(doorway) = &mut self.doorway {
+        if let Some(doorway) = self.doorway.as_mut().filter(|doorway| doorway.owns(flow)) {
             doorway.message(now, flow, bytes);
         }
     }
@@ -45,7 +38,7 @@ impl Links {
         }
     }
 
-    pub(super) fn associate(&mut self, now: Time, id: PeerId) {
+    pub(crate) fn associate(&mut self, now: Time, id: PeerId) {
         let (Some(link), Some(doorway)) = (self.rows.get_mut(&id), &mut self.doorway) else {
             return;
         };
@@ -58,7 +51,7 @@ impl Links {
         }
     }
 
-    pub(super) fn send_on(&mut self, now: Time, id: AssociationId, stream: u16, bytes: Bytes) {
+    pub(crate) fn send_on(&mut self, now: Time, id: AssociationId, stream: u16, bytes: Bytes) {
         if let Some(doorway) = &mut self.doorway {
             let is_msu = bytes.get(2).copied().and_then(MessageClass::of);
             let context = if is_msu == Some(MessageClass::Transfer) { MSU } else { 0 };
@@ -68,29 +61,29 @@ impl Links {
         }
     }
 
-    pub(super) fn shut_down(&mut self, now: Time, id: AssociationId) {
+    pub(crate) fn shut_down(&mut self, now: Time, id: AssociationId) {
         if let Some(doorway) = &mut self.doorway {
             doorway.wish(now, sctp::In::Shutdown(id));
         }
     }
 
-    pub(super) fn abort_association(&mut self, now: Time, id: AssociationId) {
+    pub(crate) fn abort_association(&mut self, now: Time, id: AssociationId) {
         if let Some(doorway) = &mut self.doorway {
             doorway.wish(now, sctp::In::Abort(id, Bytes::new()));
         }
     }
 
     /// Takes one thing that happened to an association; `false` when there is nothing more.
-    pub(crate) fn take(&mut self, now: Time, facts: &Sheet<Fact>, told: &mut Vec<In>) -> bool {
+    pub(crate) fn take(&mut self, now: Time) -> bool {
         let Some((id, what)) = self.doorway.as_mut().and_then(Doorway::next) else { return false };
         let peer = self.associations.get(&id).copied();
         match (what, peer) {
             (Indication::CommunicationUp(streams, _), peer) => {
                 let peer = peer.or_else(|| self.claimed(id));
                 match peer.filter(|_| !self.is_closing) {
-                    Some(peer) => self.associated(now, (peer, id), streams, facts, told),
+                    Some(peer) => self.associated(now, peer, id, streams),
                     None => {
-                        facts.add(Fact::Refused, 1);
+                        self.counts.refused += 1;
                         self.abort_association(now, id);
                     }
                 }
@@ -98,9 +91,12 @@ impl Links {
             (Indication::SendFailure(context, failure), peer) => {
                 let is_full = failure == Failure::BufferFull;
                 let is_shed = is_full && context == MSU;
-                facts.add(if is_shed { Fact::TransportShed } else { Fact::Lost }, 1);
+                match is_shed {
+                    true => self.counts.shed += 1,
+                    false => self.counts.lost += 1,
+                }
                 if let Some(peer) = peer.filter(|_| is_full) {
-                    self.congested(peer, FULL, told);
+                    self.congested(peer, FULL);
                 }
             }
             (Indication::ShutdownComplete | Indication::CommunicationLost(_), None) => {
@@ -108,15 +104,17 @@ impl Links {
             }
             (_, None) => {}
             (Indication::Data(message), Some(peer)) => {
-                told.push(In::Message(peer, message.stream, message.payload));
+                self.told.push_back(In::Message(peer, message.stream, message.payload));
             }
-            (Indication::SendBufferFree, Some(peer)) => self.congested(peer, 0, told),
-            (Indication::Restart, Some(peer)) => told.push(In::CommunicationRestart(peer)),
+            (Indication::SendBufferFree, Some(peer)) => self.congested(peer, 0),
+            (Indication::Restart, Some(peer)) => {
+                self.told.push_back(In::CommunicationRestart(peer))
+            }
             (Indication::ShutdownComplete, Some(peer)) => {
-                self.lost(now, peer, "the association was shut down", told);
+                self.lost(now, peer, "the association was shut down");
             }
             (Indication::CommunicationLost(lost), Some(peer)) => {
-                self.lost(now, peer, reason(lost), told);
+                self.lost(now, peer, reason(lost));
             }
             _ => {}
         }
@@ -124,23 +122,16 @@ impl Links {
     }
 
     /// An association came up that is the peer's, or says so while another one stands.
-    pub(super) fn associated(
-        &mut self,
-        now: Time,
-        (peer, id): (PeerId, AssociationId),
-        streams: u16,
-        facts: &Sheet<Fact>,
-        told: &mut Vec<In>,
-    ) {
+    pub(crate) fn associated(&mut self, now: Time, peer: PeerId, id: AssociationId, streams: u16) {
         if let Some(old) = self.standing(peer).filter(|old| *old != id) {
-            return self.challenge(now, (peer, old), (id, streams), facts);
+            return self.challenge(now, peer, old, id, streams);
         }
         let before = self.rows.get_mut(&peer).and_then(|link| link.way.take());
         if let Some(Way::Association(old)) = before.filter(|way| *way != Way::Association(id)) {
             self.associations.remove(&old);
             self.abort_association(now, old);
         }
-        self.stands(now, peer, Way::Association(id), (Some(streams), told));
+        self.stands(now, peer, Way::Association(id), Some(streams));
     }
 
     /// The peer that an association belongs to which the other end began. Only addresses count
@@ -153,10 +144,10 @@ impl Links {
         self.claimant(Carriage::Sctp, &from, status.peer_port)
     }
 
-    fn congested(&mut self, peer: PeerId, level: u8, told: &mut Vec<In>) {
+    fn congested(&mut self, peer: PeerId, level: u8) {
         let Some(link) = self.rows.get_mut(&peer) else { return };
         if core::mem::replace(&mut link.congestion, level) != level {
-            told.push(In::TransportCongestion(peer, level));
+            self.told.push_back(In::TransportCongestion(peer, level));
         }
     }
 }

@@ -3,10 +3,8 @@
 //! is given up: both heartbeats of a challenge must go unanswered (RFC 9260 §8.3). Meanwhile the
 //! newcomer waits; what it says is not listened to.
 
-use super::{Links, State, Way};
-use crate::facts::Fact;
-use event::Sheet;
-use m3ua::{In, PeerId};
+use crate::links::{Links, State, Way};
+use m3ua::PeerId;
 use machine::{Duration, Time};
 use sctp::{PathState, PathStatus};
 use sctp_stack::AssociationId;
@@ -18,7 +16,7 @@ const GRACE: Duration = Duration::from_millis(50);
 
 /// A standing association that is being asked whether it lives.
 #[derive(Debug)]
-pub(super) struct Challenge {
+pub(crate) struct Challenge {
     newcomer: AssociationId,
     streams: u16,
     round: u16,
@@ -27,15 +25,16 @@ pub(super) struct Challenge {
 
 impl Links {
     /// A newcomer claims a peer whose association `old` stands. One newcomer at a time waits.
-    pub(super) fn challenge(
+    pub(crate) fn challenge(
         &mut self,
         now: Time,
-        (peer, old): (PeerId, AssociationId),
-        (newcomer, streams): (AssociationId, u16),
-        facts: &Sheet<Fact>,
+        peer: PeerId,
+        old: AssociationId,
+        newcomer: AssociationId,
+        streams: u16,
     ) {
         if self.challenges.contains_key(&peer) {
-            facts.add(Fact::ClaimRefused, 1);
+            self.counts.claims_refused += 1;
             return self.abort_association(now, newcomer);
         }
         let at = now + self.ask(now, old);
@@ -55,50 +54,50 @@ impl Links {
         slowest + GRACE
     }
 
-    pub(super) fn challenge_deadline(&self) -> Option<Time> {
+    pub(crate) fn challenge_deadline(&self) -> Option<Time> {
         self.challenges.values().map(|challenge| challenge.at).min()
     }
 
     /// Challenges whose time is over: the old association has answered, is asked again, or gives
     /// its place to the newcomer.
-    pub(super) fn challenges_due(&mut self, now: Time, facts: &Sheet<Fact>, told: &mut Vec<In>) {
+    pub(crate) fn challenges_due(&mut self, now: Time) {
         let due = |(peer, it): (&PeerId, &Challenge)| (it.at <= now).then_some(*peer);
         let due: Vec<PeerId> = self.challenges.iter().filter_map(due).collect();
         for peer in due {
             let Some(challenge) = self.challenges.remove(&peer) else { continue };
             let Some(old) = self.standing(peer) else {
-                self.associated(now, (peer, challenge.newcomer), challenge.streams, facts, told);
+                self.associated(now, peer, challenge.newcomer, challenge.streams);
                 continue;
             };
             if self.unanswered(old) < challenge.round {
-                facts.add(Fact::ClaimRefused, 1);
+                self.counts.claims_refused += 1;
                 self.abort_association(now, challenge.newcomer);
             } else if challenge.round < ROUNDS {
                 let at = now + self.ask(now, old);
                 let round = challenge.round + 1;
                 self.challenges.insert(peer, Challenge { round, at, ..challenge });
             } else {
-                self.lost(now, peer, "it did not answer, and another one came", told);
+                self.lost(now, peer, "it did not answer, and another one came");
                 self.abort_association(now, old);
-                self.associated(now, (peer, challenge.newcomer), challenge.streams, facts, told);
+                self.associated(now, peer, challenge.newcomer, challenge.streams);
             }
         }
     }
 
     /// The peer goes: its newcomer as well.
-    pub(super) fn end_challenge(&mut self, now: Time, peer: PeerId) {
+    pub(crate) fn end_challenge(&mut self, now: Time, peer: PeerId) {
         if let Some(challenge) = self.challenges.remove(&peer) {
             self.abort_association(now, challenge.newcomer);
         }
     }
 
     /// A newcomer is gone before its challenge was over.
-    pub(super) fn withdraw_challenge(&mut self, newcomer: AssociationId) {
+    pub(crate) fn withdraw_challenge(&mut self, newcomer: AssociationId) {
         self.challenges.retain(|_, challenge| challenge.newcomer != newcomer);
     }
 
     /// The association of a peer, if one stands.
-    pub(super) fn standing(&self, peer: PeerId) -> Option<AssociationId> {
+    pub(crate) fn standing(&self, peer: PeerId) -> Option<AssociationId> {
         let link = self.rows.get(&peer).filter(|link| link.state == State::Up)?;
         match link.way {
             Some(Way::Association(association)) => Some(association),
