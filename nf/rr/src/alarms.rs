@@ -25,7 +25,7 @@ impl Reflector {
     }
 
     fn recorder_alarm(&self) -> Option<Value> {
-        let fault = self.recording.recorder.as_ref()?.fault()?;
+        let fault = self.recording.fault()?;
         let text = format!("what comes is not recorded: {fault}");
         Some(alarm("mrt-not-recorded", &self.config.name, "major", &text))
     }

@@ -30,13 +30,13 @@ impl Reflector {
             "bgp/route" => self.show_route(ask),
             "bgp/groups" => Ok(self.show_groups()),
             "bgp/families" => Ok(self.show_families()),
-            "bgp/bmp" => Ok(self.show_stations()),
+            "bgp/bmp" => Ok(self.stations.show()),
             "bgp/dump" => self.show_dump(now, ask),
-            "bgp/rpki" => Ok(self.show_caches(now)),
-            "bgp/origin" => self.show_origin(ask),
+            "bgp/rpki" => Ok(self.origins.show(now)),
+            "bgp/origin" => self.origins.show_covering(ask),
             "bgp/rpki-refresh" => {
                 self.refresh_caches(now, out);
-                Ok(self.show_caches(now))
+                Ok(self.origins.show(now))
             }
             "bgp/clear" => self.clear(now, ask, out),
             "bgp/shutdown" => self.shut_down(now, ask, out),

@@ -18,13 +18,13 @@
 mod alarms;
 mod apply;
 mod ask;
+mod bmp_monitoring;
 pub mod config;
 mod facts;
 mod origins;
 mod recording;
 mod routes;
 mod stations;
-mod telling;
 mod trails;
 
 pub use facts::Fact;
@@ -91,6 +91,11 @@ impl Reflector {
             trail: SessionTrail::new(number(16), &config),
             config,
         }
+    }
+
+    /// From now on what comes is recorded.
+    pub fn record_by(&mut self, recorder: Arc<dyn Recorder>) {
+        self.recording.by(recorder);
     }
 
     /// With the first tick: whom this node reads and tells beside BGP is connected to.

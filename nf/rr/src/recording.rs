@@ -1,15 +1,14 @@
 //! What comes is recorded as MRT (RFC 6396 §4.4): UPDATEs, and sessions that come and go.
 
-use crate::Reflector;
 use crate::facts::Fact;
 use bgp::Negotiated;
-use bgp::codec::Update;
+use bgp::codec::{Asn, Update};
 use bgp::family::Family;
 use bgp_stack::{Ended, Established, Peer};
 use core::fmt;
+use event::Sheet;
 use machine::Time;
 use mrt::{Direction, Ends, FsmState, MessageForm, Stamp};
-use rib::PeerId;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -25,7 +24,7 @@ pub trait Recorder: fmt::Debug + Send + Sync {
 /// The recorder, and records that it has not been given yet.
 #[derive(Debug, Default)]
 pub(crate) struct Recording {
-    pub(crate) recorder: Option<Arc<dyn Recorder>>,
+    recorder: Option<Arc<dyn Recorder>>,
     octets: Vec<u8>,
 }
 
@@ -43,7 +42,7 @@ pub(crate) fn seconds_of(now: Time) -> (u32, u32) {
 }
 
 /// The ends of a session between this node, of that AS, and a peer.
-fn ends(asn: u32, address: IpAddr, negotiated: &Negotiated, local: IpAddr) -> Ends {
+fn ends(asn: Asn, address: IpAddr, negotiated: &Negotiated, local: IpAddr) -> Ends {
     let (peer_as, peer) = (negotiated.peer.asn, address.to_canonical());
     Ends { peer_as, local_as: asn, interface: 0, peer, local }
 }
@@ -60,61 +59,64 @@ fn has_path_ids(peer: &Peer, message: &[u8]) -> bool {
     context.add_path.has(reach.or(unreach).unwrap_or(Family::Ipv4Unicast))
 }
 
-impl Reflector {
-    /// From now on what comes is recorded.
-    pub fn record_by(&mut self, recorder: Arc<dyn Recorder>) {
-        self.recording.recorder = Some(recorder);
+impl Recording {
+    pub(crate) fn by(&mut self, recorder: Arc<dyn Recorder>) {
+        self.recorder = Some(recorder);
     }
 
-    /// An UPDATE of a peer came.
-    pub(crate) fn record_update(&mut self, now: Time, id: PeerId, message: &[u8]) {
-        if self.recording.recorder.is_none() {
+    /// Why nothing can be kept at present.
+    pub(crate) fn fault(&self) -> Option<String> {
+        self.recorder.as_ref()?.fault()
+    }
+
+    /// An UPDATE of a peer came to this node, of that AS.
+    pub(crate) fn update(&mut self, now: Time, asn: Asn, peer: Option<&Peer>, message: &[u8]) {
+        if self.recorder.is_none() {
             return;
         }
-        let Some(peer) = self.speaker.peers().get(id) else { return };
+        let Some(peer) = peer else { return };
         let Some((negotiated, local)) = peer.negotiated.as_ref().zip(peer.local) else { return };
-        let ends = ends(self.config.asn, peer.settings.address, negotiated, local);
+        let ends = ends(asn, peer.settings.address, negotiated, local);
         let four_octet_as = negotiated.context.four_octet_as;
         let add_path = has_path_ids(peer, message);
         let form = MessageForm { direction: Direction::Received, four_octet_as, add_path };
-        mrt::write_message(stamp(now), &ends, form, message, &mut self.recording.octets);
+        mrt::write_message(stamp(now), &ends, form, message, &mut self.octets);
     }
 
     /// The session of a peer came to stand.
-    pub(crate) fn record_up(&mut self, now: Time, session: &Established) {
+    pub(crate) fn up(&mut self, now: Time, asn: Asn, session: &Established) {
         let Some(local) = session.local else { return };
-        let (address, negotiated) = (session.neighbour.address, &session.negotiated);
-        let ends = ends(self.config.asn, address, negotiated, local);
-        self.record_state(now, &ends, FsmState::OpenConfirm, FsmState::Established);
+        let ends = ends(asn, session.neighbour.address, &session.negotiated, local);
+        self.state(now, &ends, FsmState::OpenConfirm, FsmState::Established);
     }
 
     /// The session of a peer ended.
-    pub(crate) fn record_down(&mut self, now: Time, session: &Ended) {
+    pub(crate) fn down(&mut self, now: Time, asn: Asn, session: &Ended) {
         let Some((negotiated, local)) = session.negotiated.as_ref().zip(session.local) else {
             return;
         };
-        let ends = ends(self.config.asn, session.address, negotiated, local);
-        self.record_state(now, &ends, FsmState::Established, FsmState::Idle);
+        let ends = ends(asn, session.address, negotiated, local);
+        self.state(now, &ends, FsmState::Established, FsmState::Idle);
     }
 
-    fn record_state(&mut self, now: Time, ends: &Ends, from: FsmState, to: FsmState) {
-        if self.recording.recorder.is_some() {
-            mrt::write_state_change(stamp(now), ends, from, to, &mut self.recording.octets);
+    fn state(&mut self, now: Time, ends: &Ends, from: FsmState, to: FsmState) {
+        if self.recorder.is_some() {
+            mrt::write_state_change(stamp(now), ends, from, to, &mut self.octets);
         }
     }
 
     /// Gives the recorder what came since the last time.
-    pub(crate) fn flush_records(&mut self, now: Time) {
-        let Some(recorder) = &self.recording.recorder else { return };
-        if self.recording.octets.is_empty() {
+    pub(crate) fn flush(&mut self, now: Time, facts: &Sheet<Fact>) {
+        let Some(recorder) = &self.recorder else { return };
+        if self.octets.is_empty() {
             return;
         }
-        let octets = core::mem::take(&mut self.recording.octets);
+        let octets = core::mem::take(&mut self.octets);
         let count = octets.len() as u64;
         let fact = match recorder.record(now, octets) {
             true => Fact::Recorded,
             false => Fact::RecordsLost,
         };
-        self.facts.add(fact, count);
+        facts.add(fact, count);
     }
 }

@@ -35,21 +35,22 @@ impl Reflector {
         self.rib.up(now, id, session.neighbour.clone(), &session.negotiated);
         self.stations_peer_up(now, id);
         self.trail_up(now, id, session);
-        self.record_up(now, session);
+        self.recording.up(now, self.config.asn, session);
     }
 
     /// A session ended; routes of some families stay for a time.
     fn down(&mut self, now: Time, id: PeerId, session: &Ended) {
         self.trail_down(now, session);
         self.stations_peer_down(now, id, session);
-        self.record_down(now, session);
+        self.recording.down(now, self.config.asn, session);
         self.rib.down(id, session.retained);
     }
 
     /// An UPDATE came.
     fn update(&mut self, now: Time, id: PeerId, message: &[u8], out: &mut Effects) {
         self.facts.add(Fact::UpdatesIn, 1);
-        self.record_update(now, id, message);
+        let peer = self.speaker.peers().get(id);
+        self.recording.update(now, self.config.asn, peer, message);
         match self.rib.update(id, message) {
             Ok(read) => {
                 self.facts.add(Fact::RoutesIn, u64::from(read.announced));
@@ -105,6 +106,6 @@ impl Reflector {
             }
         }
         self.flush_stations(now, out);
-        self.flush_records(now);
+        self.recording.flush(now, &self.facts);
     }
 }

@@ -2,15 +2,15 @@
 //!
 //! ```text
 //!   peer up, peer down, UPDATE ─→ Sender, one a station ─ Out ─→ flush: TCP
-//!         rib: Sending to a watcher ──↑      ↑   └─ Ask ─→ telling: a piece of the tables
+//!         rib: Sending to a watcher ──↑      ↑   └─ Ask ─→ bmp_monitoring: a piece of the tables
 //! ```
 //! A station never holds up a peer: what it does not take waits in its sender, to a limit, or in
 //! the rib; beyond that it is disconnected and begins anew.
 
 use crate::Reflector;
+use crate::bmp_monitoring::{DumpCursor, LOC_RIB, header, header_of, loc_rib_header, monitor};
 use crate::config::{Bmp, BmpTable, Rr, STATIONS_MAX};
 use crate::facts::Fact;
-use crate::telling::{Course, LOC_RIB, header, header_of, loc_rib_header, monitor};
 use bgp::Cause;
 use bgp_stack::config::PEERS_MAX;
 use bgp_stack::{Ended, Ending};
@@ -59,7 +59,7 @@ pub(crate) struct Station {
     pub(crate) sender: Sender,
     pub(crate) ending: Option<Ending>,
     /// The peer that it is being told of, and how far that is.
-    pub(crate) course: Option<Course>,
+    pub(crate) cursor: Option<DumpCursor>,
     /// What its sender wants and was not done yet.
     outs: Vec<Out>,
     /// Numbers under which it looks on in the rib, and octets that the rib is still to be told of.
@@ -81,7 +81,7 @@ impl Station {
             flow: None,
             sender: Sender::new(settings),
             ending: None,
-            course: None,
+            cursor: None,
             outs: Vec::new(),
             watchers: Vec::new(),
             is_awaited: false,

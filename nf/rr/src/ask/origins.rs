@@ -2,7 +2,7 @@
 
 use super::Answer;
 use super::routes::{key_of, prefix, wrong};
-use crate::Reflector;
+use crate::origins::{Cache, Origins};
 use bgp::codec::Asn;
 use bgp::family::{Ipv4Prefix, Ipv6Prefix};
 use machine::Time;
@@ -29,15 +29,15 @@ const fn phase(phase: Phase) -> &'static str {
     }
 }
 
-impl Reflector {
+impl Origins {
     /// A row for each cache, the most preferred first.
-    pub(super) fn show_caches(&self, now: Time) -> Value {
-        let records = self.origins.records.lock();
+    pub(super) fn show(&self, now: Time) -> Value {
+        let records = self.records.lock();
         let client = &records.client;
         let (ipv4, ipv6) = client.table().len();
         let expires = client.expires().map(|at| at.since(now).as_secs());
-        let rows = self.origins.caches.iter().zip(client.status()).enumerate();
-        let row = |(n, (cache, status)): (usize, (&crate::origins::Cache, rpki::Status))| {
+        let rows = self.caches.iter().zip(client.status()).enumerate();
+        let row = |(n, (cache, status)): (usize, (&Cache, rpki::Status))| {
             let is_source = client.source().is_some_and(|it| usize::from(it.0) == n);
             let own = |value: Value| if is_source { value } else { Value::Null };
             json!({
@@ -60,13 +60,13 @@ impl Reflector {
     }
 
     /// The records that cover a prefix, and whether they let an AS announce it.
-    pub(super) fn show_origin(&self, ask: &Ask) -> Answer {
+    pub(super) fn show_covering(&self, ask: &Ask) -> Answer {
         let asked = ask.params.get("prefix").and_then(|text| prefix(text));
         let (address, length) = asked.ok_or_else(|| wrong("prefix: a prefix, as 10.0.0.0/8"))?;
         let asn = ask.params.get("asn").map(|text| text.parse::<Asn>());
         let asn = asn.transpose().map_err(|_| wrong("asn: a number"))?;
         let key = key_of(address, length).ok_or_else(|| wrong("prefix: a prefix"))?;
-        let records = self.origins.records.lock();
+        let records = self.records.lock();
         let table = records.client.table();
         let rows: Vec<Value> = match address {
             IpAddr::V4(_) => {

@@ -1,12 +1,12 @@
 //! Monitoring stations, as they are shown.
 
-use crate::Reflector;
+use crate::stations::Stations;
 use serde_json::{Value, json};
 
-impl Reflector {
+impl Stations {
     /// A row for each station.
-    pub(super) fn show_stations(&self) -> Value {
-        let rows = self.stations.all.iter().map(|station| {
+    pub(super) fn show(&self) -> Value {
+        let rows = self.all.iter().map(|station| {
             let counters = station.sender.counters();
             let is_up = station.sender.state() == bmp::State::Up;
             let ending = station.ending.as_ref().filter(|_| !is_up);

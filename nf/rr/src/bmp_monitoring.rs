@@ -23,13 +23,13 @@ const ROUTES_MAX: usize = 1_000;
 
 /// How far a station was told of a peer.
 #[derive(Debug)]
-pub(crate) struct Course {
+pub(crate) struct DumpCursor {
     steps: Vec<(BmpTable, Family)>,
     place: usize,
 }
 
 /// A route as a station is told it.
-struct Told {
+struct MonitoredRoute {
     /// With which attributes and next hop; `None`: it is withdrawn.
     content: Option<(Vec<u8>, Vec<u8>)>,
     path_id: u32,
@@ -78,7 +78,7 @@ fn pack(
     header: &PeerHeader,
     family: Family,
     add_path: bool,
-    mut all: Vec<Told>,
+    mut all: Vec<MonitoredRoute>,
     out: &mut Vec<u8>,
 ) {
     all.sort_by(|a, b| a.content.cmp(&b.content));
@@ -108,7 +108,7 @@ fn announce(
     family: Family,
     limits: Limits,
     (attributes, next_hop): &(Vec<u8>, Vec<u8>),
-    run: &[Told],
+    run: &[MonitoredRoute],
     out: &mut Vec<u8>,
 ) -> bool {
     let packing = match next_hop.is_empty() && family == Family::Ipv4Unicast {
@@ -126,7 +126,13 @@ fn announce(
     fits
 }
 
-fn withdraw(family: Family, limits: Limits, run: &[Told], out: &mut Vec<u8>, wire: &mut Vec<u8>) {
+fn withdraw(
+    family: Family,
+    limits: Limits,
+    run: &[MonitoredRoute],
+    out: &mut Vec<u8>,
+    wire: &mut Vec<u8>,
+) {
     let mut packing = match family {
         Family::Ipv4Unicast => Withdrawal::plain(limits, out),
         _ => Withdrawal::multiprotocol(limits, family, out),
@@ -171,18 +177,18 @@ impl Reflector {
             if section.has(BmpTable::AdjRibOut) {
                 self.watch(at, Some(id), families);
             }
-            self.stations.all[at].course = Some(Course { steps, place: 0 });
+            self.stations.all[at].cursor = Some(DumpCursor { steps, place: 0 });
         }
-        let Some(mut course) = self.stations.all[at].course.take() else { return (octets, false) };
-        self.go_on(now, id, &mut course, &mut octets);
-        let more = !course.steps.is_empty();
-        self.stations.all[at].course = Some(course).filter(|_| more);
+        let Some(mut cursor) = self.stations.all[at].cursor.take() else { return (octets, false) };
+        self.go_on(now, id, &mut cursor, &mut octets);
+        let more = !cursor.steps.is_empty();
+        self.stations.all[at].cursor = Some(cursor).filter(|_| more);
         (octets, more)
     }
 
     /// Tells the next routes of a peer.
-    fn go_on(&self, now: Time, id: PeerId, course: &mut Course, out: &mut Vec<u8>) {
-        let Some(&(table, family)) = course.steps.first() else { return };
+    fn go_on(&self, now: Time, id: PeerId, cursor: &mut DumpCursor, out: &mut Vec<u8>) {
+        let Some(&(table, family)) = cursor.steps.first() else { return };
         let Some(peer) = self.speaker.peers().get(id) else { return };
         let Some((header, negotiated)) = header(now, peer).zip(peer.negotiated.as_ref()) else {
             return;
@@ -190,7 +196,7 @@ impl Reflector {
         let header = PeerHeader { post_policy: table == BmpTable::PostPolicy, ..header };
         let mut page = Page {
             from: Some(id),
-            place: course.place,
+            place: cursor.place,
             places: PLACES_MAX,
             limit: ROUTES_MAX,
             is_last: self.rib.received(id, family) == 0,
@@ -202,19 +208,19 @@ impl Reflector {
                 route.paths.into_iter().filter(|path| !path.is_stale).filter_map(move |path| {
                     let (path_id, payload) = (path.path_id, path.payload.clone());
                     let content = Some(content(table, path)?);
-                    Some(Told { content, path_id, key: key.clone(), payload })
+                    Some(MonitoredRoute { content, path_id, key: key.clone(), payload })
                 })
             });
             let add_path = negotiated.context.add_path.has(family);
             pack(&header, family, add_path, told.collect(), out);
         }
-        course.place = page.place;
+        cursor.place = page.place;
         if page.is_last {
             let mut end = Vec::new();
             end_of_rib(family, &mut end);
             bmp::write_route_monitoring(&header, &end, out);
-            course.steps.remove(0);
-            course.place = 0;
+            cursor.steps.remove(0);
+            cursor.place = 0;
         }
     }
 
@@ -311,7 +317,7 @@ impl Reflector {
         }
     }
 
-    fn found(&self, id: PeerId, table: BmpTable, routes: Routes<'_>) -> Vec<Told> {
+    fn found(&self, id: PeerId, table: BmpTable, routes: Routes<'_>) -> Vec<MonitoredRoute> {
         let found = routes.map(|route| {
             let (mut key, mut payload) = (Vec::new(), Vec::new());
             route.split(&mut key, &mut payload);
@@ -327,11 +333,11 @@ impl Reflector {
         table: BmpTable,
         family: Family,
         (key, path_id): (Vec<u8>, u32),
-    ) -> Told {
+    ) -> MonitoredRoute {
         let path = self.rib.path(family, &key, (id, path_id));
         let payload = path.as_ref().map(|it| it.payload.clone()).unwrap_or_default();
         let content = path.and_then(|path| content(table, path));
-        Told { content, path_id, key, payload }
+        MonitoredRoute { content, path_id, key, payload }
     }
 
     /// Policies judged paths anew: stations that look behind them are told.
