@@ -269,6 +269,19 @@ fn a_peer_that_takes_nothing_is_left_after_the_send_hold_time() {
 }
 
 #[test]
+fn updates_that_are_handed_over_count_as_sent_and_are_to_be_taken_in_time() {
+    let mut desk = Desk::established(settings(), &theirs());
+    desk.session.handed_over(desk.now, ID, 3);
+    assert_eq!(desk.session.counters().sent[MessageType::Update as usize], 3);
+    for _ in 0..48 {
+        assert_eq!(desk.session.state(), State::Established);
+        desk.wait_s(10);
+        desk.keepalive(ID);
+    }
+    assert_eq!(desk.session.counters().send_hold_expired, 1);
+}
+
+#[test]
 fn what_cannot_be_connected_is_tried_again_and_the_peer_may_come_meanwhile() {
     let mut desk = Desk::new(settings());
     desk.took();

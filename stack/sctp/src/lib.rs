@@ -1,8 +1,8 @@
 //! SCTP as a doorway: an [`sctp::Endpoint`] and the runtime's ports below it, for any function.
 //!
-//! SCTP is a transport of the house as TLS is: the one protocol that this floor names. A function
-//! lists the ports of its [`Config`] in its [`runtime::ShardSpec`], embeds a [`Doorway`], and
-//! hands on what happens. Underneath is the house's own SCTP, or the kernel's where it has one.
+//! A function lists the ports of its [`Config`] in its [`runtime::ShardSpec`], embeds a
+//! [`Doorway`], and hands on what happens. Underneath is the house's own SCTP, or the kernel's
+//! where it has one.
 //!
 //! ```text
 //!   In::Message ──→ Doorway::message ─┐

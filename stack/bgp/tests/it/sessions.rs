@@ -80,7 +80,8 @@ fn no_update_is_handed_on_behind_one_that_ended_the_session() {
     assert!(matches!(&told[..], [Told::Down(_, cause)] if cause.contains("Received")), "{told:?}");
     assert_eq!(world.sides[0].speaker.counts().offended, 1);
     world.sides[0].refuses = None;
-    world.pass(SECOND * 10);
+    // A connection that comes while the other side waits in Idle is refused: ConnectRetryTime.
+    world.pass(SECOND * 300);
     assert!(matches!(take(&mut world, 1)[..], [Told::Up(_)]), "it comes back");
 }
 
