@@ -348,8 +348,8 @@ fn who_says_that_there_is_no_way_takes_no_way_from_what_is_served_here() {
     net.serves(Side::There, Some(9), 9, &[0]);
     let net = world.asp(net);
     let mut five = Asp::new("10.0.5.1");
-    five.connects(Role::IpspServer, GATEWAY, 0);
-    five.serves(Side::Here, Some(5), 5, &[0]);
+    five.connects(Role::IpspClient, GATEWAY, 0);
+    five.serves(Side::There, Some(5), 5, &[0]);
     let five = world.asp(five);
     world.pass(ms(1_000));
     world.asp_of(a).indications.clear();
