@@ -221,8 +221,8 @@ fn a_source_of_long_requests_takes_no_more_memory_than_it_leaves_to_others() {
     };
     let begun: Vec<_> = (0..60).map(|n| begin("10.0.0.9:5060", n, &long)).collect();
     let taken = begun.iter().filter(|(is_taken, _)| *is_taken).count() as u64;
-    // With the last one it had no more than was left to others, beside the part that is kept for it;
-    // with one more it would have.
+    // With the last one it had no more than was left to others, beside the part that is kept for
+    // it; with one more it would have.
     let (shared, kept, held) = (MAX / 8 * 7, MAX / 8 / 1_024, begun[59].1);
     let one = held / taken;
     assert!(held <= shared - (held - one) + 2 * kept, "{held} of {taken}");
