@@ -13,7 +13,15 @@ export const FIELDS = [
 const KIND = 'call';
 /** The word for no kind in particular. */
 export const ANY_KIND = 'any';
-export const KINDS = ['registration', 'subscription', 'message', 'options', 'rejected', 'session', 'other'];
+export const KINDS = [
+  'registration',
+  'subscription',
+  'message',
+  'options',
+  'rejected',
+  'session',
+  'other',
+];
 
 export const OUTCOMES = [
   'answered',
