@@ -1,7 +1,7 @@
 //! The channels of a shard to other processes of this machine.
 
 use crate::function::{ChannelEvent, ChannelOrder, Effects};
-use crate::io::{News, Token, tell};
+use crate::io::Token;
 use crate::port::PortId;
 use driver::channel::{Absent, Channel, Connect};
 use driver::{Interest, Poll};
@@ -13,48 +13,55 @@ struct Open {
     is_writing: bool,
 }
 
+/// What became of an order.
+enum News {
+    /// The channel stands.
+    Up,
+    /// It cannot be had.
+    Absent(Option<String>),
+    /// It is over.
+    Down(String),
+}
+
 /// The channels, by the numbers that the function gave them.
 #[derive(Default)]
 pub(crate) struct Channels {
     open: BTreeMap<PortId, Open>,
+    /// What the function was not told yet, the oldest first: as much as it ordered.
+    news: VecDeque<(PortId, News)>,
 }
 
 impl Channels {
     /// Carries out what the function wants; what becomes of it is told at the next turn.
-    pub(crate) fn carry_out(
-        &mut self,
-        poll: &Poll,
-        news: &mut VecDeque<News>,
-        effects: &mut Effects,
-    ) {
+    pub(crate) fn carry_out(&mut self, poll: &Poll, effects: &mut Effects) {
         for (port, order) in effects.channels.drain(..) {
-            self.order(poll, news, port, order);
+            self.order(poll, port, order);
         }
     }
 
-    fn order(&mut self, poll: &Poll, news: &mut VecDeque<News>, port: PortId, order: ChannelOrder) {
+    fn order(&mut self, poll: &Poll, port: PortId, order: ChannelOrder) {
         match order {
             ChannelOrder::Connect(to) => {
                 self.hang_up(poll, port);
-                let told = match self.connect(poll, port, &*to) {
-                    Ok(()) => News::ChannelUp(port),
-                    Err(Absent::Starting) => News::ChannelAbsent(port, None),
-                    Err(Absent::Failed(why)) => News::ChannelAbsent(port, Some(why)),
+                let news = match self.connect(poll, port, &*to) {
+                    Ok(()) => News::Up,
+                    Err(Absent::Starting) => News::Absent(None),
+                    Err(Absent::Failed(why)) => News::Absent(Some(why)),
                 };
-                tell(news, told);
+                self.news.push_back((port, news));
             }
             ChannelOrder::Write(octets) => {
                 let Some(open) = self.open.get_mut(&port) else { return };
                 let written = open.channel.write(octets);
                 if let Err(why) = written.and_then(|()| self.watch(poll, port)) {
                     self.hang_up(poll, port);
-                    tell(news, News::ChannelDown(port, why));
+                    self.news.push_back((port, News::Down(why)));
                 }
             }
             ChannelOrder::HangUp => {
                 self.hang_up(poll, port);
                 // What was not told yet is of the one that ended.
-                news.retain(|news| !news.is_of_channel(port));
+                self.news.retain(|(of, _)| *of != port);
             }
         }
     }
@@ -69,6 +76,18 @@ impl Channels {
         Ok(())
     }
 
+    /// Whether the function was not told everything yet.
+    pub(crate) fn has_news(&self) -> bool {
+        !self.news.is_empty()
+    }
+
+    /// Tells the function what became of its orders.
+    pub(crate) fn tell(&mut self, take: &mut dyn FnMut(PortId, ChannelEvent<'_>)) {
+        for (port, news) in self.news.drain(..) {
+            news.tell(&mut |event| take(port, event));
+        }
+    }
+
     /// Takes what has come on a channel, and writes what waits; when it is over, why.
     pub(crate) fn ready(
         &mut self,
@@ -76,6 +95,14 @@ impl Channels {
         port: PortId,
         take: &mut dyn FnMut(ChannelEvent<'_>),
     ) {
+        // The other side may speak before this turn has told that the channel stands.
+        for (of, news) in std::mem::take(&mut self.news) {
+            if of == port {
+                news.tell(take);
+            } else {
+                self.news.push_back((of, news));
+            }
+        }
         let Some(open) = self.open.get_mut(&port) else { return };
         let read = open.channel.read(&mut |message| take(ChannelEvent::Message(message)));
         let over = read.and_then(|()| open.channel.write(Vec::new()));
@@ -102,6 +129,16 @@ impl Channels {
             // Closing ends the watch; that it was not watched does no harm.
             let _ = poll.remove(&open.channel.descriptor());
         }
+    }
+}
+
+impl News {
+    fn tell(&self, take: &mut dyn FnMut(ChannelEvent<'_>)) {
+        take(match self {
+            Self::Up => ChannelEvent::Up,
+            Self::Absent(why) => ChannelEvent::Absent(why.as_deref()),
+            Self::Down(why) => ChannelEvent::Down(why),
+        });
     }
 }
 

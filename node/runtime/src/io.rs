@@ -54,31 +54,6 @@ pub(crate) enum News {
     Returned(Flow, Why, Vec<u8>),
     /// A name was looked up.
     Resolved(u64, Answer),
-    /// A channel stands.
-    ChannelUp(PortId),
-    /// A channel cannot be had.
-    ChannelAbsent(PortId, Option<String>),
-    /// A channel is over.
-    ChannelDown(PortId, String),
-}
-
-impl News {
-    /// Whether this is about the channel of that number.
-    pub(crate) fn is_of_channel(&self, port: PortId) -> bool {
-        match self {
-            Self::ChannelUp(of) | Self::ChannelAbsent(of, _) | Self::ChannelDown(of, _) => {
-                *of == port
-            }
-            _ => false,
-        }
-    }
-
-    /// Whether a function that is made anew knows nothing of this.
-    fn is_of_life(&self) -> bool {
-        let of_channel =
-            matches!(self, Self::ChannelUp(_) | Self::ChannelAbsent(..) | Self::ChannelDown(..));
-        of_channel || matches!(self, Self::Resolved(..))
-    }
 }
 
 /// What an epoll token stands for.
@@ -190,12 +165,12 @@ impl Io {
                 effects.clear_deltas();
             }
             // A node that keeps still may speak with other processes of its machine.
-            self.channels.carry_out(&self.poll, &mut self.news, effects);
+            self.channels.carry_out(&self.poll, effects);
             if !effects.is_empty() && !mirror.may_speak() {
                 return effects.clear();
             }
         }
-        self.channels.carry_out(&self.poll, &mut self.news, effects);
+        self.channels.carry_out(&self.poll, effects);
         if effects.is_empty() {
             return;
         }
@@ -240,7 +215,7 @@ impl Io {
     /// channels end.
     pub(crate) fn begin_anew(&mut self) {
         self.life += 1;
-        self.news.retain(|news| !news.is_of_life());
+        self.news.retain(|news| !matches!(news, News::Resolved(..)));
         self.channels = Channels::default();
         self.deferred.begin_anew();
     }

@@ -23,7 +23,7 @@ use crate::datagram::DatagramPort;
 use crate::deferred::{self, ReplyTo};
 use crate::engine::Engine;
 use crate::facts::RuntimeFact;
-use crate::function::{Ask, ChannelEvent, Function, In, Mirrored};
+use crate::function::{Ask, Function, In, Mirrored};
 use crate::io::{Io, News, Port, PortKind, Token};
 use crate::mirror::{MirrorRef, Order};
 use crate::port::{ConnId, Flow, PortId, Transport};
@@ -97,7 +97,9 @@ impl<F: Function> Shard<F> {
     fn wait(&mut self) {
         let now = self.now();
         let mut timeout = Some(Duration::ZERO);
-        let news = !self.io.news.is_empty() || self.io.streams.has_written();
+        let news = !self.io.news.is_empty()
+            || self.io.channels.has_news()
+            || self.io.streams.has_written();
         let dozing = now >= self.busy_until && !news && !self.engine.rings.holds_back();
         if dozing {
             self.engine.rings.door().waker.doze();
@@ -361,6 +363,9 @@ impl<F: Function> Shard<F> {
 
     /// Tells the function what happened to its far ends.
     fn news(&mut self, now: Time) -> bool {
+        let Self { engine, io, .. } = self;
+        let told = io.channels.has_news();
+        io.channels.tell(&mut |port, event| engine.step(now, In::Channel { port, event }));
         let count = self.io.news.len();
         for _ in 0..count {
             let Some(news) = self.io.news.pop_front() else { break };
@@ -368,13 +373,6 @@ impl<F: Function> Shard<F> {
                 News::Down(flow, why) => In::Down { flow, why },
                 News::Resolved(query, answer) => In::Resolved { query, answer },
                 News::Returned(flow, why, ref quoted) => In::Returned { flow, why, quoted },
-                News::ChannelUp(port) => In::Channel { port, event: ChannelEvent::Up },
-                News::ChannelAbsent(port, ref why) => {
-                    In::Channel { port, event: ChannelEvent::Absent(why.as_deref()) }
-                }
-                News::ChannelDown(port, ref why) => {
-                    In::Channel { port, event: ChannelEvent::Down(why) }
-                }
                 News::Lost(flow, why) => {
                     let paced = self.io.is_paced(flow.port);
                     self.engine.rings.broadcast_down(flow, why, paced);
@@ -383,7 +381,7 @@ impl<F: Function> Shard<F> {
             };
             self.engine.step(now, input);
         }
-        count > 0
+        told || count > 0
     }
 
     fn parcels(&mut self, now: Time) -> bool {

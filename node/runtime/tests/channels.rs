@@ -8,7 +8,7 @@ use std::io::{ErrorKind, Read as _, Write as _};
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 const PORT: PortId = PortId(3);
@@ -72,9 +72,23 @@ impl Connect for To {
     }
 }
 
+/// The way to one that has spoken by the time the channel stands.
+#[derive(Debug, Default)]
+struct ToSpoken(Mutex<Vec<UnixStream>>);
+
+impl Connect for ToSpoken {
+    fn connect(&self) -> Result<Box<dyn Channel>, Absent> {
+        let (stream, mut far) = UnixStream::pair().unwrap();
+        stream.set_nonblocking(true).unwrap();
+        far.write_all(b"welcome\n").unwrap();
+        self.0.lock().unwrap().push(far);
+        Ok(Box::new(Lines { stream, read: Vec::new(), write: Vec::new() }))
+    }
+}
+
 /// Asks by its channel what it is asked.
 struct Caller {
-    to: Arc<To>,
+    to: Arc<dyn Connect>,
     seen: Vec<String>,
 }
 
@@ -146,7 +160,11 @@ impl Function for Caller {
 }
 
 fn caller(socket: &Path) -> Running<Caller> {
-    let make = |_, path: Arc<PathBuf>| Caller { to: Arc::new(To((*path).clone())), seen: vec![] };
+    by(socket, Arc::new(To(socket.to_owned())))
+}
+
+fn by(socket: &Path, to: Arc<dyn Connect>) -> Running<Caller> {
+    let make = move |_, _| Caller { to: to.clone(), seen: vec![] };
     start(ShardSpec::default(), Arc::new(socket.to_owned()), make).unwrap()
 }
 
@@ -189,6 +207,15 @@ fn a_question_is_answered_by_another_process_while_the_shard_does_other_things()
     assert_ne!(far.read(&mut read).unwrap(), 0);
     drop(far);
     sees(&running, &["absent None", "up", "down the end"]);
+}
+
+#[test]
+fn a_channel_stands_before_the_first_word_of_the_other_side_comes() {
+    let running = by(Path::new("unused"), Arc::new(ToSpoken::default()));
+    ask(&running, "connect").unwrap();
+    sees(&running, &["up", "heard 7 octets"]);
+    ask(&running, "connect").unwrap();
+    sees(&running, &["up", "heard 7 octets", "up", "heard 7 octets"]);
 }
 
 #[test]
