@@ -48,7 +48,8 @@ impl fmt::Display for Malformed {
 
 impl core::error::Error for Malformed {}
 
-/// Declares the rows of one table of a protocol as an enumeration.
+/// Declares the rows of one table of a protocol as an enumeration: number on the wire where it has
+/// one, name, columns of its own where it has some, document and section.
 ///
 /// ```
 /// wire::rows! {
@@ -63,6 +64,16 @@ impl core::error::Error for Malformed {}
 /// assert_eq!(Verb::Put.name(), "PUT");
 /// assert_eq!(Verb::Put.spec(), "TOY §2");
 /// assert_eq!(Verb::ALL.len(), 2);
+///
+/// wire::rows! {
+///     /// Elements of a toy protocol, and the octets of each.
+///     pub enum Element: u16, pub octets: usize {
+///         /// How many balls.
+///         Balls = 7, "Balls", 4, "TOY §3";
+///     }
+/// }
+/// assert_eq!((Element::Balls.number(), Element::Balls.octets()), (7, 4));
+/// assert_eq!(Element::of(8), None);
 /// ```
 #[macro_export]
 macro_rules! rows {
@@ -91,25 +102,13 @@ macro_rules! rows {
             }
         }
     };
-}
+    ($(#[$meta:meta])* $vis:vis enum $table:ident: $number:ty {
+        $($(#[$doc:meta])* $row:ident = $value:literal, $name:literal, $spec:literal;)+
+    }) => {
+        $crate::rows! {
+            $(#[$meta])* $vis enum $table { $($(#[$doc])* $row = $name, $spec;)+ }
+        }
 
-/// Gives the rows of a table their numbers on the wire.
-///
-/// ```
-/// wire::rows! {
-///     /// Methods of a toy protocol.
-///     pub enum Verb {
-///         /// Ask.
-///         Get = "GET", "TOY §1";
-///     }
-/// }
-/// wire::numbers!(Verb: u16 { Get = 7 });
-/// assert_eq!(Verb::Get.number(), 7);
-/// assert_eq!(Verb::of(8), None);
-/// ```
-#[macro_export]
-macro_rules! numbers {
-    ($table:ident: $number:ty { $($row:ident = $value:literal),+ $(,)? }) => {
         impl $table {
             /// The number on the wire.
             #[must_use]
@@ -121,6 +120,24 @@ macro_rules! numbers {
             #[must_use]
             pub const fn of(number: $number) -> Option<Self> {
                 match number { $($value => Some(Self::$row),)+ _ => None }
+            }
+        }
+    };
+    ($(#[$meta:meta])* $vis:vis enum $table:ident: $number:ty, $open:vis $column:ident: $type:ty {
+        $($(#[$doc:meta])* $row:ident = $value:literal, $name:literal, $cell:expr, $spec:literal;)+
+    }) => {
+        $crate::rows! {
+            $(#[$meta])* $vis enum $table: $number {
+                $($(#[$doc])* $row = $value, $name, $spec;)+
+            }
+        }
+
+        impl $table {
+            /// What the row has besides.
+            #[inline]
+            #[must_use]
+            $open const fn $column(self) -> $type {
+                match self { $(Self::$row => $cell),+ }
             }
         }
     };

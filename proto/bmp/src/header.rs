@@ -9,28 +9,23 @@ pub const MESSAGE_BYTES_MAX: usize = 1 << 18;
 
 wire::rows! {
     /// The messages.
-    pub enum MessageType {
+    pub enum MessageType: u8 {
         /// An UPDATE of a peer.
-        RouteMonitoring = "Route Monitoring", "RFC 7854 §4.6";
+        RouteMonitoring = 0, "Route Monitoring", "RFC 7854 §4.6";
         /// Counters of a peer.
-        StatisticsReport = "Statistics Report", "RFC 7854 §4.8";
+        StatisticsReport = 1, "Statistics Report", "RFC 7854 §4.8";
         /// A session ended.
-        PeerDown = "Peer Down Notification", "RFC 7854 §4.9";
+        PeerDown = 2, "Peer Down Notification", "RFC 7854 §4.9";
         /// A session is there.
-        PeerUp = "Peer Up Notification", "RFC 7854 §4.10";
+        PeerUp = 3, "Peer Up Notification", "RFC 7854 §4.10";
         /// Who speaks.
-        Initiation = "Initiation Message", "RFC 7854 §4.3";
+        Initiation = 4, "Initiation Message", "RFC 7854 §4.3";
         /// Why nobody speaks any more.
-        Termination = "Termination Message", "RFC 7854 §4.5";
+        Termination = 5, "Termination Message", "RFC 7854 §4.5";
         /// Messages of a peer as they came.
-        RouteMirroring = "Route Mirroring Message", "RFC 7854 §4.7";
+        RouteMirroring = 6, "Route Mirroring Message", "RFC 7854 §4.7";
     }
 }
-
-wire::numbers!(MessageType: u8 {
-    RouteMonitoring = 0, StatisticsReport = 1, PeerDown = 2, PeerUp = 3, Initiation = 4,
-    Termination = 5, RouteMirroring = 6,
-});
 
 /// Begins a message whose length [`end`] sets; gives the offset where it begins.
 pub(crate) fn begin(kind: MessageType, out: &mut Vec<u8>) -> usize {

@@ -5,35 +5,29 @@ use wire::{Cursor, Malformed};
 wire::rows! {
     /// Information of Initiation, of Peer Up, and of Peer Down of a Loc-RIB. Peer Up has numbers
     /// of its own since RFC 9736: 0, 3 and 4, which mean the same.
-    pub enum InformationType {
+    pub enum InformationType: u16 {
         /// Free text.
-        String = "String", "RFC 7854 §4.4";
+        String = 0, "String", "RFC 7854 §4.4";
         /// The system's description.
-        SysDescr = "sysDescr", "RFC 7854 §4.4";
+        SysDescr = 1, "sysDescr", "RFC 7854 §4.4";
         /// The system's name.
-        SysName = "sysName", "RFC 7854 §4.4";
+        SysName = 2, "sysName", "RFC 7854 §4.4";
         /// The name of the table.
-        TableName = "VRF/Table Name", "RFC 9069 §4.4";
+        TableName = 3, "VRF/Table Name", "RFC 9069 §4.4";
         /// What the operator calls the peer.
-        AdminLabel = "Admin Label", "RFC 8671 §6.3";
+        AdminLabel = 4, "Admin Label", "RFC 8671 §6.3";
     }
 }
-
-wire::numbers!(InformationType: u16 {
-    String = 0, SysDescr = 1, SysName = 2, TableName = 3, AdminLabel = 4,
-});
 
 wire::rows! {
     /// What Route Mirroring carries.
-    pub enum MirroringType {
+    pub enum MirroringType: u16 {
         /// A BGP message.
-        Message = "BGP Message", "RFC 7854 §4.7";
+        Message = 0, "BGP Message", "RFC 7854 §4.7";
         /// Two octets: 0 that the message offended, 1 that messages were lost.
-        Information = "Information", "RFC 7854 §4.7";
+        Information = 1, "Information", "RFC 7854 §4.7";
     }
 }
-
-wire::numbers!(MirroringType: u16 { Message = 0, Information = 1 });
 
 /// A TLV.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,47 +10,37 @@ use wire::{Cursor, Malformed};
 
 wire::rows! {
     /// Why a session ended.
-    pub enum DownReason {
+    pub enum DownReason: u8 {
         /// We sent a NOTIFICATION.
-        LocalNotification = "local system closed with NOTIFICATION", "RFC 7854 §4.9";
+        LocalNotification = 1, "local system closed with NOTIFICATION", "RFC 7854 §4.9";
         /// We ended it without one.
-        LocalEvent = "local system closed without NOTIFICATION", "RFC 7854 §4.9";
+        LocalEvent = 2, "local system closed without NOTIFICATION", "RFC 7854 §4.9";
         /// The peer sent a NOTIFICATION.
-        RemoteNotification = "remote system closed with NOTIFICATION", "RFC 7854 §4.9";
+        RemoteNotification = 3, "remote system closed with NOTIFICATION", "RFC 7854 §4.9";
         /// The peer ended it without one.
-        RemoteClosed = "remote system closed without data", "RFC 7854 §4.9";
+        RemoteClosed = 4, "remote system closed without data", "RFC 7854 §4.9";
         /// The station is told no more of the peer.
-        DeConfigured = "peer de-configured", "RFC 7854 §4.9";
+        DeConfigured = 5, "peer de-configured", "RFC 7854 §4.9";
         /// The table of the Loc-RIB is gone, information follows.
-        LocalClosed = "local system closed, TLV data follows", "RFC 9069 §5.3";
+        LocalClosed = 6, "local system closed, TLV data follows", "RFC 9069 §5.3";
     }
 }
-
-wire::numbers!(DownReason: u8 {
-    LocalNotification = 1, LocalEvent = 2, RemoteNotification = 3, RemoteClosed = 4,
-    DeConfigured = 5, LocalClosed = 6,
-});
 
 wire::rows! {
     /// Why nobody speaks any more.
-    pub enum TerminationReason {
+    pub enum TerminationReason: u16 {
         /// The operator wants it.
-        AdministrativelyClosed = "session administratively closed", "RFC 7854 §4.5";
+        AdministrativelyClosed = 0, "session administratively closed", "RFC 7854 §4.5";
         /// Not said.
-        Unspecified = "unspecified reason", "RFC 7854 §4.5";
+        Unspecified = 1, "unspecified reason", "RFC 7854 §4.5";
         /// Something ran out.
-        OutOfResources = "out of resources", "RFC 7854 §4.5";
+        OutOfResources = 2, "out of resources", "RFC 7854 §4.5";
         /// There is another session with the station.
-        Redundant = "redundant connection", "RFC 7854 §4.5";
+        Redundant = 3, "redundant connection", "RFC 7854 §4.5";
         /// The operator wants it, and it shall not come back.
-        PermanentlyClosed = "session permanently administratively closed", "RFC 7854 §4.5";
+        PermanentlyClosed = 4, "session permanently administratively closed", "RFC 7854 §4.5";
     }
 }
-
-wire::numbers!(TerminationReason: u16 {
-    AdministrativelyClosed = 0, Unspecified = 1, OutOfResources = 2, Redundant = 3,
-    PermanentlyClosed = 4,
-});
 
 /// A session that is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -17,19 +17,17 @@ const FILTERED: u8 = 0x80;
 
 wire::rows! {
     /// The kinds of peers.
-    pub enum PeerType {
+    pub enum PeerType: u8 {
         /// Of the whole speaker.
-        Global = "Global Instance Peer", "RFC 7854 §4.2";
+        Global = 0, "Global Instance Peer", "RFC 7854 §4.2";
         /// Of a VPN.
-        Distinguished = "RD Instance Peer", "RFC 7854 §4.2";
+        Distinguished = 1, "RD Instance Peer", "RFC 7854 §4.2";
         /// Of something that only the speaker knows.
-        Local = "Local Instance Peer", "RFC 7854 §4.2";
+        Local = 2, "Local Instance Peer", "RFC 7854 §4.2";
         /// The speaker's own choice.
-        LocRib = "Loc-RIB Instance Peer", "RFC 9069 §4.1";
+        LocRib = 3, "Loc-RIB Instance Peer", "RFC 9069 §4.1";
     }
 }
-
-wire::numbers!(PeerType: u8 { Global = 0, Distinguished = 1, Local = 2, LocRib = 3 });
 
 /// Whose routes, and of which of his tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -7,53 +7,46 @@ const SPEC: &str = "RFC 7854 §4.8";
 
 wire::rows! {
     /// The statistics.
-    pub enum StatisticType {
+    pub enum StatisticType: u16 {
         /// Prefixes that the policy refused.
-        RejectedByPolicy = "prefixes rejected by inbound policy", "RFC 7854 §4.8";
+        RejectedByPolicy = 0, "prefixes rejected by inbound policy", "RFC 7854 §4.8";
         /// Prefixes that were announced again without change.
-        DuplicatePrefix = "duplicate prefix advertisements", "RFC 7854 §4.8";
+        DuplicatePrefix = 1, "duplicate prefix advertisements", "RFC 7854 §4.8";
         /// Withdrawals of what was not there.
-        DuplicateWithdraw = "duplicate withdraws", "RFC 7854 §4.8";
+        DuplicateWithdraw = 2, "duplicate withdraws", "RFC 7854 §4.8";
         /// UPDATEs whose CLUSTER_LIST has our cluster.
-        ClusterListLoop = "updates invalidated due to CLUSTER_LIST loop", "RFC 7854 §4.8";
+        ClusterListLoop = 3, "updates invalidated due to CLUSTER_LIST loop", "RFC 7854 §4.8";
         /// UPDATEs whose AS_PATH has our AS.
-        AsPathLoop = "updates invalidated due to AS_PATH loop", "RFC 7854 §4.8";
+        AsPathLoop = 4, "updates invalidated due to AS_PATH loop", "RFC 7854 §4.8";
         /// UPDATEs whose ORIGINATOR_ID is ours.
-        OriginatorIdLoop = "updates invalidated due to ORIGINATOR_ID", "RFC 7854 §4.8";
+        OriginatorIdLoop = 5, "updates invalidated due to ORIGINATOR_ID", "RFC 7854 §4.8";
         /// UPDATEs whose confederation path has our AS.
-        ConfederationLoop = "updates invalidated due to AS_CONFED loop", "RFC 7854 §4.8";
+        ConfederationLoop = 6, "updates invalidated due to AS_CONFED loop", "RFC 7854 §4.8";
         /// Routes that came.
-        AdjRibIn = "routes in Adj-RIBs-In", "RFC 7854 §4.8";
+        AdjRibIn = 7, "routes in Adj-RIBs-In", "RFC 7854 §4.8";
         /// Routes that were chosen.
-        LocRib = "routes in Loc-RIB", "RFC 7854 §4.8";
+        LocRib = 8, "routes in Loc-RIB", "RFC 7854 §4.8";
         /// Routes of a family that came.
-        AdjRibInOfFamily = "routes in per-AFI/SAFI Adj-RIB-In", "RFC 7854 §4.8";
+        AdjRibInOfFamily = 9, "routes in per-AFI/SAFI Adj-RIB-In", "RFC 7854 §4.8";
         /// Routes of a family that were chosen.
-        LocRibOfFamily = "routes in per-AFI/SAFI Loc-RIB", "RFC 7854 §4.8";
+        LocRibOfFamily = 10, "routes in per-AFI/SAFI Loc-RIB", "RFC 7854 §4.8";
         /// UPDATEs that were taken for withdrawals.
-        TreatAsWithdraw = "updates subjected to treat-as-withdraw", "RFC 7854 §4.8";
+        TreatAsWithdraw = 11, "updates subjected to treat-as-withdraw", "RFC 7854 §4.8";
         /// Prefixes that were taken for withdrawn.
-        PrefixTreatAsWithdraw = "prefixes subjected to treat-as-withdraw", "RFC 7854 §4.8";
+        PrefixTreatAsWithdraw = 12, "prefixes subjected to treat-as-withdraw", "RFC 7854 §4.8";
         /// UPDATEs that changed nothing.
-        DuplicateUpdate = "duplicate update messages", "RFC 7854 §4.8";
+        DuplicateUpdate = 13, "duplicate update messages", "RFC 7854 §4.8";
         /// Routes to be sent, before the policy.
-        AdjRibOutPre = "routes in pre-policy Adj-RIB-Out", "RFC 8671 §6.2";
+        AdjRibOutPre = 14, "routes in pre-policy Adj-RIB-Out", "RFC 8671 §6.2";
         /// Routes to be sent, behind the policy.
-        AdjRibOutPost = "routes in post-policy Adj-RIB-Out", "RFC 8671 §6.2";
+        AdjRibOutPost = 15, "routes in post-policy Adj-RIB-Out", "RFC 8671 §6.2";
         /// Routes of a family to be sent, before the policy.
-        AdjRibOutPreOfFamily = "routes in per-AFI/SAFI pre-policy Adj-RIB-Out", "RFC 8671 §6.2";
+        AdjRibOutPreOfFamily = 16, "routes in per-AFI/SAFI pre-policy Adj-RIB-Out", "RFC 8671 §6.2";
         /// Routes of a family to be sent, behind the policy.
-        AdjRibOutPostOfFamily = "routes in per-AFI/SAFI post-policy Adj-RIB-Out", "RFC 8671 §6.2";
+        AdjRibOutPostOfFamily = 17, "routes in per-AFI/SAFI post-policy Adj-RIB-Out",
+            "RFC 8671 §6.2";
     }
 }
-
-wire::numbers!(StatisticType: u16 {
-    RejectedByPolicy = 0, DuplicatePrefix = 1, DuplicateWithdraw = 2, ClusterListLoop = 3,
-    AsPathLoop = 4, OriginatorIdLoop = 5, ConfederationLoop = 6, AdjRibIn = 7, LocRib = 8,
-    AdjRibInOfFamily = 9, LocRibOfFamily = 10, TreatAsWithdraw = 11, PrefixTreatAsWithdraw = 12,
-    DuplicateUpdate = 13, AdjRibOutPre = 14, AdjRibOutPost = 15, AdjRibOutPreOfFamily = 16,
-    AdjRibOutPostOfFamily = 17,
-});
 
 /// How a statistic is written.
 enum Shape {

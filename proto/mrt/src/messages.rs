@@ -12,25 +12,21 @@ const AFI_IPV6: u16 = 2;
 
 wire::rows! {
     /// States of the session, as they are numbered in a file.
-    pub enum FsmState {
+    pub enum FsmState: u16 {
         /// Nothing is wanted.
-        Idle = "Idle", "RFC 6396 §4.4.1";
+        Idle = 1, "Idle", "RFC 6396 §4.4.1";
         /// A connection is being opened.
-        Connect = "Connect", "RFC 6396 §4.4.1";
+        Connect = 2, "Connect", "RFC 6396 §4.4.1";
         /// The peer may open a connection.
-        Active = "Active", "RFC 6396 §4.4.1";
+        Active = 3, "Active", "RFC 6396 §4.4.1";
         /// Our OPEN was sent.
-        OpenSent = "OpenSent", "RFC 6396 §4.4.1";
+        OpenSent = 4, "OpenSent", "RFC 6396 §4.4.1";
         /// Both OPENs are there.
-        OpenConfirm = "OpenConfirm", "RFC 6396 §4.4.1";
+        OpenConfirm = 5, "OpenConfirm", "RFC 6396 §4.4.1";
         /// Routes are exchanged.
-        Established = "Established", "RFC 6396 §4.4.1";
+        Established = 6, "Established", "RFC 6396 §4.4.1";
     }
 }
-
-wire::numbers!(FsmState: u16 {
-    Idle = 1, Connect = 2, Active = 3, OpenSent = 4, OpenConfirm = 5, Established = 6,
-});
 
 /// Between whom.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -14,85 +14,71 @@ pub const RECORD_BYTES_MAX: usize = 1 << 24;
 
 wire::rows! {
     /// The types of records that are understood.
-    pub enum Kind {
+    pub enum Kind: u16 {
         /// One route of one peer, of two-octet ASes.
-        TableDump = "TABLE_DUMP", "RFC 6396 §4.2";
+        TableDump = 12, "TABLE_DUMP", "RFC 6396 §4.2";
         /// A table: its peers once, then each prefix with its paths.
-        TableDumpV2 = "TABLE_DUMP_V2", "RFC 6396 §4.3";
+        TableDumpV2 = 13, "TABLE_DUMP_V2", "RFC 6396 §4.3";
         /// A message or a change of state.
-        Bgp4mp = "BGP4MP", "RFC 6396 §4.4";
+        Bgp4mp = 16, "BGP4MP", "RFC 6396 §4.4";
         /// The same with microseconds.
-        Bgp4mpEt = "BGP4MP_ET", "RFC 6396 §4.5";
+        Bgp4mpEt = 17, "BGP4MP_ET", "RFC 6396 §4.5";
     }
 }
-
-wire::numbers!(Kind: u16 { TableDump = 12, TableDumpV2 = 13, Bgp4mp = 16, Bgp4mpEt = 17 });
 
 wire::rows! {
     /// Subtypes of TABLE_DUMP_V2 that are understood.
-    pub enum TableSubtype {
+    pub enum TableSubtype: u16 {
         /// The peers.
-        PeerIndexTable = "PEER_INDEX_TABLE", "RFC 6396 §4.3.1";
+        PeerIndexTable = 1, "PEER_INDEX_TABLE", "RFC 6396 §4.3.1";
         /// IPv4 unicast.
-        RibIpv4Unicast = "RIB_IPV4_UNICAST", "RFC 6396 §4.3.2";
+        RibIpv4Unicast = 2, "RIB_IPV4_UNICAST", "RFC 6396 §4.3.2";
         /// IPv4 multicast.
-        RibIpv4Multicast = "RIB_IPV4_MULTICAST", "RFC 6396 §4.3.2";
+        RibIpv4Multicast = 3, "RIB_IPV4_MULTICAST", "RFC 6396 §4.3.2";
         /// IPv6 unicast.
-        RibIpv6Unicast = "RIB_IPV6_UNICAST", "RFC 6396 §4.3.2";
+        RibIpv6Unicast = 4, "RIB_IPV6_UNICAST", "RFC 6396 §4.3.2";
         /// IPv6 multicast.
-        RibIpv6Multicast = "RIB_IPV6_MULTICAST", "RFC 6396 §4.3.2";
+        RibIpv6Multicast = 5, "RIB_IPV6_MULTICAST", "RFC 6396 §4.3.2";
         /// Any other family.
-        RibGeneric = "RIB_GENERIC", "RFC 6396 §4.3.3";
+        RibGeneric = 6, "RIB_GENERIC", "RFC 6396 §4.3.3";
         /// IPv4 unicast with path identifiers.
-        RibIpv4UnicastAddPath = "RIB_IPV4_UNICAST_ADDPATH", "RFC 8050 §4.1";
+        RibIpv4UnicastAddPath = 8, "RIB_IPV4_UNICAST_ADDPATH", "RFC 8050 §4.1";
         /// IPv4 multicast with path identifiers.
-        RibIpv4MulticastAddPath = "RIB_IPV4_MULTICAST_ADDPATH", "RFC 8050 §4.1";
+        RibIpv4MulticastAddPath = 9, "RIB_IPV4_MULTICAST_ADDPATH", "RFC 8050 §4.1";
         /// IPv6 unicast with path identifiers.
-        RibIpv6UnicastAddPath = "RIB_IPV6_UNICAST_ADDPATH", "RFC 8050 §4.1";
+        RibIpv6UnicastAddPath = 10, "RIB_IPV6_UNICAST_ADDPATH", "RFC 8050 §4.1";
         /// IPv6 multicast with path identifiers.
-        RibIpv6MulticastAddPath = "RIB_IPV6_MULTICAST_ADDPATH", "RFC 8050 §4.1";
+        RibIpv6MulticastAddPath = 11, "RIB_IPV6_MULTICAST_ADDPATH", "RFC 8050 §4.1";
         /// Any other family with path identifiers.
-        RibGenericAddPath = "RIB_GENERIC_ADDPATH", "RFC 8050 §4.2";
+        RibGenericAddPath = 12, "RIB_GENERIC_ADDPATH", "RFC 8050 §4.2";
     }
 }
-
-wire::numbers!(TableSubtype: u16 {
-    PeerIndexTable = 1, RibIpv4Unicast = 2, RibIpv4Multicast = 3, RibIpv6Unicast = 4,
-    RibIpv6Multicast = 5, RibGeneric = 6, RibIpv4UnicastAddPath = 8, RibIpv4MulticastAddPath = 9,
-    RibIpv6UnicastAddPath = 10, RibIpv6MulticastAddPath = 11, RibGenericAddPath = 12,
-});
 
 wire::rows! {
     /// Subtypes of BGP4MP and BGP4MP_ET that are understood.
-    pub enum MessageSubtype {
+    pub enum MessageSubtype: u16 {
         /// A change of state, two-octet ASes.
-        StateChange = "BGP4MP_STATE_CHANGE", "RFC 6396 §4.4.1";
+        StateChange = 0, "BGP4MP_STATE_CHANGE", "RFC 6396 §4.4.1";
         /// A message that came, two-octet ASes.
-        Message = "BGP4MP_MESSAGE", "RFC 6396 §4.4.2";
+        Message = 1, "BGP4MP_MESSAGE", "RFC 6396 §4.4.2";
         /// A message that came.
-        MessageAs4 = "BGP4MP_MESSAGE_AS4", "RFC 6396 §4.4.3";
+        MessageAs4 = 4, "BGP4MP_MESSAGE_AS4", "RFC 6396 §4.4.3";
         /// A change of state.
-        StateChangeAs4 = "BGP4MP_STATE_CHANGE_AS4", "RFC 6396 §4.4.4";
+        StateChangeAs4 = 5, "BGP4MP_STATE_CHANGE_AS4", "RFC 6396 §4.4.4";
         /// A message that was sent, two-octet ASes.
-        MessageLocal = "BGP4MP_MESSAGE_LOCAL", "RFC 6396 §4.4.5";
+        MessageLocal = 6, "BGP4MP_MESSAGE_LOCAL", "RFC 6396 §4.4.5";
         /// A message that was sent.
-        MessageAs4Local = "BGP4MP_MESSAGE_AS4_LOCAL", "RFC 6396 §4.4.6";
+        MessageAs4Local = 7, "BGP4MP_MESSAGE_AS4_LOCAL", "RFC 6396 §4.4.6";
         /// A message that came, with path identifiers, two-octet ASes.
-        MessageAddPath = "BGP4MP_MESSAGE_ADDPATH", "RFC 8050 §3";
+        MessageAddPath = 8, "BGP4MP_MESSAGE_ADDPATH", "RFC 8050 §3";
         /// A message that came, with path identifiers.
-        MessageAs4AddPath = "BGP4MP_MESSAGE_AS4_ADDPATH", "RFC 8050 §3";
+        MessageAs4AddPath = 9, "BGP4MP_MESSAGE_AS4_ADDPATH", "RFC 8050 §3";
         /// A message that was sent, with path identifiers, two-octet ASes.
-        MessageLocalAddPath = "BGP4MP_MESSAGE_LOCAL_ADDPATH", "RFC 8050 §3";
+        MessageLocalAddPath = 10, "BGP4MP_MESSAGE_LOCAL_ADDPATH", "RFC 8050 §3";
         /// A message that was sent, with path identifiers.
-        MessageAs4LocalAddPath = "BGP4MP_MESSAGE_AS4_LOCAL_ADDPATH", "RFC 8050 §3";
+        MessageAs4LocalAddPath = 11, "BGP4MP_MESSAGE_AS4_LOCAL_ADDPATH", "RFC 8050 §3";
     }
 }
-
-wire::numbers!(MessageSubtype: u16 {
-    StateChange = 0, Message = 1, MessageAs4 = 4, StateChangeAs4 = 5, MessageLocal = 6,
-    MessageAs4Local = 7, MessageAddPath = 8, MessageAs4AddPath = 9, MessageLocalAddPath = 10,
-    MessageAs4LocalAddPath = 11,
-});
 
 /// A record, as it came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

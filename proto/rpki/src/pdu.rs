@@ -20,76 +20,63 @@ pub const SKI_BYTES: usize = 20;
 
 wire::rows! {
     /// Versions of the protocol.
-    pub enum Version {
+    pub enum Version: u8 {
         /// No router keys, no intervals.
-        V0 = "0", "RFC 6810 §5.1";
+        V0 = 0, "0", "RFC 6810 §5.1";
         /// Of today.
-        V1 = "1", "RFC 8210 §5.1";
+        V1 = 1, "1", "RFC 8210 §5.1";
     }
 }
-
-wire::numbers!(Version: u8 { V0 = 0, V1 = 1 });
 
 wire::rows! {
     /// What is wrong, as an Error Report says it.
-    pub enum ErrorCode {
+    pub enum ErrorCode: u16 {
         /// A PDU is malformed.
-        CorruptData = "Corrupt Data", "RFC 8210 §12";
+        CorruptData = 0, "Corrupt Data", "RFC 8210 §12";
         /// Something broke inside.
-        InternalError = "Internal Error", "RFC 8210 §12";
+        InternalError = 1, "Internal Error", "RFC 8210 §12";
         /// The cache has no data yet: not fatal.
-        NoDataAvailable = "No Data Available", "RFC 8210 §12";
+        NoDataAvailable = 2, "No Data Available", "RFC 8210 §12";
         /// The cache takes the query for nonsense.
-        InvalidRequest = "Invalid Request", "RFC 8210 §12";
+        InvalidRequest = 3, "Invalid Request", "RFC 8210 §12";
         /// The version is not spoken.
-        UnsupportedVersion = "Unsupported Protocol Version", "RFC 8210 §12";
+        UnsupportedVersion = 4, "Unsupported Protocol Version", "RFC 8210 §12";
         /// The type is not known.
-        UnsupportedPduType = "Unsupported PDU Type", "RFC 8210 §12";
+        UnsupportedPduType = 5, "Unsupported PDU Type", "RFC 8210 §12";
         /// What is withdrawn was not there.
-        WithdrawalOfUnknown = "Withdrawal of Unknown Record", "RFC 8210 §12";
+        WithdrawalOfUnknown = 6, "Withdrawal of Unknown Record", "RFC 8210 §12";
         /// What is announced was there already.
-        DuplicateAnnouncement = "Duplicate Announcement Received", "RFC 8210 §12";
+        DuplicateAnnouncement = 7, "Duplicate Announcement Received", "RFC 8210 §12";
         /// Another version than the session's.
-        UnexpectedVersion = "Unexpected Protocol Version", "RFC 8210 §12";
+        UnexpectedVersion = 8, "Unexpected Protocol Version", "RFC 8210 §12";
     }
 }
-
-wire::numbers!(ErrorCode: u16 {
-    CorruptData = 0, InternalError = 1, NoDataAvailable = 2, InvalidRequest = 3,
-    UnsupportedVersion = 4, UnsupportedPduType = 5, WithdrawalOfUnknown = 6,
-    DuplicateAnnouncement = 7, UnexpectedVersion = 8,
-});
 
 wire::rows! {
     /// The PDUs.
-    pub enum PduType {
+    pub enum PduType: u8 {
         /// The cache has something new.
-        SerialNotify = "Serial Notify", "RFC 8210 §5.2";
+        SerialNotify = 0, "Serial Notify", "RFC 8210 §5.2";
         /// What is new since a serial number?
-        SerialQuery = "Serial Query", "RFC 8210 §5.3";
+        SerialQuery = 1, "Serial Query", "RFC 8210 §5.3";
         /// What is there?
-        ResetQuery = "Reset Query", "RFC 8210 §5.4";
+        ResetQuery = 2, "Reset Query", "RFC 8210 §5.4";
         /// Records follow.
-        CacheResponse = "Cache Response", "RFC 8210 §5.5";
+        CacheResponse = 3, "Cache Response", "RFC 8210 §5.5";
         /// An IPv4 record.
-        Ipv4Prefix = "IPv4 Prefix", "RFC 8210 §5.6";
+        Ipv4Prefix = 4, "IPv4 Prefix", "RFC 8210 §5.6";
         /// An IPv6 record.
-        Ipv6Prefix = "IPv6 Prefix", "RFC 8210 §5.7";
+        Ipv6Prefix = 6, "IPv6 Prefix", "RFC 8210 §5.7";
         /// No more records.
-        EndOfData = "End of Data", "RFC 8210 §5.8";
+        EndOfData = 7, "End of Data", "RFC 8210 §5.8";
         /// The cache cannot tell what is new.
-        CacheReset = "Cache Reset", "RFC 8210 §5.9";
+        CacheReset = 8, "Cache Reset", "RFC 8210 §5.9";
         /// The key of a router.
-        RouterKey = "Router Key", "RFC 8210 §5.10";
+        RouterKey = 9, "Router Key", "RFC 8210 §5.10";
         /// Something is wrong.
-        ErrorReport = "Error Report", "RFC 8210 §5.11";
+        ErrorReport = 10, "Error Report", "RFC 8210 §5.11";
     }
 }
-
-wire::numbers!(PduType: u8 {
-    SerialNotify = 0, SerialQuery = 1, ResetQuery = 2, CacheResponse = 3, Ipv4Prefix = 4,
-    Ipv6Prefix = 6, EndOfData = 7, CacheReset = 8, RouterKey = 9, ErrorReport = 10,
-});
 
 /// A validated ROA payload for IPv4: `asn` may announce the prefix and its parts up to `max` bits.
 /// Ordered by prefix, length, AS.

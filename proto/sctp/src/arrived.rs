@@ -47,7 +47,7 @@ impl Endpoint {
             self.counts.out_of_the_blue += 1;
             return;
         }
-        let has_auth = first.kind == ChunkType::Auth as u8;
+        let has_auth = first.kind == ChunkType::Auth.number();
         if let (true, Some(Ok(second))) = (has_auth, chunks.next()) {
             first = second;
         }
@@ -107,7 +107,8 @@ impl Endpoint {
         let Some(association) = self.association(index) else { return };
         // An INIT is quoted long after it was answered only by those who have kept it (§10 ICMP8).
         let is_waiting = association.state == State::CookieWait;
-        let is_init = is_waiting && icmp.quoted.get(HEADER_BYTES) == Some(&(ChunkType::Init as u8));
+        let is_init =
+            is_waiting && icmp.quoted.get(HEADER_BYTES) == Some(&(ChunkType::Init.number()));
         let is_ours = match tag {
             0 => is_init && word(HEADER_BYTES + 4) == Some(association.local_tag),
             tag => tag == association.peer_tag,
@@ -128,9 +129,9 @@ impl Endpoint {
 
     /// Whether the checksum is right, or a zero that is acceptable (RFC 9653 §5.3).
     fn is_intact(&self, packet: &codec::Packet<'_>, first: u8) -> bool {
-        let is_special = first == ChunkType::Init as u8
-            || first == ChunkType::InitAck as u8
-            || first == ChunkType::CookieEcho as u8;
+        let is_special = first == ChunkType::Init.number()
+            || first == ChunkType::InitAck.number()
+            || first == ChunkType::CookieEcho.number();
         let is_acceptable = self.settings.parameters.extensions.zero_checksum.is_some();
         (packet.is_checksum_zero() && is_acceptable && !is_special) || packet.checksum_holds()
     }

@@ -236,7 +236,7 @@ impl Endpoint {
         offer: &Offer<'_>,
     ) -> bool {
         let extensions = &self.settings.parameters.extensions;
-        if !authenticated(extensions).contains(ChunkType::CookieEcho as u8) {
+        if !authenticated(extensions).contains(ChunkType::CookieEcho.number()) {
             return true;
         }
         let (tag, tsn) = (cookie.local_tag, cookie.local_tsn);
@@ -348,7 +348,7 @@ impl Endpoint {
     pub(crate) fn out_of_the_blue(&mut self, arrived: &Arrived<'_>, out: &mut Vec<Out>) {
         self.counts.out_of_the_blue += 1;
         let chunks = || arrived.packet.chunks().map_while(Result::ok);
-        let has = |kind: ChunkType| chunks().any(|raw| raw.kind == kind as u8);
+        let has = |kind: ChunkType| chunks().any(|raw| raw.kind == kind.number());
         let tag = arrived.packet.header.verification_tag;
         // A tag of zero is for an INIT that stands alone (§8.5.1 A). One of ours was sent before
         // the peer took that address away (RFC 5061): an ABORT would end the association.

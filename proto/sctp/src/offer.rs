@@ -112,10 +112,10 @@ impl<'a> Offer<'a> {
             Parameter::ForwardTsnSupported => self.forward_tsn = true,
             Parameter::ZeroChecksumAcceptable(method) => self.zero_checksum = Some(method),
             Parameter::SupportedExtensions(types) => {
-                self.forward_tsn |= types.contains(&(ChunkType::ForwardTsn as u8));
-                self.reconfiguration |= types.contains(&(ChunkType::ReConfig as u8));
-                self.i_data |= types.contains(&(ChunkType::IData as u8));
-                self.asconf |= types.contains(&(ChunkType::Asconf as u8));
+                self.forward_tsn |= types.contains(&(ChunkType::ForwardTsn.number()));
+                self.reconfiguration |= types.contains(&(ChunkType::ReConfig.number()));
+                self.i_data |= types.contains(&(ChunkType::IData.number()));
+                self.asconf |= types.contains(&(ChunkType::Asconf.number()));
             }
             Parameter::Random(_) => self.auth.random = tlv.whole,
             Parameter::ChunkList(_) => self.auth.chunks = tlv.whole,
@@ -217,7 +217,7 @@ impl Own<'_> {
             (has.address_reconfiguration, ChunkType::Asconf),
             (has.address_reconfiguration, ChunkType::AsconfAck),
         ];
-        rows.iter().filter(|row| row.0).map(|row| row.1 as u8).collect()
+        rows.iter().filter(|row| row.0).map(|row| row.1.number()).collect()
     }
 
     /// The fixed part with `parameters`.

@@ -16,7 +16,7 @@ use world::{CLIENT_PORT, Link, SERVER_PORT, World, address, kinds, settings};
 const MS: Duration = Duration::from_millis(1);
 
 fn types(kinds: &[ChunkType]) -> ChunkTypes {
-    kinds.iter().map(|kind| *kind as u8).collect()
+    kinds.iter().map(|kind| kind.number()).collect()
 }
 
 fn authenticated(kinds: &[ChunkType]) -> Parameters {
@@ -44,7 +44,7 @@ fn what_the_peer_wants_authenticated_stands_behind_auth_and_nothing_else_does() 
             let kinds = kinds(bytes);
             let peer = types([ours, theirs][1 - side]);
             let first = kinds.iter().position(|kind| peer.contains(*kind));
-            let auth = kinds.iter().position(|kind| *kind == ChunkType::Auth as u8);
+            let auth = kinds.iter().position(|kind| *kind == ChunkType::Auth.number());
             assert_eq!(auth.is_some(), first.is_some(), "{kinds:?}");
             assert!(auth <= first, "{kinds:?}");
             assert!(bytes.len() <= 1472);
@@ -184,9 +184,9 @@ fn an_address_that_is_added_is_asked_before_data_goes_there() {
     world.run(1_000 * MS);
     assert_eq!(peers(&world, 1)[1].state, PathState::Active);
     let asconf = world.sent.iter().find(|it| kinds(&it.3).contains(&0xC1)).unwrap();
-    assert_eq!(kinds(&asconf.3), [ChunkType::Auth as u8, ChunkType::Asconf as u8]);
+    assert_eq!(kinds(&asconf.3), [ChunkType::Auth.number(), ChunkType::Asconf.number()]);
     let answer = world.sent.iter().find(|it| kinds(&it.3).contains(&0x80)).unwrap();
-    assert_eq!(kinds(&answer.3), [ChunkType::Auth as u8, ChunkType::AsconfAck as u8]);
+    assert_eq!(kinds(&answer.3), [ChunkType::Auth.number(), ChunkType::AsconfAck.number()]);
 }
 
 #[test]

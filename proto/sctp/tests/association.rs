@@ -24,8 +24,11 @@ fn four_packets_set_an_association_up_and_both_addresses_are_confirmed() {
     world.keeps_packets = true;
     let ids = world.up();
     let first: Vec<u8> = world.sent.iter().take(4).map(|(.., it)| kinds(it)[0]).collect();
-    let [init, init_ack] = [ChunkType::Init as u8, ChunkType::InitAck as u8];
-    assert_eq!(first, [init, init_ack, ChunkType::CookieEcho as u8, ChunkType::CookieAck as u8]);
+    let [init, init_ack] = [ChunkType::Init.number(), ChunkType::InitAck.number()];
+    assert_eq!(
+        first,
+        [init, init_ack, ChunkType::CookieEcho.number(), ChunkType::CookieAck.number()]
+    );
     world.run(3000 * MS);
     for side in 0..2 {
         let status = world.ends[side].status(ids[side]).unwrap();
@@ -68,7 +71,7 @@ fn what_one_tick_finds_is_bundled_and_acknowledged_once_for_two_packets() {
     assert_eq!(data, [12, 8], "1472 octets hold 12 chunks of 116");
     let sacks: Vec<Vec<u8>> =
         world.sent.iter().filter(|it| it.1 == 1).map(|it| kinds(&it.3)).collect();
-    assert_eq!(sacks, [[ChunkType::Sack as u8]]);
+    assert_eq!(sacks, [[ChunkType::Sack.number()]]);
 }
 
 #[test]
@@ -259,7 +262,10 @@ fn a_cookie_that_comes_too_late_is_stale_and_the_initiator_tries_once_more() {
     world.associate(0);
     world.run(2_000 * MS);
     assert_eq!(world.ends[1].counts().stale, 1);
-    assert_eq!(world.sent.iter().filter(|it| kinds(&it.3) == [ChunkType::Init as u8]).count(), 2);
+    assert_eq!(
+        world.sent.iter().filter(|it| kinds(&it.3) == [ChunkType::Init.number()]).count(),
+        2
+    );
     assert!(world.told(0).any(|it| matches!(it, Indication::CommunicationUp(..))));
 }
 

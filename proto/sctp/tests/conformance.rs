@@ -14,9 +14,9 @@ use std::net::IpAddr;
 use world::{CLIENT_PORT, Link, SERVER_PORT, World, address, kinds, packet_from, packet_to};
 
 const MS: Duration = Duration::from_millis(1);
-const INIT: u8 = ChunkType::Init as u8;
-const INIT_ACK: u8 = ChunkType::InitAck as u8;
-const ABORT: u8 = ChunkType::Abort as u8;
+const INIT: u8 = ChunkType::Init.number();
+const INIT_ACK: u8 = ChunkType::InitAck.number();
+const ABORT: u8 = ChunkType::Abort.number();
 
 fn init(initiate_tag: u32, a_rwnd: u32, parameters: &[u8]) -> Init<'_> {
     Init {
@@ -219,7 +219,7 @@ fn packets_that_nobody_may_answer_are_not_answered() {
     let mut world = world(1);
     let packet = packet_to(1, 77, &[Chunk::Heartbeat(b"x"), Chunk::ShutdownAck]);
     let answer = answers(&mut world.ends[1], Time::ZERO, packet);
-    assert_eq!(told(&answer[0]), (77, ChunkType::ShutdownComplete as u8, 1, None));
+    assert_eq!(told(&answer[0]), (77, ChunkType::ShutdownComplete.number(), 1, None));
 }
 
 /// §5.1: INIT ACK stands alone.

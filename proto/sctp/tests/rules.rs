@@ -9,8 +9,8 @@ use sctp::{AssociationId, In, Outgoing, Parameters, Reliability, State};
 use world::{Link, World, address, kinds, packet_to};
 
 const MS: Duration = Duration::from_millis(1);
-const DATA: u8 = ChunkType::Data as u8;
-const HEARTBEAT: u8 = ChunkType::Heartbeat as u8;
+const DATA: u8 = ChunkType::Data.number();
+const HEARTBEAT: u8 = ChunkType::Heartbeat.number();
 
 /// Two ends that have spoken once, so that nothing is the first any more.
 fn spoken(parameters: Parameters, links: &[Link]) -> (World, [AssociationId; 2]) {

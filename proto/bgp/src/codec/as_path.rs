@@ -1,6 +1,6 @@
 //! AS_PATH: segments of two or four octets, and their union (RFC 4271 §4.3, RFC 5065, RFC 6793).
 
-use super::{Asn, be16, be32, numbers, octet};
+use super::{Asn, be16, be32, octet};
 use core::fmt;
 use wire::Malformed;
 
@@ -15,19 +15,17 @@ const SEGMENT_MAX: usize = 255;
 
 wire::rows! {
     /// The kinds of segments.
-    pub enum SegmentKind {
+    pub enum SegmentKind: u8 {
         /// Any of these, in any order.
-        Set = "AS_SET", "RFC 4271 §4.3";
+        Set = 1, "AS_SET", "RFC 4271 §4.3";
         /// One after the other.
-        Sequence = "AS_SEQUENCE", "RFC 4271 §4.3";
+        Sequence = 2, "AS_SEQUENCE", "RFC 4271 §4.3";
         /// One after the other, inside of the confederation.
-        ConfedSequence = "AS_CONFED_SEQUENCE", "RFC 5065 §3";
+        ConfedSequence = 3, "AS_CONFED_SEQUENCE", "RFC 5065 §3";
         /// Any of these, inside of the confederation.
-        ConfedSet = "AS_CONFED_SET", "RFC 5065 §3";
+        ConfedSet = 4, "AS_CONFED_SET", "RFC 5065 §3";
     }
 }
-
-numbers!(SegmentKind: u8 { Set = 1, Sequence = 2, ConfedSequence = 3, ConfedSet = 4 });
 
 impl SegmentKind {
     /// Whether it stays inside of the confederation.

@@ -1,75 +1,83 @@
 //! Path attributes as rows, and as octets in a row (RFC 4271 §4.3).
 
-use super::offence::Approach;
-use super::{be16, numbers};
+use super::be16;
+use super::offence::Approach::{self, AttributeDiscard, SessionReset, TreatAsWithdraw};
 use wire::Malformed;
 
 wire::rows! {
     /// The path attributes that are known.
-    pub enum AttributeType {
+    pub enum AttributeType: u8, pub(super) columns: Columns {
         /// Where the route comes from.
-        Origin = "ORIGIN", "RFC 4271 §5.1.1";
+        Origin = 1, "ORIGIN", (WELL_KNOWN, Shape::Origin, TreatAsWithdraw), "RFC 4271 §5.1.1";
         /// Which ASes it went through.
-        AsPath = "AS_PATH", "RFC 4271 §5.1.2";
+        AsPath = 2, "AS_PATH", (WELL_KNOWN, Shape::AsPath, TreatAsWithdraw), "RFC 4271 §5.1.2";
         /// Where to send packets.
-        NextHop = "NEXT_HOP", "RFC 4271 §5.1.3";
+        NextHop = 3, "NEXT_HOP", (WELL_KNOWN, Shape::NextHop, TreatAsWithdraw), "RFC 4271 §5.1.3";
         /// Which way into the AS is preferred by its neighbour.
-        MultiExitDisc = "MULTI_EXIT_DISC", "RFC 4271 §5.1.4";
+        MultiExitDisc = 4, "MULTI_EXIT_DISC", (NON_TRANSITIVE, Shape::Exactly(4), TreatAsWithdraw),
+            "RFC 4271 §5.1.4";
         /// Which way out of the AS is preferred.
-        LocalPref = "LOCAL_PREF", "RFC 4271 §5.1.5";
+        LocalPref = 5, "LOCAL_PREF", (WELL_KNOWN, Shape::Exactly(4), TreatAsWithdraw),
+            "RFC 4271 §5.1.5";
         /// A more specific route was not passed on.
-        AtomicAggregate = "ATOMIC_AGGREGATE", "RFC 4271 §5.1.6";
+        AtomicAggregate = 6, "ATOMIC_AGGREGATE", (WELL_KNOWN, Shape::Exactly(0), AttributeDiscard),
+            "RFC 4271 §5.1.6";
         /// Who aggregated.
-        Aggregator = "AGGREGATOR", "RFC 4271 §5.1.7";
+        Aggregator = 7, "AGGREGATOR", (TRANSITIVE, Shape::Aggregator, AttributeDiscard),
+            "RFC 4271 §5.1.7";
         /// Communities of four octets.
-        Communities = "COMMUNITIES", "RFC 1997";
+        Communities = 8, "COMMUNITIES", (TRANSITIVE, Shape::Times(4), TreatAsWithdraw), "RFC 1997";
         /// Who brought the route into the AS.
-        OriginatorId = "ORIGINATOR_ID", "RFC 4456 §8";
+        OriginatorId = 9, "ORIGINATOR_ID", (NON_TRANSITIVE, Shape::Exactly(4), TreatAsWithdraw),
+            "RFC 4456 §8";
         /// Which clusters reflected it.
-        ClusterList = "CLUSTER_LIST", "RFC 4456 §8";
+        ClusterList = 10, "CLUSTER_LIST", (NON_TRANSITIVE, Shape::Times(4), TreatAsWithdraw),
+            "RFC 4456 §8";
         /// Routes of any family.
-        MpReachNlri = "MP_REACH_NLRI", "RFC 4760 §3";
+        MpReachNlri = 14, "MP_REACH_NLRI", (NON_TRANSITIVE, Shape::Reach, SessionReset),
+            "RFC 4760 §3";
         /// Withdrawn routes of any family.
-        MpUnreachNlri = "MP_UNREACH_NLRI", "RFC 4760 §4";
+        MpUnreachNlri = 15, "MP_UNREACH_NLRI", (NON_TRANSITIVE, Shape::Unreach, SessionReset),
+            "RFC 4760 §4";
         /// Communities of eight octets.
-        ExtendedCommunities = "EXTENDED_COMMUNITIES", "RFC 4360 §2";
+        ExtendedCommunities = 16, "EXTENDED_COMMUNITIES",
+            (TRANSITIVE, Shape::Times(8), TreatAsWithdraw), "RFC 4360 §2";
         /// AS_PATH behind speakers of two octets.
-        As4Path = "AS4_PATH", "RFC 6793 §3";
+        As4Path = 17, "AS4_PATH", (TRANSITIVE, Shape::As4Path, AttributeDiscard), "RFC 6793 §3";
         /// AGGREGATOR behind speakers of two octets.
-        As4Aggregator = "AS4_AGGREGATOR", "RFC 6793 §3";
+        As4Aggregator = 18, "AS4_AGGREGATOR", (TRANSITIVE, Shape::Exactly(8), AttributeDiscard),
+            "RFC 6793 §3";
         /// The tunnel of a multicast service.
-        PmsiTunnel = "PMSI_TUNNEL", "RFC 6514 §5";
+        PmsiTunnel = 22, "PMSI_TUNNEL", (TRANSITIVE, Shape::AtLeast(5), TreatAsWithdraw),
+            "RFC 6514 §5";
         /// How to encapsulate.
-        TunnelEncapsulation = "TUNNEL_ENCAPSULATION", "RFC 9012 §2";
+        TunnelEncapsulation = 23, "TUNNEL_ENCAPSULATION",
+            (TRANSITIVE, Shape::Tunnel, TreatAsWithdraw), "RFC 9012 §2";
         /// Traffic engineering.
-        TrafficEngineering = "TRAFFIC_ENGINEERING", "RFC 5543 §3";
+        TrafficEngineering = 24, "TRAFFIC_ENGINEERING",
+            (NON_TRANSITIVE, Shape::Any, TreatAsWithdraw), "RFC 5543 §3";
         /// Communities of twenty octets.
-        Ipv6ExtendedCommunities = "IPV6_EXTENDED_COMMUNITIES", "RFC 5701 §2";
+        Ipv6ExtendedCommunities = 25, "IPV6_EXTENDED_COMMUNITIES",
+            (TRANSITIVE, Shape::Times(20), TreatAsWithdraw), "RFC 5701 §2";
         /// The metric to the origin over several ASes.
-        Aigp = "AIGP", "RFC 7311 §3";
+        Aigp = 26, "AIGP", (NON_TRANSITIVE, Shape::Aigp, AttributeDiscard), "RFC 7311 §3";
         /// Labels of provider edges.
-        PeDistinguisherLabels = "PE_DISTINGUISHER_LABELS", "RFC 6514 §8";
+        PeDistinguisherLabels = 27, "PE_DISTINGUISHER_LABELS",
+            (TRANSITIVE, Shape::Any, TreatAsWithdraw), "RFC 6514 §8";
         /// What a link-state route is like.
-        BgpLs = "BGP-LS", "RFC 9552 §5.3";
+        BgpLs = 29, "BGP-LS", (NON_TRANSITIVE, Shape::Any, AttributeDiscard), "RFC 9552 §5.3";
         /// Communities of twelve octets.
-        LargeCommunities = "LARGE_COMMUNITY", "RFC 8092 §3";
+        LargeCommunities = 32, "LARGE_COMMUNITY", (TRANSITIVE, Shape::Times(12), TreatAsWithdraw),
+            "RFC 8092 §3";
         /// Who sent the route to a customer.
-        OnlyToCustomer = "ONLY_TO_CUSTOMER", "RFC 9234 §5";
+        OnlyToCustomer = 35, "ONLY_TO_CUSTOMER", (TRANSITIVE, Shape::Exactly(4), TreatAsWithdraw),
+            "RFC 9234 §5";
         /// Segment identifiers.
-        PrefixSid = "PREFIX_SID", "RFC 8669 §3";
+        PrefixSid = 40, "PREFIX_SID", (TRANSITIVE, Shape::Any, AttributeDiscard), "RFC 8669 §3";
         /// The attributes of a customer's own BGP.
-        AttrSet = "ATTR_SET", "RFC 6368 §5";
+        AttrSet = 128, "ATTR_SET", (TRANSITIVE, Shape::AtLeast(4), TreatAsWithdraw), "RFC 6368 §5";
     }
 }
-
-numbers!(AttributeType: u8 {
-    Origin = 1, AsPath = 2, NextHop = 3, MultiExitDisc = 4, LocalPref = 5, AtomicAggregate = 6,
-    Aggregator = 7, Communities = 8, OriginatorId = 9, ClusterList = 10, MpReachNlri = 14,
-    MpUnreachNlri = 15, ExtendedCommunities = 16, As4Path = 17, As4Aggregator = 18,
-    PmsiTunnel = 22, TunnelEncapsulation = 23, TrafficEngineering = 24,
-    Ipv6ExtendedCommunities = 25, Aigp = 26, PeDistinguisherLabels = 27, BgpLs = 29,
-    LargeCommunities = 32, OnlyToCustomer = 35, PrefixSid = 40, AttrSet = 128,
-});
 
 /// What a value must be like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,6 +121,9 @@ pub(super) struct Rule {
     pub approach: Approach,
 }
 
+/// Flags, shape, and the answer to an offence.
+type Columns = (u8, Shape, Approach);
+
 const WELL_KNOWN: u8 = Flags::TRANSITIVE;
 const TRANSITIVE: u8 = Flags::OPTIONAL | Flags::TRANSITIVE;
 const NON_TRANSITIVE: u8 = Flags::OPTIONAL;
@@ -121,35 +132,7 @@ impl AttributeType {
     /// Flags, shape, and the answer to an offence.
     #[inline]
     pub(super) const fn rule(self) -> Rule {
-        use Approach::{AttributeDiscard, SessionReset, TreatAsWithdraw};
-        let (flags, shape, approach) = match self {
-            Self::Origin => (WELL_KNOWN, Shape::Origin, TreatAsWithdraw),
-            Self::AsPath => (WELL_KNOWN, Shape::AsPath, TreatAsWithdraw),
-            Self::NextHop => (WELL_KNOWN, Shape::NextHop, TreatAsWithdraw),
-            Self::MultiExitDisc => (NON_TRANSITIVE, Shape::Exactly(4), TreatAsWithdraw),
-            Self::LocalPref => (WELL_KNOWN, Shape::Exactly(4), TreatAsWithdraw),
-            Self::AtomicAggregate => (WELL_KNOWN, Shape::Exactly(0), AttributeDiscard),
-            Self::Aggregator => (TRANSITIVE, Shape::Aggregator, AttributeDiscard),
-            Self::Communities => (TRANSITIVE, Shape::Times(4), TreatAsWithdraw),
-            Self::OriginatorId => (NON_TRANSITIVE, Shape::Exactly(4), TreatAsWithdraw),
-            Self::ClusterList => (NON_TRANSITIVE, Shape::Times(4), TreatAsWithdraw),
-            Self::MpReachNlri => (NON_TRANSITIVE, Shape::Reach, SessionReset),
-            Self::MpUnreachNlri => (NON_TRANSITIVE, Shape::Unreach, SessionReset),
-            Self::ExtendedCommunities => (TRANSITIVE, Shape::Times(8), TreatAsWithdraw),
-            Self::As4Path => (TRANSITIVE, Shape::As4Path, AttributeDiscard),
-            Self::As4Aggregator => (TRANSITIVE, Shape::Exactly(8), AttributeDiscard),
-            Self::PmsiTunnel => (TRANSITIVE, Shape::AtLeast(5), TreatAsWithdraw),
-            Self::TunnelEncapsulation => (TRANSITIVE, Shape::Tunnel, TreatAsWithdraw),
-            Self::TrafficEngineering => (NON_TRANSITIVE, Shape::Any, TreatAsWithdraw),
-            Self::Ipv6ExtendedCommunities => (TRANSITIVE, Shape::Times(20), TreatAsWithdraw),
-            Self::Aigp => (NON_TRANSITIVE, Shape::Aigp, AttributeDiscard),
-            Self::PeDistinguisherLabels => (TRANSITIVE, Shape::Any, TreatAsWithdraw),
-            Self::BgpLs => (NON_TRANSITIVE, Shape::Any, AttributeDiscard),
-            Self::LargeCommunities => (TRANSITIVE, Shape::Times(12), TreatAsWithdraw),
-            Self::OnlyToCustomer => (TRANSITIVE, Shape::Exactly(4), TreatAsWithdraw),
-            Self::PrefixSid => (TRANSITIVE, Shape::Any, AttributeDiscard),
-            Self::AttrSet => (TRANSITIVE, Shape::AtLeast(4), TreatAsWithdraw),
-        };
+        let (flags, shape, approach) = self.columns();
         Rule { flags, shape, approach }
     }
 

@@ -1,41 +1,34 @@
 //! Capabilities (RFC 5492 §4).
 
-use super::numbers;
 use wire::Malformed;
 
 wire::rows! {
     /// The capabilities that are known.
-    pub enum CapabilityCode {
+    pub enum CapabilityCode: u8 {
         /// A family is spoken.
-        Multiprotocol = "Multiprotocol Extensions", "RFC 4760 §8";
+        Multiprotocol = 1, "Multiprotocol Extensions", "RFC 4760 §8";
         /// ROUTE-REFRESH is understood.
-        RouteRefresh = "Route Refresh", "RFC 2918 §2";
+        RouteRefresh = 2, "Route Refresh", "RFC 2918 §2";
         /// IPv6 next hops for a family of IPv4.
-        ExtendedNextHop = "Extended Next Hop Encoding", "RFC 8950 §4";
+        ExtendedNextHop = 5, "Extended Next Hop Encoding", "RFC 8950 §4";
         /// Messages of up to 65,535 octets.
-        ExtendedMessage = "Extended Message", "RFC 8654 §3";
+        ExtendedMessage = 6, "Extended Message", "RFC 8654 §3";
         /// Several labels with a route.
-        MultipleLabels = "Multiple Labels", "RFC 8277 §2.1";
+        MultipleLabels = 8, "Multiple Labels", "RFC 8277 §2.1";
         /// What one is to the other.
-        Role = "BGP Role", "RFC 9234 §4.1";
+        Role = 9, "BGP Role", "RFC 9234 §4.1";
         /// Routes outlive the session.
-        GracefulRestart = "Graceful Restart", "RFC 4724 §3";
+        GracefulRestart = 64, "Graceful Restart", "RFC 4724 §3";
         /// ASes of four octets.
-        FourOctetAs = "Four-Octet AS Number", "RFC 6793 §3";
+        FourOctetAs = 65, "Four-Octet AS Number", "RFC 6793 §3";
         /// Several paths of a route.
-        AddPath = "ADD-PATH", "RFC 7911 §4";
+        AddPath = 69, "ADD-PATH", "RFC 7911 §4";
         /// The beginning and the end of a refresh are marked.
-        EnhancedRouteRefresh = "Enhanced Route Refresh", "RFC 7313 §3.1";
+        EnhancedRouteRefresh = 70, "Enhanced Route Refresh", "RFC 7313 §3.1";
         /// Routes outlive the session for long.
-        LongLivedGracefulRestart = "Long-Lived Graceful Restart", "RFC 9494 §3.1";
+        LongLivedGracefulRestart = 71, "Long-Lived Graceful Restart", "RFC 9494 §3.1";
     }
 }
-
-numbers!(CapabilityCode: u8 {
-    Multiprotocol = 1, RouteRefresh = 2, ExtendedNextHop = 5, ExtendedMessage = 6,
-    MultipleLabels = 8, Role = 9, GracefulRestart = 64, FourOctetAs = 65, AddPath = 69,
-    EnhancedRouteRefresh = 70, LongLivedGracefulRestart = 71,
-});
 
 impl CapabilityCode {
     /// Whether its value may have that many octets.

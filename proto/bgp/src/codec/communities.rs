@@ -1,36 +1,30 @@
 //! Communities of four, eight and twelve octets (RFC 1997, RFC 4360, RFC 8092).
 
-use super::{be16, be32, numbers};
+use super::{be16, be32};
 use core::fmt;
 use core::net::Ipv4Addr;
 
 wire::rows! {
     /// Communities that mean the same everywhere.
-    pub enum WellKnownCommunity {
+    pub enum WellKnownCommunity: u32 {
         /// The path is about to go: prefer another.
-        GracefulShutdown = "graceful-shutdown", "RFC 8326 §4";
+        GracefulShutdown = 0xFFFF_0000, "graceful-shutdown", "RFC 8326 §4";
         /// The path is stale for long.
-        LlgrStale = "llgr-stale", "RFC 9494 §4.6";
+        LlgrStale = 0xFFFF_0006, "llgr-stale", "RFC 9494 §4.6";
         /// The path shall not become stale for long.
-        NoLlgr = "no-llgr", "RFC 9494 §4.7";
+        NoLlgr = 0xFFFF_0007, "no-llgr", "RFC 9494 §4.7";
         /// Drop what goes there.
-        Blackhole = "blackhole", "RFC 7999 §5";
+        Blackhole = 0xFFFF_029A, "blackhole", "RFC 7999 §5";
         /// Not out of the AS, or the confederation.
-        NoExport = "no-export", "RFC 1997";
+        NoExport = 0xFFFF_FF01, "no-export", "RFC 1997";
         /// To nobody.
-        NoAdvertise = "no-advertise", "RFC 1997";
+        NoAdvertise = 0xFFFF_FF02, "no-advertise", "RFC 1997";
         /// Not out of the AS.
-        NoExportSubconfed = "no-export-subconfed", "RFC 1997";
+        NoExportSubconfed = 0xFFFF_FF03, "no-export-subconfed", "RFC 1997";
         /// Not to bilateral peers.
-        NoPeer = "no-peer", "RFC 3765 §2";
+        NoPeer = 0xFFFF_FF04, "no-peer", "RFC 3765 §2";
     }
 }
-
-numbers!(WellKnownCommunity: u32 {
-    GracefulShutdown = 0xFFFF_0000, LlgrStale = 0xFFFF_0006, NoLlgr = 0xFFFF_0007,
-    Blackhole = 0xFFFF_029A, NoExport = 0xFFFF_FF01, NoAdvertise = 0xFFFF_FF02,
-    NoExportSubconfed = 0xFFFF_FF03, NoPeer = 0xFFFF_FF04,
-});
 
 /// A community.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

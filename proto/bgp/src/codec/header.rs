@@ -1,27 +1,23 @@
 //! The message header, and messages in a stream (RFC 4271 §4.1, RFC 8654).
 
 use super::notification::{HeaderError, Notice, RefreshError};
-use super::{Data, HEADER_BYTES, MESSAGE_BYTES_MAX, Offence, be16, numbers, word};
+use super::{Data, HEADER_BYTES, MESSAGE_BYTES_MAX, Offence, be16, word};
 
 wire::rows! {
     /// The message types.
-    pub enum MessageType {
+    pub enum MessageType: u8 {
         /// Who speaks and what it can.
-        Open = "OPEN", "RFC 4271 §4.2";
+        Open = 1, "OPEN", "RFC 4271 §4.2";
         /// Routes.
-        Update = "UPDATE", "RFC 4271 §4.3";
+        Update = 2, "UPDATE", "RFC 4271 §4.3";
         /// An error; the session ends.
-        Notification = "NOTIFICATION", "RFC 4271 §4.5";
+        Notification = 3, "NOTIFICATION", "RFC 4271 §4.5";
         /// The peer lives.
-        Keepalive = "KEEPALIVE", "RFC 4271 §4.4";
+        Keepalive = 4, "KEEPALIVE", "RFC 4271 §4.4";
         /// All routes of a family again, please.
-        RouteRefresh = "ROUTE-REFRESH", "RFC 2918 §3";
+        RouteRefresh = 5, "ROUTE-REFRESH", "RFC 2918 §3";
     }
 }
-
-numbers!(MessageType: u8 {
-    Open = 1, Update = 2, Notification = 3, Keepalive = 4, RouteRefresh = 5,
-});
 
 impl MessageType {
     /// Octets of the shortest message of this type, header included (RFC 4271 §4).

@@ -83,5 +83,3 @@ pub(crate) fn be16(bytes: &[u8], at: usize) -> u16 {
 pub(crate) fn be32(bytes: &[u8], at: usize) -> u32 {
     u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
-
-pub(crate) use wire::numbers;

@@ -2,7 +2,7 @@
 //! RFC 4486, 6608, 7313, 8538, 9003, 9234, 9687).
 
 use super::header::{begin, end};
-use super::{HEADER_BYTES, MessageType, be16, be32, numbers, octet};
+use super::{HEADER_BYTES, MessageType, be16, be32, octet};
 use crate::family::Family;
 use core::fmt;
 
@@ -11,163 +11,131 @@ pub const CEASE_COMMUNICATION_BYTES_MAX: usize = 255;
 
 wire::rows! {
     /// The error codes.
-    pub enum ErrorCode {
+    pub enum ErrorCode: u8 {
         /// No message begins there.
-        MessageHeader = "Message Header Error", "RFC 4271 §6.1";
+        MessageHeader = 1, "Message Header Error", "RFC 4271 §6.1";
         /// The OPEN is not acceptable.
-        OpenMessage = "OPEN Message Error", "RFC 4271 §6.2";
+        OpenMessage = 2, "OPEN Message Error", "RFC 4271 §6.2";
         /// The UPDATE is not acceptable.
-        UpdateMessage = "UPDATE Message Error", "RFC 4271 §6.3";
+        UpdateMessage = 3, "UPDATE Message Error", "RFC 4271 §6.3";
         /// Nothing came for the hold time.
-        HoldTimerExpired = "Hold Timer Expired", "RFC 4271 §6.5";
+        HoldTimerExpired = 4, "Hold Timer Expired", "RFC 4271 §6.5";
         /// A message came that the state does not take.
-        FiniteStateMachine = "Finite State Machine Error", "RFC 4271 §6.6";
+        FiniteStateMachine = 5, "Finite State Machine Error", "RFC 4271 §6.6";
         /// The session ends for another reason.
-        Cease = "Cease", "RFC 4271 §6.7";
+        Cease = 6, "Cease", "RFC 4271 §6.7";
         /// The ROUTE-REFRESH is not acceptable.
-        RouteRefresh = "ROUTE-REFRESH Message Error", "RFC 7313 §5";
+        RouteRefresh = 7, "ROUTE-REFRESH Message Error", "RFC 7313 §5";
         /// The peer took nothing for the send hold time.
-        SendHoldTimerExpired = "Send Hold Timer Expired", "RFC 9687 §3";
+        SendHoldTimerExpired = 8, "Send Hold Timer Expired", "RFC 9687 §3";
     }
 }
-
-numbers!(ErrorCode: u8 {
-    MessageHeader = 1, OpenMessage = 2, UpdateMessage = 3, HoldTimerExpired = 4,
-    FiniteStateMachine = 5, Cease = 6, RouteRefresh = 7, SendHoldTimerExpired = 8,
-});
 
 wire::rows! {
     /// Subcodes of a Message Header Error.
-    pub enum HeaderError {
+    pub enum HeaderError: u8 {
         /// The marker is wrong.
-        ConnectionNotSynchronized = "Connection Not Synchronized", "RFC 4271 §6.1";
+        ConnectionNotSynchronized = 1, "Connection Not Synchronized", "RFC 4271 §6.1";
         /// The length is wrong.
-        BadMessageLength = "Bad Message Length", "RFC 4271 §6.1";
+        BadMessageLength = 2, "Bad Message Length", "RFC 4271 §6.1";
         /// The type is wrong.
-        BadMessageType = "Bad Message Type", "RFC 4271 §6.1";
+        BadMessageType = 3, "Bad Message Type", "RFC 4271 §6.1";
     }
 }
-
-numbers!(HeaderError: u8 {
-    ConnectionNotSynchronized = 1, BadMessageLength = 2, BadMessageType = 3,
-});
 
 wire::rows! {
     /// Subcodes of an OPEN Message Error.
-    pub enum OpenError {
+    pub enum OpenError: u8 {
         /// No subcode fits.
-        Unspecific = "Unspecific", "RFC 4271 §6.2";
+        Unspecific = 0, "Unspecific", "RFC 4271 §6.2";
         /// Not version 4.
-        UnsupportedVersionNumber = "Unsupported Version Number", "RFC 4271 §6.2";
+        UnsupportedVersionNumber = 1, "Unsupported Version Number", "RFC 4271 §6.2";
         /// Not the AS that is configured.
-        BadPeerAs = "Bad Peer AS", "RFC 4271 §6.2";
+        BadPeerAs = 2, "Bad Peer AS", "RFC 4271 §6.2";
         /// Zero, or our own inside of the AS.
-        BadBgpIdentifier = "Bad BGP Identifier", "RFC 6286 §2.2";
+        BadBgpIdentifier = 3, "Bad BGP Identifier", "RFC 6286 §2.2";
         /// Not the capabilities.
-        UnsupportedOptionalParameter = "Unsupported Optional Parameter", "RFC 4271 §6.2";
+        UnsupportedOptionalParameter = 4, "Unsupported Optional Parameter", "RFC 4271 §6.2";
         /// One or two seconds, or less than is configured.
-        UnacceptableHoldTime = "Unacceptable Hold Time", "RFC 4271 §6.2";
+        UnacceptableHoldTime = 6, "Unacceptable Hold Time", "RFC 4271 §6.2";
         /// A capability that is needed lacks.
-        UnsupportedCapability = "Unsupported Capability", "RFC 5492 §5";
+        UnsupportedCapability = 7, "Unsupported Capability", "RFC 5492 §5";
         /// The roles do not go together.
-        RoleMismatch = "Role Mismatch", "RFC 9234 §4.2";
+        RoleMismatch = 11, "Role Mismatch", "RFC 9234 §4.2";
     }
 }
-
-numbers!(OpenError: u8 {
-    Unspecific = 0, UnsupportedVersionNumber = 1, BadPeerAs = 2, BadBgpIdentifier = 3,
-    UnsupportedOptionalParameter = 4, UnacceptableHoldTime = 6, UnsupportedCapability = 7,
-    RoleMismatch = 11,
-});
 
 wire::rows! {
     /// Subcodes of an UPDATE Message Error.
-    pub enum UpdateError {
+    pub enum UpdateError: u8 {
         /// Lengths do not fit, or one of the multiprotocol attributes came twice.
-        MalformedAttributeList = "Malformed Attribute List", "RFC 4271 §6.3";
+        MalformedAttributeList = 1, "Malformed Attribute List", "RFC 4271 §6.3";
         /// A well-known attribute that nobody knows.
-        UnrecognizedWellKnownAttribute = "Unrecognized Well-known Attribute", "RFC 4271 §6.3";
+        UnrecognizedWellKnownAttribute = 2, "Unrecognized Well-known Attribute", "RFC 4271 §6.3";
         /// A mandatory attribute lacks.
-        MissingWellKnownAttribute = "Missing Well-known Attribute", "RFC 4271 §6.3";
+        MissingWellKnownAttribute = 3, "Missing Well-known Attribute", "RFC 4271 §6.3";
         /// The flags are not those of the type.
-        AttributeFlagsError = "Attribute Flags Error", "RFC 4271 §6.3";
+        AttributeFlagsError = 4, "Attribute Flags Error", "RFC 4271 §6.3";
         /// The length is not that of the type.
-        AttributeLengthError = "Attribute Length Error", "RFC 4271 §6.3";
+        AttributeLengthError = 5, "Attribute Length Error", "RFC 4271 §6.3";
         /// An ORIGIN that does not exist.
-        InvalidOriginAttribute = "Invalid ORIGIN Attribute", "RFC 4271 §6.3";
+        InvalidOriginAttribute = 6, "Invalid ORIGIN Attribute", "RFC 4271 §6.3";
         /// Not the address of a host.
-        InvalidNextHopAttribute = "Invalid NEXT_HOP Attribute", "RFC 4271 §6.3";
+        InvalidNextHopAttribute = 8, "Invalid NEXT_HOP Attribute", "RFC 4271 §6.3";
         /// The value of an optional attribute.
-        OptionalAttributeError = "Optional Attribute Error", "RFC 4271 §6.3";
+        OptionalAttributeError = 9, "Optional Attribute Error", "RFC 4271 §6.3";
         /// Prefixes that cannot be read.
-        InvalidNetworkField = "Invalid Network Field", "RFC 4271 §6.3";
+        InvalidNetworkField = 10, "Invalid Network Field", "RFC 4271 §6.3";
         /// The AS_PATH cannot be read.
-        MalformedAsPath = "Malformed AS_PATH", "RFC 4271 §6.3";
+        MalformedAsPath = 11, "Malformed AS_PATH", "RFC 4271 §6.3";
     }
 }
-
-numbers!(UpdateError: u8 {
-    MalformedAttributeList = 1, UnrecognizedWellKnownAttribute = 2, MissingWellKnownAttribute = 3,
-    AttributeFlagsError = 4, AttributeLengthError = 5, InvalidOriginAttribute = 6,
-    InvalidNextHopAttribute = 8, OptionalAttributeError = 9, InvalidNetworkField = 10,
-    MalformedAsPath = 11,
-});
 
 wire::rows! {
     /// Subcodes of a Finite State Machine Error.
-    pub enum FsmError {
+    pub enum FsmError: u8 {
         /// In OpenSent.
-        InOpenSent = "Receive Unexpected Message in OpenSent State", "RFC 6608 §3";
+        InOpenSent = 1, "Receive Unexpected Message in OpenSent State", "RFC 6608 §3";
         /// In OpenConfirm.
-        InOpenConfirm = "Receive Unexpected Message in OpenConfirm State", "RFC 6608 §3";
+        InOpenConfirm = 2, "Receive Unexpected Message in OpenConfirm State", "RFC 6608 §3";
         /// In Established.
-        InEstablished = "Receive Unexpected Message in Established State", "RFC 6608 §3";
+        InEstablished = 3, "Receive Unexpected Message in Established State", "RFC 6608 §3";
     }
 }
-
-numbers!(FsmError: u8 { InOpenSent = 1, InOpenConfirm = 2, InEstablished = 3 });
 
 wire::rows! {
     /// Subcodes of Cease.
-    pub enum Cease {
+    pub enum Cease: u8 {
         /// More prefixes than are allowed.
-        MaximumPrefixes = "Maximum Number of Prefixes Reached", "RFC 4486 §4";
+        MaximumPrefixes = 1, "Maximum Number of Prefixes Reached", "RFC 4486 §4";
         /// The operator ended the session.
-        AdministrativeShutdown = "Administrative Shutdown", "RFC 4486 §4";
+        AdministrativeShutdown = 2, "Administrative Shutdown", "RFC 4486 §4";
         /// The peer is no longer configured.
-        PeerDeconfigured = "Peer De-configured", "RFC 4486 §4";
+        PeerDeconfigured = 3, "Peer De-configured", "RFC 4486 §4";
         /// The operator restarts the session.
-        AdministrativeReset = "Administrative Reset", "RFC 4486 §4";
+        AdministrativeReset = 4, "Administrative Reset", "RFC 4486 §4";
         /// The connection is refused after it was accepted.
-        ConnectionRejected = "Connection Rejected", "RFC 4486 §4";
+        ConnectionRejected = 5, "Connection Rejected", "RFC 4486 §4";
         /// The configuration changed.
-        OtherConfigurationChange = "Other Configuration Change", "RFC 4486 §4";
+        OtherConfigurationChange = 6, "Other Configuration Change", "RFC 4486 §4";
         /// There are two connections; the other one stays.
-        ConnectionCollisionResolution = "Connection Collision Resolution", "RFC 4486 §4";
+        ConnectionCollisionResolution = 7, "Connection Collision Resolution", "RFC 4486 §4";
         /// Memory or the like.
-        OutOfResources = "Out of Resources", "RFC 4486 §4";
+        OutOfResources = 8, "Out of Resources", "RFC 4486 §4";
         /// The session ends without graceful restart.
-        HardReset = "Hard Reset", "RFC 8538 §3.1";
+        HardReset = 9, "Hard Reset", "RFC 8538 §3.1";
         /// The path is down by BFD.
-        BfdDown = "BFD Down", "RFC 9384 §3";
+        BfdDown = 10, "BFD Down", "RFC 9384 §3";
     }
 }
-
-numbers!(Cease: u8 {
-    MaximumPrefixes = 1, AdministrativeShutdown = 2, PeerDeconfigured = 3, AdministrativeReset = 4,
-    ConnectionRejected = 5, OtherConfigurationChange = 6, ConnectionCollisionResolution = 7,
-    OutOfResources = 8, HardReset = 9, BfdDown = 10,
-});
 
 wire::rows! {
     /// Subcodes of a ROUTE-REFRESH Message Error.
-    pub enum RefreshError {
+    pub enum RefreshError: u8 {
         /// Not four octets.
-        InvalidMessageLength = "Invalid Message Length", "RFC 7313 §5";
+        InvalidMessageLength = 1, "Invalid Message Length", "RFC 7313 §5";
     }
 }
-
-numbers!(RefreshError: u8 { InvalidMessageLength = 1 });
 
 /// Code and subcode of a NOTIFICATION.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,7 +1,7 @@
 //! What a speaker says of itself in OPEN, read out of its capabilities and written into them.
 
 use super::capability::{Capability, CapabilityCode};
-use super::{Asn, Identifier, be16, be32, numbers, octet};
+use super::{Asn, Identifier, be16, be32, octet};
 use crate::family::{FAMILIES, Family, FamilySet};
 
 /// The AFI of IPv6, for next hops (RFC 8950 §4).
@@ -13,23 +13,19 @@ const STALE_TIME_MAX_S: u32 = 0x00FF_FFFF;
 
 wire::rows! {
     /// What a speaker is to its external peer.
-    pub enum Role {
+    pub enum Role: u8 {
         /// It gives transit.
-        Provider = "provider", "RFC 9234 §3";
+        Provider = 0, "provider", "RFC 9234 §3";
         /// A route server.
-        RouteServer = "route-server", "RFC 9234 §3";
+        RouteServer = 1, "route-server", "RFC 9234 §3";
         /// A client of a route server.
-        RouteServerClient = "route-server-client", "RFC 9234 §3";
+        RouteServerClient = 2, "route-server-client", "RFC 9234 §3";
         /// It takes transit.
-        Customer = "customer", "RFC 9234 §3";
+        Customer = 3, "customer", "RFC 9234 §3";
         /// Neither.
-        Peer = "peer", "RFC 9234 §3";
+        Peer = 4, "peer", "RFC 9234 §3";
     }
 }
-
-numbers!(Role: u8 {
-    Provider = 0, RouteServer = 1, RouteServerClient = 2, Customer = 3, Peer = 4,
-});
 
 impl Role {
     /// What the other one must be (RFC 9234 §4.2).

@@ -2,22 +2,20 @@
 
 use super::header::{begin, end};
 use super::notification::{Notice, RefreshError};
-use super::{Data, HEADER_BYTES, MessageType, Offence, be16, numbers, word};
+use super::{Data, HEADER_BYTES, MessageType, Offence, be16, word};
 use crate::family::Family;
 
 wire::rows! {
     /// What a ROUTE-REFRESH says.
-    pub enum RefreshKind {
+    pub enum RefreshKind: u8 {
         /// Send me everything again.
-        Request = "Route-Refresh", "RFC 2918 §3";
+        Request = 0, "Route-Refresh", "RFC 2918 §3";
         /// Everything comes again from here.
-        Begin = "BoRR", "RFC 7313 §4";
+        Begin = 1, "BoRR", "RFC 7313 §4";
         /// That was everything.
-        End = "EoRR", "RFC 7313 §4";
+        End = 2, "EoRR", "RFC 7313 §4";
     }
 }
-
-numbers!(RefreshKind: u8 { Request = 0, Begin = 1, End = 2 });
 
 /// A ROUTE-REFRESH.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,22 +1,20 @@
 //! Values of single attributes.
 
 use super::tlv::Tlvs;
-use super::{Asn, Identifier, be16, be32, numbers};
+use super::{Asn, Identifier, be16, be32};
 use crate::family::Label;
 
 wire::rows! {
     /// Where a route comes from; the lower is preferred.
-    pub enum Origin {
+    pub enum Origin: u8 {
         /// From inside of its AS.
-        Igp = "IGP", "RFC 4271 §5.1.1";
+        Igp = 0, "IGP", "RFC 4271 §5.1.1";
         /// By the protocol EGP.
-        Egp = "EGP", "RFC 4271 §5.1.1";
+        Egp = 1, "EGP", "RFC 4271 §5.1.1";
         /// Otherwise.
-        Incomplete = "INCOMPLETE", "RFC 4271 §5.1.1";
+        Incomplete = 2, "INCOMPLETE", "RFC 4271 §5.1.1";
     }
 }
-
-numbers!(Origin: u8 { Igp = 0, Egp = 1, Incomplete = 2 });
 
 /// Who aggregated (RFC 4271 §5.1.7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

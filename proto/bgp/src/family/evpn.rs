@@ -2,7 +2,7 @@
 //! payload, except where the ESI is what is routed.
 
 use super::{Label, Layout, RouteDistinguisher, Row};
-use crate::codec::{be32, numbers, octet};
+use crate::codec::{be32, octet};
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wire::Malformed;
@@ -33,24 +33,19 @@ pub(super) const ROW: Row = Row {
 
 wire::rows! {
     /// The route types that are known.
-    pub enum EvpnType {
+    pub enum EvpnType: u8 {
         /// A way into an Ethernet segment.
-        EthernetAutoDiscovery = "Ethernet Auto-Discovery", "RFC 7432 §7.1";
+        EthernetAutoDiscovery = 1, "Ethernet Auto-Discovery", "RFC 7432 §7.1";
         /// A host.
-        MacIpAdvertisement = "MAC/IP Advertisement", "RFC 7432 §7.2";
+        MacIpAdvertisement = 2, "MAC/IP Advertisement", "RFC 7432 §7.2";
         /// Where broadcast goes.
-        InclusiveMulticast = "Inclusive Multicast Ethernet Tag", "RFC 7432 §7.3";
+        InclusiveMulticast = 3, "Inclusive Multicast Ethernet Tag", "RFC 7432 §7.3";
         /// Who stands at an Ethernet segment.
-        EthernetSegment = "Ethernet Segment", "RFC 7432 §7.4";
+        EthernetSegment = 4, "Ethernet Segment", "RFC 7432 §7.4";
         /// A prefix.
-        IpPrefix = "IP Prefix", "RFC 9136 §3.1";
+        IpPrefix = 5, "IP Prefix", "RFC 9136 §3.1";
     }
 }
-
-numbers!(EvpnType: u8 {
-    EthernetAutoDiscovery = 1, MacIpAdvertisement = 2, InclusiveMulticast = 3,
-    EthernetSegment = 4, IpPrefix = 5,
-});
 
 /// An Ethernet Segment Identifier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

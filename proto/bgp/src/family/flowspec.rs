@@ -2,7 +2,7 @@
 //! carried as they are; their components can be read.
 
 use super::{Layout, RouteDistinguisher, Row, all_recognized, no_payload, octets_of, show_hex};
-use crate::codec::{numbers, octet, word};
+use crate::codec::{octet, word};
 use core::fmt;
 use wire::Malformed;
 
@@ -105,41 +105,35 @@ fn show<const IS_IPV6: bool, const RD: usize>(
 
 wire::rows! {
     /// What a component matches.
-    pub enum ComponentType {
+    pub enum ComponentType: u8 {
         /// Destination prefix.
-        DestinationPrefix = "destination", "RFC 8955 §4.2.2.1";
+        DestinationPrefix = 1, "destination", "RFC 8955 §4.2.2.1";
         /// Source prefix.
-        SourcePrefix = "source", "RFC 8955 §4.2.2.2";
+        SourcePrefix = 2, "source", "RFC 8955 §4.2.2.2";
         /// IP protocol, or upper-layer protocol.
-        Protocol = "protocol", "RFC 8955 §4.2.2.3";
+        Protocol = 3, "protocol", "RFC 8955 §4.2.2.3";
         /// Source or destination port.
-        Port = "port", "RFC 8955 §4.2.2.4";
+        Port = 4, "port", "RFC 8955 §4.2.2.4";
         /// Destination port.
-        DestinationPort = "destination-port", "RFC 8955 §4.2.2.5";
+        DestinationPort = 5, "destination-port", "RFC 8955 §4.2.2.5";
         /// Source port.
-        SourcePort = "source-port", "RFC 8955 §4.2.2.6";
+        SourcePort = 6, "source-port", "RFC 8955 §4.2.2.6";
         /// ICMP type.
-        IcmpType = "icmp-type", "RFC 8955 §4.2.2.7";
+        IcmpType = 7, "icmp-type", "RFC 8955 §4.2.2.7";
         /// ICMP code.
-        IcmpCode = "icmp-code", "RFC 8955 §4.2.2.8";
+        IcmpCode = 8, "icmp-code", "RFC 8955 §4.2.2.8";
         /// TCP flags.
-        TcpFlags = "tcp-flags", "RFC 8955 §4.2.2.9";
+        TcpFlags = 9, "tcp-flags", "RFC 8955 §4.2.2.9";
         /// Length of the packet.
-        PacketLength = "packet-length", "RFC 8955 §4.2.2.10";
+        PacketLength = 10, "packet-length", "RFC 8955 §4.2.2.10";
         /// DSCP.
-        Dscp = "dscp", "RFC 8955 §4.2.2.11";
+        Dscp = 11, "dscp", "RFC 8955 §4.2.2.11";
         /// Fragment.
-        Fragment = "fragment", "RFC 8955 §4.2.2.12";
+        Fragment = 12, "fragment", "RFC 8955 §4.2.2.12";
         /// Flow label, IPv6 only.
-        FlowLabel = "flow-label", "RFC 8956 §3.7";
+        FlowLabel = 13, "flow-label", "RFC 8956 §3.7";
     }
 }
-
-numbers!(ComponentType: u8 {
-    DestinationPrefix = 1, SourcePrefix = 2, Protocol = 3, Port = 4, DestinationPort = 5,
-    SourcePort = 6, IcmpType = 7, IcmpCode = 8, TcpFlags = 9, PacketLength = 10, Dscp = 11,
-    Fragment = 12, FlowLabel = 13,
-});
 
 /// A component.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

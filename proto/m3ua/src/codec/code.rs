@@ -1,102 +1,59 @@
 //! Codes that stand inside of parameters: errors, notifications, registration results, traffic
 //! modes.
 
-/// Gives the enumeration of a [`wire::rows!`] table its numbers.
-macro_rules! numbers {
-    ($table:ident: $number:ty { $($row:ident = $value:literal,)+ }) => {
-        impl $table {
-            /// The number on the wire.
-            #[must_use]
-            pub const fn number(self) -> $number {
-                match self { $(Self::$row => $value),+ }
-            }
-
-            /// The row of a number; `None` when the RFC has none.
-            #[must_use]
-            pub const fn of(number: $number) -> Option<Self> {
-                match number { $($value => Some(Self::$row),)+ _ => None }
-            }
-        }
-    };
-}
-pub(crate) use numbers;
-
 wire::rows! {
     /// Why an ERR is sent (RFC 4666 §3.8.1).
-    pub enum ErrorCode {
+    pub enum ErrorCode: u32 {
         /// The version is not spoken here.
-        InvalidVersion = "Invalid Version", "RFC 4666 §3.8.1 0x01";
+        InvalidVersion = 0x01, "Invalid Version", "RFC 4666 §3.8.1";
         /// No such class.
-        UnsupportedMessageClass = "Unsupported Message Class", "RFC 4666 §3.8.1 0x03";
+        UnsupportedMessageClass = 0x03, "Unsupported Message Class", "RFC 4666 §3.8.1";
         /// No such type in the class.
-        UnsupportedMessageType = "Unsupported Message Type", "RFC 4666 §3.8.1 0x04";
+        UnsupportedMessageType = 0x04, "Unsupported Message Type", "RFC 4666 §3.8.1";
         /// The mode does not exist or is not that of the Application Server.
-        UnsupportedTrafficModeType = "Unsupported Traffic Mode Type", "RFC 4666 §3.8.1 0x05";
+        UnsupportedTrafficModeType = 0x05, "Unsupported Traffic Mode Type", "RFC 4666 §3.8.1";
         /// Not in this state.
-        UnexpectedMessage = "Unexpected Message", "RFC 4666 §3.8.1 0x06";
+        UnexpectedMessage = 0x06, "Unexpected Message", "RFC 4666 §3.8.1";
         /// Any other anomaly.
-        ProtocolError = "Protocol Error", "RFC 4666 §3.8.1 0x07";
+        ProtocolError = 0x07, "Protocol Error", "RFC 4666 §3.8.1";
         /// Not on this stream.
-        InvalidStreamIdentifier = "Invalid Stream Identifier", "RFC 4666 §3.8.1 0x09";
+        InvalidStreamIdentifier = 0x09, "Invalid Stream Identifier", "RFC 4666 §3.8.1";
         /// Locked by the management.
-        RefusedManagementBlocking = "Refused - Management Blocking", "RFC 4666 §3.8.1 0x0d";
+        RefusedManagementBlocking = 0x0d, "Refused - Management Blocking", "RFC 4666 §3.8.1";
         /// The ASP Up must name its ASP.
-        AspIdentifierRequired = "ASP Identifier Required", "RFC 4666 §3.8.1 0x0e";
+        AspIdentifierRequired = 0x0e, "ASP Identifier Required", "RFC 4666 §3.8.1";
         /// Another ASP has that identifier.
-        InvalidAspIdentifier = "Invalid ASP Identifier", "RFC 4666 §3.8.1 0x0f";
+        InvalidAspIdentifier = 0x0f, "Invalid ASP Identifier", "RFC 4666 §3.8.1";
         /// A value outside of its range.
-        InvalidParameterValue = "Invalid Parameter Value", "RFC 4666 §3.8.1 0x11";
+        InvalidParameterValue = 0x11, "Invalid Parameter Value", "RFC 4666 §3.8.1";
         /// A wrong length.
-        ParameterFieldError = "Parameter Field Error", "RFC 4666 §3.8.1 0x12";
+        ParameterFieldError = 0x12, "Parameter Field Error", "RFC 4666 §3.8.1";
         /// A parameter that does not belong there.
-        UnexpectedParameter = "Unexpected Parameter", "RFC 4666 §3.8.1 0x13";
+        UnexpectedParameter = 0x13, "Unexpected Parameter", "RFC 4666 §3.8.1";
         /// The status is not told.
-        DestinationStatusUnknown = "Destination Status Unknown", "RFC 4666 §3.8.1 0x14";
+        DestinationStatusUnknown = 0x14, "Destination Status Unknown", "RFC 4666 §3.8.1";
         /// A network that is not configured.
-        InvalidNetworkAppearance = "Invalid Network Appearance", "RFC 4666 §3.8.1 0x15";
+        InvalidNetworkAppearance = 0x15, "Invalid Network Appearance", "RFC 4666 §3.8.1";
         /// A mandatory parameter lacks.
-        MissingParameter = "Missing Parameter", "RFC 4666 §3.8.1 0x16";
+        MissingParameter = 0x16, "Missing Parameter", "RFC 4666 §3.8.1";
         /// A context that is not configured.
-        InvalidRoutingContext = "Invalid Routing Context", "RFC 4666 §3.8.1 0x19";
+        InvalidRoutingContext = 0x19, "Invalid Routing Context", "RFC 4666 §3.8.1";
         /// No context, and the configuration does not say which.
-        NoConfiguredAs = "No Configured AS for ASP", "RFC 4666 §3.8.1 0x1a";
+        NoConfiguredAs = 0x1a, "No Configured AS for ASP", "RFC 4666 §3.8.1";
     }
 }
-
-numbers!(ErrorCode: u32 {
-    InvalidVersion = 0x01,
-    UnsupportedMessageClass = 0x03,
-    UnsupportedMessageType = 0x04,
-    UnsupportedTrafficModeType = 0x05,
-    UnexpectedMessage = 0x06,
-    ProtocolError = 0x07,
-    InvalidStreamIdentifier = 0x09,
-    RefusedManagementBlocking = 0x0d,
-    AspIdentifierRequired = 0x0e,
-    InvalidAspIdentifier = 0x0f,
-    InvalidParameterValue = 0x11,
-    ParameterFieldError = 0x12,
-    UnexpectedParameter = 0x13,
-    DestinationStatusUnknown = 0x14,
-    InvalidNetworkAppearance = 0x15,
-    MissingParameter = 0x16,
-    InvalidRoutingContext = 0x19,
-    NoConfiguredAs = 0x1a,
-});
 
 wire::rows! {
     /// How the traffic of an Application Server is dealt to its ASPs (RFC 4666 §3.7.1).
-    pub enum TrafficMode {
+    pub enum TrafficMode: u32 {
         /// All of it to the one that was active last.
-        Override = "Override", "RFC 4666 §3.7.1 1";
+        Override = 1, "Override", "RFC 4666 §3.7.1";
         /// Each flow to one of them.
-        Loadshare = "Loadshare", "RFC 4666 §3.7.1 2";
+        Loadshare = 2, "Loadshare", "RFC 4666 §3.7.1";
         /// All of it to every one of them.
-        Broadcast = "Broadcast", "RFC 4666 §3.7.1 3";
+        Broadcast = 3, "Broadcast", "RFC 4666 §3.7.1";
     }
 }
-
-numbers!(TrafficMode: u32 { Override = 1, Loadshare = 2, Broadcast = 3, });
 
 wire::rows! {
     /// State of an Application Server (RFC 4666 §4.3.2).
@@ -114,30 +71,22 @@ wire::rows! {
 
 wire::rows! {
     /// What an NTFY tells: its Status Type and Status Information (RFC 4666 §3.8.2).
-    pub enum Notification {
+    pub enum Notification: u32 {
         /// AS-State_Change.
-        Inactive = "AS-INACTIVE", "RFC 4666 §3.8.2 1/2";
+        Inactive = 0x0001_0002, "AS-INACTIVE", "RFC 4666 §3.8.2";
         /// AS-State_Change.
-        Active = "AS-ACTIVE", "RFC 4666 §3.8.2 1/3";
+        Active = 0x0001_0003, "AS-ACTIVE", "RFC 4666 §3.8.2";
         /// AS-State_Change.
-        Pending = "AS-PENDING", "RFC 4666 §3.8.2 1/4";
+        Pending = 0x0001_0004, "AS-PENDING", "RFC 4666 §3.8.2";
         /// Another ASP is wanted for the load.
-        InsufficientResources = "Insufficient ASP Resources Active in AS", "RFC 4666 §3.8.2 2/1";
+        InsufficientResources = 0x0002_0001, "Insufficient ASP Resources Active in AS",
+            "RFC 4666 §3.8.2";
         /// Another ASP has overridden this one.
-        AlternateAspActive = "Alternate ASP Active", "RFC 4666 §3.8.2 2/2";
+        AlternateAspActive = 0x0002_0002, "Alternate ASP Active", "RFC 4666 §3.8.2";
         /// An ASP is down.
-        AspFailure = "ASP Failure", "RFC 4666 §3.8.2 2/3";
+        AspFailure = 0x0002_0003, "ASP Failure", "RFC 4666 §3.8.2";
     }
 }
-
-numbers!(Notification: u32 {
-    Inactive = 0x0001_0002,
-    Active = 0x0001_0003,
-    Pending = 0x0001_0004,
-    InsufficientResources = 0x0002_0001,
-    AlternateAspActive = 0x0002_0002,
-    AspFailure = 0x0002_0003,
-});
 
 impl Notification {
     /// The one that tells of a state; `None` for AS-DOWN, which nobody is there to be told of.
@@ -154,77 +103,51 @@ impl Notification {
 
 wire::rows! {
     /// What became of a request to register a Routing Key (RFC 4666 §3.6.2).
-    pub enum RegistrationStatus {
+    pub enum RegistrationStatus: u32 {
         /// It is registered.
-        Registered = "Successfully Registered", "RFC 4666 §3.6.2 0";
+        Registered = 0, "Successfully Registered", "RFC 4666 §3.6.2";
         /// Another error.
-        Unknown = "Error - Unknown", "RFC 4666 §3.6.2 1";
+        Unknown = 1, "Error - Unknown", "RFC 4666 §3.6.2";
         /// A Destination Point Code that cannot be.
-        InvalidDpc = "Error - Invalid DPC", "RFC 4666 §3.6.2 2";
+        InvalidDpc = 2, "Error - Invalid DPC", "RFC 4666 §3.6.2";
         /// A network that is not configured.
-        InvalidNetworkAppearance = "Error - Invalid Network Appearance", "RFC 4666 §3.6.2 3";
+        InvalidNetworkAppearance = 3, "Error - Invalid Network Appearance", "RFC 4666 §3.6.2";
         /// A key that cannot be read.
-        InvalidRoutingKey = "Error - Invalid Routing Key", "RFC 4666 §3.6.2 4";
+        InvalidRoutingKey = 4, "Error - Invalid Routing Key", "RFC 4666 §3.6.2";
         /// That peer may not.
-        PermissionDenied = "Error - Permission Denied", "RFC 4666 §3.6.2 5";
+        PermissionDenied = 5, "Error - Permission Denied", "RFC 4666 §3.6.2";
         /// The key overlaps another one.
-        CannotSupportUniqueRouting = "Error - Cannot Support Unique Routing", "RFC 4666 §3.6.2 6";
+        CannotSupportUniqueRouting = 6, "Error - Cannot Support Unique Routing", "RFC 4666 §3.6.2";
         /// Only keys of the configuration can be registered.
-        NotProvisioned = "Error - Routing Key not Currently Provisioned", "RFC 4666 §3.6.2 7";
+        NotProvisioned = 7, "Error - Routing Key not Currently Provisioned", "RFC 4666 §3.6.2";
         /// No room.
-        InsufficientResources = "Error - Insufficient Resources", "RFC 4666 §3.6.2 8";
+        InsufficientResources = 8, "Error - Insufficient Resources", "RFC 4666 §3.6.2";
         /// A parameter that keys do not have here.
-        UnsupportedField = "Error - Unsupported RK parameter Field", "RFC 4666 §3.6.2 9";
+        UnsupportedField = 9, "Error - Unsupported RK parameter Field", "RFC 4666 §3.6.2";
         /// A mode that is unknown or not that of the Application Server.
-        UnsupportedTrafficMode =
-            "Error - Unsupported/Invalid Traffic Handling Mode", "RFC 4666 §3.6.2 10";
+        UnsupportedTrafficMode = 10, "Error - Unsupported/Invalid Traffic Handling Mode",
+            "RFC 4666 §3.6.2";
         /// The key of that context stays as it is.
-        ChangeRefused = "Error - Routing Key Change Refused", "RFC 4666 §3.6.2 11";
+        ChangeRefused = 11, "Error - Routing Key Change Refused", "RFC 4666 §3.6.2";
         /// That peer has registered it already.
-        AlreadyRegistered = "Error - Routing Key Already Registered", "RFC 4666 §3.6.2 12";
+        AlreadyRegistered = 12, "Error - Routing Key Already Registered", "RFC 4666 §3.6.2";
     }
 }
-
-numbers!(RegistrationStatus: u32 {
-    Registered = 0,
-    Unknown = 1,
-    InvalidDpc = 2,
-    InvalidNetworkAppearance = 3,
-    InvalidRoutingKey = 4,
-    PermissionDenied = 5,
-    CannotSupportUniqueRouting = 6,
-    NotProvisioned = 7,
-    InsufficientResources = 8,
-    UnsupportedField = 9,
-    UnsupportedTrafficMode = 10,
-    ChangeRefused = 11,
-    AlreadyRegistered = 12,
-});
 
 wire::rows! {
     /// What became of a request to deregister (RFC 4666 §3.6.4).
-    pub enum DeregistrationStatus {
+    pub enum DeregistrationStatus: u32 {
         /// It is gone.
-        Deregistered = "Successfully Deregistered", "RFC 4666 §3.6.4 0";
+        Deregistered = 0, "Successfully Deregistered", "RFC 4666 §3.6.4";
         /// Another error.
-        Unknown = "Error - Unknown", "RFC 4666 §3.6.4 1";
+        Unknown = 1, "Error - Unknown", "RFC 4666 §3.6.4";
         /// There is no such context.
-        InvalidRoutingContext = "Error - Invalid Routing Context", "RFC 4666 §3.6.4 2";
+        InvalidRoutingContext = 2, "Error - Invalid Routing Context", "RFC 4666 §3.6.4";
         /// It was configured, not registered.
-        PermissionDenied = "Error - Permission Denied", "RFC 4666 §3.6.4 3";
+        PermissionDenied = 3, "Error - Permission Denied", "RFC 4666 §3.6.4";
         /// That peer has not registered it.
-        NotRegistered = "Error - Not Registered", "RFC 4666 §3.6.4 4";
+        NotRegistered = 4, "Error - Not Registered", "RFC 4666 §3.6.4";
         /// The ASP must be inactive before.
-        CurrentlyActive = "Error - ASP Currently Active for Routing Context",
-            "RFC 4666 §3.6.4 5";
+        CurrentlyActive = 5, "Error - ASP Currently Active for Routing Context", "RFC 4666 §3.6.4";
     }
 }
-
-numbers!(DeregistrationStatus: u32 {
-    Deregistered = 0,
-    Unknown = 1,
-    InvalidRoutingContext = 2,
-    PermissionDenied = 3,
-    NotRegistered = 4,
-    CurrentlyActive = 5,
-});

@@ -2,106 +2,76 @@
 //! §3.8).
 
 use super::Tag;
-use super::code::numbers;
 
 wire::rows! {
     /// The classes of messages.
-    pub enum MessageClass {
+    pub enum MessageClass: u8 {
         /// Management.
-        Mgmt = "MGMT", "RFC 4666 §3.8";
+        Mgmt = 0, "MGMT", "RFC 4666 §3.8";
         /// Transfer.
-        Transfer = "Transfer", "RFC 4666 §3.3";
+        Transfer = 1, "Transfer", "RFC 4666 §3.3";
         /// SS7 Signalling Network Management.
-        Ssnm = "SSNM", "RFC 4666 §3.4";
+        Ssnm = 2, "SSNM", "RFC 4666 §3.4";
         /// ASP State Maintenance.
-        Aspsm = "ASPSM", "RFC 4666 §3.5";
+        Aspsm = 3, "ASPSM", "RFC 4666 §3.5";
         /// ASP Traffic Maintenance.
-        Asptm = "ASPTM", "RFC 4666 §3.7";
+        Asptm = 4, "ASPTM", "RFC 4666 §3.7";
         /// Routing Key Management.
-        Rkm = "RKM", "RFC 4666 §3.6";
+        Rkm = 9, "RKM", "RFC 4666 §3.6";
     }
 }
-
-numbers!(MessageClass: u8 { Mgmt = 0, Transfer = 1, Ssnm = 2, Aspsm = 3, Asptm = 4, Rkm = 9, });
 
 wire::rows! {
     /// The messages.
-    pub enum MessageType {
+    pub enum MessageType: u16 {
         /// Error.
-        Err = "ERR", "RFC 4666 §3.8.1";
+        Err = 0x0000, "ERR", "RFC 4666 §3.8.1";
         /// Notify.
-        Ntfy = "NTFY", "RFC 4666 §3.8.2";
+        Ntfy = 0x0001, "NTFY", "RFC 4666 §3.8.2";
         /// Payload Data.
-        Data = "DATA", "RFC 4666 §3.3.1";
+        Data = 0x0101, "DATA", "RFC 4666 §3.3.1";
         /// Destination Unavailable.
-        Duna = "DUNA", "RFC 4666 §3.4.1";
+        Duna = 0x0201, "DUNA", "RFC 4666 §3.4.1";
         /// Destination Available.
-        Dava = "DAVA", "RFC 4666 §3.4.2";
+        Dava = 0x0202, "DAVA", "RFC 4666 §3.4.2";
         /// Destination State Audit.
-        Daud = "DAUD", "RFC 4666 §3.4.3";
+        Daud = 0x0203, "DAUD", "RFC 4666 §3.4.3";
         /// Signalling Congestion.
-        Scon = "SCON", "RFC 4666 §3.4.4";
+        Scon = 0x0204, "SCON", "RFC 4666 §3.4.4";
         /// Destination User Part Unavailable.
-        Dupu = "DUPU", "RFC 4666 §3.4.5";
+        Dupu = 0x0205, "DUPU", "RFC 4666 §3.4.5";
         /// Destination Restricted.
-        Drst = "DRST", "RFC 4666 §3.4.6";
+        Drst = 0x0206, "DRST", "RFC 4666 §3.4.6";
         /// ASP Up.
-        AspUp = "ASPUP", "RFC 4666 §3.5.1";
+        AspUp = 0x0301, "ASPUP", "RFC 4666 §3.5.1";
         /// ASP Up Acknowledgement.
-        AspUpAck = "ASPUP ACK", "RFC 4666 §3.5.2";
+        AspUpAck = 0x0304, "ASPUP ACK", "RFC 4666 §3.5.2";
         /// ASP Down.
-        AspDown = "ASPDN", "RFC 4666 §3.5.3";
+        AspDown = 0x0302, "ASPDN", "RFC 4666 §3.5.3";
         /// ASP Down Acknowledgement.
-        AspDownAck = "ASPDN ACK", "RFC 4666 §3.5.4";
+        AspDownAck = 0x0305, "ASPDN ACK", "RFC 4666 §3.5.4";
         /// Heartbeat.
-        Beat = "BEAT", "RFC 4666 §3.5.5";
+        Beat = 0x0303, "BEAT", "RFC 4666 §3.5.5";
         /// Heartbeat Acknowledgement.
-        BeatAck = "BEAT ACK", "RFC 4666 §3.5.6";
+        BeatAck = 0x0306, "BEAT ACK", "RFC 4666 §3.5.6";
         /// Registration Request.
-        RegReq = "REG REQ", "RFC 4666 §3.6.1";
+        RegReq = 0x0901, "REG REQ", "RFC 4666 §3.6.1";
         /// Registration Response.
-        RegRsp = "REG RSP", "RFC 4666 §3.6.2";
+        RegRsp = 0x0902, "REG RSP", "RFC 4666 §3.6.2";
         /// Deregistration Request.
-        DeregReq = "DEREG REQ", "RFC 4666 §3.6.3";
+        DeregReq = 0x0903, "DEREG REQ", "RFC 4666 §3.6.3";
         /// Deregistration Response.
-        DeregRsp = "DEREG RSP", "RFC 4666 §3.6.4";
+        DeregRsp = 0x0904, "DEREG RSP", "RFC 4666 §3.6.4";
         /// ASP Active.
-        AspActive = "ASPAC", "RFC 4666 §3.7.1";
+        AspActive = 0x0401, "ASPAC", "RFC 4666 §3.7.1";
         /// ASP Active Acknowledgement.
-        AspActiveAck = "ASPAC ACK", "RFC 4666 §3.7.2";
+        AspActiveAck = 0x0403, "ASPAC ACK", "RFC 4666 §3.7.2";
         /// ASP Inactive.
-        AspInactive = "ASPIA", "RFC 4666 §3.7.3";
+        AspInactive = 0x0402, "ASPIA", "RFC 4666 §3.7.3";
         /// ASP Inactive Acknowledgement.
-        AspInactiveAck = "ASPIA ACK", "RFC 4666 §3.7.4";
+        AspInactiveAck = 0x0404, "ASPIA ACK", "RFC 4666 §3.7.4";
     }
 }
-
-// Class and type in one: the third and fourth octet of the header.
-numbers!(MessageType: u16 {
-    Err = 0x0000,
-    Ntfy = 0x0001,
-    Data = 0x0101,
-    Duna = 0x0201,
-    Dava = 0x0202,
-    Daud = 0x0203,
-    Scon = 0x0204,
-    Dupu = 0x0205,
-    Drst = 0x0206,
-    AspUp = 0x0301,
-    AspDown = 0x0302,
-    Beat = 0x0303,
-    AspUpAck = 0x0304,
-    AspDownAck = 0x0305,
-    BeatAck = 0x0306,
-    AspActive = 0x0401,
-    AspInactive = 0x0402,
-    AspActiveAck = 0x0403,
-    AspInactiveAck = 0x0404,
-    RegReq = 0x0901,
-    RegRsp = 0x0902,
-    DeregReq = 0x0903,
-    DeregRsp = 0x0904,
-});
 
 /// One parameter of a message or of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

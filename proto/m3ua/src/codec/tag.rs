@@ -1,88 +1,60 @@
 //! Parameters: tag, shape, section (RFC 4666 §3.2).
 
-use super::code::numbers;
 use super::{ErrorCode, LABEL_BYTES, Offence};
 
 wire::rows! {
     /// The parameters of M3UA.
-    pub enum Tag {
+    pub enum Tag: u16 {
         /// Text for people.
-        InfoString = "INFO String", "RFC 4666 §3.4.1";
+        InfoString = 0x0004, "INFO String", "RFC 4666 §3.4.1";
         /// Which Application Servers.
-        RoutingContext = "Routing Context", "RFC 4666 §3.3.1";
+        RoutingContext = 0x0006, "Routing Context", "RFC 4666 §3.3.1";
         /// The message that offended.
-        DiagnosticInformation = "Diagnostic Information", "RFC 4666 §3.8.1";
+        DiagnosticInformation = 0x0007, "Diagnostic Information", "RFC 4666 §3.8.1";
         /// What comes back as it was sent.
-        HeartbeatData = "Heartbeat Data", "RFC 4666 §3.5.5";
+        HeartbeatData = 0x0009, "Heartbeat Data", "RFC 4666 §3.5.5";
         /// How traffic is dealt.
-        TrafficModeType = "Traffic Mode Type", "RFC 4666 §3.7.1";
+        TrafficModeType = 0x000b, "Traffic Mode Type", "RFC 4666 §3.7.1";
         /// Why.
-        ErrorCode = "Error Code", "RFC 4666 §3.8.1";
+        ErrorCode = 0x000c, "Error Code", "RFC 4666 §3.8.1";
         /// What is told.
-        Status = "Status", "RFC 4666 §3.8.2";
+        Status = 0x000d, "Status", "RFC 4666 §3.8.2";
         /// Who.
-        AspIdentifier = "ASP Identifier", "RFC 4666 §3.5.1";
+        AspIdentifier = 0x0011, "ASP Identifier", "RFC 4666 §3.5.1";
         /// Which destinations.
-        AffectedPointCode = "Affected Point Code", "RFC 4666 §3.4.1";
+        AffectedPointCode = 0x0012, "Affected Point Code", "RFC 4666 §3.4.1";
         /// Which MSU of its Application Server.
-        CorrelationId = "Correlation ID", "RFC 4666 §3.3.1";
+        CorrelationId = 0x0013, "Correlation ID", "RFC 4666 §3.3.1";
         /// Which SS7 network.
-        NetworkAppearance = "Network Appearance", "RFC 4666 §3.3.1";
+        NetworkAppearance = 0x0200, "Network Appearance", "RFC 4666 §3.3.1";
         /// Which user part, and why.
-        UserCause = "User/Cause", "RFC 4666 §3.4.5";
+        UserCause = 0x0204, "User/Cause", "RFC 4666 §3.4.5";
         /// How congested.
-        CongestionIndications = "Congestion Indications", "RFC 4666 §3.4.4";
+        CongestionIndications = 0x0205, "Congestion Indications", "RFC 4666 §3.4.4";
         /// Whose traffic met the congestion.
-        ConcernedDestination = "Concerned Destination", "RFC 4666 §3.4.4";
+        ConcernedDestination = 0x0206, "Concerned Destination", "RFC 4666 §3.4.4";
         /// What is registered.
-        RoutingKey = "Routing Key", "RFC 4666 §3.6.1";
+        RoutingKey = 0x0207, "Routing Key", "RFC 4666 §3.6.1";
         /// What became of it.
-        RegistrationResult = "Registration Result", "RFC 4666 §3.6.2";
+        RegistrationResult = 0x0208, "Registration Result", "RFC 4666 §3.6.2";
         /// What became of it.
-        DeregistrationResult = "Deregistration Result", "RFC 4666 §3.6.4";
+        DeregistrationResult = 0x0209, "Deregistration Result", "RFC 4666 §3.6.4";
         /// The asker's name of a key.
-        LocalRoutingKeyIdentifier = "Local Routing Key Identifier", "RFC 4666 §3.6.1";
+        LocalRoutingKeyIdentifier = 0x020a, "Local Routing Key Identifier", "RFC 4666 §3.6.1";
         /// Traffic to it belongs to the key.
-        DestinationPointCode = "Destination Point Code", "RFC 4666 §3.6.1";
+        DestinationPointCode = 0x020b, "Destination Point Code", "RFC 4666 §3.6.1";
         /// Only these user parts.
-        ServiceIndicators = "Service Indicators", "RFC 4666 §3.6.1";
+        ServiceIndicators = 0x020c, "Service Indicators", "RFC 4666 §3.6.1";
         /// Only from these.
-        OriginatingPointCodeList = "Originating Point Code List", "RFC 4666 §3.6.1";
+        OriginatingPointCodeList = 0x020e, "Originating Point Code List", "RFC 4666 §3.6.1";
         /// The MSU.
-        ProtocolData = "Protocol Data", "RFC 4666 §3.3.1";
+        ProtocolData = 0x0210, "Protocol Data", "RFC 4666 §3.3.1";
         /// Inside of a Registration Result.
-        RegistrationStatus = "Registration Status", "RFC 4666 §3.6.2";
+        RegistrationStatus = 0x0212, "Registration Status", "RFC 4666 §3.6.2";
         /// Inside of a Deregistration Result.
-        DeregistrationStatus = "Deregistration Status", "RFC 4666 §3.6.4";
+        DeregistrationStatus = 0x0213, "Deregistration Status", "RFC 4666 §3.6.4";
     }
 }
-
-numbers!(Tag: u16 {
-    InfoString = 0x0004,
-    RoutingContext = 0x0006,
-    DiagnosticInformation = 0x0007,
-    HeartbeatData = 0x0009,
-    TrafficModeType = 0x000b,
-    ErrorCode = 0x000c,
-    Status = 0x000d,
-    AspIdentifier = 0x0011,
-    AffectedPointCode = 0x0012,
-    CorrelationId = 0x0013,
-    NetworkAppearance = 0x0200,
-    UserCause = 0x0204,
-    CongestionIndications = 0x0205,
-    ConcernedDestination = 0x0206,
-    RoutingKey = 0x0207,
-    RegistrationResult = 0x0208,
-    DeregistrationResult = 0x0209,
-    LocalRoutingKeyIdentifier = 0x020a,
-    DestinationPointCode = 0x020b,
-    ServiceIndicators = 0x020c,
-    OriginatingPointCodeList = 0x020e,
-    ProtocolData = 0x0210,
-    RegistrationStatus = 0x0212,
-    DeregistrationStatus = 0x0213,
-});
 
 /// What the value of a parameter looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

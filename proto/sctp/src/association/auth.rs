@@ -75,7 +75,7 @@ pub(crate) fn wanted(extensions: &Extensions) -> ChunkTypes {
     let asked = extensions.authenticated.iter().filter(|kind| is_allowed(*kind));
     let set: ChunkTypes = asked.collect();
     match extensions.address_reconfiguration {
-        true => set.with(ChunkType::Asconf as u8).with(ChunkType::AsconfAck as u8),
+        true => set.with(ChunkType::Asconf.number()).with(ChunkType::AsconfAck.number()),
         false => set,
     }
 }
@@ -83,7 +83,7 @@ pub(crate) fn wanted(extensions: &Extensions) -> ChunkTypes {
 /// INIT, INIT ACK, SHUTDOWN COMPLETE and AUTH are never authenticated (RFC 4895 §3.2).
 fn is_allowed(kind: u8) -> bool {
     let never = [ChunkType::Init, ChunkType::InitAck, ChunkType::ShutdownComplete, ChunkType::Auth];
-    !never.iter().any(|it| *it as u8 == kind)
+    !never.iter().any(|it| it.number() == kind)
 }
 
 /// Appends RANDOM, CHUNKS and HMAC-ALGO, each padded, and gives them without padding: our key
@@ -234,7 +234,7 @@ impl Auth {
 
     /// Whether both sides want ASCONF and ASCONF-ACK authenticated.
     pub(crate) const fn covers_asconf(&self) -> bool {
-        let (one, two) = (ChunkType::Asconf as u8, ChunkType::AsconfAck as u8);
+        let (one, two) = (ChunkType::Asconf.number(), ChunkType::AsconfAck.number());
         self.theirs.contains(one) && self.theirs.contains(two) && self.ours.contains(one)
     }
 

@@ -125,7 +125,7 @@ impl Association {
         path.search.probe = Some((size, nonce));
         path.search.next = Some(cx.now + path.rto.max(PROBE_TIMER_MIN));
         let length = path.packet_bytes_of(size);
-        let auth = self.auth_bytes(ChunkType::Heartbeat as u8);
+        let auth = self.auth_bytes(ChunkType::Heartbeat.number());
         let pad = length.saturating_sub(HEADER_BYTES + auth + HEARTBEAT_BYTES + 4);
         self.send_probe(cx, index, &[Chunk::Heartbeat(&info), Chunk::Pad(pad)]);
     }

@@ -58,7 +58,7 @@ impl Association {
             if !goes_on {
                 break;
             }
-            if raw.kind == ChunkType::Asconf as u8 {
+            if raw.kind == ChunkType::Asconf.number() {
                 from = self.path_of(incoming.source.ip()).unwrap_or(self.primary);
             }
         }
@@ -82,7 +82,7 @@ impl Association {
         is_authentic: &mut bool,
     ) -> Option<bool> {
         let auth = self.auth.as_ref()?;
-        if raw.kind != ChunkType::Auth as u8 {
+        if raw.kind != ChunkType::Auth.number() {
             return (auth.wants(raw.kind) && !*is_authentic).then_some(true);
         }
         let verdict = match Chunk::read(raw) {
@@ -106,7 +106,7 @@ impl Association {
         incoming: &Incoming<'_>,
         raw: &RawChunk<'_>,
     ) -> bool {
-        if raw.kind == ChunkType::Data as u8 && !self.outbound.is_interleaved {
+        if raw.kind == ChunkType::Data.number() && !self.outbound.is_interleaved {
             if let Ok(data) = Data::read(raw) {
                 self.data(cx, from, &plain(&data), incoming.bytes);
             }
@@ -211,7 +211,7 @@ impl Association {
                 Cause::StaleCookie(us) if self.state == State::CookieEchoed => {
                     return self.stale_cookie(cx, us);
                 }
-                Cause::UnrecognizedChunk([kind, ..]) if *kind == ChunkType::Asconf as u8 => {
+                Cause::UnrecognizedChunk([kind, ..]) if *kind == ChunkType::Asconf.number() => {
                     self.asconf_is_unknown(cx);
                 }
                 _ => {}

@@ -195,7 +195,7 @@ impl Association {
         let duplicates: Vec<u8> =
             self.received.duplicates.drain(..).flat_map(u32::to_be_bytes).collect();
         let mut gaps = Vec::new();
-        let kind = ChunkType::Sack as u8;
+        let kind = ChunkType::Sack.number();
         let least = HEADER_BYTES + self.auth_bytes(kind) + 16 + duplicates.len();
         let max = self.paths[path].packet_bytes().saturating_sub(least) / 4;
         if self.received.has_gaps() {
@@ -225,7 +225,7 @@ impl Association {
     /// Type and header octets of our chunks of user data.
     const fn data_chunk(&self) -> (u8, usize) {
         let kind = if self.outbound.is_interleaved { ChunkType::IData } else { ChunkType::Data };
-        (kind as u8, self.outbound.header_bytes())
+        (kind.number(), self.outbound.header_bytes())
     }
 
     /// Sends what is marked for retransmission, as far as the windows allow; false when something

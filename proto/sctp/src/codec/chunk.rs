@@ -196,13 +196,13 @@ impl<'a> Chunk<'a> {
     #[must_use]
     pub const fn kind(&self) -> (u8, u8) {
         let kind = match self {
-            Self::Data(data) => return (ChunkType::Data as u8, data.flags.0),
-            Self::IData(data) => return (ChunkType::IData as u8, data.flags.0),
+            Self::Data(data) => return (ChunkType::Data.number(), data.flags.0),
+            Self::IData(data) => return (ChunkType::IData.number(), data.flags.0),
             Self::Abort { is_reflected, .. } => {
-                return (ChunkType::Abort as u8, *is_reflected as u8);
+                return (ChunkType::Abort.number(), *is_reflected as u8);
             }
             Self::ShutdownComplete { is_reflected } => {
-                return (ChunkType::ShutdownComplete as u8, *is_reflected as u8);
+                return (ChunkType::ShutdownComplete.number(), *is_reflected as u8);
             }
             Self::Init(_) => ChunkType::Init,
             Self::InitAck(_) => ChunkType::InitAck,
@@ -225,7 +225,7 @@ impl<'a> Chunk<'a> {
             Self::IForwardTsn(_) => ChunkType::IForwardTsn,
             Self::Unknown(kind, _) => return (*kind, 0),
         };
-        (kind as u8, 0)
+        (kind.number(), 0)
     }
 
     /// Appends the chunk with its padding.

@@ -51,83 +51,54 @@ impl FromIterator<u8> for ChunkTypes {
     }
 }
 
-macro_rules! chunk_types {
-    ($($(#[$doc:meta])* $row:ident = $number:literal, $name:literal, $spec:literal;)+) => {
-        /// A chunk type that this codec knows.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        #[repr(u8)]
-        pub enum ChunkType { $($(#[$doc])* $row = $number),+ }
-
-        impl ChunkType {
-            /// Every type, in the order of the numbers.
-            pub const ALL: &'static [Self] = &[$(Self::$row),+];
-
-            /// By its number.
-            #[must_use]
-            pub const fn of(number: u8) -> Option<Self> {
-                match number { $($number => Some(Self::$row),)+ _ => None }
-            }
-
-            /// The name as the specification writes it.
-            #[must_use]
-            pub const fn name(self) -> &'static str {
-                match self { $(Self::$row => $name),+ }
-            }
-
-            /// Document and section.
-            #[must_use]
-            pub const fn spec(self) -> &'static str {
-                match self { $(Self::$row => $spec),+ }
-            }
-        }
-    };
-}
-
-chunk_types! {
-    /// User data.
-    Data = 0x00, "DATA", "RFC 9260 §3.3.1";
-    /// Begins an association.
-    Init = 0x01, "INIT", "RFC 9260 §3.3.2";
-    /// Answers an INIT.
-    InitAck = 0x02, "INIT ACK", "RFC 9260 §3.3.3";
-    /// Acknowledges user data.
-    Sack = 0x03, "SACK", "RFC 9260 §3.3.4";
-    /// Probes a path.
-    Heartbeat = 0x04, "HEARTBEAT", "RFC 9260 §3.3.5";
-    /// Answers a probe.
-    HeartbeatAck = 0x05, "HEARTBEAT ACK", "RFC 9260 §3.3.6";
-    /// Ends an association at once.
-    Abort = 0x06, "ABORT", "RFC 9260 §3.3.7";
-    /// Ends an association in order.
-    Shutdown = 0x07, "SHUTDOWN", "RFC 9260 §3.3.8";
-    /// Answers a SHUTDOWN.
-    ShutdownAck = 0x08, "SHUTDOWN ACK", "RFC 9260 §3.3.9";
-    /// Tells of an error.
-    Error = 0x09, "ERROR", "RFC 9260 §3.3.10";
-    /// Brings the state cookie back.
-    CookieEcho = 0x0A, "COOKIE ECHO", "RFC 9260 §3.3.11";
-    /// The cookie was good.
-    CookieAck = 0x0B, "COOKIE ACK", "RFC 9260 §3.3.12";
-    /// Reserved for Explicit Congestion Notification Echo.
-    Ecne = 0x0C, "ECNE", "RFC 9260 §3.2";
-    /// Reserved for Congestion Window Reduced.
-    Cwr = 0x0D, "CWR", "RFC 9260 §3.2";
-    /// Ends the shutdown.
-    ShutdownComplete = 0x0E, "SHUTDOWN COMPLETE", "RFC 9260 §3.3.13";
-    /// Authenticates what follows.
-    Auth = 0x0F, "AUTH", "RFC 4895 §4.1";
-    /// User data that may be interleaved.
-    IData = 0x40, "I-DATA", "RFC 8260 §2.1";
-    /// Answers an ASCONF.
-    AsconfAck = 0x80, "ASCONF-ACK", "RFC 5061 §4.1.2";
-    /// Resets or adds streams.
-    ReConfig = 0x82, "RE-CONFIG", "RFC 6525 §3.1";
-    /// Fills a packet.
-    Pad = 0x84, "PAD", "RFC 4820 §3";
-    /// Moves the cumulative TSN on.
-    ForwardTsn = 0xC0, "FORWARD-TSN", "RFC 3758 §3.2";
-    /// Changes addresses.
-    Asconf = 0xC1, "ASCONF", "RFC 5061 §4.1.1";
-    /// Moves the cumulative TSN on, for I-DATA.
-    IForwardTsn = 0xC2, "I-FORWARD-TSN", "RFC 8260 §2.3.1";
+wire::rows! {
+    /// A chunk type that this codec knows.
+    pub enum ChunkType: u8 {
+        /// User data.
+        Data = 0x00, "DATA", "RFC 9260 §3.3.1";
+        /// Begins an association.
+        Init = 0x01, "INIT", "RFC 9260 §3.3.2";
+        /// Answers an INIT.
+        InitAck = 0x02, "INIT ACK", "RFC 9260 §3.3.3";
+        /// Acknowledges user data.
+        Sack = 0x03, "SACK", "RFC 9260 §3.3.4";
+        /// Probes a path.
+        Heartbeat = 0x04, "HEARTBEAT", "RFC 9260 §3.3.5";
+        /// Answers a probe.
+        HeartbeatAck = 0x05, "HEARTBEAT ACK", "RFC 9260 §3.3.6";
+        /// Ends an association at once.
+        Abort = 0x06, "ABORT", "RFC 9260 §3.3.7";
+        /// Ends an association in order.
+        Shutdown = 0x07, "SHUTDOWN", "RFC 9260 §3.3.8";
+        /// Answers a SHUTDOWN.
+        ShutdownAck = 0x08, "SHUTDOWN ACK", "RFC 9260 §3.3.9";
+        /// Tells of an error.
+        Error = 0x09, "ERROR", "RFC 9260 §3.3.10";
+        /// Brings the state cookie back.
+        CookieEcho = 0x0A, "COOKIE ECHO", "RFC 9260 §3.3.11";
+        /// The cookie was good.
+        CookieAck = 0x0B, "COOKIE ACK", "RFC 9260 §3.3.12";
+        /// Reserved for Explicit Congestion Notification Echo.
+        Ecne = 0x0C, "ECNE", "RFC 9260 §3.2";
+        /// Reserved for Congestion Window Reduced.
+        Cwr = 0x0D, "CWR", "RFC 9260 §3.2";
+        /// Ends the shutdown.
+        ShutdownComplete = 0x0E, "SHUTDOWN COMPLETE", "RFC 9260 §3.3.13";
+        /// Authenticates what follows.
+        Auth = 0x0F, "AUTH", "RFC 4895 §4.1";
+        /// User data that may be interleaved.
+        IData = 0x40, "I-DATA", "RFC 8260 §2.1";
+        /// Answers an ASCONF.
+        AsconfAck = 0x80, "ASCONF-ACK", "RFC 5061 §4.1.2";
+        /// Resets or adds streams.
+        ReConfig = 0x82, "RE-CONFIG", "RFC 6525 §3.1";
+        /// Fills a packet.
+        Pad = 0x84, "PAD", "RFC 4820 §3";
+        /// Moves the cumulative TSN on.
+        ForwardTsn = 0xC0, "FORWARD-TSN", "RFC 3758 §3.2";
+        /// Changes addresses.
+        Asconf = 0xC1, "ASCONF", "RFC 5061 §4.1.1";
+        /// Moves the cumulative TSN on, for I-DATA.
+        IForwardTsn = 0xC2, "I-FORWARD-TSN", "RFC 8260 §2.3.1";
+    }
 }

@@ -148,7 +148,7 @@ impl<'a> IData<'a> {
 
 fn first(kind: ChunkType, flags: DataFlags, length: usize) -> [u8; TLV_BYTES] {
     let length = u16::try_from(length).unwrap_or(u16::MAX).to_be_bytes();
-    [kind as u8, flags.0, length[0], length[1]]
+    [kind.number(), flags.0, length[0], length[1]]
 }
 
 #[inline]
