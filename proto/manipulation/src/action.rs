@@ -5,7 +5,7 @@ use super::pattern::{Pattern, unfolded};
 use super::splice::{Splices, offset};
 use super::target::{REASON_BIT, Target, URI_BIT};
 use super::template::Template;
-use sip::{Header, NameAddr, Outline, Scheme, Shape, Start};
+use sip::{Header, HeaderSet, NameAddr, Outline, Scheme, Shape, Start};
 
 /// One action, compiled.
 #[derive(Debug, Clone)]
@@ -30,13 +30,13 @@ pub enum Action {
 
 impl Action {
     /// What it changes, one bit per header.
-    pub fn bits(&self) -> u128 {
+    pub fn bits(&self) -> HeaderSet {
         match self {
             Self::Add(target, _)
             | Self::Set(target, _)
             | Self::Remove(target)
             | Self::Replace(target, ..) => target.bit(),
-            Self::Rename(from, to) => from.bit() | to.bit(),
+            Self::Rename(from, to) => from.bit().and(to.bit()),
             Self::UriUser(_) | Self::UriHost(_) => URI_BIT,
             Self::Reason(_) => REASON_BIT,
         }

@@ -9,7 +9,7 @@ use super::target::{Target, URI_BIT};
 use super::template::Template;
 use super::{Rule, Rules, slot};
 use crate::config::Direction;
-use sip::{Header, Initials, Method, Shape};
+use sip::{Header, HeaderSet, Initials, Method, Shape};
 
 /// What is wrong with the rules, where, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -110,9 +110,10 @@ impl Compiler<'_> {
             self.issue(".when", format!("more than {CONDITIONS_MAX} conditions"), "split the rule");
         }
         let actions = self.actions(rule, groups.min(GROUPS_MAX));
-        let looks_at = conditions.iter().map(Condition::bits).fold(0, |all, bits| all | bits);
+        let looks_at =
+            conditions.iter().map(Condition::bits).fold(HeaderSet::default(), HeaderSet::and);
         let changes = actions.iter().filter(|action| !action.only_adds());
-        let touches = changes.map(Action::bits).fold(looks_at, |all, bits| all | bits);
+        let touches = changes.map(Action::bits).fold(looks_at, HeaderSet::and);
         let needs = if filter.has_methods() { Initials::ALL } else { NONE };
         let seen = conditions.iter().filter_map(Condition::target);
         let initials = seen
@@ -407,7 +408,7 @@ impl Condition {
     }
 
     /// What it looks at, one bit per header.
-    fn bits(&self) -> u128 {
+    fn bits(&self) -> HeaderSet {
         match self {
             Self::Present(target, _) | Self::Matches(target, _) => target.bit(),
             Self::Uri(_) => URI_BIT,

@@ -34,7 +34,7 @@ pub use config::{
 use action::Action;
 use condition::{Condition, Filter, Groups};
 use plain::Plain;
-use sip::{Initials, Lines, MESSAGE_BYTES_MAX, Outline};
+use sip::{HeaderSet, Initials, Lines, MESSAGE_BYTES_MAX, Outline};
 use splice::Splices;
 
 /// What the rules made of a message.
@@ -69,7 +69,7 @@ struct Rule {
     conditions: Vec<Condition>,
     actions: Vec<Action>,
     /// What it looks at or changes, one bit per header.
-    touches: u128,
+    touches: HeaderSet,
     /// The same as letters.
     initials: Initials,
 }
@@ -198,13 +198,13 @@ impl Rules {
         splices: &mut Splices,
     ) -> &'r [u16] {
         splices.clear();
-        let mut changed = 0;
+        let mut changed = HeaderSet::default();
         for (position, &number) in numbers.iter().enumerate() {
             let rule = &self.rules[usize::from(number)];
             if !rule.filter.takes(message) {
                 continue;
             }
-            if rule.touches & changed != 0 {
+            if rule.touches.meets(changed) {
                 return &numbers[position..];
             }
             let mut groups = Groups::default();
@@ -213,7 +213,7 @@ impl Rules {
             }
             for action in &rule.actions {
                 if action.plan(message, &groups, splices) {
-                    changed |= action.bits();
+                    changed = changed.and(action.bits());
                 }
             }
         }

@@ -6,7 +6,7 @@ use super::condition::Filter;
 use super::target::Target;
 use super::template::Template;
 use super::{Applied, Rule, bounded};
-use sip::{HeadStep, HeadWalk, Header, Initials, Line};
+use sip::{HeadStep, HeadWalk, Header, HeaderSet, Initials, Line};
 
 /// Headers that such rules may change: one bit for each.
 const EDITS_MAX: usize = u64::BITS as usize;
@@ -48,16 +48,16 @@ impl Plain {
     /// one before it changed.
     pub fn new<'r>(rules: impl Iterator<Item = &'r Rule>) -> Option<Self> {
         let mut plain = Self { initials: Initials::NONE, edits: Vec::new(), tails: Vec::new() };
-        let mut changed = 0;
+        let mut changed = HeaderSet::default();
         for rule in rules {
             let is_plain = rule.conditions.is_empty() && rule.filter == Filter::default();
-            if !is_plain || rule.touches & changed != 0 {
+            if !is_plain || rule.touches.meets(changed) {
                 return None;
             }
             plain.initials = plain.initials.and(rule.initials);
             for action in &rule.actions {
                 plain.enter(action)?;
-                changed |= action.bits();
+                changed = changed.and(action.bits());
             }
         }
         (plain.edits.len() <= EDITS_MAX).then_some(plain)

@@ -1,6 +1,6 @@
 //! The header that a condition or an action is about.
 
-use sip::{Header, Line, Outline};
+use sip::{Header, HeaderSet, Line, Outline};
 
 /// A header by its row, or by its name when it has none.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,14 +11,12 @@ pub struct Target {
     pub name: Vec<u8>,
 }
 
-/// Bits of unknown headers in a [`Target::bit`]: the rest of the word behind the rows.
-const UNKNOWN_BITS: usize = 126 - Header::COUNT;
 /// The bit of the Request-URI.
-pub const URI_BIT: u128 = 1 << 127;
+pub const URI_BIT: HeaderSet = HeaderSet::bit(255);
 /// The bit of the reason phrase.
-pub const REASON_BIT: u128 = 1 << 126;
-
-const _: () = assert!(UNKNOWN_BITS >= 7, "unknown headers are told apart, most often");
+pub const REASON_BIT: HeaderSet = HeaderSet::bit(254);
+/// The bits between the rows and those two tell unknown headers apart, most often.
+const UNKNOWN_BITS: usize = 254 - Header::COUNT;
 
 impl Target {
     /// The header of that name.
@@ -47,12 +45,13 @@ impl Target {
     }
 
     /// One bit that tells headers apart: rows surely, unknown names most often.
-    pub fn bit(&self) -> u128 {
+    pub fn bit(&self) -> HeaderSet {
         if self.header != Header::Unknown {
-            return 1 << self.header as u8;
+            return HeaderSet::of(&[self.header]);
         }
         let sum: usize =
             self.name.iter().map(|octet| usize::from(octet.to_ascii_lowercase())).sum();
-        1 << (Header::COUNT + sum % UNKNOWN_BITS)
+        let number = Header::COUNT + sum % UNKNOWN_BITS;
+        HeaderSet::bit(u8::try_from(number).unwrap_or(u8::MAX))
     }
 }

@@ -2,43 +2,58 @@
 
 use crate::header::Header;
 
-/// A set of header rows, one bit each.
+/// A set of header rows, one bit each. Bits past [`Header::COUNT`] belong to who makes the set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct HeaderSet(u128);
+pub struct HeaderSet([u128; 2]);
 
-const _: () = assert!(Header::COUNT <= 128, "a set has a bit for every row");
+const _: () = assert!(Header::COUNT <= 240, "a set has a bit for every row, and some besides");
 
 impl HeaderSet {
+    /// The set with that one bit.
+    #[must_use]
+    #[inline]
+    pub const fn bit(number: u8) -> Self {
+        if number < 128 { Self([1 << number, 0]) } else { Self([0, 1 << (number - 128)]) }
+    }
+
     /// These rows.
     #[must_use]
     pub const fn of(headers: &[Header]) -> Self {
-        let (mut bits, mut at) = (0, 0);
+        let (mut set, mut at) = (Self([0; 2]), 0);
         while at < headers.len() {
-            bits |= 1 << headers[at] as u8;
+            set = set.and(Self::bit(headers[at] as u8));
             at += 1;
         }
-        Self(bits)
+        set
     }
 
     /// Both sets.
     #[must_use]
     #[inline]
     pub const fn and(self, other: Self) -> Self {
-        Self(self.0 | other.0)
+        Self([self.0[0] | other.0[0], self.0[1] | other.0[1]])
     }
 
     /// This set but for the rows of the other one.
     #[must_use]
     #[inline]
     pub const fn without(self, other: Self) -> Self {
-        Self(self.0 & !other.0)
+        Self([self.0[0] & !other.0[0], self.0[1] & !other.0[1]])
+    }
+
+    /// Whether the sets have a row in common.
+    #[must_use]
+    #[inline]
+    pub const fn meets(self, other: Self) -> bool {
+        self.0[0] & other.0[0] | self.0[1] & other.0[1] != 0
     }
 
     /// Whether the row is in the set.
     #[must_use]
     #[inline]
     pub const fn has(self, header: Header) -> bool {
-        self.0 >> header as u8 & 1 == 1
+        let number = header as u8;
+        self.0[(number / 128) as usize] >> (number % 128) & 1 == 1
     }
 }
 
@@ -54,5 +69,8 @@ mod tests {
         assert!(!HeaderSet::default().has(Header::Unknown));
         assert!(!set.without(HeaderSet::of(&[Header::Via, Header::To])).has(Header::Via));
         assert!(set.without(HeaderSet::of(&[Header::Via])).has(Header::PermissionMissing));
+        let far = HeaderSet::bit(255);
+        assert!(far.meets(far.and(set)) && !far.meets(set) && set.meets(set));
+        assert_eq!(far.and(set).without(far), set);
     }
 }
