@@ -17,10 +17,12 @@
 #![forbid(unsafe_code)]
 
 mod function;
+mod law;
 mod link;
 mod world;
 
 pub use ::link::Random;
 pub use function::Hosted;
+pub use law::hold;
 pub use link::{Counts, Link, LinkSpec};
 pub use world::{Node, NodeId, Outbox, PipeId, World};

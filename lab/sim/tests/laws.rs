@@ -1,0 +1,133 @@
+//! Every machine of the house, held to the laws of `machine::Machine`.
+
+use bgp::codec::{Cease, Offer};
+use bgp::family::{Family, FamilySet};
+use bgp::{ConnectionId, PeerAs, Session};
+use link::{Pipe, PipeSpec, Schedule};
+use m3ua::codec::{PointCode, RoutingContext};
+use m3ua::{Key, PeerSettings, Process, Role, ServerSettings, Side};
+use machine::{Machine, Time};
+use rpki::CacheId;
+use sim::{Random, hold};
+
+const SEEDS: std::ops::Range<u64> = 0..40;
+
+#[test]
+fn a_bgp_session() {
+    let make = || {
+        let offer = Offer::modern(65_000, 1, 90, FamilySet::only(Family::Ipv4Unicast));
+        Session::new(bgp::Settings::new(offer, PeerAs::Any), 1)
+    };
+    let input = |random: &mut Random| {
+        let connection = ConnectionId(u32::try_from(random.below(3)).unwrap());
+        match random.below(11) {
+            0 => bgp::In::Stop(Cease::AdministrativeShutdown, None),
+            1 => bgp::In::Reset(Cease::AdministrativeReset, None),
+            2 | 3 => bgp::In::Connected(connection),
+            4 => bgp::In::ConnectFailed,
+            5 => bgp::In::Accepted(connection),
+            6 => bgp::In::Closed(connection),
+            7 => bgp::In::Blocked(connection),
+            8 => bgp::In::Written(connection, random.chance(0.5)),
+            9 => bgp::In::EndOfRib(Family::Ipv4Unicast),
+            _ => bgp::In::Start,
+        }
+    };
+    SEEDS.for_each(|seed| hold(seed, make, input));
+}
+
+#[test]
+fn a_bmp_sender() {
+    let make = || bmp::Sender::new(bmp::Settings::new(String::new(), String::new()));
+    let input = |random: &mut Random| {
+        let peer = bmp::PeerId(u32::try_from(random.below(3)).unwrap());
+        match random.below(10) {
+            0 => bmp::In::Stop(String::new()),
+            1 | 2 => bmp::In::Connected,
+            3 => bmp::In::ConnectFailed,
+            4 => bmp::In::Closed,
+            5 => bmp::In::Blocked,
+            6 => bmp::In::Written(random.chance(0.5)),
+            7 => bmp::In::PeerUp(peer),
+            8 => bmp::In::Live(peer, vec![0; 48]),
+            9 => bmp::In::PeerDown(peer, vec![0; 48]),
+            _ => bmp::In::Start,
+        }
+    };
+    SEEDS.for_each(|seed| hold(seed, make, input));
+}
+
+#[test]
+fn a_client_of_validated_prefixes() {
+    let make = || rpki::Client::new(rpki::Settings::new(2));
+    let input = |random: &mut Random| {
+        let cache = CacheId(u8::try_from(random.below(2)).unwrap());
+        match random.below(6) {
+            0 => rpki::In::Stop,
+            1 => rpki::In::Refresh,
+            2 => rpki::In::Connected(cache),
+            3 => rpki::In::ConnectFailed(cache),
+            4 => rpki::In::Closed(cache),
+            _ => rpki::In::Start,
+        }
+    };
+    SEEDS.for_each(|seed| hold(seed, make, input));
+}
+
+#[test]
+fn an_m3ua_process() {
+    for role in [Role::Sgp, Role::Asp, Role::IpspDouble] {
+        let made = || {
+            let parameters = m3ua::Parameters::rfc4666();
+            let settings = m3ua::Settings { peers_max: 1, servers_max: 1, parameters };
+            // A server stands where its traffic goes: behind the ASP, or here.
+            let side = if role == Role::Asp { Side::Here } else { Side::There };
+            let mut process = Process::new(settings).expect("they are valid");
+            let peer = process.add_peer(PeerSettings::new(role)).expect("there is room");
+            let key = Key::of(PointCode::truncated(1));
+            let server = ServerSettings::new(side, Some(RoutingContext(1)), key);
+            let server = process.add_server(server).expect("there is room");
+            process.assign(Time::from_millis(1), server, peer, &mut Vec::new()).expect("once");
+            (process, peer, server)
+        };
+        let (_, peer, server) = made();
+        let input = |random: &mut Random| match random.below(10) {
+            0 => m3ua::In::CommunicationLost(peer),
+            1 => m3ua::In::CommunicationRestart(peer),
+            2 => m3ua::In::TransportCongestion(peer, 1),
+            3 => m3ua::In::AspUp(peer),
+            4 => m3ua::In::AspDown(peer),
+            5 => m3ua::In::AspActive(peer, server),
+            6 => m3ua::In::AspInactive(peer, server),
+            7 => m3ua::In::Block(peer, random.chance(0.5)),
+            8 => m3ua::In::Message(peer, 0, vec![1, 0, 3, 4, 0, 0, 0, 8].into()),
+            _ => m3ua::In::CommunicationUp(peer, Some(4)),
+        };
+        SEEDS.for_each(|seed| hold(seed, || made().0, input));
+    }
+}
+
+#[test]
+fn a_pipe() {
+    let make = || Pipe::new(7, PipeSpec::default(), Schedule::default());
+    SEEDS.for_each(|seed| hold(seed, make, |random| vec![0; 1 + random.below(99) as usize]));
+}
+
+/// A machine whose tick moves nothing on.
+struct Stuck;
+
+impl Machine for Stuck {
+    type In = ();
+    type Out = ();
+    fn step(&mut self, _: Time, (): (), _: &mut Vec<()>) {}
+    fn tick(&mut self, _: Time, _: &mut Vec<()>) {}
+    fn deadline(&self) -> Option<Time> {
+        Some(Time::from_millis(1))
+    }
+}
+
+#[test]
+#[should_panic(expected = "a tick moves the deadline on")]
+fn one_that_stands_still_is_seen() {
+    hold(1, || Stuck, |_| ());
+}
