@@ -4,6 +4,7 @@ use oam::{Managed, PortRow, State};
 use runtime::gate::GateRef;
 use runtime::{
     Ask, AskError, Crashes, Function, PortSpec, Running, RuntimeError, Seed, ShardSpec, ShardState,
+    Transport,
 };
 use std::fmt::Display;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -160,7 +161,7 @@ impl<F: Function> Supervised<F> {
     /// uses the new ones. A file that cannot be used changes nothing.
     fn reload(&self) -> Result<serde_json::Value, AskError> {
         let (config, spec) = self.present();
-        let ports = spec.ports.iter().filter(|port| port.tls.is_some()).count();
+        let ports = spec.ports.iter().filter(|port| port.transport() == Transport::Tls).count();
         let done = self.configure(config, spec.ports);
         done.map_err(|error| AskError::BadParameter(error.to_string()))?;
         Ok(serde_json::json!([{ "function": spec.name, "ports": ports }]))
@@ -318,11 +319,11 @@ impl<F: Function> Managed for Supervised<F> {
 
     fn ports(&self) -> Vec<PortRow> {
         let Some(running) = self.running() else { return Vec::new() };
-        let accepting = running.ports().into_iter().filter(|(spec, _)| !spec.connect_only);
+        let accepting = running.ports().into_iter().filter(|(spec, _)| spec.listens());
         accepting
             .map(|(spec, local)| PortRow {
-                name: spec.name,
-                transport: format!("{:?}", spec.transport).to_lowercase(),
+                name: spec.name.clone(),
+                transport: format!("{:?}", spec.transport()).to_lowercase(),
                 address: local.to_string(),
             })
             .collect()

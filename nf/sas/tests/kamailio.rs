@@ -47,7 +47,7 @@ fn a_call_that_kamailio_captured_is_found() {
     let config = Arc::new(sas::config::Sas::default());
     let archive = sas::Archive::open(&config, directory.path()).unwrap();
     let port = PortSpec { name: "hep".to_owned(), ..PortSpec::default() };
-    assert_eq!((port.transport, port.id), (Transport::Udp, PortId(0)));
+    assert_eq!((port.transport(), port.id), (Transport::Udp, PortId(0)));
     let spec = ShardSpec { name: "sas".into(), ports: vec![port], ..ShardSpec::default() };
     let making = Arc::clone(&archive);
     let make = move |seed: runtime::Seed, config| making.function(&seed, config);

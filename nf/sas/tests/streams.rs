@@ -5,7 +5,7 @@
 #[path = "support/bench.rs"]
 mod bench;
 
-use runtime::{Function as _, PortId, PortSpec, ShardSpec, Transport};
+use runtime::{Carrier, Function as _, PortId, PortSpec, ShardSpec, StreamSpec};
 use std::io::Write as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -36,7 +36,8 @@ fn packets_over_tcp_are_cut_and_kept() {
     let directory = tempfile::tempdir().unwrap();
     let config = Arc::new(sas::config::Sas::default());
     let archive = sas::Archive::open(&config, directory.path()).unwrap();
-    let port = PortSpec { transport: Transport::Tcp, ..PortSpec::default() };
+    let carrier = Carrier::Stream(StreamSpec::default());
+    let port = PortSpec { carrier, ..PortSpec::default() };
     let spec = ShardSpec { name: "sas".into(), ports: vec![port], ..ShardSpec::default() };
     let making = Arc::clone(&archive);
     let make = move |seed: runtime::Seed, config| making.function(&seed, config);

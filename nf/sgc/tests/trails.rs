@@ -24,7 +24,7 @@ const ASP_UP_ACK: &[u8] = &[1, 0, 3, 4];
 fn captured(site: &str) -> Vec<(String, Vec<u8>)> {
     let seed = Seed { shard: 0, shards: 1, random: [7; 32], now: START };
     let config = checked(site);
-    let port = config.ports().iter().find(|port| !port.connect_only).unwrap().id;
+    let port = config.ports().iter().find(|port| port.listens()).unwrap().id;
     let mut gateway = Gateway::simulated(seed, Arc::new(config));
     let (local, remote) = ("10.0.0.1:2905".parse().unwrap(), "10.0.1.1:50000".parse().unwrap());
     let flow = Flow { conn: ConnId(1), ..Flow::to(port, Transport::Tcp, local, remote) };
@@ -64,6 +64,6 @@ fn messages_of_both_directions_are_captured_once_a_collector_is_named() {
 fn a_collector_is_no_peer() {
     let config = checked(&format!("capture = \"tcp:127.0.0.1:9060\"\n{SITE}"));
     let port = config.ports().into_iter().find(|port| port.name == "capture").unwrap();
-    assert!(port.connect_only && port.id != PortId(0));
+    assert!(!port.listens() && port.id != PortId(0));
     assert!(matches!(Gateway::frame(port.id, b"anything"), runtime::Frame::Skip(8)));
 }

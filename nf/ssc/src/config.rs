@@ -9,7 +9,7 @@ pub use crate::shield::config::Shield;
 use config::Issue;
 use machine::{Duration, narrow};
 use manipulation::{RuleConfig, Rules};
-use runtime::{ClientAuth, Flow, PortId, PortSpec, TlsSpec, Transport};
+use runtime::{Carrier, ClientAuth, Flow, PortId, PortSpec, StreamSpec, TlsSpec, Transport};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sip::{Header, HeaderSet, trust};
@@ -390,16 +390,17 @@ impl Ssc {
     pub fn ports(&self) -> Vec<PortSpec> {
         let doors = self.doors().into_iter().map(|(realm, id, address)| {
             let realm = &self.realm[usize::from(realm.0)];
-            let is_tls = address.transport == Transport::Tls;
+            let stream = StreamSpec {
+                queue_bytes_max: Some(realm.send_queue_octets_max as usize),
+                tls: realm.tls.as_ref().map(|tls| Arc::new(tls.spec())),
+                ..StreamSpec::default()
+            };
             PortSpec {
                 id,
                 name: format!("{} {}", realm.name, address.transport.word()),
-                transport: address.transport,
                 listen: address.socket,
-                runs: self.udp_runs,
-                queue_bytes_max: Some(realm.send_queue_octets_max as usize),
                 ahead: self.holds(address.socket.ip()),
-                tls: realm.tls.as_ref().filter(|_| is_tls).map(|tls| Arc::new(tls.spec())),
+                carrier: Carrier::of(address.transport, self.udp_runs, stream),
                 ..PortSpec::default()
             }
         });
@@ -439,8 +440,8 @@ impl Ssc {
         if self.shards == 0 || self.shards > 256 {
             issues.push(Issue::new("shards", "a function has 1 to 256 shards", "set 1"));
         }
-        if let Some(Err(why)) = self.capture.as_deref().map(str::parse::<Address>) {
-            issues.push(Issue::new("capture", why, "write tcp:127.0.0.1:9060"));
+        if let Some((why, mend)) = trail::objection(self.capture.as_deref()) {
+            issues.push(Issue::new("capture", why, mend));
         }
         if let Some(replica) = &self.replica {
             let mut own = Vec::new();

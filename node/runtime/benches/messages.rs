@@ -108,8 +108,11 @@ fn launch(core: usize, ports: u16, transport: Transport, tls: &TlsSpec) -> Runni
     let port = |id| PortSpec {
         id: PortId(id),
         name: format!("port {id}"),
-        transport,
-        tls: Some(Arc::new(tls.clone())),
+        carrier: Carrier::of(
+            transport,
+            true,
+            StreamSpec { tls: Some(Arc::new(tls.clone())), ..StreamSpec::default() },
+        ),
         ..PortSpec::default()
     };
     let spec = ShardSpec {

@@ -103,7 +103,8 @@ fn frame(buffer: &[u8]) -> Option<usize> {
 }
 
 fn launch(piece: Option<Bytes>) -> Running<Mill> {
-    let port = PortSpec { transport: Transport::Tcp, paced: true, ..PortSpec::default() };
+    let carrier = Carrier::Stream(StreamSpec { paced: true, ..StreamSpec::default() });
+    let port = PortSpec { carrier, ..PortSpec::default() };
     let spec = ShardSpec { ports: vec![port], ..ShardSpec::default() };
     let make = move |_: Seed, _: Arc<()>| Mill { piece: piece.clone(), messages: 0, octets: 0 };
     start(spec, Arc::new(()), make).expect("it starts")

@@ -2,8 +2,8 @@
 
 use crate::error::RuntimeError;
 use crate::guard;
-use crate::port::{PortId, Transport};
-use crate::spec::PortSpec;
+use crate::port::PortId;
+use crate::spec::{Carrier, PortSpec};
 use driver::tls::Context;
 use driver::{Bypass, DatagramSocket, SocketOptions, tcp};
 use std::io;
@@ -47,10 +47,6 @@ pub(crate) fn check(ports: &[PortSpec]) -> Result<(), RuntimeError> {
         if usize::from(port.id.0) >= PORTS_MAX {
             return Err(RuntimeError::Limit(format!("port number {} is too high", port.id.0)));
         }
-        if port.transport == Transport::Tls && port.tls.is_none() {
-            let what = String::from("a TLS port needs certificates or roots");
-            return Err(RuntimeError::Tls { port: port.name.clone(), what });
-        }
         for other in &ports[..at] {
             if other.id == port.id {
                 let (first, second) = (&other.name, &port.name);
@@ -70,9 +66,7 @@ pub(crate) fn check(ports: &[PortSpec]) -> Result<(), RuntimeError> {
 }
 
 fn binds(port: &PortSpec) -> bool {
-    port.listen.port() != 0
-        && port.protocol.is_none()
-        && !(port.connect_only && port.transport.is_stream())
+    port.listen.port() != 0 && port.listens() && !matches!(port.carrier, Carrier::Raw { .. })
 }
 
 fn clash(a: &PortSpec, b: &PortSpec) -> bool {
@@ -80,19 +74,14 @@ fn clash(a: &PortSpec, b: &PortSpec) -> bool {
         && binds(b)
         && a.listen == b.listen
         && a.device == b.device
-        && a.transport.is_stream() == b.transport.is_stream()
+        && a.stream().is_some() == b.stream().is_some()
 }
 
 /// Whether a standing port can serve as the wanted one.
 fn serves(held: &PortSpec, wanted: &PortSpec) -> bool {
-    held.transport == wanted.transport
-        && held.listen == wanted.listen
-        && held.protocol == wanted.protocol
-        && held.bypass == wanted.bypass
-        && held.whole == wanted.whole
+    held.listen == wanted.listen
         && held.device == wanted.device
-        && held.connect_only == wanted.connect_only
-        && held.paced == wanted.paced
+        && held.carrier.serves(&wanted.carrier)
 }
 
 /// Binds what `ports` needs beyond `held`, for `shards` shards.
@@ -133,26 +122,20 @@ pub(crate) fn bind(
 
 /// Whether the kernel can keep what the port demands of its far ends.
 fn guarded(port: &PortSpec) -> Result<(), RuntimeError> {
-    if port.guards.is_empty() {
+    let guards = port.guards();
+    if guards.is_empty() {
         return Ok(());
     }
     let error = |what| RuntimeError::Guard { port: port.name.clone(), what };
-    if !port.transport.is_stream() {
-        return Err(error(String::from("only stream ports have guards")));
-    }
-    guard::rehearse(&port.guards, port.listen.is_ipv4()).map_err(error)
+    guard::rehearse(&guards, port.listen.is_ipv4()).map_err(error)
 }
 
 /// Reads keys and trust of a TLS port.
 fn context(port: &PortSpec) -> Result<Option<Arc<Context>>, RuntimeError> {
-    match &port.tls {
-        Some(tls) if port.transport == Transport::Tls => {
-            Context::load(tls, !port.connect_only).map(|context| Some(Arc::new(context))).map_err(
-                |error| RuntimeError::Tls { port: port.name.clone(), what: error.to_string() },
-            )
-        }
-        _ => Ok(None),
-    }
+    let Some(tls) = port.stream().and_then(|stream| stream.tls.as_ref()) else { return Ok(None) };
+    let error = |what: String| RuntimeError::Tls { port: port.name.clone(), what };
+    let context = Context::load(tls, port.listens()).map_err(|cause| error(cause.to_string()))?;
+    Ok(Some(Arc::new(context)))
 }
 
 /// Several sockets of one user may share an address, so binding alone would not notice that
@@ -161,7 +144,7 @@ pub(crate) fn probe(port: &PortSpec, held: &[Held]) -> io::Result<()> {
     let ours = held.iter().any(|other| {
         binds(&other.spec)
             && other.local.port() == port.listen.port()
-            && other.spec.transport.is_stream() == port.transport.is_stream()
+            && other.spec.stream().is_some() == port.stream().is_some()
     });
     if ours || !binds(port) {
         return Ok(());
@@ -179,18 +162,19 @@ fn bind_port(
     shards: u16,
     receive_buffer_bytes: usize,
 ) -> io::Result<(SocketAddr, Vec<Socket>)> {
+    let buffer_bytes = if port.stream().is_some() { 0 } else { receive_buffer_bytes };
     let options = SocketOptions {
-        receive_buffer_bytes: if port.transport.is_stream() { 0 } else { receive_buffer_bytes },
-        send_buffer_bytes: if port.transport.is_stream() { 0 } else { receive_buffer_bytes },
+        receive_buffer_bytes: buffer_bytes,
+        send_buffer_bytes: buffer_bytes,
         device: port.device.clone(),
         share: true,
         ahead: port.ahead,
-        whole: port.whole,
+        whole: port.is_whole(),
     };
     let mut local = port.listen;
     let mut sockets = Vec::with_capacity(usize::from(shards));
     // Each raw socket gets all packets of its protocol: the first shard has the only one.
-    let shards = if port.protocol.is_some() { 1 } else { shards };
+    let shards = if matches!(port.carrier, Carrier::Raw { .. }) { 1 } else { shards };
     for _ in 0..shards {
         let socket = bind_one(port, local, &options)?;
         local = match &socket {
@@ -204,19 +188,19 @@ fn bind_port(
 }
 
 fn bind_one(port: &PortSpec, at: SocketAddr, options: &SocketOptions) -> io::Result<Socket> {
-    if let (Transport::Udp, Some(protocol)) = (port.transport, port.protocol) {
-        let socket = DatagramSocket::raw(at.ip(), protocol, options)?;
-        let bypass = match port.bypass {
-            true => Some(Box::new(Bypass::open(at.ip(), protocol)?)),
-            false => None,
-        };
-        return Ok(Socket::Datagrams(socket, bypass));
-    }
-    Ok(match (port.transport, port.connect_only) {
-        (Transport::Udp, _) => Socket::Datagrams(DatagramSocket::bind(at, options)?, None),
-        (_, false) => Socket::Listener(tcp::listen(at, options, |socket| {
-            guard::arm_listener(socket, at.is_ipv4(), (&[], &port.guards))
+    Ok(match &port.carrier {
+        Carrier::Udp { .. } => Socket::Datagrams(DatagramSocket::bind(at, options)?, None),
+        &Carrier::Raw { protocol, bypass } => {
+            let socket = DatagramSocket::raw(at.ip(), protocol, options)?;
+            let bypass = match bypass {
+                true => Some(Box::new(Bypass::open(at.ip(), protocol)?)),
+                false => None,
+            };
+            Socket::Datagrams(socket, bypass)
+        }
+        Carrier::Stream(stream) if stream.connect_only => Socket::Silent,
+        Carrier::Stream(stream) => Socket::Listener(tcp::listen(at, options, |socket| {
+            guard::arm_listener(socket, at.is_ipv4(), (&[], &stream.guards))
         })?),
-        (_, true) => Socket::Silent,
     })
 }

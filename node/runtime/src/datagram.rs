@@ -85,7 +85,7 @@ impl DatagramPort {
         }
     }
 
-    /// The socket was made to keep datagrams whole ([`crate::PortSpec::whole`]).
+    /// The socket was made to keep datagrams whole (`whole` of [`crate::Carrier::Udp`]).
     pub(crate) const fn set_whole(&mut self, on: bool) {
         self.whole = on;
     }

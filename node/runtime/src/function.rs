@@ -48,7 +48,7 @@ pub enum In<'a> {
         /// Why, in words for a person.
         why: &'static str,
     },
-    /// The kernel took octets of a connection of a paced port ([`crate::PortSpec::paced`]), at
+    /// The kernel took octets of a connection of a paced port ([`crate::StreamSpec::paced`]), at
     /// once or after they had waited; told at most once a turn and connection. Over the life of a
     /// connection the sum of `octets` is what was sent, less what still waits.
     Written {
@@ -59,7 +59,7 @@ pub enum In<'a> {
         /// Octets that still wait in the runtime.
         left: u64,
     },
-    /// A datagram of a port whose datagrams travel whole ([`crate::PortSpec::whole`]) came back.
+    /// A datagram of a port whose datagrams travel whole ([`crate::Carrier`]) came back.
     Returned {
         /// Where it was sent.
         flow: Flow,

@@ -252,7 +252,7 @@ impl Io {
         for at in 0..groups.ports().len() {
             let id = groups.ports()[at];
             let port = self.ports.get(usize::from(id.0)).and_then(Option::as_ref);
-            match port.map(|port| (&port.kind, port.spec.transport)) {
+            match port.map(|port| (&port.kind, port.spec.transport())) {
                 Some((PortKind::Datagrams(port), _)) => {
                     if port.has_runs() {
                         groups.pack(effects, id);
@@ -351,7 +351,7 @@ impl Io {
         let mut errors: Vec<Returned> = Vec::new();
         port.socket.errors(ERRORS_MAX, &mut errors);
         for error in errors {
-            if spec.whole {
+            if spec.is_whole() {
                 let flow = Flow::to(id, Transport::Udp, *local, error.remote);
                 tell(&mut self.news, News::Returned(flow, error.why, error.quoted));
                 continue;

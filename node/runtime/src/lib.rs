@@ -55,4 +55,4 @@ pub use guard::{GUARDS_MAX, Guard, Secret};
 pub use mirror::{Mirror, MirrorRef, ORDERS_MAX, Order, Orders};
 pub use port::{Address, ConnId, Flow, PortId, Transport};
 pub use running::{Running, start};
-pub use spec::{DnsSpec, PortSpec, SHARDS_MAX, Seed, ShardSpec, StreamLimits};
+pub use spec::{Carrier, DnsSpec, PortSpec, SHARDS_MAX, Seed, ShardSpec, StreamLimits, StreamSpec};

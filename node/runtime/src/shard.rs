@@ -29,6 +29,7 @@ use crate::mirror::{MirrorRef, Order};
 use crate::port::{ConnId, Flow, PortId, Transport};
 use crate::reading::Reader;
 use crate::ring::{Errand, Parcel};
+use crate::spec::Carrier;
 use crate::stream::{Stood, StreamPort};
 use crossbeam_channel::Receiver;
 use driver::{Clock, Ready, ReceiveBatch};
@@ -504,7 +505,7 @@ impl<F: Function> Shard<F> {
         for port in ports {
             let ShardPort { held, tls, kept, socket } = port;
             let before = kept.and_then(|id| old.get_mut(usize::from(id.0)).and_then(Option::take));
-            let guards = before.as_ref().map(|port| Arc::clone(&port.spec.guards));
+            let guards = before.as_ref().map(|port| port.spec.guards());
             let kind = before.map(|port| port.kind).or_else(|| socket.map(into_kind));
             let Some(mut kind) = kind else { continue };
             if let PortKind::Streams(streams) = &mut kind {
@@ -512,8 +513,8 @@ impl<F: Function> Shard<F> {
                 streams.guard(&held.spec, guards.as_deref());
             }
             if let PortKind::Datagrams(port) = &mut kind {
-                port.set_whole(held.spec.whole);
-                port.set_runs(held.spec.runs && held.spec.protocol.is_none());
+                port.set_whole(held.spec.is_whole());
+                port.set_runs(matches!(held.spec.carrier, Carrier::Udp { runs: true, .. }));
             }
             let id = held.spec.id;
             if let Err(error) = self.io.watch_port(&kind, id, kept.is_some()) {

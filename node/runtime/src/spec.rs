@@ -22,40 +22,61 @@ pub struct PortSpec {
     pub id: PortId,
     /// Its name for people: `"access udp"`.
     pub name: String,
-    /// What carries the bytes.
-    pub transport: Transport,
-    /// A datagram port for the packets of this IP protocol instead of UDP; needs `CAP_NET_RAW`.
-    /// Ports mean nothing there and are 0. The first shard has its socket alone.
-    pub protocol: Option<u8>,
-    /// The packets of [`PortSpec::protocol`] pass by the kernel's IP where they can (`AF_XDP`):
-    /// see [`driver::Bypass`]. Needs `CAP_NET_ADMIN` and `CAP_BPF` too.
-    pub bypass: bool,
-    /// The datagrams travel whole or not at all, but those of [`crate::Effects::send_in_parts`],
-    /// and what the network says of them comes as [`crate::In::Returned`].
-    pub whole: bool,
     /// Our address. Port 0 lets the kernel choose ([`crate::Running::local_addr`] tells).
     pub listen: SocketAddr,
-    /// Keys and trust; needed by [`Transport::Tls`] only.
-    pub tls: Option<Arc<TlsSpec>>,
     /// Network device to bind to.
     pub device: Option<String>,
     /// The address may be one that this machine does not have yet (`IP_FREEBIND`).
     pub ahead: bool,
-    /// A stream port that only opens connections and accepts none; `listen` is then the source
-    /// address of those (its port is not used).
+    /// What carries the bytes, and what that alone can do.
+    pub carrier: Carrier,
+}
+
+/// What carries the bytes of a port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Carrier {
+    /// Datagrams of UDP.
+    Udp {
+        /// The datagrams travel whole or not at all, but those of
+        /// [`crate::Effects::send_in_parts`], and what the network says of them comes as
+        /// [`crate::In::Returned`]. Fixed while the port stands.
+        whole: bool,
+        /// Whether runs of datagrams of equal size between the same two addresses travel the
+        /// kernel as one (`UDP_SEGMENT`, `UDP_GRO`). Changes with the next configuration.
+        runs: bool,
+    },
+    /// The packets of an IP protocol, whole as with [`Carrier::Udp`]; needs `CAP_NET_RAW`. Ports
+    /// mean nothing there and are 0. The first shard has its socket alone. Fixed while the port
+    /// stands.
+    Raw {
+        /// The number of the protocol: 132 for SCTP.
+        protocol: u8,
+        /// The packets pass by the kernel's IP where they can (`AF_XDP`): see
+        /// [`driver::Bypass`]. Needs `CAP_NET_ADMIN` and `CAP_BPF` too.
+        bypass: bool,
+    },
+    /// Connections of TCP, inside TLS where it has keys.
+    Stream(StreamSpec),
+}
+
+/// A port of connections.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StreamSpec {
+    /// Keys and trust of TLS; `None`: the octets travel in the clear. That there are some is fixed
+    /// while the port stands, they themselves change with the next configuration.
+    pub tls: Option<Arc<TlsSpec>>,
+    /// It only opens connections and accepts none; [`PortSpec::listen`] is then the source address
+    /// of those (its port is not used). Fixed while the port stands.
     pub connect_only: bool,
-    /// Whether runs of datagrams of equal size between the same two addresses travel the kernel as
-    /// one (`UDP_SEGMENT`, `UDP_GRO`). Changes with the next configuration.
-    pub runs: bool,
-    /// Bytes that wait for one slow reader of a stream port; `None`: as
-    /// [`StreamLimits::queue_bytes_max`] says. Changes with the next configuration.
-    pub queue_bytes_max: Option<usize>,
-    /// A stream port that loses no message: its function is told what the kernel took
-    /// ([`crate::In::Written`]) and sends no more than that allows. A connection whose queue passes
-    /// its limit all the same ends. Fixed while the port stands.
+    /// It loses no message: its function is told what the kernel took ([`crate::In::Written`]) and
+    /// sends no more than that allows. A connection whose queue passes its limit all the same ends.
+    /// Fixed while the port stands.
     pub paced: bool,
-    /// What the far ends of a stream port must prove. Changes with the next configuration;
-    /// connections that stand keep what they were opened with.
+    /// Bytes that wait for one slow reader; `None`: as [`StreamLimits::queue_bytes_max`] says.
+    /// Changes with the next configuration.
+    pub queue_bytes_max: Option<usize>,
+    /// What the far ends must prove. Changes with the next configuration; connections that stand
+    /// keep what they were opened with.
     pub guards: Arc<[Guard]>,
 }
 
@@ -64,19 +85,96 @@ impl Default for PortSpec {
         Self {
             id: PortId(0),
             name: String::new(),
-            transport: Transport::Udp,
-            protocol: None,
-            bypass: false,
-            whole: false,
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-            tls: None,
             device: None,
             ahead: false,
-            connect_only: false,
-            runs: true,
-            queue_bytes_max: None,
-            paced: false,
-            guards: Arc::default(),
+            carrier: Carrier::default(),
+        }
+    }
+}
+
+impl PortSpec {
+    /// What the flows of this port are told to travel by.
+    #[must_use]
+    pub const fn transport(&self) -> Transport {
+        match &self.carrier {
+            Carrier::Udp { .. } | Carrier::Raw { .. } => Transport::Udp,
+            Carrier::Stream(StreamSpec { tls: None, .. }) => Transport::Tcp,
+            Carrier::Stream(StreamSpec { tls: Some(_), .. }) => Transport::Tls,
+        }
+    }
+
+    /// What it says of its connections; `None`: it has none.
+    #[must_use]
+    pub const fn stream(&self) -> Option<&StreamSpec> {
+        match &self.carrier {
+            Carrier::Stream(stream) => Some(stream),
+            Carrier::Udp { .. } | Carrier::Raw { .. } => None,
+        }
+    }
+
+    /// The same, to change it.
+    #[must_use]
+    pub const fn stream_mut(&mut self) -> Option<&mut StreamSpec> {
+        match &mut self.carrier {
+            Carrier::Stream(stream) => Some(stream),
+            Carrier::Udp { .. } | Carrier::Raw { .. } => None,
+        }
+    }
+
+    /// Whether others can speak first: it does not only open connections.
+    #[must_use]
+    pub fn listens(&self) -> bool {
+        self.stream().is_none_or(|stream| !stream.connect_only)
+    }
+
+    /// Whether it loses no message.
+    pub(crate) fn is_paced(&self) -> bool {
+        self.stream().is_some_and(|stream| stream.paced)
+    }
+
+    /// Whether its datagrams travel whole.
+    pub(crate) const fn is_whole(&self) -> bool {
+        matches!(self.carrier, Carrier::Udp { whole: true, .. } | Carrier::Raw { .. })
+    }
+
+    /// What the far ends of its connections must prove.
+    pub(crate) fn guards(&self) -> Arc<[Guard]> {
+        self.stream().map(|stream| Arc::clone(&stream.guards)).unwrap_or_default()
+    }
+}
+
+impl Default for Carrier {
+    fn default() -> Self {
+        Self::Udp { whole: false, runs: true }
+    }
+}
+
+impl Carrier {
+    /// What carries a transport: datagrams that may leave in `runs`, or connections of which
+    /// `stream` says the rest; TLS without keys there is that of [`TlsSpec::default`].
+    #[must_use]
+    pub fn of(transport: Transport, runs: bool, stream: StreamSpec) -> Self {
+        match transport {
+            Transport::Udp => Self::Udp { whole: false, runs },
+            Transport::Tcp => Self::Stream(StreamSpec { tls: None, ..stream }),
+            Transport::Tls => {
+                Self::Stream(StreamSpec { tls: Some(stream.tls.unwrap_or_default()), ..stream })
+            }
+        }
+    }
+
+    /// Whether the sockets of a port that stands can serve for this one.
+    pub(crate) fn serves(&self, wanted: &Self) -> bool {
+        match (self, wanted) {
+            (Self::Udp { whole: held, .. }, Self::Udp { whole, .. }) => held == whole,
+            (Self::Raw { .. }, Self::Raw { .. }) => self == wanted,
+            (Self::Stream(held), Self::Stream(wanted)) => {
+                held.tls.is_some() == wanted.tls.is_some()
+                    && held.connect_only == wanted.connect_only
+                    && held.paced == wanted.paced
+            }
+            _ => false,
         }
     }
 }

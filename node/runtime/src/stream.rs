@@ -47,7 +47,7 @@ impl StreamPort {
     /// born with it.
     pub(crate) fn guard(&self, spec: &PortSpec, before: Option<&[Guard]>) {
         let (Some(listener), Some(before)) = (&self.listener, before) else { return };
-        let guards = (before, &*spec.guards);
+        let guards = (before, &*spec.guards());
         if let Err(error) = guard::arm_listener(listener, spec.listen.is_ipv4(), guards) {
             tracing::error!(%error, port = spec.name, "the guards of a port cannot be changed");
         }
@@ -155,15 +155,15 @@ impl Io {
 
     /// Whether the port loses no message.
     pub(crate) fn is_paced(&self, id: PortId) -> bool {
-        self.stream_port(id).is_some_and(|(port, _)| port.spec.paced)
+        self.stream_port(id).is_some_and(|(port, _)| port.spec.is_paced())
     }
 
     /// How much may wait for a connection of this port.
     fn room(&self, id: PortId) -> Room {
         let spec = self.stream_port(id).map(|(port, _)| &port.spec);
-        let own = spec.and_then(|spec| spec.queue_bytes_max);
+        let own = spec.and_then(PortSpec::stream).and_then(|stream| stream.queue_bytes_max);
         let octets_max = own.unwrap_or(self.streams.limits.queue_bytes_max);
-        Room { octets_max, paced: spec.is_some_and(|spec| spec.paced) }
+        Room { octets_max, paced: spec.is_some_and(PortSpec::is_paced) }
     }
 
     /// The function of a paced connection is told at the next turn what the kernel took.
@@ -197,12 +197,12 @@ impl Io {
         let mut standing = Vec::new();
         for _ in 0..ACCEPTS_PER_TURN {
             let Some((port, streams)) = self.stream_port(id) else { break };
-            let (transport, tls) = (port.spec.transport, streams.tls.clone());
+            let (transport, tls) = (port.spec.transport(), streams.tls.clone());
             let Some(listener) = &streams.listener else { break };
             match tcp::accept(listener) {
                 Ok(None) => break,
                 Ok(Some((stream, remote))) => {
-                    if !guard::admit(&stream, remote.ip(), &port.spec.guards).unwrap_or(false) {
+                    if !guard::admit(&stream, remote.ip(), &port.spec.guards()).unwrap_or(false) {
                         self.sheet.add(RuntimeFact::TooFar, 1);
                         continue;
                     }
@@ -426,9 +426,9 @@ impl Io {
             .then_some(SocketAddr::new(ip, 0));
         let options =
             SocketOptions { device: port.spec.device.clone(), ..SocketOptions::default() };
-        let guards = &port.spec.guards;
+        let guards = port.spec.guards();
         let stream = tcp::connect(source, flow.remote, &options, |socket| {
-            guard::arm_connecting(socket, flow.remote.ip(), guards)
+            guard::arm_connecting(socket, flow.remote.ip(), &guards)
         })?;
         self.limit_unsent(flow.port, &stream);
         let mut connection = Connection::new(flow, Phase::Connecting, Some(stream), now);

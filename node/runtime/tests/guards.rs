@@ -23,7 +23,7 @@ fn guard(prefix: &str, bits: u8, key: Option<&str>) -> Guard {
 fn guarded(shards: u16, ip: &str, guards: Vec<Guard>) -> ShardSpec {
     let mut spec = spec(shards);
     spec.ports[0].listen = SocketAddr::new(ip.parse().unwrap(), 0);
-    spec.ports[0].guards = guards.into();
+    spec.ports[0].stream_mut().unwrap().guards = guards.into();
     spec
 }
 
@@ -99,7 +99,7 @@ fn keys_change_while_the_port_stands_and_connections_keep_theirs() {
     let to = running.local_addr(PortId(0));
     let change = |guards: Vec<Guard>| {
         let mut ports: Vec<PortSpec> = running.ports().into_iter().map(|(spec, _)| spec).collect();
-        ports[0].guards = guards.into();
+        ports[0].stream_mut().unwrap().guards = guards.into();
         running.configure(Arc::new(quiet()), ports).unwrap();
     };
     let mut first = Sink::connect_with(to, 0, signing(to, "old")).unwrap();
@@ -169,9 +169,8 @@ fn a_connection_that_is_opened_leaves_with_its_ttl_and_hears_none_from_afar() {
 
 #[test]
 fn guards_that_cannot_be_kept_are_refused_in_words_without_their_keys() {
-    let refuse = |guards: Vec<Guard>, transport| {
-        let mut spec = guarded(1, "127.0.0.1", guards);
-        spec.ports[0].transport = transport;
+    let refuse = |guards: Vec<Guard>| {
+        let spec = guarded(1, "127.0.0.1", guards);
         let seed = |_: Seed, _: Arc<Plan>| -> feeder::Feeder { unreachable!("nothing starts") };
         let Err(error) = start(spec, Arc::new(quiet()), seed) else { panic!("it started") };
         let text = format!("{error} {error:?}");
@@ -179,9 +178,7 @@ fn guards_that_cannot_be_kept_are_refused_in_words_without_their_keys() {
         error.to_string()
     };
     let long = "tell nobody ".repeat(8);
-    assert!(refuse(vec![guard("127.0.0.1", 32, Some(&long))], Transport::Tcp).contains("80"));
-    let udp = refuse(vec![guard("127.0.0.1", 32, None)], Transport::Udp);
-    assert!(udp.contains("only stream ports"), "{udp}");
+    assert!(refuse(vec![guard("127.0.0.1", 32, Some(&long))]).contains("80"));
     let shown = format!("{:?}", guarded(1, "127.0.0.1", vec![guard("::", 0, Some(&long))]));
     assert!(!shown.contains("tell nobody"));
 }

@@ -60,7 +60,7 @@ fn a_reader_that_stops_costs_no_more_than_its_window_and_gets_all_of_it_later() 
 #[test]
 fn whoever_passes_the_limit_loses_the_connection_with_a_reason_and_nothing_from_its_middle() {
     let mut spec = spec(1);
-    spec.ports[0].queue_bytes_max = Some(300_000);
+    spec.ports[0].stream_mut().unwrap().queue_bytes_max = Some(300_000);
     let plan = Plan { octets: 64 << 20, window: usize::MAX, ..Plan::default() };
     let (running, told) = launch(spec, plan);
     let mut sink = Sink::connect(running.local_addr(PortId(0)), 4_096);

@@ -335,7 +335,7 @@ fn what_goes_to_an_alias_goes_over_the_connection_that_bears_it() {
 #[test]
 fn the_queue_for_a_slow_reader_is_as_long_as_its_port_says_now() {
     let mut spec = spec("127.0.0.1");
-    spec.ports[0].queue_bytes_max = Some(1_000);
+    spec.ports[0].stream_mut().unwrap().queue_bytes_max = Some(1_000);
     let (running, events) = launch(spec, Manner::default());
     let slow = connect(running.local_addr(PortId(0)));
     let flow = up(&events);
@@ -345,7 +345,7 @@ fn the_queue_for_a_slow_reader_is_as_long_as_its_port_says_now() {
     until("what does not fit is shed", || count(&running, RuntimeFact::SendShed) > 0);
     assert!(count(&running, RuntimeFact::Queued) <= 61_000, "no more than the last one's rest");
     let mut ports: Vec<PortSpec> = running.ports().into_iter().map(|(spec, _)| spec).collect();
-    ports[0].queue_bytes_max = None;
+    ports[0].stream_mut().unwrap().queue_bytes_max = None;
     running.configure(std::sync::Arc::new(Manner::default()), ports).unwrap();
     let shed = count(&running, RuntimeFact::SendShed);
     say(&running, 0, flow.remote, &[("transport", "tcp"), ("text", text.as_str()), ("times", "9")]);

@@ -3,7 +3,7 @@
 
 mod echo;
 
-use echo::{Echo, Manner, Seen, count, framed, launch, port, say, until, wait_for};
+use echo::{Echo, Manner, Seen, count, framed, launch, port, say, secured, until, wait_for};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use runtime::*;
 use std::net::{SocketAddr, TcpStream};
@@ -59,10 +59,7 @@ impl Drop for Authority {
 }
 
 fn spec(tls: TlsSpec) -> ShardSpec {
-    let mut port = port(0, Transport::Tls, "127.0.0.1");
-    port.connect_only = tls.certificate.is_none();
-    port.tls = Some(Arc::new(tls));
-    ShardSpec { ports: vec![port], ..ShardSpec::default() }
+    ShardSpec { ports: vec![secured(0, tls, "127.0.0.1")], ..ShardSpec::default() }
 }
 
 fn server(
@@ -137,7 +134,7 @@ fn shared_pieces_cross_tls_as_copies_and_are_told_as_written() {
     let authority = Authority::new("shared");
     let (certificate, key) = authority.sign("server", &["127.0.0.1"]);
     let mut spec = spec(TlsSpec { certificate, key, ..TlsSpec::default() });
-    spec.ports[0].paced = true;
+    spec.ports[0].stream_mut().unwrap().paced = true;
     let (server, served) = launch(spec, Manner { shared: true, ..Manner::default() });
     let (client, events) = client(trusting(&authority));
     let text = "x".repeat(100_000);
@@ -247,7 +244,7 @@ fn a_renewed_certificate_takes_effect_with_the_next_configuration() {
 
 fn refusal(tls: TlsSpec) -> String {
     let mut spec = spec(tls);
-    spec.ports[0].connect_only = false;
+    spec.ports[0].stream_mut().unwrap().connect_only = false;
     echo::try_launch(spec, Manner::default()).err().unwrap().to_string()
 }
 
@@ -430,7 +427,7 @@ fn a_source_that_fills_the_handshakes_with_silence_makes_room_for_others() {
     let (certificate, key) = authority.sign("server", &["127.0.0.1", "::1"]);
     let tls = TlsSpec { certificate, key, ..TlsSpec::default() };
     let mut spec = spec(tls.clone());
-    spec.ports.push(PortSpec { tls: Some(Arc::new(tls)), ..port(1, Transport::Tls, "::1") });
+    spec.ports.push(secured(1, tls, "::1"));
     spec.streams.handshakes_max = HANDSHAKES_MAX;
     spec.streams.connect_timeout = machine::Duration::from_secs(20);
     let (server, _served) = launch(spec, Manner { quiet: true, ..Manner::default() });
@@ -455,7 +452,7 @@ fn a_source_that_fills_the_table_with_silent_handshakes_makes_room_for_others_at
     let (certificate, key) = authority.sign("server", &["127.0.0.1", "::1"]);
     let tls = TlsSpec { certificate, key, ..TlsSpec::default() };
     let mut spec = spec(tls.clone());
-    spec.ports.push(PortSpec { tls: Some(Arc::new(tls)), ..port(1, Transport::Tls, "::1") });
+    spec.ports.push(secured(1, tls, "::1"));
     spec.streams.connections_max = CONNECTIONS_MAX;
     spec.streams.connect_timeout = machine::Duration::from_secs(60);
     let (server, served) = launch(spec, Manner { quiet: true, ..Manner::default() });

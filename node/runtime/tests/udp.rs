@@ -66,7 +66,7 @@ fn runs_of_many_sizes_arrive_whole_and_in_order() {
 fn runs_travel_one_by_one_where_they_are_switched_off() {
     for runs in [true, false] {
         let mut spec = one("127.0.0.1");
-        spec.ports[0].runs = runs;
+        spec.ports[0].carrier = Carrier::Udp { whole: false, runs };
         let (running, _events) = launch(spec, Manner { copies: 20, ..Manner::default() });
         let any = "127.0.0.1:0".parse().unwrap();
         let socket = driver::DatagramSocket::bind(any, &driver::SocketOptions::default()).unwrap();

@@ -3,7 +3,7 @@
 use crate::parameters::{Extensions, Overrides, preset};
 use config::Issue;
 use core::net::{IpAddr, SocketAddr};
-use runtime::{PortId, PortSpec, Transport};
+use runtime::{PortId, PortSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -122,11 +122,13 @@ impl Config {
         let port = |(number, address): (u16, &IpAddr)| PortSpec {
             id: PortId(number),
             name: format!("{name} {address}"),
-            transport: Transport::Udp,
-            protocol: self.carrier.protocol(),
-            bypass: self.carrier == Carrier::Xdp,
-            whole: true,
             listen: SocketAddr::new(*address, self.carrier.port(self.encapsulation_port)),
+            carrier: match self.carrier.protocol() {
+                None => runtime::Carrier::Udp { whole: true, runs: true },
+                Some(protocol) => {
+                    runtime::Carrier::Raw { protocol, bypass: self.carrier == Carrier::Xdp }
+                }
+            },
             ..PortSpec::default()
         };
         numbers.zip(&self.addresses).map(port).collect()
@@ -349,15 +351,16 @@ mod tests {
     #[test]
     fn each_address_has_a_port_that_keeps_datagrams_whole() {
         let addresses: Vec<IpAddr> = vec![[10, 1, 0, 1].into(), [10, 2, 0, 1].into()];
-        for (carrier, port, protocol) in [(Carrier::Udp, 9_899, None), (Carrier::Ip, 0, Some(132))]
-        {
+        let whole = runtime::Carrier::Udp { whole: true, runs: true };
+        let raw = runtime::Carrier::Raw { protocol: 132, bypass: false };
+        for (carrier, port, by) in [(Carrier::Udp, 9_899, whole), (Carrier::Ip, 0, raw)] {
             let config = Config { addresses: addresses.clone(), carrier, ..Config::default() };
             let ports = config.ports(PortId(7), "sigtran");
             let listens: Vec<_> = ports.iter().map(|it| (it.id, it.listen.to_string())).collect();
             let expected = [(PortId(7), 1), (PortId(8), 2)];
             let expected = expected.map(|(id, net)| (id, format!("10.{net}.0.1:{port}")));
             assert_eq!(listens, expected);
-            assert!(ports.iter().all(|it| it.whole && it.protocol == protocol));
+            assert!(ports.iter().all(|it| it.carrier == by));
             assert_eq!(ports[1].name, "sigtran 10.2.0.1");
         }
     }

@@ -346,7 +346,7 @@ impl Doorway {
         };
         let port = self.ports.iter().find(serves)?;
         let local = SocketAddr::new(source, port.listen.port());
-        Some(Flow::to(port.id, port.transport, local, to))
+        Some(Flow::to(port.id, port.transport(), local, to))
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::capture::Settings;
 use authentication::Password;
 use machine::Duration;
-use runtime::{Address, Flow, PortId, PortSpec};
+use runtime::{Address, Carrier, Flow, PortId, PortSpec, StreamSpec, Transport};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// From us to the collector at an address, by `port`.
@@ -21,12 +21,12 @@ pub fn flow_to(port: PortId, collector: Address) -> Flow {
 /// The port that such a flow leaves by.
 #[must_use]
 pub fn port_of(flow: &Flow) -> PortSpec {
+    let outward = StreamSpec { connect_only: true, ..StreamSpec::default() };
     PortSpec {
         id: flow.port,
         name: String::from("capture"),
-        transport: flow.transport,
         listen: flow.local,
-        connect_only: flow.transport.is_stream(),
+        carrier: Carrier::of(flow.transport, true, outward),
         ..PortSpec::default()
     }
 }
@@ -49,10 +49,14 @@ pub fn settings(port: PortId, capture: Option<&str>, capture_id: u32, key: &Pass
     }
 }
 
-/// Why a collector's address cannot be read, and how it is written.
+/// Why a collector's address cannot be read or used, and how it is written.
 #[must_use]
 pub fn objection(capture: Option<&str>) -> Option<(&'static str, &'static str)> {
-    let why = capture?.parse::<Address>().err()?;
+    let why = match capture?.parse::<Address>() {
+        Err(why) => why,
+        Ok(to) if to.transport == Transport::Tls => "captures do not travel by TLS",
+        Ok(_) => return None,
+    };
     Some((why, "write tcp:127.0.0.1:9060"))
 }
 
@@ -65,13 +69,13 @@ mod tests {
         for (text, local) in [
             ("udp:127.0.0.1:9060", "127.0.0.1:0"),
             ("tcp:192.0.2.1:9060", "0.0.0.0:0"),
-            ("tls:[::1]:9060", "[::1]:0"),
+            ("tcp:[::1]:9060", "[::1]:0"),
             ("tcp:[2001:db8::1]:9060", "[::]:0"),
         ] {
             let flow = flow_to(PortId(9), text.parse().unwrap());
             assert_eq!(flow.local, local.parse().unwrap(), "{text}");
             let port = port_of(&flow);
-            assert_eq!((port.id, port.connect_only), (PortId(9), !text.starts_with("udp")));
+            assert_eq!((port.id, port.listens()), (PortId(9), text.starts_with("udp")));
         }
     }
 
@@ -82,5 +86,6 @@ mod tests {
         assert!(of(Some("udp:127.0.0.1:9060")).flow.is_some());
         assert!(objection(Some("udp:127.0.0.1:9060")).is_none());
         assert!(of(Some("9060")).flow.is_none() && objection(Some("9060")).is_some());
+        assert!(objection(Some("tls:127.0.0.1:9060")).is_some(), "no port has keys for it");
     }
 }

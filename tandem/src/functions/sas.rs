@@ -7,7 +7,7 @@ use crate::supervise::{Nature, StartError, Supervised};
 use config::{Doorway, Issue};
 use machine::narrow::index;
 use oam::Extra;
-use runtime::{Ask, AskError, PortId, PortSpec, ShardSpec};
+use runtime::{Ask, AskError, Carrier, PortId, PortSpec, ShardSpec, StreamSpec};
 use sas::Archive;
 use sas::config::Sas;
 use std::path::Path;
@@ -68,8 +68,8 @@ impl Kind for Sas {
         let port = |(n, (transport, listen))| PortSpec {
             id: PortId(index(n)),
             name: format!("hep {}", format!("{transport:?}").to_lowercase()),
-            transport,
             listen,
+            carrier: Carrier::of(transport, true, StreamSpec::default()),
             ..PortSpec::default()
         };
         self.doorways().into_iter().enumerate().map(port).collect()

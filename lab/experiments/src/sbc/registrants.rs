@@ -10,8 +10,8 @@ use crate::site_file::SiteFile;
 use anyhow::Context;
 use load::{Door, Registrants, RegistrantsConfig, Report, Trial};
 use peers::{Kamailio, free_port};
-use runtime::{Ask, PortId, PortSpec, Running, ShardSpec, TlsSpec, Transport};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use runtime::{Ask, PortId, PortSpec, Running, ShardSpec, Transport};
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -38,7 +38,12 @@ impl Subscribers {
     /// When a port cannot be bound.
     pub fn start(ground: &Ground, transport: Transport) -> anyhow::Result<Self> {
         let local = IpAddr::from(Ipv4Addr::LOCALHOST);
-        let mut ports = vec![port(CORE, "core", Transport::Udp, ground.answerer)];
+        let mut ports = vec![PortSpec {
+            id: CORE,
+            name: "core".into(),
+            listen: ground.answerer,
+            ..PortSpec::default()
+        }];
         let mut clients = Vec::new();
         let is_tls = transport == Transport::Tls;
         let remote = if is_tls { ground.access_tls } else { ground.access };
@@ -46,16 +51,13 @@ impl Subscribers {
         for number in 0..count {
             let id = PortId(FIRST_CLIENT + number);
             let address = free_port(local)?;
-            let mut spec = port(id, "client", transport, address);
-            spec.connect_only = transport.is_stream();
-            spec.tls = is_tls.then(|| {
-                Arc::new(TlsSpec {
-                    roots: Some(ground.tls.certificate.clone()),
-                    peer_name: Some("127.0.0.1".into()),
-                    ..TlsSpec::default()
-                })
+            ports.push(PortSpec {
+                id,
+                name: "client".into(),
+                listen: address,
+                carrier: ground.outward(transport),
+                ..PortSpec::default()
             });
-            ports.push(spec);
             clients.push(Door { port: id, transport, local: address, remote });
         }
         let config = RegistrantsConfig { clients, core: Some(CORE), expires_s: EXPIRES_S };
@@ -106,10 +108,6 @@ impl Subscribers {
         }
         self.ask(Ask { path: "trial/abandon".into(), ..Ask::default() })
     }
-}
-
-fn port(id: PortId, name: &str, transport: Transport, listen: SocketAddr) -> PortSpec {
-    PortSpec { id, name: name.into(), transport, listen, ..PortSpec::default() }
 }
 
 /// Starts a site with one SSC of one shard that answers refreshes from its cache.

@@ -12,7 +12,7 @@ use crate::site_file::SiteFile;
 use anyhow::Context;
 use load::{Door, Generator, Ladder, LoadConfig, Report, Trial};
 use peers::{Duty, Kamailio, KamailioSpec, TlsFiles, Usage, free_port};
-use runtime::{Ask, PortId, PortSpec, Running, ShardSpec, TlsSpec, Transport};
+use runtime::{Ask, Carrier, PortId, PortSpec, Running, ShardSpec, StreamSpec, TlsSpec, Transport};
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -104,6 +104,19 @@ impl Ground {
         }
     }
 
+    /// How the generator's ends speak to the system under test.
+    #[must_use]
+    pub fn outward(&self, transport: Transport) -> Carrier {
+        let trust = TlsSpec {
+            roots: Some(self.tls.certificate.clone()),
+            peer_name: Some("127.0.0.1".into()),
+            ..TlsSpec::default()
+        };
+        let tls = Some(Arc::new(trust));
+        let stream = StreamSpec { tls, connect_only: true, ..StreamSpec::default() };
+        Carrier::of(transport, self.udp_runs, stream)
+    }
+
     /// The core of the system under test, and that of the generator.
     #[must_use]
     pub fn cores() -> (usize, usize) {
@@ -123,7 +136,13 @@ impl Load {
     /// # Errors
     /// When a port cannot be bound.
     pub fn start(ground: &Ground, ladder: Ladder, transport: Transport) -> anyhow::Result<Self> {
-        let sink = port(CAPTURE, "capture", Transport::Tcp, ground.capture);
+        let sink = PortSpec {
+            id: CAPTURE,
+            name: "capture".into(),
+            listen: ground.capture,
+            carrier: Carrier::Stream(StreamSpec::default()),
+            ..PortSpec::default()
+        };
         Self::start_with(ground, ladder, transport, Some(sink))
     }
 
@@ -147,7 +166,13 @@ impl Load {
     ) -> anyhow::Result<Self> {
         let local = ground.answerer.ip();
         let capture = sink.as_ref().map(|sink| sink.id);
-        let mut ports = vec![port(ANSWERER, "answerer", Transport::Udp, ground.answerer)];
+        let mut ports = vec![PortSpec {
+            id: ANSWERER,
+            name: "answerer".into(),
+            listen: ground.answerer,
+            carrier: ground.outward(Transport::Udp),
+            ..PortSpec::default()
+        }];
         ports.extend(sink);
         let count = if transport == Transport::Udp { 1 } else { TLS_CONNECTIONS };
         let remote = if transport == Transport::Tls { ground.access_tls } else { ground.access };
@@ -158,16 +183,13 @@ impl Load {
                 Some(caller) if number == 0 => caller,
                 _ => free_port(local)?,
             };
-            let mut spec = port(id, "caller", transport, address);
-            spec.connect_only = transport.is_stream();
-            spec.tls = (transport == Transport::Tls).then(|| {
-                Arc::new(TlsSpec {
-                    roots: Some(ground.tls.certificate.clone()),
-                    peer_name: Some("127.0.0.1".into()),
-                    ..TlsSpec::default()
-                })
+            ports.push(PortSpec {
+                id,
+                name: "caller".into(),
+                listen: address,
+                carrier: ground.outward(transport),
+                ..PortSpec::default()
             });
-            ports.push(spec);
             callers.push(Door { port: id, transport, local: address, remote });
         }
         let answerer = Door {
@@ -178,7 +200,6 @@ impl Load {
         };
         let config =
             LoadConfig { ladder: Arc::new(ladder), callers, answerers: vec![answerer], capture };
-        ports.iter_mut().for_each(|port| port.runs = ground.udp_runs);
         let (_, core) = Ground::cores();
         let spec =
             ShardSpec { name: "load".into(), cores: vec![core], ports, ..Default::default() };
@@ -289,10 +310,6 @@ impl Load {
     pub fn ladder(&self) -> &Ladder {
         &self.config.ladder
     }
-}
-
-fn port(id: PortId, name: &str, transport: Transport, listen: SocketAddr) -> PortSpec {
-    PortSpec { id, name: name.into(), transport, listen, ..PortSpec::default() }
 }
 
 /// A system under test.

@@ -4,7 +4,7 @@ use super::Rr;
 use super::doors::{BMP_IPV4, BMP_IPV6, RPKI_IPV4, RPKI_IPV6};
 use bgp_stack::config::{validate_address, validate_name};
 use config::Issue;
-use runtime::{Flow, PortId, PortSpec, Transport};
+use runtime::{Carrier, Flow, PortId, PortSpec, StreamSpec, Transport};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -165,10 +165,12 @@ impl Rr {
             ports.push(PortSpec {
                 id: flow.port,
                 name: name.to_owned(),
-                transport: Transport::Tcp,
                 listen: SocketAddr::new(any, 0),
-                connect_only: true,
-                paced,
+                carrier: Carrier::Stream(StreamSpec {
+                    connect_only: true,
+                    paced,
+                    ..StreamSpec::default()
+                }),
                 ..PortSpec::default()
             });
         }

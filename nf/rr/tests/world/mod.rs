@@ -116,7 +116,7 @@ impl World {
 
     fn listening(config: &Rr) -> Vec<(PortId, SocketAddr)> {
         let ports = config.ports();
-        ports.iter().filter(|it| !it.connect_only).map(|it| (it.id, it.listen)).collect()
+        ports.iter().filter(|it| it.listens()).map(|it| (it.id, it.listen)).collect()
     }
 
     pub fn add(&mut self, speaker: Speaker) -> usize {

@@ -87,7 +87,7 @@ impl World {
     pub fn gateway(&mut self, text: &str) -> usize {
         let config = checked(text);
         let id = self.nodes.len();
-        for port in config.ports().iter().filter(|port| !port.connect_only) {
+        for port in config.ports().iter().filter(|port| port.listens()) {
             self.listening.insert(port.listen, (id, port.id));
         }
         let seed = Seed { shard: 0, shards: 1, random: [7; 32], now: self.now };

@@ -100,7 +100,7 @@ impl World {
     pub fn port(&self, local: &str, transport: Transport) -> PortId {
         let local: SocketAddr = local.parse().unwrap();
         let ports = self.config.ports();
-        ports.iter().find(|p| p.listen == local && p.transport == transport).unwrap().id
+        ports.iter().find(|p| p.listen == local && p.transport() == transport).unwrap().id
     }
 
     /// `text` comes from `from` to the door at `to`, over UDP.

@@ -295,10 +295,18 @@ pub fn port(id: u16, transport: Transport, ip: &str) -> PortSpec {
     PortSpec {
         id: PortId(id),
         name: format!("port {id}"),
-        transport,
         listen: SocketAddr::new(ip.parse().expect("an address"), 0),
+        carrier: Carrier::of(transport, true, StreamSpec::default()),
         ..PortSpec::default()
     }
+}
+
+/// A port of TLS on a free number of `ip`, that accepts when it has a certificate.
+pub fn secured(id: u16, tls: TlsSpec, ip: &str) -> PortSpec {
+    let connect_only = tls.certificate.is_none();
+    let tls = Some(Arc::new(tls));
+    let carrier = Carrier::Stream(StreamSpec { tls, connect_only, ..StreamSpec::default() });
+    PortSpec { carrier, ..port(id, Transport::Tcp, ip) }
 }
 
 /// Makes the function send `text` to `remote`.

@@ -179,7 +179,8 @@ impl Function for Feeder {
 
 /// One paced port on a free number of 127.0.0.1.
 pub fn spec(shards: u16) -> ShardSpec {
-    let port = PortSpec { transport: Transport::Tcp, paced: true, ..PortSpec::default() };
+    let carrier = Carrier::Stream(StreamSpec { paced: true, ..StreamSpec::default() });
+    let port = PortSpec { carrier, ..PortSpec::default() };
     ShardSpec { shards, ports: vec![port], ..ShardSpec::default() }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{PeerOptions, Range, Secret as Password, Section};
 use bgp::codec::PORT;
-use runtime::{Flow, Guard, PortId, PortSpec, Secret, Transport};
+use runtime::{Carrier, Flow, Guard, PortId, PortSpec, Secret, StreamSpec, Transport};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
@@ -52,25 +52,27 @@ impl Section<'_> {
     #[must_use]
     pub fn ports(&self) -> Vec<PortSpec> {
         let guards: Arc<[Guard]> = self.guards().into();
-        let spec = |id, listen: SocketAddr| PortSpec {
+        let spec = |name: &str, connect_only, (id, listen)| PortSpec {
             id,
-            name: "bgp".to_owned(),
-            transport: Transport::Tcp,
+            name: name.to_owned(),
             listen,
-            paced: true,
-            guards: Arc::clone(&guards),
+            carrier: Carrier::Stream(StreamSpec {
+                connect_only,
+                paced: true,
+                guards: Arc::clone(&guards),
+                ..StreamSpec::default()
+            }),
             ..PortSpec::default()
         };
         let listeners = self.listeners();
         let mut ports: Vec<PortSpec> =
-            listeners.iter().map(|(id, listen)| spec(*id, *listen)).collect();
+            listeners.iter().map(|listener| spec("bgp", false, *listener)).collect();
         for any in [IpAddr::V4(Ipv4Addr::UNSPECIFIED), IpAddr::V6(Ipv6Addr::UNSPECIFIED)] {
             let lacks = !listeners.iter().any(|(_, listen)| listen.is_ipv4() == any.is_ipv4());
             let needs = self.peer.iter().any(|it| it.address.is_ipv4() == any.is_ipv4());
             if lacks && needs {
-                let name = "bgp out".to_owned();
-                let spec = spec(self.outward(any.is_ipv4()), SocketAddr::new(any, 0));
-                ports.push(PortSpec { name, connect_only: true, ..spec });
+                let source = (self.outward(any.is_ipv4()), SocketAddr::new(any, 0));
+                ports.push(spec("bgp out", true, source));
             }
         }
         ports

@@ -98,7 +98,7 @@ impl World {
             assert!(issues.is_empty(), "{issues:?}");
             let seed = Seed { shard: 0, shards: 1, random: [n; 32], now };
             let ports = site.section().ports();
-            let listener = ports.iter().find(|port| !port.connect_only);
+            let listener = ports.iter().find(|port| port.listens());
             Side {
                 speaker: Speaker::new(&seed, &site.section(), Duration::ZERO, None),
                 told: Vec::new(),

@@ -1,7 +1,7 @@
 //! The ports of the links: where they listen, and by which port a peer is reached.
 
 use super::{Carriage, Peer, Section};
-use runtime::{Flow, PortId, PortSpec, Transport};
+use runtime::{Carrier, Flow, PortId, PortSpec, StreamSpec, Transport};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// Addresses that are listened on over TCP at most.
@@ -39,23 +39,25 @@ impl Section<'_> {
     #[must_use]
     pub fn ports(&self) -> Vec<PortSpec> {
         let queue_bytes_max = Some(self.tcp.send_queue_octets_max as usize);
-        let spec = |id, listen| PortSpec {
+        let spec = |name: &str, connect_only, (id, listen)| PortSpec {
             id,
-            name: "m3ua tcp".to_owned(),
-            transport: Transport::Tcp,
+            name: name.to_owned(),
             listen,
-            queue_bytes_max,
+            carrier: Carrier::Stream(StreamSpec {
+                connect_only,
+                queue_bytes_max,
+                ..StreamSpec::default()
+            }),
             ..PortSpec::default()
         };
+        let listeners = self.listeners().into_iter();
         let mut ports: Vec<PortSpec> =
-            self.listeners().into_iter().map(|(id, listen)| spec(id, listen)).collect();
+            listeners.map(|listener| spec("m3ua tcp", false, listener)).collect();
         for any in [IpAddr::V4(Ipv4Addr::UNSPECIFIED), IpAddr::V6(Ipv6Addr::UNSPECIFIED)] {
             let id = self.outward(any.is_ipv4());
             let needs = |peer: &Peer| self.stream_to(peer).is_some_and(|flow| flow.port == id);
             if self.peer.iter().any(needs) {
-                let name = "m3ua tcp out".to_owned();
-                let listen = SocketAddr::new(any, 0);
-                ports.push(PortSpec { name, connect_only: true, ..spec(id, listen) });
+                ports.push(spec("m3ua tcp out", true, (id, SocketAddr::new(any, 0))));
             }
         }
         let sctp = self.sctp.iter().flat_map(|sctp| sctp.ports(self.sctp_ports(), "m3ua sctp"));
@@ -70,7 +72,7 @@ impl Section<'_> {
         let streams = streams.map(|(n, listen)| (format!("tcp.listen[{n}]"), false, *listen));
         let sctp = self.sctp.iter().flat_map(|sctp| sctp.ports(self.sctp_ports(), "").into_iter());
         // IP packets have no port that could be taken.
-        let udp = sctp.enumerate().filter(|(_, port)| port.protocol.is_none());
+        let udp = sctp.enumerate().filter(|(_, port)| matches!(port.carrier, Carrier::Udp { .. }));
         let udp = udp.map(|(n, port)| (format!("sctp.addresses[{n}]"), true, port.listen));
         streams.chain(udp).collect()
     }

@@ -65,7 +65,7 @@ fn ports_are_numbered_from_where_the_function_says() {
     let ports = here.section().ports();
     assert!((FIRST.0..FIRST.0 + 1_024).contains(&ports[0].id.0));
     let out = there.section().ports();
-    assert_eq!((out[0].id, out[0].connect_only), (PortId(FIRST.0 + 1_024), true));
+    assert_eq!((out[0].id, out[0].listens()), (PortId(FIRST.0 + 1_024), false));
     let bound = here.section().doorways();
     assert_eq!(bound[0].0, "tcp.listen[0]");
 }

@@ -92,7 +92,7 @@ impl World {
             }
             links.know(&site.section());
             let ports = site.section().ports();
-            let listeners = ports.iter().filter(|port| !port.connect_only);
+            let listeners = ports.iter().filter(|port| port.listens());
             Node {
                 links,
                 told: Vec::new(),
