@@ -282,7 +282,9 @@ impl Function for Generator {
             | In::Returned { .. }
             | In::Ready { .. }
             | In::Channel { .. }
-            | In::Resolved { .. } => {}
+            | In::Resolved { .. }
+            | In::Work { .. }
+            | In::HandedBack { .. } => {}
         }
     }
 

@@ -458,7 +458,9 @@ impl Function for Registrants {
             | In::Returned { .. }
             | In::Ready { .. }
             | In::Channel { .. }
-            | In::Resolved { .. } => {}
+            | In::Resolved { .. }
+            | In::Work { .. }
+            | In::HandedBack { .. } => {}
         }
     }
 

@@ -157,6 +157,7 @@ impl Function for Reflector {
             | In::Ready { .. }
             | In::Channel { .. }
             | In::Resolved { .. } => {}
+            In::Work { .. } | In::HandedBack { .. } => {} // nothing is handed over
         }
         self.trail.capture.flush(now, out);
     }

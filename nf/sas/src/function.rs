@@ -445,7 +445,9 @@ impl Function for Sas {
             | In::Returned { .. }
             | In::Ready { .. }
             | In::Channel { .. }
-            | In::Resolved { .. } => {}
+            | In::Resolved { .. }
+            | In::Work { .. }
+            | In::HandedBack { .. } => {}
         }
     }
 

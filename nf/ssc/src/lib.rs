@@ -381,6 +381,7 @@ impl Function for Controller {
             In::Drain => self.is_draining = true,
             // Of ports that a controller has none of.
             In::Returned { .. } | In::Ready { .. } | In::Channel { .. } | In::Written { .. } => {}
+            In::Work { .. } | In::HandedBack { .. } => {} // nothing is handed over
         }
         self.wire.capture.flush(now, out);
         self.tell(out);

@@ -154,7 +154,7 @@ mod tests {
     fn a_helper_that_panics_begins_anew_and_a_shard_is_told_each_time() {
         let (delivery, deliveries) = unbounded();
         let hatch =
-            Hatch { doors: Arc::new([Door::new().unwrap()]), deliveries: Arc::new([delivery]) };
+            Hatch { doors: Arc::new([Door::new(1).unwrap()]), deliveries: Arc::new([delivery]) };
         let mut panics = 2;
         let run = |left: &mut u32| assert_eq!(*left, 0, "it was told to");
         hatch.outlive("dns", &mut panics, run, |left| *left -= 1);

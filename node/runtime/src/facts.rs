@@ -39,6 +39,12 @@ event::facts! {
         /// A message was handed to the shard that owns it.
         Steered = Counter, Debug, "runtime_steered_total",
             "Messages handed to the shard that owns them";
+        /// Work was handed to a sibling shard.
+        Handed = Counter, Debug, "runtime_work_handed_total",
+            "Work that the function handed from one shard to another";
+        /// Work found no room at its shard, or no shard.
+        HandedBack = Counter, Warn, "runtime_work_handed_back_total",
+            "Work given back to the shard that handed it over: its queue was full";
         /// The network said that a datagram's destination cannot be reached.
         Unreachable = Counter, Info, "runtime_unreachable_total",
             "ICMP errors for datagrams that were sent";

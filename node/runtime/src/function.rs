@@ -88,6 +88,23 @@ pub enum In<'a> {
         /// The answer; empty when the name has no such record or nobody answered.
         answer: Answer,
     },
+    /// A sibling shard handed this over ([`Effects::hand`]). What one shard hands to another
+    /// arrives in order; what different ones hand over, in any.
+    Work {
+        /// The shard that did.
+        from: u16,
+        /// What it wrote, valid during the step only.
+        work: &'a [u8],
+    },
+    /// Work that this shard handed over has found no room, or no shard: shed it, or hand it over
+    /// again, by the function's own rule. What was handed to the same shard later may have found
+    /// room meanwhile.
+    HandedBack {
+        /// The shard that did not take it.
+        to: u16,
+        /// What was written, valid during the step only.
+        work: &'a [u8],
+    },
     /// The site drains: finish what runs, take nothing new.
     Drain,
 }
@@ -211,6 +228,8 @@ pub struct Effects {
     pub answers: Vec<(Ticket, Answered)>,
     /// What the kernel's part of the shield shall know.
     pub changes: Vec<Change>,
+    work: Vec<u8>,
+    hands: Vec<(u16, u32, u32)>,
     told: Vec<u8>,
     deltas: Vec<(u32, u32)>,
     /// Number of the snapshot that was told to its end.
@@ -253,6 +272,29 @@ impl Effects {
         let before = self.sends.len();
         self.send(to, write);
         self.sends[before..].iter_mut().for_each(|sending| sending.in_parts = true);
+    }
+
+    /// Hands work to a sibling shard, or to this one, as the octets that `write` appends: it
+    /// arrives there as [`In::Work`], after the deltas of the same flush have left, or comes back
+    /// as [`In::HandedBack`]. Nothing is handed over when it appends nothing.
+    pub fn hand(&mut self, shard: u16, write: impl FnOnce(&mut Vec<u8>)) {
+        let start = self.work.len();
+        write(&mut self.work);
+        let end = self.work.len();
+        if end > start {
+            self.hands.push((shard, place(start), place(end)));
+        }
+    }
+
+    /// The work for sibling shards, in order.
+    pub fn hands(&self) -> impl ExactSizeIterator<Item = (u16, &[u8])> + '_ {
+        self.hands.iter().map(|&(to, start, end)| (to, &self.work[start as usize..end as usize]))
+    }
+
+    /// Forgets that work, once it was handed over.
+    pub fn clear_hands(&mut self) {
+        self.work.clear();
+        self.hands.clear();
     }
 
     /// Tells the standby what `write` appends: a change of durable state. Deltas leave before the
@@ -360,7 +402,7 @@ impl Effects {
         (!self.was_empty).then(|| self.message(last))
     }
 
-    /// Number of messages waiting to be sent.
+    /// Number of messages waiting to be sent. Work for sibling shards is not among them.
     #[must_use]
     pub fn len(&self) -> usize {
         self.sends.len()
@@ -378,6 +420,7 @@ impl Effects {
             && self.watches.is_empty()
             && self.channels.is_empty()
             && self.answers.is_empty()
+            && self.hands.is_empty()
     }
 
     /// Forgets everything, keeps the allocations.
@@ -394,12 +437,13 @@ impl Effects {
         self.channels.clear();
         self.answers.clear();
         self.changes.clear();
+        self.clear_hands();
         self.clear_deltas();
     }
 
     /// Bytes of all messages of our own; shared ones take no room here.
     pub(crate) fn bytes(&self) -> usize {
-        self.arena.len() + self.told.len()
+        self.arena.len() + self.told.len() + self.work.len()
     }
 
     /// The bytes of messages `first..=last`, which stand next to each other and are not shared.

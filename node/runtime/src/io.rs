@@ -140,7 +140,8 @@ impl Io {
 
     /// Whether a turn has gathered so much that it should flush before it takes more.
     pub(crate) fn is_heavy(effects: &Effects) -> bool {
-        effects.bytes() >= FLUSH_BYTES || effects.len() >= FLUSH_MESSAGES_MAX
+        effects.bytes() >= FLUSH_BYTES
+            || effects.len().max(effects.hands().len()) >= FLUSH_MESSAGES_MAX
     }
 
     /// Carries out what the function wants, in order, and forgets it.
@@ -158,19 +159,18 @@ impl Io {
         for (ticket, answer) in effects.answers.drain(..) {
             self.deferred.answer(ticket, answer);
         }
-        if let Some(MirrorRef(mirror)) = &self.mirror {
-            // Write before speaking; and whoever is not the active node does not speak.
-            if effects.has_deltas() {
-                mirror.publish(rings.own, effects);
-                effects.clear_deltas();
-            }
-            // A node that keeps still may speak with other processes of its machine.
-            self.channels.carry_out(&self.poll, effects);
-            if !effects.is_empty() && !mirror.may_speak() {
-                return effects.clear();
-            }
+        let mirror = self.mirror.as_ref().map(|MirrorRef(mirror)| mirror);
+        // Write before speaking; and whoever is not the active node does not speak.
+        if let Some(mirror) = mirror.filter(|_| effects.has_deltas()) {
+            mirror.publish(rings.own, effects);
+            effects.clear_deltas();
         }
+        rings.hand(now, effects, &self.sheet);
+        // A node that keeps still may speak with other processes of its machine.
         self.channels.carry_out(&self.poll, effects);
+        if mirror.is_some_and(|mirror| !effects.is_empty() && !mirror.may_speak()) {
+            return effects.clear();
+        }
         if effects.is_empty() {
             return;
         }

@@ -38,6 +38,7 @@ pub mod shield;
 mod spec;
 mod stream;
 mod table;
+mod work;
 
 pub use control::{Crashes, ShardState};
 pub use deferred::{DEFERRED_MAX, DEFERRED_TIME};

@@ -1,6 +1,8 @@
 //! What a panic costs: one shard's state. The thread, its sockets and its queues stay; the function
 //! is made anew at once and serves on, connections of the shard are closed so that their far ends
-//! see it. A shard that dies again within a minute rests before it serves, longer each time.
+//! see it. Work that siblings have handed to it waits for the new function, all but the piece that
+//! the old one died of ([`crate::work`]). A shard that dies again within a minute rests before it
+//! serves, longer each time.
 
 use crate::function::{Effects, Function, Mirrored};
 use crate::mirror::MirrorRef;

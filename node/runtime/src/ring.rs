@@ -6,12 +6,16 @@
 //!                                           however many messages it carries
 //! ```
 //!
+//! The work that a function hands to a sibling has queues of its own ([`crate::work`]).
+//!
 //! A parcel that finds no room in its ring is shed. One that carries something of a paced port
 //! waits instead, grows, and leaves when there is room: nothing more is read meanwhile from the
 //! connections that would add to it.
 
 use crate::facts::RuntimeFact;
+use crate::function::Effects;
 use crate::port::Flow;
+use crate::work::{Desk, Queues};
 use bytes::Bytes;
 use crossbeam_queue::ArrayQueue;
 use driver::Waker;
@@ -99,15 +103,19 @@ impl Parcel {
 #[derive(Debug)]
 pub(crate) struct Door {
     pub(crate) ring: ArrayQueue<Parcel>,
+    /// Work that siblings have handed over.
+    pub(crate) work: Queues,
     pub(crate) waker: Waker,
     /// Cleared when the shard ends; nobody takes its messages then.
     pub(crate) open: AtomicBool,
 }
 
 impl Door {
-    pub(crate) fn new() -> io::Result<Self> {
+    /// The door of one of so many shards.
+    pub(crate) fn new(shards: u16) -> io::Result<Self> {
         Ok(Self {
             ring: ArrayQueue::new(PARCELS_MAX),
+            work: Queues::new(shards),
             waker: Waker::new()?,
             open: AtomicBool::new(true),
         })
@@ -120,12 +128,34 @@ pub(crate) struct Rings {
     pub(crate) own: u16,
     doors: Arc<[Door]>,
     parcels: Vec<Parcel>,
+    /// Work on its way out, at hand, and come back.
+    pub(crate) desk: Desk,
 }
 
 impl Rings {
     pub(crate) fn new(own: u16, doors: Arc<[Door]>) -> Self {
         let parcels = doors.iter().map(|_| Parcel::default()).collect();
-        Self { own, doors, parcels }
+        let desk = Desk::new(own, index(doors.len()));
+        Self { own, doors, parcels, desk }
+    }
+
+    /// Hands over what the function has for its siblings, and forgets it.
+    pub(crate) fn hand(&mut self, now: Time, effects: &mut Effects, sheet: &Sheet<RuntimeFact>) {
+        if effects.hands().len() > 0 {
+            sheet.add(RuntimeFact::Handed, effects.hands().len() as u64);
+            self.desk.hand(now, effects.hands(), &self.doors, sheet);
+            effects.clear_hands();
+        }
+    }
+
+    /// Lays the next batch of work on the desk; when it was handed over.
+    pub(crate) fn lay_work(&mut self) -> Option<Time> {
+        self.desk.lay_next(&self.doors[usize::from(self.own)].work)
+    }
+
+    /// Whether work waits for this shard, or has come back to it.
+    pub(crate) fn has_work(&self) -> bool {
+        self.desk.has_any() || !self.door().work.are_empty()
     }
 
     /// Number of shards.
@@ -251,8 +281,9 @@ impl Rings {
         }
     }
 
-    /// Sends the parcels of this turn.
+    /// Sends the parcels of this turn, and work that waits for room.
     pub(crate) fn post(&mut self, sheet: &Sheet<RuntimeFact>) {
+        self.desk.post(&self.doors, sheet);
         for shard in 0..self.parcels.len() {
             if !self.parcels[shard].items.is_empty() {
                 self.dispatch(shard, sheet);

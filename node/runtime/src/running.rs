@@ -84,7 +84,7 @@ pub fn start<F: Function>(
     let places = bind::bind(&spec.ports, &[], spec.shards, spec.receive_buffer_bytes)?;
     let held = places.iter().map(|place| place.held.clone()).collect();
     let doors: Arc<[Door]> =
-        (0..spec.shards).map(|_| Door::new()).collect::<Result<Vec<_>, _>>()?.into();
+        (0..spec.shards).map(|_| Door::new(spec.shards)).collect::<Result<Vec<_>, _>>()?.into();
     let (senders, receivers): (Vec<_>, Vec<_>) = (0..spec.shards).map(|_| unbounded()).unzip();
     let hatch = Hatch { doors: Arc::clone(&doors), deliveries: senders.into() };
     let assistants = Arc::new(Assistants::new(&spec.name, hatch, spec.dns.clone()));

@@ -5,6 +5,7 @@
 //!        │ wait      epoll, or not at all while there is work; else to deadline  │
 //!        │ control   ask · configure · drain · stop                              │
 //!        │ ring      parcels of other shards: take, send, down                   │
+//!        │ work      what siblings handed over, what came back ──→ step          │
 //!        │ sockets   recvmmsg · accept · read ──→ steer ─┬→ step                 │
 //!        │                                               └→ parcel to its owner  │
 //!        │ news      Up · Down · Resolved ──→ step                               │
@@ -41,6 +42,8 @@ use std::sync::atomic::Ordering::SeqCst;
 
 /// Parcels that one turn takes.
 const PARCELS_PER_TURN: usize = 64;
+/// Batches of work that one turn takes.
+const BATCHES_PER_TURN: usize = 64;
 /// Commands that one turn takes.
 const COMMANDS_PER_TURN: usize = 16;
 /// Events between two looks at the clock.
@@ -105,6 +108,7 @@ impl<F: Function> Shard<F> {
         if dozing {
             self.engine.rings.door().waker.doze();
             let empty = self.engine.rings.door().ring.is_empty()
+                && !self.engine.rings.has_work()
                 && self.control.is_empty()
                 && self.deliveries.is_empty()
                 && self.orders.is_empty();
@@ -133,6 +137,7 @@ impl<F: Function> Shard<F> {
         let mut worked = self.commands(now);
         worked |= self.mirrored(now);
         worked |= self.parcels(now);
+        worked |= self.works(now);
         worked |= self.deliveries(now);
         let ready = std::mem::take(&mut self.ready);
         let mut now = now;
@@ -163,7 +168,8 @@ impl<F: Function> Shard<F> {
         self.flush(now);
         self.engine.rings.post(&self.engine.sheet);
         if self.draining {
-            self.status.idle.store(self.engine.function.is_idle(), SeqCst);
+            let is_idle = self.engine.function.is_idle() && !self.engine.rings.has_work();
+            self.status.idle.store(is_idle, SeqCst);
         }
         worked
     }
@@ -391,6 +397,26 @@ impl<F: Function> Shard<F> {
             let Some(parcel) = self.engine.rings.door().ring.pop() else { break };
             self.unpack(now, &parcel);
             worked = true;
+        }
+        worked
+    }
+
+    /// Takes work of siblings, and what came back of its own. The work at hand lies on the desk,
+    /// so that a panic over one costs that one: the function that is made anew goes on behind it.
+    fn works(&mut self, now: Time) -> bool {
+        let mut worked = false;
+        for _ in 0..BATCHES_PER_TURN + self.engine.rings.desk.came_back() {
+            let Some(handed) = self.engine.rings.lay_work() else { break };
+            worked = true;
+            self.engine.waited(now, now.since(handed));
+            let Engine { function, effects, rings, .. } = &mut self.engine;
+            while let Some(input) = rings.desk.take() {
+                effects.about(0);
+                function.step(now, input, effects);
+                if Io::is_heavy(effects) {
+                    self.io.flush(now, effects, rings);
+                }
+            }
         }
         worked
     }

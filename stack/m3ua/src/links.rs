@@ -211,6 +211,8 @@ impl Links {
             | In::Written { .. }
             | In::Channel { .. }
             | In::Resolved { .. }
+            | In::Work { .. }
+            | In::HandedBack { .. }
             | In::Drain => {}
         }
     }
