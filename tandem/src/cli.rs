@@ -1,21 +1,18 @@
 //! The command line: what clap parses, prints as help, completes and writes as man pages.
 
-mod bgp;
 mod emulate;
-mod plane;
+mod forwarder;
 mod sctp;
-mod signalling;
 
 pub use self::sctp::{Sctp, SctpClient, SctpEndpoint, SctpMode, SctpServer, SctpThroughput};
-pub use bgp::{BgpClear, BgpCommand, BgpPeer, BgpRoutes};
 pub use emulate::{Link, Reverse};
-pub use plane::{Forwarder, PlaneCommand, PlaneTrace};
-pub use signalling::{M3uaCommand, OfPeer, OfServer, SctpCommand};
+pub use forwarder::Forwarder;
 
+use crate::ctl::{FunctionWords, SctpCommand};
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use std::net::{IpAddr, SocketAddrV4};
+use std::net::SocketAddrV4;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
@@ -163,6 +160,15 @@ pub struct Of {
     pub function: Option<String>,
 }
 
+/// A peer of a function.
+#[derive(Debug, Args)]
+pub struct OfPeer {
+    /// Name of the function.
+    pub function: String,
+    /// Name of the peer.
+    pub peer: String,
+}
+
 /// What `tandem ctl` does.
 #[derive(Debug, Subcommand)]
 pub enum CtlCommand {
@@ -170,41 +176,16 @@ pub enum CtlCommand {
     Site,
     /// Wait until the site serves.
     Wait,
-    /// Running calls.
-    Calls(Of),
-    /// End a call.
-    Terminate {
-        /// Name of the function.
-        function: String,
-        /// The call's id, as `calls` shows it.
-        call: String,
-    },
+    /// What one kind of function knows.
+    #[command(flatten)]
+    Function(FunctionWords),
     /// Read keys and certificates again; connections stay, new handshakes use the new ones.
     ReloadCertificates {
         /// Name of the function.
         function: String,
     },
-    /// Registered contacts.
-    Registrations(Of),
-    /// Next hops and their state.
-    NextHops(Of),
-    /// Realms and their addresses.
-    Realms(Of),
-    /// Limits of calls: what is used, what was refused.
-    Limits(Of),
     /// The site's pool of sessions: what the keeper has leased, what each controller holds.
     Pool(Of),
-    /// Sources of which nothing is read for a time, and why.
-    Blacklist(Of),
-    /// What the shields refuse, shard by shard, and what the kernel drops for them.
-    Shield(Of),
-    /// Take sources off the blacklist.
-    Pardon {
-        /// Name of the function.
-        function: String,
-        /// Only this address; absent: all.
-        address: Option<IpAddr>,
-    },
     /// The pair: role, epoch, what the standby lacks.
     Replica(Of),
     /// Let the standby of a pair take over: new requests wait, nothing is lost.
@@ -212,31 +193,11 @@ pub enum CtlCommand {
         /// Name of the function.
         function: String,
     },
-    /// Header manipulation rules and how often they applied.
-    Rules(Of),
     /// SCTP: associations and their paths; without more, the associations.
     Sctp {
         /// What of it.
         #[command(subcommand)]
         command: Option<SctpCommand>,
-    },
-    /// M3UA: ASPs, Application Servers, routes; without more, the ASPs.
-    M3ua {
-        /// What of it.
-        #[command(subcommand)]
-        command: Option<M3uaCommand>,
-    },
-    /// BGP: peers, routes, update groups; without more, a summary of the peers.
-    Bgp {
-        /// What of it.
-        #[command(subcommand)]
-        command: Option<BgpCommand>,
-    },
-    /// The packet plane of routers: graph, ports, traces; without more, a summary.
-    Plane {
-        /// What of it.
-        #[command(subcommand)]
-        command: Option<PlaneCommand>,
     },
     /// Metrics.
     Counters {
@@ -256,13 +217,6 @@ pub enum CtlCommand {
         #[arg(long)]
         history: bool,
     },
-    /// Recorded calls and other trails.
-    Trails(Trails),
-    /// One trail as a ladder.
-    Trail {
-        /// Its id, as `trails` shows it.
-        id: String,
-    },
     /// The configuration.
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -273,37 +227,6 @@ pub enum CtlCommand {
         /// Levels by target: info,ssc=debug.
         filter: Option<String>,
     },
-}
-
-/// Which trails.
-#[derive(Debug, Args)]
-pub struct Trails {
-    /// A number, URI, Call-ID or address.
-    pub query: Option<String>,
-    /// Number or user part of From, To or an asserted identity.
-    #[arg(long)]
-    pub number: Option<String>,
-    /// Call-ID of any leg.
-    #[arg(long)]
-    pub call_id: Option<String>,
-    /// Address of a host.
-    #[arg(long)]
-    pub address: Option<String>,
-    /// Method of the first request.
-    #[arg(long)]
-    pub method: Option<String>,
-    /// Final status.
-    #[arg(long)]
-    pub status: Option<u16>,
-    /// call, registration, subscription, message, options, rejected, other.
-    #[arg(long)]
-    pub kind: Option<String>,
-    /// answered, busy, cancelled, no-answer, rejected, failed, …
-    #[arg(long)]
-    pub outcome: Option<String>,
-    /// Rows at most.
-    #[arg(long, default_value_t = 50)]
-    pub limit: u32,
 }
 
 /// What `tandem ctl config` does.

@@ -1,22 +1,61 @@
 //! `tandem ctl`: a running site, seen and steered through its API.
 
-mod bgp;
 mod client;
 mod configuration;
-mod plane;
+mod sctp;
 mod show;
-mod signalling;
 
-use crate::cli::{Ctl, CtlCommand};
+pub use client::{Client, query, segment};
+pub use sctp::SctpCommand;
+pub use show::asked;
+
+use crate::cli::{Ctl, CtlCommand, Output};
 use crate::exit::Exit;
+use crate::functions::{Kind, functions};
 use crate::output;
-use client::Client;
+use clap::Subcommand;
 use serde_json::json;
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// Pause between two looks whether the site serves.
 const LOOK: Duration = Duration::from_millis(100);
+
+/// What `tandem ctl` says to one kind of functions, beside what it says to all.
+pub trait Words: Subcommand {
+    /// Asks, or acts, and prints the answer.
+    ///
+    /// # Errors
+    /// What the exit status shall say.
+    fn run(self, client: &Client, form: Output) -> Result<(), Exit>;
+}
+
+/// Makes the words of all kinds from their rows.
+macro_rules! words {
+    ($($(#[$doc:meta])* $key:ident: $sections:ident<$section:ty>,)*) => {
+        /// The words of each kind.
+        #[derive(Debug, Subcommand)]
+        #[allow(non_camel_case_types, reason = "named after the rows")]
+        pub enum FunctionWords {
+            $(
+                $(#[$doc])*
+                #[command(flatten)]
+                $key(<$section as Kind>::Words),
+            )*
+        }
+
+        impl Words for FunctionWords {
+            fn run(self, client: &Client, form: Output) -> Result<(), Exit> {
+                match self {
+                    $(Self::$key(words) => words.run(client, form),)*
+                }
+            }
+        }
+    };
+}
+#[cfg(test)]
+pub(crate) use words;
+functions!(words);
 
 /// Carries a command out.
 pub fn ctl(ctl: Ctl) -> Result<(), Exit> {
@@ -28,26 +67,8 @@ pub fn ctl(ctl: Ctl) -> Result<(), Exit> {
     match ctl.command {
         CtlCommand::Wait => Ok(()),
         CtlCommand::Site => show::site(&client, form),
-        CtlCommand::Calls(of) => show::asked(&client, form, of.function, "calls", show::CALLS),
-        CtlCommand::Registrations(of) => {
-            show::asked(&client, form, of.function, "registrations", show::REGISTRATIONS)
-        }
-        CtlCommand::NextHops(of) => {
-            show::asked(&client, form, of.function, "next-hops", show::NEXT_HOPS)
-        }
-        CtlCommand::Realms(of) => show::asked(&client, form, of.function, "realms", show::REALMS),
-        CtlCommand::Limits(of) => show::asked(&client, form, of.function, "limits", show::LIMITS),
+        CtlCommand::Function(words) => words.run(&client, form),
         CtlCommand::Pool(of) => show::asked(&client, form, of.function, "pool", show::POOL),
-        CtlCommand::Blacklist(of) => {
-            show::asked(&client, form, of.function, "blacklist", show::BLACKLIST)
-        }
-        CtlCommand::Shield(of) => show::asked(&client, form, of.function, "shield", show::SHIELD),
-        CtlCommand::Pardon { function, address } => {
-            let path = format!("/api/v1/functions/{}/blacklist/clear", client::segment(&function));
-            let whom = address.map_or_else(|| json!({}), |address| json!({ "address": address }));
-            output::text(&output::json(&client.post(&path, &whom)?))
-        }
-        CtlCommand::Rules(of) => show::asked(&client, form, of.function, "rules", show::RULES),
         CtlCommand::Replica(of) => {
             show::asked(&client, form, of.function, "replica", show::REPLICA)
         }
@@ -55,27 +76,17 @@ pub fn ctl(ctl: Ctl) -> Result<(), Exit> {
             let path = format!("/api/v1/functions/{}/switchover", client::segment(&function));
             output::text(&output::json(&client.post(&path, &json!({}))?))
         }
-        CtlCommand::Terminate { function, call } => {
-            let path = format!("/api/v1/functions/{}/calls/terminate", client::segment(&function));
-            let answer = client.post(&path, &json!({ "id": call }))?;
-            output::text(&output::json(&answer))
-        }
         CtlCommand::ReloadCertificates { function } => {
             let name = client::segment(&function);
             let path = format!("/api/v1/functions/{name}/certificates/reload");
             let answer = client.post(&path, &json!({}))?;
             output::text(&output::json(&answer))
         }
-        CtlCommand::Sctp { command } => signalling::sctp(&client, form, command),
-        CtlCommand::M3ua { command } => signalling::m3ua(&client, form, command),
-        CtlCommand::Bgp { command } => bgp::bgp(&client, form, command),
-        CtlCommand::Plane { command } => plane::plane(&client, form, command),
+        CtlCommand::Sctp { command } => sctp::sctp(&client, form, command),
         CtlCommand::Counters { name, function, all } => {
             show::counters(&client, form, name, function, all)
         }
         CtlCommand::Alarms { history } => show::alarms(&client, form, history),
-        CtlCommand::Trails(trails) => show::trails(&client, form, &trails),
-        CtlCommand::Trail { id } => show::trail(&client, form, &id),
         CtlCommand::Config(command) => configuration::config(&client, form, command),
         CtlCommand::Drain => client.post("/api/v1/drain", &json!({})).map(drop),
         CtlCommand::Log { filter } => log(&client, filter),

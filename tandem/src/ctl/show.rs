@@ -1,60 +1,10 @@
 //! The commands of `tandem ctl` that only look.
 
-use super::client::{Client, query, segment};
-use crate::cli::{Output, Trails};
+use super::client::{Client, segment};
+use crate::cli::Output;
 use crate::exit::Exit;
 use crate::output::{self, Column, plain, time};
 use serde_json::Value;
-
-pub const CALLS: &[Column] = &[
-    plain("function", "FUNCTION"),
-    plain("id", "ID"),
-    plain("state", "STATE"),
-    plain("from", "FROM"),
-    plain("to", "TO"),
-    plain("realm_in", "IN"),
-    plain("realm_out", "OUT"),
-    time("started_at_us", "STARTED"),
-    time("answered_at_us", "ANSWERED"),
-];
-
-pub const REGISTRATIONS: &[Column] = &[
-    plain("function", "FUNCTION"),
-    plain("aor", "ADDRESS OF RECORD"),
-    plain("contact", "CONTACT"),
-    plain("realm", "REALM"),
-    plain("source", "SOURCE"),
-    plain("transport", "TRANSPORT"),
-    time("expires_at_us", "EXPIRES"),
-    time("core_expires_at_us", "CORE EXPIRES"),
-];
-
-pub const NEXT_HOPS: &[Column] = &[
-    plain("function", "FUNCTION"),
-    plain("name", "NAME"),
-    plain("realm", "REALM"),
-    plain("target", "TARGET"),
-    plain("state", "STATE"),
-    plain("unwanted_percent", "UNWANTED %"),
-];
-
-pub const REALMS: &[Column] = &[
-    plain("function", "FUNCTION"),
-    plain("name", "NAME"),
-    plain("side", "SIDE"),
-    plain("listen", "LISTEN"),
-    plain("trusted", "TRUSTED"),
-];
-
-pub const LIMITS: &[Column] = &[
-    plain("function", "FUNCTION"),
-    plain("kind", "KIND"),
-    plain("name", "NAME"),
-    plain("calls", "CALLS"),
-    plain("calls_max", "MAX"),
-    plain("calls_per_s", "PER S"),
-    plain("refused", "REFUSED"),
-];
 
 pub const POOL: &[Column] = &[
     plain("function", "FUNCTION"),
@@ -78,38 +28,6 @@ pub const REPLICA: &[Column] = &[
     plain("lag", "LAG"),
     plain("version", "VERSION"),
     plain("peer_version", "OF PEER"),
-];
-
-pub const RULES: &[Column] = &[
-    plain("function", "FUNCTION"),
-    plain("rule", "RULE"),
-    plain("realm", "REALM"),
-    plain("direction", "DIRECTION"),
-    plain("applied", "APPLIED"),
-];
-
-pub const BLACKLIST: &[Column] = &[
-    plain("function", "FUNCTION"),
-    plain("address", "ADDRESS"),
-    plain("reason", "REASON"),
-    plain("count", "COUNT"),
-    plain("refused", "REFUSED"),
-    time("since_us", "SINCE"),
-    time("last_us", "LAST"),
-    time("until_us", "UNTIL"),
-];
-
-pub const SHIELD: &[Column] = &[
-    plain("function", "FUNCTION"),
-    plain("shard", "SHARD"),
-    plain("floods", "FLOODS"),
-    plain("sources", "SOURCES"),
-    plain("blacklisted", "BLACKLISTED"),
-    plain("interfaces", "INTERFACES"),
-    plain("passed_known", "KNOWN"),
-    plain("passed_unknown", "UNKNOWN"),
-    plain("dropped", "DROPPED"),
-    plain("why", "WHY NOT"),
 ];
 
 const FUNCTIONS: &[Column] = &[
@@ -139,18 +57,6 @@ const ALARMS: &[Column] = &[
     time("raised_at_us", "RAISED"),
     time("cleared_at_us", "CLEARED"),
     plain("count", "COUNT"),
-];
-
-const TRAILS: &[Column] = &[
-    plain("id", "ID"),
-    time("started_at_us", "STARTED"),
-    plain("kind", "KIND"),
-    plain("from", "FROM"),
-    plain("to", "TO"),
-    plain("outcome", "OUTCOME"),
-    plain("status", "STATUS"),
-    plain("duration_ms", "DURATION MS"),
-    plain("messages", "MESSAGES"),
 ];
 
 fn array(value: &Value) -> &[Value] {
@@ -239,30 +145,4 @@ pub fn counters(
 pub fn alarms(client: &Client, form: Output, history: bool) -> Result<(), Exit> {
     let whole = client.get(&format!("/api/v1/alarms?history={history}"))?;
     output::rows(form, &whole, array(&whole), ALARMS)
-}
-
-/// Trails of the service assurance server.
-pub fn trails(client: &Client, form: Output, wanted: &Trails) -> Result<(), Exit> {
-    let query = query(&[
-        ("q", wanted.query.clone()),
-        ("number", wanted.number.clone()),
-        ("call_id", wanted.call_id.clone()),
-        ("address", wanted.address.clone()),
-        ("method", wanted.method.clone()),
-        ("status", wanted.status.map(|status| status.to_string())),
-        ("kind", wanted.kind.clone()),
-        ("outcome", wanted.outcome.clone()),
-        ("limit", Some(wanted.limit.to_string())),
-    ]);
-    let whole = client.get(&format!("/api/v1/sas/trails{query}"))?;
-    output::rows(form, &whole, array(&whole["trails"]), TRAILS)
-}
-
-/// One trail: the ladder as text, or everything as JSON.
-pub fn trail(client: &Client, form: Output, id: &str) -> Result<(), Exit> {
-    let path = format!("/api/v1/sas/trails/{}", segment(id));
-    if form == Output::Json {
-        return output::text(&output::json(&client.get(&path)?));
-    }
-    output::text(&client.text(&format!("{path}/text"))?)
 }

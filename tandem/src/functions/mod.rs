@@ -14,6 +14,7 @@ pub use pe::forwarder;
 pub use running::{Handle, ReconfigureError, Started};
 
 use crate::arbiter::Arbiter;
+use crate::ctl::Words;
 use crate::pool::Steward;
 use crate::supervise::StartError;
 use config::{Doorway, Issue};
@@ -65,6 +66,8 @@ type ConfigOf<K> = <<K as Kind>::Function as Function>::Config;
 pub trait Kind: Clone + PartialEq + Send + Sync + Sized + 'static {
     /// What runs.
     type Function: Function<Config: PartialEq>;
+    /// What `tandem ctl` says to it.
+    type Words: Words;
     /// Questions to it that change something.
     const ACTIONS: &'static [&'static str];
     /// Questions that the process alone asks.

@@ -1,5 +1,7 @@
 //! Provider edges of a site: files of routes, the forwarder beside each, and `tandem forwarder`.
 
+mod words;
+
 use super::{Kind, StartContext, Started, first_changed};
 use crate::cli::Forwarder;
 use crate::exit::Exit;
@@ -23,6 +25,7 @@ const SHORT_FRAME_OCTETS: u16 = 1_850;
 
 impl Kind for Pe {
     type Function = ProviderEdge;
+    type Words = words::PeWords;
     const ACTIONS: &'static [&'static str] = &["plane/trace", RELOAD];
 
     fn name(&self) -> &str {

@@ -1,5 +1,7 @@
 //! Route reflectors of a site: their passwords in files, their recordings.
 
+mod words;
+
 use super::{Kind, StartContext, Started, first_changed};
 use crate::record::Recording;
 use crate::supervise::{Nature, RELOAD, StartError, Supervised};
@@ -20,6 +22,7 @@ const PASSWORD_FILE_OCTETS_MAX: u64 = 4_096;
 
 impl Kind for Rr {
     type Function = rr::Reflector;
+    type Words = words::RrWords;
     const ACTIONS: &'static [&'static str] =
         &["bgp/clear", "bgp/shutdown", "bgp/enable", "bgp/rpki-refresh", RELOAD];
 

@@ -114,21 +114,29 @@ impl<K: Kind> Handle for Running<K> {
 mod tests {
     use super::super::{Section, Sections, StartContext, Started};
     use super::*;
+    use crate::cli::{Ctl, CtlCommand, Of, Output};
+    use crate::ctl::{Client, Words, asked, words};
+    use crate::exit::Exit;
+    use crate::output::plain;
     use crate::pool::Steward;
     use crate::supervise::Nature;
+    use clap::{Parser, Subcommand};
     use config::Doorway;
     use runtime::{Ask, AskError, Effects, Flow, Frame, Function, In, PortId, PortSpec, ShardSpec};
+    use std::io::{Read as _, Write as _};
+    use std::net::TcpListener;
     use std::path::Path;
 
-    /// The section of a kind that is not shipped: what its author writes is this and its function.
+    /// The section of a kind that is not shipped: what its author writes is this, its words and its
+    /// function.
     #[derive(Debug, Clone, PartialEq)]
-    struct Toy {
+    pub struct Toy {
         name: String,
         cores: Vec<usize>,
         word: String,
     }
 
-    struct Parrot(Arc<Toy>);
+    pub struct Parrot(Arc<Toy>);
 
     impl Function for Parrot {
         type Config = Toy;
@@ -162,8 +170,34 @@ mod tests {
         }
     }
 
+    #[derive(Debug, Subcommand)]
+    pub enum ToyWords {
+        /// What it says.
+        Say(Of),
+    }
+
+    impl Words for ToyWords {
+        fn run(self, client: &Client, form: Output) -> Result<(), Exit> {
+            let Self::Say(of) = self;
+            asked(client, form, of.function, "word", &[plain("word", "WORD")])
+        }
+    }
+
+    // The row.
+    words! {
+        /// Parrots.
+        toy: Vec<Toy>,
+    }
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(subcommand)]
+        words: FunctionWords,
+    }
+
     impl Kind for Toy {
         type Function = Parrot;
+        type Words = ToyWords;
         const ACTIONS: &'static [&'static str] = &[];
         fn name(&self) -> &str {
             &self.name
@@ -232,5 +266,29 @@ mod tests {
         assert!(matches!(other, ReconfigureError::Kind), "{other}");
         assert_eq!(said(), "goodbye", "what is refused changes nothing");
         handle.end();
+    }
+
+    #[test]
+    fn its_words_are_ctl_s_by_its_row() {
+        let api = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", api.local_addr().unwrap());
+        let heard = std::thread::spawn(move || {
+            let (mut stream, _) = api.accept().unwrap();
+            let (mut request, mut octets) = (String::new(), [0; 1_024]);
+            while !request.contains("\r\n\r\n") {
+                let length = stream.read(&mut octets).unwrap();
+                request.push_str(std::str::from_utf8(&octets[..length]).unwrap());
+            }
+            stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]").unwrap();
+            request
+        });
+        let site = CtlCommand::Site;
+        let (url, output) = (Some(url), Output::Json);
+        let ctl = Ctl { url, token: None, site: None, output, timeout: 20, command: site };
+        let Line { words } = Line::try_parse_from(["ctl", "say", "toy1"]).unwrap();
+        words.run(&Client::new(&ctl).unwrap(), output).unwrap();
+        let request = heard.join().unwrap();
+        assert!(request.starts_with("GET /api/v1/functions/toy1/word "), "{request}");
+        assert!(Line::try_parse_from(["ctl", "sing", "toy1"]).is_err());
     }
 }

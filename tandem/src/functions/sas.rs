@@ -1,5 +1,7 @@
 //! The service assurance server of a site, its archive and its routes.
 
+mod words;
+
 use super::{Kind, StartContext, Started, first_changed, listen};
 use crate::exposure::is_remote;
 use crate::keys;
@@ -18,6 +20,7 @@ const PREFIX: &str = "sas";
 
 impl Kind for Sas {
     type Function = sas::Sas;
+    type Words = words::SasWords;
     const ACTIONS: &'static [&'static str] = &[];
     const STARTS_FIRST: bool = true;
 

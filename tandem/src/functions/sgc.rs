@@ -1,5 +1,7 @@
 //! Signalling gateways of a site.
 
+mod words;
+
 use super::{Kind, StartContext, Started};
 use crate::supervise::{Nature, RELOAD, StartError, Supervised};
 use config::{Doorway, Issue};
@@ -15,6 +17,7 @@ const IDLE: Duration = Duration::from_secs(10 * 365 * 86_400);
 
 impl Kind for Sgc {
     type Function = sgc::Gateway;
+    type Words = words::SgcWords;
     const ACTIONS: &'static [&'static str] =
         &["m3ua/audit", "m3ua/block", "m3ua/unblock", "m3ua/activate", "m3ua/deactivate", RELOAD];
 

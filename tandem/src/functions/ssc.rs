@@ -1,5 +1,7 @@
 //! Signalling session controllers of a site.
 
+mod words;
+
 use super::{Kind, StartContext, Started, first_changed, listen};
 use crate::exposure::{is_remote, readable};
 use crate::keys;
@@ -18,6 +20,7 @@ use std::sync::Arc;
 
 impl Kind for Ssc {
     type Function = ssc::Controller;
+    type Words = words::SscWords;
     const ACTIONS: &'static [&'static str] = &["calls/terminate", "blacklist/clear", RELOAD];
     const INTERNAL: &'static [&'static str] = &[HAND_OVER, EXCHANGE];
 

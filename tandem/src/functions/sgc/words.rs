@@ -1,43 +1,70 @@
-//! `tandem ctl sctp` and `tandem ctl m3ua`.
+//! `tandem ctl m3ua`.
 
-use super::client::{Client, segment};
-use super::show::asked;
-use crate::cli::{M3uaCommand, Of, OfPeer, OfServer, Output, SctpCommand};
+use crate::cli::{Of, OfPeer, Output};
+use crate::ctl::{Client, Words, asked, segment};
 use crate::exit::Exit;
 use crate::output::{self, Column, plain, time};
+use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-const ASSOCIATIONS: &[Column] = &[
-    plain("function", "FUNCTION"),
-    plain("name", "PEER"),
-    plain("association", "ID"),
-    plain("state", "STATE"),
-    plain("peer", "ADDRESS"),
-    plain("peer_port", "PORT"),
-    plain("paths_active", "ACTIVE"),
-    plain("paths", "PATHS"),
-    plain("streams_out", "OUT"),
-    plain("streams_in", "IN"),
-    plain("peer_rwnd", "RWND"),
-    plain("queued_bytes", "QUEUED"),
-    plain("unacknowledged_bytes", "UNACKED"),
-    plain("errors", "ERRORS"),
-];
+/// The words of signalling gateways.
+#[derive(Debug, Subcommand)]
+pub enum SgcWords {
+    /// M3UA: ASPs, Application Servers, routes; without more, the ASPs.
+    M3ua {
+        /// What of it.
+        #[command(subcommand)]
+        command: Option<M3uaCommand>,
+    },
+}
 
-const PATHS: &[Column] = &[
-    plain("function", "FUNCTION"),
-    plain("name", "PEER"),
-    plain("association", "ID"),
-    plain("address", "ADDRESS"),
-    plain("state", "STATE"),
-    plain("primary", "PRIMARY"),
-    plain("srtt_ms", "SRTT MS"),
-    plain("rto_ms", "RTO MS"),
-    plain("cwnd", "CWND"),
-    plain("flight", "FLIGHT"),
-    plain("errors", "ERRORS"),
-    plain("pmtu", "PMTU"),
-];
+impl Words for SgcWords {
+    fn run(self, client: &Client, form: Output) -> Result<(), Exit> {
+        let Self::M3ua { command } = self;
+        m3ua(client, form, command.unwrap_or(M3uaCommand::Asps(Of { function: None })))
+    }
+}
+
+/// What `tandem ctl m3ua` shows and does.
+#[derive(Debug, Subcommand)]
+pub enum M3uaCommand {
+    /// Peers: association, state, what they are active for.
+    Asps(Of),
+    /// Application Servers: state, traffic mode, ASPs.
+    Servers(Of),
+    /// Where traffic goes.
+    Routes(Of),
+    /// Registered Routing Keys.
+    Keys(Of),
+    /// Destinations that are unavailable, restricted or congested.
+    Destinations(Of),
+    /// Ask an SGP for the status of a destination (DAUD); `destinations` shows what it tells.
+    Audit {
+        /// Which peer.
+        #[command(flatten)]
+        peer: OfPeer,
+        /// The point code, or `all`.
+        point_code: String,
+    },
+    /// Lock a peer out: it is down until it is let in again.
+    Block(OfPeer),
+    /// Let a peer in again.
+    Unblock(OfPeer),
+    /// Ask a peer for the traffic of an Application Server (ASP Active).
+    Activate(OfServer),
+    /// Give the traffic of an Application Server back (ASP Inactive).
+    Deactivate(OfServer),
+}
+
+/// An Application Server at a peer of a function.
+#[derive(Debug, Args)]
+pub struct OfServer {
+    /// Which peer.
+    #[command(flatten)]
+    pub peer: OfPeer,
+    /// Name of the Application Server.
+    pub server: String,
+}
 
 const ASPS: &[Column] = &[
     plain("function", "FUNCTION"),
@@ -93,19 +120,8 @@ const DESTINATIONS: &[Column] = &[
     plain("congestion", "CONGESTION"),
 ];
 
-/// SCTP.
-pub fn sctp(client: &Client, form: Output, command: Option<SctpCommand>) -> Result<(), Exit> {
-    match command.unwrap_or(SctpCommand::Associations(Of { function: None })) {
-        SctpCommand::Associations(of) => {
-            asked(client, form, of.function, "sctp/associations", ASSOCIATIONS)
-        }
-        SctpCommand::Paths(of) => asked(client, form, of.function, "sctp/paths", PATHS),
-    }
-}
-
-/// M3UA.
-pub fn m3ua(client: &Client, form: Output, command: Option<M3uaCommand>) -> Result<(), Exit> {
-    match command.unwrap_or(M3uaCommand::Asps(Of { function: None })) {
+fn m3ua(client: &Client, form: Output, command: M3uaCommand) -> Result<(), Exit> {
+    match command {
         M3uaCommand::Asps(of) => asked(client, form, of.function, "m3ua/asps", ASPS),
         M3uaCommand::Servers(of) => asked(client, form, of.function, "m3ua/servers", SERVERS),
         M3uaCommand::Routes(of) => asked(client, form, of.function, "m3ua/routes", ROUTES),

@@ -1,11 +1,81 @@
 //! `tandem ctl plane`.
 
-use super::client::{Client, query, segment};
-use super::show::asked;
-use crate::cli::{Of, Output, PlaneCommand, PlaneTrace};
+use crate::cli::{Of, Output};
+use crate::ctl::{Client, Words, asked, query, segment};
 use crate::exit::Exit;
 use crate::output::{self, Column, plain};
+use clap::{Args, Subcommand};
 use serde_json::{Value, json};
+
+/// The words of provider edge routers.
+#[derive(Debug, Subcommand)]
+pub enum PeWords {
+    /// The packet plane of routers: graph, ports, traces; without more, a summary.
+    Plane {
+        /// What of it.
+        #[command(subcommand)]
+        command: Option<PlaneCommand>,
+    },
+}
+
+impl Words for PeWords {
+    fn run(self, client: &Client, form: Output) -> Result<(), Exit> {
+        let Self::Plane { command } = self;
+        plane(client, form, command.unwrap_or(PlaneCommand::Summary(Of { function: None })))
+    }
+}
+
+/// What `tandem ctl plane` shows and does.
+#[derive(Debug, Subcommand)]
+pub enum PlaneCommand {
+    /// How the router stands.
+    Summary(Of),
+    /// Nodes of the graph: packets, clocks a packet, every drop with its reason.
+    Graph(Of),
+    /// Ports: driver, link, packets and drops.
+    Ports(Of),
+    /// Interfaces: packets and octets.
+    Interfaces(Of),
+    /// Neighbours: ARP and ND.
+    Neighbours(Of),
+    /// Neighbours by interface: how many, and why others are not there.
+    Resolution(Of),
+    /// Workers: how they stand, panics, cells of packets.
+    Workers(Of),
+    /// What the forwarder refused.
+    Refusals(Of),
+    /// What happened to MAC addresses of bridge domains: moves, freezes, limits.
+    Events(Of),
+    /// Trace packets from now on.
+    Trace(PlaneTrace),
+    /// The traced packets, node by node.
+    Traced(Of),
+    /// Another question to the forwarder; parameters are written `name=value`.
+    Ask {
+        /// Name of the function.
+        function: String,
+        /// What is asked.
+        path: String,
+        /// How.
+        params: Vec<String>,
+    },
+}
+
+/// Which packets to trace.
+#[derive(Debug, Args)]
+pub struct PlaneTrace {
+    /// Name of the function.
+    pub function: String,
+    /// So many at each worker, at most 256.
+    #[arg(long, default_value_t = 10)]
+    pub packets: u32,
+    /// Only from this port.
+    #[arg(long)]
+    pub port: Option<String>,
+    /// Only those with these octets in their first 128: `0a000001`.
+    #[arg(long)]
+    pub containing: Option<String>,
+}
 
 const SUMMARY: &[Column] = &[
     plain("function", "FUNCTION"),
@@ -88,22 +158,20 @@ const EVENTS: &[Column] = &[
 const TRACED: &[Column] =
     &[plain("packet", "PACKET"), plain("node", "NODE"), plain("note", "NOTE")];
 
-/// The packet plane.
-pub fn plane(client: &Client, form: Output, command: Option<PlaneCommand>) -> Result<(), Exit> {
+fn plane(client: &Client, form: Output, command: PlaneCommand) -> Result<(), Exit> {
     let (of, about, columns) = match command {
-        None => (Of { function: None }, "pe/summary", SUMMARY),
-        Some(PlaneCommand::Summary(of)) => (of, "pe/summary", SUMMARY),
-        Some(PlaneCommand::Graph(of)) => (of, "plane/graph", GRAPH),
-        Some(PlaneCommand::Ports(of)) => (of, "plane/ports", PORTS),
-        Some(PlaneCommand::Interfaces(of)) => (of, "plane/interfaces", INTERFACES),
-        Some(PlaneCommand::Neighbours(of)) => (of, "plane/neighbours", NEIGHBOURS),
-        Some(PlaneCommand::Resolution(of)) => (of, "plane/resolution", RESOLUTION),
-        Some(PlaneCommand::Workers(of)) => (of, "plane/workers", WORKERS),
-        Some(PlaneCommand::Refusals(of)) => (of, "pe/refusals", REFUSALS),
-        Some(PlaneCommand::Events(of)) => (of, "pe/events", EVENTS),
-        Some(PlaneCommand::Traced(of)) => (of, "plane/traced", TRACED),
-        Some(PlaneCommand::Trace(wanted)) => return trace(client, &wanted),
-        Some(PlaneCommand::Ask { function, path, params }) => {
+        PlaneCommand::Summary(of) => (of, "pe/summary", SUMMARY),
+        PlaneCommand::Graph(of) => (of, "plane/graph", GRAPH),
+        PlaneCommand::Ports(of) => (of, "plane/ports", PORTS),
+        PlaneCommand::Interfaces(of) => (of, "plane/interfaces", INTERFACES),
+        PlaneCommand::Neighbours(of) => (of, "plane/neighbours", NEIGHBOURS),
+        PlaneCommand::Resolution(of) => (of, "plane/resolution", RESOLUTION),
+        PlaneCommand::Workers(of) => (of, "plane/workers", WORKERS),
+        PlaneCommand::Refusals(of) => (of, "pe/refusals", REFUSALS),
+        PlaneCommand::Events(of) => (of, "pe/events", EVENTS),
+        PlaneCommand::Traced(of) => (of, "plane/traced", TRACED),
+        PlaneCommand::Trace(wanted) => return trace(client, &wanted),
+        PlaneCommand::Ask { function, path, params } => {
             let params: Vec<(&str, Option<String>)> = params
                 .iter()
                 .filter_map(|text| text.split_once('='))

@@ -1,0 +1,98 @@
+//! What `tandem ctl` says to the service assurance server.
+
+use crate::cli::Output;
+use crate::ctl::{Client, Words, query, segment};
+use crate::exit::Exit;
+use crate::output::{self, Column, plain, time};
+use clap::{Args, Subcommand};
+
+/// The words of the service assurance server.
+#[derive(Debug, Subcommand)]
+pub enum SasWords {
+    /// Recorded calls and other trails.
+    Trails(Trails),
+    /// One trail as a ladder.
+    Trail {
+        /// Its id, as `trails` shows it.
+        id: String,
+    },
+}
+
+impl Words for SasWords {
+    fn run(self, client: &Client, form: Output) -> Result<(), Exit> {
+        match self {
+            Self::Trails(wanted) => trails(client, form, &wanted),
+            Self::Trail { id } => trail(client, form, &id),
+        }
+    }
+}
+
+/// Which trails.
+#[derive(Debug, Args)]
+pub struct Trails {
+    /// A number, URI, Call-ID or address.
+    pub query: Option<String>,
+    /// Number or user part of From, To or an asserted identity.
+    #[arg(long)]
+    pub number: Option<String>,
+    /// Call-ID of any leg.
+    #[arg(long)]
+    pub call_id: Option<String>,
+    /// Address of a host.
+    #[arg(long)]
+    pub address: Option<String>,
+    /// Method of the first request.
+    #[arg(long)]
+    pub method: Option<String>,
+    /// Final status.
+    #[arg(long)]
+    pub status: Option<u16>,
+    /// call, registration, subscription, message, options, rejected, other.
+    #[arg(long)]
+    pub kind: Option<String>,
+    /// answered, busy, cancelled, no-answer, rejected, failed, …
+    #[arg(long)]
+    pub outcome: Option<String>,
+    /// Rows at most.
+    #[arg(long, default_value_t = 50)]
+    pub limit: u32,
+}
+
+const TRAILS: &[Column] = &[
+    plain("id", "ID"),
+    time("started_at_us", "STARTED"),
+    plain("kind", "KIND"),
+    plain("from", "FROM"),
+    plain("to", "TO"),
+    plain("outcome", "OUTCOME"),
+    plain("status", "STATUS"),
+    plain("duration_ms", "DURATION MS"),
+    plain("messages", "MESSAGES"),
+];
+
+/// Trails of the service assurance server.
+fn trails(client: &Client, form: Output, wanted: &Trails) -> Result<(), Exit> {
+    let query = query(&[
+        ("q", wanted.query.clone()),
+        ("number", wanted.number.clone()),
+        ("call_id", wanted.call_id.clone()),
+        ("address", wanted.address.clone()),
+        ("method", wanted.method.clone()),
+        ("status", wanted.status.map(|status| status.to_string())),
+        ("kind", wanted.kind.clone()),
+        ("outcome", wanted.outcome.clone()),
+        ("limit", Some(wanted.limit.to_string())),
+    ]);
+    let whole = client.get(&format!("/api/v1/sas/trails{query}"))?;
+    let rows = whole["trails"].as_array().map(Vec::as_slice).unwrap_or_default();
+    output::rows(form, &whole, rows, TRAILS)
+}
+
+/// One trail: the ladder as text, or everything as JSON.
+fn trail(client: &Client, form: Output, id: &str) -> Result<(), Exit> {
+    let path = format!("/api/v1/sas/trails/{}", segment(id));
+    if form == Output::Json {
+        return output::text(&output::json(&client.get(&path)?));
+    }
+    output::text(&client.text(&format!("{path}/text"))?)
+}
