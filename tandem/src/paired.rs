@@ -2,12 +2,15 @@
 //! function itself answers `hand-over`: what it leaves unanswered from now on, and how many
 //! requests are under way.
 
-use crate::supervise::{Supervised, Unit};
+use crate::functions::first_changed;
+use crate::keys;
+use crate::supervise::{StartError, Supervised, Unit};
 use event::Cells;
 use oam::{Managed, PortRow, State};
-use replica::{Node, Role};
+use replica::{Node, Replica, Role};
 use runtime::{Ask, AskError, Function};
 use serde_json::{Value, json};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -31,11 +34,43 @@ pub struct Paired<F: Function> {
     unit: Arc<Supervised<F>>,
     /// Its place in the pair.
     node: Arc<Node>,
-    /// The number of the pair.
-    pair: u32,
     actions: Vec<&'static str>,
     /// The thread that hands everything over before the process ends.
     leaving: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// The node of a function that is one of a pair, for its shards to be started with.
+///
+/// # Errors
+/// A key that cannot be used; an address that cannot be bound.
+pub fn node(
+    replica: Option<&Replica>,
+    shards: u16,
+    directory: &Path,
+) -> Result<Option<Arc<Node>>, StartError> {
+    let Some(replica) = replica else { return Ok(None) };
+    let keys = replica.key_file.as_ref().map(|name| keys::read(directory, name)).transpose();
+    let refuse = |error| StartError::Prepare(format!("replica.key_file: {error}"));
+    let node = Node::start(replica, keys.map_err(refuse)?.as_ref(), shards);
+    let refuse = |error| StartError::Prepare(format!("replica.listen: {error}"));
+    Ok(Some(Arc::new(node.map_err(refuse)?)))
+}
+
+/// The first key of a pair's section that is another and changes only with a restart.
+pub fn fixed(old: Option<&Replica>, new: Option<&Replica>) -> Option<&'static str> {
+    let (Some(old), Some(new)) = (old, new) else {
+        return (old.is_some() != new.is_some()).then_some("replica");
+    };
+    first_changed([
+        ("replica.pair", old.pair == new.pair),
+        ("replica.node", old.node == new.node),
+        ("replica.listen", old.listen == new.listen),
+        ("replica.key_file", old.key_file == new.key_file),
+        ("replica.priority", old.priority == new.priority),
+        ("replica.heartbeat_ms", old.heartbeat_ms == new.heartbeat_ms),
+        ("replica.detect_ms", old.detect_ms == new.detect_ms),
+        ("replica.drain_ms", old.drain_ms == new.drain_ms),
+    ])
 }
 
 /// The two of them, for who hands over.
@@ -119,10 +154,10 @@ impl<F: Function> Hands<F> {
 }
 
 impl<F: Function> Paired<F> {
-    /// A function that is one of the pair of that number.
-    pub fn new(unit: Arc<Supervised<F>>, node: Arc<Node>, pair: u32) -> Self {
+    /// A function and its node in the pair.
+    pub fn new(unit: Arc<Supervised<F>>, node: Arc<Node>) -> Self {
         let actions = unit.actions().iter().copied().chain([SWITCHOVER]).collect();
-        Self { unit, node, pair, actions, leaving: Mutex::default() }
+        Self { unit, node, actions, leaving: Mutex::default() }
     }
 
     fn hands(&self) -> Hands<F> {
@@ -140,7 +175,7 @@ impl<F: Function> Unit for Paired<F> {
     }
 
     fn account(&self) -> String {
-        format!("pair-{}", self.pair)
+        format!("pair-{}", self.node.pair())
     }
 
     /// Begins to leave; [`Unit::is_idle`] says when that is done.

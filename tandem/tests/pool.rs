@@ -1,5 +1,6 @@
 //! The pool of sessions across processes: one keeps it, controllers draw from it. The keeper is
-//! killed and started again under calls; so is, for good, the active node of a pair.
+//! killed and started again under calls; so is, for good, the active node of a pair, and its standby
+//! comes back elsewhere.
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
 use serde_json::Value;
@@ -16,6 +17,8 @@ const TANDEM: &str = env!("CARGO_BIN_EXE_tandem");
 const SESSIONS: usize = 20;
 /// Calls beyond its block that a controller may have while the keeper is away.
 const OVERDRAFT: usize = 5;
+/// The key of the pair.
+const PAIR_KEY: &str = "what only these two nodes know";
 /// Calls that a pair has.
 const PAIRED: usize = 12;
 
@@ -50,10 +53,12 @@ impl Process {
         std::fs::write(folder.path().join("site.toml"), text).unwrap();
         if let Some(secret) = secret {
             std::fs::create_dir(folder.path().join("var")).unwrap();
-            let mut options = std::fs::OpenOptions::new();
-            let path = folder.path().join("var/pool-secret");
-            let mut file = options.write(true).create_new(true).mode(0o600).open(path).unwrap();
-            file.write_all(secret.as_bytes()).unwrap();
+            for (name, octets) in [("pool-secret", secret), ("pair.key", PAIR_KEY)] {
+                let mut options = std::fs::OpenOptions::new();
+                let path = folder.path().join("var").join(name);
+                let mut file = options.write(true).create_new(true).mode(0o600).open(path).unwrap();
+                file.write_all(octets.as_bytes()).unwrap();
+            }
         }
         let child = launch(folder.path());
         let process = Self { folder, child, access: ([127, 0, 0, 1], access).into() };
@@ -75,8 +80,25 @@ impl Process {
         output.stdout
     }
 
+    /// What `tandem ctl` says, as JSON.
+    fn shown(&self, what: &str) -> Value {
+        serde_json::from_slice(&self.ctl(&[what, "-o", "json"])).unwrap()
+    }
+
     fn pool(&self) -> Value {
-        serde_json::from_slice(&self.ctl(&["pool", "-o", "json"])).unwrap()
+        self.shown("pool")
+    }
+
+    /// Commits this text; what hinders, in words.
+    fn commit(&self, text: &str) -> Result<(), String> {
+        std::fs::write(self.folder.path().join("next.toml"), text).unwrap();
+        let next = self.folder.path().join("next.toml");
+        self.ctl(&["config", "set-file", next.to_str().unwrap()]);
+        let site = self.folder.path().join("site.toml");
+        let arguments = ["ctl", "--site", site.to_str().unwrap(), "config", "commit"];
+        let output = Command::new(TANDEM).args(arguments).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        if output.status.success() { Ok(()) } else { Err(said.into_owned()) }
     }
 
     /// Waits until the first row of `ctl pool` says so.
@@ -257,7 +279,8 @@ fn pair(keeper: u16, secret: &str, at: SocketAddr) -> [Process; 2] {
         // A busy machine is no dead node.
         let replica = format!(
             "[ssc.replica]\nnode = \"{node}\"\npriority = {}\nheartbeat_ms = 100\n\
-             detect_ms = 2000\nlisten = \"127.0.0.1:{own}\"\npeer = \"127.0.0.1:{other}\"\n",
+             detect_ms = 2000\nkey_file = \"pair.key\"\nlisten = \"127.0.0.1:{own}\"\n\
+             peer = \"127.0.0.1:{other}\"\n",
             1 - n
         );
         let (text, access) = controller("paired", keeper, at, &replica);
@@ -319,4 +342,57 @@ fn a_pair_has_one_account_and_no_session_is_lost_or_leased_twice_by_a_takeover()
     }
     assert_eq!(calls(&alone, "then", PAIRED + 5), PAIRED, "{}", keeper.pool());
     assert_eq!(keeper.pool()[0]["live"], SESSIONS);
+}
+
+/// The text of a site with another address after this key of the pair.
+fn moved(text: &str, key: &str, port: u16) -> String {
+    let section = text.find("[ssc.replica]").unwrap();
+    let (before, pair) = text.split_at(section);
+    let line = pair.lines().find(|line| line.starts_with(key)).unwrap();
+    format!("{before}{}", pair.replacen(line, &format!("{key} = \"127.0.0.1:{port}\""), 1))
+}
+
+#[test]
+fn a_standby_that_comes_back_elsewhere_is_found_by_a_commit_and_no_call_is_lost() {
+    let at = switch("200 OK");
+    let (_keeper, secret, port) = keeper();
+    let [active, mut standby] = pair(port, &secret, at);
+    active.wait("keeper", "present");
+    standby.wait("keeper", "standby");
+    for n in 0..PAIRED {
+        let (status, phone, answer) = active.phone(&format!("moves{n}"));
+        assert_eq!(status, 200);
+        phone.send_to(ack(&answer).as_bytes(), active.access).unwrap();
+    }
+    // The standby ends; its peer is told where it will be.
+    standby.kill();
+    let link = free_port();
+    let text = |process: &Process| {
+        std::fs::read_to_string(process.folder.path().join("site.toml")).unwrap()
+    };
+    let refused = active.commit(&moved(&text(&active), "listen", link)).unwrap_err();
+    assert!(refused.contains("replica.listen"), "{refused}");
+    active.commit(&moved(&text(&active), "peer", link)).unwrap();
+    let rows = active.shown("replica");
+    assert_eq!(
+        (&rows[0]["peer"], &rows[0]["role"]),
+        (&format!("127.0.0.1:{link}").into(), &"active".into())
+    );
+
+    let site = standby.folder.path().join("site.toml");
+    std::fs::write(&site, moved(&text(&standby), "listen", link)).unwrap();
+    standby.child = launch(standby.folder.path());
+    standby.ctl(&["wait"]);
+    let until = Instant::now() + Duration::from_secs(40);
+    while active.shown("replica")[0]["synced"] != true {
+        assert!(Instant::now() < until, "{}", active.shown("replica"));
+        thread::sleep(Duration::from_millis(100));
+    }
+    // It has all calls, and ends them once it serves.
+    active.ctl(&["switchover", "paired"]);
+    let rows = standby.shown("calls");
+    let ids: Vec<&str> = rows.as_array().unwrap().iter().filter_map(|r| r["id"].as_str()).collect();
+    assert_eq!(ids.len(), PAIRED, "{rows}");
+    ids.iter().for_each(|id| drop(standby.ctl(&["terminate", "paired", id])));
+    assert_eq!(standby.shown("replica")[0]["role"], "active");
 }

@@ -47,11 +47,37 @@ impl Addresses {
         self.announce();
     }
 
+    /// Others are the pair's from now on. Those that stay are kept without a gap, those that go are
+    /// given away, new ones are taken if this node has them.
+    pub(crate) fn change(&mut self, now: Time, list: Vec<VirtualAddress>) {
+        if list == self.list {
+            return;
+        }
+        let old = std::mem::replace(&mut self.list, list);
+        self.trouble = None;
+        let without = |all: &[VirtualAddress], some: &[VirtualAddress]| -> Vec<VirtualAddress> {
+            all.iter().filter(|it| !some.contains(it)).cloned().collect()
+        };
+        if self.held.is_some() {
+            self.take(now);
+        } else {
+            // What an earlier life left behind is taken away.
+            self.remove(&without(&self.list, &old));
+        }
+        self.remove(&without(&old, &self.list));
+    }
+
     /// Gives them away.
     pub(crate) fn release(&mut self) {
         self.held = None;
         self.renew_at = Time::MAX;
-        for address in &self.list {
+        let list = std::mem::take(&mut self.list);
+        self.remove(&list);
+        self.list = list;
+    }
+
+    fn remove(&mut self, addresses: &[VirtualAddress]) {
+        for address in addresses {
             let removed = driver::link::interface(&address.interface)
                 .and_then(|at| driver::link::remove_address(at, address.ip, address.prefix));
             if let Err(error) = removed {

@@ -21,11 +21,12 @@ pub struct Replica {
     pub node: Node,
     /// Address and UDP port of this node for heartbeats and deltas.
     pub listen: String,
-    /// The same of the other node.
+    /// The same of the other node. Changes while calls stand.
     pub peer: String,
     /// UDP address of an arbiter (`[arbiter]` in the site file of a third machine). With it two
     /// nodes never speak at once, whatever is cut; without it a cut link makes both active until
-    /// it heals.
+    /// it heals. Changes while calls stand: at both nodes, one after the other, while each hears the
+    /// other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arbiter: Option<String>,
     /// File with the keys of the pair, relative to the site's directory and readable for its owner
@@ -49,6 +50,7 @@ pub struct Replica {
     #[serde(default = "drain_ms")]
     pub drain_ms: u32,
     /// Addresses that the active node holds: `10.0.0.9/24@eth0`. Sockets on them are bound ahead.
+    /// Changes while calls stand: those that stay are kept without a gap.
     #[serde(default)]
     pub addresses: Vec<String>,
 }

@@ -116,6 +116,11 @@ impl Election {
         }
     }
 
+    /// There is an arbiter from now on, or none any more.
+    pub(crate) const fn set_arbiter(&mut self, has_arbiter: bool) {
+        self.params.has_arbiter = has_arbiter;
+    }
+
     /// Until when the node may speak.
     pub(crate) const fn lease(&self) -> Time {
         match self.role {

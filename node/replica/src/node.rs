@@ -9,7 +9,7 @@
 //! two has told its standby more than the network, never less.
 
 use crate::address::Addresses;
-use crate::config::Replica;
+use crate::config::{Replica, VirtualAddress};
 use crate::election::{Name, Role};
 use crate::facts::ReplicaFact;
 use crate::guard::{Door, End, Refusals, Seal, guard};
@@ -26,7 +26,7 @@ use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, TryLockError};
 use std::thread::JoinHandle;
 
 /// Octets of the longest datagram.
@@ -60,12 +60,16 @@ struct Inner {
 }
 
 struct Shared {
+    /// As it was started: `peer`, `arbiter` and `addresses` may be others by now.
     config: Replica,
     clock: Clock,
     socket: UdpSocket,
-    peer: SocketAddr,
+    peer: RwLock<SocketAddr>,
     seal: Seal,
-    arbiter: Option<Votes>,
+    arbiter: RwLock<Option<Arc<Votes>>>,
+    /// What is sealed for the arbiter, whichever it is.
+    vote_seal: Seal,
+    addresses: Mutex<Vec<VirtualAddress>>,
     inner: Mutex<Inner>,
     /// The last heartbeat that the thread sent.
     pulse: Mutex<Vec<u8>>,
@@ -177,18 +181,21 @@ impl Node {
         }
         let (pair, own) = (params.pair, End::Node(params.node));
         let (seal, link) = guard(keys, pair, own, End::Node(params.node.other()), life);
-        let (vote_seal, votes) = guard(keys, pair, own, End::Arbiter, voter);
-        let doors = Doors { link, votes };
+        let (vote_seal, vote_door) = guard(keys, pair, own, End::Arbiter, voter);
+        let doors = Doors { link, votes: vote_door };
         let arbiter = config.arbiter.as_deref().map(address).transpose()?;
-        let arbiter = arbiter.map(|at| Votes::new(at, vote_seal, config)).transpose()?;
+        let votes = |at| Votes::new(at, vote_seal.clone(), config).map(Arc::new);
+        let arbiter = arbiter.map(votes).transpose()?;
         let inner = Inner { pair: Pair::new(params, now), orders: None, late: Vec::new() };
         let shared = Arc::new(Shared {
             config: config.clone(),
             clock,
             socket,
-            peer: address(&config.peer)?,
+            peer: RwLock::new(address(&config.peer)?),
             seal,
-            arbiter,
+            arbiter: RwLock::new(arbiter),
+            vote_seal,
+            addresses: Mutex::new(config.addresses()),
             inner: Mutex::new(inner),
             pulse: Mutex::default(),
             lease: AtomicU64::new(0),
@@ -210,6 +217,36 @@ impl Node {
             own.run(doors, &changes);
         })?;
         Ok(Self { shared, threads: Mutex::new(vec![thread, holder]) })
+    }
+
+    /// Takes another `peer`, `arbiter` and other `addresses`; what else stands in the section counts
+    /// from the start. The seals stay: whoever is at a new address is heard once it has proved that
+    /// it has the pair's key.
+    ///
+    /// # Errors
+    /// What is no address; no socket for the way to the arbiter. Nothing changes then.
+    pub fn configure(&self, new: &Replica) -> io::Result<()> {
+        let shared = &self.shared;
+        let peer = address(&new.peer)?;
+        let arbiter = match new.arbiter.as_deref().map(address).transpose()? {
+            None => None,
+            Some(at) => match shared.arbiter().filter(|votes| votes.arbiter == at) {
+                Some(same) => Some(same),
+                None => Some(Arc::new(Votes::new(at, shared.vote_seal.clone(), &shared.config)?)),
+            },
+        };
+        *shared.peer.write().unwrap_or_else(PoisonError::into_inner) = peer;
+        *lock(&shared.addresses) = new.addresses();
+        let has_arbiter = arbiter.is_some();
+        *shared.arbiter.write().unwrap_or_else(PoisonError::into_inner) = arbiter;
+        lock(&shared.inner).pair.set_arbiter(has_arbiter);
+        Ok(())
+    }
+
+    /// The number of the pair.
+    #[must_use]
+    pub fn pair(&self) -> u32 {
+        self.shared.config.pair
     }
 
     /// Asks for a planned switchover; the result shows in [`Node::standing`].
@@ -243,7 +280,7 @@ impl Node {
             "node": self.shared.config.node,
             "role": if standing.role == Role::Active { "active" } else { "standby" },
             "epoch": standing.epoch,
-            "peer": self.shared.peer.to_string(),
+            "peer": self.shared.peer().to_string(),
             "peer_alive": standing.is_peer_alive,
             "version": PROTOCOL,
             "peer_version": standing.peer_version,
@@ -259,7 +296,7 @@ impl Node {
     #[must_use]
     pub fn alarms(&self) -> Vec<Value> {
         let standing = self.standing();
-        let peer = self.shared.peer.to_string();
+        let peer = self.shared.peer().to_string();
         let mut rows = Vec::new();
         let mut alarm = |name: &str, severity: &str, text: String| {
             rows.push(json!({
@@ -393,6 +430,14 @@ impl Shared {
         Time::from_nanos(self.clock.now_ns())
     }
 
+    fn peer(&self) -> SocketAddr {
+        *self.peer.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn arbiter(&self) -> Option<Arc<Votes>> {
+        self.arbiter.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// The lock, for the heartbeats' thread. A shard that holds it may wait for a core: meanwhile
     /// the last heartbeat is sent again, so that the other node does not take that for a death.
     fn patient(&self) -> MutexGuard<'_, Inner> {
@@ -426,7 +471,7 @@ impl Shared {
     /// Seals and sends to the other node.
     fn send(&self, bytes: &[u8]) {
         // What cannot be sent is sent again, or its absence noticed.
-        let _ = self.socket.send_to(&self.seal.seal(bytes), self.peer);
+        let _ = self.socket.send_to(&self.seal.seal(bytes), self.peer());
     }
 
     /// Counts what is not heard.
@@ -446,7 +491,7 @@ impl Shared {
         if let Err(error) = driver::link::urgent() {
             tracing::warn!(%error, "addresses are taken at common priority");
         }
-        let mut addresses = Addresses::new(self.config.addresses());
+        let mut addresses = Addresses::new(lock(&self.addresses).clone());
         loop {
             match changes.recv_timeout(ADDRESS_LOOK) {
                 Ok(Addressing::Take) => addresses.take(self.now()),
@@ -454,6 +499,8 @@ impl Shared {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
+            let wanted = lock(&self.addresses).clone();
+            addresses.change(self.now(), wanted);
             addresses.tick(self.now());
             self.trouble(&addresses);
         }
@@ -510,7 +557,7 @@ impl Shared {
                 let _ = self.socket.set_nonblocking(true);
             }
             let Ok((length, from)) = self.socket.recv_from(buffer) else { break };
-            if from.ip().to_canonical() != self.peer.ip().to_canonical() {
+            if from.ip().to_canonical() != self.peer().ip().to_canonical() {
                 lock(&self.sheet).add(ReplicaFact::Strangers, 1);
                 continue;
             }
@@ -524,7 +571,7 @@ impl Shared {
             }
             if !answer.is_empty() {
                 // It is sealed; who does not get it speaks again.
-                let _ = self.socket.send_to(&answer, self.peer);
+                let _ = self.socket.send_to(&answer, self.peer());
             }
         }
         let _ = self.socket.set_nonblocking(false);
@@ -532,7 +579,7 @@ impl Shared {
 
     /// Takes what the arbiter has answered.
     fn hear_arbiter(&self, door: &mut Door, buffer: &mut [u8], outs: &mut Vec<Out>) {
-        let Some(votes) = &self.arbiter else { return };
+        let Some(votes) = self.arbiter() else { return };
         let mut answer = Vec::new();
         while let Some(length) = votes.heard(buffer) {
             match door.open(self.now(), &buffer[..length], &mut answer) {
@@ -552,7 +599,7 @@ impl Shared {
     /// Lets the arbiter know this life of the node before its vote is needed: an arbiter that was
     /// started meanwhile would have to be convinced first.
     fn make_known(&self) {
-        if let Some(votes) = self.arbiter.as_ref().filter(|votes| votes.seal.is_sealed()) {
+        if let Some(votes) = self.arbiter().filter(|votes| votes.seal.is_sealed()) {
             votes.send(&votes.seal.seal(&[]));
         }
     }
@@ -577,7 +624,7 @@ impl Shared {
                 }
             }
             Out::ToArbiter(bytes) => {
-                if let Some(votes) = &self.arbiter {
+                if let Some(votes) = self.arbiter() {
                     votes.send(&votes.seal.seal(&bytes));
                 }
             }

@@ -146,6 +146,12 @@ impl Pair {
         }
     }
 
+    /// There is an arbiter from now on, or none any more: what was promised and lent stands.
+    pub const fn set_arbiter(&mut self, has_arbiter: bool) {
+        self.params.has_arbiter = has_arbiter;
+        self.election.set_arbiter(has_arbiter);
+    }
+
     /// Until when the node may speak; look at it before each send.
     #[must_use]
     pub const fn lease(&self) -> Time {

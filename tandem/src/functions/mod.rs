@@ -19,6 +19,7 @@ use crate::pool::Steward;
 use crate::supervise::StartError;
 use config::{Doorway, Issue};
 use oam::Registry;
+use replica::Replica;
 use runtime::{Function, PortSpec, ShardSpec};
 use std::any::Any;
 use std::net::IpAddr;
@@ -89,9 +90,9 @@ pub trait Kind: Clone + PartialEq + Send + Sync + Sized + 'static {
         false
     }
 
-    /// Whether it moves addresses between machines, with `CAP_NET_ADMIN`.
-    fn takes_addresses(&self) -> bool {
-        false
+    /// Its place in a pair, if it is one of two.
+    fn replica(&self) -> Option<&Replica> {
+        None
     }
 
     /// Whether it starts programs: the forwarder of a router.
@@ -127,7 +128,8 @@ pub trait Kind: Clone + PartialEq + Send + Sync + Sized + 'static {
     /// The ports that the runtime opens.
     fn ports(&self) -> Vec<PortSpec>;
 
-    /// The first key that is another in `new` and changes only with a restart.
+    /// The first key that is another in `new` and changes only with a restart, those of a pair
+    /// left out.
     fn fixed(&self, new: &Self) -> Option<&'static str>;
 
     /// Starts the function; `key` is that of the row.
@@ -156,6 +158,7 @@ pub trait AnySection: Send + Sync {
     fn validate(&self, issues: &mut Vec<Issue>);
     fn listens(&self) -> Vec<Doorway>;
     fn awaits(&self, address: IpAddr) -> bool;
+    /// Whether it moves addresses between machines, with `CAP_NET_ADMIN`.
     fn takes_addresses(&self) -> bool;
     fn starts_programs(&self) -> bool;
     fn starts_first(&self) -> bool;
@@ -195,7 +198,7 @@ impl<K: Kind> AnySection for K {
     }
 
     fn takes_addresses(&self) -> bool {
-        Kind::takes_addresses(self)
+        self.replica().is_some_and(|pair| !pair.addresses.is_empty())
     }
 
     fn starts_programs(&self) -> bool {
@@ -276,7 +279,7 @@ impl<K: Kind> Sections for Option<K> {
 }
 
 /// The first of the keys that is not the same.
-fn first_changed<const N: usize>(keys: [(&'static str, bool); N]) -> Option<&'static str> {
+pub fn first_changed<const N: usize>(keys: [(&'static str, bool); N]) -> Option<&'static str> {
     keys.into_iter().find(|(_, is_same)| !is_same).map(|(key, _)| key)
 }
 

@@ -1,8 +1,10 @@
 //! A function that runs, whatever its kind, and how it takes another section.
 
 use super::{AnySection, Kind};
+use crate::paired::{self, Paired};
 use crate::supervise::{StartError, Supervised, Unit};
 use config::Issue;
+use replica::Node;
 use runtime::RuntimeError;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,6 +15,8 @@ pub struct Started<K: Kind> {
     pub unit: Arc<Supervised<K::Function>>,
     /// What the management side sees of it: itself, or the node of a pair around it.
     pub face: Arc<dyn Unit>,
+    /// Its node, where it is one of a pair.
+    pub node: Option<Arc<Node>>,
     /// What is to be done when it has ended.
     pub ended: Option<Box<dyn Fn() + Send + Sync>>,
 }
@@ -20,7 +24,16 @@ pub struct Started<K: Kind> {
 impl<K: Kind> From<Supervised<K::Function>> for Started<K> {
     fn from(unit: Supervised<K::Function>) -> Self {
         let unit = Arc::new(unit);
-        Self { face: Arc::clone(&unit) as Arc<dyn Unit>, unit, ended: None }
+        Self { face: Arc::clone(&unit) as Arc<dyn Unit>, unit, node: None, ended: None }
+    }
+}
+
+impl<K: Kind> Started<K> {
+    /// The same as one of a pair, if there is a node.
+    pub fn paired(self, node: Option<Arc<Node>>) -> Self {
+        let Some(node) = node else { return self };
+        let face = Paired::new(Arc::clone(&self.unit), Arc::clone(&node));
+        Self { face: Arc::new(face), node: Some(node), ..self }
     }
 }
 
@@ -90,7 +103,8 @@ impl<K: Kind> Handle for Running<K> {
         let new: &K = section.as_any().downcast_ref().ok_or(ReconfigureError::Kind)?;
         let (present, spec) = unit.present();
         let old = K::section(&present);
-        if let Some(key) = old.fixed(new) {
+        let fixed = paired::fixed(old.replica(), new.replica()).or_else(|| old.fixed(new));
+        if let Some(key) = fixed {
             return Err(ReconfigureError::Restart(key));
         }
         let config = new.load(&self.directory).map_err(ReconfigureError::Load)?;
@@ -99,6 +113,10 @@ impl<K: Kind> Handle for Running<K> {
             return Ok(());
         }
         unit.configure(Arc::new(config), ports)?;
+        if let (Some(node), Some(replica)) = (&self.started.node, new.replica()) {
+            let refuse = |error| ReconfigureError::Prepare(format!("replica.arbiter: {error}"));
+            node.configure(replica).map_err(refuse)?;
+        }
         Ok(new.reconfigured(old, &spec)?)
     }
 

@@ -5,11 +5,11 @@ mod words;
 use super::{Kind, StartContext, Started, first_changed, listen};
 use crate::exposure::{is_remote, readable};
 use crate::keys;
-use crate::paired::{HAND_OVER, Paired};
+use crate::paired::{self, HAND_OVER};
 use crate::pool::EXCHANGE;
-use crate::supervise::{Nature, RELOAD, StartError, Supervised, Unit};
+use crate::supervise::{Nature, RELOAD, StartError, Supervised};
 use config::{Doorway, Issue};
-use replica::Node;
+use replica::Replica;
 use runtime::gate::{Gate, GateRef};
 use runtime::{MirrorRef, PortSpec, ShardSpec, StreamLimits};
 use ssc::config::{Realm, Ssc};
@@ -47,8 +47,8 @@ impl Kind for Ssc {
         self.holds(address)
     }
 
-    fn takes_addresses(&self) -> bool {
-        self.replica.as_ref().is_some_and(|pair| !pair.addresses.is_empty())
+    fn replica(&self) -> Option<&Replica> {
+        self.replica.as_ref()
     }
 
     fn unusable(&self, directory: &Path) -> Vec<Issue> {
@@ -89,7 +89,6 @@ impl Kind for Ssc {
 
     fn fixed(&self, new: &Self) -> Option<&'static str> {
         first_changed([
-            ("replica", self.replica == new.replica),
             ("shards", self.shards == new.shards),
             ("cores", self.cores == new.cores),
             ("limits of connections", connections(self) == connections(new)),
@@ -103,39 +102,20 @@ impl Kind for Ssc {
         context: &StartContext,
     ) -> Result<Started<Self>, StartError> {
         let gate = Gate::start(self.gate()).map_err(refused)?;
-        let node = match &self.replica {
-            None => None,
-            Some(replica) => {
-                let keys = replica.key_file.as_ref();
-                let keys = keys.map(|name| keys::read(&context.directory, name)).transpose();
-                let refuse = |error| StartError::Prepare(format!("replica.key_file: {error}"));
-                let keys = keys.map_err(refuse)?;
-                let node = Node::start(replica, keys.as_ref(), self.shards);
-                let refuse = |error| StartError::Prepare(format!("replica.listen: {error}"));
-                Some((Arc::new(node.map_err(refuse)?), replica.pair))
-            }
-        };
+        let node = paired::node(self.replica.as_ref(), self.shards, &context.directory)?;
         let spec = ShardSpec {
             name: self.name.clone(),
             shards: self.shards,
             cores: self.cores.clone(),
             ports: self.ports(),
-            mirror: node.clone().map(|(node, _)| MirrorRef(node)),
+            mirror: node.clone().map(|node| MirrorRef(node)),
             gate: Some(GateRef(Arc::new(gate))),
             streams: connections(self),
             ..ShardSpec::default()
         };
         let nature = Nature { internal: Self::INTERNAL, ..Nature::new(key, Self::ACTIONS) };
         let unit = Supervised::start(nature, spec, Arc::new(config), ssc::Controller::new)?;
-        let started = Started::from(unit);
-        Ok(match node {
-            Some((node, pair)) => {
-                let unit = Arc::clone(&started.unit);
-                let face = Arc::new(Paired::new(unit, node, pair)) as Arc<dyn Unit>;
-                Started { face, ..started }
-            }
-            None => started,
-        })
+        Ok(Started::from(unit).paired(node))
     }
 
     fn reconfigured(&self, old: &Self, spec: &ShardSpec) -> Result<(), StartError> {
