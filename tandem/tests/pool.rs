@@ -1,6 +1,6 @@
 //! The pool of sessions across processes: one keeps it, controllers draw from it. The keeper is
-//! killed and started again under calls; so is, for good, the active node of a pair, and its standby
-//! comes back elsewhere.
+//! killed and started again under calls; so is, for good, the active node of a pair, and its
+//! standby comes back elsewhere.
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
 use serde_json::Value;
@@ -360,6 +360,7 @@ fn a_standby_that_comes_back_elsewhere_is_found_by_a_commit_and_no_call_is_lost(
     active.wait("keeper", "present");
     standby.wait("keeper", "standby");
     for n in 0..PAIRED {
+        thread::sleep(Duration::from_millis(100)); // sessions are leased by blocks
         let (status, phone, answer) = active.phone(&format!("moves{n}"));
         assert_eq!(status, 200);
         phone.send_to(ack(&answer).as_bytes(), active.access).unwrap();

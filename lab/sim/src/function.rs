@@ -15,9 +15,9 @@ const WORKS_MAX: usize = 65 * 1024;
 /// A function with the ports it listens on. Streams do not exist here; a flow of another
 /// transport is sent as datagrams all the same.
 ///
-/// Of several shards, the owner of a message ([`Function::steer`]) gets it, else one that depends on
-/// its source. What they hand to each other arrives at the same time, in the order in which it was
-/// handed over: the same world runs the same way again.
+/// Of several shards, the owner of a message ([`Function::steer`]) gets it, else one that depends
+/// on its source. What they hand to each other arrives at the same time, in the order in which it
+/// was handed over: the same world runs the same way again.
 pub struct Hosted<F: Function> {
     shards: Vec<Shard<F>>,
     /// What steers; of one shard nothing is steered.

@@ -25,8 +25,8 @@ pub struct Replica {
     pub peer: String,
     /// UDP address of an arbiter (`[arbiter]` in the site file of a third machine). With it two
     /// nodes never speak at once, whatever is cut; without it a cut link makes both active until
-    /// it heals. Changes while calls stand: at both nodes, one after the other, while each hears the
-    /// other.
+    /// it heals. Changes while calls stand: at both nodes, one after the other, while each hears
+    /// the other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arbiter: Option<String>,
     /// File with the keys of the pair, relative to the site's directory and readable for its owner

@@ -219,8 +219,8 @@ impl Node {
         Ok(Self { shared, threads: Mutex::new(vec![thread, holder]) })
     }
 
-    /// Takes another `peer`, `arbiter` and other `addresses`; what else stands in the section counts
-    /// from the start. The seals stay: whoever is at a new address is heard once it has proved that
+    /// Takes another `peer`, `arbiter` and other `addresses`; what else stands in the section is as
+    /// at the start. The seals stay: whoever is at a new address is heard once it has proved that
     /// it has the pair's key.
     ///
     /// # Errors
