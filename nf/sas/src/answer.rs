@@ -1,7 +1,7 @@
 //! What the management side may ask the shard: the trails in memory, the state, the alarms.
 
+use crate::correlator::Correlator;
 use crate::facts::Fact;
-use crate::function::Sas;
 use crate::search;
 use crate::trail::Trail;
 use runtime::{Ask, AskError};
@@ -12,7 +12,7 @@ use store::{Place, Query};
 /// The alarm about shed messages stays for so long after the last one.
 const SHED_ALARM_US: u64 = 60_000_000;
 
-impl Sas {
+impl Correlator {
     /// Answers a question: `live` (trails in memory that match a search, and the place after
     /// which the store knows everything else), `status`, `alarms`.
     pub(crate) fn answer(&mut self, now_us: u64, ask: &Ask) -> Result<Value, AskError> {
@@ -49,20 +49,21 @@ impl Sas {
 
     fn status(&self) -> Value {
         let store = self.store.status();
+        let lost = self.losses.lock();
         json!({
             "name": self.config.name,
             "live": self.table.len(),
             "live_max": self.config.live_max,
             "messages": self.sheet.read(Fact::Messages),
             "events": self.sheet.read(Fact::Events),
-            "shed": self.sheet.read(Fact::Shed),
+            "shed": lost.shed,
             "partitions": store.partitions,
             "bytes": store.bytes,
             "bytes_max": store.size_max_bytes,
             "first_us": store.span_us.map(|span| span.0),
             "last_us": store.span_us.map(|span| span.1),
             "failing": store.failing,
-            "unauthenticated": self.strangers.rows().iter().map(|(source, packets)| {
+            "unauthenticated": lost.strangers.rows().iter().map(|(source, packets)| {
                 json!({ "source": source.to_string(), "packets": packets })
             }).collect::<Vec<_>>(),
         })
@@ -76,18 +77,19 @@ impl Sas {
                 "text": text, "probable_cause": cause,
             }));
         };
-        if self.shed_us.is_some_and(|shed_us| now_us < shed_us + SHED_ALARM_US) {
-            let count = self.sheet.read(Fact::Shed);
-            let text = format!("messages are not kept: {count} since the start");
+        let lost = self.losses.lock();
+        if lost.shed_us.is_some_and(|shed_us| now_us < shed_us + SHED_ALARM_US) {
+            let text = format!("messages are not kept: {} since the start", lost.shed);
             raise("sas-shedding", "major", text, "the disk is slower than what comes in");
         }
-        if let Some((source, count)) = self.strangers.loudest(now_us) {
-            let all = self.sheet.read(Fact::Unauthenticated);
+        if let Some((source, count)) = lost.strangers.loudest(now_us) {
+            let all = lost.unauthenticated;
             let text = format!(
                 "{all} packets had not the right key since the start, {count} of them from {source}"
             );
             raise("sas-unauthenticated", "minor", text, "an agent without the key, or forgery");
         }
+        drop(lost);
         let store = self.store.status();
         if let Some(why) = store.failing {
             let text = format!("the store cannot write: {why}");

@@ -3,6 +3,7 @@
 use crate::config;
 use crate::detail::{self, Detail, Read};
 use crate::function::Sas;
+use crate::losses::Losses;
 use crate::search;
 use crate::tail::{self, Subscribe};
 use crate::trail::Trail;
@@ -28,6 +29,7 @@ pub struct Archive {
     store: Arc<Store>,
     opened: Mutex<Option<Opened>>,
     tail: Subscribe,
+    losses: Arc<Losses>,
     searches: Mutex<event::Sheet<SearchFact>>,
 }
 
@@ -53,19 +55,24 @@ impl Archive {
         let opened = Store::open(Options::new(directory, age, config.size_max_mb << 20))?;
         let store = Arc::clone(&opened.store);
         let (opened, searches) = (Mutex::new(Some(opened)), Mutex::new(event::Sheet::new()));
-        Ok(Arc::new(Self { store, opened, tail: tail::channel(), searches }))
+        let (tail, losses) = (tail::channel(), Arc::default());
+        Ok(Arc::new(Self { store, opened, tail, losses, searches }))
     }
 
-    /// Makes the function, on its shard's thread. A SAS has one shard, so this works once.
+    /// Makes the function, on its shard's thread.
     ///
     /// # Panics
-    /// The second time: two writers would overwrite each other.
+    /// For the first shard the second time: two writers would overwrite each other.
     #[must_use]
     pub fn function(&self, seed: &Seed, config: Arc<config::Sas>) -> Sas {
+        let losses = Arc::clone(&self.losses);
+        if seed.shard > 0 {
+            return Sas::further(config, losses);
+        }
         let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner).take();
         let opened = opened.expect("an archive is filled by one function");
         let searches = self.searches.lock().unwrap_or_else(PoisonError::into_inner).cells();
-        Sas::new(seed, config, opened, self.tail.clone()).with_cells(searches)
+        Sas::first(seed, config, opened, self.tail.clone(), losses).with_cells(searches)
     }
 
     /// Counts a search that took so many microseconds.

@@ -2,6 +2,7 @@
 
 use authentication::Password;
 use config::Issue;
+use runtime::SHARDS_MAX;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -50,7 +51,11 @@ pub struct Sas {
     /// are joined by that alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub joins: Vec<u32>,
-    /// CPU cores to pin to; empty leaves it to the kernel.
+    /// Threads. The first has the trails and the store, further ones receive, check and redact for
+    /// it; changes with a restart of the site.
+    #[serde(default = "shards")]
+    pub shards: u16,
+    /// CPU cores to pin the shards to, in order; empty leaves it to the kernel.
     #[serde(default)]
     pub cores: Vec<usize>,
 }
@@ -87,6 +92,10 @@ const fn live_max() -> u32 {
     200_000
 }
 
+const fn shards() -> u16 {
+    1
+}
+
 impl Default for Sas {
     fn default() -> Self {
         Self {
@@ -101,6 +110,7 @@ impl Default for Sas {
             auth_keys: Vec::new(),
             keep: Vec::new(),
             joins: Vec::new(),
+            shards: shards(),
             cores: Vec::new(),
         }
     }
@@ -135,6 +145,7 @@ impl Sas {
         limit("age_max_h", u64::from(self.age_max_h), 1, 24 * 366);
         limit("size_max_mb", self.size_max_mb, 16, 64 << 20);
         limit("live_max", u64::from(self.live_max), 1_000, 4_000_000);
+        limit("shards", u64::from(self.shards), 1, u64::from(SHARDS_MAX));
         if self.name.is_empty()
             || !self.name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
         {
@@ -188,13 +199,14 @@ mod tests {
             age_max_h: 0,
             size_max_mb: 1,
             live_max: 7,
+            shards: 0,
             ..Sas::default()
         };
         wrong.validate(&mut issues);
         let paths: Vec<_> = issues.iter().map(|i| i.path.as_str()).collect();
         assert_eq!(
             paths,
-            ["listen[1]", "listen[2]", "age_max_h", "size_max_mb", "live_max", "name"]
+            ["listen[1]", "listen[2]", "age_max_h", "size_max_mb", "live_max", "shards", "name"]
         );
         assert_eq!(wrong.doorways().len(), 1);
     }

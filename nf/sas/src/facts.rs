@@ -32,9 +32,9 @@ event::facts! {
             "Messages that a second agent captured as well";
         /// Messages sent again.
         Retransmissions = Counter, Debug, "sas_retransmissions_total", "Messages sent again";
-        /// Messages that the disk had no time for.
+        /// Messages that the disk or the first shard had no time for.
         Shed = Counter, Error, "sas_shed_messages_total",
-            "Messages that were not kept because the disk lags behind";
+            "Messages that were not kept because the disk or the first shard lags behind";
         /// Trails begun.
         Opened = Counter, Debug, "sas_trails_opened_total", "Trails begun";
         /// Trails that ended.

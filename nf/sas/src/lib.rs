@@ -6,8 +6,8 @@
 //! logged.
 //!
 //! ```text
-//!  HEP ─▶ function (table, live) ─▶ store ◀─ archive ◀─ api ◀─ console, tandem ctl
-//!                 └────────────── ask: what is still in memory ──┘
+//!  HEP ─▶ receiver ─▶ correlator (table, live) ─▶ store ◀─ archive ◀─ api ◀─ console, tandem ctl
+//!         every shard  the first shard └─────────── ask: what is still in memory ──┘
 //! ```
 #![forbid(unsafe_code)]
 #![warn(clippy::cast_possible_truncation)]
@@ -18,6 +18,7 @@ pub mod api;
 pub mod archive;
 pub mod capture_file;
 pub mod config;
+mod correlator;
 pub mod detail;
 pub mod entry;
 mod facts;
@@ -26,7 +27,9 @@ pub mod import;
 mod keys;
 pub mod ladder;
 mod live;
+mod losses;
 pub mod pcapng;
+mod receiver;
 mod recover;
 mod redact;
 mod search;

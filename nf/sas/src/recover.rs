@@ -1,16 +1,16 @@
 //! Taking up the trails that ran when the last process ended: their open records, and what the
 //! journal holds of them since.
 
+use crate::correlator::Correlator;
 use crate::entry::Entry;
 use crate::facts::Fact;
-use crate::function::Sas;
 use crate::live::Live;
 use crate::trail::Trail;
 use machine::Time;
 use std::collections::BTreeMap;
 use store::{Place, Record, Recovery, Replayed};
 
-impl Sas {
+impl Correlator {
     /// Replays the journal; the trails go on as if nothing had happened, their patience begins
     /// anew.
     pub(crate) fn recover(&mut self, now: Time, recovery: Recovery) {

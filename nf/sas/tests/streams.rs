@@ -7,12 +7,14 @@ mod bench;
 
 use runtime::{Carrier, Function as _, PortId, PortSpec, ShardSpec, StreamSpec};
 use std::io::Write as _;
+use std::net::TcpStream;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-fn packets(count: u32) -> Vec<u8> {
+fn packets(numbers: Range<u32>) -> Vec<u8> {
     let mut stream = Vec::new();
-    for n in 0..count {
+    for n in numbers {
         let leg = bench::Leg::new("alice", "bob", &format!("stream-{n}"));
         hep::Packet {
             protocol: hep::TCP,
@@ -33,20 +35,33 @@ fn packets(count: u32) -> Vec<u8> {
 
 #[test]
 fn packets_over_tcp_are_cut_and_kept() {
+    kept(1, 1);
+}
+
+#[test]
+fn what_any_shard_receives_is_kept_by_the_first() {
+    kept(3, 8);
+}
+
+/// So many agents send to a server of so many shards; all that they send is found.
+fn kept(shards: u16, agents: u32) {
     let directory = tempfile::tempdir().unwrap();
     let config = Arc::new(sas::config::Sas::default());
     let archive = sas::Archive::open(&config, directory.path()).unwrap();
     let carrier = Carrier::Stream(StreamSpec::default());
     let port = PortSpec { carrier, ..PortSpec::default() };
-    let spec = ShardSpec { name: "sas".into(), ports: vec![port], ..ShardSpec::default() };
+    let spec = ShardSpec { name: "sas".into(), shards, ports: vec![port], ..ShardSpec::default() };
     let making = Arc::clone(&archive);
     let make = move |seed: runtime::Seed, config| making.function(&seed, config);
     let running = Arc::new(runtime::start::<sas::Sas>(spec, config, make).unwrap());
     let asked = Arc::clone(&running);
     let ask: sas::AskFn = Arc::new(move |ask| asked.ask(ask));
-    let mut agent = std::net::TcpStream::connect(running.local_addr(PortId(0))).unwrap();
-    for piece in packets(200).chunks(333) {
-        agent.write_all(piece).unwrap();
+    let each = 200 / agents;
+    for agent in 0..agents {
+        let mut stream = TcpStream::connect(running.local_addr(PortId(0))).unwrap();
+        for piece in packets(agent * each..(agent + 1) * each).chunks(333) {
+            stream.write_all(piece).unwrap();
+        }
     }
     let until = Instant::now() + Duration::from_secs(60);
     loop {

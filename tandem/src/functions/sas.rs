@@ -81,6 +81,7 @@ impl Kind for Sas {
     fn fixed(&self, new: &Self) -> Option<&'static str> {
         first_changed([
             ("directory", self.directory == new.directory),
+            ("shards", self.shards == new.shards),
             ("cores", self.cores == new.cores),
         ])
     }
@@ -101,6 +102,7 @@ impl Kind for Sas {
         let nature = Nature { prepare, ..Nature::new(key, Self::ACTIONS) };
         let spec = ShardSpec {
             name: self.name.clone(),
+            shards: self.shards,
             cores: self.cores.clone(),
             ports: self.ports(),
             ..ShardSpec::default()

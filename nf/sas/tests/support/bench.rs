@@ -53,12 +53,24 @@ impl Bench {
 
     /// A captured payload.
     pub fn captured(&mut self, kind: u8, from: &str, to: &str, payload: &[u8], correlation: &str) {
+        let packet = self.packet(kind, (from, to), payload, correlation);
+        self.raw(&packet);
+    }
+
+    /// The packet of a captured payload.
+    pub fn packet(
+        &self,
+        kind: u8,
+        ends: (&str, &str),
+        payload: &[u8],
+        correlation: &str,
+    ) -> Vec<u8> {
         let micros = self.now.as_micros();
         let mut bytes = Vec::new();
         hep::Packet {
             protocol: self.protocol,
-            source: from.parse().unwrap(),
-            destination: to.parse().unwrap(),
+            source: ends.0.parse().unwrap(),
+            destination: ends.1.parse().unwrap(),
             seconds: (micros / 1_000_000) as u32,
             micros: (micros % 1_000_000) as u32,
             kind,
@@ -68,7 +80,7 @@ impl Bench {
             payload,
         }
         .write(&mut bytes);
-        self.raw(&bytes);
+        bytes
     }
 
     pub fn sip(&mut self, from: &str, to: &str, text: &str, correlation: &str) {

@@ -1,0 +1,354 @@
+//! The trails: what the receivers of all shards keep is joined here, on the first shard.
+//!
+//! ```text
+//!  message ─▶ which trail? (Call-ID, correlation, X-CID, Session-ID, icid)
+//!               │ none: begin one
+//!               ▼
+//!             seen before? ─ repetition marked, second capture counted
+//!               ▼
+//!             store.append ─▶ trail.observe ─▶ over and quiet ─▶ store.record
+//! ```
+
+use crate::config;
+use crate::entry::{Entry, MALFORMED, RETRANSMISSION};
+use crate::facts::Fact;
+use crate::live::{Live, Repeat};
+use crate::losses::Losses;
+use crate::receiver::{self, Arrival};
+use crate::table::{Believed, Slot, Table};
+use crate::tail::{Subscribe, Tail};
+use crate::trail::{Kind, MESSAGES_MAX};
+use event::Sheet;
+use machine::{Duration, Time, Wheel};
+use runtime::Seed;
+use std::sync::Arc;
+use store::{Store, Writer};
+
+/// Trails whose state is written when a partition begins, per tick.
+const SNAPSHOT_BATCH: u32 = 512;
+/// Pause between two such ticks.
+const SNAPSHOT_PAUSE: Duration = Duration::from_millis(2);
+/// Pause between two looks at the store when nothing is to do.
+const IDLE_PAUSE: Duration = Duration::from_millis(500);
+
+/// Joins messages to trails and keeps both.
+#[derive(Debug)]
+pub(crate) struct Correlator {
+    pub(crate) config: Arc<config::Sas>,
+    /// Dropped before the store, so that what it holds is written.
+    pub(crate) writer: Writer,
+    pub(crate) store: Arc<Store>,
+    pub(crate) table: Table,
+    pub(crate) wheel: Wheel<Slot>,
+    pub(crate) sheet: Arc<Sheet<Fact>>,
+    pub(crate) losses: Arc<Losses>,
+    tail: Tail,
+    last_id: u64,
+    /// Next slot of the snapshot that a new partition needs.
+    snapshot: Option<u32>,
+    snapshot_at: Time,
+    look_at: Time,
+    due: Vec<Slot>,
+}
+
+impl Correlator {
+    /// One on an opened store; takes up the trails that ran when the last process ended.
+    pub(crate) fn new(
+        seed: &Seed,
+        config: Arc<config::Sas>,
+        opened: store::Opened,
+        tail: Subscribe,
+        losses: Arc<Losses>,
+    ) -> Self {
+        let mut octets = [0; 8];
+        octets.copy_from_slice(&seed.random[..8]);
+        let store::Opened { store, writer, recovery } = opened;
+        let mut it = Self {
+            config,
+            store,
+            writer,
+            table: Table::new(u64::from_le_bytes(octets)),
+            wheel: Wheel::new(seed.now),
+            sheet: Arc::default(),
+            losses,
+            tail: Tail::new(tail),
+            last_id: 0,
+            snapshot: Some(0),
+            snapshot_at: seed.now,
+            look_at: seed.now,
+            due: Vec::new(),
+        };
+        it.recover(seed.now, recovery);
+        it
+    }
+
+    /// Takes a message that the receiver of a sibling shard has handed over.
+    pub(crate) fn handed(&mut self, now_us: u64, work: &[u8]) {
+        let Some(entry) = receiver::decode(work) else { return };
+        let mut room = None;
+        let is_sip = entry.kind == hep::KIND_SIP && entry.flags & MALFORMED == 0;
+        let message = match is_sip {
+            true => sip::Message::parse_in(&mut room, entry.payload).ok(),
+            false => None,
+        };
+        self.arrive(now_us, &Arrival { entry, message });
+    }
+
+    /// Finds the trail, keeps the message, lets the trail learn from it.
+    pub(crate) fn arrive(&mut self, now_us: u64, arrival: &Arrival<'_, '_>) {
+        let Arrival { mut entry, message } = *arrival;
+        if self.writer.is_full() {
+            self.writer.tick(now_us);
+            if self.writer.is_full() {
+                return self.shed(now_us);
+            }
+        }
+        let index = self.trail_of(now_us, arrival);
+        let Some(live) = self.table.at(index) else { return };
+        if message.is_some() {
+            match live.recognise(entry.payload, entry.source, entry.destination, entry.capture_id) {
+                Repeat::New => {}
+                Repeat::Duplicate => return self.sheet.add(Fact::Duplicates, 1),
+                Repeat::Retransmission => {
+                    entry.flags |= RETRANSMISSION;
+                    live.trail.retransmissions += 1;
+                    self.sheet.add(Fact::Retransmissions, 1);
+                }
+            }
+        }
+        let id = live.trail.id;
+        let Some(place) = self.writer.append(now_us, id, |out| entry.encode(out)) else {
+            return self.shed(now_us);
+        };
+        let fact = if entry.kind == hep::KIND_LOG { Fact::Events } else { Fact::Messages };
+        self.sheet.add(fact, 1);
+        live.trail.places.push(place);
+        self.learn(now_us, index, &entry, message);
+    }
+
+    /// Lets the trail in slot `index` learn from a message that was kept.
+    pub(crate) fn learn(
+        &mut self,
+        now_us: u64,
+        index: u32,
+        entry: &Entry<'_>,
+        message: Option<&sip::Message<'_>>,
+    ) {
+        let hash = message.map(|message| self.table.hash(message.call_id()));
+        let Some(live) = self.table.at(index) else { return };
+        live.last_us = now_us;
+        let is_first = live.trail.places.len() == 1;
+        if entry.kind != hep::KIND_LOG {
+            live.add_host(entry.source);
+            live.add_host(entry.destination);
+        }
+        let mut changed = is_first;
+        if let (Some(message), Some(hash)) = (message, hash) {
+            let leg = live.leg(hash, message.call_id());
+            if !entry.is_retransmission() {
+                changed |= live.observe(entry.at_us, leg, message);
+            }
+        } else if is_first && entry.flags & MALFORMED != 0 {
+            live.trail.kind = Kind::Rejected;
+        } else if is_first && hep::signalling(entry.kind).is_some() {
+            live.trail.kind = Kind::Session;
+        }
+        changed |= live.hear(entry);
+        if changed && self.tail.show(now_us, &live.trail) {
+            self.sheet.add(Fact::TailDropped, 1);
+        }
+        if changed || live.armed_us == 0 {
+            self.arm(index);
+        }
+    }
+
+    /// Makes the wheel look at a trail no later than when it is due.
+    pub(crate) fn arm(&mut self, index: u32) {
+        let slot = self.table.slot(index);
+        let Some(live) = self.table.at(index) else { return };
+        let due_us = live.due_us();
+        if live.armed_us == 0 || due_us < live.armed_us {
+            live.armed_us = due_us;
+            self.wheel.arm(Time::from_nanos(due_us * 1_000), slot);
+        }
+    }
+
+    fn shed(&mut self, now_us: u64) {
+        self.sheet.add(Fact::Shed, 1);
+        self.losses.shed(now_us);
+    }
+
+    /// The slot of the trail that a message belongs to; begins one if there is none.
+    fn trail_of(&mut self, now_us: u64, arrival: &Arrival<'_, '_>) -> u32 {
+        let Arrival { entry, message } = arrival;
+        let own = self.table.locate(*message, entry.correlation);
+        if let Some(index) = own.and_then(|index| self.with_room(now_us, index)) {
+            // Marks are learnt from the message that begins a trail, or a leg of it.
+            if message.is_some_and(|message| !self.table.has_leg(index, message.call_id())) {
+                self.adopt(index, entry, *message);
+            }
+            self.table.correlate(index, entry.correlation);
+            return index;
+        }
+        let believed = self.believed(entry, *message);
+        let marked = message.map(|message| self.table.marked(message, believed));
+        let found = match marked {
+            Some(Ok(index)) => index.and_then(|index| self.with_room(now_us, index)),
+            Some(Err(_)) => {
+                self.sheet.add(Fact::Unjoined, 1);
+                None
+            }
+            None => None,
+        };
+        let index = found.unwrap_or_else(|| self.begin(now_us, entry.at_us));
+        if let (Some(_), Some(live)) = (found, self.table.at(index)) {
+            live.marked = live.marked.saturating_add(1);
+        }
+        self.adopt(index, entry, *message);
+        index
+    }
+
+    /// How far the headers of a message are believed when they name a call.
+    fn believed(&self, entry: &Entry<'_>, message: Option<&sip::Message<'_>>) -> Believed {
+        let is_own = |message: &sip::Message<'_>| {
+            // Some agents give the Call-ID, which says nothing of their own.
+            !entry.correlation.is_empty() && entry.correlation != message.call_id()
+        };
+        match message {
+            _ if self.config.joins.contains(&entry.capture_id) => Believed::Always,
+            Some(message) if is_own(message) => Believed::Never,
+            _ => Believed::FromHosts(entry.source.ip()),
+        }
+    }
+
+    /// Lets what a message may be joined by lead to its trail.
+    pub(crate) fn adopt(
+        &mut self,
+        index: u32,
+        entry: &Entry<'_>,
+        message: Option<&sip::Message<'_>>,
+    ) {
+        let believed = self.believed(entry, message);
+        self.table.adopt(index, message, entry.correlation, believed);
+    }
+
+    /// A trail with as many messages as one may have is closed; what follows begins another.
+    fn with_room(&mut self, now_us: u64, index: u32) -> Option<u32> {
+        let full = self.table.at(index).is_none_or(|live| live.trail.places.len() >= MESSAGES_MAX);
+        if full && self.close(now_us, index) {
+            return None;
+        }
+        Some(index)
+    }
+
+    /// Begins a trail; the quietest goes when there are too many.
+    fn begin(&mut self, now_us: u64, at_us: u64) -> u32 {
+        if self.table.len() >= self.config.live_max as usize
+            && let Some(slot) = self.table.quiet()
+            && self.close(now_us, slot.index)
+        {
+            self.sheet.add(Fact::Evicted, 1);
+        }
+        // Milliseconds in 42 bits, then a count: unique, and in the order of beginning.
+        self.last_id = (self.last_id + 1).max((now_us / 1_000) << 22);
+        let slot = self.table.insert(Live::new(self.last_id, at_us, now_us));
+        self.sheet.add(Fact::Opened, 1);
+        self.sheet.set(Fact::Live, self.table.len() as u64);
+        slot.index
+    }
+
+    /// Writes the record of a trail and forgets it; `false` when the disk lags behind.
+    pub(crate) fn close(&mut self, now_us: u64, index: u32) -> bool {
+        let Some(live) = self.table.at(index) else { return true };
+        if !self.writer.record(now_us, live.record()) {
+            return false;
+        }
+        let trail = &live.trail;
+        if let Some(ms) = trail.post_dial_delay_ms() {
+            self.sheet.observe(Fact::PostDialDelay, ms);
+        }
+        if let Some(ms) = trail.duration_ms() {
+            self.sheet.observe(Fact::CallDuration, ms);
+        }
+        self.sheet.add(Fact::Closed, 1);
+        self.table.remove(index);
+        self.sheet.set(Fact::Live, self.table.len() as u64);
+        true
+    }
+
+    /// Closes what was quiet for too long.
+    fn expire(&mut self, now: Time) {
+        let now_us = now.as_micros();
+        let mut due = core::mem::take(&mut self.due);
+        self.wheel.expire(now, &mut due);
+        for slot in due.drain(..) {
+            let Some(live) = self.table.live(slot) else { continue };
+            if live.armed_us > now_us {
+                // Armed again for later by someone else.
+                continue;
+            }
+            live.armed_us = 0;
+            if live.due_us() > now_us {
+                self.arm(slot.index);
+                continue;
+            }
+            live.give_up();
+            if self.tail.show(now_us, &live.trail) {
+                self.sheet.add(Fact::TailDropped, 1);
+            }
+            if !self.close(now_us, slot.index) {
+                self.later(now_us, slot.index);
+            }
+        }
+        self.due = due;
+    }
+
+    /// The disk lags: looks at a trail again after a while.
+    fn later(&mut self, now_us: u64, index: u32) {
+        if let Some(live) = self.table.at(index) {
+            live.last_us = now_us;
+        }
+        self.arm(index);
+    }
+
+    /// Writes the state of some trails when a partition began; see [`Writer::roll`].
+    fn snapshot(&mut self, now: Time) {
+        let now_us = now.as_micros();
+        let Some(start) = self.snapshot else { return };
+        if now < self.snapshot_at {
+            return;
+        }
+        self.snapshot_at = now + SNAPSHOT_PAUSE;
+        let end = (start + SNAPSHOT_BATCH).min(self.table.slots());
+        for index in start..end {
+            let Some(live) = self.table.at(index) else { continue };
+            if !self.writer.open_record(now_us, &live.record()) {
+                self.snapshot = Some(index);
+                return;
+            }
+        }
+        self.snapshot = Some(end);
+        if end == self.table.slots() {
+            self.snapshot = None;
+            self.writer.snapshot_done(now_us);
+        }
+    }
+
+    pub(crate) fn tick(&mut self, now: Time) {
+        let now_us = now.as_micros();
+        self.expire(now);
+        self.writer.tick(now_us);
+        if self.writer.is_roll_due(now_us) && self.snapshot.is_none() {
+            self.writer.roll(now_us);
+            self.snapshot = Some(0);
+        }
+        self.snapshot(now);
+        self.look_at = now + IDLE_PAUSE;
+    }
+
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        let writer = self.writer.deadline_us().map(|us| Time::from_nanos(us * 1_000));
+        let snapshot = self.snapshot.map(|_| self.snapshot_at);
+        [Some(self.look_at), self.wheel.deadline(), writer, snapshot].into_iter().flatten().min()
+    }
+}

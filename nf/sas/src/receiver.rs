@@ -1,0 +1,131 @@
+//! HEP in, on every shard: a packet is read and proved, and what is secret in it replaced.
+//!
+//! ```text
+//!  packet ─ HEP ─ key ─ inflate ─ SIP ─ redact ─▶ Arrival
+//! ```
+
+use crate::config;
+use crate::entry::{Entry, MALFORMED};
+use crate::facts::Fact;
+use crate::losses::Losses;
+use crate::redact;
+use event::Sheet;
+use machine::Time;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+/// A capture time further in the future than this is replaced by ours.
+const FUTURE_MAX_US: u64 = 60_000_000;
+/// Octets that a deflated payload may have when it is opened.
+const INFLATED_BYTES_MAX: usize = 65_535;
+
+/// One packet, understood as far as it can be, with nothing in it that shall not be kept.
+pub(crate) struct Arrival<'a, 'm> {
+    pub(crate) entry: Entry<'a>,
+    pub(crate) message: Option<&'m sip::Message<'a>>,
+}
+
+/// Where what is to be kept goes.
+pub(crate) type Keep<'k> = dyn FnMut(&Arrival<'_, '_>) + 'k;
+
+/// Reads packets.
+#[derive(Debug)]
+pub(crate) struct Receiver {
+    pub(crate) config: Arc<config::Sas>,
+    pub(crate) sheet: Arc<Sheet<Fact>>,
+    pub(crate) losses: Arc<Losses>,
+}
+
+impl Receiver {
+    /// Reads one packet.
+    pub(crate) fn packet(&self, now: Time, from: SocketAddr, bytes: &[u8], keep: &mut Keep<'_>) {
+        self.sheet.add(Fact::Packets, 1);
+        let packet = match hep::Packet::parse(bytes) {
+            Ok(packet) => packet,
+            Err(_) => return self.sheet.add(Fact::MalformedPackets, 1),
+        };
+        if !self.config.admits(packet.auth_key) {
+            self.losses.stranger(now.as_micros(), from.ip());
+            return self.sheet.add(Fact::Unauthenticated, 1);
+        }
+        if !packet.payload.is_empty() {
+            return self.captured(now, &packet, keep);
+        }
+        let inflate = |deflated| {
+            let limit = INFLATED_BYTES_MAX;
+            miniz_oxide::inflate::decompress_to_vec_zlib_with_limit(deflated, limit).ok()
+        };
+        match hep::compressed_payload(bytes).and_then(inflate) {
+            Some(payload) => {
+                self.captured(now, &hep::Packet { payload: &payload, ..packet }, keep);
+            }
+            None => self.sheet.add(Fact::Refused, 1),
+        }
+    }
+
+    fn captured(&self, now: Time, packet: &hep::Packet<'_>, keep: &mut Keep<'_>) {
+        let now_us = now.as_micros();
+        let at_us = u64::from(packet.seconds) * 1_000_000 + u64::from(packet.micros);
+        let entry = Entry {
+            at_us: if at_us == 0 || at_us > now_us + FUTURE_MAX_US { now_us } else { at_us },
+            protocol: packet.protocol,
+            kind: packet.kind,
+            flags: 0,
+            capture_id: packet.capture_id,
+            source: packet.source,
+            destination: packet.destination,
+            correlation: packet.correlation,
+            payload: packet.payload,
+        };
+        let is_keep_alive = packet.payload.iter().all(|b| matches!(b, b'\r' | b'\n' | 0));
+        let mut room = None;
+        match packet.kind {
+            hep::KIND_SIP if !is_keep_alive => {
+                match sip::Message::parse_in(&mut room, packet.payload) {
+                    Ok(message) if !redact::concerns(message, &self.config.keep) => {
+                        keep(&Arrival { entry, message: Some(message) });
+                    }
+                    Ok(_) => {
+                        self.sheet.add(Fact::Redacted, 1);
+                        self.clean(entry, keep);
+                    }
+                    Err(_) => {
+                        self.sheet.add(Fact::MalformedMessages, 1);
+                        self.clean(entry, keep);
+                    }
+                }
+            }
+            hep::KIND_LOG => keep(&Arrival { entry, message: None }),
+            kind if hep::signalling(kind).is_some() => keep(&Arrival { entry, message: None }),
+            _ => self.sheet.add(Fact::Refused, 1),
+        }
+    }
+
+    /// Lets a message through without what is secret in it.
+    fn clean(&self, mut entry: Entry<'_>, keep: &mut Keep<'_>) {
+        let payload = redact::redacted(entry.payload, &self.config.keep);
+        let mut room = None;
+        let message = sip::Message::parse_in(&mut room, &payload).ok();
+        if message.is_none() {
+            entry.flags |= MALFORMED;
+        }
+        keep(&Arrival { entry: Entry { payload: &payload, ..entry }, message });
+    }
+}
+
+/// Appends what a sibling shard is handed. The store cuts a long correlation; what joins messages
+/// is handed over whole.
+pub(crate) fn encode(entry: &Entry<'_>, out: &mut Vec<u8>) {
+    let length = u16::try_from(entry.correlation.len()).unwrap_or(u16::MAX);
+    let correlation = &entry.correlation[..usize::from(length)];
+    out.extend_from_slice(&length.to_le_bytes());
+    out.extend_from_slice(correlation);
+    Entry { correlation: b"", ..*entry }.encode(out);
+}
+
+/// Reads what [`encode`] wrote.
+pub(crate) fn decode(bytes: &[u8]) -> Option<Entry<'_>> {
+    let (length, rest) = bytes.split_first_chunk::<2>()?;
+    let (correlation, rest) = rest.split_at_checked(u16::from_le_bytes(*length).into())?;
+    Some(Entry { correlation, ..Entry::decode(rest)? })
+}
