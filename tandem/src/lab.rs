@@ -3,7 +3,7 @@
 use crate::cli::{Attack, AttackKind, Demo, Lab, LabCommand, Plane, Reflection};
 use crate::exit::Exit;
 use crate::{emulate, output};
-use experiments::Options;
+use experiments::{Options, Takes};
 use std::time::Duration;
 
 /// Lists or runs experiments.
@@ -23,25 +23,25 @@ pub fn lab(lab: Lab) -> Result<(), Exit> {
             reflection,
             plane,
         } => {
-            let known = experiments::list().iter().find(|experiment| experiment.name == name);
+            let known = experiments::list().find(|experiment| experiment.name == name);
             let Some(experiment) = known else {
                 let what = format!("no experiment is called `{name}`; see `tandem lab list`");
                 return Err(Exit::Usage(what));
             };
-            if live && !experiment.has_live() {
+            if live && !experiment.takes(Takes::Live) {
                 return Err(Exit::Usage(format!("--live: `{name}` is no simulation")));
             }
-            if binary.is_some() && !experiment.has_binary() {
+            if binary.is_some() && !experiment.takes(Takes::Binary) {
                 return Err(Exit::Usage(format!("--binary: `{name}` has no such choice")));
             }
             let reflection = sizes(reflection);
-            if reflection.is_some() && !experiment.has_sizes() {
+            if reflection.is_some() && !experiment.takes(Takes::Reflection) {
                 let flags = "--peer, --clients, --prefixes, --macs, --mrt";
                 return Err(Exit::Usage(format!("{flags}: `{name}` has no such choice")));
             }
             let reflection = reflection.unwrap_or_default();
             let plane = plane_sizes(plane);
-            if plane.is_some() && !experiment.has_plane() {
+            if plane.is_some() && !experiment.takes(Takes::Plane) {
                 let flags = "--full, --routes, --flows";
                 return Err(Exit::Usage(format!("{flags}: `{name}` has no such choice")));
             }
@@ -147,9 +147,9 @@ fn attack(asked: &Attack) -> Result<(), Exit> {
 
 fn list() -> Result<(), Exit> {
     let name = |experiment: &experiments::Experiment| experiment.name.len();
-    let width = experiments::list().iter().map(name).max().unwrap_or_default();
+    let width = experiments::list().map(name).max().unwrap_or_default();
     let line = |e: &experiments::Experiment| format!("{:width$}  {}\n", e.name, e.line);
-    output::text(&experiments::list().iter().map(line).collect::<String>())
+    output::text(&experiments::list().map(line).collect::<String>())
 }
 
 /// Shows live calls in the console.

@@ -1,0 +1,313 @@
+//! `reflection-ipv4`: a table reflected to 100, 250, 500 and 1,000 clients; every client's routes
+//! are verified.
+//!
+//! | phase | what |
+//! |---|---|
+//! | feed | one client announces the table; until every other one holds all of it: the rate |
+//! | standing | the reflector's resident memory two seconds later |
+//! | change | a newcomer gets the table while one route changes: until all others have the change |
+//! | again | all of it with other attributes; then once more while one client reads nothing |
+//! | withdrawal | until nobody holds anything |
+
+use super::stand::{Stand, Who, peer, told};
+use anyhow::Context;
+use bgp::family::Family;
+use peers::Priority;
+use report::contract::{Options, Outcome, Peer, Row};
+use report::host;
+use report::progress::Progress;
+use report::published;
+use routes::{Bar, Convergence, Course, InternetShape, Recorded, Table};
+use serde_json::{Value, json};
+use std::path::Path;
+
+const NAME: &str = "reflection-ipv4";
+const CLIENTS: [usize; 4] = [100, 250, 500, 1_000];
+const QUICK_CLIENTS: [usize; 2] = [100, 250];
+const QUICK_PREFIXES: usize = 50_000;
+/// Synthetic prefixes for each one of the Internet-like table, and prefixes of a set.
+const SYNTHETIC_FACTOR: usize = 8;
+const SYNTHETIC_PER_SET: usize = 4_000;
+/// Clients of the synthetic table.
+const SYNTHETIC_CLIENTS: usize = 100;
+/// Clients of the report's figure of memory.
+const MEMORY_CLIENTS: usize = 250;
+
+/// The table again takes at most so many times what it took first, or what is too short to compare.
+const AGAIN_MAX: f64 = 2.0;
+const AGAIN_MIN_S: f64 = 0.5;
+
+/// What one reflector did with one table.
+#[derive(Debug)]
+struct Found {
+    who: String,
+    convergence: Convergence,
+    standing_mb: f64,
+    change_ms: f64,
+    /// The table again, without and with a client that reads nothing.
+    again_s: [f64; 2],
+    detail: Value,
+}
+
+/// One table for so many clients.
+#[derive(Debug, Clone, Copy)]
+struct Trial<'a> {
+    table: &'a Table,
+    clients: usize,
+    /// All phases, or the first two.
+    is_whole: bool,
+}
+
+fn trial(who: Who, options: &Options, trial: Trial<'_>) -> anyhow::Result<Found> {
+    let Trial { table, clients, is_whole } = trial;
+    let mut stand = Stand::start(who, options, &[Family::Ipv4Unicast], clients + 2)?;
+    stand.connect(0..clients + 1)?;
+    let course = Course::new(table, clients, stand.plan.cluster);
+    let feed = course.prepare(&mut stand.field);
+    stand.begin();
+    let convergence = course.feed(&mut stand.field, &feed).with_context(|| stand.log_end())?;
+    let cpu = stand.cpu();
+    let standing_mb = stand.standing_mb()?;
+    let mut detail = told(&convergence, cpu, standing_mb);
+    let (mut change_ms, mut again_s) = (0.0, [0.0; 2]);
+    if is_whole {
+        let change = course.change(&mut stand.field).context("a route that changes")?;
+        change_ms = change.seconds * 1e3;
+        let meanwhile = change.is_meanwhile;
+        detail["change"] = json!({ "ms": change_ms, "while_the_newcomer_had_not_all": meanwhile });
+        again_s = course.stalled(&mut stand.field).context("a client that stalls")?;
+        let [without, with] = again_s;
+        detail["stalled"] = json!({ "seconds_without": without, "seconds_with": with });
+        let gone = course.withdraw(&mut stand.field).context("the withdrawal")?;
+        let rate = gone.rate().round();
+        detail["withdrawal"] = json!({ "seconds": gone.seconds, "updates_per_s": rate });
+    }
+    Ok(Found { who: stand.name(), convergence, standing_mb, change_ms, again_s, detail })
+}
+
+/// All that is measured in a call.
+struct Campaign<'a> {
+    options: &'a Options,
+    progress: Progress,
+    broken: Vec<String>,
+    bars: Vec<Bar>,
+    /// The rate to 1,000 clients shall not be below it.
+    rate_to_100: Option<f64>,
+}
+
+impl Campaign<'_> {
+    /// Tandem, and the peer that was asked for.
+    fn both(&mut self, name: &str, of: Trial<'_>) -> anyhow::Result<[Result<Found, String>; 2]> {
+        self.progress.say(&format!("{name}, {} clients", of.clients));
+        let ours = trial(Who::Tandem, self.options, of).map_err(|error| format!("{error:#}"));
+        if let Err(why) = &ours {
+            self.broken.push(format!("{name}, {} clients: {why}", of.clients));
+        }
+        let theirs = match peer(self.options)? {
+            Some(kind) => {
+                trial(Who::Peer(kind), self.options, of).map_err(|error| format!("{error:#}"))
+            }
+            None => Err(String::new()),
+        };
+        for found in ours.iter().chain(&theirs) {
+            let (rate, seconds) = (found.convergence.rate(), found.convergence.seconds);
+            self.progress.say(&format!("  {}: {rate:.0} updates/s, {seconds:.2} s", found.who));
+        }
+        Ok([ours, theirs])
+    }
+
+    /// The bars of the full table, in a full run.
+    fn judge(&mut self, clients: usize, found: &Found) {
+        let rate = found.convergence.rate();
+        let first = found.convergence.seconds.max(AGAIN_MIN_S);
+        for (what, seconds) in [("again", found.again_s[0]), ("while one stalls", found.again_s[1])]
+        {
+            let what = format!("times the first table: {what}, to {clients}");
+            self.bars.push(Bar::at_most(&what, seconds / first, AGAIN_MAX));
+        }
+        match clients {
+            100 => {
+                self.rate_to_100 = Some(rate);
+                self.bars.push(Bar::at_least("updates/s to 100", rate, 25e6));
+            }
+            MEMORY_CLIENTS => {
+                self.bars.push(Bar::at_most("MB at 250 clients", found.standing_mb, 170.0));
+            }
+            1_000 => {
+                let bound = self.rate_to_100.map_or(60e6, |rate| rate.max(60e6));
+                self.bars.push(Bar::at_least("updates/s to 1,000", rate, bound));
+                let what = "ms until 1,000 clients had a change";
+                self.bars.push(Bar::at_most(what, found.change_ms, 20.0));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When the peer that was asked for does not exist. A reflector that does not run is a row that
+/// says so.
+pub fn run(options: &Options) -> anyhow::Result<Outcome> {
+    let priority = Priority::claim();
+    let report = published::router();
+    let published = report.table(NAME).context("the published table is part of the program")?;
+    let full = InternetShape::REPORT.prefixes;
+    let usual = if options.quick { QUICK_PREFIXES } else { full };
+    let recorded = options.reflection.mrt.as_deref().map(recorded).transpose()?;
+    let asked = options.reflection.prefixes.or(recorded.as_ref().map(Table::len));
+    let prefixes = asked.unwrap_or(usual);
+    let clients = match &options.reflection.clients[..] {
+        [] if options.quick => QUICK_CLIENTS.to_vec(),
+        [] => CLIENTS.to_vec(),
+        asked => asked.to_vec(),
+    };
+    let progress = Progress::new(NAME, 2);
+    let (broken, bars) = (Vec::new(), Vec::new());
+    let mut campaign = Campaign { options, progress, broken, bars, rate_to_100: None };
+    let rows = &published.rows;
+    let mut out = Vec::new();
+    if options.wants(&rows[0].scenario) {
+        let table = Table::synthetic(prefixes * SYNTHETIC_FACTOR, SYNTHETIC_PER_SET, 1);
+        let of = Trial { table: &table, clients: SYNTHETIC_CLIENTS, is_whole: false };
+        let [ours, theirs] = campaign.both("synthetic", of)?;
+        let mut row = rate_row(&rows[0].scenario, rows[0].value, ours.as_ref(), theirs.as_ref());
+        if let Ok(found) = &ours {
+            let parts = 40e6 / (prefixes * SYNTHETIC_FACTOR) as f64;
+            row.detail["prefixes"] = json!(prefixes * SYNTHETIC_FACTOR);
+            row.detail["extrapolated_40m"] = json!({
+                "seconds": found.convergence.seconds * parts,
+                "memory_gb": found.standing_mb * parts / 1e3,
+            });
+        }
+        out.push(row);
+    }
+    campaign.progress.step();
+    if options.wants(&rows[1].scenario) {
+        out.push(published.absent(&rows[1], "the range of the report's runs: see the row above"));
+    }
+    if options.wants(&rows[2].scenario) || options.wants(&rows[3].scenario) {
+        let table = match &recorded {
+            Some(table) => table.clone(),
+            None => InternetShape::scaled(prefixes).table(),
+        };
+        out.extend(internet(&mut campaign, &table, &clients, rows)?);
+    }
+    let is_full = prefixes == full && !options.quick && recorded.is_none();
+    if is_full {
+        campaign.broken.extend(campaign.bars.iter().filter_map(Bar::broken));
+    }
+    for row in &mut out {
+        row.detail["priority"] = json!(priority.granted);
+        row.detail["bars_judged"] = json!(is_full);
+    }
+    let broken = campaign.broken;
+    Ok(Outcome { experiment: NAME, host: host::describe(), rows: out, broken })
+}
+
+/// The table of an MRT file.
+fn recorded(file: &Path) -> anyhow::Result<Table> {
+    let octets = std::fs::read(file).with_context(|| file.display().to_string())?;
+    let Recorded { table, malformed, .. } = Recorded::read(&octets);
+    anyhow::ensure!(!table.is_empty(), "{}: no IPv4 routes in it", file.display());
+    anyhow::ensure!(malformed == 0, "{}: {malformed} malformed records", file.display());
+    Ok(table)
+}
+
+fn internet(
+    campaign: &mut Campaign<'_>,
+    table: &Table,
+    clients: &[usize],
+    rows: &[published::PublishedRow],
+) -> anyhow::Result<Vec<Row>> {
+    let (mut all, mut last, mut memory) = (Vec::new(), None, None);
+    for clients in clients.iter().copied() {
+        let of = Trial { table, clients, is_whole: true };
+        let [ours, theirs] = campaign.both("Internet table", of)?;
+        if let Ok(found) = &ours {
+            campaign.judge(clients, found);
+        }
+        let told = |found: &Result<Found, String>| match found {
+            Ok(found) => found.detail.clone(),
+            Err(why) => json!({ "why": why }),
+        };
+        all.push(json!({ "clients": clients, "tandem": told(&ours), "peer": told(&theirs) }));
+        if clients == MEMORY_CLIENTS {
+            let gigabytes = |found: &Result<Found, String>| {
+                found.as_ref().ok().map(|found| (found.who.clone(), found.standing_mb / 1e3))
+            };
+            memory = Some([gigabytes(&ours), gigabytes(&theirs)]);
+        }
+        last = Some([ours, theirs]);
+    }
+    let Some([ours, theirs]) = last else { return Ok(Vec::new()) };
+    let mut row = rate_row(&rows[2].scenario, rows[2].value, ours.as_ref(), theirs.as_ref());
+    row.detail["prefixes"] = json!(table.len());
+    row.detail["paths"] = json!(table.sets.len());
+    row.detail["by_clients"] = json!(all);
+    row.detail["bars"] = json!(campaign.bars);
+    let [ours, theirs] = memory.unwrap_or_default();
+    let is_measured = ours.is_some();
+    let memory = Row {
+        scenario: rows[3].scenario.clone(),
+        unit: "GB".into(),
+        published: Some(rows[3].value),
+        peer: theirs.map(|(name, value)| Peer { name, value }),
+        tandem: ours.map(|(_, value)| value),
+        detail: match is_measured {
+            true => json!({ "note": format!("standing, at {} prefixes", table.len()) }),
+            false => json!({ "why": format!("nothing ran with {MEMORY_CLIENTS} clients") }),
+        },
+    };
+    let rows = [row, memory].into_iter();
+    Ok(rows.filter(|row| campaign.options.wants(&row.scenario)).collect())
+}
+
+fn rate_row(
+    scenario: &str,
+    published: f64,
+    ours: Result<&Found, &String>,
+    theirs: Result<&Found, &String>,
+) -> Row {
+    let rate = |found: &Found| found.convergence.rate();
+    let peer = theirs.ok().map(|found| Peer { name: found.who.clone(), value: rate(found) });
+    let mut detail = match ours {
+        Ok(found) => json!({ "tandem": found.detail, "note": format!(
+            "{} clients in {:.2} s", found.convergence.clients, found.convergence.seconds) }),
+        Err(why) => json!({ "why": why }),
+    };
+    match theirs {
+        Ok(found) => detail["peer"] = found.detail.clone(),
+        Err(why) if !why.is_empty() => detail["peer"] = json!({ "why": why }),
+        Err(_) => {}
+    }
+    Row {
+        scenario: scenario.into(),
+        unit: "route updates/s".into(),
+        published: Some(published),
+        peer,
+        tandem: ours.ok().map(rate),
+        detail,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reflector_that_did_not_run_is_a_row_with_the_reason() {
+        let why = "the site does not start".to_owned();
+        let row = rate_row("Internet table", 3.5e6, Err(&why), Err(&String::new()));
+        assert_eq!((row.tandem, row.peer), (None, None));
+        assert_eq!(row.detail["why"], why);
+        let convergence = Convergence { seconds: 2.0, updates: 50, ..Convergence::default() };
+        let (standing_mb, change_ms, again_s) = (1.0, 1.0, [2.0; 2]);
+        let who = "BIRD".to_owned();
+        let found = Found { who, convergence, standing_mb, change_ms, again_s, detail: json!({}) };
+        let row = rate_row("Internet table", 3.5e6, Ok(&found), Ok(&found));
+        assert_eq!(row.tandem, Some(25.0));
+        assert_eq!(row.peer, Some(Peer { name: "BIRD".into(), value: 25.0 }));
+    }
+}

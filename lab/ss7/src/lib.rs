@@ -1,0 +1,38 @@
+//! SCTP under M3UA, as two signalling endpoints on two paths: one experiment is one file.
+//!
+//! ```text
+//!   ledger: MSUs ─→ End (M3UA, SCTP) ─┬─ path 0, cut ──┬─→ End (SCTP, M3UA) ─→ ledger: times
+//!                                     └─ path 1 ───────┘
+//!                                     Field: link::Pipe, virtual time
+//!                                     live: namespaces, link::Emulator, UDP or IP
+//! ```
+
+mod failover_live;
+mod failover_rows;
+mod failover_search;
+pub mod sctp_failover;
+pub mod sctp_throughput;
+mod side_by_side;
+pub mod tables;
+
+use report::{Experiment, Takes};
+
+/// The experiments, in the order of the report.
+pub const EXPERIMENTS: &[Experiment] = &[
+    Experiment::new(
+        "sctp-throughput",
+        "messages a second over one SCTP association, UDP and IP, beside usrsctp",
+        sctp_throughput::run,
+    ),
+    Experiment::new(
+        "sctp-failover",
+        "SCTP's failover under M3UA: the report's 110 runs in virtual time, or --live",
+        sctp_failover::run,
+    )
+    .taking(Takes::Live),
+    Experiment::new(
+        "ss7",
+        "all tables of the reports on signalling over IP, and their page",
+        tables::run,
+    ),
+];
