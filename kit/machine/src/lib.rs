@@ -20,7 +20,7 @@ pub use wheel::Wheel;
 
 /// A protocol's state, driven from outside.
 ///
-/// Laws (`lab/sim/tests/laws.rs` holds every machine to them): the same inputs give the same
+/// Laws (`lab/sim/tests/it/laws.rs` holds every machine to them): the same inputs give the same
 /// outputs; after `tick(t)`, `deadline()` is `None` or later than `t`, unless work was left over on
 /// purpose; memory is bounded by named limits; no input panics.
 pub trait Machine {

@@ -1,6 +1,9 @@
 //! Once its scratch has grown, a policy decides without allocating, whatever it changes.
+//! A program of its own: what counts allocations replaces the allocator of all of it.
 #![allow(clippy::unwrap_used, missing_docs)]
 
+#[allow(dead_code, reason = "it needs a part")]
+#[path = "it/given/mod.rs"]
 mod given;
 
 use policy::{Scratch, Verdict};

@@ -1,0 +1,5 @@
+//! Floods and what is let through, in namespaces.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod flood;
+mod gate;

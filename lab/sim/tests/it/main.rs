@@ -1,0 +1,11 @@
+//! Simulated worlds by seed.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod endpoints;
+mod laws;
+mod m3ua;
+mod pipes;
+mod signalling;
+mod soak;
+mod transactions;
+mod work;

@@ -1,0 +1,159 @@
+//! Every mistake in a site file is reported with its line, its column and its mend.
+
+use config::{Diagnostic, Doorway, Issue, Site};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Toy {
+    oam: Oam,
+    #[serde(default)]
+    ssc: Vec<Ssc>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Oam {
+    listen: String,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Ssc {
+    name: String,
+    #[serde(default)]
+    shards: u16,
+    #[serde(default)]
+    side: Option<Side>,
+    #[serde(default)]
+    listen: Vec<String>,
+    #[serde(default)]
+    trusted: bool,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Side {
+    /// Phones.
+    Access,
+    /// Servers.
+    Core,
+}
+
+impl Site for Toy {
+    fn validate(&self, issues: &mut Vec<Issue>) {
+        for (at, ssc) in self.ssc.iter().enumerate() {
+            if ssc.name.is_empty() {
+                let path = format!("ssc[{at}].name");
+                issues.push(Issue::new(path, "the name is empty", "write a name"));
+            }
+        }
+    }
+
+    fn doorways(&self) -> Vec<Doorway> {
+        let door = |path: String, text: &str| Doorway {
+            path,
+            datagram: text.starts_with("udp:"),
+            address: text[4..].parse().unwrap(),
+        };
+        let mut doors = vec![door("oam.listen".into(), &self.oam.listen)];
+        for (at, ssc) in self.ssc.iter().enumerate() {
+            for (n, listen) in ssc.listen.iter().enumerate() {
+                doors.push(door(format!("ssc[{at}].listen[{n}]"), listen));
+            }
+        }
+        doors
+    }
+}
+
+fn refused(text: &str) -> Vec<Diagnostic> {
+    config::read::<Toy>(text).expect_err("the text is wrong")
+}
+
+fn one(text: &str) -> (usize, usize, String, String) {
+    let mut found = refused(text);
+    assert_eq!(found.len(), 1, "{found:?}");
+    let one = found.remove(0);
+    (one.line, one.column, one.what, one.mend)
+}
+
+const OAM: &str = "[oam]\nlisten = \"tcp:127.0.0.1:8080\"\n";
+
+#[test]
+fn an_unknown_key_names_the_nearest_known_one() {
+    let (line, column, what, mend) = one(&format!("{OAM}[[ssc]]\nname = \"a\"\nshrads = 2\n"));
+    assert_eq!((line, column), (5, 1));
+    assert_eq!(what, "unknown key `shrads`");
+    assert_eq!(mend, "did you mean `shards`?");
+}
+
+#[test]
+fn a_wrong_type_says_what_to_write() {
+    let (line, column, what, mend) =
+        one(&format!("{OAM}[[ssc]]\nname = \"a\"\nshards = \"two\"\n"));
+    assert_eq!((line, column), (5, 10));
+    assert_eq!(what, "this is text, not a whole number");
+    assert_eq!(mend, "write a whole number");
+}
+
+#[test]
+fn a_wrong_word_lists_the_possible_ones() {
+    let (line, column, what, mend) =
+        one(&format!("{OAM}[[ssc]]\nname = \"a\"\nside = \"acces\"\n"));
+    assert_eq!((line, column), (5, 8));
+    assert_eq!(what, "`acces` is not possible here");
+    assert_eq!(mend, "did you mean `access`? Possible: access, core");
+}
+
+#[test]
+fn a_number_out_of_range_names_the_range() {
+    let (line, _, what, mend) = one(&format!("{OAM}[[ssc]]\nname = \"a\"\nshards = 65536\n"));
+    assert_eq!(line, 5);
+    assert_eq!(what, "65536 is out of range");
+    assert_eq!(mend, "write a number from 0 to 65535");
+}
+
+#[test]
+fn a_missing_key_points_at_its_section() {
+    let (line, _, what, _) = one(&format!("{OAM}[[ssc]]\nshards = 1\n"));
+    assert_eq!(line, 3);
+    assert_eq!(what, "`name` is missing in ssc[0]");
+}
+
+#[test]
+fn a_conflict_between_two_ports_of_the_file_names_both() {
+    let text = format!(
+        "{OAM}[[ssc]]\nname = \"a\"\nlisten = [\"udp:0.0.0.0:5060\", \"udp:127.0.0.1:5060\"]\n"
+    );
+    let (line, column, what, mend) = one(&text);
+    assert_eq!((line, column), (5, 31));
+    assert_eq!(what, "UDP 127.0.0.1:5060 is taken by `ssc[0].listen[0]` already");
+    assert_eq!(mend, "choose another address or port");
+    let other_kind = text.replace("\"udp:127", "\"tcp:127");
+    assert!(config::read::<Toy>(&other_kind).is_ok());
+}
+
+#[test]
+fn what_a_section_refuses_is_found_in_the_text() {
+    let (line, column, what, _) = one(&format!("{OAM}[[ssc]]\nname = \"\"\n"));
+    assert_eq!((line, column, what.as_str()), (4, 8, "the name is empty"));
+}
+
+#[test]
+fn all_mistakes_are_reported_at_once_in_the_order_of_the_text() {
+    let text = "[oam]\nlistn = 1\n[[ssc]]\nname = 7\n[[ssc]]\nname = \"b\"\ntrusted = 1\n";
+    let lines: Vec<usize> = refused(text).iter().map(|d| d.line).collect();
+    assert_eq!(lines, [1, 2, 4, 7]);
+}
+
+#[test]
+fn a_diagnostic_prints_file_line_column_source_and_caret() {
+    let text = format!("{OAM}[[ssc]]\nname = \"a\"\nshrads = 2\n");
+    let printed = refused(&text)[0].render("site.toml", &text);
+    assert_eq!(
+        printed,
+        "error: unknown key `shrads`\n  --> site.toml:5:1\n   |\n 5 | shrads = 2\n   | ^^^^^^\n   \
+         = at: ssc[0].shrads\n   = mend: did you mean `shards`?\n"
+    );
+}

@@ -1,0 +1,7 @@
+//! Pairs in a simulated world, and strangers at a real port.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod changed;
+mod late;
+mod stranger;
+mod worlds;
