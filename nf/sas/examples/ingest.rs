@@ -6,7 +6,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a measurement for people")]
 #![allow(clippy::disallowed_methods, reason = "a measurement needs a clock")]
 
-#[path = "../tests/support/calls.rs"]
+#[path = "../tests/it/support/calls.rs"]
 mod calls;
 
 use machine::Time;

@@ -1,0 +1,10 @@
+//! Tandem's stacks against those that others wrote, and that a lab leaves nothing behind.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod killed;
+mod linux;
+mod malformed;
+mod node;
+mod peer;
+mod usrsctp;
+mod usrsctp_ip;

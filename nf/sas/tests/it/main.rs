@@ -1,0 +1,11 @@
+//! The SAS driven by hand, and its examples in their small form.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[path = "support/bench.rs"]
+mod bench;
+mod interface;
+mod kamailio;
+mod measure;
+mod shards;
+mod streams;
+mod trails;
