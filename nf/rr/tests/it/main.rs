@@ -1,0 +1,12 @@
+//! The route reflector in a simulated world.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod facts;
+mod feeds;
+mod hostile;
+mod operator;
+mod reflection;
+mod sessions;
+mod stations;
+mod trails;
+mod world;

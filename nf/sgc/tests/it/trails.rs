@@ -1,0 +1,66 @@
+//! What a gateway captures for the service assurance.
+
+use crate::world::{START, checked};
+use machine::{Duration, Time};
+use runtime::{ConnId, Effects, Flow, Function, In, PortId, Seed, Transport};
+use sgc::Gateway;
+use std::sync::Arc;
+
+const SITE: &str = r#"
+name = "stp"
+point_code_format = "decimal"
+point_codes = ["9"]
+tcp = { listen = ["10.0.0.1:2905"] }
+peer = [{ name = "a", role = "asp", transport = "tcp", addresses = ["10.0.1.1"] }]
+"#;
+/// ASP Up (RFC 4666 §3.5.1) and its acknowledgement.
+const ASP_UP: &[u8] = &[1, 0, 3, 1, 0, 0, 0, 8];
+const ASP_UP_ACK: &[u8] = &[1, 0, 3, 4];
+
+/// Who sent what, of the messages that left while an ASP came up.
+fn captured(site: &str) -> Vec<(String, Vec<u8>)> {
+    let seed = Seed { shard: 0, shards: 1, random: [7; 32], now: START };
+    let config = checked(site);
+    let port = config.ports().iter().find(|port| port.listens()).unwrap().id;
+    let mut gateway = Gateway::simulated(seed, Arc::new(config));
+    let (local, remote) = ("10.0.0.1:2905".parse().unwrap(), "10.0.1.1:50000".parse().unwrap());
+    let flow = Flow { conn: ConnId(1), ..Flow::to(port, Transport::Tcp, local, remote) };
+    let mut captured = Vec::new();
+    let mut run = |now: Time, input: Option<In<'_>>| {
+        let mut out = Effects::default();
+        match input {
+            Some(input) => gateway.step(now, input, &mut out),
+            None => gateway.tick(now, &mut out),
+        }
+        for (_, bytes) in out.sends().filter(|(to, _)| to.remote.port() == 9060) {
+            let packet = hep::Packet::parse(bytes).expect("a packet");
+            assert_eq!((packet.kind, packet.protocol), (hep::KIND_M3UA, hep::TCP));
+            assert_eq!(packet.correlation.len(), 16);
+            captured.push((packet.source.to_string(), packet.payload.to_vec()));
+        }
+    };
+    run(START, None);
+    run(START, Some(In::Up { flow }));
+    run(START, Some(In::Message { flow, bytes: ASP_UP }));
+    run(START + Duration::from_secs(1), None);
+    captured
+}
+
+#[test]
+fn messages_of_both_directions_are_captured_once_a_collector_is_named() {
+    assert!(captured(SITE).is_empty());
+    let captured = captured(&format!("capture = \"udp:127.0.0.1:9060\"\n{SITE}"));
+    assert!(captured.contains(&("10.0.1.1:50000".to_owned(), ASP_UP.to_vec())), "{captured:?}");
+    let is_ack = |(source, message): &(String, Vec<u8>)| {
+        source == "10.0.0.1:2905" && message.starts_with(ASP_UP_ACK)
+    };
+    assert!(captured.iter().any(is_ack), "{captured:?}");
+}
+
+#[test]
+fn a_collector_is_no_peer() {
+    let config = checked(&format!("capture = \"tcp:127.0.0.1:9060\"\n{SITE}"));
+    let port = config.ports().into_iter().find(|port| port.name == "capture").unwrap();
+    assert!(!port.listens() && port.id != PortId(0));
+    assert!(matches!(Gateway::frame(port.id, b"anything"), runtime::Frame::Skip(8)));
+}

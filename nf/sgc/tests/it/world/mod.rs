@@ -1,0 +1,317 @@
+//! Gateways and scripted ASPs joined by TCP connections, in virtual time.
+
+pub mod asp;
+
+pub use asp::Asp;
+use machine::{Duration, Time};
+use runtime::{Ask, ConnId, Effects, Flow, Function, In, PortId, Seed, Transport};
+use serde_json::Value;
+use sgc::Gateway;
+use sgc::config::Sgc;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+/// One way of any connection.
+pub const DELAY: Duration = Duration::from_millis(5);
+pub const START: Time = Time::from_millis(1_700_000_000_000);
+
+enum What {
+    Up(Flow),
+    Message(Flow, Vec<u8>),
+    Down(Flow, &'static str),
+}
+
+pub enum Node {
+    Gateway(Box<Gateway>),
+    Asp(Box<Asp>),
+}
+
+/// One end of a connection: whose it is, how that names it, and the number of the other end.
+#[derive(Clone, Copy)]
+struct End {
+    node: usize,
+    flow: Flow,
+    other: u32,
+}
+
+pub struct World {
+    pub now: Time,
+    nodes: Vec<Node>,
+    listening: BTreeMap<SocketAddr, (usize, PortId)>,
+    events: BTreeMap<(Time, u64), (usize, What)>,
+    ends: BTreeMap<u32, End>,
+    /// Nodes that take no connections.
+    deaf: BTreeSet<usize>,
+    /// Nodes that do nothing any more.
+    frozen: BTreeSet<usize>,
+    out: Effects,
+    count: u64,
+    next: u32,
+}
+
+pub fn read(text: &str) -> Sgc {
+    toml::from_str(text).expect("the section is well-formed")
+}
+
+pub fn checked(text: &str) -> Sgc {
+    let config = read(text);
+    let mut issues = Vec::new();
+    config.validate(&mut issues);
+    assert!(issues.is_empty(), "{issues:?}");
+    config
+}
+
+impl World {
+    pub fn new() -> Self {
+        Self {
+            now: START,
+            nodes: Vec::new(),
+            listening: BTreeMap::new(),
+            events: BTreeMap::new(),
+            ends: BTreeMap::new(),
+            deaf: BTreeSet::new(),
+            frozen: BTreeSet::new(),
+            out: Effects::default(),
+            count: 0,
+            next: 1,
+        }
+    }
+
+    /// A gateway with this section.
+    pub fn gateway(&mut self, text: &str) -> usize {
+        let config = checked(text);
+        let id = self.nodes.len();
+        for port in config.ports().iter().filter(|port| port.listens()) {
+            self.listening.insert(port.listen, (id, port.id));
+        }
+        let seed = Seed { shard: 0, shards: 1, random: [7; 32], now: self.now };
+        let gateway = Gateway::simulated(seed, Arc::new(config));
+        self.nodes.push(Node::Gateway(Box::new(gateway)));
+        id
+    }
+
+    pub fn asp(&mut self, asp: Asp) -> usize {
+        let id = self.nodes.len();
+        if let Some(listen) = asp.listen {
+            self.listening.insert(listen, (id, PortId(0)));
+        }
+        self.nodes.push(Node::Asp(Box::new(asp)));
+        id
+    }
+
+    pub fn gateway_of(&mut self, id: usize) -> &mut Gateway {
+        match &mut self.nodes[id] {
+            Node::Gateway(gateway) => gateway,
+            Node::Asp(_) => panic!("{id} is an ASP"),
+        }
+    }
+
+    pub fn asp_of(&mut self, id: usize) -> &mut Asp {
+        match &mut self.nodes[id] {
+            Node::Asp(asp) => asp,
+            Node::Gateway(_) => panic!("{id} is a gateway"),
+        }
+    }
+
+    /// Does something at an ASP; what it wants leaves.
+    pub fn at(&mut self, id: usize, act: impl FnOnce(&mut Asp, Time)) {
+        let now = self.now;
+        let asp = self.asp_of(id);
+        act(asp, now);
+        let mut out = core::mem::take(&mut self.out);
+        self.asp_of(id).flush(&mut out);
+        self.out = out;
+        self.carry_out(id);
+    }
+
+    /// Another section for a gateway.
+    pub fn configure(&mut self, id: usize, text: &str) {
+        let (config, now) = (Arc::new(checked(text)), self.now);
+        let mut out = core::mem::take(&mut self.out);
+        self.gateway_of(id).configure(now, config, &mut out);
+        self.out = out;
+        self.carry_out(id);
+    }
+
+    pub fn drain(&mut self, id: usize) {
+        let now = self.now;
+        let mut out = core::mem::take(&mut self.out);
+        self.gateway_of(id).step(now, In::Drain, &mut out);
+        self.out = out;
+        self.carry_out(id);
+    }
+
+    pub fn ask(&mut self, id: usize, path: &str, params: &[(&str, &str)]) -> Value {
+        self.try_ask(id, path, params).unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+
+    pub fn try_ask(
+        &mut self,
+        id: usize,
+        path: &str,
+        params: &[(&str, &str)],
+    ) -> Result<Value, runtime::AskError> {
+        let params = params.iter().map(|(key, value)| (key.to_string(), value.to_string()));
+        let ask = Ask { path: path.to_owned(), params: params.collect() };
+        let now = self.now;
+        let mut out = core::mem::take(&mut self.out);
+        let answer = self.gateway_of(id).ask(now, &ask, &mut out);
+        self.out = out;
+        self.carry_out(id);
+        answer
+    }
+
+    /// Names of the alarms that stand, with their subjects.
+    pub fn alarms(&mut self, id: usize) -> Vec<String> {
+        let rows = self.ask(id, "alarms", &[]);
+        let word = |row: &Value, key: &str| row[key].as_str().unwrap_or_default().to_owned();
+        let rows = rows.as_array().cloned().unwrap_or_default();
+        rows.iter().map(|row| format!("{} {}", word(row, "name"), word(row, "subject"))).collect()
+    }
+
+    /// A counter or gauge of a gateway.
+    pub fn fact(&mut self, id: usize, name: &str) -> u64 {
+        self.ask(id, "m3ua/asps", &[]);
+        let cells = self.gateway_of(id).cells();
+        let mut rows = cells.iter().flat_map(event::Cells::readings);
+        match rows.find(|(row, _)| row.name == name) {
+            Some((_, event::Reading::Value(value))) => value,
+            _ => panic!("there is no {name}"),
+        }
+    }
+
+    /// The connections of a node break; it takes none until it hears again.
+    pub fn deafen(&mut self, id: usize) {
+        self.deaf.insert(id);
+        let of_node = self.ends.iter().filter(|(_, end)| end.node == id);
+        for conn in of_node.map(|(conn, _)| *conn).collect::<Vec<_>>() {
+            self.break_off(conn, true);
+        }
+    }
+
+    /// It does nothing any more, and nobody is told.
+    pub fn freeze(&mut self, id: usize) {
+        self.frozen.insert(id);
+    }
+
+    pub fn hear(&mut self, id: usize) {
+        self.deaf.remove(&id);
+    }
+
+    fn break_off(&mut self, conn: u32, tells_both: bool) {
+        let Some(end) = self.ends.remove(&conn) else { return };
+        if let Some(other) = self.ends.remove(&end.other) {
+            self.plan(other.node, What::Down(other.flow, "the connection was lost"));
+        }
+        if tells_both {
+            self.plan(end.node, What::Down(end.flow, "the connection was lost"));
+        }
+    }
+
+    fn plan(&mut self, node: usize, what: What) {
+        self.count += 1;
+        self.events.insert((self.now + DELAY, self.count), (node, what));
+    }
+
+    /// Carries out what a node wants.
+    fn carry_out(&mut self, node: usize) {
+        let mut out = core::mem::take(&mut self.out);
+        for flow in core::mem::take(&mut out.opens) {
+            self.open(node, flow);
+        }
+        let sends: Vec<(Flow, Vec<u8>)> =
+            out.sends().map(|(flow, bytes)| (flow, bytes.to_vec())).collect();
+        for (flow, bytes) in sends {
+            let other = self.ends.get(&flow.conn.0).and_then(|end| self.ends.get(&end.other));
+            if let Some(other) = other.copied() {
+                self.plan(other.node, What::Message(other.flow, bytes));
+            }
+        }
+        for flow in core::mem::take(&mut out.closes) {
+            self.break_off(flow.conn.0, false);
+        }
+        out.clear();
+        self.out = out;
+    }
+
+    fn open(&mut self, node: usize, flow: Flow) {
+        let far = self.listening.get(&flow.remote).copied();
+        let is_deaf = |id: usize| self.deaf.contains(&id);
+        let Some((other, port)) = far.filter(|it| !is_deaf(it.0) && !is_deaf(node)) else {
+            return self.plan(node, What::Down(flow, "nobody listens there"));
+        };
+        let (near, far) = (self.next, self.next + 1);
+        self.next += 2;
+        let local = SocketAddr::new(flow.local.ip(), 40_000 + near as u16);
+        let near_flow = Flow { conn: ConnId(near), local, ..flow };
+        let far_flow =
+            Flow { conn: ConnId(far), ..Flow::to(port, Transport::Tcp, flow.remote, local) };
+        self.ends.insert(near, End { node, flow: near_flow, other: far });
+        self.ends.insert(far, End { node: other, flow: far_flow, other: near });
+        self.plan(node, What::Up(near_flow));
+        self.plan(other, What::Up(far_flow));
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        let awake = self.nodes.iter().enumerate().filter(|(id, _)| !self.frozen.contains(id));
+        let nodes = awake.filter_map(|(_, node)| match node {
+            Node::Gateway(gateway) => gateway.deadline(),
+            Node::Asp(asp) => asp.deadline(),
+        });
+        nodes.chain(self.events.keys().next().map(|(at, _)| *at)).min()
+    }
+
+    /// Lets time pass.
+    pub fn pass(&mut self, time: Duration) {
+        let end = self.now + time;
+        while let Some(at) = self.deadline().filter(|at| *at <= end) {
+            self.now = self.now.max(at);
+            while let Some(entry) = self.events.first_entry().filter(|it| it.key().0 <= self.now) {
+                let (node, what) = entry.remove();
+                self.deliver(node, what);
+            }
+            for node in 0..self.nodes.len() {
+                self.tick(node);
+            }
+        }
+        self.now = end;
+    }
+
+    fn tick(&mut self, node: usize) {
+        if self.frozen.contains(&node) {
+            return;
+        }
+        let now = self.now;
+        let mut out = core::mem::take(&mut self.out);
+        match &mut self.nodes[node] {
+            Node::Gateway(gateway) => {
+                if gateway.deadline().is_some_and(|at| at <= now) {
+                    gateway.tick(now, &mut out);
+                }
+            }
+            Node::Asp(asp) => asp.tick(now, &mut out),
+        }
+        self.out = out;
+        self.carry_out(node);
+    }
+
+    fn deliver(&mut self, node: usize, what: What) {
+        if self.frozen.contains(&node) {
+            return;
+        }
+        let now = self.now;
+        let mut out = core::mem::take(&mut self.out);
+        let input = match &what {
+            What::Up(flow) => In::Up { flow: *flow },
+            What::Message(flow, bytes) => In::Message { flow: *flow, bytes },
+            What::Down(flow, why) => In::Down { flow: *flow, why },
+        };
+        match &mut self.nodes[node] {
+            Node::Gateway(gateway) => gateway.step(now, input, &mut out),
+            Node::Asp(asp) => asp.step(now, &input, &mut out),
+        }
+        self.out = out;
+        self.carry_out(node);
+    }
+}

@@ -1,0 +1,12 @@
+//! The binary, as processes.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod binary;
+mod edge;
+mod lab;
+mod link;
+mod pool;
+mod reflector;
+mod sctp;
+mod signalling;
+mod ways;

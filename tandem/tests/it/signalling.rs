@@ -1,0 +1,326 @@
+//! Two sites with a signalling gateway each, as real processes: an ASP over TCP at one of them, an
+//! echo at the other, and SCTP in UDP on two paths between them, recorded and read by tshark.
+
+use crate::ways::{self, Ways};
+use bytes::Bytes;
+use m3ua::codec::{Framing, PointCode, RoutingContext};
+use m3ua::{Indication, Key, Out, Parameters, PeerSettings, Process, Role, ServerSettings};
+use m3ua::{Settings, Side, Transfer};
+use machine::{Machine, Time};
+use serde_json::Value;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+const TANDEM: &str = env!("CARGO_BIN_EXE_tandem");
+const LONG: Duration = Duration::from_secs(20);
+
+fn tandem(arguments: &[&str]) -> Output {
+    let mut command = Command::new(TANDEM);
+    for name in ["TANDEM_URL", "TANDEM_TOKEN", "TANDEM_SITE", "NOTIFY_SOCKET"] {
+        command.env_remove(name);
+    }
+    command.args(arguments).stdin(Stdio::null()).output().unwrap()
+}
+
+fn words(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A running site; killed when dropped.
+struct Site {
+    folder: tempfile::TempDir,
+    child: Child,
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Site {
+    fn of(text: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("site.toml");
+        std::fs::write(&file, text).unwrap();
+        let mut command = Command::new(TANDEM);
+        command.args(["run", "site.toml"]).current_dir(folder.path()).stderr(Stdio::null());
+        let site = Self { child: command.spawn().unwrap(), folder };
+        let waited = site.ctl(&["wait"]);
+        assert!(
+            waited.status.success(),
+            "{}",
+            words(&tandem(&["check", file.to_str().unwrap()]).stderr)
+        );
+        site
+    }
+
+    fn file(&self) -> PathBuf {
+        self.folder.path().join("site.toml")
+    }
+
+    fn ctl(&self, arguments: &[&str]) -> Output {
+        let file = self.file();
+        let site = ["ctl", "--site", file.to_str().unwrap(), "--timeout", "20"];
+        tandem(&[&site, arguments].concat())
+    }
+
+    fn text(&self, arguments: &[&str]) -> String {
+        let output = self.ctl(arguments);
+        assert!(output.status.success(), "{arguments:?}: {}", words(&output.stderr));
+        words(&output.stdout)
+    }
+
+    fn json(&self, arguments: &[&str]) -> Value {
+        serde_json::from_str(&self.text(&[&["-o", "json"], arguments].concat())).unwrap()
+    }
+
+    /// Waits until what a command shows is as it should be.
+    fn until(&self, arguments: &[&str], holds: impl Fn(&[Value]) -> bool) -> Vec<Value> {
+        let end = Instant::now() + LONG;
+        loop {
+            let rows = self.json(arguments).as_array().cloned().unwrap();
+            if holds(&rows) {
+                return rows;
+            }
+            assert!(Instant::now() < end, "{arguments:?}: {rows:?}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Makes another text the running configuration.
+    fn commit(&self, text: &str) {
+        let file = self.folder.path().join("next.toml");
+        std::fs::write(&file, text).unwrap();
+        self.text(&["config", "set-file", file.to_str().unwrap()]);
+        self.text(&["config", "commit"]);
+    }
+}
+
+fn free_port() -> u16 {
+    peers::free_port([127, 0, 0, 1].into()).unwrap().port()
+}
+
+const HEAD: &str =
+    "[site]\nname = \"test\"\ndirectory = \"var\"\n[oam]\nlisten = \"127.0.0.1:0\"\ndrain_s = 5\n";
+
+fn west(tcp: u16, udp: u16) -> String {
+    format!(
+        r#"{HEAD}
+[[sgc]]
+name = "west"
+point_code_format = "decimal"
+tcp = {{ listen = ["127.0.0.1:{tcp}"] }}
+peer = [
+  {{ name = "a", role = "asp", transport = "tcp", addresses = ["127.0.0.1"] }},
+  {{ name = "east", role = "asp", addresses = ["127.0.0.21", "127.0.0.22"] }},
+]
+application_server = [
+  {{ name = "one", peers = ["a"], routing_context = 1, destination = [{{ point_code = "1" }}] }},
+  {{ name = "two", peers = ["east"], routing_context = 2, destination = [{{ point_code = "2" }}] }},
+]
+[sgc.sctp]
+addresses = ["127.0.0.11", "127.0.0.12"]
+encapsulation_port = {udp}
+preset = "telecom(2)"
+parameters = {{ hb_interval_ms = 500 }}
+"#
+    )
+}
+
+fn east(udp: u16, way: u16) -> String {
+    format!(
+        r#"{HEAD}
+[[sgc]]
+name = "east"
+point_code_format = "decimal"
+point_codes = ["2"]
+echo_service_indicators = [15]
+timers = {{ reconnect_ms = 200 }}
+application_server = [
+  {{ name = "own", served_by = "here", peers = ["west"], routing_context = 2,
+     destination = [{{ point_code = "2" }}] }},
+]
+[sgc.sctp]
+addresses = ["127.0.0.21", "127.0.0.22"]
+encapsulation_port = {udp}
+preset = "telecom(2)"
+parameters = {{ hb_interval_ms = 500 }}
+[[sgc.peer]]
+name = "west"
+role = "sgp"
+addresses = ["127.0.0.11", "127.0.0.12"]
+encapsulation_port = {way}
+connect = true
+"#
+    )
+}
+
+/// An ASP over TCP that keeps every message it sends and gets.
+struct Asp {
+    process: Process,
+    stream: TcpStream,
+    buffer: Vec<u8>,
+    messages: Vec<Vec<u8>>,
+    came: Vec<Transfer>,
+    peer: m3ua::PeerId,
+}
+
+fn point_code(number: u32) -> PointCode {
+    PointCode::new(number).unwrap()
+}
+
+impl Asp {
+    fn connect(port: u16) -> Self {
+        let settings = Settings { peers_max: 1, servers_max: 1, parameters: Parameters::rfc4666() };
+        let mut process = Process::new(settings).unwrap();
+        let peer = process.add_peer(PeerSettings::new(Role::Asp)).unwrap();
+        let (context, key) = (Some(RoutingContext(1)), Key::of(point_code(1)));
+        let server = process.add_server(ServerSettings::new(Side::Here, context, key)).unwrap();
+        process.assign(Time::ZERO, server, peer, &mut Vec::new()).unwrap();
+        let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        stream.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+        let (buffer, messages, came) = (Vec::new(), Vec::new(), Vec::new());
+        let mut asp = Self { process, stream, buffer, messages, came, peer };
+        asp.tell(m3ua::In::CommunicationUp(peer, None));
+        asp.wait("ASP-ACTIVE", |asp| asp.process.is_active(peer, server));
+        asp
+    }
+
+    fn tell(&mut self, input: m3ua::In) {
+        let mut outs = Vec::new();
+        self.process.step(Time::ZERO, input, &mut outs);
+        for wanted in outs {
+            match wanted {
+                Out::Send(_, _, bytes) => {
+                    self.messages.push(bytes.to_vec());
+                    self.stream.write_all(&bytes).unwrap();
+                }
+                Out::Indicate(Indication::Transfer(.., msu)) => self.came.push(msu),
+                _ => {}
+            }
+        }
+    }
+
+    fn wait(&mut self, what: &str, holds: impl Fn(&Self) -> bool) {
+        let end = Instant::now() + LONG;
+        while !holds(self) {
+            assert!(Instant::now() < end, "{what} has not come: {:?}", self.messages);
+            let mut octets = [0; 4_096];
+            let read = self.stream.read(&mut octets).unwrap_or(0);
+            self.buffer.extend_from_slice(&octets[..read]);
+            while let Framing::Message(length) = m3ua::codec::frame(&self.buffer) {
+                let message: Vec<u8> = self.buffer.drain(..length).collect();
+                self.messages.push(message.clone());
+                self.tell(m3ua::In::Message(self.peer, 0, Bytes::from(message)));
+            }
+        }
+    }
+
+    /// Sends `count` MSUs to the echo and waits for all of them.
+    fn echo(&mut self, count: u8) {
+        self.came.clear();
+        for number in 0..count {
+            let payload = Bytes::copy_from_slice(&[number; 40]);
+            let (opc, dpc, sls) = (point_code(1), point_code(2), number % 4);
+            let msu = Transfer { network: None, opc, dpc, si: 15, ni: 2, mp: 0, sls, payload };
+            self.tell(m3ua::In::Transfer(msu));
+        }
+        self.wait("the echo", |asp| asp.came.len() >= usize::from(count));
+        for sls in 0..4 {
+            let of_flow = self.came.iter().filter(|msu| msu.sls == sls);
+            let numbers: Vec<u8> = of_flow.map(|msu| msu.payload[0]).collect();
+            assert!(numbers.is_sorted(), "SLS {sls}: {numbers:?}");
+        }
+    }
+}
+
+fn is_up(rows: &[Value]) -> bool {
+    rows.iter().all(|row| row["state"] == "active")
+}
+
+#[test]
+fn msus_cross_tcp_and_sctp_through_two_sites_and_a_path_may_fail() {
+    let (tcp, udp, near) = (free_port(), free_port(), free_port());
+    let ways = Ways::between(["127.0.0.11", "127.0.0.12"], udp, ["127.0.0.21", "127.0.0.22"], near);
+    let west_text = west(tcp, udp);
+    let (west, east) = (Site::of(&west_text), Site::of(&east(near, ways.port())));
+    let mut asp = Asp::connect(tcp);
+    west.until(&["m3ua", "asps"], |rows| rows.len() == 2 && is_up(rows));
+    let servers = west.json(&["m3ua", "servers"]);
+    assert!(servers.as_array().unwrap().iter().all(|row| row["state"] == "AS-ACTIVE"), "{servers}");
+    let routes = east.text(&["m3ua", "routes"]);
+    assert!(routes.contains("this node") && routes.contains("gateway 0 (west)"), "{routes}");
+    asp.echo(40);
+    west.until(&["sctp", "paths"], |rows| rows.len() == 2 && is_up(rows));
+    assert_eq!(west.json(&["sctp"])[0]["name"], "east");
+
+    // Every time-out in a row wants something to send.
+    ways.cut(0, true);
+    let alarmed = |rows: &[Value]| rows.iter().any(|row| row["name"] == "path-inactive");
+    let end = Instant::now() + LONG;
+    while !alarmed(west.json(&["alarms"]).as_array().unwrap()) {
+        assert!(Instant::now() < end, "{}", west.text(&["sctp", "paths"]));
+        asp.echo(8);
+    }
+    asp.echo(40);
+    ways.cut(0, false);
+    west.until(&["alarms"], |rows| !alarmed(rows));
+
+    // Parameters change while the association stands.
+    west.commit(
+        &west_text.replace("hb_interval_ms = 500", "hb_interval_ms = 500, rto_min_ms = 140"),
+    );
+    asp.echo(20);
+    let is_slower = |row: &Value| row["rto_ms"].as_f64().unwrap() >= 140.0;
+    west.until(&["sctp", "paths"], |rows| rows.iter().any(is_slower));
+    assert_eq!(west.json(&["counters", "--name", "sctp_associations_lost"]), Value::Array(vec![]));
+
+    // East leaves in order: west hears it at once and says so.
+    drop(east.text(&["drain"]));
+    west.until(&["alarms"], |rows| {
+        rows.iter().any(|row| row["name"] == "association-down" && row["subject"] == "east")
+    });
+    let packets = ways.end();
+    assert!(packets.len() > 60, "{} packets were recorded", packets.len());
+    ways::dissect_sctp(&packets);
+    ways::dissect_m3ua(&asp.messages);
+}
+
+#[test]
+fn a_wrong_section_is_refused_with_file_line_and_mend() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("site.toml");
+    let path = file.to_str().unwrap();
+    let cases = [
+        (
+            "peers = [\"east\"]",
+            "peers = [\"eats\"]",
+            "there is no peer `eats`",
+            "the peers are a, east",
+        ),
+        ("point_code = \"2\"", "point_code = \"1\"", "belongs to another", "tell them apart"),
+        ("telecom(2)", "telecoms", "not a preset", "rfc9260"),
+        ("role = \"asp\", transport", "role = \"apps\", transport", "apps", "asp"),
+    ];
+    for (was, is, what, mend) in cases {
+        let text = west(free_port(), free_port()).replacen(was, is, 1);
+        std::fs::write(&file, &text).unwrap();
+        let line = text.lines().collect::<Vec<_>>();
+        let line = line.iter().rposition(|line| line.contains(is)).unwrap() + 1;
+        let output = tandem(&["check", path]);
+        let said = words(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{said}");
+        assert!(said.contains(&format!("{path}:{line}:")), "line {line}: {said}");
+        assert!(said.contains(what) && said.contains(mend), "{said}");
+    }
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    std::fs::write(&file, west(port, free_port())).unwrap();
+    let said = words(&tandem(&["check", path]).stderr);
+    assert!(said.contains("is taken by another program") && said.contains("tcp.listen"), "{said}");
+}
