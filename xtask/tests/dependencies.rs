@@ -1,6 +1,8 @@
 //! What Tandem depends on is held to `deny.toml` without a network and without another tool:
 //! the licence of each package, where it comes from, and what is banned. `cargo deny check`, which
 //! reads the same file, adds the advisories (`make deny`).
+//!
+//! A program of its own: `make lint` asks for it alone.
 
 use serde_json::Value;
 use spdx::Expression;

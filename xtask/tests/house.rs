@@ -207,6 +207,40 @@ fn files_functions_and_crates_stay_within_their_limits() {
     assert!(offences.is_empty(), "{}", offences.join("\n"));
 }
 
+/// The folder of the crate that this file is a test program of.
+fn crate_of_program(path: &str) -> Option<&str> {
+    let (folder, file) = path.split_once("/tests/")?;
+    let is_program = !file.contains('/') || file.ends_with("/main.rs");
+    (is_program && !folder.ends_with("/src")).then_some(folder)
+}
+
+/// What the head of a test program says that stands beside another of its crate.
+const OF_ITS_OWN: &str = "//! A program of its own";
+
+#[test]
+fn a_crate_has_one_test_program() {
+    let mut programs: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for path in rust_files() {
+        if let Some(folder) = crate_of_program(&path) {
+            let text = fs::read_to_string(root().join(&path)).expect("a tracked file is readable");
+            if !text.lines().take(10).any(|line| line.starts_with(OF_ITS_OWN)) {
+                programs.entry(folder.to_owned()).or_default().push(path);
+            }
+        }
+    }
+    let many: Vec<_> = programs.into_values().filter(|files| files.len() > 1).collect();
+    assert!(many.is_empty(), "modules of tests/it/main.rs? {many:#?}");
+}
+
+#[test]
+fn a_test_program_is_known() {
+    assert_eq!(crate_of_program("nf/ssc/tests/call.rs"), Some("nf/ssc"));
+    assert_eq!(crate_of_program("nf/ssc/tests/it/main.rs"), Some("nf/ssc"));
+    assert_eq!(crate_of_program("nf/ssc/tests/it/call.rs"), None);
+    assert_eq!(crate_of_program("nf/ssc/src/call.rs"), None);
+    assert_eq!(crate_of_program("nf/ssc/src/tests/call.rs"), None);
+}
+
 #[test]
 fn a_function_past_the_limit_is_seen() {
     let body = "let x = 1;\n".repeat(FUNCTION_LINES_MAX + 1);

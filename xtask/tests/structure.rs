@@ -3,6 +3,8 @@
 //!
 //! What does not hold yet stands in `structure.toml`, a list that may only shrink: a number that
 //! grows fails, and one that shrank wants to be written down.
+//!
+//! A program of its own: what is spread and heavy is asked for alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

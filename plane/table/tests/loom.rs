@@ -1,5 +1,6 @@
 //! The epochs in every order that the memory model allows:
 //! `cargo test -p tandem-table --release --features loom --test loom`.
+//! A program of its own: the atomics of all of it are those of loom.
 
 #![allow(unsafe_code, reason = "loom watches the cells")]
 
