@@ -72,7 +72,7 @@ fn fill(directory: &Path, calls: u64) {
     for call in 0..calls {
         let now_us = START_US + call * 100;
         let record = record(call, now_us);
-        while !writer.record(now_us, record.clone()) {
+        while writer.record(now_us, record.clone()).is_err() {
             std::thread::sleep(Duration::from_millis(1));
             writer.tick(now_us);
         }

@@ -257,11 +257,19 @@ impl Correlator {
         slot.index
     }
 
-    /// Writes the record of a trail and forgets it; `false` when the disk lags behind.
+    /// Writes the record of a trail and forgets it; `false` when the disk lags behind. A record that
+    /// no disk would ever take is forgotten as well.
     pub(crate) fn close(&mut self, now_us: u64, index: u32) -> bool {
         let Some(live) = self.table.at(index) else { return true };
-        if !self.writer.record(now_us, live.record()) {
-            return false;
+        match self.writer.record(now_us, live.record()) {
+            Ok(()) => {}
+            Err(store::Refused::Full) => return false,
+            Err(store::Refused::Unsound) => {
+                self.sheet.add(Fact::Unsound, 1);
+                self.table.remove(index);
+                self.sheet.set(Fact::Live, self.table.len() as u64);
+                return true;
+            }
         }
         let trail = &live.trail;
         if let Some(ms) = trail.post_dial_delay_ms() {

@@ -44,6 +44,9 @@ event::facts! {
         /// Trails put on disk early because too many ran.
         Evicted = Counter, Warn, "sas_trails_evicted_total",
             "Trails put on disk before their end because too many ran";
+        /// Trails that no record could be made of.
+        Unsound = Counter, Error, "sas_trails_unsound_total",
+            "Trails that were dropped because they have more than a record may have";
         /// Trails taken over from the journal at the start.
         Recovered = Counter, Info, "sas_trails_recovered_total",
             "Trails that ran when the last process ended";

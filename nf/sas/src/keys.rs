@@ -52,7 +52,12 @@ fn hash_lower(class: u8, text: &[u8]) -> Key {
     hash(class, &text.to_ascii_lowercase())
 }
 
-/// Adds a key once.
+/// Adds the key of a Call-ID.
+pub fn add_call_id(keys: &mut Vec<Key>, id: &[u8]) {
+    add(keys, call_id(id));
+}
+
+/// Adds a key once; one more than a record may have is left out.
 fn add(keys: &mut Vec<Key>, key: Key) {
     if !keys.contains(&key) && keys.len() < store::KEYS_MAX {
         keys.push(key);

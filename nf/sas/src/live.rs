@@ -32,6 +32,8 @@ pub const LINGER_SESSION: Duration = Duration::from_secs(4 * 3_600);
 pub const LINGER_REQUEST: Duration = Duration::from_secs(40);
 /// Messages that are remembered to recognise their repetition.
 pub const SEEN_MAX: usize = 64;
+/// Asserted identities of one message: a `sip:` and a `tel:` URI (RFC 3325 §9.1).
+const IDENTITIES_MAX: usize = 2;
 /// Octets of a URI or Call-ID that are kept in the summary.
 const TEXT_BYTES_MAX: usize = 256;
 
@@ -181,7 +183,7 @@ impl Live {
         }
         if self.legs.len() < CALL_IDS_MAX {
             self.legs.push(hash);
-            self.keys.push(keys::call_id(call_id));
+            keys::add_call_id(&mut self.keys, call_id);
             self.trail.call_ids.push(text(call_id));
         }
         self.legs.len() - 1
@@ -196,7 +198,7 @@ impl Live {
             self.response(at_us, message);
         }
         if message.has(Header::PAssertedIdentity) {
-            for value in message.values(Header::PAssertedIdentity) {
+            for value in message.values(Header::PAssertedIdentity).take(IDENTITIES_MAX) {
                 if let Ok(address) = sip::NameAddr::parse(value) {
                     keys::add_uri(&mut self.keys, address.uri);
                 }

@@ -1,6 +1,6 @@
-//! What is secret in a message and is not kept: credentials (RFC 3261 §20.7, §20.28), media keys
-//! (`a=crypto` RFC 4568, `a=key-mgmt` RFC 4567, `k=` RFC 4566 §5.12) and what people write to
-//! each other (MESSAGE, RFC 3428). Each is replaced by how long it was; a changed body has its
+//! What is secret in a message and is not kept: credentials (RFC 3261 §20.6, §20.7, §20.28), media
+//! keys (`a=crypto` RFC 4568, `a=key-mgmt` RFC 4567, `k=` RFC 4566 §5.12), what people write to
+//! each other (MESSAGE, RFC 3428) and the digits that they type (`application/dtmf-relay`). Each is replaced by how long it was; a changed body has its
 //! Content-Length changed with it, so that what is kept is still a message.
 //!
 //! `Identity` (RFC 8224) stays: it proves something and opens nothing.
@@ -13,17 +13,25 @@ use std::sync::LazyLock;
 /// Parameters of digest credentials that tell who asked for what; the others prove it.
 const TELLING: [&[u8]; 6] = [b"username", b"realm", b"uri", b"algorithm", b"qop", b"nc"];
 /// Headers with credentials.
-const CREDENTIALS: [&[u8]; 2] = [b"authorization", b"proxy-authorization"];
+const CREDENTIALS: [&[u8]; 3] = [b"authorization", b"proxy-authorization", PROOF];
+/// A header that answers credentials: nothing of it tells who asked for what.
+const PROOF: &[u8] = b"authentication-info";
+/// Types of the bodies with typed digits begin so.
+const DIGITS: &[u8] = b"application/dtmf";
+/// Names of the header that says what a body is.
+const TYPE: [&[u8]; 2] = [b"content-type", b"c"];
 /// Names of the header that says how long the body is.
 const LENGTH: [&[u8]; 2] = [b"content-length", b"l"];
 
 /// Whether a message has something that is not kept.
 pub fn concerns(message: &Message<'_>, keep: &[Keep]) -> bool {
     let kept = |what| keep.contains(&what);
-    let has_credentials =
-        message.has(Header::Authorization) || message.has(Header::ProxyAuthorization);
+    let has_credentials = message.has(Header::Authorization)
+        || message.has(Header::ProxyAuthorization)
+        || message.has(Header::AuthenticationInfo);
     let body = message.body();
-    let is_letter = message.method() == Method::Message;
+    let is_letter = message.method() == Method::Message
+        || message.header(Header::ContentType).is_some_and(are_digits);
     has_credentials && !kept(Keep::Credentials)
         || !body.is_empty() && is_letter && !kept(Keep::Bodies)
         || !body.is_empty() && !kept(Keep::Keys) && has_keys(body)
@@ -51,7 +59,10 @@ pub fn redacted(bytes: &[u8], keep: &[Keep]) -> Vec<u8> {
             }
             out.extend_from_slice(name);
             out.extend_from_slice(b": ");
-            credentials(&mut out, value.trim_ascii());
+            match value.trim_ascii() {
+                value if is_any(&[PROOF]) => mark(&mut out, value.len()),
+                value => credentials(&mut out, value),
+            }
             out.extend_from_slice(line.end());
         } else if let (Some(body), true) = (&body, is_any(&LENGTH)) {
             out.extend_from_slice(name);
@@ -201,7 +212,12 @@ fn new_body(head: &[u8], body: &[u8], keep: &[Keep]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// Whether a head is that of a MESSAGE, or of an answer to one.
+/// Whether a Content-Type is that of typed digits.
+fn are_digits(value: &[u8]) -> bool {
+    value.get(..DIGITS.len()).is_some_and(|start| start.eq_ignore_ascii_case(DIGITS))
+}
+
+/// Whether a head is that of a MESSAGE, or of an answer to one, or of typed digits.
 fn is_letter(head: &[u8]) -> bool {
     let mut all = lines(head).map(|line| line.text).filter(|text| !text.is_empty());
     let is_request = all.next().is_some_and(|line| {
@@ -212,7 +228,12 @@ fn is_letter(head: &[u8]) -> bool {
             name.eq_ignore_ascii_case(b"cseq") && value.to_ascii_uppercase().ends_with(b"MESSAGE")
         })
     };
-    is_request || all.any(is_of_message)
+    let is_of_digits = |line: &[u8]| {
+        field(line).is_some_and(|(name, value)| {
+            TYPE.iter().any(|one| name.eq_ignore_ascii_case(one)) && are_digits(value)
+        })
+    };
+    is_request || all.any(|line| is_of_message(line) || is_of_digits(line))
 }
 
 /// Whether a body has a line with a key. Every body is looked at, so first for its words, which
@@ -253,6 +274,7 @@ mod tests {
     use super::*;
 
     const NOTHING: &[Keep] = &[];
+    const ALL: &[Keep] = &[Keep::Credentials, Keep::Keys, Keep::Bodies];
 
     fn text(bytes: &[u8]) -> String {
         String::from_utf8(redacted(bytes, NOTHING)).unwrap()
@@ -321,6 +343,22 @@ mod tests {
         let plain = with_body("INVITE sip:b@b SIP/2.0", "INVITE", "v=0\r\na=sendrecv\r\n");
         let message = sip::Message::parse(plain.as_bytes()).unwrap();
         assert!(!concerns(&message, NOTHING));
+    }
+
+    #[test]
+    fn typed_digits_and_the_answer_to_credentials_are_not_kept() {
+        let typed = with_body("INFO sip:b@b SIP/2.0", "INFO", "Signal=4\r\nDuration=160\r\n");
+        let lines = "Content-Type: application/dtmf-relay\r\n\
+            Authentication-Info: nextnonce=\"n0nce\", rspauth=\"proof\"\r\nl: ";
+        let typed = typed.replacen("l: ", lines, 1);
+        let message = sip::Message::parse(typed.as_bytes()).unwrap();
+        assert!(concerns(&message, NOTHING) && !concerns(&message, ALL));
+        let clean = text(typed.as_bytes());
+        for secret in ["Signal", "n0nce", "proof"] {
+            assert!(!clean.contains(secret), "{clean}");
+        }
+        assert!(sip::Message::parse(clean.as_bytes()).is_ok());
+        assert_eq!(redacted(typed.as_bytes(), ALL), typed.as_bytes());
     }
 
     #[test]

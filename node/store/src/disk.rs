@@ -340,7 +340,9 @@ mod tests {
         }
         let head = Head { id: 9, start_us: 7, tags: [0; 4] };
         let key = crate::Key { class: 1, value: 9 };
-        assert!(opened.writer.record(9, Record { head, keys: vec![key], body: Vec::new() }));
+        assert!(
+            opened.writer.record(9, Record { head, keys: vec![key], body: Vec::new() }).is_ok()
+        );
         let end = opened.writer.flush(10);
         assert!(opened.store.wait(end, Duration::from_secs(20)));
         let panics = opened.store.cells().readings().find(|(r, _)| r.name == "store_panics_total");

@@ -47,7 +47,7 @@ pub use facts::Fact;
 pub use query::{Hit, KeyRange, LIMIT_MAX, Query};
 pub use record::{BODY_BYTES_MAX, CLASSES, Head, KEYS_MAX, Key, Place, Record, TAGS};
 pub use store::{Opened, Reader, Recovery, Replayed, Status, Store};
-pub use writer::{LINGER_US, Writer};
+pub use writer::{LINGER_US, Refused, Writer};
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -13,6 +13,15 @@ pub const LINGER_US: u64 = 50_000;
 /// Blocks that a partition may have.
 const BLOCKS_MAX: u32 = 1 << 28;
 
+/// Why a record is not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refused {
+    /// The disk lags behind: later it may be.
+    Full,
+    /// It has more than a record may have, now and for ever.
+    Unsound,
+}
+
 /// A block that fills.
 #[derive(Debug, Default)]
 struct Filling {
@@ -107,13 +116,19 @@ impl Writer {
         Some(place)
     }
 
-    /// Takes the record of an id that is finished. `false`: refused, as by [`Writer::append`].
-    pub fn record(&mut self, now_us: u64, record: Record) -> bool {
+    /// Takes the record of an id that is finished.
+    ///
+    /// # Errors
+    /// It is not taken now, or never will be.
+    pub fn record(&mut self, now_us: u64, record: Record) -> Result<(), Refused> {
         let sound = record.keys.len() <= KEYS_MAX
             && record.body.len() <= BODY_BYTES_MAX
             && record.keys.iter().all(|key| usize::from(key.class) < CLASSES);
-        if !sound || self.is_full() {
-            return false;
+        if !sound {
+            return Err(Refused::Unsound);
+        }
+        if self.is_full() {
+            return Err(Refused::Full);
         }
         push_item(&mut self.records.raw, |raw| record::encode(&record, raw));
         self.records.count += 1;
@@ -122,7 +137,7 @@ impl Writer {
         if self.records.raw.len() >= RAW_BYTES_AIM || self.records.count >= ITEMS_MAX {
             self.flush(now_us);
         }
-        true
+        Ok(())
     }
 
     /// Takes the present record of an id that still runs, for recovery; see

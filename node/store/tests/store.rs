@@ -66,7 +66,7 @@ fn fill(opened: &mut Opened, ids: std::ops::Range<u64>, each: u64, start_us: u64
 
 /// Writes a record, however far the disk lags behind.
 fn keep(writer: &mut Writer, now_us: u64, record: &Record) {
-    while !writer.record(now_us, record.clone()) {
+    while writer.record(now_us, record.clone()).is_err() {
         std::thread::sleep(Duration::from_millis(1));
         writer.tick(now_us);
     }
@@ -252,7 +252,10 @@ fn a_writer_whose_disk_stands_still_refuses_and_forgets_nothing_it_took() {
         assert!(taken.len() < 100_000, "the queue has a limit");
     }
     assert!(taken.len() > 500);
-    assert!(!opened.writer.record(1, record(2, 1, &[])));
+    assert_eq!(opened.writer.record(1, record(2, 1, &[])), Err(store::Refused::Full));
+    let mut unsound = record(2, 1, &[]);
+    unsound.keys = vec![store::Key { class: 0, value: 1 }; store::KEYS_MAX + 1];
+    assert_eq!(opened.writer.record(1, unsound), Err(store::Refused::Unsound));
     std::fs::remove_file(&squatter).unwrap();
     settle(&mut opened, 3);
     let mut reader = opened.store.reader();

@@ -41,6 +41,25 @@ fn both_legs_of_a_call_are_one_trail_with_its_times() {
 }
 
 #[test]
+fn a_trail_with_more_names_than_a_record_may_have_is_closed_all_the_same() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut bench = Bench::new(directory.path());
+    let leg = Leg::new("alice", "bob", "names");
+    for round in 0..200 {
+        let names: String = (0..90)
+            .map(|n| format!("P-Asserted-Identity: <sip:u{round}x{n}@a{round}x{n}.example>\r\n"))
+            .collect();
+        let text = leg.request("REGISTER", round + 1);
+        let text = text.replacen("CSeq: ", &format!("{names}CSeq: "), 1);
+        bench.sip(UA, SSC, &text, "");
+    }
+    bench.wait_ms(60_000);
+    assert_eq!(bench.fact("sas_trails_live"), 0);
+    assert_eq!(bench.fact("sas_trails_closed_total"), 1);
+    assert_eq!(bench.only(&[("call_id", "names")]).call_ids.len(), 1);
+}
+
+#[test]
 fn a_trail_is_found_by_everything_a_person_may_know_of_it() {
     let directory = tempfile::tempdir().unwrap();
     let mut bench = Bench::new(directory.path());
