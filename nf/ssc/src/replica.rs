@@ -186,7 +186,7 @@ impl Controller {
                 self.registrar.clear();
                 self.transactions.clear(now);
             }
-            Mirrored::Delta(delta) => self.apply(now, delta),
+            Mirrored::Delta(delta) => self.apply(delta),
             Mirrored::Snapshot(number) => {
                 let from = Some(0);
                 self.pair.mirror.snapshot = Some(Snapshot { number, calls: from, bindings: from });
@@ -268,10 +268,11 @@ impl Controller {
 
     /// Makes the change that the active node made. What cannot be read is of a later version, or
     /// of another configuration, and is passed over.
-    fn apply(&mut self, now: Time, delta: &[u8]) {
+    fn apply(&mut self, delta: &[u8]) {
         let Some((&kind, fields)) = delta.split_first() else { return };
         if kind >= registrar::KINDS_FROM {
-            return self.registrar.apply(now, kind, fields);
+            let realms = self.border.realms.rows().len();
+            return self.registrar.apply(realms, kind, fields);
         }
         let Some(key) = read_key(fields) else { return };
         match kind {

@@ -131,6 +131,10 @@ impl Registrar {
 
     /// Makes a binding what the core has accepted. Returns whether it fits.
     fn activate(&mut self, now: Time, key: Key, update: &Update<'_>, times: [u32; 2]) -> bool {
+        if self.is_one_too_many(key, update) {
+            self.bindings.give_back(key);
+            return false;
+        }
         self.unlist(key);
         let (request, response) = (update.request, update.response);
         let mut contact = Vec::new();
@@ -163,6 +167,15 @@ impl Registrar {
         self.displace(key, update);
         self.list(key);
         true
+    }
+
+    /// Whether the address of record has as many contacts as it may, by REGISTERs that crossed this
+    /// one on its way.
+    fn is_one_too_many(&self, key: Key, update: &Update<'_>) -> bool {
+        let is_new = self.bindings.at(key).is_some_and(|binding| !binding.is_active());
+        is_new
+            && self.bindings_of(&update.aor).count() >= usize::from(self.config.contacts_max)
+            && self.find(&update.aor, &update.contact).is_none()
     }
 
     /// The same contact may have been accepted twice, by two REGISTERs that crossed: the older

@@ -101,8 +101,8 @@ impl Registrar {
         self.closed.clear();
     }
 
-    /// Makes the change that the active node made.
-    pub fn apply(&mut self, _now: Time, kind: u8, fields: &[u8]) {
+    /// Makes the change that the active node made; a binding in none of so many realms is not taken.
+    pub fn apply(&mut self, realms: usize, kind: u8, fields: &[u8]) {
         if kind == SECRET {
             let found = Fields::new(fields).find(|&(tag, _)| tag == tag::KEY);
             if let Some(key) = found.and_then(|(_, value)| <[u8; 16]>::try_from(value).ok()) {
@@ -123,7 +123,7 @@ impl Registrar {
         let Some(binding) = self.bindings.put(key) else { return };
         restore(binding, fields);
         let expires = binding.expires;
-        if binding.is_active() {
+        if binding.is_active() && usize::from(binding.realm.0) < realms {
             self.bindings.arm(key, expires);
             self.list(key);
         } else {
