@@ -15,6 +15,7 @@
 #![warn(clippy::cast_possible_truncation)]
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
+mod address;
 mod ask;
 mod border;
 mod call;
@@ -49,6 +50,7 @@ pub use facts::Fact;
 use border::Border;
 use call::calls::Calls;
 use call::merged::absorb;
+use limit::Emergencies;
 use machine::Duration;
 use machine::Time;
 use machine::identity as token;
@@ -68,7 +70,7 @@ use runtime::shield::Shield;
 use runtime::{Ask, AskError, Effects, Flow, Frame, Function, In, Mirrored, PortId, Seed};
 use shed::Shed;
 use shield::challenge::Challenges;
-use sip::transaction::{Arrival, Out, ServerId, Timers, Transactions};
+use sip::transaction::{Arrival, ClientId, Out, ServerId, Timers, Transactions};
 use sip::{Message, Method};
 use std::sync::Arc;
 use token::Side;
@@ -142,13 +144,15 @@ impl Controller {
         let mut wide = || u128::from(random.next_u64()) << 64 | u128::from(random.next_u64());
         let [shed_proof, shield_secret, nonces, codes] = [wide(), wide(), wide(), wide()];
         let [relays, merged, shed] = [random.next_u64(), random.next_u64(), random.next_u64()];
+        let emergencies = Emergencies::new(random.next_u64());
+        let shed = Shed::new(shed, shed_proof);
         let [low, high] = halves(shield_secret);
         Self {
             transactions: Transactions::new(timers(&config), limits, seed.random, seed.shard, now),
             outs: Vec::new(),
             calls: Calls::new(&config, &seed, [relays, merged]),
             registrar: register::registrar(&config, seed.shard, &registrar_seed, now),
-            overload: OverloadControl::new(&config, &seed, Shed::new(shed, shed_proof)),
+            overload: OverloadControl::new(&config, &seed, shed, emergencies),
             shield: shield::shield(&config, &border.hops, [high, low], now),
             challenges: Challenges::new([nonces, codes]),
             wire,
@@ -291,8 +295,8 @@ impl Controller {
             for ask in outs.drain(..) {
                 match ask {
                     Out::Send { to, bytes } => self.transact(now, to, &bytes, out),
-                    Out::Timeout { user, .. } => self.unanswered(now, user, 408, out),
-                    Out::TransportError { user, .. } => self.unanswered(now, user, 503, out),
+                    Out::Timeout { id, user } => self.unanswered(now, id, user, 408, out),
+                    Out::TransportError { id, user } => self.unanswered(now, id, user, 503, out),
                     Out::AckMissing { .. } => {}
                 }
             }
@@ -332,10 +336,15 @@ impl Controller {
         self.gone(now, &gone);
     }
 
-    /// Nobody answered a request of ours.
-    fn unanswered(&mut self, now: Time, user: User, status: u16, out: &mut Effects) {
+    /// Nobody answered a request of ours. The silence of a target that was given up for another
+    /// one says nothing of that one.
+    fn unanswered(&mut self, now: Time, id: ClientId, user: User, status: u16, out: &mut Effects) {
         match user {
-            User::Relay(key) => self.relay_failed(now, key, status, out),
+            User::Relay(key) => {
+                if self.calls.relays.at(key).is_some_and(|relay| relay.client == Some(id)) {
+                    self.relay_failed(now, key, status, out);
+                }
+            }
             User::Bye(call, _) => self.bye_done(now, call, out),
             User::Probe(probed) => self.probed(now, probed, false),
             User::Nobody => {}

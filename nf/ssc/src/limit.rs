@@ -8,8 +8,11 @@
 //! The counters are those of [`overload`]; here is what they stand for. A limit divides among the
 //! shards. A new configuration finds its counters by name, so that calls in progress stay counted.
 
+mod emergency;
 mod enforce;
 mod restore;
+
+pub(crate) use emergency::Emergencies;
 
 use crate::config::{CallLimit, Resources, Ssc};
 use crate::realm::RealmId;

@@ -2,7 +2,7 @@
 //! limits that calls are counted by.
 
 use crate::config::Ssc;
-use crate::limit::Limits;
+use crate::limit::{Emergencies, Limits};
 use crate::session_pool::Purse;
 use crate::shed::{CLASSES, Shed};
 use crate::tally::Tally;
@@ -19,12 +19,13 @@ pub(crate) struct OverloadControl {
     pub(crate) feedback: Control,
     pub(crate) tally: Tally,
     pub(crate) limits: Limits,
+    pub(crate) emergencies: Emergencies,
     pub(crate) purse: Purse,
 }
 
 impl OverloadControl {
     /// Of a validated configuration, for one shard of several.
-    pub(crate) fn new(config: &Ssc, seed: &Seed, shed: Shed) -> Self {
+    pub(crate) fn new(config: &Ssc, seed: &Seed, shed: Shed, emergencies: Emergencies) -> Self {
         Self {
             admission: Admission::new(CLASSES, target(config)),
             waiting: Queue::default(),
@@ -32,6 +33,7 @@ impl OverloadControl {
             feedback: Control::default(),
             tally: Tally::default(),
             limits: Limits::new(config, seed.shard, seed.shards),
+            emergencies,
             purse: Purse::new(seed.now),
         }
     }

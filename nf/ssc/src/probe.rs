@@ -29,12 +29,12 @@ impl Controller {
         self.wire.send(now, flow, Some(call), out, |buffer| {
             options(buffer, door, &flow, &branch, call);
         });
+        let Some((_, bytes)) = out.last() else {
+            return self.transactions.release(client);
+        };
         self.wire.facts.add(Fact::Probes, 1);
-        if let Some((_, bytes)) = out.last() {
-            let user = User::Probe(probed);
-            let reliable = flow.transport.is_stream();
-            self.transactions.start_client(now, client, flow, reliable, bytes, user);
-        }
+        let (user, reliable) = (User::Probe(probed), flow.transport.is_stream());
+        self.transactions.start_client(now, client, flow, reliable, bytes, user);
     }
 
     /// A probe has its answer, or none. One that was sent before the next hops changed says

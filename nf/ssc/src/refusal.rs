@@ -8,7 +8,7 @@ use crate::write;
 use crate::{Arrived, Controller};
 use machine::Time;
 use runtime::{Effects, Flow, Transport};
-use sip::transaction::ServerId;
+use sip::transaction::{Kept, ServerId};
 use sip::{Header, Malformed, Message, Method, Via};
 use std::net::SocketAddr;
 
@@ -149,15 +149,32 @@ impl Controller {
         let tag = hex(self.random());
         let to = upstream(&at.flow, at.message);
         let oc = self.overload.feedback.answer(at.now, &at.message.via());
+        // What can be made again from the request, where rules leave it as it is.
+        let (mut head, is_ruled) = (0..0, self.wire.is_ruled(to));
         self.wire.send(at.now, to, Some(trail), out, |buffer| {
+            let start = buffer.len();
             status_line(buffer, status);
+            let line = buffer.len() - start;
             write::response_head(buffer, at.message, &at.flow, Some(&tag), oc);
+            head = line..buffer.len() - start;
             more(buffer);
             write::no_body(buffer);
         });
-        if let (Some(server), Some((_, bytes))) = (server, out.last()) {
-            self.transactions.refuse(at.now, server, status, bytes);
+        let mut status = status;
+        if out.last().is_none() {
+            // The rules cannot be applied to it; somebody waits for an answer.
+            status = 500;
+            self.wire.send_unruled(at.now, to, Some(trail), out, |buffer| {
+                status_line(buffer, status);
+                write::response_head(buffer, at.message, &at.flow, Some(&tag), oc);
+                write::no_body(buffer);
+            });
         }
+        let Some(server) = server else { return };
+        let Some((_, bytes)) = out.last() else { return self.transactions.abandon(server) };
+        let head = if is_ruled { 0..0 } else { head };
+        let tag = if at.message.to_tag().is_none() { &tag[..] } else { &[] };
+        self.transactions.refuse(at.now, server, status, &Kept { bytes, head, tag });
     }
 
     /// Counts bytes that are no SIP message, tells the service assurance, and answers where
@@ -199,9 +216,13 @@ pub(crate) fn status_line(out: &mut Vec<u8>, status: u16) {
     out.extend_from_slice(b"\r\n");
 }
 
+/// Longer lists of extensions are not repeated: an answer is kept for a while.
+const UNSUPPORTED_BYTES_MAX: usize = 1024;
+
 /// The extensions of Proxy-Require, none of which we need (RFC 3261 §16.3).
 fn unsupported(out: &mut Vec<u8>, message: &Message<'_>) {
-    if let Some(value) = message.header(Header::ProxyRequire) {
+    let value = message.header(Header::ProxyRequire);
+    if let Some(value) = value.filter(|value| value.len() <= UNSUPPORTED_BYTES_MAX) {
         write::line(out, "Unsupported", value);
     }
 }

@@ -134,12 +134,9 @@ impl Controller {
             self.registrar.write_answer(buffer, at.now, &aor, &door.uri_host);
             write::no_body(buffer);
         });
-        match (relay.server, repeated, out.last()) {
-            (Some(server), Some(_), _) => self.transactions.abandon(server),
-            (Some(server), None, Some((_, bytes))) => {
-                self.transactions.respond(at.now, server, 200, bytes);
-            }
-            _ => {}
+        match (relay.server, repeated) {
+            (Some(server), Some(_)) => self.transactions.abandon(server),
+            _ => self.keep_answer(at.now, key, 200, out),
         }
         if matches!(change, Change::Registered | Change::Refreshed) {
             self.shield.befriend(at.now, upstream.remote.ip());

@@ -181,7 +181,7 @@ impl Controller {
         let Some(peek) = Peek::read(bytes) else { return false };
         let Ok(via) = Via::parse(peek.via) else { return false };
         let name = self.overload.shed.name(&peek);
-        let class = self.class(&flow, realm, &peek);
+        let class = self.class(now, &flow, realm, &peek);
         let turn =
             if is_busy { self.overload.admission.admits(class as usize) } else { Some(Turn::Next) };
         let is_full = class == Class::Call && self.overload.waiting.is_full();
@@ -226,9 +226,13 @@ impl Controller {
         }
     }
 
-    fn class(&self, flow: &Flow, realm: RealmId, peek: &Peek<'_>) -> Class {
+    fn class(&mut self, now: Time, flow: &Flow, realm: RealmId, peek: &Peek<'_>) -> Class {
         let is_trusted = self.border.realms.row(realm).trusted;
-        if peek.is_tagged() || peek.is_emergency() || (peek.has_priority && is_trusted) {
+        if peek.is_tagged() || (peek.has_priority && is_trusted) {
+            return Class::Held;
+        }
+        let (ip, emergencies) = (flow.remote.ip(), &mut self.overload.emergencies);
+        if peek.is_emergency(is_trusted) && (is_trusted || emergencies.admits(now, ip)) {
             return Class::Held;
         }
         match peek.method {

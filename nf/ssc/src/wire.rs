@@ -7,7 +7,7 @@ use event::Sheet;
 use machine::Time;
 use manipulation::{Applied, Direction, Rules, Scratch};
 use runtime::{Effects, Flow, PortId};
-use sip::{Malformed, Message, TOO_LARGE_SPEC};
+use sip::{MESSAGE_BYTES_MAX, Malformed, Message, TOO_LARGE_SPEC};
 use trail::{Capture, Seen, protocol_of};
 pub use trail::{Event, Field};
 
@@ -84,6 +84,9 @@ impl Wire {
         write(&mut self.draft);
         let (draft, rules, splices) = (&self.draft, &self.rules, &mut self.splices);
         out.send(to, |buffer| {
+            if draft.len() > MESSAGE_BYTES_MAX {
+                return self.facts.add(Fact::Unsendable, 1);
+            }
             match rules.apply_unread(realm.0, Direction::Out, draft, splices, buffer) {
                 Applied::Unchanged => buffer.extend_from_slice(draft),
                 Applied::Changed => {}
@@ -101,8 +104,8 @@ impl Wire {
         self.capture.message(now, &seen, is_wish);
     }
 
-    /// Sends what `write` writes. What the rules for what leaves cannot be applied to is not sent:
-    /// then [`Effects::last`] is `None`.
+    /// Sends what `write` writes. What the rules for what leaves cannot be applied to, or what is
+    /// longer than a message may be, is not sent: then [`Effects::last`] is `None`.
     #[inline]
     pub fn send(
         &mut self,
@@ -114,9 +117,42 @@ impl Wire {
     ) {
         match self.ruled.iter().find(|(port, _)| *port == to.port) {
             Some(&(_, realm)) => self.send_ruled(realm, to, out, write),
-            None => out.send(to, write),
+            None => self.send_whole(to, out, write),
         }
         self.left(now, trail, out);
+    }
+
+    /// Sends past the rules what `write` writes: an answer that somebody must have, where they
+    /// cannot be applied to it.
+    #[cold]
+    pub fn send_unruled(
+        &mut self,
+        now: Time,
+        to: Flow,
+        trail: Option<u64>,
+        out: &mut Effects,
+        write: impl FnOnce(&mut Vec<u8>),
+    ) {
+        self.send_whole(to, out, write);
+        self.left(now, trail, out);
+    }
+
+    /// Sends what `write` writes, unless it is longer than a message may be.
+    #[inline]
+    fn send_whole(&self, to: Flow, out: &mut Effects, write: impl FnOnce(&mut Vec<u8>)) {
+        out.send(to, |buffer| {
+            let start = buffer.len();
+            write(buffer);
+            if buffer.len() - start > MESSAGE_BYTES_MAX {
+                buffer.truncate(start);
+                self.facts.add(Fact::Unsendable, 1);
+            }
+        });
+    }
+
+    /// Whether rules may change what leaves to there.
+    pub fn is_ruled(&self, to: Flow) -> bool {
+        self.ruled.iter().any(|(port, _)| *port == to.port)
     }
 
     /// Sends once more what has passed the rules already.

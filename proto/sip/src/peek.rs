@@ -148,10 +148,10 @@ impl<'a> Peek<'a> {
             && NameAddr::parse(self.to).map_or(true, |to| to.tag().is_some())
     }
 
-    /// Whether it calls for help (RFC 5031).
+    /// Whether it calls for help (RFC 5031), as [`crate::is_emergency`] has it.
     #[must_use]
-    pub fn is_emergency(&self) -> bool {
-        is_sos(self.uri) || holds_sos(self.to)
+    pub fn is_emergency(&self, is_believed: bool) -> bool {
+        is_sos(self.uri) || is_believed && holds_sos(self.to)
     }
 }
 
@@ -205,7 +205,7 @@ mod tests {
             (&b"INVITE"[..], &b"sip:b"[..], &b"<sip:b>"[..])
         );
         assert_eq!((peek.via, peek.call_id), (&b"SIP/2.0/UDP a;branch=z9hG4bK1"[..], &b"c1"[..]));
-        assert!(peek.has_priority && !peek.is_tagged() && !peek.is_emergency());
+        assert!(peek.has_priority && !peek.is_tagged() && !peek.is_emergency(true));
         let runs: Vec<&str> = peek.runs().iter().map(|&(from, to)| &text[from..to]).collect();
         assert_eq!(
             runs,
@@ -220,7 +220,10 @@ mod tests {
         ] {
             let text = text.replacen(from, to, 1);
             let peek = Peek::read(text.as_bytes()).unwrap();
-            assert_eq!((peek.is_tagged(), peek.is_emergency()), (is_tagged, is_emergency), "{to}");
+            let found = (peek.is_tagged(), peek.is_emergency(true));
+            assert_eq!(found, (is_tagged, is_emergency), "{to}");
+            let is_there = is_emergency && to.starts_with("urn");
+            assert_eq!(peek.is_emergency(false), is_there, "{to}");
         }
         for (from, to) in
             [("Subject: ", " "), ("CSeq", "Sec"), ("i: ", "i : "), ("\r\n\r\n", "\r\n")]

@@ -28,8 +28,10 @@ pub(crate) fn holds_sos(to: &[u8]) -> bool {
     is_sos(uri)
 }
 
-/// Whether a request calls for help.
+/// Whether a request calls for help: it goes there, or where its sender `is_believed`, it once went
+/// there, and was routed since. Who is not believed could write that To into any call.
 #[must_use]
-pub fn is_emergency(message: &Message<'_>) -> bool {
-    message.request_uri().is_some_and(is_sos) || message.header(Header::To).is_some_and(holds_sos)
+pub fn is_emergency(message: &Message<'_>, is_believed: bool) -> bool {
+    message.request_uri().is_some_and(is_sos)
+        || is_believed && message.header(Header::To).is_some_and(holds_sos)
 }

@@ -5,6 +5,7 @@ use super::State;
 use super::leg::{Leg, Part};
 use super::relay::Phase;
 use crate::facts::Fact;
+use crate::hide;
 use crate::realm::Door;
 use crate::token::{Side, TAG_BYTES, Token, hex, mix};
 use crate::write;
@@ -14,6 +15,8 @@ use machine::{Duration, Time};
 use runtime::{Effects, Flow};
 use sip::{Header, Message, Method};
 
+/// A longer ACK is not kept to be sent again; a bare one goes in its place.
+const ACK_BYTES_MAX: usize = 8 << 10;
 impl Controller {
     /// An ACK that no transaction knows: that of a 2xx.
     pub(crate) fn ack(&mut self, at: &Arrived<'_>, out: &mut Effects) {
@@ -60,16 +63,18 @@ impl Controller {
         let Some(door) = self.border.realms.door(flow.port) else { return };
         let branch = ack_branch(call.check(side), leg.invite_cseq);
         let message = at.message;
+        let host = self.border.realms.veil(at.realm, door, message);
         self.wire.send(at.now, flow, Some(trail), out, |buffer| {
             begin(buffer, b"ACK", leg, door, &branch, hops_left(message));
             write::cseq(buffer, leg.invite_cseq, b"ACK");
             write::contact(buffer, message, door);
-            write::lines(buffer, message, write::REQUEST.and(drop));
+            let hidden = hide::parties(buffer, message, host, drop);
+            write::lines(buffer, message, write::REQUEST.and(drop).and(hidden));
             write::body(buffer, message);
         });
         let plain = message.body().is_empty() && !message.has(Header::ProxyAuthorization);
         call.ack = match out.last() {
-            Some((_, bytes)) if !plain => Some(bytes.into()),
+            Some((_, bytes)) if !plain && bytes.len() <= ACK_BYTES_MAX => Some(bytes.into()),
             _ => None,
         };
         if call.ack.is_some() {
@@ -134,8 +139,9 @@ impl Controller {
         });
     }
 
-    /// A further 2xx of a forked INVITE: acknowledged and released (RFC 3261 §13.2.2.4).
-    fn release_fork(&mut self, at: &Arrived<'_>, out: &mut Effects) {
+    /// A further 2xx of a forked INVITE: acknowledged and released (RFC 3261 §13.2.2.4), where it
+    /// came from: its Contact may name somebody who has nothing to do with it.
+    pub(super) fn release_fork(&mut self, at: &Arrived<'_>, out: &mut Effects) {
         let message = at.message;
         let Some(from_tag) = message.from_tag() else { return };
         let Ok(ours) = <[u8; TAG_BYTES]>::try_from(from_tag) else { return };
@@ -144,8 +150,11 @@ impl Controller {
         };
         let mut leg = Leg::new(at.realm, message.cseq().number);
         leg.establish(message, Part::Client, &ours);
-        leg.aim(&self.border.realms, at.flow);
+        leg.flow = at.flow;
         leg.local_cseq += 1;
+        if !self.calls.released.may(token.check) {
+            return self.wire.facts.add(Fact::StrayResponses, 1);
+        }
         self.wire.facts.add(Fact::ForksReleased, 1);
         let Some(door) = self.border.realms.door(leg.flow.port) else { return };
         let branch =
@@ -179,10 +188,12 @@ impl Controller {
             write::no_body(buffer);
         });
         let flow: Flow = leg.flow;
-        if let Some((_, bytes)) = out.last() {
-            let reliable = flow.transport.is_stream();
-            self.transactions.start_client(now, client, flow, reliable, bytes, user);
-        }
+        let Some((_, bytes)) = out.last() else {
+            self.transactions.release(client);
+            return false;
+        };
+        let reliable = flow.transport.is_stream();
+        self.transactions.start_client(now, client, flow, reliable, bytes, user);
         true
     }
 }

@@ -2,7 +2,7 @@
 
 use super::leg::{Leg, Part};
 use super::open::tag;
-use super::relay::Phase;
+use super::relay::{Phase, Relay};
 use super::session::Asked;
 use super::{Kind, State};
 use crate::config;
@@ -123,6 +123,12 @@ impl Controller {
         status: u16,
         out: &mut Effects,
     ) {
+        let is_invite = self.is_invite(key);
+        if (200..300).contains(&status) && is_invite && at.message.to_tag().is_none() {
+            // No dialog can stand on it, nor could anybody end one (RFC 3261 §8.2.6.2).
+            self.answer_locally(at.now, key, 502, out);
+            return self.undone(at, key, call, 502, out);
+        }
         if status < 300 && at.message.to_tag().is_some() {
             let Some(fork) = self.fork_for(at, key, call) else {
                 return; // a fork too many: its early dialog is not shown
@@ -131,17 +137,27 @@ impl Controller {
                 relay.set_fork(fork);
                 relay.fork = fork;
             }
+            self.calls.connections.note(call, &at.flow, &self.calls.table);
         }
         self.wire.describe(call, Side::B, at.message);
         if status < 200 {
             self.note_provisional(at, key);
         }
-        self.pass_back(at, key, status, out);
+        let is_passed = self.pass_back(at, key, status, out);
         match status {
             0..200 => {}
-            200..300 => self.answered(at, key, call, out),
+            200..300 if is_passed => self.answered(at, key, call, out),
+            200..300 => self.undone(at, key, call, 500, out),
             _ => self.rejected(at, key, call, status),
         }
+    }
+
+    /// A 2xx that the asking side did not get: it got `status`, and the far end is released.
+    fn undone(&mut self, at: &Arrived<'_>, key: Key, call: Key, status: u16, out: &mut Effects) {
+        if self.is_invite(key) {
+            self.release_fork(at, out);
+        }
+        self.rejected(at, key, call, status);
     }
 
     fn note_provisional(&mut self, at: &Arrived<'_>, key: Key) {
@@ -156,7 +172,8 @@ impl Controller {
         }
     }
 
-    /// The fork of the call that a response belongs to; a new tag makes a new fork.
+    /// The fork of the call that a response belongs to; a new tag makes a new fork, or where there
+    /// are too many, a 2xx takes the place of an early one: it must end what it answers.
     fn fork_for(&mut self, at: &Arrived<'_>, key: Key, call_key: Key) -> Option<u8> {
         let call = self.calls.table.at_mut(call_key)?;
         let message = at.message;
@@ -176,22 +193,28 @@ impl Controller {
             }
             return Some(leg.fork);
         }
-        if call.forks_seen >= FORKS_MAX {
+        let is_full = call.forks_seen >= FORKS_MAX;
+        if is_full && !is_final {
             return None;
         }
-        let fork = call.forks_seen;
-        call.forks_seen += 1;
         let ours = tag(call.secret, self.shard, call_key, Side::B, 0);
         let cseq = self.calls.relays.at(key).map_or(call.b.invite_cseq, |relay| relay.cseq_up);
-        let leg = if call.b.stands() {
-            let (realm, binding) = (call.b.realm, call.b.binding);
+        let (realm, binding, next) = (call.b.realm, call.b.binding, call.forks_seen);
+        let (fork, leg) = if is_full {
+            let leg = call.forks.last_mut().unwrap_or(&mut call.b);
+            let fork = leg.fork;
+            *leg = Leg::new(realm, cseq);
+            leg.binding = binding;
+            (fork, leg)
+        } else if call.b.stands() {
             call.forks.push(Leg::new(realm, cseq));
             let leg = call.forks.last_mut()?;
             leg.binding = binding;
-            leg
+            (next, leg)
         } else {
-            &mut call.b
+            (next, &mut call.b)
         };
+        call.forks_seen += u8::from(!is_full);
         leg.establish(message, Part::Client, &ours);
         leg.fork = fork;
         leg.aim(&self.border.realms, at.flow);
@@ -200,9 +223,17 @@ impl Controller {
 
     /// Writes the response for the asking side: their status line, our head and Contact, and
     /// everything else as it came.
-    pub(crate) fn pass_back(&mut self, at: &Arrived<'_>, key: Key, status: u16, out: &mut Effects) {
-        let Some(relay) = self.calls.relays.at(key) else { return };
-        let Some(server) = relay.server else { return };
+    ///
+    /// `false` when it could not be sent; then a final one was answered by a 500 of ours.
+    pub(crate) fn pass_back(
+        &mut self,
+        at: &Arrived<'_>,
+        key: Key,
+        status: u16,
+        out: &mut Effects,
+    ) -> bool {
+        let Some(relay) = self.calls.relays.at(key) else { return false };
+        let Some(server) = relay.server else { return false };
         let message = at.message;
         let door = self.border.realms.door(relay.upstream.port);
         let believed = self.border.believes(relay.realm_down, &at.flow);
@@ -229,25 +260,32 @@ impl Controller {
             write::lines(buffer, message, write::RESPONSE.and(drop).and(PER_HOP).and(hidden));
             write::body(buffer, message);
         });
-        if let Some((_, bytes)) = out.last() {
-            let head = relay.head_in(message.start_line().len(), bytes);
-            // Without room for a provisional one, the one before it is sent again.
-            if self.calls.relays.keep(key, bytes.len()) || status >= 200 {
-                self.transactions.respond_without(at.now, server, status, bytes, head);
+        let Some((_, bytes)) = out.last() else {
+            if status >= 200 {
+                self.answer_unruled(at.now, key, 500, out);
             }
+            return false;
+        };
+        // Without room for a provisional one, the one before it is sent again.
+        if self.calls.relays.keep(key, bytes.len()) || status >= 200 {
+            let Some(relay) = self.calls.relays.at(key) else { return false };
+            let kept = relay.kept(message.start_line().len(), bytes);
+            self.transactions.respond_without(at.now, server, status, &kept);
         }
+        true
     }
 
     /// Answers a request that came again as it was answered before.
     pub(crate) fn repeat(&mut self, at: &Arrived<'_>, server: ServerId, out: &mut Effects) {
         self.wire.facts.add(Fact::Retransmissions, 1);
         self.seen(at, None);
-        let Some((start, end)) = self.transactions.repeated(server) else { return };
+        let Some([start, tag, end]) = self.transactions.repeated(server) else { return };
+        let tag = Some(tag).filter(|tag| !tag.is_empty());
         let to = upstream(&at.flow, at.message);
         let oc = self.overload.feedback.answer(at.now, &at.message.via());
         self.wire.send_again(at.now, to, out, |buffer| {
             buffer.extend_from_slice(start);
-            write::response_head(buffer, at.message, &at.flow, None, oc);
+            write::response_head(buffer, at.message, &at.flow, tag, oc);
             buffer.extend_from_slice(end);
         });
     }
@@ -320,9 +358,19 @@ impl Controller {
         let (from, fork, method) = (relay.from, relay.fork, relay.method);
         let session = relay.session;
         self.wire.describe(call_key, from.other(), at.message);
-        self.pass_back(at, key, status, out);
+        let is_passed = self.pass_back(at, key, status, out);
         if status < 200 {
             return;
+        }
+        if status < 300 && !is_passed {
+            if method == Method::Invite {
+                // The far end waits for its ACK; the one of the INVITE before is not it.
+                if let Some(call) = self.calls.table.at_mut(call_key) {
+                    call.ack = None;
+                }
+                self.acknowledge_again(at.now, call_key, from.other(), out);
+            }
+            return self.relay_done(at.now, key, call_key, 500, out);
         }
         if status < 300 {
             self.refreshed(at, call_key, from, fork, session);
@@ -359,16 +407,44 @@ impl Controller {
         let Some(relay) = self.calls.relays.at(key) else { return };
         let Some(server) = relay.server else { return };
         self.wire.send(now, relay.upstream, Some(relay.trail()), out, |buffer| {
-            status_line(buffer, status);
-            buffer.extend_from_slice(&relay.head);
-            write::no_body(buffer);
+            plain(buffer, relay, status);
         });
+        if out.last().is_none() {
+            return self.answer_unruled(now, key, status, out);
+        }
         if status == 503 && relay.method == Method::Register {
             self.transactions.abandon(server); // a storm must not fill the table with refusals
-        } else if let Some((_, bytes)) = out.last() {
-            self.transactions.respond(now, server, status, bytes);
+        } else {
+            self.keep_answer(now, key, status, out);
         }
     }
+
+    /// The same, past the rules for what leaves: they cannot be applied to the answer.
+    #[cold]
+    fn answer_unruled(&mut self, now: Time, key: Key, status: u16, out: &mut Effects) {
+        let Some(relay) = self.calls.relays.at(key) else { return };
+        self.wire.send_unruled(now, relay.upstream, Some(relay.trail()), out, |buffer| {
+            plain(buffer, relay, status);
+        });
+        self.keep_answer(now, key, status, out);
+    }
+
+    /// Keeps a final answer of ours that was just sent. A transaction without one is over: nothing
+    /// else would end it.
+    pub(crate) fn keep_answer(&mut self, now: Time, key: Key, status: u16, out: &Effects) {
+        let Some(relay) = self.calls.relays.at(key) else { return };
+        let Some(server) = relay.server else { return };
+        let Some((_, bytes)) = out.last() else { return self.transactions.abandon(server) };
+        let line = memchr::memchr(b'\n', bytes).map_or(0, |at| at + 1);
+        self.transactions.respond_without(now, server, status, &relay.kept(line, bytes));
+    }
+}
+
+/// A response of our own to the request of a relay.
+fn plain(out: &mut Vec<u8>, relay: &Relay, status: u16) {
+    status_line(out, status);
+    out.extend_from_slice(&relay.head);
+    write::no_body(out);
 }
 
 /// How long a subscription is kept after a 2xx: the answer may shorten what was asked, not

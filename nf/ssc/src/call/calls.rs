@@ -1,13 +1,15 @@
 //! Every call of a shard, the requests under way, and what is to be looked at next.
 
 use super::Call;
+use super::connections::{Connections, Lost};
 use super::merged::Merged;
 use super::relays::Relays;
+use super::released::Released;
 use crate::config::Ssc;
 use crate::token::{Side, Token};
 use machine::Time;
 use machine::slots::{Key, Slots};
-use runtime::{Flow, Seed};
+use runtime::Seed;
 
 /// Calls and the requests between their legs.
 pub(crate) struct Calls {
@@ -16,10 +18,14 @@ pub(crate) struct Calls {
     pub(crate) table: Slots<Call>,
     pub(crate) relays: Relays,
     pub(crate) merged: Merged,
+    /// Further 2xx that were answered.
+    pub(super) released: Released,
     /// Empty between steps: what the clock hands out.
     pub(crate) due: Vec<Key>,
+    /// The calls that connections carry.
+    pub(super) connections: Connections,
     /// Connections that ended since the calls on them were last looked for.
-    pub(crate) lost: Vec<Flow>,
+    pub(super) lost: Lost,
     /// Calls whose re-INVITE was refused in this step, and what the standby is told of that.
     pub(crate) refused: Vec<(Key, Vec<u8>)>,
     /// Calls whose INVITE is to be sent again after a takeover, and when.
@@ -38,8 +44,10 @@ impl Calls {
             table: Slots::new(limits.calls_max, now),
             relays: Relays::new(limits.relays_max, octets_max, relays, now),
             merged: Merged::new(merged),
+            released: Released::default(),
             due: Vec::new(),
-            lost: Vec::new(),
+            connections: Connections::default(),
+            lost: Lost::default(),
             refused: Vec::new(),
             asked_again: Vec::new(),
             asked_again_at: Time::MAX,
@@ -57,6 +65,7 @@ impl Calls {
     pub(crate) fn clear(&mut self) {
         self.table.clear();
         self.relays.clear();
+        self.connections.clear();
     }
 
     /// Whether nothing is under way.

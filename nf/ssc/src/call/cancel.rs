@@ -63,8 +63,10 @@ impl Controller {
 
     /// Why a CANCEL is not from whoever sent the INVITE of the relay.
     fn objects_to_cancel(&self, at: &Arrived<'_>, relay: &Relay) -> Option<Refusal> {
-        let call = self.calls.table.at(relay.call?)?;
-        let found = Found { key: relay.call?, side: relay.from, fork: relay.fork, again: None };
-        self.border.objects(at, leg_of(call, found)?, &self.registrar)
+        let key = relay.call?;
+        let found = Found { key, side: relay.from, fork: relay.fork, again: None };
+        let leg = self.calls.table.at(key).and_then(|call| leg_of(call, found));
+        // Whose leg is not there cannot be held against it.
+        leg.map_or(Some(Refusal::NO_DIALOG), |leg| self.border.objects(at, leg, &self.registrar))
     }
 }

@@ -47,8 +47,8 @@ impl Controller {
             Err(refusal) => return self.refuse(at, Some(server), refusal, out),
         };
         let Some(call) = self.calls.table.at(found.key) else { return };
-        let refusal =
-            leg_of(call, found).and_then(|leg| self.border.objects(at, leg, &self.registrar));
+        let refusal = leg_of(call, found)
+            .map_or(Some(Refusal::NO_DIALOG), |leg| self.border.objects(at, leg, &self.registrar));
         if let Some(refusal) = refusal.or_else(|| self.objects_to_named(at)) {
             return self.refuse(at, Some(server), refusal, out);
         }
@@ -110,8 +110,10 @@ impl Controller {
     /// target, and the flow of a far end that sits behind a NAT or on a connection.
     fn advance(&mut self, at: &Arrived<'_>, found: Found) {
         let is_access = self.border.realms.row(at.realm).side == RealmSide::Access;
-        let Some(call) = self.calls.table.at_mut(found.key) else { return };
-        if found.side == Side::B && !call.b.stands() {
+        let calls = &mut self.calls;
+        let Some(call) = calls.table.at_mut(found.key) else { return };
+        let begins = found.side == Side::B && !call.b.stands();
+        if begins {
             let ours = tag(call.secret, self.shard, found.key, Side::B, 0);
             call.b.establish(at.message, Part::Server, &ours);
             call.b.aim(&self.border.realms, at.flow);
@@ -119,6 +121,7 @@ impl Controller {
         }
         let Some(leg) = leg_at(call, found) else { return };
         leg.remote_cseq = leg.remote_cseq.max(at.message.cseq().number);
+        let is_moved = leg.flow != at.flow && at.flow.transport.is_stream();
         if is_access || at.flow.transport.is_stream() {
             leg.flow = at.flow;
         }
@@ -128,6 +131,9 @@ impl Controller {
         );
         if moves {
             leg.refresh(at.message);
+        }
+        if is_moved || begins {
+            calls.connections.note(found.key, &at.flow, &calls.table);
         }
     }
 
@@ -272,8 +278,11 @@ impl Controller {
         let Start::Request { name, .. } = message.start() else { return };
         let leg = self.calls.table.at_mut(found.key).and_then(|call| opposite(call, found));
         let Some(leg) = leg else { return };
-        lost::follow(leg, &self.border.realms, &self.registrar);
-        let port = leg.flow.port;
+        let is_moved = lost::follow(leg, &self.border.realms, &self.registrar);
+        let (flow, port) = (leg.flow, leg.flow.port);
+        if is_moved {
+            self.calls.connections.note(found.key, &flow, &self.calls.table);
+        }
         let transfer = self.calls.transfer(message, port, &self.border.realms);
         if let Some(door) = self.border.realms.door(port).filter(|_| !transfer.lines.is_empty()) {
             self.calls.hand_names(at.now, message, door.realm);

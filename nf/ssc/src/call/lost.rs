@@ -1,5 +1,7 @@
 //! Far ends that went away: connections that ended, addresses that cannot be reached.
 
+use super::Call;
+use super::connections::Lost;
 use super::leg::Leg;
 use crate::Controller;
 use crate::realm::{Realms, Side as RealmSide};
@@ -10,9 +12,11 @@ use registrar::{Aor, Registrar};
 use runtime::{ConnId, Effects, Flow};
 use sip::NameAddr;
 
-/// Connections that ended are looked for in the calls together, at most this many at once; one
-/// search goes through all calls.
-const LOST_MAX: usize = 1024;
+/// The side of a call whose leg is at a far end that `is_lost` means.
+fn side_at(call: &Call, is_lost: impl Fn(&Flow) -> bool) -> Option<Side> {
+    let sides = [(&call.a, Side::A), (&call.b, Side::B)];
+    sides.into_iter().find_map(|(leg, side)| is_lost(&leg.flow).then_some(side))
+}
 
 impl Controller {
     /// A connection ended, or a far end cannot be reached.
@@ -29,8 +33,13 @@ impl Controller {
         self.transacted(now, out);
         self.border.proofs.forget(&flow);
         self.registrar.connection_ended(&flow);
-        if flow.transport.is_stream() && self.calls.lost.len() < LOST_MAX {
-            self.calls.lost.push(flow);
+        if !flow.transport.is_stream() {
+            return;
+        }
+        if flow.conn == ConnId(0) {
+            self.calls.lost.unopened.insert(flow);
+        } else if let Some(calls) = self.calls.connections.calls.remove(&flow.conn) {
+            self.calls.lost.connections.push((flow, calls));
         }
     }
 
@@ -40,21 +49,20 @@ impl Controller {
         if self.calls.lost.is_empty() {
             return;
         }
-        let lost = core::mem::take(&mut self.calls.lost);
-        let is_lost = |leg: &Leg| leg.flow.transport.is_stream() && lost.contains(&leg.flow);
-        let hit: Vec<(Key, Side)> = self
-            .calls
-            .table
-            .iter()
-            .filter_map(|(key, call)| {
-                let side = match () {
-                    () if is_lost(&call.a) => Side::A,
-                    () if is_lost(&call.b) => Side::B,
-                    () => return None,
-                };
-                Some((key, side))
-            })
-            .collect();
+        let Lost { connections, unopened } = core::mem::take(&mut self.calls.lost);
+        let mut hit: Vec<(Key, Side)> = Vec::new();
+        for (flow, keys) in connections {
+            let table = &self.calls.table;
+            hit.extend(
+                keys.into_iter()
+                    .filter_map(|key| Some((key, side_at(table.at(key)?, |at| *at == flow)?))),
+            );
+        }
+        if !unopened.is_empty() {
+            let is_lost = |at: &Flow| at.transport.is_stream() && unopened.contains(at);
+            let calls = self.calls.table.iter();
+            hit.extend(calls.filter_map(|(key, call)| Some((key, side_at(call, is_lost)?))));
+        }
         for (key, side) in hit {
             let Some(call) = self.calls.table.at_mut(key) else { continue };
             let realm = call.leg(side).realm;
@@ -68,21 +76,22 @@ impl Controller {
 }
 
 /// A subscriber whose connection ended with the node that this one took over from is where he has
-/// registered since: with the contact of his dialog, else with his only one.
-pub(super) fn follow(leg: &mut Leg, realms: &Realms, registrar: &Registrar) {
+/// registered since: with the contact of his dialog, else with his only one. Returns whether the leg
+/// was moved there.
+pub(super) fn follow(leg: &mut Leg, realms: &Realms, registrar: &Registrar) -> bool {
     let has_connection = !leg.flow.transport.is_stream() || leg.flow.conn != ConnId(0);
     if has_connection || realms.row(leg.realm).side == RealmSide::Core {
-        return;
+        return false;
     }
     let party = NameAddr::parse(leg.parties().1).ok();
-    let Some(aor) = party.and_then(|party| Aor::parse(party.uri)) else { return };
+    let Some(aor) = party.and_then(|party| Aor::parse(party.uri)) else { return false };
     let bindings = || {
         let all = registrar.reached_by(&aor).map(|(_, binding)| binding);
         all.filter(|binding| binding.realm == leg.realm && binding.flow.conn != ConnId(0))
     };
     let known = bindings().find(|binding| binding.contact_uri() == leg.target());
     let only = bindings().next().filter(|_| bindings().nth(1).is_none());
-    if let Some(binding) = known.or(only) {
-        leg.flow = binding.flow;
-    }
+    let Some(binding) = known.or(only) else { return false };
+    leg.flow = binding.flow;
+    true
 }

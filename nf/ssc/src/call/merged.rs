@@ -41,6 +41,12 @@ impl Merged {
         absorb(mix(self.secret ^ u64::from(realm.0)), uri)
     }
 
+    /// A number below 100 for a call, which nobody can choose with its Call-ID.
+    #[allow(clippy::cast_possible_truncation, reason = "below 100")]
+    pub(crate) fn dice(&self, call_id: &[u8]) -> u8 {
+        (absorb(self.secret, call_id) % 100) as u8
+    }
+
     /// What a request is remembered by.
     fn hash(&self, message: &Message<'_>) -> u64 {
         let cseq = message.cseq();

@@ -5,7 +5,6 @@ use super::relay::{Phase, Relay};
 use super::session::Asked;
 use super::transfer::Transfer;
 use super::{Call, Kind, check, trail};
-use crate::call::merged::absorb;
 use crate::facts::Fact;
 use crate::hide;
 use crate::limit::Grant;
@@ -225,12 +224,13 @@ impl Controller {
     /// What decides whether an overloaded next hop wants the request (RFC 7339 §5.10.1: emergency
     /// calls and those with priority always go).
     fn draw(&self, at: &Arrived<'_>) -> Draw {
-        let has_priority =
-            self.border.realms.row(at.realm).trusted && at.message.has(Header::ResourcePriority);
-        let dice = if !self.border.hops.obey_any() || has_priority || is_emergency(at.message) {
+        let is_trusted = self.border.realms.row(at.realm).trusted;
+        let has_priority = is_trusted && at.message.has(Header::ResourcePriority);
+        let is_emergency = is_emergency(at.message, is_trusted);
+        let dice = if !self.border.hops.obey_any() || has_priority || is_emergency {
             Draw::EXEMPT
         } else {
-            (absorb(0, at.message.call_id()) % 100) as u8
+            self.calls.merged.dice(at.message.call_id())
         };
         Draw { now: at.now, dice }
     }
@@ -342,6 +342,7 @@ impl Controller {
             call.a.aim(&self.border.realms, at.flow);
             call.a.binding = extra.subscriber.unwrap_or(call.a.binding);
             call.invite = Some(key);
+            self.calls.connections.note(call_key, &at.flow, &self.calls.table);
         }
         let tag = tag(secret, self.shard, names, Side::A, 0);
         let oc = self.overload.feedback.answer(at.now, &at.message.via());
@@ -452,6 +453,9 @@ impl Controller {
             call.b.binding = way.binding.unwrap_or(call.b.binding);
             call.b.local_cseq = relay.cseq_up;
             call.b.invite_cseq = relay.cseq_up;
+        }
+        if let Some(call) = relay.call {
+            self.calls.connections.note(call, &way.flow, &self.calls.table);
         }
         self.patience(now, key);
     }

@@ -4,13 +4,12 @@ use super::relays::Held;
 use super::session::Asked;
 use crate::realm::RealmId;
 use crate::route::Plan;
-use crate::token::{Side, fork_digit};
-use core::ops::Range;
+use crate::token::{Side, TAG_BYTES, fork_digit};
 use machine::slots::{Key, Reuse};
 use machine::{Duration, Time};
 use runtime::Flow;
 use sip::Method;
-use sip::transaction::{ClientId, ServerId};
+use sip::transaction::{ClientId, Kept, ServerId};
 
 /// Buffers larger than this are given back to the allocator with the record.
 const BUFFER_KEPT_MAX: usize = 4096;
@@ -160,11 +159,17 @@ impl Relay {
         }
     }
 
-    /// Where the response `bytes` holds, at `at`, only what can be made again from the request:
-    /// our head without a tag that we added. Empty when it does not.
-    pub fn head_in(&self, at: usize, bytes: &[u8]) -> Range<usize> {
+    /// The response `bytes` as it is kept: without our head at `at`, which can be made again from
+    /// the request, where it is still there.
+    pub fn kept<'a>(&'a self, at: usize, bytes: &'a [u8]) -> Kept<'a> {
         let is_there = bytes.get(at..).is_some_and(|rest| rest.starts_with(&self.head));
-        if is_there && !self.initial { at..at + self.head.len() } else { 0..0 }
+        let head = if is_there { at..at + self.head.len() } else { 0..0 };
+        let end = self.fork_at + 1;
+        let tag = match self.fork_at {
+            0 => None,
+            _ => self.head.get(end.saturating_sub(TAG_BYTES)..end),
+        };
+        Kept { bytes, head, tag: tag.unwrap_or_default() }
     }
 
     /// Names the trail in the service assurance.

@@ -1,9 +1,10 @@
 //! The table of relays, and what their requests take of the memory, by source.
 
 use super::relay::Relay;
+use crate::address::source_number;
 use core::ops::{Deref, DerefMut};
 use machine::Time;
-use machine::narrow::{halves, slot};
+use machine::narrow::slot;
 use machine::slots::{Key, Slots};
 use runtime::Flow;
 use std::net::IpAddr;
@@ -135,13 +136,9 @@ impl Relays {
         self.octets
     }
 
-    /// An IPv4 address or an IPv6 /56.
     fn source(&self, address: IpAddr) -> usize {
-        let number = match address.to_canonical() {
-            IpAddr::V4(address) => address.to_bits().into(),
-            IpAddr::V6(address) => halves(address.to_bits())[1] >> 8,
-        };
-        slot(number.wrapping_mul(self.secret) >> (u64::BITS - SOURCES.ilog2()), SOURCES)
+        let place = source_number(address).wrapping_mul(self.secret);
+        slot(place >> (u64::BITS - SOURCES.ilog2()), SOURCES)
     }
 }
 

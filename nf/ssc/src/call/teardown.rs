@@ -84,10 +84,15 @@ impl Controller {
     fn ack_missing(&mut self, now: Time, key: Key, out: &mut Effects) {
         self.wire.facts.add(Fact::AckMissing, 1);
         let Some(relay) = self.calls.relays.at(key) else { return };
-        match relay.call {
-            Some(call) => self.tear_down(now, call, 408, "the ACK did not come", out),
-            None => self.calls.relays.give_back(key),
+        if let Some(call_key) = relay.call {
+            self.tear_down(now, call_key, 408, "the ACK did not come", out);
+            if let Some(call) = self.calls.table.at_mut(call_key)
+                && call.invite == Some(key)
+            {
+                call.invite = None; // it ends already, by a BYE that is under way
+            }
         }
+        self.calls.relays.give_back(key);
     }
 
     /// The caller waited long enough: the INVITE is cancelled, and ends with 408 at once; one in a
@@ -139,10 +144,11 @@ impl Controller {
         out: &mut Effects,
     ) {
         let Some(call) = self.calls.table.at_mut(key) else { return };
-        let (state, trail, invite) = (call.state, call.trail(), call.invite.take());
+        let (state, trail) = (call.state, call.trail());
         if state == State::Ending {
-            return;
+            return; // its end takes what is under way with it
         }
+        let invite = call.invite.take();
         self.wire.facts.add(Fact::CallsTornDown, 1);
         let (flow, is_session) = (call.a.flow, call.kind == Kind::Session);
         let fields =
@@ -194,7 +200,7 @@ impl Controller {
                 continue;
             }
             leg.local_cseq += 1;
-            lost::follow(leg, &self.border.realms, &self.registrar);
+            let _ = lost::follow(leg, &self.border.realms, &self.registrar); // its end is near
             let leg = core::mem::take(leg);
             let user = User::Bye(key, side);
             let farewell = Farewell { trail: Some(trail), user, reason: reason.as_bytes() };

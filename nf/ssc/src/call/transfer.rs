@@ -189,6 +189,14 @@ impl Controller {
         if !message.has(Header::ReferTo) {
             return None;
         }
+        // A call transferred gives up one dialog; each name would be written out anew, too.
+        let names_more = |value| {
+            let uri = NameAddr::parse(value).ok().and_then(|it| it.parse_uri().ok());
+            uri.is_some_and(|uri| uri.headers.split(|&b| b == b'&').filter(is_replaces).count() > 1)
+        };
+        if message.values(Header::ReferTo).any(names_more) {
+            return Some(BAD_NAMES);
+        }
         // Names of an own dialog are exchanged, so that the receiver could use them.
         let values = message.values(Header::ReferTo);
         values.filter_map(replaces_of).find_map(|value| {
@@ -219,13 +227,19 @@ impl Controller {
     }
 }
 
+/// Replaces with its `=`, as a header of a URI begins.
+const REPLACES_IS: &[u8] = b"Replaces=";
+
+/// Whether a header of a URI is Replaces.
+fn is_replaces(header: &&[u8]) -> bool {
+    let name = header.get(..REPLACES_IS.len());
+    name.is_some_and(|name| name.eq_ignore_ascii_case(REPLACES_IS))
+}
+
 /// What Replaces says among the headers of a URI.
 fn replaces_in(uri: &Uri<'_>) -> Option<Vec<u8>> {
-    uri.headers.split(|&b| b == b'&').find_map(|header| {
-        let at = memchr::memchr(b'=', header)?;
-        let is_it = header[..at].eq_ignore_ascii_case(b"Replaces");
-        is_it.then(|| unescaped(&header[at + 1..]))
-    })
+    let header = uri.headers.split(|&b| b == b'&').find(is_replaces)?;
+    Some(unescaped(&header[REPLACES_IS.len()..]))
 }
 
 /// What Replaces says in a Refer-To.
@@ -248,19 +262,18 @@ fn write_target(out: &mut Vec<u8>, uri: &Uri<'_>, door: Option<&Door>) {
     sip::Params::new(uri.params).write_without(out, b"transport");
 }
 
-/// The headers of a URI, Replaces with the names of the leg.
-fn write_headers(out: &mut Vec<u8>, headers: &[u8], named: Option<&Named<'_>>) {
+/// The headers of a URI, the first Replaces with the names of the leg.
+fn write_headers(out: &mut Vec<u8>, headers: &[u8], mut named: Option<&Named<'_>>) {
     if headers.is_empty() {
         return;
     }
     for (n, header) in headers.split(|&b| b == b'&').enumerate() {
         out.push(if n == 0 { b'?' } else { b'&' });
-        let is_replaces = header.len() > 9 && header[..9].eq_ignore_ascii_case(b"Replaces=");
-        match named.filter(|_| is_replaces) {
+        match if is_replaces(&header) { named.take() } else { None } {
             Some(named) => {
                 let mut value = Vec::new();
                 write_replaces(&mut value, named);
-                out.extend_from_slice(b"Replaces=");
+                out.extend_from_slice(REPLACES_IS);
                 escaped(out, &value);
             }
             None => out.extend_from_slice(header),

@@ -227,3 +227,17 @@ fn an_own_dialog_is_named_from_where_its_requests_may_come_from() {
     world.expect(CAROL, "INVITE sip:carol@10.0.1.9:5080");
     drop(alice);
 }
+
+#[test]
+fn a_refer_to_names_one_dialog_once() {
+    let mut world = World::new(SITE);
+    let (mut alice, refer_to, _) = two_calls(&mut world);
+    let flood = "&Replaces=x".repeat(3_000) + ">\r\n";
+    let flood = refer_to.replacen(">\r\n", &flood, 1);
+    world.receive(ALICE, ACCESS, &alice.request("REFER", &flood, ""));
+    world.expect(ALICE, "SIP/2.0 400");
+    world.expect_nothing();
+    alice.cseq = 3;
+    world.receive(ALICE, ACCESS, &alice.request("REFER", &refer_to, ""));
+    world.expect(BOB, "REFER");
+}

@@ -9,7 +9,7 @@ use super::{
 use crate::{Message, Method};
 use core::hash::{Hash, Hasher};
 use machine::Time;
-use machine::narrow::slot;
+use machine::narrow::{halves, slot};
 use std::sync::Arc;
 
 /// The state in which an INVITE may be cancelled (§9.1).
@@ -144,7 +144,7 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
     /// walk over the requests that await an answer from there.
     pub fn transport_failed(&mut self, now: Time, to: F, out: &mut Vec<Out<F, U>>) {
         let mut failed = Vec::new();
-        let mut next = self.flows[bucket(to)];
+        let mut next = self.flows[bucket(to, self.flow_secrets)];
         while let Some((generation, ClientSlot::Live(client))) = self.clients.at(next) {
             if client.to.as_deref() == Some(&to) {
                 failed.push(ClientId(next, generation));
@@ -344,7 +344,8 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
 
     /// Puts the transaction at `index` among those that await a response from `to`.
     fn link(&mut self, index: u32, to: F) {
-        let head = core::mem::replace(&mut self.flows[bucket(to)], index);
+        let place = bucket(to, self.flow_secrets);
+        let head = core::mem::replace(&mut self.flows[place], index);
         if let Some(client) = self.live_client(index) {
             client.chain = (NONE, head);
         }
@@ -361,7 +362,7 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
         };
         match self.live_client(before) {
             Some(client) => client.chain.1 = after,
-            None => self.flows[bucket(to)] = after,
+            None => self.flows[bucket(to, self.flow_secrets)] = after,
         }
         if let Some(client) = self.live_client(after) {
             client.chain.0 = before;
@@ -384,13 +385,16 @@ impl<F: Copy, U> Client<F, U> {
     }
 }
 
-/// Mixes a far end into a bucket number. Not secret: a collision costs a longer walk when a
-/// connection fails, nothing else.
-struct FlowHasher(u64);
+/// Mixes a far end into a bucket number, with a secret: who chooses far ends must not choose whose
+/// walk gets longer.
+struct FlowHasher {
+    state: u64,
+    secret: u64,
+}
 
 impl Hasher for FlowHasher {
     fn finish(&self) -> u64 {
-        self.0 ^ self.0 >> 32
+        self.state
     }
 
     fn write(&mut self, bytes: &[u8]) {
@@ -401,12 +405,15 @@ impl Hasher for FlowHasher {
     }
 
     fn write_u64(&mut self, word: u64) {
-        self.0 = (self.0 ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+        let product = u128::from(self.state ^ word) * u128::from(self.secret);
+        let [low, high] = halves(product);
+        self.state = low ^ high;
     }
 }
 
-fn bucket<F: Hash>(to: F) -> usize {
-    let mut hasher = FlowHasher(0);
+fn bucket<F: Hash>(to: F, secrets: [u64; 2]) -> usize {
+    let [state, secret] = secrets;
+    let mut hasher = FlowHasher { state, secret };
     to.hash(&mut hasher);
     slot(hasher.finish(), FLOW_BUCKETS)
 }

@@ -10,6 +10,7 @@
 //!   An INVITE wants its 100 from you at once (§17.2.1).
 //! - **A response out**: send it yourself, then [`Transactions::respond`] with the same bytes.
 //!   What of them the request says already need not be kept: [`Transactions::respond_without`].
+//!   Such a response to a request that comes again is yours to write: [`Arrival::Repeated`].
 //! - **The ACK for a 2xx** is yours (§13.2.2.4); its branch comes from
 //!   [`Transactions::loose_branch`]. So are the retransmissions of a 2xx (§13.3.1.4).
 //!   ACKs for other final responses and CANCELs are made here.
@@ -43,6 +44,7 @@ pub mod timers;
 
 pub use branch::{BRANCH_BYTES, Branch, ClientId, ServerId, has_cookie, shard_of};
 pub use keyed_hash::KeyedHash;
+pub use servers::Kept;
 pub use timers::Timers;
 
 use crate::Message;
@@ -163,6 +165,8 @@ pub struct Transactions<F, U> {
     clients: Slab<ClientSlot<F, U>>,
     /// First of the clients that await a response, by bucket of far ends.
     flows: Box<[u32]>,
+    /// What tells the bucket of a far end.
+    flow_secrets: [u64; 2],
     /// Clients whose branch another table made; see [`Transactions::adopt`].
     adopted: HashMap<Branch, ClientId>,
     servers: Slab<Server<F, U>>,
@@ -208,6 +212,7 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
             due: Vec::new(),
             clients: Slab::new(limits.clients_max.min(ENTRIES_MAX)),
             flows: vec![NONE; FLOW_BUCKETS].into(),
+            flow_secrets: [b"f0", b"f1"].map(|name| hash(two).hash(name) | 1),
             adopted: HashMap::new(),
             servers: Slab::new(limits.servers_max.min(ENTRIES_MAX)),
             places: Places::new(),

@@ -129,4 +129,6 @@ pub(super) struct Server<F, U> {
     pub(super) bytes: Option<Arc<[u8]>>,
     /// Where the lines go in that are made from the request again; zero when all is stored.
     pub(super) gap: u16,
+    /// Octets of our tag, which stands there.
+    pub(super) tag: u8,
 }

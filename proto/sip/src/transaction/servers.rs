@@ -9,8 +9,21 @@ use core::hash::Hash;
 use core::ops::Range;
 use machine::Time;
 
-/// Nothing is left out of a response.
-const ALL: Range<usize> = 0..0;
+/// What a response has of its request, beyond which it is kept without that whatever it answers,
+/// and sent again only when its request comes again.
+const HEAD_BYTES_MAX: usize = 4 << 10;
+
+/// A response that is kept, and what of it need not be.
+#[derive(Debug, Clone, Default)]
+pub struct Kept<'a> {
+    /// All of it.
+    pub bytes: &'a [u8],
+    /// The octets that its request says already (Via, From, To, Call-ID, CSeq: §8.2.6.2); empty
+    /// when all is kept.
+    pub head: Range<usize>,
+    /// The tag among them that is ours; empty when the request has it.
+    pub tag: &'a [u8],
+}
 
 impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
     /// The user of a server transaction, once it was set and while the transaction lives.
@@ -29,46 +42,46 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
     /// The user sent the response `bytes` with `status`; it is kept for as long as it may have
     /// to be sent again. Responses after the final one are ignored.
     pub fn respond(&mut self, now: Time, id: ServerId, status: u16, bytes: &[u8]) {
-        self.respond_without(now, id, status, bytes, ALL);
+        self.respond_without(now, id, status, &Kept { bytes, ..Kept::default() });
     }
 
-    /// As [`Transactions::respond`], and without timer G where it is the first response: a client
-    /// that has heard nothing sends its INVITE again (timer A, §17.1.1.2) and is answered each
-    /// time, while G would send ten more to an address that need not have asked.
-    pub fn refuse(&mut self, now: Time, id: ServerId, status: u16, bytes: &[u8]) {
+    /// As [`Transactions::respond_without`], and without timer G where it is the first response: a
+    /// client that has heard nothing sends its INVITE again (timer A, §17.1.1.2) and is answered
+    /// each time, while G would send ten more to an address that need not have asked.
+    pub fn refuse(&mut self, now: Time, id: ServerId, status: u16, response: &Kept<'_>) {
         let is_first = self.servers.get(id.0, id.1).is_some_and(|server| server.bytes.is_none());
-        self.respond(now, id, status, bytes);
-        if let (true, Some(server)) = (is_first, self.servers.get_mut(id.0, id.1)) {
-            server.clock.send_no_more();
-        }
+        self.keep(now, id, status, response, is_first);
     }
 
-    /// As [`Transactions::respond`]; the octets `head` of the response are what its request says
-    /// already (Via, From, To, Call-ID, CSeq: §8.2.6.2) and need not be kept. When the request
-    /// comes again the user is asked to write them again: [`Arrival::Repeated`].
-    pub fn respond_without(
-        &mut self,
-        now: Time,
-        id: ServerId,
-        status: u16,
-        bytes: &[u8],
-        head: Range<usize>,
-    ) {
+    /// As [`Transactions::respond`], but for what its request says already. When the request comes
+    /// again the user is asked to write that again: [`Arrival::Repeated`].
+    pub fn respond_without(&mut self, now: Time, id: ServerId, status: u16, response: &Kept<'_>) {
+        self.keep(now, id, status, response, false);
+    }
+
+    fn keep(&mut self, now: Time, id: ServerId, status: u16, response: &Kept<'_>, is_once: bool) {
         if self.servers.get(id.0, id.1).is_none() {
             return;
         }
         let act = self.signal_server(now, id.0, Signal::answer(status), &mut Vec::new());
-        if let (true, Some(server)) = (act.has(Act::STORE), self.servers.at_mut(id.0)) {
-            server.store(bytes, head);
+        let Some(server) = self.servers.get_mut(id.0, id.1) else { return };
+        let is_once = is_once || response.head.len() > HEAD_BYTES_MAX;
+        if is_once {
+            server.clock.send_no_more();
+        }
+        if act.has(Act::STORE) {
+            server.store(response, is_once);
         }
     }
 
-    /// The stored response of a request that came again, as what goes before and after the lines
-    /// that are made from the request.
+    /// The stored response of a request that came again: what goes before the lines that are made
+    /// from the request, our tag among them (empty when the request has it), what goes behind.
     #[must_use]
-    pub fn repeated(&self, id: ServerId) -> Option<(&[u8], &[u8])> {
+    pub fn repeated(&self, id: ServerId) -> Option<[&[u8]; 3]> {
         let server = self.servers.get(id.0, id.1)?;
-        server.bytes.as_deref()?.split_at_checked(server.gap.into())
+        let (start, rest) = server.bytes.as_deref()?.split_at_checked(server.gap.into())?;
+        let (tag, end) = rest.split_at_checked(server.tag.into())?;
+        Some([start, tag, end])
     }
 
     /// A response of `id` could not be delivered (§17.2.4): one that is owed or repeated is given
@@ -120,6 +133,7 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
             user: None,
             bytes: None,
             gap: 0,
+            tag: 0,
         };
         let Some((index, generation)) = self.servers.insert(server) else {
             return Arrival::Overload;
@@ -290,14 +304,16 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
 impl<F, U> Server<F, U> {
     /// Keeps a response, in exactly the memory that it takes. One that a timer sends again has
     /// no request at hand to be made from: it is kept whole.
-    fn store(&mut self, bytes: &[u8], head: Range<usize>) {
-        let is_repeated = matches!(self.machine, ServerMachine::Other(_));
-        let gap = u16::try_from(head.start).unwrap_or(0);
-        let tail = bytes.get(head.end..).filter(|_| is_repeated && gap > 0);
-        self.gap = if tail.is_some() { gap } else { 0 };
+    fn store(&mut self, response: &Kept<'_>, is_once: bool) {
+        let Kept { bytes, head, tag } = response;
+        let is_repeated = is_once || matches!(self.machine, ServerMachine::Other(_));
+        let lengths = u16::try_from(head.start).ok().zip(u8::try_from(tag.len()).ok());
+        let (gap, own) = lengths.filter(|_| is_repeated && !head.is_empty()).unwrap_or_default();
+        let tail = bytes.get(head.end..).filter(|_| gap > 0);
+        (self.gap, self.tag) = if tail.is_some() { (gap, own) } else { (0, 0) };
         self.bytes = Some(match tail {
-            Some(tail) => [&bytes[..head.start], tail].concat().into(),
-            None => bytes.into(),
+            Some(tail) => [&bytes[..head.start], tag, tail].concat().into(),
+            None => (*bytes).into(),
         });
     }
 
@@ -305,6 +321,10 @@ impl<F, U> Server<F, U> {
     /// that was sent and is forgotten fits: the ACK is a retransmission then.
     fn sent_tag_of(&self, ack: &Message<'_>) -> bool {
         let Some(bytes) = self.bytes.as_deref() else { return self.machine.answered() };
+        if self.gap > 0 {
+            let own = bytes.get(self.gap.into()..usize::from(self.gap) + usize::from(self.tag));
+            return self.tag == 0 || own == ack.to_tag();
+        }
         Message::parse(bytes).is_ok_and(|response| response.to_tag() == ack.to_tag())
     }
 }

@@ -3,7 +3,9 @@
 use core::time::Duration;
 use machine::Time;
 use sip::Message;
-use sip::transaction::{Arrival, ClientId, Limits, Out, ServerId, Timers, Transactions, shard_of};
+use sip::transaction::{
+    Arrival, ClientId, Kept, Limits, Out, ServerId, Timers, Transactions, shard_of,
+};
 
 type Flow = u8;
 type User = u32;
@@ -528,12 +530,47 @@ fn a_refusal_that_is_the_first_response_is_sent_again_to_who_asks_again_only() {
         if has_ringed {
             bench.table.respond(now, id, 180, &response(&invite, 180));
         }
-        bench.table.refuse(now, id, 486, &response(&invite, 486));
+        let bytes = &response(&invite, 486);
+        bench.table.refuse(now, id, 486, &Kept { bytes, ..Kept::default() });
         assert_eq!(bench.receive(&invite, false), Arrival::Absorbed);
         assert_eq!(bench.out.len(), 1, "who asks again is answered again");
         bench.out.clear();
         let log = bench.run(Duration::from_secs(60));
         assert_eq!(times(&log, "486").len(), count, "{log:?}");
         assert_eq!(times(&log, "no ack"), [32_000], "timer H ends it");
+    }
+}
+
+#[test]
+fn what_a_request_says_already_is_not_kept_when_it_is_long_or_refused() {
+    let head = b"Via: x\r\nTo: <sip:b>;tag=ours\r\n";
+    let long: Vec<u8> = head.iter().copied().cycle().take(40_000).collect();
+    for (method, ringing, head, has_gap) in [
+        ("INVITE", false, &head[..], true),
+        ("MESSAGE", false, &head[..], true),
+        ("INVITE", true, &head[..], false),
+        ("INVITE", true, &long[..], true),
+        ("MESSAGE", false, &long[..], true),
+    ] {
+        let mut bench = bench();
+        let request = request(method, &format!("z9hG4bK{method}{ringing}{}", head.len()));
+        let (id, now) = (bench.server(&request, false), bench.now);
+        if ringing {
+            bench.table.respond(now, id, 180, &response(&request, 180));
+        }
+        let start = b"SIP/2.0 486 Busy\r\n";
+        let bytes = &[&start[..], head, b"\r\n"].concat();
+        let head = start.len()..start.len() + head.len();
+        bench.table.refuse(now, id, 486, &Kept { bytes, head, tag: b"ours" });
+        let arrival = bench.receive(&request, false);
+        assert_eq!(matches!(arrival, Arrival::Repeated(_)), has_gap, "{method} {ringing}");
+        let kept = bench.table.repeated(id).unwrap();
+        if has_gap {
+            assert_eq!(kept, [&start[..], b"ours", b"\r\n"]);
+            bench.out.clear();
+            assert!(times(&bench.run(Duration::from_secs(60)), "486").is_empty());
+        } else {
+            assert_eq!(kept, [b"", b"", &bytes[..]]);
+        }
     }
 }
