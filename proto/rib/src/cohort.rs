@@ -1,6 +1,7 @@
 //! Update groups and their cohorts: who is told the same, and how far.
 
 use crate::announced::Announced;
+use crate::classes::ClassSet;
 use crate::{NONE, PeerId, Terms};
 use machine::Time;
 
@@ -21,7 +22,7 @@ pub(crate) struct Walk {
     /// Nothing was told yet.
     pub(crate) is_fresh: bool,
     /// Only sets of these classes, which its peers want from now on.
-    pub(crate) classes: Option<Vec<u32>>,
+    pub(crate) classes: Option<ClassSet>,
     /// Entries with paths that went from a set ahead to one behind, and say the same: they do not
     /// stand in the log.
     pub(crate) missed: Vec<u32>,
@@ -60,7 +61,10 @@ impl Walk {
         self.end = self.end.max(other.end);
         self.missed.extend(other.missed);
         self.classes = match (self.classes.take(), other.classes) {
-            (Some(classes), Some(others)) => Some([classes, others].concat()),
+            (Some(mut classes), Some(others)) => {
+                classes.unite(&others);
+                Some(classes)
+            }
             _ => None,
         };
     }

@@ -5,22 +5,20 @@ use crate::cohort::Cohort;
 use crate::key::{Key, Parts};
 use crate::output::{Output, Sending, messages};
 use crate::peers::Peers;
-use crate::table::Table;
+use crate::table::{LONG_ENTRY, Table};
 use crate::{NONE, Terms};
 use bgp::family::Family;
 use bgp::pack::{Limits, Withdrawal};
 
 /// Entries whose withdrawals are encoded at once.
 const AT_ONCE: usize = 4_096;
-/// An entry with a long key counts as so many with a short one.
-const LONG_KEY: usize = 1_024;
 
 impl<K: Key> Table<K> {
     /// Beyond so many entries without paths, every cohort is told of those that it knows, however
     /// much waits for it, and all are freed: of what a cohort was never told it need not be told
     /// that it is gone. That reads the whole log, once for as many withdrawals as are allowed.
     pub(crate) fn relieve(&mut self, most: usize, peers: &mut Peers, output: &mut Output) {
-        let most = if K::IS_LONG { most / LONG_KEY } else { most };
+        let most = if K::IS_LONG { most as u64 * LONG_ENTRY } else { most as u64 };
         if self.gone <= most {
             return;
         }

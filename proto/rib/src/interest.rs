@@ -5,9 +5,11 @@
 
 use crate::PeerId;
 use crate::announced::EVERYBODY;
+use crate::classes::ClassSet;
 use bgp::codec::{AttributeType, Attributes, ExtendedCommunity};
-use bgp::family::RouteTarget;
-use hashbrown::HashMap;
+use bgp::family::{RouteKey, RouteTarget};
+use hashbrown::{HashMap, HashSet};
+use std::collections::BTreeMap;
 
 /// Combinations of route targets; routes of further ones are sent to everybody.
 const CLASSES_MAX: usize = 1 << 16;
@@ -16,6 +18,8 @@ const CLASSES_OF_PEER_MAX: u32 = 1 << 13;
 /// Prefixes of targets that are kept for one peer; who says more gets everything, as with the
 /// default target.
 const PARTIAL_MAX: usize = 256;
+/// Whole targets that changed for a peer beyond which all classes are looked at.
+const TOUCHED_MAX: usize = 4_096;
 /// Bits of a route target of full length.
 const WHOLE_BITS: u8 = 96;
 
@@ -35,18 +39,53 @@ struct Wants {
     partial: Vec<RouteTarget>,
     /// How many prefixes were said beyond them.
     beyond: usize,
+    /// The first and the last target of each prefix, those that lie in others left out: in order
+    /// and apart. `None`: prefixes have changed since.
+    ranges: Option<Vec<(u64, u64)>>,
 }
 
 impl Wants {
-    fn has(&self, target: ExtendedCommunity) -> bool {
-        self.whole.contains_key(&target) || self.partial.iter().any(|it| it.wants(target))
+    /// What its prefixes say, in the order in which it is looked up.
+    fn settle(&mut self) {
+        let Self { partial, ranges, .. } = self;
+        ranges.get_or_insert_with(|| {
+            let mut all: Vec<_> = partial.iter().map(RouteTarget::range).collect();
+            all.sort_unstable_by_key(|(first, last)| (*first, core::cmp::Reverse(*last)));
+            // Of two prefixes one lies in the other, or they are apart.
+            all.dedup_by(|next, before| next.1 <= before.1);
+            all
+        });
     }
 
+    fn has(&self, target: ExtendedCommunity) -> bool {
+        let value = u64::from_be_bytes(target.0);
+        let ranges = self.ranges.as_deref().unwrap_or_default();
+        let before = ranges[..ranges.partition_point(|(first, _)| *first <= value)].last();
+        before.is_some_and(|(_, last)| value <= *last) || self.whole.contains_key(&target)
+    }
+
+    /// Whether one of these targets is wanted, after [`Wants::settle`].
     fn has_any(&self, targets: &[ExtendedCommunity]) -> bool {
         self.beyond > 0
-            || self.partial.iter().any(|it| it.bits == 0)
+            || self.ranges.as_deref().is_some_and(|it| it.first() == Some(&(0, u64::MAX)))
             || targets.iter().any(|it| self.has(*it))
     }
+}
+
+/// What a peer wants otherwise since its classes were looked at.
+#[derive(Debug, Default)]
+struct Touched {
+    targets: HashSet<ExtendedCommunity>,
+    /// Any class may be concerned.
+    is_all: bool,
+}
+
+/// The classes that a peer gets from now on, and those that it gets no more.
+#[derive(Debug)]
+pub(crate) struct Turned {
+    pub(crate) peer: PeerId,
+    pub(crate) gained: ClassSet,
+    pub(crate) lost: ClassSet,
 }
 
 /// Classes and who wants them.
@@ -56,6 +95,8 @@ pub(crate) struct Interest {
     index: HashMap<Box<[ExtendedCommunity]>, u32>,
     of_target: HashMap<ExtendedCommunity, Vec<u32>>,
     wants: HashMap<PeerId, Wants>,
+    /// Whose classes are to be looked at: once, however much they have said until then.
+    touched: BTreeMap<PeerId, Touched>,
     /// How many classes each peer's routes made.
     made: HashMap<PeerId, u32>,
     scratch: Vec<ExtendedCommunity>,
@@ -69,6 +110,12 @@ fn set(members: &mut Vec<u64>, peer: PeerId, is_member: bool) {
     members[word] = if is_member { members[word] | bit } else { members[word] & !bit };
 }
 
+#[inline]
+fn has(members: &[u64], peer: PeerId) -> bool {
+    let word = members.get((peer.0 / 64) as usize);
+    word.is_some_and(|word| word >> (peer.0 % 64) & 1 != 0)
+}
+
 impl Interest {
     pub(crate) fn new() -> Self {
         Self {
@@ -77,6 +124,7 @@ impl Interest {
             index: HashMap::new(),
             of_target: HashMap::new(),
             wants: HashMap::new(),
+            touched: BTreeMap::new(),
             made: HashMap::new(),
             scratch: Vec::new(),
         }
@@ -107,7 +155,8 @@ impl Interest {
         *made += 1;
         let number = crate::number(self.classes.len());
         let mut members = Vec::new();
-        for (&peer, wants) in &self.wants {
+        for (&peer, wants) in &mut self.wants {
+            wants.settle();
             if wants.has_any(targets) {
                 set(&mut members, peer, true);
             }
@@ -126,29 +175,35 @@ impl Interest {
         let Some(class) = self.classes.get(class as usize).filter(|_| class > EVERYBODY) else {
             return class == EVERYBODY;
         };
-        let word = class.members.get((peer.0 / 64) as usize);
-        word.is_some_and(|word| word >> (peer.0 % 64) & 1 != 0)
+        has(&class.members, peer)
     }
 
-    /// A peer wants routes of a target; the classes that it gets from now on.
-    pub(crate) fn add(&mut self, peer: PeerId, target: RouteTarget) -> Vec<u32> {
+    /// A route of the family of route targets stands, or does no more.
+    pub(crate) fn want(&mut self, peer: PeerId, key: &RouteKey, stands: bool) {
+        match RouteTarget::read(key.octets()) {
+            Some(target) if stands => self.add(peer, target),
+            Some(target) => self.remove(peer, target),
+            None => {}
+        }
+    }
+
+    /// A peer wants routes of a target. [`Interest::turn`] says which classes it gets by that.
+    pub(crate) fn add(&mut self, peer: PeerId, target: RouteTarget) {
         let wants = self.wants.entry(peer).or_default();
         if target.bits == WHOLE_BITS {
             *wants.whole.entry(target.target).or_default() += 1;
         } else if wants.partial.len() < PARTIAL_MAX {
             wants.partial.push(target);
+            wants.ranges = None;
         } else {
             wants.beyond += 1;
-            if wants.beyond > 1 {
-                return Vec::new(); // it has everything already
-            }
         }
-        self.turn(peer, target)
+        self.touch(peer, target);
     }
 
-    /// A peer no longer wants routes of a target; the classes that it gets no more.
-    pub(crate) fn remove(&mut self, peer: PeerId, target: RouteTarget) -> Vec<u32> {
-        let Some(wants) = self.wants.get_mut(&peer) else { return Vec::new() };
+    /// A peer no longer wants routes of a target.
+    pub(crate) fn remove(&mut self, peer: PeerId, target: RouteTarget) {
+        let Some(wants) = self.wants.get_mut(&peer) else { return };
         if target.bits == WHOLE_BITS {
             if let Some(count) = wants.whole.get_mut(&target.target) {
                 *count -= 1;
@@ -158,37 +213,63 @@ impl Interest {
             }
         } else if let Some(at) = wants.partial.iter().position(|it| *it == target) {
             wants.partial.swap_remove(at);
+            wants.ranges = None;
         } else {
             wants.beyond = wants.beyond.saturating_sub(1);
         }
-        self.turn(peer, target)
+        self.touch(peer, target);
+    }
+
+    fn touch(&mut self, peer: PeerId, target: RouteTarget) {
+        let touched = self.touched.entry(peer).or_default();
+        touched.is_all |= target.bits != WHOLE_BITS || touched.targets.len() >= TOUCHED_MAX;
+        if touched.is_all {
+            touched.targets = HashSet::new();
+        } else {
+            touched.targets.insert(target.target);
+        }
     }
 
     /// A peer is gone.
     pub(crate) fn forget(&mut self, peer: PeerId) {
+        self.touched.remove(&peer);
         if self.wants.remove(&peer).is_some() {
             self.classes.iter_mut().for_each(|class| set(&mut class.members, peer, false));
         }
     }
 
-    /// Brings the classes with a target up to date for a peer; those that changed.
-    fn turn(&mut self, peer: PeerId, target: RouteTarget) -> Vec<u32> {
-        let all: Vec<u32> = if target.bits == WHOLE_BITS {
-            self.of_target.get(&target.target).cloned().unwrap_or_default()
-        } else {
-            (EVERYBODY + 1..crate::number(self.classes.len())).collect()
-        };
-        let Some(wants) = self.wants.get(&peer) else { return Vec::new() };
-        let mut turned = Vec::new();
-        for number in all {
-            let class = &self.classes[number as usize];
-            let wanted = wants.has_any(&class.targets);
-            if wanted != self.has(number, peer) {
-                set(&mut self.classes[number as usize].members, peer, wanted);
-                turned.push(number);
+    /// Whether somebody wants something else than it gets.
+    pub(crate) fn is_touched(&self) -> bool {
+        !self.touched.is_empty()
+    }
+
+    /// Brings the classes up to date of those who want something else and are due.
+    pub(crate) fn turn(&mut self, is_due: impl Fn(PeerId) -> bool) -> Vec<Turned> {
+        let due: Vec<_> = self.touched.extract_if(.., |peer, _| is_due(*peer)).collect();
+        due.into_iter().filter_map(|(peer, touched)| self.turn_peer(peer, &touched)).collect()
+    }
+
+    fn turn_peer(&mut self, peer: PeerId, touched: &Touched) -> Option<Turned> {
+        let Self { classes, of_target, wants, .. } = self;
+        let end = crate::number(classes.len());
+        let wants = wants.get_mut(&peer)?;
+        wants.settle();
+        let mut turned = Turned { peer, gained: ClassSet::default(), lost: ClassSet::default() };
+        let mut look = |number: u32| {
+            let Class { targets, members } = &mut classes[number as usize];
+            let wanted = wants.has_any(targets);
+            if wanted != has(members, peer) {
+                set(members, peer, wanted);
+                if wanted { &mut turned.gained } else { &mut turned.lost }.insert(number);
             }
+        };
+        if touched.is_all {
+            (EVERYBODY + 1..end).for_each(look);
+        } else {
+            let some = touched.targets.iter().filter_map(|it| of_target.get(it));
+            some.flatten().for_each(|number| look(*number));
         }
-        turned
+        Some(turned)
     }
 }
 
@@ -210,6 +291,23 @@ mod tests {
         let mut out = Vec::new();
         write_attribute(0xc0, 16, &value, &mut out);
         out
+    }
+
+    /// The classes that a peer gets from now on, and those that it gets no more.
+    fn turned(interest: &mut Interest) -> (Vec<u32>, Vec<u32>) {
+        let turned = interest.turn(|_| true);
+        let [gained, lost] = [|it: &Turned| it.gained.numbers(), |it: &Turned| it.lost.numbers()];
+        (turned.iter().flat_map(gained).collect(), turned.iter().flat_map(lost).collect())
+    }
+
+    fn added(interest: &mut Interest, peer: PeerId, target: RouteTarget) -> Vec<u32> {
+        interest.add(peer, target);
+        turned(interest).0
+    }
+
+    fn removed(interest: &mut Interest, peer: PeerId, target: RouteTarget) -> Vec<u32> {
+        interest.remove(peer, target);
+        turned(interest).1
     }
 
     #[test]
@@ -236,16 +334,16 @@ mod tests {
         let far = |number: u32| RouteTarget { bits: 80, origin: number, target: elsewhere };
         let mut gained = 0;
         for number in 0..PARTIAL_MAX as u32 {
-            gained += interest.add(peer, far(number)).len();
+            gained += added(&mut interest, peer, far(number)).len();
         }
         let before = gained;
         for number in 0..10 {
-            gained += interest.add(peer, far(1_000 + number)).len();
+            gained += added(&mut interest, peer, far(1_000 + number)).len();
         }
         assert_eq!((interest.wants[&peer].partial.len(), gained), (PARTIAL_MAX, all));
         let mut lost = 0;
         for number in (0..10).map(|it| it + 1_000) {
-            lost += interest.remove(peer, far(number)).len();
+            lost += removed(&mut interest, peer, far(number)).len();
         }
         assert_eq!(lost, all - before, "it has what it wants, no more");
     }
@@ -257,17 +355,44 @@ mod tests {
         assert_eq!(both, interest.class(PeerId(1), &attributes(&[2, 1, 2])));
         let peer = PeerId(70);
         assert!(!interest.has(both, peer));
-        assert_eq!(interest.add(peer, wish(1, 96)), [both]);
-        assert_eq!(interest.add(peer, wish(2, 96)), []);
-        assert_eq!(interest.remove(peer, wish(1, 96)), []);
+        assert_eq!(added(&mut interest, peer, wish(1, 96)), [both]);
+        assert_eq!(added(&mut interest, peer, wish(2, 96)), []);
+        assert_eq!(removed(&mut interest, peer, wish(1, 96)), []);
         assert!(interest.has(both, peer) && !interest.has(both, PeerId(69)));
         let one = interest.class(PeerId(1), &attributes(&[2]));
         assert!(interest.has(one, peer), "a class that comes later is wanted at once");
-        let mut gone = interest.remove(peer, wish(2, 96));
+        let mut gone = removed(&mut interest, peer, wish(2, 96));
         gone.sort_unstable();
         assert_eq!(gone, [both, one]);
-        assert_eq!(interest.add(peer, wish(0, 0)).len(), 2, "the default target wants all");
+        assert_eq!(added(&mut interest, peer, wish(0, 0)).len(), 2, "the default target wants all");
         interest.forget(peer);
         assert!(!interest.has(both, peer));
+    }
+
+    #[test]
+    fn prefixes_want_what_begins_with_them_in_whatever_order_they_come_and_go() {
+        let mut interest = Interest::new();
+        let peer = PeerId(0);
+        let classes: Vec<u32> =
+            (0..=255).map(|number| interest.class(PeerId(1), &attributes(&[number]))).collect();
+        // 0..16 in 0..64, which is said twice; 128..130; 255 alone.
+        let all = [wish(0, 92), wish(0, 90), wish(0, 90), wish(128, 95), wish(255, 96)];
+        all.iter().for_each(|it| interest.add(peer, *it));
+        let wanted = |interest: &mut Interest| {
+            interest.turn(|_| true);
+            let has = |number: &usize| interest.has(classes[*number], peer);
+            (0..256).filter(has).collect::<Vec<_>>()
+        };
+        let of = |first: usize| (0..first).chain(128..130).chain([255]).collect::<Vec<_>>();
+        assert_eq!(wanted(&mut interest), of(64));
+        interest.remove(peer, wish(0, 90));
+        assert_eq!(wanted(&mut interest), of(64), "it was said twice");
+        interest.remove(peer, wish(0, 90));
+        assert_eq!(wanted(&mut interest), of(16));
+        interest.add(peer, wish(0, 64));
+        interest.remove(peer, wish(0, 92));
+        assert_eq!(wanted(&mut interest), (0..256).collect::<Vec<_>>());
+        interest.remove(peer, wish(0, 64));
+        assert_eq!(wanted(&mut interest), of(0));
     }
 }

@@ -23,6 +23,7 @@
 mod again;
 mod announced;
 mod changes;
+mod classes;
 mod cohort;
 mod decide;
 mod export;

@@ -1,5 +1,6 @@
 //! Who is told the routes of a table: joining, leaving, being told anew.
 
+use crate::classes::ClassSet;
 use crate::cohort::{Cohort, Group, Walk};
 use crate::key::Key;
 use crate::output::{Output, Sending, messages};
@@ -66,7 +67,7 @@ impl<K: Key> Table<K> {
     }
 
     /// Lets a peer walk over what `classes` hold, or over everything.
-    fn rewalk(&mut self, peer: PeerId, classes: Option<&[u32]>, is_refresh: bool) {
+    fn rewalk(&mut self, peer: PeerId, classes: Option<&ClassSet>, is_refresh: bool) {
         let end = self.sets.len();
         let Some(group) = self.groups.iter_mut().find(|it| it.cohort_of(peer).is_some()) else {
             return;
@@ -77,9 +78,7 @@ impl<K: Key> Table<K> {
             walk.end = walk.end.max(end);
             walk.classes = match (walk.classes.take(), classes) {
                 (Some(mut old), Some(fresh)) => {
-                    let more = fresh.iter().filter(|class| !old.contains(class));
-                    let more: Vec<u32> = more.copied().collect();
-                    old.extend(more);
+                    old.unite(fresh);
                     Some(old)
                 }
                 _ => None,
@@ -89,9 +88,13 @@ impl<K: Key> Table<K> {
         let Some(mut cohort) = group.take_out(peer) else { return };
         let mut walk = Walk { is_refresh, is_first: false, ..Walk::new(end) };
         walk.classes = match (&cohort.walk, classes) {
-            (None, Some(fresh)) => Some(fresh.to_vec()),
+            (None, Some(fresh)) => Some(fresh.clone()),
             // It was walking: all that it has before it, and what comes on top.
-            (Some(Walk { classes: Some(old), .. }), Some(fresh)) => Some([old, fresh].concat()),
+            (Some(Walk { classes: Some(old), .. }), Some(fresh)) => {
+                let mut all = old.clone();
+                all.unite(fresh);
+                Some(all)
+            }
             (Some(Walk { classes: None, .. }) | None, _)
             | (Some(Walk { classes: Some(_), .. }), None) => None,
         };
@@ -159,7 +162,7 @@ impl<K: Key> Table<K> {
     }
 
     /// A peer gets routes of these classes from now on.
-    pub(crate) fn grant(&mut self, peer: PeerId, classes: &[u32]) {
+    pub(crate) fn grant(&mut self, peer: PeerId, classes: &ClassSet) {
         if !classes.is_empty() {
             self.rewalk(peer, Some(classes), false);
         }
@@ -169,7 +172,7 @@ impl<K: Key> Table<K> {
     pub(crate) fn deny(
         &self,
         peer: PeerId,
-        classes: &[u32],
+        classes: &ClassSet,
         peers: &mut Peers,
         output: &mut Output,
     ) {
@@ -191,7 +194,7 @@ impl<K: Key> Table<K> {
             family => Withdrawal::multiprotocol(limits, family, &mut buffer),
         };
         cohort.announced.each(|entry, path_id, class| {
-            if classes.contains(&class) {
+            if classes.has(class) {
                 let parts = crate::key::Parts { family: self.family, path_id, payload: &[] };
                 self.entries[entry as usize].key.withdraw(parts, &mut packing, &mut route);
             }

@@ -15,7 +15,8 @@ pub struct PeerCounters {
     pub announced: u64,
     /// Routes that were withdrawn by it.
     pub withdrawn: u64,
-    /// Routes that were taken as withdrawn since the UPDATE offended (RFC 7606 §2).
+    /// Routes that were taken as withdrawn since the UPDATE offended (RFC 7606 §2), or since the
+    /// peer has as many paths of the key as it may.
     pub treated_as_withdrawn: u64,
     /// Routes that had come through here before, or that were for customers only (RFC 4456 §8,
     /// RFC 4271 §9, RFC 9234 §5).

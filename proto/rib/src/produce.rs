@@ -292,8 +292,7 @@ impl<K: Key> Chunk<'_, K> {
         let table = self.table;
         let set = table.sets.get(walk.set);
         if !walk.is_inside {
-            let is_wanted =
-                walk.classes.as_ref().is_none_or(|classes| classes.contains(&set.class));
+            let is_wanted = walk.classes.as_ref().is_none_or(|classes| classes.has(set.class));
             let is_told = set.references > 0 && is_wanted && self.export.takes(set);
             walk.path = if is_told { set.first } else { NONE };
             walk.is_inside = true;

@@ -8,7 +8,7 @@ use crate::metrics::Metrics;
 use crate::peers::{Peer, is_constrained};
 use crate::policy::{Changed, Policy, Subject, Verdict, is_judged};
 use crate::sets::Content;
-use crate::table::{Announced, Path, Table};
+use crate::table::{Announced, Path, Table, Taken};
 use crate::{Kind, NONE, PeerId};
 use bgp::codec::{AsPath, AttributeType, Attributes, Edit, Offence, Role, rewrite};
 use bgp::family::{Family, Routes};
@@ -148,19 +148,20 @@ impl Desk<'_> {
         set
     }
 
-    /// Takes routes into the table; each new one is told to `fresh`.
+    /// Takes routes into the table; each that is new, or gone since it came through here before, is
+    /// told to `turned`: whether it stands.
     pub(crate) fn announce<K: Key>(
         &mut self,
         table: &mut Table<K>,
         arrival: Arrival<'_>,
-        mut fresh: impl FnMut(&K),
+        mut turned: impl FnMut(&K, bool),
     ) -> u32 {
         let Arrival { routes, attributes, next_hop } = arrival;
         if routes.is_empty() {
             return 0;
         }
         if self.is_loop(attributes) || self.is_leak(attributes) {
-            let looped = self.withdraw(table, routes, |_| {});
+            let looped = self.withdraw(table, routes, |key| turned(key, false));
             self.peer.counters.looped += u64::from(looped);
             return 0;
         }
@@ -170,7 +171,7 @@ impl Desk<'_> {
         let came = Content { peer, epoch, attributes, next_hop, came_as, is_refused };
         let policy = self.policy.filter(|_| self.import(table.family).is_some());
         let by_key = policy.filter(|it| it.depends_on_key(self.peer.neighbour.import));
-        let (mut octets, mut common) = (Vec::new(), None);
+        let (mut octets, mut common, mut refused) = (Vec::new(), None, 0);
         K::each(routes, |path_id, key, payload| {
             count += 1;
             let set = if let Some(policy) = by_key {
@@ -183,10 +184,21 @@ impl Desk<'_> {
                     None => self.set(table, &came),
                 })
             };
-            if table.announce(key.clone(), Announced { peer, path_id, payload, set }) {
-                fresh(&key);
+            match table.announce(key.clone(), Announced { peer, path_id, payload, set }) {
+                Taken::New => turned(&key, true),
+                Taken::Known => {}
+                Taken::Refused => {
+                    refused += 1;
+                    if by_key.is_some() {
+                        table.drop_set(set);
+                    }
+                }
             }
         });
+        if refused > 0 {
+            self.peer.counters.treated_as_withdrawn += refused;
+            common.into_iter().for_each(|set| table.drop_set(set));
+        }
         count
     }
 

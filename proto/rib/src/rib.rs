@@ -3,7 +3,7 @@
 use crate::announced::EVERYBODY;
 use crate::export::Own;
 use crate::hash::Hash;
-use crate::interest::Interest;
+use crate::interest::{Interest, Turned};
 use crate::key::Key;
 use crate::output::{Output, Sending};
 use crate::peers::{Peer, PeerCounters, Peers, is_constrained};
@@ -15,9 +15,7 @@ use crate::{Again, Audience, Metrics, Neighbour, PATIENCE, PEERS_MAX, PeerId};
 use bgp::codec::{
     Approach, Asn, AttributeType, Edit, Identifier, Offence, RefreshKind, Update, rewrite,
 };
-use bgp::family::{
-    FAMILIES, Family, FamilySet, Ipv4Prefix, Ipv6Prefix, RouteKey, RouteTarget, Routes,
-};
+use bgp::family::{FAMILIES, Family, FamilySet, Ipv4Prefix, Ipv6Prefix, RouteKey, Routes};
 use bgp::{Negotiated, codec::Context};
 use machine::{Duration, Time};
 use std::sync::Arc;
@@ -58,8 +56,8 @@ pub struct Bounds {
     /// no more than half of what they are told.
     pub cohorts_max: usize,
     /// Entries of a family without paths that stay because somebody who is behind is yet to be
-    /// told that they are gone. Beyond it everybody is told at once. Of families with long keys a
-    /// thousandth.
+    /// told that they are gone. Beyond it everybody is told at once. Entries of families with long
+    /// keys count by what they take, 64 octets as one.
     pub gone_max: usize,
 }
 
@@ -267,14 +265,20 @@ impl Rib {
         if let Some(Any::Other(table)) = self.tables[Family::RouteTarget as usize].as_deref_mut() {
             table.sweep(usize::MAX, |peer, key| gone.push((peer, key.clone())));
         }
-        gone.into_iter().for_each(|(peer, key)| self.unwant(peer, &key));
+        gone.iter().for_each(|(peer, key)| self.interest.want(*peer, key, false));
     }
 
     /// Stale routes of these families are stale for long from now on (RFC 9494 §4.2).
     pub fn long_lived(&mut self, peer: PeerId, families: FamilySet) {
         for family in families.iter() {
             if let Some(any) = &mut self.tables[family as usize] {
-                with!(&mut **any, table => table.long_lived(peer));
+                let interest = &mut self.interest;
+                match &mut **any {
+                    Any::Other(table) if family == Family::RouteTarget => {
+                        table.long_lived(peer, |key| interest.want(peer, key, false));
+                    }
+                    any => with!(any, table => table.long_lived(peer, |_| {})),
+                }
             }
         }
     }
@@ -402,17 +406,19 @@ impl Rib {
         if with!(&mut **any, table => table.source_mut(peer).is_disabled) {
             return 0;
         }
-        let mut wanted = Vec::new();
-        let count = match &mut **any {
-            Any::Ipv4(table) => desk.announce(table, arrival, |_| {}),
-            Any::Ipv6(table) => desk.announce(table, arrival, |_| {}),
+        match &mut **any {
+            Any::Ipv4(table) => desk.announce(table, arrival, |_, _| {}),
+            Any::Ipv6(table) => desk.announce(table, arrival, |_, _| {}),
             Any::Other(table) if family == Family::RouteTarget => {
-                desk.announce(table, arrival, |key| wanted.push(key.clone()))
+                let mut turned = Vec::new();
+                let count = desk.announce(table, arrival, |key, stands| {
+                    turned.push((key.clone(), stands));
+                });
+                turned.iter().for_each(|(key, stands)| interest.want(peer, key, *stands));
+                count
             }
-            Any::Other(table) => desk.announce(table, arrival, |_| {}),
-        };
-        wanted.into_iter().for_each(|key| self.want(peer, &key));
-        count
+            Any::Other(table) => desk.announce(table, arrival, |_, _| {}),
+        }
     }
 
     fn withdraw(&mut self, peer: PeerId, routes: Routes<'_>) -> u32 {
@@ -423,36 +429,36 @@ impl Rib {
         let (own, number) = (*own, peer);
         let mut desk = Desk { own, number, peer: known, interest, metrics, policy, changed };
         let Some(any) = &mut tables[family as usize] else { return 0 };
-        let mut gone = Vec::new();
-        let count = match &mut **any {
+        match &mut **any {
             Any::Ipv4(table) => desk.withdraw(table, routes, |_| {}),
             Any::Ipv6(table) => desk.withdraw(table, routes, |_| {}),
             Any::Other(table) if family == Family::RouteTarget => {
-                desk.withdraw(table, routes, |key| gone.push(key.clone()))
+                let mut gone = Vec::new();
+                let count = desk.withdraw(table, routes, |key| gone.push(key.clone()));
+                gone.iter().for_each(|key| interest.want(peer, key, false));
+                count
             }
             Any::Other(table) => desk.withdraw(table, routes, |_| {}),
-        };
-        gone.into_iter().for_each(|key| self.unwant(peer, &key));
-        count
-    }
-
-    fn want(&mut self, peer: PeerId, key: &RouteKey) {
-        let Some(target) = RouteTarget::read(key.octets()) else { return };
-        let classes = self.interest.add(peer, target);
-        for family in Family::ALL.iter().filter(|family| is_constrained(**family)) {
-            if let Some(any) = &mut self.tables[*family as usize] {
-                with!(&mut **any, table => table.grant(peer, &classes));
-            }
         }
     }
 
-    fn unwant(&mut self, peer: PeerId, key: &RouteKey) {
-        let Some(target) = RouteTarget::read(key.octets()) else { return };
-        let classes = self.interest.remove(peer, target);
-        let Self { peers, output, tables, .. } = self;
-        for family in Family::ALL.iter().filter(|family| is_constrained(**family)) {
-            if let Some(any) = &tables[*family as usize] {
-                with!(&**any, table => table.deny(peer, &classes, peers, output));
+    /// Peers get what they want by now: each has its classes looked at once, however many route
+    /// targets came and went, and its routes of a table are walked once. Who has yet to read what
+    /// waits for it gets what it wanted before until then.
+    fn turn_interest(&mut self) {
+        if !self.interest.is_touched() {
+            return;
+        }
+        let Self { interest, peers, output, tables, bounds, .. } = self;
+        let chunk = bounds.chunk_bytes as u64;
+        for Turned { peer, gained, lost } in interest.turn(|peer| peers.waiting(peer) < chunk) {
+            for family in Family::ALL.iter().filter(|family| is_constrained(**family)) {
+                if let Some(any) = &mut tables[*family as usize] {
+                    with!(&mut **any, table => {
+                        table.deny(peer, &lost, peers, output);
+                        table.grant(peer, &gained);
+                    });
+                }
             }
         }
     }
@@ -467,6 +473,7 @@ impl Rib {
     /// Goes on with what is to be done: takes out up to `budget` routes that shall go, and encodes
     /// a chunk for every cohort that can take one. Whether there is more to be done at once.
     pub fn work(&mut self, now: Time, budget: usize) -> bool {
+        self.turn_interest();
         let mut more = false;
         for family in 0..FAMILIES {
             let Some(any) = &mut self.tables[family] else { continue };

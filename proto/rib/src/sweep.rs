@@ -47,8 +47,8 @@ impl<K: Key> Table<K> {
     }
 
     /// What is stale of a peer is stale for long from now on: behind all others, and told only to
-    /// those who understand it. What may not be so goes (RFC 9494 §4.2, §4.3).
-    pub(crate) fn long_lived(&mut self, peer: PeerId) {
+    /// those who understand it. What may not be so goes, and is told (RFC 9494 §4.2, §4.3).
+    pub(crate) fn long_lived(&mut self, peer: PeerId, mut gone: impl FnMut(&K)) {
         // A set that goes with its last path keeps its place in the row until another takes it.
         let (epoch, mut set) = (self.source_mut(peer).epoch, self.source_mut(peer).sets);
         while set != NONE {
@@ -59,7 +59,10 @@ impl<K: Key> Table<K> {
                 it.rank.is_stale = true;
                 if goes {
                     while self.sets.get(set).first != NONE {
-                        self.remove(self.sets.get(set).first);
+                        let path = self.sets.get(set).first;
+                        let entry = self.paths[path as usize].entry;
+                        gone(&self.entries[entry as usize].key);
+                        self.remove(path);
                     }
                 } else {
                     self.rerank(set);

@@ -60,6 +60,23 @@ pub(crate) struct Announced<'a> {
     pub(crate) set: u32,
 }
 
+/// What became of a path that was announced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Taken {
+    /// It is a new one.
+    New,
+    /// It takes the place of one.
+    Known,
+    /// The peer has as many paths of the entry as it may.
+    Refused,
+}
+
+/// Octets that an entry with a long key takes beside that.
+pub(crate) const LONG_ENTRY: u64 = 64;
+/// Paths with identifiers that one peer may have of one entry: whatever changes there, all are
+/// looked at.
+const PATHS_OF_PEER_MAX: usize = 256;
+
 /// The table of one family.
 #[derive(Debug)]
 pub(crate) struct Table<K> {
@@ -81,8 +98,8 @@ pub(crate) struct Table<K> {
     free_entries: Vec<u32>,
     free_paths: u32,
     used_paths: usize,
-    /// Entries without paths, of which somebody is yet to be told.
-    pub(crate) gone: usize,
+    /// Entries without paths, of which somebody is yet to be told: of long keys their octets.
+    pub(crate) gone: u64,
     hash: Hash,
     candidates: Vec<(decide::Rank, u32)>,
 }
@@ -150,8 +167,21 @@ impl<K: Key> Table<K> {
             Some(free) => *free = entry,
             None => entries.push(entry),
         }
-        self.gone += 1;
+        self.note_gone(number);
         number
+    }
+
+    /// What an entry without paths takes.
+    fn gone_weight(&self, entry: u32) -> u64 {
+        if K::IS_LONG { LONG_ENTRY + self.entries[entry as usize].key.weight() } else { 1 }
+    }
+
+    fn note_gone(&mut self, entry: u32) {
+        self.gone += self.gone_weight(entry);
+    }
+
+    fn forget_gone(&mut self, entry: u32) {
+        self.gone -= self.gone_weight(entry);
     }
 
     /// The entry has no path, and everybody knows: no place of the log is its last any more.
@@ -160,7 +190,7 @@ impl<K: Key> Table<K> {
         if let Ok(found) = self.index.find_entry(hashed, |&at| at == number) {
             found.remove();
             self.free_entries.push(number);
-            self.gone -= 1;
+            self.forget_gone(number);
             let before = self.changes.base().wrapping_sub(1);
             self.entries[number as usize].changed = Changes::low(before);
         }
@@ -192,13 +222,24 @@ impl<K: Key> Table<K> {
         })
     }
 
-    /// A peer announces a path; whether it is a new one.
-    pub(crate) fn announce(&mut self, key: K, path: Announced<'_>) -> bool {
+    /// Whether a peer has so many paths of an entry that it may have no further one.
+    #[cold]
+    fn is_full(&self, entry: u32, peer: PeerId) -> bool {
+        let of_peer = |path: &u32| self.paths[*path as usize].peer == peer;
+        self.paths_of(entry).filter(of_peer).nth(PATHS_OF_PEER_MAX - 1).is_some()
+    }
+
+    /// A peer announces a path.
+    pub(crate) fn announce(&mut self, key: K, path: Announced<'_>) -> Taken {
         let entry = self.entry(key);
         let payload = self.payloads.hold(path.payload);
         if let Some(known) = self.path_of(entry, path.peer, path.path_id) {
             self.replace(entry, known, path.set, payload);
-            return false;
+            return Taken::Known;
+        }
+        if path.path_id != 0 && self.is_full(entry, path.peer) {
+            self.payloads.release(payload);
+            return Taken::Refused;
         }
         let fresh = Path {
             set: path.set,
@@ -219,12 +260,12 @@ impl<K: Key> Table<K> {
             self.source_mut(path.peer).octets += self.weight(entry, payload);
         }
         if was == NONE {
-            self.gone -= 1;
+            self.forget_gone(entry);
             self.log(entry);
         } else {
             self.decide(entry, was, false);
         }
-        true
+        Taken::New
     }
 
     /// Octets that a path takes beside its attributes: of its key and its payload.
@@ -297,7 +338,7 @@ impl<K: Key> Table<K> {
         self.free_paths = path;
         self.used_paths -= 1;
         if self.entries[entry as usize].paths == NONE {
-            self.gone += 1;
+            self.note_gone(entry);
             self.log(entry);
         } else {
             self.decide(entry, best, best == path);

@@ -69,11 +69,19 @@ impl RouteTarget {
         Some(Self { bits: wire[0], origin: be32(&octets, 0), target })
     }
 
+    /// The first and the last target of those that are wanted, as numbers in network byte order.
+    #[must_use]
+    pub fn range(&self) -> (u64, u64) {
+        let bits = u32::from(self.bits.saturating_sub(ORIGIN_BITS));
+        let mask = u64::MAX.checked_shl(64 - bits).unwrap_or(0);
+        let first = u64::from_be_bytes(self.target.0) & mask;
+        (first, first | !mask)
+    }
+
     /// Whether routes with `target` are wanted.
     #[must_use]
     pub fn wants(&self, target: ExtendedCommunity) -> bool {
-        let bits = u32::from(self.bits.saturating_sub(ORIGIN_BITS));
-        let mask = u64::MAX.checked_shl(64 - bits).unwrap_or(0);
-        u64::from_be_bytes(target.0) & mask == u64::from_be_bytes(self.target.0) & mask
+        let (first, last) = self.range();
+        (first..=last).contains(&u64::from_be_bytes(target.0))
     }
 }

@@ -2,6 +2,7 @@
 
 mod crowd;
 mod gone;
+mod hostile;
 mod roles;
 mod seeds;
 mod world;

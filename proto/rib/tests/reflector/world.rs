@@ -250,6 +250,11 @@ impl World {
     }
 
     pub fn up(&mut self, number: usize) {
+        self.up_with(number, FamilySet::EMPTY);
+    }
+
+    /// The session of a peer that tells several paths of routes of these families.
+    pub fn up_with(&mut self, number: usize, add_path: FamilySet) {
         let asn = self.asn(number);
         let client = &mut self.clients[number];
         client.is_up = true;
@@ -266,7 +271,8 @@ impl World {
             role: client.spec.role,
             next_hop_self: is_external.then(|| "192.0.2.254".parse().expect("the world makes it")),
         };
-        let negotiated = client.spec.negotiated(asn);
+        let mut negotiated = client.spec.negotiated(asn);
+        negotiated.context.add_path = add_path;
         self.rib.up(self.now, PeerId(number as u32), about, &negotiated);
         if client.spec.constrained {
             self.release(number);
@@ -311,7 +317,19 @@ impl World {
     }
 
     pub fn announce(&mut self, number: usize, family: Family, key: &[u8], said: Said) {
-        let limits = Limits { message_max: MESSAGE_MAX, add_path: false };
+        self.announce_path(number, family, (key, None), said);
+    }
+
+    /// The same with the identifier of a path.
+    pub fn announce_path(
+        &mut self,
+        number: usize,
+        family: Family,
+        (key, path_id): (&[u8], Option<u32>),
+        said: Said,
+    ) {
+        let limits = Limits { message_max: MESSAGE_MAX, add_path: path_id.is_some() };
+        let path_id = path_id.unwrap_or(0);
         let (attributes, next_hop, payload) = &said;
         let (mut wire, mut out, mut narrow) = (Vec::new(), Vec::new(), Vec::new());
         family.join(key, payload, &mut wire);
@@ -326,10 +344,10 @@ impl World {
             _ => Announcement::multiprotocol(limits, family, next_hop, attributes, &mut out),
         }
         .expect("room");
-        packing.route(0, &wire).expect("room");
+        packing.route(path_id, &wire).expect("room");
         packing.finish();
         self.give(number, &out);
-        self.clients[number].says.insert((family, key.to_vec(), 0), said);
+        self.clients[number].says.insert((family, key.to_vec(), path_id), said);
     }
 
     pub fn withdraw(&mut self, number: usize, family: Family, key: &[u8]) {
@@ -360,6 +378,19 @@ impl World {
             self.clients[number].wants.remove(&target);
             self.withdraw(number, Family::RouteTarget, &key);
         }
+    }
+
+    /// A wish comes back to us with our own AS in its path: it counts no more.
+    pub fn want_looped(&mut self, number: usize, target: u8) {
+        let (mut path, mut attributes, key) = (Vec::new(), Vec::new(), target_key(target));
+        prepend(&[], SegmentKind::Sequence, OWN_AS, &mut path);
+        write_attribute(0x40, 1, &[0], &mut attributes);
+        write_attribute(0x40, 2, &path, &mut attributes);
+        write_attribute(0x40, 5, &[0, 0, 0, 100], &mut attributes);
+        let said = (attributes, vec![192, 0, 2, 1], Vec::new());
+        self.announce(number, Family::RouteTarget, &key, said);
+        self.clients[number].says.remove(&(Family::RouteTarget, key, 0));
+        self.clients[number].wants.remove(&target);
     }
 
     /// The reflector works a little, and the peers read some of what they were sent.
