@@ -4,10 +4,14 @@
 use machine::{Time, Wheel};
 use rib::PeerId;
 
-/// The times of all peers. A peer may stand in it several times; it is looked at in vain then.
+/// A peer by its place and by the number that no other peer of that place has.
+pub(crate) type Armed = (PeerId, u64);
+
+/// The times of all peers. A peer may stand in it several times, and one that is gone stays until
+/// its time: who takes such an entry out looks whether it still counts.
 #[derive(Debug)]
 pub(crate) struct Clock {
-    wheel: Wheel<PeerId>,
+    wheel: Wheel<Armed>,
 }
 
 impl Clock {
@@ -15,8 +19,8 @@ impl Clock {
         Self { wheel: Wheel::new(now) }
     }
 
-    pub(crate) fn arm(&mut self, at: Time, id: PeerId) {
-        self.wheel.arm(at, id);
+    pub(crate) fn arm(&mut self, at: Time, peer: Armed) {
+        self.wheel.arm(at, peer);
     }
 
     pub(crate) fn deadline(&self) -> Option<Time> {
@@ -24,9 +28,17 @@ impl Clock {
     }
 
     /// The peers whose time may have come.
-    pub(crate) fn expire(&mut self, now: Time) -> Vec<PeerId> {
+    pub(crate) fn expire(&mut self, now: Time) -> Vec<Armed> {
         let mut due = Vec::new();
         self.wheel.expire(now, &mut due);
         due
+    }
+}
+
+#[cfg(test)]
+impl Clock {
+    /// How many entries there are.
+    pub(crate) fn len(&self) -> usize {
+        self.wheel.len()
     }
 }

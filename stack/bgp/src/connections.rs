@@ -66,8 +66,8 @@ impl Speaker {
     pub(crate) fn admit(&mut self, now: Time, settings: PeerSettings) -> PeerId {
         let seed = self.next_seed();
         let session = self.settings_now(&settings.session);
-        let id = self.peers.insert(Peer::new(now, settings, session, seed));
-        self.clock.arm(now, id);
+        let (id, serial) = self.peers.insert(Peer::new(now, settings, session, seed));
+        self.clock.arm(now, (id, serial));
         id
     }
 
@@ -85,9 +85,10 @@ impl Speaker {
         }
     }
 
-    /// Octets came: whole messages, or what no message begins with.
-    pub(crate) fn octets(&mut self, now: Time, flow: &Flow, bytes: &[u8]) {
-        let Some(id) = self.peers.of_connection(flow.conn) else { return };
+    /// Octets came: whole messages, or what no message begins with. Of a connection that nobody
+    /// knows, its speaker is gone: this one was made in its place.
+    pub(crate) fn octets(&mut self, now: Time, flow: &Flow, bytes: &[u8], out: &mut Effects) {
+        let Some(id) = self.peers.of_connection(flow.conn) else { return out.close(*flow) };
         let Some(peer) = self.peers.get_mut(id) else { return };
         let connection = ConnectionId(flow.conn.0);
         let has_spoken = peer.heard(now, connection, bytes);
@@ -109,7 +110,7 @@ impl Speaker {
         left: u64,
         out: &mut Effects,
     ) {
-        let Some(id) = self.peers.of_connection(flow.conn) else { return };
+        let Some(id) = self.peers.of_connection(flow.conn) else { return out.close(*flow) };
         let connection = ConnectionId(flow.conn.0);
         let Some(peer) = self.peers.get_mut(id) else { return };
         let Some(it) = peer.connections.get_mut(&connection) else { return };
@@ -127,5 +128,78 @@ impl Speaker {
         if let Some(peer) = self.peers.get_mut(id) {
             peer.ending = Some(Ending { at: now, text });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Group, Section};
+    use machine::Duration;
+    use runtime::{ConnId, PortId, Seed, Transport};
+
+    fn flow(number: u32) -> Flow {
+        let (local, remote) = ("10.0.0.1:179", "10.0.0.2:40000");
+        let [local, remote] = [local, remote].map(|it| it.parse().expect("the test says it"));
+        Flow { port: PortId(0), conn: ConnId(number), transport: Transport::Tcp, local, remote }
+    }
+
+    fn speaker(now: Time) -> Speaker {
+        let group = r#"
+            name = "any"
+            ranges = ["10.0.0.0/24"]
+            asn = 65000
+        "#;
+        let group: Vec<Group> = vec![toml::from_str(group).expect("the test says it")];
+        let listen = ["10.0.0.1:179".to_owned()];
+        let section = Section {
+            key: "toy",
+            asn: 65_000,
+            identifier: std::net::Ipv4Addr::new(10, 0, 0, 1),
+            listen: &listen,
+            group: &group,
+            peer: &[],
+            policy: &[],
+            locations: Vec::new(),
+            first_port: PortId(2_000),
+        };
+        let seed = Seed { shard: 0, shards: 1, random: [1; 32], now };
+        Speaker::new(&seed, &section, Duration::ZERO, None)
+    }
+
+    #[test]
+    fn who_connects_and_leaves_again_and_again_leaves_nothing_in_the_wheel() {
+        let mut now = Time::from_millis(1_700_000_000_000);
+        let (mut speaker, mut out) = (speaker(now), Effects::default());
+        let mut most = 0;
+        for number in 0..20_000 {
+            let flow = flow(number);
+            speaker.connected(now, flow, &mut out);
+            assert_eq!(speaker.peers.len(), 1);
+            // Half of them stay for a tick.
+            if number % 2 == 0 {
+                speaker.tick(now, &mut out);
+            }
+            speaker.lost(now, &flow, "it left", &mut out);
+            while speaker.next(now, &[], &mut out).is_some() {}
+            now += Duration::from_millis(100);
+            speaker.tick(now, &mut out);
+            most = most.max(speaker.clock.len());
+        }
+        // Nobody waits for an OPEN for longer than four minutes (RFC 4271 §8.2.2).
+        assert!(most <= 2 * 240 * 10, "{most} entries");
+        now += Duration::from_secs(300);
+        speaker.tick(now, &mut out);
+        assert_eq!((speaker.clock.len(), speaker.peers.len()), (0, 0));
+    }
+
+    #[test]
+    fn a_connection_that_a_dead_speaker_left_is_closed_when_something_comes_over_it() {
+        let now = Time::from_millis(1_700_000_000_000);
+        let (mut speaker, mut out) = (speaker(now), Effects::default());
+        speaker.step(now, crate::In::Octets(&flow(7), &[0xff; 19]), &mut out);
+        speaker.step(now, crate::In::Written(&flow(8), 19, 0), &mut out);
+        let closed: Vec<u32> = out.closes.iter().map(|flow| flow.conn.0).collect();
+        assert_eq!(closed, [7, 8]);
     }
 }

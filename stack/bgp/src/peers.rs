@@ -85,8 +85,10 @@ pub struct Peer {
     pub connections: BTreeMap<ConnectionId, Connection>,
     /// It came from a range and has said no OPEN yet.
     is_silent: bool,
-    /// For when the wheel is armed.
+    /// For when the wheel is armed: an entry that fires before counts no more.
     armed: Option<Time>,
+    /// No other peer has it, at whatever time.
+    serial: u64,
     /// Its hold timer was due at that time.
     suspected: Option<Time>,
 }
@@ -113,7 +115,8 @@ impl Peer {
             ended: FamilySet::EMPTY,
             connections: BTreeMap::new(),
             is_silent,
-            armed: None,
+            armed: Some(now),
+            serial: 0,
             suspected: None,
         }
     }
@@ -173,19 +176,19 @@ impl Peer {
         }
     }
 
-    /// The time for which the wheel is to be armed, if it is not armed early enough.
-    pub(crate) fn arm(&mut self) -> Option<Time> {
+    /// The time for which the wheel is to be armed, if it is not armed early enough, and for whom.
+    pub(crate) fn arm(&mut self) -> Option<(Time, u64)> {
         let at = self.deadline()?;
         if self.armed.is_some_and(|armed| armed <= at) {
             return None;
         }
         self.armed = Some(at);
-        Some(at)
+        Some((at, self.serial))
     }
 
-    /// The wheel has fired for it.
-    pub(crate) const fn fired(&mut self) {
-        self.armed = None;
+    /// The wheel has fired for who had that serial number; whether that counts.
+    pub(crate) fn fires(&mut self, now: Time, serial: u64) -> bool {
+        self.serial == serial && self.armed.take_if(|at| *at <= now).is_some()
     }
 
     /// A peer from a range with nothing left to remember.
@@ -202,6 +205,8 @@ impl Peer {
 pub struct Peers {
     slots: Vec<Option<Box<Peer>>>,
     free: Vec<u32>,
+    /// The serial number of the last one.
+    serial: u64,
     addresses: HashMap<IpAddr, PeerId>,
     targets: HashMap<(PortId, SocketAddr), PeerId>,
     connections: HashMap<ConnId, PeerId>,
@@ -330,7 +335,10 @@ impl Peers {
         }
     }
 
-    pub(crate) fn insert(&mut self, peer: Peer) -> PeerId {
+    /// A peer joins, for which the wheel is to be armed.
+    pub(crate) fn insert(&mut self, mut peer: Peer) -> (PeerId, u64) {
+        self.serial += 1;
+        peer.serial = self.serial;
         let address = peer.settings.address.to_canonical();
         let target = peer.settings.target;
         self.count_dynamic(&peer.settings, true);
@@ -350,7 +358,7 @@ impl Peers {
         if let Some(target) = target {
             self.targets.insert((target.port, target.remote), id);
         }
-        id
+        (id, self.serial)
     }
 
     pub(crate) fn remove(&mut self, id: PeerId) -> Option<Box<Peer>> {

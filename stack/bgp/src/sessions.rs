@@ -28,9 +28,11 @@ impl Speaker {
     }
 
     /// The wheel has fired for a peer.
-    pub(crate) fn fire(&mut self, now: Time, id: PeerId, out: &mut Effects) {
+    pub(crate) fn fire(&mut self, now: Time, id: PeerId, serial: u64, out: &mut Effects) {
         let Some(peer) = self.peers.get_mut(id) else { return };
-        peer.fired();
+        if !peer.fires(now, serial) {
+            return;
+        }
         if let Some(Held::Excess(Some(at))) = peer.held
             && at <= now
         {
@@ -58,8 +60,8 @@ impl Speaker {
         let Some(peer) = self.peers.get_mut(id) else { return };
         if peer.is_forgotten() {
             self.peers.remove(id);
-        } else if let Some(at) = peer.arm() {
-            self.clock.arm(at, id);
+        } else if let Some((at, serial)) = peer.arm() {
+            self.clock.arm(at, (id, serial));
         }
     }
 
@@ -175,6 +177,8 @@ impl Speaker {
             (Some(name), Some(own)) => {
                 self.policies.bind(binding(name, own, asn, &peer.settings, &self.policies))
             }
+            // Its end that a rule may set is not known, nor what the policy would have refused.
+            (Some(_), None) => REFUSES_ALL,
             _ if peer.settings.refuses(is_internal) => REFUSES_ALL,
             _ => 0,
         });

@@ -80,15 +80,15 @@ impl Speaker {
         match input {
             In::Connected(flow) => self.connected(now, flow, out),
             In::Lost(flow, why) => self.lost(now, flow, why, out),
-            In::Octets(flow, bytes) => self.octets(now, flow, bytes),
+            In::Octets(flow, bytes) => self.octets(now, flow, bytes, out),
             In::Written(flow, octets, left) => self.written(now, flow, octets, left, out),
         }
     }
 
     /// Lets the sessions act whose time has come.
     pub fn tick(&mut self, now: Time, out: &mut Effects) {
-        for id in self.clock.expire(now) {
-            self.fire(now, id, out);
+        for (id, serial) in self.clock.expire(now) {
+            self.fire(now, id, serial, out);
         }
     }
 

@@ -4,7 +4,7 @@ use super::Answer;
 use crate::Reflector;
 use bgp::codec::{MessageType, Offer};
 use bgp::family::{Family, FamilySet};
-use bgp::{ConnectionId, Negotiated, State};
+use bgp::{ConnectionId, Negotiated, PeerAs, State};
 use bgp_stack::config::Limit;
 use bgp_stack::{Connection, Ending, Held, Peer};
 use rib::PeerId;
@@ -68,7 +68,7 @@ impl Reflector {
         json!({
             "peer": peer.settings.name,
             "address": peer.settings.address.to_string(),
-            "asn": offered.map(|it| it.asn),
+            "asn": offered.map(|it| it.asn).or_else(|| self.expected_asn(peer)),
             "identifier": offered.map(|it| identifier(it.identifier)),
             "kind": self.kind(peer),
             "group": peer.settings.group,
@@ -86,6 +86,15 @@ impl Reflector {
             "flaps": counters.dropped,
             "why": peer.ending.as_ref().filter(|_| !is_up).map(|ending| &ending.text),
         })
+    }
+
+    /// The AS that a peer is to have, as its configuration says.
+    fn expected_asn(&self, peer: &Peer) -> Option<u32> {
+        match peer.settings.session.peer_as {
+            PeerAs::Internal => Some(self.config.asn),
+            PeerAs::Is(asn) => Some(asn),
+            PeerAs::External | PeerAs::Any => None,
+        }
     }
 
     fn kind(&self, peer: &Peer) -> &'static str {

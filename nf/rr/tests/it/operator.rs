@@ -257,3 +257,16 @@ fn mistakes_are_told_with_their_place() {
         assert!(found.iter().all(|issue| !issue.mend.is_empty()), "{to}: {found:?}");
     }
 }
+
+#[test]
+fn a_configured_peer_that_is_not_up_is_shown_with_the_as_that_it_is_to_have() {
+    let external = "[[peer]]\nname = \"x\"\naddress = \"10.0.9.1\"\nasn = 65009\n";
+    let mut world = World::new(&format!("{SITE}{external}"));
+    world.pass(s(1));
+    let rows = world.ask("bgp/summary", &[]);
+    let shown = |name: &str| {
+        let rows = rows.as_array().unwrap().iter();
+        rows.clone().find(|row| row["peer"] == name).map(|row| row["asn"].clone())
+    };
+    assert_eq!((shown("a"), shown("x")), (Some(65_000.into()), Some(65_009.into())));
+}
