@@ -4,7 +4,7 @@
 use super::bell::Bell;
 use super::message::{self, Message, SECRET};
 use super::queue::Queue;
-use super::shared::Ring;
+use super::shared::{Ring, SEGMENT_MAX};
 use super::talk::Talk;
 use crate::socket::{check, short};
 use machine::narrow;
@@ -20,6 +20,8 @@ pub const RINGS_MAX: usize = 64;
 pub const LOG2_SIZE_MAX: u8 = 14;
 /// Octets of the smallest buffer.
 pub(super) const BUFFER_OCTETS_MIN: usize = 64;
+/// Octets of a buffer of other programs, as long as nobody tells them otherwise.
+const BUFFER_OCTETS_USUAL: usize = 2_048;
 /// Slaves that wait to be accepted.
 const BACKLOG: libc::c_int = 4;
 /// Others that are talked with at once; one more takes the oldest one's place.
@@ -83,6 +85,14 @@ impl Spec {
             && (BUFFER_OCTETS_MIN..=65_536).contains(&(self.buffer_octets as usize))
             && self.buffer_octets.is_multiple_of(64)
             && u32::try_from(self.octets(self.rings.0 + self.rings.1)).is_ok()
+    }
+
+    /// Octets that a slave may share with a master: what as many rings as the master takes can need,
+    /// each as long as it can be, with buffers of the length that is usual or this end's.
+    pub(super) fn octets_max(&self) -> u64 {
+        let buffer = (self.buffer_octets as usize).max(BUFFER_OCTETS_USUAL);
+        let ring = Ring::octets(LOG2_SIZE_MAX) + (buffer << LOG2_SIZE_MAX);
+        (((self.rings.0 + self.rings.1) * ring) as u64).min(SEGMENT_MAX)
     }
 
     /// Octets that a slave shares for so many rings and their buffers.
@@ -341,5 +351,31 @@ mod tests {
             std::iter::from_fn(|| receive(&slave).ok().flatten()).map(|(said, _)| said).collect();
         let reason = "Invalid interrupt fd".to_owned();
         assert_eq!(said.last(), Some(&Message::Disconnect { reason }));
+    }
+
+    #[test]
+    fn a_slave_shares_no_more_than_its_rings_can_need() {
+        let (spec, now) = (spec("much"), Instant::now());
+        let mut master = Control::open(&spec).unwrap();
+        let most = spec.octets_max();
+        assert!(most < 70 << 20, "{most}: a ring each way");
+        // Files with holes: none of it is there yet, and all of it may be written by who reads.
+        for (sizes, is_taken) in [(vec![most], true), (vec![most / 2 + 1; 2], false)] {
+            let slave = connect(&spec.socket).unwrap();
+            let (id, secret, version) = (spec.id, spec.secret, VERSION);
+            send(&slave, &Message::Init { version, id, mode: 0, secret }, None).unwrap();
+            for (index, octets) in (0..).zip(sizes) {
+                let size = usize::try_from(octets).unwrap();
+                let (_, fd) = super::super::shared::Segment::create(size).unwrap();
+                let region = Message::AddRegion { index, octets };
+                send(&slave, &region, Some(fd.as_raw_fd())).unwrap();
+            }
+            master.turn(now);
+            let said: Vec<_> = std::iter::from_fn(|| receive(&slave).ok().flatten()).collect();
+            let reason = "Too much memory".to_owned();
+            let is_refused =
+                said.iter().any(|(it, _)| *it == Message::Disconnect { reason: reason.clone() });
+            assert_eq!(is_refused, !is_taken, "{said:?}");
+        }
     }
 }

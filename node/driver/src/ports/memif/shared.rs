@@ -23,8 +23,8 @@ const TAIL_AT: usize = 64;
 const DESCRIPTORS_AT: usize = 128;
 /// The reader of the ring polls: no interrupts.
 const MASK_INTERRUPTS: u16 = 1;
-/// Octets of a mapping at most.
-const SEGMENT_MAX: u64 = 8 << 30;
+/// Octets of a mapping at most, and of all of one connection: offsets have 32 bits.
+pub(super) const SEGMENT_MAX: u64 = 4 << 30;
 
 /// The packet goes on in the next descriptor.
 pub(super) const NEXT: u16 = 1;
@@ -68,17 +68,24 @@ impl Segment {
         Ok((Self::map(&fd, octets as u64)?, fd))
     }
 
-    /// Maps memory of another process. `InvalidData` if it could shrink under us or is smaller
-    /// than said.
+    /// Maps memory of another process. `InvalidData` if it could shrink under us, is smaller than
+    /// said, or is no file of tmpfs: of huge pages, a hole that the other process punches may find
+    /// no page to be filled with, and who reads there gets SIGBUS.
     pub fn map(fd: &OwnedFd, octets: u64) -> io::Result<Self> {
         let raw = fd.as_raw_fd();
         // SAFETY: a structure of integers, for which all-zero is a value.
         let mut about: libc::stat = unsafe { std::mem::zeroed() };
-        // SAFETY: the kernel writes one `stat`; the second call returns a number.
+        // SAFETY: as above.
+        let mut kind: libc::statfs = unsafe { std::mem::zeroed() };
+        // SAFETY: the kernel writes one `stat` and one `statfs`; the third call returns a number.
         let seals = unsafe {
             check(libc::fstat(raw, &raw mut about))?;
+            check(libc::fstatfs(raw, &raw mut kind))?;
             check(libc::fcntl(raw, libc::F_GET_SEALS))?
         };
+        if kind.f_type != libc::TMPFS_MAGIC {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
         let fits = (1..=SEGMENT_MAX).contains(&octets) && about.st_size as u64 >= octets;
         if !fits || seals & libc::F_SEAL_SHRINK == 0 {
             return Err(io::ErrorKind::InvalidData.into());
@@ -91,6 +98,11 @@ impl Segment {
         };
         let found = NonNull::new(map.cast::<u8>()).filter(|_| map != libc::MAP_FAILED);
         Ok(Self { start: found.ok_or_else(io::Error::last_os_error)?, octets })
+    }
+
+    /// Octets of it.
+    pub fn octets(&self) -> u64 {
+        self.octets as u64
     }
 
     fn place(&self, offset: u32, octets: usize) -> Option<NonNull<u8>> {
@@ -269,6 +281,25 @@ mod tests {
         assert_eq!(got, [1, 2, 3, 4, 5, 6]);
         assert!(!segment.write(4_091, &[0; 6]) && !other.read(u32::MAX, &mut got));
         assert_eq!(Segment::map(&fd, 4_097).unwrap_err().kind(), io::ErrorKind::InvalidData);
+    }
+
+    #[test]
+    fn memory_of_huge_pages_is_refused() {
+        let flags = libc::MFD_ALLOW_SEALING | libc::MFD_HUGETLB;
+        // SAFETY: plain system calls on a descriptor that is the test's alone.
+        let fd = unsafe {
+            let fd = libc::memfd_create(c"test".as_ptr(), flags);
+            if fd < 0 {
+                return eprintln!("this kernel has no huge pages");
+            }
+            OwnedFd::from_raw_fd(fd)
+        };
+        // SAFETY: takes numbers.
+        unsafe {
+            assert_eq!(libc::ftruncate(fd.as_raw_fd(), 2 << 20), 0);
+            assert_eq!(libc::fcntl(fd.as_raw_fd(), libc::F_ADD_SEALS, libc::F_SEAL_SHRINK), 0);
+        }
+        assert_eq!(Segment::map(&fd, 2 << 20).unwrap_err().kind(), io::ErrorKind::InvalidData);
     }
 
     #[test]

@@ -165,6 +165,10 @@ impl Talk {
         {
             return Err("Invalid region index");
         }
+        let before: u64 = self.segments.iter().map(|it| it.octets()).sum();
+        if before.saturating_add(octets) > self.spec.octets_max() {
+            return Err("Too much memory");
+        }
         let segment = Segment::map(&fd, octets).map_err(|_| "Invalid region")?;
         self.segments.push(Arc::new(segment));
         Ok(())
