@@ -125,12 +125,15 @@ impl Bridging {
         after: Option<(u32, Mac)>,
         now: Time,
     ) -> Result<(), Refused> {
+        // What may be refused first: then all is as it was.
+        if let Some(side) = after {
+            bridge_number(side.0)?;
+            self.fix(side, interface, now)?;
+        }
         if let Some((bridge, mac)) = before.filter(|_| before != after) {
             self.macs.remove(MacKey::new(bridge::number(bridge), mac));
         }
-        let Some(side) = after else { return Ok(()) };
-        bridge_number(side.0)?;
-        self.fix(side, interface, now)
+        Ok(())
     }
 
     /// MAC addresses that a bridge domain has learnt or was told.
@@ -216,14 +219,14 @@ impl Feature for Bridging {
         change: &mut Change<'_>,
     ) -> Result<(), Refused> {
         let Some(index) = after.or(before).map(|link| link.index) else { return Ok(()) };
+        let (old, new) = (before.and_then(side), after.and_then(side));
         let stays =
             before.zip(after).is_some_and(|(before, after)| domain(before) == domain(after));
+        self.routed_side(index, old, new, change.now())?;
         if !stays {
             self.macs.flush_port(index);
         }
         self.changed = true;
-        let (old, new) = (before.and_then(side), after.and_then(side));
-        self.routed_side(index, old, new, change.now())?;
         if let Some(Mode::Bridged { macs_max, .. }) = after.map(|link| &link.mode) {
             self.limit(index, *macs_max);
         }

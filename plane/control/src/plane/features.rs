@@ -93,7 +93,8 @@ impl Plane {
         self.fulfil(wanted)
     }
 
-    /// All features hear of an interface that is there, is another one, or is gone.
+    /// All features hear of an interface that is there, is another one, or is gone. If one refuses,
+    /// those before it hear that all is as it was.
     pub(super) fn tell_interface(
         &mut self,
         before: Option<&Interface>,
@@ -101,8 +102,14 @@ impl Plane {
     ) -> Result<(), Refused> {
         let tables = Tables { numbers: &self.numbers, vrfs: &self.vrfs };
         let mut change = Change::new(&tables, self.now);
-        for feature in &mut self.features {
-            feature.interface(before, after, &mut change)?;
+        for at in 0..self.features.len() {
+            if let Err(why) = self.features[at].interface(before, after, &mut change) {
+                for told in &mut self.features[..at] {
+                    // What stood before stood already.
+                    let _ = told.interface(after, before, &mut change);
+                }
+                return Err(why);
+            }
         }
         let wanted = change.wanted();
         self.fulfil(wanted)

@@ -27,12 +27,12 @@ impl Plane {
         let index = new.index;
         let before = self.links.get(&index).cloned();
         let addresses = self.addresses.get(&index).cloned().unwrap_or_default();
+        self.tell_interface(before.as_ref(), Some(new))?;
         if before.as_ref().is_some_and(|before| before.mode != new.mode) {
             for (address, length) in &addresses {
                 self.withdraw(index, *address, *length)?;
             }
         }
-        self.tell_interface(before.as_ref(), Some(new))?;
         self.links.insert(index, new.clone());
         self.changed.links = true;
         self.refresh_interface(index)?;

@@ -12,6 +12,8 @@ use std::sync::Arc;
 
 /// Addresses that a table may be made for at most.
 pub const MACS_MAX: usize = 1 << 24;
+/// This part of a table is for addresses that were not learnt.
+const KEPT_DIVISOR: usize = 64;
 /// Seconds in which all ages are looked at once.
 const SWEEP_S: u32 = 4;
 /// Lines that one of several calls a second sweeps: it does not keep a core for long.
@@ -375,10 +377,12 @@ impl MacWriter {
 
     /// Whether a new address may come; counts it.
     fn admit(&mut self, key: MacKey, port: u32, kind: Kind) -> Result<(), MacRefused> {
-        if self.len >= self.macs_max {
+        let limited = kind == Kind::Learnt;
+        // What hosts make up leaves room for what is configured.
+        let kept = if limited { self.macs_max / KEPT_DIVISOR } else { 0 };
+        if self.len >= self.macs_max - kept {
             return Err(MacRefused::TableFull);
         }
-        let limited = kind == Kind::Learnt;
         let macs_max = self.rule(key.bridge()).macs_max;
         let bridge = self.bridges.entry(key.bridge()).or_default();
         if limited && bridge.macs >= macs_max {

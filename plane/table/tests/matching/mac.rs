@@ -289,3 +289,13 @@ fn workers_never_miss_a_station_that_stays_nor_see_the_port_of_another() {
         });
     }
 }
+
+#[test]
+fn what_hosts_make_up_leaves_room_for_what_is_configured() {
+    let mut writer = MacWriter::new(&Domain::new(), 128, 3);
+    let mut set = |station, kind| writer.set(key(1, station), 1, kind, 0);
+    (0..126).for_each(|station| assert_eq!(set(station, Kind::Learnt), Ok(())));
+    assert_eq!(set(126, Kind::Learnt), Err(MacRefused::TableFull));
+    (200..202).for_each(|station| assert_eq!(set(station, Kind::Static), Ok(())));
+    assert_eq!(set(202, Kind::Static), Err(MacRefused::TableFull));
+}
