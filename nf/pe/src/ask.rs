@@ -22,7 +22,7 @@ impl ProviderEdge {
         out: &mut Effects,
     ) -> Option<Answered> {
         match ask.path.strip_prefix(PLANE) {
-            Some(path) => self.dataplane.question(path, ask, ticket, out),
+            Some(path) => self.dataplane.question(now, path, ask, ticket, out),
             None => Some(self.own(now, &ask.path)),
         }
     }

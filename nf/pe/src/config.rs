@@ -52,8 +52,12 @@ pub struct Pe {
     /// where no other control lives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_file: Option<String>,
+    /// Who starts the forwarder: `own`, this site does, wherever none stands; `external`, somebody
+    /// else does, as a unit of its own, and this site waits until it stands, and never ends it.
+    #[serde(default)]
+    pub forwarder: ForwarderStart,
     /// What becomes of the forwarder when the site is ended in order: `stop` or `keep`. After a
-    /// crash it always goes on, and the next start takes it over.
+    /// crash it always goes on, and the next start takes it over. One that is external goes on.
     #[serde(default)]
     pub on_exit: OnExit,
     /// Ports.
@@ -102,6 +106,17 @@ pub struct Pe {
     /// What the control plane accepts; a class that is not named keeps its default.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub protection: Vec<Protection>,
+}
+
+/// Who starts the forwarder.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ForwarderStart {
+    /// This site.
+    #[default]
+    Own,
+    /// Somebody else.
+    External,
 }
 
 /// What becomes of the forwarder when the site ends.

@@ -18,7 +18,7 @@ mod stations;
 mod tests;
 
 pub use compile::FileRoute;
-pub use config::{OnExit, Pe};
+pub use config::{ForwarderStart, OnExit, Pe};
 pub use facts::Fact;
 
 use dataplane::{Channels, Dataplane, Told};
@@ -41,7 +41,7 @@ pub struct Settings {
     pub pe: Pe,
     /// Routes of its files.
     pub routes: Vec<FileRoute>,
-    /// How a forwarder is started where none stands.
+    /// How a forwarder is started where none stands, or where it is waited for.
     pub launch: Launch,
 }
 

@@ -31,15 +31,17 @@ pub struct Launch {
     pub log: PathBuf,
     /// What its control proves; `None`: it is not asked to.
     pub keys: Option<Keys>,
+    /// Somebody else starts it, as a unit of its own: its control waits until it stands.
+    pub is_external: bool,
 }
 
 impl Launch {
-    /// Sees to it that a forwarder stands.
+    /// Sees to it that a forwarder stands, unless somebody else does.
     ///
     /// # Errors
     /// In words, when it does not come to stand within five seconds.
     pub fn ensure(&self) -> Result<(), String> {
-        if self.stands() {
+        if self.is_external || self.stands() {
             return Ok(());
         }
         let mut child = self.spawn()?;
@@ -90,6 +92,9 @@ impl ToControl {
     }
 
     fn start(&self) -> Absent {
+        if self.launch.is_external {
+            return Absent::Starting;
+        }
         let (launch, failed) = (self.launch.clone(), Arc::clone(&self.failed));
         let thread = thread::Builder::new().name("launch".to_owned());
         let started = thread.spawn(move || match launch.spawn() {
@@ -136,5 +141,29 @@ impl Connect for ToAsk {
                 Err(Absent::Failed(format!("the forwarder at {at}: {lost}")))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_that_somebody_else_starts_is_waited_for_and_never_started() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (mark, log) = (folder.path().join("mark"), folder.path().join("log"));
+        let command = ["touch".to_owned(), mark.display().to_string()].to_vec();
+        let socket = folder.path().join("socket");
+        let own = Launch { socket, command, log, keys: None, is_external: false };
+        let external = Launch { is_external: true, ..own.clone() };
+        assert_eq!(external.ensure(), Ok(()));
+        let (mut again, to) = (0, ToControl::new(external));
+        while again < 20 {
+            assert!(matches!(to.connect(), Err(Absent::Starting)));
+            again += 1;
+            thread::sleep(LOOK);
+        }
+        assert!(!mark.exists());
+        assert!(own.ensure().is_err() && mark.exists());
     }
 }

@@ -18,6 +18,8 @@ pub(crate) const LOOK: Duration = Duration::from_millis(500);
 /// Looks in a row without a round in between that make a worker hung: 4.5 to 5 s. Looks are
 /// counted, not time: a process that was stopped, or a machine that slept, is not hung.
 const SILENT_LOOKS_MAX: u32 = 9;
+/// Looks without a round after which a worker is not asked for what it has counted.
+const SILENT_LOOKS_ASKED_MAX: u32 = 1;
 /// As many while a worker opens or closes a port: a device may take its time to come up.
 const SILENT_LOOKS_OPENING_MAX: u32 = 120;
 /// A death this long after the last one is the first again.
@@ -40,6 +42,11 @@ impl Pulse {
     #[inline]
     pub(crate) fn beat(&self) {
         self.rounds.store(self.rounds.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+    }
+
+    /// Whether it is in the middle of that.
+    pub(crate) fn is_opening(&self) -> bool {
+        self.is_opening.load(Ordering::Relaxed)
     }
 
     /// Whether it asks the kernel for a port now.
@@ -71,10 +78,14 @@ impl Life {
         let rounds = pulse.rounds.load(Ordering::Relaxed);
         let silent = if rounds == self.seen.0 { self.seen.1.saturating_add(1) } else { 0 };
         self.seen = (rounds, silent);
-        let is_opening = pulse.is_opening.load(Ordering::Relaxed);
-        let most = if is_opening { SILENT_LOOKS_OPENING_MAX } else { SILENT_LOOKS_MAX };
+        let most = if pulse.is_opening() { SILENT_LOOKS_OPENING_MAX } else { SILENT_LOOKS_MAX };
         let state = if silent >= most { WorkerState::Hung } else { WorkerState::Forwards };
         self.state != WorkerState::Dead && std::mem::replace(&mut self.state, state) != state
+    }
+
+    /// Whether it forwards, and made a round lately.
+    pub(crate) fn turns(&self) -> bool {
+        self.state == WorkerState::Forwards && self.seen.1 <= SILENT_LOOKS_ASKED_MAX
     }
 
     /// Takes account of a death.

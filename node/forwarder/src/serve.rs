@@ -30,8 +30,10 @@ pub const CONNECTIONS_MAX: usize = 32;
 pub const WORKERS_MAX: u16 = 32;
 /// Time between two looks at what is due in the plane.
 const TICK: Duration = Duration::from_millis(5);
-/// Time for a worker to say what it has counted.
-const REPORT: Duration = Duration::from_secs(2);
+/// Time for all workers to say what they have counted: each does at its next round.
+const REPORT: Duration = Duration::from_millis(500);
+/// Time between two warnings of what somebody at the door may not do.
+const WARN: machine::Duration = machine::Duration::from_secs(1);
 /// Orders that wait for a worker at most: past that it is hung or dead, and they are dropped.
 const ORDERS_MAX: usize = 65_536;
 /// Messages of one connection that are done before another's turn.
@@ -131,6 +133,17 @@ impl Hand {
     }
 }
 
+/// What is warned of once in a while only: anybody at the door may cause it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Warning {
+    /// All places are taken.
+    Room,
+    /// A control is turned away.
+    Control,
+    /// Somebody else wants a change.
+    Change,
+}
+
 struct Connection {
     stream: Stream,
     is_control: bool,
@@ -153,6 +166,8 @@ pub(crate) struct Forwarder {
     pub(crate) hands: Vec<Hand>,
     tell: Sender<Told>,
     looked: Time,
+    /// No warning of that before then.
+    warned: BTreeMap<Warning, Time>,
     told: Receiver<Told>,
     waker: Arc<Waker>,
     poll: Poll,
@@ -194,6 +209,7 @@ impl Forwarder {
             hands,
             tell,
             looked: Time::ZERO,
+            warned: BTreeMap::new(),
             told,
             waker,
             poll,
@@ -231,7 +247,10 @@ impl Forwarder {
             match ready.token {
                 LISTENER => self.accept(),
                 WAKER => self.waker.clear(),
-                connection => self.serve_one(connection),
+                connection => {
+                    self.serve_one(connection);
+                    self.watch();
+                }
             }
         }
         while let Ok(told) = self.told.try_recv() {
@@ -362,8 +381,7 @@ impl Forwarder {
     fn accept(&mut self) {
         let Some((socket, challenge)) = self.door.accept() else { return };
         if self.connections.len() >= CONNECTIONS_MAX {
-            tracing::warn!(target: "forwarder", "{CONNECTIONS_MAX} connections: one more refused");
-            return;
+            self.make_room();
         }
         let number = self.next;
         self.next += 1;
@@ -379,13 +397,42 @@ impl Forwarder {
         }
     }
 
+    /// The oldest connection that controls nothing and has proved nothing goes, so that nobody who
+    /// may open the socket keeps a control out by holding all places.
+    fn make_room(&mut self) {
+        let is_proven = |it: &Connection| it.challenge.as_ref().is_some_and(Challenge::is_met);
+        let mut others = self.connections.iter().filter(|(_, it)| !it.is_control);
+        let oldest = others.find(|(_, it)| !is_proven(it)).or_else(|| others.next());
+        if let Some(oldest) = oldest.map(|(number, _)| *number) {
+            if self.may_warn(Warning::Room) {
+                tracing::warn!(target: "forwarder", "{CONNECTIONS_MAX} connections: one ends");
+            }
+            self.lose(oldest, &Lost::Refused);
+        }
+    }
+
+    /// Whether it is time for another warning of what is done at the door.
+    fn may_warn(&mut self, what: Warning) -> bool {
+        let now = self.now();
+        let is_due = self.warned.get(&what).is_none_or(|at| now >= *at);
+        if is_due {
+            self.warned.insert(what, now + WARN);
+        }
+        is_due
+    }
+
     fn serve_one(&mut self, number: u64) {
         let Some(connection) = self.connections.get_mut(&number) else { return };
         let mut over = connection.stream.fill().and_then(|()| connection.stream.flush());
         for _ in 0..TURN_MAX {
             let Some(connection) = self.connections.get_mut(&number) else { return };
             match connection.stream.next() {
-                Ok(Some(request)) => self.request(number, request),
+                Ok(Some(request)) => {
+                    // Each may wait for workers that say nothing.
+                    self.watched.pulse.beat();
+                    self.request(number, request);
+                    self.watch();
+                }
                 Ok(None) => break,
                 Err(lost) => {
                     over = Err(lost);
@@ -431,8 +478,12 @@ impl Forwarder {
                 self.say(number, &Reply::Answer { id, answer });
             }
             _ if !self.connections.get(&number).is_some_and(|it| it.is_control) => {
-                let why = "only the control may; another one took over, or none said hello";
-                self.refuse("a change", why);
+                // The control hears of it, not of each one; who said it has nothing more to say.
+                if self.may_warn(Warning::Change) {
+                    let why = "only the control may; another one took over, or none said hello";
+                    self.refuse("a change", why);
+                }
+                self.lose(number, &Lost::Refused);
             }
             Request::Open(spec) => self.open(spec),
             Request::Close { port } => self.close(port),
@@ -469,7 +520,9 @@ impl Forwarder {
     }
 
     fn turn_away(&mut self, number: u64, why: &str) {
-        tracing::warn!(target: "forwarder", why, "a control is turned away");
+        if self.may_warn(Warning::Control) {
+            tracing::warn!(target: "forwarder", why, "a control is turned away");
+        }
         let (what, why) = ("control of the forwarder".to_owned(), why.to_owned());
         self.say(number, &Reply::Refused { what, why });
         self.lose(number, &Lost::Refused);
@@ -593,15 +646,16 @@ impl Forwarder {
         self.plane.publish();
     }
 
-    /// What every worker has counted; a worker that does not say within its time is left out.
+    /// What every worker has counted. A worker that opens or closes a port, that made no round
+    /// lately, or that does not say within its time is left out: nobody waits for it.
     pub(crate) fn reports(&self) -> Vec<Report> {
         let (to, from) = bounded(self.hands.len());
-        let well = || self.hands.iter().filter(|hand| hand.is_well());
-        for hand in well() {
-            hand.give(Order::Report(to.clone()));
-        }
+        let asked = self.hands.iter().filter(|it| it.life.turns() && !it.pulse.is_opening());
+        let asked = asked.inspect(|hand| hand.give(Order::Report(to.clone()))).count();
         drop(to);
-        let mut reports: Vec<_> = well().map_while(|_| from.recv_timeout(REPORT).ok()).collect();
+        let until = std::time::Instant::now() + REPORT;
+        let said = (0..asked).map_while(|_| from.recv_deadline(until).ok());
+        let mut reports: Vec<_> = said.collect();
         reports.sort_by_key(|report: &Report| report.worker);
         reports
     }

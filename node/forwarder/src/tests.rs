@@ -137,6 +137,43 @@ fn a_worker_that_hangs_is_seen_and_ends_the_forwarder() {
     assert!(matches!(ended, Err(Failed::Hung(1))), "{ended:?}");
 }
 
+#[test]
+fn questions_hold_up_nobody_while_a_worker_says_nothing() {
+    let mut world = World::start();
+    world.fail.send((1, true)).unwrap();
+    for id in 0..60 {
+        world.control.ask(id, "workers", Vec::new()).unwrap();
+    }
+    let since = std::time::Instant::now();
+    world.hears_of(1, WorkerState::Hung);
+    assert!(since.elapsed().as_secs() < 10, "seen in time beside 60 questions");
+    assert!(matches!(world.forwarder.join().unwrap(), Err(Failed::Hung(1))));
+}
+
+#[test]
+fn who_holds_all_places_keeps_no_control_out() {
+    let key = Keys::parse("0123456789abcdef").unwrap();
+    let World { control, socket, forwarder, .. } = &mut World::with(Some(key.clone()));
+    let held: Vec<_> = (0..100)
+        .map(|_| awaited("a place in the queue", || Control::questions(socket).ok()))
+        .collect();
+    assert!(control.replies().is_ok(), "the one that controls stays");
+    let (mut next, answer) = answered(socket, Some(&key));
+    assert_eq!(answer, Ok(()));
+    drop(held);
+    // Who may not change anything is sent away, and the control hears of one of them.
+    for _ in 0..50 {
+        let mut stranger = Control::questions(socket).unwrap();
+        let _ = stranger.apply(&programs());
+        awaited("the end", || stranger.replies().err());
+    }
+    let refused = next.replies().unwrap();
+    let refused = refused.iter().filter(|it| matches!(it, Reply::Refused { .. })).count();
+    assert!((1..=5).contains(&refused), "{refused} refusals");
+    next.stop().unwrap();
+    awaited("the end", || forwarder.is_finished().then_some(()));
+}
+
 /// How a forwarder answers a control: `Ok` it is welcome, else why not.
 fn answered(socket: &Path, keys: Option<&Keys>) -> (Control, Result<(), String>) {
     let mut control = Control::connect(socket, keys.cloned()).unwrap();

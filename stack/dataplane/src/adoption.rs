@@ -17,7 +17,10 @@ impl Dataplane {
         out: &mut Effects,
     ) -> Option<Told> {
         match event {
-            ChannelEvent::Up => self.state = State::Greeted(now + WELCOME),
+            ChannelEvent::Up => {
+                self.turned_away = None;
+                self.state = State::Greeted(now + WELCOME);
+            }
             ChannelEvent::Absent(why) => {
                 self.state = State::Away(now + RETRY);
                 if let Some(why) = why {
@@ -40,12 +43,13 @@ impl Dataplane {
     }
 
     pub(crate) fn has_channel(&self) -> bool {
-        !matches!(self.state, State::Away(_) | State::Connecting)
+        !matches!(self.state, State::Away(_) | State::Connecting(_))
     }
 
     pub(crate) fn lose(&mut self, now: Time, why: &str) {
         self.tally.lost += 1;
-        if !self.is_draining {
+        // One that turned this control away has said why.
+        if !self.is_draining && self.turned_away.is_none() {
             self.refuse("the connection to the forwarder", why);
         }
         self.state = State::Away(now + RETRY);
@@ -55,13 +59,19 @@ impl Dataplane {
     fn take(&mut self, now: Time, reply: Reply) -> Option<Told> {
         match reply {
             Reply::Welcome { ports, memo } => {
-                if let Ok(numbers) = serde_json::from_slice::<Numbers>(&memo) {
+                let numbers = serde_json::from_slice::<Numbers>(&memo);
+                if let Some(numbers) = numbers.ok().filter(Numbers::is_sound) {
                     self.numbers = numbers;
                 }
                 self.state = State::Welcomed(ports);
                 return Some(Told::Welcomed);
             }
-            Reply::Refused { what, why } => self.refuse(&what, &why),
+            Reply::Refused { what, why } => {
+                self.refuse(&what, &why);
+                if matches!(self.state, State::Greeted(_)) {
+                    self.turned_away = Some(why);
+                }
+            }
             Reply::Link { port, up } => drop(self.links.insert(port, up)),
             Reply::Mac(notice) => return Some(Told::Mac(notice)),
             Reply::Worker { worker, state, why } => self.worker(now, worker, state, why),
@@ -86,6 +96,9 @@ impl Dataplane {
     /// Remembers that something was refused.
     pub(crate) fn refuse(&mut self, what: &str, why: &str) {
         self.tally.refused += 1;
+        if self.refusals.back().is_some_and(|last| (&*last.0, &*last.1) == (what, why)) {
+            return;
+        }
         if self.refusals.len() == REFUSALS_MAX {
             self.refusals.pop_front();
         }
@@ -101,10 +114,12 @@ impl Dataplane {
         out: &mut Effects,
         compile: impl FnOnce(&mut Numbers) -> Desired,
     ) {
-        let state = std::mem::replace(&mut self.state, State::Connecting);
+        let state = std::mem::replace(&mut self.state, State::Away(now));
         let (before, desired, programs) = match state {
             State::Welcomed(standing) => {
                 self.tally.adopted += 1;
+                // What went wrong before there was one.
+                self.refusals.clear();
                 let desired = compile(&mut self.numbers);
                 let ports = standing.into_iter().map(|spec| (spec.port, spec)).collect();
                 let generation = now.as_nanos();

@@ -15,8 +15,12 @@ impl Dataplane {
     pub fn alarms(&self, now: Time, name: &str) -> Vec<Value> {
         let mut rows = Vec::new();
         if !self.is_controlled() {
-            let text = "no forwarder is there: whatever it did before, it is told nothing new";
-            rows.push(alarm("forwarder-away", name, "critical", text));
+            let text = match &self.turned_away {
+                Some(why) => format!("the forwarder takes no control from here: {why}"),
+                None => "no forwarder is there: whatever it did before, it is told nothing new"
+                    .to_owned(),
+            };
+            rows.push(alarm("forwarder-away", name, "critical", &text));
         }
         for (port, _) in self.links.iter().filter(|(_, up)| !**up) {
             let name = self.numbers.name(Kind::Port, u32::from(*port)).unwrap_or("a port");

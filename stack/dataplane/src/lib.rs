@@ -90,8 +90,8 @@ pub struct Tally {
 enum State {
     /// There is no connection; the next attempt is at that time.
     Away(Time),
-    /// The runtime connects.
-    Connecting,
+    /// The runtime connects, and says until then what came of it.
+    Connecting(Time),
     /// Hello was said; the welcome must come until then.
     Greeted(Time),
     /// A forwarder has welcomed this control: these ports stand, of which nothing was said yet.
@@ -110,6 +110,8 @@ pub struct Dataplane {
     numbers: Numbers,
     links: BTreeMap<u16, bool>,
     refusals: VecDeque<(String, String)>,
+    /// Why the forwarder that stands takes no control from here.
+    turned_away: Option<String>,
     /// Workers that crashed or hung: when last, how they stand, the panic's words.
     workers: BTreeMap<u16, (Time, WorkerState, String)>,
     questions: Questions,
@@ -130,6 +132,7 @@ impl Dataplane {
             numbers: Numbers::default(),
             links: BTreeMap::new(),
             refusals: VecDeque::new(),
+            turned_away: None,
             workers: BTreeMap::new(),
             questions: Questions::default(),
             tally: Tally::default(),
@@ -159,8 +162,12 @@ impl Dataplane {
     pub fn tick(&mut self, now: Time, out: &mut Effects) {
         match self.state {
             State::Away(at) if now >= at && !self.is_draining => {
-                self.state = State::Connecting;
+                self.state = State::Connecting(now + WELCOME);
                 out.connect(self.channels.control, self.to_control.clone());
+            }
+            State::Connecting(until) if now >= until => {
+                out.hang_up(self.channels.control);
+                self.lose(now, "nobody says what came of it");
             }
             State::Greeted(until) if now >= until => {
                 if self.launch.keys.is_some() {
@@ -179,8 +186,8 @@ impl Dataplane {
     pub fn deadline(&self) -> Option<Time> {
         match self.state {
             State::Away(at) => Some(at).filter(|_| !self.is_draining),
-            State::Greeted(until) => Some(until),
-            State::Connecting | State::Welcomed(_) | State::Controlled(_) => None,
+            State::Connecting(until) | State::Greeted(until) => Some(until),
+            State::Welcomed(_) | State::Controlled(_) => None,
         }
     }
 
@@ -193,10 +200,11 @@ impl Dataplane {
         }
     }
 
-    /// The site drains: a forwarder that goes is not looked for again; `stops`: it ends too.
+    /// The site drains: a forwarder that goes is not looked for again; `stops`: it ends too, unless
+    /// somebody else starts it.
     pub fn drain(&mut self, stops: bool, out: &mut Effects) {
         self.is_draining = true;
-        if stops {
+        if stops && !self.launch.is_external {
             self.stop(out);
         }
     }

@@ -50,6 +50,19 @@ impl Numbers {
         self.used.clear();
     }
 
+    /// Whether these can be gone on with: what a control left behind may be anybody's. Each number
+    /// below the next one is a name's or free.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        self.kinds.iter().all(|(kind, sequence)| {
+            let first = u32::from(*kind != Kind::Port);
+            let Sequence { by_name, free, next } = sequence;
+            let all: BTreeSet<u32> = by_name.values().chain(free).copied().collect();
+            let known = by_name.len() + free.len();
+            known == all.len() && all.into_iter().eq(first..(*next).max(first))
+        })
+    }
+
     /// The number of a port, of which there are fewer than 65,535; a new one if it had none.
     pub fn of_port(&mut self, name: &str) -> u16 {
         machine::narrow::told(self.of(Kind::Port, name).into(), u16::MAX)
@@ -96,6 +109,31 @@ impl Numbers {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_of_a_control_before_are_taken_if_they_can_be_gone_on_with() {
+        let mut numbers = Numbers::default();
+        assert!(numbers.is_sound());
+        for name in ["a", "b", "c"] {
+            numbers.of(Kind::Interface, name);
+        }
+        numbers.of(Kind::Port, "a");
+        numbers.begin();
+        numbers.of(Kind::Interface, "b");
+        numbers.end();
+        assert!(numbers.is_sound(), "{numbers:?}");
+        let memo = serde_json::to_string(&numbers).expect("numbers");
+        for (good, bad) in [
+            (r#""next":4"#, r#""next":4294967295"#),
+            (r#""free":[1,3]"#, r#""free":[1,3,4294967295]"#),
+            (r#""free":[1,3]"#, r#""free":[1,2,3]"#),
+        ] {
+            assert!(memo.contains(good), "{memo}");
+            let poisoned = serde_json::from_str(&memo.replace(good, bad));
+            let poisoned: Numbers = poisoned.expect("it can be read");
+            assert!(!poisoned.is_sound(), "{bad}");
+        }
+    }
 
     #[test]
     fn a_name_keeps_its_number_and_one_that_is_gone_gives_it_back() {

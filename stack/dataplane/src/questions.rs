@@ -4,9 +4,10 @@
 use crate::Dataplane;
 use crate::numbers::Kind;
 use forwarder::wire::{self, Reply, Request};
-use runtime::{Answered, Ask, AskError, ChannelEvent, Effects, Ticket};
+use machine::Time;
+use runtime::{Answered, Ask, AskError, ChannelEvent, DEFERRED_TIME, Effects, Ticket};
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 /// Questions that wait for the forwarder at once: as many as the runtime defers.
 pub const QUESTIONS_MAX: usize = runtime::DEFERRED_MAX;
@@ -31,10 +32,10 @@ const COLUMNS: [(&str, Kind); 6] = [
     ("policer", Kind::Policer),
 ];
 
-/// Those that wait.
+/// Those that wait, and until when: tickets grow, so that the first one is due first.
 #[derive(Default)]
 pub(crate) struct Questions {
-    waiting: BTreeSet<Ticket>,
+    waiting: BTreeMap<Ticket, Time>,
     is_open: bool,
 }
 
@@ -43,6 +44,7 @@ impl Dataplane {
     /// numbers, and numbers in the answer names. `None`: the answer comes by [`Effects::answer`].
     pub fn question(
         &mut self,
+        now: Time,
         path: &str,
         ask: &Ask,
         ticket: Ticket,
@@ -53,15 +55,18 @@ impl Dataplane {
             Err(error) => return Some(Err(error)),
         };
         let questions = &mut self.questions;
-        // The runtime has given up the oldest by then: it defers no more than this at once.
-        if questions.waiting.len() >= QUESTIONS_MAX {
+        // The runtime has given those up by then whose time is over, and refuses one too many.
+        while questions.waiting.first_key_value().is_some_and(|(_, until)| *until <= now) {
             questions.waiting.pop_first();
+        }
+        if questions.waiting.len() >= QUESTIONS_MAX {
+            return Some(Err(AskError::Unreachable));
         }
         if !questions.is_open {
             questions.is_open = true;
             out.connect(self.channels.questions, self.to_ask.clone());
         }
-        questions.waiting.insert(ticket);
+        questions.waiting.insert(ticket, now + DEFERRED_TIME);
         let asked = Request::Ask { id: ticket.0, path: path.to_owned(), params };
         let mut written = Ok(());
         out.write(self.channels.questions, |into| written = wire::write(&asked, into));
@@ -98,7 +103,7 @@ impl Dataplane {
             ChannelEvent::Message(message) => match wire::read(message) {
                 Ok(Some((Reply::Answer { id, answer }, _))) => {
                     let ticket = Ticket(id);
-                    if self.questions.waiting.remove(&ticket) {
+                    if self.questions.waiting.remove(&ticket).is_some() {
                         out.answer(ticket, self.named(answer));
                     }
                 }
@@ -114,7 +119,7 @@ impl Dataplane {
 
     fn give_up(&mut self, why: &str, out: &mut Effects) {
         self.questions.is_open = false;
-        for ticket in std::mem::take(&mut self.questions.waiting) {
+        for ticket in std::mem::take(&mut self.questions.waiting).into_keys() {
             out.answer(ticket, Err(self.unanswered(why.to_owned())));
         }
     }

@@ -21,7 +21,8 @@ struct World {
 
 impl World {
     fn new() -> Self {
-        let launch = Launch { socket: "/s".into(), command: vec![], log: "/".into(), keys: None };
+        let (socket, log) = ("/s".into(), "/".into());
+        let launch = Launch { socket, command: vec![], log, keys: None, is_external: false };
         let now = Time::from_millis(1);
         Self { dataplane: Dataplane::new(now, launch, CHANNELS), now, out: Effects::default() }
     }
@@ -54,7 +55,7 @@ impl World {
     fn asks(&mut self, ticket: u64, params: &[(&str, &str)]) -> Option<runtime::Answered> {
         let params = params.iter().map(|(name, it)| ((*name).to_owned(), (*it).to_owned()));
         let ask = Ask { path: "plane/ports".into(), params: params.collect() };
-        self.dataplane.question("ports", &ask, Ticket(ticket), &mut self.out)
+        self.dataplane.question(self.now, "ports", &ask, Ticket(ticket), &mut self.out)
     }
 
     /// What was written to a channel since, as the forwarder reads it.
@@ -99,7 +100,7 @@ fn a_forwarder_is_looked_for_until_it_stands_and_is_told_everything() {
     let mut world = World::new();
     world.dataplane.tick(world.now, &mut world.out);
     assert!(matches!(&world.out.channels[..], [(WIRE, ChannelOrder::Connect(_))]));
-    assert_eq!(world.dataplane.deadline(), None, "the runtime says what comes of it");
+    assert_eq!(world.dataplane.deadline(), Some(world.now + Duration::from_secs(10)));
     world.event(WIRE, ChannelEvent::Absent(None));
     assert_eq!(world.dataplane.tally().refused, 0, "it is being started");
     world.event(WIRE, ChannelEvent::Absent(Some("no such program")));
@@ -210,7 +211,15 @@ fn questions_are_answered_later_with_names_for_numbers() {
 #[test]
 fn whoever_asks_a_forwarder_that_is_away_is_told_and_nothing_grows() {
     let mut world = World::new();
-    for ticket in 0..3 * crate::QUESTIONS_MAX as u64 {
+    let most = crate::QUESTIONS_MAX as u64;
+    for ticket in 0..3 * most {
+        // As the runtime does: what was asked first keeps its place.
+        let refused = (ticket >= most).then_some(Err(AskError::Unreachable));
+        assert_eq!(world.asks(ticket, &[]), refused);
+    }
+    world.now += runtime::DEFERRED_TIME;
+    assert_eq!(world.asks(500, &[]), None, "those before were given up");
+    for ticket in 501..500 + most {
         assert_eq!(world.asks(ticket, &[]), None);
     }
     let connects = world.out.channels.iter();
@@ -224,4 +233,55 @@ fn whoever_asks_a_forwarder_that_is_away_is_told_and_nothing_grows() {
     assert!(matches!(world.out.channels[0], (PortId(9), ChannelOrder::Connect(_))));
     world.event(PortId(9), ChannelEvent::Down("it is gone"));
     assert_eq!(world.out.answers, [(Ticket(1_000), Err(AskError::Unreachable))]);
+}
+
+#[test]
+fn who_is_turned_away_is_told_why_and_what_is_over_is_no_alarm() {
+    let mut world = World::new();
+    let refused = |why: &str| {
+        let what = "control of the forwarder".to_owned();
+        Reply::Refused { what, why: why.to_owned() }
+    };
+    for _ in 0..3 {
+        let at = world.dataplane.deadline().expect("an attempt");
+        world.now = world.now.max(at);
+        world.dataplane.tick(world.now, &mut world.out);
+        world.event(WIRE, ChannelEvent::Up);
+        world.hears(WIRE, &refused("it does not have the key"));
+        world.event(WIRE, ChannelEvent::Down("Broken pipe"));
+    }
+    let texts = |world: &World| -> Vec<String> {
+        let alarms = world.dataplane.alarms(world.now, "pe1");
+        alarms.iter().map(|it| it["text"].as_str().unwrap_or_default().to_owned()).collect()
+    };
+    assert_eq!(
+        texts(&world),
+        [
+            "the forwarder takes no control from here: it does not have the key",
+            "1 refused, the last: control of the forwarder: it does not have the key",
+        ]
+    );
+    // Then it has it, and later the forwarder crashes and comes back.
+    for why in ["it has the key now", "and after a crash"] {
+        let at = world.dataplane.deadline().expect("an attempt");
+        world.now = world.now.max(at);
+        world.dataplane.tick(world.now, &mut world.out);
+        world.event(WIRE, ChannelEvent::Up);
+        world.hears(WIRE, &Reply::Welcome { ports: vec![], memo: vec![] });
+        world.says(&[]);
+        assert_eq!(texts(&world), Vec::<String>::new(), "{why}");
+        world.event(WIRE, ChannelEvent::Down("the other side closed the connection"));
+        assert_eq!(texts(&world).len(), 2);
+    }
+}
+
+#[test]
+fn a_connection_of_which_nothing_is_heard_is_given_up() {
+    let mut world = World::new();
+    world.dataplane.tick(world.now, &mut world.out);
+    world.now = world.dataplane.deadline().expect("a time");
+    world.out.clear();
+    world.dataplane.tick(world.now, &mut world.out);
+    assert!(matches!(&world.out.channels[..], [(WIRE, ChannelOrder::HangUp)]));
+    assert_eq!(world.dataplane.deadline(), Some(world.now + Duration::from_millis(250)));
 }

@@ -9,7 +9,7 @@ use crate::keys;
 use crate::supervise::{Nature, RELOAD, StartError, Supervised};
 use config::{Doorway, Issue};
 use forwarder::Launch;
-use pe::{FileRoute, Pe, ProviderEdge, Settings};
+use pe::{FileRoute, ForwarderStart, Pe, ProviderEdge, Settings};
 use runtime::{PortSpec, ShardSpec};
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader};
@@ -41,7 +41,7 @@ impl Kind for Pe {
     }
 
     fn starts_programs(&self) -> bool {
-        true
+        self.forwarder == ForwarderStart::Own
     }
 
     fn unusable(&self, directory: &Path) -> Vec<Issue> {
@@ -87,6 +87,7 @@ impl Kind for Pe {
             ("frame_octets", self.frame_octets == new.frame_octets),
             ("host", self.host == new.host),
             ("key_file", self.key_file == new.key_file),
+            ("forwarder", self.forwarder == new.forwarder),
         ])
     }
 
@@ -134,7 +135,8 @@ fn settings(section: &Pe, directory: &Path) -> Result<Settings, String> {
         word("key-file", directory.join(name).display().to_string());
     }
     let log = directory.join(format!("{}.forwarder.log", section.name));
-    let launch = Launch { socket, command, log, keys };
+    let is_external = section.forwarder == ForwarderStart::External;
+    let launch = Launch { socket, command, log, keys, is_external };
     Ok(Settings { pe: section.clone(), routes, launch })
 }
 
