@@ -1,5 +1,5 @@
-//! Sets of classes of route targets: a bit each, so that the routes of a table are held against many
-//! of them at once.
+//! Sets of classes of route targets: a bit each, so that the routes of a table are held against
+//! many of them at once.
 
 /// Classes by number.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -87,8 +87,8 @@ impl Spec {
             && u32::try_from(self.octets(self.rings.0 + self.rings.1)).is_ok()
     }
 
-    /// Octets that a slave may share with a master: what as many rings as the master takes can need,
-    /// each as long as it can be, with buffers of the length that is usual or this end's.
+    /// Octets that a slave may share with a master: what as many rings as the master takes can
+    /// need, each as long as it can be, with buffers of the length that is usual or this end's.
     pub(super) fn octets_max(&self) -> u64 {
         let buffer = (self.buffer_octets as usize).max(BUFFER_OCTETS_USUAL);
         let ring = Ring::octets(LOG2_SIZE_MAX) + (buffer << LOG2_SIZE_MAX);
