@@ -20,6 +20,15 @@ pub struct Terms {
     pub pairs: Vec<(u64, Keys)>,
 }
 
+/// What a datagram got.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Served {
+    /// The vote.
+    Vote,
+    /// It made a node known, which is told that the arbiter is there.
+    Known,
+}
+
 /// Why a datagram is not answered with a vote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Declined {
@@ -75,21 +84,34 @@ impl Arbiter {
     ///
     /// # Errors
     /// Why there is no vote.
-    pub fn step(&mut self, now: Time, bytes: &[u8], answer: &mut Vec<u8>) -> Result<(), Declined> {
+    pub fn step(
+        &mut self,
+        now: Time,
+        bytes: &[u8],
+        answer: &mut Vec<u8>,
+    ) -> Result<Served, Declined> {
         answer.clear();
         if self.doors.is_empty() {
+            if let Some((pair, _, [])) = message::enveloped(bytes) {
+                *answer = message::present(pair);
+                return Ok(Served::Known);
+            }
             let (pair, node, stamp, promise) = request(bytes)?;
             self.vote(now, pair, node, promise)?;
             *answer = message::grant(pair, stamp);
-            return Ok(());
+            return Ok(Served::Vote);
         }
         let (pair, node, sealed) = message::enveloped(bytes).ok_or(Declined::Unreadable)?;
         let (seal, door) = self.doors.get_mut(&(pair, node)).ok_or(Declined::UnknownPair)?;
         let plain = door.open(now, sealed, answer).map_err(Declined::Refused)?;
-        if plain.is_empty() {
-            return Ok(()); // it only made itself known
-        }
         let seal = seal.clone();
+        if plain.is_empty() {
+            // A greeting of the channel goes first; the next one that comes is told.
+            if answer.is_empty() {
+                *answer = seal.seal(&message::present(pair)).into_owned();
+            }
+            return Ok(Served::Known);
+        }
         self.plain.clear();
         self.plain.extend_from_slice(plain);
         let (named, by, stamp, promise) = request(&self.plain)?;
@@ -98,7 +120,7 @@ impl Arbiter {
         }
         self.vote(now, pair, node, promise)?;
         *answer = seal.seal(&message::grant(pair, stamp)).into_owned();
-        Ok(())
+        Ok(Served::Vote)
     }
 
     fn vote(
@@ -210,7 +232,7 @@ mod tests {
         assert_eq!(step(2_004, &early, &mut answer), Err(Declined::Refused(Refused::Unproved)));
         let _ = voter.2.open(Time::from_millis(2_005), &answer.clone(), &mut answer);
         let first = voter.ask(2_006, 50);
-        assert_eq!(step(2_006, &first, &mut answer), Ok(()));
+        assert_eq!(step(2_006, &first, &mut answer), Ok(Served::Vote));
         let (plain, mut back) = (answer.clone(), Vec::new());
         let grant = voter.2.open(Time::from_millis(2_006), &plain, &mut back).unwrap();
         assert!(matches!(
@@ -227,7 +249,13 @@ mod tests {
         let _ = step(2_040, &other.ask(2_040, 50), &mut answer);
         let _ = other.2.open(Time::from_millis(2_040), &answer.clone(), &mut answer);
         assert_eq!(step(2_050, &other.ask(2_050, 50), &mut answer), Err(Declined::Given));
-        assert_eq!(step(2_057, &other.ask(2_057, 50), &mut answer), Ok(()), "it ran out in time");
+        let got = step(2_057, &other.ask(2_057, 50), &mut answer);
+        assert_eq!(got, Ok(Served::Vote), "it ran out in time");
+        // Who makes himself known is told that the arbiter is there, and gets no vote by it.
+        let known = message::envelope(7, Name::A, &voter.1.seal(&[]));
+        assert_eq!(step(2_060, &known, &mut answer), Ok(Served::Known));
+        let told = voter.2.open(Time::from_millis(2_060), &answer, &mut back).unwrap();
+        assert!(matches!(message::read(told), Some((7, message::Datagram::Present))));
     }
 
     #[test]

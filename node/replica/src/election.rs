@@ -92,6 +92,8 @@ pub(crate) struct Election {
     vote: (u64, Time),
     /// Until then the arbiter may answer our request: no vote for the peer meanwhile.
     asking_until: Time,
+    /// Since when it has been asked in vain.
+    asking_since: Option<Time>,
     lease: Time,
     /// The next vote goes to the peer whatever it has to offer.
     pub(crate) yields: bool,
@@ -111,6 +113,7 @@ impl Election {
             promised_until: now + params.detect,
             vote: (0, Time::ZERO),
             asking_until: Time::ZERO,
+            asking_since: None,
             lease: Time::ZERO,
             yields: false,
         }
@@ -239,11 +242,15 @@ impl Election {
         }
         let is_settled = now >= self.started + self.params.detect * 2;
         let is_alone = now >= self.alone_at();
+        if !is_alone {
+            self.asking_since = None;
+        }
         if !is_settled || !is_alone || now < self.promised_until {
             return false;
         }
         if has_arbiter {
             self.asking_until = now + self.params.lease;
+            self.asking_since.get_or_insert(now);
             return true;
         }
         self.activate(now, self.epoch + 1, now + self.params.lease);
@@ -258,7 +265,13 @@ impl Election {
         peer.heard + self.params.detect * if is_poor { PATIENCE } else { 1 }
     }
 
+    /// Since when a standby that hears nobody has asked the arbiter for its vote, and got none.
+    pub(crate) fn waits_for_vote(&self) -> Option<Time> {
+        self.asking_since.filter(|_| self.role == Role::Standby)
+    }
+
     fn activate(&mut self, now: Time, epoch: u64, lease: Time) {
+        self.asking_since = None;
         self.role = Role::Active;
         self.epoch = epoch;
         self.active_since = now;

@@ -9,6 +9,12 @@ event::facts! {
         Epoch = Gauge, Info, "replica_epoch", "Epoch that this node knows";
         /// Unacknowledged deltas.
         Lag = Gauge, Debug, "replica_lag", "Deltas that the standby has not acknowledged";
+        /// Whether the arbiter answers.
+        ArbiterAlive = Gauge, Warn, "replica_arbiter_alive",
+            "1 while the arbiter of the pair answers; 0 also where the pair has none";
+        /// Whether it waits for a vote.
+        WaitsForVote = Gauge, Warn, "replica_waits_for_vote",
+            "1 while this node hears nobody, asks the arbiter for its vote, and gets none";
         /// Deltas told.
         Told = Counter, Debug, "replica_deltas_sent_total", "Deltas given to the stream";
         /// Deltas applied.

@@ -43,7 +43,7 @@ mod server;
 mod sink;
 mod source;
 
-pub use arbiter::{Arbiter, Declined, PAIRS_MAX, Terms};
+pub use arbiter::{Arbiter, Declined, PAIRS_MAX, Served, Terms};
 pub use authentication::{Keys, Refused};
 pub use config::Replica;
 pub use election::{Name, Role};

@@ -17,6 +17,7 @@ const KIND_BEAT: u8 = 1;
 const KIND_DELTAS: u8 = 2;
 const KIND_REQUEST: u8 = 3;
 const KIND_GRANT: u8 = 4;
+const KIND_PRESENT: u8 = 5;
 
 mod tag {
     pub const PAIR: u8 = 1;
@@ -107,6 +108,8 @@ pub enum Datagram<'a> {
         /// The stamp of the request.
         stamp: Time,
     },
+    /// The arbiter is there, and votes for nobody by that.
+    Present,
 }
 
 fn head(out: &mut Vec<u8>, pair: u64, kind: u8) {
@@ -207,6 +210,13 @@ pub fn grant(pair: u64, stamp: Time) -> Vec<u8> {
     out
 }
 
+/// What the arbiter answers to a node that makes itself known.
+pub fn present(pair: u64) -> Vec<u8> {
+    let mut out = Vec::with_capacity(16);
+    head(&mut out, pair, KIND_PRESENT);
+    out
+}
+
 /// The entries among the fields of a piece of the stream.
 pub fn entries(fields: Fields<'_>) -> impl Iterator<Item = Entry<'_>> {
     fields.filter_map(|(tag, value)| match tag {
@@ -263,6 +273,7 @@ pub fn read(bytes: &[u8]) -> Option<(u64, Datagram<'_>)> {
             promise: Duration::from_nanos(found(tag::PROMISE)),
         },
         KIND_GRANT => Datagram::Grant { stamp: time(tag::STAMP) },
+        KIND_PRESENT => Datagram::Present,
         _ => return None,
     };
     Some((found(tag::PAIR), datagram))

@@ -49,6 +49,8 @@ const ADDRESS_LOOK: std::time::Duration = std::time::Duration::from_millis(5);
 const WAIT_MAX: Duration = Duration::from_millis(5);
 /// How often a node makes itself known to its arbiter.
 const MADE_KNOWN: Duration = Duration::from_secs(1);
+/// A standby that asks for its vote for longer raises an alarm.
+const VOTE_PATIENCE: Duration = Duration::from_secs(1);
 /// How often it is looked whether there are shards yet.
 const ATTACH_LOOK: std::time::Duration = std::time::Duration::from_millis(1);
 
@@ -115,8 +117,8 @@ impl Votes {
 
     /// Sends what was sealed already, or a request as it is where nothing is sealed.
     fn send(&self, bytes: &[u8]) {
-        // An arbiter that is away does not answer; that is all there is to it.
-        let _ = match self.seal.is_sealed() {
+        // An arbiter that is away does not answer, and an alarm says so.
+        let _ = match self.seal.is_sealed() || bytes.is_empty() {
             true => {
                 let enveloped = message::envelope(self.pair, self.node, bytes);
                 self.socket.send_to(&enveloped, self.arbiter)
@@ -282,6 +284,9 @@ impl Node {
             "epoch": standing.epoch,
             "peer": self.shared.peer().to_string(),
             "peer_alive": standing.is_peer_alive,
+            "arbiter": self.shared.arbiter().map(|votes| votes.arbiter.to_string()),
+            "arbiter_alive": standing.is_arbiter_alive,
+            "waits_for_vote": standing.waits_for_vote.is_some(),
             "version": PROTOCOL,
             "peer_version": standing.peer_version,
             "speaks": self.may_speak(),
@@ -314,6 +319,22 @@ impl Node {
             let text = "the standby does not have everything: a failure now would lose calls";
             alarm("replica-out-of-date", "major", text.into());
         }
+        if let (Some(false), Some(votes)) = (standing.is_arbiter_alive, self.shared.arbiter()) {
+            let text = format!(
+                "the arbiter, {}, does not answer: without its vote no node serves alone",
+                votes.arbiter
+            );
+            alarm("arbiter-lost", "major", text);
+        }
+        let now = self.shared.now();
+        if standing.waits_for_vote.is_some_and(|since| now >= since + VOTE_PATIENCE) {
+            let text = format!(
+                "the other node, {peer}, is not heard, and the arbiter gives no vote: this node \
+                 stays the standby. Mend the way to one of them; `ctl replica` at the other node \
+                 says whether it serves"
+            );
+            alarm("replica-waits-for-vote", "critical", text);
+        }
         if let Some(count) = lock(&self.shared.refusals).last(self.shared.now()) {
             let text = format!(
                 "{count} datagrams of late were not sealed by the other node: it has another key, \
@@ -335,6 +356,8 @@ impl Node {
         sheet.add(ReplicaFact::Told, self.shared.told.swap(0, Relaxed));
         sheet.set(ReplicaFact::Active, u64::from(standing.role == Role::Active));
         sheet.set(ReplicaFact::Epoch, standing.epoch);
+        sheet.set(ReplicaFact::ArbiterAlive, (standing.is_arbiter_alive == Some(true)).into());
+        sheet.set(ReplicaFact::WaitsForVote, standing.waits_for_vote.is_some().into());
         sheet.set(ReplicaFact::Lag, standing.lag);
         sheet.set(ReplicaFact::Overflows, standing.overflows);
         sheet.cells()
@@ -597,9 +620,9 @@ impl Shared {
     }
 
     /// Lets the arbiter know this life of the node before its vote is needed: an arbiter that was
-    /// started meanwhile would have to be convinced first.
+    /// started meanwhile would have to be convinced first. What it answers shows that it is there.
     fn make_known(&self) {
-        if let Some(votes) = self.arbiter().filter(|votes| votes.seal.is_sealed()) {
+        if let Some(votes) = self.arbiter() {
             votes.send(&votes.seal.seal(&[]));
         }
     }

@@ -8,6 +8,9 @@ use machine::{Duration, Time};
 
 /// Datagrams of the stream after which the standby acknowledges at once.
 const ACKNOWLEDGE_EVERY: u32 = 16;
+/// An arbiter that has answered nothing for so long is lost; nodes make themselves known to it each
+/// second, and it answers that.
+const ARBITER_SILENCE: Duration = Duration::from_secs(4);
 /// A planned switchover that takes longer is given up.
 const HANDOVER_MAX: Duration = Duration::from_secs(2);
 
@@ -96,6 +99,10 @@ pub struct Standing {
     pub is_peer_alive: bool,
     /// Whether it says that it is the active one.
     pub is_peer_active: bool,
+    /// Whether the arbiter answers; `None`: the pair has none.
+    pub is_arbiter_alive: Option<bool>,
+    /// Since when it is a standby that hears nobody and asks the arbiter in vain.
+    pub waits_for_vote: Option<Time>,
     /// Version of what it says.
     pub peer_version: Option<u32>,
     /// Whether the standby of the two has everything.
@@ -120,6 +127,7 @@ pub struct Pair {
     was: Role,
     next_beat: Time,
     unacknowledged: u32,
+    arbiter_heard: Time,
     /// Lanes that are not quiet yet, and when the switchover is given up.
     handover: Option<(u16, Time)>,
     /// What a lane knew is lost here: the peer has it, and this node is no heir before it was told
@@ -140,6 +148,7 @@ impl Pair {
             was: Role::Standby,
             next_beat: now,
             unacknowledged: 0,
+            arbiter_heard: now,
             handover: None,
             has_gap: false,
             changes: Vec::new(),
@@ -171,6 +180,11 @@ impl Pair {
             epoch: self.election.epoch,
             is_peer_alive: peer.is_some(),
             is_peer_active: peer.is_some_and(|beat| beat.role == Role::Active),
+            is_arbiter_alive: self
+                .params
+                .has_arbiter
+                .then(|| now < self.arbiter_heard + ARBITER_SILENCE),
+            waits_for_vote: self.election.waits_for_vote(),
             peer_version: peer.map(|beat| beat.version),
             is_synced: match is_active {
                 true => peer.is_some_and(|beat| self.follows(beat)),
@@ -245,17 +259,20 @@ impl Pair {
                     self.beat(now, out);
                 }
             }
-            Datagram::Grant { .. } | Datagram::Request { .. } => {}
+            Datagram::Grant { .. } | Datagram::Request { .. } | Datagram::Present => {}
         }
     }
 
-    /// The arbiter may give its vote, and nothing else.
+    /// The arbiter may give its vote or say that it is there, and nothing else.
     fn answered(&mut self, now: Time, bytes: &[u8]) {
-        if let Some((pair, Datagram::Grant { stamp })) = message::read(bytes)
-            && pair == self.params.pair
-            && stamp <= now
-        {
-            self.election.granted(now, stamp);
+        match message::read(bytes) {
+            Some((pair, _)) if pair != self.params.pair => {}
+            Some((_, Datagram::Present)) => self.arbiter_heard = now,
+            Some((_, Datagram::Grant { stamp })) if stamp <= now => {
+                self.arbiter_heard = now;
+                self.election.granted(now, stamp);
+            }
+            _ => {}
         }
     }
 

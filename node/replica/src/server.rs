@@ -1,6 +1,6 @@
 //! The edge of an arbiter: a socket, a thread, and what it says of itself.
 
-use crate::arbiter::{Arbiter, Declined, Terms};
+use crate::arbiter::{Arbiter, Declined, Served, Terms};
 use crate::facts::ArbiterFact;
 use crate::guard::Refusals;
 use crate::node::lives;
@@ -63,8 +63,8 @@ impl Shared {
 impl Inner {
     fn take(&mut self, now: Time, bytes: &[u8], answer: &mut Vec<u8>) {
         let fact = match self.arbiter.step(now, bytes, answer) {
-            Ok(()) if answer.is_empty() => return, // somebody made himself known
-            Ok(()) => ArbiterFact::Votes,
+            Ok(Served::Known) => return,
+            Ok(Served::Vote) => ArbiterFact::Votes,
             Err(Declined::Given) => ArbiterFact::Given,
             Err(Declined::Unreadable) => ArbiterFact::Unreadable,
             Err(Declined::UnknownPair) => ArbiterFact::UnknownPair,

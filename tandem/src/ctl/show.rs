@@ -24,6 +24,8 @@ pub const REPLICA: &[Column] = &[
     plain("epoch", "EPOCH"),
     plain("peer", "PEER"),
     plain("peer_alive", "ALIVE"),
+    plain("arbiter_alive", "ARBITER"),
+    plain("waits_for_vote", "WAITS FOR VOTE"),
     plain("synced", "SYNCED"),
     plain("lag", "LAG"),
     plain("version", "VERSION"),

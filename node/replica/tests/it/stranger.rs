@@ -219,3 +219,67 @@ fn a_forged_request_to_an_arbiter_does_not_keep_its_vote_from_the_pair() {
     });
     assert_eq!(alone.standing().role, Role::Active, "its lease is renewed meanwhile");
 }
+
+fn alarms(node: &Node) -> Vec<String> {
+    let name = |row: serde_json::Value| row["name"].as_str().unwrap_or_default().to_owned();
+    node.alarms().into_iter().map(name).collect()
+}
+
+#[test]
+fn a_lost_arbiter_is_an_alarm_and_so_is_the_wait_for_its_vote() {
+    let listen = SocketAddr::from(([127, 0, 0, 1], free_port()));
+    let terms = Terms { promise_max: Duration::from_secs(5), pairs: vec![(1, keys())] };
+    let arbiter = ArbiterServer::start(listen, &terms).expect("it starts");
+    let ports = [free_port(), free_port()];
+    let at = ports.map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
+    let a = node("a", ports[0], at[1], Some(listen));
+    let b = node("b", ports[1], at[0], Some(listen));
+    a.attach(Orders::default());
+    b.attach(Orders::default());
+    until("one is active", || a.standing().role == Role::Active);
+    // Longer than the silence that counts as a loss: the standby needs no vote, and asks all the
+    // same whether the arbiter is there.
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_secs(5) {
+        for node in [&a, &b] {
+            assert_eq!(node.standing().is_arbiter_alive, Some(true));
+            assert_eq!(node.row()[0]["waits_for_vote"], false);
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    drop(arbiter);
+    until("both miss it", || {
+        [&a, &b].iter().all(|node| alarms(node).contains(&"arbiter-lost".to_owned()))
+    });
+    assert_eq!(count(&b.cells(), "replica_arbiter_alive"), 0);
+    drop(a);
+    until("the standby says that it waits", || {
+        alarms(&b).contains(&"replica-waits-for-vote".to_owned())
+    });
+    assert_eq!(b.standing().role, Role::Standby);
+    assert_eq!(b.row()[0]["waits_for_vote"], true);
+    let arbiter = ArbiterServer::start(listen, &terms).expect("it starts again");
+    until("it gets the vote", || b.standing().role == Role::Active);
+    assert!(!alarms(&b).iter().any(|name| name.starts_with("arbiter") || name.contains("waits")));
+    drop(arbiter);
+}
+
+#[test]
+fn an_arbiter_without_keys_answers_a_node_of_the_same_machine() {
+    let listen = SocketAddr::from(([127, 0, 0, 1], free_port()));
+    let terms = Terms { promise_max: Duration::from_secs(5), pairs: Vec::new() };
+    let _arbiter = ArbiterServer::start(listen, &terms).expect("it starts");
+    let config: Replica = serde_json::from_value(serde_json::json!({
+        "node": "a",
+        "listen": format!("127.0.0.1:{}", free_port()),
+        "peer": format!("127.0.0.1:{}", free_port()),
+        "arbiter": listen.to_string(),
+        "detect_ms": 100,
+    }))
+    .expect("a configuration");
+    let node = Node::start(&config, None, 1).expect("it starts");
+    node.attach(Orders::default());
+    std::thread::sleep(Duration::from_millis(4_500));
+    let standing = node.standing();
+    assert_eq!((standing.role, standing.is_arbiter_alive), (Role::Active, Some(true)));
+}
