@@ -97,6 +97,9 @@ pub struct GateSpec {
     pub wish: Wish,
     /// The interfaces; empty: those that carry the doors' addresses.
     pub interfaces: Vec<String>,
+    /// Interfaces that get an address of a door later, as those of the active node of a pair, and
+    /// that it stands before from the start where none is named.
+    pub awaited: Vec<String>,
     /// The doors.
     pub doors: Vec<GateDoor>,
     /// Prefixes that pass.

@@ -49,7 +49,8 @@ pub struct Shield {
     /// Whether the kernel drops (XDP): `auto` where it can, `off`, or `require`: the controller
     /// does not start without. The kernel lets pass twice what all shards let pass together.
     pub kernel: Kernel,
-    /// Interfaces before which the kernel drops; empty: those that carry an address of a realm.
+    /// Interfaces before which the kernel drops; empty: those that carry an address of a realm, or
+    /// get one in a pair (`addresses`).
     pub kernel_interfaces: Vec<String>,
     /// Connections a second that all unknown sources may open, as the kernel counts them: so many
     /// to the realms, and so many to other ports of their addresses.

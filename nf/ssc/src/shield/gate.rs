@@ -61,6 +61,7 @@ impl Ssc {
             name: self.name.clone(),
             wish: self.wish(),
             interfaces: shield.kernel_interfaces.clone(),
+            awaited: self.awaited(),
             doors: doors.collect(),
             trusted,
             rates: Rates {
@@ -73,6 +74,15 @@ impl Ssc {
                 echoes: all(shield.kernel_echo_rate),
             },
         }
+    }
+
+    /// The interfaces that get an address of a door when this node of a pair becomes active.
+    fn awaited(&self) -> Vec<String> {
+        let held = self.replica.iter().flat_map(replica::Replica::addresses);
+        let doors = self.doors();
+        let is_door = |ip| doors.iter().any(|(_, _, address)| address.socket.ip() == ip);
+        let names = held.filter(|address| is_door(address.ip)).map(|address| address.interface);
+        names.collect::<std::collections::BTreeSet<_>>().into_iter().collect()
     }
 
     /// The other node of the pair.
@@ -115,6 +125,14 @@ mod tests {
         let passes = Rate { per_s: 60_000 + 150_000, burst: 12_000 + 15_000 };
         assert_eq!(gate.rates.datagrams, passes, "and what they may challenge");
         assert_eq!(site.known_for(), Duration::from_secs(1_920));
+        assert!(gate.awaited.is_empty());
+        let pair = r#"[replica]
+            node = "b"
+            listen = "127.0.0.1:5999"
+            peer = "127.0.0.2:5999"
+            addresses = ["192.0.2.1/24@eth7", "192.0.2.99/24@eth8"]"#;
+        let pair: Ssc = toml::from_str(&format!("{SITE}{pair}")).unwrap();
+        assert_eq!(pair.gate().awaited, ["eth7"], "before it has the address of a door");
         let off: Ssc = toml::from_str(&format!("{SITE}enabled = false")).unwrap();
         assert_eq!((off.gate().wish, off.known_for()), (Wish::Off, Duration::ZERO));
     }

@@ -257,12 +257,15 @@ fn is_at(listen: IpAddr, address: IpAddr) -> bool {
 }
 
 /// The interfaces that it shall stand before: the named ones, or those that carry an address of
-/// a door; never loopback, whose frames come from this machine.
+/// a door or will; never loopback, whose frames come from this machine.
 fn wanted(spec: &GateSpec, interfaces: &[Interface]) -> BTreeMap<u32, String> {
     let carries = |interface: &&Interface| {
         let has = |listen| interface.addresses.iter().any(|&address| is_at(listen, address));
         let is_named = spec.interfaces.contains(&interface.name);
-        let is_found = || spec.doors.iter().any(|door| has(door.listen.ip()));
+        let is_found = || {
+            spec.awaited.contains(&interface.name)
+                || spec.doors.iter().any(|door| has(door.listen.ip()))
+        };
         !interface.is_loopback && (is_named || (spec.interfaces.is_empty() && is_found()))
     };
     let found = interfaces.iter().filter(carries);
@@ -311,6 +314,7 @@ mod tests {
             name: "ssc".into(),
             wish: Wish::Auto,
             interfaces: interfaces.iter().map(|&name| name.to_owned()).collect(),
+            awaited: Vec::new(),
             doors: listen.iter().map(door).collect(),
             trusted: Vec::new(),
             rates: Rates { source: rate, datagrams: rate, syns: rate, echoes: rate },
@@ -336,6 +340,9 @@ mod tests {
         assert_eq!(numbers(&spec(&["[::]:5060"], &[])), [2]);
         assert!(numbers(&spec(&["127.0.0.1:5060"], &["lo"])).is_empty());
         assert_eq!(numbers(&spec(&["192.0.2.1:5060"], &["eth1", "eth9"])), [3]);
+        let awaited = vec!["eth1".to_owned(), "lo".to_owned()];
+        let waits = GateSpec { awaited, ..spec(&["203.0.113.9:5060", "192.0.2.1:5060"], &[]) };
+        assert_eq!(numbers(&waits), [2, 3], "where an address of a pair will be");
     }
 
     #[test]
