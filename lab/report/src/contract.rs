@@ -4,12 +4,14 @@ use crate::{host, published};
 use comfy_table::{Cell, CellAlignment, Table, presets};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// How to run an experiment.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// End within 60 seconds on two cores, at the price of coarser figures.
+    /// A minute or two on two cores (a report: ten), at the price of coarser figures.
     pub quick: bool,
     /// The `tandem` binary that is measured.
     pub tandem: PathBuf,
@@ -23,7 +25,12 @@ pub struct Options {
     pub reflection: Reflection,
     /// Sizes of the experiments on the packet plane.
     pub plane: Plane,
+    /// Names that [`Options::wants`] was asked for: those that the experiment has.
+    pub asked: Asked,
 }
+
+/// Names of scenarios, shared by what is cloned of one run.
+pub type Asked = Arc<Mutex<BTreeSet<String>>>;
 
 /// Sizes of the experiments on the packet plane; what is absent is their own choice.
 #[derive(Debug, Clone, Default)]
@@ -59,13 +66,28 @@ impl Options {
     pub fn of_this_executable(quick: bool) -> anyhow::Result<Self> {
         let (tandem, scenarios) = (std::env::current_exe()?, Vec::new());
         let (reflection, plane) = (Reflection::default(), Plane::default());
-        Ok(Self { quick, tandem, scenarios, output: None, live: false, reflection, plane })
+        let asked = Asked::default();
+        Ok(Self { quick, tandem, scenarios, output: None, live: false, reflection, plane, asked })
     }
 
     /// Whether a scenario was asked for.
     #[must_use]
     pub fn wants(&self, scenario: &str) -> bool {
-        self.scenarios.is_empty() || self.scenarios.iter().any(|name| name == scenario)
+        if self.scenarios.is_empty() {
+            return true;
+        }
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).insert(scenario.to_owned());
+        self.scenarios.iter().any(|name| name == scenario)
+    }
+
+    /// After a run: in words, which scenarios were asked for that it does not have, and which it has.
+    #[must_use]
+    pub fn unknown(&self) -> Option<String> {
+        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_unknown = |name: &&String| !asked.is_empty() && !asked.contains(*name);
+        let name = self.scenarios.iter().find(is_unknown)?;
+        let names: Vec<_> = asked.iter().map(|name| format!("`{name}`")).collect();
+        Some(format!("there is no scenario `{name}`; there are {}", names.join(", ")))
     }
 }
 

@@ -13,5 +13,5 @@ pub mod scratch;
 pub mod site;
 pub mod site_file;
 
-pub use contract::{Options, Outcome, Peer, Plane, Reflection, Row, thousands};
+pub use contract::{Asked, Options, Outcome, Peer, Plane, Reflection, Row, thousands};
 pub use experiment::{Experiment, Takes};

@@ -17,6 +17,7 @@ fn bird_passes_every_phase_and_a_tandem_that_is_not_there_breaks_the_run() {
         live: false,
         reflection,
         plane: Plane::default(),
+        asked: report::Asked::default(),
     };
     let outcome = reflection_ipv4::run(&options).unwrap();
     assert!(!outcome.held() && outcome.broken[0].contains("cannot be started"));
