@@ -1,8 +1,9 @@
 //! `tandem check`: everything that is wrong with a site file, nothing started.
 
 use crate::exit::Exit;
-use crate::exposure::exposures;
+use crate::exposure::{advice, exposures};
 use crate::probe::probe;
+use crate::rights;
 use crate::site::Site;
 use config::{Diagnostic, Source};
 use std::fs::File;
@@ -13,33 +14,60 @@ pub const LOCK: &str = "lock";
 
 /// Checks a site file, and says what it leaves open to others.
 pub fn check(file: &Path, deny_warnings: bool) -> Result<(), Exit> {
-    let (text, site) = read(file)?;
+    let name = file.display().to_string();
+    let (text, site) = match load(file)? {
+        (text, Ok(site)) => (text, site),
+        (text, Err(found)) => {
+            // What a site leaves open is said beside its mistakes: both are mended at once.
+            if let Some(site) = config::shape::<Site>(&text) {
+                warn(file, &text, &site);
+            }
+            return Err(Exit::Invalid(render(file, &text, &found)));
+        }
+    };
+    let mut hindered = Vec::new();
     if is_running(&site, file) {
         eprintln!(
-            "{}: this site is running: its ports are not checked here, `tandem ctl config check` \
-             does that",
-            file.display()
+            "{name}: this site is running: its ports are not checked here, `tandem ctl config \
+             check` does that"
         );
     } else {
-        refuse(file, &text, probe(&site, &site.directory(file), &[]))?;
+        let directory = site.directory(file);
+        hindered = rights::rehearse(file, &site, &directory)?;
+        hindered.extend(probe(&site, &directory, &[]));
     }
-    let (name, open) = (file.display().to_string(), exposures(file, &text, &site));
-    open.iter().for_each(|found| eprintln!("{}", found.render_as("warning", &name, &text)));
-    if deny_warnings && !open.is_empty() {
-        return Err(Exit::Failed(format!("{name}: {} warnings, which are denied", open.len())));
+    let warnings = warn(file, &text, &site);
+    refuse(file, &text, hindered)?;
+    if deny_warnings && warnings > 0 {
+        return Err(Exit::Failed(format!("{name}: {warnings} warnings, which are denied")));
     }
     eprintln!("{name}: ok");
     Ok(())
 }
 
+/// Says what a site leaves open, and what its author may want to know; the number of warnings.
+fn warn(file: &Path, text: &str, site: &Site) -> usize {
+    let name = file.display().to_string();
+    let open = exposures(file, text, site);
+    open.iter().for_each(|found| eprintln!("{}", found.render_as("warning", &name, text)));
+    let advice = advice(file, text, site);
+    advice.iter().for_each(|found| eprintln!("{}", found.render_as("note", &name, text)));
+    open.len()
+}
+
 /// Reads a site file; all its mistakes at once.
 pub fn read(file: &Path) -> Result<(String, Site), Exit> {
+    match load(file)? {
+        (text, Ok(site)) => Ok((text, site)),
+        (text, Err(found)) => Err(Exit::Invalid(render(file, &text, &found))),
+    }
+}
+
+fn load(file: &Path) -> Result<(String, Result<Site, Vec<Diagnostic>>), Exit> {
     let text = std::fs::read_to_string(file)
         .map_err(|error| Exit::Invalid(format!("error: {}: {error}\n", file.display())))?;
-    match config::read::<Site>(&text) {
-        Ok(site) => Ok((text, site)),
-        Err(found) => Err(Exit::Invalid(render(file, &text, &found))),
-    }
+    let site = config::read::<Site>(&text);
+    Ok((text, site))
 }
 
 /// Refuses a site file for what the machine says.

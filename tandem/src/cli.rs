@@ -179,7 +179,9 @@ pub enum CtlCommand {
     /// What one kind of function knows.
     #[command(flatten)]
     Function(FunctionWords),
-    /// Read keys and certificates again; connections stay, new handshakes use the new ones.
+    /// Read keys, passwords and certificates again; connections stay, new handshakes use the new
+    /// ones, and a session of BGP whose password changed begins anew.
+    #[command(visible_alias = "reload-keys")]
     ReloadCertificates {
         /// Name of the function.
         function: String,
@@ -298,13 +300,14 @@ pub enum LabCommand {
     Run {
         /// Its name.
         name: String,
-        /// End within 60 seconds, at the price of coarser figures.
+        /// End sooner, at the price of coarser figures: most within 60 seconds, `throughput`
+        /// and `hardening` within three minutes, the reports `sbc` and `ss7` within ten.
         #[arg(long)]
         quick: bool,
         /// One JSON object on standard output and nothing else.
         #[arg(long)]
         json: bool,
-        /// Only these scenarios.
+        /// Only these scenarios, by the names in the table; what is no name is answered with all.
         #[arg(long = "scenario")]
         scenarios: Vec<String>,
         /// Directory for the page and the data of a report (`sbc`, `ss7`); absent: target/lab.

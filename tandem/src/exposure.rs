@@ -6,15 +6,22 @@ use crate::rights;
 use crate::site::Site;
 use crate::token;
 use config::{Diagnostic, Issue, Source};
+use driver::privilege;
 use std::fs;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
+
+/// Rights of others to write.
+const OTHERS_WRITE: u32 = 0o002;
+/// In such a folder nobody but their owners replaces files, whoever may write it (`/tmp`).
+const STICKY: u32 = 0o1000;
 
 /// Everything that is open, with its place in `text`, the text of the site file `file`.
 pub fn exposures(file: &Path, text: &str, site: &Site) -> Vec<Diagnostic> {
     let mut found = Vec::new();
-    process(site, &mut found);
+    process(file, site, &mut found);
+    written(file, &mut found);
     management(site, &mut found);
     let directory = site.directory(file);
     for Section { path, inner, .. } in site.sections() {
@@ -23,18 +30,74 @@ pub fn exposures(file: &Path, text: &str, site: &Site) -> Vec<Diagnostic> {
     }
     secrets(file, site, &mut found);
     tokens(&directory, &mut found);
+    placed(text, found)
+}
+
+/// What the author of a site may want to know although nothing is open.
+pub fn advice(file: &Path, text: &str, site: &Site) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    for Section { path, inner, .. } in site.sections() {
+        found.extend(inner.advice().into_iter().map(|issue| issue.under(&path)));
+    }
+    unwritable(file, &mut found);
+    placed(text, found)
+}
+
+fn placed(text: &str, found: Vec<Issue>) -> Vec<Diagnostic> {
     Source::parse(text).map(|source| config::locate(&source, found)).unwrap_or_default()
+}
+
+/// Commits replace the site file: its folder must be the site's user's.
+fn unwritable(file: &Path, found: &mut Vec<Issue>) {
+    let folder = file.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if privilege::may_write(folder) {
+        return;
+    }
+    let (user, folder) = (privilege::acting(), folder.display());
+    let what = format!("no commit changes this file: {user} may not write in {folder}");
+    found.push(Issue::new(
+        "site",
+        what,
+        format!("chown {user} {folder} where commits shall be kept"),
+    ));
+}
+
+/// Who may write the site file decides what runs.
+fn written(file: &Path, found: &mut Vec<Issue>) {
+    let Ok(whole) = file.canonicalize() else { return };
+    for path in whole.ancestors() {
+        let Ok(about) = fs::metadata(path) else { continue };
+        let mode = about.permissions().mode() & 0o7777;
+        let is_open = mode & OTHERS_WRITE != 0 && !(about.is_dir() && mode & STICKY != 0);
+        if is_open {
+            let path = path.display();
+            let what = format!("{path} has mode {mode:04o}: whoever writes it decides what runs");
+            found.push(Issue::new("site", what, format!("chmod o-w {path}")));
+        }
+    }
 }
 
 /// Whether `udp:192.0.2.1:5060` or `192.0.2.1:8080` is reached from other machines.
 pub fn is_remote(listen: &str) -> bool {
-    let bare = listen.parse::<SocketAddr>();
-    let address = bare.or_else(|_| listen.split_once(':').map_or("", |(_, rest)| rest).parse());
-    address.is_ok_and(|address| !address.ip().is_loopback())
+    remote(listen).is_some()
 }
 
-fn process(site: &Site, found: &mut Vec<Issue>) {
-    if rights::stays_root(&site.site) {
+/// The address of `udp:192.0.2.1:5060` or `192.0.2.1:8080`, where it is reached from other machines.
+pub fn remote(listen: &str) -> Option<IpAddr> {
+    let bare = listen.parse::<SocketAddr>();
+    let address = bare.or_else(|_| listen.split_once(':').map_or("", |(_, rest)| rest).parse());
+    address.ok().map(|address| address.ip()).filter(|ip| !ip.to_canonical().is_loopback())
+}
+
+/// Messages that leave the machine for a collector.
+pub fn capture(to: &str) -> Option<Issue> {
+    let what = "messages leave this machine in clear, and so does the key of `capture_key_file`";
+    let mend = "collect on 127.0.0.1, or keep the network to the collector private (a tunnel)";
+    is_remote(to).then(|| Issue::new("capture", what, mend))
+}
+
+fn process(file: &Path, site: &Site, found: &mut Vec<Issue>) {
+    if rights::stays_root(file, &site.site) {
         let what = "it runs as root: a fault in it is one of the machine";
         let mend = "give `user`, or run it as docs/tandem.service does";
         found.push(Issue::new("site", what, mend));
@@ -166,9 +229,89 @@ mod tests {
         assert_eq!(paths(&realm(passing)), ["ssc[0].realm[0].pass_headers"]);
         let open = "in_dialog_source = \"realm\"\n";
         assert_eq!(paths(&realm(open)), ["ssc[0].realm[0].in_dialog_source"]);
-        for closed in ["", "trusted = true\n", "in_dialog_source = \"flow\"\n"] {
+        for closed in ["", "in_dialog_source = \"flow\"\n"] {
             assert_eq!(paths(&realm(closed)), Vec::<String>::new(), "{closed}");
         }
+        let trusted = realm("trusted = true\n");
+        let at = |listen: &str| trusted.replace("udp:192.0.2.1:5060", listen);
+        for open in ["udp:192.0.2.1:5060", "udp:0.0.0.0:5060\"]\nadvertise = \"x.example\" #"] {
+            let found = paths(&at(open).replace(" #\"]", ""));
+            assert_eq!(found, ["ssc[0].realm[0].trusted"], "{open}");
+        }
+        for private in ["udp:10.0.0.1:5060", "udp:[fd00::1]:5060", "tcp:127.0.0.1:5060"] {
+            assert_eq!(paths(&at(private)), Vec::<String>::new(), "{private}");
+        }
+        let access =
+            at("udp:10.0.0.1:5060").replace("core", "access") + "register_required = true\n";
+        assert_eq!(paths(&access), ["ssc[0].realm[0].trusted"], "subscribers are strangers");
+    }
+
+    #[test]
+    fn what_is_switched_off_before_strangers_is_named() {
+        let site = |keys: &str| {
+            format!(
+                "{QUIET}[[ssc]]\nname = \"ssc1\"\ncapture = \"udp:127.0.0.1:9060\"\n\
+                 [[ssc.realm]]\nname = \"access\"\nlisten = [\"udp:192.0.2.1:5060\"]\n\
+                 register_required = true\n{keys}"
+            )
+        };
+        let nothing = Vec::<String>::new();
+        assert_eq!(paths(&site("")), nothing);
+        assert_eq!(paths(&site("[ssc.shield]\nenabled = false\n")), ["ssc[0].shield.enabled"]);
+        let trusted = |list: &str| paths(&site(&format!("[ssc.shield]\ntrusted = [{list}]\n")));
+        assert_eq!(trusted("\"10.0.0.0/8\", \"2001:db8::/32\", \"192.0.2.9\""), nothing);
+        let found = trusted("\"192.0.2.9\", \"0.0.0.0/0\", \"::/0\"");
+        assert_eq!(found, ["ssc[0].shield.trusted[1]", "ssc[0].shield.trusted[2]"]);
+        let overload = "[ssc.overload]\ndelay_target_ms = 0\n";
+        assert_eq!(paths(&site(overload)), nothing);
+        let endless = paths(&site(&format!("{overload}[ssc.timers]\ncall_max_s = 0\n")));
+        assert_eq!(endless, ["ssc[0].overload.delay_target_ms"]);
+        let far = site("").replace("udp:127.0.0.1:9060", "udp:192.0.2.7:9060");
+        assert_eq!(paths(&far), ["ssc[0].capture"]);
+        let pair = "[ssc.replica]\nnode = \"a\"\nlisten = \"127.0.0.1:5999\"\n\
+            peer = \"127.0.0.2:5999\"\naddresses = [\"192.0.2.1/24@none7\"]\n";
+        assert_eq!(paths(&site(pair)), ["ssc[0].replica.addresses"], "no fence before it");
+    }
+
+    #[test]
+    fn a_pair_without_an_arbiter_is_advised_and_not_warned_of() {
+        let text = format!(
+            "{QUIET}[[ssc]]\nname = \"ssc1\"\n[[ssc.realm]]\nname = \"core\"\n\
+             side = \"core\"\nlisten = [\"udp:127.0.0.1:5060\"]\n[ssc.replica]\n\
+             node = \"a\"\nlisten = \"127.0.0.1:5999\"\npeer = \"127.0.0.2:5999\"\n"
+        );
+        assert_eq!(paths(&text), Vec::<String>::new());
+        let folder = tempfile::tempdir().unwrap();
+        let advised = |text: &str| {
+            let site = config::read::<Site>(text).unwrap();
+            advice(&folder.path().join("site.toml"), text, &site).len()
+        };
+        assert_eq!(advised(&text), 1);
+        assert_eq!(advised(&format!("{text}arbiter = \"127.0.0.1:5998\"\n")), 0);
+    }
+
+    #[test]
+    fn a_site_file_that_others_write_is_named_and_so_is_its_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let inner = folder.path().join("inner");
+        fs::create_dir(&inner).unwrap();
+        let file = inner.join("site.toml");
+        fs::write(&file, QUIET).unwrap();
+        let mode = |path: &Path, mode| {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        };
+        let named = || {
+            let mut found = Vec::new();
+            written(&file, &mut found);
+            found.len()
+        };
+        mode(&file, 0o664);
+        assert_eq!(named(), 0);
+        mode(&file, 0o666);
+        mode(&inner, 0o777);
+        assert_eq!(named(), 2);
+        mode(&inner, 0o1777);
+        assert_eq!(named(), 1, "as in /tmp: nobody replaces it there");
     }
 
     #[test]
@@ -208,6 +351,49 @@ mod tests {
         for told in ["asn = 65000\n", "asn = 65001\ndefault_policy = \"accept\"\n"] {
             assert_eq!(paths(&peer(told)), Vec::<String>::new(), "{told}");
         }
+        let far = peer("asn = 65000\n").replace("hops = 1\n", "hops = 254\n");
+        assert_eq!(paths(&far), ["rr[0].peer[0].address"], "so far away anybody may be");
+        let short = paths(&peer("asn = 65000\npassword = \"x\"\n"));
+        assert_eq!(short, ["site", "rr[0].peer[0].password"]);
+        let range = |keys: &str| {
+            peer("asn = 65000\n").replace("identifier", "listen = [\"127.0.0.1:1179\"]\nidentifier")
+                + "[[rr.group]]\nname = \"ix\"\nranges = [\"0.0.0.0/0\"]\n\
+                   ttl_security_hops = 1\n"
+                + keys
+        };
+        assert_eq!(paths(&range("asn = 65000\n")), Vec::<String>::new());
+        assert_eq!(paths(&range("asn = 65009\n")), ["rr[0].group[0].name"]);
+        assert_eq!(paths(&range("any_asn = \"external\"\n")), ["rr[0].group[0].name"]);
+        let open = range("any_asn = \"external\"\ndefault_policy = \"accept\"\n");
+        assert_eq!(paths(&open), ["rr[0].group[0].default_policy"]);
+        let feeds = peer("asn = 65000\n")
+            + "[[rr.rpki]]\naddress = \"192.0.2.8\"\n[[rr.rpki]]\naddress = \"127.0.0.1\"\n\
+               [[rr.bmp]]\nname = \"b\"\naddress = \"192.0.2.8\"\nport = 1\n";
+        assert_eq!(paths(&feeds), ["rr[0].rpki[0].address", "rr[0].bmp[0].address"]);
+    }
+
+    #[test]
+    fn a_gateway_that_lets_peers_be_what_they_say_is_named() {
+        let text = format!(
+            "{QUIET}[[sgc]]\nname = \"stp\"\npoint_codes = [\"2-100-1\"]\n\
+             tcp = {{ listen = [\"0.0.0.0:2905\"] }}\npolicy = {{ registration = \"open\" }}\n\
+             [[sgc.peer]]\nname = \"one\"\nrole = \"asp\"\ntransport = \"tcp\"\n\
+             addresses = [\"192.0.2.1\"]\n"
+        );
+        let mut found = paths(&text);
+        found.sort();
+        let expected =
+            ["sgc[0].peer[0].name", "sgc[0].policy.registration", "sgc[0].tcp.listen[0]"];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn what_a_collector_keeps_and_takes_for_a_key_is_named() {
+        let text = format!(
+            "{QUIET}[sas]\nname = \"sas1\"\nkeep = [\"credentials\", \"bodies\"]\n\
+             auth_key = \"x\"\nlisten = [\"udp:127.0.0.1:9060\"]\n"
+        );
+        assert_eq!(paths(&text), ["site", "sas.keep", "sas.auth_key"]);
     }
 
     #[test]

@@ -1,28 +1,45 @@
-//! The key files of a site: read by their owner only.
+//! The files that a site file names: where they are, and the keys in those that their owner alone
+//! may read.
 
 use authentication::{Keys, Password};
 use config::Issue;
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Octets of a key file at most.
 const FILE_BYTES_MAX: u64 = 8_192;
 /// Rights of anybody but the owner.
 const OTHERS: u32 = 0o077;
 
-/// Why a key file is not used, and what to do.
+/// Why a file is not used, and what to do.
 #[derive(Debug)]
 pub struct Unusable {
     what: String,
-    mend: &'static str,
+    mend: String,
 }
 
 impl Unusable {
     /// As an issue of the key at `path`.
     pub fn issue(&self, path: impl Into<String>) -> Issue {
-        Issue::new(path.into(), self.what.clone(), self.mend)
+        Issue::new(path.into(), &*self.what, &*self.mend)
+    }
+
+    /// A file that does not open, or not to its end. `make` makes it: a command that prints it.
+    pub fn unread(directory: &Path, name: &str, error: &io::Error, make: &str) -> Self {
+        let path = located(directory, name);
+        let what = format!("{} cannot be read: {error}", path.display());
+        let mend = match error.kind() {
+            io::ErrorKind::NotFound => absent(directory, name, make),
+            io::ErrorKind::PermissionDenied => {
+                let user = driver::privilege::acting();
+                let path = path.display();
+                format!("chown {user} {path}, and let {user} into the folders above it")
+            }
+            _ => String::new(),
+        };
+        Self { what, mend }
     }
 }
 
@@ -30,6 +47,40 @@ impl std::fmt::Display for Unusable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}: {}", self.what, self.mend)
     }
+}
+
+/// Where a file of the site file is: every relative path is one of the site's directory.
+pub fn located(directory: &Path, name: &str) -> PathBuf {
+    directory.join(name)
+}
+
+/// Whether a relative path leads to a file from the folder in which the program was started only.
+pub fn is_misplaced(directory: &Path, name: &str) -> bool {
+    Path::new(name).is_relative() && Path::new(name).exists() && !located(directory, name).exists()
+}
+
+/// What to do where there is no such file.
+fn absent(directory: &Path, name: &str, make: &str) -> String {
+    let path = located(directory, name);
+    if is_misplaced(directory, name) {
+        let folder = directory.display();
+        return format!(
+            "paths are relative to the site's directory, {folder}, not to where tandem is started: \
+             move it there, or write its whole path"
+        );
+    }
+    if make.is_empty() {
+        return format!("paths are relative to the site's directory, {}", directory.display());
+    }
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let folder = parent.filter(|parent| !parent.exists());
+    let first = folder.map(|it| format!("mkdir -m 700 -p {}; ", it.display())).unwrap_or_default();
+    let last = driver::privilege::became().map(|user| {
+        let given = folder.unwrap_or(&path).display();
+        format!("; chown -R {user} {given}")
+    });
+    let last = last.unwrap_or_default();
+    format!("{first}(umask 077; {make} > {}){last}", path.display())
 }
 
 /// The keys of the file `name` in `directory`.
@@ -40,7 +91,7 @@ pub fn read(directory: &Path, name: &str) -> Result<Keys, Unusable> {
     let text = text(directory, name)?;
     Keys::parse(&text).map_err(|error| Unusable {
         what: format!("{name}: {error}"),
-        mend: "write one key a line, as `openssl rand -base64 32` makes it",
+        mend: "write one key a line, as `openssl rand -base64 32` makes it".to_owned(),
     })
 }
 
@@ -60,20 +111,17 @@ pub fn passwords(directory: &Path, name: &str) -> Result<Vec<Password>, Unusable
 /// # Errors
 /// It cannot be read, or others than its owner may read it.
 pub fn text(directory: &Path, name: &str) -> Result<String, Unusable> {
-    let path = directory.join(name);
-    let unreadable = |error: std::io::Error| Unusable {
-        what: format!("{} cannot be read: {error}", path.display()),
-        mend: "make it: `(umask 077; openssl rand -base64 32 > FILE)`, and copy it to the others",
-    };
+    let path = located(directory, name);
+    let unreadable =
+        |error: io::Error| Unusable::unread(directory, name, &error, "openssl rand -base64 32");
     let file = File::open(&path).map_err(unreadable)?;
     let mode = file.metadata().map_err(unreadable)?.permissions().mode();
     if mode & OTHERS != 0 {
-        let what = format!(
-            "{} has mode {:04o}: others than its owner may use it",
-            path.display(),
-            mode & 0o7777
-        );
-        return Err(Unusable { what, mend: "chmod 600, and make a new key if others had it" });
+        let path = path.display();
+        let what =
+            format!("{path} has mode {:04o}: others than its owner may use it", mode & 0o7777);
+        let mend = format!("chmod 600 {path}, and make a new key if others had it");
+        return Err(Unusable { what, mend });
     }
     let mut text = String::new();
     file.take(FILE_BYTES_MAX).read_to_string(&mut text).map_err(unreadable)?;
@@ -89,9 +137,14 @@ mod tests {
     fn a_key_file_is_its_owners_alone_and_has_good_keys() {
         let folder = tempfile::tempdir().unwrap();
         let refused = |name: &str| read(folder.path(), name).unwrap_err().to_string();
-        assert!(refused("none").contains("cannot be read"));
+        let path = folder.path().join("key");
+        let missing = refused("key");
+        let command = format!("(umask 077; openssl rand -base64 32 > {})", path.display());
+        assert!(missing.contains("cannot be read") && missing.ends_with(&command), "{missing}");
+        let deeper = refused("keys/key");
+        let folder_first = format!(": mkdir -m 700 -p {}; (", folder.path().join("keys").display());
+        assert!(deeper.contains(&folder_first), "{deeper}");
         let write = |text: &str, mode: u32| {
-            let path = folder.path().join("key");
             fs::write(&path, text).unwrap();
             fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
         };
@@ -105,5 +158,17 @@ mod tests {
         assert!(read(folder.path(), "key").is_ok());
         let expected = [Password::new("0123456789abcdef")];
         assert_eq!(passwords(folder.path(), "key").unwrap(), expected);
+    }
+
+    #[test]
+    fn a_path_is_one_of_the_sites_directory_and_not_of_where_the_program_is_started() {
+        let folder = tempfile::tempdir().unwrap();
+        // The tests of a package are started in its folder.
+        assert!(Path::new("Cargo.toml").exists() && is_misplaced(folder.path(), "Cargo.toml"));
+        let refused = read(folder.path(), "Cargo.toml").unwrap_err().to_string();
+        assert!(refused.contains("not to where tandem is started"), "{refused}");
+        let whole = Path::new("/etc/tandem.key");
+        assert_eq!(located(folder.path(), "/etc/tandem.key"), whole);
+        assert!(!is_misplaced(folder.path(), "/etc/tandem.key"));
     }
 }

@@ -53,8 +53,16 @@ pub fn lab(lab: Lab) -> Result<(), Exit> {
             };
             let options = Options { scenarios, output, live, reflection, plane, tandem, ..options };
             let outcome = experiments::run(&name, &options)?;
+            if outcome.rows.is_empty()
+                && let Some(what) = options.unknown()
+            {
+                return Err(Exit::Usage(format!("--scenario: {what}")));
+            }
             let printed = if json { format!("{}\n", outcome.json()) } else { outcome.table() };
             output::text(&printed)?;
+            if let Some(what) = options.unknown() {
+                return Err(Exit::Usage(format!("--scenario: {what}")));
+            }
             if outcome.held() {
                 return Ok(());
             }

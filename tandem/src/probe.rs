@@ -26,6 +26,17 @@ pub fn probe(site: &Site, directory: &Path, own: &[Doorway]) -> Vec<Issue> {
     let drawn = site.pool.as_ref().filter(|pool| pool.keeper.is_some());
     let secret = drawn.and_then(|pool| keys::text(directory, &pool.secret_file).err());
     issues.extend(secret.map(|unusable| unusable.issue("pool.secret_file")));
+    if let Some(name) = &site.oam.token_file
+        && keys::is_misplaced(directory, name)
+    {
+        let folder = directory.display();
+        let what = format!("{} is not there", directory.join(name).display());
+        let mend = format!(
+            "paths are relative to the site's directory, {folder}, not to where tandem is started: \
+             move it there, or write its whole path"
+        );
+        issues.push(Issue::new("oam.token_file", what, mend));
+    }
     let arbiter = site.arbiter.iter().flat_map(|arbiter| arbiter.unreadable(directory));
     issues.extend(arbiter.map(|issue| issue.under("arbiter")));
     issues

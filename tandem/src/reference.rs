@@ -10,6 +10,22 @@ const HEAD: &str = "# The site file
 
 One TOML file describes a site. `tandem check` refuses what does not fit, with line, column and the
 mend; `tandem ctl config` changes a running site. Made by `tandem reference`; a test keeps it so.
+
+## Paths
+
+Every relative path in a site file is one of the site's directory, wherever tandem is started.
+
+| path | relative to |
+|---|---|
+| `directory` of `[site]` | the folder of the site file |
+| `key_file`, `capture_key_file`, `auth_key_file`, `secret_file`, `password_file`, `token_file` | `directory` of `[site]` |
+| `certificate`, `key`, `roots` of `[ssc.realm.tls]` | `directory` of `[site]` |
+| `route_files` of `[[pe]]` | `directory` of `[site]` |
+| `directory` of `[sas]` and of `[rr.mrt]` | `directory` of `[site]` |
+| what stands on a command line, as `tandem forwarder --key-file` | the folder in which it is started |
+
+With `/etc/tandem/site.toml` and `directory = \"/var/lib/tandem\"`, `key = \"tls/sbc.key\"` is
+`/var/lib/tandem/tls/sbc.key`.
 ";
 
 /// Deepest nesting of sections, far above what the site file has.

@@ -4,12 +4,12 @@
 
 use crate::check;
 use crate::exit::Exit;
-use crate::site::{Site, SiteSection};
+use crate::site::{REVISIONS, Site, SiteSection, TOKENS};
 use config::Issue;
 use driver::privilege::{self, Account, Rights};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What becomes of the capabilities once everything is open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -46,22 +46,79 @@ pub fn validate(site: &Site, issues: &mut Vec<Issue>) {
 /// Becomes the user of the site, makes its directory, and gives up what no site needs. No thread
 /// but this one has been started.
 pub fn settle(file: &Path, text: &str, site: &Site, directory: &Path) -> Result<(), Exit> {
-    let failed = |what: &str, error| Exit::Failed(format!("{what}: {error}"));
+    let failed = |what: &str, error: std::io::Error| Exit::Failed(format!("{what}: {error}"));
     let folder = directory.display().to_string();
     match account(file, &site.site) {
         Err(issue) => return check::refuse(file, text, vec![issue]),
         Ok(None) => {}
         Ok(Some(account)) => {
             account.make_folder(directory).map_err(|error| failed(&folder, error))?;
-            let rights = match site.site.capabilities {
-                Capabilities::Drop => Rights::UntilGivenUp,
-                Capabilities::Keep if !has_programs(site) => Rights::Kept,
-                Capabilities::Keep => Rights::Inherited,
-            };
-            account.become_it(rights).map_err(|error| failed("site.user", error))?;
+            become_it(&account, site)?;
         }
     }
     std::fs::create_dir_all(directory).map_err(|error| failed(&folder, error))
+}
+
+fn become_it(account: &Account, site: &Site) -> Result<(), Exit> {
+    let rights = match site.site.capabilities {
+        Capabilities::Drop => Rights::UntilGivenUp,
+        Capabilities::Keep if !has_programs(site) => Rights::Kept,
+        Capabilities::Keep => Rights::Inherited,
+    };
+    let done = account.become_it(rights);
+    done.map_err(|error| Exit::Failed(format!("site.user: {error}")))
+}
+
+/// Becomes the user of the site as [`settle`] does, and makes nothing: what hinders a start as this
+/// user. Everything that is looked at from now on is seen with its eyes.
+pub fn rehearse(file: &Path, site: &Site, directory: &Path) -> Result<Vec<Issue>, Exit> {
+    let mut issues = Vec::new();
+    let is_root = privilege::is_root();
+    let makes = is_root && privilege::owners(directory).is_ok_and(|owners| owners.is_empty());
+    match account(file, &site.site) {
+        // Who checks a file for root cannot become its user, and need not.
+        Err(_) if !is_root && knows_user(&site.site) => return Ok(issues),
+        Err(issue) => return Ok(vec![issue]),
+        Ok(None) => {}
+        Ok(Some(account)) => become_it(&account, site)?,
+    }
+    let mut refuse = |path: &Path, how: &str| {
+        let (user, path) = (privilege::acting(), path.display());
+        let what = format!("{path} cannot be {how} by {user}, who runs the site");
+        issues.push(Issue::new("site.directory", what, format!("chown -R {user} {path}")));
+    };
+    if !directory.exists() {
+        let mut above = directory.ancestors().skip(1).map(named);
+        if let Some(above) = above.find(|folder| folder.exists())
+            && !makes
+            && !privilege::may_write(&above)
+        {
+            refuse(directory, "made");
+        }
+        return Ok(issues);
+    }
+    if !privilege::may_write(directory) {
+        refuse(directory, "written");
+        return Ok(issues);
+    }
+    let written = [check::LOCK, TOKENS, REVISIONS].map(|name| directory.join(name));
+    for path in written.iter().filter(|path| path.exists() && !privilege::may_write(path)) {
+        refuse(path, "written");
+    }
+    let token = site.token_file(directory);
+    if token.exists() && std::fs::File::open(&token).is_err() {
+        refuse(&token, "read");
+    }
+    Ok(issues)
+}
+
+/// A folder as it is named; the empty path is the one in which the program was started.
+fn named(folder: &Path) -> PathBuf {
+    if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder.to_owned() }
+}
+
+fn knows_user(site: &SiteSection) -> bool {
+    site.user.as_ref().is_some_and(|name| Account::named(name).is_ok_and(|found| found.is_some()))
 }
 
 /// What root does for a site, it does as the user that its files belong to: whoever may write them
@@ -171,7 +228,9 @@ fn account(file: &Path, site: &SiteSection) -> Result<Option<Account>, Issue> {
     Ok(Some(found))
 }
 
-/// In words, when the process will act as root.
-pub fn stays_root(site: &SiteSection) -> bool {
-    privilege::is_root() && site.user.is_none()
+/// Whether the process acts as root, or would: without `user`, and with a file that is root's alone.
+pub fn stays_root(file: &Path, site: &SiteSection) -> bool {
+    privilege::is_root()
+        && site.user.is_none()
+        && privilege::owners(file).map_or(true, |owners| owners.is_empty())
 }

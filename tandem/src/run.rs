@@ -9,7 +9,7 @@ use crate::plant::{Parts, Plant};
 use crate::pool::Steward;
 use crate::probe::probe;
 use crate::rights;
-use crate::site::Site;
+use crate::site::{REVISIONS, Site};
 use crate::token;
 use config::{Disk, Issue, Refused, Store};
 use oam::log::Levels;
@@ -28,8 +28,6 @@ use std::time::{Duration, Instant};
 const LOOK: Duration = Duration::from_millis(50);
 /// Name of the file in the site's directory with the URL of the API, while the site runs.
 pub const ADDRESS: &str = "address";
-/// Folder in the site's directory with the kept revisions.
-const REVISIONS: &str = "config";
 
 /// What ends a run.
 struct Wishes {
@@ -169,7 +167,7 @@ impl Running {
         let spec = oam::Spec {
             name: site.site.name.clone(),
             version: env!("CARGO_PKG_VERSION"),
-            token_file: directory.join("token"),
+            token_file: site.token_file(&directory),
             tokens: token::of(&directory),
             registry,
             store: Arc::new(Mutex::new(store)),

@@ -1,6 +1,7 @@
 //! The site file: which sections it has, and what must hold across them.
 
 use crate::functions::{Section, Sections, functions};
+use crate::keys;
 use crate::rights::{self, Capabilities};
 use config::{Doorway, Issue};
 use schemars::JsonSchema;
@@ -9,6 +10,10 @@ use std::path::{Path, PathBuf};
 
 /// Functions of one site at most.
 const FUNCTIONS_MAX: usize = 64;
+/// Folder in the site's directory with the tokens.
+pub const TOKENS: &str = "tokens";
+/// Folder in the site's directory with the kept revisions.
+pub const REVISIONS: &str = "config";
 
 macro_rules! site {
     ($($(#[$doc:meta])* $key:ident: $sections:ident<$section:ty>,)*) => {
@@ -58,7 +63,8 @@ functions!(site);
 pub struct SiteSection {
     /// Its name, for people.
     pub name: String,
-    /// Where token, revisions and recordings are kept; relative to the site file's folder.
+    /// Where token, revisions and recordings are kept, and to which all other paths of this file are
+    /// relative; itself relative to the site file's folder.
     pub directory: String,
     /// MiB of memory that are taken before the first function starts and kept: without, a function
     /// that grows under load waits for the machine. Changes with a restart of the site.
@@ -93,6 +99,12 @@ impl Site {
     pub fn directory(&self, file: &Path) -> PathBuf {
         let folder = file.parent().unwrap_or(Path::new(""));
         folder.join(&self.site.directory)
+    }
+
+    /// The file with the first token, in the site's directory unless `oam.token_file` is a whole
+    /// path.
+    pub fn token_file(&self, directory: &Path) -> PathBuf {
+        keys::located(directory, self.oam.token_file.as_deref().unwrap_or("token"))
     }
 }
 
@@ -160,5 +172,51 @@ impl config::Site for Site {
             doorways.push(Doorway { path, datagram: true, address: arbiter.listen });
         }
         doorways
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The pages whose examples are parts of site files; those of the lab are its own.
+    const PAGES: [(&str, &str); 6] = [
+        ("pe", include_str!("../../docs/pe.md")),
+        ("policy", include_str!("../../docs/policy.md")),
+        ("rr", include_str!("../../docs/rr.md")),
+        ("sbc", include_str!("../../docs/sbc.md")),
+        ("security", include_str!("../../docs/security.md")),
+        ("ss7", include_str!("../../docs/ss7.md")),
+    ];
+    /// What the pages leave out that only explain a table of a function.
+    const REFLECTOR: &str = "[site]\nname = \"x\"\ndirectory = \"var\"\n[[rr]]\nname = \"rr1\"\n\
+        asn = 65000\nidentifier = \"192.0.2.1\"\n";
+
+    fn examples(page: &'static str) -> impl Iterator<Item = &'static str> {
+        page.split("```toml\n").skip(1).filter_map(|block| block.split("```").next())
+    }
+
+    #[test]
+    fn every_example_of_the_pages_is_a_site_file_or_a_part_of_the_pages_first_one() {
+        let mut read = 0;
+        for (page, text) in PAGES {
+            let first = examples(text).find(|it| it.contains("[site]")).unwrap_or(REFLECTOR);
+            for example in examples(text) {
+                let whole = match example.contains("[site]") {
+                    true => example.to_owned(),
+                    false if example.starts_with("[[rr]]\n") => {
+                        format!("{REFLECTOR}{}", &example["[[rr]]\n".len()..])
+                    }
+                    false => format!("{first}{example}"),
+                };
+                let found = config::read::<Site>(&whole).err().unwrap_or_default();
+                // A part may say again what its page's first example has: keys and types fit.
+                let is_part = !example.contains("[site]") && first != REFLECTOR;
+                let fits = is_part && config::shape::<Site>(&whole).is_some();
+                assert!(found.is_empty() || fits, "{page}: {example}{found:#?}");
+                read += 1;
+            }
+        }
+        assert!(read > 15, "the pages have examples: {read}");
     }
 }

@@ -7,7 +7,7 @@ use runtime::{
     Transport,
 };
 use std::fmt::Display;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Pause before the second new start, the first comes at once; doubles with each failure …
@@ -53,6 +53,20 @@ const SHIELD: &str = "shield";
 /// What must stand before each start of a function; says why if it does not.
 pub type Prepare = Box<dyn Fn() -> Result<(), String> + Send + Sync>;
 
+/// What the files of a function hold now: its configuration and its ports, and whether that is
+/// another configuration than the one given.
+pub type Reread<F> = dyn Fn(&<F as Function>::Config) -> Result<Read<F>, String> + Send + Sync;
+
+/// What was read again.
+pub struct Read<F: Function> {
+    /// The configuration.
+    pub config: F::Config,
+    /// Its ports.
+    pub ports: Vec<PortSpec>,
+    /// Whether the configuration is another one.
+    pub is_new: bool,
+}
+
 type Make<F> = Arc<dyn Fn(Seed, Arc<<F as Function>::Config>) -> F + Send + Sync>;
 
 /// One function and its shards.
@@ -62,6 +76,7 @@ pub struct Supervised<F: Function> {
     internal: &'static [&'static str],
     prepare: Prepare,
     make: Make<F>,
+    reread: OnceLock<Box<Reread<F>>>,
     life: Mutex<Life<F>>,
 }
 
@@ -136,7 +151,7 @@ impl<F: Function> Supervised<F> {
             draining: false,
             failure: None,
         });
-        Ok(Self { kind, actions, internal, prepare, make, life })
+        Ok(Self { kind, actions, internal, prepare, make, reread: OnceLock::new(), life })
     }
 
     fn life(&self) -> MutexGuard<'_, Life<F>> {
@@ -157,14 +172,27 @@ impl<F: Function> Supervised<F> {
         (Arc::clone(&life.config), life.spec.clone())
     }
 
-    /// Reads keys and certificates again: connections stay with what they have, the next handshake
-    /// uses the new ones. A file that cannot be used changes nothing.
+    /// Says once how the files that the configuration names are read again.
+    pub fn reread_by(&self, reread: Box<Reread<F>>) {
+        let _ = self.reread.set(reread);
+    }
+
+    /// Reads keys, passwords and certificates again: connections stay with what they have, the next
+    /// handshake uses the new ones. A file that cannot be used changes nothing.
     fn reload(&self) -> Result<serde_json::Value, AskError> {
-        let (config, spec) = self.present();
-        let ports = spec.ports.iter().filter(|port| port.transport() == Transport::Tls).count();
-        let done = self.configure(config, spec.ports);
+        let (mut config, spec) = self.present();
+        let (mut ports, mut is_new) = (spec.ports, false);
+        if let Some(reread) = self.reread.get() {
+            let read = reread(&config).map_err(AskError::BadParameter)?;
+            (config, ports, is_new) = (Arc::new(read.config), read.ports, read.is_new);
+        }
+        let with_tls = ports.iter().filter(|port| port.transport() == Transport::Tls).count();
+        let done = self.configure(config, ports);
         done.map_err(|error| AskError::BadParameter(error.to_string()))?;
-        Ok(serde_json::json!([{ "function": spec.name, "ports": ports }]))
+        let row = serde_json::json!({
+            "function": spec.name, "ports": with_tls, "other_keys": is_new,
+        });
+        Ok(serde_json::json!([row]))
     }
 
     /// Takes a new configuration without a restart.

@@ -5,17 +5,16 @@ use crate::cli::{Output, TokenCommand, TokenRole};
 use crate::exit::Exit;
 use crate::output::{self, Column, plain, time};
 use crate::rights;
-use oam::token::{Listed, Role, Tokens};
+use crate::site::TOKENS;
+use oam::token::{FIRST, Listed, Role, Tokens};
 use serde_json::{Value, json};
-use std::path::Path;
-
-/// Folder in the site's directory with the tokens.
-pub const TOKENS: &str = "tokens";
+use std::path::{Path, PathBuf};
 
 const COLUMNS: &[Column] = &[
     plain("name", "NAME"),
     plain("role", "ROLE"),
     time("made_at_us", "MADE"),
+    plain("file", "FILE"),
     plain("unusable", "UNUSABLE"),
 ];
 
@@ -34,25 +33,38 @@ pub fn of(directory: &Path) -> Tokens {
     Tokens::new(directory.join(TOKENS))
 }
 
-fn of_site(file: &Path) -> Result<Tokens, Exit> {
+/// The tokens of a site, and the file with the first one.
+fn of_site(file: &Path) -> Result<(Tokens, PathBuf), Exit> {
     let (_, site) = check::read(file)?;
     let directory = site.directory(file);
     rights::act_as_owner(file, &directory)?;
-    Ok(of(&directory))
+    Ok((of(&directory), site.token_file(&directory)))
 }
 
 /// Carries a command out.
 pub fn token(asked: TokenCommand) -> Result<(), Exit> {
     match asked {
         TokenCommand::New { site, role, name } => {
-            let made = of_site(&site)?.make(oam::clock::now().as_micros(), &name, role.into());
+            let made = of_site(&site)?.0.make(oam::clock::now().as_micros(), &name, role.into());
             let token = made.map_err(|error| failed(&name, &error))?;
             output::text(&format!("{token}\n"))
         }
-        TokenCommand::List { site, output } => list(&of_site(&site)?, output),
+        TokenCommand::List { site, output } => {
+            let (tokens, first) = of_site(&site)?;
+            list(&tokens, &first, output)
+        }
         TokenCommand::Revoke { site, name } => {
             let missing = format!("there is no token `{name}`: `tandem token list` names them");
-            of_site(&site)?.revoke(&name).map_err(|error| match error.kind() {
+            let (tokens, first) = of_site(&site)?;
+            if name == FIRST {
+                return Err(Exit::Failed(format!(
+                    "`{FIRST}` is the site's first token, which stands in {}: to change it write a \
+                     new one there, as `(umask 077; openssl rand -base64 32 > FILE)` makes it, and \
+                     start the site again",
+                    first.display()
+                )));
+            }
+            tokens.revoke(&name).map_err(|error| match error.kind() {
                 std::io::ErrorKind::NotFound => Exit::Failed(missing),
                 _ => failed(&name, &error),
             })
@@ -71,8 +83,11 @@ fn failed(name: &str, error: &std::io::Error) -> Exit {
     }
 }
 
-fn list(tokens: &Tokens, form: Output) -> Result<(), Exit> {
-    let rows: Vec<Value> = tokens.list()?.into_iter().map(row).collect();
+fn list(tokens: &Tokens, first: &Path, form: Output) -> Result<(), Exit> {
+    let own = first.exists().then(|| {
+        json!({ "name": FIRST, "role": Role::Administrator, "file": first.display().to_string() })
+    });
+    let rows: Vec<Value> = own.into_iter().chain(tokens.list()?.into_iter().map(row)).collect();
     output::rows(form, &Value::Array(rows.clone()), &rows, COLUMNS)
 }
 

@@ -116,10 +116,10 @@ impl Rr {
         }
     }
 
-    /// Peers of another AS of which something is refused since no policy is named (RFC 8212), by
-    /// their numbers: what, in words.
+    /// Peers and groups of another AS of which something is refused since no policy is named
+    /// (RFC 8212): the path of the name, and what, in words.
     #[must_use]
-    pub fn refused_by_default(&self) -> Vec<(usize, &'static str)> {
+    pub fn refused_by_default(&self) -> Vec<(String, &'static str)> {
         self.speaker().refused_by_default()
     }
 }

@@ -141,7 +141,7 @@ pub struct Realm {
     pub subscriber_limit: CallLimit,
 }
 
-/// Files for TLS, PEM.
+/// Files for TLS, PEM, relative to the site's directory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Tls {
@@ -627,7 +627,9 @@ impl Realm {
 }
 
 impl Tls {
-    fn spec(&self) -> TlsSpec {
+    /// What a port of the realm takes; paths as they stand here.
+    #[must_use]
+    pub fn spec(&self) -> TlsSpec {
         TlsSpec {
             certificate: Some(self.certificate.clone().into()),
             key: Some(self.key.clone().into()),

@@ -13,7 +13,7 @@ mod store;
 pub use archive::{Archive, Cause, Disk, Entry, write_atomic};
 pub use issue::{Diagnostic, Issue};
 pub use schema::nearest;
-pub use site::{Doorway, Site, locate, read, schema_of};
+pub use site::{Doorway, Site, locate, read, schema_of, shape};
 pub use source::{SITE_BYTES_MAX, Source};
 pub use store::{
     CONFIRM_MAX, Candidate, Moment, Passed, Pending, Plant, REVISIONS_MAX, ROLLBACK_RETRY, Refused,

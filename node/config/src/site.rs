@@ -67,6 +67,13 @@ pub fn read<S: Site>(text: &str) -> Result<S, Vec<Diagnostic>> {
     if issues.is_empty() { Ok(site) } else { Err(locate(&source, issues)) }
 }
 
+/// The site of a text whose keys and types fit, whatever else is wrong with it: for who has to say
+/// something of it beside its mistakes.
+#[must_use]
+pub fn shape<S: Site>(text: &str) -> Option<S> {
+    toml::from_str(text).ok()
+}
+
 /// Gives issues that were found outside (a port that the machine has not free) their places.
 #[must_use]
 pub fn locate(source: &Source, issues: Vec<Issue>) -> Vec<Diagnostic> {

@@ -128,7 +128,7 @@ pub enum Refused {
     #[error("the configuration has {} mistakes", .0.len())]
     Invalid(Vec<Diagnostic>),
     /// There is nothing to commit.
-    #[error("the candidate is what runs")]
+    #[error("the candidate is what runs (`ctl reload-keys` reads files that it names again)")]
     Unchanged,
     /// No commit waits for a confirmation.
     #[error("no commit waits for a confirmation")]

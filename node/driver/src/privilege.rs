@@ -4,15 +4,28 @@
 mod account;
 mod calls;
 
-pub use account::{Account, Rights, give_up, is_root, owners};
+pub use account::{Account, Rights, acting, became, give_up, is_root, owners};
 pub use calls::refuse as refuse_calls;
 
+use std::ffi::CString;
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
 
 /// Files that are made from now on are their owner's alone, whatever the shell's umask says.
 pub fn keep_files() {
     // SAFETY: sets a number of the process; it cannot fail.
     unsafe { libc::umask(0o077) };
+}
+
+/// Whether the process, as the user that it acts as, could write a file or make files in a folder.
+#[must_use]
+pub fn may_write(path: &Path) -> bool {
+    let Ok(path) = CString::new(path.as_os_str().as_bytes()) else { return false };
+    // SAFETY: the kernel reads a string that lives over the call.
+    let found =
+        unsafe { libc::faccessat(libc::AT_FDCWD, path.as_ptr(), libc::W_OK, libc::AT_EACCESS) };
+    found == 0
 }
 
 /// Keys and passwords in memory leave by no core file, and no other process of the same user reads
@@ -52,6 +65,7 @@ mod tests {
         let path = std::env::temp_dir().join(name);
         fs::write(&path, "secret").unwrap();
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert!(may_write(&path) && !may_write(&path.join("none")) && !acting().is_empty());
         fs::remove_file(&path).unwrap();
         keep_memory(false).unwrap();
         let limits = fs::read_to_string("/proc/self/limits").unwrap();

@@ -5,7 +5,7 @@ use crate::exposition::Labelled;
 use crate::facts::{Facts, OamFact};
 use crate::history::History;
 use crate::http::connections::{Limits, Source};
-use crate::http::guess::Guesses;
+use crate::http::guess::Strangers;
 use crate::log::Levels;
 use crate::managed::Registry;
 use crate::server::ExposuresFn;
@@ -19,6 +19,9 @@ use tokio::sync::watch;
 
 /// Name under which the management side's own alarms and metrics stand.
 pub const OAM: &str = "oam";
+
+/// Characters of what a stranger wrote that a line of the log repeats.
+const OF_CHARACTERS_MAX: usize = 128;
 
 /// Silence of the ticker after which the process counts as stuck, microseconds.
 const STUCK_US: u64 = 10_000_000;
@@ -55,7 +58,7 @@ pub struct Core {
     alarms: Mutex<Alarms>,
     history: Mutex<History>,
     sessions: Mutex<Sessions>,
-    guesses: Mutex<Guesses>,
+    strangers: Mutex<Strangers>,
     hosts: Mutex<Vec<String>>,
 }
 
@@ -101,7 +104,7 @@ impl Core {
             alarms: Mutex::default(),
             history: Mutex::default(),
             sessions: Mutex::default(),
-            guesses: Mutex::default(),
+            strangers: Mutex::default(),
             hosts: Mutex::new(parts.hosts),
         }
     }
@@ -141,7 +144,17 @@ impl Core {
 
     /// Whether a source that sent a wrong token may be answered as usual; counts it.
     pub(crate) fn may_guess(&self, source: Source) -> bool {
-        lock(&self.guesses).take(self.steady(), source)
+        lock(&self.strangers).guesses.take(self.steady(), source)
+    }
+
+    /// Says in the log that a request was refused of which no token says whose it was. What comes
+    /// too often is counted in the next line.
+    pub(crate) fn log_refused(&self, source: Option<Source>, status: u16, of: &str) {
+        let unsaid = lock(&self.strangers).lines.take(self.steady(), source);
+        let Some(unsaid) = unsaid else { return };
+        let source = source.map(|source| source.to_string()).unwrap_or_default();
+        let of: String = of.chars().take(OF_CHARACTERS_MAX).collect();
+        tracing::warn!(target: "audit", source, status, of, unsaid, "refused");
     }
 
     /// Whether a name of the `Host` header is one of ours.

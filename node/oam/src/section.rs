@@ -18,10 +18,12 @@ pub struct Section {
     /// a TLS proxy or a private network before it.
     pub allow_remote: bool,
     /// Names under which the API is reached beside `localhost` and IP addresses, as behind a TLS
-    /// proxy or in DNS: a request for any other host is refused (DNS rebinding).
+    /// proxy or in DNS, without scheme, port or `*`: a request for any other host is refused (DNS
+    /// rebinding).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
-    /// File with the access token; absent: `token` in the site's directory, made at first start.
+    /// File with the access token, relative to the site's directory and made at the first start;
+    /// absent: `token`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token_file: Option<String>,
     /// Serve `/metrics` without a token.
@@ -94,6 +96,11 @@ impl Section {
             }
             Some(_) => {}
         }
+        for (n, name) in self.hosts.iter().enumerate().filter(|(_, name)| !is_host(name)) {
+            let what = format!("`{name}` is no name of a host");
+            let mend = "write a name without scheme, port or `*`, as `tandem.example`";
+            issues.push(Issue::new(format!("hosts[{n}]"), what, mend));
+        }
         if self.drain_s > DRAIN_S_MAX {
             let what = format!("{} is out of range", self.drain_s);
             issues.push(Issue::new("drain_s", what, format!("write 0 to {DRAIN_S_MAX}")));
@@ -103,6 +110,15 @@ impl Section {
             issues.push(Issue::new("log.filter", what, mend));
         }
     }
+}
+
+/// Whether a name can stand in a `Host` header, without its port; upper case is lower case there.
+fn is_host(name: &str) -> bool {
+    let is_label = |label: &str| {
+        let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        !label.is_empty() && label.len() <= 63 && label.chars().all(fits)
+    };
+    name.len() <= 253 && name.split('.').all(is_label)
 }
 
 #[cfg(test)]
@@ -123,6 +139,19 @@ mod tests {
         assert_eq!(issues(&Section { allow_remote: true, ..open }), []);
         let v6 = Section { listen: "[::1]:8080".into(), ..Section::default() };
         assert_eq!(issues(&v6), []);
+    }
+
+    #[test]
+    fn a_host_is_a_name_without_scheme_port_or_star() {
+        let section = |names: &[&str]| {
+            let hosts = names.iter().map(|&name| name.to_owned()).collect();
+            Section { hosts, ..Section::default() }
+        };
+        assert_eq!(issues(&section(&["tandem.example", "SBC-1", "192.0.2.1", "x_y.example"])), []);
+        let wrong = ["*", "http://x.example", "Host:8080", "", "a..b", "*.example", "a/b", "[::1]"];
+        let found: Vec<String> = issues(&section(&wrong)).into_iter().map(|it| it.0).collect();
+        let expected: Vec<_> = (0..wrong.len()).map(|n| format!("hosts[{n}]")).collect();
+        assert_eq!(found, expected);
     }
 
     #[test]

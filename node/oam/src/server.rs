@@ -34,7 +34,7 @@ pub struct Spec {
     pub name: String,
     /// Version of the program.
     pub version: &'static str,
-    /// Where the first token is kept if the section names no file.
+    /// Where the first token is kept.
     pub token_file: PathBuf,
     /// Where the other tokens are.
     pub tokens: Tokens,
@@ -96,8 +96,7 @@ impl Oam {
     pub fn start(spec: Spec, section: &Section) -> io::Result<Self> {
         let wanted = address(section)?;
         let listener = bind(wanted)?;
-        let path =
-            section.token_file.as_ref().map_or_else(|| spec.token_file.clone(), PathBuf::from);
+        let path = spec.token_file.clone();
         let token = token::read_or_make(&path).map_err(|error| {
             io::Error::new(error.kind(), format!("token {}: {error}", path.display()))
         })?;

@@ -260,7 +260,8 @@ peer_options! {
     /// Password for TCP MD5 (RFC 2385). The revisions of the site file keep it as it stands there:
     /// `password_file` does not.
     password: Secret,
-    /// File whose first line is the password, relative to the site's directory.
+    /// File whose first line is the password, relative to the site's directory; `ctl reload-keys`
+            /// reads it again.
     password_file: String,
     /// Routers between this node and the peer, plus one: its packets must have come no further
     /// (RFC 5082). 1 is a neighbour.

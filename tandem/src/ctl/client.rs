@@ -173,8 +173,7 @@ fn of_site(file: &Path) -> Result<(String, Option<String>), Exit> {
     let directory = site.directory(file);
     let address = std::fs::read_to_string(directory.join(ADDRESS));
     let url = address.unwrap_or_else(|_| format!("http://{}", site.oam.listen));
-    let path = site.oam.token_file.as_ref().map_or(directory.join("token"), Into::into);
-    let token = std::fs::read_to_string(path).ok();
+    let token = std::fs::read_to_string(site.token_file(&directory)).ok();
     Ok((url.trim().to_owned(), token.map(|token| token.trim().to_owned())))
 }
 

@@ -106,13 +106,18 @@ pub trait Kind: Clone + PartialEq + Send + Sync + Sized + 'static {
     }
 
     /// Files that it needs and that cannot be used, by paths below the section.
-    fn unusable(&self, _directory: &Path) -> Vec<Issue> {
-        Vec::new()
+    fn unusable(&self, directory: &Path) -> Vec<Issue> {
+        self.load(directory).err().into_iter().collect()
     }
 
     /// What it leaves open to others, or refuses though its author may not know, by paths below the
     /// section.
     fn exposures(&self, _directory: &Path) -> Vec<Issue> {
+        Vec::new()
+    }
+
+    /// What its author may want to know though nothing is open, by paths below the section.
+    fn advice(&self) -> Vec<Issue> {
         Vec::new()
     }
 
@@ -165,6 +170,7 @@ pub trait AnySection: Send + Sync {
     fn holds_passwords(&self) -> bool;
     fn unusable(&self, directory: &Path) -> Vec<Issue>;
     fn exposures(&self, directory: &Path) -> Vec<Issue>;
+    fn advice(&self) -> Vec<Issue>;
 
     /// Starts the function of this section; `key` is that of its row.
     ///
@@ -219,6 +225,10 @@ impl<K: Kind> AnySection for K {
 
     fn exposures(&self, directory: &Path) -> Vec<Issue> {
         Kind::exposures(self, directory)
+    }
+
+    fn advice(&self) -> Vec<Issue> {
+        Kind::advice(self)
     }
 
     fn start(

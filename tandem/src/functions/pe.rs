@@ -5,7 +5,7 @@ mod words;
 use super::{Kind, StartContext, Started, first_changed};
 use crate::cli::Forwarder;
 use crate::exit::Exit;
-use crate::keys;
+use crate::keys::{self, Unusable};
 use crate::supervise::{Nature, RELOAD, StartError, Supervised};
 use config::{Doorway, Issue};
 use forwarder::Launch;
@@ -46,7 +46,8 @@ impl Kind for Pe {
 
     fn unusable(&self, directory: &Path) -> Vec<Issue> {
         let unusable = self.key_file.as_ref().and_then(|name| keys::read(directory, name).err());
-        unusable.map(|it| it.issue("key_file")).into_iter().collect()
+        let unusable = unusable.map(|it| it.issue("key_file"));
+        unusable.or_else(|| self.load(directory).err()).into_iter().collect()
     }
 
     /// A forwarder of another user is controlled by both users, unless a key decides.
@@ -67,7 +68,7 @@ impl Kind for Pe {
     }
 
     fn load(&self, directory: &Path) -> Result<Settings, Issue> {
-        settings(self, directory).map_err(|why| Issue::new("", why, ""))
+        settings(self, directory)
     }
 
     fn section(config: &Settings) -> &Self {
@@ -110,14 +111,19 @@ impl Kind for Pe {
     }
 }
 
-fn settings(section: &Pe, directory: &Path) -> Result<Settings, String> {
+fn settings(section: &Pe, directory: &Path) -> Result<Settings, Issue> {
     let mut routes = Vec::new();
     for (n, name) in section.route_files.iter().enumerate() {
         let known = |vrf: &str| section.vrf.iter().any(|it| it.name == vrf);
-        read_routes(&directory.join(name), known, &mut routes)
-            .map_err(|why| format!("route_files[{n}]: {name}: {why}"))?;
+        let at = || format!("route_files[{n}]");
+        let file = File::open(keys::located(directory, name));
+        let file =
+            file.map_err(|error| Unusable::unread(directory, name, &error, "").issue(at()))?;
+        read_routes(file, known, &mut routes)
+            .map_err(|why| Issue::new(at(), format!("{name}: {why}"), ""))?;
     }
-    let own = std::env::current_exe().map_err(|error| format!("this program: {error}"))?;
+    let own = std::env::current_exe()
+        .map_err(|error| Issue::new("", format!("this program: {error}"), ""))?;
     let socket = directory.join(format!("{}.forwarder", section.name));
     let mut command = vec![own.display().to_string(), "forwarder".to_owned()];
     let mut word = |name: &str, value: String| command.extend([format!("--{name}"), value]);
@@ -131,7 +137,7 @@ fn settings(section: &Pe, directory: &Path) -> Result<Settings, String> {
     }
     let mut keys = None;
     if let Some(name) = &section.key_file {
-        keys = Some(keys::read(directory, name).map_err(|error| format!("key_file: {error}"))?);
+        keys = Some(keys::read(directory, name).map_err(|unusable| unusable.issue("key_file"))?);
         word("key-file", directory.join(name).display().to_string());
     }
     let log = directory.join(format!("{}.forwarder.log", section.name));
@@ -142,11 +148,11 @@ fn settings(section: &Pe, directory: &Path) -> Result<Settings, String> {
 
 /// Lines of `[vrf] prefix gateway`; empty ones and those that begin with `#` say nothing.
 fn read_routes(
-    file: &Path,
+    file: File,
     known: impl Fn(&str) -> bool,
     routes: &mut Vec<FileRoute>,
 ) -> Result<(), String> {
-    let lines = BufReader::new(File::open(file).map_err(|error| error.to_string())?).lines();
+    let lines = BufReader::new(file).lines();
     for (n, line) in lines.enumerate() {
         let line = line.map_err(|error| error.to_string())?;
         let words: Vec<&str> = line.split_whitespace().collect();

@@ -1,15 +1,17 @@
 //! Route reflectors of a site: their passwords in files, their recordings.
 
+mod exposure;
 mod words;
 
 use super::{Kind, StartContext, Started, first_changed};
+use crate::keys::{self, Unusable};
 use crate::record::Recording;
 use crate::supervise::{Nature, RELOAD, StartError, Supervised};
 use config::{Doorway, Issue};
-use rr::config::{Group, Rr, Secret};
+use rr::config::{Rr, Secret};
 use runtime::{PortSpec, ShardSpec, StreamLimits};
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,51 +46,36 @@ impl Kind for Rr {
             || self.peer.iter().any(|peer| peer.password.is_some())
     }
 
-    fn exposures(&self, _directory: &Path) -> Vec<Issue> {
-        let what = "its sessions are neither signed (TCP-MD5) nor bound to near routers (GTSM)";
-        let mend = "give `password_file`, or `ttl_security_hops` for a neighbour on the same link";
-        let mut found = Vec::new();
-        let is_proved = |group: &Group| {
-            group.password.is_some()
-                || group.password_file.is_some()
-                || group.ttl_security_hops.is_some()
-        };
-        for (at, group) in self.group.iter().enumerate() {
-            if !group.ranges.is_empty() && !is_proved(group) {
-                found.push(Issue::new(format!("group[{at}].ranges"), what, mend));
-            }
-        }
-        for (at, peer) in self.peer.iter().enumerate() {
-            let group = self.group.iter().find(|group| Some(&group.name) == peer.group.as_ref());
-            let own = peer.password.is_some()
-                || peer.password_file.is_some()
-                || peer.ttl_security_hops.is_some();
-            if !own && !group.is_some_and(is_proved) && !peer.address.is_loopback() {
-                found.push(Issue::new(format!("peer[{at}].address"), what, mend));
-            }
-        }
-        let mend = "name a policy, or say `default_policy = \"accept\"`";
-        let refused = self.refused_by_default().into_iter();
-        found.extend(refused.map(|(at, what)| {
-            Issue::new(format!("peer[{at}].name"), format!("{what} (RFC 8212)"), mend)
-        }));
-        found
+    fn exposures(&self, directory: &Path) -> Vec<Issue> {
+        exposure::exposures(self, directory)
+    }
+
+    fn unusable(&self, directory: &Path) -> Vec<Issue> {
+        let mut issues: Vec<Issue> = password_files(self)
+            .filter_map(|(at, name)| {
+                password_of(directory, name).err().map(|unusable| unusable.issue(at))
+            })
+            .collect();
+        issues.extend(self.load(directory).err().filter(|_| issues.is_empty()));
+        issues
     }
 
     fn load(&self, directory: &Path) -> Result<Self, Issue> {
         let mut section = self.clone();
         if let Some(name) = &self.capture_key_file {
-            let keys = crate::keys::passwords(directory, name);
+            let keys = keys::passwords(directory, name);
             let keys = keys.map_err(|unusable| unusable.issue("capture_key_file"))?;
             section.capture_key = keys.into_iter().next().unwrap_or_default();
         }
-        let groups = section.group.iter_mut().map(|it| (&mut it.password_file, &mut it.password));
-        let peers = section.peer.iter_mut().map(|it| (&mut it.password_file, &mut it.password));
-        for (file, password) in groups.chain(peers) {
-            if let Some(name) = file.take() {
-                let refuse = |why| Issue::new("", format!("password_file: {name}: {why}"), "");
-                *password = Some(password_of(&directory.join(&name)).map_err(refuse)?);
-            }
+        for (n, group) in section.group.iter_mut().enumerate() {
+            let password =
+                read_password(directory, &group.password_file, || password_key("group", n))?;
+            group.password = password.or(group.password.take());
+        }
+        for (n, peer) in section.peer.iter_mut().enumerate() {
+            let password =
+                read_password(directory, &peer.password_file, || password_key("peer", n))?;
+            peer.password = password.or(peer.password.take());
         }
         Ok(section)
     }
@@ -142,14 +129,36 @@ impl Kind for Rr {
     }
 }
 
+fn password_key(row: &str, number: usize) -> String {
+    format!("{row}[{number}].password_file")
+}
+
+/// Every file with a password, with the path of its key.
+fn password_files(section: &Rr) -> impl Iterator<Item = (String, &String)> {
+    let groups = section.group.iter().enumerate();
+    let groups = groups.map(|(n, it)| (password_key("group", n), &it.password_file));
+    let peers = section.peer.iter().enumerate();
+    let peers = peers.map(|(n, it)| (password_key("peer", n), &it.password_file));
+    groups.chain(peers).filter_map(|(at, name)| Some((at, name.as_ref()?)))
+}
+
+fn read_password(
+    directory: &Path,
+    name: &Option<String>,
+    at: impl FnOnce() -> String,
+) -> Result<Option<Secret>, Issue> {
+    let read = name.as_ref().map(|name| password_of(directory, name)).transpose();
+    read.map_err(|unusable| unusable.issue(at()))
+}
+
 /// The first line of a file.
-fn password_of(file: &Path) -> Result<Secret, String> {
+fn password_of(directory: &Path, name: &str) -> Result<Secret, Unusable> {
+    let unread = |error: io::Error| Unusable::unread(directory, name, &error, "cat");
     let mut text = String::new();
-    let file = File::open(file).map_err(|error| error.to_string())?;
-    let read = file.take(PASSWORD_FILE_OCTETS_MAX).read_to_string(&mut text);
-    read.map_err(|error| error.to_string())?;
+    let file = File::open(keys::located(directory, name)).map_err(unread)?;
+    file.take(PASSWORD_FILE_OCTETS_MAX).read_to_string(&mut text).map_err(unread)?;
     match text.lines().next() {
         Some(line) if !line.is_empty() => Ok(Secret::new(line)),
-        _ => Err("its first line is empty".to_owned()),
+        _ => Err(unread(io::Error::other("its first line is empty"))),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{AnySection, Kind};
 use crate::paired::{self, Paired};
-use crate::supervise::{StartError, Supervised, Unit};
+use crate::supervise::{Read, StartError, Supervised, Unit};
 use config::Issue;
 use replica::Node;
 use runtime::RuntimeError;
@@ -89,6 +89,17 @@ pub struct Running<K: Kind> {
 
 impl<K: Kind> Running<K> {
     pub fn new(started: Started<K>, directory: PathBuf) -> Self {
+        let own = directory.clone();
+        started.unit.reread_by(Box::new(move |present| {
+            let config = K::section(present).load(&own);
+            let config = config.map_err(|issue| match &*issue.mend {
+                "" => issue.what,
+                mend => format!("{}: {mend}", issue.what),
+            })?;
+            let ports = K::section(&config).ports();
+            let is_new = config != *present;
+            Ok(Read { config, ports, is_new })
+        }));
         Self { started, directory }
     }
 }

@@ -5,13 +5,14 @@ mod words;
 use super::{Kind, StartContext, Started, first_changed, listen};
 use crate::exposure::is_remote;
 use crate::keys;
-use crate::supervise::{Nature, StartError, Supervised};
+use crate::supervise::{Nature, RELOAD, StartError, Supervised};
+use authentication::KEY_CHARACTERS_MIN;
 use config::{Doorway, Issue};
 use machine::narrow::index;
 use oam::Extra;
 use runtime::{Ask, AskError, Carrier, PortId, PortSpec, ShardSpec, StreamSpec};
 use sas::Archive;
-use sas::config::Sas;
+use sas::config::{Keep, Sas};
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
@@ -21,7 +22,7 @@ const PREFIX: &str = "sas";
 impl Kind for Sas {
     type Function = sas::Sas;
     type Words = words::SasWords;
-    const ACTIONS: &'static [&'static str] = &[];
+    const ACTIONS: &'static [&'static str] = &[RELOAD];
     const STARTS_FIRST: bool = true;
 
     fn name(&self) -> &str {
@@ -46,12 +47,30 @@ impl Kind for Sas {
     }
 
     fn exposures(&self, _directory: &Path) -> Vec<Issue> {
+        let mut found = Vec::new();
         let has_key = self.auth_key.is_some() || self.auth_key_file.is_some();
-        if has_key || !self.listen.iter().any(|listen| is_remote(listen)) {
-            return Vec::new();
+        if !has_key && self.listen.iter().any(|listen| is_remote(listen)) {
+            let what =
+                "whoever reaches this port writes into the trails: HEP is taken without a key";
+            let mend = "give `auth_key_file`, or listen on 127.0.0.1";
+            found.push(Issue::new("listen", what, mend));
         }
-        let what = "whoever reaches this port writes into the trails: HEP is taken without a key";
-        vec![Issue::new("listen", what, "give `auth_key_file`, or listen on 127.0.0.1")]
+        if self.auth_key.as_ref().is_some_and(|key| key.len() < KEY_CHARACTERS_MIN) {
+            let what = format!("a key with fewer than {KEY_CHARACTERS_MIN} characters is guessed");
+            let mend = "give `auth_key_file` with a line of `openssl rand -base64 32`";
+            found.push(Issue::new("auth_key", what, mend));
+        }
+        if !self.keep.is_empty() {
+            let word = |keep: &Keep| match keep {
+                Keep::Credentials => "proofs of passwords",
+                Keep::Keys => "keys of media",
+                Keep::Bodies => "texts of people",
+            };
+            let words = self.keep.iter().map(word).collect::<Vec<_>>().join(", ");
+            let what = format!("stored as they came, for every operator to read: {words}");
+            found.push(Issue::new("keep", what, "leave it out but to look for a fault"));
+        }
+        found
     }
 
     fn load(&self, directory: &Path) -> Result<Self, Issue> {

@@ -3,10 +3,11 @@
 mod words;
 
 use super::{Kind, StartContext, Started};
+use crate::exposure::capture;
 use crate::supervise::{Nature, RELOAD, StartError, Supervised};
 use config::{Doorway, Issue};
 use runtime::{PortSpec, ShardSpec, StreamLimits};
-use sgc::config::Sgc;
+use sgc::config::{PeerRole, Registration, Sgc};
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -36,6 +37,14 @@ impl Kind for Sgc {
 
     fn exposures(&self, _directory: &Path) -> Vec<Issue> {
         let mut found = Vec::new();
+        doors(self, &mut found);
+        if self.policy.registration == Registration::Open {
+            let what = "a peer makes itself an Application Server for any Routing Key, and draws \
+                its traffic";
+            let mend = "leave it out: `provisioned` lets peers register what is configured";
+            found.push(Issue::new("policy.registration", what, mend));
+        }
+        found.extend(self.capture.as_deref().and_then(capture));
         for (at, peer) in self.peer.iter().enumerate() {
             let is_near =
                 !peer.addresses.is_empty() && peer.addresses.iter().all(IpAddr::is_loopback);
@@ -48,6 +57,13 @@ impl Kind for Sgc {
                 let what = "this peer may send in the name of any point code";
                 let mend = "write the point codes that lie behind it";
                 found.push(Issue::new(format!("peer[{at}].screening.originating"), what, mend));
+            }
+            let serves = self.application_server.iter().any(|it| it.peers.contains(&peer.name));
+            if peer.role == PeerRole::Asp && !serves && peer.screening.originating.is_none() {
+                let what = "it is of no Application Server: it may send in the name of every point \
+                    code that none here has";
+                let mend = "name it in `peers` of its Application Server, or write `screening`";
+                found.push(Issue::new(format!("peer[{at}].name"), what, mend));
             }
         }
         found
@@ -90,5 +106,17 @@ impl Kind for Sgc {
         };
         let nature = Nature::new(key, Self::ACTIONS);
         Ok(Supervised::start(nature, spec, Arc::new(config), sgc::Gateway::new)?.into())
+    }
+}
+
+/// M3UA proves nothing: what it listens at is an address of the signalling network.
+fn doors(section: &Sgc, found: &mut Vec<Issue>) {
+    let sctp = section.sctp.iter().flat_map(|sctp| sctp.addresses.iter().enumerate());
+    let sctp = sctp.map(|(n, ip)| (format!("sctp.addresses[{n}]"), *ip));
+    let tcp = section.tcp.listen.iter().enumerate();
+    let tcp = tcp.map(|(n, at)| (format!("tcp.listen[{n}]"), at.ip()));
+    for (at, _) in sctp.chain(tcp).filter(|(_, ip)| ip.is_unspecified()) {
+        let what = "M3UA is taken at every address of this machine, and proves nobody";
+        found.push(Issue::new(at, what, "write the address in the signalling network"));
     }
 }

@@ -1,9 +1,10 @@
 //! Signalling session controllers of a site.
 
+mod exposure;
+mod tls;
 mod words;
 
 use super::{Kind, StartContext, Started, first_changed, listen};
-use crate::exposure::{is_remote, readable};
 use crate::keys;
 use crate::paired::{self, HAND_OVER};
 use crate::pool::EXCHANGE;
@@ -12,8 +13,7 @@ use config::{Doorway, Issue};
 use replica::Replica;
 use runtime::gate::{Gate, GateRef};
 use runtime::{MirrorRef, PortSpec, ShardSpec, StreamLimits};
-use ssc::config::{Realm, Ssc};
-use ssc::realm::{InDialogSource, Side};
+use ssc::config::Ssc;
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -53,7 +53,11 @@ impl Kind for Ssc {
 
     fn unusable(&self, directory: &Path) -> Vec<Issue> {
         let realms = self.realm.iter().enumerate();
-        let mut issues: Vec<_> = realms.flat_map(|(r, realm)| unreadable(r, realm)).collect();
+        let unread = realms.flat_map(|(r, realm)| {
+            let issues = realm.tls.iter().flat_map(|tls| tls::unusable(tls, directory));
+            issues.map(move |issue| issue.under(&format!("realm[{r}].tls")))
+        });
+        let mut issues: Vec<_> = unread.collect();
         let key_file = self.replica.as_ref().and_then(|replica| replica.key_file.as_ref());
         let unusable = key_file.and_then(|name| keys::read(directory, name).err());
         issues.extend(unusable.map(|it| it.issue("replica.key_file")));
@@ -61,12 +65,12 @@ impl Kind for Ssc {
         issues
     }
 
-    fn exposures(&self, _directory: &Path) -> Vec<Issue> {
-        let mut found = Vec::new();
-        for (r, realm) in self.realm.iter().enumerate() {
-            exposures_of(realm, &format!("realm[{r}]"), &mut found);
-        }
-        found
+    fn exposures(&self, directory: &Path) -> Vec<Issue> {
+        exposure::exposures(self, directory)
+    }
+
+    fn advice(&self) -> Vec<Issue> {
+        exposure::advice(self)
     }
 
     fn load(&self, directory: &Path) -> Result<Self, Issue> {
@@ -76,6 +80,9 @@ impl Kind for Ssc {
             let keys = keys.map_err(|unusable| unusable.issue("capture_key_file"))?;
             section.capture_key = keys.into_iter().next().unwrap_or_default();
         }
+        section.realm.iter_mut().filter_map(|realm| realm.tls.as_mut()).for_each(|tls| {
+            tls::locate(tls, directory);
+        });
         Ok(section)
     }
 
@@ -107,7 +114,7 @@ impl Kind for Ssc {
             name: self.name.clone(),
             shards: self.shards,
             cores: self.cores.clone(),
-            ports: self.ports(),
+            ports: config.ports(),
             mirror: node.clone().map(|node| MirrorRef(node)),
             gate: Some(GateRef(Arc::new(gate))),
             streams: connections(self),
@@ -143,52 +150,5 @@ fn connections(section: &Ssc) -> StreamLimits {
         first_message_timeout: Some(seconds(limits.first_message_s)),
         idle_timeout: seconds(limits.connection_idle_s),
         ..StreamLimits::default()
-    }
-}
-
-/// Files of TLS that cannot be read.
-fn unreadable(r: usize, realm: &Realm) -> Vec<Issue> {
-    let Some(tls) = &realm.tls else { return Vec::new() };
-    let files = [
-        ("certificate", Some(&tls.certificate)),
-        ("key", Some(&tls.key)),
-        ("roots", tls.roots.as_ref()),
-    ];
-    let unreadable = files.into_iter().filter_map(|(key, file)| {
-        let (file, error) = (file?, std::fs::File::open(file?).err()?);
-        let what = format!("{file} cannot be read: {error}");
-        Some(Issue::new(format!("realm[{r}].tls.{key}"), what, "give the path of a PEM file"))
-    });
-    unreadable.collect()
-}
-
-fn exposures_of(realm: &Realm, path: &str, found: &mut Vec<Issue>) {
-    let has_remote = realm.listen.iter().any(|at| is_remote(at));
-    if realm.side == Side::Access && !realm.register_required && has_remote {
-        let what = "whoever reaches this realm makes calls: nobody has to be registered";
-        let mend = "add `register_required = true`, or keep the network private";
-        found.push(Issue::new(format!("{path}.listen"), what, mend));
-    }
-    if realm.in_dialog_source() == InDialogSource::Realm && !realm.trusted && has_remote {
-        let what = "whoever is in this realm and has read the names of a call ends or \
-            moves it: its requests may come from anywhere";
-        let mend = "leave it out, or write `in_dialog_source = \"address\"`";
-        found.push(Issue::new(format!("{path}.in_dialog_source"), what, mend));
-    }
-    if !realm.pass_headers.is_empty() && !realm.trusted {
-        let names = realm.pass_headers.join(", ");
-        let what = format!("what anybody writes into {names} passes as if it were true");
-        let mend = "leave it out, or remove by [[ssc.rule]] what must not pass";
-        found.push(Issue::new(format!("{path}.pass_headers"), what, mend));
-    }
-    let Some(tls) = &realm.tls else { return };
-    if !tls.verify_servers {
-        let what = "certificates of servers are not checked: anybody may be the next hop";
-        let at = format!("{path}.tls.verify_servers");
-        found.push(Issue::new(at, what, "leave it out, and give `roots`"));
-    }
-    if let Some(what) = readable(Path::new(&tls.key)) {
-        let mend = format!("chmod 600 {}", tls.key);
-        found.push(Issue::new(format!("{path}.tls.key"), what, mend));
     }
 }

@@ -641,6 +641,37 @@ fn the_commands_on_tokens_do_what_the_page_says() {
     assert_eq!(again.status.code(), Some(5), "{}", words(&again.stderr));
     assert_eq!(of_site(&["new", "--role", "operator", "--name", "../x"]).status.code(), Some(2));
     assert_eq!(of_site(&["revoke", "nobody"]).status.code(), Some(1));
+    let listed = words(&of_site(&["list"]).stdout);
+    assert!(listed.contains("administrator") && listed.contains("var/token"), "{listed}");
+    let first = of_site(&["revoke", "administrator"]);
+    let said = words(&first.stderr);
+    assert!(first.status.code() == Some(1) && said.contains("write a new one there"), "{said}");
+}
+
+#[test]
+fn a_request_that_is_refused_has_a_line_in_the_log() {
+    let mut site = Site::start();
+    let url = site.json(&["site"])["address"].as_str().map(str::to_owned);
+    let url = url.unwrap_or_else(|| {
+        std::fs::read_to_string(site.folder.path().join("var/address")).unwrap().trim().to_owned()
+    });
+    let ask = |name: &str, value: &str| {
+        let agent: ureq::Agent =
+            ureq::Agent::config_builder().http_status_as_error(false).build().into();
+        let request = agent.get(format!("{url}/api/v1/site")).header(name, value);
+        request.call().unwrap().status().as_u16()
+    };
+    assert_eq!(ask("host", "rebound.example"), 421);
+    let guesses: Vec<u16> = (0..25).map(|_| ask("authorization", "Bearer wrong")).collect();
+    assert!(guesses.contains(&401) && guesses.contains(&429), "{guesses:?}");
+    site.signal("-TERM");
+    let mut log = String::new();
+    site.child.stderr.take().unwrap().read_to_string(&mut log).unwrap();
+    let lines = log.lines().filter(|line| line.contains("audit") && line.contains("refused"));
+    let lines: Vec<&str> = lines.collect();
+    assert!((2..=7).contains(&lines.len()), "bounded: {lines:#?}");
+    assert!(lines[0].contains("status=421") && lines[0].contains("rebound.example"), "{lines:#?}");
+    assert!(lines[1].contains("status=401") && lines[1].contains("127.0.0.1"), "{lines:#?}");
 }
 
 #[test]

@@ -100,3 +100,13 @@ fn has_ended(id: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap();
     stat.rsplit_once(") ").unwrap().1.starts_with('Z')
 }
+
+#[test]
+fn a_scenario_that_there_is_not_is_refused_with_those_that_there_are() {
+    let words = ["lab", "run", "hardening", "--quick", "--scenario", "nosuch"];
+    let output = Command::new(env!("CARGO_BIN_EXE_tandem")).args(words).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("there is no scenario `nosuch`"), "{said}");
+    assert!(said.contains("`forged arbiter requests`"), "{said}");
+}

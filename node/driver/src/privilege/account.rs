@@ -9,6 +9,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, fchown};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// What a site has use for (docs/security.md says for what); all else is given up at once.
 const NEEDED: [Capability; 6] = [
@@ -43,6 +44,22 @@ pub struct Account {
 #[must_use]
 pub fn is_root() -> bool {
     geteuid().is_root()
+}
+
+/// The user that this process has become ([`Account::become_it`]).
+static BECAME: OnceLock<String> = OnceLock::new();
+
+/// The name of the user that root has become in this process, for what is said to root.
+#[must_use]
+pub fn became() -> Option<&'static str> {
+    BECAME.get().map(String::as_str)
+}
+
+/// The user that the process acts as: its name, or its number where it has none.
+#[must_use]
+pub fn acting() -> String {
+    let uid = geteuid();
+    User::from_uid(uid).ok().flatten().map_or_else(|| uid.to_string(), |user| user.name)
 }
 
 /// The users but root who decide what a path leads to: owners of it, of a folder on the way, or of
@@ -180,6 +197,8 @@ impl Account {
             caps::set(None, CapSet::Inheritable, &kept).map_err(io::Error::other)?;
             caps::set(None, CapSet::Ambient, &kept).map_err(io::Error::other)?;
         }
+        // Nobody becomes two.
+        let _ = BECAME.set(self.name.to_string_lossy().into_owned());
         Ok(())
     }
 }

@@ -94,19 +94,33 @@ pub async fn require(State(core): State<Arc<Core>>, request: Request, next: Next
             core.facts.add(OamFact::Unauthorized, 1);
             let message = "the request comes from a page of another origin";
             let status = StatusCode::FORBIDDEN;
+            log_refused(&core, seat, status, &asked(&request));
             return ApiError::new(status, "foreign-origin", message).into_response();
         }
         Proof::Token(principal) | Proof::Session(principal) => principal,
         Proof::None if is_guess(request.headers()) && !may_guess(&core, seat) => {
+            log_refused(&core, seat, StatusCode::TOO_MANY_REQUESTS, &asked(&request));
             return guessed(&core);
         }
-        Proof::None => return unauthorized(&core),
+        Proof::None => {
+            log_refused(&core, seat, StatusCode::UNAUTHORIZED, &asked(&request));
+            return unauthorized(&core);
+        }
     };
     let needed = rights::needed(request.method(), request.uri().path());
     if principal.role < needed {
         return forbidden(&core, &principal, needed, &request);
     }
     answer(core, principal, request, next).await
+}
+
+/// Method and path, for the log.
+fn asked(request: &Request) -> String {
+    format!("{} {}", request.method(), request.uri().path())
+}
+
+fn log_refused(core: &Core, seat: Option<&Arc<Seat>>, status: StatusCode, of: &str) {
+    core.log_refused(seat.map(|seat| seat.source), status.as_u16(), of);
 }
 
 /// Has the request answered, and says in the log who changed what.
@@ -196,9 +210,12 @@ pub async fn open(
     Body(credentials): Body<Credentials>,
 ) -> Result<Response, ApiError> {
     let Some(principal) = core.authenticator.authenticate(credentials.token.trim()) else {
+        let of = "POST /api/v1/session";
         if !may_guess(&core, seat.as_deref()) {
+            log_refused(&core, seat.as_deref(), StatusCode::TOO_MANY_REQUESTS, of);
             return Ok(guessed(&core));
         }
+        log_refused(&core, seat.as_deref(), StatusCode::UNAUTHORIZED, of);
         core.facts.add(OamFact::Unauthorized, 1);
         return Err(ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "wrong token"));
     };

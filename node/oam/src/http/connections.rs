@@ -70,6 +70,15 @@ impl Default for Limits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Source(IpAddr);
 
+impl std::fmt::Display for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            IpAddr::V6(ip) if !ip.is_loopback() => write!(f, "{ip}/64"),
+            ip => write!(f, "{ip}"),
+        }
+    }
+}
+
 impl From<SocketAddr> for Source {
     fn from(address: SocketAddr) -> Self {
         Self(match address.ip().to_canonical() {

@@ -1,5 +1,6 @@
 //! For whom a request is: a name that an attacker lets point to us is not ours (DNS rebinding).
 
+use super::connections::Seat;
 use super::error::ApiError;
 use crate::core::Core;
 use crate::facts::OamFact;
@@ -30,10 +31,13 @@ pub async fn own(State(core): State<Arc<Core>>, request: Request, next: Next) ->
     let hosts = request.headers().get_all(header::HOST).iter();
     let named = hosts.map(|host| host.to_str().unwrap_or_default());
     let target = request.uri().authority().map(Authority::as_str);
-    if named.chain(target).all(|authority| is_ours(&core, authority)) {
+    let Some(other) = named.chain(target).find(|authority| !is_ours(&core, authority)) else {
         return next.run(request).await;
-    }
+    };
     core.facts.add(OamFact::Misdirected, 1);
+    let source = request.extensions().get::<Arc<Seat>>().map(|seat| seat.source);
+    let status = StatusCode::MISDIRECTED_REQUEST.as_u16();
+    core.log_refused(source, status, &format!("for the host {other}"));
     let message = "the request names a host that is not this site; add the name to `hosts` of \
         [oam], or use the address";
     ApiError::new(StatusCode::MISDIRECTED_REQUEST, "unknown-host", message).into_response()

@@ -107,16 +107,37 @@ impl Section<'_> {
         (1..).zip(&self.locations).find(|(_, it)| **it == name.as_str()).map_or(0, |(at, _)| at)
     }
 
-    /// Peers of another AS of which something is refused since no policy is named (RFC 8212), by
-    /// their numbers: what, in words.
+    /// Peers of another AS, and groups of those that come from ranges, of which something is refused
+    /// since no policy is named (RFC 8212): the path of the name, and what is refused, in words.
     #[must_use]
-    pub fn refused_by_default(&self) -> Vec<(usize, &'static str)> {
-        let peers = self.peer.iter().enumerate();
-        let of_others =
-            peers.filter(|(_, it)| matches!(self.options(it).peer_as(self.asn), PeerAs::Is(_)));
-        let refused = of_others.filter_map(|(n, peer)| {
-            Some((n, PeerSettings::of_peer(self, peer).refused_by_default(false)?))
+    pub fn refused_by_default(&self) -> Vec<(String, &'static str)> {
+        let is_foreign = |options: &PeerOptions| options.peer_as(self.asn) != PeerAs::Internal;
+        let refused =
+            |at: String, settings: PeerSettings| Some((at, settings.refused_by_default(false)?));
+        let groups = self.group.iter().enumerate();
+        let groups = groups.filter(|(_, it)| !it.ranges.is_empty());
+        let groups = groups.filter(|(_, it)| is_foreign(&PeerOptions::of_group(it)));
+        let groups = groups.filter_map(|(n, it)| {
+            refused(format!("group[{n}].name"), PeerSettings::of_ranges(self, it))
         });
-        refused.collect()
+        let peers = self.peer.iter().enumerate();
+        let peers = peers.filter(|(_, it)| is_foreign(&self.options(it)));
+        let peers = peers.filter_map(|(n, it)| {
+            refused(format!("peer[{n}].name"), PeerSettings::of_peer(self, it))
+        });
+        groups.chain(peers).collect()
+    }
+
+    /// Groups whose ranges take peers of any AS, all of whose routes are accepted: by their numbers.
+    #[must_use]
+    pub fn accepting_anybody(&self) -> Vec<usize> {
+        let groups = self.group.iter().enumerate();
+        let open = groups.filter(|(_, it)| {
+            !it.ranges.is_empty()
+                && it.any_asn.is_some()
+                && it.import.is_none()
+                && !PeerSettings::of_ranges(self, it).refuses(false)
+        });
+        open.map(|(n, _)| n).collect()
     }
 }

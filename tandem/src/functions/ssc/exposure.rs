@@ -1,0 +1,163 @@
+//! What a session controller leaves open to others.
+
+use crate::exposure::{capture, is_remote, readable, remote};
+use crate::keys;
+use config::Issue;
+use runtime::gate::Wish;
+use ssc::config::{Realm, Shield, Ssc, Tls};
+use ssc::realm::{InDialogSource, Side};
+use std::net::IpAddr;
+use std::path::Path;
+
+/// A trusted prefix shorter than this is everybody, IPv4 and IPv6.
+const PREFIX_BITS_MIN: [u8; 2] = [8, 16];
+
+/// By paths below the section.
+pub fn exposures(section: &Ssc, directory: &Path) -> Vec<Issue> {
+    let mut found = Vec::new();
+    for (r, realm) in section.realm.iter().enumerate() {
+        let mut own = Vec::new();
+        realm_open(realm, &mut own);
+        trust(realm, &mut own);
+        realm.tls.iter().for_each(|tls| certificates(tls, realm, directory, &mut own));
+        found.extend(own.into_iter().map(|issue| issue.under(&format!("realm[{r}]"))));
+    }
+    let has_remote = section.realm.iter().flat_map(|realm| &realm.listen).any(|at| is_remote(at));
+    if has_remote {
+        shield(&section.shield, &mut found);
+        if section.overload.delay_target_ms == 0 && section.timers.call_max_s == 0 {
+            let what = "nothing is refused under overload, and calls whose network died stand for \
+                ever: what comes takes all of its time and memory";
+            let mend = "leave `delay_target_ms` or `call_max_s` out";
+            found.push(Issue::new("overload.delay_target_ms", what, mend));
+        }
+    }
+    fence(section, &mut found);
+    found.extend(section.capture.as_deref().and_then(capture));
+    found
+}
+
+/// What its author may want to know.
+pub fn advice(section: &Ssc) -> Vec<Issue> {
+    let pair = section.replica.as_ref().filter(|pair| pair.arbiter.is_none());
+    let what = "the pair has no arbiter: while the link between its nodes is cut, both are active";
+    let mend = "name an `arbiter` on a third machine, or give the link two paths";
+    pair.map(|_| Issue::new("replica.node", what, mend)).into_iter().collect()
+}
+
+fn realm_open(realm: &Realm, found: &mut Vec<Issue>) {
+    let has_remote = realm.listen.iter().any(|at| is_remote(at));
+    if realm.side == Side::Access && !realm.register_required && has_remote {
+        let what = "whoever reaches this realm makes calls: nobody has to be registered";
+        let mend = "add `register_required = true`, or keep the network private";
+        found.push(Issue::new("listen", what, mend));
+    }
+    if realm.in_dialog_source() == InDialogSource::Realm && !realm.trusted && has_remote {
+        let what = "whoever is in this realm and has read the names of a call ends or \
+            moves it: its requests may come from anywhere";
+        let mend = "leave it out, or write `in_dialog_source = \"address\"`";
+        found.push(Issue::new("in_dialog_source", what, mend));
+    }
+    if !realm.pass_headers.is_empty() && !realm.trusted {
+        let names = realm.pass_headers.join(", ");
+        let what = format!("what anybody writes into {names} passes as if it were true");
+        let mend = "leave it out, or remove by [[ssc.rule]] what must not pass";
+        found.push(Issue::new("pass_headers", what, mend));
+    }
+}
+
+/// A trusted realm that strangers reach: subscribers anywhere, and all but a private network of the
+/// operator's. Certificates of clients, asked for at each of its addresses, prove who is there.
+fn trust(realm: &Realm, found: &mut Vec<Issue>) {
+    if !realm.trusted {
+        return;
+    }
+    let proves = realm.tls.as_ref().is_some_and(|tls| tls.verify_clients);
+    let is_open = |at: &&String| {
+        let is_proved = proves && at.starts_with("tls:");
+        let reaches = match realm.side {
+            Side::Access => true,
+            Side::Core => remote(at).is_some_and(|ip| !is_private(ip)),
+        };
+        is_remote(at) && reaches && !is_proved
+    };
+    let Some(at) = realm.listen.iter().find(is_open) else { return };
+    let what = format!(
+        "whoever reaches {at} asserts any identity and passes the shield: this realm believes \
+         everybody"
+    );
+    let mend = match realm.side {
+        Side::Access => "leave `trusted` out; `trusted_peers` believes named certificates",
+        Side::Core => {
+            "listen on an address of the operator's private network, and let the firewall take \
+             only the next hops there (docs/security.md), or use tls with `verify_clients`"
+        }
+    };
+    found.push(Issue::new("trusted", what, mend));
+}
+
+/// Addresses that are not routed on the Internet (RFC 1918, 6598, 3927, 4193, 4291).
+fn is_private(ip: IpAddr) -> bool {
+    match ip.to_canonical() {
+        IpAddr::V4(ip) => {
+            let [a, b, ..] = ip.octets();
+            ip.is_private() || ip.is_link_local() || (a == 100 && b & 0xC0 == 64)
+        }
+        IpAddr::V6(ip) => ip.is_unique_local() || ip.is_unicast_link_local(),
+    }
+}
+
+fn shield(shield: &Shield, found: &mut Vec<Issue>) {
+    if !shield.enabled {
+        let what = "no source is policed: one sender takes the controller from all others";
+        found.push(Issue::new("shield.enabled", what, "leave it out"));
+    }
+    for (n, text) in shield.trusted.iter().enumerate() {
+        let parts = text.split_once('/').map(|(ip, bits)| (ip.parse(), bits.parse::<u8>()));
+        let Some((Ok(ip), Ok(bits))) = parts else { continue };
+        let least = PREFIX_BITS_MIN[usize::from(IpAddr::is_ipv6(&ip))];
+        if bits < least {
+            let what = format!("{text} is nearly everybody, and passes the shield unpoliced");
+            let mend = "name the networks that need it";
+            found.push(Issue::new(format!("shield.trusted[{n}]"), what, mend));
+        }
+    }
+}
+
+/// The kernel drops before interfaces that are there.
+fn fence(section: &Ssc, found: &mut Vec<Issue>) {
+    let spec = section.gate();
+    if spec.wish == Wish::Off {
+        return;
+    }
+    let named = spec.interfaces.iter().map(|name| ("shield.kernel_interfaces", name));
+    let awaited = spec.awaited.iter().map(|name| ("replica.addresses", name));
+    for (at, name) in named.chain(awaited) {
+        if !Path::new("/sys/class/net").join(name).exists() {
+            let what = format!("this machine has no interface `{name}`: the kernel drops no flood");
+            found.push(Issue::new(at, what, "name one that `ip link` shows"));
+        }
+    }
+}
+
+fn certificates(tls: &Tls, realm: &Realm, directory: &Path, found: &mut Vec<Issue>) {
+    if !tls.verify_servers {
+        let what = "certificates of servers are not checked: anybody may be the next hop";
+        found.push(Issue::new("tls.verify_servers", what, "leave it out, and give `roots`"));
+    }
+    if tls.verify_clients && tls.roots.is_none() && !realm.trusted_peers.is_empty() {
+        let what = format!(
+            "any authority that this machine knows may name somebody {}, who is believed then",
+            realm.trusted_peers.join(" or ")
+        );
+        found.push(Issue::new(
+            "trusted_peers",
+            what,
+            "give `roots` of your own in [ssc.realm.tls]",
+        ));
+    }
+    let key = keys::located(directory, &tls.key);
+    if let Some(what) = readable(&key) {
+        found.push(Issue::new("tls.key", what, format!("chmod 600 {}", key.display())));
+    }
+}

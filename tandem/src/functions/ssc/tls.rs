@@ -1,0 +1,55 @@
+//! The files of a realm's TLS: where they are, and whether a port would take them.
+
+use crate::keys::{self, Unusable};
+use config::Issue;
+use driver::tls::{Context, TlsFileError};
+use ssc::config::Tls;
+use std::fs::File;
+use std::path::Path;
+
+/// Makes its paths those of the site's directory, whole: what is located stays where it is.
+pub fn locate(tls: &mut Tls, directory: &Path) {
+    let roots = tls.roots.as_mut();
+    for name in [&mut tls.certificate, &mut tls.key].into_iter().chain(roots) {
+        let path = keys::located(directory, name);
+        *name = std::path::absolute(&path).unwrap_or(path).display().to_string();
+    }
+}
+
+/// What hinders a port from taking these files; paths are relative to the section.
+pub fn unusable(tls: &Tls, directory: &Path) -> Vec<Issue> {
+    let files = [
+        ("certificate", Some(&tls.certificate)),
+        ("key", Some(&tls.key)),
+        ("roots", tls.roots.as_ref()),
+    ];
+    let unread: Vec<Issue> = files
+        .iter()
+        .filter_map(|(key, name)| {
+            let name = (*name)?;
+            let error = File::open(keys::located(directory, name)).err()?;
+            Some(Unusable::unread(directory, name, &error, "").issue(*key))
+        })
+        .collect();
+    if !unread.is_empty() {
+        return unread;
+    }
+    let mut located = tls.clone();
+    locate(&mut located, directory);
+    let Err(error) = Context::load(&located.spec(), true) else { return Vec::new() };
+    let key = match &error {
+        TlsFileError::File { path, .. } => {
+            let is_it = |name: Option<&String>| name.is_some_and(|name| path == Path::new(name));
+            let named = [("key", Some(&located.key)), ("roots", located.roots.as_ref())];
+            named.into_iter().find(|(_, name)| is_it(*name)).map_or("certificate", |(key, _)| key)
+        }
+        TlsFileError::NoRoots => "verify_clients",
+        _ => "key",
+    };
+    let mend = match key {
+        "key" => "give the private key of the certificate, in PEM form, without a passphrase",
+        "verify_clients" => "give `roots`",
+        _ => "give certificates in PEM form",
+    };
+    vec![Issue::new(key, error.to_string(), mend)]
+}

@@ -1,0 +1,187 @@
+//! `tandem check` of the real binary: what would hinder a start is said, where and with its mend.
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const TANDEM: &str = env!("CARGO_BIN_EXE_tandem");
+/// A user that every machine has.
+const DAEMON: u32 = 1;
+
+struct Place {
+    folder: tempfile::TempDir,
+}
+
+impl Place {
+    fn new(text: &str) -> Self {
+        let place = Self { folder: tempfile::tempdir().unwrap() };
+        // Others come in, as into /etc.
+        fs::set_permissions(place.folder.path(), Permissions::from_mode(0o755)).unwrap();
+        fs::write(place.at("site.toml"), text).unwrap();
+        place
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::create_dir_all(self.at(name).parent().unwrap()).unwrap();
+        fs::write(self.at(name), text).unwrap();
+        fs::set_permissions(self.at(name), Permissions::from_mode(0o600)).unwrap();
+    }
+
+    /// Checked from another folder; the exit status and what was said.
+    fn check(&self) -> (i32, String) {
+        self.check_from(Path::new("/"))
+    }
+
+    fn check_from(&self, folder: &Path) -> (i32, String) {
+        let mut command = Command::new(TANDEM);
+        command.arg("check").arg(self.at("site.toml")).current_dir(folder);
+        let output = command.output().unwrap();
+        (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
+    }
+}
+
+fn is_root() -> bool {
+    fs::metadata("/proc/self").unwrap().uid() == 0
+}
+
+const SITE: &str = "[site]\nname = \"x\"\ndirectory = \"var\"\n[oam]\nlisten = \"127.0.0.1:0\"\n";
+
+fn reflector(keys: &str) -> String {
+    format!(
+        "{SITE}[[rr]]\nname = \"rr1\"\nasn = 65000\nidentifier = \"192.0.2.1\"\n[[rr.peer]]\n\
+         name = \"far\"\nasn = 65000\naddress = \"192.0.2.9\"\n{keys}"
+    )
+}
+
+fn with_tls() -> String {
+    format!(
+        "{SITE}[[ssc]]\nname = \"ssc1\"\n[[ssc.realm]]\nname = \"access\"\n\
+         listen = [\"udp:127.0.0.1:0\"]\n[ssc.realm.tls]\ncertificate = \"tls/crt\"\n\
+         key = \"tls/key\"\n"
+    )
+}
+
+fn certified() -> (String, String) {
+    let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+    (made.cert.pem(), made.signing_key.serialize_pem())
+}
+
+#[test]
+fn a_password_file_that_is_not_there_is_refused_at_its_line_with_what_makes_it() {
+    let place = Place::new(&reflector("password_file = \"keys/far.key\"\n"));
+    let (status, said) = place.check();
+    assert_eq!(status, 3, "{said}");
+    let path = place.at("var/keys/far.key");
+    for part in ["site.toml:14:", "rr[0].peer[0].password_file", "mkdir -m 700 -p", "umask 077"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert!(said.contains(&path.display().to_string()), "{said}");
+    place.write("var/keys/far.key", "sixteen characters\n");
+    let (status, said) = place.check();
+    assert_eq!(status, 0, "{said}");
+    fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
+    let (status, said) = place.check();
+    assert!(status == 0 && said.contains("others read it"), "{said}");
+}
+
+#[test]
+fn keys_of_tls_are_read_and_must_belong_to_their_certificate() {
+    let place = Place::new(&with_tls());
+    let (crt, key) = certified();
+    place.write("var/tls/crt", &crt);
+    place.write("var/tls/key", &crt);
+    let (status, said) = place.check();
+    assert!(status == 3 && said.contains("no private key in PEM form"), "{said}");
+    assert!(said.contains("ssc[0].realm[0].tls.key"), "{said}");
+    place.write("var/tls/key", &certified().1);
+    let (status, said) = place.check();
+    assert!(status == 3 && said.contains("cannot be used"), "{said}");
+    place.write("var/tls/key", &key);
+    let (status, said) = place.check();
+    assert_eq!(status, 0, "{said}");
+}
+
+#[test]
+fn a_path_that_leads_somewhere_from_here_only_is_refused_in_words() {
+    let place = Place::new(&with_tls());
+    let (crt, key) = certified();
+    place.write("tls/crt", &crt);
+    place.write("tls/key", &key);
+    let (status, said) = place.check_from(place.folder.path());
+    assert_eq!(status, 3, "{said}");
+    let directory = place.at("var").display().to_string();
+    assert!(said.contains(&format!("relative to the site's directory, {directory}")), "{said}");
+    let text = with_tls().replace("\"tls/", &format!("\"{}/tls/", place.folder.path().display()));
+    fs::write(place.at("site.toml"), text).unwrap();
+    let (status, said) = place.check();
+    assert_eq!(status, 0, "a whole path is what it is: {said}");
+}
+
+#[test]
+fn warnings_stand_beside_mistakes() {
+    let text = reflector("password = \"x\"\n").replace("asn = 65000\nid", "asn = 0\nid");
+    let (status, said) = Place::new(&text).check();
+    assert_eq!(status, 3, "{said}");
+    assert!(said.contains("error: AS 0") && said.contains("warning: a password of 1"), "{said}");
+    let wrong = reflector("password = \"x\"\npassword_file = \"none\"\n");
+    let hindered = wrong.replace("password = \"x\"\n", "").replace("127.0.0.1:0", "192.0.2.77:1");
+    let hindered = hindered.replace("[oam]\n", "[oam]\nallow_remote = true\n");
+    let (status, said) = Place::new(&hindered).check();
+    assert_eq!(status, 3, "{said}");
+    assert!(said.contains("warning: the API is reached"), "{said}");
+    assert!(said.contains("no interface of this machine has"), "{said}");
+}
+
+#[test]
+fn what_the_sites_user_may_not_read_or_write_is_said_before_root_becomes_it() {
+    if !is_root() {
+        return;
+    }
+    let text =
+        reflector("password_file = \"far.key\"\n").replace("[oam]", "user = \"daemon\"\n[oam]");
+    let place = Place::new(&text);
+    place.write("var/far.key", "sixteen characters\n");
+    let (status, said) = place.check();
+    assert_eq!(status, 3, "{said}");
+    assert!(
+        said.contains("cannot be written by daemon") && said.contains("chown -R daemon"),
+        "{said}"
+    );
+    assert!(said.contains("chown daemon") && said.contains("far.key"), "{said}");
+    chown(place.at("var"), Some(DAEMON), None).unwrap();
+    let (status, said) = place.check();
+    assert!(status == 3 && said.contains("far.key cannot be read"), "{said}");
+    chown(place.at("var/far.key"), Some(DAEMON), None).unwrap();
+    place.write("var/lock", "");
+    let (status, said) = place.check();
+    assert!(status == 3 && said.contains("lock cannot be written by daemon"), "{said}");
+    fs::remove_file(place.at("var/lock")).unwrap();
+    let (status, said) = place.check();
+    assert_eq!(status, 0, "{said}");
+    assert!(
+        !said.contains("runs as root") && said.contains("no commit changes this file"),
+        "{said}"
+    );
+    // A file of somebody else decides for nobody.
+    chown(place.at("site.toml"), Some(2), None).unwrap();
+    let (status, said) = place.check();
+    assert!(status == 3 && said.contains("user 2 may write this file"), "{said}");
+}
+
+#[test]
+fn a_file_of_another_user_does_not_run_as_root() {
+    if !is_root() {
+        return;
+    }
+    let place = Place::new(SITE);
+    chown(place.at("site.toml"), Some(DAEMON), None).unwrap();
+    chown(place.folder.path(), Some(DAEMON), None).unwrap();
+    let (status, said) = place.check();
+    assert!(status == 0 && !said.contains("runs as root"), "{said}");
+}
