@@ -2,7 +2,9 @@
 //!
 //! Another experiment is another file in `lab/<report>/src/` and a line in its `EXPERIMENTS`.
 
-pub use report::{Asked, Experiment, Options, Outcome, Peer, Plane, Reflection, Row, Takes, thousands};
+pub use report::{
+    Asked, Experiment, Options, Outcome, Peer, Plane, Reflection, Row, Takes, thousands,
+};
 pub use sbc::demo;
 
 const REPORTS: [&[Experiment]; 4] =

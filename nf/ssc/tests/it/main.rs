@@ -8,6 +8,7 @@ mod empty_lists;
 mod facts;
 mod feedback;
 mod handover;
+mod hostile;
 mod kamailio;
 mod live_change;
 mod other;

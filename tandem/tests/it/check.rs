@@ -1,5 +1,4 @@
 //! `tandem check` of the real binary: what would hinder a start is said, where and with its mend.
-#![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};

@@ -1,12 +1,9 @@
 //! Messages of somebody who wants to leave something behind: whatever comes, every transaction,
 //! relay and call ends.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod world;
-
+use crate::world::*;
 use machine::Duration;
 use runtime::{ConnId, Flow, In, Transport};
-use world::*;
 
 #[test]
 fn a_2xx_of_a_fork_too_many_ends_what_it_answers() {
