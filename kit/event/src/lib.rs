@@ -1,4 +1,4 @@
-//! Facts declared once: counter, histogram, log line and alarm follow.
+//! Facts declared once: counter, gauge or histogram and their help text follow.
 //!
 //! A function declares its facts with [`facts!`]; each shard owns a [`Sheet`] of plain cells that
 //! only its own thread writes (relaxed load and store, no locked instruction) and that the
@@ -22,30 +22,24 @@ pub enum Kind {
     Histogram,
 }
 
-/// Severity of a fact in the log (`tracing`'s levels, without its dependency).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
-    /// Of interest when hunting one call.
-    Debug,
-    /// Normal life.
-    Info,
-    /// Someone should look.
-    Warn,
-    /// Service is lost.
-    Error,
-}
-
 /// Everything that follows from one declaration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Row {
     /// Metric name as Prometheus prints it; counters end in `_total`, units come last.
     pub name: &'static str,
-    /// One sentence for people: help text of the metric and text of the log line.
-    pub help: &'static str,
+    /// The doc comment of the declaration.
+    pub doc: &'static str,
     /// What the cell means.
     pub kind: Kind,
-    /// Level of the log line.
-    pub level: Level,
+}
+
+impl Row {
+    /// The help text of the metric: its doc comment, a sentence without its full stop.
+    #[must_use]
+    pub fn help(&self) -> &'static str {
+        let text = self.doc.trim();
+        text.strip_suffix('.').unwrap_or(text)
+    }
 }
 
 /// A fact of some table, usable as an index into that table's [`Sheet`].
@@ -60,14 +54,8 @@ pub trait Fact: Copy + 'static {
     }
 }
 
-/// Declares the facts of one function.
-///
-/// ```
-/// event::facts! {
-///     /// What a toy reports.
-///     pub enum Toy {
 ///         /// A ball was thrown.
-///         Thrown = Counter, Info, "toy_balls_thrown_total", "A ball was thrown";
+///         Thrown = Counter, "toy_balls_thrown_total";
 ///     }
 /// }
 /// let sheet = event::Sheet::<Toy>::new();
@@ -77,17 +65,16 @@ pub trait Fact: Copy + 'static {
 #[macro_export]
 macro_rules! facts {
     ($(#[$meta:meta])* $vis:vis enum $table:ident {
-        $($(#[$doc:meta])* $row:ident = $kind:ident, $level:ident, $name:literal, $help:literal;)+
+        $($(#[doc = $doc:literal])+ $row:ident = $kind:ident, $name:literal;)+
     }) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[repr(u16)]
-        $vis enum $table { $($(#[$doc])* $row),+ }
+        $vis enum $table { $($(#[doc = $doc])+ $row),+ }
 
         impl $crate::Fact for $table {
             const ROWS: &'static [$crate::Row] = &[$($crate::Row {
-                name: $name, help: $help,
-                kind: $crate::Kind::$kind, level: $crate::Level::$level,
+                name: $name, doc: concat!($($doc),+), kind: $crate::Kind::$kind,
             }),+];
             fn index(self) -> usize { self as usize }
         }
@@ -217,9 +204,12 @@ mod tests {
 
     facts! {
         enum Toy {
-            Thrown = Counter, Info, "toy_thrown_total", "A ball was thrown";
-            Flight = Histogram, Debug, "toy_flight_us", "Time in the air";
-            InTheAir = Gauge, Debug, "toy_in_the_air", "Balls in the air";
+            /// A ball was thrown.
+            Thrown = Counter, "toy_thrown_total";
+            /// Time in the air.
+            Flight = Histogram, "toy_flight_us";
+            /// Balls in the air.
+            InTheAir = Gauge, "toy_in_the_air";
         }
     }
 

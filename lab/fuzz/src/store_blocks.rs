@@ -31,7 +31,7 @@ static FILES: LazyLock<BTreeMap<PathBuf, Vec<u8>>> = LazyLock::new(|| {
         let keys = vec![Key { class: 0, value: id }, Key { class: 1, value: id % 3 }];
         let record =
             Record { head: Head { id, start_us: START_US + id, tags: [0; 4] }, keys, body };
-        assert!(opened.writer.record(START_US + id, record), "there is room");
+        assert_eq!(opened.writer.record(START_US + id, record), Ok(()), "there is room");
     }
     let end = opened.writer.flush(START_US);
     assert!(opened.store.wait(end, PATIENCE), "the disk takes it");

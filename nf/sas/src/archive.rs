@@ -37,9 +37,9 @@ event::facts! {
     /// Facts of the searches, which run beside the shard.
     pub enum SearchFact {
         /// Searches answered.
-        Searches = Counter, Debug, "sas_searches_total", "Searches answered";
-        /// Time of a search.
-        SearchTime = Histogram, Debug, "sas_search_us", "Time of a search, microseconds";
+        Searches = Counter, "sas_searches_total";
+        /// Time of a search, microseconds.
+        SearchTime = Histogram, "sas_search_us";
     }
 }
 

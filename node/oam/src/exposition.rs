@@ -69,7 +69,7 @@ pub fn rows(sheets: &[Labelled]) -> Vec<CounterRow> {
                 shard: sheet.shard,
                 name: row.name.to_owned(),
                 kind: kind_name(row.kind).to_owned(),
-                help: row.help.to_owned(),
+                help: row.help().to_owned(),
                 value,
                 sum,
                 buckets,
@@ -94,7 +94,7 @@ pub fn prometheus(sheets: &[Labelled]) -> String {
     }
     let mut out = String::new();
     for (name, (row, series)) in families {
-        let _ = writeln!(out, "# HELP {name} {}", escape_help(row.help));
+        let _ = writeln!(out, "# HELP {name} {}", escape_help(row.help()));
         let _ = writeln!(out, "# TYPE {name} {}", kind_name(row.kind));
         for (sheet, reading) in series {
             let labels =
@@ -139,8 +139,10 @@ mod tests {
 
     event::facts! {
         enum Toy {
-            Thrown = Counter, Info, "toy_thrown_total", "A ball was thrown";
-            Flight = Histogram, Debug, "toy_flight_us", "Time in the air";
+            /// A ball was thrown.
+            Thrown = Counter, "toy_thrown_total";
+            /// Time in the air.
+            Flight = Histogram, "toy_flight_us";
         }
     }
 

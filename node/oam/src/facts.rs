@@ -5,51 +5,42 @@ use std::sync::Mutex;
 event::facts! {
     /// What the API, the alarms and the configuration did.
     pub enum OamFact {
-        /// A request was answered.
-        Request = Counter, Debug, "oam_http_requests_total", "HTTP requests answered";
-        /// A request carried no valid token or session.
-        Unauthorized = Counter, Info, "oam_http_unauthorized_total",
-            "HTTP requests refused for want of a valid token";
-        /// A token's role does not reach.
-        Forbidden = Counter, Warn, "oam_http_forbidden_total",
-            "HTTP requests refused because the role of their token does not reach";
-        /// Wrong tokens beyond a source's budget.
-        Guessed = Counter, Warn, "oam_http_guesses_total",
-            "HTTP requests refused because their source sent too many wrong tokens";
-        /// A request named a host that is not ours.
-        Misdirected = Counter, Warn, "oam_http_misdirected_total",
-            "HTTP requests refused because they name a host that is not this site";
-        /// A connection made room for a newer one.
-        Shed = Counter, Warn, "oam_http_connections_shed_total",
-            "HTTP connections ended to make room for newer ones";
-        /// A peer drew out a head, a body or an answer.
-        Slow = Counter, Info, "oam_http_slow_total",
-            "HTTP connections ended because a head, a body or an answer took too long";
-        /// A request failed on our side.
-        Failed = Counter, Warn, "oam_http_failed_total", "HTTP requests answered with 5xx";
-        /// Time to answer.
-        RequestTime = Histogram, Debug, "oam_http_request_us",
-            "Time to answer an HTTP request in microseconds";
-        /// Live streams that are open.
-        Streams = Gauge, Debug, "oam_live_streams", "Live event streams open";
-        /// An alarm was raised.
-        AlarmRaised = Counter, Info, "oam_alarms_raised_total", "Alarms raised";
-        /// An alarm was cleared.
-        AlarmCleared = Counter, Info, "oam_alarms_cleared_total", "Alarms cleared";
-        /// Alarms beyond the limit.
-        AlarmShed = Counter, Warn, "oam_alarms_shed_total",
-            "Alarms not kept because the list was full";
+        /// HTTP requests answered.
+        Request = Counter, "oam_http_requests_total";
+        /// HTTP requests refused for want of a valid token.
+        Unauthorized = Counter, "oam_http_unauthorized_total";
+        /// HTTP requests refused because the role of their token does not reach.
+        Forbidden = Counter, "oam_http_forbidden_total";
+        /// HTTP requests refused because their source sent too many wrong tokens.
+        Guessed = Counter, "oam_http_guesses_total";
+        /// HTTP requests refused because they name a host that is not this site.
+        Misdirected = Counter, "oam_http_misdirected_total";
+        /// HTTP connections ended to make room for newer ones.
+        Shed = Counter, "oam_http_connections_shed_total";
+        /// HTTP connections ended because a head, a body or an answer took too long.
+        Slow = Counter, "oam_http_slow_total";
+        /// HTTP requests answered with 5xx.
+        Failed = Counter, "oam_http_failed_total";
+        /// Time to answer an HTTP request in microseconds.
+        RequestTime = Histogram, "oam_http_request_us";
+        /// Live event streams open.
+        Streams = Gauge, "oam_live_streams";
+        /// Alarms raised.
+        AlarmRaised = Counter, "oam_alarms_raised_total";
+        /// Alarms cleared.
+        AlarmCleared = Counter, "oam_alarms_cleared_total";
+        /// Alarms not kept because the list was full.
+        AlarmShed = Counter, "oam_alarms_shed_total";
         /// Alarms that stand.
-        AlarmsActive = Gauge, Debug, "oam_alarms_active", "Alarms that stand";
-        /// A commit took effect.
-        Committed = Counter, Info, "oam_config_commits_total", "Commits that took effect";
-        /// A commit was refused.
-        CommitRefused = Counter, Info, "oam_config_commits_refused_total", "Commits refused";
-        /// A rollback took effect.
-        RolledBack = Counter, Warn, "oam_config_rollbacks_total",
-            "Rollbacks that took effect, those of unconfirmed commits included";
-        /// The running revision.
-        Revision = Gauge, Debug, "oam_config_revision", "Revision of the configuration that runs";
+        AlarmsActive = Gauge, "oam_alarms_active";
+        /// Commits that took effect.
+        Committed = Counter, "oam_config_commits_total";
+        /// Commits refused.
+        CommitRefused = Counter, "oam_config_commits_refused_total";
+        /// Rollbacks that took effect, those of unconfirmed commits included.
+        RolledBack = Counter, "oam_config_rollbacks_total";
+        /// Revision of the configuration that runs.
+        Revision = Gauge, "oam_config_revision";
     }
 }
 

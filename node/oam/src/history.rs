@@ -231,9 +231,12 @@ mod tests {
 
     event::facts! {
         enum Toy {
-            Thrown = Counter, Info, "toy_thrown_total", "A ball was thrown";
-            Flight = Histogram, Debug, "toy_flight_us", "Time in the air";
-            InTheAir = Gauge, Debug, "toy_in_the_air", "Balls in the air";
+            /// A ball was thrown.
+            Thrown = Counter, "toy_thrown_total";
+            /// Time in the air.
+            Flight = Histogram, "toy_flight_us";
+            /// Balls in the air.
+            InTheAir = Gauge, "toy_in_the_air";
         }
     }
 

@@ -36,33 +36,24 @@ const CONFIGURE_MAX: Duration = Duration::from_secs(20);
 event::facts! {
     /// What the kernel did with frames towards a function's doors.
     pub enum GateFact {
-        /// A frame of an unknown source passed.
-        Passed = Counter, Debug, "runtime_fence_passed_unknown_total",
-            "Frames of unknown sources that the kernel let pass";
-        /// A frame of a known source passed.
-        Known = Counter, Debug, "runtime_fence_passed_known_total",
-            "Frames of known and trusted sources that the kernel let pass";
-        /// A frame of a blacklisted source was dropped.
-        Blacklisted = Counter, Debug, "runtime_fence_dropped_blacklisted_total",
-            "Frames of blacklisted sources that the kernel dropped";
-        /// A source sent more than it may.
-        Excess = Counter, Debug, "runtime_fence_dropped_excess_total",
-            "Frames that the kernel dropped because their source sent more than it may";
-        /// All unknown sources sent more datagrams than they may.
-        Crowded = Counter, Debug, "runtime_fence_dropped_crowded_total",
-            "Datagrams that the kernel dropped because unknown sources together sent too many";
-        /// Connections were opened too often.
-        Syns = Counter, Debug, "runtime_fence_dropped_syns_total",
-            "SYNs that the kernel dropped because unknown sources together sent too many";
-        /// Echo requests were too many.
-        Echoes = Counter, Debug, "runtime_fence_dropped_echoes_total",
-            "Echo requests that the kernel dropped because there were too many";
-        /// Interfaces that it stands before.
-        Interfaces = Gauge, Info, "runtime_fence_interfaces",
-            "Interfaces before which the kernel drops";
-        /// The gate's thread could not follow.
-        Shed = Counter, Warn, "runtime_fence_changes_shed_total",
-            "Known or blacklisted sources of which the kernel was not told: no room";
+        /// Frames of unknown sources that the kernel let pass.
+        Passed = Counter, "runtime_fence_passed_unknown_total";
+        /// Frames of known and trusted sources that the kernel let pass.
+        Known = Counter, "runtime_fence_passed_known_total";
+        /// Frames of blacklisted sources that the kernel dropped.
+        Blacklisted = Counter, "runtime_fence_dropped_blacklisted_total";
+        /// Frames that the kernel dropped because their source sent more than it may.
+        Excess = Counter, "runtime_fence_dropped_excess_total";
+        /// Datagrams that the kernel dropped because unknown sources together sent too many.
+        Crowded = Counter, "runtime_fence_dropped_crowded_total";
+        /// SYNs that the kernel dropped because unknown sources together sent too many.
+        Syns = Counter, "runtime_fence_dropped_syns_total";
+        /// Echo requests that the kernel dropped because there were too many.
+        Echoes = Counter, "runtime_fence_dropped_echoes_total";
+        /// Interfaces before which the kernel drops.
+        Interfaces = Gauge, "runtime_fence_interfaces";
+        /// Known or blacklisted sources of which the kernel was not told: no room.
+        Shed = Counter, "runtime_fence_changes_shed_total";
     }
 }
 

@@ -4,38 +4,32 @@ event::facts! {
     /// Facts of one store.
     pub enum Fact {
         /// Entries that are safe on disk.
-        Entries = Counter, Debug, "store_entries_total", "Entries that are safe on disk";
+        Entries = Counter, "store_entries_total";
         /// Records that are safe on disk.
-        Records = Counter, Debug, "store_records_total", "Records that are safe on disk";
+        Records = Counter, "store_records_total";
         /// Octets before compression.
-        RawBytes = Counter, Debug, "store_raw_bytes_total", "Octets before compression";
+        RawBytes = Counter, "store_raw_bytes_total";
         /// Octets written to journals.
-        StoredBytes = Counter, Debug, "store_stored_bytes_total", "Octets written to journals";
-        /// Writes that were made durable.
-        SyncTime = Histogram, Debug, "store_sync_us",
-            "Time until a batch was safe on disk, microseconds";
+        StoredBytes = Counter, "store_stored_bytes_total";
+        /// Time until a batch was safe on disk, microseconds.
+        SyncTime = Histogram, "store_sync_us";
         /// Index files written.
-        Runs = Counter, Debug, "store_runs_total", "Index files written";
+        Runs = Counter, "store_runs_total";
         /// Partitions on disk.
-        Partitions = Gauge, Debug, "store_partitions", "Partitions on disk";
-        /// Octets on disk.
-        DiskBytes = Gauge, Debug, "store_disk_bytes", "Octets on disk, journals and index";
+        Partitions = Gauge, "store_partitions";
+        /// Octets on disk, journals and index.
+        DiskBytes = Gauge, "store_disk_bytes";
         /// Partitions deleted because of age or size.
-        Deleted = Counter, Info, "store_partitions_deleted_total",
-            "Partitions deleted because of age or size";
-        /// Failed writes.
-        WriteErrors = Counter, Error, "store_write_errors_total",
-            "Writes that failed and were tried again";
+        Deleted = Counter, "store_partitions_deleted_total";
+        /// Writes that failed and were tried again.
+        WriteErrors = Counter, "store_write_errors_total";
         /// Octets cut from torn journals when the store was opened.
-        RepairedBytes = Counter, Warn, "store_repaired_bytes_total",
-            "Octets cut from torn journals when the store was opened";
-        /// Octets of damaged blocks.
-        DamagedBytes = Counter, Error, "store_damaged_bytes_total",
-            "Octets of damaged blocks that were passed over when the store was opened";
-        /// Panics of the disk thread.
-        Panics = Counter, Error, "store_panics_total",
-            "Panics of the disk thread; it goes on without what it had at hand";
+        RepairedBytes = Counter, "store_repaired_bytes_total";
+        /// Octets of damaged blocks that were passed over when the store was opened.
+        DamagedBytes = Counter, "store_damaged_bytes_total";
+        /// Panics of the disk thread; it goes on without what it had at hand.
+        Panics = Counter, "store_panics_total";
         /// Batches waiting for the disk.
-        Queue = Gauge, Debug, "store_queue_batches", "Batches waiting for the disk";
+        Queue = Gauge, "store_queue_batches";
     }
 }

@@ -17,13 +17,18 @@ use std::time::{Duration, Instant};
 event::facts! {
     /// What the keeper counts.
     enum PoolFact {
-        Sessions = Gauge, Info, "pool_sessions", "Sessions of the site's pool";
-        Held = Gauge, Debug, "pool_sessions_held", "Sessions leased to controllers";
-        Live = Gauge, Debug, "pool_sessions_live", "Sessions that run, as controllers report them";
-        Drawers = Gauge, Info, "pool_drawers", "Shards of controllers that hold a lease";
-        Reports = Counter, Debug, "pool_reports_total", "Reports of controllers";
-        Rejected = Counter, Warn, "pool_messages_rejected_total",
-            "Messages to the keeper that no process of the site has sealed, or that are old";
+        /// Sessions of the site's pool.
+        Sessions = Gauge, "pool_sessions";
+        /// Sessions leased to controllers.
+        Held = Gauge, "pool_sessions_held";
+        /// Sessions that run, as controllers report them.
+        Live = Gauge, "pool_sessions_live";
+        /// Shards of controllers that hold a lease.
+        Drawers = Gauge, "pool_drawers";
+        /// Reports of controllers.
+        Reports = Counter, "pool_reports_total";
+        /// Messages to the keeper that no process of the site has sealed, or that are old.
+        Rejected = Counter, "pool_messages_rejected_total";
     }
 }
 

@@ -35,6 +35,7 @@ fn spec(wish: Wish) -> GateSpec {
         name: "test".into(),
         wish,
         interfaces: Vec::new(),
+        awaited: Vec::new(),
         doors: vec![GateDoor {
             listen: (OURS, 5060).into(),
             transport: Transport::Udp,

@@ -19,7 +19,7 @@ fn run(experiment: fn(&Options) -> anyhow::Result<Outcome>, scenario: &str) -> O
         live: false,
         reflection: Reflection::default(),
         plane,
-        asked: experiments::Asked::default(),
+        asked: report::Asked::default(),
     };
     experiment(&options).unwrap()
 }

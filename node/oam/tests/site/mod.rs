@@ -18,10 +18,10 @@ use std::time::{Duration, Instant};
 event::facts! {
     /// What the toy reports.
     pub enum Toy {
-        /// Balls.
-        Thrown = Counter, Info, "toy_thrown_total", "A ball was thrown";
-        /// Time.
-        Flight = Histogram, Debug, "toy_flight_us", "Time in the air";
+        /// A ball was thrown.
+        Thrown = Counter, "toy_thrown_total";
+        /// Time in the air.
+        Flight = Histogram, "toy_flight_us";
     }
 }
 
