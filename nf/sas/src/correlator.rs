@@ -257,8 +257,8 @@ impl Correlator {
         slot.index
     }
 
-    /// Writes the record of a trail and forgets it; `false` when the disk lags behind. A record that
-    /// no disk would ever take is forgotten as well.
+    /// Writes the record of a trail and forgets it; `false` when the disk lags behind. A record
+    /// that no disk would ever take is forgotten as well.
     pub(crate) fn close(&mut self, now_us: u64, index: u32) -> bool {
         let Some(live) = self.table.at(index) else { return true };
         match self.writer.record(now_us, live.record()) {

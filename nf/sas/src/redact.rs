@@ -1,7 +1,8 @@
 //! What is secret in a message and is not kept: credentials (RFC 3261 §20.6, §20.7, §20.28), media
 //! keys (`a=crypto` RFC 4568, `a=key-mgmt` RFC 4567, `k=` RFC 4566 §5.12), what people write to
-//! each other (MESSAGE, RFC 3428) and the digits that they type (`application/dtmf-relay`). Each is replaced by how long it was; a changed body has its
-//! Content-Length changed with it, so that what is kept is still a message.
+//! each other (MESSAGE, RFC 3428) and the digits they type (`application/dtmf-relay`). Each is
+//! replaced by how long it was; a changed body has its Content-Length changed with it, so that
+//! what is kept is still a message.
 //!
 //! `Identity` (RFC 8224) stays: it proves something and opens nothing.
 

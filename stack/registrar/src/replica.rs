@@ -101,7 +101,8 @@ impl Registrar {
         self.closed.clear();
     }
 
-    /// Makes the change that the active node made; a binding in none of so many realms is not taken.
+    /// Makes the change that the active node made; a binding in none of so many realms is not
+    /// taken.
     pub fn apply(&mut self, realms: usize, kind: u8, fields: &[u8]) {
         if kind == SECRET {
             let found = Fields::new(fields).find(|&(tag, _)| tag == tag::KEY);

@@ -76,8 +76,8 @@ impl Controller {
 }
 
 /// A subscriber whose connection ended with the node that this one took over from is where he has
-/// registered since: with the contact of his dialog, else with his only one. Returns whether the leg
-/// was moved there.
+/// registered since: with the contact of his dialog, else with his only one. Returns whether the
+/// leg was moved there.
 pub(super) fn follow(leg: &mut Leg, realms: &Realms, registrar: &Registrar) -> bool {
     let has_connection = !leg.flow.transport.is_stream() || leg.flow.conn != ConnId(0);
     if has_connection || realms.row(leg.realm).side == RealmSide::Core {

@@ -1,5 +1,5 @@
-//! How often further 2xx of one INVITE were answered by ACK and BYE: whoever sends very many draws no
-//! more.
+//! How often further 2xx of one INVITE were answered by ACK and BYE: whoever sends very many draws
+//! no more.
 
 use crate::token::FORKS_MAX;
 use machine::narrow::slot;

@@ -160,7 +160,7 @@ fn a_response_that_no_rule_can_be_applied_to_is_answered_without_them() {
         let mut world = World::new(&format!("{SITE}{}", LOOKS.replace("HEADER", header_name)));
         let routes = lines("Record-Route: <sip:10.0.0.9;lr>\r\n", 100);
         let reasons = lines("Reason: SIP;cause=486\r\n", 40);
-        let vias = lines("Via: SIP/2.0/UDP 10.0.0.8;branch=z9hG4bK8\r\n", 130);
+        let vias = lines("Via: SIP/2.0/UDP 10.0.0.8;branch=z9hG4bK8\r\n", 115);
         for (n, status) in ["486 Busy Here", "200 OK"].into_iter().enumerate() {
             let alice = Caller::new(&format!("invite{n}"));
             world.receive(ALICE, ACCESS, &alice.request("INVITE", &routes, SDP));
