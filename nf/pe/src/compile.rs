@@ -7,7 +7,7 @@ mod service;
 pub(crate) use advertise::HOST_BITS;
 pub(crate) use class::source;
 pub(crate) use dataplane::GLOBAL;
-pub(crate) use service::{Action, CLASSES, action};
+pub(crate) use service::{Action, action};
 
 use service::tunnel;
 

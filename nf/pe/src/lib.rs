@@ -112,7 +112,8 @@ impl Function for ProviderEdge {
                 match self.dataplane.step(now, port, event, out) {
                     Some(Told::Welcomed) => self.say(now, out),
                     Some(Told::Mac(notice)) => self.note(now, notice),
-                    None => {}
+                    // No feature that this function uses says anything.
+                    Some(Told::Item(_)) | None => {}
                 }
                 if was_controlled && !self.dataplane.is_controlled() {
                     self.stations = Stations::default();

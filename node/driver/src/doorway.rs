@@ -5,7 +5,7 @@ use crate::socket::check;
 use std::fs::{OpenOptions, Permissions};
 use std::io;
 use std::mem;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
@@ -87,6 +87,97 @@ fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
     std::fs::set_permissions(name, Permissions::from_mode(mode))
 }
 
+/// Descriptors that travel beside octets at once at most.
+pub const BESIDE_MAX: usize = 4;
+/// Room for so many (`CMSG_SPACE(16)`), in words for its alignment.
+const BESIDE_WORDS: usize = 4;
+
+/// Sends octets with descriptors beside the first of them; how many octets were sent.
+///
+/// # Errors
+/// The kernel's; `InvalidInput`: there are more descriptors than [`BESIDE_MAX`], or no octets.
+pub fn send_beside(to: &UnixStream, octets: &[u8], beside: &[BorrowedFd<'_>]) -> io::Result<usize> {
+    let raw: Vec<RawFd> = beside.iter().map(AsRawFd::as_raw_fd).collect();
+    send_raw(to, octets, &raw)
+}
+
+/// The same by the descriptors' numbers.
+pub(crate) fn send_raw(to: &impl AsRawFd, octets: &[u8], raw: &[RawFd]) -> io::Result<usize> {
+    if raw.len() > BESIDE_MAX || octets.is_empty() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let bytes = libc::c_uint::try_from(size_of_val(raw)).unwrap_or_default();
+    let mut room = [0u64; BESIDE_WORDS];
+    let mut part =
+        libc::iovec { iov_base: octets.as_ptr().cast_mut().cast(), iov_len: octets.len() };
+    // SAFETY: integers and null pointers, for which all-zero is a value.
+    let mut header: libc::msghdr = unsafe { mem::zeroed() };
+    (header.msg_iov, header.msg_iovlen) = (&raw mut part, 1);
+    if !raw.is_empty() {
+        // SAFETY: computes lengths; the one control message then stands in `room`, which has space
+        // for as many descriptors as there are at most.
+        unsafe {
+            header.msg_control = room.as_mut_ptr().cast();
+            header.msg_controllen = libc::CMSG_SPACE(bytes) as usize;
+            let first = libc::CMSG_FIRSTHDR(&raw const header);
+            (*first).cmsg_level = libc::SOL_SOCKET;
+            (*first).cmsg_type = libc::SCM_RIGHTS;
+            (*first).cmsg_len = libc::CMSG_LEN(bytes) as usize;
+            let data = libc::CMSG_DATA(first).cast::<RawFd>();
+            raw.iter().enumerate().for_each(|(at, fd)| data.add(at).write_unaligned(*fd));
+        }
+    }
+    let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
+    // SAFETY: header, octets and control live over the call with their true lengths; the kernel
+    // only reads the octets.
+    let sent = unsafe { libc::sendmsg(to.as_raw_fd(), &raw const header, flags) };
+    usize::try_from(sent).map_err(|_| io::Error::last_os_error())
+}
+
+/// Receives octets, and puts the descriptors that came beside them behind what `beside` holds;
+/// how many octets, 0 at the end.
+///
+/// # Errors
+/// The kernel's; `InvalidData`: more descriptors came than [`BESIDE_MAX`], or a message of more
+/// octets than there is room for; none of the descriptors stays open.
+pub fn receive_beside(
+    from: &impl AsRawFd,
+    octets: &mut [u8],
+    beside: &mut Vec<OwnedFd>,
+) -> io::Result<usize> {
+    let mut room = [0u64; BESIDE_WORDS];
+    let mut part = libc::iovec { iov_base: octets.as_mut_ptr().cast(), iov_len: octets.len() };
+    // SAFETY: integers and null pointers, for which all-zero is a value.
+    let mut header: libc::msghdr = unsafe { mem::zeroed() };
+    (header.msg_iov, header.msg_iovlen) = (&raw mut part, 1);
+    (header.msg_control, header.msg_controllen) = (room.as_mut_ptr().cast(), size_of_val(&room));
+    let flags = libc::MSG_DONTWAIT | libc::MSG_CMSG_CLOEXEC;
+    // SAFETY: the kernel writes into octets and control as much as their lengths say.
+    let got = unsafe { libc::recvmsg(from.as_raw_fd(), &raw mut header, flags) };
+    let got = usize::try_from(got).map_err(|_| io::Error::last_os_error())?;
+    let mut came = Vec::new();
+    // SAFETY: the kernel wrote well-formed control messages, which the CMSG functions walk; the
+    // descriptors in them are new and ours alone.
+    unsafe {
+        let mut at = libc::CMSG_FIRSTHDR(&raw const header);
+        while !at.is_null() {
+            if ((*at).cmsg_level, (*at).cmsg_type) == (libc::SOL_SOCKET, libc::SCM_RIGHTS) {
+                let bytes = (*at).cmsg_len - libc::CMSG_LEN(0) as usize;
+                let data = libc::CMSG_DATA(at).cast::<RawFd>();
+                for number in 0..bytes / size_of::<RawFd>() {
+                    came.push(OwnedFd::from_raw_fd(data.add(number).read_unaligned()));
+                }
+            }
+            at = libc::CMSG_NXTHDR(&raw const header, at);
+        }
+    }
+    if header.msg_flags & (libc::MSG_CTRUNC | libc::MSG_TRUNC) != 0 || came.len() > BESIDE_MAX {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    beside.append(&mut came);
+    Ok(got)
+}
+
 /// The user of the process at the other end, as it was when it connected (`SO_PEERCRED`).
 ///
 /// # Errors
@@ -117,6 +208,7 @@ pub fn own_user() -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::fd::AsFd as _;
 
     const NOBODY: u32 = 65_534;
 
@@ -130,6 +222,25 @@ mod tests {
             UnixStream::connect(&path).map(drop)
         });
         thread.join().unwrap().map_err(|error| error.kind())
+    }
+
+    #[test]
+    fn descriptors_travel_beside_octets() {
+        let (one, other) = UnixStream::pair().unwrap();
+        let (reader, writer) = std::io::pipe().unwrap();
+        let beside = [writer.as_fd(); BESIDE_MAX];
+        assert_eq!(send_beside(&one, b"abc", &beside[..2]).unwrap(), 3);
+        let (mut octets, mut came) = ([0; 8], Vec::new());
+        assert_eq!(receive_beside(&other, &mut octets, &mut came).unwrap(), 3);
+        assert_eq!((&octets[..3], came.len()), (&b"abc"[..], 2));
+        let none = receive_beside(&other, &mut octets, &mut came).unwrap_err();
+        assert_eq!(none.kind(), io::ErrorKind::WouldBlock);
+        assert!(send_beside(&one, b"", &beside).is_err());
+        send_beside(&one, b"abc", &beside).unwrap();
+        receive_beside(&other, &mut octets, &mut came).unwrap();
+        drop((one, came, writer));
+        assert_eq!(std::io::Read::read(&mut &reader, &mut octets).unwrap(), 0, "none is open");
+        assert_eq!(receive_beside(&other, &mut octets, &mut Vec::new()).unwrap(), 0);
     }
 
     #[test]

@@ -19,7 +19,6 @@
 
 mod address;
 mod bypass;
-pub mod channel;
 mod clock;
 mod control;
 mod datagram;

@@ -18,12 +18,14 @@
 //! counted, the front of the vector goes first. **The rule of the empty pool**: no more packets are
 //! taken than there are cells; the rest waits in the queue before the port, which sheds by itself.
 
+pub mod bell;
 mod checksum;
 mod counters;
 pub mod device;
 pub mod memif;
 pub mod packet;
 pub mod ring;
+pub mod shared;
 pub mod tap;
 pub mod xdp;
 

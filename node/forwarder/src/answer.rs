@@ -1,5 +1,6 @@
 //! Answers to those who ask: what the workers counted, what the plane knows.
 
+use crate::packets::doors::{self, Passed};
 use crate::serve::Forwarder;
 use crate::worker::Report;
 use driver::ports::{ReceiveDrop, SendDrop};
@@ -19,6 +20,7 @@ pub(crate) fn answer(it: &Forwarder, path: &str, params: &Params) -> Result<Valu
         "neighbours" => Ok(neighbours(it)),
         "resolution" => Ok(resolution(it)),
         "workers" => Ok(workers(it)),
+        "doors" => Ok(doors(it)),
         "trace" => trace(it, params),
         "traced" => Ok(traced(&it.reports())),
         other => Err(format!("the forwarder knows no {other}")),
@@ -159,6 +161,19 @@ fn workers(it: &Forwarder) -> Value {
         })
     });
     rows.collect()
+}
+
+/// Doors that stand, and last why others were closed.
+fn doors(it: &Forwarder) -> Value {
+    let reports = it.reports();
+    let rows = it.doors.iter().map(|(number, classes)| {
+        let mut sum = Passed::default();
+        let parts = reports.iter().filter_map(|report| report.doors.get(number));
+        parts.for_each(|passed| doors::add(&mut sum, passed));
+        doors::row(*number, classes, &sum)
+    });
+    let broken = it.doors_broken.iter();
+    rows.chain(broken.map(|(why, count)| json!({ "closed": why, "times": count }))).collect()
 }
 
 fn trace(it: &Forwarder, params: &Params) -> Result<Value, String> {

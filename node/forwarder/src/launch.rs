@@ -3,7 +3,7 @@
 use crate::line::Line;
 use crate::stream::Lost;
 use authentication::Keys;
-use driver::channel::{Absent, Channel, Connect};
+use channel::{Absent, Channel, Connect};
 use driver::doorway;
 use std::fs::OpenOptions;
 use std::io::ErrorKind;

@@ -22,6 +22,7 @@ mod launch;
 mod life;
 mod line;
 mod open;
+mod packets;
 mod serve;
 mod stream;
 #[cfg(test)]
@@ -34,5 +35,6 @@ pub use graph::{STRIDE, STRIDE_JUMBO};
 
 pub use control::Control;
 pub use launch::{Launch, ToAsk, ToControl};
-pub use serve::{CONNECTIONS_MAX, Failed, Spec, WORKERS_MAX, serve};
+pub use packets::channel::ToPackets;
+pub use serve::{CONNECTIONS_MAX, Failed, Spec, WORKERS_MAX, serve, serve_with};
 pub use stream::Lost;

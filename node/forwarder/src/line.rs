@@ -4,7 +4,7 @@ use crate::door::LABEL;
 use crate::stream::{Lost, Stream};
 use crate::wire::{self, Reply, Request};
 use authentication::Keys;
-use driver::channel::Channel;
+use channel::{Came, Channel};
 use driver::doorway;
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::path::Path;
@@ -86,8 +86,8 @@ impl Channel for Line {
         self.stream.as_fd()
     }
 
-    fn read(&mut self, take: &mut dyn FnMut(&[u8])) -> Result<(), String> {
-        self.fill(take).map_err(|lost| lost.to_string())
+    fn read(&mut self, take: &mut dyn FnMut(Came<'_>)) -> Result<(), String> {
+        self.fill(|message| take(Came::Message(message))).map_err(|lost| lost.to_string())
     }
 
     fn write(&mut self, messages: Vec<u8>) -> Result<(), String> {

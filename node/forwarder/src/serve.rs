@@ -13,9 +13,10 @@ use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use driver::{Clock, Interest, Poll, Waker};
 use graph::Pool;
 use machine::Time;
+use nodes::feature::Row;
 use nodes::program::Port as PortProgram;
 use nodes::{Out, Program};
-use plane_control::Plane;
+use plane_control::{FEATURES, Plane};
 use scheduler::Schedulers;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -96,7 +97,15 @@ pub(crate) fn kernel(what: &'static str) -> impl Fn(io::Error) -> Failed {
 /// # Errors
 /// When it cannot start.
 pub fn serve(spec: &Spec) -> Result<(), Failed> {
-    let mut forwarder = Forwarder::start(spec)?;
+    serve_with(spec, FEATURES)
+}
+
+/// The same with these packet features.
+///
+/// # Errors
+/// When it cannot start.
+pub fn serve_with(spec: &Spec, features: &[Row]) -> Result<(), Failed> {
+    let mut forwarder = Forwarder::start(spec, features)?;
     let door = forwarder.door.listener().map_err(kernel("the socket"))?;
     // A thread cannot be ended: its process can.
     guard::watch(&forwarder.watched, door, || std::process::abort());
@@ -144,10 +153,10 @@ enum Warning {
     Change,
 }
 
-struct Connection {
-    stream: Stream,
+pub(crate) struct Connection {
+    pub(crate) stream: Stream,
     is_control: bool,
-    challenge: Option<Challenge>,
+    pub(crate) challenge: Option<Challenge>,
 }
 
 /// A port as it was asked for, and what its workers said of it.
@@ -160,7 +169,7 @@ pub(crate) struct Standing {
 }
 
 pub(crate) struct Forwarder {
-    spec: Spec,
+    pub(crate) spec: Spec,
     seed: u32,
     pub(crate) plane: Plane,
     pub(crate) hands: Vec<Hand>,
@@ -171,9 +180,13 @@ pub(crate) struct Forwarder {
     told: Receiver<Told>,
     waker: Arc<Waker>,
     poll: Poll,
-    door: Door,
+    pub(crate) door: Door,
+    /// Doors for packets by their connections: classes and shares.
+    pub(crate) doors: BTreeMap<u64, Vec<(String, u16)>>,
+    /// Doors that were closed because of what the other side wrote, by what that was.
+    pub(crate) doors_broken: BTreeMap<String, u64>,
     pub(crate) watched: Arc<Watched>,
-    connections: BTreeMap<u64, Connection>,
+    pub(crate) connections: BTreeMap<u64, Connection>,
     next: u64,
     pub(crate) ports: BTreeMap<u16, Standing>,
     memo: Vec<u8>,
@@ -183,7 +196,7 @@ pub(crate) struct Forwarder {
 }
 
 impl Forwarder {
-    pub(crate) fn start(spec: &Spec) -> Result<Self, Failed> {
+    pub(crate) fn start(spec: &Spec, features: &[Row]) -> Result<Self, Failed> {
         let door = Door::open(spec)?;
         let waker = Arc::new(Waker::new().map_err(kernel("a waker"))?);
         let poll = Poll::new().map_err(kernel("a poll"))?;
@@ -194,7 +207,7 @@ impl Forwarder {
         let [a, b, c, d, key @ ..] = random;
         let seed = u32::from_le_bytes([a, b, c, d]);
         let key = key.first_chunk().copied().map_or(0, u64::from_le_bytes);
-        let mut plane = Plane::new(seed)?.with_key(key);
+        let mut plane = Plane::with_features(seed, features)?.with_key(key);
         let mut hands = Vec::new();
         for number in 0..spec.workers.clamp(1, WORKERS_MAX) {
             let graph = plane.graph()?;
@@ -214,6 +227,8 @@ impl Forwarder {
             waker,
             poll,
             door,
+            doors: BTreeMap::new(),
+            doors_broken: BTreeMap::new(),
             watched: Arc::default(),
             connections: BTreeMap::new(),
             next: 0,
@@ -275,6 +290,7 @@ impl Forwarder {
                     hand.give(Order::Unreachable { interface, vrf, packet });
                 }
                 Out::Mac(notice) => self.tell(&Reply::Mac(notice)),
+                Out::Item(item) => self.tell(&Reply::Item(item)),
                 Out::Neighbour { .. } => {}
             }
         }
@@ -341,6 +357,7 @@ impl Forwarder {
             port.open.remove(&worker);
         }
         self.tell_worker(number);
+        self.close_doors("a worker began anew");
     }
 
     /// A worker with a new graph, new packets and new queues in the place of a dead one. Its
@@ -455,6 +472,7 @@ impl Forwarder {
 
     fn lose(&mut self, number: u64, why: &Lost) {
         let Some(connection) = self.connections.remove(&number) else { return };
+        self.close_door(number);
         // Closing ends the watch; that it was not watched does no harm.
         let _ = self.poll.remove(&connection.stream);
         if connection.is_control {
@@ -477,6 +495,7 @@ impl Forwarder {
                 let answer = answer::answer(self, &path, &params);
                 self.say(number, &Reply::Answer { id, answer });
             }
+            Request::Door { classes } => self.open_door(number, classes),
             _ if !self.connections.get(&number).is_some_and(|it| it.is_control) => {
                 // The control hears of it, not of each one; who said it has nothing more to say.
                 if self.may_warn(Warning::Change) {
@@ -519,7 +538,7 @@ impl Forwarder {
         self.welcome(number);
     }
 
-    fn turn_away(&mut self, number: u64, why: &str) {
+    pub(crate) fn turn_away(&mut self, number: u64, why: &str) {
         if self.may_warn(Warning::Control) {
             tracing::warn!(target: "forwarder", why, "a control is turned away");
         }
@@ -631,6 +650,7 @@ impl Forwarder {
                 self.tell(&Reply::Link { port, up: facts.up });
             }
             Told::Died { worker, why, remains } => self.died(worker, why, *remains),
+            Told::DoorBroke { door, corrupt } => self.door_broke(door, corrupt),
             Told::Opened { port, result: Err(why), .. } => {
                 let name = self.ports.get(&port).map(|port| port.spec.name.clone());
                 self.refuse(&format!("port {}", name.unwrap_or_default()), &why);

@@ -2,9 +2,10 @@
 //! side is slow to take up to a limit.
 
 use crate::wire::{self, Broken};
+use driver::doorway;
 use serde::{Deserialize, Serialize};
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
 /// Octets that wait for the other side at most; past that the connection ends.
@@ -65,6 +66,23 @@ impl Stream {
         self.flush()
     }
 
+    /// Sends a message with descriptors beside it. Nothing may wait for the other side.
+    ///
+    /// # Errors
+    /// The kernel's; what waits is `WouldBlock`.
+    pub fn send_beside<T: Serialize>(
+        &mut self,
+        message: &T,
+        beside: &[BorrowedFd<'_>],
+    ) -> io::Result<()> {
+        if self.waiting() > 0 {
+            return Err(ErrorKind::WouldBlock.into());
+        }
+        wire::write(message, &mut self.write).map_err(io::Error::other)?;
+        self.sent += doorway::send_beside(&self.socket, &self.write[self.sent..], beside)?;
+        self.flush().map_err(io::Error::other)
+    }
+
     /// Sends messages that were written already; what waits already goes first.
     ///
     /// # Errors
@@ -110,10 +128,25 @@ impl Stream {
     /// # Errors
     /// When the connection is over; messages that came before are still there.
     pub fn fill(&mut self) -> Result<(), Lost> {
+        self.fill_by(|socket, octets| Read::read(&mut &*socket, octets))
+    }
+
+    /// Reads what has come, and takes the descriptors beside it.
+    ///
+    /// # Errors
+    /// When the connection is over; messages that came before are still there.
+    pub fn fill_beside(&mut self, beside: &mut Vec<OwnedFd>) -> Result<(), Lost> {
+        self.fill_by(|socket, octets| doorway::receive_beside(socket, octets, beside))
+    }
+
+    fn fill_by(
+        &mut self,
+        read: impl FnOnce(&UnixStream, &mut [u8]) -> io::Result<usize>,
+    ) -> Result<(), Lost> {
         shift(&mut self.read, &mut self.used);
         let start = self.read.len();
         self.read.resize(start + READ_OCTETS, 0);
-        let got = self.socket.read(&mut self.read[start..]);
+        let got = read(&self.socket, &mut self.read[start..]);
         self.read.truncate(start + got.as_ref().copied().unwrap_or(0));
         match got {
             Ok(0) => Err(Lost::Closed),

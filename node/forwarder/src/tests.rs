@@ -8,8 +8,10 @@ use crate::guard::{self, Watched};
 use crate::serve::{Failed, Forwarder, Hand, Spec};
 use crate::wire::{Driver, PortSpec, Reply, WorkerState};
 use crate::worker::Order;
-use crate::{Control, Keys, Lost};
+use crate::{Control, Keys, Lost, ToPackets};
+use channel::{Came, Channel, Connect as _, PacketRecord};
 use peer::{Peer, ROUTER, awaited, numbers, programs};
+use plane_control::FEATURES;
 use std::io::Write as _;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -48,7 +50,7 @@ impl World {
         };
         let (fail, failures) = mpsc::channel();
         let forwarder = std::thread::spawn(move || {
-            let mut forwarder = Forwarder::start(&spec)?;
+            let mut forwarder = Forwarder::start(&spec, FEATURES)?;
             while !forwarder.is_over() {
                 forwarder.turn().unwrap();
                 for (worker, hangs) in failures.try_iter() {
@@ -172,6 +174,89 @@ fn who_holds_all_places_keeps_no_control_out() {
     assert!((1..=5).contains(&refused), "{refused} refusals");
     next.stop().unwrap();
     awaited("the end", || forwarder.is_finished().then_some(()));
+}
+
+/// A door of one class, and what came by it.
+struct Far {
+    channel: Box<dyn Channel>,
+    packets: Vec<(PacketRecord, Vec<u8>)>,
+    is_open: bool,
+}
+
+impl Far {
+    fn of(socket: &Path, keys: Option<&Keys>, class: &str, share: u16) -> Self {
+        let classes = vec![(class.to_owned(), share)];
+        let to = ToPackets { socket: socket.to_owned(), keys: keys.cloned(), classes };
+        let channel = to.connect().unwrap_or_else(|why| panic!("{why:?}"));
+        Self { channel, packets: Vec::new(), is_open: false }
+    }
+
+    fn look(&mut self) -> Result<(), String> {
+        let Self { channel, packets, is_open } = self;
+        channel.read(&mut |came| match came {
+            Came::Message(_) => *is_open = true,
+            Came::Packet(record, packet) => packets.push((record, packet.to_vec())),
+        })
+    }
+
+    fn opens(mut self) -> Self {
+        awaited("the door", || {
+            self.look().unwrap();
+            self.is_open.then_some(())
+        });
+        self
+    }
+
+    /// Why it is over.
+    fn ends(&mut self) -> String {
+        awaited("its end", || self.look().err())
+    }
+}
+
+#[test]
+fn a_door_takes_what_the_control_plane_is_sent_and_is_over_when_a_worker_dies() {
+    let mut world = World::start();
+    let mut peer = Peer::meet(&world.memif, 2);
+    let mut far = Far::of(&world.socket, None, "other", 100).opens();
+    peer.sends_to([10, 0, 0, 1], 0, 99, 1);
+    awaited("the packet", || {
+        far.look().unwrap();
+        (!far.packets.is_empty()).then_some(())
+    });
+    let (record, packet) = &far.packets[0];
+    assert_eq!((record.interface, record.vrf, record.class), (1, 0, 0));
+    assert_eq!((packet[0], packet[9], &packet[16..20]), (0x45, 99, &[10, 0, 0, 1][..]));
+    // The same class has no second door, and shares are no more than a ring.
+    let second = Far::of(&world.socket, None, "other", 1).ends();
+    assert_eq!(second, "packets of class other have a door");
+    assert_eq!(Far::of(&world.socket, None, "what", 1).ends(), "there is no class what");
+    assert!(Far::of(&world.socket, None, "bgp", 513).ends().starts_with("a door: "));
+    world.fail.send((1, false)).unwrap();
+    assert_eq!(far.ends(), "a worker began anew");
+    world.hears_of(1, WorkerState::Forwards);
+    let mut next = Far::of(&world.socket, None, "other", 100).opens();
+    assert_eq!(next.look(), Ok(()));
+    drop(next);
+    awaited("the end of the doors", || {
+        (world.asks("doors") == serde_json::json!([])).then_some(())
+    });
+    world.control.stop().unwrap();
+    world.forwarder.join().unwrap().unwrap();
+}
+
+#[test]
+fn with_a_key_who_does_not_prove_it_gets_no_packets() {
+    let own = Keys::parse("0123456789abcdef").unwrap();
+    let mut world = World::with(Some(own.clone()));
+    let refused = Far::of(&world.socket, None, "bgp", 8).ends();
+    assert_eq!(refused, "packets go to who has this forwarder's key");
+    let wrong = Keys::parse("another key of some length").unwrap();
+    let refused = Far::of(&world.socket, Some(&wrong), "bgp", 8).ends();
+    assert_eq!(refused, "it does not have the key");
+    let mut far = Far::of(&world.socket, Some(&own), "bgp", 8).opens();
+    assert_eq!(far.look(), Ok(()));
+    world.control.stop().unwrap();
+    world.forwarder.join().unwrap().unwrap();
 }
 
 /// How a forwarder answers a control: `Ok` it is welcome, else why not.

@@ -10,13 +10,15 @@
 //!   Open, Close, Apply, Keep ───────────────→ in order; what cannot be done: Refused
 //!   Ask ────────────────────────────────────→
 //!         ←────────────────────────────────── Answer
-//!         ←────────────────────────────────── Link, Mac: what happens by itself
+//!         ←────────────────────────────────── Link, Mac, Worker, Item: what happens by itself
+//!   Door ───────────────────────────────────→ on a connection of its own
+//!         ←────────────────────────────────── Door, with the memory of the packets beside it
 //! ```
 //! Fields that one side does not know are skipped. A message that it does not know ends the
 //! connection: a forwarder that a newer control cannot talk to is to be started anew.
 
 use nodes::Program;
-use nodes::program::MacNotice;
+use nodes::program::{Item, MacNotice};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -106,6 +108,11 @@ pub enum Request {
         /// How: names and values.
         params: Vec<(String, String)>,
     },
+    /// Opens a door for packets on this connection.
+    Door {
+        /// Classes of packets that go by it, and the share of each of a ring's 512 records.
+        classes: Vec<(String, u16)>,
+    },
     /// Ends the process.
     Stop,
 }
@@ -142,8 +149,19 @@ pub enum Reply {
         /// What is true, or why that cannot be said.
         answer: Result<Value, String>,
     },
+    /// To `Door`: what the memory beside this message looks like (`packets/rings.rs`).
+    Door {
+        /// Rings up, one for each worker.
+        ups: u16,
+        /// 2 to this many records of a ring.
+        log2_size: u8,
+        /// Octets of a record.
+        cell: u32,
+    },
     /// Something happened to a MAC address of a bridge domain.
     Mac(MacNotice),
+    /// A feature tells its own part of the control something, in its own words.
+    Item(Item),
     /// The link of a port came or went.
     Link {
         /// The port.

@@ -7,6 +7,8 @@
 
 use crate::life::{Pulse, Remains, words};
 use crate::open::{self, Place, Shared};
+use crate::packets::doors::{Doors, Part, Passed};
+use crate::packets::rings::{Corrupt, Down};
 use crate::wire::PortSpec;
 use crossbeam_channel::{Receiver, Sender, TryRecvError};
 use driver::ports::xdp::Umem;
@@ -34,6 +36,8 @@ const OPENINGS_MAX: u32 = 100;
 const WAKER: u64 = u64::MAX;
 /// The host's place in the poll.
 const HOST: u64 = u64::MAX - 1;
+/// The place of doors in the poll.
+const DOOR: u64 = u64::MAX - 2;
 
 /// What a worker is told.
 pub(crate) enum Order {
@@ -47,6 +51,10 @@ pub(crate) enum Order {
     Route { vrf: u32, packet: Box<[u8]> },
     /// Tells the sender of a packet that its receiver does not answer.
     Unreachable { interface: u32, vrf: u32, packet: Box<[u8]> },
+    /// Opens its part of a door for packets.
+    Door(Box<Part>),
+    /// Closes it.
+    CloseDoor(u64),
     /// Says what it has counted.
     Report(Sender<Report>),
     /// Traces packets from now on.
@@ -67,6 +75,8 @@ pub(crate) enum Told {
     Opened { worker: u16, port: u16, result: Result<Facts, String> },
     /// A link came or went.
     Link { port: u16, up: bool },
+    /// The other side of a door wrote what cannot be.
+    DoorBroke { door: u64, corrupt: Corrupt },
     /// It panicked, and its thread is over.
     Died { worker: u16, why: String, remains: Box<Remains> },
 }
@@ -88,6 +98,7 @@ pub(crate) struct Report {
     pub(crate) free_slots: usize,
     pub(crate) slots: usize,
     pub(crate) unwanted: u64,
+    pub(crate) doors: BTreeMap<u64, Passed>,
 }
 
 /// What a worker is made of.
@@ -123,8 +134,9 @@ pub(crate) struct Worker {
     attended: Time,
     worked: Time,
     met_host: Time,
-    /// Packets for a host that is not there.
+    /// Packets for a host that is not there, and of classes without a door.
     unwanted: u64,
+    doors: Doors,
     /// Ports that could not be opened yet, and how often that was tried.
     again: Vec<(PortSpec, Option<Shared>, u32)>,
 }
@@ -167,6 +179,7 @@ impl Worker {
             worked: Time::ZERO,
             met_host: Time::ZERO,
             unwanted: 0,
+            doors: Doors::default(),
             again: Vec::new(),
         })
     }
@@ -251,6 +264,7 @@ impl Worker {
             graph.push(self.inject, &self.batch, pool);
             self.batch.clear();
         }
+        any |= self.doors.receive(graph, pool, self.inject);
         if any {
             graph.run(pool, &mut self.out, now);
         }
@@ -278,6 +292,9 @@ impl Worker {
             }
         }
         let punted = self.out.punted();
+        if !punted.is_empty() {
+            self.doors.hand_up(now, pool, punted, &mut self.unwanted);
+        }
         // The host takes IP packets; a punt of anything else is nobody's.
         punted.retain(|slot| {
             let meta = pool.meta(*slot);
@@ -321,6 +338,8 @@ impl Worker {
                     // Whoever asked may have gone.
                     let _ = to.send(self.report());
                 }
+                Ok(Order::Door(part)) => self.open_door(*part),
+                Ok(Order::CloseDoor(number)) => self.close_door(number),
                 Ok(Order::Trace(choice)) => self.parts.graph.trace(choice),
                 #[cfg(test)]
                 Ok(Order::Fail { hangs: false }) => panic!("a test wants it"),
@@ -331,6 +350,22 @@ impl Worker {
                 Ok(Order::Stop) | Err(TryRecvError::Disconnected) => return false,
                 Err(TryRecvError::Empty) => return true,
             }
+        }
+    }
+
+    fn open_door(&mut self, part: Part) {
+        if let Some(down) = &part.down
+            && let Err(error) = self.poll.add(down, DOOR, Interest::Read)
+        {
+            tracing::error!(target: "forwarder", %error, "a door is not watched");
+        }
+        self.doors.open(part, &self.parts.graph);
+    }
+
+    fn close_door(&mut self, number: u64) {
+        if let Some(down) = self.doors.close(number).and_then(|part| part.down) {
+            // Closing ends the watch; that it was not watched does no harm.
+            let _ = self.poll.remove(&down);
         }
     }
 
@@ -399,6 +434,10 @@ impl Worker {
         for (spec, shared, attempt) in std::mem::take(&mut self.again) {
             self.open(spec, shared, attempt);
         }
+        for (door, corrupt) in std::mem::take(&mut self.doors.broken) {
+            self.close_door(door);
+            self.tell(Told::DoorBroke { door, corrupt });
+        }
         let mut changes = Vec::new();
         for (number, open) in self.ports.iter_mut().enumerate() {
             let Some(open) = open else { continue };
@@ -432,6 +471,7 @@ impl Worker {
             free_slots: self.parts.pool.free_slots(),
             slots: self.parts.pool.slots(),
             unwanted: self.unwanted,
+            doors: self.doors.passed(),
         }
     }
 
@@ -442,6 +482,9 @@ impl Worker {
         let mut is_quiet = self.parts.orders.is_empty();
         for port in ports.chain(&mut self.parts.host) {
             is_quiet &= port.doze();
+        }
+        for down in self.doors.downs() {
+            is_quiet &= down.doze();
         }
         if is_quiet {
             self.parts.graph.leave();
@@ -455,6 +498,7 @@ impl Worker {
         self.parts.waker.rise();
         let ports = self.ports.iter_mut().flatten().map(|open| &mut open.port);
         ports.chain(&mut self.parts.host).for_each(Port::rise);
+        self.doors.downs().for_each(Down::rise);
         self.worked = self.now();
     }
 

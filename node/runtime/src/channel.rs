@@ -3,7 +3,7 @@
 use crate::function::{ChannelEvent, ChannelOrder, Effects};
 use crate::io::Token;
 use crate::port::PortId;
-use driver::channel::{Absent, Channel, Connect};
+use ::channel::{Absent, Came, Channel, Connect};
 use driver::{Interest, Poll};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -21,6 +21,8 @@ enum News {
     Absent(Option<String>),
     /// It is over.
     Down(String),
+    /// It had no room for so many packets.
+    Shed(usize),
 }
 
 /// The channels, by the numbers that the function gave them.
@@ -56,6 +58,17 @@ impl Channels {
                 if let Err(why) = written.and_then(|()| self.watch(poll, port)) {
                     self.hang_up(poll, port);
                     self.news.push_back((port, News::Down(why)));
+                }
+            }
+            ChannelOrder::Send(packets) => {
+                let Some(open) = self.open.get_mut(&port) else { return };
+                match open.channel.send(&packets) {
+                    Ok(0) => {}
+                    Ok(shed) => self.news.push_back((port, News::Shed(shed))),
+                    Err(why) => {
+                        self.hang_up(poll, port);
+                        self.news.push_back((port, News::Down(why)));
+                    }
                 }
             }
             ChannelOrder::HangUp => {
@@ -104,7 +117,10 @@ impl Channels {
             }
         }
         let Some(open) = self.open.get_mut(&port) else { return };
-        let read = open.channel.read(&mut |message| take(ChannelEvent::Message(message)));
+        let read = open.channel.read(&mut |came| match came {
+            Came::Message(message) => take(ChannelEvent::Message(message)),
+            Came::Packet(record, packet) => take(ChannelEvent::Packet(record, packet)),
+        });
         let over = read.and_then(|()| open.channel.write(Vec::new()));
         if let Err(why) = over.and_then(|()| self.watch(poll, port)) {
             self.hang_up(poll, port);
@@ -138,6 +154,7 @@ impl News {
             Self::Up => ChannelEvent::Up,
             Self::Absent(why) => ChannelEvent::Absent(why.as_deref()),
             Self::Down(why) => ChannelEvent::Down(why),
+            Self::Shed(count) => ChannelEvent::Shed(*count),
         });
     }
 }

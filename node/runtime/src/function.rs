@@ -6,9 +6,9 @@
 
 use crate::port::{Flow, PortId};
 use crate::shield::Change;
+use ::channel::{Connect, PacketRecord, PacketTo, Packets};
 use bytes::Bytes;
 use driver::Why;
-use driver::channel::Connect;
 use machine::narrow::place;
 use machine::{Duration, Time};
 use std::collections::BTreeMap;
@@ -116,6 +116,10 @@ pub enum ChannelEvent<'a> {
     Up,
     /// A whole message.
     Message(&'a [u8]),
+    /// A packet that a forwarder hands up, and what it knows of it.
+    Packet(PacketRecord, &'a [u8]),
+    /// So many packets of [`Effects::packet`] found no room and are lost.
+    Shed(usize),
     /// It does not stand, and has not: the other process is being started, or why not.
     Absent(Option<&'a str>),
     /// It stood, and is over: why. What was not written is lost.
@@ -129,6 +133,8 @@ pub enum ChannelOrder {
     Connect(Arc<dyn Connect>),
     /// Writes whole messages.
     Write(Vec<u8>),
+    /// Sends packets.
+    Send(Packets),
     /// Ends it. Nothing of it is told any more.
     HangUp,
 }
@@ -371,6 +377,19 @@ impl Effects {
         let mut octets = Vec::new();
         write(&mut octets);
         self.channels.push((port, ChannelOrder::Write(octets)));
+    }
+
+    /// Has a forwarder send the packet that `write` appends. One that finds no room is lost, and
+    /// [`ChannelEvent::Shed`] says so.
+    pub fn packet(&mut self, port: PortId, to: PacketTo, write: impl FnOnce(&mut Vec<u8>)) {
+        if let Some((last, ChannelOrder::Send(packets))) = self.channels.last_mut()
+            && *last == port
+        {
+            return packets.push(to, write);
+        }
+        let mut packets = Packets::default();
+        packets.push(to, write);
+        self.channels.push((port, ChannelOrder::Send(packets)));
     }
 
     /// Ends a channel; what waits for the other side is lost.

@@ -40,10 +40,10 @@ mod stream;
 mod table;
 mod work;
 
+pub use ::channel::{Absent, Came, Channel, Connect, PacketRecord, PacketTo, Packets};
 pub use control::{Crashes, ShardState};
 pub use deferred::{DEFERRED_MAX, DEFERRED_TIME};
 pub use driver::Why;
-pub use driver::channel::{Absent, Channel, Connect};
 pub use driver::guard::{knows_authentication_option, knows_md5};
 pub use driver::tls::{ClientAuth, TlsSpec};
 pub use error::RuntimeError;

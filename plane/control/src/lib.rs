@@ -14,4 +14,6 @@ mod features;
 mod plane;
 
 pub use features::FEATURES;
-pub use plane::{NEIGHBOURS_MAX, Plane, REACHABLE, RETRANSMIT, Reason, Resolution, TRIES_MAX};
+pub use plane::{
+    Handed, NEIGHBOURS_MAX, Plane, REACHABLE, RETRANSMIT, Reason, Resolution, TRIES_MAX,
+};

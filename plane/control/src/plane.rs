@@ -8,6 +8,7 @@ mod neighbours;
 mod routes;
 mod sweep;
 
+pub use features::Handed;
 pub use neighbours::{NEIGHBOURS_MAX, REACHABLE, RETRANSMIT, Reason, Resolution, TRIES_MAX};
 
 use crate::features::FEATURES;
@@ -204,8 +205,14 @@ impl Plane {
         self.features.iter_mut().for_each(|feature| feature.workers(worker + 1, self.now));
         self.publish_features();
         let plan = features::plan(&mut self.features, &shared, worker);
+        let graph = plan.build(&self.chains, reader)?;
+        for class in self.handed() {
+            if class.down.is_some_and(|node| graph.entry(node).is_none()) {
+                return Err(Refused::Conflict(format!("{}: there is no such node", class.name)));
+            }
+        }
         self.workers.push(shared);
-        Ok(plan.build(&self.chains, reader)?)
+        Ok(graph)
     }
 
     /// The graph of a worker (0: the first that was asked for) whose own was dropped. Counters of

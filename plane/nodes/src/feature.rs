@@ -6,11 +6,12 @@
 //!   Program ─→ Plane ─ apply, remove ─→ Feature ─ publish ─→ tables of its own
 //!                ↑                         │ └──── nodes ──→ workers' graphs, which read them
 //!                └── Change: joins, names ─┘
+//!   the function ←─ Item, by Out ── tick ─┘        nodes ─ hand_up ─→ door ─→ the function
 //! ```
 //! All of it is the writer's half: no packet meets a [`Feature`]. Packets meet the nodes that it
 //! makes, which are called once a vector as all others are.
 
-use crate::program::{Interface, Program, Removed};
+use crate::program::{Interface, PacketClass, Program, Removed};
 use crate::refused::Refused;
 use crate::view::{Out, Shared};
 use graph::Plan;
@@ -43,6 +44,8 @@ pub struct Worker<'a> {
     pub shared: &'a Shared,
     /// The worker's number, from 0.
     pub number: usize,
+    /// The number of the feature's first class ([`Feature::classes`]); the others follow.
+    pub first_class: u32,
 }
 
 /// Where a node of a feature meets an arc ([`crate::arcs`]).
@@ -241,6 +244,11 @@ pub trait Feature: Any + Send {
     fn nodes(&mut self, worker: &Worker<'_>, plan: Plan) -> Plan {
         let _ = worker;
         plan
+    }
+
+    /// Classes of packets that its nodes hand up ([`crate::program::hand_up`]) and take down.
+    fn classes(&self) -> Vec<PacketClass> {
+        Vec::new()
     }
 
     /// Where its nodes meet the arcs.

@@ -4,7 +4,7 @@
 
 use crate::addresses::Addresses;
 use crate::interfaces::{InterfaceCounters, Interfaces};
-use crate::program::{Mac, MacNotice};
+use crate::program::{Item, Mac, MacNotice};
 use crate::protection::{Admitted, Protection};
 use crate::qos::marking::Markings;
 use crossbeam_queue::ArrayQueue;
@@ -99,6 +99,9 @@ pub enum Out {
     },
     /// A MAC address of a bridge domain moved, froze, or was refused: the control process is told.
     Mac(MacNotice),
+    /// A feature tells its own part of the control process something, in its own words. The
+    /// feature bounds how much it tells.
+    Item(Item),
     /// A neighbour was found, changed or lost (`mac: None`): the control process is told.
     Neighbour {
         /// Where.

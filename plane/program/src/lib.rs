@@ -9,10 +9,12 @@
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod advertisement;
+mod handed;
 mod notice;
 mod service;
 
 pub use advertisement::{AdvertisedPrefix, Advertisement, Preference};
+pub use handed::{CLASSES_FROM, PacketClass, hand_up};
 pub use notice::{MacChange, MacLimit, MacNotice};
 pub use service::AS_IT_IS;
 pub use service::{
@@ -395,6 +397,22 @@ pub enum Class {
     Samples,
     /// All else.
     Other,
+}
+
+impl Class {
+    /// All of them by their names, in their order.
+    pub const ALL: [(&'static str, Self); 10] = [
+        ("neighbours", Self::Neighbours),
+        ("icmp", Self::Icmp),
+        ("bgp", Self::Bgp),
+        ("ospf", Self::Ospf),
+        ("ldp", Self::Ldp),
+        ("bfd", Self::Bfd),
+        ("management", Self::Management),
+        ("exceptions", Self::Exceptions),
+        ("samples", Self::Samples),
+        ("other", Self::Other),
+    ];
 }
 
 /// What the control plane accepts of a class.

@@ -28,8 +28,9 @@ impl Dataplane {
                 }
             }
             ChannelEvent::Down(why) => self.lose(now, why),
-            // What was on its way when this control gave up.
+            // What was on its way when this control gave up, and packets, which have their door.
             ChannelEvent::Message(_) if !self.has_channel() => {}
+            ChannelEvent::Packet(..) | ChannelEvent::Shed(_) => {}
             ChannelEvent::Message(message) => match wire::read(message) {
                 Ok(Some((reply, _))) => return self.take(now, reply),
                 Ok(None) => {}
@@ -74,9 +75,10 @@ impl Dataplane {
             }
             Reply::Link { port, up } => drop(self.links.insert(port, up)),
             Reply::Mac(notice) => return Some(Told::Mac(notice)),
+            Reply::Item(item) => return Some(Told::Item(item)),
             Reply::Worker { worker, state, why } => self.worker(now, worker, state, why),
-            // Questions have a channel of their own, and challenges are met below it.
-            Reply::Answer { .. } | Reply::Challenge { .. } => {}
+            // Questions and doors have channels of their own, and challenges are met below those.
+            Reply::Answer { .. } | Reply::Challenge { .. } | Reply::Door { .. } => {}
         }
         None
     }

@@ -22,6 +22,7 @@
 mod adoption;
 mod alarms;
 mod desired;
+mod door;
 mod numbers;
 mod questions;
 #[cfg(test)]
@@ -29,13 +30,14 @@ mod tests;
 
 pub use alarms::alarm;
 pub use desired::{Desired, Rank};
+pub use door::{DoorEvent, DoorTally, PacketDoor};
 pub use numbers::{Kind, Numbers};
 pub use questions::{GLOBAL, QUESTIONS_MAX};
 
 use forwarder::wire::{PortSpec, WorkerState};
 use forwarder::{Launch, ToAsk, ToControl};
 use machine::{Duration, Time};
-use nodes::program::MacNotice;
+use nodes::program::{Item, MacNotice};
 use questions::Questions;
 use runtime::{ChannelEvent, Effects, PortId};
 use std::collections::{BTreeMap, VecDeque};
@@ -64,6 +66,8 @@ pub enum Told {
     Welcomed,
     /// Something happened to a MAC address of a bridge domain.
     Mac(MacNotice),
+    /// A packet feature says something, in words of its own and of the function's.
+    Item(Item),
 }
 
 /// What has happened since this control began, and how it stands.

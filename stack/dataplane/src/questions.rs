@@ -97,7 +97,7 @@ impl Dataplane {
     /// Takes what happened on the channel of questions.
     pub(crate) fn asked(&mut self, event: ChannelEvent<'_>, out: &mut Effects) {
         match event {
-            ChannelEvent::Up => {}
+            ChannelEvent::Up | ChannelEvent::Packet(..) | ChannelEvent::Shed(_) => {}
             ChannelEvent::Absent(why) => self.give_up(why.unwrap_or("it is being started"), out),
             ChannelEvent::Down(why) => self.give_up(why, out),
             ChannelEvent::Message(message) => match wire::read(message) {

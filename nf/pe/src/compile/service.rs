@@ -16,20 +16,6 @@ use nodes::program::{
 /// Octets a second of one kbit/s.
 const KBPS: u64 = 125;
 
-/// Classes of the control plane's protection by their names.
-pub(crate) const CLASSES: &[(&str, Class)] = &[
-    ("neighbours", Class::Neighbours),
-    ("icmp", Class::Icmp),
-    ("bgp", Class::Bgp),
-    ("ospf", Class::Ospf),
-    ("ldp", Class::Ldp),
-    ("bfd", Class::Bfd),
-    ("management", Class::Management),
-    ("exceptions", Class::Exceptions),
-    ("samples", Class::Samples),
-    ("other", Class::Other),
-];
-
 impl Compiler<'_> {
     /// Where frames of a cross-connect's interface go.
     pub(super) fn cross_hop(&mut self, connect: &config::CrossConnect, from: &str) -> u32 {
@@ -148,7 +134,7 @@ impl Compiler<'_> {
             self.scheduler(scheduler);
         }
         let row = |section: &config::Protection| {
-            let class = CLASSES.iter().find(|(name, _)| *name == section.class)?.1;
+            let class = Class::ALL.iter().find(|(name, _)| *name == section.class)?.1;
             let config::Protection { rate_pps, burst, source_pps, .. } = *section;
             Some(ProtectionRow { class, rate_pps, burst, source_pps })
         };

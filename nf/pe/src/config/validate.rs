@@ -5,9 +5,10 @@ mod class;
 mod filter;
 
 use super::{Driver, Pe, Tunnel, Via, mac, prefix};
-use crate::compile::{CLASSES, GLOBAL, subnet_of};
+use crate::compile::{GLOBAL, subnet_of};
 use config::{Issue, nearest};
 use forwarder::WORKERS_MAX;
+use nodes::program::Class;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -433,7 +434,7 @@ impl Pe {
             }
         }
         for (at, protection) in self.protection.iter().enumerate() {
-            let classes = CLASSES.iter().map(|(name, _)| *name);
+            let classes = Class::ALL.iter().map(|(name, _)| *name);
             let path = format!("protection[{at}].class");
             known(&path, ("class", &protection.class), classes, issues);
         }

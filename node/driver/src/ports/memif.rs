@@ -5,12 +5,10 @@
 //! other end; rings are dealt out in turn. Where there are fewer to send by than parts, parts share
 //! them. Of several rings a packet takes that of its flow hash, where that is set.
 
-mod bell;
 mod control;
 mod hub;
 mod message;
 mod queue;
-mod shared;
 mod talk;
 
 use super::LINK_OCTETS;

@@ -1,4 +1,5 @@
 //! The other end of a memif whose packets a forwarder sends back, for tests.
+#![allow(dead_code, reason = "each test uses its own part")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
 use driver::ports::memif::{Hub, Role, Spec as Memif};
@@ -105,6 +106,52 @@ impl Peer {
             });
         }
         got
+    }
+}
+
+impl Peer {
+    /// A part sends packets of a protocol.
+    pub fn sends(&mut self, part: usize, protocol: u8, count: usize) {
+        self.sends_to([192, 0, 2, 1], part, protocol, count);
+    }
+
+    /// The same to an address.
+    pub fn sends_to(&mut self, to: [u8; 4], part: usize, protocol: u8, count: usize) {
+        let (port, pool) = &mut self.0[part];
+        let slots = (0..count).map(|number| {
+            let mut frame = packet(part, number);
+            (frame[23], frame[24], frame[25]) = (protocol, 0, 0);
+            frame[30..34].copy_from_slice(&to);
+            seal_ip4(&mut frame[14..34]);
+            pool.put(&frame).unwrap()
+        });
+        let mut slots = slots.collect();
+        port.send(pool, &mut slots);
+        port.attend(pool);
+    }
+
+    /// The same; so many frames that any part hears afterwards.
+    pub fn sends_and_hears(
+        &mut self,
+        part: usize,
+        protocol: u8,
+        count: usize,
+        wanted: usize,
+    ) -> Vec<Vec<u8>> {
+        self.sends(part, protocol, count);
+        let mut heard = Vec::new();
+        awaited("every packet", || {
+            let mut slots = Vec::new();
+            for (port, pool) in &mut self.0 {
+                port.receive(pool, &mut slots);
+                for slot in slots.drain(..) {
+                    heard.push(pool.bytes(slot).to_vec());
+                    pool.free(slot);
+                }
+            }
+            (heard.len() >= wanted).then_some(())
+        });
+        heard
     }
 }
 

@@ -25,7 +25,7 @@ impl Channel for Lines {
         self.stream.as_fd()
     }
 
-    fn read(&mut self, take: &mut dyn FnMut(&[u8])) -> Result<(), String> {
+    fn read(&mut self, take: &mut dyn FnMut(Came<'_>)) -> Result<(), String> {
         let mut part = [0; 4_096];
         let over = match self.stream.read(&mut part) {
             Ok(0) => Err("the end".to_owned()),
@@ -38,7 +38,7 @@ impl Channel for Lines {
         };
         while let Some(end) = self.read.iter().position(|&octet| octet == b'\n') {
             let line: Vec<u8> = self.read.drain(..=end).collect();
-            take(&line[..end]);
+            take(Came::Message(&line[..end]));
         }
         over
     }
@@ -100,6 +100,7 @@ impl Function for Caller {
             ChannelEvent::Up => self.seen.push("up".into()),
             ChannelEvent::Absent(why) => self.seen.push(format!("absent {why:?}")),
             ChannelEvent::Down(why) => self.seen.push(format!("down {why}")),
+            ChannelEvent::Packet(..) | ChannelEvent::Shed(_) => panic!("a channel of lines"),
             ChannelEvent::Message(line) => {
                 let line = std::str::from_utf8(line).unwrap();
                 assert_ne!(line, "panic");

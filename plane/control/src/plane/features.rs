@@ -5,19 +5,31 @@ use super::Plane;
 use super::hops::Numbers;
 use crate::features::{Bridging, PortQueues, Traffic};
 use graph::Plan;
+use machine::narrow::place;
 use nodes::Refused;
 use nodes::arcs::arcs;
 use nodes::feature::{Change, Feature, Join, Joined, Known, Wanted, Worker};
 use nodes::plan::trunk;
 use nodes::qos::policing::Coloured;
 use nodes::view::Shared;
-use program::{Interface, Program, Removed};
+use program::{CLASSES_FROM, Class, Interface, Program, Removed};
 use scheduler::QueuePrograms;
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use table::mac::Entry;
 use table::vrf::Vrfs;
+
+/// A class of packets that leave the graph upward, as whoever wants them names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Handed {
+    /// `bgp`, of the control plane's protection; `feature/name`, of a feature.
+    pub name: String,
+    /// What stands in `Meta::words[0]`.
+    pub number: u32,
+    /// The node that takes packets of the class down.
+    pub down: Option<&'static str>,
+}
 
 /// Said of a node on an arc: the control process wants it there.
 const SAID: u8 = 1;
@@ -42,9 +54,12 @@ impl Known for Tables<'_> {
 
 /// All nodes of a worker, and the arcs between them.
 pub(super) fn plan(features: &mut [Box<dyn Feature>], shared: &Shared, number: usize) -> Plan {
-    let worker = Worker { shared, number };
-    let nodes = features.iter_mut();
-    let plan = nodes.fold(trunk(shared), |plan, feature| feature.nodes(&worker, plan));
+    let mut first_class = CLASSES_FROM;
+    let plan = features.iter_mut().fold(trunk(shared), |plan, feature| {
+        let worker = Worker { shared, number, first_class };
+        first_class = first_class.saturating_add(place(feature.classes().len()));
+        feature.nodes(&worker, plan)
+    });
     let joins: Vec<Join> = features.iter().flat_map(|feature| feature.joins()).collect();
     arcs(&joins).into_iter().fold(plan, Plan::arc)
 }
@@ -173,6 +188,23 @@ impl Plane {
             false => self.joined.insert((arc.to_owned(), interface), wanted),
         };
         Ok(())
+    }
+
+    /// All classes of packets that leave the graph upward.
+    pub fn handed(&self) -> impl Iterator<Item = Handed> {
+        let own = Class::ALL.into_iter().map(|(name, class)| Handed {
+            name: name.to_owned(),
+            number: class as u32,
+            down: None,
+        });
+        let of_features = self.features.iter().flat_map(|feature| {
+            let name = feature.name();
+            feature.classes().into_iter().map(move |class| (name, class))
+        });
+        let of_features = (CLASSES_FROM..).zip(of_features).map(|(number, (feature, class))| {
+            Handed { name: format!("{feature}/{}", class.name), number, down: class.down }
+        });
+        own.chain(of_features)
     }
 
     /// A feature by its type, for whoever asks what it has counted.

@@ -1,11 +1,11 @@
 //! How master and slave find each other: several may talk with a master until one of them agrees
 //! with it; who takes too long is let go.
 
-use super::bell::Bell;
 use super::message::{self, Message, SECRET};
 use super::queue::Queue;
-use super::shared::{Ring, SEGMENT_MAX};
 use super::talk::Talk;
+use crate::ports::bell::Bell;
+use crate::ports::shared::{Ring, SEGMENT_MAX};
 use crate::socket::{check, short};
 use machine::narrow;
 use std::io;
@@ -366,7 +366,7 @@ mod tests {
             send(&slave, &Message::Init { version, id, mode: 0, secret }, None).unwrap();
             for (index, octets) in (0..).zip(sizes) {
                 let size = usize::try_from(octets).unwrap();
-                let (_, fd) = super::super::shared::Segment::create(size).unwrap();
+                let (_, fd) = crate::ports::shared::Segment::create(size).unwrap();
                 let region = Message::AddRegion { index, octets };
                 send(&slave, &region, Some(fd.as_raw_fd())).unwrap();
             }

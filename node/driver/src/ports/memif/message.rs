@@ -1,9 +1,9 @@
 //! The messages of memif 2.0 on its control socket: 128 octets each, some with a descriptor
 //! beside them. Numbers have the machine's order of octets.
 
-use crate::socket::{check, octets_of};
+use crate::doorway;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 /// Octets of a message.
 pub(super) const MESSAGE: usize = 128;
@@ -18,8 +18,6 @@ const REASON: usize = 96;
 /// What this program calls itself.
 const OWN_NAME: &str = "tandem";
 const S2M: u16 = 1;
-/// Room for one descriptor beside a message (`CMSG_SPACE(4)`), in words for its alignment.
-const BESIDE: usize = 3;
 
 /// What master and slave say to each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -165,29 +163,7 @@ fn text(out: &mut Vec<u8>, text: &str, octets: usize) {
 
 /// Sends a message, with a descriptor beside it.
 pub(super) fn send(to: &impl AsRawFd, message: &Message, beside: Option<RawFd>) -> io::Result<()> {
-    let mut bytes = message.write();
-    let mut part = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: MESSAGE };
-    let mut room = [0u64; BESIDE];
-    // SAFETY: integers and null pointers, for which all-zero is a value.
-    let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
-    (header.msg_iov, header.msg_iovlen) = (&raw mut part, 1);
-    if let Some(descriptor) = beside {
-        // SAFETY: computes lengths; the first control message then stands in `room`, which has
-        // space for one descriptor.
-        unsafe {
-            header.msg_control = room.as_mut_ptr().cast();
-            header.msg_controllen = libc::CMSG_SPACE(octets_of::<RawFd>()) as usize;
-            let first = libc::CMSG_FIRSTHDR(&raw const header);
-            (*first).cmsg_level = libc::SOL_SOCKET;
-            (*first).cmsg_type = libc::SCM_RIGHTS;
-            (*first).cmsg_len = libc::CMSG_LEN(octets_of::<RawFd>()) as usize;
-            libc::CMSG_DATA(first).cast::<RawFd>().write_unaligned(descriptor);
-        }
-    }
-    let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
-    // SAFETY: header, part and control live over the call with their true lengths.
-    let sent = unsafe { libc::sendmsg(to.as_raw_fd(), &raw const header, flags) };
-    check(libc::c_int::try_from(sent).unwrap_or(-1)).map(drop)
+    doorway::send_raw(to, &message.write(), beside.as_slice()).map(drop)
 }
 
 /// Receives a message and the descriptor beside it. `None`: nothing there yet.
@@ -196,56 +172,16 @@ pub(super) fn send(to: &impl AsRawFd, message: &Message, beside: Option<RawFd>) 
 /// The kernel's; the other end is gone (`UnexpectedEof`); what came is no message
 /// (`InvalidData`).
 pub(super) fn receive(from: &impl AsRawFd) -> io::Result<Option<(Message, Option<OwnedFd>)>> {
-    let mut bytes = [0u8; MESSAGE];
-    let mut part = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: MESSAGE };
-    let mut room = [0u64; BESIDE];
-    // SAFETY: integers and null pointers, for which all-zero is a value.
-    let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
-    (header.msg_iov, header.msg_iovlen) = (&raw mut part, 1);
-    (header.msg_control, header.msg_controllen) = (room.as_mut_ptr().cast(), size_of_val(&room));
-    let flags = libc::MSG_DONTWAIT | libc::MSG_CMSG_CLOEXEC;
-    // SAFETY: header, part and control live over the call with their true lengths.
-    let got = unsafe { libc::recvmsg(from.as_raw_fd(), &raw mut header, flags) };
-    if got < 0 {
-        let error = io::Error::last_os_error();
-        let is_empty = error.kind() == io::ErrorKind::WouldBlock;
-        return if is_empty { Ok(None) } else { Err(error) };
-    }
-    // SAFETY: the kernel has filled the control messages of the header.
-    let mut beside = unsafe { descriptors(&header) };
-    if got == 0 {
-        return Err(io::ErrorKind::UnexpectedEof.into());
-    }
-    let cut = header.msg_flags & (libc::MSG_CTRUNC | libc::MSG_TRUNC) != 0;
-    let is_one = usize::try_from(got) == Ok(MESSAGE) && beside.len() <= 1 && !cut;
+    let (mut bytes, mut beside) = ([0u8; MESSAGE], Vec::new());
+    let got = match doorway::receive_beside(from, &mut bytes, &mut beside) {
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+        Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+        got => got?,
+    };
+    let is_one = got == MESSAGE && beside.len() <= 1;
     let message = if is_one { Message::read(&bytes) } else { None };
     let message = message.ok_or(io::ErrorKind::InvalidData)?;
     Ok(Some((message, beside.pop())))
-}
-
-/// Takes over all descriptors that came beside a message. There is room for one, and alignment
-/// makes that room for two: whatever the kernel has put there is ours, and would stay open.
-///
-/// # Safety
-/// The control messages of the header are those of `recvmsg`, and were not taken yet.
-unsafe fn descriptors(header: &libc::msghdr) -> Vec<OwnedFd> {
-    let mut all = Vec::new();
-    // SAFETY: walks control messages that the kernel wrote; each descriptor is ours alone.
-    unsafe {
-        let mut next = libc::CMSG_FIRSTHDR(header);
-        while !next.is_null() {
-            let about = *next;
-            if (about.cmsg_level, about.cmsg_type) == (libc::SOL_SOCKET, libc::SCM_RIGHTS) {
-                let octets = about.cmsg_len.saturating_sub(libc::CMSG_LEN(0) as usize);
-                let data = libc::CMSG_DATA(next).cast::<RawFd>();
-                for at in 0..octets / size_of::<RawFd>() {
-                    all.push(OwnedFd::from_raw_fd(data.add(at).read_unaligned()));
-                }
-            }
-            next = libc::CMSG_NXTHDR(header, next);
-        }
-    }
-    all
 }
 
 #[cfg(test)]

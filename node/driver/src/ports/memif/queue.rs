@@ -6,9 +6,9 @@
 //! | to the slave | master, where the slave offered buffers | tail | slave | head: offers anew |
 
 use super::control::BUFFER_OCTETS_MIN;
-use super::shared::{Descriptor, NEXT, Ring, Segment};
 use crate::ports::VECTOR;
 use crate::ports::counters::{Counters, ReceiveDrop};
+use crate::ports::shared::{Descriptor, NEXT, Ring, Segment};
 use graph::{Pool, Slot, room};
 use machine::narrow::{self, index};
 use std::sync::Arc;

@@ -7,16 +7,14 @@
 //! ```
 //! The slave makes the memory; it sends its next message when the one before is acknowledged.
 
-use super::bell::Bell;
 use super::control::{Connection, LOG2_SIZE_MAX, Role, Spec};
 use super::message::{self, AddRing, Hello, Message, SECRET, VERSION};
 use super::queue::{Buffers, Queue};
-use super::shared::{Ring, Segment, forget};
-use crate::socket::check;
+use crate::ports::bell::Bell;
+use crate::ports::shared::{Ring, Segment, eventfd, forget};
 use machine::narrow;
 use std::collections::VecDeque;
-use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -218,7 +216,7 @@ impl Talk {
                 log2_size,
                 private_octets: 0,
             };
-            let interrupt = event().map_err(|_| "no descriptors")?;
+            let interrupt = eventfd().map_err(|_| "no descriptors")?;
             let beside = interrupt.try_clone().map_err(|_| "no descriptors")?;
             self.to_say.push_back((Message::AddRing(about), Some(beside)));
             Ring::format(&segment, about.offset);
@@ -261,10 +259,4 @@ impl Talk {
         }
         Ok(connection)
     }
-}
-
-fn event() -> io::Result<OwnedFd> {
-    let flags = libc::EFD_NONBLOCK | libc::EFD_CLOEXEC;
-    // SAFETY: a plain system call; a descriptor that it returns is ours alone.
-    unsafe { Ok(OwnedFd::from_raw_fd(check(libc::eventfd(0, flags))?)) }
 }

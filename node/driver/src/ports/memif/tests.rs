@@ -1,5 +1,6 @@
 use super::*;
 use crate::ports::ReceiveDrop;
+use crate::ports::shared::{Descriptor, NEXT};
 use graph::STRIDE;
 use std::path::PathBuf;
 
@@ -237,7 +238,7 @@ fn a_slave_that_lies_about_its_descriptors_harms_nobody() {
     let lie = |end: &End, number, (flags, region), length, offset| {
         let queue = queue(end);
         let queue = queue.lock().unwrap();
-        let descriptor = shared::Descriptor { flags, region, length, offset, metadata: 0 };
+        let descriptor = Descriptor { flags, region, length, offset, metadata: 0 };
         queue.ring.set_descriptor(number, descriptor);
         queue.ring.set_head(number + 1);
     };
@@ -253,7 +254,7 @@ fn a_slave_that_lies_about_its_descriptors_harms_nobody() {
     // pieces than a cell can need, a ring with more than it holds.
     let ends: [&dyn Fn(&End); 3] = [
         &|slave: &End| lie(slave, ring(slave), (0, 7), 60, 0),
-        &|slave: &End| (0..200).for_each(|_| lie(slave, ring(slave), (shared::NEXT, 0), 1, 0)),
+        &|slave: &End| (0..200).for_each(|_| lie(slave, ring(slave), (NEXT, 0), 1, 0)),
         &|slave: &End| queue(slave).lock().unwrap().ring.set_head(5_000),
     ];
     for what in ends {
@@ -271,7 +272,7 @@ fn a_slave_that_lies_about_its_descriptors_harms_nobody() {
 fn descriptors_that_are_worth_nothing_are_looked_at_a_few_at_a_time() {
     let (mut master, slave) = pair("nothing", |spec| spec.log2_size = 12);
     let queue = Arc::clone(&slave.port.rings.as_ref().unwrap().send[0]);
-    let too_long = shared::Descriptor { length: u32::MAX, ..shared::Descriptor::default() };
+    let too_long = Descriptor { length: u32::MAX, ..Descriptor::default() };
     {
         let queue = queue.lock().unwrap();
         (0..4_096).for_each(|number| queue.ring.set_descriptor(number, too_long));

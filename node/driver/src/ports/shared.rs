@@ -27,16 +27,21 @@ const MASK_INTERRUPTS: u16 = 1;
 pub(super) const SEGMENT_MAX: u64 = 4 << 30;
 
 /// The packet goes on in the next descriptor.
-pub(super) const NEXT: u16 = 1;
+pub const NEXT: u16 = 1;
 
 /// Where a piece of a packet is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(C)]
-pub(super) struct Descriptor {
+pub struct Descriptor {
+    /// [`NEXT`] or nothing.
     pub flags: u16,
+    /// The segment that it is in, by number.
     pub region: u16,
+    /// Octets.
     pub length: u32,
+    /// Where in its segment.
     pub offset: u32,
+    /// Of the other side.
     pub metadata: u32,
 }
 
@@ -44,7 +49,7 @@ const _: () = assert!(size_of::<Descriptor>() == 16, "as the peers have it");
 
 /// A mapping of shared memory.
 #[derive(Debug)]
-pub(super) struct Segment {
+pub struct Segment {
     start: NonNull<u8>,
     octets: usize,
 }
@@ -56,6 +61,9 @@ unsafe impl Sync for Segment {}
 
 impl Segment {
     /// New memory and the file to share it by, sealed against shrinking.
+    ///
+    /// # Errors
+    /// The kernel's.
     pub fn create(octets: usize) -> io::Result<(Self, OwnedFd)> {
         let flags = libc::MFD_ALLOW_SEALING | libc::MFD_CLOEXEC;
         // SAFETY: plain system calls on a descriptor that is ours alone.
@@ -68,9 +76,12 @@ impl Segment {
         Ok((Self::map(&fd, octets as u64)?, fd))
     }
 
-    /// Maps memory of another process. `InvalidData` if it could shrink under us, is smaller than
-    /// said, or is no file of tmpfs: of huge pages, a hole that the other process punches may find
-    /// no page to be filled with, and who reads there gets SIGBUS.
+    /// Maps memory of another process.
+    ///
+    /// # Errors
+    /// The kernel's; `InvalidData`: it could shrink under us, is smaller than said, or is no file
+    /// of tmpfs: of huge pages, a hole that the other process punches may find no page to be filled
+    /// with, and who reads there gets SIGBUS.
     pub fn map(fd: &OwnedFd, octets: u64) -> io::Result<Self> {
         let raw = fd.as_raw_fd();
         // SAFETY: a structure of integers, for which all-zero is a value.
@@ -140,7 +151,7 @@ impl Drop for Segment {
 
 /// A ring in shared memory.
 #[derive(Debug)]
-pub(super) struct Ring {
+pub struct Ring {
     start: NonNull<u8>,
     log2_size: u8,
     interrupt: OwnedFd,
@@ -174,6 +185,7 @@ impl Ring {
         segment.write(offset, &COOKIE.to_ne_bytes())
     }
 
+    /// Descriptors of the ring.
     pub fn size(&self) -> u16 {
         1 << self.log2_size
     }
@@ -188,25 +200,30 @@ impl Ring {
         unsafe { AtomicU32::from_ptr(self.start.as_ptr().cast()) }
     }
 
+    /// Whether its first word is that of a ring.
     pub fn is_ring(&self) -> bool {
         self.cookie().load(Acquire) == COOKIE
     }
 
+    /// Where the one who fills the ring is, as it stands now.
     #[inline]
     pub fn head(&self) -> u16 {
         self.half(HEAD_AT).load(Acquire)
     }
 
+    /// Where the one who empties it is, as it stands now.
     #[inline]
     pub fn tail(&self) -> u16 {
         self.half(TAIL_AT).load(Acquire)
     }
 
+    /// Says how far it is filled.
     #[inline]
     pub fn set_head(&self, head: u16) {
         self.half(HEAD_AT).store(head, Release);
     }
 
+    /// Says how far it is emptied.
     #[inline]
     pub fn set_tail(&self, tail: u16) {
         self.half(TAIL_AT).store(tail, Release);
@@ -226,6 +243,7 @@ impl Ring {
         unsafe { self.slot(number).read_volatile() }
     }
 
+    /// Writes a descriptor.
     #[inline]
     pub fn set_descriptor(&self, number: u16, descriptor: Descriptor) {
         // SAFETY: inside the ring.
@@ -253,13 +271,24 @@ impl Ring {
         forget(&self.interrupt);
     }
 
+    /// What is rung when something comes.
     pub fn interrupts(&self) -> &OwnedFd {
         &self.interrupt
     }
 }
 
+/// A new counter of interrupts.
+///
+/// # Errors
+/// The kernel's.
+pub fn eventfd() -> io::Result<OwnedFd> {
+    let flags = libc::EFD_CLOEXEC | libc::EFD_NONBLOCK;
+    // SAFETY: a plain system call; the descriptor that it gives is ours alone.
+    unsafe { Ok(OwnedFd::from_raw_fd(check(libc::eventfd(0, flags))?)) }
+}
+
 /// Forgets the interrupts so far of an eventfd.
-pub(super) fn forget(interrupt: &OwnedFd) {
+pub fn forget(interrupt: &OwnedFd) {
     let mut count = 0u64;
     let into = libc::iovec { iov_base: (&raw mut count).cast(), iov_len: 8 };
     // SAFETY: reads at most eight octets into an integer; none are there is EAGAIN. The other

@@ -49,7 +49,7 @@ const _: () = assert!(size_of::<Request>() == 64 && size_of::<End>() == 32);
 
 /// Rings eventfds.
 #[derive(Debug)]
-pub(super) struct Bell {
+pub struct Bell {
     context: Mutex<Context>,
     source: OwnedFd,
 }

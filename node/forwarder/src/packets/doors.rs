@@ -1,0 +1,233 @@
+//! Doors as workers have them: they carry the packets.
+
+use super::rings::{Corrupt, Down, Shed, Up};
+use channel::{PacketRecord, PacketTo};
+use graph::{Graph, Pool, Slot};
+use machine::Time;
+use machine::narrow::told;
+use nodes::program::{CLASSES_FROM, INTERFACES_MAX};
+use plane_control::Handed;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use table::vrf::VRFS_MAX;
+
+/// Packets that one round of a worker takes from a ring down.
+const DOWN_MAX: u16 = 64;
+/// Octets of the longest header of a frame: a shorter frame is none.
+const FRAME_MIN: usize = 22;
+
+/// What a worker counts of a door.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Passed {
+    up: u64,
+    down: u64,
+    /// Packets that did not go up, by class and reason.
+    shed: BTreeMap<(u8, &'static str), u64>,
+    /// Packets that came down and are lost, by reason.
+    lost: BTreeMap<&'static str, u64>,
+}
+
+/// A worker's end of a door.
+pub(crate) struct Part {
+    /// The number of its connection.
+    pub(crate) number: u64,
+    pub(crate) up: Up,
+    /// Of one worker.
+    pub(crate) down: Option<Down>,
+    /// In the order in which they were asked for.
+    pub(crate) classes: Vec<Handed>,
+}
+
+/// An open door, with the nodes that take packets of its classes down.
+struct Open {
+    part: Part,
+    entries: Vec<Option<usize>>,
+    passed: Passed,
+}
+
+/// The doors of a worker.
+#[derive(Default)]
+pub(crate) struct Doors {
+    open: Vec<Open>,
+    /// Doors whose other side wrote what cannot be.
+    pub(crate) broken: BTreeMap<u64, Corrupt>,
+}
+
+impl Doors {
+    pub(crate) fn open(&mut self, part: Part, graph: &Graph) {
+        self.close(part.number);
+        let entries = part.classes.iter().map(|class| graph.entry(class.down?)).collect();
+        self.open.push(Open { part, entries, passed: Passed::default() });
+    }
+
+    pub(crate) fn close(&mut self, number: u64) -> Option<Part> {
+        self.broken.remove(&number);
+        let at = self.open.iter().position(|open| open.part.number == number)?;
+        Some(self.open.remove(at).part)
+    }
+
+    /// Takes those of `punted` whose class has a door. Packets of features' classes that have none
+    /// are `unwanted`; what is left is for the host.
+    pub(crate) fn hand_up(
+        &mut self,
+        now: Time,
+        pool: &mut Pool,
+        punted: &mut Vec<Slot>,
+        unwanted: &mut u64,
+    ) {
+        punted.retain(|slot| {
+            let number = pool.meta(*slot).words[0];
+            let found = self.open.iter_mut().find_map(|open| {
+                let at = open.part.classes.iter().position(|class| class.number == number)?;
+                Some((open, told(at as u64, u8::MAX)))
+            });
+            match found {
+                None if number < CLASSES_FROM => return true,
+                None => *unwanted += 1,
+                Some((open, class)) => {
+                    if let Err(corrupt) = open.hand_up(now, class, *slot, pool) {
+                        self.broken.insert(open.part.number, corrupt);
+                    }
+                }
+            }
+            pool.free(*slot);
+            false
+        });
+        self.open.iter_mut().for_each(|open| open.part.up.publish());
+    }
+
+    /// Pushes packets that came down into the graph; whether there were any.
+    pub(crate) fn receive(&mut self, graph: &mut Graph, pool: &mut Pool, inject: usize) -> bool {
+        let mut any = false;
+        for Open { part, entries, passed } in &mut self.open {
+            // One that is broken is closed soon.
+            let is_broken = self.broken.contains_key(&part.number);
+            let Some(down) = part.down.as_mut().filter(|_| !is_broken) else { continue };
+            let received = down.receive(DOWN_MAX, |to, packet| {
+                any = true;
+                let way = Way::of(to, packet, inject, entries, &part.classes);
+                match way.and_then(|way| way.push(packet, graph, pool)) {
+                    Ok(()) => passed.down += 1,
+                    Err(why) => *passed.lost.entry(why).or_default() += 1,
+                }
+            });
+            if let Err(corrupt) = received {
+                self.broken.insert(part.number, corrupt);
+            }
+        }
+        any
+    }
+
+    /// The rings down, to be watched.
+    pub(crate) fn downs(&mut self) -> impl Iterator<Item = &mut Down> {
+        self.open.iter_mut().filter_map(|open| open.part.down.as_mut())
+    }
+
+    /// What went through each.
+    pub(crate) fn passed(&self) -> BTreeMap<u64, Passed> {
+        self.open.iter().map(|open| (open.part.number, open.passed.clone())).collect()
+    }
+}
+
+impl Open {
+    /// Puts a packet into the ring, or sheds it. The host's classes begin with the network header,
+    /// a feature's where its node left them.
+    fn hand_up(
+        &mut self,
+        now: Time,
+        class: u8,
+        slot: Slot,
+        pool: &mut Pool,
+    ) -> Result<(), Corrupt> {
+        let meta = pool.meta(slot);
+        let (interface, vrf) = (meta.interface, meta.vrf);
+        let is_own = meta.words[0] < CLASSES_FROM;
+        let ahead = usize::from(meta.l3.saturating_sub(meta.offset));
+        if is_own && !pool.advance(slot, ahead) {
+            *self.passed.shed.entry((class, "no_network_header")).or_default() += 1;
+            return Ok(());
+        }
+        let record = PacketRecord { time_ns: now.as_nanos(), interface, vrf, class };
+        match self.part.up.push(record, pool.bytes(slot)) {
+            Ok(()) => self.passed.up += 1,
+            Err(Shed::Corrupt(corrupt)) => return Err(corrupt),
+            Err(why) => *self.passed.shed.entry((class, why.name())).or_default() += 1,
+        }
+        Ok(())
+    }
+}
+
+/// How a packet that came down goes into the graph.
+struct Way {
+    entry: usize,
+    interface: u32,
+    vrf: u32,
+    class: u32,
+}
+
+impl Way {
+    /// What the other side says is a number until it is found to be one of ours.
+    fn of(
+        to: PacketTo,
+        packet: &[u8],
+        inject: usize,
+        entries: &[Option<usize>],
+        classes: &[Handed],
+    ) -> Result<Self, &'static str> {
+        let way = match to {
+            PacketTo::Interface(_) if packet.len() < FRAME_MIN => return Err("no_frame"),
+            PacketTo::Interface(interface) => Self { entry: inject, interface, vrf: 0, class: 0 },
+            PacketTo::Vrf(vrf) => Self { entry: inject, interface: 0, vrf, class: 0 },
+            PacketTo::Feature { class, interface, vrf } => {
+                let at = usize::from(class);
+                let entry = entries.get(at).copied().flatten().ok_or("no_feature")?;
+                let class = classes.get(at).map_or(0, |class| class.number);
+                Self { entry, interface, vrf, class }
+            }
+        };
+        if way.interface >= INTERFACES_MAX {
+            return Err("no_interface");
+        }
+        if way.vrf as usize >= VRFS_MAX {
+            return Err("no_table");
+        }
+        Ok(way)
+    }
+
+    fn push(self, packet: &[u8], graph: &mut Graph, pool: &mut Pool) -> Result<(), &'static str> {
+        let slot = pool.put(packet).ok_or("no_cell")?;
+        let meta = pool.meta_mut(slot);
+        (meta.transmit, meta.vrf, meta.words[0]) = (self.interface, self.vrf, self.class);
+        meta.flags |= graph::meta::OWN;
+        graph.push(self.entry, &[slot], pool);
+        Ok(())
+    }
+}
+
+/// Takes the report of another worker along.
+pub(crate) fn add(sum: &mut Passed, more: &Passed) {
+    sum.up += more.up;
+    sum.down += more.down;
+    for (what, count) in &more.shed {
+        *sum.shed.entry(*what).or_default() += count;
+    }
+    for (why, count) in &more.lost {
+        *sum.lost.entry(why).or_default() += count;
+    }
+}
+
+/// A door as a row of an answer.
+pub(crate) fn row(number: u64, classes: &[(String, u16)], passed: &Passed) -> Value {
+    let rows = classes.iter().enumerate().map(|(at, (name, share))| {
+        let of = passed.shed.iter().filter(|((class, _), _)| usize::from(*class) == at);
+        let shed: BTreeMap<&str, u64> = of.map(|((_, why), count)| (*why, *count)).collect();
+        json!({ "class": name, "share": share, "shed": shed })
+    });
+    json!({
+        "door": number,
+        "classes": rows.collect::<Vec<_>>(),
+        "up": passed.up,
+        "down": passed.down,
+        "down_lost": passed.lost,
+    })
+}

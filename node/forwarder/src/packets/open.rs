@@ -1,0 +1,107 @@
+//! Doors as the main thread has them: it opens and closes them.
+
+use super::doors::Part;
+use super::rings::{CLASSES_MAX, Corrupt, Geometry, Rings, UPS_MAX};
+use crate::door::Challenge;
+use crate::serve::{Forwarder, WORKERS_MAX};
+use crate::wire::{Reply, WorkerState};
+use crate::worker::Order;
+use machine::narrow::told;
+use plane_control::Handed;
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::AsFd as _;
+
+/// Doors at once.
+const DOORS_MAX: usize = 8;
+/// 2 to this many records of a ring.
+const LOG2_SIZE: u8 = 9;
+/// Octets of a record in a forwarder of short and of long frames.
+const CELLS: [u32; 2] = [2_048, 10_240];
+const _: () = assert!(WORKERS_MAX <= UPS_MAX);
+
+impl Forwarder {
+    /// Somebody wants the packets of these classes. With a key, only who proves it gets any.
+    pub(crate) fn open_door(&mut self, number: u64, classes: Vec<(String, u16)>) {
+        let Some(connection) = self.connections.get(&number) else { return };
+        let is_proven = connection.challenge.as_ref().is_some_and(Challenge::is_met);
+        if self.door.has_keys() && !is_proven {
+            return self.turn_away(number, "packets go to who has this forwarder's key");
+        }
+        if self.doors.len() >= DOORS_MAX || self.doors.contains_key(&number) {
+            return self.turn_away(number, "there are too many doors");
+        }
+        match self.classes_of(&classes).and_then(|of| self.hand_out(number, &classes, &of)) {
+            Ok(()) => drop(self.doors.insert(number, classes)),
+            Err(why) => self.turn_away(number, &why),
+        }
+    }
+
+    /// The classes that are asked for, none of them twice or another door's.
+    fn classes_of(&self, classes: &[(String, u16)]) -> Result<Vec<Handed>, String> {
+        if classes.is_empty() || classes.len() > CLASSES_MAX {
+            return Err(format!("a door has 1 to {CLASSES_MAX} classes"));
+        }
+        let known: BTreeMap<String, Handed> =
+            self.plane.handed().map(|class| (class.name.clone(), class)).collect();
+        let found = classes.iter().enumerate().map(|(at, (name, _))| {
+            let mut others = self.doors.values().flatten().chain(&classes[..at]);
+            if others.any(|(other, _)| other == name) {
+                return Err(format!("packets of class {name} have a door"));
+            }
+            known.get(name).cloned().ok_or_else(|| format!("there is no class {name}"))
+        });
+        found.collect()
+    }
+
+    fn hand_out(
+        &mut self,
+        number: u64,
+        asked: &[(String, u16)],
+        classes: &[Handed],
+    ) -> Result<(), String> {
+        let words = |error: io::Error| format!("a door: {error}");
+        let cell = CELLS[usize::from(self.spec.stride > graph::STRIDE)];
+        let ups = told(self.hands.len() as u64, u16::MAX);
+        let geometry = Geometry { ups, log2_size: LOG2_SIZE, cell };
+        let shares: Vec<u16> = asked.iter().map(|(_, share)| *share).collect();
+        let Rings { ups, down, given } = Rings::new(geometry, &shares).map_err(words)?;
+        let Geometry { ups: count, log2_size, cell } = geometry;
+        let reply = Reply::Door { ups: count, log2_size, cell };
+        let Some(connection) = self.connections.get_mut(&number) else { return Ok(()) };
+        let beside = given.each_ref().map(|fd| fd.as_fd());
+        connection.stream.send_beside(&reply, &beside).map_err(words)?;
+        let mut hands = self.hands.iter();
+        let well = hands.position(|hand| hand.life.state == WorkerState::Forwards).unwrap_or(0);
+        let mut down = Some(down);
+        for (worker, (hand, up)) in self.hands.iter().zip(ups).enumerate() {
+            let down = if worker == well { down.take() } else { None };
+            let part = Part { number, up, down, classes: classes.to_vec() };
+            hand.give(Order::Door(Box::new(part)));
+        }
+        Ok(())
+    }
+
+    /// A connection is over, and its door with it.
+    pub(crate) fn close_door(&mut self, number: u64) {
+        if self.doors.remove(&number).is_some() {
+            self.hands.iter().for_each(|hand| hand.give(Order::CloseDoor(number)));
+        }
+    }
+
+    /// A worker that died held an end of every door: whoever wants them opens them anew.
+    pub(crate) fn close_doors(&mut self, why: &str) {
+        for number in self.doors.keys().copied().collect::<Vec<_>>() {
+            self.turn_away(number, why);
+        }
+    }
+
+    /// The other side of a door wrote what cannot be.
+    pub(crate) fn door_broke(&mut self, number: u64, corrupt: Corrupt) {
+        if self.doors.contains_key(&number) {
+            tracing::error!(target: "forwarder", door = number, %corrupt, "a door is closed");
+            *self.doors_broken.entry(corrupt.to_string()).or_default() += 1;
+            self.turn_away(number, &corrupt.to_string());
+        }
+    }
+}

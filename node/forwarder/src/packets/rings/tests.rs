@@ -1,0 +1,168 @@
+use super::*;
+
+const GEOMETRY: Geometry = Geometry { ups: 2, log2_size: 4, cell: 256 };
+
+fn shares(of: &[(usize, u16)]) -> [u16; 20] {
+    let mut shares = [0; 20];
+    of.iter().for_each(|&(class, share)| shares[class] = share);
+    shares
+}
+
+fn pair(of: &[(usize, u16)]) -> (Rings, Far) {
+    let door = Rings::new(GEOMETRY, &shares(of)).unwrap();
+    let far = Far::join(GEOMETRY, &door.given).unwrap();
+    (door, far)
+}
+
+fn record(class: u8, number: u32) -> PacketRecord {
+    PacketRecord { time_ns: 1 << 40, interface: number, vrf: 7, class }
+}
+
+fn received(far: &mut Far) -> Result<Vec<(PacketRecord, Vec<u8>)>, Corrupt> {
+    let mut all = Vec::new();
+    far.receive(64, &mut |record, packet| all.push((record, packet.to_vec())))?;
+    Ok(all)
+}
+
+#[test]
+fn packets_go_up_with_what_is_known_of_them_and_down_to_where_they_shall() {
+    let (mut door, mut far) = pair(&[(16, 8), (3, 8)]);
+    for round in 0..100_u32 {
+        let packet = vec![round as u8; 1 + round as usize];
+        door.ups[0].push(record(16, round), &packet).unwrap();
+        door.ups[1].push(record(3, round), b"other").unwrap();
+        assert_eq!(received(&mut far).unwrap(), [], "nothing before it is published");
+        door.ups.iter_mut().for_each(Up::publish);
+        let came = received(&mut far).unwrap();
+        assert_eq!(came, [(record(16, round), packet), (record(3, round), b"other".to_vec())]);
+        far.send(PacketTo::Interface(round + 1), b"frame").unwrap();
+        far.send(PacketTo::Vrf(round), b"packet").unwrap();
+        far.publish();
+        let mut down = Vec::new();
+        let take = |to, packet: &[u8]| down.push((to, packet.to_vec()));
+        assert_eq!(door.down.receive(8, take), Ok(2));
+        let wanted =
+            [(PacketTo::Interface(round + 1), &b"frame"[..]), (PacketTo::Vrf(round), b"packet")];
+        assert_eq!(down, wanted.map(|(to, packet)| (to, packet.to_vec())));
+    }
+}
+
+#[test]
+fn a_class_that_is_not_taken_sheds_its_own_packets_and_no_others() {
+    let (mut door, mut far) = pair(&[(16, 12), (17, 4)]);
+    let up = &mut door.ups[0];
+    let flood = (0..1_000).map(|n| up.push(record(16, n), b"flood"));
+    let (passed, shed): (Vec<_>, Vec<_>) = flood.partition(Result::is_ok);
+    assert_eq!(passed.len(), 12);
+    assert!(shed.into_iter().all(|it| it == Err(Shed::ClassFull)));
+    for number in 0..4 {
+        up.push(record(17, number), b"other").unwrap();
+    }
+    assert_eq!(up.push(record(17, 4), b"other"), Err(Shed::ClassFull));
+    assert_eq!(up.push(record(18, 0), b"nobody's"), Err(Shed::NoClass));
+    assert_eq!(up.push(record(200, 0), b"nobody's"), Err(Shed::NoClass));
+    assert_eq!(up.push(record(17, 0), &[0; 256]), Err(Shed::TooLong));
+    up.publish();
+    assert_eq!(received(&mut far).unwrap().len(), 16);
+    up.push(record(16, 0), b"flood").unwrap();
+    assert!(Rings::new(GEOMETRY, &shares(&[(16, 12), (17, 5)])).is_err(), "more than a ring");
+}
+
+#[test]
+fn what_goes_down_and_is_not_taken_is_shed() {
+    let (mut door, mut far) = pair(&[(16, 1)]);
+    for _ in 0..16 {
+        far.send(PacketTo::Vrf(0), b"packet").unwrap();
+    }
+    assert_eq!(far.send(PacketTo::Vrf(0), b"packet"), Err(Shed::RingFull));
+    assert_eq!(far.send(PacketTo::Vrf(0), &[0; 233]), Err(Shed::TooLong));
+    far.publish();
+    assert!(!door.down.doze(), "there is something");
+    assert_eq!(door.down.receive(10, |_, _| {}), Ok(10));
+    assert_eq!(door.down.receive(10, |_, _| {}), Ok(6));
+    assert!(door.down.doze());
+    assert_eq!(far.send(PacketTo::Vrf(0), &[0; 232]), Ok(()));
+}
+
+/// A number of a sequence that looks random.
+fn next(state: &mut u64) -> u64 {
+    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    *state >> 33
+}
+
+/// The whole memory, as whoever has it may write it.
+fn memory(door: &Rings) -> Segment {
+    Segment::map(&door.given[0], GEOMETRY.octets() as u64).unwrap()
+}
+
+#[test]
+fn a_forwarder_whose_control_writes_garbage_closes_the_door_and_reads_nothing_else() {
+    let mut state = 7;
+    let mut closed = 0;
+    for _ in 0..2_000 {
+        let (mut door, mut far) = pair(&[(16, 8)]);
+        door.ups[0].push(record(16, 1), b"packet").unwrap();
+        far.send(PacketTo::Vrf(0), b"packet").unwrap();
+        far.publish();
+        let memory = memory(&door);
+        for _ in 0..8 {
+            let at = next(&mut state) % (GEOMETRY.octets() as u64 - 2);
+            memory.write(at as u32, &(next(&mut state) as u16).to_ne_bytes());
+        }
+        // Lengths, heads and tails above all.
+        let ring = (next(&mut state) % 3) as u32 * GEOMETRY.ring_octets() as u32;
+        let at = [6, 64, 132][next(&mut state) as usize % 3];
+        memory.write(ring + at, &(next(&mut state) as u32).to_ne_bytes());
+        let pushed = door.ups[0].push(record(16, 2), b"packet");
+        let mut octets = 0;
+        let taken = door.down.receive(64, |_, packet| octets += packet.len());
+        assert!(octets <= 16 * 256);
+        closed += u32::from(pushed == Err(Shed::Corrupt(Corrupt::Count)) || taken.is_err());
+    }
+    assert!(closed > 500, "{closed} of 2,000");
+}
+
+#[test]
+fn a_control_whose_forwarder_writes_garbage_closes_the_door_too() {
+    let (mut door, mut far) = pair(&[(16, 8)]);
+    let memory = memory(&door);
+    let ring = GEOMETRY.ring_octets() as u32;
+    memory.write(ring + 6, &17_u16.to_ne_bytes());
+    assert_eq!(received(&mut far), Err(Corrupt::Count));
+    memory.write(ring + 6, &1_u16.to_ne_bytes());
+    for length in [0, 24, 257, u32::MAX] {
+        memory.write(ring + 132, &u32::to_ne_bytes(length));
+        assert_eq!(received(&mut far), Err(Corrupt::Length), "{length}");
+    }
+    memory.write(64, &9_u16.to_ne_bytes());
+    assert_eq!(
+        far.send(PacketTo::Vrf(0), b"packet"),
+        Err(Shed::Corrupt(Corrupt::Count)),
+        "more taken than was sent"
+    );
+    memory.write(64, &0_u16.to_ne_bytes());
+    far.send(PacketTo::Interface(0), b"packet").unwrap();
+    far.publish();
+    assert_eq!(door.down.receive(1, |_, _| {}), Err(Corrupt::Destination));
+}
+
+#[test]
+fn memory_that_is_not_what_it_is_said_to_be_is_not_joined() {
+    let door = Rings::new(GEOMETRY, &shares(&[(16, 8)])).unwrap();
+    let longer = [
+        Geometry { ups: 3, ..GEOMETRY },
+        Geometry { log2_size: 5, ..GEOMETRY },
+        Geometry { cell: 320, ..GEOMETRY },
+    ];
+    let never = [
+        Geometry { ups: 0, ..GEOMETRY },
+        Geometry { ups: u16::MAX, ..GEOMETRY },
+        Geometry { log2_size: 200, ..GEOMETRY },
+        Geometry { cell: u32::MAX, ..GEOMETRY },
+    ];
+    for geometry in longer.into_iter().chain(never) {
+        assert!(Far::join(geometry, &door.given).is_err(), "{geometry:?}");
+    }
+    memory(&door).write(0, &[0; 4]);
+    assert!(Far::join(GEOMETRY, &door.given).is_err(), "no ring");
+}

@@ -1,0 +1,174 @@
+//! A door for packets of one function: those of its classes come up with what the forwarder knows
+//! of them, and packets go down by an interface, by the routes of a table, or to a feature.
+//!
+//! It stands beside the control and is none: it says nothing of what is forwarded, and each of the
+//! two goes on while the other is away.
+
+use forwarder::ToPackets;
+use machine::{Duration, Time};
+use runtime::{ChannelEvent, Effects, PacketRecord, PacketTo, PortId};
+use std::sync::Arc;
+
+/// Time between two attempts to open it.
+const RETRY: Duration = Duration::from_millis(250);
+
+/// What happened at a door.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DoorEvent<'a> {
+    /// It is open: packets of its classes come from now on.
+    Opened,
+    /// A packet came up.
+    Packet(PacketRecord, &'a [u8]),
+    /// It is closed, or could not be opened: why. It is tried again.
+    Closed(&'a str),
+}
+
+/// What has gone through a door since it was made.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DoorTally {
+    /// Packets that came up.
+    pub up: u64,
+    /// Packets that were sent, those among them that were shed.
+    pub down: u64,
+    /// Packets sent that found no room in the ring, or no open door.
+    pub shed: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// The next attempt is at that time.
+    Away(Time),
+    /// The forwarder has not given it yet.
+    Opening,
+    Open,
+}
+
+/// A door of one function.
+#[derive(Debug)]
+pub struct PacketDoor {
+    port: PortId,
+    to: Arc<ToPackets>,
+    state: State,
+    tally: DoorTally,
+}
+
+impl PacketDoor {
+    /// One that is opened with the first tick, by the channel of this number.
+    #[must_use]
+    pub fn new(now: Time, port: PortId, to: ToPackets) -> Self {
+        Self { port, to: Arc::new(to), state: State::Away(now), tally: DoorTally::default() }
+    }
+
+    /// Takes what happened on a channel; that of another number is passed over.
+    pub fn step<'a>(
+        &mut self,
+        now: Time,
+        port: PortId,
+        event: ChannelEvent<'a>,
+    ) -> Option<DoorEvent<'a>> {
+        if port != self.port {
+            return None;
+        }
+        match event {
+            ChannelEvent::Up => None,
+            ChannelEvent::Shed(count) => {
+                self.tally.shed += count as u64;
+                None
+            }
+            // The one message that comes says that the door is open.
+            ChannelEvent::Message(_) => {
+                self.state = State::Open;
+                Some(DoorEvent::Opened)
+            }
+            ChannelEvent::Packet(record, packet) => {
+                self.tally.up += 1;
+                Some(DoorEvent::Packet(record, packet))
+            }
+            ChannelEvent::Absent(why) => {
+                self.state = State::Away(now + RETRY);
+                Some(DoorEvent::Closed(why.unwrap_or("it is being started")))
+            }
+            ChannelEvent::Down(why) => {
+                self.state = State::Away(now + RETRY);
+                Some(DoorEvent::Closed(why))
+            }
+        }
+    }
+
+    /// Opens it when it is time.
+    pub fn tick(&mut self, now: Time, out: &mut Effects) {
+        if matches!(self.state, State::Away(at) if now >= at) {
+            self.state = State::Opening;
+            out.connect(self.port, self.to.clone());
+        }
+    }
+
+    /// When [`PacketDoor::tick`] wants to be called next.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Time> {
+        match self.state {
+            State::Away(at) => Some(at),
+            State::Opening | State::Open => None,
+        }
+    }
+
+    /// Whether packets come and go.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.state == State::Open
+    }
+
+    /// What has gone through it.
+    #[must_use]
+    pub fn tally(&self) -> DoorTally {
+        self.tally
+    }
+
+    /// Sends the packet that `write` appends. A door that is closed or full sheds it, and counts.
+    pub fn send(&mut self, out: &mut Effects, to: PacketTo, write: impl FnOnce(&mut Vec<u8>)) {
+        self.tally.down += 1;
+        if self.is_open() {
+            out.packet(self.port, to, write);
+        } else {
+            self.tally.shed += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PORT: PortId = PortId(9);
+
+    #[test]
+    fn a_door_is_tried_again_until_it_is_open_and_sheds_what_it_cannot_take() {
+        let (mut now, mut out) = (Time::from_millis(1_000), Effects::default());
+        let classes = vec![("bgp".to_owned(), 8)];
+        let to = ToPackets { socket: "/nowhere".into(), keys: None, classes };
+        let mut door = PacketDoor::new(now, PORT, to);
+        assert_eq!(door.deadline(), Some(now));
+        door.tick(now, &mut out);
+        assert_eq!(door.deadline(), None, "it waits for an answer");
+        assert_eq!(door.step(now, PortId(1), ChannelEvent::Down("another's")), None);
+        let absent = door.step(now, PORT, ChannelEvent::Absent(Some("nobody")));
+        assert_eq!(absent, Some(DoorEvent::Closed("nobody")));
+        door.send(&mut out, PacketTo::Vrf(0), |_| panic!("nobody takes it"));
+        now = door.deadline().unwrap();
+        door.tick(now, &mut out);
+        assert_eq!(door.step(now, PORT, ChannelEvent::Up), None);
+        assert!(!door.is_open(), "the forwarder has not given it");
+        assert_eq!(door.step(now, PORT, ChannelEvent::Message(&[])), Some(DoorEvent::Opened));
+        door.send(&mut out, PacketTo::Vrf(0), |octets| octets.push(0x45));
+        door.step(now, PORT, ChannelEvent::Shed(1));
+        let record = PacketRecord::default();
+        let came = door.step(now, PORT, ChannelEvent::Packet(record, &[1]));
+        assert_eq!(came, Some(DoorEvent::Packet(record, &[1])));
+        assert_eq!(door.tally(), DoorTally { up: 1, down: 2, shed: 2 });
+        assert_eq!(
+            door.step(now, PORT, ChannelEvent::Down("over")),
+            Some(DoorEvent::Closed("over"))
+        );
+        assert_eq!(door.deadline(), Some(now + RETRY));
+    }
+}
