@@ -82,7 +82,8 @@ pub fn is_remote(listen: &str) -> bool {
     remote(listen).is_some()
 }
 
-/// The address of `udp:192.0.2.1:5060` or `192.0.2.1:8080`, where it is reached from other machines.
+/// The address of `udp:192.0.2.1:5060` or `192.0.2.1:8080`, where it is reached from other
+/// machines.
 pub fn remote(listen: &str) -> Option<IpAddr> {
     let bare = listen.parse::<SocketAddr>();
     let address = bare.or_else(|_| listen.split_once(':').map_or("", |(_, rest)| rest).parse());

@@ -18,11 +18,13 @@ Every relative path in a site file is one of the site's directory, wherever tand
 | path | relative to |
 |---|---|
 | `directory` of `[site]` | the folder of the site file |
-| `key_file`, `capture_key_file`, `auth_key_file`, `secret_file`, `password_file`, `token_file` | `directory` of `[site]` |
+| `key_file`, `capture_key_file`, `auth_key_file`, `secret_file`, `password_file`, `token_file` \
+| `directory` of `[site]` |
 | `certificate`, `key`, `roots` of `[ssc.realm.tls]` | `directory` of `[site]` |
 | `route_files` of `[[pe]]` | `directory` of `[site]` |
 | `directory` of `[sas]` and of `[rr.mrt]` | `directory` of `[site]` |
-| what stands on a command line, as `tandem forwarder --key-file` | the folder in which it is started |
+| what stands on a command line, as `tandem forwarder --key-file` | the folder in which it is \
+started |
 
 With `/etc/tandem/site.toml` and `directory = \"/var/lib/tandem\"`, `key = \"tls/sbc.key\"` is
 `/var/lib/tandem/tls/sbc.key`.

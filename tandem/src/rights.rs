@@ -228,7 +228,8 @@ fn account(file: &Path, site: &SiteSection) -> Result<Option<Account>, Issue> {
     Ok(Some(found))
 }
 
-/// Whether the process acts as root, or would: without `user`, and with a file that is root's alone.
+/// Whether the process acts as root, or would: without `user`, and with a file that is root's
+/// alone.
 pub fn stays_root(file: &Path, site: &SiteSection) -> bool {
     privilege::is_root()
         && site.user.is_none()

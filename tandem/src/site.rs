@@ -63,8 +63,8 @@ functions!(site);
 pub struct SiteSection {
     /// Its name, for people.
     pub name: String,
-    /// Where token, revisions and recordings are kept, and to which all other paths of this file are
-    /// relative; itself relative to the site file's folder.
+    /// Where token, revisions and recordings are kept, and to which all other paths of this file
+    /// are relative; itself relative to the site file's folder.
     pub directory: String,
     /// MiB of memory that are taken before the first function starts and kept: without, a function
     /// that grows under load waits for the machine. Changes with a restart of the site.

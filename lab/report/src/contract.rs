@@ -80,7 +80,8 @@ impl Options {
         self.scenarios.iter().any(|name| name == scenario)
     }
 
-    /// After a run: in words, which scenarios were asked for that it does not have, and which it has.
+    /// After a run: in words, which scenarios were asked for that it does not have, and which it
+    /// has.
     #[must_use]
     pub fn unknown(&self) -> Option<String> {
         let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);

@@ -2,16 +2,16 @@
 //! each worker and one down, whose records have what is known of a packet.
 //!
 //! ```text
-//!   worker 0 ─ Up ring 1 ─→ ┐                        memory   ring 0 │ ring 1 … │ cells of ring 0 …
+//!   worker 0 ─ Up ring 1 ─→ ┐                        memory   ring 0 │ ring 1 … │ cells …
 //!   worker 1 ─ Up ring 2 ─→ ┴ Far::receive           record   time 8 │ interface 4 │ vrf 4 │
 //!   a worker ←─ Down ring 0 ── Far::send                      class 1 │ to 1 │ 0 × 6 │ packet
 //! ```
-//! The forwarder makes the memory and says by [`Geometry`] what it looks like. Neither side believes
-//! the other: what is read is copied out once and then looked at, places are those of a side's own
-//! counting, and a ring that cannot be so closes the door ([`Corrupt`]).
+//! The forwarder makes the memory and says by [`Geometry`] what it looks like. Neither side
+//! believes the other: what is read is copied out once and then looked at, places are those of a
+//! side's own counting, and a ring that cannot be so closes the door ([`Corrupt`]).
 //!
-//! Each class of packets up has its share of every ring, and the shares together are no more than the
-//! ring: a class that is not taken in time sheds its own packets and no other's.
+//! Each class of packets up has its share of every ring, and the shares together are no more than
+//! the ring: a class that is not taken in time sheds its own packets and no other's.
 
 use channel::{PacketRecord, PacketTo};
 use driver::ports::bell::Bell;

@@ -107,8 +107,9 @@ impl Section<'_> {
         (1..).zip(&self.locations).find(|(_, it)| **it == name.as_str()).map_or(0, |(at, _)| at)
     }
 
-    /// Peers of another AS, and groups of those that come from ranges, of which something is refused
-    /// since no policy is named (RFC 8212): the path of the name, and what is refused, in words.
+    /// Peers of another AS, and groups of those that come from ranges, of which something is
+    /// refused since no policy is named (RFC 8212): the path of the name, and what is refused, in
+    /// words.
     #[must_use]
     pub fn refused_by_default(&self) -> Vec<(String, &'static str)> {
         let is_foreign = |options: &PeerOptions| options.peer_as(self.asn) != PeerAs::Internal;
@@ -128,7 +129,8 @@ impl Section<'_> {
         groups.chain(peers).collect()
     }
 
-    /// Groups whose ranges take peers of any AS, all of whose routes are accepted: by their numbers.
+    /// Groups whose ranges take peers of any AS, all of whose routes are accepted: by their
+    /// numbers.
     #[must_use]
     pub fn accepting_anybody(&self) -> Vec<usize> {
         let groups = self.group.iter().enumerate();
