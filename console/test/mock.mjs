@@ -321,7 +321,7 @@ class Mock {
         column: 1,
         path: line.split('=')[0].trim(),
         what: 'is not known here.',
-        mend: 'Remove it, or look at the names that `tandem check --help` lists.',
+        hint: 'Remove it, or look at the names that `tandem check --help` lists.',
       });
     });
     return { issues };
@@ -413,14 +413,14 @@ const GET = {
       column: 1,
       path: 'oam.listen',
       what: 'the API is reached from other machines, and nothing encrypts the token',
-      mend: 'listen on 127.0.0.1 behind a TLS proxy, or keep the network private',
+      hint: 'listen on 127.0.0.1 behind a TLS proxy, or keep the network private',
     },
     {
       line: 31,
       column: 1,
       path: 'ssc[0].realm[0].listen',
       what: 'whoever reaches this realm makes calls: nobody has to be registered',
-      mend: 'add `register_required = true`, or keep the network private',
+      hint: 'add `register_required = true`, or keep the network private',
     },
   ],
   '/alarms': (mock, query) => mock.alarms(query.get('history') === 'true'),

@@ -28,8 +28,8 @@ fn main() {
             println!("cargo::warning=built without the XDP program: clang says {first}");
         }
         Err(error) => {
-            let mend = "install it (Debian: clang) to drop floods in the kernel";
-            println!("cargo::warning=built without the XDP program: clang: {error}; {mend}");
+            let hint = "install it (Debian: clang) to drop floods in the kernel";
+            println!("cargo::warning=built without the XDP program: clang: {error}; {hint}");
         }
     }
 }

@@ -55,16 +55,16 @@ impl Section {
     pub fn validate(&self, issues: &mut Vec<Issue>) {
         if self.pair.is_empty() && !self.listen.ip().is_loopback() {
             let what = "whoever reaches the arbiter could keep pairs from a failover";
-            let mend = "name each pair: `[[arbiter.pair]]`, `pair = 1`, `key_file = \"pair.key\"`";
-            issues.push(Issue::new("listen", what, mend));
+            let hint = "name each pair: `[[arbiter.pair]]`, `pair = 1`, `key_file = \"pair.key\"`";
+            issues.push(Issue::new("listen", what, hint));
         }
         if !(1..=PROMISE_MAX_MS).contains(&self.promise_max_ms) {
             let what = format!("{} is out of range", self.promise_max_ms);
             issues.push(Issue::new("promise_max_ms", what, format!("use 1 to {PROMISE_MAX_MS}")));
         }
         if self.pair.len() > PAIRS_MAX {
-            let mend = format!("use at most {PAIRS_MAX}");
-            issues.push(Issue::new("pair", "too many pairs", mend));
+            let hint = format!("use at most {PAIRS_MAX}");
+            issues.push(Issue::new("pair", "too many pairs", hint));
         }
         for (n, row) in self.pair.iter().enumerate() {
             if self.pair[..n].iter().any(|other| other.pair == row.pair) {

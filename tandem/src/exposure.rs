@@ -93,15 +93,15 @@ pub fn remote(listen: &str) -> Option<IpAddr> {
 /// Messages that leave the machine for a collector.
 pub fn capture(to: &str) -> Option<Issue> {
     let what = "messages leave this machine in clear, and so does the key of `capture_key_file`";
-    let mend = "collect on 127.0.0.1, or keep the network to the collector private (a tunnel)";
-    is_remote(to).then(|| Issue::new("capture", what, mend))
+    let hint = "collect on 127.0.0.1, or keep the network to the collector private (a tunnel)";
+    is_remote(to).then(|| Issue::new("capture", what, hint))
 }
 
 fn process(file: &Path, site: &Site, found: &mut Vec<Issue>) {
     if rights::stays_root(file, &site.site) {
         let what = "it runs as root: a fault in it is one of the machine";
-        let mend = "give `user`, or run it as docs/tandem.service does";
-        found.push(Issue::new("site", what, mend));
+        let hint = "give `user`, or run it as docs/tandem.service does";
+        found.push(Issue::new("site", what, hint));
     }
     if !site.site.filter_system_calls {
         let what = "the kernel refuses no system call to it";
@@ -116,8 +116,8 @@ fn process(file: &Path, site: &Site, found: &mut Vec<Issue>) {
 fn management(site: &Site, found: &mut Vec<Issue>) {
     if is_remote(&site.oam.listen) {
         let what = "the API is reached from other machines, and nothing encrypts the token";
-        let mend = "listen on 127.0.0.1 behind a TLS proxy, or keep the network private";
-        found.push(Issue::new("oam.listen", what, mend));
+        let hint = "listen on 127.0.0.1 behind a TLS proxy, or keep the network private";
+        found.push(Issue::new("oam.listen", what, hint));
         if site.oam.metrics_open {
             let what = "whoever reaches the API reads the metrics without a token";
             found.push(Issue::new(
@@ -135,8 +135,8 @@ fn secrets(file: &Path, site: &Site, found: &mut Vec<Issue>) {
         return;
     }
     if let Some(what) = readable(file) {
-        let mend = format!("chmod 600 {}, or keep passwords in files of their own", file.display());
-        found.push(Issue::new("site", format!("passwords stand in it, and {what}"), mend));
+        let hint = format!("chmod 600 {}, or keep passwords in files of their own", file.display());
+        found.push(Issue::new("site", format!("passwords stand in it, and {what}"), hint));
     }
 }
 
@@ -144,8 +144,8 @@ fn secrets(file: &Path, site: &Site, found: &mut Vec<Issue>) {
 fn tokens(directory: &Path, found: &mut Vec<Issue>) {
     let first = directory.join("token");
     if let Some(what) = readable(&first) {
-        let mend = format!("chmod 600 {}, write a new token and start again", first.display());
-        found.push(Issue::new("site.directory", what, mend));
+        let hint = format!("chmod 600 {}, write a new token and start again", first.display());
+        found.push(Issue::new("site.directory", what, hint));
     }
     for listed in token::of(directory).list().unwrap_or_default() {
         if let Err(why) = listed.state {
@@ -173,7 +173,7 @@ mod tests {
         fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
         let site = config::read::<Site>(text).unwrap();
         let found = exposures(&file, text, &site);
-        assert!(found.iter().all(|it| it.line > 0 && !it.what.is_empty() && !it.mend.is_empty()));
+        assert!(found.iter().all(|it| it.line > 0 && !it.what.is_empty() && !it.hint.is_empty()));
         // Whether the test runs as root is the machine's.
         let root = |it: &Diagnostic| it.what.contains("root");
         found.into_iter().filter(|it| !root(it)).map(|it| it.path).collect()

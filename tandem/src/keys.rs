@@ -17,20 +17,20 @@ const OTHERS: u32 = 0o077;
 #[derive(Debug)]
 pub struct Unusable {
     what: String,
-    mend: String,
+    hint: String,
 }
 
 impl Unusable {
     /// As an issue of the key at `path`.
     pub fn issue(&self, path: impl Into<String>) -> Issue {
-        Issue::new(path.into(), &*self.what, &*self.mend)
+        Issue::new(path.into(), &*self.what, &*self.hint)
     }
 
     /// A file that does not open, or not to its end. `make` makes it: a command that prints it.
     pub fn unread(directory: &Path, name: &str, error: &io::Error, make: &str) -> Self {
         let path = located(directory, name);
         let what = format!("{} cannot be read: {error}", path.display());
-        let mend = match error.kind() {
+        let hint = match error.kind() {
             io::ErrorKind::NotFound => absent(directory, name, make),
             io::ErrorKind::PermissionDenied => {
                 let user = driver::privilege::acting();
@@ -39,13 +39,13 @@ impl Unusable {
             }
             _ => String::new(),
         };
-        Self { what, mend }
+        Self { what, hint }
     }
 }
 
 impl std::fmt::Display for Unusable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}: {}", self.what, self.mend)
+        write!(f, "{}: {}", self.what, self.hint)
     }
 }
 
@@ -91,7 +91,7 @@ pub fn read(directory: &Path, name: &str) -> Result<Keys, Unusable> {
     let text = text(directory, name)?;
     Keys::parse(&text).map_err(|error| Unusable {
         what: format!("{name}: {error}"),
-        mend: "write one key a line, as `openssl rand -base64 32` makes it".to_owned(),
+        hint: "write one key a line, as `openssl rand -base64 32` makes it".to_owned(),
     })
 }
 
@@ -120,8 +120,8 @@ pub fn text(directory: &Path, name: &str) -> Result<String, Unusable> {
         let path = path.display();
         let what =
             format!("{path} has mode {:04o}: others than its owner may use it", mode & 0o7777);
-        let mend = format!("chmod 600 {path}, and make a new key if others had it");
-        return Err(Unusable { what, mend });
+        let hint = format!("chmod 600 {path}, and make a new key if others had it");
+        return Err(Unusable { what, hint });
     }
     let mut text = String::new();
     file.take(FILE_BYTES_MAX).read_to_string(&mut text).map_err(unreadable)?;

@@ -17,7 +17,6 @@ mod lab;
 mod man;
 mod output;
 mod paired;
-mod plant;
 mod pool;
 mod probe;
 mod record;
@@ -26,6 +25,7 @@ mod rights;
 mod run;
 mod sctp;
 mod site;
+mod site_controller;
 mod supervise;
 mod token;
 

@@ -31,11 +31,11 @@ pub fn probe(site: &Site, directory: &Path, own: &[Doorway]) -> Vec<Issue> {
     {
         let folder = directory.display();
         let what = format!("{} is not there", directory.join(name).display());
-        let mend = format!(
+        let hint = format!(
             "paths are relative to the site's directory, {folder}, not to where tandem is started: \
              move it there, or write its whole path"
         );
-        issues.push(Issue::new("oam.token_file", what, mend));
+        issues.push(Issue::new("oam.token_file", what, hint));
     }
     let arbiter = site.arbiter.iter().flat_map(|arbiter| arbiter.unreadable(directory));
     issues.extend(arbiter.map(|issue| issue.under("arbiter")));
@@ -55,7 +55,7 @@ fn bindable(door: &Doorway) -> Result<(), Issue> {
 pub fn refusal(door: &Doorway, error: &io::Error) -> Issue {
     let kind = if door.datagram { "UDP" } else { "TCP" };
     let address = door.address;
-    let (what, mend) = match error.kind() {
+    let (what, hint) = match error.kind() {
         io::ErrorKind::AddrInUse => (
             format!("{kind} {address} is taken by another program on this machine"),
             "stop that program (ss -lnp shows it) or choose another port",
@@ -70,5 +70,5 @@ pub fn refusal(door: &Doorway, error: &io::Error) -> Issue {
         ),
         _ => (format!("{kind} {address} cannot be bound: {error}"), ""),
     };
-    Issue::new(&*door.path, what, mend)
+    Issue::new(&*door.path, what, hint)
 }

@@ -9,7 +9,7 @@ use std::io::{self, Write as _};
 const HEAD: &str = "# The site file
 
 One TOML file describes a site. `tandem check` refuses what does not fit, with line, column and the
-mend; `tandem ctl config` changes a running site. Made by `tandem reference`; a test keeps it so.
+hint; `tandem ctl config` changes a running site. Made by `tandem reference`; a test keeps it so.
 
 ## Paths
 

@@ -29,7 +29,7 @@ pub fn validate(site: &Site, issues: &mut Vec<Issue>) {
         return;
     }
     let mut refuse =
-        |what: &str, mend: &str| issues.push(Issue::new("site.capabilities", what, mend));
+        |what: &str, hint: &str| issues.push(Issue::new("site.capabilities", what, hint));
     if site.site.user.is_none() {
         refuse("root cannot drop what root has", "give `user` as well");
     }
@@ -194,14 +194,14 @@ pub fn give_up(site: &SiteSection) -> Result<(), Exit> {
 /// The user to become; none if the process shall stay who it is. Root obeys no file that another
 /// may write: it becomes that user.
 fn account(file: &Path, site: &SiteSection) -> Result<Option<Account>, Issue> {
-    let issue = |what: String, mend: &str| Issue::new("site.user", what, mend);
+    let issue = |what: String, hint: &str| Issue::new("site.user", what, hint);
     let unknown = |error: std::io::Error| issue(error.to_string(), "");
     let is_root = privilege::is_root();
     let mut owners = if is_root { privilege::owners(file).map_err(unknown)? } else { [].into() };
     let found = match (&site.user, owners.first()) {
         (Some(name), _) => Account::named(name).map_err(unknown)?.ok_or_else(|| {
-            let mend = format!("adduser --system --group {name}");
-            issue(format!("this machine has no user `{name}`"), &mend)
+            let hint = format!("adduser --system --group {name}");
+            issue(format!("this machine has no user `{name}`"), &hint)
         })?,
         (None, Some(&uid)) => Account::numbered(uid).map_err(unknown)?.ok_or_else(|| {
             let what = format!("root does not obey a file of user {uid}, who has no account");

@@ -5,11 +5,11 @@ use crate::check::{self, LOCK};
 use crate::exit::Exit;
 use crate::exposure::exposures;
 use crate::functions::StartContext;
-use crate::plant::{Parts, Plant};
-use crate::pool::Steward;
+use crate::pool::LicenceAgent;
 use crate::probe::probe;
 use crate::rights;
 use crate::site::{REVISIONS, Site};
+use crate::site_controller::{Parts, SiteController};
 use crate::token;
 use config::{Disk, Issue, Refused, Store};
 use oam::log::Levels;
@@ -78,8 +78,8 @@ pub fn run(file: &Path) -> Result<(), Exit> {
         check::refuse(file, &text, taken.map_err(issue).err().into_iter().collect())?;
     }
     for found in exposures(file, &text, &site) {
-        let (line, mend) = (found.line, &found.mend);
-        tracing::warn!(target: "exposure", path = found.path, line, mend, "{}", found.what);
+        let (line, hint) = (found.line, &found.hint);
+        tracing::warn!(target: "exposure", path = found.path, line, hint, "{}", found.what);
     }
     panics_to_log();
     let wishes = Wishes::install()?;
@@ -141,7 +141,7 @@ impl Running {
     ) -> Result<Self, Exit> {
         let directory = site.directory(file);
         let registry = Registry::new();
-        let pool = Arc::new(Steward::new(site.pool.as_ref(), &directory)?);
+        let pool = Arc::new(LicenceAgent::new(site.pool.as_ref(), &directory)?);
         let arbiter = site.arbiter.as_ref().map(|section| Arbiter::start(section, &directory));
         let context = StartContext {
             directory: directory.clone(),
@@ -152,7 +152,7 @@ impl Running {
         };
         let slot = Arc::new(OnceLock::new());
         let refuse = |issues| check::refuse(file, text, issues);
-        let plant = match Plant::start(site, context, Arc::clone(&slot)) {
+        let plant = match SiteController::start(site, context, Arc::clone(&slot)) {
             Ok(plant) => plant,
             Err(issues) => return Err(refuse(issues).err().unwrap_or(Exit::Failed(String::new()))),
         };

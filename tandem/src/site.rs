@@ -121,8 +121,8 @@ impl config::Site for Site {
             issues.push(Issue::new("site.name", "the name is empty", "give the site a name"));
         }
         if self.site.directory.is_empty() {
-            let mend = "write a path, as in `directory = \"var\"`";
-            issues.push(Issue::new("site.directory", "the directory is empty", mend));
+            let hint = "write a path, as in `directory = \"var\"`";
+            issues.push(Issue::new("site.directory", "the directory is empty", hint));
         }
         rights::validate(self, issues);
         within("oam", issues, |own| self.oam.validate(own));
@@ -135,8 +135,8 @@ impl config::Site for Site {
         let sections = self.sections();
         if sections.len() > FUNCTIONS_MAX {
             let what = format!("{} functions in one site", sections.len());
-            let mend = format!("a site has at most {FUNCTIONS_MAX}");
-            issues.push(Issue::new("ssc", what, mend));
+            let hint = format!("a site has at most {FUNCTIONS_MAX}");
+            issues.push(Issue::new("ssc", what, hint));
         }
         for (at, Section { path, inner, .. }) in sections.iter().enumerate() {
             within(path, issues, |own| inner.validate(own));

@@ -17,7 +17,7 @@ export interface Exposure {
   line: number;
   path: string;
   what: string;
-  mend: string;
+  hint: string;
 }
 
 export interface PortRow {
@@ -230,7 +230,7 @@ export interface ConfigIssue {
   column: number;
   path: string;
   what: string;
-  mend: string;
+  hint: string;
 }
 
 export interface ConfigRevision {

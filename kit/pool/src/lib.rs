@@ -1,7 +1,8 @@
-//! A pool of sessions that several functions draw from: one [`Keeper`], many [`Drawer`]s.
+//! A pool of sessions that several functions draw from: one [`LeaseServer`], many [`LeaseClient`]s.
 //!
 //! ```text
-//!   Drawer ──Report{held, live, short, serial}──→ Keeper   what it holds, runs and lacked
+//!   LeaseClient ──Report{held, live, short, serial}──→ LeaseServer   what it holds, runs and
+//! lacked
 //!          ←─Grant{block, spare, serial}─────────          what it may hold and let idle
 //! ```
 //! Each drawer holds a block and starts sessions within it without asking: no session waits for
@@ -23,12 +24,12 @@
 //!   was recorded on the wire and is sent again later changes nothing.
 #![forbid(unsafe_code)]
 
-mod drawer;
-mod keeper;
+mod lease_client;
+mod lease_server;
 pub mod message;
 
-pub use drawer::{Drawer, Standing, Terms};
-pub use keeper::{Keeper, Level, Row, Share};
+pub use lease_client::{LeaseClient, Standing, Terms};
+pub use lease_server::{LeaseServer, Level, Row, Share};
 
 use machine::{Duration, Time};
 

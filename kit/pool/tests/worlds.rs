@@ -1,9 +1,9 @@
-//! Keeper and drawers by seed: messages lost, doubled, reordered; the keeper killed; drawers
+//! LeaseServer and drawers by seed: messages lost, doubled, reordered; the keeper killed; drawers
 //! killed, cut off and taken over.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use machine::{Duration, Time};
-use pool::{Drawer, Grant, Keeper, LEASE, Level, QUIET, Report, Share, Standing, Terms};
+use pool::{Grant, LEASE, LeaseClient, LeaseServer, Level, QUIET, Report, Share, Standing, Terms};
 
 const SESSIONS: u32 = 1_000;
 const DRAWERS: usize = 4;
@@ -16,9 +16,9 @@ const GRACE: Duration = Duration::from_secs(60);
 const TERMS: Terms = Terms { grace: GRACE, overdraft: 5_000 };
 
 /// A small generator of numbers (xorshift), so that a seed is a world.
-struct Chance(u64);
+struct Rng(u64);
 
-impl Chance {
+impl Rng {
     fn below(&mut self, end: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -34,16 +34,16 @@ enum Message {
 
 /// A drawer, the sessions that run there, and since when it refuses though there is room.
 struct Place {
-    drawer: Drawer,
+    drawer: LeaseClient,
     live: u32,
     is_cut: bool,
     short_since: Option<Time>,
 }
 
 struct World {
-    chance: Chance,
+    chance: Rng,
     now: Time,
-    keeper: Option<Keeper>,
+    keeper: Option<LeaseServer>,
     places: Vec<Place>,
     flying: Vec<(Time, Message)>,
     lost_percent: u64,
@@ -56,13 +56,13 @@ impl World {
     fn new(seed: u64, lost_percent: u64) -> Self {
         let now = Time::from_millis(1_000_000);
         let place = |_| {
-            let mut drawer = Drawer::new(now);
+            let mut drawer = LeaseClient::new(now);
             drawer.join(now, Some(TERMS));
             Place { drawer, live: 0, is_cut: false, short_since: None }
         };
         let places = (0..DRAWERS).map(place).collect();
-        let keeper = Some(Keeper::new(now, SESSIONS, true));
-        let chance = Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        let keeper = Some(LeaseServer::new(now, SESSIONS, true));
+        let chance = Rng(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         let (flying, short_max) = (Vec::new(), Duration::ZERO);
         Self { chance, now, keeper, places, flying, lost_percent, refused: 0, short_max }
     }
@@ -103,7 +103,7 @@ impl World {
             let part = if live > wanted { 8 } else { 80 };
             let ends = self.chance.below(u64::from(live / part) + 1) as u32;
             let now = self.now;
-            let has_room = |k: &Keeper| k.free("") > 0 && !k.is_learning(now);
+            let has_room = |k: &LeaseServer| k.free("") > 0 && !k.is_learning(now);
             let is_free = self.keeper.as_ref().is_some_and(has_room);
             let place = &mut self.places[n];
             place.live -= ends;
@@ -177,7 +177,7 @@ fn nor_when_keeper_and_drawers_die_are_cut_off_and_come_back() {
             match world.chance.below(400) {
                 0 => world.keeper = None,
                 1..=3 if world.keeper.is_none() => {
-                    world.keeper = Some(Keeper::new(now, SESSIONS, false));
+                    world.keeper = Some(LeaseServer::new(now, SESSIONS, false));
                 }
                 4 => {
                     // Killed; the next life begins at once, or is a standby with its sessions.
@@ -241,7 +241,7 @@ fn no_session_is_refused_while_the_keeper_is_away_within_the_grace_time() {
 #[test]
 fn the_overdraft_bounds_what_starts_beyond_the_block() {
     let now = Time::from_millis(5_000);
-    let mut drawer = Drawer::new(now);
+    let mut drawer = LeaseClient::new(now);
     drawer.join(now, Some(Terms { grace: GRACE, overdraft: 3 }));
     assert!(drawer.admits(now, 2) && !drawer.admits(now, 3), "until the first grant");
     assert!(!drawer.is_away(now) && drawer.is_away(now + QUIET));
@@ -260,7 +260,7 @@ fn a_keeper_that_starts_again_learns_the_blocks_and_never_leases_a_session_twice
         world.keeper = None;
         // Long enough for all leases to run out, or for none.
         world.run(if seed % 2 == 0 { 30 } else { 300 }, 200);
-        world.keeper = Some(Keeper::new(world.now, SESSIONS, false));
+        world.keeper = Some(LeaseServer::new(world.now, SESSIONS, false));
         for _ in 0..600 {
             world.step([750; DRAWERS]);
             world.check(seed);
@@ -273,7 +273,14 @@ fn a_keeper_that_starts_again_learns_the_blocks_and_never_leases_a_session_twice
 }
 
 /// What a drawer and a keeper say to each other at once, `rounds` times.
-fn talk(keeper: &mut Keeper, now: Time, name: &str, drawer: &mut Drawer, live: u32, rounds: u64) {
+fn talk(
+    keeper: &mut LeaseServer,
+    now: Time,
+    name: &str,
+    drawer: &mut LeaseClient,
+    live: u32,
+    rounds: u64,
+) {
     for round in 0..rounds {
         let now = now + Duration::from_millis(round);
         let report = drawer.report(now, live).unwrap();
@@ -283,8 +290,8 @@ fn talk(keeper: &mut Keeper, now: Time, name: &str, drawer: &mut Drawer, live: u
     }
 }
 
-fn drawer(now: Time) -> Drawer {
-    let mut drawer = Drawer::new(now);
+fn drawer(now: Time) -> LeaseClient {
+    let mut drawer = LeaseClient::new(now);
     drawer.join(now, Some(TERMS));
     drawer
 }
@@ -292,7 +299,7 @@ fn drawer(now: Time) -> Drawer {
 #[test]
 fn a_drawer_that_is_gone_gives_its_block_back_after_the_lease() {
     let now = Time::from_millis(5_000);
-    let mut keeper = Keeper::new(now, 10, true);
+    let mut keeper = LeaseServer::new(now, 10, true);
     let mut first = drawer(now);
     talk(&mut keeper, now, "a", &mut first, 7, 3);
     assert_eq!(keeper.held(), (9, 7), "what runs, and half of what nobody uses");
@@ -307,7 +314,7 @@ fn a_drawer_that_is_gone_gives_its_block_back_after_the_lease() {
 #[test]
 fn a_standby_takes_over_the_lease_of_its_active_and_not_a_second_one() {
     let now = Time::from_millis(5_000);
-    let mut keeper = Keeper::new(now, 10, true);
+    let mut keeper = LeaseServer::new(now, 10, true);
     let (mut active, mut standby) = (drawer(now), drawer(now));
     talk(&mut keeper, now, "pair-1", &mut active, 8, 3);
     assert_eq!(keeper.held(), (9, 8));
@@ -325,7 +332,7 @@ fn a_standby_takes_over_the_lease_of_its_active_and_not_a_second_one() {
 #[test]
 fn what_runs_at_a_standby_that_takes_over_stays_its_own_though_others_are_short() {
     let now = Time::from_millis(5_000);
-    let mut keeper = Keeper::new(now, 20, true);
+    let mut keeper = LeaseServer::new(now, 20, true);
     let (mut active, mut standby, mut other) = (drawer(now), drawer(now), drawer(now));
     talk(&mut keeper, now, "pair-1", &mut active, 12, 3);
     for round in 0..9 {
@@ -350,7 +357,7 @@ fn what_runs_at_a_standby_that_takes_over_stays_its_own_though_others_are_short(
 #[test]
 fn a_function_gets_its_minimum_and_not_more_than_its_maximum() {
     let now = Time::from_millis(5_000);
-    let mut keeper = Keeper::new(now, 100, true);
+    let mut keeper = LeaseServer::new(now, 100, true);
     let share = |function: &str, min, max| Share { function: function.into(), min, max };
     keeper.configure(100, vec![share("gold", 40, 100), share("bronze", 0, 20)]);
     let (mut gold, mut bronze, mut other) = (drawer(now), drawer(now), drawer(now));
@@ -369,7 +376,7 @@ fn a_function_gets_its_minimum_and_not_more_than_its_maximum() {
 #[test]
 fn what_was_recorded_and_is_sent_again_changes_nothing() {
     let now = Time::from_millis(5_000);
-    let mut keeper = Keeper::new(now, 10, true);
+    let mut keeper = LeaseServer::new(now, 10, true);
     let mut one = drawer(now);
     talk(&mut keeper, now, "a", &mut one, 2, 2);
     let at = now + Duration::from_millis(10);
@@ -378,7 +385,7 @@ fn what_was_recorded_and_is_sent_again_changes_nothing() {
     one.take(at, grant);
     assert!(keeper.take(at, "a", 0, report).is_none(), "the report is old");
     let later = at + LEASE;
-    let mut next = Keeper::new(later, 10, true);
+    let mut next = LeaseServer::new(later, 10, true);
     assert_eq!(next.take(later, "a", 0, report).unwrap().serial, 0, "of another keeper's life");
     assert_eq!(next.held(), (0, 0));
     let before = one.clone();
@@ -389,7 +396,7 @@ fn what_was_recorded_and_is_sent_again_changes_nothing() {
 #[test]
 fn the_level_of_use_rises_at_80_and_95_percent_and_falls_a_little_lower() {
     let mut now = Time::from_millis(5_000);
-    let mut keeper = Keeper::new(now, 100, true);
+    let mut keeper = LeaseServer::new(now, 100, true);
     let mut one = drawer(now);
     let rows = [
         (79, Level::Calm),

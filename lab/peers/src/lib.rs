@@ -9,11 +9,11 @@ mod kamailio;
 mod port;
 mod priority;
 mod process;
+mod reaper;
 mod reflector;
 mod sipp;
 mod talk;
 mod tsctp;
-mod warden;
 
 pub use guest::{GUEST_ADDRESSES, GUEST_CONTROL, GUEST_WIRES, Guest, HOST_CONTROL, guest_mac};
 pub use kamailio::{Duty, Kamailio, KamailioSpec, TlsFiles};

@@ -1,6 +1,6 @@
 //! One started program: pinned, logged, and gone when its handle is.
 
-use crate::warden::Warden;
+use crate::reaper::Reaper;
 use anyhow::Context;
 use rustix::process::Signal;
 use std::ffi::OsString;
@@ -106,11 +106,11 @@ pub struct Process {
     name: String,
     child: Child,
     log: PathBuf,
-    warden: Warden,
+    warden: Reaper,
 }
 
 impl Process {
-    /// Starts a program in a process group of its own, whose [`Warden`] sees to it that nothing
+    /// Starts a program in a process group of its own, whose [`Reaper`] sees to it that nothing
     /// stays behind a killed lab.
     ///
     /// # Errors
@@ -119,7 +119,7 @@ impl Process {
         let log = spec.directory.join(format!("{}.log", spec.name));
         let file =
             File::create(&log).with_context(|| format!("{} cannot be made", log.display()))?;
-        let warden = Warden::start()?;
+        let warden = Reaper::start()?;
         let child = spec
             .command(i32::try_from(warden.group())?)
             .stdin(Stdio::null())

@@ -1,7 +1,7 @@
 //! A program that is spoken to by lines: its standard input and output, here or in a guest.
 
 use crate::process::ProcessSpec;
-use crate::warden::Warden;
+use crate::reaper::Reaper;
 use anyhow::Context;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Stdio};
@@ -13,7 +13,7 @@ pub struct Talk {
     writer: Option<Box<dyn Write + Send>>,
     lines: Receiver<String>,
     heard: Vec<String>,
-    child: Option<(Child, Warden)>,
+    child: Option<(Child, Reaper)>,
 }
 
 impl Talk {
@@ -22,7 +22,7 @@ impl Talk {
     /// # Errors
     /// When it cannot be started.
     pub fn start(spec: &ProcessSpec) -> anyhow::Result<Self> {
-        let warden = Warden::start()?;
+        let warden = Reaper::start()?;
         let mut command = spec.command(i32::try_from(warden.group())?);
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().with_context(|| format!("{:?}", spec.program))?;
@@ -34,7 +34,7 @@ impl Talk {
     pub(crate) fn new(
         reader: impl Read + Send + 'static,
         writer: impl Write + Send + 'static,
-        child: Option<(Child, Warden)>,
+        child: Option<(Child, Reaper)>,
     ) -> Self {
         let (sender, lines) = channel();
         std::thread::spawn(move || {

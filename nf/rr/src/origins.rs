@@ -352,7 +352,7 @@ impl Reflector {
             _ => Ipv6Prefix::read(key).is_some_and(|(prefix, _)| delta.concerns_ipv6(prefix)),
         };
         let mut changed = Vec::new();
-        let mut again = rib::Again {
+        let mut again = rib::Reevaluation {
             concerns: &concerns,
             imports: &numbers,
             exports,

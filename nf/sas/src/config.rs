@@ -128,8 +128,8 @@ impl Sas {
         }
         for (at, text) in self.listen.iter().enumerate() {
             if let Err(what) = address(text) {
-                let mend = "write udp:ADDRESS:PORT or tcp:ADDRESS:PORT";
-                issues.push(Issue::new(format!("listen[{at}]"), what, mend));
+                let hint = "write udp:ADDRESS:PORT or tcp:ADDRESS:PORT";
+                issues.push(Issue::new(format!("listen[{at}]"), what, hint));
             }
         }
         if self.auth_key.is_some() && self.auth_key_file.is_some() {
@@ -138,8 +138,8 @@ impl Sas {
         }
         let mut limit = |path: &str, value: u64, least: u64, most: u64| {
             if !(least..=most).contains(&value) {
-                let mend = format!("choose {least} to {most}");
-                issues.push(Issue::new(path, format!("{value} is out of range"), mend));
+                let hint = format!("choose {least} to {most}");
+                issues.push(Issue::new(path, format!("{value} is out of range"), hint));
             }
         };
         limit("age_max_h", u64::from(self.age_max_h), 1, 24 * 366);
@@ -149,8 +149,8 @@ impl Sas {
         if self.name.is_empty()
             || !self.name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
         {
-            let mend = "use letters, digits and hyphens";
-            issues.push(Issue::new("name", format!("`{}` is not a name", self.name), mend));
+            let hint = "use letters, digits and hyphens";
+            issues.push(Issue::new("name", format!("`{}` is not a name", self.name), hint));
         }
     }
 

@@ -20,8 +20,8 @@ pub struct BadParameter {
 }
 
 impl BadParameter {
-    fn new(name: &'static str, value: &str, mend: &str) -> Self {
-        Self { name, what: format!("`{value}` is not {mend}") }
+    fn new(name: &'static str, value: &str, hint: &str) -> Self {
+        Self { name, what: format!("`{value}` is not {hint}") }
     }
 }
 

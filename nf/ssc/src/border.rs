@@ -37,7 +37,7 @@ impl Border {
     /// Takes routes and next hops of another configuration, whose realms are in place already;
     /// what is known of targets and far ends stays known.
     pub(crate) fn configure(&mut self, config: &Ssc, realms: &RealmMap, now: Time) {
-        self.proofs.reseat(|realm| realms.of(realm));
+        self.proofs.remap(|realm| realms.of(realm));
         self.proofs.configure(config, &self.realms);
         self.routes = Routes::new(config, &self.realms);
         let mut hops = NextHops::new(config, &self.realms, now);

@@ -440,8 +440,8 @@ impl Ssc {
         if self.shards == 0 || self.shards > 256 {
             issues.push(Issue::new("shards", "a function has 1 to 256 shards", "set 1"));
         }
-        if let Some((why, mend)) = trail::objection(self.capture.as_deref()) {
-            issues.push(Issue::new("capture", why, mend));
+        if let Some((why, hint)) = trail::objection(self.capture.as_deref()) {
+            issues.push(Issue::new("capture", why, hint));
         }
         if let Some(replica) = &self.replica {
             let mut own = Vec::new();
@@ -456,7 +456,7 @@ impl Ssc {
         self.shield.validate(issues);
         let realms: Vec<&str> = self.realm.iter().map(|realm| realm.name.as_str()).collect();
         if let Err(found) = Rules::compile(&self.rule, &realms) {
-            issues.extend(found.into_iter().map(|f| Issue::new(f.path, f.what, f.mend)));
+            issues.extend(found.into_iter().map(|f| Issue::new(f.path, f.what, f.hint)));
         }
     }
 
@@ -473,14 +473,14 @@ impl Ssc {
             let twice = self.realm[..index].iter().any(|other| other.name == realm.name);
             named(&realm.name, twice, &at, issues);
             if realm.listen.is_empty() {
-                let mend = "add listen = [\"udp:127.0.0.1:5060\"]";
-                issues.push(Issue::new(at.clone(), "the realm listens nowhere", mend));
+                let hint = "add listen = [\"udp:127.0.0.1:5060\"]";
+                issues.push(Issue::new(at.clone(), "the realm listens nowhere", hint));
             }
             let checks_clients = realm.tls.as_ref().is_some_and(|tls| tls.verify_clients);
             if !realm.trusted_peers.is_empty() && !checks_clients {
-                let mend = "set verify_clients = true in [ssc.realm.tls]";
+                let hint = "set verify_clients = true in [ssc.realm.tls]";
                 let at = format!("{at}.trusted_peers");
-                issues.push(Issue::new(at, "nobody proves a name here", mend));
+                issues.push(Issue::new(at, "nobody proves a name here", hint));
             }
             if !(1 << 16..=1 << 30).contains(&realm.send_queue_octets_max) {
                 let what = format!("{} is out of range", realm.send_queue_octets_max);
@@ -511,8 +511,8 @@ impl Ssc {
                 issues.push(Issue::new(format!("{at}.realm"), what, self.realm_names()));
             }
             if hop.targets.is_empty() {
-                let mend = "add targets = [\"udp:127.0.0.1:5080\"]";
-                issues.push(Issue::new(at.clone(), "the next hop has no target", mend));
+                let hint = "add targets = [\"udp:127.0.0.1:5080\"]";
+                issues.push(Issue::new(at.clone(), "the next hop has no target", hint));
             }
             for (n, target) in hop.targets.iter().enumerate() {
                 let at = format!("{at}.targets[{n}]");
@@ -538,14 +538,14 @@ impl Ssc {
             for (n, to) in route.to.iter().enumerate() {
                 if !self.next_hop.iter().any(|hop| hop.name == *to) {
                     let what = format!("no next hop is called `{to}`");
-                    let mend = "add [[ssc.next_hop]] with that name";
-                    issues.push(Issue::new(format!("{at}.to[{n}]"), what, mend));
+                    let hint = "add [[ssc.next_hop]] with that name";
+                    issues.push(Issue::new(format!("{at}.to[{n}]"), what, hint));
                 }
             }
             if let Some(Err(error)) = route.user.as_deref().map(regex::bytes::Regex::new) {
                 let what = error.to_string().lines().last().unwrap_or_default().to_owned();
-                let mend = "write a regular expression (crate regex)";
-                issues.push(Issue::new(format!("{at}.user"), what, mend));
+                let hint = "write a regular expression (crate regex)";
+                issues.push(Issue::new(format!("{at}.user"), what, hint));
             }
             if !(300..700).contains(&route.reject) {
                 let at = format!("{at}.reject");
@@ -585,8 +585,8 @@ impl Ssc {
             }
         }
         if t.session_expires_s != 0 && t.session_expires_s < t.min_se_s {
-            let mend = "raise session_expires_s or lower min_se_s";
-            issues.push(Issue::new("timers.session_expires_s", "shorter than min_se_s", mend));
+            let hint = "raise session_expires_s or lower min_se_s";
+            issues.push(Issue::new("timers.session_expires_s", "shorter than min_se_s", hint));
         }
     }
 
@@ -609,8 +609,8 @@ impl Realm {
             if !trust::ROWS.iter().any(|row| row.header == header) {
                 let names: Vec<_> = trust::ROWS.iter().map(|row| row.header.name()).collect();
                 let at = format!("{at}.pass_headers[{n}]");
-                let mend = format!("those that do not are {}", names.join(", "));
-                issues.push(Issue::new(at, format!("`{name}` crosses anyhow"), mend));
+                let hint = format!("those that do not are {}", names.join(", "));
+                issues.push(Issue::new(at, format!("`{name}` crosses anyhow"), hint));
             }
         }
     }
@@ -669,12 +669,12 @@ fn check_listen(
             && other.transport.is_stream() == address.transport.is_stream()
     };
     if address.transport == Transport::Tls && realm.tls.is_none() {
-        let mend = format!("add [ssc.realm.tls] to realm `{}`", realm.name);
-        issues.push(Issue::new(at.clone(), "tls needs a certificate and a key", mend));
+        let hint = format!("add [ssc.realm.tls] to realm `{}`", realm.name);
+        issues.push(Issue::new(at.clone(), "tls needs a certificate and a key", hint));
     }
     if address.socket.ip().is_unspecified() && realm.advertise.is_none() {
-        let mend = "set advertise to the host that others shall see";
-        issues.push(Issue::new(at.clone(), "others cannot reach an unspecified address", mend));
+        let hint = "set advertise to the host that others shall see";
+        issues.push(Issue::new(at.clone(), "others cannot reach an unspecified address", hint));
     }
     if seen.iter().any(clash) {
         let what = format!("{} is listened on twice", address.socket);
@@ -686,8 +686,8 @@ fn check_listen(
 fn check_target(target: &str, realm: Option<&Realm>, at: String, issues: &mut Vec<Issue>) {
     let address = match Target::parse(target) {
         Err(why) => {
-            let mend = "write udp:127.0.0.1:5080 or sip:core.example.org";
-            return issues.push(Issue::new(at, why, mend));
+            let hint = "write udp:127.0.0.1:5080 or sip:core.example.org";
+            return issues.push(Issue::new(at, why, hint));
         }
         Ok(Target::Domain(_)) => return,
         Ok(Target::Address(address)) => address,

@@ -21,7 +21,6 @@ mod border;
 mod call;
 pub mod config;
 mod facts;
-mod hide;
 mod limit;
 mod lookup;
 mod media;
@@ -41,6 +40,7 @@ mod shield;
 mod size;
 mod steer;
 mod tally;
+mod topology_hiding;
 mod trust;
 mod wire;
 mod write;
@@ -49,7 +49,7 @@ pub use facts::Fact;
 
 use border::Border;
 use call::calls::Calls;
-use call::merged::absorb;
+use call::merged::hash_combine;
 use limit::Emergencies;
 use machine::Duration;
 use machine::Time;
@@ -212,7 +212,7 @@ impl Controller {
     fn unclaimed(&mut self, at: &Arrived<'_>, out: &mut Effects) {
         let (mut honest, mut room) = (Vec::new(), None);
         let passes = self.border.realms.row(at.realm).passes;
-        if self.border.believes(at.realm, &at.flow)
+        if self.border.is_authenticated(at.realm, &at.flow)
             || !sip::trust::write_unclaimed(at.message, passes, &mut honest)
         {
             return self.ruled(at, out);
@@ -236,7 +236,7 @@ impl Controller {
         };
         match ruled.and_then(size::checked) {
             Ok(message) => {
-                out.about(machine::narrow::half(absorb(0, message.call_id())));
+                out.about(machine::narrow::half(hash_combine(0, message.call_id())));
                 self.arrived(&Arrived { message, ..*at }, out);
             }
             Err(offence) => {
@@ -332,7 +332,7 @@ impl Controller {
         self.border.realms = realms;
         self.calls.remap(moved);
         let mut gone = Vec::new();
-        self.registrar.reseat(|realm| moved.of(realm), &mut gone);
+        self.registrar.remap(|realm| moved.of(realm), &mut gone);
         self.gone(now, &gone);
     }
 
@@ -370,7 +370,7 @@ impl Function for Controller {
             self.is_draining |= matches!(input, In::Drain);
             return; // the other node answers
         }
-        self.border.introduce(out);
+        self.border.announce_names(out);
         match input {
             In::Message { flow, bytes } => self.message(now, flow, bytes, out),
             In::Up { flow } => {
@@ -406,7 +406,7 @@ impl Function for Controller {
         }
         self.snapshot(out);
         self.send_asked_again(now, out);
-        self.border.introduce(out);
+        self.border.announce_names(out);
         self.begin_waiting(now, out);
         self.transactions.tick(now, &mut self.outs);
         self.transacted(now, out);

@@ -3,7 +3,7 @@
 
 use crate::config::Ssc;
 use crate::limit::{Emergencies, Limits};
-use crate::session_pool::Purse;
+use crate::session_pool::LicenceShare;
 use crate::shed::{CLASSES, Shed};
 use crate::tally::Tally;
 use machine::{Duration, Time};
@@ -20,7 +20,7 @@ pub(crate) struct OverloadControl {
     pub(crate) tally: Tally,
     pub(crate) limits: Limits,
     pub(crate) emergencies: Emergencies,
-    pub(crate) purse: Purse,
+    pub(crate) share: LicenceShare,
 }
 
 impl OverloadControl {
@@ -34,7 +34,7 @@ impl OverloadControl {
             tally: Tally::default(),
             limits: Limits::new(config, seed.shard, seed.shards),
             emergencies,
-            purse: Purse::new(seed.now),
+            share: LicenceShare::new(seed.now),
         }
     }
 

@@ -108,7 +108,7 @@ impl Proofs {
     }
 
     /// Realms moved to other indices.
-    pub(crate) fn reseat(&mut self, to: impl Fn(RealmId) -> Option<RealmId>) {
+    pub(crate) fn remap(&mut self, to: impl Fn(RealmId) -> Option<RealmId>) {
         self.by_connection.retain(|_, proof| match to(proof.realm) {
             Some(realm) => {
                 proof.realm = realm;
@@ -173,13 +173,13 @@ impl Border {
 
     /// Whether what a far end asserts is believed: its realm is trusted, or it proved a name that
     /// the realm trusts.
-    pub(crate) fn believes(&self, realm: RealmId, flow: &Flow) -> bool {
+    pub(crate) fn is_authenticated(&self, realm: RealmId, flow: &Flow) -> bool {
         self.realms.row(realm).trusted || self.proofs.trusts(flow)
     }
 
     /// Tells the runtime which names the certificates of next hops must carry, once after each
     /// configuration.
-    pub(crate) fn introduce(&mut self, out: &mut Effects) {
+    pub(crate) fn announce_names(&mut self, out: &mut Effects) {
         if self.proofs.is_told {
             return;
         }

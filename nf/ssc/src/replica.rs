@@ -177,7 +177,7 @@ impl Controller {
                 self.registrar.settle();
                 befriend_all(&mut self.shield, &self.registrar, now);
                 self.recount();
-                self.overload.purse.take_over(now);
+                self.overload.share.take_over(now);
                 self.watch(true);
                 self.take_over_invites(now);
             }

@@ -8,21 +8,21 @@ use crate::limit::{Excess, Kind};
 use crate::overload_control::OverloadControl;
 use event::Sheet;
 use machine::{Duration, Time};
-use pool::{Drawer, Grant, Report, Standing, Terms};
+use pool::{Grant, LeaseClient, Report, Standing, Terms};
 use runtime::{Ask, AskError};
 use serde_json::{Value, json};
 
 /// What the shard has of the pool, and the answer to a call that exceeds it.
 #[derive(Debug)]
-pub(crate) struct Purse {
-    drawer: Drawer,
+pub(crate) struct LicenceShare {
+    drawer: LeaseClient,
     status: u16,
 }
 
-impl Purse {
+impl LicenceShare {
     /// Without a pool.
     pub(crate) const fn new(now: Time) -> Self {
-        Self { drawer: Drawer::new(now), status: 503 }
+        Self { drawer: LeaseClient::new(now), status: 503 }
     }
 
     /// Begins a new life: that of the node that takes over.
@@ -40,16 +40,16 @@ impl OverloadControl {
         facts: &Sheet<Fact>,
     ) -> Result<(), Excess> {
         let live = self.limits.sessions();
-        if is_emergency || self.purse.drawer.admits(now, live) {
-            let beyond = live >= self.purse.drawer.held() && !self.is_free(now);
+        if is_emergency || self.share.drawer.admits(now, live) {
+            let beyond = live >= self.share.drawer.held() && !self.is_free(now);
             facts.add(Fact::PoolOverdraft, beyond.into());
             return Ok(());
         }
-        Err(Excess::of(Kind::Pool, self.purse.status))
+        Err(Excess::of(Kind::Pool, self.share.status))
     }
 
     fn is_free(&self, now: Time) -> bool {
-        self.purse.drawer.standing(now) == Standing::Free
+        self.share.drawer.standing(now) == Standing::Free
     }
 
     /// The driver's round: takes the grant for this shard and answers with its report, `[]`
@@ -70,11 +70,11 @@ impl OverloadControl {
         };
         let grace = number("grace_s")?.map(|seconds| Duration::from_secs(seconds.into()));
         let overdraft = number("overdraft")?.unwrap_or_default();
-        self.purse.status = match number("status")?.map(u16::try_from) {
-            None => self.purse.status,
+        self.share.status = match number("status")?.map(u16::try_from) {
+            None => self.share.status,
             Some(status) => status.map_err(|_| wrong("status"))?,
         };
-        let drawer = &mut self.purse.drawer;
+        let drawer = &mut self.share.drawer;
         drawer.join(now, grace.map(|grace| Terms { grace, overdraft }));
         if is_standby {
             return Ok(json!([])); // the active node holds the lease of both
@@ -96,13 +96,13 @@ impl OverloadControl {
 
     /// Brings the pool's gauges up to date.
     pub(crate) fn pool_gauges(&self, now: Time, facts: &Sheet<Fact>) {
-        facts.set(Fact::PoolHeld, self.purse.drawer.held().into());
-        facts.set(Fact::PoolKeeperAway, self.purse.drawer.is_away(now).into());
+        facts.set(Fact::PoolHeld, self.share.drawer.held().into());
+        facts.set(Fact::PoolKeeperAway, self.share.drawer.is_away(now).into());
     }
 
     /// What this shard has of the pool; `refused` is how many calls it refused for want of it.
     pub(crate) fn show_pool(&self, now: Time, shard: u16, is_standby: bool, refused: u64) -> Value {
-        let drawer = &self.purse.drawer;
+        let drawer = &self.share.drawer;
         let (is_granted, grace_s) = match drawer.standing(now) {
             Standing::Free => return json!([]),
             Standing::Within => (true, None),
@@ -128,7 +128,7 @@ impl OverloadControl {
 
     /// The alarm about a keeper that is away.
     pub(crate) fn pool_alarm(&self, now: Time, is_standby: bool) -> Option<Value> {
-        let is_away = self.purse.drawer.is_away(now) && !is_standby;
+        let is_away = self.share.drawer.is_away(now) && !is_standby;
         is_away.then(|| {
             json!({
                 "name": "pool-keeper-away",

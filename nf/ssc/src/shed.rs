@@ -6,7 +6,7 @@
 //! without a record of the request. A small table remembers whom we refused: a retransmission that
 //! comes when there is time again must not begin the call that its client has given up.
 
-use crate::call::merged::absorb;
+use crate::call::merged::hash_combine;
 use crate::facts::Fact;
 use crate::realm::RealmId;
 use crate::token::hex;
@@ -17,7 +17,7 @@ use machine::{Duration, Time};
 use overload::{ALL, Turn};
 use runtime::{Effects, Flow};
 use sip::transaction::KeyedHash;
-use sip::{Method, Peek, Via, to_value};
+use sip::{Method, RequestHead, Via, to_value};
 
 /// Sets of refused requests that are remembered; in each the youngest takes the place of the
 /// oldest. One set is a cache line.
@@ -79,8 +79,8 @@ impl Shed {
     }
 
     /// Names a transaction by what an INVITE, its retransmissions and its ACK share.
-    pub(crate) fn name(&self, peek: &Peek<'_>) -> u64 {
-        absorb(absorb(self.secret, peek.via), peek.call_id)
+    pub(crate) fn name(&self, peek: &RequestHead<'_>) -> u64 {
+        hash_combine(hash_combine(self.secret, peek.via), peek.call_id)
     }
 
     /// The tag of a refusal: half of the name, and what the secret makes of that.
@@ -178,7 +178,7 @@ impl Controller {
         if !is_busy && now >= self.overload.shed.acks_until && self.overload.waiting.is_needless() {
             return false;
         }
-        let Some(peek) = Peek::read(bytes) else { return false };
+        let Some(peek) = RequestHead::read(bytes) else { return false };
         let Ok(via) = Via::parse(peek.via) else { return false };
         let name = self.overload.shed.name(&peek);
         let class = self.class(now, &flow, realm, &peek);
@@ -226,7 +226,7 @@ impl Controller {
         }
     }
 
-    fn class(&mut self, now: Time, flow: &Flow, realm: RealmId, peek: &Peek<'_>) -> Class {
+    fn class(&mut self, now: Time, flow: &Flow, realm: RealmId, peek: &RequestHead<'_>) -> Class {
         let is_trusted = self.border.realms.row(realm).trusted;
         if peek.is_tagged() || (peek.has_priority && is_trusted) {
             return Class::Held;
@@ -247,7 +247,7 @@ impl Controller {
         &mut self,
         now: Time,
         flow: &Flow,
-        (peek, via, name): (&Peek<'_>, &Via<'_>, u64),
+        (peek, via, name): (&RequestHead<'_>, &Via<'_>, u64),
         bytes: &[u8],
         out: &mut Effects,
     ) {
@@ -282,7 +282,7 @@ impl Controller {
         &mut self,
         now: Time,
         flow: &Flow,
-        (peek, trail): (&Peek<'_>, u64),
+        (peek, trail): (&RequestHead<'_>, u64),
         bytes: &[u8],
         out: &Effects,
     ) {

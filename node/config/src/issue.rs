@@ -12,14 +12,14 @@ pub struct Issue {
     /// What is wrong, one sentence without a full stop.
     pub what: String,
     /// What to do about it, one sentence without a full stop; empty when there is nothing to add.
-    pub mend: String,
+    pub hint: String,
 }
 
 impl Issue {
     /// An issue at `path`.
     #[must_use]
-    pub fn new(path: impl Into<String>, what: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self { path: path.into(), what: what.into(), mend: mend.into() }
+    pub fn new(path: impl Into<String>, what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { path: path.into(), what: what.into(), hint: hint.into() }
     }
 
     /// The same issue with `prefix` before its path, for a section that does not know where it
@@ -50,7 +50,7 @@ pub struct Diagnostic {
     /// What is wrong.
     pub what: String,
     /// What to do about it; may be empty.
-    pub mend: String,
+    pub hint: String,
 }
 
 impl Diagnostic {
@@ -62,7 +62,7 @@ impl Diagnostic {
     ///    |
     ///  7 | listn = "127.0.0.1:8080"
     ///    | ^^^^^
-    ///    = mend: did you mean `listen`?
+    ///    = hint: did you mean `listen`?
     /// ```
     #[must_use]
     pub fn render(&self, file: &str, text: &str) -> String {
@@ -90,8 +90,8 @@ impl Diagnostic {
         if !self.path.is_empty() {
             let _ = writeln!(out, "{gutter}  = at: {}", self.path);
         }
-        if !self.mend.is_empty() {
-            let _ = writeln!(out, "{gutter}  = mend: {}", self.mend);
+        if !self.hint.is_empty() {
+            let _ = writeln!(out, "{gutter}  = hint: {}", self.hint);
         }
         out
     }

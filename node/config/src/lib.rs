@@ -1,4 +1,4 @@
-//! The site file: diagnostics with position and mend, candidate, commit, rollback.
+//! The site file: diagnostics with position and hint, candidate, commit, rollback.
 #![forbid(unsafe_code)]
 #![warn(clippy::cast_possible_truncation)]
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]

@@ -41,8 +41,8 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn report(&mut self, span: Option<Range<usize>>, path: &str, what: String, mend: String) {
-        self.found.push(self.source.at(span, Issue::new(path, what, mend)));
+    fn report(&mut self, span: Option<Range<usize>>, path: &str, what: String, hint: String) {
+        self.found.push(self.source.at(span, Issue::new(path, what, hint)));
     }
 
     /// Follows `$ref`, and an `Option`'s `anyOf [T, null]` to its `T`.
@@ -131,8 +131,8 @@ impl<'a> Walk<'a> {
                 self.node(child, schema, &below, child.span(), depth + 1);
             } else if closed {
                 let names = known.unwrap_or(&none).keys().map(String::as_str);
-                let mend = unknown_mend(key, names);
-                self.report(node.key_span(key), &below, format!("unknown key `{key}`"), mend);
+                let hint = unknown_mend(key, names);
+                self.report(node.key_span(key), &below, format!("unknown key `{key}`"), hint);
             }
         }
         let required = schema.get("required").and_then(Json::as_array);
@@ -171,11 +171,11 @@ impl<'a> Walk<'a> {
         if words.is_empty() || words.contains(&text) {
             return;
         }
-        let mend = match nearest(text, words.iter().copied()) {
+        let hint = match nearest(text, words.iter().copied()) {
             Some(near) => format!("did you mean `{near}`? Possible: {}", words.join(", ")),
             None => format!("write one of: {}", words.join(", ")),
         };
-        self.report(value.span(), path, format!("`{text}` is not possible here"), mend);
+        self.report(value.span(), path, format!("`{text}` is not possible here"), hint);
     }
 
     fn range(&mut self, number: i64, schema: &Json, value: &Value, path: &str) {
@@ -184,12 +184,12 @@ impl<'a> Walk<'a> {
         let most = bound("maximum").or_else(|| format_maximum(schema));
         let number_f = number as f64;
         if least.is_some_and(|least| number_f < least) || most.is_some_and(|most| number_f > most) {
-            let mend = match (least, most) {
+            let hint = match (least, most) {
                 (Some(least), Some(most)) => format!("write a number from {least} to {most}"),
                 (Some(least), None) => format!("write a number of at least {least}"),
                 (_, most) => format!("write a number of at most {}", most.unwrap_or(f64::MAX)),
             };
-            self.report(value.span(), path, format!("{number} is out of range"), mend);
+            self.report(value.span(), path, format!("{number} is out of range"), hint);
         }
     }
 }

@@ -191,7 +191,7 @@ fn diagnostic(text: &str, span: Range<usize>, issue: Issue) -> Diagnostic {
         length: here.chars().count().max(1),
         path: issue.path,
         what: issue.what,
-        mend: issue.mend,
+        hint: issue.hint,
     }
 }
 

@@ -117,7 +117,7 @@ pub fn serve_with(spec: &Spec, features: &[Row]) -> Result<(), Failed> {
 }
 
 /// A worker's thread as the main thread sees it.
-pub(crate) struct Hand {
+pub(crate) struct WorkerHandle {
     orders: Sender<Order>,
     waker: Arc<Waker>,
     thread: Option<JoinHandle<()>>,
@@ -127,7 +127,7 @@ pub(crate) struct Hand {
     remains: Option<Remains>,
 }
 
-impl Hand {
+impl WorkerHandle {
     pub(crate) fn give(&self, order: Order) {
         if self.orders.len() >= ORDERS_MAX {
             return;
@@ -172,7 +172,7 @@ pub(crate) struct Forwarder {
     pub(crate) spec: Spec,
     seed: u32,
     pub(crate) plane: Plane,
-    pub(crate) hands: Vec<Hand>,
+    pub(crate) hands: Vec<WorkerHandle>,
     tell: Sender<Told>,
     looked: Time,
     /// No warning of that before then.
@@ -212,7 +212,7 @@ impl Forwarder {
         for number in 0..spec.workers.clamp(1, WORKERS_MAX) {
             let graph = plane.graph()?;
             let queues = Schedulers::new(plane.queues(), seed ^ u32::from(number));
-            hands.push(employ(spec, number, (graph, queues), (&tell, &waker), None)?);
+            hands.push(spawn_worker(spec, number, (graph, queues), (&tell, &waker), None)?);
         }
         leave_cores(&spec.cores);
         Ok(Self {
@@ -376,7 +376,7 @@ impl Forwarder {
         };
         let queues = Schedulers::new(self.plane.queues(), self.seed ^ u32::from(worker));
         let main = (&self.tell, &self.waker);
-        match employ(&self.spec, worker, (graph, queues), main, Some((hand, remains))) {
+        match spawn_worker(&self.spec, worker, (graph, queues), main, Some((hand, remains))) {
             Ok(mut new) => {
                 new.life = std::mem::take(&mut hand.life);
                 new.life.begin_anew();
@@ -726,13 +726,13 @@ fn leave_cores(workers: &[usize]) {
 }
 
 /// Starts a worker, or another one in the place of one that died.
-fn employ(
+fn spawn_worker(
     spec: &Spec,
     number: u16,
     (graph, schedulers): (graph::Graph, Schedulers),
     (told, listener): (&Sender<Told>, &Arc<Waker>),
-    before: Option<(&Hand, Remains)>,
-) -> Result<Hand, Failed> {
+    before: Option<(&WorkerHandle, Remains)>,
+) -> Result<WorkerHandle, Failed> {
     let (orders, waker, taken, ports, host) = match before {
         Some((hand, it)) => {
             (hand.orders.clone(), Arc::clone(&hand.waker), it.orders, it.ports, it.host)
@@ -771,5 +771,5 @@ fn employ(
         worker.run();
     });
     let thread = Some(thread.map_err(kernel("a thread"))?);
-    Ok(Hand { orders, waker, thread, pulse, life: Life::default(), remains: None })
+    Ok(WorkerHandle { orders, waker, thread, pulse, life: Life::default(), remains: None })
 }

@@ -5,7 +5,7 @@
 mod peer;
 
 use crate::guard::{self, Watched};
-use crate::serve::{Failed, Forwarder, Hand, Spec};
+use crate::serve::{Failed, Forwarder, Spec, WorkerHandle};
 use crate::wire::{Driver, PortSpec, Reply, WorkerState};
 use crate::worker::Order;
 use crate::{Control, Keys, Lost, ToPackets};
@@ -54,7 +54,7 @@ impl World {
             while !forwarder.is_over() {
                 forwarder.turn().unwrap();
                 for (worker, hangs) in failures.try_iter() {
-                    Hand::give(&forwarder.hands[worker], Order::Fail { hangs });
+                    WorkerHandle::give(&forwarder.hands[worker], Order::Fail { hangs });
                 }
             }
             forwarder.end()

@@ -91,23 +91,23 @@ impl Section {
             }
             Some(address) if !address.ip().is_loopback() && !self.allow_remote => {
                 let what = format!("{} can be reached from other machines", address.ip());
-                let mend = "listen on 127.0.0.1, or add `allow_remote = true` behind a TLS proxy";
-                issues.push(Issue::new("listen", what, mend));
+                let hint = "listen on 127.0.0.1, or add `allow_remote = true` behind a TLS proxy";
+                issues.push(Issue::new("listen", what, hint));
             }
             Some(_) => {}
         }
         for (n, name) in self.hosts.iter().enumerate().filter(|(_, name)| !is_host(name)) {
             let what = format!("`{name}` is no name of a host");
-            let mend = "write a name without scheme, port or `*`, as `tandem.example`";
-            issues.push(Issue::new(format!("hosts[{n}]"), what, mend));
+            let hint = "write a name without scheme, port or `*`, as `tandem.example`";
+            issues.push(Issue::new(format!("hosts[{n}]"), what, hint));
         }
         if self.drain_s > DRAIN_S_MAX {
             let what = format!("{} is out of range", self.drain_s);
             issues.push(Issue::new("drain_s", what, format!("write 0 to {DRAIN_S_MAX}")));
         }
         if let Err(what) = crate::log::filter(&self.log.filter) {
-            let mend = "write levels as in `info,ssc=debug`";
-            issues.push(Issue::new("log.filter", what, mend));
+            let hint = "write levels as in `info,ssc=debug`";
+            issues.push(Issue::new("log.filter", what, hint));
         }
     }
 }

@@ -352,7 +352,7 @@ fn the_configuration_is_edited_compared_checked_committed_and_rolled_back() {
     );
     let refused = site.call("POST", &format!("{candidate}/commit"), r#"{"revision": 1}"#);
     assert_eq!((refused.status, refused.code().as_str()), (422, "invalid"));
-    assert_eq!(refused.json()["error"]["details"][0]["mend"], "take 14");
+    assert_eq!(refused.json()["error"]["details"][0]["hint"], "take 14");
 
     site.call("PUT", &candidate, "number = 14\n");
     assert!(site.get(&format!("{candidate}/compare")).body.contains("-number = 1\n+number = 14\n"));
@@ -390,7 +390,7 @@ fn what_the_running_configuration_leaves_open_is_told() {
     site.call("POST", "/api/v1/config/candidate/commit", r#"{"revision": 1}"#);
     let found = site.get("/api/v1/config/exposures").json();
     assert_eq!((found[0]["line"].as_u64(), found[0]["path"].as_str()), (Some(2), Some("number")));
-    assert_eq!(found[0]["mend"], "take another");
+    assert_eq!(found[0]["hint"], "take another");
 }
 
 #[test]

@@ -147,9 +147,9 @@ impl Replica {
                         "`{text}` is not on this machine, and without `key_file` whoever reaches \
                          the link may end or take over all calls"
                     );
-                    let mend = "write `key_file = \"pair.key\"` here and at the other node: a line \
+                    let hint = "write `key_file = \"pair.key\"` here and at the other node: a line \
                                 of `openssl rand -base64 32`, chmod 600";
-                    issues.push(Issue::new(key, what, mend));
+                    issues.push(Issue::new(key, what, hint));
                 }
                 Ok(_) => {}
                 Err(_) => {
@@ -167,8 +167,8 @@ impl Replica {
         }
         if self.detect() < detect_min(self.heartbeat()) || self.detect_ms > 60_000 {
             let what = format!("{} is out of range", self.detect_ms);
-            let mend = "use three times heartbeat_ms to 60000";
-            issues.push(Issue::new("detect_ms", what, mend));
+            let hint = "use three times heartbeat_ms to 60000";
+            issues.push(Issue::new("detect_ms", what, hint));
         }
         if self.addresses.len() > ADDRESSES_MAX {
             issues.push(Issue::new("addresses", "more than 64 addresses", "use fewer"));

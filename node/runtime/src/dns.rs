@@ -3,8 +3,8 @@
 //! Answers are cached there as long as their TTL says. A name without such a record, a timeout and
 //! a server's failure all give an empty answer: the function can only try something else.
 
-use crate::assistants::{Asked, Delivery, Hatch};
 use crate::function::{Answer, Query};
+use crate::helper_threads::{Asked, CompletionSender, Delivery};
 use crate::spec::DnsSpec;
 use hickory_resolver::TokioResolver;
 use hickory_resolver::config::{LookupIpStrategy, NameServerConfig, ResolverConfig, ResolverOpts};
@@ -37,7 +37,7 @@ pub(crate) struct Resolver {
 }
 
 impl Resolver {
-    pub(crate) fn start(name: &str, hatch: Hatch, spec: &DnsSpec) -> io::Result<Self> {
+    pub(crate) fn start(name: &str, hatch: CompletionSender, spec: &DnsSpec) -> io::Result<Self> {
         let (questions, asked) = unbounded_channel();
         let in_flight = Arc::new(AtomicUsize::new(0));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -90,7 +90,7 @@ fn name_server(at: &SocketAddr) -> NameServerConfig {
 async fn serve(
     resolver: TokioResolver,
     mut questions: UnboundedReceiver<Question>,
-    hatch: Hatch,
+    hatch: CompletionSender,
     in_flight: Arc<AtomicUsize>,
     timeout: Duration,
 ) {

@@ -3,7 +3,7 @@
 use crate::facts::RuntimeFact;
 use crate::function::{Effects, Function, In};
 use crate::port::Flow;
-use crate::ring::{Errand, Rings};
+use crate::ring::{Rings, ShardMessage};
 use driver::Clock;
 use event::Sheet;
 use machine::narrow::nanos;
@@ -68,7 +68,7 @@ impl<F: Function> Engine<F> {
     pub(crate) fn up(&mut self, now: Time, flow: Flow, paced: bool) {
         let owner = if paced { self.owner(&flow) } else { None };
         match owner {
-            Some(owner) => self.rings.push_paced(owner, (Errand::Up, flow, &[]), &self.sheet),
+            Some(owner) => self.rings.push_paced(owner, (ShardMessage::Up, flow, &[]), &self.sheet),
             None => self.step(now, In::Up { flow }),
         }
     }
@@ -77,7 +77,7 @@ impl<F: Function> Engine<F> {
     pub(crate) fn written(&mut self, now: Time, flow: Flow, (octets, left): (u64, u64)) {
         match self.owner(&flow) {
             Some(owner) => {
-                let errand = Errand::Written(octets, left);
+                let errand = ShardMessage::Written(octets, left);
                 self.rings.push_paced(owner, (errand, flow, &[]), &self.sheet);
             }
             None => self.step(now, In::Written { flow, octets, left }),

@@ -5,8 +5,8 @@
 //!   shard ──Shaking{stream, session}──→ this thread ──Shaken{stream, session, leftovers}──→ shard
 //! ```
 
-use crate::assistants::{Delivery, Hatch};
 use crate::crowd::{self, Member, Source};
+use crate::helper_threads::{CompletionSender, Delivery};
 use crate::port::ConnId;
 use driver::tls::{Progress, Session};
 use driver::{Interest, Poll, Ready, Waker, tcp};
@@ -79,11 +79,15 @@ struct Queue {
 pub(crate) struct Handshakes {
     queue: Arc<Mutex<Queue>>,
     waker: Arc<Waker>,
-    hatch: Hatch,
+    hatch: CompletionSender,
 }
 
 impl Handshakes {
-    pub(crate) fn start(name: &str, hatch: Hatch, cores: Vec<usize>) -> io::Result<Self> {
+    pub(crate) fn start(
+        name: &str,
+        hatch: CompletionSender,
+        cores: Vec<usize>,
+    ) -> io::Result<Self> {
         let queue = Arc::new(Mutex::new(Queue::default()));
         let waker = Arc::new(Waker::new()?);
         let own = hatch.clone();
@@ -150,7 +154,7 @@ struct Desk {
     poll: Poll,
     queue: Arc<Mutex<Queue>>,
     waker: Arc<Waker>,
-    hatch: Hatch,
+    hatch: CompletionSender,
     entries: Vec<Option<Entry>>,
     free: Vec<usize>,
     /// Where the entries of connections stand.

@@ -1,6 +1,5 @@
 //! The outside of a shard: its ports, and the flush that carries a turn's effects out.
 
-use crate::assistants::Asked;
 use crate::channel::Channels;
 use crate::datagram::{DatagramPort, Sender};
 use crate::deferred::Deferred;
@@ -9,9 +8,10 @@ use crate::facts::RuntimeFact;
 use crate::function::{Answer, Effects, Query};
 use crate::gate::GateRef;
 use crate::group::{FLUSH_MESSAGES_MAX, Groups};
+use crate::helper_threads::Asked;
 use crate::mirror::MirrorRef;
 use crate::port::{ConnId, Flow, PortId, Transport};
-use crate::ring::{Errand, Rings};
+use crate::ring::{Rings, ShardMessage};
 use crate::spec::PortSpec;
 use crate::stream::{StreamPort, Streams};
 use driver::{Interest, Poll, Returned, Why};
@@ -194,7 +194,7 @@ impl Io {
         for flow in effects.closes.drain(..) {
             match flow.conn.shard() {
                 Some(shard) if rings.is_other(shard) => {
-                    let errand = (Errand::Close, flow, &[][..]);
+                    let errand = (ShardMessage::Close, flow, &[][..]);
                     if self.is_paced(flow.port) {
                         rings.push_paced(shard, errand, &self.sheet);
                     } else {
@@ -223,11 +223,11 @@ impl Io {
     fn resolve(&mut self, shard: u16, number: u64, query: Query) {
         let asked = Asked { shard, life: self.life, number };
         self.sheet.add(RuntimeFact::Resolved, 1);
-        let assistants = self.streams.assistants();
+        let helper_threads = self.streams.helper_threads();
         let empty = nothing(&query);
-        let answer = match assistants.known(&query) {
+        let answer = match helper_threads.known(&query) {
             Some(answer) => answer,
-            None if assistants.resolve(asked, query) => return,
+            None if helper_threads.resolve(asked, query) => return,
             None => {
                 self.sheet.add(RuntimeFact::ResolveShed, 1);
                 empty

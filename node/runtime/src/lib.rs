@@ -7,7 +7,6 @@
 #![warn(clippy::cast_possible_truncation)]
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
-mod assistants;
 mod bind;
 mod channel;
 mod connection;
@@ -25,6 +24,7 @@ pub mod gate;
 mod group;
 mod guard;
 mod handshake;
+mod helper_threads;
 mod io;
 mod mirror;
 mod port;

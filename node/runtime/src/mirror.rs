@@ -7,7 +7,7 @@
 //! ```
 
 use crate::function::Effects;
-use crate::ring::Door;
+use crate::ring::Mailbox;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use machine::narrow::index;
 use std::fmt;
@@ -73,7 +73,7 @@ impl Eq for MirrorRef {}
 #[derive(Default)]
 pub struct Orders {
     senders: Vec<Sender<Order>>,
-    doors: Arc<[Door]>,
+    doors: Arc<[Mailbox]>,
 }
 
 impl fmt::Debug for Orders {
@@ -84,7 +84,7 @@ impl fmt::Debug for Orders {
 
 impl Orders {
     /// Orders for as many shards as there are doors, and the receiving ends.
-    pub(crate) fn new(doors: &Arc<[Door]>) -> (Self, Vec<Receiver<Order>>) {
+    pub(crate) fn new(doors: &Arc<[Mailbox]>) -> (Self, Vec<Receiver<Order>>) {
         let (senders, receivers) = doors.iter().map(|_| bounded(ORDERS_MAX)).unzip();
         (Self { senders, doors: Arc::clone(doors) }, receivers)
     }

@@ -1,8 +1,8 @@
 //! Rings between shards: parcels of messages, bounded, one wake-up a turn.
 //!
 //! ```text
-//!   shard 0 ──Parcel──→ ring of shard 1     what one turn has for one shard travels as one
-//!   shard 2 ──Parcel──→ (ArrayQueue)        parcel: two allocations and at most one wake-up,
+//!   shard 0 ──MessageBatch──→ ring of shard 1     what one turn has for one shard travels as one
+//!   shard 2 ──MessageBatch──→ (ArrayQueue)        parcel: two allocations and at most one wake-up,
 //!                                           however many messages it carries
 //! ```
 //!
@@ -38,7 +38,7 @@ const WAITING_ERRANDS_MAX: usize = 1 << 20;
 
 /// What a shard tells another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Errand {
+pub(crate) enum ShardMessage {
     /// A message that came in here belongs to you.
     Take,
     /// Send this over your connection.
@@ -59,19 +59,19 @@ pub(crate) enum Errand {
 
 /// What one turn of one shard has for another shard.
 #[derive(Debug, Default)]
-pub(crate) struct Parcel {
+pub(crate) struct MessageBatch {
     /// When the first of its messages came in; `Time::ZERO` while it has none.
     arrived: Time,
-    items: Vec<(Errand, Flow, u32, u32)>,
+    items: Vec<(ShardMessage, Flow, u32, u32)>,
     bytes: Vec<u8>,
     shares: Vec<Bytes>,
     /// It must not be shed.
     paced: bool,
 }
 
-impl Parcel {
+impl MessageBatch {
     /// The errands in order.
-    pub(crate) fn items(&self) -> impl Iterator<Item = (Errand, Flow, &[u8])> {
+    pub(crate) fn items(&self) -> impl Iterator<Item = (ShardMessage, Flow, &[u8])> {
         self.items.iter().map(|&(errand, flow, start, end)| {
             (errand, flow, &self.bytes[start as usize..end as usize])
         })
@@ -92,7 +92,7 @@ impl Parcel {
         self.bytes.len() >= PARCEL_BYTES || self.items.len() >= PARCEL_ERRANDS
     }
 
-    fn push(&mut self, errand: Errand, flow: Flow, bytes: &[u8]) {
+    fn push(&mut self, errand: ShardMessage, flow: Flow, bytes: &[u8]) {
         let start = place(self.bytes.len());
         self.bytes.extend_from_slice(bytes);
         self.items.push((errand, flow, start, place(self.bytes.len())));
@@ -101,8 +101,8 @@ impl Parcel {
 
 /// The door of a shard for other threads.
 #[derive(Debug)]
-pub(crate) struct Door {
-    pub(crate) ring: ArrayQueue<Parcel>,
+pub(crate) struct Mailbox {
+    pub(crate) ring: ArrayQueue<MessageBatch>,
     /// Work that siblings have handed over.
     pub(crate) work: Queues,
     pub(crate) waker: Waker,
@@ -110,7 +110,7 @@ pub(crate) struct Door {
     pub(crate) open: AtomicBool,
 }
 
-impl Door {
+impl Mailbox {
     /// The door of one of so many shards.
     pub(crate) fn new(shards: u16) -> io::Result<Self> {
         Ok(Self {
@@ -126,15 +126,15 @@ impl Door {
 #[derive(Debug)]
 pub(crate) struct Rings {
     pub(crate) own: u16,
-    doors: Arc<[Door]>,
-    parcels: Vec<Parcel>,
+    doors: Arc<[Mailbox]>,
+    parcels: Vec<MessageBatch>,
     /// Work on its way out, at hand, and come back.
     pub(crate) desk: Desk,
 }
 
 impl Rings {
-    pub(crate) fn new(own: u16, doors: Arc<[Door]>) -> Self {
-        let parcels = doors.iter().map(|_| Parcel::default()).collect();
+    pub(crate) fn new(own: u16, doors: Arc<[Mailbox]>) -> Self {
+        let parcels = doors.iter().map(|_| MessageBatch::default()).collect();
         let desk = Desk::new(own, index(doors.len()));
         Self { own, doors, parcels, desk }
     }
@@ -155,7 +155,7 @@ impl Rings {
 
     /// Whether work waits for this shard, or has come back to it.
     pub(crate) fn has_work(&self) -> bool {
-        self.desk.has_any() || !self.door().work.are_empty()
+        self.desk.has_any() || !self.mailbox().work.are_empty()
     }
 
     /// Number of shards.
@@ -164,7 +164,7 @@ impl Rings {
     }
 
     /// Our own door.
-    pub(crate) fn door(&self) -> &Door {
+    pub(crate) fn mailbox(&self) -> &Mailbox {
         &self.doors[usize::from(self.own)]
     }
 
@@ -187,9 +187,9 @@ impl Rings {
             parcel.arrived = arrived;
         }
         if paced {
-            self.push_paced(shard, (Errand::Take, flow, bytes), sheet);
+            self.push_paced(shard, (ShardMessage::Take, flow, bytes), sheet);
         } else {
-            self.push(shard, (Errand::Take, flow, bytes), sheet);
+            self.push(shard, (ShardMessage::Take, flow, bytes), sheet);
         }
     }
 
@@ -197,7 +197,7 @@ impl Rings {
     pub(crate) fn push(
         &mut self,
         shard: u16,
-        (errand, flow, bytes): (Errand, Flow, &[u8]),
+        (errand, flow, bytes): (ShardMessage, Flow, &[u8]),
         sheet: &Sheet<RuntimeFact>,
     ) {
         let parcel = &mut self.parcels[usize::from(shard)];
@@ -215,7 +215,7 @@ impl Rings {
     pub(crate) fn push_paced(
         &mut self,
         shard: u16,
-        (errand, flow, bytes): (Errand, Flow, &[u8]),
+        (errand, flow, bytes): (ShardMessage, Flow, &[u8]),
         sheet: &Sheet<RuntimeFact>,
     ) {
         let parcel = &mut self.parcels[usize::from(shard)];
@@ -237,7 +237,7 @@ impl Rings {
         let parcel = &mut self.parcels[usize::from(shard)];
         let number = place(parcel.shares.len());
         parcel.shares.push(piece);
-        self.push_paced(shard, (Errand::SendShared(number), flow, &[]), sheet);
+        self.push_paced(shard, (ShardMessage::SendShared(number), flow, &[]), sheet);
     }
 
     /// Whether another shard takes its parcels so slowly that no more should be read for it.
@@ -259,7 +259,7 @@ impl Rings {
 
     /// Tells every other shard that a far end is gone.
     pub(crate) fn broadcast_down(&mut self, flow: Flow, why: &'static str, paced: bool) {
-        self.broadcast(Errand::Down(why), flow, &[]);
+        self.broadcast(ShardMessage::Down(why), flow, &[]);
         if paced {
             let own = usize::from(self.own);
             let others = self.parcels.iter_mut().enumerate().filter(|&(shard, _)| shard != own);
@@ -269,10 +269,10 @@ impl Rings {
 
     /// Tells every other shard who a far end is.
     pub(crate) fn broadcast_proved(&mut self, flow: Flow, names: &[String]) {
-        self.broadcast(Errand::Proved, flow, names.join("\n").as_bytes());
+        self.broadcast(ShardMessage::Proved, flow, names.join("\n").as_bytes());
     }
 
-    fn broadcast(&mut self, errand: Errand, flow: Flow, bytes: &[u8]) {
+    fn broadcast(&mut self, errand: ShardMessage, flow: Flow, bytes: &[u8]) {
         let own = usize::from(self.own);
         for (shard, parcel) in self.parcels.iter_mut().enumerate() {
             if shard != own && self.doors[shard].open.load(Relaxed) {

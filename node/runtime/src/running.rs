@@ -1,6 +1,5 @@
 //! Starting a function, and the handle on it while it runs.
 
-use crate::assistants::{Assistants, Delivery, Hatch};
 use crate::bind::{self, Held, Place};
 use crate::control::{Control, Crashes, Reply, ShardPort, ShardState, Status, lock};
 use crate::deferred::{DEFERRED_TIME, Deferred};
@@ -8,12 +7,13 @@ use crate::engine::Engine;
 use crate::error::RuntimeError;
 use crate::facts::RuntimeFact;
 use crate::function::{Ask, AskError, Effects, Function, Mirrored};
+use crate::helper_threads::{CompletionSender, Delivery, HelperThreads};
 use crate::io::{Io, Token};
 use crate::mirror::{MirrorRef, Order, Orders};
 use crate::port::PortId;
 use crate::reading::Reader;
 use crate::rebirth::Deaths;
-use crate::ring::{Door, Rings};
+use crate::ring::{Mailbox, Rings};
 use crate::shard::Shard;
 use crate::spec::{PortSpec, SHARDS_MAX, Seed, ShardSpec};
 use crate::stream::Streams;
@@ -41,7 +41,7 @@ const DRAIN_PERIOD: Duration = Duration::from_millis(5);
 pub struct Running<F: Function> {
     spec: ShardSpec,
     shards: Vec<Handle<F::Config>>,
-    doors: Arc<[Door]>,
+    doors: Arc<[Mailbox]>,
     ports: Mutex<Vec<Held>>,
     clock: Clock,
 }
@@ -61,9 +61,9 @@ struct Birth<C> {
     config: Arc<C>,
     control: Receiver<Control<C>>,
     status: Arc<Status>,
-    doors: Arc<[Door]>,
+    doors: Arc<[Mailbox]>,
     deliveries: Receiver<Delivery>,
-    assistants: Arc<Assistants>,
+    helper_threads: Arc<HelperThreads>,
     ports: Vec<ShardPort>,
     orders: Receiver<Order>,
 }
@@ -83,11 +83,11 @@ pub fn start<F: Function>(
     check_spec(&spec)?;
     let places = bind::bind(&spec.ports, &[], spec.shards, spec.receive_buffer_bytes)?;
     let held = places.iter().map(|place| place.held.clone()).collect();
-    let doors: Arc<[Door]> =
-        (0..spec.shards).map(|_| Door::new(spec.shards)).collect::<Result<Vec<_>, _>>()?.into();
+    let doors: Arc<[Mailbox]> =
+        (0..spec.shards).map(|_| Mailbox::new(spec.shards)).collect::<Result<Vec<_>, _>>()?.into();
     let (senders, receivers): (Vec<_>, Vec<_>) = (0..spec.shards).map(|_| unbounded()).unzip();
-    let hatch = Hatch { doors: Arc::clone(&doors), deliveries: senders.into() };
-    let assistants = Arc::new(Assistants::new(&spec.name, hatch, spec.dns.clone()));
+    let hatch = CompletionSender { doors: Arc::clone(&doors), deliveries: senders.into() };
+    let helper_threads = Arc::new(HelperThreads::new(&spec.name, hatch, spec.dns.clone()));
     let clock = Clock::start();
     let make = Arc::new(make);
     let (born, births) = unbounded();
@@ -108,7 +108,7 @@ pub fn start<F: Function>(
             status: Arc::clone(&status),
             doors: Arc::clone(&running.doors),
             deliveries,
-            assistants: Arc::clone(&assistants),
+            helper_threads: Arc::clone(&helper_threads),
             ports,
             orders,
         };
@@ -253,12 +253,12 @@ fn raise<F: Function>(
     let function = make(seed, Arc::clone(&config));
     let own = driver::random()?;
     let hash_seed = own.iter().fold(0u64, |sum, &byte| sum << 7 ^ sum >> 57 ^ u64::from(byte));
-    let streams = Streams::new(shard, spec.streams, birth.assistants, now);
+    let streams = Streams::new(shard, spec.streams, birth.helper_threads, now);
     let mut io = Io::new(Rc::clone(&sheet), hash_seed, streams, Deferred::new(shard))?;
     io.mirror = spec.mirror.clone();
     io.gate = spec.gate.clone();
     let rings = Rings::new(shard, doors);
-    io.poll.add(&rings.door().waker, Token::Waker.bits(), Interest::Read)?;
+    io.poll.add(&rings.mailbox().waker, Token::Waker.bits(), Interest::Read)?;
     let waited = Duration::ZERO;
     let mut engine = Engine { function, config, effects: Effects::default(), rings, sheet, waited };
     if io.mirror.is_some() {

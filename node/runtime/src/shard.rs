@@ -17,7 +17,6 @@
 //! Everything that a turn produced leaves in one flush (early when it grows large), so that the
 //! batches grow with the load and the cost of a message falls.
 
-use crate::assistants::Delivery;
 use crate::bind::Socket;
 use crate::control::{Control, ShardPort, ShardState, Status};
 use crate::datagram::DatagramPort;
@@ -25,11 +24,12 @@ use crate::deferred::{self, ReplyTo};
 use crate::engine::Engine;
 use crate::facts::RuntimeFact;
 use crate::function::{Ask, Function, In, Mirrored};
+use crate::helper_threads::Delivery;
 use crate::io::{Io, News, Port, PortKind, Token};
 use crate::mirror::{MirrorRef, Order};
 use crate::port::{ConnId, Flow, PortId, Transport};
 use crate::reading::Reader;
-use crate::ring::{Errand, Parcel};
+use crate::ring::{MessageBatch, ShardMessage};
 use crate::spec::Carrier;
 use crate::stream::{Stood, StreamPort};
 use crossbeam_channel::Receiver;
@@ -106,8 +106,8 @@ impl<F: Function> Shard<F> {
             || self.io.streams.has_written();
         let dozing = now >= self.busy_until && !news && !self.engine.rings.holds_back();
         if dozing {
-            self.engine.rings.door().waker.doze();
-            let empty = self.engine.rings.door().ring.is_empty()
+            self.engine.rings.mailbox().waker.doze();
+            let empty = self.engine.rings.mailbox().ring.is_empty()
                 && !self.engine.rings.has_work()
                 && self.control.is_empty()
                 && self.deliveries.is_empty()
@@ -122,7 +122,7 @@ impl<F: Function> Shard<F> {
             Err(error) => tracing::error!(%error, "epoll failed"),
         }
         if dozing {
-            self.engine.rings.door().waker.rise();
+            self.engine.rings.mailbox().waker.rise();
         }
     }
 
@@ -181,7 +181,7 @@ impl<F: Function> Shard<F> {
     fn dispatch(&mut self, now: Time, event: &Ready) -> bool {
         match Token::from_bits(event.token) {
             Token::Waker => {
-                self.engine.rings.door().waker.clear();
+                self.engine.rings.mailbox().waker.clear();
                 false
             }
             Token::Port(id) => self.port_ready(now, id, event),
@@ -394,7 +394,7 @@ impl<F: Function> Shard<F> {
     fn parcels(&mut self, now: Time) -> bool {
         let mut worked = false;
         for _ in 0..PARCELS_PER_TURN {
-            let Some(parcel) = self.engine.rings.door().ring.pop() else { break };
+            let Some(parcel) = self.engine.rings.mailbox().ring.pop() else { break };
             self.unpack(now, &parcel);
             worked = true;
         }
@@ -421,22 +421,24 @@ impl<F: Function> Shard<F> {
         worked
     }
 
-    fn unpack(&mut self, now: Time, parcel: &Parcel) {
+    fn unpack(&mut self, now: Time, parcel: &MessageBatch) {
         self.engine.waited(now, parcel.waited(now));
         for (errand, flow, bytes) in parcel.items() {
             match errand {
-                Errand::Take => self.engine.step(now, In::Message { flow, bytes }),
-                Errand::Send => self.engine.effects.send(flow, |out| out.extend_from_slice(bytes)),
-                Errand::SendShared(at) => {
+                ShardMessage::Take => self.engine.step(now, In::Message { flow, bytes }),
+                ShardMessage::Send => {
+                    self.engine.effects.send(flow, |out| out.extend_from_slice(bytes))
+                }
+                ShardMessage::SendShared(at) => {
                     self.engine.effects.send_shared(flow, parcel.share(at));
                 }
-                Errand::Close => self.engine.effects.close(flow),
-                Errand::Up => self.engine.step(now, In::Up { flow }),
-                Errand::Written(octets, left) => {
+                ShardMessage::Close => self.engine.effects.close(flow),
+                ShardMessage::Up => self.engine.step(now, In::Up { flow }),
+                ShardMessage::Written(octets, left) => {
                     self.engine.step(now, In::Written { flow, octets, left });
                 }
-                Errand::Down(why) => self.engine.step(now, In::Down { flow, why }),
-                Errand::Proved => {
+                ShardMessage::Down(why) => self.engine.step(now, In::Down { flow, why }),
+                ShardMessage::Proved => {
                     let text = String::from_utf8_lossy(bytes);
                     let names: Vec<String> = text.lines().map(str::to_owned).collect();
                     self.engine.step(now, In::Proved { flow, names: &names });

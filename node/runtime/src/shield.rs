@@ -179,7 +179,7 @@ impl Shield {
     }
 
     /// A source is known to the caller from now on: the kernel shall let it pass.
-    pub fn befriend(&mut self, now: Time, address: IpAddr) {
+    pub fn allow_source(&mut self, now: Time, address: IpAddr) {
         if !self.rules.known_for.is_zero() && !address.to_canonical().is_loopback() {
             self.changes.know(now, address, self.rules.known_for);
         }
@@ -223,7 +223,7 @@ impl Shield {
             return Verdict::Pass;
         }
         if is_known() {
-            self.befriend(now, source.address);
+            self.allow_source(now, source.address);
             return Verdict::Pass;
         }
         let verdict = self.police(now, source, kind);

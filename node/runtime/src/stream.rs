@@ -1,6 +1,5 @@
 //! Streams of a shard: accepting, opening, sending, closing.
 
-use crate::assistants::Assistants;
 use crate::connection::{Connection, Phase, Room};
 use crate::crowd::Source;
 use crate::ending::{Due, lost_words};
@@ -8,9 +7,10 @@ use crate::facts::RuntimeFact;
 use crate::function::Effects;
 use crate::guard::{self, Guard};
 use crate::handshake::{Established, Shaken, Shaking, words};
+use crate::helper_threads::HelperThreads;
 use crate::io::{Io, News, Port, PortKind, Token, tell};
 use crate::port::{ConnId, Flow, PortId, Transport};
-use crate::ring::{Errand, Rings};
+use crate::ring::{Rings, ShardMessage};
 use crate::spec::{PortSpec, StreamLimits};
 use crate::table::Table;
 use driver::tls::{Context, Session};
@@ -77,14 +77,14 @@ pub(crate) struct Streams {
     /// Paced connections that may have written since their functions were told, each once.
     written: Vec<ConnId>,
     pub(crate) queued: usize,
-    assistants: Arc<Assistants>,
+    helper_threads: Arc<HelperThreads>,
 }
 
 impl Streams {
     pub(crate) fn new(
         shard: u16,
         limits: StreamLimits,
-        assistants: Arc<Assistants>,
+        helper_threads: Arc<HelperThreads>,
         now: Time,
     ) -> Self {
         Self {
@@ -98,12 +98,12 @@ impl Streams {
             told: Vec::new(),
             written: Vec::new(),
             queued: 0,
-            assistants,
+            helper_threads,
         }
     }
 
-    pub(crate) fn assistants(&self) -> &Arc<Assistants> {
-        &self.assistants
+    pub(crate) fn helper_threads(&self) -> &Arc<HelperThreads> {
+        &self.helper_threads
     }
 
     /// When a connection must be looked at.
@@ -263,7 +263,7 @@ impl Io {
             if found.is_some_and(|connection| connection.stream.is_none()) {
                 // It shakes hands; the function has not heard of it.
                 self.fail(now, id, "others needed the room");
-                self.streams.assistants.forget(id);
+                self.streams.helper_threads.forget(id);
             } else {
                 self.lose(id, "others needed the room");
             }
@@ -304,7 +304,7 @@ impl Io {
             handshakes_max: self.streams.limits.handshakes_max,
             source: Source::of(remote),
         };
-        if !self.streams.assistants.shake(job) {
+        if !self.streams.helper_threads.shake(job) {
             self.sheet.add(RuntimeFact::HandshakeShed, 1);
             self.streams.table.remove(id);
         }
@@ -367,11 +367,11 @@ impl Io {
     fn send_away(&mut self, shard: u16, effects: &Effects, order: &[u32], rings: &mut Rings) {
         for &number in order {
             let (flow, bytes) = effects.message(number as usize);
-            let errand = (Errand::Send, flow, bytes);
+            let errand = (ShardMessage::Send, flow, bytes);
             match effects.shared(number as usize) {
                 _ if !self.is_paced(flow.port) => rings.push(shard, errand, &self.sheet),
                 _ if rings.is_overrun(shard) => {
-                    rings.push_paced(shard, (Errand::Close, flow, &[]), &self.sheet);
+                    rings.push_paced(shard, (ShardMessage::Close, flow, &[]), &self.sheet);
                     return tell(&mut self.news, News::Lost(flow, "its shard does not keep up"));
                 }
                 Some(piece) => rings.push_shared(shard, (flow, piece.clone()), &self.sheet),

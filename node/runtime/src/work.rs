@@ -14,7 +14,7 @@
 
 use crate::facts::RuntimeFact;
 use crate::function::In;
-use crate::ring::Door;
+use crate::ring::Mailbox;
 use crossbeam_queue::ArrayQueue;
 use event::Sheet;
 use machine::Time;
@@ -113,7 +113,7 @@ impl Desk {
         &mut self,
         now: Time,
         works: impl Iterator<Item = (u16, &'a [u8])>,
-        doors: &[Door],
+        doors: &[Mailbox],
         sheet: &Sheet<RuntimeFact>,
     ) {
         for (to, work) in works {
@@ -133,7 +133,7 @@ impl Desk {
     }
 
     /// Sends what waits, as far as there is room.
-    pub(crate) fn post(&mut self, doors: &[Door], sheet: &Sheet<RuntimeFact>) {
+    pub(crate) fn post(&mut self, doors: &[Mailbox], sheet: &Sheet<RuntimeFact>) {
         for at in 0..self.out.len() {
             if !self.out[at].ends.is_empty() {
                 self.dispatch(at, doors, sheet);
@@ -141,7 +141,7 @@ impl Desk {
         }
     }
 
-    fn dispatch(&mut self, at: usize, doors: &[Door], sheet: &Sheet<RuntimeFact>) {
+    fn dispatch(&mut self, at: usize, doors: &[Mailbox], sheet: &Sheet<RuntimeFact>) {
         let fresh = Batch { other: self.own, ..Batch::default() };
         let batch = std::mem::replace(&mut self.out[at], fresh);
         let door = &doors[at];
@@ -209,14 +209,14 @@ mod tests {
 
     /// Two shards: their doors, and the desk of each.
     struct Pair {
-        doors: Vec<Door>,
+        doors: Vec<Mailbox>,
         desks: [Desk; 2],
         sheet: Sheet<RuntimeFact>,
     }
 
     impl Pair {
         fn new() -> Self {
-            let doors = (0..2).map(|_| Door::new(2).unwrap()).collect();
+            let doors = (0..2).map(|_| Mailbox::new(2).unwrap()).collect();
             Self { doors, desks: [Desk::new(0, 2), Desk::new(1, 2)], sheet: Sheet::new() }
         }
 

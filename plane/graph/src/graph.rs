@@ -157,16 +157,16 @@ impl Graph {
             self.note(at, batch, packets);
         }
         for (nth, before) in before.iter().enumerate().take(self.nodes[at].back.len()) {
-            self.turn_back(at, nth, *before, packets);
+            self.limit_loops(at, nth, *before, packets);
         }
         if !self.waiting.dropped.is_empty() {
-            self.bury(at, packets);
+            self.drop_counted(at, packets);
         }
     }
 
     /// Packets that an edge led back: those that circle are taken out.
     #[cold]
-    fn turn_back(&mut self, at: usize, nth: usize, before: usize, packets: &mut Pool) {
+    fn limit_loops(&mut self, at: usize, nth: usize, before: usize, packets: &mut Pool) {
         let placed = &mut self.nodes[at];
         let vector = &mut self.waiting.vectors[usize::from(placed.back[nth])];
         let mut kept = before;
@@ -193,7 +193,7 @@ impl Graph {
     }
 
     /// Counts and frees what the node has dropped.
-    fn bury(&mut self, at: usize, packets: &mut Pool) {
+    fn drop_counted(&mut self, at: usize, packets: &mut Pool) {
         let placed = &mut self.nodes[at];
         for (slot, reason) in self.waiting.dropped.drain(..) {
             let reason = usize::from(reason.0);

@@ -112,15 +112,15 @@ impl Drop for Reader {
     }
 }
 
-/// What was retired and when its epoch ended; freed by [`Limbo::free`]. One writer owns it. What
-/// still waits when the limbo is dropped is dropped with it: if it is memory that readers may
-/// hold, its owner must see to it before ([`Limbo::take`]).
-pub struct Limbo<T> {
+/// What was retired and when its epoch ended; freed by [`RetireList::free`]. One writer owns it.
+/// What still waits when the limbo is dropped is dropped with it: if it is memory that readers may
+/// hold, its owner must see to it before ([`RetireList::take`]).
+pub struct RetireList<T> {
     domain: Arc<Domain>,
     waiting: std::collections::VecDeque<(u64, T)>,
 }
 
-impl<T> Limbo<T> {
+impl<T> RetireList<T> {
     /// Nothing is waiting.
     #[must_use]
     pub fn new(domain: &Arc<Domain>) -> Self {
@@ -173,7 +173,7 @@ pub struct Published<T> {
 /// The one who may replace a [`Published`] value.
 pub struct Publisher<T> {
     published: Arc<Published<T>>,
-    limbo: Limbo<Box<T>>,
+    limbo: RetireList<Box<T>>,
 }
 
 impl<T: Send + Sync> Published<T> {
@@ -215,7 +215,7 @@ impl<T: Send + Sync> Publisher<T> {
         let value = AtomicPtr::new(Box::into_raw(Box::new(value)));
         let left = Mutex::new(Vec::new());
         let published = Arc::new(Published { domain: Arc::clone(domain), value, left });
-        Self { published, limbo: Limbo::new(domain) }
+        Self { published, limbo: RetireList::new(domain) }
     }
 
     /// What workers read.
@@ -249,7 +249,7 @@ mod tests {
     fn what_was_retired_stays_until_every_reader_has_quiesced() {
         let domain = Domain::new();
         let (mut a, mut b) = (domain.reader().unwrap(), domain.reader().unwrap());
-        let mut limbo = Limbo::new(&domain);
+        let mut limbo = RetireList::new(&domain);
         let mut freed = Vec::new();
         limbo.retire(1);
         a.quiesce();

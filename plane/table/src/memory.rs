@@ -1,8 +1,8 @@
 //! Memory of cache lines that readers share with one writer: reserved at once and filled by the
 //! kernel as it is touched, on huge pages where the kernel has them, so that a lookup seldom waits
-//! for a page table. Lines are taken by size and come back through [`Limbo`].
+//! for a page table. Lines are taken by size and come back through [`RetireList`].
 
-use crate::epoch::{Domain, Limbo};
+use crate::epoch::{Domain, RetireList};
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32};
@@ -175,7 +175,7 @@ pub(crate) struct Lines {
     free: Vec<Vec<u32>>,
     /// The first line that was never taken.
     fresh: usize,
-    limbo: Limbo<(u32, Size)>,
+    limbo: RetireList<(u32, Size)>,
     taken: usize,
 }
 
@@ -188,7 +188,7 @@ impl Lines {
     ) -> Result<Self, Full> {
         let region = Arc::new(Region::new(lines)?);
         let free = vec![Vec::new(); sizes.len()];
-        Ok(Self { region, sizes, free, fresh: 1, limbo: Limbo::new(domain), taken: 0 })
+        Ok(Self { region, sizes, free, fresh: 1, limbo: RetireList::new(domain), taken: 0 })
     }
 
     /// The memory.

@@ -7,7 +7,7 @@
 use loom::cell::UnsafeCell;
 use loom::thread;
 use std::sync::Arc;
-use table::epoch::{Domain, Limbo, Publisher};
+use table::epoch::{Domain, Publisher, RetireList};
 
 /// A value that loom watches: freeing it counts as writing it.
 struct Watched(UnsafeCell<u64>);
@@ -105,7 +105,7 @@ fn no_cell_is_used_again_under_a_reader() {
                 }
             })
         };
-        let mut limbo = Limbo::new(&domain);
+        let mut limbo = RetireList::new(&domain);
         slot.store(1, loom::sync::atomic::Ordering::Release);
         limbo.retire(0_usize);
         let mut free = Vec::new();

@@ -5,7 +5,7 @@ use super::pattern::{Pattern, unfolded};
 use super::splice::{Splices, offset};
 use super::target::{REASON_BIT, Target, URI_BIT};
 use super::template::Template;
-use sip::{Header, HeaderSet, NameAddr, Outline, Scheme, Shape, Start};
+use sip::{Header, HeaderIndex, HeaderSet, NameAddr, Scheme, Shape, Start};
 
 /// One action, compiled.
 #[derive(Debug, Clone)]
@@ -43,7 +43,7 @@ impl Action {
     }
 
     /// Appends the splices that do it; says whether there were any.
-    pub fn plan(&self, message: &Outline<'_>, groups: &Groups, splices: &mut Splices) -> bool {
+    pub fn plan(&self, message: &HeaderIndex<'_>, groups: &Groups, splices: &mut Splices) -> bool {
         let before = splices.len();
         match self {
             Self::Add(target, value) => {
@@ -99,7 +99,7 @@ fn changeable(header: Header, value: &[u8]) -> &[u8] {
 fn add(
     target: &Target,
     value: &Template,
-    message: &Outline<'_>,
+    message: &HeaderIndex<'_>,
     groups: &Groups,
     splices: &mut Splices,
 ) {
@@ -114,7 +114,7 @@ fn add(
 fn set(
     target: &Target,
     value: &Template,
-    message: &Outline<'_>,
+    message: &HeaderIndex<'_>,
     groups: &Groups,
     splices: &mut Splices,
 ) {
@@ -146,7 +146,7 @@ fn replace(
     old: &[u8],
     pattern: &Pattern,
     value: &Template,
-    message: &Outline<'_>,
+    message: &HeaderIndex<'_>,
     splices: &mut Splices,
 ) {
     let (place, length) = (offset(message, old), old.len());
@@ -178,7 +178,7 @@ fn replace(
 }
 
 /// A user part may hold what RFC 3261 §25.1 lets it; anything else leaves the URI as it is.
-fn uri_user(user: &Template, message: &Outline<'_>, groups: &Groups, splices: &mut Splices) {
+fn uri_user(user: &Template, message: &HeaderIndex<'_>, groups: &Groups, splices: &mut Splices) {
     let Some(uri) = message.uri() else { return };
     let (at, length, end) = match (uri.scheme, uri.user) {
         (Scheme::Other, _) => return,
@@ -196,7 +196,7 @@ fn uri_user(user: &Template, message: &Outline<'_>, groups: &Groups, splices: &m
     });
 }
 
-fn uri_host(host: &Template, message: &Outline<'_>, groups: &Groups, splices: &mut Splices) {
+fn uri_host(host: &Template, message: &HeaderIndex<'_>, groups: &Groups, splices: &mut Splices) {
     let Some(uri) = message.uri() else { return };
     if uri.host.is_empty() {
         return;

@@ -9,7 +9,7 @@ use super::target::{Target, URI_BIT};
 use super::template::Template;
 use super::{Rule, Rules, slot};
 use crate::config::Direction;
-use sip::{Header, HeaderSet, Initials, Method, Shape};
+use sip::{Header, HeaderSet, Method, NameFilter, Shape};
 
 /// What is wrong with the rules, where, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,17 +19,17 @@ pub struct Fault {
     /// What is wrong, one sentence without a full stop.
     pub what: String,
     /// What to do about it.
-    pub mend: String,
+    pub hint: String,
 }
 
 impl Fault {
-    fn new(path: impl Into<String>, what: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self { path: path.into(), what: what.into(), mend: mend.into() }
+    fn new(path: impl Into<String>, what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { path: path.into(), what: what.into(), hint: hint.into() }
     }
 }
 
 /// No lines.
-const NONE: Initials = Initials::NONE;
+const NONE: NameFilter = NameFilter::NONE;
 /// Rules of one function.
 const RULES_MAX: usize = 256;
 /// Conditions of one rule.
@@ -66,7 +66,7 @@ impl Rules {
             compiled.rules.push(rule);
         }
         let initials = |number: &u16| compiled.rules[usize::from(*number)].initials;
-        let all = |numbers: &Vec<u16>| numbers.iter().map(initials).fold(NONE, Initials::and);
+        let all = |numbers: &Vec<u16>| numbers.iter().map(initials).fold(NONE, NameFilter::and);
         compiled.initials = compiled.slots.iter().map(all).collect();
         let rule = |number: &u16| &compiled.rules[usize::from(*number)];
         let plain = |numbers: &Vec<u16>| Plain::new(numbers.iter().map(rule));
@@ -82,8 +82,8 @@ struct Compiler<'i> {
 }
 
 impl Compiler<'_> {
-    fn issue(&mut self, path: &str, what: impl Into<String>, mend: impl Into<String>) {
-        self.issues.push(Fault::new(format!("{}{path}", self.at), what, mend));
+    fn issue(&mut self, path: &str, what: impl Into<String>, hint: impl Into<String>) {
+        self.issues.push(Fault::new(format!("{}{path}", self.at), what, hint));
     }
 
     fn rule(
@@ -114,7 +114,7 @@ impl Compiler<'_> {
             conditions.iter().map(Condition::bits).fold(HeaderSet::default(), HeaderSet::and);
         let changes = actions.iter().filter(|action| !action.only_adds());
         let touches = changes.map(Action::bits).fold(looks_at, HeaderSet::and);
-        let needs = if filter.has_methods() { Initials::ALL } else { NONE };
+        let needs = if filter.has_methods() { NameFilter::ALL } else { NONE };
         let seen = conditions.iter().filter_map(Condition::target);
         let initials = seen
             .chain(actions.iter().filter(|action| !action.only_adds()).filter_map(Action::target))
@@ -148,8 +148,8 @@ impl Compiler<'_> {
             if method != Method::Other {
                 filter.methods |= 1 << method as u32;
             } else if upper != Method::Other {
-                let mend = format!("write {}", upper.name());
-                self.issue(&path, format!("`{name}` is not a method: case counts"), mend);
+                let hint = format!("write {}", upper.name());
+                self.issue(&path, format!("`{name}` is not a method: case counts"), hint);
             } else if !is_token(name) {
                 self.issue(&path, format!("`{name}` is no method"), "write INVITE, BYE, …");
             } else {
@@ -165,8 +165,8 @@ impl Compiler<'_> {
                 }
             }
             if rule.message == Kind::Request {
-                let mend = "set message = \"response\" or take status out";
-                self.issue(".status", "requests have no status", mend);
+                let hint = "set message = \"response\" or take status out";
+                self.issue(".status", "requests have no status", hint);
             }
         }
         filter
@@ -222,8 +222,8 @@ impl Compiler<'_> {
             let path = format!(".do[{index}]");
             let Some(action) = self.action(action, &path, groups, rule.message) else { continue };
             if actions.iter().any(|other| other.clashes(&action)) {
-                let mend = "put the second into a rule of its own";
-                self.issue(&path, "two actions of one rule on the same part", mend);
+                let hint = "put the second into a rule of its own";
+                self.issue(&path, "two actions of one rule on the same part", hint);
             }
             actions.push(action);
         }
@@ -299,9 +299,9 @@ impl Compiler<'_> {
         if let (Some(verb), None) = (given.next(), given.next()) {
             return Some(verb);
         }
-        let mend =
+        let hint =
             "set exactly one of add, set, remove, replace, rename, uri_user, uri_host, reason";
-        self.issue(path, "an action does one thing", mend);
+        self.issue(path, "an action does one thing", hint);
         None
     }
 
@@ -332,8 +332,8 @@ impl Compiler<'_> {
         if is_token(name) {
             return Some(Target::new(name));
         }
-        let mend = "a name is made of letters, digits and -.!%*_+`'~";
-        self.issue(at, format!("`{name}` is no header name"), mend);
+        let hint = "a name is made of letters, digits and -.!%*_+`'~";
+        self.issue(at, format!("`{name}` is no header name"), hint);
         None
     }
 
@@ -381,8 +381,8 @@ impl Compiler<'_> {
     fn template(&mut self, text: &str, groups: usize, at: &str) -> Option<Template> {
         match Template::compile(text, groups) {
             Ok(template) => Some(template),
-            Err((what, mend)) => {
-                self.issue(at, what, mend);
+            Err((what, hint)) => {
+                self.issue(at, what, hint);
                 None
             }
         }

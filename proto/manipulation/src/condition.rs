@@ -3,7 +3,7 @@
 use super::config::Kind;
 use super::pattern::{GROUPS_MAX, Pattern, unfolded};
 use super::target::Target;
-use sip::{Method, Outline};
+use sip::{HeaderIndex, Method};
 
 /// What the conditions of one rule caught, as places in the message.
 #[derive(Debug, Clone, Copy, Default)]
@@ -46,7 +46,7 @@ pub struct Filter {
 impl Filter {
     /// Whether the message is of the kind, method and status asked for.
     #[inline]
-    pub fn takes(&self, message: &Outline<'_>) -> bool {
+    pub fn takes(&self, message: &HeaderIndex<'_>) -> bool {
         let is_kind = match self.kind {
             Kind::Any => true,
             Kind::Request => message.is_request(),
@@ -61,7 +61,7 @@ impl Filter {
     }
 
     #[inline]
-    fn takes_method(&self, message: &Outline<'_>) -> bool {
+    fn takes_method(&self, message: &HeaderIndex<'_>) -> bool {
         let method = message.method();
         !self.has_methods()
             || self.methods >> method as u32 & 1 == 1
@@ -70,7 +70,7 @@ impl Filter {
     }
 
     #[inline]
-    fn takes_status(&self, message: &Outline<'_>) -> bool {
+    fn takes_status(&self, message: &HeaderIndex<'_>) -> bool {
         self.statuses.is_empty()
             || message.status().is_some_and(|status| {
                 self.statuses.iter().any(|&(least, most)| (least..=most).contains(&status))
@@ -91,7 +91,7 @@ pub enum Condition {
 
 impl Condition {
     /// Whether it holds; what its groups caught is appended.
-    pub fn holds(&self, message: &Outline<'_>, groups: &mut Groups) -> bool {
+    pub fn holds(&self, message: &HeaderIndex<'_>, groups: &mut Groups) -> bool {
         match self {
             Self::Present(target, wanted) => target.is_in(message) == *wanted,
             Self::Matches(target, pattern) => {
@@ -104,7 +104,7 @@ impl Condition {
     }
 }
 
-fn catches(pattern: &Pattern, message: &Outline<'_>, text: &[u8], groups: &mut Groups) -> bool {
+fn catches(pattern: &Pattern, message: &HeaderIndex<'_>, text: &[u8], groups: &mut Groups) -> bool {
     let flat = unfolded(text);
     let searched = flat.as_ref().map_or(text, |(flat, _)| flat);
     if pattern.groups() == 0 {

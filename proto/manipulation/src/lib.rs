@@ -34,7 +34,7 @@ pub use config::{
 use action::Action;
 use condition::{Condition, Filter, Groups};
 use plain::Plain;
-use sip::{HeaderSet, Initials, Lines, MESSAGE_BYTES_MAX, Outline};
+use sip::{HeaderIndex, HeaderSet, Lines, MESSAGE_BYTES_MAX, NameFilter};
 use splice::Splices;
 
 /// What the rules made of a message.
@@ -57,7 +57,7 @@ pub struct Rules {
     /// By realm and direction: numbers of rules in their order.
     slots: Vec<Vec<u16>>,
     /// By realm and direction: with which letters the lines begin that those rules look at.
-    initials: Vec<Initials>,
+    initials: Vec<NameFilter>,
     /// By realm and direction: the same rules where all of them do the same to every message.
     plain: Vec<Option<Plain>>,
 }
@@ -71,7 +71,7 @@ struct Rule {
     /// What it looks at or changes, one bit per header.
     touches: HeaderSet,
     /// The same as letters.
-    initials: Initials,
+    initials: NameFilter,
 }
 
 /// Room for the changes of one message; kept between messages so that nothing is allocated.
@@ -103,7 +103,7 @@ impl Rules {
         &self,
         realm: u16,
         direction: Direction,
-        message: impl Into<Outline<'m>>,
+        message: impl Into<HeaderIndex<'m>>,
     ) -> bool {
         let message = message.into();
         self.numbers(realm, direction)
@@ -116,7 +116,7 @@ impl Rules {
         &self,
         realm: u16,
         direction: Direction,
-        message: impl Into<Outline<'m>>,
+        message: impl Into<HeaderIndex<'m>>,
         scratch: &mut Scratch,
         out: &mut Vec<u8>,
     ) -> Applied {
@@ -145,7 +145,7 @@ impl Rules {
     fn change(
         &self,
         numbers: &[u16],
-        message: &Outline<'_>,
+        message: &HeaderIndex<'_>,
         splices: &mut Splices,
         out: &mut Vec<u8>,
     ) -> Applied {
@@ -178,7 +178,7 @@ impl Rules {
     ) -> Option<Vec<u8>> {
         let mut lines = Lines::default();
         while !rest.is_empty() {
-            let message = lines.read(&bytes, Initials::ALL)?;
+            let message = lines.read(&bytes, NameFilter::ALL)?;
             rest = self.pass(rest, &message, splices);
             if splices.is_unfit() {
                 return None;
@@ -194,7 +194,7 @@ impl Rules {
     fn pass<'r>(
         &self,
         numbers: &'r [u16],
-        message: &Outline<'_>,
+        message: &HeaderIndex<'_>,
         splices: &mut Splices,
     ) -> &'r [u16] {
         splices.clear();

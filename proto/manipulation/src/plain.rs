@@ -6,7 +6,7 @@ use super::condition::Filter;
 use super::target::Target;
 use super::template::Template;
 use super::{Applied, Rule, bounded};
-use sip::{HeadStep, HeadWalk, Header, HeaderSet, Initials, Line};
+use sip::{HeadStep, HeadWalk, Header, HeaderSet, Line, NameFilter};
 
 /// Headers that such rules may change: one bit for each.
 const EDITS_MAX: usize = u64::BITS as usize;
@@ -14,7 +14,7 @@ const EDITS_MAX: usize = u64::BITS as usize;
 /// All rules of one border, when they are of that kind.
 #[derive(Debug, Clone)]
 pub struct Plain {
-    initials: Initials,
+    initials: NameFilter,
     edits: Vec<Edit>,
     tails: Vec<Tail>,
 }
@@ -47,7 +47,7 @@ impl Plain {
     /// The rules of one border in their order; `None` when one looks at the message, or at what
     /// one before it changed.
     pub fn new<'r>(rules: impl Iterator<Item = &'r Rule>) -> Option<Self> {
-        let mut plain = Self { initials: Initials::NONE, edits: Vec::new(), tails: Vec::new() };
+        let mut plain = Self { initials: NameFilter::NONE, edits: Vec::new(), tails: Vec::new() };
         let mut changed = HeaderSet::default();
         for rule in rules {
             let is_plain = rule.conditions.is_empty() && rule.filter == Filter::default();

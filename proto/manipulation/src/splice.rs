@@ -2,7 +2,7 @@
 //!
 //! What no splice covers is copied byte for byte, in as few pieces as there are gaps.
 
-use sip::Outline;
+use sip::HeaderIndex;
 
 /// The splices of one pass over a message, and the octets they write.
 #[derive(Debug, Default)]
@@ -105,6 +105,6 @@ impl Splices {
 
 /// Where a part of a message begins in it.
 #[inline]
-pub fn offset(message: &Outline<'_>, part: &[u8]) -> usize {
+pub fn offset(message: &HeaderIndex<'_>, part: &[u8]) -> usize {
     part.as_ptr() as usize - message.raw().as_ptr() as usize
 }

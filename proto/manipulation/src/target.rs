@@ -1,6 +1,6 @@
 //! The header that a condition or an action is about.
 
-use sip::{Header, HeaderSet, Line, Outline};
+use sip::{Header, HeaderIndex, HeaderSet, Line};
 
 /// A header by its row, or by its name when it has none.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +30,7 @@ impl Target {
     #[inline]
     pub fn lines<'m, 't>(
         &'t self,
-        message: &Outline<'m>,
+        message: &HeaderIndex<'m>,
     ) -> impl Iterator<Item = Line<'m>> + use<'m, 't> {
         message.lines_of(self.header).filter(|line| {
             self.header != Header::Unknown || line.name.eq_ignore_ascii_case(&self.name)
@@ -39,7 +39,7 @@ impl Target {
 
     /// Whether the header stands in the message.
     #[inline]
-    pub fn is_in(&self, message: &Outline<'_>) -> bool {
+    pub fn is_in(&self, message: &HeaderIndex<'_>) -> bool {
         message.has(self.header)
             && (self.header != Header::Unknown || self.lines(message).next().is_some())
     }

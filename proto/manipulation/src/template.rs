@@ -77,15 +77,15 @@ fn push_text(pieces: &mut Vec<Piece>, text: &str) {
 }
 
 fn lone_dollar() -> (String, String) {
-    let mend = "write $1 to $9 for a group, $$ for a dollar";
-    (String::from("a `$` that names no group"), String::from(mend))
+    let hint = "write $1 to $9 for a group, $$ for a dollar";
+    (String::from("a `$` that names no group"), String::from(hint))
 }
 
 fn no_group(group: u32, groups: usize) -> (String, String) {
-    let mend = match groups {
+    let hint = match groups {
         0 => String::from("put ( ) around the part of a regular expression to catch"),
         1 => String::from("the only group is $1"),
         _ => format!("the groups are $1 to ${groups}"),
     };
-    (format!("there is no group ${group}"), mend)
+    (format!("there is no group ${group}"), hint)
 }

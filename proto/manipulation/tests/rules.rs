@@ -231,7 +231,7 @@ fn applies_is_a_cheap_yes_for_messages_some_rule_takes() {
 #[test]
 fn what_cannot_be_meant_is_refused_with_its_place_and_its_mend() {
     let add = "[[rule.do]]\nadd = 'X-A'\nvalue = 'y'\n";
-    for (rule, path, what, mend) in [
+    for (rule, path, what, hint) in [
         (
             format!("realm = 'cor'\n{add}"),
             "rule[0].realm",
@@ -382,7 +382,7 @@ fn what_cannot_be_meant_is_refused_with_its_place_and_its_mend() {
         let found = &issues[0];
         assert_eq!(found.path, path, "{rule}: {found:?}");
         assert!(found.what.contains(what), "{rule}: {found:?}");
-        assert!(found.mend.contains(mend), "{rule}: {found:?}");
+        assert!(found.hint.contains(hint), "{rule}: {found:?}");
     }
 }
 

@@ -38,11 +38,11 @@ pub struct Fault {
     /// What is wrong, one sentence without a full stop.
     pub what: String,
     /// What to do about it.
-    pub mend: String,
+    pub hint: String,
 }
 
 impl fmt::Display for Fault {
-    /// `policy customers, rule 2, match.prefixes[3]: what; mend`
+    /// `policy customers, rule 2, match.prefixes[3]: what; hint`
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "policy {}", self.policy)?;
         if let Some(rule) = self.rule {
@@ -50,8 +50,8 @@ impl fmt::Display for Fault {
         }
         let field = self.path.splitn(if self.rule.is_some() { 3 } else { 2 }, '.').last();
         match field.filter(|field| !field.starts_with("rule[") && !field.starts_with("policy[")) {
-            Some(field) => write!(f, ", {field}: {}; {}", self.what, self.mend),
-            None => write!(f, ": {}; {}", self.what, self.mend),
+            Some(field) => write!(f, ", {field}: {}; {}", self.what, self.hint),
+            None => write!(f, ": {}; {}", self.what, self.hint),
         }
     }
 }
@@ -92,20 +92,20 @@ struct Compiler<'c> {
 }
 
 impl Compiler<'_> {
-    fn fault(&mut self, path: &str, what: impl Into<String>, mend: impl Into<String>) {
+    fn fault(&mut self, path: &str, what: impl Into<String>, hint: impl Into<String>) {
         let rule = self.rule.map_or_else(String::new, |rule| format!(".rule[{rule}]"));
         self.faults.push(Fault {
             path: format!("{}{rule}{path}", self.at),
             policy: self.policy.to_owned(),
             rule: self.rule.map(|rule| rule + 1),
             what: what.into(),
-            mend: mend.into(),
+            hint: hint.into(),
         });
     }
 
     /// The value, or a fault in its place.
     fn or_fault<T>(&mut self, path: &str, value: Result<T, Wrong>) -> Option<T> {
-        value.map_err(|wrong| self.fault(path, wrong.what, wrong.mend)).ok()
+        value.map_err(|wrong| self.fault(path, wrong.what, wrong.hint)).ok()
     }
 
     fn policy(&mut self, config: &PolicyConfig) -> Policy {
@@ -407,15 +407,15 @@ fn read_bounds(bounds: &Bounds) -> Result<(u32, u32), Wrong> {
         None => digits(text).map(|number| (number, number)),
     };
     bounds.filter(|(least, most)| least <= most).ok_or_else(|| {
-        let mend = "write 10, \"10-20\", \"10-\" or \"-20\", of at most 4294967295";
-        Wrong::new(format!("`{text}` are no bounds"), mend)
+        let hint = "write 10, \"10-20\", \"10-\" or \"-20\", of at most 4294967295";
+        Wrong::new(format!("`{text}` are no bounds"), hint)
     })
 }
 
 fn read_amount(amount: &AmountConfig, most: u64) -> Result<Amount, Wrong> {
     let wrong = |text: &str| {
-        let mend = format!("write 10, \"+5\", \"-5\" or \"none\", of at most {most}");
-        Wrong::new(format!("`{text}` is no number and no change"), mend)
+        let hint = format!("write 10, \"+5\", \"-5\" or \"none\", of at most {most}");
+        Wrong::new(format!("`{text}` is no number and no change"), hint)
     };
     let (amount, number, text) = match amount {
         AmountConfig::Exactly(number) => {

@@ -40,8 +40,8 @@ impl Node {
     /// Reads an expression.
     pub fn parse(text: &str) -> Result<Self, Wrong> {
         if text.trim().is_empty() {
-            let mend = "take it out, or write ^$ for the empty path";
-            return Err(Wrong::new("the expression is empty", mend));
+            let hint = "take it out, or write ^$ for the empty path";
+            return Err(Wrong::new("the expression is empty", hint));
         }
         if text.len() > EXPRESSION_BYTES_MAX {
             let what = format!("the expression is longer than {EXPRESSION_BYTES_MAX} octets");
@@ -63,8 +63,8 @@ struct Parser<'t> {
 }
 
 impl Parser<'_> {
-    fn wrong(&self, what: &str, mend: &str) -> Wrong {
-        Wrong::new(format!("{what}, at character {} of the expression", self.at + 1), mend)
+    fn wrong(&self, what: &str, hint: &str) -> Wrong {
+        Wrong::new(format!("{what}, at character {} of the expression", self.at + 1), hint)
     }
 
     /// The next octet that is not blank.
@@ -121,12 +121,12 @@ impl Parser<'_> {
                 );
             }
             b'_' => {
-                let mend = "ASes are whole here: write a blank, ^ at the start, $ at the end";
-                return Err(self.wrong("`_` is no AS", mend));
+                let hint = "ASes are whole here: write a blank, ^ at the start, $ at the end";
+                return Err(self.wrong("`_` is no AS", hint));
             }
             _ => {
-                let mend = "write ASes, . [ ] ( ) | * + ? { } ^ $ and blanks";
-                return Err(self.wrong("a character that means nothing", mend));
+                let hint = "write ASes, . [ ] ( ) | * + ? { } ^ $ and blanks";
+                return Err(self.wrong("a character that means nothing", hint));
             }
         }
         self.at += 1;
@@ -236,8 +236,8 @@ impl Parser<'_> {
         };
         counts.filter(|_| is_closed).ok_or_else(|| {
             self.at = start;
-            let mend = format!("write {{2}}, {{2,}} or {{2,5}}, of at most {REPEAT_MAX}");
-            self.wrong("no repetition", &mend)
+            let hint = format!("write {{2}}, {{2,}} or {{2,5}}, of at most {REPEAT_MAX}");
+            self.wrong("no repetition", &hint)
         })
     }
 }

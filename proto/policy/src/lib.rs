@@ -67,12 +67,12 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Wrong {
     what: String,
-    mend: String,
+    hint: String,
 }
 
 impl Wrong {
-    fn new(what: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self { what: what.into(), mend: mend.into() }
+    fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { what: what.into(), hint: hint.into() }
     }
 }
 

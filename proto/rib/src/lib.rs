@@ -20,7 +20,8 @@
 #![warn(clippy::cast_possible_truncation)]
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
-mod again;
+mod adj_rib_in;
+mod adj_rib_out;
 mod announced;
 mod changes;
 mod classes;
@@ -38,24 +39,23 @@ mod output;
 mod payload;
 mod peers;
 mod policy;
-mod produce;
-mod reading;
 mod rib;
 mod sets;
+mod soft_reconfiguration;
 mod source;
 mod sweep;
 mod table;
 mod view;
 mod watch;
 
-pub use again::Again;
+pub use adj_rib_in::Read;
 pub use metrics::{Location, Metrics};
 pub use neighbour::{Audience, Kind, Neighbour, PeerId, Terms};
 pub use output::Sending;
 pub use peers::PeerCounters;
 pub use policy::{Changed, Policy, Subject, Verdict};
-pub use reading::Read;
 pub use rib::{Bounds, Counters, Rib, Settings};
+pub use soft_reconfiguration::Reevaluation;
 pub use view::{GroupView, Page, PathView, RouteView, Wanted};
 
 use machine::Duration;

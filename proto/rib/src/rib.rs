@@ -1,5 +1,7 @@
 //! The base: a table for each family, the peers, and what is to be sent.
 
+use crate::adj_rib_in::{Arrival, ImportContext, Read};
+use crate::adj_rib_out::{ExportContext, Scratch};
 use crate::announced::EVERYBODY;
 use crate::export::Own;
 use crate::hash::Hash;
@@ -8,10 +10,8 @@ use crate::key::Key;
 use crate::output::{Output, Sending};
 use crate::peers::{Peer, PeerCounters, Peers, is_constrained};
 use crate::policy::{Changed, Policy};
-use crate::produce::{Scratch, Surroundings};
-use crate::reading::{Arrival, Desk, Read};
 use crate::table::{Path, Table};
-use crate::{Again, Audience, Metrics, Neighbour, PATIENCE, PEERS_MAX, PeerId};
+use crate::{Audience, Metrics, Neighbour, PATIENCE, PEERS_MAX, PeerId, Reevaluation};
 use bgp::codec::{
     Approach, Asn, AttributeType, Edit, Identifier, Offence, RefreshKind, Update, rewrite,
 };
@@ -397,7 +397,8 @@ impl Rib {
         let Some(known) = peers.find_mut(peer) else { return 0 };
         let policy = policy.as_deref();
         let (own, number) = (*own, peer);
-        let mut desk = Desk { own, number, peer: known, interest, metrics, policy, changed };
+        let mut desk =
+            ImportContext { own, number, peer: known, interest, metrics, policy, changed };
         let mut marked = Vec::new();
         desk.mark(attributes, &mut marked);
         let attributes = if marked.is_empty() { attributes } else { &marked };
@@ -427,7 +428,8 @@ impl Rib {
         let Some(known) = peers.find_mut(peer) else { return 0 };
         let policy = policy.as_deref();
         let (own, number) = (*own, peer);
-        let mut desk = Desk { own, number, peer: known, interest, metrics, policy, changed };
+        let mut desk =
+            ImportContext { own, number, peer: known, interest, metrics, policy, changed };
         let Some(any) = &mut tables[family as usize] else { return 0 };
         match &mut **any {
             Any::Ipv4(table) => desk.withdraw(table, routes, |_| {}),
@@ -477,7 +479,7 @@ impl Rib {
         let mut more = false;
         for family in 0..FAMILIES {
             let Some(any) = &mut self.tables[family] else { continue };
-            let mut around = Surroundings {
+            let mut around = ExportContext {
                 now,
                 bounds: self.bounds,
                 peers: &mut self.peers,
@@ -576,7 +578,7 @@ impl Rib {
     /// What policies look at beside a route has changed for the keys that are concerned, as the
     /// validity of their origin: they judge anew, `budget` entries at a time. Where to go on;
     /// `None`: that was all. What came later was judged by what holds now.
-    pub fn rejudge(&mut self, family: Family, again: &mut Again<'_>, budget: usize) -> bool {
+    pub fn rejudge(&mut self, family: Family, again: &mut Reevaluation<'_>, budget: usize) -> bool {
         let Some(any) = &mut self.tables[family as usize] else { return false };
         let mut paths = Vec::new();
         let more = with!(&mut **any, table => table.concerned(again, budget, &mut paths));
@@ -602,7 +604,7 @@ impl Rib {
         let (own, policy, mut key) = (*own, policy.as_deref(), Vec::new());
         for (number, path) in paths {
             let Some(peer) = peers.find_mut(number) else { continue };
-            let mut desk = Desk { own, number, peer, interest, metrics, policy, changed };
+            let mut desk = ImportContext { own, number, peer, interest, metrics, policy, changed };
             with!(&mut **any, table => {
                 if desk.rejudge(table, path) {
                     key.clear();

@@ -12,7 +12,7 @@
 use crate::refuse::RawLines;
 use crate::transaction::KeyedHash;
 use crate::write::{first_via, no_body};
-use crate::{Header, Items, LineEnds, Message, Peek, Uri, Via, unquoted};
+use crate::{Header, Items, LineEnds, Message, RequestHead, Uri, Via, unquoted};
 use core::net::{IpAddr, SocketAddr};
 use core::ops::Range;
 use machine::Time;
@@ -62,7 +62,7 @@ impl Challenger {
     pub fn write(
         &mut self,
         now: Time,
-        (peek, via): (&Peek<'_>, &Via<'_>),
+        (peek, via): (&RequestHead<'_>, &Via<'_>),
         (from, tag): (SocketAddr, &[u8]),
         realm: Option<&str>,
         out: &mut Vec<u8>,
@@ -249,7 +249,7 @@ mod tests {
     }
 
     fn challenged(challenger: &mut Challenger, now: Time, request: &str) -> Option<String> {
-        let peek = Peek::read(request.as_bytes()).unwrap();
+        let peek = RequestHead::read(request.as_bytes()).unwrap();
         let via = Via::parse(peek.via).unwrap();
         let mut out = Vec::new();
         let from = PHONE.parse().unwrap();

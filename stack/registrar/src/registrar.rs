@@ -269,7 +269,7 @@ impl Registrar {
 
     /// Realms moved to other indices; bindings of one that is gone end: nobody can be reached
     /// through it.
-    pub fn reseat(&mut self, to: impl Fn(RealmId) -> Option<RealmId>, gone: &mut Vec<Gone>) {
+    pub fn remap(&mut self, to: impl Fn(RealmId) -> Option<RealmId>, gone: &mut Vec<Gone>) {
         let keys: Vec<Key> = self.bindings.iter().map(|(key, _)| key).collect();
         for key in keys {
             let Some(binding) = self.bindings.at_mut(key).filter(|own| own.is_active()) else {

@@ -168,13 +168,13 @@ impl Config {
     pub fn validate(&self, issues: &mut Vec<Issue>) {
         validate_addresses(&self.addresses, issues);
         if self.carrier == Carrier::Kernel && !driver::sctp::is_there() {
-            let mend = "use ip (the same packets, of Tandem's own SCTP) or udp";
-            issues.push(Issue::new("carrier", NO_SCTP, mend));
+            let hint = "use ip (the same packets, of Tandem's own SCTP) or udp";
+            issues.push(Issue::new("carrier", NO_SCTP, hint));
         }
         let has_wildcard = self.addresses.iter().any(IpAddr::is_unspecified);
         if has_wildcard && self.addresses.len() > 1 {
-            let mend = "list the addresses themselves: peers are told of them";
-            issues.push(Issue::new("addresses", "a wildcard beside other addresses", mend));
+            let hint = "list the addresses themselves: peers are told of them";
+            issues.push(Issue::new("addresses", "a wildcard beside other addresses", hint));
         }
         let is_bare = |it: &&IpAddr| it.is_unspecified() || it.is_loopback();
         if let (Carrier::Xdp, Some(bare)) = (self.carrier, self.addresses.iter().find(is_bare)) {
@@ -185,16 +185,16 @@ impl Config {
         let is_open = self.carrier == Carrier::Udp && self.encapsulation_port == 0;
         if is_open && self.addresses.len() > 1 {
             let what = "0 would be another port on each address";
-            let mend = "name one: peers take it for the port of all addresses";
-            issues.push(Issue::new("encapsulation_port", what, mend));
+            let hint = "name one: peers take it for the port of all addresses";
+            issues.push(Issue::new("encapsulation_port", what, hint));
         }
         if self.port == 0 {
             issues.push(Issue::new("port", "0 is not an SCTP port", "use 1 to 65535"));
         }
         if !(1..=ASSOCIATIONS_MAX).contains(&self.associations_max) {
             let what = format!("{} is out of range", self.associations_max);
-            let mend = format!("use 1 to {ASSOCIATIONS_MAX}");
-            issues.push(Issue::new("associations_max", what, mend));
+            let hint = format!("use 1 to {ASSOCIATIONS_MAX}");
+            issues.push(Issue::new("associations_max", what, hint));
         }
         let rates = [
             ("answers_of_source_max", self.answers_of_source_max),
@@ -245,8 +245,8 @@ impl Peer {
     pub fn validate(&self, issues: &mut Vec<Issue>) {
         validate_addresses(&self.addresses, issues);
         if self.addresses.iter().any(IpAddr::is_unspecified) {
-            let mend = "write the peer's own address";
-            issues.push(Issue::new("addresses", "a wildcard is no destination", mend));
+            let hint = "write the peer's own address";
+            issues.push(Issue::new("addresses", "a wildcard is no destination", hint));
         }
         for (key, port) in [("port", self.port), ("encapsulation_port", self.encapsulation_port)] {
             if port == 0 {
@@ -267,8 +267,8 @@ fn validate_addresses(addresses: &[IpAddr], issues: &mut Vec<Issue>) {
             issues.push(Issue::new(&path, format!("{address} stands twice"), "name it once"));
         }
         if address.is_multicast() {
-            let mend = "SCTP has unicast addresses only (RFC 9260 §6.4)";
-            issues.push(Issue::new(path, format!("{address} is a multicast address"), mend));
+            let hint = "SCTP has unicast addresses only (RFC 9260 §6.4)";
+            issues.push(Issue::new(path, format!("{address} is a multicast address"), hint));
         }
     }
 }

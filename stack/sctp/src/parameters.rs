@@ -194,8 +194,8 @@ impl Overrides {
 
     /// Pushes what is wrong with the parameters as they result; paths are those of the overrides.
     pub(crate) fn validate(result: &Parameters, issues: &mut Vec<Issue>) {
-        let mut refuse = |path: &str, what: String, mend: &str| {
-            issues.push(Issue::new(path, what, mend));
+        let mut refuse = |path: &str, what: String, hint: &str| {
+            issues.push(Issue::new(path, what, hint));
         };
         let path = &result.path;
         let times = [

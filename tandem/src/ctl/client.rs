@@ -193,7 +193,7 @@ pub fn mistakes(details: &Value, message: &str) -> String {
     for found in rows.iter().filter_map(read) {
         let _ = writeln!(out, "error: {}", found.what);
         let _ = writeln!(out, "  --> candidate:{}:{}", found.line, found.column);
-        for (name, text) in [("at", &found.path), ("mend", &found.mend)] {
+        for (name, text) in [("at", &found.path), ("hint", &found.hint)] {
             if !text.is_empty() {
                 let _ = writeln!(out, "   = {name}: {text}");
             }

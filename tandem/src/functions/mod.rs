@@ -15,7 +15,7 @@ pub use running::{Handle, ReconfigureError, Started};
 
 use crate::arbiter::Arbiter;
 use crate::ctl::Words;
-use crate::pool::Steward;
+use crate::pool::LicenceAgent;
 use crate::supervise::StartError;
 use config::{Doorway, Issue};
 use oam::Registry;
@@ -54,7 +54,7 @@ pub struct StartContext {
     /// Where functions leave their routes.
     pub registry: Arc<Registry>,
     /// The pool of sessions.
-    pub pool: Arc<Steward>,
+    pub pool: Arc<LicenceAgent>,
     /// The arbiter, if the site has one.
     pub arbiter: Option<Arc<Arbiter>>,
     /// Whether the process may start programs.

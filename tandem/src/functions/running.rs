@@ -92,9 +92,9 @@ impl<K: Kind> Running<K> {
         let own = directory.clone();
         started.unit.reread_by(Box::new(move |present| {
             let config = K::section(present).load(&own);
-            let config = config.map_err(|issue| match &*issue.mend {
+            let config = config.map_err(|issue| match &*issue.hint {
                 "" => issue.what,
-                mend => format!("{}: {mend}", issue.what),
+                hint => format!("{}: {hint}", issue.what),
             })?;
             let ports = K::section(&config).ports();
             let is_new = config != *present;
@@ -147,7 +147,7 @@ mod tests {
     use crate::ctl::{Client, Words, asked, words};
     use crate::exit::Exit;
     use crate::output::plain;
-    use crate::pool::Steward;
+    use crate::pool::LicenceAgent;
     use crate::supervise::Nature;
     use clap::{Parser, Subcommand};
     use config::Doorway;
@@ -273,7 +273,7 @@ mod tests {
         let context = StartContext {
             directory: folder.path().to_owned(),
             registry: oam::Registry::new(),
-            pool: Arc::new(Steward::new(None, folder.path()).unwrap()),
+            pool: Arc::new(LicenceAgent::new(None, folder.path()).unwrap()),
             arbiter: None,
             starts_programs: false,
         };

@@ -52,13 +52,13 @@ impl Kind for Sas {
         if !has_key && self.listen.iter().any(|listen| is_remote(listen)) {
             let what =
                 "whoever reaches this port writes into the trails: HEP is taken without a key";
-            let mend = "give `auth_key_file`, or listen on 127.0.0.1";
-            found.push(Issue::new("listen", what, mend));
+            let hint = "give `auth_key_file`, or listen on 127.0.0.1";
+            found.push(Issue::new("listen", what, hint));
         }
         if self.auth_key.as_ref().is_some_and(|key| key.len() < KEY_CHARACTERS_MIN) {
             let what = format!("a key with fewer than {KEY_CHARACTERS_MIN} characters is guessed");
-            let mend = "give `auth_key_file` with a line of `openssl rand -base64 32`";
-            found.push(Issue::new("auth_key", what, mend));
+            let hint = "give `auth_key_file` with a line of `openssl rand -base64 32`";
+            found.push(Issue::new("auth_key", what, hint));
         }
         if !self.keep.is_empty() {
             let word = |keep: &Keep| match keep {

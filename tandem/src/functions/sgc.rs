@@ -41,8 +41,8 @@ impl Kind for Sgc {
         if self.policy.registration == Registration::Open {
             let what = "a peer makes itself an Application Server for any Routing Key, and draws \
                 its traffic";
-            let mend = "leave it out: `provisioned` lets peers register what is configured";
-            found.push(Issue::new("policy.registration", what, mend));
+            let hint = "leave it out: `provisioned` lets peers register what is configured";
+            found.push(Issue::new("policy.registration", what, hint));
         }
         found.extend(self.capture.as_deref().and_then(capture));
         for (at, peer) in self.peer.iter().enumerate() {
@@ -55,15 +55,15 @@ impl Kind for Sgc {
             let has_any = peer.screening.originating.iter().flatten().any(|code| code == "any");
             if has_any && !is_near {
                 let what = "this peer may send in the name of any point code";
-                let mend = "write the point codes that lie behind it";
-                found.push(Issue::new(format!("peer[{at}].screening.originating"), what, mend));
+                let hint = "write the point codes that lie behind it";
+                found.push(Issue::new(format!("peer[{at}].screening.originating"), what, hint));
             }
             let serves = self.application_server.iter().any(|it| it.peers.contains(&peer.name));
             if peer.role == PeerRole::Asp && !serves && peer.screening.originating.is_none() {
                 let what = "it is of no Application Server: it may send in the name of every point \
                     code that none here has";
-                let mend = "name it in `peers` of its Application Server, or write `screening`";
-                found.push(Issue::new(format!("peer[{at}].name"), what, mend));
+                let hint = "name it in `peers` of its Application Server, or write `screening`";
+                found.push(Issue::new(format!("peer[{at}].name"), what, hint));
             }
         }
         found

@@ -2,17 +2,18 @@
 //! grants between controllers and keeper. `kit/pool` has the machines.
 //!
 //! ```text
-//!  shard ←─ ask pool/exchange ─ Steward ──(same process)──→ Keeping
-//!                                  └─ UDP, sealed by the secret ─→ Keeping of another process
+//!  shard ←─ ask pool/exchange ─ LicenceAgent ──(same process)──→ LicenceService
+//!                                  └─ UDP, sealed by the secret ─→ LicenceService of another
+//! process
 //! ```
 
-mod keeping;
+mod licence_agent;
+mod licence_service;
 mod section;
-mod steward;
 
-pub use keeping::Keeping;
+pub use licence_agent::{EXCHANGE, LicenceAgent};
+pub use licence_service::LicenceService;
 pub use section::Section;
-pub use steward::{EXCHANGE, Steward};
 
 /// The keeper's name as a function of the site.
 pub const POOL: &str = "pool";

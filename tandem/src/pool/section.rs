@@ -105,12 +105,12 @@ impl Section {
     pub fn validate(&self, issues: &mut Vec<Issue>) {
         if self.sessions.is_some() == self.keeper.is_some() {
             let what = "a site keeps its pool or draws from the keeper of another process";
-            let mend = "write `sessions = N` here, or `keeper = \"ADDRESS:PORT\"`";
-            issues.push(Issue::new("sessions", what, mend));
+            let hint = "write `sessions = N` here, or `keeper = \"ADDRESS:PORT\"`";
+            issues.push(Issue::new("sessions", what, hint));
         }
         if self.sessions == Some(0) {
-            let mend = "write a number, or leave [pool] out for no limit";
-            issues.push(Issue::new("sessions", "a pool without sessions", mend));
+            let hint = "write a number, or leave [pool] out for no limit";
+            issues.push(Issue::new("sessions", "a pool without sessions", hint));
         }
         let idle = [("listen", self.listen.is_some()), ("share", !self.share.is_empty())];
         for (key, _) in idle.into_iter().filter(|(_, is_set)| *is_set && self.keeper.is_some()) {
@@ -131,8 +131,8 @@ impl Section {
 
     fn validate_shares(&self, issues: &mut Vec<Issue>) {
         if self.share.len() > SHARES_MAX {
-            let mend = format!("use at most {SHARES_MAX}");
-            issues.push(Issue::new("share", "too many shares", mend));
+            let hint = format!("use at most {SHARES_MAX}");
+            issues.push(Issue::new("share", "too many shares", hint));
         }
         for (n, share) in self.share.iter().enumerate() {
             if share.max.is_some_and(|max| max < share.min) {

@@ -49,7 +49,7 @@ pub fn read(
     match issues.first() {
         None => Ok((config, peer)),
         Some(issue) => {
-            let what = format!("{}: {}; {}", issue.path, issue.what, issue.mend);
+            let what = format!("{}: {}; {}", issue.path, issue.what, issue.hint);
             Err(Exit::Usage(what))
         }
     }

@@ -189,7 +189,7 @@ fn a_port_that_another_program_holds_is_an_invalid_configuration() {
         let said = words(&output.stderr);
         assert!(said.contains("is taken by another program"), "{said}");
         assert!(said.contains("at: ssc[0].realm[0].listen[0]"), "{said}");
-        assert!(said.contains("mend: stop that program"), "{said}");
+        assert!(said.contains("hint: stop that program"), "{said}");
     }
     drop(taken);
     assert_eq!(status(&["check", file.to_str().unwrap()]), 0);
@@ -436,7 +436,7 @@ fn a_commit_that_cannot_bind_changes_nothing() {
     assert_eq!(refused.status.code(), Some(3));
     assert!(words(&refused.stderr).contains("is taken by another program"));
     assert_eq!(site.text(&["config", "show"]), before);
-    assert_eq!(site.text(&["config", "show", "--candidate"]), wrong, "still there to mend");
+    assert_eq!(site.text(&["config", "show", "--candidate"]), wrong, "still there to hint");
     drop(taken);
     assert_eq!(site.status(&["config", "commit"]), 0, "the same candidate");
 }

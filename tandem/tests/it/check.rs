@@ -1,4 +1,4 @@
-//! `tandem check` of the real binary: what would hinder a start is said, where and with its mend.
+//! `tandem check` of the real binary: what would hinder a start is said, where and with its hint.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};

@@ -307,7 +307,7 @@ fn a_wrong_section_is_refused_with_file_line_and_mend() {
         ("telecom(2)", "telecoms", "not a preset", "rfc9260"),
         ("role = \"asp\", transport", "role = \"apps\", transport", "apps", "asp"),
     ];
-    for (was, is, what, mend) in cases {
+    for (was, is, what, hint) in cases {
         let text = west(free_port(), free_port()).replacen(was, is, 1);
         std::fs::write(&file, &text).unwrap();
         let line = text.lines().collect::<Vec<_>>();
@@ -316,7 +316,7 @@ fn a_wrong_section_is_refused_with_file_line_and_mend() {
         let said = words(&output.stderr);
         assert_eq!(output.status.code(), Some(3), "{said}");
         assert!(said.contains(&format!("{path}:{line}:")), "line {line}: {said}");
-        assert!(said.contains(what) && said.contains(mend), "{said}");
+        assert!(said.contains(what) && said.contains(hint), "{said}");
     }
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();

@@ -78,7 +78,7 @@ impl Storm {
 
 /// What it did.
 #[derive(Debug)]
-pub struct Weathered {
+pub struct StormResult {
     /// Name and version of the system.
     pub name: String,
     storm: Storm,
@@ -104,7 +104,7 @@ pub fn over_tandem(
     load: &Subscribers,
     binary: &Path,
     progress: &Progress,
-) -> anyhow::Result<Weathered> {
+) -> anyhow::Result<StormResult> {
     let calls_ground = Ground::new()?;
     let callers =
         Load::start_without_sink(&calls_ground, Ladder::built_in("SIP")?, Transport::Udp)?;
@@ -137,7 +137,7 @@ pub fn over_peer(
     load: &Subscribers,
     is_tls: bool,
     progress: &Progress,
-) -> anyhow::Result<Weathered> {
+) -> anyhow::Result<StormResult> {
     let system = registrants::kamailio(ground, is_tls)?;
     let seen = blow(storm, load, &system, || Ok(()))?;
     progress.say(&seen.sentence());
@@ -177,7 +177,7 @@ fn blow(
     load: &Subscribers,
     system: &System,
     begun: impl FnOnce() -> anyhow::Result<()>,
-) -> anyhow::Result<Weathered> {
+) -> anyhow::Result<StormResult> {
     let (all, before) = (u64::from(storm.subscribers), system.usage().resident_bytes);
     let rate = f64::from(storm.subscribers) / storm.within.as_secs_f64();
     let length = storm.within.mul_f64((all as f64 - 0.5) / all as f64);
@@ -202,7 +202,7 @@ fn blow(
             break report;
         }
     };
-    Ok(Weathered {
+    Ok(StormResult {
         name: system.name(),
         storm,
         first,
@@ -215,7 +215,7 @@ fn blow(
     })
 }
 
-impl Weathered {
+impl StormResult {
     fn all(&self) -> u64 {
         u64::from(self.storm.subscribers)
     }
@@ -353,11 +353,11 @@ mod tests {
         quick: false,
     };
 
-    fn weathered() -> Weathered {
+    fn storm_result() -> StormResult {
         let served = Report { completed: 1_000, last_us: 2_000_000, ..Report::default() };
         let times = Times { count: 10, p99_us: 900, ..Times::default() };
         let responses = [("BYE".to_owned(), times)].into();
-        Weathered {
+        StormResult {
             name: "tandem".into(),
             storm: STORM,
             first: (900, Duration::from_secs(1)),
@@ -372,8 +372,8 @@ mod tests {
 
     #[test]
     fn a_storm_is_judged_by_all_that_it_touched() {
-        let broken = |change: &dyn Fn(&mut Weathered)| {
-            let mut seen = weathered();
+        let broken = |change: &dyn Fn(&mut StormResult)| {
+            let mut seen = storm_result();
             change(&mut seen);
             seen.offences("storm", Some(1_000.0)).len()
         };
@@ -389,7 +389,7 @@ mod tests {
 
     #[test]
     fn the_value_counts_until_the_last_one_stands() {
-        assert_eq!(weathered().value(), Some(500.0));
-        assert_eq!(weathered().json(Some(1_000.0))["goodput_share_of_max"], 0.9);
+        assert_eq!(storm_result().value(), Some(500.0));
+        assert_eq!(storm_result().json(Some(1_000.0))["goodput_share_of_max"], 0.9);
     }
 }

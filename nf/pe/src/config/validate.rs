@@ -55,13 +55,13 @@ impl Pe {
             issues.push(Issue::new("key_file", "the path is empty", "write a file's name"));
         }
         if !PACKETS.contains(&self.packets) {
-            let mend = format!("use {} to {}", PACKETS.start(), PACKETS.end());
-            issues.push(Issue::new("packets", format!("{} is out of range", self.packets), mend));
+            let hint = format!("use {} to {}", PACKETS.start(), PACKETS.end());
+            issues.push(Issue::new("packets", format!("{} is out of range", self.packets), hint));
         }
         if !FRAME_OCTETS.contains(&self.frame_octets) {
-            let mend = format!("use {} to {}", FRAME_OCTETS.start(), FRAME_OCTETS.end());
+            let hint = format!("use {} to {}", FRAME_OCTETS.start(), FRAME_OCTETS.end());
             let what = format!("{} is out of range", self.frame_octets);
-            issues.push(Issue::new("frame_octets", what, mend));
+            issues.push(Issue::new("frame_octets", what, hint));
         }
     }
 
@@ -96,8 +96,8 @@ impl Pe {
                 issues.push(Issue::new(format!("{path}.socket"), what, ""));
             }
             if u32::from(port.mtu) + 22 > u32::from(self.frame_octets) {
-                let mend = format!("raise frame_octets to {}", u32::from(port.mtu) + 22);
-                issues.push(Issue::new(format!("{path}.mtu"), "longer than a frame", mend));
+                let hint = format!("raise frame_octets to {}", u32::from(port.mtu) + 22);
+                issues.push(Issue::new(format!("{path}.mtu"), "longer than a frame", hint));
             }
         }
     }
@@ -152,14 +152,14 @@ impl Pe {
                 let found = self.filter.iter().find(|filter| filter.name == *name);
                 if found.is_some_and(|filter| filter.ethernet) && !self.carries_frames(&it.name) {
                     let what = "no frames of a bridge or a cross-connect pass here";
-                    let mend = "use a filter of IPv4 or IPv6 packets";
-                    issues.push(Issue::new(format!("{path}.{key}[{n}]"), what, mend));
+                    let hint = "use a filter of IPv4 or IPv6 packets";
+                    issues.push(Issue::new(format!("{path}.{key}[{n}]"), what, hint));
                 }
                 let mut rules = found.into_iter().flat_map(|filter| &filter.rule);
                 if key == "filter_out" && rules.any(|rule| rule.action == "redirect") {
                     let what = "packets that leave are not redirected any more";
-                    let mend = "use the filter in `filter_in` of where they come in";
-                    issues.push(Issue::new(format!("{path}.{key}[{n}]"), what, mend));
+                    let hint = "use the filter in `filter_in` of where they come in";
+                    issues.push(Issue::new(format!("{path}.{key}[{n}]"), what, hint));
                 }
             }
         }
@@ -249,8 +249,8 @@ impl Pe {
             (Some(name), _) => self.is_interface(&format!("{path}.interface"), name, issues),
             (None, Some(gateway)) if subnet_of(self, vrf, gateway).is_none() => {
                 let what = format!("{gateway} is in no subnet of an interface");
-                let mend = "name the interface, or a gateway of one of its subnets";
-                issues.push(Issue::new(format!("{path}.gateway"), what, mend));
+                let hint = "name the interface, or a gateway of one of its subnets";
+                issues.push(Issue::new(format!("{path}.gateway"), what, hint));
             }
             (None, Some(_)) => {}
             (None, None) => {
@@ -269,8 +269,8 @@ impl Pe {
             issues.push(Issue::new(path, what, "add `gateway`"));
         }
         if via.labels.len() > LABELS_MAX {
-            let mend = format!("use {LABELS_MAX} or fewer");
-            issues.push(Issue::new(format!("{path}.labels"), "too many labels", mend));
+            let hint = format!("use {LABELS_MAX} or fewer");
+            issues.push(Issue::new(format!("{path}.labels"), "too many labels", hint));
         }
         if via.labels.iter().any(|label| *label > LABEL_MAX) {
             let what = format!("labels go to {LABEL_MAX}");
@@ -298,8 +298,8 @@ impl Pe {
         for (path, label) in vrfs.chain(own).chain(wires) {
             if !(LABEL_MIN..=LABEL_MAX).contains(&label) {
                 let what = format!("{label} is out of range");
-                let mend = format!("use {LABEL_MIN} to {LABEL_MAX}");
-                issues.push(Issue::new(&path, what, mend));
+                let hint = format!("use {LABEL_MIN} to {LABEL_MAX}");
+                issues.push(Issue::new(&path, what, hint));
             }
             if let Some(other) = taken.insert(label, path.clone()) {
                 let what = format!("label {label} is that of `{other}` already");
@@ -444,8 +444,8 @@ impl Pe {
 fn name(path: &str, text: &str, issues: Issues<'_>) {
     let is_name = |b: u8| b.is_ascii_alphanumeric() || b"-_./".contains(&b);
     if text.is_empty() || !text.bytes().all(is_name) {
-        let mend = "use letters, digits and `-_./`";
-        issues.push(Issue::new(path, format!("`{text}` is not a name"), mend));
+        let hint = "use letters, digits and `-_./`";
+        issues.push(Issue::new(path, format!("`{text}` is not a name"), hint));
     }
 }
 
@@ -471,16 +471,16 @@ fn known<'a>(
         return;
     }
     let names: Vec<&str> = names.collect();
-    let mend = nearest(name, names.iter().copied());
-    let mend = mend.map_or_else(String::new, |near| format!("is it `{near}`?"));
-    issues.push(Issue::new(path, format!("there is no {what} `{name}`"), mend));
+    let hint = nearest(name, names.iter().copied());
+    let hint = hint.map_or_else(String::new, |near| format!("is it `{near}`?"));
+    issues.push(Issue::new(path, format!("there is no {what} `{name}`"), hint));
 }
 
 fn is_prefix(path: &str, text: &str, issues: Issues<'_>) -> Option<IpAddr> {
     let read = prefix(text);
     if read.is_none() {
-        let mend = "write `10.1.0.0/16` or `2001:db8::/32`";
-        issues.push(Issue::new(path, format!("`{text}` is no prefix"), mend));
+        let hint = "write `10.1.0.0/16` or `2001:db8::/32`";
+        issues.push(Issue::new(path, format!("`{text}` is no prefix"), hint));
     }
     read.map(|(address, _)| address)
 }

@@ -23,12 +23,12 @@ fn actions(desired: &Desired) -> Vec<LabelAction> {
     })
 }
 
-/// What is wrong with a section, each with its mend.
+/// What is wrong with a section, each with its hint.
 fn issues(text: &str) -> Vec<String> {
     let pe: Pe = toml::from_str(text).expect("a section");
     let mut issues = Vec::new();
     pe.validate(&mut issues);
-    issues.iter().map(|it| format!("{}: {} ({})", it.path, it.what, it.mend)).collect()
+    issues.iter().map(|it| format!("{}: {} ({})", it.path, it.what, it.hint)).collect()
 }
 
 #[test]

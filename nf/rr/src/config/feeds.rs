@@ -209,13 +209,13 @@ impl Rr {
         let end = (station.address, station.port, station.local);
         validate_end(&at, end, before.iter().any(same), issues);
         if station.tables.is_empty() {
-            let mend = "name a table, or remove the key for `pre-policy`";
-            issues.push(Issue::new(format!("{at}.tables"), "it is told nothing", mend));
+            let hint = "name a table, or remove the key for `pre-policy`";
+            issues.push(Issue::new(format!("{at}.tables"), "it is told nothing", hint));
         }
         if station.statistics_s > STATISTICS_S_MAX {
             let what = format!("{} is out of range", station.statistics_s);
-            let mend = format!("use 0 to {STATISTICS_S_MAX}");
-            issues.push(Issue::new(format!("{at}.statistics_s"), what, mend));
+            let hint = format!("use 0 to {STATISTICS_S_MAX}");
+            issues.push(Issue::new(format!("{at}.statistics_s"), what, hint));
         }
         if !(1..=720).contains(&station.retry_s) {
             let what = format!("{} is out of range", station.retry_s);
@@ -226,16 +226,16 @@ impl Rr {
 
 fn validate_mrt(mrt: &Mrt, issues: &mut Vec<Issue>) {
     if mrt.directory.is_empty() {
-        let mend = "write a path, as in `directory = \"mrt\"`";
-        issues.push(Issue::new("mrt.directory", "the path is empty", mend));
+        let hint = "write a path, as in `directory = \"mrt\"`";
+        issues.push(Issue::new("mrt.directory", "the path is empty", hint));
     }
     let ranges =
         [("rotate_s", mrt.rotate_s, 10, ROTATE_S_MAX), ("files_max", mrt.files_max, 1, FILES_MAX)];
     for (key, value, least, most) in ranges {
         if !(least..=most).contains(&value) {
             let what = format!("{value} is out of range");
-            let mend = format!("use {least} to {most}");
-            issues.push(Issue::new(format!("mrt.{key}"), what, mend));
+            let hint = format!("use {least} to {most}");
+            issues.push(Issue::new(format!("mrt.{key}"), what, hint));
         }
     }
 }

@@ -73,9 +73,9 @@ impl Rr {
 fn validate_metrics(at: &str, metrics: &[NextHopMetric], issues: &mut Vec<Issue>) {
     for (n, metric) in metrics.iter().enumerate() {
         if Range::read(&metric.prefix, 0).is_none() {
-            let mend = "write a prefix without bits behind its length: `10.1.0.0/16`";
+            let hint = "write a prefix without bits behind its length: `10.1.0.0/16`";
             let what = format!("`{}` is no prefix", metric.prefix);
-            issues.push(Issue::new(format!("{at}[{n}].prefix"), what, mend));
+            issues.push(Issue::new(format!("{at}[{n}].prefix"), what, hint));
         }
     }
 }

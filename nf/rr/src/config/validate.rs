@@ -13,11 +13,11 @@ impl Rr {
     pub fn validate(&self, issues: &mut Vec<Issue>) {
         let is_name = |b: u8| b.is_ascii_alphanumeric() || b == b'-';
         if self.name.is_empty() || !self.name.bytes().all(is_name) {
-            let mend = "use letters, digits and hyphens";
-            issues.push(Issue::new("name", format!("`{}` is not a name", self.name), mend));
+            let hint = "use letters, digits and hyphens";
+            issues.push(Issue::new("name", format!("`{}` is not a name", self.name), hint));
         }
-        if let Some((what, mend)) = trail::objection(self.capture.as_deref()) {
-            issues.push(Issue::new("capture", what, mend));
+        if let Some((what, hint)) = trail::objection(self.capture.as_deref()) {
+            issues.push(Issue::new("capture", what, hint));
         }
         self.validate_own(issues);
         self.speaker().validate(issues);
@@ -31,18 +31,18 @@ impl Rr {
             issues.push(Issue::new("shards", what, format!("use 1 to {SHARDS_MAX}")));
         }
         if self.cluster.is_some_and(|cluster| cluster.is_unspecified()) {
-            let mend = "remove it: the BGP Identifier is taken then";
-            issues.push(Issue::new("cluster", "the Cluster Identifier is zero", mend));
+            let hint = "remove it: the BGP Identifier is taken then";
+            issues.push(Issue::new("cluster", "the Cluster Identifier is zero", hint));
         }
         if self.deferral_s.is_some_and(|it| !(1..=DEFERRAL_S_MAX).contains(&it)) {
-            let mend = format!("use 1 to {DEFERRAL_S_MAX}, or remove it");
-            issues.push(Issue::new("deferral_s", "out of range", mend));
+            let hint = format!("use 1 to {DEFERRAL_S_MAX}, or remove it");
+            issues.push(Issue::new("deferral_s", "out of range", hint));
         }
         let octets = self.shutdown_text.as_ref().map_or(0, String::len);
         if octets > CEASE_COMMUNICATION_BYTES_MAX {
-            let mend = format!("use {CEASE_COMMUNICATION_BYTES_MAX} or fewer");
+            let hint = format!("use {CEASE_COMMUNICATION_BYTES_MAX} or fewer");
             let what = format!("a text of {octets} octets");
-            issues.push(Issue::new("shutdown_text", what, mend));
+            issues.push(Issue::new("shutdown_text", what, hint));
         }
     }
 }

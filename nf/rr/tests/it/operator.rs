@@ -254,7 +254,7 @@ fn mistakes_are_told_with_their_place() {
         let found = issues(&text);
         let is_it = |issue: &config::Issue| issue.path == path && issue.what.contains(what);
         assert!(found.iter().any(is_it), "{to}: {found:?}");
-        assert!(found.iter().all(|issue| !issue.mend.is_empty()), "{to}: {found:?}");
+        assert!(found.iter().all(|issue| !issue.hint.is_empty()), "{to}: {found:?}");
     }
 }
 

@@ -32,7 +32,7 @@ impl PointCodeFormat {
         }
     }
 
-    /// What one looks like, for the mend of a mistake.
+    /// What one looks like, for the hint of a mistake.
     #[must_use]
     pub const fn example(self) -> &'static str {
         match self {

@@ -132,8 +132,8 @@ impl Sgc {
                 let is_any = key == "originating" && text == ANY && texts.len() == 1;
                 if !is_any && self.point_code_format.read_range(text).is_none() {
                     let what = format!("`{text}` is no point code or range of them");
-                    let mend = self.point_code_format.example();
-                    issues.push(Issue::new(format!("{}[{n}]", at(key)), what, mend));
+                    let hint = self.point_code_format.example();
+                    issues.push(Issue::new(format!("{}[{n}]", at(key)), what, hint));
                 }
             }
         }

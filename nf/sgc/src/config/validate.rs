@@ -22,11 +22,11 @@ impl Sgc {
         if self.name.is_empty()
             || !self.name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
         {
-            let mend = "use letters, digits and hyphens";
-            issues.push(Issue::new("name", format!("`{}` is not a name", self.name), mend));
+            let hint = "use letters, digits and hyphens";
+            issues.push(Issue::new("name", format!("`{}` is not a name", self.name), hint));
         }
-        if let Some((what, mend)) = trail::objection(self.capture.as_deref()) {
-            issues.push(Issue::new("capture", what, mend));
+        if let Some((what, hint)) = trail::objection(self.capture.as_deref()) {
+            issues.push(Issue::new("capture", what, hint));
         }
         self.validate_own(issues);
         self.validate_numbers(issues);
@@ -42,8 +42,8 @@ impl Sgc {
 
     fn validate_own(&self, issues: &mut Vec<Issue>) {
         if self.cores.len() > 1 {
-            let mend = "name one core, or none";
-            issues.push(Issue::new("cores", "a gateway has one thread", mend));
+            let hint = "name one core, or none";
+            issues.push(Issue::new("cores", "a gateway has one thread", hint));
         }
         if self.point_codes.len() > POINT_CODES_MAX {
             let what = format!("{} point codes", self.point_codes.len());
@@ -103,9 +103,9 @@ impl Sgc {
             self.validate_members(server, &at, issues);
             self.validate_key(server, &at, issues);
             if server.registers && server.served_by == ServedBy::Peers {
-                let mend = "peers register by themselves: see policy.registration";
+                let hint = "peers register by themselves: see policy.registration";
                 let what = "this node registers only what it serves";
-                issues.push(Issue::new(format!("{at}.registers"), what, mend));
+                issues.push(Issue::new(format!("{at}.registers"), what, hint));
             }
         }
     }
@@ -115,15 +115,15 @@ impl Sgc {
             let at = format!("{at}.peers[{n}]");
             let Some(peer) = self.peer.iter().find(|peer| peer.name == *name) else {
                 let names: Vec<&str> = self.peer.iter().map(|peer| &*peer.name).collect();
-                let mend = format!("the peers are {}", names.join(", "));
-                issues.push(Issue::new(at, format!("there is no peer `{name}`"), mend));
+                let hint = format!("the peers are {}", names.join(", "));
+                issues.push(Issue::new(at, format!("there is no peer `{name}`"), hint));
                 continue;
             };
             if server.peers[..n].contains(name) {
                 issues.push(Issue::new(at, "the peer stands here twice", "remove it once"));
                 continue;
             }
-            let (what, mend) = match (server.served_by, peer.role) {
+            let (what, hint) = match (server.served_by, peer.role) {
                 (ServedBy::Peers, PeerRole::Sgp) => (
                     "an SGP serves nothing: it is asked for traffic",
                     "set served_by = \"here\" or choose another peer",
@@ -134,15 +134,15 @@ impl Sgc {
                 ),
                 _ => continue,
             };
-            issues.push(Issue::new(at, what, mend));
+            issues.push(Issue::new(at, what, hint));
         }
     }
 
     fn validate_key(&self, server: &ApplicationServer, at: &str, issues: &mut Vec<Issue>) {
         if server.destination.is_empty() {
             let what = "the Routing Key has no destination";
-            let mend = "add [[sgc.application_server.destination]] with a point_code";
-            issues.push(Issue::new(format!("{at}.destination"), what, mend));
+            let hint = "add [[sgc.application_server.destination]] with a point_code";
+            issues.push(Issue::new(format!("{at}.destination"), what, hint));
         }
         for (n, destination) in server.destination.iter().enumerate() {
             let at = format!("{at}.destination[{n}]");
@@ -159,8 +159,8 @@ impl Sgc {
             let same = server.network_appearance.or(self.network_appearance);
             if is_own && server.served_by == ServedBy::Peers && same == self.network_appearance {
                 let what = "this point code is the node's own: its traffic never leaves";
-                let mend = "remove it here or in point_codes";
-                issues.push(Issue::new(format!("{at}.point_code"), what, mend));
+                let hint = "remove it here or in point_codes";
+                issues.push(Issue::new(format!("{at}.point_code"), what, hint));
             }
         }
     }
@@ -198,7 +198,7 @@ impl Sgc {
 }
 
 fn refusal(at: &str, refused: Refused) -> Issue {
-    let (key, what, mend) = match refused {
+    let (key, what, hint) = match refused {
         Refused::Full => ("", "there are too many", "raise limits.application_servers_max"),
         Refused::Key => (
             ".destination",
@@ -219,7 +219,7 @@ fn refusal(at: &str, refused: Refused) -> Issue {
             ("", "the peer cannot be an ASP of this Application Server", "choose another peer")
         }
     };
-    Issue::new(format!("{at}{key}"), what, mend)
+    Issue::new(format!("{at}{key}"), what, hint)
 }
 
 fn validate_indicator(indicator: u8, at: String, issues: &mut Vec<Issue>) {

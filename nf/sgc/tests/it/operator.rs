@@ -114,7 +114,7 @@ destination = []
         "application_server[1].destination",
     ];
     assert_eq!(paths, expected);
-    assert!(issues.iter().all(|issue| !issue.mend.is_empty()));
+    assert!(issues.iter().all(|issue| !issue.hint.is_empty()));
 }
 
 #[test]

@@ -5,9 +5,9 @@ use super::State;
 use super::leg::{Leg, Part};
 use super::relay::Phase;
 use crate::facts::Fact;
-use crate::hide;
 use crate::realm::Door;
 use crate::token::{Side, TAG_BYTES, Token, hex, mix};
+use crate::topology_hiding;
 use crate::write;
 use crate::{Arrived, Controller, User};
 use machine::slots::Key;
@@ -55,7 +55,7 @@ impl Controller {
 
     /// Sends the ACK on to the other leg.
     fn acknowledge(&mut self, at: &Arrived<'_>, key: Key, side: Side, out: &mut Effects) {
-        let believed = self.border.believes(at.realm, &at.flow);
+        let believed = self.border.is_authenticated(at.realm, &at.flow);
         let Some(call) = self.calls.table.at_mut(key) else { return };
         let leg = call.leg(side);
         let drop = self.border.realms.distrusted((at.realm, believed), leg.realm, at.message);
@@ -63,12 +63,12 @@ impl Controller {
         let Some(door) = self.border.realms.door(flow.port) else { return };
         let branch = ack_branch(call.check(side), leg.invite_cseq);
         let message = at.message;
-        let host = self.border.realms.veil(at.realm, door, message);
+        let host = self.border.realms.host_for(at.realm, door, message);
         self.wire.send(at.now, flow, Some(trail), out, |buffer| {
             begin(buffer, b"ACK", leg, door, &branch, hops_left(message));
             write::cseq(buffer, leg.invite_cseq, b"ACK");
             write::contact(buffer, message, door);
-            let hidden = hide::parties(buffer, message, host, drop);
+            let hidden = topology_hiding::parties(buffer, message, host, drop);
             write::lines(buffer, message, write::REQUEST.and(drop).and(hidden));
             write::body(buffer, message);
         });

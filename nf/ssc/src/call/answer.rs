@@ -7,9 +7,9 @@ use super::session::Asked;
 use super::{Kind, State};
 use crate::config;
 use crate::facts::Fact;
-use crate::hide;
 use crate::refusal::{status_line, upstream};
 use crate::token::{FORKS_MAX, Side};
+use crate::topology_hiding;
 use crate::wire::{Event, Field};
 use crate::write::{self, Set};
 use crate::{Arrived, Controller, User};
@@ -189,7 +189,7 @@ impl Controller {
                 let fork = leg.fork;
                 leg.establish(message, Part::Client, &ours);
                 leg.fork = fork;
-                leg.aim(&self.border.realms, at.flow);
+                leg.set_remote(&self.border.realms, at.flow);
             }
             return Some(leg.fork);
         }
@@ -217,7 +217,7 @@ impl Controller {
         call.forks_seen += u8::from(!is_full);
         leg.establish(message, Part::Client, &ours);
         leg.fork = fork;
-        leg.aim(&self.border.realms, at.flow);
+        leg.set_remote(&self.border.realms, at.flow);
         Some(fork)
     }
 
@@ -236,11 +236,12 @@ impl Controller {
         let Some(server) = relay.server else { return false };
         let message = at.message;
         let door = self.border.realms.door(relay.upstream.port);
-        let believed = self.border.believes(relay.realm_down, &at.flow);
+        let believed = self.border.is_authenticated(relay.realm_down, &at.flow);
         let drop =
             self.border.realms.distrusted((relay.realm_down, believed), relay.realm_up, message);
         let owed_s = relay.session.owed(message, relay.method, status);
-        let host = door.and_then(|door| self.border.realms.veil(relay.realm_down, door, message));
+        let host =
+            door.and_then(|door| self.border.realms.host_for(relay.realm_down, door, message));
         let is_redirect = (300..400).contains(&status);
         self.wire.send(at.now, relay.upstream, Some(relay.trail()), out, |buffer| {
             buffer.extend_from_slice(message.start_line());
@@ -256,7 +257,7 @@ impl Controller {
             if let Some(interval_s) = owed_s {
                 Asked::write_owed(buffer, interval_s);
             }
-            let hidden = hide::parties(buffer, message, host, drop);
+            let hidden = topology_hiding::parties(buffer, message, host, drop);
             write::lines(buffer, message, write::RESPONSE.and(drop).and(PER_HOP).and(hidden));
             write::body(buffer, message);
         });

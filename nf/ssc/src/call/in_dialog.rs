@@ -8,10 +8,10 @@ use super::session::Asked;
 use super::source::leg_of;
 use super::{Kind, State, lost};
 use crate::facts::Fact;
-use crate::hide;
 use crate::realm::Side as RealmSide;
 use crate::refusal::{Refusal, upstream};
 use crate::token::{Side, Token, fork_of};
+use crate::topology_hiding;
 use crate::wire::{Event, Field};
 use crate::write::{self, Set};
 use crate::{Arrived, Controller, User};
@@ -116,7 +116,7 @@ impl Controller {
         if begins {
             let ours = tag(call.secret, self.shard, found.key, Side::B, 0);
             call.b.establish(at.message, Part::Server, &ours);
-            call.b.aim(&self.border.realms, at.flow);
+            call.b.set_remote(&self.border.realms, at.flow);
             call.forks_seen = 1;
         }
         let Some(leg) = leg_at(call, found) else { return };
@@ -287,7 +287,7 @@ impl Controller {
         if let Some(door) = self.border.realms.door(port).filter(|_| !transfer.lines.is_empty()) {
             self.calls.hand_names(at.now, message, door.realm);
         }
-        let believed = self.border.believes(at.realm, &at.flow);
+        let believed = self.border.is_authenticated(at.realm, &at.flow);
         let Some(y) = self.calls.table.at_mut(found.key).and_then(|call| opposite(call, found))
         else {
             return;
@@ -305,7 +305,7 @@ impl Controller {
         };
         relay.client = Some(client);
         let drop = self.border.realms.distrusted((at.realm, believed), y.realm, message);
-        let host = self.border.realms.veil(at.realm, door, message);
+        let host = self.border.realms.host_for(at.realm, door, message);
         self.wire.send(at.now, flow, Some(relay.trail()), out, |buffer| {
             begin(buffer, name, y, door, &branch, hops_left(message));
             write::cseq(buffer, number, name);
@@ -319,7 +319,7 @@ impl Controller {
             };
             buffer.extend_from_slice(&transfer.lines);
             let drop = drop.and(transfer.drop);
-            let hidden = hide::parties(buffer, message, host, drop);
+            let hidden = topology_hiding::parties(buffer, message, host, drop);
             write::lines(buffer, message, write::REQUEST.and(drop).and(hidden));
             write::body(buffer, message);
         });

@@ -284,7 +284,7 @@ impl Leg {
     /// one of the realm's doors can reach; otherwise where the far end last sent from.
     ///
     /// On the access side always the latter: what a NAT shows is the only way back.
-    pub fn aim(&mut self, realms: &Realms, seen: Flow) {
+    pub fn set_remote(&mut self, realms: &Realms, seen: Flow) {
         self.flow = seen;
         self.seen = None;
         let realm = realms.row(self.realm);

@@ -38,27 +38,27 @@ impl Merged {
 
     /// A subscriber of a realm, hashed.
     pub(crate) fn name(&self, realm: RealmId, uri: &[u8]) -> u64 {
-        absorb(mix(self.secret ^ u64::from(realm.0)), uri)
+        hash_combine(mix(self.secret ^ u64::from(realm.0)), uri)
     }
 
     /// A number below 100 for a call, which nobody can choose with its Call-ID.
     #[allow(clippy::cast_possible_truncation, reason = "below 100")]
     pub(crate) fn dice(&self, call_id: &[u8]) -> u8 {
-        (absorb(self.secret, call_id) % 100) as u8
+        (hash_combine(self.secret, call_id) % 100) as u8
     }
 
     /// What a request is remembered by.
     fn hash(&self, message: &Message<'_>) -> u64 {
         let cseq = message.cseq();
         let start = mix(self.secret ^ u64::from(cseq.number) << 8 ^ cseq.method as u64);
-        let hash = absorb(start, message.call_id());
-        absorb(hash, message.from_tag().unwrap_or_default())
+        let hash = hash_combine(start, message.call_id());
+        hash_combine(hash, message.from_tag().unwrap_or_default())
     }
 }
 
 /// Sixteen octets at a time; the length is part of it. What `hash` begins as is secret wherever
 /// somebody could gain by making two texts alike.
-pub(crate) fn absorb(hash: u64, text: &[u8]) -> u64 {
+pub(crate) fn hash_combine(hash: u64, text: &[u8]) -> u64 {
     const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
     let fold = |hash: u64, [low, high]: [u64; 2]| {
         let product = u128::from(hash ^ low) * u128::from(hash.rotate_left(32) ^ high ^ ODD);

@@ -6,7 +6,6 @@ use super::session::Asked;
 use super::transfer::Transfer;
 use super::{Call, Kind, check, trail};
 use crate::facts::Fact;
-use crate::hide;
 use crate::limit::Grant;
 use crate::next_hop::Draw;
 use crate::realm::Door;
@@ -14,6 +13,7 @@ use crate::refusal::{Refusal, status_line, upstream};
 use crate::register::Registered;
 use crate::route::{NoWay, Way};
 use crate::token::{Side, TAG_BYTES, TOKEN_BYTES, Token, fork_digit};
+use crate::topology_hiding;
 use crate::wire::{Event, Field};
 use crate::write::{self, Set};
 use crate::{Arrived, Controller, User, begins_dialog};
@@ -339,7 +339,7 @@ impl Controller {
             let tag = tag(secret, self.shard, call_key, Side::A, 0);
             begin(call, at, secret, &tag);
             call.grant = extra.grant;
-            call.a.aim(&self.border.realms, at.flow);
+            call.a.set_remote(&self.border.realms, at.flow);
             call.a.binding = extra.subscriber.unwrap_or(call.a.binding);
             call.invite = Some(key);
             self.calls.connections.note(call_key, &at.flow, &self.calls.table);
@@ -401,7 +401,7 @@ impl Controller {
             self.calls.hand_names(now, message, way.realm);
         }
         let Some(relay) = self.calls.relays.at(key) else { return };
-        let believed = self.border.believes(relay.realm_up, &relay.upstream);
+        let believed = self.border.is_authenticated(relay.realm_up, &relay.upstream);
         let Some(relay) = self.calls.relays.at_mut(key) else { return };
         let Some((client, branch)) = self.transactions.reserve() else {
             return self.relay_failed(now, key, 503, out);
@@ -428,7 +428,7 @@ impl Controller {
             None => subscriber.map_or(&b""[..], |binding| binding.service_route()),
         };
         let drop = self.border.realms.distrusted((relay.realm_up, believed), way.realm, message);
-        let host = self.border.realms.veil(relay.realm_up, door, message);
+        let host = self.border.realms.host_for(relay.realm_up, door, message);
         self.wire.send(now, way.flow, Some(relay.trail()), out, |buffer| {
             let (uri, transfer) = (&relay.uri, &transfer);
             let branch = &branch;
@@ -606,11 +606,11 @@ impl Initial<'_> {
         let mut tag = [b'0'; TAG_BYTES];
         tag[..TOKEN_BYTES].copy_from_slice(token);
         let from = message.header(Header::From).unwrap_or_default();
-        let rest = hide::begin(out, from, message.from().uri, self.host);
+        let rest = topology_hiding::begin(out, from, message.from().uri, self.host);
         write::retagged(out, rest, message.from_tag(), &tag);
         out.extend_from_slice(b"\r\nTo: ");
         let to = message.header(Header::To).unwrap_or_default();
-        let rest = hide::begin(out, to, message.to().uri, self.host);
+        let rest = topology_hiding::begin(out, to, message.to().uri, self.host);
         out.extend_from_slice(rest);
         out.extend_from_slice(b"\r\nCall-ID: ");
         out.extend_from_slice(token);
@@ -630,7 +630,7 @@ impl Initial<'_> {
         };
         out.extend_from_slice(&self.transfer.lines);
         let drop = drop.and(self.drop).and(self.transfer.drop);
-        let hidden = hide::parties(out, message, self.host, drop);
+        let hidden = topology_hiding::parties(out, message, self.host, drop);
         write::lines(out, message, drop.and(hidden));
         write::body(out, message);
     }

@@ -83,8 +83,8 @@ impl CallLimit {
             issues.push(Issue::new(path, "out of range", "use 0 to 1000000"));
         }
         if self.burst == Some(0) {
-            let mend = "use 1 or more; calls_per_s = 0 lets no call pass";
-            issues.push(Issue::new(format!("{at}.burst"), "no call could ever pass", mend));
+            let hint = "use 1 or more; calls_per_s = 0 lets no call pass";
+            issues.push(Issue::new(format!("{at}.burst"), "no call could ever pass", hint));
         }
         if self.excess_status.is_some_and(|status| !(300..700).contains(&status)) {
             let path = format!("{at}.excess_status");
@@ -96,8 +96,8 @@ impl CallLimit {
 /// Checks what stands in these sections.
 pub(super) fn validate(config: &Ssc, issues: &mut Vec<Issue>) {
     if config.overload.delay_target_ms > 1_000 {
-        let mend = "use 0 to 1000";
-        issues.push(Issue::new("overload.delay_target_ms", "out of range", mend));
+        let hint = "use 0 to 1000";
+        issues.push(Issue::new("overload.delay_target_ms", "out of range", hint));
     }
     if config.resources.call == 0 {
         issues.push(Issue::new("resources.call", "a call takes a unit at least", "use 1 or more"));

@@ -185,7 +185,7 @@ impl Controller {
         let binding = subscriber.and_then(|key| self.registrar.binding(key));
         match (binding, flow.remote.ip()) {
             (Some(binding), _) => binding.aor().into(),
-            (None, _) if self.border.believes(realm, flow) => from.into(),
+            (None, _) if self.border.is_authenticated(realm, flow) => from.into(),
             (None, IpAddr::V4(ip)) => ip.to_string().into_bytes().into(),
             (None, IpAddr::V6(ip)) => {
                 let network = ip.to_bits() >> 64 << 64;

@@ -15,7 +15,7 @@ use crate::{Arrived, Controller};
 use machine::Time;
 use machine::slots::Key;
 use runtime::{Effects, Flow, Transport};
-use sip::{Message, Peek, Via, write_stale};
+use sip::{Message, RequestHead, Via, write_stale};
 
 /// What the challenges of a flood leave behind.
 #[derive(Debug)]
@@ -63,7 +63,7 @@ impl Controller {
     }
 
     fn challenge(&mut self, now: Time, flow: &Flow, bytes: &[u8], out: &mut Effects) -> Option<()> {
-        let peek = Peek::read(bytes).filter(|peek| !peek.is_tagged())?;
+        let peek = RequestHead::read(bytes).filter(|peek| !peek.is_tagged())?;
         let via = Via::parse(peek.via).ok()?;
         let tag = self.overload.shed.tag(self.overload.shed.name(&peek));
         let realm = self.config.shield.challenge_realm.as_deref();

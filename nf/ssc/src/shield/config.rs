@@ -128,14 +128,14 @@ impl Shield {
             }
         }
         if self.trusted.len() > TRUSTED_MAX {
-            let mend = "trust a realm, or a wider prefix";
-            issues.push(Issue::new("shield.trusted", "more than 64 prefixes", mend));
+            let hint = "trust a realm, or a wider prefix";
+            issues.push(Issue::new("shield.trusted", "more than 64 prefixes", hint));
         }
         let is_odd = |realm: &String| !realm.bytes().all(|b| matches!(b, b' '..=b'~') && b != b'"');
         if self.challenge_realm.as_ref().is_some_and(|realm| is_odd(realm) || realm.contains('\\'))
         {
-            let mend = "leave out quotes, backslashes and what is not ASCII";
-            issues.push(Issue::new("shield.challenge_realm", "no text in quotes", mend));
+            let hint = "leave out quotes, backslashes and what is not ASCII";
+            issues.push(Issue::new("shield.challenge_realm", "no text in quotes", hint));
         }
         let rate = 1 << 24;
         let checks = [

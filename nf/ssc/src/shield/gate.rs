@@ -95,7 +95,7 @@ impl Ssc {
 /// This node serves from now on: the kernel shall let everybody pass who is registered.
 pub(crate) fn befriend_all(shield: &mut Shield, registrar: &Registrar, now: Time) {
     for (_, binding) in registrar.iter() {
-        shield.befriend(now, binding.flow.remote.ip());
+        shield.allow_source(now, binding.flow.remote.ip());
     }
 }
 

@@ -154,7 +154,7 @@ fn the_operator_lets_single_headers_cross_by_name() {
     toml::from_str::<ssc::config::Ssc>(&wrong).unwrap().validate(&mut issues);
     let paths: Vec<_> = issues.iter().map(|issue| issue.path.as_str()).collect();
     assert_eq!(paths, ["realm[0].pass_headers[0]"]);
-    assert!(issues[0].what.contains("Subject") && issues[0].mend.contains("History-Info"));
+    assert!(issues[0].what.contains("Subject") && issues[0].hint.contains("History-Info"));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Every mistake in a site file is reported with its line, its column and its mend.
+//! Every mistake in a site file is reported with its line, its column and its hint.
 
 use config::{Diagnostic, Doorway, Issue, Site};
 use schemars::JsonSchema;
@@ -75,43 +75,43 @@ fn one(text: &str) -> (usize, usize, String, String) {
     let mut found = refused(text);
     assert_eq!(found.len(), 1, "{found:?}");
     let one = found.remove(0);
-    (one.line, one.column, one.what, one.mend)
+    (one.line, one.column, one.what, one.hint)
 }
 
 const OAM: &str = "[oam]\nlisten = \"tcp:127.0.0.1:8080\"\n";
 
 #[test]
 fn an_unknown_key_names_the_nearest_known_one() {
-    let (line, column, what, mend) = one(&format!("{OAM}[[ssc]]\nname = \"a\"\nshrads = 2\n"));
+    let (line, column, what, hint) = one(&format!("{OAM}[[ssc]]\nname = \"a\"\nshrads = 2\n"));
     assert_eq!((line, column), (5, 1));
     assert_eq!(what, "unknown key `shrads`");
-    assert_eq!(mend, "did you mean `shards`?");
+    assert_eq!(hint, "did you mean `shards`?");
 }
 
 #[test]
 fn a_wrong_type_says_what_to_write() {
-    let (line, column, what, mend) =
+    let (line, column, what, hint) =
         one(&format!("{OAM}[[ssc]]\nname = \"a\"\nshards = \"two\"\n"));
     assert_eq!((line, column), (5, 10));
     assert_eq!(what, "this is text, not a whole number");
-    assert_eq!(mend, "write a whole number");
+    assert_eq!(hint, "write a whole number");
 }
 
 #[test]
 fn a_wrong_word_lists_the_possible_ones() {
-    let (line, column, what, mend) =
+    let (line, column, what, hint) =
         one(&format!("{OAM}[[ssc]]\nname = \"a\"\nside = \"acces\"\n"));
     assert_eq!((line, column), (5, 8));
     assert_eq!(what, "`acces` is not possible here");
-    assert_eq!(mend, "did you mean `access`? Possible: access, core");
+    assert_eq!(hint, "did you mean `access`? Possible: access, core");
 }
 
 #[test]
 fn a_number_out_of_range_names_the_range() {
-    let (line, _, what, mend) = one(&format!("{OAM}[[ssc]]\nname = \"a\"\nshards = 65536\n"));
+    let (line, _, what, hint) = one(&format!("{OAM}[[ssc]]\nname = \"a\"\nshards = 65536\n"));
     assert_eq!(line, 5);
     assert_eq!(what, "65536 is out of range");
-    assert_eq!(mend, "write a number from 0 to 65535");
+    assert_eq!(hint, "write a number from 0 to 65535");
 }
 
 #[test]
@@ -126,10 +126,10 @@ fn a_conflict_between_two_ports_of_the_file_names_both() {
     let text = format!(
         "{OAM}[[ssc]]\nname = \"a\"\nlisten = [\"udp:0.0.0.0:5060\", \"udp:127.0.0.1:5060\"]\n"
     );
-    let (line, column, what, mend) = one(&text);
+    let (line, column, what, hint) = one(&text);
     assert_eq!((line, column), (5, 31));
     assert_eq!(what, "UDP 127.0.0.1:5060 is taken by `ssc[0].listen[0]` already");
-    assert_eq!(mend, "choose another address or port");
+    assert_eq!(hint, "choose another address or port");
     let other_kind = text.replace("\"udp:127", "\"tcp:127");
     assert!(config::read::<Toy>(&other_kind).is_ok());
 }
@@ -154,6 +154,6 @@ fn a_diagnostic_prints_file_line_column_source_and_caret() {
     assert_eq!(
         printed,
         "error: unknown key `shrads`\n  --> site.toml:5:1\n   |\n 5 | shrads = 2\n   | ^^^^^^\n   \
-         = at: ssc[0].shrads\n   = mend: did you mean `shards`?\n"
+         = at: ssc[0].shrads\n   = hint: did you mean `shards`?\n"
     );
 }

@@ -29,7 +29,7 @@ fn a_failed_commit_never_poisons_the_candidate() {
         panic!("a wrong candidate is refused")
     };
     assert_eq!(found.len(), 2, "unknown key, missing key: {found:?}");
-    assert_eq!(store.candidate().text, "[toy]\nnumbr = 2\n", "the edit is still there to mend");
+    assert_eq!(store.candidate().text, "[toy]\nnumbr = 2\n", "the edit is still there to hint");
     store.edit(1, text(2)).unwrap();
     assert_eq!(
         store.commit(at(2), 1, None, None).unwrap(),

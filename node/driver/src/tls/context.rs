@@ -62,7 +62,7 @@ impl Default for TlsSpec {
     }
 }
 
-/// Why keys or trust cannot be used, with the file and the mend.
+/// Why keys or trust cannot be used, with the file and the hint.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsFileError {
     /// A file that cannot be read or holds nothing usable.

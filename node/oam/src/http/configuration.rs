@@ -53,13 +53,13 @@ pub struct Mistake {
     /// What is wrong.
     what: String,
     /// What to do about it.
-    mend: String,
+    hint: String,
 }
 
 impl From<Diagnostic> for Mistake {
     fn from(d: Diagnostic) -> Self {
-        let Diagnostic { line, column, length, path, what, mend } = d;
-        Self { line, column, length, path, what, mend }
+        let Diagnostic { line, column, length, path, what, hint } = d;
+        Self { line, column, length, path, what, hint }
     }
 }
 

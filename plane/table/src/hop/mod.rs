@@ -18,7 +18,7 @@ mod refresh;
 pub use line::{Kind, Line, REWRITE_MAX};
 pub use read::{BATCH_MAX, HopLookups};
 
-use crate::epoch::{Domain, Limbo};
+use crate::epoch::{Domain, RetireList};
 use crate::memory::{Full, LINE_WORDS, Lines, Region};
 use buckets::Share;
 use machine::narrow::place;
@@ -157,7 +157,7 @@ pub struct Hops {
     entries: Vec<Option<Box<Entry>>>,
     free: Vec<u32>,
     /// Numbers, each with its line or buckets, that readers may still hold.
-    removed: Limbo<u32>,
+    removed: RetireList<u32>,
     count: usize,
 }
 
@@ -176,7 +176,7 @@ impl Hops {
             lines,
             entries: Vec::new(),
             free: Vec::new(),
-            removed: Limbo::new(domain),
+            removed: RetireList::new(domain),
             count: 0,
         };
         for _ in [NO_ROUTE, NO_MEMBER] {

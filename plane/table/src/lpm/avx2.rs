@@ -2,7 +2,7 @@
 //! piece among up to 32.
 
 use super::address::Address;
-use super::down::{Open, go_down};
+use super::descend::{Open, go_down};
 use super::find::{Walk, Way};
 use super::node::{Class, Entry};
 use std::arch::x86_64::*;

@@ -9,10 +9,10 @@ mod avx2;
 mod avx512;
 mod batch;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
-mod down;
+mod descend;
 mod find;
 mod node;
-mod paint;
+mod prefix_expansion;
 #[cfg(test)]
 mod tests;
 
@@ -25,7 +25,7 @@ use batch::Unit;
 use find::Walk;
 use hashbrown::HashMap;
 use node::{Class, Entry, Nodes, SIZES};
-use paint::Change;
+use prefix_expansion::Change;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

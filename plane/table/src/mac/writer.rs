@@ -4,7 +4,7 @@ use super::learner::{Learner, Ring};
 use super::lines::{Lines, PROBES_MAX, SLOTS};
 use super::moves::{MoveRule, Movers, OnMoves};
 use super::{BRIDGES_MAX, Entry, MacKey, Macs, PORTS_MAX};
-use crate::epoch::{Domain, Limbo, Publisher};
+use crate::epoch::{Domain, Publisher, RetireList};
 use crate::lanes::Lanes;
 use machine::narrow;
 use std::collections::BTreeMap;
@@ -130,7 +130,7 @@ pub struct MacWriter {
     beyond: Vec<u32>,
     generation: u32,
     cleared: Vec<Cleared>,
-    waiting: Limbo<Vec<Cleared>>,
+    waiting: RetireList<Vec<Cleared>>,
     rings: Vec<Arc<Ring>>,
     bridges: BTreeMap<u16, BridgeState>,
     ports: BTreeMap<u32, PortState>,
@@ -171,7 +171,7 @@ impl MacWriter {
             beyond: vec![0; length],
             generation: 0,
             cleared: Vec::new(),
-            waiting: Limbo::new(domain),
+            waiting: RetireList::new(domain),
             rings: Vec::new(),
             bridges: BTreeMap::new(),
             ports: BTreeMap::new(),

@@ -3,7 +3,7 @@
 use super::bucket::{Array, BITS_MAX, Bucket, Retired, Root, SLOTS, overflow};
 use super::key::{Hash, Key};
 use super::{MISS, Sessions};
-use crate::epoch::{Domain, Limbo};
+use crate::epoch::{Domain, RetireList};
 use crate::lanes::Lanes;
 use crate::memory::count;
 use machine::narrow::{half, place, told};
@@ -65,8 +65,8 @@ pub struct SessionWriter<const W: usize> {
     entries: usize,
     entries_max: usize,
     cleared: Vec<Cleared>,
-    waiting_slots: Limbo<Vec<Cleared>>,
-    waiting_arrays: Limbo<Retired<W>>,
+    waiting_slots: RetireList<Vec<Cleared>>,
+    waiting_arrays: RetireList<Retired<W>>,
 }
 
 impl<const W: usize> SessionWriter<W> {
@@ -102,8 +102,8 @@ impl<const W: usize> SessionWriter<W> {
             entries: 0,
             entries_max,
             cleared: Vec::new(),
-            waiting_slots: Limbo::new(domain),
-            waiting_arrays: Limbo::new(domain),
+            waiting_slots: RetireList::new(domain),
+            waiting_arrays: RetireList::new(domain),
         }
     }
 

@@ -7,9 +7,9 @@ use bgp::family::{Family, FamilySet};
 use bgp::{CONNECTIONS_MAX, ConnectionId, In, Out, PeerAs, Session, Settings};
 use machine::{Duration, Machine, Time};
 
-struct Chance(u64);
+struct Rng(u64);
 
-impl Chance {
+impl Rng {
     fn below(&mut self, bound: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -18,7 +18,7 @@ impl Chance {
     }
 }
 
-fn settings(chance: &mut Chance) -> Settings {
+fn settings(chance: &mut Rng) -> Settings {
     let families: FamilySet = [Family::Ipv4Unicast, Family::Evpn].into_iter().collect();
     let mut offer = Offer::modern(65_000, 1, [0, 9, 90][chance.below(3)], families);
     if chance.below(2) == 0 {
@@ -32,7 +32,7 @@ fn settings(chance: &mut Chance) -> Settings {
     settings
 }
 
-fn input(chance: &mut Chance, id: ConnectionId) -> In {
+fn input(chance: &mut Rng, id: ConnectionId) -> In {
     match chance.below(14) {
         0 => In::Start,
         1 => In::Stop(Cease::AdministrativeShutdown, Some("x".repeat(chance.below(400)))),
@@ -68,7 +68,7 @@ fn messages() -> Vec<Vec<u8>> {
 
 /// What a session did, so that two runs can be compared.
 fn run(seed: u64) -> (usize, u64) {
-    let mut chance = Chance(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+    let mut chance = Rng(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
     let messages = messages();
     let mut session = Session::new(settings(&mut chance), seed);
     let (mut now, mut out) = (Time::from_millis(1), Vec::new());

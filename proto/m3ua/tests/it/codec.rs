@@ -349,7 +349,7 @@ fn read_all(bytes: &[u8]) -> bool {
 fn damaged_messages_are_read_or_refused() {
     let wanted = std::env::var("TANDEM_FUZZ_MESSAGES").ok().and_then(|it| it.parse().ok());
     let corpus = every_message();
-    let mut chance = every::Chance(0x4D33_5541);
+    let mut chance = every::Rng(0x4D33_5541);
     let mut accepted = 0u64;
     let total = wanted.unwrap_or(200_000u64);
     for _ in 0..total {

@@ -378,7 +378,7 @@ fn registration_can_be_unsupported() {
 fn damaged_messages_meet_processes_in_every_role() {
     let wanted = std::env::var("TANDEM_FUZZ_MESSAGES").ok().and_then(|it| it.parse().ok());
     let corpus = every::every_message();
-    let mut chance = every::Chance(0xA5);
+    let mut chance = every::Rng(0xA5);
     for (number, role) in
         [Role::Asp, Role::Sgp, Role::IpspClient, Role::IpspServer, Role::IpspDouble]
             .into_iter()

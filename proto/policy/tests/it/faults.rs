@@ -1,4 +1,4 @@
-//! What cannot be meant is refused, with its place and its mend.
+//! What cannot be meant is refused, with its place and its hint.
 
 use crate::given::{compile, read};
 use policy::{Fault, Policies};

@@ -16,9 +16,9 @@ fn seeds() -> u64 {
     std::env::var("TANDEM_SEEDS").ok().and_then(|it| it.parse().ok()).unwrap_or(300)
 }
 
-struct Chance(u64);
+struct Rng(u64);
 
-impl Chance {
+impl Rng {
     fn new(seed: u64) -> Self {
         Self((seed + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
@@ -48,11 +48,11 @@ fn accepting(change: impl FnOnce(&mut RuleConfig)) -> Policy {
 }
 
 /// A prefix close to others, so that they cover each other: address bits, length.
-fn prefix(chance: &mut Chance, is_v4: bool) -> (u128, u8) {
+fn prefix(chance: &mut Rng, is_v4: bool) -> (u128, u8) {
     let width = if is_v4 { 32 } else { 128 };
     let bits = chance.below(width + 1) as u8;
     // Few octets differ, and these in few bits; the ends of the address space count as well.
-    let octet = |chance: &mut Chance| chance.one(&[0u8, 1, 0x80, 0xFF, 0x7F]);
+    let octet = |chance: &mut Rng| chance.one(&[0u8, 1, 0x80, 0xFF, 0x7F]);
     let mut address = 0u128;
     for _ in 0..width / 8 {
         address = address << 8 | u128::from(octet(chance));
@@ -82,7 +82,7 @@ fn to(address: u128, bits: u8, is_v4: bool) -> Route {
 fn a_prefix_set_has_what_one_of_its_lines_has() {
     let mut found = [0, 0];
     for seed in 0..seeds() {
-        let mut chance = Chance::new(seed);
+        let mut chance = Rng::new(seed);
         let is_v4 = chance.below(2) == 0;
         let width = if is_v4 { 32 } else { 128 };
         let lines: Vec<(u128, u8, u8, u8)> = (0..chance.below(60) + 1)
@@ -129,7 +129,7 @@ fn letter(asn: u32) -> char {
 }
 
 /// An expression, and the same for the crate regex.
-fn expression(chance: &mut Chance, depth: usize) -> (String, String) {
+fn expression(chance: &mut Rng, depth: usize) -> (String, String) {
     let asn = chance.one(&ASES);
     let (first, last) = (chance.below(6), chance.below(6));
     let (first, last) = (first.min(last), first.max(last));
@@ -176,7 +176,7 @@ fn expression(chance: &mut Chance, depth: usize) -> (String, String) {
 fn an_expression_matches_what_the_same_one_over_letters_matches() {
     let mut found = [0, 0];
     for seed in 0..4 * seeds() {
-        let mut chance = Chance::new(seed);
+        let mut chance = Rng::new(seed);
         let (ours, theirs) = expression(&mut chance, 4);
         let regex = regex::Regex::new(&theirs).unwrap_or_else(|error| panic!("{theirs}: {error}"));
         let policy = accepting(|rule| rule.matches.as_path = Some(ours.clone()));
@@ -193,20 +193,20 @@ fn an_expression_matches_what_the_same_one_over_letters_matches() {
     assert!(found.iter().all(|count| *count > 10 * seeds()), "{found:?}");
 }
 
-fn community(chance: &mut Chance) -> String {
+fn community(chance: &mut Rng) -> String {
     chance
         .one(&["65000:1", "65000:2", "no-export", "large 1:2:3", "rt 65000:7", "ro 65000:7"])
         .to_owned()
 }
 
-fn communities(chance: &mut Chance) -> Vec<String> {
+fn communities(chance: &mut Rng) -> Vec<String> {
     let any = ["65000:*", "*:2", "rt *:*", "large 1:*:3", "65000:1-2"];
     (0..chance.below(3) + 1)
         .map(|_| if chance.below(3) == 0 { chance.one(&any).to_owned() } else { community(chance) })
         .collect()
 }
 
-fn amount(chance: &mut Chance) -> AmountConfig {
+fn amount(chance: &mut Rng) -> AmountConfig {
     match chance.below(3) {
         0 => AmountConfig::Exactly(chance.below(4) as u64 * 50),
         1 => AmountConfig::Text(format!("+{}", chance.one(&[50u32, 100, u32::MAX]))),
@@ -214,12 +214,11 @@ fn amount(chance: &mut Chance) -> AmountConfig {
     }
 }
 
-fn rule(chance: &mut Chance) -> RuleConfig {
+fn rule(chance: &mut Rng) -> RuleConfig {
     let then = chance.one(&[Then::Accept, Then::Reject, Then::Next, Then::Next]);
     let mut rule = RuleConfig::new(then);
-    let some = |chance: &mut Chance| chance.below(5) == 0;
-    let bounds =
-        |chance: &mut Chance| Some(Bounds::Text(chance.one(&["-50", "51-", "0-100"]).into()));
+    let some = |chance: &mut Rng| chance.below(5) == 0;
+    let bounds = |chance: &mut Rng| Some(Bounds::Text(chance.one(&["-50", "51-", "0-100"]).into()));
     rule.matches.prefixes =
         some(chance).then(|| vec![chance.one(&["10.1.2.0/24", "11.0.0.0/8"]).into()]);
     rule.matches.communities = some(chance).then(|| communities(chance));
@@ -252,10 +251,10 @@ fn rule(chance: &mut Chance) -> RuleConfig {
     rule
 }
 
-fn some_route(chance: &mut Chance) -> Route {
+fn some_route(chance: &mut Rng) -> Route {
     use AttributeType::*;
     let mut all = vec![(Origin, vec![chance.below(3) as u8])];
-    let mut put = |chance: &mut Chance, kind, value: Vec<u8>| {
+    let mut put = |chance: &mut Rng, kind, value: Vec<u8>| {
         if chance.below(3) > 0 {
             all.push((kind, value));
         }
@@ -286,7 +285,7 @@ fn some_route(chance: &mut Chance) -> Route {
 fn a_policy_says_what_the_simplest_evaluator_says() {
     let mut told = [0; 3];
     for seed in 0..4 * seeds() {
-        let mut chance = Chance::new(seed);
+        let mut chance = Rng::new(seed);
         let rules: Vec<RuleConfig> = (0..chance.below(6) + 1).map(|_| rule(&mut chance)).collect();
         let default = chance.one(&[Fate::Accept, Fate::Reject]);
         let config = PolicyConfig { name: "p".into(), default, rule: rules };
@@ -350,9 +349,9 @@ fn any_octets_as_attributes_key_and_next_hop_are_survived() {
     let policy = curious();
     let mut scratch = Scratch::default();
     for seed in 0..20 * seeds() {
-        let mut chance = Chance::new(seed);
+        let mut chance = Rng::new(seed);
         let mut route = some_route(&mut chance);
-        let odd = |chance: &mut Chance, most| -> Vec<u8> {
+        let odd = |chance: &mut Rng, most| -> Vec<u8> {
             (0..chance.below(most)).map(|_| chance.below(256) as u8).collect()
         };
         for _ in 0..chance.below(4) {

@@ -2,7 +2,7 @@
 //! the machine's deadline stays ahead.
 #![allow(clippy::needless_range_loop)]
 
-use crate::world::{self, CLIENT_PORT, Chance, Link, SERVER_PORT, World, address};
+use crate::world::{self, CLIENT_PORT, Link, Rng, SERVER_PORT, World, address};
 use machine::Duration;
 use sctp::codec::{
     Cause, Causes, Chunk, Data, DataFlags, ForwardTsn, Gaps, Header, IData, IForwardTsn, Init,
@@ -15,11 +15,11 @@ const BOUND: usize = 2 * 10_000 + (1 << 16) + 1_500;
 const MS: Duration = Duration::from_millis(1);
 
 /// A TSN near what the association is at, so that the damage goes deep.
-fn near(chance: &mut Chance, base: u32) -> u32 {
+fn near(chance: &mut Rng, base: u32) -> u32 {
     base.wrapping_add(chance.below(40) as u32).wrapping_sub(8)
 }
 
-fn chunk(chance: &mut Chance, tsns: (u32, u32), out: &mut Vec<u8>) {
+fn chunk(chance: &mut Rng, tsns: (u32, u32), out: &mut Vec<u8>) {
     let noise: Vec<u8> = (0..chance.below(64)).map(|_| chance.number() as u8).collect();
     let flags = DataFlags(chance.below(16) as u8);
     let (theirs, ours) = (near(chance, tsns.0), near(chance, tsns.1));
@@ -79,7 +79,7 @@ fn chunk(chance: &mut Chance, tsns: (u32, u32), out: &mut Vec<u8>) {
 #[test]
 fn an_attacker_who_knows_the_tag_breaks_at_most_the_association() {
     for seed in 0..1_500 {
-        let mut chance = Chance(seed);
+        let mut chance = Rng(seed);
         let mut parameters = Parameters::telecom(2);
         parameters.extensions.interleaving = seed % 2 == 1;
         parameters.extensions.address_reconfiguration = seed % 3 == 1;

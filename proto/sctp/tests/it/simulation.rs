@@ -2,7 +2,7 @@
 //! is reported; nothing sticks; and a path fails when the arithmetic of RFC 9260 says.
 #![allow(clippy::needless_range_loop)]
 
-use crate::world::{self, Chance, Link, World, address};
+use crate::world::{self, Link, Rng, World, address};
 use machine::{Duration, Time};
 use sctp::{
     AssociationId, Failure, In, Indication, Outgoing, Parameters, PathState, Reliability,
@@ -14,7 +14,7 @@ const MS: Duration = Duration::from_millis(1);
 const STREAMS: u64 = 4;
 
 /// A message that says which it is, of a length by chance.
-fn message(chance: &mut Chance, number: u32) -> Vec<u8> {
+fn message(chance: &mut Rng, number: u32) -> Vec<u8> {
     let length = match chance.below(10) {
         0 => 4 + chance.below(9000),
         1..4 => 4 + chance.below(1500),
@@ -27,7 +27,7 @@ fn message(chance: &mut Chance, number: u32) -> Vec<u8> {
 
 /// Two sides talk for a while over two bad paths that flap; then the paths are healed.
 fn talk(seed: u64, parameters: Parameters, unordered: bool) -> (World, [AssociationId; 2]) {
-    let mut chance = Chance(seed ^ 0xABCD);
+    let mut chance = Rng(seed ^ 0xABCD);
     let mut world = World::new(seed, parameters, &[Link::bad(10), Link::bad(15)]);
     let ids = world.up();
     let schedulers = [
@@ -120,7 +120,7 @@ fn with_partial_reliability_each_message_arrives_or_its_loss_is_told() {
         parameters.extensions.interleaving = seed % 2 == 1;
         parameters.split_from_bytes = (seed % 5 < 2).then_some(200);
         parameters.partial_delivery_point = (seed % 7 < 3).then_some(2_000);
-        let mut chance = Chance(seed);
+        let mut chance = Rng(seed);
         let mut link = Link::bad(10);
         link.loss = 0.15;
         let mut world = World::new(seed, parameters, &[link; 2]);
@@ -179,7 +179,7 @@ fn the_same_seed_is_the_same_run() {
 #[test]
 fn endpoints_that_restart_again_and_again_come_up_again() {
     for seed in 300..500 {
-        let mut chance = Chance(seed);
+        let mut chance = Rng(seed);
         let parameters = Parameters::telecom(2);
         let mut world = World::new(seed, parameters, &[Link::bad(10), Link::bad(15)]);
         // A packet of the old life that meets the new one from an address that it does not know
@@ -216,7 +216,7 @@ fn seeds(part: u64) -> std::ops::Range<u64> {
 #[test]
 fn across_restarts_each_message_arrives_once_in_order_or_its_loss_is_told() {
     for seed in seeds(200) {
-        let mut chance = Chance(seed ^ 0x5EED);
+        let mut chance = Rng(seed ^ 0x5EED);
         let mut parameters = Parameters::telecom(2);
         parameters.association_max_retrans = 1_000;
         parameters.extensions.interleaving = seed % 2 == 1;

@@ -26,9 +26,9 @@ pub(crate) fn validate_name(name: &str, at: &str, issues: &mut Vec<Issue>) {
     }
     let known = || Family::ALL.iter().map(|family| family.name());
     let all = known().collect::<Vec<_>>().join(", ");
-    let mend = match nearest(name, known()) {
+    let hint = match nearest(name, known()) {
         Some(near) => format!("did you mean `{near}`? Possible: {all}"),
         None => format!("write one of: {all}"),
     };
-    issues.push(Issue::new(at, format!("there is no family `{name}`"), mend));
+    issues.push(Issue::new(at, format!("there is no family `{name}`"), hint));
 }

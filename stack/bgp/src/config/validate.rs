@@ -49,21 +49,21 @@ impl Section<'_> {
             issues.push(Issue::new("asn", what, "write the AS"));
         }
         if self.identifier.is_unspecified() {
-            let mend = "write four octets that no other speaker of the AS has";
-            issues.push(Issue::new("identifier", "the BGP Identifier is zero", mend));
+            let hint = "write four octets that no other speaker of the AS has";
+            issues.push(Issue::new("identifier", "the BGP Identifier is zero", hint));
         }
     }
 
     fn validate_listen(&self, issues: &mut Vec<Issue>) {
         if self.listen.len() > usize::from(LISTENERS_MAX) {
-            let mend = format!("use {LISTENERS_MAX} or fewer");
-            issues.push(Issue::new("listen", "too many addresses", mend));
+            let hint = format!("use {LISTENERS_MAX} or fewer");
+            issues.push(Issue::new("listen", "too many addresses", hint));
         }
         for (n, text) in self.listen.iter().enumerate() {
             let at = format!("listen[{n}]");
             let Some(listen) = read_listen(text) else {
-                let mend = "write `10.0.0.1`, `10.0.0.1:179` or `[2001:db8::1]:179`";
-                issues.push(Issue::new(at, format!("`{text}` is no address"), mend));
+                let hint = "write `10.0.0.1`, `10.0.0.1:179` or `[2001:db8::1]:179`";
+                issues.push(Issue::new(at, format!("`{text}` is no address"), hint));
                 continue;
             };
             if self.listen[..n].iter().any(|other| read_listen(other) == Some(listen)) {
@@ -86,12 +86,12 @@ impl Section<'_> {
             self.validate_options(&options, &options, &at, issues);
             if group.peers_max == 0 || group.peers_max as usize > PEERS_MAX {
                 let what = format!("{} is out of range", group.peers_max);
-                let mend = format!("use 1 to {PEERS_MAX}");
-                issues.push(Issue::new(format!("{at}.peers_max"), what, mend));
+                let hint = format!("use 1 to {PEERS_MAX}");
+                issues.push(Issue::new(format!("{at}.peers_max"), what, hint));
             }
             if group.port.is_some() && !group.ranges.is_empty() {
-                let mend = "remove it: peers from ranges connect to this node, from any port";
-                issues.push(Issue::new(format!("{at}.port"), "it is not used", mend));
+                let hint = "remove it: peers from ranges connect to this node, from any port";
+                issues.push(Issue::new(format!("{at}.port"), "it is not used", hint));
             }
         }
     }
@@ -99,21 +99,21 @@ impl Section<'_> {
     fn validate_ranges(&self, issues: &mut Vec<Issue>) {
         let total: usize = self.group.iter().map(|group| group.ranges.len()).sum();
         if total > RANGES_MAX {
-            let mend = format!("use {RANGES_MAX} or fewer");
-            return issues.push(Issue::new("group", format!("{total} ranges"), mend));
+            let hint = format!("use {RANGES_MAX} or fewer");
+            return issues.push(Issue::new("group", format!("{total} ranges"), hint));
         }
         let mut seen: BTreeMap<(IpAddr, u8), &str> = BTreeMap::new();
         for (n, group) in self.group.iter().enumerate() {
             if !group.ranges.is_empty() && self.listen.is_empty() {
-                let mend = "add `listen`, or remove the ranges";
+                let hint = "add `listen`, or remove the ranges";
                 let what = "nothing listens for peers that connect";
-                issues.push(Issue::new(format!("group[{n}].ranges"), what, mend));
+                issues.push(Issue::new(format!("group[{n}].ranges"), what, hint));
             }
             for (m, text) in group.ranges.iter().enumerate() {
                 let at = format!("group[{n}].ranges[{m}]");
                 let Some(range) = Range::read(text, n) else {
-                    let mend = "write a prefix without bits behind its length: `10.1.0.0/16`";
-                    issues.push(Issue::new(at, format!("`{text}` is no prefix"), mend));
+                    let hint = "write a prefix without bits behind its length: `10.1.0.0/16`";
+                    issues.push(Issue::new(at, format!("`{text}` is no prefix"), hint));
                     continue;
                 };
                 let prefix = (range.prefix, range.length);
@@ -144,12 +144,12 @@ impl Section<'_> {
             let found = group.and_then(|name| self.group.iter().find(|it| it.name == *name));
             if let (Some(name), None) = (group, found) {
                 let known = || self.group.iter().map(|group| &*group.name);
-                let mend = match nearest(name, known()) {
+                let hint = match nearest(name, known()) {
                     Some(near) => format!("did you mean `{near}`?"),
                     None => format!("the groups are {}", known().collect::<Vec<_>>().join(", ")),
                 };
                 let at = format!("{at}.group");
-                issues.push(Issue::new(at, format!("there is no group `{name}`"), mend));
+                issues.push(Issue::new(at, format!("there is no group `{name}`"), hint));
             }
             let (own, whole) = (PeerOptions::of_peer(peer), PeerOptions::of(Some(peer), found));
             self.validate_options(&own, &whole, &at, issues);
@@ -159,9 +159,9 @@ impl Section<'_> {
                 issues.push(Issue::new(format!("{at}.local"), what, "use one of the same"));
             }
             if whole.passive == Some(true) && self.listen.is_empty() {
-                let mend = "add `listen`, or let this node connect";
+                let hint = "add `listen`, or let this node connect";
                 let what = "nothing listens for a peer that connects";
-                issues.push(Issue::new(format!("{at}.passive"), what, mend));
+                issues.push(Issue::new(format!("{at}.passive"), what, hint));
             }
         }
     }
@@ -170,7 +170,7 @@ impl Section<'_> {
         let policies = match Policies::compile(self.policy) {
             Ok(policies) => policies,
             Err(faults) => {
-                let issue = |fault: policy::Fault| Issue::new(fault.path, fault.what, fault.mend);
+                let issue = |fault: policy::Fault| Issue::new(fault.path, fault.what, fault.hint);
                 return issues.extend(faults.into_iter().map(issue));
             }
         };
@@ -193,8 +193,8 @@ impl Section<'_> {
                 let Some(name) = name else { continue };
                 if policies.named(name).is_none() {
                     let what = format!("there is no policy `{name}`");
-                    let mend = format!("add [[{}.policy]] with that name", self.key);
-                    issues.push(Issue::new(format!("{at}.{key}"), what, mend));
+                    let hint = format!("add [[{}.policy]] with that name", self.key);
+                    issues.push(Issue::new(format!("{at}.{key}"), what, hint));
                 }
             }
         }
@@ -208,8 +208,8 @@ impl Section<'_> {
         for (at, name) in groups.chain(peers) {
             let Some(name) = name else { continue };
             if !self.locations.contains(&name.as_str()) {
-                let mend = format!("add [[{}.location]] with that name", self.key);
-                issues.push(Issue::new(at, format!("there is no location `{name}`"), mend));
+                let hint = format!("add [[{}.location]] with that name", self.key);
+                issues.push(Issue::new(at, format!("there is no location `{name}`"), hint));
             }
         }
     }
@@ -227,8 +227,8 @@ impl Section<'_> {
             if let Some(outer) = outer.iter().find(|it| it.range.is_around(&entry.range)) {
                 let (prefix, length) = (outer.range.prefix, outer.range.length);
                 let what = format!("it has no password, and lies in {prefix}/{length}, which has");
-                let mend = "give it one, or take it out of the range";
-                issues.push(Issue::new(&*entry.path, what, mend));
+                let hint = "give it one, or take it out of the range";
+                issues.push(Issue::new(&*entry.path, what, hint));
             }
         }
     }
@@ -255,8 +255,8 @@ impl Section<'_> {
             }
         }
         if own.families.as_ref().is_some_and(Vec::is_empty) {
-            let mend = "name a family, or remove the key for ipv4-unicast";
-            issues.push(Issue::new(format!("{at}.families"), "there is no family", mend));
+            let hint = "name a family, or remove the key for ipv4-unicast";
+            issues.push(Issue::new(format!("{at}.families"), "there is no family", hint));
         }
         validate_subsets(own, whole, at, issues);
         validate_times(own, at, issues);
@@ -305,9 +305,9 @@ impl Section<'_> {
             issues.push(Issue::new(format!("{at}.client"), what, "remove it"));
         }
         if own.role_strict == Some(true) && whole.role.is_none() {
-            let mend = format!("give `role`: {}", Role::WORDS.join(", "));
+            let hint = format!("give `role`: {}", Role::WORDS.join(", "));
             let what = "nothing is known of which role the peer must have";
-            issues.push(Issue::new(format!("{at}.role_strict"), what, mend));
+            issues.push(Issue::new(format!("{at}.role_strict"), what, hint));
         }
     }
 }
@@ -385,8 +385,8 @@ fn validate_proof(own: &PeerOptions, whole: &PeerOptions, at: &str, issues: &mut
         let octets = password.octets().len();
         if octets == 0 || octets > PASSWORD_OCTETS_MAX {
             let what = format!("a password of {octets} octets");
-            let mend = format!("use 1 to {PASSWORD_OCTETS_MAX}");
-            issues.push(Issue::new(format!("{at}.password"), what, mend));
+            let hint = format!("use 1 to {PASSWORD_OCTETS_MAX}");
+            issues.push(Issue::new(format!("{at}.password"), what, hint));
         }
         if own.password_file.is_some() {
             let what = "the password stands here and in a file";
@@ -394,22 +394,22 @@ fn validate_proof(own: &PeerOptions, whole: &PeerOptions, at: &str, issues: &mut
         }
     }
     if own.password_file.as_ref().is_some_and(String::is_empty) {
-        let mend = "write a path, or remove the key";
-        issues.push(Issue::new(format!("{at}.password_file"), "the path is empty", mend));
+        let hint = "write a path, or remove the key";
+        issues.push(Issue::new(format!("{at}.password_file"), "the path is empty", hint));
     }
     if own.ttl_security_hops == Some(0) {
-        let mend = "use 1 for a neighbour, one more for each router between";
-        issues.push(Issue::new(format!("{at}.ttl_security_hops"), "0 is out of range", mend));
+        let hint = "use 1 for a neighbour, one more for each router between";
+        issues.push(Issue::new(format!("{at}.ttl_security_hops"), "0 is out of range", hint));
     }
     if own.long_lived_s.is_some() && whole.graceful_restart_s.is_none() {
-        let mend = "add `graceful_restart_s`: one counts only beside the other (RFC 9494 §4.1)";
+        let hint = "add `graceful_restart_s`: one counts only beside the other (RFC 9494 §4.1)";
         let what = "graceful restart is not offered";
-        issues.push(Issue::new(format!("{at}.long_lived_s"), what, mend));
+        issues.push(Issue::new(format!("{at}.long_lived_s"), what, hint));
     }
     let listed = |port: Option<u16>| port == Some(0);
     if listed(own.port) {
-        let mend = "write the peer's port, or remove the key for 179";
-        issues.push(Issue::new(format!("{at}.port"), "0 is no port", mend));
+        let hint = "write the peer's port, or remove the key for 179";
+        issues.push(Issue::new(format!("{at}.port"), "0 is no port", hint));
     }
 }
 
@@ -420,8 +420,8 @@ fn validate_limit(limit: &PrefixLimit, twice: bool, at: &str, issues: &mut Vec<I
         issues.push(Issue::new(format!("{at}.family"), what, "a family has one"));
     }
     if limit.max == 0 {
-        let mend = "write a number, or take the family out of `families`";
-        issues.push(Issue::new(format!("{at}.max"), "no route at all", mend));
+        let hint = "write a number, or take the family out of `families`";
+        issues.push(Issue::new(format!("{at}.max"), "no route at all", hint));
     }
     if !(1..=100).contains(&limit.warn_percent) {
         let what = format!("{} is out of range", limit.warn_percent);
@@ -429,8 +429,8 @@ fn validate_limit(limit: &PrefixLimit, twice: bool, at: &str, issues: &mut Vec<I
     }
     if limit.excess == Excess::Restart && !(1..=TIME_S_MAX).contains(&limit.restart_s) {
         let what = format!("{} is out of range", limit.restart_s);
-        let mend = format!("use 1 to {TIME_S_MAX}");
-        issues.push(Issue::new(format!("{at}.restart_s"), what, mend));
+        let hint = format!("use 1 to {TIME_S_MAX}");
+        issues.push(Issue::new(format!("{at}.restart_s"), what, hint));
     }
 }
 

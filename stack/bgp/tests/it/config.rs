@@ -45,5 +45,5 @@ fn what_cannot_be_meant_is_refused_in_the_words_of_the_function() {
     site.section().validate(&mut issues);
     let paths: Vec<&str> = issues.iter().map(|issue| &*issue.path).collect();
     assert_eq!(paths, ["asn", "peer[0].group", "peer[0].import", "peer[0].location"]);
-    assert_eq!(issues[2].mend, "add [[toy.policy]] with that name");
+    assert_eq!(issues[2].hint, "add [[toy.policy]] with that name");
 }

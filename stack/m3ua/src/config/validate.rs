@@ -28,8 +28,8 @@ impl Section<'_> {
             issues.extend(inner.into_iter().map(|issue| issue.under("sctp")));
         }
         if self.tcp.listen.len() > usize::from(TCP_LISTENERS_MAX) {
-            let mend = format!("use {TCP_LISTENERS_MAX} or fewer");
-            issues.push(Issue::new("tcp.listen", "too many addresses", mend));
+            let hint = format!("use {TCP_LISTENERS_MAX} or fewer");
+            issues.push(Issue::new("tcp.listen", "too many addresses", hint));
         }
         for (n, listen) in self.tcp.listen.iter().enumerate() {
             if self.tcp.listen[..n].contains(listen) {
@@ -41,8 +41,8 @@ impl Section<'_> {
         let octets = self.tcp.send_queue_octets_max;
         if !(least..=most).contains(&octets) {
             let what = format!("{octets} is out of range");
-            let mend = format!("use {least} to {most}");
-            issues.push(Issue::new("tcp.send_queue_octets_max", what, mend));
+            let hint = format!("use {least} to {most}");
+            issues.push(Issue::new("tcp.send_queue_octets_max", what, hint));
         }
     }
 
@@ -56,24 +56,24 @@ impl Section<'_> {
             let at = format!("peer[{n}]");
             validate_name(&peer.name, seen.insert(&peer.name, n).is_some(), &at, issues);
             if peer.connect && peer.addresses.is_empty() {
-                let mend = "give it addresses, or let it connect to this node";
-                issues.push(Issue::new(&*at, "there is no address to connect to", mend));
+                let hint = "give it addresses, or let it connect to this node";
+                issues.push(Issue::new(&*at, "there is no address to connect to", hint));
             }
             let most =
                 if peer.transport == Carriage::Tcp && peer.connect { 1 } else { ADDRESSES_MAX };
             if peer.addresses.len() > most {
                 let what = format!("{} addresses", peer.addresses.len());
-                let mend = format!("use {most} at most");
-                issues.push(Issue::new(format!("{at}.addresses"), what, mend));
+                let hint = format!("use {most} at most");
+                issues.push(Issue::new(format!("{at}.addresses"), what, hint));
             }
             if peer.transport == Carriage::Tcp && !peer.connect && self.tcp.listen.is_empty() {
-                let mend = format!("add [{key}.tcp] with listen, or set connect = true");
+                let hint = format!("add [{key}.tcp] with listen, or set connect = true");
                 let what = "nothing listens for connections over TCP";
-                issues.push(Issue::new(format!("{at}.transport"), what, mend));
+                issues.push(Issue::new(format!("{at}.transport"), what, hint));
             }
             if peer.transport == Carriage::Sctp && self.sctp.is_none() {
-                let mend = format!("add [{key}.sctp] with addresses, or set transport = \"tcp\"");
-                issues.push(Issue::new(&*at, "there is no SCTP endpoint for it", mend));
+                let hint = format!("add [{key}.sctp] with addresses, or set transport = \"tcp\"");
+                issues.push(Issue::new(&*at, "there is no SCTP endpoint for it", hint));
             }
             if peer.transport == Carriage::Sctp && peer.connect {
                 let mut inner = Vec::new();
@@ -81,9 +81,9 @@ impl Section<'_> {
                 issues.extend(inner.into_iter().map(|issue| issue.under(&at)));
             }
             if peer.asks.is_some() && peer.role != PeerRole::Ipsp {
-                let mend = "remove it: only a single exchange between IPSPs leaves it open";
+                let hint = "remove it: only a single exchange between IPSPs leaves it open";
                 let what = "the role says who asks";
-                issues.push(Issue::new(format!("{at}.asks"), what, mend));
+                issues.push(Issue::new(format!("{at}.asks"), what, hint));
             }
         }
     }

@@ -17,13 +17,13 @@ pub fn exposures(section: &Rr, directory: &Path) -> Vec<Issue> {
     let mut found = Vec::new();
     proofs(section, &mut found);
     passwords(section, directory, &mut found);
-    let mend = "name a policy, or say `default_policy = \"accept\"`";
+    let hint = "name a policy, or say `default_policy = \"accept\"`";
     let refused = section.refused_by_default().into_iter();
-    found.extend(refused.map(|(at, what)| Issue::new(at, format!("{what} (RFC 8212)"), mend)));
+    found.extend(refused.map(|(at, what)| Issue::new(at, format!("{what} (RFC 8212)"), hint)));
     for n in section.speaker().accepting_anybody() {
         let what = "peers of any AS come from these ranges, and all of their routes are taken";
-        let mend = "name an `import` policy, or the AS by `asn`";
-        found.push(Issue::new(format!("group[{n}].default_policy"), what, mend));
+        let hint = "name an `import` policy, or the AS by `asn`";
+        found.push(Issue::new(format!("group[{n}].default_policy"), what, hint));
     }
     feeds(section, &mut found);
     found.extend(section.capture.as_deref().and_then(capture));
@@ -39,11 +39,11 @@ fn is_near(hops: Option<u8>) -> bool {
 fn proofs(section: &Rr, found: &mut Vec<Issue>) {
     let what = "its sessions are neither signed (TCP-MD5) nor bound to near routers (GTSM)";
     let far = format!("; `ttl_security_hops` above {HOPS_MAX} lets in the whole Internet");
-    let mend = "give `password_file`, or `ttl_security_hops` for a neighbour on the same link";
+    let hint = "give `password_file`, or `ttl_security_hops` for a neighbour on the same link";
     let is_signed = |group: &Group| group.password.is_some() || group.password_file.is_some();
     let mut open = |at: String, hops: Option<u8>| {
         let more = hops.map_or("", |_| &far);
-        found.push(Issue::new(at, format!("{what}{more}"), mend));
+        found.push(Issue::new(at, format!("{what}{more}"), hint));
     };
     for (n, group) in section.group.iter().enumerate() {
         let is_proved = is_signed(group) || is_near(group.ttl_security_hops);
@@ -86,8 +86,8 @@ fn short(password: Option<&Secret>, at: &str, found: &mut Vec<Issue>) {
         let what = format!(
             "a password of {octets} characters: who has seen one packet of the session guesses it"
         );
-        let mend = "agree on one of 16 characters and more, as `openssl rand -base64 24` makes it";
-        found.push(Issue::new(at, what, mend));
+        let hint = "agree on one of 16 characters and more, as `openssl rand -base64 24` makes it";
+        found.push(Issue::new(at, what, hint));
     }
 }
 
@@ -97,12 +97,12 @@ fn feeds(section: &Rr, found: &mut Vec<Issue>) {
     for (n, _) in section.rpki.iter().enumerate().filter(|(_, it)| is_far(&it.address)) {
         let what =
             "who is on the way to this cache decides which origins are valid: RTR is in clear";
-        let mend = "reach it through a private network, a tunnel, or a cache on this machine";
-        found.push(Issue::new(format!("rpki[{n}].address"), what, mend));
+        let hint = "reach it through a private network, a tunnel, or a cache on this machine";
+        found.push(Issue::new(format!("rpki[{n}].address"), what, hint));
     }
     for (n, station) in section.bmp.iter().enumerate().filter(|(_, it)| is_far(&it.address)) {
         let what = format!("all routes go to `{}` in clear (BMP)", station.name);
-        let mend = "reach it through a private network or a tunnel";
-        found.push(Issue::new(format!("bmp[{n}].address"), what, mend));
+        let hint = "reach it through a private network or a tunnel";
+        found.push(Issue::new(format!("bmp[{n}].address"), what, hint));
     }
 }

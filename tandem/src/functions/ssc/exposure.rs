@@ -28,8 +28,8 @@ pub fn exposures(section: &Ssc, directory: &Path) -> Vec<Issue> {
         if section.overload.delay_target_ms == 0 && section.timers.call_max_s == 0 {
             let what = "nothing is refused under overload, and calls whose network died stand for \
                 ever: what comes takes all of its time and memory";
-            let mend = "leave `delay_target_ms` or `call_max_s` out";
-            found.push(Issue::new("overload.delay_target_ms", what, mend));
+            let hint = "leave `delay_target_ms` or `call_max_s` out";
+            found.push(Issue::new("overload.delay_target_ms", what, hint));
         }
     }
     fence(section, &mut found);
@@ -41,28 +41,28 @@ pub fn exposures(section: &Ssc, directory: &Path) -> Vec<Issue> {
 pub fn advice(section: &Ssc) -> Vec<Issue> {
     let pair = section.replica.as_ref().filter(|pair| pair.arbiter.is_none());
     let what = "the pair has no arbiter: while the link between its nodes is cut, both are active";
-    let mend = "name an `arbiter` on a third machine, or give the link two paths";
-    pair.map(|_| Issue::new("replica.node", what, mend)).into_iter().collect()
+    let hint = "name an `arbiter` on a third machine, or give the link two paths";
+    pair.map(|_| Issue::new("replica.node", what, hint)).into_iter().collect()
 }
 
 fn realm_open(realm: &Realm, found: &mut Vec<Issue>) {
     let has_remote = realm.listen.iter().any(|at| is_remote(at));
     if realm.side == Side::Access && !realm.register_required && has_remote {
         let what = "whoever reaches this realm makes calls: nobody has to be registered";
-        let mend = "add `register_required = true`, or keep the network private";
-        found.push(Issue::new("listen", what, mend));
+        let hint = "add `register_required = true`, or keep the network private";
+        found.push(Issue::new("listen", what, hint));
     }
     if realm.in_dialog_source() == InDialogSource::Realm && !realm.trusted && has_remote {
         let what = "whoever is in this realm and has read the names of a call ends or \
             moves it: its requests may come from anywhere";
-        let mend = "leave it out, or write `in_dialog_source = \"address\"`";
-        found.push(Issue::new("in_dialog_source", what, mend));
+        let hint = "leave it out, or write `in_dialog_source = \"address\"`";
+        found.push(Issue::new("in_dialog_source", what, hint));
     }
     if !realm.pass_headers.is_empty() && !realm.trusted {
         let names = realm.pass_headers.join(", ");
         let what = format!("what anybody writes into {names} passes as if it were true");
-        let mend = "leave it out, or remove by [[ssc.rule]] what must not pass";
-        found.push(Issue::new("pass_headers", what, mend));
+        let hint = "leave it out, or remove by [[ssc.rule]] what must not pass";
+        found.push(Issue::new("pass_headers", what, hint));
     }
 }
 
@@ -86,14 +86,14 @@ fn trust(realm: &Realm, found: &mut Vec<Issue>) {
         "whoever reaches {at} asserts any identity and passes the shield: this realm believes \
          everybody"
     );
-    let mend = match realm.side {
+    let hint = match realm.side {
         Side::Access => "leave `trusted` out; `trusted_peers` believes named certificates",
         Side::Core => {
             "listen on an address of the operator's private network, and let the firewall take \
              only the next hops there (docs/security.md), or use tls with `verify_clients`"
         }
     };
-    found.push(Issue::new("trusted", what, mend));
+    found.push(Issue::new("trusted", what, hint));
 }
 
 /// Addresses that are not routed on the Internet (RFC 1918, 6598, 3927, 4193, 4291).
@@ -118,8 +118,8 @@ fn shield(shield: &Shield, found: &mut Vec<Issue>) {
         let least = PREFIX_BITS_MIN[usize::from(IpAddr::is_ipv6(&ip))];
         if bits < least {
             let what = format!("{text} is nearly everybody, and passes the shield unpoliced");
-            let mend = "name the networks that need it";
-            found.push(Issue::new(format!("shield.trusted[{n}]"), what, mend));
+            let hint = "name the networks that need it";
+            found.push(Issue::new(format!("shield.trusted[{n}]"), what, hint));
         }
     }
 }

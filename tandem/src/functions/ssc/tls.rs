@@ -46,10 +46,10 @@ pub fn unusable(tls: &Tls, directory: &Path) -> Vec<Issue> {
         TlsFileError::NoRoots => "verify_clients",
         _ => "key",
     };
-    let mend = match key {
+    let hint = match key {
         "key" => "give the private key of the certificate, in PEM form, without a passphrase",
         "verify_clients" => "give `roots`",
         _ => "give certificates in PEM form",
     };
-    vec![Issue::new(key, error.to_string(), mend)]
+    vec![Issue::new(key, error.to_string(), hint)]
 }

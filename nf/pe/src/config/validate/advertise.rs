@@ -23,29 +23,29 @@ pub(super) fn validate_advertise(path: &str, interface: &Interface, issues: Issu
         let what = "an interface without an IPv6 address has nothing to speak from";
         issues.push(Issue::new(&path, what, "add one to `addresses`"));
     }
-    let mut each = |key: &str, is_wrong: bool, what: String, mend: String| {
+    let mut each = |key: &str, is_wrong: bool, what: String, hint: String| {
         if is_wrong {
-            issues.push(Issue::new(format!("{path}.{key}"), what, mend));
+            issues.push(Issue::new(format!("{path}.{key}"), what, hint));
         }
     };
     let range = |value: u64| format!("{value} is out of range");
     let interval = it.interval_s;
-    let mend = format!("use {} to {}", INTERVAL_S.start(), INTERVAL_S.end());
-    each("interval_s", !INTERVAL_S.contains(&interval), range(interval.into()), mend);
+    let hint = format!("use {} to {}", INTERVAL_S.start(), INTERVAL_S.end());
+    each("interval_s", !INTERVAL_S.contains(&interval), range(interval.into()), hint);
     let lifetime = it.lifetime_s.unwrap_or(0);
     let is_lifetime = lifetime == 0 || (interval..=LIFETIME_MAX_S).contains(&lifetime);
-    let mend = format!("use 0, or {interval} to {LIFETIME_MAX_S}");
-    each("lifetime_s", !is_lifetime, range(lifetime.into()), mend);
-    let mend = format!("use {REACHABLE_MAX_MS} or less");
-    each("reachable_ms", it.reachable_ms > REACHABLE_MAX_MS, range(it.reachable_ms.into()), mend);
+    let hint = format!("use 0, or {interval} to {LIFETIME_MAX_S}");
+    each("lifetime_s", !is_lifetime, range(lifetime.into()), hint);
+    let hint = format!("use {REACHABLE_MAX_MS} or less");
+    each("reachable_ms", it.reachable_ms > REACHABLE_MAX_MS, range(it.reachable_ms.into()), hint);
     let mtu = it.mtu.unwrap_or(MTU_MIN);
-    let mend = format!("use {MTU_MIN} or more");
-    each("mtu", mtu < MTU_MIN, "less than every IPv6 link has".to_owned(), mend);
-    let mend = format!("use {PREFIXES_MAX} or fewer");
-    each("prefix", it.prefix.len() > PREFIXES_MAX, "more than a packet takes".to_owned(), mend);
-    let mend = format!("use {RESOLVERS_MAX} or fewer");
+    let hint = format!("use {MTU_MIN} or more");
+    each("mtu", mtu < MTU_MIN, "less than every IPv6 link has".to_owned(), hint);
+    let hint = format!("use {PREFIXES_MAX} or fewer");
+    each("prefix", it.prefix.len() > PREFIXES_MAX, "more than a packet takes".to_owned(), hint);
+    let hint = format!("use {RESOLVERS_MAX} or fewer");
     let is_long = it.resolvers.len() > RESOLVERS_MAX;
-    each("resolvers", is_long, "more than a packet takes".to_owned(), mend);
+    each("resolvers", is_long, "more than a packet takes".to_owned(), hint);
     validate_prefixes(&path, it, issues);
 }
 
@@ -64,8 +64,8 @@ fn validate_prefixes(path: &str, it: &Advertise, issues: Issues<'_>) {
         }
         if said.preferred_s > said.valid_s {
             let what = "preferred longer than valid";
-            let mend = format!("use {} or less", said.valid_s);
-            issues.push(Issue::new(format!("{path}.preferred_s"), what, mend));
+            let hint = format!("use {} or less", said.valid_s);
+            issues.push(Issue::new(format!("{path}.preferred_s"), what, hint));
         }
     }
 }

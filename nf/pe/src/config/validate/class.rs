@@ -32,16 +32,16 @@ impl Pe {
             issues.push(Issue::new(format!("{path}.sample_one_in"), what, "add `collector`"));
         }
         if it.sample_octets > SAMPLE_OCTETS_MAX {
-            let mend = format!("use {SAMPLE_OCTETS_MAX} or fewer");
-            issues.push(Issue::new(format!("{path}.sample_octets"), "too long", mend));
+            let hint = format!("use {SAMPLE_OCTETS_MAX} or fewer");
+            issues.push(Issue::new(format!("{path}.sample_octets"), "too long", hint));
         }
         let bridged = self.bridge.iter().any(|bridge| bridge.interfaces.contains(&it.name));
         for (key, said) in [("split_horizon", it.split_horizon > 0), ("macs_max", it.macs_max > 0)]
         {
             if said && !bridged {
                 let what = "the interface is in no bridge domain";
-                let mend = "name it in the `interfaces` of one";
-                issues.push(Issue::new(format!("{path}.{key}"), what, mend));
+                let hint = "name it in the `interfaces` of one";
+                issues.push(Issue::new(format!("{path}.{key}"), what, hint));
             }
         }
     }
@@ -68,8 +68,8 @@ impl Pe {
         }
         if it.mac.is_none() {
             let what = "there is no device that it could take a MAC address from";
-            let mend = "add `mac`, one of your own: `02:…`";
-            issues.push(Issue::new(path, what, mend));
+            let hint = "add `mac`, one of your own: `02:…`";
+            issues.push(Issue::new(path, what, hint));
         }
     }
 
@@ -144,8 +144,8 @@ fn validate_marking(path: &str, it: &Marking, issues: Issues<'_>) {
                 issues.push(Issue::new(&path, "a row of nothing", "name one or more"));
             }
             if list.iter().any(|one| *one >= of) {
-                let mend = format!("use 0 to {}", of - 1);
-                issues.push(Issue::new(&path, "its list is out of range", mend));
+                let hint = format!("use 0 to {}", of - 1);
+                issues.push(Issue::new(&path, "its list is out of range", hint));
             }
             if value >= to {
                 let what = format!("{value} is out of range");
@@ -171,14 +171,14 @@ pub(super) fn validate_wred(path: &str, (queue, all): (&Queue, &[Queue]), issues
     for (colour, drops) in colours {
         let Some(Drops { min_octets, max_octets, permille }) = drops else { continue };
         if min_octets > max_octets {
-            let mend = "use min_octets up to max_octets";
+            let hint = "use min_octets up to max_octets";
             let what = "all are dropped before the first is";
-            issues.push(Issue::new(format!("{path}.wred.{colour}"), what, mend));
+            issues.push(Issue::new(format!("{path}.wred.{colour}"), what, hint));
         }
         if permille > PERMILLE_MAX {
             let what = "more than all";
-            let mend = format!("use {PERMILLE_MAX} or fewer");
-            issues.push(Issue::new(format!("{path}.wred.{colour}.permille"), what, mend));
+            let hint = format!("use {PERMILLE_MAX} or fewer");
+            issues.push(Issue::new(format!("{path}.wred.{colour}.permille"), what, hint));
         }
     }
 }

@@ -14,24 +14,24 @@ impl Pe {
         for (at, filter) in self.filter.iter().enumerate() {
             if filter.ethernet && filter.ipv6 {
                 let what = "a filter is of frames or of IPv6 packets";
-                let mend = "leave one of `ethernet` and `ipv6` out";
-                issues.push(Issue::new(format!("filter[{at}].ethernet"), what, mend));
+                let hint = "leave one of `ethernet` and `ipv6` out";
+                issues.push(Issue::new(format!("filter[{at}].ethernet"), what, hint));
             }
             for (n, rule) in filter.rule.iter().enumerate() {
                 let path = format!("filter[{at}].rule[{n}]");
                 match action(&rule.action) {
                     None => {
                         let what = format!("`{}` is no action", rule.action);
-                        let mend = "write permit, deny, class N, mark N, police NAME or redirect";
-                        issues.push(Issue::new(format!("{path}.action"), what, mend));
+                        let hint = "write permit, deny, class N, mark N, police NAME or redirect";
+                        issues.push(Issue::new(format!("{path}.action"), what, hint));
                     }
                     Some(Action::Police(name)) => {
                         self.is_policer(&format!("{path}.action"), name, issues);
                     }
                     Some(Action::Mark(_)) if filter.ethernet => {
-                        let mend = "set a `class`, and its priority by a `marking`";
+                        let hint = "set a `class`, and its priority by a `marking`";
                         let path = format!("{path}.action");
-                        issues.push(Issue::new(path, "frames have no code point", mend));
+                        issues.push(Issue::new(path, "frames have no code point", hint));
                     }
                     Some(_) => {}
                 }
@@ -49,16 +49,16 @@ impl Pe {
         let is_redirect = rule.action == "redirect";
         match &rule.via {
             Some(_) if !is_redirect => {
-                let mend = "write `action = \"redirect\"`, or leave `via` out";
-                issues.push(Issue::new(format!("{path}.via"), "nothing is redirected", mend));
+                let hint = "write `action = \"redirect\"`, or leave `via` out";
+                issues.push(Issue::new(format!("{path}.via"), "nothing is redirected", hint));
             }
             None if is_redirect => {
-                let mend = "add `via = { gateway = \"…\" }`";
-                issues.push(Issue::new(format!("{path}.action"), "there is no way", mend));
+                let hint = "add `via = { gateway = \"…\" }`";
+                issues.push(Issue::new(format!("{path}.action"), "there is no way", hint));
             }
             Some(_) if filter.ethernet => {
-                let mend = "use a filter of IPv4 or IPv6 packets";
-                issues.push(Issue::new(format!("{path}.via"), "frames are not routed", mend));
+                let hint = "use a filter of IPv4 or IPv6 packets";
+                issues.push(Issue::new(format!("{path}.via"), "frames are not routed", hint));
             }
             Some(via) => {
                 let any: IpAddr = if filter.ipv6 {
@@ -94,8 +94,8 @@ fn validate_rule(path: &str, (rule, ipv6): (&Rule, bool), issues: Issues<'_>) {
         }
     }
     if rule.protocol.as_deref().is_some_and(|text| ip_protocol(text).is_none()) {
-        let mend = "write tcp, udp, icmp, … or a number";
-        issues.push(Issue::new(format!("{path}.protocol"), "no such protocol", mend));
+        let hint = "write tcp, udp, icmp, … or a number";
+        issues.push(Issue::new(format!("{path}.protocol"), "no such protocol", hint));
     }
     let ranges =
         [("source_ports", &rule.source_ports), ("destination_ports", &rule.destination_ports)];
@@ -109,8 +109,8 @@ fn validate_rule(path: &str, (rule, ipv6): (&Rule, bool), issues: Issues<'_>) {
         }
     }
     if rule.tcp_flags.as_deref().is_some_and(|text| tcp_flags(text).is_none()) {
-        let mend = "write letters of FSRPAU, `!` before those that are not set";
-        issues.push(Issue::new(format!("{path}.tcp_flags"), "no such flags", mend));
+        let hint = "write letters of FSRPAU, `!` before those that are not set";
+        issues.push(Issue::new(format!("{path}.tcp_flags"), "no such flags", hint));
     }
     if rule.dscp.is_some_and(|dscp| dscp > 63) {
         issues.push(Issue::new(format!("{path}.dscp"), "code points are 0 to 63", ""));
@@ -131,14 +131,14 @@ fn validate_frame_rule(path: &str, rule: &Rule, issues: Issues<'_>) {
         ("fragment", fragment.is_some()),
     ];
     for (key, _) in of_packets.iter().filter(|(_, is_said)| *is_said) {
-        let mend = "use `source_mac`, `destination_mac`, `ethertypes`, `vlans` or `priority`";
-        issues.push(Issue::new(format!("{path}.{key}"), "the filter is of frames", mend));
+        let hint = "use `source_mac`, `destination_mac`, `ethertypes`, `vlans` or `priority`";
+        issues.push(Issue::new(format!("{path}.{key}"), "the filter is of frames", hint));
     }
     let macs = [("source_mac", &rule.source_mac), ("destination_mac", &rule.destination_mac)];
     for (key, text) in macs {
         if text.as_deref().is_some_and(|text| mac_prefix(text).is_none()) {
-            let mend = "write `02:00:00:00:00:01` or `02:00:5e:00:00:00/24`";
-            issues.push(Issue::new(format!("{path}.{key}"), "no MAC address", mend));
+            let hint = "write `02:00:00:00:00:01` or `02:00:5e:00:00:00/24`";
+            issues.push(Issue::new(format!("{path}.{key}"), "no MAC address", hint));
         }
     }
     for (n, text) in rule.ethertypes.iter().enumerate() {

@@ -9,9 +9,9 @@ use machine::{Duration, Machine, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Numbers from a seed.
-pub struct Chance(u64);
+pub struct Rng(u64);
 
-impl Chance {
+impl Rng {
     pub const fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x5DEE_CE66)
     }
@@ -54,7 +54,7 @@ struct End {
 pub struct World {
     pub now: Time,
     pub sessions: Vec<Session>,
-    pub chance: Chance,
+    pub chance: Rng,
     pub told: Vec<(Time, usize, Told)>,
     pub indications: Vec<(usize, Indication)>,
     /// Numbers that came in UPDATEs: end, connection, number.
@@ -80,7 +80,7 @@ impl World {
         Self {
             now: Time::from_millis(1),
             sessions: settings.into_iter().enumerate().map(session).collect(),
-            chance: Chance::new(seed + 1),
+            chance: Rng::new(seed + 1),
             told: Vec::new(),
             indications: Vec::new(),
             came: Vec::new(),

@@ -6,9 +6,9 @@ use m3ua::codec::{
 
 /// Chance by a seed (SplitMix64).
 #[derive(Debug, Clone)]
-pub struct Chance(pub u64);
+pub struct Rng(pub u64);
 
-impl Chance {
+impl Rng {
     pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
@@ -72,7 +72,7 @@ pub fn every_message() -> Vec<(MessageType, Vec<u8>)> {
 
 /// One small damage: an octet set, a piece dropped, doubled, or moved in from another message;
 /// the header's length follows in half of the cases.
-pub fn mutate(bytes: &mut Vec<u8>, other: &[u8], chance: &mut Chance) {
+pub fn mutate(bytes: &mut Vec<u8>, other: &[u8], chance: &mut Rng) {
     let at = chance.below(bytes.len());
     let length = chance.below(16).min(bytes.len() - at);
     match chance.below(6) {

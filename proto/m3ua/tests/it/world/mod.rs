@@ -14,9 +14,9 @@ use std::collections::BTreeMap;
 
 /// Chance by a seed (SplitMix64).
 #[derive(Debug, Clone)]
-pub struct Chance(pub u64);
+pub struct Rng(pub u64);
 
-impl Chance {
+impl Rng {
     pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
@@ -66,7 +66,7 @@ pub struct World {
     pub nodes: Vec<Process>,
     pub names: Vec<String>,
     pub links: Vec<Link>,
-    pub chance: Chance,
+    pub chance: Rng,
     flying: BTreeMap<(Time, u64), Flight>,
     number: u64,
     /// What users were told: when, node, what.
@@ -99,7 +99,7 @@ impl World {
             nodes: Vec::new(),
             names: Vec::new(),
             links: Vec::new(),
-            chance: Chance(seed),
+            chance: Rng(seed),
             flying: BTreeMap::new(),
             number: 0,
             told: Vec::new(),

@@ -15,9 +15,9 @@ pub const SERVER_PORT: u16 = 1002;
 
 /// Chance by a seed (SplitMix64).
 #[derive(Debug, Clone)]
-pub struct Chance(pub u64);
+pub struct Rng(pub u64);
 
-impl Chance {
+impl Rng {
     pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
@@ -78,7 +78,7 @@ pub struct World {
     pub now: Time,
     pub ends: [Endpoint; 2],
     pub links: Vec<Link>,
-    pub chance: Chance,
+    pub chance: Rng,
     flying: BTreeMap<(Time, u64), (usize, Packet)>,
     number: u64,
     /// What the users were told: when, side, association, what.
@@ -133,7 +133,7 @@ impl World {
     }
 
     pub fn of(seed: u64, parameters: [Parameters; 2], links: &[Link]) -> Self {
-        let mut chance = Chance(seed);
+        let mut chance = Rng(seed);
         let mut key = || std::array::from_fn(|_| chance.number() as u8);
         let ends =
             [0, 1].map(|side| Endpoint::new(settings(side, links.len(), parameters[side]), key()));

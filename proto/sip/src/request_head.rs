@@ -9,7 +9,7 @@ const LINES_MAX: usize = 16;
 
 /// The words of a request that a stateless answer needs.
 #[derive(Debug)]
-pub struct Peek<'a> {
+pub struct RequestHead<'a> {
     /// Its method.
     pub method: &'a [u8],
     /// Its Request-URI.
@@ -31,7 +31,7 @@ pub struct Peek<'a> {
     bytes: &'a [u8],
 }
 
-impl<'a> Peek<'a> {
+impl<'a> RequestHead<'a> {
     /// Reads the head of a request; `None` when it is out of the ordinary: it is then to be read
     /// with more care.
     #[must_use]
@@ -199,7 +199,7 @@ mod tests {
         let lines = "Via: SIP/2.0/UDP a;branch=z9hG4bK1\r\nv: SIP/2.0/UDP b\r\nFrom: <sip:a>\r\n\
             t: <sip:b>\r\nCSeq: 1 INVITE\r\nSubject: x\r\ni: c1\r\nResource-Priority: q735.0\r\n";
         let text = format!("INVITE sip:b SIP/2.0\r\n{lines}\r\n");
-        let peek = Peek::read(text.as_bytes()).unwrap();
+        let peek = RequestHead::read(text.as_bytes()).unwrap();
         assert_eq!(
             (peek.method, peek.uri, peek.to),
             (&b"INVITE"[..], &b"sip:b"[..], &b"<sip:b>"[..])
@@ -219,7 +219,7 @@ mod tests {
             ("sip:b S", "urn:service:sos S", false, true),
         ] {
             let text = text.replacen(from, to, 1);
-            let peek = Peek::read(text.as_bytes()).unwrap();
+            let peek = RequestHead::read(text.as_bytes()).unwrap();
             let found = (peek.is_tagged(), peek.is_emergency(true));
             assert_eq!(found, (is_tagged, is_emergency), "{to}");
             let is_there = is_emergency && to.starts_with("urn");
@@ -228,7 +228,7 @@ mod tests {
         for (from, to) in
             [("Subject: ", " "), ("CSeq", "Sec"), ("i: ", "i : "), ("\r\n\r\n", "\r\n")]
         {
-            assert!(Peek::read(text.replacen(from, to, 1).as_bytes()).is_none(), "{to}");
+            assert!(RequestHead::read(text.replacen(from, to, 1).as_bytes()).is_none(), "{to}");
         }
     }
 }

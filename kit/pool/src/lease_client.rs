@@ -37,7 +37,7 @@ struct Joined {
 
 /// One drawer of a pool.
 #[derive(Debug, Clone)]
-pub struct Drawer {
+pub struct LeaseClient {
     life: u64,
     keeper: u64,
     sent: Time,
@@ -49,7 +49,7 @@ pub struct Drawer {
     joined: Option<Joined>,
 }
 
-impl Drawer {
+impl LeaseClient {
     /// A drawer without a pool. `now` makes its life, which is later than the ones before.
     #[must_use]
     pub const fn new(now: Time) -> Self {

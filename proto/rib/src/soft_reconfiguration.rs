@@ -5,7 +5,7 @@ use crate::table::Table;
 use crate::{NONE, PeerId, number};
 
 /// Which routes are judged again, and how far that is.
-pub struct Again<'a> {
+pub struct Reevaluation<'a> {
     /// Whether a key is concerned.
     pub concerns: &'a dyn Fn(&[u8]) -> bool,
     /// The numbers of import policies that look at what has changed.
@@ -18,9 +18,9 @@ pub struct Again<'a> {
     pub changed: &'a mut dyn FnMut(PeerId, u32, &[u8]),
 }
 
-impl core::fmt::Debug for Again<'_> {
+impl core::fmt::Debug for Reevaluation<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let mut it = f.debug_struct("Again");
+        let mut it = f.debug_struct("Reevaluation");
         it.field("imports", &self.imports).field("from", &self.from).finish_non_exhaustive()
     }
 }
@@ -30,7 +30,7 @@ impl<K: Key> Table<K> {
     /// those that are concerned; whether there are more.
     pub(crate) fn concerned(
         &mut self,
-        again: &mut Again<'_>,
+        again: &mut Reevaluation<'_>,
         budget: usize,
         paths: &mut Vec<(PeerId, u32)>,
     ) -> bool {

@@ -5,7 +5,7 @@ use crate::dns::Resolver;
 use crate::function::{Answer, Query};
 use crate::handshake::{Handshakes, Shaken, Shaking};
 use crate::port::ConnId;
-use crate::ring::Door;
+use crate::ring::Mailbox;
 use crate::spec::DnsSpec;
 use crossbeam_channel::Sender;
 use std::any::Any;
@@ -31,14 +31,14 @@ pub(crate) struct Asked {
     pub(crate) number: u64,
 }
 
-/// Where assistants put what they have done.
+/// Where helper_threads put what they have done.
 #[derive(Clone)]
-pub(crate) struct Hatch {
-    pub(crate) doors: Arc<[Door]>,
+pub(crate) struct CompletionSender {
+    pub(crate) doors: Arc<[Mailbox]>,
     pub(crate) deliveries: Arc<[Sender<Delivery>]>,
 }
 
-impl Hatch {
+impl CompletionSender {
     /// Delivers to a shard; one that has ended takes nothing.
     pub(crate) fn deliver(&self, shard: u16, delivery: Delivery) {
         let at = usize::from(shard);
@@ -71,9 +71,9 @@ impl Hatch {
 }
 
 /// The helper threads of one function.
-pub(crate) struct Assistants {
+pub(crate) struct HelperThreads {
     name: String,
-    hatch: Hatch,
+    hatch: CompletionSender,
     dns: DnsSpec,
     /// Cores of the process, as they were before any shard was pinned.
     cores: Vec<usize>,
@@ -81,8 +81,8 @@ pub(crate) struct Assistants {
     resolver: Mutex<Option<Resolver>>,
 }
 
-impl Assistants {
-    pub(crate) fn new(name: &str, hatch: Hatch, dns: DnsSpec) -> Self {
+impl HelperThreads {
+    pub(crate) fn new(name: &str, hatch: CompletionSender, dns: DnsSpec) -> Self {
         Self {
             name: name.to_owned(),
             hatch,
@@ -153,8 +153,10 @@ mod tests {
     #[test]
     fn a_helper_that_panics_begins_anew_and_a_shard_is_told_each_time() {
         let (delivery, deliveries) = unbounded();
-        let hatch =
-            Hatch { doors: Arc::new([Door::new(1).unwrap()]), deliveries: Arc::new([delivery]) };
+        let hatch = CompletionSender {
+            doors: Arc::new([Mailbox::new(1).unwrap()]),
+            deliveries: Arc::new([delivery]),
+        };
         let mut panics = 2;
         let run = |left: &mut u32| assert_eq!(*left, 0, "it was told to");
         hatch.outlive("dns", &mut panics, run, |left| *left -= 1);

@@ -62,7 +62,7 @@ pub(crate) struct Scratch {
 }
 
 /// What producing needs beside the table.
-pub(crate) struct Surroundings<'a> {
+pub(crate) struct ExportContext<'a> {
     pub(crate) now: Time,
     pub(crate) bounds: Bounds,
     pub(crate) peers: &'a mut Peers,
@@ -90,7 +90,7 @@ struct Chunk<'a, K> {
 
 impl<K: Key> Table<K> {
     /// Encodes up to a chunk for every cohort that can take one; whether there is more to do.
-    pub(crate) fn produce(&mut self, around: &mut Surroundings<'_>) -> bool {
+    pub(crate) fn produce(&mut self, around: &mut ExportContext<'_>) -> bool {
         let mut more = false;
         self.begin_refreshes(around.now);
         for at in 0..self.groups.len() {
@@ -118,7 +118,7 @@ impl<K: Key> Table<K> {
         cohort.walk.is_some() || cohort.position < self.changes.end()
     }
 
-    fn produce_cohort(&mut self, at: usize, number: usize, around: &mut Surroundings<'_>) -> bool {
+    fn produce_cohort(&mut self, at: usize, number: usize, around: &mut ExportContext<'_>) -> bool {
         let group = &self.groups[at];
         let has_news = self.has_news(&group.cohorts[number]);
         let is_crowded = group.cohorts[number].is_fresh() && group.walks() >= WALKS_MAX;
@@ -147,7 +147,7 @@ impl<K: Key> Table<K> {
 
     /// If somebody is too far behind, all leave the cohort who are half as far: who stays is so far
     /// from the bound that few cohorts come of it.
-    fn split(&mut self, at: usize, number: usize, around: &Surroundings<'_>) {
+    fn split(&mut self, at: usize, number: usize, around: &ExportContext<'_>) {
         let bound = around.behind_bytes();
         let waits = |peer: &PeerId, octets| around.peers.waiting(*peer) > octets;
         let cohort = &mut self.groups[at].cohorts[number];
@@ -158,7 +158,7 @@ impl<K: Key> Table<K> {
     }
 
     /// Encodes a chunk and gives it to the members.
-    fn chunk(&self, at: usize, cohort: &mut Cohort, around: &mut Surroundings<'_>) {
+    fn chunk(&self, at: usize, cohort: &mut Cohort, around: &mut ExportContext<'_>) {
         let terms = &self.groups[at].terms;
         let (own, policy, family) = (around.own, around.policy, self.family);
         let Cohort { members, position, walk, announced, .. } = cohort;
@@ -194,7 +194,7 @@ impl<K: Key> Table<K> {
     }
 }
 
-impl Surroundings<'_> {
+impl ExportContext<'_> {
     /// Octets that may wait for a peer before it leaves its cohort.
     fn behind_bytes(&self) -> u64 {
         let Bounds { chunk_bytes, behind_bytes, held_bytes, .. } = self.bounds;
@@ -217,7 +217,7 @@ impl Surroundings<'_> {
 }
 
 /// Gives each member what concerns it.
-fn deliver(buffer: &[u8], members: &[PeerId], constrained: bool, around: &mut Surroundings<'_>) {
+fn deliver(buffer: &[u8], members: &[PeerId], constrained: bool, around: &mut ExportContext<'_>) {
     if buffer.is_empty() {
         return;
     }

@@ -52,7 +52,7 @@ pub(crate) fn begin<'a>(
 impl Realms {
     /// The host that takes the place of IP addresses in what goes from a realm out by `door`;
     /// `None` when they are shown. REGISTER names its account by To and is left alone.
-    pub(crate) fn veil<'a>(
+    pub(crate) fn host_for<'a>(
         &self,
         from: RealmId,
         door: &'a Door,

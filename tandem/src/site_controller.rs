@@ -42,7 +42,7 @@ impl Parts {
 }
 
 /// What a commit steers.
-pub struct Plant {
+pub struct SiteController {
     site: Site,
     parts: Parts,
     context: StartContext,
@@ -51,7 +51,7 @@ pub struct Plant {
 
 type Refusals = Vec<Issue>;
 
-impl Plant {
+impl SiteController {
     /// Starts every function of a site.
     pub fn start(
         site: &Site,
@@ -203,7 +203,7 @@ fn issue(section: &Section<'_>, error: ReconfigureError) -> Issue {
     }
 }
 
-impl config::Plant<Site> for Plant {
+impl config::Plant<Site> for SiteController {
     fn check(&self, site: &Site) -> Vec<Issue> {
         let mut issues = probe(site, &self.context.directory, &self.own_doorways());
         if site.site.directory != self.site.site.directory {

@@ -1,8 +1,8 @@
 //! The threads of the pool: one takes reports and grants between the controllers of this process
 //! and the keeper, one answers other processes if the keeper is here.
 
-use super::keeping::socket;
-use super::{Keeping, MESSAGE_BYTES_MAX, Section};
+use super::licence_service::socket;
+use super::{LicenceService, MESSAGE_BYTES_MAX, Section};
 use crate::keys;
 use crate::supervise::Unit;
 use authentication::Secret;
@@ -31,9 +31,9 @@ const ROUND: Duration = Duration::from_millis(200);
 const WAIT: Duration = Duration::from_millis(100);
 
 /// The pool in this process. Dropping it ends its threads.
-pub struct Steward {
+pub struct LicenceAgent {
     section: Arc<Mutex<Option<Section>>>,
-    keeping: Arc<Keeping>,
+    keeping: Arc<LicenceService>,
     is_ending: Arc<AtomicBool>,
     secret: Option<Arc<Secret>>,
     doorway: Option<SocketAddr>,
@@ -54,8 +54,8 @@ fn secret(directory: &Path, section: &Section) -> io::Result<Secret> {
     Ok(Secret::new(text.trim()))
 }
 
-impl Steward {
-    /// The pool of a site that starts; [`Steward::run`] begins.
+impl LicenceAgent {
+    /// The pool of a site that starts; [`LicenceAgent::run`] begins.
     ///
     /// # Errors
     /// The secret cannot be read.
@@ -64,7 +64,7 @@ impl Steward {
         let secret = linked.map(|own| secret(directory, own)).transpose()?.map(Arc::new);
         let steward = Self {
             section: Arc::default(),
-            keeping: Keeping::new(section.and_then(|own| own.listen)),
+            keeping: LicenceService::new(section.and_then(|own| own.listen)),
             is_ending: Arc::default(),
             secret,
             doorway: section.and_then(|own| own.keeper),
@@ -81,7 +81,7 @@ impl Steward {
     }
 
     /// The keeper, where it is here.
-    pub fn keeping(&self) -> Option<Arc<Keeping>> {
+    pub fn keeping(&self) -> Option<Arc<LicenceService>> {
         self.keeping.is_on().then(|| Arc::clone(&self.keeping))
     }
 
@@ -120,7 +120,7 @@ impl Steward {
     }
 }
 
-impl Drop for Steward {
+impl Drop for LicenceAgent {
     fn drop(&mut self) {
         self.is_ending.store(true, Relaxed);
         let threads = self.threads.get_mut().unwrap_or_else(PoisonError::into_inner);
@@ -143,7 +143,7 @@ fn dial(keeper: SocketAddr) -> io::Result<UdpSocket> {
 
 /// The way to the keeper.
 enum Line {
-    Here(Arc<Keeping>),
+    Here(Arc<LicenceService>),
     Remote(UdpSocket, Arc<Secret>),
 }
 

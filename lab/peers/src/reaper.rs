@@ -12,12 +12,12 @@ const SCRIPT: &str = "trap '' TERM INT HUP; read -r _; kill -TERM 0; sleep 3; ki
 /// into the group, and all that this forks, is gone when the handle is dropped, and when the lab
 /// is killed.
 #[derive(Debug)]
-pub struct Warden {
+pub struct Reaper {
     /// Its standard input is the pipe; a program's copy of it closes when that is executed.
     shell: Child,
 }
 
-impl Warden {
+impl Reaper {
     /// Makes the group.
     ///
     /// # Errors
@@ -44,7 +44,7 @@ impl Warden {
     }
 }
 
-impl Drop for Warden {
+impl Drop for Reaper {
     fn drop(&mut self) {
         self.signal(Signal::KILL);
         let _ = self.shell.wait();

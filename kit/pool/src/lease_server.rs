@@ -60,7 +60,7 @@ pub struct Row<'a> {
 
 /// The keeper of a pool.
 #[derive(Debug, Clone)]
-pub struct Keeper {
+pub struct LeaseServer {
     life: u64,
     sessions: u32,
     shares: Vec<Share>,
@@ -70,7 +70,7 @@ pub struct Keeper {
     accounts: BTreeMap<(String, u16), Account>,
 }
 
-impl Keeper {
+impl LeaseServer {
     /// A keeper of so many sessions, whose life `now` makes. `is_first`: nobody can hold anything.
     #[must_use]
     pub fn new(now: Time, sessions: u32, is_first: bool) -> Self {

@@ -36,7 +36,7 @@ pub(crate) struct Arrival<'a> {
 }
 
 /// What reading needs beside the table.
-pub(crate) struct Desk<'a> {
+pub(crate) struct ImportContext<'a> {
     pub(crate) own: Own,
     pub(crate) number: PeerId,
     pub(crate) peer: &'a mut Peer,
@@ -46,7 +46,7 @@ pub(crate) struct Desk<'a> {
     pub(crate) changed: &'a mut Changed,
 }
 
-impl Desk<'_> {
+impl ImportContext<'_> {
     /// Whether the route has come through here before: our AS stands in its path, on whatever
     /// session (RFC 4271 §9.1.2), or a reflector's marks say so (RFC 4456 §8).
     fn is_loop(&self, attributes: &[u8]) -> bool {

@@ -32,9 +32,9 @@ impl fmt::Debug for Lines {
 
 /// With which letters the names begin of the lines that somebody wants to see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Initials(u32);
+pub struct NameFilter(u32);
 
-impl Initials {
+impl NameFilter {
     /// All lines.
     pub const ALL: Self = Self(u32::MAX);
     /// No line.
@@ -68,7 +68,7 @@ impl Lines {
     /// looked at. A response has a method only when its CSeq is among the lines.
     #[must_use]
     #[inline]
-    pub fn read<'m>(&'m mut self, bytes: &'m [u8], wanted: Initials) -> Option<Outline<'m>> {
+    pub fn read<'m>(&'m mut self, bytes: &'m [u8], wanted: NameFilter) -> Option<HeaderIndex<'m>> {
         if bytes.len() > MESSAGE_BYTES_MAX {
             return None;
         }
@@ -96,7 +96,7 @@ impl Lines {
             }
             (Start::Response { .. }, None) => (Method::Other, &b""[..]),
         };
-        Some(Outline { bytes, start, method, name, index: &self.0 })
+        Some(HeaderIndex { bytes, start, method, name, index: &self.0 })
     }
 }
 
@@ -106,7 +106,7 @@ pub struct HeadWalk<'m> {
     bytes: &'m [u8],
     at: usize,
     ends: LineEnds<'m>,
-    wanted: Initials,
+    wanted: NameFilter,
 }
 
 /// What [`HeadWalk::step`] came to.
@@ -124,7 +124,7 @@ impl<'m> HeadWalk<'m> {
     /// # Errors
     /// No line end.
     #[inline]
-    pub fn new(bytes: &'m [u8], wanted: Initials) -> Result<Self, Malformed> {
+    pub fn new(bytes: &'m [u8], wanted: NameFilter) -> Result<Self, Malformed> {
         let mut ends = LineEnds::new(bytes, 0);
         let at = ends.step()? + 2;
         Ok(Self { bytes, at, ends, wanted })
@@ -158,7 +158,7 @@ impl<'m> HeadWalk<'m> {
 
 /// A message as its lines.
 #[derive(Debug, Clone, Copy)]
-pub struct Outline<'m> {
+pub struct HeaderIndex<'m> {
     bytes: &'m [u8],
     start: Start<'m>,
     method: Method,
@@ -166,14 +166,14 @@ pub struct Outline<'m> {
     index: &'m Index,
 }
 
-impl<'m> From<&'m Message<'_>> for Outline<'m> {
+impl<'m> From<&'m Message<'_>> for HeaderIndex<'m> {
     fn from(message: &'m Message<'_>) -> Self {
         let CSeq { method, name, .. } = message.cseq;
         Self { bytes: message.bytes, start: message.start, method, name, index: &message.index }
     }
 }
 
-impl<'m> Outline<'m> {
+impl<'m> HeaderIndex<'m> {
     /// The message's octets.
     #[must_use]
     pub const fn raw(&self) -> &'m [u8] {
@@ -262,7 +262,7 @@ mod tests {
         let message = Message::parse(BUSY).unwrap();
         let mut lines = Lines::default();
         for _ in 0..2 {
-            let outline = lines.read(BUSY, Initials::ALL).unwrap();
+            let outline = lines.read(BUSY, NameFilter::ALL).unwrap();
             assert_eq!((outline.method(), outline.status()), (Method::Invite, Some(486)));
             assert_eq!(outline.head_end(), message.head_end());
             for number in 0..Header::COUNT {
@@ -277,18 +277,18 @@ mod tests {
     fn what_has_no_lines_has_no_outline() {
         let mut lines = Lines::default();
         for broken in [&b"\r\n"[..], b"SIP/2.0 200 OK\r\nVia", b"BYE a SIP/2.0\r\n:x\r\n\r\n"] {
-            assert!(lines.read(broken, Initials::ALL).is_none());
+            assert!(lines.read(broken, NameFilter::ALL).is_none());
         }
         let cut = b"SIP/2.0 200 OK\r\nCSeq: x\r\n\r\n";
-        assert!(lines.read(cut, Initials::ALL).is_none());
+        assert!(lines.read(cut, NameFilter::ALL).is_none());
     }
 
     #[test]
     fn a_walk_meets_the_same_lines_in_their_order() {
         let message = Message::parse(BUSY).unwrap();
         let wanted =
-            Initials::default().with(Header::From, b"From").with(Header::Unknown, b"x-one");
-        for wanted in [Initials::ALL, Initials::NONE, wanted] {
+            NameFilter::default().with(Header::From, b"From").with(Header::Unknown, b"x-one");
+        for wanted in [NameFilter::ALL, NameFilter::NONE, wanted] {
             let mut walk = HeadWalk::new(BUSY, wanted).unwrap();
             for line in message.lines().filter(|line| wanted.has(line.name[0])) {
                 let at = line.raw.as_ptr() as usize - BUSY.as_ptr() as usize;
@@ -296,7 +296,7 @@ mod tests {
             }
             assert_eq!(walk.step(), Ok(HeadStep::End(message.head_end())));
         }
-        let mut walk = HeadWalk::new(b"SIP/2.0 200 OK\r\nVia", Initials::ALL).unwrap();
+        let mut walk = HeadWalk::new(b"SIP/2.0 200 OK\r\nVia", NameFilter::ALL).unwrap();
         assert!(walk.step().is_err());
     }
 
@@ -305,7 +305,7 @@ mod tests {
         let message = Message::parse(BUSY).unwrap();
         let mut lines = Lines::default();
         let wanted =
-            Initials::default().with(Header::From, b"From").with(Header::Unknown, b"x-one");
+            NameFilter::default().with(Header::From, b"From").with(Header::Unknown, b"x-one");
         let outline = lines.read(BUSY, wanted).unwrap();
         for header in [Header::From, Header::Unknown] {
             assert!(outline.lines_of(header).eq(message.lines_of(header)), "{header:?}");

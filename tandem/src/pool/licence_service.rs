@@ -7,7 +7,7 @@ use event::{Cells, Sheet};
 use machine::Time;
 use oam::{Managed, PortRow, State};
 use pool::message::{self, Message};
-use pool::{Grant, Keeper, LEASE, Level, Report};
+use pool::{Grant, LEASE, LeaseServer, Level, Report};
 use runtime::{Ask, AskError};
 use serde_json::{Value, json};
 use std::net::{SocketAddr, UdpSocket};
@@ -33,19 +33,19 @@ event::facts! {
 }
 
 struct Inner {
-    keeper: Option<Keeper>,
+    keeper: Option<LeaseServer>,
     sheet: Sheet<PoolFact>,
 }
 
 /// The keeper, if this process has it.
-pub struct Keeping {
+pub struct LicenceService {
     listen: Option<SocketAddr>,
     /// The clock: its time at the start, and when that was.
     started: (Time, Instant),
     inner: Mutex<Inner>,
 }
 
-impl Keeping {
+impl LicenceService {
     /// No keeper until it is configured.
     pub fn new(listen: Option<SocketAddr>) -> Arc<Self> {
         let inner = Mutex::new(Inner { keeper: None, sheet: Sheet::new() });
@@ -69,7 +69,7 @@ impl Keeping {
             return;
         };
         // Without a doorway nobody else can hold anything from before.
-        let fresh = || Keeper::new(self.now(), sessions, self.listen.is_none());
+        let fresh = || LeaseServer::new(self.now(), sessions, self.listen.is_none());
         inner.keeper.get_or_insert_with(fresh).configure(sessions, section.shares());
     }
 
@@ -155,7 +155,7 @@ impl Keeping {
     }
 }
 
-impl Managed for Keeping {
+impl Managed for LicenceService {
     fn name(&self) -> String {
         POOL.to_owned()
     }
@@ -229,7 +229,7 @@ mod tests {
         serde_json::from_value(json!({ "sessions": sessions })).unwrap()
     }
 
-    fn report(keeping: &Keeping, stamp: u64, keeper: u64, serial: u64, live: u32) -> Grant {
+    fn report(keeping: &LicenceService, stamp: u64, keeper: u64, serial: u64, live: u32) -> Grant {
         let stamp = Time::from_nanos(stamp);
         let held = if serial == 0 { 0 } else { live };
         let report = Report { keeper, life: 1, stamp, serial, held, live, short: 0 };
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn its_facts_move_and_the_alarm_rises_with_the_level() {
-        let keeping = Keeping::new(None);
+        let keeping = LicenceService::new(None);
         keeping.configure(Some(&section(20)));
         let greeting = report(&keeping, 1, 0, 0, 0);
         let first = report(&keeping, 2, greeting.keeper, 0, 10);
@@ -272,7 +272,7 @@ mod tests {
         let any = || socket("127.0.0.1:0".parse().unwrap(), wait).unwrap();
         let (server, client) = (any(), any());
         client.connect(server.local_addr().unwrap()).unwrap();
-        let keeping = Keeping::new(Some(server.local_addr().unwrap()));
+        let keeping = LicenceService::new(Some(server.local_addr().unwrap()));
         keeping.configure(Some(&section(20)));
         let stamp = Time::from_nanos(1);
         let report = Report { keeper: 0, life: 1, stamp, serial: 0, held: 0, live: 0, short: 0 };
