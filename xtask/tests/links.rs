@@ -1,4 +1,6 @@
 //! Links of the pages lead somewhere: to files that are there, to headings that they have.
+//!
+//! A program of its own: `make test` runs the checks of the house one by one.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -168,16 +168,21 @@ pub(crate) struct Standing {
     shared: Option<Shared>,
 }
 
+/// Both ends of what the workers tell; each gets a copy of the one.
+struct FromWorkers {
+    tell: Sender<Told>,
+    told: Receiver<Told>,
+}
+
 pub(crate) struct Forwarder {
     pub(crate) spec: Spec,
     seed: u32,
     pub(crate) plane: Plane,
     pub(crate) hands: Vec<WorkerHandle>,
-    tell: Sender<Told>,
     looked: Time,
     /// No warning of that before then.
     warned: BTreeMap<Warning, Time>,
-    told: Receiver<Told>,
+    workers: FromWorkers,
     waker: Arc<Waker>,
     poll: Poll,
     pub(crate) door: Door,
@@ -220,10 +225,9 @@ impl Forwarder {
             seed,
             plane,
             hands,
-            tell,
             looked: Time::ZERO,
             warned: BTreeMap::new(),
-            told,
+            workers: FromWorkers { tell, told },
             waker,
             poll,
             door,
@@ -255,7 +259,7 @@ impl Forwarder {
     pub(crate) fn turn(&mut self) -> io::Result<()> {
         self.watched.turn(self.control().is_some());
         self.waker.doze();
-        let wait = if self.told.is_empty() { TICK } else { Duration::ZERO };
+        let wait = if self.workers.told.is_empty() { TICK } else { Duration::ZERO };
         let ready: Vec<_> = self.poll.wait(Some(wait))?.to_vec();
         self.waker.rise();
         for ready in ready {
@@ -268,7 +272,7 @@ impl Forwarder {
                 }
             }
         }
-        while let Ok(told) = self.told.try_recv() {
+        while let Ok(told) = self.workers.told.try_recv() {
             self.hear(told);
         }
         self.tick();
@@ -375,7 +379,7 @@ impl Forwarder {
             Err(why) => return tracing::error!(target: "forwarder", worker, %why, "stays dead"),
         };
         let queues = Schedulers::new(self.plane.queues(), self.seed ^ u32::from(worker));
-        let main = (&self.tell, &self.waker);
+        let main = (&self.workers.tell, &self.waker);
         match spawn_worker(&self.spec, worker, (graph, queues), main, Some((hand, remains))) {
             Ok(mut new) => {
                 new.life = std::mem::take(&mut hand.life);
