@@ -33,12 +33,12 @@ impl ClassSet {
         }
         self.words.iter_mut().zip(&other.words).for_each(|(word, other)| *word |= other);
     }
-}
 
-#[cfg(test)]
-impl ClassSet {
-    pub(crate) fn numbers(&self) -> Vec<u32> {
-        let end = crate::number(self.words.len()) * 64;
-        (0..end).filter(|class| self.has(*class)).collect()
+    /// Its classes in order.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = u32> + '_ {
+        let set = (0..).zip(&self.words).filter(|(_, word)| **word != 0);
+        set.flat_map(|(at, word)| {
+            (0..64).filter(move |bit| word >> bit & 1 != 0).map(move |bit| at * 64 + bit)
+        })
     }
 }

@@ -15,6 +15,9 @@ use std::collections::BTreeMap;
 const CLASSES_MAX: usize = 1 << 16;
 /// So many of them one peer makes; classes stay for good, so this outlasts its sessions.
 const CLASSES_OF_PEER_MAX: u32 = 1 << 13;
+/// Route targets of a class at most: routes with more are sent to everybody, so that neither the
+/// octets of a peer's classes nor the time to look at one are of the peer's choosing.
+const TARGETS_OF_CLASS_MAX: usize = 64;
 /// Prefixes of targets that are kept for one peer; who says more gets everything, as with the
 /// default target.
 const PARTIAL_MAX: usize = 256;
@@ -116,6 +119,14 @@ fn has(members: &[u64], peer: PeerId) -> bool {
     word.is_some_and(|word| word >> (peer.0 % 64) & 1 != 0)
 }
 
+/// The classes of targets that changed: each once, however many of its targets are among them.
+fn concerned(of_target: &HashMap<ExtendedCommunity, Vec<u32>>, touched: &Touched) -> ClassSet {
+    let mut some = ClassSet::default();
+    let numbers = touched.targets.iter().filter_map(|it| of_target.get(it)).flatten();
+    numbers.for_each(|number| some.insert(*number));
+    some
+}
+
 impl Interest {
     pub(crate) fn new() -> Self {
         Self {
@@ -145,6 +156,9 @@ impl Interest {
     }
 
     fn intern(&mut self, peer: PeerId, targets: &[ExtendedCommunity]) -> u32 {
+        if targets.len() > TARGETS_OF_CLASS_MAX {
+            return EVERYBODY;
+        }
         if let Some(&class) = self.index.get(targets) {
             return class;
         }
@@ -255,7 +269,7 @@ impl Interest {
         let wants = wants.get_mut(&peer)?;
         wants.settle();
         let mut turned = Turned { peer, gained: ClassSet::default(), lost: ClassSet::default() };
-        let mut look = |number: u32| {
+        let look = |number: u32| {
             let Class { targets, members } = &mut classes[number as usize];
             let wanted = wants.has_any(targets);
             if wanted != has(members, peer) {
@@ -266,8 +280,7 @@ impl Interest {
         if touched.is_all {
             (EVERYBODY + 1..end).for_each(look);
         } else {
-            let some = touched.targets.iter().filter_map(|it| of_target.get(it));
-            some.flatten().for_each(|number| look(*number));
+            concerned(of_target, touched).numbers().for_each(look);
         }
         Some(turned)
     }
@@ -296,8 +309,8 @@ mod tests {
     /// The classes that a peer gets from now on, and those that it gets no more.
     fn turned(interest: &mut Interest) -> (Vec<u32>, Vec<u32>) {
         let turned = interest.turn(|_| true);
-        let [gained, lost] = [|it: &Turned| it.gained.numbers(), |it: &Turned| it.lost.numbers()];
-        (turned.iter().flat_map(gained).collect(), turned.iter().flat_map(lost).collect())
+        let gained = turned.iter().flat_map(|it| it.gained.numbers()).collect();
+        (gained, turned.iter().flat_map(|it| it.lost.numbers()).collect())
     }
 
     fn added(interest: &mut Interest, peer: PeerId, target: RouteTarget) -> Vec<u32> {
@@ -346,6 +359,32 @@ mod tests {
             lost += removed(&mut interest, peer, far(number)).len();
         }
         assert_eq!(lost, all - before, "it has what it wants, no more");
+    }
+
+    #[test]
+    fn a_class_is_looked_at_once_and_routes_of_many_targets_make_none() {
+        let mut interest = Interest::new();
+        let several = |count: u8, own: u8| {
+            let numbers: Vec<u8> = (0..count).chain([own]).collect();
+            attributes(&numbers)
+        };
+        let many = u8::try_from(TARGETS_OF_CLASS_MAX).unwrap();
+        // As many as fit: 64 targets, 63 of them the same.
+        let classes: Vec<u32> =
+            (many..=255).map(|own| interest.class(PeerId(1), &several(many - 1, own))).collect();
+        assert!(classes.iter().all(|class| *class > EVERYBODY));
+        let too_many = interest.class(PeerId(1), &several(many, 255));
+        assert_eq!((too_many, interest.classes.len()), (EVERYBODY, classes.len() + 2));
+        assert!(interest.has(too_many, PeerId(2)), "also who wants none of its targets");
+        // All shared targets at once: each class comes once, and goes once.
+        let peer = PeerId(2);
+        (0..many).for_each(|number| interest.add(peer, wish(number, 96)));
+        assert_eq!(turned(&mut interest), (classes.clone(), vec![]));
+        (0..many).for_each(|number| interest.remove(peer, wish(number, 96)));
+        let looked_at: Vec<u32> =
+            concerned(&interest.of_target, &interest.touched[&peer]).numbers().collect();
+        assert_eq!(looked_at, classes, "not once for every target");
+        assert_eq!(turned(&mut interest), (vec![], classes));
     }
 
     #[test]
