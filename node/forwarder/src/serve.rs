@@ -1,6 +1,7 @@
 //! The main thread: the plane's one writer, the doorway of controls and of those who ask.
 
 use crate::answer;
+use crate::connection::Connection;
 use crate::door::{Challenge, Door};
 use crate::guard::{self, Watched};
 use crate::life::{LOOK, Life, Pulse, Remains};
@@ -151,12 +152,6 @@ enum Warning {
     Control,
     /// Somebody else wants a change.
     Change,
-}
-
-pub(crate) struct Connection {
-    pub(crate) stream: Stream,
-    is_control: bool,
-    pub(crate) challenge: Option<Challenge>,
 }
 
 /// A port as it was asked for, and what its workers said of it.
@@ -444,10 +439,13 @@ impl Forwarder {
 
     fn serve_one(&mut self, number: u64) {
         let Some(connection) = self.connections.get_mut(&number) else { return };
-        let mut over = connection.stream.fill().and_then(|()| connection.stream.flush());
+        let mut over = connection.stream.flush();
+        if !connection.has_turn() && !connection.is_full() {
+            over = over.and(connection.stream.fill());
+        }
         for _ in 0..TURN_MAX {
             let Some(connection) = self.connections.get_mut(&number) else { return };
-            match connection.stream.next() {
+            match connection.next() {
                 Ok(Some(request)) => {
                     // Each may wait for workers that say nothing.
                     self.watched.pulse.beat();
@@ -461,14 +459,8 @@ impl Forwarder {
                 }
             }
         }
-        // What is whole and waits for its turn is no reason to sleep.
         let Some(connection) = self.connections.get_mut(&number) else { return };
-        let interest = if connection.stream.waiting() > 0 || connection.stream.has_message() {
-            Interest::ReadWrite
-        } else {
-            Interest::Read
-        };
-        let watched = self.poll.modify(&connection.stream, number, interest);
+        let watched = self.poll.modify(&connection.stream, number, connection.interest());
         if let Err(lost) = over.and(watched.map_err(Lost::from)) {
             self.lose(number, &lost);
         }

@@ -1,7 +1,7 @@
 //! One end of the socket between a control and its forwarder: never waits, keeps what the other
 //! side is slow to take up to a limit.
 
-use crate::wire::{self, Broken};
+use crate::wire::{self, Broken, LENGTH_OCTETS};
 use driver::doorway;
 use serde::{Deserialize, Serialize};
 use std::io::{self, ErrorKind, Read, Write};
@@ -175,6 +175,12 @@ impl Stream {
         let Some(octets) = wire::whole(&self.read[self.used..])? else { return Ok(None) };
         self.used += octets;
         Ok(Some(&self.read[self.used - octets..self.used]))
+    }
+
+    /// Octets of the message that comes next, its length included, once that is known.
+    #[must_use]
+    pub fn next_octets(&self) -> usize {
+        wire::announced(&self.read[self.used..]).map_or(0, |octets| octets + LENGTH_OCTETS)
     }
 
     /// Whether a message waits whole.

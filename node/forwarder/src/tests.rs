@@ -6,13 +6,13 @@ mod peer;
 
 use crate::guard::{self, Watched};
 use crate::serve::{Failed, Forwarder, Spec, WorkerHandle};
-use crate::wire::{Driver, PortSpec, Reply, WorkerState};
+use crate::wire::{Driver, PortSpec, Reply, Request, WorkerState};
 use crate::worker::Order;
 use crate::{Control, Keys, Lost, ToPackets};
 use channel::{Came, Channel, Connect as _, PacketRecord};
 use peer::{Peer, ROUTER, awaited, numbers, programs};
 use plane_control::FEATURES;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -174,6 +174,50 @@ fn who_holds_all_places_keeps_no_control_out() {
     assert!((1..=5).contains(&refused), "{refused} refusals");
     next.stop().unwrap();
     awaited("the end", || forwarder.is_finished().then_some(()));
+}
+
+#[test]
+fn who_asks_without_reading_is_kept_waiting_and_gets_every_answer_when_he_reads() {
+    const QUESTIONS: u64 = 100_000;
+    let mut world = World::start();
+    let mut stranger = UnixStream::connect(&world.socket).unwrap();
+    stranger.set_nonblocking(true).unwrap();
+    let mut question = Vec::new();
+    let ask = Request::Ask { id: 0, path: String::new(), params: Vec::new() };
+    crate::wire::write(&ask, &mut question).unwrap();
+    let (asked, mut sent) = (question.repeat(QUESTIONS as usize), 0);
+    let mut idle = 0;
+    // Until the forwarder has taken nothing for a second.
+    while sent < asked.len() && idle < 100 {
+        match stranger.write(&asked[sent..]) {
+            Ok(octets) => (sent, idle) = (sent + octets, 0),
+            Err(_) => idle += 1,
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    assert!(sent < asked.len() / 2, "{sent} octets of questions were taken");
+    assert!(world.asks("workers").is_array(), "others are answered");
+    let (mut answers, mut buffer, mut came) = (0, vec![0; 1 << 16], Vec::new());
+    awaited("the answers", || {
+        sent += stranger.write(&asked[sent..]).unwrap_or(0);
+        while let Ok(octets @ 1..) = stranger.read(&mut buffer) {
+            came.extend_from_slice(&buffer[..octets]);
+        }
+        let mut at = 0;
+        while let Some((Reply::Answer { .. }, octets)) = crate::wire::read(&came[at..]).unwrap() {
+            (at, answers) = (at + octets, answers + 1);
+        }
+        came.drain(..at);
+        (answers == QUESTIONS).then_some(())
+    });
+    // Nor does a message without an end wait here.
+    let mut stranger = UnixStream::connect(&world.socket).unwrap();
+    let (length, silence) = (1_u32 << 20, std::time::Duration::from_secs(10));
+    stranger.write_all(&length.to_be_bytes()).unwrap();
+    stranger.set_read_timeout(Some(silence)).unwrap();
+    assert_eq!(stranger.read(&mut buffer).unwrap(), 0, "it is closed");
+    world.control.stop().unwrap();
+    world.forwarder.join().unwrap().unwrap();
 }
 
 /// A door of one class, and what came by it.

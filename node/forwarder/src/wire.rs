@@ -238,12 +238,16 @@ pub fn read<T: for<'a> Deserialize<'a>>(octets: &[u8]) -> Result<Option<(T, usiz
 /// # Errors
 /// When it is too long to be one.
 pub fn whole(octets: &[u8]) -> Result<Option<usize>, Broken> {
-    let Some((length, rest)) = octets.split_first_chunk::<LENGTH_OCTETS>() else { return Ok(None) };
-    let length = u32::from_be_bytes(*length) as usize;
+    let Some(length) = announced(octets) else { return Ok(None) };
     if length > MESSAGE_OCTETS_MAX {
         return Err(Broken::Long(length));
     }
-    Ok((rest.len() >= length).then_some(LENGTH_OCTETS + length))
+    Ok((octets.len() - LENGTH_OCTETS >= length).then_some(LENGTH_OCTETS + length))
+}
+
+/// What the first message in `octets` says of its length.
+pub(crate) fn announced(octets: &[u8]) -> Option<usize> {
+    octets.first_chunk::<LENGTH_OCTETS>().map(|length| u32::from_be_bytes(*length) as usize)
 }
 
 /// Appends programs, in as many messages as they need.

@@ -86,9 +86,12 @@ impl PacketChannel {
                 Reply::Challenge { challenge } => {
                     if let (Some(keys), Some(request)) = (&self.keys, self.request.take()) {
                         let proofs = keys.prove(LABEL, &challenge);
-                        let said = self.stream.send(&Request::Prove { proofs });
-                        let said = said.and_then(|()| self.stream.send(&request));
-                        said.map_err(|lost| lost.to_string())?;
+                        // At once: why a proof was refused is to be heard.
+                        let mut said = Vec::new();
+                        let written = wire::write(&Request::Prove { proofs }, &mut said)
+                            .and_then(|()| wire::write(&request, &mut said));
+                        written.map_err(|why| why.to_string())?;
+                        self.stream.push(said).map_err(|lost| lost.to_string())?;
                     }
                 }
                 _ => {}
