@@ -14,6 +14,8 @@ const QUESTION_OCTETS_MAX: usize = 64 << 10;
 pub(crate) struct Connection {
     pub(crate) stream: Stream,
     pub(crate) is_control: bool,
+    /// Of the forwarder's own user, or of root.
+    pub(crate) is_own: bool,
     pub(crate) challenge: Option<Challenge>,
 }
 

@@ -8,8 +8,10 @@ use std::io::ErrorKind;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 
-/// What a proof is for.
+/// What a proof is for: control of the forwarder.
 pub(crate) const LABEL: &[u8] = b"tandem forwarder control";
+/// And packets: neither proof stands for the other.
+pub(crate) const PACKETS_LABEL: &[u8] = b"tandem forwarder packets";
 /// Octets of a challenge.
 const CHALLENGE: usize = 32;
 /// Rights of the socket: of its owner alone, or of all, whose users are then asked for.
@@ -24,11 +26,26 @@ pub(crate) struct Door {
     users: Vec<u32>,
 }
 
-/// A challenge that was sent, and whether it was answered.
+/// A challenge that was sent, and for what it was answered.
 #[derive(Default)]
 pub(crate) struct Challenge {
     octets: Vec<u8>,
     is_met: bool,
+    is_met_for_packets: bool,
+}
+
+/// Who knocked and may come in.
+pub(crate) struct Guest {
+    pub(crate) socket: UnixStream,
+    /// The forwarder's own user, or root.
+    pub(crate) is_own: bool,
+    /// What it is to be sent.
+    pub(crate) challenge: Option<Challenge>,
+}
+
+/// Whether a user is the forwarder's own, or root.
+fn is_own(user: u32) -> bool {
+    user == ROOT || user == doorway::own_user()
 }
 
 impl Door {
@@ -50,11 +67,12 @@ impl Door {
         Ok(Self { listener, keys: spec.keys.clone(), users: spec.users.clone() })
     }
 
-    /// Who knocked, if it may come in, with the challenge that it is to be sent.
-    pub(crate) fn accept(&self) -> Option<(UnixStream, Option<Challenge>)> {
+    /// Who knocked, if it may come in.
+    pub(crate) fn accept(&self) -> Option<Guest> {
         let (socket, _) = self.listener.accept().ok()?;
         let user = doorway::user_of(&socket).ok()?;
-        if ![ROOT, doorway::own_user()].contains(&user) && !self.users.contains(&user) {
+        let is_own = is_own(user);
+        if !is_own && !self.users.contains(&user) {
             tracing::warn!(target: "forwarder", user, "another user's connection is refused");
             return None;
         }
@@ -62,18 +80,40 @@ impl Door {
             None => None,
             Some(_) => {
                 let octets = driver::random().ok()?[..CHALLENGE].to_vec();
-                Some(Challenge { octets, is_met: false })
+                Some(Challenge { octets, ..Challenge::default() })
             }
         };
-        Some((socket, challenge))
+        Some(Guest { socket, is_own, challenge })
     }
 
     /// Whether one of these proofs meets a challenge.
     pub(crate) fn prove(&self, challenge: &mut Challenge, proofs: &[Vec<u8>]) -> bool {
         let Some(keys) = &self.keys else { return false };
-        let mut proofs = proofs.iter().take(KEYS_MAX);
-        challenge.is_met |= proofs.any(|it| keys.is_proof(LABEL, &challenge.octets, it));
-        challenge.is_met
+        for proof in proofs.iter().take(KEYS_MAX) {
+            challenge.is_met |= keys.is_proof(LABEL, &challenge.octets, proof);
+            challenge.is_met_for_packets |= keys.is_proof(PACKETS_LABEL, &challenge.octets, proof);
+        }
+        challenge.is_met || challenge.is_met_for_packets
+    }
+
+    /// Whether packets go to this user: with a key to who proves it for that, without one to none
+    /// but the forwarder's own user and root.
+    ///
+    /// # Errors
+    /// Why not.
+    pub(crate) fn gives_packets(
+        &self,
+        is_own: bool,
+        challenge: Option<&Challenge>,
+    ) -> Result<(), &'static str> {
+        let is_proven = challenge.is_some_and(|it| it.is_met_for_packets);
+        match self.has_keys() {
+            true if !is_proven => Err("packets go to who has this forwarder's key"),
+            false if !is_own => {
+                Err("without a key packets go to the forwarder's own user and root")
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Whether a key decides who controls.
@@ -92,8 +132,14 @@ impl Challenge {
         self.octets.clone()
     }
 
+    /// Whether its control was proved.
     pub(crate) fn is_met(&self) -> bool {
         self.is_met
+    }
+
+    /// Whether a key was proved for anything.
+    pub(crate) fn is_proven(&self) -> bool {
+        self.is_met || self.is_met_for_packets
     }
 }
 
@@ -108,22 +154,49 @@ mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt as _;
 
+    fn spec(folder: &tempfile::TempDir, keys: Option<Keys>, users: Vec<u32>) -> Spec {
+        Spec {
+            socket: folder.path().join("control"),
+            workers: 1,
+            cores: Vec::new(),
+            packets: 1,
+            stride: graph::STRIDE,
+            host: None,
+            keys,
+            users,
+        }
+    }
+
+    #[test]
+    fn packets_go_to_its_own_user_and_with_a_key_to_who_proves_it_for_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let stranger = doorway::own_user() + 1;
+        assert!(is_own(ROOT) && is_own(doorway::own_user()) && !is_own(stranger));
+        let door = Door::open(&spec(&folder, None, vec![stranger])).unwrap();
+        assert_eq!(door.gives_packets(true, None), Ok(()));
+        let refused = "without a key packets go to the forwarder's own user and root";
+        assert_eq!(door.gives_packets(false, None), Err(refused));
+        drop(door);
+        let keys = Keys::parse("0123456789abcdef").unwrap();
+        let door = Door::open(&spec(&folder, Some(keys.clone()), vec![stranger])).unwrap();
+        let refused = "packets go to who has this forwarder's key";
+        for (label, given) in [(LABEL, Err(refused)), (PACKETS_LABEL, Ok(()))] {
+            let mut challenge = Challenge { octets: vec![7; CHALLENGE], ..Challenge::default() };
+            assert_eq!(door.gives_packets(true, Some(&challenge)), Err(refused));
+            let proofs = keys.prove(label, &challenge.octets());
+            assert!(door.prove(&mut challenge, &proofs));
+            assert_eq!(door.gives_packets(false, Some(&challenge)), given);
+            assert_eq!(challenge.is_met(), given.is_err(), "nor does it control");
+        }
+    }
+
     #[test]
     fn whom_it_names_may_open_it_and_without_a_name_its_owner_alone() {
         // As `tandem forwarder` begins.
         driver::privilege::keep_files();
         let folder = tempfile::tempdir().unwrap();
         for (users, mode) in [(vec![65_534], OF_ALL), (Vec::new(), OWN)] {
-            let spec = Spec {
-                socket: folder.path().join("control"),
-                workers: 1,
-                cores: Vec::new(),
-                packets: 1,
-                stride: graph::STRIDE,
-                host: None,
-                keys: None,
-                users,
-            };
+            let spec = spec(&folder, None, users);
             let door = Door::open(&spec).unwrap();
             let rights = std::fs::metadata(&spec.socket).unwrap().permissions();
             assert_eq!(rights.mode() & 0o777, mode);

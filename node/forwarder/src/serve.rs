@@ -2,7 +2,7 @@
 
 use crate::answer;
 use crate::connection::Connection;
-use crate::door::{Challenge, Door};
+use crate::door::{Challenge, Door, Guest};
 use crate::guard::{self, Watched};
 use crate::life::{LOOK, Life, Pulse, Remains};
 use crate::open::{self, Shared};
@@ -395,7 +395,7 @@ impl Forwarder {
     }
 
     fn accept(&mut self) {
-        let Some((socket, challenge)) = self.door.accept() else { return };
+        let Some(Guest { socket, is_own, challenge }) = self.door.accept() else { return };
         if self.connections.len() >= CONNECTIONS_MAX {
             self.make_room();
         }
@@ -407,18 +407,21 @@ impl Forwarder {
         });
         let Ok(stream) = stream else { return };
         let said = challenge.as_ref().map(Challenge::octets);
-        self.connections.insert(number, Connection { stream, is_control: false, challenge });
+        self.connections
+            .insert(number, Connection { stream, is_control: false, is_own, challenge });
         if let Some(challenge) = said {
             self.say(number, &Reply::Challenge { challenge });
         }
     }
 
-    /// The oldest connection that controls nothing and has proved nothing goes, so that nobody who
-    /// may open the socket keeps a control out by holding all places.
+    /// The oldest connection that controls nothing, has no door for packets and has proved nothing
+    /// goes, so that nobody who may open the socket keeps a control out by holding all places.
     fn make_room(&mut self) {
-        let is_proven = |it: &Connection| it.challenge.as_ref().is_some_and(Challenge::is_met);
-        let mut others = self.connections.iter().filter(|(_, it)| !it.is_control);
-        let oldest = others.find(|(_, it)| !is_proven(it)).or_else(|| others.next());
+        let is_proven = |it: &Connection| it.challenge.as_ref().is_some_and(Challenge::is_proven);
+        let doors = &self.doors;
+        let others = self.connections.iter();
+        let others = others.filter(|(number, it)| !it.is_control && !doors.contains_key(number));
+        let oldest = others.min_by_key(|(number, it)| (is_proven(it), **number));
         if let Some(oldest) = oldest.map(|(number, _)| *number) {
             if self.may_warn(Warning::Room) {
                 tracing::warn!(target: "forwarder", "{CONNECTIONS_MAX} connections: one ends");

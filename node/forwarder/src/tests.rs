@@ -289,6 +289,21 @@ fn a_door_takes_what_the_control_plane_is_sent_and_is_over_when_a_worker_dies() 
 }
 
 #[test]
+fn who_holds_all_places_takes_nobodys_door() {
+    let World { control, socket, forwarder, .. } = &mut World::start();
+    let mut far = Far::of(socket, None, "bgp", 8).opens();
+    let mut held: Vec<_> = (0..100)
+        .map(|_| awaited("a place in the queue", || Control::questions(socket).ok()))
+        .collect();
+    // The first of them has given way by then.
+    awaited("the end", || held[0].replies().err());
+    assert_eq!(far.look(), Ok(()));
+    assert!(control.replies().is_ok());
+    control.stop().unwrap();
+    awaited("the end", || forwarder.is_finished().then_some(()));
+}
+
+#[test]
 fn with_a_key_who_does_not_prove_it_gets_no_packets() {
     let own = Keys::parse("0123456789abcdef").unwrap();
     let mut world = World::with(Some(own.clone()));

@@ -1,7 +1,7 @@
 //! The other side of a door: a channel by which packets come up and go down.
 
 use super::rings::{Far, Geometry, Shed};
-use crate::door::LABEL;
+use crate::door::PACKETS_LABEL;
 use crate::stream::{Lost, Stream};
 use crate::wire::{self, Reply, Request};
 use authentication::Keys;
@@ -85,7 +85,7 @@ impl PacketChannel {
                 Reply::Refused { why, .. } => return Err(why),
                 Reply::Challenge { challenge } => {
                     if let (Some(keys), Some(request)) = (&self.keys, self.request.take()) {
-                        let proofs = keys.prove(LABEL, &challenge);
+                        let proofs = keys.prove(PACKETS_LABEL, &challenge);
                         // At once: why a proof was refused is to be heard.
                         let mut said = Vec::new();
                         let written = wire::write(&Request::Prove { proofs }, &mut said)

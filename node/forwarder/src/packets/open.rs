@@ -2,7 +2,6 @@
 
 use super::doors::Part;
 use super::rings::{CLASSES_MAX, Corrupt, Geometry, Rings, UPS_MAX};
-use crate::door::Challenge;
 use crate::serve::{Forwarder, WORKERS_MAX};
 use crate::wire::{Reply, WorkerState};
 use crate::worker::Order;
@@ -21,12 +20,13 @@ const CELLS: [u32; 2] = [2_048, 10_240];
 const _: () = assert!(WORKERS_MAX <= UPS_MAX);
 
 impl Forwarder {
-    /// Somebody wants the packets of these classes. With a key, only who proves it gets any.
+    /// Somebody wants the packets of these classes. With a key, only who proves it gets any, and
+    /// without one only the forwarder's own user and root.
     pub(crate) fn open_door(&mut self, number: u64, classes: Vec<(String, u16)>) {
         let Some(connection) = self.connections.get(&number) else { return };
-        let is_proven = connection.challenge.as_ref().is_some_and(Challenge::is_met);
-        if self.door.has_keys() && !is_proven {
-            return self.turn_away(number, "packets go to who has this forwarder's key");
+        let challenge = connection.challenge.as_ref();
+        if let Err(why) = self.door.gives_packets(connection.is_own, challenge) {
+            return self.turn_away(number, why);
         }
         if self.doors.len() >= DOORS_MAX || self.doors.contains_key(&number) {
             return self.turn_away(number, "there are too many doors");
