@@ -4,6 +4,7 @@
 //! It stands beside the control and is none: it says nothing of what is forwarded, and each of the
 //! two goes on while the other is away.
 
+use crate::WELCOME;
 use forwarder::ToPackets;
 use machine::{Duration, Time};
 use runtime::{ChannelEvent, Effects, PacketRecord, PacketTo, PortId};
@@ -38,8 +39,8 @@ pub struct DoorTally {
 enum State {
     /// The next attempt is at that time.
     Away(Time),
-    /// The forwarder has not given it yet.
-    Opening,
+    /// The forwarder has not given it yet; it must until then.
+    Opening(Time),
     Open,
 }
 
@@ -95,11 +96,18 @@ impl PacketDoor {
         }
     }
 
-    /// Opens it when it is time.
+    /// Opens it when it is time, and gives up a forwarder that does not give it in its time.
     pub fn tick(&mut self, now: Time, out: &mut Effects) {
-        if matches!(self.state, State::Away(at) if now >= at) {
-            self.state = State::Opening;
-            out.connect(self.port, self.to.clone());
+        match self.state {
+            State::Away(at) if now >= at => {
+                self.state = State::Opening(now + WELCOME);
+                out.connect(self.port, self.to.clone());
+            }
+            State::Opening(until) if now >= until => {
+                self.state = State::Away(now + RETRY);
+                out.hang_up(self.port);
+            }
+            State::Away(_) | State::Opening(_) | State::Open => {}
         }
     }
 
@@ -107,8 +115,8 @@ impl PacketDoor {
     #[must_use]
     pub fn deadline(&self) -> Option<Time> {
         match self.state {
-            State::Away(at) => Some(at),
-            State::Opening | State::Open => None,
+            State::Away(at) | State::Opening(at) => Some(at),
+            State::Open => None,
         }
     }
 
@@ -138,6 +146,7 @@ impl PacketDoor {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use runtime::ChannelOrder;
 
     const PORT: PortId = PortId(9);
 
@@ -149,7 +158,16 @@ mod tests {
         let mut door = PacketDoor::new(now, PORT, to);
         assert_eq!(door.deadline(), Some(now));
         door.tick(now, &mut out);
-        assert_eq!(door.deadline(), None, "it waits for an answer");
+        assert_eq!(door.deadline(), Some(now + WELCOME), "it waits for an answer");
+        // A forwarder that says nothing is given up and tried again.
+        now += WELCOME;
+        let mut given_up = Effects::default();
+        door.tick(now, &mut given_up);
+        assert!(matches!(given_up.channels[..], [(PORT, ChannelOrder::HangUp)]));
+        assert_eq!(door.deadline(), Some(now + RETRY));
+        now += RETRY;
+        door.tick(now, &mut out);
+        assert_eq!(door.deadline(), Some(now + WELCOME));
         assert_eq!(door.step(now, PortId(1), ChannelEvent::Down("another's")), None);
         let absent = door.step(now, PORT, ChannelEvent::Absent(Some("nobody")));
         assert_eq!(absent, Some(DoorEvent::Closed("nobody")));
