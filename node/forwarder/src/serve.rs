@@ -145,13 +145,15 @@ impl WorkerHandle {
 
 /// What is warned of once in a while only: anybody at the door may cause it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Warning {
+pub(crate) enum Warning {
     /// All places are taken.
     Room,
     /// A control is turned away.
     Control,
     /// Somebody else wants a change.
     Change,
+    /// A door is closed for what its other side wrote.
+    Door,
 }
 
 /// A port as it was asked for, and what its workers said of it.
@@ -431,7 +433,7 @@ impl Forwarder {
     }
 
     /// Whether it is time for another warning of what is done at the door.
-    fn may_warn(&mut self, what: Warning) -> bool {
+    pub(crate) fn may_warn(&mut self, what: Warning) -> bool {
         let now = self.now();
         let is_due = self.warned.get(&what).is_none_or(|at| now >= *at);
         if is_due {

@@ -274,6 +274,9 @@ fn a_door_takes_what_the_control_plane_is_sent_and_is_over_when_a_worker_dies() 
     let second = Far::of(&world.socket, None, "other", 1).ends();
     assert_eq!(second, "packets of class other have a door");
     assert_eq!(Far::of(&world.socket, None, "what", 1).ends(), "there is no class what");
+    let (long, cut) = ("é".repeat(20_000), "é".repeat(64));
+    let refused = Far::of(&world.socket, None, &long, 1).ends();
+    assert_eq!(refused, format!("there is no class {cut}"));
     assert!(Far::of(&world.socket, None, "bgp", 513).ends().starts_with("a door: "));
     world.fail.send((1, false)).unwrap();
     assert_eq!(far.ends(), "a worker began anew");

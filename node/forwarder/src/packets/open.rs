@@ -2,7 +2,7 @@
 
 use super::doors::Part;
 use super::rings::{CLASSES_MAX, Corrupt, Geometry, Rings, UPS_MAX};
-use crate::serve::{Forwarder, WORKERS_MAX};
+use crate::serve::{Forwarder, WORKERS_MAX, Warning};
 use crate::wire::{Reply, WorkerState};
 use crate::worker::Order;
 use machine::narrow::told;
@@ -15,9 +15,16 @@ use std::os::fd::AsFd as _;
 const DOORS_MAX: usize = 8;
 /// 2 to this many records of a ring.
 const LOG2_SIZE: u8 = 9;
+/// Characters of a name that somebody else chose, in what is said of it.
+const NAME_CHARS_MAX: usize = 64;
 /// Octets of a record in a forwarder of short and of long frames.
 const CELLS: [u32; 2] = [2_048, 10_240];
 const _: () = assert!(WORKERS_MAX <= UPS_MAX);
+
+/// The beginning of a name that may be of any length.
+fn short(name: &str) -> &str {
+    name.char_indices().nth(NAME_CHARS_MAX).map_or(name, |(at, _)| &name[..at])
+}
 
 impl Forwarder {
     /// Somebody wants the packets of these classes. With a key, only who proves it gets any, and
@@ -49,7 +56,7 @@ impl Forwarder {
             if others.any(|(other, _)| other == name) {
                 return Err(format!("packets of class {name} have a door"));
             }
-            known.get(name).cloned().ok_or_else(|| format!("there is no class {name}"))
+            known.get(name).cloned().ok_or_else(|| format!("there is no class {}", short(name)))
         });
         found.collect()
     }
@@ -99,7 +106,10 @@ impl Forwarder {
     /// The other side of a door wrote what cannot be.
     pub(crate) fn door_broke(&mut self, number: u64, corrupt: Corrupt) {
         if self.doors.contains_key(&number) {
-            tracing::error!(target: "forwarder", door = number, %corrupt, "a door is closed");
+            // Whoever writes it may open a door again and do the same.
+            if self.may_warn(Warning::Door) {
+                tracing::error!(target: "forwarder", door = number, %corrupt, "a door is closed");
+            }
             *self.doors_broken.entry(corrupt.to_string()).or_default() += 1;
             self.turn_away(number, &corrupt.to_string());
         }
