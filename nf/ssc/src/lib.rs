@@ -85,6 +85,8 @@ const PING_OCTETS: usize = 4;
 enum User {
     /// A request between two legs.
     Relay(Key),
+    /// An INVITE between two legs, and the sum of its names ([`call::released`]).
+    Invite(Key, u32),
     /// A BYE of our own on one leg of a call.
     Bye(Key, Side),
     /// A probe of a next hop's target, as the next hops stood at that time.
@@ -269,7 +271,7 @@ impl Controller {
                 self.seen(at, None);
             }
             Arrival::Repeated(server) => self.repeat(at, server, out),
-            Arrival::StrayResponse => self.stray(at, false, out),
+            Arrival::StrayResponse => self.stray(at, None, out),
             Arrival::Overload => self.refuse(at, None, Refusal::OVERLOAD, out),
         }
         self.transacted(at.now, out);
@@ -340,7 +342,7 @@ impl Controller {
     /// one says nothing of that one.
     fn unanswered(&mut self, now: Time, id: ClientId, user: User, status: u16, out: &mut Effects) {
         match user {
-            User::Relay(key) => {
+            User::Relay(key) | User::Invite(key, _) => {
                 if self.calls.relays.at(key).is_some_and(|relay| relay.client == Some(id)) {
                     self.relay_failed(now, key, status, out);
                 }

@@ -13,6 +13,7 @@ use crate::{Arrived, Controller, User};
 use machine::slots::Key;
 use machine::{Duration, Time};
 use runtime::{Effects, Flow};
+use sip::transaction::ClientId;
 use sip::{Header, Message, Method};
 
 /// A longer ACK is not kept to be sent again; a bare one goes in its place.
@@ -87,9 +88,9 @@ impl Controller {
     }
 
     /// A response that no relay waits for: a 2xx to an INVITE may be one that we acknowledged
-    /// already, or that of another fork. `is_ours` says that its branch is that of a transaction
-    /// of ours; only then a stranger is answered.
-    pub(crate) fn stray(&mut self, at: &Arrived<'_>, is_ours: bool, out: &mut Effects) {
+    /// already, or that of another fork. `client` is the transaction of ours that its branch
+    /// names; without one no stranger is answered.
+    pub(crate) fn stray(&mut self, at: &Arrived<'_>, client: Option<ClientId>, out: &mut Effects) {
         let message = at.message;
         let is_2xx = message.status().is_some_and(|status| (200..300).contains(&status));
         if !is_2xx || message.method() != Method::Invite {
@@ -100,8 +101,8 @@ impl Controller {
         let found = token.and_then(|token| self.calls.call_of(&token));
         let Some((key, side)) = found else {
             self.seen(at, None);
-            if is_ours {
-                self.release_fork(at, out);
+            if let Some(client) = client {
+                self.release_fork(at, client, out);
             }
             return;
         };
@@ -110,8 +111,8 @@ impl Controller {
         self.wire.received(at.now, &at.flow, Some(trail), at.raw);
         let leg = call.leg(side);
         if !leg.owns(message, message.to_tag()) {
-            if is_ours {
-                self.release_fork(at, out);
+            if let Some(client) = client {
+                self.release_fork(at, client, out);
             }
             return;
         }
@@ -140,9 +141,13 @@ impl Controller {
     }
 
     /// A further 2xx of a forked INVITE: acknowledged and released (RFC 3261 §13.2.2.4), where it
-    /// came from: its Contact may name somebody who has nothing to do with it.
-    pub(super) fn release_fork(&mut self, at: &Arrived<'_>, out: &mut Effects) {
+    /// came from: its Contact may name somebody who has nothing to do with it. It must bear the
+    /// names that the INVITE was sent with, and of one INVITE so many are released.
+    pub(super) fn release_fork(&mut self, at: &Arrived<'_>, client: ClientId, out: &mut Effects) {
         let message = at.message;
+        if !self.may_release(message, client) {
+            return self.wire.facts.add(Fact::StrayResponses, 1);
+        }
         let Some(from_tag) = message.from_tag() else { return };
         let Ok(ours) = <[u8; TAG_BYTES]>::try_from(from_tag) else { return };
         let Some(token) = Token::read(&ours).filter(|token| token.shard == self.shard) else {
@@ -152,9 +157,6 @@ impl Controller {
         leg.establish(message, Part::Client, &ours);
         leg.flow = at.flow;
         leg.local_cseq += 1;
-        if !self.calls.released.may(token.check) {
-            return self.wire.facts.add(Fact::StrayResponses, 1);
-        }
         self.wire.facts.add(Fact::ForksReleased, 1);
         let Some(door) = self.border.realms.door(leg.flow.port) else { return };
         let branch =

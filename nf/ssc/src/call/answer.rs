@@ -37,13 +37,13 @@ impl Controller {
     ) {
         let status = at.message.status().unwrap_or(0);
         match user {
-            User::Relay(key) => match self.calls.relays.at(key) {
+            User::Relay(key) | User::Invite(key, _) => match self.calls.relays.at(key) {
                 Some(relay) if relay.client == Some(id) && relay.phase != Phase::Answered => {
                     let trail = relay.trail();
                     self.seen(at, Some(trail));
                     self.relayed(at, key, status, out);
                 }
-                _ => self.stray(at, true, out),
+                _ => self.stray(at, Some(id), out),
             },
             User::Bye(call, _) => {
                 let trail = self.calls.table.at(call).map(super::Call::trail);
@@ -154,8 +154,9 @@ impl Controller {
 
     /// A 2xx that the asking side did not get: it got `status`, and the far end is released.
     fn undone(&mut self, at: &Arrived<'_>, key: Key, call: Key, status: u16, out: &mut Effects) {
-        if self.is_invite(key) {
-            self.release_fork(at, out);
+        let invite = self.calls.relays.at(key).filter(|relay| relay.method == Method::Invite);
+        if let Some(client) = invite.and_then(|relay| relay.client) {
+            self.release_fork(at, client, out);
         }
         self.rejected(at, key, call, status);
     }

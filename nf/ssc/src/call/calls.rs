@@ -4,7 +4,6 @@ use super::Call;
 use super::connections::{Connections, Lost};
 use super::merged::Merged;
 use super::relays::Relays;
-use super::released::Released;
 use crate::config::Ssc;
 use crate::token::{Side, Token};
 use machine::Time;
@@ -18,8 +17,6 @@ pub(crate) struct Calls {
     pub(crate) table: Slots<Call>,
     pub(crate) relays: Relays,
     pub(crate) merged: Merged,
-    /// Further 2xx that were answered.
-    pub(super) released: Released,
     /// Empty between steps: what the clock hands out.
     pub(crate) due: Vec<Key>,
     /// The calls that connections carry.
@@ -44,7 +41,6 @@ impl Calls {
             table: Slots::new(limits.calls_max, now),
             relays: Relays::new(limits.relays_max, octets_max, relays, now),
             merged: Merged::new(merged),
-            released: Released::default(),
             due: Vec::new(),
             connections: Connections::default(),
             lost: Lost::default(),

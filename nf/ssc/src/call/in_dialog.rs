@@ -6,7 +6,7 @@ use super::open::tag;
 use super::relay::Phase;
 use super::session::Asked;
 use super::source::leg_of;
-use super::{Kind, State, lost};
+use super::{Kind, State, lost, released};
 use crate::facts::Fact;
 use crate::realm::Side as RealmSide;
 use crate::refusal::{Refusal, upstream};
@@ -328,7 +328,8 @@ impl Controller {
             self.transactions.release(client);
             return self.relay_failed(at.now, key, 513, out);
         };
-        let (reliable, user) = (flow.transport.is_stream(), User::Relay(key));
+        let user = released::user_in(relay.method, key, y);
+        let reliable = flow.transport.is_stream();
         self.transactions.start_client(at.now, client, flow, reliable, bytes, user);
         if message.method() == Method::Invite {
             self.patience(at.now, key);

@@ -4,7 +4,7 @@ use super::leg::{self, Part};
 use super::relay::{Phase, Relay};
 use super::session::Asked;
 use super::transfer::Transfer;
-use super::{Call, Kind, check, trail};
+use super::{Call, Kind, check, released, trail};
 use crate::facts::Fact;
 use crate::limit::Grant;
 use crate::next_hop::Draw;
@@ -414,7 +414,8 @@ impl Controller {
         relay.realm_down = way.realm;
         relay.plan = way.plan;
         let names = relay.call.unwrap_or(key);
-        let token = Token::new(check(relay.secret, Side::B), self.shard, names, Side::B).write();
+        let token = Token::new(check(relay.secret, Side::B), self.shard, names, Side::B);
+        let (user, token) = (released::user(relay.method, key, &token), token.write());
         relay.uri.clear();
         let binding = way.binding.and_then(|binding| self.registrar.binding(binding));
         match (&transfer.to, binding) {
@@ -446,7 +447,7 @@ impl Controller {
             return self.relay_failed(now, key, 513, out);
         };
         let reliable = way.flow.transport.is_stream();
-        self.transactions.start_client(now, client, way.flow, reliable, bytes, User::Relay(key));
+        self.transactions.start_client(now, client, way.flow, reliable, bytes, user);
         if let Some(call) = relay.call.and_then(|call| self.calls.table.at_mut(call)) {
             call.b.realm = way.realm;
             call.b.flow = way.flow;

@@ -263,3 +263,60 @@ fn the_ack_of_a_2xx_says_no_more_of_addresses_than_its_invite() {
     let ack = world.expect(ALICE, "ACK");
     assert!(!ack.contains("10.0.1.77"), "{ack}");
 }
+
+/// A 2xx of another fork with the branch of an INVITE of ours, under names of its own.
+fn misnamed(invite: &str, n: u32, from_tag: bool, call_id: bool) -> String {
+    let ours = tag(invite, "From");
+    let mut text = respond(invite, "200 OK", &format!("x{n}"), BOB_CONTACT, SDP);
+    if from_tag {
+        text = text.replacen(&ours[..16], &format!("{n:016x}"), 1);
+    }
+    if call_id {
+        text = text.replacen(&format!("Call-ID: {}", &ours[..32]), "Call-ID: another", 1);
+    }
+    assert!(!from_tag && !call_id || !text.contains(&format!("Call-ID: {ours}")));
+    text
+}
+
+#[test]
+fn a_2xx_with_the_branch_of_an_invite_and_names_of_another_is_dropped_and_counted() {
+    let mut world = World::new(SITE);
+    let (mut alice, invite) = world.call("names");
+    for n in 0..100 {
+        for (from_tag, call_id) in [(true, false), (false, true), (true, true)] {
+            world.receive(BOB, CORE, &misnamed(&invite, n, from_tag, call_id));
+        }
+    }
+    world.expect_nothing();
+    assert_eq!(world.fact("ssc_stray_responses_total"), 300);
+    world.receive(BOB, CORE, &misnamed(&invite, 1, false, false));
+    world.expect(BOB, "ACK");
+    world.expect(BOB, "BYE");
+    // The same of an INVITE inside the dialog.
+    alice.cseq = 2;
+    world.receive(ALICE, ACCESS, &alice.request("INVITE", "", SDP));
+    world.expect(ALICE, "SIP/2.0 100");
+    let again = world.expect(BOB, "INVITE");
+    world.receive(BOB, CORE, &respond(&again, "200 OK", "b1", BOB_CONTACT, SDP));
+    world.expect(ALICE, "SIP/2.0 200");
+    world.receive(ALICE, ACCESS, &alice.request("ACK", "", ""));
+    world.expect(BOB, "ACK");
+    let theirs = again.replace(";tag=b1", "");
+    world.receive(BOB, CORE, &misnamed(&theirs, 2, true, false));
+    world.expect_nothing();
+    world.receive(BOB, CORE, &misnamed(&theirs, 3, false, false));
+    world.expect(BOB, "ACK");
+    world.expect(BOB, "BYE");
+}
+
+#[test]
+fn the_2xx_of_one_invite_do_not_make_room_for_those_of_another() {
+    let mut world = World::new(SITE);
+    let invites: Vec<String> = (0..300).map(|n| world.call(&format!("row{n}")).1).collect();
+    for round in 0..100 {
+        for invite in &invites {
+            world.receive(BOB, CORE, &misnamed(invite, round, false, false));
+        }
+    }
+    assert_eq!(world.fact("ssc_forks_released_total"), 32 * 300);
+}

@@ -121,6 +121,8 @@ pub(super) enum ClientSlot<F, U> {
 pub(super) struct Client<F, U> {
     pub(super) machine: ClientMachine,
     pub(super) method: Method,
+    /// Further 2xx that its user has answered on its own.
+    pub(super) released: u8,
     pub(super) clock: Clock,
     /// Where it went, while something may still have to be sent there.
     pub(super) to: Option<Box<F>>,

@@ -73,6 +73,7 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
         *slot = ClientSlot::Live(Client {
             machine: ClientMachine::new(method),
             method,
+            released: 0,
             clock: Clock::stopped(reliable),
             to: Some(Box::new(to)),
             user: Some(user),
@@ -107,6 +108,7 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
         let slot = ClientSlot::Live(Client {
             machine: ClientMachine::new(Method::Cancel),
             method: Method::Cancel,
+            released: 0,
             clock: Clock::stopped(reliable),
             to: Some(Box::new(to)),
             user: None,
@@ -175,6 +177,14 @@ impl<F: Copy + Eq + Hash, U: Copy> Transactions<F, U> {
             Some(ClientSlot::Live(client)) => client.user,
             _ => None,
         }
+    }
+
+    /// Counts one more 2xx that the user acknowledges and releases on its own; how many that makes,
+    /// or `None` when the transaction is over.
+    pub fn count_released(&mut self, id: ClientId) -> Option<u8> {
+        let Some(ClientSlot::Live(client)) = self.clients.get_mut(id.0, id.1) else { return None };
+        client.released = client.released.saturating_add(1);
+        Some(client.released)
     }
 
     pub(super) fn receive_response(
