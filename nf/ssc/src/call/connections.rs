@@ -36,7 +36,9 @@ impl Connections {
             list.sort_unstable_by_key(|key| (key.index, key.generation));
             list.dedup();
             list.retain(|&key| table.at(key).is_some_and(|call| is_on(call, conn)));
+            // Room for as many again, so that the next time comes after as many notes.
             list.shrink_to((2 * list.len()).max(LIST_LEAST));
+            list.reserve(list.len());
         }
         list.push(call);
     }
@@ -62,5 +64,37 @@ pub(crate) struct Lost {
 impl Lost {
     pub(super) fn is_empty(&self) -> bool {
         self.connections.is_empty() && self.unopened.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use machine::Time;
+
+    #[test]
+    fn a_full_connection_is_cleared_out_once_in_as_many_calls_as_it_has() {
+        const CALLS: usize = 1_023; // one less than a list grows to
+        let flow = Flow { conn: ConnId(7), ..Flow::NOWHERE };
+        let mut table = Slots::<Call>::new(4_000, Time::ZERO);
+        let mut connections = Connections::default();
+        let mut begin = |table: &mut Slots<Call>| {
+            let (key, call) = table.take().unwrap();
+            call.a.flow = flow;
+            let before = connections.calls.get(&flow.conn).map_or(0, Vec::len);
+            connections.note(key, &flow, table);
+            let list = &connections.calls[&flow.conn];
+            assert!(list.contains(&key) && list.len() <= 4 * CALLS);
+            (key, list.len() <= before)
+        };
+        let mut live: Vec<Key> = (0..CALLS).map(|_| begin(&mut table).0).collect();
+        let mut cleared = 0;
+        for n in 0..10 * CALLS {
+            table.give_back(live[n % CALLS]);
+            let (key, was_cleared) = begin(&mut table);
+            live[n % CALLS] = key;
+            cleared += usize::from(was_cleared);
+        }
+        assert!((1..=12).contains(&cleared), "{cleared}");
     }
 }
