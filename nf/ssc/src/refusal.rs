@@ -192,6 +192,7 @@ impl Controller {
         }
         self.wire.facts.add(Fact::Malformed, 1);
         self.offended(now, &flow);
+        self.misread_call_for_help(now, &flow, bytes);
         let trail = self.random();
         self.wire.received(now, &flow, Some(trail), bytes);
         let fields = [

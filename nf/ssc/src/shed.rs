@@ -231,8 +231,9 @@ impl Controller {
         if peek.is_tagged() || (peek.has_priority && is_trusted) {
             return Class::Held;
         }
-        let (ip, emergencies) = (flow.remote.ip(), &mut self.overload.emergencies);
-        if peek.is_emergency(is_trusted) && (is_trusted || emergencies.admits(now, ip)) {
+        // It is counted when it has begun a transaction.
+        let is_emergency = peek.is_emergency(is_trusted) && peek.method != b"REGISTER";
+        if is_emergency && (is_trusted || self.has_room_for_help(now, flow)) {
             return Class::Held;
         }
         match peek.method {

@@ -34,13 +34,21 @@ struct Opening {
     register: Option<Key>,
     /// The binding that it was sent by.
     subscriber: Option<Key>,
+    /// Whether it is taken as a call for help.
+    is_emergency: bool,
     grant: Grant,
 }
 
 impl Opening {
     fn of(server: ServerId) -> Self {
-        let grant = Grant::default();
-        Self { server, session: Asked::default(), register: None, subscriber: None, grant }
+        Self {
+            server,
+            session: Asked::default(),
+            register: None,
+            subscriber: None,
+            is_emergency: false,
+            grant: Grant::default(),
+        }
     }
 }
 
@@ -84,6 +92,7 @@ impl Controller {
     pub(crate) fn open(&mut self, at: &Arrived<'_>, server: ServerId, out: &mut Effects) {
         self.border.reuse(at, out);
         let mut opening = Opening::of(server);
+        opening.is_emergency = self.is_taken_as_emergency(at);
         for check in CHECKS {
             match check(self, at, &mut opening, out) {
                 Ok(()) => {}
@@ -95,7 +104,7 @@ impl Controller {
             Ok(way) => way,
             Err(refusal) => return self.turn_away(at, &opening, refusal, out),
         };
-        match self.granted(at, &way, opening.subscriber) {
+        match self.granted(at, &way, opening.subscriber, opening.is_emergency) {
             Ok(grant) => {
                 opening.grant = grant;
                 self.start(at, &way, opening, out);
@@ -219,6 +228,13 @@ impl Controller {
             return Err(Stop::Refused(Refusal::new(403, "the sender is not registered")));
         }
         Ok(())
+    }
+
+    /// Whether a request calls for help, and its source has not called for it very often.
+    fn is_taken_as_emergency(&mut self, at: &Arrived<'_>) -> bool {
+        let is_trusted = self.border.realms.row(at.realm).trusted;
+        is_emergency(at.message, is_trusted)
+            && (is_trusted || self.takes_call_for_help(at.now, &at.flow))
     }
 
     /// What decides whether an overloaded next hop wants the request (RFC 7339 §5.10.1: emergency

@@ -129,21 +129,17 @@ impl Excess {
 
 impl Controller {
     /// What an INVITE that goes this way takes of the limits; nothing for other requests. An
-    /// emergency call beyond a limit goes uncounted and is not refused, as long as its source has
-    /// not made very many.
+    /// emergency call beyond a limit goes uncounted and is not refused.
     pub(crate) fn granted(
         &mut self,
         at: &Arrived<'_>,
         way: &Way,
         subscriber: Option<Key>,
+        is_emergency: bool,
     ) -> Result<Grant, Refusal> {
         if at.message.method() != Method::Invite {
             return Ok(Grant::default());
         }
-        let is_trusted = self.border.realms.row(at.realm).trusted;
-        let (ip, emergencies) = (at.flow.remote.ip(), &mut self.overload.emergencies);
-        let is_emergency = sip::is_emergency(at.message, is_trusted)
-            && (is_trusted || emergencies.admits(at.now, ip));
         let pooled = self.overload.pool_admits(at.now, is_emergency, &self.wire.facts);
         let is_own = self.overload.limits.has_subscribers(at.realm);
         let caller = if is_own {

@@ -2,7 +2,7 @@
 
 use crate::world::*;
 use machine::Duration;
-use runtime::Function;
+use runtime::{ConnId, Flow, Function, Transport};
 
 /// A world in which messages have waited `ms` for a while.
 fn loaded(site: &str, ms: u64) -> World {
@@ -331,5 +331,69 @@ fn under_overload_a_call_is_captured_in_brief_unless_captures_are_kept_whole() {
             assert!(lines.len() > 8 && thinned == 0, "{lines:?}");
             assert!(!alarms.contains("capture-thinned"), "{alarms}");
         }
+    }
+}
+
+/// A call for help from `from`, under overload; its answer's status, and nothing else is left.
+fn help(world: &mut World, name: &str, flow: Flow) -> String {
+    let mut caller = Caller::new(name);
+    caller.target = "urn:service:sos".into();
+    let mut text = caller.request("INVITE", "", SDP);
+    if flow.transport.is_stream() {
+        text = text.replace("/UDP", "/TCP");
+    }
+    world.sent.clear();
+    world.receive_on(flow, &text);
+    let answer = world.sent.front().map_or("it waits", |sent| &sent.text);
+    let status = answer[..11.min(answer.len())].replace("SIP/2.0 ", "");
+    world.sent.clear();
+    status
+}
+
+fn from(world: &World, remote: &str, transport: Transport) -> Flow {
+    let port = world.port(ACCESS, transport);
+    let flow = Flow::to(port, transport, ACCESS.parse().unwrap(), remote.parse().unwrap());
+    Flow { conn: ConnId(u32::from(transport.is_stream())), ..flow }
+}
+
+#[test]
+fn a_call_for_help_is_counted_once_and_not_when_it_asks_again() {
+    let mut world = World::new(SITE);
+    world.overload();
+    world.controller.waited(world.now, Duration::from_millis(500));
+    let flow = from(&world, ALICE, Transport::Udp);
+    for n in 0..100 {
+        for _ in 0..4 {
+            assert_eq!(help(&mut world, &format!("sos{n}"), flow), "100", "{n}");
+        }
+    }
+    assert_eq!(help(&mut world, "beyond", flow), "503");
+    assert_eq!(help(&mut world, "sos5", flow), "100", "it was let in");
+    world.now += Duration::from_millis(1_000);
+    let helped = (0..20).filter(|n| help(&mut world, &format!("later{n}"), flow) == "100");
+    assert_eq!(helped.count(), 10);
+}
+
+#[test]
+fn who_forges_an_address_takes_no_help_from_those_who_registered_or_are_connected() {
+    let mut world = World::new(SITE);
+    let register = format!(
+        "REGISTER sip:example.com SIP/2.0\r\nVia: SIP/2.0/UDP {ALICE};rport;branch=z9hG4bKr\r\n\
+         Max-Forwards: 70\r\nFrom: <sip:alice@example.com>;tag=r\r\n\
+         To: <sip:alice@example.com>\r\nCall-ID: r\r\nCSeq: 1 REGISTER\r\n\
+         Contact: <sip:alice@{ALICE}>\r\nExpires: 600\r\nContent-Length: 0\r\n\r\n"
+    );
+    world.receive(ALICE, ACCESS, &register);
+    let forwarded = world.expect(BOB, "REGISTER");
+    let more = format!("Contact: {};expires=1800\r\n", header(&forwarded, "Contact"));
+    world.receive(BOB, CORE, &respond(&forwarded, "200 OK", "b", &more, ""));
+    world.overload();
+    world.controller.waited(world.now, Duration::from_millis(500));
+    let forged = from(&world, &ALICE.replace("5062", "999"), Transport::Udp);
+    let refused = (0..200).filter(|n| help(&mut world, &format!("forged{n}"), forged) == "503");
+    assert_eq!(refused.count(), 100);
+    for (remote, transport) in [(ALICE, Transport::Udp), ("10.0.0.1:700", Transport::Tcp)] {
+        let flow = from(&world, remote, transport);
+        assert_eq!(help(&mut world, &format!("real{remote}"), flow), "100", "{remote}");
     }
 }
