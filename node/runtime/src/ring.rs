@@ -8,13 +8,14 @@
 //!
 //! The work that a function hands to a sibling has queues of its own ([`crate::work`]).
 //!
-//! A parcel that finds no room in its ring is shed. One that carries something of a paced port
-//! waits instead, grows, and leaves when there is room: nothing more is read meanwhile from the
-//! connections that would add to it.
+//! A parcel that finds no room in its ring is shed, but for the ends of connections in it: they
+//! are kept and leave first, for nothing else would ever tell of them. One that carries something
+//! of a paced port waits instead, grows, and leaves when there is room: nothing more is read
+//! meanwhile from the connections that would add to it.
 
 use crate::facts::RuntimeFact;
 use crate::function::Effects;
-use crate::port::Flow;
+use crate::port::{ConnId, Flow};
 use crate::work::{Desk, Queues};
 use bytes::Bytes;
 use crossbeam_queue::ArrayQueue;
@@ -128,15 +129,18 @@ pub(crate) struct Rings {
     pub(crate) own: u16,
     doors: Arc<[Mailbox]>,
     parcels: Vec<MessageBatch>,
+    /// Of each shard: ends of connections that found no room in its ring.
+    ends: Vec<MessageBatch>,
     /// Work on its way out, at hand, and come back.
     pub(crate) desk: Desk,
 }
 
 impl Rings {
     pub(crate) fn new(own: u16, doors: Arc<[Mailbox]>) -> Self {
-        let parcels = doors.iter().map(|_| MessageBatch::default()).collect();
+        let empty = || doors.iter().map(|_| MessageBatch::default()).collect();
+        let (parcels, ends) = (empty(), empty());
         let desk = Desk::new(own, index(doors.len()));
-        Self { own, doors, parcels, desk }
+        Self { own, doors, parcels, ends, desk }
     }
 
     /// Hands over what the function has for its siblings, and forgets it.
@@ -255,6 +259,7 @@ impl Rings {
     /// Whether a parcel waits for room.
     pub(crate) fn holds_back(&self) -> bool {
         self.parcels.iter().any(|parcel| parcel.paced)
+            || self.ends.iter().any(|ends| !ends.items.is_empty())
     }
 
     /// Tells every other shard that a far end is gone.
@@ -285,22 +290,92 @@ impl Rings {
     pub(crate) fn post(&mut self, sheet: &Sheet<RuntimeFact>) {
         self.desk.post(&self.doors, sheet);
         for shard in 0..self.parcels.len() {
-            if !self.parcels[shard].items.is_empty() {
+            if !self.parcels[shard].items.is_empty() || !self.ends[shard].items.is_empty() {
                 self.dispatch(shard, sheet);
             }
         }
     }
 
     fn dispatch(&mut self, shard: usize, sheet: &Sheet<RuntimeFact>) {
-        let parcel = std::mem::take(&mut self.parcels[shard]);
         let door = &self.doors[shard];
-        match door.ring.push(parcel) {
+        if !self.ends[shard].items.is_empty() {
+            match door.ring.push(std::mem::take(&mut self.ends[shard])) {
+                Ok(()) => door.waker.wake(),
+                Err(ends) if door.open.load(Relaxed) => self.ends[shard] = ends,
+                Err(_) => {} // it has ended, and knows of no connection
+            }
+        }
+        if self.parcels[shard].items.is_empty() {
+            return;
+        }
+        match door.ring.push(std::mem::take(&mut self.parcels[shard])) {
             Ok(()) => door.waker.wake(),
             Err(parcel) if parcel.paced && door.open.load(Relaxed) => {
                 door.waker.wake();
                 self.parcels[shard] = parcel;
             }
-            Err(parcel) => sheet.add(RuntimeFact::RingShed, parcel.items.len() as u64),
+            Err(parcel) => {
+                let kept = self.keep_ends(shard, &parcel);
+                sheet.add(RuntimeFact::RingShed, (parcel.items.len() - kept) as u64);
+            }
         }
+    }
+
+    /// Keeps the ends of connections in a parcel that is shed; how many.
+    fn keep_ends(&mut self, shard: usize, parcel: &MessageBatch) -> usize {
+        let kept = &mut self.ends[shard].items;
+        let (before, room) = (kept.len(), WAITING_ERRANDS_MAX.saturating_sub(kept.len()));
+        let ends = parcel.items.iter().filter(|(errand, flow, ..)| is_end(*errand, flow));
+        kept.extend(ends.take(room).map(|&(errand, flow, ..)| (errand, flow, 0, 0)));
+        kept.len() - before
+    }
+}
+
+/// Whether an errand tells the end of a connection.
+fn is_end(errand: ShardMessage, flow: &Flow) -> bool {
+    matches!(errand, ShardMessage::Down(_)) && flow.conn != ConnId(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::port::{PortId, Transport};
+
+    #[test]
+    fn ends_of_connections_wait_for_room_and_everything_else_is_shed() {
+        let doors: Arc<[Mailbox]> = (0..2).map(|_| Mailbox::new(2).unwrap()).collect();
+        let mut rings = Rings::new(0, Arc::clone(&doors));
+        let sheet = Sheet::new();
+        let at = "127.0.0.1:5060".parse().unwrap();
+        let flow =
+            |conn: u32| Flow { conn: ConnId(conn), ..Flow::to(PortId(0), Transport::Tcp, at, at) };
+        for _ in 0..PARCELS_MAX {
+            rings.push(1, (ShardMessage::Send, flow(1), b"x"), &sheet);
+            rings.post(&sheet);
+        }
+        assert!(!rings.holds_back());
+        for conn in 0..10 {
+            rings.push(1, (ShardMessage::Send, flow(conn), b"x"), &sheet);
+            rings.broadcast_down(flow(conn), "closed", false);
+            rings.post(&sheet);
+        }
+        assert_eq!(doors[1].ring.len(), PARCELS_MAX);
+        assert!(rings.holds_back(), "nothing waits for long");
+        while doors[1].ring.pop().is_some() {}
+        rings.push(1, (ShardMessage::Send, flow(20), b"x"), &sheet);
+        rings.post(&sheet);
+        assert!(!rings.holds_back());
+        let ends = doors[1].ring.pop().unwrap();
+        let told: Vec<u32> = ends
+            .items()
+            .map(|(errand, flow, _)| {
+                assert_eq!(errand, ShardMessage::Down("closed"));
+                flow.conn.0
+            })
+            .collect();
+        assert_eq!(told, (1..10).collect::<Vec<_>>());
+        let next = doors[1].ring.pop().unwrap();
+        assert_eq!(next.items().next().unwrap().0, ShardMessage::Send);
+        assert!(doors[1].ring.pop().is_none());
     }
 }
