@@ -71,7 +71,7 @@ impl Calls {
 
     /// When a call or a request wants to be looked at.
     pub(crate) fn deadline(&self) -> Option<Time> {
-        let lost = (!self.lost.is_empty()).then_some(Time::ZERO);
+        let lost = self.lost.deadline();
         let asked_again = Some(self.asked_again_at).filter(|&at| at < Time::MAX);
         [self.relays.deadline(), self.table.deadline(), lost, asked_again]
             .into_iter()

@@ -2,8 +2,9 @@
 
 use super::Call;
 use machine::slots::{Key, Slots};
+use machine::{Duration, Time};
 use runtime::{ConnId, Flow};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// The calls that connections carry, so that the end of one costs a look at those alone.
 ///
@@ -57,20 +58,38 @@ fn is_on(call: &Call, conn: ConnId) -> bool {
 pub(crate) struct Lost {
     /// Connections, and the calls that they carried.
     pub(super) connections: Vec<(Flow, Vec<Key>)>,
-    /// Far ends to which none could be opened.
-    pub(super) unopened: HashSet<Flow>,
+    /// Far ends to which none could be opened, and when that was last.
+    pub(super) unopened: HashMap<Flow, Time>,
+    /// When all calls may be looked through for those again.
+    look_at: Time,
 }
 
+/// All calls are looked through no more often than this.
+const LOOKS_EVERY: Duration = Duration::from_millis(50);
+
 impl Lost {
-    pub(super) fn is_empty(&self) -> bool {
-        self.connections.is_empty() && self.unopened.is_empty()
+    pub(super) fn deadline(&self) -> Option<Time> {
+        match (self.connections.is_empty(), self.unopened.is_empty()) {
+            (true, true) => None,
+            (true, false) => Some(self.look_at),
+            (false, _) => Some(Time::ZERO),
+        }
+    }
+
+    /// The far ends to look through all calls for at this time.
+    pub(super) fn take_unopened(&mut self, now: Time) -> HashMap<Flow, Time> {
+        if self.unopened.is_empty() || now < self.look_at {
+            return HashMap::new();
+        }
+        self.look_at = now + LOOKS_EVERY;
+        core::mem::take(&mut self.unopened)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use machine::Time;
+    use machine::narrow::half;
 
     #[test]
     fn a_full_connection_is_cleared_out_once_in_as_many_calls_as_it_has() {
@@ -96,5 +115,21 @@ mod tests {
             cleared += usize::from(was_cleared);
         }
         assert!((1..=12).contains(&cleared), "{cleared}");
+    }
+
+    #[test]
+    fn far_ends_that_cannot_be_reached_are_looked_for_so_often_and_none_is_forgotten() {
+        let mut lost = Lost::default();
+        let flow = |conn| Flow { conn: ConnId(conn), ..Flow::NOWHERE };
+        let mut looked = Vec::new();
+        for ms in 1_000..1_100 {
+            let now = Time::from_millis(ms);
+            lost.unopened.insert(flow(half(ms)), now);
+            assert!(lost.deadline().is_some_and(|at| at <= now + LOOKS_EVERY));
+            looked.extend(Some(lost.take_unopened(now).len()).filter(|&found| found > 0));
+        }
+        assert_eq!(looked, [1, 50]);
+        looked.push(lost.take_unopened(Time::from_millis(1_100)).len());
+        assert_eq!((looked.iter().sum(), lost.deadline()), (100, None));
     }
 }

@@ -1,7 +1,6 @@
 //! Far ends that went away: connections that ended, addresses that cannot be reached.
 
 use super::Call;
-use super::connections::Lost;
 use super::leg::Leg;
 use crate::Controller;
 use crate::realm::{Realms, Side as RealmSide};
@@ -37,7 +36,7 @@ impl Controller {
             return;
         }
         if flow.conn == ConnId(0) {
-            self.calls.lost.unopened.insert(flow);
+            self.calls.lost.unopened.insert(flow, now);
         } else if let Some(calls) = self.calls.connections.calls.remove(&flow.conn) {
             self.calls.lost.connections.push((flow, calls));
         }
@@ -46,10 +45,11 @@ impl Controller {
     /// Calls on connections that ended: a subscriber behind a NAT cannot be reached any more and
     /// both legs end; towards the core the next request opens a new connection.
     pub(crate) fn lost(&mut self, now: Time, out: &mut Effects) {
-        if self.calls.lost.is_empty() {
+        if self.calls.lost.deadline().is_none_or(|at| at > now) {
             return;
         }
-        let Lost { connections, unopened } = core::mem::take(&mut self.calls.lost);
+        let connections = core::mem::take(&mut self.calls.lost.connections);
+        let unopened = self.calls.lost.take_unopened(now);
         let mut hit: Vec<(Key, Side)> = Vec::new();
         for (flow, keys) in connections {
             let table = &self.calls.table;
@@ -59,9 +59,12 @@ impl Controller {
             );
         }
         if !unopened.is_empty() {
-            let is_lost = |at: &Flow| at.transport.is_stream() && unopened.contains(at);
             let calls = self.calls.table.iter();
-            hit.extend(calls.filter_map(|(key, call)| Some((key, side_at(call, is_lost)?))));
+            hit.extend(calls.filter_map(|(key, call)| {
+                // One that began since then has a try of its own under way.
+                let is_lost = |at: &Flow| unopened.get(at).is_some_and(|&at| call.started <= at);
+                Some((key, side_at(call, |at| at.transport.is_stream() && is_lost(at))?))
+            }));
         }
         for (key, side) in hit {
             let Some(call) = self.calls.table.at_mut(key) else { continue };
